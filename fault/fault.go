@@ -1,0 +1,176 @@
+// Package fault is the wire contract of every error Savant reports: a code
+// that is never renamed, details for a person, and diagnostics that say where.
+package fault
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+)
+
+// Code names one kind of error. A Code is itself an error, so
+// errors.Is(err, fault.StateConflict) holds for every error that carries it.
+type Code string
+
+func (c Code) Error() string { return string(c) }
+
+// The published codes. Once here, a code is never renamed.
+const (
+	UnknownWorkflow      Code = "UNKNOWN_WORKFLOW"
+	YAMLSchemaViolation  Code = "YAML_SCHEMA_VIOLATION"
+	InvalidParams        Code = "INVALID_PARAMS"
+	UnresolvedVar        Code = "UNRESOLVED_VAR"
+	UnknownTool          Code = "UNKNOWN_TOOL"
+	CyclicDependency     Code = "CYCLIC_DEPENDENCY"
+	AmbiguousName        Code = "AMBIGUOUS_NAME"
+	DuplicateCapture     Code = "DUPLICATE_CAPTURE"
+	IDCollision          Code = "ID_COLLISION"
+	ExpressionError      Code = "EXPRESSION_ERROR"
+	TemplateRenderError  Code = "TEMPLATE_RENDER_ERROR"
+	ForeachNotArray      Code = "FOREACH_NOT_ARRAY"
+	LimitExceeded        Code = "LIMIT_EXCEEDED"
+	ValidationFailed     Code = "VALIDATION_FAILED"
+	SchemaNotFound       Code = "SCHEMA_NOT_FOUND"
+	InvalidTransition    Code = "INVALID_TRANSITION"
+	ApprovalRequired     Code = "APPROVAL_REQUIRED"
+	RepeatExhausted      Code = "REPEAT_EXHAUSTED"
+	StateConflict        Code = "STATE_CONFLICT"
+	StateCorrupt         Code = "STATE_CORRUPT"
+	UnknownRun           Code = "UNKNOWN_RUN"
+	UnknownStep          Code = "UNKNOWN_STEP"
+	CheckpointNotFound   Code = "CHECKPOINT_NOT_FOUND"
+	ResetNotAllowed      Code = "RESET_NOT_ALLOWED"
+	PromptNotFound       Code = "PROMPT_NOT_FOUND"
+	StateNotSaved        Code = "STATE_NOT_SAVED"
+	NotWitnessed         Code = "NOT_WITNESSED"
+	EngineOffline        Code = "ENGINE_OFFLINE"
+	ToolFailed           Code = "TOOL_FAILED"
+	ToolDenied           Code = "TOOL_DENIED"
+	ReasoningUnavailable Code = "REASONING_UNAVAILABLE"
+	InvalidIntent        Code = "INVALID_INTENT"
+	Internal             Code = "INTERNAL"
+)
+
+// Diagnostic points at one thing that is wrong. Line and Column count from 1;
+// zero means the place is not known.
+type Diagnostic struct {
+	// File is relative to SAVANT_PATH, or the name of a bundled file.
+	File string `json:"file,omitempty"`
+	// Path is where in the document: "steps[2].when", "params.pr".
+	Path   string `json:"path,omitempty"`
+	Line   int    `json:"line,omitempty"`
+	Column int    `json:"column,omitempty"`
+	// Code is set where it differs from the code of the whole error.
+	Code Code `json:"code,omitempty"`
+	// Severity is "warning" or empty for an error.
+	Severity string `json:"severity,omitempty"`
+	Message  string `json:"message"`
+	// Pointer, Expected and Actual describe a value that does not fit its
+	// schema; Pointer is an RFC 6901 JSON pointer into the value.
+	Pointer  string `json:"pointer,omitempty"`
+	Expected string `json:"expected,omitempty"`
+	Actual   string `json:"actual,omitempty"`
+}
+
+// Error is the one error type that leaves a package of Savant.
+type Error struct {
+	Code        Code
+	Details     string
+	Diagnostics []Diagnostic
+	cause       error
+}
+
+// New returns an error of a code; the format may wrap a cause with %w.
+func New(code Code, format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	return &Error{Code: code, Details: err.Error(), cause: errors.Unwrap(err)}
+}
+
+// With returns the error with diagnostics appended.
+func (e *Error) With(diagnostics ...Diagnostic) *Error {
+	e.Diagnostics = append(e.Diagnostics, diagnostics...)
+	return e
+}
+
+func (e *Error) Error() string { return string(e.Code) + ": " + e.Details }
+
+// Unwrap makes both the code and the cause visible to errors.Is.
+func (e *Error) Unwrap() []error {
+	if e.cause == nil {
+		return []error{e.Code}
+	}
+	return []error{e.Code, e.cause}
+}
+
+// From returns err as an *Error. An error without a code becomes INTERNAL with
+// neutral details: its text may hold paths or secrets, which belong in the log.
+func From(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	var coded *Error
+	if errors.As(err, &coded) {
+		return coded
+	}
+	var code Code
+	if errors.As(err, &code) {
+		return &Error{Code: code, Details: string(code), cause: err}
+	}
+	return &Error{Code: Internal, Details: "an internal error; the log has the cause", cause: err}
+}
+
+// Limits of an error on the wire: with them one stays under the 20 KB that
+// LANGUAGE.md promises.
+const (
+	maxDetails     = 4000
+	maxText        = 500
+	maxDiagnostics = 10
+)
+
+// MarshalJSON writes {"error", "details", "diagnostics"}, bounded.
+func (e *Error) MarshalJSON() ([]byte, error) {
+	wire := struct {
+		Error       Code         `json:"error"`
+		Details     string       `json:"details"`
+		Diagnostics []Diagnostic `json:"diagnostics"`
+	}{e.Code, Cut(e.Details, maxDetails), make([]Diagnostic, 0, len(e.Diagnostics))}
+	for i, d := range e.Diagnostics {
+		if i == maxDiagnostics {
+			wire.Diagnostics = append(wire.Diagnostics, Diagnostic{
+				Message: fmt.Sprintf("and %d more", len(e.Diagnostics)-i)})
+			break
+		}
+		d.Message, d.Path, d.Pointer = Cut(d.Message, maxText), Cut(d.Path, maxText), Cut(d.Pointer, maxText)
+		d.Expected, d.Actual = Cut(d.Expected, maxText), Cut(d.Actual, maxText)
+		wire.Diagnostics = append(wire.Diagnostics, d)
+	}
+	return json.Marshal(wire)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (e *Error) UnmarshalJSON(data []byte) error {
+	var wire struct {
+		Error       Code         `json:"error"`
+		Details     string       `json:"details"`
+		Diagnostics []Diagnostic `json:"diagnostics"`
+	}
+	if err := json.Unmarshal(data, &wire); err != nil {
+		return err
+	}
+	*e = Error{Code: wire.Error, Details: wire.Details, Diagnostics: wire.Diagnostics}
+	return nil
+}
+
+// Cut returns text with at most limit bytes, ending in "…" where it was cut,
+// never inside a character.
+func Cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	end := limit - len("…")
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
+}

@@ -1,0 +1,32 @@
+package fault
+
+// Nearest returns the candidate closest to name by edit distance, or "" when
+// none is close enough to be what was meant.
+func Nearest(name string, candidates []string) string {
+	best, bestDistance := "", len(name)/3+2
+	for _, candidate := range candidates {
+		if d := distance(name, candidate); d < bestDistance {
+			best, bestDistance = candidate, d
+		}
+	}
+	return best
+}
+
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}

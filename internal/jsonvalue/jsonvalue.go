@@ -1,0 +1,149 @@
+// Package jsonvalue is how JSON looks inside Savant: nil, bool, int, float64,
+// string, []any, map[string]any, and json.Number for the rare number that
+// neither int nor float64 holds exactly enough. Integers stay integers, and
+// one value has one encoding.
+package jsonvalue
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// maxDepth bounds nesting, maxExponent the exponent of a number: 1e100000000
+// panics in JSON Schema validators (measured on jsonschema v5.3.1).
+const (
+	maxDepth    = 200
+	maxExponent = 308
+)
+
+// Decode reads exactly one JSON value.
+func Decode(data []byte) (any, error) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return nil, err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("more than one JSON value")
+	}
+	return Normal(value)
+}
+
+// Normal returns a decoded value with its numbers in the forms above; it
+// refuses values that are nested too deeply or hold a number out of bounds.
+// Maps and slices are changed in place.
+func Normal(value any) (any, error) { return normal(value, 0) }
+
+func normal(value any, depth int) (any, error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("nested deeper than %d", maxDepth)
+	}
+	switch v := value.(type) {
+	case nil, bool, string, int:
+		return v, nil
+	case json.Number:
+		return number(v)
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, errors.New("not a JSON number")
+		}
+		return v, nil
+	case []any:
+		for i := range v {
+			item, err := normal(v[i], depth+1)
+			if err != nil {
+				return nil, err
+			}
+			v[i] = item
+		}
+		return v, nil
+	case map[string]any:
+		for key := range v {
+			item, err := normal(v[key], depth+1)
+			if err != nil {
+				return nil, err
+			}
+			v[key] = item
+		}
+		return v, nil
+	default:
+		return nil, fmt.Errorf("%T is not a JSON value", value)
+	}
+}
+
+func number(n json.Number) (any, error) {
+	text := string(n)
+	if i, err := strconv.Atoi(text); err == nil && text != "-0" {
+		return i, nil
+	}
+	if mark := strings.IndexAny(text, "eE"); mark >= 0 {
+		exponent, err := strconv.Atoi(text[mark+1:])
+		if err != nil || exponent > maxExponent || exponent < -maxExponent {
+			return nil, fmt.Errorf("number %.20s is out of bounds", text)
+		}
+	} else if !strings.Contains(text, ".") && text != "-0" {
+		if len(text) > maxExponent {
+			return nil, fmt.Errorf("number %.20s… is out of bounds", text)
+		}
+		return n, nil // an integer beyond 64 bits: exact, but not for arithmetic
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsInf(f, 0) {
+		return nil, fmt.Errorf("number %.20s is out of bounds", text)
+	}
+	return f, nil
+}
+
+// Encode returns the one encoding of a value: keys sorted by bytes, no spaces,
+// no HTML escapes. (RFC 8785 is not used: it rounds integers above 2^53.)
+func Encode(value any) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}
+
+// Digest returns the hex SHA-256 of the encoding of a value.
+func Digest(value any) (string, error) {
+	data, err := Encode(value)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// Kind names a value's JSON type: null, boolean, integer, number, string,
+// array or object.
+func Kind(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case int:
+		return "integer"
+	case float64, json.Number:
+		return "number"
+	case string:
+		return "string"
+	case []any:
+		return "array"
+	case map[string]any:
+		return "object"
+	default:
+		return fmt.Sprintf("%T", value)
+	}
+}
