@@ -1,0 +1,88 @@
+// Package atomicfile replaces files whole: a reader, another process or the
+// machine after a crash sees the old content or the new, never a mixture.
+package atomicfile
+
+import (
+	"crypto/rand"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+)
+
+// File is a file being written.
+type File interface {
+	io.Writer
+	Sync() error
+	Close() error
+}
+
+// FS is what an atomic replacement asks of a file system. Names are relative
+// and slash-separated. Root gives the real one; a test may give one that fails.
+type FS interface {
+	// Create opens a new file for writing; the name must not exist.
+	Create(name string, perm fs.FileMode) (File, error)
+	Rename(from, to string) error
+	Remove(name string) error
+	// SyncFolder makes the entries of a folder durable.
+	SyncFolder(name string) error
+}
+
+// Durability says what Replace waits for.
+type Durability bool
+
+const (
+	// Lazy leaves the moment of reaching the disk to the operating system.
+	// After a crash of the machine the file may be the old one, the new one
+	// or damaged: only for what can be computed again.
+	Lazy Durability = false
+	// Durable returns once file and folder entry have reached the disk.
+	Durable Durability = true
+)
+
+// Write replaces the file name under root with data, durably. The folder must
+// exist. On failure the file is as it was and nothing is left beside it.
+func Write(root *os.Root, name string, data []byte, perm fs.FileMode) error {
+	return Replace(Root(root), name, data, perm, Durable)
+}
+
+// Replace is Write on any file system, durable or not. When only the sync of
+// the folder fails the error is returned with the new content in place.
+func Replace(target FS, name string, data []byte, perm fs.FileMode, durability Durability) error {
+	temp := tempName(name)
+	if err := fill(target, temp, data, perm, durability); err != nil {
+		return err
+	}
+	if err := target.Rename(temp, name); err != nil {
+		_ = target.Remove(temp) // the first error is the one to report
+		return err
+	}
+	if durability == Lazy {
+		return nil
+	}
+	return target.SyncFolder(path.Dir(name))
+}
+
+// tempName returns a name in the same folder, so that the rename stays within
+// one file system. The leading dot keeps it apart from every name of a run.
+func tempName(name string) string {
+	return path.Join(path.Dir(name), "."+path.Base(name)+"."+rand.Text()[:10]+".tmp")
+}
+
+func fill(target FS, temp string, data []byte, perm fs.FileMode, durability Durability) error {
+	file, err := target.Create(temp, perm)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	if err == nil && durability == Durable {
+		err = file.Sync()
+	}
+	if closeErr := file.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		_ = target.Remove(temp) // the first error is the one to report
+	}
+	return err
+}
