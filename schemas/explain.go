@@ -1,0 +1,158 @@
+package schemas
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+
+	"savant/fault"
+)
+
+// explainer turns the validator's tree of errors into diagnostics: only its
+// leaves, in words, in an order that does not change.
+type explainer struct {
+	documents map[string]any
+	value     any
+}
+
+// finding is a diagnostic with the keyword that made it.
+type finding struct {
+	fault.Diagnostic
+	keyword string
+}
+
+func (e explainer) explain(err *jsonschema.ValidationError) []fault.Diagnostic {
+	var diagnostics []fault.Diagnostic
+	for _, f := range e.findings(err) {
+		diagnostics = append(diagnostics, f.Diagnostic)
+	}
+	return diagnostics
+}
+
+func (e explainer) findings(err *jsonschema.ValidationError) []finding {
+	keyword := lastToken(err.AbsoluteKeywordLocation)
+	if len(err.Causes) == 0 || keyword == "minContains" {
+		return e.leaf(err)
+	}
+	if keyword == "anyOf" || keyword == "oneOf" {
+		return e.alternatives(err)
+	}
+	var found []finding
+	for _, cause := range err.Causes {
+		found = append(found, e.findings(cause)...)
+	}
+	return found
+}
+
+// alternatives keeps what the branches that were meant have to say: not those
+// that fail by type here, nor, where others are left, those that fail by a
+// const or enum, which tell one kind of object from another.
+func (e explainer) alternatives(err *jsonschema.ValidationError) []finding {
+	here := pointerOf(err.InstanceLocation)
+	branches := make([][]finding, len(err.Causes))
+	for i, cause := range err.Causes {
+		branches[i] = e.findings(cause)
+	}
+	branches = unless(branches, func(f finding) bool { return f.keyword == "type" && f.Pointer == here })
+	branches = unless(branches, func(f finding) bool {
+		return (f.keyword == "const" || f.keyword == "enum") && strings.Count(f.Pointer, "/") <= strings.Count(here, "/")+1
+	})
+	if either, ok := merge(branches, here); ok {
+		return []finding{either}
+	}
+	return slices.Concat(branches...)
+}
+
+// unless drops the branches with a finding that is off, if any is without.
+func unless(branches [][]finding, off func(finding) bool) [][]finding {
+	kept := slices.DeleteFunc(slices.Clone(branches), func(branch []finding) bool {
+		return slices.ContainsFunc(branch, off)
+	})
+	if len(kept) == 0 {
+		return branches
+	}
+	return kept
+}
+
+// merge says "a or b" where each branch expects one thing of the same value.
+func merge(branches [][]finding, here string) (finding, bool) {
+	var expected []string
+	for _, branch := range branches {
+		if len(branch) != 1 || branch[0].Pointer != here {
+			return finding{}, false
+		}
+		if !slices.Contains(expected, branch[0].Expected) {
+			expected = append(expected, branch[0].Expected)
+		}
+	}
+	either := branches[0][0]
+	if len(expected) > 1 {
+		either.Expected = strings.Join(expected, " or ")
+		either.Message = "expected " + either.Expected + ", got " + either.Actual
+	}
+	return either, true
+}
+
+// leaf describes one error by the keyword that was not met.
+func (e explainer) leaf(err *jsonschema.ValidationError) []finding {
+	m := mismatch{
+		pointer:  pointerOf(err.InstanceLocation),
+		keyword:  lastToken(err.AbsoluteKeywordLocation),
+		fallback: err.Message,
+	}
+	m.schema, m.subschema = e.keywordAt(err.AbsoluteKeywordLocation)
+	value, found := e.value, true
+	for _, token := range pointerTokens(m.pointer) {
+		if value, found = step(value, token); !found {
+			break
+		}
+	}
+	if strings.Contains(err.KeywordLocation, "/propertyNames") {
+		tokens := pointerTokens(m.pointer)
+		value, found = tokens[len(tokens)-1], true
+	}
+	m.value, m.known = value, found && e.documents != nil
+	return m.describe()
+}
+
+// keywordAt finds the schema around a keyword's location, and what is there.
+func (e explainer) keywordAt(location string) (schema map[string]any, at any) {
+	address, pointer, _ := strings.Cut(location, "#")
+	value := e.documents[address]
+	for _, token := range pointerTokens(pointerOf(pointer)) {
+		if object, ok := value.(map[string]any); ok {
+			schema = object
+		}
+		value, _ = step(value, token)
+	}
+	return schema, value
+}
+
+// pointerOf reads a location of the validator, which escapes JSON pointers as
+// in a URL.
+func pointerOf(location string) string {
+	pointer, err := url.PathUnescape(location)
+	if err != nil {
+		return location
+	}
+	return pointer
+}
+
+func lastToken(location string) string {
+	tokens := pointerTokens(pointerOf(location[strings.IndexByte(location, '#')+1:]))
+	if len(tokens) == 0 {
+		return ""
+	}
+	return tokens[len(tokens)-1]
+}
+
+// tidy sorts diagnostics by file, pointer and message, and drops repetitions.
+func tidy(diagnostics []fault.Diagnostic) []fault.Diagnostic {
+	slices.SortStableFunc(diagnostics, func(a, b fault.Diagnostic) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Message, b.Message))
+	})
+	return slices.Compact(diagnostics)
+}

@@ -1,0 +1,40 @@
+package schemas
+
+import (
+	"strings"
+
+	"savant/internal/jsonvalue"
+)
+
+// Normalise returns what a model most likely meant by a result that is text:
+// the text trimmed, and, where it is a JSON object or array (also inside a
+// Markdown code fence), the value itself. Any other value, and text inside a
+// value, is data and stays as it is; so does text that is a bare number, since
+// only its schema can tell "42" from 42.
+func Normalise(value any) any {
+	text, isText := value.(string)
+	if !isText {
+		return value
+	}
+	text = strings.TrimSpace(text)
+	inner := strings.TrimSpace(unfence(text))
+	if !strings.HasPrefix(inner, "{") && !strings.HasPrefix(inner, "[") {
+		return text
+	}
+	decoded, err := jsonvalue.Decode([]byte(inner))
+	if err != nil {
+		return text
+	}
+	return decoded
+}
+
+// unfence returns what is between the fences when the text is one fenced block.
+func unfence(text string) string {
+	body, opened := strings.CutPrefix(text, "```")
+	body, closed := strings.CutSuffix(body, "```")
+	language, inner, found := strings.Cut(body, "\n")
+	if !opened || !closed || !found || strings.ContainsAny(language, "{[`") {
+		return text
+	}
+	return inner
+}

@@ -1,0 +1,188 @@
+package schemas
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+)
+
+// Where schemas live for the validator. Nothing is ever loaded by address.
+const (
+	namedAddress  = "mem:///named/"
+	inlineAddress = "mem:///inline"
+)
+
+// metaWeight stands for judging one value against a draft's metaschema, whose
+// vocabularies are eight schemas.
+const metaWeight = 10
+
+// drafts are the values "$schema" may have; a trailing "#" is allowed, and
+// http for draft 7, which was published so.
+var drafts = []string{
+	"https://json-schema.org/draft/2020-12/schema",
+	"https://json-schema.org/draft/2019-09/schema",
+	"http://json-schema.org/draft-07/schema",
+}
+
+func isDraft(address string) bool {
+	bare := strings.TrimSuffix(address, "#")
+	return slices.Contains(drafts, bare) || bare == strings.Replace(drafts[2], "http:", "https:", 1)
+}
+
+func addressOf(name string) string {
+	if name == "" {
+		return inlineAddress
+	}
+	return namedAddress + url.PathEscape(name)
+}
+
+func unescapeAddress(escaped string) string {
+	name, err := url.PathUnescape(escaped)
+	if err != nil {
+		return escaped
+	}
+	return name
+}
+
+// refer follows a "$ref" and rewrites it to the one address the validator
+// knows the target by.
+func (g *graph) refer(made *node, at place, schema map[string]any, reference string) {
+	base, fragment, _ := strings.Cut(reference, "#")
+	if isDraft(base) && fragment == "" {
+		made.same = append(made.same, &node{weight: metaWeight})
+		return
+	}
+	address, found := at.address, true
+	if base != "" {
+		if address, found = g.document(at, base); !found {
+			return
+		}
+	}
+	target, value, found := g.locate(place{address: address}, fragment)
+	if !found {
+		g.wrong(at.child("$ref"), "nothing is at "+reference)
+		return
+	}
+	schema["$ref"] = address + "#" + escapePointer(target.pointer)
+	made.same = append(made.same, g.walk(target, value))
+}
+
+// document makes the schema a reference names part of the graph.
+func (g *graph) document(at place, name string) (address string, found bool) {
+	held, known := g.set.lookup(unescapeAddress(name))
+	if !known {
+		g.diagnostics = append(g.diagnostics, g.unknown(at.child("$ref"), name))
+		return "", false
+	}
+	address = addressOf(held)
+	if _, loaded := g.documents[address]; loaded {
+		return address, true
+	}
+	value, err := jsonvalue.Decode(g.set.sources[held].raw) // a copy to rewrite
+	if err != nil {
+		return "", false // never: it is our own encoding
+	}
+	g.documents[address] = value
+	g.walk(place{address: address}, value)
+	return address, true
+}
+
+func (g *graph) unknown(at place, name string) fault.Diagnostic {
+	message := "$ref names no schema of this set: " + name
+	if strings.ContainsAny(name, "/:\\") {
+		message = "$ref may only name a schema of this set, never a file or an address: " + name
+	}
+	found := g.diagnostic(at, message)
+	found.Code = fault.SchemaNotFound
+	if near := fault.Nearest(name, g.set.Names()); near != "" {
+		found.Message += "; did you mean " + near + "?"
+	}
+	return found
+}
+
+// locate finds what a fragment points at: a JSON pointer or an "$anchor".
+func (g *graph) locate(root place, fragment string) (place, any, bool) {
+	value := g.documents[root.address]
+	fragment, err := url.PathUnescape(fragment)
+	if err != nil {
+		return root, nil, false
+	}
+	if fragment == "/" { // widely written for the root
+		fragment = ""
+	}
+	if fragment != "" && fragment[0] != '/' {
+		return findAnchor(root, value, fragment)
+	}
+	for _, token := range pointerTokens(fragment) {
+		var found bool
+		if value, found = step(value, token); !found {
+			return root, nil, false
+		}
+		root = root.child(token)
+	}
+	return root, value, true
+}
+
+// findAnchor searches a schema, in the order of its keys, for an "$anchor".
+func findAnchor(at place, value any, anchor string) (place, any, bool) {
+	switch v := value.(type) {
+	case map[string]any:
+		if v["$anchor"] == anchor {
+			return at, v, true
+		}
+		for key, sub := range sorted(v) {
+			if where, what, found := findAnchor(at.child(key), sub, anchor); found {
+				return where, what, true
+			}
+		}
+	case []any:
+		for i, sub := range v {
+			if where, what, found := findAnchor(at.child(strconv.Itoa(i)), sub, anchor); found {
+				return where, what, true
+			}
+		}
+	}
+	return at, nil, false
+}
+
+// step goes one token of a JSON pointer into a value.
+func step(value any, token string) (any, bool) {
+	switch v := value.(type) {
+	case map[string]any:
+		inside, has := v[token]
+		return inside, has
+	case []any:
+		index, err := strconv.Atoi(token)
+		if err != nil || index < 0 || index >= len(v) {
+			return nil, false
+		}
+		return v[index], true
+	default:
+		return nil, false
+	}
+}
+
+// pointerTokens splits an RFC 6901 pointer.
+func pointerTokens(pointer string) []string {
+	if pointer == "" {
+		return nil
+	}
+	tokens := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	for i := range tokens {
+		tokens[i] = unescapeToken(tokens[i])
+	}
+	return tokens
+}
+
+// escapePointer writes a pointer the way the validator spells its locations.
+func escapePointer(pointer string) string {
+	var out strings.Builder
+	for _, token := range pointerTokens(pointer) {
+		out.WriteString("/" + url.PathEscape(escapeToken(token)))
+	}
+	return out.String()
+}

@@ -1,0 +1,212 @@
+package schemas
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+)
+
+// Schema judges values. It may be used by several goroutines at once.
+type Schema struct {
+	name     string
+	value    any
+	compiled *jsonschema.Schema
+	// documents are the schema and what it refers to, by address.
+	documents map[string]any
+	root      *node
+	paths     int
+	checkers  []Checker
+}
+
+// Name returns the name of a named schema, or "".
+func (s *Schema) Name() string { return s.name }
+
+// JSON returns the schema as it was given, decoded. It is shared: do not
+// change it.
+func (s *Schema) JSON() any { return s.value }
+
+// compile builds a Schema; name is empty for an inline one.
+func (s *Set) compile(name string, from source, checkers []Checker) (schema *Schema, err error) {
+	defer contain(&err)
+	what := "schema " + name
+	if name == "" {
+		what = "inline schema"
+	}
+	g, root, err := s.explore(name, from)
+	if err != nil {
+		return nil, err
+	}
+	if len(g.diagnostics) > 0 {
+		return nil, violation(what, tidy(g.diagnostics)...)
+	}
+	compiled, err := build(g.documents, addressOf(name))
+	if err != nil {
+		return nil, violation(what, tidy(compileDiagnostics(err))...)
+	}
+	return &Schema{name: name, value: from.value, compiled: compiled, documents: g.documents,
+		root: root, paths: pathsOf(root), checkers: checkers}, nil
+}
+
+// explore walks a schema and what it refers to, on copies.
+func (s *Set) explore(name string, from source) (*graph, *node, error) {
+	value, err := jsonvalue.Decode(from.raw)
+	if err != nil {
+		return nil, nil, fault.From(err)
+	}
+	at := place{address: addressOf(name)}
+	g := &graph{set: s, documents: map[string]any{at.address: value}, nodes: map[string]*node{}}
+	root := g.walk(at, value)
+	g.checkPaths(root)
+	return g, root, nil
+}
+
+// build compiles documents none of which needs to be loaded.
+func build(documents map[string]any, address string) (*jsonschema.Schema, error) {
+	compiler := jsonschema.NewCompiler()
+	compiler.Draft = jsonschema.Draft2020
+	compiler.AssertFormat = true // unset, it would depend on whether "$schema" is written
+	compiler.LoadURL = func(string) (io.ReadCloser, error) {
+		return nil, errors.New("references to files and addresses are refused")
+	}
+	for at, document := range documents {
+		raw, err := jsonvalue.Encode(document)
+		if err != nil {
+			return nil, err
+		}
+		if err := compiler.AddResource(at, bytes.NewReader(raw)); err != nil {
+			return nil, err
+		}
+	}
+	return compiler.Compile(address)
+}
+
+// compileDiagnostics says what the metaschema has against a schema.
+func compileDiagnostics(err error) []fault.Diagnostic {
+	var invalid *jsonschema.ValidationError
+	if errors.As(err, &invalid) {
+		return explainer{}.explain(invalid)
+	}
+	return []fault.Diagnostic{{Message: strings.TrimPrefix(err.Error(), "jsonschema: ")}}
+}
+
+// Check returns nil when a value fits, else VALIDATION_FAILED with a diagnostic
+// {pointer, expected, actual, message} for each thing that is wrong, sorted. A
+// value that would take too long to judge is LIMIT_EXCEEDED. The value is JSON
+// as jsonvalue has it, anything else is encoded first; it is not changed.
+func (s *Schema) Check(value any) (err error) {
+	defer contain(&err)
+	count, plain := size(value, 0)
+	if !plain {
+		if value, err = recode(value); err != nil {
+			return fault.New(fault.ValidationFailed, "not a JSON value: %w", err)
+		}
+		count, _ = size(value, 0)
+	}
+	if s.tooMuch(value, count) {
+		return fault.New(fault.LimitExceeded, "judging this value against %s would take too long: the schema multiplies with the value's depth", s.label())
+	}
+	if err := s.compiled.Validate(value); err != nil {
+		return s.misfit(value, err)
+	}
+	var found []fault.Diagnostic
+	for _, checker := range s.checkers {
+		found = append(found, checker.Check(value)...)
+	}
+	return s.failed(tidy(found))
+}
+
+func (s *Schema) misfit(value any, err error) error {
+	var invalid *jsonschema.ValidationError
+	if !errors.As(err, &invalid) {
+		return fault.From(fmt.Errorf("schemas: %w", err))
+	}
+	return s.failed(tidy(explainer{documents: s.documents, value: value}.explain(invalid)))
+}
+
+func (s *Schema) failed(found []fault.Diagnostic) error {
+	if len(found) == 0 {
+		return nil
+	}
+	first := found[0]
+	details := fmt.Sprintf("%s: %s", s.label(), first.Message)
+	if first.Pointer != "" {
+		details = fmt.Sprintf("%s: %s: %s", s.label(), first.Pointer, first.Message)
+	}
+	if len(found) > 1 {
+		details += fmt.Sprintf(" (and %d more)", len(found)-1)
+	}
+	return fault.New(fault.ValidationFailed, "the value does not fit %s", details).With(found...)
+}
+
+func (s *Schema) label() string {
+	if s.name == "" {
+		return "the schema"
+	}
+	return "the schema " + s.name
+}
+
+// tooMuch counts exactly only where the simple bound, every path of the schema
+// for every value, is beyond the limit.
+func (s *Schema) tooMuch(value any, count int) bool {
+	limit := maxVisits + visitsPerValue*count
+	if s.paths < many && s.paths*count <= limit {
+		return false
+	}
+	m := meter{known: map[visit]int{}, limit: limit}
+	return m.cost(s.root, value) > limit
+}
+
+// size counts a value and all values inside it, and reports whether they are
+// of the types the validator knows, with numbers it can bear.
+func size(value any, depth int) (count int, plain bool) {
+	count = 1
+	switch v := value.(type) {
+	case nil, bool, string, int:
+	case float64:
+		return 1, !math.IsNaN(v) && !math.IsInf(v, 0)
+	case json.Number:
+		return 1, !strings.ContainsAny(string(v), "eE.")
+	case []any:
+		for _, part := range v {
+			inside, ok := size(part, depth+1)
+			if count += inside; !ok || depth > 200 {
+				return count, false
+			}
+		}
+	case map[string]any:
+		for _, part := range v {
+			inside, ok := size(part, depth+1)
+			if count += inside; !ok || depth > 200 {
+				return count, false
+			}
+		}
+	default:
+		return 1, false
+	}
+	return count, true
+}
+
+func recode(value any) (any, error) {
+	data, err := jsonvalue.Encode(value)
+	if err != nil {
+		return nil, err
+	}
+	return jsonvalue.Decode(data)
+}
+
+// contain turns a panic of the validator, or of a Checker, into INTERNAL. Its
+// text may quote the value and stays out of what a client sees.
+func contain(err *error) {
+	if cause := recover(); cause != nil {
+		*err = fault.From(fmt.Errorf("schemas: the validator panicked: %v", cause))
+	}
+}

@@ -1,0 +1,201 @@
+// Package schemas is the Validator: named JSON Schemas in layers, inline ones,
+// and what a value that does not fit is told.
+//
+// Drafts 2020-12 (the default), 2019-09 and 7 are read, chosen by "$schema".
+// A "$ref" names another schema of the same Set ("Finding", "Finding.json",
+// "Finding#/$defs/line"), a place in its own schema ("#/…"), or the metaschema
+// of a draft: nothing is ever read from a file or the network. "pattern" is an
+// RE2 expression. "format" is asserted in every draft, where the format is known:
+// a procedure that asks for a date means one. What is inside text
+// ("contentSchema") is not judged.
+package schemas
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+)
+
+// Set is a collection of named schemas. It does not change; With and
+// WithChecker return another. Everything may be called by several goroutines
+// at once.
+type Set struct {
+	sources  map[string]source
+	checkers map[string][]Checker
+	compiled *cache
+}
+
+// source is one schema as it was given: its encoding, and the value for those
+// who only read it.
+type source struct {
+	raw   []byte
+	value any
+}
+
+// Checker says what is wrong with a value beyond what JSON Schema can say. It
+// only sees values that fit the schema, must not change them, and may be
+// called by several goroutines at once.
+type Checker interface {
+	Check(value any) []fault.Diagnostic
+}
+
+// Load reads every *.json file in the root of each layer. A name is the base
+// name without ".json"; a later layer wins. A nil layer and a missing folder
+// hold nothing. A file that is not JSON is YAML_SCHEMA_VIOLATION; whether it
+// is a schema is found out by Named.
+func Load(layers ...fs.FS) (*Set, error) {
+	sources := map[string]source{}
+	for _, layer := range layers {
+		if layer == nil {
+			continue
+		}
+		if err := loadLayer(layer, sources); err != nil {
+			return nil, err
+		}
+	}
+	return &Set{sources: sources, compiled: newCache()}, nil
+}
+
+func loadLayer(layer fs.FS, into map[string]source) error {
+	entries, err := fs.ReadDir(layer, ".")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fault.From(err)
+	}
+	for _, entry := range entries {
+		name, isJSON := strings.CutSuffix(entry.Name(), ".json")
+		if !isJSON || name == "" || entry.IsDir() || strings.HasPrefix(name, ".") {
+			continue
+		}
+		data, err := fs.ReadFile(layer, entry.Name())
+		if err != nil {
+			return fault.From(err)
+		}
+		if into[name], err = parse(data); err != nil {
+			return fault.New(fault.YAMLSchemaViolation, "schema file %s: %w", entry.Name(), err).
+				With(fault.Diagnostic{File: entry.Name(), Message: err.Error()})
+		}
+	}
+	return nil
+}
+
+// parse keeps a schema's text in its one encoding, so that what follows never
+// depends on how the file was laid out.
+func parse(data []byte) (source, error) {
+	if len(data) > maxBytes {
+		return source{}, errors.New("larger than 512 KB")
+	}
+	value, err := jsonvalue.Decode(data)
+	if err != nil {
+		return source{}, err
+	}
+	return newSource(value)
+}
+
+func newSource(value any) (source, error) {
+	raw, err := jsonvalue.Encode(value)
+	if err != nil {
+		return source{}, err
+	}
+	if len(raw) > maxBytes {
+		return source{}, errors.New("larger than 512 KB")
+	}
+	own, err := jsonvalue.Decode(raw)
+	return source{raw: raw, value: own}, err
+}
+
+// With returns a Set that also holds a workflow's own schemas, which win over
+// those of the same name. Values are decoded JSON and are copied.
+func (s *Set) With(local map[string]any) (*Set, error) {
+	if len(local) == 0 {
+		return s, nil
+	}
+	sources := maps.Clone(s.sources)
+	for _, name := range slices.Sorted(maps.Keys(local)) {
+		own, err := newSource(local[name])
+		if err != nil {
+			return nil, violation("schema "+name, fault.Diagnostic{Path: "schemas." + name, Message: err.Error()})
+		}
+		sources[name] = own
+	}
+	return &Set{sources: sources, checkers: s.checkers, compiled: newCache()}, nil
+}
+
+// WithChecker returns a Set in which values of the named schema are also given
+// to c, once they fit. A name without a schema gets one that fits everything.
+// A "$ref" to the name does not run the checker.
+func (s *Set) WithChecker(name string, c Checker) *Set {
+	checkers := maps.Clone(s.checkers)
+	if checkers == nil {
+		checkers = map[string][]Checker{}
+	}
+	checkers[name] = append(slices.Clone(checkers[name]), c)
+	sources := s.sources
+	if _, known := sources[name]; !known {
+		sources = maps.Clone(sources)
+		sources[name] = source{raw: []byte("true"), value: true}
+	}
+	return &Set{sources: sources, checkers: checkers, compiled: newCache()}
+}
+
+// Names returns the names of the schemas, sorted.
+func (s *Set) Names() []string { return slices.Sorted(maps.Keys(s.sources)) }
+
+// Named returns a schema by its name, with or without ".json". It is
+// SCHEMA_NOT_FOUND, with the nearest name, or YAML_SCHEMA_VIOLATION with
+// pointers to what is wrong in it.
+func (s *Set) Named(name string) (*Schema, error) {
+	found, known := s.lookup(name)
+	if !known {
+		return nil, s.notFound(name)
+	}
+	return s.compiled.get("name:"+found, func() (*Schema, error) {
+		return s.compile(found, s.sources[found], s.checkers[found])
+	})
+}
+
+// Inline returns the schema that a decoded JSON value is: an object or a
+// boolean. It is YAML_SCHEMA_VIOLATION with pointers to what is wrong. The
+// value is copied; the same content is compiled once.
+func (s *Set) Inline(schema any) (*Schema, error) {
+	own, err := newSource(schema)
+	if err != nil {
+		return nil, violation("inline schema", fault.Diagnostic{Message: err.Error()})
+	}
+	return s.compiled.get("inline:"+string(own.raw), func() (*Schema, error) {
+		return s.compile("", own, nil)
+	})
+}
+
+// lookup returns the name under which a schema is held.
+func (s *Set) lookup(name string) (string, bool) {
+	if _, exact := s.sources[name]; exact {
+		return name, true
+	}
+	bare, cut := strings.CutSuffix(name, ".json")
+	_, known := s.sources[bare]
+	return bare, cut && known
+}
+
+func (s *Set) notFound(name string) *fault.Error {
+	if near := fault.Nearest(name, s.Names()); near != "" {
+		return fault.New(fault.SchemaNotFound, "no schema is named %q; did you mean %q?", name, near)
+	}
+	return fault.New(fault.SchemaNotFound, "no schema is named %q", name)
+}
+
+func violation(what string, diagnostics ...fault.Diagnostic) *fault.Error {
+	details := what + " is not a schema"
+	if len(diagnostics) > 0 {
+		first := diagnostics[0]
+		details += ": " + strings.TrimPrefix(first.Pointer+": ", ": ") + first.Message
+	}
+	return fault.New(fault.YAMLSchemaViolation, "%s", details).With(diagnostics...)
+}
