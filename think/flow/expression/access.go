@@ -1,0 +1,134 @@
+package expression
+
+import (
+	"slices"
+
+	"github.com/expr-lang/expr/ast"
+)
+
+// link is one member access as parsed: .key, ?.key or [key].
+type link struct {
+	key      ast.Node
+	optional bool
+	at       ast.Node
+}
+
+// flatten takes a chain of member accesses apart. a?.b[0] and a?.b.c are one
+// chain each: where a is null, so is the whole.
+func flatten(node ast.Node) (base ast.Node, links []link) {
+	for {
+		switch n := node.(type) {
+		case *ast.ChainNode:
+			node = n.Node
+		case *ast.MemberNode:
+			links = append(links, link{n.Property, n.Optional, n})
+			node = n.Node
+		default:
+			slices.Reverse(links)
+			return node, links
+		}
+	}
+}
+
+// firstName returns the name that the first link selects, if the source says
+// it: .a or ["a"].
+func firstName(links []link) (string, bool) {
+	if len(links) == 0 {
+		return "", false
+	}
+	literal, ok := links[0].key.(*ast.StringNode)
+	if !ok {
+		return "", false
+	}
+	return literal.Value, true
+}
+
+// access rewrites a name and the member accesses after it.
+func (r *rewriter) access(node ast.Node, soft bool) ast.Node {
+	base, links := flatten(node)
+	r.visits += len(links)
+	name, ok := base.(*ast.IdentifierNode)
+	switch {
+	case !ok:
+		return r.follow(&path{text: "the value"}, r.node(base, false), links, node)
+	case slices.Contains(r.locals, name.Value):
+		return r.follow(&path{text: name.Value}, &ast.IdentifierNode{Value: name.Value}, links, node)
+	case isLiteral(name.Value):
+		return r.follow(&path{text: name.Value}, &ast.NilNode{}, links, node)
+	}
+	start, rest := r.origin(name, links, soft)
+	if start == nil {
+		return &ast.NilNode{}
+	}
+	return r.follow(start, nil, rest, node)
+}
+
+// follow returns the call that reads links from a path's beginning, or from a
+// base. A computed key behind a ?. is evaluated only where it is reached, so
+// the access is cut in two at that place.
+func (r *rewriter) follow(start *path, base ast.Node, links []link, at ast.Node) ast.Node {
+	if len(links) == 0 && base != nil {
+		return base
+	}
+	cut := guardedAt(links)
+	if cut < 0 {
+		return r.get(start, base, links, at)
+	}
+	before := r.follow(start, base, links[:cut], at)
+	return r.hold(before, func(held func() ast.Node) ast.Node {
+		first, rest := links[cut], links[cut+1:]
+		reached := r.get(&path{text: start.text + "…"}, held(), []link{first}, at)
+		return &ast.ConditionalNode{Ternary: true,
+			Cond: call("+isNull", at, held()),
+			Exp1: &ast.NilNode{},
+			Exp2: r.follow(&path{text: start.text + "…"}, reached, rest, at)}
+	})
+}
+
+// guardedAt returns the first optional link that has a computed key at or
+// behind it, or -1.
+func guardedAt(links []link) int {
+	optional := slices.IndexFunc(links, func(l link) bool { return l.optional })
+	if optional < 0 || !slices.ContainsFunc(links[optional:], link.computed) {
+		return -1
+	}
+	return optional
+}
+
+func (l link) computed() bool {
+	_, ok := constantKey(l.key)
+	return !ok
+}
+
+// constantKey returns the key that the source says, a string or an int.
+func constantKey(key ast.Node) (any, bool) {
+	switch n := key.(type) {
+	case *ast.StringNode:
+		return n.Value, true
+	case *ast.IntegerNode:
+		return n.Value, true
+	case *ast.UnaryNode:
+		if literal, ok := n.Node.(*ast.IntegerNode); ok && n.Operator == "-" {
+			return -literal.Value, true
+		}
+	}
+	return nil, false
+}
+
+// get returns one call that reads a whole path.
+func (r *rewriter) get(start *path, base ast.Node, links []link, at ast.Node) ast.Node {
+	read := &path{root: start.root, name: start.name, text: start.text}
+	arguments := []ast.Node{&ast.ConstantNode{Value: read}}
+	if base != nil {
+		arguments = append(arguments, base)
+	}
+	for _, l := range links {
+		key, constant := constantKey(l.key)
+		if !constant {
+			arguments = append(arguments, r.node(l.key, false))
+		}
+		read.members = append(read.members, member{
+			key: key, computed: !constant, optional: l.optional, offset: r.offset(l.at)})
+	}
+	return call("+get", at, arguments...)
+}

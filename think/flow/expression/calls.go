@@ -1,0 +1,185 @@
+package expression
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/expr-lang/expr/ast"
+
+	"savant/fault"
+)
+
+// builtin rewrites a call of a name that expr-lang knows.
+func (r *rewriter) builtin(n *ast.BuiltinNode) ast.Node {
+	switch n.Name {
+	case "all", "any", "none", "one", "filter", "find", "findIndex", "findLast", "findLastIndex":
+		return r.predicate(n, "+test")
+	case "count":
+		if len(n.Arguments) == 1 {
+			n = &ast.BuiltinNode{Name: n.Name, Arguments: []ast.Node{n.Arguments[0], itself(n)}}
+		}
+		return r.predicate(n, "+test")
+	case "map":
+		return r.predicate(n, "+turn")
+	case "reduce":
+		return r.reduce(n)
+	case "sum":
+		if len(n.Arguments) == 1 {
+			return call("+sum", n, r.node(n.Arguments[0], false))
+		}
+		return call("+sum", n, r.keys(n, n.Arguments[0]))
+	case "groupBy", "sortBy":
+		return r.byKey(n)
+	}
+	return r.named(n.Name, n.Arguments, n)
+}
+
+// itself is the predicate #.
+func itself(at ast.Node) ast.Node {
+	item := &ast.PointerNode{}
+	item.SetLocation(at.Location())
+	predicate := &ast.PredicateNode{Node: item}
+	predicate.SetLocation(at.Location())
+	return predicate
+}
+
+// predicate keeps a loop of the virtual machine, over what is surely a list
+// and with every turn paid for.
+func (r *rewriter) predicate(n *ast.BuiltinNode, check string) ast.Node {
+	list := call("+list", n.Arguments[0], r.node(n.Arguments[0], false))
+	return &ast.BuiltinNode{Name: n.Name, Arguments: []ast.Node{list, r.body(n, check)}}
+}
+
+// body rewrites the predicate of a function, its second argument.
+func (r *rewriter) body(n *ast.BuiltinNode, check string) ast.Node {
+	predicate, ok := n.Arguments[1].(*ast.PredicateNode)
+	if !ok {
+		return r.fail(n, fault.ExpressionError, n.Name+" needs a predicate as its second argument")
+	}
+	r.predicates = append(r.predicates, n.Name)
+	turn := call(check, predicate.Node, r.node(predicate.Node, false))
+	r.predicates = r.predicates[:len(r.predicates)-1]
+	body := &ast.PredicateNode{Node: turn}
+	body.SetLocation(predicate.Location())
+	return body
+}
+
+// keys returns what the predicate of n gives for each item of a list.
+func (r *rewriter) keys(n *ast.BuiltinNode, list ast.Node) ast.Node {
+	return r.mapped(n, r.node(list, false))
+}
+
+func (r *rewriter) mapped(n *ast.BuiltinNode, list ast.Node) ast.Node {
+	checked := call("+list", n.Arguments[0], list)
+	mapped := &ast.BuiltinNode{Name: "map", Arguments: []ast.Node{checked, r.body(n, "+turn")}}
+	mapped.SetLocation(n.Location())
+	return mapped
+}
+
+// byKey rewrites groupBy and sortBy: a call on the list and the keys of its
+// items. Those of expr-lang are not stable, panic on keys that are no map keys
+// and evaluate the order of sortBy inside the loop.
+func (r *rewriter) byKey(n *ast.BuiltinNode) ast.Node {
+	return r.hold(r.node(n.Arguments[0], false), func(list func() ast.Node) ast.Node {
+		arguments := []ast.Node{list(), r.mapped(n, list())}
+		if len(n.Arguments) == 3 {
+			arguments = append(arguments, r.node(n.Arguments[2], false))
+		}
+		return call("+"+n.Name, n, arguments...)
+	})
+}
+
+// reduce evaluates its first value outside of the loop: expr-lang does it
+// inside, where # is already the item of the inner list.
+func (r *rewriter) reduce(n *ast.BuiltinNode) ast.Node {
+	list := r.node(n.Arguments[0], false)
+	if len(n.Arguments) < 3 {
+		list = call("+someItems", n, list)
+		return &ast.BuiltinNode{Name: n.Name, Arguments: []ast.Node{list, r.body(n, "+turn")}}
+	}
+	list = call("+list", n.Arguments[0], list)
+	return r.hold(r.node(n.Arguments[2], false), func(start func() ast.Node) ast.Node {
+		return &ast.BuiltinNode{Name: n.Name, Arguments: []ast.Node{list, r.body(n, "+turn"), start()}}
+	})
+}
+
+// function rewrites a call of a name that expr-lang does not know.
+func (r *rewriter) function(n *ast.CallNode) ast.Node {
+	switch callee := n.Callee.(type) {
+	case *ast.IdentifierNode:
+		return r.named(callee.Value, n.Arguments, n)
+	case *ast.MemberNode:
+		message := "there are no methods"
+		if name, ok := callee.Property.(*ast.StringNode); ok {
+			message += fmt.Sprintf(": instead of x.%s(…) write %s(x, …)", name.Value, name.Value)
+		}
+		return r.fail(n, fault.ExpressionError, message)
+	default:
+		return r.fail(n, fault.ExpressionError, "only a function can be called")
+	}
+}
+
+// named rewrites a call of a function on the allow-list.
+func (r *rewriter) named(name string, arguments []ast.Node, at ast.Node) ast.Node {
+	known, ok := functions[name]
+	if !ok || known.answer == nil {
+		return r.fail(at, fault.ExpressionError, noFunction(name))
+	}
+	if given := len(arguments); given < known.least || given > known.most {
+		return r.fail(at, fault.ExpressionError, fmt.Sprintf("%s takes %s, found %d", name, known.takes(), given))
+	}
+	return call(name, at, r.nodes(arguments)...)
+}
+
+func (s signature) takes() string {
+	switch {
+	case s.most == variadic:
+		return fmt.Sprintf("at least %s", counted(s.least))
+	case s.least == s.most:
+		return counted(s.least)
+	default:
+		return fmt.Sprintf("%d to %s", s.least, counted(s.most))
+	}
+}
+
+func counted(arguments int) string {
+	if arguments == 1 {
+		return "1 argument"
+	}
+	return fmt.Sprintf("%d arguments", arguments)
+}
+
+// unavailable says why some functions of expr-lang do not exist here.
+var unavailable = map[string]string{
+	"now": noClock, "date": noClock, "duration": noClock, "timezone": noClock,
+	"get": "read a member that may be missing with a?.b or a?.[key]",
+}
+
+const noClock = "expressions have no clock and no randomness; pass the value as a parameter"
+
+// similar are functions of other languages.
+var similar = map[string]string{
+	"length": "len", "size": "len", "toString": "string", "str": "string", "toUpperCase": "upper",
+	"toLowerCase": "lower", "forEach": "map", "select": "filter", "unique": "uniq", "some": "any",
+	"every": "all", "includes": "contains", "tojson": "toJSON", "entries": "toPairs", "items": "toPairs",
+	"number": "float", "substring": "a slice, text[from:to]", "format": "a template, or + and string(…)",
+	"random": "nothing: " + noClock, "rand": "nothing: " + noClock, "uuid": "nothing: " + noClock,
+}
+
+func noFunction(name string) string {
+	message := "no such function: " + quote(name)
+	if reason, ok := unavailable[name]; ok {
+		return message + ": " + reason
+	}
+	if meant, ok := similar[name]; ok {
+		return message + ": use " + meant
+	}
+	if meant := fault.Nearest(name, functionNames); meant != "" {
+		return message + ": did you mean " + meant + "?"
+	}
+	return message
+}
+
+// Functions returns the names of the functions that an expression can call,
+// sorted.
+func Functions() []string { return slices.Clone(functionNames) }

@@ -1,0 +1,155 @@
+package expression
+
+import (
+	"strings"
+)
+
+func equality(e *evaluation) any { return e.equal(e.args[0], e.args[1], 0) }
+
+// equal compares two values as JSON does: 1 equals 1.0, different types are
+// not equal. It pays for every value it looks at.
+func (e *evaluation) equal(a, b any, depth int) bool {
+	if !e.spend(1) || !e.within(depth) {
+		return false
+	}
+	switch x := a.(type) {
+	case nil:
+		return b == nil
+	case bool:
+		y, ok := b.(bool)
+		return ok && x == y
+	case string:
+		y, ok := b.(string)
+		return ok && len(x) == len(y) && e.scan(len(x)) && x == y
+	case []any:
+		y, ok := b.([]any)
+		return ok && e.equalLists(x, y, depth+1)
+	case map[string]any:
+		y, ok := b.(map[string]any)
+		return ok && e.equalObjects(x, y, depth+1)
+	}
+	x, y := operand(a), operand(b)
+	return isNumber(x) && isNumber(y) && compareNumbers(x, y) == 0
+}
+
+func (e *evaluation) equalLists(a, b []any, depth int) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !e.equal(a[i], b[i], depth) {
+			return false
+		}
+	}
+	return true
+}
+
+// equalObjects visits the fields in a fixed order, so that what it spends
+// before it finds a difference is the same each time.
+func (e *evaluation) equalObjects(a, b map[string]any, depth int) bool {
+	if len(a) != len(b) || !e.spend(len(a)) {
+		return false
+	}
+	for _, key := range sortedKeys(a) {
+		other, ok := b[key]
+		if !ok || !e.equal(a[key], other, depth) {
+			return false
+		}
+	}
+	return true
+}
+
+// within tells whether a value is not nested too deeply.
+func (e *evaluation) within(depth int) bool {
+	if depth > maxDepth {
+		e.fail("the value is nested deeper than %d", maxDepth)
+		return false
+	}
+	return true
+}
+
+// compare orders two numbers or two strings; strings by bytes.
+func (e *evaluation) compare(a, b any) int {
+	if x, ok := a.(string); ok {
+		if y, ok := b.(string); ok {
+			e.scan(min(len(x), len(y)))
+			return order(x, y)
+		}
+	}
+	x, y := operand(a), operand(b)
+	if !isNumber(x) || !isNumber(y) {
+		e.fail("%s compares two numbers or two strings, found %s and %s", e.said(), kind(a), kind(b))
+		return 0
+	}
+	return compareNumbers(x, y)
+}
+
+// ordering returns a comparison operator.
+func ordering(holds func(order int) bool) function {
+	return func(e *evaluation) any { return holds(e.compare(e.args[0], e.args[1])) }
+}
+
+// truth passes a boolean on and refuses everything else.
+func truth(e *evaluation) any {
+	if _, ok := e.args[0].(bool); !ok {
+		e.fail("true or false is needed here, found %s", kind(e.args[0]))
+	}
+	return e.args[0]
+}
+
+// membership is in: a value in a list, or a key in an object.
+func membership(e *evaluation) any {
+	switch container := e.args[1].(type) {
+	case []any:
+		for _, item := range container {
+			if e.equal(e.args[0], item, 0) {
+				return true
+			}
+		}
+		return false
+	case map[string]any:
+		_, found := container[e.str(0)]
+		return found
+	case string:
+		e.fail("in looks in a list or an object: a string is searched with contains")
+	default:
+		e.fail("in needs a list or an object on its right, found %s", kind(container))
+	}
+	return nil
+}
+
+// ofTexts returns an operator that compares two strings.
+func ofTexts(holds func(text, part string) bool) function {
+	return func(e *evaluation) any {
+		_, leftIsText := e.args[0].(string)
+		_, rightIsText := e.args[1].(string)
+		if !leftIsText || !rightIsText {
+			fix := ""
+			if kind(e.args[0]) == "array" {
+				fix = "; a list is searched with: value in list"
+			}
+			e.fail("%s needs two strings, found %s and %s%s", e.said(), kind(e.args[0]), kind(e.args[1]), fix)
+			return nil
+		}
+		return holds(e.str(0), e.str(1))
+	}
+}
+
+// isNull is the guard in front of what stands behind a ?.
+func isNull(e *evaluation) any { return e.args[0] == nil }
+
+// The operators that compare, by the name the rewriter calls them.
+var comparisons = map[string]function{
+	"+equal":       equality,
+	"+less":        ordering(func(order int) bool { return order < 0 }),
+	"+lessOrEqual": ordering(func(order int) bool { return order <= 0 }),
+	"+more":        ordering(func(order int) bool { return order > 0 }),
+	"+moreOrEqual": ordering(func(order int) bool { return order >= 0 }),
+	"+in":          membership,
+	"+contains":    ofTexts(strings.Contains),
+	"+startsWith":  ofTexts(strings.HasPrefix),
+	"+endsWith":    ofTexts(strings.HasSuffix),
+	"+matches":     matching,
+	"+truth":       truth,
+	"+isNull":      isNull,
+}

@@ -1,0 +1,133 @@
+package expression
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/expr-lang/expr/file"
+
+	"savant/fault"
+)
+
+// Error is what is wrong with a source, or went wrong in an evaluation.
+type Error struct {
+	// Code is EXPRESSION_ERROR, UNRESOLVED_VAR, AMBIGUOUS_NAME, or for a text
+	// that grew too long TEMPLATE_RENDER_ERROR.
+	Code fault.Code
+	// Offset is the byte in the source that the message is about.
+	Offset int
+	// Message is one line, without code and place.
+	Message string
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s: %s (at byte %d)", e.Code, e.Message, e.Offset)
+}
+
+// Unwrap makes the code visible to errors.Is.
+func (e *Error) Unwrap() error { return e.Code }
+
+// shifted returns the error as seen from a text in which the source begins at
+// the byte offset.
+func (e *Error) shifted(offset int) *Error {
+	return &Error{Code: e.Code, Offset: e.Offset + offset, Message: e.Message}
+}
+
+// failure is an error inside the virtual machine. It has no place where it
+// happened at the operation that the machine reports.
+type failure struct {
+	message string
+	offset  int
+	placed  bool
+}
+
+func (f *failure) Error() string { return f.message }
+
+// evaluationError turns what the machine returned into an Error. Only texts of
+// this package are passed on: those of the Go runtime name types and addresses.
+func evaluationError(source string, err error) *Error {
+	failed := &Error{Code: fault.ExpressionError, Message: "the expression cannot be evaluated"}
+	var place *file.Error
+	if errors.As(err, &place) {
+		failed.Offset = byteOffset(source, place.From)
+		if strings.Contains(place.Message, "memory budget exceeded") {
+			failed.Message = itemsExceeded
+		}
+	}
+	var inner *failure
+	if errors.As(err, &inner) {
+		failed.Message = inner.message
+		if inner.placed {
+			failed.Offset = inner.offset
+		}
+	}
+	return failed
+}
+
+// parseError turns an error of the parser into an Error.
+func parseError(source string, err error) *Error {
+	failed := &Error{Code: fault.ExpressionError, Message: "the expression cannot be read"}
+	var place *file.Error
+	if errors.As(err, &place) {
+		failed.Offset = byteOffset(source, place.From)
+		failed.Message = plain(place.Message)
+	}
+	switch fix := hints[failed.Message]; {
+	case strings.Contains(source, opening):
+		failed.Message = "an expression stands here without {{ }}"
+	case strings.Contains(source, "=>"):
+		failed.Message = "a predicate is written without =>, as in filter(list, .size > 1)"
+	case fix != "":
+		failed.Message += ": " + fix
+	}
+	return failed
+}
+
+// tokens matches how the parser writes a token: Operator("=").
+var tokens = regexp.MustCompile(`token (?:[A-Z][a-z]+)\("(.*)"\)`)
+
+// plain says what the parser said in the words of this package.
+func plain(message string) string {
+	switch {
+	case strings.Contains(message, "exceeds maximum allowed nodes"):
+		return fmt.Sprintf("the expression has more than %d parts", maxNodes)
+	case message == "unexpected token EOF":
+		return "the expression ends too early"
+	case message == "literal not terminated":
+		return "a quote is not closed"
+	}
+	return tokens.ReplaceAllString(message, `"$1"`)
+}
+
+// hints are the fixes of common mistakes, by the message of the parser.
+var hints = map[string]string{
+	`unexpected "="`:   "use == to compare",
+	`unexpected "}"`:   "a brace is closed that was not opened",
+	`unexpected ")"`:   "a parenthesis is closed that was not opened, or something is missing before it",
+	`unexpected "AND"`: "write and, or &&",
+	`unexpected "OR"`:  "write or, or ||",
+	`unexpected "NOT"`: "write not, or !",
+	`unexpected "is"`:  "use == to compare",
+	`unexpected "."`:   "the item of a predicate, as in .name, is known only inside map, filter and the like",
+	`unexpected "#"`:   "the item of a predicate, as in #, is known only inside map, filter and the like",
+	`unexpected "&"`:   "write and, or &&",
+}
+
+// byteOffset returns where in the source its rune number runes begins.
+func byteOffset(source string, runes int) int {
+	for offset := range source {
+		if runes == 0 {
+			return offset
+		}
+		runes--
+	}
+	return len(source)
+}
+
+// maxQuoted is how many bytes of a value a message shows.
+const maxQuoted = 60
+
+func quote(text string) string { return strconv.Quote(fault.Cut(text, maxQuoted)) }

@@ -1,0 +1,115 @@
+package expression
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/expr-lang/expr/builtin"
+)
+
+// variadic is the maximum of a function that takes any number of arguments.
+const variadic = 1 << 10
+
+// signature is a function that a source can call, and how many arguments it
+// takes.
+type signature struct {
+	least, most int
+	answer      function
+}
+
+// functions is the allow-list, beside the predicate functions. An answer of
+// nil is for those that the rewriter makes of others.
+var functions = map[string]signature{
+	// of lists
+	"len": {1, 1, length}, "first": {1, 1, first}, "last": {1, 1, last}, "take": {2, 2, take},
+	"reverse": {1, 1, reverse}, "uniq": {1, 1, uniq}, "concat": {1, variadic, concat},
+	"flatten": {1, 1, flattened}, "sort": {1, 2, sorted},
+
+	// of objects
+	"keys":      {1, 1, fields(func(key string, _ any) any { return key })},
+	"values":    {1, 1, fields(func(_ string, value any) any { return value })},
+	"toPairs":   {1, 1, fields(func(key string, value any) any { return []any{key, value} })},
+	"fromPairs": {1, 1, fromPairs},
+
+	// of strings
+	"trim":       {1, 2, trim},
+	"trimPrefix": {2, 2, ofPair(strings.TrimPrefix)}, "trimSuffix": {2, 2, ofPair(strings.TrimSuffix)},
+	"upper": {1, 1, ofText(strings.ToUpper)}, "lower": {1, 1, ofText(strings.ToLower)},
+	"split": {2, 3, splitting(strings.SplitN)}, "splitAfter": {2, 3, splitting(strings.SplitAfterN)},
+	"join": {1, 2, join}, "replace": {3, 4, replace}, "repeat": {2, 2, repeat},
+	"indexOf": {2, 2, position(strings.Index)}, "lastIndexOf": {2, 2, position(strings.LastIndex)},
+	"hasPrefix": {2, 2, ofTexts(strings.HasPrefix)}, "hasSuffix": {2, 2, ofTexts(strings.HasSuffix)},
+
+	// of numbers
+	"abs": {1, 1, absolute}, "ceil": {1, 1, rounded(math.Ceil)}, "floor": {1, 1, rounded(math.Floor)},
+	"round": {1, 1, rounded(math.Round)},
+	"min":   {1, variadic, extreme(-1)}, "max": {1, variadic, extreme(1)},
+	"mean": {1, variadic, mean}, "median": {1, variadic, median},
+
+	// between types
+	"int": {1, 1, toInt}, "float": {1, 1, toFloat}, "string": {1, 1, toText}, "type": {1, 1, typeName},
+	"toJSON": {1, 1, toJSON}, "fromJSON": {1, 1, fromJSON},
+
+	// with a predicate
+	"all": {}, "any": {}, "none": {}, "one": {}, "filter": {}, "map": {}, "count": {}, "find": {},
+	"findIndex": {}, "findLast": {}, "findLastIndex": {}, "groupBy": {}, "sortBy": {}, "reduce": {}, "sum": {},
+}
+
+// internal are the functions that only the rewriter calls.
+var internal = map[string]function{
+	"+add": addition, "+subtract": subtraction, "+multiply": multiplication, "+divide": division,
+	"+modulo": modulo, "+power": power, "+negate": negation, "+range": span,
+	"+number": func(e *evaluation) any { return e.number(0) },
+	"+get":    get, "+slice": slice, "+key": objectKey, "+result": result,
+	"+list": aList, "+someItems": someItems, "+test": test, "+turn": func(e *evaluation) any { return e.args[0] },
+	"+sum": sum, "+groupBy": groupedBy, "+sortBy": sortedBy,
+}
+
+// symbols are how a source writes what the rewriter calls.
+var symbols = map[string]string{
+	"+add": "+", "+subtract": "-", "+multiply": "*", "+divide": "/", "+modulo": "%", "+power": "**",
+	"+negate": "-", "+number": "+", "+range": "..", "+less": "<", "+lessOrEqual": "<=", "+more": ">",
+	"+moreOrEqual": ">=", "+in": "in", "+contains": "contains", "+startsWith": "startsWith",
+	"+endsWith": "endsWith", "+matches": "matches", "+slice": "a slice", "+sum": "sum",
+	"+groupBy": "groupBy", "+sortBy": "sortBy", "+list": "a predicate function", "+someItems": "reduce",
+}
+
+// callable is every function in the shape that expr-lang calls.
+var callable = table()
+
+func table() map[string]*builtin.Function {
+	all := make(map[string]*builtin.Function)
+	for name, known := range functions {
+		if known.answer != nil {
+			all[name] = adapt(name, known.answer)
+		}
+	}
+	for _, answers := range []map[string]function{internal, comparisons} {
+		for name, answer := range answers {
+			all[name] = adapt(name, answer)
+		}
+	}
+	return all
+}
+
+// functionNames are sorted, so that the nearest of two is always the same.
+var functionNames = slices.Sorted(maps.Keys(functions))
+
+// test passes the answer of a predicate on, which has to be a boolean.
+func test(e *evaluation) any {
+	if _, ok := e.args[0].(bool); !ok {
+		e.fail("a predicate has to give true or false, found %s", kind(e.args[0]))
+	}
+	return e.args[0]
+}
+
+// aList passes a list on to a predicate function.
+func aList(e *evaluation) any {
+	items, ok := e.args[0].([]any)
+	if !ok {
+		e.fail("a list is needed here, found %s", kind(e.args[0]))
+	}
+	return items
+}

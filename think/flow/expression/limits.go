@@ -1,0 +1,43 @@
+package expression
+
+// Limits of a source. The parser of expr-lang recurses: 3,000,000 parentheses
+// are a fatal stack overflow, so the length is checked before parsing.
+const (
+	// maxSource is in bytes.
+	maxSource = 1024
+	// maxNodes is what the parser may create.
+	maxNodes = 1000
+	// maxVisits bounds the walk over the parsed tree. It is more than maxNodes
+	// because the tree is not one: a < b < c and a ?: b share a node, and
+	// nested they would double the work at every level.
+	maxVisits = 2000
+)
+
+// Limits of one evaluation.
+const (
+	// maxSteps is spent one for every operation and every turn of a
+	// predicate, and more by operations whose cost grows with a value.
+	// 200,000 take some 50 ms.
+	maxSteps = 200_000
+	// maxItems bounds the list and object items created.
+	maxItems = 20_000
+	// maxText is the bytes of one created text, maxAllText of all of them.
+	maxText    = 1 << 20
+	maxAllText = 8 << 20
+	// maxPattern is the bytes of a regular expression, maxInstructions the
+	// size of its program: matching costs their product with the text.
+	maxPattern      = 256
+	maxInstructions = 1000
+)
+
+// Limits of a result. A short expression can make a value that is small in
+// memory and endless when written, since its parts are shared.
+const (
+	maxResultValues = 1_000_000
+	maxResultText   = 16 << 20
+	// maxDepth is the nesting that package jsonvalue accepts.
+	maxDepth = 200
+)
+
+// bytesPerStep is how much text is scanned for one step.
+const bytesPerStep = 256

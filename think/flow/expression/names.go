@@ -1,0 +1,200 @@
+package expression
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/expr-lang/expr/ast"
+
+	"savant/fault"
+)
+
+// isLiteral tells whether a bare name is a literal. null is JSON's word for
+// what expr-lang calls nil.
+func isLiteral(name string) bool { return name == "null" }
+
+// foreign are literals of other languages.
+var foreign = map[string]string{
+	"True": "true", "TRUE": "true", "False": "false", "FALSE": "false",
+	"None": "null", "NULL": "null", "Null": "null", "undefined": "null",
+}
+
+// origin resolves the name an access starts with and takes from the links
+// those that belong to the name. The path is nil where the name is not a read
+// of the surroundings.
+func (r *rewriter) origin(name *ast.IdentifierNode, links []link, soft bool) (*path, []link) {
+	switch {
+	case r.scope.isRoot(name.Value):
+		return r.fromRoot(name, links, soft)
+	default:
+		return r.fromBareName(name, links, soft)
+	}
+}
+
+func (r *rewriter) fromRoot(name *ast.IdentifierNode, links []link, soft bool) (*path, []link) {
+	root := name.Value
+	key, constant := firstName(links)
+	whole := root != rootState && root != rootSteps
+	switch {
+	case root == rootResult, whole && !constant:
+		return r.read(name, root, "", links, soft), links
+	case !constant:
+		return r.unresolved(name, fmt.Sprintf("%s cannot be read as a whole: name the %s, as in %s.%s",
+			root, singular(root), root, example(root))), nil
+	case !r.scope.has(root, key):
+		return r.unresolved(links[0].key, r.notUnder(root, key)), nil
+	case root == rootSteps:
+		return r.status(name, key, links, soft)
+	}
+	return r.read(name, root, key, links[1:], soft), links[1:]
+}
+
+// status resolves steps.A.status, the one field a step has.
+func (r *rewriter) status(name *ast.IdentifierNode, id string, links []link, soft bool) (*path, []link) {
+	if field, constant := firstName(links[1:]); !constant || field != "status" {
+		at := links[min(len(links), 2)-1].key
+		return r.unresolved(at, fmt.Sprintf("a step has one field: write %s", under(rootSteps, id)+".status")), nil
+	}
+	resolved := r.read(name, rootSteps, id, links[2:], soft)
+	resolved.text += ".status"
+	return resolved, links[2:]
+}
+
+func (r *rewriter) fromBareName(name *ast.IdentifierNode, links []link, soft bool) (*path, []link) {
+	meanings := r.scope.meanings(name.Value)
+	switch len(meanings) {
+	case 0:
+		return r.unresolved(name, r.unknown(name.Value)), nil
+	case 1:
+		root, field := meanings[0], name.Value
+		if root == rootItem {
+			field = ""
+		}
+		resolved := r.read(name, root, field, links, soft)
+		resolved.text = name.Value
+		return resolved, links
+	default:
+		r.fail(name, fault.AmbiguousName, r.ambiguous(name.Value, meanings))
+		return nil, nil
+	}
+}
+
+// read records a reference and returns the path that reads it.
+func (r *rewriter) read(at *ast.IdentifierNode, root, name string, rest []link, soft bool) *path {
+	if len(rest) > 0 {
+		soft = rest[0].optional
+	}
+	r.refer(Reference{Root: root, Name: name, Soft: soft, Offset: r.offset(at)})
+	text := root
+	if name != "" {
+		text = under(root, name)
+	}
+	return &path{root: root, name: name, text: text}
+}
+
+// unresolved fails with UNRESOLVED_VAR.
+func (r *rewriter) unresolved(at ast.Node, message string) *path {
+	r.fail(at, fault.UnresolvedVar, message)
+	return nil
+}
+
+// unknown says what is wrong with a bare name that means nothing.
+func (r *rewriter) unknown(name string) string {
+	if name == "$env" {
+		return "there is no $env: name what is needed, as in params.x or state.a"
+	}
+	if literal, ok := foreign[name]; ok {
+		return fmt.Sprintf("there is no name %s: write %s", quote(name), literal)
+	}
+	if name == rootResult || name == rootLoop {
+		return fmt.Sprintf("%s is known only in %s", name, map[string]string{
+			rootResult: "extract", rootLoop: "a step with foreach"}[name])
+	}
+	if _, ok := functions[name]; ok {
+		return fmt.Sprintf("%s is a function: write %s(…)", name, name)
+	}
+	if meant := fault.Nearest(name, r.scope.bareNames()); meant != "" {
+		return fmt.Sprintf("there is no name %s: did you mean %s?", quote(name), r.spelled(meant))
+	}
+	if len(r.predicates) > 0 {
+		return fmt.Sprintf("there is no name %s: a field of the item is .%s", quote(name), name)
+	}
+	return fmt.Sprintf("there is no name %s", quote(name))
+}
+
+// spelled returns how a name is written in a source.
+func (r *rewriter) spelled(name string) string {
+	if isIdentifier(name) {
+		return name
+	}
+	if meanings := r.scope.meanings(name); len(meanings) > 0 && meanings[0] != rootItem {
+		return under(meanings[0], name)
+	}
+	return name
+}
+
+func (r *rewriter) notUnder(root, name string) string {
+	message := fmt.Sprintf("there is no %s %s", singular(root), quote(name))
+	names := slices.Sorted(slices.Values(r.scope.under(root)))
+	if meant := fault.Nearest(name, names); meant != "" {
+		return message + ": did you mean " + under(root, meant) + "?"
+	}
+	for _, other := range []string{rootState, rootParams} {
+		if other != root && root != rootSteps && r.scope.has(other, name) {
+			return message + ": did you mean " + under(other, name) + "?"
+		}
+	}
+	return message
+}
+
+func (r *rewriter) ambiguous(name string, meanings []string) string {
+	said := make([]string, len(meanings))
+	fix := ""
+	for i, root := range meanings {
+		said[i] = article(root)
+		if root != rootItem && fix == "" {
+			fix = under(root, name)
+		}
+	}
+	return fmt.Sprintf("%s is %s: write %s", quote(name), strings.Join(said, " and "), fix)
+}
+
+// singular says what one name under a root is.
+func singular(root string) string {
+	switch root {
+	case rootParams:
+		return "parameter"
+	case rootState:
+		return "capture"
+	case rootSteps:
+		return "step"
+	default:
+		return "field of " + root
+	}
+}
+
+func example(root string) string {
+	if root == rootSteps {
+		return "build.status"
+	}
+	return "build"
+}
+
+// under writes a name under a root: state.a, or state["a-b"].
+func under(root, name string) string {
+	if isIdentifier(name) {
+		return root + "." + name
+	}
+	return root + "[" + quote(name) + "]"
+}
+
+func isIdentifier(name string) bool {
+	for i, char := range name {
+		letter := char == '_' || 'a' <= char && char <= 'z' || 'A' <= char && char <= 'Z'
+		if !letter && (i == 0 || char < '0' || '9' < char) {
+			return false
+		}
+	}
+	return name != ""
+}

@@ -1,0 +1,156 @@
+package expression
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/expr-lang/expr/ast"
+
+	"savant/fault"
+)
+
+// operators are the binary operators that are calls; the others are jumps.
+var operators = map[string]string{
+	"+": "+add", "-": "+subtract", "*": "+multiply", "/": "+divide", "%": "+modulo",
+	"**": "+power", "^": "+power", "..": "+range",
+	"==": "+equal", "<": "+less", "<=": "+lessOrEqual", ">": "+more", ">=": "+moreOrEqual",
+	"in": "+in", "contains": "+contains", "startsWith": "+startsWith", "endsWith": "+endsWith",
+	"matches": "+matches",
+}
+
+func (r *rewriter) binary(n *ast.BinaryNode, soft bool) ast.Node {
+	switch n.Operator {
+	case "and", "&&", "or", "||":
+		return &ast.BinaryNode{Operator: n.Operator, Left: r.truth(n.Left), Right: r.truth(n.Right)}
+	case "??":
+		return &ast.BinaryNode{Operator: "??", Left: r.node(n.Left, true), Right: r.node(n.Right, soft)}
+	case "!=":
+		equal := call("+equal", n, r.node(n.Left, false), r.node(n.Right, false))
+		return &ast.UnaryNode{Operator: "not", Node: equal}
+	case "matches":
+		return call("+matches", n, r.node(n.Left, false), r.pattern(n.Right))
+	}
+	name, known := operators[n.Operator]
+	if !known {
+		return r.fail(n, fault.ExpressionError, "there is no operator "+n.Operator)
+	}
+	return call(name, n, r.node(n.Left, false), r.node(n.Right, false))
+}
+
+func (r *rewriter) unary(n *ast.UnaryNode) ast.Node {
+	switch n.Operator {
+	case "not", "!":
+		return &ast.UnaryNode{Operator: "not", Node: r.truth(n.Node)}
+	case "-":
+		if literal, ok := n.Node.(*ast.IntegerNode); ok {
+			return &ast.IntegerNode{Value: -literal.Value}
+		}
+		return call("+negate", n, r.node(n.Node, false))
+	default:
+		return call("+number", n, r.node(n.Node, false))
+	}
+}
+
+// truth rewrites an operand that has to be true or false.
+func (r *rewriter) truth(node ast.Node) ast.Node {
+	operand := r.node(node, false)
+	if isTruth(operand) {
+		return operand
+	}
+	return call("+truth", node, operand)
+}
+
+// isTruth tells whether a rewritten node cannot be anything but a boolean.
+func isTruth(node ast.Node) bool {
+	switch n := node.(type) {
+	case *ast.BoolNode:
+		return true
+	case *ast.UnaryNode:
+		return n.Operator == "not"
+	case *ast.BinaryNode:
+		return n.Operator != "??"
+	case *ast.CallNode:
+		callee, ok := n.Callee.(*ast.IdentifierNode)
+		return ok && truths[callee.Value]
+	default:
+		return false
+	}
+}
+
+// truths are the internal functions that give a boolean.
+var truths = map[string]bool{
+	"+equal": true, "+less": true, "+lessOrEqual": true, "+more": true, "+moreOrEqual": true,
+	"+in": true, "+contains": true, "+startsWith": true, "+endsWith": true, "+matches": true,
+}
+
+// pattern rewrites the right side of matches. A literal is compiled here, once.
+func (r *rewriter) pattern(node ast.Node) ast.Node {
+	literal, ok := node.(*ast.StringNode)
+	if !ok {
+		return r.node(node, false)
+	}
+	compiled, err := newPattern(literal.Value)
+	if err != nil {
+		return r.fail(node, fault.ExpressionError, err.Error())
+	}
+	return &ast.ConstantNode{Value: compiled}
+}
+
+func (r *rewriter) slice(n *ast.SliceNode) ast.Node {
+	var from, to ast.Node = &ast.IntegerNode{Value: 0}, &ast.IntegerNode{Value: math.MaxInt}
+	value := r.node(n.Node, false)
+	if n.From != nil {
+		from = r.node(n.From, false)
+	}
+	if n.To != nil {
+		to = r.node(n.To, false)
+	}
+	return call("+slice", n, value, from, to)
+}
+
+// object rewrites {key: value}. The machine fills objects from the back, so a
+// key written twice would silently keep its first value.
+func (r *rewriter) object(n *ast.MapNode) ast.Node {
+	pairs := make([]ast.Node, 0, len(n.Pairs))
+	seen := make(map[string]bool, len(n.Pairs))
+	for _, node := range n.Pairs {
+		pair, ok := node.(*ast.PairNode)
+		if !ok {
+			return r.fail(n, fault.ExpressionError, "this is not an object")
+		}
+		rewritten := &ast.PairNode{Key: pair.Key, Value: r.node(pair.Value, false)}
+		if literal, ok := pair.Key.(*ast.StringNode); !ok {
+			rewritten.Key = call("+key", pair.Key, r.node(pair.Key, false))
+		} else if seen[literal.Value] {
+			return r.fail(literal, fault.ExpressionError, fmt.Sprintf("the key %s is written twice", quote(literal.Value)))
+		} else {
+			seen[literal.Value] = true
+		}
+		pairs = append(pairs, rewritten)
+	}
+	return &ast.MapNode{Pairs: pairs}
+}
+
+// pointer rewrites #, #index and #acc. The machine reads the innermost
+// predicate, where #acc of an outer one would silently be null.
+func (r *rewriter) pointer(n *ast.PointerNode) ast.Node {
+	innermost := ""
+	if len(r.predicates) > 0 {
+		innermost = r.predicates[len(r.predicates)-1]
+	}
+	switch {
+	case innermost == "":
+		return r.fail(n, fault.ExpressionError, "# is known only inside a predicate")
+	case n.Name == "",
+		n.Name == "index" && (innermost == "map" || innermost == "reduce"),
+		n.Name == "acc" && innermost == "reduce":
+		return &ast.PointerNode{Name: n.Name}
+	case n.Name == "index":
+		return r.fail(n, fault.ExpressionError, "#index is known only in the predicate of map and reduce")
+	case n.Name == "acc":
+		return r.fail(n, fault.ExpressionError, "#acc is known only in the predicate of reduce; let can give it a name")
+	default:
+		return r.fail(n, fault.ExpressionError, "there is no #"+strconv.Quote(n.Name)+": only #, #index and #acc")
+	}
+}

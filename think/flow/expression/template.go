@@ -1,0 +1,151 @@
+package expression
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+)
+
+// Text is a string that may hold {{ }} expressions. It never changes and may
+// be rendered by several goroutines at once.
+type Text struct {
+	source string
+	parts  []part
+	whole  bool // one expression and nothing else: it keeps its type
+}
+
+// part is either words that stand as they are or an expression.
+type part struct {
+	words   string
+	program *Program
+	offset  int // of the expression in the source
+}
+
+// CompileText reads a string whose expressions mean what the scope says. }}
+// without {{ is text; {{ as text is written {{ "{{" }}. Errors are those of
+// Compile, with offsets into the whole string.
+func CompileText(source string, scope Scope) (*Text, error) {
+	text := &Text{source: source}
+	if inner, offset := Unwrap(source); offset > 0 {
+		if err := text.add(inner, offset, scope); err != nil {
+			return nil, err
+		}
+		text.whole = true
+		return text, nil
+	}
+	for at := 0; at < len(source); {
+		open := strings.Index(source[at:], opening)
+		if open < 0 {
+			text.parts = append(text.parts, part{words: source[at:]})
+			break
+		}
+		start := at + open + len(opening)
+		length, found := expressionEnd(source[start:])
+		if !found {
+			return nil, unclosed(source[start:], start)
+		}
+		text.parts = append(text.parts, part{words: source[at : start-len(opening)]})
+		if err := text.add(source[start:start+length], start, scope); err != nil {
+			return nil, err
+		}
+		at = start + length + len(closing)
+	}
+	return text, nil
+}
+
+// add compiles one expression of the text.
+func (t *Text) add(source string, offset int, scope Scope) error {
+	program, err := Compile(source, scope)
+	if err != nil {
+		return placed(err, offset)
+	}
+	t.parts = append(t.parts, part{program: program, offset: offset})
+	return nil
+}
+
+// unclosed says why no }} was found for a {{ that ends at the offset.
+func unclosed(rest string, offset int) *Error {
+	message := "{{ is not closed by }}"
+	if strings.Contains(rest, closing) {
+		message += ": a quote or a brace in it is not closed"
+	}
+	message += `; as text it is written {{ "{{" }}`
+	return invalid(offset-len(opening), message)
+}
+
+// placed returns an error as seen from the whole text.
+func placed(err error, offset int) error {
+	var inner *Error
+	if errors.As(err, &inner) {
+		return inner.shifted(offset)
+	}
+	return err
+}
+
+// Literal tells that the text holds no expression.
+func (t *Text) Literal() bool {
+	return !slices.ContainsFunc(t.parts, func(p part) bool { return p.program != nil })
+}
+
+// References returns what the expressions read, each root and name once, in
+// the order of the text. A name read both ways is a hard read.
+func (t *Text) References() []Reference {
+	var all []Reference
+	for _, p := range t.parts {
+		if p.program == nil {
+			continue
+		}
+		for _, reference := range p.program.references {
+			reference.Offset += p.offset
+			all = append(all, reference)
+		}
+	}
+	return distinct(all)
+}
+
+// Render returns the text with its expressions evaluated, once: what a value
+// holds is data. A text that is one whole {{ }}, with or without white space
+// around it, gives the value itself; in a mixed text strings stand as they
+// are and other values as JSON. Errors are *Error: EXPRESSION_ERROR with
+// offsets into the whole text, TEMPLATE_RENDER_ERROR for more than 1 MiB.
+func (t *Text) Render(env Env) (any, error) {
+	if t.whole {
+		value, err := t.parts[0].program.Eval(env)
+		return value, placed(err, t.parts[0].offset)
+	}
+	var rendered strings.Builder
+	for _, p := range t.parts {
+		words, err := p.render(env)
+		if err != nil {
+			return nil, err
+		}
+		if p.program != nil && rendered.Len()+len(words) > maxText {
+			return nil, &Error{Code: fault.TemplateRenderError, Offset: p.offset,
+				Message: fmt.Sprintf("the text becomes longer than %d bytes", maxText)}
+		}
+		rendered.WriteString(words)
+	}
+	return rendered.String(), nil
+}
+
+func (p part) render(env Env) (string, error) {
+	if p.program == nil {
+		return p.words, nil
+	}
+	value, err := p.program.Eval(env)
+	if err != nil {
+		return "", placed(err, p.offset)
+	}
+	if words, ok := value.(string); ok {
+		return words, nil
+	}
+	data, err := jsonvalue.Encode(value)
+	if err != nil {
+		return "", invalid(p.offset, "the value cannot be written as JSON")
+	}
+	return string(data), nil
+}
