@@ -1,0 +1,62 @@
+package state
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path"
+	"regexp"
+
+	"savant/fault"
+	"savant/internal/atomicfile"
+)
+
+var digestPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// PutArtifact implements Store. A value that is there already is compared, and
+// written again where it was damaged.
+func (d *Dir) PutArtifact(ctx context.Context, data []byte) (string, error) {
+	digest := digestOf(data, "")
+	name := artifactName(digest)
+	if err := ctx.Err(); err != nil {
+		return "", interrupted(name, ctx)
+	}
+	if err := d.ensureFolder(path.Dir(name)); err != nil {
+		return "", err
+	}
+	present, err := readAll(d.disk, name, os.O_RDONLY)
+	if err != nil || !bytes.Equal(present, data) {
+		if err := d.replace(name, data, atomicfile.Durable); err != nil {
+			return "", err
+		}
+		return digest, nil
+	}
+	// Its content was synced before it got its name. The name may not be:
+	// another process could be about to.
+	if err := d.disk.SyncFolder(path.Dir(name)); err != nil {
+		return "", notSaved(name, err)
+	}
+	return digest, nil
+}
+
+// Artifact implements Store.
+func (d *Dir) Artifact(ctx context.Context, digest string) ([]byte, error) {
+	if !digestPattern.MatchString(digest) {
+		return nil, fault.New(fault.InvalidParams, "%q is not a SHA-256 in hexadecimal", fault.Cut(digest, 100))
+	}
+	name := artifactName(digest)
+	if ctx.Err() != nil {
+		return nil, interrupted(name, ctx)
+	}
+	data, err := readAll(d.disk, name, os.O_RDONLY)
+	if missing(err) {
+		return nil, corrupt(name, "the artifact is missing")
+	}
+	if err != nil {
+		return nil, notRead(name, err)
+	}
+	if digestOf(data, "") != digest {
+		return nil, corrupt(name, "the artifact was changed")
+	}
+	return data, nil
+}

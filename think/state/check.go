@@ -1,0 +1,62 @@
+package state
+
+import (
+	"context"
+	"slices"
+
+	"savant/fault"
+)
+
+// Problem is one thing that is wrong with the files of a run.
+type Problem struct {
+	// File is relative to SAVANT_PATH.
+	File string `json:"file"`
+	// Message says what is wrong, and of the journal in which record.
+	Message string `json:"message"`
+	// Blocking is set for what keeps the run from going on. The rest are
+	// projections that are passed over.
+	Blocking bool `json:"blocking"`
+}
+
+// Check verifies everything kept of a run, each record from the first on, and
+// returns what is wrong. It changes nothing. UNKNOWN_RUN.
+func (d *Dir) Check(ctx context.Context, key Key) ([]Problem, error) {
+	problems := []Problem{}
+	err := d.with(ctx, key, reading, func(j *journal) error {
+		return j.replay(0, func(Link, []byte) error { return nil })
+	})
+	if isCorrupt(err) {
+		// Without the journal there is nothing to hold the rest against.
+		return append(problems, problemOf(journalName(key), err, true)), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, err := d.Snapshot(ctx, key); isCorrupt(err) {
+		problems = append(problems, problemOf(journalName(key), err, true))
+	} else if err := d.checkSnapshot(ctx, snapshotName(key), key); err != nil && !missing(err) {
+		problems = append(problems, problemOf(snapshotName(key), err, false))
+	}
+	names, err := d.disk.Names(checkpointFolder(key))
+	if err != nil && !missing(err) {
+		return nil, notRead(checkpointFolder(key), err)
+	}
+	for _, name := range slices.Sorted(slices.Values(withSuffix(names, jsonSuffix))) {
+		if err := d.checkSnapshot(ctx, checkpointName(key, name), key); err != nil {
+			problems = append(problems, problemOf(checkpointName(key, name), err, false))
+		}
+	}
+	return problems, nil
+}
+
+func (d *Dir) checkSnapshot(ctx context.Context, name string, key Key) error {
+	found, err := d.readSnapshot(name, key)
+	if err == nil {
+		_, err = d.standsFor(ctx, key, found)
+	}
+	return err
+}
+
+func problemOf(file string, err error, blocking bool) Problem {
+	return Problem{File: file, Message: fault.From(err).Details, Blocking: blocking}
+}

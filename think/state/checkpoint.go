@@ -1,0 +1,86 @@
+package state
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"savant/fault"
+	"savant/internal/atomicfile"
+)
+
+// Checkpoint implements Store.
+func (d *Dir) Checkpoint(ctx context.Context, key Key, name string, snapshot Snapshot) error {
+	if err := validateNames(key, name); err != nil {
+		return err
+	}
+	if _, err := d.standsFor(ctx, key, snapshot); err != nil {
+		return err
+	}
+	data, err := d.encodeSnapshot(key, snapshot)
+	if err != nil {
+		return err
+	}
+	if err := d.ensureFolder(checkpointFolder(key)); err != nil {
+		return err
+	}
+	return d.replace(checkpointName(key, name), data, atomicfile.Durable)
+}
+
+func validateNames(key Key, checkpoint string) error {
+	if err := key.Validate(); err != nil {
+		return err
+	}
+	return validateName("checkpoint", checkpoint)
+}
+
+// Checkpoints implements Store.
+func (d *Dir) Checkpoints(ctx context.Context, key Key) ([]CheckpointInfo, error) {
+	if _, _, err := d.Head(ctx, key); err != nil {
+		return nil, err
+	}
+	names, err := d.disk.Names(checkpointFolder(key))
+	if err != nil && !missing(err) {
+		return nil, notRead(checkpointFolder(key), err)
+	}
+	infos := []CheckpointInfo{}
+	for _, name := range withSuffix(names, jsonSuffix) {
+		found, err := d.readSnapshot(checkpointName(key, name), key)
+		if unlessIgnorable(err) != nil {
+			return nil, err
+		}
+		if err == nil {
+			infos = append(infos, CheckpointInfo{name, found.Version, found.Time, found.Hash})
+		}
+	}
+	slices.SortFunc(infos, func(a, b CheckpointInfo) int {
+		return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.Name, b.Name))
+	})
+	return infos, nil
+}
+
+// Restore implements Store.
+func (d *Dir) Restore(ctx context.Context, key Key, name string) (Snapshot, error) {
+	if err := validateNames(key, name); err != nil {
+		return Snapshot{}, err
+	}
+	if _, _, err := d.Head(ctx, key); err != nil {
+		return Snapshot{}, err
+	}
+	file := checkpointName(key, name)
+	found, err := d.readSnapshot(file, key)
+	if missing(err) {
+		return Snapshot{}, fault.New(fault.CheckpointNotFound, "run %q of workflow %q has no checkpoint %q", key.Run, key.Workflow, name)
+	}
+	if err != nil {
+		return Snapshot{}, err
+	}
+	if _, err := d.standsFor(ctx, key, found); err != nil {
+		if errors.Is(err, fault.StateConflict) {
+			return Snapshot{}, corrupt(file, "does not stand for a record of %s", journalName(key))
+		}
+		return Snapshot{}, err
+	}
+	return found, nil
+}

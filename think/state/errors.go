@@ -1,0 +1,66 @@
+package state
+
+import (
+	"errors"
+	"io/fs"
+	"syscall"
+
+	"savant/fault"
+)
+
+// ErrNewerFormat is wrapped by the STATE_CORRUPT of a file that a newer Savant
+// wrote: it is not damage, and no repair may touch it.
+var ErrNewerFormat = errors.New("written by a newer Savant; upgrade to use it")
+
+// reason is a cause without the path it happened on: the text reaches clients.
+type reason struct{ cause error }
+
+func (r reason) Error() string {
+	var number syscall.Errno
+	if errors.As(r.cause, &number) {
+		return number.Error()
+	}
+	var onPath *fs.PathError
+	if errors.As(r.cause, &onPath) {
+		return onPath.Err.Error()
+	}
+	return r.cause.Error()
+}
+
+func (r reason) Unwrap() error { return r.cause }
+
+// notSaved reports that something could not be made durable.
+func notSaved(name string, cause error) error {
+	return fault.New(fault.StateNotSaved, "%s was not saved: %w", name, reason{cause})
+}
+
+// notRead reports that a file is there and could not be read.
+func notRead(name string, cause error) error {
+	return fault.New(fault.Internal, "%s cannot be read: %w", name, reason{cause})
+}
+
+func corrupt(name, format string, args ...any) error {
+	failure := fault.New(fault.StateCorrupt, format, args...)
+	failure.Details = name + ": " + failure.Details
+	return failure
+}
+
+// corruptRecord names the record, counting from 1.
+func corruptRecord(name string, number int, what string) error {
+	return corrupt(name, "record %d %s; the file is kept as it is", number, what)
+}
+
+func unknownRun(key Key) error {
+	return fault.New(fault.UnknownRun, "workflow %q has no run %q", key.Workflow, key.Run)
+}
+
+func runExists(key Key, version int) error {
+	return fault.New(fault.StateConflict, "run %q of workflow %q exists, at version v%d", key.Run, key.Workflow, version)
+}
+
+func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+func exists(err error) bool  { return errors.Is(err, fs.ErrExist) }
+
+func isNewer(err error) bool { return errors.Is(err, ErrNewerFormat) }
+
+func isCorrupt(err error) bool { return errors.Is(err, fault.StateCorrupt) }

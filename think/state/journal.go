@@ -1,0 +1,294 @@
+package state
+
+import (
+	"context"
+	"os"
+	"sync"
+	"time"
+
+	"savant/fault"
+)
+
+// journal is one run's journal as this process knows it. Between steps it
+// keeps the file open and remembers where it ends, so that a step reads
+// nothing: a stat tells whether another process was there.
+type journal struct {
+	key  Key
+	name string
+	disk disk
+	// turn holds a token; who takes it out may use what follows.
+	turn chan struct{}
+	// users counts who has the journal or waits for it; the Dir's to guard.
+	users    int
+	file     file // nil while closed
+	opened   identity
+	writable bool
+	tip      tip
+	page     page
+}
+
+// tip is the verified end of a journal and the file as it was then.
+type tip struct {
+	chain
+	file stat
+	// doubt says that writing the bytes after end, or syncing them, failed
+	// and they could not be cut off. The system may take them for written
+	// though the disk never had them, so they are written again before use.
+	doubt bool
+}
+
+// fresh reports whether a file is as it was at the tip.
+func (t tip) fresh(now stat) bool {
+	return t.Version > 0 && !t.doubt && t.end == now.size && t.file.same(now)
+}
+
+func (s stat) same(other stat) bool {
+	return s.identity == other.identity && s.size == other.size && s.modified.Equal(other.modified)
+}
+
+// page orders the projections of a run within this process.
+type page struct {
+	sync.Mutex
+	// version of the newest snapshot projected, of the journal that is file.
+	version int
+	file    identity
+}
+
+func newJournal(target disk, key Key, known tip) *journal {
+	j := &journal{key: key, name: journalName(key), disk: target, turn: make(chan struct{}, 1), tip: known}
+	j.turn <- struct{}{}
+	return j
+}
+
+// mode is what the holder of a journal wants to do.
+type mode int
+
+const (
+	reading mode = iota
+	writing
+	creating // as writing, and the file need not be there
+	moving   // as writing, whatever the file holds
+)
+
+func (m mode) flags() int {
+	switch m {
+	case reading:
+		return os.O_RDONLY
+	case creating:
+		return os.O_RDWR | os.O_CREATE
+	default:
+		return os.O_RDWR
+	}
+}
+
+// hold locks the file of the run against other processes, opening it where
+// needed, and brings the tip up to date, but for moving. The caller has the
+// turn, and releases.
+func (j *journal) hold(ctx context.Context, wanted mode) (release func(), err error) {
+	if j.tip.doubt && wanted == reading {
+		wanted = writing // what is in doubt is settled first
+	}
+	for {
+		if err := j.open(wanted); err != nil {
+			return nil, err
+		}
+		if err := lock(ctx, j.name, j.file, wanted != reading); err != nil {
+			j.close()
+			return nil, err
+		}
+		now, err := j.disk.Stat(j.name)
+		if err == nil && now.identity == j.opened {
+			err = j.refresh(wanted, now)
+		} else if err == nil || missing(err) {
+			j.close() // deleted or replaced since it was opened
+			continue
+		} else {
+			err = notRead(j.name, err)
+		}
+		if err != nil {
+			j.close() // and with it the lock
+			return nil, err
+		}
+		return j.release, nil
+	}
+}
+
+func (j *journal) open(wanted mode) error {
+	if j.file != nil && (j.writable || wanted == reading) {
+		return nil
+	}
+	j.close()
+	opened, info, err := openFile(j.disk, j.name, wanted.flags())
+	switch {
+	case err == nil:
+		j.file, j.opened, j.writable = opened, info.identity, wanted != reading
+		return nil
+	case missing(err) && wanted != creating:
+		j.tip = tip{}
+		return unknownRun(j.key)
+	case wanted == reading:
+		return notRead(j.name, err)
+	default:
+		return notSaved(j.name, err)
+	}
+}
+
+func openFile(target disk, name string, flags int) (file, stat, error) {
+	opened, err := target.Open(name, flags)
+	if err != nil {
+		return nil, stat{}, err
+	}
+	info, err := opened.Stat()
+	if err != nil {
+		_ = opened.Close() // the first error is the one to report
+	}
+	return opened, info, err
+}
+
+func (j *journal) release() {
+	if j.file != nil && j.file.Unlock() != nil {
+		j.close() // which unlocks
+	}
+}
+
+// close lets go of the file. Nothing unsaved is in it, so its error is of no
+// consequence.
+func (j *journal) close() {
+	if j.file != nil {
+		_ = j.file.Close()
+		j.file = nil
+	}
+}
+
+// lock waits for the lock of a file. It asks again and again, since a lock
+// that the system waits for could not be given up when ctx ends.
+func lock(ctx context.Context, name string, target file, exclusive bool) error {
+	const longest = 2 * time.Millisecond
+	for pause := 50 * time.Microsecond; ; pause = min(2*pause, longest) {
+		got, err := target.TryLock(exclusive)
+		if err != nil {
+			return notSaved(name, err)
+		}
+		if got {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return interrupted(name, ctx)
+		case <-time.After(pause):
+		}
+	}
+}
+
+func interrupted(name string, ctx context.Context) error {
+	return fault.New(fault.Internal, "gave up waiting for %s: %w", name, context.Cause(ctx))
+}
+
+// refresh reads what the file has that the tip does not know. The caller has
+// the lock.
+func (j *journal) refresh(wanted mode, now stat) error {
+	if wanted == moving || j.tip.fresh(now) {
+		return nil
+	}
+	known := j.tip.file.identity == now.identity
+	if known && j.tip.doubt {
+		if err := j.rewrite(now.size); err != nil {
+			return err
+		}
+	}
+	from := chain{}
+	if known && now.size > j.tip.file.size && !j.tip.doubt {
+		from = j.tip.chain // only grown: what was verified stays so
+	}
+	found, err := j.scan(from, now.size)
+	if err != nil {
+		return err
+	}
+	if known && found.Version < j.tip.Version {
+		return corrupt(j.name, "ends after record %d, though record %d was acknowledged", found.Version, j.tip.Version)
+	}
+	// Another process may have been killed between write and sync. What is
+	// told to anyone from here on has to be durable.
+	if now.size > 0 {
+		if err := j.file.Sync(); err != nil {
+			return notSaved(j.name, err)
+		}
+	}
+	j.tip = tip{chain: found, file: now}
+	return nil
+}
+
+func (j *journal) scan(from chain, size int64) (chain, error) {
+	s := scanner{name: j.name, key: j.key, file: j.file, size: size}
+	s.visit = func(Link, []byte) error { return nil }
+	return s.scan(from, true)
+}
+
+// rewrite writes the bytes after the tip once more, so that the next sync
+// covers them.
+func (j *journal) rewrite(size int64) error {
+	if size > j.tip.end {
+		data, err := readRange(j.file, j.tip.end, size)
+		if err != nil {
+			return notRead(j.name, err)
+		}
+		if _, err := j.file.WriteAt(data, j.tip.end); err != nil {
+			return notSaved(j.name, err)
+		}
+	}
+	return nil
+}
+
+// append writes a line and waits until the disk has it: one write, one sync.
+// The caller holds the journal for writing.
+func (j *journal) append(link Link, line []byte) error {
+	if err := j.cutTorn(); err != nil {
+		return err
+	}
+	_, err := j.file.WriteAt(line, j.tip.end)
+	if err == nil {
+		err = j.commit()
+	}
+	if err != nil {
+		j.undo()
+		return notSaved(j.name, err)
+	}
+	j.tip.add(link, len(line))
+	// Where the stat fails the tip is not fresh, and the next step reads.
+	j.tip.file, _ = j.file.Stat()
+	return nil
+}
+
+// commit is the one sync of a step: where runs could share one.
+func (j *journal) commit() error { return j.file.Sync() }
+
+// cutTorn removes what a crash left after the last record. The cut is synced
+// by itself: mixed with the next record it could look like damage.
+func (j *journal) cutTorn() error {
+	if j.tip.file.size == j.tip.end {
+		return nil
+	}
+	err := j.file.Truncate(j.tip.end)
+	if err == nil {
+		err = j.file.Sync()
+	}
+	if err != nil {
+		j.close()
+		j.tip = tip{}
+		return notSaved(j.name, err)
+	}
+	j.tip.file.size = j.tip.end
+	return nil
+}
+
+// undo cuts off what a failed append may have written. The next use opens the
+// file anew and verifies all of it: after a failed write or sync the system's
+// view of a file may not be what the disk has.
+func (j *journal) undo() {
+	if j.file.Truncate(j.tip.end) == nil {
+		j.tip = tip{}
+	} else {
+		j.tip.doubt = true
+	}
+	j.close()
+}

@@ -1,0 +1,49 @@
+package state
+
+import (
+	"path"
+	"strings"
+)
+
+// Where things are, relative to SAVANT_PATH.
+const (
+	stateFolder    = ".savant/state"
+	trashFolder    = ".savant/trash"
+	artifactFolder = ".savant/artifacts/sha256"
+
+	journalSuffix    = ".journal"
+	jsonSuffix       = ".json"
+	checkpointSuffix = ".checkpoints"
+)
+
+func runsFolder(workflow string) string { return path.Join(stateFolder, workflow) }
+
+func journalName(key Key) string { return path.Join(stateFolder, key.Workflow, key.Run+journalSuffix) }
+
+func snapshotName(key Key) string { return path.Join(stateFolder, key.Workflow, key.Run+jsonSuffix) }
+
+func latestName(workflow string) string { return path.Join(stateFolder, workflow+jsonSuffix) }
+
+func checkpointFolder(key Key) string {
+	return path.Join(stateFolder, key.Workflow, key.Run+checkpointSuffix)
+}
+
+func checkpointName(key Key, name string) string {
+	return path.Join(checkpointFolder(key), name+jsonSuffix)
+}
+
+func artifactName(digest string) string {
+	return path.Join(artifactFolder, digest[:2], digest)
+}
+
+// withSuffix returns the names that end in suffix, without it and without
+// those of temporary files.
+func withSuffix(names []string, suffix string) []string {
+	found := make([]string, 0, len(names))
+	for _, name := range names {
+		if base, ok := strings.CutSuffix(name, suffix); ok && namePattern.MatchString(base) {
+			found = append(found, base)
+		}
+	}
+	return found
+}

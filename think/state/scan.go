@@ -1,0 +1,128 @@
+package state
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+)
+
+// sector is the unit in which a crash may have kept or lost what was written,
+// in bytes; disks with larger ones lose multiples of it.
+const sector = 512
+
+// markEvery is how many records lie between two remembered offsets: reading
+// the tail of a journal goes over at most so many records too much.
+const markEvery = 64
+
+// chain is what a journal holds up to a point, verified.
+type chain struct {
+	Link
+	// end is the length of the whole records, in bytes. What the file holds
+	// beyond is torn.
+	end int64
+	// marks are the offsets of the records 1, 1+markEvery, 1+2*markEvery …
+	marks []int64
+}
+
+// add extends the chain by a record whose line has the given length.
+func (c *chain) add(link Link, length int) {
+	if (link.Version-1)%markEvery == 0 {
+		c.marks = append(c.marks, c.end)
+	}
+	c.Link = link
+	c.end += int64(length)
+}
+
+// before returns a point of the chain at most markEvery records before the
+// one after version. Its hash is not known: it is what the next record says.
+func (c *chain) before(version int) (from chain, hashKnown bool) {
+	mark := min(max(version, 0)/markEvery, len(c.marks)-1)
+	if mark <= 0 {
+		return chain{}, true
+	}
+	return chain{Link: Link{Version: mark * markEvery}, end: c.marks[mark]}, false
+}
+
+// scanner reads a journal of size bytes from a point of its chain on.
+type scanner struct {
+	name string
+	key  Key
+	file io.ReaderAt
+	size int64
+	// visit is told of each record, verified, in order; it may keep line.
+	visit func(link Link, line []byte) error
+}
+
+// scan verifies the records after from and returns the chain with them. A torn
+// record at the end is left out. With hashKnown false the hash of from is
+// taken from the first record.
+func (s *scanner) scan(from chain, hashKnown bool) (chain, error) {
+	reader := bufio.NewReaderSize(io.NewSectionReader(s.file, from.end, s.size-from.end), 256<<10)
+	for {
+		line, err := reader.ReadBytes('\n')
+		if len(line) == 0 && errors.Is(err, io.EOF) {
+			return from, nil
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return chain{}, notRead(s.name, err)
+		}
+		if torn, err := s.torn(from, line); torn || err != nil {
+			return from, err
+		}
+		line = line[:len(line)-1]
+		if body, _, ok := split(line); ok && !hashKnown {
+			from.Hash, hashKnown = prevOf(body), true
+		}
+		link, err := check(s.name, s.key, from.Link, line)
+		if err != nil {
+			return chain{}, err
+		}
+		from.add(link, len(line)+1)
+		if err := s.visit(link, line); err != nil {
+			return chain{}, err
+		}
+	}
+}
+
+// torn reports whether a line is what a crash left of a record that was never
+// acknowledged. That is a last line which ends early, or in which whole
+// sectors are zero because they did not reach the disk before the others. A
+// last line changed in any other way is damage.
+func (s *scanner) torn(at chain, line []byte) (bool, error) {
+	if at.end+int64(len(line)) < s.size {
+		return false, nil
+	}
+	if at.Version == 0 && formatOf(line) > Format {
+		return false, checkBinding(s.name, s.key, line)
+	}
+	if line[len(line)-1] == '\n' {
+		return holed(line, at.end), nil
+	}
+	if body, hash, ok := split(line[:len(line)-1]); ok && digestOf(body, "}") == hash {
+		return false, corruptRecord(s.name, at.Version+1, "does not end in a newline")
+	}
+	return true, nil
+}
+
+// holed reports whether a line at an offset of the file has zeroes, and only
+// such as fill it from a sector's start, or its own, to a sector's end.
+func holed(line []byte, offset int64) bool {
+	found := false
+	for i := bytes.IndexByte(line, 0); i >= 0 && i < len(line); {
+		end := i
+		for end < len(line) && line[end] == 0 {
+			end++
+		}
+		if (i > 0 && (offset+int64(i))%sector != 0) || (offset+int64(end))%sector != 0 {
+			return false
+		}
+		found = true
+		next := bytes.IndexByte(line[end:], 0)
+		if next < 0 {
+			break
+		}
+		i = end + next
+	}
+	return found
+}

@@ -1,0 +1,171 @@
+package state
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"time"
+
+	"savant/fault"
+	"savant/internal/atomicfile"
+	"savant/internal/jsonvalue"
+)
+
+// Snapshot implements Store. A projection that is damaged, or not of this
+// journal, is passed over: it can be made again, and Check tells of it.
+func (d *Dir) Snapshot(ctx context.Context, key Key) (Snapshot, error) {
+	if err := key.Validate(); err != nil {
+		return Snapshot{}, err
+	}
+	// Read before the journal, so that the journal is never behind it only
+	// because another process went on in between.
+	name := snapshotName(key)
+	found, readErr := d.readSnapshot(name, key)
+	var result Snapshot
+	err := d.with(ctx, key, reading, func(j *journal) error {
+		if readErr != nil {
+			return unlessIgnorable(readErr)
+		}
+		if found.Version > j.tip.Version {
+			return corrupt(j.name, "ends after record %d, but %s stands for record %d", j.tip.Version, name, found.Version)
+		}
+		hash, err := j.hashOf(found.Version)
+		if err == nil && hash == found.Record {
+			result = found
+		}
+		return err
+	})
+	return result, err
+}
+
+// unlessIgnorable returns what keeps a snapshot from being passed over.
+func unlessIgnorable(err error) error {
+	if isNewer(err) || !(missing(err) || isCorrupt(err)) {
+		return err
+	}
+	return nil
+}
+
+// readSnapshot reads and verifies a snapshot of a run by itself, without the
+// journal. The error of a missing file satisfies missing.
+func (d *Dir) readSnapshot(name string, key Key) (Snapshot, error) {
+	data, err := readAll(d.disk, name, os.O_RDONLY)
+	if err != nil {
+		return Snapshot{}, notRead(name, err)
+	}
+	var found Snapshot
+	if err := json.Unmarshal(data, &found); err != nil {
+		return Snapshot{}, corrupt(name, "is not a snapshot: %w", err)
+	}
+	if found.Format > Format {
+		return Snapshot{}, corrupt(name, "format %d (this Savant knows %d): %w", found.Format, Format, ErrNewerFormat)
+	}
+	if of := (Key{found.Workflow, found.Run}); of != key {
+		return Snapshot{}, corrupt(name, "is of the run %s", of)
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, found.State); err != nil {
+		return Snapshot{}, corrupt(name, "has no state")
+	}
+	found.State = compact.Bytes()
+	if digestOf(found.State, "") != found.Digest {
+		return Snapshot{}, corrupt(name, "its state does not match its digest")
+	}
+	return found, nil
+}
+
+// Project implements Store.
+func (d *Dir) Project(ctx context.Context, key Key, snapshot Snapshot, durable bool) error {
+	if err := key.Validate(); err != nil {
+		return err
+	}
+	j := d.enlist(key)
+	defer d.leave(j)
+	end, err := d.standsFor(ctx, key, snapshot)
+	if err != nil {
+		return err
+	}
+	data, err := d.encodeSnapshot(key, snapshot)
+	if err != nil {
+		return err
+	}
+	j.page.Lock() // not the turn: steps go on while the files are written
+	defer j.page.Unlock()
+	if d.overtaken(&j.page, key, snapshot.Version, end) {
+		return nil
+	}
+	for _, name := range []string{snapshotName(key), latestName(key.Workflow)} {
+		if err := d.replace(name, data, atomicfile.Durability(durable)); err != nil {
+			return err
+		}
+	}
+	j.page.version, j.page.file = snapshot.Version, end.file.identity
+	return nil
+}
+
+func (d *Dir) replace(name string, data []byte, durability atomicfile.Durability) error {
+	if err := atomicfile.Replace(d.disk, name, data, filePermission, durability); err != nil {
+		return notSaved(name, err)
+	}
+	return nil
+}
+
+// overtaken reports whether a newer snapshot is on disk, projected by this
+// process or another one.
+func (d *Dir) overtaken(last *page, key Key, version int, end tip) bool {
+	if last.file == end.file.identity && version < last.version {
+		return true
+	}
+	present, err := d.readSnapshotHead(key)
+	return err == nil && present.Version > version && present.Version <= end.Version
+}
+
+func (d *Dir) readSnapshotHead(key Key) (Record, error) {
+	opened, info, err := openFile(d.disk, snapshotName(key), os.O_RDONLY)
+	if err != nil {
+		return Record{}, err
+	}
+	defer func() { _ = opened.Close() }() // only read
+	data, err := readRange(opened, 0, min(info.size, headLength))
+	return headOf(data), err
+}
+
+// standsFor returns the tip of the journal when it has the record that the
+// snapshot says it stands for.
+func (d *Dir) standsFor(ctx context.Context, key Key, snapshot Snapshot) (tip, error) {
+	var end tip
+	err := d.with(ctx, key, reading, func(j *journal) error {
+		hash, err := j.hashOf(snapshot.Version)
+		if err == nil && (hash == "" || hash != snapshot.Record) {
+			err = fault.New(fault.StateConflict, "the snapshot of version v%d does not stand for a record of %s", snapshot.Version, key)
+		}
+		end = j.tip
+		return err
+	})
+	return end, err
+}
+
+// encodeSnapshot completes a snapshot and writes it for people to read.
+func (d *Dir) encodeSnapshot(key Key, snapshot Snapshot) ([]byte, error) {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, snapshot.State); err != nil {
+		return nil, fault.New(fault.InvalidParams, "the state of a snapshot is not JSON: %w", err)
+	}
+	snapshot.State = compact.Bytes()
+	snapshot.Format, snapshot.Workflow, snapshot.Run = Format, key.Workflow, key.Run
+	snapshot.Digest = digestOf(snapshot.State, "")
+	if snapshot.Time == "" {
+		snapshot.Time = d.now().UTC().Format(time.RFC3339Nano)
+	}
+	data, err := jsonvalue.Encode(snapshot) // keeps the bytes of State
+	if err != nil {
+		return nil, fault.New(fault.InvalidParams, "a snapshot does not encode: %w", err)
+	}
+	var readable bytes.Buffer
+	if err := json.Indent(&readable, data, "", "  "); err != nil {
+		return nil, fault.New(fault.Internal, "a snapshot does not indent: %w", err)
+	}
+	readable.WriteByte('\n')
+	return readable.Bytes(), nil
+}

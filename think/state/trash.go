@@ -1,0 +1,185 @@
+package state
+
+import (
+	"context"
+	"os"
+	"path"
+	"slices"
+	"time"
+
+	"savant/fault"
+)
+
+// trashDate begins the name of a folder in the trash; its width is fixed, so
+// that names sort by time.
+const trashDate = "20060102T150405.000000000Z"
+
+// trashLabel is how the name goes on, cut to what a file system takes (255
+// bytes); the journal inside tells which run it is.
+func trashLabel(key Key) string {
+	label := "-" + key.Workflow + "-" + key.Run
+	return label[:min(len(label), 200)]
+}
+
+// Delete implements Store. The journal moves first: with it the run is gone.
+// A damaged run can be deleted too.
+func (d *Dir) Delete(ctx context.Context, key Key) error {
+	return d.with(ctx, key, moving, func(j *journal) error {
+		now, err := d.disk.Stat(j.name)
+		if err != nil || now.size == 0 {
+			return unknownRun(key)
+		}
+		folder, err := d.makeTrash(key)
+		if err != nil {
+			return err
+		}
+		if err := d.move(j.name, path.Join(folder, key.Run+journalSuffix)); err != nil {
+			return err
+		}
+		j.close()
+		j.tip = tip{}
+		if err := d.moveProjections(key, runsFolder(key.Workflow), folder); err != nil {
+			return err
+		}
+		return d.dropLatest(key)
+	})
+}
+
+// makeTrash makes a new folder for a run in the trash.
+func (d *Dir) makeTrash(key Key) (string, error) {
+	if err := d.ensureFolder(trashFolder); err != nil {
+		return "", err
+	}
+	for at := d.now().UTC(); ; at = at.Add(time.Nanosecond) {
+		folder := path.Join(trashFolder, at.Format(trashDate)+trashLabel(key))
+		err := d.disk.Mkdir(folder)
+		if err == nil {
+			err = d.disk.SyncFolder(trashFolder)
+		} else if exists(err) {
+			continue
+		}
+		if err != nil {
+			return "", notSaved(folder, err)
+		}
+		return folder, nil
+	}
+}
+
+// move renames a file or folder, durably, the new place first: a crash may
+// leave it in both, never in none. What is not there is passed over.
+func (d *Dir) move(from, to string) error {
+	err := d.disk.Rename(from, to)
+	if missing(err) {
+		return nil
+	}
+	if err == nil {
+		err = d.disk.SyncFolder(path.Dir(to))
+	}
+	if err == nil {
+		err = d.disk.SyncFolder(path.Dir(from))
+	}
+	if err != nil {
+		return notSaved(to, err)
+	}
+	return nil
+}
+
+// moveProjections moves what belongs to a journal from one folder to another.
+func (d *Dir) moveProjections(key Key, from, to string) error {
+	for _, suffix := range []string{jsonSuffix, checkpointSuffix} {
+		if err := d.move(path.Join(from, key.Run+suffix), path.Join(to, key.Run+suffix)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropLatest removes the snapshot of the workflow's latest run when it is of
+// this one: a copy, whose original is in the trash.
+func (d *Dir) dropLatest(key Key) error {
+	name := latestName(key.Workflow)
+	if latest, err := d.readSnapshot(name, key); err != nil || latest.Run != key.Run {
+		return nil
+	}
+	if err := d.disk.Remove(name); err != nil {
+		return notSaved(name, err)
+	}
+	return nil
+}
+
+// sweep moves to the trash what an interrupted Delete left of an earlier run
+// of this name, so that it is not taken for the new one's.
+func (d *Dir) sweep(key Key) error {
+	_, snapshotErr := d.disk.Stat(snapshotName(key))
+	_, checkpointErr := d.disk.Stat(checkpointFolder(key))
+	if missing(snapshotErr) && missing(checkpointErr) {
+		return nil
+	}
+	folder, err := d.makeTrash(key)
+	if err != nil {
+		return err
+	}
+	return d.moveProjections(key, runsFolder(key.Workflow), folder)
+}
+
+// Undelete implements Store. The journal moves last: with it the run is back.
+func (d *Dir) Undelete(ctx context.Context, key Key) error {
+	if err := key.Validate(); err != nil {
+		return err
+	}
+	folder, err := d.findTrash(key)
+	if err != nil {
+		return err
+	}
+	runs := runsFolder(key.Workflow)
+	if err := d.ensureFolder(runs); err != nil {
+		return err
+	}
+	return d.with(ctx, key, creating, func(j *journal) error {
+		if j.tip.Version > 0 {
+			return runExists(key, j.tip.Version)
+		}
+		if err := d.moveProjections(key, folder, runs); err != nil {
+			return err
+		}
+		if err := d.move(path.Join(folder, key.Run+journalSuffix), j.name); err != nil {
+			return err
+		}
+		j.close()
+		j.tip = tip{}
+		_ = d.disk.Remove(folder) // empty now; a crash may leave it
+		return nil
+	})
+}
+
+// findTrash returns the folder of the run of this name deleted last.
+func (d *Dir) findTrash(key Key) (string, error) {
+	names, err := d.disk.Names(trashFolder)
+	if err != nil && !missing(err) {
+		return "", notRead(trashFolder, err)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Backward(names) {
+		folder := path.Join(trashFolder, name)
+		if name[min(len(name), len(trashDate)):] == trashLabel(key) && d.trashed(folder, key) {
+			return folder, nil
+		}
+	}
+	return "", fault.New(fault.UnknownRun, "no run %q of workflow %q was deleted", key.Run, key.Workflow)
+}
+
+// trashed reports whether a folder of the trash has the journal of a run. One
+// whose beginning is damaged counts by its name.
+func (d *Dir) trashed(folder string, key Key) bool {
+	opened, info, err := openFile(d.disk, path.Join(folder, key.Run+journalSuffix), os.O_RDONLY)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = opened.Close() }() // only read
+	start, err := readRange(opened, 0, min(info.size, headLength))
+	if err != nil {
+		return false
+	}
+	head := headOf(start)
+	return head.Workflow == "" || (Key{head.Workflow, head.Run}) == key
+}
