@@ -1,0 +1,237 @@
+package engines
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/schemas"
+)
+
+// inputs checks the arguments of one tool.
+type inputs struct {
+	schema *schemas.Schema
+	// properties are the arguments declared; open means others are taken too.
+	properties map[string]any
+	required   []any
+	open       bool
+}
+
+func (t Tool) inputs() (*inputs, error) {
+	schema, root, err := compileRoot(t.Name+": input", t.Input)
+	if err != nil {
+		return nil, err
+	}
+	made := &inputs{schema: schema}
+	made.properties, _ = root["properties"].(map[string]any)
+	made.required, _ = root["required"].([]any)
+	additional, said := root["additionalProperties"]
+	_, patterns := root["patternProperties"]
+	made.open = patterns || said && additional != false || root["properties"] == nil
+	return made, nil
+}
+
+// accept returns the arguments to call with and the names of those dropped, or
+// INVALID_PARAMS. It forgives what models and clients do: nothing or null for
+// no arguments, the whole or an object or list sent as JSON in a string, null
+// for an optional argument, and arguments nobody declared. What was sent as it
+// should be is passed on byte for byte.
+func (in *inputs) accept(args json.RawMessage) (accepted json.RawMessage, dropped []string, err error) {
+	args, err = object(args)
+	if err != nil {
+		return nil, nil, err
+	}
+	sent, err := split(args)
+	if err != nil {
+		return nil, nil, err
+	}
+	values, dropped, changed, err := in.tidy(sent)
+	if err != nil {
+		return nil, dropped, err
+	}
+	if err := in.schema.Check(values); err != nil {
+		return nil, dropped, in.explain(err, dropped)
+	}
+	if changed {
+		args, err = json.Marshal(sent)
+	}
+	return args, dropped, err
+}
+
+// tidy takes out of sent, or mends in it, what is forgiven, and returns the
+// values to check.
+func (in *inputs) tidy(sent map[string]json.RawMessage) (values map[string]any, dropped []string, changed bool, err error) {
+	values = make(map[string]any, len(sent))
+	for _, name := range slices.Sorted(maps.Keys(sent)) {
+		declared, known := in.properties[name]
+		if !known && !in.open {
+			dropped = append(dropped, name)
+		}
+		if (!known && !in.open) || in.absent(name, sent[name]) {
+			delete(sent, name)
+			changed = true
+			continue
+		}
+		value, again, err := read(declared, sent[name])
+		if err != nil {
+			return nil, dropped, changed, invalid(name, err)
+		}
+		if again != nil {
+			sent[name], changed = again, true
+		}
+		values[name] = value
+	}
+	return values, dropped, changed, nil
+}
+
+// object returns the JSON object that arguments are.
+func object(args json.RawMessage) (json.RawMessage, error) {
+	args = bytes.TrimSpace(args)
+	if len(args) == 0 || string(args) == "null" {
+		return json.RawMessage("{}"), nil
+	}
+	var text string
+	if args[0] == '"' && json.Unmarshal(args, &text) == nil {
+		if args = bytes.TrimSpace([]byte(text)); len(args) == 0 {
+			return json.RawMessage("{}"), nil
+		}
+	}
+	if args[0] != '{' {
+		return nil, fault.New(fault.InvalidParams, "arguments: expected a JSON object, got %s", fault.Cut(string(args), 100))
+	}
+	return args, nil
+}
+
+// split takes an object apart. A name given twice is refused: what is checked
+// must be what is called.
+func split(args json.RawMessage) (map[string]json.RawMessage, error) {
+	decoder := json.NewDecoder(bytes.NewReader(args))
+	if _, err := decoder.Token(); err != nil {
+		return nil, fault.New(fault.InvalidParams, "arguments: %w", err)
+	}
+	sent := map[string]json.RawMessage{}
+	for decoder.More() {
+		token, err := decoder.Token()
+		name, _ := token.(string)
+		var value json.RawMessage
+		if err == nil {
+			err = decoder.Decode(&value)
+		}
+		if err != nil {
+			return nil, fault.New(fault.InvalidParams, "arguments: %w", err)
+		}
+		if _, twice := sent[name]; twice {
+			return nil, invalid(name, errors.New("given twice"))
+		}
+		sent[name] = value
+	}
+	if _, err := decoder.Token(); err != nil {
+		return nil, fault.New(fault.InvalidParams, "arguments: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, fault.New(fault.InvalidParams, "arguments: something follows the JSON object")
+	}
+	return sent, nil
+}
+
+// absent reports a null for an optional argument that cannot be null, which is
+// how several clients leave one out.
+func (in *inputs) absent(name string, sent json.RawMessage) bool {
+	declared, _ := in.properties[name].(map[string]any)
+	return string(sent) == "null" && declared["type"] != nil && !allows(declared["type"], "null") &&
+		!slices.Contains(in.required, any(name))
+}
+
+// allows reports whether a schema's type includes one of the names.
+func allows(types any, names ...string) bool {
+	list, isList := types.([]any)
+	if !isList {
+		list = []any{types}
+	}
+	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(list, any(name)) })
+}
+
+// read decodes one argument for the check; again is what to pass on instead,
+// where an object or list came as text. An argument that takes anything is not
+// decoded: it can be large, and its tool reads it anyway.
+func read(declared any, sent json.RawMessage) (value any, again json.RawMessage, err error) {
+	schema, _ := declared.(map[string]any)
+	if schema != nil && takesAnything(schema) {
+		return true, nil, nil
+	}
+	value, err = jsonvalue.Decode(sent)
+	text, isText := value.(string)
+	if !isText || schema["type"] == nil || allows(schema["type"], "string") || !allows(schema["type"], "object", "array") {
+		return value, nil, err
+	}
+	inner := schemas.Normalise(text)
+	if kind := jsonvalue.Kind(inner); kind != "string" && allows(schema["type"], kind) {
+		again, err = jsonvalue.Encode(inner)
+		return inner, again, err
+	}
+	return value, nil, err
+}
+
+func takesAnything(schema map[string]any) bool {
+	for keyword := range schema {
+		if keyword != "description" && keyword != "title" && keyword != "default" && keyword != "examples" {
+			return false
+		}
+	}
+	return true
+}
+
+func invalid(name string, err error) *fault.Error {
+	return fault.New(fault.InvalidParams, "argument %s: %w", name, err).With(fault.Diagnostic{Path: name, Message: err.Error()})
+}
+
+// explain turns VALIDATION_FAILED into INVALID_PARAMS, with the argument as a
+// path, and, where one is missing, the dropped one that was likely meant.
+func (in *inputs) explain(err error, dropped []string) error {
+	coded := fault.From(err)
+	if coded.Code != fault.ValidationFailed {
+		return coded
+	}
+	var found []fault.Diagnostic
+	for _, d := range coded.Diagnostics {
+		d.Path = pathOf(d.Pointer)
+		if missing, ok := strings.CutPrefix(d.Expected, "property "); ok && d.Pointer == "" {
+			name, _, _ := strings.Cut(missing, " (")
+			name, _ = strconv.Unquote(name)
+			d.Path, d.Message = name, "missing argument "+strconv.Quote(name)
+			if near := fault.Nearest(name, dropped); near != "" {
+				d.Message += fmt.Sprintf("; %q was sent, did you mean %q?", near, name)
+			}
+		}
+		found = append(found, d)
+	}
+	details := found[0].Message
+	if found[0].Pointer != "" {
+		details = found[0].Path + ": " + details
+	}
+	return fault.New(fault.InvalidParams, "%s", details).With(found...)
+}
+
+// pathOf writes a JSON pointer the way people name an argument: "paths[0].x".
+func pathOf(pointer string) string {
+	var out strings.Builder
+	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		if _, err := strconv.Atoi(token); err == nil {
+			out.WriteString("[" + token + "]")
+			continue
+		}
+		if out.Len() > 0 {
+			out.WriteByte('.')
+		}
+		out.WriteString(strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~"))
+	}
+	return out.String()
+}

@@ -1,0 +1,74 @@
+package engines
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/schemas"
+)
+
+// maxName is what many clients allow for a tool's name.
+const maxName = 64
+
+var dottedName = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
+
+// Underscored returns the spelling of a name for clients that allow no dots:
+// "think.workflows.list" is "think_workflows_list".
+func Underscored(name string) string { return strings.ReplaceAll(name, ".", "_") }
+
+// Check reports what would keep clients from using a tool: a name that is not
+// dotted, is over 64 bytes or has two underscores in a row in either spelling
+// (INVALID_PARAMS); no description or no function; a schema that does not
+// compile, or whose root is not a plain object (YAML_SCHEMA_VIOLATION).
+func (t Tool) Check() error {
+	_, err := t.examine()
+	return err
+}
+
+func (t Tool) examine() (*inputs, error) {
+	if !dottedName.MatchString(t.Name) || len(t.Name) > maxName || strings.Contains(Underscored(t.Name), "__") {
+		return nil, fault.New(fault.InvalidParams, "%q is not a tool name: expected engine.tool of letters, digits, - and single _, at most %d bytes", t.Name, maxName)
+	}
+	if t.Description == "" || t.Call == nil {
+		return nil, fault.New(fault.InvalidParams, "tool %s needs a description and a function", t.Name)
+	}
+	if len(t.Output) > 0 {
+		if _, _, err := compileRoot(t.Name+": output", t.Output); err != nil {
+			return nil, err
+		}
+	}
+	return t.inputs()
+}
+
+// rootCombinators make several clients refuse a tool, or its whole list.
+var rootCombinators = []string{"$ref", "allOf", "anyOf", "oneOf", "not", "if"}
+
+// compileRoot compiles a schema whose root must be a plain object.
+func compileRoot(what string, raw json.RawMessage) (*schemas.Schema, map[string]any, error) {
+	value, err := jsonvalue.Decode(raw)
+	if err != nil {
+		return nil, nil, fault.New(fault.YAMLSchemaViolation, "%s schema: %w", what, err)
+	}
+	root, _ := value.(map[string]any)
+	if root["type"] != "object" {
+		return nil, nil, fault.New(fault.YAMLSchemaViolation, "%s schema: the root is not of type object", what)
+	}
+	for _, keyword := range rootCombinators {
+		if _, has := root[keyword]; has {
+			return nil, nil, fault.New(fault.YAMLSchemaViolation, "%s schema: %s at the root", what, keyword)
+		}
+	}
+	set, err := schemas.Load()
+	if err != nil {
+		return nil, nil, err
+	}
+	schema, err := set.Inline(root)
+	if err != nil {
+		coded := fault.From(err)
+		return nil, nil, fault.New(coded.Code, "%s schema: %s", what, coded.Details).With(coded.Diagnostics...)
+	}
+	return schema, root, nil
+}

@@ -1,0 +1,180 @@
+package engines
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// SchemaOf returns the JSON Schema of a Go struct, as small as it can be: a
+// model reads it with every request.
+//
+//	type In struct {
+//		Workflow string         `json:"workflow" doc:"Name of the workflow."`
+//		Style    string         `json:"style,omitempty" enum:"short,long"`
+//		Limit    int            `json:"limit,omitempty" min:"1" max:"500"`
+//		Params   map[string]any `json:"params,omitempty"`
+//		Result   json.RawMessage `json:"result,omitempty"`
+//	}
+//
+// A field is required unless it has omitempty or omitzero. json.RawMessage and
+// any take whatever is sent. A type no JSON describes, or one that contains
+// itself, is a mistake in the program and panics.
+func SchemaOf[T any]() json.RawMessage {
+	shape := shapeOf(reflect.TypeFor[T](), nil)
+	if shape.Type != "object" {
+		panic(fmt.Sprintf("engines: %v is not a struct", reflect.TypeFor[T]()))
+	}
+	data, err := json.Marshal(shape)
+	if err != nil {
+		panic(fmt.Sprintf("engines: %v: %v", reflect.TypeFor[T](), err))
+	}
+	return data
+}
+
+// shape is a JSON Schema with its members in the order they are read best.
+type shape struct {
+	Type        string          `json:"type,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Enum        []string        `json:"enum,omitempty"`
+	Minimum     json.RawMessage `json:"minimum,omitempty"`
+	Maximum     json.RawMessage `json:"maximum,omitempty"`
+	Items       *shape          `json:"items,omitempty"`
+	Properties  *members        `json:"properties,omitempty"`
+	Required    []string        `json:"required,omitempty"`
+	Additional  *shape          `json:"additionalProperties,omitempty"`
+}
+
+// members are properties in the order of the struct's fields.
+type members []member
+
+type member struct {
+	name  string
+	shape *shape
+}
+
+// MarshalJSON writes the members in their own order.
+func (m members) MarshalJSON() ([]byte, error) {
+	var out bytes.Buffer
+	out.WriteByte('{')
+	for i, each := range m {
+		data, err := json.Marshal(each.shape)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		fmt.Fprintf(&out, "%q:%s", each.name, data)
+	}
+	out.WriteByte('}')
+	return out.Bytes(), nil
+}
+
+// shapeOf describes a type; within are the structs it is part of.
+func shapeOf(t reflect.Type, within []reflect.Type) *shape {
+	if t.Kind() == reflect.Pointer {
+		return shapeOf(t.Elem(), within)
+	}
+	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) && t != reflect.TypeFor[json.RawMessage]() && t.Kind() == reflect.Struct && !isText(t) {
+		return &shape{}
+	}
+	switch {
+	case t == reflect.TypeFor[json.RawMessage](), t.Kind() == reflect.Interface:
+		return &shape{}
+	case t == reflect.TypeFor[json.Number]():
+		return &shape{Type: "number"}
+	case isText(t):
+		return &shape{Type: "string"}
+	}
+	return shapeOfKind(t, within)
+}
+
+func isText(t reflect.Type) bool {
+	return reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+}
+
+func shapeOfKind(t reflect.Type, within []reflect.Type) *shape {
+	switch t.Kind() {
+	case reflect.String:
+		return &shape{Type: "string"}
+	case reflect.Bool:
+		return &shape{Type: "boolean"}
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return &shape{Type: "integer"}
+	case reflect.Float32, reflect.Float64:
+		return &shape{Type: "number"}
+	case reflect.Slice, reflect.Array:
+		return &shape{Type: "array", Items: unlessEmpty(shapeOf(t.Elem(), within))}
+	case reflect.Map:
+		return &shape{Type: "object", Additional: unlessEmpty(shapeOf(t.Elem(), within))}
+	case reflect.Struct:
+		return shapeOfStruct(t, within)
+	}
+	panic(fmt.Sprintf("engines: no JSON Schema describes %v", t))
+}
+
+// unlessEmpty leaves out what takes anything.
+func unlessEmpty(s *shape) *shape {
+	if s.Type == "" {
+		return nil
+	}
+	return s
+}
+
+func shapeOfStruct(t reflect.Type, within []reflect.Type) *shape {
+	for _, outer := range within {
+		if outer == t {
+			panic(fmt.Sprintf("engines: %v contains itself", t))
+		}
+	}
+	within = append(within, t)
+	made := &shape{Type: "object", Properties: &members{}}
+	for i := range t.NumField() {
+		made.addField(t.Field(i), within)
+	}
+	return made
+}
+
+func (s *shape) addField(field reflect.StructField, within []reflect.Type) {
+	name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+	if field.Anonymous && name == "" {
+		inner := shapeOf(field.Type, within)
+		*s.Properties = append(*s.Properties, *inner.Properties...)
+		s.Required = append(s.Required, inner.Required...)
+		return
+	}
+	if !field.IsExported() || name == "-" {
+		return
+	}
+	if name == "" {
+		name = field.Name
+	}
+	described := shapeOf(field.Type, within)
+	described.annotate(field.Tag)
+	*s.Properties = append(*s.Properties, member{name, described})
+	if !strings.Contains(options, "omit") {
+		s.Required = append(s.Required, name)
+	}
+}
+
+// annotate reads the tags doc, enum, min and max.
+func (s *shape) annotate(tag reflect.StructTag) {
+	s.Description = tag.Get("doc")
+	if choices := tag.Get("enum"); choices != "" {
+		s.Enum = strings.Split(choices, ",")
+	}
+	s.Minimum, s.Maximum = number(tag.Get("min")), number(tag.Get("max"))
+}
+
+func number(text string) json.RawMessage {
+	if _, err := strconv.ParseFloat(text, 64); err != nil && text != "" {
+		panic(fmt.Sprintf("engines: the bound %q is not a number", text))
+	}
+	return json.RawMessage(text)
+}

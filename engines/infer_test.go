@@ -1,0 +1,69 @@
+package engines_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/engines"
+)
+
+func TestSchemasOfStructsAreCompact(t *testing.T) {
+	require.Equal(t, `{"type":"object","properties":{"workflow":{"type":"string","description":"Name of the workflow."},`+
+		`"limit":{"type":"integer","minimum":1,"maximum":500},"style":{"type":"string","enum":["short","long"]},`+
+		`"paths":{"type":"array","items":{"type":"string"}},"params":{"type":"object"},"result":{},"any":{}},"required":["workflow"]}`,
+		string(engines.SchemaOf[echoIn]()))
+	require.Equal(t, `{"type":"object","properties":{}}`, string(engines.SchemaOf[struct{}]()))
+}
+
+type base struct {
+	Repo string `json:"repo,omitempty"`
+}
+
+type nested struct {
+	base
+	At      time.Time         `json:"at"`
+	Pointer *int              `json:"pointer,omitempty"`
+	Counts  map[string]uint32 `json:"counts"`
+	Rows    []struct {
+		Share float64 `json:"share"`
+	} `json:"rows"`
+	Flag   bool   `json:",omitzero"`
+	Hidden string `json:"-"`
+	own    string
+}
+
+func TestSchemasOfNestedStructs(t *testing.T) {
+	require.Empty(t, nested{}.own, "what is not exported is left out")
+	require.Equal(t, `{"type":"object","properties":{"repo":{"type":"string"},"at":{"type":"string"},"pointer":{"type":"integer"},`+
+		`"counts":{"type":"object","additionalProperties":{"type":"integer"}},`+
+		`"rows":{"type":"array","items":{"type":"object","properties":{"share":{"type":"number"}},"required":["share"]}},`+
+		`"Flag":{"type":"boolean"}},"required":["at","counts","rows"]}`, string(engines.SchemaOf[nested]()))
+}
+
+type loop struct {
+	Next *loop `json:"next,omitempty"`
+}
+
+type badBound struct {
+	N int `json:"n" min:"one"`
+}
+
+func TestTypesNoJSONDescribesAreMistakes(t *testing.T) {
+	require.PanicsWithValue(t, "engines: engines_test.loop contains itself", func() { engines.SchemaOf[loop]() })
+	require.Panics(t, func() { engines.SchemaOf[struct{ F func() }]() })
+	require.Panics(t, func() { engines.SchemaOf[string]() })
+	require.Panics(t, func() { engines.SchemaOf[badBound]() })
+}
+
+func TestBoundToolsDecodeWithoutTheRegistry(t *testing.T) {
+	tool := named("x.echo")
+	require.NoError(t, tool.Check())
+	_, err := tool.Call(t.Context(), json.RawMessage(`{"limit":99999999999999999999}`))
+	require.ErrorContains(t, err, "limit")
+	out, err := tool.Call(t.Context(), nil)
+	require.NoError(t, err)
+	require.Equal(t, echoIn{}, out)
+}

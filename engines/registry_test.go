@@ -1,0 +1,246 @@
+package engines_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/engines"
+	"savant/fault"
+)
+
+type echoIn struct {
+	Workflow string          `json:"workflow" doc:"Name of the workflow."`
+	Limit    int             `json:"limit,omitempty" min:"1" max:"500"`
+	Style    string          `json:"style,omitempty" enum:"short,long"`
+	Paths    []string        `json:"paths,omitempty"`
+	Params   map[string]any  `json:"params,omitempty"`
+	Result   json.RawMessage `json:"result,omitempty"`
+	Any      any             `json:"any,omitempty"`
+}
+
+func echo(_ context.Context, in echoIn) (echoIn, error) { return in, nil }
+
+func named(name string) engines.Tool { return engines.Bind(name, "Repeats what it is given.", echo) }
+
+func registry(t testing.TB, log *bytes.Buffer, tools ...engines.Tool) *engines.Registry {
+	t.Helper()
+	var logger *slog.Logger
+	if log != nil {
+		logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	made := engines.NewRegistry(logger)
+	require.NoError(t, made.Add(tools...))
+	return made
+}
+
+func TestBothSpellingsReachATool(t *testing.T) {
+	table := registry(t, nil, named("think.workflows.list"), named("git.log"), named("think.plan"))
+	require.Equal(t, []string{"git.log", "think.plan", "think.workflows.list"}, table.Names())
+	require.Equal(t, []string{"git", "think"}, table.Engines())
+	require.Len(t, table.Engine("think"), 2)
+	require.Equal(t, "git.log", table.Tools()[0].Name)
+	for _, spelling := range []string{"think.workflows.list", "think_workflows_list"} {
+		tool, ok := table.Resolve(spelling)
+		require.True(t, ok)
+		require.Equal(t, "think.workflows.list", tool.Name)
+		_, err := table.Call(t.Context(), spelling, json.RawMessage(`{"workflow":"a"}`))
+		require.NoError(t, err)
+	}
+	_, ok := table.Resolve("think.workflows_list")
+	require.False(t, ok, "only the two spellings")
+}
+
+func TestAddIsAllOrNone(t *testing.T) {
+	schema := func(text string) engines.Tool {
+		tool := named("x.y")
+		tool.Input = json.RawMessage(text)
+		return tool
+	}
+	output := named("x.y")
+	output.Output = json.RawMessage(`{"type":"array"}`)
+	cases := map[fault.Code][]engines.Tool{
+		fault.IDCollision:   {named("git.log"), named("a.b_c"), named("a_b.c")},
+		fault.InvalidParams: {named("plan"), named("a..b"), named("a.b__c"), named("a_.b"), named("a b.c"), named("a." + string(make([]byte, 64))), {Name: "x.y"}},
+		fault.YAMLSchemaViolation: {schema(`{"type":"object","properties":{"a":{"type":"strin"}}}`), schema(`{"type":"array"}`), schema(`{}`),
+			schema(`{"type":"object","anyOf":[{}]}`), schema(`no`), schema(``), output},
+	}
+	for code, tools := range cases {
+		for i, bad := range tools {
+			if bad.Name == "a.b_c" {
+				continue // taken together with the next
+			}
+			table := registry(t, nil, named("git.log"), named("a.b_c"))
+			require.ErrorIs(t, table.Add(named("new.tool"), bad), code, "%d %s", i, bad.Name)
+			require.Equal(t, []string{"a.b_c", "git.log"}, table.Names())
+			_, ok := table.Resolve("new_tool")
+			require.False(t, ok)
+		}
+	}
+	require.ErrorIs(t, engines.NewRegistry(nil).Add(named("a.b"), named("a.b")), fault.IDCollision)
+}
+
+func TestArgumentsAreForgivenWhatClientsDo(t *testing.T) {
+	cases := []struct{ name, args, want string }{
+		{"as it should be", `{"workflow": "a",  "limit":3}`, `{"workflow":"a","limit":3}`},
+		{"the whole as text", `"{\"workflow\":\"a\"}"`, `{"workflow":"a"}`},
+		{"unknown arguments", `{"workflow":"a","wait_for_previous":true,"task_progress":"- [ ] x"}`, `{"workflow":"a"}`},
+		{"null for an optional one", `{"workflow":"a","limit":null,"params":null}`, `{"workflow":"a"}`},
+		{"an object as text", `{"workflow":"a","params":"{\"pr\": 9007199254740993}","paths":"[\"x\"]"}`,
+			`{"workflow":"a","paths":["x"],"params":{"pr":9007199254740993}}`},
+		{"exact numbers", `{"workflow":"a","params":{"n":[9007199254740993]},"any":123456789012345678901234567890}`,
+			`{"workflow":"a","params":{"n":[9007199254740993]},"any":123456789012345678901234567890}`},
+		{"an integer written as a number", `{"workflow":"a","limit":3.0}`, `{"workflow":"a","limit":3}`},
+		{"anything", `{"workflow":"a","result":"{\"a\": 1e3}"}`, `{"workflow":"a","result":"{\"a\": 1e3}"}`},
+	}
+	table := registry(t, nil, named("x.echo"))
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			result, err := table.Call(t.Context(), "x.echo", json.RawMessage(c.args))
+			require.NoError(t, err)
+			got, err := json.Marshal(result)
+			require.NoError(t, err)
+			require.Equal(t, c.want, string(got))
+		})
+	}
+}
+
+func TestValuesOfAnyHaveTheTypesOfJSON(t *testing.T) {
+	table := registry(t, nil, named("x.echo"))
+	result, err := table.Call(t.Context(), "x.echo", json.RawMessage(`{"workflow":"a","params":{"i":1,"f":1.5,"deep":[{"x":2}]},"any":null}`))
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"i": 1, "f": 1.5, "deep": []any{map[string]any{"x": 2}}}, result.(echoIn).Params)
+}
+
+func TestArgumentsThatDoNotFitAreExplained(t *testing.T) {
+	cases := []struct{ args, want string }{
+		{``, `x.echo: missing argument "workflow"`},
+		{`null`, `x.echo: missing argument "workflow"`},
+		{`{"workfow":"a"}`, `x.echo: missing argument "workflow"; "workfow" was sent, did you mean "workflow"?`},
+		{`{"workflow":null}`, `x.echo: workflow: expected string, got null`},
+		{`{"workflow":"a","limit":0}`, `x.echo: limit: expected at least 1, got 0`},
+		{`{"workflow":"a","limit":"3"}`, `x.echo: limit: expected integer, got "3"`},
+		{`{"workflow":"a","paths":["x",2]}`, `x.echo: paths[1]: expected string, got 2`},
+		{`{"workflow":"a","style":"shrt"}`, `x.echo: style: expected one of "short", "long", got "shrt"; did you mean "short"?`},
+		{`{"workflow":"a","params":{"x":1e999}}`, `x.echo: argument params: number 1e999 is out of bounds`},
+		{`{"workflow":"a","any":1e999}`, `number 1e999 is out of bounds`},
+		{`{"workflow":"a","workflow":"b"}`, `x.echo: argument workflow: given twice`},
+		{`[1]`, `x.echo: arguments: expected a JSON object, got [1]`},
+		{`{"a":`, `x.echo: arguments: unexpected EOF`},
+		{`"{} {}"`, `x.echo: arguments: something follows the JSON object`},
+	}
+	table := registry(t, nil, named("x.echo"))
+	for _, c := range cases {
+		_, err := table.Call(t.Context(), "x.echo", json.RawMessage(c.args))
+		require.ErrorIs(t, err, fault.InvalidParams, c.args)
+		require.Equal(t, c.want, fault.From(err).Details, c.args)
+	}
+	_, err := table.Call(t.Context(), "x.echo", json.RawMessage(`{"workflow":1,"limit":501}`))
+	require.Equal(t, []fault.Diagnostic{
+		{Path: "limit", Pointer: "/limit", Expected: "at most 500", Actual: "501", Message: "expected at most 500, got 501"},
+		{Path: "workflow", Pointer: "/workflow", Expected: "string", Actual: "1", Message: "expected string, got 1"},
+	}, fault.From(err).Diagnostics)
+}
+
+func TestSchemasOfOthersAreTakenAsTheyAre(t *testing.T) {
+	got := ""
+	tool := engines.Tool{Name: "other.tool", Description: "From elsewhere.", Call: func(_ context.Context, args json.RawMessage) (any, error) {
+		got = string(args)
+		return map[string]any{}, nil
+	}}
+	for schema, want := range map[string]string{
+		`{"type":"object"}`: `{"b": 1, "a":2}`,
+		`{"type":"object","properties":{"a":{}},"additionalProperties":true}`:  `{"b": 1, "a":2}`,
+		`{"type":"object","properties":{"a":{}},"additionalProperties":false}`: `{"a":2}`,
+		`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{"$ref":"#/definitions/x"}},"definitions":{"x":{"type":"integer"}}}`: `{"a":2}`,
+	} {
+		tool.Input = json.RawMessage(schema)
+		_, err := registry(t, nil, tool).Call(t.Context(), "other_tool", json.RawMessage(`{"b": 1, "a":2}`))
+		require.NoError(t, err)
+		require.Equal(t, want, got, schema)
+	}
+}
+
+func TestUnknownToolSaysTheNearest(t *testing.T) {
+	table := registry(t, nil, named("think.plan"), named("git.status"))
+	for _, name := range []string{"think.pln", "think_pln"} {
+		_, err := table.Call(t.Context(), name, nil)
+		require.ErrorIs(t, err, fault.UnknownTool)
+		require.ErrorContains(t, err, `did you mean "think.plan"?`)
+	}
+	_, err := table.Call(t.Context(), "completely.different", nil)
+	require.Equal(t, `no tool is named "completely.different"`, fault.From(err).Details)
+}
+
+func TestFailuresOfToolsAreCoded(t *testing.T) {
+	fails := func(name string, f func(context.Context) error) engines.Tool {
+		return engines.Bind(name, "Fails.", func(ctx context.Context, _ struct{}) (struct{}, error) { return struct{}{}, f(ctx) })
+	}
+	var log bytes.Buffer
+	table := registry(t, &log,
+		fails("x.panics", func(context.Context) error { panic("secret of the panic") }),
+		fails("x.plain", func(context.Context) error { return errors.New("secret of the error") }),
+		fails("x.wrapped", func(context.Context) error { return fault.From(errors.New("secret of the cause")) }),
+		fails("x.coded", func(context.Context) error { return fmt.Errorf("x: %w", fault.New(fault.UnknownRun, "no run r1")) }),
+		fails("x.cancelled", func(ctx context.Context) error { return ctx.Err() }),
+	)
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, code := range map[string]fault.Code{"x.panics": fault.Internal, "x.plain": fault.Internal, "x.wrapped": fault.Internal,
+		"x.coded": fault.UnknownRun, "x.cancelled": fault.ToolFailed} {
+		_, err := table.Call(cancelled, name, nil)
+		require.ErrorIs(t, err, code, name)
+		require.NotContains(t, err.Error(), "secret")
+		var coded *fault.Error
+		require.True(t, errors.As(err, &coded))
+	}
+	for _, secret := range []string{"secret of the panic", "registry_test.go", "secret of the error", "secret of the cause"} {
+		require.Contains(t, log.String(), secret)
+	}
+}
+
+func TestDroppedArgumentsAreInTheLog(t *testing.T) {
+	var log bytes.Buffer
+	_, err := registry(t, &log, named("x.echo")).Call(t.Context(), "x.echo", json.RawMessage(`{"workflow":"a","task_progress":"secret"}`))
+	require.NoError(t, err)
+	require.Contains(t, log.String(), "task_progress")
+	require.NotContains(t, log.String(), "secret")
+}
+
+func TestRegistryIsConcurrent(t *testing.T) {
+	table := registry(t, nil, named("x.echo"))
+	var wait sync.WaitGroup
+	for i := range 8 {
+		wait.Go(func() {
+			if err := table.Add(named(fmt.Sprintf("x%d.echo", i))); err != nil {
+				t.Error(err)
+			}
+			if _, err := table.Call(context.Background(), "x_echo", json.RawMessage(`{"workflow":"a"}`)); err != nil {
+				t.Error(err)
+			}
+			table.Tools()
+		})
+	}
+	wait.Wait()
+	require.Len(t, table.Names(), 9)
+}
+
+// FuzzCall shows that no arguments, whatever their bytes, panic or reach a tool
+// undecodable.
+func FuzzCall(f *testing.F) {
+	for _, seed := range []string{``, `null`, `{"workflow":"a"}`, `"{}"`, `{"workflow":"a","params":"{"}`, `{"workflow":1,"a":{"b":[1e400]}}`, "{\"\\u0000\":0}"} {
+		f.Add(seed)
+	}
+	table := registry(f, nil, named("x.echo"))
+	f.Fuzz(func(t *testing.T, args string) {
+		_, err := table.Call(t.Context(), "x.echo", json.RawMessage(args))
+		require.NotErrorIs(t, err, fault.Internal)
+	})
+}
