@@ -115,7 +115,7 @@ func object(args json.RawMessage) (json.RawMessage, error) {
 func split(args json.RawMessage) (map[string]json.RawMessage, error) {
 	decoder := json.NewDecoder(bytes.NewReader(args))
 	if _, err := decoder.Token(); err != nil {
-		return nil, fault.New(fault.InvalidParams, "arguments: %w", err)
+		return nil, fault.New(fault.InvalidParams, "arguments are not JSON: %w", err)
 	}
 	sent := map[string]json.RawMessage{}
 	for decoder.More() {
@@ -126,7 +126,7 @@ func split(args json.RawMessage) (map[string]json.RawMessage, error) {
 			err = decoder.Decode(&value)
 		}
 		if err != nil {
-			return nil, fault.New(fault.InvalidParams, "arguments: %w", err)
+			return nil, fault.New(fault.InvalidParams, "arguments are not JSON: %w", err)
 		}
 		if _, twice := sent[name]; twice {
 			return nil, invalid(name, errors.New("given twice"))
@@ -134,7 +134,7 @@ func split(args json.RawMessage) (map[string]json.RawMessage, error) {
 		sent[name] = value
 	}
 	if _, err := decoder.Token(); err != nil {
-		return nil, fault.New(fault.InvalidParams, "arguments: %w", err)
+		return nil, fault.New(fault.InvalidParams, "arguments are not JSON: %w", err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, fault.New(fault.InvalidParams, "arguments: something follows the JSON object")

@@ -133,7 +133,7 @@ func TestArgumentsThatDoNotFitAreExplained(t *testing.T) {
 		{`{"workflow":"a","any":1e999}`, `number 1e999 is out of bounds`},
 		{`{"workflow":"a","workflow":"b"}`, `x.echo: argument workflow: given twice`},
 		{`[1]`, `x.echo: arguments: expected a JSON object, got [1]`},
-		{`{"a":`, `x.echo: arguments: unexpected EOF`},
+		{`{"a":`, `x.echo: arguments are not JSON: EOF`},
 		{`"{} {}"`, `x.echo: arguments: something follows the JSON object`},
 	}
 	table := registry(t, nil, named("x.echo"))
@@ -157,8 +157,8 @@ func TestSchemasOfOthersAreTakenAsTheyAre(t *testing.T) {
 	}}
 	for schema, want := range map[string]string{
 		`{"type":"object"}`: `{"b": 1, "a":2}`,
-		`{"type":"object","properties":{"a":{}},"additionalProperties":true}`:  `{"b": 1, "a":2}`,
-		`{"type":"object","properties":{"a":{}},"additionalProperties":false}`: `{"a":2}`,
+		`{"type":"object","properties":{"a":{}},"additionalProperties":true}`:                                                                                        `{"b": 1, "a":2}`,
+		`{"type":"object","properties":{"a":{}},"additionalProperties":false}`:                                                                                       `{"a":2}`,
 		`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{"$ref":"#/definitions/x"}},"definitions":{"x":{"type":"integer"}}}`: `{"a":2}`,
 	} {
 		tool.Input = json.RawMessage(schema)
