@@ -1,0 +1,264 @@
+package think
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/wI2L/jsondiff"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think/flow"
+	"savant/think/state"
+)
+
+// DebugInput asks about the past of a run.
+type DebugInput struct {
+	Workflow string `json:"workflow,omitempty"`
+	RunID    string `json:"run_id"`
+	Action   string `json:"action" jsonschema:"replay, diff, step or fork"`
+	FromStep string `json:"from_step,omitempty" jsonschema:"a version such as v3, or a step id"`
+	ToStep   string `json:"to_step,omitempty" jsonschema:"for diff; default the present"`
+	NewRunID string `json:"new_run_id,omitempty" jsonschema:"for fork"`
+}
+
+// DebugOutput is the answer to one action.
+type DebugOutput struct {
+	Action string `json:"action"`
+	// Verdict of a replay: "identical" or "differs".
+	Verdict string `json:"verdict,omitempty"`
+	// Log is the run's history up to where it was looked at.
+	Log []Event `json:"log,omitempty"`
+	// Difference is the first record that did not come out the same.
+	Difference *Difference `json:"difference,omitempty"`
+	// Patch is an RFC 6902 patch between two states.
+	Patch json.RawMessage `json:"patch,omitempty"`
+	From  int             `json:"from,omitempty"`
+	To    int             `json:"to,omitempty"`
+	// Snapshot is the state at a version, for step.
+	Snapshot *flow.Snapshot `json:"snapshot,omitempty"`
+	Next     []instruction  `json:"next,omitempty"`
+	// Reply is what the forked run hands out.
+	Reply *Reply `json:"reply,omitempty"`
+}
+
+// Difference is a record that a replay did not reproduce.
+type Difference struct {
+	Version  int    `json:"version"`
+	Step     string `json:"step,omitempty"`
+	Recorded string `json:"recorded"`
+	Replayed string `json:"replayed"`
+}
+
+// Debug replays a run, compares two of its states, shows one, or forks a new
+// run from one: UNKNOWN_RUN, CHECKPOINT_NOT_FOUND, STATE_CORRUPT,
+// INVALID_PARAMS for an unknown action.
+func (e *Engine) Debug(ctx context.Context, in DebugInput) (*DebugOutput, error) {
+	key, err := e.locate(ctx, in.Workflow, in.RunID)
+	if err != nil {
+		return nil, err
+	}
+	records, err := e.Store.Records(ctx, key, 0)
+	if err != nil {
+		return nil, err
+	}
+	switch in.Action {
+	case "replay":
+		return e.verify(ctx, key, records)
+	case "diff":
+		return e.diff(ctx, key, records, in)
+	case "step":
+		return e.stepAt(ctx, key, records, in)
+	case "fork":
+		return e.fork(ctx, key, records, in)
+	}
+	return nil, fault.New(fault.InvalidParams, "action %q is none of replay, diff, step, fork", fault.Cut(in.Action, 60)).With(
+		fault.Diagnostic{Path: "action", Message: "unknown action", Expected: "replay, diff, step or fork", Actual: fault.Cut(in.Action, 60)})
+}
+
+// verify makes every state of a run again and holds it against the recorded
+// hashes and replies.
+func (e *Engine) verify(ctx context.Context, key state.Key, records []state.Record) (*DebugOutput, error) {
+	out := &DebugOutput{Action: "replay", Verdict: "identical", To: len(records)}
+	for _, record := range records {
+		out.Log = append(out.Log, event(record))
+	}
+	run, err := e.replayed(ctx, key, records, 1)
+	if err != nil {
+		return nil, err
+	}
+	for i, record := range records {
+		if i > 0 && record.Kind == kindReset {
+			if run, err = e.replayed(ctx, key, records, i+1); err != nil {
+				return nil, err
+			}
+		} else if i > 0 {
+			if err := e.apply(ctx, run, record); err != nil {
+				out.Verdict, out.Difference = "differs", &Difference{record.Version, event(record).Step, record.State, fault.From(err).Details}
+				return out, nil
+			}
+		}
+		if difference := compare(run, record); difference != nil {
+			out.Verdict, out.Difference = "differs", difference
+			return out, nil
+		}
+	}
+	return out, nil
+}
+
+// compare holds a replayed run against a record: the state's hash, and what
+// was handed out.
+func compare(run *flow.Run, record state.Record) *Difference {
+	step := event(record).Step
+	if got := run.Hash(); got != record.State {
+		return &Difference{record.Version, step, record.State, got}
+	}
+	answer, err := replyOf(record)
+	if err != nil {
+		return &Difference{record.Version, step, "a reply", fault.From(err).Details}
+	}
+	var recorded, replayed json.RawMessage
+	if answer.Reply.Instruction != nil {
+		recorded = answer.Reply.Instruction.Input
+	}
+	if outstanding := run.Outstanding(); len(outstanding) > 0 {
+		replayed = encoded(outstanding[0].Input)
+	}
+	if string(recorded) != string(replayed) {
+		return &Difference{record.Version, step, fault.Cut(string(recorded), 400), fault.Cut(string(replayed), 400)}
+	}
+	return nil
+}
+
+func (e *Engine) replayed(ctx context.Context, key state.Key, records []state.Record, upTo int) (*flow.Run, error) {
+	out, err := e.replay(ctx, key, records, upTo)
+	if err != nil {
+		return nil, err
+	}
+	return out.run, nil
+}
+
+func (e *Engine) versionNamed(ctx context.Context, key state.Key, records []state.Record, name string, absent int) (int, error) {
+	if name == "" {
+		return absent, nil
+	}
+	return e.target(ctx, key, records, name)
+}
+
+func (e *Engine) diff(ctx context.Context, key state.Key, records []state.Record, in DebugInput) (*DebugOutput, error) {
+	from, err := e.versionNamed(ctx, key, records, in.FromStep, max(1, len(records)-1))
+	if err != nil {
+		return nil, err
+	}
+	to, err := e.versionNamed(ctx, key, records, in.ToStep, len(records))
+	if err != nil {
+		return nil, err
+	}
+	var sides [2][]byte
+	for i, version := range []int{from, to} {
+		run, err := e.replayed(ctx, key, records, version)
+		if err != nil {
+			return nil, err
+		}
+		if sides[i], err = json.Marshal(run.Snapshot()); err != nil {
+			return nil, fault.New(fault.Internal, "encoding a state: %w", err)
+		}
+	}
+	patch, err := jsondiff.CompareJSON(sides[0], sides[1])
+	if err != nil {
+		return nil, fault.New(fault.Internal, "comparing two states: %w", err)
+	}
+	data, err := json.Marshal(patch)
+	if err != nil {
+		return nil, fault.New(fault.Internal, "encoding a patch: %w", err)
+	}
+	if string(data) == "null" {
+		data = []byte("[]")
+	}
+	return &DebugOutput{Action: "diff", From: from, To: to, Patch: data}, nil
+}
+
+func (e *Engine) stepAt(ctx context.Context, key state.Key, records []state.Record, in DebugInput) (*DebugOutput, error) {
+	version, err := e.versionNamed(ctx, key, records, in.FromStep, len(records))
+	if err != nil {
+		return nil, err
+	}
+	run, err := e.replayed(ctx, key, records, version)
+	if err != nil {
+		return nil, err
+	}
+	snapshot := run.Snapshot()
+	out := &DebugOutput{Action: "step", To: version, Snapshot: &snapshot, Log: []Event{event(records[version-1])}}
+	for _, next := range run.Outstanding() {
+		wired := wire(next)
+		wired.InputTemplate = wired.Input
+		out.Next = append(out.Next, wired)
+	}
+	return out, nil
+}
+
+// fork starts a new run with the answers of an old one up to a version. A
+// person's answers do not carry over: the fork stops before the first.
+func (e *Engine) fork(ctx context.Context, key state.Key, records []state.Record, in DebugInput) (*DebugOutput, error) {
+	version, err := e.versionNamed(ctx, key, records, in.FromStep, len(records))
+	if err != nil {
+		return nil, err
+	}
+	past, err := e.replay(ctx, key, records, version)
+	if err != nil {
+		return nil, err
+	}
+	line, err := effective(records[:version])
+	if err != nil {
+		return nil, err
+	}
+	target := state.Key{Workflow: key.Workflow, Run: in.NewRunID}
+	if target.Run == "" {
+		target.Run = e.NewID()
+	}
+	reply, err := e.create(ctx, target, past.run.Graph(), past.plan.Params, nil,
+		&lineage{Run: key.Run, Version: version, Hash: records[version-1].Hash})
+	if err != nil && !isRefusal(err) {
+		return nil, err
+	}
+	for _, record := range line[1:] {
+		if record.Kind == kindPerson {
+			break
+		}
+		if reply, err = e.carry(ctx, target, record); err != nil && !isRefusal(err) {
+			return nil, err
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &DebugOutput{Action: "fork", From: version, Reply: reply}, nil
+}
+
+// isRefusal says whether an error is the recorded answer to a failed attempt,
+// which a fork repeats like any other.
+func isRefusal(err error) bool {
+	return errors.Is(err, fault.ValidationFailed) || errors.Is(err, fault.ToolFailed)
+}
+
+func (e *Engine) carry(ctx context.Context, key state.Key, record state.Record) (*Reply, error) {
+	var data resultData
+	if err := decodeData(record, &data); err != nil {
+		return nil, err
+	}
+	raw, err := e.resultOf(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	value, err := jsonvalue.Decode(raw)
+	if err != nil {
+		return nil, fault.New(fault.StateCorrupt, "record %d holds a result that is not JSON", record.Version)
+	}
+	l := e.hold(key)
+	defer l.mu.Unlock()
+	if err := e.refresh(ctx, l); err != nil {
+		return nil, err
+	}
+	return e.settle(ctx, l, flow.Answer{Step: data.Step, Attempt: data.Attempt, Result: value, Digest: data.Digest, Witness: data.Witness}, raw, noAnswer)
+}

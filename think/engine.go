@@ -1,0 +1,146 @@
+// Package think guides a language model through a workflow: it hands out one
+// instruction at a time, checks each result, keeps a durable record and says
+// what comes next. It decides; the client executes.
+package think
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"savant/fault"
+	"savant/think/flow"
+	"savant/think/state"
+)
+
+// Options are what an Engine is made of. Library, Store, Now and NewID are
+// required.
+type Options struct {
+	Library *Library
+	Store   state.Store
+	// Root is the folder of the last layer, watched for changes; empty for none.
+	Root string
+	// KnownTool says whether a registry has a tool; nil knows all.
+	KnownTool func(name string) bool
+	// ToolNames lists the names of the registry's tools, for suggestions.
+	ToolNames func() []string
+	Now       func() time.Time
+	// NewID returns a fresh run id.
+	NewID  func() string
+	Logger *slog.Logger
+	// ProjectEvery is how long a readable state file may lag behind its
+	// journal; 0 means 100 ms.
+	ProjectEvery time.Duration
+}
+
+// Engine is Think. All methods may be called at once; those on one run are
+// taken in turn.
+type Engine struct {
+	Options
+	mu       sync.Mutex
+	live     map[state.Key]*live
+	graphs   map[string]*flow.Graph // by the digests of a run's workflows
+	projects *projector
+}
+
+// live is a run in memory. It is only a cache: the journal is the truth.
+type live struct {
+	mu      sync.Mutex
+	key     state.Key
+	run     *flow.Run
+	version int    // of the last record applied
+	hash    string // of the last record applied
+	pins    map[string]pin
+	times   map[int]time.Time // when outstanding steps were handed out, by version
+	used    time.Time
+}
+
+// maxLive bounds the runs kept in memory.
+const maxLive = 256
+
+// New returns an Engine. Close it to write what is still to be projected.
+func New(options Options) *Engine {
+	if options.Logger == nil {
+		options.Logger = slog.New(slog.DiscardHandler)
+	}
+	if options.ProjectEvery <= 0 {
+		options.ProjectEvery = 100 * time.Millisecond
+	}
+	e := &Engine{Options: options, live: map[state.Key]*live{}, graphs: map[string]*flow.Graph{}}
+	e.projects = newProjector(options.Store, options.Logger, options.ProjectEvery)
+	return e
+}
+
+// Close writes the readable state of every run that still lags and ends the
+// background work. The store stays open.
+func (e *Engine) Close() { e.projects.close() }
+
+// hold returns the live entry of a run, locked; the caller unlocks it.
+func (e *Engine) hold(key state.Key) *live {
+	e.mu.Lock()
+	l := e.live[key]
+	if l == nil {
+		e.evict()
+		l = &live{key: key}
+		e.live[key] = l
+	}
+	l.used = e.Now()
+	e.mu.Unlock()
+	l.mu.Lock()
+	return l
+}
+
+// evict makes room for one more run; e.mu is held.
+func (e *Engine) evict() {
+	if len(e.live) < maxLive {
+		return
+	}
+	var oldest *live
+	for _, l := range e.live {
+		if (oldest == nil || l.used.Before(oldest.used)) && l.mu.TryLock() {
+			if oldest != nil {
+				oldest.mu.Unlock()
+			}
+			oldest = l
+		}
+	}
+	if oldest != nil {
+		delete(e.live, oldest.key)
+		oldest.run = nil
+		oldest.mu.Unlock()
+	}
+}
+
+// forget drops a run from memory, so that it is read from disk again.
+func (l *live) forget() { l.run, l.version, l.hash = nil, 0, "" }
+
+// locate completes a key: a run may be named without its workflow where its
+// id is unique.
+func (e *Engine) locate(ctx context.Context, workflow, run string) (state.Key, error) {
+	if run == "" {
+		return state.Key{}, fault.New(fault.InvalidParams, "run_id is missing: use the one that think.plan returned")
+	}
+	workflow = plainName(workflow)
+	if workflow != "" {
+		key := state.Key{Workflow: workflow, Run: run}
+		return key, key.Validate()
+	}
+	infos, err := e.Store.List(ctx, "")
+	if err != nil {
+		return state.Key{}, err
+	}
+	var found []state.Key
+	for _, info := range infos {
+		if info.Run == run {
+			found = append(found, state.Key{Workflow: info.Workflow, Run: info.Run})
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return state.Key{}, fault.New(fault.UnknownRun, "no run %q; think.state.list shows the runs there are", fault.Cut(run, 120))
+	}
+	return state.Key{}, fault.New(fault.InvalidParams, "several workflows have a run %q: name the workflow", run)
+}

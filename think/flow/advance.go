@@ -1,0 +1,431 @@
+package flow
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+)
+
+// activate decides a node whose dependencies are settled.
+func (n *nodeState) activate() {
+	if n.status.settled() || n.units != nil {
+		return
+	}
+	if n.frame.winding != "" && n.step().Join != JoinDone {
+		n.skip(n.frame.winding)
+		return
+	}
+	if cause, bad := n.blockedBy(); cause != "" {
+		n.bad = bad
+		n.skip(cause)
+		return
+	}
+	if n.step().When != nil && !n.node().staticWhen && !n.node().perItem && !n.decideWhen(nil) {
+		return
+	}
+	if n.status.settled() {
+		return
+	}
+	if !n.loop() {
+		n.expand(1)
+		return
+	}
+	if !n.decided && !n.decideList() {
+		return
+	}
+	n.expand(len(n.list))
+}
+
+// blockedBy returns why the step is skipped for what came before it, and the
+// failed step behind it if there is one.
+func (n *nodeState) blockedBy() (cause, bad string) {
+	join := n.step().Join
+	if join != JoinDone {
+		done := 0
+		for _, dep := range n.node().deps {
+			d := &n.frame.nodes[dep]
+			if d.bad != "" {
+				return "upstream_failed:" + d.bad, d.bad
+			}
+			if d.status == Done {
+				done++
+			}
+		}
+		if join == JoinAny && done == 0 && len(n.node().deps) > 0 {
+			return "no_dependency_done", ""
+		}
+	}
+	for _, r := range n.node().reads {
+		d := &n.frame.nodes[r.node]
+		if r.hard && (d.status == Skipped || d.bad != "") {
+			return "missing_data:" + r.capture, ""
+		}
+	}
+	return "", ""
+}
+
+// decideWhen decides the condition for the node, or for one item; false means
+// that the run is blocked.
+func (n *nodeState) decideWhen(u *unit) bool {
+	item := -1
+	if u != nil {
+		item = u.item
+	}
+	value, err := n.step().When.Eval(n.env(item))
+	if err != nil {
+		n.frame.run.block(n.step().whenAt.failure(err))
+		return false
+	}
+	yes, ok := value.(bool)
+	if !ok {
+		where := n.step().whenAt
+		at := where.at(0)
+		message := "when must give true or false, not " + kind(value)
+		n.frame.run.block(fault.New(fault.ExpressionError, "%s:%d:%d: %s", where.file, at.line, at.column, message).With(fault.Diagnostic{
+			File: where.file, Path: where.path, Line: at.line, Column: at.column, Message: message,
+			Expected: "boolean", Actual: kind(value)}))
+		return false
+	}
+	if u == nil {
+		n.when = &yes
+		if !yes {
+			n.skip("when")
+		}
+		return true
+	}
+	if !yes {
+		u.settle(Skipped, "when", nil, nil)
+	}
+	return true
+}
+
+// decideList computes a loop's list, once.
+func (n *nodeState) decideList() bool {
+	where := n.step().foreachAt
+	value, err := n.step().Foreach.Eval(n.env(-1))
+	if err != nil {
+		n.frame.run.block(where.failure(err))
+		return false
+	}
+	at := where.at(0)
+	refuse := func(code fault.Code, message, expected, actual string) bool {
+		n.frame.run.block(fault.New(code, "%s:%d:%d: %s", where.file, at.line, at.column, message).With(fault.Diagnostic{
+			File: where.file, Path: where.path, Line: at.line, Column: at.column, Message: message, Expected: expected, Actual: actual}))
+		return false
+	}
+	list, ok := value.([]any)
+	if !ok {
+		return refuse(fault.ForeachNotArray, "foreach must give a list, not "+kind(value), "array", kind(value))
+	}
+	if limit := n.frame.graph.Workflow.Limits.Items; len(list) > limit {
+		return refuse(fault.LimitExceeded, "the loop has "+strconv.Itoa(len(list))+" items; limits.items is "+strconv.Itoa(limit),
+			"at most "+strconv.Itoa(limit), strconv.Itoa(len(list)))
+	}
+	n.list, n.decided = list, true
+	return true
+}
+
+// expand creates the node's units and begins them.
+func (n *nodeState) expand(count int) {
+	r := n.frame.run
+	if r.units += count; r.units > r.graph.Workflow.Limits.Steps {
+		at := n.step().at
+		r.block(fault.New(fault.LimitExceeded, "%s:%d:%d: the run has more than limits.steps = %d steps", n.frame.graph.Workflow.File,
+			at.line, at.column, r.graph.Workflow.Limits.Steps).With(fault.Diagnostic{File: n.frame.graph.Workflow.File,
+			Path: n.step().path, Line: at.line, Column: at.column, Message: "too many steps"}))
+		return
+	}
+	n.units = make([]*unit, count)
+	n.open = count
+	for i := range count {
+		u := &unit{node: n, item: -1, id: n.id(), status: Pending}
+		u.position = append(slices.Clone(n.frame.position()), n.index)
+		if n.loop() {
+			u.item, u.id = i, n.id()+"_"+strconv.Itoa(i)
+			u.position = append(u.position, i)
+		}
+		n.units[i] = u
+	}
+	if count == 0 {
+		n.value = []byte("[]")
+		n.settleNode(Done, "")
+		return
+	}
+	n.status = Ready
+	for _, u := range n.units {
+		if n.node().perItem && !n.decideWhen(u) {
+			return
+		}
+		if !u.status.settled() {
+			r.queue = append(r.queue, task{begin: u})
+		}
+	}
+}
+
+// position is where the frame stands among all units.
+func (f *frame) position() []int {
+	if f.owner == nil {
+		return nil
+	}
+	return append(slices.Clone(f.owner.position), slices.Index(f.owner.rounds, f))
+}
+
+// begin makes a unit ready to be handed out, or settles it where the engine
+// does that.
+func (u *unit) begin() {
+	if u.status.settled() {
+		return
+	}
+	switch u.step().Call {
+	case CallSet:
+		u.set()
+	case CallAssert:
+		u.assert()
+	case CallRun:
+		u.status = Issued
+		u.attempt = 1
+		u.touch()
+		u.round()
+	default:
+		u.status = Ready
+		u.run().ready = insert(u.run().ready, u)
+	}
+}
+
+func (u *unit) set() {
+	u.attempt = 1
+	value, err := u.step().input.field("value").render(u.node.env(u.item))
+	if err != nil {
+		u.run().block(err)
+		return
+	}
+	u.succeed(value)
+}
+
+// succeed checks a value against the schema and settles the unit with it; used
+// for what the engine computes, which has no second attempt.
+func (u *unit) succeed(value any) {
+	if schema := u.step().Schema; schema != nil {
+		if err := schema.Check(value); err != nil {
+			u.fail(fault.From(err))
+			return
+		}
+	}
+	data, err := jsonvalue.Encode(value)
+	if err != nil {
+		u.run().block(fault.New(fault.Internal, "%s: encoding a value: %w", u.id, err))
+		return
+	}
+	u.settle(Done, "", data, nil)
+}
+
+func (u *unit) assert() {
+	u.attempt = 1
+	env := u.node.env(u.item)
+	that := u.step().input.field("that")
+	value, err := that.render(env)
+	if err != nil {
+		u.run().block(err)
+		return
+	}
+	yes, ok := value.(bool)
+	if !ok {
+		u.run().block(u.misfit(that, "flow.assert: that must give true or false, not "+kind(value)))
+		return
+	}
+	if yes {
+		u.settle(Done, "", []byte("true"), nil)
+		return
+	}
+	message := "the assertion does not hold"
+	if text := u.step().input.field("message"); text != nil {
+		said, err := text.render(env)
+		if err != nil {
+			u.run().block(err)
+			return
+		}
+		if text, ok := said.(string); ok {
+			message = text
+		}
+	}
+	u.fail(fault.New(fault.ValidationFailed, "%s", message).With(fault.Diagnostic{File: u.file(), Path: u.step().path + ".input_template.that",
+		Line: u.step().at.line, Column: u.step().at.column, Message: message, Expected: "true", Actual: "false"}))
+}
+
+func (u *unit) file() string { return u.frame().graph.Workflow.File }
+
+// misfit is an EXPRESSION_ERROR at a template.
+func (u *unit) misfit(t *template, message string) *fault.Error {
+	at := u.step().at
+	path := u.step().path
+	if t.where.at != nil {
+		at, path = t.where.at(0), t.where.path
+	}
+	return fault.New(fault.ExpressionError, "%s:%d:%d: %s", u.file(), at.line, at.column, message).With(
+		fault.Diagnostic{File: u.file(), Path: path, Line: at.line, Column: at.column, Message: message})
+}
+
+// fail settles the unit as failed, and acts on on_failure.
+func (u *unit) fail(err *fault.Error) {
+	u.failure = err
+	value := []byte(nil)
+	if u.step().OnFailure != Fail {
+		value = []byte("null")
+	}
+	u.settle(Failed, "", value, err)
+}
+
+// settle ends a unit and, with the last one, its node.
+func (u *unit) settle(status Status, cause string, value []byte, failure *fault.Error) {
+	r, n := u.run(), u.node
+	switch u.status {
+	case Ready:
+		r.ready = remove(r.ready, u)
+	case Issued:
+		r.issued = remove(r.issued, u)
+	}
+	u.status, u.cause, u.value, u.failure, u.input = status, cause, value, failure, nil
+	if status != Skipped {
+		r.ran++
+	}
+	if status == Failed {
+		u.frame().failed = append(u.frame().failed, u)
+	}
+	n.open--
+	u.touch()
+	if n.open == 0 {
+		n.finish()
+	}
+	if status == Failed && u.step().OnFailure == SkipRest {
+		n.frame.wind("skip_rest", false)
+	}
+}
+
+// finish settles a node whose units are settled.
+func (n *nodeState) finish() {
+	status, cause, bad := Done, "", ""
+	skipped := 0
+	for _, u := range n.units {
+		switch u.status {
+		case Skipped:
+			skipped++
+			cause = u.cause
+		case Failed:
+			status = Failed
+			if n.step().OnFailure == Fail {
+				bad = n.id()
+			}
+		}
+	}
+	if !n.loop() && skipped == 1 {
+		status = Skipped
+	} else {
+		cause = ""
+	}
+	n.bad = bad
+	if status == Failed && n.loop() && n.step().OnFailure == Continue {
+		status = Done
+	}
+	n.value = n.captured(status)
+	n.settleNode(status, cause)
+	if bad != "" {
+		n.frame.wind("run_failed", false)
+	}
+}
+
+// captured joins the values of a loop's items; null stands for one that was
+// skipped or failed.
+func (n *nodeState) captured(status Status) []byte {
+	if !n.loop() {
+		if status == Skipped {
+			return nil
+		}
+		return n.units[0].value
+	}
+	if n.bad != "" {
+		return nil
+	}
+	var list bytes.Buffer
+	list.WriteByte('[')
+	for i, u := range n.units {
+		if i > 0 {
+			list.WriteByte(',')
+		}
+		if u.value == nil {
+			list.WriteString("null")
+		} else {
+			list.Write(u.value)
+		}
+	}
+	list.WriteByte(']')
+	return list.Bytes()
+}
+
+func (n *nodeState) skip(cause string) {
+	n.settleNode(Skipped, cause)
+}
+
+// settleNode ends a node and frees what waited for it.
+func (n *nodeState) settleNode(status Status, cause string) {
+	r, f := n.frame.run, n.frame
+	n.status, n.cause = status, cause
+	r.settled = append(r.settled, n)
+	n.touchHash(nil)
+	for _, dependent := range n.node().dependents {
+		d := &f.nodes[dependent]
+		if d.waiting--; d.waiting == 0 && !d.status.settled() {
+			r.queue = append(r.queue, task{activate: d})
+		}
+	}
+	if f.open--; f.open == 0 {
+		r.queue = append(r.queue, task{close: f})
+	}
+}
+
+// wind stops issuing in a frame: what was not handed out is skipped, but for
+// join: done steps, which still run. stopped says that a frame above ended.
+func (f *frame) wind(cause string, stopped bool) {
+	if f.winding != "" || f.closed {
+		return
+	}
+	f.winding, f.stopped = cause, stopped
+	for _, i := range f.graph.order {
+		n := &f.nodes[i]
+		switch {
+		case n.status.settled():
+		case n.units == nil && n.step().Join != JoinDone:
+			if up, bad := n.upstream(); bad != "" {
+				n.bad = bad
+				n.skip(up)
+			} else {
+				n.skip(cause)
+			}
+		case n.step().Join != JoinDone:
+			n.windUnits(cause)
+		}
+	}
+}
+
+func (n *nodeState) upstream() (cause, bad string) {
+	for _, dep := range n.node().deps {
+		if d := &n.frame.nodes[dep]; d.bad != "" {
+			return "upstream_failed:" + d.bad, d.bad
+		}
+	}
+	return "", ""
+}
+
+func (n *nodeState) windUnits(cause string) {
+	for _, u := range slices.Clone(n.units) {
+		switch {
+		case u.status.settled():
+		case u.step().Call == CallRun && len(u.rounds) > 0:
+			u.rounds[len(u.rounds)-1].wind(cause, true)
+		case u.status != Issued:
+			u.settle(Skipped, cause, nil, nil)
+		}
+	}
+}

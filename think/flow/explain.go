@@ -1,0 +1,250 @@
+package flow
+
+import (
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think/flow/expression"
+)
+
+// Explanation says why a step is where it is.
+type Explanation struct {
+	StepID        string      `json:"step_id"`
+	Call          string      `json:"call"`
+	Rationale     string      `json:"rationale,omitempty"`
+	SuccessSchema any         `json:"success_schema,omitempty"`
+	DependsOn     []string    `json:"depends_on"`
+	Status        Status      `json:"status"`
+	Cause         string      `json:"cause,omitempty"`
+	Attempt       int         `json:"attempt,omitempty"`
+	Why           []Condition `json:"why"`
+	// Line is where the step stands in its file.
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
+}
+
+// Condition is one thing that decided about a step.
+type Condition struct {
+	// Kind is depends_on, when, foreach, join or failure.
+	Kind string `json:"kind"`
+	// Expression is the condition as written.
+	Expression string `json:"expression,omitempty"`
+	// Value is what it gave; it is absent while undecided.
+	Value any `json:"value,omitempty"`
+	// Operands are what the expression reads, as far as it is known.
+	Operands map[string]any `json:"operands,omitempty"`
+	Step     string         `json:"step,omitempty"`
+	Status   Status         `json:"status,omitempty"`
+	Cause    string         `json:"cause,omitempty"`
+	Message  string         `json:"message,omitempty"`
+}
+
+// maxOperand bounds what an explanation repeats of a value.
+const maxOperand = 200
+
+// Explain tells why a step is where it is: UNKNOWN_STEP where there is none.
+func (r *Run) Explain(step string) (*Explanation, error) {
+	n, u := r.find(step)
+	if n == nil {
+		return nil, r.unknown(step)
+	}
+	e := n.graphExplanation()
+	e.StepID, e.Status, e.Cause = step, n.status, n.cause
+	if u != nil {
+		e.Status, e.Cause, e.Attempt = u.status, u.cause, u.attempt
+	}
+	for _, dep := range n.node().deps {
+		d := &n.frame.nodes[dep]
+		e.DependsOn = append(e.DependsOn, d.id())
+		e.Why = append(e.Why, Condition{Kind: "depends_on", Step: d.id(), Status: d.status, Cause: d.cause})
+	}
+	e.Why = append(e.Why, n.conditions(u)...)
+	if u != nil && u.failure != nil {
+		e.Why = append(e.Why, Condition{Kind: "failure", Value: u.failure.Code, Message: fault.Cut(u.failure.Details, 500)})
+	}
+	return e, nil
+}
+
+// Explain tells of a step without a run.
+func (g *Graph) Explain(step string) (*Explanation, error) {
+	at, ok := g.index[step]
+	if !ok {
+		names := make([]string, 0, len(g.nodes))
+		for i := range g.nodes {
+			names = append(names, g.nodes[i].step.ID)
+		}
+		return nil, fault.New(fault.UnknownStep, "workflow %q has no step %q%s", g.Workflow.Name, fault.Cut(step, 120), suggestionOnly(step, names))
+	}
+	n := &nodeState{frame: &frame{graph: g}, index: at}
+	e := n.graphExplanation()
+	e.Status = Pending
+	if g.nodes[at].conditional() {
+		e.Status = Conditional
+	}
+	for _, dep := range g.nodes[at].deps {
+		e.DependsOn = append(e.DependsOn, g.nodes[dep].step.ID)
+	}
+	if s := n.step(); s.When != nil {
+		e.Why = append(e.Why, Condition{Kind: "when", Expression: s.When.Source()})
+	}
+	if s := n.step(); s.Foreach != nil {
+		e.Why = append(e.Why, Condition{Kind: "foreach", Expression: s.Foreach.Source()})
+	}
+	return e, nil
+}
+
+func (n *nodeState) graphExplanation() *Explanation {
+	s := n.step()
+	e := &Explanation{StepID: s.ID, Call: s.Call, Rationale: s.Rationale, DependsOn: []string{}, Why: []Condition{},
+		File: n.frame.graph.Workflow.File, Line: s.at.line}
+	if s.Schema != nil {
+		e.SuccessSchema = s.Schema.JSON()
+	}
+	return e
+}
+
+func (n *nodeState) conditions(u *unit) []Condition {
+	var list []Condition
+	s := n.step()
+	item := -1
+	if u != nil {
+		item = u.item
+	}
+	if s.When != nil {
+		c := Condition{Kind: "when", Expression: s.When.Source(), Operands: n.operands(s.When, item)}
+		switch {
+		case n.when != nil:
+			c.Value = *n.when
+		case u != nil && n.node().perItem:
+			c.Value = u.cause != "when"
+		}
+		list = append(list, c)
+	}
+	if s.Foreach != nil {
+		c := Condition{Kind: "foreach", Expression: s.Foreach.Source(), Operands: n.operands(s.Foreach, -1)}
+		if n.decided {
+			c.Value = shortened(n.list)
+		}
+		list = append(list, c)
+	}
+	if s.Join != JoinAll {
+		list = append(list, Condition{Kind: "join", Value: string(s.Join)})
+	}
+	return list
+}
+
+// operands returns what an expression reads, as far as it is settled.
+func (n *nodeState) operands(p *expression.Program, item int) map[string]any {
+	operands := map[string]any{}
+	env := n.env(-1)
+	if item >= 0 && item < len(n.list) {
+		env = n.env(item)
+	}
+	for _, reference := range p.References() {
+		switch reference.Root {
+		case "params":
+			operands["params."+reference.Name] = shortened(n.frame.params[reference.Name])
+		case "state":
+			if at, ok := n.frame.graph.captures[reference.Name]; ok && n.frame.nodes[at].status.settled() {
+				operands["state."+reference.Name] = shortened(env.State(reference.Name))
+			}
+		case "steps":
+			operands["steps."+reference.Name+".status"] = n.frame.statusOf(reference.Name)
+		case "item":
+			operands[n.step().As] = shortened(env.Item)
+		}
+	}
+	return operands
+}
+
+func shortened(value any) any {
+	data, err := jsonvalue.Encode(value)
+	if err != nil || len(data) <= maxOperand {
+		return value
+	}
+	return fault.Cut(string(data), maxOperand)
+}
+
+// Snapshot is the whole state of a run, readable.
+type Snapshot struct {
+	RunID    string                `json:"run_id"`
+	Workflow string                `json:"workflow"`
+	Release  string                `json:"workflow_version"`
+	Digest   string                `json:"workflow_digest"`
+	Version  int                   `json:"version"`
+	Status   Status                `json:"status"`
+	Hash     string                `json:"hash"`
+	Params   map[string]any        `json:"params"`
+	Vars     map[string]any        `json:"vars"`
+	Steps    map[string]StepStatus `json:"steps"`
+	Lists    map[string][]any      `json:"lists,omitempty"`
+	Error    *fault.Error          `json:"error,omitempty"`
+}
+
+// Snapshot returns the whole state of the run.
+func (r *Run) Snapshot() Snapshot {
+	s := Snapshot{RunID: r.id, Workflow: r.graph.Workflow.Name, Release: r.graph.Workflow.Version, Digest: r.graph.Workflow.Digest,
+		Version: r.version, Status: r.Status(), Hash: r.Hash(), Params: r.params, Vars: map[string]any{},
+		Steps: map[string]StepStatus{}, Lists: map[string][]any{}, Error: r.blocked}
+	r.root.snapshot(&s)
+	return s
+}
+
+func (f *frame) snapshot(s *Snapshot) {
+	for i := range f.nodes {
+		n := &f.nodes[i]
+		s.Steps[n.id()] = n.describe()
+		if n.decided {
+			s.Lists[n.id()] = n.list
+		}
+		if name := n.step().CaptureAs; name != "" && n.value != nil {
+			s.Vars[f.prefix+name] = rawValue(n.value)
+		}
+		for _, u := range n.units {
+			s.Steps[u.id] = u.describe()
+			for _, round := range u.rounds {
+				round.snapshot(s)
+			}
+		}
+	}
+}
+
+// rawValue marshals as the JSON it is.
+type rawValue []byte
+
+func (v rawValue) MarshalJSON() ([]byte, error) { return v, nil }
+
+// Var returns the canonical JSON of one capture by its name, children's with
+// their prefix ("parent/child_capture"); nil where there is none.
+func (r *Run) Var(name string) []byte {
+	for _, f := range r.frames() {
+		if at, ok := f.graph.captures[trimmed(name, f.prefix)]; ok {
+			return f.nodes[at].value
+		}
+	}
+	return nil
+}
+
+func trimmed(name, prefix string) string {
+	if len(name) > len(prefix) && name[:len(prefix)] == prefix {
+		return name[len(prefix):]
+	}
+	return ""
+}
+
+// frames returns the root and every child frame.
+func (r *Run) frames() []*frame {
+	var all []*frame
+	var visit func(*frame)
+	visit = func(f *frame) {
+		all = append(all, f)
+		for i := range f.nodes {
+			for _, u := range f.nodes[i].units {
+				for _, round := range u.rounds {
+					visit(round)
+				}
+			}
+		}
+	}
+	visit(r.root)
+	return all
+}

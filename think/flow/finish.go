@@ -1,0 +1,311 @@
+package flow
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think/flow/expression"
+)
+
+// Final is what a finished run reports.
+type Final struct {
+	// Outcome is "done" or "failed".
+	Outcome   string
+	Summary   string
+	Outputs   map[string]any
+	Artifacts []FinalArtifact
+	// Ran counts the steps that ended done or failed.
+	Ran    int
+	Failed []Failure
+}
+
+// FinalArtifact is a value to be kept by its content.
+type FinalArtifact struct {
+	Name, Type string
+	Data       []byte
+}
+
+// Failure is one failed step.
+type Failure struct {
+	Step    string     `json:"step"`
+	Code    fault.Code `json:"code"`
+	Details string     `json:"details"`
+}
+
+// Final returns the report of a finished run, or nil.
+func (r *Run) Final() *Final { return r.final }
+
+// round starts the child workflow of a flow.run unit once.
+func (u *unit) round() {
+	r := u.run()
+	values := map[string]any{}
+	if template := u.step().input.field("params"); template != nil {
+		rendered, err := template.render(u.node.env(u.item))
+		if err != nil {
+			r.block(err)
+			return
+		}
+		given, ok := rendered.(map[string]any)
+		if !ok {
+			r.block(u.misfit(template, "params must give a map, not "+kind(rendered)))
+			return
+		}
+		values = given
+	}
+	child := u.node.node().child
+	params, err := child.Workflow.Bind(values)
+	if err != nil {
+		u.fail(fault.From(err))
+		return
+	}
+	prefix := u.id + "/"
+	if u.step().Rounds > 0 {
+		prefix = u.id + "_" + strconv.Itoa(len(u.rounds)) + "/"
+	}
+	r.open(child, prefix, params, u)
+}
+
+// close ends a frame whose steps are all settled.
+func (f *frame) close() {
+	if f.closed {
+		return
+	}
+	f.closed = true
+	if f.owner == nil {
+		f.run.finish()
+		return
+	}
+	u := f.owner
+	if f.stopped {
+		u.settle(Skipped, f.winding, nil, nil)
+		return
+	}
+	if fatal := f.fatal(); fatal != nil {
+		u.fail(fault.New(fatal.failure.Code, "workflow %s failed at step %q: %s", f.graph.Workflow.Name, fatal.id, fatal.failure.Details).With(fatal.failure.Diagnostics...))
+		return
+	}
+	outputs, problem := f.outputs()
+	if problem != nil {
+		u.fail(problem)
+		return
+	}
+	data, err := jsonvalue.Encode(outputs)
+	if err != nil {
+		f.run.block(fault.New(fault.Internal, "%s: encoding outputs: %w", u.id, err))
+		return
+	}
+	u.outputs = data
+	if u.step().Rounds > 0 && !u.until(outputs) {
+		return
+	}
+	u.succeed(outputs)
+}
+
+// until decides whether a repeat has come to its end; false means another
+// round, or a run that is blocked or a step that failed.
+func (u *unit) until(outputs any) bool {
+	env := u.node.env(u.item)
+	env.Result = outputs
+	value, err := u.step().Until.Eval(env)
+	if err != nil {
+		u.run().block(u.step().untilAt.failure(err))
+		return false
+	}
+	yes, ok := value.(bool)
+	switch {
+	case !ok:
+		where := u.step().untilAt
+		at := where.at(0)
+		message := "until must give true or false, not " + kind(value)
+		u.run().block(fault.New(fault.ExpressionError, "%s:%d:%d: %s", where.file, at.line, at.column, message).With(
+			fault.Diagnostic{File: where.file, Path: where.path, Line: at.line, Column: at.column, Message: message, Expected: "boolean", Actual: kind(value)}))
+		return false
+	case yes:
+		return true
+	case u.frame().winding != "":
+		u.settle(Skipped, u.frame().winding, nil, nil)
+	case len(u.rounds) >= u.step().Rounds:
+		u.fail(fault.New(fault.RepeatExhausted, "step %q: until did not hold after %d rounds", u.id, len(u.rounds)))
+	default:
+		u.touch()
+		u.round()
+	}
+	return false
+}
+
+// fatal returns the first failed unit that ended the frame, or nil.
+func (f *frame) fatal() *unit {
+	var first *unit
+	for _, u := range f.failed {
+		if u.step().OnFailure == Fail && (first == nil || before(u, first) < 0) {
+			first = u
+		}
+	}
+	return first
+}
+
+// outputs renders the frame's outputs. One that reads what no step produced is
+// null.
+func (f *frame) outputs() (map[string]any, *fault.Error) {
+	outputs := make(map[string]any, len(f.graph.Workflow.Outputs))
+	var problem *fault.Error
+	for _, output := range f.graph.Workflow.Outputs {
+		if f.lacks(output.value.references) {
+			outputs[output.Name] = nil
+			continue
+		}
+		value, err := output.value.render(f.env())
+		if err != nil && problem == nil {
+			problem = fault.From(err)
+		}
+		outputs[output.Name] = value
+	}
+	return outputs, problem
+}
+
+func (f *frame) env() expression.Env {
+	return expression.Env{Params: f.params, State: f.capture, Steps: f.statusOf, Run: f.run.about()}
+}
+
+// lacks says whether something reads the capture of a step that has none.
+func (f *frame) lacks(references func(func(expression.Reference, source))) bool {
+	missing := false
+	references(func(reference expression.Reference, _ source) {
+		if reference.Root != "state" || reference.Soft {
+			return
+		}
+		if at, ok := f.graph.captures[reference.Name]; ok && f.nodes[at].value == nil {
+			missing = true
+		}
+	})
+	return missing
+}
+
+// finish makes the report of the whole run.
+func (r *Run) finish() {
+	f, w := r.root, r.graph.Workflow
+	final := &Final{Outcome: "done", Ran: r.ran, Failed: []Failure{}, Artifacts: []FinalArtifact{}}
+	if f.fatal() != nil {
+		final.Outcome = "failed"
+	}
+	for _, u := range r.failures() {
+		final.Failed = append(final.Failed, Failure{u.id, u.failure.Code, fault.Cut(u.failure.Details, 300)})
+	}
+	outputs, problem := f.outputs()
+	final.Outputs = outputs
+	if problem != nil {
+		final.fail("outputs", problem)
+	}
+	for _, artifact := range w.Artifacts {
+		kept, problem := f.artifact(artifact)
+		if problem != nil {
+			final.fail("artifacts."+artifact.Name, problem)
+		} else if kept != nil {
+			final.Artifacts = append(final.Artifacts, *kept)
+		}
+	}
+	final.Summary = r.summary(final)
+	r.final = final
+}
+
+func (f *Final) fail(step string, problem *fault.Error) {
+	f.Outcome = "failed"
+	f.Failed = append(f.Failed, Failure{step, problem.Code, fault.Cut(problem.Details, 300)})
+}
+
+// failures returns every failed unit of every frame in declaration order.
+func (r *Run) failures() []*unit {
+	var all []*unit
+	var visit func(*frame)
+	visit = func(f *frame) {
+		all = append(all, f.failed...)
+		for i := range f.nodes {
+			for _, u := range f.nodes[i].units {
+				for _, round := range u.rounds {
+					visit(round)
+				}
+			}
+		}
+	}
+	visit(r.root)
+	slices.SortFunc(all, before)
+	return all
+}
+
+func (f *frame) artifact(a Artifact) (*FinalArtifact, *fault.Error) {
+	missing := f.lacks(func(visit func(expression.Reference, source)) {
+		for _, reference := range a.from.References() {
+			visit(reference, a.where)
+		}
+	})
+	if missing {
+		return nil, nil
+	}
+	value, err := a.from.Eval(f.env())
+	if err != nil {
+		return nil, a.where.failure(err)
+	}
+	if text, ok := value.(string); ok && a.Type != "json" {
+		return &FinalArtifact{a.Name, a.Type, []byte(text)}, nil
+	}
+	data, err := jsonvalue.Encode(value)
+	if err != nil {
+		return nil, fault.New(fault.Internal, "artifact %q: %w", a.Name, err)
+	}
+	return &FinalArtifact{a.Name, a.Type, data}, nil
+}
+
+// summary renders the workflow's summary, or counts the steps where there is
+// none or it cannot be rendered. That no step ran is always said.
+func (r *Run) summary(final *Final) string {
+	w := r.graph.Workflow
+	counted := fmt.Sprintf("%s %s: %s, %d of %d steps ran", w.Name, w.Version, final.Outcome, final.Ran, r.total())
+	if len(final.Failed) > 0 {
+		counted += fmt.Sprintf(", %d failed", len(final.Failed))
+	}
+	if w.summary == nil || r.root.lacks(w.summary.references) {
+		return counted
+	}
+	value, err := w.summary.render(r.root.env())
+	if err != nil {
+		return counted
+	}
+	text, ok := value.(string)
+	if !ok {
+		data, err := jsonvalue.Encode(value)
+		if err != nil {
+			return counted
+		}
+		text = string(data)
+	}
+	if final.Ran == 0 || final.Outcome == "failed" {
+		return text + " (" + counted + ")"
+	}
+	return text
+}
+
+// total counts the steps of every frame, a loop's items one by one.
+func (r *Run) total() int {
+	total := 0
+	var visit func(*frame)
+	visit = func(f *frame) {
+		for i := range f.nodes {
+			n := &f.nodes[i]
+			if !n.loop() || n.units == nil {
+				total++
+			} else {
+				total += len(n.units)
+			}
+			for _, u := range n.units {
+				for _, round := range u.rounds {
+					visit(round)
+				}
+			}
+		}
+	}
+	visit(r.root)
+	return total
+}

@@ -1,0 +1,390 @@
+package flow
+
+import (
+	"container/heap"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"savant/fault"
+	"savant/think/flow/expression"
+)
+
+// Lookup finds a workflow that flow.run names; version is empty for the
+// latest. An unknown one is UNKNOWN_WORKFLOW.
+type Lookup func(name, version string) (*Workflow, error)
+
+// Graph is a workflow whose steps know what they depend on and whose children
+// are pinned. It is immutable and may be shared by runs.
+type Graph struct {
+	Workflow *Workflow
+	nodes    []node
+	index    map[string]int // step id to node
+	captures map[string]int // capture to node
+	order    []int          // dependencies first, else as declared
+}
+
+// node is a step in its graph.
+type node struct {
+	step       *Step
+	deps       []int // ascending, without repeats
+	dependents []int
+	reads      []read
+	child      *Graph
+	// Decided by think.plan: they name only params and run.
+	staticWhen, staticForeach bool
+	// perItem tells a when that names the loop's variables.
+	perItem bool
+}
+
+// read is one capture that a step takes in.
+type read struct {
+	node    int
+	capture string
+	hard    bool
+}
+
+// conditional says whether a run decides later if or how often the step runs.
+func (n *node) conditional() bool {
+	return (n.step.When != nil && !n.staticWhen) || (n.step.Foreach != nil && !n.staticForeach)
+}
+
+// Compile links a workflow with those it runs and orders its steps. Errors:
+// UNKNOWN_STEP, UNKNOWN_WORKFLOW, CYCLIC_DEPENDENCY, INVALID_PARAMS,
+// LIMIT_EXCEEDED; each with the place.
+func Compile(root *Workflow, lookup Lookup) (*Graph, error) {
+	c := &compiler{lookup: lookup, graphs: map[string]*Graph{}}
+	return c.graph(root, nil)
+}
+
+type compiler struct {
+	lookup Lookup
+	graphs map[string]*Graph // by digest
+}
+
+func (c *compiler) graph(w *Workflow, above []*Workflow) (*Graph, error) {
+	if g, ok := c.graphs[w.Digest]; ok {
+		return g, nil
+	}
+	r := &report{file: w.File}
+	g := &Graph{Workflow: w, nodes: make([]node, len(w.Steps)), index: make(map[string]int, len(w.Steps)), captures: map[string]int{}}
+	for i, step := range w.Steps {
+		g.nodes[i].step = step
+		g.index[step.ID] = i
+		if step.CaptureAs != "" {
+			g.captures[step.CaptureAs] = i
+		}
+	}
+	for i := range g.nodes {
+		g.connect(r, i)
+	}
+	for i := range g.nodes {
+		for _, dep := range g.nodes[i].deps {
+			g.nodes[dep].dependents = append(g.nodes[dep].dependents, i)
+		}
+	}
+	g.sort(r)
+	if err := r.failure(w.File); err != nil {
+		return nil, err
+	}
+	above = append(slices.Clone(above), w)
+	for i := range g.nodes {
+		if g.nodes[i].step.Call == CallRun {
+			if err := c.child(r, &g.nodes[i], above); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := r.failure(w.File); err != nil {
+		return nil, err
+	}
+	c.graphs[w.Digest] = g
+	return g, nil
+}
+
+// connect finds what a step depends on: deps, and every capture or status that
+// its expressions name.
+func (g *Graph) connect(r *report, i int) {
+	n := &g.nodes[i]
+	step := n.step
+	for k, id := range step.Deps {
+		at, known := g.index[id]
+		if !known {
+			names := make([]string, 0, len(g.index))
+			for name := range g.index {
+				names = append(names, name)
+			}
+			slices.Sort(names)
+			r.addAt(fault.UnknownStep, step.path+".deps", step.depsAt[k], "no step %q%s", fault.Cut(id, 80), suggestionOnly(id, names))
+			continue
+		}
+		n.deps = append(n.deps, at)
+	}
+	add := func(reference expression.Reference, where source) {
+		switch reference.Root {
+		case "state":
+			from := g.captures[reference.Name]
+			if from == i && step.Rounds > 0 {
+				return // a repeat reads its last round
+			}
+			if from == i {
+				r.addAt(fault.CyclicDependency, where.path, where.at(reference.Offset), "step %q reads its own capture %q", step.ID, reference.Name)
+				return
+			}
+			n.deps = append(n.deps, from)
+			n.read(from, reference.Name, !reference.Soft)
+		case "steps":
+			from := g.index[reference.Name]
+			if from == i {
+				r.addAt(fault.CyclicDependency, where.path, where.at(reference.Offset), "step %q reads its own status", step.ID)
+				return
+			}
+			n.deps = append(n.deps, from)
+		}
+	}
+	static := func(p *expression.Program) bool {
+		for _, reference := range p.References() {
+			if reference.Root != "params" && reference.Root != "run" {
+				return false
+			}
+		}
+		return true
+	}
+	program := func(p *expression.Program, where source) {
+		if p != nil {
+			for _, reference := range p.References() {
+				add(reference, where)
+			}
+		}
+	}
+	step.input.references(add)
+	program(step.When, step.whenAt)
+	program(step.Foreach, step.foreachAt)
+	program(step.Extract, step.extractAt)
+	program(step.Until, step.untilAt)
+	if step.When != nil {
+		n.staticWhen = static(step.When)
+		n.perItem = slices.ContainsFunc(step.When.References(), func(reference expression.Reference) bool {
+			return reference.Root == "item" || reference.Root == "loop"
+		})
+	}
+	n.staticForeach = step.Foreach != nil && static(step.Foreach)
+	slices.Sort(n.deps)
+	n.deps = slices.Compact(n.deps)
+}
+
+func (n *node) read(from int, capture string, hard bool) {
+	for i := range n.reads {
+		if n.reads[i].node == from {
+			n.reads[i].hard = n.reads[i].hard || hard
+			return
+		}
+	}
+	n.reads = append(n.reads, read{from, capture, hard})
+}
+
+// sort orders the nodes with dependencies first, the earliest declared first
+// among equals, and reports a cycle.
+func (g *Graph) sort(r *report) {
+	waiting := make([]int, len(g.nodes))
+	ready := &intHeap{}
+	for i := range g.nodes {
+		waiting[i] = len(g.nodes[i].deps)
+		if waiting[i] == 0 {
+			heap.Push(ready, i)
+		}
+	}
+	g.order = make([]int, 0, len(g.nodes))
+	for ready.Len() > 0 {
+		i := heap.Pop(ready).(int)
+		g.order = append(g.order, i)
+		for _, dependent := range g.nodes[i].dependents {
+			if waiting[dependent]--; waiting[dependent] == 0 {
+				heap.Push(ready, dependent)
+			}
+		}
+	}
+	if len(g.order) == len(g.nodes) {
+		return
+	}
+	cycle := g.cycle(waiting)
+	names := make([]string, 0, len(cycle)+1)
+	for _, i := range cycle {
+		names = append(names, g.nodes[i].step.ID)
+	}
+	first := g.nodes[cycle[0]].step
+	r.addAt(fault.CyclicDependency, first.path, first.at, "steps wait for each other: %s", fault.Cut(strings.Join(append(names, first.ID), " → "), 300))
+}
+
+// cycle follows unsettled dependencies until it meets itself.
+func (g *Graph) cycle(waiting []int) []int {
+	at := slices.IndexFunc(waiting, func(n int) bool { return n > 0 })
+	seen := map[int]int{}
+	var walk []int
+	for {
+		if start, met := seen[at]; met {
+			loop := walk[start:]
+			smallest := slices.Index(loop, slices.Min(loop))
+			return append(slices.Clone(loop[smallest:]), loop[:smallest]...)
+		}
+		seen[at] = len(walk)
+		walk = append(walk, at)
+		for _, dep := range g.nodes[at].deps {
+			if waiting[dep] > 0 {
+				at = dep
+				break
+			}
+		}
+	}
+}
+
+type intHeap []int
+
+func (h intHeap) Len() int           { return len(h) }
+func (h intHeap) Less(i, j int) bool { return h[i] < h[j] }
+func (h intHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *intHeap) Push(x any)        { *h = append(*h, x.(int)) }
+func (h *intHeap) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}
+
+// child links the workflow that a flow.run step names.
+func (c *compiler) child(r *report, n *node, above []*Workflow) error {
+	step := n.step
+	at := step.childAt.at(0)
+	names := make([]string, 0, len(above)+1)
+	for _, w := range above {
+		names = append(names, w.Name)
+	}
+	if first := slices.Index(names, step.Child); first >= 0 {
+		r.addAt(fault.CyclicDependency, step.childAt.path, at, "workflows run each other: %s", strings.Join(append(names[first:], step.Child), " → "))
+		return nil
+	}
+	if len(above) >= MaxWorkflowDepth {
+		r.addAt(fault.LimitExceeded, step.childAt.path, at, "workflows run each other %d deep; at most %d", len(above)+1, MaxWorkflowDepth)
+		return nil
+	}
+	w, err := c.lookup(step.Child, step.ChildVersion)
+	if err != nil {
+		problem := fault.From(err)
+		r.addAt(problem.Code, step.childAt.path, at, "%s", problem.Details)
+		return nil
+	}
+	if n.child, err = c.graph(w, above); err != nil {
+		return err
+	}
+	c.childParams(r, step, w)
+	return nil
+}
+
+// childParams checks the names of the parameters given; their values are
+// checked when the step runs.
+func (c *compiler) childParams(r *report, step *Step, w *Workflow) {
+	given := step.input.field("params")
+	if given != nil && given.text != nil {
+		return
+	}
+	at := step.childAt.at(0)
+	known := make([]string, 0, len(w.Params))
+	for _, param := range w.Params {
+		known = append(known, param.Name)
+		if param.Required && given.field(param.Name) == nil {
+			r.addAt(fault.InvalidParams, step.path+".input_template.params", at, "workflow %q needs the parameter %q", w.Name, param.Name)
+		}
+	}
+	if given == nil {
+		return
+	}
+	for _, f := range given.fields {
+		if !slices.Contains(known, f.key) {
+			r.addAt(fault.InvalidParams, step.path+".input_template.params."+f.key, at, "workflow %q has no parameter %q%s", w.Name, f.key, suggestionOnly(f.key, known))
+		}
+	}
+}
+
+// Reference returns how a workflow is named: name, or name@version.
+func Reference(name, version string) string {
+	if version == "" {
+		return name
+	}
+	return name + "@" + version
+}
+
+// Workflows returns every workflow of the graph by the reference that names
+// it, the root by its name.
+func (g *Graph) Workflows() map[string]*Workflow {
+	found := map[string]*Workflow{g.Workflow.Name: g.Workflow}
+	var visit func(*Graph)
+	visit = func(g *Graph) {
+		for i := range g.nodes {
+			if n := &g.nodes[i]; n.child != nil {
+				found[Reference(n.step.Child, n.step.ChildVersion)] = n.child.Workflow
+				visit(n.child)
+			}
+		}
+	}
+	visit(g)
+	return found
+}
+
+// Bind checks parameters against the workflow and fills in defaults; a
+// parameter neither given nor defaulted is null. INVALID_PARAMS lists every
+// problem.
+func (w *Workflow) Bind(given map[string]any) (map[string]any, error) {
+	bound := make(map[string]any, len(w.Params))
+	var problems []fault.Diagnostic
+	report := func(name, format string, cause error) {
+		d := fault.Diagnostic{Path: "params." + name, Message: format}
+		var checked *fault.Error
+		if errors.As(cause, &checked) {
+			for _, each := range checked.Diagnostics {
+				each.Path = "params." + name
+				problems = append(problems, each)
+			}
+			return
+		}
+		problems = append(problems, d)
+	}
+	known := make([]string, 0, len(w.Params))
+	for _, param := range w.Params {
+		known = append(known, param.Name)
+		value, ok := given[param.Name]
+		switch {
+		case ok && (value != nil || !param.HasDefault || param.Default == nil):
+			if value == nil && !param.Required {
+				break
+			}
+			if err := param.check.Check(value); err != nil {
+				report(param.Name, "", err)
+			}
+		case param.HasDefault:
+			value = param.Default
+		case param.Required:
+			report(param.Name, "is required", nil)
+		}
+		bound[param.Name] = value
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !slices.Contains(known, name) {
+			report(name, "the workflow has no such parameter"+suggestionOnly(name, known), nil)
+		}
+	}
+	if len(problems) > 0 {
+		return nil, fault.New(fault.InvalidParams, "workflow %q: %s: %s", w.Name, problems[0].Path, problems[0].Message).With(problems...)
+	}
+	return bound, nil
+}
+
+// Missing returns the required parameters that are not given.
+func (w *Workflow) Missing(given map[string]any) []Param {
+	var missing []Param
+	for _, param := range w.Params {
+		if _, ok := given[param.Name]; !ok && param.Required && !param.HasDefault {
+			missing = append(missing, param)
+		}
+	}
+	return missing
+}

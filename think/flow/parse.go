@@ -1,0 +1,364 @@
+package flow
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"savant/fault"
+	"savant/schemas"
+	"savant/think/flow/expression"
+)
+
+// Parse reads one workflow file. file names it in diagnostics, and its base
+// name is what the workflow must be called; an empty file skips that check.
+// The error lists every problem found, in the order of the file, each with
+// line and column; its code is that of the first.
+func Parse(file string, src []byte, set *schemas.Set) (*Workflow, error) {
+	r := &report{file: file}
+	p := &parser{report: r}
+	sum := sha256.Sum256(src)
+	w := &Workflow{File: file, Digest: hex.EncodeToString(sum[:]), Source: src, set: set, at: map[string]place{}}
+	root := r.readSource(src)
+	if root != nil {
+		p.workflow(w, root)
+	}
+	name := file
+	if name == "" {
+		name = "workflow"
+	}
+	if err := r.failure(name); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+type parser struct {
+	*report
+	w        *Workflow
+	scope    expression.Scope // without a loop
+	programs map[string]*expression.Program
+	texts    map[string]*expression.Text
+}
+
+var workflowKeys = []string{"name", "version", "description", "desc", "params", "schemas", "limits", "steps", "outputs", "summary", "artifacts", "strict_tools"}
+
+var stepKeys = []string{"id", "call", "input_template", "deps", "when", "foreach", "as", "extract", "success_schema", "capture_as",
+	"rationale", "retry", "on_failure", "timeout", "join", "effect", "witness", "repeat"}
+
+// mapping returns the values of a map by key, after reporting unknown keys.
+func (p *parser) mapping(node *yaml.Node, at string, known []string) map[string]*yaml.Node {
+	if node.Kind != yaml.MappingNode {
+		p.add(fault.YAMLSchemaViolation, at, node, "%s must be a map with the keys %s, not %s", subject(at), strings.Join(known, ", "), kind(valueOf(node)))
+		return nil
+	}
+	values := make(map[string]*yaml.Node, len(node.Content)/2)
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key := node.Content[i]
+		if known != nil && !slices.Contains(known, key.Value) {
+			p.add(fault.YAMLSchemaViolation, join(at, key.Value), key, "unknown key %q%s", fault.Cut(key.Value, 80), suggestion(key.Value, known))
+			continue
+		}
+		values[key.Value] = node.Content[i+1]
+	}
+	return values
+}
+
+func subject(path string) string {
+	if path == "" {
+		return "a workflow"
+	}
+	return path
+}
+
+func suggestion(name string, known []string) string {
+	if nearest := fault.Nearest(name, known); nearest != "" {
+		return "; did you mean " + strconv.Quote(nearest) + "?"
+	}
+	if len(known) == 0 {
+		return ""
+	}
+	listed := slices.Sorted(slices.Values(known))
+	return "; known: " + fault.Cut(strings.Join(listed, ", "), 300)
+}
+
+func (p *parser) workflow(w *Workflow, root *yaml.Node) {
+	p.w = w
+	p.programs, p.texts = map[string]*expression.Program{}, map[string]*expression.Text{}
+	keys := p.mapping(root, "", workflowKeys)
+	if keys == nil {
+		return
+	}
+	for key, node := range keys {
+		w.at[key] = place{node.Line, node.Column}
+	}
+	w.Name = p.required(keys, "name", root)
+	base := strings.TrimSuffix(strings.TrimSuffix(path.Base(w.File), ".yaml"), ".yml")
+	if node := keys["name"]; node != nil && w.Name != "" {
+		if !workflowName.MatchString(w.Name) {
+			p.add(fault.YAMLSchemaViolation, "name", node, "name %q: use lower-case letters, digits, _ and -, starting with a letter, at most 64", fault.Cut(w.Name, 80))
+		} else if w.File != "" && w.Name != base {
+			p.add(fault.YAMLSchemaViolation, "name", node, "name %q differs from the file's name %q: make them equal", w.Name, base)
+		}
+	}
+	w.Version = p.required(keys, "version", root)
+	if node := keys["version"]; node != nil && w.Version != "" && !versionText.MatchString(w.Version) {
+		p.add(fault.YAMLSchemaViolation, "version", node, "version %q: use letters, digits, dots, + and -", fault.Cut(w.Version, 80))
+	}
+	w.Description = p.text(keys, "description", "")
+	if node := keys["desc"]; node != nil {
+		if keys["description"] != nil {
+			p.add(fault.YAMLSchemaViolation, "desc", node, "desc and description are the same key: keep one")
+		}
+		w.Description = p.text(keys, "desc", "")
+	}
+	p.limits(keys["limits"])
+	p.schemas(keys["schemas"])
+	p.params(keys["params"])
+	p.steps(keys["steps"], root)
+	p.ending(keys)
+	if node := keys["strict_tools"]; node != nil {
+		p.boolean(node, "strict_tools", &w.StrictTools)
+	}
+}
+
+// required returns a scalar as it is written, so that 1.10 stays "1.10".
+func (p *parser) required(keys map[string]*yaml.Node, key string, parent *yaml.Node) string {
+	node := keys[key]
+	if node == nil {
+		p.add(fault.YAMLSchemaViolation, key, parent, "%s is missing", key)
+		return ""
+	}
+	if node.Kind != yaml.ScalarNode || node.Value == "" {
+		p.add(fault.YAMLSchemaViolation, key, node, "%s must be text", key)
+		return ""
+	}
+	return node.Value
+}
+
+func (p *parser) text(keys map[string]*yaml.Node, key, at string) string {
+	node := keys[key]
+	if node == nil || node.Tag == "!!null" {
+		return ""
+	}
+	if node.Kind != yaml.ScalarNode {
+		p.add(fault.YAMLSchemaViolation, join(at, key), node, "%s must be text, not %s", key, kind(valueOf(node)))
+		return ""
+	}
+	return node.Value
+}
+
+func (p *parser) boolean(node *yaml.Node, at string, into *bool) {
+	value, ok := valueOf(node).(bool)
+	if !ok {
+		p.add(fault.YAMLSchemaViolation, at, node, "%s must be true or false", at)
+	}
+	*into = value
+}
+
+func (p *parser) integer(node *yaml.Node, at string, low, high int, into *int) {
+	value, ok := valueOf(node).(int)
+	if !ok || value < low || value > high {
+		p.add(fault.YAMLSchemaViolation, at, node, "%s must be an integer from %d to %d", at, low, high)
+		return
+	}
+	*into = value
+}
+
+func (p *parser) limits(node *yaml.Node) {
+	p.w.Limits = Limits{Items: DefaultMaxItems, Parallel: 1, Steps: DefaultMaxSteps}
+	if node == nil {
+		return
+	}
+	keys := p.mapping(node, "limits", []string{"items", "parallel", "steps"})
+	for key, into := range map[string]*int{"items": &p.w.Limits.Items, "parallel": &p.w.Limits.Parallel, "steps": &p.w.Limits.Steps} {
+		if value := keys[key]; value != nil {
+			p.integer(value, "limits."+key, 1, 1_000_000, into)
+		}
+	}
+}
+
+func (p *parser) schemas(node *yaml.Node) {
+	if node == nil {
+		return
+	}
+	keys := p.mapping(node, "schemas", nil)
+	p.w.Schemas = make(map[string]any, len(keys))
+	for name, value := range keys {
+		if !stepName.MatchString(name) {
+			p.add(fault.YAMLSchemaViolation, "schemas."+name, value, "a schema's name is letters, digits, _ and -, starting with a letter")
+		}
+		p.w.Schemas[name] = valueOf(value)
+	}
+	set, err := p.w.set.With(p.w.Schemas)
+	if err != nil {
+		p.schemaProblem(err, "schemas", node)
+		return
+	}
+	p.w.set = set
+	for name, value := range keys {
+		if _, err := set.Named(name); err != nil {
+			p.schemaProblem(err, "schemas."+name, value)
+		}
+	}
+}
+
+func (p *parser) schemaProblem(err error, at string, node *yaml.Node) {
+	problem := fault.From(err)
+	message := problem.Details
+	for _, d := range problem.Diagnostics {
+		if message == "" {
+			message = d.Message
+		}
+	}
+	p.add(problem.Code, at, node, "%s", message)
+}
+
+func (p *parser) params(node *yaml.Node) {
+	if node == nil {
+		return
+	}
+	if node.Tag == "!!null" {
+		return
+	}
+	if node.Kind != yaml.MappingNode {
+		p.add(fault.YAMLSchemaViolation, "params", node, "params must be a map of names to JSON Schemas")
+		return
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		p.param(node.Content[i], node.Content[i+1])
+	}
+}
+
+func (p *parser) param(key, node *yaml.Node) {
+	at := "params." + key.Value
+	param := Param{Name: key.Value, at: place{key.Line, key.Column}}
+	if !variableName.MatchString(key.Value) || slices.Contains(rootNames, key.Value) {
+		p.add(fault.YAMLSchemaViolation, at, key, "%q cannot name a parameter: use letters, digits and _, and none of %s", fault.Cut(key.Value, 80), strings.Join(rootNames, ", "))
+		return
+	}
+	schema, ok := valueOf(node).(map[string]any)
+	if !ok {
+		if node.Tag != "!!null" {
+			p.add(fault.YAMLSchemaViolation, at, node, "a parameter is a JSON Schema such as {type: string, required: true}")
+			return
+		}
+		schema = map[string]any{}
+	}
+	if required, ok := schema["required"].(bool); ok {
+		param.Required = required
+		delete(schema, "required")
+	}
+	param.Default, param.HasDefault = schema["default"]
+	param.Description, _ = schema["description"].(string)
+	param.Schema = schema
+	check, err := p.w.set.Inline(schema)
+	if err != nil {
+		p.schemaProblem(err, at, node)
+		return
+	}
+	param.check = check
+	if param.HasDefault && param.Default != nil {
+		if err := check.Check(param.Default); err != nil {
+			p.add(fault.InvalidParams, at+".default", node, "the default does not fit the parameter's schema: %s", firstMessage(err))
+		}
+	}
+	p.w.Params = append(p.w.Params, param)
+}
+
+func firstMessage(err error) string {
+	problem := fault.From(err)
+	if len(problem.Diagnostics) > 0 {
+		return problem.Diagnostics[0].Message
+	}
+	return problem.Details
+}
+
+// compile reads an expression that stands at a node, once for each text and
+// scope.
+func (p *parser) compile(node *yaml.Node, at string, scope expression.Scope) (*expression.Program, source) {
+	text, shift := expression.Unwrap(node.Value)
+	where := p.source(node, at, shift)
+	if node.Kind != yaml.ScalarNode || node.Tag == "!!null" {
+		p.add(fault.YAMLSchemaViolation, at, node, "%s must be an expression", at)
+		return nil, where
+	}
+	key := scope.Item + "\x00" + strconv.FormatBool(scope.Result) + "\x00" + text
+	if program, ok := p.programs[key]; ok {
+		return program, where
+	}
+	program, err := expression.Compile(text, scope)
+	if p.cutByComment(node, at, err != nil) {
+		return nil, where
+	}
+	if err != nil {
+		p.diagnostics = append(p.diagnostics, where.diagnostic(err))
+		return nil, where
+	}
+	p.programs[key] = program
+	return program, where
+}
+
+// cutByComment reports an expression whose rest YAML took for a comment: one
+// that does not compile without it, or whose # does not look like a comment.
+func (p *parser) cutByComment(node *yaml.Node, at string, broken bool) bool {
+	comment := node.LineComment
+	if comment == "" || node.Style != 0 {
+		return false
+	}
+	if !broken && strings.HasPrefix(comment, "# ") {
+		return false
+	}
+	p.addAt(fault.ExpressionError, at, p.at(node, len(node.Value)), "YAML takes %q for a comment and cuts the expression there: put the expression in quotes", fault.Cut(comment, 60))
+	return true
+}
+
+func (p *parser) source(node *yaml.Node, at string, shift int) source {
+	return source{file: p.file, path: at, at: func(offset int) place { return p.at(node, offset+shift) }}
+}
+
+// template reads a value whose texts may hold {{ }}.
+func (p *parser) template(node *yaml.Node, at string, scope expression.Scope) *template {
+	switch node.Kind {
+	case yaml.MappingNode:
+		t := &template{object: true}
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			key := node.Content[i]
+			if strings.Contains(key.Value, "{{") {
+				p.add(fault.YAMLSchemaViolation, at, key, "a key cannot be a template: build the map with an expression instead")
+			}
+			t.fields = append(t.fields, field{key.Value, p.template(node.Content[i+1], join(at, key.Value), scope)})
+		}
+		return t
+	case yaml.SequenceNode:
+		t := &template{list: []*template{}}
+		for i, item := range node.Content {
+			t.list = append(t.list, p.template(item, at+"["+strconv.Itoa(i)+"]", scope))
+		}
+		return t
+	}
+	if node.Tag != "!!str" || !strings.Contains(node.Value, "{{") {
+		return &template{literal: valueOf(node)}
+	}
+	where := p.source(node, at, 0)
+	key := scope.Item + "\x00" + node.Value
+	text, ok := p.texts[key]
+	if !ok {
+		var err error
+		text, err = expression.CompileText(node.Value, scope)
+		if p.cutByComment(node, at, err != nil) {
+			return &template{literal: ""}
+		}
+		if err != nil {
+			p.diagnostics = append(p.diagnostics, where.diagnostic(err))
+			return &template{literal: ""}
+		}
+		p.texts[key] = text
+	}
+	return &template{text: text, raw: node.Value, where: where}
+}

@@ -1,0 +1,420 @@
+package flow
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"savant/fault"
+	"savant/schemas"
+	"savant/think/flow/expression"
+)
+
+// raw is one step before its expressions are read: those may name any step.
+type raw struct {
+	step *Step
+	keys map[string]*yaml.Node
+	node *yaml.Node
+}
+
+func (p *parser) steps(node, root *yaml.Node) {
+	if node == nil {
+		p.add(fault.YAMLSchemaViolation, "steps", root, "steps is missing")
+		return
+	}
+	if node.Kind != yaml.SequenceNode || len(node.Content) == 0 {
+		p.add(fault.YAMLSchemaViolation, "steps", node, "steps must be a list with at least one step")
+		return
+	}
+	if len(node.Content) > p.w.Limits.Steps {
+		p.add(fault.LimitExceeded, "steps", node, "%d steps; limits.steps is %d", len(node.Content), p.w.Limits.Steps)
+		return
+	}
+	var all []raw
+	for i, item := range node.Content {
+		at := "steps[" + strconv.Itoa(i) + "]"
+		if keys := p.mapping(item, at, stepKeys); keys != nil {
+			step := &Step{path: at, at: place{item.Line, item.Column}}
+			all = append(all, raw{step, keys, item})
+			p.names(step, keys, item)
+		}
+	}
+	p.collisions(all)
+	p.scope = p.staticScope(all)
+	for _, r := range all {
+		p.plain(r)
+		p.expressions(r)
+		p.w.Steps = append(p.w.Steps, r.step)
+	}
+}
+
+// names reads the keys that other steps refer to.
+func (p *parser) names(step *Step, keys map[string]*yaml.Node, node *yaml.Node) {
+	step.ID = p.required(keys, "id", node)
+	if id := keys["id"]; id != nil && step.ID != "" {
+		step.at = place{id.Line, id.Column}
+		if !stepName.MatchString(step.ID) {
+			p.add(fault.YAMLSchemaViolation, step.path+".id", id, "id %q: use letters, digits, _ and -, starting with a letter, at most 64", fault.Cut(step.ID, 80))
+		}
+	}
+	step.Call = p.required(keys, "call", node)
+	if call := keys["call"]; call != nil && step.Call != "" {
+		step.callAt = p.source(call, step.path+".call", 0)
+		p.call(step, call)
+	}
+	step.CaptureAs = p.text(keys, "capture_as", step.path)
+	if capture := keys["capture_as"]; capture != nil {
+		step.captureAt = p.source(capture, step.path+".capture_as", 0)
+		if !variableName.MatchString(step.CaptureAs) {
+			p.add(fault.YAMLSchemaViolation, step.path+".capture_as", capture, "%q cannot name a capture: use letters, digits and _, starting with a letter", fault.Cut(step.CaptureAs, 80))
+		}
+	}
+	if keys["foreach"] != nil {
+		step.As = "item"
+		if as := keys["as"]; as != nil {
+			step.As = as.Value
+			if !variableName.MatchString(as.Value) || (slices.Contains(rootNames, as.Value) && as.Value != "item") {
+				p.add(fault.YAMLSchemaViolation, step.path+".as", as, "%q cannot name a loop variable", fault.Cut(as.Value, 80))
+				step.As = "item"
+			}
+		}
+	} else if as := keys["as"]; as != nil {
+		p.add(fault.YAMLSchemaViolation, step.path+".as", as, "as names the variable of a loop, and this step has no foreach")
+	}
+}
+
+func (p *parser) call(step *Step, node *yaml.Node) {
+	prefix, _, _ := strings.Cut(step.Call, ".")
+	switch {
+	case slices.Contains(reservedCalls, step.Call):
+	case slices.Contains([]string{"llm", "human", "flow"}, prefix):
+		p.add(fault.UnknownTool, step.path+".call", node, "unknown call %q%s", fault.Cut(step.Call, 80), suggestion(step.Call, reservedCalls))
+	case strings.Contains(step.Call, "{{"):
+		p.add(fault.YAMLSchemaViolation, step.path+".call", node, "a call is a literal name, never a template")
+	case !toolName.MatchString(step.Call) || len(step.Call) > 128:
+		p.add(fault.YAMLSchemaViolation, step.path+".call", node, "call %q: a tool is written server.tool%s", fault.Cut(step.Call, 80), nearReserved(step.Call))
+	}
+}
+
+func nearReserved(call string) string {
+	if nearest := fault.Nearest(call, reservedCalls); nearest != "" {
+		return "; did you mean " + strconv.Quote(nearest) + "?"
+	}
+	return ", or one of " + strings.Join(reservedCalls, ", ")
+}
+
+// collisions finds two steps with one id, one capture twice, and ids that a
+// loop or repeat will expand to.
+func (p *parser) collisions(all []raw) {
+	ids, captures := make(map[string]*Step, len(all)), map[string]*Step{}
+	for _, r := range all {
+		s := r.step
+		if first, taken := ids[s.ID]; taken && s.ID != "" {
+			p.addAt(fault.IDCollision, s.path+".id", s.at, "the id %q is taken by %s on line %d", s.ID, first.path, first.at.line)
+		} else {
+			ids[s.ID] = s
+		}
+		if s.CaptureAs == "" {
+			continue
+		}
+		if first, taken := captures[s.CaptureAs]; taken {
+			p.addAt(fault.DuplicateCapture, s.path+".capture_as", s.captureAt.at(0), "capture_as %q is taken by step %q on line %d", s.CaptureAs, first.ID, first.at.line)
+		} else {
+			captures[s.CaptureAs] = s
+		}
+	}
+	for _, r := range all {
+		base, number, found := cutLast(r.step.ID, "_")
+		loop := ids[base]
+		if _, err := strconv.Atoi(number); !found || err != nil || loop == nil {
+			continue
+		}
+		if at := slices.IndexFunc(all, func(other raw) bool { return other.step == loop }); all[at].keys["foreach"] != nil || all[at].keys["repeat"] != nil {
+			p.addAt(fault.IDCollision, r.step.path+".id", r.step.at, "the id %q is one that %q expands to (%s_0, %s_1, …): rename one", r.step.ID, base, base, base)
+		}
+	}
+}
+
+func cutLast(text, separator string) (before, after string, found bool) {
+	at := strings.LastIndex(text, separator)
+	if at < 0 {
+		return text, "", false
+	}
+	return text[:at], text[at+len(separator):], true
+}
+
+func (p *parser) staticScope(all []raw) expression.Scope {
+	scope := expression.Scope{Params: make([]string, 0), Captures: make([]string, 0), Steps: make([]string, 0)}
+	for _, param := range p.w.Params {
+		scope.Params = append(scope.Params, param.Name)
+	}
+	for _, r := range all {
+		scope.Steps = append(scope.Steps, r.step.ID)
+		if r.step.CaptureAs != "" {
+			scope.Captures = append(scope.Captures, r.step.CaptureAs)
+		}
+	}
+	return scope
+}
+
+// plain reads the keys that hold no expression.
+func (p *parser) plain(r raw) {
+	s, keys := r.step, r.keys
+	s.Rationale = p.text(keys, "rationale", s.path)
+	s.Retry = Retry{Max: DefaultRetries}
+	if node := keys["retry"]; node != nil {
+		retry := p.mapping(node, s.path+".retry", []string{"max", "backoff"})
+		if max := retry["max"]; max != nil {
+			p.integer(max, s.path+".retry.max", 0, 100, &s.Retry.Max)
+		}
+		s.Retry.Backoff = p.duration(retry["backoff"], s.path+".retry.backoff")
+	}
+	s.Timeout = p.duration(keys["timeout"], s.path+".timeout")
+	s.OnFailure = OnFailure(p.choice(keys["on_failure"], s.path+".on_failure", string(Fail), string(Continue), string(SkipRest)))
+	s.Join = Join(p.choice(keys["join"], s.path+".join", string(JoinAll), string(JoinAny), string(JoinDone)))
+	s.Effect = p.choice(keys["effect"], s.path+".effect", "read", "write")
+	if keys["effect"] == nil {
+		s.Effect = ""
+	}
+	s.Witness = p.choice(keys["witness"], s.path+".witness", "any", "required")
+	s.Schema = p.schema(keys["success_schema"], s.path+".success_schema")
+	if node := keys["deps"]; node != nil {
+		p.deps(s, node)
+	}
+}
+
+func (p *parser) duration(node *yaml.Node, at string) string {
+	if node == nil {
+		return ""
+	}
+	if node.Kind != yaml.ScalarNode || !durationText.MatchString(node.Value) {
+		p.add(fault.YAMLSchemaViolation, at, node, "a duration is written like 500ms, 30s or 10m")
+		return ""
+	}
+	return node.Value
+}
+
+// choice returns one of the known words; the first is the default.
+func (p *parser) choice(node *yaml.Node, at string, known ...string) string {
+	if node == nil {
+		return known[0]
+	}
+	if node.Kind != yaml.ScalarNode || !slices.Contains(known, node.Value) {
+		p.add(fault.YAMLSchemaViolation, at, node, "%q is none of %s%s", fault.Cut(node.Value, 60), strings.Join(known, ", "), suggestionOnly(node.Value, known))
+		return known[0]
+	}
+	return node.Value
+}
+
+func suggestionOnly(name string, known []string) string {
+	if nearest := fault.Nearest(name, known); nearest != "" {
+		return "; did you mean " + strconv.Quote(nearest) + "?"
+	}
+	return ""
+}
+
+func (p *parser) schema(node *yaml.Node, at string) *schemas.Schema {
+	if node == nil {
+		return nil
+	}
+	var schema *schemas.Schema
+	var err error
+	if node.Kind == yaml.ScalarNode && node.Tag == "!!str" {
+		schema, err = p.w.set.Named(node.Value)
+	} else {
+		schema, err = p.w.set.Inline(valueOf(node))
+	}
+	if err != nil {
+		p.schemaProblem(err, at, node)
+	}
+	return schema
+}
+
+func (p *parser) deps(s *Step, node *yaml.Node) {
+	list := node.Content
+	if node.Kind == yaml.ScalarNode && node.Tag == "!!str" {
+		list = []*yaml.Node{node}
+	} else if node.Kind != yaml.SequenceNode {
+		p.add(fault.YAMLSchemaViolation, s.path+".deps", node, "deps must be a list of step ids")
+		return
+	}
+	for i, item := range list {
+		at := s.path + ".deps[" + strconv.Itoa(i) + "]"
+		switch {
+		case item.Kind != yaml.ScalarNode:
+			p.add(fault.YAMLSchemaViolation, at, item, "a dependency is a step's id")
+		case item.Value == s.ID:
+			p.add(fault.CyclicDependency, at, item, "step %q depends on itself", s.ID)
+		default:
+			s.Deps = append(s.Deps, item.Value)
+			s.depsAt = append(s.depsAt, place{item.Line, item.Column})
+		}
+	}
+}
+
+// expressions reads what a step computes.
+func (p *parser) expressions(r raw) {
+	s, keys := r.step, r.keys
+	outer, inner := p.scope, p.scope
+	inner.Item = s.As
+	if node := keys["foreach"]; node != nil {
+		if node.Kind == yaml.SequenceNode {
+			p.add(fault.YAMLSchemaViolation, s.path+".foreach", node, "foreach is an expression in text: put the list in quotes, or in a parameter's default")
+		} else {
+			s.Foreach, s.foreachAt = p.compile(node, s.path+".foreach", outer)
+		}
+	}
+	if node := keys["when"]; node != nil {
+		s.When, s.whenAt = p.when(node, s.path+".when", inner)
+	}
+	if node := keys["extract"]; node != nil {
+		result := inner
+		result.Result = true
+		s.Extract, s.extractAt = p.compile(node, s.path+".extract", result)
+		if s.engine() || s.Person() {
+			p.add(fault.YAMLSchemaViolation, s.path+".extract", node, "%s has no result to extract from", s.Call)
+		}
+	}
+	if node := keys["input_template"]; node != nil {
+		s.input = p.template(node, s.path+".input_template", inner)
+		if !s.input.object {
+			p.add(fault.YAMLSchemaViolation, s.path+".input_template", node, "input_template must be a map, not %s", kind(valueOf(node)))
+		}
+	}
+	if node := keys["repeat"]; node != nil {
+		p.repeat(s, node, inner)
+	}
+	p.inputOf(r)
+}
+
+// when also accepts a literal true or false.
+func (p *parser) when(node *yaml.Node, at string, scope expression.Scope) (*expression.Program, source) {
+	if node.Tag == "!!bool" {
+		literal := *node
+		literal.Value = strconv.FormatBool(valueOf(node) == true)
+		return p.compile(&literal, at, scope)
+	}
+	return p.compile(node, at, scope)
+}
+
+func (p *parser) repeat(s *Step, node *yaml.Node, scope expression.Scope) {
+	at := s.path + ".repeat"
+	keys := p.mapping(node, at, []string{"until", "max"})
+	if keys == nil {
+		return
+	}
+	if s.Call != CallRun {
+		p.add(fault.YAMLSchemaViolation, at, node, "repeat belongs to flow.run only; to try a failed step again use retry")
+		return
+	}
+	if s.Foreach != nil {
+		p.add(fault.YAMLSchemaViolation, at, node, "a loop cannot repeat: put the repeat into the workflow that the loop runs")
+		return
+	}
+	if keys["until"] == nil || keys["max"] == nil {
+		p.add(fault.YAMLSchemaViolation, at, node, "repeat needs both until and max")
+		return
+	}
+	p.integer(keys["max"], at+".max", 1, 1000, &s.Rounds)
+	scope.Result = true
+	s.Until, s.untilAt = p.compile(keys["until"], at+".until", scope)
+}
+
+// inputOf checks the inputs that the language itself defines.
+func (p *parser) inputOf(r raw) {
+	s, node := r.step, r.node
+	if input := r.keys["input_template"]; input != nil {
+		node = input
+	}
+	at := s.path + ".input_template"
+	need := map[string]string{CallAssert: "that", CallSet: "value", CallRun: "workflow", CallGenerate: "task", CallApprove: "message", CallAsk: "message"}[s.Call]
+	if need == "" {
+		return
+	}
+	if s.input.field(need) == nil {
+		p.add(fault.YAMLSchemaViolation, at, node, "%s needs input_template.%s", s.Call, need)
+		return
+	}
+	known := map[string][]string{CallAssert: {"that", "message"}, CallSet: {"value"}, CallRun: {"workflow", "params"}}[s.Call]
+	for _, f := range s.input.fields {
+		if known != nil && !slices.Contains(known, f.key) {
+			p.add(fault.YAMLSchemaViolation, at+"."+f.key, node, "%s takes %s, not %q%s", s.Call, strings.Join(known, " and "), f.key, suggestionOnly(f.key, known))
+		}
+	}
+	if s.Call == CallRun {
+		p.child(s, node)
+	}
+}
+
+func (p *parser) child(s *Step, node *yaml.Node) {
+	name, ok := s.input.field("workflow").literal.(string)
+	at := s.path + ".input_template.workflow"
+	if !ok {
+		p.add(fault.YAMLSchemaViolation, at, node, "the workflow to run is a literal name or name@version, never a template")
+		return
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		if node.Content[i].Value == "workflow" {
+			s.childAt = p.source(node.Content[i+1], at, 0)
+		}
+	}
+	s.Child, s.ChildVersion, _ = strings.Cut(name, "@")
+	if !workflowName.MatchString(s.Child) {
+		p.add(fault.YAMLSchemaViolation, at, node, "%q is not a workflow's name", fault.Cut(name, 80))
+	}
+	if params := s.input.field("params"); params != nil && !params.object && params.text == nil {
+		p.add(fault.YAMLSchemaViolation, s.path+".input_template.params", node, "params must be a map")
+	}
+}
+
+// ending reads what the finished run reports.
+func (p *parser) ending(keys map[string]*yaml.Node) {
+	if node := keys["outputs"]; node != nil {
+		if node.Kind != yaml.MappingNode {
+			p.add(fault.YAMLSchemaViolation, "outputs", node, "outputs must be a map of names to values")
+		} else {
+			for i := 0; i+1 < len(node.Content); i += 2 {
+				name := node.Content[i].Value
+				p.w.Outputs = append(p.w.Outputs, Output{name, p.template(node.Content[i+1], "outputs."+name, p.scope)})
+			}
+		}
+	}
+	if node := keys["summary"]; node != nil {
+		if t := p.template(node, "summary", p.scope); t.text != nil {
+			p.w.summary = t
+		} else if text, ok := t.literal.(string); ok {
+			p.w.summary = &template{literal: text}
+		} else {
+			p.add(fault.YAMLSchemaViolation, "summary", node, "summary must be text")
+		}
+	}
+	if node := keys["artifacts"]; node != nil {
+		p.artifacts(node)
+	}
+}
+
+func (p *parser) artifacts(node *yaml.Node) {
+	if node.Kind != yaml.SequenceNode {
+		p.add(fault.YAMLSchemaViolation, "artifacts", node, "artifacts must be a list of {name, type, from}")
+		return
+	}
+	for i, item := range node.Content {
+		at := "artifacts[" + strconv.Itoa(i) + "]"
+		keys := p.mapping(item, at, []string{"name", "type", "from"})
+		if keys == nil {
+			continue
+		}
+		a := Artifact{Name: p.required(keys, "name", item), Type: "json"}
+		if keys["type"] != nil {
+			a.Type = p.choice(keys["type"], at+".type", "json", "text", "markdown")
+		}
+		if keys["from"] == nil {
+			p.add(fault.YAMLSchemaViolation, at, item, "from is missing: the expression whose value is stored")
+			continue
+		}
+		a.from, a.where = p.compile(keys["from"], at+".from", p.scope)
+		p.w.Artifacts = append(p.w.Artifacts, a)
+	}
+}

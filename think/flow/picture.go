@@ -1,0 +1,100 @@
+package flow
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Edge is a dependency: To runs after From.
+type Edge struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// NodeInfo is a step as the graph shows it.
+type NodeInfo struct {
+	ID          string `json:"id"`
+	Call        string `json:"call"`
+	CaptureAs   string `json:"capture_as,omitempty"`
+	Conditional bool   `json:"conditional,omitempty"`
+	When        string `json:"when,omitempty"`
+	Foreach     string `json:"foreach,omitempty"`
+	Workflow    string `json:"workflow,omitempty"`
+}
+
+// Picture is the shape of a graph.
+type Picture struct {
+	Nodes []NodeInfo `json:"nodes"`
+	Edges []Edge     `json:"edges"`
+}
+
+// Picture returns the shape of the graph in declaration order.
+func (g *Graph) Picture() Picture {
+	p := Picture{Nodes: []NodeInfo{}, Edges: []Edge{}}
+	for i := range g.nodes {
+		n := &g.nodes[i]
+		info := NodeInfo{ID: n.step.ID, Call: n.step.Call, CaptureAs: n.step.CaptureAs, Conditional: n.conditional(), Workflow: n.step.Child}
+		if n.step.When != nil {
+			info.When = n.step.When.Source()
+		}
+		if n.step.Foreach != nil {
+			info.Foreach = n.step.Foreach.Source()
+		}
+		p.Nodes = append(p.Nodes, info)
+		for _, dep := range n.deps {
+			p.Edges = append(p.Edges, Edge{g.nodes[dep].step.ID, n.step.ID})
+		}
+	}
+	return p
+}
+
+// Mermaid returns the graph as a Mermaid flow chart.
+func (g *Graph) Mermaid() string {
+	var out strings.Builder
+	out.WriteString("flowchart TD\n")
+	for i := range g.nodes {
+		n := &g.nodes[i]
+		label := n.step.ID + "\n" + n.step.Call
+		if n.step.Foreach != nil {
+			label += "\nforeach " + n.step.Foreach.Source()
+		}
+		open, close := "[", "]"
+		if n.step.When != nil {
+			label += "\nwhen " + n.step.When.Source()
+			open, close = "{{", "}}"
+		}
+		if n.step.Person() {
+			open, close = "([", "])"
+		}
+		fmt.Fprintf(&out, "  s%d%s\"%s\"%s\n", i, open, mermaidText.Replace(label), close)
+	}
+	for i := range g.nodes {
+		for _, dep := range g.nodes[i].deps {
+			fmt.Fprintf(&out, "  s%d --> s%d\n", dep, i)
+		}
+	}
+	return out.String()
+}
+
+var mermaidText = strings.NewReplacer("\"", "#quot;", "<", "#lt;", ">", "#gt;", "\n", "<br/>", "&", "#amp;", "#", "#35;")
+
+// Parsed returns the file's content as JSON values.
+func (w *Workflow) Parsed() any {
+	value, err := ReadYAML(w.File, w.Source)
+	if err != nil {
+		return nil
+	}
+	return value
+}
+
+// ReadYAML reads one YAML document as JSON values, under the same rules as a
+// workflow: no aliases, tags, duplicate keys or second document. The error
+// lists every problem with its place.
+func ReadYAML(file string, src []byte) (any, error) {
+	r := &report{file: file}
+	root := r.readSource(src)
+	if err := r.failure(file); err != nil {
+		return nil, err
+	}
+	return valueOf(root), nil
+}

@@ -1,0 +1,335 @@
+package flow
+
+import (
+	"slices"
+	"strings"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/schemas"
+)
+
+// Witnesses: who saw the result come about.
+const (
+	WitnessSelf    = "self"
+	WitnessGateway = "gateway"
+	WitnessPerson  = "person"
+)
+
+// Answer is what came back for an instruction.
+type Answer struct {
+	Step string
+	// Attempt is the attempt the answer is for; 0 where the client does not say.
+	Attempt int
+	// Result is any JSON value in the forms of jsonvalue. It is taken over.
+	Result any
+	// Digest identifies the answer as it came: jsonvalue.Digest of Result.
+	Digest string
+	// Person says that a person answered, and Shown what they were shown:
+	// the ShownDigest of the instruction.
+	Person bool
+	Shown  string
+	// Witness is one of the Witness constants.
+	Witness string
+	// Late says that the step's timeout had passed.
+	Late bool
+}
+
+// Answered says whether an answer repeats one that the run already has: the
+// version that answer made, or 0 for a new one. A different answer to what is
+// settled is STATE_CONFLICT; a step that was not issued is INVALID_TRANSITION
+// or UNKNOWN_STEP.
+func (r *Run) Answered(step string, attempt int, digest string) (version int, err error) {
+	n, u := r.find(step)
+	if n == nil {
+		return 0, r.unknown(step)
+	}
+	if u == nil || len(u.attempts) == 0 {
+		return 0, r.expect(n, u, step)
+	}
+	made := len(u.attempts)
+	switch {
+	case attempt > 0 && attempt <= made:
+		return u.repeat(attempt-1, digest)
+	case u.status.settled() && attempt <= 0:
+		return u.repeat(made-1, digest)
+	case attempt > u.attempt || u.status.settled():
+		return 0, fault.New(fault.InvalidTransition, "step %q is at attempt %d, not %d", step, u.attempt, attempt).Attach("expected", r.IssuedIDs())
+	}
+	return 0, r.expect(n, u, step)
+}
+
+func (u *unit) repeat(index int, digest string) (int, error) {
+	if given := u.attempts[index]; given.digest == digest {
+		return given.version, nil
+	}
+	return 0, fault.New(fault.StateConflict, "step %q has another answer already (attempt %d, recorded as version %d); think.reset goes back to before it",
+		u.id, index+1, u.attempts[index].version)
+}
+
+func (r *Run) unknown(step string) error {
+	names := make([]string, 0, len(r.graph.nodes))
+	for i := range r.graph.nodes {
+		names = append(names, r.graph.nodes[i].step.ID)
+	}
+	return fault.New(fault.UnknownStep, "the run has no step %q%s", fault.Cut(step, 120), suggestionOnly(step, names)).Attach("expected", r.IssuedIDs())
+}
+
+// expect refuses an answer to a step that is not handed out.
+func (r *Run) expect(n *nodeState, u *unit, step string) error {
+	if u != nil && u.status == Issued && !u.step().engine() {
+		return nil
+	}
+	if r.blocked != nil {
+		return r.blocked
+	}
+	status, why := n.status, n.cause
+	if u != nil {
+		status, why = u.status, u.cause
+	}
+	if why != "" {
+		why = " (" + why + ")"
+	}
+	expected := "nothing: the run is " + string(r.Status())
+	if ids := r.IssuedIDs(); len(ids) > 0 {
+		expected = strings.Join(ids, ", ")
+	}
+	return fault.New(fault.InvalidTransition, "step %q is %s%s; expected %s", step, status, why, fault.Cut(expected, 1000)).Attach("expected", r.IssuedIDs())
+}
+
+// Settle takes a new answer. It returns what was wrong with the answer when
+// the attempt failed and another is left; the run has moved on all the same.
+// An error means that nothing changed. Call Answered first.
+func (r *Run) Settle(answer Answer) (rejected *fault.Error, err error) {
+	n, u := r.find(answer.Step)
+	if n == nil {
+		return nil, r.unknown(answer.Step)
+	}
+	if err := r.expect(n, u, answer.Step); err != nil {
+		return nil, err
+	}
+	if r.blocked != nil {
+		return nil, r.blocked
+	}
+	if answer.Attempt > 0 && answer.Attempt != u.attempt {
+		return nil, fault.New(fault.InvalidTransition, "step %q is at attempt %d, not %d", u.id, u.attempt, answer.Attempt).Attach("expected", r.IssuedIDs())
+	}
+	if err := u.admit(&answer); err != nil {
+		return nil, err
+	}
+	r.newEvent()
+	r.version++
+	u.attempts = append(u.attempts, attempt{answer.Digest, r.version})
+	u.witness, u.late = answer.Witness, answer.Late
+	value, problem := u.accept(answer)
+	switch {
+	case problem == nil:
+		u.settle(Done, "", value, nil)
+	case u.step().Person() || u.attempt > u.step().Retry.Max:
+		u.fail(problem)
+	default:
+		u.attempt++
+		u.shown = problem
+		u.touch()
+		rejected = problem
+	}
+	r.work()
+	return rejected, nil
+}
+
+// admit refuses answers that nobody may give: a model for a person, or a
+// result without the witness the step asks for.
+func (u *unit) admit(answer *Answer) error {
+	if u.step().Person() {
+		shown := u.run().shown(u)
+		switch {
+		case !answer.Person:
+			return fault.New(fault.ApprovalRequired, "step %q waits for a person: a model cannot answer it. Ask the person to run: savant approve %s %s", u.id, u.run().id, u.id).
+				Attach("expected", u.run().IssuedIDs())
+		case answer.Shown != shown:
+			return fault.New(fault.ApprovalRequired, "the approval is void: what step %q asks is not what was shown; look at it again", u.id).
+				With(fault.Diagnostic{Path: u.id, Message: "digest of what was shown", Expected: shown, Actual: answer.Shown})
+		}
+		answer.Witness = WitnessPerson
+	}
+	if answer.Witness == "" {
+		answer.Witness = WitnessSelf
+	}
+	if u.step().Witness == "required" && answer.Witness != WitnessGateway {
+		return fault.New(fault.NotWitnessed, "step %q takes only a result that Savant saw: call %s through Savant and pass its receipt", u.id, u.step().Call)
+	}
+	return nil
+}
+
+// accept turns a result into the canonical JSON of the capture, or says why it
+// does not fit.
+func (u *unit) accept(answer Answer) ([]byte, *fault.Error) {
+	if u.step().Person() {
+		return u.acceptPerson(answer.Result)
+	}
+	value, problem := normalise(answer.Result)
+	if problem != nil {
+		return nil, problem
+	}
+	candidates := readings(value)
+	var first *fault.Error
+	for _, candidate := range candidates {
+		data, problem := u.fit(candidate)
+		if problem == nil {
+			return data, nil
+		}
+		if first == nil {
+			first = problem
+		}
+	}
+	return nil, first
+}
+
+// readings returns what a result may mean, the likeliest first: text may be
+// JSON that a client sent as a string, and only the schema can tell.
+func readings(value any) []any {
+	text, ok := value.(string)
+	if !ok {
+		return []any{value}
+	}
+	candidates := []any{schemas.Normalise(text)}
+	if _, still := candidates[0].(string); !still {
+		return append(candidates, text)
+	}
+	if scalar, err := jsonvalue.Decode([]byte(text)); err == nil {
+		candidates = append(candidates, scalar)
+	}
+	return append(candidates, text)
+}
+
+// fit extracts, checks and encodes one value.
+func (u *unit) fit(value any) ([]byte, *fault.Error) {
+	step := u.step()
+	if step.Extract != nil {
+		env := u.node.env(u.item)
+		env.Result = value
+		extracted, err := step.Extract.Eval(env)
+		if err != nil {
+			d := step.extractAt.diagnostic(err)
+			return nil, fault.New(fault.ValidationFailed, "the result of step %q does not fit extract: %s", u.id, d.Message).With(d)
+		}
+		value = extracted
+	}
+	if step.Schema != nil {
+		if err := step.Schema.Check(value); err != nil {
+			problem := fault.From(err)
+			return nil, fault.New(problem.Code, "the result of step %q does not fit its success_schema: %s", u.id, firstMessage(problem)).With(problem.Diagnostics...)
+		}
+	}
+	data, err := jsonvalue.Encode(value)
+	if err != nil {
+		return nil, fault.New(fault.ValidationFailed, "the result of step %q is not JSON: %w", u.id, err)
+	}
+	return data, nil
+}
+
+// acceptPerson reads a person's answer: {approved, comment} for an approval,
+// any value that fits the asked schema for a question.
+func (u *unit) acceptPerson(value any) ([]byte, *fault.Error) {
+	if u.step().Call == CallApprove {
+		given, _ := value.(map[string]any)
+		approved, ok := given["approved"].(bool)
+		if !ok {
+			return nil, fault.New(fault.ApprovalRequired, "step %q: an approval is {approved: true or false}", u.id)
+		}
+		if !approved {
+			comment, _ := given["comment"].(string)
+			if comment != "" {
+				comment = ": " + comment
+			}
+			return nil, fault.New(fault.ApprovalRequired, "step %q was declined by a person%s", u.id, fault.Cut(comment, 500))
+		}
+		return u.fit(value)
+	}
+	if schema := u.asked(); schema != nil {
+		if err := schema.Check(value); err != nil {
+			return nil, fault.From(err)
+		}
+	}
+	return u.fit(value)
+}
+
+// CheckPerson says whether a person's answer would fit, without giving it: a
+// person may try again where a recorded answer is final.
+func (r *Run) CheckPerson(step string, value any) error {
+	_, u := r.find(step)
+	if u == nil || u.status != Issued || !u.step().Person() || u.step().Call == CallApprove {
+		return nil
+	}
+	if _, problem := u.acceptPerson(value); problem != nil {
+		return problem
+	}
+	return nil
+}
+
+// asked compiles the schema of a human.ask, if it has one.
+func (u *unit) asked() *schemas.Schema {
+	input, _ := u.input.(map[string]any)
+	if input["schema"] == nil {
+		return nil
+	}
+	schema, err := u.frame().graph.Workflow.set.Inline(input["schema"])
+	if err != nil {
+		return nil // checked when it was issued
+	}
+	return schema
+}
+
+// resultKeys are the members of an MCP CallToolResult.
+var resultKeys = []string{"content", "structuredContent", "isError", "_meta", "resultType"}
+
+// normalise unwraps an MCP CallToolResult. One with isError is a failed
+// attempt: TOOL_FAILED.
+func normalise(value any) (any, *fault.Error) {
+	object, ok := value.(map[string]any)
+	if !ok {
+		return value, nil
+	}
+	content, isResult := object["content"].([]any)
+	_, structured := object["structuredContent"]
+	failed, _ := object["isError"].(bool)
+	for key := range object {
+		if !slices.Contains(resultKeys, key) {
+			return value, nil
+		}
+	}
+	for _, item := range content {
+		block, ok := item.(map[string]any)
+		if kind, typed := block["type"].(string); !ok || !typed || kind == "" {
+			return value, nil
+		}
+	}
+	if !isResult && !structured && !failed {
+		return value, nil
+	}
+	text := contentText(content)
+	if failed {
+		return nil, fault.New(fault.ToolFailed, "the tool failed: %s", fault.Cut(text, 1000)).With(
+			fault.Diagnostic{Pointer: "/isError", Message: "the tool reported an error", Expected: "a result", Actual: fault.Cut(text, 400)})
+	}
+	if structured && object["structuredContent"] != nil {
+		return object["structuredContent"], nil
+	}
+	if parsed := schemas.Normalise(text); parsed != nil {
+		if _, still := parsed.(string); !still {
+			return parsed, nil
+		}
+	}
+	return map[string]any{"text": text}, nil
+}
+
+func contentText(content []any) string {
+	var parts []string
+	for _, item := range content {
+		block, _ := item.(map[string]any)
+		if text, ok := block["text"].(string); ok {
+			parts = append(parts, text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}

@@ -1,0 +1,305 @@
+package flow
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+
+	"savant/fault"
+)
+
+// Bounds of a workflow file. They are far above any real workflow and far
+// below what exhausts memory: a 1 MB scalar with 1,000 aliases is 1 GB as JSON
+// (measured on yaml.v3 v3.0.1), hence no aliases at all.
+const (
+	maxSource = 4 << 20
+	maxNodes  = 400_000
+	maxDepth  = 40
+)
+
+// report collects diagnostics while a file is read, so that a person sees all
+// that is wrong with it at once.
+type report struct {
+	file        string
+	lines       [][]byte
+	diagnostics []fault.Diagnostic
+}
+
+func (r *report) add(code fault.Code, path string, node *yaml.Node, format string, args ...any) {
+	r.addAt(code, path, place{node.Line, node.Column}, format, args...)
+}
+
+func (r *report) addAt(code fault.Code, path string, at place, format string, args ...any) {
+	r.diagnostics = append(r.diagnostics, fault.Diagnostic{File: r.file, Path: path, Line: at.line,
+		Column: at.column, Code: code, Message: fmt.Sprintf(format, args...)})
+}
+
+// failure returns what was reported as one error, in the order of the file, or
+// nil. The code is that of the first diagnostic.
+func (r *report) failure(name string) error {
+	if len(r.diagnostics) == 0 {
+		return nil
+	}
+	sortDiagnostics(r.diagnostics)
+	first := r.diagnostics[0]
+	err := fault.New(first.Code, "%s: %d:%d: %s", name, first.Line, first.Column, first.Message)
+	if more := len(r.diagnostics) - 1; more > 0 {
+		err.Details += fmt.Sprintf(" (and %d more)", more)
+	}
+	return err.With(r.diagnostics...)
+}
+
+// place is where something stands in the file, counted from 1.
+type place struct{ line, column int }
+
+var yamlLine = regexp.MustCompile(`line (\d+): `)
+
+// readSource turns the bytes of a file into one YAML tree that holds nothing
+// but what JSON can say: no anchors, aliases, merges, tags, duplicate or
+// non-string keys, no second document.
+func (r *report) readSource(src []byte) *yaml.Node {
+	if len(src) > maxSource {
+		r.addAt(fault.LimitExceeded, "", place{1, 1}, "the file has %d bytes; at most %d are read", len(src), maxSource)
+		return nil
+	}
+	if at := invalidUTF8(src); at >= 0 {
+		line := bytes.Count(src[:at], []byte("\n")) + 1
+		r.addAt(fault.YAMLSchemaViolation, "", place{line, at - bytes.LastIndexByte(src[:at], '\n')},
+			"not UTF-8 text; save the file as UTF-8")
+		return nil
+	}
+	r.lines = bytes.Split(src, []byte("\n"))
+	decoder := yaml.NewDecoder(bytes.NewReader(src))
+	var document yaml.Node
+	if err := decoder.Decode(&document); err != nil {
+		r.syntax(err)
+		return nil
+	}
+	var second yaml.Node
+	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
+		if err != nil {
+			r.syntax(err)
+		} else {
+			r.add(fault.YAMLSchemaViolation, "", &second, "a second document; a workflow is one document: remove `---` or use two files")
+		}
+		return nil
+	}
+	if document.Kind != yaml.DocumentNode || len(document.Content) != 1 {
+		r.addAt(fault.YAMLSchemaViolation, "", place{1, 1}, "the file is empty; a workflow needs name, version and steps")
+		return nil
+	}
+	before := len(r.diagnostics)
+	count := 0
+	r.checkNode(document.Content[0], "", 0, &count)
+	if len(r.diagnostics) > before {
+		return nil
+	}
+	return document.Content[0]
+}
+
+func invalidUTF8(src []byte) int {
+	if bytes.HasPrefix(src, []byte{0xff, 0xfe}) || bytes.HasPrefix(src, []byte{0xfe, 0xff}) {
+		return 0
+	}
+	for i := 0; i < len(src); {
+		if src[i] == 0 {
+			return i
+		}
+		if src[i] < utf8.RuneSelf {
+			i++
+			continue
+		}
+		size := 0
+		if c, n := utf8.DecodeRune(src[i:]); c == utf8.RuneError && n == 1 {
+			return i
+		} else {
+			size = n
+		}
+		i += size
+	}
+	return -1
+}
+
+// syntax reports an error of the YAML parser, which names lines in its text.
+func (r *report) syntax(err error) {
+	if errors.Is(err, io.EOF) {
+		r.addAt(fault.YAMLSchemaViolation, "", place{1, 1}, "the file is empty; a workflow needs name, version and steps")
+		return
+	}
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	at := place{1, 1}
+	if match := yamlLine.FindStringSubmatchIndex(text); match != nil {
+		at.line, _ = strconv.Atoi(text[match[2]:match[3]])
+		text = text[:match[0]] + text[match[1]:]
+	}
+	at.line = min(at.line, max(1, len(r.lines)))
+	at.column = r.indent(at.line) + 1
+	fix := ""
+	switch {
+	case strings.Contains(text, "mapping values are not allowed"):
+		fix = "; quote a value that contains `: `"
+	case strings.Contains(text, "cannot start any token"), strings.Contains(text, "found character"):
+		fix = "; quote the value, and indent with spaces"
+	case strings.Contains(text, "did not find expected"):
+		fix = "; quote a value that starts with a special character such as { [ & * ! | > % @ `"
+	case strings.Contains(text, "unknown anchor"):
+		fix = "; anchors and aliases are not part of the language: write the value out, or quote a text that starts with *"
+	}
+	r.addAt(fault.YAMLSchemaViolation, "", at, "%s%s", fault.Cut(text, 300), fix)
+}
+
+func (r *report) indent(line int) int {
+	if line < 1 || line > len(r.lines) {
+		return 0
+	}
+	text := r.lines[line-1]
+	return len(text) - len(bytes.TrimLeft(text, " "))
+}
+
+func (r *report) checkNode(node *yaml.Node, path string, depth int, count *int) {
+	*count++
+	switch {
+	case *count > maxNodes:
+		if *count == maxNodes+1 {
+			r.add(fault.LimitExceeded, path, node, "more than %d values in one file", maxNodes)
+		}
+		return
+	case depth > maxDepth:
+		r.add(fault.LimitExceeded, path, node, "nested deeper than %d", maxDepth)
+		return
+	case node.Kind == yaml.AliasNode:
+		r.add(fault.YAMLSchemaViolation, path, node, "aliases are not part of the language: write the value out, or quote a text that starts with *")
+		return
+	case node.Anchor != "":
+		r.add(fault.YAMLSchemaViolation, path, node, "anchors are not part of the language: remove &%s, or quote a text that starts with &", node.Anchor)
+		return
+	case node.Style&yaml.TaggedStyle != 0:
+		r.add(fault.YAMLSchemaViolation, path, node, "an unquoted ! is a YAML tag and its text is lost: write it quoted, %q",
+			strings.TrimSpace(node.Tag+" "+node.Value))
+		return
+	}
+	switch node.Kind {
+	case yaml.MappingNode:
+		r.checkMapping(node, path, depth, count)
+	case yaml.SequenceNode:
+		for i, item := range node.Content {
+			r.checkNode(item, path+"["+strconv.Itoa(i)+"]", depth+1, count)
+		}
+	case yaml.ScalarNode:
+		if node.Tag == "!!float" {
+			if _, err := floatValue(node.Value); err != nil {
+				r.add(fault.YAMLSchemaViolation, path, node, "%s is not a JSON number; quote it if it is text", node.Value)
+			}
+		}
+	}
+}
+
+func (r *report) checkMapping(node *yaml.Node, path string, depth int, count *int) {
+	seen := make(map[string]int, len(node.Content)/2)
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key, value := node.Content[i], node.Content[i+1]
+		if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" || key.Style&yaml.TaggedStyle != 0 || key.Anchor != "" {
+			fix := "a key must be plain text"
+			if key.Kind == yaml.MappingNode {
+				fix = "an unquoted {{ }} is a YAML map: put the template in quotes"
+			}
+			r.add(fault.YAMLSchemaViolation, path, key, "%s", fix)
+			continue
+		}
+		if line, taken := seen[key.Value]; taken {
+			r.add(fault.YAMLSchemaViolation, join(path, key.Value), key, "duplicate key %q, first on line %d: remove one", fault.Cut(key.Value, 80), line)
+			continue
+		}
+		seen[key.Value] = key.Line
+		if key.Tag != "!!str" && strings.HasPrefix(path, "steps[") && strings.Count(path, ".") == 0 {
+			r.add(fault.YAMLSchemaViolation, path, key, "the key %s is not text: quote it", key.Value)
+		}
+		r.checkNode(value, join(path, key.Value), depth+1, count)
+	}
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+func floatValue(text string) (float64, error) {
+	f, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
+	if err != nil {
+		return 0, err
+	}
+	if f-f != 0 { // infinite or not a number
+		return 0, errors.New("not finite")
+	}
+	return f, nil
+}
+
+// valueOf returns what a checked node says, in the forms of jsonvalue. Text
+// that YAML would read as a date stays text.
+func valueOf(node *yaml.Node) any {
+	switch node.Kind {
+	case yaml.MappingNode:
+		object := make(map[string]any, len(node.Content)/2)
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			object[node.Content[i].Value] = valueOf(node.Content[i+1])
+		}
+		return object
+	case yaml.SequenceNode:
+		list := make([]any, len(node.Content))
+		for i, item := range node.Content {
+			list[i] = valueOf(item)
+		}
+		return list
+	}
+	switch node.Tag {
+	case "!!null":
+		return nil
+	case "!!bool":
+		var b bool
+		if node.Decode(&b) == nil {
+			return b
+		}
+	case "!!int":
+		var i int
+		if node.Decode(&i) == nil {
+			return i
+		}
+		if f, err := floatValue(node.Value); err == nil {
+			return f
+		}
+	case "!!float":
+		if f, err := floatValue(node.Value); err == nil {
+			return f
+		}
+	}
+	return node.Value
+}
+
+// at returns where byte offset of a scalar's text stands in the file. For
+// folded text it is the start of the scalar.
+func (r *report) at(node *yaml.Node, offset int) place {
+	text := node.Value
+	offset = max(0, min(offset, len(text)))
+	before := text[:offset]
+	switch {
+	case node.Style&yaml.LiteralStyle != 0:
+		line := node.Line + 1 + strings.Count(before, "\n")
+		column := utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
+		return place{line, r.indent(line) + column + 1}
+	case node.Style&(yaml.FoldedStyle) != 0 || strings.Contains(text, "\n"):
+		return place{node.Line, node.Column}
+	case node.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0:
+		return place{node.Line, node.Column + 1 + utf8.RuneCountInString(before)}
+	default:
+		return place{node.Line, node.Column + utf8.RuneCountInString(before)}
+	}
+}

@@ -1,0 +1,142 @@
+package flow
+
+import (
+	"errors"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think/flow/expression"
+)
+
+// source maps offsets in one scalar's text to places in the file.
+type source struct {
+	file, path string
+	at         func(offset int) place
+}
+
+// diagnostic turns an expression's error into one with a place in the file.
+func (s source) diagnostic(err error) fault.Diagnostic {
+	var problem *expression.Error
+	if !errors.As(err, &problem) {
+		return fault.Diagnostic{File: s.file, Path: s.path, Code: fault.Internal, Message: err.Error()}
+	}
+	at := s.at(problem.Offset)
+	return fault.Diagnostic{File: s.file, Path: s.path, Line: at.line, Column: at.column,
+		Code: problem.Code, Message: problem.Message}
+}
+
+// failure is diagnostic as an error.
+func (s source) failure(err error) *fault.Error {
+	d := s.diagnostic(err)
+	return fault.New(d.Code, "%s:%d:%d: %s: %s", s.file, d.Line, d.Column, s.path, d.Message).With(d)
+}
+
+// template is a value whose texts may hold {{ }}. Exactly one of its forms is
+// set: text, list, fields or literal.
+type template struct {
+	text    *expression.Text
+	raw     string
+	where   source
+	list    []*template
+	fields  []field
+	object  bool
+	literal any
+}
+
+type field struct {
+	key   string
+	value *template
+}
+
+func (t *template) render(env expression.Env) (any, error) {
+	switch {
+	case t == nil:
+		return map[string]any{}, nil
+	case t.text != nil:
+		value, err := t.text.Render(env)
+		if err != nil {
+			return nil, t.where.failure(err)
+		}
+		return value, nil
+	case t.object:
+		object := make(map[string]any, len(t.fields))
+		for _, f := range t.fields {
+			value, err := f.value.render(env)
+			if err != nil {
+				return nil, err
+			}
+			object[f.key] = value
+		}
+		return object, nil
+	case t.list != nil:
+		list := make([]any, len(t.list))
+		for i, item := range t.list {
+			value, err := item.render(env)
+			if err != nil {
+				return nil, err
+			}
+			list[i] = value
+		}
+		return list, nil
+	default:
+		return t.literal, nil
+	}
+}
+
+// references returns what the template reads.
+func (t *template) references(visit func(expression.Reference, source)) {
+	if t == nil {
+		return
+	}
+	if t.text != nil {
+		for _, reference := range t.text.References() {
+			visit(reference, t.where)
+		}
+	}
+	for _, item := range t.list {
+		item.references(visit)
+	}
+	for _, f := range t.fields {
+		f.value.references(visit)
+	}
+}
+
+// field returns the value of one key of an object template.
+func (t *template) field(key string) *template {
+	if t == nil {
+		return nil
+	}
+	for _, f := range t.fields {
+		if f.key == key {
+			return f.value
+		}
+	}
+	return nil
+}
+
+// source returns the template as written.
+func (t *template) source() any {
+	switch {
+	case t == nil:
+		return map[string]any{}
+	case t.text != nil:
+		return t.raw
+	case t.object:
+		object := make(map[string]any, len(t.fields))
+		for _, f := range t.fields {
+			object[f.key] = f.value.source()
+		}
+		return object
+	case t.list != nil:
+		list := make([]any, len(t.list))
+		for i, item := range t.list {
+			list[i] = item.source()
+		}
+		return list
+	default:
+		return t.literal
+	}
+}
+
+// kind names the JSON type of a value for a message.
+func kind(value any) string { return jsonvalue.Kind(value) }

@@ -1,0 +1,202 @@
+// Package flow is the pure core of Think: it reads a workflow, and decides
+// what a run does next from nothing but the workflow, its parameters and the
+// results so far. It does no I/O and knows no clock and no chance, so that the
+// same inputs give the same instructions and the same state hash in any
+// process, at any time. LANGUAGE.md in docs/ says what a workflow means.
+package flow
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+
+	"savant/fault"
+	"savant/schemas"
+	"savant/think/flow/expression"
+)
+
+// Defaults and bounds of the language.
+const (
+	DefaultRetries   = 2
+	DefaultMaxItems  = 100
+	DefaultMaxSteps  = 10_000
+	MaxWorkflowDepth = 8
+)
+
+// The calls that need no outside tool.
+const (
+	CallGenerate = "llm.generate"
+	CallApprove  = "human.approve"
+	CallAsk      = "human.ask"
+	CallRun      = "flow.run"
+	CallAssert   = "flow.assert"
+	CallSet      = "flow.set"
+)
+
+var reservedCalls = []string{CallGenerate, CallApprove, CallAsk, CallRun, CallAssert, CallSet}
+
+var (
+	workflowName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
+	stepName     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
+	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+	toolName     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_][A-Za-z0-9_/-]*)+$`)
+	durationText = regexp.MustCompile(`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`)
+	versionText  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$`)
+)
+
+// rootNames are what a loop variable or parameter may not be called.
+var rootNames = []string{"params", "state", "steps", "item", "loop", "run", "result"}
+
+// Workflow is one parsed file. It is immutable.
+type Workflow struct {
+	Name, Version, Description string
+	// File is where it was read, for diagnostics.
+	File string
+	// StrictTools makes a tool that no registry knows an error at plan.
+	StrictTools bool
+	// Digest is the hex SHA-256 of the file's bytes.
+	Digest    string
+	Source    []byte
+	Params    []Param
+	Schemas   map[string]any
+	Limits    Limits
+	Steps     []*Step
+	Outputs   []Output
+	Artifacts []Artifact
+
+	summary *template
+	set     *schemas.Set
+	at      map[string]place // of the top-level parts
+}
+
+// Param is one parameter: a JSON Schema with two keys of ours.
+type Param struct {
+	Name     string
+	Required bool
+	Default  any
+	// HasDefault tells a default of null from none.
+	HasDefault  bool
+	Description string
+	// Schema is the parameter's JSON Schema without our keys.
+	Schema any
+
+	check *schemas.Schema
+	at    place
+}
+
+// Limits bound one run.
+type Limits struct {
+	// Items bounds the length of a loop's list, Steps the number of steps a
+	// run may have, Parallel how many instructions are handed out at once.
+	Items, Parallel, Steps int
+}
+
+// Output is one named value of the finished run.
+type Output struct {
+	Name  string
+	value *template
+}
+
+// Artifact is a value that the finished run stores by its content.
+type Artifact struct {
+	Name, Type string
+	from       *expression.Program
+	where      source
+}
+
+// The values of a step's keys.
+type (
+	// OnFailure says what a failed step does to its workflow.
+	OnFailure string
+	// Join says which outcomes of its dependencies let a step run.
+	Join string
+)
+
+// See LANGUAGE.md, "Settling".
+const (
+	Fail     OnFailure = "fail"
+	Continue OnFailure = "continue"
+	SkipRest OnFailure = "skip_rest"
+
+	JoinAll  Join = "all"
+	JoinAny  Join = "any"
+	JoinDone Join = "done"
+)
+
+// Retry is how often and how patiently a failed attempt is repeated.
+type Retry struct {
+	// Max counts the attempts after the first.
+	Max int
+	// Backoff is waited by an executing runtime before the first repeat and
+	// doubled after each ("2s"; a Go duration); a guided client does not wait.
+	Backoff string
+}
+
+// Step is one step as written.
+type Step struct {
+	ID, Call, CaptureAs, Rationale string
+	Deps                           []string
+	When, Foreach, Extract         *expression.Program
+	// As names the loop variable; it is empty outside loops.
+	As        string
+	Schema    *schemas.Schema
+	Retry     Retry
+	OnFailure OnFailure
+	Join      Join
+	// Timeout is a Go duration such as "30s", or empty.
+	Timeout         string
+	Effect, Witness string
+	// Child and ChildVersion name the workflow of a flow.run step; Until and
+	// Rounds are its repeat, Rounds 0 without one.
+	Child, ChildVersion string
+	Until               *expression.Program
+	Rounds              int
+
+	input                                *template
+	path                                 string // "steps[3]"
+	at                                   place
+	callAt, whenAt, foreachAt, extractAt source
+	untilAt, captureAt, childAt          source
+	depsAt                               []place
+}
+
+// Person says whether only a person may settle the step.
+func (s *Step) Person() bool { return s.Call == CallApprove || s.Call == CallAsk }
+
+// engine says whether the engine settles the step by itself.
+func (s *Step) engine() bool {
+	return s.Call == CallAssert || s.Call == CallSet || s.Call == CallRun
+}
+
+// Tool returns the name of the outside tool the step calls, or "".
+func (s *Step) Tool() string {
+	if slices.Contains(reservedCalls, s.Call) {
+		return ""
+	}
+	return s.Call
+}
+
+// Tools returns each outside tool the workflow calls with a diagnostic that
+// points at its first use, in the order of the file.
+func (w *Workflow) Tools() []fault.Diagnostic {
+	var found []fault.Diagnostic
+	seen := map[string]bool{}
+	for _, step := range w.Steps {
+		if tool := step.Tool(); tool != "" && !seen[tool] {
+			seen[tool] = true
+			at := step.callAt.at(0)
+			found = append(found, fault.Diagnostic{File: w.File, Path: step.path + ".call", Line: at.line,
+				Column: at.column, Code: fault.UnknownTool, Actual: tool})
+		}
+	}
+	return found
+}
+
+// Input returns the step's input_template as written.
+func (s *Step) Input() any { return s.input.source() }
+
+func sortDiagnostics(list []fault.Diagnostic) {
+	slices.SortStableFunc(list, func(a, b fault.Diagnostic) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Message, b.Message))
+	})
+}

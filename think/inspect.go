@@ -1,0 +1,266 @@
+package think
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"savant/fault"
+	"savant/think/flow"
+	"savant/think/state"
+)
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+func hexSum(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// ExplainInput names a step, of a run or of a workflow.
+type ExplainInput struct {
+	Workflow string `json:"workflow,omitempty"`
+	RunID    string `json:"run_id,omitempty"`
+	StepID   string `json:"step_id"`
+}
+
+// Explain tells why a step is where it is: UNKNOWN_STEP, UNKNOWN_RUN,
+// UNKNOWN_WORKFLOW.
+func (e *Engine) Explain(ctx context.Context, in ExplainInput) (*flow.Explanation, error) {
+	if in.RunID == "" {
+		graph, err := e.graph(in.Workflow)
+		if err != nil {
+			return nil, err
+		}
+		return graph.Explain(in.StepID)
+	}
+	key, err := e.locate(ctx, in.Workflow, in.RunID)
+	if err != nil {
+		return nil, err
+	}
+	l := e.hold(key)
+	defer l.mu.Unlock()
+	if err := e.refresh(ctx, l); err != nil {
+		return nil, err
+	}
+	return l.run.Explain(in.StepID)
+}
+
+func (e *Engine) graph(workflow string) (*flow.Graph, error) {
+	found, err := e.Library.Find(workflow, "")
+	if err != nil {
+		return nil, err
+	}
+	return e.Library.Compile(found)
+}
+
+// StateGetInput names a run, and a capture to have it whole.
+type StateGetInput struct {
+	Workflow string `json:"workflow,omitempty"`
+	RunID    string `json:"run_id"`
+	Var      string `json:"var,omitempty" jsonschema:"one capture, whole"`
+}
+
+// StateGet is the whole state of a run.
+type StateGet struct {
+	Snapshot    *flow.Snapshot         `json:"snapshot,omitempty"`
+	History     []Event                `json:"history,omitempty"`
+	Checkpoints []state.CheckpointInfo `json:"checkpoints,omitempty"`
+	Outstanding []string               `json:"outstanding,omitempty"`
+	Drift       bool                   `json:"drift,omitempty"`
+	Lineage     *lineage               `json:"lineage,omitempty"`
+	Value       json.RawMessage        `json:"value,omitempty"`
+}
+
+// Event is one record of a run's history.
+type Event struct {
+	Version int    `json:"version"`
+	Kind    string `json:"kind"`
+	Time    string `json:"time"`
+	Step    string `json:"step,omitempty"`
+	Attempt int    `json:"attempt,omitempty"`
+	// Refused is the code that a failed attempt was answered with.
+	Refused fault.Code `json:"refused,omitempty"`
+	To      int        `json:"to,omitempty"`
+	Witness string     `json:"witness,omitempty"`
+	Hash    string     `json:"hash"`
+}
+
+// StateGet returns a run's state, history and checkpoints: UNKNOWN_RUN,
+// STATE_CORRUPT, UNRESOLVED_VAR.
+func (e *Engine) StateGet(ctx context.Context, in StateGetInput) (*StateGet, error) {
+	key, err := e.locate(ctx, in.Workflow, in.RunID)
+	if err != nil {
+		return nil, err
+	}
+	l := e.hold(key)
+	defer l.mu.Unlock()
+	if err := e.refresh(ctx, l); err != nil {
+		return nil, err
+	}
+	if in.Var != "" {
+		value := l.run.Var(in.Var)
+		if value == nil {
+			return nil, fault.New(fault.UnresolvedVar, "run %q has no capture %q yet", key.Run, fault.Cut(in.Var, 120))
+		}
+		return &StateGet{Value: value}, nil
+	}
+	records, err := e.Store.Records(ctx, key, 0)
+	if err != nil {
+		return nil, err
+	}
+	checkpoints, err := e.Store.Checkpoints(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	var plan planData
+	if err := decodeData(records[0], &plan); err != nil {
+		return nil, err
+	}
+	snapshot := l.run.Snapshot()
+	out := &StateGet{Snapshot: &snapshot, Checkpoints: checkpoints, Outstanding: l.run.IssuedIDs(), Drift: e.drifted(l.pins), Lineage: plan.Lineage}
+	for _, record := range records {
+		out.History = append(out.History, event(record))
+	}
+	return out, nil
+}
+
+func event(record state.Record) Event {
+	out := Event{Version: record.Version, Kind: record.Kind, Time: record.Time, Hash: record.State}
+	var data struct {
+		Step    string `json:"step"`
+		Attempt int    `json:"attempt"`
+		To      int    `json:"to"`
+		Witness string `json:"witness"`
+		Reply   struct {
+			Fault *fault.Error `json:"fault"`
+		} `json:"reply"`
+	}
+	if json.Unmarshal(record.Data, &data) == nil {
+		out.Step, out.Attempt, out.To, out.Witness = data.Step, data.Attempt, data.To, data.Witness
+		if data.Reply.Fault != nil {
+			out.Refused = data.Reply.Fault.Code
+		}
+	}
+	return out
+}
+
+// StateListInput selects runs.
+type StateListInput struct {
+	Workflow string `json:"workflow,omitempty"`
+	Limit    int    `json:"limit,omitempty" jsonschema:"default 50"`
+}
+
+// StateList is a listing of runs, the last changed first.
+type StateList struct {
+	Runs  []state.Info `json:"runs"`
+	Total int          `json:"total"`
+}
+
+// StateList lists runs.
+func (e *Engine) StateList(ctx context.Context, in StateListInput) (*StateList, error) {
+	infos, err := e.Store.List(ctx, plainName(in.Workflow))
+	if err != nil {
+		return nil, err
+	}
+	limit := in.Limit
+	if limit <= 0 {
+		limit = 50
+	}
+	out := &StateList{Runs: infos, Total: len(infos)}
+	if len(infos) > limit {
+		out.Runs = infos[:limit]
+	}
+	if out.Runs == nil {
+		out.Runs = []state.Info{}
+	}
+	return out, nil
+}
+
+// ListInput filters workflows.
+type ListInput struct {
+	Filter string `json:"filter,omitempty" jsonschema:"part of a name or description"`
+}
+
+// WorkflowInfo is one workflow of a listing.
+type WorkflowInfo struct {
+	ID      string         `json:"id"`
+	Version string         `json:"version,omitempty"`
+	Desc    string         `json:"desc,omitempty"`
+	Params  map[string]any `json:"params,omitempty"`
+	// Error tells why the file is not valid.
+	Error string `json:"error,omitempty"`
+}
+
+// WorkflowList is a listing of workflows by name.
+type WorkflowList struct {
+	Workflows []WorkflowInfo `json:"workflows"`
+}
+
+// List returns the workflows there are, those that are not valid too.
+func (e *Engine) List(_ context.Context, in ListInput) (*WorkflowList, error) {
+	out := &WorkflowList{Workflows: []WorkflowInfo{}}
+	for _, entry := range e.Library.List() {
+		info := WorkflowInfo{ID: entry.Name}
+		if entry.Err != nil {
+			info.Error = fault.Cut(fault.From(entry.Err).Error(), 300)
+		} else {
+			info.Version, info.Desc, info.Params = entry.Workflow.Version, entry.Workflow.Description, paramInfo(entry.Workflow)
+		}
+		text := strings.ToLower(info.ID + " " + info.Desc)
+		if in.Filter == "" || strings.Contains(text, strings.ToLower(in.Filter)) {
+			out.Workflows = append(out.Workflows, info)
+		}
+	}
+	return out, nil
+}
+
+func paramInfo(workflow *flow.Workflow) map[string]any {
+	params := map[string]any{}
+	for _, param := range workflow.Params {
+		described := map[string]any{}
+		if schema, ok := param.Schema.(map[string]any); ok {
+			maps.Copy(described, schema)
+		}
+		if param.Required {
+			described["required"] = true
+		}
+		params[param.Name] = described
+	}
+	return params
+}
+
+// ReadInput names a workflow.
+type ReadInput struct {
+	Workflow string `json:"workflow"`
+}
+
+// WorkflowRead is a workflow as written and as understood.
+type WorkflowRead struct {
+	ID      string         `json:"id"`
+	Version string         `json:"version"`
+	Desc    string         `json:"desc,omitempty"`
+	File    string         `json:"file"`
+	Digest  string         `json:"digest"`
+	Params  map[string]any `json:"params"`
+	YAML    string         `json:"yaml"`
+	// Parsed is the file's content as JSON.
+	Parsed  any          `json:"parsed"`
+	Graph   flow.Picture `json:"graph"`
+	Mermaid string       `json:"mermaid"`
+}
+
+// Read returns a workflow: UNKNOWN_WORKFLOW, or what is wrong with its file.
+func (e *Engine) Read(_ context.Context, in ReadInput) (*WorkflowRead, error) {
+	graph, err := e.graph(in.Workflow)
+	if err != nil {
+		return nil, err
+	}
+	w := graph.Workflow
+	return &WorkflowRead{ID: w.Name, Version: w.Version, Desc: w.Description, File: w.File, Digest: w.Digest, Params: paramInfo(w),
+		YAML: string(w.Source), Parsed: w.Parsed(), Graph: graph.Picture(), Mermaid: graph.Mermaid()}, nil
+}

@@ -1,0 +1,293 @@
+package think
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"savant/fault"
+	"savant/schemas"
+	"savant/think/flow"
+)
+
+// Layer is a place that workflows, schemas and prompts are read from. A later
+// layer overlays an earlier one.
+type Layer struct {
+	// Name is how diagnostics call it: "bundled", or empty for SAVANT_PATH.
+	Name string
+	// Files holds workflows/, schemas/, prompts/ and prompts.yml.
+	Files fs.FS
+}
+
+// Library finds workflows by name. Files are read anew at each use and parsed
+// once for each content. It may be used by several goroutines at once.
+type Library struct {
+	layers []Layer
+
+	mu     sync.Mutex
+	parsed map[string]parsed // by file name and content
+	files  map[string]content
+	set    *schemas.Set
+	raw    []byte // what set was loaded from
+}
+
+// content is a file as it was read last; it is good while size and time of
+// change are the same.
+type content struct {
+	size    int64
+	changed time.Time
+	digest  string
+	src     []byte
+}
+
+type parsed struct {
+	workflow *flow.Workflow
+	err      error
+}
+
+// maxParsed bounds the cache; it is emptied when full.
+const maxParsed = 512
+
+// NewLibrary returns a library over layers, the first overlaid by the next.
+func NewLibrary(layers ...Layer) *Library {
+	return &Library{layers: layers, parsed: map[string]parsed{}, files: map[string]content{}}
+}
+
+// Entry is one workflow of a listing. Err tells why its file is not valid.
+type Entry struct {
+	Name, File string
+	Workflow   *flow.Workflow
+	Err        error
+}
+
+// Schemas returns the named schemas of all layers.
+func (l *Library) Schemas() (*schemas.Set, error) {
+	var seen bytes.Buffer
+	layers := make([]fs.FS, 0, len(l.layers))
+	for _, layer := range l.layers {
+		sub, err := fs.Sub(layer.Files, "schemas")
+		if err != nil {
+			continue
+		}
+		layers = append(layers, sub)
+		entries, _ := fs.ReadDir(sub, ".")
+		for _, entry := range entries {
+			if info, err := entry.Info(); err == nil && strings.HasSuffix(entry.Name(), ".json") {
+				seen.WriteString(entry.Name() + info.ModTime().String() + string(rune(info.Size())))
+			}
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.set != nil && bytes.Equal(l.raw, seen.Bytes()) {
+		return l.set, nil
+	}
+	set, err := schemas.Load(layers...)
+	if err != nil {
+		return nil, err
+	}
+	l.set, l.raw, l.parsed = set, seen.Bytes(), map[string]parsed{}
+	return set, nil
+}
+
+// Parse reads a workflow's bytes; file names it in diagnostics.
+func (l *Library) Parse(file string, src []byte) (*flow.Workflow, error) {
+	set, err := l.Schemas()
+	if err != nil {
+		return nil, err
+	}
+	key := file + "\x00" + string(src)
+	l.mu.Lock()
+	known, ok := l.parsed[key]
+	l.mu.Unlock()
+	if ok {
+		return known.workflow, known.err
+	}
+	workflow, err := flow.Parse(file, src, set)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.parsed) >= maxParsed {
+		l.parsed = map[string]parsed{}
+	}
+	l.parsed[key] = parsed{workflow, err}
+	return workflow, err
+}
+
+// Find returns the workflow of a name, and of a version unless that is empty:
+// UNKNOWN_WORKFLOW with the nearest name or the versions there are, or what is
+// wrong with its file.
+func (l *Library) Find(name, version string) (*flow.Workflow, error) {
+	if at, after, ok := strings.Cut(name, "@"); ok && version == "" {
+		name, version = at, after
+	}
+	var versions []string
+	for at := range slices.Backward(l.layers) {
+		file, read, err := l.workflow(at, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		workflow, err := l.Parse(file, read.src)
+		if err != nil {
+			return nil, err
+		}
+		if version == "" || workflow.Version == version {
+			return workflow, nil
+		}
+		versions = append(versions, workflow.Version)
+	}
+	if len(versions) > 0 {
+		return nil, fault.New(fault.UnknownWorkflow, "workflow %q has no version %q; known: %s", name, fault.Cut(version, 80), strings.Join(versions, ", "))
+	}
+	names := l.Names()
+	message := "; think.workflows.list shows what there is"
+	if nearest := fault.Nearest(name, names); nearest != "" {
+		message = "; did you mean \"" + nearest + "\"?"
+	}
+	return nil, fault.New(fault.UnknownWorkflow, "no workflow %q%s", fault.Cut(name, 80), message)
+}
+
+// maxWorkflowFile bounds what is read of one file; flow.Parse refuses more.
+const maxWorkflowFile = 5 << 20
+
+// workflow returns the file of a layer that holds a workflow, or
+// fs.ErrNotExist.
+func (l *Library) workflow(at int, name string) (file string, read content, err error) {
+	if name == "" || strings.ContainsAny(name, "/\\") || !fs.ValidPath(name) {
+		return "", content{}, fs.ErrNotExist
+	}
+	files := l.layers[at].Files
+	for _, extension := range []string{".yaml", ".yml"} {
+		file = path.Join("workflows", name+extension)
+		info, err := fs.Stat(files, file)
+		if err != nil || info.IsDir() {
+			continue
+		}
+		if info.Size() > maxWorkflowFile {
+			return "", content{}, fault.New(fault.LimitExceeded, "%s has %d bytes; at most %d are read", file, info.Size(), maxWorkflowFile)
+		}
+		read, err := l.content(strconv.Itoa(at)+"/"+file, info, func() ([]byte, error) { return fs.ReadFile(files, file) })
+		if err != nil {
+			return "", content{}, fault.New(fault.YAMLSchemaViolation, "%s cannot be read", file)
+		}
+		return file, read, nil
+	}
+	return "", content{}, fs.ErrNotExist
+}
+
+func (l *Library) content(key string, info fs.FileInfo, read func() ([]byte, error)) (content, error) {
+	l.mu.Lock()
+	known, ok := l.files[key]
+	l.mu.Unlock()
+	if ok && known.size == info.Size() && known.changed.Equal(info.ModTime()) {
+		return known, nil
+	}
+	src, err := read()
+	if err != nil {
+		return content{}, err
+	}
+	sum := sha256.Sum256(src)
+	fresh := content{size: info.Size(), changed: info.ModTime(), digest: hex.EncodeToString(sum[:]), src: src}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.files[key] = fresh
+	return fresh, nil
+}
+
+// current says whether a workflow's file still has the content of a digest. A
+// reference with a version may be met by any layer.
+func (l *Library) current(reference, digest string) bool {
+	name, _, versioned := strings.Cut(reference, "@")
+	for at := range slices.Backward(l.layers) {
+		_, read, err := l.workflow(at, name)
+		if err != nil {
+			continue
+		}
+		if read.digest == digest {
+			return true
+		}
+		if !versioned {
+			return false
+		}
+	}
+	return false
+}
+
+// Names returns the names of all workflow files, sorted.
+func (l *Library) Names() []string {
+	seen := map[string]bool{}
+	for _, layer := range l.layers {
+		entries, _ := fs.ReadDir(layer.Files, "workflows")
+		for _, entry := range entries {
+			base := strings.TrimSuffix(strings.TrimSuffix(entry.Name(), ".yaml"), ".yml")
+			if base != entry.Name() && !entry.IsDir() {
+				seen[base] = true
+			}
+		}
+	}
+	names := make([]string, 0, len(seen))
+	for name := range seen {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// List returns every workflow by name, those with errors too.
+func (l *Library) List() []Entry {
+	var entries []Entry
+	for _, name := range l.Names() {
+		workflow, err := l.Find(name, "")
+		entry := Entry{Name: name, Workflow: workflow, Err: err, File: path.Join("workflows", name+".yaml")}
+		if workflow != nil {
+			entry.File = workflow.File
+		}
+		entries = append(entries, entry)
+	}
+	return entries
+}
+
+// Versions returns the versions of a workflow over all layers, newest layer
+// first.
+func (l *Library) Versions(name string) []string {
+	var versions []string
+	for at := range slices.Backward(l.layers) {
+		file, read, err := l.workflow(at, name)
+		if err != nil {
+			continue
+		}
+		if workflow, err := l.Parse(file, read.src); err == nil && !slices.Contains(versions, workflow.Version) {
+			versions = append(versions, workflow.Version)
+		}
+	}
+	return versions
+}
+
+// Compile links a workflow with the library's others.
+func (l *Library) Compile(workflow *flow.Workflow) (*flow.Graph, error) {
+	return flow.Compile(workflow, func(name, version string) (*flow.Workflow, error) { return l.Find(name, version) })
+}
+
+// read returns a file of the last layer that has it.
+func (l *Library) read(name string) ([]byte, error) {
+	for _, layer := range slices.Backward(l.layers) {
+		data, err := fs.ReadFile(layer.Files, name)
+		if err == nil {
+			return data, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, fault.New(fault.Internal, "%s cannot be read", name)
+		}
+	}
+	return nil, fs.ErrNotExist
+}

@@ -1,0 +1,147 @@
+package think
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think/flow"
+	"savant/think/state"
+)
+
+// NextInput answers an instruction.
+type NextInput struct {
+	Workflow string `json:"workflow,omitempty"`
+	RunID    string `json:"run_id"`
+	StepID   string `json:"step_id"`
+	// ResultSnapshot is any JSON value, null too; it is absent to ask where a
+	// person's step stands.
+	ResultSnapshot json.RawMessage `json:"result_snapshot,omitempty" jsonschema:"the step's whole result: any JSON, or the tool's CallToolResult; omit only on human.* steps"`
+	Attempt        int             `json:"attempt,omitempty" jsonschema:"the attempt this answers"`
+}
+
+// Next takes a result and returns what comes next. Errors: VALIDATION_FAILED
+// or TOOL_FAILED with the same instruction again while attempts are left,
+// INVALID_TRANSITION, STATE_CONFLICT, APPROVAL_REQUIRED, NOT_WITNESSED,
+// UNKNOWN_RUN, UNKNOWN_STEP, STATE_NOT_SAVED, and what blocks a run.
+func (e *Engine) Next(ctx context.Context, in NextInput) (*Reply, error) {
+	key, err := e.locate(ctx, in.Workflow, in.RunID)
+	if err != nil {
+		return nil, err
+	}
+	if in.StepID == "" {
+		return nil, fault.New(fault.InvalidParams, "step_id is missing: use the one of the instruction that was answered")
+	}
+	l := e.hold(key)
+	defer l.mu.Unlock()
+	if err := e.refresh(ctx, l); err != nil {
+		return nil, err
+	}
+	if len(in.ResultSnapshot) == 0 {
+		return e.withoutResult(ctx, l, in.StepID)
+	}
+	value, err := jsonvalue.Decode(in.ResultSnapshot)
+	if err != nil {
+		return nil, fault.New(fault.ValidationFailed, "result_snapshot: %s", err).With(fault.Diagnostic{Path: "result_snapshot", Message: err.Error()})
+	}
+	digest, err := jsonvalue.Digest(value)
+	if err != nil {
+		return nil, fault.New(fault.ValidationFailed, "result_snapshot: %s", err)
+	}
+	answer := flow.Answer{Step: in.StepID, Attempt: in.Attempt, Result: value, Digest: digest}
+	return e.settle(ctx, l, answer, in.ResultSnapshot, 0)
+}
+
+// withoutResult answers a call that only asks about a person's step.
+func (e *Engine) withoutResult(ctx context.Context, l *live, step string) (*Reply, error) {
+	if _, err := l.run.ShownDigest(step); err != nil {
+		for _, next := range l.run.Outstanding() {
+			if next.StepID == step {
+				return nil, fault.New(fault.InvalidParams, "result_snapshot is missing: step %q is %s, send its whole result", step, next.Call)
+			}
+		}
+		if explained, missing := l.run.Explain(step); missing == nil && explained.Status == flow.Done && (explained.Call == flow.CallApprove || explained.Call == flow.CallAsk) {
+			return e.standing(ctx, l) // a person has answered meanwhile
+		}
+		return nil, err
+	}
+	standing, err := e.standing(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	return e.person(ctx, l, recorded(reply{Reply: standing}), 0)
+}
+
+// settle applies an answer, writes it down and replies; l is held and fresh.
+// raw is the result as it came. during is the version of the answer whose call
+// asked for this one, noAnswer where that gave none, 0 where nobody was asked.
+func (e *Engine) settle(ctx context.Context, l *live, answer flow.Answer, raw json.RawMessage, during int) (*Reply, error) {
+	version, err := l.run.Answered(answer.Step, answer.Attempt, answer.Digest)
+	if err != nil {
+		return nil, err
+	}
+	if version > 0 {
+		return e.repeat(ctx, l, version)
+	}
+	answer.Late = e.late(l, answer.Step)
+	data := resultData{Step: answer.Step, Attempt: answer.Attempt, Digest: answer.Digest, Person: answer.Person, Shown: answer.Shown,
+		Witness: answer.Witness, Late: answer.Late, During: max(during, 0)}
+	if data.Result = raw; len(raw) > inlineLimit {
+		if data.ResultRef, err = e.Store.PutArtifact(ctx, raw); err != nil {
+			return nil, err
+		}
+		data.Result = nil
+	}
+	rejected, err := l.run.Settle(answer)
+	if err != nil {
+		return nil, err
+	}
+	// From here on the run in memory is ahead of its journal: whatever goes
+	// wrong, it is read from disk again.
+	replied, record, err := e.write(ctx, l, &data, rejected)
+	if err != nil {
+		l.forget()
+		return nil, err
+	}
+	l.version, l.hash = record.Version, record.Hash
+	l.times[record.Version] = e.Now()
+	e.project(l, l.run.Final() != nil || l.run.Blocked() != nil)
+	if during != 0 {
+		return replied.restore()
+	}
+	return e.person(ctx, l, replied, record.Version)
+}
+
+func (e *Engine) write(ctx context.Context, l *live, data *resultData, rejected *fault.Error) (reply, state.Record, error) {
+	replied, err := e.answer(ctx, l.run, rejected, e.drifted(l.pins))
+	if err != nil {
+		return reply{}, state.Record{}, err
+	}
+	data.Reply = recorded(replied)
+	encoded, err := json.Marshal(data)
+	if err != nil {
+		return reply{}, state.Record{}, fault.New(fault.Internal, "encoding a result: %w", err)
+	}
+	kind := kindResult
+	if data.Person {
+		kind = kindPerson
+	}
+	record, err := e.Store.Append(ctx, l.key, state.Record{Version: l.run.Version(), Kind: kind, Time: e.stamp(),
+		Status: string(l.run.Status()), Data: encoded, State: l.run.Hash()})
+	return data.Reply, record, err
+}
+
+// late says whether a step's timeout had passed when its answer came.
+func (e *Engine) late(l *live, step string) bool {
+	version, timeout := l.run.IssuedAt(step)
+	issued, known := l.times[version]
+	if timeout == "" || !known {
+		return false
+	}
+	limit, err := time.ParseDuration(timeout)
+	return err == nil && e.Now().Sub(issued) > limit
+}
+
+func (e *Engine) stamp() string { return e.Now().UTC().Format(time.RFC3339Nano) }

@@ -1,0 +1,217 @@
+package think
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"savant/engines"
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think/flow"
+)
+
+// Pending is a step that waits for a person.
+type Pending struct {
+	Workflow string `json:"workflow"`
+	RunID    string `json:"run_id"`
+	StepID   string `json:"step_id"`
+	Call     string `json:"call"`
+	Message  string `json:"message"`
+	// Input is all that the person is shown.
+	Input any `json:"input"`
+	// Digest binds an answer to exactly this.
+	Digest string `json:"digest"`
+	// Schema is what an answer to human.ask must fit; nil allows any text.
+	Schema any `json:"schema,omitempty"`
+}
+
+// Pending returns the steps of a run that wait for a person, in declaration
+// order. UNKNOWN_RUN.
+func (e *Engine) Pending(ctx context.Context, workflow, run string) ([]Pending, error) {
+	key, err := e.locate(ctx, workflow, run)
+	if err != nil {
+		return nil, err
+	}
+	l := e.hold(key)
+	defer l.mu.Unlock()
+	if err := e.refresh(ctx, l); err != nil {
+		return nil, err
+	}
+	return pending(l), nil
+}
+
+func pending(l *live) []Pending {
+	var list []Pending
+	for _, next := range l.run.Outstanding() {
+		digest, err := l.run.ShownDigest(next.StepID)
+		if err != nil {
+			continue
+		}
+		p := Pending{Workflow: l.key.Workflow, RunID: l.key.Run, StepID: next.StepID, Call: next.Call, Input: next.Input, Digest: digest}
+		input, _ := next.Input.(map[string]any)
+		p.Message, _ = input["message"].(string)
+		p.Schema = input["schema"]
+		list = append(list, p)
+	}
+	return list
+}
+
+// Approve gives a person's answer to a step: {approved, comment} for
+// human.approve, any value for human.ask. digest is that of the Pending the
+// person saw. APPROVAL_REQUIRED when what is asked has changed since;
+// VALIDATION_FAILED when an answer does not fit, which records nothing.
+//
+// Only callers that have a person before them may call it: no tool does.
+func (e *Engine) Approve(ctx context.Context, workflow, run, step, digest string, answer any) (*Reply, error) {
+	key, err := e.locate(ctx, workflow, run)
+	if err != nil {
+		return nil, err
+	}
+	l := e.hold(key)
+	defer l.mu.Unlock()
+	if err := e.refresh(ctx, l); err != nil {
+		return nil, err
+	}
+	return e.approve(ctx, l, step, digest, answer, 0)
+}
+
+func (e *Engine) approve(ctx context.Context, l *live, step, digest string, answer any, during int) (*Reply, error) {
+	if err := l.run.CheckPerson(step, answer); err != nil {
+		return nil, err
+	}
+	raw, err := jsonvalue.Encode(answer)
+	if err != nil {
+		return nil, fault.New(fault.InvalidParams, "the answer is not JSON: %w", err)
+	}
+	sum, err := jsonvalue.Digest(answer)
+	if err != nil {
+		return nil, fault.New(fault.InvalidParams, "the answer is not JSON: %w", err)
+	}
+	return e.settle(ctx, l, flow.Answer{Step: step, Result: answer, Digest: sum, Person: true, Shown: digest}, raw, during)
+}
+
+// noAnswer stands for the version of an answer where a call gave none.
+const noAnswer = -1
+
+// maxForms bounds how many questions one call puts to a person.
+const maxForms = 20
+
+// person turns a recorded reply into what the client gets: while the run waits
+// for a person and the client can ask one, it does. version is that of the
+// reply's record, 0 for a reply that has none. What was acknowledged is on
+// disk before anybody is asked.
+func (e *Engine) person(ctx context.Context, l *live, replied reply, version int) (*Reply, error) {
+	caller := engines.CallerFrom(ctx)
+	for range maxForms {
+		waiting := pending(l)
+		if replied.Fault != nil || caller.Elicit == nil || len(waiting) == 0 || l.run.Status() != flow.Waiting {
+			break
+		}
+		answer, ok := e.ask(ctx, l, caller, waiting[0])
+		if !ok {
+			break
+		}
+		during := version
+		if during == 0 {
+			during = noAnswer
+		}
+		next, err := e.approve(ctx, l, waiting[0].StepID, waiting[0].Digest, answer, during)
+		if errors.Is(err, fault.StateConflict) || errors.Is(err, fault.InvalidTransition) {
+			return e.standing(ctx, l) // somebody else answered meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		replied = recorded(reply{Reply: next})
+	}
+	return replied.restore()
+}
+
+// ask puts one question to the person behind the client. The run is let go of
+// meanwhile: a person may take an hour, and another terminal may answer first.
+func (e *Engine) ask(ctx context.Context, l *live, caller engines.Caller, p Pending) (any, bool) {
+	l.mu.Unlock()
+	answer, err := caller.Elicit(ctx, engines.Elicitation{Message: question(p), Schema: form(p)})
+	l.mu.Lock()
+	if err != nil {
+		e.Logger.Info("the client did not put the question to a person", "run", p.RunID, "step", p.StepID, "error", err)
+		return nil, false
+	}
+	if err := e.refresh(ctx, l); err != nil {
+		return nil, false
+	}
+	content, _ := jsonvalue.Decode(answer.Content)
+	given, _ := content.(map[string]any)
+	switch {
+	case answer.Action == "decline" && p.Call == flow.CallApprove:
+		return map[string]any{"approved": false}, true
+	case answer.Action != "accept" || given == nil:
+		return nil, false
+	case p.Call == flow.CallAsk && !flat(p.Schema):
+		return unwrapped(given["answer"], p.Schema), true
+	}
+	return content, true
+}
+
+// unwrapped reads an answer typed as text where the asked schema is not one of
+// plain fields.
+func unwrapped(answer, schema any) any {
+	text, ok := answer.(string)
+	if !ok || schema == nil {
+		return answer
+	}
+	if described, ok := schema.(map[string]any); ok && described["type"] == "string" {
+		return text
+	}
+	if value, err := jsonvalue.Decode([]byte(strings.TrimSpace(text))); err == nil {
+		return value
+	}
+	return text
+}
+
+// question is what a person reads: the message, and everything it is about.
+func question(p Pending) string {
+	text := p.Message
+	input, _ := p.Input.(map[string]any)
+	for _, key := range sortedKeys(input) {
+		if key == "message" || key == "schema" {
+			continue
+		}
+		value, isText := input[key].(string)
+		if !isText {
+			value = string(encoded(input[key]))
+		}
+		text += "\n" + key + ": " + value
+	}
+	return fault.Cut(text, 8000) + "\n(" + p.Workflow + " " + p.RunID + ", step " + p.StepID + ")"
+}
+
+func form(p Pending) json.RawMessage {
+	if p.Call == flow.CallApprove {
+		return json.RawMessage(`{"type":"object","properties":{"approved":{"type":"boolean","title":"Approve"},"comment":{"type":"string","title":"Comment"}},"required":["approved"]}`)
+	}
+	if flat(p.Schema) {
+		return encoded(p.Schema)
+	}
+	return json.RawMessage(`{"type":"object","properties":{"answer":{"type":"string","title":"Answer"}},"required":["answer"]}`)
+}
+
+// flat says whether a schema is an object of plain fields, as MCP asks of a form.
+func flat(schema any) bool {
+	described, _ := schema.(map[string]any)
+	fields, ok := described["properties"].(map[string]any)
+	if !ok || described["type"] != "object" {
+		return false
+	}
+	for _, each := range fields {
+		field, _ := each.(map[string]any)
+		switch field["type"] {
+		case "string", "integer", "number", "boolean":
+		default:
+			return false
+		}
+	}
+	return true
+}

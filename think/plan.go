@@ -1,0 +1,321 @@
+package think
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"time"
+
+	"savant/engines"
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think/flow"
+	"savant/think/state"
+)
+
+// PlanInput asks for a run.
+type PlanInput struct {
+	Workflow    string          `json:"workflow" jsonschema:"name or name@version"`
+	Params      json.RawMessage `json:"params,omitempty" jsonschema:"the workflow's parameters, an object"`
+	RunID       string          `json:"run_id,omitempty" jsonschema:"continue or name a run; omit for a new one"`
+	StrictTools bool            `json:"strict_tools,omitempty" jsonschema:"refuse tools this server does not know"`
+}
+
+// Plan starts a run, or returns one that exists where it stands. Errors:
+// UNKNOWN_WORKFLOW, INVALID_PARAMS, UNKNOWN_TOOL (strict), STATE_CONFLICT when
+// the run has other parameters, those of the workflow's file, and those that
+// block a run at once.
+func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
+	given, err := object(in.Params)
+	if err != nil {
+		return nil, err
+	}
+	name := plainName(in.Workflow)
+	key := state.Key{Workflow: name, Run: in.RunID}
+	if in.RunID == "" {
+		key.Run = e.NewID()
+	}
+	if in.Workflow == "" {
+		return nil, fault.New(fault.InvalidParams, "workflow is missing; think.workflows.list shows what there is")
+	}
+	if err := key.Validate(); err != nil {
+		return nil, err
+	}
+	if in.RunID != "" {
+		reply, err := e.existing(ctx, key, given)
+		if !errors.Is(err, fault.UnknownRun) {
+			return reply, err
+		}
+	}
+	workflow, err := e.Library.Find(in.Workflow, "")
+	if err != nil {
+		return nil, err
+	}
+	graph, err := e.Library.Compile(workflow)
+	if err != nil {
+		return nil, err
+	}
+	warnings := e.unknownTools(graph)
+	if len(warnings) > 0 && (in.StrictTools || workflow.StrictTools) {
+		return nil, strictly(warnings)
+	}
+	given, err = e.elicitParams(ctx, workflow, given)
+	if err != nil {
+		return nil, err
+	}
+	params, err := workflow.Bind(given)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := e.create(ctx, key, graph, params, warnings, nil)
+	if errors.Is(err, fault.StateConflict) && in.RunID != "" {
+		return e.existing(ctx, key, given) // another process planned it first
+	}
+	return reply, err
+}
+
+func plainName(workflow string) string {
+	name, _, _ := strings.Cut(strings.TrimSpace(workflow), "@")
+	return name
+}
+
+// object reads parameters, which some clients send as JSON text.
+func object(raw json.RawMessage) (map[string]any, error) {
+	if len(raw) == 0 {
+		return map[string]any{}, nil
+	}
+	value, err := jsonvalue.Decode(raw)
+	if err != nil {
+		return nil, fault.New(fault.InvalidParams, "params: %s", err)
+	}
+	if text, ok := value.(string); ok {
+		if strings.TrimSpace(text) == "" {
+			return map[string]any{}, nil
+		}
+		if value, err = jsonvalue.Decode([]byte(text)); err != nil {
+			return nil, fault.New(fault.InvalidParams, "params is text that is not JSON: %s", err)
+		}
+	}
+	switch v := value.(type) {
+	case nil:
+		return map[string]any{}, nil
+	case map[string]any:
+		return v, nil
+	}
+	return nil, fault.New(fault.InvalidParams, "params must be an object, not %s", jsonvalue.Kind(value)).With(
+		fault.Diagnostic{Path: "params", Message: "not an object", Expected: "object", Actual: jsonvalue.Kind(value)})
+}
+
+// existing returns a run where it stands, if its parameters are those given.
+func (e *Engine) existing(ctx context.Context, key state.Key, given map[string]any) (*Reply, error) {
+	l := e.hold(key)
+	defer l.mu.Unlock()
+	if err := e.refresh(ctx, l); err != nil {
+		return nil, err
+	}
+	params, err := l.run.Graph().Workflow.Bind(given)
+	if err != nil {
+		return nil, err
+	}
+	if !reflect.DeepEqual(params, l.run.Params()) {
+		return nil, fault.New(fault.StateConflict, "run %q exists with other parameters; use another run_id, or omit it", key.Run)
+	}
+	if l.version == 1 {
+		return e.repeat(ctx, l, 1)
+	}
+	return e.standing(ctx, l)
+}
+
+// standing is the reply to "where is this run?".
+func (e *Engine) standing(ctx context.Context, l *live) (*Reply, error) {
+	if blocked := l.run.Blocked(); blocked != nil {
+		return nil, e.blockedFault(l.run)
+	}
+	if l.run.Final() != nil {
+		return e.repeat(ctx, l, l.version)
+	}
+	out := compose(l.run, flow.Change{}, e.drifted(l.pins), nil)
+	return reply{Reply: out}.restore()
+}
+
+// repeat returns the reply that a version was answered with.
+func (e *Engine) repeat(ctx context.Context, l *live, version int) (*Reply, error) {
+	records, err := e.Store.Records(ctx, l.key, version-1)
+	if err != nil {
+		return nil, err
+	}
+	if len(records) == 0 {
+		return nil, fault.New(fault.StateCorrupt, "run %s has no record %d", l.key, version)
+	}
+	answer, err := replyOf(records[0])
+	if err != nil {
+		return nil, err
+	}
+	for _, record := range records[1:] {
+		var data resultData
+		if record.Kind != kindPerson || decodeData(record, &data) != nil || data.During != version {
+			break
+		}
+		answer = data.Reply // the same call went on to ask the person
+	}
+	return answer.restore()
+}
+
+func replyOf(record state.Record) (reply, error) {
+	var data struct {
+		Reply reply `json:"reply"`
+	}
+	if err := decodeData(record, &data); err != nil {
+		return reply{}, err
+	}
+	if data.Reply.Reply == nil {
+		return reply{}, fault.New(fault.StateCorrupt, "record %d has no reply", record.Version)
+	}
+	return data.Reply, nil
+}
+
+// create writes the first record of a run and answers it.
+func (e *Engine) create(ctx context.Context, key state.Key, graph *flow.Graph, params map[string]any, warnings []fault.Diagnostic, from *lineage) (*Reply, error) {
+	pins, err := e.pin(ctx, graph)
+	if err != nil {
+		return nil, err
+	}
+	run := graph.Start(key.Run, params)
+	answer, err := e.answer(ctx, run, nil, false)
+	if err != nil {
+		return nil, err
+	}
+	answer.Reply.Warnings = warnings[:min(3, len(warnings))]
+	answer = recorded(answer)
+	l := e.hold(key)
+	defer l.mu.Unlock()
+	data, err := json.Marshal(planData{Workflow: graph.Workflow.Name, Pins: pins, Params: params, Lineage: from, Reply: answer})
+	if err != nil {
+		return nil, fault.New(fault.Internal, "encoding the plan: %w", err)
+	}
+	record, err := e.Store.Create(ctx, key, state.Record{Version: 1, Kind: kindPlan, Time: e.stamp(), Status: string(run.Status()), Data: data, State: run.Hash()})
+	if err != nil {
+		l.forget()
+		return nil, err
+	}
+	e.remember(graphKey(graph.Workflow.Name, pins), graph)
+	l.run, l.pins, l.version, l.hash = run, pins, record.Version, record.Hash
+	l.times = map[int]time.Time{1: e.Now()}
+	e.project(l, true)
+	return e.person(ctx, l, answer, 1)
+}
+
+// answer makes the reply to the event that just happened to a run. rejected
+// is what was wrong with an answer.
+func (e *Engine) answer(ctx context.Context, run *flow.Run, rejected *fault.Error, drift bool) (reply, error) {
+	var kept []artifact
+	if final := run.Final(); final != nil {
+		for _, a := range final.Artifacts {
+			digest, err := e.Store.PutArtifact(ctx, a.Data)
+			if err != nil {
+				return reply{}, err
+			}
+			kept = append(kept, artifact{Name: a.Name, Type: a.Type, Size: len(a.Data), SHA256: digest, Ref: artifactURI(digest)})
+		}
+	}
+	out := reply{Reply: compose(run, run.Changed(), drift, kept), Fault: rejected}
+	if run.Blocked() != nil {
+		out.Fault = e.blockedFault(run)
+	}
+	return out, nil
+}
+
+func (e *Engine) blockedFault(run *flow.Run) *fault.Error {
+	cause := run.Blocked()
+	return &fault.Error{Code: cause.Code, Details: "run " + run.ID() + " is blocked: " + cause.Details, Diagnostics: cause.Diagnostics}
+}
+
+// unknownTools returns a warning for each tool that no registry knows; the
+// client may have it all the same.
+func (e *Engine) unknownTools(graph *flow.Graph) []fault.Diagnostic {
+	if e.KnownTool == nil {
+		return nil
+	}
+	var found []fault.Diagnostic
+	seen := map[string]bool{}
+	for _, reference := range sortedKeys(graph.Workflows()) {
+		for _, d := range graph.Workflows()[reference].Tools() {
+			if e.KnownTool(d.Actual) || seen[d.Actual] {
+				continue
+			}
+			seen[d.Actual] = true
+			d.Severity = "warning"
+			d.Message = "this server has no tool " + d.Actual + "; the client must have it"
+			if nearest := e.nearestTool(d.Actual); nearest != "" {
+				d.Message += ", or did you mean " + nearest + "?"
+			}
+			d.Actual = ""
+			found = append(found, d)
+		}
+	}
+	return found
+}
+
+func (e *Engine) nearestTool(name string) string {
+	if e.ToolNames == nil {
+		return ""
+	}
+	return fault.Nearest(name, e.ToolNames())
+}
+
+func strictly(warnings []fault.Diagnostic) error {
+	for i := range warnings {
+		warnings[i].Severity = ""
+	}
+	return fault.New(fault.UnknownTool, "%s", warnings[0].Message).With(warnings...)
+}
+
+// elicitParams asks the person for required parameters, where the client can.
+func (e *Engine) elicitParams(ctx context.Context, workflow *flow.Workflow, given map[string]any) (map[string]any, error) {
+	missing := workflow.Missing(given)
+	caller := engines.CallerFrom(ctx)
+	if len(missing) == 0 || caller.Elicit == nil {
+		return given, nil
+	}
+	form, ok := paramForm(missing)
+	if !ok {
+		return given, nil
+	}
+	answer, err := caller.Elicit(ctx, engines.Elicitation{Message: "The workflow " + workflow.Name + " needs:", Schema: form})
+	if err != nil || answer.Action != "accept" {
+		return given, nil // Bind says what is missing
+	}
+	filled, err := object(answer.Content)
+	if err != nil {
+		return nil, err
+	}
+	for name, value := range given {
+		filled[name] = value
+	}
+	return filled, nil
+}
+
+// paramForm builds the flat form that MCP elicitation asks for, if the
+// parameters are all plain.
+func paramForm(params []flow.Param) (json.RawMessage, bool) {
+	properties, required := map[string]any{}, []string{}
+	for _, param := range params {
+		schema, _ := param.Schema.(map[string]any)
+		switch schema["type"] {
+		case "string", "integer", "number", "boolean":
+		default:
+			return nil, false
+		}
+		field := map[string]any{"type": schema["type"]}
+		for _, key := range []string{"description", "enum", "minimum", "maximum", "minLength", "maxLength", "title"} {
+			if value, ok := schema[key]; ok {
+				field[key] = value
+			}
+		}
+		properties[param.Name] = field
+		required = append(required, param.Name)
+	}
+	return encoded(map[string]any{"type": "object", "properties": properties, "required": required}), true
+}

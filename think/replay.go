@@ -1,0 +1,302 @@
+package think
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think/flow"
+	"savant/think/state"
+)
+
+// The kinds of records that a run's journal holds.
+const (
+	kindPlan   = "plan"
+	kindResult = "result"
+	kindPerson = "person"
+	kindReset  = "reset"
+)
+
+// pin is one workflow that a run follows, whatever becomes of its file. The
+// source is an artifact under Digest.
+type pin struct {
+	Version string `json:"version"`
+	Digest  string `json:"digest"`
+	File    string `json:"file"`
+}
+
+// planData is the data of the first record.
+type planData struct {
+	Workflow string         `json:"workflow"`
+	Pins     map[string]pin `json:"pins"`
+	Params   map[string]any `json:"params"`
+	// Lineage says what a fork was made from.
+	Lineage *lineage `json:"lineage,omitempty"`
+	Reply   reply    `json:"reply"`
+}
+
+// lineage names the version of the run that a fork continues.
+type lineage struct {
+	Run     string `json:"run_id"`
+	Version int    `json:"version"`
+	Hash    string `json:"hash"`
+}
+
+// resultData is the data of an answer's record.
+type resultData struct {
+	Step string `json:"step"`
+	// Attempt is what the client said, 0 when it said nothing.
+	Attempt int    `json:"attempt,omitempty"`
+	Digest  string `json:"digest"`
+	// Result is the answer as it came; a large one stands under ResultRef.
+	Result    json.RawMessage `json:"result,omitempty"`
+	ResultRef string          `json:"result_ref,omitempty"`
+	Person    bool            `json:"person,omitempty"`
+	Shown     string          `json:"shown,omitempty"`
+	Witness   string          `json:"witness,omitempty"`
+	Late      bool            `json:"late,omitempty"`
+	// During is the version of the answer whose call asked the person.
+	During int   `json:"during,omitempty"`
+	Reply  reply `json:"reply"`
+}
+
+// resetData is the data of a reset's record.
+type resetData struct {
+	To    int    `json:"to"`
+	Name  string `json:"checkpoint,omitempty"`
+	Reply reply  `json:"reply"`
+}
+
+// inlineLimit is the size from which a result is kept as an artifact instead
+// of in the journal; artifacts are shared by equal results.
+const inlineLimit = 8 << 10
+
+// refresh brings a held run up to its journal.
+func (e *Engine) refresh(ctx context.Context, l *live) error {
+	version, hash, err := e.Store.Head(ctx, l.key)
+	if err != nil {
+		l.forget()
+		return err
+	}
+	if l.run != nil && l.version == version && l.hash == hash {
+		return nil
+	}
+	records, err := e.Store.Records(ctx, l.key, 0)
+	if err != nil {
+		l.forget()
+		return err
+	}
+	return e.rebuild(ctx, l, records)
+}
+
+func (e *Engine) rebuild(ctx context.Context, l *live, records []state.Record) error {
+	l.forget()
+	replayed, err := e.replay(ctx, l.key, records, 0)
+	if err != nil {
+		return err
+	}
+	l.run, l.pins, l.times = replayed.run, replayed.pins, replayed.times
+	last := records[len(records)-1]
+	l.version, l.hash = last.Version, last.Hash
+	return nil
+}
+
+// replayed is a run made again from its records.
+type replayed struct {
+	run   *flow.Run
+	pins  map[string]pin
+	plan  planData
+	times map[int]time.Time
+}
+
+// replay makes a run again from its records up to a version (0: all of them)
+// and holds it against the hash that was recorded: STATE_CORRUPT when it
+// differs.
+func (e *Engine) replay(ctx context.Context, key state.Key, records []state.Record, upTo int) (*replayed, error) {
+	if len(records) == 0 || records[0].Kind != kindPlan {
+		return nil, fault.New(fault.StateCorrupt, "run %s: record 1 is not a plan", key)
+	}
+	if upTo <= 0 || upTo > len(records) {
+		upTo = len(records)
+	}
+	var plan planData
+	if err := decodeData(records[0], &plan); err != nil {
+		return nil, err
+	}
+	graph, err := e.pinned(ctx, plan)
+	if err != nil {
+		return nil, err
+	}
+	out := &replayed{run: graph.Start(key.Run, plan.Params), pins: plan.Pins, plan: plan, times: map[int]time.Time{}}
+	line, err := effective(records[:upTo])
+	if err != nil {
+		return nil, err
+	}
+	for _, record := range line {
+		if at, err := time.Parse(time.RFC3339Nano, record.Time); err == nil {
+			out.times[record.Version] = at
+		}
+		if record.Kind == kindPlan {
+			continue
+		}
+		if err := e.apply(ctx, out.run, record); err != nil {
+			return nil, err
+		}
+	}
+	out.run.SkipTo(upTo)
+	if got, want := out.run.Hash(), records[upTo-1].State; got != want {
+		return nil, fault.New(fault.StateCorrupt, "run %s: record %d does not follow from the records before it (state %.12s, recorded %.12s)", key, upTo, got, want)
+	}
+	return out, nil
+}
+
+// effective returns the records that make the state after the last one: a
+// reset takes the place of all that came after the version it names.
+func effective(records []state.Record) ([]state.Record, error) {
+	var line []state.Record
+	for at := len(records); at > 0; {
+		record := records[at-1]
+		if record.Kind != kindReset {
+			line = append(line, record)
+			at--
+			continue
+		}
+		var data resetData
+		if err := decodeData(record, &data); err != nil {
+			return nil, err
+		}
+		if data.To < 1 || data.To >= record.Version {
+			return nil, fault.New(fault.StateCorrupt, "record %d resets to version %d", record.Version, data.To)
+		}
+		at = data.To
+	}
+	slices.Reverse(line)
+	return line, nil
+}
+
+func (e *Engine) apply(ctx context.Context, run *flow.Run, record state.Record) error {
+	var data resultData
+	if err := decodeData(record, &data); err != nil {
+		return err
+	}
+	raw, err := e.resultOf(ctx, data)
+	if err != nil {
+		return err
+	}
+	value, err := jsonvalue.Decode(raw)
+	if err != nil {
+		return fault.New(fault.StateCorrupt, "record %d holds a result that is not JSON", record.Version)
+	}
+	run.SkipTo(record.Version - 1)
+	_, err = run.Settle(flow.Answer{Step: data.Step, Attempt: data.Attempt, Result: value, Digest: data.Digest,
+		Person: data.Person, Shown: data.Shown, Witness: data.Witness, Late: data.Late})
+	if err != nil {
+		return fault.New(fault.StateCorrupt, "record %d does not follow from the records before it: %s", record.Version, fault.From(err).Details)
+	}
+	return nil
+}
+
+func (e *Engine) resultOf(ctx context.Context, data resultData) (json.RawMessage, error) {
+	if data.ResultRef == "" {
+		return data.Result, nil
+	}
+	return e.Store.Artifact(ctx, data.ResultRef)
+}
+
+func decodeData(record state.Record, into any) error {
+	if err := json.Unmarshal(record.Data, into); err != nil {
+		return fault.New(fault.StateCorrupt, "record %d: its data cannot be read", record.Version)
+	}
+	// Numbers of parameters must be what they were.
+	if plan, ok := into.(*planData); ok {
+		var exact struct {
+			Params json.RawMessage `json:"params"`
+		}
+		if err := json.Unmarshal(record.Data, &exact); err != nil {
+			return fault.New(fault.StateCorrupt, "record %d: its data cannot be read", record.Version)
+		}
+		value, err := jsonvalue.Decode(exact.Params)
+		if err != nil {
+			return fault.New(fault.StateCorrupt, "record %d: its parameters cannot be read", record.Version)
+		}
+		plan.Params, _ = value.(map[string]any)
+	}
+	return nil
+}
+
+// pinned returns the graph that a run was planned with, from its artifacts.
+func (e *Engine) pinned(ctx context.Context, plan planData) (*flow.Graph, error) {
+	key := graphKey(plan.Workflow, plan.Pins)
+	e.mu.Lock()
+	graph := e.graphs[key]
+	e.mu.Unlock()
+	if graph != nil {
+		return graph, nil
+	}
+	find := func(name, version string) (*flow.Workflow, error) {
+		pinned, ok := plan.Pins[flow.Reference(name, version)]
+		if !ok {
+			return nil, fault.New(fault.StateCorrupt, "the run does not pin the workflow %q", name)
+		}
+		src, err := e.Store.Artifact(ctx, pinned.Digest)
+		if err != nil {
+			return nil, err
+		}
+		return e.Library.Parse(pinned.File, src)
+	}
+	root, err := find(plan.Workflow, "")
+	if err != nil {
+		return nil, err
+	}
+	graph, err = flow.Compile(root, find)
+	if err != nil {
+		return nil, err
+	}
+	e.remember(key, graph)
+	return graph, nil
+}
+
+func (e *Engine) remember(key string, graph *flow.Graph) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.graphs) >= maxLive {
+		e.graphs = map[string]*flow.Graph{}
+	}
+	e.graphs[key] = graph
+}
+
+func graphKey(root string, pins map[string]pin) string {
+	names := make([]string, 0, len(pins))
+	for name := range pins {
+		names = append(names, name+"="+pins[name].Digest)
+	}
+	slices.Sort(names)
+	return root + "\x00" + strings.Join(names, "\x00")
+}
+
+// pins keeps the sources of a graph's workflows and names them.
+func (e *Engine) pin(ctx context.Context, graph *flow.Graph) (map[string]pin, error) {
+	pins := map[string]pin{}
+	for reference, workflow := range graph.Workflows() {
+		digest, err := e.Store.PutArtifact(ctx, workflow.Source)
+		if err != nil {
+			return nil, err
+		}
+		pins[reference] = pin{Version: workflow.Version, Digest: digest, File: workflow.File}
+	}
+	return pins, nil
+}
+
+// drifted says whether a workflow's file is not what the run follows any more.
+func (e *Engine) drifted(pins map[string]pin) bool {
+	for reference, pinned := range pins {
+		if !e.Library.current(reference, pinned.Digest) {
+			return true
+		}
+	}
+	return false
+}

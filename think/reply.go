@@ -1,0 +1,289 @@
+package think
+
+import (
+	"encoding/json"
+	"slices"
+	"unicode/utf8"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think/flow"
+)
+
+// Reply is what think.plan and think.next answer.
+type Reply struct {
+	Instruction *instruction `json:"instruction,omitempty"`
+	// Instructions are all that are outstanding, where limits.parallel allows
+	// more than one.
+	Instructions []instruction `json:"instructions,omitempty"`
+	// Ready are the first ids of the other steps that could run; ReadyMore
+	// counts the rest.
+	Ready     []string `json:"ready"`
+	ReadyMore int      `json:"ready_more,omitempty"`
+	State     delta    `json:"state"`
+	Done      bool     `json:"done"`
+	// Drift says that a workflow's file differs from what the run follows.
+	Drift bool `json:"drift,omitempty"`
+	// Note tells a client what to do where the instruction cannot.
+	Note     string             `json:"note,omitempty"`
+	Warnings []fault.Diagnostic `json:"warnings,omitempty"`
+
+	Outcome   string          `json:"outcome,omitempty"`
+	Summary   string          `json:"summary,omitempty"`
+	Outputs   json.RawMessage `json:"outputs,omitempty"`
+	Artifacts []artifact      `json:"artifacts,omitzero"`
+	Ran       *int            `json:"ran,omitempty"`
+	Failed    []flow.Failure  `json:"failed,omitzero"`
+}
+
+// instruction is flow.Instruction with its values as JSON.
+type instruction struct {
+	StepID        string             `json:"step_id"`
+	Call          string             `json:"call"`
+	Input         json.RawMessage    `json:"input"`
+	InputTemplate json.RawMessage    `json:"input_template,omitempty"`
+	CaptureAs     string             `json:"capture_as,omitempty"`
+	SuccessSchema json.RawMessage    `json:"success_schema,omitempty"`
+	Rationale     string             `json:"rationale,omitempty"`
+	Attempt       int                `json:"attempt"`
+	Timeout       string             `json:"timeout,omitempty"`
+	Witness       string             `json:"witness,omitempty"`
+	Diagnostics   []fault.Diagnostic `json:"diagnostics,omitempty"`
+	Done          bool               `json:"done"`
+}
+
+// delta is what a call changed of a run's state.
+type delta struct {
+	RunID   string      `json:"run_id"`
+	Version int         `json:"version"`
+	Status  flow.Status `json:"status"`
+	// Vars and Steps may be cut; VarsMore and StepsMore count the rest, which
+	// think.state.get shows.
+	Vars      map[string]json.RawMessage `json:"vars"`
+	VarsMore  int                        `json:"vars_more,omitempty"`
+	Steps     map[string]flow.StepStatus `json:"steps"`
+	StepsMore int                        `json:"steps_more,omitempty"`
+}
+
+// preview stands for a value that is too long for a reply.
+type preview struct {
+	Preview string `json:"preview"`
+	// Size is the length of the value's JSON in bytes.
+	Size   int    `json:"size"`
+	SHA256 string `json:"sha256"`
+	// Ref is the resource that has the whole value.
+	Ref string `json:"ref"`
+}
+
+// artifact is a value of a finished run, kept by its content.
+type artifact struct {
+	Name   string `json:"name"`
+	Type   string `json:"type"`
+	Size   int    `json:"size"`
+	SHA256 string `json:"sha256"`
+	Ref    string `json:"ref"`
+}
+
+// reply is a recorded reply: Fault is set where the answer was refused. The
+// input's second copy is not recorded but put back by restore.
+type reply struct {
+	Fault *fault.Error `json:"fault,omitempty"`
+	Reply *Reply       `json:"reply"`
+}
+
+// The bounds of a reply. Cline cuts a result at 8,000 characters, text and
+// structured content together, hence 3,700 for each, less the rendered input.
+const (
+	maxReply   = 3700
+	maxVar     = 256
+	maxReady   = 10
+	maxSteps   = 12
+	maxVars    = 8
+	maxOutputs = 1200
+)
+
+// restore returns what the client is sent.
+func (r reply) restore() (*Reply, error) {
+	out := *r.Reply
+	if out.Instruction != nil {
+		first := *out.Instruction
+		first.InputTemplate = first.Input
+		out.Instruction = &first
+	}
+	out.Instructions = slices.Clone(out.Instructions)
+	for i := range out.Instructions {
+		out.Instructions[i].InputTemplate = out.Instructions[i].Input
+	}
+	if r.Fault == nil {
+		return &out, nil
+	}
+	refused := fault.Error{Code: r.Fault.Code, Details: r.Fault.Details, Diagnostics: r.Fault.Diagnostics}
+	if out.Instruction != nil {
+		again := *out.Instruction
+		again.Diagnostics = nil // the error has them
+		refused.Attach("instruction", &again)
+	}
+	refused.Attach("state", out.State)
+	return nil, &refused
+}
+
+// recorded returns the reply in the form it has when it is read back, so that
+// the first answer and a repeat are the same bytes.
+func recorded(r reply) reply {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return r
+	}
+	var back reply
+	if json.Unmarshal(data, &back) != nil {
+		return r
+	}
+	return back
+}
+
+// compose makes the reply to an event: what the run hands out now, and of its
+// state what the event changed.
+func compose(run *flow.Run, change flow.Change, drift bool, artifacts []artifact) *Reply {
+	out := &Reply{Drift: drift, Ready: []string{}, State: delta{RunID: run.ID(), Version: run.Version(), Status: run.Status(),
+		Vars: map[string]json.RawMessage{}, Steps: map[string]flow.StepStatus{}}}
+	out.State.add(run, change, maxVars, maxSteps, maxVar)
+	if final := run.Final(); final != nil {
+		out.finish(final, artifacts, run)
+		return out.bound(run, change)
+	}
+	outstanding := run.Outstanding()
+	for i, next := range outstanding {
+		wired := wire(next)
+		if i == 0 {
+			out.Instruction = &wired
+		}
+		if run.Graph().Workflow.Limits.Parallel > 1 {
+			out.Instructions = append(out.Instructions, wired)
+		}
+	}
+	ready, total := run.ReadyIDs(maxReady)
+	out.Ready, out.ReadyMore = ready, total-len(ready)
+	if run.Status() == flow.Waiting {
+		out.Note = "A person must answer this step, not you. Ask them to run: savant approve " + run.ID() + " " + outstanding[0].StepID +
+			" — then call think.next with this step_id and no result_snapshot."
+	}
+	return out.bound(run, change)
+}
+
+func wire(i flow.Instruction) instruction {
+	out := instruction{StepID: i.StepID, Call: i.Call, Input: encoded(i.Input), CaptureAs: i.CaptureAs, Rationale: i.Rationale,
+		Attempt: i.Attempt, Timeout: i.Timeout, Witness: i.Witness, Diagnostics: i.Diagnostics}
+	if i.SuccessSchema != nil {
+		out.SuccessSchema = encoded(i.SuccessSchema)
+	}
+	return out
+}
+
+func encoded(value any) json.RawMessage {
+	data, err := jsonvalue.Encode(value)
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return data
+}
+
+// add puts changes into a delta, at most so many.
+func (d *delta) add(run *flow.Run, change flow.Change, vars, steps, size int) {
+	d.Vars, d.Steps, d.VarsMore, d.StepsMore = map[string]json.RawMessage{}, map[string]flow.StepStatus{}, 0, 0
+	for _, v := range change.Vars {
+		if len(d.Vars) == vars {
+			d.VarsMore = len(change.Vars) - vars
+			break
+		}
+		d.Vars[v.Name] = shorten(run, v, size)
+	}
+	for _, s := range change.Steps {
+		if len(d.Steps) == steps {
+			d.StepsMore = len(change.Steps) - steps
+			break
+		}
+		s.Details = fault.Cut(s.Details, 200)
+		d.Steps[s.ID] = s
+	}
+}
+
+func shorten(run *flow.Run, v flow.Var, size int) json.RawMessage {
+	if utf8.RuneCount(v.Value) <= size {
+		return v.Value
+	}
+	return encoded(preview{Preview: fault.Cut(string(v.Value), min(size, 160)), Size: len(v.Value), SHA256: hexSum(v.Value),
+		Ref: varURI(run.Graph().Workflow.Name, run.ID(), v.Name)})
+}
+
+func (r *Reply) finish(final *flow.Final, artifacts []artifact, run *flow.Run) {
+	r.Done, r.Outcome, r.Summary, r.Artifacts, r.Ran = true, final.Outcome, fault.Cut(final.Summary, 800), artifacts, &final.Ran
+	if r.Artifacts == nil {
+		r.Artifacts = []artifact{}
+	}
+	r.Failed = final.Failed
+	if len(r.Failed) > 5 {
+		r.Failed = r.Failed[:5]
+	}
+	r.Outputs = encoded(final.Outputs)
+	if len(r.Outputs) > maxOutputs {
+		r.Outputs = encoded(preview{Preview: fault.Cut(string(r.Outputs), 400), Size: len(r.Outputs), SHA256: hexSum(r.Outputs),
+			Ref: outputsURI(run.Graph().Workflow.Name, run.ID())})
+	}
+}
+
+// bound cuts what can be asked for again until the reply is short enough:
+// state first, then the schema and diagnostics of the instruction.
+func (r *Reply) bound(run *flow.Run, change flow.Change) *Reply {
+	cuts := []func(){
+		func() { r.State.add(run, change, 4, 6, 120) },
+		func() { r.State.add(run, change, 1, 2, 60); r.Ready = r.Ready[:min(3, len(r.Ready))] },
+		func() { r.each(func(i *instruction) { i.Rationale = fault.Cut(i.Rationale, 200) }) },
+		func() { r.each(func(i *instruction) { i.Diagnostics = i.Diagnostics[:min(1, len(i.Diagnostics))] }) },
+		func() { r.each(func(i *instruction) { i.SuccessSchema = named(i.SuccessSchema) }) },
+		func() {
+			r.Artifacts = r.Artifacts[:min(3, len(r.Artifacts))]
+			r.Failed = r.Failed[:min(2, len(r.Failed))]
+		},
+	}
+	for _, cut := range cuts {
+		if r.size() <= maxReply {
+			break
+		}
+		cut()
+	}
+	if _, total := run.ReadyIDs(0); len(r.Ready) > 0 {
+		r.ReadyMore = total - len(r.Ready)
+	}
+	return r
+}
+
+// named replaces a schema by where it can be read.
+func named(schema json.RawMessage) json.RawMessage {
+	if len(schema) < 200 {
+		return schema
+	}
+	return json.RawMessage(`"see think.explain"`)
+}
+
+func (r *Reply) each(change func(*instruction)) {
+	if r.Instruction != nil {
+		change(r.Instruction)
+	}
+	for i := range r.Instructions {
+		change(&r.Instructions[i])
+	}
+}
+
+// size is the length of the reply without its rendered inputs.
+func (r *Reply) size() int {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return 0
+	}
+	size := len(data)
+	r.each(func(i *instruction) {
+		// The input is sent twice; one copy is in data.
+		size += min(len(i.Input), 600) + len(`,"input_template":`)
+	})
+	return size
+}

@@ -1,0 +1,161 @@
+package think
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"savant/fault"
+	"savant/think/flow"
+	"savant/think/state"
+)
+
+// ResetInput says where a run goes back to.
+type ResetInput struct {
+	Workflow   string `json:"workflow,omitempty"`
+	RunID      string `json:"run_id"`
+	Checkpoint string `json:"checkpoint,omitempty" jsonschema:"a version such as v3, a step id (before its answer), a named checkpoint, or start"`
+	Save       string `json:"save,omitempty" jsonschema:"name a checkpoint of the present state instead"`
+	Force      bool   `json:"force,omitempty" jsonschema:"also a finished run; without a checkpoint: move the run to the trash"`
+}
+
+// ResetOutput is the state after a reset, and what is handed out now.
+type ResetOutput struct {
+	OK          bool         `json:"ok"`
+	State       delta        `json:"state"`
+	Instruction *instruction `json:"instruction,omitempty"`
+	Checkpoint  string       `json:"checkpoint,omitempty"`
+}
+
+// Reset goes back to a checkpoint. Nothing is erased: the reset is a record
+// of its own. CHECKPOINT_NOT_FOUND; RESET_NOT_ALLOWED for a finished run, or
+// a whole run, without force; UNKNOWN_RUN.
+func (e *Engine) Reset(ctx context.Context, in ResetInput) (*ResetOutput, error) {
+	key, err := e.locate(ctx, in.Workflow, in.RunID)
+	if err != nil {
+		return nil, err
+	}
+	l := e.hold(key)
+	defer l.mu.Unlock()
+	if err := e.refresh(ctx, l); err != nil {
+		return nil, err
+	}
+	if in.Save != "" {
+		return e.saveCheckpoint(ctx, l, in.Save)
+	}
+	if in.Checkpoint == "" {
+		return e.discard(ctx, l, in.Force)
+	}
+	if l.run.Final() != nil && !in.Force {
+		return nil, fault.New(fault.ResetNotAllowed, "run %q is %s; pass force to reopen it", key.Run, l.run.Status())
+	}
+	records, err := e.Store.Records(ctx, key, 0)
+	if err != nil {
+		return nil, err
+	}
+	to, err := e.target(ctx, key, records, in.Checkpoint)
+	if err != nil {
+		return nil, err
+	}
+	return e.resetTo(ctx, l, records, to, in.Checkpoint)
+}
+
+// discard moves the whole run to the trash.
+func (e *Engine) discard(ctx context.Context, l *live, force bool) (*ResetOutput, error) {
+	if !force {
+		return nil, fault.New(fault.ResetNotAllowed, "name a checkpoint (start, v2, a step id, or one of think.state.get), or pass force to move the whole run to the trash")
+	}
+	out := &ResetOutput{OK: true, State: delta{RunID: l.key.Run, Version: 0, Status: "deleted"}}
+	e.projects.drop(l.key)
+	if err := e.Store.Delete(ctx, l.key); err != nil {
+		return nil, err
+	}
+	l.forget()
+	return out, nil
+}
+
+func (e *Engine) saveCheckpoint(ctx context.Context, l *live, name string) (*ResetOutput, error) {
+	if _, ok := versionOf(name); ok || name == "start" {
+		return nil, fault.New(fault.InvalidParams, "%q names a checkpoint that exists by itself; choose another name", name)
+	}
+	snapshot, err := snapshotOf(l)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.Store.Checkpoint(ctx, l.key, name, snapshot); err != nil {
+		return nil, err
+	}
+	return &ResetOutput{OK: true, Checkpoint: name, State: compose(l.run, flow.Change{}, false, nil).State}, nil
+}
+
+func versionOf(name string) (int, bool) {
+	digits, ok := strings.CutPrefix(name, "v")
+	if !ok {
+		return 0, false
+	}
+	version, err := strconv.Atoi(digits)
+	return version, err == nil && version > 0
+}
+
+// target finds the version that a checkpoint's name stands for.
+func (e *Engine) target(ctx context.Context, key state.Key, records []state.Record, name string) (int, error) {
+	if name == "start" {
+		return 1, nil
+	}
+	if version, ok := versionOf(name); ok {
+		if version > len(records) {
+			return 0, fault.New(fault.CheckpointNotFound, "run %q is at v%d; there is no v%d", key.Run, len(records), version)
+		}
+		return version, nil
+	}
+	saved, err := e.Store.Restore(ctx, key, name)
+	if err == nil {
+		return saved.Version, nil
+	}
+	if !errors.Is(err, fault.CheckpointNotFound) && !errors.Is(err, fault.InvalidParams) {
+		return 0, err
+	}
+	line, lineErr := effective(records)
+	if lineErr != nil {
+		return 0, lineErr
+	}
+	previous := 1
+	for _, record := range line {
+		if event(record).Step == name {
+			return previous, nil
+		}
+		previous = record.Version
+	}
+	return 0, fault.New(fault.CheckpointNotFound, "run %q has no checkpoint %q: use start, v1 to v%d, the id of an answered step, or one of think.state.get", key.Run, fault.Cut(name, 120), len(records))
+}
+
+func (e *Engine) resetTo(ctx context.Context, l *live, records []state.Record, to int, name string) (*ResetOutput, error) {
+	past, err := e.replay(ctx, l.key, records, to)
+	if err != nil {
+		return nil, err
+	}
+	version := len(records) + 1
+	past.run.SkipTo(version)
+	out := compose(past.run, flow.Change{}, e.drifted(past.pins), nil)
+	data, err := json.Marshal(resetData{To: to, Name: name, Reply: reply{Reply: out}})
+	if err != nil {
+		return nil, fault.New(fault.Internal, "encoding a reset: %w", err)
+	}
+	record, err := e.Store.Append(ctx, l.key, state.Record{Version: version, Kind: kindReset, Time: e.stamp(),
+		Status: string(past.run.Status()), Data: data, State: past.run.Hash()})
+	if err != nil {
+		l.forget()
+		return nil, err
+	}
+	l.run, l.pins, l.times = past.run, past.pins, map[int]time.Time{}
+	l.version, l.hash = record.Version, record.Hash
+	e.project(l, true)
+	restored, err := reply{Reply: out}.restore()
+	if err != nil {
+		return nil, err
+	}
+	return &ResetOutput{OK: true, State: restored.State, Instruction: restored.Instruction}, nil
+}

@@ -1,0 +1,121 @@
+package think
+
+import (
+	"context"
+	"encoding/json"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/schemas"
+	"savant/think/flow"
+)
+
+// ValidateInput asks for one check: a response against a schema, a workflow
+// by name, or a workflow's text.
+type ValidateInput struct {
+	Schema       json.RawMessage `json:"schema,omitempty" jsonschema:"a schema's name, or a JSON Schema"`
+	Response     json.RawMessage `json:"response,omitempty" jsonschema:"any JSON"`
+	Workflow     string          `json:"workflow,omitempty"`
+	WorkflowYAML string          `json:"workflow_yaml,omitempty"`
+	StrictTools  bool            `json:"strict_tools,omitempty"`
+}
+
+// ValidateOutput says whether it is valid, and what is wrong.
+type ValidateOutput struct {
+	Valid bool `json:"valid"`
+	// Code is that of the first error.
+	Code     fault.Code         `json:"code,omitempty"`
+	Errors   []fault.Diagnostic `json:"errors"`
+	Warnings []fault.Diagnostic `json:"warnings,omitempty"`
+}
+
+// Validate checks without a run. What is wrong with the thing checked is an
+// answer, not an error: SCHEMA_NOT_FOUND, UNKNOWN_WORKFLOW, INVALID_PARAMS.
+func (e *Engine) Validate(_ context.Context, in ValidateInput) (*ValidateOutput, error) {
+	switch {
+	case len(in.Schema) > 0:
+		return e.validateResponse(in)
+	case in.WorkflowYAML != "":
+		workflow, err := e.Library.Parse("", []byte(in.WorkflowYAML))
+		return e.validateWorkflow(workflow, err, in.StrictTools)
+	case in.Workflow != "":
+		workflow, err := e.Library.Find(in.Workflow, "")
+		if err != nil && fault.From(err).Code == fault.UnknownWorkflow && len(fault.From(err).Diagnostics) == 0 {
+			return nil, err
+		}
+		return e.validateWorkflow(workflow, err, in.StrictTools)
+	}
+	return nil, fault.New(fault.InvalidParams, "give schema and response, or workflow, or workflow_yaml")
+}
+
+func (e *Engine) validateResponse(in ValidateInput) (*ValidateOutput, error) {
+	if len(in.Response) == 0 {
+		return nil, fault.New(fault.InvalidParams, "response is missing: the value to hold against the schema")
+	}
+	wanted, err := jsonvalue.Decode(in.Schema)
+	if err != nil {
+		return nil, fault.New(fault.InvalidParams, "schema: %s", err)
+	}
+	response, err := jsonvalue.Decode(in.Response)
+	if err != nil {
+		return nil, fault.New(fault.InvalidParams, "response: %s", err)
+	}
+	set, err := e.Library.Schemas()
+	if err != nil {
+		return nil, err
+	}
+	schema, err := schemaOf(set, wanted)
+	if err != nil {
+		return nil, err
+	}
+	if schema.Check(response) == nil {
+		return judged(nil), nil
+	}
+	return judged(schema.Check(schemas.Normalise(response))), nil
+}
+
+// schemaOf finds a schema by name, or compiles one given as an object or as
+// JSON text.
+func schemaOf(set *schemas.Set, wanted any) (*schemas.Schema, error) {
+	name, isName := wanted.(string)
+	if !isName {
+		return set.Inline(wanted)
+	}
+	if inline, ok := schemas.Normalise(name).(map[string]any); ok {
+		return set.Inline(inline)
+	}
+	return set.Named(name)
+}
+
+func judged(err error) *ValidateOutput {
+	out := &ValidateOutput{Valid: err == nil, Errors: []fault.Diagnostic{}}
+	if err != nil {
+		problem := fault.From(err)
+		out.Code = problem.Code
+		out.Errors = problem.Diagnostics
+		if len(out.Errors) == 0 {
+			out.Errors = []fault.Diagnostic{{Code: problem.Code, Message: problem.Details}}
+		}
+		if len(out.Errors) > 20 {
+			out.Errors = out.Errors[:20]
+		}
+	}
+	return out
+}
+
+func (e *Engine) validateWorkflow(workflow *flow.Workflow, err error, strict bool) (*ValidateOutput, error) {
+	if err != nil {
+		return judged(err), nil
+	}
+	graph, err := e.Library.Compile(workflow)
+	if err != nil {
+		return judged(err), nil
+	}
+	warnings := e.unknownTools(graph)
+	if len(warnings) > 0 && (strict || workflow.StrictTools) {
+		return judged(strictly(warnings)), nil
+	}
+	out := judged(nil)
+	out.Warnings = warnings
+	return out, nil
+}
