@@ -12,8 +12,10 @@ import (
 // builtin rewrites a call of a name that expr-lang knows.
 func (r *rewriter) builtin(n *ast.BuiltinNode) ast.Node {
 	switch n.Name {
-	case "all", "any", "none", "one", "filter", "find", "findIndex", "findLast", "findLastIndex":
+	case "all", "any", "none", "one", "filter", "find", "findIndex":
 		return r.predicate(n, "+test")
+	case "findLast", "findLastIndex":
+		return r.fromEnd(n)
 	case "count":
 		if len(n.Arguments) == 1 {
 			n = &ast.BuiltinNode{Name: n.Name, Arguments: []ast.Node{n.Arguments[0], itself(n)}}
@@ -50,15 +52,33 @@ func (r *rewriter) predicate(n *ast.BuiltinNode, check string) ast.Node {
 	return &ast.BuiltinNode{Name: n.Name, Arguments: []ast.Node{list, r.body(n, check)}}
 }
 
-// body rewrites the predicate of a function, its second argument.
+// fromEnd rewrites findLast and findLastIndex as a search in the reversed list:
+// the backward loops of expr-lang leave a value on the stack at every turn,
+// which a call around them takes for its argument.
+func (r *rewriter) fromEnd(n *ast.BuiltinNode) ast.Node {
+	return r.hold(call("+reversed", n.Arguments[0], r.node(n.Arguments[0], false)),
+		func(list func() ast.Node) ast.Node {
+			forward := map[string]string{"findLast": "find", "findLastIndex": "findIndex"}[n.Name]
+			found := &ast.BuiltinNode{Name: forward, Arguments: []ast.Node{list(), r.body(n, "+test")}}
+			if n.Name == "findLast" {
+				return found
+			}
+			return call("+mirrored", n, list(), found)
+		})
+}
+
+// body rewrites the predicate of a function, its second argument. A turn is
+// paid for by the size of the predicate.
 func (r *rewriter) body(n *ast.BuiltinNode, check string) ast.Node {
 	predicate, ok := n.Arguments[1].(*ast.PredicateNode)
 	if !ok {
 		return r.fail(n, fault.ExpressionError, n.Name+" needs a predicate as its second argument")
 	}
+	visits := r.visits
 	r.predicates = append(r.predicates, n.Name)
-	turn := call(check, predicate.Node, r.node(predicate.Node, false))
+	item := r.node(predicate.Node, false)
 	r.predicates = r.predicates[:len(r.predicates)-1]
+	turn := call(check, predicate.Node, item, &ast.IntegerNode{Value: (r.visits - visits) / nodesPerStep})
 	body := &ast.PredicateNode{Node: turn}
 	body.SetLocation(predicate.Location())
 	return body

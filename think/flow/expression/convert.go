@@ -11,7 +11,8 @@ import (
 
 // toInt cuts off a fraction, or reads a decimal integer.
 func toInt(e *evaluation) any {
-	if text, ok := e.args[0].(string); ok {
+	if _, ok := e.args[0].(string); ok {
+		text := e.str(0)
 		number, err := strconv.Atoi(strings.TrimSpace(text))
 		if err != nil {
 			e.fail("int cannot read %s as an integer", quote(text))
@@ -23,10 +24,10 @@ func toInt(e *evaluation) any {
 
 // toFloat reads a number; as everywhere 2.0 is 2.
 func toFloat(e *evaluation) any {
-	text, ok := e.args[0].(string)
-	if !ok {
+	if _, ok := e.args[0].(string); !ok {
 		return e.number(0)
 	}
+	text := e.str(0)
 	number, err := jsonvalue.Decode([]byte(strings.TrimSpace(text)))
 	if err != nil || !isNumber(number) {
 		e.fail("float cannot read %s as a number", quote(text))

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/expr-lang/expr/file"
 
@@ -49,7 +50,7 @@ func (f *failure) Error() string { return f.message }
 // evaluationError turns what the machine returned into an Error. Only texts of
 // this package are passed on: those of the Go runtime name types and addresses.
 func evaluationError(source string, err error) *Error {
-	failed := &Error{Code: fault.ExpressionError, Message: "the expression cannot be evaluated"}
+	failed := &Error{Code: fault.ExpressionError, Message: notEvaluated}
 	var place *file.Error
 	if errors.As(err, &place) {
 		failed.Offset = byteOffset(source, place.From)
@@ -75,6 +76,9 @@ func parseError(source string, err error) *Error {
 		failed.Offset = byteOffset(source, place.From)
 		failed.Message = plain(place.Message)
 	}
+	if strings.HasSuffix(failed.Message, "literal") {
+		failed.Offset = numberBefore(source, failed.Offset)
+	}
 	switch fix := hints[failed.Message]; {
 	case strings.Contains(source, opening):
 		failed.Message = "an expression stands here without {{ }}"
@@ -94,12 +98,24 @@ func plain(message string) string {
 	switch {
 	case strings.Contains(message, "exceeds maximum allowed nodes"):
 		return fmt.Sprintf("the expression has more than %d parts", maxNodes)
+	case strings.HasPrefix(message, "invalid ") && strings.Contains(message, " literal: "):
+		kind, _, _ := strings.Cut(message, ":") // what follows is of strconv
+		return kind
 	case message == "unexpected token EOF":
 		return "the expression ends too early"
 	case message == "literal not terminated":
 		return "a quote is not closed"
 	}
 	return tokens.ReplaceAllString(message, `"$1"`)
+}
+
+// numberBefore returns where the number before an offset begins: the parser
+// reports a number that it cannot read at the token behind it.
+func numberBefore(source string, offset int) int {
+	before := strings.TrimRight(source[:offset], " \t\r\n")
+	return 1 + strings.LastIndexFunc(before, func(char rune) bool {
+		return char != '.' && char != '_' && !unicode.IsLetter(char) && !unicode.IsDigit(char)
+	})
 }
 
 // hints are the fixes of common mistakes, by the message of the parser.
@@ -114,6 +130,7 @@ var hints = map[string]string{
 	`unexpected "."`:   "the item of a predicate, as in .name, is known only inside map, filter and the like",
 	`unexpected "#"`:   "the item of a predicate, as in #, is known only inside map, filter and the like",
 	`unexpected "&"`:   "write and, or &&",
+	`unexpected ":"`:   "an object that a predicate gives stands in parentheses, as in map(list, ({a: .b}))",
 }
 
 // byteOffset returns where in the source its rune number runes begins.

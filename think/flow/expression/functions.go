@@ -24,7 +24,7 @@ type signature struct {
 var functions = map[string]signature{
 	// of lists
 	"len": {1, 1, length}, "first": {1, 1, first}, "last": {1, 1, last}, "take": {2, 2, take},
-	"reverse": {1, 1, reverse}, "uniq": {1, 1, uniq}, "concat": {1, variadic, concat},
+	"reverse": {1, 1, reversed}, "uniq": {1, 1, uniq}, "concat": {1, variadic, concat},
 	"flatten": {1, 1, flattened}, "sort": {1, 2, sorted},
 
 	// of objects
@@ -63,7 +63,7 @@ var internal = map[string]function{
 	"+modulo": modulo, "+power": power, "+negate": negation, "+range": span,
 	"+number": func(e *evaluation) any { return e.number(0) },
 	"+get":    get, "+slice": slice, "+key": objectKey, "+result": result,
-	"+list": aList, "+someItems": someItems, "+test": test, "+turn": func(e *evaluation) any { return e.args[0] },
+	"+list": aList, "+reversed": reversed, "+mirrored": mirrored, "+someItems": someItems, "+test": test, "+turn": turn,
 	"+sum": sum, "+groupBy": groupedBy, "+sortBy": sortedBy,
 }
 
@@ -97,12 +97,34 @@ func table() map[string]*builtin.Function {
 // functionNames are sorted, so that the nearest of two is always the same.
 var functionNames = slices.Sorted(maps.Keys(functions))
 
-// test passes the answer of a predicate on, which has to be a boolean.
+// turn ends a turn of a loop: what the predicate gave, and what it costs.
+func turn(e *evaluation) any {
+	e.spend(e.integer(1, 0))
+	return e.args[0]
+}
+
+// test is turn for a predicate that has to give a boolean.
 func test(e *evaluation) any {
 	if _, ok := e.args[0].(bool); !ok {
 		e.fail("a predicate has to give true or false, found %s", kind(e.args[0]))
 	}
-	return e.args[0]
+	return turn(e)
+}
+
+// reversed is the list of a search from the end.
+func reversed(e *evaluation) any {
+	items, _ := aList(e).([]any)
+	turned, _ := e.copied(items).([]any)
+	slices.Reverse(turned)
+	return turned
+}
+
+// mirrored turns an index in a reversed list, or null, into one of the list.
+func mirrored(e *evaluation) any {
+	if index, ok := e.args[1].(int); ok {
+		return len(e.list(0)) - 1 - index
+	}
+	return nil
 }
 
 // aList passes a list on to a predicate function.

@@ -16,8 +16,8 @@ const (
 // Limits of one evaluation.
 const (
 	// maxSteps is spent one for every operation and every turn of a
-	// predicate, and more by operations whose cost grows with a value.
-	// 200,000 take some 50 ms.
+	// predicate, and more by operations whose cost grows with a value. All of
+	// them take some 20 ms (BenchmarkBudget).
 	maxSteps = 200_000
 	// maxItems bounds the list and object items created.
 	maxItems = 20_000
@@ -39,5 +39,9 @@ const (
 	maxDepth = 200
 )
 
-// bytesPerStep is how much text is scanned for one step.
-const bytesPerStep = 256
+// bytesPerStep is how much text is scanned for one step, nodesPerStep how much
+// of a predicate is evaluated for one: its literals and jumps are not calls.
+const (
+	bytesPerStep = 256
+	nodesPerStep = 8
+)

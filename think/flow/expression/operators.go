@@ -43,8 +43,11 @@ func (r *rewriter) unary(n *ast.UnaryNode) ast.Node {
 	case "not", "!":
 		return &ast.UnaryNode{Operator: "not", Node: r.truth(n.Node)}
 	case "-":
-		if literal, ok := n.Node.(*ast.IntegerNode); ok {
+		switch literal := n.Node.(type) {
+		case *ast.IntegerNode:
 			return &ast.IntegerNode{Value: -literal.Value}
+		case *ast.FloatNode:
+			return &ast.ConstantNode{Value: canonical(-literal.Value)}
 		}
 		return call("+negate", n, r.node(n.Node, false))
 	default:

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -171,15 +172,16 @@ func character(text string, key any, optional bool) (any, string) {
 	if !ok {
 		return nil, fmt.Sprintf("is a string and has no member %s", shown(key))
 	}
-	chars := []rune(text)
-	at, inside := within(index, len(chars))
+	length := utf8.RuneCountInString(text)
+	at, inside := within(index, length)
 	switch {
 	case inside:
-		return string(chars[at]), ""
+		char, _ := utf8.DecodeRuneInString(text[byteOffset(text, at):])
+		return string(char), ""
 	case optional:
 		return nil, ""
 	}
-	return nil, fmt.Sprintf("has %d characters and no index %d", len(chars), index)
+	return nil, fmt.Sprintf("has %d characters and no index %d", length, index)
 }
 
 // within returns where an index points; a negative one counts from the end.

@@ -1,7 +1,6 @@
 package expression
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -19,7 +18,11 @@ func ofPair(change func(text, affix string) string) function {
 // trim cuts white space, or the characters of a second argument.
 func trim(e *evaluation) any {
 	if e.has(1) {
-		return e.newText(strings.Trim(e.str(0), e.str(1)))
+		text, characters := e.str(0), e.str(1)
+		if !e.spend(len(text) * len(characters) / bytesPerStep) {
+			return nil
+		}
+		return e.newText(strings.Trim(text, characters))
 	}
 	return e.newText(strings.TrimSpace(e.str(0)))
 }
@@ -112,9 +115,8 @@ func slice(e *evaluation) any {
 	from, to := e.integer(1, 0), e.integer(2, 0)
 	switch value := e.args[0].(type) {
 	case string:
-		chars := []rune(e.str(0))
-		from, to = bounds(from, to, len(chars))
-		return e.newText(string(chars[from:to]))
+		from, to = bounds(from, to, utf8.RuneCountInString(e.str(0)))
+		return e.newText(value[byteOffset(value, from):byteOffset(value, to)])
 	case []any:
 		from, to = bounds(from, to, len(value))
 		return e.copied(value[from:to])
@@ -157,13 +159,4 @@ func length(e *evaluation) any {
 		e.fail("len needs a string, a list or an object, found %s", kind(value))
 		return nil
 	}
-}
-
-// reverse turns a list around.
-func reverse(e *evaluation) any {
-	if turned, ok := e.copied(e.list(0)).([]any); ok {
-		slices.Reverse(turned)
-		return turned
-	}
-	return nil
 }

@@ -1,0 +1,525 @@
+package expression_test
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think/flow/expression"
+)
+
+// world is the surroundings that most tests speak about.
+const world = `{
+	"params": {"pr": 7, "name": "x", "limit": 2.0, "both": 1},
+	"state": {
+		"changed": {"files": ["main.go", "a.md", "b.go"], "count": 3, "name": "n"},
+		"people": [{"name": "Bo", "age": 30}, {"name": "Al", "age": 25}, {"name": "Cy", "age": 30}],
+		"matrix": [[1, 2], [3]],
+		"object": {"b": 2, "a": 1, "c": 3},
+		"empty": {"list": [], "object": {}},
+		"text": "héllo", "big": 123456789012345678901234567890, "huge": 9223372036854775807,
+		"lint-1": {"ok": true}, "both": 2, "skipped": null
+	},
+	"steps": {"build": "done", "lint-1": "failed"}
+}`
+
+func surroundings(t testing.TB) (expression.Scope, expression.Env) {
+	decoded, err := jsonvalue.Decode([]byte(world))
+	require.NoError(t, err)
+	root := decoded.(map[string]any)
+	params, state, steps := root["params"].(map[string]any), root["state"].(map[string]any), root["steps"].(map[string]any)
+	scope := expression.Scope{
+		Params:   append(slices.Sorted(maps.Keys(params)), "unset"),
+		Captures: slices.Sorted(maps.Keys(state)),
+		Steps:    slices.Sorted(maps.Keys(steps)),
+		Item:     "file", Result: true,
+	}
+	return scope, expression.Env{
+		Params: params,
+		State:  func(name string) any { return state[name] },
+		Steps:  func(name string) any { return steps[name] },
+		Item:   "main.go",
+		Loop:   map[string]any{"index": 0, "first": true, "last": false, "length": 3},
+		Run:    map[string]any{"id": "r1", "workflow": "review", "version": "1.0"},
+		Result: map[string]any{"items": []any{1, 2}},
+	}
+}
+
+// eval returns the encoding of a value, or the error.
+func eval(t testing.TB, source string) (string, error) {
+	scope, env := surroundings(t)
+	program, err := expression.Compile(source, scope)
+	if err != nil {
+		return "", err
+	}
+	value, err := program.Eval(env)
+	if err != nil {
+		return "", err
+	}
+	encoded, err := jsonvalue.Encode(value)
+	require.NoError(t, err)
+	return string(encoded), nil
+}
+
+func TestValues(t *testing.T) {
+	for _, group := range []struct {
+		name  string
+		cases [][2]string // source, JSON
+	}{
+		{"names", [][2]string{
+			{`params.pr`, `7`}, {`pr`, `7`}, {`file`, `"main.go"`}, {`changed.count`, `3`},
+			{`state.changed.count`, `3`}, {`state["lint-1"].ok`, `true`}, {`params["pr"]`, `7`},
+			{`steps.build.status`, `"done"`}, {`steps["lint-1"].status == "failed"`, `true`},
+			{`loop.index`, `0`}, {`loop.length`, `3`}, {`run.id + run.workflow + run.version`, `"r1review1.0"`},
+			{`result.items`, `[1,2]`}, {`params.unset`, `null`}, {`unset ?? "d"`, `"d"`},
+			{`params.both + state.both`, `3`}, {`params`, `{"both":1,"limit":2,"name":"x","pr":7}`},
+			{`params[file == "main.go" ? "pr" : "name"]`, `7`}, {`state?.changed.count`, `3`},
+		}},
+		{"soft reads", [][2]string{
+			{`skipped?.x ?? 0`, `0`}, {`skipped ?? {}`, `{}`}, {`skipped?.x`, `null`}, {`skipped?.x.y.z`, `null`},
+			{`changed?.missing ?? 1`, `1`}, {`changed?.files[0]`, `"main.go"`}, {`skipped?.files[0] ?? "-"`, `"-"`},
+			{`skipped?.files[skipped.index]`, `null`}, {`skipped?.[skipped.x].y ?? 2`, `2`}, {`changed?.["count"]`, `3`},
+			{`changed.files?.[9]`, `null`}, {`changed?.files[skipped?.x ?? 1]`, `"a.md"`},
+			{`false ?? true`, `false`}, {`0 ?? 1`, `0`},
+			{`skipped ?? skipped ?? 3`, `3`}, {`(true ? skipped : 1) ?? 4`, `4`},
+		}},
+		{"numbers", [][2]string{
+			{`1 + 2`, `3`}, {`6 / 3`, `2`}, {`7 / 2`, `3.5`}, {`7 % 3`, `1`}, {`-7 % 3`, `-1`}, {`2 ** 10`, `1024`},
+			{`2 ** -1`, `0.5`}, {`2 ^ 62`, `4611686018427387904`}, {`(-1) ** 9223372036854775807`, `-1`},
+			{`1.5 + 1.5`, `3`}, {`0.1 + 0.2`, `0.30000000000000004`}, {`1e3`, `1000`}, {`-huge`, `-9223372036854775807`},
+			{`huge / 1`, `9223372036854775807`}, {`huge / -1`, `-9223372036854775807`}, {`1_000`, `1000`},
+			{`big`, `123456789012345678901234567890`}, {`big > huge`, `true`}, {`big == big`, `true`}, {`big > 1.5`, `true`},
+			{`changed.files[limit]`, `"b.go"`}, {`limit % 2`, `0`}, {`1..limit`, `[1,2]`}, {`type(limit)`, `"int"`},
+			{`3..1`, `[]`}, {`abs(-2)`, `2`}, {`abs(2.5)`, `2.5`}, {`ceil(1.2)`, `2`}, {`floor(-1.2)`, `-2`}, {`round(2.5)`, `3`},
+			{`int(2.9)`, `2`}, {`int(" 12 ")`, `12`}, {`float("2.50")`, `2.5`}, {`float("2.0")`, `2`}, {`-5`, `-5`}, {`+5`, `5`},
+			{`9007199254740993`, `9007199254740993`}, {`1e21`, `1e+21`}, {`1e20`, `100000000000000000000`}, {`-0.0`, `0`},
+		}},
+		{"comparison", [][2]string{
+			{`1 == 1.0`, `true`}, {`1 == "1"`, `false`}, {`null == false`, `false`}, {`nil == null`, `true`},
+			{`[1, {a: 2.0}] == [1.0, {a: 2}]`, `true`}, {`{a: 1} == {a: 1, b: 2}`, `false`}, {`{a: 1} != {b: 1}`, `true`},
+			{`9007199254740993 == 9007199254740992.0`, `false`}, {`"a" < "b"`, `true`}, {`1 < 1.5`, `true`},
+			{`1 < 2 < 3`, `true`}, {`3 >= 3`, `true`}, {`2 <= 1`, `false`}, {`"B" < "a"`, `true`}, {`1e300 > huge`, `true`},
+			{`true and not false`, `true`}, {`true || 1/0 == 1`, `true`}, {`false && 1/0 == 1`, `false`},
+			{`"main.go" in changed.files`, `true`}, {`1.0 in [1]`, `true`}, {`"a" in object`, `true`}, {`"z" not in object`, `true`},
+			{`[1] in [[1]]`, `true`}, {`true ? 1 : 1/0`, `1`}, {`if false {1} else {2}`, `2`}, {`true ?: false`, `true`},
+		}},
+		{"strings", [][2]string{
+			{`"a" + 'b' + ` + "`c`", `"abc"`}, {`len(text)`, `5`}, {`text[1]`, `"é"`}, {`text[-1]`, `"o"`}, {`text[1:3]`, `"él"`},
+			{`text[:2] + text[-2:]`, `"hélo"`}, {`text[4:2]`, `""`}, {`text[3:99]`, `"lo"`}, {`indexOf(text, "l")`, `2`},
+			{`lastIndexOf(text, "l")`, `3`}, {`indexOf(text, "z")`, `-1`}, {`upper(text)`, `"HÉLLO"`}, {`lower("A")`, `"a"`},
+			{`trim("  a ")`, `"a"`}, {`trim("xax", "x")`, `"a"`}, {`trimPrefix("abc", "a")`, `"bc"`}, {`trimSuffix("abc", "c")`, `"ab"`},
+			{`split("a,b,c", ",")`, `["a","b","c"]`}, {`split("a,b,c", ",", 2)`, `["a","b,c"]`}, {`splitAfter("a,b", ",")`, `["a,","b"]`},
+			{`split("é", "")`, `["é"]`}, {`join(["a", "b"], "-")`, `"a-b"`}, {`join([])`, `""`}, {`replace("aba", "a", "x")`, `"xbx"`},
+			{`replace("aba", "a", "", 1)`, `"ba"`}, {`repeat("ab", 2)`, `"abab"`}, {`repeat("", 9999999)`, `""`},
+			{`hasPrefix("abc", "a")`, `true`}, {`hasSuffix("abc", "a")`, `false`}, {`file endsWith ".go"`, `true`},
+			{`file startsWith "x"`, `false`}, {`file contains "in"`, `true`}, {`file not contains "in"`, `false`},
+			{`file matches "^m.*\\.go$"`, `true`}, {`filter(changed.files, # matches ("\\." + "md"))`, `["a.md"]`},
+			{`string(1.50)`, `"1.5"`}, {`string([1, "a", null])`, `"[1,\"a\",null]"`}, {`string("a")`, `"a"`}, {`string(nil)`, `"null"`},
+			{`string(limit)`, `"2"`}, {`"<&>"`, `"<&>"`},
+		}},
+		{"lists", [][2]string{
+			{`changed.files[-1]`, `"b.go"`}, {`changed.files[1:]`, `["a.md","b.go"]`}, {`len(changed.files)`, `3`},
+			{`all(people, .age > 20)`, `true`}, {`any(people, .age > 29)`, `true`}, {`none([], true)`, `true`}, {`one(people, .age == 25)`, `true`},
+			{`filter(people, .age == 30) | map(.name)`, `["Bo","Cy"]`}, {`map(matrix, map(#, # * 2))`, `[[2,4],[6]]`},
+			{`map(["a", "b"], #index)`, `[0,1]`}, {`count(people, .age == 30)`, `2`}, {`count([true, false])`, `1`},
+			{`find(people, .age == 25).name`, `"Al"`}, {`find(people, false)`, `null`}, {`findIndex(people, .age == 25)`, `1`},
+			{`findLast(people, .age == 30)?.name`, `"Cy"`}, {`findLastIndex(people, false)`, `null`}, {`findLast([], true)`, `null`},
+			{`sortBy(people, .age) | map(.name)`, `["Al","Bo","Cy"]`}, {`sortBy(people, .age, "desc") | map(.name)`, `["Bo","Cy","Al"]`},
+			{`sort([3, 1.5, 2])`, `[1.5,2,3]`}, {`sort(["b", "B", "a"], "desc")`, `["b","a","B"]`}, {`sort([])`, `[]`},
+			{`groupBy(people, .age) | keys()`, `["25","30"]`}, {`groupBy([1, 2, 3], # > 1)`, `{"false":[1],"true":[2,3]}`},
+			{`reduce(1..4, #acc + #, 10)`, `20`}, {`reduce(1..4, #acc * #)`, `24`}, {`map(matrix, reduce(#, #acc + #, len(#)))`, `[5,4]`},
+			{`sum([1, 2.5])`, `3.5`}, {`sum(people, .age)`, `85`}, {`sum([])`, `0`}, {`mean([1, 2])`, `1.5`}, {`median([3, 1, 2])`, `2`},
+			{`median([4, 1, 2, 3])`, `2.5`}, {`mean([])`, `null`}, {`min(3, [1, 2])`, `1`}, {`max([1, 2], 9)`, `9`}, {`min([])`, `null`},
+			{`first(people).name`, `"Bo"`}, {`last([])`, `null`}, {`take(changed.files, 2)`, `["main.go","a.md"]`}, {`take([1], 5)`, `[1]`},
+			{`reverse(1..3)`, `[3,2,1]`}, {`uniq([1, 1.0, "1", [1], [1]])`, `[1,"1",[1]]`}, {`concat([1], [], [2, 3])`, `[1,2,3]`},
+			{`flatten([1, [2, [3, []]]])`, `[1,2,3]`}, {`map(people, {let n = .name; n + "!"})`, `["Bo!","Al!","Cy!"]`},
+			{`map(people, let a = #.age; a + 1)`, `[31,26,31]`}, {`[]`, `[]`}, {`map([], #)`, `[]`},
+		}},
+		{"objects", [][2]string{
+			{`keys(object)`, `["a","b","c"]`}, {`values(object)`, `[1,2,3]`}, {`toPairs(object)`, `[["a",1],["b",2],["c",3]]`},
+			{`fromPairs(toPairs(object)) == object`, `true`}, {`fromPairs([["a", 1], ["a", 2]])`, `{"a":2}`}, {`{}`, `{}`},
+			{`{a: 1, "b-c": {d: 2}, ("e" + "f"): 3}`, `{"a":1,"b-c":{"d":2},"ef":3}`}, {`{1: 2}`, `{"1":2}`}, {`len(object)`, `3`},
+			{`toJSON({b: 1, a: [1.0, "<"]})`, `"{\"a\":[1,\"<\"],\"b\":1}"`}, {`fromJSON("{\"a\": [1, 2.5]}").a`, `[1,2.5]`},
+			{`type(nil) + type(true) + type(1) + type(1.5) + type("") + type([]) + type({})`, `"nilboolintfloatstringarraymap"`},
+			{`type(big)`, `"int"`}, {`let a = 1; let b = a + 1; a + b`, `3`}, {`let o = object; o.a + o?.b`, `3`},
+		}},
+	} {
+		t.Run(group.name, func(t *testing.T) {
+			for _, c := range group.cases {
+				got, err := eval(t, c[0])
+				require.NoError(t, err, c[0])
+				require.Equal(t, c[1], got, c[0])
+			}
+		})
+	}
+}
+
+// The machine keeps a stack: what a function leaves on it would be taken for
+// an argument of the call around it.
+func TestPredicateFunctionsLeaveNothingBehind(t *testing.T) {
+	for _, source := range []string{
+		`all([1, 2], # > 1)`, `all([1, 2], # > 0)`, `any([1, 2], # > 1)`, `any([1], # > 1)`, `none([1, 2], # > 1)`,
+		`one([1, 2], # > 1)`, `filter([1, 2], # > 1)`, `map([1, 2], #)`, `count([1, 2], # > 1)`, `find([1, 2, 3], # > 1)`,
+		`find([1], # > 1)`, `findIndex([1, 2, 3], # > 1)`, `findIndex([1], # > 1)`, `findLast([1, 2, 3], # < 3)`,
+		`findLast([1, 2], # > 2)`, `findLastIndex([1, 2, 3], # < 2)`, `findLastIndex([1], # > 1)`, `reduce([1, 2], #acc + #)`,
+		`reduce([1, 2], #acc + #, 1)`, `sum([1, 2], # * 2)`, `groupBy([1, 2], #)`, `sortBy([2, 1], #)`,
+	} {
+		alone, err := eval(t, source)
+		require.NoError(t, err, source)
+		among, err := eval(t, `[1, [`+source+`, len([`+source+`]), `+source+`], 2]`)
+		require.NoError(t, err, source)
+		require.Equal(t, `[1,[`+alone+`,1,`+alone+`],2]`, among)
+		nested, err := eval(t, `map([1, 2], `+source+`)`)
+		require.NoError(t, err, source)
+		require.Equal(t, `[`+alone+`,`+alone+`]`, nested)
+	}
+}
+
+// The results of one expression are the input of the next, after they were on
+// disk: they have to be what decoding their encoding gives.
+func TestValuesSurviveTheDisk(t *testing.T) {
+	scope, env := surroundings(t)
+	for _, source := range []string{
+		`6 / 3`, `1e3`, `1e20`, `1e21`, `-1e20`, `0.5`, `round(1.2)`, `2 ** 0.5`, `mean([1, 3])`, `-0.0`, `float("1e19")`,
+		`[1.0, {a: 4 / 2}]`, `map(people, .age / 5)`, `1..3`, `groupBy(people, .name)`,
+	} {
+		program, err := expression.Compile(source, scope)
+		require.NoError(t, err, source)
+		value, err := program.Eval(env)
+		require.NoError(t, err, source)
+		encoded, err := jsonvalue.Encode(value)
+		require.NoError(t, err)
+		decoded, err := jsonvalue.Decode(encoded)
+		require.NoError(t, err)
+		require.Equal(t, decoded, value, source)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	const expr, unresolved, ambiguous = fault.ExpressionError, fault.UnresolvedVar, fault.AmbiguousName
+	for _, c := range []struct {
+		source  string
+		code    fault.Code
+		offset  int
+		message string // a part of it
+	}{
+		// names
+		{`state.chnged`, unresolved, 6, `did you mean state.changed?`},
+		{`chnged.files`, unresolved, 0, `did you mean changed?`},
+		{`params.prr`, unresolved, 7, `did you mean params.pr?`},
+		{`params.changed`, unresolved, 7, `did you mean state.changed?`},
+		{`state.lint_1`, unresolved, 6, `did you mean state["lint-1"]?`},
+		{`steps.biuld.status`, unresolved, 6, `did you mean steps.build?`},
+		{`steps.build`, unresolved, 6, `write steps.build.status`},
+		{`steps.build.output`, unresolved, 12, `write steps.build.status`},
+		{`loop.indx`, unresolved, 5, `did you mean loop.index?`},
+		{`run.now`, unresolved, 4, `no field of run "now"`},
+		{`state`, unresolved, 0, `name the capture`},
+		{`state[file]`, unresolved, 0, `name the capture`},
+		{`1 + len(steps)`, unresolved, 8, `name the step`},
+		{`both`, ambiguous, 0, `a capture and a parameter: write state.both`},
+		{`$env`, unresolved, 0, `there is no $env`},
+		{`$env["params"]`, unresolved, 0, `there is no $env`},
+		{`True`, unresolved, 0, `write true`},
+		{`None`, unresolved, 0, `write null`},
+		{`len > 1`, unresolved, 0, `len is a function`},
+		{`map(people, weight_)`, unresolved, 12, `a field of the item is .weight_`},
+		{`"é" + missing_`, unresolved, 7, `"missing_"`},
+		{`let changed = 1; 2`, ambiguous, 4, `already a capture`},
+		{`let file = 1; 2`, ambiguous, 4, `already the loop variable`},
+		{`let params = 1; 2`, ambiguous, 4, `belongs to the language`},
+		{`let $env = 1; 2`, ambiguous, 4, `belongs to the language`},
+		{`let len = 1; 2`, ambiguous, 4, `name of a function`},
+		{`let q = 1; let q = 2; q`, ambiguous, 15, `given before`},
+
+		// fields and indexes
+		{`state.changed.fils`, expr, 14, `state.changed has no field "fils": did you mean "files"?`},
+		{`changed.x ?? 0`, expr, 8, `it has "count", "files", "name"`},
+		{`state.skipped.x ?? 0`, expr, 14, `state.skipped is null and has no member "x"; ?.`},
+		{`empty.object.a`, expr, 13, `it is empty`},
+		{`changed.files.length`, expr, 14, `write len(…)`},
+		{`changed.files[3]`, expr, 13, `changed.files has 3 items and no index 3`},
+		{`changed.files[-4]`, expr, 13, `no index -4`},
+		{`changed.files["a"]`, expr, 13, `cannot be indexed with the string "a"`},
+		{`changed.files[1.5]`, expr, 13, `cannot be indexed with number`},
+		{`object[1]`, expr, 6, `object is an object and cannot be indexed with integer`},
+		{`pr.x`, expr, 3, `pr is integer and has no member "x"`},
+		{`text.x`, expr, 5, `is a string and has no member "x"`},
+		{`text[5]`, expr, 4, `5 characters and no index 5`},
+		{`map(people, .nme)`, expr, 13, `did you mean "name"?`},
+		{`map(people, #.nme)`, expr, 14, `did you mean "name"?`},
+		{`changed?.files[9]`, expr, 14, `no index 9`},
+		{`changed.files[0].a?.b`, expr, 17, `changed.files[0] is a string`},
+		{`changed[skipped.x]`, expr, 16, `skipped is null`},
+		{`first([]).x`, expr, 10, `the value is null`},
+		{`null.x`, expr, 5, `null is null`},
+
+		// types
+		{`1 + "a"`, expr, 2, `string(…)`},
+		{`[1] + [2]`, expr, 4, `found array and array`},
+		{`1 - null`, expr, 2, `- needs two numbers, found integer and null`},
+		{`1 < "a"`, expr, 2, `found integer and string`},
+		{`null < 1`, expr, 5, `found null and integer`},
+		{`[1] < [2]`, expr, 4, `found array and array`},
+		{`pr && true`, expr, 0, `true or false is needed here, found integer`},
+		{`not null`, expr, 4, `found null`},
+		{`skipped ? 1 : 2`, expr, 0, `found null`},
+		{`filter(people, .age)`, expr, 16, `found integer`},
+		{`filter(people, null)`, expr, 15, `found null`},
+		{`map(object, #)`, expr, 4, `a list is needed here, found object`},
+		{`len(1)`, expr, 0, `found integer`},
+		{`upper(1)`, expr, 0, `upper needs a string, found integer`},
+		{`take(1..3, "a")`, expr, 0, `an integer as its second argument, found string`},
+		{`-text`, expr, 0, `- needs a number, found string`},
+		{`"a" in text`, expr, 4, `searched with contains`},
+		{`"a" in null`, expr, 4, `found null`},
+		{`changed.files contains "a"`, expr, 14, `value in list`},
+		{`null contains "a"`, expr, 5, `found null and string`},
+		{`pr matches "a"`, expr, 3, `found integer`},
+		{`sort([1, "a"])`, expr, 0, `sort compares`},
+		{`sort([null])`, expr, 0, `found null`},
+		{`sortBy(people, .age, "up")`, expr, 0, `sorts "asc" or "desc"`},
+		{`groupBy(people, [.age])`, expr, 0, `as key, found array`},
+		{`{(1): 2}`, expr, 2, `a key has to be a string`},
+		{`fromPairs([[1, 2]])`, expr, 0, `found integer at index 0`},
+		{`fromPairs([1])`, expr, 0, `at index 0`},
+		{`join([1])`, expr, 0, `found integer at index 0`},
+		{`min("a")`, expr, 0, `min needs numbers, found string`},
+		{`sum(people)`, expr, 0, `sum needs numbers, found object`},
+		{`reduce([], #acc + #)`, expr, 0, `empty list`},
+		{`int("1.5")`, expr, 0, `cannot read "1.5"`},
+		{`float("0x10")`, expr, 0, `cannot read`},
+		{`fromJSON("{a: 1}")`, expr, 0, `as JSON`},
+		{`fromJSON("1 2")`, expr, 0, `as JSON`},
+		{`pr[0:1]`, expr, 2, `can be sliced, found integer`},
+
+		// numbers
+		{`1 / 0`, expr, 2, `division by zero`},
+		{`1 / 0.0`, expr, 2, `division by zero`},
+		{`1 % 0`, expr, 2, `division by zero`},
+		{`1.5 % 1`, expr, 4, `found number`},
+		{`huge + 1`, expr, 5, `beyond 64 bits`},
+		{`-huge - 2`, expr, 6, `beyond 64 bits`},
+		{`huge * 2`, expr, 5, `beyond 64 bits`},
+		{`-(-huge - 1)`, expr, 0, `beyond 64 bits`},
+		{`abs(-huge - 1)`, expr, 0, `beyond 64 bits`},
+		{`sum([huge, 1])`, expr, 0, `beyond 64 bits`},
+		{`2 ** 63`, expr, 2, `beyond 64 bits`},
+		{`big + 1`, expr, 4, `cannot compute with "123456789012345678901234567890"`},
+		{`1e308 * 10`, expr, 6, `not a number`},
+		{`(-8) ** 0.5`, expr, 5, `not a number`},
+		{`9223372036854775808`, expr, 0, `invalid integer literal`},
+		{`"é" + 0xffffffffffffffffff + 1`, expr, 7, `invalid hex literal`},
+		{`1 + 1e999`, expr, 4, `invalid float literal`},
+
+		// what is not of the language
+		{`now()`, expr, 0, `no such function: "now": expressions have no clock`},
+		{`date("2024-01-01")`, expr, 0, `no clock`},
+		{`duration("1h")`, expr, 0, `no clock`},
+		{`timezone("UTC")`, expr, 0, `no clock`},
+		{`get(object, "a")`, expr, 0, `a?.[key]`},
+		{`toBase64("a")`, expr, 0, `no such function`},
+		{`bitand(1, 2)`, expr, 0, `no such function`},
+		{`lenn(text)`, expr, 0, `did you mean len?`},
+		{`::now()`, expr, 2, `no clock`},
+		{`length(text)`, expr, 0, `use len`},
+		{`text.upper()`, expr, 5, `there are no methods`},
+		{`object.a(1)`, expr, 7, `there are no methods`},
+		{`len()`, expr, 0, `len takes 1 argument, found 0`},
+		{`split("a")`, expr, 0, `split takes 2 to 3 arguments, found 1`},
+		{`concat()`, expr, 0, `concat takes at least 1 argument`},
+		{`filter(people, #index > 0)`, expr, 15, `map and reduce`},
+		{`reduce(people, any(matrix, #acc), 0)`, expr, 27, `#acc is known only in the predicate of reduce`},
+		{`map(people, #foo)`, expr, 12, `only #, #index and #acc`},
+		{`b"abc"`, expr, 0, `not part of the language`},
+		{`1; 2`, expr, 0, `one expression only`},
+		{`{a: 1, a: 2}`, expr, 7, `"a" is written twice`},
+		{`file matches "["`, expr, 13, `the pattern is wrong`},
+		{`file matches "` + strings.Repeat("x", 300) + `"`, expr, 13, `more than 256 bytes`},
+		{`file matches "(x{1000}){1000}"`, expr, 13, `the pattern`},
+		{`file matches ("[" + "")`, expr, 5, `the pattern is wrong`},
+
+		// what cannot be read
+		{``, expr, 0, `is empty`},
+		{"  \n", expr, 0, `is empty`},
+		{"a\xff", expr, 0, `not valid UTF-8`},
+		{`pr = 7`, expr, 3, `use == to compare`},
+		{`pr === 7`, expr, 5, `use == to compare`},
+		{`"abc`, expr, 4, `a quote is not closed`},
+		{`"é" + (1`, expr, 8, `ends too early`},
+		{`1 +`, expr, 2, `ends too early`},
+		{`pr }}`, expr, 3, `a brace is closed that was not opened`},
+		{`pr)`, expr, 2, `a parenthesis is closed`},
+		{`{{ pr }} == 7`, expr, 1, `without {{ }}`},
+		{`filter(people, p => p.age)`, expr, 17, `without =>`},
+		{`map(people, {n: .name})`, expr, 14, `stands in parentheses`},
+		{`true AND false`, expr, 5, `write and`},
+		{`.name`, expr, 0, `known only inside map`},
+		{`#`, expr, 0, `known only inside map`},
+		{`skipped ?? 1 + 2`, expr, 13, `Wrap either by parentheses`},
+	} {
+		_, err := eval(t, c.source)
+		var failed *expression.Error
+		require.ErrorAs(t, err, &failed, c.source)
+		require.Equal(t, c.code, failed.Code, "%s: %s", c.source, failed)
+		require.Contains(t, failed.Message, c.message, c.source)
+		require.NotContains(t, failed.Message, "\n")
+		require.Equal(t, c.offset, failed.Offset, "%s: %s", c.source, failed)
+		require.True(t, errors.Is(err, c.code))
+	}
+}
+
+func TestResultAndLoopAreKnownOnlyWhereTheyAre(t *testing.T) {
+	for source, message := range map[string]string{
+		"result": "only in extract", "loop.index": "only in a step with foreach",
+	} {
+		_, err := expression.Compile(source, expression.Scope{})
+		require.ErrorIs(t, err, fault.UnresolvedVar)
+		require.ErrorContains(t, err, message)
+	}
+}
+
+func TestRootsCannotBeShadowed(t *testing.T) {
+	scope := expression.Scope{Captures: []string{"params", "run"}, Params: []string{"state"}, Item: "file"}
+	for source, want := range map[string]expression.Reference{
+		"params":       {Root: "params"},
+		"state.params": {Root: "state", Name: "params"},
+		"params.state": {Root: "params", Name: "state"},
+		"state.run":    {Root: "state", Name: "run"},
+	} {
+		program, err := expression.Compile(source, scope)
+		require.NoError(t, err)
+		require.Equal(t, []expression.Reference{want}, program.References())
+	}
+	_, err := expression.Compile("file", expression.Scope{Item: "file", Captures: []string{"file"}})
+	require.ErrorIs(t, err, fault.AmbiguousName)
+}
+
+func TestReferences(t *testing.T) {
+	scope, _ := surroundings(t)
+	type ref = expression.Reference
+	for source, want := range map[string][]ref{
+		`1 + 2`:                                nil,
+		`state.changed?.x ?? 0`:                {{"state", "changed", true, 0}},
+		`state.changed ?? {}`:                  {{"state", "changed", true, 0}},
+		`state.changed.x ?? 0`:                 {{"state", "changed", false, 0}},
+		`state.changed.x?.y`:                   {{"state", "changed", false, 0}},
+		`changed?.x`:                           {{"state", "changed", true, 0}},
+		`changed?.[params.name]`:               {{"state", "changed", true, 0}, {"params", "name", false, 10}},
+		`1 ?? changed`:                         {{"state", "changed", false, 5}},
+		`skipped ?? changed ?? text`:           {{"state", "skipped", true, 0}, {"state", "changed", true, 11}, {"state", "text", false, 22}},
+		`(true ? changed : text) ?? 1`:         {{"state", "changed", true, 8}, {"state", "text", true, 18}},
+		`len(changed) ?? 1`:                    {{"state", "changed", false, 4}},
+		`changed?.x == changed.y`:              {{"state", "changed", false, 14}},
+		`pr + params.pr`:                       {{"params", "pr", false, 0}},
+		`file + loop.index`:                    {{"item", "", false, 0}, {"loop", "index", false, 7}},
+		`run.id`:                               {{"run", "id", false, 0}},
+		`result.x`:                             {{"result", "", false, 0}},
+		`params`:                               {{"params", "", false, 0}},
+		`params[file]`:                         {{"params", "", false, 0}, {"item", "", false, 7}},
+		`steps["lint-1"].status`:               {{"steps", "lint-1", false, 0}},
+		`let x = changed; x?.y ?? text`:        {{"state", "changed", false, 8}, {"state", "text", false, 25}},
+		`map(people, .name + text)`:            {{"state", "people", false, 4}, {"state", "text", false, 20}},
+		`"é" + text`:                           {{"state", "text", false, 7}},
+		`1 < pr < 3`:                           {{"params", "pr", false, 4}},
+		`sortBy(people, .name, params.name)`:   {{"state", "people", false, 7}, {"params", "name", false, 22}},
+		`{(name): people, x: [changed[text]]}`: {{"params", "name", false, 2}, {"state", "people", false, 9}, {"state", "changed", false, 21}, {"state", "text", false, 29}},
+	} {
+		program, err := expression.Compile(source, scope)
+		require.NoError(t, err, source)
+		require.Equal(t, want, program.References(), source)
+		require.Equal(t, source, program.Source())
+	}
+}
+
+func TestIndexedScopeMeansTheSame(t *testing.T) {
+	scope, env := surroundings(t)
+	for _, source := range []string{`changed.count + pr`, `steps.build.status`, `chnged`, `both`, `loop.index`} {
+		plain, plainErr := expression.Compile(source, scope)
+		hashed, hashedErr := expression.Compile(source, scope.Indexed())
+		require.Equal(t, plainErr, hashedErr)
+		if plainErr == nil {
+			require.Equal(t, plain.References(), hashed.References())
+			want, err := plain.Eval(env)
+			require.NoError(t, err)
+			got, err := hashed.Eval(env)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		}
+	}
+}
+
+func TestNoBuiltinOfTheLibraryIsReachableUnlessListed(t *testing.T) {
+	for _, name := range []string{
+		"now", "date", "duration", "timezone", "get", "toBase64", "fromBase64",
+		"bitand", "bitor", "bitxor", "bitnand", "bitshl", "bitshr", "bitushr", "bitnot",
+	} {
+		require.NotContains(t, expression.Functions(), name)
+		_, err := expression.Compile(name+`(1)`, expression.Scope{})
+		require.ErrorContains(t, err, "no such function", name)
+	}
+	require.True(t, slices.IsSorted(expression.Functions()))
+}
+
+func TestNumbersOfJSONAreNumbers(t *testing.T) {
+	program, err := expression.Compile(`n == m && n > 1 && string(n) == "99999999999999999999"`, expression.Scope{Captures: []string{"n", "m"}})
+	require.NoError(t, err)
+	value, err := program.Eval(expression.Env{State: func(string) any { return json.Number("99999999999999999999") }})
+	require.NoError(t, err)
+	require.Equal(t, true, value)
+}
+
+func TestEvalChangesNothing(t *testing.T) {
+	scope, env := surroundings(t)
+	for _, source := range []string{
+		`sort(changed.files)`, `sortBy(people, .name)`, `reverse(people)`, `groupBy(people, .age)`, `concat(people, people)`,
+		`take(people, 1)`, `people[0:1]`, `uniq(people)`, `flatten(matrix)`, `map(people, #)`, `median([3, 1, 2])`, `[people, object]`,
+	} {
+		program, err := expression.Compile(source, scope)
+		require.NoError(t, err)
+		value, err := program.Eval(env)
+		require.NoError(t, err)
+		if list, ok := value.([]any); ok {
+			clear(list)
+		}
+		_, fresh := surroundings(t)
+		for _, name := range scope.Captures {
+			require.Equal(t, fresh.State(name), env.State(name), source)
+		}
+	}
+}
+
+func TestProgramsServeManyAtOnce(t *testing.T) {
+	scope, env := surroundings(t)
+	program, err := expression.Compile(`sortBy(people, .age) | map(.name + file) | filter(# matches (name + "|A"))`, scope)
+	require.NoError(t, err)
+	want, err := program.Eval(env)
+	require.NoError(t, err)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 100 {
+				got, err := program.Eval(env)
+				if err != nil || !slices.Equal(got.([]any), want.([]any)) {
+					t.Error(got, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestSurroundingsThatPanicAreAnError(t *testing.T) {
+	program, err := expression.Compile(`a`, expression.Scope{Captures: []string{"a"}})
+	require.NoError(t, err)
+	_, err = program.Eval(expression.Env{State: func(string) any { panic("broken") }})
+	require.ErrorIs(t, err, fault.ExpressionError)
+}
