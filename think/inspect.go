@@ -90,6 +90,10 @@ type Event struct {
 	Hash    string     `json:"hash"`
 }
 
+// maxVarWhole is how long a capture may be in the answer of state.get; a
+// longer one is read by its name.
+const maxVarWhole = 4000
+
 // StateGet returns a run's state, history and checkpoints: UNKNOWN_RUN,
 // STATE_CORRUPT, UNRESOLVED_VAR.
 func (e *Engine) StateGet(ctx context.Context, in StateGetInput) (*StateGet, error) {
@@ -122,6 +126,7 @@ func (e *Engine) StateGet(ctx context.Context, in StateGetInput) (*StateGet, err
 		return nil, err
 	}
 	snapshot := l.run.Snapshot()
+	shortenVars(&snapshot, l.run, maxVarWhole)
 	out := &StateGet{Snapshot: &snapshot, Checkpoints: checkpoints, Outstanding: l.run.IssuedIDs(), Drift: e.drifted(l.pins), Lineage: plan.Lineage}
 	for _, record := range records {
 		out.History = append(out.History, event(record))

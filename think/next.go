@@ -3,6 +3,7 @@ package think
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"savant/fault"
@@ -103,7 +104,15 @@ func (e *Engine) settle(ctx context.Context, l *live, answer flow.Answer, raw js
 	replied, record, err := e.write(ctx, l, &data, rejected)
 	if err != nil {
 		l.forget()
-		return nil, err
+		if !errors.Is(err, fault.StateConflict) {
+			return nil, err
+		}
+		// Another process was first. What it did decides: the same answer
+		// gets its reply, another step's lets this one follow.
+		if err := e.refresh(ctx, l); err != nil {
+			return nil, err
+		}
+		return e.settle(ctx, l, answer, raw, during)
 	}
 	l.version, l.hash = record.Version, record.Hash
 	l.times[record.Version] = e.Now()

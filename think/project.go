@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"savant/fault"
+	"savant/think/flow"
 	"savant/think/state"
 )
 
@@ -23,7 +24,13 @@ type projector struct {
 	timer   *time.Timer
 	closed  bool
 	busy    sync.WaitGroup
+	// cost is how long the last writing took. The next waits share times as
+	// long, so that a long run does not spend itself on its projections.
+	cost time.Duration
 }
+
+// share bounds the part of the time spent on projections to one in so many.
+const share = 10
 
 func newProjector(store state.Store, logger *slog.Logger, every time.Duration) *projector {
 	return &projector{store: store, logger: logger, every: every, waiting: map[state.Key]*live{}}
@@ -45,13 +52,40 @@ func (e *Engine) project(l *live, durable bool) {
 	}
 }
 
-func snapshotOf(l *live) (state.Snapshot, error) {
+// snapshotOf returns the readable state of a held run.
+func snapshotOf(l *live) (state.Snapshot, error) { return readable(l).encode() }
+
+// frozen is a run's state at one version, apart from the run.
+type frozen struct {
+	key     state.Key
+	version int
+	record  string
+	whole   flow.Snapshot
+}
+
+// readable copies a held run's state; long values are named, not repeated: the
+// journal and the artifacts have them.
+func readable(l *live) frozen {
 	whole := l.run.Snapshot()
-	data, err := json.Marshal(whole)
-	if err != nil {
-		return state.Snapshot{}, fault.New(fault.Internal, "encoding the state of run %s: %w", l.key, err)
+	shortenVars(&whole, l.run, maxVar)
+	return frozen{l.key, l.version, l.hash, whole}
+}
+
+func shortenVars(whole *flow.Snapshot, run *flow.Run, size int) {
+	for name, value := range whole.Vars {
+		if raw, ok := value.(flow.Raw); ok && len(raw) > size {
+			whole.Vars[name] = shorten(run, flow.Var{Name: name, Value: json.RawMessage(raw)}, size)
+		}
 	}
-	return state.Snapshot{Workflow: l.key.Workflow, Run: l.key.Run, Version: l.version, Status: string(whole.Status), Hash: whole.Hash, Record: l.hash, State: data}, nil
+}
+
+func (f frozen) encode() (state.Snapshot, error) {
+	data, err := json.Marshal(f.whole)
+	if err != nil {
+		return state.Snapshot{}, fault.New(fault.Internal, "encoding the state of run %s: %w", f.key, err)
+	}
+	return state.Snapshot{Workflow: f.key.Workflow, Run: f.key.Run, Version: f.version, Status: string(f.whole.Status),
+		Hash: f.whole.Hash, Record: f.record, State: data}, nil
 }
 
 func (p *projector) later(l *live) {
@@ -63,7 +97,7 @@ func (p *projector) later(l *live) {
 	p.waiting[l.key] = l
 	if p.timer == nil {
 		p.busy.Add(1)
-		p.timer = time.AfterFunc(p.every, func() {
+		p.timer = time.AfterFunc(max(p.every, share*p.cost), func() {
 			defer p.busy.Done()
 			p.flush()
 		})
@@ -81,21 +115,30 @@ func (p *projector) flush() {
 	waiting := p.waiting
 	p.waiting, p.timer = map[state.Key]*live{}, nil
 	p.mu.Unlock()
+	began := time.Now()
 	for _, l := range waiting {
-		l.mu.Lock()
-		if l.run == nil {
-			l.mu.Unlock()
-			continue
-		}
-		snapshot, err := snapshotOf(l)
-		l.mu.Unlock()
-		if err == nil {
-			err = p.store.Project(context.Background(), l.key, snapshot, false)
-		}
-		if err != nil {
+		if err := p.write(l); err != nil {
 			p.logger.Debug("the readable state was not written", "run", l.key.String(), "error", err)
 		}
 	}
+	p.mu.Lock()
+	p.cost = time.Since(began)
+	p.mu.Unlock()
+}
+
+func (p *projector) write(l *live) error {
+	l.mu.Lock()
+	if l.run == nil {
+		l.mu.Unlock()
+		return nil
+	}
+	copied := readable(l)
+	l.mu.Unlock()
+	snapshot, err := copied.encode()
+	if err != nil {
+		return err
+	}
+	return p.store.Project(context.Background(), l.key, snapshot, false)
 }
 
 // close writes what waits and returns when nothing is under way.

@@ -197,7 +197,7 @@ func (f *frame) snapshot(s *Snapshot) {
 			s.Lists[n.id()] = n.list
 		}
 		if name := n.step().CaptureAs; name != "" && n.value != nil {
-			s.Vars[f.prefix+name] = rawValue(n.value)
+			s.Vars[f.prefix+name] = Raw(n.value)
 		}
 		for _, u := range n.units {
 			s.Steps[u.id] = u.describe()
@@ -208,10 +208,10 @@ func (f *frame) snapshot(s *Snapshot) {
 	}
 }
 
-// rawValue marshals as the JSON it is.
-type rawValue []byte
+// Raw is canonical JSON; it marshals as the JSON it is.
+type Raw []byte
 
-func (v rawValue) MarshalJSON() ([]byte, error) { return v, nil }
+func (v Raw) MarshalJSON() ([]byte, error) { return v, nil }
 
 // Var returns the canonical JSON of one capture by its name, children's with
 // their prefix ("parent/child_capture"); nil where there is none.

@@ -8,6 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/schemas"
 	"savant/think/flow/expression"
 )
@@ -261,7 +262,7 @@ func (p *parser) expressions(r raw) {
 	inner.Item = s.As
 	if node := keys["foreach"]; node != nil {
 		if node.Kind == yaml.SequenceNode {
-			p.add(fault.YAMLSchemaViolation, s.path+".foreach", node, "foreach is an expression in text: put the list in quotes, or in a parameter's default")
+			s.Foreach, s.foreachAt = p.literalList(node, s.path+".foreach", outer)
 		} else {
 			s.Foreach, s.foreachAt = p.compile(node, s.path+".foreach", outer)
 		}
@@ -287,6 +288,20 @@ func (p *parser) expressions(r raw) {
 		p.repeat(s, node, inner)
 	}
 	p.inputOf(r)
+}
+
+// literalList reads a list that is written out as the expression it is.
+func (p *parser) literalList(node *yaml.Node, at string, scope expression.Scope) (*expression.Program, source) {
+	data, err := jsonvalue.Encode(valueOf(node))
+	if err != nil || len(data) > 1000 || strings.Contains(string(data), "{{") {
+		p.add(fault.YAMLSchemaViolation, at, node, "a list written out in foreach is short and plain: give a longer one as a parameter's default, and build one from values with an expression in quotes")
+		return nil, source{}
+	}
+	literal := *node
+	literal.Kind, literal.Tag, literal.Value, literal.Content = yaml.ScalarNode, "!!str", string(data), nil
+	program, where := p.compile(&literal, at, scope)
+	where.at = func(int) place { return place{node.Line, node.Column} }
+	return program, where
 }
 
 // when also accepts a literal true or false.

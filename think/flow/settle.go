@@ -167,16 +167,14 @@ func (u *unit) accept(answer Answer) ([]byte, *fault.Error) {
 	if u.step().Person() {
 		return u.acceptPerson(answer.Result)
 	}
-	value, problem := normalise(answer.Result)
-	if problem != nil {
-		return nil, problem
-	}
-	candidates := readings(value)
 	var first *fault.Error
-	for _, candidate := range candidates {
-		data, problem := u.fit(candidate)
+	for _, reading := range readings(answer.Result) {
+		value, problem := normalise(reading)
 		if problem == nil {
-			return data, nil
+			var data []byte
+			if data, problem = u.fit(value); problem == nil {
+				return data, nil
+			}
 		}
 		if first == nil {
 			first = problem
