@@ -85,12 +85,44 @@ func (e *Engine) refresh(ctx context.Context, l *live) error {
 	if l.run != nil && l.version == version && l.hash == hash {
 		return nil
 	}
+	if l.run != nil && l.version < version && e.follow(ctx, l) == nil {
+		return nil
+	}
 	records, err := e.Store.Records(ctx, l.key, 0)
 	if err != nil {
 		l.forget()
 		return err
 	}
 	return e.rebuild(ctx, l, records)
+}
+
+// follow applies the records that another process has added to a run in
+// memory. After an error the run is in no state: it must be rebuilt.
+func (e *Engine) follow(ctx context.Context, l *live) error {
+	records, err := e.Store.Records(ctx, l.key, l.version)
+	if err != nil {
+		return err
+	}
+	if len(records) == 0 || records[0].Prev != l.hash {
+		return fault.New(fault.StateConflict, "run %s has another history now", l.key)
+	}
+	for _, record := range records {
+		if record.Kind == kindReset {
+			return fault.New(fault.StateConflict, "run %s was reset", l.key)
+		}
+		if err := e.apply(ctx, l.run, record); err != nil {
+			return err
+		}
+		if at, err := time.Parse(time.RFC3339Nano, record.Time); err == nil {
+			l.times[record.Version] = at
+		}
+	}
+	last := records[len(records)-1]
+	if l.run.Hash() != last.State {
+		return fault.New(fault.StateCorrupt, "run %s: record %d does not follow from the records before it", l.key, last.Version)
+	}
+	l.version, l.hash = last.Version, last.Hash
+	return nil
 }
 
 func (e *Engine) rebuild(ctx context.Context, l *live, records []state.Record) error {

@@ -26,7 +26,7 @@ func (e *Engine) watch(ctx context.Context, changed func(list string)) error {
 	for folder := range watched {
 		known[folder] = e.Library.fingerprint(folder)
 	}
-	e.follow(watcher)
+	e.watchFolders(watcher)
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
 	defer timer.Stop()
@@ -45,7 +45,7 @@ func (e *Engine) watch(ctx context.Context, changed func(list string)) error {
 			}
 			e.Logger.Warn("watching files", "error", err)
 		case <-timer.C:
-			e.follow(watcher)
+			e.watchFolders(watcher)
 			e.tell(known, changed)
 		}
 	}
@@ -69,8 +69,8 @@ func (e *Engine) tell(known map[string]string, changed func(list string)) {
 	}
 }
 
-// follow watches the folders there are; adding one twice does nothing.
-func (e *Engine) follow(watcher *fsnotify.Watcher) {
+// watchFolders watches the folders there are; adding one twice does nothing.
+func (e *Engine) watchFolders(watcher *fsnotify.Watcher) {
 	if e.Root == "" {
 		return
 	}
