@@ -3,7 +3,6 @@ package state
 import (
 	"bytes"
 	"context"
-	"os"
 	"path"
 	"regexp"
 
@@ -24,7 +23,7 @@ func (d *Dir) PutArtifact(ctx context.Context, data []byte) (string, error) {
 	if err := d.ensureFolder(path.Dir(name)); err != nil {
 		return "", err
 	}
-	present, err := readAll(d.disk, name, os.O_RDONLY)
+	present, err := readAll(d.disk, name)
 	if err != nil || !bytes.Equal(present, data) {
 		if err := d.replace(name, data, atomicfile.Durable); err != nil {
 			return "", err
@@ -48,7 +47,7 @@ func (d *Dir) Artifact(ctx context.Context, digest string) ([]byte, error) {
 	if ctx.Err() != nil {
 		return nil, interrupted(name, ctx)
 	}
-	data, err := readAll(d.disk, name, os.O_RDONLY)
+	data, err := readAll(d.disk, name)
 	if missing(err) {
 		return nil, corrupt(name, "the artifact is missing")
 	}

@@ -60,7 +60,7 @@ func newDir(target disk, options Options) *Dir {
 // retire closes a journal nobody uses and remembers where it ended.
 func (d *Dir) retire(key Key, j *journal) {
 	j.close()
-	if j.tip.file.identity != (identity{}) {
+	if j.tip.doubt || j.tip.file.identity != (identity{}) {
 		d.tips.put(key, j.tip)
 	}
 }

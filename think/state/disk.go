@@ -3,6 +3,7 @@ package state
 import (
 	"io"
 	"io/fs"
+	"os"
 	"time"
 
 	"savant/internal/atomicfile"
@@ -55,18 +56,37 @@ type stat struct {
 // identity is what a file keeps when it is renamed.
 type identity struct{ device, inode uint64 }
 
-// readAll reads a whole file.
-func readAll(target disk, name string, flags int) ([]byte, error) {
+// openFile opens a file and tells what it is.
+func openFile(target disk, name string, flags int) (file, stat, error) {
 	opened, err := target.Open(name, flags)
+	if err != nil {
+		return nil, stat{}, err
+	}
+	info, err := opened.Stat()
+	if err != nil {
+		_ = opened.Close() // the first error is the one to report
+	}
+	return opened, info, err
+}
+
+// readAll reads a whole file.
+func readAll(target disk, name string) ([]byte, error) {
+	opened, info, err := openFile(target, name, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = opened.Close() }() // only read
-	info, err := opened.Stat()
+	return readRange(opened, 0, info.size)
+}
+
+// readStart reads how a file begins, enough for headOf.
+func readStart(target disk, name string) ([]byte, error) {
+	opened, info, err := openFile(target, name, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
-	return readRange(opened, 0, info.size)
+	defer func() { _ = opened.Close() }() // only read
+	return readRange(opened, 0, min(info.size, headLength))
 }
 
 // readRange reads the bytes from one offset up to another.

@@ -31,15 +31,16 @@ type journal struct {
 type tip struct {
 	chain
 	file stat
-	// doubt says that writing the bytes after end, or syncing them, failed
-	// and they could not be cut off. The system may take them for written
-	// though the disk never had them, so they are written again before use.
+	// settled says that this process made the last record durable itself.
+	settled bool
+	// doubt says that a sync failed and left something behind: it has to be
+	// settled before anyone is told of it.
 	doubt bool
 }
 
 // fresh reports whether a file is as it was at the tip.
 func (t tip) fresh(now stat) bool {
-	return t.Version > 0 && !t.doubt && t.end == now.size && t.file.same(now)
+	return t.Version > 0 && t.end == now.size && t.file.same(now)
 }
 
 func (s stat) same(other stat) bool {
@@ -86,7 +87,7 @@ func (m mode) flags() int {
 // turn, and releases.
 func (j *journal) hold(ctx context.Context, wanted mode) (release func(), err error) {
 	if j.tip.doubt && wanted == reading {
-		wanted = writing // what is in doubt is settled first
+		wanted = writing
 	}
 	for {
 		if err := j.open(wanted); err != nil {
@@ -133,18 +134,6 @@ func (j *journal) open(wanted mode) error {
 	}
 }
 
-func openFile(target disk, name string, flags int) (file, stat, error) {
-	opened, err := target.Open(name, flags)
-	if err != nil {
-		return nil, stat{}, err
-	}
-	info, err := opened.Stat()
-	if err != nil {
-		_ = opened.Close() // the first error is the one to report
-	}
-	return opened, info, err
-}
-
 func (j *journal) release() {
 	if j.file != nil && j.file.Unlock() != nil {
 		j.close() // which unlocks
@@ -184,20 +173,43 @@ func interrupted(name string, ctx context.Context) error {
 	return fault.New(fault.Internal, "gave up waiting for %s: %w", name, context.Cause(ctx))
 }
 
-// refresh reads what the file has that the tip does not know. The caller has
-// the lock.
+// refresh reads what the file has that the tip does not know, and makes it
+// durable: another process may have been killed between write and sync, and
+// what is told to anyone from here on has to last. The caller has the lock.
 func (j *journal) refresh(wanted mode, now stat) error {
-	if wanted == moving || j.tip.fresh(now) {
+	if wanted == moving {
 		return nil
 	}
-	known := j.tip.file.identity == now.identity
-	if known && j.tip.doubt {
-		if err := j.rewrite(now.size); err != nil {
+	fresh := j.tip.fresh(now)
+	if !fresh {
+		if err := j.catchUp(now); err != nil {
 			return err
 		}
 	}
+	if wanted != reading {
+		return j.settle()
+	}
+	if fresh || now.size == 0 {
+		return nil
+	}
+	if err := j.file.Sync(); err != nil {
+		return j.distrust(err)
+	}
+	return nil
+}
+
+// distrust forgets what is known of a file that could not be synced. Who calls
+// closes it.
+func (j *journal) distrust(err error) error {
+	j.tip = tip{doubt: true}
+	return notSaved(j.name, err)
+}
+
+// catchUp moves the tip to the end of the file.
+func (j *journal) catchUp(now stat) error {
+	known := j.tip.file.identity == now.identity
 	from := chain{}
-	if known && now.size > j.tip.file.size && !j.tip.doubt {
+	if known && now.size > j.tip.file.size {
 		from = j.tip.chain // only grown: what was verified stays so
 	}
 	found, err := j.scan(from, now.size)
@@ -207,14 +219,7 @@ func (j *journal) refresh(wanted mode, now stat) error {
 	if known && found.Version < j.tip.Version {
 		return corrupt(j.name, "ends after record %d, though record %d was acknowledged", found.Version, j.tip.Version)
 	}
-	// Another process may have been killed between write and sync. What is
-	// told to anyone from here on has to be durable.
-	if now.size > 0 {
-		if err := j.file.Sync(); err != nil {
-			return notSaved(j.name, err)
-		}
-	}
-	j.tip = tip{chain: found, file: now}
+	j.tip = tip{chain: found, file: now, doubt: j.tip.doubt}
 	return nil
 }
 
@@ -224,27 +229,46 @@ func (j *journal) scan(from chain, size int64) (chain, error) {
 	return s.scan(from, true)
 }
 
-// rewrite writes the bytes after the tip once more, so that the next sync
-// covers them.
-func (j *journal) rewrite(size int64) error {
-	if size > j.tip.end {
-		data, err := readRange(j.file, j.tip.end, size)
-		if err != nil {
-			return notRead(j.name, err)
-		}
-		if _, err := j.file.WriteAt(data, j.tip.end); err != nil {
-			return notSaved(j.name, err)
+// settle makes the file end with the last whole record, on the disk too,
+// before this process builds on what it did not write itself. What a crash left
+// behind that record is cut off. The record is written again, since a sync that
+// failed in a process now gone may have left it in memory only, where the next
+// sync takes it for written.
+func (j *journal) settle() error {
+	if j.tip.settled || j.tip.file.size == 0 {
+		return nil
+	}
+	err := j.rewriteEnd()
+	if err == nil {
+		err = j.file.Sync()
+	}
+	if err == nil {
+		j.tip.file, err = j.file.Stat()
+	}
+	if err != nil {
+		return j.distrust(err)
+	}
+	j.tip.settled, j.tip.doubt = true, false
+	return nil
+}
+
+func (j *journal) rewriteEnd() error {
+	line, err := readRange(j.file, j.tip.last, j.tip.end)
+	if err != nil {
+		return err
+	}
+	if j.tip.file.size > j.tip.end {
+		if err := j.file.Truncate(j.tip.end); err != nil {
+			return err
 		}
 	}
-	return nil
+	_, err = j.file.WriteAt(line, j.tip.last)
+	return err
 }
 
 // append writes a line and waits until the disk has it: one write, one sync.
 // The caller holds the journal for writing.
 func (j *journal) append(link Link, line []byte) error {
-	if err := j.cutTorn(); err != nil {
-		return err
-	}
 	_, err := j.file.WriteAt(line, j.tip.end)
 	if err == nil {
 		err = j.commit()
@@ -254,6 +278,7 @@ func (j *journal) append(link Link, line []byte) error {
 		return notSaved(j.name, err)
 	}
 	j.tip.add(link, len(line))
+	j.tip.settled = true
 	// Where the stat fails the tip is not fresh, and the next step reads.
 	j.tip.file, _ = j.file.Stat()
 	return nil
@@ -262,33 +287,11 @@ func (j *journal) append(link Link, line []byte) error {
 // commit is the one sync of a step: where runs could share one.
 func (j *journal) commit() error { return j.file.Sync() }
 
-// cutTorn removes what a crash left after the last record. The cut is synced
-// by itself: mixed with the next record it could look like damage.
-func (j *journal) cutTorn() error {
-	if j.tip.file.size == j.tip.end {
-		return nil
-	}
-	err := j.file.Truncate(j.tip.end)
-	if err == nil {
-		err = j.file.Sync()
-	}
-	if err != nil {
-		j.close()
-		j.tip = tip{}
-		return notSaved(j.name, err)
-	}
-	j.tip.file.size = j.tip.end
-	return nil
-}
-
 // undo cuts off what a failed append may have written. The next use opens the
-// file anew and verifies all of it: after a failed write or sync the system's
-// view of a file may not be what the disk has.
+// file anew and verifies it, whether or not that worked: after a failed write
+// or sync the system's view of a file may not be the disk's.
 func (j *journal) undo() {
-	if j.file.Truncate(j.tip.end) == nil {
-		j.tip = tip{}
-	} else {
-		j.tip.doubt = true
-	}
+	err := j.file.Truncate(j.tip.end)
 	j.close()
+	j.tip = tip{doubt: err != nil}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // List implements Store. It reads the first and the last record of each
-// journal, unverified and unlocked: two small reads a run, whatever its length.
+// journal, without a lock: two small reads a run, whatever its length.
 func (d *Dir) List(ctx context.Context, workflow string) ([]Info, error) {
 	workflows, err := d.workflows(workflow)
 	if err != nil {
@@ -88,10 +88,10 @@ func infoOf(folder disk, key Key) Info {
 	defer func() { _ = opened.Close() }() // only read
 	damaged.Updated = now.modified.UTC().Format(time.RFC3339Nano)
 	start, err := readRange(opened, 0, min(now.size, listBlock))
-	if err != nil {
+	if err != nil || formatOf(start) > Format {
 		return damaged
 	}
-	last, err := lastLine(opened, start, now.size)
+	last, err := lastRecord(opened, key, start, now.size)
 	if err != nil {
 		return damaged
 	}
@@ -99,7 +99,7 @@ func infoOf(folder disk, key Key) Info {
 		return Info{}
 	}
 	first, end := headOf(start), headOf(last)
-	if first.Version != 1 || (Key{first.Workflow, first.Run}) != key || end.Version < 1 || formatOf(start) > Format {
+	if first.Version != 1 || (Key{first.Workflow, first.Run}) != key || end.Version < 1 {
 		return damaged
 	}
 	return Info{key.Workflow, key.Run, end.Status, end.Version, first.Time, end.Time}
@@ -109,26 +109,29 @@ func infoOf(folder disk, key Key) Info {
 // values in artifacts the last record is within it.
 const listBlock = 4 << 10
 
-// lastLine returns the last line that has a newline, nil when there is none.
-// start is how the file begins, up to listBlock.
-func lastLine(source file, start []byte, size int64) ([]byte, error) {
+// lastRecord returns the last line of a journal that is whole, nil when there
+// is none. start is how the file begins, up to listBlock. Where the end of the
+// file is not a record that matches its hash, all of it is read.
+func lastRecord(source file, key Key, start []byte, size int64) ([]byte, error) {
 	tail := start
-	for length := int64(listBlock); ; length *= 8 {
-		if int64(len(tail)) < size {
-			var err error
-			if tail, err = readRange(source, max(0, size-length), size); err != nil {
-				return nil, err
-			}
-		}
-		end := bytes.LastIndexByte(tail, '\n')
-		begin := bytes.LastIndexByte(tail[:max(end, 0)], '\n') + 1
-		switch whole := int64(len(tail)) == size; {
-		case end < 0 && whole:
-			return nil, nil
-		case end >= 0 && (begin > 0 || whole):
-			return tail[begin:end], nil
+	if size > listBlock {
+		var err error
+		if tail, err = readRange(source, size-listBlock, size); err != nil {
+			return nil, err
 		}
 	}
+	if line, ok := bytes.CutSuffix(tail, []byte("\n")); ok {
+		begin := bytes.LastIndexByte(line, '\n') + 1
+		body, hash, whole := split(line[begin:])
+		if (begin > 0 || size <= listBlock) && whole && digestOf(body, "}") == hash {
+			return line[begin:], nil
+		}
+	}
+	var last []byte
+	s := scanner{name: journalName(key), key: key, file: source, size: size}
+	s.visit = func(_ Link, line []byte) error { last = line; return nil }
+	_, err := s.scan(chain{}, true)
+	return last, err
 }
 
 // sortNewestFirst orders a listing by the time of the last change, then by

@@ -18,9 +18,9 @@ const markEvery = 64
 // chain is what a journal holds up to a point, verified.
 type chain struct {
 	Link
-	// end is the length of the whole records, in bytes. What the file holds
-	// beyond is torn.
-	end int64
+	// last is where the last record begins and end where it ends, in bytes.
+	// What the file holds beyond is torn.
+	last, end int64
 	// marks are the offsets of the records 1, 1+markEvery, 1+2*markEvery …
 	marks []int64
 }
@@ -30,7 +30,7 @@ func (c *chain) add(link Link, length int) {
 	if (link.Version-1)%markEvery == 0 {
 		c.marks = append(c.marks, c.end)
 	}
-	c.Link = link
+	c.Link, c.last = link, c.end
 	c.end += int64(length)
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"os"
 	"time"
 
 	"savant/fault"
@@ -50,7 +49,7 @@ func unlessIgnorable(err error) error {
 // readSnapshot reads and verifies a snapshot of a run by itself, without the
 // journal. The error of a missing file satisfies missing.
 func (d *Dir) readSnapshot(name string, key Key) (Snapshot, error) {
-	data, err := readAll(d.disk, name, os.O_RDONLY)
+	data, err := readAll(d.disk, name)
 	if err != nil {
 		return Snapshot{}, notRead(name, err)
 	}
@@ -117,18 +116,9 @@ func (d *Dir) overtaken(last *page, key Key, version int, end tip) bool {
 	if last.file == end.file.identity && version < last.version {
 		return true
 	}
-	present, err := d.readSnapshotHead(key)
-	return err == nil && present.Version > version && present.Version <= end.Version
-}
-
-func (d *Dir) readSnapshotHead(key Key) (Record, error) {
-	opened, info, err := openFile(d.disk, snapshotName(key), os.O_RDONLY)
-	if err != nil {
-		return Record{}, err
-	}
-	defer func() { _ = opened.Close() }() // only read
-	data, err := readRange(opened, 0, min(info.size, headLength))
-	return headOf(data), err
+	start, err := readStart(d.disk, snapshotName(key))
+	present := headOf(start).Version
+	return err == nil && present > version && present <= end.Version
 }
 
 // standsFor returns the tip of the journal when it has the record that the

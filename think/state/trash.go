@@ -2,7 +2,6 @@ package state
 
 import (
 	"context"
-	"os"
 	"path"
 	"slices"
 	"time"
@@ -25,8 +24,11 @@ func trashLabel(key Key) string {
 // A damaged run can be deleted too.
 func (d *Dir) Delete(ctx context.Context, key Key) error {
 	return d.with(ctx, key, moving, func(j *journal) error {
-		now, err := d.disk.Stat(j.name)
-		if err != nil || now.size == 0 {
+		now, err := j.file.Stat()
+		if err != nil {
+			return notRead(j.name, err)
+		}
+		if now.size == 0 {
 			return unknownRun(key)
 		}
 		folder, err := d.makeTrash(key)
@@ -160,9 +162,12 @@ func (d *Dir) findTrash(key Key) (string, error) {
 	}
 	slices.Sort(names)
 	for _, name := range slices.Backward(names) {
+		if name[min(len(name), len(trashDate)):] != trashLabel(key) {
+			continue
+		}
 		folder := path.Join(trashFolder, name)
-		if name[min(len(name), len(trashDate)):] == trashLabel(key) && d.trashed(folder, key) {
-			return folder, nil
+		if found, err := d.trashed(folder, key); found || err != nil {
+			return folder, err
 		}
 	}
 	return "", fault.New(fault.UnknownRun, "no run %q of workflow %q was deleted", key.Run, key.Workflow)
@@ -170,16 +175,15 @@ func (d *Dir) findTrash(key Key) (string, error) {
 
 // trashed reports whether a folder of the trash has the journal of a run. One
 // whose beginning is damaged counts by its name.
-func (d *Dir) trashed(folder string, key Key) bool {
-	opened, info, err := openFile(d.disk, path.Join(folder, key.Run+journalSuffix), os.O_RDONLY)
-	if err != nil {
-		return false
+func (d *Dir) trashed(folder string, key Key) (bool, error) {
+	name := path.Join(folder, key.Run+journalSuffix)
+	start, err := readStart(d.disk, name)
+	if missing(err) {
+		return false, nil
 	}
-	defer func() { _ = opened.Close() }() // only read
-	start, err := readRange(opened, 0, min(info.size, headLength))
 	if err != nil {
-		return false
+		return false, notRead(name, err)
 	}
 	head := headOf(start)
-	return head.Workflow == "" || (Key{head.Workflow, head.Run}) == key
+	return head.Workflow == "" || (Key{head.Workflow, head.Run}) == key, nil
 }

@@ -3,13 +3,8 @@
 package statetest
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -118,103 +113,4 @@ func (m *Memory) Head(_ context.Context, key state.Key) (int, string, error) {
 		return 0, "", err
 	}
 	return found.end().Version, found.end().Hash, nil
-}
-
-// Snapshot implements state.Store.
-func (m *Memory) Snapshot(_ context.Context, key state.Key) (state.Snapshot, error) {
-	found, err := m.find(key)
-	defer m.mu.Unlock()
-	if err != nil {
-		return state.Snapshot{}, err
-	}
-	return found.snapshot, nil
-}
-
-// Project implements state.Store.
-func (m *Memory) Project(_ context.Context, key state.Key, snapshot state.Snapshot, _ bool) error {
-	found, err := m.find(key)
-	defer m.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	complete, err := found.complete(key, snapshot)
-	if err == nil && complete.Version >= found.snapshot.Version {
-		found.snapshot = complete
-	}
-	return err
-}
-
-// complete checks a snapshot against the journal and fills what a store fills.
-func (r *run) complete(key state.Key, snapshot state.Snapshot) (state.Snapshot, error) {
-	at := snapshot.Version - 1
-	if at < 0 || at >= len(r.records) || r.records[at].Hash != snapshot.Record {
-		return state.Snapshot{}, fault.New(fault.StateConflict, "version v%d is not of the journal", snapshot.Version)
-	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, snapshot.State); err != nil {
-		return state.Snapshot{}, fault.New(fault.InvalidParams, "not JSON: %w", err)
-	}
-	snapshot.State = compact.Bytes()
-	snapshot.Format, snapshot.Workflow, snapshot.Run = state.Format, key.Workflow, key.Run
-	snapshot.Digest = digest(snapshot.State)
-	if snapshot.Time == "" {
-		snapshot.Time = time.Now().UTC().Format(time.RFC3339Nano)
-	}
-	return snapshot, nil
-}
-
-func digest(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
-
-// Checkpoint implements state.Store.
-func (m *Memory) Checkpoint(_ context.Context, key state.Key, name string, snapshot state.Snapshot) error {
-	found, err := m.find(key)
-	defer m.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	if err := (state.Key{Workflow: key.Workflow, Run: name}).Validate(); err != nil {
-		return err
-	}
-	complete, err := found.complete(key, snapshot)
-	if err == nil {
-		found.checkpoints[name] = complete
-	}
-	return err
-}
-
-// Checkpoints implements state.Store.
-func (m *Memory) Checkpoints(_ context.Context, key state.Key) ([]state.CheckpointInfo, error) {
-	found, err := m.find(key)
-	defer m.mu.Unlock()
-	if err != nil {
-		return nil, err
-	}
-	infos := []state.CheckpointInfo{}
-	for name, snapshot := range found.checkpoints {
-		infos = append(infos, state.CheckpointInfo{Name: name, Version: snapshot.Version, Time: snapshot.Time, Hash: snapshot.Hash})
-	}
-	slices.SortFunc(infos, func(a, b state.CheckpointInfo) int {
-		if a.Version != b.Version {
-			return a.Version - b.Version
-		}
-		return strings.Compare(a.Name, b.Name)
-	})
-	return infos, nil
-}
-
-// Restore implements state.Store.
-func (m *Memory) Restore(_ context.Context, key state.Key, name string) (state.Snapshot, error) {
-	found, err := m.find(key)
-	defer m.mu.Unlock()
-	if err != nil {
-		return state.Snapshot{}, err
-	}
-	snapshot, ok := found.checkpoints[name]
-	if !ok {
-		return state.Snapshot{}, fault.New(fault.CheckpointNotFound, "no checkpoint %q", name)
-	}
-	return snapshot, nil
 }

@@ -1,7 +1,6 @@
 package statetest
 
 import (
-	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -15,6 +14,11 @@ import (
 func (m *Memory) List(_ context.Context, workflow string) ([]state.Info, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if workflow != "" {
+		if err := validateName(workflow); err != nil {
+			return nil, err
+		}
+	}
 	infos := []state.Info{}
 	for key, found := range m.runs {
 		if workflow == "" || key.Workflow == workflow {
@@ -66,29 +70,6 @@ func (m *Memory) Undelete(_ context.Context, key state.Key) error {
 		return nil
 	}
 	return fault.New(fault.UnknownRun, "no run %s was deleted", key)
-}
-
-// PutArtifact implements state.Store.
-func (m *Memory) PutArtifact(_ context.Context, data []byte) (string, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	name := digest(data)
-	m.artifacts[name] = bytes.Clone(data)
-	return name, nil
-}
-
-// Artifact implements state.Store.
-func (m *Memory) Artifact(_ context.Context, name string) ([]byte, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(name) != len(digest(nil)) {
-		return nil, fault.New(fault.InvalidParams, "%q is not a digest", name)
-	}
-	data, ok := m.artifacts[name]
-	if !ok {
-		return nil, fault.New(fault.StateCorrupt, "the artifact %s is missing", name)
-	}
-	return bytes.Clone(data), nil
 }
 
 // Close implements state.Store.
