@@ -70,10 +70,7 @@ func (r *rewriter) fromEnd(n *ast.BuiltinNode) ast.Node {
 // body rewrites the predicate of a function, its second argument. A turn is
 // paid for by the size of the predicate.
 func (r *rewriter) body(n *ast.BuiltinNode, check string) ast.Node {
-	predicate, ok := n.Arguments[1].(*ast.PredicateNode)
-	if !ok {
-		return r.fail(n, fault.ExpressionError, n.Name+" needs a predicate as its second argument")
-	}
+	predicate := n.Arguments[1].(*ast.PredicateNode) // as the parser made it
 	visits := r.visits
 	r.predicates = append(r.predicates, n.Name)
 	item := r.node(predicate.Node, false)
@@ -125,18 +122,16 @@ func (r *rewriter) reduce(n *ast.BuiltinNode) ast.Node {
 
 // function rewrites a call of a name that expr-lang does not know.
 func (r *rewriter) function(n *ast.CallNode) ast.Node {
-	switch callee := n.Callee.(type) {
-	case *ast.IdentifierNode:
+	if callee, ok := n.Callee.(*ast.IdentifierNode); ok {
 		return r.named(callee.Value, n.Arguments, n)
-	case *ast.MemberNode:
-		message := "there are no methods"
+	}
+	message := "there are no methods"
+	if callee, ok := n.Callee.(*ast.MemberNode); ok {
 		if name, ok := callee.Property.(*ast.StringNode); ok {
 			message += fmt.Sprintf(": instead of x.%s(…) write %s(x, …)", name.Value, name.Value)
 		}
-		return r.fail(n, fault.ExpressionError, message)
-	default:
-		return r.fail(n, fault.ExpressionError, "only a function can be called")
 	}
+	return r.fail(n, fault.ExpressionError, message)
 }
 
 // named rewrites a call of a function on the allow-list.

@@ -101,6 +101,7 @@ func TestValues(t *testing.T) {
 			{`3..1`, `[]`}, {`abs(-2)`, `2`}, {`abs(2.5)`, `2.5`}, {`ceil(1.2)`, `2`}, {`floor(-1.2)`, `-2`}, {`round(2.5)`, `3`},
 			{`int(2.9)`, `2`}, {`int(" 12 ")`, `12`}, {`float("2.50")`, `2.5`}, {`float("2.0")`, `2`}, {`-5`, `-5`}, {`+5`, `5`},
 			{`9007199254740993`, `9007199254740993`}, {`1e21`, `1e+21`}, {`1e20`, `100000000000000000000`}, {`-0.0`, `0`},
+			{`3 - 1.5`, `1.5`}, {`-(1.5)`, `-1.5`}, {`0 * huge`, `0`}, {`2 ** 0.5 > 1.41`, `true`}, {`float(1.5)`, `1.5`}, {`min(1.5, huge)`, `1.5`},
 		}},
 		{"comparison", [][2]string{
 			{`1 == 1.0`, `true`}, {`1 == "1"`, `false`}, {`null == false`, `false`}, {`nil == null`, `true`},
@@ -217,6 +218,7 @@ func TestErrors(t *testing.T) {
 		{`params.prr`, unresolved, 7, `did you mean params.pr?`},
 		{`params.changed`, unresolved, 7, `did you mean state.changed?`},
 		{`state.lint_1`, unresolved, 6, `did you mean state["lint-1"]?`},
+		{`lint_1.ok`, unresolved, 0, `did you mean state["lint-1"]?`},
 		{`steps.biuld.status`, unresolved, 6, `did you mean steps.build?`},
 		{`steps.build`, unresolved, 6, `write steps.build.status`},
 		{`steps.build.output`, unresolved, 12, `write steps.build.status`},
@@ -299,6 +301,17 @@ func TestErrors(t *testing.T) {
 		{`float("0x10")`, expr, 0, `cannot read`},
 		{`fromJSON("{a: 1}")`, expr, 0, `as JSON`},
 		{`fromJSON("1 2")`, expr, 0, `as JSON`},
+		{`take([1], -1)`, expr, 0, `not negative`},
+		{`repeat("a", -1)`, expr, 0, `not negative`},
+		{`fromPairs(1)`, expr, 0, `a list, found integer`},
+		{`trim("a", 1)`, expr, 0, `a string as its second argument, found integer`},
+		{`abs("a")`, expr, 0, `abs needs a number, found string`},
+		{`"a" ** 2`, expr, 4, `** needs two numbers`},
+		{`sum([big])`, expr, 0, `beyond 64 bits`},
+		{`[1, 2] == [1, 2, 3] ? 1 : object["x"]`, expr, 32, `object has no field "x"`},
+		{`matrix[0][file == "" ? 0 : 9]`, expr, 9, `matrix[0] has 2 items`},
+		{`skipped[file]`, expr, 7, `skipped is null and has no member "main.go"`},
+		{`pr[skipped]`, expr, 2, `pr is integer and has no member null`},
 		{`pr[0:1]`, expr, 2, `can be sliced, found integer`},
 
 		// numbers
@@ -499,7 +512,8 @@ func TestEvalChangesNothing(t *testing.T) {
 
 func TestProgramsServeManyAtOnce(t *testing.T) {
 	scope, env := surroundings(t)
-	program, err := expression.Compile(`sortBy(people, .age) | map(.name + file) | filter(# matches (name + "|A"))`, scope)
+	source := `sortBy(people, .age) | map(.name + file) | filter(# matches (name + "|A"))`
+	program, err := expression.Compile(source, scope)
 	require.NoError(t, err)
 	want, err := program.Eval(env)
 	require.NoError(t, err)
@@ -507,6 +521,9 @@ func TestProgramsServeManyAtOnce(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for range 100 {
+				if _, err := expression.Compile(source, scope); err != nil {
+					t.Error(err)
+				}
 				got, err := program.Eval(env)
 				if err != nil || !slices.Equal(got.([]any), want.([]any)) {
 					t.Error(got, err)

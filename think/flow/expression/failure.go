@@ -74,7 +74,7 @@ func parseError(source string, err error) *Error {
 	var place *file.Error
 	if errors.As(err, &place) {
 		failed.Offset = byteOffset(source, place.From)
-		failed.Message = plain(place.Message)
+		failed.Message = fault.Cut(plain(place.Message), maxMessage)
 	}
 	if strings.HasSuffix(failed.Message, "literal") {
 		failed.Offset = numberBefore(source, failed.Offset)
@@ -144,7 +144,11 @@ func byteOffset(source string, runes int) int {
 	return len(source)
 }
 
-// maxQuoted is how many bytes of a value a message shows.
-const maxQuoted = 60
+// maxQuoted is how many bytes of a value a message shows, maxMessage how many
+// of what the parser said.
+const (
+	maxQuoted  = 60
+	maxMessage = 300
+)
 
 func quote(text string) string { return strconv.Quote(fault.Cut(text, maxQuoted)) }

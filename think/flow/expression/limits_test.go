@@ -46,6 +46,7 @@ func TestCostIsBounded(t *testing.T) {
 		"list by reduce":     {`reduce(1..40, concat(#acc, #acc), [1])`, "lists of more than 20000 items"},
 		"range":              {`1..20001`, "lists of more than 20000 items"},
 		"overflowing range":  {`-9223372036854775807..9223372036854775807`, "lists of more than 20000 items"},
+		"loops of values":    {`let l = 1..300; map(l, map(l, 1))`, "lists of more than 20000 items"},
 		"split":              {`split(repeat("a", 100000), "")`, "lists of more than 20000 items"},
 		"loops":              {`let l = 1..300; all(l, all(l, all(l, true)))`, "more than 200000 steps"},
 		"loops of lists":     {`map(1..300, map(1..300, map(1..300, 1)))`, "lists of more than 20000 items"},
@@ -115,4 +116,18 @@ func TestForeignValuesDoNotComeOut(t *testing.T) {
 		_, err := jsonvalue.Normal(value)
 		require.Error(t, err)
 	}
+	program, err = expression.Compile(`text + 1`, expression.Scope{Captures: []string{"text"}})
+	require.NoError(t, err)
+	_, err = program.Eval(expression.Env{State: func(string) any { return int64(1) }})
+	require.ErrorContains(t, err, "found not a JSON value and integer")
+}
+
+// What an Env does not hold is null, as what was never given.
+func TestEmptySurroundingsAreNull(t *testing.T) {
+	program, err := expression.Compile(`[params.a, state.b, steps.c.status, file, loop.index, run.id, result, params]`, expression.Scope{
+		Params: []string{"a"}, Captures: []string{"b"}, Steps: []string{"c"}, Item: "file", Result: true})
+	require.NoError(t, err)
+	value, err := program.Eval(expression.Env{})
+	require.NoError(t, err)
+	require.Equal(t, []any{nil, nil, nil, nil, nil, nil, nil, map[string]any{}}, value)
 }

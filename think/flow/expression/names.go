@@ -20,6 +20,9 @@ var foreign = map[string]string{
 	"None": "null", "NULL": "null", "Null": "null", "undefined": "null",
 }
 
+// known tells where the roots are known that are not known everywhere.
+var known = map[string]string{rootResult: "extract", rootLoop: "a step with foreach"}
+
 // origin resolves the name an access starts with and takes from the links
 // those that belong to the name. The path is nil where the name is not a read
 // of the surroundings.
@@ -107,9 +110,8 @@ func (r *rewriter) unknown(name string) string {
 	if literal, ok := foreign[name]; ok {
 		return fmt.Sprintf("there is no name %s: write %s", quote(name), literal)
 	}
-	if name == rootResult || name == rootLoop {
-		return fmt.Sprintf("%s is known only in %s", name, map[string]string{
-			rootResult: "extract", rootLoop: "a step with foreach"}[name])
+	if known[name] != "" {
+		return name + " is known only in " + known[name]
 	}
 	if _, ok := functions[name]; ok {
 		return fmt.Sprintf("%s is a function: write %s(…)", name, name)

@@ -118,10 +118,7 @@ func (r *rewriter) object(n *ast.MapNode) ast.Node {
 	pairs := make([]ast.Node, 0, len(n.Pairs))
 	seen := make(map[string]bool, len(n.Pairs))
 	for _, node := range n.Pairs {
-		pair, ok := node.(*ast.PairNode)
-		if !ok {
-			return r.fail(n, fault.ExpressionError, "this is not an object")
-		}
+		pair := node.(*ast.PairNode) // as the parser made it
 		rewritten := &ast.PairNode{Key: pair.Key, Value: r.node(pair.Value, false)}
 		if literal, ok := pair.Key.(*ast.StringNode); !ok {
 			rewritten.Key = call("+key", pair.Key, r.node(pair.Key, false))
