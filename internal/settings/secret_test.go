@@ -1,0 +1,13 @@
+package settings
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestASecretIsNotRepeatedInAnError(t *testing.T) {
+	row := Setting{Env: "API_KEY", Secret: true, set: func(*Settings, string) error { return unfit("a key") }}
+	err := row.check(new(Settings), "hunter2")
+	require.EqualError(t, err, `API_KEY: expected a key, got ""`)
+}

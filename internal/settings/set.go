@@ -1,0 +1,71 @@
+package settings
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// unfit says what a setter expected.
+type unfit string
+
+func (u unfit) Error() string { return string(u) }
+
+func setServices(into *Settings, value string) error {
+	into.Services = nil
+	for name := range strings.SplitSeq(value, ",") {
+		name = strings.TrimSpace(name)
+		if name != "" && !slices.Contains(into.Services, name) {
+			into.Services = append(into.Services, name)
+		}
+	}
+	if len(into.Services) == 0 {
+		return unfit("an engine's name, a comma list or all")
+	}
+	return nil
+}
+
+func setPath(into *Settings, value string) error {
+	if value == "" || strings.ContainsRune(value, 0) {
+		return unfit("a folder")
+	}
+	into.Path = value
+	return nil
+}
+
+func setLogLevel(into *Settings, value string) error {
+	return into.LogLevel.UnmarshalText([]byte(value))
+}
+
+// maxSlow is a day: more is a mistake, and far from overflowing a duration.
+const maxSlow = 86_400_000
+
+func setSlowCall(into *Settings, value string) error {
+	milliseconds, err := strconv.Atoi(value)
+	if err != nil || milliseconds < 0 || milliseconds > maxSlow {
+		return unfit(fmt.Sprintf("milliseconds from 0 to %d", maxSlow))
+	}
+	into.SlowCall = time.Duration(milliseconds) * time.Millisecond
+	if milliseconds == 0 {
+		into.SlowCall = -1
+	}
+	return nil
+}
+
+func setToolNames(into *Settings, value string) error {
+	into.ToolNames = value
+	return nil
+}
+
+func setGitRoots(into *Settings, value string) error {
+	into.GitRoots = nil
+	for _, folder := range filepath.SplitList(value) {
+		if folder != "" {
+			into.GitRoots = append(into.GitRoots, folder)
+		}
+	}
+	return nil
+}

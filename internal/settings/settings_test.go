@@ -1,0 +1,87 @@
+package settings_test
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/internal/settings"
+)
+
+// from returns a source that has these values, by variable.
+func from(values map[string]string) func(settings.Setting) (string, bool) {
+	return func(row settings.Setting) (string, bool) {
+		value, ok := values[row.Env]
+		return value, ok
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	loaded, err := settings.Load(from(nil), from(nil))
+	require.NoError(t, err)
+	require.Equal(t, settings.Settings{Services: []string{"all"}, Path: "./", LogLevel: slog.LevelInfo,
+		SlowCall: time.Second, ToolNames: "auto"}, loaded)
+}
+
+func TestFlagsWinOverTheEnvironment(t *testing.T) {
+	loaded, err := settings.Load(from(map[string]string{settings.EnvLogLevel: "debug"}),
+		from(map[string]string{settings.EnvLogLevel: "error", settings.EnvPath: "/elsewhere", settings.EnvServices: " think, git,think,"}))
+	require.NoError(t, err)
+	require.Equal(t, slog.LevelDebug, loaded.LogLevel)
+	require.Equal(t, "/elsewhere", loaded.Path)
+	require.Equal(t, []string{"think", "git"}, loaded.Services)
+	require.True(t, loaded.Given)
+}
+
+func TestAnEmptyVariableIsNone(t *testing.T) {
+	loaded, err := settings.Load(from(nil), from(map[string]string{settings.EnvServices: "", settings.EnvSlow: "", settings.EnvPath: ""}))
+	require.NoError(t, err)
+	require.False(t, loaded.Given)
+	require.Equal(t, time.Second, loaded.SlowCall)
+	require.Equal(t, "./", loaded.Path)
+}
+
+func TestZeroIsNeverSlow(t *testing.T) {
+	loaded, err := settings.Load(from(nil), from(map[string]string{settings.EnvSlow: "0"}))
+	require.NoError(t, err)
+	require.Negative(t, loaded.SlowCall)
+}
+
+func TestRefusals(t *testing.T) {
+	for _, c := range []struct{ variable, value, message string }{
+		{settings.EnvLogLevel, "loud", `LOG_LEVEL: expected one of debug, info, warn, error, got "loud"`},
+		{settings.EnvLogLevel, "INFO", `LOG_LEVEL: expected one of debug, info, warn, error, got "INFO"`},
+		{settings.EnvSlow, "-1", `SLOW_THRESHOLD_MS: expected milliseconds from 0 to 86400000, got "-1"`},
+		{settings.EnvSlow, "1s", `SLOW_THRESHOLD_MS: expected milliseconds from 0 to 86400000, got "1s"`},
+		{settings.EnvSlow, "99999999999999999999", `SLOW_THRESHOLD_MS: expected milliseconds from 0 to 86400000, got "99999999999999999999"`},
+		{settings.EnvToolNames, "camel", `SAVANT_TOOL_NAMES: expected one of auto, underscore, dotted, got "camel"`},
+		{settings.EnvServices, " , ", `MCP_SERVICE: expected an engine's name, a comma list or all, got " , "`},
+		{settings.EnvPath, "a\x00b", `SAVANT_PATH: expected a folder, got "a\x00b"`},
+	} {
+		t.Run(c.variable+"="+c.value, func(t *testing.T) {
+			_, err := settings.Load(from(nil), from(map[string]string{c.variable: c.value}))
+			require.EqualError(t, err, c.message)
+			require.ErrorAs(t, err, new(*settings.Error))
+		})
+	}
+}
+
+// An empty flag was typed on purpose: it is not read as none.
+func TestAnEmptyFlagIsRefused(t *testing.T) {
+	_, err := settings.Load(from(map[string]string{settings.EnvPath: ""}), from(nil))
+	require.EqualError(t, err, `SAVANT_PATH: expected a folder, got ""`)
+}
+
+func TestEveryRowIsWholeAndItsNamesAreItsOwn(t *testing.T) {
+	seen := map[string]bool{}
+	for _, row := range settings.Table() {
+		for _, name := range []string{row.Flag, row.Env, row.Key} {
+			require.NotEmpty(t, name)
+			require.False(t, seen[name], name)
+			seen[name] = true
+		}
+		require.NotEmpty(t, row.Doc)
+	}
+}
