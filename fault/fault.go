@@ -78,13 +78,25 @@ type Error struct {
 	Code        Code
 	Details     string
 	Diagnostics []Diagnostic
-	cause       error
+	// Extra holds further members of the JSON object: the instruction to
+	// repeat, the step ids that were expected.
+	Extra map[string]any
+	cause error
 }
 
 // New returns an error of a code; the format may wrap a cause with %w.
 func New(code Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Code: code, Details: err.Error(), cause: errors.Unwrap(err)}
+}
+
+// Attach returns the error with one more member in its JSON object.
+func (e *Error) Attach(name string, value any) *Error {
+	if e.Extra == nil {
+		e.Extra = map[string]any{}
+	}
+	e.Extra[name] = value
+	return e
 }
 
 // With returns the error with diagnostics appended.
@@ -145,7 +157,16 @@ func (e *Error) MarshalJSON() ([]byte, error) {
 		d.Expected, d.Actual = Cut(d.Expected, maxText), Cut(d.Actual, maxText)
 		wire.Diagnostics = append(wire.Diagnostics, d)
 	}
-	return json.Marshal(wire)
+	if len(e.Extra) == 0 {
+		return json.Marshal(wire)
+	}
+	object := map[string]any{"error": wire.Error, "details": wire.Details, "diagnostics": wire.Diagnostics}
+	for key, value := range e.Extra {
+		if _, taken := object[key]; !taken {
+			object[key] = value
+		}
+	}
+	return json.Marshal(object)
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.
