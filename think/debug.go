@@ -17,10 +17,10 @@ import (
 type DebugInput struct {
 	Workflow string `json:"workflow,omitempty"`
 	RunID    string `json:"run_id"`
-	Action   string `json:"action" jsonschema:"replay, diff, step or fork"`
-	FromStep string `json:"from_step,omitempty" jsonschema:"a version such as v3, or a step id"`
-	ToStep   string `json:"to_step,omitempty" jsonschema:"for diff; default the present"`
-	NewRunID string `json:"new_run_id,omitempty" jsonschema:"for fork"`
+	Action   string `json:"action" enum:"replay,diff,step,fork"`
+	FromStep string `json:"from_step,omitempty" doc:"a version such as v3, or a step id"`
+	ToStep   string `json:"to_step,omitempty" doc:"for diff; default the present"`
+	NewRunID string `json:"new_run_id,omitempty" doc:"for fork"`
 }
 
 // DebugOutput is the answer to one action.

@@ -13,7 +13,7 @@ import (
 
 // DriverPromptInput selects a version of the driver prompt.
 type DriverPromptInput struct {
-	Version string `json:"version,omitempty" jsonschema:"default: the latest"`
+	Version string `json:"version,omitempty" doc:"default: the latest"`
 }
 
 // DriverPrompt tells a model how to be guided.

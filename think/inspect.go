@@ -62,7 +62,7 @@ func (e *Engine) graph(workflow string) (*flow.Graph, error) {
 type StateGetInput struct {
 	Workflow string `json:"workflow,omitempty"`
 	RunID    string `json:"run_id"`
-	Var      string `json:"var,omitempty" jsonschema:"one capture, whole"`
+	Var      string `json:"var,omitempty" doc:"one capture, whole"`
 }
 
 // StateGet is the whole state of a run.
@@ -157,7 +157,7 @@ func event(record state.Record) Event {
 // StateListInput selects runs.
 type StateListInput struct {
 	Workflow string `json:"workflow,omitempty"`
-	Limit    int    `json:"limit,omitempty" jsonschema:"default 50"`
+	Limit    int    `json:"limit,omitempty" doc:"default 50"`
 }
 
 // StateList is a listing of runs, the last changed first.
@@ -188,7 +188,7 @@ func (e *Engine) StateList(ctx context.Context, in StateListInput) (*StateList, 
 
 // ListInput filters workflows.
 type ListInput struct {
-	Filter string `json:"filter,omitempty" jsonschema:"part of a name or description"`
+	Filter string `json:"filter,omitempty" doc:"part of a name or description"`
 }
 
 // WorkflowInfo is one workflow of a listing.

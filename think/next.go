@@ -19,8 +19,8 @@ type NextInput struct {
 	StepID   string `json:"step_id"`
 	// ResultSnapshot is any JSON value, null too; it is absent to ask where a
 	// person's step stands.
-	ResultSnapshot json.RawMessage `json:"result_snapshot,omitempty" jsonschema:"the step's whole result: any JSON, or the tool's CallToolResult; omit only on human.* steps"`
-	Attempt        int             `json:"attempt,omitempty" jsonschema:"the attempt this answers"`
+	ResultSnapshot json.RawMessage `json:"result_snapshot,omitempty" doc:"the step's whole result: any JSON, or the tool's CallToolResult; omit only on human.* steps"`
+	Attempt        int             `json:"attempt,omitempty" doc:"the attempt this answers"`
 }
 
 // Next takes a result and returns what comes next. Errors: VALIDATION_FAILED

@@ -17,10 +17,10 @@ import (
 
 // PlanInput asks for a run.
 type PlanInput struct {
-	Workflow    string          `json:"workflow" jsonschema:"name or name@version"`
-	Params      json.RawMessage `json:"params,omitempty" jsonschema:"the workflow's parameters, an object"`
-	RunID       string          `json:"run_id,omitempty" jsonschema:"continue or name a run; omit for a new one"`
-	StrictTools bool            `json:"strict_tools,omitempty" jsonschema:"refuse tools this server does not know"`
+	Workflow    string         `json:"workflow" doc:"name or name@version"`
+	Params      map[string]any `json:"params,omitempty" doc:"the workflow's parameters"`
+	RunID       string         `json:"run_id,omitempty" doc:"continue or name a run; omit for a new one"`
+	StrictTools bool           `json:"strict_tools,omitempty" doc:"refuse tools this server does not know"`
 }
 
 // Plan starts a run, or returns one that exists where it stands. Errors:
@@ -28,10 +28,7 @@ type PlanInput struct {
 // the run has other parameters, those of the workflow's file, and those that
 // block a run at once.
 func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
-	given, err := object(in.Params)
-	if err != nil {
-		return nil, err
-	}
+	given := in.Params
 	name := plainName(in.Workflow)
 	key := state.Key{Workflow: name, Run: in.RunID}
 	if in.RunID == "" {
@@ -79,33 +76,6 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 func plainName(workflow string) string {
 	name, _, _ := strings.Cut(strings.TrimSpace(workflow), "@")
 	return name
-}
-
-// object reads parameters, which some clients send as JSON text.
-func object(raw json.RawMessage) (map[string]any, error) {
-	if len(raw) == 0 {
-		return map[string]any{}, nil
-	}
-	value, err := jsonvalue.Decode(raw)
-	if err != nil {
-		return nil, fault.New(fault.InvalidParams, "params: %s", err)
-	}
-	if text, ok := value.(string); ok {
-		if strings.TrimSpace(text) == "" {
-			return map[string]any{}, nil
-		}
-		if value, err = jsonvalue.Decode([]byte(text)); err != nil {
-			return nil, fault.New(fault.InvalidParams, "params is text that is not JSON: %s", err)
-		}
-	}
-	switch v := value.(type) {
-	case nil:
-		return map[string]any{}, nil
-	case map[string]any:
-		return v, nil
-	}
-	return nil, fault.New(fault.InvalidParams, "params must be an object, not %s", jsonvalue.Kind(value)).With(
-		fault.Diagnostic{Path: "params", Message: "not an object", Expected: "object", Actual: jsonvalue.Kind(value)})
 }
 
 // existing returns a run where it stands, if its parameters are those given.
@@ -287,9 +257,13 @@ func (e *Engine) elicitParams(ctx context.Context, workflow *flow.Workflow, give
 	if err != nil || answer.Action != "accept" {
 		return given, nil // Bind says what is missing
 	}
-	filled, err := object(answer.Content)
+	content, err := jsonvalue.Decode(answer.Content)
 	if err != nil {
-		return nil, err
+		return nil, fault.New(fault.InvalidParams, "the client's form is not JSON: %w", err)
+	}
+	filled, ok := content.(map[string]any)
+	if !ok {
+		return given, nil
 	}
 	for name, value := range given {
 		filled[name] = value

@@ -17,9 +17,9 @@ import (
 type ResetInput struct {
 	Workflow   string `json:"workflow,omitempty"`
 	RunID      string `json:"run_id"`
-	Checkpoint string `json:"checkpoint,omitempty" jsonschema:"a version such as v3, a step id (before its answer), a named checkpoint, or start"`
-	Save       string `json:"save,omitempty" jsonschema:"name a checkpoint of the present state instead"`
-	Force      bool   `json:"force,omitempty" jsonschema:"also a finished run; without a checkpoint: move the run to the trash"`
+	Checkpoint string `json:"checkpoint,omitempty" doc:"a version such as v3, a step id (before its answer), a named checkpoint, or start"`
+	Save       string `json:"save,omitempty" doc:"name a checkpoint of the present state instead"`
+	Force      bool   `json:"force,omitempty" doc:"also a finished run; without a checkpoint: move the run to the trash"`
 }
 
 // ResetOutput is the state after a reset, and what is handed out now.

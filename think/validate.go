@@ -13,8 +13,8 @@ import (
 // ValidateInput asks for one check: a response against a schema, a workflow
 // by name, or a workflow's text.
 type ValidateInput struct {
-	Schema       json.RawMessage `json:"schema,omitempty" jsonschema:"a schema's name, or a JSON Schema"`
-	Response     json.RawMessage `json:"response,omitempty" jsonschema:"any JSON"`
+	Schema       json.RawMessage `json:"schema,omitempty" doc:"a schema's name, or a JSON Schema"`
+	Response     json.RawMessage `json:"response,omitempty" doc:"any JSON"`
 	Workflow     string          `json:"workflow,omitempty"`
 	WorkflowYAML string          `json:"workflow_yaml,omitempty"`
 	StrictTools  bool            `json:"strict_tools,omitempty"`

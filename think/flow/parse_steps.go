@@ -157,7 +157,7 @@ func (p *parser) staticScope(all []raw) expression.Scope {
 			scope.Captures = append(scope.Captures, r.step.CaptureAs)
 		}
 	}
-	return scope
+	return scope.Indexed()
 }
 
 // plain reads the keys that hold no expression.
