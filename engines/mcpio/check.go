@@ -1,0 +1,60 @@
+package mcpio
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"savant/engines"
+	"savant/fault"
+)
+
+// Limits of a published tool, beyond what engines.Tool.Check asks. Clients
+// prefix names ("mcp__savant__") before they hand them to APIs that allow 64
+// characters; Claude Code cuts descriptions at 2 KB; a tool of more than 16 KB
+// would fill a small model's window.
+const (
+	maxToolName        = 48
+	maxToolDescription = 2000
+	maxToolBytes       = 16 << 10
+)
+
+// checkTool refuses what a client would choke on: one bad tool can make a
+// client drop the whole list.
+func checkTool(tool engines.Tool, entry mcp.Tool) error {
+	if err := tool.Check(); err != nil {
+		return err
+	}
+	switch {
+	case len(tool.Name) > maxToolName:
+		return unpublishable(tool.Name, "has a name of more than %d bytes", maxToolName)
+	case strings.TrimSpace(tool.Title) == "":
+		return unpublishable(tool.Name, "has no title")
+	case len(tool.Description) > maxToolDescription:
+		return unpublishable(tool.Name, "has a description of more than %d bytes", maxToolDescription)
+	}
+	data, err := json.Marshal(entry)
+	if err != nil {
+		return unpublishable(tool.Name, "does not marshal: %w", err)
+	}
+	if len(data) > maxToolBytes {
+		return unpublishable(tool.Name, "takes %d bytes in the list, more than %d", len(data), maxToolBytes)
+	}
+	return nil
+}
+
+// unpublishable returns the error New reports for a tool.
+func unpublishable(tool, format string, args ...any) error {
+	return fault.New(fault.ValidationFailed, "tool "+tool+" "+format, args...)
+}
+
+// checkTemplates refuses resource templates that are not RFC 6570.
+func checkTemplates(templates []engines.ResourceTemplate) error {
+	for _, template := range templates {
+		if _, err := publishTemplate(template); err != nil {
+			return fault.New(fault.ValidationFailed, "resource template %s: %w", template.URITemplate, err)
+		}
+	}
+	return nil
+}

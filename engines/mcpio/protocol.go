@@ -1,0 +1,81 @@
+package mcpio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"savant/fault"
+)
+
+// errUnanswered marks a request no part of the server answered.
+var errUnanswered = errors.New("the request was not answered")
+
+// newProtocol builds the part of the server that is mcp-go's: negotiation,
+// discovery, capabilities, and the metadata of results. Capabilities are what
+// the offer holds, and listChanged only what Watch will tell.
+func (s *Server) newProtocol() *server.MCPServer {
+	offer := s.options.Offer
+	watched := offer.Watch != nil
+	options := []server.ServerOption{
+		server.WithToolCapabilities(false),
+		server.WithInstructions(offer.Instructions),
+		server.WithTitle(s.options.Title),
+		server.WithHooks(s.listHooks()),
+	}
+	if offer.Prompts != nil {
+		options = append(options, server.WithPromptCapabilities(watched))
+	}
+	if offer.ReadResource != nil {
+		options = append(options, server.WithResourceCapabilities(false, watched))
+	}
+	if offer.Complete != nil {
+		options = append(options, server.WithCompletions(),
+			server.WithPromptCompletionProvider(completer{offer}),
+			server.WithResourceCompletionProvider(completer{offer}))
+	}
+	protocol := server.NewMCPServer(s.options.Name, s.options.Version, options...)
+	protocol.AddTool(mcp.Tool{Name: anyName}, callTool)
+	if offer.Prompts != nil {
+		protocol.AddPrompt(mcp.Prompt{Name: anyName}, s.getPrompt)
+	}
+	if offer.ReadResource != nil {
+		protocol.AddResource(mcp.Resource{URI: anyURI, Name: anyName}, s.readResource)
+	}
+	return protocol
+}
+
+// listHooks replace the lists of mcp-go, which know one of each, by ours.
+func (s *Server) listHooks() *server.Hooks {
+	hooks := &server.Hooks{}
+	hooks.AddAfterListTools(func(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
+		result.Tools = s.published.forClient(requestFrom(ctx).session.client.Name)
+	})
+	hooks.AddAfterListPrompts(func(ctx context.Context, _ any, _ *mcp.ListPromptsRequest, result *mcp.ListPromptsResult) {
+		result.Prompts = s.listPrompts(ctx)
+	})
+	hooks.AddAfterListResources(func(ctx context.Context, _ any, _ *mcp.ListResourcesRequest, result *mcp.ListResourcesResult) {
+		result.Resources = s.listResources(ctx)
+	})
+	hooks.AddAfterListResourceTemplates(func(_ context.Context, _ any, _ *mcp.ListResourceTemplatesRequest, result *mcp.ListResourceTemplatesResult) {
+		result.ResourceTemplates = s.listTemplates()
+	})
+	return hooks
+}
+
+// logCause records what is behind an INTERNAL error, which its reply does not
+// tell. Errors of other codes are complete as they are.
+func (s *Server) logCause(text, in string, coded *fault.Error) {
+	if coded.Code == fault.Internal {
+		s.logger.Error(text, "in", in, "cause", errors.Join(coded.Unwrap()...).Error())
+	}
+}
+
+// logPanic records what a panic said and where; neither is for the client.
+func (s *Server) logPanic(where string, panicked any) {
+	s.logger.Error("panic", "in", where, "panic", fmt.Sprint(panicked), "stack", string(debug.Stack()))
+}

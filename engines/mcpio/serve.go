@@ -1,0 +1,150 @@
+package mcpio
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"savant/fault"
+)
+
+// stopGrace is how long a stopping server waits for the calls it has cancelled
+// to be answered. With it a stop takes less than 200 ms.
+const stopGrace = 100 * time.Millisecond
+
+// Serve serves one client until in ends or ctx does.
+//
+// When in ends, every request that was read is answered first, however long
+// that takes. When ctx ends, the contexts of running calls end with it; what
+// is answered within 100 ms is still written, a stuck call is left behind.
+// Both are a nil error. The error of a broken stream has the code
+// ENGINE_OFFLINE.
+//
+// Serve closes neither stream. A Read that is blocked when ctx ends stays so
+// until in is closed.
+func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	c := s.newConnection(out, stop)
+	defer c.lines.close()
+
+	lines := make(chan line)
+	go newLineReader(in, s.options.MaxLine).pump(ctx, lines)
+	if watch := s.options.Offer.Watch; watch != nil {
+		go c.watch(ctx, watch)
+	}
+	err := c.receiveAll(ctx, lines)
+	c.finish(ctx)
+	if cause := context.Cause(ctx); err == nil && errors.Is(cause, fault.EngineOffline) {
+		return cause
+	}
+	return err
+}
+
+// receiveAll routes every line until the stream or ctx ends.
+func (c *connection) receiveAll(ctx context.Context, lines <-chan line) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case got, open := <-lines:
+			switch {
+			case !open || errors.Is(got.err, io.EOF):
+				return nil
+			case errors.Is(got.err, errLineTooLong):
+				c.answerSoon(ctx, c.send, invalidRequest(noID, fmt.Sprintf(
+					"a line of more than %d bytes was not read", c.server.options.MaxLine)))
+			case got.err != nil:
+				return fault.New(fault.EngineOffline, "reading from the client: %w", got.err)
+			default:
+				c.receive(ctx, got.data)
+			}
+		}
+	}
+}
+
+// receive routes one line: a message, a batch, or nothing.
+func (c *connection) receive(ctx context.Context, data []byte) {
+	data = bytes.TrimSpace(data)
+	switch {
+	case len(data) == 0:
+	case data[0] == '[':
+		c.receiveBatch(ctx, data)
+	default:
+		c.receiveMessage(ctx, data, c.send)
+	}
+}
+
+// deliver takes the reply to one message; nil means that there is none.
+type deliver func(*reply)
+
+// receiveMessage routes one message. It must not block, except for a client
+// that does not read its replies: what may take time is done by goroutines.
+func (c *connection) receiveMessage(ctx context.Context, data []byte, to deliver) {
+	m, refused := parseMessage(data)
+	switch {
+	case refused != nil:
+		c.answerSoon(ctx, to, refused)
+	case m.isResponse():
+		c.questions.settle(m)
+		c.answerSoon(ctx, to, nil)
+	case m.isNotification():
+		if m.Method == string(mcp.MethodNotificationCancelled) {
+			c.inflight.cancel(m.Params.RequestID)
+		}
+		c.answerSoon(ctx, to, nil)
+	default:
+		c.receiveRequest(ctx, m, to)
+	}
+}
+
+func (c *connection) receiveRequest(ctx context.Context, m *message, to deliver) {
+	r := c.newRequest(m)
+	switch mcp.MCPMethod(m.Method) {
+	case mcp.MethodInitialize:
+		// Handled before the next line is read: what follows depends on it.
+		answer := c.handle(ctx, r)
+		c.remember(r.session)
+		c.soon(ctx, func() {
+			to(answer)
+			c.listeners.welcome(r.session.initialized)
+		})
+	case mcp.MethodToolsCall:
+		c.startCall(ctx, r, to)
+	case mcp.MethodSubscriptionsListen:
+		c.startListening(ctx, r, to)
+	default:
+		requestCtx, end := c.inflight.begin(ctx, m.ID)
+		c.soon(ctx, func() {
+			defer end()
+			c.deliverUnlessCancelled(requestCtx, to, c.handle(requestCtx, r))
+		})
+	}
+}
+
+// finish ends what waits for the client, then waits for the requests that were
+// read to be answered; once ctx has ended, only for the grace.
+func (c *connection) finish(ctx context.Context) {
+	close(c.gone)
+	c.listeners.end()
+	c.parked.end()
+	answered := make(chan struct{})
+	go func() {
+		c.work.Wait()
+		close(answered)
+	}()
+	select {
+	case <-answered:
+		return
+	case <-ctx.Done():
+	}
+	select {
+	case <-answered:
+	case <-time.After(stopGrace):
+	}
+}

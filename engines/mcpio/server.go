@@ -1,0 +1,129 @@
+// Package mcpio speaks the Model Context Protocol: it publishes a registry of
+// tools, with prompts, resources and completion beside them, to one client on
+// a pair of streams, and it is the client that Savant's own commands use.
+//
+// Protocol revisions 2024-11-05 to 2026-07-28 are served. What a revision
+// means (negotiation, discovery, capabilities, result metadata) is left to
+// mcp-go's MCPServer.HandleMessage; reading, ordering, cancelling, answering
+// and stopping are done here, because a server must answer every request it
+// has read, whatever the client does next.
+package mcpio
+
+import (
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"github.com/mark3labs/mcp-go/server"
+
+	"savant/engines"
+	"savant/fault"
+)
+
+// Values of Options.ToolNames. Many clients allow only [A-Za-z0-9_-] in tool
+// names, so dots are listed only when asked for, or (auto) to clients known to
+// cope. Calls are accepted in both spellings, always.
+const (
+	NamesAuto       = "auto"
+	NamesUnderscore = "underscore"
+	NamesDotted     = "dotted"
+)
+
+// DefaultMaxLine is the length in bytes up to which a line is read: 64 MiB.
+const DefaultMaxLine = 64 << 20
+
+// DefaultSlowCall is the duration above which a call is logged as slow.
+const DefaultSlowCall = time.Second
+
+// Options say what a Server publishes and how. Registry is required; for the
+// rest the zero value is a sound default.
+type Options struct {
+	// Name, Title and Version identify the server to its clients. Name
+	// defaults to "savant".
+	Name, Title, Version string
+	// Registry holds the tools. Those in it when New is called are listed;
+	// every call goes to the registry as it then is.
+	Registry *engines.Registry
+	// Offer is what is published beside the tools.
+	Offer engines.Offer
+	// Logger receives one record a call, never with arguments or results.
+	// Nil discards.
+	Logger *slog.Logger
+	// ToolNames is NamesAuto (also when empty), NamesUnderscore or NamesDotted.
+	ToolNames string
+	// SlowCall is the duration above which a call is logged as a warning with
+	// its parts timed; zero means DefaultSlowCall, negative never.
+	SlowCall time.Duration
+	// MaxLine is the longest line read, in bytes; zero means DefaultMaxLine.
+	MaxLine int
+	// Order, when set, returns a key for a call (tool is the canonical name,
+	// args are as received): calls with the same key run one after the other
+	// in the order they came; an empty key promises nothing. It is called on
+	// the reading goroutine and must be quick.
+	Order func(tool string, args json.RawMessage) string
+}
+
+// Server publishes tools over MCP. It holds nothing about a client, so one
+// Server may serve any number of streams at once.
+type Server struct {
+	options   Options
+	logger    *slog.Logger
+	protocol  *server.MCPServer
+	published published
+}
+
+// New checks every tool of the registry and returns a server for them. The
+// error names the first tool or resource template a client could not use; its
+// code is VALIDATION_FAILED, or that of engines.Tool.Check. An unknown
+// ToolNames is INVALID_PARAMS.
+func New(options Options) (*Server, error) {
+	options = options.withDefaults()
+	if options.Registry == nil {
+		return nil, fault.New(fault.Internal, "a server needs a registry of tools")
+	}
+	s := &Server{options: options, logger: options.Logger}
+	var err error
+	if s.published, err = publish(options.Registry.Tools(), options.ToolNames); err != nil {
+		return nil, err
+	}
+	if err := checkTemplates(options.Offer.ResourceTemplates); err != nil {
+		return nil, err
+	}
+	s.protocol = s.newProtocol()
+	return s, nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.Name == "" {
+		o.Name = "savant"
+	}
+	if o.Version == "" {
+		o.Version = "0.0.0"
+	}
+	if o.ToolNames == "" {
+		o.ToolNames = NamesAuto
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.SlowCall == 0 {
+		o.SlowCall = DefaultSlowCall
+	}
+	if o.MaxLine <= 0 {
+		o.MaxLine = DefaultMaxLine
+	}
+	if o.Order == nil {
+		o.Order = func(string, json.RawMessage) string { return "" }
+	}
+	return o
+}
+
+// List returns the published list as a client that is not known to cope with
+// dots sees it: {"tools": [...]}, as in the result of tools/list.
+func (s *Server) List() (json.RawMessage, error) {
+	list, err := encodeLine(map[string]any{"tools": s.published.forClient("")})
+	if err != nil {
+		return nil, fault.New(fault.Internal, "the list of tools does not marshal: %w", err)
+	}
+	return json.RawMessage(list[:len(list)-1]), nil
+}

@@ -1,0 +1,50 @@
+package mcpio
+
+import (
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+)
+
+// session is what mcp-go sees of a client during one request. It starts as a
+// copy of what the connection learned at initialize; a 2026-07-28 request
+// replaces that with its own _meta, which must not leak into the next request.
+type session struct {
+	id           string
+	client       mcp.Implementation
+	capabilities mcp.ClientCapabilities
+	version      string
+	initialized  bool
+	// notifications takes the acknowledgement of a subscription; nothing else
+	// is sent through mcp-go.
+	notifications chan mcp.JSONRPCNotification
+}
+
+// The interfaces of mcp-go a session has to meet.
+var (
+	_ server.SessionWithClientInfo      = (*session)(nil)
+	_ server.SessionWithProtocolVersion = (*session)(nil)
+)
+
+func (s *session) Initialize()       { s.initialized = true }
+func (s *session) Initialized() bool { return s.initialized }
+func (s *session) SessionID() string { return s.id }
+
+func (s *session) NotificationChannel() chan<- mcp.JSONRPCNotification { return s.notifications }
+
+func (s *session) GetClientInfo() mcp.Implementation       { return s.client }
+func (s *session) SetClientInfo(client mcp.Implementation) { s.client = client }
+
+func (s *session) GetClientCapabilities() mcp.ClientCapabilities { return s.capabilities }
+func (s *session) SetClientCapabilities(capabilities mcp.ClientCapabilities) {
+	s.capabilities = capabilities
+}
+
+func (s *session) ProtocolVersion() string           { return s.version }
+func (s *session) SetProtocolVersion(version string) { s.version = version }
+
+// canElicit tells whether the client can show a form to its user. An empty
+// capability means forms; one that names only url does not.
+func (s *session) canElicit() bool {
+	elicitation := s.capabilities.Elicitation
+	return elicitation != nil && (elicitation.Form != nil || elicitation.URL == nil)
+}
