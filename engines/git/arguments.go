@@ -1,0 +1,100 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"savant/fault"
+)
+
+// maxRevision bounds the name of a commit; git's own names are shorter.
+const maxRevision = 300
+
+// invalid is INVALID_PARAMS for one argument.
+func invalid(argument, expected, actual string) *fault.Error {
+	return fault.New(fault.InvalidParams, "%s: expected %s, got %q", argument, expected, fault.Cut(actual, 200)).
+		With(fault.Diagnostic{Path: argument, Expected: expected, Actual: fault.Cut(actual, 200), Message: "expected " + expected})
+}
+
+// commit returns the full hash of the commit a caller names. Only hashes are
+// ever given to other git commands, so that a name cannot be anything else.
+func (r *repository) commit(ctx context.Context, argument, name string) (string, error) {
+	if name == "" || len(name) > maxRevision || name[0] == '-' || strings.ContainsFunc(name, unicode.IsControl) {
+		return "", invalid(argument, "the name of a commit", name)
+	}
+	found, err := r.run(ctx, "", "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	if refused(err) {
+		return "", invalid(argument, "a commit of this repository", name)
+	}
+	if err != nil {
+		return "", err
+	}
+	hash := strings.TrimSpace(string(found.data))
+	if !fullHash.MatchString(hash) { // "^HEAD" means all but HEAD
+		return "", invalid(argument, "the name of a commit", name)
+	}
+	return hash, nil
+}
+
+var fullHash = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+
+// refused reports that git ran and said no, rather than being stopped.
+func refused(err error) bool {
+	return errors.Is(err, fault.ToolFailed) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+}
+
+// head returns the hash of HEAD, or "" where nothing was committed yet.
+func (r *repository) head(ctx context.Context) (string, error) {
+	hash, err := r.commit(ctx, "ref", "HEAD")
+	if errors.Is(err, fault.InvalidParams) {
+		return "", nil
+	}
+	return hash, err
+}
+
+// inTree checks paths relative to the top of the working tree and returns them
+// cleaned. Git takes them literally.
+func inTree(argument string, paths ...string) ([]string, error) {
+	cleaned := make([]string, len(paths))
+	for i, each := range paths {
+		name := argument
+		if argument == "paths" {
+			name = fmt.Sprintf("paths[%d]", i)
+		}
+		slashed := path.Clean(filepath.ToSlash(each))
+		if each == "" || strings.ContainsRune(each, 0) || !filepath.IsLocal(filepath.FromSlash(slashed)) {
+			return nil, invalid(name, "a path inside the repository, relative to its top", each)
+		}
+		cleaned[i] = slashed
+	}
+	return cleaned, nil
+}
+
+// path-like words in what git says.
+var absolutePath = regexp.MustCompile(`(^|[\s'"(=])(/[^\s'":]*)`)
+
+// said is TOOL_FAILED with the first lines of git's complaint. Paths inside the
+// root become relative, others are taken out.
+func said(complaint complaintError, root string) error {
+	text := strings.TrimSpace(complaint.text)
+	if lines := strings.SplitN(text, "\n", 4); len(lines) == 4 {
+		text = strings.Join(lines[:3], "\n")
+	}
+	text = absolutePath.ReplaceAllStringFunc(text, func(match string) string {
+		at := strings.IndexByte(match, '/')
+		if contains(root, match[at:]) {
+			return match[:at] + relative(root, match[at:])
+		}
+		return match[:at] + "…"
+	})
+	if text == "" {
+		text = "git failed and did not say why"
+	}
+	return fault.New(fault.ToolFailed, "%s", fault.Cut(text, 1000))
+}

@@ -1,0 +1,138 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"savant/fault"
+)
+
+type blameIn struct {
+	Repo  string `json:"repo,omitempty" doc:"Folder in the repository; default: the allowed root."`
+	Path  string `json:"path" doc:"File, relative to the repository's top."`
+	Ref   string `json:"ref,omitempty" doc:"Commit, branch or tag; default the working tree."`
+	Start int    `json:"start,omitempty" min:"1" doc:"First line; default 1."`
+	Lines int    `json:"lines,omitempty" min:"1" max:"5000" doc:"Most lines to return; default 500."`
+}
+
+type blamed struct {
+	Lines     []blamedLine `json:"lines"`
+	Truncated bool         `json:"truncated"`
+	Note      string       `json:"note,omitempty"`
+}
+
+// blamedLine is a line with who last changed it; the hash is all zeros for a
+// change that is not committed. Date is RFC 3339.
+type blamedLine struct {
+	Line   int    `json:"line"`
+	Hash   string `json:"hash"`
+	Author string `json:"author"`
+	Date   string `json:"date"`
+	Text   string `json:"text"`
+}
+
+func (e *engine) blame(ctx context.Context, in blameIn) (blamed, error) {
+	r, err := e.open(ctx, in.Repo)
+	if err != nil {
+		return blamed{}, err
+	}
+	if r.leaks { // an error would quote a line of it
+		return blamed{}, fault.New(fault.ToolDenied, "blame.ignoreRevsFile is outside the allowed roots")
+	}
+	paths, err := inTree("path", in.Path)
+	if err != nil {
+		return blamed{}, err
+	}
+	start, count := orDefault(in.Start, 1), orDefault(in.Lines, 500)
+	args := []string{"blame", "--porcelain", "--no-textconv", fmt.Sprintf("-L%d,+%d", start, count+1)}
+	if in.Ref != "" {
+		hash, err := r.commit(ctx, "ref", in.Ref)
+		if err != nil {
+			return blamed{}, err
+		}
+		args = append(args, hash)
+	}
+	out, err := r.run(ctx, "", append(args, "--", paths[0])...)
+	if err != nil {
+		return blamed{Lines: []blamedLine{}}, beyondEnd(err, start)
+	}
+	made := blamed{Lines: parseBlame(string(out.data))}
+	if len(made.Lines) > count || out.cut {
+		made.Lines = made.Lines[:min(count, len(made.Lines))]
+		made.Truncated, made.Note = true, fmt.Sprintf("%d lines from line %d; start at a later line for the rest", len(made.Lines), start)
+	}
+	return made, nil
+}
+
+// beyondEnd finds the refusal of a start after the last line; an empty file has
+// no first line, which is no mistake.
+func beyondEnd(err error, start int) error {
+	if !refused(err) || !strings.Contains(fault.From(err).Details, " has only ") {
+		return err
+	}
+	if start == 1 {
+		return nil
+	}
+	return invalid("start", "a line of the file", strconv.Itoa(start))
+}
+
+// origin is what blame says once about a commit.
+type origin struct {
+	author, zone string
+	seconds      int64
+}
+
+// parseBlame reads `git blame --porcelain`: for each line a header that names
+// its commit, what is known of a commit where it comes first, and the text
+// behind a tab. An incomplete last line is left out.
+func parseBlame(text string) []blamedLine {
+	lines, origins := []blamedLine{}, map[string]*origin{}
+	var hash string
+	number := 0
+	for line := range strings.Lines(text) {
+		complete := strings.HasSuffix(line, "\n")
+		line = strings.TrimSuffix(line, "\n")
+		switch word, rest, _ := strings.Cut(line, " "); {
+		case strings.HasPrefix(line, "\t"):
+			from := origins[hash]
+			if from != nil && complete {
+				lines = append(lines, blamedLine{Line: number, Hash: hash, Author: from.author, Date: from.date(), Text: line[1:]})
+			}
+			hash = ""
+		case hash == "":
+			hash, number = word, finalLine(rest)
+			if origins[hash] == nil {
+				origins[hash] = &origin{}
+			}
+		case word == "author":
+			origins[hash].author = rest
+		case word == "author-time":
+			origins[hash].seconds, _ = strconv.ParseInt(rest, 10, 64)
+		case word == "author-tz":
+			origins[hash].zone = rest
+		}
+	}
+	return lines
+}
+
+// finalLine reads the second number of "12 34 2".
+func finalLine(numbers string) int {
+	fields := strings.Fields(numbers)
+	if len(fields) < 2 {
+		return 0
+	}
+	number, _ := strconv.Atoi(fields[1])
+	return number
+}
+
+// date is the author's date in the author's zone, "+0200".
+func (o *origin) date() string {
+	at := time.Unix(o.seconds, 0).UTC()
+	if zone, err := time.Parse("-0700", o.zone); err == nil {
+		at = at.In(zone.Location())
+	}
+	return at.Format(time.RFC3339)
+}

@@ -1,0 +1,165 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"savant/fault"
+)
+
+type diffIn struct {
+	Repo      string   `json:"repo,omitempty" doc:"Folder in the repository; default: the allowed root."`
+	From      string   `json:"from,omitempty" doc:"Commit to compare with; default HEAD, or the first parent of to."`
+	To        string   `json:"to,omitempty" doc:"Commit to compare; default the working tree."`
+	Staged    bool     `json:"staged,omitempty" doc:"Compare the index instead of the working tree."`
+	MergeBase bool     `json:"merge_base,omitempty" doc:"Compare with where to branched off from."`
+	Paths     []string `json:"paths,omitempty" doc:"Only these files or folders, relative to the repository's top."`
+	Context   *int     `json:"context,omitempty" min:"0" max:"100" doc:"Unchanged lines around each change; default 3."`
+	NoPatch   bool     `json:"no_patch,omitempty" doc:"Only list the files, with their counts of lines."`
+	MaxBytes  int      `json:"max_bytes,omitempty" min:"1000" max:"10000000" doc:"Most bytes to read; default and most: the server's limit."`
+}
+
+type changes struct {
+	Files     []fileDiff `json:"files"`
+	Truncated bool       `json:"truncated"`
+	Note      string     `json:"note,omitempty"`
+}
+
+// fileDiff is what changed in one file. Additions and Deletions count lines,
+// zero for a binary one.
+type fileDiff struct {
+	Path        string `json:"path"`
+	Status      string `json:"status"`
+	RenamedFrom string `json:"renamed_from,omitempty"`
+	Additions   int    `json:"additions"`
+	Deletions   int    `json:"deletions"`
+	Binary      bool   `json:"binary"`
+	Patch       string `json:"patch"`
+}
+
+func (e *engine) diff(ctx context.Context, in diffIn) (changes, error) {
+	r, err := e.open(ctx, in.Repo)
+	if err != nil {
+		return changes{}, err
+	}
+	sides, err := r.sides(ctx, in)
+	if err != nil {
+		return changes{}, err
+	}
+	return r.compare(ctx, sides, in.Paths, in.Context, in.NoPatch, in.MaxBytes)
+}
+
+// sides returns the arguments that say what is compared.
+func (r *repository) sides(ctx context.Context, in diffIn) ([]string, error) {
+	if in.Staged && in.To != "" {
+		return nil, fault.New(fault.InvalidParams, "staged compares the index, so to cannot be given")
+	}
+	if in.MergeBase && in.From == "" {
+		return nil, fault.New(fault.InvalidParams, "merge_base needs from")
+	}
+	to, err := r.to(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	from, err := r.from(ctx, in, to)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case in.Staged:
+		return []string{"--cached", from}, nil
+	case to == "":
+		return []string{from}, nil
+	}
+	return []string{from, to}, nil
+}
+
+func (r *repository) to(ctx context.Context, in diffIn) (string, error) {
+	if in.To == "" {
+		return "", nil
+	}
+	return r.commit(ctx, "to", in.To)
+}
+
+// from is what is compared with: what was asked, else the first parent of to,
+// else HEAD; the empty tree where there is none.
+func (r *repository) from(ctx context.Context, in diffIn, to string) (string, error) {
+	switch {
+	case in.MergeBase:
+		return r.mergeBase(ctx, in.From, to)
+	case in.From != "":
+		return r.commit(ctx, "from", in.From)
+	case to != "":
+		shown, err := r.describe(ctx, to)
+		return r.before(shown), err
+	}
+	head, err := r.head(ctx)
+	if head == "" {
+		head = r.emptyTree()
+	}
+	return head, err
+}
+
+func (r *repository) mergeBase(ctx context.Context, name, to string) (string, error) {
+	from, err := r.commit(ctx, "from", name)
+	if err != nil {
+		return "", err
+	}
+	if to == "" {
+		to = "HEAD"
+	}
+	found, err := r.run(ctx, "", "merge-base", from, to)
+	if refused(err) {
+		return "", fault.New(fault.InvalidParams, "from and to have no commit in common")
+	}
+	return strings.TrimSpace(string(found.data)), err
+}
+
+// before is the first parent of a commit, or the empty tree.
+func (r *repository) before(c commit) string {
+	if len(c.Parents) == 0 {
+		return r.emptyTree()
+	}
+	return c.Parents[0]
+}
+
+// compare runs git diff and takes its list of files, counts and patches from
+// one output, so that they describe the same moment of the working tree.
+func (r *repository) compare(ctx context.Context, sides, paths []string, around *int, noPatch bool, maxBytes int) (changes, error) {
+	paths, err := inTree("paths", paths...)
+	if err != nil {
+		return changes{}, err
+	}
+	limit := min(orDefault(maxBytes, r.engine.maxBytes), r.engine.maxBytes)
+	args := []string{"diff", "--raw", "--numstat", "--no-abbrev", "--no-color", "--no-ext-diff", "--no-textconv", "--no-relative", "-M",
+		"--submodule=short", "--ignore-submodules=dirty", "-O/dev/null"}
+	if !noPatch {
+		lines := 3
+		if around != nil {
+			lines = *around
+		}
+		args = append(args, "--patch", "--src-prefix=a/", "--dst-prefix=b/", "--inter-hunk-context=0", "--unified="+strconv.Itoa(lines))
+	}
+	args = append(append(append(args, sides...), "--"), paths...)
+	out, err := r.runBounded(ctx, limit, "", args...)
+	if err != nil {
+		return changes{}, err
+	}
+	made := parseDiff(string(out.data), out.cut)
+	if out.cut {
+		made.Truncated, made.Note = true, cutNote(made.Files, limit)
+	}
+	return made, nil
+}
+
+func cutNote(files []fileDiff, limit int) string {
+	without := 0
+	for _, f := range files {
+		if f.Patch == "" {
+			without++
+		}
+	}
+	return fmt.Sprintf("cut at %d bytes: %d files listed, the patches of %d of them left out or never read, the last patch may be incomplete; ask for single paths", limit, len(files), without)
+}

@@ -1,0 +1,64 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"savant/fault"
+)
+
+type filesIn struct {
+	Repo      string   `json:"repo,omitempty" doc:"Folder in the repository; default: the allowed root."`
+	Ref       string   `json:"ref,omitempty" doc:"Commit, branch or tag; default the index."`
+	Paths     []string `json:"paths,omitempty" doc:"Only these files or folders, relative to the repository's top."`
+	Untracked bool     `json:"untracked,omitempty" doc:"Also files that are not committed and not ignored."`
+	Limit     int      `json:"limit,omitempty" min:"1" max:"10000" doc:"Most paths to return; default 1000."`
+}
+
+type fileList struct {
+	Files     []string `json:"files"`
+	Truncated bool     `json:"truncated"`
+	Note      string   `json:"note,omitempty"`
+}
+
+func (e *engine) files(ctx context.Context, in filesIn) (fileList, error) {
+	if in.Ref != "" && in.Untracked {
+		return fileList{}, fault.New(fault.InvalidParams, "untracked files belong to no commit: leave out ref or untracked")
+	}
+	r, err := e.open(ctx, in.Repo)
+	if err != nil {
+		return fileList{}, err
+	}
+	paths, err := inTree("paths", in.Paths...)
+	if err != nil {
+		return fileList{}, err
+	}
+	args := []string{"ls-files", "-z", "--cached"}
+	if in.Untracked {
+		args = append(args, "--others", "--exclude-standard")
+	}
+	if in.Ref != "" {
+		hash, err := r.commit(ctx, "ref", in.Ref)
+		if err != nil {
+			return fileList{}, err
+		}
+		args = []string{"ls-tree", "-r", "-z", "--name-only", hash}
+	}
+	out, err := r.run(ctx, "", append(append(args, "--"), paths...)...)
+	if err != nil {
+		return fileList{}, err
+	}
+	return listed(out, orDefault(in.Limit, 1000)), nil
+}
+
+func listed(out output, limit int) fileList {
+	all := records(out)
+	slices.Sort(all)
+	made := fileList{Files: slices.Compact(all)} // a conflict lists a path up to three times
+	if len(made.Files) > limit || out.cut {
+		made.Files = made.Files[:min(limit, len(made.Files))]
+		made.Truncated, made.Note = true, fmt.Sprintf("there are more than these %d files; ask for single paths", len(made.Files))
+	}
+	return made
+}

@@ -1,0 +1,87 @@
+// Package git is the engine git.*: what a repository holds, read through the
+// git program, never changed. Nothing a caller sends reaches a shell or can be
+// an option, nothing outside the allowed roots is read, no program that a
+// repository's own configuration names is run, and every answer is bounded.
+package git
+
+import (
+	"context"
+	"time"
+
+	"savant/engines"
+)
+
+// What Options leaves at zero.
+const (
+	defaultMaxBytes = 256 << 10
+	defaultTimeout  = 60 * time.Second
+)
+
+// Options says where repositories may be and how much one call may cost.
+type Options struct {
+	// Roots are the folders repositories must be in, after symbolic links;
+	// a relative repo is looked up in the first. Empty is the working folder.
+	Roots []string
+	// Program is the git to run: "git", from PATH, when empty.
+	Program string
+	// MaxBytes bounds what is read from git in one call; 256 KB when zero.
+	MaxBytes int
+	// Timeout bounds one call; a minute when zero.
+	Timeout time.Duration
+}
+
+// Tools returns the engine's tools. All of them only read. Their errors are
+// INVALID_PARAMS (no such folder, commit or path), TOOL_DENIED (a repository
+// that is, or keeps its data, outside the roots), ENGINE_OFFLINE (git is not
+// installed) and TOOL_FAILED (what git said).
+func Tools(options Options) []engines.Tool {
+	e := newEngine(options)
+	return []engines.Tool{
+		tool("git.status", "Git status", e.status,
+			"Branch, upstream and changed files of a git repository, untracked ones included."),
+		tool("git.log", "Git log", e.log,
+			"Commits of a git repository, newest first, with author, date and message; of some paths, or after some commit, if asked."),
+		tool("git.diff", "Git diff", e.diff,
+			"Changes between two states of a git repository, as one patch per file. By default the working tree against HEAD; "+
+				"from alone compares the working tree with that commit, from and to two commits, to alone a commit with its first parent, "+
+				"staged the index. Untracked files are not part of it: git.status lists them."),
+		tool("git.show", "Git show", e.show,
+			"One commit of a git repository: its message and its changes against its first parent; a first commit is all additions."),
+		tool("git.blame", "Git blame", e.blame,
+			"For each line of a file in a git repository, the commit, author and date that last changed it."),
+		tool("git.files", "Git files", e.files,
+			"Paths of the files a git repository holds, now or at a commit; ignored files are left out."),
+	}
+}
+
+func tool[In, Out any](name, title string, f func(context.Context, In) (Out, error), description string) engines.Tool {
+	made := engines.Bind(name, description, f)
+	made.Title = title
+	made.Output = engines.SchemaOf[Out]()
+	made.ReadOnly, made.Idempotent = true, true
+	return made
+}
+
+type engine struct {
+	roots    []string
+	program  string
+	maxBytes int
+	timeout  time.Duration
+}
+
+func newEngine(options Options) *engine {
+	e := &engine{roots: options.Roots, program: options.Program, maxBytes: options.MaxBytes, timeout: options.Timeout}
+	if len(e.roots) == 0 {
+		e.roots = []string{"."}
+	}
+	if e.program == "" {
+		e.program = "git"
+	}
+	if e.maxBytes <= 0 {
+		e.maxBytes = defaultMaxBytes
+	}
+	if e.timeout <= 0 {
+		e.timeout = defaultTimeout
+	}
+	return e
+}

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package git
+
+import "os/exec"
+
+// ownGroup leaves the process as it is: only unix has process groups to end.
+func ownGroup(*exec.Cmd) {}

@@ -1,0 +1,259 @@
+package git
+
+import (
+	"context"
+	"crypto/sha1" //nolint:gosec // what git names objects by
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"savant/fault"
+)
+
+// repository is one that may be read: its folders were found to be inside the
+// roots, and git is told them, so that it does not look for others.
+type repository struct {
+	engine *engine
+	root   string // the allowed root it is in
+	top    string // the working tree
+	gitDir string
+	common string // gitDir, but of the main one for a linked working tree
+	format string // sha1 or sha256
+	// quiet are settings against the repository's own filter programs.
+	quiet []string
+	// leaks is set where git blame would quote a file outside the roots.
+	leaks bool
+}
+
+// open finds the repository around a folder, without leaving the roots.
+func (e *engine) open(ctx context.Context, folder string) (*repository, error) {
+	roots, err := e.resolvedRoots()
+	if err != nil {
+		return nil, err
+	}
+	start, root, err := locate(roots, folder)
+	if err != nil {
+		return nil, err
+	}
+	found, err := e.run(ctx, start, ceilings(roots), 64<<10, "", "rev-parse", "--show-toplevel", "--git-dir", "--git-common-dir", "--show-object-format")
+	if err != nil {
+		return nil, notOpened(err, root)
+	}
+	lines := strings.Split(strings.TrimSuffix(string(found.data), "\n"), "\n")
+	if len(lines) != 4 {
+		return nil, fault.New(fault.ToolDenied, "the path of the repository cannot be read")
+	}
+	r := &repository{engine: e, root: root, format: lines[3]}
+	for i, into := range []*string{&r.top, &r.gitDir, &r.common} {
+		if *into, err = inside(roots, absolute(start, lines[i])); err != nil {
+			return nil, err
+		}
+	}
+	return r, errors.Join(r.checkObjects(roots), r.quieten(ctx, roots))
+}
+
+func (e *engine) resolvedRoots() ([]string, error) {
+	roots := make([]string, 0, len(e.roots))
+	for _, root := range e.roots {
+		full, err := filepath.Abs(root)
+		if err == nil {
+			full, err = filepath.EvalSymlinks(full)
+		}
+		if err == nil {
+			roots = append(roots, full)
+		}
+	}
+	if len(roots) == 0 {
+		return nil, fault.New(fault.ToolDenied, "none of the allowed roots exists")
+	}
+	return roots, nil
+}
+
+// locate resolves the folder a caller names and says which root it is in. A
+// folder outside and one that does not exist are told apart only inside.
+func locate(roots []string, folder string) (start, root string, err error) {
+	if folder == "" {
+		folder = "."
+	}
+	if strings.ContainsRune(folder, 0) {
+		return "", "", invalid("repo", "a path without NUL", folder)
+	}
+	named := absolute(roots[0], folder)
+	if start, err = inside(roots, named); err != nil {
+		return "", "", err
+	}
+	if info, err := os.Stat(start); err != nil || !info.IsDir() {
+		return "", "", invalid("repo", "an existing folder", folder)
+	}
+	for _, root = range roots {
+		if contains(root, start) {
+			break
+		}
+	}
+	return start, root, nil
+}
+
+func absolute(base, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(base, path)
+}
+
+// inside resolves symbolic links and refuses what is in none of the roots.
+// What does not exist is judged by the folder it would be in.
+func inside(roots []string, path string) (string, error) {
+	resolved, err := filepath.EvalSymlinks(path)
+	missing := err != nil
+	for above := filepath.Dir(path); err != nil && above != filepath.Dir(above); above = filepath.Dir(above) {
+		resolved, err = filepath.EvalSymlinks(above)
+	}
+	for _, root := range roots {
+		if err != nil || !contains(root, resolved) {
+			continue
+		}
+		if missing {
+			return "", invalid("repo", "an existing folder", relative(root, path))
+		}
+		return resolved, nil
+	}
+	return "", fault.New(fault.ToolDenied, "the repository, or the data it keeps, is outside the allowed roots")
+}
+
+func outside(roots []string, path string) bool {
+	_, err := inside(roots, path)
+	return errors.Is(err, fault.ToolDenied)
+}
+
+func contains(root, path string) bool {
+	way, err := filepath.Rel(root, path)
+	return err == nil && filepath.IsLocal(way)
+}
+
+func relative(root, path string) string {
+	way, err := filepath.Rel(root, path)
+	if err != nil {
+		return "."
+	}
+	return way
+}
+
+// ceilings keep git from looking for a repository above the roots.
+func ceilings(roots []string) []string {
+	var above []string
+	for _, root := range roots {
+		above = append(above, filepath.Dir(root))
+	}
+	return []string{"GIT_CEILING_DIRECTORIES=" + strings.Join(above, string(filepath.ListSeparator))}
+}
+
+func notOpened(err error, root string) error {
+	var complaint complaintError
+	switch {
+	case !errors.As(err, &complaint):
+		return err
+	case strings.Contains(complaint.text, "dubious ownership"):
+		return fault.New(fault.ToolDenied, "the repository belongs to another user; git's safe.directory would allow it")
+	case strings.Contains(complaint.text, "not a git repository"), strings.Contains(complaint.text, "must be run in a work tree"):
+		return fault.New(fault.InvalidParams, "repo: no git repository with a working tree is here, up to the allowed root").
+			With(fault.Diagnostic{Path: "repo", Message: "not in a git repository"})
+	}
+	return said(complaint, root)
+}
+
+// checkObjects refuses a repository whose objects are elsewhere, by a link or
+// by the alternates file: what is in them is not for this caller.
+func (r *repository) checkObjects(roots []string) error {
+	objects, err := inside(roots, filepath.Join(r.common, "objects"))
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(filepath.Join(objects, "info", "alternates"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fault.New(fault.ToolDenied, "the repository's list of alternates cannot be read")
+	}
+	for line := range strings.SplitSeq(string(data), "\n") {
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if _, err := inside(roots, absolute(objects, line)); err != nil {
+			return fault.New(fault.ToolDenied, "the repository borrows objects from outside the allowed roots")
+		}
+	}
+	return nil
+}
+
+// quieten reads the repository's own configuration, not the user's, for what
+// git would run or quote because of it.
+func (r *repository) quieten(ctx context.Context, roots []string) error {
+	listed, err := r.run(ctx, "", "config", "--list", "--show-scope", "--null")
+	if err != nil {
+		return err
+	}
+	if listed.cut {
+		return fault.New(fault.ToolDenied, "the repository's configuration is too large")
+	}
+	fields := strings.Split(string(listed.data), "\x00")
+	for i := 0; i+1 < len(fields); i += 2 {
+		key, value, _ := strings.Cut(fields[i+1], "\n")
+		if fields[i] != "local" && fields[i] != "worktree" {
+			continue
+		}
+		if key == "blame.ignorerevsfile" {
+			r.leaks = r.leaks || strings.HasPrefix(value, "~") || outside(roots, absolute(r.top, value))
+		}
+		if err := r.quietenFilter(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// quietenFilter switches off the program that git would run over files of some
+// kind: "filter.NAME.clean".
+func (r *repository) quietenFilter(key string) error {
+	name, isFilter := strings.CutPrefix(key, "filter.")
+	last := strings.LastIndexByte(name, '.')
+	if !isFilter || last < 0 {
+		return nil
+	}
+	if name = name[:last]; strings.ContainsAny(name, "=\n") {
+		return fault.New(fault.ToolDenied, "the repository configures a filter under a name that cannot be switched off")
+	}
+	for _, off := range []string{"clean=", "smudge=", "process=", "required=false"} {
+		r.quiet = append(r.quiet, "-c", "filter."+name+"."+off)
+	}
+	return nil
+}
+
+// run runs git on this repository and no other.
+func (r *repository) run(ctx context.Context, input string, args ...string) (output, error) {
+	return r.runBounded(ctx, r.engine.maxBytes, input, args...)
+}
+
+func (r *repository) runBounded(ctx context.Context, limit int, input string, args ...string) (output, error) {
+	variables := []string{"GIT_DIR=" + r.gitDir, "GIT_WORK_TREE=" + r.top}
+	out, err := r.engine.run(ctx, r.top, variables, limit, input, append(r.quiet[:len(r.quiet):len(r.quiet)], args...)...)
+	var complaint complaintError
+	if errors.As(err, &complaint) {
+		return output{}, said(complaint, r.root)
+	}
+	return out, err
+}
+
+// emptyTree names the tree without files, which first commits are compared with.
+func (r *repository) emptyTree() string {
+	const object = "tree 0\x00"
+	if r.format == "sha256" {
+		sum := sha256.Sum256([]byte(object))
+		return hex.EncodeToString(sum[:])
+	}
+	sum := sha1.Sum([]byte(object)) //nolint:gosec // git's name for it
+	return hex.EncodeToString(sum[:])
+}

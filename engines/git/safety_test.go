@@ -1,0 +1,234 @@
+package git_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/engines"
+	"savant/engines/git"
+	"savant/fault"
+)
+
+// quoted writes a value as JSON for the arguments of a call.
+func quoted(value string) string {
+	data, err := json.Marshal(value)
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
+}
+
+func TestArgumentsCannotBeOptions(t *testing.T) {
+	w := newWorkshop(t)
+	w.commit("first", "a.txt", "1\n")
+	target := filepath.Join(t.TempDir(), "written")
+	for _, attempt := range []string{"--output=" + target, "-o" + target, "--upload-pack=touch " + target, "-c", "-ccore.pager=touch " + target,
+		"--exec=touch " + target, "--ext-diff", "--no-index", "-", "--", "--git-dir=/", "HEAD --output=" + target, "HEAD\n--all", "HEAD\x00", "$(touch " + target + ")",
+		"; touch " + target, "^HEAD", "HEAD..", "a..b", strings.Repeat("x", 400), "HEAD:a.txt", "@{-99}"} {
+		for name, argument := range map[string]string{"git.log": "ref", "git.show": "ref", "git.diff": "from", "git.files": "ref"} {
+			w.refuses(fault.InvalidParams, name, `{`+quoted(argument)+`:`+quoted(attempt)+`}`)
+		}
+		w.refuses(fault.InvalidParams, "git.diff", `{"to":`+quoted(attempt)+`}`)
+		w.refuses(fault.InvalidParams, "git.diff", `{"from":`+quoted(attempt)+`,"merge_base":true}`)
+		w.refuses(fault.InvalidParams, "git.blame", `{"path":"a.txt","ref":`+quoted(attempt)+`}`)
+		for _, name := range []string{"git.log", "git.diff", "git.files"} {
+			_, _ = w.call(name, `{"paths":[`+quoted(attempt)+`]}`) // nothing is found; nothing may happen
+		}
+		_, _ = w.call("git.blame", `{"path":`+quoted(attempt)+`}`)
+		_, _ = w.call("git.log", `{"author":`+quoted(attempt)+`,"text":`+quoted(attempt)+`}`)
+		_, _ = w.call("git.status", `{"repo":`+quoted(attempt)+`}`)
+	}
+	require.NoFileExists(t, target)
+	w.refuses(fault.InvalidParams, "git.log", `{"since":"--output=`+target+`"}`)
+	w.refuses(fault.InvalidParams, "git.log", `{"author":"a\nb"}`)
+	w.write("--output=x", "an option, by its name\n")
+	require.Equal(t, []any{"--output=x"}, w.must("git.files", `{"untracked":true,"paths":["--output=x"]}`)["files"])
+}
+
+func TestPathsStayInTheRepository(t *testing.T) {
+	w := newWorkshop(t)
+	w.commit("first", "a.txt", "1\n")
+	require.NoError(t, os.Symlink("/etc", filepath.Join(w.root, "link")))
+	w.commit("link")
+	for _, path := range []string{"/etc/passwd", "../x", "dir/../../x", "", "a\x00b", ".."} {
+		for name, args := range map[string]string{"git.log": `{"paths":[%]}`, "git.diff": `{"paths":[%]}`, "git.files": `{"paths":[%]}`, "git.blame": `{"path":%}`} {
+			w.refuses(fault.InvalidParams, name, strings.Replace(args, "%", quoted(path), 1))
+		}
+	}
+	w.refuses(fault.ToolFailed, "git.blame", `{"path":"link/passwd"}`)
+	require.Equal(t, []any{"/etc"}, rows(w.must("git.blame", `{"path":"link"}`)["lines"], "text"), "the link itself, not what it leads to")
+	require.Empty(t, w.must("git.files", `{"untracked":true,"paths":["link/passwd"]}`)["files"])
+	require.Empty(t, w.must("git.files", `{"paths":[":(exclude)a.txt"]}`)["files"], "no pathspec magic")
+}
+
+func TestRepositoriesStayInTheRoots(t *testing.T) {
+	outside := newWorkshop(t)
+	outside.commit("secret", "secret.txt", "hunter2\n")
+	w := newWorkshop(t)
+	w.commit("first", "a.txt", "1\n")
+	require.NoError(t, os.Symlink(outside.root, filepath.Join(w.root, "link")))
+	require.NoError(t, os.Mkdir(filepath.Join(w.root, "sub"), 0o755))
+
+	gitfile := filepath.Join(w.root, "gitfile")
+	require.NoError(t, os.Mkdir(gitfile, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(gitfile, ".git"), []byte("gitdir: "+outside.root+"/.git\n"), 0o644))
+
+	worktree := filepath.Join(w.root, "worktree")
+	w.git("init", "-q", "worktree")
+	w.gitIn(worktree, "config", "core.worktree", outside.root)
+
+	w.git("clone", "-q", "--shared", outside.root, "borrowed")
+
+	linked := filepath.Join(w.root, "linked")
+	w.git("init", "-q", "linked")
+	require.NoError(t, os.RemoveAll(filepath.Join(linked, ".git", "objects")))
+	require.NoError(t, os.Symlink(filepath.Join(outside.root, ".git", "objects"), filepath.Join(linked, ".git", "objects")))
+
+	for _, repo := range []string{outside.root, "../" + filepath.Base(outside.root), "link", "link/missing", "gitfile", "worktree", "borrowed", "linked", "/", "..", "/nowhere/at/all"} {
+		for _, name := range []string{"git.status", "git.log", "git.diff", "git.show", "git.files"} {
+			said := w.refuses(fault.ToolDenied, name, `{"repo":`+quoted(repo)+`}`)
+			require.NotContains(t, said, "hunter2")
+			require.NotContains(t, said, outside.root)
+		}
+	}
+	for _, repo := range []string{"missing", "a.txt", "a\u0000b"} {
+		w.refuses(fault.InvalidParams, "git.status", `{"repo":`+quoted(repo)+`}`)
+	}
+
+	w.table = w.engine(git.Options{Roots: []string{filepath.Join(w.root, "sub")}})
+	w.refuses(fault.InvalidParams, "git.status", `{}`) // the repository is above the root
+	w.table = w.engine(git.Options{Roots: []string{filepath.Join(w.root, "nowhere")}})
+	w.refuses(fault.ToolDenied, "git.status", `{}`)
+	w.table = w.engine(git.Options{Roots: []string{filepath.Join(w.root, "nowhere"), w.root, outside.root}})
+	require.Equal(t, "main", w.must("git.status", `{"repo":`+quoted(outside.root)+`}`)["branch"])
+}
+
+func TestTheRootMayBeALink(t *testing.T) {
+	w := newWorkshop(t)
+	w.commit("first", "a.txt", "1\n")
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(w.root, link))
+	w.table = w.engine(git.Options{Roots: []string{link}})
+	require.Equal(t, true, w.must("git.status", `{}`)["clean"])
+	require.Equal(t, true, w.must("git.status", `{"repo":`+quoted(link)+`}`)["clean"])
+}
+
+func TestABareRepositoryHasNothingToShow(t *testing.T) {
+	w := newWorkshop(t)
+	w.git("init", "-q", "--bare", "bare.git")
+	w.refuses(fault.ToolFailed, "git.log", `{"repo":"bare.git"}`)
+}
+
+// TestNoProgramOfTheRepositoryIsRun configures every program git would run on
+// what these tools do, each of which would leave a file behind.
+func TestNoProgramOfTheRepositoryIsRun(t *testing.T) {
+	w := newWorkshop(t)
+	w.commit("first", "a.txt", "1\n", "b.txt", "b\n", ".gitattributes", "*.txt filter=evil diff=evil\n")
+	marks := t.TempDir()
+	script := filepath.Join(t.TempDir(), "evil.sh")
+	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\ntouch "+marks+"/$1\ncat\n"), 0o755))
+	for _, key := range []string{"core.fsmonitor", "core.pager", "core.sshCommand", "diff.external", "diff.evil.command", "diff.evil.textconv", "filter.evil.clean",
+		"filter.evil.smudge", "filter.evil.process", "gpg.program", "core.editor", "core.askPass", "core.alternateRefsCommand"} {
+		w.git("config", key, script+" "+key)
+	}
+	w.git("config", "log.showSignature", "true")
+	w.git("config", "filter.evil.required", "true")
+	hooks := filepath.Join(w.root, ".git", "hooks")
+	require.NoError(t, os.MkdirAll(hooks, 0o755))
+	for _, hook := range []string{"post-index-change", "fsmonitor-watchman", "post-checkout"} {
+		require.NoError(t, os.WriteFile(filepath.Join(hooks, hook), []byte("#!/bin/sh\ntouch "+marks+"/"+hook+"\n"), 0o755))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(w.root, "a.txt"), []byte("2\n"), 0o644))
+	for _, variable := range []string{"GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_SSH_COMMAND", "GIT_ASKPASS"} {
+		t.Setenv(variable, script+" "+variable)
+	}
+	t.Setenv("GIT_DIR", "/nowhere")
+	index, err := os.ReadFile(filepath.Join(w.root, ".git", "index"))
+	require.NoError(t, err)
+
+	callEverything(w)
+	left, err := os.ReadDir(marks)
+	require.NoError(t, err)
+	require.Empty(t, left)
+	after, err := os.ReadFile(filepath.Join(w.root, ".git", "index"))
+	require.NoError(t, err)
+	require.Equal(t, index, after, "nothing is written")
+	require.Equal(t, "-1\n+2\n", strings.SplitAfterN(w.must("git.diff", `{}`)["files"].([]any)[0].(map[string]any)["patch"].(string), "@@\n", 2)[1])
+}
+
+func callEverything(w *workshop) {
+	for name, args := range map[string]string{"git.status": `{}`, "git.log": `{"files":true}`, "git.diff": `{}`, "git.show": `{}`,
+		"git.blame": `{"path":"a.txt"}`, "git.files": `{"untracked":true}`} {
+		w.must(name, args)
+	}
+	w.must("git.diff", `{"staged":true}`)
+	w.must("git.diff", `{"to":"HEAD"}`)
+}
+
+func TestAFilterThatCannotBeSwitchedOffIsRefused(t *testing.T) {
+	w := newWorkshop(t)
+	w.commit("first", "a.txt", "1\n")
+	w.git("config", "filter.a=b.clean", "touch x")
+	w.refuses(fault.ToolDenied, "git.status", `{}`)
+}
+
+func TestNoProgramOfASubmoduleIsRun(t *testing.T) {
+	w := newWorkshop(t)
+	w.commit("first", "a.txt", "1\n")
+	w.git("submodule", "--quiet", "add", "./", "module")
+	w.commit("second")
+	mark := filepath.Join(t.TempDir(), "mark")
+	w.gitIn(filepath.Join(w.root, "module"), "config", "core.fsmonitor", "touch "+mark)
+	w.write("module/a.txt", "2\n")
+	callEverything(w)
+	require.NoFileExists(t, mark)
+}
+
+func TestFilesGitIsConfiguredToReadAreNotQuoted(t *testing.T) {
+	w := newWorkshop(t)
+	w.commit("first", "a.txt", "1\n")
+	secret := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(secret, []byte("hunter2 !\n"), 0o644))
+	w.git("config", "diff.orderFile", secret)
+	w.write("ignored-revs", "")
+	w.git("config", "blame.ignoreRevsFile", "ignored-revs")
+	callEverything(w)
+	w.git("config", "blame.ignoreRevsFile", secret)
+	require.NotContains(t, w.refuses(fault.ToolDenied, "git.blame", `{"path":"a.txt"}`), "hunter2")
+	w.git("config", "include.path", secret)
+	said := w.refuses(fault.ToolFailed, "git.status", `{}`)
+	require.NotContains(t, said, "hunter2")
+	require.NotContains(t, said, secret)
+}
+
+func TestNothingIsFetched(t *testing.T) {
+	w := newWorkshop(t)
+	w.commit("first", "a.txt", "1\n")
+	w.git("config", "uploadpack.allowFilter", "true")
+	w.git("clone", "-q", "--filter=blob:none", "--no-checkout", "file://"+w.root, "partial")
+	w.refuses(fault.ToolFailed, "git.show", `{"repo":"partial"}`)
+}
+
+func TestGitMayBeMissing(t *testing.T) {
+	for _, program := range []string{"no-such-program-as-git", "/nowhere/git"} {
+		table := engines.NewRegistry(nil)
+		require.NoError(t, table.Add(git.Tools(git.Options{Roots: []string{t.TempDir()}, Program: program})...))
+		_, err := table.Call(t.Context(), "git.status", nil)
+		require.ErrorIs(t, err, fault.EngineOffline)
+	}
+}
+
+func TestAStuckGitIsEndedWithItsChildren(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "git")
+	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\nsleep 600 &\nsleep 600\n"), 0o755))
+	table := engines.NewRegistry(nil)
+	require.NoError(t, table.Add(git.Tools(git.Options{Roots: []string{t.TempDir()}, Program: script, Timeout: 50_000_000})...))
+	_, err := table.Call(t.Context(), "git.status", nil)
+	require.ErrorIs(t, err, fault.ToolFailed)
+	require.ErrorContains(t, err, "took too long")
+}

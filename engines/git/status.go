@@ -1,0 +1,143 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+type statusIn struct {
+	Repo  string `json:"repo,omitempty" doc:"Folder in the repository; default: the allowed root."`
+	Limit int    `json:"limit,omitempty" min:"1" max:"10000" doc:"Most files to list; default 500."`
+}
+
+// status is the state of a working tree. Branch is empty when HEAD is detached,
+// Head where nothing was committed yet.
+type status struct {
+	Branch    string        `json:"branch"`
+	Head      string        `json:"head"`
+	Upstream  string        `json:"upstream,omitempty"`
+	Ahead     int           `json:"ahead"`
+	Behind    int           `json:"behind"`
+	Clean     bool          `json:"clean"`
+	Files     []changedFile `json:"files"`
+	Truncated bool          `json:"truncated"`
+	Note      string        `json:"note,omitempty"`
+}
+
+// changedFile says how a file differs: index from HEAD, worktree from index.
+type changedFile struct {
+	Path        string `json:"path"`
+	Index       string `json:"index,omitempty"`
+	Worktree    string `json:"worktree,omitempty"`
+	RenamedFrom string `json:"renamed_from,omitempty"`
+}
+
+func (e *engine) status(ctx context.Context, in statusIn) (status, error) {
+	r, err := e.open(ctx, in.Repo)
+	if err != nil {
+		return status{}, err
+	}
+	out, err := r.run(ctx, "", "status", "--porcelain=v2", "-z", "--branch", "--ahead-behind",
+		"--untracked-files=normal", "--ignore-submodules=dirty", "--find-renames")
+	if err != nil {
+		return status{}, err
+	}
+	made := parseStatus(records(out))
+	made.Clean = len(made.Files) == 0 && !out.cut
+	if limit := orDefault(in.Limit, 500); len(made.Files) > limit || out.cut {
+		made.Files = made.Files[:min(limit, len(made.Files))]
+		made.Truncated, made.Note = true, fmt.Sprintf("only the first %d files are listed", len(made.Files))
+	}
+	return made, nil
+}
+
+// records splits what git ended with NUL; one that was cut is left out.
+func records(out output) []string {
+	all := strings.Split(string(out.data), "\x00")
+	return all[:len(all)-1]
+}
+
+func orDefault(value, otherwise int) int {
+	if value == 0 {
+		return otherwise
+	}
+	return value
+}
+
+// parseStatus reads `git status --porcelain=v2 -z --branch`.
+func parseStatus(lines []string) status {
+	made := status{Files: []changedFile{}}
+	for i := 0; i < len(lines); i++ {
+		kind, rest, _ := strings.Cut(lines[i], " ")
+		switch kind {
+		case "#":
+			made.header(rest)
+		case "1":
+			made.add(rest, 7)
+		case "2": // the path it had before is the next record
+			if i++; i < len(lines) {
+				made.add(rest, 8)
+				made.Files[len(made.Files)-1].RenamedFrom = lines[i]
+			}
+		case "u":
+			made.add(rest, 9)
+		case "?":
+			made.Files = append(made.Files, changedFile{Path: rest, Worktree: "untracked"})
+		}
+	}
+	return made
+}
+
+func (s *status) header(line string) {
+	name, value, _ := strings.Cut(line, " ")
+	switch name {
+	case "branch.oid":
+		if value != "(initial)" {
+			s.Head = value
+		}
+	case "branch.head":
+		if value != "(detached)" {
+			s.Branch = value
+		}
+	case "branch.upstream":
+		s.Upstream = value
+	case "branch.ab":
+		ahead, behind, _ := strings.Cut(value, " ")
+		s.Ahead, _ = strconv.Atoi(strings.TrimPrefix(ahead, "+"))
+		s.Behind, _ = strconv.Atoi(strings.TrimPrefix(behind, "-"))
+	}
+}
+
+// add reads a changed file: two letters, other fields, and the path after them.
+func (s *status) add(line string, before int) {
+	fields := strings.SplitN(line, " ", before+1)
+	if len(fields) != before+1 || len(fields[0]) != 2 {
+		return
+	}
+	s.Files = append(s.Files, changedFile{Path: fields[before],
+		Index: stateName(fields[0][0]), Worktree: stateName(fields[0][1])})
+}
+
+// stateName spells out git's letters.
+func stateName(letter byte) string {
+	switch letter {
+	case 'M':
+		return "modified"
+	case 'T':
+		return "type_changed"
+	case 'A':
+		return "added"
+	case 'D':
+		return "deleted"
+	case 'R':
+		return "renamed"
+	case 'C':
+		return "copied"
+	case 'U':
+		return "unmerged"
+	default:
+		return ""
+	}
+}
