@@ -1,0 +1,309 @@
+package think_test
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think"
+)
+
+// scenario is one txtar file: workflows and schemas of a folder, a script of
+// calls, and the trace of their replies.
+//
+// A line of the script is a command and its arguments as one JSON object:
+//
+//	plan, next, explain, reset, state.get, state.list, validate, debug,
+//	workflows.list, workflows.read    the tool; workflow and run_id are those
+//	                                  of the last plan where they are absent
+//	look STEP                         what a person is shown
+//	approve STEP ANSWER               a person's answer, to what was looked at
+//	                                  last, else to what is shown now
+//	permute PLAN STEP=ANSWER …        one run for every order of the answers
+//	unchanged COMMAND …               no journal changes by the command
+//	same COMMAND …                    the reply is that of the command before
+//	edit NAME                         replaces a file by NAME.edited
+//	clock DURATION                    sets the time since the start
+//	reopen                            ends the server and starts another
+type scenario struct {
+	file    string
+	archive *txtar.Archive
+}
+
+func readScenario(t *testing.T, file string) *scenario {
+	t.Helper()
+	archive, err := txtar.ParseFile(file)
+	require.NoError(t, err)
+	return &scenario{file, archive}
+}
+
+func (s *scenario) part(name string) (string, bool) {
+	at := slices.IndexFunc(s.archive.Files, func(f txtar.File) bool { return f.Name == name })
+	if at < 0 {
+		return "", false
+	}
+	return string(s.archive.Files[at].Data), true
+}
+
+// lay writes the scenario's files into a new folder.
+func (s *scenario) lay(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	for _, f := range s.archive.Files {
+		if strings.HasSuffix(f.Name, ".yaml") || strings.HasSuffix(f.Name, ".json") {
+			place(t, root, f.Name, f.Data)
+		}
+	}
+	return root
+}
+
+func place(t *testing.T, root, name string, data []byte) {
+	t.Helper()
+	if !strings.Contains(name, "/") {
+		name = "workflows/" + name
+	}
+	target := filepath.Join(root, filepath.FromSlash(name))
+	require.NoError(t, os.MkdirAll(filepath.Dir(target), 0o755))
+	require.NoError(t, os.WriteFile(target, data, 0o644))
+}
+
+func (s *scenario) commands() []string {
+	script, _ := s.part("script")
+	var lines []string
+	for line := range strings.Lines(script) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// play is a script under way.
+type play struct {
+	t        *testing.T
+	scenario *scenario
+	root     string
+	driver   driver
+	workflow string
+	run      string
+	looked   map[string]string // digest by step
+	last     json.RawMessage
+	trace    strings.Builder
+	replies  func(command string, reply json.RawMessage)
+}
+
+func (p *play) all() string {
+	for _, line := range p.scenario.commands() {
+		reply := p.command(line)
+		p.last = reply
+		if reply == nil {
+			continue
+		}
+		p.trace.WriteString("# " + fault.Cut(line, 120) + "\n" + pretty(p.t, reply) + "\n")
+		if p.replies != nil {
+			p.replies(line, reply)
+		}
+	}
+	return p.trace.String()
+}
+
+func (p *play) command(line string) json.RawMessage {
+	name, rest, _ := strings.Cut(line, " ")
+	rest = strings.TrimSpace(rest)
+	switch name {
+	case "look":
+		return p.look(rest)
+	case "approve":
+		return p.approve(rest)
+	case "permute":
+		return p.permute(rest)
+	case "unchanged":
+		before := journals(p.t, p.root)
+		reply := p.command(rest)
+		require.Equal(p.t, before, journals(p.t, p.root), "%s: a journal changed", line)
+		return reply
+	case "same":
+		reply := p.command(rest)
+		require.Equal(p.t, string(p.last), string(reply), "%s: the reply differs from the one before", line)
+		return reply
+	case "edit":
+		edited, ok := p.scenario.part(rest + ".edited")
+		require.True(p.t, ok, "%s: no such file", line)
+		place(p.t, p.root, rest, []byte(edited))
+		return nil
+	case "clock":
+		require.NoError(p.t, os.WriteFile(filepath.Join(p.root, "clock"), []byte(rest), 0o644))
+		return nil
+	case "reopen":
+		p.driver.reopen(p.t)
+		return nil
+	}
+	return p.tool(name, rest)
+}
+
+// tool calls a tool of Think with the last plan's workflow and run.
+func (p *play) tool(name, rest string) json.RawMessage {
+	args := map[string]json.RawMessage{}
+	if rest != "" {
+		require.NoError(p.t, json.Unmarshal([]byte(rest), &args), "%s %s", name, rest)
+	}
+	run := !slices.Contains([]string{"validate", "workflows.list", "workflows.read", "state.list", "driver_prompt"}, name)
+	if name == "plan" {
+		p.planned(args)
+	} else if run {
+		p.fill(args, "workflow", p.workflow)
+		p.fill(args, "run_id", p.run)
+	}
+	data, err := json.Marshal(args)
+	require.NoError(p.t, err)
+	return p.driver.call(p.t, "think."+name, data)
+}
+
+func (p *play) planned(args map[string]json.RawMessage) {
+	p.fill(args, "run_id", "r1")
+	require.NoError(p.t, json.Unmarshal(args["run_id"], &p.run))
+	if args["workflow"] == nil {
+		p.fill(args, "workflow", p.workflow)
+	}
+	require.NoError(p.t, json.Unmarshal(args["workflow"], &p.workflow))
+	p.looked = map[string]string{}
+}
+
+// fill sets a member that is absent; an explicit null removes it.
+func (p *play) fill(args map[string]json.RawMessage, key, value string) {
+	if given, ok := args[key]; ok {
+		if string(given) == "null" {
+			delete(args, key)
+		}
+		return
+	}
+	data, err := json.Marshal(value)
+	require.NoError(p.t, err)
+	args[key] = data
+}
+
+func (p *play) look(step string) json.RawMessage {
+	return p.driver.person(p.t, func(engine *think.Engine) (any, error) {
+		shown, err := p.pending(engine, step)
+		p.looked[step] = shown.Digest
+		return shown, err
+	})
+}
+
+func (p *play) pending(engine *think.Engine, step string) (think.Pending, error) {
+	list, err := engine.Pending(p.t.Context(), p.workflow, p.run)
+	if err != nil {
+		return think.Pending{}, err
+	}
+	for _, each := range list {
+		if each.StepID == step {
+			return each, nil
+		}
+	}
+	return think.Pending{}, nil
+}
+
+func (p *play) approve(rest string) json.RawMessage {
+	step, text, _ := strings.Cut(rest, " ")
+	answer, err := jsonvalue.Decode([]byte(text))
+	require.NoError(p.t, err, rest)
+	return p.driver.person(p.t, func(engine *think.Engine) (any, error) {
+		digest, looked := p.looked[step]
+		if !looked {
+			shown, err := p.pending(engine, step)
+			if err != nil {
+				return nil, err
+			}
+			digest = shown.Digest
+		}
+		return engine.Approve(p.t.Context(), p.workflow, p.run, step, digest, answer)
+	})
+}
+
+// answers splits "{…} a={…} b={…}" after the plan's arguments.
+var answers = regexp.MustCompile(`\s+([A-Za-z][A-Za-z0-9_/-]*)=`)
+
+// permute plans a run for each order of some answers, gives them, and reports
+// which final states there were: one, where order does not matter.
+func (p *play) permute(rest string) json.RawMessage {
+	places := answers.FindAllStringSubmatchIndex(rest, -1)
+	require.NotEmpty(p.t, places, rest)
+	plan := rest[:places[0][0]]
+	given := make([][2]string, len(places))
+	for i, at := range places {
+		end := len(rest)
+		if i+1 < len(places) {
+			end = places[i+1][0]
+		}
+		given[i] = [2]string{rest[at[2]:at[3]], rest[at[1]:end]}
+	}
+	hashes, ends := map[string]bool{}, map[string]bool{}
+	orders := permutations(len(given))
+	for number, order := range orders {
+		run, err := json.Marshal("order" + string(rune('a'+number)))
+		require.NoError(p.t, err)
+		args := map[string]json.RawMessage{}
+		require.NoError(p.t, json.Unmarshal([]byte(plan), &args))
+		args["run_id"] = run
+		whole, err := json.Marshal(args)
+		require.NoError(p.t, err)
+		p.tool("plan", string(whole))
+		var last json.RawMessage
+		for _, i := range order {
+			last = p.tool("next", `{"step_id":"`+given[i][0]+`","result_snapshot":`+given[i][1]+`}`)
+		}
+		hashes[member(p.t, p.tool("state.get", ""), "snapshot", "hash")] = true
+		ends[member(p.t, last, "outcome")+" "+member(p.t, last, "outputs")] = true
+	}
+	data, err := jsonvalue.Encode(map[string]any{"orders": len(orders), "hashes": slices.Sorted(maps.Keys(hashes)), "ends": slices.Sorted(maps.Keys(ends))})
+	require.NoError(p.t, err)
+	return data
+}
+
+// member returns a member of a JSON object as text.
+func member(t *testing.T, object json.RawMessage, path ...string) string {
+	t.Helper()
+	for _, key := range path {
+		var members map[string]json.RawMessage
+		require.NoError(t, json.Unmarshal(object, &members), string(object))
+		object = members[key]
+	}
+	return strings.Trim(string(object), `"`)
+}
+
+func permutations(n int) [][]int {
+	if n == 0 {
+		return [][]int{{}}
+	}
+	var all [][]int
+	for _, shorter := range permutations(n - 1) {
+		for at := range n {
+			all = append(all, slices.Insert(slices.Clone(shorter), at, n-1))
+		}
+	}
+	return all
+}
+
+// journals returns the bytes of every journal of a folder.
+func journals(t *testing.T, root string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	matches, err := filepath.Glob(filepath.Join(root, ".savant", "state", "*", "*.journal"))
+	require.NoError(t, err)
+	for _, file := range matches {
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		found[filepath.Base(file)] = string(data)
+	}
+	return found
+}
