@@ -179,11 +179,11 @@ func TestAFilterThatCannotBeSwitchedOffIsRefused(t *testing.T) {
 
 func TestNoProgramOfASubmoduleIsRun(t *testing.T) {
 	w := newWorkshop(t)
-	w.commit("first", "a.txt", "1\n")
+	w.commit("first", "a.txt", "1\n", ".gitattributes", "a.txt filter=evil\n")
 	w.git("submodule", "--quiet", "add", "./", "module")
 	w.commit("second")
 	mark := filepath.Join(t.TempDir(), "mark")
-	w.gitIn(filepath.Join(w.root, "module"), "config", "core.fsmonitor", "touch "+mark)
+	w.gitIn(filepath.Join(w.root, "module"), "config", "filter.evil.clean", "touch "+mark+"; cat")
 	w.write("module/a.txt", "2\n")
 	callEverything(w)
 	require.NoFileExists(t, mark)

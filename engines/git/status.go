@@ -75,14 +75,13 @@ func parseStatus(lines []string) status {
 		case "#":
 			made.header(rest)
 		case "1":
-			made.add(rest, 7)
+			made.add(rest, 7, "")
 		case "2": // the path it had before is the next record
 			if i++; i < len(lines) {
-				made.add(rest, 8)
-				made.Files[len(made.Files)-1].RenamedFrom = lines[i]
+				made.add(rest, 8, lines[i])
 			}
 		case "u":
-			made.add(rest, 9)
+			made.add(rest, 9, "")
 		case "?":
 			made.Files = append(made.Files, changedFile{Path: rest, Worktree: "untracked"})
 		}
@@ -111,12 +110,12 @@ func (s *status) header(line string) {
 }
 
 // add reads a changed file: two letters, other fields, and the path after them.
-func (s *status) add(line string, before int) {
+func (s *status) add(line string, before int, renamedFrom string) {
 	fields := strings.SplitN(line, " ", before+1)
 	if len(fields) != before+1 || len(fields[0]) != 2 {
 		return
 	}
-	s.Files = append(s.Files, changedFile{Path: fields[before],
+	s.Files = append(s.Files, changedFile{Path: fields[before], RenamedFrom: renamedFrom,
 		Index: stateName(fields[0][0]), Worktree: stateName(fields[0][1])})
 }
 
