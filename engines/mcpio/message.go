@@ -3,6 +3,7 @@ package mcpio
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
@@ -59,7 +60,7 @@ func parseMessage(data []byte) (*message, *reply) {
 			return nil, errorReply(noID, &mcp.JSONRPCErrorDetails{
 				Code: mcp.PARSE_ERROR, Message: "this line is not JSON: " + err.Error()})
 		}
-		return nil, invalidRequest(readableID(data), "this is not a JSON-RPC message: "+err.Error())
+		return nil, invalidRequest(readableID(data), "this is not a JSON-RPC message: "+misfit(err))
 	}
 	switch {
 	case m.JSONRPC != mcp.JSONRPC_VERSION:
@@ -70,6 +71,19 @@ func parseMessage(data []byte) (*message, *reply) {
 		return nil, invalidRequest(noID, `"id" is neither a string nor a number`)
 	}
 	return &m, nil
+}
+
+// misfit says in the protocol's terms what a message has in the wrong place.
+func misfit(err error) string {
+	var unfit *json.UnmarshalTypeError
+	switch {
+	case !errors.As(err, &unfit):
+		return err.Error()
+	case unfit.Field == "":
+		return "it is " + unfit.Value + ", not an object"
+	default:
+		return unfit.Field + " is " + unfit.Value
+	}
 }
 
 func invalidRequest(id json.RawMessage, text string) *reply {

@@ -2,6 +2,7 @@ package mcpio
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -14,7 +15,7 @@ import (
 func structure(value any) (json.RawMessage, error) {
 	data, err := jsonvalue.Encode(value)
 	if err != nil {
-		return nil, fault.New(fault.Internal, "the result does not marshal: %w", err)
+		return nil, fmt.Errorf("the result does not marshal: %w", err)
 	}
 	if data[0] == '{' {
 		return data, nil
