@@ -254,7 +254,7 @@ func TestEveryCrashLeavesBeforeOrAfter(t *testing.T) {
 			before, after := outcomes(t, op)
 			for n := 1; ; n++ {
 				crashed := false
-				for seed := range uint64(24) {
+				for seed := range uint64(12) {
 					disk, d := stage(t, op)
 					disk.failAt, disk.fault = n, failCrash
 					err := op.act(d)
@@ -306,12 +306,12 @@ func TestDeleteLosesNothing(t *testing.T) {
 // TestRandomFaultsLoseNothingAcknowledged goes on for long, through faults,
 // crashes and changes of process.
 func TestRandomFaultsLoseNothingAcknowledged(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(40) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		disk := newSimDisk()
 		d := openSim(disk)
 		acknowledged := []Record{}
-		for range 120 {
+		for range 60 {
 			disk.calls, disk.failAt, disk.fault = 0, -1, simFault(random.IntN(int(failCrash)+1))
 			if random.IntN(2) == 0 {
 				disk.failAt = 1 + random.IntN(12)

@@ -2,7 +2,6 @@ package state
 
 import (
 	"bytes"
-	"encoding/json"
 	"strconv"
 )
 
@@ -10,45 +9,68 @@ import (
 // all bounded, the two names (128 bytes each) being the longest.
 const headLength = 1024
 
-// headOf returns the fields of a line before its data, as far as they are
-// there; the line may be cut anywhere. Nothing is verified.
-func headOf(line []byte) Record {
+// headOf returns the fields of a record before its data, or those of a
+// snapshot before its state, as far as they are there; the text may be cut
+// anywhere. Nothing is verified. A listing reads thousands of heads, which
+// encoding/json would make its main cost.
+func headOf(text []byte) Record {
 	var head Record
-	decoder := json.NewDecoder(bytes.NewReader(line[:min(len(line), headLength)]))
-	_, _ = decoder.Token() // the opening brace; without it the next fails
+	rest := text[:min(len(text), headLength)]
 	for {
-		name, err := decoder.Token()
-		if err != nil || name == "data" {
+		name, value, after, ok := field(rest)
+		if !ok {
 			return head
 		}
-		value, err := decoder.Token()
-		if err != nil {
-			return head
-		}
-		head.set(name, value)
+		head.set(string(name), string(value))
+		rest = after
 	}
 }
 
+// field reads one field whose value is a number or a string without escapes,
+// and returns its value without quotes.
+func field(text []byte) (name, value, after []byte, ok bool) {
+	text = bytes.TrimLeft(text, "{, \n")
+	name, text, ok = quoted(text)
+	if !ok || len(text) == 0 || text[0] != ':' {
+		return nil, nil, nil, false
+	}
+	text = bytes.TrimLeft(text[1:], " ")
+	if value, after, ok = quoted(text); ok {
+		return name, value, after, true
+	}
+	end := bytes.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' })
+	if end < 1 {
+		return nil, nil, nil, false
+	}
+	return name, text[:end], text[end:], true
+}
+
+func quoted(text []byte) (content, after []byte, ok bool) {
+	text, ok = bytes.CutPrefix(text, []byte(`"`))
+	if !ok {
+		return nil, nil, false
+	}
+	content, after, ok = bytes.Cut(text, []byte(`"`))
+	return content, after, ok && !bytes.Contains(content, []byte(`\`))
+}
+
 // set fills one field of a head; others are passed over.
-func (r *Record) set(name, value json.Token) {
-	switch v := value.(type) {
-	case float64:
-		if name == "version" {
-			r.Version = int(v)
-		}
-	case string:
-		switch name {
-		case "workflow":
-			r.Workflow = v
-		case "run":
-			r.Run = v
-		case "kind":
-			r.Kind = v
-		case "time":
-			r.Time = v
-		case "status":
-			r.Status = v
-		}
+func (r *Record) set(name, value string) {
+	switch name {
+	case "format":
+		r.Format, _ = strconv.Atoi(value)
+	case "version":
+		r.Version, _ = strconv.Atoi(value)
+	case "workflow":
+		r.Workflow = value
+	case "run":
+		r.Run = value
+	case "kind":
+		r.Kind = value
+	case "time":
+		r.Time = value
+	case "status":
+		r.Status = value
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
+	"io"
 	"os"
 	"runtime"
 	"slices"
@@ -62,8 +64,9 @@ func (d *Dir) listWorkflow(ctx context.Context, workflow string) ([]Info, error)
 	var readers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), 8, len(runs)) {
 		readers.Go(func() {
+			block := make([]byte, listBlock)
 			for i := next.Add(1) - 1; i < int64(len(runs)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				infos[i] = infoOf(folder, Key{workflow, runs[i]})
+				infos[i] = infoOf(folder, Key{workflow, runs[i]}, block)
 			}
 		})
 	}
@@ -75,39 +78,52 @@ func (d *Dir) listWorkflow(ctx context.Context, workflow string) ([]Info, error)
 }
 
 // infoOf describes a run from the two ends of its journal; the zero Info when
-// it has no record.
-func infoOf(folder disk, key Key) Info {
-	damaged := Info{Workflow: key.Workflow, Run: key.Run, Status: StatusDamaged}
-	opened, now, err := openFile(folder, key.Run+journalSuffix, os.O_RDONLY)
+// it has no record. block is listBlock bytes to read into.
+func infoOf(folder disk, key Key, block []byte) Info {
+	opened, err := folder.Open(key.Run+journalSuffix, os.O_RDONLY)
 	if missing(err) {
 		return Info{}
 	}
+	info := Info{Workflow: key.Workflow, Run: key.Run, Status: StatusDamaged}
 	if err != nil {
-		return damaged
+		return info
 	}
 	defer func() { _ = opened.Close() }() // only read
-	damaged.Updated = now.modified.UTC().Format(time.RFC3339Nano)
-	start, err := readRange(opened, 0, min(now.size, listBlock))
-	if err != nil || formatOf(start) > Format {
-		return damaged
-	}
-	last, err := lastRecord(opened, key, start, now.size)
-	if err != nil {
-		return damaged
-	}
-	if last == nil {
+	last, err := info.readStart(opened, block)
+	if err == nil && last == nil {
 		return Info{}
 	}
-	first, end := headOf(start), headOf(last)
-	if first.Version != 1 || (Key{first.Workflow, first.Run}) != key || end.Version < 1 {
-		return damaged
+	if end := headOf(last); err == nil && end.Version > 0 {
+		info.Status, info.Version, info.Updated = end.Status, end.Version, end.Time
 	}
-	return Info{key.Workflow, key.Run, end.Status, end.Version, first.Time, end.Time}
+	return info
 }
 
 // listBlock is what is read first of either end of a journal: with large
 // values in artifacts the last record is within it.
 const listBlock = 4 << 10
+
+// readStart fills in what the first record says, and returns the last.
+func (i *Info) readStart(journal file, block []byte) (last []byte, err error) {
+	n, err := journal.ReadAt(block, 0)
+	size := int64(n)
+	if err == nil { // else the whole file is in the block: no stat is needed
+		now, err := journal.Stat()
+		if err != nil {
+			return nil, err
+		}
+		size = now.size
+	} else if !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	key := Key{i.Workflow, i.Run}
+	first := headOf(block[:n])
+	i.Created, i.Updated = first.Time, first.Time
+	if first.Format > Format || (first.Version == 1 && (Key{first.Workflow, first.Run}) != key) {
+		return nil, checkBinding(journalName(key), key, block[:n])
+	}
+	return lastRecord(journal, key, block[:n], size)
+}
 
 // lastRecord returns the last line of a journal that is whole, nil when there
 // is none. start is how the file begins, up to listBlock. Where the end of the

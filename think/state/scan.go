@@ -58,7 +58,8 @@ type scanner struct {
 // record at the end is left out. With hashKnown false the hash of from is
 // taken from the first record.
 func (s *scanner) scan(from chain, hashKnown bool) (chain, error) {
-	reader := bufio.NewReaderSize(io.NewSectionReader(s.file, from.end, s.size-from.end), 256<<10)
+	rest := s.size - from.end
+	reader := bufio.NewReaderSize(io.NewSectionReader(s.file, from.end, rest), int(min(rest+1, 256<<10)))
 	for {
 		line, err := reader.ReadBytes('\n')
 		if len(line) == 0 && errors.Is(err, io.EOF) {
