@@ -47,27 +47,6 @@ type graph struct {
 	diagnostics []fault.Diagnostic
 }
 
-// place is where in a document the walk is.
-type place struct {
-	address string // of the document
-	pointer string // RFC 6901
-}
-
-func (p place) child(tokens ...string) place {
-	for _, token := range tokens {
-		p.pointer += "/" + escapeToken(token)
-	}
-	return p
-}
-
-func escapeToken(token string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(token, "~", "~0"), "/", "~1")
-}
-
-func unescapeToken(token string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
-}
-
 // The keywords that hold subschemas, of all three drafts together.
 var (
 	sameOne   = []string{"not", "if", "then", "else"}

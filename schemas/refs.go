@@ -28,6 +28,27 @@ var drafts = []string{
 	"http://json-schema.org/draft-07/schema",
 }
 
+// place is where in a document the walk is.
+type place struct {
+	address string // of the document
+	pointer string // RFC 6901
+}
+
+func (p place) child(tokens ...string) place {
+	for _, token := range tokens {
+		p.pointer += "/" + escapeToken(token)
+	}
+	return p
+}
+
+func escapeToken(token string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(token, "~", "~0"), "/", "~1")
+}
+
+func unescapeToken(token string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
+}
+
 func isDraft(address string) bool {
 	bare := strings.TrimSuffix(address, "#")
 	return slices.Contains(drafts, bare) || bare == strings.Replace(drafts[2], "http:", "https:", 1)

@@ -248,3 +248,17 @@ func TestCheckersSeeWhatFits(t *testing.T) {
 	require.ErrorIs(t, err, fault.Internal)
 	require.NotContains(t, err.Error(), "secret")
 }
+
+func TestMemoryDoesNotGrowWithTheSchemasSent(t *testing.T) {
+	set := load(t)
+	first, err := set.Inline(map[string]any{"const": "first"})
+	require.NoError(t, err)
+	for i := range 10 {
+		_, err := set.Inline(map[string]any{"const": fmt.Sprint(i, strings.Repeat("x", 300<<10))})
+		require.NoError(t, err)
+	}
+	again, err := set.Inline(map[string]any{"const": "first"})
+	require.NoError(t, err)
+	require.NotSame(t, first, again, "forgotten, and compiled again")
+	require.NoError(t, again.Check("first"))
+}

@@ -2,7 +2,7 @@ package git
 
 import (
 	"context"
-	"crypto/sha1" //nolint:gosec // what git names objects by
+	"crypto/sha1" // how git names objects
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -211,6 +211,6 @@ func (r *repository) emptyTree() string {
 		sum := sha256.Sum256([]byte(object))
 		return hex.EncodeToString(sum[:])
 	}
-	sum := sha1.Sum([]byte(object)) //nolint:gosec // git's name for it
+	sum := sha1.Sum([]byte(object))
 	return hex.EncodeToString(sum[:])
 }
