@@ -1,0 +1,147 @@
+package think_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/engines"
+	"savant/fault"
+	"savant/think"
+	"savant/think/flow"
+	"savant/think/state"
+)
+
+const askingYAML = `name: asking
+version: "1.0"
+params: {who: {type: string, required: true}, times: {type: integer, default: 1}}
+steps:
+  - {id: prepare, call: llm.generate, input_template: {task: "for {{ params.who }}"}, capture_as: plan}
+  - {id: sure, call: human.approve, input_template: {message: "Go on with {{ state.plan }}?"}, capture_as: approval}
+  - id: colour
+    call: human.ask
+    input_template: {message: "Which colour?", schema: {type: object, required: [colour], properties: {colour: {enum: [red, blue], type: string}}}}
+    capture_as: colour
+  - {id: last, call: llm.generate, input_template: {task: "paint {{ state.colour.colour }}"}}
+`
+
+// person is a client that puts forms to somebody who answers from a list.
+type person struct {
+	answers []engines.Answer
+	asked   []engines.Elicitation
+}
+
+func (p *person) elicit(_ context.Context, form engines.Elicitation) (engines.Answer, error) {
+	p.asked = append(p.asked, form)
+	if len(p.answers) == 0 {
+		return engines.Answer{}, errors.New("nobody is there")
+	}
+	next := p.answers[0]
+	p.answers = p.answers[1:]
+	return next, nil
+}
+
+func (p *person) context() context.Context {
+	return engines.WithCaller(context.Background(), engines.Caller{Elicit: p.elicit})
+}
+
+func accept(content string) engines.Answer {
+	return engines.Answer{Action: "accept", Content: json.RawMessage(content)}
+}
+
+func askingEngine(t *testing.T) *think.Engine {
+	t.Helper()
+	store, err := state.Open(t.TempDir(), state.Options{})
+	require.NoError(t, err)
+	engine := think.New(think.Options{
+		Library: think.NewLibrary(think.Layer{Files: fstest.MapFS{"workflows/asking.yaml": {Data: []byte(askingYAML)}}}),
+		Store:   store, Now: time.Now, NewID: func() string { return "fresh" }})
+	t.Cleanup(func() {
+		engine.Close()
+		require.NoError(t, store.Close())
+	})
+	return engine
+}
+
+func TestClientThatCanAskFillsParametersAndAnswersForThePerson(t *testing.T) {
+	engine := askingEngine(t)
+	somebody := &person{answers: []engines.Answer{accept(`{"who":"Ada"}`), accept(`{"approved":true}`), accept(`{"colour":"red"}`)}}
+	planned, err := engine.Plan(somebody.context(), think.PlanInput{Workflow: "asking", RunID: "r1"})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"task":"for Ada"}`, string(planned.Instruction.Input))
+	answer := think.NextInput{Workflow: "asking", RunID: "r1", StepID: "prepare", ResultSnapshot: json.RawMessage(`"a plan"`)}
+	reply, err := engine.Next(somebody.context(), answer)
+	require.NoError(t, err)
+	require.Equal(t, "last", reply.Instruction.StepID)
+	require.JSONEq(t, `{"task":"paint red"}`, string(reply.Instruction.Input))
+	require.Len(t, somebody.asked, 3)
+	require.Contains(t, somebody.asked[1].Message, "Go on with a plan?")
+
+	again, err := engine.Next(somebody.context(), answer)
+	require.NoError(t, err)
+	require.Equal(t, reply, again, "the same answer twice gives the same reply, the person's part included")
+	require.Len(t, somebody.asked, 3, "and nobody is asked twice")
+}
+
+func TestPersonWhoIsNotThereLeavesTheRunWaiting(t *testing.T) {
+	engine := askingEngine(t)
+	nobody := &person{}
+	_, err := engine.Plan(nobody.context(), think.PlanInput{Workflow: "asking", RunID: "r1", Params: map[string]any{"who": "Ada"}})
+	require.NoError(t, err)
+	reply, err := engine.Next(nobody.context(), think.NextInput{Workflow: "asking", RunID: "r1", StepID: "prepare", ResultSnapshot: json.RawMessage(`1`)})
+	require.NoError(t, err)
+	require.Equal(t, flow.Waiting, reply.State.Status)
+	require.Equal(t, "sure", reply.Instruction.StepID)
+
+	_, err = engine.Next(context.Background(), think.NextInput{Workflow: "asking", RunID: "r1", StepID: "sure", ResultSnapshot: json.RawMessage(`{"approved":true}`)})
+	require.ErrorIs(t, err, fault.ApprovalRequired, "a model cannot approve")
+
+	poll := think.NextInput{Workflow: "asking", RunID: "r1", StepID: "sure"}
+	reply, err = engine.Next(context.Background(), poll)
+	require.NoError(t, err)
+	require.Equal(t, flow.Waiting, reply.State.Status)
+
+	back := &person{answers: []engines.Answer{accept(`{"approved":true}`)}}
+	reply, err = engine.Next(back.context(), poll)
+	require.NoError(t, err)
+	require.Equal(t, "colour", reply.Instruction.StepID, "the poll asks again, and the next question finds nobody")
+}
+
+func TestDecliningTheFormDeclinesTheApproval(t *testing.T) {
+	engine := askingEngine(t)
+	unwilling := &person{answers: []engines.Answer{{Action: "decline"}}}
+	_, err := engine.Plan(unwilling.context(), think.PlanInput{Workflow: "asking", RunID: "r1", Params: map[string]any{"who": "Ada"}})
+	require.NoError(t, err)
+	reply, err := engine.Next(unwilling.context(), think.NextInput{Workflow: "asking", RunID: "r1", StepID: "prepare", ResultSnapshot: json.RawMessage(`1`)})
+	require.NoError(t, err)
+	require.True(t, reply.Done)
+	require.Equal(t, "failed", reply.Outcome)
+	require.Equal(t, fault.ApprovalRequired, reply.Failed[0].Code)
+}
+
+func TestAnswerThatDoesNotFitTheQuestionIsNotRecorded(t *testing.T) {
+	engine := askingEngine(t)
+	ctx := context.Background()
+	_, err := engine.Plan(ctx, think.PlanInput{Workflow: "asking", RunID: "r1", Params: map[string]any{"who": "Ada"}})
+	require.NoError(t, err)
+	_, err = engine.Next(ctx, think.NextInput{RunID: "r1", StepID: "prepare", ResultSnapshot: json.RawMessage(`1`)})
+	require.NoError(t, err)
+	pending, err := engine.Pending(ctx, "asking", "r1")
+	require.NoError(t, err)
+	_, err = engine.Approve(ctx, "asking", "r1", "sure", "not what was shown", map[string]any{"approved": true})
+	require.ErrorIs(t, err, fault.ApprovalRequired)
+	_, err = engine.Approve(ctx, "asking", "r1", "sure", pending[0].Digest, map[string]any{"approved": true})
+	require.NoError(t, err)
+	pending, err = engine.Pending(ctx, "asking", "r1")
+	require.NoError(t, err)
+	_, err = engine.Approve(ctx, "asking", "r1", "colour", pending[0].Digest, map[string]any{"colour": "green"})
+	require.ErrorIs(t, err, fault.ValidationFailed)
+	reply, err := engine.Approve(ctx, "asking", "r1", "colour", pending[0].Digest, map[string]any{"colour": "blue"})
+	require.NoError(t, err)
+	require.Equal(t, "last", reply.Instruction.StepID)
+}
