@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"savant/engines/mcpio"
+	"savant/fault"
+	"savant/think"
+)
+
+// demoWorkflow is what the demo drives: it needs git alone.
+const demoWorkflow = "repo_tour"
+
+func (p *program) demoCommand() *cobra.Command {
+	var repo string
+	command := &cobra.Command{Use: "demo", Short: "Drive a workflow on a git repository through a server of its own, and show every step",
+		Args: positional(cobra.NoArgs),
+		RunE: func(command *cobra.Command, _ []string) error { return p.demo(command.Context(), repo) }}
+	command.Flags().StringVar(&repo, "repo", ".", "a folder of the git repository")
+	return command
+}
+
+// demo is a whole client: it starts a server, learns from it how to be guided,
+// and does what it is told until the run is done.
+func (p *program) demo(ctx context.Context, repo string) error {
+	top, err := topOf(ctx, repo)
+	if err != nil {
+		return err
+	}
+	path, err := filepath.Abs(p.settings.Path)
+	if err != nil {
+		return misconfigured(err)
+	}
+	child, err := p.startServer(ctx, path, top)
+	if err != nil {
+		return err
+	}
+	show := &display{out: p.stdout, coloured: p.coloured(p.stdout)}
+	reply, err := tour(ctx, child.client, show, named(path, top))
+	if err := errors.Join(err, child.stop()); err != nil {
+		return err
+	}
+	show.final(reply, p.settings.Path)
+	if !reply.Done || reply.Outcome != "done" {
+		return fault.New(fault.ToolFailed, "the run ended with outcome %q", reply.Outcome)
+	}
+	return nil
+}
+
+// topOf returns the top folder of the repository around a folder.
+func topOf(ctx context.Context, folder string) (string, error) {
+	out, err := exec.CommandContext(ctx, "git", "-C", folder, "rev-parse", "--show-toplevel").Output()
+	if errors.Is(err, exec.ErrNotFound) {
+		return "", misconfigured(fault.New(fault.EngineOffline, "the demo needs git, which is not installed"))
+	}
+	if err != nil {
+		return "", misconfigured(fault.New(fault.InvalidParams,
+			"%s is not in a git repository with a working tree: go to one, or name one with --repo", folder))
+	}
+	return strings.TrimSuffix(string(out), "\n"), nil
+}
+
+// named is how the server is told of the repository: relative to SAVANT_PATH
+// where it is below.
+func named(path, top string) string {
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		path = resolved
+	}
+	if way, err := filepath.Rel(path, top); err == nil && filepath.IsLocal(way) {
+		return filepath.ToSlash(way)
+	}
+	return top
+}
+
+// tour drives the run and returns its last reply.
+func tour(ctx context.Context, client *mcpio.Client, show *display, repo string) (think.Reply, error) {
+	var reply think.Reply
+	if err := greet(ctx, client, show); err != nil {
+		return reply, err
+	}
+	err := ask(ctx, client, "think.plan", map[string]any{"workflow": demoWorkflow, "params": map[string]any{"repo": repo}}, &reply)
+	for err == nil && !reply.Done && reply.Instruction != nil {
+		reply, err = follow(ctx, client, show, reply)
+	}
+	return reply, err
+}
+
+// greet reads what a client reads first: the tools and the driver prompt.
+func greet(ctx context.Context, client *mcpio.Client, show *display) error {
+	tools, err := client.Tools(ctx)
+	if err != nil {
+		return err
+	}
+	var driver think.DriverPrompt
+	if err := ask(ctx, client, "think.driver_prompt", struct{}{}, &driver); err != nil {
+		return err
+	}
+	show.server(client, tools, driver)
+	return nil
+}
+
+// follow does what the instruction says and hands over the result. A result
+// that is refused is shown, and the instruction followed again: the server
+// knows when that is enough.
+func follow(ctx context.Context, client *mcpio.Client, show *display, reply think.Reply) (think.Reply, error) {
+	instruction := reply.Instruction
+	show.instruction(reply)
+	result, err := client.Call(ctx, instruction.Call, instruction.Input)
+	if err != nil {
+		if result, err = failed(err); err != nil {
+			return reply, err
+		}
+	}
+	show.result(result)
+	var next think.Reply
+	err = ask(ctx, client, "think.next", map[string]any{"workflow": demoWorkflow, "run_id": reply.State.RunID,
+		"step_id": instruction.StepID, "result_snapshot": result}, &next)
+	if errors.Is(err, fault.ValidationFailed) || errors.Is(err, fault.ToolFailed) {
+		show.refusal(fault.From(err))
+		return reply, nil
+	}
+	return next, err
+}
+
+// failed is what a client passes on of a tool that failed: a CallToolResult
+// with isError. A server that is gone is the caller's error.
+func failed(err error) (json.RawMessage, error) {
+	if errors.Is(err, fault.EngineOffline) {
+		return nil, err
+	}
+	text, err := json.Marshal(fault.From(err))
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": string(text)}}})
+}
+
+// ask calls a tool and reads its result.
+func ask(ctx context.Context, client *mcpio.Client, tool string, args, into any) error {
+	raw, err := client.Call(ctx, tool, args)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		return fault.New(fault.Internal, "%s answered what cannot be read: %w", tool, err)
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"savant/engines"
+	"savant/engines/mcpio"
+	"savant/fault"
+	"savant/think"
+)
+
+// display shows a run to a person as it goes.
+type display struct {
+	out      io.Writer
+	coloured bool
+	steps    int // instructions shown
+}
+
+// The colours used, as SGR parameters.
+const (
+	bold  = "1"
+	faint = "2"
+	green = "32"
+	red   = "31"
+)
+
+// maxShown is how much of an input or a result is shown, in bytes.
+const maxShown = 400
+
+func (d *display) paint(colour, text string) string {
+	if !d.coloured {
+		return text
+	}
+	return "\x1b[" + colour + "m" + text + "\x1b[0m"
+}
+
+// line prints one labelled line.
+func (d *display) line(label, text string) {
+	fmt.Fprintf(d.out, "  %s %s\n", d.paint(faint, fmt.Sprintf("%-7s", label)), text)
+}
+
+func (d *display) server(client *mcpio.Client, tools []engines.Tool, driver think.DriverPrompt) {
+	name, version, protocol := client.ServerInfo()
+	fmt.Fprintln(d.out, d.paint(bold, "The workflow "+demoWorkflow+", guided over MCP"))
+	d.line("server", fmt.Sprintf("%s %s, protocol %s, %s", visible(name), visible(version), visible(protocol), count(len(tools), "tool")))
+	d.line("driver", fmt.Sprintf("prompt %s, %d bytes, sha256 %.12s…", visible(driver.Version), len(driver.PromptMD), driver.Hash))
+}
+
+func (d *display) instruction(reply think.Reply) {
+	d.steps++
+	next := reply.Instruction
+	title := fmt.Sprintf("%d. %s", d.steps, visible(next.StepID))
+	if next.Attempt > 1 {
+		title += fmt.Sprintf(" (attempt %d)", next.Attempt)
+	}
+	fmt.Fprintf(d.out, "\n%s\n", d.paint(bold, title))
+	if next.Rationale != "" {
+		d.line("why", visible(strings.TrimSpace(next.Rationale)))
+	}
+	d.line("call", visible(next.Call)+" "+shortened(next.Input))
+}
+
+func (d *display) result(result json.RawMessage) { d.line("result", shortened(result)) }
+
+func (d *display) refusal(err *fault.Error) {
+	d.line(d.paint(red, "refused"), visible(string(err.Code)+": "+err.Details))
+}
+
+// shortened is a value on one line, cut where it is long.
+func shortened(value json.RawMessage) string { return visible(fault.Cut(string(value), maxShown)) }
+
+// final tells how the run ended and where its record lies.
+func (d *display) final(reply think.Reply, path string) {
+	colour := green
+	if reply.Outcome != "done" {
+		colour = red
+	}
+	fmt.Fprintf(d.out, "\n%s %s\n", d.paint(colour, visible(reply.Outcome)+":"), visible(reply.Summary))
+	for _, each := range reply.Failed {
+		d.line("failed", visible(fmt.Sprintf("%s: %s: %s", each.Step, each.Code, each.Details)))
+	}
+	if len(reply.Outputs) > 0 {
+		d.line("outputs", shortened(reply.Outputs))
+	}
+	ran := d.steps
+	if reply.Ran != nil {
+		ran = *reply.Ran
+	}
+	d.line("steps", fmt.Sprintf("%d ran, %s carried out by this client", ran, count(d.steps, "instruction")))
+	d.line("run", reply.State.RunID)
+	d.line("state", filepath.Join(path, ".savant", "state", demoWorkflow, reply.State.RunID+".journal"))
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"savant/fault"
+)
+
+// The exit codes of the program.
+const (
+	exitOK            = 0
+	exitFailed        = 1 // whatever has no code of its own
+	exitUsage         = 2 // the command line is not one
+	exitInvalid       = 3 // a workflow, a parameter or a result is not valid
+	exitConfiguration = 4 // a setting, or the place the program runs in
+	exitUnknown       = 5 // no such workflow, run, step, checkpoint or prompt
+	exitConflict      = 6 // somebody else was first
+)
+
+// exitCodes maps what a fault says to an exit code; others are exitFailed.
+var exitCodes = map[fault.Code]int{
+	fault.InvalidParams:       exitInvalid,
+	fault.YAMLSchemaViolation: exitInvalid,
+	fault.UnresolvedVar:       exitInvalid,
+	fault.UnknownTool:         exitInvalid,
+	fault.CyclicDependency:    exitInvalid,
+	fault.AmbiguousName:       exitInvalid,
+	fault.DuplicateCapture:    exitInvalid,
+	fault.IDCollision:         exitInvalid,
+	fault.ExpressionError:     exitInvalid,
+	fault.TemplateRenderError: exitInvalid,
+	fault.ForeachNotArray:     exitInvalid,
+	fault.LimitExceeded:       exitInvalid,
+	fault.SchemaNotFound:      exitInvalid,
+	fault.ValidationFailed:    exitInvalid,
+	fault.NotWitnessed:        exitInvalid,
+	fault.StateCorrupt:        exitInvalid,
+	fault.UnknownWorkflow:     exitUnknown,
+	fault.UnknownRun:          exitUnknown,
+	fault.UnknownStep:         exitUnknown,
+	fault.CheckpointNotFound:  exitUnknown,
+	fault.PromptNotFound:      exitUnknown,
+	fault.StateConflict:       exitConflict,
+}
+
+// usageError is a command line that is not one.
+type usageError string
+
+func (u usageError) Error() string { return string(u) }
+
+// configurationError is what keeps the program from starting its work.
+type configurationError struct{ fault *fault.Error }
+
+func (c *configurationError) Error() string { return c.fault.Error() }
+
+// Unwrap keeps the coded error visible to errors.As.
+func (c *configurationError) Unwrap() error { return c.fault }
+
+// misconfigured makes any error one of configuration, with a code for callers
+// that read JSON.
+func misconfigured(err error) error {
+	if coded := (*fault.Error)(nil); errors.As(err, &coded) {
+		return &configurationError{coded}
+	}
+	return &configurationError{fault.New(fault.InvalidParams, "%w", err)}
+}
+
+// statusError ends the program with a code when everything was said already.
+type statusError int
+
+func (s statusError) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+// exitCode says how the program ends after an error.
+func exitCode(err error) int {
+	var status statusError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &status):
+		return int(status)
+	case errors.As(err, new(usageError)):
+		return exitUsage
+	case errors.As(err, new(*configurationError)):
+		return exitConfiguration
+	}
+	if code, ok := exitCodes[fault.From(err).Code]; ok {
+		return code
+	}
+	return exitFailed
+}
+
+// report tells what went wrong and returns the exit code: one line, then one
+// line for each diagnostic; with --json the fault as JSON on stdout.
+func (p *program) report(err error) int {
+	code := exitCode(err)
+	var usage usageError
+	switch {
+	case err == nil || errors.As(err, new(statusError)):
+		return code
+	case errors.As(err, &usage):
+		fmt.Fprintf(p.stderr, "savant: %s\nRun 'savant help' for usage.\n", usage)
+		return code
+	case p.json:
+		if err := p.print(fault.From(err)); err != nil {
+			fmt.Fprintf(p.stderr, "savant: %v\n", err)
+		}
+		return code
+	}
+	coded := explained(err)
+	fmt.Fprintf(p.stderr, "savant: %s: %s\n", coded.Code, visible(coded.Details))
+	for _, each := range coded.Diagnostics {
+		fmt.Fprintln(p.stderr, "  "+diagnosticLine(each, coded.Code))
+	}
+	return code
+}
+
+// explained is fault.From for the person at the machine, who may see the cause
+// of an error that has no code.
+func explained(err error) *fault.Error {
+	coded := fault.From(err)
+	if coded.Code == fault.Internal && !errors.As(err, new(*fault.Error)) {
+		return fault.New(fault.Internal, "%w", err)
+	}
+	return coded
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"savant"
+	"savant/engines"
+	"savant/engines/git"
+	"savant/fault"
+	"savant/internal/settings"
+	"savant/think"
+	"savant/think/state"
+)
+
+// house is the program put together: what every command works on.
+type house struct {
+	logger *slog.Logger
+	log    *logFile
+	root   *os.Root
+	path   string // SAVANT_PATH, absolute
+	layers []think.Layer
+	store  *state.Dir
+	think  *think.Engine
+	// tools are those of every engine there is.
+	tools *engines.Registry
+}
+
+// open puts the program together. Nothing is written yet.
+func (p *program) open() (*house, error) {
+	path, err := filepath.Abs(p.settings.Path)
+	if err != nil {
+		return nil, misconfigured(err)
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, misconfigured(fault.New(fault.InvalidParams, "%s: expected a folder, got %q: %w",
+			settings.EnvPath, p.settings.Path, errors.Unwrap(err)))
+	}
+	h := &house{root: root, path: path, log: &logFile{root: root, complain: p.stderr}}
+	h.logger = p.newLogger(h.log)
+	h.layers = []think.Layer{{Name: "bundled", Files: savant.Files}, {Files: root.FS()}}
+	if h.store, err = state.Open(path, state.Options{}); err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	h.tools = engines.NewRegistry(h.logger)
+	h.think = h.engine(h.layers...)
+	if err := h.tools.Add(slices.Concat(h.think.Tools(), git.Tools(git.Options{Roots: h.gitRoots(p.settings)}))...); err != nil {
+		return nil, errors.Join(err, h.close(context.Background()))
+	}
+	return h, nil
+}
+
+// engine returns Think over layers.
+func (h *house) engine(layers ...think.Layer) *think.Engine {
+	return think.New(think.Options{
+		Library:   think.NewLibrary(layers...),
+		Store:     h.store,
+		Root:      h.path,
+		KnownTool: func(name string) bool { _, known := h.tools.Resolve(name); return known },
+		ToolNames: h.tools.Names,
+		Now:       time.Now,
+		NewID:     func() string { return strings.ToLower(ulid.Make().String()) },
+		Logger:    h.logger,
+	})
+}
+
+func (h *house) gitRoots(s settings.Settings) []string {
+	return append([]string{h.path}, s.GitRoots...)
+}
+
+// published returns the tools of the engines that MCP_SERVICE names.
+func (h *house) published(services []string) (*engines.Registry, error) {
+	known := h.tools.Engines()
+	published := engines.NewRegistry(h.logger)
+	for _, service := range services {
+		if service == settings.All {
+			return h.tools, nil
+		}
+		if !slices.Contains(known, service) {
+			return nil, unknownService(service, known)
+		}
+		if err := published.Add(h.tools.Engine(service)...); err != nil {
+			return nil, err
+		}
+	}
+	return published, nil
+}
+
+func unknownService(service string, known []string) error {
+	expected := strings.Join(known, ", ") + " or " + settings.All
+	if nearest := fault.Nearest(service, known); nearest != "" {
+		expected += " (did you mean " + nearest + "?)"
+	}
+	return misconfigured(&settings.Error{Setting: settings.EnvServices, Value: service, Expected: "engines from " + expected})
+}
+
+// closeGrace is how long closing may take once the program was told to end.
+// What it cuts short is only the readable copy of what the journals hold.
+const closeGrace = 50 * time.Millisecond
+
+// close writes what is still to be projected and lets go of every file. Once
+// ctx has ended it waits no longer than the grace.
+func (h *house) close(ctx context.Context) error {
+	closed := make(chan error, 1)
+	go func() {
+		if h.think != nil {
+			h.think.Close()
+		}
+		closed <- errors.Join(h.store.Close(), h.log.Close(), h.root.Close())
+	}()
+	select {
+	case err := <-closed:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-closed:
+		return err
+	case <-time.After(closeGrace):
+		return nil
+	}
+}
+
+// with runs work on the program put together, and takes it apart again.
+func (p *program) with(ctx context.Context, work func(*house) error) error {
+	h, err := p.open()
+	if err != nil {
+		return err
+	}
+	return errors.Join(work(h), h.close(ctx))
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"sync"
+
+	"github.com/lmittmann/tint"
+)
+
+const (
+	logFolder = "logs"
+	logName   = "logs/savant.log"
+	// maxLog is the size in bytes above which a log that is opened becomes
+	// savant.log.1 and another is begun.
+	maxLog = 10 << 20
+)
+
+// newLogger logs to stderr, for people, and to the file, one JSON object a
+// line. Never to stdout: that is the protocol's.
+func (p *program) newLogger(file io.Writer) *slog.Logger {
+	level := p.settings.LogLevel
+	return slog.New(slog.NewMultiHandler(p.screen(level), slog.NewJSONHandler(file, &slog.HandlerOptions{Level: level})))
+}
+
+func (p *program) screen(level slog.Level) slog.Handler {
+	if isTerminal(p.stderr) {
+		return tint.NewTextHandler(p.stderr, &tint.Options{Level: level, NoColor: !p.coloured(p.stderr)})
+	}
+	return slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: level})
+}
+
+// logFile is logs/savant.log under SAVANT_PATH, made when there is something to
+// log. Where it cannot be written, that is said once and the work goes on.
+type logFile struct {
+	root     *os.Root
+	complain io.Writer
+
+	mu   sync.Mutex
+	file *os.File
+	lost bool
+}
+
+// Write appends one record. It never fails: a log is not worth a step.
+func (l *logFile) Write(record []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lost {
+		return len(record), nil
+	}
+	err := l.open()
+	if err == nil {
+		_, err = l.file.Write(record)
+	}
+	if err != nil {
+		l.lost = true
+		fmt.Fprintf(l.complain, "savant: warning: %s is not written: %v\n", logName, err)
+	}
+	return len(record), nil
+}
+
+// Close lets go of the file.
+func (l *logFile) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lost = true
+	if l.file == nil {
+		return nil
+	}
+	return l.file.Close()
+}
+
+func (l *logFile) open() error {
+	if l.file != nil {
+		return nil
+	}
+	if err := l.root.Mkdir(logFolder, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if info, err := l.root.Stat(logName); err == nil && info.Size() > maxLog {
+		// Two processes may both find it too large: the second then moves a
+		// log just begun, which loses old records, never the running one.
+		if err := l.root.Rename(logName, logName+".1"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	file, err := l.root.OpenFile(logName, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	l.file = file
+	return err
+}

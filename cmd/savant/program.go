@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"savant/internal/settings"
+)
+
+// program is one run of the command line: the world it sees, and what it was
+// told.
+type program struct {
+	environment    []string
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	settings       settings.Settings
+	// json makes results and errors JSON on stdout.
+	json bool
+}
+
+// run is the whole program. It returns the exit code.
+func run(ctx context.Context, args, environment []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	p := &program{environment: environment, stdin: stdin, stdout: stdout, stderr: stderr}
+	root := p.root()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	return p.report(root.ExecuteContext(ctx))
+}
+
+func (p *program) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "savant",
+		Short: "Makes a language model follow a procedure exactly, and proves that it did",
+		Long: "Savant makes a language model follow a procedure exactly, and proves that it did.\n\n" +
+			"With MCP_SERVICE set and no arguments it serves MCP on its standard streams, as `savant mcp` does.",
+		Version:           programVersion(),
+		Args:              cobra.ArbitraryArgs,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		PersistentPreRunE: p.configure,
+		RunE:              p.withoutCommand,
+	}
+	root.SetVersionTemplate("savant {{.Version}}\n")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError(err.Error()) })
+	for _, row := range settings.Table() {
+		root.PersistentFlags().String(row.Flag, row.Default, row.Doc+" ["+row.Env+"]")
+	}
+	root.AddCommand(p.mcpCommand(), p.demoCommand(), p.toolsCommand(), p.callCommand(), p.workflowsCommand(),
+		p.approveCommand(), p.stateCommand(), p.verifyCommand())
+	return root
+}
+
+// configure reads the settings, before any command runs.
+func (p *program) configure(command *cobra.Command, _ []string) error {
+	loaded, err := settings.Load(func(row settings.Setting) (string, bool) {
+		flag := command.Flags().Lookup(row.Flag)
+		if flag == nil || !flag.Changed {
+			return "", false
+		}
+		return flag.Value.String(), true
+	}, func(row settings.Setting) (string, bool) { return p.variable(row.Env) })
+	if err != nil {
+		return misconfigured(err)
+	}
+	p.settings = loaded
+	return nil
+}
+
+// withoutCommand serves when MCP clients start the program bare, and tells a
+// person what there is otherwise.
+func (p *program) withoutCommand(command *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return unknownCommand(command, args[0])
+	}
+	if p.settings.Given {
+		return p.serve(command.Context())
+	}
+	command.SetOut(p.stderr)
+	return errors.Join(command.Usage(), usageError("no command; set MCP_SERVICE to serve MCP"))
+}
+
+// group is a command that only holds others.
+func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	command := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs,
+		RunE: func(command *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(command, args[0])
+			}
+			return usageError(command.CommandPath() + ": which of " + strings.Join(names(command), ", ") + "?")
+		}}
+	command.AddCommand(commands...)
+	return command
+}
+
+func unknownCommand(command *cobra.Command, name string) error {
+	return usageError("unknown command \"" + visible(name) + "\" for " + command.CommandPath() +
+		"; known: " + strings.Join(names(command), ", "))
+}
+
+func names(command *cobra.Command) []string {
+	var known []string
+	for _, each := range command.Commands() {
+		if each.IsAvailableCommand() {
+			known = append(known, each.Name())
+		}
+	}
+	return known
+}
+
+// positional checks the number of arguments and names the way to give them.
+func positional(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(command *cobra.Command, args []string) error {
+		if err := check(command, args); err != nil {
+			return usageError(err.Error() + "; usage: " + command.UseLine())
+		}
+		return nil
+	}
+}
+
+// jsonFlag lets a command answer in JSON.
+func (p *program) jsonFlag(command *cobra.Command) {
+	command.Flags().BoolVar(&p.json, "json", false, "print the result, or the error, as JSON on stdout")
+}
+
+// variable returns an environment variable.
+func (p *program) variable(name string) (string, bool) {
+	for i := len(p.environment) - 1; i >= 0; i-- {
+		if key, value, ok := strings.Cut(p.environment[i], "="); ok && key == name {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+// isTerminal says whether a stream is one that a person sits at.
+func isTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// coloured says whether to write colours to a stream.
+func (p *program) coloured(stream any) bool {
+	plain, set := p.variable("NO_COLOR")
+	kind, _ := p.variable("TERM")
+	return isTerminal(stream) && (!set || plain == "") && kind != "dumb"
+}

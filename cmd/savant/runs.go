@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"savant/think"
+)
+
+func (p *program) stateCommand() *cobra.Command {
+	return group("state", "Look at runs", p.stateListCommand(), p.stateGetCommand())
+}
+
+func (p *program) stateListCommand() *cobra.Command {
+	var in think.StateListInput
+	command := &cobra.Command{Use: "list", Short: "List runs, the last changed first", Args: positional(cobra.NoArgs),
+		RunE: func(command *cobra.Command, _ []string) error {
+			return p.with(command.Context(), func(h *house) error { return p.listRuns(command.Context(), h, in) })
+		}}
+	command.Flags().StringVar(&in.Workflow, "workflow", "", "only runs of this workflow")
+	command.Flags().IntVar(&in.Limit, "limit", 50, "how many runs at most")
+	p.jsonFlag(command)
+	return command
+}
+
+func (p *program) listRuns(ctx context.Context, h *house, in think.StateListInput) error {
+	list, err := h.think.StateList(ctx, in)
+	if err != nil || p.json {
+		return firstOf(err, func() error { return p.print(list) })
+	}
+	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	for _, run := range list.Runs {
+		fmt.Fprintf(table, "%s\t%s\t%s\tv%d\t%s\n", run.Run, run.Workflow, run.Status, run.Version, run.Updated)
+	}
+	return table.Flush()
+}
+
+func (p *program) stateGetCommand() *cobra.Command {
+	var in think.StateGetInput
+	command := &cobra.Command{Use: "get RUN", Short: "Print the whole state of a run as JSON", Args: positional(cobra.ExactArgs(1)),
+		RunE: func(command *cobra.Command, args []string) error {
+			in.RunID = args[0]
+			return p.with(command.Context(), func(h *house) error {
+				found, err := h.think.StateGet(command.Context(), in)
+				return firstOf(err, func() error { return p.print(found) })
+			})
+		}}
+	command.Flags().StringVar(&in.Workflow, "workflow", "", "the run's workflow, where its id is not unique")
+	command.Flags().StringVar(&in.Var, "var", "", "print only this capture")
+	p.jsonFlag(command)
+	return command
+}
+
+func (p *program) verifyCommand() *cobra.Command {
+	in := think.DebugInput{Action: "replay"}
+	command := &cobra.Command{Use: "verify RUN", Short: "Replay a run and compare every state and instruction with its record",
+		Long: "Replay a run and compare every state and instruction with its record. Exit code 3 if anything differs.",
+		Args: positional(cobra.ExactArgs(1)),
+		RunE: func(command *cobra.Command, args []string) error {
+			in.RunID = args[0]
+			return p.with(command.Context(), func(h *house) error { return p.verify(command.Context(), h, in) })
+		}}
+	command.Flags().StringVar(&in.Workflow, "workflow", "", "the run's workflow, where its id is not unique")
+	p.jsonFlag(command)
+	return command
+}
+
+func (p *program) verify(ctx context.Context, h *house, in think.DebugInput) error {
+	out, err := h.think.Debug(ctx, in)
+	if err != nil {
+		return err
+	}
+	if p.json {
+		err = p.print(out)
+	} else if out.Difference == nil {
+		fmt.Fprintf(p.stdout, "%s: %d records, %s\n", visible(in.RunID), out.To, out.Verdict)
+	} else {
+		d := out.Difference
+		fmt.Fprintf(p.stdout, "%s: differs at record %d, step %q\n  recorded %s\n  replayed %s\n", visible(in.RunID), d.Version,
+			d.Step, visible(d.Recorded), visible(d.Replayed))
+	}
+	if err == nil && out.Difference != nil {
+		return statusError(exitInvalid)
+	}
+	return err
+}
+
+// firstOf returns err, or what next returns where there is none.
+func firstOf(err error, next func() error) error {
+	if err != nil {
+		return err
+	}
+	return next()
+}

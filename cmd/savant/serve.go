@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"savant/engines"
+	"savant/engines/mcpio"
+)
+
+func (p *program) mcpCommand() *cobra.Command {
+	return &cobra.Command{Use: "mcp", Short: "Serve MCP on stdin and stdout", Args: positional(cobra.NoArgs),
+		RunE: func(command *cobra.Command, _ []string) error { return p.serve(command.Context()) }}
+}
+
+// serve answers one client until its stream or ctx ends.
+func (p *program) serve(ctx context.Context) error {
+	// Whoever ends first, the client or a signal, closing must not take long.
+	closing, close := context.WithCancel(ctx)
+	defer close()
+	return p.with(closing, func(h *house) error {
+		defer close()
+		server, err := p.server(ctx, h)
+		if err != nil {
+			return err
+		}
+		h.logger.Info("serving MCP", "engines", p.settings.Services, "version", programVersion())
+		err = server.Serve(ctx, p.stdin, p.stdout)
+		h.logger.Info("stopped", "signal", ctx.Err() != nil)
+		return err
+	})
+}
+
+// server publishes the engines of MCP_SERVICE.
+func (p *program) server(ctx context.Context, h *house) (*mcpio.Server, error) {
+	published, err := h.published(p.settings.Services)
+	if err != nil {
+		return nil, err
+	}
+	var offer engines.Offer // prompts and resources are Think's
+	if slices.Contains(published.Engines(), "think") {
+		if offer, err = h.think.Offer(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return mcpio.New(mcpio.Options{
+		Name:      "savant",
+		Title:     "Savant",
+		Version:   programVersion(),
+		Registry:  published,
+		Offer:     offer,
+		Logger:    h.logger,
+		ToolNames: p.settings.ToolNames,
+		SlowCall:  p.settings.SlowCall,
+		Order:     byRun,
+	})
+}
+
+// byRun keeps the calls of one run in the order they came. A run is named by
+// its id alone: two workflows with one run id wait for each other, no harm.
+func byRun(_ string, args json.RawMessage) string {
+	var named struct {
+		RunID string `json:"run_id"`
+	}
+	if json.Unmarshal(args, &named) != nil {
+		return "" // the call will be refused
+	}
+	return named.RunID
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+
+	"savant/fault"
+)
+
+// visible returns text with every character that does not print, but for new
+// lines and tabs, written as its number: what a model or a file says must not
+// steer the terminal of the person who reads it.
+func visible(text string) string {
+	var out strings.Builder
+	for _, r := range text {
+		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
+			out.WriteRune(r)
+		} else {
+			fmt.Fprintf(&out, "\\u{%x}", r)
+		}
+	}
+	return out.String()
+}
+
+// indented returns a value as indented JSON. Characters that do not print are
+// escaped, as visible does: it is the same JSON, and safe on a terminal.
+func indented(value any) (string, error) {
+	var encoded bytes.Buffer
+	encoder := json.NewEncoder(&encoded)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(value); err != nil {
+		return "", fault.New(fault.Internal, "encoding a result: %w", err)
+	}
+	var out strings.Builder
+	for _, r := range encoded.String() {
+		if r == '\n' || unicode.IsPrint(r) { // a tab or a new line in a string is escaped already
+			out.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&out, "\\u%04x", unit)
+		}
+	}
+	return out.String(), nil
+}
+
+// print writes a value to stdout as one indented JSON document.
+func (p *program) print(value any) error {
+	text, err := indented(value)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(p.stdout, text)
+	return err
+}
+
+// diagnosticLine is one diagnostic as compilers and editors write it:
+// file:line:col: error: message [CODE]. code is that of the whole error.
+func diagnosticLine(d fault.Diagnostic, code fault.Code) string {
+	if d.Code != "" {
+		code = d.Code
+	}
+	severity := "error"
+	if d.Severity != "" {
+		severity = d.Severity
+	}
+	return visible(place(d) + severity + ": " + d.Message + unfitting(d) + " [" + string(code) + "]")
+}
+
+func place(d fault.Diagnostic) string {
+	where := d.File
+	if where == "" {
+		if where = d.Path; where == "" {
+			where = d.Pointer
+		}
+	}
+	if where == "" {
+		return ""
+	}
+	if d.Line > 0 {
+		where += fmt.Sprintf(":%d:%d", d.Line, d.Column)
+	}
+	return where + ": "
+}
+
+// unfitting says what was expected and what came, where the message does not.
+func unfitting(d fault.Diagnostic) string {
+	if d.Expected == "" || strings.Contains(d.Message, d.Expected) {
+		return ""
+	}
+	return fmt.Sprintf(" (expected %s, got %s)", d.Expected, d.Actual)
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"savant/fault"
+)
+
+func (p *program) toolsCommand() *cobra.Command {
+	command := &cobra.Command{Use: "tools", Short: "List the tools that are published", Args: positional(cobra.NoArgs),
+		Long: "List the tools that are published: with --json, exactly what tools/list answers.",
+		RunE: func(command *cobra.Command, _ []string) error {
+			return p.with(command.Context(), func(h *house) error { return p.listTools(command.Context(), h) })
+		}}
+	p.jsonFlag(command)
+	return command
+}
+
+func (p *program) listTools(ctx context.Context, h *house) error {
+	if p.json {
+		server, err := p.server(ctx, h)
+		if err != nil {
+			return err
+		}
+		list, err := server.List()
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(p.stdout, "%s\n", list)
+		return err
+	}
+	published, err := h.published(p.settings.Services)
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	for _, tool := range published.Tools() {
+		first, _, _ := strings.Cut(tool.Description, ". ")
+		fmt.Fprintf(table, "%s\t%s\n", tool.Name, strings.TrimSuffix(first, "."))
+	}
+	return table.Flush()
+}
+
+func (p *program) callCommand() *cobra.Command {
+	var arguments string
+	command := &cobra.Command{Use: "call TOOL [--args JSON|@FILE|-]", Short: "Call one tool and print its result as JSON",
+		Long:    "Call one tool and print its result as JSON. A tool's name may be written with dots or underscores.",
+		Args:    positional(cobra.ExactArgs(1)),
+		Example: `  savant call think.plan --args '{"workflow": "hello"}'`,
+		RunE: func(command *cobra.Command, args []string) error {
+			raw, err := p.arguments(arguments)
+			if err != nil {
+				return err
+			}
+			return p.with(command.Context(), func(h *house) error { return p.call(command.Context(), h, args[0], raw) })
+		}}
+	command.Flags().StringVar(&arguments, "args", "{}", "the arguments: JSON, @FILE to read them from a file, - from stdin")
+	p.jsonFlag(command)
+	return command
+}
+
+func (p *program) call(ctx context.Context, h *house, tool string, args json.RawMessage) error {
+	published, err := h.published(p.settings.Services)
+	if err != nil {
+		return err
+	}
+	result, err := published.Call(ctx, tool, args)
+	if err != nil {
+		return err
+	}
+	return p.print(result)
+}
+
+// maxArguments bounds what is read of a file or stdin: as much as a line of
+// the protocol.
+const maxArguments = 64 << 20
+
+// arguments reads what --args names: JSON, @file or - for stdin.
+func (p *program) arguments(given string) (json.RawMessage, error) {
+	var source io.Reader = strings.NewReader(given)
+	if name, isFile := strings.CutPrefix(given, "@"); isFile {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, usageError("--args: " + err.Error())
+		}
+		defer file.Close()
+		source = file
+	} else if given == "-" {
+		source = p.stdin
+	}
+	raw, err := io.ReadAll(io.LimitReader(source, maxArguments+1))
+	if err != nil {
+		return nil, usageError("--args: " + err.Error())
+	}
+	if len(raw) > maxArguments {
+		return nil, fault.New(fault.LimitExceeded, "--args: more than %d bytes", maxArguments)
+	}
+	raw = bytes.TrimSpace(raw)
+	if err := json.Unmarshal(raw, new(json.RawMessage)); err != nil {
+		return nil, usageError("--args is not JSON: " + err.Error())
+	}
+	return raw, nil
+}

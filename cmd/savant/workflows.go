@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"savant/think"
+)
+
+func (p *program) workflowsCommand() *cobra.Command {
+	return group("workflows", "List, read and check workflows", p.workflowsListCommand(), p.workflowsReadCommand(), p.validateCommand())
+}
+
+func (p *program) workflowsListCommand() *cobra.Command {
+	command := &cobra.Command{Use: "list [FILTER]", Short: "List workflows with their parameters", Args: positional(cobra.MaximumNArgs(1)),
+		RunE: func(command *cobra.Command, args []string) error {
+			in := think.ListInput{Filter: strings.Join(args, "")}
+			return p.with(command.Context(), func(h *house) error { return p.listWorkflows(command.Context(), h, in) })
+		}}
+	p.jsonFlag(command)
+	return command
+}
+
+func (p *program) listWorkflows(ctx context.Context, h *house, in think.ListInput) error {
+	list, err := h.think.List(ctx, in)
+	if err != nil || p.json {
+		return firstOf(err, func() error { return p.print(list) })
+	}
+	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	for _, workflow := range list.Workflows {
+		about := workflow.Desc
+		if workflow.Error != "" {
+			about = "not valid: " + workflow.Error
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", visible(workflow.ID), visible(workflow.Version), parameters(workflow.Params),
+			visible(strings.ReplaceAll(about, "\n", " ")))
+	}
+	return table.Flush()
+}
+
+// parameters names the parameters of a workflow, those that may be left out in
+// brackets.
+func parameters(params map[string]any) string {
+	var required, optional []string
+	for name, each := range params {
+		described, _ := each.(map[string]any)
+		if described["required"] == true {
+			required = append(required, visible(name))
+		} else {
+			optional = append(optional, "["+visible(name)+"]")
+		}
+	}
+	slices.Sort(required)
+	slices.Sort(optional)
+	return strings.Join(append(required, optional...), " ")
+}
+
+func (p *program) workflowsReadCommand() *cobra.Command {
+	command := &cobra.Command{Use: "read NAME", Short: "Print a workflow's YAML; with --json also its parsed form and graph",
+		Args: positional(cobra.ExactArgs(1)),
+		RunE: func(command *cobra.Command, args []string) error {
+			return p.with(command.Context(), func(h *house) error {
+				read, err := h.think.Read(command.Context(), think.ReadInput{Workflow: args[0]})
+				if err != nil || p.json {
+					return firstOf(err, func() error { return p.print(read) })
+				}
+				_, err = fmt.Fprint(p.stdout, strings.TrimSuffix(read.YAML, "\n")+"\n")
+				return err
+			})
+		}}
+	p.jsonFlag(command)
+	return command
+}
