@@ -161,7 +161,7 @@ func (e *Engine) diff(ctx context.Context, key state.Key, records []state.Record
 		if err != nil {
 			return nil, err
 		}
-		if sides[i], err = json.Marshal(run.Snapshot()); err != nil {
+		if sides[i], err = jsonvalue.Encode(run.Snapshot()); err != nil {
 			return nil, fault.New(fault.Internal, "encoding a state: %w", err)
 		}
 	}
@@ -169,7 +169,7 @@ func (e *Engine) diff(ctx context.Context, key state.Key, records []state.Record
 	if err != nil {
 		return nil, fault.New(fault.Internal, "comparing two states: %w", err)
 	}
-	data, err := json.Marshal(patch)
+	data, err := jsonvalue.Encode(patch)
 	if err != nil {
 		return nil, fault.New(fault.Internal, "encoding a patch: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/think/flow"
 	"savant/think/state"
 )
@@ -80,7 +81,7 @@ func shortenVars(whole *flow.Snapshot, run *flow.Run, size int) {
 }
 
 func (f frozen) encode() (state.Snapshot, error) {
-	data, err := json.Marshal(f.whole)
+	data, err := jsonvalue.Encode(f.whole)
 	if err != nil {
 		return state.Snapshot{}, fault.New(fault.Internal, "encoding the state of run %s: %w", f.key, err)
 	}

@@ -130,7 +130,7 @@ func (r reply) restore() (*Reply, error) {
 // recorded returns the reply in the form it has when it is read back, so that
 // the first answer and a repeat are the same bytes.
 func recorded(r reply) reply {
-	data, err := json.Marshal(r)
+	data, err := jsonvalue.Encode(r)
 	if err != nil {
 		return r
 	}
@@ -276,7 +276,7 @@ func (r *Reply) each(change func(*instruction)) {
 
 // size is the length of the reply without its rendered inputs.
 func (r *Reply) size() int {
-	data, err := json.Marshal(r)
+	data, err := jsonvalue.Encode(r)
 	if err != nil {
 		return 0
 	}

@@ -2,13 +2,13 @@ package think
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
 	"time"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/think/flow"
 	"savant/think/state"
 )
@@ -140,7 +140,7 @@ func (e *Engine) resetTo(ctx context.Context, l *live, records []state.Record, t
 	version := len(records) + 1
 	past.run.SkipTo(version)
 	out := compose(past.run, flow.Change{}, e.drifted(past.pins), nil)
-	data, err := json.Marshal(resetData{To: to, Name: name, Reply: reply{Reply: out}})
+	data, err := jsonvalue.Encode(resetData{To: to, Name: name, Reply: reply{Reply: out}})
 	if err != nil {
 		return nil, fault.New(fault.Internal, "encoding a reset: %w", err)
 	}
