@@ -63,7 +63,7 @@ func (e *Engine) withoutResult(ctx context.Context, l *live, step string) (*Repl
 				return nil, fault.New(fault.InvalidParams, "result_snapshot is missing: step %q is %s, send its whole result", step, next.Call)
 			}
 		}
-		if explained, missing := l.run.Explain(step); missing == nil && explained.Status == flow.Done && (explained.Call == flow.CallApprove || explained.Call == flow.CallAsk) {
+		if explained, missing := l.run.Explain(step); missing == nil && answered(explained.Status) && (explained.Call == flow.CallApprove || explained.Call == flow.CallAsk) {
 			return e.standing(ctx, l) // a person has answered meanwhile
 		}
 		return nil, err
@@ -74,6 +74,10 @@ func (e *Engine) withoutResult(ctx context.Context, l *live, step string) (*Repl
 	}
 	return e.person(ctx, l, recorded(reply{Reply: standing}), 0)
 }
+
+// answered says whether a person's step was settled by an answer; a declined
+// approval has failed.
+func answered(status flow.Status) bool { return status == flow.Done || status == flow.Failed }
 
 // settle applies an answer, writes it down and replies; l is held and fresh.
 // raw is the result as it came. during is the version of the answer whose call
@@ -129,7 +133,7 @@ func (e *Engine) write(ctx context.Context, l *live, data *resultData, rejected 
 		return reply{}, state.Record{}, err
 	}
 	data.Reply = recorded(replied)
-	encoded, err := json.Marshal(data)
+	encoded, err := jsonvalue.Encode(data)
 	if err != nil {
 		return reply{}, state.Record{}, fault.New(fault.Internal, "encoding a result: %w", err)
 	}

@@ -233,7 +233,8 @@ func (u *unit) acceptPerson(value any) ([]byte, *fault.Error) {
 		given, _ := value.(map[string]any)
 		approved, ok := given["approved"].(bool)
 		if !ok {
-			return nil, fault.New(fault.ApprovalRequired, "step %q: an approval is {approved: true or false}", u.id)
+			return nil, fault.New(fault.ValidationFailed, "step %q: an approval is {approved: true or false}", u.id).With(
+				fault.Diagnostic{Pointer: "/approved", Message: "missing or not a boolean", Expected: "boolean", Actual: kind(given["approved"])})
 		}
 		if !approved {
 			comment, _ := given["comment"].(string)
@@ -252,11 +253,18 @@ func (u *unit) acceptPerson(value any) ([]byte, *fault.Error) {
 	return u.fit(value)
 }
 
+// declined says whether a value is a person's no to an approval.
+func declined(step *Step, value any) bool {
+	given, _ := value.(map[string]any)
+	approved, ok := given["approved"].(bool)
+	return step.Call == CallApprove && ok && !approved
+}
+
 // CheckPerson says whether a person's answer would fit, without giving it: a
 // person may try again where a recorded answer is final.
 func (r *Run) CheckPerson(step string, value any) error {
 	_, u := r.find(step)
-	if u == nil || u.status != Issued || !u.step().Person() || u.step().Call == CallApprove {
+	if u == nil || u.status != Issued || !u.step().Person() || declined(u.step(), value) {
 		return nil
 	}
 	if _, problem := u.acceptPerson(value); problem != nil {
@@ -307,7 +315,11 @@ func normalise(value any) (any, *fault.Error) {
 	}
 	text := contentText(content)
 	if failed {
-		return nil, fault.New(fault.ToolFailed, "the tool failed: %s", fault.Cut(text, 1000)).With(
+		said := "the tool failed"
+		if text != "" {
+			said += ": " + fault.Cut(text, 1000)
+		}
+		return nil, fault.New(fault.ToolFailed, "%s", said).With(
 			fault.Diagnostic{Pointer: "/isError", Message: "the tool reported an error", Expected: "a result", Actual: fault.Cut(text, 400)})
 	}
 	if structured && object["structuredContent"] != nil {
