@@ -48,14 +48,14 @@ func (r *Run) Explain(step string) (*Explanation, error) {
 		return nil, r.unknown(step)
 	}
 	e := n.graphExplanation()
-	e.StepID, e.Status, e.Cause = step, n.status, n.cause
+	e.StepID, e.Status, e.Cause = step, n.standing(), n.cause
 	if u != nil {
 		e.Status, e.Cause, e.Attempt = u.status, u.cause, u.attempt
 	}
 	for _, dep := range n.node().deps {
 		d := &n.frame.nodes[dep]
 		e.DependsOn = append(e.DependsOn, d.id())
-		e.Why = append(e.Why, Condition{Kind: "depends_on", Step: d.id(), Status: d.status, Cause: d.cause})
+		e.Why = append(e.Why, Condition{Kind: "depends_on", Step: d.id(), Status: d.standing(), Cause: d.cause})
 	}
 	e.Why = append(e.Why, n.conditions(u)...)
 	if u != nil && u.failure != nil {

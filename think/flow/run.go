@@ -516,7 +516,16 @@ func (u *unit) describe() StepStatus {
 }
 
 func (n *nodeState) describe() StepStatus {
-	return StepStatus{ID: n.id(), Status: n.status, Cause: n.cause}
+	return StepStatus{ID: n.id(), Status: n.standing(), Cause: n.cause}
+}
+
+// standing is the status of a node as a reader means it: issued as long as a
+// unit of it is.
+func (n *nodeState) standing() Status {
+	if n.status == Ready && slices.ContainsFunc(n.units, func(u *unit) bool { return u.status == Issued }) {
+		return Issued
+	}
+	return n.status
 }
 
 func (r *Run) newEvent() {
