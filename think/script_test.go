@@ -105,10 +105,10 @@ type play struct {
 func (p *play) all() string {
 	for _, line := range p.scenario.commands() {
 		reply := p.command(line)
-		p.last = reply
 		if reply == nil {
 			continue
 		}
+		p.last = reply
 		p.trace.WriteString("# " + fault.Cut(line, 120) + "\n" + pretty(p.t, reply) + "\n")
 		if p.replies != nil {
 			p.replies(line, reply)
@@ -130,7 +130,7 @@ func (p *play) command(line string) json.RawMessage {
 	case "unchanged":
 		before := journals(p.t, p.root)
 		reply := p.command(rest)
-		require.Equal(p.t, before, journals(p.t, p.root), "%s: a journal changed", line)
+		require.True(p.t, maps.Equal(before, journals(p.t, p.root)), "%s: a journal changed: %s", line, reply)
 		return reply
 	case "same":
 		reply := p.command(rest)
