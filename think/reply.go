@@ -100,6 +100,8 @@ const (
 	maxSteps   = 12
 	maxVars    = 8
 	maxOutputs = 1200
+	// maxRepeated is the length up to which input_template repeats an input.
+	maxRepeated = 600
 )
 
 // restore returns what the client is sent.
@@ -107,13 +109,14 @@ func (r reply) restore() (*Reply, error) {
 	out := *r.Reply
 	if out.Instruction != nil {
 		first := *out.Instruction
-		first.InputTemplate = first.Input
 		out.Instruction = &first
 	}
 	out.Instructions = slices.Clone(out.Instructions)
-	for i := range out.Instructions {
-		out.Instructions[i].InputTemplate = out.Instructions[i].Input
-	}
+	out.each(func(i *instruction) {
+		if len(i.Input) <= maxRepeated {
+			i.InputTemplate = i.Input
+		}
+	})
 	if r.Fault == nil {
 		return &out, nil
 	}
@@ -274,7 +277,7 @@ func (r *Reply) each(change func(*instruction)) {
 	}
 }
 
-// size is the length of the reply without its rendered inputs.
+// size is the length of the reply as it is sent.
 func (r *Reply) size() int {
 	data, err := jsonvalue.Encode(r)
 	if err != nil {
@@ -282,8 +285,10 @@ func (r *Reply) size() int {
 	}
 	size := len(data)
 	r.each(func(i *instruction) {
-		// The input is sent twice; one copy is in data.
-		size += min(len(i.Input), 600) + len(`,"input_template":`)
+		// A short input is sent twice; one copy is in data.
+		if len(i.Input) <= maxRepeated {
+			size += len(i.Input) + len(`,"input_template":`)
+		}
 	})
 	return size
 }
