@@ -1,0 +1,221 @@
+package savant_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// floor is where a package stands in the house: it may import the packages it
+// names, all of which stand lower. From floor 1 on, the two foundations need
+// not be named: fault, which every error is made of, and internal/jsonvalue,
+// which says how JSON looks.
+type floor struct {
+	height  int
+	imports []string
+}
+
+// top is above every floor.
+const top = 99
+
+var foundations = []string{"fault", "internal/jsonvalue"}
+
+// floors is the house of docs/architecture.md, by folder. A row changes by
+// decision, not to make a build pass; a package without a row fails.
+var floors = map[string]floor{
+	".":          {height: 0},
+	"cmd/savant": {height: top, imports: []string{"*"}},
+
+	"fault":               {height: 0},
+	"telemetry":           {height: 0},
+	"internal/atomicfile": {height: 0},
+	"internal/jsonvalue":  {height: 0},
+	"internal/settings":   {height: 0},
+
+	"schemas":               {height: 1},
+	"think/flow/expression": {height: 1},
+	"think/flow":            {height: 2, imports: []string{"schemas", "think/flow/expression"}},
+	"think/state":           {height: 1, imports: []string{"internal/atomicfile"}},
+	"think/state/statetest": {height: 2, imports: []string{"think/state"}},
+	"think":                 {height: 3, imports: []string{"schemas", "think/flow", "think/state", "engines"}},
+
+	"engines":          {height: 2, imports: []string{"schemas"}},
+	"engines/repo":     {height: 3, imports: []string{"engines"}},
+	"engines/git":      {height: 3, imports: []string{"engines"}},
+	"engines/ci":       {height: 3, imports: []string{"engines"}},
+	"engines/mcpio":    {height: 3, imports: []string{"engines"}},
+	"engines/workflow": {height: 4, imports: []string{"think", "engines"}},
+
+	"reasoning":    {height: 2, imports: []string{"schemas"}},
+	"agent/memory": {height: 1, imports: []string{"internal/atomicfile"}},
+	"agent":        {height: 3, imports: []string{"engines", "reasoning", "agent/memory", "telemetry"}},
+	"hub":          {height: 2, imports: []string{"telemetry", "think/state", "agent/memory"}},
+}
+
+// users names the one package that may import a library which shapes the
+// program, so that the library can be replaced.
+var users = map[string]string{
+	"github.com/mark3labs/mcp-go":           "engines/mcpio",
+	"gopkg.in/yaml.v3":                      "think/flow",
+	"go.yaml.in/yaml":                       "think/flow",
+	"github.com/expr-lang/expr":             "think/flow/expression",
+	"github.com/santhosh-tekuri/jsonschema": "schemas",
+	"github.com/spf13/cobra":                "cmd/savant",
+	"github.com/lmittmann/tint":             "cmd/savant",
+	"modernc.org/sqlite":                    "engines/repo",
+	"go.mongodb.org/mongo-driver":           "reasoning/mongoqueue",
+}
+
+// testLibraries are for tests, and for the packages that hold tests for others.
+var (
+	testLibraries = []string{"github.com/stretchr/testify", "github.com/rogpeppe/go-internal", "pgregory.net/rapid", "go.uber.org/goleak", "testing"}
+	testPackages  = []string{"think/state/statetest"}
+)
+
+// pure packages decide from their arguments alone, so they may not reach what
+// could tell them anything else.
+var (
+	pure      = []string{"think/flow", "think/flow/expression"}
+	forbidden = []string{"os", "net", "time", "math/rand", "io/fs", "syscall", "runtime", "crypto/rand", "unsafe"}
+)
+
+const module = "savant/"
+
+// imported is one import of a file that is not a test.
+type imported struct{ folder, file, path string }
+
+func TestFloors(t *testing.T) {
+	for _, each := range allImports(t) {
+		if complaint := judge(each); complaint != "" {
+			t.Errorf("%s imports %s: %s", each.file, each.path, complaint)
+		}
+	}
+}
+
+// judge returns what is wrong with an import, or "".
+func judge(each imported) string {
+	row, known := floors[each.folder]
+	if !known {
+		return "the package has no row in floors_test.go: decide where it stands"
+	}
+	if slices.Contains(pure, each.folder) && slices.ContainsFunc(forbidden, each.within) {
+		return each.folder + " is pure: the same inputs must give the same instructions"
+	}
+	for library, user := range users {
+		if each.within(library) && user != each.folder {
+			return "only " + user + " may use " + library
+		}
+	}
+	if slices.ContainsFunc(testLibraries, each.within) && !slices.Contains(testPackages, each.folder) {
+		return "it is for tests"
+	}
+	target, ours := strings.CutPrefix(each.path, module)
+	if each.path == strings.TrimSuffix(module, "/") {
+		target, ours = ".", true
+	}
+	if ours && !row.allows(target) {
+		return each.folder + " may import only [" + strings.Join(row.imports, " ") + "] and what is below every floor"
+	}
+	return ""
+}
+
+// within says whether an import is a package, or below it.
+func (i imported) within(folder string) bool {
+	return i.path == folder || strings.HasPrefix(i.path, folder+"/")
+}
+
+func (f floor) allows(target string) bool {
+	return slices.Contains(f.imports, "*") || slices.Contains(f.imports, target) || f.height > 0 && slices.Contains(foundations, target)
+}
+
+// TestFloorsPointDownward keeps the table itself honest.
+func TestFloorsPointDownward(t *testing.T) {
+	for folder, row := range floors {
+		for _, target := range row.imports {
+			if target == "*" {
+				continue
+			}
+			below, known := floors[target]
+			require.True(t, known, "%s may import %s, which has no row", folder, target)
+			require.Less(t, below.height, row.height, "%s may import %s, which is not lower", folder, target)
+		}
+	}
+}
+
+// TestFloorsRefuse shows that each kind of wrong import is noticed.
+func TestFloorsRefuse(t *testing.T) {
+	for _, each := range []imported{
+		{"fault", "fault/x.go", "savant/internal/jsonvalue"},
+		{"think", "think/x.go", "savant/engines/git"},
+		{"engines/git", "engines/git/x.go", "savant/think"},
+		{"think/flow", "think/flow/x.go", "time"},
+		{"think/flow", "think/flow/x.go", "math/rand/v2"},
+		{"think", "think/x.go", "github.com/mark3labs/mcp-go/mcp"},
+		{"think", "think/x.go", "github.com/stretchr/testify/require"},
+		{"think", "think/x.go", "savant"},
+		{"util", "util/x.go", "strings"},
+	} {
+		require.NotEmpty(t, judge(each), "%s importing %s", each.folder, each.path)
+	}
+	for _, each := range []imported{
+		{"cmd/savant", "cmd/savant/x.go", "savant"},
+		{"think", "think/x.go", "savant/fault"},
+		{"schemas", "schemas/x.go", "github.com/santhosh-tekuri/jsonschema/v5"},
+	} {
+		require.Empty(t, judge(each), "%s importing %s", each.folder, each.path)
+	}
+}
+
+// allImports reads the imports of every file of the module that is not a test.
+func allImports(t *testing.T) []imported {
+	t.Helper()
+	var all []imported
+	tree := os.DirFS(".")
+	require.NoError(t, fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			return skipped(tree, name, entry)
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, each := range file.Imports {
+			target, err := strconv.Unquote(each.Path.Value)
+			if err != nil {
+				return err
+			}
+			all = append(all, imported{folder: path.Dir(name), file: name, path: target})
+		}
+		return nil
+	}))
+	require.NotEmpty(t, all)
+	return all
+}
+
+// skipped leaves out what is no part of the module: hidden folders, test data,
+// installed packages and nested modules.
+func skipped(tree fs.FS, name string, entry fs.DirEntry) error {
+	base := entry.Name()
+	hidden := name != "." && (strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_"))
+	if hidden || base == "testdata" || base == "node_modules" {
+		return fs.SkipDir
+	}
+	if _, err := fs.Stat(tree, path.Join(name, "go.mod")); err == nil && name != "." {
+		return fs.SkipDir
+	}
+	return nil
+}
