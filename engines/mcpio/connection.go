@@ -29,6 +29,9 @@ type connection struct {
 	questions questions
 	parked    parkingLot
 	listeners listeners
+	// welcomed tells whether the client is a listener by having initialized;
+	// only the reading goroutine looks at it.
+	welcomed bool
 
 	mu sync.Mutex
 	// peer is what initialize told of the client.

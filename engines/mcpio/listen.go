@@ -13,26 +13,25 @@ import (
 // listeners are those to tell when a list changes: a client that has
 // initialized, and, from revision 2026-07-28, each subscriptions/listen.
 type listeners struct {
-	mu       sync.Mutex
-	welcomed bool
-	open     map[*listener]struct{}
-	ended    bool
+	mu    sync.Mutex
+	open  map[*listener]struct{}
+	ended bool
 }
 
-// listener is one subscriptions/listen request. filter is what it was granted,
-// once that was acknowledged.
+// listener is told of what its filter holds, which is nothing at first.
 type listener struct {
+	// id is that of the subscriptions/listen request; nil for a client that
+	// has initialized.
 	id     json.RawMessage
 	cancel context.CancelFunc
 	filter mcp.SubscriptionFilter
+	// ready is closed when the client has been told that it is one: no
+	// notification goes before that, and none is lost in between.
+	ready chan struct{}
 }
 
-// welcome notes that the reply to initialize is written: from then on the
-// client may be notified.
-func (l *listeners) welcome(initialized bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.welcomed = l.welcomed || initialized
+func newListener(id json.RawMessage, cancel context.CancelFunc) *listener {
+	return &listener{id: id, cancel: cancel, ready: make(chan struct{})}
 }
 
 func (l *listeners) add(one *listener) {
@@ -69,6 +68,33 @@ func (l *listeners) end() {
 	}
 }
 
+// of returns those who want to know of a change.
+func (l *listeners) of(method string) []*listener {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var told []*listener
+	for one := range l.open {
+		if (method == mcp.MethodNotificationPromptsListChanged && one.filter.PromptsListChanged) ||
+			(method == mcp.MethodNotificationResourcesListChanged && one.filter.ResourcesListChanged) {
+			told = append(told, one)
+		}
+	}
+	return told
+}
+
+// welcome makes a client that has initialized a listener. It is called before
+// the reply is written; the function it returns, after.
+func (c *connection) welcome(peer *session) (told func()) {
+	if !peer.initialized || c.welcomed {
+		return func() {}
+	}
+	c.welcomed = true
+	one := newListener(nil, func() {})
+	one.filter = mcp.SubscriptionFilter{PromptsListChanged: true, ResourcesListChanged: true}
+	c.listeners.add(one)
+	return func() { close(one.ready) }
+}
+
 // startListening serves subscriptions/listen, which lasts until the client
 // cancels it or leaves. It holds no slot.
 func (c *connection) startListening(ctx context.Context, r *request, to deliver) {
@@ -90,7 +116,7 @@ func (c *connection) startListening(ctx context.Context, r *request, to deliver)
 func (c *connection) listen(ctx context.Context, r *request) *reply {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	one := &listener{id: r.message.ID, cancel: cancel}
+	one := newListener(r.message.ID, cancel)
 	c.listeners.add(one)
 	defer c.listeners.remove(one)
 
@@ -98,12 +124,15 @@ func (c *connection) listen(ctx context.Context, r *request) *reply {
 	acknowledged := make(chan struct{})
 	go func() {
 		defer close(acknowledged)
-		for note := range r.session.notifications {
-			c.writeLine(note)
-			if filter, granted := note.Params.AdditionalFields["notifications"].(mcp.SubscriptionFilter); granted {
-				c.listeners.grant(one, filter)
-			}
+		note, open := <-r.session.notifications
+		if !open {
+			return // it was refused
 		}
+		if filter, granted := note.Params.AdditionalFields["notifications"].(mcp.SubscriptionFilter); granted {
+			c.listeners.grant(one, filter)
+		}
+		c.writeLine(note)
+		close(one.ready)
 	}()
 	answer := c.handle(ctx, r)
 	close(r.session.notifications)
@@ -118,42 +147,33 @@ func (c *connection) watch(ctx context.Context, watch func(context.Context, func
 			c.server.logPanic("watch", panicked)
 		}
 	}()
-	if err := watch(ctx, c.changed); err != nil && ctx.Err() == nil {
+	changed := func(list string) { c.changed(ctx, list) }
+	if err := watch(ctx, changed); err != nil && ctx.Err() == nil {
 		c.server.logger.Warn("changes are not announced any more", "error", err)
 	}
 }
 
 // changed tells everyone who wants to know that a list has changed.
-func (c *connection) changed(list string) {
-	var method string
+func (c *connection) changed(ctx context.Context, list string) {
+	note := notification{JSONRPC: mcp.JSONRPC_VERSION}
 	switch {
 	case list == "prompts" && c.server.options.Offer.Prompts != nil:
-		method = mcp.MethodNotificationPromptsListChanged
+		note.Method = mcp.MethodNotificationPromptsListChanged
 	case list == "resources" && c.server.options.Offer.ReadResource != nil:
-		method = mcp.MethodNotificationResourcesListChanged
+		note.Method = mcp.MethodNotificationResourcesListChanged
 	default:
 		return
 	}
-	for _, note := range c.listeners.notes(method) {
+	for _, one := range c.listeners.of(note.Method) {
+		select {
+		case <-one.ready:
+		case <-ctx.Done():
+			return
+		}
+		note.Params = nil
+		if one.id != nil {
+			note.Params = map[string]any{"_meta": map[string]any{mcp.MetaKeySubscriptionID: one.id}}
+		}
 		c.writeLine(note)
 	}
-}
-
-// notes returns the notifications a change means.
-func (l *listeners) notes(method string) []notification {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var notes []notification
-	if l.welcomed {
-		notes = append(notes, notification{JSONRPC: mcp.JSONRPC_VERSION, Method: method})
-	}
-	for one := range l.open {
-		if (method == mcp.MethodNotificationPromptsListChanged && one.filter.PromptsListChanged) ||
-			(method == mcp.MethodNotificationResourcesListChanged && one.filter.ResourcesListChanged) {
-			meta := map[string]any{mcp.MetaKeySubscriptionID: one.id}
-			notes = append(notes, notification{JSONRPC: mcp.JSONRPC_VERSION, Method: method,
-				Params: map[string]any{"_meta": meta}})
-		}
-	}
-	return notes
 }

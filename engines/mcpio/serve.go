@@ -110,9 +110,10 @@ func (c *connection) receiveRequest(ctx context.Context, m *message, to deliver)
 		// Handled before the next line is read: what follows depends on it.
 		answer := c.handle(ctx, r)
 		c.remember(r.session)
+		told := c.welcome(r.session)
 		c.soon(ctx, func() {
 			to(answer)
-			c.listeners.welcome(r.session.initialized)
+			told()
 		})
 	case mcp.MethodToolsCall:
 		c.startCall(ctx, r, to)

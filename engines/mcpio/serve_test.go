@@ -187,6 +187,8 @@ func TestStopRefusesWhatWaits(t *testing.T) {
 	for range 32 {
 		slow.await(t)
 	}
+	w.send(`{"jsonrpc":"2.0","id":"all read","method":"ping"}`)
+	w.next()
 	w.stop()
 	require.NoError(t, w.ended())
 	lines := w.drained()

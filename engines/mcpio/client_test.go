@@ -1,0 +1,188 @@
+package mcpio_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/engines"
+	"savant/engines/mcpio"
+	"savant/fault"
+)
+
+// connect joins our client to our server.
+func connect(t testing.TB, o mcpio.Options, client mcpio.ClientOptions) *mcpio.Client {
+	t.Helper()
+	server, err := mcpio.New(o)
+	require.NoError(t, err)
+	inReader, inWriter := io.Pipe()
+	outReader, outWriter := io.Pipe()
+	go func() { _ = outWriter.CloseWithError(server.Serve(context.Background(), inReader, outWriter)) }()
+	c, err := mcpio.Connect(t.Context(), inWriter, outReader, client)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	return c
+}
+
+// The client sees what the server publishes, tools in their canonical names.
+func TestClient(t *testing.T) {
+	o := exhibition(t)
+	c := connect(t, o, mcpio.ClientOptions{Version: "1"})
+	name, version, protocol := c.ServerInfo()
+	require.Equal(t, []string{"savant", "1.0.0", "2025-11-25"}, []string{name, version, protocol})
+	require.Equal(t, "Read the driver prompt first.", c.Instructions())
+
+	tools, err := c.Tools(t.Context())
+	require.NoError(t, err)
+	want := o.Registry.Tools()
+	require.Len(t, tools, len(want))
+	for i := range want {
+		want[i].Call = nil
+		require.Equal(t, want[i], tools[i])
+	}
+
+	sum, err := c.Call(t.Context(), "test.add", map[string]int{"a": 1, "b": 2})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"sum":3}`, string(sum))
+
+	text, err := c.Prompt(t.Context(), "hello", map[string]string{"name": "Ada"})
+	require.NoError(t, err)
+	require.Equal(t, "Hello Ada", text)
+}
+
+// What the server reports comes back as the same coded error.
+func TestClientErrors(t *testing.T) {
+	c := connect(t, exhibition(t), mcpio.ClientOptions{})
+	_, err := c.Call(t.Context(), "test.coded", nil)
+	var coded *fault.Error
+	require.ErrorAs(t, err, &coded)
+	require.Equal(t, fault.StateConflict, coded.Code)
+	require.Equal(t, "version", coded.Diagnostics[0].Path)
+
+	_, err = c.Call(t.Context(), "test.nothing", nil)
+	require.ErrorIs(t, err, fault.UnknownTool)
+	_, err = c.Prompt(t.Context(), "nothing", nil)
+	require.ErrorIs(t, err, fault.PromptNotFound)
+	_, err = c.Call(t.Context(), "test.echo", func() {})
+	require.ErrorIs(t, err, fault.InvalidParams)
+}
+
+// A question of the server reaches the user, and an error of his the tool.
+func TestClientElicits(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer engines.Answer
+		err    error
+		want   string
+	}{
+		"accept":  {answer: engines.Answer{Action: "accept", Content: json.RawMessage(`{"name":"Ada"}`)}, want: `{"action":"accept","content":{"name":"Ada"}}`},
+		"decline": {answer: engines.Answer{Action: "decline"}, want: `{"action":"decline","content":null}`},
+		"error":   {err: errors.New("no terminal")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := connect(t, options(t, asking()), mcpio.ClientOptions{
+				Elicit: func(_ context.Context, question engines.Elicitation) (engines.Answer, error) {
+					require.Equal(t, "Your name?", question.Message)
+					return c.answer, c.err
+				}})
+			got, err := client.Call(t.Context(), "test.ask", nil)
+			if c.err != nil {
+				require.ErrorIs(t, err, fault.ToolFailed)
+				return
+			}
+			require.NoError(t, err)
+			require.JSONEq(t, c.want, string(got))
+		})
+	}
+}
+
+// A caller that gives up cancels the call on the server too.
+func TestClientGivesUp(t *testing.T) {
+	slow := newGate()
+	ended := make(chan struct{})
+	watched := tool("test.watched", func(ctx context.Context, args json.RawMessage) (any, error) {
+		defer close(ended)
+		return slow.tool("x.x").Call(ctx, args)
+	})
+	c := connect(t, options(t, watched), mcpio.ClientOptions{})
+	ctx, cancel := context.WithCancel(t.Context())
+	failed := make(chan error, 1)
+	go func() {
+		_, err := c.Call(ctx, "test.watched", nil)
+		failed <- err
+	}()
+	slow.await(t)
+	cancel()
+	err := <-failed
+	require.ErrorIs(t, err, fault.EngineOffline)
+	require.ErrorIs(t, err, context.Canceled)
+	<-ended
+}
+
+// A server that dies fails the calls that wait for it.
+func TestClientOfADeadServer(t *testing.T) {
+	inReader, inWriter := io.Pipe()
+	outReader, outWriter := io.Pipe()
+	go func() {
+		reader := bufio.NewReader(inReader)
+		_, _ = reader.ReadString('\n')
+		_, _ = fmt.Fprintln(outWriter, `a stray line`)
+		_, _ = fmt.Fprintln(outWriter, `{"jsonrpc":"2.0","id":"savant-1","result":{"protocolVersion":"2025-11-25"}}`)
+		_, _ = reader.ReadString('\n')
+		_, _ = fmt.Fprintln(outWriter, `{"jsonrpc":"2.0","id":7,"method":"ping"}`)
+		_, _ = reader.ReadString('\n')
+		_, _ = reader.ReadString('\n')
+		_ = outWriter.Close()
+		_ = inReader.Close()
+	}()
+	c, err := mcpio.Connect(t.Context(), inWriter, outReader, mcpio.ClientOptions{})
+	require.NoError(t, err)
+	_, err = c.Tools(t.Context())
+	require.ErrorIs(t, err, fault.EngineOffline)
+	_, err = c.Call(t.Context(), "test.echo", nil)
+	require.ErrorIs(t, err, fault.EngineOffline)
+	require.NoError(t, c.Close())
+}
+
+// What does not speak MCP is told apart at once.
+func TestClientOfNoServer(t *testing.T) {
+	for name, reply := range map[string]string{
+		"nothing": "", "error": `{"jsonrpc":"2.0","id":"savant-1","error":{"code":-32601,"message":"who are you?"}}`,
+		"odd error": `{"jsonrpc":"2.0","id":"savant-1","error":7}`, "odd result": `{"jsonrpc":"2.0","id":"savant-1","result":7}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			reader, writer := io.Pipe()
+			go func() { _, _ = io.Copy(io.Discard, reader) }()
+			_, err := mcpio.Connect(t.Context(), writer, &afterWriting{reader, strings.NewReader(reply + "\n")}, mcpio.ClientOptions{})
+			var coded *fault.Error
+			require.ErrorAs(t, err, &coded)
+		})
+	}
+}
+
+// afterWriting is an output that is there at once; the client has asked before
+// it starts to read, or learns that nobody answers.
+type afterWriting struct {
+	_ io.Reader
+	io.Reader
+}
+
+// The client drives a real child process and sees it end.
+func TestClientOfAProcess(t *testing.T) {
+	command, stdin, stdout, stderr := child(t)
+	c, err := mcpio.Connect(t.Context(), stdin, stdout, mcpio.ClientOptions{})
+	require.NoError(t, err)
+	got, err := c.Call(t.Context(), "test.echo", map[string]int{"n": 9007199254740993})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"n":9007199254740993}`, string(got))
+	require.NoError(t, c.Close())
+	_, _ = io.Copy(os.Stderr, stderr)
+	require.NoError(t, command.Wait())
+}

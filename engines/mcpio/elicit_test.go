@@ -1,0 +1,222 @@
+package mcpio_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/engines"
+	"savant/fault"
+)
+
+const helloForms = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{}},"clientInfo":{"name":"test","version":"1"}}}`
+
+// formsMeta is the _meta of a 2026-07-28 client with forms.
+const formsMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}}`
+
+// greet initializes and drops the reply.
+func (w *wire) greet(hello string) {
+	w.t.Helper()
+	w.send(hello)
+	w.next()
+}
+
+// What the person does, or the client cannot, reaches the tool.
+func TestElicitation(t *testing.T) {
+	cases := map[string]struct{ answer, want string }{
+		"accept":         {`"result":{"action":"accept","content":{"name":"Ada","age":9007199254740993}}`, `{"action":"accept","content":{"name":"Ada","age":9007199254740993}}`},
+		"decline":        {`"result":{"action":"decline"}`, `{"action":"decline","content":null}`},
+		"cancel":         {`"result":{"action":"cancel"}`, `{"action":"cancel","content":null}`},
+		"error":          {`"error":{"code":-32601,"message":"no forms today"}`, `TOOL_FAILED`},
+		"unknown action": {`"result":{"action":"shrug"}`, `TOOL_FAILED`},
+		"no result":      {`"result":[]`, `TOOL_FAILED`},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := dial(t, options(t, asking()))
+			w.greet(helloForms)
+			w.send(callLine(1, "test.ask", `{}`))
+			asked := w.nextMessage()
+			require.Equal(t, "elicitation/create", asked.Method)
+			require.JSONEq(t, `{"message":"Your name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}`, string(asked.Params))
+			w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, asked.ID, c.answer))
+			require.Contains(t, string(w.nextMessage().tool(t).Struct), c.want)
+		})
+	}
+}
+
+// A client without the capability, or with another mode only, is not asked.
+func TestNoElicitationWithoutForms(t *testing.T) {
+	for _, capabilities := range []string{`{}`, `{"elicitation":{"url":{}}}`} {
+		w := dial(t, options(t, asking()))
+		w.greet(strings.Replace(hello, `"capabilities":{}`, `"capabilities":`+capabilities, 1))
+		w.send(callLine(1, "test.ask", `{}`))
+		require.JSONEq(t, `{"asked":false}`, string(w.nextMessage().tool(t).Struct))
+	}
+}
+
+// Questions hold no slot: any number of people may think while others work.
+func TestQuestionsHoldNoSlot(t *testing.T) {
+	w := dial(t, options(t, asking(), echo()))
+	w.greet(helloForms)
+	const questions = 100
+	var asked []message
+	for i := range questions {
+		w.send(callLine(i, "test.ask", `{}`))
+		asked = append(asked, w.nextMessage())
+	}
+	w.send(callLine(questions, "test.echo", `{}`))
+	require.Equal(t, fmt.Sprint(questions), string(w.nextMessage().ID))
+	for _, one := range asked {
+		w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"cancel"}}`, one.ID))
+	}
+	lines, err := w.rest()
+	require.NoError(t, err)
+	require.Len(t, lines, questions)
+}
+
+// A cancelled call withdraws its question and gets no reply.
+func TestCancelledCallWithdrawsItsQuestion(t *testing.T) {
+	w := dial(t, options(t, asking()))
+	w.greet(helloForms)
+	w.send(callLine(1, "test.ask", `{}`))
+	asked := w.nextMessage()
+	w.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+	withdrawn := w.nextMessage()
+	require.Equal(t, "notifications/cancelled", withdrawn.Method)
+	require.Contains(t, string(withdrawn.Params), string(asked.ID))
+	lines, err := w.rest()
+	require.NoError(t, err)
+	require.Empty(t, lines)
+}
+
+// A client that leaves with a question open gets the call's coded error.
+func TestQuestionOfAClientThatLeaves(t *testing.T) {
+	w := dial(t, options(t, asking()))
+	w.greet(helloForms)
+	w.send(callLine(1, "test.ask", `{}`))
+	w.next()
+	lines, err := w.rest()
+	require.NoError(t, err)
+	require.Len(t, lines, 1)
+	require.Contains(t, lines[0], string(fault.EngineOffline))
+}
+
+// Two questions at once, of one call, in either order.
+func TestTwoQuestionsAtOnce(t *testing.T) {
+	both := tool("test.both", func(ctx context.Context, _ json.RawMessage) (any, error) {
+		ask := engines.CallerFrom(ctx).Elicit
+		other := make(chan engines.Answer, 1)
+		go func() {
+			answer, _ := ask(ctx, engines.Elicitation{Message: "two"})
+			other <- answer
+		}()
+		one, err := ask(ctx, engines.Elicitation{Message: "one"})
+		return []string{one.Action, (<-other).Action}, err
+	})
+	w := dial(t, options(t, both))
+	w.greet(helloForms)
+	w.send(callLine(1, "test.both", `{}`))
+	for range 2 {
+		asked := w.nextMessage()
+		action := "accept"
+		if strings.Contains(string(asked.Params), "two") {
+			action = "decline"
+		}
+		defer w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":%q}}`, asked.ID, action))
+	}
+	t.Cleanup(func() { require.JSONEq(t, `{"result":["accept","decline"]}`, string(w.nextMessage().tool(t).Struct)) })
+}
+
+func modernCall(id int, name, more string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,%s%s}}`, id, name, more, formsMeta)
+}
+
+func retry(id int, state, answer string) string {
+	return modernCall(id, "test.ask", fmt.Sprintf(`"requestState":%q,"inputResponses":{%s},`, state, answer))
+}
+
+// From 2026-07-28 the question is a result, and the retry brings the answer to
+// the call that still runs.
+func TestElicitationByRetry(t *testing.T) {
+	cases := map[string]struct{ answer, want string }{
+		"accept": {`"question":{"action":"accept","content":{"age":9007199254740993}}`, `{"action":"accept","content":{"age":9007199254740993}}`},
+		"absent": {``, `{"action":"cancel","content":null}`},
+		"broken": {`"question":7`, `TOOL_FAILED`},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := dial(t, options(t, asking()))
+			w.send(modernCall(1, "test.ask", ""))
+			asked := w.nextMessage().tool(t)
+			require.Equal(t, "input_required", asked.Type)
+			require.Contains(t, string(asked.Input["question"]), "Your name?")
+			w.send(retry(2, asked.State, c.answer))
+			done := w.nextMessage().tool(t)
+			require.Equal(t, "complete", done.Type)
+			require.Contains(t, string(done.Struct), c.want)
+		})
+	}
+}
+
+// A token serves once; after that the call begins anew and asks again.
+func TestRetryTokenServesOnce(t *testing.T) {
+	w := dial(t, options(t, asking()))
+	w.send(modernCall(1, "test.ask", ""))
+	first := w.nextMessage().tool(t)
+	w.send(retry(2, first.State, `"question":{"action":"decline"}`))
+	require.Equal(t, "complete", w.nextMessage().tool(t).Type)
+	w.send(retry(3, first.State, `"question":{"action":"decline"}`))
+	again := w.nextMessage().tool(t)
+	require.Equal(t, "input_required", again.Type)
+	require.NotEqual(t, first.State, again.State)
+}
+
+// A new call of a run ends the question its client has left open.
+func TestNewCallEndsParkedOne(t *testing.T) {
+	ended := make(chan error, 1)
+	ask := tool("test.ask", func(ctx context.Context, _ json.RawMessage) (any, error) {
+		_, err := engines.CallerFrom(ctx).Elicit(ctx, engines.Elicitation{Message: "?"})
+		ended <- err
+		return nil, err
+	})
+	o := options(t, ask, echo())
+	o.Order = byRun
+	w := dial(t, o)
+	w.send(modernCall(1, "test.ask", `"arguments":{"run_id":"a"},`))
+	require.Equal(t, "input_required", w.nextMessage().tool(t).Type)
+	w.send(modernCall(2, "test.echo", `"arguments":{"run_id":"b"},`))
+	require.Equal(t, "2", string(w.nextMessage().ID))
+	require.Empty(t, ended, "another run's call ended it")
+	w.send(modernCall(3, "test.echo", `"arguments":{"run_id":"a"},`))
+	require.Equal(t, "3", string(w.nextMessage().ID))
+	require.Len(t, ended, 1)
+	require.ErrorIs(t, <-ended, fault.EngineOffline)
+}
+
+// At the end of the input nothing is left parked (goleak sees to it), and the
+// question was answered as a result.
+func TestParkedCallsEndWithTheirClient(t *testing.T) {
+	w := dial(t, options(t, asking()))
+	w.send(modernCall(1, "test.ask", ""))
+	lines, err := w.rest()
+	require.NoError(t, err)
+	require.Len(t, lines, 1)
+	require.Contains(t, lines[0], "input_required")
+}
+
+// A cancelled call that could ask ends its tool and gets no reply.
+func TestCancelledModernCall(t *testing.T) {
+	slow := newGate()
+	w := dial(t, options(t, slow.tool("test.slow")))
+	w.send(modernCall(1, "test.slow", ""))
+	slow.await(t)
+	w.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+	lines, err := w.rest()
+	require.NoError(t, err)
+	require.Empty(t, lines)
+}

@@ -1,0 +1,133 @@
+package mcpio_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/engines/mcpio"
+)
+
+// A line of just the limit is served, a longer one is refused, and so is the
+// next too long one; the lines between are served. CRLF ends a line as LF does.
+func TestLineLimit(t *testing.T) {
+	o := options(t, echo())
+	o.MaxLine = 200
+	w := dial(t, o)
+	sized := func(length int) string {
+		frame := callLine(1, "test.echo", `{"text":""}`)
+		return callLine(1, "test.echo", fmt.Sprintf(`{"text":%q}`, strings.Repeat("x", length-len(frame))))
+	}
+	for _, length := range []int{200, 201, 202, 1_000, 100_000, 200} {
+		w.send(sized(length) + "\r")
+		got := w.nextMessage()
+		if length == 200 {
+			require.Equal(t, "1", string(got.ID), length)
+			continue
+		}
+		require.Equal(t, "null", string(got.ID), length)
+		require.Equal(t, -32600, got.Error.Code)
+		require.Contains(t, got.Error.Message, "200 bytes")
+	}
+}
+
+// However long a line is, no more than the limit of it is held.
+func TestEndlessLineIsNotBuffered(t *testing.T) {
+	o := options(t, echo())
+	o.MaxLine = 1 << 20
+	server, err := mcpio.New(o)
+	require.NoError(t, err)
+	in := io.MultiReader(&endless{left: 256 << 20}, strings.NewReader("\n"+callLine(1, "test.echo", `{}`)+"\n"))
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var out strings.Builder
+	require.NoError(t, server.Serve(t.Context(), in, &out))
+	runtime.ReadMemStats(&after)
+	require.Len(t, splitLines(out.String()), 2)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(32<<20))
+}
+
+// endless gives so many bytes without a newline.
+type endless struct{ left int }
+
+func (e *endless) Read(data []byte) (int, error) {
+	if e.left == 0 {
+		return 0, io.EOF
+	}
+	n := min(len(data), e.left)
+	for i := range n {
+		data[i] = 'x'
+	}
+	e.left -= n
+	return n, nil
+}
+
+// A call of several MB passes unharmed.
+func TestLargeCall(t *testing.T) {
+	w := dial(t, options(t, echo()))
+	big := strings.Repeat("é", 4<<20)
+	w.send(callLine(1, "test.echo", fmt.Sprintf(`{"text":%q}`, big)))
+	var back struct{ Text string }
+	require.NoError(t, json.Unmarshal(w.nextMessage().tool(t).Struct, &back))
+	require.Equal(t, big, back.Text)
+}
+
+const hello2503 = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
+
+// Revision 2025-03-26 has batches: one array back, whose replies may be in any
+// order; nothing for notifications and cancelled calls.
+func TestBatch(t *testing.T) {
+	w := dial(t, options(t, echo()))
+	w.greet(hello2503)
+	w.send(`[{"jsonrpc":"2.0","id":1,"method":"ping"},` + callLine(2, "test_echo", `{"a":1}`) +
+		`,{"jsonrpc":"2.0","method":"notifications/initialized"},7,{"jsonrpc":"2.0","id":"x","result":{}}]`)
+	var replies []message
+	require.NoError(t, json.Unmarshal([]byte(w.next()), &replies))
+	require.Len(t, replies, 3)
+	var got []string
+	for _, one := range replies {
+		got = append(got, string(one.ID))
+	}
+	require.ElementsMatch(t, []string{"1", "2", "null"}, got)
+
+	w.send(`[{"jsonrpc":"2.0","method":"notifications/initialized"}]`, `[]`)
+	require.Equal(t, -32600, w.nextMessage().Error.Code)
+	lines, err := w.rest()
+	require.NoError(t, err)
+	require.Empty(t, lines)
+}
+
+// Whatever comes, the server lives, answers in whole lines, and serves the
+// call after it.
+func FuzzLines(f *testing.F) {
+	for _, seed := range []string{hello, hello2503, initialized, callLine(1, "test.echo", `{"a":[1]}`),
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"test.ask",` + formsMeta + `}}`,
+		`{"jsonrpc":"2.0","id":"savant-1","result":{"action":"accept"}}`,
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"type":"ref/prompt"}}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"x"}}`, "[", "{}", "null", "\r", "\xff"} {
+		f.Add(seed + "\n" + seed)
+	}
+	f.Fuzz(func(t *testing.T, input string) {
+		o := options(t, echo(), asking())
+		o.Offer = offer()
+		server, err := mcpio.New(o)
+		require.NoError(t, err)
+		var out strings.Builder
+		last := `{"jsonrpc":"2.0","id":"the last","method":"tools/list"}`
+		require.NoError(t, server.Serve(t.Context(), strings.NewReader(input+"\n"+last), &out))
+		answered := false
+		for _, text := range splitLines(out.String()) {
+			require.True(t, json.Valid([]byte(text)), text)
+			answered = answered || strings.Contains(text, `"the last"`)
+		}
+		require.True(t, answered)
+	})
+}

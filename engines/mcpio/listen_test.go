@@ -1,0 +1,104 @@
+package mcpio_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/engines/mcpio"
+)
+
+// watched returns options whose lists change when the channel is sent one.
+func watched(t *testing.T) (mcpio.Options, chan<- string) {
+	t.Helper()
+	changes := make(chan string)
+	o := options(t, echo())
+	o.Offer = offer()
+	o.Offer.Watch = func(ctx context.Context, changed func(string)) error {
+		for {
+			select {
+			case list := <-changes:
+				changed(list)
+			case <-ctx.Done():
+				return nil
+			}
+		}
+	}
+	return o, changes
+}
+
+const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+
+// A client that has initialized is told of changes, one that has not is not.
+func TestListChanged(t *testing.T) {
+	o, changes := watched(t)
+	w := dial(t, o)
+	changes <- "prompts"
+	w.greet(hello)
+	changes <- "nothing we publish"
+	changes <- "prompts"
+	changes <- "resources"
+	require.JSONEq(t, `{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}`, w.next())
+	require.JSONEq(t, `{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}`, w.next())
+}
+
+// From 2026-07-28 a client is told what it asked to be told, under the id it
+// asked with, until it leaves.
+func TestSubscriptionsListen(t *testing.T) {
+	o, changes := watched(t)
+	w := dial(t, o)
+	w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":"sub","method":"subscriptions/listen","params":{"notifications":{"promptsListChanged":true,"toolsListChanged":true},%s}}`, modernMeta))
+	acknowledged := w.nextMessage()
+	require.Equal(t, "notifications/subscriptions/acknowledged", acknowledged.Method)
+	require.Contains(t, string(acknowledged.Params), `"promptsListChanged":true`)
+	require.NotContains(t, string(acknowledged.Params), "tools", "tools do not change")
+	changes <- "resources"
+	changes <- "prompts"
+	changed := w.nextMessage()
+	require.Equal(t, "notifications/prompts/list_changed", changed.Method)
+	require.JSONEq(t, `{"_meta":{"io.modelcontextprotocol/subscriptionId":"sub"}}`, string(changed.Params))
+	lines, err := w.rest()
+	require.NoError(t, err)
+	require.Contains(t, lines[len(lines)-1], `"id":"sub","result"`, "the request is answered when the client leaves")
+}
+
+// A cancelled subscription is over, without a reply.
+func TestCancelledSubscription(t *testing.T) {
+	o, _ := watched(t)
+	w := dial(t, o)
+	w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"promptsListChanged":true},%s}}`, modernMeta))
+	require.Contains(t, w.next(), "acknowledged")
+	w.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+	lines, err := w.rest()
+	require.NoError(t, err)
+	require.Empty(t, lines)
+}
+
+// Subscribing needs the revision that has it.
+func TestSubscriptionsListenInOlderRevisions(t *testing.T) {
+	o, _ := watched(t)
+	w := dial(t, o)
+	w.greet(hello)
+	w.send(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"promptsListChanged":true}}}`)
+	require.Equal(t, -32601, w.nextMessage().Error.Code)
+}
+
+// What is not offered is not in the capabilities.
+func TestCapabilitiesAreHonest(t *testing.T) {
+	w := dial(t, options(t, echo()))
+	w.send(hello)
+	require.Contains(t, w.next(), `"capabilities":{"tools":{}}`)
+	for _, method := range []string{"prompts/list", "prompts/get", "resources/list", "resources/read", "resources/templates/list", "completion/complete"} {
+		w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{"name":"any","uri":"savant:any"}}`, method))
+		require.Equal(t, -32601, w.nextMessage().Error.Code, method)
+	}
+	o := options(t, echo())
+	o.Offer = offer()
+	o.Offer.Watch = nil
+	w = dial(t, o)
+	w.send(hello)
+	require.False(t, strings.Contains(w.next(), "listChanged"), "nothing will tell of changes")
+}

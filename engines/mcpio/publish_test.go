@@ -1,0 +1,154 @@
+package mcpio_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/engines"
+	"savant/engines/mcpio"
+	"savant/fault"
+)
+
+// A tool a client could not use keeps the server from starting, and is named.
+func TestNewNamesTheBadTool(t *testing.T) {
+	cases := map[string]struct {
+		spoil func(*engines.Tool)
+		want  string
+	}{
+		"no title":         {func(t *engines.Tool) { t.Title = " " }, "has no title"},
+		"long name":        {func(t *engines.Tool) { t.Name = "test." + strings.Repeat("x", 44) }, "more than 48 bytes"},
+		"long description": {func(t *engines.Tool) { t.Description = strings.Repeat("x", 2001) }, "more than 2000 bytes"},
+		"too large": {func(t *engines.Tool) {
+			t.Input = json.RawMessage(`{"type":"object","description":"` + strings.Repeat("x", 17_000) + `"}`)
+		}, "bytes in the list"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			bad := echo()
+			c.spoil(&bad)
+			_, err := mcpio.New(options(t, bad))
+			require.ErrorIs(t, err, fault.ValidationFailed)
+			require.ErrorContains(t, err, bad.Name)
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+func TestNewRefusesBadOptions(t *testing.T) {
+	_, err := mcpio.New(mcpio.Options{})
+	require.ErrorIs(t, err, fault.Internal)
+
+	o := options(t, echo())
+	o.ToolNames = "camel"
+	_, err = mcpio.New(o)
+	require.ErrorIs(t, err, fault.InvalidParams)
+
+	o = options(t, echo())
+	o.Offer.ResourceTemplates = []engines.ResourceTemplate{{URITemplate: "savant://{"}}
+	_, err = mcpio.New(o)
+	require.ErrorIs(t, err, fault.ValidationFailed)
+}
+
+// Dots are listed when asked for, or to clients known to cope; never both
+// spellings at once.
+func TestToolNames(t *testing.T) {
+	cases := []struct{ style, client, want string }{
+		{"", "", "test_echo"},
+		{mcpio.NamesAuto, "claude-code", "test_echo"},
+		{mcpio.NamesAuto, "savant", "test.echo"},
+		{mcpio.NamesAuto, "Savant", "test.echo"},
+		{mcpio.NamesAuto, "not savant", "test_echo"},
+		{mcpio.NamesUnderscore, "savant", "test_echo"},
+		{mcpio.NamesDotted, "claude-code", "test.echo"},
+	}
+	for _, c := range cases {
+		o := options(t, echo())
+		o.ToolNames = c.style
+		w := dial(t, o)
+		w.greet(strings.Replace(hello, `"name":"test"`, `"name":"`+c.client+`"`, 1))
+		w.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+		var list struct{ Tools []struct{ Name string } }
+		require.NoError(t, json.Unmarshal(w.nextMessage().Result, &list))
+		require.Len(t, list.Tools, 1)
+		require.Equal(t, c.want, list.Tools[0].Name, c)
+		for _, spelling := range []string{"test.echo", "test_echo"} {
+			w.send(callLine(2, spelling, `{}`))
+			require.False(t, w.nextMessage().tool(t).IsError, spelling)
+		}
+	}
+}
+
+// What a 2026-07-28 client says of itself does not leak into other requests of
+// the same stream.
+func TestClientNameIsPerRequest(t *testing.T) {
+	w := dial(t, options(t, echo()))
+	w.greet(hello)
+	w.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"savant","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}`)
+	require.Contains(t, w.next(), `"test.echo"`)
+	w.send(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
+	require.Contains(t, w.next(), `"test_echo"`)
+}
+
+// List is what a client nothing is known of is shown.
+func TestList(t *testing.T) {
+	server, err := mcpio.New(exhibition(t))
+	require.NoError(t, err)
+	list, err := server.List()
+	require.NoError(t, err)
+	w := dial(t, exhibition(t))
+	w.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	require.JSONEq(t, string(w.nextMessage().Result), string(list))
+
+	empty, err := mcpio.New(options(t))
+	require.NoError(t, err)
+	list, err = empty.List()
+	require.NoError(t, err)
+	require.Equal(t, `{"tools":[]}`, string(list))
+}
+
+// More than 100 completions are cut, and said to be.
+func TestCompletionIsBounded(t *testing.T) {
+	o := options(t, echo())
+	o.Offer = offer()
+	o.Offer.Complete = func(context.Context, string, string, string, map[string]string) ([]string, error) {
+		return make([]string, 150), nil
+	}
+	w := dial(t, o)
+	w.send(`{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"hello"},"argument":{"name":"name","value":""}}}`)
+	var result struct {
+		Completion struct {
+			Values  []string
+			Total   int
+			HasMore bool
+		}
+	}
+	require.NoError(t, json.Unmarshal(w.nextMessage().Result, &result))
+	require.Len(t, result.Completion.Values, 100)
+	require.Equal(t, 150, result.Completion.Total)
+	require.True(t, result.Completion.HasMore)
+}
+
+// A list that cannot be read, or panics, is an error of that request alone.
+func TestFailingOffer(t *testing.T) {
+	book := &logBook{}
+	o := options(t, echo())
+	o.Logger = book.logger()
+	o.Offer = offer()
+	o.Offer.Prompts = func(context.Context) ([]engines.Prompt, error) { return nil, errPlain }
+	o.Offer.Resources = func(context.Context) ([]engines.Resource, error) { panic(errPlain) }
+	w := dial(t, o)
+	for _, method := range []string{"prompts/list", "prompts/get", "resources/list"} {
+		w.send(`{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{"name":"hello"}}`)
+		line := w.next()
+		require.Contains(t, line, `-32603`, method)
+		require.NotContains(t, line, "hunter2")
+	}
+	w.send(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
+	require.Contains(t, w.next(), `"result":{}`)
+	require.Contains(t, book.String(), "hunter2", "the cause is in the log")
+	require.Contains(t, book.String(), "publish_test.go", "the stack too")
+}
