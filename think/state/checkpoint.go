@@ -25,7 +25,7 @@ func (d *Dir) Checkpoint(ctx context.Context, key Key, name string, snapshot Sna
 	if err := d.ensureFolder(checkpointFolder(key)); err != nil {
 		return err
 	}
-	return d.replace(checkpointName(key, name), data, atomicfile.Durable)
+	return d.replaceSnapshot(checkpointName(key, name), data, atomicfile.Durable)
 }
 
 func validateNames(key Key, checkpoint string) error {

@@ -79,14 +79,15 @@ func readAll(target disk, name string) ([]byte, error) {
 	return readRange(opened, 0, info.size)
 }
 
-// readStart reads how a file begins, enough for headOf.
-func readStart(target disk, name string) ([]byte, error) {
+// readHead reads what headOf finds at the start of a file.
+func readHead(target disk, name string) (Record, error) {
 	opened, info, err := openFile(target, name, os.O_RDONLY)
 	if err != nil {
-		return nil, err
+		return Record{}, err
 	}
 	defer func() { _ = opened.Close() }() // only read
-	return readRange(opened, 0, min(info.size, headLength))
+	start, err := readRange(opened, 0, min(info.size, headLength))
+	return headOf(start), err
 }
 
 // readRange reads the bytes from one offset up to another.

@@ -50,6 +50,10 @@ func corruptRecord(name string, number int, what string) error {
 	return corrupt(name, "record %d %s; the file is kept as it is", number, what)
 }
 
+func newer(name string, format int) error {
+	return corrupt(name, "format %d (this Savant knows %d): %w", format, Format, ErrNewerFormat)
+}
+
 func unknownRun(key Key) error {
 	return fault.New(fault.UnknownRun, "workflow %q has no run %q", key.Workflow, key.Run)
 }

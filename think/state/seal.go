@@ -188,7 +188,7 @@ func check(name string, key Key, last Link, line []byte) (Link, error) {
 // checkBinding refuses a journal of a newer format or of another run.
 func checkBinding(name string, key Key, line []byte) error {
 	if format := formatOf(line); format > Format {
-		return corrupt(name, "format %d (this Savant knows %d): %w", format, Format, ErrNewerFormat)
+		return newer(name, format)
 	}
 	head := headOf(line)
 	if bound := (Key{head.Workflow, head.Run}); bound != key && bound != (Key{}) {

@@ -28,6 +28,9 @@ type simDisk struct {
 	// dead is set by a crash: nothing works until it is over.
 	dead  bool
 	trace []string
+	open  int // handles
+	// read is told of the bytes that were read.
+	read func(bytes int)
 }
 
 type simFault int
@@ -54,7 +57,7 @@ type simFile struct {
 
 func newSimDisk() *simDisk {
 	root := &simFolder{map[string]*simFile{}, map[string]*simFile{}}
-	return &simDisk{folders: map[string]*simFolder{".": root}, failAt: -1}
+	return &simDisk{folders: map[string]*simFolder{".": root}, failAt: -1, read: func(int) {}}
 }
 
 // hit counts a call and returns the error it is to give, if any.
@@ -101,6 +104,7 @@ func (d *simDisk) Open(name string, flags int) (file, error) {
 		found = d.newFile()
 		folder.current[path.Base(name)] = found
 	}
+	d.open++
 	return &simHandle{disk: d, file: found, name: name}, nil
 }
 
@@ -122,6 +126,7 @@ func (d *simDisk) Create(name string, _ fs.FileMode) (atomicfile.File, error) {
 	}
 	made := d.newFile()
 	folder.current[path.Base(name)] = made
+	d.open++
 	return &simHandle{disk: d, file: made, name: "temporary"}, nil
 }
 
@@ -387,7 +392,6 @@ type simHandle struct {
 	file   *simFile
 	name   string
 	offset int64
-	closed bool
 }
 
 func (h *simHandle) ReadAt(data []byte, offset int64) (int, error) {
@@ -395,6 +399,7 @@ func (h *simHandle) ReadAt(data []byte, offset int64) (int, error) {
 		return 0, err
 	}
 	n := copy(data, h.file.current[min(offset, int64(len(h.file.current))):])
+	h.disk.read(n)
 	if n < len(data) {
 		return n, io.EOF
 	}
@@ -489,6 +494,6 @@ func (h *simHandle) Unlock() error {
 
 func (h *simHandle) Close() error {
 	delete(h.file.locks, h)
-	h.closed = true
+	h.disk.open--
 	return nil
 }

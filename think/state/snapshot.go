@@ -58,7 +58,7 @@ func (d *Dir) readSnapshot(name string, key Key) (Snapshot, error) {
 		return Snapshot{}, corrupt(name, "is not a snapshot: %w", err)
 	}
 	if found.Format > Format {
-		return Snapshot{}, corrupt(name, "format %d (this Savant knows %d): %w", found.Format, Format, ErrNewerFormat)
+		return Snapshot{}, newer(name, found.Format)
 	}
 	if of := (Key{found.Workflow, found.Run}); of != key {
 		return Snapshot{}, corrupt(name, "is of the run %s", of)
@@ -95,12 +95,20 @@ func (d *Dir) Project(ctx context.Context, key Key, snapshot Snapshot, durable b
 		return nil
 	}
 	for _, name := range []string{snapshotName(key), latestName(key.Workflow)} {
-		if err := d.replace(name, data, atomicfile.Durability(durable)); err != nil {
+		if err := d.replaceSnapshot(name, data, atomicfile.Durability(durable)); err != nil {
 			return err
 		}
 	}
 	j.page.version, j.page.file = snapshot.Version, end.file.identity
 	return nil
+}
+
+// replaceSnapshot writes a snapshot file, unless one of a newer format is there.
+func (d *Dir) replaceSnapshot(name string, data []byte, durability atomicfile.Durability) error {
+	if present, err := readHead(d.disk, name); err == nil && present.Format > Format {
+		return newer(name, present.Format)
+	}
+	return d.replace(name, data, durability)
 }
 
 func (d *Dir) replace(name string, data []byte, durability atomicfile.Durability) error {
@@ -116,9 +124,8 @@ func (d *Dir) overtaken(last *page, key Key, version int, end tip) bool {
 	if last.file == end.file.identity && version < last.version {
 		return true
 	}
-	start, err := readStart(d.disk, snapshotName(key))
-	present := headOf(start).Version
-	return err == nil && present > version && present <= end.Version
+	present, err := readHead(d.disk, snapshotName(key))
+	return err == nil && present.Version > version && present.Version <= end.Version
 }
 
 // standsFor returns the tip of the journal when it has the record that the

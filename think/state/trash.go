@@ -177,13 +177,12 @@ func (d *Dir) findTrash(key Key) (string, error) {
 // whose beginning is damaged counts by its name.
 func (d *Dir) trashed(folder string, key Key) (bool, error) {
 	name := path.Join(folder, key.Run+journalSuffix)
-	start, err := readStart(d.disk, name)
+	head, err := readHead(d.disk, name)
 	if missing(err) {
 		return false, nil
 	}
 	if err != nil {
 		return false, notRead(name, err)
 	}
-	head := headOf(start)
 	return head.Workflow == "" || (Key{head.Workflow, head.Run}) == key, nil
 }

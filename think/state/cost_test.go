@@ -1,0 +1,77 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestWhatAStepAsksOfTheDisk: one write and one sync, no read, whatever the
+// length of the run; looking for other processes is a stat.
+func TestWhatAStepAsksOfTheDisk(t *testing.T) {
+	disk, d := stage(t, operation{prepare: grow(300)})
+	require.NoError(t, appendNext(301)(d))
+	journal := " " + journalName(faultKey)
+	require.Equal(t, []string{"lock" + journal, "stat" + journal, "write" + journal, "sync" + journal,
+		"fstat" + journal, "unlock" + journal}, disk.trace)
+
+	disk.trace = nil
+	_, _, err := d.Head(context.Background(), faultKey)
+	require.NoError(t, err)
+	require.Equal(t, []string{"stat" + journal}, disk.trace)
+}
+
+// TestReadingTheTail: the records after a version cost a read of the tail.
+func TestReadingTheTail(t *testing.T) {
+	disk, d := stage(t, operation{prepare: grow(300)})
+	total := 0
+	disk.read = func(bytes int) { total += bytes }
+	records, err := d.Records(context.Background(), faultKey, 299)
+	require.NoError(t, err)
+	require.Len(t, records, 1)
+	require.Less(t, total, (markEvery+2)*4*sector)
+}
+
+// TestFewHandles: beyond the limit the journal used longest ago is closed, and
+// opening it again does not read it again.
+func TestFewHandles(t *testing.T) {
+	disk := newSimDisk()
+	d := newDir(disk, Options{MaxOpen: 2, Now: fixedNow})
+	for i := range 5 {
+		_, err := d.Create(context.Background(), Key{"w", fmt.Sprint("r", i)}, smallRecord(1))
+		require.NoError(t, err)
+	}
+	require.Equal(t, 2, disk.open)
+	disk.trace = nil
+	_, err := d.Append(context.Background(), Key{"w", "r0"}, smallRecord(2))
+	require.NoError(t, err)
+	require.Equal(t, 2, disk.open)
+	calls := strings.Join(disk.trace, "\n")
+	require.NotContains(t, calls, "read")
+	require.Equal(t, 1, strings.Count(calls, "sync"))
+	require.NoError(t, d.Close())
+	require.Zero(t, disk.open)
+}
+
+func TestLRUDropsTheOldestThatMayGo(t *testing.T) {
+	var dropped []int
+	cache := newLRU(2, func(v int) bool { return v == 1 }, func(_ Key, v int) { dropped = append(dropped, v) })
+	for i := 1; i <= 3; i++ {
+		cache.put(Key{"w", fmt.Sprint(i)}, i)
+	}
+	require.Equal(t, []int{2}, dropped, "1 has to stay")
+	_, ok := cache.get(Key{"w", "2"})
+	require.False(t, ok)
+	got, ok := cache.get(Key{"w", "1"})
+	require.True(t, ok)
+	require.Equal(t, 1, got)
+	cache.put(Key{"w", "4"}, 4)
+	require.Equal(t, []int{2, 3}, dropped)
+	require.Equal(t, []int{4, 1}, cache.all())
+	cache.put(Key{"w", "4"}, 5)
+	cache.remove(Key{"w", "1"})
+	require.Equal(t, []int{5}, cache.all())
+}

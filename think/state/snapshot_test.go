@@ -1,0 +1,165 @@
+package state
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/fault"
+)
+
+// checkpointed returns a run of three records with a snapshot of the second
+// and a checkpoint of the first.
+func checkpointed(t *testing.T) (*simDisk, *Dir) {
+	disk, _ := smallRun(t, faultKey, 3)
+	d := openSim(disk)
+	require.NoError(t, project(2, true)(d))
+	require.NoError(t, checkpoint("c", 1)(d))
+	return disk, d
+}
+
+func (d *simDisk) fileAt(name string) *simFile {
+	_, found, err := d.find(name)
+	if err != nil {
+		return nil
+	}
+	return found
+}
+
+func TestSnapshotFileIsReadable(t *testing.T) {
+	disk, _ := checkpointed(t)
+	data := disk.fileAt(snapshotName(faultKey)).current
+	require.True(t, strings.HasPrefix(string(data), "{\n  \"format\": 1,\n  \"workflow\": \"w\",\n  \"run\": \"r\",\n  \"version\": 2,\n"))
+	require.True(t, json.Valid(data))
+	require.Equal(t, data, disk.fileAt(latestName("w")).current)
+}
+
+// TestDamagedSnapshotIsPassedOver: the journal is the truth; Check tells.
+func TestDamagedSnapshotIsPassedOver(t *testing.T) {
+	whole := func() []byte {
+		disk, _ := checkpointed(t)
+		return disk.fileAt(snapshotName(faultKey)).current
+	}()
+	for name, data := range map[string][]byte{
+		"empty":       {},
+		"zeroes":      make([]byte, len(whole)),
+		"cut":         whole[:len(whole)/2],
+		"edited":      bytes.Replace(whole, []byte(`"at": 2`), []byte(`"at": 3`), 1),
+		"other run":   bytes.Replace(whole, []byte(`"run": "r"`), []byte(`"run": "s"`), 1),
+		"other chain": bytes.Replace(whole, []byte(`"version": 2`), []byte(`"version": 1`), 1),
+		"no state":    []byte(`{"format":1,"workflow":"w","run":"r"}`),
+	} {
+		disk, d := checkpointed(t)
+		disk.fileAt(snapshotName(faultKey)).set(data)
+		found, err := d.Snapshot(context.Background(), faultKey)
+		require.NoError(t, err, name)
+		require.Zero(t, found, name)
+		problems, err := d.Check(context.Background(), faultKey)
+		require.NoError(t, err, name)
+		require.Len(t, problems, 1, name)
+		require.Equal(t, snapshotName(faultKey), problems[0].File, name)
+		require.NotEmpty(t, problems[0].Message, name)
+		require.False(t, problems[0].Blocking, name)
+		require.NoError(t, project(2, false)(d), "it is made again")
+		problems, err = d.Check(context.Background(), faultKey)
+		require.NoError(t, err, name)
+		require.Empty(t, problems, name)
+	}
+}
+
+// TestJournalBehindItsSnapshotIsDamage: a journal cut between two records is a
+// whole one, but its snapshot knows of more.
+func TestJournalBehindItsSnapshotIsDamage(t *testing.T) {
+	disk, _ := checkpointed(t)
+	journal := disk.fileAt(journalName(faultKey))
+	journal.set(journal.current[:bytes.IndexByte(journal.current, '\n')+1])
+	_, err := openSim(disk).Snapshot(context.Background(), faultKey)
+	require.ErrorIs(t, err, fault.StateCorrupt)
+	require.ErrorContains(t, err, "ends after record 1")
+	problems, err := openSim(disk).Check(context.Background(), faultKey)
+	require.NoError(t, err)
+	require.Len(t, problems, 1)
+	require.True(t, problems[0].Blocking)
+}
+
+func TestDamagedCheckpointIsRefused(t *testing.T) {
+	disk, d := checkpointed(t)
+	file := disk.fileAt(checkpointName(faultKey, "c"))
+	whole := slices.Clone(file.current)
+	for name, data := range map[string][]byte{
+		"edited":      bytes.Replace(whole, []byte(`"at": 1`), []byte(`"at": 9`), 1),
+		"other chain": bytes.Replace(whole, []byte(`"version": 1`), []byte(`"version": 2`), 1),
+		"cut":         whole[:40],
+	} {
+		file.set(data)
+		_, err := d.Restore(context.Background(), faultKey, "c")
+		require.ErrorIs(t, err, fault.StateCorrupt, name)
+		problems, err := d.Check(context.Background(), faultKey)
+		require.NoError(t, err)
+		require.Len(t, problems, 1, name)
+		require.Equal(t, checkpointName(faultKey, "c"), problems[0].File)
+	}
+}
+
+func TestNewerSnapshotIsRefused(t *testing.T) {
+	disk, d := checkpointed(t)
+	for _, name := range []string{snapshotName(faultKey), checkpointName(faultKey, "c")} {
+		file := disk.fileAt(name)
+		file.set(bytes.Replace(file.current, []byte(`"format": 1`), []byte(`"format": 2`), 1))
+	}
+	_, err := d.Snapshot(context.Background(), faultKey)
+	require.ErrorIs(t, err, ErrNewerFormat)
+	_, err = d.Restore(context.Background(), faultKey, "c")
+	require.ErrorIs(t, err, ErrNewerFormat)
+	_, err = d.Checkpoints(context.Background(), faultKey)
+	require.ErrorIs(t, err, ErrNewerFormat)
+	kept := slices.Clone(disk.fileAt(snapshotName(faultKey)).current)
+	require.ErrorIs(t, project(3, true)(d), ErrNewerFormat)
+	require.Equal(t, kept, disk.fileAt(snapshotName(faultKey)).current)
+}
+
+func TestCheckNamesADamagedRecord(t *testing.T) {
+	disk, file := smallRun(t, faultKey, 3)
+	first := bytes.IndexByte(file.current, '\n')
+	file.current[first+20] ^= 1
+	problems, err := openSim(disk).Check(context.Background(), faultKey)
+	require.NoError(t, err)
+	require.Len(t, problems, 1)
+	require.True(t, problems[0].Blocking)
+	require.Contains(t, problems[0].Message, "record 2")
+	require.NoError(t, openSim(disk).Delete(context.Background(), faultKey), "a damaged run can be deleted")
+	require.NoError(t, openSim(disk).Undelete(context.Background(), faultKey))
+	_, err = openSim(disk).Check(context.Background(), Key{"w", "none"})
+	require.ErrorIs(t, err, fault.UnknownRun)
+}
+
+// TestTwoProcessesProject: a late projection of one process does not replace
+// the newer one of another.
+func TestTwoProcessesProject(t *testing.T) {
+	disk, _ := smallRun(t, faultKey, 3)
+	require.NoError(t, project(3, true)(openSim(disk)))
+	require.NoError(t, project(1, false)(openSim(disk)))
+	found, err := openSim(disk).Snapshot(context.Background(), faultKey)
+	require.NoError(t, err)
+	require.Equal(t, 3, found.Version)
+}
+
+func TestDamagedArtifactIsRefusedAndPutAgain(t *testing.T) {
+	disk := newSimDisk()
+	d := openSim(disk)
+	digest, err := d.PutArtifact(context.Background(), faultValue)
+	require.NoError(t, err)
+	disk.fileAt(artifactName(digest)).current[3] ^= 1
+	_, err = d.Artifact(context.Background(), digest)
+	require.ErrorIs(t, err, fault.StateCorrupt)
+	_, err = d.PutArtifact(context.Background(), faultValue)
+	require.NoError(t, err)
+	found, err := d.Artifact(context.Background(), digest)
+	require.NoError(t, err)
+	require.Equal(t, faultValue, found)
+}
