@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "write golden files anew")
+
+// TestMain lets scripts and tests run this binary as the program itself.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"savant": func() { os.Exit(start()) }})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/scripts",
+		RequireExplicitExec: true,
+		UpdateScripts:       *update,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+			env.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
+			for _, who := range []string{"AUTHOR", "COMMITTER"} {
+				env.Setenv("GIT_"+who+"_NAME", "Ada")
+				env.Setenv("GIT_"+who+"_EMAIL", "ada@example.org")
+				env.Setenv("GIT_"+who+"_DATE", "2026-01-02T03:04:05Z")
+			}
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":    exits,
+			"answered": answered,
+			"empty":    empty,
+		},
+	})
+}
+
+// exits runs a command and checks its exit code: exits 3 savant verify r1.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND [ARG…]")
+	}
+	code := "0"
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		code = strings.TrimPrefix(err.Error(), "exit status ")
+	}
+	if code != args[0] {
+		ts.Fatalf("%s exited with %s, expected %s", args[1], code, args[0])
+	}
+}
+
+// answered checks that stdout is nothing but JSON-RPC, with exactly one answer
+// to each id: answered 1 2 3.
+func answered(ts *testscript.TestScript, neg bool, args []string) {
+	open := map[string]bool{}
+	for _, id := range args {
+		open[id] = true
+	}
+	lines := bufio.NewScanner(strings.NewReader(ts.ReadFile("stdout")))
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		var message struct {
+			JSONRPC string
+			ID      *int
+			Method  string
+		}
+		ts.Check(json.Unmarshal(lines.Bytes(), &message))
+		if message.JSONRPC != "2.0" {
+			ts.Fatalf("not JSON-RPC: %s", lines.Text())
+		}
+		if message.Method != "" || message.ID == nil {
+			continue
+		}
+		id := strconv.Itoa(*message.ID)
+		if !open[id] {
+			ts.Fatalf("an answer to %s, which was not asked or was answered before", id)
+		}
+		delete(open, id)
+	}
+	if len(open) > 0 {
+		ts.Fatalf("not answered: %v", open)
+	}
+}
+
+// empty checks that a folder holds nothing but what is named: empty DIR [NAME…].
+func empty(ts *testscript.TestScript, neg bool, args []string) {
+	entries, err := os.ReadDir(ts.MkAbs(args[0]))
+	ts.Check(err)
+	expected := map[string]bool{}
+	for _, name := range args[1:] {
+		expected[name] = true
+	}
+	for _, entry := range entries {
+		if !expected[entry.Name()] {
+			ts.Fatalf("%s was written in %s", entry.Name(), args[0])
+		}
+	}
+}
+
+// maxThinkList is what the list of think's tools may take of a model's context,
+// in bytes of JSON.
+const maxThinkList = 8 << 10
+
+// TestPublishedList holds the list of tools that clients of think see.
+func TestPublishedList(t *testing.T) {
+	var stdout, stderr strings.Builder
+	code := run(t.Context(), []string{"tools", "--json"}, []string{"MCP_SERVICE=think", "SAVANT_PATH=" + t.TempDir()}, strings.NewReader(""), &stdout, &stderr)
+	require.Zero(t, code, stderr.String())
+	require.Less(t, stdout.Len(), maxThinkList)
+	var list any
+	require.NoError(t, json.Unmarshal([]byte(stdout.String()), &list))
+	got, err := indented(list)
+	require.NoError(t, err)
+
+	golden := filepath.Join("testdata", "tools_think.json")
+	if *update {
+		require.NoError(t, os.WriteFile(golden, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got, "run go test ./cmd/savant -run PublishedList -update if this is meant")
+}
