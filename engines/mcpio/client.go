@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -23,7 +22,8 @@ type ClientOptions struct {
 	// names to.
 	Name, Version string
 	// Elicit puts a server's question to the user. Nil means that the client
-	// cannot, and it says so. It may be called by several goroutines at once.
+	// cannot, and it says so. It may be called by several goroutines at once;
+	// its context ends with the connection.
 	Elicit func(context.Context, engines.Elicitation) (engines.Answer, error)
 }
 
@@ -36,11 +36,9 @@ type Client struct {
 	input   io.Closer
 	waiting questions
 	// life is the context of questions to the user; it ends with the output.
-	life context.Context
-	end  context.CancelFunc
-	// answering counts the questions being put to the user.
-	answering sync.WaitGroup
-	greeting  greeting
+	life     context.Context
+	end      context.CancelFunc
+	greeting greeting
 }
 
 // greeting is the result of initialize.
@@ -55,8 +53,9 @@ type greeting struct {
 }
 
 // Connect greets the server whose standard input and output are given. ctx
-// bounds the greeting alone; the connection lasts until Close or the end of
-// stdout.
+// bounds the greeting alone; the connection lasts until stdout ends, which
+// Close brings about. A server that does not greet back has its input closed;
+// ending its process is the caller's.
 func Connect(ctx context.Context, stdin io.WriteCloser, stdout io.Reader, options ClientOptions) (*Client, error) {
 	if options.Name == "" {
 		options.Name = "savant"
@@ -97,7 +96,6 @@ func (c *Client) Close() error {
 	err := c.input.Close()
 	select {
 	case <-c.life.Done():
-		c.answering.Wait()
 		return err
 	case <-time.After(closeGrace):
 		return fault.New(fault.EngineOffline, "the server did not end within %s of its input", closeGrace)
@@ -120,7 +118,7 @@ func (c *Client) receive(in *lineReader) {
 		case m.isResponse():
 			c.waiting.settle(&m)
 		case !m.isNotification():
-			c.answering.Go(func() { c.answer(&m) })
+			go c.answer(&m)
 		}
 	}
 }

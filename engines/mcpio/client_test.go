@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -153,25 +152,27 @@ func TestClientOfADeadServer(t *testing.T) {
 
 // What does not speak MCP is told apart at once.
 func TestClientOfNoServer(t *testing.T) {
-	for name, reply := range map[string]string{
-		"nothing": "", "error": `{"jsonrpc":"2.0","id":"savant-1","error":{"code":-32601,"message":"who are you?"}}`,
-		"odd error": `{"jsonrpc":"2.0","id":"savant-1","error":7}`, "odd result": `{"jsonrpc":"2.0","id":"savant-1","result":7}`,
+	for name, c := range map[string]struct {
+		reply string
+		code  fault.Code
+	}{
+		"nothing":    {"", fault.EngineOffline},
+		"error":      {`{"jsonrpc":"2.0","id":"savant-1","error":{"code":-32601,"message":"who are you?"}}`, fault.ToolFailed},
+		"odd error":  {`{"jsonrpc":"2.0","id":"savant-1","error":7}`, fault.ToolFailed},
+		"odd result": {`{"jsonrpc":"2.0","id":"savant-1","result":7}`, fault.ToolFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			reader, writer := io.Pipe()
-			go func() { _, _ = io.Copy(io.Discard, reader) }()
-			_, err := mcpio.Connect(t.Context(), writer, &afterWriting{reader, strings.NewReader(reply + "\n")}, mcpio.ClientOptions{})
-			var coded *fault.Error
-			require.ErrorAs(t, err, &coded)
+			inReader, inWriter := io.Pipe()
+			outReader, outWriter := io.Pipe()
+			go func() {
+				_, _ = bufio.NewReader(inReader).ReadString('\n')
+				_, _ = fmt.Fprintln(outWriter, c.reply)
+				_ = outWriter.Close()
+			}()
+			_, err := mcpio.Connect(t.Context(), inWriter, outReader, mcpio.ClientOptions{})
+			require.ErrorIs(t, err, c.code)
 		})
 	}
-}
-
-// afterWriting is an output that is there at once; the client has asked before
-// it starts to read, or learns that nobody answers.
-type afterWriting struct {
-	_ io.Reader
-	io.Reader
 }
 
 // The client drives a real child process and sees it end.

@@ -70,8 +70,8 @@ func (s *Server) listHooks() *server.Hooks {
 // logCause records what is behind an INTERNAL error, which its reply does not
 // tell. Errors of other codes are complete as they are.
 func (s *Server) logCause(text, in string, coded *fault.Error) {
-	if coded.Code == fault.Internal {
-		s.logger.Error(text, "in", in, "cause", errors.Join(coded.Unwrap()...).Error())
+	if causes := coded.Unwrap(); coded.Code == fault.Internal && len(causes) > 1 {
+		s.logger.Error(text, "in", in, "cause", errors.Join(causes[1:]...).Error())
 	}
 }
 
