@@ -139,13 +139,16 @@ func (r *report) syntax(err error) {
 		at.line, _ = strconv.Atoi(text[match[2]:match[3]])
 		text = text[:match[0]] + text[match[1]:]
 	}
+	if parserError(text) {
+		at.line++
+	}
 	at.line = min(at.line, max(1, len(r.lines)))
 	at.column = r.indent(at.line) + 1
 	fix := ""
 	switch {
 	case strings.Contains(text, "mapping values are not allowed"):
 		fix = "; quote a value that contains `: `"
-	case strings.Contains(text, "cannot start any token"), strings.Contains(text, "found character"):
+	case strings.Contains(text, "cannot start any token"), strings.Contains(text, "found character"), strings.Contains(text, "tab character"):
 		fix = "; quote the value, and indent with spaces"
 	case strings.Contains(text, "did not find expected"):
 		fix = "; quote a value that starts with a special character such as { [ & * ! | > % @ `"
@@ -153,6 +156,17 @@ func (r *report) syntax(err error) {
 		fix = "; anchors and aliases are not part of the language: write the value out, or quote a text that starts with *"
 	}
 	r.addAt(fault.YAMLSchemaViolation, "", at, "%s%s", fault.Cut(text, 300), fix)
+}
+
+// parserError says whether a message is of yaml.v3's parser, whose lines count
+// from 0 where those of its scanner count from 1 (measured on v3.0.1).
+func parserError(text string) bool {
+	for _, expected := range []string{"key", "node content", "'-' indicator", "',' or ']'", "',' or '}'", "<document start>"} {
+		if text == "did not find expected "+expected {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *report) indent(line int) int {
