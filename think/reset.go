@@ -2,6 +2,7 @@ package think
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
@@ -68,7 +69,7 @@ func (e *Engine) discard(ctx context.Context, l *live, force bool) (*ResetOutput
 	if !force {
 		return nil, fault.New(fault.ResetNotAllowed, "name a checkpoint (start, v2, a step id, or one of think.state.get), or pass force to move the whole run to the trash")
 	}
-	out := &ResetOutput{OK: true, State: delta{RunID: l.key.Run, Version: 0, Status: "deleted"}}
+	out := &ResetOutput{OK: true, State: delta{RunID: l.key.Run, Status: "deleted", Vars: map[string]json.RawMessage{}, Steps: map[string]flow.StepStatus{}}}
 	e.projects.drop(l.key)
 	if err := e.Store.Delete(ctx, l.key); err != nil {
 		return nil, err
