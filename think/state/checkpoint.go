@@ -71,7 +71,8 @@ func (d *Dir) Restore(ctx context.Context, key Key, name string) (Snapshot, erro
 	file := checkpointName(key, name)
 	found, err := d.readSnapshot(file, key)
 	if missing(err) {
-		return Snapshot{}, fault.New(fault.CheckpointNotFound, "run %q of workflow %q has no checkpoint %q", key.Run, key.Workflow, name)
+		return Snapshot{}, fault.New(fault.CheckpointNotFound,
+			"run %q of workflow %q has no checkpoint %q", key.Run, key.Workflow, name)
 	}
 	if err != nil {
 		return Snapshot{}, err

@@ -12,8 +12,8 @@ import (
 // TestWhatAStepAsksOfTheDisk: one write and one sync, no read, whatever the
 // length of the run; looking for other processes is a stat.
 func TestWhatAStepAsksOfTheDisk(t *testing.T) {
-	disk, d := stage(t, operation{prepare: grow(300)})
-	require.NoError(t, appendNext(301)(d))
+	disk, d := stage(t, operation{prepare: grow(150)})
+	require.NoError(t, appendNext(151)(d))
 	journal := " " + journalName(faultKey)
 	require.Equal(t, []string{"lock" + journal, "stat" + journal, "write" + journal, "sync" + journal,
 		"fstat" + journal, "unlock" + journal}, disk.trace)
@@ -26,10 +26,10 @@ func TestWhatAStepAsksOfTheDisk(t *testing.T) {
 
 // TestReadingTheTail: the records after a version cost a read of the tail.
 func TestReadingTheTail(t *testing.T) {
-	disk, d := stage(t, operation{prepare: grow(300)})
+	disk, d := stage(t, operation{prepare: grow(150)})
 	total := 0
 	disk.read = func(bytes int) { total += bytes }
-	records, err := d.Records(context.Background(), faultKey, 299)
+	records, err := d.Records(context.Background(), faultKey, 149)
 	require.NoError(t, err)
 	require.Len(t, records, 1)
 	require.Less(t, total, (markEvery+2)*4*sector)

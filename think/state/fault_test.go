@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"syscall"
 	"testing"
 	"time"
@@ -30,163 +31,6 @@ func faultRecord(version int) Record {
 }
 
 func openSim(d *simDisk) *Dir { return newDir(d, Options{Now: fixedNow}) }
-
-// operation is something a store does, what has to be there before, and how
-// to find again what it is allowed to have hidden.
-type operation struct {
-	name    string
-	prepare func(*testing.T, *simDisk, *Dir)
-	act     func(*Dir) error
-	// lazy operations promise nothing for a crash.
-	lazy bool
-}
-
-func grow(count int) func(*testing.T, *simDisk, *Dir) {
-	return func(t *testing.T, _ *simDisk, d *Dir) {
-		_, err := d.Create(context.Background(), faultKey, faultRecord(1))
-		require.NoError(t, err)
-		for version := 2; version <= count; version++ {
-			_, err := d.Append(context.Background(), faultKey, faultRecord(version))
-			require.NoError(t, err)
-		}
-	}
-}
-
-func appendNext(version int) func(*Dir) error {
-	return func(d *Dir) error {
-		_, err := d.Append(context.Background(), faultKey, faultRecord(version))
-		return err
-	}
-}
-
-// snapshotAt returns the snapshot of a record, as far as it can be read.
-func snapshotAt(d *Dir, version int) (Snapshot, error) {
-	records, err := d.Records(context.Background(), faultKey, version-1)
-	if err != nil {
-		return Snapshot{}, err
-	}
-	return Snapshot{Version: version, Status: "running", Hash: "h", Record: records[0].Hash,
-		State: json.RawMessage(fmt.Sprintf(`{"at":%d}`, version))}, nil
-}
-
-func project(version int, durable bool) func(*Dir) error {
-	return func(d *Dir) error {
-		snapshot, err := snapshotAt(d, version)
-		if err != nil {
-			return err
-		}
-		return d.Project(context.Background(), faultKey, snapshot, durable)
-	}
-}
-
-func checkpoint(name string, version int) func(*Dir) error {
-	return func(d *Dir) error {
-		snapshot, err := snapshotAt(d, version)
-		if err != nil {
-			return err
-		}
-		return d.Checkpoint(context.Background(), faultKey, name, snapshot)
-	}
-}
-
-// furnished is a run with everything a run can have.
-func furnished(t *testing.T, disk *simDisk, d *Dir) {
-	grow(3)(t, disk, d)
-	require.NoError(t, project(2, true)(d))
-	require.NoError(t, checkpoint("c", 1)(d))
-}
-
-// torn is a run whose last append was interrupted by a crash.
-func torn(t *testing.T, disk *simDisk, d *Dir) {
-	grow(2)(t, disk, d)
-	_, line, err := seal(faultKey, Link{2, "another"}, faultRecord(3), fixedNow())
-	require.NoError(t, err)
-	appendRaw(t, disk, line[:len(line)/2])
-}
-
-func appendRaw(t *testing.T, disk *simDisk, data []byte) {
-	handle, err := disk.Open(journalName(faultKey), 0)
-	require.NoError(t, err)
-	info, err := handle.Stat()
-	require.NoError(t, err)
-	_, err = handle.WriteAt(data, info.size)
-	require.NoError(t, err)
-	require.NoError(t, handle.Sync())
-}
-
-var faultValue = bytes.Repeat([]byte("artifact"), 200)
-
-func operations() []operation {
-	ctx := context.Background()
-	create := func(d *Dir) error { _, err := d.Create(ctx, faultKey, faultRecord(1)); return err }
-	remove := func(d *Dir) error { return d.Delete(ctx, faultKey) }
-	removed := func(t *testing.T, disk *simDisk, d *Dir) {
-		furnished(t, disk, d)
-		require.NoError(t, remove(d))
-	}
-	nothing := func(*testing.T, *simDisk, *Dir) {}
-	return []operation{
-		{name: "create", prepare: nothing, act: create},
-		{name: "create again", prepare: removed, act: create},
-		{name: "append", prepare: grow(2), act: appendNext(3)},
-		{name: "append after a crash", prepare: torn, act: appendNext(3)},
-		{name: "append in a new process", prepare: grow(2), act: func(d *Dir) error {
-			return appendNext(3)(newDir(d.disk, Options{Now: fixedNow}))
-		}},
-		{name: "project", prepare: furnished, act: project(3, true)},
-		{name: "project lazily", prepare: furnished, act: project(3, false), lazy: true},
-		{name: "checkpoint", prepare: furnished, act: checkpoint("d", 2)},
-		{name: "replace checkpoint", prepare: furnished, act: checkpoint("c", 2)},
-		{name: "delete", prepare: furnished, act: remove},
-		{name: "undelete", prepare: removed, act: func(d *Dir) error { return d.Undelete(ctx, faultKey) }},
-		{name: "artifact", prepare: nothing, act: func(d *Dir) error { _, err := d.PutArtifact(ctx, faultValue); return err }},
-		{name: "read", prepare: furnished, act: func(d *Dir) error { _, err := look(newDir(d.disk, Options{})); return err }},
-	}
-}
-
-// look returns all that can be seen of the run, as text to compare. Errors
-// with a code are part of what is seen; others are returned.
-func look(d *Dir) (string, error) {
-	ctx := context.Background()
-	records, err := d.Records(ctx, faultKey, 0)
-	if err != nil && !errors.Is(err, fault.UnknownRun) {
-		return "", err
-	}
-	snapshot, err := d.Snapshot(ctx, faultKey)
-	if err != nil && !errors.Is(err, fault.UnknownRun) {
-		return "", err
-	}
-	checkpoints, err := d.Checkpoints(ctx, faultKey)
-	if err != nil && !errors.Is(err, fault.UnknownRun) {
-		return "", err
-	}
-	value, err := d.Artifact(ctx, digestOf(faultValue, ""))
-	if err != nil && !errors.Is(err, fault.StateCorrupt) {
-		return "", err
-	}
-	infos, err := d.List(ctx, "")
-	if err != nil {
-		return "", err
-	}
-	seen, err := json.Marshal([]any{records, snapshot, checkpoints, value, infos})
-	return string(seen), err
-}
-
-func mustLook(t *testing.T, disk *simDisk) string {
-	seen, err := look(openSim(disk))
-	require.NoError(t, err)
-	return seen
-}
-
-// stage returns a disk on which everything is durable and the operation can
-// begin, and the store that prepared it.
-func stage(t *testing.T, op operation) (*simDisk, *Dir) {
-	disk := newSimDisk()
-	d := openSim(disk)
-	op.prepare(t, disk, d)
-	disk.calls, disk.trace = 0, nil
-	return disk, d
-}
 
 func TestEveryFaultLeavesBeforeOrAfter(t *testing.T) {
 	faults := map[string]simFault{"EIO": failEIO, "ENOSPC": failENOSPC, "EROFS": failEROFS, "short": failShort, "hard": failHard}
@@ -216,6 +60,14 @@ func TestEveryFaultLeavesBeforeOrAfter(t *testing.T) {
 			})
 		}
 	}
+}
+
+// thorough returns how often chance is tried: more where CI is set.
+func thorough(times, timesInCI uint64) uint64 {
+	if os.Getenv("CI") != "" {
+		return timesInCI
+	}
+	return times
 }
 
 // requireCoded: an error has a code and its text no more than that.
@@ -254,7 +106,7 @@ func TestEveryCrashLeavesBeforeOrAfter(t *testing.T) {
 			before, after := outcomes(t, op)
 			for n := 1; ; n++ {
 				crashed := false
-				for seed := range uint64(12) {
+				for seed := range thorough(4, 12) {
 					disk, d := stage(t, op)
 					disk.failAt, disk.fault = n, failCrash
 					err := op.act(d)
@@ -305,64 +157,6 @@ func TestDeleteLosesNothing(t *testing.T) {
 
 // TestRandomFaultsLoseNothingAcknowledged goes on for long, through faults,
 // crashes and changes of process.
-func TestRandomFaultsLoseNothingAcknowledged(t *testing.T) {
-	for seed := range uint64(40) {
-		random := rand.New(rand.NewPCG(seed, 7))
-		disk := newSimDisk()
-		d := openSim(disk)
-		acknowledged := []Record{}
-		for range 60 {
-			disk.calls, disk.failAt, disk.fault = 0, -1, simFault(random.IntN(int(failCrash)+1))
-			if random.IntN(2) == 0 {
-				disk.failAt = 1 + random.IntN(12)
-			}
-			made, err := step(d, len(acknowledged))
-			if err == nil {
-				acknowledged = append(acknowledged, made)
-			}
-			if disk.failAt = -1; disk.dead || random.IntN(10) == 0 {
-				disk.crash(random.Float64(), random)
-				d = openSim(disk)
-			} else if random.IntN(5) == 0 && !inDoubt(d) {
-				d = openSim(disk) // another process
-			}
-			acknowledged = requireKept(t, d, acknowledged, seed)
-		}
-	}
-}
-
-// inDoubt reports whether a store knows of a record that no sync reached and no
-// truncation removed. Another process cannot know: until one of the two
-// appends, it takes that record for durable. It needs two faults and is the
-// one case that is not covered.
-func inDoubt(d *Dir) bool {
-	j := d.enlist(faultKey)
-	defer d.leave(j)
-	return j.tip.doubt
-}
-
-// step adds a record to a run of some length, creating it when it is empty.
-func step(d *Dir, length int) (Record, error) {
-	if length == 0 {
-		return d.Create(context.Background(), faultKey, faultRecord(1))
-	}
-	return d.Append(context.Background(), faultKey, faultRecord(length+1))
-}
-
-// requireKept: the run has the acknowledged records and at most one more, which
-// counts from now on, since it was told.
-func requireKept(t *testing.T, d *Dir, acknowledged []Record, seed uint64) []Record {
-	found, err := d.Records(context.Background(), faultKey, 0)
-	if len(acknowledged) == 0 && errors.Is(err, fault.UnknownRun) {
-		return acknowledged
-	}
-	require.NoError(t, err, "seed %d", seed)
-	require.LessOrEqual(t, len(found), len(acknowledged)+1, "seed %d", seed)
-	require.GreaterOrEqual(t, len(found), len(acknowledged), "seed %d", seed)
-	require.Equal(t, acknowledged, found[:len(acknowledged)], "seed %d", seed)
-	return found
-}
-
 func TestErrorsNameTheCauseAndNoPath(t *testing.T) {
 	disk, d := stage(t, operation{prepare: grow(2)})
 	disk.failAt, disk.fault = 3, failENOSPC

@@ -14,17 +14,13 @@ import (
 // Snapshot implements Store. A projection that is damaged, or not of this
 // journal, is passed over: it can be made again, and Check tells of it.
 func (d *Dir) Snapshot(ctx context.Context, key Key) (Snapshot, error) {
-	if err := key.Validate(); err != nil {
-		return Snapshot{}, err
-	}
-	// Read before the journal, so that the journal is never behind it only
-	// because another process went on in between.
-	name := snapshotName(key)
-	found, readErr := d.readSnapshot(name, key)
 	var result Snapshot
 	err := d.with(ctx, key, reading, func(j *journal) error {
-		if readErr != nil {
-			return unlessIgnorable(readErr)
+		// With the journal locked, no projection can be ahead of it.
+		name := snapshotName(key)
+		found, err := d.readSnapshot(name, key)
+		if err != nil {
+			return unlessIgnorable(err)
 		}
 		if found.Version > j.tip.Version {
 			return corrupt(j.name, "ends after record %d, but %s stands for record %d", j.tip.Version, name, found.Version)
@@ -135,7 +131,8 @@ func (d *Dir) standsFor(ctx context.Context, key Key, snapshot Snapshot) (tip, e
 	err := d.with(ctx, key, reading, func(j *journal) error {
 		hash, err := j.hashOf(snapshot.Version)
 		if err == nil && (hash == "" || hash != snapshot.Record) {
-			err = fault.New(fault.StateConflict, "the snapshot of version v%d does not stand for a record of %s", snapshot.Version, key)
+			err = fault.New(fault.StateConflict,
+				"the snapshot of version v%d does not stand for a record of %s", snapshot.Version, key)
 		}
 		end = j.tip
 		return err
