@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -219,4 +221,45 @@ func TestCancelledModernCall(t *testing.T) {
 	lines, err := w.rest()
 	require.NoError(t, err)
 	require.Empty(t, lines)
+}
+
+// A parked call reports on the token of the request that now waits for it.
+func TestProgressAcrossRetries(t *testing.T) {
+	w := dial(t, options(t, tool("test.ask", func(ctx context.Context, _ json.RawMessage) (any, error) {
+		caller := engines.CallerFrom(ctx)
+		caller.Progress(1, 2, "")
+		answer, err := caller.Elicit(ctx, engines.Elicitation{Message: "?"})
+		caller.Progress(2, 2, "")
+		return answer.Action, err
+	})))
+	withToken := func(line, token string) string {
+		return strings.Replace(line, `"_meta":{`, `"_meta":{"progressToken":"`+token+`",`, 1)
+	}
+	w.send(withToken(modernCall(1, "test.ask", ""), "first"))
+	require.Contains(t, w.next(), `"progressToken":"first","progress":1`)
+	state := w.nextMessage().tool(t).State
+	w.send(withToken(retry(2, state, `"question":{"action":"accept"}`), "second"))
+	require.Contains(t, w.next(), `"progressToken":"second","progress":2`)
+	require.JSONEq(t, `{"result":"accept"}`, string(w.nextMessage().tool(t).Struct))
+}
+
+// A client that never comes back does not keep its call for ever. The clock is
+// synctest's.
+func TestParkedCallExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ended error
+		w := dial(t, options(t, tool("test.ask", func(ctx context.Context, _ json.RawMessage) (any, error) {
+			_, ended = engines.CallerFrom(ctx).Elicit(ctx, engines.Elicitation{Message: "?"})
+			return nil, ended
+		})))
+		w.send(modernCall(1, "test.ask", ""))
+		state := w.nextMessage().tool(t).State
+		time.Sleep(15 * time.Minute)
+		synctest.Wait()
+		require.ErrorIs(t, ended, fault.EngineOffline)
+		w.send(retry(2, state, ""))
+		require.NotEqual(t, state, w.nextMessage().tool(t).State, "the call began anew")
+		_, err := w.rest()
+		require.NoError(t, err)
+	})
 }

@@ -68,10 +68,10 @@ func (e *endless) Read(data []byte) (int, error) {
 	return n, nil
 }
 
-// A call of several MB passes unharmed.
+// A call of 2 MB passes unharmed.
 func TestLargeCall(t *testing.T) {
 	w := dial(t, options(t, echo()))
-	big := strings.Repeat("é", 4<<20)
+	big := strings.Repeat("é", 1<<20)
 	w.send(callLine(1, "test.echo", fmt.Sprintf(`{"text":%q}`, big)))
 	var back struct{ Text string }
 	require.NoError(t, json.Unmarshal(w.nextMessage().tool(t).Struct, &back))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -101,4 +102,23 @@ func TestCapabilitiesAreHonest(t *testing.T) {
 	w = dial(t, o)
 	w.send(hello)
 	require.False(t, strings.Contains(w.next(), "listChanged"), "nothing will tell of changes")
+}
+
+// A watch that fails or panics is logged, and the server goes on.
+func TestBrokenWatch(t *testing.T) {
+	for name, watch := range map[string]func(context.Context, func(string)) error{
+		"fails":  func(context.Context, func(string)) error { return errPlain },
+		"panics": func(context.Context, func(string)) error { panic(errPlain) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			book := &logBook{}
+			o, _ := watched(t)
+			o.Offer.Watch, o.Logger = watch, book.logger()
+			w := dial(t, o)
+			w.greet(hello)
+			require.Eventually(t, func() bool { return strings.Contains(book.String(), "hunter2") }, hang, time.Millisecond)
+			_, err := w.rest()
+			require.NoError(t, err)
+		})
+	}
 }
