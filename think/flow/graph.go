@@ -23,6 +23,7 @@ type Graph struct {
 	index    map[string]int // step id to node
 	captures map[string]int // capture to node
 	order    []int          // dependencies first, else as declared
+	height   int            // levels of workflows, this one among them
 }
 
 // node is a step in its graph.
@@ -68,7 +69,7 @@ func (c *compiler) graph(w *Workflow, above []*Workflow) (*Graph, error) {
 		return g, nil
 	}
 	r := &report{file: w.File}
-	g := &Graph{Workflow: w, nodes: make([]node, len(w.Steps)), index: make(map[string]int, len(w.Steps)), captures: map[string]int{}}
+	g := &Graph{Workflow: w, nodes: make([]node, len(w.Steps)), index: make(map[string]int, len(w.Steps)), captures: map[string]int{}, height: 1}
 	for i, step := range w.Steps {
 		g.nodes[i].step = step
 		g.index[step.ID] = i
@@ -93,6 +94,9 @@ func (c *compiler) graph(w *Workflow, above []*Workflow) (*Graph, error) {
 		if g.nodes[i].step.Call == CallRun {
 			if err := c.child(r, &g.nodes[i], above); err != nil {
 				return nil, err
+			}
+			if child := g.nodes[i].child; child != nil {
+				g.height = max(g.height, 1+child.height)
 			}
 		}
 	}
@@ -263,8 +267,13 @@ func (c *compiler) child(r *report, n *node, above []*Workflow) error {
 		r.addAt(fault.CyclicDependency, step.childAt.path, at, "workflows run each other: %s", strings.Join(append(names[first:], step.Child), " → "))
 		return nil
 	}
-	if len(above) >= MaxWorkflowDepth {
-		r.addAt(fault.LimitExceeded, step.childAt.path, at, "workflows run each other %d deep; at most %d", len(above)+1, MaxWorkflowDepth)
+	tooDeep := func(depth int) bool {
+		if depth > MaxWorkflowDepth {
+			r.addAt(fault.LimitExceeded, step.childAt.path, at, "workflows run each other %d deep; at most %d", depth, MaxWorkflowDepth)
+		}
+		return depth > MaxWorkflowDepth
+	}
+	if tooDeep(len(above) + 1) {
 		return nil
 	}
 	w, err := c.lookup(step.Child, step.ChildVersion)
@@ -275,6 +284,9 @@ func (c *compiler) child(r *report, n *node, above []*Workflow) error {
 	}
 	if n.child, err = c.graph(w, above); err != nil {
 		return err
+	}
+	if tooDeep(len(above) + n.child.height) { // linked before, below fewer
+		return nil
 	}
 	c.childParams(r, step, w)
 	return nil
