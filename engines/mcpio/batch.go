@@ -26,7 +26,7 @@ func (c *connection) receiveBatch(ctx context.Context, data []byte) {
 			Code: mcp.PARSE_ERROR, Message: "this line is not JSON: " + err.Error()}))
 		return
 	}
-	if version := c.version(); version != mcp.ProtocolVersion20250326 {
+	if version := c.peer.version; version != mcp.ProtocolVersion20250326 {
 		c.answerSoon(ctx, c.send, invalidRequest(noID, fmt.Sprintf(
 			"batches exist in protocol revision %s only, and %q was negotiated; send the messages one by one",
 			mcp.ProtocolVersion20250326, version)))

@@ -29,13 +29,10 @@ type connection struct {
 	questions questions
 	parked    parkingLot
 	listeners listeners
-	// welcomed tells whether the client is a listener by having initialized;
-	// only the reading goroutine looks at it.
+	// peer is what initialize told of the client, and welcomed whether that
+	// made it a listener. Only the reading goroutine touches them.
+	peer     session
 	welcomed bool
-
-	mu sync.Mutex
-	// peer is what initialize told of the client.
-	peer session
 }
 
 func (s *Server) newConnection(out io.Writer, stop context.CancelCauseFunc) *connection {
@@ -52,24 +49,9 @@ func (s *Server) newConnection(out io.Writer, stop context.CancelCauseFunc) *con
 
 // newRequest returns a request with its own copy of what initialize told.
 func (c *connection) newRequest(m *message) *request {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	peer := c.peer
 	peer.id = "stdio"
 	return &request{message: m, connection: c, session: &peer, received: time.Now()}
-}
-
-func (c *connection) remember(peer *session) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.peer = *peer
-}
-
-// version returns the revision negotiated by initialize, or "".
-func (c *connection) version() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.peer.version
 }
 
 // soon runs work on a goroutine. The reading goroutine waits only when far too

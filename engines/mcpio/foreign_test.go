@@ -25,7 +25,7 @@ func (person) Elicit(context.Context, mcp.ElicitationRequest) (*mcp.ElicitationR
 // with initialize and in the one without.
 func TestForeignClient(t *testing.T) {
 	for name, options := range map[string][]client.ClientOption{
-		"initialize": {client.WithLegacyProtocolOnly()},
+		"initialize": {client.WithProtocolVersion(mcp.ProtocolVersion20251125)},
 		"discover":   {client.WithProtocolVersion(mcp.ProtocolVersion20260728)},
 	} {
 		t.Run(name, func(t *testing.T) {

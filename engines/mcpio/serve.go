@@ -109,7 +109,7 @@ func (c *connection) receiveRequest(ctx context.Context, m *message, to deliver)
 	case mcp.MethodInitialize:
 		// Handled before the next line is read: what follows depends on it.
 		answer := c.handle(ctx, r)
-		c.remember(r.session)
+		c.peer = *r.session
 		told := c.welcome(r.session)
 		c.soon(ctx, func() {
 			to(answer)
