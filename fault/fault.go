@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"unicode/utf8"
 )
 
@@ -132,54 +133,72 @@ func From(err error) *Error {
 	return &Error{Code: Internal, Details: "an internal error; the log has the cause", cause: err}
 }
 
-// Limits of an error on the wire: with them one stays under the 20 KB that
-// LANGUAGE.md promises.
+// Limits of an error on the wire: LANGUAGE.md promises under 20 KB.
 const (
+	maxWire        = 19_000
 	maxDetails     = 4000
 	maxText        = 500
 	maxDiagnostics = 10
 )
 
-// MarshalJSON writes {"error", "details", "diagnostics"}, bounded.
+// MarshalJSON writes {"error", "details", "diagnostics"} and what was
+// attached. Its own members stay under 20 KB: texts are cut, the harder the
+// longer they are once escaped.
 func (e *Error) MarshalJSON() ([]byte, error) {
-	wire := struct {
-		Error       Code         `json:"error"`
-		Details     string       `json:"details"`
-		Diagnostics []Diagnostic `json:"diagnostics"`
-	}{e.Code, Cut(e.Details, maxDetails), make([]Diagnostic, 0, len(e.Diagnostics))}
-	for i, d := range e.Diagnostics {
-		if i == maxDiagnostics {
-			wire.Diagnostics = append(wire.Diagnostics, Diagnostic{
-				Message: fmt.Sprintf("and %d more", len(e.Diagnostics)-i)})
+	object := map[string]any{}
+	maps.Copy(object, e.Extra)
+	var own []byte
+	for details, text := maxDetails, maxText; ; details, text = details/2, text/2 {
+		members := map[string]any{"error": e.Code, "details": Cut(e.Details, details), "diagnostics": e.shortened(text)}
+		var err error
+		if own, err = json.Marshal(members); err != nil {
+			return nil, err
+		}
+		if len(own) <= maxWire || text < 20 {
+			maps.Copy(object, members)
 			break
 		}
-		d.Message, d.Path, d.Pointer = Cut(d.Message, maxText), Cut(d.Path, maxText), Cut(d.Pointer, maxText)
-		d.Expected, d.Actual = Cut(d.Expected, maxText), Cut(d.Actual, maxText)
-		wire.Diagnostics = append(wire.Diagnostics, d)
 	}
 	if len(e.Extra) == 0 {
-		return json.Marshal(wire)
-	}
-	object := map[string]any{"error": wire.Error, "details": wire.Details, "diagnostics": wire.Diagnostics}
-	for key, value := range e.Extra {
-		if _, taken := object[key]; !taken {
-			object[key] = value
-		}
+		return own, nil
 	}
 	return json.Marshal(object)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
-func (e *Error) UnmarshalJSON(data []byte) error {
-	var wire struct {
-		Error       Code         `json:"error"`
-		Details     string       `json:"details"`
-		Diagnostics []Diagnostic `json:"diagnostics"`
+// shortened returns the diagnostics with texts of at most limit bytes.
+func (e *Error) shortened(limit int) []Diagnostic {
+	list := make([]Diagnostic, 0, len(e.Diagnostics))
+	for i, d := range e.Diagnostics {
+		if i == maxDiagnostics {
+			return append(list, Diagnostic{Message: fmt.Sprintf("and %d more", len(e.Diagnostics)-i)})
+		}
+		for _, text := range []*string{&d.Message, &d.Path, &d.Pointer, &d.Expected, &d.Actual, &d.File} {
+			*text = Cut(*text, limit)
+		}
+		list = append(list, d)
 	}
-	if err := json.Unmarshal(data, &wire); err != nil {
+	return list
+}
+
+// UnmarshalJSON reads what MarshalJSON writes; further members come back in
+// Extra as json.RawMessage.
+func (e *Error) UnmarshalJSON(data []byte) error {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(data, &members); err != nil {
 		return err
 	}
-	*e = Error{Code: wire.Error, Details: wire.Details, Diagnostics: wire.Diagnostics}
+	*e = Error{}
+	known := map[string]any{"error": &e.Code, "details": &e.Details, "diagnostics": &e.Diagnostics}
+	for name, raw := range members {
+		into, ok := known[name]
+		if !ok {
+			e.Attach(name, raw)
+			continue
+		}
+		if err := json.Unmarshal(raw, into); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -189,7 +208,7 @@ func Cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	end := limit - len("…")
+	end := max(0, limit-len("…"))
 	for end > 0 && !utf8.RuneStart(text[end]) {
 		end--
 	}

@@ -1,0 +1,135 @@
+package savant_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"savant"
+	"savant/engines"
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/schemas"
+	"savant/think"
+	"savant/think/state"
+)
+
+// pages are the documents whose examples are run.
+func pages(t *testing.T) []string {
+	t.Helper()
+	list, err := filepath.Glob("docs/*.md")
+	require.NoError(t, err)
+	return append(list, "README.md")
+}
+
+var (
+	fenced   = regexp.MustCompile("(?s)```yaml\n(.*?)```")
+	exchange = regexp.MustCompile("(?s)<!-- run: ([a-z._]+) -->\n```json\n(.*?)```.*?<!-- reply -->\n```json\n(.*?)```")
+)
+
+// TestDocumentedWorkflowsAreValid holds every whole workflow in the documents
+// against the parser, the linker and the published schema.
+func TestDocumentedWorkflowsAreValid(t *testing.T) {
+	library := think.NewLibrary(think.Layer{Name: "bundled", Files: savant.Files})
+	set, err := library.Schemas()
+	require.NoError(t, err)
+	schema, err := set.Named("workflow")
+	require.NoError(t, err)
+	found := 0
+	for _, page := range pages(t) {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for _, block := range fenced.FindAllStringSubmatch(string(text), -1) {
+			if !strings.HasPrefix(block[1], "name:") {
+				continue
+			}
+			found++
+			workflow, err := library.Parse("", []byte(block[1]))
+			require.NoError(t, err, "%s:\n%s", page, block[1])
+			_, err = library.Compile(workflow)
+			if err != nil {
+				require.ErrorIs(t, err, fault.UnknownWorkflow, "%s:\n%s", page, block[1])
+			}
+			require.NoError(t, schema.Check(workflow.Parsed()), "%s:\n%s", page, block[1])
+		}
+	}
+	require.Greater(t, found, 2)
+}
+
+// TestBundledWorkflowsFitTheirPublishedSchema keeps schemas/workflow.json and
+// the parser from drifting apart.
+func TestBundledWorkflowsFitTheirPublishedSchema(t *testing.T) {
+	library := think.NewLibrary(think.Layer{Name: "bundled", Files: savant.Files})
+	set, err := library.Schemas()
+	require.NoError(t, err)
+	schema, err := set.Named("workflow")
+	require.NoError(t, err)
+	for _, entry := range library.List() {
+		require.NoError(t, entry.Err, entry.Name)
+		require.NoError(t, schema.Check(entry.Workflow.Parsed()), entry.Name)
+		_, err := library.Compile(entry.Workflow)
+		require.NoError(t, err, entry.Name)
+	}
+}
+
+// TestDocumentedCallsAnswerAsWritten makes the calls of docs/tools.md in their
+// order and compares the replies.
+func TestDocumentedCallsAnswerAsWritten(t *testing.T) {
+	text, err := os.ReadFile("docs/tools.md")
+	require.NoError(t, err)
+	store, err := state.Open(t.TempDir(), state.Options{})
+	require.NoError(t, err)
+	engine := think.New(think.Options{Library: think.NewLibrary(think.Layer{Name: "bundled", Files: savant.Files}), Store: store,
+		Now: time.Now, NewID: func() string { return "r1" }})
+	t.Cleanup(func() {
+		engine.Close()
+		require.NoError(t, store.Close())
+	})
+	registry := engines.NewRegistry(nil)
+	require.NoError(t, registry.Add(engine.Tools()...))
+	exchanges := exchange.FindAllStringSubmatch(string(text), -1)
+	require.Greater(t, len(exchanges), 5)
+	for _, each := range exchanges {
+		reply, err := registry.Call(context.Background(), each[1], json.RawMessage(each[2]))
+		var got []byte
+		if err != nil {
+			got, err = json.Marshal(fault.From(err))
+		} else {
+			got, err = json.Marshal(reply)
+		}
+		require.NoError(t, err)
+		require.JSONEq(t, each[3], string(got), "%s %s", each[1], each[2])
+	}
+}
+
+// TestRunFileFitsItsPublishedSchema holds a state file that a run wrote
+// against schemas/run.json.
+func TestRunFileFitsItsPublishedSchema(t *testing.T) {
+	root := t.TempDir()
+	store, err := state.Open(root, state.Options{})
+	require.NoError(t, err)
+	engine := think.New(think.Options{Library: think.NewLibrary(think.Layer{Name: "bundled", Files: savant.Files}), Store: store,
+		Now: time.Now, NewID: func() string { return "r1" }})
+	_, err = engine.Plan(context.Background(), think.PlanInput{Workflow: "hello", Params: map[string]any{"name": "Ada"}})
+	require.NoError(t, err)
+	engine.Close()
+	require.NoError(t, store.Close())
+	set, err := schemas.Load(os.DirFS("schemas"))
+	require.NoError(t, err)
+	schema, err := set.Named("run")
+	require.NoError(t, err)
+	for _, name := range []string{".savant/state/hello/r1.json", ".savant/state/hello.json"} {
+		data, err := os.ReadFile(filepath.Join(root, name))
+		require.NoError(t, err)
+		value, err := jsonvalue.Decode(data)
+		require.NoError(t, err)
+		require.NoError(t, schema.Check(value), name)
+	}
+}
