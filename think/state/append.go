@@ -49,7 +49,7 @@ func (j *journal) append(link Link, line []byte) error {
 		return notSaved(j.name, err)
 	}
 	j.tip.add(link, len(line))
-	j.tip.settled = true
+	j.tip.settled, j.tip.doubt = true, false
 	// Where the stat fails the tip is not fresh, and the next step reads.
 	j.tip.file, _ = j.file.Stat()
 	return nil

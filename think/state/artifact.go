@@ -18,7 +18,7 @@ func (d *Dir) PutArtifact(ctx context.Context, data []byte) (string, error) {
 	digest := digestOf(data, "")
 	name := artifactName(digest)
 	if err := ctx.Err(); err != nil {
-		return "", interrupted(name, ctx)
+		return "", interrupted(ctx, name)
 	}
 	if err := d.ensureFolder(path.Dir(name)); err != nil {
 		return "", err
@@ -45,7 +45,7 @@ func (d *Dir) Artifact(ctx context.Context, digest string) ([]byte, error) {
 	}
 	name := artifactName(digest)
 	if ctx.Err() != nil {
-		return nil, interrupted(name, ctx)
+		return nil, interrupted(ctx, name)
 	}
 	data, err := readAll(d.disk, name)
 	if missing(err) {

@@ -31,7 +31,8 @@ type Options struct {
 }
 
 // maxTips bounds the closed journals whose verified end is remembered: about
-// 300 bytes each. Beyond, a journal is verified anew when it is opened.
+// 300 bytes each, and 8 more for every markEvery records. Beyond, a journal is
+// verified anew when it is opened.
 const maxTips = 16384
 
 // Open returns the store of the folder SAVANT_PATH, which must exist. Nothing
@@ -94,7 +95,7 @@ func (d *Dir) take(ctx context.Context, key Key) (*journal, error) {
 		return j, nil
 	case <-ctx.Done():
 		d.leave(j)
-		return nil, interrupted(j.name, ctx)
+		return nil, interrupted(ctx, j.name)
 	}
 }
 

@@ -163,13 +163,13 @@ func lock(ctx context.Context, name string, target file, exclusive bool) error {
 		}
 		select {
 		case <-ctx.Done():
-			return interrupted(name, ctx)
+			return interrupted(ctx, name)
 		case <-time.After(pause):
 		}
 	}
 }
 
-func interrupted(name string, ctx context.Context) error {
+func interrupted(ctx context.Context, name string) error {
 	return fault.New(fault.Internal, "gave up waiting for %s: %w", name, context.Cause(ctx))
 }
 

@@ -72,7 +72,7 @@ func (d *Dir) listWorkflow(ctx context.Context, workflow string) ([]Info, error)
 	}
 	readers.Wait()
 	if ctx.Err() != nil {
-		return nil, interrupted(runsFolder(workflow), ctx)
+		return nil, interrupted(ctx, runsFolder(workflow))
 	}
 	return slices.DeleteFunc(infos, func(info Info) bool { return info.Run == "" }), nil
 }

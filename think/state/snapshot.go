@@ -87,6 +87,9 @@ func (d *Dir) Project(ctx context.Context, key Key, snapshot Snapshot, durable b
 	}
 	j.page.Lock() // not the turn: steps go on while the files are written
 	defer j.page.Unlock()
+	if now, err := d.disk.Stat(journalName(key)); missing(err) || (err == nil && now.identity != end.file.identity) {
+		return unknownRun(key) // deleted in between
+	}
 	if d.overtaken(&j.page, key, snapshot.Version, end) {
 		return nil
 	}

@@ -35,6 +35,8 @@ func (d *Dir) Delete(ctx context.Context, key Key) error {
 		if err != nil {
 			return err
 		}
+		j.page.Lock() // a projection under way would come too late
+		defer j.page.Unlock()
 		if err := d.move(j.name, path.Join(folder, key.Run+journalSuffix)); err != nil {
 			return err
 		}
