@@ -1,0 +1,50 @@
+# What there is to do with Savant's sources. Only Go, git and a C compiler (for
+# the race detector) are needed.
+
+VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null)
+LDFLAGS  := -s -w -X main.version=$(VERSION)
+SOURCES   = $(shell find . -name '*.go' -not -path '*/node_modules/*')
+CLIENTS  := cmd/savant/testdata/clients
+
+# Flags for go test, the time for each benchmark and for each fuzz target.
+TESTFLAGS ?=
+BENCHTIME ?= 1s
+FUZZTIME  ?= 10s
+
+.PHONY: build test lint bench fuzz demo clients think-test clean
+
+build: ## bin/savant
+	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/savant ./cmd/savant
+
+test: ## all tests, with the race detector
+	go test -race $(TESTFLAGS) ./...
+
+lint: ## formatting, vet and staticcheck
+	@unformatted=$$(gofmt -l $(SOURCES)); test -z "$$unformatted" || { echo "gofmt -w $$unformatted"; exit 1; }
+	go vet ./...
+	go tool staticcheck ./...
+
+bench: ## ratios of what steps, plans and starts cost
+	go test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...
+
+fuzz: ## each fuzz target for a while
+	@set -e; for folder in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n 1 dirname | sort -u); do \
+		for target in $$(go test -list '^Fuzz' $$folder | grep '^Fuzz'); do \
+			echo "$$folder $$target"; \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$folder; \
+		done; \
+	done
+
+demo: build ## a whole run on this repository
+	bin/savant demo
+
+think-test: ## the scenario tests of one workflow: make think-test workflow=hello
+	@test -n '$(workflow)' || { echo 'usage: make think-test workflow=NAME'; exit 2; }
+	@test -f 'workflows/$(workflow).yaml' || { echo 'there is no workflows/$(workflow).yaml'; exit 2; }
+	go test ./think -count=1 -v -run '^TestScenarios$$/^$(workflow)(\.|$$)'
+
+clients: build ## public MCP clients against bin/savant; needs Node 20 and npm
+	cd $(CLIENTS) && npm ci --no-progress && SAVANT_BINARY='$(CURDIR)/bin/savant' node --test --test-reporter=tap
+
+clean: ## what was built
+	rm -rf bin $(CLIENTS)/node_modules
