@@ -29,7 +29,7 @@ const (
 )
 
 // maxShown is how much of an input or a result is shown, in bytes.
-const maxShown = 400
+const maxShown = 240
 
 func (d *display) paint(colour, text string) string {
 	if !d.coloured {

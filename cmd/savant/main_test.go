@@ -18,7 +18,10 @@ var update = flag.Bool("update", false, "write golden files anew")
 
 // TestMain lets scripts and tests run this binary as the program itself.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"savant": func() { os.Exit(start()) }})
+	testscript.Main(m, map[string]func(){
+		"savant":              func() { os.Exit(start()) },
+		"savant-with-nothing": func() { os.Exit(serveWithNothing()) },
+	})
 }
 
 func TestScripts(t *testing.T) {

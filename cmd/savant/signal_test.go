@@ -29,9 +29,13 @@ type server struct {
 	ended   chan error
 }
 
-func serveIn(t *testing.T, folder string, environment ...string) *server {
+func serveIn(t testing.TB, folder string, environment ...string) *server {
 	t.Helper()
-	command := exec.Command("savant", "mcp")
+	return startServer(t, exec.Command("savant", "mcp"), folder, environment...)
+}
+
+func startServer(t testing.TB, command *exec.Cmd, folder string, environment ...string) *server {
+	t.Helper()
 	command.Env = append(os.Environ(), append([]string{"SAVANT_PATH=" + folder, "LOG_LEVEL=error"}, environment...)...)
 	command.Stderr = os.Stderr
 	stdin, err := command.StdinPipe()
@@ -45,7 +49,7 @@ func serveIn(t *testing.T, folder string, environment ...string) *server {
 	return s
 }
 
-func (s *server) send(t *testing.T, id int, tool string, args any) {
+func (s *server) send(t testing.TB, id int, tool string, args any) {
 	t.Helper()
 	line, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": map[string]any{"name": tool, "arguments": args}})
 	require.NoError(t, err)
@@ -63,7 +67,7 @@ type answer struct {
 }
 
 // read returns the next answer, and false at the end of the output.
-func (s *server) read(t *testing.T) (answer, bool) {
+func (s *server) read(t testing.TB) (answer, bool) {
 	t.Helper()
 	var got answer
 	if !s.lines.Scan() {
@@ -74,7 +78,7 @@ func (s *server) read(t *testing.T) (answer, bool) {
 }
 
 // wait returns how the process ended, once its output has been read.
-func (s *server) wait(t *testing.T) error {
+func (s *server) wait(t testing.TB) error {
 	t.Helper()
 	go func() { s.ended <- s.command.Wait() }()
 	select {
@@ -87,7 +91,7 @@ func (s *server) wait(t *testing.T) error {
 }
 
 // longWorkflow writes a workflow of many steps, each answered by the model.
-func longWorkflow(t *testing.T, folder string, steps int) {
+func longWorkflow(t testing.TB, folder string, steps int) {
 	t.Helper()
 	var text strings.Builder
 	fmt.Fprintf(&text, "name: long\nversion: \"1.0\"\nsteps:\n")
