@@ -125,7 +125,7 @@ func (u *unit) until(outputs any) bool {
 		return false
 	case yes:
 		return true
-	case u.frame().winding != "":
+	case u.frame().winding != "" && u.step().Join != JoinDone:
 		u.settle(Skipped, u.frame().winding, nil, nil)
 	case len(u.rounds) >= u.step().Rounds:
 		u.fail(fault.New(fault.RepeatExhausted, "step %q: until did not hold after %d rounds", u.id, len(u.rounds)))
