@@ -1,0 +1,149 @@
+package think_test
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+
+	"pgregory.net/rapid"
+
+	"savant/internal/jsonvalue"
+	"savant/schemas"
+	"savant/think/flow"
+)
+
+// compile parses and links a generated workflow.
+func (g generated) compile(t *rapid.T) *flow.Graph {
+	set, err := schemas.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lookup := func(name, _ string) (*flow.Workflow, error) {
+		return flow.Parse(name+".yaml", []byte(g.files[name]), set)
+	}
+	main, err := lookup("main", "")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, g)
+	}
+	graph, err := flow.Compile(main, lookup)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, g)
+	}
+	return graph
+}
+
+func (g generated) String() string {
+	return g.files["main"] + "\n" + g.files["outer"] + "\n" + g.files["inner"]
+}
+
+// respond is what the client of a generated run answers: it depends on the
+// step, the attempt and a seed alone, so every drive of a run sees the same.
+type respond struct {
+	seed     uint64
+	failures bool
+}
+
+func (r respond) answer(step string, attempt int, call string) any {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d %s %d", r.seed, step, attempt)
+	chance := h.Sum64()
+	if call == flow.CallApprove {
+		return map[string]any{"approved": !r.failures || chance%4 != 0}
+	}
+	list := make([]any, chance>>8%4)
+	for i := range list {
+		list[i] = int(chance>>16) % (i + 3)
+	}
+	good := map[string]any{"n": int(chance >> 24 % 5), "list": list, "ok": chance>>32%2 == 0}
+	switch kind := chance >> 40 % 12; {
+	case kind == 0 && r.failures:
+		return map[string]any{"isError": true, "content": []any{}}
+	case kind == 1 && r.failures:
+		return map[string]any{"m": 1}
+	case kind == 2:
+		return map[string]any{"structuredContent": good, "content": []any{}}
+	case kind == 3:
+		text, _ := jsonvalue.Encode(good)
+		return string(text)
+	}
+	return good
+}
+
+// drive takes a run to its end, choosing among what is outstanding, and returns
+// everything that could be seen on the way.
+func drive(t *rapid.T, graph *flow.Graph, params map[string]any, client respond, choose func(count int) int) (*flow.Run, []string) {
+	run := graph.Start("r", params)
+	watch := &watcher{t: t, run: run, settled: map[string]bool{}}
+	watch.look()
+	for run.Final() == nil && run.Blocked() == nil {
+		outstanding := run.Outstanding()
+		next := outstanding[choose(len(outstanding))]
+		result := client.answer(next.StepID, next.Attempt, next.Call)
+		digest, err := jsonvalue.Digest(result)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer := flow.Answer{Step: next.StepID, Attempt: next.Attempt, Result: result, Digest: digest}
+		if next.Call == flow.CallApprove {
+			answer.Person = true
+			answer.Shown, _ = run.ShownDigest(next.StepID)
+		}
+		rejected, err := run.Settle(answer)
+		if err != nil {
+			t.Fatalf("settle %s: %v", next.StepID, err)
+		}
+		if rejected == nil {
+			watch.settled[next.StepID] = true
+		}
+		watch.look()
+	}
+	return run, watch.seen
+}
+
+// watcher holds a run against what must be true of it after every event.
+type watcher struct {
+	t       *rapid.T
+	run     *flow.Run
+	version int
+	settled map[string]bool
+	seen    []string
+}
+
+func (w *watcher) look() {
+	outstanding, ids := w.run.Outstanding(), w.run.IssuedIDs()
+	ready, _ := w.run.ReadyIDs(100)
+	if w.version++; w.run.Version() != w.version {
+		w.t.Fatalf("version %d, expected %d", w.run.Version(), w.version)
+	}
+	if w.version > 2000 {
+		w.t.Fatal("the run does not end")
+	}
+	if limit := w.run.Graph().Workflow.Limits.Parallel; len(ids) > limit {
+		w.t.Fatalf("%d instructions outstanding, limits.parallel is %d", len(ids), limit)
+	}
+	for _, id := range slices.Concat(ids, ready) {
+		if w.settled[id] {
+			w.t.Fatalf("%s is handed out again", id)
+		}
+	}
+	if all := slices.Concat(ids, ready); len(slices.Compact(slices.Sorted(slices.Values(all)))) != len(all) {
+		w.t.Fatalf("a step is outstanding or ready twice: %v", all)
+	}
+	if over := w.run.Final() != nil; w.run.Blocked() == nil && over != (len(ids) == 0) {
+		w.t.Fatalf("%d instructions outstanding, and final is %v", len(ids), over)
+	}
+	w.seen = append(w.seen, w.describe(outstanding, ready))
+}
+
+func (w *watcher) describe(outstanding []flow.Instruction, ready []string) string {
+	change := w.run.Changed()
+	vars := map[string]any{}
+	for _, v := range change.Vars {
+		vars[v.Name] = v.Value
+	}
+	data, err := jsonvalue.Encode([]any{outstanding, ready, change.Steps, vars, w.run.Hash(), w.run.Status(), w.run.Blocked(), w.run.Final()})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return string(data)
+}

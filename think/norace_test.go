@@ -1,0 +1,5 @@
+//go:build !race
+
+package think_test
+
+const raced = false

@@ -1,0 +1,97 @@
+package think_test
+
+import (
+	"flag"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"savant/internal/jsonvalue"
+	"savant/think/flow"
+)
+
+// check runs a property many times: fewer under the race detector and in short
+// mode, and as often as -rapid.checks says where that is given.
+func check(t *testing.T, times int, property func(*rapid.T)) {
+	t.Helper()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
+	if raced || testing.Short() {
+		times /= 10
+	}
+	if !given {
+		usual := flag.Lookup("rapid.checks").Value.String()
+		require.NoError(t, flag.Lookup("rapid.checks").Value.Set(strconv.Itoa(times)))
+		defer func() { require.NoError(t, flag.Lookup("rapid.checks").Value.Set(usual)) }()
+	}
+	rapid.Check(t, property)
+}
+
+func first(int) int { return 0 }
+
+// The same workflow, parameters and results give the same instructions, changes
+// and hashes, byte for byte; and every step is settled as the language says.
+func TestRunsAreDeterministic(t *testing.T) {
+	check(t, 2000, func(t *rapid.T) {
+		g := generate(t, false)
+		client := respond{seed: rapid.Uint64().Draw(t, "seed"), failures: true}
+		choices := rapid.SliceOfN(rapid.IntRange(0, 3), 1, 20).Draw(t, "choices")
+		run, seen := drive(t, g.compile(t), g.params, client, cycle(choices))
+		again, seenAgain := drive(t, g.compile(t), g.params, client, cycle(choices))
+		require.Equal(t, seen, seenAgain, "%s", g)
+		require.Equal(t, run.Hash(), again.Hash())
+		if run.Final() != nil {
+			o := &oracle{t, g.root, run.Snapshot().Steps}
+			o.check()
+			checkAllSettled(t, run)
+		}
+	})
+}
+
+// cycle answers the outstanding steps in an order that depends on nothing else.
+func cycle(choices []int) func(int) int {
+	at := -1
+	return func(count int) int {
+		at++
+		return choices[at%len(choices)] % count
+	}
+}
+
+func checkAllSettled(t *rapid.T, run *flow.Run) {
+	for id, step := range run.Snapshot().Steps {
+		switch step.Status {
+		case flow.Done, flow.Skipped, flow.Failed:
+		default:
+			t.Fatalf("%s is %s at the end", id, step.Status)
+		}
+	}
+}
+
+// Parallel answers may come in any order: where no failure ends a workflow, the
+// final state and the outputs are the same.
+func TestOrderOfAnswersDoesNotMatter(t *testing.T) {
+	check(t, 2000, func(t *rapid.T) {
+		g := generate(t, true)
+		graph := g.compile(t)
+		client := respond{seed: rapid.Uint64().Draw(t, "seed"), failures: rapid.Bool().Draw(t, "failures")}
+		straight, _ := drive(t, graph, g.params, client, first)
+		for range 3 {
+			choices := rapid.SliceOfN(rapid.IntRange(0, 3), 1, 20).Draw(t, "choices")
+			other, _ := drive(t, graph, g.params, client, cycle(choices))
+			require.Equal(t, straight.Status(), other.Status(), "%s", g)
+			if straight.Final() == nil {
+				continue // blocked where an expression has no value
+			}
+			require.Equal(t, outcome(t, straight), outcome(t, other), "%s", g)
+			require.Equal(t, straight.Hash(), other.Hash(), "%s", g)
+		}
+	})
+}
+
+func outcome(t *rapid.T, run *flow.Run) string {
+	data, err := jsonvalue.Encode(run.Final())
+	require.NoError(t, err)
+	return string(data)
+}
