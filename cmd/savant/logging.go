@@ -78,7 +78,7 @@ func (l *logFile) open() error {
 	if l.file != nil {
 		return nil
 	}
-	if err := l.root.Mkdir(logFolder, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := l.root.Mkdir(logFolder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	if info, err := l.root.Stat(logName); err == nil && info.Size() > maxLog {
@@ -88,7 +88,7 @@ func (l *logFile) open() error {
 			return err
 		}
 	}
-	file, err := l.root.OpenFile(logName, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	file, err := l.root.OpenFile(logName, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	l.file = file
 	return err
 }

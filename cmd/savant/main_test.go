@@ -16,8 +16,15 @@ import (
 
 var update = flag.Bool("update", false, "write golden files anew")
 
+// quickExit keeps processes with the race detector from sleeping a second before
+// they end.
+const quickExit = "atexit_sleep_ms=0"
+
 // TestMain lets scripts and tests run this binary as the program itself.
 func TestMain(m *testing.M) {
+	if err := os.Setenv("GORACE", quickExit); err != nil {
+		panic(err)
+	}
 	testscript.Main(m, map[string]func(){
 		"savant":              func() { os.Exit(start()) },
 		"savant-with-nothing": func() { os.Exit(serveWithNothing()) },
@@ -30,6 +37,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		UpdateScripts:       *update,
 		Setup: func(env *testscript.Env) error {
+			env.Setenv("GORACE", quickExit)
 			env.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 			env.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
 			for _, who := range []string{"AUTHOR", "COMMITTER"} {
