@@ -161,7 +161,7 @@ func (e *Engine) diff(ctx context.Context, key state.Key, records []state.Record
 		if err != nil {
 			return nil, err
 		}
-		if sides[i], err = jsonvalue.Encode(run.Snapshot()); err != nil {
+		if sides[i], err = jsonvalue.Encode(run.Snapshot(maxVarWhole)); err != nil {
 			return nil, fault.New(fault.Internal, "encoding a state: %w", err)
 		}
 	}
@@ -188,7 +188,7 @@ func (e *Engine) stepAt(ctx context.Context, key state.Key, records []state.Reco
 	if err != nil {
 		return nil, err
 	}
-	snapshot := run.Snapshot()
+	snapshot := run.Snapshot(flow.Whole)
 	out := &DebugOutput{Action: "step", To: version, Snapshot: &snapshot, Log: []Event{event(records[version-1])}}
 	for _, next := range run.Outstanding() {
 		wired := wire(next)

@@ -125,8 +125,12 @@ func (e *Engine) StateGet(ctx context.Context, in StateGetInput) (*StateGet, err
 	if err := decodeData(records[0], &plan); err != nil {
 		return nil, err
 	}
-	snapshot := l.run.Snapshot()
-	shortenVars(&snapshot, l.run, maxVarWhole)
+	snapshot := l.run.Snapshot(maxVarWhole)
+	nameLong(&snapshot, l.run, true)
+	if err := l.run.Lost(); err != nil {
+		l.forget()
+		return nil, err
+	}
 	out := &StateGet{Snapshot: &snapshot, Checkpoints: checkpoints, Outstanding: l.run.IssuedIDs(), Drift: e.drifted(l.pins), Lineage: plan.Lineage}
 	for _, record := range records {
 		out.History = append(out.History, event(record))

@@ -72,7 +72,7 @@ func (e *Engine) withoutResult(ctx context.Context, l *live, step string) (*Repl
 	if err != nil {
 		return nil, err
 	}
-	return e.person(ctx, l, recorded(reply{Reply: standing}), 0)
+	return e.person(ctx, l, reply{Reply: standing}, 0)
 }
 
 // answered says whether a person's step was settled by an answer; a declined
@@ -132,7 +132,11 @@ func (e *Engine) write(ctx context.Context, l *live, data *resultData, rejected 
 	if err != nil {
 		return reply{}, state.Record{}, err
 	}
-	data.Reply = recorded(replied)
+	if err := l.run.Lost(); err != nil {
+		return reply{}, state.Record{}, err
+	}
+	data.Value, data.Size = l.run.Captured(data.Step)
+	data.Reply = replied
 	encoded, err := jsonvalue.Encode(data)
 	if err != nil {
 		return reply{}, state.Record{}, fault.New(fault.Internal, "encoding a result: %w", err)

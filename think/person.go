@@ -124,7 +124,7 @@ func (e *Engine) person(ctx context.Context, l *live, replied reply, version int
 		if err != nil {
 			return nil, err
 		}
-		replied = recorded(reply{Reply: next})
+		replied = reply{Reply: next}
 	}
 	return replied.restore()
 }

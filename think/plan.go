@@ -177,7 +177,6 @@ func (e *Engine) create(ctx context.Context, key state.Key, graph *flow.Graph, p
 		return nil, err
 	}
 	answer.Reply.Warnings = warnings[:min(3, len(warnings))]
-	answer = recorded(answer)
 	l := e.hold(key)
 	defer l.mu.Unlock()
 	data, err := jsonvalue.Encode(planData{Workflow: graph.Workflow.Name, Pins: pins, Params: params, Lineage: from, Reply: answer})

@@ -2,7 +2,6 @@ package think
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"sync"
 	"time"
@@ -67,16 +66,24 @@ type frozen struct {
 // readable copies a held run's state; long values are named, not repeated: the
 // journal and the artifacts have them.
 func readable(l *live) frozen {
-	whole := l.run.Snapshot()
-	shortenVars(&whole, l.run, maxVar)
+	whole := l.run.Snapshot(maxVar)
+	nameLong(&whole, l.run, false)
 	return frozen{l.key, l.version, l.hash, whole}
 }
 
-func shortenVars(whole *flow.Snapshot, run *flow.Run, size int) {
+// nameLong puts where they can be read in the place of long captures, with
+// their beginnings where those may be read back.
+func nameLong(whole *flow.Snapshot, run *flow.Run, begin bool) {
 	for name, value := range whole.Vars {
-		if raw, ok := value.(flow.Raw); ok && len(raw) > size {
-			whole.Vars[name] = shorten(run, flow.Var{Name: name, Value: json.RawMessage(raw)}, size)
+		long, ok := value.(flow.Long)
+		if !ok {
+			continue
 		}
+		named := preview{Size: long.Size, SHA256: long.SHA256, Ref: varURI(run.Graph().Workflow.Name, run.ID(), name)}
+		if begin {
+			named.Preview = fault.Cut(string(run.Var(name)), maxPreview)
+		}
+		whole.Vars[name] = named
 	}
 }
 

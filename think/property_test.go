@@ -43,7 +43,7 @@ func TestRunsAreDeterministic(t *testing.T) {
 		require.Equal(t, seen, seenAgain, "%s", g)
 		require.Equal(t, run.Hash(), again.Hash())
 		if run.Final() != nil {
-			o := &oracle{t, g.root, run.Snapshot().Steps}
+			o := &oracle{t, g.root, run.Snapshot(flow.Whole).Steps}
 			o.check()
 			checkAllSettled(t, run)
 		}
@@ -60,7 +60,7 @@ func cycle(choices []int) func(int) int {
 }
 
 func checkAllSettled(t *rapid.T, run *flow.Run) {
-	for id, step := range run.Snapshot().Steps {
+	for id, step := range run.Snapshot(flow.Whole).Steps {
 		switch step.Status {
 		case flow.Done, flow.Skipped, flow.Failed:
 		default:

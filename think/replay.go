@@ -1,6 +1,7 @@
 package think
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
@@ -52,16 +53,21 @@ type resultData struct {
 	// Attempt is what the client said, 0 when it said nothing.
 	Attempt int    `json:"attempt,omitempty"`
 	Digest  string `json:"digest"`
-	// Result is the answer as it came; a large one stands under ResultRef.
-	Result    json.RawMessage `json:"result,omitempty"`
-	ResultRef string          `json:"result_ref,omitempty"`
-	Person    bool            `json:"person,omitempty"`
-	Shown     string          `json:"shown,omitempty"`
-	Witness   string          `json:"witness,omitempty"`
-	Late      bool            `json:"late,omitempty"`
+	// Value is the digest of the capture where the step is done with this.
+	Value   string `json:"value,omitempty"`
+	Size    int    `json:"size,omitempty"`
+	Person  bool   `json:"person,omitempty"`
+	Shown   string `json:"shown,omitempty"`
+	Witness string `json:"witness,omitempty"`
+	Late    bool   `json:"late,omitempty"`
 	// During is the version of the answer whose call asked the person.
-	During int   `json:"during,omitempty"`
-	Reply  reply `json:"reply"`
+	During int `json:"during,omitempty"`
+	// Result is the answer as it came; a large one stands under ResultRef.
+	// Both come behind all that a run needs to go on, so that opening a long
+	// run need not read them.
+	ResultRef string          `json:"result_ref,omitempty"`
+	Result    json.RawMessage `json:"result,omitempty"`
+	Reply     reply           `json:"reply"`
 }
 
 // resetData is the data of a reset's record.
@@ -168,18 +174,28 @@ func (e *Engine) replay(ctx context.Context, key state.Key, records []state.Reco
 	if err != nil {
 		return nil, err
 	}
-	for _, record := range line {
+	for i, record := range line {
 		if at, err := time.Parse(time.RFC3339Nano, record.Time); err == nil {
 			out.times[record.Version] = at
 		}
 		if record.Kind == kindPlan {
 			continue
 		}
-		if err := e.apply(ctx, out.run, record); err != nil {
+		resumed, err := false, error(nil)
+		if i < len(line)-1 {
+			resumed, err = e.resume(ctx, out.run, record)
+		}
+		if err == nil && !resumed {
+			err = e.apply(ctx, out.run, record)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
 	out.run.SkipTo(upTo)
+	if err := out.run.Lost(); err != nil {
+		return nil, err
+	}
 	if got, want := out.run.Hash(), records[upTo-1].State; got != want {
 		return nil, fault.New(fault.StateCorrupt, "run %s: record %d does not follow from the records before it (state %.12s, recorded %.12s)", key, upTo, got, want)
 	}
@@ -210,26 +226,82 @@ func effective(records []state.Record) ([]state.Record, error) {
 	return line, nil
 }
 
+// apply applies a record as it was applied at first: checks, templates and all.
 func (e *Engine) apply(ctx context.Context, run *flow.Run, record state.Record) error {
+	answer, err := e.answerOf(ctx, record)
+	if err != nil {
+		return err
+	}
+	run.SkipTo(record.Version - 1)
+	if _, err = run.Settle(answer); err != nil {
+		return fault.New(fault.StateCorrupt, "record %d does not follow from the records before it: %s", record.Version, fault.From(err).Details)
+	}
+	return run.Lost()
+}
+
+// resume applies a record that settled its step as done without reading its
+// result; false means that the record has to be applied in full.
+func (e *Engine) resume(ctx context.Context, run *flow.Run, record state.Record) (bool, error) {
+	head, ok := headOf(record.Data)
+	if !ok || head.Value == "" {
+		return false, nil
+	}
+	switch {
+	case head.Person:
+		head.Witness = flow.WitnessPerson
+	case head.Witness == "":
+		head.Witness = flow.WitnessSelf
+	}
+	run.SkipTo(record.Version - 1)
+	err := run.Resume(flow.Recorded{Step: head.Step, Digest: head.Digest, Value: head.Value, Size: head.Size, Witness: head.Witness, Late: head.Late,
+		Answer: func() (flow.Answer, error) { return e.answerOf(context.WithoutCancel(ctx), record) }})
+	if err != nil {
+		return false, fault.New(fault.StateCorrupt, "record %d does not follow from the records before it: %s", record.Version, fault.From(err).Details)
+	}
+	return true, nil
+}
+
+// headOf reads what stands before the result in an answer's record.
+func headOf(data json.RawMessage) (head resultData, ok bool) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
+		return head, false
+	}
+	fields := map[string]any{"step": &head.Step, "attempt": &head.Attempt, "digest": &head.Digest, "value": &head.Value, "size": &head.Size,
+		"person": &head.Person, "shown": &head.Shown, "witness": &head.Witness, "late": &head.Late, "during": &head.During}
+	for decoder.More() {
+		name, err := decoder.Token()
+		key, isName := name.(string)
+		into, known := fields[key]
+		if err != nil || !isName {
+			return head, false
+		}
+		if !known {
+			return head, true
+		}
+		if decoder.Decode(into) != nil {
+			return head, false
+		}
+	}
+	return head, true
+}
+
+// answerOf reads an answer back from its record.
+func (e *Engine) answerOf(ctx context.Context, record state.Record) (flow.Answer, error) {
 	var data resultData
 	if err := decodeData(record, &data); err != nil {
-		return err
+		return flow.Answer{}, err
 	}
 	raw, err := e.resultOf(ctx, data)
 	if err != nil {
-		return err
+		return flow.Answer{}, err
 	}
 	value, err := jsonvalue.Decode(raw)
 	if err != nil {
-		return fault.New(fault.StateCorrupt, "record %d holds a result that is not JSON", record.Version)
+		return flow.Answer{}, fault.New(fault.StateCorrupt, "record %d holds a result that is not JSON", record.Version)
 	}
-	run.SkipTo(record.Version - 1)
-	_, err = run.Settle(flow.Answer{Step: data.Step, Attempt: data.Attempt, Result: value, Digest: data.Digest,
-		Person: data.Person, Shown: data.Shown, Witness: data.Witness, Late: data.Late})
-	if err != nil {
-		return fault.New(fault.StateCorrupt, "record %d does not follow from the records before it: %s", record.Version, fault.From(err).Details)
-	}
-	return nil
+	return flow.Answer{Step: data.Step, Attempt: data.Attempt, Result: value, Digest: data.Digest,
+		Person: data.Person, Shown: data.Shown, Witness: data.Witness, Late: data.Late}, nil
 }
 
 func (e *Engine) resultOf(ctx context.Context, data resultData) (json.RawMessage, error) {

@@ -67,10 +67,10 @@ type delta struct {
 
 // preview stands for a value that is too long for a reply.
 type preview struct {
-	Preview string `json:"preview"`
+	Preview string `json:"preview,omitempty"`
 	// Size is the length of the value's JSON in bytes.
 	Size   int    `json:"size"`
-	SHA256 string `json:"sha256"`
+	SHA256 string `json:"sha256,omitempty"`
 	// Ref is the resource that has the whole value.
 	Ref string `json:"ref"`
 }
@@ -96,6 +96,7 @@ type reply struct {
 const (
 	maxReply   = 3700
 	maxVar     = 256
+	maxPreview = 160
 	maxReady   = 10
 	maxSteps   = 12
 	maxVars    = 8
@@ -128,20 +129,6 @@ func (r reply) restore() (*Reply, error) {
 	}
 	refused.Attach("state", out.State)
 	return nil, &refused
-}
-
-// recorded returns the reply in the form it has when it is read back, so that
-// the first answer and a repeat are the same bytes.
-func recorded(r reply) reply {
-	data, err := jsonvalue.Encode(r)
-	if err != nil {
-		return r
-	}
-	var back reply
-	if json.Unmarshal(data, &back) != nil {
-		return r
-	}
-	return back
 }
 
 // compose makes the reply to an event: what the run hands out now, and of its
@@ -214,7 +201,7 @@ func shorten(run *flow.Run, v flow.Var, size int) json.RawMessage {
 	if utf8.RuneCount(v.Value) <= size {
 		return v.Value
 	}
-	return encoded(preview{Preview: fault.Cut(string(v.Value), min(size, 160)), Size: len(v.Value), SHA256: hexSum(v.Value),
+	return encoded(preview{Preview: fault.Cut(string(v.Value), min(size, maxPreview)), Size: len(v.Value), SHA256: hexSum(v.Value),
 		Ref: varURI(run.Graph().Workflow.Name, run.ID(), v.Name)})
 }
 

@@ -2,6 +2,8 @@ package flow
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strconv"
 
@@ -150,7 +152,7 @@ func (n *nodeState) expand(count int) {
 		n.units[i] = u
 	}
 	if count == 0 {
-		n.value = []byte("[]")
+		n.has = true
 		n.settleNode(Done, "")
 		return
 	}
@@ -280,6 +282,16 @@ func (u *unit) fail(err *fault.Error) {
 
 // settle ends a unit and, with the last one, its node.
 func (u *unit) settle(status Status, cause string, value []byte, failure *fault.Error) {
+	u.value = value
+	if value != nil {
+		sum := sha256.Sum256(value)
+		u.sum, u.size = hex.EncodeToString(sum[:]), len(value)
+	}
+	u.end(status, cause, failure)
+}
+
+// end is settle for a unit whose value is known by its sum.
+func (u *unit) end(status Status, cause string, failure *fault.Error) {
 	r, n := u.run(), u.node
 	switch u.status {
 	case Ready:
@@ -287,7 +299,7 @@ func (u *unit) settle(status Status, cause string, value []byte, failure *fault.
 	case Issued:
 		r.issued = remove(r.issued, u)
 	}
-	u.status, u.cause, u.value, u.failure, u.input = status, cause, value, failure, nil
+	u.status, u.cause, u.failure, u.input, u.rendered = status, cause, failure, nil, false
 	if status != Skipped {
 		r.ran++
 	}
@@ -329,35 +341,63 @@ func (n *nodeState) finish() {
 	if status == Failed && n.loop() && n.step().OnFailure == Continue {
 		status = Done
 	}
-	n.value = n.captured(status)
+	n.has = n.captures(status)
 	n.settleNode(status, cause)
 	if bad != "" {
 		n.frame.wind("run_failed", false)
 	}
 }
 
-// captured joins the values of a loop's items; null stands for one that was
-// skipped or failed.
-func (n *nodeState) captured(status Status) []byte {
-	if !n.loop() {
-		if status == Skipped {
-			return nil
-		}
-		return n.units[0].value
+// captures says whether a settled node has a value to read.
+func (n *nodeState) captures(status Status) bool {
+	if n.loop() {
+		return n.bad == ""
 	}
-	if n.bad != "" {
+	return status != Skipped && n.units[0].sum != ""
+}
+
+// bytes returns the canonical JSON of the node's capture, nil where it has
+// none.
+func (n *nodeState) bytes() []byte {
+	switch {
+	case !n.has:
 		return nil
+	case !n.loop():
+		return n.units[0].bytes()
+	case n.joined == nil:
+		n.joined = n.join()
 	}
+	return n.joined
+}
+
+// size returns the length of the node's capture in bytes.
+func (n *nodeState) size() int {
+	if !n.loop() {
+		return n.units[0].size
+	}
+	size := len("[]") + max(0, len(n.units)-1)
+	for _, u := range n.units {
+		if u.sum == "" {
+			size += len("null")
+		}
+		size += u.size
+	}
+	return size
+}
+
+// join lists the values of a loop's items; null stands for one that was
+// skipped or failed.
+func (n *nodeState) join() []byte {
 	var list bytes.Buffer
 	list.WriteByte('[')
 	for i, u := range n.units {
 		if i > 0 {
 			list.WriteByte(',')
 		}
-		if u.value == nil {
-			list.WriteString("null")
+		if value := u.bytes(); value != nil {
+			list.Write(value)
 		} else {
-			list.Write(u.value)
+			list.WriteString("null")
 		}
 	}
 	list.WriteByte(']')

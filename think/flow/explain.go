@@ -1,6 +1,8 @@
 package flow
 
 import (
+	"math"
+
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/think/flow/expression"
@@ -180,32 +182,57 @@ type Snapshot struct {
 	Error    *fault.Error          `json:"error,omitempty"`
 }
 
-// Snapshot returns the whole state of the run.
-func (r *Run) Snapshot() Snapshot {
+// Whole is the longest value of a Snapshot that leaves none out.
+const Whole = math.MaxInt
+
+// Long stands for a capture that is longer than a snapshot shows.
+type Long struct {
+	// Size is the length of the value's JSON in bytes.
+	Size int
+	// SHA256 is empty for the list of a loop.
+	SHA256 string
+}
+
+// Snapshot returns the whole state of the run; captures of more than longest
+// bytes are Long, all others Raw.
+func (r *Run) Snapshot(longest int) Snapshot {
 	s := Snapshot{RunID: r.id, Workflow: r.graph.Workflow.Name, Release: r.graph.Workflow.Version, Digest: r.graph.Workflow.Digest,
 		Version: r.version, Status: r.Status(), Hash: r.Hash(), Params: r.params, Vars: map[string]any{},
 		Steps: map[string]StepStatus{}, Lists: map[string][]any{}, Error: r.blocked}
-	r.root.snapshot(&s)
+	r.root.snapshot(&s, longest)
 	return s
 }
 
-func (f *frame) snapshot(s *Snapshot) {
+func (f *frame) snapshot(s *Snapshot, longest int) {
 	for i := range f.nodes {
 		n := &f.nodes[i]
 		s.Steps[n.id()] = n.describe()
 		if n.decided {
 			s.Lists[n.id()] = n.list
 		}
-		if name := n.step().CaptureAs; name != "" && n.value != nil {
-			s.Vars[f.prefix+name] = Raw(n.value)
+		if name := n.step().CaptureAs; name != "" && n.has {
+			s.Vars[f.prefix+name] = n.shown(longest)
 		}
 		for _, u := range n.units {
 			s.Steps[u.id] = u.describe()
 			for _, round := range u.rounds {
-				round.snapshot(s)
+				round.snapshot(s, longest)
 			}
 		}
 	}
+}
+
+// shown returns a node's capture as a snapshot has it. What is too long is not
+// read back for it.
+func (n *nodeState) shown(longest int) any {
+	if size := n.size(); size > longest {
+		long := Long{Size: size}
+		if !n.loop() {
+			long.SHA256 = n.units[0].sum
+		}
+		return long
+	}
+	return Raw(n.bytes())
 }
 
 // Raw is canonical JSON; it marshals as the JSON it is.
@@ -218,7 +245,7 @@ func (v Raw) MarshalJSON() ([]byte, error) { return v, nil }
 func (r *Run) Var(name string) []byte {
 	for _, f := range r.frames() {
 		if at, ok := f.graph.captures[trimmed(name, f.prefix)]; ok {
-			return f.nodes[at].value
+			return f.nodes[at].bytes()
 		}
 	}
 	return nil

@@ -177,7 +177,7 @@ func (f *frame) lacks(references func(func(expression.Reference, source))) bool 
 		if reference.Root != "state" || reference.Soft {
 			return
 		}
-		if at, ok := f.graph.captures[reference.Name]; ok && f.nodes[at].value == nil {
+		if at, ok := f.graph.captures[reference.Name]; ok && !f.nodes[at].has {
 			missing = true
 		}
 	})

@@ -33,17 +33,8 @@ const maxSchema = 1200
 func (r *Run) issue() {
 	for len(r.issued) < r.graph.Workflow.Limits.Parallel && len(r.ready) > 0 && r.blocked == nil {
 		u := r.ready[0]
-		input, err := u.step().input.render(u.node.env(u.item))
-		if err != nil {
-			r.block(err)
+		if !r.resuming && !u.render() {
 			return
-		}
-		u.input = input
-		if u.step().Call == CallAsk {
-			if err := u.checkQuestion(); err != nil {
-				r.block(err)
-				return
-			}
 		}
 		r.ready = r.ready[1:]
 		u.status, u.attempt, u.issuedAt = Issued, 1, r.version
@@ -52,8 +43,26 @@ func (r *Run) issue() {
 	}
 }
 
-func (u *unit) checkQuestion() error {
-	input, _ := u.input.(map[string]any)
+// render computes what the unit is handed out with; false means that it cannot
+// be and the run is blocked.
+func (u *unit) render() bool {
+	if u.rendered {
+		return true
+	}
+	input, err := u.step().input.render(u.node.env(u.item))
+	if err == nil && u.step().Call == CallAsk {
+		err = u.checkQuestion(input)
+	}
+	if err != nil {
+		u.run().block(err)
+		return false
+	}
+	u.input, u.rendered = input, true
+	return true
+}
+
+func (u *unit) checkQuestion(rendered any) error {
+	input, _ := rendered.(map[string]any)
 	if input["schema"] == nil {
 		return nil
 	}
@@ -105,6 +114,7 @@ func (r *Run) IssuedAt(step string) (version int, timeout string) {
 
 func (u *unit) instruction() Instruction {
 	s := u.step()
+	u.render()
 	i := Instruction{StepID: u.id, Call: s.Call, Input: u.input, InputTemplate: u.input, CaptureAs: s.CaptureAs,
 		Rationale: s.Rationale, Attempt: u.attempt, Timeout: s.Timeout}
 	if s.Witness == "required" {
@@ -150,6 +160,7 @@ func (r *Run) ShownDigest(step string) (string, error) {
 }
 
 func (r *Run) shown(u *unit) string {
+	u.render()
 	digest, err := jsonvalue.Digest(map[string]any{"run": r.id, "workflow": r.graph.Workflow.Digest, "step": u.id, "call": u.step().Call, "input": u.input})
 	if err != nil {
 		return ""

@@ -51,6 +51,10 @@ type Run struct {
 	params  map[string]any
 	touched []*unit // by the event under way, each once, in the order met
 	settled []*nodeState
+	// resuming is set while a recorded answer is applied again: what was
+	// handed out then need not be rendered.
+	resuming bool
+	lost     error // the first recorded value that could not be read back
 }
 
 // frame is one workflow under way: the root, a child, or a round of a repeat.
@@ -83,8 +87,9 @@ type nodeState struct {
 	list    []any // of a loop, once decided
 	decided bool  // list is
 	units   []*unit
-	open    int // units not settled
-	value   []byte
+	open    int  // units not settled
+	has     bool // a capture, once settled
+	joined  []byte
 	tree    tree // over units, of a loop
 }
 
@@ -99,10 +104,14 @@ type unit struct {
 	failure  *fault.Error
 	attempt  int // the attempt under way or last made, from 1
 	attempts []attempt
-	issuedAt int // version
-	input    any // rendered, while issued
+	issuedAt int  // version
+	input    any  // rendered, while issued
+	rendered bool // input is
 	shown    *fault.Error
-	value    []byte // canonical JSON of the capture
+	value    []byte // canonical JSON of the capture, unless it is to be loaded
+	sum      string // hex SHA-256 of the value, empty for none
+	size     int    // of the value in bytes
+	load     func() ([]byte, error)
 	witness  string
 	late     bool
 	rounds   []*frame
@@ -269,7 +278,7 @@ func (u *unit) hash() sum {
 	if u.status.settled() {
 		d.text(string(u.status))
 		d.text(u.cause)
-		d.text(string(u.value))
+		d.text(u.sum)
 	}
 	d.number(len(u.attempts))
 	if u.failure != nil {
@@ -338,7 +347,7 @@ func (f *frame) capture(name string) any {
 	if !ok {
 		return nil
 	}
-	return decoded(f.nodes[at].value)
+	return decoded(f.nodes[at].bytes())
 }
 
 func (f *frame) statusOf(id string) any {
@@ -500,8 +509,8 @@ func (r *Run) Changed() Change {
 		if len(n.units) == 0 || n.loop() {
 			change.Steps = append(change.Steps, n.describe())
 		}
-		if name := n.step().CaptureAs; name != "" && n.value != nil {
-			change.Vars = append(change.Vars, Var{n.frame.prefix + name, n.value})
+		if name := n.step().CaptureAs; name != "" && n.has {
+			change.Vars = append(change.Vars, Var{n.frame.prefix + name, n.bytes()})
 		}
 	}
 	return change

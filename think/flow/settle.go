@@ -275,6 +275,7 @@ func (r *Run) CheckPerson(step string, value any) error {
 
 // asked compiles the schema of a human.ask, if it has one.
 func (u *unit) asked() *schemas.Schema {
+	u.render()
 	input, _ := u.input.(map[string]any)
 	if input["schema"] == nil {
 		return nil
