@@ -29,7 +29,8 @@ bench: ## ratios of what steps, plans and starts cost
 
 fuzz: ## each fuzz target for a while
 	@set -e; for folder in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n 1 dirname | sort -u); do \
-		for target in $$(go test -list '^Fuzz' $$folder | grep '^Fuzz'); do \
+		targets=$$(go test -list '^Fuzz' $$folder); \
+		for target in $$(echo "$$targets" | grep '^Fuzz'); do \
 			echo "$$folder $$target"; \
 			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$folder; \
 		done; \
