@@ -54,7 +54,11 @@ var stepKeys = []string{"id", "call", "input_template", "deps", "when", "foreach
 // mapping returns the values of a map by key, after reporting unknown keys.
 func (p *parser) mapping(node *yaml.Node, at string, known []string) map[string]*yaml.Node {
 	if node.Kind != yaml.MappingNode {
-		p.add(fault.YAMLSchemaViolation, at, node, "%s must be a map with the keys %s, not %s", subject(at), strings.Join(known, ", "), kind(valueOf(node)))
+		keys := ""
+		if len(known) > 0 {
+			keys = " with the keys " + strings.Join(known, ", ")
+		}
+		p.add(fault.YAMLSchemaViolation, at, node, "%s must be a map%s, not %s", subject(at), keys, kind(valueOf(node)))
 		return nil
 	}
 	values := make(map[string]*yaml.Node, len(node.Content)/2)
@@ -97,7 +101,7 @@ func (p *parser) workflow(w *Workflow, root *yaml.Node) {
 	for key, node := range keys {
 		w.at[key] = place{node.Line, node.Column}
 	}
-	w.Name = p.required(keys, "name", root)
+	w.Name = p.required(keys, "name", "", root)
 	base := strings.TrimSuffix(strings.TrimSuffix(path.Base(w.File), ".yaml"), ".yml")
 	if node := keys["name"]; node != nil && w.Name != "" {
 		if !workflowName.MatchString(w.Name) {
@@ -106,7 +110,7 @@ func (p *parser) workflow(w *Workflow, root *yaml.Node) {
 			p.add(fault.YAMLSchemaViolation, "name", node, "name %q differs from the file's name %q: make them equal", w.Name, base)
 		}
 	}
-	w.Version = p.required(keys, "version", root)
+	w.Version = p.required(keys, "version", "", root)
 	if node := keys["version"]; node != nil && w.Version != "" && !versionText.MatchString(w.Version) {
 		p.add(fault.YAMLSchemaViolation, "version", node, "version %q: use letters, digits, dots, + and -", fault.Cut(w.Version, 80))
 	}
@@ -128,14 +132,14 @@ func (p *parser) workflow(w *Workflow, root *yaml.Node) {
 }
 
 // required returns a scalar as it is written, so that 1.10 stays "1.10".
-func (p *parser) required(keys map[string]*yaml.Node, key string, parent *yaml.Node) string {
+func (p *parser) required(keys map[string]*yaml.Node, key, at string, parent *yaml.Node) string {
 	node := keys[key]
 	if node == nil {
-		p.add(fault.YAMLSchemaViolation, key, parent, "%s is missing", key)
+		p.add(fault.YAMLSchemaViolation, join(at, key), parent, "%s is missing", key)
 		return ""
 	}
 	if node.Kind != yaml.ScalarNode || node.Value == "" {
-		p.add(fault.YAMLSchemaViolation, key, node, "%s must be text", key)
+		p.add(fault.YAMLSchemaViolation, join(at, key), node, "%s must be text", key)
 		return ""
 	}
 	return node.Value

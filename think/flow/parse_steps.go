@@ -53,14 +53,14 @@ func (p *parser) steps(node, root *yaml.Node) {
 
 // names reads the keys that other steps refer to.
 func (p *parser) names(step *Step, keys map[string]*yaml.Node, node *yaml.Node) {
-	step.ID = p.required(keys, "id", node)
+	step.ID = p.required(keys, "id", step.path, node)
 	if id := keys["id"]; id != nil && step.ID != "" {
 		step.at = place{id.Line, id.Column}
 		if !stepName.MatchString(step.ID) {
 			p.add(fault.YAMLSchemaViolation, step.path+".id", id, "id %q: use letters, digits, _ and -, starting with a letter, at most 64", fault.Cut(step.ID, 80))
 		}
 	}
-	step.Call = p.required(keys, "call", node)
+	step.Call = p.required(keys, "call", step.path, node)
 	if call := keys["call"]; call != nil && step.Call != "" {
 		step.callAt = p.source(call, step.path+".call", 0)
 		p.call(step, call)
@@ -355,7 +355,8 @@ func (p *parser) inputOf(r raw) {
 	known := map[string][]string{CallAssert: {"that", "message"}, CallSet: {"value"}, CallRun: {"workflow", "params"}}[s.Call]
 	for _, f := range s.input.fields {
 		if known != nil && !slices.Contains(known, f.key) {
-			p.add(fault.YAMLSchemaViolation, at+"."+f.key, node, "%s takes %s, not %q%s", s.Call, strings.Join(known, " and "), f.key, suggestionOnly(f.key, known))
+			key, _ := entry(node, f.key)
+			p.add(fault.YAMLSchemaViolation, at+"."+f.key, key, "%s takes %s, not %q%s", s.Call, strings.Join(known, " and "), f.key, suggestionOnly(f.key, known))
 		}
 	}
 	if s.Call == CallRun {
@@ -366,22 +367,31 @@ func (p *parser) inputOf(r raw) {
 func (p *parser) child(s *Step, node *yaml.Node) {
 	name, ok := s.input.field("workflow").literal.(string)
 	at := s.path + ".input_template.workflow"
+	_, value := entry(node, "workflow")
 	if !ok {
-		p.add(fault.YAMLSchemaViolation, at, node, "the workflow to run is a literal name or name@version, never a template")
+		p.add(fault.YAMLSchemaViolation, at, value, "the workflow to run is a literal name or name@version, never a template")
 		return
 	}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		if node.Content[i].Value == "workflow" {
-			s.childAt = p.source(node.Content[i+1], at, 0)
-		}
-	}
+	s.childAt = p.source(value, at, 0)
 	s.Child, s.ChildVersion, _ = strings.Cut(name, "@")
 	if !workflowName.MatchString(s.Child) {
-		p.add(fault.YAMLSchemaViolation, at, node, "%q is not a workflow's name", fault.Cut(name, 80))
+		p.add(fault.YAMLSchemaViolation, at, value, "%q is not a workflow's name", fault.Cut(name, 80))
 	}
 	if params := s.input.field("params"); params != nil && !params.object && params.text == nil {
-		p.add(fault.YAMLSchemaViolation, s.path+".input_template.params", node, "params must be a map")
+		_, value := entry(node, "params")
+		p.add(fault.YAMLSchemaViolation, s.path+".input_template.params", value, "params must be a map")
 	}
+}
+
+// entry returns the key and the value of a map's entry, the map itself where
+// there is none.
+func entry(node *yaml.Node, name string) (key, value *yaml.Node) {
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		if node.Content[i].Value == name {
+			return node.Content[i], node.Content[i+1]
+		}
+	}
+	return node, node
 }
 
 // ending reads what the finished run reports.
@@ -421,7 +431,7 @@ func (p *parser) artifacts(node *yaml.Node) {
 		if keys == nil {
 			continue
 		}
-		a := Artifact{Name: p.required(keys, "name", item), Type: "json"}
+		a := Artifact{Name: p.required(keys, "name", at, item), Type: "json"}
 		if keys["type"] != nil {
 			a.Type = p.choice(keys["type"], at+".type", "json", "text", "markdown")
 		}

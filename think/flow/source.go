@@ -2,10 +2,12 @@ package flow
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -30,6 +32,10 @@ type report struct {
 	file        string
 	lines       [][]byte
 	diagnostics []fault.Diagnostic
+	// cursor and its offset in the line are where startsWith looked last:
+	// nodes come in the order of the file, so a long line is read once.
+	cursor place
+	offset int
 }
 
 func (r *report) add(code fault.Code, path string, node *yaml.Node, format string, args ...any) {
@@ -142,6 +148,9 @@ func (r *report) syntax(err error) {
 	if parserError(text) {
 		at.line++
 	}
+	if match := unknownAnchor.FindStringSubmatch(text); match != nil {
+		at.line = r.lineOf("*" + match[1])
+	}
 	at.line = min(at.line, max(1, len(r.lines)))
 	at.column = r.indent(at.line) + 1
 	fix := ""
@@ -156,6 +165,14 @@ func (r *report) syntax(err error) {
 		fix = "; anchors and aliases are not part of the language: write the value out, or quote a text that starts with *"
 	}
 	r.addAt(fault.YAMLSchemaViolation, "", at, "%s%s", fault.Cut(text, 300), fix)
+}
+
+// unknownAnchor matches the one message that names no line.
+var unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced`)
+
+// lineOf returns the first line that holds a text, or 1.
+func (r *report) lineOf(text string) int {
+	return 1 + max(0, slices.IndexFunc(r.lines, func(line []byte) bool { return bytes.Contains(line, []byte(text)) }))
 }
 
 // parserError says whether a message is of yaml.v3's parser, whose lines count
@@ -195,8 +212,10 @@ func (r *report) checkNode(node *yaml.Node, path string, depth int, count *int) 
 		r.add(fault.YAMLSchemaViolation, path, node, "anchors are not part of the language: remove &%s, or quote a text that starts with &", node.Anchor)
 		return
 	case node.Style&yaml.TaggedStyle != 0:
-		r.add(fault.YAMLSchemaViolation, path, node, "an unquoted ! is a YAML tag and its text is lost: write it quoted, %q",
-			strings.TrimSpace(node.Tag+" "+node.Value))
+		r.tag(path, node, strings.TrimSpace(node.Tag+" "+node.Value))
+		return
+	case r.startsWith(node, '!'): // a tag without a name leaves no other trace
+		r.tag(path, node, "! "+node.Value)
 		return
 	}
 	switch node.Kind {
@@ -213,6 +232,26 @@ func (r *report) checkNode(node *yaml.Node, path string, depth int, count *int) 
 			}
 		}
 	}
+}
+
+func (r *report) tag(path string, node *yaml.Node, written string) {
+	r.add(fault.YAMLSchemaViolation, path, node, "an unquoted ! is a YAML tag and its text is lost: write it quoted, %q", fault.Cut(written, 80))
+}
+
+// startsWith says whether a node's text in the file begins with a character.
+func (r *report) startsWith(node *yaml.Node, first byte) bool {
+	if node.Line < 1 || node.Line > len(r.lines) {
+		return false
+	}
+	line := r.lines[node.Line-1]
+	if r.cursor.line != node.Line || r.cursor.column > node.Column {
+		r.cursor, r.offset = place{node.Line, 1}, 0
+	}
+	for ; r.cursor.column < node.Column && r.offset < len(line); r.cursor.column++ {
+		_, size := utf8.DecodeRune(line[r.offset:])
+		r.offset += size
+	}
+	return r.offset < len(line) && line[r.offset] == first
 }
 
 func (r *report) checkMapping(node *yaml.Node, path string, depth int, count *int) {
@@ -257,6 +296,9 @@ func floatValue(text string) (float64, error) {
 	return f, nil
 }
 
+// decimal matches an integer as JSON writes it.
+var decimal = regexp.MustCompile(`^-?[1-9][0-9]{0,300}$`)
+
 // valueOf returns what a checked node says, in the forms of jsonvalue. Text
 // that YAML would read as a date stays text.
 func valueOf(node *yaml.Node) any {
@@ -286,6 +328,9 @@ func valueOf(node *yaml.Node) any {
 		var i int
 		if node.Decode(&i) == nil {
 			return i
+		}
+		if decimal.MatchString(node.Value) {
+			return json.Number(node.Value) // exact, as in a JSON result
 		}
 		if f, err := floatValue(node.Value); err == nil {
 			return f
