@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -33,7 +34,7 @@ func (p *program) startServer(ctx context.Context, path, top string) (*child, er
 		return nil, fault.New(fault.Internal, "finding this program: %w", err)
 	}
 	command := exec.CommandContext(ctx, self, "mcp")
-	command.Env = append(p.environment[:len(p.environment):len(p.environment)], p.childSettings(path, top)...)
+	command.Env = slices.Concat(p.environment, p.childSettings(path, top))
 	command.Stderr = p.stderr
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
 	command.WaitDelay = childGrace
@@ -58,11 +59,11 @@ func (p *program) startServer(ctx context.Context, path, top string) (*child, er
 // childSettings are the variables that differ from this process. What a server
 // only informs of would stand between the steps that are shown.
 func (p *program) childSettings(path, top string) []string {
-	level := max(p.settings.LogLevel, slog.LevelWarn)
-	if p.settings.LogLevel < slog.LevelInfo {
-		level = p.settings.LogLevel
+	level := p.settings.LogLevel
+	if level == slog.LevelInfo {
+		level = slog.LevelWarn
 	}
-	roots := append(p.settings.GitRoots[:len(p.settings.GitRoots):len(p.settings.GitRoots)], top)
+	roots := append(slices.Clone(p.settings.GitRoots), top)
 	return []string{
 		settings.EnvServices + "=think,git",
 		settings.EnvPath + "=" + path,
