@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -141,28 +142,40 @@ const (
 	maxDiagnostics = 10
 )
 
-// MarshalJSON writes {"error", "details", "diagnostics"} and what was
-// attached. Its own members stay under 20 KB: texts are cut, the harder the
-// longer they are once escaped.
+// wire is an error's own members, the code first: a client that cuts an answer
+// cuts its end.
+type wire struct {
+	Error       Code         `json:"error"`
+	Details     string       `json:"details"`
+	Diagnostics []Diagnostic `json:"diagnostics"`
+}
+
+// MarshalJSON writes {"error", "details", "diagnostics"} and then what was
+// attached, by name. Its own members stay under 20 KB: texts are cut, the
+// harder the longer they are once escaped.
 func (e *Error) MarshalJSON() ([]byte, error) {
-	object := map[string]any{}
-	maps.Copy(object, e.Extra)
 	var own []byte
 	for details, text := maxDetails, maxText; ; details, text = details/2, text/2 {
-		members := map[string]any{"error": e.Code, "details": Cut(e.Details, details), "diagnostics": e.shortened(text)}
 		var err error
-		if own, err = json.Marshal(members); err != nil {
+		if own, err = json.Marshal(wire{e.Code, Cut(e.Details, details), e.shortened(text)}); err != nil {
 			return nil, err
 		}
 		if len(own) <= maxWire || text < 20 {
-			maps.Copy(object, members)
 			break
 		}
 	}
-	if len(e.Extra) == 0 {
-		return own, nil
+	own = own[:len(own)-1]
+	for _, name := range slices.Sorted(maps.Keys(e.Extra)) {
+		if name == "error" || name == "details" || name == "diagnostics" {
+			continue
+		}
+		member, err := json.Marshal(map[string]any{name: e.Extra[name]})
+		if err != nil {
+			return nil, err
+		}
+		own = append(append(own, ','), member[1:len(member)-1]...)
 	}
-	return json.Marshal(object)
+	return append(own, '}'), nil
 }
 
 // shortened returns the diagnostics with texts of at most limit bytes.
