@@ -228,6 +228,11 @@ func (r *Reply) bound(run *flow.Run, change flow.Change) *Reply {
 		func() { r.State.add(run, change, 4, 6, 120) },
 		func() { r.State.add(run, change, 1, 2, 60); r.Ready = r.Ready[:min(3, len(r.Ready))] },
 		func() { r.each(func(i *instruction) { i.Rationale = fault.Cut(i.Rationale, 200) }) },
+		func() {
+			for i := range r.Instructions {
+				r.Instructions[i].Rationale = "" // the first has its own in instruction
+			}
+		},
 		func() { r.each(func(i *instruction) { i.Diagnostics = i.Diagnostics[:min(1, len(i.Diagnostics))] }) },
 		func() { r.each(func(i *instruction) { i.SuccessSchema = named(i.SuccessSchema) }) },
 		func() {
