@@ -24,6 +24,10 @@ func (d *Dir) PutArtifact(ctx context.Context, data []byte) (string, error) {
 		return "", err
 	}
 	present, err := readAll(d.disk, name)
+	if err == nil {
+		// New again, so that no sweep takes it before a record names it.
+		err = d.disk.Touch(name)
+	}
 	if err != nil || !bytes.Equal(present, data) {
 		if err := d.replace(name, data, atomicfile.Durable); err != nil {
 			return "", err

@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"savant/fault"
@@ -19,12 +20,16 @@ type Problem struct {
 }
 
 // Check verifies everything kept of a run, each record from the first on, and
-// returns what is wrong. It changes nothing. UNKNOWN_RUN.
+// returns what is wrong. It changes nothing. UNKNOWN_RUN when nothing is kept
+// of it.
 func (d *Dir) Check(ctx context.Context, key Key) ([]Problem, error) {
 	problems := []Problem{}
 	err := d.with(ctx, key, reading, func(j *journal) error {
 		return j.replay(0, func(Link, []byte) error { return nil })
 	})
+	if errors.Is(err, fault.UnknownRun) && d.orphan(key) {
+		err = corrupt(journalName(key), "has no record, though other files of the run are there")
+	}
 	if isCorrupt(err) {
 		// Without the journal there is nothing to hold the rest against.
 		return append(problems, problemOf(journalName(key), err, true)), nil
@@ -34,19 +39,45 @@ func (d *Dir) Check(ctx context.Context, key Key) ([]Problem, error) {
 	}
 	if _, err := d.Snapshot(ctx, key); isCorrupt(err) {
 		problems = append(problems, problemOf(journalName(key), err, true))
-	} else if err := d.checkSnapshot(ctx, snapshotName(key), key); err != nil && !missing(err) {
-		problems = append(problems, problemOf(snapshotName(key), err, false))
+	} else {
+		problems = append(problems, d.checkReadable(ctx, key)...)
 	}
-	names, err := d.disk.Names(checkpointFolder(key))
-	if err != nil && !missing(err) {
-		return nil, notRead(checkpointFolder(key), err)
+	names, err := d.checkpointNames(key)
+	if err != nil {
+		return nil, err
 	}
-	for _, name := range slices.Sorted(slices.Values(withSuffix(names, jsonSuffix))) {
+	for _, name := range names {
 		if err := d.checkSnapshot(ctx, checkpointName(key, name), key); err != nil {
 			problems = append(problems, problemOf(checkpointName(key, name), err, false))
 		}
 	}
 	return problems, nil
+}
+
+// checkReadable checks the readable file of a run, and that of its workflow
+// when it is of this run or cannot tell.
+func (d *Dir) checkReadable(ctx context.Context, key Key) []Problem {
+	names := []string{snapshotName(key)}
+	latest := latestName(key.Workflow)
+	if head, err := readHead(d.disk, latest); err == nil && (head.Run == key.Run || head.Run == "") {
+		names = append(names, latest)
+	}
+	var problems []Problem
+	for _, name := range names {
+		if err := d.checkSnapshot(ctx, name, key); err != nil && !missing(err) {
+			problems = append(problems, problemOf(name, err, false))
+		}
+	}
+	return problems
+}
+
+// checkpointNames returns the named checkpoints of a run, readable or not.
+func (d *Dir) checkpointNames(key Key) ([]string, error) {
+	names, err := d.disk.Names(checkpointFolder(key))
+	if err != nil && !missing(err) {
+		return nil, notRead(checkpointFolder(key), err)
+	}
+	return slices.Sorted(slices.Values(withSuffix(names, jsonSuffix))), nil
 }
 
 func (d *Dir) checkSnapshot(ctx context.Context, name string, key Key) error {

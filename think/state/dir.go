@@ -13,6 +13,8 @@ import (
 type Dir struct {
 	disk disk
 	now  func() time.Time
+	// endSweep gives up the sweep that Open begins and waits for its end.
+	endSweep func()
 
 	mu     sync.Mutex // guards what follows
 	runs   *lru[*journal]
@@ -42,7 +44,9 @@ func Open(savantPath string, options Options) (*Dir, error) {
 	if err != nil {
 		return nil, notRead("SAVANT_PATH", err)
 	}
-	return newDir(target, options), nil
+	d := newDir(target, options)
+	d.sweepLater()
+	return d, nil
 }
 
 func newDir(target disk, options Options) *Dir {
@@ -52,7 +56,7 @@ func newDir(target disk, options Options) *Dir {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	d := &Dir{disk: target, now: options.Now, synced: map[string]bool{}}
+	d := &Dir{disk: target, now: options.Now, synced: map[string]bool{}, endSweep: func() {}}
 	d.tips = newLRU(maxTips, func(tip) bool { return false }, func(Key, tip) {})
 	d.runs = newLRU(options.MaxOpen, func(j *journal) bool { return j.users > 0 }, d.retire)
 	return d
@@ -68,6 +72,7 @@ func (d *Dir) retire(key Key, j *journal) {
 
 // Close implements Store. Calls still running end first.
 func (d *Dir) Close() error {
+	d.endSweep()
 	d.mu.Lock()
 	journals := d.runs.all()
 	d.mu.Unlock()

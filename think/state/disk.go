@@ -28,6 +28,11 @@ type disk interface {
 	Names(folder string) ([]string, error)
 	// Folder opens a folder as a disk of its own: shorter names are faster.
 	Folder(name string) (disk, error)
+	// Peek reads the start of a file in this very folder into block, in one
+	// go, and returns its length; less than the block is the whole file.
+	Peek(name string, block []byte) (int, error)
+	// Touch sets the time of a file's last change to now.
+	Touch(name string) error
 	Close() error
 }
 

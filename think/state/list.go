@@ -80,11 +80,14 @@ func (d *Dir) listWorkflow(ctx context.Context, workflow string) ([]Info, error)
 // infoOf describes a run from the two ends of its journal; the zero Info when
 // it has no record. block is listBlock bytes to read into.
 func infoOf(folder disk, key Key, block []byte) Info {
+	info := Info{Workflow: key.Workflow, Run: key.Run, Status: StatusDamaged}
+	if n, err := folder.Peek(key.Run+journalSuffix, block); err == nil && info.whole(block[:n], len(block)) {
+		return info
+	}
 	opened, err := folder.Open(key.Run+journalSuffix, os.O_RDONLY)
 	if missing(err) {
 		return Info{}
 	}
-	info := Info{Workflow: key.Workflow, Run: key.Run, Status: StatusDamaged}
 	if err != nil {
 		return info
 	}
@@ -93,10 +96,29 @@ func infoOf(folder disk, key Key, block []byte) Info {
 	if err == nil && last == nil {
 		return Info{}
 	}
-	if end := headOf(last); err == nil && end.Version > 0 {
-		info.Status, info.Version, info.Updated = end.Status, end.Version, end.Time
+	if err == nil {
+		info.end(headOf(last))
 	}
 	return info
+}
+
+// whole fills in what a journal says that is shorter than limit and ends with
+// a record as it was written: most do. Else it fills in nothing.
+func (i *Info) whole(journal []byte, limit int) bool {
+	first := headOf(journal)
+	line := lastLine(journal)
+	if len(journal) >= limit || line == nil || first.Version != 1 || first.Format > Format || (Key{first.Workflow, first.Run}) != (Key{i.Workflow, i.Run}) {
+		return false
+	}
+	i.Created = first.Time
+	i.end(headOf(line))
+	return true
+}
+
+func (i *Info) end(last Record) {
+	if last.Version > 0 {
+		i.Status, i.Version, i.Updated = last.Status, last.Version, last.Time
+	}
 }
 
 // listBlock is what is read first of either end of a journal: with large
@@ -136,18 +158,28 @@ func lastRecord(source file, key Key, start []byte, size int64) ([]byte, error) 
 			return nil, err
 		}
 	}
-	if line, ok := bytes.CutSuffix(tail, []byte("\n")); ok {
-		begin := bytes.LastIndexByte(line, '\n') + 1
-		body, hash, whole := split(line[begin:])
-		if (begin > 0 || size <= listBlock) && whole && digestOf(body, "}") == hash {
-			return line[begin:], nil
-		}
+	if line := lastLine(tail); line != nil && (len(line)+1 < len(tail) || size <= listBlock) {
+		return line, nil
 	}
 	var last []byte
 	s := scanner{name: journalName(key), key: key, file: source, size: size}
 	s.visit = func(_ Link, line []byte) error { last = line; return nil }
 	_, err := s.scan(chain{}, true)
 	return last, err
+}
+
+// lastLine returns the line that a text ends with when it is a record that
+// matches its hash, else nil.
+func lastLine(text []byte) []byte {
+	line, ok := bytes.CutSuffix(text, []byte("\n"))
+	if !ok {
+		return nil
+	}
+	line = line[bytes.LastIndexByte(line, '\n')+1:]
+	if body, hash, whole := split(line); !whole || digestOf(body, "}") != hash {
+		return nil
+	}
+	return line
 }
 
 // sortNewestFirst orders a listing by the time of the last change, then by

@@ -14,6 +14,7 @@ const (
 	journalSuffix    = ".journal"
 	jsonSuffix       = ".json"
 	checkpointSuffix = ".checkpoints"
+	temporarySuffix  = ".tmp"
 )
 
 func runsFolder(workflow string) string { return path.Join(stateFolder, workflow) }

@@ -127,6 +127,30 @@ func (d *simDisk) Create(name string, _ fs.FileMode) (atomicfile.File, error) {
 	return &simHandle{disk: d, file: made, name: "temporary"}, nil
 }
 
+func (d *simDisk) Peek(name string, block []byte) (int, error) {
+	if err := d.hit("peek " + name); err != nil {
+		return 0, err
+	}
+	_, found, err := d.find(name)
+	if err != nil || found == nil {
+		return 0, syscall.ENOENT
+	}
+	return copy(block, found.current), nil
+}
+
+func (d *simDisk) Touch(name string) error {
+	if err := d.hit("touch " + name); err != nil {
+		return err
+	}
+	_, found, err := d.find(name)
+	if err != nil || found == nil {
+		return syscall.ENOENT
+	}
+	d.clock++
+	found.modified = d.clock
+	return nil
+}
+
 func (d *simDisk) Mkdir(name string) error {
 	if err := d.hit("mkdir " + name); err != nil {
 		return err
@@ -252,6 +276,10 @@ type subDisk struct {
 
 func (d subDisk) Open(name string, flags int) (file, error) {
 	return d.simDisk.Open(path.Join(d.folder, name), flags)
+}
+
+func (d subDisk) Peek(name string, block []byte) (int, error) {
+	return d.simDisk.Peek(path.Join(d.folder, name), block)
 }
 
 func (d subDisk) Names(name string) ([]string, error) {

@@ -49,6 +49,9 @@ func (d *Dir) readSnapshot(name string, key Key) (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, notRead(name, err)
 	}
+	if head := headOf(data); head.Format > Format { // before all that may have changed with it
+		return Snapshot{}, newer(name, head.Format)
+	}
 	var found Snapshot
 	if err := json.Unmarshal(data, &found); err != nil {
 		return Snapshot{}, corrupt(name, "is not a snapshot: %w", err)

@@ -31,31 +31,47 @@ func (d *Dir) Delete(ctx context.Context, key Key) error {
 		if now.size == 0 {
 			return unknownRun(key)
 		}
-		folder, err := d.makeTrash(key)
-		if err != nil {
-			return err
-		}
-		j.page.Lock() // a projection under way would come too late
-		defer j.page.Unlock()
-		if err := d.move(j.name, path.Join(folder, key.Run+journalSuffix)); err != nil {
-			return err
-		}
-		j.close()
-		j.tip = tip{}
-		if err := d.moveProjections(key, runsFolder(key.Workflow), folder); err != nil {
-			return err
-		}
-		return d.dropLatest(key)
+		return d.discard(j)
 	})
 }
 
-// makeTrash makes a new folder for a run in the trash.
-func (d *Dir) makeTrash(key Key) (string, error) {
+// DeleteAt is Delete for a run that stands where it was seen: STATE_CONFLICT
+// when it has moved on from that version. UNKNOWN_RUN.
+func (d *Dir) DeleteAt(ctx context.Context, key Key, version int) error {
+	return d.with(ctx, key, writing, func(j *journal) error {
+		if j.tip.Version != version {
+			return fault.New(fault.StateConflict, "expected version v%d of %s, found v%d", version, key, j.tip.Version)
+		}
+		return d.discard(j)
+	})
+}
+
+// discard moves the run of a journal that the caller holds.
+func (d *Dir) discard(j *journal) error {
+	folder, err := d.makeTrash(trashLabel(j.key))
+	if err != nil {
+		return err
+	}
+	j.page.Lock() // a projection under way would come too late
+	defer j.page.Unlock()
+	if err := d.move(j.name, path.Join(folder, j.key.Run+journalSuffix)); err != nil {
+		return err
+	}
+	j.close()
+	j.tip = tip{}
+	if err := d.moveProjections(j.key, runsFolder(j.key.Workflow), folder); err != nil {
+		return err
+	}
+	return d.dropLatest(j.key)
+}
+
+// makeTrash makes a new folder in the trash, its name a date and a label.
+func (d *Dir) makeTrash(label string) (string, error) {
 	if err := d.ensureFolder(trashFolder); err != nil {
 		return "", err
 	}
 	for at := d.now().UTC(); ; at = at.Add(time.Nanosecond) {
-		folder := path.Join(trashFolder, at.Format(trashDate)+trashLabel(key))
+		folder := path.Join(trashFolder, at.Format(trashDate)+label)
 		err := d.disk.Mkdir(folder)
 		if err == nil {
 			err = d.disk.SyncFolder(trashFolder)
@@ -119,7 +135,7 @@ func (d *Dir) sweep(key Key) error {
 	if missing(snapshotErr) && missing(checkpointErr) {
 		return nil
 	}
-	folder, err := d.makeTrash(key)
+	folder, err := d.makeTrash(trashLabel(key))
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,95 @@
+package state
+
+import (
+	"context"
+	"path"
+	"slices"
+	"time"
+
+	"savant/fault"
+)
+
+// Trashed is one folder of the trash.
+type Trashed struct {
+	// Folder is relative to SAVANT_PATH.
+	Folder string `json:"folder"`
+	// Workflow and Run name the run that Undelete can bring back; they are
+	// empty for what a repair or an interrupted deletion put there.
+	Workflow string `json:"workflow,omitempty"`
+	Run      string `json:"run,omitempty"`
+	// Moved is when, in RFC 3339.
+	Moved string `json:"moved"`
+}
+
+// Trash lists the trash, what came last first.
+func (d *Dir) Trash(ctx context.Context) ([]Trashed, error) {
+	names, err := d.disk.Names(trashFolder)
+	if err != nil && !missing(err) {
+		return nil, notRead(trashFolder, err)
+	}
+	slices.Sort(names)
+	found := []Trashed{}
+	for _, name := range slices.Backward(names) {
+		if ctx.Err() != nil {
+			return nil, interrupted(ctx, trashFolder)
+		}
+		moved, err := time.Parse(trashDate, name[:min(len(name), len(trashDate))])
+		if err != nil {
+			continue // not of this store
+		}
+		item := Trashed{Folder: path.Join(trashFolder, name), Moved: moved.Format(time.RFC3339)}
+		item.Workflow, item.Run = d.trashedRun(item.Folder)
+		found = append(found, item)
+	}
+	return found, nil
+}
+
+// trashedRun returns the run whose journal a folder of the trash holds.
+func (d *Dir) trashedRun(folder string) (workflow, run string) {
+	names, err := d.disk.Names(folder)
+	if err != nil {
+		return "", ""
+	}
+	for _, base := range withSuffix(names, journalSuffix) {
+		if head, err := readHead(d.disk, path.Join(folder, base+journalSuffix)); err == nil && head.Run == base {
+			return head.Workflow, head.Run
+		}
+	}
+	return "", ""
+}
+
+// Purge erases a folder of the trash, for good. Its journal goes first: after
+// an interruption nothing can bring back a part of the run.
+func (d *Dir) Purge(item Trashed) error {
+	if path.Dir(item.Folder) != trashFolder {
+		return fault.New(fault.InvalidParams, "%q is no folder of the trash", fault.Cut(item.Folder, 300))
+	}
+	if item.Run != "" {
+		name := path.Join(item.Folder, item.Run+journalSuffix)
+		if err := d.disk.Remove(name); err != nil && !missing(err) {
+			return notSaved(name, err)
+		}
+	}
+	return d.erase(item.Folder)
+}
+
+// erase removes a file, or a folder with all that it holds.
+func (d *Dir) erase(name string) error {
+	err := d.disk.Remove(name)
+	if err == nil || missing(err) {
+		return nil
+	}
+	names, notFolder := d.disk.Names(name)
+	if notFolder != nil {
+		return notSaved(name, err)
+	}
+	for _, below := range names {
+		if err := d.erase(path.Join(name, below)); err != nil {
+			return err
+		}
+	}
+	if err := d.disk.Remove(name); err != nil && !missing(err) {
+		return notSaved(name, err)
+	}
+	return nil
+}

@@ -1,0 +1,243 @@
+package state
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"path"
+
+	"savant/fault"
+	"savant/internal/atomicfile"
+)
+
+// Repaired says what Repair restored and what is lost.
+type Repaired struct {
+	// Version is the last good one, where the run stands now; 0 when no record
+	// of it is whole, and the run is gone.
+	Version int
+	// Lost are the records known to have come after it, by version.
+	Lost []Lost
+	// Kept is the folder of the trash that has the damaged files as they were;
+	// empty when nothing was damaged.
+	Kept string
+	// Checkpoints are damaged ones, now in Kept, that can be made again from
+	// the record each stands for: Name and Version are set.
+	Checkpoints []CheckpointInfo
+}
+
+// Lost is a record that a repair left behind.
+type Lost struct {
+	Version int
+	// Kind, Time and Data are empty where the record cannot be read.
+	Kind, Time string
+	Data       json.RawMessage
+}
+
+// Repair makes a run whole again: its journal ends before the first record that
+// is damaged, or after the version upTo unless that is 0, and no snapshot or
+// checkpoint stands for a record that is gone. Every file that it takes away
+// or changes is kept in the trash first. A run without damage is left as it is.
+// STATE_CORRUPT wrapping ErrNewerFormat for files of a newer format, which are
+// not touched; UNKNOWN_RUN.
+func (d *Dir) Repair(ctx context.Context, key Key, upTo int) (Repaired, error) {
+	if err := key.Validate(); err != nil {
+		return Repaired{}, err
+	}
+	wanted := moving
+	if _, err := d.disk.Stat(journalName(key)); missing(err) {
+		if !d.orphan(key) {
+			return Repaired{}, unknownRun(key)
+		}
+		wanted = creating // so that the rest is moved under a lock
+	}
+	var result Repaired
+	err := d.with(ctx, key, wanted, func(j *journal) (err error) {
+		j.page.Lock() // a projection under way would come back
+		defer j.page.Unlock()
+		r := repair{dir: d, journal: j, key: key}
+		err = r.run(upTo)
+		result = r.result
+		return err
+	})
+	return result, err
+}
+
+// repair is one Repair under way; the journal is held.
+type repair struct {
+	dir     *Dir
+	journal *journal
+	key     Key
+	found   salvage
+	result  Repaired
+	// known is the newest version that anything tells of.
+	known int
+}
+
+func (r *repair) run(upTo int) error {
+	text, err := readAll(r.dir.disk, r.journal.name)
+	if err != nil {
+		return notRead(r.journal.name, err)
+	}
+	r.found = salvageFrom(r.journal.name, r.key, text, upTo)
+	if isNewer(r.found.damage) {
+		return r.found.damage
+	}
+	bad, err := r.badSnapshots()
+	if err != nil {
+		return err
+	}
+	if r.found.damage == nil && len(bad) == 0 {
+		if r.result.Version = r.found.Version; r.found.Version == 0 {
+			return unknownRun(r.key)
+		}
+		return nil
+	}
+	return r.restore(text, bad)
+}
+
+// restore keeps what is damaged and puts what is good in its place, the journal
+// last: until then the run is as damaged as it was.
+func (r *repair) restore(text []byte, bad []badFile) error {
+	kept, err := r.dir.makeTrash(damagedLabel + trashLabel(r.key))
+	if err != nil {
+		return err
+	}
+	r.result.Kept, r.result.Version = kept, r.found.Version
+	r.result.Lost = r.lost()
+	for _, file := range bad {
+		if err := r.dir.move(file.name, path.Join(kept, file.keep)); err != nil {
+			return err
+		}
+	}
+	if r.found.damage == nil && r.found.Version > 0 {
+		return nil
+	}
+	if err := r.dir.replace(path.Join(kept, keptJournal), text, atomicfile.Durable); err != nil {
+		return err
+	}
+	if r.found.Version > 0 {
+		return r.dir.replaceJournal(r.journal, r.found.good)
+	}
+	return r.dir.removeJournal(r.journal)
+}
+
+// Names in the trash that are not those of a deleted run, so that Undelete does
+// not take one for the other.
+const (
+	damagedLabel = "-damaged"
+	keptJournal  = "journal"
+	keptSnapshot = "snapshot.json"
+	keptLatest   = "latest.json"
+	keptNamed    = "checkpoint." // and the name of the checkpoint
+)
+
+// badFile is a file that does not stand for a whole record.
+type badFile struct {
+	name string
+	// keep is its name in the trash, checkpoint that of the checkpoint it is.
+	keep, checkpoint string
+}
+
+// snapshots returns the files of a run that stand for a record, each as if it
+// were bad.
+func (r *repair) snapshots() ([]badFile, error) {
+	names, err := r.dir.checkpointNames(r.key)
+	if err != nil {
+		return nil, err
+	}
+	files := []badFile{{name: snapshotName(r.key), keep: keptSnapshot}}
+	for _, name := range names {
+		files = append(files, badFile{checkpointName(r.key, name), keptNamed + name + jsonSuffix, name})
+	}
+	latest := latestName(r.key.Workflow)
+	if head, err := readHead(r.dir.disk, latest); err == nil && (head.Run == r.key.Run || head.Run == "") {
+		files = append(files, badFile{name: latest, keep: keptLatest})
+	}
+	return files, nil
+}
+
+// badSnapshots returns those that do not stand for a whole record, and notes
+// the checkpoints among them that can be made again.
+func (r *repair) badSnapshots() (bad []badFile, err error) {
+	files, err := r.snapshots()
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		snapshot, err := r.dir.readSnapshot(file.name, r.key)
+		switch {
+		case missing(err) || err == nil && r.found.standsFor(snapshot):
+			continue
+		case isNewer(err) || err != nil && !isCorrupt(err):
+			return nil, err
+		case err == nil:
+			r.known = max(r.known, snapshot.Version)
+		case file.checkpoint != "":
+			r.noteCheckpoint(file)
+		}
+		bad = append(bad, file)
+	}
+	return bad, nil
+}
+
+// noteCheckpoint keeps the name of a checkpoint whose state was changed but
+// that still says which record it stands for.
+func (r *repair) noteCheckpoint(file badFile) {
+	data, err := readAll(r.dir.disk, file.name)
+	var snapshot Snapshot
+	if err == nil && json.Unmarshal(data, &snapshot) == nil && r.found.standsFor(snapshot) {
+		r.result.Checkpoints = append(r.result.Checkpoints, CheckpointInfo{Name: file.checkpoint, Version: snapshot.Version})
+	}
+}
+
+// lost lists the records after the last good one: those that can still be read,
+// and the numbers of those that are known to have been there.
+func (r *repair) lost() []Lost {
+	byVersion := map[int]Record{}
+	known := max(r.known, r.found.Version+r.found.lines)
+	for _, record := range r.found.beyond {
+		if record.Version > r.found.Version {
+			byVersion[record.Version] = record
+			known = max(known, record.Version)
+		}
+	}
+	lost := []Lost{}
+	for version := r.found.Version + 1; version <= known; version++ {
+		record := byVersion[version]
+		lost = append(lost, Lost{version, record.Kind, record.Time, record.Data})
+	}
+	return lost
+}
+
+// removeJournal removes a journal without a whole record; a copy is kept.
+func (d *Dir) removeJournal(j *journal) error {
+	err := d.disk.Remove(j.name)
+	if err == nil {
+		err = d.disk.SyncFolder(path.Dir(j.name))
+	}
+	if err != nil {
+		return notSaved(j.name, err)
+	}
+	j.close()
+	j.tip = tip{}
+	_ = d.disk.Remove(checkpointFolder(j.key)) // empty now, if it is there
+	return nil
+}
+
+// Quarantine moves an artifact whose content is not that of its digest into a
+// folder of the trash, so that PutArtifact can write it anew. It returns the
+// folder, or "" when there is no such file. INVALID_PARAMS for what is no
+// digest.
+func (d *Dir) Quarantine(ctx context.Context, digest string) (kept string, err error) {
+	if _, err = d.Artifact(ctx, digest); !errors.Is(err, fault.StateCorrupt) {
+		return "", err
+	}
+	name := artifactName(digest)
+	if _, err := d.disk.Stat(name); missing(err) {
+		return "", nil
+	}
+	if kept, err = d.makeTrash(damagedLabel + "-artifact-" + digest[:16]); err != nil {
+		return "", err
+	}
+	return kept, d.move(name, path.Join(kept, digest))
+}
