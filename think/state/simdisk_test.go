@@ -28,6 +28,9 @@ type simDisk struct {
 	open  int // handles
 	// read is told of the bytes that were read.
 	read func(bytes int)
+	// meet happens before a call, as if another process did it; the calls it
+	// makes do not count.
+	meet func()
 }
 
 type simFault int
@@ -60,6 +63,11 @@ func newSimDisk() *simDisk {
 // hit counts a call and returns the error it is to give, if any.
 func (d *simDisk) hit(call string) error {
 	d.calls++
+	if meet, count := d.meet, d.calls; meet != nil {
+		d.meet = nil
+		meet()
+		d.meet, d.calls = meet, count
+	}
 	if d.dead {
 		return syscall.EIO
 	}
@@ -215,7 +223,9 @@ func (d *simDisk) Remove(name string) error {
 	if err != nil {
 		return err
 	}
-	if sub, ok := d.folders[name]; ok && len(sub.current) == 0 {
+	if sub, ok := d.folders[name]; ok && len(sub.current) > 0 {
+		return syscall.ENOTEMPTY
+	} else if ok {
 		delete(d.folders, name)
 		delete(folder.current, path.Base(name)+"/")
 		delete(folder.durable, path.Base(name)+"/")
@@ -249,6 +259,9 @@ func (f *simFile) stat() stat {
 func (d *simDisk) Names(name string) ([]string, error) {
 	if err := d.hit("names " + name); err != nil {
 		return nil, err
+	}
+	if _, found, err := d.find(name); err == nil && found != nil {
+		return nil, syscall.ENOTDIR
 	}
 	folder, ok := d.folders[name]
 	if !ok {

@@ -1,0 +1,164 @@
+package state
+
+import (
+	"context"
+	"path"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/fault"
+)
+
+// later is a store over the same disk, some time after now.
+func later(disk *simDisk, after time.Duration) *Dir {
+	return newDir(disk, Options{Now: func() time.Time { return time.Unix(0, 0).Add(after) }})
+}
+
+func TestSweepArtifactsKeepsWhatIsNamed(t *testing.T) {
+	ctx := context.Background()
+	disk, d := stage(t, operation{prepare: func(*testing.T, *simDisk, *Dir) {}})
+	put := func(text string) string {
+		digest, err := d.PutArtifact(ctx, []byte(text))
+		require.NoError(t, err)
+		return digest
+	}
+	named, trashed, held, loose := put("named"), put("trashed"), put("held"), put("loose")
+	for run, digest := range map[string]string{"r": named, "t": trashed} {
+		first := smallRecord(1)
+		first.Data = []byte(`{"ref":"savant://artifacts/` + digest + `"}`)
+		_, err := d.Create(ctx, Key{"w", run}, first)
+		require.NoError(t, err)
+	}
+	require.NoError(t, d.Delete(ctx, Key{"w", "t"}))
+
+	swept, err := later(disk, time.Minute).SweepArtifacts(ctx, nil, time.Hour, false)
+	require.NoError(t, err)
+	require.Zero(t, swept, "all of them are new")
+	for _, dry := range []bool{true, false} {
+		swept, err = later(disk, 2*time.Hour).SweepArtifacts(ctx, map[string]bool{held: true}, time.Hour, dry)
+		require.NoError(t, err)
+		require.Equal(t, Swept{Artifacts: 1, Bytes: 5}, swept)
+	}
+	_, err = d.Artifact(ctx, loose)
+	require.ErrorIs(t, err, fault.StateCorrupt)
+	for _, digest := range []string{named, trashed, held} {
+		_, err = d.Artifact(ctx, digest)
+		require.NoError(t, err)
+	}
+}
+
+// TestSweepMeetsAPlan: at whichever call of the sweep another process puts the
+// artifact again, it is there in the end.
+func TestSweepMeetsAPlan(t *testing.T) {
+	ctx := context.Background()
+	for n := 1; ; n++ {
+		disk, d := stage(t, operation{prepare: func(*testing.T, *simDisk, *Dir) {}})
+		_, err := d.PutArtifact(ctx, faultValue)
+		require.NoError(t, err)
+		disk.calls = 0
+		disk.meet = func() {
+			if disk.calls == n {
+				disk.clock += 2 * 60 * 60
+				_, err := d.PutArtifact(ctx, faultValue)
+				require.NoError(t, err)
+			}
+		}
+		_, err = later(disk, 2*time.Hour).SweepArtifacts(ctx, nil, time.Hour, false)
+		require.NoError(t, err)
+		disk.meet = nil
+		if disk.calls < n {
+			return
+		}
+		_, err = d.Artifact(ctx, digestOf(faultValue, ""))
+		require.NoError(t, err, "call %d", n)
+	}
+}
+
+func TestSweepTemporary(t *testing.T) {
+	ctx := context.Background()
+	disk, d := stage(t, operation{prepare: furnished})
+	_, err := d.PutArtifact(ctx, faultValue)
+	require.NoError(t, err)
+	before := mustLook(t, disk)
+	artifacts := path.Dir(artifactName(digestOf(faultValue, "")))
+	stale := []string{runsFolder("w") + "/.r.json.AAAA.tmp", checkpointFolder(faultKey) + "/.c.json.AAAA.tmp",
+		stateFolder + "/.w.json.AAAA.tmp", artifacts + "/.x.tmp"}
+	for _, name := range append(stale, runsFolder("w")+"/tmp", runsFolder("w")+"/.hidden") {
+		handle, err := disk.Create(name, 0)
+		require.NoError(t, err)
+		require.NoError(t, handle.Close())
+	}
+	removed, err := later(disk, time.Minute).SweepTemporary(ctx)
+	require.NoError(t, err)
+	require.Zero(t, removed, "somebody may be writing them")
+	removed, err = later(disk, 2*time.Hour).SweepTemporary(ctx)
+	require.NoError(t, err)
+	require.Equal(t, len(stale), removed)
+	require.Equal(t, before, mustLook(t, disk))
+}
+
+func TestPurge(t *testing.T) {
+	ctx := context.Background()
+	disk, d := stage(t, operation{prepare: furnished})
+	items, err := d.Trash(ctx)
+	require.NoError(t, err)
+	require.Empty(t, items)
+	require.NoError(t, d.Delete(ctx, faultKey))
+	require.NoError(t, disk.Mkdir(trashFolder+"/of somebody else"))
+	items, err = d.Trash(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []Trashed{{Folder: ".savant/trash/20260102T030405.000000000Z-w-r", Workflow: "w", Run: "r", Moved: "2026-01-02T03:04:05Z"}}, items)
+	require.NoError(t, d.Purge(items[0]))
+	require.NoError(t, d.Purge(items[0]), "again")
+	require.ErrorIs(t, d.Undelete(ctx, faultKey), fault.UnknownRun)
+	names, err := disk.Names(trashFolder)
+	require.NoError(t, err)
+	require.Equal(t, []string{"of somebody else"}, names)
+	require.ErrorIs(t, d.Purge(Trashed{Folder: ".savant/state/w"}), fault.InvalidParams)
+}
+
+// TestPurgeInterrupted: no part of a run comes back.
+func TestPurgeInterrupted(t *testing.T) {
+	ctx := context.Background()
+	for n := 1; ; n++ {
+		disk, d := stage(t, operation{prepare: furnished})
+		require.NoError(t, d.Delete(ctx, faultKey))
+		items, err := d.Trash(ctx)
+		require.NoError(t, err)
+		whole := mustUndelete(t, disk)
+		disk.calls, disk.failAt, disk.fault = 0, n, failEIO
+		err = d.Purge(items[0])
+		over := disk.calls < n
+		disk.failAt = -1
+		if err != nil {
+			require.ErrorIs(t, err, fault.StateNotSaved)
+		}
+		if openSim(disk).Undelete(ctx, faultKey) == nil {
+			require.Equal(t, whole, mustLook(t, disk), "call %d", n)
+		}
+		if over {
+			return
+		}
+	}
+}
+
+// mustUndelete returns what is seen of the run brought back, and deletes it
+// again.
+func mustUndelete(t *testing.T, disk *simDisk) string {
+	d := openSim(disk)
+	require.NoError(t, d.Undelete(context.Background(), faultKey))
+	seen := mustLook(t, disk)
+	require.NoError(t, d.Delete(context.Background(), faultKey))
+	return seen
+}
+
+func TestDeleteAt(t *testing.T) {
+	ctx := context.Background()
+	_, d := stage(t, operation{prepare: furnished})
+	require.ErrorIs(t, d.DeleteAt(ctx, faultKey, 2), fault.StateConflict)
+	require.NoError(t, d.DeleteAt(ctx, faultKey, 3))
+	require.ErrorIs(t, d.DeleteAt(ctx, faultKey, 3), fault.UnknownRun)
+	require.NoError(t, d.Undelete(ctx, faultKey))
+}
