@@ -58,16 +58,16 @@ func fat(parallel int) string {
 	fmt.Fprintf(&out, "name: fat\nversion: \"1\"\nlimits: {parallel: %d}\ndescription: %q\nsteps:\n", parallel, long)
 	name := strings.Repeat("n", 60)
 	var properties, artifacts []string
-	for i := range 60 {
+	for i := range 30 {
 		properties = append(properties, fmt.Sprintf("property_number_%d: {type: string, description: %q}", i, long[:80]))
 	}
-	for i := range 60 {
+	for i := range 30 {
 		fmt.Fprintf(&out, "  - id: %s%d\n    call: tool.%s\n    capture_as: %s%d\n    rationale: %q\n    on_failure: continue\n", name, i, name, name, i, long)
 		fmt.Fprintf(&out, "    input_template: {text: %q}\n", long[:i%4*500])
 		fmt.Fprintf(&out, "    success_schema: {type: object, required: [property_number_0], properties: {%s}}\n", strings.Join(properties, ", "))
 		artifacts = append(artifacts, fmt.Sprintf("  - {name: %q, from: \"[%d]\"}", long[:150], i))
 	}
-	for i := range 60 {
+	for i := range 30 {
 		fmt.Fprintf(&out, "  - id: set%d\n    call: flow.set\n    deps: [%s0]\n    input_template: {value: %q}\n    capture_as: set%d\n", i, name, long, i)
 	}
 	fmt.Fprintf(&out, "outputs: {all: [%s]}\nsummary: %q\nartifacts:\n%s\n", strings.Repeat("\"{{ run.id }} and more\", ", 300), long, strings.Join(artifacts, "\n"))

@@ -86,7 +86,8 @@ func openRemote(t *testing.T, root string) *remote {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	command := exec.CommandContext(context.WithoutCancel(t.Context()), self)
-	command.Env = append(os.Environ(), serverRoot+"="+root)
+	// Under the race detector a process otherwise sleeps a second at its end.
+	command.Env = append(os.Environ(), serverRoot+"="+root, "GORACE=atexit_sleep_ms=0")
 	in, err := command.StdinPipe()
 	require.NoError(t, err)
 	out, err := command.StdoutPipe()
