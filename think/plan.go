@@ -62,7 +62,7 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	params, err := bind(workflow, given)
+	params, err := workflow.Bind(given)
 	if err != nil {
 		return nil, err
 	}
@@ -78,25 +78,6 @@ func plainName(workflow string) string {
 	return name
 }
 
-// bind checks parameters and returns them in the form in which a journal gives
-// them back: 2.0 becomes 2, so that a run that is read again computes the same.
-func bind(workflow *flow.Workflow, given map[string]any) (map[string]any, error) {
-	bound, err := workflow.Bind(given)
-	if err != nil {
-		return nil, err
-	}
-	data, err := jsonvalue.Encode(bound)
-	if err != nil {
-		return nil, fault.New(fault.InvalidParams, "params: %w", err)
-	}
-	value, err := jsonvalue.Decode(data)
-	if err != nil {
-		return nil, fault.New(fault.InvalidParams, "params: %w", err)
-	}
-	params, _ := value.(map[string]any)
-	return params, nil
-}
-
 // existing returns a run where it stands, if its parameters are those given.
 func (e *Engine) existing(ctx context.Context, key state.Key, given map[string]any) (*Reply, error) {
 	l := e.hold(key)
@@ -104,7 +85,7 @@ func (e *Engine) existing(ctx context.Context, key state.Key, given map[string]a
 	if err := e.refresh(ctx, l); err != nil {
 		return nil, err
 	}
-	params, err := bind(l.run.Graph().Workflow, given)
+	params, err := l.run.Graph().Workflow.Bind(given)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/think/flow/expression"
 )
 
@@ -343,8 +344,9 @@ func (g *Graph) Workflows() map[string]*Workflow {
 }
 
 // Bind checks parameters against the workflow and fills in defaults; a
-// parameter neither given nor defaulted is null. INVALID_PARAMS lists every
-// problem.
+// parameter neither given nor defaulted is null. They come back in the form in
+// which a journal gives them back (2.0 becomes 2), so that a run that is read
+// again computes the same. INVALID_PARAMS lists every problem.
 func (w *Workflow) Bind(given map[string]any) (map[string]any, error) {
 	bound := make(map[string]any, len(w.Params))
 	var problems []fault.Diagnostic
@@ -387,7 +389,20 @@ func (w *Workflow) Bind(given map[string]any) (map[string]any, error) {
 	if len(problems) > 0 {
 		return nil, fault.New(fault.InvalidParams, "workflow %q: %s: %s", w.Name, problems[0].Path, problems[0].Message).With(problems...)
 	}
-	return bound, nil
+	return canonical(bound)
+}
+
+func canonical(params map[string]any) (map[string]any, error) {
+	data, err := jsonvalue.Encode(params)
+	if err != nil {
+		return nil, fault.New(fault.InvalidParams, "params: %w", err)
+	}
+	value, err := jsonvalue.Decode(data)
+	if err != nil {
+		return nil, fault.New(fault.InvalidParams, "params: %w", err)
+	}
+	object, _ := value.(map[string]any)
+	return object, nil
 }
 
 // Missing returns the required parameters that are not given.
