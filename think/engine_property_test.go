@@ -20,8 +20,9 @@ import (
 )
 
 // A run behind an engine gives the same replies in another engine over another
-// store; its record replays identically; a new engine over the same store
-// stands where the first did; forks and resets come out at the recorded hashes.
+// store, and where two engines over one store take turns; its record replays
+// identically; a new engine over the same store stands where the first did;
+// forks and resets come out at the recorded hashes.
 func TestEnginesAgree(t *testing.T) {
 	check(t, 300, func(t *rapid.T) {
 		g := generate(t, false)
@@ -30,6 +31,10 @@ func TestEnginesAgree(t *testing.T) {
 		here := newSession(t, g, client, store)
 		replies := here.drive()
 		require.Equal(t, replies, newSession(t, g, client, statetest.NewMemory()).drive(), "%s", g)
+		shared := statetest.NewMemory()
+		turns := newSession(t, g, client, shared)
+		turns.partner = newSession(t, g, client, shared).engine
+		require.Equal(t, replies, turns.drive(), "%s", g)
 		for _, reply := range replies {
 			checkSize(t, "next ", json.RawMessage(reply))
 		}
@@ -48,6 +53,8 @@ type session struct {
 	g      generated
 	client respond
 	engine *think.Engine
+	// partner, where there is one, takes every other turn over the same store.
+	partner *think.Engine
 }
 
 func newSession(t *rapid.T, g generated, client respond, store state.Store) *session {
@@ -92,6 +99,9 @@ func (s *session) drive() []string {
 		reply := give()
 		require.Equal(s.t, reply, give(), "the same answer again")
 		replies = append(replies, reply)
+		if s.partner != nil {
+			s.engine, s.partner = s.partner, s.engine
+		}
 	}
 }
 
