@@ -40,6 +40,7 @@ type Engine struct {
 	Options
 	mu       sync.Mutex
 	live     map[state.Key]*live
+	named    map[string]state.Key // runs called for by their id alone
 	graphs   map[string]*flow.Graph // by the digests of a run's workflows
 	projects *projector
 }
@@ -67,7 +68,7 @@ func New(options Options) *Engine {
 	if options.ProjectEvery <= 0 {
 		options.ProjectEvery = 100 * time.Millisecond
 	}
-	e := &Engine{Options: options, live: map[state.Key]*live{}, graphs: map[string]*flow.Graph{}}
+	e := &Engine{Options: options, live: map[state.Key]*live{}, named: map[string]state.Key{}, graphs: map[string]*flow.Graph{}}
 	e.projects = newProjector(options.Store, options.Logger, options.ProjectEvery)
 	return e
 }
@@ -126,6 +127,12 @@ func (e *Engine) locate(ctx context.Context, workflow, run string) (state.Key, e
 		key := state.Key{Workflow: workflow, Run: run}
 		return key, key.Validate()
 	}
+	e.mu.Lock()
+	key, known := e.named[run]
+	e.mu.Unlock()
+	if known {
+		return key, nil
+	}
 	infos, err := e.Store.List(ctx, "")
 	if err != nil {
 		return state.Key{}, err
@@ -138,6 +145,12 @@ func (e *Engine) locate(ctx context.Context, workflow, run string) (state.Key, e
 	}
 	switch len(found) {
 	case 1:
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if len(e.named) >= maxLive {
+			e.named = map[string]state.Key{}
+		}
+		e.named[run] = found[0]
 		return found[0], nil
 	case 0:
 		return state.Key{}, fault.New(fault.UnknownRun, "no run %q; think.state.list shows the runs there are", fault.Cut(run, 120))

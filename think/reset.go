@@ -75,6 +75,9 @@ func (e *Engine) discard(ctx context.Context, l *live, force bool) (*ResetOutput
 		return nil, err
 	}
 	l.forget()
+	e.mu.Lock()
+	delete(e.named, l.key.Run)
+	e.mu.Unlock()
 	return out, nil
 }
 
