@@ -127,6 +127,7 @@ func (n *nodeState) decideList() bool {
 			"at most "+strconv.Itoa(limit), strconv.Itoa(len(list)))
 	}
 	n.list, n.decided = list, true
+	n.listSum, _ = jsonvalue.Digest(list)
 	return true
 }
 

@@ -63,9 +63,11 @@ type frame struct {
 	graph  *Graph
 	prefix string
 	params map[string]any
-	owner  *unit // the flow.run unit, nil for the root
-	nodes  []nodeState
-	open   int // nodes not settled
+	// paramsSum is the digest of params.
+	paramsSum string
+	owner     *unit // the flow.run unit, nil for the root
+	nodes     []nodeState
+	open      int // nodes not settled
 	// winding is the cause given to steps that will not be issued any more:
 	// "run_failed" or "skip_rest"; stopped says that a frame above decided.
 	winding string
@@ -84,8 +86,9 @@ type nodeState struct {
 	bad     string // the failed step that what depends on this one is skipped for
 	waiting int    // unsettled dependencies
 	when    *bool
-	list    []any // of a loop, once decided
-	decided bool  // list is
+	list    []any  // of a loop, once decided
+	listSum string // digest of list
+	decided bool   // list is
 	units   []*unit
 	open    int  // units not settled
 	has     bool // a capture, once settled
@@ -154,6 +157,7 @@ func (g *Graph) Start(id string, params map[string]any) *Run {
 func (r *Run) open(g *Graph, prefix string, params map[string]any, owner *unit) *frame {
 	f := &frame{run: r, graph: g, prefix: prefix, params: params, owner: owner, nodes: make([]nodeState, len(g.nodes)), open: len(g.nodes)}
 	f.tree.leaves = len(g.nodes)
+	f.paramsSum, _ = jsonvalue.Digest(params)
 	if owner != nil {
 		owner.rounds = append(owner.rounds, f)
 	}
@@ -260,8 +264,7 @@ func (n *nodeState) hash() sum {
 	case n.loop():
 		if n.decided {
 			d.number(len(n.list))
-			list, _ := jsonvalue.Digest(n.list)
-			d.text(list)
+			d.text(n.listSum)
 		}
 		root := n.tree.root()
 		d.Write(root[:])
@@ -294,8 +297,7 @@ func (u *unit) hash() sum {
 func (f *frame) hash() sum {
 	d := newDigest("frame")
 	d.text(f.graph.Workflow.Digest)
-	params, _ := jsonvalue.Digest(f.params)
-	d.text(params)
+	d.text(f.paramsSum)
 	root := f.tree.root()
 	d.Write(root[:])
 	return d.done()
