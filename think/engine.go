@@ -40,7 +40,7 @@ type Engine struct {
 	Options
 	mu       sync.Mutex
 	live     map[state.Key]*live
-	named    map[string]state.Key // runs called for by their id alone
+	named    map[string]state.Key   // runs called for by their id alone
 	graphs   map[string]*flow.Graph // by the digests of a run's workflows
 	projects *projector
 }

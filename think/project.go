@@ -20,7 +20,7 @@ type projector struct {
 	every  time.Duration
 
 	mu      sync.Mutex
-	waiting map[state.Key]*live
+	waiting map[state.Key]due
 	timer   *time.Timer
 	closed  bool
 	busy    sync.WaitGroup
@@ -29,18 +29,28 @@ type projector struct {
 	cost time.Duration
 }
 
+// due is a run whose readable state is to be written.
+type due struct {
+	run     *live
+	durable bool
+}
+
+// longRun is the number of steps from which even a durable projection is
+// written behind the request: it takes tens of milliseconds there.
+const longRun = 500
+
 // share bounds the part of the time spent on projections to one in so many.
 const share = 10
 
 func newProjector(store state.Store, logger *slog.Logger, every time.Duration) *projector {
-	return &projector{store: store, logger: logger, every: every, waiting: map[state.Key]*live{}}
+	return &projector{store: store, logger: logger, every: every, waiting: map[state.Key]due{}}
 }
 
-// project writes a held run's readable state: at once where durable, else
-// soon, behind the request.
+// project writes a held run's readable state: at once where durable, behind
+// the request else, or where the run is long.
 func (e *Engine) project(l *live, durable bool) {
-	if !durable {
-		e.projects.later(l)
+	if !durable || l.run.Size() > longRun {
+		e.projects.later(l, durable)
 		return
 	}
 	snapshot, err := snapshotOf(l)
@@ -96,19 +106,26 @@ func (f frozen) encode() (state.Snapshot, error) {
 		Hash: f.whole.Hash, Record: f.record, State: data}, nil
 }
 
-func (p *projector) later(l *live) {
+func (p *projector) later(l *live, durable bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.waiting[l.key] = due{l, durable || p.waiting[l.key].durable}
 	if p.closed {
 		return
 	}
-	p.waiting[l.key] = l
-	if p.timer == nil {
+	delay := max(p.every, share*p.cost)
+	if durable {
+		delay = 0
+	}
+	switch {
+	case p.timer == nil:
 		p.busy.Add(1)
-		p.timer = time.AfterFunc(max(p.every, share*p.cost), func() {
+		p.timer = time.AfterFunc(delay, func() {
 			defer p.busy.Done()
 			p.flush()
 		})
+	case durable && p.timer.Stop():
+		p.timer.Reset(0)
 	}
 }
 
@@ -121,12 +138,12 @@ func (p *projector) drop(key state.Key) {
 func (p *projector) flush() {
 	p.mu.Lock()
 	waiting := p.waiting
-	p.waiting, p.timer = map[state.Key]*live{}, nil
+	p.waiting, p.timer = map[state.Key]due{}, nil
 	p.mu.Unlock()
 	began := time.Now()
-	for _, l := range waiting {
-		if err := p.write(l); err != nil {
-			p.logger.Debug("the readable state was not written", "run", l.key.String(), "error", err)
+	for key, each := range waiting {
+		if err := p.write(each); err != nil {
+			p.logger.Debug("the readable state was not written", "run", key.String(), "error", err)
 		}
 	}
 	p.mu.Lock()
@@ -134,7 +151,8 @@ func (p *projector) flush() {
 	p.mu.Unlock()
 }
 
-func (p *projector) write(l *live) error {
+func (p *projector) write(each due) error {
+	l := each.run
 	l.mu.Lock()
 	if l.run == nil {
 		l.mu.Unlock()
@@ -146,7 +164,7 @@ func (p *projector) write(l *live) error {
 	if err != nil {
 		return err
 	}
-	return p.store.Project(context.Background(), l.key, snapshot, false)
+	return p.store.Project(context.Background(), l.key, snapshot, each.durable)
 }
 
 // close writes what waits and returns when nothing is under way.

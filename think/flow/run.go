@@ -458,6 +458,10 @@ func (r *Run) Blocked() *fault.Error { return r.blocked }
 // Version counts the events of the run from 1.
 func (r *Run) Version() int { return r.version }
 
+// Size returns the number of steps the run has so far, a loop's items one by
+// one.
+func (r *Run) Size() int { return len(r.root.nodes) + r.units }
+
 // SkipTo sets the version: records that do not answer a step, such as a reset,
 // count too.
 func (r *Run) SkipTo(version int) { r.version = version }
