@@ -11,7 +11,9 @@ import (
 )
 
 func (p *program) stateCommand() *cobra.Command {
-	return group("state", "Look at runs", p.stateListCommand(), p.stateGetCommand())
+	return group("state", "Look at runs, and look after them", p.stateListCommand(), p.stateGetCommand(), p.stateShowCommand(),
+		p.stateHistoryCommand(), p.stateCheckCommand(), p.statePruneCommand(), p.stateRestoreCommand(), p.stateExportCommand(),
+		p.stateImportCommand())
 }
 
 func (p *program) stateListCommand() *cobra.Command {
@@ -52,40 +54,6 @@ func (p *program) stateGetCommand() *cobra.Command {
 	command.Flags().StringVar(&in.Var, "var", "", "print only this capture")
 	p.jsonFlag(command)
 	return command
-}
-
-func (p *program) verifyCommand() *cobra.Command {
-	in := think.DebugInput{Action: "replay"}
-	command := &cobra.Command{Use: "verify RUN", Short: "Replay a run and compare every state and instruction with its record",
-		Long: "Replay a run and compare every state and instruction with its record. Exit code 3 if anything differs.",
-		Args: positional(cobra.ExactArgs(1)),
-		RunE: func(command *cobra.Command, args []string) error {
-			in.RunID = args[0]
-			return p.with(command.Context(), func(h *house) error { return p.verify(command.Context(), h, in) })
-		}}
-	command.Flags().StringVar(&in.Workflow, "workflow", "", "the run's workflow, where its id is not unique")
-	p.jsonFlag(command)
-	return command
-}
-
-func (p *program) verify(ctx context.Context, h *house, in think.DebugInput) error {
-	out, err := h.think.Debug(ctx, in)
-	if err != nil {
-		return err
-	}
-	if p.json {
-		err = p.print(out)
-	} else if out.Difference == nil {
-		fmt.Fprintf(p.stdout, "%s: %d records, %s\n", visible(in.RunID), out.To, out.Verdict)
-	} else {
-		d := out.Difference
-		fmt.Fprintf(p.stdout, "%s: differs at record %d, step %q\n  recorded %s\n  replayed %s\n", visible(in.RunID), d.Version,
-			d.Step, visible(d.Recorded), visible(d.Replayed))
-	}
-	if err == nil && out.Difference != nil {
-		return statusError(exitInvalid)
-	}
-	return err
 }
 
 // firstOf returns err, or what next returns where there is none.

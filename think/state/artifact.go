@@ -12,6 +12,15 @@ import (
 
 var digestPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
+// ArtifactFile returns where an artifact is, relative to SAVANT_PATH, for
+// messages; digest is a SHA-256 in hexadecimal.
+func ArtifactFile(digest string) string {
+	if !digestPattern.MatchString(digest) {
+		return artifactFolder
+	}
+	return artifactName(digest)
+}
+
 // PutArtifact implements Store. A value that is there already is compared, and
 // written again where it was damaged.
 func (d *Dir) PutArtifact(ctx context.Context, data []byte) (string, error) {

@@ -14,13 +14,12 @@ type Swept struct {
 }
 
 // SweepArtifacts removes the artifacts that no file of the state or of the
-// trash names and that keep does not hold, unless they are newer than grace;
-// with dry it only counts them.
+// trash names, unless they are newer than grace; with dry it only counts them.
 //
 // A digest counts as named wherever it stands in a file, so that a damaged run
 // and one of a newer format keep theirs. grace covers the time between an
 // artifact and the record that names it.
-func (d *Dir) SweepArtifacts(ctx context.Context, keep map[string]bool, grace time.Duration, dry bool) (Swept, error) {
+func (d *Dir) SweepArtifacts(ctx context.Context, grace time.Duration, dry bool) (Swept, error) {
 	named := map[string]bool{}
 	for _, folder := range []string{stateFolder, trashFolder} {
 		if err := d.mark(ctx, folder, named); err != nil {
@@ -36,7 +35,7 @@ func (d *Dir) SweepArtifacts(ctx context.Context, keep map[string]bool, grace ti
 		if ctx.Err() != nil {
 			return swept, interrupted(ctx, artifactFolder)
 		}
-		if named[digest] || keep[digest] {
+		if named[digest] {
 			continue
 		}
 		size, old, err := d.sweepArtifact(digest, grace, dry)

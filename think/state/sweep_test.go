@@ -24,7 +24,7 @@ func TestSweepArtifactsKeepsWhatIsNamed(t *testing.T) {
 		require.NoError(t, err)
 		return digest
 	}
-	named, trashed, held, loose := put("named"), put("trashed"), put("held"), put("loose")
+	named, trashed, loose := put("named"), put("trashed"), put("loose")
 	for run, digest := range map[string]string{"r": named, "t": trashed} {
 		first := smallRecord(1)
 		first.Data = []byte(`{"ref":"savant://artifacts/` + digest + `"}`)
@@ -33,17 +33,17 @@ func TestSweepArtifactsKeepsWhatIsNamed(t *testing.T) {
 	}
 	require.NoError(t, d.Delete(ctx, Key{"w", "t"}))
 
-	swept, err := later(disk, time.Minute).SweepArtifacts(ctx, nil, time.Hour, false)
+	swept, err := later(disk, time.Minute).SweepArtifacts(ctx, time.Hour, false)
 	require.NoError(t, err)
 	require.Zero(t, swept, "all of them are new")
 	for _, dry := range []bool{true, false} {
-		swept, err = later(disk, 2*time.Hour).SweepArtifacts(ctx, map[string]bool{held: true}, time.Hour, dry)
+		swept, err = later(disk, 2*time.Hour).SweepArtifacts(ctx, time.Hour, dry)
 		require.NoError(t, err)
 		require.Equal(t, Swept{Artifacts: 1, Bytes: 5}, swept)
 	}
 	_, err = d.Artifact(ctx, loose)
 	require.ErrorIs(t, err, fault.StateCorrupt)
-	for _, digest := range []string{named, trashed, held} {
+	for _, digest := range []string{named, trashed} {
 		_, err = d.Artifact(ctx, digest)
 		require.NoError(t, err)
 	}
@@ -65,7 +65,7 @@ func TestSweepMeetsAPlan(t *testing.T) {
 				require.NoError(t, err)
 			}
 		}
-		_, err = later(disk, 2*time.Hour).SweepArtifacts(ctx, nil, time.Hour, false)
+		_, err = later(disk, 2*time.Hour).SweepArtifacts(ctx, time.Hour, false)
 		require.NoError(t, err)
 		disk.meet = nil
 		if disk.calls < n {

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"savant/fault"
+	"savant/think"
+)
+
+func (p *program) statePruneCommand() *cobra.Command {
+	var in think.PruneInput
+	var age string
+	command := &cobra.Command{Use: "prune --older-than AGE", Short: "Move old finished runs to the trash",
+		Long: "Move the runs to the trash that finished and changed last longer than AGE ago (30d, 2w, 12h), and remove\n" +
+			"artifacts that no run names any more. A run in progress and a damaged one stay.\n\n" +
+			"With --purge also erase, for good, what has been in the trash for so long.",
+		Args: positional(cobra.NoArgs),
+		RunE: func(command *cobra.Command, _ []string) (err error) {
+			if in.OlderThan, err = parseAge(age); err != nil {
+				return err
+			}
+			return p.with(command.Context(), func(h *house) error {
+				pruned, err := h.keeper().Prune(command.Context(), in)
+				return firstOf(err, func() error { return p.printPruned(pruned) })
+			})
+		}}
+	command.Flags().StringVar(&age, "older-than", "", "how long ago: a number of d, w, or a duration such as 12h")
+	command.Flags().BoolVar(&in.DryRun, "dry-run", false, "only say what would be removed")
+	command.Flags().BoolVar(&in.Purge, "purge", false, "also erase what is in the trash for so long")
+	p.jsonFlag(command)
+	return command
+}
+
+// parseAge reads a number of days or weeks, or a duration of Go's.
+func parseAge(text string) (time.Duration, error) {
+	units := map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour}
+	for suffix, unit := range units {
+		digits, ok := strings.CutSuffix(text, suffix)
+		if number, err := strconv.Atoi(digits); ok && err == nil && number >= 0 && number < 36500 {
+			return time.Duration(number) * unit, nil
+		}
+	}
+	if age, err := time.ParseDuration(text); err == nil && age >= 0 {
+		return age, nil
+	}
+	return 0, usageError(fmt.Sprintf("--older-than: expected an age such as 30d, 2w or 12h, got %q", fault.Cut(text, 60)))
+}
+
+func (p *program) printPruned(pruned *think.Pruned) error {
+	if p.json {
+		return p.print(pruned)
+	}
+	moved, erased, removed := "moved to the trash", "erased", "removed"
+	if pruned.DryRun {
+		moved, erased, removed = "would be moved to the trash", "would be erased", "would be removed"
+	}
+	for _, each := range pruned.Runs {
+		fmt.Fprintf(p.stdout, "%s/%s, %s, last changed %s: %s\n", each.Workflow, each.Run, each.Status, each.Updated, moved)
+	}
+	for _, each := range pruned.Purged {
+		fmt.Fprintf(p.stdout, "%s: %s\n", visible(each.Folder), erased)
+	}
+	_, err := fmt.Fprintf(p.stdout, "%s %s, %s %s, %s (%d bytes) %s\n", count(len(pruned.Runs), "run"), moved,
+		count(len(pruned.Purged), "folder"), erased, count(pruned.Swept.Artifacts, "artifact"), pruned.Swept.Bytes, removed)
+	return err
+}
+
+func (p *program) stateRestoreCommand() *cobra.Command {
+	var workflow string
+	command := &cobra.Command{Use: "restore RUN", Short: "Bring back a run from the trash", Args: positional(cobra.ExactArgs(1)),
+		RunE: func(command *cobra.Command, args []string) error {
+			return p.with(command.Context(), func(h *house) error {
+				key, err := h.keeper().Undelete(command.Context(), workflow, args[0])
+				if err != nil || p.json {
+					return firstOf(err, func() error { return p.print(map[string]string{"workflow": key.Workflow, "run": key.Run}) })
+				}
+				_, err = fmt.Fprintf(p.stdout, "%s is back\n", key)
+				return err
+			})
+		}}
+	command.Flags().StringVar(&workflow, "workflow", "", "the run's workflow, where its id is not unique")
+	p.jsonFlag(command)
+	return command
+}

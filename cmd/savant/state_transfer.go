@@ -1,0 +1,112 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"savant/fault"
+	"savant/think"
+	"savant/think/state"
+)
+
+func (p *program) stateExportCommand() *cobra.Command {
+	var file string
+	command := p.runCommand("export", "Write a run to one file: records, artifacts and workflow",
+		func(command *cobra.Command, h *house, key state.Key) error {
+			var done *think.Transferred
+			err := p.writeFile(file, func(to io.Writer) (err error) {
+				done, err = h.keeper().Export(command.Context(), key, to)
+				return err
+			})
+			if err != nil || file == "-" {
+				return err
+			}
+			return p.printTransferred(done, "written to "+file)
+		})
+	command.Flags().StringVarP(&file, "output", "o", "", "the file to write; - for stdout")
+	return command
+}
+
+// writeFile puts a file in its place once all of it is written, readable for
+// its owner only: a run may hold secrets.
+func (p *program) writeFile(file string, fill func(io.Writer) error) error {
+	switch file {
+	case "":
+		return usageError("export: name the file to write with -o")
+	case "-":
+		return fill(p.stdout)
+	}
+	temporary, err := os.CreateTemp(filepath.Dir(file), ".savant-export-*.tmp")
+	if err != nil {
+		return notWritten(file, err)
+	}
+	if err = fill(temporary); err == nil {
+		err = ifNotWritten(file, temporary.Sync())
+	}
+	err = errors.Join(err, ifNotWritten(file, temporary.Close()))
+	if err == nil {
+		err = ifNotWritten(file, os.Rename(temporary.Name(), file))
+	}
+	if err != nil {
+		_ = os.Remove(temporary.Name()) // the first error is the one to report
+	}
+	return err
+}
+
+func ifNotWritten(file string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return notWritten(file, err)
+}
+
+func notWritten(file string, err error) error {
+	return fault.New(fault.StateNotSaved, "%s was not written: %w", file, errors.Unwrap(err))
+}
+
+func (p *program) stateImportCommand() *cobra.Command {
+	command := &cobra.Command{Use: "import FILE", Short: "Take in a run that export wrote, once all of it is verified",
+		Args: positional(cobra.ExactArgs(1)),
+		RunE: func(command *cobra.Command, args []string) error {
+			return p.with(command.Context(), func(h *house) error {
+				from, closeFile, err := p.readable(args[0])
+				if err != nil {
+					return err
+				}
+				defer closeFile()
+				done, err := h.keeper().Import(command.Context(), from)
+				return firstOf(err, func() error { return p.printTransferred(done, "taken in from "+args[0]) })
+			})
+		}}
+	p.jsonFlag(command)
+	return command
+}
+
+// readable opens a file, or stdin for -.
+func (p *program) readable(file string) (from io.Reader, closeFile func(), err error) {
+	if file == "-" {
+		return p.stdin, func() {}, nil
+	}
+	opened, err := os.Open(file)
+	if err != nil {
+		return nil, nil, fault.New(fault.InvalidParams, "%s: %w", file, errors.Unwrap(err))
+	}
+	return opened, func() { _ = opened.Close() }, nil // only read
+}
+
+func (p *program) printTransferred(done *think.Transferred, what string) error {
+	if p.json {
+		return p.print(done)
+	}
+	if done.Existed {
+		what = "is here already, the very same"
+	}
+	_, err := fmt.Fprintf(p.stdout, "%s/%s at v%d, with %s: %s\n", done.Workflow, done.Run, done.Version,
+		count(done.Artifacts, "artifact"), visible(what))
+	return err
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"savant/think"
+	"savant/think/state"
+)
+
+// maxAgainst bounds the workflow file that verify reads, in bytes; one that
+// long is refused with a reason where it is parsed.
+const maxAgainst = 8 << 20
+
+func (p *program) verifyCommand() *cobra.Command {
+	var file string
+	command := p.runCommand("verify", "Replay a run and compare every state and instruction with its record",
+		func(command *cobra.Command, h *house, key state.Key) error {
+			if file != "" {
+				return p.verifyAgainst(command, h, key, file)
+			}
+			return p.verify(command, h, key)
+		})
+	command.Long = "Replay a run and compare every state and instruction with its record.\n\n" +
+		"With --against the recorded answers go through another version of the workflow, and the first place is shown\n" +
+		"where it would have led elsewhere. Exit code 3 if anything differs."
+	command.Flags().StringVar(&file, "against", "", "another version of the run's workflow; - for stdin")
+	return command
+}
+
+func (p *program) verify(command *cobra.Command, h *house, key state.Key) error {
+	out, err := h.think.Debug(command.Context(), think.DebugInput{Action: "replay", Workflow: key.Workflow, RunID: key.Run})
+	if err != nil {
+		return err
+	}
+	if p.json {
+		return verdict(p.print(out), out.Difference)
+	}
+	if out.Difference == nil {
+		fmt.Fprintf(p.stdout, "%s: %d records, %s\n", key.Run, out.To, out.Verdict)
+	} else {
+		p.printDifference(key, out.Difference)
+	}
+	return verdict(nil, out.Difference)
+}
+
+func (p *program) verifyAgainst(command *cobra.Command, h *house, key state.Key, file string) error {
+	from, closeFile, err := p.readable(file)
+	if err != nil {
+		return err
+	}
+	defer closeFile()
+	source, err := io.ReadAll(io.LimitReader(from, maxAgainst))
+	if err != nil {
+		return err
+	}
+	out, err := h.think.Against(command.Context(), key.Workflow, key.Run, source)
+	if err != nil {
+		return err
+	}
+	if p.json {
+		return verdict(p.print(out), out.Difference)
+	}
+	if out.Difference == nil {
+		fmt.Fprintf(p.stdout, "%s: %s, %s under %s\n", key.Run, count(out.Answers, "answer"), out.Verdict, visible(file))
+	} else {
+		p.printDifference(key, out.Difference)
+	}
+	return verdict(nil, out.Difference)
+}
+
+// verdict ends the program as what was found asks for, once it was told.
+func verdict(told error, found *think.Difference) error {
+	if told == nil && found != nil {
+		return statusError(exitInvalid)
+	}
+	return told
+}
+
+func (p *program) printDifference(key state.Key, d *think.Difference) {
+	where := fmt.Sprintf("record %d", d.Version)
+	if d.Step != "" {
+		where += fmt.Sprintf(", step %q", d.Step)
+	}
+	fmt.Fprintf(p.stdout, "%s: differs at %s\n  recorded %s\n  replayed %s\n", key.Run, visible(where), visible(d.Recorded), visible(d.Replayed))
+}

@@ -1,0 +1,218 @@
+package think
+
+import (
+	"context"
+	"strings"
+
+	"savant/fault"
+	"savant/think/flow"
+	"savant/think/state"
+)
+
+// Comparison says whether a run's answers lead another workflow the same way.
+type Comparison struct {
+	Workflow string `json:"workflow"`
+	RunID    string `json:"run_id"`
+	// Release and Digest are those of the other workflow.
+	Release string `json:"workflow_version"`
+	Digest  string `json:"workflow_digest"`
+	// Answers counts those that were replayed the same.
+	Answers int    `json:"answers"`
+	Verdict string `json:"verdict"`
+	// Difference is the first place where the two part.
+	Difference *Difference `json:"difference,omitempty"`
+}
+
+// The verdicts of a replay.
+const (
+	verdictIdentical = "identical"
+	verdictDiffers   = "differs"
+)
+
+// Against replays the recorded answers of a run through another version of its
+// workflow, source, and compares every instruction that was answered, what
+// became of each answer, and how both stand in the end. What is wrong with
+// source is reported as for any workflow file; UNKNOWN_RUN, STATE_CORRUPT.
+func (e *Engine) Against(ctx context.Context, workflow, run string, source []byte) (*Comparison, error) {
+	key, err := e.locate(ctx, workflow, run)
+	if err != nil {
+		return nil, err
+	}
+	other, err := e.Library.Parse(key.Workflow+".yaml", source)
+	if err != nil {
+		return nil, err
+	}
+	graph, err := e.Library.Compile(other)
+	if err != nil {
+		return nil, err
+	}
+	records, err := e.Store.Records(ctx, key, 0)
+	if err != nil {
+		return nil, err
+	}
+	out := &Comparison{Workflow: key.Workflow, RunID: key.Run, Release: other.Version, Digest: other.Digest, Verdict: verdictIdentical}
+	both, err := e.replayBoth(ctx, records, graph)
+	if err != nil {
+		return nil, err
+	}
+	if out.Answers, out.Difference = both.answers, both.difference; out.Difference == nil {
+		out.Difference = both.compareEnds(records[len(records)-1].Version)
+	}
+	if out.Difference != nil {
+		out.Verdict = verdictDiffers
+	}
+	return out, nil
+}
+
+// divergence replays the answers that made the state after the last of records
+// through another graph, and returns the first that does not lead the same way:
+// nil when the graph can take the run over from there.
+func (e *Engine) divergence(ctx context.Context, records []state.Record, graph *flow.Graph) (*Difference, error) {
+	both, err := e.replayBoth(ctx, records, graph)
+	if err != nil {
+		return nil, err
+	}
+	return both.difference, nil
+}
+
+// pair is one run under two graphs: as it was recorded, and as the other graph
+// would have it.
+type pair struct {
+	recorded, other *flow.Run
+	// answers counts what both took the same way, before difference.
+	answers    int
+	difference *Difference
+}
+
+func (e *Engine) replayBoth(ctx context.Context, records []state.Record, graph *flow.Graph) (*pair, error) {
+	line, err := effective(records)
+	if err != nil {
+		return nil, err
+	}
+	if len(line) == 0 || line[0].Kind != kindPlan {
+		return nil, fault.New(fault.StateCorrupt, "record 1 is not a plan")
+	}
+	var plan planData
+	if err := decodeData(line[0], &plan); err != nil {
+		return nil, err
+	}
+	own, err := e.pinned(ctx, plan)
+	if err != nil {
+		return nil, err
+	}
+	params, err := graph.Workflow.Bind(plan.Params)
+	if err != nil {
+		return &pair{difference: &Difference{1, "", "parameters " + shown(plan.Params), fault.From(err).Details}}, nil
+	}
+	both := &pair{recorded: own.Start(line[0].Run, plan.Params), other: graph.Start(line[0].Run, params)}
+	for _, record := range line[1:] {
+		if err := both.take(ctx, e, record); err != nil || both.difference != nil {
+			return both, err
+		}
+		both.answers++
+	}
+	return both, nil
+}
+
+// take gives one recorded answer to both, if both wait for it.
+func (p *pair) take(ctx context.Context, e *Engine, record state.Record) error {
+	step := event(record).Step
+	if p.difference = p.compareIssued(record.Version, step); p.difference != nil {
+		return nil
+	}
+	mine, err := settleAgain(ctx, e, p.recorded, record)
+	if err != nil {
+		return fault.New(fault.StateCorrupt, "record %d does not follow from the records before it: %s", record.Version, fault.From(err).Details)
+	}
+	theirs, err := settleAgain(ctx, e, p.other, record)
+	if err != nil {
+		p.difference = &Difference{record.Version, step, outcome(mine), fault.From(err).Details}
+		return nil
+	}
+	p.difference = p.compareTaken(record.Version, step, mine, theirs)
+	return nil
+}
+
+// settleAgain gives a recorded answer to a run. The answer is read anew for
+// each, since a run takes it over.
+func settleAgain(ctx context.Context, e *Engine, run *flow.Run, record state.Record) (*fault.Error, error) {
+	answer, err := e.answerOf(ctx, record)
+	if err != nil {
+		return nil, err
+	}
+	run.SkipTo(record.Version - 1)
+	return run.Settle(answer)
+}
+
+// compareIssued compares what was handed out for a step that was answered.
+func (p *pair) compareIssued(version int, step string) *Difference {
+	mine, theirs := issued(p.recorded, step), issued(p.other, step)
+	if mine == theirs {
+		return nil
+	}
+	if theirs == "" {
+		theirs = standing(p.other)
+	}
+	return &Difference{version, step, fault.Cut(mine, maxDifference), fault.Cut(theirs, maxDifference)}
+}
+
+// compareTaken compares what became of an answer.
+func (p *pair) compareTaken(version int, step string, mine, theirs *fault.Error) *Difference {
+	if recorded, replayed := outcome(mine), outcome(theirs); recorded != replayed {
+		return &Difference{version, step, recorded, replayed}
+	}
+	for _, captured := range p.recorded.Changed().Vars {
+		if got := p.other.Var(captured.Name); string(got) != string(captured.Value) {
+			return &Difference{version, step, captured.Name + " = " + fault.Cut(string(captured.Value), maxDifference),
+				captured.Name + " = " + fault.Cut(string(got), maxDifference)}
+		}
+	}
+	return nil
+}
+
+// compareEnds compares where both stand after the last answer.
+func (p *pair) compareEnds(version int) *Difference {
+	mine, theirs := standing(p.recorded), standing(p.other)
+	if mine == theirs {
+		return nil
+	}
+	return &Difference{Version: version, Recorded: fault.Cut(mine, maxDifference), Replayed: fault.Cut(theirs, maxDifference)}
+}
+
+// maxDifference bounds each side of a difference, in bytes.
+const maxDifference = 400
+
+// issued describes an instruction that waits for its answer, "" when there is
+// none for the step.
+func issued(run *flow.Run, step string) string {
+	for _, next := range run.Outstanding() {
+		if next.StepID == step {
+			return next.Call + " " + shown(next.Input)
+		}
+	}
+	return ""
+}
+
+func outcome(rejected *fault.Error) string {
+	if rejected == nil {
+		return "accepted"
+	}
+	return "refused: " + string(rejected.Code)
+}
+
+// standing describes what a run waits for, or how it ended.
+func standing(run *flow.Run) string {
+	if blocked := run.Blocked(); blocked != nil {
+		return "blocked: " + string(blocked.Code) + ": " + blocked.Details
+	}
+	if final := run.Final(); final != nil {
+		return final.Outcome + " " + shown(final.Outputs)
+	}
+	var waiting []string
+	for _, next := range run.Outstanding() {
+		waiting = append(waiting, next.StepID+": "+next.Call+" "+shown(next.Input))
+	}
+	return "waits for " + strings.Join(waiting, "; ")
+}
+
+func shown(value any) string { return string(encoded(value)) }

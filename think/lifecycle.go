@@ -1,0 +1,196 @@
+package think
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"savant/fault"
+	"savant/think/state"
+)
+
+// Keeper looks after the runs of a folder beyond their use: it checks, repairs,
+// prunes and moves them. What the store knows of files it joins with what the
+// engine knows of records. All methods may be called at once, and beside those
+// of the engine.
+type Keeper struct {
+	engine *Engine
+	dir    *state.Dir
+}
+
+// Keeper returns the keeper of the engine's runs; dir is its store.
+func (e *Engine) Keeper(dir *state.Dir) *Keeper { return &Keeper{e, dir} }
+
+// Locate completes a key: a run may be named without its workflow where its id
+// is unique. It finds every run that has a file, damaged or not: UNKNOWN_RUN,
+// INVALID_PARAMS.
+func (k *Keeper) Locate(ctx context.Context, workflow, run string) (state.Key, error) {
+	if workflow = plainName(workflow); workflow != "" {
+		key := state.Key{Workflow: workflow, Run: run}
+		return key, key.Validate()
+	}
+	keys, err := k.dir.Keys(ctx)
+	if err != nil {
+		return state.Key{}, err
+	}
+	return onlyOne(keys, run, "no run %q; savant state list shows the runs there are")
+}
+
+// onlyOne returns the key of a run's id. unknown is what to say where there is
+// none.
+func onlyOne(keys []state.Key, run, unknown string) (state.Key, error) {
+	var found []state.Key
+	for _, key := range keys {
+		if key.Run == run {
+			found = append(found, key)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return state.Key{}, fault.New(fault.UnknownRun, unknown, fault.Cut(run, 120))
+	case 1:
+		return found[0], nil
+	}
+	return state.Key{}, fault.New(fault.InvalidParams, "several workflows have a run %q: name the workflow", fault.Cut(run, 120))
+}
+
+// History returns the records of a run, oldest first, also those that a reset
+// left behind. It needs no replay. UNKNOWN_RUN, STATE_CORRUPT.
+func (k *Keeper) History(ctx context.Context, key state.Key) ([]Event, error) {
+	records, err := k.dir.Records(ctx, key, 0)
+	if err != nil {
+		return nil, err
+	}
+	events := make([]Event, 0, len(records))
+	for _, record := range records {
+		events = append(events, event(record))
+	}
+	return events, nil
+}
+
+// Undelete brings back the run of this id that was deleted last: UNKNOWN_RUN
+// when none was, STATE_CONFLICT when there is one again.
+func (k *Keeper) Undelete(ctx context.Context, workflow, run string) (state.Key, error) {
+	key := state.Key{Workflow: plainName(workflow), Run: run}
+	if key.Workflow == "" {
+		var err error
+		if key, err = k.locateDeleted(ctx, run); err != nil {
+			return state.Key{}, err
+		}
+	}
+	return key, k.dir.Undelete(ctx, key)
+}
+
+func (k *Keeper) locateDeleted(ctx context.Context, run string) (state.Key, error) {
+	items, err := k.dir.Trash(ctx)
+	if err != nil {
+		return state.Key{}, err
+	}
+	var keys []state.Key
+	seen := map[state.Key]bool{}
+	for _, item := range items {
+		key := state.Key{Workflow: item.Workflow, Run: item.Run}
+		if key.Run != "" && !seen[key] {
+			seen[key] = true
+			keys = append(keys, key)
+		}
+	}
+	return onlyOne(keys, run, "no run %q was deleted")
+}
+
+// Prune selects what Prune removes.
+type PruneInput struct {
+	// OlderThan is how long ago a run changed last, or went to the trash.
+	OlderThan time.Duration
+	// DryRun only says what would be removed.
+	DryRun bool
+	// Purge also erases what is in the trash for so long.
+	Purge bool
+}
+
+// Pruned says what Prune removed.
+type Pruned struct {
+	// Runs were moved to the trash.
+	Runs []state.Info `json:"runs"`
+	// Purged were erased from the trash.
+	Purged []state.Trashed `json:"purged"`
+	// Swept counts the artifacts that no run named any more.
+	Swept state.Swept `json:"swept"`
+	// DryRun says that nothing was removed.
+	DryRun bool `json:"dry_run"`
+}
+
+// artifactGrace is how long an artifact may exist before a record names it. A
+// plan or a result takes far less, also where a person is asked in between.
+const artifactGrace = 24 * time.Hour
+
+// Prune moves finished runs to the trash that changed last so long ago, empties
+// the trash where that is asked, and removes artifacts that nothing names any
+// more. A run in progress stays, whatever its age, and so does a damaged one.
+func (k *Keeper) Prune(ctx context.Context, in PruneInput) (*Pruned, error) {
+	before := k.engine.Now().Add(-in.OlderThan)
+	out := &Pruned{Runs: []state.Info{}, Purged: []state.Trashed{}, DryRun: in.DryRun}
+	if in.Purge {
+		if err := k.purge(ctx, before, out); err != nil {
+			return out, err
+		}
+	}
+	infos, err := k.dir.List(ctx, "")
+	if err != nil {
+		return out, err
+	}
+	for _, info := range infos {
+		if !finished(info) || !olderThan(info.Updated, before) {
+			continue
+		}
+		if err := k.pruneRun(ctx, info, in.DryRun); errors.Is(err, fault.StateConflict) || errors.Is(err, fault.UnknownRun) {
+			continue // it went on, or went, while this was looking
+		} else if err != nil {
+			return out, err
+		}
+		out.Runs = append(out.Runs, info)
+	}
+	out.Swept, err = k.dir.SweepArtifacts(ctx, artifactGrace, in.DryRun)
+	return out, err
+}
+
+func (k *Keeper) pruneRun(ctx context.Context, info state.Info, dry bool) error {
+	if dry {
+		return nil
+	}
+	key := state.Key{Workflow: info.Workflow, Run: info.Run}
+	l := k.engine.hold(key)
+	defer l.mu.Unlock()
+	k.engine.projects.drop(key)
+	l.forget()
+	return k.dir.DeleteAt(ctx, key, info.Version)
+}
+
+func (k *Keeper) purge(ctx context.Context, before time.Time, out *Pruned) error {
+	items, err := k.dir.Trash(ctx)
+	if err != nil {
+		return err
+	}
+	for _, item := range items {
+		if !olderThan(item.Moved, before) {
+			continue
+		}
+		if !out.DryRun {
+			if err := k.dir.Purge(item); err != nil {
+				return err
+			}
+		}
+		out.Purged = append(out.Purged, item)
+	}
+	return nil
+}
+
+// finished reports whether nothing more is expected of a run.
+func finished(info state.Info) bool { return info.Status == "done" || info.Status == "failed" }
+
+// olderThan reports whether a time is before another; one that cannot be read
+// is not.
+func olderThan(text string, before time.Time) bool {
+	at, err := time.Parse(time.RFC3339Nano, text)
+	return err == nil && at.Before(before)
+}

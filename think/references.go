@@ -1,0 +1,67 @@
+package think
+
+import (
+	"encoding/json"
+
+	"savant/fault"
+	"savant/think/state"
+)
+
+// referenceKind says what a record needs an artifact for.
+type referenceKind string
+
+const (
+	workflowSource referenceKind = "workflow" // without it the run cannot be read
+	stepResult     referenceKind = "result"   // without it the record cannot be replayed
+	finalArtifact  referenceKind = "artifact" // a replay makes it again
+)
+
+// reference is an artifact that a record names.
+type reference struct {
+	Version int
+	Kind    referenceKind
+	// Name is the workflow, the step or the artifact.
+	Name   string
+	Digest string
+}
+
+// references lists the artifacts that a record names, workflows by name.
+func references(record state.Record) ([]reference, error) {
+	var data struct {
+		Pins      map[string]pin `json:"pins"`
+		Step      string         `json:"step"`
+		ResultRef string         `json:"result_ref"`
+		Reply     struct {
+			Reply struct {
+				Artifacts []artifact `json:"artifacts"`
+			} `json:"reply"`
+		} `json:"reply"`
+	}
+	if err := json.Unmarshal(record.Data, &data); err != nil {
+		return nil, fault.New(fault.StateCorrupt, "record %d: its data cannot be read", record.Version)
+	}
+	var found []reference
+	for _, name := range sortedKeys(data.Pins) {
+		found = append(found, reference{record.Version, workflowSource, name, data.Pins[name].Digest})
+	}
+	if data.ResultRef != "" {
+		found = append(found, reference{record.Version, stepResult, data.Step, data.ResultRef})
+	}
+	for _, each := range data.Reply.Reply.Artifacts {
+		found = append(found, reference{record.Version, finalArtifact, each.Name, each.SHA256})
+	}
+	return found, nil
+}
+
+// allReferences lists those of a run, by version.
+func allReferences(records []state.Record) ([]reference, error) {
+	var all []reference
+	for _, record := range records {
+		found, err := references(record)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}

@@ -1,0 +1,283 @@
+package think
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"savant/fault"
+	"savant/think/state"
+)
+
+// Check returns what is wrong with the files of a run: those that the store
+// knows, and the artifacts that its records name. It changes nothing.
+// UNKNOWN_RUN.
+func (k *Keeper) Check(ctx context.Context, key state.Key) ([]state.Problem, error) {
+	problems, err := k.dir.Check(ctx, key)
+	if err != nil || slices.ContainsFunc(problems, func(p state.Problem) bool { return p.Blocking }) {
+		return problems, err
+	}
+	lost, err := k.lostArtifacts(ctx, key)
+	if errors.Is(err, fault.StateCorrupt) {
+		return append(problems, state.Problem{File: key.String(), Message: fault.From(err).Details, Blocking: true}), nil
+	}
+	for _, each := range lost {
+		problems = append(problems, each.problem())
+	}
+	return problems, err
+}
+
+// lostArtifact is a reference to an artifact that is missing or changed.
+type lostArtifact struct {
+	reference
+	// blocking says that the run cannot go on without it.
+	blocking bool
+	cause    error
+}
+
+func (l lostArtifact) problem() state.Problem {
+	return state.Problem{File: state.ArtifactFile(l.Digest), Blocking: l.blocking,
+		Message: fmt.Sprintf("record %d names it as the %s %q: %s", l.Version, l.Kind, l.Name, fault.From(l.cause).Details)}
+}
+
+// lostArtifacts returns those of a run, by version. A result blocks only where
+// no reset took the run back from it.
+func (k *Keeper) lostArtifacts(ctx context.Context, key state.Key) ([]lostArtifact, error) {
+	records, err := k.dir.Records(ctx, key, 0)
+	if err != nil {
+		return nil, err
+	}
+	all, err := allReferences(records)
+	if err != nil {
+		return nil, err
+	}
+	line, err := effective(records)
+	if err != nil {
+		return nil, err
+	}
+	counts := map[int]bool{}
+	for _, record := range line {
+		counts[record.Version] = true
+	}
+	var lost []lostArtifact
+	for _, each := range all {
+		_, err := k.dir.Artifact(ctx, each.Digest)
+		if err != nil && !errors.Is(err, fault.StateCorrupt) {
+			return nil, err
+		}
+		if err != nil {
+			blocking := each.Kind == workflowSource || each.Kind == stepResult && counts[each.Version]
+			lost = append(lost, lostArtifact{each, blocking, err})
+		}
+	}
+	return lost, nil
+}
+
+// Repaired says what a repair restored, and what is lost for good.
+type Repaired struct {
+	// Version is where the run stands now; 0 when no record of it is whole, and
+	// the run is gone.
+	Version int `json:"version"`
+	// Lost are the records after it that are known of.
+	Lost []LostRecord `json:"lost"`
+	// Restored are the files that were made again.
+	Restored []string `json:"restored"`
+	// Kept are the folders of the trash that have the damaged files.
+	Kept []string `json:"kept"`
+	// Remaining is what could not be repaired.
+	Remaining []state.Problem `json:"remaining"`
+}
+
+// LostRecord is a record that a repair left behind. Only Version is known of
+// one that cannot be read.
+type LostRecord struct {
+	Version int    `json:"version"`
+	Kind    string `json:"kind,omitempty"`
+	Step    string `json:"step,omitempty"`
+	Time    string `json:"time,omitempty"`
+}
+
+// Repair takes a run back to its last good version: what can be made again is,
+// the rest is given up, and every damaged file is kept in the trash. Other runs
+// are not touched. STATE_CORRUPT wrapping state.ErrNewerFormat for files of a
+// newer format, which stay as they are; UNKNOWN_RUN.
+func (k *Keeper) Repair(ctx context.Context, key state.Key) (*Repaired, error) {
+	l := k.engine.hold(key)
+	defer l.mu.Unlock()
+	k.engine.projects.drop(key)
+	l.forget()
+	r := &repair{Keeper: k, key: key, out: &Repaired{Lost: []LostRecord{}, Restored: []string{}, Kept: []string{}, Remaining: []state.Problem{}}}
+	if err := r.run(ctx); err != nil {
+		return nil, err
+	}
+	if r.out.Version == 0 {
+		return r.out, nil
+	}
+	if err := k.engine.refresh(ctx, l); err == nil {
+		k.engine.project(l, true)
+	}
+	remaining, err := k.Check(ctx, key)
+	r.out.Remaining = remaining
+	return r.out, err
+}
+
+// repair is one Repair under way.
+type repair struct {
+	*Keeper
+	key         state.Key
+	out         *Repaired
+	checkpoints []state.CheckpointInfo
+}
+
+func (r *repair) run(ctx context.Context) error {
+	for upTo := 0; ; {
+		if err := r.cut(ctx, upTo); err != nil || r.out.Version == 0 {
+			return err
+		}
+		lost, err := r.lostArtifacts(ctx, r.key)
+		if err != nil {
+			return err
+		}
+		again, err := r.restore(ctx, lost)
+		if err != nil {
+			return err
+		}
+		if again < 1 {
+			break
+		}
+		upTo = again
+	}
+	return r.remakeCheckpoints(ctx)
+}
+
+// cut lets the store repair the files, up to a version unless it is 0.
+func (r *repair) cut(ctx context.Context, upTo int) error {
+	made, err := r.dir.Repair(ctx, r.key, upTo)
+	if err != nil {
+		return err
+	}
+	r.out.Version = made.Version
+	if made.Kept != "" {
+		r.out.Kept = append(r.out.Kept, made.Kept)
+	}
+	r.checkpoints = append(r.checkpoints, made.Checkpoints...)
+	for _, each := range made.Lost {
+		r.out.Lost = append(r.out.Lost, LostRecord{Version: each.Version, Kind: each.Kind, Time: each.Time,
+			Step: event(state.Record{Data: each.Data}).Step})
+	}
+	slices.SortFunc(r.out.Lost, func(a, b LostRecord) int { return cmp.Compare(a.Version, b.Version) })
+	return nil
+}
+
+// restore makes lost artifacts again. It returns the version to which the run
+// has to be cut because of one that cannot be, 0 for none.
+func (r *repair) restore(ctx context.Context, lost []lostArtifact) (upTo int, err error) {
+	for _, each := range lost {
+		data, err := r.again(ctx, each)
+		if err != nil {
+			return 0, err
+		}
+		if data == nil && each.Kind == stepResult && each.blocking {
+			return each.Version - 1, r.setAside(ctx, each.Digest)
+		}
+		if data == nil {
+			continue
+		}
+		if err := r.setAside(ctx, each.Digest); err != nil {
+			return 0, err
+		}
+		if _, err := r.dir.PutArtifact(ctx, data); err != nil {
+			return 0, err
+		}
+		r.out.Restored = append(r.out.Restored, state.ArtifactFile(each.Digest))
+	}
+	return 0, nil
+}
+
+// again returns the content of a lost artifact where something still has it,
+// else nil: the library a workflow, a replay an artifact of the run.
+func (r *repair) again(ctx context.Context, lost lostArtifact) ([]byte, error) {
+	switch lost.Kind {
+	case workflowSource:
+		return r.engine.Library.source(lost.Name, lost.Digest), nil
+	case finalArtifact:
+		return r.replayArtifact(ctx, lost.reference)
+	default:
+		return nil, nil
+	}
+}
+
+func (r *repair) replayArtifact(ctx context.Context, wanted reference) ([]byte, error) {
+	records, err := r.dir.Records(ctx, r.key, 0)
+	if err != nil {
+		return nil, err
+	}
+	past, err := r.engine.replay(ctx, r.key, records, wanted.Version)
+	if err != nil || past.run.Final() == nil {
+		return nil, nil // what is wrong with it is told where that is checked
+	}
+	for _, each := range past.run.Final().Artifacts {
+		if hexSum(each.Data) == wanted.Digest {
+			return each.Data, nil
+		}
+	}
+	return nil, nil
+}
+
+// setAside keeps a changed artifact in the trash.
+func (r *repair) setAside(ctx context.Context, digest string) error {
+	kept, err := r.dir.Quarantine(ctx, digest)
+	if kept != "" {
+		r.out.Kept = append(r.out.Kept, kept)
+	}
+	return err
+}
+
+// remakeCheckpoints makes again those whose version is known.
+func (r *repair) remakeCheckpoints(ctx context.Context) error {
+	for _, each := range r.checkpoints {
+		if each.Version > r.out.Version {
+			continue
+		}
+		if err := r.engine.checkpointAt(ctx, r.key, each.Name, each.Version); err != nil {
+			return err
+		}
+		r.out.Restored = append(r.out.Restored, "checkpoint "+each.Name)
+	}
+	return nil
+}
+
+// checkpointAt names a past version of a run.
+func (e *Engine) checkpointAt(ctx context.Context, key state.Key, name string, version int) error {
+	records, err := e.Store.Records(ctx, key, 0)
+	if err != nil {
+		return err
+	}
+	if version < 1 || version > len(records) {
+		return fault.New(fault.CheckpointNotFound, "run %q has no version v%d", key.Run, version)
+	}
+	past, err := e.replay(ctx, key, records, version)
+	if err != nil {
+		return err
+	}
+	l := &live{key: key, run: past.run, version: version, hash: records[version-1].Hash}
+	snapshot, err := snapshotOf(l)
+	if err != nil {
+		return err
+	}
+	return e.Store.Checkpoint(ctx, key, name, snapshot)
+}
+
+// source returns the text of a workflow's file with a digest, of any layer, or
+// nil.
+func (l *Library) source(reference, digest string) []byte {
+	name := plainName(reference)
+	for at := range slices.Backward(l.layers) {
+		if _, read, err := l.workflow(at, name); err == nil && read.digest == digest {
+			return read.src
+		}
+	}
+	return nil
+}

@@ -1,0 +1,202 @@
+package think
+
+import (
+	"context"
+	"io"
+	"slices"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think/state"
+)
+
+// Transferred says what an export wrote or an import took in.
+type Transferred struct {
+	Workflow string `json:"workflow"`
+	Run      string `json:"run"`
+	Version  int    `json:"version"`
+	// Hash is that of the last record: two exports of one state have the same.
+	Hash      string `json:"hash"`
+	Artifacts int    `json:"artifacts"`
+	// Existed says that an import found the very same run there.
+	Existed bool `json:"existed,omitempty"`
+}
+
+// Export writes a run as one file: its records, its named checkpoints and every
+// artifact that it names, the source of its workflow among them. The same state
+// gives the same bytes. UNKNOWN_RUN; STATE_CORRUPT when something of it is
+// missing.
+func (k *Keeper) Export(ctx context.Context, key state.Key, to io.Writer) (*Transferred, error) {
+	records, err := k.dir.Records(ctx, key, 0)
+	if err != nil {
+		return nil, err
+	}
+	packed := archive{key: key, records: records, artifacts: map[string][]byte{}}
+	all, err := allReferences(records)
+	if err != nil {
+		return nil, err
+	}
+	for _, each := range all {
+		if packed.artifacts[each.Digest], err = k.dir.Artifact(ctx, each.Digest); err != nil {
+			return nil, err
+		}
+	}
+	checkpoints, err := k.dir.Checkpoints(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	for _, each := range checkpoints {
+		if each.Version <= len(records) { // one may have been added since
+			packed.checkpoints = append(packed.checkpoints, namedVersion{each.Name, each.Version})
+		}
+	}
+	if err := packed.write(to); err != nil {
+		return nil, err
+	}
+	return packed.transferred(), nil
+}
+
+// Import takes in a run that Export wrote. Before anything of it can be seen,
+// its chain, the digest of every file and a replay of the whole run are held
+// against it: INVALID_PARAMS for what is no such file, STATE_CORRUPT for one
+// that was changed. STATE_CONFLICT when there is a run of the name, unless it
+// is the very same.
+func (k *Keeper) Import(ctx context.Context, from io.Reader) (*Transferred, error) {
+	packed, err := readArchive(from)
+	if err != nil {
+		return nil, err
+	}
+	if err := k.verifyArchive(ctx, packed); err != nil {
+		return nil, err
+	}
+	out := packed.transferred()
+	version, hash, err := k.dir.Head(ctx, packed.key)
+	out.Existed = err == nil && version == out.Version && hash == out.Hash
+	if err == nil && !out.Existed {
+		return nil, fault.New(fault.StateConflict, "run %s exists, at version v%d; the file has another one, at v%d", packed.key, version, out.Version)
+	}
+	return out, k.install(ctx, packed)
+}
+
+// install makes a verified run visible, its artifacts first.
+func (k *Keeper) install(ctx context.Context, packed *archive) error {
+	for _, digest := range sortedKeys(packed.artifacts) {
+		if _, err := k.dir.PutArtifact(ctx, packed.artifacts[digest]); err != nil {
+			return err
+		}
+	}
+	l := k.engine.hold(packed.key)
+	defer l.mu.Unlock()
+	if err := k.dir.Adopt(ctx, packed.key, packed.records); err != nil {
+		return err
+	}
+	for _, each := range packed.checkpoints {
+		if err := k.engine.checkpointAt(ctx, packed.key, each.Name, each.Version); err != nil {
+			return err
+		}
+	}
+	if err := k.engine.refresh(ctx, l); err != nil {
+		return err
+	}
+	k.engine.project(l, true)
+	return nil
+}
+
+// verifyArchive replays the run of a file from nothing but the file.
+func (k *Keeper) verifyArchive(ctx context.Context, packed *archive) error {
+	last := state.Link{}
+	for _, record := range packed.records {
+		if err := state.Verify(packed.key, last, record); err != nil {
+			return err
+		}
+		last = state.Link{Version: record.Version, Hash: record.Hash}
+	}
+	if err := packed.checkReferences(); err != nil {
+		return err
+	}
+	options := k.engine.Options
+	options.Store = archiveStore{options.Store, packed.artifacts}
+	engine := New(options)
+	defer engine.Close()
+	verdict, err := engine.verify(ctx, packed.key, packed.records)
+	if err != nil {
+		return err
+	}
+	if d := verdict.Difference; d != nil {
+		return fault.New(fault.StateCorrupt, "record %d does not follow from the records before it: recorded %s, replayed %s", d.Version,
+			fault.Cut(d.Recorded, 200), fault.Cut(d.Replayed, 200))
+	}
+	return nil
+}
+
+// archiveStore gives a replay the artifacts of a file, and no others.
+type archiveStore struct {
+	state.Store
+	artifacts map[string][]byte
+}
+
+// Artifact implements state.Store; the digests were verified when the file was
+// read.
+func (s archiveStore) Artifact(_ context.Context, digest string) ([]byte, error) {
+	data, ok := s.artifacts[digest]
+	if !ok {
+		return nil, fault.New(fault.StateCorrupt, "the file lacks the artifact %s", fault.Cut(digest, 100))
+	}
+	return data, nil
+}
+
+// checkReferences holds the artifacts of a file against those that its records
+// name: none may be missing, and none be there besides.
+func (a *archive) checkReferences() error {
+	all, err := allReferences(a.records)
+	if err != nil {
+		return err
+	}
+	named := map[string]bool{}
+	for _, each := range all {
+		named[each.Digest] = true
+		if _, ok := a.artifacts[each.Digest]; !ok {
+			return fault.New(fault.StateCorrupt, "the file lacks the %s %q of record %d", each.Kind, fault.Cut(each.Name, 120), each.Version)
+		}
+	}
+	for _, digest := range sortedKeys(a.artifacts) {
+		if !named[digest] {
+			return fault.New(fault.InvalidParams, "the file has the artifact %s, which no record names", digest)
+		}
+	}
+	return nil
+}
+
+// archive is the content of an exported file.
+type archive struct {
+	key         state.Key
+	records     []state.Record
+	checkpoints []namedVersion
+	artifacts   map[string][]byte
+}
+
+// namedVersion is a checkpoint in a file: its state is made again from the
+// records.
+type namedVersion struct {
+	Name    string `json:"name"`
+	Version int    `json:"version"`
+}
+
+func (a *archive) transferred() *Transferred {
+	last := a.records[len(a.records)-1]
+	return &Transferred{Workflow: a.key.Workflow, Run: a.key.Run, Version: last.Version, Hash: last.Hash, Artifacts: len(a.artifacts)}
+}
+
+// journal returns the records as lines, those of the store's own journal.
+func (a *archive) journal() ([]byte, error) {
+	var lines []byte
+	for _, record := range a.records {
+		line, err := jsonvalue.Encode(record)
+		if err != nil {
+			return nil, fault.New(fault.Internal, "encoding record %d: %w", record.Version, err)
+		}
+		lines = append(slices.Grow(lines, len(line)+1), line...)
+		lines = append(lines, '\n')
+	}
+	return lines, nil
+}
