@@ -68,7 +68,8 @@ type delta struct {
 // preview stands for a value that is too long for a reply.
 type preview struct {
 	Preview string `json:"preview,omitempty"`
-	// Size is the length of the value's JSON in bytes.
+	// Size is the length of the value's JSON in bytes. The digest of a long
+	// list that a loop made is left out.
 	Size   int    `json:"size"`
 	SHA256 string `json:"sha256,omitempty"`
 	// Ref is the resource that has the whole value.
@@ -201,8 +202,12 @@ func shorten(run *flow.Run, v flow.Var, size int) json.RawMessage {
 	if utf8.RuneCount(v.Value) <= size {
 		return v.Value
 	}
-	return encoded(preview{Preview: fault.Cut(string(v.Value), min(size, maxPreview)), Size: len(v.Value), SHA256: hexSum(v.Value),
-		Ref: varURI(run.Graph().Workflow.Name, run.ID(), v.Name)})
+	short := preview{Preview: fault.Cut(string(v.Value), min(size, maxPreview)), Size: v.Size,
+		Ref: varURI(run.Graph().Workflow.Name, run.ID(), v.Name)}
+	if len(v.Value) == v.Size {
+		short.SHA256 = hexSum(v.Value)
+	}
+	return encoded(short)
 }
 
 func (r *Reply) finish(final *flow.Final, artifacts []artifact, run *flow.Run) {

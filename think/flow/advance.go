@@ -366,7 +366,7 @@ func (n *nodeState) bytes() []byte {
 	case !n.loop():
 		return n.units[0].bytes()
 	case n.joined == nil:
-		n.joined = n.join()
+		n.joined = n.join(Whole)
 	}
 	return n.joined
 }
@@ -386,12 +386,24 @@ func (n *nodeState) size() int {
 	return size
 }
 
-// join lists the values of a loop's items; null stands for one that was
-// skipped or failed.
-func (n *nodeState) join() []byte {
+// variable returns the node's capture under a name.
+func (n *nodeState) variable(name string) Var {
+	size := n.size()
+	if n.loop() && size > longList {
+		return Var{name, n.join(longList), size}
+	}
+	return Var{name, n.bytes(), size}
+}
+
+// join lists the values of a loop's items, until the list has so many bytes;
+// null stands for an item that was skipped or failed.
+func (n *nodeState) join(enough int) []byte {
 	var list bytes.Buffer
 	list.WriteByte('[')
 	for i, u := range n.units {
+		if list.Len() > enough {
+			return list.Bytes()
+		}
 		if i > 0 {
 			list.WriteByte(',')
 		}

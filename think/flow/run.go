@@ -493,11 +493,17 @@ type StepStatus struct {
 	Details string `json:"details,omitempty"`
 }
 
-// Var is a capture and its value as canonical JSON.
+// Var is a capture and its value as canonical JSON. Of a long list that a loop
+// made, Value is only the beginning; Size is the length of the whole.
 type Var struct {
 	Name  string
 	Value json.RawMessage
+	Size  int
 }
+
+// longList is the size in bytes from which a loop's list is not put together
+// only to be shown.
+const longList = 4 << 10
 
 // Changed returns what the last Start or Settle changed, in declaration order.
 func (r *Run) Changed() Change {
@@ -516,7 +522,7 @@ func (r *Run) Changed() Change {
 			change.Steps = append(change.Steps, n.describe())
 		}
 		if name := n.step().CaptureAs; name != "" && n.has {
-			change.Vars = append(change.Vars, Var{n.frame.prefix + name, n.bytes()})
+			change.Vars = append(change.Vars, n.variable(n.frame.prefix+name))
 		}
 	}
 	return change
