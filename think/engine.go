@@ -92,6 +92,20 @@ func (e *Engine) hold(key state.Key) *live {
 	return l
 }
 
+// open returns a run brought up to its journal, locked; the caller unlocks it.
+func (e *Engine) open(ctx context.Context, workflow, run string) (*live, error) {
+	key, err := e.locate(ctx, workflow, run)
+	if err != nil {
+		return nil, err
+	}
+	l := e.hold(key)
+	if err := e.refresh(ctx, l); err != nil {
+		l.mu.Unlock()
+		return nil, err
+	}
+	return l, nil
+}
+
 // evict makes room for one more run; e.mu is held.
 func (e *Engine) evict() {
 	if len(e.live) < maxLive {

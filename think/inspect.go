@@ -38,15 +38,11 @@ func (e *Engine) Explain(ctx context.Context, in ExplainInput) (*flow.Explanatio
 		}
 		return graph.Explain(in.StepID)
 	}
-	key, err := e.locate(ctx, in.Workflow, in.RunID)
+	l, err := e.open(ctx, in.Workflow, in.RunID)
 	if err != nil {
 		return nil, err
 	}
-	l := e.hold(key)
 	defer l.mu.Unlock()
-	if err := e.refresh(ctx, l); err != nil {
-		return nil, err
-	}
 	return l.run.Explain(in.StepID)
 }
 
@@ -69,8 +65,8 @@ type StateGetInput struct {
 type StateGet struct {
 	Snapshot    *flow.Snapshot         `json:"snapshot,omitempty"`
 	History     []Event                `json:"history,omitempty"`
-	Checkpoints []state.CheckpointInfo `json:"checkpoints,omitempty"`
-	Outstanding []string               `json:"outstanding,omitempty"`
+	Checkpoints []state.CheckpointInfo `json:"checkpoints,omitzero"`
+	Outstanding []string               `json:"outstanding,omitzero"`
 	Drift       bool                   `json:"drift,omitempty"`
 	Lineage     *lineage               `json:"lineage,omitempty"`
 	Value       json.RawMessage        `json:"value,omitempty"`
@@ -97,29 +93,32 @@ const maxVarWhole = 4000
 // StateGet returns a run's state, history and checkpoints: UNKNOWN_RUN,
 // STATE_CORRUPT, UNRESOLVED_VAR.
 func (e *Engine) StateGet(ctx context.Context, in StateGetInput) (*StateGet, error) {
-	key, err := e.locate(ctx, in.Workflow, in.RunID)
+	l, err := e.open(ctx, in.Workflow, in.RunID)
 	if err != nil {
 		return nil, err
 	}
-	l := e.hold(key)
 	defer l.mu.Unlock()
-	if err := e.refresh(ctx, l); err != nil {
-		return nil, err
-	}
 	if in.Var != "" {
 		value := l.run.Var(in.Var)
+		if err := l.run.Lost(); err != nil {
+			l.forget()
+			return nil, err
+		}
 		if value == nil {
-			return nil, fault.New(fault.UnresolvedVar, "run %q has no capture %q yet", key.Run, fault.Cut(in.Var, 120))
+			return nil, fault.New(fault.UnresolvedVar, "run %q has no capture %q yet", l.key.Run, fault.Cut(in.Var, 120))
 		}
 		return &StateGet{Value: value}, nil
 	}
-	records, err := e.Store.Records(ctx, key, 0)
+	records, err := e.Store.Records(ctx, l.key, 0)
 	if err != nil {
 		return nil, err
 	}
-	checkpoints, err := e.Store.Checkpoints(ctx, key)
+	checkpoints, err := e.Store.Checkpoints(ctx, l.key)
 	if err != nil {
 		return nil, err
+	}
+	if checkpoints == nil {
+		checkpoints = []state.CheckpointInfo{}
 	}
 	var plan planData
 	if err := decodeData(records[0], &plan); err != nil {

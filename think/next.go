@@ -28,18 +28,14 @@ type NextInput struct {
 // INVALID_TRANSITION, STATE_CONFLICT, APPROVAL_REQUIRED, NOT_WITNESSED,
 // UNKNOWN_RUN, UNKNOWN_STEP, STATE_NOT_SAVED, and what blocks a run.
 func (e *Engine) Next(ctx context.Context, in NextInput) (*Reply, error) {
-	key, err := e.locate(ctx, in.Workflow, in.RunID)
-	if err != nil {
-		return nil, err
-	}
 	if in.StepID == "" {
 		return nil, fault.New(fault.InvalidParams, "step_id is missing: use the one of the instruction that was answered")
 	}
-	l := e.hold(key)
-	defer l.mu.Unlock()
-	if err := e.refresh(ctx, l); err != nil {
+	l, err := e.open(ctx, in.Workflow, in.RunID)
+	if err != nil {
 		return nil, err
 	}
+	defer l.mu.Unlock()
 	if len(in.ResultSnapshot) == 0 {
 		return e.withoutResult(ctx, l, in.StepID)
 	}

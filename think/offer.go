@@ -234,15 +234,11 @@ func (e *Engine) readRun(ctx context.Context, rest string) (string, string, erro
 }
 
 func (e *Engine) outputs(ctx context.Context, workflow, run string) (any, error) {
-	key, err := e.locate(ctx, workflow, run)
+	l, err := e.open(ctx, workflow, run)
 	if err != nil {
 		return nil, err
 	}
-	l := e.hold(key)
 	defer l.mu.Unlock()
-	if err := e.refresh(ctx, l); err != nil {
-		return nil, err
-	}
 	final := l.run.Final()
 	if final == nil {
 		return nil, fault.New(fault.InvalidTransition, "run %q is %s: it has no outputs yet", run, l.run.Status())

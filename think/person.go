@@ -30,15 +30,11 @@ type Pending struct {
 // Pending returns the steps of a run that wait for a person, in declaration
 // order. UNKNOWN_RUN.
 func (e *Engine) Pending(ctx context.Context, workflow, run string) ([]Pending, error) {
-	key, err := e.locate(ctx, workflow, run)
+	l, err := e.open(ctx, workflow, run)
 	if err != nil {
 		return nil, err
 	}
-	l := e.hold(key)
 	defer l.mu.Unlock()
-	if err := e.refresh(ctx, l); err != nil {
-		return nil, err
-	}
 	return pending(l), nil
 }
 
@@ -65,15 +61,11 @@ func pending(l *live) []Pending {
 //
 // Only callers that have a person before them may call it: no tool does.
 func (e *Engine) Approve(ctx context.Context, workflow, run, step, digest string, answer any) (*Reply, error) {
-	key, err := e.locate(ctx, workflow, run)
+	l, err := e.open(ctx, workflow, run)
 	if err != nil {
 		return nil, err
 	}
-	l := e.hold(key)
 	defer l.mu.Unlock()
-	if err := e.refresh(ctx, l); err != nil {
-		return nil, err
-	}
 	return e.approve(ctx, l, step, digest, answer, 0)
 }
 

@@ -35,15 +35,11 @@ type ResetOutput struct {
 // of its own. CHECKPOINT_NOT_FOUND; RESET_NOT_ALLOWED for a finished run, or
 // a whole run, without force; UNKNOWN_RUN.
 func (e *Engine) Reset(ctx context.Context, in ResetInput) (*ResetOutput, error) {
-	key, err := e.locate(ctx, in.Workflow, in.RunID)
+	l, err := e.open(ctx, in.Workflow, in.RunID)
 	if err != nil {
 		return nil, err
 	}
-	l := e.hold(key)
 	defer l.mu.Unlock()
-	if err := e.refresh(ctx, l); err != nil {
-		return nil, err
-	}
 	if in.Save != "" {
 		return e.saveCheckpoint(ctx, l, in.Save)
 	}
@@ -51,13 +47,13 @@ func (e *Engine) Reset(ctx context.Context, in ResetInput) (*ResetOutput, error)
 		return e.discard(ctx, l, in.Force)
 	}
 	if l.run.Final() != nil && !in.Force {
-		return nil, fault.New(fault.ResetNotAllowed, "run %q is %s; pass force to reopen it", key.Run, l.run.Status())
+		return nil, fault.New(fault.ResetNotAllowed, "run %q is %s; pass force to reopen it", l.key.Run, l.run.Status())
 	}
-	records, err := e.Store.Records(ctx, key, 0)
+	records, err := e.Store.Records(ctx, l.key, 0)
 	if err != nil {
 		return nil, err
 	}
-	to, err := e.target(ctx, key, records, in.Checkpoint)
+	to, err := e.target(ctx, l.key, records, in.Checkpoint)
 	if err != nil {
 		return nil, err
 	}
