@@ -90,7 +90,9 @@ func (p *program) stateHistoryCommand() *cobra.Command {
 	return p.runCommand("history", "List the records of a run", func(command *cobra.Command, h *house, key state.Key) error {
 		events, err := h.keeper().History(command.Context(), key)
 		if err != nil || p.json {
-			return firstOf(err, func() error { return p.print(map[string]any{"workflow": key.Workflow, "run": key.Run, "history": events}) })
+			return firstOf(err, func() error {
+				return p.print(map[string]any{"workflow": key.Workflow, "run": key.Run, "history": events})
+			})
 		}
 		table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
 		for _, each := range events {
