@@ -38,15 +38,19 @@ func (e *Engine) Against(ctx context.Context, workflow, run string, source []byt
 	if err != nil {
 		return nil, err
 	}
-	other, err := e.Library.Parse(key.Workflow+".yaml", source)
+	records, err := e.Store.Records(ctx, key, 0)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := planOf(records)
+	if err != nil {
+		return nil, err
+	}
+	other, err := e.Library.Parse(plan.Pins[key.Workflow].File, source)
 	if err != nil {
 		return nil, err
 	}
 	graph, err := e.Library.Compile(other)
-	if err != nil {
-		return nil, err
-	}
-	records, err := e.Store.Records(ctx, key, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -89,11 +93,8 @@ func (e *Engine) replayBoth(ctx context.Context, records []state.Record, graph *
 	if err != nil {
 		return nil, err
 	}
-	if len(line) == 0 || line[0].Kind != kindPlan {
-		return nil, fault.New(fault.StateCorrupt, "record 1 is not a plan")
-	}
-	var plan planData
-	if err := decodeData(line[0], &plan); err != nil {
+	plan, err := planOf(line)
+	if err != nil {
 		return nil, err
 	}
 	own, err := e.pinned(ctx, plan)
@@ -112,6 +113,14 @@ func (e *Engine) replayBoth(ctx context.Context, records []state.Record, graph *
 		both.answers++
 	}
 	return both, nil
+}
+
+// planOf reads the plan that records begin with.
+func planOf(records []state.Record) (plan planData, err error) {
+	if len(records) == 0 || records[0].Kind != kindPlan {
+		return plan, fault.New(fault.StateCorrupt, "record 1 is not a plan")
+	}
+	return plan, decodeData(records[0], &plan)
 }
 
 // take gives one recorded answer to both, if both wait for it.

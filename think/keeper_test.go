@@ -1,0 +1,254 @@
+package think_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"savant/fault"
+	"savant/think"
+	"savant/think/state"
+)
+
+// TestEveryRunCanBeKept takes every run of every scenario through what can be
+// done with a run: it is whole, its export imports elsewhere as the same, and
+// its answers lead its own workflow the same way.
+func TestEveryRunCanBeKept(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	require.NoError(t, err)
+	runs := 0
+	for _, file := range files {
+		s := readScenario(t, file)
+		root := s.lay(t)
+		p := &play{t: t, scenario: s, root: root}
+		here := openLocal(t, root)
+		p.driver = here
+		p.all()
+		keys, err := here.store.Keys(t.Context())
+		require.NoError(t, err)
+		there := openLocal(t, s.lay(t))
+		for _, key := range keys {
+			keepRun(t, here.world, there.world, key)
+			runs++
+		}
+		here.close(t)
+		there.close(t)
+	}
+	require.Greater(t, runs, 30)
+}
+
+func keepRun(t *testing.T, here, there *world, key state.Key) {
+	t.Helper()
+	keeper := here.engine.Keeper(here.store)
+	problems, err := keeper.Check(t.Context(), key)
+	require.NoError(t, err)
+	require.Empty(t, problems, key)
+	var first, second bytes.Buffer
+	exported, err := keeper.Export(t.Context(), key, &first)
+	require.NoError(t, err)
+
+	other := there.engine.Keeper(there.store)
+	imported, err := other.Import(t.Context(), bytes.NewReader(first.Bytes()))
+	require.NoError(t, err, key)
+	require.Equal(t, exported, imported)
+	_, err = other.Export(t.Context(), key, &second)
+	require.NoError(t, err)
+	require.Equal(t, first.Bytes(), second.Bytes(), key)
+	events, err := other.History(t.Context(), key)
+	require.NoError(t, err)
+	require.Len(t, events, exported.Version)
+	problems, err = other.Check(t.Context(), key)
+	require.NoError(t, err)
+	require.Empty(t, problems, key)
+
+	compared, err := there.engine.Against(t.Context(), key.Workflow, key.Run, sourceOf(t, there, key))
+	require.NoError(t, err)
+	require.Nil(t, compared.Difference, key)
+}
+
+// sourceOf returns the workflow that a run is pinned to.
+func sourceOf(t *testing.T, w *world, key state.Key) []byte {
+	records, err := w.store.Records(t.Context(), key, 0)
+	require.NoError(t, err)
+	var plan struct{ Pins map[string]struct{ Digest string } }
+	require.NoError(t, json.Unmarshal(records[0].Data, &plan))
+	source, err := w.store.Artifact(t.Context(), plan.Pins[key.Workflow].Digest)
+	require.NoError(t, err)
+	return source
+}
+
+const threeSteps = `name: three
+version: "1"
+steps:
+  - {id: a, call: llm.generate, input_template: {task: A}, capture_as: a}
+  - {id: b, call: llm.generate, input_template: {task: "{{ len(a) }}"}, capture_as: b}
+  - {id: c, call: llm.generate, input_template: {task: "{{ len(b) }}"}, capture_as: c}
+artifacts: [{name: all, type: json, from: "[state.a, state.c]"}]
+`
+
+// keptFolder returns a folder with three finished runs, large results, a
+// checkpoint and a reset.
+func keptFolder(t *testing.T) string {
+	root := t.TempDir()
+	place(t, root, "three.yaml", []byte(threeSteps))
+	w := openLocal(t, root)
+	defer w.close(t)
+	call := func(tool, args string) {
+		require.False(t, isFault(w.call(t, tool, json.RawMessage(args))), args)
+	}
+	for _, run := range []string{"r1", "r2", "r3"} {
+		of := `"workflow":"three","run_id":"` + run + `"`
+		call("think.plan", `{`+of+`}`)
+		call("think.next", `{`+of+`,"step_id":"a","result_snapshot":"`+run+`"}`)
+		call("think.reset", `{`+of+`,"save":"half"}`)
+		call("think.next", `{`+of+`,"step_id":"b","result_snapshot":"`+strings.Repeat(run, 5000)+`"}`)
+		call("think.next", `{`+of+`,"step_id":"c","result_snapshot":"c"}`)
+		call("think.reset", `{`+of+`,"checkpoint":"half","force":true}`)
+		call("think.next", `{`+of+`,"step_id":"b","result_snapshot":"`+strings.Repeat(run, 4000)+`"}`)
+		call("think.next", `{`+of+`,"step_id":"c","result_snapshot":"c"}`)
+	}
+	return root
+}
+
+func filesBelow(t require.TestingT, folder string) []string {
+	var files []string
+	require.NoError(t, filepath.WalkDir(folder, func(name string, entry os.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			files = append(files, name)
+		}
+		return err
+	}))
+	slices.Sort(files)
+	return files
+}
+
+// damage changes one file as accidents do.
+func damage(t *rapid.T, file string) {
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	at := rapid.IntRange(0, len(data)-1).Draw(t, "at")
+	switch rapid.SampledFrom([]string{"flip", "cut", "short", "gone"}).Draw(t, "how") {
+	case "flip":
+		data[at] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
+	case "cut":
+		data = slices.Delete(data, at, min(len(data), at+rapid.IntRange(1, 600).Draw(t, "length")))
+	case "short":
+		data = data[:at]
+	case "gone":
+		require.NoError(t, os.Remove(file))
+		return
+	}
+	require.NoError(t, os.WriteFile(file, data, 0o600))
+}
+
+// TestRepairAfterAnyDamage: whatever file is damaged, a repair leaves runs that
+// are whole and replay, at most as far as they were, and no other run changes.
+func TestRepairAfterAnyDamage(t *testing.T) {
+	whole := keptFolder(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		root, err := os.MkdirTemp(t.TempDir(), "r")
+		require.NoError(rt, err)
+		require.NoError(rt, os.CopyFS(root, os.DirFS(whole)))
+		files := filesBelow(rt, filepath.Join(root, ".savant"))
+		damage(rt, rapid.SampledFrom(files).Draw(rt, "file"))
+		before := journals(t, root)
+		w, err := openWorld(root)
+		require.NoError(rt, err)
+		defer w.close()
+		keeper := w.engine.Keeper(w.store)
+		for _, run := range []string{"r1", "r2", "r3"} {
+			key := state.Key{Workflow: "three", Run: run}
+			problems, err := keeper.Check(t.Context(), key)
+			if err == nil && len(problems) == 0 {
+				continue
+			}
+			if err == nil {
+				repairRun(rt, keeper, key)
+			} else {
+				require.ErrorIs(rt, err, fault.UnknownRun)
+			}
+			delete(before, run+".journal")
+		}
+		after := journals(t, root)
+		for name, content := range before {
+			require.Equal(rt, content, after[name], "a whole run was changed")
+		}
+		for name := range after {
+			key := state.Key{Workflow: "three", Run: strings.TrimSuffix(name, ".journal")}
+			requireReplays(rt, w, key)
+		}
+	})
+}
+
+func repairRun(t *rapid.T, keeper *think.Keeper, key state.Key) {
+	done, err := keeper.Repair(t.Context(), key)
+	require.NoError(t, err)
+	requireUsable(t, done.Remaining)
+	require.LessOrEqual(t, done.Version, 7)
+	for i, each := range done.Lost {
+		require.Equal(t, done.Version+1+i, each.Version)
+	}
+	if done.Version == 0 {
+		return
+	}
+	problems, err := keeper.Check(t.Context(), key)
+	require.NoError(t, err)
+	requireUsable(t, problems)
+}
+
+// requireUsable: nothing is wrong but with results that a reset left behind,
+// which cannot be made again and which nothing waits for.
+func requireUsable(t *rapid.T, problems []state.Problem) {
+	for _, each := range problems {
+		require.False(t, each.Blocking, each.Message)
+		require.Contains(t, each.Message, `as the result "b"`)
+	}
+}
+
+func requireReplays(t *rapid.T, w *world, key state.Key) {
+	out, err := w.engine.Debug(t.Context(), think.DebugInput{Action: "replay", Workflow: key.Workflow, RunID: key.Run})
+	if err != nil { // a result that a reset left behind may be lost: that run goes on
+		require.ErrorIs(t, err, fault.StateCorrupt)
+		require.ErrorContains(t, err, "artifact")
+		return
+	}
+	if out.Difference != nil {
+		require.Contains(t, out.Difference.Replayed, "artifact")
+	}
+}
+
+// TestPruneByAge moves the clock: finished runs go when their time has come,
+// those in progress never.
+func TestPruneByAge(t *testing.T) {
+	root := keptFolder(t)
+	w := openLocal(t, root)
+	defer w.close(t)
+	require.False(t, isFault(w.call(t, "think.plan", json.RawMessage(`{"workflow":"three","run_id":"r4"}`))))
+	keeper := w.engine.Keeper(w.store)
+	prune := func(passed string, in think.PruneInput) *think.Pruned {
+		require.NoError(t, os.WriteFile(filepath.Join(root, "clock"), []byte(passed), 0o644))
+		out, err := keeper.Prune(t.Context(), in)
+		require.NoError(t, err)
+		return out
+	}
+	const month = 30 * 24 * time.Hour
+	require.Empty(t, prune("719h", think.PruneInput{OlderThan: month}).Runs)
+	require.Len(t, prune("721h", think.PruneInput{OlderThan: month, DryRun: true, Purge: true}).Runs, 3)
+	out := prune("721h", think.PruneInput{OlderThan: month, Purge: true})
+	require.Len(t, out.Runs, 3)
+	require.Empty(t, out.Purged)
+	require.Empty(t, prune("1440h", think.PruneInput{OlderThan: month, Purge: true}).Purged)
+	require.Len(t, prune("1442h", think.PruneInput{OlderThan: month, Purge: true}).Purged, 3)
+	list, err := w.engine.StateList(t.Context(), think.StateListInput{})
+	require.NoError(t, err)
+	require.Len(t, list.Runs, 1)
+	require.Equal(t, "r4", list.Runs[0].Run)
+}
