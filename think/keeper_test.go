@@ -78,7 +78,9 @@ func keepRun(t *testing.T, here, there *world, key state.Key) {
 func sourceOf(t *testing.T, w *world, key state.Key) []byte {
 	records, err := w.store.Records(t.Context(), key, 0)
 	require.NoError(t, err)
-	var plan struct{ Pins map[string]struct{ Digest string } }
+	var plan struct {
+		Pins map[string]struct{ Digest string }
+	}
 	require.NoError(t, json.Unmarshal(records[0].Data, &plan))
 	source, err := w.store.Artifact(t.Context(), plan.Pins[key.Workflow].Digest)
 	require.NoError(t, err)

@@ -1,0 +1,57 @@
+package think
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/think/flow"
+	"savant/think/state"
+)
+
+// edited compiles the exported workflow after a change.
+func edited(t *testing.T, engine *Engine, old, now string) *flow.Graph {
+	require.Contains(t, exportedWorkflow, old)
+	workflow, err := engine.Library.Parse("w.yaml", []byte(strings.Replace(exportedWorkflow, old, now, 1)))
+	require.NoError(t, err)
+	graph, err := engine.Library.Compile(workflow)
+	require.NoError(t, err)
+	return graph
+}
+
+// TestDivergence: an edit of what is still to come leaves a run's past as it
+// is; one of what was answered shows where the two part.
+func TestDivergence(t *testing.T) {
+	ctx := context.Background()
+	engine, _ := exporter(t)
+	_, err := engine.Plan(ctx, PlanInput{Workflow: "w", RunID: "r"})
+	require.NoError(t, err)
+	_, err = engine.Next(ctx, NextInput{RunID: "r", StepID: "a", ResultSnapshot: json.RawMessage(`"one"`)})
+	require.NoError(t, err)
+	records, err := engine.Store.Records(ctx, state.Key{Workflow: "w", Run: "r"}, 0)
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		old, now           string
+		recorded, replayed string
+	}{
+		"the same":            {old: "name: w", now: "name: w"},
+		"a later step":        {old: "task: B", now: "task: Another"},
+		"one more step":       {old: "artifacts:", now: "  - {id: c, call: llm.generate, input_template: {task: C}}\nartifacts:"},
+		"the input":           {old: "task: A", now: "task: Another", recorded: `llm.generate {"task":"A"}`, replayed: `llm.generate {"task":"Another"}`},
+		"the name":            {old: "id: a,", now: "id: z,", recorded: `llm.generate {"task":"A"}`, replayed: `waits for z: llm.generate {"task":"A"}`},
+		"the step is skipped": {old: "task: A}", now: "task: A}, when: \"1 > 2\"", recorded: `llm.generate {"task":"A"}`, replayed: `waits for b: llm.generate {"task":"B"}`},
+		"what is accepted":    {old: "task: A}", now: "task: A}, success_schema: {type: integer}", recorded: "accepted", replayed: "refused: VALIDATION_FAILED"},
+		"what is captured":    {old: "task: A}", now: "task: A}, extract: \"result + result\"", recorded: `a = "one"`, replayed: `a = "oneone"`},
+	} {
+		difference, err := engine.divergence(ctx, records, edited(t, engine, c.old, c.now))
+		require.NoError(t, err, name)
+		if c.recorded == "" {
+			require.Nil(t, difference, name)
+			continue
+		}
+		require.Equal(t, &Difference{2, "a", c.recorded, c.replayed}, difference, name)
+	}
+}
