@@ -21,7 +21,13 @@ import (
 type Program struct {
 	source     string
 	references []Reference
-	code       *vm.Program
+	run        evaluator
+}
+
+// evaluator is what a Program is compiled to: code for the virtual machine, or
+// the one read that it is. Its errors are those of the virtual machine.
+type evaluator interface {
+	evaluate(*evaluation) (any, error)
 }
 
 // Compile reads an expression whose names mean what the scope says. Errors are
@@ -46,11 +52,11 @@ func Compile(source string, scope Scope) (program *Program, err error) {
 	if rewriter.err != nil {
 		return nil, rewriter.err
 	}
-	code, err := translate(tree, config)
+	run, err := translate(tree, config)
 	if err != nil {
 		return nil, invalid(0, notCompiled)
 	}
-	return &Program{source, distinct(rewriter.references), code}, nil
+	return &Program{source, distinct(rewriter.references), run}, nil
 }
 
 // newConfig returns a strict configuration: no variables, no builtins, only
@@ -73,15 +79,26 @@ const (
 // translate compiles a rewritten tree. The checker is a second wall: a name
 // that the rewriter left is an unknown name to it. The program would keep the
 // tree, for its disassembler; without, a typical one takes 3 KB and not 8.
-func translate(tree *parser.Tree, config *conf.Config) (*vm.Program, error) {
+func translate(tree *parser.Tree, config *conf.Config) (evaluator, error) {
+	if read := soleRead(tree.Node); read != nil {
+		return read, nil
+	}
 	if _, err := checker.Check(tree, config); err != nil {
 		return nil, err
 	}
-	code, err := compiler.Compile(tree, config)
+	compiled, err := compiler.Compile(tree, config)
 	if root, ok := tree.Node.(*ast.CallNode); ok {
 		root.Callee, root.Arguments = nil, nil
 	}
-	return code, err
+	return code{compiled}, err
+}
+
+// code is a program of the virtual machine.
+type code struct{ *vm.Program }
+
+func (c code) evaluate(e *evaluation) (any, error) {
+	machine := vm.VM{MemoryBudget: maxItems}
+	return machine.Run(c.Program, e)
 }
 
 func checkSource(source string) *Error {
@@ -115,8 +132,7 @@ func (p *Program) Eval(env Env) (value any, err error) {
 			value, err = nil, invalid(0, notEvaluated)
 		}
 	}()
-	machine := vm.VM{MemoryBudget: maxItems}
-	value, err = machine.Run(p.code, &evaluation{env: env})
+	value, err = p.run.evaluate(&evaluation{env: env})
 	if err != nil {
 		return nil, evaluationError(p.source, err)
 	}

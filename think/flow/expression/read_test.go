@@ -1,0 +1,65 @@
+package expression_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"savant/think/flow/expression"
+)
+
+// reads generates expressions that are one read: of what there is, and of what
+// there is not.
+func reads() *rapid.Generator[string] {
+	return rapid.Custom(func(t *rapid.T) string {
+		source := rapid.SampledFrom([]string{"p", "params.p", "a", "state.a", `state["b"]`, "run.id", "steps.s.status"}).Draw(t, "root")
+		for range rapid.IntRange(0, 3).Draw(t, "members") {
+			source += rapid.SampledFrom([]string{".a", "?.a", ".name", "?.name", `["x-y"]`, "[0]", "?.[1]", "[-1]"}).Draw(t, "member")
+		}
+		return source
+	})
+}
+
+// A read by itself skips the virtual machine; as a part of something else it
+// does not. Both have to give the same value, or the same error in its place.
+func TestReadIsWhatTheMachineReads(t *testing.T) {
+	scope := expression.Scope{Params: []string{"p"}, Captures: []string{"a", "b"}, Steps: []string{"s"}}
+	rapid.Check(t, func(t *rapid.T) {
+		source, before := reads().Draw(t, "source"), "true ? "
+		alone, err := expression.Compile(source, scope)
+		require.NoError(t, err)
+		within, err := expression.Compile(before+source+" : null", scope)
+		require.NoError(t, err)
+		captures := map[string]any{"a": values(3).Draw(t, "a"), "b": values(3).Draw(t, "b")}
+		env := expression.Env{
+			Params: map[string]any{"p": values(3).Draw(t, "p")},
+			State:  func(name string) any { return captures[name] },
+			Steps:  func(string) any { return "done" },
+			Run:    map[string]any{"id": "r", "workflow": "w", "version": "1"},
+		}
+		value, failed := alone.Eval(env)
+		expected, failedWithin := within.Eval(env)
+		require.Equal(t, expected, value)
+		if failedWithin == nil {
+			require.NoError(t, failed)
+			return
+		}
+		var problem, problemWithin *expression.Error
+		require.ErrorAs(t, failed, &problem)
+		require.ErrorAs(t, failedWithin, &problemWithin)
+		problem.Offset += len(before)
+		require.Equal(t, problemWithin, problem)
+	})
+}
+
+func TestReadOfTooMuch(t *testing.T) {
+	var deep any
+	for range 300 {
+		deep = []any{deep}
+	}
+	program, err := expression.Compile("  a[0]", expression.Scope{Captures: []string{"a"}})
+	require.NoError(t, err)
+	_, err = program.Eval(expression.Env{State: func(string) any { return deep }})
+	require.EqualError(t, err, "EXPRESSION_ERROR: the result is too large, too deep or not a JSON value (at byte 3)")
+}
