@@ -81,7 +81,7 @@ func answered(status flow.Status) bool { return status == flow.Done || status ==
 func (e *Engine) settle(ctx context.Context, l *live, answer flow.Answer, raw json.RawMessage, during int) (*Reply, error) {
 	version, err := l.run.Answered(answer.Step, answer.Attempt, answer.Digest)
 	if err != nil {
-		return nil, err
+		return nil, e.refusal(l.run, err)
 	}
 	if version > 0 {
 		return e.repeat(ctx, l, version)
@@ -97,7 +97,7 @@ func (e *Engine) settle(ctx context.Context, l *live, answer flow.Answer, raw js
 	}
 	rejected, err := l.run.Settle(answer)
 	if err != nil {
-		return nil, err
+		return nil, e.refusal(l.run, err)
 	}
 	// From here on the run in memory is ahead of its journal: whatever goes
 	// wrong, it is read from disk again.
@@ -144,6 +144,15 @@ func (e *Engine) write(ctx context.Context, l *live, data *resultData, rejected 
 	record, err := e.Store.Append(ctx, l.key, state.Record{Version: l.run.Version(), Kind: kind, Time: e.stamp(),
 		Status: string(l.run.Status()), Data: encoded, State: l.run.Hash()})
 	return data.Reply, record, err
+}
+
+// refusal returns an error of the core as a client sees it: what blocks a run
+// is said with the run's name.
+func (e *Engine) refusal(run *flow.Run, err error) error {
+	if blocked := run.Blocked(); blocked != nil && errors.Is(err, blocked) {
+		return e.blockedFault(run)
+	}
+	return err
 }
 
 // late says whether a step's timeout had passed when its answer came.

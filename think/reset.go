@@ -6,7 +6,6 @@ import (
 	"errors"
 	"strconv"
 	"strings"
-	"time"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -150,7 +149,7 @@ func (e *Engine) resetTo(ctx context.Context, l *live, records []state.Record, t
 		l.forget()
 		return nil, err
 	}
-	l.run, l.pins, l.times = past.run, past.pins, map[int]time.Time{}
+	l.run, l.pins, l.times = past.run, past.pins, past.times
 	l.version, l.hash = record.Version, record.Hash
 	e.project(l, true)
 	restored, err := reply{Reply: out}.restore()
