@@ -2,8 +2,6 @@ package think
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"path"
@@ -27,13 +25,15 @@ type Layer struct {
 	Files fs.FS
 }
 
-// Library finds workflows by name. Files are read anew at each use and parsed
-// once for each content. It may be used by several goroutines at once.
+// Library finds workflows by name. A file is looked at anew at each use, and
+// read, parsed and linked once for each content. It may be used by several
+// goroutines at once.
 type Library struct {
 	layers []Layer
 
 	mu     sync.Mutex
-	parsed map[string]parsed // by file name and content
+	parsed map[string]parsed // by file name and digest
+	graphs map[*flow.Workflow]*flow.Graph
 	files  map[string]content
 	set    *schemas.Set
 	raw    []byte // what set was loaded from
@@ -58,7 +58,14 @@ const maxParsed = 512
 
 // NewLibrary returns a library over layers, the first overlaid by the next.
 func NewLibrary(layers ...Layer) *Library {
-	return &Library{layers: layers, parsed: map[string]parsed{}, files: map[string]content{}}
+	l := &Library{layers: layers, files: map[string]content{}}
+	l.forget()
+	return l
+}
+
+// forget drops what was made of the files; l.mu is held, or nobody else has l.
+func (l *Library) forget() {
+	l.parsed, l.graphs = map[string]parsed{}, map[*flow.Workflow]*flow.Graph{}
 }
 
 // Entry is one workflow of a listing. Err tells why its file is not valid.
@@ -94,17 +101,23 @@ func (l *Library) Schemas() (*schemas.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.set, l.raw, l.parsed = set, seen.Bytes(), map[string]parsed{}
+	l.set, l.raw = set, seen.Bytes()
+	l.forget()
 	return set, nil
 }
 
 // Parse reads a workflow's bytes; file names it in diagnostics.
 func (l *Library) Parse(file string, src []byte) (*flow.Workflow, error) {
+	return l.parse(file, src, hexSum(src))
+}
+
+// parse is Parse of bytes whose digest is known.
+func (l *Library) parse(file string, src []byte, digest string) (*flow.Workflow, error) {
 	set, err := l.Schemas()
 	if err != nil {
 		return nil, err
 	}
-	key := file + "\x00" + string(src)
+	key := file + "\x00" + digest
 	l.mu.Lock()
 	known, ok := l.parsed[key]
 	l.mu.Unlock()
@@ -115,7 +128,7 @@ func (l *Library) Parse(file string, src []byte) (*flow.Workflow, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.parsed) >= maxParsed {
-		l.parsed = map[string]parsed{}
+		l.forget()
 	}
 	l.parsed[key] = parsed{workflow, err}
 	return workflow, err
@@ -137,7 +150,7 @@ func (l *Library) Find(name, version string) (*flow.Workflow, error) {
 		if err != nil {
 			return nil, err
 		}
-		workflow, err := l.Parse(file, read.src)
+		workflow, err := l.parse(file, read.src, read.digest)
 		if err != nil {
 			return nil, err
 		}
@@ -196,8 +209,7 @@ func (l *Library) content(key string, info fs.FileInfo, read func() ([]byte, err
 	if err != nil {
 		return content{}, err
 	}
-	sum := sha256.Sum256(src)
-	fresh := content{size: info.Size(), changed: info.ModTime(), digest: hex.EncodeToString(sum[:]), src: src}
+	fresh := content{size: info.Size(), changed: info.ModTime(), digest: hexSum(src), src: src}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.files[key] = fresh
@@ -266,7 +278,7 @@ func (l *Library) Versions(name string) []string {
 		if err != nil {
 			continue
 		}
-		if workflow, err := l.Parse(file, read.src); err == nil && !slices.Contains(versions, workflow.Version) {
+		if workflow, err := l.parse(file, read.src, read.digest); err == nil && !slices.Contains(versions, workflow.Version) {
 			versions = append(versions, workflow.Version)
 		}
 	}
@@ -275,7 +287,33 @@ func (l *Library) Versions(name string) []string {
 
 // Compile links a workflow with the library's others.
 func (l *Library) Compile(workflow *flow.Workflow) (*flow.Graph, error) {
-	return flow.Compile(workflow, func(name, version string) (*flow.Workflow, error) { return l.Find(name, version) })
+	l.mu.Lock()
+	known := l.graphs[workflow]
+	l.mu.Unlock()
+	if known != nil && l.linked(known) {
+		return known, nil
+	}
+	graph, err := flow.Compile(workflow, l.Find)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.graphs[workflow] = graph
+	return graph, nil
+}
+
+// linked says whether a graph's references still lead to the same workflows.
+func (l *Library) linked(graph *flow.Graph) bool {
+	for reference, workflow := range graph.Workflows() {
+		if workflow == graph.Workflow {
+			continue
+		}
+		if found, err := l.Find(reference, ""); err != nil || found != workflow {
+			return false
+		}
+	}
+	return true
 }
 
 // read returns a file of the last layer that has it.

@@ -258,19 +258,18 @@ func (h *intHeap) Pop() any {
 
 // child links the workflow that a flow.run step names.
 func (c *compiler) child(r *report, n *node, above []*Workflow) error {
-	step := n.step
-	at := step.childAt.at(0)
+	step, at := n.step, n.step.path+".input_template.workflow"
 	names := make([]string, 0, len(above)+1)
 	for _, w := range above {
 		names = append(names, w.Name)
 	}
 	if first := slices.Index(names, step.Child); first >= 0 {
-		r.addAt(fault.CyclicDependency, step.childAt.path, at, "workflows run each other: %s", strings.Join(append(names[first:], step.Child), " → "))
+		r.addAt(fault.CyclicDependency, at, step.childAt, "workflows run each other: %s", strings.Join(append(names[first:], step.Child), " → "))
 		return nil
 	}
 	tooDeep := func(depth int) bool {
 		if depth > MaxWorkflowDepth {
-			r.addAt(fault.LimitExceeded, step.childAt.path, at, "workflows run each other %d deep; at most %d", depth, MaxWorkflowDepth)
+			r.addAt(fault.LimitExceeded, at, step.childAt, "workflows run each other %d deep; at most %d", depth, MaxWorkflowDepth)
 		}
 		return depth > MaxWorkflowDepth
 	}
@@ -280,7 +279,7 @@ func (c *compiler) child(r *report, n *node, above []*Workflow) error {
 	w, err := c.lookup(step.Child, step.ChildVersion)
 	if err != nil {
 		problem := fault.From(err)
-		r.addAt(problem.Code, step.childAt.path, at, "%s", problem.Details)
+		r.addAt(problem.Code, at, step.childAt, "%s", problem.Details)
 		return nil
 	}
 	if n.child, err = c.graph(w, above); err != nil {
@@ -300,12 +299,11 @@ func (c *compiler) childParams(r *report, step *Step, w *Workflow) {
 	if given != nil && given.text != nil {
 		return
 	}
-	at := step.childAt.at(0)
 	known := make([]string, 0, len(w.Params))
 	for _, param := range w.Params {
 		known = append(known, param.Name)
 		if param.Required && given.field(param.Name) == nil {
-			r.addAt(fault.InvalidParams, step.path+".input_template.params", at, "workflow %q needs the parameter %q", w.Name, param.Name)
+			r.addAt(fault.InvalidParams, step.path+".input_template.params", step.childAt, "workflow %q needs the parameter %q", w.Name, param.Name)
 		}
 	}
 	if given == nil {
@@ -313,7 +311,7 @@ func (c *compiler) childParams(r *report, step *Step, w *Workflow) {
 	}
 	for _, f := range given.fields {
 		if !slices.Contains(known, f.key) {
-			r.addAt(fault.InvalidParams, step.path+".input_template.params."+f.key, at, "workflow %q has no parameter %q%s", w.Name, f.key, suggestionOnly(f.key, known))
+			r.addAt(fault.InvalidParams, step.path+".input_template.params."+f.key, step.childAt, "workflow %q has no parameter %q%s", w.Name, f.key, suggestionOnly(f.key, known))
 		}
 	}
 }
@@ -333,8 +331,13 @@ func (g *Graph) Workflows() map[string]*Workflow {
 	var visit func(*Graph)
 	visit = func(g *Graph) {
 		for i := range g.nodes {
-			if n := &g.nodes[i]; n.child != nil {
-				found[Reference(n.step.Child, n.step.ChildVersion)] = n.child.Workflow
+			n := &g.nodes[i]
+			if n.child == nil {
+				continue
+			}
+			reference := Reference(n.step.Child, n.step.ChildVersion)
+			if _, visited := found[reference]; !visited {
+				found[reference] = n.child.Workflow
 				visit(n.child)
 			}
 		}

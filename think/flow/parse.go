@@ -23,7 +23,7 @@ func Parse(file string, src []byte, set *schemas.Set) (*Workflow, error) {
 	r := &report{file: file}
 	p := &parser{report: r}
 	sum := sha256.Sum256(src)
-	w := &Workflow{File: file, Digest: hex.EncodeToString(sum[:]), Source: src, set: set, at: map[string]place{}}
+	w := &Workflow{File: file, Digest: hex.EncodeToString(sum[:]), Source: src, set: set}
 	root := r.readSource(src)
 	if root != nil {
 		p.workflow(w, root)
@@ -51,26 +51,37 @@ var workflowKeys = []string{"name", "version", "description", "desc", "params", 
 var stepKeys = []string{"id", "call", "input_template", "deps", "when", "foreach", "as", "extract", "success_schema", "capture_as",
 	"rationale", "retry", "on_failure", "timeout", "join", "effect", "witness", "repeat"}
 
-// mapping returns the values of a map by key, after reporting unknown keys.
-func (p *parser) mapping(node *yaml.Node, at string, known []string) map[string]*yaml.Node {
+// entries are what a map of the file holds, key and value in turn: of so few
+// keys, looking through them costs less than a Go map.
+type entries []*yaml.Node
+
+// value returns the value of a key, nil where there is none.
+func (e entries) value(key string) *yaml.Node {
+	for i := 0; i+1 < len(e); i += 2 {
+		if e[i].Value == key {
+			return e[i+1]
+		}
+	}
+	return nil
+}
+
+// mapping returns the entries of a map and whether it is one, after reporting
+// unknown keys; nil knows all.
+func (p *parser) mapping(node *yaml.Node, at string, known []string) (entries, bool) {
 	if node.Kind != yaml.MappingNode {
 		keys := ""
 		if len(known) > 0 {
 			keys = " with the keys " + strings.Join(known, ", ")
 		}
 		p.add(fault.YAMLSchemaViolation, at, node, "%s must be a map%s, not %s", subject(at), keys, kind(valueOf(node)))
-		return nil
+		return nil, false
 	}
-	values := make(map[string]*yaml.Node, len(node.Content)/2)
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		key := node.Content[i]
-		if known != nil && !slices.Contains(known, key.Value) {
+	for i := 0; i+1 < len(node.Content) && known != nil; i += 2 {
+		if key := node.Content[i]; !slices.Contains(known, key.Value) {
 			p.add(fault.YAMLSchemaViolation, join(at, key.Value), key, "unknown key %q%s", fault.Cut(key.Value, 80), suggestion(key.Value, known))
-			continue
 		}
-		values[key.Value] = node.Content[i+1]
 	}
-	return values
+	return node.Content, true
 }
 
 func subject(path string) string {
@@ -94,16 +105,13 @@ func suggestion(name string, known []string) string {
 func (p *parser) workflow(w *Workflow, root *yaml.Node) {
 	p.w = w
 	p.programs, p.texts = map[string]*expression.Program{}, map[string]*expression.Text{}
-	keys := p.mapping(root, "", workflowKeys)
-	if keys == nil {
+	keys, ok := p.mapping(root, "", workflowKeys)
+	if !ok {
 		return
-	}
-	for key, node := range keys {
-		w.at[key] = place{node.Line, node.Column}
 	}
 	w.Name = p.required(keys, "name", "", root)
 	base := strings.TrimSuffix(strings.TrimSuffix(path.Base(w.File), ".yaml"), ".yml")
-	if node := keys["name"]; node != nil && w.Name != "" {
+	if node := keys.value("name"); node != nil && w.Name != "" {
 		if !workflowName.MatchString(w.Name) {
 			p.add(fault.YAMLSchemaViolation, "name", node, "name %q: use lower-case letters, digits, _ and -, starting with a letter, at most 64", fault.Cut(w.Name, 80))
 		} else if w.File != "" && w.Name != base {
@@ -111,29 +119,29 @@ func (p *parser) workflow(w *Workflow, root *yaml.Node) {
 		}
 	}
 	w.Version = p.required(keys, "version", "", root)
-	if node := keys["version"]; node != nil && w.Version != "" && !versionText.MatchString(w.Version) {
+	if node := keys.value("version"); node != nil && w.Version != "" && !versionText.MatchString(w.Version) {
 		p.add(fault.YAMLSchemaViolation, "version", node, "version %q: use letters, digits, dots, + and -", fault.Cut(w.Version, 80))
 	}
 	w.Description = p.text(keys, "description", "")
-	if node := keys["desc"]; node != nil {
-		if keys["description"] != nil {
+	if node := keys.value("desc"); node != nil {
+		if keys.value("description") != nil {
 			p.add(fault.YAMLSchemaViolation, "desc", node, "desc and description are the same key: keep one")
 		}
 		w.Description = p.text(keys, "desc", "")
 	}
-	p.limits(keys["limits"])
-	p.schemas(keys["schemas"])
-	p.params(keys["params"])
-	p.steps(keys["steps"], root)
+	p.limits(keys.value("limits"))
+	p.schemas(keys.value("schemas"))
+	p.params(keys.value("params"))
+	p.steps(keys.value("steps"), root)
 	p.ending(keys)
-	if node := keys["strict_tools"]; node != nil {
+	if node := keys.value("strict_tools"); node != nil {
 		p.boolean(node, "strict_tools", &w.StrictTools)
 	}
 }
 
 // required returns a scalar as it is written, so that 1.10 stays "1.10".
-func (p *parser) required(keys map[string]*yaml.Node, key, at string, parent *yaml.Node) string {
-	node := keys[key]
+func (p *parser) required(keys entries, key, at string, parent *yaml.Node) string {
+	node := keys.value(key)
 	if node == nil {
 		p.add(fault.YAMLSchemaViolation, join(at, key), parent, "%s is missing", key)
 		return ""
@@ -145,8 +153,8 @@ func (p *parser) required(keys map[string]*yaml.Node, key, at string, parent *ya
 	return node.Value
 }
 
-func (p *parser) text(keys map[string]*yaml.Node, key, at string) string {
-	node := keys[key]
+func (p *parser) text(keys entries, key, at string) string {
+	node := keys.value(key)
 	if node == nil || node.Tag == "!!null" {
 		return ""
 	}
@@ -179,9 +187,9 @@ func (p *parser) limits(node *yaml.Node) {
 	if node == nil {
 		return
 	}
-	keys := p.mapping(node, "limits", []string{"items", "parallel", "steps"})
+	keys, _ := p.mapping(node, "limits", []string{"items", "parallel", "steps"})
 	for key, into := range map[string]*int{"items": &p.w.Limits.Items, "parallel": &p.w.Limits.Parallel, "steps": &p.w.Limits.Steps} {
-		if value := keys[key]; value != nil {
+		if value := keys.value(key); value != nil {
 			p.integer(value, "limits."+key, 1, 1_000_000, into)
 		}
 	}
@@ -191,9 +199,10 @@ func (p *parser) schemas(node *yaml.Node) {
 	if node == nil {
 		return
 	}
-	keys := p.mapping(node, "schemas", nil)
-	p.w.Schemas = make(map[string]any, len(keys))
-	for name, value := range keys {
+	keys, _ := p.mapping(node, "schemas", nil)
+	p.w.Schemas = make(map[string]any, len(keys)/2)
+	for i := 0; i+1 < len(keys); i += 2 {
+		name, value := keys[i].Value, keys[i+1]
 		if !stepName.MatchString(name) {
 			p.add(fault.YAMLSchemaViolation, "schemas."+name, value, "a schema's name is letters, digits, _ and -, starting with a letter")
 		}
@@ -205,9 +214,9 @@ func (p *parser) schemas(node *yaml.Node) {
 		return
 	}
 	p.w.set = set
-	for name, value := range keys {
-		if _, err := set.Named(name); err != nil {
-			p.schemaProblem(err, "schemas."+name, value)
+	for i := 0; i+1 < len(keys); i += 2 {
+		if _, err := set.Named(keys[i].Value); err != nil {
+			p.schemaProblem(err, "schemas."+keys[i].Value, keys[i+1])
 		}
 	}
 }
@@ -323,32 +332,38 @@ func (p *parser) cutByComment(node *yaml.Node, at string, broken bool) bool {
 }
 
 func (p *parser) source(node *yaml.Node, at string, shift int) source {
-	return source{file: p.file, path: at, at: func(offset int) place { return p.at(node, offset+shift) }}
+	r := p.report // not all that the parser holds
+	return source{file: r.file, path: at, at: func(offset int) place { return r.at(node, offset+shift) }}
 }
 
 // template reads a value whose texts may hold {{ }}.
-func (p *parser) template(node *yaml.Node, at string, scope expression.Scope) *template {
+func (p *parser) template(node *yaml.Node, at *trail, scope expression.Scope) *template {
 	switch node.Kind {
 	case yaml.MappingNode:
-		t := &template{object: true}
+		t := &template{object: true, fields: make([]field, 0, len(node.Content)/2)}
 		for i := 0; i+1 < len(node.Content); i += 2 {
 			key := node.Content[i]
 			if strings.Contains(key.Value, "{{") {
-				p.add(fault.YAMLSchemaViolation, at, key, "a key cannot be a template: build the map with an expression instead")
+				p.add(fault.YAMLSchemaViolation, at.path(), key, "a key cannot be a template: build the map with an expression instead")
 			}
-			t.fields = append(t.fields, field{key.Value, p.template(node.Content[i+1], join(at, key.Value), scope)})
+			t.fields = append(t.fields, field{key.Value, p.template(node.Content[i+1], &trail{above: at, key: key.Value}, scope)})
 		}
 		return t
 	case yaml.SequenceNode:
-		t := &template{list: []*template{}}
+		t := &template{list: make([]*template, 0, len(node.Content))}
 		for i, item := range node.Content {
-			t.list = append(t.list, p.template(item, at+"["+strconv.Itoa(i)+"]", scope))
+			t.list = append(t.list, p.template(item, &trail{above: at, index: i + 1}, scope))
 		}
 		return t
 	}
 	if node.Tag != "!!str" || !strings.Contains(node.Value, "{{") {
 		return &template{literal: valueOf(node)}
 	}
+	return p.templateText(node, at.path(), scope)
+}
+
+// templateText reads a text that holds {{ }}, once for each text and scope.
+func (p *parser) templateText(node *yaml.Node, at string, scope expression.Scope) *template {
 	where := p.source(node, at, 0)
 	key := scope.Item + "\x00" + node.Value
 	text, ok := p.texts[key]

@@ -16,7 +16,7 @@ import (
 // raw is one step before its expressions are read: those may name any step.
 type raw struct {
 	step *Step
-	keys map[string]*yaml.Node
+	keys entries
 	node *yaml.Node
 }
 
@@ -33,10 +33,10 @@ func (p *parser) steps(node, root *yaml.Node) {
 		p.add(fault.LimitExceeded, "steps", node, "%d steps; limits.steps is %d", len(node.Content), p.w.Limits.Steps)
 		return
 	}
-	var all []raw
+	all := make([]raw, 0, len(node.Content))
 	for i, item := range node.Content {
 		at := "steps[" + strconv.Itoa(i) + "]"
-		if keys := p.mapping(item, at, stepKeys); keys != nil {
+		if keys, ok := p.mapping(item, at, stepKeys); ok {
 			step := &Step{path: at, at: place{item.Line, item.Column}}
 			all = append(all, raw{step, keys, item})
 			p.names(step, keys, item)
@@ -52,36 +52,36 @@ func (p *parser) steps(node, root *yaml.Node) {
 }
 
 // names reads the keys that other steps refer to.
-func (p *parser) names(step *Step, keys map[string]*yaml.Node, node *yaml.Node) {
+func (p *parser) names(step *Step, keys entries, node *yaml.Node) {
 	step.ID = p.required(keys, "id", step.path, node)
-	if id := keys["id"]; id != nil && step.ID != "" {
+	if id := keys.value("id"); id != nil && step.ID != "" {
 		step.at = place{id.Line, id.Column}
 		if !stepName.MatchString(step.ID) {
 			p.add(fault.YAMLSchemaViolation, step.path+".id", id, "id %q: use letters, digits, _ and -, starting with a letter, at most 64", fault.Cut(step.ID, 80))
 		}
 	}
 	step.Call = p.required(keys, "call", step.path, node)
-	if call := keys["call"]; call != nil && step.Call != "" {
-		step.callAt = p.source(call, step.path+".call", 0)
+	if call := keys.value("call"); call != nil && step.Call != "" {
+		step.callAt = p.at(call, 0)
 		p.call(step, call)
 	}
 	step.CaptureAs = p.text(keys, "capture_as", step.path)
-	if capture := keys["capture_as"]; capture != nil {
-		step.captureAt = p.source(capture, step.path+".capture_as", 0)
+	if capture := keys.value("capture_as"); capture != nil {
+		step.captureAt = p.at(capture, 0)
 		if !variableName.MatchString(step.CaptureAs) {
 			p.add(fault.YAMLSchemaViolation, step.path+".capture_as", capture, "%q cannot name a capture: use letters, digits and _, starting with a letter", fault.Cut(step.CaptureAs, 80))
 		}
 	}
-	if keys["foreach"] != nil {
+	if keys.value("foreach") != nil {
 		step.As = "item"
-		if as := keys["as"]; as != nil {
+		if as := keys.value("as"); as != nil {
 			step.As = as.Value
 			if !variableName.MatchString(as.Value) || (slices.Contains(rootNames, as.Value) && as.Value != "item") {
 				p.add(fault.YAMLSchemaViolation, step.path+".as", as, "%q cannot name a loop variable", fault.Cut(as.Value, 80))
 				step.As = "item"
 			}
 		}
-	} else if as := keys["as"]; as != nil {
+	} else if as := keys.value("as"); as != nil {
 		p.add(fault.YAMLSchemaViolation, step.path+".as", as, "as names the variable of a loop, and this step has no foreach")
 	}
 }
@@ -109,30 +109,29 @@ func nearReserved(call string) string {
 // collisions finds two steps with one id, one capture twice, and ids that a
 // loop or repeat will expand to.
 func (p *parser) collisions(all []raw) {
-	ids, captures := make(map[string]*Step, len(all)), map[string]*Step{}
+	ids, captures := make(map[string]raw, len(all)), make(map[string]*Step, len(all))
 	for _, r := range all {
 		s := r.step
 		if first, taken := ids[s.ID]; taken && s.ID != "" {
-			p.addAt(fault.IDCollision, s.path+".id", s.at, "the id %q is taken by %s on line %d", s.ID, first.path, first.at.line)
+			p.addAt(fault.IDCollision, s.path+".id", s.at, "the id %q is taken by %s on line %d", s.ID, first.step.path, first.step.at.line)
 		} else {
-			ids[s.ID] = s
+			ids[s.ID] = r
 		}
 		if s.CaptureAs == "" {
 			continue
 		}
 		if first, taken := captures[s.CaptureAs]; taken {
-			p.addAt(fault.DuplicateCapture, s.path+".capture_as", s.captureAt.at(0), "capture_as %q is taken by step %q on line %d", s.CaptureAs, first.ID, first.at.line)
+			p.addAt(fault.DuplicateCapture, s.path+".capture_as", s.captureAt, "capture_as %q is taken by step %q on line %d", s.CaptureAs, first.ID, first.at.line)
 		} else {
 			captures[s.CaptureAs] = s
 		}
 	}
 	for _, r := range all {
 		base, number, found := cutLast(r.step.ID, "_")
-		loop := ids[base]
-		if _, err := strconv.Atoi(number); !found || err != nil || loop == nil {
+		if loop, known := ids[base]; !found || !known || (loop.keys.value("foreach") == nil && loop.keys.value("repeat") == nil) {
 			continue
 		}
-		if at := slices.IndexFunc(all, func(other raw) bool { return other.step == loop }); all[at].keys["foreach"] != nil || all[at].keys["repeat"] != nil {
+		if _, err := strconv.Atoi(number); err == nil {
 			p.addAt(fault.IDCollision, r.step.path+".id", r.step.at, "the id %q is one that %q expands to (%s_0, %s_1, …): rename one", r.step.ID, base, base, base)
 		}
 	}
@@ -147,7 +146,7 @@ func cutLast(text, separator string) (before, after string, found bool) {
 }
 
 func (p *parser) staticScope(all []raw) expression.Scope {
-	scope := expression.Scope{Params: make([]string, 0), Captures: make([]string, 0), Steps: make([]string, 0)}
+	scope := expression.Scope{Params: make([]string, 0, len(p.w.Params)), Captures: make([]string, 0, len(all)), Steps: make([]string, 0, len(all))}
 	for _, param := range p.w.Params {
 		scope.Params = append(scope.Params, param.Name)
 	}
@@ -165,45 +164,48 @@ func (p *parser) plain(r raw) {
 	s, keys := r.step, r.keys
 	s.Rationale = p.text(keys, "rationale", s.path)
 	s.Retry = Retry{Max: DefaultRetries}
-	if node := keys["retry"]; node != nil {
-		retry := p.mapping(node, s.path+".retry", []string{"max", "backoff"})
-		if max := retry["max"]; max != nil {
+	if node := keys.value("retry"); node != nil {
+		retry, _ := p.mapping(node, s.path+".retry", []string{"max", "backoff"})
+		if max := retry.value("max"); max != nil {
 			p.integer(max, s.path+".retry.max", 0, 100, &s.Retry.Max)
 		}
-		s.Retry.Backoff = p.duration(retry["backoff"], s.path+".retry.backoff")
+		s.Retry.Backoff = p.duration(retry, "backoff", s.path+".retry")
 	}
-	s.Timeout = p.duration(keys["timeout"], s.path+".timeout")
-	s.OnFailure = OnFailure(p.choice(keys["on_failure"], s.path+".on_failure", string(Fail), string(Continue), string(SkipRest)))
-	s.Join = Join(p.choice(keys["join"], s.path+".join", string(JoinAll), string(JoinAny), string(JoinDone)))
-	s.Effect = p.choice(keys["effect"], s.path+".effect", "read", "write")
-	if keys["effect"] == nil {
-		s.Effect = ""
+	s.Timeout = p.duration(keys, "timeout", s.path)
+	s.OnFailure = OnFailure(p.choice(keys, "on_failure", s.path, string(Fail), string(Continue), string(SkipRest)))
+	s.Join = Join(p.choice(keys, "join", s.path, string(JoinAll), string(JoinAny), string(JoinDone)))
+	if keys.value("effect") != nil {
+		s.Effect = p.choice(keys, "effect", s.path, "read", "write")
 	}
-	s.Witness = p.choice(keys["witness"], s.path+".witness", "any", "required")
-	s.Schema = p.schema(keys["success_schema"], s.path+".success_schema")
-	if node := keys["deps"]; node != nil {
+	s.Witness = p.choice(keys, "witness", s.path, "any", "required")
+	if node := keys.value("success_schema"); node != nil {
+		s.Schema = p.schema(node, s.path+".success_schema")
+	}
+	if node := keys.value("deps"); node != nil {
 		p.deps(s, node)
 	}
 }
 
-func (p *parser) duration(node *yaml.Node, at string) string {
+func (p *parser) duration(keys entries, key, at string) string {
+	node := keys.value(key)
 	if node == nil {
 		return ""
 	}
 	if node.Kind != yaml.ScalarNode || !durationText.MatchString(node.Value) {
-		p.add(fault.YAMLSchemaViolation, at, node, "a duration is written like 500ms, 30s or 10m")
+		p.add(fault.YAMLSchemaViolation, join(at, key), node, "a duration is written like 500ms, 30s or 10m")
 		return ""
 	}
 	return node.Value
 }
 
 // choice returns one of the known words; the first is the default.
-func (p *parser) choice(node *yaml.Node, at string, known ...string) string {
+func (p *parser) choice(keys entries, key, at string, known ...string) string {
+	node := keys.value(key)
 	if node == nil {
 		return known[0]
 	}
 	if node.Kind != yaml.ScalarNode || !slices.Contains(known, node.Value) {
-		p.add(fault.YAMLSchemaViolation, at, node, "%q is none of %s%s", fault.Cut(node.Value, 60), strings.Join(known, ", "), suggestionOnly(node.Value, known))
+		p.add(fault.YAMLSchemaViolation, join(at, key), node, "%q is none of %s%s", fault.Cut(node.Value, 60), strings.Join(known, ", "), suggestionOnly(node.Value, known))
 		return known[0]
 	}
 	return node.Value
@@ -217,9 +219,6 @@ func suggestionOnly(name string, known []string) string {
 }
 
 func (p *parser) schema(node *yaml.Node, at string) *schemas.Schema {
-	if node == nil {
-		return nil
-	}
 	var schema *schemas.Schema
 	var err error
 	if node.Kind == yaml.ScalarNode && node.Tag == "!!str" {
@@ -260,17 +259,17 @@ func (p *parser) expressions(r raw) {
 	s, keys := r.step, r.keys
 	outer, inner := p.scope, p.scope
 	inner.Item = s.As
-	if node := keys["foreach"]; node != nil {
+	if node := keys.value("foreach"); node != nil {
 		if node.Kind == yaml.SequenceNode {
 			s.Foreach, s.foreachAt = p.literalList(node, s.path+".foreach", outer)
 		} else {
 			s.Foreach, s.foreachAt = p.compile(node, s.path+".foreach", outer)
 		}
 	}
-	if node := keys["when"]; node != nil {
+	if node := keys.value("when"); node != nil {
 		s.When, s.whenAt = p.when(node, s.path+".when", inner)
 	}
-	if node := keys["extract"]; node != nil {
+	if node := keys.value("extract"); node != nil {
 		result := inner
 		result.Result = true
 		s.Extract, s.extractAt = p.compile(node, s.path+".extract", result)
@@ -278,13 +277,13 @@ func (p *parser) expressions(r raw) {
 			p.add(fault.YAMLSchemaViolation, s.path+".extract", node, "%s has no result to extract from", s.Call)
 		}
 	}
-	if node := keys["input_template"]; node != nil {
-		s.input = p.template(node, s.path+".input_template", inner)
+	if node := keys.value("input_template"); node != nil {
+		s.input = p.template(node, &trail{above: &trail{key: s.path}, key: "input_template"}, inner)
 		if !s.input.object {
 			p.add(fault.YAMLSchemaViolation, s.path+".input_template", node, "input_template must be a map, not %s", kind(valueOf(node)))
 		}
 	}
-	if node := keys["repeat"]; node != nil {
+	if node := keys.value("repeat"); node != nil {
 		p.repeat(s, node, inner)
 	}
 	p.inputOf(r)
@@ -316,8 +315,8 @@ func (p *parser) when(node *yaml.Node, at string, scope expression.Scope) (*expr
 
 func (p *parser) repeat(s *Step, node *yaml.Node, scope expression.Scope) {
 	at := s.path + ".repeat"
-	keys := p.mapping(node, at, []string{"until", "max"})
-	if keys == nil {
+	keys, ok := p.mapping(node, at, []string{"until", "max"})
+	if !ok {
 		return
 	}
 	if s.Call != CallRun {
@@ -328,35 +327,47 @@ func (p *parser) repeat(s *Step, node *yaml.Node, scope expression.Scope) {
 		p.add(fault.YAMLSchemaViolation, at, node, "a loop cannot repeat: put the repeat into the workflow that the loop runs")
 		return
 	}
-	if keys["until"] == nil || keys["max"] == nil {
+	if keys.value("until") == nil || keys.value("max") == nil {
 		p.add(fault.YAMLSchemaViolation, at, node, "repeat needs both until and max")
 		return
 	}
-	p.integer(keys["max"], at+".max", 1, 1000, &s.Rounds)
+	p.integer(keys.value("max"), at+".max", 1, 1000, &s.Rounds)
 	scope.Result = true
-	s.Until, s.untilAt = p.compile(keys["until"], at+".until", scope)
+	s.Until, s.untilAt = p.compile(keys.value("until"), at+".until", scope)
+}
+
+// inputs says of the language's own calls which key their input_template needs
+// and which it may have, nil for any.
+var inputs = map[string]struct {
+	needed string
+	known  []string
+}{
+	CallAssert:   {"that", []string{"that", "message"}},
+	CallSet:      {"value", []string{"value"}},
+	CallRun:      {"workflow", []string{"workflow", "params"}},
+	CallGenerate: {needed: "task"},
+	CallApprove:  {needed: "message"},
+	CallAsk:      {needed: "message"},
 }
 
 // inputOf checks the inputs that the language itself defines.
 func (p *parser) inputOf(r raw) {
 	s, node := r.step, r.node
-	if input := r.keys["input_template"]; input != nil {
+	if input := r.keys.value("input_template"); input != nil {
 		node = input
 	}
-	at := s.path + ".input_template"
-	need := map[string]string{CallAssert: "that", CallSet: "value", CallRun: "workflow", CallGenerate: "task", CallApprove: "message", CallAsk: "message"}[s.Call]
-	if need == "" {
+	rule, ok := inputs[s.Call]
+	if !ok {
 		return
 	}
-	if s.input.field(need) == nil {
-		p.add(fault.YAMLSchemaViolation, at, node, "%s needs input_template.%s", s.Call, need)
+	if s.input.field(rule.needed) == nil {
+		p.add(fault.YAMLSchemaViolation, s.path+".input_template", node, "%s needs input_template.%s", s.Call, rule.needed)
 		return
 	}
-	known := map[string][]string{CallAssert: {"that", "message"}, CallSet: {"value"}, CallRun: {"workflow", "params"}}[s.Call]
 	for _, f := range s.input.fields {
-		if known != nil && !slices.Contains(known, f.key) {
+		if rule.known != nil && !slices.Contains(rule.known, f.key) {
 			key, _ := entry(node, f.key)
-			p.add(fault.YAMLSchemaViolation, at+"."+f.key, key, "%s takes %s, not %q%s", s.Call, strings.Join(known, " and "), f.key, suggestionOnly(f.key, known))
+			p.add(fault.YAMLSchemaViolation, s.path+".input_template."+f.key, key, "%s takes %s, not %q%s", s.Call, strings.Join(rule.known, " and "), f.key, suggestionOnly(f.key, rule.known))
 		}
 	}
 	if s.Call == CallRun {
@@ -372,7 +383,7 @@ func (p *parser) child(s *Step, node *yaml.Node) {
 		p.add(fault.YAMLSchemaViolation, at, value, "the workflow to run is a literal name or name@version, never a template")
 		return
 	}
-	s.childAt = p.source(value, at, 0)
+	s.childAt = p.at(value, 0)
 	s.Child, s.ChildVersion, _ = strings.Cut(name, "@")
 	if !workflowName.MatchString(s.Child) {
 		p.add(fault.YAMLSchemaViolation, at, value, "%q is not a workflow's name", fault.Cut(name, 80))
@@ -395,19 +406,19 @@ func entry(node *yaml.Node, name string) (key, value *yaml.Node) {
 }
 
 // ending reads what the finished run reports.
-func (p *parser) ending(keys map[string]*yaml.Node) {
-	if node := keys["outputs"]; node != nil {
+func (p *parser) ending(keys entries) {
+	if node := keys.value("outputs"); node != nil {
 		if node.Kind != yaml.MappingNode {
 			p.add(fault.YAMLSchemaViolation, "outputs", node, "outputs must be a map of names to values")
 		} else {
 			for i := 0; i+1 < len(node.Content); i += 2 {
 				name := node.Content[i].Value
-				p.w.Outputs = append(p.w.Outputs, Output{name, p.template(node.Content[i+1], "outputs."+name, p.scope)})
+				p.w.Outputs = append(p.w.Outputs, Output{name, p.template(node.Content[i+1], &trail{above: &trail{key: "outputs"}, key: name}, p.scope)})
 			}
 		}
 	}
-	if node := keys["summary"]; node != nil {
-		if t := p.template(node, "summary", p.scope); t.text != nil {
+	if node := keys.value("summary"); node != nil {
+		if t := p.template(node, &trail{key: "summary"}, p.scope); t.text != nil {
 			p.w.summary = t
 		} else if text, ok := t.literal.(string); ok {
 			p.w.summary = &template{literal: text}
@@ -415,7 +426,7 @@ func (p *parser) ending(keys map[string]*yaml.Node) {
 			p.add(fault.YAMLSchemaViolation, "summary", node, "summary must be text")
 		}
 	}
-	if node := keys["artifacts"]; node != nil {
+	if node := keys.value("artifacts"); node != nil {
 		p.artifacts(node)
 	}
 }
@@ -427,19 +438,19 @@ func (p *parser) artifacts(node *yaml.Node) {
 	}
 	for i, item := range node.Content {
 		at := "artifacts[" + strconv.Itoa(i) + "]"
-		keys := p.mapping(item, at, []string{"name", "type", "from"})
-		if keys == nil {
+		keys, ok := p.mapping(item, at, []string{"name", "type", "from"})
+		if !ok {
 			continue
 		}
 		a := Artifact{Name: p.required(keys, "name", at, item), Type: "json"}
-		if keys["type"] != nil {
-			a.Type = p.choice(keys["type"], at+".type", "json", "text", "markdown")
+		if keys.value("type") != nil {
+			a.Type = p.choice(keys, "type", at, "json", "text", "markdown")
 		}
-		if keys["from"] == nil {
+		if keys.value("from") == nil {
 			p.add(fault.YAMLSchemaViolation, at, item, "from is missing: the expression whose value is stored")
 			continue
 		}
-		a.from, a.where = p.compile(keys["from"], at+".from", p.scope)
+		a.from, a.where = p.compile(keys.value("from"), at+".from", p.scope)
 		p.w.Artifacts = append(p.w.Artifacts, a)
 	}
 }

@@ -103,7 +103,7 @@ func (r *report) readSource(src []byte) *yaml.Node {
 	}
 	before := len(r.diagnostics)
 	count := 0
-	r.checkNode(document.Content[0], "", 0, &count)
+	r.checkNode(document.Content[0], nil, 0, &count)
 	if len(r.diagnostics) > before {
 		return nil
 	}
@@ -194,48 +194,68 @@ func (r *report) indent(line int) int {
 	return len(text) - len(bytes.TrimLeft(text, " "))
 }
 
-func (r *report) checkNode(node *yaml.Node, path string, depth int, count *int) {
+// trail is where a value stands in the file: a key or an index below another
+// trail, nil for the whole. Its path is written out for a diagnostic only.
+type trail struct {
+	above *trail
+	key   string
+	index int // from 1 in a list, 0 for a key
+}
+
+// path returns the trail as diagnostics show it: "steps[2].when".
+func (t *trail) path() string {
+	switch {
+	case t == nil:
+		return ""
+	case t.index > 0:
+		return t.above.path() + "[" + strconv.Itoa(t.index-1) + "]"
+	default:
+		return join(t.above.path(), t.key)
+	}
+}
+
+func (r *report) checkNode(node *yaml.Node, at *trail, depth int, count *int) {
 	*count++
 	switch {
 	case *count > maxNodes:
 		if *count == maxNodes+1 {
-			r.add(fault.LimitExceeded, path, node, "more than %d values in one file", maxNodes)
+			r.add(fault.LimitExceeded, at.path(), node, "more than %d values in one file", maxNodes)
 		}
 		return
 	case depth > maxDepth:
-		r.add(fault.LimitExceeded, path, node, "nested deeper than %d", maxDepth)
+		r.add(fault.LimitExceeded, at.path(), node, "nested deeper than %d", maxDepth)
 		return
 	case node.Kind == yaml.AliasNode:
-		r.add(fault.YAMLSchemaViolation, path, node, "aliases are not part of the language: write the value out, or quote a text that starts with *")
+		r.add(fault.YAMLSchemaViolation, at.path(), node, "aliases are not part of the language: write the value out, or quote a text that starts with *")
 		return
 	case node.Anchor != "":
-		r.add(fault.YAMLSchemaViolation, path, node, "anchors are not part of the language: remove &%s, or quote a text that starts with &", node.Anchor)
+		r.add(fault.YAMLSchemaViolation, at.path(), node, "anchors are not part of the language: remove &%s, or quote a text that starts with &", node.Anchor)
 		return
 	case node.Style&yaml.TaggedStyle != 0:
-		r.tag(path, node, strings.TrimSpace(node.Tag+" "+node.Value))
+		r.tag(at, node, strings.TrimSpace(node.Tag+" "+node.Value))
 		return
 	case r.startsWith(node, '!'): // a tag without a name leaves no other trace
-		r.tag(path, node, "! "+node.Value)
+		r.tag(at, node, "! "+node.Value)
 		return
 	}
 	switch node.Kind {
 	case yaml.MappingNode:
-		r.checkMapping(node, path, depth, count)
+		r.checkMapping(node, at, depth, count)
 	case yaml.SequenceNode:
 		for i, item := range node.Content {
-			r.checkNode(item, path+"["+strconv.Itoa(i)+"]", depth+1, count)
+			r.checkNode(item, &trail{above: at, index: i + 1}, depth+1, count)
 		}
 	case yaml.ScalarNode:
 		if node.Tag == "!!float" {
 			if _, err := floatValue(node.Value); err != nil {
-				r.add(fault.YAMLSchemaViolation, path, node, "%s is not a JSON number; quote it if it is text", node.Value)
+				r.add(fault.YAMLSchemaViolation, at.path(), node, "%s is not a JSON number; quote it if it is text", node.Value)
 			}
 		}
 	}
 }
 
-func (r *report) tag(path string, node *yaml.Node, written string) {
-	r.add(fault.YAMLSchemaViolation, path, node, "an unquoted ! is a YAML tag and its text is lost: write it quoted, %q", fault.Cut(written, 80))
+func (r *report) tag(at *trail, node *yaml.Node, written string) {
+	r.add(fault.YAMLSchemaViolation, at.path(), node, "an unquoted ! is a YAML tag and its text is lost: write it quoted, %q", fault.Cut(written, 80))
 }
 
 // startsWith says whether a node's text in the file begins with a character.
@@ -254,7 +274,7 @@ func (r *report) startsWith(node *yaml.Node, first byte) bool {
 	return r.offset < len(line) && line[r.offset] == first
 }
 
-func (r *report) checkMapping(node *yaml.Node, path string, depth int, count *int) {
+func (r *report) checkMapping(node *yaml.Node, at *trail, depth int, count *int) {
 	seen := make(map[string]int, len(node.Content)/2)
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key, value := node.Content[i], node.Content[i+1]
@@ -263,19 +283,24 @@ func (r *report) checkMapping(node *yaml.Node, path string, depth int, count *in
 			if key.Kind == yaml.MappingNode {
 				fix = "an unquoted {{ }} is a YAML map: put the template in quotes"
 			}
-			r.add(fault.YAMLSchemaViolation, path, key, "%s", fix)
+			r.add(fault.YAMLSchemaViolation, at.path(), key, "%s", fix)
 			continue
 		}
 		if line, taken := seen[key.Value]; taken {
-			r.add(fault.YAMLSchemaViolation, join(path, key.Value), key, "duplicate key %q, first on line %d: remove one", fault.Cut(key.Value, 80), line)
+			r.add(fault.YAMLSchemaViolation, join(at.path(), key.Value), key, "duplicate key %q, first on line %d: remove one", fault.Cut(key.Value, 80), line)
 			continue
 		}
 		seen[key.Value] = key.Line
-		if key.Tag != "!!str" && strings.HasPrefix(path, "steps[") && strings.Count(path, ".") == 0 {
-			r.add(fault.YAMLSchemaViolation, path, key, "the key %s is not text: quote it", key.Value)
+		if key.Tag != "!!str" && ofStep(at.path()) {
+			r.add(fault.YAMLSchemaViolation, at.path(), key, "the key %s is not text: quote it", key.Value)
 		}
-		r.checkNode(value, join(path, key.Value), depth+1, count)
+		r.checkNode(value, &trail{above: at, key: key.Value}, depth+1, count)
 	}
+}
+
+// ofStep says whether a path is that of a step, not of a part of one.
+func ofStep(path string) bool {
+	return strings.HasPrefix(path, "steps[") && strings.Count(path, ".") == 0
 }
 
 func join(path, key string) string {

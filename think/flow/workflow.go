@@ -66,7 +66,6 @@ type Workflow struct {
 
 	summary *template
 	set     *schemas.Set
-	at      map[string]place // of the top-level parts
 }
 
 // Param is one parameter: a JSON Schema with two keys of ours.
@@ -152,12 +151,11 @@ type Step struct {
 	Until               *expression.Program
 	Rounds              int
 
-	input                                *template
-	path                                 string // "steps[3]"
-	at                                   place
-	callAt, whenAt, foreachAt, extractAt source
-	untilAt, captureAt, childAt          source
-	depsAt                               []place
+	input                                 *template
+	path                                  string // "steps[3]"
+	at, callAt, captureAt, childAt        place
+	whenAt, foreachAt, extractAt, untilAt source
+	depsAt                                []place
 }
 
 // Person says whether only a person may settle the step.
@@ -184,9 +182,8 @@ func (w *Workflow) Tools() []fault.Diagnostic {
 	for _, step := range w.Steps {
 		if tool := step.Tool(); tool != "" && !seen[tool] {
 			seen[tool] = true
-			at := step.callAt.at(0)
-			found = append(found, fault.Diagnostic{File: w.File, Path: step.path + ".call", Line: at.line,
-				Column: at.column, Code: fault.UnknownTool, Actual: tool})
+			found = append(found, fault.Diagnostic{File: w.File, Path: step.path + ".call", Line: step.callAt.line,
+				Column: step.callAt.column, Code: fault.UnknownTool, Actual: tool})
 		}
 	}
 	return found
