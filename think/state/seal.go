@@ -27,6 +27,8 @@ const hashLength = 2 * sha256.Size // in hexadecimal digits
 // The fixed parts of a line, as encode writes them.
 const (
 	formatField = `{"format":`
+	dataField   = `,"data":`
+	stateField  = `,"state":"`
 	prevField   = `,"prev":"`
 	hashField   = `,"hash":"`
 	lineEnd     = `"}`
@@ -131,7 +133,7 @@ func encode(record Record) (Record, []byte, error) {
 	if record.Status != "" {
 		line.WriteString(`,"status":` + quote(record.Status))
 	}
-	line.WriteString(`,"data":`)
+	line.WriteString(dataField)
 	start := line.Len()
 	if len(record.Data) == 0 {
 		line.WriteString("null")
