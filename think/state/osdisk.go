@@ -106,18 +106,12 @@ func peek(folder int, name string, block []byte) (int, error) {
 		return 0, err
 	}
 	defer func() { _ = unix.Close(opened) }() // only read
-	read := 0
-	for read < len(block) {
-		n, err := unix.Pread(opened, block[read:], int64(read))
-		if err != nil && !errors.Is(err, unix.EINTR) {
-			return 0, err
+	for {
+		// Of a file, a read that is short has reached the end.
+		if n, err := unix.Pread(opened, block, 0); !errors.Is(err, unix.EINTR) {
+			return max(n, 0), err
 		}
-		if n == 0 && err == nil {
-			break
-		}
-		read += max(n, 0)
 	}
-	return read, nil
 }
 
 type osFile struct{ *os.File }
