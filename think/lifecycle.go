@@ -29,27 +29,21 @@ func (k *Keeper) Locate(ctx context.Context, workflow, run string) (state.Key, e
 		key := state.Key{Workflow: workflow, Run: run}
 		return key, key.Validate()
 	}
-	keys, err := k.dir.Keys(ctx)
+	keys, err := k.dir.Find(ctx, run)
 	if err != nil {
 		return state.Key{}, err
 	}
 	return onlyOne(keys, run, "no run %q; savant state list shows the runs there are")
 }
 
-// onlyOne returns the key of a run's id. unknown is what to say where there is
-// none.
+// onlyOne returns the key that a run's id stands for. unknown is what to say
+// where there is none.
 func onlyOne(keys []state.Key, run, unknown string) (state.Key, error) {
-	var found []state.Key
-	for _, key := range keys {
-		if key.Run == run {
-			found = append(found, key)
-		}
-	}
-	switch len(found) {
+	switch len(keys) {
 	case 0:
 		return state.Key{}, fault.New(fault.UnknownRun, unknown, fault.Cut(run, 120))
 	case 1:
-		return found[0], nil
+		return keys[0], nil
 	}
 	return state.Key{}, fault.New(fault.InvalidParams, "several workflows have a run %q: name the workflow", fault.Cut(run, 120))
 }
@@ -90,7 +84,7 @@ func (k *Keeper) locateDeleted(ctx context.Context, run string) (state.Key, erro
 	seen := map[state.Key]bool{}
 	for _, item := range items {
 		key := state.Key{Workflow: item.Workflow, Run: item.Run}
-		if key.Run != "" && !seen[key] {
+		if key.Run == run && !seen[key] {
 			seen[key] = true
 			keys = append(keys, key)
 		}
@@ -98,7 +92,7 @@ func (k *Keeper) locateDeleted(ctx context.Context, run string) (state.Key, erro
 	return onlyOne(keys, run, "no run %q was deleted")
 }
 
-// Prune selects what Prune removes.
+// PruneInput selects what Prune removes.
 type PruneInput struct {
 	// OlderThan is how long ago a run changed last, or went to the trash.
 	OlderThan time.Duration

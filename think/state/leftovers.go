@@ -33,6 +33,26 @@ func (d *Dir) Keys(ctx context.Context) ([]Key, error) {
 	return keys, nil
 }
 
+// Find returns the runs of an id that have a file here, by workflow: what it
+// costs depends on the number of workflows, not of runs.
+func (d *Dir) Find(ctx context.Context, run string) ([]Key, error) {
+	workflows, err := d.workflows("")
+	if err != nil || validateName("run_id", run) != nil {
+		return nil, err
+	}
+	var keys []Key
+	for _, workflow := range slices.Sorted(slices.Values(workflows)) {
+		if ctx.Err() != nil {
+			return nil, interrupted(ctx, runsFolder(workflow))
+		}
+		key := Key{workflow, run}
+		if _, err := d.disk.Stat(journalName(key)); err == nil || d.orphan(key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys, nil
+}
+
 // runsAmong returns the runs that the files of a folder belong to.
 func runsAmong(names []string) []string {
 	runs := withSuffix(names, journalSuffix)

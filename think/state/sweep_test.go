@@ -162,3 +162,21 @@ func TestDeleteAt(t *testing.T) {
 	require.ErrorIs(t, d.DeleteAt(ctx, faultKey, 3), fault.UnknownRun)
 	require.NoError(t, d.Undelete(ctx, faultKey))
 }
+
+func TestFindAndKeys(t *testing.T) {
+	ctx := context.Background()
+	disk, d := stage(t, operation{prepare: furnished})
+	for _, key := range []Key{{"v", "r"}, {"v", "s"}} {
+		_, err := d.Create(ctx, key, smallRecord(1))
+		require.NoError(t, err)
+	}
+	keys, err := d.Keys(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []Key{{"v", "r"}, {"v", "s"}, {"w", "r"}}, keys)
+	require.NoError(t, disk.Remove(journalName(faultKey)))
+	for run, want := range map[string][]Key{"r": {{"v", "r"}, {"w", "r"}}, "s": {{"v", "s"}}, "t": nil, "../r": nil} {
+		found, err := d.Find(ctx, run)
+		require.NoError(t, err)
+		require.Equal(t, want, found, run)
+	}
+}

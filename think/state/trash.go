@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"path"
 	"slices"
@@ -158,6 +159,9 @@ func (d *Dir) Undelete(ctx context.Context, key Key) error {
 	return d.with(ctx, key, creating, func(j *journal) error {
 		if j.tip.Version > 0 {
 			return runExists(key, j.tip.Version)
+		}
+		if found, err := d.trashed(folder, key); !found || err != nil {
+			return cmp.Or(err, unknownRun(key)) // purged in between
 		}
 		if err := d.moveProjections(key, folder, runs); err != nil {
 			return err
