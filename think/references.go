@@ -1,7 +1,10 @@
 package think
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 
 	"savant/fault"
 	"savant/think/state"
@@ -64,4 +67,50 @@ func allReferences(records []state.Record) ([]reference, error) {
 		all = append(all, found...)
 	}
 	return all, nil
+}
+
+// lostArtifact is a reference to an artifact that is missing or changed.
+type lostArtifact struct {
+	reference
+	// blocking says that the run cannot go on without it.
+	blocking bool
+	cause    error
+}
+
+func (l lostArtifact) problem() state.Problem {
+	return state.Problem{File: state.ArtifactFile(l.Digest), Blocking: l.blocking,
+		Message: fmt.Sprintf("record %d names it as the %s %q: %s", l.Version, l.Kind, l.Name, fault.From(l.cause).Details)}
+}
+
+// lostArtifacts returns those of a run, by version. A result blocks only where
+// no reset took the run back from it.
+func (k *Keeper) lostArtifacts(ctx context.Context, key state.Key) ([]lostArtifact, error) {
+	records, err := k.dir.Records(ctx, key, 0)
+	if err != nil {
+		return nil, err
+	}
+	all, err := allReferences(records)
+	if err != nil {
+		return nil, err
+	}
+	line, err := effective(records)
+	if err != nil {
+		return nil, err
+	}
+	counts := map[int]bool{}
+	for _, record := range line {
+		counts[record.Version] = true
+	}
+	var lost []lostArtifact
+	for _, each := range all {
+		_, err := k.dir.Artifact(ctx, each.Digest)
+		if err != nil && !errors.Is(err, fault.StateCorrupt) {
+			return nil, err
+		}
+		if err != nil {
+			blocking := each.Kind == workflowSource || each.Kind == stepResult && counts[each.Version]
+			lost = append(lost, lostArtifact{each, blocking, err})
+		}
+	}
+	return lost, nil
 }
