@@ -13,7 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"savant"
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/think"
 	"savant/think/state"
 )
@@ -51,6 +53,7 @@ func keepRun(t *testing.T, here, there *world, key state.Key) {
 	problems, err := keeper.Check(t.Context(), key)
 	require.NoError(t, err)
 	require.Empty(t, problems, key)
+	requireReadable(t, here, key)
 	var first, second bytes.Buffer
 	exported, err := keeper.Export(t.Context(), key, &first)
 	require.NoError(t, err)
@@ -72,6 +75,20 @@ func keepRun(t *testing.T, here, there *world, key state.Key) {
 	compared, err := there.engine.Against(t.Context(), key.Workflow, key.Run, sourceOf(t, there, key))
 	require.NoError(t, err)
 	require.Nil(t, compared.Difference, key)
+}
+
+// requireReadable: the run's readable file is what its published schema says.
+func requireReadable(t *testing.T, w *world, key state.Key) {
+	t.Helper()
+	set, err := think.NewLibrary(think.Layer{Files: savant.Files}).Schemas()
+	require.NoError(t, err)
+	schema, err := set.Named("run")
+	require.NoError(t, err)
+	text, err := os.ReadFile(filepath.Join(w.root, ".savant", "state", key.Workflow, key.Run+".json"))
+	require.NoError(t, err)
+	value, err := jsonvalue.Decode(text)
+	require.NoError(t, err)
+	require.NoError(t, schema.Check(value), key)
 }
 
 // sourceOf returns the workflow that a run is pinned to.
