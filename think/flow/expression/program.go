@@ -43,7 +43,7 @@ func Compile(source string, scope Scope) (program *Program, err error) {
 		return nil, err
 	}
 	config := newConfig()
-	tree, err := parser.ParseWithConfig(source, config)
+	tree, err := parse(source, config)
 	if err != nil {
 		return nil, parseError(source, err)
 	}

@@ -163,6 +163,9 @@ func (r *rewriter) refer(reference Reference) {
 // distinct returns each reference once, by offset: the first hard read of a
 // name, or where there is none the first soft one.
 func distinct(references []Reference) []Reference {
+	if len(references) < 2 {
+		return references
+	}
 	slices.SortStableFunc(references, func(a, b Reference) int {
 		return cmp.Or(boolean(a.Soft)-boolean(b.Soft), a.Offset-b.Offset)
 	})
