@@ -24,9 +24,13 @@ type projector struct {
 	timer   *time.Timer
 	closed  bool
 	busy    sync.WaitGroup
-	// cost is how long the last writing took. The next waits share times as
-	// long, so that a long run does not spend itself on its projections.
-	cost time.Duration
+	// cost is how long the last writing took, and ended when.
+	cost  time.Duration
+	ended time.Time
+	// latest is when the next writing begins although steps keep coming.
+	latest time.Time
+	// urgent says that something durable waits.
+	urgent bool
 }
 
 // due is a run whose readable state is to be written.
@@ -39,8 +43,10 @@ type due struct {
 // written behind the request: it takes tens of milliseconds there.
 const longRun = 500
 
-// share bounds the part of the time spent on projections to one in so many.
-const share = 10
+// share bounds the time spent on projections while steps come without a pause
+// to one part in so many: a step in a hundred may then meet one, which is what
+// its 99th percentile can bear.
+const share = 100
 
 func newProjector(store state.Store, logger *slog.Logger, every time.Duration) *projector {
 	return &projector{store: store, logger: logger, every: every, waiting: map[state.Key]due{}}
@@ -106,6 +112,8 @@ func (f frozen) encode() (state.Snapshot, error) {
 		Hash: f.whole.Hash, Record: f.record, State: data}, nil
 }
 
+// later has a run written once it pauses for a moment, and now and then while
+// it does not.
 func (p *projector) later(l *live, durable bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,20 +121,31 @@ func (p *projector) later(l *live, durable bool) {
 	if p.closed {
 		return
 	}
-	delay := max(p.every, share*p.cost)
-	if durable {
-		delay = 0
-	}
-	switch {
-	case p.timer == nil:
+	p.urgent = p.urgent || durable
+	now := time.Now()
+	if p.timer == nil {
+		p.latest = now.Add(p.every)
+		if rested := p.ended.Add(share * p.cost); rested.After(p.latest) {
+			p.latest = rested
+		}
 		p.busy.Add(1)
-		p.timer = time.AfterFunc(delay, func() {
+		p.timer = time.AfterFunc(p.delay(now), func() {
 			defer p.busy.Done()
 			p.flush()
 		})
-	case durable && p.timer.Stop():
-		p.timer.Reset(0)
+		return
 	}
+	if p.timer.Stop() {
+		p.timer.Reset(p.delay(now))
+	}
+}
+
+// delay returns how long the next writing waits.
+func (p *projector) delay(now time.Time) time.Duration {
+	if p.urgent {
+		return 0
+	}
+	return max(0, min(p.every, p.latest.Sub(now)))
 }
 
 func (p *projector) drop(key state.Key) {
@@ -138,7 +157,7 @@ func (p *projector) drop(key state.Key) {
 func (p *projector) flush() {
 	p.mu.Lock()
 	waiting := p.waiting
-	p.waiting, p.timer = map[state.Key]due{}, nil
+	p.waiting, p.timer, p.urgent = map[state.Key]due{}, nil, false
 	p.mu.Unlock()
 	began := time.Now()
 	for key, each := range waiting {
@@ -147,7 +166,8 @@ func (p *projector) flush() {
 		}
 	}
 	p.mu.Lock()
-	p.cost = time.Since(began)
+	p.ended = time.Now()
+	p.cost = p.ended.Sub(began)
 	p.mu.Unlock()
 }
 
