@@ -30,8 +30,8 @@ type Set struct {
 	compiled *cache
 }
 
-// source is one schema as it was given: its encoding, and the value for those
-// who only read it.
+// source is one schema as it was given: its text, to be decoded for those who
+// change it, and the value for those who only read it.
 type source struct {
 	raw   []byte
 	value any
@@ -86,29 +86,22 @@ func loadLayer(layer fs.FS, into map[string]source) error {
 	return nil
 }
 
-// parse keeps a schema's text in its one encoding, so that what follows never
-// depends on how the file was laid out.
 func parse(data []byte) (source, error) {
 	if len(data) > maxBytes {
 		return source{}, errors.New("larger than 512 KB")
 	}
 	value, err := jsonvalue.Decode(data)
-	if err != nil {
-		return source{}, err
-	}
-	return newSource(value)
+	return source{raw: data, value: value}, err
 }
 
+// newSource returns the source of a value, which is copied. Equal values have
+// the same text.
 func newSource(value any) (source, error) {
 	raw, err := jsonvalue.Encode(value)
 	if err != nil {
 		return source{}, err
 	}
-	if len(raw) > maxBytes {
-		return source{}, errors.New("larger than 512 KB")
-	}
-	own, err := jsonvalue.Decode(raw)
-	return source{raw: raw, value: own}, err
+	return parse(raw)
 }
 
 // With returns a Set that also holds a workflow's own schemas, which win over
