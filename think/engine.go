@@ -42,6 +42,7 @@ type Engine struct {
 	live     map[state.Key]*live
 	named    map[string]state.Key   // runs called for by their id alone
 	graphs   map[string]*flow.Graph // by the digests of a run's workflows
+	schemas  namedSchemas
 	projects *projector
 }
 

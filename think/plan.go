@@ -152,6 +152,10 @@ func (e *Engine) create(ctx context.Context, key state.Key, graph *flow.Graph, p
 	if err != nil {
 		return nil, err
 	}
+	pinned, err := e.pinSchemas(ctx)
+	if err != nil {
+		return nil, err
+	}
 	run := graph.Start(key.Run, params)
 	answer, err := e.answer(ctx, run, nil, false)
 	if err != nil {
@@ -160,7 +164,7 @@ func (e *Engine) create(ctx context.Context, key state.Key, graph *flow.Graph, p
 	answer.Reply.Warnings = warnings[:min(3, len(warnings))]
 	l := e.hold(key)
 	defer l.mu.Unlock()
-	data, err := jsonvalue.Encode(planData{Workflow: graph.Workflow.Name, Pins: pins, Params: params, Lineage: from, Reply: answer})
+	data, err := jsonvalue.Encode(planData{Workflow: graph.Workflow.Name, Pins: pins, Schemas: pinned, Params: params, Lineage: from, Reply: answer})
 	if err != nil {
 		return nil, fault.New(fault.Internal, "encoding the plan: %w", err)
 	}
@@ -169,7 +173,7 @@ func (e *Engine) create(ctx context.Context, key state.Key, graph *flow.Graph, p
 		l.forget()
 		return nil, err
 	}
-	e.remember(graphKey(graph.Workflow.Name, pins), graph)
+	e.remember(graphKey(graph.Workflow.Name, pins, pinned), graph)
 	l.run, l.pins, l.version, l.hash = run, pins, record.Version, record.Hash
 	l.times = map[int]time.Time{1: e.Now()}
 	e.project(l, true)

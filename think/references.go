@@ -14,9 +14,10 @@ import (
 type referenceKind string
 
 const (
-	workflowSource referenceKind = "workflow" // without it the run cannot be read
-	stepResult     referenceKind = "result"   // without it the record cannot be replayed
-	finalArtifact  referenceKind = "artifact" // a replay makes it again
+	workflowSource  referenceKind = "workflow" // without it the run cannot be read
+	namedSchemaText referenceKind = "schemas"  // without it the run cannot be read
+	stepResult      referenceKind = "result"   // without it the record cannot be replayed
+	finalArtifact   referenceKind = "artifact" // a replay makes it again
 )
 
 // reference is an artifact that a record names.
@@ -32,6 +33,7 @@ type reference struct {
 func references(record state.Record) ([]reference, error) {
 	var data struct {
 		Pins      map[string]pin `json:"pins"`
+		Schemas   string         `json:"schemas"`
 		Step      string         `json:"step"`
 		ResultRef string         `json:"result_ref"`
 		Reply     struct {
@@ -46,6 +48,9 @@ func references(record state.Record) ([]reference, error) {
 	var found []reference
 	for _, name := range sortedKeys(data.Pins) {
 		found = append(found, reference{record.Version, workflowSource, name, data.Pins[name].Digest})
+	}
+	if data.Schemas != "" {
+		found = append(found, reference{record.Version, namedSchemaText, "schemas", data.Schemas})
 	}
 	if data.ResultRef != "" {
 		found = append(found, reference{record.Version, stepResult, data.Step, data.ResultRef})
@@ -108,7 +113,7 @@ func (k *Keeper) lostArtifacts(ctx context.Context, key state.Key) ([]lostArtifa
 			return nil, err
 		}
 		if err != nil {
-			blocking := each.Kind == workflowSource || each.Kind == stepResult && counts[each.Version]
+			blocking := each.Kind == workflowSource || each.Kind == namedSchemaText || each.Kind == stepResult && counts[each.Version]
 			lost = append(lost, lostArtifact{each, blocking, err})
 		}
 	}

@@ -155,6 +155,11 @@ func (r *repair) again(ctx context.Context, lost lostArtifact) ([]byte, error) {
 	switch lost.Kind {
 	case workflowSource:
 		return r.engine.Library.source(lost.Name, lost.Digest), nil
+	case namedSchemaText:
+		if _, text, digest, err := r.engine.schemaText(); err == nil && digest == lost.Digest {
+			return text, nil
+		}
+		return nil, nil
 	case finalArtifact:
 		return r.replayArtifact(ctx, lost.reference)
 	default:

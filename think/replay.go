@@ -34,7 +34,9 @@ type pin struct {
 type planData struct {
 	Workflow string         `json:"workflow"`
 	Pins     map[string]pin `json:"pins"`
-	Params   map[string]any `json:"params"`
+	// Schemas is the digest of the named schemas the run is held against.
+	Schemas string         `json:"schemas,omitempty"`
+	Params  map[string]any `json:"params"`
 	// Lineage says what a fork was made from.
 	Lineage *lineage `json:"lineage,omitempty"`
 	Reply   reply    `json:"reply"`
@@ -334,12 +336,16 @@ func decodeData(record state.Record, into any) error {
 
 // pinned returns the graph that a run was planned with, from its artifacts.
 func (e *Engine) pinned(ctx context.Context, plan planData) (*flow.Graph, error) {
-	key := graphKey(plan.Workflow, plan.Pins)
+	key := graphKey(plan.Workflow, plan.Pins, plan.Schemas)
 	e.mu.Lock()
 	graph := e.graphs[key]
 	e.mu.Unlock()
 	if graph != nil {
 		return graph, nil
+	}
+	set, current, err := e.pinnedSchemas(ctx, plan.Schemas)
+	if err != nil {
+		return nil, err
 	}
 	find := func(name, version string) (*flow.Workflow, error) {
 		pinned, ok := plan.Pins[flow.Reference(name, version)]
@@ -349,6 +355,9 @@ func (e *Engine) pinned(ctx context.Context, plan planData) (*flow.Graph, error)
 		src, err := e.Store.Artifact(ctx, pinned.Digest)
 		if err != nil {
 			return nil, err
+		}
+		if !current {
+			return flow.Parse(pinned.File, src, set)
 		}
 		return e.Library.Parse(pinned.File, src)
 	}
@@ -373,13 +382,13 @@ func (e *Engine) remember(key string, graph *flow.Graph) {
 	e.graphs[key] = graph
 }
 
-func graphKey(root string, pins map[string]pin) string {
+func graphKey(root string, pins map[string]pin, schemas string) string {
 	names := make([]string, 0, len(pins))
 	for name := range pins {
 		names = append(names, name+"="+pins[name].Digest)
 	}
 	slices.Sort(names)
-	return root + "\x00" + strings.Join(names, "\x00")
+	return root + "\x00" + schemas + "\x00" + strings.Join(names, "\x00")
 }
 
 // pins keeps the sources of a graph's workflows and names them.
