@@ -194,6 +194,9 @@ func (e *Engine) answer(ctx context.Context, run *flow.Run, rejected *fault.Erro
 		}
 	}
 	out := reply{Reply: compose(run, run.Changed(), drift, kept), Fault: rejected}
+	for _, each := range kept[min(len(out.Reply.Artifacts), len(kept)):] {
+		out.More = append(out.More, each.SHA256)
+	}
 	if run.Blocked() != nil {
 		out.Fault = e.blockedFault(run)
 	}

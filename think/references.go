@@ -40,6 +40,7 @@ func references(record state.Record) ([]reference, error) {
 			Reply struct {
 				Artifacts []artifact `json:"artifacts"`
 			} `json:"reply"`
+			More []string `json:"more_artifacts"`
 		} `json:"reply"`
 	}
 	if err := json.Unmarshal(record.Data, &data); err != nil {
@@ -57,6 +58,9 @@ func references(record state.Record) ([]reference, error) {
 	}
 	for _, each := range data.Reply.Reply.Artifacts {
 		found = append(found, reference{record.Version, finalArtifact, each.Name, each.SHA256})
+	}
+	for _, digest := range data.Reply.More {
+		found = append(found, reference{record.Version, finalArtifact, "", digest})
 	}
 	return found, nil
 }

@@ -90,6 +90,8 @@ type artifact struct {
 type reply struct {
 	Fault *fault.Error `json:"fault,omitempty"`
 	Reply *Reply       `json:"reply"`
+	// More are the digests of artifacts that the reply had no room for.
+	More []string `json:"more_artifacts,omitempty"`
 }
 
 // The bounds of a reply. Cline cuts a result at 8,000 characters, text and
