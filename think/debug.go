@@ -21,6 +21,7 @@ type DebugInput struct {
 	FromStep string `json:"from_step,omitempty" doc:"a version such as v3, or a step id"`
 	ToStep   string `json:"to_step,omitempty" doc:"for diff; default the present"`
 	NewRunID string `json:"new_run_id,omitempty" doc:"for fork"`
+	Adopt    bool   `json:"adopt,omitempty" doc:"for fork: follow the workflow's file as it is now"`
 }
 
 // DebugOutput is the answer to one action.
@@ -118,15 +119,22 @@ func compare(run *flow.Run, record state.Record) *Difference {
 	if err != nil {
 		return &Difference{record.Version, step, "a reply", fault.From(err).Details}
 	}
-	var recorded, replayed json.RawMessage
-	if answer.Reply.Instruction != nil {
-		recorded = answer.Reply.Instruction.Input
+	recorded := answer.Reply.Instructions
+	if first := answer.Reply.Instruction; len(recorded) == 0 && first != nil {
+		recorded = []instruction{*first}
 	}
-	if outstanding := run.Outstanding(); len(outstanding) > 0 {
-		replayed = encoded(outstanding[0].Input)
-	}
-	if string(recorded) != string(replayed) {
-		return &Difference{record.Version, step, fault.Cut(string(recorded), 400), fault.Cut(string(replayed), 400)}
+	outstanding := run.Outstanding()
+	for i := range max(len(recorded), len(outstanding)) {
+		var was, is string
+		if i < len(recorded) {
+			was = recorded[i].StepID + " " + string(recorded[i].Input)
+		}
+		if i < len(outstanding) {
+			is = outstanding[i].StepID + " " + string(encoded(outstanding[i].Input))
+		}
+		if was != is {
+			return &Difference{record.Version, step, fault.Cut(was, 400), fault.Cut(is, 400)}
+		}
 	}
 	return nil
 }
@@ -199,7 +207,9 @@ func (e *Engine) stepAt(ctx context.Context, key state.Key, records []state.Reco
 }
 
 // fork starts a new run with the answers of an old one up to a version. A
-// person's answers do not carry over: the fork stops before the first.
+// person's answers do not carry over: the fork stops before the first. With
+// adopt it follows the workflow's file as it is now, if what was answered so
+// far goes the same way there; else the first difference is the answer.
 func (e *Engine) fork(ctx context.Context, key state.Key, records []state.Record, in DebugInput) (*DebugOutput, error) {
 	version, err := e.versionNamed(ctx, key, records, in.FromStep, len(records))
 	if err != nil {
@@ -213,27 +223,55 @@ func (e *Engine) fork(ctx context.Context, key state.Key, records []state.Record
 	if err != nil {
 		return nil, err
 	}
+	begin := beginning{graph: past.run.Graph(), schemas: past.plan.Schemas, params: past.plan.Params,
+		from: &lineage{Run: key.Run, Version: version, Hash: records[version-1].Hash}}
+	if in.Adopt {
+		difference, err := e.adopt(ctx, key.Workflow, records[:version], &begin)
+		if err != nil || difference != nil {
+			return &DebugOutput{Action: "fork", From: version, Verdict: verdictDiffers, Difference: difference}, err
+		}
+	}
 	target := state.Key{Workflow: key.Workflow, Run: in.NewRunID}
 	if target.Run == "" {
 		target.Run = e.NewID()
 	}
-	reply, err := e.create(ctx, target, past.run.Graph(), past.plan.Params, nil,
-		&lineage{Run: key.Run, Version: version, Hash: records[version-1].Hash})
-	if err != nil && !isRefusal(err) {
+	if _, err := e.create(ctx, target, begin); err != nil && !isRefusal(err) {
 		return nil, err
 	}
 	for _, record := range line[1:] {
 		if record.Kind == kindPerson {
 			break
 		}
-		if reply, err = e.carry(ctx, target, record); err != nil && !isRefusal(err) {
+		if _, err := e.carry(ctx, target, record); err != nil && !isRefusal(err) {
 			return nil, err
 		}
 	}
+	l, err := e.open(ctx, target.Workflow, target.Run)
+	if err != nil {
+		return nil, err
+	}
+	defer l.mu.Unlock()
+	reply, err := e.standing(ctx, l)
 	if err != nil {
 		return nil, err
 	}
 	return &DebugOutput{Action: "fork", From: version, Reply: reply}, nil
+}
+
+// adopt has a fork begin with a workflow's present file, unless the answers
+// lead another way there.
+func (e *Engine) adopt(ctx context.Context, workflow string, records []state.Record, begin *beginning) (*Difference, error) {
+	graph, err := e.graph(workflow)
+	if err != nil {
+		return nil, err
+	}
+	difference, err := e.divergence(ctx, records, graph)
+	if err != nil || difference != nil {
+		return difference, err
+	}
+	begin.graph, begin.schemas = graph, ""
+	begin.params, err = graph.Workflow.Bind(begin.params)
+	return nil, err
 }
 
 // isRefusal says whether an error is the recorded answer to a failed attempt,

@@ -66,7 +66,7 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply, err := e.create(ctx, key, graph, params, warnings, nil)
+	reply, err := e.create(ctx, key, beginning{graph: graph, params: params, warnings: warnings})
 	if errors.Is(err, fault.StateConflict) && in.RunID != "" {
 		return e.existing(ctx, key, given) // another process planned it first
 	}
@@ -146,25 +146,38 @@ func replyOf(record state.Record) (reply, error) {
 	return data.Reply, nil
 }
 
+// beginning is what a run starts with.
+type beginning struct {
+	graph *flow.Graph
+	// schemas is the digest of the named schemas that the graph was read with;
+	// empty for those there are now.
+	schemas  string
+	params   map[string]any
+	warnings []fault.Diagnostic
+	from     *lineage
+}
+
 // create writes the first record of a run and answers it.
-func (e *Engine) create(ctx context.Context, key state.Key, graph *flow.Graph, params map[string]any, warnings []fault.Diagnostic, from *lineage) (*Reply, error) {
+func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (*Reply, error) {
+	graph, params := begin.graph, begin.params
 	pins, err := e.pin(ctx, graph)
 	if err != nil {
 		return nil, err
 	}
-	pinned, err := e.pinSchemas(ctx)
-	if err != nil {
-		return nil, err
+	if begin.schemas == "" {
+		if begin.schemas, err = e.pinSchemas(ctx); err != nil {
+			return nil, err
+		}
 	}
 	run := graph.Start(key.Run, params)
 	answer, err := e.answer(ctx, run, nil, false)
 	if err != nil {
 		return nil, err
 	}
-	answer.Reply.Warnings = warnings[:min(3, len(warnings))]
+	answer.Reply.Warnings = begin.warnings[:min(3, len(begin.warnings))]
 	l := e.hold(key)
 	defer l.mu.Unlock()
-	data, err := jsonvalue.Encode(planData{Workflow: graph.Workflow.Name, Pins: pins, Schemas: pinned, Params: params, Lineage: from, Reply: answer})
+	data, err := jsonvalue.Encode(planData{Workflow: graph.Workflow.Name, Pins: pins, Schemas: begin.schemas, Params: params, Lineage: begin.from, Reply: answer})
 	if err != nil {
 		return nil, fault.New(fault.Internal, "encoding the plan: %w", err)
 	}
@@ -173,7 +186,7 @@ func (e *Engine) create(ctx context.Context, key state.Key, graph *flow.Graph, p
 		l.forget()
 		return nil, err
 	}
-	e.remember(graphKey(graph.Workflow.Name, pins, pinned), graph)
+	e.remember(graphKey(graph.Workflow.Name, pins, begin.schemas), graph)
 	l.run, l.pins, l.version, l.hash = run, pins, record.Version, record.Hash
 	l.times = map[int]time.Time{1: e.Now()}
 	e.project(l, true)
