@@ -155,7 +155,7 @@ func BenchmarkPlan(b *testing.B) {
 			require.NoError(b, err)
 			var cold, again, decoded samples
 			for b.Loop() {
-				decoded.time(func() { require.NoError(b, yaml.Unmarshal(source, new(yaml.Node))) })
+				decoded.time(func() { require.NoError(b, yaml.Unmarshal(source, new(any))) })
 				h := openHouse(b, folder)
 				plan := func() {
 					_, err := h.think.Plan(b.Context(), think.PlanInput{Workflow: "long"})

@@ -198,7 +198,7 @@ type Long struct {
 func (r *Run) Snapshot(longest int) Snapshot {
 	s := Snapshot{RunID: r.id, Workflow: r.graph.Workflow.Name, Release: r.graph.Workflow.Version, Digest: r.graph.Workflow.Digest,
 		Version: r.version, Status: r.Status(), Hash: r.Hash(), Params: r.params, Vars: map[string]any{},
-		Steps: map[string]StepStatus{}, Lists: map[string][]any{}, Error: r.blocked}
+		Steps: make(map[string]StepStatus, r.Size()), Lists: map[string][]any{}, Error: r.blocked}
 	r.root.snapshot(&s, longest)
 	return s
 }
