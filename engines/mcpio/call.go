@@ -57,7 +57,7 @@ func (c *connection) startCall(ctx context.Context, r *request, to deliver) {
 	c.work.Go(func() {
 		defer c.load.release(size)
 		defer end()
-		c.runCall(callCtx, r, to)
+		c.runCall(ctx, callCtx, r, to)
 	})
 }
 
@@ -80,11 +80,11 @@ func (c *connection) newCall(name string, given params) *call {
 
 // runCall runs a call when its turn and a slot have come, and delivers the
 // reply before the next call of the same key begins.
-func (c *connection) runCall(ctx context.Context, r *request, to deliver) {
+func (c *connection) runCall(life, ctx context.Context, r *request, to deliver) {
 	asked := r.call
 	defer asked.turn.leave()
 	asked.turn.wait()
-	if err := asked.slot.take(ctx); err != nil {
+	if err := asked.slot.take(life, ctx); err != nil {
 		c.deliverUnlessCancelled(ctx, to, refusal(r, fault.New(fault.EngineOffline, "the server is stopping")))
 		return
 	}

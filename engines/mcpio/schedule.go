@@ -92,12 +92,21 @@ type hold struct {
 	released bool
 }
 
-// take waits for a slot.
-func (h *hold) take(ctx context.Context) error {
+// take waits for a slot. A slot that comes free because the connection ends is
+// not taken: life, which the call's own ctx derives from, ends before any call
+// does.
+func (h *hold) take(life, ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return h.slots.take(ctx)
+	if err := h.slots.take(ctx); err != nil {
+		return err
+	}
+	if err := life.Err(); err != nil {
+		<-h.slots
+		return err
+	}
+	return nil
 }
 
 // pause gives the slot away until resume.
