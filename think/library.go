@@ -1,7 +1,6 @@
 package think
 
 import (
-	"bytes"
 	"errors"
 	"io/fs"
 	"path"
@@ -36,7 +35,7 @@ type Library struct {
 	graphs map[*flow.Workflow]*flow.Graph
 	files  map[string]content
 	set    *schemas.Set
-	raw    []byte // what set was loaded from
+	seen   string // fingerprint of the files set was loaded from
 }
 
 // content is a file as it was read last; it is good while size and time of
@@ -77,7 +76,7 @@ type Entry struct {
 
 // Schemas returns the named schemas of all layers.
 func (l *Library) Schemas() (*schemas.Set, error) {
-	var seen bytes.Buffer
+	seen := l.fingerprint("schemas")
 	layers := make([]fs.FS, 0, len(l.layers))
 	for _, layer := range l.layers {
 		sub, err := fs.Sub(layer.Files, "schemas")
@@ -85,23 +84,17 @@ func (l *Library) Schemas() (*schemas.Set, error) {
 			continue
 		}
 		layers = append(layers, sub)
-		entries, _ := fs.ReadDir(sub, ".")
-		for _, entry := range entries {
-			if info, err := entry.Info(); err == nil && strings.HasSuffix(entry.Name(), ".json") {
-				seen.WriteString(entry.Name() + info.ModTime().String() + string(rune(info.Size())))
-			}
-		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.set != nil && bytes.Equal(l.raw, seen.Bytes()) {
+	if l.set != nil && l.seen == seen {
 		return l.set, nil
 	}
 	set, err := schemas.Load(layers...)
 	if err != nil {
 		return nil, err
 	}
-	l.set, l.raw = set, seen.Bytes()
+	l.set, l.seen = set, seen
 	l.forget()
 	return set, nil
 }
