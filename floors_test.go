@@ -47,17 +47,22 @@ var floors = map[string]floor{
 	"think/state/statetest": {height: 2, imports: []string{"think/state"}},
 	"think":                 {height: 3, imports: []string{"schemas", "think/flow", "think/state", "engines"}},
 
-	"engines":          {height: 2, imports: []string{"schemas"}},
-	"engines/repo":     {height: 3, imports: []string{"engines"}},
-	"engines/git":      {height: 3, imports: []string{"engines"}},
-	"engines/ci":       {height: 3, imports: []string{"engines"}},
-	"engines/mcpio":    {height: 3, imports: []string{"engines"}},
-	"engines/workflow": {height: 4, imports: []string{"think", "engines"}},
+	"engines":             {height: 2, imports: []string{"schemas"}},
+	"engines/repo/index":  {height: 2},
+	"engines/repo":        {height: 3, imports: []string{"engines", "engines/repo/index", "internal/atomicfile"}},
+	"engines/git":         {height: 3, imports: []string{"engines"}},
+	"engines/ci":          {height: 3, imports: []string{"engines"}},
+	"engines/mcpio":       {height: 3, imports: []string{"engines"}},
+	"engines/mcpio/mount": {height: 4, imports: []string{"engines", "engines/mcpio", "internal/atomicfile"}},
+	"engines/workflow":    {height: 4, imports: []string{"think", "think/flow", "engines"}},
 
-	"reasoning":    {height: 2, imports: []string{"schemas"}},
-	"agent/memory": {height: 1, imports: []string{"internal/atomicfile"}},
-	"agent":        {height: 3, imports: []string{"engines", "reasoning", "agent/memory", "telemetry"}},
-	"hub":          {height: 2, imports: []string{"telemetry", "think/state", "agent/memory"}},
+	"reasoning":         {height: 2, imports: []string{"schemas"}},
+	"reasoning/models":  {height: 3, imports: []string{"reasoning"}},
+	"reasoning/service": {height: 4, imports: []string{"schemas", "reasoning", "reasoning/models"}},
+	"telemetry/otel":    {height: 1, imports: []string{"telemetry"}},
+	"agent/memory":      {height: 1, imports: []string{"internal/atomicfile"}},
+	"agent":             {height: 3, imports: []string{"engines", "reasoning", "agent/memory", "telemetry"}},
+	"hub":               {height: 2, imports: []string{"telemetry", "think/state", "agent/memory"}},
 }
 
 // users names the one package that may import a library which shapes the
@@ -70,7 +75,8 @@ var users = map[string]string{
 	"github.com/santhosh-tekuri/jsonschema": "schemas",
 	"github.com/spf13/cobra":                "cmd/savant",
 	"github.com/lmittmann/tint":             "cmd/savant",
-	"modernc.org/sqlite":                    "engines/repo",
+	"modernc.org/sqlite":                    "engines/repo/index",
+	"go.opentelemetry.io":                   "telemetry/otel",
 	"go.mongodb.org/mongo-driver":           "reasoning/mongoqueue",
 }
 
