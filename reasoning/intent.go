@@ -1,0 +1,78 @@
+package reasoning
+
+import "encoding/json"
+
+// Action is what an Intent asks for.
+type Action string
+
+// The actions there are.
+const (
+	// ActionTool calls ToolName with Args, or all of Calls.
+	ActionTool Action = "tool"
+	// ActionReason only thinks: Reasoning is remembered.
+	ActionReason Action = "reason"
+	// ActionFinish ends the run with Final.
+	ActionFinish Action = "finish"
+	// ActionError ends the run: Error says why nothing can be decided.
+	ActionError Action = "error"
+)
+
+// Intent is the decision for one step.
+type Intent struct {
+	Action Action `json:"action"`
+	// ToolName is canonical where it is one of those offered, else as it was
+	// answered. Args is a JSON object.
+	ToolName string          `json:"tool_name,omitempty"`
+	Args     json.RawMessage `json:"args,omitempty"`
+	// Calls are independent of each other and may run at once. An intent has
+	// either ToolName or Calls; AllCalls returns both forms as one.
+	Calls []Call `json:"calls,omitempty"`
+	Final string `json:"final,omitempty"`
+	// Reasoning is why, in a sentence or two.
+	Reasoning string `json:"reasoning,omitempty"`
+	// Error says why an ActionError can decide nothing.
+	Error string `json:"error,omitempty"`
+	// Model is who decided; "offline-planner" is not a model.
+	Model        string `json:"model,omitempty"`
+	PromptTokens int    `json:"prompt_tokens,omitempty"`
+	OutputTokens int    `json:"output_tokens,omitempty"`
+	// Prompt says what the model was shown; nil where there is no prompt.
+	Prompt *Prompt `json:"prompt,omitempty"`
+	// Repairs is what was mended in the answer, one sentence each.
+	Repairs []string `json:"repairs,omitempty"`
+}
+
+// Call is one call of an intent.
+type Call struct {
+	ToolName string          `json:"tool_name"`
+	Args     json.RawMessage `json:"args,omitempty"`
+}
+
+// AllCalls returns the calls of an intent in either form; none unless its
+// action is tool.
+func (i Intent) AllCalls() []Call {
+	switch {
+	case i.Action != ActionTool:
+		return nil
+	case len(i.Calls) > 0:
+		return i.Calls
+	default:
+		return []Call{{ToolName: i.ToolName, Args: i.Args}}
+	}
+}
+
+// Prompt describes a prompt without repeating it: the same input has the same
+// hash. Sizes are estimated tokens.
+type Prompt struct {
+	// Hash is hex SHA-256 of the bytes.
+	Hash     string    `json:"hash"`
+	Tokens   int       `json:"tokens"`
+	Sections []Section `json:"sections"`
+}
+
+// Section is one part of a prompt. Trimmed is how many tokens were left out of it.
+type Section struct {
+	Name    string `json:"name"`
+	Tokens  int    `json:"tokens"`
+	Trimmed int    `json:"trimmed,omitempty"`
+}

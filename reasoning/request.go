@@ -1,0 +1,140 @@
+package reasoning
+
+import (
+	"encoding/json"
+
+	"savant/fault"
+)
+
+// Request is the question of one step: POST /agent_intent. It holds all that
+// the answer may depend on; whoever answers keeps nothing between two steps.
+type Request struct {
+	// SessionID and RunID say who asks; Step counts from 1.
+	SessionID string `json:"session_id"`
+	RunID     string `json:"run_id"`
+	Step      int    `json:"step"`
+	// Goal is what the person wants, in their words.
+	Goal string `json:"goal"`
+	// Persona is who the agent speaks as, Driver how it works.
+	Persona Persona `json:"persona"`
+	Driver  Driver  `json:"driver"`
+	// Rules are the AMR rules that the goal met.
+	Rules []Rule `json:"rules"`
+	// Repo is the repository the agent works in; nil where there is none.
+	Repo *Repo `json:"repo,omitempty"`
+	// Tools are what may be called, by canonical name; what policy denies is
+	// not among them.
+	Tools  []Tool `json:"tools"`
+	Policy Policy `json:"policy"`
+	Memory Memory `json:"memory"`
+	// LastOutput is what came of the calls of the step before, in the order
+	// of the calls; empty at the first step.
+	LastOutput []Outcome `json:"last_output"`
+	Limits     Limits    `json:"limits"`
+}
+
+// Persona is a voice of prompts.yml.
+type Persona struct {
+	Name string `json:"name,omitempty"`
+	Text string `json:"text,omitempty"`
+}
+
+// Driver is a version of the driver prompt. Hash is hex SHA-256 of the text.
+type Driver struct {
+	Version string `json:"version,omitempty"`
+	Hash    string `json:"hash,omitempty"`
+	Text    string `json:"text,omitempty"`
+}
+
+// Rule is an AMR rule of prompts.yml: a goal that meets it is met by a workflow.
+type Rule struct {
+	Name     string `json:"name"`
+	Workflow string `json:"workflow,omitempty"`
+}
+
+// Repo is what is known of a repository before anything was read in it. Paths
+// are relative to its root and use slashes.
+type Repo struct {
+	Name   string `json:"name,omitempty"`
+	Branch string `json:"branch,omitempty"`
+	Head   string `json:"head,omitempty"`
+	// Languages is the number of files by language, Files that of all files.
+	Languages map[string]int `json:"languages,omitempty"`
+	Files     int            `json:"files,omitempty"`
+	// Recent are files changed last, the newest first.
+	Recent []string `json:"recent,omitempty"`
+}
+
+// Tool is one thing the agent can do.
+type Tool struct {
+	Name        string `json:"name"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description"`
+	// InputSchema is the JSON Schema of the arguments.
+	InputSchema json.RawMessage `json:"input_schema,omitempty"`
+	ReadOnly    bool            `json:"read_only,omitempty"`
+	Destructive bool            `json:"destructive,omitempty"`
+	Idempotent  bool            `json:"idempotent,omitempty"`
+}
+
+// Policy is what the person, the state machine and the goal's own words ask of
+// this decision.
+type Policy struct {
+	// Model is "slm" or "llm" where the person forced one, else empty.
+	Model string `json:"model,omitempty"`
+	// ReadOnly says that only tools that change nothing are offered, NoTools
+	// that none may be called, MustFinish that the answer has to be a finish.
+	ReadOnly   bool `json:"read_only,omitempty"`
+	NoTools    bool `json:"no_tools,omitempty"`
+	MustFinish bool `json:"must_finish,omitempty"`
+	// Stuck says that the last steps repeated themselves.
+	Stuck bool `json:"stuck,omitempty"`
+	// Notes are sentences for whoever decides: a denied call with its rule,
+	// the nearest names of a tool nobody has.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Models that Policy.Model can force.
+const (
+	ModelSLM = "slm"
+	ModelLLM = "llm"
+)
+
+// Memory is what the agent remembers of the run: the last steps whole, those
+// before as a summary.
+type Memory struct {
+	// Summary tells of the Omitted earliest steps, which are not in Steps.
+	Summary string `json:"summary,omitempty"`
+	Omitted int    `json:"omitted,omitempty"`
+	Steps   []Step `json:"steps"`
+}
+
+// Step is one decision of the run and what came of it.
+type Step struct {
+	Index     int       `json:"index"`
+	Action    Action    `json:"action"`
+	Reasoning string    `json:"reasoning,omitempty"`
+	Outcomes  []Outcome `json:"outcomes,omitempty"`
+}
+
+// Outcome is what came of one call: Result or Error.
+type Outcome struct {
+	ToolName string          `json:"tool_name"`
+	Args     json.RawMessage `json:"args,omitempty"`
+	// Result is the tool's JSON. Where it was too large, Cut is set and
+	// Result is a JSON string with the beginning of it.
+	Result json.RawMessage `json:"result,omitempty"`
+	Cut    bool            `json:"cut,omitempty"`
+	Error  *fault.Error    `json:"error,omitempty"`
+}
+
+// Limits are the bounds the agent works in.
+type Limits struct {
+	// MaxSteps ends the run; StepsLeft counts this one.
+	MaxSteps  int `json:"max_steps,omitempty"`
+	StepsLeft int `json:"steps_left,omitempty"`
+	// MaxCalls is how many calls one Intent may have.
+	MaxCalls int `json:"max_calls,omitempty"`
+	// TimeoutMS is how long an attempt waits for the answer, in milliseconds.
+	TimeoutMS int `json:"timeout_ms,omitempty"`
+}
