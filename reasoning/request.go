@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 )
 
 // Request is the question of one step: POST /agent_intent. It holds all that
@@ -137,4 +138,22 @@ type Limits struct {
 	MaxCalls int `json:"max_calls,omitempty"`
 	// TimeoutMS is how long an attempt waits for the answer, in milliseconds.
 	TimeoutMS int `json:"timeout_ms,omitempty"`
+}
+
+// Encode returns the request as it travels: one JSON object, its lists never
+// null.
+func (r Request) Encode() ([]byte, error) {
+	r.Rules = list(r.Rules)
+	r.Tools = list(r.Tools)
+	r.LastOutput = list(r.LastOutput)
+	r.Memory.Steps = list(r.Memory.Steps)
+	return jsonvalue.Encode(r)
+}
+
+// list makes a nil list an empty one.
+func list[T any](items []T) []T {
+	if items == nil {
+		return []T{}
+	}
+	return items
 }
