@@ -4,17 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
-	"time"
+	"maps"
+	"sync"
+	"sync/atomic"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"savant/engines"
 	"savant/fault"
 )
-
-// closeGrace is how long Close waits for the server to end its output.
-const closeGrace = 5 * time.Second
 
 // ClientOptions say who the client is and what it can do.
 type ClientOptions struct {
@@ -25,31 +25,65 @@ type ClientOptions struct {
 	// cannot, and it says so. It may be called by several goroutines at once;
 	// its context ends with the connection.
 	Elicit func(context.Context, engines.Elicitation) (engines.Answer, error)
+	// Roots are file URIs that a server asking for roots is told; with none
+	// the client has no roots to tell.
+	Roots []string
+	// ToolsChanged is called when the server says that its tools changed. It
+	// must return at once.
+	ToolsChanged func()
+	// MaxLine is the longest message read, in bytes; zero means DefaultMaxLine.
+	MaxLine int
 }
 
-// Client is connected to one MCP server over its standard streams. It is safe
-// for concurrent use. Its errors are coded: ENGINE_OFFLINE when the server is
-// gone or the context ended, what the server said otherwise.
+// Client is connected to one MCP server. It is safe for concurrent use. Its
+// errors are coded: ENGINE_OFFLINE when the server is gone or the context
+// ended, what the server said otherwise.
 type Client struct {
 	options ClientOptions
-	lines   lineWriter
-	input   io.Closer
-	waiting questions
-	// life is the context of questions to the user; it ends with the output.
-	life     context.Context
-	end      context.CancelFunc
-	greeting greeting
+	link    link
+	// life is the context of questions to the user; it ends with the link.
+	life context.Context
+	end  context.CancelFunc
+
+	// greeted is held by who greets; greeting is what came of it last.
+	greeted  sync.Mutex
+	greeting atomic.Pointer[greeting]
+
+	// tokens counts progress tokens; reports holds who listens, by token.
+	tokens  atomic.Int64
+	reports sync.Map
 }
 
-// greeting is the result of initialize.
-type greeting struct {
-	ProtocolVersion string `json:"protocolVersion"`
-	ServerInfo      struct {
-		Name    string `json:"name"`
-		Title   string `json:"title"`
-		Version string `json:"version"`
-	} `json:"serverInfo"`
-	Instructions string `json:"instructions"`
+// link carries messages to one server and its replies back. Both methods may
+// be called by several goroutines at once; their errors are ENGINE_OFFLINE
+// when the server is gone, or ctx ended first.
+type link interface {
+	// ask sends a request and returns the reply. When ctx ends first the
+	// server is told that nobody waits any more.
+	ask(ctx context.Context, method string, params map[string]any) (*message, error)
+	tell(ctx context.Context, method string, params map[string]any) error
+	// agree tells the link which revision is spoken from now on.
+	agree(version string)
+	// close ends the link; ended is closed once nothing more can come.
+	close() error
+	ended() <-chan struct{}
+}
+
+// errSessionOver is the cause of an error of a server that has forgotten the
+// session: it has to be greeted again, and did nothing of what was asked.
+var errSessionOver = errors.New("the server has forgotten the session")
+
+// newClient returns a client whose link is still to be set.
+func newClient(ctx context.Context, options ClientOptions) *Client {
+	if options.Name == "" {
+		options.Name = "savant"
+	}
+	if options.MaxLine <= 0 {
+		options.MaxLine = DefaultMaxLine
+	}
+	c := &Client{options: options}
+	c.life, c.end = context.WithCancel(context.WithoutCancel(ctx))
+	return c
 }
 
 // Connect greets the server whose standard input and output are given. ctx
@@ -57,141 +91,73 @@ type greeting struct {
 // Close brings about. A server that does not greet back has its input closed;
 // ending its process is the caller's.
 func Connect(ctx context.Context, stdin io.WriteCloser, stdout io.Reader, options ClientOptions) (*Client, error) {
-	if options.Name == "" {
-		options.Name = "savant"
-	}
-	c := &Client{options: options, lines: lineWriter{out: stdin}, input: stdin}
-	c.life, c.end = context.WithCancel(context.WithoutCancel(ctx))
-	go c.receive(newLineReader(stdout, DefaultMaxLine))
-	capabilities := map[string]any{}
-	if options.Elicit != nil {
-		capabilities["elicitation"] = map[string]any{}
-	}
-	err := c.request(ctx, string(mcp.MethodInitialize), map[string]any{
-		"protocolVersion": mcp.LATEST_LEGACY_PROTOCOL_VERSION,
-		"capabilities":    capabilities,
-		"clientInfo":      map[string]any{"name": options.Name, "version": options.Version},
-	}, &c.greeting)
-	if err == nil {
-		err = c.write(notification{JSONRPC: mcp.JSONRPC_VERSION, Method: string(mcp.MethodNotificationInitialized)})
-	}
-	if err != nil {
+	c := newClient(ctx, options)
+	c.link = openStream(c, stdin, stdout)
+	if err := c.greet(ctx); err != nil {
 		return nil, errors.Join(err, stdin.Close())
 	}
 	return c, nil
 }
 
 // Instructions returns what the server tells every model that uses it.
-func (c *Client) Instructions() string { return c.greeting.Instructions }
+func (c *Client) Instructions() string { return c.greeting.Load().Instructions }
 
 // ServerInfo returns the name and version the server gives itself, and the
 // protocol revision that was agreed on.
 func (c *Client) ServerInfo() (name, version, protocol string) {
-	return c.greeting.ServerInfo.Name, c.greeting.ServerInfo.Version, c.greeting.ProtocolVersion
+	told := c.greeting.Load()
+	return told.ServerInfo.Name, told.ServerInfo.Version, told.ProtocolVersion
 }
 
-// Close closes the server's input and waits until it has ended its output. A
-// server that does not within five seconds is ENGINE_OFFLINE.
-func (c *Client) Close() error {
-	err := c.input.Close()
-	select {
-	case <-c.life.Done():
-		return err
-	case <-time.After(closeGrace):
-		return fault.New(fault.EngineOffline, "the server did not end within %s of its input", closeGrace)
-	}
+// Done is closed when the connection has ended.
+func (c *Client) Done() <-chan struct{} { return c.link.ended() }
+
+// Close ends the connection: a stream's server has its input closed and five
+// seconds to end its output, else the error is ENGINE_OFFLINE.
+func (c *Client) Close() error { return c.link.close() }
+
+// Ping asks for a sign of life.
+func (c *Client) Ping(ctx context.Context) error {
+	return c.request(ctx, string(mcp.MethodPing), nil, &struct{}{})
 }
 
-// receive routes what the server sends until its output ends.
-func (c *Client) receive(in *lineReader) {
-	defer c.end()
-	for {
-		data, err := in.next()
-		if err != nil && !errors.Is(err, errLineTooLong) {
-			return
+// request sends one request and decodes its result into result. A server that
+// has forgotten the session is greeted again, once.
+func (c *Client) request(ctx context.Context, method string, params map[string]any, result any) error {
+	before := c.greeting.Load()
+	answer, err := c.link.ask(ctx, method, c.enveloped(before, params))
+	if errors.Is(err, errSessionOver) {
+		if err := c.greetAgain(ctx, before); err != nil {
+			return err
 		}
-		m := message{raw: data}
-		if len(data) == 0 || json.Unmarshal(data, &m) != nil {
-			continue
-		}
-		switch {
-		case m.isResponse():
-			c.waiting.settle(&m)
-		case !m.isNotification():
-			go c.answer(&m)
-		}
+		answer, err = c.link.ask(ctx, method, c.enveloped(c.greeting.Load(), params))
 	}
-}
-
-// answer serves a request of the server: a question to the user, or a ping.
-func (c *Client) answer(m *message) {
-	reply := errorReply(m.ID, &mcp.JSONRPCErrorDetails{Code: mcp.METHOD_NOT_FOUND, Message: m.Method + " is not supported"})
-	switch {
-	case m.Method == string(mcp.MethodPing):
-		reply = resultReply(m.ID, struct{}{})
-	case m.Method == string(mcp.MethodElicitationCreate) && c.options.Elicit != nil:
-		reply = c.putToUser(m)
-	}
-	// A server that is gone needs no answer; who waits for it learns from life.
-	_ = c.write(reply)
-}
-
-func (c *Client) putToUser(m *message) *reply {
-	var asked struct {
-		Params struct {
-			Message string          `json:"message"`
-			Schema  json.RawMessage `json:"requestedSchema"`
-		} `json:"params"`
-	}
-	if err := json.Unmarshal(m.raw, &asked); err != nil {
-		return errorReply(m.ID, &mcp.JSONRPCErrorDetails{Code: mcp.INVALID_PARAMS, Message: err.Error()})
-	}
-	answer, err := c.options.Elicit(c.life, engines.Elicitation{Message: asked.Params.Message, Schema: asked.Params.Schema})
 	if err != nil {
-		coded := fault.From(err)
-		return errorReply(m.ID, &mcp.JSONRPCErrorDetails{Code: mcp.INTERNAL_ERROR, Message: coded.Error(), Data: coded})
-	}
-	result := map[string]any{"action": answer.Action}
-	if answer.Content != nil {
-		result["content"] = answer.Content
-	}
-	return resultReply(m.ID, result)
-}
-
-func (c *Client) write(value any) error {
-	data, err := encodeLine(value)
-	if err != nil {
-		return fault.New(fault.InvalidParams, "the message does not marshal: %w", err)
-	}
-	if err := c.lines.write(data); err != nil {
-		return fault.New(fault.EngineOffline, "the server no longer reads: %w", err)
-	}
-	return nil
-}
-
-// request sends one request and decodes its result into result. When ctx ends
-// first the server is told that nobody waits any more.
-func (c *Client) request(ctx context.Context, method string, params, result any) error {
-	id, answer := c.waiting.open()
-	defer c.waiting.forget(id)
-	if err := c.write(outgoing{JSONRPC: mcp.JSONRPC_VERSION, ID: id, Method: method, Params: params}); err != nil {
 		return err
 	}
-	select {
-	case m := <-answer:
-		return decodeReply(m, result)
-	case <-c.life.Done():
-		select { // the last line may have been the answer
-		case m := <-answer:
-			return decodeReply(m, result)
-		default:
-			return fault.New(fault.EngineOffline, "the server ended before it answered %s", method)
-		}
-	case <-ctx.Done():
-		cancelled := c.write(notification{JSONRPC: mcp.JSONRPC_VERSION,
-			Method: string(mcp.MethodNotificationCancelled), Params: map[string]any{"requestId": id}})
-		return errors.Join(fault.New(fault.EngineOffline, "%s was not answered: %w", method, context.Cause(ctx)), cancelled)
+	return decodeReply(answer, result)
+}
+
+// enveloped adds to params what a revision without initialize asks of every
+// request: who sends it, and what it can do.
+func (c *Client) enveloped(told *greeting, params map[string]any) map[string]any {
+	if told == nil || !mcp.IsModernProtocol(told.ProtocolVersion) {
+		return params
 	}
+	meta := map[string]any{
+		mcp.MetaKeyProtocolVersion:    told.ProtocolVersion,
+		mcp.MetaKeyClientCapabilities: c.capabilities(),
+		mcp.MetaKeyClientInfo:         map[string]any{"name": c.options.Name, "version": c.options.Version},
+	}
+	if own, has := params["_meta"].(map[string]any); has {
+		maps.Copy(meta, own)
+	}
+	full := maps.Clone(params)
+	if full == nil {
+		full = map[string]any{}
+	}
+	full["_meta"] = meta
+	return full
 }
 
 // decodeReply reads a reply: its result, or the coded error within its error.
@@ -202,16 +168,23 @@ func decodeReply(m *message, result any) error {
 		}
 		return nil
 	}
-	var failure struct {
-		Code    int             `json:"code"`
-		Message string          `json:"message"`
-		Data    json.RawMessage `json:"data"`
-	}
-	if err := json.Unmarshal(m.Error, &failure); err != nil {
+	failure := new(rpcError)
+	if err := json.Unmarshal(m.Error, failure); err != nil {
 		return fault.New(fault.ToolFailed, "the server's error is not what the protocol says: %w", err)
 	}
 	if coded := new(fault.Error); json.Unmarshal(failure.Data, coded) == nil && coded.Code != "" {
 		return coded
 	}
-	return fault.New(fault.ToolFailed, "%s (JSON-RPC error %d)", failure.Message, failure.Code)
+	return fault.New(fault.ToolFailed, "%w", failure)
+}
+
+// rpcError is a JSON-RPC error as it came.
+type rpcError struct {
+	Code    int             `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data"`
+}
+
+func (e *rpcError) Error() string {
+	return fmt.Sprintf("%s (JSON-RPC error %d)", e.Message, e.Code)
 }

@@ -1,8 +1,10 @@
 package mcpio
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -11,80 +13,154 @@ import (
 	"savant/fault"
 )
 
-// Tools returns the server's tools, under the names it lists, without Call.
-func (c *Client) Tools(ctx context.Context) ([]engines.Tool, error) {
-	var tools []engines.Tool
+// Definition is a tool as its server lists it, with nothing of it lost.
+type Definition struct {
+	Name string
+	Raw  json.RawMessage
+}
+
+// maxPages bounds a list that never ends.
+const maxPages = 100
+
+// Definitions returns what the server says of its tools, in its order.
+func (c *Client) Definitions(ctx context.Context) ([]Definition, error) {
+	var all []Definition
 	params := map[string]any{}
-	for {
+	for range maxPages {
 		var page struct {
-			Tools      []listedTool `json:"tools"`
-			NextCursor string       `json:"nextCursor"`
+			Tools      []json.RawMessage `json:"tools"`
+			NextCursor string            `json:"nextCursor"`
 		}
 		if err := c.request(ctx, string(mcp.MethodToolsList), params, &page); err != nil {
 			return nil, err
 		}
-		for _, listed := range page.Tools {
-			tools = append(tools, listed.tool())
+		for _, raw := range page.Tools {
+			var named struct {
+				Name string `json:"name"`
+			}
+			if err := json.Unmarshal(raw, &named); err != nil || named.Name == "" {
+				return nil, fault.New(fault.ToolFailed, "the server lists a tool without a name")
+			}
+			all = append(all, Definition{Name: named.Name, Raw: raw})
 		}
 		if page.NextCursor == "" || page.NextCursor == params["cursor"] {
-			return tools, nil
+			return all, nil
 		}
-		params["cursor"] = page.NextCursor
+		params = map[string]any{"cursor": page.NextCursor}
 	}
+	return nil, fault.New(fault.LimitExceeded, "the server's list of tools has more than %d pages", maxPages)
 }
 
-// listedTool is a tool as tools/list shows it. Hints that are not given are
-// what the protocol says they then are: destructive, and open to the world.
-type listedTool struct {
-	Name         string          `json:"name"`
-	Title        string          `json:"title"`
-	Description  string          `json:"description"`
-	InputSchema  json.RawMessage `json:"inputSchema"`
-	OutputSchema json.RawMessage `json:"outputSchema"`
-	Annotations  struct {
-		ReadOnly    bool  `json:"readOnlyHint"`
-		Destructive *bool `json:"destructiveHint"`
-		Idempotent  bool  `json:"idempotentHint"`
-		OpenWorld   *bool `json:"openWorldHint"`
-	} `json:"annotations"`
-	Meta map[string]json.RawMessage `json:"_meta"`
+// Tools returns the server's tools, under the names it lists, without Call.
+func (c *Client) Tools(ctx context.Context) ([]engines.Tool, error) {
+	definitions, err := c.Definitions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tools := make([]engines.Tool, len(definitions))
+	for i, each := range definitions {
+		if tools[i], err = each.Tool(); err != nil {
+			return nil, err
+		}
+	}
+	return tools, nil
 }
 
-func (l listedTool) tool() engines.Tool {
-	hints := l.Annotations
+// Tool reads the definition, without Call. Hints that are not given are what
+// the protocol says they then are: destructive, and open to the world.
+func (d Definition) Tool() (engines.Tool, error) {
+	var listed struct {
+		Name         string          `json:"name"`
+		Title        string          `json:"title"`
+		Description  string          `json:"description"`
+		InputSchema  json.RawMessage `json:"inputSchema"`
+		OutputSchema json.RawMessage `json:"outputSchema"`
+		Annotations  struct {
+			Title       string `json:"title"`
+			ReadOnly    bool   `json:"readOnlyHint"`
+			Destructive *bool  `json:"destructiveHint"`
+			Idempotent  bool   `json:"idempotentHint"`
+			OpenWorld   *bool  `json:"openWorldHint"`
+		} `json:"annotations"`
+		Meta map[string]json.RawMessage `json:"_meta"`
+	}
+	if err := json.Unmarshal(d.Raw, &listed); err != nil {
+		return engines.Tool{}, fault.New(fault.ToolFailed, "the definition of %q is not what the protocol says: %w", d.Name, err)
+	}
+	hints := listed.Annotations
+	if listed.Title == "" {
+		listed.Title = hints.Title
+	}
 	return engines.Tool{
-		Name: l.Name, Title: l.Title, Description: l.Description,
-		Input: l.InputSchema, Output: l.OutputSchema,
+		Name: listed.Name, Title: listed.Title, Description: listed.Description,
+		Input: listed.InputSchema, Output: listed.OutputSchema,
 		ReadOnly:    hints.ReadOnly,
 		Destructive: !hints.ReadOnly && (hints.Destructive == nil || *hints.Destructive),
 		Idempotent:  hints.Idempotent,
 		OpenWorld:   hints.OpenWorld == nil || *hints.OpenWorld,
-		Eager:       string(l.Meta[alwaysLoad]) == "true",
+		Eager:       string(listed.Meta[alwaysLoad]) == "true",
+	}, nil
+}
+
+// CallResult is what a tool answered, with nothing of it lost.
+type CallResult struct {
+	Content    []json.RawMessage `json:"content"`
+	Structured json.RawMessage   `json:"structuredContent"`
+	IsError    bool              `json:"isError"`
+	// Type is empty or "complete"; anything else asks for what this client
+	// cannot give.
+	Type string `json:"resultType"`
+}
+
+// Text returns the text blocks, one after the other.
+func (r CallResult) Text() string {
+	var texts strings.Builder
+	for _, raw := range r.Content {
+		var block struct {
+			Text string `json:"text"`
+		}
+		if json.Unmarshal(raw, &block) == nil {
+			texts.WriteString(block.Text)
+		}
 	}
+	return texts.String()
+}
+
+// Invoke calls a tool; args is any value that marshals to a JSON object.
+// progress, unless nil, is told what the server reports meanwhile. A tool that
+// failed is no error but a CallResult with IsError.
+func (c *Client) Invoke(ctx context.Context, name string, args any, progress func(done, total float64, message string)) (CallResult, error) {
+	var result CallResult
+	params := map[string]any{"name": name, "arguments": args}
+	if progress != nil {
+		token := fmt.Sprintf("savant-%d", c.tokens.Add(1))
+		c.reports.Store(token, progress)
+		defer c.reports.Delete(token)
+		params["_meta"] = map[string]any{"progressToken": token}
+	}
+	if err := c.request(ctx, string(mcp.MethodToolsCall), params, &result); err != nil {
+		return CallResult{}, err
+	}
+	if bytes.Equal(result.Structured, []byte("null")) {
+		result.Structured = nil
+	}
+	if result.Type != "" && result.Type != string(mcp.ResultTypeComplete) {
+		return CallResult{}, fault.New(fault.ToolFailed, "%s asks for more than arguments (%s), which this client cannot give", name, fault.Cut(result.Type, 40))
+	}
+	return result, nil
 }
 
 // Call calls a tool and returns its structured content, or the JSON of its
 // text where it has none. args is any value that marshals to a JSON object.
 // A tool that failed returns the *fault.Error it reported.
 func (c *Client) Call(ctx context.Context, name string, args any) (json.RawMessage, error) {
-	var result struct {
-		StructuredContent json.RawMessage `json:"structuredContent"`
-		Content           []struct {
-			Text string `json:"text"`
-		} `json:"content"`
-		IsError bool `json:"isError"`
-	}
-	params := map[string]any{"name": name, "arguments": args}
-	if err := c.request(ctx, string(mcp.MethodToolsCall), params, &result); err != nil {
+	result, err := c.Invoke(ctx, name, args, nil)
+	if err != nil {
 		return nil, err
 	}
-	var texts strings.Builder
-	for _, content := range result.Content {
-		texts.WriteString(content.Text)
-	}
-	structured := result.StructuredContent
-	if structured == nil && json.Valid([]byte(texts.String())) {
-		structured = json.RawMessage(texts.String())
+	structured, text := result.Structured, result.Text()
+	if structured == nil && json.Valid([]byte(text)) {
+		structured = json.RawMessage(text)
 	}
 	if !result.IsError {
 		return structured, nil
@@ -92,7 +168,7 @@ func (c *Client) Call(ctx context.Context, name string, args any) (json.RawMessa
 	if coded := new(fault.Error); json.Unmarshal(structured, coded) == nil && coded.Code != "" {
 		return nil, coded
 	}
-	return nil, fault.New(fault.ToolFailed, "%s: %s", name, texts.String())
+	return nil, fault.New(fault.ToolFailed, "%s: %s", name, text)
 }
 
 // Prompt returns the text of a prompt: that of its messages, a blank line

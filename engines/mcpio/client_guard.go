@@ -1,0 +1,87 @@
+package mcpio
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+)
+
+// maxRedirects is how often one request is redirected within its origin.
+const maxRedirects = 3
+
+var (
+	errRedirected = errors.New("the server redirects to another address, which is not followed: its headers are for this one alone")
+	errTooMuch    = errors.New("the answer is too large")
+)
+
+// sameOrigin refuses to follow a redirect to another host, port or scheme, and
+// one that would lose the request's body.
+func sameOrigin(next *http.Request, before []*http.Request) error {
+	first := before[0]
+	if len(before) > maxRedirects || next.URL.Host != first.URL.Host || next.URL.Scheme != first.URL.Scheme || next.Method != first.Method {
+		return errRedirected
+	}
+	return nil
+}
+
+// statusError is an HTTP status that carries no JSON-RPC message.
+type statusError int
+
+func (s statusError) Error() string {
+	return fmt.Sprintf("HTTP %d %s", int(s), http.StatusText(int(s)))
+}
+
+// guard bounds what is read of each answer, and keeps what a server writes
+// beside the protocol out of errors.
+type guard struct {
+	base  *http.Transport
+	limit int64
+}
+
+// RoundTrip implements http.RoundTripper.
+func (g *guard) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := g.base.RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	if plainFailure(response) {
+		_ = response.Body.Close() // nothing of it is used
+		return nil, statusError(response.StatusCode)
+	}
+	response.Body = &bounded{body: response.Body, left: g.limit}
+	return response, nil
+}
+
+// plainFailure says whether an answer is a failure without a JSON-RPC message.
+// 401 and 404, and what initialize of an older server gets, mean something to
+// the protocol.
+func plainFailure(response *http.Response) bool {
+	switch code := response.StatusCode; {
+	case code < 400, code == http.StatusUnauthorized, code == http.StatusNotFound, code == http.StatusMethodNotAllowed:
+		return false
+	}
+	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	return err != nil || kind != "application/json"
+}
+
+// bounded is a body of which no more than a limit is read.
+type bounded struct {
+	body io.ReadCloser
+	left int64
+}
+
+func (b *bounded) Read(into []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errTooMuch
+	}
+	if int64(len(into)) > b.left {
+		into = into[:b.left]
+	}
+	n, err := b.body.Read(into)
+	b.left -= int64(n)
+	return n, err
+}
+
+func (b *bounded) Close() error { return b.body.Close() }

@@ -1,0 +1,167 @@
+package mcpio
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"savant/fault"
+)
+
+// closeGrace is how long Close waits for the server to end its output.
+const closeGrace = 5 * time.Second
+
+// streamLink is a server behind a pair of streams, one message a line.
+type streamLink struct {
+	client  *Client
+	lines   lineWriter
+	input   io.Closer
+	waiting questions
+	// overlong tells, once, every call that waits when a line was too long to
+	// be read: one of them has lost its reply.
+	overlong atomic.Pointer[chan struct{}]
+}
+
+// openStream begins to read the server's output.
+func openStream(c *Client, stdin io.WriteCloser, stdout io.Reader) *streamLink {
+	s := &streamLink{client: c, lines: lineWriter{out: stdin}, input: stdin}
+	s.overlong.Store(new(make(chan struct{})))
+	go s.receive(newLineReader(stdout, c.options.MaxLine))
+	return s
+}
+
+func (s *streamLink) ended() <-chan struct{} { return s.client.life.Done() }
+
+func (s *streamLink) agree(string) {}
+
+// close closes the server's input and waits until it has ended its output.
+func (s *streamLink) close() error {
+	err := s.input.Close()
+	patience := time.NewTimer(closeGrace)
+	defer patience.Stop()
+	select {
+	case <-s.ended():
+		return err
+	case <-patience.C:
+		return fault.New(fault.EngineOffline, "the server did not end within %s of its input", closeGrace)
+	}
+}
+
+// receive routes what the server sends until its output ends. A line that is
+// no message is passed over: servers print there by mistake.
+func (s *streamLink) receive(in *lineReader) {
+	defer s.client.end()
+	for {
+		data, err := in.next()
+		switch {
+		case errors.Is(err, errLineTooLong):
+			close(*s.overlong.Swap(new(make(chan struct{}))))
+			continue
+		case err != nil:
+			return
+		}
+		m := message{raw: data}
+		if len(data) == 0 || data[0] != '{' || json.Unmarshal(data, &m) != nil {
+			continue
+		}
+		s.route(&m)
+	}
+}
+
+func (s *streamLink) route(m *message) {
+	switch {
+	case m.isResponse():
+		s.waiting.settle(m)
+	case m.isNotification():
+		var said struct {
+			Params json.RawMessage `json:"params"`
+		}
+		if json.Unmarshal(m.raw, &said) == nil {
+			s.client.notified(m.Method, said.Params)
+		}
+	default:
+		// A server that is gone needs no answer; who waits for it learns from life.
+		go func() { _ = s.write(s.client.answer(m)) }()
+	}
+}
+
+func (s *streamLink) write(value any) error {
+	data, err := encodeLine(value)
+	if err != nil {
+		return fault.New(fault.InvalidParams, "the message does not marshal: %w", err)
+	}
+	if err := s.lines.write(data); err != nil {
+		return fault.New(fault.EngineOffline, "the server no longer reads: %w", err)
+	}
+	return nil
+}
+
+// send writes a message on a goroutine of its own: a server that does not read
+// must not hold who called it beyond the call's time.
+func (s *streamLink) send(value any) <-chan error {
+	sent := make(chan error, 1)
+	go func() { sent <- s.write(value) }()
+	return sent
+}
+
+func (s *streamLink) tell(ctx context.Context, method string, params map[string]any) error {
+	said := notification{JSONRPC: mcp.JSONRPC_VERSION, Method: method}
+	if params != nil {
+		said.Params = params
+	}
+	select {
+	case err := <-s.send(said):
+		return err
+	case <-ctx.Done():
+		return unanswered(ctx, method)
+	}
+}
+
+func (s *streamLink) ask(ctx context.Context, method string, params map[string]any) (*message, error) {
+	id, answer := s.waiting.open()
+	defer s.waiting.forget(id)
+	asked := outgoing{JSONRPC: mcp.JSONRPC_VERSION, ID: id, Method: method}
+	if params != nil {
+		asked.Params = params
+	}
+	overlong := *s.overlong.Load()
+	sent := s.send(asked)
+	for {
+		select {
+		case err := <-sent:
+			if err != nil {
+				return nil, err
+			}
+			sent = nil
+		case m := <-answer:
+			return m, nil
+		case <-s.ended():
+			return s.last(answer, method)
+		case <-overlong:
+			return nil, fault.New(fault.ToolFailed, "the server sent a message of more than %d bytes, which was not read", s.client.options.MaxLine)
+		case <-ctx.Done():
+			s.send(notification{JSONRPC: mcp.JSONRPC_VERSION,
+				Method: string(mcp.MethodNotificationCancelled), Params: map[string]any{"requestId": id}})
+			return nil, unanswered(ctx, method)
+		}
+	}
+}
+
+// last returns the answer that may have been the last line of all.
+func (s *streamLink) last(answer <-chan *message, method string) (*message, error) {
+	select {
+	case m := <-answer:
+		return m, nil
+	default:
+		return nil, fault.New(fault.EngineOffline, "the server ended before it answered %s", method)
+	}
+}
+
+func unanswered(ctx context.Context, method string) error {
+	return fault.New(fault.EngineOffline, "%s was not answered: %w", method, context.Cause(ctx))
+}
