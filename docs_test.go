@@ -92,7 +92,7 @@ func TestDocumentedCallsAnswerAsWritten(t *testing.T) {
 		engine.Close()
 		require.NoError(t, store.Close())
 	})
-	registry := engines.NewRegistry(nil)
+	registry := engines.NewRegistry(engines.Options{})
 	require.NoError(t, registry.Add(engine.Tools()...))
 	exchanges := exchange.FindAllStringSubmatch(string(text), -1)
 	require.Greater(t, len(exchanges), 5)

@@ -4,78 +4,141 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
-	"runtime/debug"
 	"slices"
-	"strings"
-	"sync"
 
 	"savant/fault"
 )
 
+// Options is what a Registry works with. Everything may be left out.
+type Options struct {
+	// Logger gets what a client must not see: the stack of a panic, the cause
+	// of INTERNAL. Nil discards it.
+	Logger *slog.Logger
+	// Observe is told of every call when it is over, also of one that was
+	// refused. It is called on the goroutine of the call.
+	Observe func(context.Context, Event)
+	// Receipts keeps a receipt; without it calls leave none. An id that is
+	// taken is ID_COLLISION: the receipt comes again with another.
+	Receipts func(context.Context, Receipt) error
+	// Artifacts keeps a result over ResultLimit and returns its reference;
+	// without it such a result is LIMIT_EXCEEDED.
+	Artifacts func(context.Context, json.RawMessage) (ref string, err error)
+	// ResultLimit is the largest result handed on whole, in bytes of its JSON;
+	// 0 is 1 MB.
+	ResultLimit int
+}
+
 // Registry is the table of tools, and the one way to call them. It may be used
 // by several goroutines at once.
 type Registry struct {
-	logger *slog.Logger
-	mutex  sync.RWMutex
-	rows   map[string]*row // by canonical name
-	spelt  map[string]*row // by either spelling
+	table *table
+	// only are the engines that this view of the table shows; nil: all.
+	only []string
 }
 
-type row struct {
-	tool   Tool
-	inputs *inputs
-}
-
-// NewRegistry returns an empty table. What a client must not see (the stack of
-// a panic, the cause of INTERNAL) goes to the logger; nil discards it.
-func NewRegistry(logger *slog.Logger) *Registry {
-	if logger == nil {
-		logger = slog.New(slog.DiscardHandler)
+// NewRegistry returns an empty table.
+func NewRegistry(options Options) *Registry {
+	if options.Logger == nil {
+		options.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Registry{logger: logger, rows: map[string]*row{}, spelt: map[string]*row{}}
+	if options.ResultLimit == 0 {
+		options.ResultLimit = defaultResultLimit
+	}
+	return &Registry{table: newTable(options)}
 }
 
-// Add puts tools into the table, all of them or none. A name taken twice, in
-// either spelling, is ID_COLLISION; what else keeps a tool out says Tool.Check.
+// Only returns the same table, showing only these engines: what is not shown
+// cannot be called by name. Limits, receipts and later changes are shared.
+func (r *Registry) Only(engines ...string) *Registry {
+	shown := []string{}
+	for _, engine := range engines {
+		if r.shows(engine) {
+			shown = append(shown, engine)
+		}
+	}
+	return &Registry{table: r.table, only: shown}
+}
+
+func (r *Registry) shows(engine string) bool {
+	return r.only == nil || slices.Contains(r.only, engine)
+}
+
+// Add puts tools into the table, all of them or none, below engines that are
+// made without particulars where they are new. A name taken twice, in either
+// spelling, is ID_COLLISION; what else keeps a tool out says Tool.Check.
 func (r *Registry) Add(tools ...Tool) error {
-	rows := make([]*row, len(tools))
-	for i, tool := range tools {
-		in, err := tool.examine()
-		if err != nil {
-			return err
+	rows, err := examined(tools)
+	if err != nil {
+		return err
+	}
+	return r.table.change(func(next *contents) error { return next.putAll(rows) })
+}
+
+// AddEngine puts an engine and its tools into the table, or nothing. An engine
+// that is there already is ID_COLLISION, a name that is none or a tool of
+// another engine INVALID_PARAMS; the rest is as for Add.
+func (r *Registry) AddEngine(engine Engine, tools ...Tool) error {
+	if err := engine.check(tools); err != nil {
+		return err
+	}
+	rows, err := examined(tools)
+	if err != nil {
+		return err
+	}
+	return r.table.change(func(next *contents) error {
+		if next.engines[engine.Name] != nil {
+			return fault.New(fault.IDCollision, "there is an engine %s already", engine.Name)
 		}
-		rows[i] = &row{tool: tool, inputs: in}
+		next.engines[engine.Name] = newPort(engine)
+		return next.putAll(rows)
+	})
+}
+
+// ReplaceTools puts tools in the place of all that an engine has, or changes
+// nothing. Calls that run go on with the tool they began with. An engine that
+// is not there is INVALID_PARAMS; the rest is as for AddEngine.
+func (r *Registry) ReplaceTools(engine string, tools ...Tool) error {
+	if err := (Engine{Name: engine}).check(tools); err != nil {
+		return err
 	}
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	spelt := maps.Clone(r.spelt)
-	for _, each := range rows {
-		name := each.tool.Name
-		for _, spelling := range []string{name, Underscored(name)} {
-			if other := spelt[spelling]; other != nil {
-				return fault.New(fault.IDCollision, "tool %s: the name %s is taken by %s", name, spelling, other.tool.Name)
-			}
-			spelt[spelling] = each
+	rows, err := examined(tools)
+	if err != nil {
+		return err
+	}
+	return r.table.change(func(next *contents) error {
+		if next.engines[engine] == nil {
+			return fault.New(fault.InvalidParams, "no engine is named %q", fault.Cut(engine, maxName))
+		}
+		next.removeTools(engine)
+		return next.putAll(rows)
+	})
+}
+
+// Watch calls changed after each change of the table, one call for several in
+// a row, and returns nil when ctx ends.
+func (r *Registry) Watch(ctx context.Context, changed func()) error {
+	changes := make(chan struct{}, 1)
+	r.table.watch(changes)
+	defer r.table.unwatch(changes)
+	for {
+		select {
+		case <-changes:
+			changed()
+		case <-ctx.Done():
+			return nil
 		}
 	}
-	r.spelt = spelt
-	for _, each := range rows {
-		r.rows[each.tool.Name] = each
-	}
-	return nil
 }
 
 // Tools returns the tools, sorted by name.
 func (r *Registry) Tools() []Tool {
-	r.mutex.RLock()
-	defer r.mutex.RUnlock()
-	tools := make([]Tool, 0, len(r.rows))
-	for _, each := range r.rows {
-		tools = append(tools, each.tool)
+	var tools []Tool
+	for _, each := range r.table.now().rows {
+		if r.shows(EngineOf(each.tool.Name)) {
+			tools = append(tools, each.tool)
+		}
 	}
 	slices.SortFunc(tools, func(a, b Tool) int { return cmp.Compare(a.Name, b.Name) })
 	return tools
@@ -83,26 +146,21 @@ func (r *Registry) Tools() []Tool {
 
 // Names returns the canonical names, sorted.
 func (r *Registry) Names() []string {
-	r.mutex.RLock()
-	defer r.mutex.RUnlock()
-	return slices.Sorted(maps.Keys(r.rows))
-}
-
-// Engines returns the names of the engines, sorted: what stands before the
-// first dot of a tool's name.
-func (r *Registry) Engines() []string {
-	var engines []string
-	for _, name := range r.Names() {
-		engines = append(engines, EngineOf(name))
+	var names []string
+	for name := range r.table.now().rows {
+		if r.shows(EngineOf(name)) {
+			names = append(names, name)
+		}
 	}
-	slices.Sort(engines)
-	return slices.Compact(engines)
+	slices.Sort(names)
+	return names
 }
 
-// EngineOf returns what stands before the first dot of a tool's name.
-func EngineOf(name string) string {
-	engine, _, _ := strings.Cut(name, ".")
-	return engine
+// Engines returns the names of the engines, sorted, also of those that have no
+// tools now.
+func (r *Registry) Engines() []string {
+	engines := slices.Sorted(maps.Keys(r.table.now().engines))
+	return slices.DeleteFunc(engines, func(name string) bool { return !r.shows(name) })
 }
 
 // Engine returns the tools of one engine, sorted by name.
@@ -120,80 +178,9 @@ func (r *Registry) Resolve(name string) (Tool, bool) {
 }
 
 func (r *Registry) resolve(name string) (*row, bool) {
-	r.mutex.RLock()
-	defer r.mutex.RUnlock()
-	found, ok := r.spelt[name]
-	return found, ok
-}
-
-// Call runs a tool by its name in either spelling. Arguments are checked here,
-// once, for every caller: INVALID_PARAMS says the argument, what was expected
-// and what came. Arguments the tool does not declare are dropped, with a note
-// in the log: clients add their own. A name nobody has is UNKNOWN_TOOL with
-// the nearest. Whatever goes wrong, the error is a *fault.Error; a panic is
-// INTERNAL.
-func (r *Registry) Call(ctx context.Context, name string, args json.RawMessage) (any, error) {
-	found, ok := r.resolve(name)
-	if !ok {
-		return nil, r.unknown(name)
+	found, ok := r.table.now().spelt[name]
+	if !ok || !r.shows(found.port.engine.Name) {
+		return nil, false
 	}
-	accepted, dropped, err := found.inputs.accept(args)
-	if len(dropped) > 0 {
-		r.logger.DebugContext(ctx, "arguments the tool does not declare were dropped", "tool", found.tool.Name, "arguments", dropped)
-	}
-	if err != nil {
-		return nil, prefixed(found.tool.Name, err)
-	}
-	result, err := r.run(ctx, found.tool, accepted)
-	if err != nil {
-		return nil, r.coded(ctx, found.tool.Name, err)
-	}
-	return result, nil
-}
-
-func (r *Registry) unknown(name string) error {
-	names := r.Names()
-	near := fault.Nearest(name, names)
-	if near == "" { // an underscore spelling, misspelt
-		near = fault.Nearest(strings.ReplaceAll(name, "_", "."), names)
-	}
-	if near == "" {
-		return fault.New(fault.UnknownTool, "no tool is named %q", fault.Cut(name, 200))
-	}
-	return fault.New(fault.UnknownTool, "no tool is named %q; did you mean %q?", fault.Cut(name, 200), near)
-}
-
-// prefixed says which tool refused its arguments.
-func prefixed(tool string, err error) error {
-	coded := fault.From(err)
-	return fault.New(coded.Code, "%s: %s", tool, coded.Details).With(coded.Diagnostics...)
-}
-
-// run calls the tool and contains its panics.
-func (r *Registry) run(ctx context.Context, tool Tool, args json.RawMessage) (result any, err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			r.logger.ErrorContext(ctx, "a tool panicked", "tool", tool.Name, "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
-			result, err = nil, fault.New(fault.Internal, "%s failed inside; the log has the cause", tool.Name)
-		}
-	}()
-	return tool.Call(ctx, args)
-}
-
-// coded gives an error its code, and logs the cause of one that had none.
-func (r *Registry) coded(ctx context.Context, tool string, err error) error {
-	var known *fault.Error
-	switch {
-	case errors.As(err, &known):
-		if known.Code == fault.Internal {
-			r.logger.ErrorContext(ctx, "a tool failed inside", "tool", tool, "cause", errors.Join(known.Unwrap()...).Error())
-		}
-		return known
-	case errors.Is(err, context.Canceled):
-		return fault.New(fault.ToolFailed, "%s was cancelled: %w", tool, context.Canceled)
-	case errors.Is(err, context.DeadlineExceeded):
-		return fault.New(fault.ToolFailed, "%s took too long: %w", tool, context.DeadlineExceeded)
-	}
-	r.logger.ErrorContext(ctx, "a tool failed", "tool", tool, "cause", err.Error())
-	return fault.From(err)
+	return found, true
 }

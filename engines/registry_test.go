@@ -36,7 +36,7 @@ func registry(t testing.TB, log *bytes.Buffer, tools ...engines.Tool) *engines.R
 	if log != nil {
 		logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
-	made := engines.NewRegistry(logger)
+	made := engines.NewRegistry(engines.Options{Logger: logger})
 	require.NoError(t, made.Add(tools...))
 	return made
 }
@@ -84,7 +84,7 @@ func TestAddIsAllOrNone(t *testing.T) {
 			require.False(t, ok)
 		}
 	}
-	require.ErrorIs(t, engines.NewRegistry(nil).Add(named("a.b"), named("a.b")), fault.IDCollision)
+	require.ErrorIs(t, engines.NewRegistry(engines.Options{}).Add(named("a.b"), named("a.b")), fault.IDCollision)
 }
 
 func TestArgumentsAreForgivenWhatClientsDo(t *testing.T) {

@@ -5,6 +5,7 @@ package engines
 import (
 	"context"
 	"encoding/json"
+	"time"
 )
 
 // Tool is one row of the registry. Name is canonical and dotted
@@ -17,8 +18,12 @@ type Tool struct {
 	ReadOnly, Destructive, Idempotent, OpenWorld bool
 	// Eager tools are loaded at once by clients that defer the others.
 	Eager bool
-	// Call runs the tool. Arguments were checked against Input. The result
-	// is any value that marshals to a JSON object. Errors carry a fault.Code.
+	// Timeout is how long a call may take; 0: what its engine says.
+	Timeout time.Duration
+	// Call runs the tool. Arguments were checked against Input. The result is
+	// any value that marshals to a JSON object, or a Content. Errors carry a
+	// fault.Code. With a timeout it runs on a goroutine of its own, and has to
+	// end when its context does.
 	Call func(context.Context, json.RawMessage) (any, error)
 }
 

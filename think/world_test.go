@@ -47,7 +47,7 @@ func openWorld(root string) (*world, error) {
 		Now:       now,
 		NewID:     func() string { return "fresh" },
 	})
-	registry := engines.NewRegistry(nil)
+	registry := engines.NewRegistry(engines.Options{})
 	if err := registry.Add(engine.Tools()...); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"os"
@@ -51,12 +52,23 @@ func (p *program) open() (*house, error) {
 	if h.store, err = state.Open(path, state.Options{}); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
-	h.tools = engines.NewRegistry(h.logger)
+	h.tools = engines.NewRegistry(h.toolOptions())
 	h.think = h.engine(h.layers...)
 	if err := h.tools.Add(slices.Concat(h.think.Tools(), git.Tools(git.Options{Roots: h.gitRoots(p.settings)}))...); err != nil {
 		return nil, errors.Join(err, h.close(context.Background()))
 	}
 	return h, nil
+}
+
+// toolOptions is what the registry works with. A large result is kept beside
+// those of the runs.
+func (h *house) toolOptions() engines.Options {
+	return engines.Options{
+		Logger: h.logger,
+		Artifacts: func(ctx context.Context, result json.RawMessage) (string, error) {
+			return h.store.PutArtifact(ctx, result)
+		},
+	}
 }
 
 // engine returns Think over layers.
@@ -80,7 +92,6 @@ func (h *house) gitRoots(s settings.Settings) []string {
 // published returns the tools of the engines that MCP_SERVICE names.
 func (h *house) published(services []string) (*engines.Registry, error) {
 	known := h.tools.Engines()
-	published := engines.NewRegistry(h.logger)
 	for _, service := range services {
 		if service == settings.All {
 			return h.tools, nil
@@ -88,11 +99,8 @@ func (h *house) published(services []string) (*engines.Registry, error) {
 		if !slices.Contains(known, service) {
 			return nil, unknownService(service, known)
 		}
-		if err := published.Add(h.tools.Engine(service)...); err != nil {
-			return nil, err
-		}
 	}
-	return published, nil
+	return h.tools.Only(services...), nil
 }
 
 func unknownService(service string, known []string) error {

@@ -37,7 +37,7 @@ func newWorkshop(t testing.TB, initArgs ...string) *workshop {
 
 func (w *workshop) engine(options git.Options) *engines.Registry {
 	w.t.Helper()
-	table := engines.NewRegistry(nil)
+	table := engines.NewRegistry(engines.Options{})
 	require.NoError(w.t, table.Add(git.Tools(options)...))
 	return table
 }

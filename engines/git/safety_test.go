@@ -216,7 +216,7 @@ func TestNothingIsFetched(t *testing.T) {
 
 func TestGitMayBeMissing(t *testing.T) {
 	for _, program := range []string{"no-such-program-as-git", "/nowhere/git"} {
-		table := engines.NewRegistry(nil)
+		table := engines.NewRegistry(engines.Options{})
 		require.NoError(t, table.Add(git.Tools(git.Options{Roots: []string{t.TempDir()}, Program: program})...))
 		_, err := table.Call(t.Context(), "git.status", nil)
 		require.ErrorIs(t, err, fault.EngineOffline)
@@ -226,7 +226,7 @@ func TestGitMayBeMissing(t *testing.T) {
 func TestAStuckGitIsEndedWithItsChildren(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "git")
 	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\nsleep 600 &\nsleep 600\n"), 0o755))
-	table := engines.NewRegistry(nil)
+	table := engines.NewRegistry(engines.Options{})
 	require.NoError(t, table.Add(git.Tools(git.Options{Roots: []string{t.TempDir()}, Program: script, Timeout: 50_000_000})...))
 	_, err := table.Call(t.Context(), "git.status", nil)
 	require.ErrorIs(t, err, fault.ToolFailed)

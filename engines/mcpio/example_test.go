@@ -13,7 +13,7 @@ import (
 // A server and a client, joined by two pipes as by the standard streams of a
 // child process.
 func Example() {
-	registry := engines.NewRegistry(nil)
+	registry := engines.NewRegistry(engines.Options{})
 	err := registry.Add(engines.Tool{
 		Name: "greet.person", Title: "Greet", Description: "Greets a person.", ReadOnly: true,
 		Input: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`),

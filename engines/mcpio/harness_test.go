@@ -189,7 +189,7 @@ func tool(name string, call func(context.Context, json.RawMessage) (any, error))
 // registryOf returns a registry of tools.
 func registryOf(t testing.TB, tools ...engines.Tool) *engines.Registry {
 	t.Helper()
-	registry := engines.NewRegistry(nil)
+	registry := engines.NewRegistry(engines.Options{})
 	require.NoError(t, registry.Add(tools...))
 	return registry
 }

@@ -28,7 +28,7 @@ func serveAsChild() (served bool, code int) {
 	if os.Getenv(childMode) == "" {
 		return false, 0
 	}
-	registry := engines.NewRegistry(nil)
+	registry := engines.NewRegistry(engines.Options{})
 	err := registry.Add(echo(), tool("test.stuck", func(context.Context, json.RawMessage) (any, error) {
 		fmt.Fprintln(os.Stderr, "stuck")
 		select {}

@@ -1,0 +1,98 @@
+package engines
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"savant/fault"
+)
+
+// Health is one engine and how it is.
+type Health struct {
+	Engine      string `json:"engine"`
+	Description string `json:"description,omitempty"`
+	Status
+	// Tools are the canonical names of its tools.
+	Tools []string `json:"tools"`
+	// Running and Waiting are its calls at this moment.
+	Running int `json:"running"`
+	Waiting int `json:"waiting"`
+}
+
+// statusTime is how long an engine may take to say how it is.
+const statusTime = 5 * time.Second
+
+// Health asks every engine at once how it is, and returns them sorted by name.
+// One that does not answer in time is offline; so is one without a Status of
+// its own whose last call was ENGINE_OFFLINE.
+func (r *Registry) Health(ctx context.Context) []Health {
+	names := r.Engines()
+	all := make([]Health, len(names))
+	var asked sync.WaitGroup
+	for i, name := range names {
+		asked.Go(func() { all[i] = r.healthOf(ctx, name) })
+	}
+	asked.Wait()
+	return all
+}
+
+func (r *Registry) healthOf(ctx context.Context, name string) Health {
+	port := r.table.now().engines[name]
+	health := Health{Engine: name, Description: port.engine.Description, Tools: []string{},
+		Status: r.table.status(ctx, port), Running: len(port.places), Waiting: int(port.waiting.Load())}
+	for _, tool := range r.Engine(name) {
+		health.Tools = append(health.Tools, tool.Name)
+	}
+	return health
+}
+
+// status asks an engine how it is; what it does wrong is its own status.
+func (t *table) status(ctx context.Context, of *port) Status {
+	if of.engine.Status == nil {
+		if down := of.down.Load(); down != nil {
+			return Status{State: Offline, Reason: *down}
+		}
+		return Status{State: Ready}
+	}
+	ctx, cancel := context.WithTimeout(ctx, statusTime)
+	defer cancel()
+	said := make(chan Status, 1)
+	go func() {
+		defer func() {
+			if cause := recover(); cause != nil {
+				t.options.Logger.ErrorContext(ctx, "asking for a status panicked", "engine", of.engine.Name, "panic", cause)
+				said <- Status{State: Offline, Reason: "its status cannot be told; the log has the cause"}
+			}
+		}()
+		said <- of.engine.Status(ctx)
+	}()
+	select {
+	case status := <-said:
+		return status
+	case <-ctx.Done():
+		return Status{State: Offline, Reason: "it did not say how it is"}
+	}
+}
+
+// remember keeps why an engine could not be reached.
+func (p *port) remember(failed *fault.Error) {
+	if failed.Code == fault.EngineOffline {
+		p.down.Store(&failed.Details)
+	}
+}
+
+// missing is ENGINE_OFFLINE when a name that no tool has belongs to an engine
+// that is not there to have it: a server that was never reached has no tools.
+func (r *Registry) missing(ctx context.Context, name string) error {
+	for _, engine := range r.Engines() {
+		if !strings.HasPrefix(name, engine+".") && !strings.HasPrefix(name, Underscored(engine)+"_") {
+			continue
+		}
+		if status := r.table.status(ctx, r.table.now().engines[engine]); status.State == Offline || status.State == Disabled {
+			return fault.New(fault.EngineOffline, "engine %s is %s: %s", engine, status.State, status.Reason)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+package engines
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"savant/fault"
+)
+
+// grace is how long a tool may take to return once the context of its call has
+// ended, to stop what it started and to say how far it came. Who called waits
+// no longer.
+const grace = 2 * time.Second
+
+// errTimeout is the cause of a context whose call took too long.
+var errTimeout = errors.New("the time of the call is over")
+
+// Call is Invoke for callers in this program that want the value as the tool
+// returned it.
+func (r *Registry) Call(ctx context.Context, name string, args json.RawMessage) (any, error) {
+	result, err := r.Invoke(ctx, name, args)
+	if err != nil {
+		return nil, err
+	}
+	return result.Value, nil
+}
+
+// Invoke runs a tool by its name in either spelling. Arguments are checked
+// here, once, for every caller: INVALID_PARAMS says the argument, what was
+// expected and what came. Arguments the tool does not declare are dropped, with
+// a note in the log: clients add their own.
+//
+// A name nobody has is UNKNOWN_TOOL with the nearest, or ENGINE_OFFLINE where
+// its engine is not there to have it. ENGINE_BUSY means that the call was not
+// begun. A call over its time is TOOL_TIMEOUT; a tool that does not end with
+// its context keeps its place until it does, but not its caller. Whatever goes
+// wrong, the error is a *fault.Error, a panic is INTERNAL, and only the receipt
+// of the result is set.
+func (r *Registry) Invoke(ctx context.Context, name string, args json.RawMessage) (Result, error) {
+	event := Event{Tool: name, Started: time.Now(), InputBytes: len(args)}
+	result, err := r.invoke(ctx, name, args, &event)
+	if observe := r.table.options.Observe; observe != nil {
+		event.Duration = time.Since(event.Started)
+		event.OutputBytes, event.Receipt, event.Outcome = len(result.JSON), result.Receipt, outcomeOf(err)
+		observe(ctx, event)
+	}
+	return result, err
+}
+
+func (r *Registry) invoke(ctx context.Context, name string, args json.RawMessage, event *Event) (Result, error) {
+	found, ok := r.resolve(name)
+	if !ok {
+		return Result{}, r.unknown(ctx, name)
+	}
+	event.Tool, event.Engine = found.tool.Name, found.port.engine.Name
+	accepted, err := r.accept(ctx, found, args)
+	if err != nil {
+		return Result{}, err
+	}
+	value, err := r.table.perform(ctx, found, accepted)
+	if err == nil {
+		return r.table.conclude(ctx, found, accepted, value)
+	}
+	coded := r.table.coded(ctx, found.tool.Name, err)
+	found.port.remember(coded)
+	return r.table.witnessFailure(ctx, found, accepted, coded), coded
+}
+
+// accept checks arguments and says which tool refused them.
+func (r *Registry) accept(ctx context.Context, found *row, args json.RawMessage) (json.RawMessage, error) {
+	accepted, dropped, err := found.inputs.accept(args)
+	if len(dropped) > 0 {
+		r.table.options.Logger.DebugContext(ctx, "arguments the tool does not declare were dropped", "tool", found.tool.Name, "arguments", dropped)
+	}
+	if err != nil {
+		coded := fault.From(err)
+		return nil, fault.New(coded.Code, "%s: %s", found.tool.Name, coded.Details).With(coded.Diagnostics...)
+	}
+	return accepted, nil
+}
+
+// unknown says why no tool has a name.
+func (r *Registry) unknown(ctx context.Context, name string) error {
+	if err := r.missing(ctx, name); err != nil {
+		return err
+	}
+	names := r.Names()
+	near := fault.Nearest(name, names)
+	if near == "" { // an underscore spelling, misspelt
+		near = fault.Nearest(strings.ReplaceAll(name, "_", "."), names)
+	}
+	if near == "" {
+		return fault.New(fault.UnknownTool, "no tool is named %q", fault.Cut(name, 200))
+	}
+	return fault.New(fault.UnknownTool, "no tool is named %q; did you mean %q?", fault.Cut(name, 200), near)
+}
+
+// timeout is how long a call of the tool may take; 0: no bound.
+func (f *row) timeout() time.Duration {
+	if f.tool.Timeout > 0 {
+		return f.tool.Timeout
+	}
+	return f.port.engine.Timeout
+}
+
+// perform runs a tool in its place and within its time.
+func (t *table) perform(ctx context.Context, found *row, args json.RawMessage) (any, error) {
+	limit := found.timeout()
+	if limit == 0 {
+		if err := found.port.enter(ctx); err != nil {
+			return nil, err
+		}
+		defer found.port.leave()
+		return t.run(ctx, found.tool, args)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
+	defer cancel()
+	if err := found.port.enter(ctx); err != nil {
+		return nil, err
+	}
+	value, err := t.bounded(ctx, found, args)
+	if err != nil && errors.Is(context.Cause(ctx), errTimeout) {
+		return nil, fault.New(fault.ToolTimeout, "%s took longer than %v and was cancelled", found.tool.Name, limit)
+	}
+	return value, err
+}
+
+// bounded runs a tool on a goroutine of its own, which holds the place until
+// the tool returns. It waits for the end of ctx and the grace, no longer.
+func (t *table) bounded(ctx context.Context, found *row, args json.RawMessage) (any, error) {
+	type returned struct {
+		value any
+		err   error
+	}
+	done := make(chan returned, 1)
+	go func() {
+		defer found.port.leave()
+		value, err := t.run(ctx, found.tool, args)
+		done <- returned{value, err}
+	}()
+	select {
+	case got := <-done:
+		return got.value, got.err
+	case <-ctx.Done():
+	}
+	patience := time.NewTimer(grace)
+	defer patience.Stop()
+	select {
+	case got := <-done:
+		return got.value, got.err
+	case <-patience.C:
+		t.options.Logger.WarnContext(ctx, "a tool goes on after its call was over", "tool", found.tool.Name)
+		return nil, ctx.Err()
+	}
+}
+
+// run calls the tool and contains its panics.
+func (t *table) run(ctx context.Context, tool Tool, args json.RawMessage) (result any, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			t.options.Logger.ErrorContext(ctx, "a tool panicked", "tool", tool.Name, "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
+			result, err = nil, fault.New(fault.Internal, "%s failed inside; the log has the cause", tool.Name)
+		}
+	}()
+	return tool.Call(ctx, args)
+}
+
+// coded gives an error its code, and logs the cause of one that had none.
+func (t *table) coded(ctx context.Context, tool string, err error) *fault.Error {
+	var known *fault.Error
+	switch {
+	case errors.As(err, &known):
+		if known.Code == fault.Internal {
+			t.options.Logger.ErrorContext(ctx, "a tool failed inside", "tool", tool, "cause", errors.Join(known.Unwrap()...).Error())
+		}
+		return known
+	case errors.Is(err, context.Canceled):
+		return fault.New(fault.ToolFailed, "%s was cancelled: %w", tool, context.Canceled)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fault.New(fault.ToolTimeout, "%s took longer than its caller waits: %w", tool, context.DeadlineExceeded)
+	}
+	t.options.Logger.ErrorContext(ctx, "a tool failed", "tool", tool, "cause", err.Error())
+	return fault.From(err)
+}

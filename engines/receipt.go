@@ -1,0 +1,113 @@
+package engines
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+)
+
+// Receipt says that a call went through the registry: what a step's result is
+// held against that a model hands in. Calls of conductors leave none.
+type Receipt struct {
+	// ID is 8 characters of a-z and 2-7, drawn at random.
+	ID string `json:"id"`
+	// Tool is the canonical name.
+	Tool string `json:"tool"`
+	// Input and Output are digests as jsonvalue.Digest makes them: of the
+	// arguments as the tool got them (InputDigest), and of the result.
+	Input  string `json:"input"`
+	Output string `json:"output"`
+	// Failed: Result is the fault of a call that failed.
+	Failed bool `json:"failed,omitempty"`
+	// Artifact is where the whole result is kept when it was too large to hand
+	// on; Result holds it here all the same.
+	Artifact string          `json:"artifact,omitempty"`
+	Result   json.RawMessage `json:"result,omitempty"`
+	// Time is when the call was over.
+	Time time.Time `json:"time"`
+}
+
+// receiptID is the length of an id, of five bits a character: short enough for
+// a model to copy without a slip.
+const receiptID = 8
+
+// draws is how many ids are tried for one receipt: more than one collision in a
+// row is no chance.
+const draws = 4
+
+// InputDigest returns the digest of arguments as the tool would get them: with
+// undeclared ones dropped and what came as text read. It is the Input of the
+// receipt that a call with them leaves. The errors are those of Invoke.
+func (r *Registry) InputDigest(name string, args json.RawMessage) (string, error) {
+	ctx := context.Background() // nothing waits here
+	found, ok := r.resolve(name)
+	if !ok {
+		return "", r.unknown(ctx, name)
+	}
+	accepted, err := r.accept(ctx, found, args)
+	if err != nil {
+		return "", err
+	}
+	digest, err := digestOf(accepted)
+	if err != nil {
+		return "", fault.New(fault.InvalidParams, "%s: %w", found.tool.Name, err)
+	}
+	return digest, nil
+}
+
+func digestOf(encoded json.RawMessage) (string, error) {
+	value, err := jsonvalue.Decode(encoded)
+	if err != nil {
+		return "", err
+	}
+	return jsonvalue.Digest(value)
+}
+
+// witness completes a receipt, has it kept and returns its id. Where it cannot
+// be kept the call is as good as before, only without witness: the log says so,
+// and the id is empty.
+func (t *table) witness(ctx context.Context, tool string, args json.RawMessage, receipt Receipt) string {
+	receipt.Tool = tool
+	var err error
+	if receipt.Input, err = digestOf(args); err == nil {
+		receipt.Output, err = digestOf(receipt.Result)
+	}
+	if err == nil {
+		err = t.keep(ctx, &receipt)
+	}
+	if err != nil {
+		t.options.Logger.WarnContext(ctx, "a call left no receipt", "tool", tool, "cause", err.Error())
+		return ""
+	}
+	return receipt.ID
+}
+
+// keep draws ids until one is free.
+func (t *table) keep(ctx context.Context, receipt *Receipt) error {
+	for try := 1; ; try++ {
+		receipt.ID = strings.ToLower(rand.Text()[:receiptID])
+		err := t.options.Receipts(ctx, *receipt)
+		if !errors.Is(err, fault.IDCollision) || try == draws {
+			return err
+		}
+	}
+}
+
+// witnessFailure leaves the receipt of a call that was begun and failed.
+func (t *table) witnessFailure(ctx context.Context, found *row, args json.RawMessage, coded *fault.Error) Result {
+	if t.options.Receipts == nil || coded.Code == fault.EngineBusy || conducts(found.port.engine.Name) {
+		return Result{}
+	}
+	encoded, err := jsonvalue.Encode(coded)
+	if err != nil {
+		t.options.Logger.WarnContext(ctx, "a fault does not marshal", "tool", found.tool.Name, "cause", err.Error())
+		return Result{}
+	}
+	return Result{Receipt: t.witness(ctx, found.tool.Name, args, Receipt{Failed: true, Result: encoded, Time: time.Now()})}
+}

@@ -1,0 +1,113 @@
+package engines
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+)
+
+// Result is how a call went that went well.
+type Result struct {
+	// Value is what the tool returned, or the Excerpt of it.
+	Value any
+	// JSON is Value as jsonvalue encodes it. It is encoded once, here; nobody
+	// may change it.
+	JSON json.RawMessage
+	// Receipt is the id of the receipt that the call left, or empty.
+	Receipt string
+	// Artifact is the reference of the whole result where Value is an Excerpt,
+	// or empty.
+	Artifact string
+}
+
+// Content is the result of a tool that answers as MCP tools do, such as one of
+// a mounted server. Inside the program it is JSON like any other: Structured,
+// or {"content": Blocks} where there is none.
+type Content struct {
+	// Structured is the structuredContent, a JSON object, or empty.
+	Structured json.RawMessage
+	// Blocks is the content, a JSON array of MCP content blocks: what is shown
+	// to a model that can see images and hear sound.
+	Blocks json.RawMessage
+}
+
+// MarshalJSON writes what the program works with.
+func (c Content) MarshalJSON() ([]byte, error) {
+	if len(c.Structured) > 0 {
+		return c.Structured, nil
+	}
+	blocks := c.Blocks
+	if len(blocks) == 0 {
+		blocks = json.RawMessage("[]")
+	}
+	return json.Marshal(map[string]json.RawMessage{"content": blocks})
+}
+
+// Excerpt stands for a result over Options.ResultLimit.
+type Excerpt struct {
+	Truncated bool `json:"truncated"` // always true
+	// Bytes and SHA256 describe the JSON of the whole result.
+	Bytes  int    `json:"bytes"`
+	SHA256 string `json:"sha256"`
+	// Artifact is the reference under which the whole is kept.
+	Artifact string `json:"artifact"`
+	// Preview is its beginning: text, since it is no whole JSON.
+	Preview string `json:"preview"`
+	// Note says how to get the whole.
+	Note string `json:"note"`
+}
+
+const (
+	defaultResultLimit = 1 << 20
+	maxPreview         = 2000
+)
+
+// conclude makes the Result of what a tool returned: encoded, bounded and
+// witnessed.
+func (t *table) conclude(ctx context.Context, found *row, args json.RawMessage, value any) (Result, error) {
+	encoded, err := jsonvalue.Encode(value)
+	if err != nil {
+		t.options.Logger.ErrorContext(ctx, "a result does not marshal", "tool", found.tool.Name, "cause", err.Error())
+		return Result{}, fault.New(fault.Internal, "the result of %s is not JSON; the log has the cause", found.tool.Name)
+	}
+	found.port.down.Store(nil)
+	result := Result{Value: value, JSON: encoded}
+	if conducts(found.port.engine.Name) {
+		return result, nil
+	}
+	if len(encoded) > t.options.ResultLimit {
+		if result, err = t.excerpt(ctx, found.tool.Name, encoded); err != nil {
+			return Result{}, err
+		}
+	}
+	if t.options.Receipts != nil {
+		result.Receipt = t.witness(ctx, found.tool.Name, args, Receipt{Artifact: result.Artifact, Result: encoded, Time: time.Now()})
+	}
+	return result, nil
+}
+
+// excerpt keeps a large result and returns what stands for it.
+func (t *table) excerpt(ctx context.Context, tool string, encoded json.RawMessage) (Result, error) {
+	if t.options.Artifacts == nil {
+		return Result{}, fault.New(fault.LimitExceeded, "the result of %s has %d bytes, %d are allowed; ask for less", tool, len(encoded), t.options.ResultLimit)
+	}
+	ref, err := t.options.Artifacts(ctx, encoded)
+	if err != nil {
+		return Result{}, t.coded(ctx, tool, err)
+	}
+	sum := sha256.Sum256(encoded)
+	short := Excerpt{Truncated: true, Bytes: len(encoded), SHA256: hex.EncodeToString(sum[:]), Artifact: ref,
+		Preview: fault.Cut(string(encoded[:min(len(encoded), 2*maxPreview)]), maxPreview),
+		Note:    fmt.Sprintf("The result was too large. Ask for less, or read the resource savant://artifacts/%s.", ref)}
+	shown, err := jsonvalue.Encode(short)
+	if err != nil {
+		return Result{}, t.coded(ctx, tool, err)
+	}
+	return Result{Value: short, JSON: shown, Artifact: ref}, nil
+}

@@ -1,0 +1,123 @@
+package engines
+
+import (
+	"maps"
+	"sync"
+	"sync/atomic"
+
+	"savant/fault"
+)
+
+// table is what all views of a registry share. Its contents are replaced whole
+// at each change, so that a call reads them without waiting.
+type table struct {
+	options  Options
+	contents atomic.Pointer[contents]
+
+	mutex    sync.Mutex // held by who changes the contents
+	watchers map[chan<- struct{}]bool
+}
+
+// contents are the rows at one moment. They never change once published.
+type contents struct {
+	rows    map[string]*row // by canonical name
+	spelt   map[string]*row // by either spelling
+	engines map[string]*port
+}
+
+// row is one tool, ready to be called.
+type row struct {
+	tool   Tool
+	inputs *inputs
+	port   *port
+}
+
+func newTable(options Options) *table {
+	made := &table{options: options, watchers: map[chan<- struct{}]bool{}}
+	made.contents.Store(&contents{rows: map[string]*row{}, spelt: map[string]*row{}, engines: map[string]*port{}})
+	return made
+}
+
+func (t *table) now() *contents { return t.contents.Load() }
+
+// change publishes the contents that edit leaves, unless it fails, and tells
+// the watchers.
+func (t *table) change(edit func(next *contents) error) error {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	old := t.now()
+	next := &contents{rows: maps.Clone(old.rows), spelt: maps.Clone(old.spelt), engines: maps.Clone(old.engines)}
+	if err := edit(next); err != nil {
+		return err
+	}
+	t.contents.Store(next)
+	for watcher := range t.watchers {
+		select {
+		case watcher <- struct{}{}:
+		default: // it has not yet looked at the change before
+		}
+	}
+	return nil
+}
+
+func (t *table) watch(changes chan<- struct{}) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	t.watchers[changes] = true
+}
+
+func (t *table) unwatch(changes chan<- struct{}) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	delete(t.watchers, changes)
+}
+
+// examined checks tools and returns their rows.
+func examined(tools []Tool) ([]*row, error) {
+	rows := make([]*row, len(tools))
+	for i, tool := range tools {
+		in, err := tool.examine()
+		if err != nil {
+			return nil, err
+		}
+		rows[i] = &row{tool: tool, inputs: in}
+	}
+	return rows, nil
+}
+
+func (c *contents) putAll(rows []*row) error {
+	for _, each := range rows {
+		if err := c.put(each); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// put adds a row below its engine, which is made where it is not there.
+func (c *contents) put(added *row) error {
+	name := added.tool.Name
+	for _, spelling := range []string{name, Underscored(name)} {
+		if other := c.spelt[spelling]; other != nil {
+			return fault.New(fault.IDCollision, "tool %s: the name %s is taken by %s", name, spelling, other.tool.Name)
+		}
+		c.spelt[spelling] = added
+	}
+	engine := EngineOf(name)
+	if c.engines[engine] == nil {
+		c.engines[engine] = newPort(Engine{Name: engine})
+	}
+	added.port = c.engines[engine]
+	c.rows[name] = added
+	return nil
+}
+
+func (c *contents) removeTools(engine string) {
+	for name := range c.rows {
+		if EngineOf(name) == engine {
+			delete(c.rows, name)
+			delete(c.spelt, name)
+			delete(c.spelt, Underscored(name))
+		}
+	}
+}
