@@ -1,0 +1,103 @@
+package telemetry
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxArgs is how much of a call's arguments a readable line shows, in bytes,
+// maxFinal how much of an answer.
+const (
+	maxArgs  = 160
+	maxFinal = 200
+)
+
+// Line returns an event as a person reads it, on one line, or "" for what only
+// the trace holds: `1 tool context.fts_search {"query":"indexer"} 89ms`.
+func Line(e Event) string {
+	var text string
+	switch e.Type {
+	case RunStarted:
+		text = "started " + strconv.Quote(told(e, "goal"))
+	case ToolCallCompleted:
+		text = callLine(e)
+	case ReasoningStep:
+		text = decisionLine(e)
+	case PolicyDenied:
+		text = fmt.Sprintf("%d denied %s by %s", e.Step, e.ToolName, told(e, "rule"))
+	case Retry:
+		text = fmt.Sprintf("%d retry %s%s", e.Step, e.ToolName, failure(e))
+	case Error:
+		text = fmt.Sprintf("%d error%s", e.Step, failure(e))
+	case RunFinished:
+		text = finalLine(e)
+	default:
+		return ""
+	}
+	return strings.Map(printable, strings.TrimSpace(text))
+}
+
+// printable keeps a line one line, and free of what steers a terminal.
+func printable(r rune) rune {
+	if r == '\n' || r == '\r' || r == '\t' {
+		return ' '
+	}
+	if !strconv.IsPrint(r) {
+		return -1
+	}
+	return r
+}
+
+func callLine(e Event) string {
+	text := e.ToolName
+	if e.Step > 0 {
+		text = fmt.Sprintf("%d tool %s", e.Step, e.ToolName)
+	}
+	if len(e.Args) > 0 {
+		text += " " + cutTo(string(e.Args), maxArgs)
+	}
+	text += " " + Elapsed(e.DurationMS)
+	if e.Status != "" && e.Status != "ok" {
+		text += " " + e.Status
+	}
+	return text + failure(e)
+}
+
+// decisionLine tells of decisions that are no calls: those have lines of their
+// own.
+func decisionLine(e Event) string {
+	if e.Action == "tool" {
+		return ""
+	}
+	return fmt.Sprintf("%d %s %s %s", e.Step, e.Action, cutTo(told(e, "decision_summary"), maxArgs), Elapsed(e.DurationMS))
+}
+
+func finalLine(e Event) string {
+	return fmt.Sprintf("finished %s, steps %v, tokens %d+%d, %s%s: %s", e.Status, e.Metadata["steps"], e.PromptTokens, e.OutputTokens,
+		Elapsed(e.DurationMS), failure(e), cutTo(told(e, "final"), maxFinal))
+}
+
+func failure(e Event) string {
+	if e.Error == nil {
+		return ""
+	}
+	return " " + e.Error.Code + ": " + cutTo(e.Error.Details, maxArgs)
+}
+
+func told(e Event, name string) string {
+	text, _ := e.Metadata[name].(string)
+	return text
+}
+
+// Elapsed writes milliseconds the way people read them: 0.4ms, 89ms, 1.3s.
+func Elapsed(milliseconds float64) string {
+	switch {
+	case milliseconds < 1:
+		return strconv.FormatFloat(milliseconds, 'f', 1, 64) + "ms"
+	case milliseconds < 1000:
+		return strconv.FormatFloat(milliseconds, 'f', 0, 64) + "ms"
+	}
+	return (time.Duration(milliseconds) * time.Millisecond).Round(100 * time.Millisecond).String()
+}

@@ -1,0 +1,203 @@
+package telemetry_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"savant"
+	"savant/internal/jsonvalue"
+	"savant/schemas"
+	"savant/telemetry"
+)
+
+func clock() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 600, time.UTC) }
+
+func recorder(t *testing.T, options telemetry.Options) (*telemetry.Recorder, string) {
+	t.Helper()
+	folder := t.TempDir()
+	root, err := os.OpenRoot(folder)
+	require.NoError(t, err)
+	options.Root, options.Now = root, clock
+	r := telemetry.NewRecorder(options)
+	t.Cleanup(func() { require.NoError(t, r.Close()); require.NoError(t, root.Close()) })
+	return r, folder
+}
+
+func lines(t *testing.T, folder, name string) []string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(name)))
+	require.NoError(t, err)
+	require.True(t, bytes.HasSuffix(data, []byte("\n")))
+	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+}
+
+// full has every field, as an agent may fill it.
+func full(kind telemetry.Type) telemetry.Event {
+	return telemetry.Event{Type: kind, Source: telemetry.SourceAgent, SessionID: "s1", RunID: "r1", Workflow: "hello", StepID: "a", Step: 2,
+		Model: "m", PromptTokens: 10, OutputTokens: 3, Action: "tool", ToolName: "git.log", CallID: "2.0",
+		Args: json.RawMessage(`{"limit":9007199254740993}`), Output: "{}", Status: "failed",
+		Error: &telemetry.Failure{Code: "TOOL_FAILED", Details: "no"}, DurationMS: 1.5, TraceParent: "00-a-b-01",
+		Metadata: map[string]any{"amr_rules_triggered": []any{"tour"}, "decision_summary": "look", "goal": "g", "steps": 2, "final": "f", "rule": "r"}}
+}
+
+func TestEveryEventFitsThePublishedSchema(t *testing.T) {
+	files, err := fs.Sub(savant.Files, "schemas")
+	require.NoError(t, err)
+	set, err := schemas.Load(files)
+	require.NoError(t, err)
+	schema, err := set.Named("telemetry_event")
+	require.NoError(t, err)
+	r, folder := recorder(t, telemetry.Options{})
+	for _, kind := range telemetry.Types() {
+		r.Record(full(kind))
+		r.Record(telemetry.Event{Type: kind})
+	}
+	written := lines(t, folder, telemetry.TraceFile)
+	require.Len(t, written, 2*len(telemetry.Types()))
+	for _, line := range written {
+		value, err := jsonvalue.Decode([]byte(line))
+		require.NoError(t, err)
+		require.NoError(t, schema.Check(value), line)
+	}
+	require.Contains(t, written[0], `"limit":9007199254740993`)
+	require.Contains(t, written[0], `"timestamp":"2026-01-02T03:04:05.0000006Z"`)
+}
+
+func TestReadableLines(t *testing.T) {
+	r, folder := recorder(t, telemetry.Options{})
+	r.Record(telemetry.Event{Type: telemetry.RunStarted, RunID: "r1", Metadata: map[string]any{"goal": "say\nhello"}})
+	r.Record(telemetry.Event{Type: telemetry.ToolCallStarted, RunID: "r1", ToolName: "context.fts_search"})
+	r.Record(telemetry.Event{Type: telemetry.ToolCallCompleted, RunID: "r1", Step: 1, ToolName: "context.fts_search",
+		Args: json.RawMessage(`{"query":"indexer\u001b[31m"}`), DurationMS: 89.4, Status: "ok"})
+	r.Record(telemetry.Event{Type: telemetry.RunFinished, RunID: "r1", Status: "ok", DurationMS: 1234, PromptTokens: 7, OutputTokens: 2,
+		Metadata: map[string]any{"steps": 1, "final": "hello\x1b[0m"}})
+	const at = "2026-01-02T03:04:05.0000006Z r1 "
+	require.Equal(t, []string{
+		at + `started "say\nhello"`,
+		at + `1 tool context.fts_search {"query":"indexer\u001b[31m"} 89ms`,
+		at + `finished ok, steps 1, tokens 7+2, 1.2s: hello[0m`,
+	}, lines(t, folder, telemetry.RuntimeFile))
+}
+
+// TestASlowSubscriberIsToldWhatItMissed: nothing is dropped in silence.
+func TestASlowSubscriberIsToldWhatItMissed(t *testing.T) {
+	r := telemetry.NewRecorder(telemetry.Options{Keep: 4})
+	for i := range 10 {
+		r.Record(telemetry.Event{Type: telemetry.Error, Step: i + 1})
+	}
+	batch := r.Since(0, 3)
+	require.Equal(t, uint64(6), batch.Missed)
+	require.Equal(t, uint64(9), batch.Next)
+	require.Equal(t, []int{7, 8, 9}, steps(batch))
+	require.Equal(t, telemetry.Batch{Events: batch.Events[:0], Next: 10}, r.Since(10, 0))
+	require.Equal(t, uint64(10), r.Since(99, 0).Next)
+}
+
+func steps(batch telemetry.Batch) []int {
+	var list []int
+	for _, each := range batch.Events {
+		list = append(list, each.Step)
+	}
+	return list
+}
+
+func TestWaitEnds(t *testing.T) {
+	r := telemetry.NewRecorder(telemetry.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := r.Wait(ctx, 0, 0)
+	require.ErrorIs(t, err, context.Canceled)
+	var seen []int
+	done := make(chan error)
+	go func() {
+		cursor := uint64(0)
+		for {
+			batch, err := r.Wait(t.Context(), cursor, 0)
+			if err != nil {
+				done <- err
+				return
+			}
+			seen, cursor = append(seen, steps(batch)...), batch.Next
+		}
+	}()
+	for i := range 5 {
+		r.Record(telemetry.Event{Type: telemetry.Error, Step: i})
+	}
+	require.NoError(t, r.Close())
+	require.ErrorIs(t, <-done, io.EOF)
+	require.Equal(t, []int{0, 1, 2, 3, 4}, seen)
+	r.Record(telemetry.Event{Type: telemetry.Error}) // after the end: nothing
+	require.Empty(t, r.Since(5, 0).Events)
+}
+
+func TestAFolderThatCannotBeWrittenCostsNoStep(t *testing.T) {
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "logs"), nil, 0o600))
+	root, err := os.OpenRoot(folder)
+	require.NoError(t, err)
+	defer root.Close()
+	r := telemetry.NewRecorder(telemetry.Options{Root: root})
+	r.Record(telemetry.Event{Type: telemetry.Error})
+	require.Len(t, r.Since(0, 0).Events, 1)
+	require.NoError(t, r.Close())
+}
+
+func TestALargeEventIsStillOneLine(t *testing.T) {
+	r, folder := recorder(t, telemetry.Options{})
+	many := map[string]any{}
+	for i := range 100 {
+		many[fmt.Sprint(i)] = strings.Repeat("é", 5000)
+	}
+	r.Record(telemetry.Event{Type: telemetry.Error, Metadata: many, Output: strings.Repeat("x", 1<<20)})
+	written := lines(t, folder, telemetry.TraceFile)
+	require.Len(t, written, 1)
+	require.Less(t, len(written[0]), 32<<10)
+	require.Contains(t, written[0], "left_out")
+}
+
+// TestWritersOfSeveralFilesAtOnce has recorders, each with its own open files
+// as processes have, write across many rotations: every line whole, none twice.
+func TestWritersOfSeveralFilesAtOnce(t *testing.T) {
+	folder := t.TempDir()
+	root, err := os.OpenRoot(folder)
+	require.NoError(t, err)
+	defer root.Close()
+	var wait sync.WaitGroup
+	for i := range 4 {
+		wait.Go(func() {
+			r := telemetry.NewRecorder(telemetry.Options{Root: root, MaxFile: 20_000})
+			for step := range 200 {
+				r.Record(telemetry.Event{Type: telemetry.Error, RunID: fmt.Sprint(i), Step: step + 1, Output: strings.Repeat("x", 100)})
+			}
+			if err := r.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	seen := map[string]bool{}
+	for _, name := range []string{telemetry.TraceFile, telemetry.TraceFile + ".1"} {
+		for _, line := range lines(t, folder, name) {
+			var e telemetry.Event
+			require.NoError(t, json.Unmarshal([]byte(line), &e), line)
+			key := fmt.Sprint(e.RunID, "/", e.Step)
+			require.False(t, seen[key], key)
+			seen[key] = true
+		}
+	}
+	info, err := os.Stat(filepath.Join(folder, "logs", "agent_trace.log.1"))
+	require.NoError(t, err)
+	require.Less(t, info.Size(), int64(21_000), "a file is moved at the first line over the limit")
+}
