@@ -45,6 +45,8 @@ type Settings struct {
 	ToolNames string
 	// GitRoots are folders that git.* may read beside Path.
 	GitRoots []string
+	// Reasoning is who decides what an agent does.
+	Reasoning Reasoning
 }
 
 // All is the value of MCP_SERVICE that stands for every engine.
@@ -63,7 +65,7 @@ const (
 
 // Table returns every setting there is.
 func Table() []Setting {
-	return []Setting{
+	return append([]Setting{
 		{Flag: "service", Env: EnvServices, Key: "mcp_service", Default: All,
 			Doc: "engines to publish over MCP: a name, a comma list or all", set: setServices},
 		{Flag: "path", Env: EnvPath, Key: "savant_path", Default: "./",
@@ -78,7 +80,7 @@ func Table() []Setting {
 			Doc:     "how names of tools are listed", set: setToolNames},
 		{Flag: "git-roots", Env: EnvGitRoots, Key: "git_roots", Default: "",
 			Doc: "folders git.* may read beside SAVANT_PATH, separated as in PATH", set: setGitRoots},
-	}
+	}, reasoningRows()...)
 }
 
 // Error is a value that a setting cannot have.

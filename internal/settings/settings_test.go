@@ -22,7 +22,9 @@ func TestDefaults(t *testing.T) {
 	loaded, err := settings.Load(from(nil), from(nil))
 	require.NoError(t, err)
 	require.Equal(t, settings.Settings{Services: []string{"all"}, Path: "./", LogLevel: slog.LevelInfo,
-		SlowCall: time.Second, ToolNames: "auto"}, loaded)
+		SlowCall: time.Second, ToolNames: "auto",
+		Reasoning: settings.Reasoning{Timeout: 5 * time.Second, Retries: 2, ModelTimeout: 2 * time.Minute,
+			OllamaURL: "http://127.0.0.1:11434", AnthropicURL: "https://api.anthropic.com", OpenAIURL: "https://api.openai.com/v1"}}, loaded)
 }
 
 func TestFlagsWinOverTheEnvironment(t *testing.T) {
@@ -58,6 +60,9 @@ func TestRefusals(t *testing.T) {
 		{settings.EnvSlow, "99999999999999999999", `SLOW_THRESHOLD_MS: expected milliseconds from 0 to 86400000, got "99999999999999999999"`},
 		{settings.EnvToolNames, "camel", `SAVANT_TOOL_NAMES: expected one of auto, underscore, dotted, got "camel"`},
 		{settings.EnvServices, " , ", `MCP_SERVICE: expected an engine's name, a comma list or all, got " , "`},
+		{"REASONING_API_RETRIES", "11", `REASONING_API_RETRIES: expected a number from 0 to 10, got "11"`},
+		{"REASONING_API_TIMEOUT_MS", "0", `REASONING_API_TIMEOUT_MS: expected milliseconds from 1 to 86400000, got "0"`},
+		{"SAVANT_MODEL_TIMEOUT_MS", "soon", `SAVANT_MODEL_TIMEOUT_MS: expected milliseconds from 1 to 86400000, got "soon"`},
 		{settings.EnvPath, "a\x00b", `SAVANT_PATH: expected a folder, got "a\x00b"`},
 	} {
 		t.Run(c.variable+"="+c.value, func(t *testing.T) {
