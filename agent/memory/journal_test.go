@@ -1,0 +1,149 @@
+package memory_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/fault"
+)
+
+func write(t *testing.T, folder string, data []byte) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, ".savant", "sessions", "r1.journal"), data, 0o600))
+}
+
+func TestARunIsResumedFromItsJournal(t *testing.T) {
+	store, _ := open(t)
+	session := create(t, store, "r1")
+	require.NoError(t, session.Append("started", map[string]any{"goal": "<g>"}, true))
+	require.NoError(t, session.Append("decision", nil, false))
+	require.NoError(t, session.Close())
+	require.ErrorIs(t, session.Append("late", nil, true), fault.StateNotSaved)
+
+	again, records, err := store.Resume("r1")
+	require.NoError(t, err)
+	require.Len(t, records, 2)
+	require.Equal(t, `{"goal":"\u003cg\u003e"}`, string(records[0].Data))
+	require.NoError(t, again.Append("finished", nil, true))
+	_, _, err = store.Resume("r1")
+	require.ErrorIs(t, err, fault.StateConflict)
+	require.True(t, store.Running("r1"))
+	require.NoError(t, again.Close())
+	require.False(t, store.Running("r1"))
+	records, err = store.Records("r1")
+	require.NoError(t, err)
+	require.Len(t, records, 3)
+}
+
+// TestATornEndIsDropped cuts a journal at every byte: what was whole is read,
+// and the session goes on behind it.
+func TestATornEndIsDropped(t *testing.T) {
+	store, folder := open(t)
+	session := create(t, store, "r1")
+	var ends []int
+	for range 3 {
+		require.NoError(t, session.Append("call", map[string]any{"text": "é\n"}, false))
+		info, err := os.Stat(filepath.Join(folder, ".savant", "sessions", "r1.journal"))
+		require.NoError(t, err)
+		ends = append(ends, int(info.Size()))
+	}
+	require.NoError(t, session.Close())
+	whole, err := os.ReadFile(filepath.Join(folder, ".savant", "sessions", "r1.journal"))
+	require.NoError(t, err)
+	for cut := range whole {
+		write(t, folder, whole[:cut])
+		again, records, err := store.Resume("r1")
+		require.NoError(t, err, cut)
+		count := 0
+		for count < len(ends) && ends[count] <= cut {
+			count++
+		}
+		require.Len(t, records, count, cut)
+		require.NoError(t, again.Append("next", nil, false))
+		require.NoError(t, again.Close())
+		records, err = store.Records("r1")
+		require.NoError(t, err)
+		require.Equal(t, "next", records[count].Kind)
+	}
+}
+
+func TestDamageBeforeTheEndIsNamed(t *testing.T) {
+	store, folder := open(t)
+	session := create(t, store, "r1")
+	for range 3 {
+		require.NoError(t, session.Append("call", map[string]any{"text": "abc"}, false))
+	}
+	require.NoError(t, session.Close())
+	whole, err := os.ReadFile(filepath.Join(folder, ".savant", "sessions", "r1.journal"))
+	require.NoError(t, err)
+	for i := range len(whole) / 2 {
+		damaged := append([]byte(nil), whole...)
+		damaged[i] ^= 4
+		write(t, folder, damaged)
+		_, _, err := store.Resume("r1")
+		require.ErrorIs(t, err, fault.StateCorrupt, i)
+		require.ErrorContains(t, err, "r1.journal")
+	}
+}
+
+func TestNames(t *testing.T) {
+	store, _ := open(t)
+	create(t, store, "r1")
+	_, err := store.Create("r1")
+	require.ErrorIs(t, err, fault.IDCollision)
+	for _, id := range []string{"", "../x", "a/b", "a.b", ".a", "é"} {
+		_, err := store.Create(id)
+		require.ErrorIs(t, err, fault.InvalidParams)
+		_, err = store.Load(id)
+		require.ErrorIs(t, err, fault.InvalidParams)
+		require.ErrorIs(t, store.Cancel(id), fault.InvalidParams)
+	}
+	_, _, err = store.Resume("unknown")
+	require.ErrorIs(t, err, fault.UnknownRun)
+	require.ErrorIs(t, store.Cancel("unknown"), fault.UnknownRun)
+	_, err = store.Records("unknown")
+	require.ErrorIs(t, err, fault.UnknownRun)
+	_, err = store.Load("r1") // before the first snapshot
+	require.ErrorIs(t, err, fault.UnknownRun)
+}
+
+func TestListAndCancel(t *testing.T) {
+	store, _ := open(t)
+	list, err := store.List(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, list)
+	for _, id := range []string{"a", "b"} {
+		session := create(t, store, id)
+		_, err := session.Save()
+		require.NoError(t, err)
+		defer func() { require.NoError(t, session.Close()) }()
+	}
+	list, err = store.List(t.Context())
+	require.NoError(t, err)
+	require.Len(t, list, 2)
+	require.Equal(t, "b", list[0].SessionID)
+	require.False(t, store.Canceled("a"))
+	require.NoError(t, store.Cancel("a"))
+	require.NoError(t, store.Cancel("a"))
+	require.True(t, store.Canceled("a"))
+	require.False(t, store.Canceled("b"))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = store.List(ended)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestASnapshotThatCannotBeWrittenIsAnErrorAndNoMore(t *testing.T) {
+	store, folder := open(t)
+	session := create(t, store, "r1")
+	session.Remember(called(1, 10))
+	require.NoError(t, os.Mkdir(filepath.Join(folder, ".savant", "session.json"), 0o700))
+	_, err := session.Save()
+	require.ErrorIs(t, err, fault.StateNotSaved)
+	require.NoError(t, session.Append("call", nil, true), "the journal goes on")
+	require.NoError(t, session.Close())
+}

@@ -1,0 +1,240 @@
+package memory
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"savant/fault"
+	"savant/internal/atomicfile"
+)
+
+// Session is the memory of one run that goes on. It may be used by several
+// goroutines at once.
+type Session struct {
+	store *Store
+	id    string
+
+	mu       sync.Mutex
+	journal  *os.File
+	numbers  int // records written
+	head     Head
+	steps    []Step
+	sizes    []int
+	lines    []string
+	failures []Failure
+	failed   error
+}
+
+// Durability says what Append waits for.
+type Durability bool
+
+const (
+	// Lazy survives the end of the process, not of the machine.
+	Lazy Durability = false
+	// Durable is on disk, with everything appended before.
+	Durable Durability = true
+)
+
+// ID returns the id of the session.
+func (s *Session) ID() string { return s.id }
+
+// recover reads the journal and drops a torn end.
+func (s *Session) recover() ([]Record, error) {
+	data, err := io.ReadAll(s.journal)
+	if err != nil {
+		return nil, notRead(journalName(s.id), err)
+	}
+	records, whole, err := readJournal(journalName(s.id), data)
+	if err != nil {
+		return nil, err
+	}
+	if whole < int64(len(data)) {
+		if err := s.journal.Truncate(whole); err != nil {
+			return nil, notSaved(journalName(s.id), err)
+		}
+	}
+	s.numbers = len(records)
+	err = s.store.root.Remove(cancelName(s.id))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, notSaved(cancelName(s.id), err)
+	}
+	return records, nil
+}
+
+// Append writes one record. After a failure, STATE_NOT_SAVED, the session
+// takes no more: what follows would stand behind a gap.
+func (s *Session) Append(kind string, data any, durability Durability) error {
+	raw, err := json.Marshal(data)
+	if err != nil {
+		return fault.New(fault.Internal, "a record of run %s: %w", s.id, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed != nil {
+		return s.failed
+	}
+	record := Record{Number: s.numbers + 1, Kind: kind, Time: s.store.now().UTC().Format(time.RFC3339Nano), Data: raw}
+	line, err := record.line()
+	if err == nil {
+		_, err = s.journal.Write(line)
+	}
+	if err == nil && durability == Durable {
+		err = s.journal.Sync()
+	}
+	if err != nil {
+		s.failed = notSaved(journalName(s.id), err)
+		return s.failed
+	}
+	s.numbers++
+	return nil
+}
+
+// maxOutput is what a step holds of an output, in bytes; a larger one becomes
+// an artifact. It keeps long runs within their memory.
+const maxOutput = 32 << 10
+
+// Keep returns a call as a step may hold it: an output that is too large is
+// kept whole in a file, and the call has the beginning of it.
+func (s *Session) Keep(call Call) (Call, error) {
+	if len(call.Output) <= maxOutput {
+		return call, nil
+	}
+	artifact, err := s.artifact(call.Output, atomicfile.Durable)
+	if err != nil {
+		return call, err
+	}
+	call.Artifact = artifact
+	return call.cut(maxOutput), nil
+}
+
+// artifact keeps an output in a file of its own.
+func (s *Session) artifact(output json.RawMessage, durability atomicfile.Durability) (string, error) {
+	sum := sha256.Sum256(output)
+	name := outputFolder(s.id) + "/" + hex.EncodeToString(sum[:])
+	if _, err := s.store.root.Stat(name); err == nil {
+		return name, nil
+	}
+	if err := s.store.root.Mkdir(outputFolder(s.id), folderPermission); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", notSaved(name, err)
+	}
+	if err := atomicfile.Replace(atomicfile.Root(s.store.root), name, output, filePermission, durability); err != nil {
+		return "", notSaved(name, err)
+	}
+	return name, nil
+}
+
+// Remember adds a step that is over.
+func (s *Session) Remember(step Step) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.steps = append(s.steps, step)
+	s.sizes = append(s.sizes, size(step))
+	s.lines = append(s.lines, summarize(step))
+	s.failures = append(s.failures, step.failures()...)
+}
+
+// Fail remembers an error that no call is to blame for.
+func (s *Session) Fail(failure Failure) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	failure.Details = fault.Cut(failure.Details, maxDetails)
+	s.failures = append(s.failures, failure)
+}
+
+// Describe sets what a snapshot says of the run as a whole.
+func (s *Session) Describe(head Head) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.head = head
+}
+
+// Steps returns every step so far; nobody may change them.
+func (s *Session) Steps() []Step {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.steps)
+}
+
+// View returns the memory within its budget.
+func (s *Session) View() View {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.snapshot().view
+}
+
+// Save replaces the snapshot, for readers: what a run goes on from is its
+// journal. Outputs that do not fit become artifacts. The error is
+// STATE_NOT_SAVED and never a reason to end the run.
+func (s *Session) Save() (Saved, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	made := s.snapshot()
+	for more := made.cut; more; made = s.snapshot() { // names of artifacts take room, so that others are cut
+		var err error
+		if more, err = s.keepOutputs(made.view); err != nil {
+			return Saved{}, err
+		}
+	}
+	data, err := made.document.encode()
+	if err != nil {
+		return Saved{}, fault.New(fault.Internal, "the snapshot of run %s: %w", s.id, err)
+	}
+	target := atomicfile.Root(s.store.root)
+	for _, name := range []string{snapshotName(s.id), latestFile} {
+		if err := atomicfile.Replace(target, name, data, filePermission, atomicfile.Lazy); err != nil {
+			return Saved{}, notSaved(name, err)
+		}
+	}
+	return Saved{Steps: len(s.steps), Summarized: made.view.Omitted, Errors: len(s.failures), Bytes: len(data)}, nil
+}
+
+// keepOutputs gives every output that a view cuts its artifact, and says
+// whether one had none.
+func (s *Session) keepOutputs(shown View) (more bool, err error) {
+	for i, step := range shown.Steps {
+		at := shown.Omitted + i
+		calls := slices.Clone(s.steps[at].Calls) // those handed out stay as they are
+		for c := range min(len(calls), len(step.Calls)) {
+			if !step.Calls[c].Cut || calls[c].Artifact != "" {
+				continue
+			}
+			// The journal has it too: it can be written again.
+			if calls[c].Artifact, err = s.artifact(calls[c].Output, atomicfile.Lazy); err != nil {
+				return false, err
+			}
+			more = true
+		}
+		s.steps[at].Calls = calls
+		s.sizes[at] = size(s.steps[at])
+	}
+	return more, nil
+}
+
+// Close lets go of the session and of a wish to cancel it.
+func (s *Session) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.journal == nil {
+		return nil
+	}
+	err := s.store.root.Remove(cancelName(s.id))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	err = errors.Join(err, s.journal.Close())
+	s.journal = nil
+	s.failed = fault.New(fault.StateNotSaved, "run %s is closed", s.id)
+	if err != nil {
+		return fmt.Errorf("closing run %s: %w", s.id, err)
+	}
+	return nil
+}

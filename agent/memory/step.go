@@ -1,0 +1,90 @@
+// Package memory is what an agent remembers of a run: its steps, errors,
+// summaries and state. The journal of a session holds everything, one line a
+// record; the snapshot beside it is what fits into a model's view.
+//
+//	.savant/sessions/ID.journal   every record, appended; the truth
+//	.savant/sessions/ID.json      the snapshot, replaced after each step
+//	.savant/sessions/ID.outputs/  outputs too large for a step, by digest
+//	.savant/sessions/ID.cancel    a wish that the run end
+//	.savant/session.json          the snapshot of the session that ran last
+package memory
+
+import (
+	"encoding/json"
+	"unicode/utf8"
+
+	"savant/fault"
+)
+
+// Step is one decision and what came of it.
+type Step struct {
+	// Index counts from 1.
+	Index int `json:"index"`
+	// Action is what was decided: tool, reason, finish or error.
+	Action    string `json:"action"`
+	Reasoning string `json:"reasoning,omitempty"`
+	Calls     []Call `json:"calls,omitempty"`
+}
+
+// Call is one call of a tool: Output or Error.
+type Call struct {
+	Tool string          `json:"tool_name"`
+	Args json.RawMessage `json:"args,omitempty"`
+	// Output is the JSON of the result. Where Cut is set it is a JSON string
+	// with the beginning of it.
+	Output json.RawMessage `json:"output,omitempty"`
+	Error  *fault.Error    `json:"error,omitempty"`
+	Cut    bool            `json:"cut,omitempty"`
+	// Note says what is special: that an output was cut, where the whole is.
+	Note string `json:"note,omitempty"`
+	// Artifact is the file under SAVANT_PATH that holds the whole output.
+	Artifact string `json:"artifact,omitempty"`
+	// Cached: the output is that of an earlier call with the same arguments.
+	Cached bool `json:"cached,omitempty"`
+	// Rule is the rule of policy that denied the call, or empty.
+	Rule       string  `json:"rule,omitempty"`
+	DurationMS float64 `json:"duration_ms,omitempty"`
+}
+
+// Failure is one error of the run, kept apart from the steps so that it is
+// seen after the step was summarized.
+type Failure struct {
+	Step    int        `json:"step"`
+	Tool    string     `json:"tool_name,omitempty"`
+	Code    fault.Code `json:"error"`
+	Details string     `json:"details"`
+}
+
+// Stub stands for the steps that are not shown.
+type Stub struct {
+	Index string `json:"index"` // always "summary"
+	Note  string `json:"note"`
+}
+
+// View is the memory within its budget: the latest steps, and a summary of the
+// Omitted ones before them.
+type View struct {
+	Summary string
+	Omitted int
+	Steps   []Step
+}
+
+// failures returns the errors of a step.
+func (s Step) failures() []Failure {
+	var list []Failure
+	for _, each := range s.Calls {
+		if each.Error != nil {
+			list = append(list, Failure{s.Index, each.Tool, each.Error.Code, fault.Cut(each.Error.Details, maxDetails)})
+		}
+	}
+	return list
+}
+
+// size returns the characters of the JSON of a value.
+func size(value any) int {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return 0
+	}
+	return utf8.RuneCount(data)
+}
