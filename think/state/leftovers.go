@@ -96,7 +96,7 @@ const sweepDelay = time.Second
 // SweepTemporary removes what interrupted replacements left, and returns how
 // many files: those that nobody has written to for an hour.
 func (d *Dir) SweepTemporary(ctx context.Context) (removed int, err error) {
-	for _, top := range []string{stateFolder, artifactFolder} {
+	for _, top := range []string{stateFolder, artifactFolder, receiptFolder} {
 		count, err := d.sweepFolder(ctx, top, 2)
 		removed += count
 		if err != nil {

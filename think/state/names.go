@@ -10,6 +10,7 @@ const (
 	stateFolder    = ".savant/state"
 	trashFolder    = ".savant/trash"
 	artifactFolder = ".savant/artifacts/sha256"
+	receiptFolder  = ".savant/receipts"
 
 	journalSuffix    = ".journal"
 	jsonSuffix       = ".json"

@@ -122,8 +122,19 @@ func operations() []operation {
 		{name: "delete", prepare: furnished, act: remove},
 		{name: "undelete", prepare: removed, act: func(d *Dir) error { return d.Undelete(ctx, faultKey) }},
 		{name: "artifact", prepare: nothing, act: func(d *Dir) error { _, err := d.PutArtifact(ctx, faultValue); return err }},
+		{name: "receipt", prepare: nothing, act: putReceipt, lazy: true},
 		{name: "read", prepare: furnished, act: func(d *Dir) error { _, err := look(newDir(d.disk, Options{})); return err }},
 	}
+}
+
+var faultReceipt = Receipt{ID: "abcd2345", Tool: "t", Result: json.RawMessage(`{}`)}
+
+func putReceipt(d *Dir) error {
+	err := d.PutReceipt(context.Background(), faultReceipt)
+	if errors.Is(err, fault.IDCollision) {
+		return nil // it is kept
+	}
+	return err
 }
 
 // look returns all that can be seen of the run, as text to compare. Errors
@@ -146,11 +157,15 @@ func look(d *Dir) (string, error) {
 	if err != nil && !errors.Is(err, fault.StateCorrupt) {
 		return "", err
 	}
+	receipt, err := d.Receipt(ctx, faultReceipt.ID)
+	if err != nil && !errors.Is(err, fault.NotWitnessed) {
+		return "", err
+	}
 	infos, err := d.List(ctx, "")
 	if err != nil {
 		return "", err
 	}
-	seen, err := json.Marshal([]any{records, snapshot, checkpoints, value, infos})
+	seen, err := json.Marshal([]any{records, snapshot, checkpoints, value, receipt, infos})
 	return string(seen), err
 }
 

@@ -13,15 +13,15 @@ type Swept struct {
 	Bytes     int64 `json:"bytes"`
 }
 
-// SweepArtifacts removes the artifacts that no file of the state or of the
-// trash names, unless they are newer than grace; with dry it only counts them.
+// SweepArtifacts removes the artifacts that no file of the state, of the trash
+// or of the receipts names, unless they are newer than grace; with dry it only counts them.
 //
 // A digest counts as named wherever it stands in a file, so that a damaged run
 // and one of a newer format keep theirs. grace covers the time between an
 // artifact and the record that names it.
 func (d *Dir) SweepArtifacts(ctx context.Context, grace time.Duration, dry bool) (Swept, error) {
 	named := map[string]bool{}
-	for _, folder := range []string{stateFolder, trashFolder} {
+	for _, folder := range []string{stateFolder, trashFolder, receiptFolder} {
 		if err := d.mark(ctx, folder, named); err != nil {
 			return Swept{}, err
 		}

@@ -1,0 +1,157 @@
+package state
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"path"
+	"regexp"
+	"strings"
+	"time"
+
+	"savant/fault"
+	"savant/internal/atomicfile"
+	"savant/internal/jsonvalue"
+)
+
+// Receipt says that a call of a tool went through Savant, and what came of it.
+// It has the fields of engines.Receipt.
+type Receipt struct {
+	// ID is 8 characters of a-z and 2-7.
+	ID string `json:"id"`
+	// Tool is the canonical name.
+	Tool string `json:"tool"`
+	// Input and Output are digests of the arguments and of the result, made by
+	// who keeps the receipt.
+	Input  string `json:"input"`
+	Output string `json:"output"`
+	// Failed: Result is the fault of a call that failed.
+	Failed bool `json:"failed,omitempty"`
+	// Artifact is the digest under which a large result is kept, or empty.
+	Artifact string          `json:"artifact,omitempty"`
+	Result   json.RawMessage `json:"result,omitempty"`
+	// Time is when the call was over.
+	Time time.Time `json:"time"`
+}
+
+// receiptFile is a receipt as it is kept. Its last field, the hash, is that of
+// all the bytes before, as in a record.
+type receiptFile struct {
+	Format int `json:"format"`
+	Receipt
+}
+
+var receiptPattern = regexp.MustCompile(`^[a-z2-7]{8}$`)
+
+// PutReceipt keeps a receipt for a while: ID_COLLISION when there is one of
+// its id. The result of one with an Artifact is not kept a second time.
+//
+// The file is whole or absent, but nothing is synced: who builds on a receipt
+// copies its result into a record of their own, durable before they say so. A
+// receipt that a crash of the machine takes away costs one call more. The test
+// for the id and the writing are two moments; that two calls draw the same one
+// of 2^40 ids between them is left to chance.
+func (d *Dir) PutReceipt(ctx context.Context, receipt Receipt) error {
+	name, err := receiptName(receipt.ID)
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return interrupted(ctx, name)
+	}
+	if _, err := d.disk.Stat(name); err == nil {
+		return fault.New(fault.IDCollision, "there is a receipt %s already", receipt.ID)
+	}
+	data, err := encodeReceipt(receipt)
+	if err != nil {
+		return err
+	}
+	if prunesAlong(receipt.ID) {
+		d.pruneReceipts(ctx)
+	}
+	if err := d.placeReceipt(name, data); err != nil {
+		return notSaved(name, err)
+	}
+	return nil
+}
+
+// placeReceipt writes the file, and its folder where it is the first.
+func (d *Dir) placeReceipt(name string, data []byte) error {
+	err := atomicfile.Replace(d.disk, name, data, filePermission, atomicfile.Lazy)
+	if !missing(err) {
+		return err
+	}
+	for _, folder := range []string{path.Dir(receiptFolder), receiptFolder} {
+		if err := d.disk.Mkdir(folder); err != nil && !exists(err) {
+			return err
+		}
+	}
+	return atomicfile.Replace(d.disk, name, data, filePermission, atomicfile.Lazy)
+}
+
+// Receipt returns a receipt with its whole result. An id in capitals is the
+// same. INVALID_PARAMS for what is no id, NOT_WITNESSED where no such receipt
+// is kept, or not whole.
+func (d *Dir) Receipt(ctx context.Context, id string) (Receipt, error) {
+	id = strings.ToLower(id)
+	name, err := receiptName(id)
+	if err != nil {
+		return Receipt{}, err
+	}
+	if ctx.Err() != nil {
+		return Receipt{}, interrupted(ctx, name)
+	}
+	data, err := readAll(d.disk, name)
+	if missing(err) {
+		return Receipt{}, noReceipt(id, "is not known, or no longer kept")
+	}
+	if err != nil {
+		return Receipt{}, notRead(name, err)
+	}
+	receipt, err := decodeReceipt(id, data)
+	if err == nil && receipt.Artifact != "" {
+		if receipt.Result, err = d.Artifact(ctx, receipt.Artifact); isCorrupt(err) {
+			return Receipt{}, noReceipt(id, "has lost its result")
+		}
+	}
+	return receipt, err
+}
+
+func receiptName(id string) (string, error) {
+	if !receiptPattern.MatchString(id) {
+		return "", fault.New(fault.InvalidParams, "%q is no receipt: expected the 8 characters of a-z and 2-7 that a reply has under _receipt", fault.Cut(id, 60))
+	}
+	return path.Join(receiptFolder, id+jsonSuffix), nil
+}
+
+func noReceipt(id, what string) error {
+	return fault.New(fault.NotWitnessed, "the receipt %s %s: call the tool again through Savant and give the _receipt of its new reply", id, what)
+}
+
+func encodeReceipt(receipt Receipt) ([]byte, error) {
+	if receipt.Artifact != "" {
+		receipt.Result = nil
+	}
+	body, err := jsonvalue.Encode(receiptFile{Format, receipt})
+	if err != nil {
+		return nil, fault.New(fault.InvalidParams, "a receipt does not encode: %w", err)
+	}
+	hash := digestOf(body, "")
+	return append(bytes.TrimSuffix(body, []byte("}")), hashField+hash+lineEnd+"\n"...), nil
+}
+
+// decodeReceipt verifies the bytes of a receipt's file.
+func decodeReceipt(id string, data []byte) (Receipt, error) {
+	var found receiptFile
+	body, hash, whole := split(bytes.TrimSuffix(data, []byte("\n")))
+	if !whole || digestOf(body, "}") != hash || json.Unmarshal(data, &found) != nil {
+		return Receipt{}, noReceipt(id, "is damaged")
+	}
+	if found.Format > Format {
+		return Receipt{}, noReceipt(id, "was written by a newer Savant")
+	}
+	if found.ID != id {
+		return Receipt{}, noReceipt(id, "is damaged")
+	}
+	return found.Receipt, nil
+}
