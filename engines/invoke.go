@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 )
 
 // grace is how long a tool may take to return once the context of its call has
@@ -62,9 +63,9 @@ func (r *Registry) invoke(ctx context.Context, name string, args json.RawMessage
 	if err != nil {
 		return Result{}, err
 	}
-	value, err := r.table.perform(ctx, found, accepted)
+	got, err := r.table.perform(ctx, found, accepted)
 	if err == nil {
-		return r.table.conclude(ctx, found, accepted, value)
+		return r.table.conclude(ctx, found, accepted, got)
 	}
 	coded := r.table.coded(ctx, found.tool.Name, err)
 	found.port.remember(coded)
@@ -108,12 +109,18 @@ func (f *row) timeout() time.Duration {
 	return f.port.engine.Timeout
 }
 
+// returned is what a tool returned, and its one encoding.
+type returned struct {
+	value   any
+	encoded json.RawMessage
+}
+
 // perform runs a tool in its place and within its time.
-func (t *table) perform(ctx context.Context, found *row, args json.RawMessage) (any, error) {
+func (t *table) perform(ctx context.Context, found *row, args json.RawMessage) (returned, error) {
 	limit := found.timeout()
 	if limit == 0 {
 		if err := found.port.enter(ctx); err != nil {
-			return nil, err
+			return returned{}, err
 		}
 		defer found.port.leave()
 		return t.run(ctx, found.tool, args)
@@ -121,53 +128,59 @@ func (t *table) perform(ctx context.Context, found *row, args json.RawMessage) (
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
 	defer cancel()
 	if err := found.port.enter(ctx); err != nil {
-		return nil, err
+		return returned{}, err
 	}
-	value, err := t.bounded(ctx, found, args)
+	got, err := t.bounded(ctx, found, args)
 	if err != nil && errors.Is(context.Cause(ctx), errTimeout) {
-		return nil, fault.New(fault.ToolTimeout, "%s took longer than %v and was cancelled", found.tool.Name, limit)
+		return returned{}, fault.New(fault.ToolTimeout, "%s took longer than %v and was cancelled", found.tool.Name, limit)
 	}
-	return value, err
+	return got, err
 }
 
 // bounded runs a tool on a goroutine of its own, which holds the place until
 // the tool returns. It waits for the end of ctx and the grace, no longer.
-func (t *table) bounded(ctx context.Context, found *row, args json.RawMessage) (any, error) {
-	type returned struct {
-		value any
-		err   error
+func (t *table) bounded(ctx context.Context, found *row, args json.RawMessage) (returned, error) {
+	type outcome struct {
+		returned
+		err error
 	}
-	done := make(chan returned, 1)
+	done := make(chan outcome, 1)
 	go func() {
 		defer found.port.leave()
-		value, err := t.run(ctx, found.tool, args)
-		done <- returned{value, err}
+		got, err := t.run(ctx, found.tool, args)
+		done <- outcome{got, err}
 	}()
 	select {
 	case got := <-done:
-		return got.value, got.err
+		return got.returned, got.err
 	case <-ctx.Done():
 	}
 	patience := time.NewTimer(grace)
 	defer patience.Stop()
 	select {
 	case got := <-done:
-		return got.value, got.err
+		return got.returned, got.err
 	case <-patience.C:
 		t.options.Logger.WarnContext(ctx, "a tool goes on after its call was over", "tool", found.tool.Name)
-		return nil, ctx.Err()
+		return returned{}, ctx.Err()
 	}
 }
 
-// run calls the tool and contains its panics.
-func (t *table) run(ctx context.Context, tool Tool, args json.RawMessage) (result any, err error) {
+// run calls the tool and encodes what it returns. Panics of both end here.
+func (t *table) run(ctx context.Context, tool Tool, args json.RawMessage) (got returned, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			t.options.Logger.ErrorContext(ctx, "a tool panicked", "tool", tool.Name, "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
-			result, err = nil, fault.New(fault.Internal, "%s failed inside; the log has the cause", tool.Name)
+			got, err = returned{}, fault.New(fault.Internal, "%s failed inside; the log has the cause", tool.Name)
 		}
 	}()
-	return tool.Call(ctx, args)
+	if got.value, err = tool.Call(ctx, args); err != nil {
+		return returned{}, err
+	}
+	if got.encoded, err = jsonvalue.Encode(got.value); err != nil {
+		return returned{}, fmt.Errorf("the result does not marshal: %w", err) // a cause for the log
+	}
+	return got, nil
 }
 
 // coded gives an error its code, and logs the cause of one that had none.

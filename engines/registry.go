@@ -116,12 +116,15 @@ func (r *Registry) ReplaceTools(engine string, tools ...Tool) error {
 	})
 }
 
-// Watch calls changed after each change of the table, one call for several in
-// a row, and returns nil when ctx ends.
-func (r *Registry) Watch(ctx context.Context, changed func()) error {
+// Watch calls changed after each change that the table saw since it had a
+// version, one call for several in a row, and returns nil when ctx ends.
+func (r *Registry) Watch(ctx context.Context, since uint64, changed func()) error {
 	changes := make(chan struct{}, 1)
 	r.table.watch(changes)
 	defer r.table.unwatch(changes)
+	if r.Version() != since {
+		changed()
+	}
 	for {
 		select {
 		case <-changes:
@@ -131,6 +134,9 @@ func (r *Registry) Watch(ctx context.Context, changed func()) error {
 		}
 	}
 }
+
+// Version counts the changes of the table: while it stays, so do the lists.
+func (r *Registry) Version() uint64 { return r.table.now().version }
 
 // Tools returns the tools, sorted by name.
 func (r *Registry) Tools() []Tool {

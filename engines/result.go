@@ -68,26 +68,21 @@ const (
 	maxPreview         = 2000
 )
 
-// conclude makes the Result of what a tool returned: encoded, bounded and
-// witnessed.
-func (t *table) conclude(ctx context.Context, found *row, args json.RawMessage, value any) (Result, error) {
-	encoded, err := jsonvalue.Encode(value)
-	if err != nil {
-		t.options.Logger.ErrorContext(ctx, "a result does not marshal", "tool", found.tool.Name, "cause", err.Error())
-		return Result{}, fault.New(fault.Internal, "the result of %s is not JSON; the log has the cause", found.tool.Name)
-	}
+// conclude makes the Result of what a tool returned: bounded, and witnessed.
+func (t *table) conclude(ctx context.Context, found *row, args json.RawMessage, got returned) (Result, error) {
 	found.port.down.Store(nil)
-	result := Result{Value: value, JSON: encoded}
+	result := Result{Value: got.value, JSON: got.encoded}
 	if conducts(found.port.engine.Name) {
 		return result, nil
 	}
-	if len(encoded) > t.options.ResultLimit {
-		if result, err = t.excerpt(ctx, found.tool.Name, encoded); err != nil {
+	if len(got.encoded) > t.options.ResultLimit {
+		var err error
+		if result, err = t.excerpt(ctx, found.tool.Name, got.encoded); err != nil {
 			return Result{}, err
 		}
 	}
 	if t.options.Receipts != nil {
-		result.Receipt = t.witness(ctx, found.tool.Name, args, Receipt{Artifact: result.Artifact, Result: encoded, Time: time.Now()})
+		result.Receipt = t.witness(ctx, found.tool.Name, args, Receipt{Artifact: result.Artifact, Result: got.encoded, Time: time.Now()})
 	}
 	return result, nil
 }

@@ -20,6 +20,8 @@ type table struct {
 
 // contents are the rows at one moment. They never change once published.
 type contents struct {
+	// version counts the changes that led here.
+	version uint64
 	rows    map[string]*row // by canonical name
 	spelt   map[string]*row // by either spelling
 	engines map[string]*port
@@ -46,7 +48,7 @@ func (t *table) change(edit func(next *contents) error) error {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	old := t.now()
-	next := &contents{rows: maps.Clone(old.rows), spelt: maps.Clone(old.spelt), engines: maps.Clone(old.engines)}
+	next := &contents{version: old.version + 1, rows: maps.Clone(old.rows), spelt: maps.Clone(old.spelt), engines: maps.Clone(old.engines)}
 	if err := edit(next); err != nil {
 		return err
 	}

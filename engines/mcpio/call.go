@@ -144,12 +144,9 @@ func (c *connection) perform(ctx context.Context, asked *call, caller engines.Ca
 		}
 	}()
 	ctx = engines.WithCaller(ctx, caller)
-	value, err := c.server.options.Registry.Call(ctx, asked.tool, asked.args)
+	result, err := c.server.options.Registry.Invoke(ctx, asked.tool, asked.args)
 	if err == nil {
-		var structured json.RawMessage
-		if structured, err = structure(value); err == nil {
-			return outcome{result: toolResult(structured)}
-		}
+		return outcome{result: succeeded(result)}
 	}
 	coded := fault.From(err)
 	c.server.logCause("tool failed", asked.tool, coded)

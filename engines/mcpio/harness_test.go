@@ -186,10 +186,17 @@ func tool(name string, call func(context.Context, json.RawMessage) (any, error))
 		Input: json.RawMessage(anyObject), Call: call}
 }
 
-// registryOf returns a registry of tools.
+// registryOf returns a registry of tools whose bounds are out of the way of the
+// server's own.
 func registryOf(t testing.TB, tools ...engines.Tool) *engines.Registry {
 	t.Helper()
-	registry := engines.NewRegistry(engines.Options{})
+	return loggedRegistry(t, nil, tools...)
+}
+
+func loggedRegistry(t testing.TB, logger *slog.Logger, tools ...engines.Tool) *engines.Registry {
+	t.Helper()
+	registry := engines.NewRegistry(engines.Options{Logger: logger, ResultLimit: mcpio.DefaultMaxLine})
+	require.NoError(t, registry.AddEngine(engines.Engine{Name: "test", Concurrency: 10_000}))
 	require.NoError(t, registry.Add(tools...))
 	return registry
 }

@@ -74,7 +74,8 @@ func (l *listeners) of(method string) []*listener {
 	defer l.mu.Unlock()
 	var told []*listener
 	for one := range l.open {
-		if (method == mcp.MethodNotificationPromptsListChanged && one.filter.PromptsListChanged) ||
+		if (method == mcp.MethodNotificationToolsListChanged && one.filter.ToolsListChanged) ||
+			(method == mcp.MethodNotificationPromptsListChanged && one.filter.PromptsListChanged) ||
 			(method == mcp.MethodNotificationResourcesListChanged && one.filter.ResourcesListChanged) {
 			told = append(told, one)
 		}
@@ -90,7 +91,7 @@ func (c *connection) welcome(peer *session) (told func()) {
 	}
 	c.welcomed = true
 	one := newListener(nil, func() {})
-	one.filter = mcp.SubscriptionFilter{PromptsListChanged: true, ResourcesListChanged: true}
+	one.filter = mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
 	c.listeners.add(one)
 	return func() { close(one.ready) }
 }
@@ -140,6 +141,15 @@ func (c *connection) listen(ctx context.Context, r *request) *reply {
 	return answer
 }
 
+// watchTools returns what announces that the registry changed from now on.
+func (s *Server) watchTools() func(context.Context, func(list string)) error {
+	registry := s.options.Registry
+	since := registry.Version()
+	return func(ctx context.Context, changed func(string)) error {
+		return registry.Watch(ctx, since, func() { changed("tools") })
+	}
+}
+
 // watch announces changed lists until ctx ends.
 func (c *connection) watch(ctx context.Context, watch func(context.Context, func(string)) error) {
 	defer func() {
@@ -157,6 +167,8 @@ func (c *connection) watch(ctx context.Context, watch func(context.Context, func
 func (c *connection) changed(ctx context.Context, list string) {
 	note := notification{JSONRPC: mcp.JSONRPC_VERSION}
 	switch {
+	case list == "tools":
+		note.Method = mcp.MethodNotificationToolsListChanged
 	case list == "prompts" && c.server.options.Offer.Prompts != nil:
 		note.Method = mcp.MethodNotificationPromptsListChanged
 	case list == "resources" && c.server.options.Offer.ReadResource != nil:

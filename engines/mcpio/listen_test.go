@@ -46,6 +46,25 @@ func TestListChanged(t *testing.T) {
 	require.JSONEq(t, `{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}`, w.next())
 }
 
+// The list of tools is that of the registry at the moment, and clients are told
+// when it changes. What they could not use is left out.
+func TestToolsComeAndGo(t *testing.T) {
+	o := options(t, echo())
+	w := dial(t, o)
+	w.greet(hello)
+	w.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+	w.next()
+	untitled := tool("test.untitled", echo().Call)
+	untitled.Title = ""
+	require.NoError(t, o.Registry.ReplaceTools("test", tool("test.late", echo().Call), untitled))
+	require.JSONEq(t, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`, w.next())
+	w.send(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
+	list := w.next()
+	require.Contains(t, list, `"test_late"`)
+	require.NotContains(t, list, "untitled")
+	require.NotContains(t, list, "test_echo")
+}
+
 // From 2026-07-28 a client is told what it asked to be told, under the id it
 // asked with, until it leaves.
 func TestSubscriptionsListen(t *testing.T) {
@@ -55,7 +74,7 @@ func TestSubscriptionsListen(t *testing.T) {
 	acknowledged := w.nextMessage()
 	require.Equal(t, "notifications/subscriptions/acknowledged", acknowledged.Method)
 	require.Contains(t, string(acknowledged.Params), `"promptsListChanged":true`)
-	require.NotContains(t, string(acknowledged.Params), "tools", "tools do not change")
+	require.Contains(t, string(acknowledged.Params), `"toolsListChanged":true`)
 	changes <- "resources"
 	changes <- "prompts"
 	changed := w.nextMessage()
@@ -91,7 +110,7 @@ func TestSubscriptionsListenInOlderRevisions(t *testing.T) {
 func TestCapabilitiesAreHonest(t *testing.T) {
 	w := dial(t, options(t, echo()))
 	w.send(hello)
-	require.Contains(t, w.next(), `"capabilities":{"tools":{}}`)
+	require.Contains(t, w.next(), `"capabilities":{"tools":{"listChanged":true}}`)
 	for _, method := range []string{"prompts/list", "prompts/get", "resources/list", "resources/read", "resources/templates/list", "completion/complete"} {
 		w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{"name":"any","uri":"savant:any"}}`, method))
 		require.Equal(t, -32601, w.nextMessage().Error.Code, method)
@@ -101,7 +120,7 @@ func TestCapabilitiesAreHonest(t *testing.T) {
 	o.Offer.Watch = nil
 	w = dial(t, o)
 	w.send(hello)
-	require.False(t, strings.Contains(w.next(), "listChanged"), "nothing will tell of changes")
+	require.Equal(t, 1, strings.Count(w.next(), "listChanged"), "only the registry will tell of changes")
 }
 
 // A watch that fails or panics is logged, and the server goes on.

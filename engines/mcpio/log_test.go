@@ -19,6 +19,7 @@ func TestCallsAreLogged(t *testing.T) {
 	book := &logBook{}
 	o := options(t, append(failing(), echo())...)
 	o.Logger = book.logger()
+	o.Registry = loggedRegistry(t, o.Logger, append(failing(), echo())...)
 	w := dial(t, o)
 	w.send(callLine(1, "test_echo", `{"token":"s3cret"}`), callLine(2, "test.coded", `{}`),
 		callLine(3, "test.marshalpanic", `{}`), callLine(4, "test.unmarshalable", `{}`))

@@ -22,7 +22,7 @@ func (s *Server) newProtocol() *server.MCPServer {
 	offer := s.options.Offer
 	watched := offer.Watch != nil
 	options := []server.ServerOption{
-		server.WithToolCapabilities(false),
+		server.WithToolCapabilities(true),
 		server.WithInstructions(offer.Instructions),
 		server.WithTitle(s.options.Title),
 		server.WithHooks(s.listHooks()),
@@ -53,7 +53,7 @@ func (s *Server) newProtocol() *server.MCPServer {
 func (s *Server) listHooks() *server.Hooks {
 	hooks := &server.Hooks{}
 	hooks.AddAfterListTools(func(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
-		result.Tools = s.published.forClient(requestFrom(ctx).session.client.Name)
+		result.Tools = s.tools(requestFrom(ctx).session.client.Name)
 	})
 	hooks.AddAfterListPrompts(func(ctx context.Context, _ any, _ *mcp.ListPromptsRequest, result *mcp.ListPromptsResult) {
 		result.Prompts = s.listPrompts(ctx)

@@ -1,6 +1,7 @@
 package mcpio
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -22,13 +23,15 @@ const alwaysLoad = "anthropic/alwaysLoad"
 
 // published is the list of tools in both spellings; never both in one list.
 type published struct {
+	// version is that of the registry.
+	version             uint64
 	style               string
 	underscored, dotted []mcp.Tool
 }
 
 // publish checks the tools and builds their published forms.
-func publish(tools []engines.Tool, style string) (published, error) {
-	list := published{style: style}
+func publish(version uint64, tools []engines.Tool, style string) (published, error) {
+	list := published{version: version, style: style}
 	switch style {
 	case NamesAuto, NamesUnderscore, NamesDotted:
 	default:
@@ -45,6 +48,26 @@ func publish(tools []engines.Tool, style string) (published, error) {
 		list.underscored = append(list.underscored, entry)
 	}
 	return list, nil
+}
+
+// tools returns the list for a client as the registry is now. A tool that came
+// after New and that clients could not use is left out, with a word in the log.
+func (s *Server) tools(client string) []mcp.Tool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if version := s.options.Registry.Version(); version != s.published.version {
+		usable := slices.DeleteFunc(s.options.Registry.Tools(), func(tool engines.Tool) bool {
+			_, err := publishTool(tool)
+			if err != nil {
+				s.logger.Warn("a tool is not listed", "tool", tool.Name, "error", err)
+			}
+			return err != nil
+		})
+		if list, err := publish(version, usable, s.published.style); err == nil {
+			s.published = list
+		}
+	}
+	return s.published.forClient(client)
 }
 
 // forClient returns the list for a client by the name it goes by; empty is a

@@ -2,26 +2,61 @@ package mcpio
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"savant/engines"
 	"savant/fault"
 	"savant/internal/jsonvalue"
 )
 
-// structure returns a tool's value as the JSON object that structuredContent
-// has to be: a value of another kind is wrapped as {"result": value}.
-func structure(value any) (json.RawMessage, error) {
-	data, err := jsonvalue.Encode(value)
-	if err != nil {
-		return nil, fmt.Errorf("the result does not marshal: %w", err)
+// succeeded returns the result of a call that went well.
+func succeeded(result engines.Result) *mcp.CallToolResult {
+	if content, whole := result.Value.(engines.Content); whole {
+		return contentResult(content)
 	}
-	if data[0] == '{' {
-		return data, nil
+	return toolResult(object(result.JSON))
+}
+
+// object returns a value as the JSON object that structuredContent has to be: a
+// value of another kind is wrapped as {"result": value}.
+func object(encoded json.RawMessage) json.RawMessage {
+	if encoded[0] == '{' {
+		return encoded
 	}
-	wrapped := append([]byte(`{"result":`), data...)
-	return append(wrapped, '}'), nil
+	wrapped := append([]byte(`{"result":`), encoded...)
+	return append(wrapped, '}')
+}
+
+// contentResult returns the result of a mounted server as that server gave it.
+func contentResult(content engines.Content) *mcp.CallToolResult {
+	result := &mcp.CallToolResult{Content: blocksOf(content)}
+	if len(content.Structured) > 0 {
+		result.StructuredContent = content.Structured
+	}
+	return result
+}
+
+// block is a content block as it came: none of its members is lost.
+type block struct {
+	mcp.Content // never set; it makes a block one of mcp-go's
+	raw         json.RawMessage
+}
+
+func (b block) MarshalJSON() ([]byte, error) { return b.raw, nil }
+
+// blocksOf returns the content blocks, or the structured content as text for
+// clients that show nothing else.
+func blocksOf(content engines.Content) []mcp.Content {
+	var raw []json.RawMessage
+	if json.Unmarshal(content.Blocks, &raw) != nil || len(raw) == 0 {
+		return toolResult(content.Structured).Content
+	}
+	blocks := make([]mcp.Content, len(raw))
+	for i, each := range raw {
+		blocks[i] = block{raw: each}
+	}
+	return blocks
 }
 
 // toolResult holds the same JSON twice: some clients show the model only the
@@ -36,7 +71,7 @@ func toolResult(structured json.RawMessage) *mcp.CallToolResult {
 // failed returns the result of a call that went wrong: the fault object
 // {error, details, diagnostics}, marked as an error.
 func failed(coded *fault.Error) outcome {
-	structured, err := structure(coded)
+	structured, err := jsonvalue.Encode(coded)
 	if err != nil {
 		structured = json.RawMessage(`{"error":"INTERNAL","details":"","diagnostics":[]}`)
 	}

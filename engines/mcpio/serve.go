@@ -35,6 +35,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 
 	lines := make(chan line)
 	go newLineReader(in, s.options.MaxLine).pump(ctx, lines)
+	go c.watch(ctx, s.watchTools())
 	if watch := s.options.Offer.Watch; watch != nil {
 		go c.watch(ctx, watch)
 	}

@@ -12,6 +12,7 @@ package mcpio
 import (
 	"encoding/json"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/server"
@@ -41,8 +42,8 @@ type Options struct {
 	// Name, Title and Version identify the server to its clients. Name
 	// defaults to "savant".
 	Name, Title, Version string
-	// Registry holds the tools. Those in it when New is called are listed;
-	// every call goes to the registry as it then is.
+	// Registry holds the tools. What is listed and called is what it holds at
+	// that moment; clients are told when the list changes.
 	Registry *engines.Registry
 	// Offer is what is published beside the tools.
 	Offer engines.Offer
@@ -66,9 +67,11 @@ type Options struct {
 // Server publishes tools over MCP. It holds nothing about a client, so one
 // Server may serve any number of streams at once.
 type Server struct {
-	options   Options
-	logger    *slog.Logger
-	protocol  *server.MCPServer
+	options  Options
+	logger   *slog.Logger
+	protocol *server.MCPServer
+
+	mu        sync.Mutex
 	published published
 }
 
@@ -83,7 +86,8 @@ func New(options Options) (*Server, error) {
 	}
 	s := &Server{options: options, logger: options.Logger}
 	var err error
-	if s.published, err = publish(options.Registry.Tools(), options.ToolNames); err != nil {
+	version := options.Registry.Version()
+	if s.published, err = publish(version, options.Registry.Tools(), options.ToolNames); err != nil {
 		return nil, err
 	}
 	if err := checkTemplates(options.Offer.ResourceTemplates); err != nil {
@@ -121,7 +125,7 @@ func (o Options) withDefaults() Options {
 // List returns the published list as a client that is not known to cope with
 // dots sees it: {"tools": [...]}, as in the result of tools/list.
 func (s *Server) List() (json.RawMessage, error) {
-	list, err := encodeLine(map[string]any{"tools": s.published.forClient("")})
+	list, err := encodeLine(map[string]any{"tools": s.tools("")})
 	if err != nil {
 		return nil, fault.New(fault.Internal, "the list of tools does not marshal: %w", err)
 	}

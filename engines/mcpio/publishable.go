@@ -1,0 +1,11 @@
+package mcpio
+
+import "savant/engines"
+
+// Publishable reports what would keep a tool out of every list: one that
+// clients choke on is better left out than published. The code is
+// VALIDATION_FAILED, or that of engines.Tool.Check.
+func Publishable(tool engines.Tool) error {
+	_, err := publishTool(tool)
+	return err
+}
