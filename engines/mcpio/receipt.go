@@ -46,9 +46,6 @@ func withoutReceipt(encoded json.RawMessage) json.RawMessage {
 // content and the text that repeats it, or into a text of its own where there
 // is no such content or the tool's output schema would not have it.
 func attach(result *mcp.CallToolResult, receipt string, output json.RawMessage) {
-	if receipt == "" {
-		return
-	}
 	structured, _ := result.StructuredContent.(json.RawMessage)
 	if _, admitted := admitReceipt(output); len(structured) > 0 && (admitted || result.IsError) {
 		carrying := WithReceipt(structured, receipt)
