@@ -16,6 +16,7 @@ import (
 	"savant"
 	"savant/engines"
 	"savant/engines/git"
+	"savant/engines/mcpio/mount"
 	"savant/fault"
 	"savant/internal/settings"
 	"savant/think"
@@ -33,6 +34,8 @@ type house struct {
 	think  *think.Engine
 	// tools are those of every engine there is.
 	tools *engines.Registry
+	// mounts are the engines of other MCP servers.
+	mounts *mount.Mounts
 }
 
 // open puts the program together. Nothing is written yet.
@@ -57,6 +60,7 @@ func (p *program) open() (*house, error) {
 	if err := h.tools.Add(slices.Concat(h.think.Tools(), git.Tools(git.Options{Roots: h.gitRoots(p.settings)}))...); err != nil {
 		return nil, errors.Join(err, h.close(context.Background()))
 	}
+	p.mountServers(h)
 	return h, nil
 }
 
@@ -118,6 +122,7 @@ const closeGrace = 50 * time.Millisecond
 // close writes what is still to be projected and lets go of every file. Once
 // ctx has ended it waits no longer than the grace.
 func (h *house) close(ctx context.Context) error {
+	h.closeServers()
 	closed := make(chan error, 1)
 	go func() {
 		if h.think != nil {

@@ -27,6 +27,7 @@ func (p *program) serve(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		h.tendServers(closing, p.settings.Services)
 		h.logger.Info("serving MCP", "engines", p.settings.Services, "version", programVersion())
 		err = server.Serve(ctx, p.stdin, p.stdout)
 		h.logger.Info("stopped", "signal", ctx.Err() != nil)

@@ -26,6 +26,11 @@ func (p *program) toolsCommand() *cobra.Command {
 }
 
 func (p *program) listTools(ctx context.Context, h *house) error {
+	published, err := h.published(p.settings.Services)
+	if err != nil {
+		return err
+	}
+	h.awaitServers(ctx, published)
 	if p.json {
 		server, err := p.server(ctx, h)
 		if err != nil {
@@ -36,10 +41,6 @@ func (p *program) listTools(ctx context.Context, h *house) error {
 			return err
 		}
 		_, err = fmt.Fprintf(p.stdout, "%s\n", list)
-		return err
-	}
-	published, err := h.published(p.settings.Services)
-	if err != nil {
 		return err
 	}
 	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
@@ -73,6 +74,7 @@ func (p *program) call(ctx context.Context, h *house, tool string, args json.Raw
 	if err != nil {
 		return err
 	}
+	h.awaitServers(ctx, published)
 	result, err := published.Call(ctx, tool, args)
 	if err != nil {
 		return err

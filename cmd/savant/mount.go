@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"savant/engines"
+	"savant/engines/mcpio/mount"
+)
+
+// mountServers makes the servers of .savant/mcp.json engines, after Savant's
+// own: those keep their names.
+func (p *program) mountServers(h *house) {
+	h.mounts = mount.Open(mount.Options{
+		Root:        h.root,
+		Path:        h.path,
+		Registry:    h.tools,
+		Environment: p.environment,
+		Version:     programVersion(),
+		Logger:      h.logger,
+	})
+}
+
+// tendServers looks after the mounted servers while MCP is served: those never
+// seen are started in the background, and clients are told of their tools.
+func (h *house) tendServers(ctx context.Context, services []string) {
+	published, err := h.published(services)
+	if err != nil {
+		return // who serves has said so
+	}
+	go h.mounts.Discover(ctx, published.Engines()...)
+	go h.mounts.Follow(ctx)
+}
+
+// discoverPatience is how long a command waits for servers never seen before.
+const discoverPatience = 30 * time.Second
+
+// awaitServers waits until the servers that are published and were never seen
+// are known.
+func (h *house) awaitServers(ctx context.Context, published *engines.Registry) {
+	ctx, cancel := context.WithTimeout(ctx, discoverPatience)
+	defer cancel()
+	h.mounts.Discover(ctx, published.Engines()...)
+}
+
+// closeServers ends what the mounted servers run. It is not hurried by the end
+// of the program: no process may be left behind.
+func (h *house) closeServers() {
+	if h.mounts != nil {
+		h.mounts.Close()
+	}
+}

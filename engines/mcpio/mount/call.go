@@ -1,0 +1,124 @@
+package mount
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+
+	"savant/engines"
+	"savant/engines/mcpio"
+	"savant/fault"
+	"savant/internal/jsonvalue"
+)
+
+// maxErrorText is how much of a failed tool's text is passed on, in bytes.
+const maxErrorText = 4000
+
+// notYet stands for the function of a tool that is only being checked.
+func notYet(context.Context, json.RawMessage) (any, error) {
+	return nil, fault.New(fault.EngineOffline, "the server is not there yet")
+}
+
+// caller returns the function that calls a tool by the server's name of it.
+func (s *server) caller(tool string) func(context.Context, json.RawMessage) (any, error) {
+	return func(ctx context.Context, args json.RawMessage) (any, error) {
+		live, err := s.ready(ctx, tool)
+		if errors.Is(err, fault.ToolChanged) && s.refresh() == nil { // it may have been accepted meanwhile
+			live, err = s.ready(ctx, tool)
+		}
+		if err != nil {
+			return nil, err
+		}
+		result, err := live.client.Invoke(ctx, tool, args, engines.CallerFrom(ctx).Progress)
+		if ctx.Err() != nil && err != nil {
+			s.examine(live)
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			return nil, s.failure(live, tool, err)
+		}
+		s.worked()
+		return s.content(tool, result)
+	}
+}
+
+// ready returns the server's life, once it may be asked to call a tool.
+func (s *server) ready(ctx context.Context, tool string) (*session, error) {
+	live, err := s.session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return live, s.refusal(tool)
+}
+
+// failure codes what went wrong between the server and us.
+func (s *server) failure(live *session, tool string, err error) error {
+	coded := fault.From(err)
+	details := s.launch.hidden.text(coded.Details)
+	if !live.alive() {
+		return fault.New(fault.EngineOffline, "%s ended before it answered %s; whether the call had an effect is not known", s.entry.name, tool)
+	}
+	if coded.Code != fault.EngineOffline {
+		s.worked()
+		coded.Code = fault.ToolFailed // codes are ours: another server's mean nothing here
+	}
+	return fault.New(coded.Code, "%s: %s", tool, fault.Cut(details, maxErrorText))
+}
+
+// content makes an answer a result: what the server structured, else what its
+// text holds. A tool that failed is TOOL_FAILED with the text.
+func (s *server) content(tool string, result mcpio.CallResult) (any, error) {
+	text := result.Text()
+	if result.IsError {
+		if text == "" {
+			text = "it failed and did not say why"
+		}
+		return nil, fault.New(fault.ToolFailed, "%s: %s", tool, fault.Cut(s.launch.secrets.text(text), maxErrorText))
+	}
+	blocks, err := json.Marshal(result.Content)
+	if err != nil {
+		return nil, fault.New(fault.ToolFailed, "%s: the content does not marshal: %w", tool, err)
+	}
+	if result.Content == nil {
+		blocks = []byte("[]")
+	}
+	made := engines.Content{Blocks: s.launch.secrets.json(blocks), Structured: s.launch.secrets.json(result.Structured)}
+	if made.Structured, err = structured(result, made.Structured, s.launch.secrets.text(text)); err != nil {
+		return nil, fault.New(fault.ToolFailed, "%s: %w", tool, err)
+	}
+	return made, nil
+}
+
+// structured returns the JSON object that a result is to workflows and agents:
+// the server's own, the object its text is, or {"text": …}; nothing where
+// there is more than text.
+func structured(result mcpio.CallResult, own json.RawMessage, text string) (json.RawMessage, error) {
+	if own != nil {
+		if value, err := jsonvalue.Decode(own); err != nil || jsonvalue.Kind(value) != "object" {
+			return nil, errors.New("its structured content is no JSON object")
+		}
+		return own, nil
+	}
+	if !onlyText(result.Content) {
+		return nil, nil
+	}
+	if object := bytes.TrimSpace([]byte(text)); len(object) > 0 && object[0] == '{' {
+		if value, err := jsonvalue.Decode(object); err == nil && jsonvalue.Kind(value) == "object" {
+			return object, nil
+		}
+	}
+	return jsonvalue.Encode(map[string]any{"text": text})
+}
+
+func onlyText(content []json.RawMessage) bool {
+	for _, raw := range content {
+		var block struct {
+			Type string `json:"type"`
+		}
+		if json.Unmarshal(raw, &block) != nil || block.Type != "text" {
+			return false
+		}
+	}
+	return true
+}

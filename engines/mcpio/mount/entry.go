@@ -1,0 +1,263 @@
+package mount
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"savant/fault"
+)
+
+const (
+	// defaultTimeout is how long a call may take when nothing is said.
+	defaultTimeout = 60 * time.Second
+	maxTimeout     = 24 * time.Hour
+)
+
+// entry is one server of the file, as it is written there.
+type entry struct {
+	name     string
+	kind     string // "type": stdio, http, or empty for what the other keys say
+	command  string
+	args     []string
+	env      map[string]string
+	dir      string
+	url      string
+	headers  map[string]string
+	disabled bool
+	// allow and deny are glob patterns of the server's own names of tools.
+	allow, deny []string
+	timeout     time.Duration
+	// wrong is what keeps the server from being mounted.
+	wrong *fault.Error
+}
+
+// entries reads the servers of a file: {"mcpServers": {name: {…}}}, or
+// "servers" as VS Code writes it. The error is about the file as a whole; what
+// is wrong with one server is in its entry.
+func entries(file string, data []byte) ([]entry, error) {
+	d, root, err := read(file, data)
+	if err != nil {
+		return nil, err
+	}
+	if !root.object {
+		return nil, d.wrong(root.offset, "", `expected an object {"mcpServers": {…}}`)
+	}
+	var all []entry
+	for _, each := range root.members {
+		switch each.key {
+		case "mcpServers", "servers":
+		case "$schema", "inputs":
+			continue
+		default:
+			return nil, d.wrong(each.offset, each.key, unknownKey(each.key, []string{"mcpServers", "servers"}))
+		}
+		if !each.value.object {
+			return nil, d.wrong(each.value.offset, each.key, "expected an object of servers, by name")
+		}
+		for _, named := range each.value.members {
+			all = append(all, d.entry(each.key, named))
+		}
+	}
+	for i := range all {
+		if slices.ContainsFunc(all[:i], func(e entry) bool { return e.name == all[i].name }) {
+			return nil, fault.New(fault.InvalidParams, "%s: the server %q is there twice", file, all[i].name)
+		}
+	}
+	return all, nil
+}
+
+func unknownKey(key string, known []string) string {
+	message := fmt.Sprintf("unknown key %q", fault.Cut(key, 60))
+	if near := fault.Nearest(key, known); near != "" {
+		message += fmt.Sprintf(", did you mean %q?", near)
+	}
+	return message
+}
+
+// ignored are keys that other clients keep in the same file.
+var ignored = []string{"autoApprove", "alwaysAllow", "trust", "description", "icon", "gallery", "version"}
+
+// field reads one key of a server.
+type field func(*entry, value) string
+
+// fields returns the keys of a server. Each returns what it expected, or "".
+func fields() map[string]field {
+	return map[string]field{
+		"type":     func(e *entry, v value) string { return kindOf(v, &e.kind) },
+		"command":  func(e *entry, v value) string { return textOf(v, &e.command) },
+		"args":     func(e *entry, v value) string { return listOf(v, &e.args) },
+		"env":      func(e *entry, v value) string { return textsOf(v, &e.env) },
+		"cwd":      func(e *entry, v value) string { return textOf(v, &e.dir) },
+		"url":      func(e *entry, v value) string { return textOf(v, &e.url) },
+		"headers":  func(e *entry, v value) string { return textsOf(v, &e.headers) },
+		"disabled": func(e *entry, v value) string { return truthOf(v, &e.disabled) },
+		"allow":    func(e *entry, v value) string { return patternsOf(v, &e.allow) },
+		"deny":     func(e *entry, v value) string { return patternsOf(v, &e.deny) },
+		"timeout":  func(e *entry, v value) string { return durationOf(v, &e.timeout) },
+	}
+}
+
+// entry reads one server; the first thing that is wrong is kept.
+func (d *document) entry(group string, named member) entry {
+	made := entry{name: named.key, timeout: defaultTimeout}
+	at := group + "." + named.key
+	if !named.value.object {
+		made.wrong = d.wrong(named.value.offset, at, "expected an object with command or url")
+		return made
+	}
+	known, seen := fields(), map[string]bool{}
+	for _, each := range named.value.members {
+		read, has := known[each.key]
+		switch {
+		case seen[each.key]:
+			made.fail(d.wrong(each.offset, at+"."+each.key, "the key is there twice"))
+		case has:
+			if expected := read(&made, each.value); expected != "" {
+				made.fail(d.wrong(each.value.offset, at+"."+each.key, "expected "+expected))
+			}
+		case !slices.Contains(ignored, each.key):
+			made.fail(d.wrong(each.offset, at+"."+each.key, unknownKey(each.key, slices.Sorted(maps.Keys(known)))))
+		}
+		seen[each.key] = true
+	}
+	if message := made.complete(); message != "" {
+		made.fail(d.wrong(named.offset, at, message))
+	}
+	return made
+}
+
+func (e *entry) fail(err *fault.Error) {
+	if e.wrong == nil {
+		e.wrong = err
+	}
+}
+
+// complete says what the keys together lack.
+func (e *entry) complete() string {
+	switch {
+	case e.command == "" && e.url == "":
+		return "expected command or url"
+	case e.command != "" && e.url != "":
+		return "expected command or url, not both"
+	case e.url == "" && e.kind == "http", e.command == "" && e.kind == "stdio":
+		return "type does not fit the other keys"
+	case e.url != "" && (e.args != nil || e.env != nil || e.dir != ""):
+		return "args, env and cwd are for servers with a command"
+	case e.command != "" && e.headers != nil:
+		return "headers are for servers with a url"
+	}
+	return ""
+}
+
+// offers says whether a tool is let through, by the server's name of it.
+func (e *entry) offers(tool string) bool {
+	matches := func(pattern string) bool {
+		matched, err := path.Match(pattern, tool)
+		return err == nil && matched
+	}
+	return (e.allow == nil || slices.ContainsFunc(e.allow, matches)) && !slices.ContainsFunc(e.deny, matches)
+}
+
+func textOf(v value, into *string) string {
+	text, is := v.scalar.(string)
+	if !is || text == "" || strings.ContainsRune(text, 0) {
+		return "a text that is not empty"
+	}
+	*into = text
+	return ""
+}
+
+func kindOf(v value, into *string) string {
+	kind, _ := v.scalar.(string)
+	switch kind {
+	case "stdio":
+		*into = kind
+	case "http", "streamable-http", "streamableHttp":
+		*into = "http"
+	case "sse":
+		return "stdio or http: the transport HTTP+SSE of 2024-11-05 is not spoken"
+	default:
+		return "stdio or http"
+	}
+	return ""
+}
+
+func listOf(v value, into *[]string) string {
+	list := make([]string, len(v.items))
+	for i, item := range v.items {
+		text, is := item.scalar.(string)
+		if !is || strings.ContainsRune(text, 0) {
+			return "a list of texts"
+		}
+		list[i] = text
+	}
+	if !v.array {
+		return "a list of texts"
+	}
+	*into = list
+	return ""
+}
+
+func textsOf(v value, into *map[string]string) string {
+	texts := make(map[string]string, len(v.members))
+	for _, each := range v.members {
+		text, is := each.value.scalar.(string)
+		if !is || each.key == "" || strings.ContainsAny(each.key, "=\x00\r\n") || strings.ContainsAny(text, "\x00\r\n") {
+			return "an object of names and texts of one line"
+		}
+		texts[each.key] = text
+	}
+	if !v.object {
+		return "an object of names and texts"
+	}
+	*into = texts
+	return ""
+}
+
+func truthOf(v value, into *bool) string {
+	truth, is := v.scalar.(bool)
+	if !is {
+		return "true or false"
+	}
+	*into = truth
+	return ""
+}
+
+func patternsOf(v value, into *[]string) string {
+	if expected := listOf(v, into); expected != "" {
+		return `a list of patterns, as in ["read_*"]`
+	}
+	for _, pattern := range *into {
+		if _, err := path.Match(pattern, ""); err != nil {
+			return fmt.Sprintf("patterns; %q is none", fault.Cut(pattern, 60))
+		}
+	}
+	return ""
+}
+
+// durationOf reads a number of seconds, or a duration such as "90s".
+func durationOf(v value, into *time.Duration) string {
+	const expected = `seconds, or a duration such as "90s", of at most 24 hours`
+	var given time.Duration
+	switch scalar := v.scalar.(type) {
+	case json.Number:
+		seconds, err := scalar.Float64()
+		if err != nil || !(seconds > 0 && seconds <= math.Floor(maxTimeout.Seconds())) {
+			return expected
+		}
+		given = time.Duration(seconds * float64(time.Second))
+	case string:
+		given, _ = time.ParseDuration(scalar)
+	}
+	if given <= 0 || given > maxTimeout {
+		return expected
+	}
+	*into = given
+	return ""
+}

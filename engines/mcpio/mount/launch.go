@@ -1,0 +1,228 @@
+package mount
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+)
+
+// launch is how a server is reached, its variables put in. It holds secrets.
+type launch struct {
+	command string
+	args    []string
+	env     []string // NAME=value, the whole environment of the server
+	dir     string
+	url     string
+	headers map[string]string
+	// hidden takes all that may be secret out of logs, errors and states;
+	// secrets takes what surely is out of results.
+	hidden, secrets redactor
+}
+
+// passedOn are the variables that every server gets: what a program needs to
+// find others, its user's folders and a language, and nothing else.
+var passedOn = []string{"PATH", "HOME", "LANG", "TMPDIR", "USER", "SHELL", "TERM"}
+
+// variable is ${NAME}, ${NAME:-default} or ${env:NAME}.
+var variable = regexp.MustCompile(`\$\{([^}]*)\}`)
+
+// secretName is how variables that hold secrets are called.
+var secretName = regexp.MustCompile(`(?i)token|secret|passw|api_?key|auth|credential|private|_key$|^key$`)
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// expansion puts variables into texts, and keeps what may be secret of them.
+type expansion struct {
+	lookup  func(name string) (string, bool)
+	hidden  []string
+	secrets []string
+	err     error
+}
+
+// hold keeps the value of a variable or a header from being told.
+func (x *expansion) hold(name, held string) {
+	if slices.Contains(passedOn, name) {
+		return
+	}
+	x.hidden = append(x.hidden, held)
+	if secretName.MatchString(name) {
+		x.secrets = append(x.secrets, held)
+	}
+}
+
+// text returns a text with its variables put in. The first that is missing is
+// the error; no value ever is in it.
+func (x *expansion) text(template string) string {
+	return variable.ReplaceAllStringFunc(template, func(found string) string {
+		name, fallback, hasFallback := strings.Cut(found[2:len(found)-1], ":-")
+		name = strings.TrimPrefix(name, "env:")
+		held, has := x.lookup(name)
+		switch {
+		case !variableName.MatchString(name):
+			x.fail(fault.New(fault.InvalidParams, "${…}: expected the name of a variable, got %q", fault.Cut(name, 60)))
+		case has && (held != "" || !hasFallback):
+			x.hold(name, held)
+			return held
+		case hasFallback:
+			return fallback
+		default:
+			x.fail(fault.New(fault.EngineOffline, "the variable %s is not set in the environment of Savant", name))
+		}
+		return ""
+	})
+}
+
+func (x *expansion) fail(err error) {
+	if x.err == nil {
+		x.err = err
+	}
+}
+
+// resolve returns how to reach a server. environment is Savant's own; folder
+// is what a relative cwd starts from.
+func (e *entry) resolve(environment []string, folder string) (launch, error) {
+	lookup := lookupIn(environment)
+	x := &expansion{lookup: lookup}
+	made := launch{command: x.text(e.command), url: x.text(e.url), headers: map[string]string{}, dir: folder}
+	for _, arg := range e.args {
+		made.args = append(made.args, x.text(arg))
+	}
+	if e.dir != "" {
+		if made.dir = x.text(e.dir); !filepath.IsAbs(made.dir) {
+			made.dir = filepath.Join(folder, made.dir)
+		}
+	}
+	for _, name := range passedOn {
+		if held, has := lookup(name); has {
+			made.env = append(made.env, name+"="+held)
+		}
+	}
+	made.env = append(made.env, mountedBy+"=1")
+	for _, name := range slices.Sorted(maps.Keys(e.env)) {
+		held := x.text(e.env[name])
+		made.env = append(made.env, name+"="+held)
+		if len(held) >= minLiteral {
+			x.hold(name, held)
+		}
+	}
+	for name, template := range e.headers {
+		made.headers[name] = x.text(template)
+		x.holdHeader(made.headers[name])
+	}
+	if x.err == nil && made.url != "" {
+		x.err = x.checkURL(made.url)
+	}
+	made.secrets, made.hidden = newRedactor(x.secrets), newRedactor(slices.Concat(x.hidden, x.secrets))
+	return made, x.err
+}
+
+// minLiteral is the length in bytes from which a text written into the file is
+// taken for a secret: "true" and "8080" are none.
+const minLiteral = 8
+
+// holdHeader keeps a header's value, and what follows its scheme.
+func (x *expansion) holdHeader(held string) {
+	_, token, _ := strings.Cut(held, " ")
+	for _, each := range []string{held, token} {
+		if len(each) >= minLiteral {
+			x.secrets = append(x.secrets, each)
+		}
+	}
+}
+
+func lookupIn(environment []string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		for _, each := range slices.Backward(environment) {
+			if key, held, ok := strings.Cut(each, "="); ok && key == name {
+				return held, true
+			}
+		}
+		return "", false
+	}
+}
+
+// checkURL refuses what is no address of a server, and keeps the secrets of
+// one: its password and the values of its query.
+func (x *expansion) checkURL(text string) error {
+	address, err := url.Parse(text)
+	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
+		return fault.New(fault.InvalidParams, "url: expected http:// or https:// and a host")
+	}
+	if password, has := address.User.Password(); has {
+		x.secrets = append(x.secrets, password)
+	}
+	for _, values := range address.Query() {
+		x.secrets = append(x.secrets, values...)
+	}
+	return nil
+}
+
+// fingerprint says how a server is reached, as it is written: Digest changes
+// with any of it, Lines are for a person and hold no value of a variable, a
+// header or a query.
+type fingerprint struct {
+	Digest string   `json:"digest"`
+	Lines  []string `json:"lines"`
+}
+
+func (e *entry) fingerprint() (fingerprint, error) {
+	digest, err := jsonvalue.Digest(map[string]any{"command": e.command, "args": anys(e.args), "cwd": e.dir,
+		"env": anyMap(e.env), "url": e.url, "headers": anyMap(e.headers)})
+	if err != nil {
+		return fingerprint{}, err
+	}
+	made := fingerprint{Digest: digest}
+	line := func(kind, text string) { made.Lines = append(made.Lines, kind+" "+text) }
+	if e.command != "" {
+		line("command", e.command)
+	}
+	for _, arg := range e.args {
+		line("argument", arg)
+	}
+	if e.dir != "" {
+		line("cwd", e.dir)
+	}
+	if e.url != "" {
+		bare, _, _ := strings.Cut(e.url, "?")
+		scheme, rest, _ := strings.Cut(bare, "://")
+		line("url", scheme+"://"+rest[strings.LastIndexByte(rest, '@')+1:])
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.env)) {
+		line("variable", name+" "+mark(e.env[name]))
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.headers)) {
+		line("header", name+" "+mark(e.headers[name]))
+	}
+	return made, nil
+}
+
+// mark stands for a text that may be secret: it changes with it.
+func mark(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return fmt.Sprintf("(%s)", hex.EncodeToString(sum[:4]))
+}
+
+func anys(texts []string) []any {
+	list := make([]any, len(texts))
+	for i, text := range texts {
+		list[i] = text
+	}
+	return list
+}
+
+func anyMap(texts map[string]string) map[string]any {
+	made := make(map[string]any, len(texts))
+	for name, text := range texts {
+		made[name] = text
+	}
+	return made
+}

@@ -1,0 +1,122 @@
+package mount
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+
+	"savant/engines/mcpio"
+	"savant/fault"
+	"savant/internal/atomicfile"
+)
+
+// Names below SAVANT_PATH.
+const (
+	folder     = ".savant"
+	configName = ".savant/mcp.json"
+	lockName   = ".savant/mcp.lock.json"
+	guardName  = ".savant/mcp.lock"
+)
+
+// maxLock is the largest lock file that is read, in bytes.
+const maxLock = 64 << 20
+
+// lockFile is .savant/mcp.lock.json: what was trusted, by server.
+type lockFile struct {
+	Version int                `json:"version"` // 1
+	Servers map[string]*pinned `json:"servers"`
+}
+
+// pinned is one server as it was trusted.
+type pinned struct {
+	Launch fingerprint `json:"launch"`
+	// Tools are the definitions, by the server's own names.
+	Tools map[string]pin `json:"tools"`
+}
+
+// named returns the pin as the definition it was made of.
+func (p pin) named(name string) mcpio.Definition {
+	return mcpio.Definition{Name: name, Raw: p.Definition}
+}
+
+// pin is one trusted definition and the digest of its encoding.
+type pin struct {
+	Digest     string          `json:"digest"`
+	Definition json.RawMessage `json:"definition"`
+}
+
+// readLock returns what is trusted. A file that cannot be read is
+// STATE_CORRUPT: what was trusted must not be forgotten silently.
+func readLock(root *os.Root) (*lockFile, error) {
+	held := &lockFile{Version: 1, Servers: map[string]*pinned{}}
+	info, err := root.Stat(lockName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return held, nil
+	}
+	var data []byte
+	if err == nil && info.Size() <= maxLock {
+		data, err = root.ReadFile(lockName)
+	}
+	if err == nil {
+		err = json.Unmarshal(data, held)
+	}
+	if err != nil || held.Version != 1 || !held.whole() {
+		return nil, fault.New(fault.StateCorrupt, "%s cannot be read: put it back, or remove it to trust every server anew", lockName)
+	}
+	return held, nil
+}
+
+// whole says whether every definition is the one its digest was made of.
+func (l *lockFile) whole() bool {
+	if l.Servers == nil {
+		return false
+	}
+	for _, server := range l.Servers {
+		if server == nil {
+			return false
+		}
+		for name, each := range server.Tools {
+			again, err := pinOf(each.named(name))
+			if err != nil || again.Digest != each.Digest {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// pinServer makes edit the trust in one server. Other processes that do the
+// same wait; edit gets what is trusted at that moment, nil for nothing, and
+// returns what shall be, nil to leave it.
+func pinServer(root *os.Root, name string, edit func(*pinned) *pinned) error {
+	if err := root.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	guard, err := root.OpenFile(guardName, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer guard.Close()
+	if err := lockExclusive(guard); err != nil {
+		return err
+	}
+	held, err := readLock(root)
+	if err != nil {
+		return err
+	}
+	next := edit(held.Servers[name])
+	if next == nil {
+		return nil
+	}
+	held.Servers[name] = next
+	var data bytes.Buffer
+	encoder := json.NewEncoder(&data)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", " ")
+	if err := encoder.Encode(held); err != nil {
+		return err
+	}
+	return atomicfile.Write(root, lockName, data.Bytes(), 0o600)
+}

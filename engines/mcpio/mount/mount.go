@@ -1,0 +1,224 @@
+// Package mount makes other MCP servers engines of the registry: those that
+// .savant/mcp.json names. A server is started when it is first called; its
+// tools are listed from the definitions that were seen and trusted before.
+package mount
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"savant/engines"
+	"savant/fault"
+)
+
+// Options say what is mounted, and where. All but Logger are required.
+type Options struct {
+	// Root is SAVANT_PATH, Path its absolute name.
+	Root *os.Root
+	Path string
+	// Registry gets the engines. Those that are in it before keep their names.
+	Registry *engines.Registry
+	// Environment is Savant's own, of which servers get only what is listed.
+	Environment []string
+	// Version is what servers are told.
+	Version string
+	// Logger gets starts and ends of servers and what they write to stderr;
+	// never arguments, results or secrets. Nil discards.
+	Logger *slog.Logger
+	// FirstPause is the pause after a server's first failure, doubled at each
+	// further one up to a minute; 0 is half a second.
+	FirstPause time.Duration
+}
+
+const (
+	defaultFirstPause = 500 * time.Millisecond
+	maxPause          = time.Minute
+)
+
+// mountedBy is a variable that every mounted server gets. A Savant that has it
+// mounts nothing: one that reads the same file would mount itself without end.
+const mountedBy = "SAVANT_MOUNTED"
+
+// Mounts are the servers that are mounted. It may be used by several
+// goroutines at once.
+type Mounts struct {
+	options  Options
+	servers  []*server // in the order of the file
+	problems []*fault.Error
+	end      context.CancelFunc
+	work     sync.WaitGroup
+}
+
+// Open reads the file of servers and puts an engine for each into the
+// registry. It starts nothing and never fails: what cannot be mounted is an
+// engine that is offline, or, where it cannot even be that, a Problem.
+func Open(options Options) *Mounts {
+	if options.Logger == nil {
+		options.Logger = slog.New(slog.DiscardHandler)
+	}
+	if options.FirstPause == 0 {
+		options.FirstPause = defaultFirstPause
+	}
+	m := &Mounts{options: options}
+	life, end := context.WithCancel(context.Background())
+	m.end = end
+	if _, mounted := lookupIn(options.Environment)(mountedBy); mounted {
+		return m
+	}
+	all, err := m.read()
+	if err != nil {
+		m.problem(err)
+		return m
+	}
+	if len(all) == 0 {
+		return m
+	}
+	held, err := readLock(options.Root)
+	if err != nil {
+		held = &lockFile{}
+	}
+	for _, each := range all {
+		m.add(life, each, held.Servers[each.name], err)
+	}
+	return m
+}
+
+// read returns the servers of the file; none where there is no file.
+func (m *Mounts) read() ([]entry, error) {
+	info, err := m.options.Root.Stat(configName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var data []byte
+	if err == nil && info.Size() <= maxConfig {
+		data, err = m.options.Root.ReadFile(configName)
+	} else if err == nil {
+		err = fault.New(fault.LimitExceeded, "%s has more than %d bytes", configName, maxConfig)
+	}
+	if err != nil {
+		if errors.As(err, new(*fault.Error)) {
+			return nil, err
+		}
+		return nil, fault.New(fault.InvalidParams, "%s cannot be read: %w", configName, errors.Unwrap(err))
+	}
+	return entries(configName, data)
+}
+
+// problem keeps and logs what cannot be shown as an engine.
+func (m *Mounts) problem(err error) {
+	coded := fault.From(err)
+	m.problems = append(m.problems, coded)
+	m.options.Logger.Error("servers are not mounted", "reason", coded.Details+place(coded))
+}
+
+// Problems returns what is wrong with the file of servers beyond single
+// engines: it is not JSON, or a name cannot be one of an engine.
+func (m *Mounts) Problems() []*fault.Error { return slices.Clone(m.problems) }
+
+// add makes a server an engine. lockErr is why what was trusted is not known.
+func (m *Mounts) add(life context.Context, each entry, trusted *pinned, lockErr error) {
+	if message := checkEngineName(each.name); message != "" {
+		m.problem(fault.New(fault.InvalidParams, "%s: server %q: %s", configName, fault.Cut(each.name, 60), message))
+		return
+	}
+	s := &server{entry: each, registry: m.options.Registry, root: m.options.Root, logger: m.options.Logger,
+		starter: starter{version: m.options.Version, root: rootURI(m.options.Path), logger: m.options.Logger},
+		life:    life, work: &m.work, trusted: trusted, pause: m.newPause()}
+	s.prepare(m.options.Environment, m.options.Path, lockErr)
+	err := m.options.Registry.AddEngine(engines.Engine{Name: each.name, Description: "The MCP server " + each.name + " of " + configName + ".",
+		Timeout: each.timeout, Status: s.status})
+	if err != nil {
+		m.problem(fault.New(fault.IDCollision, "%s: server %s: its name is that of another engine: rename it", configName, each.name))
+		return
+	}
+	m.servers = append(m.servers, s)
+	if s.trusted == nil || each.disabled {
+		return
+	}
+	var tools []string
+	for tool := range s.trusted.Tools {
+		tools = append(tools, tool)
+	}
+	if err := s.publish(tools); err != nil {
+		m.problem(err)
+	}
+}
+
+func (m *Mounts) newPause() *backoff.ExponentialBackOff {
+	pause := backoff.NewExponentialBackOff()
+	pause.InitialInterval, pause.MaxInterval, pause.Multiplier = m.options.FirstPause, maxPause, 2
+	return pause
+}
+
+// prepare finds out how the server is started, and whether it may be.
+func (s *server) prepare(environment []string, folder string, lockErr error) {
+	if s.entry.wrong != nil {
+		s.fixed = s.entry.wrong
+		return
+	}
+	var err error
+	if s.print, err = s.entry.fingerprint(); err == nil {
+		s.launch, err = s.entry.resolve(environment, folder)
+	}
+	switch {
+	case lockErr != nil:
+		s.fixed = fault.From(lockErr)
+	case err != nil:
+		s.fixed = offline(err)
+	case s.trusted != nil && s.trusted.Launch.Digest != s.print.Digest:
+		s.fixed = fault.New(fault.ToolChanged, "%s", launchChanged(s.entry.name))
+	}
+	if s.fixed != nil {
+		s.logger.Warn("a server is offline", "server", s.entry.name, "reason", s.fixed.Details)
+	}
+}
+
+// offline makes any reason one for callers.
+func offline(err error) *fault.Error {
+	coded := fault.From(err)
+	return fault.New(fault.EngineOffline, "%s", coded.Details).With(coded.Diagnostics...)
+}
+
+// Discover starts those of the named servers that nothing is known of, all at
+// once, and waits until their tools are published, or failed to be, or ctx
+// ends. What goes wrong is in the log and in the engine's status.
+func (m *Mounts) Discover(ctx context.Context, engines ...string) {
+	var all sync.WaitGroup
+	for _, each := range m.servers {
+		if slices.Contains(engines, each.entry.name) {
+			all.Go(func() { _ = each.discover(ctx) })
+		}
+	}
+	all.Wait()
+}
+
+// Close ends every server and returns when none is left. A server that does
+// not end by itself is killed after a second.
+func (m *Mounts) Close() {
+	m.end()
+	m.work.Wait()
+}
+
+// server returns a mounted server by name.
+func (m *Mounts) server(name string) (*server, error) {
+	var names []string
+	for _, each := range m.servers {
+		if each.entry.name == name {
+			return each, nil
+		}
+		names = append(names, each.entry.name)
+	}
+	message := ""
+	if near := fault.Nearest(name, names); near != "" {
+		message = "; did you mean " + near + "?"
+	}
+	return nil, fault.New(fault.InvalidParams, "%s has no server %q%s", configName, fault.Cut(name, 60), message)
+}

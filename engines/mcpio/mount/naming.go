@@ -1,0 +1,80 @@
+package mount
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"savant/engines"
+)
+
+const (
+	// maxToolName is how long a published name may be, its engine included:
+	// clients put a prefix of their own before it and allow 64 in all.
+	maxToolName = 48
+	// maxEngineName leaves room for the tools' own names.
+	maxEngineName = 24
+)
+
+var engineName = regexp.MustCompile(`^[A-Za-z0-9-]+(_[A-Za-z0-9-]+)*$`)
+
+// checkEngineName says what is wrong with the name of a server, or "".
+func checkEngineName(name string) string {
+	if len(name) > maxEngineName || !engineName.MatchString(name) {
+		return fmt.Sprintf("the name of a server has letters, digits, - and single _, and at most %d bytes: rename it", maxEngineName)
+	}
+	return ""
+}
+
+var (
+	foreign  = regexp.MustCompile(`[^A-Za-z0-9.-]+`) // "__" too becomes one "_"
+	emptyDot = regexp.MustCompile(`_*\._*(\._*)*`)
+)
+
+// canonical returns the published name of a server's tool: NAME.tool, where
+// what a name may not hold became "_", and a name that is too long ends in the
+// beginning of its digest.
+func canonical(engine, tool string) string {
+	plain := foreign.ReplaceAllString(tool, "_")
+	plain = emptyDot.ReplaceAllString(plain, ".")
+	plain = strings.Trim(plain, "._")
+	if room := maxToolName - len(engine) - 1; plain == "" || len(plain) > room {
+		sum := sha256.Sum256([]byte(tool))
+		tail := hex.EncodeToString(sum[:4])
+		plain = strings.Trim(strings.Trim(plain[:min(len(plain), room-len(tail)-1)], "._")+"_"+tail, "_")
+	}
+	return engine + "." + plain
+}
+
+// canonicals names the tools of one server, by the server's own names. Of
+// names that become one, in either spelling, one that needed no change has it;
+// all others are refused, with the reason.
+func canonicals(engine string, tools []string) (names, refused map[string]string) {
+	names, refused = map[string]string{}, map[string]string{}
+	claims := map[string][]string{}
+	for _, tool := range slices.Sorted(slices.Values(tools)) {
+		spelt := engines.Underscored(canonical(engine, tool))
+		claims[spelt] = append(claims[spelt], tool)
+	}
+	for _, claimants := range claims {
+		winner := -1
+		if len(claimants) == 1 {
+			winner = 0
+		} else {
+			winner = slices.IndexFunc(claimants, func(tool string) bool {
+				return canonical(engine, tool) == engine+"."+tool && !strings.Contains(tool, ".")
+			})
+		}
+		for i, tool := range claimants {
+			if i == winner {
+				names[tool] = canonical(engine, tool)
+				continue
+			}
+			refused[tool] = "its name becomes that of another tool, " + canonical(engine, tool)
+		}
+	}
+	return names, refused
+}

@@ -1,0 +1,129 @@
+package mount
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"time"
+
+	"savant/fault"
+)
+
+const (
+	// stopPatience is how long a server may take to end after its input was
+	// closed, and again after it was asked by SIGTERM.
+	stopPatience = 500 * time.Millisecond
+	// drainPatience is how long the output of a server that has ended is read.
+	drainPatience = time.Second
+)
+
+// process is a server that Savant started. Its three streams are pipes that
+// are our own, so that waiting for it loses nothing of what it wrote.
+type process struct {
+	command        *exec.Cmd
+	stdin          *os.File
+	stdout, stderr *os.File
+	// done is closed when it has ended and nothing of its group is left.
+	done chan struct{}
+}
+
+// startProcess starts a server.
+func startProcess(l launch) (*process, error) {
+	command := exec.Command(l.command, l.args...)
+	command.Env, command.Dir = l.env, l.dir
+	ownGroup(command)
+	p := &process{command: command, done: make(chan struct{})}
+	theirs, err := p.pipes()
+	if err == nil {
+		err = command.Start()
+	}
+	for _, each := range theirs {
+		_ = each.Close() // the child has its own
+	}
+	if err != nil {
+		p.closeStreams()
+		return nil, fault.New(fault.EngineOffline, "the command does not start: %w", l.hideCause(err))
+	}
+	go p.wait()
+	return p, nil
+}
+
+// hideCause says why a program did not start, without its path.
+func (l launch) hideCause(err error) error {
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return errors.New("no such program in PATH")
+	case errors.Is(err, fs.ErrNotExist):
+		return errors.New("no such program or folder")
+	case errors.Is(err, fs.ErrPermission):
+		return errors.New("it may not be executed")
+	}
+	return errors.New(l.hidden.text(err.Error()))
+}
+
+// pipes connects the streams and returns the child's ends.
+func (p *process) pipes() (theirs []*os.File, err error) {
+	childIn, stdin, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	p.stdin, theirs = stdin, append(theirs, childIn)
+	stdout, childOut, err := os.Pipe()
+	if err != nil {
+		return theirs, err
+	}
+	p.stdout, theirs = stdout, append(theirs, childOut)
+	stderr, childErr, err := os.Pipe()
+	if err != nil {
+		return theirs, err
+	}
+	p.stderr, theirs = stderr, append(theirs, childErr)
+	p.command.Stdin, p.command.Stdout, p.command.Stderr = childIn, childOut, childErr
+	return theirs, nil
+}
+
+// wait notices the end of the server, ends what it left behind, and lets its
+// streams end: something in another group may still hold them.
+func (p *process) wait() {
+	defer close(p.done)
+	_ = p.command.Wait() // how it ended is no matter: it was to go on
+	signalGroup(p.command.Process, true)
+	_ = p.stdin.Close()
+	deadline := time.Now().Add(drainPatience)
+	_ = p.stdout.SetReadDeadline(deadline)
+	_ = p.stderr.SetReadDeadline(deadline)
+}
+
+func (p *process) closeStreams() {
+	for _, each := range []*os.File{p.stdin, p.stdout, p.stderr} {
+		if each != nil {
+			_ = each.Close()
+		}
+	}
+}
+
+// stop ends the server: its input is closed, then it is asked, then killed.
+func (p *process) stop() {
+	_ = p.stdin.Close()
+	if p.ended(stopPatience) {
+		return
+	}
+	signalGroup(p.command.Process, false)
+	if p.ended(stopPatience) {
+		return
+	}
+	signalGroup(p.command.Process, true)
+	<-p.done
+}
+
+func (p *process) ended(patience time.Duration) bool {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-p.done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}

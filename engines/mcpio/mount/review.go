@@ -1,0 +1,239 @@
+package mount
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"savant/fault"
+)
+
+// Review is the difference between what is trusted of a server and what it is
+// now. Its texts are fit for a terminal: control characters are written out.
+type Review struct {
+	Server string
+	// First says that nothing was trusted before.
+	First bool
+	// Launch is how the way to start the server changed, a diff; empty where
+	// it did not.
+	Launch string
+	// Changes are the tools that differ, by name.
+	Changes []Change
+	// Refused are the tools that cannot be trusted at all, with the reason.
+	Refused map[string]string
+
+	before string // the digest of what was trusted
+	next   *pinned
+}
+
+// Change is one tool that differs.
+type Change struct {
+	Tool string
+	// Kind is "new", "changed" or "gone".
+	Kind string
+	// Diff has the old lines and the new, marked - and +.
+	Diff string
+}
+
+// Same says that there is nothing to accept.
+func (r Review) Same() bool { return !r.First && r.Launch == "" && len(r.Changes) == 0 }
+
+// ReviewLaunch returns how the way to start a server changed, as a diff; empty
+// where it did not. Nothing is started: a person may want to see this first.
+func (m *Mounts) ReviewLaunch(name string) (string, error) {
+	s, err := m.server(name)
+	if err != nil {
+		return "", err
+	}
+	if err := s.mayReview(); err != nil {
+		return "", err
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.trusted == nil || s.trusted.Launch.Digest == s.print.Digest {
+		return "", nil
+	}
+	return diff(s.trusted.Launch.Lines, s.print.Lines), nil
+}
+
+// mayReview returns why the server cannot be started even to look at it.
+func (s *server) mayReview() error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.fixed != nil && s.fixed.Code != fault.ToolChanged {
+		return s.fixed
+	}
+	return nil
+}
+
+// Review starts a server, whatever is trusted of it, and compares. The server
+// is ended again; nothing changes.
+func (m *Mounts) Review(ctx context.Context, name string) (Review, error) {
+	launchDiff, err := m.ReviewLaunch(name)
+	if err != nil {
+		return Review{}, err
+	}
+	s, err := m.server(name)
+	if err != nil {
+		return Review{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	began, err := s.starter.start(ctx, name, s.launch)
+	if err != nil {
+		coded := fault.From(err)
+		return Review{}, fault.New(coded.Code, "%s does not start: %s", name, s.launch.hidden.text(coded.Details))
+	}
+	defer began.close()
+	pins, refused := pinAll(began.definitions)
+	held, err := readLock(m.options.Root)
+	if err != nil {
+		return Review{}, err
+	}
+	made := Review{Server: name, Launch: launchDiff, Refused: refused, next: &pinned{Launch: s.print, Tools: pins}}
+	old := held.Servers[name]
+	if made.First = old == nil; made.First {
+		old = &pinned{}
+	}
+	made.before = old.digest()
+	made.Changes = changes(old.Tools, pins)
+	return made, nil
+}
+
+// changes lists what differs, by name.
+func changes(old, now map[string]pin) []Change {
+	names := slices.Sorted(maps.Keys(old))
+	for name := range now {
+		if _, known := old[name]; !known {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	var all []Change
+	for _, name := range names {
+		before, had := old[name]
+		after, has := now[name]
+		kind := "changed"
+		switch {
+		case had && has && before.Digest == after.Digest:
+			continue
+		case !had:
+			kind = "new"
+		case !has:
+			kind = "gone"
+		}
+		all = append(all, Change{Tool: visible(name), Kind: kind, Diff: diff(lines(before.Definition), lines(after.Definition))})
+	}
+	return all
+}
+
+// digest tells one state of trust from another.
+func (p *pinned) digest() string {
+	text := p.Launch.Digest
+	for _, name := range slices.Sorted(maps.Keys(p.Tools)) {
+		text += "\n" + name + " " + p.Tools[name].Digest
+	}
+	return text
+}
+
+// Accept trusts what a review showed. When the trust changed since, it is
+// STATE_CONFLICT and nothing happens.
+func (m *Mounts) Accept(review Review) error {
+	if review.next == nil {
+		return fault.New(fault.InvalidParams, "nothing was reviewed")
+	}
+	stale := false
+	err := pinServer(m.options.Root, review.Server, func(held *pinned) *pinned {
+		if held == nil {
+			held = &pinned{}
+		}
+		if stale = held.digest() != review.before; stale {
+			return nil
+		}
+		return review.next
+	})
+	if err == nil && stale {
+		err = fault.New(fault.StateConflict, "what is trusted of %s changed meanwhile: look again", review.Server)
+	}
+	if err == nil {
+		m.Refresh()
+	}
+	return err
+}
+
+// Refresh takes over what was accepted by another process.
+func (m *Mounts) Refresh() {
+	for _, each := range m.servers {
+		if err := each.refresh(); err != nil {
+			m.options.Logger.Warn("what is trusted of a server is not known", "server", each.entry.name, "reason", fault.From(err).Details)
+		}
+	}
+}
+
+// refresh reads what is trusted of a server again.
+func (s *server) refresh() error {
+	held, err := readLock(s.root)
+	if err != nil {
+		return err
+	}
+	if now := held.Servers[s.entry.name]; now != nil {
+		return s.trust(now)
+	}
+	return nil
+}
+
+// Follow refreshes whenever the lock file changes, until ctx ends.
+func (m *Mounts) Follow(ctx context.Context) {
+	if len(m.servers) == 0 {
+		return
+	}
+	ticker := time.NewTicker(followEvery)
+	defer ticker.Stop()
+	seen := m.lockTime()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if now := m.lockTime(); !now.Equal(seen) {
+			seen = now
+			m.Refresh()
+		}
+	}
+}
+
+// followEvery is how often a running server looks whether a person accepted
+// something at a terminal.
+const followEvery = 2 * time.Second
+
+func (m *Mounts) lockTime() time.Time {
+	info, err := m.options.Root.Stat(lockName)
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+// trust makes a server go by what is trusted now.
+func (s *server) trust(now *pinned) error {
+	s.mutex.Lock()
+	same := s.trusted != nil && s.trusted.digest() == now.digest()
+	if !same {
+		s.trusted = now
+		if s.fixed != nil && s.fixed.Code == fault.ToolChanged && now.Launch.Digest == s.print.Digest {
+			s.fixed = nil
+		}
+	}
+	live := s.live
+	s.mutex.Unlock()
+	switch {
+	case same:
+		return nil
+	case live != nil:
+		return s.adopt(live)
+	default:
+		return s.publish(slices.Collect(maps.Keys(now.Tools)))
+	}
+}

@@ -1,0 +1,282 @@
+package mount
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"savant/engines"
+	"savant/engines/mcpio"
+	"savant/fault"
+)
+
+const (
+	// maxWait is how long a call waits for a server that failed before to be
+	// tried again; what takes longer is ENGINE_OFFLINE at once.
+	maxWait = 2 * time.Second
+	// pingTime is how long a server whose call took too long may take for a
+	// sign of life, before it is ended and started anew.
+	pingTime = 5 * time.Second
+)
+
+// server is one mounted server: an engine.
+type server struct {
+	entry    entry
+	print    fingerprint
+	launch   launch
+	starter  starter
+	registry *engines.Registry
+	root     *os.Root
+	logger   *slog.Logger
+	// life ends with the mounts; work counts what runs until then.
+	life context.Context
+	work *sync.WaitGroup
+
+	mutex sync.Mutex
+	// fixed is why the server is never started: its entry, a variable, or how
+	// it is started changed. Nil: it may be.
+	fixed   *fault.Error
+	trusted *pinned
+	live    *session
+	// starting is closed when the start that runs is over.
+	starting chan struct{}
+	failed   error // why the last start failed, or nil
+	again    time.Time
+	pause    *backoff.ExponentialBackOff
+	// changed are tools that are not what was trusted, and refused those that
+	// cannot be published, by the server's names, with the reason.
+	changed, refused map[string]string
+}
+
+// session returns the server's life, beginning one where there is none. ctx
+// bounds the wait, not the start: others may wait for it too.
+func (s *server) session(ctx context.Context) (*session, error) {
+	for {
+		s.mutex.Lock()
+		live, starting, wait := s.live, s.starting, time.Until(s.again)
+		switch {
+		case s.fixed != nil:
+			err := s.fixed
+			s.mutex.Unlock()
+			return nil, err
+		case s.life.Err() != nil:
+			s.mutex.Unlock()
+			return nil, fault.New(fault.EngineOffline, "Savant is stopping")
+		case live != nil && live.alive():
+			s.mutex.Unlock()
+			return live, nil
+		case starting == nil && wait > maxWait:
+			err := fault.New(fault.EngineOffline, "%s is offline and tried again in %v: %s", s.entry.name, wait.Round(time.Second), s.reason())
+			s.mutex.Unlock()
+			return nil, err
+		case starting == nil && wait <= 0:
+			s.begin()
+			starting = s.starting
+		}
+		s.mutex.Unlock()
+		if err := s.await(ctx, starting, wait); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// await waits for a start, or, where none runs, for the time of the next.
+func (s *server) await(ctx context.Context, starting <-chan struct{}, wait time.Duration) error {
+	if starting == nil {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	select {
+	case <-starting:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.failed != nil {
+		return fault.New(fault.EngineOffline, "%s does not start: %s", s.entry.name, s.reason())
+	}
+	return nil
+}
+
+// reason is why the last start failed, fit to be shown. It is called with the
+// mutex held.
+func (s *server) reason() string {
+	if s.failed == nil {
+		return "it ended unexpectedly"
+	}
+	return fault.Cut(s.launch.hidden.text(fault.From(s.failed).Details), 500)
+}
+
+// begin starts the server on a goroutine. It is called with the mutex held.
+func (s *server) begin() {
+	over := make(chan struct{})
+	s.starting = over
+	s.work.Go(func() {
+		ctx, cancel := context.WithTimeout(s.life, startTimeout)
+		defer cancel()
+		began, err := s.starter.start(ctx, s.entry.name, s.launch)
+		if err == nil {
+			err = s.adopt(began)
+		}
+		s.mutex.Lock()
+		defer s.mutex.Unlock()
+		defer close(over)
+		s.starting, s.failed = nil, err
+		if err != nil {
+			s.again = time.Now().Add(s.pause.NextBackOff())
+			s.logger.Warn("a server does not start", "server", s.entry.name, "reason", s.reason())
+			return
+		}
+		s.live = began
+		s.logger.Info("a server started", "server", s.entry.name, "tools", len(began.definitions))
+		s.work.Go(func() { s.watch(began) })
+	})
+}
+
+// watch lists the tools again when they changed, and notices the end.
+func (s *server) watch(began *session) {
+	for {
+		select {
+		case <-began.relist:
+			if err := s.relist(began); err != nil {
+				s.logger.Warn("a server's tools changed and cannot be listed", "server", s.entry.name,
+					"reason", s.launch.hidden.text(fault.From(err).Details))
+			}
+		case <-began.client.Done():
+			s.lost(began)
+			began.close()
+			return
+		case <-s.life.Done():
+			began.close()
+			return
+		}
+	}
+}
+
+func (s *server) relist(began *session) error {
+	ctx, cancel := context.WithTimeout(s.life, startTimeout)
+	defer cancel()
+	definitions, err := began.list(ctx)
+	if err != nil {
+		return err
+	}
+	s.mutex.Lock()
+	began.definitions = definitions
+	s.mutex.Unlock()
+	return s.adopt(began)
+}
+
+// lost makes the next start wait, unless the server was to end.
+func (s *server) lost(ended *session) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.live != ended {
+		return
+	}
+	s.live = nil
+	pause := s.pause.NextBackOff()
+	s.again = time.Now().Add(pause)
+	if s.life.Err() == nil {
+		s.logger.Warn("a server ended and will be started again when it is called", "server", s.entry.name, "pause", pause)
+	}
+}
+
+// worked forgets earlier failures.
+func (s *server) worked() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.pause.Reset()
+	s.again = time.Time{}
+}
+
+// drop ends the life the server has, so that the next call begins another.
+func (s *server) drop(hung *session) {
+	s.mutex.Lock()
+	if s.live == hung {
+		s.live = nil
+	}
+	s.mutex.Unlock()
+	hung.close()
+}
+
+// examine ends a server that gives no sign of life.
+func (s *server) examine(suspect *session) {
+	s.work.Go(func() {
+		ctx, cancel := context.WithTimeout(s.life, pingTime)
+		defer cancel()
+		if err := suspect.client.Ping(ctx); err != nil && errors.Is(err, fault.EngineOffline) && s.life.Err() == nil {
+			s.logger.Warn("a server that does not answer is ended", "server", s.entry.name)
+			s.drop(suspect)
+		}
+	})
+}
+
+// status says how the server is; it starts nothing.
+func (s *server) status(context.Context) engines.Status {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	switch {
+	case s.entry.disabled:
+		return engines.Status{State: engines.Disabled, Reason: `"disabled": true in ` + configName}
+	case s.fixed != nil:
+		return engines.Status{State: engines.Offline, Reason: s.fixed.Details + place(s.fixed)}
+	case s.live == nil && s.failed != nil:
+		return engines.Status{State: engines.Offline, Reason: s.reason()}
+	case s.live == nil:
+		return engines.Status{State: engines.Idle, Reason: s.notes("it starts with its first call")}
+	}
+	return engines.Status{State: engines.Ready, Reason: s.notes("")}
+}
+
+// place writes where in a file an error is.
+func place(err *fault.Error) string {
+	if len(err.Diagnostics) == 0 || err.Diagnostics[0].Line == 0 {
+		return ""
+	}
+	at := err.Diagnostics[0]
+	return fmt.Sprintf(" (%s:%d:%d)", at.File, at.Line, at.Column)
+}
+
+// notes lists what is not as it should be with the tools.
+func (s *server) notes(first string) string {
+	var parts []string
+	if first != "" {
+		parts = append(parts, first)
+	}
+	for _, group := range []map[string]string{s.changed, s.refused} {
+		var lines []string
+		for tool, why := range group {
+			lines = append(lines, visible(fault.Cut(tool, 60))+": "+why)
+		}
+		slices.Sort(lines)
+		parts = append(parts, lines...)
+	}
+	if len(s.changed) > 0 {
+		parts = append(parts, "see and accept with: savant engines approve "+s.entry.name)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// definition returns what is trusted of a tool.
+func (s *server) definition(tool string) (mcpio.Definition, bool) {
+	if s.trusted == nil {
+		return mcpio.Definition{}, false
+	}
+	held, has := s.trusted.Tools[tool]
+	return held.named(tool), has
+}

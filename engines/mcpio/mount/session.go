@@ -1,0 +1,117 @@
+package mount
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"savant/engines/mcpio"
+)
+
+const (
+	// maxMessage is the largest message read from a server, in bytes.
+	maxMessage = 16 << 20
+	// startTimeout is how long a server may take to start and list its tools:
+	// npx first fetches it.
+	startTimeout = 60 * time.Second
+	// maxTools bounds what one server lists.
+	maxTools = 500
+)
+
+// session is one life of a server: from its start to its end.
+type session struct {
+	client  *mcpio.Client
+	process *process // nil for a server behind a url
+	// definitions are its tools as it listed them last.
+	definitions []mcpio.Definition
+	// relist has a value when the server said that its tools changed.
+	relist chan struct{}
+	closed sync.Once
+}
+
+// person is who starts a session, and what it tells the server.
+type starter struct {
+	version, root string
+	logger        *slog.Logger
+}
+
+// start reaches a server and lists its tools. ctx bounds all of it.
+func (by starter) start(ctx context.Context, name string, l launch) (*session, error) {
+	s := &session{relist: make(chan struct{}, 1)}
+	options := mcpio.ClientOptions{Name: "savant-mount", Version: by.version, Roots: []string{by.root}, MaxLine: maxMessage,
+		ToolsChanged: func() {
+			select {
+			case s.relist <- struct{}{}:
+			default: // it is known already
+			}
+		}}
+	var err error
+	if l.url != "" {
+		s.client, err = mcpio.ConnectHTTP(ctx, l.url, l.headers, options)
+	} else {
+		err = s.startProcess(ctx, by, name, l, options)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.definitions, err = s.list(ctx); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *session) startProcess(ctx context.Context, by starter, name string, l launch, options mcpio.ClientOptions) error {
+	var err error
+	if s.process, err = startProcess(l); err != nil {
+		return err
+	}
+	go func() {
+		defer s.process.stderr.Close()
+		logStderr(s.process.stderr, name, l.hidden, by.logger)
+	}()
+	if s.client, err = mcpio.Connect(ctx, s.process.stdin, s.process.stdout, options); err != nil {
+		s.process.stop()
+		_ = s.process.stdout.Close()
+		return err
+	}
+	return nil
+}
+
+// list asks for the definitions.
+func (s *session) list(ctx context.Context) ([]mcpio.Definition, error) {
+	all, err := s.client.Definitions(ctx)
+	if err == nil && len(all) > maxTools {
+		return all[:maxTools], nil
+	}
+	return all, err
+}
+
+// close ends the session and, where there is one, the process. It is slow:
+// a server may take its time to end.
+func (s *session) close() {
+	s.closed.Do(func() {
+		if s.process != nil {
+			s.process.stop()
+			<-s.client.Done()
+			_ = s.process.stdout.Close()
+			return
+		}
+		_ = s.client.Close() // the server is forgotten either way
+	})
+}
+
+// alive says whether calls can still be answered.
+func (s *session) alive() bool {
+	select {
+	case <-s.client.Done():
+		return false
+	default:
+		return true
+	}
+}
+
+// rootURI writes a folder as a file URI.
+func rootURI(folder string) string { return fmt.Sprintf("file://%s", folder) }

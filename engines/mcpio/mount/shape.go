@@ -1,0 +1,195 @@
+package mount
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"savant/engines"
+	"savant/engines/mcpio"
+	"savant/fault"
+	"savant/internal/jsonvalue"
+)
+
+// maxDescription is how much of a tool's description is published, in bytes.
+const maxDescription = 1900
+
+// serverChecks is added to the description of a tool whose published schema
+// says less than its own.
+const serverChecks = " (The server has further rules for the arguments and checks them.)"
+
+// shaped returns a definition as it can be published. The schema is the
+// server's own where every client can read it; else it says as much as they
+// can, and the server judges the arguments. The output schema is left out: a
+// result here also carries its receipt.
+func shaped(engine, name string, definition mcpio.Definition) (engines.Tool, error) {
+	tool, err := definition.Tool()
+	if err != nil {
+		return engines.Tool{}, err
+	}
+	tool.Name, tool.Output, tool.Eager = name, nil, false
+	if strings.TrimSpace(tool.Title) == "" {
+		tool.Title = definition.Name
+	}
+	tool.Title = fault.Cut(tool.Title, 100)
+	description := strings.TrimSpace(tool.Description)
+	if description == "" {
+		description = "The tool " + definition.Name + " of the MCP server " + engine + ", which does not describe it."
+	}
+	schema, err := jsonvalue.Decode(tool.Input)
+	if err != nil && len(tool.Input) > 0 {
+		return engines.Tool{}, fault.New(fault.ValidationFailed, "its input schema is not JSON: %w", err)
+	}
+	raw, _ := schema.(map[string]any)
+	for _, form := range []func(map[string]any) (map[string]any, bool){flattened, outlined, bare} {
+		fitted, whole := form(raw)
+		if tool.Input, err = jsonvalue.Encode(fitted); err != nil {
+			return engines.Tool{}, err
+		}
+		tool.Description = fault.Cut(description, maxDescription)
+		if !whole {
+			tool.Description += serverChecks
+		}
+		// Check needs a function; the real one is set by who publishes.
+		tool.Call = notYet
+		if err = mcpio.Publishable(tool); err == nil {
+			return tool, nil
+		}
+	}
+	return engines.Tool{}, err
+}
+
+// combinators may not stand at the root of what is published: clients refuse
+// such a tool, or the whole list.
+var combinators = []string{"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "$ref", "$dynamicRef", "unevaluatedProperties", "dependentSchemas"}
+
+// flattened returns a schema with its root made a plain object: properties of
+// the root's alternatives become its own. whole says that nothing was changed.
+func flattened(raw map[string]any) (flat map[string]any, whole bool) {
+	flat = maps.Clone(raw)
+	if flat == nil {
+		return map[string]any{"type": "object"}, true
+	}
+	delete(flat, "$id") // references stay within the definition
+	flat["type"] = "object"
+	if !slices.ContainsFunc(combinators, func(keyword string) bool { _, has := flat[keyword]; return has }) {
+		return flat, true
+	}
+	properties, _ := flat["properties"].(map[string]any)
+	properties = maps.Clone(properties)
+	if properties == nil {
+		properties = map[string]any{}
+	}
+	gather(raw, raw, properties, 0)
+	for _, keyword := range combinators {
+		delete(flat, keyword)
+	}
+	flat["properties"] = properties
+	if flat["additionalProperties"] != false {
+		flat["additionalProperties"] = true
+	}
+	return flat, false
+}
+
+// maxGather bounds how deep alternatives are looked into.
+const maxGather = 4
+
+// gather adds the properties of a schema's alternatives.
+func gather(root, schema, into map[string]any, depth int) {
+	if depth > maxGather {
+		return
+	}
+	var parts []any
+	for _, keyword := range []string{"allOf", "anyOf", "oneOf"} {
+		list, _ := schema[keyword].([]any)
+		parts = append(parts, list...)
+	}
+	parts = append(parts, schema["if"], schema["then"], schema["else"])
+	if reference, is := schema["$ref"].(string); is {
+		parts = append(parts, within(root, reference))
+	}
+	for _, part := range parts {
+		alternative, _ := part.(map[string]any)
+		properties, _ := alternative["properties"].(map[string]any)
+		for name, property := range properties {
+			if _, has := into[name]; !has {
+				into[name] = property
+			}
+		}
+		if alternative != nil {
+			gather(root, alternative, into, depth+1)
+		}
+	}
+}
+
+// within follows a reference of the usual kind, "#/$defs/name".
+func within(root map[string]any, reference string) any {
+	var at any = root
+	pointer, local := strings.CutPrefix(reference, "#/")
+	if !local {
+		return nil
+	}
+	for token := range strings.SplitSeq(pointer, "/") {
+		inside, _ := at.(map[string]any)
+		at = inside[token]
+	}
+	return at
+}
+
+// outlined returns a schema of names, simple types and short descriptions: for
+// a definition that is too large, or that the validator does not take.
+func outlined(raw map[string]any) (map[string]any, bool) {
+	const shortest = 200
+	flat, _ := flattened(raw)
+	made := map[string]any{"type": "object", "additionalProperties": true}
+	properties, _ := flat["properties"].(map[string]any)
+	named := map[string]any{}
+	for name, property := range properties {
+		full, _ := property.(map[string]any)
+		short := map[string]any{}
+		if kind, is := full["type"].(string); is && slices.Contains(simpleTypes, kind) {
+			short["type"] = kind
+		}
+		if text, is := full["description"].(string); is {
+			short["description"] = fault.Cut(text, shortest)
+		}
+		named[name] = short
+	}
+	made["properties"] = named
+	if required, is := flat["required"].([]any); is {
+		made["required"] = required
+	}
+	return made, false
+}
+
+var simpleTypes = []string{"string", "number", "integer", "boolean", "array", "object"}
+
+// bare says nothing but that arguments are an object.
+func bare(map[string]any) (map[string]any, bool) {
+	return map[string]any{"type": "object", "additionalProperties": true}, false
+}
+
+// members of a definition that are pinned: what a model or a client acts on.
+var pinnedMembers = []string{"name", "title", "description", "inputSchema", "outputSchema", "annotations"}
+
+// pinOf returns what is kept of a definition, in its one encoding.
+func pinOf(definition mcpio.Definition) (pin, error) {
+	whole, err := jsonvalue.Decode(definition.Raw)
+	if err != nil {
+		return pin{}, fault.New(fault.ValidationFailed, "its definition is not JSON that can be kept: %w", err)
+	}
+	members, _ := whole.(map[string]any)
+	kept := map[string]any{}
+	for _, name := range pinnedMembers {
+		if member, has := members[name]; has {
+			kept[name] = member
+		}
+	}
+	encoded, err := jsonvalue.Encode(kept)
+	if err != nil {
+		return pin{}, err
+	}
+	digest, err := jsonvalue.Digest(kept)
+	return pin{Digest: digest, Definition: json.RawMessage(encoded)}, err
+}

@@ -1,0 +1,157 @@
+package mount
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"savant/engines"
+	"savant/engines/mcpio"
+	"savant/fault"
+)
+
+// Why a tool is not what was trusted.
+const (
+	isChanged = "its definition is not the one that was approved"
+	isNew     = "it is new and was not approved"
+)
+
+// adopt holds what a server lists against what is trusted, and publishes what
+// may be. A server that nothing is trusted of is trusted now, on first use.
+func (s *server) adopt(began *session) error {
+	s.mutex.Lock()
+	definitions := slices.Clone(began.definitions)
+	s.mutex.Unlock()
+	pins, refused := pinAll(definitions)
+	var trusted *pinned
+	err := pinServer(s.root, s.entry.name, func(held *pinned) *pinned {
+		if trusted = held; held != nil {
+			return nil
+		}
+		trusted = &pinned{Launch: s.print, Tools: pins}
+		return trusted
+	})
+	if err != nil {
+		return err
+	}
+	if trusted.Launch.Digest != s.print.Digest { // another process approved another
+		return fault.New(fault.ToolChanged, "%s", launchChanged(s.entry.name))
+	}
+	s.mutex.Lock()
+	s.trusted, s.changed, s.refused = trusted, compare(trusted.Tools, pins), refused
+	s.mutex.Unlock()
+	present := slices.DeleteFunc(slices.Collect(maps.Keys(trusted.Tools)), func(tool string) bool {
+		return !slices.ContainsFunc(definitions, func(d mcpio.Definition) bool { return d.Name == tool })
+	})
+	return s.publish(present)
+}
+
+func launchChanged(name string) string {
+	return "how " + name + " is started is not what was approved: see and accept with savant engines approve " + name
+}
+
+// pinAll returns the pins of definitions, by name; refused are those that
+// cannot be kept, or are listed twice.
+func pinAll(definitions []mcpio.Definition) (pins map[string]pin, refused map[string]string) {
+	pins, refused = map[string]pin{}, map[string]string{}
+	for _, each := range definitions {
+		made, err := pinOf(each)
+		_, twice := pins[each.Name]
+		switch {
+		case err != nil:
+			refused[each.Name] = fault.From(err).Details
+		case twice:
+			refused[each.Name] = "the server lists it twice"
+		default:
+			pins[each.Name] = made
+		}
+	}
+	for name := range refused {
+		delete(pins, name)
+	}
+	return pins, refused
+}
+
+// compare says which tools are not as trusted. One that is no longer listed is
+// only gone.
+func compare(trusted, now map[string]pin) map[string]string {
+	changed := map[string]string{}
+	for name, each := range now {
+		held, known := trusted[name]
+		switch {
+		case !known:
+			changed[name] = isNew
+		case held.Digest != each.Digest:
+			changed[name] = isChanged
+		}
+	}
+	return changed
+}
+
+// publish puts the trusted definitions of these tools, by the server's names,
+// into the registry, as far as they can be.
+func (s *server) publish(tools []string) error {
+	tools = slices.DeleteFunc(tools, func(tool string) bool { return !s.entry.offers(tool) })
+	names, refused := canonicals(s.entry.name, tools)
+	var published []engines.Tool
+	for _, tool := range slices.Sorted(maps.Keys(names)) {
+		made, err := s.tool(tool, names[tool])
+		if err != nil {
+			refused[tool] = fault.From(err).Details
+			continue
+		}
+		published = append(published, made)
+	}
+	s.mutex.Lock()
+	if s.refused == nil {
+		s.refused = map[string]string{}
+	}
+	maps.Copy(s.refused, refused)
+	s.mutex.Unlock()
+	return s.registry.ReplaceTools(s.entry.name, published...)
+}
+
+// tool makes a trusted definition a tool of the registry.
+func (s *server) tool(tool, name string) (engines.Tool, error) {
+	s.mutex.Lock()
+	definition, known := s.definition(tool)
+	s.mutex.Unlock()
+	if !known {
+		return engines.Tool{}, fault.New(fault.ToolChanged, "%s", isNew)
+	}
+	made, err := shaped(s.entry.name, name, definition)
+	if err != nil {
+		return engines.Tool{}, err
+	}
+	for _, spelling := range []string{name, engines.Underscored(name)} {
+		if other, taken := s.registry.Resolve(spelling); taken && engines.EngineOf(other.Name) != s.entry.name {
+			return engines.Tool{}, fault.New(fault.IDCollision, "its name %s is taken by %s", spelling, other.Name)
+		}
+	}
+	made.Call = s.caller(tool)
+	return made, nil
+}
+
+// refusal says why a tool may not be called now, or nil.
+func (s *server) refusal(tool string) error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if why, is := s.changed[tool]; is {
+		return fault.New(fault.ToolChanged, "the tool %s of %s is not called: %s; a person can see and accept the change with: savant engines approve %s",
+			fault.Cut(tool, 100), s.entry.name, why, s.entry.name)
+	}
+	return nil
+}
+
+// discover starts a server nothing is known of, and waits until its tools are
+// published or ctx ends.
+func (s *server) discover(ctx context.Context) error {
+	s.mutex.Lock()
+	known := s.trusted != nil || s.entry.disabled || s.fixed != nil
+	s.mutex.Unlock()
+	if known {
+		return nil
+	}
+	_, err := s.session(ctx)
+	return err
+}
