@@ -1,0 +1,75 @@
+package models
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+)
+
+// anthropic speaks POST /v1/messages. The model is made to use one tool whose
+// input has the prompt's schema, which is how that service is held to JSON.
+type anthropic struct{ service }
+
+// anthropicVersion is the version of the interface, as its header wants it.
+const anthropicVersion = "2023-06-01"
+
+// answerTool is the tool that the model answers with.
+const answerTool = "answer"
+
+type anthropicRequest struct {
+	Model      string            `json:"model"`
+	MaxTokens  int               `json:"max_tokens"`
+	System     string            `json:"system,omitempty"`
+	Messages   []message         `json:"messages"`
+	Tools      []anthropicTool   `json:"tools,omitempty"`
+	ToolChoice map[string]string `json:"tool_choice,omitempty"`
+}
+
+type anthropicTool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	InputSchema json.RawMessage `json:"input_schema"`
+}
+
+type anthropicReply struct {
+	Content []struct {
+		Type  string          `json:"type"`
+		Text  string          `json:"text"`
+		Input json.RawMessage `json:"input"`
+	} `json:"content"`
+	Usage struct {
+		InputTokens  int `json:"input_tokens"`
+		OutputTokens int `json:"output_tokens"`
+	} `json:"usage"`
+}
+
+// Generate asks the Anthropic API.
+func (a *anthropic) Generate(ctx context.Context, prompt Prompt) (Reply, error) {
+	request := anthropicRequest{Model: a.model, MaxTokens: maxOutput, System: prompt.System, Messages: []message{{"user", prompt.User}}}
+	if len(prompt.Schema) > 0 {
+		request.Tools = []anthropicTool{{Name: answerTool, Description: "Give the answer.", InputSchema: prompt.Schema}}
+		request.ToolChoice = map[string]string{"type": "tool", "name": answerTool}
+	}
+	header := http.Header{}
+	header.Set("X-Api-Key", a.key)
+	header.Set("Anthropic-Version", anthropicVersion)
+	var reply anthropicReply
+	if err := a.post(ctx, "/v1/messages", header, request, &reply); err != nil {
+		return Reply{}, err
+	}
+	return Reply{Text: reply.text(), PromptTokens: reply.Usage.InputTokens, OutputTokens: reply.Usage.OutputTokens}, nil
+}
+
+// text is the tool's input, or what was written where no tool was used.
+func (r anthropicReply) text() string {
+	written := ""
+	for _, block := range r.Content {
+		switch block.Type {
+		case "tool_use":
+			return string(block.Input)
+		case "text":
+			written += block.Text
+		}
+	}
+	return written
+}

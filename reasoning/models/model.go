@@ -1,0 +1,110 @@
+package models
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"savant/fault"
+	"savant/reasoning"
+)
+
+// Model answers a prompt with text. Errors are REASONING_UNAVAILABLE, a
+// *reasoning.Temporary where another attempt may help, and never hold a key.
+// When ctx ends it returns at once. It may be called by several goroutines at
+// once.
+type Model interface {
+	// Name is "provider:model".
+	Name() string
+	Generate(ctx context.Context, prompt Prompt) (Reply, error)
+}
+
+// Prompt is what a model is asked. Schema is the JSON Schema of the object it
+// shall answer, for services that can hold it to one.
+type Prompt struct {
+	System, User string
+	Schema       json.RawMessage
+}
+
+// Reply is what a model answered. Tokens are as the service counted them; 0
+// where it did not.
+type Reply struct {
+	Text                       string
+	PromptTokens, OutputTokens int
+}
+
+// Options say where the services are and which keys they want. An address has
+// no trailing path beyond the one its provider documents.
+type Options struct {
+	OllamaURL                  string
+	AnthropicURL, AnthropicKey string
+	OpenAIURL, OpenAIKey       string
+}
+
+// maxOutput bounds an answer, in tokens: an intent is small.
+const maxOutput = 4096
+
+// Open returns the model of a name such as "ollama:qwen3:4b",
+// "anthropic:NAME" or "openai:NAME", the last for every service with that
+// interface. An unknown provider or a missing key is INVALID_PARAMS.
+func Open(name string, options Options) (Model, error) {
+	provider, model, ok := strings.Cut(name, ":")
+	if !ok || strings.TrimSpace(model) == "" {
+		return nil, fault.New(fault.InvalidParams, "model %q: expected PROVIDER:NAME, such as ollama:qwen3:4b", name)
+	}
+	made := service{provider: provider, model: model, client: reasoning.NewHTTPClient()}
+	switch provider {
+	case "ollama":
+		return &ollama{made.at(options.OllamaURL, "")}, nil
+	case "anthropic":
+		if options.AnthropicKey == "" {
+			return nil, fault.New(fault.InvalidParams, "model %q: ANTHROPIC_API_KEY is not set", name)
+		}
+		return &anthropic{made.at(options.AnthropicURL, options.AnthropicKey)}, nil
+	case "openai":
+		return &openAI{made.at(options.OpenAIURL, options.OpenAIKey)}, nil
+	}
+	return nil, fault.New(fault.InvalidParams, "model %q: unknown provider %q; known: ollama, anthropic, openai", name, provider)
+}
+
+// service is what the three clients have in common.
+type service struct {
+	provider, model string
+	base, key       string
+	client          *http.Client
+}
+
+func (s service) at(base, key string) service {
+	s.base, s.key = strings.TrimRight(base, "/"), key
+	return s
+}
+
+// Name is "provider:model".
+func (s service) Name() string { return s.provider + ":" + s.model }
+
+// post sends a request and decodes the answer.
+func (s service) post(ctx context.Context, path string, header http.Header, request, into any) error {
+	body, err := json.Marshal(request)
+	if err != nil {
+		return err
+	}
+	answer, err := reasoning.Post(ctx, s.client, s.base+path, header, body)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(answer, into); err != nil {
+		return s.failed("answered what is not its documented JSON")
+	}
+	return nil
+}
+
+func (s service) failed(what string) error {
+	return fault.New(fault.ReasoningUnavailable, "%s %s", s.Name(), reasoning.Redact(what))
+}
+
+// message is one turn of a conversation; all three services spell it so.
+type message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}

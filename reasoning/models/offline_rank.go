@@ -1,0 +1,140 @@
+package models
+
+import (
+	"cmp"
+	"math"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// place is a line worth reading.
+type place struct {
+	path  string
+	line  int
+	score float64
+}
+
+// weights says how much each word of the goal tells: one that is in few of the
+// hits tells more.
+func (p *planner) weights() []float64 {
+	weights := make([]float64, len(p.words))
+	for i, w := range p.words {
+		in := 0
+		for _, hit := range p.found.rows {
+			if mentions(strings.ToLower(hit.Path+" "+hit.Snippet), stem(strings.ToLower(w.text))) {
+				in++
+			}
+		}
+		weights[i] = 1 + math.Log(float64(1+len(p.found.rows))/float64(1+in))
+	}
+	return weights
+}
+
+// places returns the best lines that were not read yet, the best first, each
+// far enough from the others to be read by itself, at most two of one file.
+func (p *planner) places() []place {
+	weights := p.weights()
+	var all []place
+	for _, hit := range p.found.rows {
+		if hit.Path == "" {
+			continue
+		}
+		score := weigh(hit.Snippet, p.words, weights) + weigh(hit.Path, p.words, weights)/2 + 1/float64(1+hit.rank)
+		all = append(all, place{hit.Path, max(1, hit.Line), score * standing(hit.Path)})
+	}
+	slices.SortStableFunc(all, func(a, b place) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.path, b.path), a.line-b.line)
+	})
+	var best []place
+	for _, at := range all {
+		if !p.read(at) && apart(best, at) {
+			best = append(best, at)
+		}
+	}
+	return best
+}
+
+func (p *planner) read(at place) bool {
+	return slices.ContainsFunc(p.found.reads, func(r reading) bool { return r.holds(at) })
+}
+
+func apart(chosen []place, at place) bool {
+	same := 0
+	for _, other := range chosen {
+		if other.path != at.path {
+			continue
+		}
+		if same++; same == 2 || max(other.line-at.line, at.line-other.line) < readLines {
+			return false
+		}
+	}
+	return true
+}
+
+// standing says how much a file tells by what it is: sources before documents,
+// documents before tests and data.
+func standing(name string) float64 {
+	base := path.Base(name)
+	switch {
+	case strings.Contains(name, "testdata/") || strings.Contains(name, "node_modules/") || strings.Contains(name, "vendor/"):
+		return 0.2
+	case strings.HasSuffix(base, "_test.go") || strings.Contains(base, ".test.") || strings.Contains(base, ".spec.") || strings.HasPrefix(base, "test_"):
+		return 0.4
+	case slices.Contains([]string{".md", ".rst", ".txt", ".adoc"}, path.Ext(base)):
+		return 0.8
+	case slices.Contains([]string{".json", ".yaml", ".yml", ".toml", ".sum", ".lock", ".svg", ".html", ".css"}, path.Ext(base)):
+		return 0.5
+	}
+	return 1
+}
+
+// identifier is a name of code: camel case, snake case, or joined by dots.
+var identifier = regexp.MustCompile(`\b[A-Za-z][A-Za-z0-9]*(?:[._][A-Za-z][A-Za-z0-9]*)+\b|\b[A-Za-z][a-z0-9]+[A-Z][A-Za-z0-9]*\b|\b[A-Z][a-z0-9]{3,}\b`)
+
+// declaration is the line that gives something its name, in the languages
+// that use such a word.
+var declaration = regexp.MustCompile(`^\s*(?:export |public |private |static |async |pub )*(?:func(?: \([^)]*\))?|type|class|def|fn|interface|struct|enum|const|var|function)\s+([A-Za-z_][A-Za-z0-9_]*)`)
+
+// names returns the identifiers that stand beside the goal's words in what was
+// read, the best first, without those that were searched for.
+func (p *planner) names() []string {
+	weights := p.weights()
+	scores := map[string]float64{}
+	for _, each := range p.found.reads {
+		for _, line := range each.lines {
+			near := weigh(line, p.words, weights) * standing(each.path)
+			if near == 0 {
+				continue
+			}
+			for _, name := range identifier.FindAllString(line, -1) {
+				scores[name] += near * telling(name)
+			}
+		}
+	}
+	var names []string
+	for name := range scores {
+		if !p.searched(name) && !has(p.words, strings.ToLower(name)) && !slices.Contains(stop, strings.ToLower(name)) {
+			names = append(names, name)
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(scores[b], scores[a]), strings.Compare(a, b))
+	})
+	return names[:min(len(names), maxFollowUps)]
+}
+
+// telling prefers names that can only be names.
+func telling(name string) float64 {
+	if strings.ContainsAny(name[1:], "._ABCDEFGHIJKLMNOPQRSTUVWXYZ") {
+		return 2
+	}
+	return 1
+}
+
+func (p *planner) searched(name string) bool {
+	return slices.ContainsFunc(p.found.searches, func(query string) bool {
+		return slices.Contains(strings.Fields(query), name)
+	})
+}

@@ -1,0 +1,156 @@
+package models
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// span is what is quoted together: a declaration with the comment above it and
+// the telling lines below, or a line of text.
+type span struct {
+	path  string
+	lines []quoted
+	// name is what the span declares, at nameLine; empty for text.
+	name     string
+	nameLine int
+	score    float64
+}
+
+// quoted is a line of a file.
+type quoted struct {
+	number int
+	text   string
+}
+
+// Bounds of one span.
+const (
+	maxComment = 10
+	maxBody    = 25
+	maxTelling = 3
+)
+
+// repeated is how much a word counts each further time.
+const repeated = 0.3
+
+// spans returns what is worth quoting, the best first, each declaration once.
+func (p *planner) spans() []span {
+	weights := p.weights()
+	var all []span
+	for _, each := range p.found.reads {
+		for i := range each.lines {
+			if s, ok := p.spanAt(each, i, weights); ok {
+				all = append(all, s)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b span) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.path, b.path), a.lines[0].number-b.lines[0].number)
+	})
+	return distinct(all)
+}
+
+// distinct leaves out spans of lines that a better one has.
+func distinct(all []span) []span {
+	type at struct {
+		path   string
+		number int
+	}
+	taken := map[at]bool{}
+	var kept []span
+	for _, s := range all {
+		if slices.ContainsFunc(s.lines, func(q quoted) bool { return taken[at{s.path, q.number}] }) {
+			continue
+		}
+		for _, q := range s.lines {
+			taken[at{s.path, q.number}] = true
+		}
+		kept = append(kept, s)
+	}
+	return kept
+}
+
+// spanAt returns the span of a line that declares something, or of a line of
+// text that holds words of the goal.
+func (p *planner) spanAt(r reading, i int, weights []float64) (span, bool) {
+	match := declaration.FindStringSubmatch(r.lines[i])
+	if match == nil {
+		return p.textAt(r, i, weights)
+	}
+	s := span{path: r.path, name: match[1], nameLine: r.start + i}
+	for j := commentAbove(r.lines, i); j <= i; j++ {
+		s.lines = append(s.lines, quoted{r.start + j, r.lines[j]})
+	}
+	s.score = 1.5*weigh(textOf(s.lines), p.words, weights) + repeated*p.sum(s.lines, weights)
+	body := p.tellingLines(r, i+1, weights)
+	s.score += weigh(textOf(body), p.words, weights) / 2
+	if s.score == 0 {
+		return span{}, false
+	}
+	s.lines = append(s.lines, body...)
+	s.score = (s.score + weigh(r.path, p.words, weights)/2) * standing(r.path)
+	return s, true
+}
+
+func (p *planner) textAt(r reading, i int, weights []float64) (span, bool) {
+	line := strings.TrimSpace(r.lines[i])
+	score := weigh(line, p.words, weights) * standing(r.path)
+	if score == 0 || len(line) < 8 {
+		return span{}, false
+	}
+	return span{path: r.path, lines: []quoted{{r.start + i, r.lines[i]}}, score: score}, true
+}
+
+// commentAbove returns where the comment above a line begins.
+func commentAbove(lines []string, at int) int {
+	first := at
+	for first > 0 && at-first < maxComment && isComment(lines[first-1]) {
+		first--
+	}
+	return first
+}
+
+func isComment(line string) bool {
+	line = strings.TrimSpace(line)
+	return slices.ContainsFunc([]string{"//", "#", "/*", "*", `"""`, "--"}, func(mark string) bool { return strings.HasPrefix(line, mark) })
+}
+
+// tellingLines are the lines of a body that hold most of the goal, in their order.
+func (p *planner) tellingLines(r reading, from int, weights []float64) []quoted {
+	type scored struct {
+		quoted
+		score float64
+	}
+	var all []scored
+	for j := from; j < len(r.lines) && j < from+maxBody && !declaration.MatchString(r.lines[j]) && r.lines[j] != "}"; j++ {
+		if score := weigh(r.lines[j], p.words, weights); score > 0 {
+			all = append(all, scored{quoted{r.start + j, r.lines[j]}, score})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
+	all = all[:min(len(all), maxTelling)]
+	slices.SortFunc(all, func(a, b scored) int { return a.number - b.number })
+	lines := make([]quoted, len(all))
+	for i := range all {
+		lines[i] = all[i].quoted
+	}
+	return lines
+}
+
+// sum weighs each line by itself: what a comment says again and again is what
+// it is about.
+func (p *planner) sum(lines []quoted, weights []float64) float64 {
+	total := 0.0
+	for _, q := range lines {
+		total += weigh(q.text, p.words, weights)
+	}
+	return total
+}
+
+func textOf(lines []quoted) string {
+	var out strings.Builder
+	for _, q := range lines {
+		out.WriteString(q.text + "\n")
+	}
+	return out.String()
+}

@@ -1,0 +1,152 @@
+package reasoning
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"savant/fault"
+)
+
+// maxRedirects is how often a request may be sent elsewhere on its host.
+const maxRedirects = 3
+
+// NewHTTPClient returns a client for Post: it keeps connections, uses the
+// proxies of the environment and follows no redirect to another host.
+func NewHTTPClient() *http.Client {
+	network := http.DefaultTransport.(*http.Transport).Clone()
+	network.MaxIdleConnsPerHost = 16 // parallel runs keep their connections
+	return &http.Client{Transport: network, CheckRedirect: checkRedirect}
+}
+
+// Post sends JSON and returns the body of a good answer, at most MaxAnswer
+// bytes. Errors are REASONING_UNAVAILABLE, *Temporary where it was the network
+// or HTTP 429, 502, 503, 504 or 529 (which some services use when overloaded);
+// they hold neither the address nor the credentials of the header.
+func Post(ctx context.Context, client *http.Client, address string, header http.Header, body []byte) (json.RawMessage, error) {
+	post, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+	if err != nil {
+		return nil, fault.New(fault.ReasoningUnavailable, "the address is not one to post to")
+	}
+	post.Header = header
+	header.Set("Content-Type", "application/json")
+	header.Set("Accept", "application/json")
+	response, err := client.Do(post)
+	if err != nil {
+		return nil, networkError(ctx, err)
+	}
+	defer response.Body.Close()
+	return readAnswer(ctx, response, header)
+}
+
+// checkRedirect follows only to the same host, and only with the same body:
+// the token and the request are for one host.
+func checkRedirect(next *http.Request, before []*http.Request) error {
+	first := before[0].URL
+	switch {
+	case next.URL.Scheme != first.Scheme || next.URL.Host != first.Host:
+		return fault.New(fault.ReasoningUnavailable, "it redirects to another host, %s, which is refused", next.URL.Host)
+	case next.Method != http.MethodPost:
+		return fault.New(fault.ReasoningUnavailable, "it redirects without the request; only 307 and 308 are followed")
+	case len(before) > maxRedirects:
+		return fault.New(fault.ReasoningUnavailable, "it redirects more than %d times", maxRedirects)
+	}
+	return nil
+}
+
+// readAnswer returns the body of a good answer, and the error of any other.
+// The body is read to its end so that the connection can be used again, but no
+// further than one byte beyond what is taken.
+func readAnswer(ctx context.Context, response *http.Response, sent http.Header) (json.RawMessage, error) {
+	if response.ContentLength > MaxAnswer {
+		return nil, invalid(nil, fmt.Sprintf("it is larger than %d bytes", MaxAnswer))
+	}
+	good := response.StatusCode/100 == 2
+	limit := int64(MaxAnswer)
+	if !good {
+		limit = 4 * maxReceived
+	}
+	answer, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
+	switch {
+	case err != nil && good:
+		return nil, networkError(ctx, err)
+	case good:
+		return answer, nil
+	}
+	return nil, statusError(response, hide(string(answer), sent))
+}
+
+// statusOverloaded is in no standard.
+const statusOverloaded = 529
+
+// statusError is a refusal, with the beginning of what it says.
+func statusError(response *http.Response, body string) error {
+	said := strings.Join(strings.Fields(body), " ")
+	if strings.HasPrefix(said, "<") {
+		said = "a page of HTML"
+	}
+	err := fault.New(fault.ReasoningUnavailable, "it answered %s", strings.TrimSuffix(fmt.Sprintf("HTTP %d: %s", response.StatusCode,
+		fault.Cut(Redact(strings.ToValidUTF8(said, "\uFFFD")), maxReceived)), ": "))
+	switch response.StatusCode {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout, statusOverloaded:
+		return &Temporary{Err: err, After: RetryAfter(response.Header.Get("Retry-After"), time.Now())}
+	}
+	return err
+}
+
+// hide takes the credentials that were sent out of what came back.
+func hide(text string, sent http.Header) string {
+	for _, name := range []string{"Authorization", "X-Api-Key"} {
+		if secret := strings.TrimPrefix(sent.Get(name), "Bearer "); secret != "" {
+			text = strings.ReplaceAll(text, secret, "[redacted]")
+		}
+	}
+	return text
+}
+
+// RetryAfter reads the header of that name: seconds or a date (RFC 9110,
+// 10.2.3). What is none, or past, is 0.
+func RetryAfter(value string, now time.Time) time.Duration {
+	if seconds, err := strconv.Atoi(value); err == nil {
+		return time.Duration(min(max(seconds, 0), 1<<31)) * time.Second
+	}
+	if date, err := http.ParseTime(value); err == nil {
+		return max(date.Sub(now), 0)
+	}
+	return 0
+}
+
+// networkError is what went wrong on the way. The address is left out of it.
+func networkError(ctx context.Context, err error) error {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	if coded := (*fault.Error)(nil); errors.As(err, &coded) {
+		return coded
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	coded := fault.New(fault.ReasoningUnavailable, "%w", err)
+	if untrusted(err) {
+		return coded
+	}
+	return &Temporary{Err: coded}
+}
+
+// untrusted says that another attempt would meet the same certificate.
+func untrusted(err error) bool {
+	return errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(x509.UnknownAuthorityError)) ||
+		errors.As(err, new(tls.RecordHeaderError))
+}
