@@ -169,6 +169,14 @@ func (r *Registry) Engines() []string {
 	return slices.DeleteFunc(engines, func(name string) bool { return !r.shows(name) })
 }
 
+// About returns the description of an engine, or "".
+func (r *Registry) About(engine string) string {
+	if port := r.table.now().engines[engine]; port != nil && r.shows(engine) {
+		return port.engine.Description
+	}
+	return ""
+}
+
 // Engine returns the tools of one engine, sorted by name.
 func (r *Registry) Engine(name string) []Tool {
 	return slices.DeleteFunc(r.Tools(), func(t Tool) bool { return EngineOf(t.Name) != name })

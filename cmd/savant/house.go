@@ -57,11 +57,20 @@ func (p *program) open() (*house, error) {
 	}
 	h.tools = engines.NewRegistry(h.toolOptions())
 	h.think = h.engine(h.layers...)
-	if err := h.tools.Add(slices.Concat(h.think.Tools(), git.Tools(git.Options{Roots: h.gitRoots(p.settings)}))...); err != nil {
+	if err := h.addEngines(p.settings); err != nil {
 		return nil, errors.Join(err, h.close(context.Background()))
 	}
 	p.mountServers(h)
 	return h, nil
+}
+
+// addEngines fills the registry: one line for each engine.
+func (h *house) addEngines(s settings.Settings) error {
+	reading := git.Options{Roots: h.gitRoots(s)}
+	return errors.Join(
+		h.tools.AddEngine(engines.Engine{Name: "think", Description: "guides a model through a workflow"}, h.think.Tools()...),
+		h.tools.AddEngine(git.Engine(reading), git.Tools(reading)...),
+	)
 }
 
 // toolOptions is what the registry works with. A large result is kept beside

@@ -29,6 +29,7 @@ func (p *program) serve(ctx context.Context) error {
 		}
 		h.tendServers(closing, p.settings.Services)
 		h.logger.Info("serving MCP", "engines", p.settings.Services, "version", programVersion())
+		h.logHealth(closing, p.settings.Services)
 		err = server.Serve(ctx, p.stdin, p.stdout)
 		h.logger.Info("stopped", "signal", ctx.Err() != nil)
 		return err

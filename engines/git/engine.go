@@ -1,0 +1,24 @@
+package git
+
+import (
+	"context"
+	"os/exec"
+
+	"savant/engines"
+)
+
+// Engine returns the particulars of git.*: it is offline where the program is
+// not there.
+func Engine(options Options) engines.Engine {
+	program := newEngine(options).program
+	return engines.Engine{
+		Name:        "git",
+		Description: "reads git repositories, never changes them",
+		Status: func(context.Context) engines.Status {
+			if _, err := exec.LookPath(program); err != nil {
+				return engines.Status{State: engines.Offline, Reason: "git is not installed, or not on PATH"}
+			}
+			return engines.Status{State: engines.Ready}
+		},
+	}
+}
