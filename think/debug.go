@@ -298,5 +298,6 @@ func (e *Engine) carry(ctx context.Context, key state.Key, record state.Record) 
 	if err := e.refresh(ctx, l); err != nil {
 		return nil, err
 	}
-	return e.settle(ctx, l, flow.Answer{Step: data.Step, Attempt: data.Attempt, Result: value, Digest: data.Digest, Witness: data.Witness}, raw, noAnswer)
+	return e.settle(ctx, l, submission{raw: raw, carried: data.Receipt, during: noAnswer,
+		Answer: flow.Answer{Step: data.Step, Attempt: data.Attempt, Result: value, Digest: data.Digest, Witness: data.Witness}})
 }

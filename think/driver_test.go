@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/engines/mcpio"
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/think"
@@ -53,8 +54,8 @@ func openLocal(t *testing.T, root string) *local {
 
 func (l *local) call(t *testing.T, tool string, args json.RawMessage) json.RawMessage {
 	t.Helper()
-	value, err := l.registry.Call(t.Context(), tool, args)
-	return answerOf(t, value, err)
+	result, err := l.registry.Invoke(t.Context(), tool, args)
+	return mcpio.WithReceipt(answerOf(t, result.Value, err), result.Receipt)
 }
 
 func (l *local) person(t *testing.T, do func(*think.Engine) (any, error)) json.RawMessage {

@@ -5,6 +5,7 @@ package think
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"sync"
 	"time"
@@ -25,7 +26,13 @@ type Options struct {
 	KnownTool func(name string) bool
 	// ToolNames lists the names of the registry's tools, for suggestions.
 	ToolNames func() []string
-	Now       func() time.Time
+	// Receipt returns what a call through the registry left, its result whole:
+	// NOT_WITNESSED for what is not kept. Nil: calls leave nothing.
+	Receipt func(ctx context.Context, id string) (state.Receipt, error)
+	// Asked returns a call as a receipt has it: the canonical name of the tool,
+	// and the digest of its arguments. Required with Receipt.
+	Asked func(call string, input json.RawMessage) (tool, digest string, err error)
+	Now   func() time.Time
 	// NewID returns a fresh run id.
 	NewID  func() string
 	Logger *slog.Logger

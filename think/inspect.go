@@ -82,8 +82,11 @@ type Event struct {
 	// Refused is the code that a failed attempt was answered with.
 	Refused fault.Code `json:"refused,omitempty"`
 	To      int        `json:"to,omitempty"`
-	Witness string     `json:"witness,omitempty"`
-	Hash    string     `json:"hash"`
+	// Witness says who saw the result of a step come about: "self", "gateway"
+	// or "person". Receipt is that of the call, where it was the gateway.
+	Witness string `json:"witness,omitempty"`
+	Receipt string `json:"receipt,omitempty"`
+	Hash    string `json:"hash"`
 }
 
 // maxVarWhole is how long a capture may be in the answer of state.get; a
@@ -144,12 +147,16 @@ func event(record state.Record) Event {
 		Attempt int    `json:"attempt"`
 		To      int    `json:"to"`
 		Witness string `json:"witness"`
+		Receipt string `json:"receipt"`
 		Reply   struct {
 			Fault *fault.Error `json:"fault"`
 		} `json:"reply"`
 	}
 	if json.Unmarshal(record.Data, &data) == nil {
-		out.Step, out.Attempt, out.To, out.Witness = data.Step, data.Attempt, data.To, data.Witness
+		out.Step, out.Attempt, out.To, out.Witness, out.Receipt = data.Step, data.Attempt, data.To, data.Witness, data.Receipt
+		if out.Witness == "" && record.Kind == kindResult {
+			out.Witness = flow.WitnessSelf
+		}
 		if data.Reply.Fault != nil {
 			out.Refused = data.Reply.Fault.Code
 		}

@@ -17,10 +17,12 @@ type NextInput struct {
 	Workflow string `json:"workflow,omitempty"`
 	RunID    string `json:"run_id"`
 	StepID   string `json:"step_id"`
-	// ResultSnapshot is any JSON value, null too; it is absent to ask where a
-	// person's step stands.
-	ResultSnapshot json.RawMessage `json:"result_snapshot,omitempty" doc:"the step's whole result: any JSON, or the tool's CallToolResult; omit only on human.* steps"`
-	Attempt        int             `json:"attempt,omitempty" doc:"the attempt this answers"`
+	// ResultSnapshot is any JSON value, null too; it is absent where a
+	// ResultRef is given, and to ask where a person's step stands.
+	ResultSnapshot json.RawMessage `json:"result_snapshot,omitempty" doc:"the step's whole result: any JSON, or the tool's CallToolResult; omit only on human.* steps and with result_ref"`
+	// ResultRef is the receipt of the call, in place of its result.
+	ResultRef string `json:"result_ref,omitempty" doc:"in place of result_snapshot: the _receipt of the tool's reply"`
+	Attempt   int    `json:"attempt,omitempty" doc:"the attempt this answers"`
 }
 
 // Next takes a result and returns what comes next. Errors: VALIDATION_FAILED
@@ -36,19 +38,45 @@ func (e *Engine) Next(ctx context.Context, in NextInput) (*Reply, error) {
 		return nil, err
 	}
 	defer l.mu.Unlock()
+	if in.ResultRef != "" {
+		return e.nextByReceipt(ctx, l, in)
+	}
 	if len(in.ResultSnapshot) == 0 {
 		return e.withoutResult(ctx, l, in.StepID)
 	}
-	value, err := jsonvalue.Decode(in.ResultSnapshot)
+	given, err := in.submission(in.ResultSnapshot)
 	if err != nil {
-		return nil, fault.New(fault.ValidationFailed, "result_snapshot: %s", err).With(fault.Diagnostic{Path: "result_snapshot", Message: err.Error()})
+		return nil, err
+	}
+	return e.settle(ctx, l, given)
+}
+
+// submission is an answer as it was handed in.
+type submission struct {
+	flow.Answer
+	// raw is the result as it came.
+	raw json.RawMessage
+	// receipt is of the call that gave the result; nil where there is none.
+	receipt *state.Receipt
+	// carried is the id of the receipt that the answer had in the run that a
+	// fork took it from.
+	carried string
+	// during is the version of the answer whose call asked for this one,
+	// noAnswer where that gave none, 0 where nobody was asked.
+	during int
+}
+
+// submission reads the result of a step: VALIDATION_FAILED.
+func (in NextInput) submission(raw json.RawMessage) (submission, error) {
+	value, err := jsonvalue.Decode(raw)
+	if err != nil {
+		return submission{}, fault.New(fault.ValidationFailed, "result_snapshot: %s", err).With(fault.Diagnostic{Path: "result_snapshot", Message: err.Error()})
 	}
 	digest, err := jsonvalue.Digest(value)
 	if err != nil {
-		return nil, fault.New(fault.ValidationFailed, "result_snapshot: %s", err)
+		return submission{}, fault.New(fault.ValidationFailed, "result_snapshot: %s", err)
 	}
-	answer := flow.Answer{Step: in.StepID, Attempt: in.Attempt, Result: value, Digest: digest}
-	return e.settle(ctx, l, answer, in.ResultSnapshot, 0)
+	return submission{Answer: flow.Answer{Step: in.StepID, Attempt: in.Attempt, Result: value, Digest: digest}, raw: raw}, nil
 }
 
 // withoutResult answers a call that only asks about a person's step.
@@ -76,9 +104,8 @@ func (e *Engine) withoutResult(ctx context.Context, l *live, step string) (*Repl
 func answered(status flow.Status) bool { return status == flow.Done || status == flow.Failed }
 
 // settle applies an answer, writes it down and replies; l is held and fresh.
-// raw is the result as it came. during is the version of the answer whose call
-// asked for this one, noAnswer where that gave none, 0 where nobody was asked.
-func (e *Engine) settle(ctx context.Context, l *live, answer flow.Answer, raw json.RawMessage, during int) (*Reply, error) {
+func (e *Engine) settle(ctx context.Context, l *live, given submission) (*Reply, error) {
+	answer := given.Answer
 	version, err := l.run.Answered(answer.Step, answer.Attempt, answer.Digest)
 	if err != nil {
 		return nil, e.refusal(l.run, err)
@@ -86,11 +113,16 @@ func (e *Engine) settle(ctx context.Context, l *live, answer flow.Answer, raw js
 	if version > 0 {
 		return e.repeat(ctx, l, version)
 	}
+	if given.receipt != nil {
+		if err := e.attest(l, answer.Step, *given.receipt); err != nil {
+			return nil, err
+		}
+	}
 	answer.Late = e.late(l, answer.Step)
 	data := resultData{Step: answer.Step, Attempt: answer.Attempt, Digest: answer.Digest, Person: answer.Person, Shown: answer.Shown,
-		Witness: answer.Witness, Late: answer.Late, During: max(during, 0)}
-	if data.Result = raw; len(raw) > inlineLimit {
-		if data.ResultRef, err = e.Store.PutArtifact(ctx, raw); err != nil {
+		Witness: answer.Witness, Receipt: given.receiptID(), Late: answer.Late, During: max(given.during, 0)}
+	if data.Result = given.raw; len(given.raw) > inlineLimit {
+		if data.ResultRef, err = e.Store.PutArtifact(ctx, given.raw); err != nil {
 			return nil, err
 		}
 		data.Result = nil
@@ -112,12 +144,12 @@ func (e *Engine) settle(ctx context.Context, l *live, answer flow.Answer, raw js
 		if err := e.refresh(ctx, l); err != nil {
 			return nil, err
 		}
-		return e.settle(ctx, l, answer, raw, during)
+		return e.settle(ctx, l, given)
 	}
 	l.version, l.hash = record.Version, record.Hash
 	l.times[record.Version] = e.Now()
 	e.project(l, l.run.Final() != nil || l.run.Blocked() != nil)
-	if during != 0 {
+	if given.during != 0 {
 		return replied.restore()
 	}
 	return e.person(ctx, l, replied, record.Version)

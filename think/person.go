@@ -81,7 +81,8 @@ func (e *Engine) approve(ctx context.Context, l *live, step, digest string, answ
 	if err != nil {
 		return nil, fault.New(fault.InvalidParams, "the answer is not JSON: %w", err)
 	}
-	return e.settle(ctx, l, flow.Answer{Step: step, Result: answer, Digest: sum, Person: true, Shown: digest, Witness: flow.WitnessPerson}, raw, during)
+	return e.settle(ctx, l, submission{raw: raw, during: during,
+		Answer: flow.Answer{Step: step, Result: answer, Digest: sum, Person: true, Shown: digest, Witness: flow.WitnessPerson}})
 }
 
 // noAnswer stands for the version of an answer where a call gave none.

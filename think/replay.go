@@ -61,6 +61,9 @@ type resultData struct {
 	Person  bool   `json:"person,omitempty"`
 	Shown   string `json:"shown,omitempty"`
 	Witness string `json:"witness,omitempty"`
+	// Receipt is that of the call which gave the result, where the witness is
+	// the gateway. What it stood for is in Result: it may be gone by now.
+	Receipt string `json:"receipt,omitempty"`
 	Late    bool   `json:"late,omitempty"`
 	// During is the version of the answer whose call asked the person.
 	During int `json:"during,omitempty"`
@@ -270,7 +273,7 @@ func headOf(data json.RawMessage) (head resultData, ok bool) {
 		return head, false
 	}
 	fields := map[string]any{"step": &head.Step, "attempt": &head.Attempt, "digest": &head.Digest, "value": &head.Value, "size": &head.Size,
-		"person": &head.Person, "shown": &head.Shown, "witness": &head.Witness, "late": &head.Late, "during": &head.During}
+		"person": &head.Person, "shown": &head.Shown, "witness": &head.Witness, "receipt": &head.Receipt, "late": &head.Late, "during": &head.During}
 	for decoder.More() {
 		name, err := decoder.Token()
 		key, isName := name.(string)

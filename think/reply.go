@@ -159,9 +159,14 @@ func compose(run *flow.Run, change flow.Change, drift bool, artifacts []artifact
 	if run.Status() == flow.Waiting {
 		out.Note = "A person must answer this step, not you. Ask them to run: savant approve " + run.ID() + " " + outstanding[0].StepID +
 			" — then call think.next with this step_id and no result_snapshot."
+	} else if slices.ContainsFunc(outstanding, func(i flow.Instruction) bool { return i.Witness != "" }) {
+		out.Note = noteWitness
 	}
 	return out.bound(run, change)
 }
+
+// noteWitness tells how to answer an instruction with witness "required".
+const noteWitness = "Where witness is required, Savant must see the call: make it through Savant and answer with result_ref, the _receipt of its reply."
 
 func wire(i flow.Instruction) instruction {
 	out := instruction{StepID: i.StepID, Call: i.Call, Input: encoded(i.Input), CaptureAs: i.CaptureAs, Rationale: i.Rationale,

@@ -25,6 +25,8 @@ import (
 //	plan, next, explain, reset, state.get, state.list, validate, debug,
 //	workflows.list, workflows.read    the tool; workflow and run_id are those
 //	                                  of the last plan where they are absent
+//	call NAME TOOL …                  calls a tool through Savant; $NAME stands for
+//	                                  its receipt from then on, also in the trace
 //	look STEP                         what a person is shown
 //	approve STEP ANSWER               a person's answer, to what was looked at
 //	                                  last, else to what is shown now
@@ -96,6 +98,7 @@ type play struct {
 	workflow string
 	run      string
 	looked   map[string]string // digest by step
+	receipts map[string]string // by name
 	last     json.RawMessage
 	trace    strings.Builder
 	replies  func(command string, reply json.RawMessage)
@@ -108,7 +111,7 @@ func (p *play) all() string {
 			continue
 		}
 		p.last = reply
-		p.trace.WriteString("# " + fault.Cut(line, 120) + "\n" + pretty(p.t, reply) + "\n")
+		p.trace.WriteString("# " + fault.Cut(line, 120) + "\n" + p.named(pretty(p.t, reply)) + "\n")
 		if p.replies != nil {
 			p.replies(line, reply)
 		}
@@ -119,7 +122,12 @@ func (p *play) all() string {
 func (p *play) command(line string) json.RawMessage {
 	name, rest, _ := strings.Cut(line, " ")
 	rest = strings.TrimSpace(rest)
+	for named, receipt := range p.receipts {
+		rest = strings.ReplaceAll(rest, "$"+named, receipt)
+	}
 	switch name {
+	case "call":
+		return p.callTool(rest)
 	case "look":
 		return p.look(rest)
 	case "approve":
@@ -148,6 +156,31 @@ func (p *play) command(line string) json.RawMessage {
 		return nil
 	}
 	return p.tool(name, rest)
+}
+
+// callTool calls a tool as a client does that follows an instruction.
+func (p *play) callTool(rest string) json.RawMessage {
+	name, rest, _ := strings.Cut(rest, " ")
+	tool, args, _ := strings.Cut(rest, " ")
+	reply := p.driver.call(p.t, tool, json.RawMessage(args))
+	var carried struct {
+		Receipt string `json:"_receipt"`
+	}
+	require.NoError(p.t, json.Unmarshal(reply, &carried))
+	require.Len(p.t, carried.Receipt, 8, "%s: %.200s", rest, reply)
+	if p.receipts == nil {
+		p.receipts = map[string]string{}
+	}
+	p.receipts[name] = carried.Receipt
+	return reply
+}
+
+// named puts names for receipts, which are drawn at random.
+func (p *play) named(trace string) string {
+	for name, receipt := range p.receipts {
+		trace = strings.ReplaceAll(trace, receipt, "$"+name)
+	}
+	return trace
 }
 
 // tool calls a tool of Think with the last plan's workflow and run.

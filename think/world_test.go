@@ -1,6 +1,8 @@
 package think_test
 
 import (
+	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +11,7 @@ import (
 
 	"savant"
 	"savant/engines"
+	"savant/fault"
 	"savant/think"
 	"savant/think/state"
 )
@@ -38,6 +41,7 @@ func openWorld(root string) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
+	registry := engines.NewRegistry(engines.Options{Artifacts: artifacts(store), Receipts: receipts(store, now)})
 	engine := think.New(think.Options{
 		Library:   think.NewLibrary(think.Layer{Name: "bundled", Files: savant.Files}, think.Layer{Files: os.DirFS(root)}),
 		Store:     store,
@@ -46,12 +50,53 @@ func openWorld(root string) (*world, error) {
 		ToolNames: func() []string { return scenarioTools },
 		Now:       now,
 		NewID:     func() string { return "fresh" },
+		Receipt:   store.Receipt,
+		Asked:     think.AskedOf(registry),
 	})
-	registry := engines.NewRegistry(engines.Options{})
-	if err := registry.Add(engine.Tools()...); err != nil {
+	if err := registry.Add(append(engine.Tools(), witnessedTools()...)...); err != nil {
 		return nil, err
 	}
 	return &world{root: root, store: store, engine: engine, registry: registry}, nil
+}
+
+func artifacts(store *state.Dir) func(context.Context, json.RawMessage) (string, error) {
+	return func(ctx context.Context, data json.RawMessage) (string, error) { return store.PutArtifact(ctx, data) }
+}
+
+// receipts keeps receipts with the time of the folder's clock.
+func receipts(store *state.Dir, now func() time.Time) func(context.Context, engines.Receipt) error {
+	return func(ctx context.Context, receipt engines.Receipt) error {
+		receipt.Time = now()
+		return store.PutReceipt(ctx, state.Receipt(receipt))
+	}
+}
+
+type (
+	readInput struct {
+		Path string `json:"path,omitempty"`
+	}
+	largeInput struct {
+		Bytes int `json:"bytes"`
+	}
+)
+
+// witnessedTools are tools that a script can call through the registry.
+func witnessedTools() []engines.Tool {
+	tools := []engines.Tool{
+		engines.Bind("tool.read", "Reads.", func(_ context.Context, in readInput) (any, error) {
+			return map[string]any{"text": "what stands in " + in.Path}, nil
+		}),
+		engines.Bind("tool.search", "Finds much.", func(_ context.Context, in largeInput) (any, error) {
+			return map[string]any{"text": strings.Repeat("x", in.Bytes)}, nil
+		}),
+		engines.Bind("tool.write", "Fails.", func(context.Context, readInput) (any, error) {
+			return nil, fault.New(fault.ToolFailed, "the disk is full")
+		}),
+	}
+	for i := range tools {
+		tools[i].Title = tools[i].Name
+	}
+	return tools
 }
 
 func (w *world) close() {

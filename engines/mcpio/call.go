@@ -146,11 +146,17 @@ func (c *connection) perform(ctx context.Context, asked *call, caller engines.Ca
 	ctx = engines.WithCaller(ctx, caller)
 	result, err := c.server.options.Registry.Invoke(ctx, asked.tool, asked.args)
 	if err == nil {
-		return outcome{result: succeeded(result)}
+		done = outcome{result: succeeded(result)}
+	} else {
+		coded := fault.From(err)
+		c.server.logCause("tool failed", asked.tool, coded)
+		done = failed(coded)
 	}
-	coded := fault.From(err)
-	c.server.logCause("tool failed", asked.tool, coded)
-	return failed(coded)
+	if result.Receipt != "" {
+		tool, _ := c.server.options.Registry.Resolve(asked.tool)
+		attach(done.result, result.Receipt, tool.Output)
+	}
+	return done
 }
 
 // logCall records a call: at debug level, or as a warning with its parts timed

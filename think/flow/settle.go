@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -156,7 +157,7 @@ func (u *unit) admit(answer *Answer) error {
 		answer.Witness = WitnessSelf
 	}
 	if u.step().Witness == "required" && answer.Witness != WitnessGateway {
-		return fault.New(fault.NotWitnessed, "step %q takes only a result that Savant saw: call %s through Savant and pass its receipt", u.id, u.step().Call)
+		return fault.New(fault.NotWitnessed, "step %q takes only a result that Savant saw: call %s through Savant and send the _receipt of its reply as result_ref, without a result_snapshot", u.id, u.step().Call)
 	}
 	return nil
 }
@@ -293,6 +294,7 @@ var resultKeys = []string{"content", "structuredContent", "isError", "_meta", "r
 // normalise unwraps an MCP CallToolResult. One with isError is a failed
 // attempt: TOOL_FAILED.
 func normalise(value any) (any, *fault.Error) {
+	value = withoutReceipt(value)
 	object, ok := value.(map[string]any)
 	if !ok {
 		return value, nil
@@ -324,14 +326,30 @@ func normalise(value any) (any, *fault.Error) {
 			fault.Diagnostic{Pointer: "/isError", Message: "the tool reported an error", Expected: "a result", Actual: fault.Cut(text, 400)})
 	}
 	if structured && object["structuredContent"] != nil {
-		return object["structuredContent"], nil
+		return withoutReceipt(object["structuredContent"]), nil
 	}
 	if parsed := schemas.Normalise(text); parsed != nil {
 		if _, still := parsed.(string); !still {
-			return parsed, nil
+			return withoutReceipt(parsed), nil
 		}
 	}
 	return map[string]any{"text": text}, nil
+}
+
+// receiptKey is the member under which the reply of a tool that was called
+// through Savant carries its receipt.
+const receiptKey = "_receipt"
+
+// withoutReceipt takes the receipt out of a reply that was handed in as it
+// came: it is no part of what the tool gave.
+func withoutReceipt(value any) any {
+	object, ok := value.(map[string]any)
+	if _, carries := object[receiptKey].(string); !ok || !carries {
+		return value
+	}
+	object = maps.Clone(object)
+	delete(object, receiptKey)
+	return object
 }
 
 func contentText(content []any) string {

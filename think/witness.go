@@ -1,0 +1,137 @@
+package think
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"savant/engines"
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think/flow"
+	"savant/think/state"
+)
+
+// AskedOf returns what Options.Asked is over a registry: INVALID_PARAMS where
+// its tool refuses the arguments, UNKNOWN_TOOL and no name where it has none.
+func AskedOf(registry *engines.Registry) func(call string, input json.RawMessage) (tool, digest string, err error) {
+	return func(call string, input json.RawMessage) (string, string, error) {
+		tool, _ := registry.Resolve(call)
+		digest, err := registry.InputDigest(call, input)
+		return tool.Name, digest, err
+	}
+}
+
+// receiptID names the receipt that an answer's record keeps.
+func (s submission) receiptID() string {
+	if s.receipt != nil {
+		return s.receipt.ID
+	}
+	return s.carried
+}
+
+// nextByReceipt takes the whole result of the call that a receipt is of.
+func (e *Engine) nextByReceipt(ctx context.Context, l *live, in NextInput) (*Reply, error) {
+	if snapshot := string(in.ResultSnapshot); snapshot != "" && snapshot != "null" {
+		return nil, fault.New(fault.InvalidParams, "result_snapshot and result_ref exclude each other: send result_ref alone where the call has a receipt").
+			With(fault.Diagnostic{Path: "result_ref", Message: "there is a result_snapshot too", Expected: "one of both"})
+	}
+	if e.Receipt == nil {
+		return nil, fault.New(fault.NotWitnessed, "result_ref: no call is witnessed here; send the result as result_snapshot")
+	}
+	receipt, err := e.Receipt(ctx, in.ResultRef)
+	if err != nil {
+		return e.repeatReceipt(ctx, l, in, err)
+	}
+	raw, err := resultOfCall(receipt)
+	if err != nil {
+		return nil, err
+	}
+	given, err := in.submission(raw)
+	if err != nil {
+		return nil, err
+	}
+	given.Witness, given.receipt = flow.WitnessGateway, &receipt
+	return e.settle(ctx, l, given)
+}
+
+// resultOfCall returns what a client would have handed in: of a call that
+// failed, a CallToolResult that says so.
+func resultOfCall(receipt state.Receipt) (json.RawMessage, error) {
+	if !receipt.Failed {
+		return receipt.Result, nil
+	}
+	content := []any{map[string]any{"type": "text", "text": string(receipt.Result)}}
+	raw, err := jsonvalue.Encode(map[string]any{"isError": true, "content": content})
+	if err != nil {
+		return nil, fault.New(fault.Internal, "the fault of a call does not encode: %w", err)
+	}
+	return raw, nil
+}
+
+// repeatReceipt answers a receipt that cannot be read: where the step was
+// answered with it before, that answer stands and is given again. Else it
+// returns cause.
+func (e *Engine) repeatReceipt(ctx context.Context, l *live, in NextInput, cause error) (*Reply, error) {
+	if !errors.Is(cause, fault.NotWitnessed) {
+		return nil, cause
+	}
+	records, err := e.Store.Records(ctx, l.key, 0)
+	if err != nil {
+		return nil, err
+	}
+	for _, record := range records {
+		head, ok := headOf(record.Data)
+		if !ok || record.Kind != kindResult || head.Step != in.StepID || !strings.EqualFold(head.Receipt, in.ResultRef) {
+			continue
+		}
+		if version, err := l.run.Answered(in.StepID, in.Attempt, head.Digest); err == nil && version > 0 {
+			return e.repeat(ctx, l, version)
+		}
+	}
+	return nil, cause
+}
+
+// attest holds a receipt against the instruction it is given for: the call must
+// be the one that was asked for, made since it was asked for. A receipt that is
+// older could only repeat what was seen at another step, before the work
+// between. NOT_WITNESSED says what differs, and nothing changes.
+func (e *Engine) attest(l *live, step string, receipt state.Receipt) error {
+	for _, next := range l.run.Outstanding() {
+		if next.StepID != step || next.Call == flow.CallApprove || next.Call == flow.CallAsk {
+			continue // a person's step says itself who answers it
+		}
+		if err := e.compareCall(next, receipt); err != nil {
+			return err
+		}
+		version, _ := l.run.IssuedAt(step)
+		if asked, known := l.times[version]; known && receipt.Time.Before(asked) {
+			return unwitnessed(step, receipt, "is of a call made before the step was handed out: call "+next.Call+" again now",
+				"after "+asked.UTC().Format(time.RFC3339Nano), receipt.Time.UTC().Format(time.RFC3339Nano))
+		}
+	}
+	return nil
+}
+
+// compareCall tells a receipt of another call than the instruction's.
+func (e *Engine) compareCall(next flow.Instruction, receipt state.Receipt) error {
+	tool, digest, err := e.Asked(next.Call, encoded(next.Input))
+	switch {
+	case tool != receipt.Tool:
+		return unwitnessed(next.StepID, receipt, "is of a call of "+receipt.Tool+", not of "+next.Call, next.Call, receipt.Tool)
+	case err != nil:
+		return unwitnessed(next.StepID, receipt, "is of a call of "+receipt.Tool+", which refuses the input of the instruction: "+fault.From(err).Details,
+			"the instruction's input", "other arguments")
+	case digest != receipt.Input:
+		return unwitnessed(next.StepID, receipt, "is of a call of "+receipt.Tool+" with other arguments: call it with exactly the instruction's input",
+			"input "+digest, "input "+receipt.Input)
+	}
+	return nil
+}
+
+func unwitnessed(step string, receipt state.Receipt, what, expected, actual string) error {
+	return fault.New(fault.NotWitnessed, "step %q: the receipt %s %s", step, receipt.ID, what).
+		With(fault.Diagnostic{Path: "result_ref", Message: "the receipt is not of this instruction", Expected: expected, Actual: actual})
+}
