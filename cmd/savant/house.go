@@ -74,12 +74,15 @@ func (h *house) addEngines(s settings.Settings) error {
 }
 
 // toolOptions is what the registry works with. A large result is kept beside
-// those of the runs.
+// those of the runs, and so are receipts, for other processes too.
 func (h *house) toolOptions() engines.Options {
 	return engines.Options{
 		Logger: h.logger,
 		Artifacts: func(ctx context.Context, result json.RawMessage) (string, error) {
 			return h.store.PutArtifact(ctx, result)
+		},
+		Receipts: func(ctx context.Context, receipt engines.Receipt) error {
+			return h.store.PutReceipt(ctx, state.Receipt(receipt))
 		},
 	}
 }
@@ -92,6 +95,8 @@ func (h *house) engine(layers ...think.Layer) *think.Engine {
 		Root:      h.path,
 		KnownTool: func(name string) bool { _, known := h.tools.Resolve(name); return known },
 		ToolNames: h.tools.Names,
+		Receipt:   h.store.Receipt,
+		Asked:     think.AskedOf(h.tools),
 		Now:       time.Now,
 		NewID:     func() string { return strings.ToLower(ulid.Make().String()) },
 		Logger:    h.logger,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"savant/engines/mcpio"
 	"savant/fault"
 )
 
@@ -75,11 +76,14 @@ func (p *program) call(ctx context.Context, h *house, tool string, args json.Raw
 		return err
 	}
 	h.awaitServers(ctx, published)
-	result, err := published.Call(ctx, tool, args)
+	result, err := published.Invoke(ctx, tool, args)
+	if err != nil && result.Receipt != "" {
+		return fault.From(err).Attach(mcpio.ReceiptKey, result.Receipt)
+	}
 	if err != nil {
 		return err
 	}
-	return p.print(result)
+	return p.print(mcpio.WithReceipt(result.JSON, result.Receipt))
 }
 
 // maxArguments bounds what is read of a file or stdin: as much as a line of

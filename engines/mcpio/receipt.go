@@ -8,9 +8,9 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// receiptKey is the member under which the reply of a witnessed call carries
+// ReceiptKey is the member under which the reply of a witnessed call carries
 // the id of its receipt: what think.next takes as result_ref.
-const receiptKey = "_receipt"
+const ReceiptKey = "_receipt"
 
 // WithReceipt puts the id of a receipt into the JSON of a result, in the place
 // of one it may have: that of a Savant mounted in this one. It comes first,
@@ -22,7 +22,7 @@ func WithReceipt(encoded json.RawMessage, receipt string) json.RawMessage {
 	}
 	rest := bytes.TrimSpace(withoutReceipt(encoded)[1:])
 	out := make([]byte, 0, len(rest)+len(receipt)+16)
-	out = append(out, `{"`+receiptKey+`":"`+receipt+`"`...)
+	out = append(out, `{"`+ReceiptKey+`":"`+receipt+`"`...)
 	if rest[0] != '}' {
 		out = append(out, ',')
 	}
@@ -31,10 +31,10 @@ func WithReceipt(encoded json.RawMessage, receipt string) json.RawMessage {
 
 func withoutReceipt(encoded json.RawMessage) json.RawMessage {
 	var members map[string]json.RawMessage
-	if !bytes.Contains(encoded, []byte(`"`+receiptKey+`"`)) || json.Unmarshal(encoded, &members) != nil || members[receiptKey] == nil {
+	if !bytes.Contains(encoded, []byte(`"`+ReceiptKey+`"`)) || json.Unmarshal(encoded, &members) != nil || members[ReceiptKey] == nil {
 		return encoded
 	}
-	delete(members, receiptKey)
+	delete(members, ReceiptKey)
 	rest, err := json.Marshal(members)
 	if err != nil {
 		return encoded
@@ -55,7 +55,7 @@ func attach(result *mcp.CallToolResult, receipt string, output json.RawMessage) 
 			return
 		}
 	}
-	result.Content = append(result.Content, mcp.NewTextContent(`{"`+receiptKey+`":"`+receipt+`"}`))
+	result.Content = append(result.Content, mcp.NewTextContent(`{"`+ReceiptKey+`":"`+receipt+`"}`))
 }
 
 // repeats says whether a content block is the structured content as text.
@@ -99,7 +99,7 @@ func admitReceipt(output json.RawMessage) (json.RawMessage, bool) {
 	if slices.ContainsFunc(closed, func(keyword string) bool { return root[keyword] != nil }) {
 		return output, false
 	}
-	if given := root["properties"]; given != nil && json.Unmarshal(given, &properties) != nil || properties[receiptKey] != nil {
+	if given := root["properties"]; given != nil && json.Unmarshal(given, &properties) != nil || properties[ReceiptKey] != nil {
 		return output, false
 	}
 	if more := root["additionalProperties"]; more == nil || string(more) == "true" {
@@ -108,7 +108,7 @@ func admitReceipt(output json.RawMessage) (json.RawMessage, bool) {
 	if properties == nil {
 		properties = map[string]json.RawMessage{}
 	}
-	properties[receiptKey] = json.RawMessage(`{"type":"string"}`)
+	properties[ReceiptKey] = json.RawMessage(`{"type":"string"}`)
 	var err error
 	if root["properties"], err = json.Marshal(properties); err != nil {
 		return output, false
