@@ -19,6 +19,9 @@ type Instruction struct {
 	Rationale     string `json:"rationale,omitempty"`
 	Attempt       int    `json:"attempt"`
 	Timeout       string `json:"timeout,omitempty"`
+	// Backoff is what a runtime waits before the second attempt, as Retry has
+	// it; no client is told.
+	Backoff string `json:"-"`
 	Witness       string `json:"witness,omitempty"`
 	// Diagnostics say what was wrong with the attempt before.
 	Diagnostics []fault.Diagnostic `json:"diagnostics,omitempty"`
@@ -116,7 +119,7 @@ func (u *unit) instruction() Instruction {
 	s := u.step()
 	u.render()
 	i := Instruction{StepID: u.id, Call: s.Call, Input: u.input, InputTemplate: u.input, CaptureAs: s.CaptureAs,
-		Rationale: s.Rationale, Attempt: u.attempt, Timeout: s.Timeout}
+		Rationale: s.Rationale, Attempt: u.attempt, Timeout: s.Timeout, Backoff: s.Retry.Backoff}
 	if s.Witness == "required" {
 		i.Witness = s.Witness
 	}

@@ -462,6 +462,9 @@ func (r *Run) Version() int { return r.version }
 // one.
 func (r *Run) Size() int { return len(r.root.nodes) + r.units }
 
+// Ran counts the steps that ended done or failed so far.
+func (r *Run) Ran() int { return r.ran }
+
 // SkipTo sets the version: records that do not answer a step, such as a reset,
 // count too.
 func (r *Run) SkipTo(version int) { r.version = version }
