@@ -22,7 +22,7 @@ type Instruction struct {
 	// Backoff is what a runtime waits before the second attempt, as Retry has
 	// it; no client is told.
 	Backoff string `json:"-"`
-	Witness       string `json:"witness,omitempty"`
+	Witness string `json:"witness,omitempty"`
 	// Diagnostics say what was wrong with the attempt before.
 	Diagnostics []fault.Diagnostic `json:"diagnostics,omitempty"`
 	Done        bool               `json:"done"`
