@@ -70,10 +70,12 @@ func (t *table) status(ctx context.Context, of *port) Status {
 	}()
 	select {
 	case status := <-said:
-		return status
+		if status.State != "" {
+			return status
+		}
 	case <-ctx.Done():
-		return Status{State: Offline, Reason: "it did not say how it is"}
 	}
+	return Status{State: Offline, Reason: "it did not say how it is"}
 }
 
 // remember keeps why an engine could not be reached.
