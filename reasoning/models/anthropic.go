@@ -8,7 +8,7 @@ import (
 
 // anthropic speaks POST /v1/messages. The model is made to use one tool whose
 // input has the prompt's schema, which is how that service is held to JSON.
-type anthropic struct{ service }
+type anthropic struct{ *service }
 
 // anthropicVersion is the version of the interface, as its header wants it.
 const anthropicVersion = "2023-06-01"

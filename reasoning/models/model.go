@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"savant/fault"
@@ -56,14 +57,17 @@ func Open(name string, options Options) (Model, error) {
 	made := service{provider: provider, model: model, client: reasoning.NewHTTPClient()}
 	switch provider {
 	case "ollama":
-		return &ollama{made.at(options.OllamaURL, "")}, nil
+		made.base = options.OllamaURL
+		return &ollama{&made}, made.check()
 	case "anthropic":
-		if options.AnthropicKey == "" {
+		made.base, made.key = options.AnthropicURL, options.AnthropicKey
+		if made.key == "" {
 			return nil, fault.New(fault.InvalidParams, "model %q: ANTHROPIC_API_KEY is not set", name)
 		}
-		return &anthropic{made.at(options.AnthropicURL, options.AnthropicKey)}, nil
+		return &anthropic{&made}, made.check()
 	case "openai":
-		return &openAI{made.at(options.OpenAIURL, options.OpenAIKey)}, nil
+		made.base, made.key = options.OpenAIURL, options.OpenAIKey
+		return &openAI{&made}, made.check()
 	}
 	return nil, fault.New(fault.InvalidParams, "model %q: unknown provider %q; known: ollama, anthropic, openai", name, provider)
 }
@@ -75,16 +79,21 @@ type service struct {
 	client          *http.Client
 }
 
-func (s service) at(base, key string) service {
-	s.base, s.key = strings.TrimRight(base, "/"), key
-	return s
+// check reads the address. Its error does not repeat it: it may hold a secret.
+func (s *service) check() error {
+	s.base = strings.TrimRight(s.base, "/")
+	address, err := url.Parse(s.base)
+	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" || address.User != nil {
+		return fault.New(fault.InvalidParams, "the address of %s: expected http://HOST or https://HOST", s.provider)
+	}
+	return nil
 }
 
 // Name is "provider:model".
-func (s service) Name() string { return s.provider + ":" + s.model }
+func (s *service) Name() string { return s.provider + ":" + s.model }
 
 // post sends a request and decodes the answer.
-func (s service) post(ctx context.Context, path string, header http.Header, request, into any) error {
+func (s *service) post(ctx context.Context, path string, header http.Header, request, into any) error {
 	body, err := json.Marshal(request)
 	if err != nil {
 		return err
@@ -99,7 +108,7 @@ func (s service) post(ctx context.Context, path string, header http.Header, requ
 	return nil
 }
 
-func (s service) failed(what string) error {
+func (s *service) failed(what string) error {
 	return fault.New(fault.ReasoningUnavailable, "%s %s", s.Name(), reasoning.Redact(what))
 }
 

@@ -8,7 +8,7 @@ import (
 
 // ollama speaks POST /api/chat of Ollama, whose "format" holds the model to a
 // JSON Schema.
-type ollama struct{ service }
+type ollama struct{ *service }
 
 type ollamaRequest struct {
 	Model    string          `json:"model"`

@@ -8,7 +8,7 @@ import (
 // openAI speaks POST /chat/completions, as OpenAI documents it and many other
 // services and local servers copy it. JSON mode is json_object, which all of
 // them have; json_schema asks for schemas that the free arguments of tools are not.
-type openAI struct{ service }
+type openAI struct{ *service }
 
 type openAIRequest struct {
 	Model          string            `json:"model"`

@@ -1,0 +1,140 @@
+package service
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/reasoning"
+	"savant/schemas"
+)
+
+// MaxRequest is the size of a request in bytes above which it is refused.
+const MaxRequest = 8 << 20
+
+// Decider is who the handler asks.
+type Decider interface {
+	Decide(ctx context.Context, request reasoning.Request) (reasoning.Intent, error)
+}
+
+// HandlerOptions are what a handler is made of.
+type HandlerOptions struct {
+	Decider Decider
+	// Schema is schemas/reasoning_request.json, which requests are held
+	// against.
+	Schema *schemas.Schema
+	// Token is the bearer token that requests must have; empty wants none.
+	Token string
+	// Logger is told of the causes of INTERNAL; nil discards them.
+	Logger *slog.Logger
+}
+
+// NewHandler serves POST /agent_intent. Errors are a fault as JSON:
+// INVALID_PARAMS 400, TOOL_DENIED 401, LIMIT_EXCEEDED 413,
+// REASONING_UNAVAILABLE 503, any other 500.
+func NewHandler(options HandlerOptions) http.Handler {
+	if options.Logger == nil {
+		options.Logger = slog.New(slog.DiscardHandler)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("POST "+reasoning.Endpoint, &handler{options})
+	return mux
+}
+
+type handler struct{ options HandlerOptions }
+
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !h.authorized(r) {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		h.refuse(w, r, fault.New(fault.ToolDenied, "a bearer token is needed"), http.StatusUnauthorized)
+		return
+	}
+	request, err := h.read(w, r)
+	if err != nil {
+		h.refuse(w, r, err, statusOf(err))
+		return
+	}
+	intent, err := h.options.Decider.Decide(r.Context(), request)
+	if err != nil {
+		h.refuse(w, r, err, statusOf(err))
+		return
+	}
+	h.write(w, r, http.StatusOK, intent)
+}
+
+// authorized compares digests, so that the time it takes tells nothing of the
+// token.
+func (h *handler) authorized(r *http.Request) bool {
+	if h.options.Token == "" {
+		return true
+	}
+	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	want, got := sha256.Sum256([]byte(h.options.Token)), sha256.Sum256([]byte(given))
+	return subtle.ConstantTimeCompare(want[:], got[:]) == 1 && strings.EqualFold(scheme, "bearer")
+}
+
+// read takes a request that fits the schema.
+func (h *handler) read(w http.ResponseWriter, r *http.Request) (reasoning.Request, error) {
+	var request reasoning.Request
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxRequest))
+	if err != nil {
+		if errors.As(err, new(*http.MaxBytesError)) {
+			return request, fault.New(fault.LimitExceeded, "the request is larger than %d bytes", MaxRequest)
+		}
+		return request, fault.New(fault.InvalidParams, "the request was cut off")
+	}
+	value, err := jsonvalue.Decode(body)
+	if err != nil {
+		return request, fault.New(fault.InvalidParams, "the request is not JSON: %w", err)
+	}
+	if err := h.options.Schema.Check(value); err != nil {
+		coded := fault.From(err)
+		return request, fault.New(fault.InvalidParams, "%s", coded.Details).With(coded.Diagnostics...)
+	}
+	if err := json.Unmarshal(body, &request); err != nil {
+		return request, fault.New(fault.InvalidParams, "the request: %w", err)
+	}
+	return request, nil
+}
+
+func statusOf(err error) int {
+	switch fault.From(err).Code {
+	case fault.InvalidParams:
+		return http.StatusBadRequest
+	case fault.LimitExceeded:
+		return http.StatusRequestEntityTooLarge
+	case fault.ReasoningUnavailable:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
+}
+
+func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error, status int) {
+	coded := fault.From(err)
+	if coded.Code == fault.Internal {
+		h.options.Logger.ErrorContext(r.Context(), "a decision failed", "cause", reasoning.Redact(err.Error()))
+	}
+	h.write(w, r, status, coded)
+}
+
+func (h *handler) write(w http.ResponseWriter, r *http.Request, status int, value any) {
+	body, err := json.Marshal(value)
+	if err != nil {
+		h.options.Logger.ErrorContext(r.Context(), "an answer does not marshal", "cause", err.Error())
+		status, body = http.StatusInternalServerError, []byte(`{"error":"INTERNAL","details":"an internal error; the log has the cause","diagnostics":[]}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	if _, err := w.Write(body); err != nil {
+		h.options.Logger.DebugContext(r.Context(), "nobody waited for the answer", "cause", err.Error())
+	}
+}

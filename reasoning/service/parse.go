@@ -1,0 +1,266 @@
+package service
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"savant/fault"
+	"savant/reasoning"
+)
+
+// maxText bounds what is read of a model's answer, in bytes, and maxTries the
+// places in it that are tried as an intent.
+const (
+	maxText  = 1 << 20
+	maxTries = 32
+)
+
+// Parse finds the intent in what a model wrote: the whole text, a fenced
+// block, or an object amid prose; with the slips models make (single quotes,
+// trailing commas, Python's True, other names for the members). Repairs tells
+// what was mended. INVALID_INTENT says what is wrong with the best candidate.
+func Parse(text string, tools []reasoning.Tool) (reasoning.Intent, error) {
+	if len(text) > maxText {
+		return reasoning.Intent{}, fault.New(fault.InvalidIntent, "the answer is not an intent: it is larger than %d bytes", maxText)
+	}
+	text = withoutThoughts(text)
+	var first error
+	for i, candidate := range candidates(text) {
+		intent, err := read(candidate, tools)
+		if err == nil {
+			if i > 0 {
+				intent.Repairs = append([]string{"the intent stood amid other text"}, intent.Repairs...)
+			}
+			return intent, nil
+		}
+		if first == nil || i == 1 { // the first object tells more than the whole text
+			first = err
+		}
+	}
+	return reasoning.Intent{}, first
+}
+
+// thoughts is what some models write before they answer.
+var thoughts = regexp.MustCompile(`(?s)<(think|thinking|reasoning)>.*?</(think|thinking|reasoning)>`)
+
+func withoutThoughts(text string) string {
+	return strings.TrimSpace(thoughts.ReplaceAllString(text, ""))
+}
+
+// fence is a block of Markdown.
+var fence = regexp.MustCompile("(?s)```[a-zA-Z]*\\s*\\n?(.*?)```")
+
+// candidates are the whole text, its fenced blocks, and each object in it.
+func candidates(text string) []string {
+	list := []string{text}
+	for _, block := range fence.FindAllStringSubmatch(text, maxTries) {
+		list = append(list, strings.TrimSpace(block[1]))
+	}
+	for from := 0; from < len(text) && len(list) < maxTries; {
+		start := strings.IndexByte(text[from:], '{')
+		if start < 0 {
+			break
+		}
+		start += from
+		end := closing(text, start)
+		if end < 0 {
+			from = start + 1
+			continue
+		}
+		if object := text[start:end]; object != text {
+			list = append(list, object)
+		}
+		from = end
+	}
+	return list
+}
+
+// closing returns where the object ends that begins at start, or -1.
+func closing(text string, start int) int {
+	depth, inString := 0, false
+	for i := start; i < len(text); i++ {
+		switch c := text[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{':
+			depth++
+		case c == '}':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return -1
+}
+
+// read reads one candidate, strictly and then with the slips mended.
+func read(candidate string, tools []reasoning.Tool) (reasoning.Intent, error) {
+	mended, repairs := candidate, []string(nil)
+	if !json.Valid([]byte(candidate)) {
+		if soft := soften(candidate); json.Valid([]byte(soft)) {
+			mended, repairs = soft, append(repairs, "it was not quite JSON")
+		}
+	}
+	if renamed, changed := rename(mended); changed {
+		mended, repairs = renamed, append(repairs, "members had other names")
+	}
+	intent, err := reasoning.ParseIntent([]byte(mended), tools)
+	intent.Repairs = append(repairs, intent.Repairs...)
+	return intent, err
+}
+
+// soften makes JSON of what is nearly so: strings in single quotes, commas
+// before a closing bracket, Python's constants.
+func soften(text string) string {
+	var out strings.Builder
+	for i := 0; i < len(text); {
+		switch c := text[i]; {
+		case c == '"' || c == '\'':
+			end := stringEnd(text, i)
+			out.WriteString(requote(text[i:end]))
+			i = end
+		case c == ',' && closesNext(text[i+1:]):
+			i++
+		default:
+			if word, constant := pythonConstant(text, i); constant != "" {
+				out.WriteString(constant)
+				i += len(word)
+				continue
+			}
+			out.WriteByte(c)
+			i++
+		}
+	}
+	return out.String()
+}
+
+// stringEnd returns where the string ends that begins at start.
+func stringEnd(text string, start int) int {
+	for i := start + 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case text[start]:
+			return i + 1
+		}
+	}
+	return len(text)
+}
+
+// requote writes a string in double quotes, its line breaks escaped.
+func requote(text string) string {
+	if len(text) < 2 {
+		return text
+	}
+	quote, inner := text[0], text[1:len(text)-1]
+	if quote == '\'' {
+		inner = strings.ReplaceAll(inner, `\'`, `'`)
+		inner = unescapedQuote.ReplaceAllString(inner, `$1\"`)
+	}
+	return `"` + strings.NewReplacer("\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(inner) + `"`
+}
+
+var unescapedQuote = regexp.MustCompile(`((?:^|[^\\])(?:\\\\)*)"`)
+
+func closesNext(rest string) bool {
+	rest = strings.TrimLeft(rest, " \t\r\n")
+	return rest != "" && (rest[0] == '}' || rest[0] == ']')
+}
+
+func pythonConstant(text string, at int) (word, constant string) {
+	for _, pair := range [][2]string{{"True", "true"}, {"False", "false"}, {"None", "null"}} {
+		if strings.HasPrefix(text[at:], pair[0]) {
+			return pair[0], pair[1]
+		}
+	}
+	return "", ""
+}
+
+// otherNames are what models call the members of an intent.
+var otherNames = map[string][]string{
+	"tool_name": {"tool", "name", "function"},
+	"args":      {"arguments", "parameters", "input", "tool_input", "tool_args"},
+	"final":     {"answer", "final_answer", "response"},
+	"reasoning": {"thought", "thoughts", "rationale"},
+}
+
+// otherActions are what models call the actions.
+var otherActions = map[string]reasoning.Action{
+	"call": reasoning.ActionTool, "tool_call": reasoning.ActionTool, "call_tool": reasoning.ActionTool, "use_tool": reasoning.ActionTool,
+	"think": reasoning.ActionReason, "thought": reasoning.ActionReason,
+	"final": reasoning.ActionFinish, "final_answer": reasoning.ActionFinish, "answer": reasoning.ActionFinish, "done": reasoning.ActionFinish,
+}
+
+// rename gives the members of an intent, and of its calls, the names they
+// should have. An action that is missing follows from what is there.
+func rename(text string) (renamed string, changed bool) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal([]byte(text), &members) != nil || members == nil {
+		return text, false
+	}
+	changed = renameMembers(members)
+	var calls []map[string]json.RawMessage
+	if json.Unmarshal(members["calls"], &calls) == nil {
+		inside := false
+		for _, call := range calls {
+			inside = renameMembers(call) || inside
+		}
+		if inside {
+			members["calls"], changed = encode(calls), true
+		}
+	}
+	changed = renameAction(members) || changed
+	if !changed {
+		return text, false
+	}
+	return string(encode(members)), true
+}
+
+func renameMembers(members map[string]json.RawMessage) (changed bool) {
+	for name, others := range otherNames {
+		for _, other := range others {
+			if _, has := members[name]; has {
+				break
+			}
+			if value, has := members[other]; has {
+				members[name], changed = value, true
+				delete(members, other)
+			}
+		}
+	}
+	return changed
+}
+
+func renameAction(members map[string]json.RawMessage) (changed bool) {
+	var action string
+	if raw, has := members["action"]; has && json.Unmarshal(raw, &action) != nil {
+		return false
+	}
+	meant, known := otherActions[strings.ToLower(strings.TrimSpace(action))]
+	switch {
+	case known:
+	case action != "":
+		return false
+	case members["tool_name"] != nil || members["calls"] != nil:
+		meant = reasoning.ActionTool
+	case members["final"] != nil:
+		meant = reasoning.ActionFinish
+	default:
+		return false
+	}
+	members["action"] = encode(meant)
+	return true
+}
+
+// encode writes what was decoded before.
+func encode(value any) json.RawMessage {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		panic("service: what was JSON does not marshal: " + err.Error())
+	}
+	return raw
+}

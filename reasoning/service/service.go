@@ -1,0 +1,125 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"savant/fault"
+	"savant/reasoning"
+	"savant/reasoning/models"
+)
+
+// Options are the models there are; nil is none. Without any the offline
+// planner decides.
+type Options struct {
+	SLM, LLM models.Model
+}
+
+// Service decides. It keeps nothing between two steps and may be used by
+// several goroutines at once.
+type Service struct{ options Options }
+
+// New returns a service.
+func New(options Options) *Service { return &Service{options: options} }
+
+// Name says for a person who decides.
+func (s *Service) Name() string {
+	switch {
+	case s.options.SLM != nil && s.options.LLM != nil:
+		return "the reasoning service inside, with " + s.options.SLM.Name() + " and " + s.options.LLM.Name()
+	case s.options.SLM != nil:
+		return "the reasoning service inside, with " + s.options.SLM.Name()
+	case s.options.LLM != nil:
+		return "the reasoning service inside, with " + s.options.LLM.Name()
+	}
+	return "the reasoning service inside, with the " + models.OfflinePlanner + ", which is not a model"
+}
+
+// Decide returns the intent for a step. Where a model's answer cannot be used,
+// it is asked once more with what was wrong; then the large model is asked,
+// unless the person forced the small one. What still cannot be used is
+// INVALID_INTENT. The errors of a model pass through.
+func (s *Service) Decide(ctx context.Context, request reasoning.Request) (reasoning.Intent, error) {
+	chosen, err := s.choose(request)
+	if err != nil {
+		return reasoning.Intent{}, err
+	}
+	if chosen == nil {
+		return models.Plan(request), nil
+	}
+	asked := newConversation(request)
+	intent, err := asked.decide(ctx, chosen)
+	if larger := s.options.LLM; errors.Is(err, fault.InvalidIntent) && larger != nil && larger != chosen && request.Policy.Model != reasoning.ModelSLM {
+		asked.note(chosen.Name() + " gave no usable answer, so " + larger.Name() + " was asked")
+		intent, err = asked.decide(ctx, larger)
+	}
+	return intent, err
+}
+
+// RoundTrip makes a Service the transport inside the program.
+func (s *Service) RoundTrip(ctx context.Context, request reasoning.Request) (json.RawMessage, error) {
+	intent, err := s.Decide(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(intent)
+}
+
+// conversation is the asking for one decision. Tokens are counted over all of it.
+type conversation struct {
+	request                    reasoning.Request
+	prompt                     Prompt
+	promptTokens, outputTokens int
+	repairs                    []string
+}
+
+func newConversation(request reasoning.Request) *conversation {
+	return &conversation{request: request, prompt: Build(request)}
+}
+
+func (c *conversation) note(repair string) { c.repairs = append(c.repairs, repair) }
+
+// decide asks a model, and once more where its answer cannot be used.
+func (c *conversation) decide(ctx context.Context, model models.Model) (reasoning.Intent, error) {
+	text, err := c.ask(ctx, model, c.prompt.User)
+	if err != nil {
+		return reasoning.Intent{}, err
+	}
+	intent, wrong := Parse(text, c.request.Tools)
+	if wrong != nil {
+		c.note("the model was asked once more: " + fault.From(wrong).Details)
+		if text, err = c.ask(ctx, model, c.prompt.User+again(text, wrong)); err != nil {
+			return reasoning.Intent{}, err
+		}
+		if intent, wrong = Parse(text, c.request.Tools); wrong != nil {
+			return reasoning.Intent{}, wrong
+		}
+	}
+	return c.signed(intent, model), nil
+}
+
+// maxRepeated is how much of a bad answer the model is shown again, in bytes.
+const maxRepeated = 800
+
+func again(text string, wrong error) string {
+	return "\n\n# Your answer could not be used\n" + fault.Cut(text, maxRepeated) + "\n\nWhat was wrong: " +
+		fault.From(wrong).Details + "\nAnswer again, with nothing but the JSON object.\n"
+}
+
+func (c *conversation) ask(ctx context.Context, model models.Model, user string) (string, error) {
+	reply, err := model.Generate(ctx, models.Prompt{System: c.prompt.System, User: user, Schema: intentSchema})
+	c.promptTokens += reply.PromptTokens
+	c.outputTokens += reply.OutputTokens
+	return reply.Text, err
+}
+
+// signed adds who decided and what it cost; what a model claims of itself does
+// not count.
+func (c *conversation) signed(intent reasoning.Intent, model models.Model) reasoning.Intent {
+	intent.Model = model.Name()
+	intent.PromptTokens, intent.OutputTokens = c.promptTokens, c.outputTokens
+	intent.Prompt = &c.prompt.Description
+	intent.Repairs = append(c.repairs, intent.Repairs...)
+	return intent
+}

@@ -1,0 +1,198 @@
+package service
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"savant/reasoning"
+)
+
+// instructions is the first section: the shape of the answer.
+//
+//go:embed instructions.md
+var instructions string
+
+// intentSchema is what services that hold a model to a schema are given: the
+// members a model fills of schemas/reasoning_intent.json, in a form that all
+// of them take.
+//
+//go:embed answer_schema.json
+var intentSchema json.RawMessage
+
+func writeSystem(reasoning.Request, int) string { return strings.TrimSpace(instructions) }
+
+func writeRules(request reasoning.Request, _ int) string {
+	var out strings.Builder
+	for _, rule := range request.Rules {
+		fmt.Fprintf(&out, "- %s: %s\n", rule.Name, rule.Workflow)
+	}
+	return out.String()
+}
+
+// writeTools lists the tools: with arguments and descriptions; where that is
+// too much, with the first sentence; then by name alone.
+func writeTools(request reasoning.Request, limit int) string {
+	if len(request.Tools) == 0 {
+		return "There are none: finish."
+	}
+	for _, detail := range []func(reasoning.Tool) string{described, brief, named} {
+		var out strings.Builder
+		for _, tool := range request.Tools {
+			out.WriteString("- " + detail(tool) + "\n")
+		}
+		if Tokens(out.String()) <= limit {
+			return out.String()
+		}
+	}
+	return cut(strings.Join(names(request.Tools), ", "), limit)
+}
+
+func described(tool reasoning.Tool) string {
+	return named(tool) + ": " + strings.Join(strings.Fields(tool.Description), " ")
+}
+
+func brief(tool reasoning.Tool) string {
+	first, _, _ := strings.Cut(strings.Join(strings.Fields(tool.Description), " "), ". ")
+	return named(tool) + ": " + strings.TrimSuffix(first, ".")
+}
+
+// named is a tool with its arguments: "git.log(limit?: integer, path: string)".
+func named(tool reasoning.Tool) string {
+	var schema struct {
+		Properties map[string]struct {
+			Type any `json:"type"`
+		} `json:"properties"`
+		Required []string `json:"required"`
+	}
+	if len(tool.InputSchema) > 0 && json.Unmarshal(tool.InputSchema, &schema) != nil {
+		return tool.Name
+	}
+	var arguments []string
+	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
+		written := name
+		if !slices.Contains(schema.Required, name) {
+			written += "?"
+		}
+		if kind, ok := schema.Properties[name].Type.(string); ok {
+			written += ": " + kind
+		}
+		arguments = append(arguments, written)
+	}
+	return tool.Name + "(" + strings.Join(arguments, ", ") + ")"
+}
+
+func names(tools []reasoning.Tool) []string {
+	all := make([]string, len(tools))
+	for i := range tools {
+		all[i] = tools[i].Name
+	}
+	return all
+}
+
+// writeLastOutput gives each outcome an equal share.
+func writeLastOutput(request reasoning.Request, limit int) string {
+	var out strings.Builder
+	for _, outcome := range request.LastOutput {
+		out.WriteString(cut(writeOutcome(outcome), limit/len(request.LastOutput)) + "\n")
+	}
+	return out.String()
+}
+
+// writeOutcome writes a call and what came of it, without what looks like a
+// secret: a model is one more place where it could be read.
+func writeOutcome(outcome reasoning.Outcome) string {
+	came := string(outcome.Result)
+	if outcome.Error != nil {
+		came = "error " + outcome.Error.Error()
+	}
+	return reasoning.Redact(fmt.Sprintf("%s %s\n=> %s", outcome.ToolName, outcome.Args, came))
+}
+
+// maxStep is how much of one earlier step is shown, in tokens.
+const maxStep = 500
+
+// writeMemory keeps the newest steps, and tells how many are not shown. What
+// the last step brought has its own section.
+func writeMemory(request reasoning.Request, limit int) string {
+	var kept []string
+	used := 0
+	missing := request.Memory.Omitted
+	for i := len(request.Memory.Steps) - 1; i >= 0; i-- {
+		text := writeStep(request.Memory.Steps[i], min(maxStep, limit), i == len(request.Memory.Steps)-1)
+		if used += Tokens(text); used > limit-frame {
+			missing += i + 1
+			break
+		}
+		kept = append(kept, text)
+	}
+	slices.Reverse(kept)
+	head := ""
+	if missing > 0 {
+		head = fmt.Sprintf("(%d earlier steps are not shown)\n", missing)
+	}
+	if summary := request.Memory.Summary; summary != "" {
+		head += cut(reasoning.Redact(summary), max(0, min(maxStep, limit-used-2*frame))) + "\n"
+	}
+	return cut(head+strings.Join(kept, ""), limit)
+}
+
+func writeStep(step reasoning.Step, limit int, last bool) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "Step %d: %s. %s\n", step.Index, step.Action, cut(step.Reasoning, limit/4))
+	if last {
+		return out.String()
+	}
+	for _, outcome := range step.Outcomes {
+		out.WriteString(cut(writeOutcome(outcome), limit/len(step.Outcomes)) + "\n")
+	}
+	return out.String()
+}
+
+func writeRepo(request reasoning.Request, limit int) string {
+	if request.Repo == nil {
+		return ""
+	}
+	repo := request.Repo
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s, branch %s at %s, %d files", repo.Name, repo.Branch, repo.Head, repo.Files)
+	for _, language := range slices.Sorted(maps.Keys(repo.Languages)) {
+		fmt.Fprintf(&out, ", %s %d", language, repo.Languages[language])
+	}
+	for i, name := range repo.Recent {
+		if i == 0 {
+			out.WriteString("\nChanged last:")
+		}
+		out.WriteString("\n- " + name)
+	}
+	return cut(out.String(), limit)
+}
+
+func writeExtras(request reasoning.Request, limit int) string {
+	var out strings.Builder
+	policy := request.Policy
+	for _, each := range []struct {
+		holds bool
+		text  string
+	}{
+		{policy.MustFinish, "You must finish now."},
+		{policy.NoTools, "No tool may be called."},
+		{policy.ReadOnly, "Nothing may be changed."},
+		{policy.Stuck, "The last steps repeated themselves: do something else, or finish with what is known."},
+		{request.Limits.StepsLeft == 1, "This is the last step: finish."},
+	} {
+		if each.holds {
+			out.WriteString("- " + each.text + "\n")
+		}
+	}
+	for _, note := range policy.Notes {
+		out.WriteString("- " + note + "\n")
+	}
+	if request.Limits.StepsLeft > 1 {
+		fmt.Fprintf(&out, "- %d steps are left.\n", request.Limits.StepsLeft)
+	}
+	return cut(out.String(), limit)
+}
