@@ -1,0 +1,70 @@
+package agent
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"savant/reasoning"
+)
+
+// Rule is an AMR rule: a goal that holds one of its phrases is met by a
+// workflow instead of free steps.
+type Rule struct {
+	Name     string
+	Phrases  []string
+	Workflow string
+	Persona  string
+	// ParamFromGoal is the parameter of the workflow that takes the goal.
+	ParamFromGoal string
+}
+
+// Prompts is what a model is told, read from prompts.yml.
+type Prompts struct {
+	Driver reasoning.Driver
+	// Personas: the first is the default.
+	Personas []reasoning.Persona
+	Rules    []Rule
+}
+
+// persona returns the one of a name, or the first.
+func (p Prompts) persona(name string) (reasoning.Persona, bool) {
+	for _, each := range p.Personas {
+		if each.Name == name {
+			return each, true
+		}
+	}
+	if name != "" || len(p.Personas) == 0 {
+		return reasoning.Persona{}, name == ""
+	}
+	return p.Personas[0], true
+}
+
+// triggered returns the rules that a goal meets, in their order.
+func triggered(rules []Rule, goal string) []Rule {
+	return slices.DeleteFunc(slices.Clone(rules), func(rule Rule) bool {
+		return !slices.ContainsFunc(rule.Phrases, func(phrase string) bool { return says(goal, phrase) })
+	})
+}
+
+// says whether a text holds a phrase as whole words, in any case.
+func says(text, phrase string) bool {
+	words := strings.Fields(regexp.QuoteMeta(phrase))
+	if len(words) == 0 {
+		return false
+	}
+	pattern, err := regexp.Compile(`(?i)(^|[^\pL\pN_])` + strings.Join(words, `\s+`) + `([^\pL\pN_]|$)`)
+	return err == nil && pattern.MatchString(text)
+}
+
+// named returns the workflow that a goal names. A name that could be an
+// ordinary word counts only beside the word workflow.
+func named(workflows []string, goal string) string {
+	for _, each := range workflows {
+		unusual := strings.ContainsAny(each, "_-0123456789")
+		if unusual && says(goal, each) || says(goal, "workflow "+each) || says(goal, each+" workflow") {
+			return each
+		}
+	}
+	return ""
+}

@@ -1,0 +1,122 @@
+// Package agent executes: a goal in, a finished, explained and bounded run
+// out. At each step it asks the Reasoning API what to do, does it through the
+// table of tools, remembers it and goes on until the answer is to finish, an
+// error, a wish to cancel or the limit of steps. It decides nothing itself.
+package agent
+
+import (
+	"encoding/json"
+
+	"savant/agent/memory"
+	"savant/fault"
+	"savant/reasoning"
+)
+
+// Order is what a person wants of a run.
+type Order struct {
+	Goal string `json:"goal"`
+	// RunID names the run; empty: a new one is made up.
+	RunID string `json:"run_id,omitempty"`
+	// MaxSteps bounds the decisions; 0 is DefaultMaxSteps.
+	MaxSteps int `json:"max_steps,omitempty"`
+	// DryRun asks nobody and calls nothing that reaches outside or changes
+	// anything; a forced tool is checked, and called where it only reads.
+	DryRun bool `json:"dry_run,omitempty"`
+	// ForceTool is called first, with ForceArgs, whatever the goal is. With
+	// ForceFinish the run ends after it, or at once where no tool is forced.
+	ForceTool   string          `json:"force_tool,omitempty"`
+	ForceArgs   json.RawMessage `json:"force_args,omitempty"`
+	ForceFinish bool            `json:"force_finish,omitempty"`
+	// Workflow is run first; "" lets the goal decide.
+	Workflow string `json:"workflow,omitempty"`
+	// Persona is a name of prompts.yml; "" lets the goal decide.
+	Persona string `json:"persona,omitempty"`
+	// Allow and Deny are patterns of tool names: git.*, context.fts_search.
+	Allow []string `json:"allow,omitempty"`
+	Deny  []string `json:"deny,omitempty"`
+	// ReadOnly offers only tools that change nothing.
+	ReadOnly bool `json:"read_only,omitempty"`
+	// Model is "slm" or "llm" where one is forced.
+	Model string `json:"model,omitempty"`
+	// SkipGit leaves out what git knows of the repository.
+	SkipGit bool `json:"skip_git,omitempty"`
+}
+
+// Bounds of an order.
+const (
+	DefaultMaxSteps = 25
+	maxMaxSteps     = 1000
+	maxGoal         = 20_000
+)
+
+// check completes an order, or says what is wrong with it: INVALID_PARAMS.
+func (o *Order) check() error {
+	switch {
+	case o.Goal == "" && o.ForceTool == "" && o.Workflow == "" && !o.ForceFinish:
+		return invalid("goal", "say what is wanted")
+	case len(o.Goal) > maxGoal:
+		return invalid("goal", "it is longer than 20,000 bytes; put the details into a file and name it")
+	case o.MaxSteps < 0 || o.MaxSteps > maxMaxSteps:
+		return invalid("max_steps", "expected 1 to 1000")
+	case o.ForceTool != "" && o.Workflow != "":
+		return invalid("force_tool", "a workflow is forced already")
+	case o.Model != "" && o.Model != reasoning.ModelSLM && o.Model != reasoning.ModelLLM:
+		return invalid("model", "expected slm or llm")
+	case len(o.ForceArgs) > 0 && !isObject(o.ForceArgs):
+		return invalid("force_args", "expected a JSON object")
+	}
+	for _, pattern := range append(append([]string{}, o.Allow...), o.Deny...) {
+		if !validPattern(pattern) {
+			return invalid("allow and deny", "a pattern is the name of a tool, where * stands for any part: git.*; got "+fault.Cut(pattern, 60))
+		}
+	}
+	if o.MaxSteps == 0 {
+		o.MaxSteps = DefaultMaxSteps
+	}
+	return nil
+}
+
+func invalid(argument, message string) error {
+	return fault.New(fault.InvalidParams, "%s: %s", argument, message).With(fault.Diagnostic{Path: argument, Message: message})
+}
+
+func isObject(raw json.RawMessage) bool {
+	var members map[string]json.RawMessage
+	return json.Unmarshal(raw, &members) == nil && members != nil
+}
+
+// Status is how a run stands.
+type Status string
+
+// The statuses of a run. Interrupted: the program that ran it is gone; it can
+// be resumed.
+const (
+	StatusRunning     Status = "running"
+	StatusOK          Status = "ok"
+	StatusFailed      Status = "failed"
+	StatusCanceled    Status = "canceled"
+	StatusMaxSteps    Status = "max_steps"
+	StatusStuck       Status = "stuck"
+	StatusInterrupted Status = "interrupted"
+)
+
+// Report is what a run came to, or how far it is.
+type Report struct {
+	RunID  string `json:"run_id"`
+	Status Status `json:"status"`
+	// State is the state the machine is in.
+	State State  `json:"state,omitempty"`
+	Goal  string `json:"goal,omitempty"`
+	// Steps are the decisions so far, a forced tool among them.
+	Steps int `json:"steps"`
+	// Final is the answer.
+	Final string `json:"final,omitempty"`
+	// Warning says why an answer may be less than was wanted.
+	Warning string       `json:"warning,omitempty"`
+	Error   *fault.Error `json:"error,omitempty"`
+	// Model is who decided last.
+	Model        string        `json:"model,omitempty"`
+	PromptTokens int           `json:"prompt_tokens,omitempty"`
+	OutputTokens int           `json:"output_tokens,omitempty"`
+	Transcript   []memory.Step `json:"transcript,omitempty"`
+}

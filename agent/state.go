@@ -1,0 +1,105 @@
+package agent
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"savant/fault"
+)
+
+// State is where a run is.
+type State string
+
+// The states of a run. Finish, Error and Cancel are its ends.
+const (
+	Boot       State = "Boot"
+	Ready      State = "Ready"
+	ForcedTool State = "ForcedTool"
+	Loop       State = "Loop"
+	Decide     State = "Decide"
+	Tool       State = "Tool"
+	Reason     State = "Reason"
+	Snapshot   State = "Snapshot"
+	Stuck      State = "Stuck"
+	Finish     State = "Finish"
+	Error      State = "Error"
+	Cancel     State = "Cancel"
+)
+
+// Signal is what happened in a state.
+type Signal string
+
+// The signals there are.
+const (
+	booted    Signal = "booted"
+	resumed   Signal = "resumed"
+	forced    Signal = "forced"
+	begin     Signal = "begin"
+	ask       Signal = "ask"
+	exhausted Signal = "exhausted"
+	tool      Signal = "tool"
+	reason    Signal = "reason"
+	done      Signal = "done"
+	saved     Signal = "saved"
+	stuck     Signal = "stuck"
+	finish    Signal = "finish"
+	failed    Signal = "failed"
+	canceled  Signal = "canceled"
+)
+
+// rule is what a state allows: the signals it may give, with where they lead,
+// and what may be done in it.
+type rule struct {
+	next map[Signal]State
+	// calls: tools may be called; asks: the Reasoning API may be asked.
+	calls, asks bool
+}
+
+// rules is the whole machine. docs/agent.md draws it from here.
+func rules() map[State]rule {
+	return map[State]rule{
+		Boot:       {next: map[Signal]State{booted: Ready, resumed: Tool, failed: Error, canceled: Cancel}},
+		Ready:      {next: map[Signal]State{forced: ForcedTool, begin: Loop, finish: Finish, failed: Error, canceled: Cancel}},
+		ForcedTool: {next: map[Signal]State{done: Snapshot, failed: Error, canceled: Cancel}, calls: true},
+		Loop:       {next: map[Signal]State{ask: Decide, exhausted: Finish, canceled: Cancel}},
+		Decide:     {next: map[Signal]State{tool: Tool, reason: Reason, finish: Finish, failed: Error, canceled: Cancel}, asks: true},
+		Tool:       {next: map[Signal]State{done: Snapshot, failed: Error, canceled: Cancel}, calls: true},
+		Reason:     {next: map[Signal]State{done: Snapshot, failed: Error, canceled: Cancel}},
+		Snapshot:   {next: map[Signal]State{saved: Loop, stuck: Stuck, finish: Finish, canceled: Cancel}},
+		Stuck:      {next: map[Signal]State{finish: Finish, canceled: Cancel}},
+		Finish:     {},
+		Error:      {},
+		Cancel:     {},
+	}
+}
+
+// next returns the state that a signal leads to. A signal that a state does
+// not allow is a mistake in the program: INTERNAL.
+func next(from State, signal Signal) (State, error) {
+	to, allowed := rules()[from].next[signal]
+	if !allowed {
+		return Error, fault.New(fault.Internal, "state %s does not allow %q", from, signal)
+	}
+	return to, nil
+}
+
+// ended says whether a state is an end.
+func (s State) ended() bool { return len(rules()[s].next) == 0 }
+
+// Diagram returns the machine as a Mermaid state diagram.
+func Diagram() string {
+	table := rules()
+	var out strings.Builder
+	out.WriteString("stateDiagram-v2\n  [*] --> Boot\n")
+	for _, from := range slices.Sorted(maps.Keys(table)) {
+		for _, signal := range slices.Sorted(maps.Keys(table[from].next)) {
+			fmt.Fprintf(&out, "  %s --> %s: %s\n", from, table[from].next[signal], signal)
+		}
+		if from.ended() {
+			fmt.Fprintf(&out, "  %s --> [*]\n", from)
+		}
+	}
+	return out.String()
+}
