@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"savant/engines"
@@ -48,5 +49,15 @@ func (h *house) awaitServers(ctx context.Context, published *engines.Registry) {
 func (h *house) closeServers() {
 	if h.mounts != nil {
 		h.mounts.Close()
+	}
+}
+
+// tellProblems says what is wrong with the file of servers beyond engines.
+func (p *program) tellProblems(h *house) {
+	for _, each := range h.mounts.Problems() {
+		fmt.Fprintf(p.stderr, "savant: warning: %s\n", visible(each.Details))
+		for _, where := range each.Diagnostics {
+			fmt.Fprintln(p.stderr, "  "+diagnosticLine(where, each.Code))
+		}
 	}
 }

@@ -55,7 +55,11 @@ func read(file string, data []byte) (*document, value, error) {
 	var syntax *json.SyntaxError
 	switch {
 	case errors.As(err, &syntax):
-		return d, value{}, d.wrong(int(syntax.Offset)-1, "", "not JSON: "+err.Error())
+		at := int(syntax.Offset) - 1 // it counts the byte that is wrong
+		if syntax.Offset == d.decoder.InputOffset() {
+			at = d.start() // but not so between tokens
+		}
+		return d, value{}, d.wrong(at, "", "not JSON: "+err.Error())
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return d, value{}, d.wrong(len(data), "", "not JSON: it ends too early")
 	}
