@@ -120,8 +120,13 @@ func follow(ctx context.Context, client *mcpio.Client, show *display, reply thin
 	}
 	show.result(result)
 	var next think.Reply
-	err = ask(ctx, client, "think.next", map[string]any{"workflow": demoWorkflow, "run_id": reply.State.RunID,
-		"step_id": instruction.StepID, "result_snapshot": result}, &next)
+	args := map[string]any{"workflow": demoWorkflow, "run_id": reply.State.RunID, "step_id": instruction.StepID}
+	if receipt := receiptOf(result); receipt != "" {
+		args["result_ref"] = receipt
+	} else {
+		args["result_snapshot"] = result
+	}
+	err = ask(ctx, client, "think.next", args, &next)
 	if errors.Is(err, fault.ValidationFailed) || errors.Is(err, fault.ToolFailed) {
 		show.refusal(fault.From(err))
 		return reply, nil
@@ -129,15 +134,26 @@ func follow(ctx context.Context, client *mcpio.Client, show *display, reply thin
 	return next, err
 }
 
-// failed is what a client passes on of a tool that failed: a CallToolResult
-// with isError. A server that is gone is the caller's error.
+// receiptOf returns the receipt that a tool's reply carries, or "".
+func receiptOf(result json.RawMessage) string {
+	var members map[string]json.RawMessage
+	var receipt string
+	if json.Unmarshal(result, &members) != nil || json.Unmarshal(members[mcpio.ReceiptKey], &receipt) != nil {
+		return ""
+	}
+	return receipt
+}
+
+// failed is what a client passes on of a tool that failed: the receipt where
+// the server saw it, else a CallToolResult with isError. A server that is gone
+// is the caller's error.
 func failed(err error) (json.RawMessage, error) {
 	if errors.Is(err, fault.EngineOffline) {
 		return nil, err
 	}
 	text, err := json.Marshal(fault.From(err))
-	if err != nil {
-		return nil, err
+	if err != nil || receiptOf(text) != "" {
+		return text, err
 	}
 	return json.Marshal(map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": string(text)}}})
 }

@@ -51,6 +51,7 @@ func TestScripts(t *testing.T) {
 			"exits":    exits,
 			"answered": answered,
 			"empty":    empty,
+			"receipt":  receipt,
 		},
 	})
 }

@@ -64,6 +64,9 @@ func (p *program) showRun(found *think.StateGet) error {
 		row("waits for", strings.Join(found.Outstanding, ", "))
 	}
 	row("steps", countStatuses(whole.Steps))
+	if seen := countWitnesses(whole.Steps); seen != "" {
+		row("witness", seen)
+	}
 	for _, each := range found.Checkpoints {
 		row("checkpoint", fmt.Sprintf("%s, v%d", each.Name, each.Version))
 	}
@@ -75,9 +78,21 @@ func (p *program) showRun(found *think.StateGet) error {
 
 // countStatuses sums steps up: "3 done, 1 issued".
 func countStatuses(steps map[string]flow.StepStatus) string {
+	return countBy(steps, func(each flow.StepStatus) string { return string(each.Status) })
+}
+
+// countWitnesses says who saw the results of steps: "3 gateway, 1 self".
+func countWitnesses(steps map[string]flow.StepStatus) string {
+	return countBy(steps, func(each flow.StepStatus) string { return each.Witness })
+}
+
+// countBy counts the steps of each word, those without one apart.
+func countBy(steps map[string]flow.StepStatus, word func(flow.StepStatus) string) string {
 	counts := map[string]int{}
 	for _, each := range steps {
-		counts[string(each.Status)]++
+		if name := word(each); name != "" {
+			counts[name]++
+		}
 	}
 	parts := make([]string, 0, len(counts))
 	for _, status := range slices.Sorted(maps.Keys(counts)) {
@@ -113,6 +128,9 @@ func told(each think.Event) string {
 	}
 	if each.Refused != "" {
 		text += ": " + string(each.Refused)
+	}
+	if each.Witness != "" {
+		text += " (" + witnessed(each) + ")"
 	}
 	return text
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -38,12 +39,35 @@ func (p *program) verify(command *cobra.Command, h *house, key state.Key) error 
 	if p.json {
 		return verdict(p.print(out), out.Difference)
 	}
+	if err := p.printWitnesses(out.Log); err != nil {
+		return err
+	}
 	if out.Difference == nil {
 		fmt.Fprintf(p.stdout, "%s: %d records, %s\n", key.Run, out.To, out.Verdict)
 	} else {
 		p.printDifference(key, out.Difference)
 	}
 	return verdict(nil, out.Difference)
+}
+
+// printWitnesses lists who saw the result of each step come about.
+func (p *program) printWitnesses(log []think.Event) error {
+	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	for _, each := range log {
+		if each.Witness != "" {
+			fmt.Fprintf(table, "v%d\t%s\t%s\n", each.Version, visible(each.Step), visible(witnessed(each)))
+		}
+	}
+	return table.Flush()
+}
+
+// witnessed says who saw a result come about: "witness gateway, receipt …".
+func witnessed(each think.Event) string {
+	text := "witness " + each.Witness
+	if each.Receipt != "" {
+		text += ", receipt " + each.Receipt
+	}
+	return text
 }
 
 func (p *program) verifyAgainst(command *cobra.Command, h *house, key state.Key, file string) error {
