@@ -1,0 +1,125 @@
+package ci
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"savant/fault"
+)
+
+// Bounds of ci.yaml and of what a caller adds.
+const (
+	maxFile        = 256 << 10
+	maxArgs        = 64
+	maxArg         = 4 << 10
+	defaultTimeout = 10 * time.Minute
+	maxTimeout     = 24 * time.Hour
+)
+
+// command is one row of ci.yaml, checked.
+type command struct {
+	name     string
+	argv     []string // the program first
+	dir      string   // relative to SAVANT_PATH, "." when not given
+	env      map[string]string
+	timeout  time.Duration
+	patterns []*regexp.Regexp
+	parser   string
+	report   string // of JUnit: a path or a pattern of paths below dir
+}
+
+// load reads ci.yaml as it is now: people change it while a server runs.
+func (r *runner) load() (map[string]command, error) {
+	src, err := r.source()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fault.New(fault.EngineOffline, "there is no %s, which names the commands that may run: `savant init` writes one", File)
+	}
+	if err != nil {
+		return nil, fault.New(fault.EngineOffline, "%s cannot be read; it must be a file below SAVANT_PATH: %w", File, err)
+	}
+	if len(src) > maxFile {
+		return nil, fault.New(fault.LimitExceeded, "%s is larger than %d bytes", File, maxFile)
+	}
+	value, at, err := r.readYAML(File, src)
+	if err != nil {
+		return nil, err
+	}
+	reader := &settingsReader{at: at}
+	commands := reader.commands(value)
+	return commands, reader.failure()
+}
+
+func (r *runner) source() ([]byte, error) {
+	root, err := os.OpenRoot(r.path)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	file, err := root.Open(File)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, maxFile+1))
+}
+
+func reason(err error) string { return fault.From(err).Details }
+
+// choose finds a command by name: INVALID_PARAMS with those there are.
+func choose(commands map[string]command, name string) (command, error) {
+	if found, ok := commands[name]; ok {
+		return found, nil
+	}
+	known := slices.Sorted(maps.Keys(commands))
+	details := fmt.Sprintf("%s names no command %q", File, fault.Cut(name, 100))
+	if near := fault.Nearest(name, known); near != "" {
+		details += fmt.Sprintf("; did you mean %q?", near)
+	}
+	details += " There are: " + strings.Join(known, ", ")
+	return command{}, fault.New(fault.InvalidParams, "%s", details).
+		With(fault.Diagnostic{Path: "name", Expected: "one of " + strings.Join(known, ", "), Actual: name, Message: "no such command"})
+}
+
+// allows checks what a caller adds: each argument must match one of the
+// command's patterns wholly.
+func (c command) allows(args []string) error {
+	if len(args) > maxArgs {
+		return fault.New(fault.LimitExceeded, "args: %d arguments; at most %d are taken", len(args), maxArgs)
+	}
+	for i, arg := range args {
+		if len(arg) > maxArg || strings.ContainsRune(arg, 0) || !c.matches(arg) {
+			return fault.New(fault.InvalidParams, "args[%d]: %q is not allowed for %s: %s", i, fault.Cut(arg, 200), c.name, c.allowed()).
+				With(fault.Diagnostic{Path: fmt.Sprintf("args[%d]", i), Expected: c.allowed(), Actual: fault.Cut(arg, 200), Message: "an argument that " + File + " does not allow"})
+		}
+	}
+	return nil
+}
+
+func (c command) matches(arg string) bool {
+	return slices.ContainsFunc(c.patterns, func(p *regexp.Regexp) bool { return p.MatchString(arg) })
+}
+
+func (c command) allowed() string {
+	if len(c.patterns) == 0 {
+		return "it takes no arguments"
+	}
+	var written []string
+	for _, pattern := range c.patterns {
+		written = append(written, strings.TrimSuffix(strings.TrimPrefix(pattern.String(), wholeBegin), wholeEnd))
+	}
+	return "each must match one of " + strings.Join(written, "  ")
+}
+
+// A pattern has to match the whole argument.
+const (
+	wholeBegin = `\A(?:`
+	wholeEnd   = `)\z`
+)

@@ -1,0 +1,74 @@
+package ci
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"savant/fault"
+)
+
+// passed are the variables a command gets from this process: where programs,
+// homes and caches are, language and time zone, and what the tool chains need
+// to find themselves. Everything else, and so every secret, it gets only where
+// ci.yaml lists it.
+var passed = []string{
+	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "LANG", "LC_ALL", "LC_CTYPE", "SYSTEMROOT",
+	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR",
+	"GOROOT", "GOPATH", "GOCACHE", "GOMODCACHE", "GOBIN", "GOENV", "GOFLAGS", "GOPROXY", "GOPRIVATE", "GONOPROXY", "GONOSUMDB", "GOSUMDB", "GOTOOLCHAIN",
+	"CGO_ENABLED", "CC", "CXX", "CARGO_HOME", "RUSTUP_HOME", "JAVA_HOME", "NVM_DIR", "PYENV_ROOT", "VIRTUAL_ENV",
+}
+
+// fixed variables: nobody is there to answer a question or to see colours.
+var fixed = map[string]string{"CI": "true", "NO_COLOR": "1", "TERM": "dumb"}
+
+// reference is a value of env that is taken from this process: "${TOKEN}".
+var reference = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
+
+// credentials matches a URL with a user in it, as GOPROXY may hold.
+var credentials = regexp.MustCompile(`://[^/\s,|]*@`)
+
+// environment returns the variables of a command, sorted, and the values among
+// them that must not be shown: those that ci.yaml takes from this process.
+func (r *runner) environment(of command) (variables, secrets []string, err error) {
+	values := maps.Clone(fixed)
+	for _, name := range passed {
+		if value, set := r.lookup(name); set && !credentials.MatchString(value) {
+			values[name] = value
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(of.env)) {
+		values[name] = of.env[name]
+		match := reference.FindStringSubmatch(of.env[name])
+		if match == nil {
+			continue
+		}
+		value, set := r.lookup(match[1])
+		if !set {
+			return nil, nil, fault.New(fault.EngineOffline, "%s: commands.%s.env.%s: Savant's own environment has no %s", File, of.name, name, match[1])
+		}
+		values[name] = value
+		secrets = append(secrets, value)
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		variables = append(variables, name+"="+values[name])
+	}
+	return variables, secrets, nil
+}
+
+// minSecret is the shortest value that is hidden: a shorter one is part of too
+// many words to hide anything.
+const minSecret = 4
+
+// hiding returns what replaces secrets in a text.
+func hiding(secrets []string) *strings.Replacer {
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // the longer first: one may hold another
+	var pairs []string
+	for _, secret := range secrets {
+		if len(secret) >= minSecret {
+			pairs = append(pairs, secret, "***")
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}

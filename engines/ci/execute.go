@@ -1,0 +1,123 @@
+package ci
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"savant/engines"
+	"savant/fault"
+)
+
+// Report is how a command ended. It fits schemas/TestReport.json.
+type Report struct {
+	// ExitCode is the command's; 128 and the signal's number when it was
+	// killed, as shells say it; ExitTimedOut when it took too long.
+	ExitCode int `json:"exit_code"`
+	// TimedOut says that the command was ended at its timeout.
+	TimedOut bool `json:"timed_out"`
+	// DurationMS is how long it ran, in milliseconds.
+	DurationMS int64 `json:"duration_ms"`
+	// Passed, Failed and Skipped count the tests a parser found; a test that
+	// holds others counts beside them. Absent where no parser is set.
+	Passed  *int `json:"passed,omitempty"`
+	Failed  *int `json:"failed,omitempty"`
+	Skipped *int `json:"skipped,omitempty"`
+	// FailedTests and SkippedTests are the first names of each.
+	FailedTests  []string `json:"failed_tests,omitempty"`
+	SkippedTests []string `json:"skipped_tests,omitempty"`
+	// Tail is the end of what the command wrote, both streams as they came.
+	Tail string `json:"tail"`
+	// Truncated says that there was more before the tail.
+	Truncated bool `json:"truncated"`
+	// Note says what is worth knowing beside: a report that was not written.
+	Note string `json:"note,omitempty"`
+}
+
+// ExitTimedOut is the exit code of timeout(1) for a command over its time.
+const ExitTimedOut = 124
+
+// errTimeout is the cause of a context whose command took too long.
+var errTimeout = errors.New("the command's time is over")
+
+// execute runs a command to its end. What it started ends with it.
+func (r *runner) execute(ctx context.Context, chosen command, args []string) (*Report, error) {
+	dir, err := r.folder(chosen)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	variables, secrets, err := r.environment(chosen)
+	if err != nil {
+		return nil, err
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, chosen.timeout, errTimeout)
+	defer cancel()
+
+	shown := newOutput(newReading(chosen.parser), hiding(secrets), engines.CallerFrom(ctx).Progress)
+	process := exec.CommandContext(limited, chosen.argv[0], append(chosen.argv[1:len(chosen.argv):len(chosen.argv)], args...)...)
+	process.Dir, process.Env = dir.Name(), variables
+	process.Stdout, process.Stderr = shown.stream(true), shown.stream(false)
+	process.WaitDelay = r.grace
+	ownGroup(process)
+	started := time.Now()
+	if err := process.Start(); err != nil {
+		return nil, notStarted(chosen, err)
+	}
+	ended := process.Wait()
+	endGroup(process)
+	shown.close()
+	if err := ctx.Err(); err != nil { // the caller went, not the time
+		return nil, fault.New(fault.ToolFailed, "%s was stopped: %w", chosen.name, context.Cause(ctx))
+	}
+	report := &Report{DurationMS: time.Since(started).Milliseconds(), TimedOut: errors.Is(context.Cause(limited), errTimeout) && ended != nil}
+	if report.ExitCode, err = exitCode(process, ended, report.TimedOut); err != nil {
+		return nil, err
+	}
+	report.Tail, report.Truncated = shown.tail.text()
+	found, note := shown.reading.conclude(dir, chosen.report, started)
+	found.report(report, shown.hidden)
+	report.Note = note
+	return report, nil
+}
+
+// folder opens the command's folder, which is below SAVANT_PATH after symbolic
+// links too.
+func (r *runner) folder(of command) (*os.Root, error) {
+	root, err := os.OpenRoot(r.path)
+	if err != nil {
+		return nil, fault.New(fault.EngineOffline, "SAVANT_PATH cannot be opened: %w", err)
+	}
+	defer root.Close()
+	dir, err := root.OpenRoot(filepath.FromSlash(of.dir))
+	if err != nil {
+		return nil, fault.New(fault.YAMLSchemaViolation, "%s: commands.%s.dir: %q is no folder below SAVANT_PATH", File, of.name, of.dir)
+	}
+	return dir, nil
+}
+
+func notStarted(chosen command, err error) error {
+	program := chosen.argv[0]
+	switch {
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
+		return fault.New(fault.EngineOffline, "%s: commands.%s.command: %s is not installed, or not on PATH", File, chosen.name, program)
+	case errors.Is(err, os.ErrPermission):
+		return fault.New(fault.EngineOffline, "%s: commands.%s.command: %s may not be executed", File, chosen.name, program)
+	}
+	return fault.New(fault.ToolFailed, "%s could not be started: %w", program, err)
+}
+
+// exitCode reads how the process ended. Output that outlived it is no failure.
+func exitCode(process *exec.Cmd, ended error, timedOut bool) (int, error) {
+	var exit *exec.ExitError
+	switch {
+	case timedOut:
+		return ExitTimedOut, nil
+	case ended == nil, errors.Is(ended, exec.ErrWaitDelay), errors.As(ended, &exit):
+		return codeOf(process.ProcessState), nil
+	}
+	return 0, fault.New(fault.ToolFailed, "reading the command's output failed: %w", ended)
+}

@@ -1,0 +1,155 @@
+package ci
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Bounds of what is kept of a command's output.
+const (
+	maxTailLines = 200
+	maxTailBytes = 16 << 10
+	// maxShownLine is how much of one line is kept, in bytes.
+	maxShownLine = 1000
+	// maxLine is how much of one line a parser sees; a parser's line is JSON
+	// that holds a line of the program.
+	maxLine = 1 << 20
+	// progressSpacing is the least time between two reports of progress.
+	progressSpacing = 200 * time.Millisecond
+)
+
+// output takes what a command writes, on both streams at once.
+type output struct {
+	mu       sync.Mutex
+	reading  reading
+	hidden   *strings.Replacer
+	progress func(done, total float64, message string)
+	tail     tail
+	lines    int
+	reported time.Time
+	streams  []*stream
+}
+
+func newOutput(reading reading, hidden *strings.Replacer, progress func(done, total float64, message string)) *output {
+	return &output{reading: reading, hidden: hidden, progress: progress}
+}
+
+// stream returns a writer for one of the command's streams; only standard
+// output is parsed.
+func (o *output) stream(parsed bool) *stream {
+	made := &stream{output: o, parsed: parsed}
+	o.streams = append(o.streams, made)
+	return made
+}
+
+// close takes the last lines, which no newline ended.
+func (o *output) close() {
+	for _, each := range o.streams {
+		each.end()
+	}
+}
+
+// take passes a line on to the parser, the tail and the caller.
+func (o *output) take(line []byte, parsed bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.lines++
+	text := string(line)
+	if parsed {
+		var visible bool
+		if text, visible = o.reading.line(text); !visible {
+			return
+		}
+	}
+	text = o.hidden.Replace(plain(text))
+	o.tail.add(text)
+	if now := time.Now(); o.progress != nil && now.Sub(o.reported) >= progressSpacing {
+		o.reported = now
+		o.progress(float64(o.lines), 0, shorten(text))
+	}
+}
+
+// stream cuts what is written into lines.
+type stream struct {
+	output *output
+	parsed bool
+	line   []byte
+}
+
+// Write never fails: what is too long is dropped.
+func (s *stream) Write(data []byte) (int, error) {
+	size := len(data)
+	for {
+		end := bytes.IndexByte(data, '\n')
+		if end < 0 {
+			s.append(data)
+			return size, nil
+		}
+		s.append(data[:end])
+		s.flush()
+		data = data[end+1:]
+	}
+}
+
+func (s *stream) append(data []byte) {
+	s.line = append(s.line, data[:min(len(data), maxLine-len(s.line))]...)
+}
+
+func (s *stream) flush() {
+	s.output.take(s.line, s.parsed)
+	s.line = s.line[:0]
+}
+
+func (s *stream) end() {
+	if len(s.line) > 0 {
+		s.flush()
+	}
+}
+
+// escape matches what steers a terminal (ECMA-48 control sequences).
+var escape = regexp.MustCompile("\x1b(\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|[@-Z\\\\^_])")
+
+// plain returns a line as text: valid UTF-8, without escapes, and of a line
+// that was written over only its last state.
+func plain(line string) string {
+	line = strings.TrimRight(line, "\r")
+	line = line[strings.LastIndexByte(line, '\r')+1:]
+	return strings.ToValidUTF8(escape.ReplaceAllString(line, ""), "\uFFFD")
+}
+
+// shorten cuts a line that is too long to be read.
+func shorten(line string) string {
+	if len(line) <= maxShownLine {
+		return line
+	}
+	return strings.ToValidUTF8(line[:maxShownLine], "") + " […]"
+}
+
+// tail keeps the last lines of many.
+type tail struct {
+	lines []string
+	bytes int
+	cut   bool
+}
+
+func (t *tail) add(line string) {
+	line = shorten(line)
+	t.lines = append(t.lines, line)
+	t.bytes += len(line) + 1
+	for len(t.lines) > maxTailLines || t.bytes > maxTailBytes {
+		t.bytes -= len(t.lines[0]) + 1
+		t.lines = t.lines[1:]
+		t.cut = true
+	}
+}
+
+// text returns what was kept, and whether there was more.
+func (t *tail) text() (string, bool) {
+	if len(t.lines) == 0 {
+		return "", t.cut
+	}
+	return strings.Join(t.lines, "\n") + "\n", t.cut
+}

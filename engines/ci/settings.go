@@ -1,0 +1,240 @@
+package ci
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+)
+
+// settingsReader checks the values of ci.yaml and collects all that is wrong
+// with them.
+type settingsReader struct {
+	at          func(path string) (line, column int)
+	diagnostics []fault.Diagnostic
+}
+
+var (
+	commandName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+)
+
+// The keys of a command.
+const (
+	keyCommand = "command"
+	keyDir     = "dir"
+	keyEnv     = "env"
+	keyTimeout = "timeout"
+	keyArgs    = "args"
+	keyParser  = "parser"
+	keyReport  = "report"
+)
+
+// commandKeys returns the keys of a command, as a message lists them.
+func commandKeys() []string {
+	return []string{keyCommand, keyDir, keyEnv, keyTimeout, keyArgs, keyParser, keyReport}
+}
+
+func (s *settingsReader) wrong(where, format string, args ...any) {
+	line, column := s.at(where)
+	s.diagnostics = append(s.diagnostics, fault.Diagnostic{File: File, Path: where, Line: line, Column: column, Message: fmt.Sprintf(format, args...)})
+}
+
+// failure returns what was found wrong, in the order of the file, or nil.
+func (s *settingsReader) failure() error {
+	if len(s.diagnostics) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(s.diagnostics, func(a, b fault.Diagnostic) int {
+		if a.Line != b.Line {
+			return a.Line - b.Line
+		}
+		return a.Column - b.Column
+	})
+	first := s.diagnostics[0]
+	details := fmt.Sprintf("%s: %d:%d: %s: %s", File, first.Line, first.Column, first.Path, first.Message)
+	if more := len(s.diagnostics) - 1; more > 0 {
+		details += fmt.Sprintf(" (and %d more)", more)
+	}
+	return fault.New(fault.YAMLSchemaViolation, "%s", details).With(s.diagnostics...)
+}
+
+// object returns the members of a value, or complains.
+func (s *settingsReader) object(value any, where string, known []string) map[string]any {
+	members, ok := value.(map[string]any)
+	if !ok {
+		s.wrong(where, "expected a mapping, got %s", jsonvalue.Kind(value))
+		return nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(members)) {
+		if known == nil || slices.Contains(known, key) {
+			continue
+		}
+		message := fmt.Sprintf("unknown key %q", fault.Cut(key, 80))
+		if near := fault.Nearest(key, known); near != "" {
+			message += fmt.Sprintf("; did you mean %q?", near)
+		}
+		s.wrong(below(where, key), "%s Known: %s", message, strings.Join(known, ", "))
+	}
+	return members
+}
+
+func below(where, key string) string {
+	if where == "" {
+		return key
+	}
+	return where + "." + key
+}
+
+func (s *settingsReader) commands(value any) map[string]command {
+	top := s.object(value, "", []string{"commands"})
+	if top == nil {
+		return nil
+	}
+	if _, given := top["commands"]; !given {
+		s.wrong("", "the key commands is missing")
+		return nil
+	}
+	rows := s.object(top["commands"], "commands", nil)
+	commands := make(map[string]command, len(rows))
+	for name, row := range rows {
+		where := below("commands", name)
+		if !commandName.MatchString(name) {
+			s.wrong(where, "a command's name is 1 to 64 letters, digits, _ . or -")
+			continue
+		}
+		commands[name] = s.command(name, row, where)
+	}
+	return commands
+}
+
+func (s *settingsReader) command(name string, row any, where string) command {
+	made := command{name: name, dir: ".", timeout: defaultTimeout, parser: parserNone}
+	members := s.object(row, where, commandKeys())
+	if members == nil {
+		return made
+	}
+	made.argv = s.texts(members[keyCommand], below(where, keyCommand))
+	if len(made.argv) == 0 || made.argv[0] == "" {
+		s.wrong(below(where, keyCommand), "expected a list that begins with the program, as in [go, test, ./...]; no shell is started")
+	}
+	if value, given := members[keyDir]; given {
+		made.dir = s.local(value, below(where, keyDir))
+	}
+	if value, given := members[keyEnv]; given {
+		made.env = s.variables(value, below(where, keyEnv))
+	}
+	if value, given := members[keyTimeout]; given {
+		made.timeout = s.duration(value, below(where, keyTimeout))
+	}
+	if value, given := members[keyArgs]; given {
+		made.patterns = s.patterns(value, below(where, keyArgs))
+	}
+	s.parser(members, where, &made)
+	return made
+}
+
+func (s *settingsReader) parser(members map[string]any, where string, into *command) {
+	if value, given := members[keyParser]; given {
+		into.parser, _ = value.(string)
+		if !slices.Contains(parserNames(), into.parser) {
+			message := "expected one of " + strings.Join(parserNames(), ", ")
+			if near := fault.Nearest(into.parser, parserNames()); near != "" {
+				message += fmt.Sprintf("; did you mean %q?", near)
+			}
+			s.wrong(below(where, keyParser), "%s", message)
+		}
+	}
+	value, given := members[keyReport]
+	switch {
+	case given && into.parser != parserJUnit:
+		s.wrong(below(where, keyReport), "only the parser junit reads a report")
+	case given:
+		into.report = s.local(value, below(where, keyReport))
+		if _, err := path.Match(into.report, ""); err != nil {
+			s.wrong(below(where, keyReport), "not a pattern of paths: %v", err)
+		}
+	case into.parser == parserJUnit:
+		s.wrong(below(where, keyParser), "junit needs report: the path the command writes its XML to, below dir")
+	}
+}
+
+// texts returns a list of texts.
+func (s *settingsReader) texts(value any, where string) []string {
+	list, ok := value.([]any)
+	if !ok {
+		if value != nil {
+			s.wrong(where, "expected a list of texts, got %s", jsonvalue.Kind(value))
+		}
+		return nil
+	}
+	texts := make([]string, len(list))
+	for i, item := range list {
+		if texts[i], ok = item.(string); !ok {
+			s.wrong(fmt.Sprintf("%s[%d]", where, i), "expected text, got %s: put it in quotes", jsonvalue.Kind(item))
+		} else if strings.ContainsRune(texts[i], 0) {
+			s.wrong(fmt.Sprintf("%s[%d]", where, i), "a NUL cannot be part of it")
+		}
+	}
+	return texts
+}
+
+// local returns a path that stays below where it is taken from.
+func (s *settingsReader) local(value any, where string) string {
+	text, ok := value.(string)
+	clean := path.Clean(text)
+	if !ok || text == "" || !fs.ValidPath(clean) || strings.ContainsRune(text, 0) {
+		s.wrong(where, "expected a relative path that stays below, with slashes")
+		return "."
+	}
+	return clean
+}
+
+func (s *settingsReader) variables(value any, where string) map[string]string {
+	members := s.object(value, where, nil)
+	env := make(map[string]string, len(members))
+	for name, value := range members {
+		text, ok := value.(string)
+		switch {
+		case !variableName.MatchString(name):
+			s.wrong(below(where, name), "not a name of a variable")
+		case !ok:
+			s.wrong(below(where, name), "expected text, got %s: put it in quotes", jsonvalue.Kind(value))
+		case strings.ContainsRune(text, 0):
+			s.wrong(below(where, name), "a NUL cannot be part of it")
+		default:
+			env[name] = text
+		}
+	}
+	return env
+}
+
+func (s *settingsReader) duration(value any, where string) time.Duration {
+	text, _ := value.(string)
+	limit, err := time.ParseDuration(text)
+	if err != nil || limit <= 0 || limit > maxTimeout {
+		s.wrong(where, "expected a duration up to 24h, such as 90s or 10m")
+		return defaultTimeout
+	}
+	return limit
+}
+
+func (s *settingsReader) patterns(value any, where string) []*regexp.Regexp {
+	var patterns []*regexp.Regexp
+	for i, text := range s.texts(value, where) {
+		_, err := regexp.Compile(text) // by itself: what is put around it must not mend it
+		if err != nil {
+			s.wrong(fmt.Sprintf("%s[%d]", where, i), "not a regular expression (RE2): %v", err)
+			continue
+		}
+		patterns = append(patterns, regexp.MustCompile(wholeBegin+text+wholeEnd))
+	}
+	return patterns
+}

@@ -1,0 +1,62 @@
+package ci
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// tapReading reads the Test Anything Protocol, versions 12 to 14: test points
+// at any depth, SKIP and TODO directives, a plan that skips all, and a bail out.
+type tapReading struct {
+	tests *tests
+	// suites are the names of the subtests around the line that is read.
+	suites []string
+}
+
+var (
+	tapPoint     = regexp.MustCompile(`^( *)(not )?ok\b(?: +\d+)?(?: +-)? *(.*)$`)
+	tapDirective = regexp.MustCompile(`(?i)(^|[^\\])# *(skip|todo)\b`)
+	tapSubtest   = regexp.MustCompile(`^( *)# Subtest: ?(.*)$`)
+	tapBailOut   = regexp.MustCompile(`(?i)^bail out!\s*(.*)$`)
+	tapTime      = regexp.MustCompile(` # time=[0-9.]+ *m?s$`)
+)
+
+// tapIndent is how far a subtest is indented.
+const tapIndent = 4
+
+func (t *tapReading) line(text string) (string, bool) {
+	line := strings.TrimRight(text, "\r")
+	if match := tapBailOut.FindStringSubmatch(line); match != nil {
+		t.tests.count("bail out: "+match[1], failing)
+	} else if match := tapSubtest.FindStringSubmatch(line); match != nil {
+		t.enter(len(match[1])/tapIndent, match[2])
+	} else if match := tapPoint.FindStringSubmatch(line); match != nil {
+		t.point(len(match[1])/tapIndent, match[2] != "", match[3])
+	}
+	return text, true
+}
+
+// enter notes the name of the subtest whose points follow, one level deeper.
+func (t *tapReading) enter(depth int, name string) {
+	t.suites = append(t.suites[:min(depth, len(t.suites))], name)
+}
+
+func (t *tapReading) point(depth int, failed bool, description string) {
+	how := passing
+	if failed {
+		how = failing
+	}
+	if at := tapDirective.FindStringIndex(description); at != nil {
+		if word := strings.ToLower(description[at[0]:at[1]]); strings.HasSuffix(word, "skip") || failed {
+			how = skipping // a TODO is not done yet, and no failure
+		}
+		description = strings.TrimRight(description[:at[0]+strings.Index(description[at[0]:], "#")], " ")
+	}
+	description = tapTime.ReplaceAllString(description, "")
+	path := append(t.suites[:min(depth, len(t.suites)):min(depth, len(t.suites))], description)
+	t.tests.count(strings.Join(path, " > "), how)
+}
+
+func (t *tapReading) conclude(*os.Root, string, time.Time) (*tests, string) { return t.tests, "" }

@@ -1,0 +1,109 @@
+package ci
+
+import (
+	"os"
+	"strings"
+	"time"
+)
+
+// tests is what a parser found in a command's output. A test that holds others
+// counts beside them.
+type tests struct {
+	passed, failed, skipped int
+	// failedTests and skippedTests are bounded; the counts are not.
+	failedTests, skippedTests []string
+}
+
+// Bounds of the names in a report.
+const (
+	maxNames = 50
+	maxName  = 200
+)
+
+// outcome is how one test ended.
+type outcome int
+
+const (
+	passing outcome = iota
+	failing
+	skipping
+)
+
+func (t *tests) count(name string, how outcome) {
+	switch how {
+	case passing:
+		t.passed++
+	case failing:
+		t.failed++
+		t.failedTests = named(t.failedTests, name)
+	case skipping:
+		t.skipped++
+		t.skippedTests = named(t.skippedTests, name)
+	}
+}
+
+func named(names []string, name string) []string {
+	if len(names) == maxNames {
+		return names
+	}
+	name = plain(strings.ReplaceAll(name, "\n", " "))
+	if len(name) > maxName {
+		name = strings.ToValidUTF8(name[:maxName], "") + "…"
+	}
+	return append(names, name)
+}
+
+// report writes what was found into a report, secrets replaced in the names.
+// Of a nil t there is nothing to write.
+func (t *tests) report(into *Report, hidden *strings.Replacer) {
+	if t == nil {
+		return
+	}
+	for _, names := range [][]string{t.failedTests, t.skippedTests} {
+		for i := range names {
+			names[i] = hidden.Replace(names[i])
+		}
+	}
+	into.Passed, into.Failed, into.Skipped = &t.passed, &t.failed, &t.skipped
+	into.FailedTests, into.SkippedTests = t.failedTests, t.skippedTests
+}
+
+// reading finds tests in a command's output. Its methods are called one after
+// the other.
+type reading interface {
+	// line takes a line of the standard output and returns what a person would
+	// want to see of it, if anything.
+	line(text string) (shown string, visible bool)
+	// conclude returns what was found, nil for nothing to find, and a note
+	// where something is missing. dir is the command's folder, report the
+	// path of what it was to write there, started when it began.
+	conclude(dir *os.Root, report string, started time.Time) (*tests, string)
+}
+
+// The parsers, as ci.yaml names them.
+const (
+	parserGo    = "go-test-json"
+	parserJUnit = "junit"
+	parserTAP   = "tap"
+	parserNone  = "none"
+)
+
+func parserNames() []string { return []string{parserGo, parserJUnit, parserTAP, parserNone} }
+
+func newReading(parser string) reading {
+	switch parser {
+	case parserGo:
+		return &goReading{tests: &tests{}, failed: map[string]bool{}}
+	case parserJUnit:
+		return &junitReading{tests: &tests{}}
+	case parserTAP:
+		return &tapReading{tests: &tests{}}
+	}
+	return noReading{}
+}
+
+// noReading is for commands that are no tests.
+type noReading struct{}
+
+func (noReading) line(text string) (string, bool)                       { return text, true }
+func (noReading) conclude(*os.Root, string, time.Time) (*tests, string) { return nil, "" }
