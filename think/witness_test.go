@@ -1,0 +1,60 @@
+package think_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const largeWorkflow = `name: large
+version: "1.0"
+steps:
+  - {id: find, call: tool.search, input_template: {bytes: %d}, witness: required, capture_as: found}
+  - {id: count, call: flow.set, input_template: {value: "{{ len(state.found.text) }}"}, capture_as: size}
+outputs: {size: "{{ state.size }}"}
+`
+
+// TestLargeResultAdvancesWithAShortRequest: the model hands in 8 characters for
+// a result of any length, and the run has the whole of it; also when the result
+// was too large to be handed on, so that the model never saw it whole.
+func TestLargeResultAdvancesWithAShortRequest(t *testing.T) {
+	for _, bytes := range []int{1, 9 << 10, 1_000_000, 3 << 20} {
+		for kind, open := range map[string]func(*testing.T, string) driver{
+			"here":  func(t *testing.T, root string) driver { return openLocal(t, root) },
+			"stdio": func(t *testing.T, root string) driver { return openRemote(t, root) },
+		} {
+			t.Run(fmt.Sprintf("%s/%d", kind, bytes), func(t *testing.T) {
+				root := t.TempDir()
+				place(t, root, "large.yaml", []byte(fmt.Sprintf(largeWorkflow, bytes)))
+				d := open(t, root)
+				defer func() { d.close(t) }()
+				d.call(t, "think.plan", json.RawMessage(`{"workflow":"large","run_id":"r1"}`))
+				found := d.call(t, "tool.search", json.RawMessage(fmt.Sprintf(`{"bytes":%d}`, bytes)))
+				var carried struct {
+					Receipt string `json:"_receipt"`
+				}
+				require.NoError(t, json.Unmarshal(found, &carried))
+				request := fmt.Sprintf(`{"workflow":"large","run_id":"r1","step_id":"find","result_ref":%q}`, carried.Receipt)
+				require.Less(t, len(request), 300)
+				first := d.call(t, "think.next", json.RawMessage(request))
+				require.JSONEq(t, fmt.Sprintf(`{"size":%d}`, bytes), member(t, first, "outputs"))
+				require.Less(t, len(first), maxReply)
+				require.Equal(t, string(first), string(d.call(t, "think.next", json.RawMessage(request))))
+
+				// Without the receipt and in another process.
+				require.NoError(t, os.RemoveAll(filepath.Join(root, ".savant", "receipts")))
+				d.reopen(t)
+				require.Equal(t, string(first), string(d.call(t, "think.next", json.RawMessage(request))))
+				replayed := d.call(t, "think.debug", json.RawMessage(`{"run_id":"r1","action":"replay"}`))
+				require.Equal(t, `identical`, member(t, replayed, "verdict"))
+				whole := d.call(t, "think.state.get", json.RawMessage(`{"run_id":"r1","var":"found"}`))
+				require.Contains(t, string(whole), `"text":"`+strings.Repeat("x", bytes)+`"`)
+			})
+		}
+	}
+}
