@@ -1,0 +1,135 @@
+package workflow
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"savant/engines"
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think/flow"
+)
+
+// result is what an attempt gave.
+type result struct {
+	// snapshot is the value, or what a client passes on of a call that failed.
+	snapshot json.RawMessage
+	// receipt is of the call, where it left one.
+	receipt string
+	// left is set where the step is for somebody else: nothing was done.
+	left *left
+	// void: the attempt was interrupted and counts as none.
+	void bool
+}
+
+// maxPause bounds the doubling of a backoff.
+const maxPause = 10 * time.Minute
+
+// pauseBefore returns how long to wait before an attempt: the step's backoff
+// before the second, doubled for each that follows.
+func pauseBefore(backoff string, attempt int) time.Duration {
+	pause, err := time.ParseDuration(backoff)
+	if err != nil || attempt < 2 {
+		return 0
+	}
+	for range attempt - 2 {
+		if pause >= maxPause/2 {
+			return max(pause, maxPause)
+		}
+		pause *= 2
+	}
+	return pause
+}
+
+// errLate is the cause of a context whose step took longer than its timeout.
+var errLate = errors.New("the step's timeout is over")
+
+// attempt carries out an instruction once, within its timeout.
+func (v *drive) attempt(ctx context.Context, next flow.Instruction) finished {
+	if !sleep(ctx, pauseBefore(next.Backoff, next.Attempt)) {
+		return finished{next: next, result: result{void: true}}
+	}
+	v.tell(Event{Kind: Begins, StepID: next.StepID, Call: next.Call, Attempt: next.Attempt})
+	began := time.Now()
+	limited := ctx
+	if limit, err := time.ParseDuration(next.Timeout); err == nil {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeoutCause(ctx, limit, errLate)
+		defer cancel()
+	}
+	got, err := v.carryOut(limited, next)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		got = result{void: true}
+	case errors.Is(context.Cause(limited), errLate):
+		got.snapshot = failure(fault.New(fault.ToolTimeout, "%s took longer than the step's timeout of %s", next.Call, next.Timeout))
+	default:
+		got.snapshot = failure(err)
+	}
+	return finished{next, got, time.Since(began)}
+}
+
+// sleep waits, and says whether ctx allows to go on.
+func sleep(ctx context.Context, pause time.Duration) bool {
+	if pause > 0 {
+		timer := time.NewTimer(pause)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+	return ctx.Err() == nil
+}
+
+func (v *drive) carryOut(ctx context.Context, next flow.Instruction) (result, error) {
+	if next.Call == flow.CallGenerate {
+		return v.generate(ctx, next)
+	}
+	// A step that starts agents or moves runs would escape what guides it.
+	if engine := engines.EngineOf(next.Call); engine == "think" || engine == "agent" {
+		return result{}, fault.New(fault.ToolDenied, "a step that Savant carries out itself may not call %s", next.Call)
+	}
+	got, err := v.driver.Toolbox.Invoke(ctx, next.Call, encoded(next.Input))
+	switch {
+	case errors.Is(err, fault.UnknownTool):
+		return result{left: &left{ForTool, "Savant has no such tool here, a client may: " + fault.From(err).Details}}, nil
+	case err != nil:
+		return result{receipt: got.Receipt}, err
+	case got.Artifact != "" && got.Receipt == "":
+		return result{}, fault.New(fault.LimitExceeded, "the result of %s is too large to be handed on without a receipt", next.Call)
+	}
+	return result{snapshot: got.JSON, receipt: got.Receipt}, nil
+}
+
+func (v *drive) generate(ctx context.Context, next flow.Instruction) (result, error) {
+	if v.driver.Generate == nil {
+		return result{left: &left{ForModel, "No Reasoning API is configured: a model has to answer this step."}}, nil
+	}
+	question := Question{Workflow: v.at.workflow, RunID: v.at.run, StepID: next.StepID, Input: encoded(next.Input),
+		Rationale: next.Rationale, Attempt: next.Attempt, Diagnostics: next.Diagnostics}
+	if next.SuccessSchema != nil {
+		question.Schema = encoded(next.SuccessSchema)
+	}
+	answer, err := v.driver.Generate(ctx, question)
+	switch {
+	case errors.Is(err, fault.ReasoningUnavailable):
+		return result{left: &left{ForModel, fault.From(err).Error()}}, nil
+	case err != nil:
+		return result{}, err
+	}
+	if _, err := jsonvalue.Decode(answer); err != nil {
+		return result{snapshot: encoded(string(answer))}, nil // text: Think finds the JSON in it
+	}
+	return result{snapshot: answer}, nil
+}
+
+// failure is what a client passes on of a call that failed: a CallToolResult
+// with isError.
+func failure(err error) json.RawMessage {
+	text := encoded(fault.From(err))
+	return encoded(map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": string(text)}}})
+}

@@ -1,0 +1,225 @@
+package workflow
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"savant/fault"
+	"savant/think"
+	"savant/think/flow"
+)
+
+// drive is one run under way. It belongs to the Driver, not to the call that
+// began it: calls come and go.
+type drive struct {
+	driver *Driver
+	at     place
+	above  chain
+	top    bool // no drive waits for it
+
+	ctx       context.Context
+	interrupt context.CancelCauseFunc
+	// over is closed at the end; outcome and err are set then.
+	over    chan struct{}
+	outcome *Outcome
+	err     error
+
+	mu       sync.Mutex // held while watchers are told
+	watchers map[*watcher]bool
+	last     *think.Position
+}
+
+// watcher is a call that waits.
+type watcher struct{ tell func(Event) }
+
+func newDrive(d *Driver, at place, above chain) *drive {
+	v := &drive{driver: d, at: at, above: above, top: len(above) == 0, over: make(chan struct{}), watchers: map[*watcher]bool{}}
+	v.ctx, v.interrupt = context.WithCancelCause(above.and(at).within(context.Background()))
+	return v
+}
+
+func (v *drive) run() {
+	defer close(v.over)
+	defer v.driver.forget(v)
+	defer v.interrupt(nil)
+	v.outcome, v.err = v.work()
+	if v.err != nil && !errors.Is(v.err, context.Cause(v.ctx)) {
+		v.driver.Logger.WarnContext(v.ctx, "a run is driven no further", "workflow", v.at.workflow, "run", v.at.run, "error", v.err)
+	}
+}
+
+// await waits for the end of the drive, or for as long as the caller does.
+func (v *drive) await(ctx context.Context, wait time.Duration, watch func(Event)) (*Outcome, error) {
+	defer v.leave(v.enter(watch))
+	var enough <-chan time.Time
+	if wait > 0 {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		enough = timer.C
+	}
+	select {
+	case <-v.over:
+	case <-enough:
+		return v.sofar(), nil
+	case <-ctx.Done():
+		v.interrupt(context.Cause(ctx))
+		<-v.over
+	}
+	return v.outcome, v.err
+}
+
+func (v *drive) enter(watch func(Event)) *watcher {
+	w := &watcher{watch}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if watch != nil {
+		v.watchers[w] = true
+	}
+	return w
+}
+
+func (v *drive) leave(w *watcher) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.watchers, w)
+}
+
+func (v *drive) tell(event Event) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.last != nil {
+		event.Ran = v.last.Ran
+	}
+	for each := range v.watchers {
+		each.tell(event)
+	}
+}
+
+// sofar is the outcome of a drive that goes on.
+func (v *drive) sofar() *Outcome {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	out := &Outcome{Status: Running, RunID: v.at.run, Workflow: v.at.workflow,
+		Note: "The run goes on. Call workflow.workflow_run again with this run_id to wait for it."}
+	if v.last != nil {
+		out.Steps = v.last.Ran
+	}
+	return out
+}
+
+// look returns where the run stands.
+func (v *drive) look(ctx context.Context) (*think.Position, error) {
+	at, err := v.driver.Think.Position(ctx, v.at.workflow, v.at.run)
+	if err != nil {
+		return nil, err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.last = at
+	return at, nil
+}
+
+// work takes the run as far as it goes. Whatever it began has ended when it
+// returns.
+func (v *drive) work() (*Outcome, error) {
+	hands := newHands(v)
+	defer hands.stop()
+	for {
+		at, err := v.look(v.ctx)
+		if err != nil {
+			return nil, v.ended(err)
+		}
+		if at.Blocked != nil || at.Final != nil {
+			return outcomeOf(at), nil
+		}
+		hands.follow(at.Outstanding)
+		if len(hands.busy) == 0 {
+			return waiting(at, hands.left), nil
+		}
+		select {
+		case done := <-hands.done:
+			err = v.settle(hands, done)
+		case <-v.ctx.Done():
+			err = context.Cause(v.ctx)
+		}
+		if err != nil {
+			hands.stop()
+			return v.standing(), v.ended(err)
+		}
+	}
+}
+
+// ended is why the drive ends: that it was interrupted comes before what went
+// wrong because of that.
+func (v *drive) ended(err error) error {
+	if v.ctx.Err() != nil {
+		return context.Cause(v.ctx)
+	}
+	return err
+}
+
+// standing is the outcome of a drive that was interrupted.
+func (v *drive) standing() *Outcome {
+	at, err := v.look(context.WithoutCancel(v.ctx))
+	if err != nil {
+		return nil
+	}
+	if at.Blocked != nil || at.Final != nil {
+		return outcomeOf(at)
+	}
+	return &Outcome{Status: Interrupted, RunID: at.RunID, Workflow: at.Workflow, Steps: at.Ran, version: at.Version,
+		Note: "The run can be continued: call workflow.workflow_run again with this run_id."}
+}
+
+// settle hands in what came of an instruction, and tells how that was taken.
+func (v *drive) settle(hands *hands, done finished) error {
+	delete(hands.busy, done.next.StepID)
+	if done.void { // it was decided without it
+		return nil
+	}
+	event := Event{Kind: Left, StepID: done.next.StepID, Call: done.next.Call, Attempt: done.next.Attempt, Elapsed: done.elapsed}
+	var refused *fault.Error
+	if done.left == nil {
+		var err error
+		if refused, done.left, err = v.hand(done); err != nil {
+			return err
+		}
+	}
+	if done.left != nil {
+		hands.left[done.next.StepID], event.Why = *done.left, done.left.why
+		v.tell(event)
+		return nil
+	}
+	return v.tellSettled(event, done.next, refused)
+}
+
+// tellSettled tells what the run made of a result.
+func (v *drive) tellSettled(event Event, next flow.Instruction, refused *fault.Error) error {
+	if _, err := v.look(v.ctx); err != nil {
+		return err
+	}
+	explained, err := v.driver.Think.Explain(v.ctx, think.ExplainInput{Workflow: v.at.workflow, RunID: v.at.run, StepID: next.StepID})
+	if err != nil {
+		return err
+	}
+	event.Kind, event.Status, event.Why = Settled, explained.Status, whyFailed(explained)
+	if refused != nil {
+		event.Why = refused.Error()
+	}
+	if explained.Status == flow.Issued {
+		event.Kind, event.Wait = Refused, pauseBefore(next.Backoff, explained.Attempt)
+	}
+	v.tell(event)
+	return nil
+}
+
+func whyFailed(explained *flow.Explanation) string {
+	for _, each := range explained.Why {
+		if code, is := each.Value.(fault.Code); is && each.Kind == "failure" {
+			return string(code) + ": " + each.Message
+		}
+	}
+	return ""
+}

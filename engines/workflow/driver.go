@@ -1,0 +1,225 @@
+// Package workflow drives a workflow without a client: it asks Think what
+// comes next, carries it out with the tools there are, and hands in what came
+// of it, until the run is over or waits for somebody else.
+package workflow
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"savant/engines"
+	"savant/fault"
+	"savant/think"
+)
+
+// Toolbox calls tools. *engines.Registry is one.
+type Toolbox interface {
+	// Invoke calls a tool and returns soon after ctx has ended. UNKNOWN_TOOL
+	// means that nothing was done and another client may have the tool; any
+	// other error fails the step's attempt. The result's JSON stays the
+	// toolbox's: nobody changes it. Invoke is called by several goroutines at
+	// once.
+	Invoke(ctx context.Context, name string, args json.RawMessage) (engines.Result, error)
+}
+
+// Question is an llm.generate step, for the model that answers it.
+type Question struct {
+	Workflow, RunID, StepID string
+	// Input is the instruction's input, {task, …}; Schema is what the answer
+	// has to fit, empty where anything does.
+	Input, Schema json.RawMessage
+	Rationale     string
+	// Attempt counts from 1; Diagnostics say what was wrong with the last one.
+	Attempt     int
+	Diagnostics []fault.Diagnostic
+}
+
+// Generate answers a Question with JSON, or with text that holds it. It returns
+// soon after ctx has ended, and is called by several goroutines at once.
+// REASONING_UNAVAILABLE leaves the step to somebody else; any other error fails
+// its attempt.
+type Generate func(context.Context, Question) (json.RawMessage, error)
+
+// Options are what a Driver is made of. Think and Toolbox are required.
+type Options struct {
+	Think   *think.Engine
+	Toolbox Toolbox
+	// Generate is nil where no Reasoning API is configured: a run then stops
+	// at llm.generate.
+	Generate Generate
+	Logger   *slog.Logger
+	// Drives is how many runs are driven at once, those that a driven workflow
+	// runs apart; 0 is 16.
+	Drives int
+}
+
+const defaultDrives = 16
+
+// Driver drives runs, each once at a time. All methods may be called at once.
+type Driver struct {
+	Options
+	mu     sync.Mutex
+	drives map[place]*drive
+	top    int // of drives, those that no drive waits for
+	closed bool
+}
+
+// place names a run.
+type place struct{ workflow, run string }
+
+// New returns a Driver. Close it before its Think.
+func New(options Options) *Driver {
+	if options.Logger == nil {
+		options.Logger = slog.New(slog.DiscardHandler)
+	}
+	if options.Drives == 0 {
+		options.Drives = defaultDrives
+	}
+	return &Driver{Options: options, drives: map[place]*drive{}}
+}
+
+// errStopping is why drives end when the program does.
+var errStopping = errors.New("the program stops")
+
+// Close interrupts every drive and returns when they have ended. Their runs
+// can be continued.
+func (d *Driver) Close() {
+	d.mu.Lock()
+	d.closed = true
+	ending := make([]*drive, 0, len(d.drives))
+	for _, each := range d.drives {
+		ending = append(ending, each)
+	}
+	d.mu.Unlock()
+	for _, each := range ending {
+		each.interrupt(errStopping)
+	}
+	for _, each := range ending {
+		<-each.over
+	}
+}
+
+// Request names a workflow to run, or a run to go on with.
+type Request struct {
+	// Workflow is a name or name@version. It may be left out where RunID names
+	// a run that exists.
+	Workflow string
+	Params   map[string]any
+	// RunID continues a run, or names a new one.
+	RunID string
+	// Wait is how long to wait for the outcome; 0: as long as it takes.
+	Wait time.Duration
+}
+
+// Run drives a run until it is over or waits for somebody, or until the wait is
+// over: it then goes on by itself, and Run again joins it. Who watches is told
+// of each step, never by two goroutines at once, nor after Run has returned.
+//
+// When ctx ends the drive is interrupted, with the steps it was at unanswered,
+// and Run returns where the run stands with the cause of the end. Errors are
+// those of think.plan, and: STATE_CONFLICT when another program drives the run
+// otherwise, ENGINE_BUSY when too many are driven, ENGINE_OFFLINE when the
+// Driver is closed, LIMIT_EXCEEDED and CYCLIC_DEPENDENCY for a workflow that
+// runs itself, STATE_NOT_SAVED, STATE_CORRUPT.
+func (d *Driver) Run(ctx context.Context, in Request, watch func(Event)) (*Outcome, error) {
+	at, err := d.find(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		drive, err := d.join(ctx, at)
+		if err != nil {
+			return nil, err
+		}
+		outcome, err := drive.await(ctx, in.Wait, watch)
+		if err != nil || !d.ask(ctx, outcome) {
+			return outcome, err
+		}
+	}
+}
+
+// find returns the run that is meant, planned where it is new.
+func (d *Driver) find(ctx context.Context, in Request) (place, error) {
+	if in.RunID != "" && in.Params == nil {
+		at, err := d.Think.Position(ctx, in.Workflow, in.RunID)
+		if err == nil {
+			return place{at.Workflow, at.RunID}, nil
+		}
+		if !errors.Is(err, fault.UnknownRun) || in.Workflow == "" {
+			return place{}, err
+		}
+	}
+	run := in.RunID
+	if run == "" {
+		run = d.Think.NewID()
+	}
+	_, refused := d.Think.Plan(ctx, think.PlanInput{Workflow: in.Workflow, Params: in.Params, RunID: run})
+	if errors.Is(refused, fault.StateConflict) {
+		return place{}, refused
+	}
+	at, err := d.Think.Position(ctx, in.Workflow, run)
+	if err == nil {
+		return place{at.Workflow, at.RunID}, nil // a run that is blocked is one, too
+	}
+	if refused != nil {
+		return place{}, refused
+	}
+	return place{}, err
+}
+
+// join returns the drive of a run, begun where there is none.
+func (d *Driver) join(ctx context.Context, at place) (*drive, error) {
+	above := chainOf(ctx)
+	if err := above.admit(at); err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	running := d.drives[at]
+	switch {
+	case d.closed:
+		return nil, fault.New(fault.EngineOffline, "the program stops; run %s can be continued", at.run)
+	case running != nil && len(above) > 0:
+		// Two runs that wait for each other would wait for ever.
+		return nil, fault.New(fault.StateConflict, "run %s is being driven already: a workflow cannot wait for it", at.run)
+	case running != nil:
+		return running, nil
+	case len(above) == 0 && d.top >= d.Drives:
+		return nil, fault.New(fault.EngineBusy, "%d runs are being driven already; run %s waits: call again with its run_id", d.top, at.run)
+	}
+	begun := newDrive(d, at, above)
+	d.drives[at] = begun
+	if begun.top {
+		d.top++
+	}
+	go begun.run()
+	return begun, nil
+}
+
+// forget takes a drive that has ended out of the list.
+func (d *Driver) forget(ended *drive) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.drives, ended.at)
+	if ended.top {
+		d.top--
+	}
+}
+
+// ask puts a step that waits for a person to the one behind the client, where
+// it can, and says whether that moved the run on.
+func (d *Driver) ask(ctx context.Context, outcome *Outcome) bool {
+	if engines.CallerFrom(ctx).Elicit == nil || outcome.Pending == nil || outcome.Pending.For != ForPerson {
+		return false
+	}
+	reply, err := d.Think.Next(ctx, think.NextInput{Workflow: outcome.Workflow, RunID: outcome.RunID, StepID: outcome.Pending.StepID})
+	if err != nil {
+		d.Logger.InfoContext(ctx, "a question was not answered", "run", outcome.RunID, "step", outcome.Pending.StepID, "error", err)
+		return false
+	}
+	return reply.State.Version > outcome.version
+}

@@ -1,0 +1,132 @@
+package workflow
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"savant/fault"
+	"savant/think"
+	"savant/think/flow"
+)
+
+// hands carry out the instructions of one drive, each on a goroutine of its
+// own: Think hands out no more than the workflow's limits.parallel.
+type hands struct {
+	drive *drive
+	busy  map[string]task // by step
+	left  map[string]left // steps for somebody else
+	done  chan finished
+}
+
+// task is an instruction being carried out.
+type task struct {
+	attempt int
+	cancel  context.CancelFunc
+}
+
+// left says why a step is for somebody else, and for whom.
+type left struct{ whom, why string }
+
+// finished is what came of an instruction.
+type finished struct {
+	next flow.Instruction
+	result
+	elapsed time.Duration
+}
+
+func newHands(v *drive) *hands {
+	return &hands{drive: v, busy: map[string]task{}, left: map[string]left{}, done: make(chan finished)}
+}
+
+// follow begins what is outstanding, and cancels what no longer is: a failure
+// elsewhere, or another program, has decided it.
+func (h *hands) follow(outstanding []flow.Instruction) {
+	wanted := map[string]int{}
+	for _, next := range outstanding {
+		wanted[next.StepID] = next.Attempt
+		_, busy := h.busy[next.StepID]
+		_, left := h.left[next.StepID]
+		if !busy && !left && next.Call != flow.CallApprove && next.Call != flow.CallAsk {
+			h.begin(next)
+		}
+	}
+	for step, each := range h.busy {
+		if wanted[step] != each.attempt {
+			each.cancel()
+		}
+	}
+}
+
+func (h *hands) begin(next flow.Instruction) {
+	ctx, cancel := context.WithCancel(h.drive.ctx)
+	h.busy[next.StepID] = task{next.Attempt, cancel}
+	go func() {
+		defer cancel()
+		h.done <- h.drive.attempt(ctx, next)
+	}()
+}
+
+// stop cancels everything and returns when it has ended. What was done all the
+// same is handed in, so that it is not done again.
+func (h *hands) stop() {
+	for _, each := range h.busy {
+		each.cancel()
+	}
+	for range len(h.busy) {
+		done := <-h.done
+		if done.void || done.left != nil {
+			continue
+		}
+		if _, _, err := h.drive.hand(done); err != nil {
+			h.drive.driver.Logger.Warn("a result came too late", "run", h.drive.at.run, "step", done.next.StepID, "error", err)
+		}
+	}
+	clear(h.busy)
+}
+
+// hand gives Think a result. refused is what was wrong with it, elsewhere is
+// set where Savant may not give it; an error means that the drive cannot go on.
+func (v *drive) hand(done finished) (refused *fault.Error, elsewhere *left, err error) {
+	ctx := context.WithoutCancel(v.ctx) // what was done is written down
+	in := think.NextInput{Workflow: v.at.workflow, RunID: v.at.run, StepID: done.next.StepID, Attempt: done.next.Attempt}
+	if in.ResultRef = done.receipt; in.ResultRef != "" {
+		_, err = v.driver.Think.Next(ctx, in)
+	}
+	if in.ResultRef == "" || errors.Is(err, fault.NotWitnessed) {
+		in.ResultRef, in.ResultSnapshot = "", done.snapshot
+		_, err = v.driver.Think.Next(ctx, in)
+	}
+	if err == nil {
+		return nil, nil, nil
+	}
+	coded := fault.From(err)
+	if _, recorded := coded.Extra["state"]; recorded {
+		return coded, nil, nil
+	}
+	if coded.Code == fault.NotWitnessed {
+		return nil, &left{ForModel, coded.Error()}, nil
+	}
+	return nil, nil, v.overtaken(ctx, done.next, err)
+}
+
+// overtaken returns nil where a result was not taken because the run has gone
+// on without it.
+func (v *drive) overtaken(ctx context.Context, next flow.Instruction, err error) error {
+	if errors.Is(err, fault.StateConflict) {
+		return fault.New(fault.StateConflict, "run %s is driven by another program, too: %w", v.at.run, err)
+	}
+	at, failed := v.look(ctx)
+	if failed != nil {
+		return failed
+	}
+	if at.Blocked != nil || at.Final != nil {
+		return nil
+	}
+	for _, each := range at.Outstanding {
+		if each.StepID == next.StepID && each.Attempt == next.Attempt {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package workflow
+
+import (
+	"encoding/json"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think"
+	"savant/think/flow"
+)
+
+// Status says where a drive left its run.
+type Status string
+
+// The statuses of an Outcome.
+const (
+	Done        Status = "done"
+	Failed      Status = "failed"
+	Blocked     Status = "blocked"     // Error says why
+	Waiting     Status = "pending"     // for whom says Pending
+	Running     Status = "running"     // the drive goes on by itself
+	Interrupted Status = "interrupted" // the run can be continued
+)
+
+// Whom a pending step waits for.
+const (
+	ForPerson = "person"
+	ForModel  = "model" // no Reasoning API could answer
+	ForTool   = "tool"  // of a client that has it
+)
+
+// Outcome is where a drive left its run.
+type Outcome struct {
+	Status   Status `json:"status"`
+	RunID    string `json:"run_id"`
+	Workflow string `json:"workflow"`
+	// Steps counts those that ended done or failed.
+	Steps     int             `json:"steps"`
+	Summary   string          `json:"summary,omitempty"`
+	Outputs   json.RawMessage `json:"outputs,omitempty"`
+	Artifacts []Artifact      `json:"artifacts,omitempty"`
+	Failures  []flow.Failure  `json:"failed,omitempty"`
+	Pending   *Pending        `json:"pending,omitempty"`
+	Error     *fault.Error    `json:"error,omitempty"`
+	// Note says how to go on.
+	Note string `json:"note,omitempty"`
+
+	version int
+}
+
+// Artifact is a value that the finished run keeps by its content.
+type Artifact struct {
+	Name   string `json:"name"`
+	Type   string `json:"type"`
+	Size   int    `json:"size"`
+	SHA256 string `json:"sha256"`
+	Ref    string `json:"ref"`
+}
+
+// Pending is the first instruction that waits for somebody else.
+type Pending struct {
+	StepID        string          `json:"step_id"`
+	Call          string          `json:"call"`
+	Input         json.RawMessage `json:"input"`
+	SuccessSchema json.RawMessage `json:"success_schema,omitempty"`
+	Rationale     string          `json:"rationale,omitempty"`
+	Attempt       int             `json:"attempt"`
+	// For is ForPerson, ForModel or ForTool; Why is a sentence.
+	For string `json:"for"`
+	Why string `json:"why"`
+	// Others are further steps that wait.
+	Others []string `json:"others,omitempty"`
+}
+
+// outcomeOf returns the outcome of a run that is finished or blocked.
+func outcomeOf(at *think.Position) *Outcome {
+	out := &Outcome{Status: Blocked, RunID: at.RunID, Workflow: at.Workflow, Steps: at.Ran, Error: at.Blocked, version: at.Version}
+	if at.Final == nil {
+		return out
+	}
+	out.Status, out.Summary, out.Outputs, out.Failures = Status(at.Final.Outcome), at.Final.Summary, encoded(at.Final.Outputs), at.Final.Failed
+	for _, each := range at.Last.Artifacts {
+		out.Artifacts = append(out.Artifacts, Artifact{each.Name, each.Type, each.Size, each.SHA256, each.Ref})
+	}
+	return out
+}
+
+// waiting returns the outcome of a run whose outstanding steps all wait for
+// somebody else.
+func waiting(at *think.Position, left map[string]left) *Outcome {
+	out := &Outcome{Status: Waiting, RunID: at.RunID, Workflow: at.Workflow, Steps: at.Ran, version: at.Version}
+	for _, next := range at.Outstanding {
+		if out.Pending != nil {
+			out.Pending.Others = append(out.Pending.Others, next.StepID)
+			continue
+		}
+		reason, isLeft := left[next.StepID]
+		if !isLeft {
+			reason.whom, reason.why = ForPerson, "A person must answer this step: savant approve "+at.RunID+" "+next.StepID
+		}
+		out.Pending = &Pending{StepID: next.StepID, Call: next.Call, Input: encoded(next.Input), Rationale: next.Rationale,
+			Attempt: next.Attempt, For: reason.whom, Why: reason.why}
+		if next.SuccessSchema != nil {
+			out.Pending.SuccessSchema = encoded(next.SuccessSchema)
+		}
+	}
+	out.Note = "Once the step is answered (a model answers with think.next), call workflow.workflow_run again with this run_id to go on."
+	if out.Pending.For == ForPerson {
+		out.Note = "Once the person has answered, call workflow.workflow_run again with this run_id to go on."
+	}
+	return out
+}
+
+// encoded returns a value of a run as JSON: it came from JSON.
+func encoded(value any) json.RawMessage {
+	data, err := jsonvalue.Encode(value)
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return data
+}

@@ -1,0 +1,113 @@
+package workflow
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"savant/engines"
+	"savant/fault"
+)
+
+// Name is that of the one tool of this engine.
+const Name = "workflow.workflow_run"
+
+// defaultWait is how long a call waits for its run: clients give up after 60 s.
+const defaultWait = 20 * time.Second
+
+// maxOutputs is how many bytes of outputs an answer to a client has; the whole
+// is a resource.
+const maxOutputs = 4000
+
+// Input is what the tool takes.
+type Input struct {
+	Workflow string         `json:"workflow,omitempty" doc:"name or name@version; may be left out to go on with a run"`
+	Params   map[string]any `json:"params,omitempty" doc:"the workflow's parameters"`
+	RunID    string         `json:"run_id,omitempty" doc:"go on with a run, or name a new one"`
+	WaitMS   int            `json:"wait_ms,omitempty" doc:"answer status running after this long, default 20000; the run goes on" min:"1" max:"3600000"`
+}
+
+// Tools returns the rows of the registry that are this engine's.
+func (d *Driver) Tools() []engines.Tool {
+	tool := engines.Bind(Name, "Run a whole workflow without being guided: Savant calls its tools itself, and stops where a model, a person or another client has to answer. "+
+		"Answers done with outputs, or pending with the instruction; call it again with run_id to go on. Use think.plan to follow a workflow step by step yourself.", d.call)
+	tool.Title, tool.Destructive, tool.OpenWorld, tool.Idempotent = "Run a workflow", true, true, false
+	return []engines.Tool{tool}
+}
+
+func (d *Driver) call(ctx context.Context, in Input) (*Outcome, error) {
+	wait := time.Duration(in.WaitMS) * time.Millisecond
+	nested := len(chainOf(ctx)) > 0
+	if wait == 0 && !nested { // a step waits for its whole result, as long as its timeout allows
+		wait = defaultWait
+	}
+	outcome, err := d.Run(ctx, Request{Workflow: in.Workflow, Params: in.Params, RunID: in.RunID, Wait: wait}, progress(ctx))
+	if err != nil {
+		return nil, err
+	}
+	if nested {
+		return outcome, unfinished(outcome)
+	}
+	return outcome.short(), nil
+}
+
+// unfinished makes what is not done a failure of the step that asked for it.
+func unfinished(outcome *Outcome) error {
+	if outcome.Status == Done {
+		return nil
+	}
+	details := outcome.Summary
+	switch {
+	case outcome.Error != nil:
+		details = outcome.Error.Error()
+	case outcome.Pending != nil:
+		details = "step " + outcome.Pending.StepID + " waits for a " + outcome.Pending.For
+	}
+	return fault.New(fault.ToolFailed, "run %s of workflow %s is %s: %s", outcome.RunID, outcome.Workflow, outcome.Status, details)
+}
+
+// progress tells the client behind a call of each step; nil where it does not
+// ask.
+func progress(ctx context.Context) func(Event) {
+	report := engines.CallerFrom(ctx).Progress
+	if report == nil {
+		return nil
+	}
+	told := 0.0
+	return func(event Event) {
+		told++
+		report(told, 0, event.String())
+	}
+}
+
+// String is an event in one line.
+func (e Event) String() string {
+	switch e.Kind {
+	case Begins:
+		if e.Attempt > 1 {
+			return fmt.Sprintf("%s: %s, attempt %d", e.StepID, e.Call, e.Attempt)
+		}
+		return e.StepID + ": " + e.Call
+	case Settled:
+		if e.Why == "" {
+			return e.StepID + ": " + string(e.Status)
+		}
+		return e.StepID + ": " + string(e.Status) + ": " + e.Why
+	case Refused:
+		return e.StepID + ": refused: " + e.Why
+	}
+	return e.StepID + ": left: " + e.Why
+}
+
+// short returns the outcome with outputs that fit an answer.
+func (o *Outcome) short() *Outcome {
+	if len(o.Outputs) <= maxOutputs {
+		return o
+	}
+	cut := *o
+	cut.Outputs = encoded(map[string]any{"preview": fault.Cut(string(o.Outputs), maxOutputs/2), "size": len(o.Outputs),
+		"ref": "savant://runs/" + o.Workflow + "/" + o.RunID + "/outputs"})
+	return &cut
+}
+
+var _ Toolbox = (*engines.Registry)(nil)
