@@ -42,6 +42,8 @@ var exitCodes = map[fault.Code]int{
 	fault.CheckpointNotFound:  exitUnknown,
 	fault.PromptNotFound:      exitUnknown,
 	fault.StateConflict:       exitConflict,
+
+	fault.ReasoningUnavailable: exitConfiguration,
 }
 
 // usageError is a command line that is not one.

@@ -54,7 +54,7 @@ func (p *program) root() *cobra.Command {
 		root.PersistentFlags().String(row.Flag, row.Default, row.Doc+" ["+row.Env+"]")
 	}
 	root.AddCommand(p.mcpCommand(), p.demoCommand(), p.toolsCommand(), p.callCommand(), p.enginesCommand(), p.workflowsCommand(),
-		p.approveCommand(), p.stateCommand(), p.verifyCommand())
+		p.approveCommand(), p.stateCommand(), p.verifyCommand(), p.reasoningCommand())
 	return root
 }
 

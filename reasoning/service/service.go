@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"savant/fault"
 	"savant/reasoning"
@@ -14,6 +15,8 @@ import (
 // planner decides.
 type Options struct {
 	SLM, LLM models.Model
+	// Timeout bounds each answer of a model; 0 is none.
+	Timeout time.Duration
 }
 
 // Service decides. It keeps nothing between two steps and may be used by
@@ -48,7 +51,7 @@ func (s *Service) Decide(ctx context.Context, request reasoning.Request) (reason
 	if chosen == nil {
 		return models.Plan(request), nil
 	}
-	asked := newConversation(request)
+	asked := newConversation(request, s.options.Timeout)
 	intent, err := asked.decide(ctx, chosen)
 	if larger := s.options.LLM; errors.Is(err, fault.InvalidIntent) && larger != nil && larger != chosen && request.Policy.Model != reasoning.ModelSLM {
 		asked.note(chosen.Name() + " gave no usable answer, so " + larger.Name() + " was asked")
@@ -69,13 +72,14 @@ func (s *Service) RoundTrip(ctx context.Context, request reasoning.Request) (jso
 // conversation is the asking for one decision. Tokens are counted over all of it.
 type conversation struct {
 	request                    reasoning.Request
+	timeout                    time.Duration
 	prompt                     Prompt
 	promptTokens, outputTokens int
 	repairs                    []string
 }
 
-func newConversation(request reasoning.Request) *conversation {
-	return &conversation{request: request, prompt: Build(request)}
+func newConversation(request reasoning.Request, timeout time.Duration) *conversation {
+	return &conversation{request: request, timeout: timeout, prompt: Build(request)}
 }
 
 func (c *conversation) note(repair string) { c.repairs = append(c.repairs, repair) }
@@ -107,8 +111,18 @@ func again(text string, wrong error) string {
 		fault.From(wrong).Details + "\nAnswer again, with nothing but the JSON object.\n"
 }
 
+// ask is one answer of a model, within the timeout. A model that is too slow
+// is not asked again: it would be as slow.
 func (c *conversation) ask(ctx context.Context, model models.Model, user string) (string, error) {
-	reply, err := model.Generate(ctx, models.Prompt{System: c.prompt.System, User: user, Schema: intentSchema})
+	bounded, cancel := ctx, func() {}
+	if c.timeout > 0 {
+		bounded, cancel = context.WithTimeout(ctx, c.timeout)
+	}
+	defer cancel()
+	reply, err := model.Generate(bounded, models.Prompt{System: c.prompt.System, User: user, Schema: intentSchema})
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		return "", fault.New(fault.ReasoningUnavailable, "%s gave no answer within %s", model.Name(), c.timeout)
+	}
 	c.promptTokens += reply.PromptTokens
 	c.outputTokens += reply.OutputTokens
 	return reply.Text, err

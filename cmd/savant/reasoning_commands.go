@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"savant"
+	"savant/fault"
+	"savant/reasoning"
+	"savant/reasoning/service"
+	"savant/schemas"
+)
+
+func (p *program) reasoningCommand() *cobra.Command {
+	return group("reasoning", "Ask for one decision, or serve decisions to others", p.decideCommand(), p.reasoningServeCommand())
+}
+
+func (p *program) decideCommand() *cobra.Command {
+	var given string
+	command := &cobra.Command{Use: "decide --request @FILE|-", Short: "Ask for the decision of one request and print the intent",
+		Long: "Ask for the decision of one request (schemas/reasoning_request.json) and print the intent as it was checked and " +
+			"repaired: a way to try a Reasoning API.",
+		Args: positional(cobra.NoArgs),
+		RunE: func(command *cobra.Command, _ []string) error {
+			raw, err := p.arguments(given)
+			if err != nil {
+				return err
+			}
+			return p.decideOnce(command.Context(), raw)
+		}}
+	command.Flags().StringVar(&given, "request", "-", "the request: JSON, @FILE to read it from a file, - from stdin")
+	p.jsonFlag(command)
+	return command
+}
+
+func (p *program) decideOnce(ctx context.Context, raw json.RawMessage) error {
+	var request reasoning.Request
+	if err := json.Unmarshal(raw, &request); err != nil {
+		return fault.New(fault.InvalidParams, "the request: %w", err)
+	}
+	client, _, err := p.reasoner(nil)
+	if err != nil {
+		return err
+	}
+	intent, err := client.Decide(ctx, request)
+	if err != nil {
+		return err
+	}
+	return p.print(intent)
+}
+
+func (p *program) reasoningServeCommand() *cobra.Command {
+	var address string
+	command := &cobra.Command{Use: "serve", Short: "Serve POST /agent_intent with the reasoning service inside",
+		Long: "Serve POST /agent_intent with the reasoning service inside. REASONING_API_TOKEN, where it is set, is the bearer " +
+			"token that callers must have; without one only an address of this machine is served.",
+		Args: positional(cobra.NoArgs),
+		RunE: func(command *cobra.Command, _ []string) error { return p.serveReasoning(command.Context(), address) }}
+	command.Flags().StringVar(&address, "address", "127.0.0.1:8732", "where to listen; port 0 takes a free one")
+	return command
+}
+
+// serveReasoning serves until ctx ends, and then lets decisions finish for a moment.
+func (p *program) serveReasoning(ctx context.Context, address string) error {
+	handler, err := p.reasoningHandler()
+	if err != nil {
+		return err
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return misconfigured(err)
+	}
+	if ip := listener.Addr().(*net.TCPAddr).IP; p.settings.Reasoning.Token == "" && !ip.IsLoopback() {
+		return errors.Join(misconfigured(fault.New(fault.InvalidParams, "--address %s is reachable from elsewhere: set REASONING_API_TOKEN", address)), listener.Close())
+	}
+	fmt.Fprintf(p.stderr, "serving http://%s%s\n", listener.Addr(), reasoning.Endpoint)
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 5 * time.Minute,
+		BaseContext: func(net.Listener) context.Context { return ctx }}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
+	defer cancel()
+	if server.Shutdown(closing) != nil {
+		server.Close()
+	}
+	<-served
+	return nil
+}
+
+func (p *program) reasoningHandler() (http.Handler, error) {
+	inside, err := reasoningService(p.settings.Reasoning)
+	if err != nil {
+		return nil, misconfigured(err)
+	}
+	bundled, err := fs.Sub(savant.Files, "schemas")
+	if err != nil {
+		return nil, err
+	}
+	set, err := schemas.Load(bundled)
+	if err != nil {
+		return nil, err
+	}
+	schema, err := set.Named("reasoning_request")
+	if err != nil {
+		return nil, err
+	}
+	return service.NewHandler(service.HandlerOptions{Decider: inside, Schema: schema, Token: p.settings.Reasoning.Token}), nil
+}
