@@ -17,6 +17,7 @@ import (
 	"savant/engines"
 	"savant/engines/git"
 	"savant/engines/mcpio/mount"
+	"savant/engines/workflow"
 	"savant/fault"
 	"savant/internal/settings"
 	"savant/think"
@@ -32,6 +33,7 @@ type house struct {
 	layers []think.Layer
 	store  *state.Dir
 	think  *think.Engine
+	driver *workflow.Driver
 	// tools are those of every engine there is.
 	tools *engines.Registry
 	// mounts are the engines of other MCP servers.
@@ -57,6 +59,7 @@ func (p *program) open() (*house, error) {
 	}
 	h.tools = engines.NewRegistry(h.toolOptions())
 	h.think = h.engine(h.layers...)
+	h.driver = workflow.New(workflow.Options{Think: h.think, Toolbox: h.tools, Logger: h.logger})
 	if err := h.addEngines(p.settings); err != nil {
 		return nil, errors.Join(err, h.close(context.Background()))
 	}
@@ -69,6 +72,7 @@ func (h *house) addEngines(s settings.Settings) error {
 	reading := git.Options{Roots: h.gitRoots(s)}
 	return errors.Join(
 		h.tools.AddEngine(engines.Engine{Name: "think", Description: "guides a model through a workflow"}, h.think.Tools()...),
+		h.tools.AddEngine(engines.Engine{Name: "workflow", Description: "runs a workflow without a client"}, h.driver.Tools()...),
 		h.tools.AddEngine(git.Engine(reading), git.Tools(reading)...),
 	)
 }
@@ -136,9 +140,11 @@ const closeGrace = 50 * time.Millisecond
 // close writes what is still to be projected and lets go of every file. Once
 // ctx has ended it waits no longer than the grace.
 func (h *house) close(ctx context.Context) error {
+	h.driver.Interrupt() // before the tools go that it calls
 	h.closeServers()
 	closed := make(chan error, 1)
 	go func() {
+		h.driver.Close()
 		if h.think != nil {
 			h.think.Close()
 		}

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -85,22 +87,29 @@ func New(options Options) *Driver {
 // errStopping is why drives end when the program does.
 var errStopping = errors.New("the program stops")
 
+// Interrupt begins what Close waits for: every drive ends soon, and no other
+// begins. It does not wait.
+func (d *Driver) Interrupt() {
+	for _, each := range d.ending() {
+		each.interrupt(errStopping)
+	}
+}
+
 // Close interrupts every drive and returns when they have ended. Their runs
 // can be continued.
 func (d *Driver) Close() {
-	d.mu.Lock()
-	d.closed = true
-	ending := make([]*drive, 0, len(d.drives))
-	for _, each := range d.drives {
-		ending = append(ending, each)
-	}
-	d.mu.Unlock()
-	for _, each := range ending {
-		each.interrupt(errStopping)
-	}
-	for _, each := range ending {
+	d.Interrupt()
+	for _, each := range d.ending() {
 		<-each.over
 	}
+}
+
+// ending closes the Driver and returns the drives there still are.
+func (d *Driver) ending() []*drive {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	return slices.Collect(maps.Values(d.drives))
 }
 
 // Request names a workflow to run, or a run to go on with.
