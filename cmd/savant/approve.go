@@ -50,6 +50,12 @@ func (p *program) approve(ctx context.Context, h *house, said approval) error {
 	if !isTerminal(p.stdin) {
 		return fault.New(fault.ApprovalRequired, "only a person can answer: run savant approve at a terminal")
 	}
+	return p.approveOnce(ctx, h, said)
+}
+
+// approveOnce shows the person at the terminal what is asked, and records the
+// answer.
+func (p *program) approveOnce(ctx context.Context, h *house, said approval) error {
 	waiting, err := h.think.Pending(ctx, said.workflow, said.run)
 	if err != nil {
 		return err

@@ -92,11 +92,16 @@ const maxArguments = 64 << 20
 
 // arguments reads what --args names: JSON, @file or - for stdin.
 func (p *program) arguments(given string) (json.RawMessage, error) {
+	return p.argumentsOf("--args", given)
+}
+
+// argumentsOf reads what a flag names.
+func (p *program) argumentsOf(flag, given string) (json.RawMessage, error) {
 	var source io.Reader = strings.NewReader(given)
 	if name, isFile := strings.CutPrefix(given, "@"); isFile {
 		file, err := os.Open(name)
 		if err != nil {
-			return nil, usageError("--args: " + err.Error())
+			return nil, usageError(flag + ": " + err.Error())
 		}
 		defer file.Close()
 		source = file
@@ -105,14 +110,14 @@ func (p *program) arguments(given string) (json.RawMessage, error) {
 	}
 	raw, err := io.ReadAll(io.LimitReader(source, maxArguments+1))
 	if err != nil {
-		return nil, usageError("--args: " + err.Error())
+		return nil, usageError(flag + ": " + err.Error())
 	}
 	if len(raw) > maxArguments {
-		return nil, fault.New(fault.LimitExceeded, "--args: more than %d bytes", maxArguments)
+		return nil, fault.New(fault.LimitExceeded, "%s: more than %d bytes", flag, maxArguments)
 	}
 	raw = bytes.TrimSpace(raw)
 	if err := json.Unmarshal(raw, new(json.RawMessage)); err != nil {
-		return nil, usageError("--args is not JSON: " + err.Error())
+		return nil, usageError(flag + " is not JSON: " + err.Error())
 	}
 	return raw, nil
 }

@@ -13,7 +13,8 @@ import (
 )
 
 func (p *program) workflowsCommand() *cobra.Command {
-	return group("workflows", "List, read and check workflows", p.workflowsListCommand(), p.workflowsReadCommand(), p.validateCommand())
+	return group("workflows", "List, read, check and run workflows", p.workflowsListCommand(), p.workflowsReadCommand(), p.validateCommand(),
+		p.workflowsRunCommand())
 }
 
 func (p *program) workflowsListCommand() *cobra.Command {

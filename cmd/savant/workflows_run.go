@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"savant/engines/workflow"
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think"
+)
+
+// wanted is what a person asks to be run.
+type wanted struct {
+	name, run string
+	pairs     []string // name=value
+	params    string   // JSON, @file or -
+}
+
+func (p *program) workflowsRunCommand() *cobra.Command {
+	var want wanted
+	command := &cobra.Command{Use: "run NAME", Short: "Run a workflow here, without a client",
+		Long: "Run a workflow here: Savant calls its tools itself, shows each step on stderr and prints the outputs on stdout.\n" +
+			"At a terminal it asks you what the workflow asks a person. It stops where a model or another client has to answer,\n" +
+			"and says how to go on. A run that was interrupted is continued by --run-id.",
+		Example: "  savant workflows run repo_tour --param commits=3\n  savant workflows run repo_tour --run-id 01k2…",
+		Args:    positional(cobra.ExactArgs(1)),
+		RunE: func(command *cobra.Command, args []string) error {
+			want.name = args[0]
+			return p.with(command.Context(), func(h *house) error { return p.runWorkflow(command.Context(), h, want) })
+		}}
+	flags := command.Flags()
+	flags.StringArrayVar(&want.pairs, "param", nil, "a parameter, name=value: text, or JSON where the parameter is not text; may be repeated")
+	flags.StringVar(&want.params, "params", "", "the parameters as JSON, @FILE to read them from a file, - from stdin")
+	flags.StringVar(&want.run, "run-id", "", "continue this run, or name a new one")
+	p.jsonFlag(command)
+	return command
+}
+
+func (p *program) runWorkflow(ctx context.Context, h *house, want wanted) error {
+	params, err := p.params(ctx, h, want)
+	if err != nil {
+		return err
+	}
+	shown := &stepLines{out: p.stderr, terminal: isTerminal(p.stderr), coloured: p.coloured(p.stderr)}
+	request := workflow.Request{Workflow: want.name, Params: params, RunID: want.run}
+	for {
+		outcome, err := h.driver.Run(ctx, request, shown.tell)
+		if outcome == nil || err != nil && ctx.Err() == nil {
+			return err
+		}
+		if p.answerHere(ctx, h, outcome) {
+			request = workflow.Request{Workflow: outcome.Workflow, RunID: outcome.RunID}
+			continue
+		}
+		if ctx.Err() != nil && outcome.Status == workflow.Waiting { // at the question
+			outcome.Status = workflow.Interrupted
+		}
+		return p.conclude(outcome)
+	}
+}
+
+// params returns the parameters that were given, nil for none.
+func (p *program) params(ctx context.Context, h *house, want wanted) (map[string]any, error) {
+	var params map[string]any
+	if want.params != "" {
+		raw, err := p.argumentsOf("--params", want.params)
+		if err != nil {
+			return nil, err
+		}
+		value, err := jsonvalue.Decode(raw)
+		given, isObject := value.(map[string]any)
+		if err != nil || !isObject {
+			return nil, usageError("--params: expected a JSON object of parameters")
+		}
+		params = given
+	}
+	if len(want.pairs) == 0 {
+		return params, nil
+	}
+	read, err := h.think.Read(ctx, think.ReadInput{Workflow: want.name})
+	if err != nil {
+		return nil, err
+	}
+	for _, pair := range want.pairs {
+		name, text, ok := strings.Cut(pair, "=")
+		if !ok {
+			return nil, usageError("--param " + visible(pair) + ": expected name=value")
+		}
+		if params == nil {
+			params = map[string]any{}
+		}
+		params[name] = typed(text, read.Params[name])
+	}
+	return params, nil
+}
+
+// answerHere puts a step that waits for a person to the one at the terminal,
+// and says whether that moved the run on. What is asked goes to stderr: stdout
+// is for the outputs.
+func (p *program) answerHere(ctx context.Context, h *house, outcome *workflow.Outcome) bool {
+	if outcome.Pending == nil || outcome.Pending.For != workflow.ForPerson || !isTerminal(p.stdin) {
+		return false
+	}
+	asking := *p
+	asking.stdout = p.stderr
+	for ctx.Err() == nil {
+		err := asking.approveOnce(ctx, h, approval{workflow: outcome.Workflow, run: outcome.RunID, step: outcome.Pending.StepID})
+		if err == nil {
+			return true
+		}
+		fmt.Fprintf(p.stderr, "%s\n", visible(fault.From(err).Error()))
+		if !errors.Is(err, fault.ValidationFailed) {
+			return false
+		}
+	}
+	return false
+}
+
+// conclude prints where the run was left, and returns how the program ends.
+func (p *program) conclude(outcome *workflow.Outcome) error {
+	if p.json {
+		if err := p.print(outcome); err != nil {
+			return err
+		}
+	} else if err := p.printOutputs(outcome.Outputs); err != nil {
+		return err
+	}
+	p.printEnd(outcome)
+	switch outcome.Status {
+	case workflow.Done:
+		return nil
+	case workflow.Waiting:
+		return statusError(exitPending)
+	case workflow.Interrupted:
+		return statusError(exitInterrupted)
+	case workflow.Blocked:
+		return statusError(exitCode(outcome.Error))
+	}
+	return statusError(exitFailed)
+}
+
+// printOutputs prints one output a line: text as it is, all else as JSON.
+func (p *program) printOutputs(raw json.RawMessage) error {
+	if len(raw) == 0 {
+		return nil
+	}
+	var outputs map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &outputs); err != nil {
+		return fault.New(fault.Internal, "the outputs cannot be read: %w", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(outputs)) {
+		text := string(outputs[name])
+		var plain string
+		if json.Unmarshal(outputs[name], &plain) == nil && text != "null" {
+			text = plain
+		}
+		if _, err := fmt.Fprintf(p.stdout, "%s: %s\n", visible(name), visible(text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printEnd tells on stderr how the run ended and how to go on.
+func (p *program) printEnd(outcome *workflow.Outcome) {
+	if isTerminal(p.stderr) {
+		fmt.Fprint(p.stderr, clearLine)
+	}
+	fmt.Fprintf(p.stderr, "run %s of %s: %s", outcome.RunID, outcome.Workflow, outcome.Status)
+	if outcome.Summary != "" {
+		fmt.Fprintf(p.stderr, ": %s", visible(outcome.Summary))
+	}
+	fmt.Fprintln(p.stderr)
+	for _, each := range outcome.Failures {
+		fmt.Fprintf(p.stderr, "  failed %s: %s: %s\n", visible(each.Step), each.Code, visible(each.Details))
+	}
+	if outcome.Error != nil {
+		fmt.Fprintf(p.stderr, "  %s\n", visible(outcome.Error.Error()))
+		for _, each := range outcome.Error.Diagnostics {
+			fmt.Fprintln(p.stderr, "  "+diagnosticLine(each, outcome.Error.Code))
+		}
+	}
+	if outcome.Pending != nil {
+		fmt.Fprintf(p.stderr, "  step %s waits for a %s. %s\n", visible(outcome.Pending.StepID), outcome.Pending.For, visible(outcome.Pending.Why))
+	}
+	if outcome.Status == workflow.Waiting || outcome.Status == workflow.Interrupted {
+		fmt.Fprintf(p.stderr, "  to go on: savant workflows run %s --run-id %s\n", outcome.Workflow, outcome.RunID)
+	}
+}
