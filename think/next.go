@@ -119,8 +119,8 @@ func (e *Engine) settle(ctx context.Context, l *live, given submission) (*Reply,
 		}
 	}
 	answer.Late = e.late(l, answer.Step)
-	data := resultData{Step: answer.Step, Attempt: answer.Attempt, Digest: answer.Digest, Person: answer.Person, Shown: answer.Shown,
-		Witness: answer.Witness, Receipt: given.receiptID(), Late: answer.Late, During: max(given.during, 0)}
+	data := resultData{resultHead: resultHead{Step: answer.Step, Attempt: answer.Attempt, Digest: answer.Digest, Person: answer.Person, Shown: answer.Shown,
+		Witness: answer.Witness, Receipt: given.receiptID(), Late: answer.Late, During: max(given.during, 0)}}
 	if data.Result = given.raw; len(given.raw) > inlineLimit {
 		if data.ResultRef, err = e.Store.PutArtifact(ctx, given.raw); err != nil {
 			return nil, err
@@ -165,7 +165,7 @@ func (e *Engine) write(ctx context.Context, l *live, data *resultData, rejected 
 	}
 	data.Value, data.Size = l.run.Captured(data.Step)
 	data.Reply = replied
-	encoded, err := jsonvalue.Encode(data)
+	encoded, err := data.encode()
 	if err != nil {
 		return reply{}, state.Record{}, fault.New(fault.Internal, "encoding a result: %w", err)
 	}
@@ -174,7 +174,7 @@ func (e *Engine) write(ctx context.Context, l *live, data *resultData, rejected 
 		kind = kindPerson
 	}
 	record, err := e.Store.Append(ctx, l.key, state.Record{Version: l.run.Version(), Kind: kind, Time: e.stamp(),
-		Status: string(l.run.Status()), Data: encoded, State: l.run.Hash()})
+		Status: string(l.run.Status()), Data: encoded, Encoded: true, State: l.run.Hash()})
 	return data.Reply, record, err
 }
 

@@ -49,8 +49,17 @@ type lineage struct {
 	Hash    string `json:"hash"`
 }
 
-// resultData is the data of an answer's record.
+// resultData is the data of an answer's record. Result and Reply come behind
+// all that a run needs to go on, so that opening a long run need not read them.
 type resultData struct {
+	resultHead
+	// Result is the answer as it came; a large one stands under ResultRef.
+	Result json.RawMessage `json:"result,omitempty"`
+	Reply  reply           `json:"reply"`
+}
+
+// resultHead is what a run needs of an answer's record to go on.
+type resultHead struct {
 	Step string `json:"step"`
 	// Attempt is what the client said, 0 when it said nothing.
 	Attempt int    `json:"attempt,omitempty"`
@@ -67,12 +76,79 @@ type resultData struct {
 	Late    bool   `json:"late,omitempty"`
 	// During is the version of the answer whose call asked the person.
 	During int `json:"during,omitempty"`
-	// Result is the answer as it came; a large one stands under ResultRef.
-	// Both come behind all that a run needs to go on, so that opening a long
-	// run need not read them.
-	ResultRef string          `json:"result_ref,omitempty"`
-	Result    json.RawMessage `json:"result,omitempty"`
-	Reply     reply           `json:"reply"`
+	// ResultRef is the artifact that holds a large result.
+	ResultRef string `json:"result_ref,omitempty"`
+}
+
+// encode writes the data as encoding/json would. Its long parts are JSON
+// already and are put in as they are: going over them again is what a step
+// would cost most.
+func (d *resultData) encode() (json.RawMessage, error) {
+	head, err := jsonvalue.Encode(d.resultHead)
+	if err != nil {
+		return nil, err
+	}
+	replied, err := d.Reply.encode()
+	if err != nil {
+		return nil, err
+	}
+	data := bytes.NewBuffer(make([]byte, 0, len(head)+len(d.Result)+len(replied)+32))
+	data.Write(head[:len(head)-1])
+	if len(d.Result) > 0 {
+		data.WriteString(`,"result":`)
+		if err := compact(data, d.Result); err != nil {
+			return nil, err
+		}
+	}
+	data.WriteString(`,"reply":`)
+	data.Write(replied)
+	data.WriteByte('}')
+	return data.Bytes(), nil
+}
+
+// compact appends JSON without the spaces between its tokens. Most results
+// have none.
+func compact(to *bytes.Buffer, data json.RawMessage) error {
+	if spaced(data) {
+		return json.Compact(to, data)
+	}
+	to.Write(data)
+	return nil
+}
+
+// spaced says whether valid JSON has spaces between its tokens.
+func spaced(data []byte) bool {
+	for len(data) > 0 {
+		quote := bytes.IndexByte(data, '"')
+		between := data
+		if quote >= 0 {
+			between = data[:quote]
+		}
+		if bytes.ContainsAny(between, " \n\r\t") {
+			return true
+		}
+		if quote < 0 {
+			return false
+		}
+		data = data[quote+1:]
+		data = data[stringEnd(data):]
+	}
+	return false
+}
+
+// stringEnd returns the length of a JSON string behind its first quote.
+func stringEnd(data []byte) int {
+	for at := 0; at < len(data); at++ {
+		next := bytes.IndexAny(data[at:], `"\`)
+		if next < 0 {
+			break
+		}
+		if at += next; data[at] == '"' {
+			return at + 1
+		}
+		at++ // what a backslash escapes
+	}
+	return len(data)
 }
 
 // resetData is the data of a reset's record.

@@ -426,7 +426,7 @@ func (n *nodeState) settleNode(status Status, cause string) {
 	r, f := n.frame.run, n.frame
 	n.status, n.cause = status, cause
 	r.settled = append(r.settled, n)
-	n.touchHash(nil)
+	n.changed(nil)
 	for _, dependent := range n.node().dependents {
 		d := &f.nodes[dependent]
 		if d.waiting--; d.waiting == 0 && !d.status.settled() {

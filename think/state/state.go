@@ -69,6 +69,9 @@ type Record struct {
 	// Data is the engine's JSON. The store keeps its bytes but for white
 	// space between tokens.
 	Data json.RawMessage `json:"data"`
+	// Encoded says that Data was just made by an encoder: valid, with no
+	// white space between tokens. It spares going over it once more.
+	Encoded bool `json:"-"`
 	// State is the engine's hash of the run's state after this record.
 	State string `json:"state"`
 	// Prev is the Hash of the record before, "" in the first; set by the store.
