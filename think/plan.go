@@ -112,7 +112,7 @@ func (e *Engine) standing(ctx context.Context, l *live) (*Reply, error) {
 
 // repeat returns the reply that a version was answered with.
 func (e *Engine) repeat(ctx context.Context, l *live, version int) (*Reply, error) {
-	records, err := e.Store.Records(ctx, l.key, version-1)
+	records, err := e.Store.Records(ctx, l.key, version-1, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func (e *Engine) Reset(ctx context.Context, in ResetInput) (*ResetOutput, error)
 	if l.run.Final() != nil && !in.Force {
 		return nil, fault.New(fault.ResetNotAllowed, "run %q is %s; pass force to reopen it", l.key.Run, l.run.Status())
 	}
-	records, err := e.Store.Records(ctx, l.key, 0)
+	records, err := e.Store.Records(ctx, l.key, 0, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -138,9 +138,10 @@ type Store interface {
 	// Append adds the next record and returns it complete, durable. Version
 	// must follow the last: STATE_CONFLICT otherwise. UNKNOWN_RUN.
 	Append(ctx context.Context, key Key, next Record) (Record, error)
-	// Records returns the records after a version, oldest first, their
-	// chain verified. UNKNOWN_RUN.
-	Records(ctx context.Context, key Key, after int) ([]Record, error)
+	// Records returns the records after a version, oldest first, at most
+	// limit of them where that is positive, their chain verified. One record
+	// costs the same in a long run as in a short one. UNKNOWN_RUN.
+	Records(ctx context.Context, key Key, after, limit int) ([]Record, error)
 	// Head returns version and hash of the last record; cheap enough to ask
 	// at every step whether another process has moved on. UNKNOWN_RUN.
 	Head(ctx context.Context, key Key) (version int, hash string, err error)
