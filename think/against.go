@@ -38,7 +38,7 @@ func (e *Engine) Against(ctx context.Context, workflow, run string, source []byt
 	if err != nil {
 		return nil, err
 	}
-	records, err := e.Store.Records(ctx, key, 0)
+	records, err := e.Store.Records(ctx, key, 0, 0)
 	if err != nil {
 		return nil, err
 	}

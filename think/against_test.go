@@ -31,7 +31,7 @@ func TestDivergence(t *testing.T) {
 	require.NoError(t, err)
 	_, err = engine.Next(ctx, NextInput{RunID: "r", StepID: "a", ResultSnapshot: json.RawMessage(`"one"`)})
 	require.NoError(t, err)
-	records, err := engine.Store.Records(ctx, state.Key{Workflow: "w", Run: "r"}, 0)
+	records, err := engine.Store.Records(ctx, state.Key{Workflow: "w", Run: "r"}, 0, 0)
 	require.NoError(t, err)
 	for name, c := range map[string]struct {
 		old, now           string

@@ -60,7 +60,7 @@ func (e *Engine) Debug(ctx context.Context, in DebugInput) (*DebugOutput, error)
 	if err != nil {
 		return nil, err
 	}
-	records, err := e.Store.Records(ctx, key, 0)
+	records, err := e.Store.Records(ctx, key, 0, 0)
 	if err != nil {
 		return nil, err
 	}

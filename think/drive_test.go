@@ -78,17 +78,7 @@ func drive(t *rapid.T, graph *flow.Graph, params map[string]any, client respond,
 	for run.Final() == nil && run.Blocked() == nil {
 		outstanding := run.Outstanding()
 		next := outstanding[choose(len(outstanding))]
-		result := client.answer(next.StepID, next.Attempt, next.Call)
-		digest, err := jsonvalue.Digest(result)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer := flow.Answer{Step: next.StepID, Attempt: next.Attempt, Result: result, Digest: digest}
-		if next.Call == flow.CallApprove {
-			answer.Person = true
-			answer.Shown, _ = run.ShownDigest(next.StepID)
-		}
-		rejected, err := run.Settle(answer)
+		rejected, err := run.Settle(client.settling(t, run, next))
 		if err != nil {
 			t.Fatalf("settle %s: %v", next.StepID, err)
 		}
@@ -98,6 +88,21 @@ func drive(t *rapid.T, graph *flow.Graph, params map[string]any, client respond,
 		watch.look()
 	}
 	return run, watch.seen
+}
+
+// settling returns the answer to an instruction; a person approves all.
+func (r respond) settling(t *rapid.T, run *flow.Run, next flow.Instruction) flow.Answer {
+	result := r.answer(next.StepID, next.Attempt, next.Call)
+	digest, err := jsonvalue.Digest(result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := flow.Answer{Step: next.StepID, Attempt: next.Attempt, Result: result, Digest: digest}
+	if next.Call == flow.CallApprove {
+		answer.Person = true
+		answer.Shown, _ = run.ShownDigest(next.StepID)
+	}
+	return answer
 }
 
 // watcher holds a run against what must be true of it after every event.

@@ -62,7 +62,29 @@ type live struct {
 	hash    string // of the last record applied
 	pins    map[string]pin
 	times   map[int]time.Time // when outstanding steps were handed out, by version
+	warm    []answered        // the last answers, whose captures are still in memory
 	used    time.Time
+}
+
+// answered is a step with the version of its answer.
+type answered struct {
+	step    string
+	version int
+}
+
+// maxWarm is how many answers keep what they captured in memory: what the next
+// steps are most likely to ask for. The rest is read back from the journal.
+const maxWarm = 64
+
+// cool notes an answer that is durable, and lets go of what an older one
+// captured.
+func (e *Engine) cool(l *live, step string, version int) {
+	l.warm = append(l.warm, answered{step, version})
+	if len(l.warm) > maxWarm {
+		oldest := l.warm[0]
+		l.warm = l.warm[1:]
+		l.run.Release(oldest.step, e.answering(oldest.version, e.reading(l.key)))
+	}
 }
 
 // maxLive bounds the runs kept in memory.
@@ -136,7 +158,7 @@ func (e *Engine) evict() {
 }
 
 // forget drops a run from memory, so that it is read from disk again.
-func (l *live) forget() { l.run, l.version, l.hash = nil, 0, "" }
+func (l *live) forget() { l.run, l.version, l.hash, l.warm = nil, 0, "", nil }
 
 // locate completes a key: a run may be named without its workflow where its
 // id is unique.

@@ -112,7 +112,7 @@ func (e *Engine) StateGet(ctx context.Context, in StateGetInput) (*StateGet, err
 		}
 		return &StateGet{Value: value}, nil
 	}
-	records, err := e.Store.Records(ctx, l.key, 0)
+	records, err := e.Store.Records(ctx, l.key, 0, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -94,7 +94,7 @@ func requireReadable(t *testing.T, w *world, key state.Key) {
 
 // sourceOf returns the workflow that a run is pinned to.
 func sourceOf(t *testing.T, w *world, key state.Key) []byte {
-	records, err := w.store.Records(t.Context(), key, 0)
+	records, err := w.store.Records(t.Context(), key, 0, 0)
 	require.NoError(t, err)
 	var plan struct {
 		Pins map[string]struct{ Digest string }

@@ -51,7 +51,7 @@ func onlyOne(keys []state.Key, run, unknown string) (state.Key, error) {
 // History returns the records of a run, oldest first, also those that a reset
 // left behind. It needs no replay. UNKNOWN_RUN, STATE_CORRUPT.
 func (k *Keeper) History(ctx context.Context, key state.Key) ([]Event, error) {
-	records, err := k.dir.Records(ctx, key, 0)
+	records, err := k.dir.Records(ctx, key, 0, 0)
 	if err != nil {
 		return nil, err
 	}

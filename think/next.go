@@ -87,7 +87,7 @@ func (e *Engine) withoutResult(ctx context.Context, l *live, step string) (*Repl
 				return nil, fault.New(fault.InvalidParams, "result_snapshot is missing: step %q is %s, send its whole result", step, next.Call)
 			}
 		}
-		if explained, missing := l.run.Explain(step); missing == nil && answered(explained.Status) && (explained.Call == flow.CallApprove || explained.Call == flow.CallAsk) {
+		if explained, missing := l.run.Explain(step); missing == nil && isAnswered(explained.Status) && (explained.Call == flow.CallApprove || explained.Call == flow.CallAsk) {
 			return e.standing(ctx, l) // a person has answered meanwhile
 		}
 		return nil, err
@@ -99,9 +99,9 @@ func (e *Engine) withoutResult(ctx context.Context, l *live, step string) (*Repl
 	return e.person(ctx, l, reply{Reply: standing}, 0)
 }
 
-// answered says whether a person's step was settled by an answer; a declined
+// isAnswered says whether a person's step was settled by an answer; a declined
 // approval has failed.
-func answered(status flow.Status) bool { return status == flow.Done || status == flow.Failed }
+func isAnswered(status flow.Status) bool { return status == flow.Done || status == flow.Failed }
 
 // settle applies an answer, writes it down and replies; l is held and fresh.
 func (e *Engine) settle(ctx context.Context, l *live, given submission) (*Reply, error) {
@@ -119,8 +119,8 @@ func (e *Engine) settle(ctx context.Context, l *live, given submission) (*Reply,
 		}
 	}
 	answer.Late = e.late(l, answer.Step)
-	data := resultData{Step: answer.Step, Attempt: answer.Attempt, Digest: answer.Digest, Person: answer.Person, Shown: answer.Shown,
-		Witness: answer.Witness, Receipt: given.receiptID(), Late: answer.Late, During: max(given.during, 0)}
+	data := resultData{resultHead: resultHead{Step: answer.Step, Attempt: answer.Attempt, Digest: answer.Digest, Person: answer.Person, Shown: answer.Shown,
+		Witness: answer.Witness, Receipt: given.receiptID(), Late: answer.Late, During: max(given.during, 0)}}
 	if data.Result = given.raw; len(given.raw) > inlineLimit {
 		if data.ResultRef, err = e.Store.PutArtifact(ctx, given.raw); err != nil {
 			return nil, err
@@ -148,6 +148,7 @@ func (e *Engine) settle(ctx context.Context, l *live, given submission) (*Reply,
 	}
 	l.version, l.hash = record.Version, record.Hash
 	l.times[record.Version] = e.Now()
+	e.cool(l, answer.Step, record.Version)
 	e.project(l, l.run.Final() != nil || l.run.Blocked() != nil)
 	if given.during != 0 {
 		return replied.restore()
@@ -165,7 +166,7 @@ func (e *Engine) write(ctx context.Context, l *live, data *resultData, rejected 
 	}
 	data.Value, data.Size = l.run.Captured(data.Step)
 	data.Reply = replied
-	encoded, err := jsonvalue.Encode(data)
+	encoded, err := data.encode()
 	if err != nil {
 		return reply{}, state.Record{}, fault.New(fault.Internal, "encoding a result: %w", err)
 	}
@@ -174,7 +175,7 @@ func (e *Engine) write(ctx context.Context, l *live, data *resultData, rejected 
 		kind = kindPerson
 	}
 	record, err := e.Store.Append(ctx, l.key, state.Record{Version: l.run.Version(), Kind: kind, Time: e.stamp(),
-		Status: string(l.run.Status()), Data: encoded, State: l.run.Hash()})
+		Status: string(l.run.Status()), Data: encoded, Encoded: true, State: l.run.Hash()})
 	return data.Reply, record, err
 }
 

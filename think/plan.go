@@ -106,13 +106,13 @@ func (e *Engine) standing(ctx context.Context, l *live) (*Reply, error) {
 	if l.run.Final() != nil {
 		return e.repeat(ctx, l, l.version)
 	}
-	out := compose(l.run, flow.Change{}, e.drifted(l.pins), nil)
+	out, _ := compose(l.run, flow.Change{}, e.drifted(l.pins), nil)
 	return reply{Reply: out}.restore()
 }
 
 // repeat returns the reply that a version was answered with.
 func (e *Engine) repeat(ctx context.Context, l *live, version int) (*Reply, error) {
-	records, err := e.Store.Records(ctx, l.key, version-1)
+	records, err := e.Store.Records(ctx, l.key, version-1, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +206,8 @@ func (e *Engine) answer(ctx context.Context, run *flow.Run, rejected *fault.Erro
 			kept = append(kept, artifact{Name: a.Name, Type: a.Type, Size: len(a.Data), SHA256: digest, Ref: artifactURI(digest)})
 		}
 	}
-	out := reply{Reply: compose(run, run.Changed(), drift, kept), Fault: rejected}
+	out := reply{Fault: rejected}
+	out.Reply, out.measured = compose(run, run.Changed(), drift, kept)
 	for _, each := range kept[min(len(out.Reply.Artifacts), len(kept)):] {
 		out.More = append(out.More, each.SHA256)
 	}

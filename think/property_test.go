@@ -50,6 +50,30 @@ func TestRunsAreDeterministic(t *testing.T) {
 	})
 }
 
+// The hash is that of the state, whenever it is asked for: what is put off until
+// then is all there.
+func TestHashDoesNotDependOnWhenItIsAskedFor(t *testing.T) {
+	check(t, 1000, func(t *rapid.T) {
+		g := generate(t, false)
+		graph := g.compile(t)
+		client := respond{seed: rapid.Uint64().Draw(t, "seed"), failures: true}
+		asked := rapid.SliceOfN(rapid.Bool(), 1, 20).Draw(t, "asked")
+		always, seldom := graph.Start("r", g.params), graph.Start("r", g.params)
+		for event := 0; always.Final() == nil && always.Blocked() == nil; event++ {
+			next := always.Outstanding()[0]
+			hash := always.Hash()
+			if asked[event%len(asked)] {
+				require.Equal(t, hash, seldom.Hash(), "%s", g)
+			}
+			for _, run := range []*flow.Run{always, seldom} {
+				_, err := run.Settle(client.settling(t, run, next))
+				require.NoError(t, err)
+			}
+		}
+		require.Equal(t, always.Hash(), seldom.Hash(), "%s", g)
+	})
+}
+
 // cycle answers the outstanding steps in an order that depends on nothing else.
 func cycle(choices []int) func(int) int {
 	at := -1

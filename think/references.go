@@ -94,7 +94,7 @@ func (l lostArtifact) problem() state.Problem {
 // lostArtifacts returns those of a run, by version. A result blocks only where
 // no reset took the run back from it.
 func (k *Keeper) lostArtifacts(ctx context.Context, key state.Key) ([]lostArtifact, error) {
-	records, err := k.dir.Records(ctx, key, 0)
+	records, err := k.dir.Records(ctx, key, 0, 0)
 	if err != nil {
 		return nil, err
 	}

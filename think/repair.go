@@ -168,7 +168,7 @@ func (r *repair) again(ctx context.Context, lost lostArtifact) ([]byte, error) {
 }
 
 func (r *repair) replayArtifact(ctx context.Context, wanted reference) ([]byte, error) {
-	records, err := r.dir.Records(ctx, r.key, 0)
+	records, err := r.dir.Records(ctx, r.key, 0, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +209,7 @@ func (r *repair) remakeCheckpoints(ctx context.Context) error {
 
 // checkpointAt names a past version of a run.
 func (e *Engine) checkpointAt(ctx context.Context, key state.Key, name string, version int) error {
-	records, err := e.Store.Records(ctx, key, 0)
+	records, err := e.Store.Records(ctx, key, 0, 0)
 	if err != nil {
 		return err
 	}

@@ -49,8 +49,17 @@ type lineage struct {
 	Hash    string `json:"hash"`
 }
 
-// resultData is the data of an answer's record.
+// resultData is the data of an answer's record. Result and Reply come behind
+// all that a run needs to go on, so that opening a long run need not read them.
 type resultData struct {
+	resultHead
+	// Result is the answer as it came; a large one stands under ResultRef.
+	Result json.RawMessage `json:"result,omitempty"`
+	Reply  reply           `json:"reply"`
+}
+
+// resultHead is what a run needs of an answer's record to go on.
+type resultHead struct {
 	Step string `json:"step"`
 	// Attempt is what the client said, 0 when it said nothing.
 	Attempt int    `json:"attempt,omitempty"`
@@ -67,12 +76,79 @@ type resultData struct {
 	Late    bool   `json:"late,omitempty"`
 	// During is the version of the answer whose call asked the person.
 	During int `json:"during,omitempty"`
-	// Result is the answer as it came; a large one stands under ResultRef.
-	// Both come behind all that a run needs to go on, so that opening a long
-	// run need not read them.
-	ResultRef string          `json:"result_ref,omitempty"`
-	Result    json.RawMessage `json:"result,omitempty"`
-	Reply     reply           `json:"reply"`
+	// ResultRef is the artifact that holds a large result.
+	ResultRef string `json:"result_ref,omitempty"`
+}
+
+// encode writes the data as encoding/json would. Its long parts are JSON
+// already and are put in as they are: going over them again is what a step
+// would cost most.
+func (d *resultData) encode() (json.RawMessage, error) {
+	head, err := jsonvalue.Encode(d.resultHead)
+	if err != nil {
+		return nil, err
+	}
+	replied, err := d.Reply.encode()
+	if err != nil {
+		return nil, err
+	}
+	data := bytes.NewBuffer(make([]byte, 0, len(head)+len(d.Result)+len(replied)+32))
+	data.Write(head[:len(head)-1])
+	if len(d.Result) > 0 {
+		data.WriteString(`,"result":`)
+		if err := compact(data, d.Result); err != nil {
+			return nil, err
+		}
+	}
+	data.WriteString(`,"reply":`)
+	data.Write(replied)
+	data.WriteByte('}')
+	return data.Bytes(), nil
+}
+
+// compact appends JSON without the spaces between its tokens. Most results
+// have none.
+func compact(to *bytes.Buffer, data json.RawMessage) error {
+	if spaced(data) {
+		return json.Compact(to, data)
+	}
+	to.Write(data)
+	return nil
+}
+
+// spaced says whether valid JSON has spaces between its tokens.
+func spaced(data []byte) bool {
+	for len(data) > 0 {
+		quote := bytes.IndexByte(data, '"')
+		between := data
+		if quote >= 0 {
+			between = data[:quote]
+		}
+		if bytes.ContainsAny(between, " \n\r\t") {
+			return true
+		}
+		if quote < 0 {
+			return false
+		}
+		data = data[quote+1:]
+		data = data[stringEnd(data):]
+	}
+	return false
+}
+
+// stringEnd returns the length of a JSON string behind its first quote.
+func stringEnd(data []byte) int {
+	for at := 0; at < len(data); at++ {
+		next := bytes.IndexAny(data[at:], `"\`)
+		if next < 0 {
+			break
+		}
+		if at += next; data[at] == '"' {
+			return at + 1
+		}
+		at++ // what a backslash escapes
+	}
+	return len(data)
 }
 
 // resetData is the data of a reset's record.
@@ -99,7 +175,7 @@ func (e *Engine) refresh(ctx context.Context, l *live) error {
 	if l.run != nil && l.version < version && e.follow(ctx, l) == nil {
 		return nil
 	}
-	records, err := e.Store.Records(ctx, l.key, 0)
+	records, err := e.Store.Records(ctx, l.key, 0, 0)
 	if err != nil {
 		l.forget()
 		return err
@@ -110,7 +186,7 @@ func (e *Engine) refresh(ctx context.Context, l *live) error {
 // follow applies the records that another process has added to a run in
 // memory. After an error the run is in no state: it must be rebuilt.
 func (e *Engine) follow(ctx context.Context, l *live) error {
-	records, err := e.Store.Records(ctx, l.key, l.version)
+	records, err := e.Store.Records(ctx, l.key, l.version, 0)
 	if err != nil {
 		return err
 	}
@@ -138,7 +214,7 @@ func (e *Engine) follow(ctx context.Context, l *live) error {
 
 func (e *Engine) rebuild(ctx context.Context, l *live, records []state.Record) error {
 	l.forget()
-	replayed, err := e.replay(ctx, l.key, records, 0)
+	replayed, err := e.replayFrom(ctx, l.key, records, 0, e.reading(l.key))
 	if err != nil {
 		return err
 	}
@@ -160,6 +236,28 @@ type replayed struct {
 // and holds it against the hash that was recorded: STATE_CORRUPT when it
 // differs.
 func (e *Engine) replay(ctx context.Context, key state.Key, records []state.Record, upTo int) (*replayed, error) {
+	return e.replayFrom(ctx, key, records, upTo, func(_ context.Context, version int) (state.Record, error) { return records[version-1], nil })
+}
+
+// reader returns the record of a version, when a value of it is needed.
+type reader func(ctx context.Context, version int) (state.Record, error)
+
+// reading reads records of a run from the store, so that a long run does not
+// hold all its results in memory.
+func (e *Engine) reading(key state.Key) reader {
+	return func(ctx context.Context, version int) (state.Record, error) {
+		records, err := e.Store.Records(ctx, key, version-1, 1)
+		if err == nil && len(records) == 0 {
+			err = fault.New(fault.StateCorrupt, "run %s: record %d is gone", key, version)
+		}
+		if err != nil {
+			return state.Record{}, err
+		}
+		return records[0], nil
+	}
+}
+
+func (e *Engine) replayFrom(ctx context.Context, key state.Key, records []state.Record, upTo int, read reader) (*replayed, error) {
 	if len(records) == 0 || records[0].Kind != kindPlan {
 		return nil, fault.New(fault.StateCorrupt, "run %s: record 1 is not a plan", key)
 	}
@@ -188,7 +286,7 @@ func (e *Engine) replay(ctx context.Context, key state.Key, records []state.Reco
 		}
 		resumed, err := false, error(nil)
 		if i < len(line)-1 {
-			resumed, err = e.resume(ctx, out.run, record)
+			resumed, err = e.resume(out.run, record, read)
 		}
 		if err == nil && !resumed {
 			err = e.apply(ctx, out.run, record)
@@ -246,7 +344,7 @@ func (e *Engine) apply(ctx context.Context, run *flow.Run, record state.Record) 
 
 // resume applies a record that settled its step as done without reading its
 // result; false means that the record has to be applied in full.
-func (e *Engine) resume(ctx context.Context, run *flow.Run, record state.Record) (bool, error) {
+func (e *Engine) resume(run *flow.Run, record state.Record, read reader) (bool, error) {
 	head, ok := headOf(record.Data)
 	if !ok || head.Value == "" {
 		return false, nil
@@ -259,37 +357,45 @@ func (e *Engine) resume(ctx context.Context, run *flow.Run, record state.Record)
 	}
 	run.SkipTo(record.Version - 1)
 	err := run.Resume(flow.Recorded{Step: head.Step, Digest: head.Digest, Value: head.Value, Size: head.Size, Witness: head.Witness, Late: head.Late,
-		Answer: func() (flow.Answer, error) { return e.answerOf(context.WithoutCancel(ctx), record) }})
+		Answer: e.answering(record.Version, read)})
 	if err != nil {
 		return false, fault.New(fault.StateCorrupt, "record %d does not follow from the records before it: %s", record.Version, fault.From(err).Details)
 	}
 	return true, nil
 }
 
-// headOf reads what stands before the result in an answer's record.
-func headOf(data json.RawMessage) (head resultData, ok bool) {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
+// answering returns what reads the answer of a version back. It may be called
+// long after the request has ended, and must not keep that in memory.
+func (e *Engine) answering(version int, read reader) func() (flow.Answer, error) {
+	return func() (flow.Answer, error) {
+		ctx := context.Background()
+		record, err := read(ctx, version)
+		if err != nil {
+			return flow.Answer{}, err
+		}
+		return e.answerOf(ctx, record)
+	}
+}
+
+// headOf reads what stands before the result in an answer's record. Nothing in
+// it needs escapes, so the first of the long fields ends it.
+func headOf(data json.RawMessage) (head resultHead, ok bool) {
+	end := -1
+	for _, long := range []string{`,"result":`, `,"result_ref":`, `,"reply":`} {
+		at := bytes.Index(data[:min(len(data), maxHead)], []byte(long))
+		if at >= 0 && (end < 0 || at < end) {
+			end = at
+		}
+	}
+	if end < 0 {
 		return head, false
 	}
-	fields := map[string]any{"step": &head.Step, "attempt": &head.Attempt, "digest": &head.Digest, "value": &head.Value, "size": &head.Size,
-		"person": &head.Person, "shown": &head.Shown, "witness": &head.Witness, "receipt": &head.Receipt, "late": &head.Late, "during": &head.During}
-	for decoder.More() {
-		name, err := decoder.Token()
-		key, isName := name.(string)
-		into, known := fields[key]
-		if err != nil || !isName {
-			return head, false
-		}
-		if !known {
-			return head, true
-		}
-		if decoder.Decode(into) != nil {
-			return head, false
-		}
-	}
-	return head, true
+	err := json.Unmarshal(append(bytes.Clone(data[:end]), '}'), &head)
+	return head, err == nil
 }
+
+// maxHead bounds the head of a record: a step's id, digests and flags.
+const maxHead = 4096
 
 // answerOf reads an answer back from its record.
 func (e *Engine) answerOf(ctx context.Context, record state.Record) (flow.Answer, error) {

@@ -92,6 +92,16 @@ type reply struct {
 	Reply *Reply       `json:"reply"`
 	// More are the digests of artifacts that the reply had no room for.
 	More []string `json:"more_artifacts,omitempty"`
+	// measured is Reply in JSON, where it was encoded to measure it.
+	measured json.RawMessage
+}
+
+// encode writes the reply as encoding/json would.
+func (r reply) encode() (json.RawMessage, error) {
+	if r.Fault != nil || len(r.More) > 0 || r.measured == nil {
+		return jsonvalue.Encode(r)
+	}
+	return slices.Concat([]byte(`{"reply":`), r.measured, []byte("}")), nil
 }
 
 // The bounds of a reply. Cline cuts a result at 8,000 characters, text and
@@ -135,8 +145,8 @@ func (r reply) restore() (*Reply, error) {
 }
 
 // compose makes the reply to an event: what the run hands out now, and of its
-// state what the event changed.
-func compose(run *flow.Run, change flow.Change, drift bool, artifacts []artifact) *Reply {
+// state what the event changed. It returns the JSON of the reply too.
+func compose(run *flow.Run, change flow.Change, drift bool, artifacts []artifact) (*Reply, json.RawMessage) {
 	out := &Reply{Drift: drift, Ready: []string{}, State: delta{RunID: run.ID(), Version: run.Version(), Status: run.Status(),
 		Vars: map[string]json.RawMessage{}, Steps: map[string]flow.StepStatus{}}}
 	out.State.add(run, change, maxVars, maxSteps, maxVar)
@@ -234,11 +244,16 @@ func (r *Reply) finish(final *flow.Final, artifacts []artifact, run *flow.Run) {
 }
 
 // bound cuts what can be asked for again until the reply is short enough:
-// state first, then the schema and diagnostics of the instruction.
-func (r *Reply) bound(run *flow.Run, change flow.Change) *Reply {
+// state first, then the schema and diagnostics of the instruction. It returns
+// the reply's JSON too.
+func (r *Reply) bound(run *flow.Run, change flow.Change) (*Reply, json.RawMessage) {
 	cuts := []func(){
 		func() { r.State.add(run, change, 4, 6, 120) },
-		func() { r.State.add(run, change, 1, 2, 60); r.Ready = r.Ready[:min(3, len(r.Ready))] },
+		func() {
+			r.State.add(run, change, 1, 2, 60)
+			short := r.Ready[:min(3, len(r.Ready))]
+			r.Ready, r.ReadyMore = short, r.ReadyMore+len(r.Ready)-len(short)
+		},
 		func() { r.each(func(i *instruction) { i.Rationale = fault.Cut(i.Rationale, 200) }) },
 		func() {
 			for i := range r.Instructions {
@@ -252,16 +267,15 @@ func (r *Reply) bound(run *flow.Run, change flow.Change) *Reply {
 			r.Failed = r.Failed[:min(2, len(r.Failed))]
 		},
 	}
+	measured, size := r.measure()
 	for _, cut := range cuts {
-		if r.size() <= maxReply {
+		if size <= maxReply {
 			break
 		}
 		cut()
+		measured, size = r.measure()
 	}
-	if _, total := run.ReadyIDs(0); len(r.Ready) > 0 {
-		r.ReadyMore = total - len(r.Ready)
-	}
-	return r
+	return r, measured
 }
 
 // named replaces a schema by where it can be read.
@@ -281,11 +295,11 @@ func (r *Reply) each(change func(*instruction)) {
 	}
 }
 
-// size is the length of the reply as it is sent.
-func (r *Reply) size() int {
+// measure returns the reply's JSON and the length of the reply as it is sent.
+func (r *Reply) measure() (json.RawMessage, int) {
 	data, err := jsonvalue.Encode(r)
 	if err != nil {
-		return 0
+		return nil, 0
 	}
 	size := len(data)
 	r.each(func(i *instruction) {
@@ -294,5 +308,5 @@ func (r *Reply) size() int {
 			size += len(i.Input) + len(`,"input_template":`)
 		}
 	})
-	return size
+	return data, size
 }

@@ -48,7 +48,7 @@ func (e *Engine) Reset(ctx context.Context, in ResetInput) (*ResetOutput, error)
 	if l.run.Final() != nil && !in.Force {
 		return nil, fault.New(fault.ResetNotAllowed, "run %q is %s; pass force to reopen it", l.key.Run, l.run.Status())
 	}
-	records, err := e.Store.Records(ctx, l.key, 0)
+	records, err := e.Store.Records(ctx, l.key, 0, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,8 @@ func (e *Engine) saveCheckpoint(ctx context.Context, l *live, name string) (*Res
 	if err := e.Store.Checkpoint(ctx, l.key, name, snapshot); err != nil {
 		return nil, err
 	}
-	return &ResetOutput{OK: true, Checkpoint: name, State: compose(l.run, flow.Change{}, false, nil).State}, nil
+	standing, _ := compose(l.run, flow.Change{}, false, nil)
+	return &ResetOutput{OK: true, Checkpoint: name, State: standing.State}, nil
 }
 
 func versionOf(name string) (int, bool) {
@@ -138,7 +139,7 @@ func (e *Engine) resetTo(ctx context.Context, l *live, records []state.Record, t
 	}
 	version := len(records) + 1
 	past.run.SkipTo(version)
-	out := compose(past.run, flow.Change{}, e.drifted(past.pins), nil)
+	out, _ := compose(past.run, flow.Change{}, e.drifted(past.pins), nil)
 	data, err := jsonvalue.Encode(resetData{To: to, Name: name, Reply: reply{Reply: out}})
 	if err != nil {
 		return nil, fault.New(fault.Internal, "encoding a reset: %w", err)

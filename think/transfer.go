@@ -27,7 +27,7 @@ type Transferred struct {
 // gives the same bytes. UNKNOWN_RUN; STATE_CORRUPT when something of it is
 // missing.
 func (k *Keeper) Export(ctx context.Context, key state.Key, to io.Writer) (*Transferred, error) {
-	records, err := k.dir.Records(ctx, key, 0)
+	records, err := k.dir.Records(ctx, key, 0, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -78,7 +78,7 @@ func (e *Engine) repeatReceipt(ctx context.Context, l *live, in NextInput, cause
 	if !errors.Is(cause, fault.NotWitnessed) {
 		return nil, cause
 	}
-	records, err := e.Store.Records(ctx, l.key, 0)
+	records, err := e.Store.Records(ctx, l.key, 0, 0)
 	if err != nil {
 		return nil, err
 	}

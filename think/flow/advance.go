@@ -283,7 +283,9 @@ func (u *unit) fail(err *fault.Error) {
 
 // settle ends a unit and, with the last one, its node.
 func (u *unit) settle(status Status, cause string, value []byte, failure *fault.Error) {
-	u.value = value
+	if u.step().CaptureAs != "" {
+		u.value = value // nobody else can ask for it
+	}
 	if value != nil {
 		sum := sha256.Sum256(value)
 		u.sum, u.size = hex.EncodeToString(sum[:]), len(value)
@@ -426,7 +428,7 @@ func (n *nodeState) settleNode(status Status, cause string) {
 	r, f := n.frame.run, n.frame
 	n.status, n.cause = status, cause
 	r.settled = append(r.settled, n)
-	n.touchHash(nil)
+	n.changed(nil)
 	for _, dependent := range n.node().dependents {
 		d := &f.nodes[dependent]
 		if d.waiting--; d.waiting == 0 && !d.status.settled() {

@@ -41,7 +41,9 @@ func (r *Run) Resume(recorded Recorded) error {
 	u.attempts = append(u.attempts, attempt{recorded.Digest, r.version})
 	u.witness, u.late, u.sum = recorded.Witness, recorded.Late, recorded.Value
 	u.size = recorded.Size
-	u.load = func() ([]byte, error) { return u.reload(recorded) }
+	if u.step().CaptureAs != "" {
+		u.load = func() ([]byte, error) { return u.reload(recorded.Value, recorded.Answer) }
+	}
 	r.resuming = true
 	u.end(Done, "", nil)
 	r.work()
@@ -49,9 +51,24 @@ func (r *Run) Resume(recorded Recorded) error {
 	return r.lost
 }
 
+// shortValue is the length in bytes up to which a capture stays in memory: less
+// than what reading it back would need.
+const shortValue = 256
+
+// Release lets go of what a step captured, where it is long: once the record
+// of the answer is durable, answer reads it back when something needs it.
+func (r *Run) Release(step string, answer func() (Answer, error)) {
+	_, u := r.find(step)
+	if u == nil || len(u.value) <= shortValue || u.status != Done || len(u.rounds) > 0 {
+		return
+	}
+	sum := u.sum
+	u.value, u.load = nil, func() ([]byte, error) { return u.reload(sum, answer) }
+}
+
 // reload makes a recorded value again and holds it against its digest.
-func (u *unit) reload(recorded Recorded) ([]byte, error) {
-	answer, err := recorded.Answer()
+func (u *unit) reload(recorded string, read func() (Answer, error)) ([]byte, error) {
+	answer, err := read()
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +76,7 @@ func (u *unit) reload(recorded Recorded) ([]byte, error) {
 	if problem != nil {
 		return nil, fault.New(fault.StateCorrupt, "the recorded result of step %q is not accepted any more: %s", u.id, problem.Details)
 	}
-	if sum := sha256.Sum256(value); hex.EncodeToString(sum[:]) != recorded.Value {
+	if sum := sha256.Sum256(value); hex.EncodeToString(sum[:]) != recorded {
 		return nil, fault.New(fault.StateCorrupt, "the recorded result of step %q gives another value than it did", u.id)
 	}
 	return value, nil

@@ -75,6 +75,7 @@ type frame struct {
 	closed  bool
 	failed  []*unit
 	tree    tree
+	stale   []*nodeState // whose hashes the tree does not have yet
 }
 
 // nodeState is a step of a frame.
@@ -94,6 +95,8 @@ type nodeState struct {
 	has     bool // a capture, once settled
 	joined  []byte
 	tree    tree // over units, of a loop
+	noted   bool // in the frame's stale
+	stale   []*unit
 }
 
 // unit is what is handed out and settled: a step, or one item of a loop.
@@ -120,6 +123,7 @@ type unit struct {
 	rounds   []*frame
 	outputs  []byte // of the last round
 	seen     bool   // in touched
+	stale    bool   // in the node's stale
 }
 
 // attempt is one answer that was given to a unit.
@@ -228,25 +232,30 @@ func (r *Run) block(err error) {
 	}
 }
 
-// touch notes a change of a unit and renews the hashes above it.
+// touch notes a change of a unit and of the hashes above it.
 func (u *unit) touch() {
 	if !u.seen {
 		u.seen = true
 		u.run().touched = append(u.run().touched, u)
 	}
-	u.node.touchHash(u)
+	u.node.changed(u)
 }
 
-// touchHash renews the hash of a node after a change in it.
-func (n *nodeState) touchHash(changed *unit) {
-	if n.loop() && changed != nil {
-		n.tree.leaves = len(n.units)
-		n.tree.set(changed.item, changed.hash())
+// changed notes that the hashes of a node and of all above it must be made
+// anew, because of one of its units where one is given.
+func (n *nodeState) changed(by *unit) {
+	if by != nil && n.loop() && !by.stale {
+		by.stale = true
+		n.stale = append(n.stale, by)
 	}
 	f := n.frame
-	f.tree.set(n.index, n.hash())
+	if n.noted {
+		return // and so are those above
+	}
+	n.noted = true
+	f.stale = append(f.stale, n)
 	if f.owner != nil {
-		f.owner.node.touchHash(f.owner)
+		f.owner.node.changed(f.owner)
 	}
 }
 
@@ -266,13 +275,23 @@ func (n *nodeState) hash() sum {
 			d.number(len(n.list))
 			d.text(n.listSum)
 		}
-		root := n.tree.root()
+		root := n.unitRoot()
 		d.Write(root[:])
 	case len(n.units) == 1:
 		only := n.units[0].hash()
 		d.Write(only[:])
 	}
 	return d.done()
+}
+
+func (n *nodeState) unitRoot() sum {
+	for _, u := range n.stale {
+		u.stale = false
+		n.tree.leaves = len(n.units)
+		n.tree.set(u.item, u.hash())
+	}
+	n.stale = nil
+	return n.tree.root()
 }
 
 func (u *unit) hash() sum {
@@ -298,6 +317,11 @@ func (f *frame) hash() sum {
 	d := newDigest("frame")
 	d.text(f.graph.Workflow.Digest)
 	d.text(f.paramsSum)
+	for _, n := range f.stale {
+		n.noted = false
+		f.tree.set(n.index, n.hash())
+	}
+	f.stale = nil
 	root := f.tree.root()
 	d.Write(root[:])
 	return d.done()

@@ -13,7 +13,7 @@ import (
 // elsewhere returns the records of a run of another store.
 func elsewhere(t *testing.T, count int) []Record {
 	_, d := stage(t, operation{prepare: grow(count)})
-	records, err := d.Records(context.Background(), faultKey, 0)
+	records, err := d.Records(context.Background(), faultKey, 0, 0)
 	require.NoError(t, err)
 	return records
 }
@@ -24,7 +24,7 @@ func TestAdopt(t *testing.T) {
 	disk := newSimDisk()
 	d := openSim(disk)
 	require.NoError(t, d.Adopt(ctx, faultKey, records))
-	found, err := openSim(disk).Records(ctx, faultKey, 0)
+	found, err := openSim(disk).Records(ctx, faultKey, 0, 0)
 	require.NoError(t, err)
 	require.Equal(t, records, found)
 	require.NoError(t, d.Adopt(ctx, faultKey, records), "the same again")
@@ -58,7 +58,7 @@ func TestAdoptInterrupted(t *testing.T) {
 		err := openSim(disk).Adopt(ctx, faultKey, records)
 		over := disk.calls < n
 		disk.crash(float64(n%3)/2, rand.New(rand.NewPCG(1, uint64(n))))
-		found, readErr := openSim(disk).Records(ctx, faultKey, 0)
+		found, readErr := openSim(disk).Records(ctx, faultKey, 0, 0)
 		if readErr != nil {
 			require.ErrorIs(t, readErr, fault.UnknownRun, "call %d", n)
 			require.Error(t, err, "call %d", n)

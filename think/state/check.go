@@ -25,7 +25,7 @@ type Problem struct {
 func (d *Dir) Check(ctx context.Context, key Key) ([]Problem, error) {
 	problems := []Problem{}
 	err := d.with(ctx, key, reading, func(j *journal) error {
-		return j.replay(0, func(Link, []byte) error { return nil })
+		return j.replay(0, 0, func(Link, []byte) error { return nil })
 	})
 	if errors.Is(err, fault.UnknownRun) && d.orphan(key) {
 		err = corrupt(journalName(key), "has no record, though other files of the run are there")

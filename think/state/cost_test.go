@@ -24,15 +24,19 @@ func TestWhatAStepAsksOfTheDisk(t *testing.T) {
 	require.Equal(t, []string{"stat" + journal}, disk.trace)
 }
 
-// TestReadingTheTail: the records after a version cost a read of the tail.
-func TestReadingTheTail(t *testing.T) {
+// TestReadingOne: one record costs a read of that record, wherever it is.
+func TestReadingOne(t *testing.T) {
 	disk, d := stage(t, operation{prepare: grow(150)})
 	total := 0
 	disk.read = func(bytes int) { total += bytes }
-	records, err := d.Records(context.Background(), faultKey, 149)
-	require.NoError(t, err)
-	require.Len(t, records, 1)
-	require.Less(t, total, (markEvery+2)*4*sector)
+	for _, version := range []int{2, 75, 150} {
+		total = 0
+		records, err := d.Records(context.Background(), faultKey, version-1, 1)
+		require.NoError(t, err)
+		require.Len(t, records, 1)
+		require.Equal(t, version, records[0].Version)
+		require.Less(t, total, 4*sector)
+	}
 }
 
 // TestFewHandles: beyond the limit the journal used longest ago is closed, and

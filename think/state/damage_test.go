@@ -45,7 +45,7 @@ func (f *simFile) set(data []byte) {
 func requireDamaged(t require.TestingT, disk *simDisk, file *simFile, what string) {
 	kept := slices.Clone(file.current)
 	for _, use := range []func(*Dir) error{
-		func(d *Dir) error { _, err := d.Records(context.Background(), faultKey, 0); return err },
+		func(d *Dir) error { _, err := d.Records(context.Background(), faultKey, 0, 0); return err },
 		func(d *Dir) error { _, err := d.Append(context.Background(), faultKey, smallRecord(4)); return err },
 		func(d *Dir) error { _, err := d.Create(context.Background(), faultKey, smallRecord(1)); return err },
 		func(d *Dir) error { _, _, err := d.Head(context.Background(), faultKey); return err },
@@ -78,7 +78,7 @@ func TestEveryCutEndIsTorn(t *testing.T) {
 	for length := range whole {
 		file.set(whole[:length])
 		lines := bytes.Count(whole[:length], []byte("\n"))
-		found, err := openSim(disk).Records(context.Background(), faultKey, 0)
+		found, err := openSim(disk).Records(context.Background(), faultKey, 0, 0)
 		if lines == 0 {
 			require.ErrorIs(t, err, fault.UnknownRun)
 			_, err = openSim(disk).Create(context.Background(), faultKey, smallRecord(1))
@@ -90,7 +90,7 @@ func TestEveryCutEndIsTorn(t *testing.T) {
 		require.Len(t, file.current, length, "reading changed the file")
 		_, err = openSim(disk).Append(context.Background(), faultKey, smallRecord(lines+1))
 		require.NoError(t, err)
-		_, err = openSim(disk).Records(context.Background(), faultKey, 0)
+		_, err = openSim(disk).Records(context.Background(), faultKey, 0, 0)
 		require.NoError(t, err)
 	}
 }
@@ -127,7 +127,7 @@ func TestAnotherRunsJournalIsDamage(t *testing.T) {
 	_, other := smallRun(t, Key{"w", "other"}, 2)
 	file.set(other.current)
 	requireDamaged(t, disk, file, "swapped")
-	_, err := openSim(disk).Records(context.Background(), faultKey, 0)
+	_, err := openSim(disk).Records(context.Background(), faultKey, 0, 0)
 	require.ErrorContains(t, err, "w/other")
 }
 
@@ -159,7 +159,7 @@ func TestANewerFormatIsRefusedAndKept(t *testing.T) {
 		disk, file := smallRun(t, faultKey, 1)
 		file.set([]byte(start))
 		requireDamaged(t, disk, file, start)
-		_, err := openSim(disk).Records(context.Background(), faultKey, 0)
+		_, err := openSim(disk).Records(context.Background(), faultKey, 0, 0)
 		require.ErrorIs(t, err, ErrNewerFormat)
 		infos, err := openSim(disk).List(context.Background(), "")
 		require.NoError(t, err)
@@ -201,14 +201,14 @@ func FuzzScan(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		disk, file := smallRun(t, faultKey, 1)
 		file.set(data)
-		found, err := openSim(disk).Records(context.Background(), faultKey, 0)
+		found, err := openSim(disk).Records(context.Background(), faultKey, 0, 0)
 		if err != nil {
 			require.True(t, isCorrupt(err) || fault.From(err).Code == fault.UnknownRun, err)
 			return
 		}
 		made, err := openSim(disk).Append(context.Background(), faultKey, smallRecord(len(found)+1))
 		require.NoError(t, err)
-		again, err := openSim(disk).Records(context.Background(), faultKey, 0)
+		again, err := openSim(disk).Records(context.Background(), faultKey, 0, 0)
 		require.NoError(t, err)
 		require.Equal(t, append(found, made), again)
 	})

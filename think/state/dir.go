@@ -33,7 +33,7 @@ type Options struct {
 }
 
 // maxTips bounds the closed journals whose verified end is remembered: about
-// 300 bytes each, and 8 more for every markEvery records. Beyond, a journal is
+// 300 bytes each, and 8 more for every record. Beyond, a journal is
 // verified anew when it is opened.
 const maxTips = 16384
 
@@ -206,10 +206,10 @@ func (d *Dir) Append(ctx context.Context, key Key, next Record) (Record, error) 
 }
 
 // Records implements Store.
-func (d *Dir) Records(ctx context.Context, key Key, after int) ([]Record, error) {
+func (d *Dir) Records(ctx context.Context, key Key, after, limit int) ([]Record, error) {
 	var records []Record
 	err := d.with(ctx, key, reading, func(j *journal) (err error) {
-		records, err = j.records(after)
+		records, err = j.records(after, limit)
 		return err
 	})
 	return records, err

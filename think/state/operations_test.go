@@ -43,7 +43,7 @@ func appendNext(version int) func(*Dir) error {
 
 // snapshotAt returns the snapshot of a record, as far as it can be read.
 func snapshotAt(d *Dir, version int) (Snapshot, error) {
-	records, err := d.Records(context.Background(), faultKey, version-1)
+	records, err := d.Records(context.Background(), faultKey, version-1, 0)
 	if err != nil {
 		return Snapshot{}, err
 	}
@@ -141,7 +141,7 @@ func putReceipt(d *Dir) error {
 // with a code are part of what is seen; others are returned.
 func look(d *Dir) (string, error) {
 	ctx := context.Background()
-	records, err := d.Records(ctx, faultKey, 0)
+	records, err := d.Records(ctx, faultKey, 0, 0)
 	if err != nil && !errors.Is(err, fault.UnknownRun) {
 		return "", err
 	}

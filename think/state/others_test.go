@@ -20,7 +20,7 @@ func lose(disk *simDisk) { disk.crash(0, rand.New(rand.NewPCG(0, 0))) }
 // Once its record was told to anyone, a crash no longer takes it.
 func TestWhatIsToldIsDurable(t *testing.T) {
 	for name, told := range map[string]func(*Dir) error{
-		"records": func(d *Dir) error { _, err := d.Records(context.Background(), faultKey, 0); return err },
+		"records": func(d *Dir) error { _, err := d.Records(context.Background(), faultKey, 0, 0); return err },
 		"head":    func(d *Dir) error { _, _, err := d.Head(context.Background(), faultKey); return err },
 	} {
 		disk, file := smallRun(t, faultKey, 2)

@@ -141,7 +141,7 @@ func TestEightProcesses(t *testing.T) {
 func requireRecordsFrom(t *testing.T, folder string, runs []string, acceptedBy map[string]int) {
 	store := openDir(t, folder)
 	for _, run := range runs {
-		records, err := store.Records(context.Background(), state.Key{Workflow: "w", Run: run}, 1)
+		records, err := store.Records(context.Background(), state.Key{Workflow: "w", Run: run}, 1, 0)
 		require.NoError(t, err)
 		for _, record := range records {
 			var data struct{ Process int }
@@ -169,7 +169,7 @@ func TestKilledAtRandomMoments(t *testing.T) {
 		require.NoError(t, err)
 		for _, run := range runs {
 			key := state.Key{Workflow: "w", Run: run}
-			records, err := store.Records(context.Background(), key, 0)
+			records, err := store.Records(context.Background(), key, 0, 0)
 			require.NoError(t, err)
 			require.GreaterOrEqual(t, len(records), acknowledged[run])
 			require.LessOrEqual(t, len(records), acknowledged[run]+1, "more than the one that was under way")

@@ -58,7 +58,7 @@ func step(d *Dir, length int) (Record, error) {
 // requireKept: the run has the acknowledged records and at most one more, which
 // counts from now on, since it was told.
 func requireKept(t *testing.T, d *Dir, acknowledged []Record, seed uint64) []Record {
-	found, err := d.Records(context.Background(), faultKey, 0)
+	found, err := d.Records(context.Background(), faultKey, 0, 0)
 	if len(acknowledged) == 0 && errors.Is(err, fault.UnknownRun) {
 		return acknowledged
 	}

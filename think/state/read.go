@@ -3,12 +3,15 @@ package state
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"strings"
 )
 
-// records returns the records after a version. The caller holds the journal.
-func (j *journal) records(after int) ([]Record, error) {
+// records returns at most limit records after a version, all of them where it
+// is not positive. The caller holds the journal.
+func (j *journal) records(after, limit int) ([]Record, error) {
 	records := []Record{}
-	err := j.replay(after, func(link Link, line []byte) error {
+	err := j.replay(after, limit, func(link Link, line []byte) error {
 		record, err := recordOf(line)
 		if err != nil {
 			return corruptRecord(j.name, link.Version, "is not JSON")
@@ -29,31 +32,37 @@ func recordOf(line []byte) (Record, error) {
 	if start < 0 || end < start {
 		return record, json.Unmarshal(line, &record)
 	}
-	for _, around := range [][]byte{append(bytes.Clone(line[:start]), '}'), append([]byte{'{'}, line[end+1:]...)} {
-		if err := json.Unmarshal(around, &record); err != nil {
-			return Record{}, err
-		}
+	head := append(bytes.Clone(line[:start]), '}')
+	if err := json.Unmarshal(head, &record); err != nil {
+		return Record{}, err
 	}
+	body, hash, ok := split(line)
+	state, prev, fits := strings.Cut(string(body[min(end+len(stateField), len(body)):]), prevField)
+	if !ok || !fits || len(prev) == 0 {
+		return Record{}, errors.New("state, prev and hash are not where they belong")
+	}
+	record.State, record.Prev, record.Hash = strings.TrimSuffix(state, `"`), strings.TrimSuffix(prev, `"`), hash
 	record.Data = line[start+len(dataField) : end : end]
 	return record, nil
 }
 
-// replay visits the records after a version. The chain is verified from there
-// to the tip, which proves that it is the one verified before.
-func (j *journal) replay(after int, visit func(Link, []byte) error) error {
-	s := scanner{name: j.name, key: j.key, file: j.file, size: j.tip.end}
-	s.visit = func(link Link, line []byte) error {
-		if link.Version <= after {
-			return nil
-		}
-		return visit(link, line)
+// replay visits at most limit records after a version, all of them where it is
+// not positive. The chain is verified from there on; at the tip that proves
+// that it is the one verified before.
+func (j *journal) replay(after, limit int, visit func(Link, []byte) error) error {
+	last := j.tip.Version
+	after = min(max(after, 0), last)
+	if limit > 0 {
+		last = min(after+limit, last)
 	}
-	found, err := s.scan(j.tip.before(after))
+	until, _ := j.tip.upTo(last)
+	s := scanner{name: j.name, key: j.key, file: j.file, size: until.end, visit: visit}
+	found, err := s.scan(j.tip.upTo(after))
 	if err != nil {
 		return err
 	}
-	if found.Link != j.tip.Link {
-		return corruptRecord(j.name, j.tip.Version, "is not the one that was verified")
+	if found.Version != last || last == j.tip.Version && found.Link != j.tip.Link {
+		return corruptRecord(j.name, last, "is not the one that was verified")
 	}
 	return nil
 }
@@ -67,10 +76,8 @@ func (j *journal) hashOf(version int) (hash string, err error) {
 	if version < 1 || version > j.tip.Version {
 		return "", nil
 	}
-	err = j.replay(version-1, func(link Link, _ []byte) error {
-		if link.Version == version {
-			hash = link.Hash
-		}
+	err = j.replay(version-1, 1, func(link Link, _ []byte) error {
+		hash = link.Hash
 		return nil
 	})
 	return hash, err

@@ -160,7 +160,7 @@ func requireRepaired(t *testing.T, disk *simDisk, c damaged, kept string) {
 		_, err = d.Append(context.Background(), faultKey, faultRecord(c.version+1))
 		require.NoError(t, err)
 	}
-	records, err := d.Records(context.Background(), Key{"w", "other"}, 0)
+	records, err := d.Records(context.Background(), Key{"w", "other"}, 0, 0)
 	require.NoError(t, err)
 	require.Len(t, records, 1)
 }

@@ -11,37 +11,34 @@ import (
 // in bytes; disks with larger ones lose multiples of it.
 const sector = 512
 
-// markEvery is how many records lie between two remembered offsets: reading
-// the tail of a journal goes over at most so many records too much.
-const markEvery = 64
-
 // chain is what a journal holds up to a point, verified.
 type chain struct {
 	Link
 	// last is where the last record begins and end where it ends, in bytes.
 	// What the file holds beyond is torn.
 	last, end int64
-	// marks are the offsets of the records 1, 1+markEvery, 1+2*markEvery …
-	marks []int64
+	// starts are the offsets of the records, so that reading one back does
+	// not go over others.
+	starts []int64
 }
 
 // add extends the chain by a record whose line has the given length.
 func (c *chain) add(link Link, length int) {
-	if (link.Version-1)%markEvery == 0 {
-		c.marks = append(c.marks, c.end)
-	}
+	c.starts = append(c.starts, c.end)
 	c.Link, c.last = link, c.end
 	c.end += int64(length)
 }
 
-// before returns a point of the chain at most markEvery records before the
-// one after version. Its hash is not known: it is what the next record says.
-func (c *chain) before(version int) (from chain, hashKnown bool) {
-	mark := min(max(version, 0)/markEvery, len(c.marks)-1)
-	if mark <= 0 {
+// upTo returns the point of the chain after a version. Its hash is not known:
+// it is what the next record says.
+func (c *chain) upTo(version int) (at chain, hashKnown bool) {
+	switch {
+	case version <= 0:
 		return chain{}, true
+	case version >= c.Version:
+		return *c, true
 	}
-	return chain{Link: Link{Version: mark * markEvery}, end: c.marks[mark]}, false
+	return chain{Link: Link{Version: version}, end: c.starts[version]}, false
 }
 
 // scanner reads a journal of size bytes from a point of its chain on.

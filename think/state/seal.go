@@ -135,12 +135,17 @@ func encode(record Record) (Record, []byte, error) {
 	}
 	line.WriteString(dataField)
 	start := line.Len()
-	if len(record.Data) == 0 {
+	switch {
+	case len(record.Data) == 0:
 		line.WriteString("null")
-	} else if err := json.Compact(line, record.Data); err != nil {
-		return Record{}, nil, err
+	case record.Encoded:
+		line.Write(record.Data)
+	default:
+		if err := json.Compact(line, record.Data); err != nil {
+			return Record{}, nil, err
+		}
 	}
-	record.Data = line.Bytes()[start:line.Len():line.Len()]
+	record.Data, record.Encoded = line.Bytes()[start:line.Len():line.Len()], false
 	line.WriteString(`,"state":` + quote(record.State) + prevField + record.Prev + `"}`)
 	sum := sha256.Sum256(line.Bytes())
 	record.Hash = hex.EncodeToString(sum[:])

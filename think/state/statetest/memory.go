@@ -96,13 +96,17 @@ func (m *Memory) Append(_ context.Context, key state.Key, next state.Record) (st
 }
 
 // Records implements state.Store.
-func (m *Memory) Records(_ context.Context, key state.Key, after int) ([]state.Record, error) {
+func (m *Memory) Records(_ context.Context, key state.Key, after, limit int) ([]state.Record, error) {
 	found, err := m.find(key)
 	defer m.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	return slices.Clone(found.records[min(max(after, 0), len(found.records)):]), nil
+	rest := found.records[min(max(after, 0), len(found.records)):]
+	if limit > 0 {
+		rest = rest[:min(limit, len(rest))]
+	}
+	return slices.Clone(rest), nil
 }
 
 // Head implements state.Store.

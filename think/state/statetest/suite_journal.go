@@ -26,10 +26,16 @@ func testJournal(t *testing.T, store state.Store) {
 		last = state.Link{Version: made.Version, Hash: made.Hash}
 	}
 	for _, after := range []int{-1, 0, 1, 63, 64, 65, 128, count - 1, count, count + 1} {
-		found, err := store.Records(ctx, sample, after)
+		found, err := store.Records(ctx, sample, after, 0)
 		require.NoError(t, err)
 		require.NotNil(t, found)
-		require.Equal(t, made[min(max(after, 0), count):], found, "after %d", after)
+		rest := made[min(max(after, 0), count):]
+		require.Equal(t, rest, found, "after %d", after)
+		for _, limit := range []int{1, 2, 70, count} {
+			found, err := store.Records(ctx, sample, after, limit)
+			require.NoError(t, err)
+			require.Equal(t, rest[:min(limit, len(rest))], found, "after %d, at most %d", after, limit)
+		}
 	}
 	version, hash, err := store.Head(ctx, sample)
 	require.NoError(t, err)
@@ -81,7 +87,7 @@ func testData(t *testing.T, store state.Store) {
 		made, err := store.Append(ctx, sample, next)
 		require.NoError(t, err)
 		require.Equal(t, data, string(made.Data))
-		found, err := store.Records(ctx, sample, i+1)
+		found, err := store.Records(ctx, sample, i+1, 0)
 		require.NoError(t, err)
 		require.Equal(t, []state.Record{made}, found)
 	}
@@ -123,7 +129,7 @@ func testUnknownRun(t *testing.T, store state.Store) {
 	key := state.Key{Workflow: "w", Run: "r"}
 	_, err := store.Append(ctx, key, record(2))
 	requireCode(t, fault.UnknownRun, err)
-	_, err = store.Records(ctx, key, 0)
+	_, err = store.Records(ctx, key, 0, 0)
 	requireCode(t, fault.UnknownRun, err)
 	_, _, err = store.Head(ctx, key)
 	requireCode(t, fault.UnknownRun, err)
@@ -150,7 +156,7 @@ func testContention(t *testing.T, store state.Store) {
 	}
 	group.Wait()
 	require.EqualValues(t, count-1, accepted.Load())
-	records, err := store.Records(context.Background(), sample, 0)
+	records, err := store.Records(context.Background(), sample, 0, 0)
 	require.NoError(t, err)
 	require.Len(t, records, count)
 }

@@ -72,7 +72,7 @@ func (p *pair) append(t *rapid.T) {
 
 // drawSnapshot returns a snapshot of some record of the run.
 func (p *pair) drawSnapshot(t *rapid.T, key state.Key) state.Snapshot {
-	records, _ := p.model.Records(context.Background(), key, 0) // none for an unknown run
+	records, _ := p.model.Records(context.Background(), key, 0, 0) // none for an unknown run
 	of := record(1)
 	if len(records) > 0 {
 		of = rapid.SampledFrom(records).Draw(t, "record")
@@ -110,7 +110,7 @@ func (p *pair) compare(t *rapid.T) {
 	both(t, p, func(s state.Store) ([]state.Info, error) { return s.List(ctx, p.workflow) })
 	for _, run := range []string{"r1", "r2"} {
 		key := state.Key{Workflow: p.workflow, Run: run}
-		both(t, p, func(s state.Store) ([]state.Record, error) { return s.Records(ctx, key, 0) })
+		both(t, p, func(s state.Store) ([]state.Record, error) { return s.Records(ctx, key, 0, 0) })
 		both(t, p, func(s state.Store) (state.Snapshot, error) { return s.Snapshot(ctx, key) })
 		both(t, p, func(s state.Store) ([]state.CheckpointInfo, error) { return s.Checkpoints(ctx, key) })
 		both(t, p, func(s state.Store) (state.Snapshot, error) { return s.Restore(ctx, key, "a") })

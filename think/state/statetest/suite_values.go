@@ -147,7 +147,7 @@ func testTrash(t *testing.T, store state.Store) {
 	require.Empty(t, infos)
 
 	require.NoError(t, store.Undelete(ctx, sample))
-	found, err := store.Records(ctx, sample, 0)
+	found, err := store.Records(ctx, sample, 0, 0)
 	require.NoError(t, err)
 	require.Equal(t, made, found)
 	after, err := store.Snapshot(ctx, sample)
