@@ -81,9 +81,12 @@ func sameJSON(one, other []byte) bool {
 }
 
 // closed are the keywords of JSON Schema by which the root of a schema may
-// refuse a member that its properties allow.
-var closed = []string{"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if", "patternProperties", "propertyNames",
-	"maxProperties", "unevaluatedProperties", "dependentSchemas", "enum", "const"}
+// refuse a member that its properties allow. References and combinators are
+// none of them: the registry takes no tool that has one there.
+var closed = []string{"patternProperties", "propertyNames", "maxProperties", "unevaluatedProperties",
+	"dependentSchemas", "dependencies", "enum", "const"}
+
+const receiptSchema = `{"type":"string"}`
 
 // admitReceipt returns an output schema that takes results with a receipt:
 // clients hold structured content against it. It is the schema as it is, or
@@ -99,8 +102,11 @@ func admitReceipt(output json.RawMessage) (json.RawMessage, bool) {
 	if slices.ContainsFunc(closed, func(keyword string) bool { return root[keyword] != nil }) {
 		return output, false
 	}
-	if given := root["properties"]; given != nil && json.Unmarshal(given, &properties) != nil || properties[ReceiptKey] != nil {
+	if given := root["properties"]; given != nil && json.Unmarshal(given, &properties) != nil {
 		return output, false
+	}
+	if own := properties[ReceiptKey]; own != nil { // that of a Savant mounted in this one
+		return output, sameJSON(own, []byte(receiptSchema))
 	}
 	if more := root["additionalProperties"]; more == nil || string(more) == "true" {
 		return output, true
@@ -108,7 +114,7 @@ func admitReceipt(output json.RawMessage) (json.RawMessage, bool) {
 	if properties == nil {
 		properties = map[string]json.RawMessage{}
 	}
-	properties[ReceiptKey] = json.RawMessage(`{"type":"string"}`)
+	properties[ReceiptKey] = json.RawMessage(receiptSchema)
 	var err error
 	if root["properties"], err = json.Marshal(properties); err != nil {
 		return output, false

@@ -356,9 +356,20 @@ func contentText(content []any) string {
 	var parts []string
 	for _, item := range content {
 		block, _ := item.(map[string]any)
-		if text, ok := block["text"].(string); ok {
+		if text, ok := block["text"].(string); ok && !onlyReceipt(text) {
 			parts = append(parts, text)
 		}
 	}
 	return strings.Join(parts, "\n")
+}
+
+// onlyReceipt tells the text that carries a receipt beside what a tool gave
+// from what it gave.
+func onlyReceipt(text string) bool {
+	if !strings.HasPrefix(text, `{"`+receiptKey+`":`) {
+		return false
+	}
+	value, err := jsonvalue.Decode([]byte(text))
+	object, _ := value.(map[string]any)
+	return err == nil && len(object) == 1
 }
