@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -51,9 +52,20 @@ func TestScripts(t *testing.T) {
 			"exits":    exits,
 			"answered": answered,
 			"empty":    empty,
+			"expand":   expand,
 			"receipt":  receipt,
 		},
 	})
+}
+
+// expand writes a file with the program's own name in the place of SAVANT:
+// expand FROM TO.
+func expand(ts *testscript.TestScript, _ bool, args []string) {
+	self, err := exec.LookPath("savant")
+	ts.Check(err)
+	to := ts.MkAbs(args[1])
+	ts.Check(os.MkdirAll(filepath.Dir(to), 0o700))
+	ts.Check(os.WriteFile(to, []byte(strings.ReplaceAll(ts.ReadFile(args[0]), "SAVANT\"", self+"\"")), 0o600))
 }
 
 // exits runs a command and checks its exit code: exits 3 savant verify r1.

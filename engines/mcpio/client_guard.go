@@ -33,15 +33,20 @@ func (s statusError) Error() string {
 	return fmt.Sprintf("HTTP %d %s", int(s), http.StatusText(int(s)))
 }
 
-// guard bounds what is read of each answer, and keeps what a server writes
-// beside the protocol out of errors.
+// guard adds the headers to every request, bounds what is read of each answer,
+// and keeps what a server writes beside the protocol out of errors.
 type guard struct {
-	base  *http.Transport
-	limit int64
+	base    *http.Transport
+	headers map[string]string
+	limit   int64
 }
 
 // RoundTrip implements http.RoundTripper.
 func (g *guard) RoundTrip(request *http.Request) (*http.Response, error) {
+	request = request.Clone(request.Context())
+	for name, value := range g.headers { // mcp-go leaves them out of DELETE
+		request.Header.Set(name, value)
+	}
 	response, err := g.base.RoundTrip(request)
 	if err != nil {
 		return nil, err

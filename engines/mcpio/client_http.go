@@ -26,10 +26,9 @@ const cancelGrace = 2 * time.Second
 // nor what the server wrote. ctx bounds the greeting alone.
 func ConnectHTTP(ctx context.Context, address string, headers map[string]string, options ClientOptions) (*Client, error) {
 	c := newClient(ctx, options)
-	guarded := &guard{base: http.DefaultTransport.(*http.Transport).Clone(), limit: int64(c.options.MaxLine)}
+	guarded := &guard{base: http.DefaultTransport.(*http.Transport).Clone(), headers: headers, limit: int64(c.options.MaxLine)}
 	requests, err := transport.NewStreamableHTTP(address,
 		transport.WithHTTPBasicClient(&http.Client{Transport: guarded, CheckRedirect: sameOrigin}),
-		transport.WithHTTPHeaders(headers),
 		transport.WithHTTPLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		c.end()

@@ -59,11 +59,14 @@ func (s *server) failure(live *session, tool string, err error) error {
 	if !live.alive() {
 		return fault.New(fault.EngineOffline, "%s ended before it answered %s; whether the call had an effect is not known", s.entry.name, tool)
 	}
-	if coded.Code != fault.EngineOffline {
+	code := fault.EngineOffline
+	if coded.Code == code {
+		s.fell(live, coded)
+	} else {
 		s.worked()
-		coded.Code = fault.ToolFailed // codes are ours: another server's mean nothing here
+		code = fault.ToolFailed // codes are ours: another server's mean nothing here
 	}
-	return fault.New(coded.Code, "%s: %s", tool, fault.Cut(details, maxErrorText))
+	return fault.New(code, "%s: %s", tool, fault.Cut(details, maxErrorText))
 }
 
 // content makes an answer a result: what the server structured, else what its

@@ -177,7 +177,7 @@ func (s *server) prepare(environment []string, folder string, lockErr error) {
 		s.fixed = fault.New(fault.ToolChanged, "%s", launchChanged(s.entry.name))
 	}
 	if s.fixed != nil {
-		s.logger.Warn("a server is offline", "server", s.entry.name, "reason", s.fixed.Details)
+		s.logger.Debug("a server is offline", "server", s.entry.name, "reason", s.fixed.Details)
 	}
 }
 

@@ -214,6 +214,17 @@ func (s *server) drop(hung *session) {
 	hung.close()
 }
 
+// fell ends the life of a server that can no longer be reached.
+func (s *server) fell(live *session, why error) {
+	s.mutex.Lock()
+	if s.live == live {
+		s.live, s.failed = nil, why
+		s.again = time.Now().Add(s.pause.NextBackOff())
+	}
+	s.mutex.Unlock()
+	s.work.Go(live.close)
+}
+
 // examine ends a server that gives no sign of life.
 func (s *server) examine(suspect *session) {
 	s.work.Go(func() {
