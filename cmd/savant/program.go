@@ -53,7 +53,7 @@ func (p *program) root() *cobra.Command {
 	for _, row := range settings.Table() {
 		root.PersistentFlags().String(row.Flag, row.Default, row.Doc+" ["+row.Env+"]")
 	}
-	root.AddCommand(p.mcpCommand(), p.demoCommand(), p.toolsCommand(), p.callCommand(), p.enginesCommand(), p.workflowsCommand(),
+	root.AddCommand(p.mcpCommand(), p.demoCommand(), p.toolsCommand(), p.callCommand(), p.enginesCommand(), p.generateCommand(), p.workflowsCommand(),
 		p.approveCommand(), p.stateCommand(), p.verifyCommand(), p.reasoningCommand())
 	return root
 }
