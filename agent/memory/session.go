@@ -164,6 +164,13 @@ func (s *Session) Steps() []Step {
 	return slices.Clone(s.steps)
 }
 
+// Summary tells of the steps, a line each, the latest that fit.
+func (s *Session) Summary() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return summary(s.lines)
+}
+
 // View returns the memory within its budget.
 func (s *Session) View() View {
 	s.mu.Lock()

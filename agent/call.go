@@ -1,0 +1,254 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"savant/agent/memory"
+	"savant/engines"
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/reasoning"
+	"savant/telemetry"
+)
+
+// act makes the calls of the step that are still to be made, several at once,
+// and builds the step of all of them.
+func (r *Run) act() (Signal, error) {
+	asked := r.intent.AllCalls()
+	failures := make([]error, len(asked))
+	places := make(chan struct{}, maxParallel)
+	var calling sync.WaitGroup
+	for i := range asked {
+		if !r.pending[i] {
+			continue
+		}
+		places <- struct{}{}
+		calling.Go(func() {
+			defer func() { <-places }()
+			failures[i] = r.complete(i, asked[i])
+		})
+	}
+	calling.Wait()
+	if err := errors.Join(failures...); err != nil {
+		return failed, err
+	}
+	if r.ctx.Err() != nil {
+		return canceled, nil
+	}
+	r.step = r.stepOf(r.index, r.intent, r.calls)
+	r.afterForced()
+	return done, nil
+}
+
+// stepOf is the step that calls make. Where policy denied all of them, nothing
+// was done: it is one that only reasons.
+func (r *Run) stepOf(index int, intent reasoning.Intent, calls []memory.Call) memory.Step {
+	step := memory.Step{Index: index, Action: string(intent.Action), Reasoning: intent.Reasoning, Calls: calls}
+	if len(calls) > 0 && !slices.ContainsFunc(calls, func(c memory.Call) bool { return c.Rule == "" }) {
+		step.Action = string(reasoning.ActionReason)
+	}
+	r.notes = notesOf(calls)
+	return step
+}
+
+// notesOf are what whoever decides is told of calls that were not made.
+func notesOf(calls []memory.Call) []string {
+	var notes []string
+	for _, each := range calls {
+		if each.Error != nil && (each.Error.Code == fault.ToolDenied || each.Error.Code == fault.UnknownTool) {
+			notes = append(notes, each.Error.Details)
+		}
+	}
+	return notes
+}
+
+// complete makes one call and keeps what came of it. The error is one of
+// keeping; a call that was cut short by the end of the run is not kept.
+func (r *Run) complete(i int, asked reasoning.Call) error {
+	tool, known := find(r.runtime.options.Toolbox.Tools(), asked.ToolName)
+	if known {
+		asked.ToolName = tool.Name
+	}
+	id := fmt.Sprintf("%d.%d", r.index, i+1)
+	r.event(telemetry.Event{Type: telemetry.ToolCallStarted, ToolName: asked.ToolName, CallID: id, Args: asked.Args})
+	began := r.runtime.options.Now()
+	made := r.make(tool, asked)
+	if r.ctx.Err() != nil && made.Error != nil {
+		return nil
+	}
+	made.DurationMS = float64(r.runtime.options.Now().Sub(began)) / float64(time.Millisecond)
+	r.recordCall(id, made)
+	durability := memory.Durability(!tool.ReadOnly && made.Rule == "" && known)
+	if err := r.session.Append(recordCall, callRecord{Step: r.index, Number: i, Call: made}, durability); err != nil {
+		return err
+	}
+	r.calls[i], r.pending[i] = made, false
+	return nil
+}
+
+// make makes one call, or answers it from an earlier one with the same
+// arguments that only read.
+func (r *Run) make(tool engines.Tool, asked reasoning.Call) memory.Call {
+	made := memory.Call{Tool: asked.ToolName, Args: r.runtime.redactor.JSON(asked.Args)}
+	if r.order.DryRun && (!tool.ReadOnly || tool.OpenWorld) && tool.Name != "" && r.box.denies(tool) == "" {
+		made.Note = "dry run: not called"
+		return made
+	}
+	key := cacheKey(asked)
+	if earlier, ok := r.cache.get(key); ok && tool.ReadOnly && r.box.denies(tool) == "" {
+		earlier.Cached = true
+		return earlier
+	}
+	result, err := r.invoke(asked)
+	if err != nil && r.again(tool, err) {
+		result, err = r.invoke(asked)
+	}
+	if err != nil {
+		made.Error = r.clean(err)
+		made.Rule, _ = fault.From(err).Extra["rule"].(string)
+	} else {
+		made.Output = r.runtime.redactor.JSON(result.JSON)
+		made = r.keep(made)
+	}
+	r.cache.put(key, made, tool.ReadOnly)
+	return made
+}
+
+// keep bounds what the memory holds of an output. Where the whole cannot be
+// kept its beginning has to do.
+func (r *Run) keep(made memory.Call) memory.Call {
+	kept, err := r.session.Keep(made)
+	if err != nil {
+		r.warn("an output is not kept whole", err)
+	}
+	return kept
+}
+
+// leave is how long a call may take to return once the run has ended.
+const leave = 50 * time.Millisecond
+
+// invoke calls a tool. When the run ends it does not wait for a tool that
+// takes long to notice; the runtime does, when it closes.
+func (r *Run) invoke(asked reasoning.Call) (engines.Result, error) {
+	type answer struct {
+		result engines.Result
+		err    error
+	}
+	answers := make(chan answer, 1)
+	r.runtime.working.Go(func() {
+		result, err := r.box.Invoke(r.ctx, asked.ToolName, asked.Args)
+		answers <- answer{result, err}
+	})
+	select {
+	case got := <-answers:
+		return got.result, got.err
+	case <-r.ctx.Done():
+	}
+	select {
+	case got := <-answers:
+		return got.result, got.err
+	case <-time.After(leave):
+		return engines.Result{}, fault.New(fault.ToolFailed, "%s was cut short: %w", asked.ToolName, context.Cause(r.ctx))
+	}
+}
+
+// again says whether a failed call is made once more, and tells of it.
+func (r *Run) again(tool engines.Tool, err error) bool {
+	coded := fault.From(err)
+	if r.ctx.Err() != nil || !tool.ReadOnly && !tool.Idempotent {
+		return false
+	}
+	switch coded.Code {
+	case fault.ToolFailed, fault.ToolTimeout, fault.EngineOffline, fault.EngineBusy, fault.Internal:
+		r.event(telemetry.Event{Type: telemetry.Retry, ToolName: tool.Name, Error: failure(coded)})
+		return true
+	}
+	return false
+}
+
+// afterForced ends the run after a forced call, where that is wanted: a dry
+// run, ForceFinish, or a workflow that was run to its end.
+func (r *Run) afterForced() {
+	if r.intent.Model != forcedBy || len(r.calls) == 0 {
+		return
+	}
+	call := r.calls[0]
+	switch {
+	case r.order.DryRun:
+		r.outcome = outcome{Status: StatusOK, Final: "ok"}
+	case call.Error != nil && r.order.ForceFinish:
+		r.outcome = outcome{Status: StatusFailed, Error: call.Error, Final: call.Error.Error()}
+	case call.Error == nil && (r.order.ForceFinish || call.Tool == workflowTool && finished(call.Output)):
+		r.outcome = outcome{Status: StatusOK, Final: readable(call.Output)}
+	}
+}
+
+// cache holds the calls of a run that only read, until something is called
+// that may change what they read. Calls of one step share it.
+type cache struct {
+	mu    sync.Mutex
+	calls map[string]memory.Call
+}
+
+func cacheKey(call reasoning.Call) string {
+	value, err := jsonvalue.Decode(call.Args)
+	if err != nil {
+		return ""
+	}
+	digest, err := jsonvalue.Digest(value)
+	if err != nil {
+		return ""
+	}
+	return call.ToolName + " " + digest
+}
+
+func (c *cache) get(key string) (memory.Call, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	found, ok := c.calls[key]
+	return found, ok && key != ""
+}
+
+func (c *cache) put(key string, made memory.Call, readOnly bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case !readOnly && made.Rule == "":
+		clear(c.calls)
+	case made.Error == nil:
+		c.calls[key] = made
+	}
+}
+
+// finished says whether the output of a workflow is that of one that is done.
+func finished(output json.RawMessage) bool {
+	var said struct {
+		Done    *bool  `json:"done"`
+		Outcome string `json:"outcome"`
+		Status  string `json:"status"`
+	}
+	if json.Unmarshal(output, &said) != nil {
+		return false
+	}
+	return said.Done != nil && *said.Done || said.Outcome == "done" || said.Status == "done" || said.Status == "ok"
+}
+
+// readable returns the part of an output that is meant for people, or its JSON.
+func readable(output json.RawMessage) string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(output, &members) == nil {
+		for _, name := range []string{"summary", "final", "text", "answer"} {
+			var text string
+			if json.Unmarshal(members[name], &text) == nil && text != "" {
+				return text
+			}
+		}
+	}
+	return fault.Cut(string(output), 4000)
+}

@@ -1,0 +1,89 @@
+package agent
+
+import (
+	"time"
+
+	"savant/agent/memory"
+	"savant/fault"
+	"savant/reasoning"
+	"savant/telemetry"
+)
+
+// event records something of this run.
+func (r *Run) event(e telemetry.Event) {
+	e.Source, e.SessionID, e.RunID = telemetry.SourceAgent, r.ID(), r.ID()
+	if e.Step == 0 {
+		e.Step = r.index
+	}
+	r.runtime.options.Recorder.Record(e)
+}
+
+func failure(err error) *telemetry.Failure {
+	coded := fault.From(err)
+	return &telemetry.Failure{Code: string(coded.Code), Details: coded.Details}
+}
+
+// recordStep tells of a decision, once for each step.
+func (r *Run) recordStep(intent reasoning.Intent) {
+	if intent.Prompt != nil {
+		r.event(telemetry.Event{Type: telemetry.PromptSnapshot, Model: intent.Model, PromptTokens: intent.Prompt.Tokens,
+			Metadata: map[string]any{"hash": intent.Prompt.Hash, "sections": intent.Prompt.Sections}})
+	}
+	metadata := map[string]any{"amr_rules_triggered": ruleNames(r.rules), "decision_summary": summaryOf(intent)}
+	if len(intent.Repairs) > 0 {
+		metadata["repairs"] = intent.Repairs
+	}
+	name := intent.ToolName
+	if calls := intent.AllCalls(); name == "" && len(calls) > 0 {
+		name = calls[0].ToolName
+	}
+	r.event(telemetry.Event{Type: telemetry.ReasoningStep, Action: string(intent.Action), ToolName: name, Model: intent.Model,
+		PromptTokens: intent.PromptTokens, OutputTokens: intent.OutputTokens,
+		DurationMS: float64(r.asked) / float64(time.Millisecond), Metadata: metadata})
+}
+
+// summaryOf says in a few words what was decided.
+func summaryOf(intent reasoning.Intent) string {
+	for _, text := range []string{intent.Reasoning, intent.Final, intent.Error, intent.ToolName} {
+		if text != "" {
+			return fault.Cut(text, 200)
+		}
+	}
+	return string(intent.Action)
+}
+
+// recordCall tells what came of a call.
+func (r *Run) recordCall(id string, made memory.Call) {
+	e := telemetry.Event{Type: telemetry.ToolCallCompleted, ToolName: made.Tool, CallID: id, Args: made.Args, Status: "ok",
+		Output: fault.Cut(string(made.Output), 1000), DurationMS: made.DurationMS}
+	switch {
+	case made.Rule != "":
+		r.event(telemetry.Event{Type: telemetry.PolicyDenied, ToolName: made.Tool, CallID: id, Metadata: map[string]any{"rule": made.Rule}})
+		e.Status = "denied"
+	case made.Error != nil:
+		e.Status = "failed"
+	case made.Cached:
+		e.Status = "cached"
+	}
+	if made.Error != nil {
+		e.Error = failure(made.Error)
+	}
+	if made.Note != "" {
+		e.Metadata = map[string]any{"note": made.Note}
+	}
+	r.event(e)
+}
+
+// recordEnd tells how the run ended.
+func (r *Run) recordEnd(ended outcome) {
+	report := r.Report()
+	e := telemetry.Event{Type: telemetry.RunFinished, Status: string(ended.Status), Model: report.Model,
+		PromptTokens: report.PromptTokens, OutputTokens: report.OutputTokens,
+		DurationMS: float64(r.runtime.options.Now().Sub(r.began)) / float64(time.Millisecond),
+		Metadata:   map[string]any{"final": ended.Final, "steps": report.Steps, "warning": ended.Warning}}
+	if ended.Error != nil {
+		e.Error = failure(ended.Error)
+		r.event(telemetry.Event{Type: telemetry.Error, Error: e.Error})
+	}
+	r.event(e)
+}

@@ -1,0 +1,181 @@
+package agent
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"savant/agent/memory"
+	"savant/fault"
+	"savant/reasoning"
+)
+
+// The kinds of records in a run's journal. A decision is written before its
+// calls are made, a call when it is completed.
+const (
+	recordStarted  = "started"
+	recordDecision = "decision"
+	recordCall     = "call"
+	recordFinished = "finished"
+)
+
+type started struct {
+	Order Order  `json:"order"`
+	Time  string `json:"time"`
+}
+
+type decision struct {
+	Step   int              `json:"step"`
+	Intent reasoning.Intent `json:"intent"`
+}
+
+type callRecord struct {
+	Step int `json:"step"`
+	// Number is the place of the call in its decision, from 0.
+	Number int         `json:"number"`
+	Call   memory.Call `json:"call"`
+}
+
+// keepDecision writes a decision, without what is a secret in its arguments.
+func (r *Run) keepDecision() error {
+	kept := r.intent
+	kept.Args = r.runtime.redactor.JSON(kept.Args)
+	kept.Calls = slices.Clone(kept.Calls)
+	for i := range kept.Calls {
+		kept.Calls[i].Args = r.runtime.redactor.JSON(kept.Calls[i].Args)
+	}
+	return r.session.Append(recordDecision, decision{Step: r.index, Intent: kept}, memory.Durable)
+}
+
+// history is what a journal tells.
+type history struct {
+	started   started
+	decisions []decision
+	calls     map[int]map[int]memory.Call // by step and number
+	ended     *outcome                    // of the last time it ended, if nothing followed
+}
+
+func readHistory(id string, records []memory.Record) (history, error) {
+	told := history{calls: map[int]map[int]memory.Call{}}
+	for i, record := range records {
+		if err := told.add(record); err != nil {
+			return told, fault.New(fault.StateCorrupt, "record %d of run %s: %w", i+1, id, err)
+		}
+	}
+	if told.started.Time == "" {
+		return told, fault.New(fault.StateCorrupt, "the journal of run %s has no beginning: the run never began", id)
+	}
+	return told, nil
+}
+
+func (h *history) add(record memory.Record) error {
+	switch record.Kind {
+	case recordStarted:
+		return json.Unmarshal(record.Data, &h.started)
+	case recordDecision:
+		var each decision
+		h.ended = nil
+		err := json.Unmarshal(record.Data, &each)
+		h.decisions = append(h.decisions, each)
+		return err
+	case recordCall:
+		var each callRecord
+		h.ended = nil
+		if err := json.Unmarshal(record.Data, &each); err != nil {
+			return err
+		}
+		if h.calls[each.Step] == nil {
+			h.calls[each.Step] = map[int]memory.Call{}
+		}
+		h.calls[each.Step][each.Number] = each.Call
+	case recordFinished:
+		h.ended = new(outcome)
+		return json.Unmarshal(record.Data, h.ended)
+	}
+	return nil // a kind of a newer version
+}
+
+// step returns the step that a decision made, and which of its calls are
+// still to be made.
+func (h *history) step(each decision) (calls []memory.Call, pending []bool, whole bool) {
+	asked := each.Intent.AllCalls()
+	calls, pending, whole = make([]memory.Call, len(asked)), make([]bool, len(asked)), true
+	for i := range asked {
+		made, completed := h.calls[each.Step][i]
+		calls[i], pending[i] = made, !completed
+		whole = whole && completed
+	}
+	return calls, pending, whole
+}
+
+// restore makes a run of its journal. The caller closes the session on error.
+func (r *Runtime) restore(session *memory.Session, records []memory.Record, maxSteps int) (*Run, error) {
+	told, err := readHistory(session.ID(), records)
+	if err != nil {
+		return nil, err
+	}
+	order := told.started.Order
+	order.RunID = session.ID()
+	if maxSteps > 0 {
+		order.MaxSteps = maxSteps
+	}
+	if err := order.check(); err != nil {
+		return nil, err
+	}
+	began, err := time.Parse(time.RFC3339Nano, told.started.Time)
+	if err != nil {
+		return nil, fault.New(fault.StateCorrupt, "run %s: %w", session.ID(), err)
+	}
+	run := r.newRun(order, session, began)
+	for _, each := range told.decisions {
+		run.replay(&told, each)
+	}
+	if told.ended != nil && told.ended.Status == StatusOK {
+		run.outcome = *told.ended
+	}
+	return run, nil
+}
+
+// replay does again, in memory alone, what a decision did.
+func (r *Run) replay(told *history, each decision) {
+	r.begin(each.Step)
+	r.intent = each.Intent
+	r.report.Model = each.Intent.Model
+	r.report.PromptTokens += each.Intent.PromptTokens
+	r.report.OutputTokens += each.Intent.OutputTokens
+	calls, pending, whole := told.step(each)
+	r.calls, r.pending = calls, pending
+	if !whole {
+		return
+	}
+	r.step = r.stepOf(each.Step, each.Intent, calls)
+	r.remember(r.step)
+	r.afterForced()
+	if each.Intent.Action == reasoning.ActionFinish {
+		r.outcome = outcome{Status: StatusOK, Final: each.Intent.Final}
+	}
+}
+
+// reportOf is the report of a run that does not go on here.
+func reportOf(id string, records []memory.Record) (Report, error) {
+	told, err := readHistory(id, records)
+	if err != nil {
+		return Report{}, err
+	}
+	report := Report{RunID: id, Status: StatusInterrupted, Goal: told.started.Order.Goal, Transcript: []memory.Step{}}
+	replayed := &Run{}
+	for _, each := range told.decisions {
+		report.Model = each.Intent.Model
+		report.PromptTokens += each.Intent.PromptTokens
+		report.OutputTokens += each.Intent.OutputTokens
+		calls, _, whole := told.step(each)
+		if whole {
+			report.Steps = each.Step
+			report.Transcript = append(report.Transcript, replayed.stepOf(each.Step, each.Intent, calls))
+		}
+	}
+	if ended := told.ended; ended != nil {
+		report.Status, report.Final, report.Warning, report.Error = ended.Status, ended.Final, ended.Warning, ended.Error
+	}
+	return report, nil
+}

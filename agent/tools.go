@@ -1,0 +1,136 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"savant/engines"
+	"savant/fault"
+)
+
+// How long agent.run and agent.status wait, in milliseconds: some clients give
+// up after 60 s.
+const (
+	defaultWait = 20_000
+	maxWait     = 50_000
+)
+
+// RunInput is what agent.run takes.
+type RunInput struct {
+	Goal        string          `json:"goal,omitempty" doc:"What is wanted, in your words."`
+	RunID       string          `json:"run_id,omitempty" doc:"A run to go on with; then no goal is needed."`
+	MaxSteps    int             `json:"max_steps,omitempty" min:"1" max:"1000" doc:"Decisions at most; 25 by default."`
+	Workflow    string          `json:"workflow,omitempty" doc:"A workflow to run first."`
+	ForceTool   string          `json:"force_tool,omitempty" doc:"A tool to call first."`
+	ForceArgs   json.RawMessage `json:"force_args,omitempty" doc:"Its arguments, an object."`
+	ForceFinish bool            `json:"force_finish,omitempty" doc:"End after the forced tool."`
+	DryRun      bool            `json:"dry_run,omitempty" doc:"Ask nobody, change nothing."`
+	ReadOnly    bool            `json:"read_only,omitempty" doc:"Only tools that change nothing."`
+	Allow       []string        `json:"allow,omitempty" doc:"Patterns of tools that may be called: git.*"`
+	Deny        []string        `json:"deny,omitempty" doc:"Patterns of tools that may not."`
+	WaitMS      *int            `json:"wait_ms,omitempty" min:"0" max:"50000" doc:"How long to wait for the end; 20000 by default."`
+}
+
+// StatusInput is what agent.status takes.
+type StatusInput struct {
+	RunID  string `json:"run_id"`
+	WaitMS *int   `json:"wait_ms,omitempty" min:"0" max:"50000" doc:"How long to wait for the end; 0 by default."`
+}
+
+// CancelInput is what agent.cancel takes.
+type CancelInput struct {
+	RunID string `json:"run_id"`
+}
+
+// ListInput is what agent.list takes.
+type ListInput struct {
+	Limit int `json:"limit,omitempty" min:"1" max:"500" doc:"50 by default."`
+}
+
+// ListOutput is what agent.list answers.
+type ListOutput struct {
+	Runs []Report `json:"runs"`
+	// More is how many runs are not listed.
+	More int `json:"more,omitempty"`
+}
+
+// Tools returns agent.run, agent.status, agent.cancel and agent.list.
+func (r *Runtime) Tools() []engines.Tool {
+	run := engines.Bind("agent.run", "Gives a goal to the agent, which works on it step by step with its own tools. Answers when it is done, "+
+		"or with status running once wait_ms is over: then ask agent.status.", r.runTool)
+	run.Title, run.OpenWorld = "Run the agent", true
+	status := engines.Bind("agent.status", "Says how a run of the agent stands, with its steps so far; waits up to wait_ms for its end.", r.statusTool)
+	status.Title, status.ReadOnly, status.Idempotent = "Status of a run", true, true
+	cancel := engines.Bind("agent.cancel", "Ends a run of the agent; what it did is kept.", r.cancelTool)
+	cancel.Title, cancel.Idempotent = "Cancel a run", true
+	list := engines.Bind("agent.list", "Lists the runs of the agent, the last changed first.", r.listTool)
+	list.Title, list.ReadOnly, list.Idempotent = "List runs", true, true
+	return []engines.Tool{run, status, cancel, list}
+}
+
+func (r *Runtime) runTool(ctx context.Context, in RunInput) (Report, error) {
+	run, err := r.startOrResume(in)
+	if err != nil {
+		return Report{}, err
+	}
+	return wait(ctx, run, in.WaitMS, defaultWait), nil
+}
+
+func (r *Runtime) startOrResume(in RunInput) (*Run, error) {
+	if in.RunID == "" {
+		return r.Start(Order{Goal: in.Goal, MaxSteps: in.MaxSteps, Workflow: in.Workflow, ForceTool: in.ForceTool, ForceArgs: in.ForceArgs,
+			ForceFinish: in.ForceFinish, DryRun: in.DryRun, ReadOnly: in.ReadOnly, Allow: in.Allow, Deny: in.Deny})
+	}
+	if in.Goal != "" {
+		return nil, fault.New(fault.InvalidParams, "goal: run %s has its goal already; leave it out, or leave out run_id for a new run", fault.Cut(in.RunID, 100))
+	}
+	return r.Resume(in.RunID, in.MaxSteps)
+}
+
+// wait returns the report at the end of a run or of the time to wait. Steps
+// are told to the client as progress.
+func wait(ctx context.Context, run *Run, given *int, usual int) Report {
+	milliseconds := usual
+	if given != nil {
+		milliseconds = min(*given, maxWait)
+	}
+	bounded, cancel := context.WithTimeout(ctx, time.Duration(milliseconds)*time.Millisecond)
+	defer cancel()
+	tell := engines.CallerFrom(ctx).Progress
+	return run.Wait(bounded, func(report Report) {
+		if tell != nil {
+			tell(float64(report.Steps), float64(run.order.MaxSteps), fmt.Sprintf("run %s, step %d", report.RunID, report.Steps))
+		}
+	})
+}
+
+func (r *Runtime) statusTool(ctx context.Context, in StatusInput) (Report, error) {
+	if run := r.running(in.RunID); run != nil {
+		return wait(ctx, run, in.WaitMS, 0), nil
+	}
+	return r.Report(in.RunID)
+}
+
+func (r *Runtime) cancelTool(_ context.Context, in CancelInput) (Report, error) {
+	if err := r.Cancel(in.RunID); err != nil {
+		return Report{}, err
+	}
+	return r.Report(in.RunID)
+}
+
+const defaultList = 50
+
+func (r *Runtime) listTool(ctx context.Context, in ListInput) (ListOutput, error) {
+	list, err := r.List(ctx)
+	if err != nil {
+		return ListOutput{}, err
+	}
+	limit := in.Limit
+	if limit == 0 {
+		limit = defaultList
+	}
+	shown := list[:min(limit, len(list))]
+	return ListOutput{Runs: shown, More: len(list) - len(shown)}, nil
+}
