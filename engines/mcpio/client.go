@@ -25,9 +25,6 @@ type ClientOptions struct {
 	// cannot, and it says so. It may be called by several goroutines at once;
 	// its context ends with the connection.
 	Elicit func(context.Context, engines.Elicitation) (engines.Answer, error)
-	// Roots are file URIs that a server asking for roots is told; with none
-	// the client has no roots to tell.
-	Roots []string
 	// ToolsChanged is called when the server says that its tools changed. It
 	// must return at once.
 	ToolsChanged func()

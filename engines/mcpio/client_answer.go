@@ -9,29 +9,17 @@ import (
 	"savant/fault"
 )
 
-// answer serves a request of the server: a question to the user, for the
-// roots, or a ping. Everything else, sampling too, is refused.
+// answer serves a request of the server: a question to the user, or a ping.
+// Everything else is refused: sampling, and roots, with which a file server
+// would replace the folders that its configuration allows.
 func (c *Client) answer(m *message) *reply {
 	switch {
 	case m.Method == string(mcp.MethodPing):
 		return resultReply(m.ID, struct{}{})
 	case m.Method == string(mcp.MethodElicitationCreate) && c.options.Elicit != nil:
 		return c.putToUser(m)
-	case m.Method == string(mcp.MethodListRoots) && len(c.options.Roots) > 0:
-		return resultReply(m.ID, c.roots())
 	}
 	return errorReply(m.ID, &mcp.JSONRPCErrorDetails{Code: mcp.METHOD_NOT_FOUND, Message: m.Method + " is not supported"})
-}
-
-func (c *Client) roots() any {
-	type root struct {
-		URI string `json:"uri"`
-	}
-	list := make([]root, len(c.options.Roots))
-	for i, uri := range c.options.Roots {
-		list[i].URI = uri
-	}
-	return map[string]any{"roots": list}
 }
 
 func (c *Client) putToUser(m *message) *reply {

@@ -107,8 +107,5 @@ func (c *Client) capabilities() map[string]any {
 	if c.options.Elicit != nil {
 		able["elicitation"] = map[string]any{}
 	}
-	if len(c.options.Roots) > 0 {
-		able["roots"] = map[string]any{}
-	}
 	return able
 }

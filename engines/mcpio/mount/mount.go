@@ -130,7 +130,7 @@ func (m *Mounts) add(life context.Context, each entry, trusted *pinned, lockErr 
 		return
 	}
 	s := &server{entry: each, registry: m.options.Registry, root: m.options.Root, logger: m.options.Logger,
-		starter: starter{version: m.options.Version, root: rootURI(m.options.Path), logger: m.options.Logger},
+		starter: starter{version: m.options.Version, logger: m.options.Logger},
 		life:    life, work: &m.work, trusted: trusted, pause: m.newPause()}
 	s.prepare(m.options.Environment, m.options.Path, lockErr)
 	err := m.options.Registry.AddEngine(engines.Engine{Name: each.name, Description: "The MCP server " + each.name + " of " + configName + ".",

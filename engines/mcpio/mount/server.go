@@ -153,7 +153,7 @@ func (s *server) watch(began *session) {
 	for {
 		select {
 		case <-began.relist:
-			if err := s.relist(began); err != nil {
+			if err := s.relist(began); err != nil && s.life.Err() == nil && began.alive() {
 				s.logger.Warn("a server's tools changed and cannot be listed", "server", s.entry.name,
 					"reason", s.launch.hidden.text(fault.From(err).Details))
 			}

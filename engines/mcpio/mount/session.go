@@ -2,7 +2,6 @@ package mount
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -31,16 +30,16 @@ type session struct {
 	closed sync.Once
 }
 
-// person is who starts a session, and what it tells the server.
+// starter begins sessions; version is what it tells the servers of Savant.
 type starter struct {
-	version, root string
-	logger        *slog.Logger
+	version string
+	logger  *slog.Logger
 }
 
 // start reaches a server and lists its tools. ctx bounds all of it.
 func (by starter) start(ctx context.Context, name string, l launch) (*session, error) {
 	s := &session{relist: make(chan struct{}, 1)}
-	options := mcpio.ClientOptions{Name: "savant-mount", Version: by.version, Roots: []string{by.root}, MaxLine: maxMessage,
+	options := mcpio.ClientOptions{Name: "savant-mount", Version: by.version, MaxLine: maxMessage,
 		ToolsChanged: func() {
 			select {
 			case s.relist <- struct{}{}:
@@ -112,6 +111,3 @@ func (s *session) alive() bool {
 		return true
 	}
 }
-
-// rootURI writes a folder as a file URI.
-func rootURI(folder string) string { return fmt.Sprintf("file://%s", folder) }
