@@ -122,7 +122,7 @@ func (v *drive) generate(ctx context.Context, next flow.Instruction) (result, er
 		return result{}, err
 	}
 	if _, err := jsonvalue.Decode(answer); err != nil {
-		return result{snapshot: encoded(string(answer))}, nil // text: Think finds the JSON in it
+		return result{snapshot: encoded(string(answer))}, nil // text: Think reads JSON in a code fence
 	}
 	return result{snapshot: answer}, nil
 }
