@@ -25,6 +25,7 @@ func (r *Run) boot() (Signal, error) {
 	}
 	var known bool
 	if r.persona, known = r.prompts.persona(persona); !known {
+		r.recordStart()
 		return failed, invalid("persona", "prompts.yml has no "+fault.Cut(persona, 60))
 	}
 	if options.Repo != nil && !r.order.SkipGit && !r.order.DryRun {
@@ -79,6 +80,9 @@ func (r *Run) ready() (Signal, error) {
 // workflowTool runs a workflow without a client.
 const workflowTool = "workflow.workflow_run"
 
+// workflowWait is how long a step waits for a workflow, in milliseconds.
+const workflowWait = 3_600_000
+
 // forcedBy stands for the model of a decision that nobody was asked for.
 const forcedBy = "forced"
 
@@ -125,7 +129,7 @@ func (r *Run) workflows(ctx context.Context) []string {
 }
 
 func (r *Run) workflowCall(name, parameter string) reasoning.Call {
-	args := map[string]any{"workflow": name}
+	args := map[string]any{"workflow": name, "wait_ms": workflowWait}
 	if parameter != "" {
 		args["params"] = map[string]any{parameter: r.order.Goal}
 	}
@@ -139,7 +143,7 @@ func (r *Run) workflowCall(name, parameter string) reasoning.Call {
 // force makes a call the first step, as if it had been decided.
 func (r *Run) force(call reasoning.Call) (Signal, error) {
 	r.begin(1)
-	r.intent = reasoning.Intent{Action: reasoning.ActionTool, ToolName: call.ToolName, Args: call.Args, Model: forcedBy}
+	r.intent = reasoning.Intent{Action: reasoning.ActionTool, ToolName: r.canonical(call.ToolName), Args: call.Args, Model: forcedBy}
 	if err := r.keepDecision(); err != nil {
 		return failed, err
 	}

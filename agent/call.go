@@ -72,9 +72,6 @@ func notesOf(calls []memory.Call) []string {
 // keeping; a call that was cut short by the end of the run is not kept.
 func (r *Run) complete(i int, asked reasoning.Call) error {
 	tool, known := find(r.runtime.options.Toolbox.Tools(), asked.ToolName)
-	if known {
-		asked.ToolName = tool.Name
-	}
 	id := fmt.Sprintf("%d.%d", r.index, i+1)
 	r.event(telemetry.Event{Type: telemetry.ToolCallStarted, ToolName: asked.ToolName, CallID: id, Args: asked.Args})
 	began := r.runtime.options.Now()
@@ -183,7 +180,7 @@ func (r *Run) afterForced() {
 	case r.order.DryRun:
 		r.outcome = outcome{Status: StatusOK, Final: "ok"}
 	case call.Error != nil && r.order.ForceFinish:
-		r.outcome = outcome{Status: StatusFailed, Error: call.Error, Final: call.Error.Error()}
+		r.outcome = outcome{Status: StatusFailed, Error: call.Error}
 	case call.Error == nil && (r.order.ForceFinish || call.Tool == workflowTool && finished(call.Output)):
 		r.outcome = outcome{Status: StatusOK, Final: readable(call.Output)}
 	}

@@ -51,9 +51,11 @@ type guard struct {
 	cues   cues
 	// calls says whether the state of the run allows calls now.
 	calls func() bool
-	// exempt is a tool that the person forced: the words of the goal are not
-	// held against it.
-	exempt string
+	// forced is a tool that the person asks for by name or by the rules: it is
+	// held neither against the words of the goal nor asked about. forcing says
+	// whether its time is now.
+	forced  string
+	forcing func() bool
 }
 
 // Tools implements Toolbox: what is denied is not offered.
@@ -134,7 +136,7 @@ var searching = regexp.MustCompile(`(^|[._-])(search|grep|find|fts)([._-]|$)`)
 // denies returns the rule that keeps a tool from being called, or "".
 func (g *guard) denies(t engines.Tool) string {
 	engine := engines.EngineOf(t.Name)
-	p, search, free := g.policy, searching.MatchString(t.Name), t.Name == g.exempt
+	p, search, free := g.policy, searching.MatchString(t.Name), t.Name == g.forced && g.forcing()
 	for _, each := range []struct {
 		rule string
 		hit  bool
@@ -149,7 +151,7 @@ func (g *guard) denies(t engines.Tool) string {
 		{RuleReadOnly, p.ReadOnly && !t.ReadOnly},
 		{RuleGoalTools, g.cues.noTools && !free},
 		{RuleGoalSearch, g.cues.noSearch && search && !free},
-		{RuleDestructive, t.Destructive && !t.ReadOnly && p.Confirm == nil && !matches(p.Allow, t.Name)},
+		{RuleDestructive, t.Destructive && !t.ReadOnly && p.Confirm == nil && !matches(p.Allow, t.Name) && !free},
 	} {
 		if each.hit {
 			return each.rule
@@ -160,7 +162,7 @@ func (g *guard) denies(t engines.Tool) string {
 
 // confirm asks the person about a destructive call.
 func (g *guard) confirm(ctx context.Context, t engines.Tool, args json.RawMessage) error {
-	if !t.Destructive || t.ReadOnly || g.policy.Confirm == nil || matches(g.policy.Allow, t.Name) {
+	if t.Name == g.forced && g.forcing() || !t.Destructive || t.ReadOnly || g.policy.Confirm == nil || matches(g.policy.Allow, t.Name) {
 		return nil
 	}
 	yes, err := g.policy.Confirm(ctx, t.Name, args)

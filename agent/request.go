@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"strings"
 
 	"savant/agent/memory"
@@ -16,7 +17,7 @@ func (r *Run) request() reasoning.Request {
 		Persona: r.persona, Driver: r.prompts.Driver, Rules: r.met(), Repo: r.repo, Tools: offered,
 		Policy: reasoning.Policy{Model: r.order.Model, ReadOnly: r.box.policy.ReadOnly, NoTools: len(offered) == 0,
 			MustFinish: left == 1 && r.order.MaxSteps > 1, Notes: r.notes},
-		Memory: r.remembered(), LastOutput: outcomes(r.step.Calls, r.index > 1),
+		Memory: r.remembered(), LastOutput: outcomes(r.last, true),
 		Limits: reasoning.Limits{MaxSteps: r.order.MaxSteps, StepsLeft: left, MaxCalls: reasoning.MaxCalls,
 			TimeoutMS: r.runtime.options.TimeoutMS},
 	}
@@ -64,14 +65,26 @@ func outcomes(calls []memory.Call, always bool) []reasoning.Outcome {
 	return made
 }
 
-// cleanIntent returns a decision without secrets: it is kept, shown and sent
-// back.
+// cleanIntent returns a decision without secrets, since it is kept, shown and
+// sent back, and with the canonical names of tools.
 func (r *Run) cleanIntent(intent reasoning.Intent) reasoning.Intent {
+	intent.Calls = slices.Clone(intent.Calls)
+	intent.ToolName = r.canonical(intent.ToolName)
+	for i := range intent.Calls {
+		intent.Calls[i].ToolName = r.canonical(intent.Calls[i].ToolName)
+	}
 	clean := r.runtime.redactor
 	for _, text := range []*string{&intent.Final, &intent.Reasoning, &intent.Error, &intent.Model} {
 		*text = clean.Text(*text)
 	}
 	return intent
+}
+
+func (r *Run) canonical(name string) string {
+	if tool, known := find(r.runtime.options.Toolbox.Tools(), name); known {
+		return tool.Name
+	}
+	return name
 }
 
 // told is what a run that ends without an answer says it did.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,6 +36,7 @@ type Run struct {
 	pending []bool        // of this step, those still to be made
 	asked   time.Duration // how long the decision took
 	step    memory.Step
+	last    []memory.Call // of the step before
 	traces  []trace
 	notes   []string
 	outcome outcome
@@ -65,9 +67,11 @@ func (r *Runtime) newRun(order Order, session *memory.Session, began time.Time) 
 	policy.Allow = append(append([]string{}, policy.Allow...), order.Allow...)
 	policy.Deny = append(append([]string{}, policy.Deny...), order.Deny...)
 	run.box = &guard{box: r.options.Toolbox, policy: policy, cues: cuesOf(order.Goal),
-		calls: func() bool { return rules()[run.current()].calls }}
+		calls:   func() bool { return rules()[run.current()].calls },
+		forcing: func() bool { return slices.Contains([]State{Boot, Ready, ForcedTool}, run.current()) }}
+	run.box.forced = workflowTool
 	if forced, known := find(r.options.Toolbox.Tools(), order.ForceTool); known {
-		run.box.exempt = forced.Name
+		run.box.forced = forced.Name
 	}
 	return run
 }
@@ -288,6 +292,7 @@ func (r *Run) snapshot() (Signal, error) {
 
 func (r *Run) remember(step memory.Step) {
 	r.session.Remember(step)
+	r.last = step.Calls
 	r.traces = append(r.traces, traceOf(step))
 	if len(r.traces) > 2*alternated {
 		r.traces = r.traces[1:]
