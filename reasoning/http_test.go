@@ -1,0 +1,286 @@
+package reasoning_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"savant/fault"
+	"savant/reasoning"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const token = "sekrit-0123456789abcdef"
+
+// overHTTP returns a client of a handler.
+func overHTTP(t testing.TB, handler http.HandlerFunc, retries int) *reasoning.Client {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	transport, err := reasoning.NewHTTP(reasoning.HTTPOptions{URL: server.URL, Token: token, UserAgent: "savant/test"})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		transport.Close()
+		server.Close()
+	})
+	return reasoning.New(reasoning.Options{Transport: transport, Name: transport.Name(), Timeout: 10 * time.Second, Retries: retries})
+}
+
+func TestARequestTravelsWhole(t *testing.T) {
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	client := overHTTP(t, func(w http.ResponseWriter, r *http.Request) {
+		require.Equal(t, "POST /agent_intent", r.Method+" "+r.URL.Path)
+		require.Equal(t, "Bearer "+token, r.Header.Get("Authorization"))
+		require.Equal(t, "application/json", r.Header.Get("Content-Type"))
+		require.Equal(t, "savant/test", r.Header.Get("User-Agent"))
+		require.Equal(t, parent, r.Header.Get("Traceparent"))
+		var got map[string]any
+		require.NoError(t, json.NewDecoder(r.Body).Decode(&got))
+		require.Equal(t, "r1", got["run_id"])
+		require.Equal(t, []any{}, got["tools"])
+		fmt.Fprint(w, finish)
+	}, 0)
+	_, err := client.Decide(reasoning.WithTraceparent(t.Context(), parent), question)
+	require.NoError(t, err)
+	require.Equal(t, t.Context(), reasoning.WithTraceparent(t.Context(), "no\r\nheader: x"))
+}
+
+func TestAPathIsUsedAsItIs(t *testing.T) {
+	for given, want := range map[string]string{"": "/agent_intent", "/": "/agent_intent", "/v1/decide?tenant=a": "/v1/decide?tenant=a"} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprintf(w, `{"action":"finish","final":%q}`, r.URL.RequestURI())
+		}))
+		transport, err := reasoning.NewHTTP(reasoning.HTTPOptions{URL: server.URL + given})
+		require.NoError(t, err)
+		intent, err := reasoning.New(reasoning.Options{Transport: transport}).Decide(t.Context(), question)
+		require.NoError(t, err)
+		require.Equal(t, want, intent.Final)
+		transport.Close()
+		server.Close()
+	}
+}
+
+func TestAddressesThatAreNone(t *testing.T) {
+	for _, given := range []string{"api.example", "ftp://api.example", "http://", "http://ada:hunter2@api.example", "http://a b"} {
+		_, err := reasoning.NewHTTP(reasoning.HTTPOptions{URL: given})
+		require.ErrorIs(t, err, fault.InvalidParams, given)
+		require.NotContains(t, err.Error(), "hunter2")
+	}
+}
+
+// respond is a handler with one answer.
+func respond(status int, body string, header ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		for i := 0; i < len(header); i += 2 {
+			w.Header().Set(header[i], header[i+1])
+		}
+		w.WriteHeader(status)
+		io.WriteString(w, body)
+	}
+}
+
+func TestAnswersThatCannotBeUsed(t *testing.T) {
+	elsewhere := httptest.NewServer(respond(200, finish))
+	t.Cleanup(elsewhere.Close)
+	for name, c := range map[string]struct {
+		handler http.HandlerFunc
+		code    fault.Code
+		text    string
+		tries   int32 // with two retries
+	}{
+		"html":          {respond(200, "<!DOCTYPE html><p>Log in", "Content-Type", "text/html"), fault.InvalidIntent, "HTML", 1},
+		"bad json":      {respond(200, `{"action":`), fault.InvalidIntent, "not JSON", 1},
+		"two values":    {respond(200, finish+finish), fault.InvalidIntent, "not JSON", 1},
+		"empty":         {respond(200, ""), fault.InvalidIntent, "empty", 1},
+		"no content":    {respond(204, ""), fault.InvalidIntent, "empty", 1},
+		"a list":        {respond(200, "["+finish+"]"), fault.InvalidIntent, "expected a JSON object", 1},
+		"action":        {respond(200, `{"action":"dance"}`), fault.InvalidIntent, `unknown action "dance"`, 1},
+		"declared size": {respond(200, "", "Content-Length", "4194305"), fault.InvalidIntent, "larger than 4194304", 1},
+		"size":          {large, fault.InvalidIntent, "larger than 4194304", 1},
+		"400":           {respond(400, `{"error":"INVALID_PARAMS"}`), fault.ReasoningUnavailable, "HTTP 400", 1},
+		"401":           {respond(401, "your token "+token+" is wrong"), fault.ReasoningUnavailable, "HTTP 401: your token [redacted]", 1},
+		"404":           {respond(404, "<html>nothing"), fault.ReasoningUnavailable, "HTTP 404: a page of HTML", 1},
+		"500":           {respond(500, ""), fault.ReasoningUnavailable, "HTTP 500", 1},
+		"429":           {respond(429, "slow down"), fault.ReasoningUnavailable, "HTTP 429: slow down", 3},
+		"502":           {respond(502, ""), fault.ReasoningUnavailable, "HTTP 502", 3},
+		"503":           {respond(503, "", "Retry-After", "0"), fault.ReasoningUnavailable, "HTTP 503", 3},
+		"504":           {respond(504, ""), fault.ReasoningUnavailable, "HTTP 504", 3},
+		"503, tomorrow": {respond(503, "", "Retry-After", "86400"), fault.ReasoningUnavailable, "HTTP 503", 1},
+		"another host":  {respond(307, "", "Location", elsewhere.URL), fault.ReasoningUnavailable, "another host", 1},
+		"a GET":         {respond(302, "", "Location", "/elsewhere"), fault.ReasoningUnavailable, "without the request", 1},
+		"a circle":      {respond(307, "", "Location", "/agent_intent"), fault.ReasoningUnavailable, "more than 3 times", 4},
+		"reset":         {reset, fault.ReasoningUnavailable, "did not decide after 3 attempts", 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var tries atomic.Int32
+			_, err := overHTTP(t, func(w http.ResponseWriter, r *http.Request) {
+				tries.Add(1)
+				c.handler(w, r)
+			}, 2).Decide(t.Context(), question)
+			require.ErrorIs(t, err, c.code)
+			require.Contains(t, err.Error(), c.text)
+			require.Equal(t, c.tries, tries.Load())
+			require.NotContains(t, err.Error(), token)
+		})
+	}
+}
+
+// large answers more than is taken, without saying how much it will be.
+func large(w http.ResponseWriter, _ *http.Request) {
+	block := bytes.Repeat([]byte(" "), 1<<20)
+	for range 5 {
+		if _, err := w.Write(block); err != nil {
+			return
+		}
+	}
+}
+
+// reset breaks the connection in the middle of the body.
+func reset(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Length", "100")
+	io.WriteString(w, `{"action"`)
+	w.(http.Flusher).Flush()
+	connection, _, err := http.NewResponseController(w).Hijack()
+	if err == nil {
+		connection.(*net.TCPConn).SetLinger(0)
+		connection.Close()
+	}
+}
+
+func TestContentTypeAndCompressionDoNotMatter(t *testing.T) {
+	var packed bytes.Buffer
+	zip := gzip.NewWriter(&packed)
+	fmt.Fprint(zip, finish)
+	require.NoError(t, zip.Close())
+	for name, handler := range map[string]http.HandlerFunc{
+		"text":    respond(200, finish, "Content-Type", "text/plain"),
+		"none":    respond(200, finish, "Content-Type", ""),
+		"charset": respond(200, "\xEF\xBB\xBF"+finish, "Content-Type", "application/json; charset=utf-8"),
+		"gzip":    respond(200, packed.String(), "Content-Type", "application/json", "Content-Encoding", "gzip"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			intent, err := overHTTP(t, handler, 0).Decide(t.Context(), question)
+			require.NoError(t, err)
+			require.Equal(t, "done", intent.Final)
+		})
+	}
+}
+
+// A small body that unpacks to a large one is cut off at the same bound.
+func TestAPackedFloodIsBounded(t *testing.T) {
+	var packed bytes.Buffer
+	zip := gzip.NewWriter(&packed)
+	for range 64 {
+		_, err := zip.Write(make([]byte, 1<<20))
+		require.NoError(t, err)
+	}
+	require.NoError(t, zip.Close())
+	_, err := overHTTP(t, respond(200, packed.String(), "Content-Encoding", "gzip"), 0).Decide(t.Context(), question)
+	require.ErrorIs(t, err, fault.InvalidIntent)
+	require.Contains(t, err.Error(), "larger than")
+}
+
+func TestARedirectOnTheSameHostKeepsTheRequest(t *testing.T) {
+	client := overHTTP(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == reasoning.Endpoint {
+			http.Redirect(w, r, "/v2", http.StatusPermanentRedirect)
+			return
+		}
+		body, err := io.ReadAll(r.Body)
+		require.NoError(t, err)
+		require.Contains(t, string(body), `"run_id":"r1"`)
+		require.Equal(t, "Bearer "+token, r.Header.Get("Authorization"))
+		fmt.Fprint(w, finish)
+	}, 0)
+	_, err := client.Decide(t.Context(), question)
+	require.NoError(t, err)
+}
+
+func TestConnectionsAreUsedAgain(t *testing.T) {
+	var opened atomic.Int32
+	server := httptest.NewUnstartedServer(respond(200, finish))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	server.Start()
+	t.Cleanup(server.Close)
+	transport, err := reasoning.NewHTTP(reasoning.HTTPOptions{URL: server.URL})
+	require.NoError(t, err)
+	t.Cleanup(transport.Close)
+	client := reasoning.New(reasoning.Options{Transport: transport})
+	for range 20 {
+		_, err := client.Decide(t.Context(), question)
+		require.NoError(t, err)
+	}
+	require.Equal(t, int32(1), opened.Load())
+}
+
+func TestAPendingAnswerIsInterrupted(t *testing.T) {
+	asked := make(chan struct{})
+	client := overHTTP(t, func(_ http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		close(asked)
+		<-r.Context().Done()
+	}, 2)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-asked
+		cancel()
+	}()
+	_, err := client.Decide(ctx, question)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestNobodyThere(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := listener.Addr().String()
+	require.NoError(t, listener.Close())
+	transport, err := reasoning.NewHTTP(reasoning.HTTPOptions{URL: "http://" + address + "/x?key=hunter2hunter2", Token: token})
+	require.NoError(t, err)
+	_, err = reasoning.New(reasoning.Options{Transport: transport, Name: transport.Name(), Retries: 1}).Decide(t.Context(), question)
+	require.ErrorIs(t, err, fault.ReasoningUnavailable)
+	require.Contains(t, err.Error(), address)
+	require.NotContains(t, err.Error(), "hunter2")
+	require.NotContains(t, err.Error(), token)
+	require.Equal(t, 2, fault.From(err).Extra["attempts"])
+}
+
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for value, want := range map[string]time.Duration{"": 0, "3": 3 * time.Second, "-1": 0, "soon": 0,
+		now.Add(time.Minute).Format(http.TimeFormat): time.Minute, now.Add(-time.Minute).Format(http.TimeFormat): 0} {
+		require.Equal(t, want, reasoning.RetryAfter(value, now), value)
+	}
+	require.Positive(t, reasoning.RetryAfter(strings.Repeat("9", 15), now))
+}
+
+func BenchmarkDecideOverLoopback(b *testing.B) {
+	client := overHTTP(b, respond(200, finish), 0)
+	request := question
+	for i := range 60 {
+		request.Tools = append(request.Tools, reasoning.Tool{Name: fmt.Sprintf("engine.tool%d", i), Description: strings.Repeat("what it does ", 20),
+			InputSchema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"limit":{"type":"integer"}}}`)})
+	}
+	request.Memory.Summary = strings.Repeat("x", 16_000)
+	for b.Loop() {
+		if _, err := client.Decide(b.Context(), request); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
