@@ -233,14 +233,22 @@ func TestRegistryIsConcurrent(t *testing.T) {
 }
 
 // FuzzCall shows that no arguments, whatever their bytes, panic or reach a tool
-// undecodable.
+// undecodable, and that those of a receipt are those that were asked for.
 func FuzzCall(f *testing.F) {
 	for _, seed := range []string{``, `null`, `{"workflow":"a"}`, `"{}"`, `{"workflow":"a","params":"{"}`, `{"workflow":1,"a":{"b":[1e400]}}`, "{\"\\u0000\":0}"} {
 		f.Add(seed)
 	}
-	table := registry(f, nil, named("x.echo"))
+	var kept desk
+	table := engines.NewRegistry(kept.options())
+	require.NoError(f, table.Add(named("x.echo")))
 	f.Fuzz(func(t *testing.T, args string) {
-		_, err := table.Call(t.Context(), "x.echo", json.RawMessage(args))
+		kept.receipts = nil
+		_, err := table.Invoke(t.Context(), "x.echo", json.RawMessage(args))
 		require.NotErrorIs(t, err, fault.Internal)
+		if len(kept.receipts) > 0 {
+			digest, err := table.InputDigest("x.echo", json.RawMessage(args))
+			require.NoError(t, err)
+			require.Equal(t, digest, kept.receipts[0].Input)
+		}
 	})
 }
