@@ -295,6 +295,7 @@ func (e *Engine) replayFrom(ctx context.Context, key state.Key, records []state.
 			return nil, err
 		}
 	}
+	out.handOutAgain(records[:upTo])
 	out.run.SkipTo(upTo)
 	if err := out.run.Lost(); err != nil {
 		return nil, err
@@ -303,6 +304,23 @@ func (e *Engine) replayFrom(ctx context.Context, key state.Key, records []state.
 		return nil, fault.New(fault.StateCorrupt, "run %s: record %d does not follow from the records before it (state %.12s, recorded %.12s)", key, upTo, got, want)
 	}
 	return out, nil
+}
+
+// handOutAgain makes a reset the time at which all that is outstanding since
+// before it was handed out.
+func (r *replayed) handOutAgain(records []state.Record) {
+	for _, record := range slices.Backward(records) {
+		if record.Kind != kindReset {
+			continue
+		}
+		reset, err := time.Parse(time.RFC3339Nano, record.Time)
+		for version, at := range r.times {
+			if err == nil && at.Before(reset) {
+				r.times[version] = reset
+			}
+		}
+		return
+	}
 }
 
 // effective returns the records that make the state after the last one: a

@@ -150,6 +150,7 @@ func (e *Engine) resetTo(ctx context.Context, l *live, records []state.Record, t
 		l.forget()
 		return nil, err
 	}
+	past.handOutAgain([]state.Record{record})
 	l.run, l.pins, l.times = past.run, past.pins, past.times
 	l.version, l.hash = record.Version, record.Hash
 	e.project(l, true)
