@@ -45,8 +45,9 @@ type Settings struct {
 	ToolNames string
 	// GitRoots are folders that git.* may read beside Path.
 	GitRoots []string
-	// Reasoning is who decides what an agent does.
+	// Reasoning is who decides what an agent does, Agent what it may do.
 	Reasoning Reasoning
+	Agent     Agent
 }
 
 // All is the value of MCP_SERVICE that stands for every engine.
@@ -80,7 +81,7 @@ func Table() []Setting {
 			Doc:     "how names of tools are listed", set: setToolNames},
 		{Flag: "git-roots", Env: EnvGitRoots, Key: "git_roots", Default: "",
 			Doc: "folders git.* may read beside SAVANT_PATH, separated as in PATH", set: setGitRoots},
-	}, reasoningRows()...)
+	}, append(reasoningRows(), agentRows()...)...)
 }
 
 // Error is a value that a setting cannot have.
