@@ -266,13 +266,21 @@ func (m *mender) count(name string) int {
 	return 0
 }
 
+// prompt reads the description of a prompt; what is none is left out.
 func (m *mender) prompt() *Prompt {
-	var prompt *Prompt
-	if raw := m.members["prompt"]; !isNull(raw) && json.Unmarshal(raw, &prompt) != nil {
+	raw := m.members["prompt"]
+	if isNull(raw) {
+		return nil
+	}
+	var prompt Prompt
+	if err := json.Unmarshal(raw, &prompt); err != nil || prompt.Hash == "" || prompt.Tokens < 0 || slices.ContainsFunc(prompt.Sections, Section.negative) {
 		m.mended("prompt was not a description of one")
 		return nil
 	}
-	return prompt
+	prompt.Sections = list(prompt.Sections)
+	return &prompt
 }
+
+func (s Section) negative() bool { return s.Tokens < 0 || s.Trimmed < 0 }
 
 func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
