@@ -87,8 +87,12 @@ func (e *Engine) cool(l *live, step string, version int) {
 	}
 }
 
-// maxLive bounds the runs kept in memory.
-const maxLive = 256
+// maxLive bounds the runs kept in memory, maxNamed the ids whose workflow is
+// remembered.
+const (
+	maxLive  = 256
+	maxNamed = 4096
+)
 
 // New returns an Engine. Close it to write what is still to be projected.
 func New(options Options) *Engine {
@@ -177,21 +181,15 @@ func (e *Engine) locate(ctx context.Context, workflow, run string) (state.Key, e
 	if known {
 		return key, nil
 	}
-	infos, err := e.Store.List(ctx, "")
+	found, err := e.Store.Find(ctx, run)
 	if err != nil {
 		return state.Key{}, err
-	}
-	var found []state.Key
-	for _, info := range infos {
-		if info.Run == run {
-			found = append(found, state.Key{Workflow: info.Workflow, Run: info.Run})
-		}
 	}
 	switch len(found) {
 	case 1:
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		if len(e.named) >= maxLive {
+		if len(e.named) >= maxNamed {
 			e.named = map[string]state.Key{}
 		}
 		e.named[run] = found[0]

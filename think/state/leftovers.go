@@ -33,8 +33,7 @@ func (d *Dir) Keys(ctx context.Context) ([]Key, error) {
 	return keys, nil
 }
 
-// Find returns the runs of an id that have a file here, by workflow: what it
-// costs depends on the number of workflows, not of runs.
+// Find implements Store: a run is found by any of its files.
 func (d *Dir) Find(ctx context.Context, run string) ([]Key, error) {
 	workflows, err := d.workflows("")
 	if err != nil || validateName("run_id", run) != nil {

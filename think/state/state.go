@@ -162,6 +162,9 @@ type Store interface {
 	// Restore returns a named checkpoint. CHECKPOINT_NOT_FOUND, UNKNOWN_RUN;
 	// STATE_CORRUPT when it was changed or is not of this run.
 	Restore(ctx context.Context, key Key, name string) (Snapshot, error)
+	// Find returns the runs of an id, by workflow. What it costs depends on
+	// the number of workflows, not of runs.
+	Find(ctx context.Context, run string) ([]Key, error)
 	// List returns the runs of a workflow, or of all when it is empty, the
 	// last changed first.
 	List(ctx context.Context, workflow string) ([]Info, error)

@@ -10,6 +10,20 @@ import (
 	"savant/think/state"
 )
 
+// Find implements state.Store.
+func (m *Memory) Find(_ context.Context, run string) ([]state.Key, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var keys []state.Key
+	for key := range m.runs {
+		if key.Run == run {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b state.Key) int { return strings.Compare(a.Workflow, b.Workflow) })
+	return keys, nil
+}
+
 // List implements state.Store.
 func (m *Memory) List(_ context.Context, workflow string) ([]state.Info, error) {
 	m.mu.Lock()

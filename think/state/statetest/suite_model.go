@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -110,6 +111,10 @@ func (p *pair) compare(t *rapid.T) {
 	both(t, p, func(s state.Store) ([]state.Info, error) { return s.List(ctx, p.workflow) })
 	for _, run := range []string{"r1", "r2"} {
 		key := state.Key{Workflow: p.workflow, Run: run}
+		both(t, p, func(s state.Store) (bool, error) {
+			keys, err := s.Find(ctx, run) // and runs of earlier checks
+			return slices.Contains(keys, key), err
+		})
 		both(t, p, func(s state.Store) ([]state.Record, error) { return s.Records(ctx, key, 0, 0) })
 		both(t, p, func(s state.Store) (state.Snapshot, error) { return s.Snapshot(ctx, key) })
 		both(t, p, func(s state.Store) ([]state.CheckpointInfo, error) { return s.Checkpoints(ctx, key) })
