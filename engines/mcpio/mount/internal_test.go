@@ -1,0 +1,159 @@
+package mount
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"savant/engines"
+	"savant/engines/mcpio"
+	"savant/internal/jsonvalue"
+	"savant/schemas"
+)
+
+// names are texts as servers name tools, and worse.
+func names() *rapid.Generator[string] {
+	return rapid.OneOf(rapid.StringMatching(`[A-Za-z0-9_./ -]{1,70}`), rapid.StringN(1, 80, -1))
+}
+
+// Every name a server can give becomes one that every client takes, always the
+// same, and no two tools get one name in either spelling.
+func TestNamesAreValidAndApart(t *testing.T) {
+	valid := regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
+	rapid.Check(t, func(t *rapid.T) {
+		tools := rapid.SliceOfNDistinct(names(), 1, 20, rapid.ID[string]).Draw(t, "tools")
+		named, refused := canonicals("some-engine", tools)
+		spelt := map[string]bool{}
+		for _, tool := range tools {
+			name, has := named[tool]
+			_, isRefused := refused[tool]
+			if has == isRefused {
+				t.Fatalf("%q is named %v and refused %v", tool, has, isRefused)
+			}
+			if !has {
+				continue
+			}
+			if len(name) > maxToolName || !valid.MatchString(name) || strings.Contains(engines.Underscored(name), "__") {
+				t.Fatalf("%q became %q", tool, name)
+			}
+			if spelt[engines.Underscored(name)] {
+				t.Fatalf("%q is there twice", name)
+			}
+			spelt[engines.Underscored(name)] = true
+		}
+	})
+}
+
+// Whatever schema a server gives, the tool can be published.
+func TestEverySchemaIsPublishable(t *testing.T) {
+	keywords := []string{"type", "properties", "anyOf", "allOf", "$ref", "required", "additionalProperties", "patternProperties", "$defs", "not", "if", "enum", "$schema", "$id", "items"}
+	var schema func(depth int) *rapid.Generator[any]
+	schema = func(depth int) *rapid.Generator[any] {
+		leaf := rapid.SampledFrom([]any{"object", "string", "#/$defs/a", "#", "https://example.org/x", 1, true, nil, []any{"a"}, map[string]any{"type": "string"}})
+		if depth == 0 {
+			return leaf
+		}
+		return rapid.Custom(func(t *rapid.T) any {
+			switch rapid.IntRange(0, 3).Draw(t, "kind") {
+			case 0:
+				return leaf.Draw(t, "leaf")
+			case 1:
+				return rapid.SliceOfN(schema(depth-1), 0, 3).Draw(t, "list")
+			}
+			made := map[string]any{}
+			for _, keyword := range rapid.SliceOfN(rapid.SampledFrom(keywords), 0, 4).Draw(t, "keywords") {
+				made[keyword] = schema(depth-1).Draw(t, keyword)
+			}
+			return made
+		})
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		encoded, err := json.Marshal(map[string]any{"name": "x", "inputSchema": schema(4).Draw(t, "schema")})
+		require.NoError(t, err)
+		tool, err := shaped("engine", "engine.x", mcpio.Definition{Name: "x", Raw: encoded})
+		require.NoError(t, err, string(encoded))
+		require.NoError(t, mcpio.Publishable(tool))
+	})
+}
+
+// The example in the documents is valid for the schema and for the reader, and
+// both agree on what is not.
+func TestTheSchemaSaysWhatIsRead(t *testing.T) {
+	raw, err := os.ReadFile("../../../schemas/mcp.json")
+	require.NoError(t, err)
+	decoded, err := jsonvalue.Decode(raw)
+	require.NoError(t, err)
+	set, err := schemas.Load()
+	require.NoError(t, err)
+	schema, err := set.Inline(decoded)
+	require.NoError(t, err)
+	page, err := os.ReadFile("../../../docs/mounting.md")
+	require.NoError(t, err)
+	example := regexp.MustCompile("(?s)```json\n(.*?)```").FindSubmatch(page)
+	require.NotNil(t, example)
+
+	good := []string{string(example[1]), `{}`, `{"servers":{"a":{"type":"stdio","command":"x","timeout":1.5,"alwaysAllow":[]}},"inputs":[]}`}
+	bad := []string{`[]`, `{"x":1}`, `{"mcpServers":{"a":{}}}`, `{"mcpServers":{"a":{"command":"x","url":"http://h"}}}`, `{"mcpServers":{"a":{"command":""}}}`,
+		`{"mcpServers":{"a":{"command":"x","timeout":0}}}`, `{"mcpServers":{"a":{"url":"http://h","env":{}}}}`, `{"mcpServers":{"a":{"command":"x","typ":"stdio"}}}`}
+	for _, text := range slices.Concat(good, bad) {
+		value, err := jsonvalue.Decode([]byte(text))
+		require.NoError(t, err)
+		all, err := entries(configName, []byte(text))
+		read := err == nil && !slices.ContainsFunc(all, func(e entry) bool { return e.wrong != nil })
+		require.Equal(t, slices.Contains(good, text), read, text)
+		require.Equal(t, read, schema.Check(value) == nil, text)
+	}
+}
+
+// A diff shows what went and what came, and nothing that a terminal obeys.
+func TestDiffIsWhole(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		texts := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "\x1b[2J", "\u202e", "d\te"}), 0, 12)
+		old, now := texts.Draw(t, "old"), texts.Draw(t, "now")
+		var before, after []string
+		for _, each := range compareLines(old, now) {
+			if each.mark != '+' {
+				before = append(before, each.text)
+			}
+			if each.mark != '-' {
+				after = append(after, each.text)
+			}
+		}
+		if !slices.Equal(before, old) || !slices.Equal(after, now) {
+			t.Fatalf("%q and %q became %q and %q", old, now, before, after)
+		}
+		if shown := diff(old, now); strings.ContainsAny(shown, "\x1b\u202e\t") || (shown == "") != slices.Equal(old, now) && len(old) <= diffContext {
+			t.Fatalf("shown: %q", shown)
+		}
+	})
+}
+
+// FuzzConfig shows that no file of servers panics, and that what is wrong has
+// a place in it.
+func FuzzConfig(f *testing.F) {
+	for _, seed := range []string{``, `{}`, `{"mcpServers":{"a":{"command":"${A:-b}","args":["x"],"env":{"A":"b"},"timeout":"1s"}}}`, `{"servers":{"a":{"url":"https://u:p@h/?k=v","headers":{"A":"B"}}}}`, "{\"mcpServers\"\n:1}", `{"a":{`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		all, err := entries(configName, data)
+		if err != nil {
+			return
+		}
+		for _, each := range all {
+			if each.wrong != nil {
+				require.NotEmpty(t, each.wrong.Diagnostics)
+				require.Positive(t, each.wrong.Diagnostics[0].Line)
+				continue
+			}
+			_, err := each.fingerprint()
+			require.NoError(t, err)
+			_, _ = each.resolve([]string{"A=b"}, "/folder")
+		}
+	})
+}
