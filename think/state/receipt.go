@@ -128,16 +128,24 @@ func noReceipt(id, what string) error {
 	return fault.New(fault.NotWitnessed, "the receipt %s %s: call the tool again through Savant and give the _receipt of its new reply", id, what)
 }
 
+// encodeReceipt writes the result by hand, as its bytes are: marshalling goes
+// over it twice.
 func encodeReceipt(receipt Receipt) ([]byte, error) {
-	if receipt.Artifact != "" {
-		receipt.Result = nil
-	}
-	body, err := jsonvalue.Encode(receiptFile{Format, receipt})
+	result := receipt.Result
+	receipt.Result = nil
+	head, err := jsonvalue.Encode(receiptFile{Format, receipt})
 	if err != nil {
 		return nil, fault.New(fault.InvalidParams, "a receipt does not encode: %w", err)
 	}
-	hash := digestOf(body, "")
-	return append(bytes.TrimSuffix(body, []byte("}")), hashField+hash+lineEnd+"\n"...), nil
+	body := bytes.NewBuffer(make([]byte, 0, len(head)+len(result)+128))
+	body.Write(bytes.TrimSuffix(head, []byte("}")))
+	if receipt.Artifact == "" && len(result) > 0 {
+		body.WriteString(`,"result":`)
+		body.Write(result)
+	}
+	hash := digestOf(body.Bytes(), "}")
+	body.WriteString(hashField + hash + lineEnd + "\n")
+	return body.Bytes(), nil
 }
 
 // decodeReceipt verifies the bytes of a receipt's file.
