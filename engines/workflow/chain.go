@@ -27,14 +27,19 @@ func (c chain) within(ctx context.Context) context.Context {
 // and returns the chain with one more run.
 func (c chain) and(at place) chain { return append(slices.Clone(c), at) }
 
-// admit refuses a run that would wait for itself (CYCLIC_DEPENDENCY), and one
-// below as many as a workflow may be deep (LIMIT_EXCEEDED).
+// room refuses one more run below as many as a workflow may be deep:
+// LIMIT_EXCEEDED.
+func (c chain) room() error {
+	if len(c) < flow.MaxWorkflowDepth {
+		return nil
+	}
+	return fault.New(fault.LimitExceeded, "%d runs wait for this one already: a workflow that runs itself must end sooner", len(c))
+}
+
+// admit refuses a run that would wait for itself: CYCLIC_DEPENDENCY.
 func (c chain) admit(at place) error {
-	if slices.Contains(c, at) {
-		return fault.New(fault.CyclicDependency, "run %s of workflow %s would wait for itself", at.run, at.workflow)
+	if !slices.Contains(c, at) {
+		return nil
 	}
-	if len(c) >= flow.MaxWorkflowDepth {
-		return fault.New(fault.LimitExceeded, "%d runs wait for this one already: a workflow that runs itself must end sooner", len(c))
-	}
-	return nil
+	return fault.New(fault.CyclicDependency, "run %s of workflow %s would wait for itself", at.run, at.workflow)
 }

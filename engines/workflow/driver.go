@@ -135,6 +135,9 @@ type Request struct {
 // Driver is closed, LIMIT_EXCEEDED and CYCLIC_DEPENDENCY for a workflow that
 // runs itself, STATE_NOT_SAVED, STATE_CORRUPT.
 func (d *Driver) Run(ctx context.Context, in Request, watch func(Event)) (*Outcome, error) {
+	if err := chainOf(ctx).room(); err != nil {
+		return nil, err
+	}
 	at, err := d.find(ctx, in)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,135 @@
+package workflow_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/engines"
+	"savant/engines/workflow"
+	"savant/think"
+	"savant/think/flow"
+)
+
+// house is a registry that has the engine itself, as in the program.
+func house(t *testing.T, files map[string]string, more ...engines.Tool) (*engines.Registry, *bench) {
+	t.Helper()
+	registry := engines.NewRegistry(engines.Options{})
+	b := setup(t, nil, files, workflow.Options{Toolbox: registry})
+	require.NoError(t, registry.Add(append(b.driver.Tools(), more...)...))
+	return registry, b
+}
+
+func call(t *testing.T, ctx context.Context, registry *engines.Registry, args string) (*workflow.Outcome, error) {
+	t.Helper()
+	result, err := registry.Call(ctx, workflow.Name, json.RawMessage(args))
+	outcome, _ := result.(*workflow.Outcome)
+	return outcome, err
+}
+
+func TestTheToolRunsAWorkflowThatRunsAnother(t *testing.T) {
+	registry, b := house(t, map[string]string{
+		"main": "name: main\nversion: '1'\nsteps: [{id: a, call: workflow.workflow_run, input_template: {workflow: inner, params: {n: 3}}, capture_as: a, extract: result.outputs}]\noutputs: {n: '{{ a.n }}'}",
+		"inner": "name: inner\nversion: '1'\nparams: {n: {type: integer}}\nsteps: [{id: a, call: flow.set, capture_as: a, input_template: {value: '{{ n + 1 }}'}}]\noutputs: {n: '{{ a }}', long: '" +
+			strings.Repeat("x", 5000) + "'}"})
+	outcome, err := call(t, t.Context(), registry, `{"workflow":"main","run_id":"r"}`)
+	require.NoError(t, err)
+	require.Equal(t, workflow.Done, outcome.Status, "%+v", outcome.Failures)
+	require.JSONEq(t, `{"n":4}`, string(outcome.Outputs))
+	status, _ := b.status("a")
+	require.Equal(t, flow.Done, status)
+
+	outcome, err = call(t, t.Context(), registry, `{"workflow":"inner","run_id":"long","params":{"n":1}}`)
+	require.NoError(t, err)
+	require.Less(t, len(outcome.Outputs), 4000)
+	require.Contains(t, string(outcome.Outputs), `"ref":"savant://runs/inner/long/outputs"`)
+}
+
+func TestAWorkflowThatRunsItselfEnds(t *testing.T) {
+	cases := map[string]struct{ input, want string }{
+		"for ever":  {"{workflow: main}", "LIMIT_EXCEEDED: 8 runs wait for this one already"},
+		"in itself": {"{workflow: main, run_id: '{{ run.id }}'}", "CYCLIC_DEPENDENCY: run r of workflow main would wait for itself"},
+		"a pending": {"{workflow: asks}", "TOOL_FAILED: run fresh1 of workflow asks is pending: step a waits for a person"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			registry, b := house(t, map[string]string{
+				"main": "name: main\nversion: '1'\nsteps: [{id: a, call: workflow.workflow_run, retry: {max: 0}, input_template: " + c.input + "}]",
+				"asks": "name: asks\nversion: '1'\nsteps: [{id: a, call: human.approve, input_template: {message: Go}}]"})
+			outcome, err := call(t, t.Context(), registry, `{"workflow":"main","run_id":"r"}`)
+			require.NoError(t, err)
+			require.Equal(t, workflow.Failed, outcome.Status)
+			require.Contains(t, deepest(t, b), c.want)
+		})
+	}
+}
+
+// deepest returns why the run that was planned last failed.
+func deepest(t *testing.T, b *bench) string {
+	t.Helper()
+	all, err := b.think.StateList(t.Context(), think.StateListInput{Workflow: "main"})
+	require.NoError(t, err)
+	last := ""
+	for _, each := range all.Runs {
+		if each.Run > last || last == "r" {
+			last = each.Run
+		}
+	}
+	explained, err := b.think.Explain(t.Context(), think.ExplainInput{Workflow: "main", RunID: last, StepID: "a"})
+	require.NoError(t, err)
+	return explained.Why[len(explained.Why)-1].Message
+}
+
+func TestClientsThatGiveUpAreAnsweredInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		tool := engines.Bind("tool.x", "Takes an hour.", func(ctx context.Context, _ struct{}) (any, error) {
+			_, err := waits(&calls)(ctx, "", nil)
+			return map[string]any{"n": 1}, err
+		})
+		registry, _ := house(t, one(slow), tool)
+		began := time.Now()
+		outcome, err := call(t, t.Context(), registry, `{"workflow":"main","run_id":"r"}`)
+		require.NoError(t, err)
+		require.Equal(t, workflow.Running, outcome.Status)
+		require.Contains(t, outcome.Note, "run_id")
+		require.Equal(t, 20*time.Second, time.Since(began))
+		outcome, err = call(t, t.Context(), registry, `{"run_id":"r","wait_ms":3600000}`)
+		require.NoError(t, err)
+		require.Equal(t, workflow.Done, outcome.Status)
+		require.Equal(t, 1, calls)
+	})
+}
+
+func TestTheClientIsToldAndAsked(t *testing.T) {
+	tool := engines.Bind("tool.x", "Answers.", func(context.Context, struct{}) (any, error) { return map[string]any{}, nil })
+	registry, _ := house(t, one("steps: [{id: a, call: tool.x}, {id: ask, deps: [a], call: human.approve, input_template: {message: Go}}, {id: b, deps: [ask], call: tool.x}]"), tool)
+	var told []string
+	caller := engines.Caller{
+		Progress: func(done, _ float64, message string) {
+			require.Equal(t, float64(len(told)+1), done)
+			told = append(told, message)
+		},
+		Elicit: func(_ context.Context, asked engines.Elicitation) (engines.Answer, error) {
+			require.Contains(t, asked.Message, "Go")
+			return engines.Answer{Action: "accept", Content: json.RawMessage(`{"approved":true}`)}, nil
+		},
+	}
+	outcome, err := call(t, engines.WithCaller(t.Context(), caller), registry, `{"workflow":"main","run_id":"r"}`)
+	require.NoError(t, err)
+	require.Equal(t, workflow.Done, outcome.Status)
+	require.Equal(t, []string{"a: tool.x", "a: done", "b: tool.x", "b: done"}, told)
+
+	caller.Elicit = func(context.Context, engines.Elicitation) (engines.Answer, error) {
+		return engines.Answer{Action: "cancel"}, nil
+	}
+	told = nil
+	outcome, err = call(t, engines.WithCaller(t.Context(), caller), registry, `{"workflow":"main","run_id":"r2"}`)
+	require.NoError(t, err)
+	require.Equal(t, workflow.Waiting, outcome.Status)
+}
