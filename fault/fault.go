@@ -51,6 +51,7 @@ const (
 	ToolFailed           Code = "TOOL_FAILED"
 	ToolTimeout          Code = "TOOL_TIMEOUT"
 	ToolDenied           Code = "TOOL_DENIED"
+	ToolChanged          Code = "TOOL_CHANGED"
 	ReasoningUnavailable Code = "REASONING_UNAVAILABLE"
 	InvalidIntent        Code = "INVALID_INTENT"
 	Internal             Code = "INTERNAL"
