@@ -6,9 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"savant/think/state"
 )
 
 const largeWorkflow = `name: large
@@ -57,4 +60,34 @@ func TestLargeResultAdvancesWithAShortRequest(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestOneReceiptGivenAtOnce: whoever hands it in, from two processes and often,
+// gets the one reply that is recorded.
+func TestOneReceiptGivenAtOnce(t *testing.T) {
+	root := t.TempDir()
+	place(t, root, "large.yaml", []byte(fmt.Sprintf(largeWorkflow, 100_000)))
+	first, second := openLocal(t, root), openLocal(t, root)
+	defer first.close(t)
+	defer second.close(t)
+	first.call(t, "think.plan", json.RawMessage(`{"workflow":"large","run_id":"r1"}`))
+	called, err := second.registry.Invoke(t.Context(), "tool.search", json.RawMessage(`{"bytes":100000}`))
+	require.NoError(t, err)
+	request := json.RawMessage(fmt.Sprintf(`{"workflow":"large","run_id":"r1","step_id":"find","result_ref":%q}`, strings.ToUpper(called.Receipt)))
+	replies := make([]string, 16)
+	var all sync.WaitGroup
+	for i := range replies {
+		all.Go(func() {
+			result, err := []*local{first, second}[i%2].registry.Invoke(t.Context(), "think.next", request)
+			replies[i] = fmt.Sprint(string(result.JSON), err)
+		})
+	}
+	all.Wait()
+	for _, each := range replies {
+		require.Contains(t, each, `"size":100000`)
+		require.Equal(t, replies[0], each)
+	}
+	records, err := first.store.Records(t.Context(), state.Key{Workflow: "large", Run: "r1"}, 0, 0)
+	require.NoError(t, err)
+	require.Len(t, records, 2)
 }
