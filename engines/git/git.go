@@ -33,10 +33,10 @@ type Options struct {
 // Tools returns the engine's tools. All of them only read. Their errors are
 // INVALID_PARAMS (no such folder, commit or path), TOOL_DENIED (a repository
 // that is, or keeps its data, outside the roots), ENGINE_OFFLINE (git is not
-// installed) and TOOL_FAILED (what git said).
+// installed), TOOL_TIMEOUT and TOOL_FAILED (what git said).
 func Tools(options Options) []engines.Tool {
 	e := newEngine(options)
-	return []engines.Tool{
+	tools := []engines.Tool{
 		tool("git.status", "Git status", e.status,
 			"Branch, upstream and changed files of a git repository, untracked ones included."),
 		tool("git.log", "Git log", e.log,
@@ -52,6 +52,10 @@ func Tools(options Options) []engines.Tool {
 		tool("git.files", "Git files", e.files,
 			"Paths of the files a git repository holds, now or at a commit; ignored files are left out."),
 	}
+	for i := range tools {
+		tools[i].Timeout = e.timeout
+	}
+	return tools
 }
 
 func tool[In, Out any](name, title string, f func(context.Context, In) (Out, error), description string) engines.Tool {

@@ -51,7 +51,7 @@ type output struct {
 // run starts git in a folder and reads at most limit bytes; git is ended when
 // there is more, or when ctx ends.
 func (e *engine) run(ctx context.Context, folder string, variables []string, limit int, input string, args ...string) (output, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	command := exec.CommandContext(ctx, e.program, withSettings(args)...)
 	command.Dir, command.Env = folder, append(environment(), variables...)
@@ -110,10 +110,7 @@ type complaintError struct{ text string }
 func (c complaintError) Error() string { return c.text }
 
 func failed(ctx context.Context, err error, complaint string) error {
-	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, context.DeadlineExceeded):
-		return fault.New(fault.ToolFailed, "git took too long: %w", cause)
-	case cause != nil:
+	if cause := context.Cause(ctx); cause != nil {
 		return fault.New(fault.ToolFailed, "git was stopped: %w", cause)
 	}
 	var exit *exec.ExitError

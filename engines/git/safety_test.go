@@ -229,6 +229,6 @@ func TestAStuckGitIsEndedWithItsChildren(t *testing.T) {
 	table := engines.NewRegistry(engines.Options{})
 	require.NoError(t, table.Add(git.Tools(git.Options{Roots: []string{t.TempDir()}, Program: script, Timeout: 50_000_000})...))
 	_, err := table.Call(t.Context(), "git.status", nil)
-	require.ErrorIs(t, err, fault.ToolFailed)
-	require.ErrorContains(t, err, "took too long")
+	require.ErrorIs(t, err, fault.ToolTimeout)
+	require.ErrorContains(t, err, "git.status took longer than 50ms and was cancelled")
 }
