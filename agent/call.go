@@ -138,8 +138,9 @@ func (r *Run) invoke(asked reasoning.Call) (engines.Result, error) {
 		err    error
 	}
 	answers := make(chan answer, 1)
+	ctx := withCaller(r.ctx, Caller{RunID: r.ID(), Step: r.index, Tool: asked.ToolName})
 	r.runtime.working.Go(func() {
-		result, err := r.box.Invoke(r.ctx, asked.ToolName, asked.Args)
+		result, err := r.box.Invoke(ctx, asked.ToolName, asked.Args)
 		answers <- answer{result, err}
 	})
 	select {

@@ -14,12 +14,14 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"savant"
+	"savant/agent"
 	"savant/engines"
 	"savant/engines/git"
 	"savant/engines/mcpio/mount"
 	"savant/engines/workflow"
 	"savant/fault"
 	"savant/internal/settings"
+	"savant/telemetry"
 	"savant/think"
 	"savant/think/state"
 )
@@ -38,6 +40,13 @@ type house struct {
 	tools *engines.Registry
 	// mounts are the engines of other MCP servers.
 	mounts *mount.Mounts
+	// agent works on goals; recorder tells of what it and clients do, told of
+	// each event while a command shows them. serving: calls of clients are
+	// recorded; attended: a person at the terminal can be asked.
+	agent             *agent.Runtime
+	recorder          *telemetry.Recorder
+	told              func(telemetry.Event)
+	serving, attended bool
 }
 
 // open puts the program together. Nothing is written yet.
@@ -57,10 +66,15 @@ func (p *program) open() (*house, error) {
 	if h.store, err = state.Open(path, state.Options{}); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
+	p.openTelemetry(h)
+	h.attended = p.attended
 	h.tools = engines.NewRegistry(h.toolOptions())
 	h.think = h.engine(h.layers...)
 	h.driver = workflow.New(workflow.Options{Think: h.think, Toolbox: h.tools, Logger: h.logger})
 	if err := h.addEngines(p.settings); err != nil {
+		return nil, errors.Join(err, h.close(context.Background()))
+	}
+	if err := p.openAgent(h); err != nil {
 		return nil, errors.Join(err, h.close(context.Background()))
 	}
 	p.mountServers(h)
@@ -81,7 +95,8 @@ func (h *house) addEngines(s settings.Settings) error {
 // those of the runs, and so are receipts, for other processes too.
 func (h *house) toolOptions() engines.Options {
 	return engines.Options{
-		Logger: h.logger,
+		Logger:  h.logger,
+		Observe: h.recordCall,
 		Artifacts: func(ctx context.Context, result json.RawMessage) (string, error) {
 			return h.store.PutArtifact(ctx, result)
 		},
@@ -140,6 +155,7 @@ const closeGrace = 50 * time.Millisecond
 // close writes what is still to be projected and lets go of every file. Once
 // ctx has ended it waits no longer than the grace.
 func (h *house) close(ctx context.Context) error {
+	h.closeAgent()
 	h.driver.Interrupt() // before the tools go that it calls
 	h.closeServers()
 	closed := make(chan error, 1)
@@ -148,7 +164,7 @@ func (h *house) close(ctx context.Context) error {
 		if h.think != nil {
 			h.think.Close()
 		}
-		closed <- errors.Join(h.store.Close(), h.log.Close(), h.root.Close())
+		closed <- errors.Join(h.store.Close(), h.recorder.Close(), h.log.Close(), h.root.Close())
 	}()
 	select {
 	case err := <-closed:

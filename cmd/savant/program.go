@@ -22,6 +22,8 @@ type program struct {
 	settings       settings.Settings
 	// json makes results and errors JSON on stdout.
 	json bool
+	// attended: a command may ask the person at the terminal about calls.
+	attended bool
 }
 
 // run is the whole program. It returns the exit code.
@@ -54,7 +56,7 @@ func (p *program) root() *cobra.Command {
 		root.PersistentFlags().String(row.Flag, row.Default, row.Doc+" ["+row.Env+"]")
 	}
 	root.AddCommand(p.mcpCommand(), p.demoCommand(), p.toolsCommand(), p.callCommand(), p.enginesCommand(), p.generateCommand(), p.workflowsCommand(),
-		p.approveCommand(), p.stateCommand(), p.verifyCommand(), p.reasoningCommand())
+		p.approveCommand(), p.stateCommand(), p.verifyCommand(), p.agentCommand(), p.runsCommand(), p.reasoningCommand())
 	return root
 }
 

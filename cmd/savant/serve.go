@@ -23,6 +23,7 @@ func (p *program) serve(ctx context.Context) error {
 	defer close()
 	return p.with(closing, func(h *house) error {
 		defer close()
+		h.serving = true
 		server, err := p.server(ctx, h)
 		if err != nil {
 			return err

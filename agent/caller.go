@@ -1,0 +1,24 @@
+package agent
+
+import "context"
+
+// Caller is the run behind a call of a tool.
+type Caller struct {
+	RunID string
+	Step  int
+	// Tool is the tool that the run called; others that it calls itself have
+	// the same Caller.
+	Tool string
+}
+
+type callerKey struct{}
+
+// CallerFrom returns the run behind a call, where there is one.
+func CallerFrom(ctx context.Context) (Caller, bool) {
+	caller, ok := ctx.Value(callerKey{}).(Caller)
+	return caller, ok
+}
+
+func withCaller(ctx context.Context, caller Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, caller)
+}

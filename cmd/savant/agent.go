@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"savant/agent"
+	"savant/agent/memory"
+	"savant/engines"
+	"savant/internal/settings"
+	"savant/reasoning"
+	"savant/telemetry"
+)
+
+// openTelemetry makes the recorder of everything that runs here. It knows the
+// secrets of the environment and of the settings.
+func (p *program) openTelemetry(h *house) {
+	r := p.settings.Reasoning
+	h.recorder = telemetry.NewRecorder(telemetry.Options{Root: h.root, Logger: h.logger,
+		Redactor: telemetry.RedactorOf(p.environment, r.Token, r.AnthropicKey, r.OpenAIKey),
+		Observe: func(e telemetry.Event) {
+			if h.told != nil {
+				h.told(e)
+			}
+		}})
+}
+
+// openAgent makes the agent and its tools.
+func (p *program) openAgent(h *house) error {
+	client, decider, err := p.reasoner(h.recordAttempt)
+	if err != nil {
+		return err
+	}
+	a := p.settings.Agent
+	var asking sync.Mutex
+	policy := agent.Policy{DisableTools: a.DisableTools, DisableContext: a.DisableContext, DisableSearch: a.DisableSearch, AllowThink: a.AllowThink}
+	if h.attended {
+		policy.Confirm = func(ctx context.Context, tool string, args json.RawMessage) (bool, error) {
+			asking.Lock()
+			defer asking.Unlock()
+			return p.confirmCall(ctx, tool, args), nil
+		}
+	}
+	h.agent = agent.New(agent.Options{Toolbox: h.tools, Client: client, Decider: decider, Memory: memory.Open(h.root, time.Now),
+		Recorder: h.recorder, Policy: policy, Prompts: h.prompts,
+		Repo:          func(ctx context.Context) (*reasoning.Repo, error) { return h.repository(ctx, p.settings) },
+		Workflows:     func(context.Context) ([]string, error) { return h.think.Library.Names(), nil },
+		DisableDetect: a.DisableDetect, TimeoutMS: int(p.settings.Reasoning.Timeout / time.Millisecond),
+		Now: time.Now, NewID: func() string { return strings.ToLower(ulid.Make().String()) }, Logger: h.logger})
+	return h.tools.AddEngine(engines.Engine{Name: "agent", Description: "works on a goal by itself"}, h.agent.Tools()...)
+}
+
+// confirmCall asks the person at the terminal about a destructive call.
+func (p *program) confirmCall(ctx context.Context, tool string, args json.RawMessage) bool {
+	asking := *p
+	asking.stdout = p.stderr // stdout is for the answer alone
+	return asking.confirm(ctx, "Call "+visible(tool)+" "+visible(string(args))+"?") == nil
+}
+
+// recordAttempt tells of an attempt to reach the Reasoning API that failed.
+func (h *house) recordAttempt(_ context.Context, failed reasoning.Attempt) {
+	kind := telemetry.Retry
+	if failed.Last {
+		kind = telemetry.Error
+	}
+	h.recorder.Record(telemetry.Event{Type: kind, Source: telemetry.SourceAgent, SessionID: failed.SessionID, RunID: failed.RunID, Step: failed.Step,
+		DurationMS: float64(failed.Elapsed) / float64(time.Millisecond),
+		Error:      &telemetry.Failure{Code: "REASONING_UNAVAILABLE", Details: failed.Err.Error()},
+		Metadata:   map[string]any{"attempt": failed.Number, "wait_ms": failed.Wait.Milliseconds()}})
+}
+
+// recordCall tells of a call of a client, or of one that a tool of the agent
+// made. Those of the agent itself it records on its own.
+func (h *house) recordCall(ctx context.Context, e engines.Event) {
+	caller, ours := agent.CallerFrom(ctx)
+	if h.recorder == nil || !h.serving && !ours || ours && caller.Tool == e.Tool {
+		return
+	}
+	event := telemetry.Event{Type: telemetry.ToolCallCompleted, Source: telemetry.SourceMCP, ToolName: e.Tool, Status: "ok",
+		RunID: caller.RunID, Step: caller.Step, DurationMS: float64(e.Duration) / float64(time.Millisecond),
+		Metadata: map[string]any{"input_bytes": e.InputBytes, "output_bytes": e.OutputBytes}}
+	if ours {
+		event.Source = telemetry.SourceAgent
+	}
+	if e.Outcome != engines.OutcomeOK {
+		event.Status, event.Error = "failed", &telemetry.Failure{Code: e.Outcome}
+	}
+	h.recorder.Record(event)
+}
+
+// closeAgent ends the runs of this process; they can be resumed.
+func (h *house) closeAgent() {
+	if h.agent != nil {
+		h.agent.Close()
+	}
+}
+
+// repository describes the repository at SAVANT_PATH by what git knows. The
+// questions are asked at once; nil where there is no repository.
+func (h *house) repository(ctx context.Context, s settings.Settings) (*reasoning.Repo, error) {
+	tools := gitTools(h.gitRoots(s))
+	var known gitKnowledge
+	var asking sync.WaitGroup
+	var err error
+	asking.Go(func() { err = askTool(ctx, tools["git.status"], `{"limit":1}`, &known.status) })
+	asking.Go(func() { _ = askTool(ctx, tools["git.files"], `{"limit":10000}`, &known.files) })
+	asking.Go(func() { _ = askTool(ctx, tools["git.log"], `{"limit":10,"files":true}`, &known.log) }) // none before the first commit
+	asking.Wait()
+	if err != nil {
+		return nil, err
+	}
+	return known.repo(h.path), nil
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"savant/agent"
+	"savant/agent/memory"
+	"savant/fault"
+	"savant/telemetry"
+)
+
+func (p *program) runsCommand() *cobra.Command {
+	return group("runs", "Look at the runs of the agent, and end them", p.runsListCommand(), p.runsShowCommand(),
+		p.runsCancelCommand(), p.runsTraceCommand())
+}
+
+func (p *program) runsListCommand() *cobra.Command {
+	var limit int
+	command := &cobra.Command{Use: "list", Short: "List runs, the last changed first", Args: positional(cobra.NoArgs),
+		RunE: func(command *cobra.Command, _ []string) error {
+			return p.with(command.Context(), func(h *house) error {
+				list, err := h.agent.List(command.Context())
+				if err != nil {
+					return err
+				}
+				list = list[:min(len(list), max(limit, 0))]
+				if p.json {
+					return p.print(map[string]any{"runs": list})
+				}
+				return p.tableOfRuns(list)
+			})
+		}}
+	command.Flags().IntVar(&limit, "limit", 50, "how many runs at most")
+	p.jsonFlag(command)
+	return command
+}
+
+func (p *program) tableOfRuns(list []agent.Report) error {
+	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	for _, each := range list {
+		goal := strings.Join(strings.Fields(fault.Cut(each.Goal, 80)), " ")
+		fmt.Fprintf(table, "%s\t%s\t%d steps\t%s\n", each.RunID, each.Status, each.Steps, visible(goal))
+	}
+	return table.Flush()
+}
+
+func (p *program) runsShowCommand() *cobra.Command {
+	command := &cobra.Command{Use: "show RUN", Short: "Show what a run did and what it came to", Args: positional(cobra.ExactArgs(1)),
+		RunE: func(command *cobra.Command, args []string) error {
+			return p.with(command.Context(), func(h *house) error {
+				report, err := h.agent.Report(args[0])
+				if err != nil || p.json {
+					return firstOf(err, func() error { return p.print(report) })
+				}
+				p.showReport(report)
+				return nil
+			})
+		}}
+	p.jsonFlag(command)
+	return command
+}
+
+func (p *program) showReport(report agent.Report) {
+	fmt.Fprintf(p.stdout, "run     %s\ngoal    %s\nstatus  %s\nsteps   %d\n", report.RunID, visible(report.Goal), report.Status, report.Steps)
+	for _, step := range report.Transcript {
+		fmt.Fprintln(p.stdout, visible(stepLine(step)))
+	}
+	if report.Error != nil {
+		fmt.Fprintf(p.stdout, "because %s\n", visible(report.Error.Error()))
+	}
+	if report.Warning != "" {
+		fmt.Fprintf(p.stdout, "warning %s\n", visible(report.Warning))
+	}
+	if report.Final != "" {
+		fmt.Fprintf(p.stdout, "\n%s\n", visible(report.Final))
+	}
+}
+
+// maxStepShown is how much of arguments and of thoughts a line shows, in bytes.
+const maxStepShown = 120
+
+func stepLine(step memory.Step) string {
+	if len(step.Calls) == 0 {
+		return fmt.Sprintf("%6d  %s %s", step.Index, step.Action, fault.Cut(step.Reasoning, maxStepShown))
+	}
+	lines := make([]string, len(step.Calls))
+	for i, each := range step.Calls {
+		lines[i] = fmt.Sprintf("%6d  %s %s %s", step.Index, each.Tool, fault.Cut(string(each.Args), maxStepShown), came(each))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// came says in a word what came of a call.
+func came(call memory.Call) string {
+	switch {
+	case call.Rule != "":
+		return "denied by " + call.Rule
+	case call.Error != nil:
+		return call.Error.Error()
+	case call.Cached:
+		return "cached"
+	}
+	return telemetry.Elapsed(call.DurationMS)
+}
+
+func (p *program) runsCancelCommand() *cobra.Command {
+	command := &cobra.Command{Use: "cancel RUN", Short: "End a run, in whatever process it is; what it did is kept", Args: positional(cobra.ExactArgs(1)),
+		RunE: func(command *cobra.Command, args []string) error {
+			return p.with(command.Context(), func(h *house) error {
+				if err := h.agent.Cancel(args[0]); err != nil {
+					return err
+				}
+				if p.json {
+					return p.print(map[string]any{"run_id": args[0], "canceled": true})
+				}
+				fmt.Fprintf(p.stdout, "run %s is told to end\n", args[0])
+				return nil
+			})
+		}}
+	p.jsonFlag(command)
+	return command
+}
+
+func (p *program) runsTraceCommand() *cobra.Command {
+	command := &cobra.Command{Use: "trace RUN", Short: "Print the events of a run", Args: positional(cobra.ExactArgs(1)),
+		Long: "Print the events of a run, a line each; with --json as they are in the trace. What was moved aside twice is gone.",
+		RunE: func(command *cobra.Command, args []string) error {
+			return p.with(command.Context(), func(h *house) error {
+				if _, err := h.agent.Report(args[0]); err != nil {
+					return err
+				}
+				for _, name := range []string{telemetry.TraceFile + ".1", telemetry.TraceFile} {
+					if err := p.traceOf(h, name, args[0]); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}}
+	p.jsonFlag(command)
+	return command
+}
+
+// traceOf prints the events of a run that a file of the trace holds.
+func (p *program) traceOf(h *house, name, run string) error {
+	file, err := h.root.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fault.New(fault.Internal, "%s is not read: %w", name, err)
+	}
+	defer file.Close()
+	lines := bufio.NewReader(file)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err == nil {
+			p.traceLine(line, run)
+			continue
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		return fault.New(fault.Internal, "%s is not read: %w", name, err)
+	}
+}
+
+func (p *program) traceLine(line []byte, run string) {
+	var e telemetry.Event
+	if !bytes.Contains(line, []byte(run)) || json.Unmarshal(line, &e) != nil || e.RunID != run {
+		return
+	}
+	if p.json {
+		fmt.Fprint(p.stdout, visible(string(line)))
+		return
+	}
+	text := telemetry.Line(e)
+	if text == "" {
+		text = strings.TrimSpace(fmt.Sprintf("%d %s %s %s", e.Step, e.Type, e.ToolName, e.Status))
+	}
+	fmt.Fprintln(p.stdout, e.Timestamp, visible(text))
+}

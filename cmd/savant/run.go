@@ -1,0 +1,270 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"savant/agent"
+	"savant/fault"
+	"savant/reasoning"
+	"savant/telemetry"
+)
+
+// errand is what a person asks the agent on the command line.
+type errand struct {
+	order        agent.Order
+	input, file  string
+	args         string
+	resume       string
+	maxSteps     int
+	slm, llm     bool
+	quiet        bool
+	output       string
+	allow, deny  []string
+	outputFormat outputFormat
+}
+
+// outputFormat is what is written to stdout.
+type outputFormat string
+
+const (
+	outputText   outputFormat = "text"        // the answer alone
+	outputJSON   outputFormat = "json"        // the report
+	outputStream outputFormat = "stream-json" // every event, then the report
+)
+
+func (p *program) agentCommand() *cobra.Command {
+	var want errand
+	command := &cobra.Command{Use: "run [GOAL]", Short: "Give the agent a goal, and print its answer",
+		Long: "Give the agent a goal, and print its answer on stdout. Steps are shown on stderr, one line each.\n" +
+			"The first Ctrl-C cancels and saves, the second ends the program at once; --resume goes on.\n\n" +
+			"Exit codes: 0 done, 1 failed, 2 usage, 4 configuration or nobody decides, 7 limit of steps, 130 cancelled.",
+		Example: "  savant run \"Where is the stdio loop and how does it end?\"\n  savant run --resume 01k2…",
+		Args:    positional(cobra.MaximumNArgs(1)),
+		RunE: func(command *cobra.Command, args []string) error {
+			if err := p.readErrand(&want, args); err != nil {
+				return err
+			}
+			p.attended = isTerminal(p.stdin) && isTerminal(p.stderr)
+			return p.with(command.Context(), func(h *house) error { return p.runAgent(command.Context(), h, want) })
+		}}
+	flags := command.Flags()
+	flags.StringVar(&want.input, "agent-input", "", "the goal")
+	flags.StringVar(&want.file, "agent-file", "", "a file that holds the goal, - for stdin")
+	flags.IntVar(&want.maxSteps, "max-steps", agent.DefaultMaxSteps, "decisions at most")
+	flags.BoolVar(&want.order.DryRun, "dry-run", false, "ask nobody and change nothing")
+	flags.StringVar(&want.order.ForceTool, "force-tool", "", "a tool to call first")
+	flags.StringVar(&want.args, "force-args", "", "its arguments: JSON, @FILE to read them from a file, - from stdin")
+	flags.BoolVar(&want.order.ForceFinish, "force-finish", false, "end after the forced tool")
+	flags.StringSliceVar(&want.allow, "allow", nil, "only tools of these patterns: git.*; may be repeated")
+	flags.StringSliceVar(&want.deny, "deny", nil, "no tools of these patterns; may be repeated")
+	flags.BoolVar(&want.order.ReadOnly, "read-only", false, "only tools that change nothing")
+	flags.StringVar(&want.order.Workflow, "workflow", "", "a workflow to run first")
+	flags.StringVar(&want.order.Persona, "persona", "", "who the agent speaks as, of prompts.yml")
+	flags.StringVar(&want.resume, "resume", "", "go on with this run")
+	flags.BoolVar(&want.quiet, "quiet", false, "show no steps")
+	flags.StringVar(&want.output, "output", string(outputText), "text, json or stream-json")
+	flags.BoolVar(&want.slm, "slm", false, "let the small model decide")
+	flags.BoolVar(&want.llm, "llm", false, "let the large model decide")
+	flags.BoolVar(&want.order.SkipGit, "skip-git", false, "do not look at the git repository first")
+	return command
+}
+
+// readErrand reads what the flags name, and refuses what does not go together.
+func (p *program) readErrand(want *errand, args []string) error {
+	want.outputFormat = outputFormat(want.output)
+	switch want.outputFormat {
+	case outputText, outputJSON, outputStream:
+	default:
+		return usageError("--output: expected text, json or stream-json, got " + visible(want.output))
+	}
+	if want.slm && want.llm {
+		return usageError("--slm and --llm: one of them")
+	}
+	if want.slm {
+		want.order.Model = reasoning.ModelSLM
+	}
+	if want.llm {
+		want.order.Model = reasoning.ModelLLM
+	}
+	want.order.Allow, want.order.Deny, want.order.MaxSteps = want.allow, want.deny, want.maxSteps
+	if want.maxSteps < 1 {
+		return usageError("--max-steps: expected a number from 1")
+	}
+	if want.args != "" {
+		raw, err := p.arguments(want.args)
+		if err != nil {
+			return err
+		}
+		want.order.ForceArgs = raw
+	}
+	return p.readGoal(want, args)
+}
+
+// readGoal takes the goal from the one place that has it.
+func (p *program) readGoal(want *errand, args []string) error {
+	var given []string
+	if len(args) > 0 {
+		given = append(given, args[0])
+	}
+	if want.input != "" {
+		given = append(given, want.input)
+	}
+	if want.file != "" {
+		text, err := p.goalFile(want.file)
+		if err != nil {
+			return err
+		}
+		given = append(given, text)
+	}
+	order := &want.order
+	forced := order.ForceTool != "" || order.Workflow != "" || order.ForceFinish
+	switch {
+	case len(given) > 1:
+		return usageError("the goal is given more than once")
+	case want.resume != "" && (len(given) > 0 || forced):
+		return usageError("--resume goes on with a goal that is given already")
+	case len(given) == 0 && want.resume == "" && !forced:
+		return usageError("no goal; usage: savant run \"what you want\"")
+	case len(given) == 1:
+		order.Goal = strings.TrimSpace(given[0])
+	}
+	return nil
+}
+
+// maxGoalFile bounds what is read of a goal, in bytes.
+const maxGoalFile = 1 << 20
+
+func (p *program) goalFile(name string) (string, error) {
+	source := p.stdin
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return "", usageError("--agent-file: " + err.Error())
+		}
+		defer file.Close()
+		source = file
+	}
+	text, err := io.ReadAll(io.LimitReader(source, maxGoalFile))
+	if err != nil {
+		return "", usageError("--agent-file: " + err.Error())
+	}
+	return string(text), nil
+}
+
+func (p *program) runAgent(ctx context.Context, h *house, want errand) error {
+	if want.outputFormat != outputText {
+		p.json = true // errors are JSON too
+	}
+	h.told = p.shownEvents(want)
+	run, err := h.startErrand(want)
+	if err != nil {
+		return p.refused(err)
+	}
+	stop := context.AfterFunc(ctx, run.Cancel)
+	defer stop()
+	report := run.Wait(context.Background(), nil) // canceled, it ends soon, and what it did is kept
+	return p.finishErrand(report, want)
+}
+
+func (h *house) startErrand(want errand) (*agent.Run, error) {
+	if want.resume != "" {
+		return h.agent.Resume(want.resume, 0)
+	}
+	return h.agent.Start(want.order)
+}
+
+// refused makes an order that is none a matter of usage.
+func (p *program) refused(err error) error {
+	if errors.Is(err, fault.InvalidParams) && !p.json {
+		return usageError(fault.From(err).Details)
+	}
+	return err
+}
+
+// shownEvents shows steps on stderr while they are made, or events on stdout.
+func (p *program) shownEvents(want errand) func(telemetry.Event) {
+	return func(e telemetry.Event) {
+		if e.Source != telemetry.SourceAgent {
+			return
+		}
+		if want.outputFormat == outputStream {
+			p.line(e)
+		}
+		if want.quiet || e.Type == telemetry.RunStarted || e.Type == telemetry.RunFinished {
+			return
+		}
+		if text := telemetry.Line(e); text != "" {
+			fmt.Fprintln(p.stderr, visible(text))
+		}
+	}
+}
+
+// line writes a value to stdout as one line of JSON.
+func (p *program) line(value any) {
+	encoder := json.NewEncoder(p.stdout)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(value) // who reads is gone; the run goes on
+}
+
+// finishErrand prints what came of a run, and says how the program ends.
+func (p *program) finishErrand(report agent.Report, want errand) error {
+	switch want.outputFormat {
+	case outputJSON:
+		if err := p.print(report); err != nil {
+			return err
+		}
+	case outputStream:
+		p.line(map[string]any{"type": "report", "report": report})
+	default:
+		if report.Final != "" && report.Status != agent.StatusCanceled {
+			fmt.Fprintln(p.stdout, visible(report.Final))
+		}
+		p.tellEnd(report, want)
+	}
+	if code := exitOfRun(report); code != exitOK {
+		return statusError(code)
+	}
+	return nil
+}
+
+// tellEnd says on stderr what an answer alone does not.
+func (p *program) tellEnd(report agent.Report, want errand) {
+	if report.Error != nil {
+		fmt.Fprintf(p.stderr, "savant: %s\n", visible(report.Error.Error()))
+	}
+	if report.Warning != "" {
+		fmt.Fprintf(p.stderr, "savant: warning: %s\n", visible(report.Warning))
+	}
+	if report.Status == agent.StatusCanceled {
+		fmt.Fprintf(p.stderr, "%s; go on with: savant run --resume %s\n", report.Final, report.RunID)
+		return
+	}
+	if !want.quiet {
+		fmt.Fprintf(p.stderr, "run %s: %s, steps %d, decided by %s\n", report.RunID, report.Status, report.Steps, visible(report.Model))
+	}
+}
+
+// exitOfRun is the exit code that a run ends with. One that was stuck has
+// failed.
+func exitOfRun(report agent.Report) int {
+	switch report.Status {
+	case agent.StatusOK:
+		return exitOK
+	case agent.StatusMaxSteps:
+		return exitMaxSteps
+	case agent.StatusCanceled, agent.StatusInterrupted:
+		return exitCanceled
+	}
+	if report.Error != nil && report.Error.Code == fault.ReasoningUnavailable {
+		return exitConfiguration
+	}
+	return exitFailed
+}
