@@ -1,0 +1,126 @@
+package mcpio_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+	"github.com/stretchr/testify/require"
+
+	"savant/engines/mcpio"
+	"savant/fault"
+)
+
+const rawSchema = `{"type":"object","$schema":"https://json-schema.org/draft/2020-12/schema","anyOf":[{"required":["a"]}],"patternProperties":{"^x":{"type":"string"}}}`
+
+// foreign is a server of mcp-go, over HTTP.
+func foreign(t *testing.T) string {
+	t.Helper()
+	protocol := server.NewMCPServer("foreign", "1", server.WithToolCapabilities(true))
+	protocol.AddTool(mcp.Tool{Name: "count", Description: "Counts.", RawInputSchema: json.RawMessage(rawSchema)},
+		func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			for i := range 3 {
+				_ = server.ServerFromContext(ctx).SendNotificationToClient(ctx, "notifications/progress",
+					map[string]any{"progressToken": request.Params.Meta.ProgressToken, "progress": i + 1})
+			}
+			return mcp.NewToolResultText("counted"), nil
+		})
+	over := httptest.NewServer(server.NewStreamableHTTPServer(protocol))
+	t.Cleanup(func() {
+		over.CloseClientConnections()
+		over.Close()
+	})
+	return over.URL + "/mcp"
+}
+
+// A server of another implementation is reached over HTTP, and what it says of
+// its tools is kept whole.
+func TestClientOverHTTP(t *testing.T) {
+	c, err := mcpio.ConnectHTTP(t.Context(), foreign(t), nil, mcpio.ClientOptions{Version: "1"})
+	require.NoError(t, err)
+	name, _, revision := c.ServerInfo()
+	require.Equal(t, "foreign 2025-11-25", name+" "+revision)
+	require.NoError(t, c.Ping(t.Context()))
+	definitions, err := c.Definitions(t.Context())
+	require.NoError(t, err)
+	var listed struct{ InputSchema json.RawMessage }
+	require.NoError(t, json.Unmarshal(definitions[0].Raw, &listed))
+	require.JSONEq(t, rawSchema, string(listed.InputSchema))
+
+	reports := make(chan float64, 10)
+	result, err := c.Invoke(t.Context(), "count", map[string]any{"a": 1}, func(done, _ float64, _ string) { reports <- done })
+	require.NoError(t, err)
+	require.Equal(t, "counted", result.Text())
+	require.NotEmpty(t, reports)
+	_, err = c.Invoke(t.Context(), "no-such", nil, nil)
+	require.ErrorIs(t, err, fault.ToolFailed)
+	require.NoError(t, c.Close())
+	require.ErrorIs(t, c.Ping(t.Context()), fault.EngineOffline)
+	<-c.Done()
+}
+
+func TestClientOverHTTPWithoutAServer(t *testing.T) {
+	_, err := mcpio.ConnectHTTP(t.Context(), "http://127.0.0.1:1/mcp?key=hunter2", nil, mcpio.ClientOptions{})
+	require.ErrorIs(t, err, fault.EngineOffline)
+	require.NotContains(t, err.Error(), "hunter2")
+	_, err = mcpio.ConnectHTTP(t.Context(), "http://%zz", nil, mcpio.ClientOptions{})
+	require.ErrorIs(t, err, fault.InvalidParams)
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hunter2") }))
+	t.Cleanup(page.Close)
+	_, err = mcpio.ConnectHTTP(t.Context(), page.URL, nil, mcpio.ClientOptions{})
+	require.ErrorIs(t, err, fault.EngineOffline)
+	require.NotContains(t, err.Error(), "hunter2")
+}
+
+// scripted is a server whose lines a test writes.
+func scripted(t *testing.T, options mcpio.ClientOptions, serve func(read func() string, write io.Writer)) *mcpio.Client {
+	t.Helper()
+	inReader, inWriter := io.Pipe()
+	outReader, outWriter := io.Pipe()
+	go func() {
+		defer outWriter.Close()
+		lines := bufio.NewReader(inReader)
+		read := func() string { text, _ := lines.ReadString('\n'); return text }
+		read()
+		fmt.Fprintln(outWriter, `{"jsonrpc":"2.0","id":"savant-1","result":{"protocolVersion":"2025-06-18"}}`)
+		read()
+		serve(read, outWriter)
+		_, _ = io.Copy(io.Discard, lines)
+	}()
+	c, err := mcpio.Connect(t.Context(), inWriter, outReader, options)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	return c
+}
+
+// A message that is too long fails the calls that wait, and no later one.
+func TestClientOverlongMessage(t *testing.T) {
+	c := scripted(t, mcpio.ClientOptions{MaxLine: 1000}, func(read func() string, write io.Writer) {
+		read()
+		fmt.Fprintln(write, `{"jsonrpc":"2.0","id":"savant-2","result":{"x":"`+strings.Repeat("x", 5000)+`"}}`)
+		read()
+		fmt.Fprintln(write, `{"jsonrpc":"2.0","id":"savant-3","result":{}}`)
+	})
+	require.ErrorIs(t, c.Ping(t.Context()), fault.ToolFailed)
+	require.NoError(t, c.Ping(t.Context()))
+}
+
+// A server that does not read holds nobody beyond the time of the call.
+func TestClientServerThatDoesNotRead(t *testing.T) {
+	let := make(chan struct{})
+	c := scripted(t, mcpio.ClientOptions{}, func(func() string, io.Writer) { <-let })
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := c.Invoke(ctx, "x", map[string]any{"large": strings.Repeat("x", 1<<20)}, nil)
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorIs(t, c.Ping(ctx), fault.EngineOffline)
+	close(let)
+}
