@@ -75,7 +75,9 @@ func (p *program) call(ctx context.Context, h *house, tool string, args json.Raw
 	if err != nil {
 		return err
 	}
-	h.awaitServers(ctx, published)
+	if _, known := published.Resolve(tool); !known {
+		h.awaitServers(ctx, published)
+	}
 	result, err := published.Invoke(ctx, tool, args)
 	if err != nil && result.Receipt != "" {
 		return fault.From(err).Attach(mcpio.ReceiptKey, result.Receipt)

@@ -55,6 +55,7 @@ type Mounts struct {
 	problems []*fault.Error
 	end      context.CancelFunc
 	work     sync.WaitGroup
+	adopting sync.Mutex
 }
 
 // Open reads the file of servers and puts an engine for each into the
@@ -131,7 +132,7 @@ func (m *Mounts) add(life context.Context, each entry, trusted *pinned, lockErr 
 	}
 	s := &server{entry: each, registry: m.options.Registry, root: m.options.Root, logger: m.options.Logger,
 		starter: starter{version: m.options.Version, logger: m.options.Logger},
-		life:    life, work: &m.work, trusted: trusted, pause: m.newPause()}
+		life:    life, work: &m.work, adopting: &m.adopting, trusted: trusted, pause: m.newPause()}
 	s.prepare(m.options.Environment, m.options.Path, lockErr)
 	err := m.options.Registry.AddEngine(engines.Engine{Name: each.name, Description: "The MCP server " + each.name + " of " + configName + ".",
 		Timeout: each.timeout, Status: s.status})

@@ -21,10 +21,17 @@ const (
 
 var engineName = regexp.MustCompile(`^[A-Za-z0-9-]+(_[A-Za-z0-9-]+)*$`)
 
+// reserved are names that Savant's engines and the calls of its language have,
+// also where one of them is not there.
+var reserved = []string{"agent", "ci", "context", "flow", "git", "human", "llm", "reasoning", "savant", "think", "workflow"}
+
 // checkEngineName says what is wrong with the name of a server, or "".
 func checkEngineName(name string) string {
 	if len(name) > maxEngineName || !engineName.MatchString(name) {
 		return fmt.Sprintf("the name of a server has letters, digits, - and single _, and at most %d bytes: rename it", maxEngineName)
+	}
+	if slices.Contains(reserved, strings.ToLower(name)) {
+		return "the name is one of Savant's own: rename it"
 	}
 	return ""
 }

@@ -234,6 +234,8 @@ func (s *server) trust(now *pinned) error {
 	case live != nil:
 		return s.adopt(live)
 	default:
+		s.adopting.Lock()
+		defer s.adopting.Unlock()
 		return s.publish(slices.Collect(maps.Keys(now.Tools)))
 	}
 }

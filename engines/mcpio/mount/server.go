@@ -40,6 +40,11 @@ type server struct {
 	life context.Context
 	work *sync.WaitGroup
 
+	// adopting, which all servers share, is held while tools are compared and
+	// published: what is published last is what was seen last, and of two
+	// servers one has a name that both claim. It is taken before the mutex.
+	adopting *sync.Mutex
+
 	mutex sync.Mutex
 	// fixed is why the server is never started: its entry, a variable, or how
 	// it is started changed. Nil: it may be.
@@ -131,7 +136,9 @@ func (s *server) begin() {
 		defer cancel()
 		began, err := s.starter.start(ctx, s.entry.name, s.launch)
 		if err == nil {
-			err = s.adopt(began)
+			if err = s.adopt(began); err != nil {
+				began.close()
+			}
 		}
 		s.mutex.Lock()
 		defer s.mutex.Unlock()

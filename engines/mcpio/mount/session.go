@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"savant/engines/mcpio"
+	"savant/fault"
 )
 
 const (
@@ -74,7 +75,7 @@ func (s *session) startProcess(ctx context.Context, by starter, name string, l l
 	if s.client, err = mcpio.Connect(ctx, s.process.stdin, s.process.stdout, options); err != nil {
 		s.process.stop()
 		_ = s.process.stdout.Close()
-		return err
+		return fault.New(fault.EngineOffline, "%s; the log has what it wrote to stderr", fault.From(err).Details)
 	}
 	return nil
 }

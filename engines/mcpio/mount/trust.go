@@ -19,6 +19,8 @@ const (
 // adopt holds what a server lists against what is trusted, and publishes what
 // may be. A server that nothing is trusted of is trusted now, on first use.
 func (s *server) adopt(began *session) error {
+	s.adopting.Lock()
+	defer s.adopting.Unlock()
 	s.mutex.Lock()
 	definitions := slices.Clone(began.definitions)
 	s.mutex.Unlock()
@@ -37,8 +39,10 @@ func (s *server) adopt(began *session) error {
 	if trusted.Launch.Digest != s.print.Digest { // another process approved another
 		return fault.New(fault.ToolChanged, "%s", launchChanged(s.entry.name))
 	}
+	changed := compare(trusted.Tools, pins)
+	maps.DeleteFunc(changed, func(tool, _ string) bool { return !s.entry.offers(tool) })
 	s.mutex.Lock()
-	s.trusted, s.changed, s.refused = trusted, compare(trusted.Tools, pins), refused
+	s.trusted, s.changed, s.refused = trusted, changed, refused
 	s.mutex.Unlock()
 	present := slices.DeleteFunc(slices.Collect(maps.Keys(trusted.Tools)), func(tool string) bool {
 		return !slices.ContainsFunc(definitions, func(d mcpio.Definition) bool { return d.Name == tool })

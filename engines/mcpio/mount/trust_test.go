@@ -181,8 +181,21 @@ func TestNamesOfOthersAreKept(t *testing.T) {
 	entry := fakeEntry(t, "good", "")
 	w := newWorld(t, `{"mcpServers": {"git": `+entry+`, "a b": `+entry+`, "fake": `+entry+`}}`).open().discover()
 	require.Len(t, w.mounts.Problems(), 2)
-	require.ErrorIs(t, w.mounts.Problems()[0], fault.IDCollision)
+	require.Contains(t, w.mounts.Problems()[0].Details, "one of Savant's own")
 	require.Contains(t, w.mounts.Problems()[1].Details, `server "a b"`)
 	require.Equal(t, []string{"git.status"}, w.status("git").Tools)
 	require.Equal(t, []string{"fake.echo"}, w.status("fake").Tools)
+}
+
+// Of two servers whose names claim one spelling, one has it.
+func TestServersThatClaimOneName(t *testing.T) {
+	w := newWorld(t, "{}")
+	w.write("tools.json", definitions(definition("b_c", "A."), definition("c", "B.")))
+	entry := changingEntry(t, w)
+	w.write(".savant/mcp.json", `{"mcpServers": {"a": `+entry+`, "a_b": `+entry+`}}`)
+	for range 2 {
+		w.open().discover()
+		require.Len(t, append(w.status("a").Tools, w.status("a_b").Tools...), 3)
+		require.Contains(t, w.status("a").Reason+w.status("a_b").Reason, "its name a_b_c is taken by")
+	}
 }
