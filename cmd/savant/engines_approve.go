@@ -34,7 +34,7 @@ func (p *program) approveServer(ctx context.Context, h *house, name string, yes 
 	}
 	if launch != "" {
 		fmt.Fprintf(p.stdout, "%s is started in another way than was approved:\n\n%s\n", name, launch)
-		if err := p.agree(ctx, "Start it, to see its tools?", yes); err != nil {
+		if err := p.accepted(ctx, "Start it, to see its tools?", yes); err != nil {
 			return err
 		}
 	}
@@ -46,7 +46,7 @@ func (p *program) approveServer(ctx context.Context, h *house, name string, yes 
 	if review.Same() {
 		return nil
 	}
-	if err := p.agree(ctx, "Accept this?", yes); err != nil {
+	if err := p.accepted(ctx, "Accept this?", yes); err != nil {
 		return err
 	}
 	if err := h.mounts.Accept(review); err != nil {
@@ -72,8 +72,8 @@ func (p *program) printReview(review mount.Review) {
 	}
 }
 
-// agree returns nil when the person says yes, or said so beforehand.
-func (p *program) agree(ctx context.Context, question string, yes bool) error {
+// accepted returns nil when the person says yes, or said so beforehand.
+func (p *program) accepted(ctx context.Context, question string, yes bool) error {
 	if yes {
 		return nil
 	}
