@@ -15,10 +15,10 @@ const OfflinePlanner = "offline-planner"
 // searching and reading within what an agent remembers whole.
 const (
 	maxQueries   = 3
-	maxReads     = 3
+	maxReads     = 4
 	maxOther     = 2
 	searchLimit  = 8
-	readLines    = 32
+	readLines    = 28
 	linesBefore  = 6 // of a hit, where the comment above it is
 	maxFollowUps = 2
 )
@@ -103,7 +103,8 @@ func firstQueries(words []word) []string {
 		queries = append(queries, related)
 	}
 	if len(words) > 1 {
-		queries = append(queries, rarest(words).text)
+		rare := rarest(words)
+		queries = append(queries, strings.Join(append([]string{rare.text}, rare.related[:min(len(rare.related), 2)]...), " "))
 	}
 	return queries[:min(len(queries), maxQueries)]
 }

@@ -12,6 +12,7 @@ import (
 
 // evidence is what the steps so far have brought, read back from the request.
 type evidence struct {
+	goal     string
 	searches []string // queries asked
 	rows     []row
 	reads    []reading
@@ -49,7 +50,7 @@ func (r reading) holds(at place) bool {
 // gather reads the outcomes of the run, those of the last step too where
 // memory does not have them yet.
 func gather(request reasoning.Request, kit toolkit) evidence {
-	var found evidence
+	found := evidence{goal: request.Goal}
 	steps := request.Memory.Steps
 	if len(request.LastOutput) > 0 && !remembered(steps, request.LastOutput) {
 		steps = append(steps[:len(steps):len(steps)], reasoning.Step{Outcomes: request.LastOutput})
@@ -131,9 +132,17 @@ func (e *evidence) takeSearch(outcome reasoning.Outcome, kit toolkit) {
 		return
 	}
 	for i, each := range result.Rows {
-		each.rank = i
-		e.rows = append(e.rows, each)
+		if !repeats(each.Snippet, e.goal) {
+			each.rank = i
+			e.rows = append(e.rows, each)
+		}
 	}
+}
+
+// repeats says that a line holds the goal itself, as tests and examples do: it
+// is no answer to it.
+func repeats(text, goal string) bool {
+	return len(strings.Fields(goal)) > 2 && strings.Contains(strings.ToLower(text), strings.ToLower(strings.TrimSpace(goal)))
 }
 
 func (e *evidence) takeRead(outcome reasoning.Outcome) {

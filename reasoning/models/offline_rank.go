@@ -41,7 +41,11 @@ func (p *planner) places() []place {
 		if hit.Path == "" {
 			continue
 		}
-		score := weigh(hit.Snippet, p.words, weights) + weigh(hit.Path, p.words, weights)/2 + 1/float64(1+hit.rank)
+		score := weigh(hit.Snippet, p.words, weights) + weigh(hit.Path, p.words, weights)/2 + 1/float64(1+hit.rank) +
+			again*float64(p.hitsOf(hit.Path)-1)
+		if p.followed(declared(hit.Snippet)) {
+			score += definition
+		}
 		all = append(all, place{hit.Path, max(1, hit.Line), score * standing(hit.Path)})
 	}
 	slices.SortStableFunc(all, func(a, b place) int {
@@ -54,6 +58,42 @@ func (p *planner) places() []place {
 		}
 	}
 	return best
+}
+
+// again is what each further hit of a file adds, definition what it adds that
+// a hit is where a name that was followed is declared.
+const (
+	again      = 0.2
+	definition = 2
+)
+
+// hitsOf counts the hits of a file, up to as many as tell something.
+func (p *planner) hitsOf(name string) int {
+	count := 0
+	for _, hit := range p.found.rows {
+		if hit.Path == name {
+			count++
+		}
+	}
+	return min(count, 5)
+}
+
+// declared is the name that a text declares in one of its lines, or "".
+func declared(text string) string {
+	for line := range strings.Lines(text) {
+		if match := declaration.FindStringSubmatch(line); match != nil {
+			return match[1]
+		}
+	}
+	return ""
+}
+
+// followed says whether a name is the last part of one that was searched for
+// by itself.
+func (p *planner) followed(name string) bool {
+	return name != "" && slices.ContainsFunc(p.found.searches, func(query string) bool {
+		return query == name || strings.HasSuffix(query, "."+name)
+	})
 }
 
 func (p *planner) read(at place) bool {
@@ -115,7 +155,7 @@ func (p *planner) names() []string {
 	}
 	var names []string
 	for name := range scores {
-		if !p.searched(name) && !has(p.words, strings.ToLower(name)) && !slices.Contains(stop, strings.ToLower(name)) {
+		if !p.searched(name) && !has(p.words, strings.ToLower(name)) && !uninteresting(name) {
 			names = append(names, name)
 		}
 	}
@@ -123,6 +163,19 @@ func (p *planner) names() []string {
 		return cmp.Or(cmp.Compare(scores[b], scores[a]), strings.Compare(a, b))
 	})
 	return names[:min(len(names), maxFollowUps)]
+}
+
+// uninteresting are words of English, members of common packages, fields of
+// one-letter receivers, and files.
+func uninteresting(name string) bool {
+	first, rest, dotted := strings.Cut(name, ".")
+	switch {
+	case !dotted:
+		return slices.Contains(known.Stop, strings.ToLower(name))
+	case len(first) == 1 || slices.Contains(known.Common, first):
+		return true
+	}
+	return rest == strings.ToLower(rest)
 }
 
 // telling prefers names that can only be names.

@@ -87,6 +87,9 @@ func (p *planner) spanAt(r reading, i int, weights []float64) (span, bool) {
 	if s.score == 0 {
 		return span{}, false
 	}
+	if p.followed(s.name) {
+		s.score += definition
+	}
 	s.lines = append(s.lines, body...)
 	s.score = (s.score + weigh(r.path, p.words, weights)/2) * standing(r.path)
 	return s, true
@@ -95,7 +98,7 @@ func (p *planner) spanAt(r reading, i int, weights []float64) (span, bool) {
 func (p *planner) textAt(r reading, i int, weights []float64) (span, bool) {
 	line := strings.TrimSpace(r.lines[i])
 	score := weigh(line, p.words, weights) * standing(r.path)
-	if score == 0 || len(line) < 8 {
+	if score == 0 || len(line) < 8 || repeats(line, p.request.Goal) {
 		return span{}, false
 	}
 	return span{path: r.path, lines: []quoted{{r.start + i, r.lines[i]}}, score: score}, true

@@ -7,7 +7,9 @@ import (
 	"math"
 	"os"
 	"path"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -31,13 +33,14 @@ var offered = []reasoning.Tool{
 // world answers calls over a tree of files: a search that ranks lines by how
 // rare the words are that they hold, and a reading of ranges.
 type world struct {
-	files map[string][]string
-	names []string
+	files  map[string][]string
+	counts map[string]map[string]int // of words by file
+	names  []string
 }
 
 func newWorld(t *testing.T, tree fs.FS) *world {
 	t.Helper()
-	w := &world{files: map[string][]string{}}
+	w := &world{files: map[string][]string{}, counts: map[string]map[string]int{}}
 	require.NoError(t, fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -52,6 +55,10 @@ func newWorld(t *testing.T, tree fs.FS) *world {
 		data, err := fs.ReadFile(tree, name)
 		w.files[name] = strings.Split(string(data), "\n")
 		w.names = append(w.names, name)
+		w.counts[name] = map[string]int{}
+		for _, each := range partsOf(string(data)) {
+			w.counts[name][each]++
+		}
 		return err
 	}))
 	return w
@@ -97,14 +104,26 @@ type hit struct {
 	Score   float64 `json:"score"`
 }
 
-// search ranks files by the rarity of the words they hold and answers the best line of each.
+// part is a word inside an identifier or a sentence.
+var part = regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]+|[0-9]+`)
+
+// partsOf splits identifiers at camel case and snake case, as the index does.
+func partsOf(text string) (parts []string) {
+	for _, each := range part.FindAllString(text, -1) {
+		parts = append(parts, strings.TrimSuffix(strings.ToLower(each), "s"))
+	}
+	return parts
+}
+
+// search ranks files as full-text engines do, rare words and frequent mention
+// first, and answers the best line of each.
 func (w *world) search(query string, limit int) []hit {
-	words := strings.FieldsFunc(strings.ToLower(query), func(c rune) bool { return c == ' ' || c == '.' })
+	words := partsOf(query)
 	weights := map[string]float64{}
 	for _, word := range words {
 		count := 1
 		for _, name := range w.names {
-			if strings.Contains(strings.ToLower(strings.Join(w.files[name], "\n")), word) {
+			if w.counts[name][word] > 0 {
 				count++
 			}
 		}
@@ -112,24 +131,22 @@ func (w *world) search(query string, limit int) []hit {
 	}
 	var hits []hit
 	for _, name := range w.names {
-		best := hit{}
-		total := map[string]bool{}
+		best := hit{Path: name}
+		for _, word := range words {
+			frequency := float64(w.counts[name][word])
+			best.Score += weights[word] * frequency / (frequency + 1.2)
+		}
+		bestLine := -1.0
 		for i, line := range w.files[name] {
-			score, lower := 0.0, strings.ToLower(line)
-			for _, word := range words {
-				if strings.Contains(lower, word) {
-					score += weights[word]
-					total[word] = true
-				}
+			score := 0.0
+			for _, each := range slices.Compact(slices.Sorted(slices.Values(partsOf(line)))) {
+				score += weights[each]
 			}
-			if score > best.Score {
-				best = hit{name, i + 1, strings.TrimSpace(line), score}
+			if score > bestLine && best.Score > 0 {
+				bestLine, best.Line, best.Snippet = score, i+1, strings.TrimSpace(line)
 			}
 		}
-		for word := range total {
-			best.Score += weights[word]
-		}
-		if best.Path != "" {
+		if best.Score > 0 {
 			hits = append(hits, best)
 		}
 	}
@@ -163,14 +180,24 @@ func pursue(t *testing.T, w *world, request reasoning.Request) (steps []reasonin
 func TestPlannerFindsTheStdioLoopOfThisRepository(t *testing.T) {
 	w := newWorld(t, os.DirFS("../.."))
 	steps, final := pursue(t, w, reasoning.Request{Goal: "Where is the stdio loop and how does it end?", Tools: offered})
-	t.Log(final)
-	for _, s := range steps {
-		for _, o := range s.Outcomes {
-			t.Log(s.Reasoning, o.ToolName, string(o.Args))
-		}
-	}
-	require.Contains(t, final, "engines/mcpio/serve.go")
+	require.Contains(t, final, "engines/mcpio/serve.go:")
 	require.LessOrEqual(t, len(steps), 4)
+	w.checkQuotes(t, final)
+}
+
+// quote is a line of an answer that states something.
+var quote = regexp.MustCompile(`(?m)^   > ([^:\n]+):(\d+): (.*)$`)
+
+// checkQuotes holds every quote of an answer against the files.
+func (w *world) checkQuotes(t *testing.T, final string) {
+	t.Helper()
+	quotes := quote.FindAllStringSubmatch(final, -1)
+	require.NotEmpty(t, quotes)
+	for _, each := range quotes {
+		number, err := strconv.Atoi(each[2])
+		require.NoError(t, err)
+		require.Contains(t, w.files[each[1]][number-1], strings.TrimSuffix(strings.TrimSpace(each[3]), "…"))
+	}
 }
 
 var small = fstest.MapFS{
@@ -180,6 +207,80 @@ var small = fstest.MapFS{
 }
 
 func TestPlannerQuotesPathAndLine(t *testing.T) {
-	_, final := pursue(t, newWorld(t, small), reasoning.Request{Goal: "How does the indexer build?", Tools: offered})
-	t.Log(final)
+	w := newWorld(t, small)
+	steps, final := pursue(t, w, reasoning.Request{Goal: "How does the indexer build?", Tools: offered})
+	require.Contains(t, final, "is indexer/index.go:5, Build.")
+	require.Contains(t, final, "> indexer/index.go:4: // Build reads every file once")
+	require.Contains(t, final, "No model was asked")
+	require.NotEmpty(t, steps)
+	w.checkQuotes(t, final)
+}
+
+func TestPlannerAnswersWithinItsSteps(t *testing.T) {
+	w := newWorld(t, small)
+	for _, goal := range []string{"How does the indexer build?", "zzz", "", "the", "日本語 の 索引", "What is the git status?", strings.Repeat("index ", 1000)} {
+		steps, final := pursue(t, w, reasoning.Request{Goal: goal, Tools: offered})
+		require.LessOrEqual(t, len(steps), 4, goal)
+		require.NotEmpty(t, final)
+	}
+}
+
+func TestPlannerAsksTheToolsThatAGoalNames(t *testing.T) {
+	steps, final := pursue(t, newWorld(t, small), reasoning.Request{Goal: "What is the git status?", Tools: offered[2:]})
+	require.Len(t, steps, 1)
+	require.Contains(t, final, `From git.status`)
+	require.Contains(t, final, `"branch":"main"`)
+}
+
+func TestPlannerWithoutToolsSaysSo(t *testing.T) {
+	for _, c := range []struct {
+		request reasoning.Request
+		text    string
+	}{
+		{reasoning.Request{Goal: "Where is the loop?"}, "I have no tool to look"},
+		{reasoning.Request{Goal: "Where is the loop?", Tools: offered, Policy: reasoning.Policy{NoTools: true}}, "No tool may be called"},
+		{reasoning.Request{Goal: "Where is the loop?", Tools: offered, Policy: reasoning.Policy{MustFinish: true}}, "I did not get to look"},
+		{reasoning.Request{Goal: "Where is the loop?", Tools: offered, Limits: reasoning.Limits{StepsLeft: 1}}, "I did not get to look"},
+	} {
+		steps, final := pursue(t, newWorld(t, small), c.request)
+		require.Empty(t, steps)
+		require.Contains(t, final, c.text)
+	}
+}
+
+func TestPlannerSurvivesWhatToolsAnswer(t *testing.T) {
+	for name, outcome := range map[string]reasoning.Outcome{
+		"an error":  {Error: fault.New(fault.ToolFailed, "it took too long")},
+		"no rows":   {Result: json.RawMessage(`{"rows":[]}`)},
+		"cut":       {Result: json.RawMessage(`"{\"rows\":[{\"pa"`), Cut: true},
+		"a list":    {Result: json.RawMessage(`[1]`)},
+		"odd rows":  {Result: json.RawMessage(`{"rows":[{"path":"","line":-5},{"path":"a","line":-5,"snippet":"loop"}]}`)},
+		"odd lines": {Result: json.RawMessage(`{"path":"a.go","start_line":-3,"text":""}`)},
+		"nothing":   {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			request := reasoning.Request{Goal: "Where is the loop?", Tools: offered}
+			for request.Step = 1; ; request.Step++ {
+				require.Less(t, request.Step, 10)
+				intent := models.Plan(request)
+				if intent.Action == reasoning.ActionFinish {
+					require.NotEmpty(t, intent.Final)
+					return
+				}
+				step := reasoning.Step{Index: request.Step, Action: intent.Action}
+				for _, each := range intent.AllCalls() {
+					outcome.ToolName, outcome.Args = each.ToolName, each.Args
+					step.Outcomes = append(step.Outcomes, outcome)
+				}
+				request.Memory.Steps = append(request.Memory.Steps, step)
+				request.LastOutput = step.Outcomes
+			}
+		})
+	}
+}
+
+func TestPlannerKeepsToTheNumberOfCalls(t *testing.T) {
+	intent := models.Plan(reasoning.Request{Goal: "Where is the stdio loop?", Tools: offered, Limits: reasoning.Limits{MaxCalls: 1}})
+	require.Equal(t, "context.search", intent.ToolName)
+	require.JSONEq(t, `{"query":"stdio loop","limit":8}`, string(intent.Args))
 }

@@ -1,6 +1,8 @@
 package models
 
 import (
+	_ "embed"
+	"encoding/json"
 	"slices"
 	"strings"
 	"unicode"
@@ -12,39 +14,29 @@ type word struct {
 	related []string
 }
 
-// stop are words that say how a question is asked, not what about.
-var stop = strings.Fields(`a about after all also am an and any are as at be been before being but by can could
-	describe did do does done each explain find for from get give had has have how i if in into is it its just know let
-	list like look main make me my need of on one or our out please project question repo repository see should show
-	so some such summarise summarize tell than that the their them then there these they this those through to under
-	up us use used uses using want was we were what when where which while who whose why will with work works would
-	you your code file files function implemented defined happen happens kind way`)
+// vocabulary is what the planner knows of words. stop say how a question is
+// asked, not what about. related are words of programs by the words people use
+// for them: they count less, since they may mean something else. common are
+// packages and receivers whose members tell nothing of a project.
+type vocabulary struct {
+	Stop    []string            `json:"stop"`
+	Related map[string][]string `json:"related"`
+	Common  []string            `json:"common"`
+}
 
-// related are words of programs by the words people use for them. They count
-// half: they may mean something else.
-var related = map[string][]string{
-	"stdio":   {"stdin", "stdout", "serve", "stream"},
-	"loop":    {"serve", "receive", "next", "each"},
-	"end":     {"stop", "close", "finish", "eof", "done"},
-	"start":   {"begin", "open", "serve", "boot"},
-	"config":  {"settings", "configuration", "option"},
-	"setting": {"settings", "configuration", "flag"},
-	"error":   {"fault", "err", "failure"},
-	"save":    {"write", "store", "persist", "append"},
-	"load":    {"read", "open", "parse"},
-	"delete":  {"remove", "purge", "prune"},
-	"test":    {"check", "verify"},
-	"auth":    {"token", "login", "permission"},
-	"network": {"http", "transport", "client", "server"},
-	"retry":   {"attempt", "backoff", "again"},
-	"cancel":  {"stop", "interrupt", "abort"},
-	"index":   {"search", "fts"},
-	"indexer": {"index", "search", "fts"},
-	"command": {"cli", "cobra", "flag"},
-	"secret":  {"token", "key", "redact"},
-	"limit":   {"max", "bound"},
-	"design":  {"architecture", "package"},
-	"crash":   {"fsync", "atomic", "recover"},
+// The vocabulary is kept in a file of its own, which a search of this
+// repository ranks as the data it is.
+//
+//go:embed offline_words.json
+var vocabularyFile []byte
+
+var known = readVocabulary(vocabularyFile)
+
+func readVocabulary(data []byte) (read vocabulary) {
+	if err := json.Unmarshal(data, &read); err != nil {
+		panic("models: the embedded vocabulary is not JSON: " + err.Error())
+	}
+	return read
 }
 
 // wordsOf returns the words of a goal that say what it is about, in its order,
@@ -58,7 +50,7 @@ func wordsOf(goal string) []word {
 		for _, text := range all {
 			text = strings.Trim(text, "./_")
 			lower := strings.ToLower(text)
-			if text == "" || !keepStop && slices.Contains(stop, lower) || has(words, lower) {
+			if text == "" || !keepStop && slices.Contains(known.Stop, lower) || has(words, lower) {
 				continue
 			}
 			words = append(words, word{text: text, related: relatedWords(lower)})
@@ -75,10 +67,10 @@ func has(words []word, lower string) bool {
 }
 
 func relatedWords(lower string) []string {
-	if found := related[lower]; found != nil {
+	if found := known.Related[lower]; found != nil {
 		return found
 	}
-	return related[stem(lower)]
+	return known.Related[stem(lower)]
 }
 
 // stem cuts the commonest endings of English, so that "ends" meets "end".
@@ -102,18 +94,24 @@ func join(words []word) string {
 
 func spell(words []word) string { return strings.Join(strings.Fields(join(words)), ", ") }
 
-// relatedTo is one query of the words that stand for those of the goal.
+// relatedTo is one query of the words that stand for those of the goal: first
+// those that stand for several of them.
 func relatedTo(words []word) string {
+	shared := map[string]int{}
 	var all []string
 	for _, w := range words {
-		for _, each := range w.related[:min(len(w.related), 3)] {
-			if !slices.Contains(all, each) {
+		for _, each := range w.related {
+			if shared[each]++; shared[each] == 1 {
 				all = append(all, each)
 			}
 		}
 	}
-	return strings.Join(all[:min(len(all), 8)], " ")
+	slices.SortStableFunc(all, func(a, b string) int { return shared[b] - shared[a] })
+	return strings.Join(all[:min(len(all), maxRelated)], " ")
 }
+
+// maxRelated is how many related words one query has.
+const maxRelated = 5
 
 // rarest guesses the word that finds least: one spelled like an identifier,
 // else the longest; the first of equals.
