@@ -1,0 +1,147 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"savant/fault"
+)
+
+// version is that of the index's format: another is built anew.
+const version = 1
+
+// Terms are a set for each file (detail=none), and the text is not kept
+// (content=”): an index is a small part of the size of what it indexes.
+const ddl = `
+CREATE TABLE files(id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER, modified INTEGER, changed INTEGER,
+	inode INTEGER, hash INTEGER, words INTEGER, skipped TEXT, racy INTEGER);
+CREATE VIRTUAL TABLE terms USING fts5(held, content='', contentless_delete=1, detail=none, tokenize="ascii tokenchars '_:/+'");
+INSERT INTO terms(terms, rank) VALUES('hashsize', 8388608);
+INSERT INTO terms(terms, rank) VALUES('automerge', 8);
+CREATE TABLE meta(generation INTEGER, built INTEGER);
+INSERT INTO meta VALUES(0, 0);
+PRAGMA user_version = 1;
+`
+
+// connections bound how many queries run at once; each has a page cache of its
+// own, of cacheKilobytes.
+const (
+	connections  = 3
+	pragmas      = "&_pragma=cache_size(-4000)&_pragma=synchronous(normal)&_pragma=journal_size_limit(4194304)&_pragma=wal_autocheckpoint(1000)"
+	lockPragmas  = "?_pragma=busy_timeout(0)&_pragma=journal_mode(memory)&_txlock=exclusive"
+	mainPragmas  = "?_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_txlock=immediate" + pragmas
+	lockInterval = 10 * time.Millisecond
+)
+
+func openFile(file, pragmas string) (*sql.DB, error) {
+	return sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.ToSlash(file)}).String()+pragmas)
+}
+
+// openDatabase opens the index's file, and makes its tables in a new one.
+// errStale is one that has to be built anew.
+func openDatabase(ctx context.Context, file string) (*sql.DB, error) {
+	db, err := openFile(file, mainPragmas)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(connections)
+	var found int
+	err = db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&found)
+	if err == nil && found == 0 {
+		_, err = db.ExecContext(ctx, "BEGIN IMMEDIATE;"+ddl+"COMMIT")
+	} else if err == nil && found != version {
+		err = errStale
+	}
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// errStale says that the index cannot be used as it is.
+var errStale = errors.New("the index is of another version, or damaged")
+
+// isStale says whether building the index anew would help.
+func isStale(err error) bool {
+	if errors.Is(err, errStale) {
+		return true
+	}
+	switch primary(err) {
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_ERROR:
+		return true
+	}
+	return false
+}
+
+// primary returns SQLite's primary result code, or -1.
+func primary(err error) int {
+	var coded *sqlite.Error
+	if !errors.As(err, &coded) {
+		return -1
+	}
+	return coded.Code() & 0xff
+}
+
+// removeDatabase takes away what a damaged index is.
+func removeDatabase(file string) error {
+	var failed error
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		if err := os.Remove(file + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			failed = errors.Join(failed, plain(err))
+		}
+	}
+	return failed
+}
+
+// lock makes this the only writer of an index, in any process. It waits until
+// ctx ends; release lets go. The lock is one on a database of its own, so that
+// readers of the index are never kept waiting, and it dies with its process.
+func lock(ctx context.Context, file string) (release func(), err error) {
+	db, err := openFile(file+".lock", lockPragmas)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	for {
+		held, err := db.BeginTx(ctx, nil)
+		if err == nil {
+			return func() { _, _ = held.Rollback(), db.Close() }, nil // nothing was written
+		}
+		if code := primary(err); code != sqlite3.SQLITE_BUSY && code != sqlite3.SQLITE_LOCKED {
+			return nil, errors.Join(err, db.Close())
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(ctx.Err(), db.Close())
+		case <-time.After(lockInterval):
+		}
+	}
+}
+
+// coded gives an error of the index its code and says what to do.
+func coded(err error) error {
+	var known *fault.Error
+	switch {
+	case err == nil || errors.As(err, &known):
+		return err
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return stopped(err)
+	}
+	switch primary(err) {
+	case sqlite3.SQLITE_FULL:
+		return fault.New(fault.ToolFailed, "the disk that holds the user's cache folder is full: make room and search again; what is indexed is kept")
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+		return fault.New(fault.ToolFailed, "the index cannot be written in the user's cache folder: %w", err)
+	case sqlite3.SQLITE_INTERRUPT:
+		return stopped(context.Canceled)
+	}
+	return fault.New(fault.ToolFailed, "the index failed: %w", err)
+}

@@ -1,0 +1,61 @@
+package index
+
+import (
+	"path"
+	"strings"
+
+	"savant/fault"
+)
+
+// maxGlob bounds a pattern of paths, and maxStars its "**": each can double
+// the work.
+const (
+	maxGlob  = 512
+	maxStars = 4
+)
+
+// glob is a pattern of paths: * and ? stay within a name, ** stands for any
+// folders. Without a slash it fits names at any depth; naming a folder it fits
+// all below.
+type glob struct {
+	segments []string
+	anywhere bool
+}
+
+// parseGlobs reads patterns; INVALID_PARAMS for one that is none.
+func parseGlobs(patterns []string) ([]glob, error) {
+	var globs []glob
+	for _, pattern := range patterns {
+		given := pattern
+		pattern = strings.Trim(strings.TrimPrefix(strings.TrimSpace(pattern), "./"), "/")
+		if pattern == "" || pattern == "." {
+			pattern = "**"
+		}
+		_, err := path.Match(pattern, "")
+		if err != nil || len(pattern) > maxGlob || strings.Count(pattern, "**") > maxStars {
+			return nil, fault.New(fault.InvalidParams, "paths: %q is not a pattern: expected folders or globs such as src or **/*.go", fault.Cut(given, 100)).
+				With(fault.Diagnostic{Path: "paths", Message: "not a pattern"})
+		}
+		globs = append(globs, glob{segments: strings.Split(pattern, "/"), anywhere: !strings.Contains(pattern, "/")})
+	}
+	return globs, nil
+}
+
+// fits says whether a path, or a folder above it, has the pattern.
+func (g glob) fits(name string) bool {
+	segments := strings.Split(name, "/")
+	if g.anywhere {
+		for _, segment := range segments {
+			if g.segments[0] == "**" || matchSegment(g.segments[0], segment) {
+				return true
+			}
+		}
+		return false
+	}
+	for end := len(segments); end > 0; end-- {
+		if matchSegments(g.segments, segments[:end]) {
+			return true
+		}
+	}
+	return false
+}

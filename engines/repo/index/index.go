@@ -1,0 +1,184 @@
+// Package index is full text search over the files of a folder: which files
+// hold a term is kept in an SQLite FTS5 table in the user's cache folder;
+// places and snippets are read from the files at each query, so that they are
+// never stale.
+package index
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"savant/fault"
+)
+
+// Options say what is indexed and where the index is.
+type Options struct {
+	// Folder is what is indexed. It must exist.
+	Folder string
+	// CacheFolder holds the indexes; savant/index in the user's cache folder
+	// when empty.
+	CacheFolder string
+	// Git is the git program: "git", from PATH, when empty.
+	Git string
+}
+
+// Progress is told how far building has come: files done of all there are.
+type Progress func(done, total int)
+
+// Index is the index of one folder. It may be used by several goroutines at
+// once, and several processes may have an Index of the same folder.
+type Index struct {
+	folder, file string
+	root         *os.Root
+
+	refreshing chan struct{} // held by the one Refresh at a time
+	tree       *tree         // only used by Refresh
+
+	mutex   sync.RWMutex // guards what follows
+	db      *sql.DB
+	catalog *catalog
+}
+
+// Open opens the index of a folder; Refresh fills it. A damaged index, or one
+// of another version, is begun anew. INVALID_PARAMS is a folder that does not
+// exist, TOOL_FAILED a cache folder that cannot be used.
+func Open(ctx context.Context, options Options) (*Index, error) {
+	folder, err := resolved(options.Folder)
+	if err != nil {
+		return nil, err
+	}
+	file, err := place(options.CacheFolder, folder)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, fault.New(fault.InvalidParams, "the folder cannot be read: %w", plain(err))
+	}
+	if options.Git == "" {
+		options.Git = "git"
+	}
+	ix := &Index{folder: folder, file: file, root: root, refreshing: make(chan struct{}, 1),
+		tree: &tree{folder: folder, git: options.Git}}
+	err = ix.load(ctx)
+	if isStale(err) {
+		err = ix.renew(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(coded(err), root.Close())
+	}
+	return ix, nil
+}
+
+func resolved(folder string) (string, error) {
+	full, err := filepath.Abs(folder)
+	if err == nil {
+		full, err = filepath.EvalSymlinks(full)
+	}
+	if err != nil {
+		return "", fault.New(fault.InvalidParams, "no folder is at %q", folder)
+	}
+	if info, err := os.Stat(full); err != nil || !info.IsDir() {
+		return "", fault.New(fault.InvalidParams, "%q is not a folder", folder)
+	}
+	return full, nil
+}
+
+// place returns the file of a folder's index.
+func place(cache, folder string) (string, error) {
+	if cache == "" {
+		users, err := os.UserCacheDir()
+		if err != nil {
+			return "", fault.New(fault.ToolFailed, "there is no cache folder for the index: set XDG_CACHE_HOME or HOME")
+		}
+		cache = filepath.Join(users, "savant", "index")
+	}
+	if err := os.MkdirAll(cache, 0o700); err != nil {
+		return "", fault.New(fault.ToolFailed, "the cache folder of the index cannot be made: %w", plain(err))
+	}
+	sum := sha256.Sum256([]byte(folder))
+	return filepath.Join(cache, hex.EncodeToString(sum[:16])+"-v1.sqlite"), nil
+}
+
+// load opens the database and reads its catalog.
+func (ix *Index) load(ctx context.Context) error {
+	db, err := openDatabase(ctx, ix.file)
+	if err != nil {
+		return err
+	}
+	files, err := readCatalog(ctx, db)
+	if err != nil {
+		return errors.Join(err, db.Close())
+	}
+	ix.mutex.Lock()
+	defer ix.mutex.Unlock()
+	ix.db, ix.catalog = db, files
+	return nil
+}
+
+// renew throws the database away and begins a new one.
+func (ix *Index) renew(ctx context.Context) error {
+	release, err := lock(ctx, ix.file)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if ix.db != nil {
+		_ = ix.db.Close() // it is damaged: there is nothing to save
+	}
+	if err := removeDatabase(ix.file); err != nil {
+		return fault.New(fault.ToolFailed, "a damaged index cannot be removed from the cache folder: %w", err)
+	}
+	return ix.load(ctx)
+}
+
+// Close lets go of the index. No call may be under way.
+func (ix *Index) Close() error {
+	return errors.Join(ix.db.Close(), ix.root.Close())
+}
+
+// Status says what is indexed.
+type Status struct {
+	Files   int            `json:"files"`
+	Bytes   int64          `json:"bytes"`
+	Skipped map[string]int `json:"skipped"` // by cause: binary, too_large, unreadable
+	// IndexBytes is the size of the index on disk.
+	IndexBytes int64 `json:"index_bytes"`
+	// Updated is when the index last changed; zero where it never did.
+	Updated time.Time `json:"updated"`
+}
+
+// Status returns what was indexed by the last Refresh of any process.
+func (ix *Index) Status(ctx context.Context) (Status, error) {
+	ix.mutex.RLock()
+	defer ix.mutex.RUnlock()
+	status := Status{Skipped: map[string]int{}}
+	for _, each := range ix.catalog.files {
+		if each.skipped != "" {
+			status.Skipped[each.skipped]++
+			continue
+		}
+		status.Files++
+		status.Bytes += each.stamp.size
+	}
+	for _, suffix := range []string{"", "-wal"} {
+		if info, err := os.Stat(ix.file + suffix); err == nil {
+			status.IndexBytes += info.Size()
+		}
+	}
+	var built int64
+	if err := ix.db.QueryRowContext(ctx, "SELECT built FROM meta").Scan(&built); err != nil {
+		return Status{}, coded(err)
+	}
+	if built > 0 {
+		status.Updated = time.UnixMilli(built).UTC()
+	}
+	return status, nil
+}

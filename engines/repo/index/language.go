@@ -1,0 +1,48 @@
+package index
+
+import (
+	"path"
+	"strings"
+)
+
+// languages are named by the endings of files.
+var languages = map[string]string{
+	".go": "go", ".mod": "go", ".py": "python", ".pyi": "python", ".js": "javascript", ".mjs": "javascript", ".cjs": "javascript",
+	".jsx": "javascript", ".ts": "typescript", ".tsx": "typescript", ".mts": "typescript", ".rs": "rust", ".java": "java",
+	".kt": "kotlin", ".kts": "kotlin", ".scala": "scala", ".swift": "swift", ".c": "c", ".h": "c", ".cc": "cpp", ".cpp": "cpp",
+	".cxx": "cpp", ".hpp": "cpp", ".hh": "cpp", ".cs": "csharp", ".rb": "ruby", ".php": "php", ".pl": "perl", ".pm": "perl",
+	".sh": "shell", ".bash": "shell", ".zsh": "shell", ".lua": "lua", ".r": "r", ".ex": "elixir", ".exs": "elixir", ".erl": "erlang",
+	".hs": "haskell", ".ml": "ocaml", ".clj": "clojure", ".dart": "dart", ".zig": "zig", ".s": "assembly", ".asm": "assembly",
+	".sql": "sql", ".proto": "protobuf", ".graphql": "graphql", ".md": "markdown", ".markdown": "markdown", ".rst": "rst",
+	".txt": "text", ".html": "html", ".css": "css", ".scss": "css", ".json": "json", ".yaml": "yaml", ".yml": "yaml",
+	".toml": "toml", ".xml": "xml", ".ini": "ini", ".tf": "terraform", ".vue": "vue", ".svelte": "svelte",
+}
+
+// namedFiles have a language without an ending.
+var namedFiles = map[string]string{"makefile": "make", "dockerfile": "docker", "rakefile": "ruby", "gemfile": "ruby", "jenkinsfile": "groovy"}
+
+// aliases are other names people use for a language.
+var aliases = map[string]string{"golang": "go", "py": "python", "js": "javascript", "ts": "typescript", "rs": "rust", "c++": "cpp",
+	"c#": "csharp", "rb": "ruby", "bash": "shell", "sh": "shell", "md": "markdown", "yml": "yaml", "makefile": "make"}
+
+// Language returns the language of a file by its name: "go", "python",
+// "markdown"; "" where it is not known.
+func Language(name string) string {
+	base := strings.ToLower(path.Base(name))
+	if named := namedFiles[base]; named != "" {
+		return named
+	}
+	return languages[path.Ext(base)]
+}
+
+// canonical returns the one name of a language that is spelt somehow.
+func canonical(language string) string {
+	language = strings.TrimPrefix(strings.ToLower(strings.TrimSpace(language)), ".")
+	if known := aliases[language]; known != "" {
+		return known
+	}
+	if known := languages["."+language]; known != "" {
+		return known
+	}
+	return language
+}

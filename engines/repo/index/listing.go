@@ -1,0 +1,139 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"savant/fault"
+)
+
+// maxFiles bounds what one folder's listing may hold.
+const maxFiles = 500_000
+
+// neverListed are folders of tools, wherever they are.
+var neverListed = map[string]bool{".git": true, ".hg": true, ".svn": true, ".jj": true, "node_modules": true, "__pycache__": true, ".venv": true}
+
+// Listing is what a folder holds for a reader: no ignored files, none of
+// Savant's own, none of version control. Names are relative, with slashes,
+// sorted. Some may be gone, or be links or folders (a submodule).
+type Listing struct {
+	Files []string
+	// Folders are those that files may appear in, the folder itself (".") among them.
+	Folders []string
+	// Git says whether git listed the files; else .gitignore files were read here.
+	Git bool
+}
+
+// List lists a folder: through the git program in a working tree, else by
+// walking. Symbolic links are not followed. An unreadable folder is TOOL_FAILED.
+func List(ctx context.Context, folder, git string) (Listing, error) {
+	files, ignored, err := gitListing(ctx, git, folder)
+	if err := ctx.Err(); err != nil {
+		return Listing{}, stopped(err)
+	}
+	w := &walk{ctx: ctx, folder: folder, git: err == nil && len(files) > 0, ignored: ignored}
+	if err := w.enter(".", nil); err != nil {
+		return Listing{}, err
+	}
+	listing := Listing{Files: w.files, Folders: w.folders, Git: w.git}
+	if w.git {
+		listing.Files = slices.DeleteFunc(files, own)
+	}
+	slices.Sort(listing.Files)
+	listing.Files = slices.Compact(listing.Files) // a conflict lists a path up to three times
+	slices.Sort(listing.Folders)
+	return listing, nil
+}
+
+// own says whether a file is Savant's: its state, its logs, or part of what is
+// never listed.
+func own(name string) bool {
+	if strings.HasPrefix(name, ".savant/") || strings.HasSuffix(name, "/") {
+		return true
+	}
+	if strings.HasPrefix(name, "logs/") && strings.Contains(path.Base(name), ".log") {
+		return true
+	}
+	for segment := range strings.SplitSeq(path.Dir(name), "/") {
+		if neverListed[segment] {
+			return true
+		}
+	}
+	return false
+}
+
+// walk goes through folders.
+type walk struct {
+	ctx            context.Context
+	folder         string
+	git            bool
+	ignored        map[string]bool // folders, as git says
+	files, folders []string
+}
+
+// enter lists one folder and those below; one that cannot be read, other than
+// the first, is passed over.
+func (w *walk) enter(name string, rules *ruleset) error {
+	if err := w.ctx.Err(); err != nil {
+		return stopped(err)
+	}
+	entries, err := os.ReadDir(filepath.Join(w.folder, filepath.FromSlash(name)))
+	if err != nil && name == "." {
+		return fault.New(fault.ToolFailed, "the folder cannot be read: %w", plain(err))
+	}
+	w.folders = append(w.folders, name)
+	if !w.git {
+		rules = w.rulesOf(name, entries, rules)
+	}
+	for _, entry := range entries {
+		if err := w.visit(path.Join(name, entry.Name()), entry, rules); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walk) visit(name string, entry fs.DirEntry, rules *ruleset) error {
+	switch {
+	case entry.IsDir():
+		if neverListed[entry.Name()] || name == ".savant" || w.ignored[name] || rules.ignores(name, true) {
+			return nil
+		}
+		return w.enter(name, rules)
+	case w.git || !entry.Type().IsRegular() || rules.ignores(name, false) || own(name) || len(w.files) == maxFiles:
+		return nil
+	}
+	w.files = append(w.files, name)
+	return nil
+}
+
+func (w *walk) rulesOf(name string, entries []fs.DirEntry, above *ruleset) *ruleset {
+	for _, entry := range entries {
+		if entry.Name() != ignoreFile || !entry.Type().IsRegular() {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(w.folder, filepath.FromSlash(name), ignoreFile))
+		if err == nil {
+			return &ruleset{above: above, base: strings.TrimPrefix(name+"/", "./"), rules: parseRules(string(text))}
+		}
+	}
+	return above
+}
+
+// plain takes the absolute path out of an error.
+func plain(err error) error {
+	var named *fs.PathError
+	if errors.As(err, &named) {
+		return named.Err
+	}
+	return err
+}
+
+// stopped is the end of a call whose context ended.
+func stopped(err error) error { return fault.New(fault.ToolFailed, "stopped: %w", err) }

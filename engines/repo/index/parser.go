@@ -1,0 +1,176 @@
+package index
+
+import "strings"
+
+// parser reads the tokens of a query into a plan.
+type parser struct {
+	tokens []token
+	plan   *plan
+	depth  int
+}
+
+// stopWords say nothing of what a question is about.
+var stopWords = wordSet("a about all an and any are as at be been but by can could did do does for from had has have how i if in into is it its " +
+	"me my of on or our s should so some such t than that the their them then there these they this those to us was we were what when " +
+	"where which while who why will with would you your")
+
+// question takes every word that says something; any of them will do. A
+// question of nothing else is taken with all its words.
+func (p *parser) question() {
+	for _, all := range []bool{false, true} {
+		var nodes []*node
+		for _, each := range p.tokens {
+			made, ok := leafOf(each)
+			if !ok || !all && each.kind == 'w' && !each.prefix && stopWords[made.whole] {
+				continue
+			}
+			if len(made.parts) == 1 && each.kind == 'w' && !each.prefix {
+				made.forms = forms(made.whole)
+			}
+			if !p.plan.has(made) {
+				nodes = append(nodes, p.plan.add(made))
+			}
+		}
+		p.plan.root = &node{operator: opAny, nodes: nodes}
+		if len(nodes) > 0 {
+			return
+		}
+	}
+}
+
+func (p *plan) has(l leaf) bool {
+	for _, each := range p.leaves {
+		if each.whole == l.whole && each.prefix == l.prefix && strings.Join(each.parts, " ") == strings.Join(l.parts, " ") {
+			return true
+		}
+	}
+	return false
+}
+
+// expression reads all tokens: any = all {OR all}, all = not {[AND] not},
+// not = [NOT] (word | phrase | "(" any ")").
+func (p *parser) expression() error {
+	root, err := p.any()
+	if err != nil {
+		return err
+	}
+	if len(p.tokens) > 0 {
+		return bad("%q is not expected here", p.tokens[0].text)
+	}
+	p.plan.root = root
+	if !root.positive() {
+		return bad("NOT alone finds nothing: say what is looked for, as in cache NOT test")
+	}
+	return nil
+}
+
+// positive says whether a node asks for something that is there.
+func (n *node) positive() bool {
+	switch n.operator {
+	case opLeaf:
+		return true
+	case opNot:
+		return false
+	case opAny:
+		for _, each := range n.nodes {
+			if !each.positive() {
+				return false
+			}
+		}
+		return true
+	}
+	for _, each := range n.nodes {
+		if each.positive() {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *parser) next(kinds string) (token, bool) {
+	if len(p.tokens) == 0 || !strings.ContainsRune(kinds, rune(p.tokens[0].kind)) {
+		return token{}, false
+	}
+	taken := p.tokens[0]
+	p.tokens = p.tokens[1:]
+	return taken, true
+}
+
+func (p *parser) any() (*node, error) {
+	p.depth++
+	defer func() { p.depth-- }()
+	if p.depth > maxDepth {
+		return nil, bad("parentheses are nested more than %d deep", maxDepth)
+	}
+	made := &node{operator: opAny}
+	for {
+		each, err := p.all()
+		if err != nil {
+			return nil, err
+		}
+		made.nodes = append(made.nodes, each)
+		if _, more := p.next("|"); !more {
+			return made, nil
+		}
+	}
+}
+
+func (p *parser) all() (*node, error) {
+	made := &node{operator: opAll}
+	for {
+		each, err := p.not()
+		if err != nil {
+			return nil, err
+		}
+		if each != nil {
+			made.nodes = append(made.nodes, each)
+		}
+		if _, said := p.next("&"); said {
+			continue
+		}
+		if len(p.tokens) == 0 || p.tokens[0].kind == '|' || p.tokens[0].kind == ')' {
+			break
+		}
+	}
+	if len(made.nodes) == 0 {
+		return nil, bad("a word is missing")
+	}
+	return made, nil
+}
+
+// not reads one operand; nil where its text has no word ("--").
+func (p *parser) not() (*node, error) {
+	if _, negated := p.next("!"); negated {
+		inner, err := p.not()
+		if err != nil || inner == nil {
+			return nil, err
+		}
+		return &node{operator: opNot, nodes: []*node{inner}}, nil
+	}
+	if _, opened := p.next("("); opened {
+		inner, err := p.any()
+		if err != nil {
+			return nil, err
+		}
+		if _, closed := p.next(")"); !closed {
+			return nil, bad("a ( has no partner: close it")
+		}
+		return inner, nil
+	}
+	taken, ok := p.next("wp")
+	if !ok {
+		return nil, bad("a word or phrase is missing%s", p.before())
+	}
+	made, ok := leafOf(taken)
+	if !ok {
+		return nil, nil
+	}
+	return p.plan.add(made), nil
+}
+
+func (p *parser) before() string {
+	if len(p.tokens) == 0 {
+		return " at the end"
+	}
+	return " before " + p.tokens[0].text
+}

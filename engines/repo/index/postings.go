@@ -1,0 +1,151 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// postings are the files that hold a leaf, by id, ascending.
+type postings struct {
+	body     []int64 // all that hold it
+	frequent []int64 // those that hold it often
+	defined  []int64 // those that define a name with it
+	path     []int64 // those whose path has it
+}
+
+// fetch asks the index for a leaf. What it answers holds every file that has
+// the leaf, and maybe some that have its parts apart: the file itself tells.
+func (l *leaf) fetch(ctx context.Context, db *sql.DB) (found postings, err error) {
+	for _, each := range []struct {
+		mark string
+		into *[]int64
+	}{{"", &found.body}, {string(markFrequent), &found.frequent}, {string(markDefined), &found.defined}, {string(markPath), &found.path}} {
+		if *each.into, err = ids(ctx, db, l.match(each.mark)); err != nil {
+			return postings{}, err
+		}
+	}
+	return found, nil
+}
+
+// match writes the leaf as an FTS5 expression over terms with a mark. Terms
+// are quoted, so that nothing in a query is syntax.
+func (l *leaf) match(mark string) string {
+	var parts []string
+	for i, part := range l.parts {
+		parts = append(parts, quoted(mark+part, l.prefix && i == len(l.parts)-1))
+	}
+	expression := "(" + strings.Join(parts, " AND ") + ")"
+	if l.whole != "" && (len(l.parts) > 1 || l.whole != l.parts[0]) {
+		expression += " OR " + quoted(mark+l.whole, l.prefix)
+	}
+	for _, form := range l.forms {
+		expression += " OR " + quoted(mark+form, false)
+	}
+	return expression
+}
+
+func quoted(term string, prefix bool) string {
+	if prefix {
+		return `"` + term + `"*`
+	}
+	return `"` + term + `"`
+}
+
+// ids runs an FTS5 query. The ids come as one text: a row each would cost more
+// than finding them.
+func ids(ctx context.Context, db *sql.DB, match string) ([]int64, error) {
+	var list sql.NullString
+	if err := db.QueryRowContext(ctx, "SELECT group_concat(rowid) FROM terms WHERE terms MATCH ?", match).Scan(&list); err != nil {
+		return nil, err
+	}
+	if list.String == "" {
+		return nil, nil
+	}
+	found := make([]int64, 0, strings.Count(list.String, ",")+1)
+	for text := range strings.SplitSeq(list.String, ",") {
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, id)
+	}
+	if !slices.IsSorted(found) {
+		slices.Sort(found)
+	}
+	return found, nil
+}
+
+// may returns the files that may fit a node: at least those that do.
+func (n *node) may(found []postings) map[int64]bool {
+	switch n.operator {
+	case opLeaf:
+		return found[n.leaf].all()
+	case opAny:
+		union := map[int64]bool{}
+		for _, each := range n.nodes {
+			for id := range each.may(found) {
+				union[id] = true
+			}
+		}
+		return union
+	}
+	return n.mayAll(found)
+}
+
+// mayAll intersects; what is negated is left to the file itself to tell.
+func (n *node) mayAll(found []postings) map[int64]bool {
+	var both map[int64]bool
+	for _, each := range n.nodes {
+		if each.operator == opNot || !each.positive() {
+			continue
+		}
+		these := each.may(found)
+		if both == nil {
+			both = these
+			continue
+		}
+		for id := range both {
+			if !these[id] {
+				delete(both, id)
+			}
+		}
+	}
+	return both
+}
+
+func (p postings) all() map[int64]bool {
+	ids := make(map[int64]bool, len(p.body)+len(p.path))
+	for _, id := range p.body {
+		ids[id] = true
+	}
+	for _, id := range p.path {
+		ids[id] = true
+	}
+	return ids
+}
+
+// holds says whether a node is true of a file in which each leaf was found or not.
+func (n *node) holds(found []bool) bool {
+	switch n.operator {
+	case opLeaf:
+		return found[n.leaf]
+	case opNot:
+		return !n.nodes[0].holds(found)
+	case opAny:
+		for _, each := range n.nodes {
+			if each.holds(found) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, each := range n.nodes {
+		if !each.holds(found) {
+			return false
+		}
+	}
+	return true
+}

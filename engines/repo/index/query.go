@@ -1,0 +1,182 @@
+package index
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"savant/fault"
+)
+
+// Bounds of a query.
+const (
+	maxQuery  = 1000 // bytes
+	maxLeaves = 32
+	maxDepth  = 16
+)
+
+// Query is what is looked for.
+type Query struct {
+	// Text is a question or some words. "..." is a phrase, foo* a prefix.
+	// Identifiers are split: readFile finds read_file too.
+	Text string
+	// Literal takes Text as an expression: every word is needed, none is
+	// dropped or bent; AND, OR, NOT and parentheses have their meaning. Else
+	// files with all the words come first, and those with some follow.
+	Literal bool
+	// Limit is the most rows; 10 when zero.
+	Limit int
+	// Paths are folders or globs a file must have one of; Languages likewise.
+	Paths, Languages []string
+}
+
+// leaf is a word or phrase that is looked for, in lower case.
+type leaf struct {
+	text   string   // as it was asked
+	parts  []string // in this order, with nothing but separators between
+	whole  string   // the same as one identifier; "" for a phrase
+	forms  []string // other forms of a single word: plurals and such
+	prefix bool     // the last part is only the beginning
+}
+
+// node is an expression: a leaf, or an operator over others.
+type node struct {
+	operator operator
+	leaf     int // of the leaf operator: index into plan.leaves
+	nodes    []*node
+}
+
+type operator byte
+
+const (
+	opLeaf operator = iota
+	opAll
+	opAny
+	opNot
+)
+
+// plan is a query taken apart.
+type plan struct {
+	leaves []leaf
+	root   *node
+}
+
+func (p *plan) add(l leaf) *node {
+	p.leaves = append(p.leaves, l)
+	return &node{operator: opLeaf, leaf: len(p.leaves) - 1}
+}
+
+// parse takes a query apart. INVALID_PARAMS says what is wrong with it.
+func parse(q Query) (*plan, error) {
+	switch {
+	case strings.TrimSpace(q.Text) == "":
+		return nil, bad("the query is empty: give some words, a \"phrase\" or a prefix*")
+	case len(q.Text) > maxQuery:
+		return nil, fault.New(fault.LimitExceeded, "query: %d bytes, at most %d are taken", len(q.Text), maxQuery)
+	case !utf8.ValidString(q.Text):
+		return nil, bad("the query is not UTF-8")
+	}
+	tokens, err := lex(q.Text, q.Literal)
+	if err != nil {
+		return nil, err
+	}
+	p := &parser{tokens: tokens, plan: &plan{}}
+	if q.Literal {
+		err = p.expression()
+	} else {
+		p.question()
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case len(p.plan.leaves) == 0:
+		return nil, bad("the query has no word: give letters or digits")
+	case len(p.plan.leaves) > maxLeaves:
+		return nil, fault.New(fault.LimitExceeded, "query: %d words, at most %d are taken", len(p.plan.leaves), maxLeaves)
+	}
+	return p.plan, nil
+}
+
+func bad(format string, args ...any) error {
+	made := fault.New(fault.InvalidParams, "query: "+format, args...)
+	return made.With(fault.Diagnostic{Path: "query", Message: made.Details})
+}
+
+// token is a piece of a query.
+type token struct {
+	kind   byte // 'w' word, 'p' phrase, '(' , ')' , '&' AND, '|' OR, '!' NOT
+	text   string
+	prefix bool
+}
+
+// lex splits a query at spaces, quotes and, where it is literal, parentheses
+// and operators.
+func lex(text string, literal bool) ([]token, error) {
+	var tokens []token
+	for text = strings.TrimSpace(text); text != ""; text = strings.TrimLeft(text, " \t\r\n") {
+		switch {
+		case text[0] == '"':
+			phrase, rest, closed := strings.Cut(text[1:], `"`)
+			if !closed && literal {
+				return nil, bad("a \" has no partner: close the phrase")
+			}
+			rest, prefix := strings.CutPrefix(rest, "*")
+			tokens = append(tokens, token{kind: 'p', text: phrase, prefix: prefix})
+			text = rest
+		case literal && (text[0] == '(' || text[0] == ')'):
+			tokens = append(tokens, token{kind: text[0], text: text[:1]})
+			text = text[1:]
+		default:
+			stop := " \t\r\n\""
+			if literal {
+				stop += "()"
+			}
+			end := strings.IndexAny(text, stop)
+			if end < 0 {
+				end = len(text)
+			}
+			tokens = append(tokens, wordToken(text[:end], literal))
+			text = text[end:]
+		}
+	}
+	return tokens, nil
+}
+
+func wordToken(word string, literal bool) token {
+	if literal {
+		switch word {
+		case "AND":
+			return token{kind: '&', text: word}
+		case "OR":
+			return token{kind: '|', text: word}
+		case "NOT":
+			return token{kind: '!', text: word}
+		}
+	}
+	word, prefix := strings.CutSuffix(word, "*")
+	return token{kind: 'w', text: word, prefix: prefix}
+}
+
+// leafOf makes a leaf of a word or phrase; ok is false where it has none.
+func leafOf(t token) (made leaf, ok bool) {
+	text := []byte(t.text)
+	made = leaf{text: t.text, prefix: t.prefix}
+	words := 0
+	folded := fold(nil, text)
+	for at := 0; ; {
+		word, found := nextWord(text, at)
+		if !found {
+			break
+		}
+		at = word.end
+		words++
+		made.whole = string(trimmed(folded[word.start:word.end]))
+		whole := text[word.start:word.end]
+		for part, ok := nextPart(whole, 0); ok; part, ok = nextPart(whole, part.end) {
+			made.parts = append(made.parts, string(folded[word.start+part.start:word.start+part.end]))
+		}
+	}
+	if words > 1 {
+		made.whole = ""
+	}
+	return made, len(made.parts) > 0
+}

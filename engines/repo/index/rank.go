@@ -1,0 +1,112 @@
+package index
+
+import (
+	"math"
+	"slices"
+)
+
+// BM25 (Robertson and Zaragoza 2009) with its usual constants: saturation of
+// repetition and influence of length. Length counts for less than in prose,
+// since a long source file is not about less.
+const (
+	saturation = 1.2
+	lengthBias = 0.5
+)
+
+// What a leaf in a definition's name, and in the path, adds: multiples of its
+// weight.
+const (
+	definedBoost = 1.2
+	pathBoost    = 1.5
+)
+
+// Without the file itself, a leaf is thought to stand in it this often.
+const (
+	guessSeldom = 1.5
+	guessOften  = 2 * often
+)
+
+// weigh returns how much a leaf says that is in some of all files (BM25's idf).
+func weigh(with, all int) float64 {
+	return math.Log1p((float64(all-with) + 0.5) / (float64(with) + 0.5))
+}
+
+func frequency(times float64, words int, average float64) float64 {
+	length := 1 - lengthBias + lengthBias*float64(words)/average
+	return times * (saturation + 1) / (times + saturation*length)
+}
+
+// estimate scores every file by the index alone, by id. A file with less of
+// the question is worth less by more than what it lacks.
+func (s *search) estimate(c *catalog) []float64 {
+	scores := make([]float64, c.last+1)
+	covered := make([]float64, c.last+1)
+	whole := 0.0
+	for i := range s.found {
+		weight := weigh(len(s.found[i].body), max(c.indexed, len(s.found[i].body)))
+		s.weights = append(s.weights, weight)
+		whole += weight
+	}
+	for i := range s.found {
+		s.found[i].estimate(s.weights[i], s.average, c, scores, covered)
+	}
+	for id := range scores {
+		scores[id] *= covered[id] / whole
+	}
+	return scores
+}
+
+// estimate adds one leaf to the scores, and its weight to what is covered.
+func (p *postings) estimate(weight, average float64, c *catalog, scores, covered []float64) {
+	last := int64(len(scores) - 1)
+	seen := make(map[int64]bool, len(p.frequent))
+	for _, id := range p.frequent {
+		seen[id] = true
+	}
+	for _, id := range p.body {
+		f := c.byID[id]
+		if id > last || f == nil {
+			continue
+		}
+		times := guessSeldom
+		if seen[id] {
+			times = guessOften
+		}
+		scores[id] += weight * frequency(times, f.words, average)
+		covered[id] += weight
+	}
+	for _, id := range p.defined {
+		if id <= last {
+			scores[id] += weight * definedBoost
+		}
+	}
+	for _, id := range p.path {
+		if id > last || c.byID[id] == nil {
+			continue
+		}
+		scores[id] += weight * pathBoost
+		if _, inBody := slices.BinarySearch(p.body, id); !inBody {
+			covered[id] += weight
+		}
+	}
+}
+
+// score is what a file is worth by what it says.
+func (s *search) score(f finding) float64 {
+	score, covered, whole := 0.0, 0.0, 0.0
+	for i, weight := range s.weights {
+		whole += weight
+		if !f.found[i] {
+			continue
+		}
+		covered += weight
+		score += weight * frequency(f.times[i], f.file.words, s.average)
+		if f.defined[i] {
+			score += weight * definedBoost
+		}
+		if f.inPath[i] {
+			score += weight * pathBoost
+		}
+	}
+	return score * covered / whole
+}

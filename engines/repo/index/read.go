@@ -1,0 +1,124 @@
+package index
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"hash/fnv"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"runtime"
+	"sync"
+)
+
+const (
+	// maxFileBytes is the largest file that is indexed.
+	maxFileBytes = 1 << 20
+	// binaryProbe is how much of a file is searched for a NUL byte, as git does.
+	binaryProbe = 8000
+	// maxWorkers bounds how many files are read at once.
+	maxWorkers = 4
+)
+
+// document is a file made ready to be written.
+type document struct {
+	file  file
+	terms string
+}
+
+// read returns a file's content, or why it is not to be indexed. It does not
+// leave the root and opens only what is a regular file.
+func (ix *Index) read(name string) (text []byte, skipped string) {
+	name = filepath.FromSlash(name)
+	if info, err := ix.root.Lstat(name); err != nil || !info.Mode().IsRegular() {
+		return nil, skippedUnreadable
+	} else if info.Size() > maxFileBytes {
+		return nil, skippedLarge
+	}
+	opened, err := ix.root.Open(name)
+	if err != nil {
+		return nil, skippedUnreadable
+	}
+	defer opened.Close()
+	text, err = readBounded(opened)
+	switch {
+	case err != nil:
+		return nil, skippedUnreadable
+	case len(text) > maxFileBytes:
+		return nil, skippedLarge
+	case bytes.IndexByte(text[:min(len(text), binaryProbe)], 0) >= 0:
+		return nil, skippedBinary
+	}
+	return text, ""
+}
+
+// readBounded reads a file, one byte more than is indexed at most.
+func readBounded(opened fs.File) ([]byte, error) {
+	info, err := opened.Stat()
+	if err != nil {
+		return nil, err
+	}
+	text := make([]byte, min(info.Size(), maxFileBytes)+1)
+	length, err := io.ReadFull(opened, text)
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return text[:length], nil
+	}
+	if err != nil || length > maxFileBytes {
+		return text[:length], err
+	}
+	rest, err := io.ReadAll(io.LimitReader(opened, maxFileBytes)) // it grew
+	return append(text[:length], rest...), err
+}
+
+func hashOf(text []byte) uint64 {
+	sum := fnv.New64a()
+	sum.Write(text)
+	return sum.Sum64()
+}
+
+// readAll makes documents of files on several processors, in any order. The
+// channel is closed after the last; finish waits for the readers, which end
+// early when ctx does.
+func (ix *Index) readAll(ctx context.Context, candidates []candidate) (documents <-chan document, finish func()) {
+	out := make(chan document, 32)
+	next := make(chan candidate)
+	var readers sync.WaitGroup
+	readers.Go(func() {
+		defer close(next)
+		for _, each := range candidates {
+			select {
+			case next <- each:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	for range min(runtime.GOMAXPROCS(0), maxWorkers) {
+		readers.Go(func() {
+			r := newReader()
+			for each := range next {
+				select {
+				case out <- ix.document(r, each):
+				case <-ctx.Done():
+					return
+				}
+			}
+		})
+	}
+	go func() {
+		readers.Wait()
+		close(out)
+	}()
+	return out, readers.Wait
+}
+
+func (ix *Index) document(r *reader, each candidate) document {
+	text, skipped := ix.read(each.path)
+	made := document{file: file{path: each.path, stamp: each.stamp, racy: each.racy, skipped: skipped, hash: hashOf(text)}}
+	if skipped == "" {
+		terms, words := r.document(each.path, text, Language(each.path))
+		made.terms, made.file.words = string(terms), words
+	}
+	return made
+}

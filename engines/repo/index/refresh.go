@@ -1,0 +1,172 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+)
+
+// Changes says what a Refresh found.
+type Changes struct {
+	// Updated files are new or had changed; Removed ones are gone.
+	Updated, Removed int
+}
+
+// work is what a refresh has to do.
+type work struct {
+	updated []candidate
+	removed []string
+}
+
+// candidate is a file that may have changed.
+type candidate struct {
+	path  string
+	stamp stamp
+	racy  bool
+}
+
+func (w work) empty() bool { return len(w.updated) == 0 && len(w.removed) == 0 }
+
+// Refresh brings the index up to date with the folder: all files the first
+// time, then those whose stamp changed. It is cheap when nothing has changed.
+// What was done when ctx ends is kept, and the next Refresh goes on from there.
+// Of several processes one writes, the others wait. Progress may be nil.
+func (ix *Index) Refresh(ctx context.Context, progress Progress) (Changes, error) {
+	select {
+	case ix.refreshing <- struct{}{}:
+	case <-ctx.Done():
+		return Changes{}, stopped(ctx.Err())
+	}
+	defer func() { <-ix.refreshing }()
+	changes, err := ix.refresh(ctx, progress)
+	if isStale(err) && ctx.Err() == nil {
+		if err = ix.renew(ctx); err == nil {
+			changes, err = ix.refresh(ctx, progress)
+		}
+	}
+	return changes, coded(err)
+}
+
+func (ix *Index) refresh(ctx context.Context, progress Progress) (Changes, error) {
+	if err := ix.tree.look(ctx); err != nil {
+		return Changes{}, err
+	}
+	if err := ix.follow(ctx); err != nil {
+		return Changes{}, err
+	}
+	if ix.compare().empty() {
+		return Changes{}, nil
+	}
+	release, err := lock(ctx, ix.file)
+	if err != nil {
+		return Changes{}, err
+	}
+	defer release()
+	if err := ix.follow(ctx); err != nil { // while waiting another process may have done it
+		return Changes{}, err
+	}
+	todo := ix.compare()
+	if todo.empty() {
+		return Changes{}, nil
+	}
+	return ix.write(ctx, todo, progress)
+}
+
+// follow reads the catalog again where another process has written.
+func (ix *Index) follow(ctx context.Context) error {
+	now, err := generation(ctx, ix.db)
+	if err != nil || now == ix.catalog.generation {
+		return err
+	}
+	read, err := readCatalog(ctx, ix.db)
+	if err != nil {
+		return err
+	}
+	ix.mutex.Lock()
+	defer ix.mutex.Unlock()
+	ix.catalog = read
+	return nil
+}
+
+// compare returns what differs between the folder and the index. A racy file
+// is read again until its stamp can be trusted.
+func (ix *Index) compare() work {
+	var todo work
+	present := 0
+	for i, path := range ix.tree.listing.Files {
+		seen := ix.tree.stamps[i]
+		if seen == (stamp{}) {
+			continue
+		}
+		known := ix.catalog.files[path]
+		if known != nil {
+			present++
+		}
+		racy := seen.racy(ix.tree.taken)
+		if known == nil || known.stamp != seen || known.racy && (!racy || ix.differs(known)) {
+			todo.updated = append(todo.updated, candidate{path, seen, racy})
+		}
+	}
+	if present < len(ix.catalog.files) {
+		todo.removed = ix.gone()
+	}
+	return todo
+}
+
+// differs reads a file whose stamp cannot be trusted yet.
+func (ix *Index) differs(known *file) bool {
+	text, skipped := ix.read(known.path)
+	return skipped != known.skipped || hashOf(text) != known.hash
+}
+
+// gone returns the files of the index that are no more.
+func (ix *Index) gone() []string {
+	here := make(map[string]bool, len(ix.tree.stamps))
+	for i, path := range ix.tree.listing.Files {
+		if ix.tree.stamps[i] != (stamp{}) {
+			here[path] = true
+		}
+	}
+	var gone []string
+	for path := range ix.catalog.files {
+		if !here[path] {
+			gone = append(gone, path)
+		}
+	}
+	slices.Sort(gone)
+	return gone
+}
+
+// write applies work in batches, each a transaction.
+func (ix *Index) write(ctx context.Context, todo work, progress Progress) (Changes, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	documents, finish := ix.readAll(ctx, todo.updated)
+	err := ix.writeAll(ctx, documents, todo, progress)
+	cancel()
+	finish()
+	return Changes{Updated: len(todo.updated), Removed: len(todo.removed)}, err
+}
+
+func (ix *Index) writeAll(ctx context.Context, documents <-chan document, todo work, progress Progress) error {
+	b := &batch{index: ix, removed: todo.removed}
+	for done := 0; ; {
+		each, more := <-documents
+		if more {
+			done++
+			b.add(each)
+		}
+		if !more || b.full() {
+			if err := errors.Join(ctx.Err(), b.commit(ctx, time.Now())); err != nil {
+				return err
+			}
+			if progress != nil {
+				progress(done, len(todo.updated))
+			}
+		}
+		if !more {
+			return nil
+		}
+	}
+}

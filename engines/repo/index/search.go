@@ -1,0 +1,157 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"sync"
+)
+
+// Row is a place that answers a query.
+type Row struct {
+	// Path is relative to the folder, with slashes; Line counts from 1.
+	Path    string
+	Line    int
+	Snippet string
+	// Score orders the rows of one query; higher is better.
+	Score float64
+}
+
+// Bounds of a search.
+const (
+	defaultLimit = 10
+	// minExamined is how many files are read at least, examinedPerRow how many
+	// for each row asked for: the index only guesses the order, the files tell.
+	minExamined    = 30
+	examinedPerRow = 3
+	// maxExamined bounds how many files are read where most do not fit after
+	// all, as with a phrase whose words are everywhere.
+	maxExamined = 3000
+)
+
+// Search finds files by the index as it is and reads the best of them: a row
+// holds what a file says now, and a file that is gone or no longer fits has
+// none. INVALID_PARAMS and LIMIT_EXCEEDED are queries that cannot be asked.
+func (ix *Index) Search(ctx context.Context, query Query) ([]Row, error) {
+	asked, err := parse(query)
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := newFilter(query)
+	if err != nil {
+		return nil, err
+	}
+	if query.Limit <= 0 {
+		query.Limit = defaultLimit
+	}
+	s := &search{index: ix, plan: asked, filter: wanted, literal: query.Literal, limit: query.Limit}
+	rows, err := s.run(ctx)
+	return rows, coded(err)
+}
+
+// search is one query on its way.
+type search struct {
+	index   *Index
+	plan    *plan
+	filter  *filter
+	literal bool
+	limit   int
+	found   []postings
+	weights []float64 // of the leaves: the rarer the more
+	average float64   // words in a file
+}
+
+func (s *search) run(ctx context.Context) ([]Row, error) {
+	ranked, err := s.rank(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var findings []finding
+	step := max(minExamined, examinedPerRow*s.limit)
+	for from := 0; from < min(len(ranked), maxExamined) && len(findings) < s.limit; from += step {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		findings = append(findings, s.examine(ranked[from:min(len(ranked), from+step)])...)
+	}
+	slices.SortFunc(findings, func(a, b finding) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.file.path, b.file.path))
+	})
+	rows := make([]Row, 0, s.limit)
+	for _, each := range findings[:min(len(findings), s.limit)] {
+		rows = append(rows, Row{Path: each.file.path, Line: each.line, Snippet: each.snippet, Score: each.score})
+	}
+	return rows, nil
+}
+
+// rank asks the index and returns the files that may fit, best first.
+func (s *search) rank(ctx context.Context) ([]*file, error) {
+	ix := s.index
+	ix.mutex.RLock()
+	defer ix.mutex.RUnlock()
+	var err error
+	if s.found, err = fetchAll(ctx, ix.db, s.plan.leaves); err != nil {
+		return nil, err
+	}
+	s.average = ix.catalog.averageWords()
+	scores := s.estimate(ix.catalog)
+	var may map[int64]bool
+	if s.literal {
+		may = s.plan.root.may(s.found)
+	}
+	var ranked []scored
+	for id, score := range scores {
+		if score > 0 && (may == nil || may[int64(id)]) {
+			if f := ix.catalog.byID[int64(id)]; f != nil && s.filter.fits(f.path) {
+				ranked = append(ranked, scored{f, score})
+			}
+		}
+	}
+	slices.SortFunc(ranked, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.file.path, b.file.path))
+	})
+	files := make([]*file, len(ranked))
+	for i := range ranked {
+		files[i] = ranked[i].file
+	}
+	return files, nil
+}
+
+type scored struct {
+	file  *file
+	score float64
+}
+
+// fetchAll asks for each leaf, several at once.
+func fetchAll(ctx context.Context, db *sql.DB, leaves []leaf) ([]postings, error) {
+	found := make([]postings, len(leaves))
+	failed := make([]error, len(leaves))
+	var group sync.WaitGroup
+	for i := range leaves {
+		group.Go(func() { found[i], failed[i] = leaves[i].fetch(ctx, db) })
+	}
+	group.Wait()
+	return found, errors.Join(failed...)
+}
+
+// examine reads files and returns what those have that fit.
+func (s *search) examine(files []*file) []finding {
+	findings := make([]finding, len(files))
+	var group sync.WaitGroup
+	for worker := range maxWorkers {
+		group.Go(func() {
+			for i := worker; i < len(files); i += maxWorkers {
+				if raw, skipped := s.index.read(files[i].path); skipped == "" {
+					findings[i] = examine(files[i], raw, s.plan.leaves, s.weights)
+					findings[i].score = s.score(findings[i])
+				}
+			}
+		})
+	}
+	group.Wait()
+	return slices.DeleteFunc(findings, func(f finding) bool {
+		return f.file == nil || !s.plan.root.holds(f.found)
+	})
+}

@@ -1,0 +1,158 @@
+package index
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// A word is a run of letters, digits, marks and underscores: an identifier, or
+// a word of prose. Scripts written without spaces have a word for each
+// character. The same rules read files and queries.
+
+// maxWord is the longest word that is indexed, in bytes: what is longer is
+// data, not a name. A SHA-256 in hexadecimal still fits.
+const maxWord = 64
+
+// Kinds of bytes.
+const (
+	other = iota
+	lower
+	upper
+	digit
+	underscore
+	wide // part of a character beyond ASCII
+)
+
+var kinds = func() (table [256]byte) {
+	for c := range table {
+		switch {
+		case c >= utf8.RuneSelf:
+			table[c] = wide
+		case c >= 'a' && c <= 'z':
+			table[c] = lower
+		case c >= 'A' && c <= 'Z':
+			table[c] = upper
+		case c >= '0' && c <= '9':
+			table[c] = digit
+		case c == '_':
+			table[c] = underscore
+		}
+	}
+	return table
+}()
+
+// unspaced are scripts that do not put spaces between words.
+var unspaced = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
+
+// span is a piece of a text, in bytes.
+type span struct{ start, end int }
+
+// nextWord returns the first word at or after from; ok is false at the end.
+func nextWord(text []byte, from int) (found span, ok bool) {
+	start := from
+	for start < len(text) {
+		length, alone := wordCharacter(text, start)
+		if length > 0 && alone {
+			return span{start, start + length}, true
+		}
+		if length > 0 {
+			break
+		}
+		start++
+	}
+	end := start
+	for end < len(text) {
+		length, alone := wordCharacter(text, end)
+		if length == 0 || alone {
+			break
+		}
+		end += length
+	}
+	return span{start, end}, end > start
+}
+
+// wordCharacter returns how many bytes of a word stand at i, none where there
+// is no word; alone says that the character is a word by itself.
+func wordCharacter(text []byte, i int) (length int, alone bool) {
+	switch kinds[text[i]] {
+	case other:
+		return 0, false
+	case wide:
+		return wideCharacter(text[i:])
+	}
+	return 1, false
+}
+
+func wideCharacter(text []byte) (length int, alone bool) {
+	r, length := utf8.DecodeRune(text)
+	if length <= 1 || !unicode.In(r, unicode.L, unicode.M, unicode.N) {
+		return 0, false
+	}
+	return length, unicode.In(r, unspaced...)
+}
+
+// nextPart returns the first part at or after from of a word: camelCase,
+// HTTPServer and snake_case have two each, utf8 has one.
+func nextPart(word []byte, from int) (found span, ok bool) {
+	start := from
+	for start < len(word) && word[start] == '_' {
+		start++
+	}
+	end := start
+	for end < len(word) && word[end] != '_' && (end == start || !newPart(word, end)) {
+		end++
+	}
+	return span{start, end}, end > start
+}
+
+// newPart says whether a part begins at i, where another is before it.
+func newPart(word []byte, i int) bool {
+	if kinds[word[i]] == wide {
+		return newWidePart(word, i)
+	}
+	if kinds[word[i]] != upper {
+		return false
+	}
+	return kinds[word[i-1]] != upper || i+1 < len(word) && kinds[word[i+1]] == lower
+}
+
+func newWidePart(word []byte, i int) bool {
+	r, _ := utf8.DecodeRune(word[i:])
+	before, _ := utf8.DecodeLastRune(word[:i])
+	return utf8.RuneStart(word[i]) && unicode.IsUpper(r) && !unicode.IsUpper(before)
+}
+
+// fold appends text in lower case to into, byte for byte as long as it was, so
+// that places in one are places in the other.
+func fold(into, text []byte) []byte {
+	for i := 0; i < len(text); {
+		c := text[i]
+		if c < utf8.RuneSelf {
+			if kinds[c] == upper {
+				c += 'a' - 'A'
+			}
+			into = append(into, c)
+			i++
+			continue
+		}
+		r, length := utf8.DecodeRune(text[i:])
+		if small := unicode.ToLower(r); length > 1 && utf8.RuneLen(small) == length {
+			into = utf8.AppendRune(into, small)
+		} else {
+			into = append(into, text[i:i+length]...)
+		}
+		i += length
+	}
+	return into
+}
+
+// trimmed returns a word without the underscores around it.
+func trimmed(word []byte) []byte {
+	for len(word) > 0 && word[0] == '_' {
+		word = word[1:]
+	}
+	for len(word) > 0 && word[len(word)-1] == '_' {
+		word = word[:len(word)-1]
+	}
+	return word
+}
