@@ -90,7 +90,7 @@ func TestLargeResultsAreKeptAside(t *testing.T) {
 	require.Equal(t, hex.EncodeToString(sum[:]), short.SHA256)
 	require.Equal(t, len(whole), short.Bytes)
 	require.True(t, strings.HasPrefix(string(whole), strings.TrimSuffix(short.Preview, "…")))
-	require.Contains(t, short.Note, "savant://artifacts/kept")
+	require.Contains(t, short.Note, `think.state.get {artifact: "kept"}`)
 	require.Less(t, len(result.JSON), 3000)
 	require.Equal(t, "kept", kept.receipts[0].Artifact)
 	require.Equal(t, json.RawMessage(whole), kept.receipts[0].Result, "the receipt is of the whole")

@@ -54,11 +54,14 @@ func (e *Engine) graph(workflow string) (*flow.Graph, error) {
 	return e.Library.Compile(found)
 }
 
-// StateGetInput names a run, and a capture to have it whole.
+// StateGetInput names a run, and a capture to have it whole; or an artifact.
 type StateGetInput struct {
 	Workflow string `json:"workflow,omitempty"`
-	RunID    string `json:"run_id"`
+	RunID    string `json:"run_id,omitempty"`
 	Var      string `json:"var,omitempty" doc:"one capture, whole"`
+	Artifact string `json:"artifact,omitempty" doc:"instead of a run: a value kept by this SHA-256, in parts"`
+	Offset   int    `json:"offset,omitempty" min:"0"`
+	Limit    int    `json:"limit,omitempty" min:"4" max:"64000"`
 }
 
 // StateGet is the whole state of a run.
@@ -70,6 +73,7 @@ type StateGet struct {
 	Drift       bool                   `json:"drift,omitempty"`
 	Lineage     *lineage               `json:"lineage,omitempty"`
 	Value       json.RawMessage        `json:"value,omitempty"`
+	Artifact    *ArtifactPart          `json:"artifact,omitempty"`
 }
 
 // Event is one record of a run's history.
@@ -93,9 +97,20 @@ type Event struct {
 // longer one is read by its name.
 const maxVarWhole = 4000
 
-// StateGet returns a run's state, history and checkpoints: UNKNOWN_RUN,
-// STATE_CORRUPT, UNRESOLVED_VAR.
+// StateGet returns a run's state, history and checkpoints, or a part of an
+// artifact: INVALID_PARAMS, UNKNOWN_RUN, STATE_CORRUPT, UNRESOLVED_VAR.
 func (e *Engine) StateGet(ctx context.Context, in StateGetInput) (*StateGet, error) {
+	switch {
+	case in.RunID == "" && in.Artifact == "":
+		return nil, fault.New(fault.InvalidParams, "missing argument \"run_id\"").
+			With(fault.Diagnostic{Path: "run_id", Message: "missing argument \"run_id\""})
+	case in.Artifact != "":
+		part, err := e.artifactPart(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		return &StateGet{Artifact: part}, nil
+	}
 	l, err := e.open(ctx, in.Workflow, in.RunID)
 	if err != nil {
 		return nil, err
