@@ -84,7 +84,7 @@ func (r *Run) canonical(name string) string {
 	if tool, known := find(r.runtime.options.Toolbox.Tools(), name); known {
 		return tool.Name
 	}
-	return name
+	return r.runtime.redactor.Text(name)
 }
 
 // told is what a run that ends without an answer says it did.

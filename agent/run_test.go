@@ -1,0 +1,269 @@
+package agent_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/agent"
+	"savant/agent/memory"
+	"savant/engines"
+	"savant/fault"
+	"savant/telemetry"
+)
+
+func script(answers ...string) []json.RawMessage {
+	list := make([]json.RawMessage, len(answers))
+	for i, each := range answers {
+		list[i] = json.RawMessage(each)
+	}
+	return list
+}
+
+const (
+	read    = `{"action":"tool","tool_name":"test.read","args":{"text":"a"}}`
+	hang    = `{"action":"tool","tool_name":"test.hang","args":{}}`
+	answer  = `{"action":"finish","final":"the answer"}`
+	endless = 30 * time.Second // to notice that something hangs
+)
+
+// ended waits for the end of a run.
+func ended(t *testing.T, run *agent.Run) agent.Report {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), endless)
+	defer cancel()
+	report := run.Wait(ctx, nil)
+	require.NotEqual(t, agent.StatusRunning, report.Status, "it hangs")
+	return report
+}
+
+func TestCancelInterruptsAToolAndAQuestion(t *testing.T) {
+	for name, answers := range map[string][]json.RawMessage{"tool": script(hang), "question": script(`{"hang":true}`)} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, answers, nil)
+			run, err := w.runtime.Start(agent.Order{Goal: "g"})
+			require.NoError(t, err)
+			<-w.api.arrived
+			require.NoError(t, w.runtime.Cancel(run.ID()))
+			report := ended(t, run)
+			require.Equal(t, agent.StatusCanceled, report.Status)
+			require.Equal(t, "Canceled by user", report.Final)
+			require.Equal(t, agent.Cancel, report.State)
+			require.ErrorIs(t, w.runtime.Cancel(run.ID()), fault.InvalidTransition)
+			snapshot, err := w.store.Load(run.ID())
+			require.NoError(t, err)
+			require.Equal(t, "canceled", snapshot.Status)
+		})
+	}
+}
+
+// TestAnotherProcessCancels: a wish in a file is enough.
+func TestAnotherProcessCancels(t *testing.T) {
+	w := newWorld(t, script(hang), nil)
+	run, err := w.runtime.Start(agent.Order{Goal: "g"})
+	require.NoError(t, err)
+	<-w.api.arrived
+	root, err := os.OpenRoot(w.folder)
+	require.NoError(t, err)
+	defer root.Close()
+	other := agent.New(agent.Options{Memory: memory.Open(root, time.Now)})
+	defer other.Close()
+	standing, err := other.Report(run.ID())
+	require.NoError(t, err)
+	require.Equal(t, agent.StatusRunning, standing.Status)
+	_, err = other.Resume(run.ID(), 0)
+	require.ErrorIs(t, err, fault.StateConflict)
+	require.NoError(t, other.Cancel(run.ID()))
+	require.Equal(t, agent.StatusCanceled, ended(t, run).Status)
+	require.False(t, w.store.Canceled(run.ID()), "the wish is fulfilled")
+}
+
+// TestResumeAsksAndCallsNothingTwice ends a run while a call is going on: when
+// it goes on, that call is made again, and nothing before it.
+func TestResumeAsksAndCallsNothingTwice(t *testing.T) {
+	w := newWorld(t, script(`{"action":"tool","calls":[{"tool_name":"test.write","args":{"text":"once"}},{"tool_name":"test.hang","args":{}}]}`), nil)
+	run, err := w.runtime.Start(agent.Order{Goal: "g", RunID: "r1"})
+	require.NoError(t, err)
+	written := filepath.Join(w.folder, "written")
+	require.Eventually(t, func() bool { // the call is in the journal
+		records, err := w.store.Records("r1")
+		return err == nil && len(records) == 3
+	}, endless, time.Millisecond)
+	w.runtime.Close()
+	require.Equal(t, agent.StatusInterrupted, ended(t, run).Status)
+	_, err = w.runtime.Start(agent.Order{Goal: "late"})
+	require.ErrorIs(t, err, fault.EngineOffline)
+
+	next := newWorld(t, nil, nil)
+	require.NoError(t, os.Rename(filepath.Join(w.folder, ".savant"), filepath.Join(next.folder, ".savant")))
+	again, err := next.runtime.Resume("r1", 0)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return strings.Contains(next.log.text(), "tool_call_started 1 test.hang") }, endless, time.Millisecond)
+	again.Cancel()
+	require.Equal(t, agent.StatusCanceled, ended(t, again).Status)
+	require.NotContains(t, next.log.text(), "ask ")
+	data, err := os.ReadFile(written)
+	require.NoError(t, err)
+	require.Equal(t, "once\n", string(data))
+	_, err = os.Stat(filepath.Join(next.folder, "written"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// TestResumeGoesOnFromEveryRecord cuts the journal of a finished run after each
+// record: whatever was there is not done again, and the end is the same.
+func TestResumeGoesOnFromEveryRecord(t *testing.T) {
+	answers := []string{read, `{"action":"reason","reasoning":"hm"}`, `{"action":"tool","calls":[{"tool_name":"test.write","args":{"text":"1"}},{"tool_name":"test.read","args":{"text":"2"}}]}`, answer}
+	w := newWorld(t, script(answers...), nil)
+	run, err := w.runtime.Start(agent.Order{Goal: "g", RunID: "r1"})
+	require.NoError(t, err)
+	whole := ended(t, run)
+	require.Equal(t, agent.StatusOK, whole.Status)
+	journal, err := os.ReadFile(filepath.Join(w.folder, ".savant", "sessions", "r1.journal"))
+	require.NoError(t, err)
+	records, err := w.store.Records("r1")
+	require.NoError(t, err)
+	lines := bytes.SplitAfter(bytes.TrimSuffix(journal, []byte("\n")), []byte("\n"))
+	for cut := 1; cut <= len(lines); cut++ {
+		decisions := 0
+		for _, each := range records[:cut] {
+			if each.Kind == "decision" {
+				decisions++
+			}
+		}
+		next := newWorld(t, script(answers[decisions:]...), nil)
+		folder := filepath.Join(next.folder, ".savant", "sessions")
+		require.NoError(t, os.MkdirAll(folder, 0o700))
+		kept := append(bytes.TrimSuffix(bytes.Join(lines[:cut], nil), []byte("\n")), '\n')
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "r1.journal"), kept, 0o600))
+		again, err := next.runtime.Resume("r1", 0)
+		require.NoError(t, err)
+		report := ended(t, again)
+		require.Equal(t, whole.Status, report.Status)
+		require.Equal(t, whole.Final, report.Final)
+		require.Equal(t, len(answers)-decisions, strings.Count(next.log.text(), "ask "), "asked after record %d", cut)
+		require.Equal(t, shapes(whole), shapes(report))
+		require.Equal(t, shapes(whole), shapes(reported(t, next, "r1")))
+	}
+}
+
+func reported(t *testing.T, w *world, id string) agent.Report {
+	t.Helper()
+	report, err := w.runtime.Report(id)
+	require.NoError(t, err)
+	return report
+}
+
+// shapes are the steps of a report without what differs each time.
+func shapes(report agent.Report) []string {
+	var list []string
+	for _, step := range report.Transcript {
+		text := fmt.Sprint(step.Index, step.Action, step.Reasoning)
+		for _, each := range step.Calls {
+			text += fmt.Sprint(" ", each.Tool, string(each.Args), string(each.Output))
+		}
+		list = append(list, text)
+	}
+	return list
+}
+
+func TestARunThatEndedWellIsNotRunAgain(t *testing.T) {
+	w := newWorld(t, script(answer), nil)
+	run, err := w.runtime.Start(agent.Order{Goal: "g", RunID: "r1"})
+	require.NoError(t, err)
+	ended(t, run)
+	again, err := w.runtime.Resume("r1", 0)
+	require.NoError(t, err)
+	require.Equal(t, "the answer", ended(t, again).Final)
+	require.Len(t, w.api.requests, 1)
+	_, err = w.runtime.Start(agent.Order{Goal: "g", RunID: "r1"})
+	require.ErrorIs(t, err, fault.IDCollision)
+	_, err = w.runtime.Resume("unknown", 0)
+	require.ErrorIs(t, err, fault.UnknownRun)
+}
+
+func TestTheLimitCanBeRaised(t *testing.T) {
+	w := newWorld(t, script(read, `{"action":"reason","reasoning":"hm"}`, answer), nil)
+	run, err := w.runtime.Start(agent.Order{Goal: "g", RunID: "r1", MaxSteps: 2})
+	require.NoError(t, err)
+	require.Equal(t, agent.StatusMaxSteps, ended(t, run).Status)
+	again, err := w.runtime.Resume("r1", 10)
+	require.NoError(t, err)
+	require.Equal(t, agent.StatusOK, ended(t, again).Status)
+}
+
+func TestOnlySoManyRunsAtOnce(t *testing.T) {
+	w := newWorld(t, script(hang, hang, hang, hang, hang, hang, hang, hang), nil)
+	for range 8 {
+		_, err := w.runtime.Start(agent.Order{Goal: "g"})
+		require.NoError(t, err)
+	}
+	_, err := w.runtime.Start(agent.Order{Goal: "g"})
+	require.ErrorIs(t, err, fault.EngineBusy)
+}
+
+// TestParallelCallsRunAtOnce: two calls that wait for each other end.
+func TestParallelCallsRunAtOnce(t *testing.T) {
+	meet := make(chan struct{})
+	tool := func(name string) engines.Tool {
+		made := engines.Bind(name, "Waits for another.", func(ctx context.Context, _ in) (any, error) {
+			select {
+			case meet <- struct{}{}:
+			case <-meet:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+			return map[string]any{"met": true}, nil
+		})
+		return made
+	}
+	registry := engines.NewRegistry(engines.Options{})
+	require.NoError(t, registry.Add(tool("a.one"), tool("a.two")))
+	w := newWorld(t, script(`{"action":"tool","calls":[{"tool_name":"a.one"},{"tool_name":"a.two"}]}`, answer), func(o *agent.Options) { o.Toolbox = registry })
+	run, err := w.runtime.Start(agent.Order{Goal: "g"})
+	require.NoError(t, err)
+	require.Equal(t, agent.StatusOK, ended(t, run).Status)
+}
+
+// TestNoSecretIsLeft plants one in the goal, an argument and an output, and
+// looks for it in every file and every question.
+func TestNoSecretIsLeft(t *testing.T) {
+	const secret = "planted-secret-value"
+	w := newWorld(t, script(`{"action":"tool","tool_name":"test.leak","args":{"text":"`+secret+`"},"reasoning":"with `+secret+`"}`,
+		`{"action":"tool","tool_name":"`+secret+`","args":{}}`, `{"action":"finish","final":"it is `+secret+`"}`), nil)
+	run, err := w.runtime.Start(agent.Order{Goal: "find " + secret})
+	require.NoError(t, err)
+	report := ended(t, run)
+	questions, err := json.Marshal(w.api.requests)
+	require.NoError(t, err)
+	told, err := json.Marshal(report)
+	require.NoError(t, err)
+	for _, text := range []string{string(questions), string(told), w.log.text()} {
+		require.NotContains(t, text, secret)
+	}
+	require.Contains(t, string(told), telemetry.Redacted)
+	require.NoError(t, filepath.WalkDir(w.folder, func(name string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		require.NotContains(t, string(data), secret, name)
+		return err
+	}))
+}
+
+func TestASnapshotThatCannotBeWrittenCostsNoRun(t *testing.T) {
+	w := newWorld(t, script(read, answer), nil)
+	require.NoError(t, os.MkdirAll(filepath.Join(w.folder, ".savant", "session.json"), 0o700))
+	run, err := w.runtime.Start(agent.Order{Goal: "g"})
+	require.NoError(t, err)
+	require.Equal(t, agent.StatusOK, ended(t, run).Status)
+	require.Contains(t, w.log.text(), "error 1 STATE_NOT_SAVED")
+}
