@@ -88,6 +88,7 @@ func (h *house) addEngines(s settings.Settings) error {
 		h.tools.AddEngine(engines.Engine{Name: "think", Description: "guides a model through a workflow"}, h.think.Tools()...),
 		h.tools.AddEngine(engines.Engine{Name: "workflow", Description: "runs a workflow without a client"}, h.driver.Tools()...),
 		h.tools.AddEngine(git.Engine(reading), git.Tools(reading)...),
+		h.addRepositoryEngines(),
 	)
 }
 

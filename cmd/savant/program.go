@@ -56,7 +56,7 @@ func (p *program) root() *cobra.Command {
 		root.PersistentFlags().String(row.Flag, row.Default, row.Doc+" ["+row.Env+"]")
 	}
 	root.AddCommand(p.mcpCommand(), p.demoCommand(), p.toolsCommand(), p.callCommand(), p.enginesCommand(), p.generateCommand(), p.workflowsCommand(),
-		p.approveCommand(), p.stateCommand(), p.verifyCommand(), p.agentCommand(), p.runsCommand(), p.reasoningCommand())
+		p.approveCommand(), p.initCommand(), p.stateCommand(), p.verifyCommand(), p.agentCommand(), p.runsCommand(), p.reasoningCommand())
 	return root
 }
 

@@ -1,0 +1,171 @@
+package ci
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"regexp"
+	"strings"
+)
+
+// Proposal is the ci.yaml for a project, before anybody agreed to it.
+type Proposal struct {
+	// Kinds are what was recognised, for a person: "Go (go.mod)".
+	Kinds []string
+	// Commands are the names of the commands, the first of them `tests`.
+	Commands []string
+	// YAML is the file.
+	YAML []byte
+}
+
+// proposed is one command of a proposal, as it is written.
+type proposed struct {
+	name, comment string
+	lines         []string
+}
+
+const header = `# The commands that ci.run_tests (the one named tests) and ci.run may run, and
+# nothing else. Each is started without a shell, in SAVANT_PATH or below it
+# (dir), with a small environment; env adds to it, and "${NAME}" takes a value
+# from Savant's own. Extra arguments of ci.run must match one of args wholly.
+commands:
+`
+
+// Recognise proposes commands for the project in a folder: Go by go.mod, Node
+// by the test script of package.json, Python by pytest or tox, Make by a target
+// test. The first of them becomes `tests`. Nothing recognised is an empty
+// proposal. Only files at the top of the folder are read.
+func Recognise(project fs.FS) Proposal {
+	var proposal Proposal
+	var text strings.Builder
+	text.WriteString(header)
+	for _, kind := range []func(fs.FS) (string, proposed){recogniseGo, recogniseNode, recognisePython, recogniseMake} {
+		what, command := kind(project)
+		if what == "" {
+			continue
+		}
+		if len(proposal.Commands) == 0 {
+			command.name = testsCommand
+		}
+		proposal.Kinds = append(proposal.Kinds, what)
+		proposal.Commands = append(proposal.Commands, command.name)
+		command.write(&text)
+	}
+	if len(proposal.Commands) > 0 {
+		proposal.YAML = []byte(text.String())
+	}
+	return proposal
+}
+
+func (p proposed) write(to *strings.Builder) {
+	fmt.Fprintf(to, "  # %s\n  %s:\n", p.comment, p.name)
+	for _, line := range p.lines {
+		fmt.Fprintf(to, "    %s\n", line)
+	}
+}
+
+// maxRecognised bounds what is read of a project's file.
+const maxRecognised = 1 << 20
+
+func contentOf(project fs.FS, name string) (string, bool) {
+	file, err := project.Open(name)
+	if err != nil {
+		return "", false
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxRecognised))
+	return string(data), err == nil
+}
+
+func exists(project fs.FS, name string) bool {
+	_, err := fs.Stat(project, name)
+	return err == nil
+}
+
+func recogniseGo(project fs.FS) (string, proposed) {
+	if !exists(project, "go.mod") {
+		return "", proposed{}
+	}
+	return "Go (go.mod)", proposed{name: "tests-go", comment: "ci.run may add -run=REGEXP, and -count=1 to pass by the cache.", lines: []string{
+		"command: [go, test, -json, ./...]",
+		"parser: go-test-json",
+		"timeout: 10m",
+		`args: ['-run=[^\s]{1,200}', '-count=1', '-short', '-race']`,
+	}}
+}
+
+func recogniseNode(project fs.FS) (string, proposed) {
+	text, ok := contentOf(project, "package.json")
+	var manifest struct{ Scripts map[string]string }
+	if !ok || json.Unmarshal([]byte(text), &manifest) != nil {
+		return "", proposed{}
+	}
+	script := manifest.Scripts["test"]
+	if script == "" || strings.Contains(script, "no test specified") { // what npm init writes
+		return "", proposed{}
+	}
+	program := "npm"
+	switch {
+	case exists(project, "pnpm-lock.yaml"):
+		program = "pnpm"
+	case exists(project, "yarn.lock"):
+		program = "yarn"
+	}
+	return "Node (package.json, " + program + ")", proposed{name: "tests-node",
+		comment: "With a runner that writes TAP or JUnit, set parser: tap, or junit and report.",
+		lines:   []string{"command: [" + program + ", test]", "timeout: 10m"}}
+}
+
+func recognisePython(project fs.FS) (string, proposed) {
+	if exists(project, "tox.ini") {
+		return "Python (tox.ini)", proposed{name: "tests-python", comment: "tox runs what tox.ini says.",
+			lines: []string{"command: [tox]", "timeout: 30m"}}
+	}
+	manifest, hasManifest := contentOf(project, "pyproject.toml")
+	by := ""
+	switch {
+	case strings.Contains(manifest, "[tool.tox"):
+		return "Python (pyproject.toml, tox)", proposed{name: "tests-python", comment: "tox runs what pyproject.toml says.",
+			lines: []string{"command: [tox]", "timeout: 30m"}}
+	case exists(project, "pytest.ini"):
+		by = "pytest.ini"
+	case exists(project, "conftest.py"):
+		by = "conftest.py"
+	case hasManifest && (strings.Contains(manifest, "pytest") || exists(project, "tests")):
+		by = "pyproject.toml"
+	default:
+		return "", proposed{}
+	}
+	start := "python3, -m, pytest"
+	switch {
+	case exists(project, "uv.lock"):
+		start = "uv, run, pytest"
+	case exists(project, "poetry.lock"):
+		start = "poetry, run, pytest"
+	}
+	return "Python (" + by + ", pytest)", proposed{name: "tests-python", comment: "ci.run may add -k=EXPRESSION.", lines: []string{
+		"command: [" + start + ", -q, --junitxml=.savant/ci/pytest.xml]",
+		"parser: junit",
+		"report: .savant/ci/pytest.xml",
+		"timeout: 10m",
+		`args: ['-k=[A-Za-z0-9_ ]{1,200}']`,
+	}}
+}
+
+var makeTarget = regexp.MustCompile(`(?m)^test\s*:([^=]|$)`)
+
+func recogniseMake(project fs.FS) (string, proposed) {
+	for _, name := range []string{"GNUmakefile", "makefile", "Makefile"} { // the order in which make looks
+		text, ok := contentOf(project, name)
+		if !ok {
+			continue
+		}
+		if !makeTarget.MatchString(text) {
+			return "", proposed{}
+		}
+		return "Make (" + name + ")", proposed{name: "make-test", comment: "The target test of " + name + ".",
+			lines: []string{"command: [make, test]", "timeout: 30m"}}
+	}
+	return "", proposed{}
+}
