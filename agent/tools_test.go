@@ -1,0 +1,84 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/agent"
+	"savant/engines"
+	"savant/fault"
+)
+
+// called calls a tool of the agent as a client does.
+func called[Out any](t *testing.T, w *world, ctx context.Context, tool, args string) (Out, error) {
+	t.Helper()
+	registry := engines.NewRegistry(engines.Options{})
+	require.NoError(t, registry.Add(w.runtime.Tools()...))
+	var out Out
+	result, err := registry.Invoke(ctx, tool, json.RawMessage(args))
+	if err == nil {
+		require.NoError(t, json.Unmarshal(result.JSON, &out))
+	}
+	return out, err
+}
+
+func TestAgentRunAnswersOrSaysHowToGoOn(t *testing.T) {
+	w := newWorld(t, script(read, answer, hang), nil)
+	var told []string
+	ctx := engines.WithCaller(t.Context(), engines.Caller{Progress: func(done, total float64, message string) { told = append(told, message) }})
+	report, err := called[agent.Report](t, w, ctx, "agent.run", `{"goal":"g"}`)
+	require.NoError(t, err)
+	require.Equal(t, agent.StatusOK, report.Status)
+	require.Equal(t, "the answer", report.Final)
+	require.Len(t, report.Transcript, 2)
+	require.NotEmpty(t, told)
+
+	report, err = called[agent.Report](t, w, t.Context(), "agent_run", `{"goal":"g","wait_ms":0}`)
+	require.NoError(t, err)
+	require.Equal(t, agent.StatusRunning, report.Status)
+	standing, err := called[agent.Report](t, w, t.Context(), "agent.status", `{"run_id":"`+report.RunID+`","wait_ms":1}`)
+	require.NoError(t, err)
+	require.Equal(t, agent.StatusRunning, standing.Status)
+	_, err = called[agent.Report](t, w, t.Context(), "agent.cancel", `{"run_id":"`+report.RunID+`"}`)
+	require.NoError(t, err)
+	standing, err = called[agent.Report](t, w, t.Context(), "agent.status", `{"run_id":"`+report.RunID+`","wait_ms":50000}`)
+	require.NoError(t, err)
+	require.Equal(t, agent.StatusCanceled, standing.Status)
+	list, err := called[agent.ListOutput](t, w, t.Context(), "agent.list", `{"limit":1}`)
+	require.NoError(t, err)
+	require.Len(t, list.Runs, 1)
+	require.Equal(t, 1, list.More)
+}
+
+// TestARunSurvivesItsClient: the call ends with its client, the run does not.
+func TestARunSurvivesItsClient(t *testing.T) {
+	w := newWorld(t, script(read, answer), nil)
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	report, err := called[agent.Report](t, w, gone, "agent.run", `{"goal":"g"}`)
+	if err == nil {
+		report, err = called[agent.Report](t, w, t.Context(), "agent.run", `{"run_id":"`+report.RunID+`"}`)
+	} else {
+		report, err = called[agent.Report](t, w, t.Context(), "agent.run", `{"run_id":"run1"}`)
+	}
+	require.NoError(t, err)
+	require.Equal(t, agent.StatusOK, report.Status)
+	require.Len(t, w.api.requests, 2)
+}
+
+func TestWhatAgentToolsRefuse(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	for args, code := range map[string]fault.Code{`{}`: fault.InvalidParams, `{"goal":"g","run_id":"r"}`: fault.InvalidParams,
+		`{"run_id":"unknown"}`: fault.UnknownRun, `{"goal":"g","max_steps":5000}`: fault.InvalidParams, `{"goal":"g","allow":["["]}`: fault.InvalidParams,
+		`{"force_tool":"test.read","force_args":"[1]"}`: fault.InvalidParams} {
+		_, err := called[agent.Report](t, w, t.Context(), "agent.run", args)
+		require.ErrorIs(t, err, code, args)
+	}
+	for _, tool := range []string{"agent.status", "agent.cancel"} {
+		_, err := called[agent.Report](t, w, t.Context(), tool, `{"run_id":"unknown"}`)
+		require.ErrorIs(t, err, fault.UnknownRun)
+	}
+}
