@@ -51,6 +51,16 @@ func (ix *Index) Search(ctx context.Context, query Query) ([]Row, error) {
 	return rows, coded(err)
 }
 
+// Check says what is wrong with a query, without asking it; the errors are
+// those of Search.
+func (q Query) Check() error {
+	if _, err := parse(q); err != nil {
+		return err
+	}
+	_, err := newFilter(q)
+	return err
+}
+
 // search is one query on its way.
 type search struct {
 	index   *Index

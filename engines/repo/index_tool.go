@@ -1,0 +1,107 @@
+package repo
+
+import (
+	"context"
+	"time"
+
+	"savant/engines"
+	"savant/engines/repo/index"
+)
+
+// fresh returns the index of a folder, up to date. The caller behind the call
+// hears how building goes.
+func (s *Search) fresh(ctx context.Context, in *searched) (*index.Index, index.Changes, error) {
+	ix, err := in.open(ctx)
+	if err != nil {
+		return nil, index.Changes{}, err
+	}
+	began := time.Now()
+	changes, err := ix.Refresh(ctx, progressTo(engines.CallerFrom(ctx)))
+	if err == nil && changes != (index.Changes{}) {
+		s.logger.InfoContext(ctx, "the search index was updated", "repo", in.name, "updated", changes.Updated,
+			"removed", changes.Removed, "took", time.Since(began).Round(time.Millisecond))
+	}
+	return ix, changes, err
+}
+
+func (r *searched) open(ctx context.Context) (*index.Index, error) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if r.index != nil {
+		return r.index, nil
+	}
+	opened, err := index.Open(ctx, r.options)
+	r.index = opened
+	return opened, err
+}
+
+// progressTo tells a client, where it asked to be told.
+func progressTo(caller engines.Caller) index.Progress {
+	if caller.Progress == nil {
+		return nil
+	}
+	return func(done, total int) {
+		caller.Progress(float64(done), float64(total), "indexing files")
+	}
+}
+
+type indexIn struct {
+	Action string `json:"action,omitempty" enum:"status,refresh" doc:"status, the default, or refresh."`
+	Repo   string `json:"repo,omitempty" doc:"Only this repository of SAVANT_REPOS; . is the project itself; default all."`
+}
+
+type indexOut struct {
+	Repos []indexState `json:"repos"`
+}
+
+// indexState is what an index holds. Updated is empty, and AgeSeconds 0, for
+// an index that was never built: the first search builds it.
+type indexState struct {
+	Repo       string         `json:"repo,omitempty"`
+	Files      int            `json:"files"`
+	Bytes      int64          `json:"bytes"`
+	Skipped    map[string]int `json:"skipped"`
+	IndexBytes int64          `json:"index_bytes"`
+	Updated    string         `json:"updated,omitempty"`
+	AgeSeconds int64          `json:"age_seconds"`
+	Changed    int            `json:"changed,omitempty"`
+	Removed    int            `json:"removed,omitempty"`
+}
+
+func (s *Search) indexTool(ctx context.Context, in indexIn) (indexOut, error) {
+	repos, err := s.named(in.Repo)
+	if err != nil {
+		return indexOut{}, err
+	}
+	var out indexOut
+	for _, each := range repos {
+		state, err := s.stateOf(ctx, each, in.Action == "refresh")
+		if err != nil {
+			return indexOut{}, err
+		}
+		out.Repos = append(out.Repos, state)
+	}
+	return out, nil
+}
+
+func (s *Search) stateOf(ctx context.Context, in *searched, refresh bool) (indexState, error) {
+	ix, err := in.open(ctx)
+	var changes index.Changes
+	if err == nil && refresh {
+		_, changes, err = s.fresh(ctx, in)
+	}
+	if err != nil {
+		return indexState{}, err
+	}
+	status, err := ix.Status(ctx)
+	if err != nil {
+		return indexState{}, err
+	}
+	state := indexState{Repo: in.name, Files: status.Files, Bytes: status.Bytes, Skipped: status.Skipped,
+		IndexBytes: status.IndexBytes, Changed: changes.Updated, Removed: changes.Removed}
+	if !status.Updated.IsZero() {
+		state.Updated = status.Updated.Format(time.RFC3339)
+		state.AgeSeconds = int64(time.Since(status.Updated).Seconds())
+	}
+	return state, nil
+}

@@ -1,0 +1,204 @@
+package repo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"savant/engines"
+	"savant/engines/repo/index"
+	"savant/fault"
+)
+
+// SearchOptions say what can be searched.
+type SearchOptions struct {
+	// Path is SAVANT_PATH; Repos are further folders, as SAVANT_REPOS lists them.
+	Path  string
+	Repos []string
+	// CacheFolder holds the indexes; savant/index in the user's cache folder
+	// when empty.
+	CacheFolder string
+	// Logger is told how building goes; nil discards it.
+	Logger *slog.Logger
+}
+
+// Search is the tools context.search, context.fts_search and context.index. An
+// index is opened when it is first needed and kept until Close.
+type Search struct {
+	logger *slog.Logger
+	repos  []*searched
+}
+
+// searched is one folder with its index.
+type searched struct {
+	name    string // "" for SAVANT_PATH
+	options index.Options
+	mutex   sync.Mutex
+	index   *index.Index
+}
+
+// NewSearch returns the tools; nothing is opened yet.
+func NewSearch(options SearchOptions) *Search {
+	s := &Search{logger: options.Logger}
+	if s.logger == nil {
+		s.logger = slog.New(slog.DiscardHandler)
+	}
+	s.repos = []*searched{{options: index.Options{Folder: options.Path, CacheFolder: options.CacheFolder}}}
+	for name, folder := range RepoNames(options.Repos) {
+		s.repos = append(s.repos, &searched{name: name, options: index.Options{Folder: folder, CacheFolder: options.CacheFolder}})
+	}
+	return s
+}
+
+// RepoNames yields the folders of SAVANT_REPOS, in their order, with the name
+// that tools use for each: its last element, or the whole path where another
+// folder has that name already.
+func RepoNames(folders []string) func(yield func(name, folder string) bool) {
+	return func(yield func(name, folder string) bool) {
+		taken := map[string]bool{}
+		for _, folder := range folders {
+			name := filepath.Base(filepath.Clean(folder))
+			if taken[name] {
+				name = filepath.ToSlash(filepath.Clean(folder))
+			}
+			if taken[name] {
+				continue
+			}
+			taken[name] = true
+			if !yield(name, folder) {
+				return
+			}
+		}
+	}
+}
+
+// Close lets go of the indexes. No call may be under way.
+func (s *Search) Close() error {
+	var failed error
+	for _, each := range s.repos {
+		if each.index != nil {
+			failed = errors.Join(failed, each.index.Close())
+		}
+	}
+	return failed
+}
+
+// Tools returns the three tools. Their errors are INVALID_PARAMS (a query,
+// pattern or repo that is none), LIMIT_EXCEEDED (a query too long) and
+// TOOL_FAILED (a folder that cannot be read, an index that cannot be written).
+func (s *Search) Tools() []engines.Tool {
+	return []engines.Tool{
+		searchTool("context.search", "Search files", s.search,
+			"Searches the project's files for a question or some words, best first: files with all the words, and those that define them, "+
+				"before those with some. Understands \"phrases\" and prefix*; readFile finds read_file too. Lines are read from the files as they are now."),
+		searchTool("context.fts_search", "Search files by expression", s.ftsSearch,
+			"Searches the project's files for an expression: every word is needed; AND, OR, NOT, ( ), \"phrases\" and prefix* have their meaning."),
+		searchTool("context.index", "Search index", s.indexTool,
+			"Says what the search index holds: files, bytes, what was skipped and why, its size and age; action refresh brings it up to date first."),
+	}
+}
+
+func searchTool[In, Out any](name, title string, f func(context.Context, In) (Out, error), description string) engines.Tool {
+	made := engines.Bind(name, description, f)
+	made.Title = title
+	made.Output = engines.SchemaOf[Out]()
+	made.ReadOnly, made.Idempotent = true, true
+	return made
+}
+
+type searchIn struct {
+	Query    string   `json:"query,omitempty" doc:"What to look for."`
+	Q        string   `json:"q,omitempty" doc:"The same as query."`
+	Limit    int      `json:"limit,omitempty" min:"1" max:"50" doc:"Most rows to return; default 10."`
+	Paths    []string `json:"paths,omitempty" doc:"Only files in these folders or fitting these globs: src, *.md, cmd/**/*_test.go."`
+	Language string   `json:"language,omitempty" doc:"Only files of this language, or of several separated by commas: go, python, markdown."`
+	Repo     string   `json:"repo,omitempty" doc:"Only this repository of SAVANT_REPOS; . is the project itself; default all."`
+}
+
+type searchOut struct {
+	Rows []searchRow `json:"rows"`
+	Note string      `json:"note,omitempty"`
+}
+
+type searchRow struct {
+	Repo    string  `json:"repo,omitempty"`
+	Path    string  `json:"path"`
+	Line    int     `json:"line"`
+	Snippet string  `json:"snippet"`
+	Score   float64 `json:"score"`
+}
+
+func (s *Search) search(ctx context.Context, in searchIn) (searchOut, error) {
+	return s.find(ctx, in, false)
+}
+
+func (s *Search) ftsSearch(ctx context.Context, in searchIn) (searchOut, error) {
+	return s.find(ctx, in, true)
+}
+
+func (s *Search) find(ctx context.Context, in searchIn, literal bool) (searchOut, error) {
+	query := index.Query{Text: cmp.Or(in.Query, in.Q), Literal: literal, Limit: cmp.Or(in.Limit, 10), Paths: in.Paths}
+	if in.Language != "" {
+		query.Languages = strings.Split(in.Language, ",")
+	}
+	if err := query.Check(); err != nil { // before an index is built for it
+		return searchOut{}, err
+	}
+	repos, err := s.named(in.Repo)
+	if err != nil {
+		return searchOut{}, err
+	}
+	out := searchOut{Rows: []searchRow{}}
+	for _, each := range repos {
+		rows, err := s.findIn(ctx, each, query)
+		if err != nil {
+			return searchOut{}, err
+		}
+		out.Rows = append(out.Rows, rows...)
+	}
+	slices.SortStableFunc(out.Rows, func(a, b searchRow) int { return cmp.Compare(b.Score, a.Score) })
+	out.Rows = out.Rows[:min(len(out.Rows), query.Limit)]
+	if len(out.Rows) == 0 {
+		out.Note = "nothing was found: try other or fewer words, a prefix*, or no paths and language"
+	}
+	return out, nil
+}
+
+func (s *Search) findIn(ctx context.Context, in *searched, query index.Query) ([]searchRow, error) {
+	ix, _, err := s.fresh(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	found, err := ix.Search(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]searchRow, 0, len(found))
+	for _, row := range found {
+		rows = append(rows, searchRow{Repo: in.name, Path: row.Path, Line: row.Line, Snippet: row.Snippet, Score: row.Score})
+	}
+	return rows, nil
+}
+
+// named returns the repositories to look in.
+func (s *Search) named(name string) ([]*searched, error) {
+	if name == "" {
+		return s.repos, nil
+	}
+	known := []string{"."}
+	for _, each := range s.repos {
+		if each.name == name || each.name == "" && name == "." {
+			return []*searched{each}, nil
+		}
+		if each.name != "" {
+			known = append(known, each.name)
+		}
+	}
+	return nil, fault.New(fault.InvalidParams, "repo: no repository is named %q; known: %s", fault.Cut(name, 100), strings.Join(known, ", ")).
+		With(fault.Diagnostic{Path: "repo", Message: "not a repository of SAVANT_REPOS"})
+}
