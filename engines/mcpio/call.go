@@ -144,16 +144,19 @@ func (c *connection) perform(ctx context.Context, asked *call, caller engines.Ca
 		}
 	}()
 	ctx = engines.WithCaller(ctx, caller)
+	tool, _ := c.server.options.Registry.Resolve(asked.tool)
 	result, err := c.server.options.Registry.Invoke(ctx, asked.tool, asked.args)
-	if err == nil {
-		done = outcome{result: succeeded(result)}
-	} else {
+	switch {
+	case err != nil:
 		coded := fault.From(err)
 		c.server.logCause("tool failed", asked.tool, coded)
 		done = failed(coded)
+	case result.Artifact != "" && len(tool.Output) > 0:
+		done = failed(unfit(result))
+	default:
+		done = outcome{result: succeeded(result)}
 	}
 	if result.Receipt != "" {
-		tool, _ := c.server.options.Registry.Resolve(asked.tool)
 		attach(done.result, result.Receipt, tool.Output)
 	}
 	return done

@@ -18,6 +18,13 @@ func succeeded(result engines.Result) *mcp.CallToolResult {
 	return toolResult(object(result.JSON))
 }
 
+// unfit is the answer where an excerpt stands for a result that has an output
+// schema: clients hold every result against it but those of failures.
+func unfit(result engines.Result) *fault.Error {
+	return fault.New(fault.LimitExceeded, "the result is too large to hand on; \"result\" says where it is kept").
+		Attach("result", result.JSON)
+}
+
 // object returns a value as the JSON object that structuredContent has to be: a
 // value of another kind is wrapped as {"result": value}.
 func object(encoded json.RawMessage) json.RawMessage {
