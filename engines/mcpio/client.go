@@ -42,9 +42,8 @@ type Client struct {
 	life context.Context
 	end  context.CancelFunc
 
-	// greeted is held by who greets; greeting is what came of it last.
-	greeted  sync.Mutex
-	greeting atomic.Pointer[greeting]
+	// greeting is what the server told when it was greeted; nil before.
+	greeting *greeting
 
 	// tokens counts progress tokens; reports holds who listens, by token.
 	tokens  atomic.Int64
@@ -66,9 +65,10 @@ type link interface {
 	ended() <-chan struct{}
 }
 
-// errSessionOver is the cause of an error of a server that has forgotten the
-// session: it has to be greeted again, and did nothing of what was asked.
-var errSessionOver = errors.New("the server has forgotten the session")
+// ErrSessionOver is the cause of an ENGINE_OFFLINE of a server behind an address
+// that has forgotten the session: it did nothing of what was asked, and has to
+// be connected to again. What it offers may have changed.
+var ErrSessionOver = errors.New("the server has forgotten the session")
 
 // newClient returns a client whose link is still to be set.
 func newClient(ctx context.Context, options ClientOptions) *Client {
@@ -97,12 +97,12 @@ func Connect(ctx context.Context, stdin io.WriteCloser, stdout io.Reader, option
 }
 
 // Instructions returns what the server tells every model that uses it.
-func (c *Client) Instructions() string { return c.greeting.Load().Instructions }
+func (c *Client) Instructions() string { return c.greeting.Instructions }
 
 // ServerInfo returns the name and version the server gives itself, and the
 // protocol revision that was agreed on.
 func (c *Client) ServerInfo() (name, version, protocol string) {
-	told := c.greeting.Load()
+	told := c.greeting
 	return told.ServerInfo.Name, told.ServerInfo.Version, told.ProtocolVersion
 }
 
@@ -118,17 +118,9 @@ func (c *Client) Ping(ctx context.Context) error {
 	return c.request(ctx, string(mcp.MethodPing), nil, &struct{}{})
 }
 
-// request sends one request and decodes its result into result. A server that
-// has forgotten the session is greeted again, once.
+// request sends one request and decodes its result into result.
 func (c *Client) request(ctx context.Context, method string, params map[string]any, result any) error {
-	before := c.greeting.Load()
-	answer, err := c.link.ask(ctx, method, c.enveloped(before, params))
-	if errors.Is(err, errSessionOver) {
-		if err := c.greetAgain(ctx, before); err != nil {
-			return err
-		}
-		answer, err = c.link.ask(ctx, method, c.enveloped(c.greeting.Load(), params))
-	}
+	answer, err := c.link.ask(ctx, method, c.enveloped(c.greeting, params))
 	if err != nil {
 		return err
 	}

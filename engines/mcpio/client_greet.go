@@ -32,20 +32,9 @@ func (c *Client) greet(ctx context.Context) error {
 		}
 	}
 	if err == nil {
-		c.greeting.Store(told)
+		c.greeting = told
 	}
 	return err
-}
-
-// greetAgain greets a server that has forgotten the session, unless another
-// call already did.
-func (c *Client) greetAgain(ctx context.Context, before *greeting) error {
-	c.greeted.Lock()
-	defer c.greeted.Unlock()
-	if c.greeting.Load() != before {
-		return nil
-	}
-	return c.greet(ctx)
 }
 
 func (c *Client) initialize(ctx context.Context, told *greeting) error {

@@ -152,7 +152,7 @@ func (h *httpLink) failure(method string, err error) error {
 	case h.client.life.Err() != nil:
 		return fault.New(fault.EngineOffline, "the connection was closed before %s was answered", method)
 	case errors.Is(err, transport.ErrSessionTerminated):
-		return fault.New(fault.EngineOffline, "%w", errSessionOver)
+		return fault.New(fault.EngineOffline, "%w", ErrSessionOver)
 	case errors.Is(err, transport.ErrAuthorizationRequired):
 		return fault.New(fault.EngineOffline, "the server asks for authorization (HTTP 401): give it a header Authorization")
 	case errors.Is(err, transport.ErrLegacySSEServer):

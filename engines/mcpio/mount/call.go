@@ -23,31 +23,50 @@ func notYet(context.Context, json.RawMessage) (any, error) {
 // caller returns the function that calls a tool by the server's name of it.
 func (s *server) caller(tool string) func(context.Context, json.RawMessage) (any, error) {
 	return func(ctx context.Context, args json.RawMessage) (any, error) {
-		live, err := s.ready(ctx, tool)
-		if errors.Is(err, fault.ToolChanged) && s.refresh() == nil { // it may have been accepted meanwhile
-			live, err = s.ready(ctx, tool)
+		result, err := s.invoke(ctx, tool, args)
+		if errors.Is(err, mcpio.ErrSessionOver) { // nothing was done: once more, to what it is now
+			result, err = s.invoke(ctx, tool, args)
 		}
 		if err != nil {
 			return nil, err
 		}
-		result, err := live.client.Invoke(ctx, tool, args, engines.CallerFrom(ctx).Progress)
-		if ctx.Err() != nil && err != nil {
-			s.examine(live)
-			return nil, ctx.Err()
-		}
-		if err != nil {
-			return nil, s.failure(live, tool, err)
-		}
-		s.worked()
 		return s.content(tool, result)
 	}
 }
 
-// ready returns the server's life, once it may be asked to call a tool.
+// invoke calls a tool of the server as it is now.
+func (s *server) invoke(ctx context.Context, tool string, args json.RawMessage) (mcpio.CallResult, error) {
+	live, err := s.ready(ctx, tool)
+	if errors.Is(err, fault.ToolChanged) && s.refresh() == nil { // it may have been accepted meanwhile
+		live, err = s.ready(ctx, tool)
+	}
+	if err != nil {
+		return mcpio.CallResult{}, err
+	}
+	result, err := live.client.Invoke(ctx, tool, args, engines.CallerFrom(ctx).Progress)
+	switch {
+	case err == nil:
+		s.worked()
+		return result, nil
+	case ctx.Err() != nil:
+		s.examine(live)
+		return mcpio.CallResult{}, ctx.Err()
+	}
+	return mcpio.CallResult{}, s.failure(live, tool, err)
+}
+
+// ready returns the server's life, once it may be asked to call a tool. What
+// the server listed long ago is asked for again: not every server tells when
+// its tools change.
 func (s *server) ready(ctx context.Context, tool string) (*session, error) {
 	live, err := s.session(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if s.outdated(live) {
+		if err := s.relist(live); err != nil {
+			return nil, s.failure(live, tool, err)
+		}
 	}
 	return live, s.refusal(tool)
 }
@@ -59,14 +78,16 @@ func (s *server) failure(live *session, tool string, err error) error {
 	if !live.alive() {
 		return fault.New(fault.EngineOffline, "%s ended before it answered %s; whether the call had an effect is not known", s.entry.name, tool)
 	}
-	code := fault.EngineOffline
-	if coded.Code == code {
+	switch {
+	case errors.Is(err, mcpio.ErrSessionOver):
+		s.drop(live)
+		return err
+	case coded.Code == fault.EngineOffline:
 		s.fell(live, coded)
-	} else {
-		s.worked()
-		code = fault.ToolFailed // codes are ours: another server's mean nothing here
+		return fault.New(fault.EngineOffline, "%s: %s", tool, details)
 	}
-	return fault.New(code, "%s: %s", tool, fault.Cut(details, maxErrorText))
+	s.worked() // codes are ours: those of another server mean nothing here
+	return fault.New(fault.ToolFailed, "%s: %s", tool, fault.Cut(details, maxErrorText))
 }
 
 // content makes an answer a result: what the server structured, else what its

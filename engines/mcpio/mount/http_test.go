@@ -27,6 +27,7 @@ type remote struct {
 	// wrong, when set, answers in the place of the server.
 	wrong     http.HandlerFunc
 	away      atomic.Pointer[http.HandlerFunc]
+	changed   atomic.Bool
 	cancelled atomic.Bool
 	deleted   atomic.Bool
 }
@@ -80,7 +81,11 @@ func (r *remote) answer(w http.ResponseWriter, asked *http.Request, said request
 	case "server/discover":
 		reply(w, said, `{"supportedVersions":["2026-07-28"],"capabilities":{}}`)
 	case "tools/list":
-		reply(w, said, `{"tools":[{"name":"echo","description":"Echoes.","inputSchema":{"type":"object"}}]}`)
+		description := "Echoes."
+		if r.changed.Load() {
+			description = "Other."
+		}
+		reply(w, said, `{"tools":[{"name":"echo","description":"`+description+`","inputSchema":{"type":"object"}}]}`)
 	case "tools/call":
 		r.call(w, asked, said)
 	case "notifications/cancelled":
@@ -140,6 +145,10 @@ func TestStreamableHTTP(t *testing.T) {
 	r.session.Add(1) // the server forgets the session
 	require.JSONEq(t, `{"text":"2025-06-18"}`, w.called("far.echo", ""))
 	require.EqualValues(t, 3, r.session.Load())
+	r.session.Add(1)
+	r.changed.Store(true) // and is another when it is back
+	_, err = w.call("far.echo", "")
+	require.ErrorIs(t, err, fault.ToolChanged)
 	w.close()
 	require.True(t, r.deleted.Load(), "the session was not ended")
 }

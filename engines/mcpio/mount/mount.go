@@ -36,10 +36,14 @@ type Options struct {
 	// FirstPause is the pause after a server's first failure, doubled at each
 	// further one up to a minute; 0 is half a second.
 	FirstPause time.Duration
+	// ListFor is how long a server is called by what it listed, unless it says
+	// that its tools changed; 0 is five minutes.
+	ListFor time.Duration
 }
 
 const (
 	defaultFirstPause = 500 * time.Millisecond
+	defaultListFor    = 5 * time.Minute
 	maxPause          = time.Minute
 )
 
@@ -67,6 +71,9 @@ func Open(options Options) *Mounts {
 	}
 	if options.FirstPause == 0 {
 		options.FirstPause = defaultFirstPause
+	}
+	if options.ListFor == 0 {
+		options.ListFor = defaultListFor
 	}
 	m := &Mounts{options: options}
 	life, end := context.WithCancel(context.Background())
@@ -132,7 +139,7 @@ func (m *Mounts) add(life context.Context, each entry, trusted *pinned, lockErr 
 	}
 	s := &server{entry: each, registry: m.options.Registry, root: m.options.Root, logger: m.options.Logger,
 		starter: starter{version: m.options.Version, logger: m.options.Logger},
-		life:    life, work: &m.work, adopting: &m.adopting, trusted: trusted, pause: m.newPause()}
+		life:    life, work: &m.work, adopting: &m.adopting, trusted: trusted, pause: m.newPause(), listFor: m.options.ListFor}
 	s.prepare(m.options.Environment, m.options.Path, lockErr)
 	err := m.options.Registry.AddEngine(engines.Engine{Name: each.name, Description: "The MCP server " + each.name + " of " + configName + ".",
 		Timeout: each.timeout, Status: s.status})

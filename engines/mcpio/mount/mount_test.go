@@ -37,6 +37,8 @@ type world struct {
 	registry *engines.Registry
 	mounts   *mount.Mounts
 	log      *logBook
+	// options are changed before open.
+	options mount.Options
 }
 
 type logBook struct {
@@ -92,8 +94,12 @@ func (w *world) open() *world {
 	logger := slog.New(slog.NewJSONHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	w.registry = engines.NewRegistry(engines.Options{Logger: logger, ResultLimit: 64 << 20})
 	require.NoError(w.t, w.registry.Add(engines.Bind("git.status", "Status.", func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil })))
-	w.mounts = mount.Open(mount.Options{Root: root, Path: w.path, Registry: w.registry, Logger: logger, FirstPause: time.Millisecond,
-		Environment: []string{"PATH=" + os.Getenv("PATH"), "HOME=/home/ada", "API_TOKEN=" + secret, "OTHER_SECRET=x"}})
+	if w.options.FirstPause == 0 {
+		w.options.FirstPause = time.Millisecond
+	}
+	w.options.Root, w.options.Path, w.options.Registry, w.options.Logger = root, w.path, w.registry, logger
+	w.options.Environment = []string{"PATH=" + os.Getenv("PATH"), "HOME=/home/ada", "API_TOKEN=" + secret, "OTHER_SECRET=x"}
+	w.mounts = mount.Open(w.options)
 	w.t.Cleanup(w.close)
 	return w
 }
@@ -260,4 +266,24 @@ func TestManyCallsAtOnceStartOneServer(t *testing.T) {
 	}
 	all.Wait()
 	require.Equal(t, 1, strings.Count(w.log.String(), "a server started"))
+}
+
+// A server that failed is not started for every call.
+func TestAPauseBetweenStarts(t *testing.T) {
+	w := newWorld(t, `{"mcpServers": {"dead": `+fakeEntry(t, "dead", "")+`}}`)
+	w.options.FirstPause = time.Hour
+	w.open().discover().discover().discover()
+	require.Equal(t, 1, strings.Count(w.log.String(), "a server does not start"))
+	require.Contains(t, w.status("dead").Reason, "the log has what it wrote to stderr")
+}
+
+// A server that no longer answers anything is ended, and another begun.
+func TestAHungServerIsEnded(t *testing.T) {
+	t.Parallel()
+	w := oneServer(t, "hung", `, "timeout": 0.2`)
+	_, err := w.call("fake.echo", "hang")
+	require.ErrorIs(t, err, fault.ToolTimeout)
+	require.Eventually(t, func() bool { return strings.Contains(w.log.String(), "does not answer is ended") }, time.Minute, 10*time.Millisecond)
+	require.JSONEq(t, `{"text":"done"}`, w.called("fake.echo", ""))
+	require.Equal(t, 2, strings.Count(w.log.String(), "a server started"))
 }

@@ -56,6 +56,7 @@ type server struct {
 	failed   error // why the last start failed, or nil
 	again    time.Time
 	pause    *backoff.ExponentialBackOff
+	listFor  time.Duration
 	// changed are tools that are not what was trusted, and refused those that
 	// cannot be published, by the server's names, with the reason.
 	changed, refused map[string]string
@@ -183,9 +184,16 @@ func (s *server) relist(began *session) error {
 		return err
 	}
 	s.mutex.Lock()
-	began.definitions = definitions
+	began.definitions, began.listed = definitions, time.Now()
 	s.mutex.Unlock()
 	return s.adopt(began)
+}
+
+// outdated says whether a listing is too old to call by.
+func (s *server) outdated(live *session) bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return time.Since(live.listed) > s.listFor
 }
 
 // lost makes the next start wait, unless the server was to end.

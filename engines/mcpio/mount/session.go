@@ -24,8 +24,9 @@ const (
 type session struct {
 	client  *mcpio.Client
 	process *process // nil for a server behind a url
-	// definitions are its tools as it listed them last.
+	// definitions are its tools as it listed them last, at the time listed.
 	definitions []mcpio.Definition
+	listed      time.Time
 	// relist has a value when the server said that its tools changed.
 	relist chan struct{}
 	closed sync.Once
@@ -39,7 +40,7 @@ type starter struct {
 
 // start reaches a server and lists its tools. ctx bounds all of it.
 func (by starter) start(ctx context.Context, name string, l launch) (*session, error) {
-	s := &session{relist: make(chan struct{}, 1)}
+	s := &session{relist: make(chan struct{}, 1), listed: time.Now()}
 	options := mcpio.ClientOptions{Name: "savant-mount", Version: by.version, MaxLine: maxMessage,
 		ToolsChanged: func() {
 			select {

@@ -199,3 +199,14 @@ func TestServersThatClaimOneName(t *testing.T) {
 		require.Contains(t, w.status("a").Reason+w.status("a_b").Reason, "its name a_b_c is taken by")
 	}
 }
+
+// A server that changes a tool and does not say so is found out.
+func TestAChangeThatIsNotTold(t *testing.T) {
+	w := changing(t, definitions(definition("a", "A.")))
+	w.options.ListFor = time.Nanosecond
+	w.open()
+	require.JSONEq(t, `{"text":"done"}`, w.called("fake.a", ""))
+	w.write("tools.json", definitions(definition("a", "Other.")))
+	_, err := w.call("fake.a", "")
+	require.ErrorIs(t, err, fault.ToolChanged)
+}
