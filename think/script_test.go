@@ -2,6 +2,7 @@ package think_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/think"
+	"savant/think/state"
 )
 
 // scenario is one txtar file: workflows and schemas of a folder, a script of
@@ -27,6 +29,8 @@ import (
 //	                                  of the last plan where they are absent
 //	call NAME TOOL …                  calls a tool through Savant; $NAME stands for
 //	                                  its receipt from then on, also in the trace
+//	seen …                            next with a result_snapshot, handed in as the
+//	                                  receipt of the call that was asked for last
 //	look STEP                         what a person is shown
 //	approve STEP ANSWER               a person's answer, to what was looked at
 //	                                  last, else to what is shown now
@@ -128,6 +132,8 @@ func (p *play) command(line string) json.RawMessage {
 	switch name {
 	case "call":
 		return p.callTool(rest)
+	case "seen":
+		return p.tool("next", p.witness(rest))
 	case "look":
 		return p.look(rest)
 	case "approve":
@@ -173,6 +179,32 @@ func (p *play) callTool(rest string) json.RawMessage {
 	}
 	p.receipts[name] = carried.Receipt
 	return reply
+}
+
+// witness leaves the receipt of a call that the last reply asks for and that gave
+// the result of a next, and puts the receipt in the place of the result.
+func (p *play) witness(rest string) string {
+	var last struct {
+		Instruction struct {
+			Call  string
+			Input json.RawMessage
+		}
+	}
+	require.NoError(p.t, json.Unmarshal(p.last, &last))
+	args := map[string]json.RawMessage{}
+	require.NoError(p.t, json.Unmarshal([]byte(rest), &args), rest)
+	if p.receipts == nil {
+		p.receipts = map[string]string{}
+	}
+	count := len(p.receipts)
+	id := fmt.Sprintf("seenaa%c%c", 'a'+count/26%26, 'a'+count%26)
+	p.receipts[id] = id
+	keepReceipt(p.t, p.root, state.Receipt{ID: id, Tool: last.Instruction.Call, Input: inputDigest(last.Instruction.Input), Result: args["result_snapshot"]})
+	delete(args, "result_snapshot")
+	p.fill(args, "result_ref", id)
+	data, err := json.Marshal(args)
+	require.NoError(p.t, err)
+	return string(data)
 }
 
 // named puts names for receipts, which are drawn at random.

@@ -7,11 +7,15 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"savant"
 	"savant/engines"
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/think"
 	"savant/think/state"
 )
@@ -51,7 +55,7 @@ func openWorld(root string) (*world, error) {
 		Now:       now,
 		NewID:     func() string { return "fresh" },
 		Receipt:   store.Receipt,
-		Asked:     think.AskedOf(registry),
+		Asked:     askedOf(registry),
 	})
 	if err := registry.Add(append(engine.Tools(), witnessedTools()...)...); err != nil {
 		return nil, err
@@ -69,6 +73,37 @@ func receipts(store *state.Dir, now func() time.Time) func(context.Context, engi
 		receipt.Time = now()
 		return store.PutReceipt(ctx, state.Receipt(receipt))
 	}
+}
+
+// askedOf is what a house with the tools of every engine has: what is not in
+// the registry takes its input as it is.
+func askedOf(registry *engines.Registry) func(string, json.RawMessage) (string, string, error) {
+	known := think.AskedOf(registry)
+	return func(call string, input json.RawMessage) (string, string, error) {
+		if _, ok := registry.Resolve(call); ok {
+			return known(call, input)
+		}
+		return call, inputDigest(input), nil
+	}
+}
+
+func inputDigest(input json.RawMessage) string {
+	value, err := jsonvalue.Decode(input)
+	if err != nil {
+		return ""
+	}
+	digest, _ := jsonvalue.Digest(value) // what was decoded has one
+	return digest
+}
+
+// keepReceipt leaves a receipt as a call in another process does.
+func keepReceipt(t *testing.T, root string, receipt state.Receipt) {
+	t.Helper()
+	store, err := state.Open(root, state.Options{})
+	require.NoError(t, err)
+	receipt.Time = folderClock(root)()
+	require.NoError(t, store.PutReceipt(t.Context(), receipt))
+	require.NoError(t, store.Close())
 }
 
 type (
