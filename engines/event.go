@@ -8,8 +8,8 @@ import (
 
 // Event is one call, for telemetry. It never holds arguments or results.
 type Event struct {
-	// Tool is the canonical name, or the name as it was called when no tool
-	// has it; Engine is then empty.
+	// Tool is the canonical name, or the name as it was called, cut, when no
+	// tool has it; Engine is then empty.
 	Tool, Engine string
 	Started      time.Time
 	// Duration is all that the caller waited.

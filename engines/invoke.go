@@ -43,7 +43,7 @@ func (r *Registry) Call(ctx context.Context, name string, args json.RawMessage) 
 // wrong, the error is a *fault.Error, a panic is INTERNAL, and only the receipt
 // of the result is set.
 func (r *Registry) Invoke(ctx context.Context, name string, args json.RawMessage) (Result, error) {
-	event := Event{Tool: name, Started: time.Now(), InputBytes: len(args)}
+	event := Event{Tool: fault.Cut(name, maxName), Started: time.Now(), InputBytes: len(args)}
 	result, err := r.invoke(ctx, name, args, &event)
 	if observe := r.table.options.Observe; observe != nil {
 		event.Duration = time.Since(event.Started)
@@ -56,7 +56,10 @@ func (r *Registry) Invoke(ctx context.Context, name string, args json.RawMessage
 func (r *Registry) invoke(ctx context.Context, name string, args json.RawMessage, event *Event) (Result, error) {
 	found, ok := r.resolve(name)
 	if !ok {
-		return Result{}, r.unknown(ctx, name)
+		if err := r.missing(ctx, name); err != nil {
+			return Result{}, err
+		}
+		return Result{}, r.unknown(name)
 	}
 	event.Tool, event.Engine = found.tool.Name, found.port.engine.Name
 	accepted, err := r.accept(ctx, found, args)
@@ -85,11 +88,8 @@ func (r *Registry) accept(ctx context.Context, found *row, args json.RawMessage)
 	return accepted, nil
 }
 
-// unknown says why no tool has a name.
-func (r *Registry) unknown(ctx context.Context, name string) error {
-	if err := r.missing(ctx, name); err != nil {
-		return err
-	}
+// unknown names the tool that was likely meant.
+func (r *Registry) unknown(name string) error {
 	names := r.Names()
 	near := fault.Nearest(name, names)
 	if near == "" { // an underscore spelling, misspelt

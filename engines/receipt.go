@@ -43,14 +43,14 @@ const draws = 4
 
 // InputDigest returns the digest of arguments as the tool would get them: with
 // undeclared ones dropped and what came as text read. It is the Input of the
-// receipt that a call with them leaves. The errors are those of Invoke.
+// receipt that a call with them leaves. The errors are UNKNOWN_TOOL and
+// INVALID_PARAMS.
 func (r *Registry) InputDigest(name string, args json.RawMessage) (string, error) {
-	ctx := context.Background() // nothing waits here
 	found, ok := r.resolve(name)
 	if !ok {
-		return "", r.unknown(ctx, name)
+		return "", r.unknown(name)
 	}
-	accepted, err := r.accept(ctx, found, args)
+	accepted, err := r.accept(context.Background(), found, args) // nothing waits
 	if err != nil {
 		return "", err
 	}
