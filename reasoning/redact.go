@@ -18,7 +18,7 @@ var secrets = []struct {
 	{regexp.MustCompile(`(?i)\b(bearer|basic)(\s+|%20)[A-Za-z0-9._~+/=-]{6,}`), "$1 [redacted]"},
 	{regexp.MustCompile(`\b(sk|pk|rk|ghp|gho|ghs|ghu|glpat|xox[abprs]|github_pat|AKIA|AIza)[-_]?[A-Za-z0-9_-]{8,}`), "[redacted]"},
 	{regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(\.[A-Za-z0-9_-]*)?`), "[redacted]"},
-	{regexp.MustCompile(`(?i)(` + named + `"?\s*:?[:=]\s*)(?:"[^"\n]+"|'[^'\n]+')`), `${1}"[redacted]"`},
+	{regexp.MustCompile(`(?i)(` + named + `\\*["']?\s*:?[:=]\s*)\\*(?:"[^"\n]+"|'[^'\n]+')`), "${1}[redacted]"},
 	{regexp.MustCompile(`(?i)(` + named + `(?:=|:[ \t]+))[^\s"',;&{}()\[\]=]+`), "${1}[redacted]"},
 	{regexp.MustCompile(`(?i)([a-z][a-z0-9+.-]*://)[^/\s@"]+@`), "${1}[redacted]@"},
 }

@@ -149,7 +149,7 @@ func (p *planner) names() []string {
 				continue
 			}
 			for _, name := range identifier.FindAllString(line, -1) {
-				scores[name] += near * telling(name)
+				scores[name] = max(scores[name], (near+2*weigh(name, p.words, weights))*telling(name))
 			}
 		}
 	}

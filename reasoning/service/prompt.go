@@ -87,7 +87,7 @@ const frame = 10
 func (s section) within(request reasoning.Request, limit int) (text string, dropped int) {
 	whole := s.write(request, unbounded)
 	text = whole
-	if indexOf(s.name) >= inSystem && Tokens(whole) > limit {
+	if indexOf(s.name) >= inSystem {
 		text = s.write(request, limit)
 	}
 	dropped = max(0, Tokens(whole)-Tokens(text))
@@ -97,7 +97,8 @@ func (s section) within(request reasoning.Request, limit int) (text string, drop
 	return text, dropped
 }
 
-// unbounded is more than any request has.
+// unbounded is more than any request has. Beyond the system message, what is
+// written without a bound is measured and not shown.
 const unbounded = 1 << 40
 
 func indexOf(name string) int {

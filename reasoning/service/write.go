@@ -97,19 +97,37 @@ func names(tools []reasoning.Tool) []string {
 func writeLastOutput(request reasoning.Request, limit int) string {
 	var out strings.Builder
 	for _, outcome := range request.LastOutput {
-		out.WriteString(cut(writeOutcome(outcome), limit/len(request.LastOutput)) + "\n")
+		out.WriteString(writeOutcome(outcome, limit/len(request.LastOutput)) + "\n")
 	}
 	return out.String()
 }
 
+// overlap is how much beyond a cut is searched for secrets, in bytes: one that
+// is cut in two would not be known.
+const overlap = 4096
+
 // writeOutcome writes a call and what came of it, without what looks like a
 // secret: a model is one more place where it could be read.
-func writeOutcome(outcome reasoning.Outcome) string {
+func writeOutcome(outcome reasoning.Outcome, limit int) string {
 	came := string(outcome.Result)
 	if outcome.Error != nil {
 		came = "error " + outcome.Error.Error()
 	}
-	return reasoning.Redact(fmt.Sprintf("%s %s\n=> %s", outcome.ToolName, outcome.Args, came))
+	text := fmt.Sprintf("%s %s\n=> %s", outcome.ToolName, outcome.Args, came)
+	if Tokens(text) <= limit {
+		return redact(text, limit)
+	}
+	shown := text[:min(len(text), 4*limit+overlap)]
+	return cut(redact(shown, limit)+text[len(shown):], limit)
+}
+
+// redact leaves out secrets of what will be shown; more than a whole prompt is
+// only measured.
+func redact(text string, limit int) string {
+	if limit > budget {
+		return text
+	}
+	return reasoning.Redact(text)
 }
 
 // maxStep is how much of one earlier step is shown, in tokens.
@@ -147,7 +165,7 @@ func writeStep(step reasoning.Step, limit int, last bool) string {
 		return out.String()
 	}
 	for _, outcome := range step.Outcomes {
-		out.WriteString(cut(writeOutcome(outcome), limit/len(step.Outcomes)) + "\n")
+		out.WriteString(writeOutcome(outcome, limit/len(step.Outcomes)) + "\n")
 	}
 	return out.String()
 }

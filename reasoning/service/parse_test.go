@@ -1,0 +1,77 @@
+package service_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/fault"
+	"savant/reasoning"
+	"savant/reasoning/service"
+)
+
+var offered = []reasoning.Tool{{Name: "git.log"}, {Name: "context.search"}}
+
+func TestWhatModelsWrite(t *testing.T) {
+	const call = `{"action":"tool","tool_name":"git.log","args":{"limit":3}}`
+	for name, c := range map[string]struct{ text, want string }{
+		"JSON":               {call, call},
+		"a fence":            {"```json\n" + call + "\n```", call},
+		"a fence and prose":  {"Sure! Here it is:\n```\n" + call + "\n```\nLet me know {if} it helps.", call},
+		"prose":              {"I think {so}. " + call + " Done.", call},
+		"thoughts":           {"<think>{\"action\":\"finish\",\"final\":\"no\"}</think>\n" + call, call},
+		"single quotes":      {`{'action': 'tool', 'tool_name': 'git.log', 'args': {'limit': 3}}`, call},
+		"a quote inside":     {`{'action': 'finish', 'final': 'it\'s "done"'}`, `{"action":"finish","final":"it's \"done\""}`},
+		"a trailing comma":   {`{"action":"tool","tool_name":"git.log","args":{"limit":3,},}`, call},
+		"Python":             {`{"action": "tool", "tool_name": "git.log", "args": {"all": True, "path": None}}`, `{"action":"tool","tool_name":"git.log","args":{"all":true,"path":null}}`},
+		"a line break":       {"{\"action\":\"finish\",\"final\":\"one\ntwo\"}", `{"action":"finish","final":"one\ntwo"}`},
+		"other names":        {`{"tool":"git_log","arguments":{"limit":3}}`, call},
+		"another action":     {`{"action":"final_answer","answer":"x"}`, `{"action":"finish","final":"x"}`},
+		"names inside calls": {`{"action":"tool","calls":[{"name":"git.log","arguments":"{\"limit\":3}"}]}`, `{"action":"tool","calls":[{"tool_name":"git.log","args":{"limit":3}}]}`},
+		"the second object":  {`{"note":1} ` + call, call},
+	} {
+		t.Run(name, func(t *testing.T) {
+			intent, err := service.Parse(c.text, offered)
+			require.NoError(t, err)
+			require.Equal(t, c.text != c.want, len(intent.Repairs) > 0 || name == "thoughts")
+			intent.Repairs = nil
+			got, err := json.Marshal(intent)
+			require.NoError(t, err)
+			require.JSONEq(t, c.want, string(got))
+		})
+	}
+}
+
+func TestWhatModelsWriteThatIsNoIntent(t *testing.T) {
+	for text, why := range map[string]string{
+		"":                                     "empty",
+		"I cannot help.":                       "expected a JSON object",
+		`{"action":"tool"`:                     "not JSON",
+		`{"action":"dance"}`:                   "unknown action",
+		"Here: {\"action\":\"tool\"} as asked": "tool_name is missing",
+		"{{{{":                                 "not JSON",
+	} {
+		_, err := service.Parse(text, offered)
+		require.ErrorIs(t, err, fault.InvalidIntent, text)
+		require.Contains(t, err.Error(), why, text)
+	}
+}
+
+// Whatever a model writes, the answer is an intent that is one, or INVALID_INTENT.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{finish, "```json\n" + finish + "\n```", `{'a': 'b\'c"', True, None,}`, "{{{{\"", "<think>", `{"tool":"git_log","calls":[{"name":1}]}`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		intent, err := service.Parse(text, offered)
+		if err != nil {
+			require.ErrorIs(t, err, fault.InvalidIntent)
+			return
+		}
+		data, err := json.Marshal(intent)
+		require.NoError(t, err)
+		_, err = reasoning.ParseIntent(data, offered)
+		require.NoError(t, err, string(data))
+	})
+}

@@ -1,0 +1,148 @@
+package service_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/fault"
+	"savant/reasoning"
+	"savant/reasoning/models"
+	"savant/reasoning/service"
+)
+
+func TestWithoutAModelThePlannerDecides(t *testing.T) {
+	inside := service.New(service.Options{})
+	require.Contains(t, inside.Name(), "not a model")
+	intent, err := inside.Decide(t.Context(), reasoning.Request{RunID: "r1", Step: 1, Goal: "Where is the loop?"})
+	require.NoError(t, err)
+	require.Equal(t, models.OfflinePlanner, intent.Model)
+	require.Nil(t, intent.Prompt)
+}
+
+func TestAModelDecides(t *testing.T) {
+	slm := &scripted{name: "ollama:small", lines: []string{`{"action":"finish","final":"done","model":"somebody else","prompt_tokens":9}`}}
+	client := reasoning.New(reasoning.Options{Transport: service.New(service.Options{SLM: slm})})
+	intent, err := client.Decide(t.Context(), whole())
+	require.NoError(t, err)
+	require.Equal(t, "ollama:small", intent.Model)
+	require.Equal(t, []int{100, 10}, []int{intent.PromptTokens, intent.OutputTokens})
+	prompt := service.Build(whole())
+	require.Equal(t, &prompt.Description, intent.Prompt)
+	require.Equal(t, prompt.System, slm.asked[0].System)
+	require.Equal(t, prompt.User, slm.asked[0].User)
+	require.True(t, json.Valid(slm.asked[0].Schema))
+}
+
+func TestABadAnswerIsAskedForOnceMore(t *testing.T) {
+	slm := &scripted{name: "ollama:small", lines: []string{"I would rather not.", finish}}
+	intent, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), whole())
+	require.NoError(t, err)
+	require.Equal(t, []int{200, 20}, []int{intent.PromptTokens, intent.OutputTokens})
+	require.Contains(t, intent.Repairs[0], "asked once more")
+	require.Contains(t, slm.asked[1].User, "I would rather not.")
+	require.Contains(t, slm.asked[1].User, "expected a JSON object")
+}
+
+func TestAfterTwoBadAnswersTheLargeModelIsAsked(t *testing.T) {
+	slm := &scripted{name: "ollama:small", lines: []string{"no", "no"}}
+	llm := &scripted{name: "anthropic:large", lines: []string{finish}}
+	intent, err := service.New(service.Options{SLM: slm, LLM: llm}).Decide(t.Context(), whole())
+	require.NoError(t, err)
+	require.Equal(t, "anthropic:large", intent.Model)
+	require.Equal(t, 300, intent.PromptTokens)
+	require.Len(t, slm.asked, 2)
+}
+
+func TestWhatCannotBeUsedInTheEndIsAnError(t *testing.T) {
+	for name, forced := range map[string]bool{"forced": true, "not forced": false} {
+		slm := &scripted{name: "ollama:small", lines: []string{"no", "no"}}
+		llm := &scripted{name: "anthropic:large", lines: []string{"no", "no"}}
+		request := whole()
+		if forced {
+			request.Policy.Model = reasoning.ModelSLM
+		}
+		_, err := service.New(service.Options{SLM: slm, LLM: llm}).Decide(t.Context(), request)
+		require.ErrorIs(t, err, fault.InvalidIntent, name)
+		require.Equal(t, forced, len(llm.asked) == 0, name)
+	}
+}
+
+func TestWhichModelIsAsked(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*reasoning.Request)
+		want   string
+	}{
+		"small by default": {func(*reasoning.Request) {}, "slm"},
+		"forced large":     {func(r *reasoning.Request) { r.Policy.Model = "llm" }, "llm"},
+		"forced small":     {func(r *reasoning.Request) { r.Policy.Model, r.Policy.Stuck = "slm", true }, "slm"},
+		"stuck":            {func(r *reasoning.Request) { r.Policy.Stuck = true }, "llm"},
+		"step 8":           {func(r *reasoning.Request) { r.Step = 8 }, "slm"},
+		"step 9":           {func(r *reasoning.Request) { r.Step = 9 }, "llm"},
+		"60 words":         {func(r *reasoning.Request) { r.Goal = strings.Repeat("word ", 60) }, "slm"},
+		"61 words":         {func(r *reasoning.Request) { r.Goal = strings.Repeat("word ", 61) }, "llm"},
+		"a flagged word":   {func(r *reasoning.Request) { r.Goal = "Review the Architecture." }, "llm"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			slm, llm := &scripted{name: "slm", lines: []string{finish}}, &scripted{name: "llm", lines: []string{finish}}
+			request := whole()
+			c.change(&request)
+			intent, err := service.New(service.Options{SLM: slm, LLM: llm}).Decide(t.Context(), request)
+			require.NoError(t, err)
+			require.Equal(t, c.want, intent.Model)
+		})
+	}
+}
+
+func TestTheOnlyModelThereIs(t *testing.T) {
+	only := &scripted{name: "only", lines: []string{finish, finish}}
+	request := whole()
+	intent, err := service.New(service.Options{LLM: only}).Decide(t.Context(), request)
+	require.NoError(t, err)
+	require.Equal(t, "only", intent.Model)
+	request.Policy.Stuck = true
+	intent, err = service.New(service.Options{SLM: only}).Decide(t.Context(), request)
+	require.NoError(t, err)
+	require.Equal(t, "only", intent.Model)
+	for model, variable := range map[string]string{"slm": "SAVANT_SLM", "llm": "SAVANT_LLM"} {
+		request.Policy.Model = model
+		_, err = service.New(service.Options{}).Decide(t.Context(), request)
+		require.ErrorIs(t, err, fault.ReasoningUnavailable)
+		require.Contains(t, err.Error(), variable)
+	}
+}
+
+func TestAModelThatFailsIsNotReplaced(t *testing.T) {
+	slm := &scripted{name: "slm", err: fault.New(fault.ReasoningUnavailable, "it is down")}
+	llm := &scripted{name: "llm", lines: []string{finish}}
+	_, err := service.New(service.Options{SLM: slm, LLM: llm}).Decide(t.Context(), whole())
+	require.EqualError(t, err, "REASONING_UNAVAILABLE: it is down")
+	require.Empty(t, llm.asked)
+}
+
+// slow never answers.
+type slow struct{}
+
+func (slow) Name() string { return "slow" }
+
+func (slow) Generate(ctx context.Context, _ models.Prompt) (models.Reply, error) {
+	<-ctx.Done()
+	return models.Reply{}, ctx.Err()
+}
+
+func TestASlowModelIsNotWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inside := service.New(service.Options{SLM: slow{}, Timeout: time.Minute})
+		_, err := inside.Decide(t.Context(), whole())
+		require.EqualError(t, err, "REASONING_UNAVAILABLE: slow gave no answer within 1m0s")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = inside.Decide(ctx, whole())
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	})
+}
