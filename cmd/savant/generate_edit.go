@@ -124,8 +124,7 @@ func importOf(file *ast.File, target string) *ast.ImportSpec {
 	return nil
 }
 
-// joinedBy returns the call errors.Join(…) with its last argument on a line of
-// its own, as the function returns it.
+// joinedBy returns the call errors.Join(…) that a function ends with, or nil.
 func joinedBy(file *ast.File, function string) *ast.CallExpr {
 	for _, declared := range file.Decls {
 		body, ok := declared.(*ast.FuncDecl)
