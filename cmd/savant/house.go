@@ -70,7 +70,11 @@ func (p *program) open() (*house, error) {
 	h.attended = p.attended
 	h.tools = engines.NewRegistry(h.toolOptions())
 	h.think = h.engine(h.layers...)
-	h.driver = workflow.New(workflow.Options{Think: h.think, Toolbox: h.tools, Logger: h.logger})
+	answer, err := p.answerer()
+	if err != nil {
+		return nil, errors.Join(err, h.store.Close(), root.Close())
+	}
+	h.driver = workflow.New(workflow.Options{Think: h.think, Toolbox: h.tools, Generate: answer, Logger: h.logger})
 	if err := h.addEngines(p.settings); err != nil {
 		return nil, errors.Join(err, h.close(context.Background()))
 	}
