@@ -135,7 +135,7 @@ var identifier = regexp.MustCompile(`\b[A-Za-z][A-Za-z0-9]*(?:[._][A-Za-z][A-Za-
 
 // declaration is the line that gives something its name, in the languages
 // that use such a word.
-var declaration = regexp.MustCompile(`^\s*(?:export |public |private |static |async |pub )*(?:func(?: \([^)]*\))?|type|class|def|fn|interface|struct|enum|const|var|function)\s+([A-Za-z_][A-Za-z0-9_]*)`)
+var declaration = regexp.MustCompile(`^\s*(?:export |public |private |static |async |pub )*(?:func(?: \([^)]*\))?|package|module|type|class|def|fn|interface|struct|enum|const|var|function)\s+([A-Za-z_][A-Za-z0-9_]*)`)
 
 // names returns the identifiers that stand beside the goal's words in what was
 // read, the best first, without those that were searched for.
@@ -171,7 +171,7 @@ func uninteresting(name string) bool {
 	first, rest, dotted := strings.Cut(name, ".")
 	switch {
 	case !dotted:
-		return slices.Contains(known.Stop, strings.ToLower(name))
+		return slices.Contains(known.Stop, strings.ToLower(name)) || slices.Contains(known.Common, strings.ToLower(name))
 	case len(first) == 1 || slices.Contains(known.Common, first):
 		return true
 	}

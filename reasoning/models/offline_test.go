@@ -2,6 +2,7 @@ package models_test
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"io/fs"
 	"math"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/engines/repo"
 	"savant/fault"
 	"savant/reasoning"
 	"savant/reasoning/models"
@@ -36,6 +38,8 @@ type world struct {
 	files  map[string][]string
 	counts map[string]map[string]int // of words by file
 	names  []string
+	// real, where it is set, searches instead of search below.
+	real func(context.Context, json.RawMessage) (any, error)
 }
 
 func newWorld(t *testing.T, tree fs.FS) *world {
@@ -77,6 +81,12 @@ func (w *world) call(t *testing.T, each reasoning.Call) reasoning.Outcome {
 	var result any
 	switch each.ToolName {
 	case "context.search":
+		if w.real != nil {
+			var err error
+			result, err = w.real(t.Context(), each.Args)
+			require.NoError(t, err)
+			break
+		}
 		result = map[string]any{"rows": w.search(args.Query, args.Limit)}
 	case "context.read":
 		lines := w.files[args.Path]
@@ -179,6 +189,9 @@ func pursue(t *testing.T, w *world, request reasoning.Request) (steps []reasonin
 
 func TestPlannerFindsTheStdioLoopOfThisRepository(t *testing.T) {
 	w := newWorld(t, os.DirFS("../.."))
+	search := repo.NewSearch(repo.SearchOptions{Path: "../..", CacheFolder: t.TempDir()})
+	defer func() { require.NoError(t, search.Close()) }()
+	w.real = search.Tools()[0].Call
 	steps, final := pursue(t, w, reasoning.Request{Goal: "Where is the stdio loop and how does it end?", Tools: offered})
 	require.Contains(t, final, "engines/mcpio/serve.go:")
 	require.LessOrEqual(t, len(steps), 4)
