@@ -18,6 +18,7 @@ import (
 	"savant/engines"
 	"savant/engines/git"
 	"savant/engines/mcpio/mount"
+	"savant/engines/repo"
 	"savant/engines/workflow"
 	"savant/fault"
 	"savant/internal/settings"
@@ -36,6 +37,7 @@ type house struct {
 	store  *state.Dir
 	think  *think.Engine
 	driver *workflow.Driver
+	search *repo.Search
 	// tools are those of every engine there is.
 	tools *engines.Registry
 	// mounts are the engines of other MCP servers.
@@ -92,7 +94,7 @@ func (h *house) addEngines(s settings.Settings) error {
 		h.tools.AddEngine(engines.Engine{Name: "think", Description: "guides a model through a workflow"}, h.think.Tools()...),
 		h.tools.AddEngine(engines.Engine{Name: "workflow", Description: "runs a workflow without a client"}, h.driver.Tools()...),
 		h.tools.AddEngine(git.Engine(reading), git.Tools(reading)...),
-		h.addRepositoryEngines(),
+		h.addRepositoryEngines(s),
 	)
 }
 
@@ -169,7 +171,7 @@ func (h *house) close(ctx context.Context) error {
 		if h.think != nil {
 			h.think.Close()
 		}
-		closed <- errors.Join(h.store.Close(), h.recorder.Close(), h.log.Close(), h.root.Close())
+		closed <- errors.Join(h.search.Close(), h.store.Close(), h.recorder.Close(), h.log.Close(), h.root.Close())
 	}()
 	select {
 	case err := <-closed:

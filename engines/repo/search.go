@@ -77,8 +77,11 @@ func RepoNames(folders []string) func(yield func(name, folder string) bool) {
 	}
 }
 
-// Close lets go of the indexes. No call may be under way.
+// Close lets go of the indexes; a nil Search has none. No call may be under way.
 func (s *Search) Close() error {
+	if s == nil {
+		return nil
+	}
 	var failed error
 	for _, each := range s.repos {
 		if each.index != nil {

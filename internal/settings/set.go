@@ -61,11 +61,22 @@ func setToolNames(into *Settings, value string) error {
 }
 
 func setGitRoots(into *Settings, value string) error {
-	into.GitRoots = nil
+	into.GitRoots = folders(value)
+	return nil
+}
+
+func setRepos(into *Settings, value string) error {
+	into.Repos = folders(value)
+	return nil
+}
+
+// folders reads a list of folders as PATH has it.
+func folders(value string) []string {
+	var list []string
 	for _, folder := range filepath.SplitList(value) {
 		if folder != "" {
-			into.GitRoots = append(into.GitRoots, folder)
+			list = append(list, folder)
 		}
 	}
-	return nil
+	return list
 }

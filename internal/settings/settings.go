@@ -45,6 +45,8 @@ type Settings struct {
 	ToolNames string
 	// GitRoots are folders that git.* may read beside Path.
 	GitRoots []string
+	// Repos are folders that context.* reads beside Path.
+	Repos []string
 	// Reasoning is who decides what an agent does, Agent what it may do.
 	Reasoning Reasoning
 	Agent     Agent
@@ -62,6 +64,7 @@ const (
 	EnvSlow      = "SLOW_THRESHOLD_MS"
 	EnvToolNames = "SAVANT_TOOL_NAMES"
 	EnvGitRoots  = "SAVANT_GIT_ROOTS"
+	EnvRepos     = "SAVANT_REPOS"
 )
 
 // Table returns every setting there is.
@@ -81,6 +84,8 @@ func Table() []Setting {
 			Doc:     "how names of tools are listed", set: setToolNames},
 		{Flag: "git-roots", Env: EnvGitRoots, Key: "git_roots", Default: "",
 			Doc: "folders git.* may read beside SAVANT_PATH, separated as in PATH", set: setGitRoots},
+		{Flag: "repos", Env: EnvRepos, Key: "savant_repos", Default: "",
+			Doc: "repositories context.* reads beside SAVANT_PATH, separated as in PATH", set: setRepos},
 	}, append(reasoningRows(), agentRows()...)...)
 }
 
