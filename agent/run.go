@@ -40,6 +40,8 @@ type Run struct {
 	traces  []trace
 	notes   []string
 	outcome outcome
+	unsaved bool   // since the last snapshot
+	saving  func() // waits for the snapshot that is written, and tells of it
 
 	cache cache
 
@@ -67,7 +69,7 @@ func (r *Runtime) newRun(order Order, session *memory.Session, began time.Time) 
 	policy.Allow = append(append([]string{}, policy.Allow...), order.Allow...)
 	policy.Deny = append(append([]string{}, policy.Deny...), order.Deny...)
 	run.box = &guard{box: r.options.Toolbox, policy: policy, cues: cuesOf(order.Goal),
-		calls:   func() bool { return rules()[run.current()].calls },
+		calls:   func() bool { return rules[run.current()].calls },
 		forcing: func() bool { return slices.Contains([]State{Boot, Ready, ForcedTool}, run.current()) }}
 	run.box.forced = workflowTool
 	if forced, known := find(r.options.Toolbox.Tools(), order.ForceTool); known {
@@ -216,8 +218,10 @@ func (r *Run) loop() (Signal, error) {
 // decide asks what to do, and keeps the answer before anything follows from it.
 func (r *Run) decide() (Signal, error) {
 	r.begin(r.index + 1)
+	stop := r.saveWhileAsking()
 	asked := r.runtime.options.Now()
 	intent, err := r.runtime.options.Client.Decide(r.ctx, r.request())
+	stop()
 	r.asked = r.runtime.options.Now().Sub(asked)
 	if err != nil {
 		if r.ctx.Err() != nil {
@@ -300,17 +304,58 @@ func (r *Run) remember(step memory.Step) {
 	r.update(func(report *Report) { report.Steps = step.Index })
 }
 
-// save replaces the snapshot. A failure costs a warning, not the run.
+// save has the snapshot replaced: at once, or while the next question waits.
 func (r *Run) save() {
-	r.describe()
-	kept, err := r.session.Save()
-	if err != nil {
-		r.runtime.options.Logger.Warn("the snapshot of a run is not written", "run", r.ID(), "cause", err.Error())
-		r.event(telemetry.Event{Type: telemetry.Error, Error: failure(err)})
-		return
+	r.unsaved = true
+	if r.runtime.options.SnapshotPause <= 0 {
+		r.startSave()
 	}
-	r.event(telemetry.Event{Type: telemetry.MemorySnapshot, Status: "ok", Metadata: map[string]any{"steps": kept.Steps,
-		"summarized": kept.Summarized, "errors": kept.Errors, "bytes": kept.Bytes}})
+}
+
+// saveWhileAsking replaces the snapshot when an answer takes long enough for
+// it: it would stand in the way of the next sync of the journal otherwise. The
+// function returned ends the waiting.
+func (r *Run) saveWhileAsking() (stop func()) {
+	if !r.unsaved {
+		return func() {}
+	}
+	started := make(chan struct{})
+	timer := time.AfterFunc(r.runtime.options.SnapshotPause, func() {
+		defer close(started)
+		r.startSave()
+	})
+	return func() {
+		if !timer.Stop() {
+			<-started
+		}
+	}
+}
+
+// startSave begins to replace the snapshot, and tells of the one before.
+func (r *Run) startSave() {
+	r.tellSaved()
+	r.describe()
+	wait, step := r.session.Save(), r.index
+	r.unsaved = false
+	r.saving = func() {
+		kept, err := wait()
+		if err != nil {
+			r.runtime.options.Logger.Warn("the snapshot of a run is not written", "run", r.ID(), "cause", err.Error())
+			r.event(telemetry.Event{Type: telemetry.Error, Step: step, Error: failure(err)})
+			return
+		}
+		r.event(telemetry.Event{Type: telemetry.MemorySnapshot, Step: step, Status: "ok", Metadata: map[string]any{"steps": kept.Steps,
+			"summarized": kept.Summarized, "errors": kept.Errors, "bytes": kept.Bytes}})
+	}
+}
+
+// tellSaved waits until the snapshot is written and tells of it; what went
+// wrong costs a warning, not the run.
+func (r *Run) tellSaved() {
+	if r.saving != nil {
+		r.saving()
+		r.saving = nil
+	}
 }
 
 func (r *Run) describe() {
@@ -334,7 +379,8 @@ func (r *Run) conclude() {
 	if err := r.session.Append(recordFinished, ended, memory.Durable); err != nil {
 		ended.Warning = "how the run ended is not written: " + fault.From(err).Details
 	}
-	r.save()
+	r.startSave()
+	r.tellSaved()
 	r.update(func(report *Report) {
 		report.Status, report.Final, report.Warning, report.Error = ended.Status, ended.Final, ended.Warning, ended.Error
 	})

@@ -31,12 +31,19 @@ type Options struct {
 	Workflows func(context.Context) ([]string, error)
 	// DisableDetect: a goal never leads to a workflow by itself.
 	DisableDetect bool
+	// SnapshotPause is how long an answer is waited for before the snapshot of
+	// the step before is written meanwhile; 0 writes it at once. What a run goes
+	// on from is its journal, in either case.
+	SnapshotPause time.Duration
 	// TimeoutMS is told to the Reasoning API as the time it has.
 	TimeoutMS int
 	Now       func() time.Time
 	NewID     func() string
 	Logger    *slog.Logger
 }
+
+// DefaultPause is shorter than any model takes, and longer than a script.
+const DefaultPause = 5 * time.Millisecond
 
 // Bounds of a runtime: runs at once, and calls of one step at once.
 const (

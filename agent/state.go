@@ -58,27 +58,25 @@ type rule struct {
 }
 
 // rules is the whole machine. docs/agent.md draws it from here.
-func rules() map[State]rule {
-	return map[State]rule{
-		Boot:       {next: map[Signal]State{booted: Ready, resumed: Tool, failed: Error, canceled: Cancel}},
-		Ready:      {next: map[Signal]State{forced: ForcedTool, begin: Loop, finish: Finish, failed: Error, canceled: Cancel}},
-		ForcedTool: {next: map[Signal]State{done: Snapshot, failed: Error, canceled: Cancel}, calls: true},
-		Loop:       {next: map[Signal]State{ask: Decide, exhausted: Finish, canceled: Cancel}},
-		Decide:     {next: map[Signal]State{tool: Tool, reason: Reason, finish: Finish, failed: Error, canceled: Cancel}, asks: true},
-		Tool:       {next: map[Signal]State{done: Snapshot, failed: Error, canceled: Cancel}, calls: true},
-		Reason:     {next: map[Signal]State{done: Snapshot, failed: Error, canceled: Cancel}},
-		Snapshot:   {next: map[Signal]State{saved: Loop, stuck: Stuck, finish: Finish, canceled: Cancel}},
-		Stuck:      {next: map[Signal]State{finish: Finish, canceled: Cancel}},
-		Finish:     {},
-		Error:      {},
-		Cancel:     {},
-	}
+var rules = map[State]rule{
+	Boot:       {next: map[Signal]State{booted: Ready, resumed: Tool, failed: Error, canceled: Cancel}},
+	Ready:      {next: map[Signal]State{forced: ForcedTool, begin: Loop, finish: Finish, failed: Error, canceled: Cancel}},
+	ForcedTool: {next: map[Signal]State{done: Snapshot, failed: Error, canceled: Cancel}, calls: true},
+	Loop:       {next: map[Signal]State{ask: Decide, exhausted: Finish, canceled: Cancel}},
+	Decide:     {next: map[Signal]State{tool: Tool, reason: Reason, finish: Finish, failed: Error, canceled: Cancel}, asks: true},
+	Tool:       {next: map[Signal]State{done: Snapshot, failed: Error, canceled: Cancel}, calls: true},
+	Reason:     {next: map[Signal]State{done: Snapshot, failed: Error, canceled: Cancel}},
+	Snapshot:   {next: map[Signal]State{saved: Loop, stuck: Stuck, finish: Finish, canceled: Cancel}},
+	Stuck:      {next: map[Signal]State{finish: Finish, canceled: Cancel}},
+	Finish:     {},
+	Error:      {},
+	Cancel:     {},
 }
 
 // next returns the state that a signal leads to. A signal that a state does
 // not allow is a mistake in the program: INTERNAL.
 func next(from State, signal Signal) (State, error) {
-	to, allowed := rules()[from].next[signal]
+	to, allowed := rules[from].next[signal]
 	if !allowed {
 		return Error, fault.New(fault.Internal, "state %s does not allow %q", from, signal)
 	}
@@ -86,11 +84,11 @@ func next(from State, signal Signal) (State, error) {
 }
 
 // ended says whether a state is an end.
-func (s State) ended() bool { return len(rules()[s].next) == 0 }
+func (s State) ended() bool { return len(rules[s].next) == 0 }
 
 // Diagram returns the machine as a Mermaid state diagram.
 func Diagram() string {
-	table := rules()
+	table := rules
 	var out strings.Builder
 	out.WriteString("stateDiagram-v2\n  [*] --> Boot\n")
 	for _, from := range slices.Sorted(maps.Keys(table)) {

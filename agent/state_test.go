@@ -13,7 +13,7 @@ import (
 
 func states() []State {
 	var list []State
-	for each := range rules() {
+	for each := range rules {
 		list = append(list, each)
 	}
 	return list
@@ -22,7 +22,7 @@ func states() []State {
 // TestEveryWayEnds: from every state an end is reached, and every state from
 // the beginning; only ends lead nowhere.
 func TestEveryWayEnds(t *testing.T) {
-	table := rules()
+	table := rules
 	reached := map[State]bool{}
 	var visit func(State)
 	visit = func(from State) {
@@ -47,7 +47,7 @@ func TestEveryWayEnds(t *testing.T) {
 }
 
 func TestWhatStatesAllow(t *testing.T) {
-	for state, rule := range rules() {
+	for state, rule := range rules {
 		require.Equal(t, state == Tool || state == ForcedTool, rule.calls, state)
 		require.Equal(t, state == Decide, rule.asks, state)
 	}
@@ -62,7 +62,7 @@ func TestOtherSignalsAreRefused(t *testing.T) {
 		for range 50 {
 			signal := rapid.SampledFrom(signals).Draw(t, "signal")
 			to, err := next(state, signal)
-			allowed, known := rules()[state].next[signal]
+			allowed, known := rules[state].next[signal]
 			if known {
 				require.NoError(t, err)
 				require.Equal(t, allowed, to)

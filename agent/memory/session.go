@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"savant/fault"
 	"savant/internal/atomicfile"
@@ -28,10 +29,13 @@ type Session struct {
 	numbers  int // records written
 	head     Head
 	steps    []Step
-	sizes    []int
+	encoded  []json.RawMessage // the JSON of each step, nil where it is never shown again
+	sizes    []int             // its characters
 	lines    []string
 	failures []Failure
 	failed   error
+	// shown is the view of the last snapshot, while it is true.
+	shown *View
 }
 
 // Durability says what Append waits for.
@@ -136,8 +140,10 @@ func (s *Session) artifact(output json.RawMessage, durability atomicfile.Durabil
 func (s *Session) Remember(step Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.shown = nil
 	s.steps = append(s.steps, step)
-	s.sizes = append(s.sizes, size(step))
+	s.encoded = append(s.encoded, encoded(step))
+	s.sizes = append(s.sizes, utf8.RuneCount(s.encoded[len(s.encoded)-1]))
 	s.lines = append(s.lines, summarize(step))
 	s.failures = append(s.failures, step.failures()...)
 }
@@ -175,33 +181,45 @@ func (s *Session) Summary() string {
 func (s *Session) View() View {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.snapshot().view
+	if s.shown == nil {
+		shown := s.snapshot().view
+		s.shown = &shown
+	}
+	return *s.shown
 }
 
-// Save replaces the snapshot, for readers: what a run goes on from is its
-// journal. Outputs that do not fit become artifacts. The error is
-// STATE_NOT_SAVED and never a reason to end the run.
-func (s *Session) Save() (Saved, error) {
+// Save begins to replace the snapshot, for readers: what a run goes on from is
+// its journal. It is written while the run goes on; the function returned waits
+// until it is and has to be called before the next Save, and before Close.
+// Outputs that do not fit become artifacts. The error is STATE_NOT_SAVED and
+// never a reason to end the run.
+func (s *Session) Save() (wait func() (Saved, error)) {
+	data, saved, err := s.document()
+	if err != nil {
+		return func() (Saved, error) { return Saved{}, err }
+	}
+	written := make(chan error, 1)
+	go func() { written <- s.store.writeSnapshot(s.id, data) }()
+	return func() (Saved, error) { return saved, <-written }
+}
+
+// document returns the snapshot as it is written.
+func (s *Session) document() ([]byte, Saved, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	made := s.snapshot()
 	for more := made.cut; more; made = s.snapshot() { // names of artifacts take room, so that others are cut
 		var err error
 		if more, err = s.keepOutputs(made.view); err != nil {
-			return Saved{}, err
+			return nil, Saved{}, err
 		}
 	}
+	s.shown = &made.view
 	data, err := made.document.encode()
 	if err != nil {
-		return Saved{}, fault.New(fault.Internal, "the snapshot of run %s: %w", s.id, err)
+		return nil, Saved{}, fault.New(fault.Internal, "the snapshot of run %s: %w", s.id, err)
 	}
-	target := atomicfile.Root(s.store.root)
-	for _, name := range []string{snapshotName(s.id), latestFile} {
-		if err := atomicfile.Replace(target, name, data, filePermission, atomicfile.Lazy); err != nil {
-			return Saved{}, notSaved(name, err)
-		}
-	}
-	return Saved{Steps: len(s.steps), Summarized: made.view.Omitted, Errors: len(s.failures), Bytes: len(data)}, nil
+	return data, Saved{Steps: len(s.steps), Summarized: made.view.Omitted, Errors: len(s.failures), Bytes: len(data)}, nil
 }
 
 // keepOutputs gives every output that a view cuts its artifact, and says
@@ -221,7 +239,8 @@ func (s *Session) keepOutputs(shown View) (more bool, err error) {
 			more = true
 		}
 		s.steps[at].Calls = calls
-		s.sizes[at] = size(s.steps[at])
+		s.encoded[at] = encoded(s.steps[at])
+		s.sizes[at] = utf8.RuneCount(s.encoded[at])
 	}
 	return more, nil
 }

@@ -66,8 +66,15 @@ func (s *Session) snapshot() made {
 		document.Summaries = []string{shown.Summary}
 		document.Steps = append(document.Steps, encoded(Stub{Index: "summary", Note: fmt.Sprintf("Summarized %d earlier steps", shown.Omitted)}))
 	}
-	for _, each := range shown.Steps {
-		document.Steps = append(document.Steps, encoded(each))
+	for i, each := range shown.Steps {
+		text := s.encoded[shown.Omitted+i]
+		if cut || text == nil {
+			text = encoded(each)
+		}
+		document.Steps = append(document.Steps, text)
+	}
+	for i := range shown.Omitted { // over the budget once, a run stays over it
+		s.encoded[i] = nil
 	}
 	return made{shown, cut, document}
 }

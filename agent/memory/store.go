@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"savant/fault"
+	"savant/internal/atomicfile"
 )
 
 // Where sessions are, under SAVANT_PATH.
@@ -217,6 +218,17 @@ func (s *Store) Cancel(id string) error {
 func (s *Store) Canceled(id string) bool {
 	_, err := s.root.Stat(cancelName(id))
 	return err == nil
+}
+
+// writeSnapshot replaces a session's snapshot, and that of the latest session.
+func (s *Store) writeSnapshot(id string, data []byte) error {
+	target := atomicfile.Root(s.root)
+	for _, name := range []string{snapshotName(id), latestFile} {
+		if err := atomicfile.Replace(target, name, data, filePermission, atomicfile.Lazy); err != nil {
+			return notSaved(name, err)
+		}
+	}
+	return nil
 }
 
 func (s *Store) makeFolder(name string) error {
