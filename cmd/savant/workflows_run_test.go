@@ -3,6 +3,8 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,13 +25,19 @@ steps:
     retry: {max: 1, backoff: 1h}
 `
 
+func patientIn(t *testing.T) (folder string) {
+	t.Helper()
+	folder = t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(folder, "workflows"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "patient.yaml"), []byte(patient), 0o644))
+	return folder
+}
+
 // A run that is interrupted says how to go on, and stands where it stood.
 func TestAnInterruptedRunCanBeContinued(t *testing.T) {
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 		t.Run(signal.String(), func(t *testing.T) {
-			folder := t.TempDir()
-			require.NoError(t, os.Mkdir(filepath.Join(folder, "workflows"), 0o755))
-			require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "patient.yaml"), []byte(patient), 0o644))
+			folder := patientIn(t)
 			command := exec.Command("savant", "workflows", "run", "patient", "--run-id", "r1", "--path", folder)
 			stderr, err := command.StderrPipe()
 			require.NoError(t, err)
@@ -51,4 +59,37 @@ func TestAnInterruptedRunCanBeContinued(t *testing.T) {
 			require.True(t, strings.Contains(string(out), `"status": "issued"`), string(out))
 		})
 	}
+}
+
+// Over MCP a run goes on in the server once its call has waited enough; a call
+// that is cancelled interrupts it and has no reply; the end of the server
+// interrupts it, too, and loses nothing.
+func TestARunGoesOnInTheServer(t *testing.T) {
+	folder := patientIn(t)
+	s := serveIn(t, folder, "MCP_SERVICE=workflow")
+	status := func(id int) string {
+		require.True(t, s.lines.Scan())
+		var got struct {
+			ID     int
+			Result struct {
+				IsError           bool
+				StructuredContent struct{ Status string }
+			}
+		}
+		require.NoError(t, json.Unmarshal(s.lines.Bytes(), &got))
+		require.Equal(t, id, got.ID, s.lines.Text())
+		require.False(t, got.Result.IsError, s.lines.Text())
+		return got.Result.StructuredContent.Status
+	}
+	s.send(t, 1, "workflow.workflow_run", map[string]any{"workflow": "patient", "run_id": "r1", "wait_ms": 1})
+	require.Equal(t, "running", status(1))
+	s.send(t, 2, "workflow_workflow_run", map[string]any{"run_id": "r1", "wait_ms": 3600000})
+	_, err := io.WriteString(s.stdin, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`+"\n")
+	require.NoError(t, err)
+	s.send(t, 3, "workflow_workflow_run", map[string]any{"run_id": "r1", "wait_ms": 1})
+	require.Equal(t, "running", status(3), "the second call is over, and a new drive has begun")
+	require.NoError(t, s.stdin.Close())
+	require.False(t, s.lines.Scan(), s.lines.Text())
+	require.NoError(t, s.wait(t))
+	require.LessOrEqual(t, verified(t, folder, "r1"), 2)
 }
