@@ -82,9 +82,12 @@ func (p *planner) spanAt(r reading, i int, weights []float64) (span, bool) {
 		s.lines = append(s.lines, quoted{r.start + j, r.lines[j]})
 	}
 	s.score = 1.5*weigh(textOf(s.lines), p.words, weights) + repeated*p.sum(s.lines, weights)
-	body := p.tellingLines(r, i+1, weights)
+	var body []quoted
+	if !isPackage(r.lines[i]) {
+		body = p.tellingLines(r, i+1, weights)
+	}
 	s.score += weigh(textOf(body), p.words, weights) / 2
-	if s.score == 0 {
+	if s.score == 0 || isPackage(r.lines[i]) && len(s.lines) == 1 {
 		return span{}, false
 	}
 	if p.followed(s.name) {
@@ -93,6 +96,12 @@ func (p *planner) spanAt(r reading, i int, weights []float64) (span, bool) {
 	s.lines = append(s.lines, body...)
 	s.score = (s.score + weigh(r.path, p.words, weights)/2) * standing(r.path)
 	return s, true
+}
+
+// isPackage says that a line names a package, which tells only what the
+// comment above it says.
+func isPackage(line string) bool {
+	return strings.HasPrefix(line, "package ") || strings.HasPrefix(line, "module ")
 }
 
 func (p *planner) textAt(r reading, i int, weights []float64) (span, bool) {

@@ -222,7 +222,7 @@ var small = fstest.MapFS{
 func TestPlannerQuotesPathAndLine(t *testing.T) {
 	w := newWorld(t, small)
 	steps, final := pursue(t, w, reasoning.Request{Goal: "How does the indexer build?", Tools: offered})
-	require.Contains(t, final, "is indexer/index.go:5, Build.")
+	require.Contains(t, final, "indexer/index.go:5, Build")
 	require.Contains(t, final, "> indexer/index.go:4: // Build reads every file once")
 	require.Contains(t, final, "No model was asked")
 	require.NotEmpty(t, steps)
