@@ -1,0 +1,44 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestReasoningIsServedToOthers has one program ask another, with a token.
+func TestReasoningIsServedToOthers(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	told, stderr := io.Pipe()
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(ctx, []string{"reasoning", "serve", "--address", "127.0.0.1:0"}, []string{"REASONING_API_TOKEN=sekrit"}, strings.NewReader(""), io.Discard, stderr)
+	}()
+	line, err := bufio.NewReader(told).ReadString('\n')
+	require.NoError(t, err)
+	address := strings.TrimSpace(strings.TrimPrefix(line, "serving "))
+
+	const request = `{"session_id":"s","run_id":"r1","step":1,"goal":"the loop","persona":{},"driver":{},"rules":[],"tools":[],"policy":{},
+		"memory":{"steps":[]},"last_output":[],"limits":{}}`
+	for _, c := range []struct {
+		token  string
+		code   int
+		stdout string
+		stderr string
+	}{{"sekrit", exitOK, `"model": "offline-planner"`, ""}, {"other", exitConfiguration, "", "HTTP 401"}} {
+		var out, complaint bytes.Buffer
+		code := run(t.Context(), []string{"reasoning", "decide"}, []string{"REASONING_API_URL=" + address, "REASONING_API_TOKEN=" + c.token},
+			strings.NewReader(request), &out, &complaint)
+		require.Equal(t, c.code, code, complaint.String())
+		require.Contains(t, out.String(), c.stdout)
+		require.Contains(t, complaint.String(), c.stderr)
+		require.NotContains(t, complaint.String(), "sekrit")
+	}
+	stop()
+	require.Equal(t, exitOK, <-ended)
+}
