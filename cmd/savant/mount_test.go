@@ -38,3 +38,32 @@ func TestASignalEndsMountedServers(t *testing.T) {
 	require.NoError(t, s.wait(t))
 	require.Eventually(t, func() bool { return syscall.Kill(-pid, 0) != nil }, time.Minute, 10*time.Millisecond, "a process is left")
 }
+
+// A client that is there before a server was ever seen is told when its tools
+// have come.
+func TestClientsAreToldOfAServerSeenFirst(t *testing.T) {
+	folder := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(folder, ".savant"), 0o700))
+	config := `{"mcpServers": {"inner": {"command": "savant", "args": ["mcp"], "env": {"MCP_SERVICE": "git"}}}}`
+	require.NoError(t, os.WriteFile(filepath.Join(folder, ".savant/mcp.json"), []byte(config), 0o600))
+	s := serveIn(t, folder)
+	said := func(line string) {
+		_, err := s.stdin.Write([]byte(line + "\n"))
+		require.NoError(t, err)
+	}
+	said(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`)
+	said(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	said(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
+	for s.lines.Scan() {
+		line := s.lines.Text()
+		if strings.Contains(line, "notifications/tools/list_changed") {
+			said(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
+		}
+		if strings.Contains(line, "inner_git_status") {
+			require.NoError(t, s.stdin.Close())
+			require.NoError(t, s.wait(t))
+			return
+		}
+	}
+	require.Fail(t, "the client was never told")
+}

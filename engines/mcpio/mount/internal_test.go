@@ -157,3 +157,19 @@ func FuzzConfig(f *testing.F) {
 		}
 	})
 }
+
+// What is called like a secret is taken out of results; what only may be one,
+// out of logs and errors; what is neither stays.
+func TestSecretsAreTakenOut(t *testing.T) {
+	e := entry{name: "x", url: "https://ada:passphrase@host/${PART}?key=querysecret&project=main", headers: map[string]string{
+		"Authorization": "Bearer ${API}", "X-Api-Key": "literal-key", "X-Project": "the-project"}, env: map[string]string{
+		"GIT_AUTHOR_NAME": "Ada Lovelace", "DB_PASSWORD": "say \"friend\"", "DEBUG": "true", "WHERE": "${HOME}"}}
+	l, err := e.resolve([]string{"API=bearer-secret", "PART=partial", "HOME=/home/ada"}, "/")
+	require.NoError(t, err)
+	text := `passphrase querysecret bearer-secret literal-key say "friend" say \"friend\" the-project main partial Ada Lovelace true /home/ada`
+	require.Equal(t, strings.Repeat(redacted+" ", 6)+`the-project main partial Ada Lovelace true /home/ada`, l.secrets.text(text))
+	require.Equal(t, strings.Repeat(redacted+" ", 10)+"true "+redacted, l.hidden.text(text))
+	print, err := e.fingerprint()
+	require.NoError(t, err)
+	require.NotRegexp(t, "passphrase|querysecret|literal-key|friend|Lovelace", strings.Join(print.Lines, "\n"))
+}

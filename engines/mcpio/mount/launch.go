@@ -35,8 +35,9 @@ var passedOn = []string{"PATH", "HOME", "LANG", "TMPDIR", "USER", "SHELL", "TERM
 // variable is ${NAME}, ${NAME:-default} or ${env:NAME}.
 var variable = regexp.MustCompile(`\$\{([^}]*)\}`)
 
-// secretName is how variables that hold secrets are called.
-var secretName = regexp.MustCompile(`(?i)token|secret|passw|api_?key|auth|credential|private|_key$|^key$`)
+// secretName is how variables, headers and parameters that hold secrets are
+// called.
+var secretName = regexp.MustCompile(`(?i)token|secret|passw|pwd|authorization|(^|[_-])(auth|key|pat|apikey)$|credential|cookie`)
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
@@ -116,7 +117,7 @@ func (e *entry) resolve(environment []string, folder string) (launch, error) {
 	}
 	for name, template := range e.headers {
 		made.headers[name] = x.text(template)
-		x.holdHeader(made.headers[name])
+		x.holdHeader(name, made.headers[name])
 	}
 	if x.err == nil && made.url != "" {
 		x.err = x.checkURL(made.url)
@@ -130,11 +131,11 @@ func (e *entry) resolve(environment []string, folder string) (launch, error) {
 const minLiteral = 8
 
 // holdHeader keeps a header's value, and what follows its scheme.
-func (x *expansion) holdHeader(held string) {
+func (x *expansion) holdHeader(name, held string) {
 	_, token, _ := strings.Cut(held, " ")
 	for _, each := range []string{held, token} {
 		if len(each) >= minLiteral {
-			x.secrets = append(x.secrets, each)
+			x.hold(name, each)
 		}
 	}
 }
@@ -160,8 +161,10 @@ func (x *expansion) checkURL(text string) error {
 	if password, has := address.User.Password(); has {
 		x.secrets = append(x.secrets, password)
 	}
-	for _, values := range address.Query() {
-		x.secrets = append(x.secrets, values...)
+	for name, values := range address.Query() {
+		for _, each := range values {
+			x.hold(name, each)
+		}
 	}
 	return nil
 }

@@ -89,8 +89,17 @@ func (l *lockFile) whole() bool {
 
 // pinServer makes edit the trust in one server. Other processes that do the
 // same wait; edit gets what is trusted at that moment, nil for nothing, and
-// returns what shall be, nil to leave it.
+// returns what shall be, nil to leave it. What cannot be written is
+// STATE_NOT_SAVED, and nothing has changed.
 func pinServer(root *os.Root, name string, edit func(*pinned) *pinned) error {
+	err := editLock(root, name, edit)
+	if err != nil && !errors.As(err, new(*fault.Error)) {
+		return fault.New(fault.StateNotSaved, "what is trusted of %s cannot be kept in %s: %w", name, lockName, err)
+	}
+	return err
+}
+
+func editLock(root *os.Root, name string, edit func(*pinned) *pinned) error {
 	if err := root.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}

@@ -85,7 +85,7 @@ func (s *session) startProcess(ctx context.Context, by starter, name string, l l
 func (s *session) list(ctx context.Context) ([]mcpio.Definition, error) {
 	all, err := s.client.Definitions(ctx)
 	if err == nil && len(all) > maxTools {
-		return all[:maxTools], nil
+		return nil, fault.New(fault.LimitExceeded, "it lists %d tools, more than %d", len(all), maxTools)
 	}
 	return all, err
 }

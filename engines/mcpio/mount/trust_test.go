@@ -210,3 +210,12 @@ func TestAChangeThatIsNotTold(t *testing.T) {
 	_, err := w.call("fake.a", "")
 	require.ErrorIs(t, err, fault.ToolChanged)
 }
+
+// Trust that cannot be kept is not given.
+func TestTrustThatCannotBeKept(t *testing.T) {
+	w := newWorld(t, `{"mcpServers": {"fake": `+fakeEntry(t, "good", "")+`}}`)
+	require.NoError(t, os.Mkdir(filepath.Join(w.path, ".savant/mcp.lock"), 0o700))
+	w.open().discover()
+	require.Empty(t, w.status("fake").Tools)
+	require.Contains(t, w.status("fake").Reason, "cannot be kept")
+}
