@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func lockShared(file *os.File) error    { return flock(file, unix.LOCK_SH) }
-func lockExclusive(file *os.File) error { return flock(file, unix.LOCK_EX) }
-func unlock(file *os.File) error        { return flock(file, unix.LOCK_UN) }
+func lockFile(file *os.File) error   { return flock(file, unix.LOCK_EX) }
+func unlockFile(file *os.File) error { return flock(file, unix.LOCK_UN) }
 
 func flock(file *os.File, how int) error {
 	for {

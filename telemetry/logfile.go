@@ -8,16 +8,19 @@ import (
 )
 
 // logFile is a file of lines that several processes append to. A line is one
-// write to a file opened for appending, so it stands whole. Whoever writes
-// holds a shared lock on NAME.lock, whoever moves the file an exclusive one:
-// nobody writes to a file that is just being moved, and it is moved once.
+// write to a file opened for appending, so it stands whole. A file over its
+// limit is moved to NAME.1 by whoever holds the lock on NAME.lock, so that it
+// is moved once; a line that another process writes meanwhile is the last of
+// the file that was moved.
 type logFile struct {
-	root  *os.Root
-	name  string
+	root *os.Root // SAVANT_PATH
+	name string
+	// limit is in bytes.
 	limit int64
 	// failed says that a failure was reported.
 	failed bool
 
+	folder     *os.Root // that of the file: a look at it is one call of the system
 	file, lock *os.File
 	opened     fs.FileInfo
 }
@@ -27,9 +30,6 @@ func (l *logFile) append(line []byte) error {
 	if err := l.prepare(); err != nil {
 		return err
 	}
-	if err := lockShared(l.lock); err != nil {
-		return err
-	}
 	full, err := l.current()
 	if err == nil && full {
 		err = l.rotate()
@@ -37,33 +37,42 @@ func (l *logFile) append(line []byte) error {
 	if err == nil {
 		_, err = l.file.Write(line)
 	}
-	return errors.Join(err, unlock(l.lock))
+	return err
 }
 
-// prepare makes the folder and opens the lock.
+// prepare makes the folder and opens it, with the lock.
 func (l *logFile) prepare() error {
 	if l.lock != nil {
 		return nil
 	}
-	if err := l.root.Mkdir(path.Dir(l.name), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	folder := path.Dir(l.name)
+	if err := l.root.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	var err error
-	l.lock, err = l.root.OpenFile(l.name+".lock", os.O_CREATE|os.O_RDWR, 0o600)
-	return err
+	if l.folder, err = l.root.OpenRoot(folder); err != nil {
+		return err
+	}
+	if l.lock, err = l.folder.OpenFile(l.base()+".lock", os.O_CREATE|os.O_RDWR, 0o600); err != nil {
+		l.lock = nil
+		return errors.Join(err, l.folder.Close())
+	}
+	return nil
 }
+
+func (l *logFile) base() string { return path.Base(l.name) }
 
 // current makes sure that the open file is the one that has the name, and says
 // whether it is over the limit.
 func (l *logFile) current() (full bool, err error) {
-	named, err := l.root.Stat(l.name)
+	named, err := l.folder.Lstat(l.base())
 	if err == nil && l.file != nil && os.SameFile(named, l.opened) {
 		return named.Size() > l.limit, nil
 	}
 	if err := l.release(); err != nil {
 		return false, err
 	}
-	l.file, err = l.root.OpenFile(l.name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	l.file, err = l.folder.OpenFile(l.base(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		l.file = nil
 		return false, err
@@ -72,21 +81,17 @@ func (l *logFile) current() (full bool, err error) {
 	return err == nil && l.opened.Size() > l.limit, err
 }
 
-// rotate moves the file to NAME.1 once nobody writes to it, unless another
-// process did so meanwhile. A lock is not turned from shared to exclusive in
-// one step: both are asked anew after it.
-func (l *logFile) rotate() error {
-	if err := unlock(l.lock); err != nil {
+// rotate moves the file to NAME.1, unless another process did so meanwhile.
+func (l *logFile) rotate() (err error) {
+	if err := lockFile(l.lock); err != nil {
 		return err
 	}
-	if err := lockExclusive(l.lock); err != nil {
-		return err
-	}
+	defer func() { err = errors.Join(err, unlockFile(l.lock)) }()
 	full, err := l.current()
 	if err != nil || !full {
 		return err
 	}
-	if err := l.root.Rename(l.name, l.name+".1"); err != nil {
+	if err := l.folder.Rename(l.base(), l.base()+".1"); err != nil {
 		return err
 	}
 	_, err = l.current()
@@ -105,7 +110,7 @@ func (l *logFile) release() error {
 func (l *logFile) close() error {
 	err := l.release()
 	if l.lock != nil {
-		err = errors.Join(err, l.lock.Close())
+		err = errors.Join(err, l.lock.Close(), l.folder.Close())
 		l.lock = nil
 	}
 	return err

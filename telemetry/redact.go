@@ -109,7 +109,7 @@ func (r *Redactor) Text(text string) string {
 		}
 	}
 	for _, each := range r.shapes {
-		if slices.ContainsFunc(each.hints, func(hint string) bool { return strings.Contains(text, hint) }) {
+		if each.hinted(text) {
 			text = each.pattern.ReplaceAllString(text, each.shown)
 		}
 	}
@@ -119,7 +119,7 @@ func (r *Redactor) Text(text string) string {
 // JSON returns a JSON value without secrets: in texts, in names, and in
 // members with the name of a secret. What is not JSON is redacted as text.
 func (r *Redactor) JSON(raw json.RawMessage) json.RawMessage {
-	if len(raw) == 0 {
+	if len(raw) == 0 || r.harmless(raw) {
 		return raw
 	}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
@@ -133,6 +133,33 @@ func (r *Redactor) JSON(raw json.RawMessage) json.RawMessage {
 		return raw
 	}
 	return marshal(clean)
+}
+
+// secretWords is one of which every name of a secret holds.
+var secretWords = regexp.MustCompile(`(?i)token|key|secret|passw|passphrase|authorization|cookie|credential`)
+
+// harmless says for certain that a JSON value holds no secret, without taking it
+// apart: no escapes that could hide one, no name of one, no value and no shape.
+func (r *Redactor) harmless(raw json.RawMessage) bool {
+	if bytes.IndexByte(raw, '\\') >= 0 || secretWords.Match(raw) || !json.Valid(raw) {
+		return false
+	}
+	text := string(raw)
+	for _, value := range r.known {
+		if strings.Contains(text, value) {
+			return false
+		}
+	}
+	for _, each := range r.shapes {
+		if each.hinted(text) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s shape) hinted(text string) bool {
+	return slices.ContainsFunc(s.hints, func(hint string) bool { return strings.Contains(text, hint) })
 }
 
 // marshal encodes what consists of JSON values alone, without HTML escapes.
