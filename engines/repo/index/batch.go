@@ -20,6 +20,7 @@ type batch struct {
 	documents []document
 	terms     int
 	removed   []string
+	done      Changes // by the transactions before
 }
 
 func (b *batch) add(d document) {
@@ -52,6 +53,8 @@ func (b *batch) commit(ctx context.Context, now time.Time) error {
 	if err := errors.Join(err, tx.Commit()); err != nil {
 		return err
 	}
+	b.done.Updated += w.updated
+	b.done.Removed += len(b.removed)
 	b.publish(next)
 	return nil
 }
@@ -75,6 +78,7 @@ type writer struct {
 	ctx      context.Context
 	tx       *sql.Tx
 	prepared map[string]*sql.Stmt // closed with the transaction
+	updated  int                  // files whose content was new
 	err      error
 }
 
@@ -116,6 +120,7 @@ func (w *writer) put(known *file, d *document) {
 	if known != nil {
 		w.remove(known)
 	}
+	w.updated++
 	result := w.exec("INSERT INTO files(path, size, modified, changed, inode, hash, words, skipped, racy) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		f.path, f.stamp.size, f.stamp.modified, f.stamp.changed, int64(f.stamp.inode), int64(f.hash), f.words, f.skipped, f.racy)
 	if w.err != nil {

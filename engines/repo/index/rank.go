@@ -3,21 +3,21 @@ package index
 import (
 	"math"
 	"slices"
+	"strings"
 )
 
 // BM25 (Robertson and Zaragoza 2009) with its usual constants: saturation of
-// repetition and influence of length. Length counts for less than in prose,
-// since a long source file is not about less.
+// repetition and influence of length.
 const (
 	saturation = 1.2
-	lengthBias = 0.5
+	lengthBias = 0.75
 )
 
 // What a leaf in a definition's name, and in the path, adds: multiples of its
 // weight.
 const (
 	definedBoost = 1.2
-	pathBoost    = 1.5
+	pathBoost    = 2.5
 )
 
 // Without the file itself, a leaf is thought to stand in it this often.
@@ -25,6 +25,34 @@ const (
 	guessSeldom = 1.5
 	guessOften  = 2 * often
 )
+
+// testFactor is what a test is worth beside what it tests, where the query
+// does not speak of tests.
+const testFactor = 0.6
+
+// kindFactor returns what a file's kind makes its score worth.
+func (s *search) kindFactor(path string) float64 {
+	if s.ofTests || !isTest(path) {
+		return 1
+	}
+	return testFactor
+}
+
+// isTest says whether a path is one of tests or their data, in the customs of
+// many languages.
+func isTest(path string) bool {
+	path = "/" + strings.ToLower(path)
+	base := path[strings.LastIndexByte(path, '/')+1:]
+	return strings.Contains(path, "/test/") || strings.Contains(path, "/tests/") || strings.Contains(path, "/testdata/") ||
+		strings.Contains(base, "_test.") || strings.Contains(base, ".test.") || strings.Contains(base, ".spec.") || strings.HasPrefix(base, "test_")
+}
+
+// speaksOfTests says whether a query is about tests.
+func speaksOfTests(leaves []leaf) bool {
+	return slices.ContainsFunc(leaves, func(l leaf) bool {
+		return slices.ContainsFunc(l.parts, func(part string) bool { return strings.HasPrefix(part, "test") || part == "spec" })
+	})
+}
 
 // weigh returns how much a leaf says that is in some of all files (BM25's idf).
 func weigh(with, all int) float64 {
@@ -51,7 +79,9 @@ func (s *search) estimate(c *catalog) []float64 {
 		s.found[i].estimate(s.weights[i], s.average, c, scores, covered)
 	}
 	for id := range scores {
-		scores[id] *= covered[id] / whole
+		if scores[id] > 0 {
+			scores[id] *= covered[id] / whole * s.kindFactor(c.byID[int64(id)].path)
+		}
 	}
 	return scores
 }
@@ -76,7 +106,7 @@ func (p *postings) estimate(weight, average float64, c *catalog, scores, covered
 		covered[id] += weight
 	}
 	for _, id := range p.defined {
-		if id <= last {
+		if id <= last && c.byID[id] != nil {
 			scores[id] += weight * definedBoost
 		}
 	}
@@ -108,5 +138,5 @@ func (s *search) score(f finding) float64 {
 			score += weight * pathBoost
 		}
 	}
-	return score * covered / whole
+	return score * covered / whole * s.kindFactor(f.file.path)
 }

@@ -9,7 +9,7 @@ import (
 
 // Changes says what a Refresh found.
 type Changes struct {
-	// Updated files are new or had changed; Removed ones are gone.
+	// Updated files are new or have other content; Removed ones are gone.
 	Updated, Removed int
 }
 
@@ -143,13 +143,13 @@ func (ix *Index) write(ctx context.Context, todo work, progress Progress) (Chang
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	documents, finish := ix.readAll(ctx, todo.updated)
-	err := ix.writeAll(ctx, documents, todo, progress)
+	changes, err := ix.writeAll(ctx, documents, todo, progress)
 	cancel()
 	finish()
-	return Changes{Updated: len(todo.updated), Removed: len(todo.removed)}, err
+	return changes, err
 }
 
-func (ix *Index) writeAll(ctx context.Context, documents <-chan document, todo work, progress Progress) error {
+func (ix *Index) writeAll(ctx context.Context, documents <-chan document, todo work, progress Progress) (Changes, error) {
 	b := &batch{index: ix, removed: todo.removed}
 	for done := 0; ; {
 		each, more := <-documents
@@ -159,14 +159,14 @@ func (ix *Index) writeAll(ctx context.Context, documents <-chan document, todo w
 		}
 		if !more || b.full() {
 			if err := errors.Join(ctx.Err(), b.commit(ctx, time.Now())); err != nil {
-				return err
+				return b.done, err
 			}
 			if progress != nil {
 				progress(done, len(todo.updated))
 			}
 		}
 		if !more {
-			return nil
+			return b.done, nil
 		}
 	}
 }

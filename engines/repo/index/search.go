@@ -46,7 +46,7 @@ func (ix *Index) Search(ctx context.Context, query Query) ([]Row, error) {
 	if query.Limit <= 0 {
 		query.Limit = defaultLimit
 	}
-	s := &search{index: ix, plan: asked, filter: wanted, literal: query.Literal, limit: query.Limit}
+	s := &search{index: ix, plan: asked, filter: wanted, literal: query.Literal, ofTests: speaksOfTests(asked.leaves), limit: query.Limit}
 	rows, err := s.run(ctx)
 	return rows, coded(err)
 }
@@ -67,6 +67,7 @@ type search struct {
 	plan    *plan
 	filter  *filter
 	literal bool
+	ofTests bool
 	limit   int
 	found   []postings
 	weights []float64 // of the leaves: the rarer the more
