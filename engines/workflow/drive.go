@@ -45,7 +45,7 @@ func (v *drive) run() {
 	defer v.driver.forget(v)
 	defer v.interrupt(nil)
 	v.outcome, v.err = v.work()
-	if v.err != nil && !errors.Is(v.err, context.Cause(v.ctx)) {
+	if v.err != nil && !v.interrupted() {
 		v.driver.Logger.WarnContext(v.ctx, "a run is driven no further", "workflow", v.at.workflow, "run", v.at.run, "error", v.err)
 	}
 }
@@ -67,8 +67,14 @@ func (v *drive) await(ctx context.Context, wait time.Duration, watch func(Event)
 		v.interrupt(context.Cause(ctx))
 		<-v.over
 	}
+	if ctx.Err() == nil && v.outcome != nil && v.interrupted() {
+		return v.outcome, nil // by somebody else
+	}
 	return v.outcome, v.err
 }
+
+// interrupted says whether a drive that is over was told to end.
+func (v *drive) interrupted() bool { return v.err != nil && errors.Is(v.err, context.Cause(v.ctx)) }
 
 func (v *drive) enter(watch func(Event)) *watcher {
 	w := &watcher{watch}

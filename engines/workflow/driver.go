@@ -129,7 +129,8 @@ type Request struct {
 // of each step, never by two goroutines at once, nor after Run has returned.
 //
 // When ctx ends the drive is interrupted, with the steps it was at unanswered,
-// and Run returns where the run stands with the cause of the end. Errors are
+// and Run returns where the run stands with the cause of the end; another call
+// that waited returns the same without an error. Errors are
 // those of think.plan, and: STATE_CONFLICT when another program drives the run
 // otherwise, ENGINE_BUSY when too many are driven, ENGINE_OFFLINE when the
 // Driver is closed, LIMIT_EXCEEDED and CYCLIC_DEPENDENCY for a workflow that

@@ -39,8 +39,8 @@ func newHands(v *drive) *hands {
 	return &hands{drive: v, busy: map[string]task{}, left: map[string]left{}, done: make(chan finished)}
 }
 
-// follow begins what is outstanding, and cancels what no longer is: a failure
-// elsewhere, or another program, has decided it.
+// follow begins what is outstanding, and cancels what no longer is: somebody
+// else has answered it, or the run was reset.
 func (h *hands) follow(outstanding []flow.Instruction) {
 	wanted := map[string]int{}
 	for _, next := range outstanding {

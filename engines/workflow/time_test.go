@@ -3,7 +3,6 @@ package workflow_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"savant/engines/workflow"
 	"savant/fault"
 	"savant/think"
-	"savant/think/flow"
 )
 
 // In these tests time is that of a bubble: it passes when everything waits.
@@ -142,38 +140,37 @@ func TestClosingInterruptsAndBoundsHold(t *testing.T) {
 		require.Equal(t, workflow.Running, outcome.Status)
 		_, err = b.driver.Run(t.Context(), workflow.Request{Workflow: "main", RunID: "other"}, nil)
 		require.ErrorIs(t, err, fault.EngineBusy)
-		ended := make(chan error)
-		go func() {
-			_, err := b.driver.Run(t.Context(), request, nil)
-			ended <- err
-		}()
+		joined := make(chan *workflow.Outcome)
+		go func() { joined <- b.run(t.Context()) }()
 		synctest.Wait()
 		b.driver.Close()
-		require.ErrorContains(t, <-ended, "the program stops")
+		require.Equal(t, workflow.Interrupted, (<-joined).Status)
 		_, err = b.driver.Run(t.Context(), request, nil)
 		require.ErrorIs(t, err, fault.EngineOffline)
 	})
 }
 
-// A failure that ends the workflow cancels what is under way elsewhere.
+// What somebody else has answered is cancelled, and counts as they answered it.
 func TestWhatIsNoLongerWantedIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := setup(t, nil, one("limits: {parallel: 2}\nsteps: [{id: a, call: tool.x}, {id: b, call: tool.y, on_failure: skip_rest, retry: {max: 0}}]"), workflow.Options{
-			Toolbox: tools(func(ctx context.Context, name string, _ json.RawMessage) (engines.Result, error) {
-				if name == "tool.y" {
-					return engines.Result{}, fault.New(fault.ToolFailed, "no")
+		calls := 0
+		b := setup(t, nil, one("limits: {parallel: 2}\nsteps: [{id: a, call: tool.x, capture_as: a}, {id: b, call: tool.y}]\noutputs: {a: '{{ a }}'}"), workflow.Options{
+			Toolbox: tools(func(ctx context.Context, name string, args json.RawMessage) (engines.Result, error) {
+				if name == "tool.x" {
+					return waits(&calls)(ctx, name, args)
 				}
-				select {
-				case <-time.After(time.Hour):
-					return gives(`{}`)
-				case <-ctx.Done():
-					return engines.Result{}, errors.New("cancelled")
-				}
+				time.Sleep(time.Minute)
+				return gives(`{}`)
 			})})
-		outcome := b.run(t.Context())
-		require.NotEqual(t, workflow.Running, outcome.Status)
-		status, _ := b.status("a")
-		require.Contains(t, []flow.Status{flow.Done, flow.Skipped, flow.Failed}, status)
+		began := time.Now()
+		time.AfterFunc(time.Second, func() {
+			_, err := b.think.Next(context.Background(), think.NextInput{RunID: "r", StepID: "a", ResultSnapshot: json.RawMessage(`{"n":9}`)})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		require.JSONEq(t, `{"a":{"n":9}}`, string(b.run(t.Context()).Outputs))
+		require.Equal(t, time.Minute, time.Since(began))
 	})
 }
 
@@ -198,5 +195,27 @@ func TestTwoDriversOfOneRun(t *testing.T) {
 		got, err := here.think.StateGet(t.Context(), think.StateGetInput{RunID: "r"})
 		require.NoError(t, err)
 		require.Len(t, got.History, 6)
+	})
+}
+
+// Where their results differ, the later one gives way and nothing is changed.
+func TestTwoDriversThatDisagree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answers := func(after time.Duration, text string) tools {
+			return func(context.Context, string, json.RawMessage) (engines.Result, error) {
+				time.Sleep(after)
+				return gives(text)
+			}
+		}
+		here := setup(t, nil, one(slow), workflow.Options{Toolbox: answers(time.Second, `{"n":1}`)})
+		there := setup(t, here.think.Store, one(slow), workflow.Options{Toolbox: answers(time.Minute, `{"n":2}`)})
+		done := make(chan error)
+		go func() {
+			_, err := there.driver.Run(t.Context(), request, nil)
+			done <- err
+		}()
+		require.JSONEq(t, `{"a":{"n":1}}`, string(here.run(t.Context()).Outputs))
+		require.ErrorIs(t, <-done, fault.StateConflict)
+		require.JSONEq(t, `{"a":{"n":1}}`, string(there.run(t.Context()).Outputs))
 	})
 }

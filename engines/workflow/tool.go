@@ -15,9 +15,13 @@ const Name = "workflow.workflow_run"
 // defaultWait is how long a call waits for its run: clients give up after 60 s.
 const defaultWait = 20 * time.Second
 
-// maxOutputs is how many bytes of outputs an answer to a client has; the whole
-// is a resource.
-const maxOutputs = 4000
+// The bounds of an answer to a client, in bytes and entries. The whole outputs
+// are a resource.
+const (
+	maxOutputs = 4000
+	maxSummary = 800
+	maxListed  = 10
+)
 
 // Input is what the tool takes.
 type Input struct {
@@ -99,14 +103,20 @@ func (e Event) String() string {
 	return e.StepID + ": left: " + e.Why
 }
 
-// short returns the outcome with outputs that fit an answer.
+// short returns the outcome with texts and lists that fit an answer.
 func (o *Outcome) short() *Outcome {
-	if len(o.Outputs) <= maxOutputs {
-		return o
-	}
 	cut := *o
-	cut.Outputs = encoded(map[string]any{"preview": fault.Cut(string(o.Outputs), maxOutputs/2), "size": len(o.Outputs),
-		"ref": "savant://runs/" + o.Workflow + "/" + o.RunID + "/outputs"})
+	cut.Summary = fault.Cut(o.Summary, maxSummary)
+	cut.Failures = o.Failures[:min(len(o.Failures), maxListed)]
+	if o.Pending != nil {
+		pending := *o.Pending
+		pending.Others = pending.Others[:min(len(pending.Others), maxListed)]
+		cut.Pending = &pending
+	}
+	if len(o.Outputs) > maxOutputs {
+		cut.Outputs = encoded(map[string]any{"preview": fault.Cut(string(o.Outputs), maxOutputs/2), "size": len(o.Outputs),
+			"ref": "savant://runs/" + o.Workflow + "/" + o.RunID + "/outputs"})
+	}
 	return &cut
 }
 
