@@ -135,7 +135,15 @@ func (e *evidence) takeSearch(outcome reasoning.Outcome, kit toolkit) {
 		if !repeats(each.Snippet, e.goal) {
 			each.rank = i
 			e.rows = append(e.rows, each)
+			e.readHit(each, kit)
 		}
+	}
+}
+
+// readHit takes the line of a hit for what was read where nothing can read more.
+func (e *evidence) readHit(hit row, kit toolkit) {
+	if kit.read == nil && hit.Path != "" && hit.Snippet != "" {
+		e.reads = append(e.reads, reading{path: hit.Path, start: max(1, hit.Line), lines: strings.Split(hit.Snippet, "\n")})
 	}
 }
 

@@ -229,6 +229,15 @@ func TestPlannerQuotesPathAndLine(t *testing.T) {
 	w.checkQuotes(t, final)
 }
 
+// Without a tool that reads, the hits themselves are followed and quoted.
+func TestPlannerWithoutReading(t *testing.T) {
+	w := newWorld(t, small)
+	steps, final := pursue(t, w, reasoning.Request{Goal: "How does the indexer build?", Tools: offered[:1]})
+	require.NotEmpty(t, steps)
+	require.Contains(t, final, "> indexer/index.go:")
+	w.checkQuotes(t, final)
+}
+
 func TestPlannerAnswersWithinItsSteps(t *testing.T) {
 	w := newWorld(t, small)
 	for _, goal := range []string{"How does the indexer build?", "zzz", "", "the", "日本語 の 索引", "What is the git status?", strings.Repeat("index ", 1000)} {
