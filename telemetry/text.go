@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"bytes"
 	"encoding/json"
 	"unicode/utf8"
 )
@@ -20,11 +21,12 @@ func cutTo(text string, limit int) string {
 	return text[:end] + "…"
 }
 
-// short returns JSON that is not longer than a text may be; else the beginning
-// of it, as a JSON string.
+// short returns JSON without spaces that is not longer than a text may be; else
+// the beginning of it, as a JSON string.
 func short(raw json.RawMessage) json.RawMessage {
-	if len(raw) <= maxText && json.Valid(raw) {
-		return raw
+	var compact bytes.Buffer
+	if len(raw) <= 2*maxText && json.Compact(&compact, raw) == nil && compact.Len() <= maxText {
+		return compact.Bytes()
 	}
 	return marshal(cut(string(raw)))
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"savant/agent"
 	"savant/agent/memory"
 	"savant/engines"
+	"savant/fault"
 	"savant/internal/settings"
 	"savant/reasoning"
 	"savant/telemetry"
@@ -111,6 +113,9 @@ func (h *house) repository(ctx context.Context, s settings.Settings) (*reasoning
 	asking.Go(func() { _ = askTool(ctx, tools["git.files"], `{"limit":10000}`, &known.files) })
 	asking.Go(func() { _ = askTool(ctx, tools["git.log"], `{"limit":10,"files":true}`, &known.log) }) // none before the first commit
 	asking.Wait()
+	if errors.Is(err, fault.InvalidParams) {
+		return nil, nil // there is none
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -51,6 +51,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":    exits,
 			"answered": answered,
+			"decides":  decides,
 			"empty":    empty,
 			"expand":   expand,
 			"receipt":  receipt,

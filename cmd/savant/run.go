@@ -69,6 +69,7 @@ func (p *program) agentCommand() *cobra.Command {
 	flags.StringVar(&want.order.Workflow, "workflow", "", "a workflow to run first")
 	flags.StringVar(&want.order.Persona, "persona", "", "who the agent speaks as, of prompts.yml")
 	flags.StringVar(&want.resume, "resume", "", "go on with this run")
+	flags.StringVar(&want.order.RunID, "run-id", "", "name the new run")
 	flags.BoolVar(&want.quiet, "quiet", false, "show no steps")
 	flags.StringVar(&want.output, "output", string(outputText), "text, json or stream-json")
 	flags.BoolVar(&want.slm, "slm", false, "let the small model decide")
@@ -261,7 +262,7 @@ func exitOfRun(report agent.Report) int {
 	case agent.StatusMaxSteps:
 		return exitMaxSteps
 	case agent.StatusCanceled, agent.StatusInterrupted:
-		return exitCanceled
+		return exitInterrupted
 	}
 	if report.Error != nil && report.Error.Code == fault.ReasoningUnavailable {
 		return exitConfiguration
