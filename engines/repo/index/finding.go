@@ -31,7 +31,7 @@ func examine(f *file, raw []byte, leaves []leaf, weights []float64) finding {
 		places, exact := leaves[i].places(in)
 		inName, _ := leaves[i].places(name)
 		made.times[i] = float64(exact) + float64(len(places)-exact)/2
-		made.inPath[i] = len(inName) > 0
+		made.inPath[i] = len(inName) > 0 || leaves[i].shortIn(name)
 		made.found[i] = len(places) > 0 || made.inPath[i]
 		for _, at := range places {
 			made.defined[i] = lines.mark(at, i, weights[i]) || made.defined[i]

@@ -51,3 +51,23 @@ func stems(word string) []string {
 	}
 	return []string{word}
 }
+
+// Programmers abbreviate the names of files: a long word of a question is also
+// looked for by its beginnings.
+const (
+	minAbbreviated  = 6
+	minAbbreviation = 3
+)
+
+// abbreviations returns the beginnings a path may have for a word: deref for
+// dereference.
+func abbreviations(word string) []string {
+	if len(stems(word)) == 0 || len(word) < minAbbreviated {
+		return nil
+	}
+	var made []string
+	for length := minAbbreviation; length < len(word); length++ {
+		made = append(made, word[:length])
+	}
+	return made
+}

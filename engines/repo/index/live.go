@@ -2,6 +2,7 @@ package index
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -36,6 +37,23 @@ func (l *leaf) places(in text) (places []int, exact int) {
 		at += len(needle)
 	}
 	return places, exact
+}
+
+// shortIn says whether a path has a beginning of the word as one of its parts.
+func (l *leaf) shortIn(name text) bool {
+	for at := 0; len(l.short) > 0; {
+		word, ok := nextWord(name.raw, at)
+		if !ok {
+			return false
+		}
+		at = word.end
+		for part, ok := nextPart(name.raw[word.start:word.end], 0); ok; part, ok = nextPart(name.raw[word.start:word.end], part.end) {
+			if slices.Contains(l.short, string(name.folded[word.start+part.start:word.start+part.end])) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // needle returns what every form of the leaf begins with.

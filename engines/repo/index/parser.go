@@ -25,7 +25,7 @@ func (p *parser) question() {
 				continue
 			}
 			if len(made.parts) == 1 && each.kind == 'w' && !each.prefix {
-				made.forms = forms(made.whole)
+				made.forms, made.short = forms(made.whole), abbreviations(made.whole)
 			}
 			if !p.plan.has(made) {
 				nodes = append(nodes, p.plan.add(made))

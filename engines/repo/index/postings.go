@@ -44,6 +44,11 @@ func (l *leaf) match(mark string) string {
 	for _, form := range l.forms {
 		expression += " OR " + quoted(mark+form, false)
 	}
+	if mark == string(markPath) {
+		for _, short := range l.short {
+			expression += " OR " + quoted(mark+short, false)
+		}
+	}
 	return expression
 }
 

@@ -35,6 +35,7 @@ type leaf struct {
 	parts  []string // in this order, with nothing but separators between
 	whole  string   // the same as one identifier; "" for a phrase
 	forms  []string // other forms of a single word: plurals and such
+	short  []string // beginnings that a path may have for the word: env for environment
 	prefix bool     // the last part is only the beginning
 }
 
