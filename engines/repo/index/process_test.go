@@ -1,0 +1,98 @@
+package index_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/engines/repo/index"
+)
+
+// Variables that make the test program build an index and nothing else.
+const (
+	childFolder = "INDEX_TEST_FOLDER"
+	childCache  = "INDEX_TEST_CACHE"
+)
+
+func TestMain(m *testing.M) {
+	if folder := os.Getenv(childFolder); folder != "" {
+		os.Exit(child(folder, os.Getenv(childCache)))
+	}
+	os.Exit(m.Run())
+}
+
+// child builds an index and says how far it is, then its peak of memory.
+func child(folder, cache string) int {
+	ix, err := index.Open(context.Background(), index.Options{Folder: folder, CacheFolder: cache})
+	if err == nil {
+		_, err = ix.Refresh(context.Background(), func(done, _ int) { fmt.Println("done", done) })
+	}
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	status, err := os.ReadFile("/proc/self/status")
+	for line := range strings.SplitSeq(string(status), "\n") {
+		if peak, ok := strings.CutPrefix(line, "VmHWM:"); ok && err == nil {
+			fmt.Println("peak", strings.Fields(peak)[0])
+		}
+	}
+	return 0
+}
+
+func childCommand(folder, cache string) *exec.Cmd {
+	command := exec.Command(os.Args[0])
+	command.Env = append(os.Environ(), childFolder+"="+folder, childCache+"="+cache)
+	return command
+}
+
+// TestKilledWhileBuilding: what a killed process did is kept, and another goes on.
+func TestKilledWhileBuilding(t *testing.T) {
+	folder, cache := t.TempDir(), t.TempDir()
+	const files = 4000
+	for i := range files {
+		write(t, folder, filepath.Join(fmt.Sprint("d", i%20), fmt.Sprint(i, ".txt")), "needle number\n")
+	}
+	killed := childCommand(folder, cache)
+	stdout, err := killed.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, killed.Start())
+	_, err = stdout.Read(make([]byte, 10)) // the first batch is written
+	require.NoError(t, err)
+	require.NoError(t, killed.Process.Kill())
+	_ = killed.Wait() // it was killed
+	ix := open(t, folder, cache)
+	status, err := ix.Status(context.Background())
+	require.NoError(t, err)
+	require.Positive(t, status.Files)
+	require.Equal(t, files-status.Files, refresh(t, ix).Updated)
+	require.Len(t, search(t, ix, index.Query{Text: "needle", Limit: 50}), 50)
+}
+
+// TestTwoProcessesAtOnce: both build, and both are right.
+func TestTwoProcessesAtOnce(t *testing.T) {
+	folder, cache := t.TempDir(), t.TempDir()
+	for i := range 3000 {
+		write(t, folder, fmt.Sprint(i, ".txt"), "needle\n")
+	}
+	first, second := childCommand(folder, cache), childCommand(folder, cache)
+	require.NoError(t, first.Start())
+	require.NoError(t, second.Start())
+	require.NoError(t, first.Wait())
+	require.NoError(t, second.Wait())
+	ix := open(t, folder, cache)
+	deadline := time.Now().Add(time.Minute)
+	for refresh(t, ix).Updated > 0 {
+		require.True(t, time.Now().Before(deadline), "the index does not settle")
+	}
+	status, err := ix.Status(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, 3000, status.Files)
+}
