@@ -6,6 +6,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"sync/atomic"
 )
 
 // maxRedirects is how often one request is redirected within its origin.
@@ -55,9 +56,14 @@ func (g *guard) RoundTrip(request *http.Request) (*http.Response, error) {
 		_ = response.Body.Close() // nothing of it is used
 		return nil, statusError(response.StatusCode)
 	}
-	response.Body = &bounded{body: response.Body, left: g.limit}
+	over, _ := request.Context().Value(overKey{}).(*atomic.Bool)
+	response.Body = &bounded{body: response.Body, left: g.limit, over: over}
 	return response, nil
 }
+
+// overKey is where a request's context holds what is set when its answer was
+// too large: mcp-go does not pass the error of an event stream on.
+type overKey struct{}
 
 // plainFailure says whether an answer is a failure without a JSON-RPC message.
 // 401 and 404, and what initialize of an older server gets, mean something to
@@ -75,10 +81,14 @@ func plainFailure(response *http.Response) bool {
 type bounded struct {
 	body io.ReadCloser
 	left int64
+	over *atomic.Bool // nil: nobody asks
 }
 
 func (b *bounded) Read(into []byte) (int, error) {
 	if b.left <= 0 {
+		if b.over != nil {
+			b.over.Store(true)
+		}
 		return 0, errTooMuch
 	}
 	if int64(len(into)) > b.left {

@@ -86,8 +86,11 @@ func (h *httpLink) ask(ctx context.Context, method string, params map[string]any
 		return nil, err
 	}
 	asked.Header = header
-	answer, err := h.requests.SendRequest(ctx, asked)
+	over := new(atomic.Bool)
+	answer, err := h.requests.SendRequest(context.WithValue(ctx, overKey{}, over), asked)
 	switch {
+	case over.Load():
+		return nil, fault.New(fault.ToolFailed, "the server's answer to %s has more than %d bytes and was not read", method, h.guard.limit)
 	case ctx.Err() != nil:
 		h.sayCancelled(asked.ID)
 		return nil, unanswered(ctx, method)
@@ -159,8 +162,6 @@ func (h *httpLink) failure(method string, err error) error {
 		return fault.New(fault.EngineOffline, "nothing at this address speaks Streamable HTTP: %w", errNotLegacy)
 	case errors.As(err, &status):
 		return fault.New(fault.EngineOffline, "the server answered %s with %w", method, status)
-	case errors.Is(err, errTooMuch):
-		return fault.New(fault.ToolFailed, "the server's answer to %s has more than %d bytes and was not read", method, h.guard.limit)
 	case errors.Is(err, errRedirected):
 		return fault.New(fault.EngineOffline, "%w", errRedirected)
 	}

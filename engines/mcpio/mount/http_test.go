@@ -86,6 +86,8 @@ func (r *remote) answer(w http.ResponseWriter, asked *http.Request, said request
 			description = "Other."
 		}
 		reply(w, said, `{"tools":[{"name":"echo","description":"`+description+`","inputSchema":{"type":"object"}}]}`)
+	case "ping":
+		reply(w, said, `{}`)
 	case "tools/call":
 		r.call(w, asked, said)
 	case "notifications/cancelled":
@@ -159,13 +161,20 @@ func TestStreamableHTTPWithoutInitialize(t *testing.T) {
 }
 
 func TestACallByHTTPThatTakesTooLong(t *testing.T) {
+	t.Parallel()
 	r := &remote{}
-	w := serveRemote(t, r, `, "timeout": "200ms"`)
+	w := serveRemote(t, r, `, "timeout": "2s"`)
 	_, err := w.call("far.echo", "hang")
 	require.ErrorIs(t, err, fault.ToolTimeout)
 	require.Eventually(t, r.cancelled.Load, time.Minute, 10*time.Millisecond)
-	_, err = w.call("far.echo", "huge")
-	require.Error(t, err)
+	require.JSONEq(t, `{"text":"2025-06-18"}`, w.called("far.echo", ""))
+}
+
+func TestAnAnswerByHTTPThatIsTooLarge(t *testing.T) {
+	w := serveRemote(t, &remote{}, "")
+	_, err := w.call("far.echo", "huge")
+	require.ErrorIs(t, err, fault.ToolFailed)
+	require.ErrorContains(t, err, "16777216 bytes")
 	require.JSONEq(t, `{"text":"2025-06-18"}`, w.called("far.echo", ""))
 }
 
