@@ -93,7 +93,7 @@ func (v *drive) carryOut(ctx context.Context, next flow.Instruction) (result, er
 	if engine := engines.EngineOf(next.Call); engine == "think" || engine == "agent" {
 		return result{}, fault.New(fault.ToolDenied, "a step that Savant carries out itself may not call %s", next.Call)
 	}
-	got, err := v.driver.Toolbox.Invoke(ctx, next.Call, encoded(next.Input))
+	got, err := v.invoke(ctx, next)
 	switch {
 	case errors.Is(err, fault.UnknownTool):
 		return result{left: &left{ForTool, "Savant has no such tool here, a client may: " + fault.From(err).Details}}, nil
@@ -103,6 +103,20 @@ func (v *drive) carryOut(ctx context.Context, next flow.Instruction) (result, er
 		return result{}, fault.New(fault.LimitExceeded, "the result of %s is too large to be handed on without a receipt", next.Call)
 	}
 	return result{snapshot: got.JSON, receipt: got.Receipt}, nil
+}
+
+// busyPause is waited before a call that was not begun is made again.
+const busyPause = 500 * time.Millisecond
+
+// invoke calls the step's tool, once it has a place: an engine that is busy has
+// not failed.
+func (v *drive) invoke(ctx context.Context, next flow.Instruction) (engines.Result, error) {
+	for {
+		got, err := v.driver.Toolbox.Invoke(ctx, next.Call, encoded(next.Input))
+		if !errors.Is(err, fault.EngineBusy) || !sleep(ctx, busyPause) {
+			return got, err
+		}
+	}
 }
 
 func (v *drive) generate(ctx context.Context, next flow.Instruction) (result, error) {

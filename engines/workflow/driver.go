@@ -21,8 +21,9 @@ import (
 // Toolbox calls tools. *engines.Registry is one.
 type Toolbox interface {
 	// Invoke calls a tool and returns soon after ctx has ended. UNKNOWN_TOOL
-	// means that nothing was done and another client may have the tool; any
-	// other error fails the step's attempt. The result's JSON stays the
+	// and ENGINE_BUSY mean that nothing was done: another client may have the
+	// tool, or it is called again after a while. Any other error fails the
+	// step's attempt. The result's JSON stays the
 	// toolbox's: nobody changes it. Invoke is called by several goroutines at
 	// once.
 	Invoke(ctx context.Context, name string, args json.RawMessage) (engines.Result, error)

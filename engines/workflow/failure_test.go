@@ -141,6 +141,14 @@ func TestWhatSavantCannotDoIsLeft(t *testing.T) {
 	}
 }
 
+// Of several steps that wait, a person's is named first.
+func TestAPersonIsNamedFirst(t *testing.T) {
+	b := setup(t, nil, one("limits: {parallel: 3}\nsteps: [{id: a, call: llm.generate, input_template: {task: x}}, {id: p, call: human.ask, input_template: {message: Who}}]"), workflow.Options{})
+	outcome := b.run(t.Context())
+	require.Equal(t, "p", outcome.Pending.StepID)
+	require.Equal(t, []string{"a"}, outcome.Pending.Others)
+}
+
 func TestARunThatIsBlockedSaysWhy(t *testing.T) {
 	b := setup(t, nil, one("steps: [{id: a, call: tool.x, capture_as: a}, {id: b, call: tool.x, when: a.missing}]"), workflow.Options{
 		Toolbox: tools(func(context.Context, string, json.RawMessage) (engines.Result, error) { return gives(`{}`) })})

@@ -47,7 +47,7 @@ func (h *hands) follow(outstanding []flow.Instruction) {
 		wanted[next.StepID] = next.Attempt
 		_, busy := h.busy[next.StepID]
 		_, left := h.left[next.StepID]
-		if !busy && !left && next.Call != flow.CallApprove && next.Call != flow.CallAsk {
+		if !busy && !left && !person(next) {
 			h.begin(next)
 		}
 	}

@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"encoding/json"
+	"slices"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -86,22 +87,14 @@ func outcomeOf(at *think.Position) *Outcome {
 }
 
 // waiting returns the outcome of a run whose outstanding steps all wait for
-// somebody else.
+// somebody else. A person comes first: they may be at hand.
 func waiting(at *think.Position, left map[string]left) *Outcome {
 	out := &Outcome{Status: Waiting, RunID: at.RunID, Workflow: at.Workflow, Steps: at.Ran, version: at.Version}
-	for _, next := range at.Outstanding {
-		if out.Pending != nil {
+	first := max(0, slices.IndexFunc(at.Outstanding, person))
+	out.Pending = pendingOf(at.RunID, at.Outstanding[first], left)
+	for i, next := range at.Outstanding {
+		if i != first {
 			out.Pending.Others = append(out.Pending.Others, next.StepID)
-			continue
-		}
-		reason, isLeft := left[next.StepID]
-		if !isLeft {
-			reason.whom, reason.why = ForPerson, "A person must answer this step: savant approve "+at.RunID+" "+next.StepID
-		}
-		out.Pending = &Pending{StepID: next.StepID, Call: next.Call, Input: encoded(next.Input), Rationale: next.Rationale,
-			Attempt: next.Attempt, For: reason.whom, Why: reason.why}
-		if next.SuccessSchema != nil {
-			out.Pending.SuccessSchema = encoded(next.SuccessSchema)
 		}
 	}
 	out.Note = "Once the step is answered (a model answers with think.next), call workflow.workflow_run again with this run_id to go on."
@@ -109,6 +102,23 @@ func waiting(at *think.Position, left map[string]left) *Outcome {
 		out.Note = "Once the person has answered, call workflow.workflow_run again with this run_id to go on."
 	}
 	return out
+}
+
+// person says whether only a person may answer an instruction.
+func person(next flow.Instruction) bool {
+	return next.Call == flow.CallApprove || next.Call == flow.CallAsk
+}
+
+func pendingOf(run string, next flow.Instruction, left map[string]left) *Pending {
+	pending := &Pending{StepID: next.StepID, Call: next.Call, Input: encoded(next.Input), Rationale: next.Rationale, Attempt: next.Attempt,
+		For: left[next.StepID].whom, Why: left[next.StepID].why}
+	if person(next) {
+		pending.For, pending.Why = ForPerson, "A person must answer this step: savant approve "+run+" "+next.StepID
+	}
+	if next.SuccessSchema != nil {
+		pending.SuccessSchema = encoded(next.SuccessSchema)
+	}
+	return pending
 }
 
 // encoded returns a value of a run as JSON: it came from JSON.

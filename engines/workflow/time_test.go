@@ -52,6 +52,20 @@ func TestATimeoutFailsTheAttempt(t *testing.T) {
 	})
 }
 
+func TestABusyEngineIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		b := setup(t, nil, one("steps: [{id: a, call: tool.x, retry: {max: 0}}]"), workflow.Options{
+			Toolbox: tools(func(context.Context, string, json.RawMessage) (engines.Result, error) {
+				if time.Since(began) < time.Minute {
+					return engines.Result{}, fault.New(fault.EngineBusy, "later")
+				}
+				return gives(`{}`)
+			})})
+		require.Equal(t, workflow.Done, b.run(t.Context()).Status)
+	})
+}
+
 func TestParallelStepsRunAtOnceUpToTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t, nil, one("limits: {parallel: 3}\nsteps: [{id: a, call: tool.x, foreach: '1..6', as: n, capture_as: all}]\noutputs: {all: '{{ all }}'}"), workflow.Options{
