@@ -8,7 +8,9 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"savant/fault"
@@ -119,6 +121,10 @@ func statusOf(err error) int {
 
 func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error, status int) {
 	coded := fault.From(err)
+	var temporary *reasoning.Temporary
+	if errors.As(err, &temporary) && temporary.After > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(temporary.After.Seconds()))))
+	}
 	if coded.Code == fault.Internal {
 		h.options.Logger.ErrorContext(r.Context(), "a decision failed", "cause", reasoning.Redact(err.Error()))
 	}

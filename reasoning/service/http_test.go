@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -53,6 +54,18 @@ func TestTheServiceOverHTTP(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, inside, over)
 	require.Empty(t, over.Repairs)
+}
+
+// A model that asks to wait makes the service ask to wait.
+func TestRetryAfterIsPassedOn(t *testing.T) {
+	busy := &reasoning.Temporary{Err: fault.New(fault.ReasoningUnavailable, "it answered HTTP 429"), After: 1500 * time.Millisecond}
+	transport, err := reasoning.NewHTTP(reasoning.HTTPOptions{URL: serve(t, decider{busy}).URL, Token: token})
+	require.NoError(t, err)
+	t.Cleanup(transport.Close)
+	_, err = transport.RoundTrip(t.Context(), whole())
+	var temporary *reasoning.Temporary
+	require.ErrorAs(t, err, &temporary)
+	require.Equal(t, 2*time.Second, temporary.After)
 }
 
 func TestRequestsThatAreRefused(t *testing.T) {
