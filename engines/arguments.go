@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -18,7 +19,7 @@ import (
 
 // inputs checks the arguments of one tool.
 type inputs struct {
-	schema *schemas.Schema
+	schema func() (*schemas.Schema, error)
 	// properties are the arguments declared; open means others are taken too.
 	properties map[string]any
 	required   []any
@@ -26,11 +27,17 @@ type inputs struct {
 }
 
 func (t Tool) inputs() (*inputs, error) {
-	schema, root, err := compileRoot(t.Name+": input", t.Input)
+	what := t.Name + ": input"
+	root, err := rootOf(what, t.Input)
 	if err != nil {
 		return nil, err
 	}
-	made := &inputs{schema: schema}
+	made := &inputs{schema: sync.OnceValues(func() (*schemas.Schema, error) { return compile(what, root) })}
+	if !bytes.Equal(t.Input, t.derived) {
+		if _, err := made.schema(); err != nil {
+			return nil, err
+		}
+	}
 	made.properties, _ = root["properties"].(map[string]any)
 	made.required, _ = root["required"].([]any)
 	additional, said := root["additionalProperties"]
@@ -57,7 +64,11 @@ func (in *inputs) accept(args json.RawMessage) (accepted json.RawMessage, droppe
 	if err != nil {
 		return nil, dropped, err
 	}
-	if err := in.schema.Check(values); err != nil {
+	schema, err := in.schema()
+	if err != nil {
+		return nil, dropped, err
+	}
+	if err := schema.Check(values); err != nil {
 		return nil, dropped, in.explain(err, dropped)
 	}
 	if changed {

@@ -16,10 +16,12 @@ import (
 // Values of type any in In hold JSON as package jsonvalue has it, so integers
 // are exact.
 func Bind[In, Out any](name, description string, f func(context.Context, In) (Out, error)) Tool {
+	input := SchemaOf[In]()
 	return Tool{
 		Name:        name,
 		Description: description,
-		Input:       SchemaOf[In](),
+		Input:       input,
+		derived:     input,
 		Call: func(ctx context.Context, args json.RawMessage) (any, error) {
 			in, err := decode[In](args)
 			if err != nil {

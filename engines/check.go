@@ -24,10 +24,16 @@ func Underscored(name string) string { return strings.ReplaceAll(name, ".", "_")
 // (INVALID_PARAMS); no description or no function; a schema that does not
 // compile, or whose root is not a plain object (YAML_SCHEMA_VIOLATION).
 func (t Tool) Check() error {
-	_, err := t.examine()
+	t.derived = nil
+	if _, err := t.examine(); err != nil || len(t.Output) == 0 {
+		return err
+	}
+	_, err := compileRoot(t.Name+": output", t.Output)
 	return err
 }
 
+// examine is Check without compiling the schemas that Bind derived, and those
+// of results, which only clients compile.
 func (t Tool) examine() (*inputs, error) {
 	if !dottedName.MatchString(t.Name) || len(t.Name) > maxName || strings.Contains(Underscored(t.Name), "__") {
 		return nil, fault.New(fault.InvalidParams, "%q is not a tool name: expected engine.tool of letters, digits, - and single _, at most %d bytes", t.Name, maxName)
@@ -36,7 +42,7 @@ func (t Tool) examine() (*inputs, error) {
 		return nil, fault.New(fault.InvalidParams, "tool %s needs a description and a function", t.Name)
 	}
 	if len(t.Output) > 0 {
-		if _, _, err := compileRoot(t.Name+": output", t.Output); err != nil {
+		if _, err := rootOf(t.Name+": output", t.Output); err != nil {
 			return nil, err
 		}
 	}
@@ -47,28 +53,41 @@ func (t Tool) examine() (*inputs, error) {
 var rootCombinators = []string{"$ref", "allOf", "anyOf", "oneOf", "not", "if"}
 
 // compileRoot compiles a schema whose root must be a plain object.
-func compileRoot(what string, raw json.RawMessage) (*schemas.Schema, map[string]any, error) {
+func compileRoot(what string, raw json.RawMessage) (*schemas.Schema, error) {
+	root, err := rootOf(what, raw)
+	if err != nil {
+		return nil, err
+	}
+	return compile(what, root)
+}
+
+// rootOf reads a schema whose root must be a plain object.
+func rootOf(what string, raw json.RawMessage) (map[string]any, error) {
 	value, err := jsonvalue.Decode(raw)
 	if err != nil {
-		return nil, nil, fault.New(fault.YAMLSchemaViolation, "%s schema: %w", what, err)
+		return nil, fault.New(fault.YAMLSchemaViolation, "%s schema: %w", what, err)
 	}
 	root, _ := value.(map[string]any)
 	if root["type"] != "object" {
-		return nil, nil, fault.New(fault.YAMLSchemaViolation, "%s schema: the root is not of type object", what)
+		return nil, fault.New(fault.YAMLSchemaViolation, "%s schema: the root is not of type object", what)
 	}
 	for _, keyword := range rootCombinators {
 		if _, has := root[keyword]; has {
-			return nil, nil, fault.New(fault.YAMLSchemaViolation, "%s schema: %s at the root", what, keyword)
+			return nil, fault.New(fault.YAMLSchemaViolation, "%s schema: %s at the root", what, keyword)
 		}
 	}
+	return root, nil
+}
+
+func compile(what string, root map[string]any) (*schemas.Schema, error) {
 	set, err := schemas.Load()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	schema, err := set.Inline(root)
 	if err != nil {
 		coded := fault.From(err)
-		return nil, nil, fault.New(coded.Code, "%s schema: %s", what, coded.Details).With(coded.Diagnostics...)
+		return nil, fault.New(coded.Code, "%s schema: %s", what, coded.Details).With(coded.Diagnostics...)
 	}
-	return schema, root, nil
+	return schema, nil
 }

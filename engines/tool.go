@@ -25,6 +25,10 @@ type Tool struct {
 	// fault.Code. With a timeout it runs on a goroutine of its own, and has to
 	// end when its context does.
 	Call func(context.Context, json.RawMessage) (any, error)
+	// derived is the input schema that Bind made of a Go type. It is one by
+	// construction, so that compiling it can wait for the first call: all
+	// together they would be half of a server's start.
+	derived json.RawMessage
 }
 
 // Prompt is a text a client can offer its user by name.

@@ -136,6 +136,20 @@ func empty(ts *testscript.TestScript, neg bool, args []string) {
 const maxThinkList = 8 << 10
 
 // TestPublishedList holds the list of tools that clients of think see.
+// Every schema that is published compiles: the registry leaves that to the first
+// call, and to clients.
+func TestEveryToolIsSound(t *testing.T) {
+	p := &program{environment: []string{"SAVANT_PATH=" + t.TempDir(), "LOG_LEVEL=error"}, stderr: new(strings.Builder)}
+	require.NoError(t, p.configure(p.root(), nil))
+	require.NoError(t, p.with(t.Context(), func(h *house) error {
+		require.NotEmpty(t, h.tools.Tools())
+		for _, tool := range h.tools.Tools() {
+			require.NoError(t, tool.Check(), tool.Name)
+		}
+		return nil
+	}))
+}
+
 func TestPublishedList(t *testing.T) {
 	var stdout, stderr strings.Builder
 	code := run(t.Context(), []string{"tools", "--json"}, []string{"MCP_SERVICE=think", "SAVANT_PATH=" + t.TempDir()}, strings.NewReader(""), &stdout, &stderr)

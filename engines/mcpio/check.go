@@ -10,7 +10,7 @@ import (
 	"savant/fault"
 )
 
-// Limits of a published tool, beyond what engines.Tool.Check asks. Clients
+// Limits of a published tool, beyond what engines.Tool.Check asks, which the registry did. Clients
 // prefix names ("mcp__savant__") before they hand them to APIs that allow 64
 // characters; Claude Code cuts descriptions at 2 KB; a tool of more than 16 KB
 // would fill a small model's window.
@@ -23,9 +23,6 @@ const (
 // checkTool refuses what a client would choke on: one bad tool can make a
 // client drop the whole list.
 func checkTool(tool engines.Tool, entry mcp.Tool) error {
-	if err := tool.Check(); err != nil {
-		return err
-	}
 	switch {
 	case len(tool.Name) > maxToolName:
 		return unpublishable(tool.Name, "has a name of more than %d bytes", maxToolName)
