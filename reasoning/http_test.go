@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -244,6 +245,40 @@ func TestAPendingAnswerIsInterrupted(t *testing.T) {
 	}()
 	_, err := client.Decide(ctx, question)
 	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestASlowServiceIsNotWaitedFor(t *testing.T) {
+	for name, begin := range map[string]string{"before the header": "", "in the middle of the body": `{"action":`} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				io.Copy(io.Discard, r.Body)
+				if begin != "" {
+					io.WriteString(w, begin)
+					w.(http.Flusher).Flush()
+				}
+				<-r.Context().Done()
+			}))
+			t.Cleanup(server.Close)
+			transport, err := reasoning.NewHTTP(reasoning.HTTPOptions{URL: server.URL})
+			require.NoError(t, err)
+			t.Cleanup(transport.Close)
+			_, err = reasoning.New(reasoning.Options{Transport: transport, Timeout: 20 * time.Millisecond, Retries: 1}).Decide(t.Context(), question)
+			require.ErrorIs(t, err, fault.ReasoningUnavailable)
+			require.Contains(t, err.Error(), "after 2 attempts: no answer within 20ms")
+		})
+	}
+}
+
+func TestACertificateThatIsNotTrustedIsFinal(t *testing.T) {
+	server := httptest.NewUnstartedServer(respond(200, finish))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	transport, err := reasoning.NewHTTP(reasoning.HTTPOptions{URL: server.URL})
+	require.NoError(t, err)
+	_, err = transport.RoundTrip(t.Context(), question)
+	require.ErrorIs(t, err, fault.ReasoningUnavailable)
+	require.NotErrorAs(t, err, new(*reasoning.Temporary))
 }
 
 func TestNobodyThere(t *testing.T) {

@@ -102,19 +102,18 @@ func otherCalls(request reasoning.Request) []reasoning.Call {
 		if !tool.ReadOnly || engine == "agent" || engine == "think" || json.Unmarshal(tool.InputSchema, &in) != nil || len(in.Required) > 0 {
 			continue
 		}
-		if slices.Contains(goal, own) || slices.Contains(goal, tool.Name) {
+		if slices.Contains(goal, own) && !slices.Contains(known.Stop, own) || slices.Contains(goal, tool.Name) {
 			calls = append(calls, reasoning.Call{ToolName: tool.Name, Args: json.RawMessage("{}")})
 		}
 	}
 	return calls[:min(len(calls), maxOther)]
 }
 
-// wordsIn returns the words of a text in lower case, stemmed too.
+// wordsIn returns the words of a text in lower case.
 func wordsIn(text string) []string {
 	var all []string
 	for field := range strings.FieldsSeq(strings.ToLower(text)) {
-		field = strings.Trim(field, ".,;:?!\"'()`")
-		all = append(all, field, stem(field))
+		all = append(all, strings.Trim(field, ".,;:?!\"'()`"))
 	}
 	return all
 }
