@@ -288,3 +288,35 @@ func TestAHungServerIsEnded(t *testing.T) {
 	require.JSONEq(t, `{"text":"done"}`, w.called("fake.echo", ""))
 	require.Equal(t, 2, strings.Count(w.log.String(), "a server started"))
 }
+
+// A server that says nothing at all holds nobody, and ends with the rest.
+func TestAMuteServer(t *testing.T) {
+	w := newWorld(t, `{"mcpServers": {"mute": `+fakeEntry(t, "mute", "")+`}}`).open()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	w.mounts.Discover(ctx, "mute")
+	require.Equal(t, engines.Idle, w.status("mute").State)
+	_, err := w.call("mute.any", "")
+	require.Error(t, err)
+	w.close()
+}
+
+// Many callers of a server that crashes again and again each get an answer or
+// a code, and it works in the end.
+func TestCallsWhileAServerCrashes(t *testing.T) {
+	w := oneServer(t, "good", "")
+	var all sync.WaitGroup
+	for caller := range 8 {
+		all.Go(func() {
+			for i := range 10 {
+				do := []string{"", "wait", "fail", "json", "crash"}[(caller+i)%5]
+				_, err := w.call("fake.echo", do)
+				if code := fault.From(err); err != nil && code.Code != fault.EngineOffline && code.Code != fault.ToolFailed {
+					t.Errorf("%s: %v", do, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	require.Eventually(t, func() bool { _, err := w.call("fake.echo", ""); return err == nil }, time.Minute, 50*time.Millisecond)
+}
