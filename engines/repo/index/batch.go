@@ -11,7 +11,7 @@ import (
 // and holds at most this much in memory.
 const (
 	batchFiles = 1000
-	batchTerms = 4 << 20 // bytes
+	batchTerms = 2 << 20 // bytes
 )
 
 // batch is what the next transaction writes.

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,9 +20,11 @@ import (
 // trees are real ones: Go's own sources, and a module cache's part that this
 // project uses.
 func trees(b *testing.B) map[string]string {
-	cache, err := exec.Command("go", "env", "GOMODCACHE").Output()
+	out, err := exec.Command("go", "env", "GOROOT", "GOMODCACHE").Output()
 	require.NoError(b, err)
-	return map[string]string{"go": filepath.Join(runtime.GOROOT(), "src"), "modules": strings.TrimSpace(string(cache))}
+	folders := strings.Split(strings.TrimSpace(string(out)), "\n")
+	require.Len(b, folders, 2)
+	return map[string]string{"go": filepath.Join(folders[0], "src"), "modules": folders[1]}
 }
 
 // asked are the words that both this index and ripgrep are asked for.

@@ -24,7 +24,7 @@ const ddl = `
 CREATE TABLE files(id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER, modified INTEGER, changed INTEGER,
 	inode INTEGER, hash INTEGER, words INTEGER, skipped TEXT, racy INTEGER);
 CREATE VIRTUAL TABLE terms USING fts5(held, content='', contentless_delete=1, detail=none, tokenize="ascii tokenchars '_:/+'");
-INSERT INTO terms(terms, rank) VALUES('hashsize', 8388608);
+INSERT INTO terms(terms, rank) VALUES('hashsize', 4194304);
 INSERT INTO terms(terms, rank) VALUES('automerge', 8);
 CREATE TABLE meta(generation INTEGER, built INTEGER);
 INSERT INTO meta VALUES(0, 0);

@@ -32,9 +32,7 @@ func newReader() *reader {
 // document returns the terms of a file, separated by spaces, and the number of
 // its words. The terms are overwritten by the next call.
 func (r *reader) document(path string, text []byte, language string) (terms []byte, words int) {
-	clear(r.words)
-	clear(r.terms)
-	clear(r.marks)
+	r.reset()
 	for at := 0; ; {
 		word, ok := nextWord(text, at)
 		if !ok {
@@ -52,6 +50,19 @@ func (r *reader) document(path string, text []byte, language string) (terms []by
 	r.definitions(text, language)
 	r.marked(markPath, []byte(path))
 	return r.join(), words
+}
+
+// maxKept is how many words' worth of memory is kept for the next file.
+const maxKept = 20_000
+
+func (r *reader) reset() {
+	if len(r.words) > maxKept || len(r.terms) > maxKept {
+		*r = *newReader()
+		return
+	}
+	clear(r.words)
+	clear(r.terms)
+	clear(r.marks)
 }
 
 // eachTerm yields a word in lower case, and its parts where it has several.
