@@ -16,8 +16,8 @@ import (
 
 // floor is where a package stands in the house: it may import the packages it
 // names, all of which stand lower. From floor 1 on, the two foundations need
-// not be named: fault, which every error is made of, and internal/jsonvalue,
-// which says how JSON looks.
+// not be named: fault, which every error is made of, internal/jsonvalue, which
+// says how JSON looks, and internal/pattern, which holds regular expressions back.
 type floor struct {
 	height  int
 	imports []string
@@ -26,7 +26,7 @@ type floor struct {
 // top is above every floor.
 const top = 99
 
-var foundations = []string{"fault", "internal/jsonvalue"}
+var foundations = []string{"fault", "internal/jsonvalue", "internal/pattern"}
 
 // floors is the house of docs/architecture.md, by folder. A row changes by
 // decision, not to make a build pass; a package without a row fails.
@@ -38,6 +38,7 @@ var floors = map[string]floor{
 	"telemetry":           {height: 0},
 	"internal/atomicfile": {height: 0},
 	"internal/jsonvalue":  {height: 0},
+	"internal/pattern":    {height: 0},
 	"internal/settings":   {height: 0},
 
 	"schemas":               {height: 1},

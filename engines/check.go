@@ -2,18 +2,18 @@ package engines
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/internal/pattern"
 	"savant/schemas"
 )
 
 // maxName is what many clients allow for a tool's name.
 const maxName = 64
 
-var dottedName = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
+var dottedName = pattern.Lazy(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
 
 // Underscored returns the spelling of a name for clients that allow no dots:
 // "think.workflows.list" is "think_workflows_list".
@@ -35,7 +35,7 @@ func (t Tool) Check() error {
 // examine is Check without compiling the schemas that Bind derived, and those
 // of results, which only clients compile.
 func (t Tool) examine() (*inputs, error) {
-	if !dottedName.MatchString(t.Name) || len(t.Name) > maxName || strings.Contains(Underscored(t.Name), "__") {
+	if !dottedName().MatchString(t.Name) || len(t.Name) > maxName || strings.Contains(Underscored(t.Name), "__") {
 		return nil, fault.New(fault.InvalidParams, "%q is not a tool name: expected engine.tool of letters, digits, - and single _, at most %d bytes", t.Name, maxName)
 	}
 	if t.Description == "" || t.Call == nil {

@@ -2,13 +2,13 @@ package engines
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"savant/fault"
+	"savant/internal/pattern"
 )
 
 // Engine is what is common to the tools of one name before the dot.
@@ -58,11 +58,11 @@ func EngineOf(name string) string {
 	return engine
 }
 
-var engineName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+var engineName = pattern.Lazy(`^[A-Za-z0-9_-]+$`)
 
 // check reports a name that is none, and tools that are not the engine's.
 func (e Engine) check(tools []Tool) error {
-	if !engineName.MatchString(e.Name) || len(e.Name) > maxName || strings.Contains(e.Name, "__") {
+	if !engineName().MatchString(e.Name) || len(e.Name) > maxName || strings.Contains(e.Name, "__") {
 		return fault.New(fault.InvalidParams, "%q is not a name of an engine: expected letters, digits, - and single _", fault.Cut(e.Name, maxName))
 	}
 	for _, tool := range tools {

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"unicode"
 
 	"savant/fault"
+	"savant/internal/pattern"
 )
 
 // maxRevision bounds the name of a commit; git's own names are shorter.
@@ -36,13 +36,13 @@ func (r *repository) commit(ctx context.Context, argument, name string) (string,
 		return "", err
 	}
 	hash := strings.TrimSpace(string(found.data))
-	if !fullHash.MatchString(hash) { // "^HEAD" means all but HEAD
+	if !fullHash().MatchString(hash) { // "^HEAD" means all but HEAD
 		return "", invalid(argument, "the name of a commit", name)
 	}
 	return hash, nil
 }
 
-var fullHash = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+var fullHash = pattern.Lazy(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
 // refused reports that git ran and said no, rather than being stopped.
 func refused(err error) bool {
@@ -77,7 +77,7 @@ func inTree(argument string, paths ...string) ([]string, error) {
 }
 
 // path-like words in what git says.
-var absolutePath = regexp.MustCompile(`(^|[\s'"(=])(/[^\s'":]*)`)
+var absolutePath = pattern.Lazy(`(^|[\s'"(=])(/[^\s'":]*)`)
 
 // said is TOOL_FAILED with the first lines of git's complaint. Paths inside the
 // root become relative, others are taken out.
@@ -86,7 +86,7 @@ func said(complaint complaintError, root string) error {
 	if lines := strings.SplitN(text, "\n", 4); len(lines) == 4 {
 		text = strings.Join(lines[:3], "\n")
 	}
-	text = absolutePath.ReplaceAllStringFunc(text, func(match string) string {
+	text = absolutePath().ReplaceAllStringFunc(text, func(match string) string {
 		at := strings.IndexByte(match, '/')
 		if contains(root, match[at:]) {
 			return match[:at] + relative(root, match[at:])

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"savant/internal/pattern"
 )
 
 type logIn struct {
@@ -119,7 +120,7 @@ func (r *repository) logArguments(ctx context.Context, in logIn, limit int) ([]s
 	return append(append(args, start, "--"), paths...), nil
 }
 
-var dated = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}(Z|[+-]\d{2}:\d{2}))?$`)
+var dated = pattern.Lazy(`^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}(Z|[+-]\d{2}:\d{2}))?$`)
 
 // filters are options with what a caller sends behind "=", where it cannot be
 // an option itself. A date git cannot read would mean now, so it is checked.
@@ -133,7 +134,7 @@ func filters(in logIn) ([]string, error) {
 			continue
 		case strings.ContainsFunc(f.value, unicode.IsControl):
 			return nil, invalid(f.argument, "one line of text", f.value)
-		case (f.argument == "since" || f.argument == "until") && !dated.MatchString(f.value):
+		case (f.argument == "since" || f.argument == "until") && !dated().MatchString(f.value):
 			return nil, invalid(f.argument, "a date: 2026-07-28 or 2026-07-28T10:00:00Z", f.value)
 		}
 		args = append(args, f.option+f.value)

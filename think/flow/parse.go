@@ -112,14 +112,14 @@ func (p *parser) workflow(w *Workflow, root *yaml.Node) {
 	w.Name = p.required(keys, "name", "", root)
 	base := strings.TrimSuffix(strings.TrimSuffix(path.Base(w.File), ".yaml"), ".yml")
 	if node := keys.value("name"); node != nil && w.Name != "" {
-		if !workflowName.MatchString(w.Name) {
+		if !workflowName().MatchString(w.Name) {
 			p.add(fault.YAMLSchemaViolation, "name", node, "name %q: use lower-case letters, digits, _ and -, starting with a letter, at most 64", fault.Cut(w.Name, 80))
 		} else if w.File != "" && w.Name != base {
 			p.add(fault.YAMLSchemaViolation, "name", node, "name %q differs from the file's name %q: make them equal", w.Name, base)
 		}
 	}
 	w.Version = p.required(keys, "version", "", root)
-	if node := keys.value("version"); node != nil && w.Version != "" && !versionText.MatchString(w.Version) {
+	if node := keys.value("version"); node != nil && w.Version != "" && !versionText().MatchString(w.Version) {
 		p.add(fault.YAMLSchemaViolation, "version", node, "version %q: use letters, digits, dots, + and -", fault.Cut(w.Version, 80))
 	}
 	w.Description = p.text(keys, "description", "")
@@ -203,7 +203,7 @@ func (p *parser) schemas(node *yaml.Node) {
 	p.w.Schemas = make(map[string]any, len(keys)/2)
 	for i := 0; i+1 < len(keys); i += 2 {
 		name, value := keys[i].Value, keys[i+1]
-		if !stepName.MatchString(name) {
+		if !stepName().MatchString(name) {
 			p.add(fault.YAMLSchemaViolation, "schemas."+name, value, "a schema's name is letters, digits, _ and -, starting with a letter")
 		}
 		p.w.Schemas[name] = valueOf(value)
@@ -251,7 +251,7 @@ func (p *parser) params(node *yaml.Node) {
 func (p *parser) param(key, node *yaml.Node) {
 	at := "params." + key.Value
 	param := Param{Name: key.Value, at: place{key.Line, key.Column}}
-	if !variableName.MatchString(key.Value) || slices.Contains(rootNames, key.Value) {
+	if !variableName().MatchString(key.Value) || slices.Contains(rootNames, key.Value) {
 		p.add(fault.YAMLSchemaViolation, at, key, "%q cannot name a parameter: use letters, digits and _, and none of %s", fault.Cut(key.Value, 80), strings.Join(rootNames, ", "))
 		return
 	}

@@ -56,7 +56,7 @@ func (p *parser) names(step *Step, keys entries, node *yaml.Node) {
 	step.ID = p.required(keys, "id", step.path, node)
 	if id := keys.value("id"); id != nil && step.ID != "" {
 		step.at = place{id.Line, id.Column}
-		if !stepName.MatchString(step.ID) {
+		if !stepName().MatchString(step.ID) {
 			p.add(fault.YAMLSchemaViolation, step.path+".id", id, "id %q: use letters, digits, _ and -, starting with a letter, at most 64", fault.Cut(step.ID, 80))
 		}
 	}
@@ -68,7 +68,7 @@ func (p *parser) names(step *Step, keys entries, node *yaml.Node) {
 	step.CaptureAs = p.text(keys, "capture_as", step.path)
 	if capture := keys.value("capture_as"); capture != nil {
 		step.captureAt = p.at(capture, 0)
-		if !variableName.MatchString(step.CaptureAs) {
+		if !variableName().MatchString(step.CaptureAs) {
 			p.add(fault.YAMLSchemaViolation, step.path+".capture_as", capture, "%q cannot name a capture: use letters, digits and _, starting with a letter", fault.Cut(step.CaptureAs, 80))
 		}
 	}
@@ -76,7 +76,7 @@ func (p *parser) names(step *Step, keys entries, node *yaml.Node) {
 		step.As = "item"
 		if as := keys.value("as"); as != nil {
 			step.As = as.Value
-			if !variableName.MatchString(as.Value) || (slices.Contains(rootNames, as.Value) && as.Value != "item") {
+			if !variableName().MatchString(as.Value) || (slices.Contains(rootNames, as.Value) && as.Value != "item") {
 				p.add(fault.YAMLSchemaViolation, step.path+".as", as, "%q cannot name a loop variable", fault.Cut(as.Value, 80))
 				step.As = "item"
 			}
@@ -94,7 +94,7 @@ func (p *parser) call(step *Step, node *yaml.Node) {
 		p.add(fault.UnknownTool, step.path+".call", node, "unknown call %q%s", fault.Cut(step.Call, 80), suggestion(step.Call, reservedCalls))
 	case strings.Contains(step.Call, "{{"):
 		p.add(fault.YAMLSchemaViolation, step.path+".call", node, "a call is a literal name, never a template")
-	case !toolName.MatchString(step.Call) || len(step.Call) > 128:
+	case !toolName().MatchString(step.Call) || len(step.Call) > 128:
 		p.add(fault.YAMLSchemaViolation, step.path+".call", node, "call %q: a tool is written server.tool%s", fault.Cut(step.Call, 80), nearReserved(step.Call))
 	}
 }
@@ -191,7 +191,7 @@ func (p *parser) duration(keys entries, key, at string) string {
 	if node == nil {
 		return ""
 	}
-	if node.Kind != yaml.ScalarNode || !durationText.MatchString(node.Value) {
+	if node.Kind != yaml.ScalarNode || !durationText().MatchString(node.Value) {
 		p.add(fault.YAMLSchemaViolation, join(at, key), node, "a duration is written like 500ms, 30s or 10m")
 		return ""
 	}
@@ -385,7 +385,7 @@ func (p *parser) child(s *Step, node *yaml.Node) {
 	}
 	s.childAt = p.at(value, 0)
 	s.Child, s.ChildVersion, _ = strings.Cut(name, "@")
-	if !workflowName.MatchString(s.Child) {
+	if !workflowName().MatchString(s.Child) {
 		p.add(fault.YAMLSchemaViolation, at, value, "%q is not a workflow's name", fault.Cut(name, 80))
 	}
 	if params := s.input.field("params"); params != nil && !params.object && params.text == nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"savant/fault"
+	"savant/internal/pattern"
 )
 
 // Bounds of a workflow file. They are far above any real workflow and far
@@ -65,7 +65,7 @@ func (r *report) failure(name string) error {
 // place is where something stands in the file, counted from 1.
 type place struct{ line, column int }
 
-var yamlLine = regexp.MustCompile(`line (\d+): `)
+var yamlLine = pattern.Lazy(`line (\d+): `)
 
 // readSource turns the bytes of a file into one YAML tree that holds nothing
 // but what JSON can say: no anchors, aliases, merges, tags, duplicate or
@@ -141,14 +141,14 @@ func (r *report) syntax(err error) {
 	}
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	at := place{1, 1}
-	if match := yamlLine.FindStringSubmatchIndex(text); match != nil {
+	if match := yamlLine().FindStringSubmatchIndex(text); match != nil {
 		at.line, _ = strconv.Atoi(text[match[2]:match[3]])
 		text = text[:match[0]] + text[match[1]:]
 	}
 	if parserError(text) {
 		at.line++
 	}
-	if match := unknownAnchor.FindStringSubmatch(text); match != nil {
+	if match := unknownAnchor().FindStringSubmatch(text); match != nil {
 		at.line = r.lineOf("*" + match[1])
 	}
 	at.line = min(at.line, max(1, len(r.lines)))
@@ -168,7 +168,7 @@ func (r *report) syntax(err error) {
 }
 
 // unknownAnchor matches the one message that names no line.
-var unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced`)
+var unknownAnchor = pattern.Lazy(`^unknown anchor '(.*)' referenced`)
 
 // lineOf returns the first line that holds a text, or 1.
 func (r *report) lineOf(text string) int {
@@ -322,7 +322,7 @@ func floatValue(text string) (float64, error) {
 }
 
 // decimal matches an integer as JSON writes it.
-var decimal = regexp.MustCompile(`^-?[1-9][0-9]{0,300}$`)
+var decimal = pattern.Lazy(`^-?[1-9][0-9]{0,300}$`)
 
 // valueOf returns what a checked node says, in the forms of jsonvalue. Text
 // that YAML would read as a date stays text.
@@ -354,7 +354,7 @@ func valueOf(node *yaml.Node) any {
 		if node.Decode(&i) == nil {
 			return i
 		}
-		if decimal.MatchString(node.Value) {
+		if decimal().MatchString(node.Value) {
 			return json.Number(node.Value) // exact, as in a JSON result
 		}
 		if f, err := floatValue(node.Value); err == nil {

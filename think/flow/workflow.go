@@ -7,10 +7,10 @@ package flow
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 
 	"savant/fault"
+	"savant/internal/pattern"
 	"savant/schemas"
 	"savant/think/flow/expression"
 )
@@ -36,12 +36,12 @@ const (
 var reservedCalls = []string{CallGenerate, CallApprove, CallAsk, CallRun, CallAssert, CallSet}
 
 var (
-	workflowName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
-	stepName     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
-	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
-	toolName     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_][A-Za-z0-9_/-]*)+$`)
-	durationText = regexp.MustCompile(`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`)
-	versionText  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$`)
+	workflowName = pattern.Lazy(`^[a-z][a-z0-9_-]{0,63}$`)
+	stepName     = pattern.Lazy(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
+	variableName = pattern.Lazy(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+	toolName     = pattern.Lazy(`^[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_][A-Za-z0-9_/-]*)+$`)
+	durationText = pattern.Lazy(`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`)
+	versionText  = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$`)
 )
 
 // rootNames are what a loop variable or parameter may not be called.

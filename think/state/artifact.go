@@ -4,18 +4,18 @@ import (
 	"bytes"
 	"context"
 	"path"
-	"regexp"
 
 	"savant/fault"
 	"savant/internal/atomicfile"
+	"savant/internal/pattern"
 )
 
-var digestPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var digestPattern = pattern.Lazy(`^[0-9a-f]{64}$`)
 
 // ArtifactFile returns where an artifact is, relative to SAVANT_PATH, for
 // messages; digest is a SHA-256 in hexadecimal.
 func ArtifactFile(digest string) string {
-	if !digestPattern.MatchString(digest) {
+	if !digestPattern().MatchString(digest) {
 		return artifactFolder
 	}
 	return artifactName(digest)
@@ -53,7 +53,7 @@ func (d *Dir) PutArtifact(ctx context.Context, data []byte) (string, error) {
 
 // Artifact implements Store.
 func (d *Dir) Artifact(ctx context.Context, digest string) ([]byte, error) {
-	if !digestPattern.MatchString(digest) {
+	if !digestPattern().MatchString(digest) {
 		return nil, fault.New(fault.InvalidParams, "%q is not a SHA-256 in hexadecimal", fault.Cut(digest, 100))
 	}
 	name := artifactName(digest)

@@ -134,7 +134,7 @@ func (d *Dir) sweepFolder(ctx context.Context, folder string, depth int) (remove
 // mayBeFolder tells the folders of the store from its files by their names, so
 // that a sweep need not ask about each of thousands.
 func mayBeFolder(name string) bool {
-	return !strings.HasSuffix(name, journalSuffix) && !strings.HasSuffix(name, jsonSuffix) && !digestPattern.MatchString(name)
+	return !strings.HasSuffix(name, journalSuffix) && !strings.HasSuffix(name, jsonSuffix) && !digestPattern().MatchString(name)
 }
 
 // isTemporary reports whether a name is one that atomicfile gives to a file

@@ -43,7 +43,7 @@ func artifactName(digest string) string {
 func withSuffix(names []string, suffix string) []string {
 	found := make([]string, 0, len(names))
 	for _, name := range names {
-		if base, ok := strings.CutSuffix(name, suffix); ok && namePattern.MatchString(base) {
+		if base, ok := strings.CutSuffix(name, suffix); ok && namePattern().MatchString(base) {
 			found = append(found, base)
 		}
 	}

@@ -5,13 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"path"
-	"regexp"
 	"strings"
 	"time"
 
 	"savant/fault"
 	"savant/internal/atomicfile"
 	"savant/internal/jsonvalue"
+	"savant/internal/pattern"
 )
 
 // Receipt says that a call of a tool went through Savant, and what came of it.
@@ -41,7 +41,7 @@ type receiptFile struct {
 	Receipt
 }
 
-var receiptPattern = regexp.MustCompile(`^[a-z2-7]{8}$`)
+var receiptPattern = pattern.Lazy(`^[a-z2-7]{8}$`)
 
 // PutReceipt keeps a receipt for a while: ID_COLLISION when there is one of
 // its id. The result of one with an Artifact is not kept a second time.
@@ -118,7 +118,7 @@ func (d *Dir) Receipt(ctx context.Context, id string) (Receipt, error) {
 }
 
 func receiptName(id string) (string, error) {
-	if !receiptPattern.MatchString(id) {
+	if !receiptPattern().MatchString(id) {
 		return "", fault.New(fault.InvalidParams, "%q is no receipt: expected the 8 characters of a-z and 2-7 that a reply has under _receipt", fault.Cut(id, 60))
 	}
 	return path.Join(receiptFolder, id+jsonSuffix), nil

@@ -54,7 +54,7 @@ func (d *Dir) receipts(ctx context.Context) []kept {
 			return nil
 		}
 		id, ok := strings.CutSuffix(name, jsonSuffix)
-		if !ok || !receiptPattern.MatchString(id) {
+		if !ok || !receiptPattern().MatchString(id) {
 			continue
 		}
 		name = path.Join(receiptFolder, name)

@@ -9,10 +9,10 @@ package state
 import (
 	"context"
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"savant/fault"
+	"savant/internal/pattern"
 )
 
 // Format is the version of the file formats this package writes. A newer one
@@ -25,7 +25,7 @@ type Key struct{ Workflow, Run string }
 // String returns "workflow/run", for messages.
 func (k Key) String() string { return k.Workflow + "/" + k.Run }
 
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
+var namePattern = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
 
 // Validate returns INVALID_PARAMS unless both names are safe as file names: 1
 // to 128 of A-Z a-z 0-9 _ . - with a letter or digit first, and no ending that
@@ -38,7 +38,7 @@ func (k Key) Validate() error {
 }
 
 func validateName(what, name string) error {
-	if !namePattern.MatchString(name) {
+	if !namePattern().MatchString(name) {
 		return fault.New(fault.InvalidParams,
 			"%s %q: use 1 to 128 letters, digits, '_', '.' or '-', a letter or digit first", what, fault.Cut(name, 200))
 	}

@@ -65,7 +65,7 @@ func (d *Dir) artifacts(ctx context.Context) ([]string, error) {
 			continue // not a folder of this store
 		}
 		for _, name := range names {
-			if digestPattern.MatchString(name) {
+			if digestPattern().MatchString(name) {
 				digests = append(digests, name)
 			}
 		}
