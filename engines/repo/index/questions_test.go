@@ -21,27 +21,36 @@ type questions struct {
 }
 
 // TestQuestionsFindTheirFile: the right file is in the first five for at least
-// 25 of 30 questions.
+// 25 of the 30 questions that the ranking was adjusted with in view, and for
+// nearly all of those that were asked of another module afterwards.
 func TestQuestionsFindTheirFile(t *testing.T) {
-	data, err := os.ReadFile("testdata/questions.json")
-	require.NoError(t, err)
-	var asked questions
-	require.NoError(t, json.Unmarshal(data, &asked))
-	require.Len(t, asked.Questions, 30)
-	folder, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", asked.Module+"@"+asked.Version).Output()
+	for file, bar := range map[string]int{"questions.json": 25, "questions_unseen.json": 13} {
+		t.Run(file, func(t *testing.T) {
+			data, err := os.ReadFile("testdata/" + file)
+			require.NoError(t, err)
+			var asked questions
+			require.NoError(t, json.Unmarshal(data, &asked))
+			good := answered(t, asked)
+			t.Logf("%d of %d in the first five", good, len(asked.Questions))
+			require.GreaterOrEqual(t, good, bar)
+		})
+	}
+}
+
+// answered counts the questions whose file is in the first five.
+func answered(t *testing.T, asked questions) (good int) {
+	folder, err := exec.Command("go", "list", "-m", "-f", "{{.Version}} {{.Dir}}", asked.Module).Output()
 	require.NoError(t, err, "the module is in this project's go.mod")
-	ix := open(t, strings.TrimSpace(string(folder)), t.TempDir())
-	refresh(t, ix)
-	good := 0
+	version, path, _ := strings.Cut(strings.TrimSpace(string(folder)), " ")
+	require.Equal(t, asked.Version, version, "the questions are about another version")
+	ix := open(t, path, t.TempDir())
 	for _, each := range asked.Questions {
-		rows, err := ix.Search(t.Context(), index.Query{Text: each.Question, Limit: 5})
-		require.NoError(t, err)
+		rows := search(t, ix, index.Query{Text: each.Question, Limit: 5})
 		if slices.ContainsFunc(rows, func(row index.Row) bool { return row.Path == each.Path }) {
 			good++
 			continue
 		}
 		t.Logf("%s\n\twanted %s, found %v", each.Question, each.Path, paths(rows))
 	}
-	t.Logf("%d of %d in the first five", good, len(asked.Questions))
-	require.GreaterOrEqual(t, good, 25)
+	return good
 }
