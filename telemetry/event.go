@@ -26,6 +26,10 @@ const (
 	RunFinished       Type = "run_finished"
 )
 
+// Request is a request that a client of the server made. It has a span and no
+// event.
+const Request Type = "request"
+
 // Types returns every type there is.
 func Types() []Type {
 	return []Type{RunStarted, PromptSnapshot, ReasoningStep, ToolCallStarted, ToolCallCompleted,
@@ -35,7 +39,8 @@ func Types() []Type {
 // Where an event comes from.
 const (
 	SourceAgent = "agent"
-	SourceMCP   = "mcp"
+	SourceMCP   = "mcp" // a client of the server
+	SourceCLI   = "cli" // a command
 )
 
 // Event is one thing that happened. schemas/telemetry_event.json is its schema.
@@ -46,7 +51,7 @@ type Event struct {
 	// sets it where it is empty.
 	Timestamp string `json:"timestamp"`
 	Type      Type   `json:"type"`
-	// Source is SourceAgent or SourceMCP.
+	// Source is SourceAgent, SourceMCP or SourceCLI.
 	Source    string `json:"source,omitempty"`
 	SessionID string `json:"session_id,omitempty"`
 	RunID     string `json:"run_id,omitempty"`

@@ -34,6 +34,11 @@ type Options struct {
 	// Observe is told of every event, clean, in order; it must not block and
 	// not record.
 	Observe func(Event)
+	// Complete adds to an event of RecordLater what takes time to find out; nil
+	// adds nothing.
+	Complete func(Event) Event
+	// Trace opens the spans of Recorder.Span; nil opens none.
+	Trace Tracer
 }
 
 // Recorder keeps and writes events. It may be used by several goroutines at
@@ -41,6 +46,7 @@ type Options struct {
 type Recorder struct {
 	options        Options
 	trace, runtime *logFile
+	queue          queue
 
 	mu       sync.Mutex
 	ring     []Event
@@ -194,8 +200,11 @@ func (r *Recorder) Wait(ctx context.Context, cursor uint64, limit int) (Batch, e
 	}
 }
 
-// Close ends the recording, wakes those who wait and lets go of the files.
+// Close records what was handed over, ends the recording, wakes those who wait
+// and lets go of the files.
 func (r *Recorder) Close() error {
+	r.queue.close()
+	r.Flush()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {

@@ -135,13 +135,26 @@ func (r *Redactor) JSON(raw json.RawMessage) json.RawMessage {
 	return marshal(clean)
 }
 
-// secretWords is one of which every name of a secret holds.
-var secretWords = regexp.MustCompile(`(?i)token|key|secret|passw|passphrase|authorization|cookie|credential`)
+// secretWords are those of which every name of a secret holds one. The last two
+// are letters that a pattern which ignores case takes for s and k.
+var secretWords = []string{"token", "key", "secret", "passw", "passphrase", "authorization", "cookie", "credential", "\u017f", "\u212a"}
+
+// namesSecret says whether one of the words is in JSON, in whatever case.
+func namesSecret(raw json.RawMessage) bool {
+	lower := make([]byte, len(raw))
+	for i, c := range raw {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		lower[i] = c
+	}
+	return slices.ContainsFunc(secretWords, func(word string) bool { return bytes.Contains(lower, []byte(word)) })
+}
 
 // harmless says for certain that a JSON value holds no secret, without taking it
 // apart: no escapes that could hide one, no name of one, no value and no shape.
 func (r *Redactor) harmless(raw json.RawMessage) bool {
-	if bytes.IndexByte(raw, '\\') >= 0 || secretWords.Match(raw) || !json.Valid(raw) {
+	if bytes.IndexByte(raw, '\\') >= 0 || namesSecret(raw) || !json.Valid(raw) {
 		return false
 	}
 	text := string(raw)
