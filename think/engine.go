@@ -47,6 +47,7 @@ type Engine struct {
 	Options
 	mu       sync.Mutex
 	live     map[state.Key]*live
+	size     int                    // of what is live, in steps
 	named    map[string]state.Key   // runs called for by their id alone
 	graphs   map[string]*flow.Graph // by the digests of a run's workflows
 	schemas  namedSchemas
@@ -64,6 +65,7 @@ type live struct {
 	times   map[int]time.Time // when outstanding steps were handed out, by version
 	warm    []answered        // the last answers, whose captures are still in memory
 	used    time.Time
+	size    int // in steps, as counted in the engine's; the engine's to guard
 }
 
 // answered is a step with the version of its answer.
@@ -87,11 +89,12 @@ func (e *Engine) cool(l *live, step string, version int) {
 	}
 }
 
-// maxLive bounds the runs kept in memory, maxNamed the ids whose workflow is
-// remembered.
+// maxLive bounds the runs kept in memory and maxLiveSteps the steps of all of
+// them, about 1 KB each; maxNamed bounds the ids whose workflow is remembered.
 const (
-	maxLive  = 256
-	maxNamed = 4096
+	maxLive      = 256
+	maxLiveSteps = 100_000
+	maxNamed     = 4096
 )
 
 // New returns an Engine. Close it to write what is still to be projected.
@@ -137,14 +140,38 @@ func (e *Engine) open(ctx context.Context, workflow, run string) (*live, error) 
 		l.mu.Unlock()
 		return nil, err
 	}
+	e.weigh(l)
 	return l, nil
 }
 
 // evict makes room for one more run; e.mu is held.
 func (e *Engine) evict() {
-	if len(e.live) < maxLive {
+	if len(e.live) >= maxLive {
+		e.evictOldest()
+	}
+}
+
+// weigh notes how large a held run has become, and lets go of others when all
+// in memory are too large together.
+func (e *Engine) weigh(l *live) {
+	size := l.run.Size()
+	if size == l.size {
 		return
 	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.live[l.key] != l {
+		return // evicted while it was waited for
+	}
+	e.size += size - l.size
+	l.size = size
+	for e.size > maxLiveSteps && e.evictOldest() {
+	}
+}
+
+// evictOldest drops the run that was used longest ago and is not in use, and
+// says whether there was one; e.mu is held.
+func (e *Engine) evictOldest() bool {
 	var oldest *live
 	for _, l := range e.live {
 		if (oldest == nil || l.used.Before(oldest.used)) && l.mu.TryLock() {
@@ -154,11 +181,14 @@ func (e *Engine) evict() {
 			oldest = l
 		}
 	}
-	if oldest != nil {
-		delete(e.live, oldest.key)
-		oldest.run = nil
-		oldest.mu.Unlock()
+	if oldest == nil {
+		return false
 	}
+	delete(e.live, oldest.key)
+	e.size -= oldest.size
+	oldest.run = nil
+	oldest.mu.Unlock()
+	return true
 }
 
 // forget drops a run from memory, so that it is read from disk again.
