@@ -43,7 +43,8 @@ func (s samples) quantile(q float64) float64 {
 }
 
 // serveWithNothing is `savant mcp` with one more tool, which does nothing: what
-// a call costs before Think does anything.
+// a call costs before Think does anything. It is an engine's that leaves no
+// receipts, as Think's own are.
 func serveWithNothing() int {
 	p := &program{environment: os.Environ(), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
 	command := p.root()
@@ -52,7 +53,7 @@ func serveWithNothing() int {
 		return p.report(err)
 	}
 	return p.report(p.with(context.Background(), func(h *house) error {
-		nothing := engines.Bind("bench.nothing", "Does nothing.", func(_ context.Context, in think.NextInput) (think.NextInput, error) { return in, nil })
+		nothing := engines.Bind("think.nothing", "Does nothing.", func(_ context.Context, in think.NextInput) (think.NextInput, error) { return in, nil })
 		nothing.Title = "Nothing"
 		if err := h.tools.Add(nothing); err != nil {
 			return err
@@ -89,7 +90,7 @@ func BenchmarkNext(b *testing.B) {
 			require.NoError(b, err)
 			require.NoError(b, journal.Sync())
 		})
-		nothing.time(func() { s.call(b, "bench.nothing", args) })
+		nothing.time(func() { s.call(b, "think.nothing", args) })
 		next.time(func() { s.call(b, "think.next", args) })
 	}
 	b.ReportMetric(next.median()/(appended.median()+nothing.median()), "next/(fsync+nothing)")
