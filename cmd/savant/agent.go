@@ -22,9 +22,8 @@ import (
 // openTelemetry makes the recorder of everything that runs here. It knows the
 // secrets of the environment and of the settings.
 func (p *program) openTelemetry(h *house) {
-	r := p.settings.Reasoning
 	h.recorder = telemetry.NewRecorder(telemetry.Options{Root: h.root, Logger: h.logger,
-		Redactor: telemetry.RedactorOf(p.environment, r.Token, r.AnthropicKey, r.OpenAIKey),
+		Redactor: telemetry.RedactorOf(p.environment, p.loaded.Secrets...),
 		Observe: func(e telemetry.Event) {
 			if h.told != nil {
 				h.told(e)

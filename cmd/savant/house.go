@@ -64,6 +64,7 @@ func (p *program) open() (*house, error) {
 	}
 	h := &house{root: root, path: path, log: &logFile{root: root, complain: p.stderr}}
 	h.logger = p.newLogger(h.log)
+	p.warnOfSettings(h)
 	h.layers = []think.Layer{{Name: "bundled", Files: savant.Files}, {Files: root.FS()}}
 	if h.store, err = state.Open(path, state.Options{}); err != nil {
 		return nil, errors.Join(err, root.Close())

@@ -20,6 +20,7 @@ type program struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	settings       settings.Settings
+	loaded         *settings.Loaded // the same, with where each value is from
 	// json makes results and errors JSON on stdout.
 	json bool
 	// attended: a command may ask the person at the terminal about calls.
@@ -56,7 +57,7 @@ func (p *program) root() *cobra.Command {
 		root.PersistentFlags().String(row.Flag, row.Default, row.Doc+" ["+row.Env+"]")
 	}
 	root.AddCommand(p.mcpCommand(), p.demoCommand(), p.toolsCommand(), p.callCommand(), p.enginesCommand(), p.generateCommand(), p.workflowsCommand(),
-		p.approveCommand(), p.initCommand(), p.stateCommand(), p.verifyCommand(), p.agentCommand(), p.runsCommand(), p.reasoningCommand())
+		p.approveCommand(), p.initCommand(), p.stateCommand(), p.verifyCommand(), p.agentCommand(), p.runsCommand(), p.reasoningCommand(), p.configCommand())
 	return root
 }
 
@@ -72,7 +73,7 @@ func (p *program) configure(command *cobra.Command, _ []string) error {
 	if err != nil {
 		return misconfigured(err)
 	}
-	p.settings = loaded
+	p.settings, p.loaded = loaded.Settings, loaded
 	return nil
 }
 

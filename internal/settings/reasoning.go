@@ -35,37 +35,45 @@ const (
 // maxRetries keeps a dead service from being asked for minutes.
 const maxRetries = 10
 
-func reasoningRows() []Setting {
-	text := func(of func(*Reasoning) *string) func(*Settings, string) error {
-		return func(into *Settings, value string) error {
-			*of(&into.Reasoning) = value
-			return nil
-		}
+// text sets one of the texts.
+func text(of func(*Reasoning) *string) func(*Settings, string) error {
+	return func(into *Settings, value string) error {
+		*of(&into.Reasoning) = value
+		return nil
 	}
+}
+
+func reasoningRows() []Setting {
 	return []Setting{
-		{Flag: "reasoning-api-url", Env: EnvReasoningURL, Key: "reasoning_api_url",
+		{Flag: "reasoning-api-url", Env: EnvReasoningURL, Key: "reasoning.api_url", Kind: Address,
 			Doc: "address of a Reasoning API; without one the service inside decides", set: text(func(r *Reasoning) *string { return &r.URL })},
-		{Flag: "reasoning-api-token", Env: "REASONING_API_TOKEN", Key: "reasoning_api_token", Secret: true,
+		{Flag: "reasoning-api-token", Env: "REASONING_API_TOKEN", Key: "reasoning.api_token", Secret: true, SentTo: "reasoning.api_url",
 			Doc: "bearer token for it", set: text(func(r *Reasoning) *string { return &r.Token })},
-		{Flag: "reasoning-api-timeout-ms", Env: "REASONING_API_TIMEOUT_MS", Key: "reasoning_api_timeout_ms", Default: "5000",
+		{Flag: "reasoning-api-timeout-ms", Env: "REASONING_API_TIMEOUT_MS", Key: "reasoning.api_timeout_ms", Kind: Number, Min: 1, Max: maxWait, Default: "5000",
 			Doc: "milliseconds an attempt to reach it may take", set: setReasoningTimeout},
-		{Flag: "reasoning-api-retries", Env: "REASONING_API_RETRIES", Key: "reasoning_api_retries", Default: "2",
+		{Flag: "reasoning-api-retries", Env: "REASONING_API_RETRIES", Key: "reasoning.api_retries", Kind: Number, Max: maxRetries, Default: "2",
 			Doc: "attempts after the first", set: setReasoningRetries},
-		{Flag: "slm-model", Env: EnvSLM, Key: "slm",
+	}
+}
+
+// modelRows are the models of the service inside.
+func modelRows() []Setting {
+	return []Setting{
+		{Flag: "slm-model", Env: EnvSLM, Key: "llm.slm_model",
 			Doc: "small model of the service inside, as PROVIDER:NAME; ollama, anthropic or openai", set: text(func(r *Reasoning) *string { return &r.SLM })},
-		{Flag: "llm-model", Env: EnvLLM, Key: "llm",
+		{Flag: "llm-model", Env: EnvLLM, Key: "llm.llm_model",
 			Doc: "large model of the service inside, as PROVIDER:NAME", set: text(func(r *Reasoning) *string { return &r.LLM })},
-		{Flag: "model-timeout-ms", Env: "SAVANT_MODEL_TIMEOUT_MS", Key: "model_timeout_ms", Default: "120000",
+		{Flag: "model-timeout-ms", Env: "SAVANT_MODEL_TIMEOUT_MS", Key: "llm.model_timeout_ms", Kind: Number, Min: 1, Max: maxWait, Default: "120000",
 			Doc: "milliseconds a model may take to answer", set: setModelTimeout},
-		{Flag: "ollama-url", Env: "SAVANT_OLLAMA_URL", Key: "ollama_url", Default: "http://127.0.0.1:11434",
+		{Flag: "ollama-url", Env: "SAVANT_OLLAMA_URL", Key: "llm.ollama_url", Kind: Address, Default: "http://127.0.0.1:11434",
 			Doc: "address of Ollama", set: text(func(r *Reasoning) *string { return &r.OllamaURL })},
-		{Flag: "anthropic-url", Env: "ANTHROPIC_BASE_URL", Key: "anthropic_url", Default: "https://api.anthropic.com",
+		{Flag: "anthropic-url", Env: "ANTHROPIC_BASE_URL", Key: "llm.anthropic_url", Kind: Address, Default: "https://api.anthropic.com",
 			Doc: "address of the Anthropic API", set: text(func(r *Reasoning) *string { return &r.AnthropicURL })},
-		{Flag: "anthropic-key", Env: "ANTHROPIC_API_KEY", Key: "anthropic_key", Secret: true,
+		{Flag: "anthropic-key", Env: "ANTHROPIC_API_KEY", Key: "llm.anthropic_key", Secret: true, SentTo: "llm.anthropic_url",
 			Doc: "key for it", set: text(func(r *Reasoning) *string { return &r.AnthropicKey })},
-		{Flag: "openai-url", Env: "OPENAI_BASE_URL", Key: "openai_url", Default: "https://api.openai.com/v1",
+		{Flag: "openai-url", Env: "OPENAI_BASE_URL", Key: "llm.openai_url", Kind: Address, Default: "https://api.openai.com/v1",
 			Doc: "address of the OpenAI API, or of one like it, with its version", set: text(func(r *Reasoning) *string { return &r.OpenAIURL })},
-		{Flag: "openai-key", Env: "OPENAI_API_KEY", Key: "openai_key", Secret: true,
+		{Flag: "openai-key", Env: "OPENAI_API_KEY", Key: "llm.openai_key", Secret: true, SentTo: "llm.openai_url",
 			Doc: "key for it", set: text(func(r *Reasoning) *string { return &r.OpenAIKey })},
 	}
 }
@@ -82,8 +90,8 @@ func setModelTimeout(into *Settings, value string) (err error) {
 
 func positiveMilliseconds(value string) (time.Duration, error) {
 	milliseconds, err := strconv.Atoi(value)
-	if err != nil || milliseconds < 1 || milliseconds > maxSlow {
-		return 0, unfit(fmt.Sprintf("milliseconds from 1 to %d", maxSlow))
+	if err != nil || milliseconds < 1 || milliseconds > maxWait {
+		return 0, unfit(fmt.Sprintf("milliseconds from 1 to %d", maxWait))
 	}
 	return time.Duration(milliseconds) * time.Millisecond, nil
 }

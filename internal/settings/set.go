@@ -3,7 +3,6 @@ package settings
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,13 +14,7 @@ type unfit string
 func (u unfit) Error() string { return string(u) }
 
 func setServices(into *Settings, value string) error {
-	into.Services = nil
-	for name := range strings.SplitSeq(value, ",") {
-		name = strings.TrimSpace(name)
-		if name != "" && !slices.Contains(into.Services, name) {
-			into.Services = append(into.Services, name)
-		}
-	}
+	into.Services = commaList(value)
 	if len(into.Services) == 0 {
 		return unfit("an engine's name, a comma list or all")
 	}
@@ -40,13 +33,13 @@ func setLogLevel(into *Settings, value string) error {
 	return into.LogLevel.UnmarshalText([]byte(value))
 }
 
-// maxSlow is a day: more is a mistake, and far from overflowing a duration.
-const maxSlow = 86_400_000
+// maxWait is a day in milliseconds: more is a mistake, and far from overflowing a duration.
+const maxWait = 86_400_000
 
 func setSlowCall(into *Settings, value string) error {
 	milliseconds, err := strconv.Atoi(value)
-	if err != nil || milliseconds < 0 || milliseconds > maxSlow {
-		return unfit(fmt.Sprintf("milliseconds from 0 to %d", maxSlow))
+	if err != nil || milliseconds < 0 || milliseconds > maxWait {
+		return unfit(fmt.Sprintf("milliseconds from 0 to %d", maxWait))
 	}
 	into.SlowCall = time.Duration(milliseconds) * time.Millisecond
 	if milliseconds == 0 {

@@ -1,5 +1,6 @@
 // Package settings is the table of what a person can set: one row each. A
-// value comes from its flag, else from the environment, else from the row.
+// value comes from its flag, else from the environment, else from the file
+// config/settings.json, else from the row.
 package settings
 
 import (
@@ -13,25 +14,54 @@ import (
 // Setting is one row of the table.
 type Setting struct {
 	// Flag is the long flag of the command line, without dashes; Env the
-	// environment variable; Key the name that a JSON file of settings will use.
+	// environment variable; Key the place in the file of settings: a point
+	// stands for a nested object.
 	Flag, Env, Key string
-	// Default is used where neither flag nor variable has a value.
+	// Kind is what a value is in JSON. Min and Max bound a Number.
+	Kind     Kind
+	Min, Max int
+	// Default is used where no source has a value.
 	Default string
 	// Allowed are the only values there are; empty where any is possible.
 	Allowed []string
 	// Doc is one line for a person.
 	Doc string
-	// Secret values are never shown, in errors and logs neither.
+	// Secret values are never shown, in errors and logs neither. SentTo is the
+	// Key of the address that a secret is sent to, where there is one.
 	Secret bool
+	SentTo string
+	// NotInFile: the file is found by this setting, so it cannot hold it.
+	NotInFile bool
 
 	set func(*Settings, string) error
 }
 
+// Kind is the type of a value. All of them have a text, which is what flags
+// and variables hold.
+type Kind int
+
+const (
+	// Text is any text.
+	Text Kind = iota
+	// Number is an integer.
+	Number
+	// Switch is true or false.
+	Switch
+	// List is texts separated by commas; in JSON a text or a list of texts.
+	List
+	// Folders are separated as in PATH; in JSON a list, or a text for one
+	// folder, and relative to SAVANT_PATH.
+	Folders
+	// Address is a URL: it may hold what is not for everybody, so its user,
+	// password and query are not shown.
+	Address
+)
+
 // Settings are the values, checked and in their own types.
 type Settings struct {
 	// Services are the engines to publish, in the order given, each once;
-	// "all" stands for every engine there is. Given says whether they were
-	// set, not defaulted.
+	// "all" stands for every engine there is. Given says whether a flag or
+	// variable has them: whoever started the program then asked for a server.
 	Services []string
 	Given    bool
 	// Path is SAVANT_PATH: the folder of workflows, state and logs.
@@ -69,24 +99,28 @@ const (
 
 // Table returns every setting there is.
 func Table() []Setting {
-	return append([]Setting{
-		{Flag: "service", Env: EnvServices, Key: "mcp_service", Default: All,
+	return slices.Concat(generalRows(), reasoningRows(), modelRows(), agentRows())
+}
+
+func generalRows() []Setting {
+	return []Setting{
+		{Flag: "service", Env: EnvServices, Key: "mcp_service", Kind: List, Default: All,
 			Doc: "engines to publish over MCP: a name, a comma list or all", set: setServices},
-		{Flag: "path", Env: EnvPath, Key: "savant_path", Default: "./",
-			Doc: "folder of workflows/, schemas/, .savant/ and logs/", set: setPath},
-		{Flag: "log-level", Env: EnvLogLevel, Key: "log_level", Default: "info",
+		{Flag: "path", Env: EnvPath, Key: "savant_path", Default: "./", NotInFile: true,
+			Doc: "folder of workflows/, schemas/, config/, .savant/ and logs/", set: setPath},
+		{Flag: "log-level", Env: EnvLogLevel, Key: "telemetry.log_level", Default: "info",
 			Allowed: []string{"debug", "info", "warn", "error"},
 			Doc:     "lowest level that is logged", set: setLogLevel},
-		{Flag: "slow-threshold-ms", Env: EnvSlow, Key: "slow_threshold_ms", Default: "1000",
+		{Flag: "slow-threshold-ms", Env: EnvSlow, Key: "telemetry.slow_threshold_ms", Kind: Number, Max: maxWait, Default: "1000",
 			Doc: "milliseconds above which a call is logged as slow; 0 is never", set: setSlowCall},
 		{Flag: "tool-names", Env: EnvToolNames, Key: "tool_names", Default: "auto",
 			Allowed: []string{"auto", "underscore", "dotted"},
 			Doc:     "how names of tools are listed", set: setToolNames},
-		{Flag: "git-roots", Env: EnvGitRoots, Key: "git_roots", Default: "",
+		{Flag: "git-roots", Env: EnvGitRoots, Key: "git_roots", Kind: Folders,
 			Doc: "folders git.* may read beside SAVANT_PATH, separated as in PATH", set: setGitRoots},
-		{Flag: "repos", Env: EnvRepos, Key: "savant_repos", Default: "",
+		{Flag: "repos", Env: EnvRepos, Key: "repos", Kind: Folders,
 			Doc: "repositories context.* reads beside SAVANT_PATH, separated as in PATH", set: setRepos},
-	}, append(reasoningRows(), agentRows()...)...)
+	}
 }
 
 // Error is a value that a setting cannot have.
@@ -98,30 +132,6 @@ type Error struct {
 
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s: expected %s, got %q", e.Setting, e.Expected, e.Value)
-}
-
-// Load reads the table from two sources, the first before the second. Each
-// returns the value of a row, and false where it has none; an empty variable
-// counts as none, since clients pass those on. The error is an *Error.
-func Load(flag, env func(Setting) (string, bool)) (Settings, error) {
-	var loaded Settings
-	for _, row := range Table() {
-		value, ok := flag(row)
-		if !ok {
-			value, ok = env(row)
-			ok = ok && value != ""
-		}
-		if !ok {
-			value = row.Default
-		}
-		if row.Env == EnvServices {
-			loaded.Given = ok
-		}
-		if err := row.check(&loaded, value); err != nil {
-			return Settings{}, err
-		}
-	}
-	return loaded, nil
 }
 
 func (s Setting) check(into *Settings, value string) error {

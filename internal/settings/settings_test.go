@@ -24,7 +24,7 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, settings.Settings{Services: []string{"all"}, Path: "./", LogLevel: slog.LevelInfo,
 		SlowCall: time.Second, ToolNames: "auto",
 		Reasoning: settings.Reasoning{Timeout: 5 * time.Second, Retries: 2, ModelTimeout: 2 * time.Minute,
-			OllamaURL: "http://127.0.0.1:11434", AnthropicURL: "https://api.anthropic.com", OpenAIURL: "https://api.openai.com/v1"}}, loaded)
+			OllamaURL: "http://127.0.0.1:11434", AnthropicURL: "https://api.anthropic.com", OpenAIURL: "https://api.openai.com/v1"}}, loaded.Settings)
 }
 
 func TestFlagsWinOverTheEnvironment(t *testing.T) {
@@ -82,10 +82,10 @@ func TestAnEmptyFlagIsRefused(t *testing.T) {
 func TestEveryRowIsWholeAndItsNamesAreItsOwn(t *testing.T) {
 	seen := map[string]bool{}
 	for _, row := range settings.Table() {
-		for _, name := range []string{row.Flag, row.Env, row.Key} {
+		for kind, name := range map[string]string{"flag": row.Flag, "variable": row.Env, "key": row.Key} {
 			require.NotEmpty(t, name)
-			require.False(t, seen[name], name)
-			seen[name] = true
+			require.False(t, seen[kind+name], name)
+			seen[kind+name] = true
 		}
 		require.NotEmpty(t, row.Doc)
 	}

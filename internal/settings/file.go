@@ -1,0 +1,160 @@
+package settings
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+	"unicode/utf8"
+
+	"savant/fault"
+)
+
+// FileName is the file of settings, under SAVANT_PATH. Its shape is published
+// as schemas/settings.json.
+const FileName = "config/settings.json"
+
+// maxFile is the largest file of settings that is read, in bytes.
+const maxFile = 1 << 20
+
+// othersRead are the permissions of those who do not own a file to read it.
+const othersRead fs.FileMode = 0o044
+
+// file is what the file of settings holds.
+type file struct {
+	values  map[string]Value // by Key
+	exposed bool
+}
+
+// readFile reads the file of settings under a folder; none is an empty one.
+// Every value is checked, also those that another source comes before.
+func readFile(folder string, table []Setting) (file, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return file{}, nil // who needs the folder says what is wrong with it
+	}
+	defer root.Close()
+	data, mode, err := readBounded(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return file{}, nil
+	}
+	if err != nil {
+		return file{}, err
+	}
+	values, err := parse(data, folder, table)
+	if err != nil {
+		return file{}, err
+	}
+	return file{values: values, exposed: holdsSecret(values) && runtime.GOOS != "windows" && mode&othersRead != 0}, nil
+}
+
+func readBounded(root *os.Root) ([]byte, fs.FileMode, error) {
+	info, err := root.Stat(FileName) // before it is opened: a pipe would block
+	if err != nil {
+		return nil, 0, unreadable(err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, 0, fault.New(fault.InvalidParams, "%s: expected a file", FileName)
+	}
+	opened, err := root.Open(FileName)
+	if err != nil {
+		return nil, 0, unreadable(err)
+	}
+	defer opened.Close()
+	data, err := io.ReadAll(io.LimitReader(opened, maxFile+1))
+	if err != nil {
+		return nil, 0, unreadable(err)
+	}
+	if len(data) > maxFile {
+		return nil, 0, fault.New(fault.LimitExceeded, "%s has more than %d bytes", FileName, maxFile)
+	}
+	return data, info.Mode(), nil
+}
+
+// unreadable leaves the path of this machine out.
+func unreadable(err error) error {
+	var failed *fs.PathError
+	if errors.As(err, &failed) {
+		err = failed.Err
+	}
+	return fault.New(fault.InvalidParams, "%s cannot be read: %w", FileName, err)
+}
+
+func holdsSecret(values map[string]Value) bool {
+	for _, value := range values {
+		if value.Setting.Secret && value.Text != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// byteOrderMark is what some editors begin a file with; JSON readers may skip
+// it, RFC 8259, 8.1.
+const byteOrderMark = "\uFEFF"
+
+// parse reads the text of a file of settings that is in folder.
+func parse(data []byte, folder string, table []Setting) (map[string]Value, error) {
+	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
+	if err := checkSyntax(data); err != nil {
+		return nil, err
+	}
+	r := &reader{data: data, folder: folder, table: table, decoder: json.NewDecoder(bytes.NewReader(data)), values: map[string]Value{}}
+	r.decoder.UseNumber()
+	if err := r.object(""); err != nil {
+		return nil, fault.New(fault.Internal, "%s: %w", FileName, err) // its syntax was checked
+	}
+	if len(r.wrong) > 0 {
+		return nil, complain(fault.InvalidParams, r.wrong...)
+	}
+	return r.values, nil
+}
+
+// checkSyntax says whether a text is one JSON object.
+func checkSyntax(data []byte) error {
+	if !utf8.Valid(data) {
+		return complain(fault.InvalidParams, diagnose(data, 0, "", "not UTF-8"))
+	}
+	err := json.Unmarshal(data, new(json.RawMessage))
+	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+		at := int(syntax.Offset)
+		if at < len(data) || !bytes.HasPrefix([]byte(syntax.Error()), []byte("unexpected end")) {
+			at-- // it counts the byte that is wrong
+		}
+		return complain(fault.InvalidParams, diagnose(data, at, "", "not JSON: "+syntax.Error()))
+	}
+	if err != nil {
+		return complain(fault.InvalidParams, diagnose(data, 0, "", "not JSON: "+err.Error()))
+	}
+	if trimmed := bytes.TrimLeft(data, " \t\r\n"); trimmed[0] != '{' {
+		return complain(fault.InvalidParams, diagnose(data, len(data)-len(trimmed), "", "expected an object, got "+kindOf(trimmed)))
+	}
+	return nil
+}
+
+// complain makes what is wrong with the file one error.
+func complain(code fault.Code, wrong ...fault.Diagnostic) *fault.Error {
+	first := wrong[0]
+	details := fmt.Sprintf("%s:%d:%d: %s", FileName, first.Line, first.Column, first.Message)
+	if len(wrong) > 1 {
+		details = fmt.Sprintf("%s (%d more)", details, len(wrong)-1)
+	}
+	return fault.New(code, "%s", details).With(wrong...)
+}
+
+// diagnose says what is wrong at a place of the text.
+func diagnose(data []byte, offset int, path, message string) fault.Diagnostic {
+	line, column := place(data, offset)
+	return fault.Diagnostic{File: FileName, Path: path, Line: line, Column: column, Message: message}
+}
+
+// place returns the line of an offset and its column, in characters, from 1.
+func place(data []byte, offset int) (line, column int) {
+	before := data[:min(max(offset, 0), len(data))]
+	begin := bytes.LastIndexByte(before, '\n') + 1
+	return bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(before[begin:]) + 1
+}

@@ -1,0 +1,116 @@
+package settings
+
+import (
+	"slices"
+
+	"savant/fault"
+)
+
+// Lookup returns the text that a source has for a row, and false where it has
+// none.
+type Lookup func(Setting) (string, bool)
+
+// Loaded is what the sources say together.
+type Loaded struct {
+	Settings
+	// Values are what holds, in the order of the table.
+	Values []Value
+	// Secrets are the secrets of every source, also those that another comes
+	// before: what to take out of all that is shown.
+	Secrets []string
+	// Exposed: the file holds a secret, and others on the machine may read it.
+	Exposed bool
+}
+
+// Load reads the table from its sources: flags before variables before the
+// file under SAVANT_PATH before defaults. An empty variable counts as none,
+// since clients pass those on. The error is an *Error for a flag or variable,
+// and a *fault.Error that names line and column for the file.
+func Load(flag, env Lookup) (*Loaded, error) {
+	table := Table()
+	given := &sources{flag: flag, env: env}
+	at := slices.IndexFunc(table, func(row Setting) bool { return row.Env == EnvPath })
+	path := given.value(table[at])
+	if err := table[at].check(new(Settings), path.Text); err != nil {
+		return nil, err
+	}
+	var err error
+	if given.file, err = readFile(path.Text, table); err != nil {
+		return nil, err
+	}
+	loaded := &Loaded{Exposed: given.file.exposed}
+	for _, row := range table {
+		value := given.value(row)
+		if err := row.check(&loaded.Settings, value.Text); err != nil {
+			return nil, err
+		}
+		loaded.Values = append(loaded.Values, value)
+		loaded.Secrets = append(loaded.Secrets, given.secrets(row)...)
+		if row.Env == EnvServices {
+			loaded.Given = value.Origin.Source == FromFlag || value.Origin.Source == FromEnvironment
+		}
+	}
+	if err := keepSecretsHome(loaded.Values); err != nil {
+		return nil, err
+	}
+	return loaded, nil
+}
+
+// sources are where values come from.
+type sources struct {
+	flag, env Lookup
+	file      file
+}
+
+// value returns what holds for a row.
+func (s *sources) value(row Setting) Value { return s.all(row)[0] }
+
+// all returns every value that there is for a row, the one that holds first.
+func (s *sources) all(row Setting) []Value {
+	var all []Value
+	if text, ok := s.flag(row); ok {
+		all = append(all, Value{row, text, Origin{Source: FromFlag, Name: "--" + row.Flag}})
+	}
+	if text, ok := s.env(row); ok && text != "" {
+		all = append(all, Value{row, text, Origin{Source: FromEnvironment, Name: row.Env}})
+	}
+	if held, ok := s.file.values[row.Key]; ok {
+		all = append(all, held)
+	}
+	return append(all, Value{row, row.Default, Origin{Source: FromDefault}})
+}
+
+func (s *sources) secrets(row Setting) []string {
+	var secrets []string
+	if row.Secret {
+		for _, each := range s.all(row) {
+			if each.Text != "" {
+				secrets = append(secrets, each.Text)
+			}
+		}
+	}
+	return secrets
+}
+
+// keepSecretsHome refuses an address of the file for a secret that is not of
+// the file: whoever wrote the file of a project that one works on must not be
+// able to name where one's own keys are sent.
+func keepSecretsHome(values []Value) error {
+	for _, secret := range values {
+		if secret.Setting.SentTo == "" || secret.Text == "" || secret.Origin.Source == FromFile {
+			continue
+		}
+		at := slices.IndexFunc(values, func(v Value) bool { return v.Setting.Key == secret.Setting.SentTo })
+		if address := values[at]; address.Origin.Source == FromFile && address.Text != "" {
+			return straying(secret, address)
+		}
+	}
+	return nil
+}
+
+func straying(secret, address Value) error {
+	message := address.Setting.Key + " would be sent " + secret.Setting.Env + ", which is not of this file: set " +
+		address.Setting.Env + " as well, or put " + secret.Setting.Key + " into the file"
+	return complain(fault.InvalidParams, fault.Diagnostic{File: FileName, Path: address.Setting.Key, Line: address.Origin.Line,
+		Column: address.Origin.Column, Message: message})
+}

@@ -1,0 +1,204 @@
+package settings_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/internal/settings"
+)
+
+var update = flag.Bool("update", false, "write schemas/settings.json anew")
+
+const schemaFile = "../../schemas/settings.json"
+
+// blocks are the nested objects of the file of settings.
+var blocks = map[string]string{
+	"agent":     "What the agent may do.",
+	"llm":       "The models of the reasoning service inside.",
+	"reasoning": "Who decides what an agent does.",
+	"telemetry": "What is logged and told.",
+}
+
+// TestTheSchemaIsTheTable holds schemas/settings.json and the table together:
+// keys, types, bounds, defaults and what is said of them.
+func TestTheSchemaIsTheTable(t *testing.T) {
+	got := schema(t)
+	if *update {
+		require.NoError(t, os.WriteFile(schemaFile, got, 0o644))
+	}
+	want, err := os.ReadFile(schemaFile)
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(got), "run go test ./internal/settings -run Schema -update if this is meant")
+}
+
+// object is a JSON object that keeps its order.
+type object struct {
+	names  []string
+	values map[string]any
+}
+
+func (o *object) set(name string, value any) *object {
+	if o.values == nil {
+		o.values = map[string]any{}
+	}
+	o.names = append(o.names, name)
+	o.values[name] = value
+	return o
+}
+
+func (o *object) MarshalJSON() ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	for i, name := range o.names {
+		out.WriteString(map[bool]string{true: "{", false: ","}[i == 0])
+		fmt.Fprintf(&out, "%q:", name)
+		if err := encoder.Encode(o.values[name]); err != nil {
+			return nil, err
+		}
+	}
+	out.WriteByte('}')
+	return out.Bytes(), nil
+}
+
+func schema(t *testing.T) []byte {
+	t.Helper()
+	properties := new(object).set("$schema", new(object).set("type", "string"))
+	nested := map[string]*object{}
+	for _, row := range settings.Table() {
+		if row.NotInFile {
+			continue
+		}
+		block, name, isNested := strings.Cut(row.Key, ".")
+		if !isNested {
+			properties.set(row.Key, property(t, row))
+			continue
+		}
+		if nested[block] == nil {
+			require.NotEmpty(t, blocks[block], block)
+			nested[block] = new(object)
+			properties.set(block, new(object).set("type", "object").set("description", blocks[block]).
+				set("additionalProperties", false).set("properties", nested[block]))
+		}
+		nested[block].set(name, property(t, row))
+	}
+	whole := new(object).set("$schema", "https://json-schema.org/draft/2020-12/schema").
+		set("title", "Settings of Savant").
+		set("description", "The file config/settings.json under SAVANT_PATH. A variable of the environment comes before it, and a flag before both.").
+		set("type", "object").set("additionalProperties", false).set("properties", properties)
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	require.NoError(t, encoder.Encode(whole))
+	return out.Bytes()
+}
+
+func property(t *testing.T, row settings.Setting) *object {
+	t.Helper()
+	made := new(object)
+	text := new(object).set("type", "string")
+	standard := settings.Value{Setting: row, Text: row.Default}.JSON()
+	switch row.Kind {
+	case settings.Number:
+		made.set("type", "integer").set("minimum", row.Min).set("maximum", row.Max)
+	case settings.Switch:
+		made.set("type", "boolean")
+	case settings.List:
+		made.set("type", []string{"string", "array"}).set("items", text)
+		standard = row.Default
+	case settings.Folders:
+		made.set("type", []string{"string", "array"}).set("items", text)
+	default:
+		made.set("type", "string")
+	}
+	if len(row.Allowed) > 0 {
+		made.set("enum", row.Allowed)
+	}
+	if row.Default != "" {
+		made.set("default", standard)
+	}
+	doc := row.Doc
+	if row.Kind == settings.Folders {
+		doc = strings.Replace(doc, ", separated as in PATH", "; relative to SAVANT_PATH", 1)
+	}
+	made.set("description", doc+" ("+row.Env+")")
+	if row.Secret {
+		made.set("writeOnly", true)
+	}
+	return made
+}
+
+// TestBoundsHold keeps what the schema says of numbers true, and the kinds of
+// rows too.
+func TestBoundsHold(t *testing.T) {
+	for _, row := range settings.Table() {
+		accepts := func(value string) bool {
+			_, err := settings.Load(from(nil), from(map[string]string{row.Env: value}))
+			return err == nil
+		}
+		switch row.Kind {
+		case settings.Number:
+			require.Less(t, row.Min, row.Max, row.Key)
+			for value, fits := range map[int]bool{row.Min - 1: false, row.Min: true, row.Max: true, row.Max + 1: false} {
+				require.Equal(t, fits, accepts(strconv.Itoa(value)), "%s=%d", row.Env, value)
+			}
+			require.False(t, accepts("many"), row.Env)
+		case settings.Switch:
+			require.True(t, accepts("true") && accepts("false") && !accepts("perhaps"), row.Env)
+		}
+		for _, value := range row.Allowed {
+			require.True(t, accepts(value), "%s=%s", row.Env, value)
+		}
+		if len(row.Allowed) > 0 {
+			require.False(t, accepts("none of them"), row.Env)
+		}
+		if row.SentTo != "" {
+			require.True(t, row.Secret, row.Key)
+			require.True(t, isAddress(row.SentTo), row.SentTo)
+		}
+	}
+}
+
+func isAddress(key string) bool {
+	for _, row := range settings.Table() {
+		if row.Key == key {
+			return row.Kind == settings.Address
+		}
+	}
+	return false
+}
+
+// TestTheDocumentListsEverySetting keeps docs/configuration.md whole.
+func TestTheDocumentListsEverySetting(t *testing.T) {
+	page, err := os.ReadFile("../../docs/configuration.md")
+	require.NoError(t, err)
+	for _, row := range settings.Table() {
+		line := ""
+		for each := range strings.Lines(string(page)) {
+			if strings.HasPrefix(each, "| `"+row.Env+"` |") {
+				line = each
+			}
+		}
+		require.NotEmpty(t, line, "docs/configuration.md has no row of %s", row.Env)
+		require.Contains(t, line, "| `--"+row.Flag+"` |", row.Env)
+		key := "| `" + row.Key + "` |"
+		if row.NotInFile {
+			key = "| – |"
+		}
+		require.Contains(t, line, key, row.Env)
+		standard := "| none |"
+		if row.Default != "" {
+			standard = "| `" + row.Default + "` |"
+		}
+		require.Contains(t, line, standard, row.Env)
+	}
+}

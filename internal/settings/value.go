@@ -1,0 +1,133 @@
+package settings
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Source is where a value comes from.
+type Source string
+
+// The sources, the first before the next.
+const (
+	FromFlag        Source = "flag"
+	FromEnvironment Source = "environment"
+	FromFile        Source = "file"
+	FromDefault     Source = "default"
+)
+
+// Origin is the place that a value comes from.
+type Origin struct {
+	Source Source `json:"source"`
+	// Name is the flag with its dashes, the variable or the file; empty for a
+	// default.
+	Name string `json:"name,omitempty"`
+	// Line and Column are the place of a value in the file, from 1.
+	Line   int `json:"line,omitempty"`
+	Column int `json:"column,omitempty"`
+}
+
+// String returns an origin as a person reads it.
+func (o Origin) String() string {
+	switch o.Source {
+	case FromFlag, FromEnvironment:
+		return string(o.Source) + " " + o.Name
+	case FromFile:
+		return fmt.Sprintf("%s:%d", o.Name, o.Line)
+	}
+	return string(o.Source)
+}
+
+// Value is what holds for a setting, as text. It may be a secret: show Shown.
+type Value struct {
+	Setting Setting
+	Text    string
+	Origin  Origin
+}
+
+// What is shown of a secret, and of an empty text.
+const (
+	shownSet    = "(set)"
+	shownNotSet = "(not set)"
+)
+
+// hidden stands for the parts of an address that are not shown.
+const hidden = "[redacted]"
+
+// Shown returns the text of a value for anybody to read: of a secret only
+// whether there is one, of an address no user, password and query.
+func (v Value) Shown() string {
+	switch {
+	case v.Text == "":
+		return shownNotSet
+	case v.Setting.Secret:
+		return shownSet
+	case v.Setting.Kind == Address:
+		return shownAddress(v.Text)
+	}
+	return v.Text
+}
+
+func shownAddress(text string) string {
+	parsed, err := url.Parse(text)
+	if err != nil || parsed.Opaque != "" {
+		return hidden
+	}
+	shown := parsed.EscapedPath()
+	if parsed.User != nil {
+		shown = "//" + hidden + "@" + parsed.Host + shown
+	} else if parsed.Host != "" {
+		shown = "//" + parsed.Host + shown
+	}
+	if parsed.Scheme != "" {
+		shown = parsed.Scheme + ":" + shown
+	}
+	if parsed.RawQuery != "" || parsed.Fragment != "" {
+		shown += "?" + hidden
+	}
+	return shown
+}
+
+// JSON returns a value for anybody to read as the file would hold it: a
+// number, a boolean, a list or a text. For a secret it is true where it is set.
+func (v Value) JSON() any {
+	if v.Setting.Secret {
+		return v.Text != ""
+	}
+	switch v.Setting.Kind {
+	case Number:
+		if number, err := strconv.Atoi(v.Text); err == nil {
+			return number
+		}
+	case Switch:
+		if on, err := strconv.ParseBool(v.Text); err == nil {
+			return on
+		}
+	case List:
+		return commaList(v.Text)
+	case Folders:
+		return append([]string{}, folders(v.Text)...)
+	case Address:
+		return shownAddress(v.Text)
+	}
+	return v.Text
+}
+
+// listSeparator separates folders in a text, as in PATH.
+const listSeparator = string(filepath.ListSeparator)
+
+// commaList returns the parts of a comma list, each once, without space around.
+func commaList(text string) []string {
+	list := []string{}
+	seen := map[string]bool{}
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part != "" && !seen[part] {
+			seen[part] = true
+			list = append(list, part)
+		}
+	}
+	return list
+}
