@@ -27,8 +27,16 @@ const (
 )
 
 // Request is a request that a client of the server made. It has a span and no
-// event.
-const Request Type = "request"
+// event. Its metadata have the id of the request and the protocol's version.
+const (
+	Request Type = "request"
+
+	MetaRequestID = "request_id"
+	MetaProtocol  = "protocol_version"
+)
+
+// StatusCanceled is the status of what whoever asked for it took back.
+const StatusCanceled = "canceled"
 
 // Types returns every type there is.
 func Types() []Type {

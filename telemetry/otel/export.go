@@ -1,0 +1,181 @@
+package otel
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"savant/fault"
+)
+
+// exporter posts spans to a collector. It never fails: what cannot be sent is
+// counted, and told once.
+type exporter struct {
+	address   string
+	header    http.Header
+	client    *http.Client
+	logger    *slog.Logger
+	tell      sync.Once
+	life      context.Context
+	stop      context.CancelFunc
+	delivered atomic.Int64
+}
+
+// maxAnswer bounds what is read of a collector's answer, in bytes.
+const maxAnswer = 64 << 10
+
+func newExporter(options Options) (*exporter, error) {
+	address, err := endpoint(options)
+	if err != nil {
+		return nil, err
+	}
+	header, err := headers(options.Headers)
+	if err != nil {
+		return nil, err
+	}
+	header.Set("Content-Type", "application/x-protobuf")
+	header.Set("User-Agent", "savant/"+options.Version)
+	e := &exporter{address: address, header: header, logger: options.Logger,
+		client: &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone(), CheckRedirect: refuseRedirect}}
+	e.life, e.stop = context.WithCancel(context.Background())
+	return e, nil
+}
+
+// refuseRedirect: the headers are for one host, and OTLP knows no redirects.
+func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// endpoint is the address to post to, by the rules of the OTLP exporter's
+// specification.
+func endpoint(options Options) (string, error) {
+	given, name := options.TracesEndpoint, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+	if given == "" {
+		given, name = options.Endpoint, "OTEL_EXPORTER_OTLP_ENDPOINT"
+	}
+	address, err := url.Parse(strings.TrimSpace(given))
+	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" {
+		return "", fault.New(fault.InvalidParams, "%s: expected http://HOST:PORT or https://HOST:PORT, a collector that takes OTLP over HTTP", name)
+	}
+	if options.TracesEndpoint == "" {
+		address = address.JoinPath("v1", "traces")
+	}
+	return address.String(), nil
+}
+
+// What no header may hold.
+const (
+	unfitValue = "\r\n\x00"
+	unfitName  = unfitValue + " \t:"
+)
+
+// headers reads name=value pairs, with commas between them.
+func headers(given string) (http.Header, error) {
+	header := http.Header{}
+	for pair := range strings.SplitSeq(given, ",") {
+		if strings.TrimSpace(pair) == "" {
+			continue
+		}
+		name, value, found := strings.Cut(pair, "=")
+		name = strings.TrimSpace(name)
+		decoded, err := url.PathUnescape(strings.TrimSpace(value))
+		if !found || err != nil || name == "" || strings.ContainsAny(name, unfitName) || strings.ContainsAny(decoded, unfitValue) {
+			return nil, fault.New(fault.InvalidParams, "OTEL_EXPORTER_OTLP_HEADERS: expected name=value,name=value with values percent-encoded")
+		}
+		header.Set(name, decoded)
+	}
+	return header, nil
+}
+
+// ExportSpans sends spans, again where the collector asks for patience.
+func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	if len(spans) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(e.life, cancel)()
+	rejected, err := e.send(ctx, encodeRequest(spans))
+	if err != nil {
+		e.tell.Do(func() {
+			e.logger.Warn("traces cannot be sent; spans are left out while that is so", "cause", err.Error())
+		})
+		return nil
+	}
+	e.delivered.Add(int64(len(spans)) - rejected)
+	return nil
+}
+
+// Shutdown is called when everything was exported.
+func (e *exporter) Shutdown(context.Context) error {
+	e.client.CloseIdleConnections()
+	return nil
+}
+
+// Attempts and the pauses between them; a collector may ask for longer ones.
+const (
+	attempts   = 3
+	firstPause = 200 * time.Millisecond
+)
+
+func (e *exporter) send(ctx context.Context, body []byte) (rejected int64, err error) {
+	for attempt, pause := 1, firstPause; ; attempt, pause = attempt+1, 2*pause {
+		answer, again, err := e.post(ctx, body)
+		if err == nil {
+			return rejectedSpans(answer), nil
+		}
+		if again < 0 || attempt == attempts {
+			return 0, err
+		}
+		timer := time.NewTimer(max(pause, again))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return 0, err
+		}
+	}
+}
+
+// post makes one attempt. again is how long the collector wants to be left
+// alone before the next one, negative where there is no use in another.
+func (e *exporter) post(ctx context.Context, body []byte) (answer []byte, again time.Duration, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.address, bytes.NewReader(body))
+	if err != nil {
+		return nil, -1, errors.New("the address is not one to post to")
+	}
+	request.Header = e.header.Clone()
+	response, err := e.client.Do(request)
+	if err != nil {
+		if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) { // it repeats the address
+			err = wrapped.Err
+		}
+		return nil, 0, err
+	}
+	defer response.Body.Close()
+	answer, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if response.StatusCode/100 == 2 {
+		return answer, 0, nil // taken, whatever became of the rest of the answer
+	}
+	return nil, patience(response), errors.Join(err, fmt.Errorf("the collector answered HTTP %d", response.StatusCode))
+}
+
+// patience reads what may be tried again, by the OTLP specification.
+func patience(response *http.Response) time.Duration {
+	switch response.StatusCode {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))
+		return time.Duration(min(max(seconds, 0), 60)) * time.Second
+	}
+	return -1
+}

@@ -1,0 +1,142 @@
+// Package otel hands spans to an OpenTelemetry collector, by OTLP over HTTP in
+// protobuf. Spans are named and described by the semantic conventions for
+// generative AI and for the Model Context Protocol (as of semconv 1.41). They
+// show names, codes, counts and times; never arguments, results or prompts.
+//
+// The exporter is our own because the one of OpenTelemetry links gRPC: 10 MB
+// more of program and 0.6 ms more at each start, measured on v1.47.0. With this
+// one it is 1.5 MB and 0.15 ms.
+package otel
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"savant/telemetry"
+)
+
+// Options say where spans go, as the environment variables of OpenTelemetry do.
+type Options struct {
+	// Endpoint is the address of a collector, OTEL_EXPORTER_OTLP_ENDPOINT:
+	// /v1/traces is added to it. TracesEndpoint is used as it is, and before
+	// Endpoint: OTEL_EXPORTER_OTLP_TRACES_ENDPOINT.
+	Endpoint, TracesEndpoint string
+	// Headers go with every request: name=value, comma-separated, values
+	// percent-encoded. OTEL_EXPORTER_OTLP_HEADERS; they are secret.
+	Headers string
+	// Service is OTEL_SERVICE_NAME; empty: that of OTEL_RESOURCE_ATTRIBUTES,
+	// else "savant". Version is the program's.
+	Service, Version string
+	// Logger is told once when the collector cannot be reached, and at the end
+	// how many spans it did not get; nil discards it.
+	Logger *slog.Logger
+}
+
+// How spans are gathered. What does not fit into the queue is left out and
+// counted.
+const (
+	gatherFor = time.Second
+	exportFor = 10 * time.Second
+	queueSize = 4096
+)
+
+// Tracing makes spans and sends them in the background. It may be used by
+// several goroutines at once.
+type Tracing struct {
+	provider *sdktrace.TracerProvider
+	tracer   trace.Tracer
+	exporter *exporter
+	logger   *slog.Logger
+	// ended counts the spans that were to be sent.
+	ended atomic.Int64
+}
+
+// Open returns what makes spans. It reaches nobody yet. An address or a header
+// that is none is INVALID_PARAMS, which repeats neither.
+func Open(ctx context.Context, options Options) (*Tracing, error) {
+	if options.Logger == nil {
+		options.Logger = slog.New(slog.DiscardHandler)
+	}
+	sending, err := newExporter(options)
+	if err != nil {
+		return nil, err
+	}
+	described, err := describe(ctx, options)
+	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
+		return nil, err
+	}
+	provider := sdktrace.NewTracerProvider(sdktrace.WithResource(described), sdktrace.WithBatcher(sending,
+		sdktrace.WithBatchTimeout(gatherFor), sdktrace.WithExportTimeout(exportFor), sdktrace.WithMaxQueueSize(queueSize)))
+	tracer := provider.Tracer("savant", trace.WithInstrumentationVersion(options.Version))
+	return &Tracing{provider: provider, tracer: tracer, exporter: sending, logger: options.Logger}, nil
+}
+
+// describe says what the spans come from. OTEL_RESOURCE_ATTRIBUTES adds to it.
+func describe(ctx context.Context, options Options) (*resource.Resource, error) {
+	usual := resource.WithAttributes(attribute.String("service.name", "savant"), attribute.String("service.version", options.Version))
+	given := []resource.Option{usual, resource.WithTelemetrySDK(), resource.WithFromEnv()}
+	if options.Service != "" {
+		given = append(given, resource.WithAttributes(attribute.String("service.name", options.Service)))
+	}
+	return resource.New(ctx, given...)
+}
+
+// Span is a telemetry.Tracer. The span belongs to that of ctx, else to the
+// place in a trace that telemetry.WithTrace gave ctx; the context returned has
+// the span's own.
+func (t *Tracing) Span(ctx context.Context, begun telemetry.Event) (context.Context, func(telemetry.Event)) {
+	if !trace.SpanContextFromContext(ctx).IsValid() {
+		from := telemetry.TraceFrom(ctx)
+		ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": from.Parent, "tracestate": from.State})
+	}
+	ctx, span := t.tracer.Start(ctx, nameOf(begun.Type, begun), trace.WithSpanKind(kindOf(begun.Type)),
+		trace.WithAttributes(attributesOf(begun.Type, begun)...))
+	place := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, place)
+	ctx = telemetry.WithTrace(ctx, telemetry.Trace{Parent: place["traceparent"], State: place["tracestate"]})
+	return ctx, func(ended telemetry.Event) { t.end(span, begun, ended) }
+}
+
+// end completes a span with what is known at its end.
+func (t *Tracing) end(span trace.Span, begun, ended telemetry.Event) {
+	ended.ToolName, ended.Model = cmp.Or(ended.ToolName, begun.ToolName), cmp.Or(ended.Model, begun.Model)
+	span.SetName(nameOf(begun.Type, ended))
+	span.SetAttributes(attributesOf(begun.Type, ended)...)
+	if failure := failureOf(begun.Type, ended); failure.kind != "" {
+		span.SetAttributes(keyErrorType.String(failure.kind))
+		span.SetStatus(failure.status, failure.told)
+	}
+	if span.SpanContext().IsSampled() && span.IsRecording() {
+		t.ended.Add(1)
+	}
+	span.End()
+}
+
+// Close sends what was gathered, for as long as ctx lasts, and ends the
+// sending.
+func (t *Tracing) Close(ctx context.Context) {
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		_ = t.provider.Shutdown(context.WithoutCancel(ctx)) // what was not sent is counted below
+	}()
+	select {
+	case <-sent:
+	case <-ctx.Done():
+	}
+	t.exporter.stop() // what is still being sent fails at once
+	<-sent
+	if missing := t.ended.Load() - t.exporter.delivered.Load(); missing > 0 {
+		t.logger.Warn("the collector of traces did not get every span", "missing", missing)
+	}
+}
