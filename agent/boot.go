@@ -34,7 +34,7 @@ func (r *Run) boot() (Signal, error) {
 		r.repo = repo
 	}
 	r.recordStart()
-	r.describe()
+	r.startSave() // a run is listed from its beginning
 	if r.unfinished() {
 		return resumed, nil
 	}
