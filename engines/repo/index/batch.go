@@ -67,7 +67,8 @@ func (b *batch) publish(generation int64) {
 		ix.catalog.remove(path)
 	}
 	for i := range b.documents {
-		ix.catalog.put(&b.documents[i].file)
+		kept := b.documents[i].file // a copy: the catalog must not keep the terms
+		ix.catalog.put(&kept)
 	}
 	ix.catalog.generation = generation
 	b.documents, b.removed, b.terms = nil, nil, 0
