@@ -80,6 +80,8 @@ type Settings struct {
 	// Reasoning is who decides what an agent does, Agent what it may do.
 	Reasoning Reasoning
 	Agent     Agent
+	// Telemetry is where traces go.
+	Telemetry Telemetry
 }
 
 // All is the value of MCP_SERVICE that stands for every engine.
@@ -99,7 +101,7 @@ const (
 
 // Table returns every setting there is.
 func Table() []Setting {
-	return slices.Concat(generalRows(), reasoningRows(), modelRows(), agentRows())
+	return slices.Concat(generalRows(), reasoningRows(), modelRows(), agentRows(), telemetryRows())
 }
 
 func generalRows() []Setting {

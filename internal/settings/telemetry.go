@@ -1,0 +1,31 @@
+package settings
+
+// Telemetry says where traces go, as the variables of OpenTelemetry do.
+type Telemetry struct {
+	// Endpoint is the address of a collector; empty: no traces are made.
+	Endpoint string
+	// Headers go with every request to it, as name=value,name=value.
+	Headers string
+	// Service is the name by which the collector knows the program.
+	Service string
+}
+
+// EnvOTLPEndpoint names the address of a collector.
+const EnvOTLPEndpoint = "OTEL_EXPORTER_OTLP_ENDPOINT"
+
+func telemetryRows() []Setting {
+	text := func(of func(*Telemetry) *string) func(*Settings, string) error {
+		return func(into *Settings, value string) error {
+			*of(&into.Telemetry) = value
+			return nil
+		}
+	}
+	return []Setting{
+		{Flag: "otlp-endpoint", Env: EnvOTLPEndpoint, Key: "telemetry.otlp_endpoint", Kind: Address,
+			Doc: "address of an OpenTelemetry collector that takes OTLP over HTTP; without one no traces are sent", set: text(func(t *Telemetry) *string { return &t.Endpoint })},
+		{Flag: "otlp-headers", Env: "OTEL_EXPORTER_OTLP_HEADERS", Key: "telemetry.otlp_headers", Secret: true, SentTo: "telemetry.otlp_endpoint",
+			Doc: "headers for it: name=value,name=value", set: text(func(t *Telemetry) *string { return &t.Headers })},
+		{Flag: "otel-service-name", Env: "OTEL_SERVICE_NAME", Key: "telemetry.service_name",
+			Doc: "name of this program in traces; savant by default", set: text(func(t *Telemetry) *string { return &t.Service })},
+	}
+}
