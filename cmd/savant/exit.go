@@ -16,9 +16,8 @@ const (
 	exitConfiguration = 4 // a setting, or the place the program runs in
 	exitUnknown       = 5 // no such workflow, run, step, checkpoint or prompt
 	exitConflict      = 6 // somebody else was first
-	exitMaxSteps      = 7 // a run of the agent reached its limit of steps
-	exitCanceled      = 130
 	exitPending       = 7 // a run waits for a person, a model or another client
+	exitMaxSteps      = 7 // a run of the agent reached its limit of steps
 
 	exitInterrupted = 130 // by a signal; the run can be continued
 )
