@@ -53,7 +53,7 @@ var floors = map[string]floor{
 	"engines/repo":        {height: 3, imports: []string{"engines", "engines/repo/index", "internal/atomicfile"}},
 	"engines/git":         {height: 3, imports: []string{"engines"}},
 	"engines/ci":          {height: 3, imports: []string{"engines"}},
-	"engines/mcpio":       {height: 3, imports: []string{"engines"}},
+	"engines/mcpio":       {height: 3, imports: []string{"engines", "telemetry"}},
 	"engines/mcpio/mount": {height: 4, imports: []string{"engines", "engines/mcpio", "internal/atomicfile"}},
 	"engines/workflow":    {height: 4, imports: []string{"think", "think/flow", "engines"}},
 

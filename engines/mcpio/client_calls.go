@@ -127,8 +127,9 @@ func (r CallResult) Text() string {
 }
 
 // Invoke calls a tool; args is any value that marshals to a JSON object.
-// progress, unless nil, is told what the server reports meanwhile. A tool that
-// failed is no error but a CallResult with IsError.
+// progress, unless nil, is told what the server reports meanwhile. The trace of
+// ctx goes with the call. A tool that failed is no error but a CallResult with
+// IsError.
 func (c *Client) Invoke(ctx context.Context, name string, args any, progress func(done, total float64, message string)) (CallResult, error) {
 	var result CallResult
 	params := map[string]any{"name": name, "arguments": args}
@@ -138,6 +139,7 @@ func (c *Client) Invoke(ctx context.Context, name string, args any, progress fun
 		defer c.reports.Delete(token)
 		params["_meta"] = map[string]any{"progressToken": token}
 	}
+	carryTrace(ctx, params)
 	if err := c.request(ctx, string(mcp.MethodToolsCall), params, &result); err != nil {
 		return CallResult{}, err
 	}

@@ -19,6 +19,7 @@ import (
 
 	"savant/engines"
 	"savant/fault"
+	"savant/telemetry"
 )
 
 // Values of Options.ToolNames. Many clients allow only [A-Za-z0-9_-] in tool
@@ -55,6 +56,9 @@ type Options struct {
 	// SlowCall is the duration above which a call is logged as a warning with
 	// its parts timed; zero means DefaultSlowCall, negative never.
 	SlowCall time.Duration
+	// Trace opens a span for each tools/call, within the trace that its _meta
+	// names; nil opens none. The trace reaches the tool in either case.
+	Trace telemetry.Tracer
 	// MaxLine is the longest line read, in bytes; zero means DefaultMaxLine.
 	MaxLine int
 	// Order, when set, returns a key for a call (tool is the canonical name,
