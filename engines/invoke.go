@@ -44,16 +44,32 @@ func (r *Registry) Call(ctx context.Context, name string, args json.RawMessage) 
 // of the result is set.
 func (r *Registry) Invoke(ctx context.Context, name string, args json.RawMessage) (Result, error) {
 	event := Event{Tool: fault.Cut(name, maxName), Started: time.Now(), InputBytes: len(args)}
-	result, err := r.invoke(ctx, name, args, &event)
-	if observe := r.table.options.Observe; observe != nil {
-		event.Duration = time.Since(event.Started)
-		event.OutputBytes, event.Receipt, event.Outcome = len(result.JSON), result.Receipt, outcomeOf(err)
-		observe(ctx, event)
+	if found, ok := r.resolve(name); ok {
+		event.Tool, event.Engine = found.tool.Name, found.port.engine.Name
 	}
+	ctx, end := r.table.begin(ctx, event, args)
+	result, err := r.invoke(ctx, name, args)
+	event.Duration = time.Since(event.Started)
+	event.OutputBytes, event.Receipt, event.Outcome = len(result.JSON), result.Receipt, outcomeOf(err)
+	end(event)
 	return result, err
 }
 
-func (r *Registry) invoke(ctx context.Context, name string, args json.RawMessage, event *Event) (Result, error) {
+// begin tells of a call, and returns what tells of its end.
+func (t *table) begin(ctx context.Context, begun Event, args json.RawMessage) (context.Context, func(Event)) {
+	inside, end := ctx, func(Event) {}
+	if t.options.Begin != nil {
+		inside, end = t.options.Begin(ctx, begun, args)
+	}
+	return inside, func(ended Event) {
+		if t.options.Observe != nil {
+			t.options.Observe(inside, ended)
+		}
+		end(ended)
+	}
+}
+
+func (r *Registry) invoke(ctx context.Context, name string, args json.RawMessage) (Result, error) {
 	found, ok := r.resolve(name)
 	if !ok {
 		if err := r.missing(ctx, name); err != nil {
@@ -61,7 +77,6 @@ func (r *Registry) invoke(ctx context.Context, name string, args json.RawMessage
 		}
 		return Result{}, r.unknown(name)
 	}
-	event.Tool, event.Engine = found.tool.Name, found.port.engine.Name
 	accepted, err := r.accept(ctx, found, args)
 	if err != nil {
 		return Result{}, err

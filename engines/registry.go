@@ -19,6 +19,11 @@ type Options struct {
 	// Observe is told of every call when it is over, also of one that was
 	// refused. It is called on the goroutine of the call.
 	Observe func(context.Context, Event)
+	// Begin is told of every call before it is examined: the tool, the
+	// arguments as they came and the time. It returns the context of the call,
+	// and what is told when it is over, as Observe is. The arguments must not be
+	// changed.
+	Begin func(ctx context.Context, begun Event, args json.RawMessage) (context.Context, func(Event))
 	// Receipts keeps a receipt; without it calls leave none. An id that is
 	// taken is ID_COLLISION: the receipt comes again with another.
 	Receipts func(context.Context, Receipt) error

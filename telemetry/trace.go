@@ -2,32 +2,40 @@ package telemetry
 
 import (
 	"context"
-	"regexp"
+	"strings"
 )
 
 // Trace is a place in a trace, as W3C Trace Context writes it: the values of
 // traceparent and tracestate.
 type Trace struct{ Parent, State string }
 
-// traceParent is the form of version 00; a trace or span of zeros is none.
-var (
-	traceParent = regexp.MustCompile(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
-	traceZeros  = regexp.MustCompile(`^00-(0{32}-|[0-9a-f]{32}-0{16})`)
-	traceState  = regexp.MustCompile(`^[ -~]{1,512}$`)
-)
-
 type traceKey struct{}
 
 // WithTrace returns a context for work that belongs to a trace. What is no
 // traceparent leaves ctx as it is; what is no tracestate is left out.
 func WithTrace(ctx context.Context, trace Trace) context.Context {
-	if !traceParent.MatchString(trace.Parent) || traceZeros.MatchString(trace.Parent) {
+	if !isTraceParent(trace.Parent) {
 		return ctx
 	}
-	if !traceState.MatchString(trace.State) {
+	if len(trace.State) > maxTraceState || strings.ContainsFunc(trace.State, func(r rune) bool { return r < ' ' || r > '~' }) {
 		trace.State = ""
 	}
 	return context.WithValue(ctx, traceKey{}, trace)
+}
+
+// maxTraceState is how long a tracestate may be, in bytes, to be passed on.
+const maxTraceState = 512
+
+// isTraceParent knows version 00 of W3C Trace Context: 00, a trace, a span and
+// flags in lower-case hex. A trace or a span of zeros is none.
+func isTraceParent(text string) bool {
+	fields := strings.Split(text, "-")
+	return len(fields) == 4 && fields[0] == "00" && isHex(fields[1], 32) && isHex(fields[2], 16) && isHex(fields[3], 2) &&
+		strings.Trim(fields[1], "0") != "" && strings.Trim(fields[2], "0") != ""
+}
+
+func isHex(text string, length int) bool {
+	return len(text) == length && strings.Trim(text, "0123456789abcdef") == ""
 }
 
 // TraceFrom returns the place in a trace that work has, empty where it has none.
