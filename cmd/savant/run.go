@@ -199,10 +199,14 @@ func (p *program) shownEvents(want errand) func(telemetry.Event) {
 		if want.outputFormat == outputStream {
 			p.line(e)
 		}
-		if want.quiet || e.Type == telemetry.RunStarted || e.Type == telemetry.RunFinished {
+		if want.quiet || e.Type == telemetry.RunFinished { // how it ended says tellEnd
 			return
 		}
-		if text := telemetry.Line(e); text != "" {
+		text := telemetry.Line(e)
+		if e.Type == telemetry.RunStarted {
+			text = fmt.Sprintf("run %s: %v tools, decided by %v", e.RunID, e.Metadata["tools"], e.Metadata["decider"])
+		}
+		if text != "" {
 			fmt.Fprintln(p.stderr, visible(text))
 		}
 	}
@@ -249,7 +253,7 @@ func (p *program) tellEnd(report agent.Report, want errand) {
 		return
 	}
 	if !want.quiet {
-		fmt.Fprintf(p.stderr, "run %s: %s, steps %d, decided by %s\n", report.RunID, report.Status, report.Steps, visible(report.Model))
+		fmt.Fprintf(p.stderr, "run %s: %s, steps %d, last decided by %s\n", report.RunID, report.Status, report.Steps, visible(report.Model))
 	}
 }
 
