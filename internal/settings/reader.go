@@ -36,19 +36,22 @@ func (r *reader) object(prefix string) error {
 	if _, err := r.decoder.Token(); err != nil {
 		return err
 	}
-	first := map[string]int{} // line by name
+	first := map[string]int{} // offset by name
 	for r.decoder.More() {
+		if len(r.wrong) == maxWrong {
+			return nil // also bounds the time: each line is counted from the beginning
+		}
 		at := r.next()
 		token, err := r.decoder.Token()
 		if err != nil {
 			return err
 		}
 		name, _ := token.(string)
-		line, _ := place(r.data, at)
 		if before, twice := first[name]; twice {
-			r.complain(at, prefix+name, fmt.Sprintf("%q is there already, in line %d", fault.Cut(name, maxShown), before))
+			line, _ := place(r.data, before)
+			r.complain(at, prefix+name, fmt.Sprintf("%q is there already, in line %d", fault.Cut(name, maxShown), line))
 		} else {
-			first[name] = line
+			first[name] = at
 		}
 		if err := r.member(prefix, name, at); err != nil {
 			return err
@@ -62,17 +65,19 @@ func (r *reader) object(prefix string) error {
 func (r *reader) member(prefix, name string, at int) error {
 	key := prefix + name
 	row, isSetting := r.row(key)
-	switch {
+	switch begin := r.next(); {
+	case strings.Contains(name, "."): // a Key in one word would pass for a nested one
+		r.complain(at, key, r.unknown(prefix, name))
 	case isSetting && row.NotInFile:
 		r.complain(at, key, fmt.Sprintf("%s is where this file is found, so it cannot be set here: use the variable %s or --%s", key, row.Env, row.Flag))
 	case isSetting:
 		return r.setting(row)
-	case r.isBlock(key):
-		if begin := r.next(); r.data[begin] != '{' {
-			r.complain(begin, key, key+": expected an object, got "+kindOf(r.data[begin:]))
-			break
-		}
+	case r.isBlock(key) && r.data[begin] == '{':
 		return r.object(key + ".")
+	case r.isBlock(key):
+		r.complain(begin, key, key+": expected an object, got "+kindOf(r.data[begin:]))
+	case key == schemaKey && r.data[begin] != '"':
+		r.complain(begin, key, key+": expected a text, got "+kindOf(r.data[begin:]))
 	case key != schemaKey:
 		r.complain(at, key, r.unknown(prefix, name))
 	}
@@ -192,6 +197,9 @@ func (r *reader) names(prefix string) []string {
 	return names
 }
 
+// aNumber is kindOf a number.
+const aNumber = "a number"
+
 // kindOf names the type of a JSON value by how it begins.
 func kindOf(raw []byte) string {
 	switch raw = bytes.TrimLeft(raw, " \t\r\n"); raw[0] {
@@ -206,5 +214,5 @@ func kindOf(raw []byte) string {
 	case 'n':
 		return "null"
 	}
-	return "a number"
+	return aNumber
 }

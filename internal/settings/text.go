@@ -49,14 +49,14 @@ const maxExact = 1 << 53
 // numberText takes every way to write an integer, such as 5e3, as JSON Schema
 // does.
 func numberText(raw json.RawMessage) (string, error) {
-	var number *float64
-	if json.Unmarshal(raw, &number) != nil || number == nil {
+	if kindOf(raw) != aNumber {
 		return "", mistyped("an integer", raw)
 	}
-	if *number != math.Trunc(*number) || math.Abs(*number) > maxExact {
+	number, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || number != math.Trunc(number) || math.Abs(number) > maxExact {
 		return "", fmt.Errorf("expected an integer, got %s", fault.Cut(string(raw), maxShown))
 	}
-	return strconv.FormatInt(int64(*number), 10), nil
+	return strconv.FormatInt(int64(number), 10), nil
 }
 
 func switchText(raw json.RawMessage) (string, error) {

@@ -73,7 +73,7 @@ func (v Value) Shown() string {
 
 func shownAddress(text string) string {
 	parsed, err := url.Parse(text)
-	if err != nil || parsed.Opaque != "" {
+	if err != nil || parsed.Opaque != "" || parsed.Host == "" && strings.Contains(text, "@") {
 		return hidden
 	}
 	shown := parsed.EscapedPath()

@@ -1,0 +1,219 @@
+package settings_test
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/fault"
+	"savant/internal/settings"
+)
+
+// project makes a folder with this file of settings.
+func project(t testing.TB, text string) string {
+	t.Helper()
+	folder := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, "config"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, settings.FileName), []byte(text), 0o600))
+	return folder
+}
+
+// load reads a file of settings with these flags and variables, each by the
+// name of the variable.
+func load(t testing.TB, text string, flags, variables map[string]string) (*settings.Loaded, error) {
+	t.Helper()
+	all := map[string]string{settings.EnvPath: project(t, text)}
+	for name, value := range variables {
+		all[name] = value
+	}
+	return settings.Load(from(flags), from(all))
+}
+
+// origins are those of a few rows, by variable.
+func origins(loaded *settings.Loaded) map[string]string {
+	found := map[string]string{}
+	for _, value := range loaded.Values {
+		found[value.Setting.Env] = value.Origin.String()
+	}
+	return found
+}
+
+func TestEachSourceComesBeforeTheNext(t *testing.T) {
+	loaded, err := load(t, `{
+  "telemetry": {"log_level": "debug", "slow_threshold_ms": 7},
+  "reasoning": {"api_retries": 1,
+    "api_timeout_ms": 5e3}
+}`, map[string]string{settings.EnvLogLevel: "error"}, map[string]string{settings.EnvLogLevel: "warn", settings.EnvSlow: "8", "REASONING_API_RETRIES": ""})
+	require.NoError(t, err)
+	require.Equal(t, slog.LevelError, loaded.LogLevel)
+	require.Equal(t, 8*time.Millisecond, loaded.SlowCall)
+	require.Equal(t, 1, loaded.Reasoning.Retries, "an empty variable is none")
+	require.Equal(t, 5*time.Second, loaded.Reasoning.Timeout)
+	found := origins(loaded)
+	require.Equal(t, "flag --log-level", found[settings.EnvLogLevel])
+	require.Equal(t, "environment SLOW_THRESHOLD_MS", found[settings.EnvSlow])
+	require.Equal(t, "config/settings.json:3", found["REASONING_API_RETRIES"])
+	require.Equal(t, "config/settings.json:4", found["REASONING_API_TIMEOUT_MS"])
+	require.Equal(t, "default", found[settings.EnvServices])
+	require.Equal(t, "environment SAVANT_PATH", found[settings.EnvPath])
+}
+
+func TestListsOfTheFile(t *testing.T) {
+	loaded, err := load(t, `{"$schema": "x", "mcp_service": ["think", " git", "think"], "git_roots": ["../a", "/b"], "repos": "lib",
+		"agent": {"disable_tools": true}}`, nil, nil)
+	require.NoError(t, err)
+	require.Equal(t, []string{"think", "git"}, loaded.Services)
+	require.False(t, loaded.Given, "nobody asked for a server")
+	require.Equal(t, []string{filepath.Join(filepath.Dir(loaded.Path), "a"), "/b"}, loaded.GitRoots)
+	require.Equal(t, []string{filepath.Join(loaded.Path, "lib")}, loaded.Repos)
+	require.True(t, loaded.Agent.DisableTools)
+}
+
+func TestAByteOrderMarkAndAnEmptyObject(t *testing.T) {
+	for _, text := range []string{"\uFEFF{}", "\n {}\n"} {
+		_, err := load(t, text, nil, nil)
+		require.NoError(t, err)
+	}
+}
+
+func TestAFileThatIsRefused(t *testing.T) {
+	for text, expected := range map[string]string{
+		`{"agnt": {}}`:                                     `1:2: unknown key "agnt", did you mean "agent"?`,
+		`{"agent": {"disable_tool": true}}`:                `1:12: unknown key "agent.disable_tool", did you mean "agent.disable_tools"?`,
+		`{"REASONING_API_URL": "x"}`:                       `1:2: unknown key "REASONING_API_URL", did you mean {"reasoning": {"api_url": …}}?`,
+		`{"reasoning.api_url": "x"}`:                       `1:2: unknown key "reasoning.api_url", did you mean {"reasoning": {"api_url": …}}?`,
+		`{"log_level": "info"}`:                            `1:2: unknown key "log_level", did you mean {"telemetry": {"log_level": …}}?`,
+		`{"agent": {"tool_names": "auto"}}`:                `1:12: unknown key "agent.tool_names", did you mean "tool_names"?`,
+		`{"": 1}`:                                          `1:2: unknown key "": expected one of mcp_service, telemetry, tool_names, git_roots, repos, reasoning, llm, agent`,
+		"{\n \"é\": 1, \"savant_path\": \".\"}":            `2:2: unknown key "é": expected one of mcp_service, telemetry, tool_names, git_roots, repos, reasoning, llm, agent (1 more)`,
+		`{"savant_path": "."}`:                             `1:2: savant_path is where this file is found, so it cannot be set here: use the variable SAVANT_PATH or --path`,
+		`{"telemetry": []}`:                                `1:15: telemetry: expected an object, got a list`,
+		`{"telemetry": null}`:                              `1:15: telemetry: expected an object, got null`,
+		`{"telemetry": {"log_level": "loud"}}`:             `1:29: telemetry.log_level: expected one of debug, info, warn, error, got "loud"`,
+		`{"telemetry": {"log_level": 1}}`:                  `1:29: telemetry.log_level: expected a text, got a number`,
+		`{"telemetry": {"slow_threshold_ms": "1"}}`:        `1:37: telemetry.slow_threshold_ms: expected an integer, got a text`,
+		`{"telemetry": {"slow_threshold_ms": 1.5}}`:        `1:37: telemetry.slow_threshold_ms: expected an integer, got 1.5`,
+		`{"telemetry": {"slow_threshold_ms": 1e400}}`:      `1:37: telemetry.slow_threshold_ms: expected an integer, got 1e400`,
+		`{"telemetry": {"slow_threshold_ms": -1}}`:         `1:37: telemetry.slow_threshold_ms: expected milliseconds from 0 to 86400000, got "-1"`,
+		`{"agent": {"disable_tools": "true"}}`:             `1:29: agent.disable_tools: expected true or false, got a text`,
+		`{"agent": {"disable_tools": null}}`:               `1:29: agent.disable_tools: expected true or false, got null`,
+		`{"reasoning": {"api_token": ["hunter2hunter2"]}}`: `1:29: reasoning.api_token: expected a text, got a list`,
+		`{"mcp_service": ["a,b"]}`:                         `1:17: mcp_service: expected a list of texts that are not empty and have no comma`,
+		`{"mcp_service": []}`:                              `1:17: mcp_service: expected an engine's name, a comma list or all, got ""`,
+		`{"mcp_service": [1]}`:                             `1:17: mcp_service: in the list: expected a text, got a number`,
+		`{"mcp_service": {}}`:                              `1:17: mcp_service: expected a list of texts, got an object`,
+		`{"tool_names": "auto", "tool_names": "dotted"}`:   `1:24: "tool_names" is there already, in line 1`,
+		"{\"agent\": {},\n\"agent\": {}}":                  `2:1: "agent" is there already, in line 1`,
+		`{"tool_names": "auto"} {}`:                        `1:24: not JSON: invalid character '{' after top-level value`,
+		`{"tool_names": "auto",}`:                          `1:23: not JSON: invalid character '}' looking for beginning of object key string`,
+		"{\n \"tool_names\"":                               `2:14: not JSON: unexpected end of JSON input`,
+		``:                                                 `1:1: not JSON: unexpected end of JSON input`,
+		` [1]`:                                             `1:2: expected an object, got a list`,
+		`null`:                                             `1:1: expected an object, got null`,
+		"{\"tool_names\": \"\xff\"}":                       `1:1: not UTF-8`,
+		strings.Repeat("[", 20_000):                        `not JSON: `,
+	} {
+		_, err := load(t, text, nil, map[string]string{settings.EnvToolNames: "auto", settings.EnvSlow: "1"})
+		require.ErrorContains(t, err, expected, text)
+		require.ErrorIs(t, err, fault.InvalidParams, text)
+		require.NotContains(t, err.Error(), "hunter2")
+		require.Contains(t, err.Error(), settings.FileName+":")
+		require.Equal(t, settings.FileName, fault.From(err).Diagnostics[0].File)
+	}
+}
+
+func TestFoldersThatCannotBeAList(t *testing.T) {
+	for _, text := range []string{`{"repos": ["a` + string(filepath.ListSeparator) + `b"]}`, `{"repos": ""}`, `{"repos": ["a\u0000"]}`} {
+		_, err := load(t, text, nil, nil)
+		require.ErrorContains(t, err, "repos: ", text)
+	}
+}
+
+// Everything that is wrong is said at once, up to a bound.
+func TestAllThatIsWrongIsSaid(t *testing.T) {
+	_, err := load(t, `{"agnt": 1, "tool_names": 2, "telemetry": {"log_level": "x"}}`, nil, nil)
+	require.Len(t, fault.From(err).Diagnostics, 3)
+	_, err = load(t, "{"+strings.Repeat(`"x": 1,`, 1000)+`"x": 1}`, nil, nil)
+	require.Len(t, fault.From(err).Diagnostics, 20)
+	_, err = load(t, `{"agent": {`+strings.Repeat(`"disable_tools": true,`, 40_000)+`"x": 1}}`, nil, nil)
+	require.Len(t, fault.From(err).Diagnostics, 20)
+}
+
+func TestAFileThatCannotBeRead(t *testing.T) {
+	_, err := load(t, "{"+strings.Repeat(" ", 1<<20)+"}", nil, nil)
+	require.ErrorIs(t, err, fault.LimitExceeded)
+
+	folder := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, settings.FileName), 0o700))
+	_, err = settings.Load(from(nil), from(map[string]string{settings.EnvPath: folder}))
+	require.EqualError(t, err, "INVALID_PARAMS: config/settings.json: expected a file")
+
+	folder = t.TempDir()
+	outside := filepath.Join(project(t, "{}"), settings.FileName)
+	require.NoError(t, os.Mkdir(filepath.Join(folder, "config"), 0o700))
+	require.NoError(t, os.Symlink(outside, filepath.Join(folder, settings.FileName)))
+	_, err = settings.Load(from(nil), from(map[string]string{settings.EnvPath: folder}))
+	require.ErrorContains(t, err, "config/settings.json cannot be read: ")
+	require.NotContains(t, err.Error(), folder)
+}
+
+func TestAFileWithASecretThatOthersMayRead(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("permissions of Windows are others")
+	}
+	for text, exposed := range map[string]bool{`{"reasoning": {"api_token": "hunter2hunter2"}}`: true, `{"reasoning": {"api_token": ""}}`: false, `{}`: false} {
+		for mode, readable := range map[os.FileMode]bool{0o600: false, 0o640: true, 0o604: true} {
+			folder := project(t, text)
+			require.NoError(t, os.Chmod(filepath.Join(folder, settings.FileName), mode))
+			loaded, err := settings.Load(from(nil), from(map[string]string{settings.EnvPath: folder}))
+			require.NoError(t, err)
+			require.Equal(t, exposed && readable, loaded.Exposed, "%s %s", text, mode)
+		}
+	}
+}
+
+// Secrets of every source are known to who takes them out of what is shown.
+func TestEverySecretIsKnown(t *testing.T) {
+	loaded, err := load(t, `{"llm": {"openai_key": "of the file"}}`,
+		map[string]string{"OPENAI_API_KEY": "of a flag"}, map[string]string{"OPENAI_API_KEY": "of the environment"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"of a flag", "of the environment", "of the file"}, loaded.Secrets)
+	require.Equal(t, "of a flag", loaded.Reasoning.OpenAIKey)
+}
+
+// Whoever wrote the file of a project cannot name where one's own keys go.
+func TestASecretGoesToNoAddressOfTheFile(t *testing.T) {
+	for _, row := range settings.Table() {
+		if row.SentTo == "" {
+			continue
+		}
+		block, name, _ := strings.Cut(row.SentTo, ".")
+		_, key, _ := strings.Cut(row.Key, ".")
+		address := `{"` + block + `": {"` + name + `": "http://evil.example"}}`
+		both := `{"` + block + `": {"` + name + `": "http://fine.example", "` + key + `": "hunter2hunter2"}}`
+		secret := map[string]string{row.Env: "sekrit-sekrit"}
+		for _, source := range []func() (*settings.Loaded, error){
+			func() (*settings.Loaded, error) { return load(t, address, nil, secret) },
+			func() (*settings.Loaded, error) { return load(t, address, secret, nil) },
+			func() (*settings.Loaded, error) { return load(t, both, nil, secret) },
+		} {
+			_, err := source()
+			require.ErrorContains(t, err, row.SentTo+" would be sent "+row.Env+", which is not of this file", row.Key)
+			require.NotContains(t, err.Error(), "sekrit")
+			require.Equal(t, 1, fault.From(err).Diagnostics[0].Line)
+		}
+		_, err := load(t, both, nil, nil)
+		require.NoError(t, err)
+		_, err = load(t, address, nil, nil)
+		require.NoError(t, err)
+	}
+	_, err := load(t, `{"reasoning": {"api_url": "http://evil.example"}}`, nil,
+		map[string]string{"REASONING_API_TOKEN": "sekrit-sekrit", settings.EnvReasoningURL: "http://mine.example"})
+	require.NoError(t, err, "the address is beside the secret")
+}
