@@ -21,7 +21,7 @@ func (r *Run) decide() (Signal, error) {
 	r.begin(r.index + 1)
 	stop := r.saveWhileAsking()
 	asked := r.runtime.options.Now()
-	intent, err := r.runtime.options.Client.Decide(r.ctx, r.request())
+	intent, err := r.question()
 	stop()
 	r.asked = r.runtime.options.Now().Sub(asked)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 // event records something of this run.
 func (r *Run) event(e telemetry.Event) {
 	e.Source, e.SessionID, e.RunID = telemetry.SourceAgent, r.ID(), r.ID()
+	e.TraceParent = telemetry.TraceFrom(r.ctx).Parent
 	if e.Step == 0 {
 		e.Step = r.index
 	}
@@ -86,4 +87,6 @@ func (r *Run) recordEnd(ended outcome) {
 		r.event(telemetry.Event{Type: telemetry.Error, Error: e.Error})
 	}
 	r.event(e)
+	e.RunID = r.ID()
+	r.endSpan(e)
 }

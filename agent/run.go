@@ -9,6 +9,7 @@ import (
 	"savant/agent/memory"
 	"savant/fault"
 	"savant/reasoning"
+	"savant/telemetry"
 )
 
 // Run is one order on its way.
@@ -19,6 +20,7 @@ type Run struct {
 	began   time.Time
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
+	endSpan func(telemetry.Event)
 	ended   chan struct{}
 
 	// Of the goroutine that drives the run alone.
@@ -135,6 +137,7 @@ const pollCancel = 50 * time.Millisecond
 
 // drive takes the run through its states to an end.
 func (r *Run) drive() {
+	r.traced()
 	var watching sync.WaitGroup
 	watching.Go(r.watchCancel)
 	defer watching.Wait()

@@ -8,6 +8,7 @@ import (
 
 	"savant/engines"
 	"savant/fault"
+	"savant/telemetry"
 )
 
 // How long agent.run and agent.status wait, in milliseconds: some clients give
@@ -71,17 +72,18 @@ func (r *Runtime) Tools() []engines.Tool {
 }
 
 func (r *Runtime) runTool(ctx context.Context, in RunInput) (Report, error) {
-	run, err := r.startOrResume(in)
+	run, err := r.startOrResume(ctx, in)
 	if err != nil {
 		return Report{}, err
 	}
 	return wait(ctx, run, in.WaitMS, defaultWait), nil
 }
 
-func (r *Runtime) startOrResume(in RunInput) (*Run, error) {
+func (r *Runtime) startOrResume(ctx context.Context, in RunInput) (*Run, error) {
 	if in.RunID == "" {
 		return r.Start(Order{Goal: in.Goal, MaxSteps: in.MaxSteps, Workflow: in.Workflow, ForceTool: in.ForceTool, ForceArgs: in.ForceArgs,
-			ForceFinish: in.ForceFinish, DryRun: in.DryRun, ReadOnly: in.ReadOnly, Allow: in.Allow, Deny: in.Deny})
+			ForceFinish: in.ForceFinish, DryRun: in.DryRun, ReadOnly: in.ReadOnly, Allow: in.Allow, Deny: in.Deny,
+			TraceParent: telemetry.TraceFrom(ctx).Parent})
 	}
 	if in.Goal != "" {
 		return nil, fault.New(fault.InvalidParams, "goal: run %s has its goal already; leave it out, or leave out run_id for a new run", fault.Cut(in.RunID, 100))
