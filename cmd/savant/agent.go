@@ -19,18 +19,6 @@ import (
 	"savant/telemetry"
 )
 
-// openTelemetry makes the recorder of everything that runs here. It knows the
-// secrets of the environment and of the settings.
-func (p *program) openTelemetry(h *house) {
-	h.recorder = telemetry.NewRecorder(telemetry.Options{Root: h.root, Logger: h.logger,
-		Redactor: telemetry.RedactorOf(p.environment, p.loaded.Secrets...),
-		Observe: func(e telemetry.Event) {
-			if h.told != nil {
-				h.told(e)
-			}
-		}})
-}
-
 // openAgent makes the agent and its tools.
 func (p *program) openAgent(h *house) error {
 	client, decider, err := p.reasoner(h.recordAttempt)
@@ -73,25 +61,6 @@ func (h *house) recordAttempt(_ context.Context, failed reasoning.Attempt) {
 		DurationMS: float64(failed.Elapsed) / float64(time.Millisecond),
 		Error:      &telemetry.Failure{Code: "REASONING_UNAVAILABLE", Details: failed.Err.Error()},
 		Metadata:   map[string]any{"attempt": failed.Number, "wait_ms": failed.Wait.Milliseconds()}})
-}
-
-// recordCall tells of a call of a client, or of one that a tool of the agent
-// made. Those of the agent itself it records on its own.
-func (h *house) recordCall(ctx context.Context, e engines.Event) {
-	caller, ours := agent.CallerFrom(ctx)
-	if h.recorder == nil || !h.serving && !ours || ours && caller.Tool == e.Tool {
-		return
-	}
-	event := telemetry.Event{Type: telemetry.ToolCallCompleted, Source: telemetry.SourceMCP, ToolName: e.Tool, Status: "ok",
-		RunID: caller.RunID, Step: caller.Step, DurationMS: float64(e.Duration) / float64(time.Millisecond),
-		Metadata: map[string]any{"input_bytes": e.InputBytes, "output_bytes": e.OutputBytes}}
-	if ours {
-		event.Source = telemetry.SourceAgent
-	}
-	if e.Outcome != engines.OutcomeOK {
-		event.Status, event.Error = "failed", &telemetry.Failure{Code: e.Outcome}
-	}
-	h.recorder.Record(event)
 }
 
 // closeAgent ends the runs of this process; they can be resumed.

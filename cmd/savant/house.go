@@ -22,7 +22,6 @@ import (
 	"savant/engines/workflow"
 	"savant/fault"
 	"savant/internal/settings"
-	"savant/telemetry"
 	"savant/think"
 	"savant/think/state"
 )
@@ -42,13 +41,10 @@ type house struct {
 	tools *engines.Registry
 	// mounts are the engines of other MCP servers.
 	mounts *mount.Mounts
-	// agent works on goals; recorder tells of what it and clients do, told of
-	// each event while a command shows them. serving: calls of clients are
-	// recorded; attended: a person at the terminal can be asked.
-	agent             *agent.Runtime
-	recorder          *telemetry.Recorder
-	told              func(telemetry.Event)
-	serving, attended bool
+	// agent works on goals; attended: a person at the terminal can be asked.
+	agent    *agent.Runtime
+	attended bool
+	telling
 }
 
 // open puts the program together. Nothing is written yet.
@@ -103,8 +99,8 @@ func (h *house) addEngines(s settings.Settings) error {
 // those of the runs, and so are receipts, for other processes too.
 func (h *house) toolOptions() engines.Options {
 	return engines.Options{
-		Logger:  h.logger,
-		Observe: h.recordCall,
+		Logger: h.logger,
+		Begin:  h.beginCall,
 		Artifacts: func(ctx context.Context, result json.RawMessage) (string, error) {
 			return h.store.PutArtifact(ctx, result)
 		},
@@ -172,7 +168,9 @@ func (h *house) close(ctx context.Context) error {
 		if h.think != nil {
 			h.think.Close()
 		}
-		closed <- errors.Join(h.search.Close(), h.store.Close(), h.recorder.Close(), h.log.Close(), h.root.Close())
+		err := errors.Join(h.search.Close(), h.store.Close(), h.recorder.Close())
+		h.flushTraces(ctx)
+		closed <- errors.Join(err, h.log.Close(), h.root.Close())
 	}()
 	select {
 	case err := <-closed:
@@ -182,7 +180,7 @@ func (h *house) close(ctx context.Context) error {
 	select {
 	case err := <-closed:
 		return err
-	case <-time.After(closeGrace):
+	case <-time.After(closeGrace + h.flushTime()):
 		return nil
 	}
 }

@@ -59,6 +59,7 @@ func (p *program) server(ctx context.Context, h *house) (*mcpio.Server, error) {
 		ToolNames: p.settings.ToolNames,
 		SlowCall:  p.settings.SlowCall,
 		Order:     byRun,
+		Trace:     h.trace(),
 	})
 }
 
