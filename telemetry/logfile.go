@@ -7,8 +7,8 @@ import (
 	"path"
 )
 
-// logFile is a file of lines that several processes append to. A line is one
-// write to a file opened for appending, so it stands whole. A file over its
+// logFile is a file of lines that several processes append to. A line is part of
+// one write to a file opened for appending, so it stands whole. A file over its
 // limit is moved to NAME.1 by whoever holds the lock on NAME.lock, so that it
 // is moved once; a line that another process writes meanwhile is the last of
 // the file that was moved.
@@ -25,8 +25,11 @@ type logFile struct {
 	opened     fs.FileInfo
 }
 
-// append writes one line, which ends in a new line.
-func (l *logFile) append(line []byte) error {
+// append writes lines, each of which ends in a new line.
+func (l *logFile) append(lines []byte) error {
+	if len(lines) == 0 {
+		return nil
+	}
 	if err := l.prepare(); err != nil {
 		return err
 	}
@@ -35,7 +38,7 @@ func (l *logFile) append(line []byte) error {
 		err = l.rotate()
 	}
 	if err == nil {
-		_, err = l.file.Write(line)
+		_, err = l.file.Write(lines)
 	}
 	return err
 }

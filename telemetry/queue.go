@@ -2,12 +2,18 @@ package telemetry
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
 
-// maxQueue is how many events wait to be recorded, at most.
-const maxQueue = 4096
+// Bounds of the queue: how many events wait at most, how long they do so, and
+// how many are written together.
+const (
+	maxQueue    = 4096
+	gatherFor   = 100 * time.Millisecond
+	maxTogether = 64
+)
 
 // queue holds what is recorded later. A goroutine works on it while there is
 // anything in it, and then ends.
@@ -16,6 +22,8 @@ type queue struct {
 	waiting []waiting
 	working bool
 	closed  bool
+	// hurry holds something when the work cannot wait.
+	hurry chan struct{}
 	// lost counts the events that found no place since this was last told.
 	lost int
 }
@@ -34,10 +42,7 @@ func (r *Recorder) RecordLater(e Event) {
 	if r == nil {
 		return
 	}
-	if e.Timestamp == "" {
-		e.Timestamp = r.options.Now().UTC().Format(time.RFC3339Nano)
-	}
-	if r.queue.add(e) {
+	if r.queue.add(r.stamped(e)) {
 		go r.work()
 	}
 }
@@ -65,9 +70,23 @@ func (q *queue) add(e Event) (begin bool) {
 		return false
 	}
 	q.waiting = append(q.waiting, waiting{event: e})
+	if len(q.waiting) >= maxQueue/2 {
+		q.hasten()
+	}
 	begin = !q.working
 	q.working = true
 	return begin
+}
+
+// hasten is called with mu held.
+func (q *queue) hasten() {
+	if q.closed {
+		return
+	}
+	select {
+	case q.hurry <- struct{}{}:
+	default: // somebody is in a hurry already
+	}
 }
 
 // wait has reached closed when what is in the queue is done; false: nothing is.
@@ -76,6 +95,7 @@ func (q *queue) wait(reached chan<- struct{}) bool {
 	defer q.mu.Unlock()
 	if q.working {
 		q.waiting = append(q.waiting, waiting{reached: reached})
+		q.hasten()
 	}
 	return q.working
 }
@@ -90,32 +110,59 @@ func (q *queue) take() (batch []waiting, lost int) {
 	return batch, lost
 }
 
+// close lets nothing more in; what is in the queue is in a hurry.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.closed = true
+	if !q.closed {
+		q.closed = true
+		close(q.hurry)
+	}
 }
 
-// work records what is in the queue until there is nothing more.
+// work records what is in the queue until there is nothing more. It gathers
+// first: what is written while a run waits for its disk makes that slower.
 func (r *Recorder) work() {
 	for {
+		r.queue.gather()
 		batch, lost := r.queue.take()
 		if len(batch) == 0 {
 			return
 		}
-		for _, each := range batch {
-			if each.reached != nil {
-				close(each.reached)
-				continue
-			}
-			if r.options.Complete != nil {
-				each.event = r.options.Complete(each.event)
-			}
-			r.Record(each.event)
+		for part := range slices.Chunk(batch, maxTogether) {
+			r.recordWaiting(part)
 		}
 		if lost > 0 {
 			r.Record(Event{Type: Error, Error: &Failure{Code: "LIMIT_EXCEEDED",
 				Details: fmt.Sprintf("%d events were not recorded: too many waited", lost)}})
 		}
+	}
+}
+
+// gather waits a while for events, or until somebody is in a hurry.
+func (q *queue) gather() {
+	patience := time.NewTimer(gatherFor)
+	defer patience.Stop()
+	select {
+	case <-patience.C:
+	case <-q.hurry:
+	}
+}
+
+// recordWaiting records some of what waited, and tells who waited for them.
+func (r *Recorder) recordWaiting(part []waiting) {
+	events := make([]Event, 0, len(part))
+	for _, each := range part {
+		switch {
+		case each.reached != nil:
+			defer close(each.reached)
+		case r.options.Complete != nil:
+			events = append(events, r.options.Complete(each.event))
+		default:
+			events = append(events, each.event)
+		}
+	}
+	if len(events) > 0 {
+		r.record(events)
 	}
 }

@@ -78,7 +78,7 @@ func NewRecorder(options Options) *Recorder {
 	if options.Redactor == nil {
 		options.Redactor = NewRedactor()
 	}
-	r := &Recorder{options: options, recorded: make(chan struct{})}
+	r := &Recorder{options: options, queue: queue{hurry: make(chan struct{}, 1)}, recorded: make(chan struct{})}
 	if options.Root != nil {
 		r.trace = &logFile{root: options.Root, name: TraceFile, limit: options.MaxFile}
 		r.runtime = &logFile{root: options.Root, name: RuntimeFile, limit: options.MaxFile}
@@ -95,22 +95,36 @@ func (r *Recorder) Record(e Event) {
 	if r == nil {
 		return
 	}
-	now := r.options.Now()
+	r.record([]Event{r.stamped(e)})
+}
+
+func (r *Recorder) stamped(e Event) Event {
 	if e.Timestamp == "" {
-		e.Timestamp = now.UTC().Format(time.RFC3339Nano)
+		e.Timestamp = r.options.Now().UTC().Format(time.RFC3339Nano)
 	}
-	e = r.options.Redactor.event(e)
+	return e
+}
+
+// record keeps and writes some events. They are not the caller's any more.
+func (r *Recorder) record(events []Event) {
+	for i := range events {
+		events[i] = r.options.Redactor.event(events[i])
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return
 	}
-	r.last++
-	e.Sequence = r.last
-	r.keep(e)
-	r.write(e)
-	if r.options.Observe != nil {
-		r.options.Observe(e)
+	for i := range events {
+		r.last++
+		events[i].Sequence = r.last
+		r.keep(events[i])
+	}
+	r.write(events)
+	for i := range events {
+		if r.options.Observe != nil {
+			r.options.Observe(events[i])
+		}
 	}
 	close(r.recorded)
 	r.recorded = make(chan struct{})
@@ -125,18 +139,22 @@ func (r *Recorder) keep(e Event) {
 	r.ring[int((e.Sequence-1)%uint64(r.options.Keep))] = e
 }
 
-func (r *Recorder) write(e Event) {
+// write appends the lines of events to each file, with one write.
+func (r *Recorder) write(events []Event) {
 	if r.trace == nil {
 		return
 	}
-	line, err := e.line()
-	if err == nil {
-		err = r.trace.append(line)
+	var trace, readable []byte
+	for i := range events {
+		line, err := events[i].line()
+		r.complain(r.trace, err)
+		trace = append(trace, line...)
+		if text := Line(events[i]); text != "" {
+			readable = append(readable, events[i].Timestamp+" "+events[i].RunID+" "+text+"\n"...)
+		}
 	}
-	r.complain(r.trace, err)
-	if text := Line(e); text != "" {
-		r.complain(r.runtime, r.runtime.append([]byte(e.Timestamp+" "+e.RunID+" "+text+"\n")))
-	}
+	r.complain(r.trace, r.trace.append(trace))
+	r.complain(r.runtime, r.runtime.append(readable))
 }
 
 // complain logs the first failure of a file.
