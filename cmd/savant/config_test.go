@@ -35,7 +35,7 @@ func echoing(t *testing.T) string {
 			http.Error(answer, "the key "+token+" is bad", http.StatusBadRequest)
 			return
 		}
-		fmt.Fprintf(answer, `{"action":"finish","final":"done","reasoning":"I was given %s","model":"echo"}`, token)
+		fmt.Fprintf(answer, `{"action":"finish","final":"done with %[1]s","reasoning":"I was given %[1]s","model":"echo"}`, token)
 	}))
 	t.Cleanup(server.Close)
 	return server.URL
@@ -63,7 +63,7 @@ func lookForSecret(t *testing.T, source settings.Source, address string) {
 	case settings.FromEnvironment:
 		environment = append(environment, "REASONING_API_TOKEN="+planted, "OPENAI_API_KEY="+planted)
 	case settings.FromFlag:
-		flags = []string{"--reasoning-api-token", planted, "--anthropic-key=" + planted}
+		flags = []string{"--reasoning-api-token", planted, "--openai-key=" + planted}
 	}
 	for _, each := range []struct {
 		code  int
@@ -82,7 +82,9 @@ func lookForSecret(t *testing.T, source settings.Source, address string) {
 		{exitOK, "", []string{"runs", "list"}},
 		{exitConfiguration, `{"session_id":"s","run_id":"r","step":1,"goal":"refuse"}`, []string{"reasoning", "decide"}},
 		{exitConfiguration, `{"session_id":"s","run_id":"r","step":1,"goal":"refuse"}`, []string{"reasoning", "decide", "--json"}},
+		{exitOK, `{"session_id":"s","run_id":"r","step":1,"goal":"say done"}`, []string{"reasoning", "decide"}},
 		{exitConfiguration, "", []string{"config", "show", "--log-level", "loud"}},
+		{exitConfiguration, "", []string{"run", "--skip-git", "refuse", "--reasoning-api-url=", "--openai-url=" + address, "--slm-model=openai:m"}},
 	} {
 		var stdout, stderr bytes.Buffer
 		code := run(t.Context(), append(each.args, flags...), environment, strings.NewReader(each.stdin), &stdout, &stderr)

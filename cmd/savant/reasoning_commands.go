@@ -54,7 +54,11 @@ func (p *program) decideOnce(ctx context.Context, raw json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	return p.print(intent)
+	text, err := indented(intent)
+	if err != nil {
+		return err
+	}
+	return p.print(p.redactor().Certain().JSON(json.RawMessage(text))) // it may repeat what it was sent
 }
 
 func (p *program) reasoningServeCommand() *cobra.Command {

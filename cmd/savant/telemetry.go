@@ -37,13 +37,17 @@ type telling struct {
 	serving bool
 }
 
-// openTelemetry makes the recorder of everything that runs here. It knows the
-// secrets of the environment and of the settings.
+// redactor knows the secrets of the environment and of the settings.
+func (p *program) redactor() *telemetry.Redactor {
+	return telemetry.RedactorOf(p.environment, slices.Concat(p.loaded.Secrets, headerSecrets(p.settings.Telemetry.Headers))...)
+}
+
+// openTelemetry makes the recorder of everything that runs here.
 func (p *program) openTelemetry(h *house) {
 	h.process = strings.ToLower(ulid.Make().String())
 	h.tracing = p.openTracing(h)
 	options := telemetry.Options{Root: h.root, Logger: h.logger, Complete: withNames,
-		Redactor: telemetry.RedactorOf(p.environment, slices.Concat(p.loaded.Secrets, headerSecrets(p.settings.Telemetry.Headers))...),
+		Redactor: p.redactor(),
 		Observe: func(e telemetry.Event) {
 			if h.told != nil {
 				h.told(e)
