@@ -1,0 +1,214 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"savant/engines"
+	"savant/fault"
+	"savant/internal/atomicfile"
+)
+
+// Where the memory is, and its bounds.
+const (
+	memoryFolder   = ".savant/memory"
+	memoryEnding   = ".md"
+	maxMemories    = 500
+	maxMemoryBytes = 64 << 10
+)
+
+var memoryName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+
+func (e *reader) memoryTools() []engines.Tool {
+	write := engines.Bind("context.memory_write", "Keeps something worth remembering for later runs, in a Markdown file of the project's memory. "+
+		"append, the default, adds to the file; replace takes its place.", e.memoryWrite)
+	write.Title, write.Output = "Write to memory", engines.SchemaOf[memoryWriteOut]()
+	write.Destructive = true // replace takes away what was there
+	return []engines.Tool{
+		searchTool("context.memory_search", "Search memory", e.memorySearch,
+			"Searches what was kept by context.memory_write, and what earlier runs came to, best first."),
+		write,
+	}
+}
+
+type memoryWriteIn struct {
+	Name string `json:"name" doc:"lower-case letters, digits, - and _; the file's name without .md"`
+	Text string `json:"text" doc:"Markdown; the first heading is its title"`
+	Mode string `json:"mode,omitempty" enum:"append,replace" doc:"default append"`
+}
+
+type memoryWriteOut struct {
+	Name  string `json:"name"`
+	Path  string `json:"path"` // relative to SAVANT_PATH
+	Title string `json:"title"`
+	Bytes int    `json:"bytes"` // of the whole file now
+}
+
+func (e *reader) memoryWrite(_ context.Context, in memoryWriteIn) (memoryWriteOut, error) {
+	if !memoryName.MatchString(in.Name) {
+		return memoryWriteOut{}, invalid("name", "1 to 64 lower-case letters, digits, - or _, a letter or digit first", in.Name)
+	}
+	if strings.TrimSpace(in.Text) == "" || strings.ContainsRune(in.Text, 0) {
+		return memoryWriteOut{}, invalid("text", "some text", in.Text)
+	}
+	e.writing.Lock()
+	defer e.writing.Unlock()
+	root, err := os.OpenRoot(e.path)
+	if err != nil {
+		return memoryWriteOut{}, fault.New(fault.ToolFailed, "SAVANT_PATH cannot be opened")
+	}
+	defer root.Close()
+	content, err := e.grown(root, in)
+	if err != nil {
+		return memoryWriteOut{}, err
+	}
+	name := path.Join(memoryFolder, in.Name+memoryEnding)
+	if err := atomicfile.Write(root, name, []byte(content), 0o644); err != nil {
+		return memoryWriteOut{}, fault.New(fault.StateNotSaved, "%s cannot be written: %w", name, err)
+	}
+	return memoryWriteOut{Name: in.Name, Path: name, Title: titleOf(in.Name, content), Bytes: len(content)}, nil
+}
+
+// grown returns what the file is to hold, within the bounds. It makes the
+// folder where there is none.
+func (e *reader) grown(root *os.Root, in memoryWriteIn) (string, error) {
+	if err := root.MkdirAll(memoryFolder, 0o755); err != nil {
+		return "", fault.New(fault.StateNotSaved, "%s cannot be made: %w", memoryFolder, err)
+	}
+	names, err := memoryNames(root)
+	if err != nil {
+		return "", err
+	}
+	content := strings.TrimRight(in.Text, "\n") + "\n"
+	switch known := slices.Contains(names, in.Name); {
+	case !known && len(names) >= maxMemories:
+		return "", fault.New(fault.LimitExceeded, "the memory has %d files already; add to one of them", len(names))
+	case known && in.Mode != "replace":
+		before, err := memoryText(root, in.Name)
+		if err != nil {
+			return "", err
+		}
+		content = strings.TrimRight(before, "\n") + "\n\n" + content
+	}
+	if len(content) > maxMemoryBytes {
+		return "", fault.New(fault.LimitExceeded, "%s would have %d bytes; at most %d are kept: replace it with something shorter, or use another name",
+			in.Name, len(content), maxMemoryBytes)
+	}
+	return content, nil
+}
+
+// memoryNames lists the memory, sorted, without the ending.
+func memoryNames(root *os.Root) ([]string, error) {
+	entries, err := fs.ReadDir(root.FS(), memoryFolder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.New(fault.ToolFailed, "%s cannot be read: %w", memoryFolder, err)
+	}
+	var names []string
+	for _, entry := range entries {
+		name, ok := strings.CutSuffix(entry.Name(), memoryEnding)
+		if ok && memoryName.MatchString(name) && entry.Type().IsRegular() {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+func memoryText(root *os.Root, name string) (string, error) {
+	file, err := root.Open(path.Join(memoryFolder, name+memoryEnding))
+	if err != nil {
+		return "", fault.New(fault.ToolFailed, "%s/%s%s cannot be read: %w", memoryFolder, name, memoryEnding, err)
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, 4*maxMemoryBytes)) // people write longer ones
+	if err != nil {
+		return "", fault.New(fault.ToolFailed, "%s/%s%s cannot be read: %w", memoryFolder, name, memoryEnding, err)
+	}
+	return strings.ToValidUTF8(string(data), "\uFFFD"), nil
+}
+
+// titleOf is the first heading of a text, else its name.
+func titleOf(name, text string) string {
+	if found := headings(text); len(found) > 0 {
+		return found[0].Name
+	}
+	return name
+}
+
+type memorySearchIn struct {
+	Query string `json:"query" doc:"words to look for"`
+	Limit int    `json:"limit,omitempty" min:"1" max:"50" doc:"most rows; default 10"`
+}
+
+type memorySearchOut struct {
+	Rows []memoryRow `json:"rows"`
+	Note string      `json:"note,omitempty"`
+}
+
+// memoryRow is a section of a file of the memory, or the summary of a run.
+type memoryRow struct {
+	Source  string  `json:"source"` // memory or run
+	Name    string  `json:"name"`   // of the file, or workflow/run
+	Title   string  `json:"title"`
+	Path    string  `json:"path,omitempty"`
+	Line    int     `json:"line,omitempty"`
+	Snippet string  `json:"snippet"`
+	Time    string  `json:"time,omitempty"` // of a run, RFC 3339
+	Score   float64 `json:"score"`
+}
+
+func (e *reader) memorySearch(ctx context.Context, in memorySearchIn) (memorySearchOut, error) {
+	sections, err := e.sections()
+	if err != nil {
+		return memorySearchOut{}, err
+	}
+	past, err := e.past(ctx)
+	if err != nil {
+		return memorySearchOut{}, err
+	}
+	for _, run := range past {
+		name := fmt.Sprintf("%s/%s", run.Workflow, run.Run)
+		sections = append(sections, section{row: memoryRow{Source: "run", Name: name, Title: run.Workflow, Time: run.Time}, text: run.Summary})
+	}
+	limit := in.Limit
+	if limit == 0 {
+		limit = 10
+	}
+	out := memorySearchOut{Rows: ranked(sections, in.Query, limit)}
+	if len(out.Rows) == 0 {
+		out.Note = "nothing was found"
+	}
+	return out, nil
+}
+
+// sections reads the memory, cut at its headings.
+func (e *reader) sections() ([]section, error) {
+	root, err := os.OpenRoot(e.path)
+	if err != nil {
+		return nil, fault.New(fault.ToolFailed, "SAVANT_PATH cannot be opened")
+	}
+	defer root.Close()
+	names, err := memoryNames(root)
+	if err != nil {
+		return nil, err
+	}
+	var all []section
+	for _, name := range names[:min(len(names), 2*maxMemories)] {
+		text, err := memoryText(root, name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, cutAtHeadings(name, text)...)
+	}
+	return all, nil
+}

@@ -1,0 +1,204 @@
+package repo
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+
+	"savant/engines/repo/index"
+	"savant/fault"
+)
+
+// maxDefinitions bounds an outline, maxSignature one line of it in bytes.
+const (
+	maxDefinitions = 1000
+	maxSignature   = 200
+)
+
+type outlineIn struct {
+	Path string `json:"path" doc:"the file, relative to the project"`
+	Repo string `json:"repo,omitempty" doc:"a repository of SAVANT_REPOS, as search names it"`
+}
+
+type outlineOut struct {
+	Path     string `json:"path"`
+	Language string `json:"language"`
+	// Definitions stand in the order of the file.
+	Definitions []definition `json:"definitions"`
+	Truncated   bool         `json:"truncated"`
+	// Note says where the outline may be wrong.
+	Note string `json:"note,omitempty"`
+}
+
+// definition is one thing a file defines. Lines count from 1; EndLine is known
+// for Go only.
+type definition struct {
+	Name      string `json:"name"`
+	Kind      string `json:"kind"`
+	Line      int    `json:"line"`
+	EndLine   int    `json:"end_line,omitempty"`
+	Signature string `json:"signature"`
+}
+
+// shape finds definitions of one kind in the lines of a language. The group
+// "name" of its pattern is what is defined.
+type shape struct {
+	kind    string
+	pattern *regexp.Regexp
+}
+
+func shaped(pairs ...string) []shape {
+	var shapes []shape
+	for i := 0; i+1 < len(pairs); i += 2 {
+		shapes = append(shapes, shape{pairs[i], regexp.MustCompile(pairs[i+1])})
+	}
+	return shapes
+}
+
+// shapes are how definitions look, one line at a time, in code that is
+// formatted as is usual. They miss definitions that begin on the line before,
+// and see those in comments: an outline is for finding one's way.
+var shapes = map[string][]shape{
+	"python": shaped(
+		"class", `^\s*class\s+(?P<name>\w+)`,
+		"function", `^(async\s+)?def\s+(?P<name>\w+)`,
+		"method", `^\s+(async\s+)?def\s+(?P<name>\w+)`),
+	"javascript": script,
+	"typescript": script,
+	"rust": shaped(
+		"function", `^\s*(pub(\([^)]*\))?\s+)?((const|async|unsafe|extern\s+"[^"]*")\s+)*fn\s+(?P<name>\w+)`,
+		"struct", `^\s*(pub(\([^)]*\))?\s+)?(struct|union)\s+(?P<name>\w+)`,
+		"enum", `^\s*(pub(\([^)]*\))?\s+)?enum\s+(?P<name>\w+)`,
+		"trait", `^\s*(pub(\([^)]*\))?\s+)?(unsafe\s+)?trait\s+(?P<name>\w+)`,
+		"impl", `^\s*(unsafe\s+)?impl(<[^>]*>)?\s+(?P<name>[^{]*[^{\s])`,
+		"module", `^\s*(pub(\([^)]*\))?\s+)?mod\s+(?P<name>\w+)`,
+		"type", `^\s*(pub(\([^)]*\))?\s+)?type\s+(?P<name>\w+)`,
+		"macro", `^\s*macro_rules!\s*(?P<name>\w+)`),
+	"java": shaped(
+		"class", `^\s*((public|protected|private|static|final|abstract|sealed|non-sealed|strictfp)\s+)*(class|record)\s+(?P<name>\w+)`,
+		"interface", `^\s*((public|protected|private|static|abstract|sealed|non-sealed)\s+)*@?interface\s+(?P<name>\w+)`,
+		"enum", `^\s*((public|protected|private|static)\s+)*enum\s+(?P<name>\w+)`,
+		"method", `^\s+((public|protected|private|static|final|abstract|synchronized|native|default)\s+)+(<[^>]*>\s*)?([\w.<>\[\],? ]+\s+)?(?P<name>\w+)\s*\([^;]*$`),
+	"c":   native,
+	"cpp": native,
+	"ruby": shaped(
+		"module", `^\s*module\s+(?P<name>[\w:]+)`,
+		"class", `^\s*class\s+(?P<name>[A-Z][\w:]*)`,
+		"method", `^\s*def\s+(?P<name>[\w.]+[?!=]?)`),
+	"make": shaped("target", `^(?P<name>[A-Za-z0-9_./%$(){}-][^:=#\t]*?)\s*::?(\s|$)`),
+}
+
+var script = shaped(
+	"class", `^\s*(export\s+)?(default\s+)?(abstract\s+)?class\s+(?P<name>[\w$]+)`,
+	"interface", `^\s*(export\s+)?(default\s+)?(declare\s+)?interface\s+(?P<name>[\w$]+)`,
+	"enum", `^\s*(export\s+)?(declare\s+)?(const\s+)?enum\s+(?P<name>[\w$]+)`,
+	"type", `^\s*(export\s+)?(declare\s+)?type\s+(?P<name>[\w$]+)\s*(<.*>)?\s*=`,
+	"function", `^\s*(export\s+)?(default\s+)?(declare\s+)?(async\s+)?function\s*\*?\s*(?P<name>[\w$]+)`,
+	"function", `^(export\s+)?(const|let|var)\s+(?P<name>[\w$]+)\s*(:[^=]*)?=\s*(async\s+)?(function\b|\([^)]*\)\s*(:[^=]*)?=>|[\w$]+\s*=>)`,
+	"constant", `^export\s+(const|let|var)\s+(?P<name>[\w$]+)`)
+
+var native = shaped(
+	"macro", `^\s*#\s*define\s+(?P<name>\w+)`,
+	"namespace", `^\s*(inline\s+)?namespace\s+(?P<name>[\w:]+)`,
+	"class", `^\s*(template\s*<.*>\s*)?class\s+(?P<name>\w+)[^;]*$`,
+	"struct", `^\s*(typedef\s+)?(struct|union)\s+(?P<name>\w+)\s*(:[^;]*)?\{?\s*$`,
+	"enum", `^\s*(typedef\s+)?enum\s+(class\s+|struct\s+)?(?P<name>\w+)[^;]*$`,
+	"function", `^[A-Za-z_][\w\s*&:<>,]*?[\s*&](?P<name>~?[A-Za-z_][\w:~]*)\s*\([^;]*$`)
+
+func (e *reader) outline(_ context.Context, in outlineIn) (outlineOut, error) {
+	folder, err := e.root(in.Repo)
+	if err != nil {
+		return outlineOut{}, err
+	}
+	source, err := text(folder, in.Path)
+	if err != nil {
+		return outlineOut{}, err
+	}
+	out := outlineOut{Path: path.Clean(in.Path), Language: index.Language(in.Path)}
+	switch patterns := shapes[out.Language]; {
+	case out.Language == "go" && path.Ext(in.Path) == ".go":
+		out.Definitions, out.Note = goDefinitions(source)
+	case out.Language == "markdown":
+		out.Definitions = headings(source)
+	case patterns != nil:
+		out.Definitions = matched(source, patterns)
+	default:
+		return outlineOut{}, fault.New(fault.InvalidParams, "path: no outline is known for %s; context.read reads it", fault.Cut(in.Path, 200)).
+			With(fault.Diagnostic{Path: "path", Expected: "Go, Python, JavaScript, TypeScript, Rust, Java, C, C++, Ruby, Markdown or a Makefile", Actual: fault.Cut(in.Path, 200), Message: "no outline for this kind of file"})
+	}
+	if len(out.Definitions) > maxDefinitions {
+		out.Definitions, out.Truncated = out.Definitions[:maxDefinitions], true
+	}
+	return out, nil
+}
+
+// statements begin lines that look like a function in C and are none.
+var statements = regexp.MustCompile(`^\s*(if|else|for|while|switch|return|do|case|catch|throw|new|delete|goto|sizeof)\b`)
+
+func matched(source string, patterns []shape) []definition {
+	found := []definition{}
+	number := 0
+	for line := range strings.Lines(source) {
+		number++
+		line = strings.TrimRight(line, "\r\n")
+		if len(line) > 4*maxSignature || statements.MatchString(line) {
+			continue
+		}
+		for _, each := range patterns {
+			match := each.pattern.FindStringSubmatch(line)
+			if match == nil {
+				continue
+			}
+			name := strings.TrimSpace(match[each.pattern.SubexpIndex("name")])
+			if strings.HasPrefix(name, ".") {
+				break // .PHONY and the like
+			}
+			found = append(found, definition{Name: name, Kind: each.kind, Line: number, Signature: signature(line)})
+			break
+		}
+	}
+	return found
+}
+
+// signature is a line without its indent and the brace that opens a body.
+func signature(line string) string {
+	line = strings.TrimSpace(line)
+	line = strings.TrimSpace(strings.TrimSuffix(line, "{"))
+	return fault.Cut(line, maxSignature)
+}
+
+var heading = regexp.MustCompile(`^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$`)
+
+// headings lists those of Markdown, fenced code left out; the kind is the level.
+func headings(source string) []definition {
+	found := []definition{}
+	number, fence := 0, ""
+	for line := range strings.Lines(source) {
+		number++
+		trimmed := strings.TrimSpace(line)
+		if mark := fenceOf(trimmed); mark != "" && (fence == "" || strings.HasPrefix(mark, fence)) {
+			if fence == "" {
+				fence = mark
+			} else if trimmed == mark { // an ending fence has nothing behind it
+				fence = ""
+			}
+			continue
+		}
+		if match := heading.FindStringSubmatch(strings.TrimRight(line, "\r\n")); match != nil && fence == "" && match[2] != "" {
+			found = append(found, definition{Name: fault.Cut(match[2], maxSignature), Kind: fmt.Sprintf("h%d", len(match[1])), Line: number, Signature: fault.Cut(trimmed, maxSignature)})
+		}
+	}
+	return found
+}
+
+// fenceOf returns the backticks or tildes that begin a line, three at least.
+func fenceOf(line string) string {
+	for _, mark := range []string{"`", "~"} {
+		if rest := strings.TrimLeft(line, mark); len(line)-len(rest) >= 3 {
+			return line[:len(line)-len(rest)]
+		}
+	}
+	return ""
+}

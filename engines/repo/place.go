@@ -1,0 +1,137 @@
+package repo
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"savant/fault"
+)
+
+// maxRead bounds the file that is looked at: lines are counted to its end.
+const maxRead = 32 << 20
+
+// secretNames are files that hold credentials by convention; their content is
+// not shown to a model.
+var secretNames = map[string]bool{".netrc": true, "_netrc": true, ".git-credentials": true, ".npmrc": true, ".pypirc": true, ".pgpass": true,
+	".htpasswd": true, "id_rsa": true, "id_dsa": true, "id_ecdsa": true, "id_ed25519": true}
+
+// secretEndings are those of private keys and key stores.
+var secretEndings = map[string]bool{".key": true, ".pem": true, ".p12": true, ".pfx": true, ".jks": true, ".keystore": true}
+
+// examples of an .env file hold no secrets.
+var envExamples = map[string]bool{".env.example": true, ".env.sample": true, ".env.template": true, ".env.dist": true}
+
+// Secret says whether a path's content is kept from models: what git and Savant
+// keep for themselves (.git, .savant), .env files, and files that hold keys or
+// credentials by convention.
+func Secret(name string) bool {
+	name = strings.ToLower(name)
+	for segment := range strings.SplitSeq(name, "/") {
+		if segment == ".git" || segment == ".savant" {
+			return true
+		}
+	}
+	base := path.Base(name)
+	if base == ".env" || strings.HasPrefix(base, ".env.") {
+		return !envExamples[base]
+	}
+	return secretNames[base] || secretEndings[path.Ext(base)]
+}
+
+// place is a file or folder that may be read, after symbolic links.
+type place struct {
+	root *os.Root
+	name string // below root, as the system writes paths
+	info fs.FileInfo
+}
+
+// locate finds what a caller names below a folder. It opens nothing but the
+// folder, which the caller closes.
+func locate(folder, named string) (place, error) {
+	base, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return place{}, fault.New(fault.ToolFailed, "the repository's folder cannot be opened")
+	}
+	clean := filepath.FromSlash(path.Clean(strings.ReplaceAll(named, "\\", "/")))
+	if filepath.IsAbs(clean) {
+		if clean, err = filepath.Rel(folder, clean); err != nil {
+			return place{}, outside(named)
+		}
+	}
+	if strings.ContainsRune(named, 0) || !filepath.IsLocal(clean) {
+		return place{}, outside(named)
+	}
+	resolved, err := filepath.EvalSymlinks(filepath.Join(base, clean))
+	if err != nil {
+		return place{}, missing(named)
+	}
+	way, err := filepath.Rel(base, resolved)
+	if err != nil || !filepath.IsLocal(way) {
+		return place{}, outside(named)
+	}
+	if Secret(filepath.ToSlash(way)) || Secret(filepath.ToSlash(clean)) {
+		return place{}, fault.New(fault.ToolDenied, "path: %q is kept from models: it may hold secrets, or is Savant's or git's own", fault.Cut(named, 200))
+	}
+	return open(base, way, named)
+}
+
+func open(base, way, named string) (place, error) {
+	root, err := os.OpenRoot(base)
+	if err != nil {
+		return place{}, fault.New(fault.ToolFailed, "the repository's folder cannot be opened")
+	}
+	info, err := root.Stat(way)
+	if err != nil {
+		return place{}, errors.Join(missing(named), root.Close())
+	}
+	return place{root: root, name: way, info: info}, nil
+}
+
+func outside(named string) error {
+	return fault.New(fault.ToolDenied, "path: %q is outside the repository", fault.Cut(named, 200))
+}
+
+func missing(named string) error {
+	return invalid("path", "a path that exists, relative to the repository", named)
+}
+
+// text reads a whole text file below a folder: INVALID_PARAMS for what is none.
+func text(folder, named string) (string, error) {
+	found, err := locate(folder, named)
+	if err != nil {
+		return "", err
+	}
+	defer found.root.Close()
+	if !found.info.Mode().IsRegular() {
+		return "", invalid("path", "a file", named)
+	}
+	if found.info.Size() > maxRead {
+		return "", fault.New(fault.LimitExceeded, "path: %q has %d bytes; at most %d are read", fault.Cut(named, 200), found.info.Size(), maxRead)
+	}
+	file, err := found.root.Open(found.name)
+	if err != nil {
+		return "", invalid("path", "a file that may be read", named)
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxRead))
+	if err != nil {
+		return "", fault.New(fault.ToolFailed, "path: %q cannot be read", fault.Cut(named, 200))
+	}
+	if binary(data) {
+		return "", fault.New(fault.InvalidParams, "path: %q is binary (%d bytes), not text", fault.Cut(named, 200), len(data)).
+			With(fault.Diagnostic{Path: "path", Expected: "a text file", Actual: fault.Cut(named, 200), Message: "the file is binary"})
+	}
+	return strings.ToValidUTF8(string(data), "\uFFFD"), nil
+}
+
+// probe is how much of a file decides whether it is text, as in git.
+const probe = 8000
+
+func binary(data []byte) bool {
+	return strings.ContainsRune(string(data[:min(len(data), probe)]), 0)
+}

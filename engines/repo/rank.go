@@ -1,0 +1,101 @@
+package repo
+
+import (
+	"cmp"
+	"math"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+
+	"savant/fault"
+)
+
+// section is a piece of the memory that is found as a whole.
+type section struct {
+	row  memoryRow
+	text string
+}
+
+// maxSnippet bounds what is shown of a section, in bytes.
+const maxSnippet = 600
+
+// cutAtHeadings makes sections of a file of the memory.
+func cutAtHeadings(name, text string) []section {
+	lines := strings.SplitAfter(text, "\n")
+	title := titleOf(name, text)
+	starts := []definition{{Name: title, Line: 1}}
+	for _, each := range headings(text) {
+		if each.Line == 1 {
+			starts = starts[:0]
+		}
+		starts = append(starts, each)
+	}
+	var all []section
+	for i, start := range starts {
+		end := len(lines)
+		if i+1 < len(starts) {
+			end = starts[i+1].Line - 1
+		}
+		body := strings.TrimSpace(strings.Join(lines[start.Line-1:end], ""))
+		if body == "" {
+			continue
+		}
+		shown := title
+		if start.Name != title {
+			shown += ": " + start.Name
+		}
+		all = append(all, section{text: body, row: memoryRow{Source: "memory", Name: name, Title: shown,
+			Path: path.Join(memoryFolder, name+memoryEnding), Line: start.Line}})
+	}
+	return all
+}
+
+// The constants of BM25 (Robertson and Zaragoza, 2009), as most engines set them.
+const (
+	saturation = 1.2
+	lengthBias = 0.75
+)
+
+// ranked returns the sections that hold words of the query, best first by BM25;
+// the words of a title count twice.
+func ranked(sections []section, query string, limit int) []memoryRow {
+	wanted := words(query)
+	slices.Sort(wanted)
+	wanted = slices.Compact(wanted)
+	counts := make([]map[string]int, len(sections))
+	holding := map[string]int{}
+	total := 0
+	for i, each := range sections {
+		counts[i] = map[string]int{}
+		for _, word := range words(each.row.Title + "\n" + each.text) {
+			counts[i][word]++
+			total++
+		}
+		for word := range counts[i] {
+			holding[word]++
+		}
+	}
+	rows := []memoryRow{}
+	for i, each := range sections {
+		score := 0.0
+		length := float64(len(words(each.text))) * float64(len(sections)) / float64(max(1, total))
+		for _, word := range wanted {
+			often := float64(counts[i][word])
+			rarity := math.Log(1 + (float64(len(sections)-holding[word])+0.5)/(float64(holding[word])+0.5))
+			score += rarity * often * (saturation + 1) / (often + saturation*(1-lengthBias+lengthBias*length))
+		}
+		if score > 0 {
+			each.row.Score = math.Round(score*1000) / 1000
+			each.row.Snippet = fault.Cut(each.text, maxSnippet)
+			rows = append(rows, each.row)
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b memoryRow) int { return cmp.Compare(b.Score, a.Score) })
+	return rows[:min(limit, len(rows))]
+}
+
+// words are the runs of letters and digits in a text, in lower case.
+func words(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}

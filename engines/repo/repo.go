@@ -1,0 +1,117 @@
+// Package repo is the engine context.*: it searches and reads the files of
+// repositories, and keeps a memory of Markdown files. Nothing outside
+// SAVANT_PATH and the folders of SAVANT_REPOS is read, and only the memory is
+// ever written.
+package repo
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"savant/engines"
+	"savant/engines/repo/index"
+	"savant/fault"
+)
+
+// Name is the engine's name.
+const Name = "context"
+
+// Options says what may be read.
+type Options struct {
+	// Path is SAVANT_PATH, absolute; Repos are further folders, as SAVANT_REPOS
+	// lists them.
+	Path  string
+	Repos []string
+	// List returns the files of a folder that are not ignored, with slashes,
+	// sorted; index.List when nil.
+	List func(ctx context.Context, folder string) ([]string, error)
+	// Past returns what earlier runs came to, the latest first; nil: nothing.
+	Past func(context.Context) ([]PastRun, error)
+}
+
+// PastRun is what a run came to.
+type PastRun struct {
+	Workflow, Run string
+	// Summary is the text the run ended with; Time is RFC 3339.
+	Summary, Time string
+}
+
+// Engine returns the engine with the reading tools, those of search and those
+// of the memory. search may be nil.
+func Engine(options Options, search *Search) (engines.Engine, []engines.Tool) {
+	engine := engines.Engine{Name: Name, Description: "searches and reads repositories, and keeps a memory"}
+	tools := Tools(options)
+	if search != nil {
+		tools = append(tools, search.Tools()...)
+	}
+	return engine, tools
+}
+
+// Tools returns the tools that read files, and those of the memory. Their
+// errors are INVALID_PARAMS (no such file, folder, line or name; a file that is
+// no text), TOOL_DENIED (outside the roots, or a file that holds secrets) and
+// LIMIT_EXCEEDED.
+func Tools(options Options) []engines.Tool {
+	e := newReader(options)
+	return slices.Concat([]engines.Tool{
+		searchTool("context.read", "Read a file", e.read,
+			"Reads lines of a text file of the project: up to 400 lines or 64 KB at once; total_lines says how many there are."),
+		searchTool("context.outline", "Outline a file", e.outline,
+			"Lists what a file defines, with kind, line and signature: Go exactly; Python, JavaScript, TypeScript, Rust, Java, C, C++ and Ruby "+
+				"by the shape of their lines; headings of Markdown, targets of a Makefile."),
+		searchTool("context.tree", "Folder tree", e.tree,
+			"Lists the folders and files of the project that are not ignored, to a depth, with the number of files below each folder."),
+	}, e.memoryTools())
+}
+
+// reader is what the tools work on.
+type reader struct {
+	path  string
+	repos map[string]string // by the name tools use
+	names []string          // of repos, in their order
+	list  func(context.Context, string) ([]string, error)
+	past  func(context.Context) ([]PastRun, error)
+	// writing is held while the memory is changed.
+	writing sync.Mutex
+}
+
+func newReader(options Options) *reader {
+	e := &reader{path: options.Path, repos: map[string]string{}, list: options.List, past: options.Past}
+	for name, folder := range RepoNames(options.Repos) {
+		e.repos[name] = folder
+		e.names = append(e.names, name)
+	}
+	if e.list == nil {
+		e.list = listed
+	}
+	if e.past == nil {
+		e.past = func(context.Context) ([]PastRun, error) { return nil, nil }
+	}
+	return e
+}
+
+func listed(ctx context.Context, folder string) ([]string, error) {
+	listing, err := index.List(ctx, folder, "git")
+	return listing.Files, err
+}
+
+// root returns the folder of a repository by the name search gives it; "" and
+// "." are SAVANT_PATH.
+func (e *reader) root(name string) (string, error) {
+	if name == "" || name == "." {
+		return e.path, nil
+	}
+	if folder, ok := e.repos[name]; ok {
+		return folder, nil
+	}
+	known := strings.Join(append([]string{"."}, e.names...), ", ")
+	return "", invalid("repo", "one of "+known, name)
+}
+
+// invalid is INVALID_PARAMS for one argument.
+func invalid(argument, expected, actual string) error {
+	return fault.New(fault.InvalidParams, "%s: expected %s, got %q", argument, expected, fault.Cut(actual, 200)).
+		With(fault.Diagnostic{Path: argument, Pointer: "/" + argument, Expected: expected, Actual: fault.Cut(actual, 200), Message: "not what was expected"})
+}

@@ -1,0 +1,121 @@
+package repo
+
+import (
+	"context"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// What context.tree does when it is not told.
+const (
+	defaultDepth   = 3
+	defaultEntries = 200
+)
+
+type treeIn struct {
+	Path  string `json:"path,omitempty" doc:"a folder, relative to the project; default all of it"`
+	Depth int    `json:"depth,omitempty" min:"1" max:"20" doc:"levels to list; default 3"`
+	Limit int    `json:"limit,omitempty" min:"1" max:"2000" doc:"most entries; default 200"`
+	Repo  string `json:"repo,omitempty" doc:"a repository of SAVANT_REPOS, as search names it"`
+}
+
+type treeOut struct {
+	Path string `json:"path"`
+	// Entries are sorted; a folder stands before what is in it.
+	Entries []treeEntry `json:"entries"`
+	// Files counts all files below path, shown or not.
+	Files int `json:"files"`
+	// Truncated says that entries within the depth are missing.
+	Truncated bool `json:"truncated"`
+}
+
+// treeEntry is a file, or a folder, whose path ends in a slash.
+type treeEntry struct {
+	Path string `json:"path"`
+	// Files counts the files below a folder.
+	Files int `json:"files,omitempty"`
+	// Cut says that not all that is in the folder is listed.
+	Cut bool `json:"cut,omitempty"`
+}
+
+func (e *reader) tree(ctx context.Context, in treeIn) (treeOut, error) {
+	folder, err := e.root(in.Repo)
+	if err != nil {
+		return treeOut{}, err
+	}
+	below := path.Clean(strings.TrimSuffix(in.Path, "/"))
+	found, err := locate(folder, below)
+	if err != nil {
+		return treeOut{}, err
+	}
+	defer found.root.Close()
+	if !found.info.IsDir() {
+		return treeOut{}, invalid("path", "a folder", in.Path)
+	}
+	files, err := e.list(ctx, found.root.Name())
+	if err != nil {
+		return treeOut{}, err
+	}
+	depth, limit := in.Depth, in.Limit
+	if depth == 0 {
+		depth = defaultDepth
+	}
+	if limit == 0 {
+		limit = defaultEntries
+	}
+	return arrange(files, filepath.ToSlash(found.name), depth, limit), nil
+}
+
+// arrange makes a tree of the files below a folder. Where there are too many
+// entries the upper levels win.
+func arrange(files []string, below string, depth, limit int) treeOut {
+	out := treeOut{Path: below, Entries: []treeEntry{}}
+	prefix := ""
+	if below != "." {
+		prefix = below + "/"
+	}
+	counts := map[string]int{}
+	levels := make([][]string, depth)
+	for _, file := range files {
+		inside, ok := strings.CutPrefix(file, prefix)
+		if !ok {
+			continue
+		}
+		out.Files++
+		segments := strings.Split(inside, "/")
+		for level := range min(depth, len(segments)) {
+			name := prefix + strings.Join(segments[:level+1], "/")
+			if level < len(segments)-1 {
+				name += "/"
+			}
+			if counts[name] == 0 {
+				levels[level] = append(levels[level], name)
+			}
+			counts[name]++
+		}
+	}
+	out.choose(slices.Concat(levels...), counts, depth+strings.Count(prefix, "/"), limit)
+	return out
+}
+
+// choose takes the first of the names, which come by levels, and says which
+// folders are not shown whole.
+func (t *treeOut) choose(names []string, counts map[string]int, deepest, limit int) {
+	kept := names[:min(limit, len(names))]
+	t.Truncated = len(kept) < len(names)
+	cut := map[string]bool{}
+	for _, name := range names[len(kept):] {
+		cut[path.Dir(strings.TrimSuffix(name, "/"))+"/"] = true
+	}
+	for _, name := range kept {
+		entry := treeEntry{Path: name}
+		if strings.HasSuffix(name, "/") {
+			entry.Files = counts[name]
+			entry.Cut = cut[name] || strings.Count(name, "/") == deepest
+		}
+		t.Entries = append(t.Entries, entry)
+	}
+	slices.SortFunc(t.Entries, func(a, b treeEntry) int { return strings.Compare(a.Path, b.Path) })
+}
