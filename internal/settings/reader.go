@@ -95,17 +95,29 @@ func (r *reader) setting(row Setting) error {
 	if err == nil {
 		err = row.check(new(Settings), text)
 	}
-	line, column := place(r.data, at)
 	if err != nil {
-		wrong := diagnose(r.data, at, row.Key, row.Key+": "+err.Error())
-		if refused := (*Error)(nil); errors.As(err, &refused) {
-			wrong.Message = fmt.Sprintf("%s: expected %s, got %q", row.Key, refused.Expected, fault.Cut(refused.Value, maxShown))
-		}
-		r.add(wrong)
+		r.add(refused(row, err, diagnose(r.data, at, row.Key, "")))
 		return nil
 	}
+	line, column := place(r.data, at)
 	r.values[row.Key] = Value{Setting: row, Text: text, Origin: Origin{Source: FromFile, Name: FileName, Line: line, Column: column}}
 	return nil
+}
+
+// refused completes what is said of a value that its row does not take.
+func refused(row Setting, err error, wrong fault.Diagnostic) fault.Diagnostic {
+	var value *Error
+	var kind *typeError
+	switch {
+	case errors.As(err, &value):
+		wrong.Expected, wrong.Actual = value.Expected, fmt.Sprintf("%q", fault.Cut(value.Value, maxShown))
+		wrong.Message = row.Key + ": expected " + wrong.Expected + ", got " + wrong.Actual
+		return wrong
+	case errors.As(err, &kind):
+		wrong.Expected, wrong.Actual = kind.expected, kind.got
+	}
+	wrong.Message = row.Key + ": " + err.Error()
+	return wrong
 }
 
 func (r *reader) skip() error {
@@ -141,7 +153,7 @@ func (r *reader) isBlock(key string) bool {
 }
 
 func (r *reader) complain(at int, path, message string) {
-	r.add(diagnose(r.data, at, path, message))
+	r.add(diagnose(r.data, at, fault.Cut(path, maxShown), message))
 }
 
 func (r *reader) add(wrong fault.Diagnostic) {

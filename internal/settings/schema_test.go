@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -201,4 +202,18 @@ func TestTheDocumentListsEverySetting(t *testing.T) {
 		}
 		require.Contains(t, line, standard, row.Env)
 	}
+}
+
+var example = regexp.MustCompile("(?s)```json settings\n(.*?)```")
+
+// TestTheDocumentedFileIsRead keeps the example of docs/configuration.md true.
+func TestTheDocumentedFileIsRead(t *testing.T) {
+	page, err := os.ReadFile("../../docs/configuration.md")
+	require.NoError(t, err)
+	found := example.FindSubmatch(page)
+	require.Len(t, found, 2)
+	loaded, err := load(t, string(found[1]), nil, nil)
+	require.NoError(t, err)
+	require.Equal(t, []string{"think", "git"}, loaded.Services)
+	require.Equal(t, "ollama:qwen3:4b", loaded.Reasoning.SLM)
 }

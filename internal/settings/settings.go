@@ -99,7 +99,8 @@ const (
 	EnvRepos     = "SAVANT_REPOS"
 )
 
-// Table returns every setting there is.
+// Table returns every setting there is. The published schema is made from it:
+// go test ./internal/settings -update.
 func Table() []Setting {
 	return slices.Concat(generalRows(), reasoningRows(), modelRows(), agentRows(), telemetryRows())
 }

@@ -27,9 +27,13 @@ func (s Setting) text(raw json.RawMessage, folder string) (string, error) {
 	return plainText(raw)
 }
 
-// mistyped is a value of the wrong type.
+// typeError is a value of the wrong type, or of none that its setting takes.
+type typeError struct{ expected, got string }
+
+func (t *typeError) Error() string { return "expected " + t.expected + ", got " + t.got }
+
 func mistyped(expected string, raw json.RawMessage) error {
-	return fmt.Errorf("expected %s, got %s", expected, kindOf(raw))
+	return &typeError{expected, kindOf(raw)}
 }
 
 func plainText(raw json.RawMessage) (string, error) {
@@ -54,7 +58,7 @@ func numberText(raw json.RawMessage) (string, error) {
 	}
 	number, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil || number != math.Trunc(number) || math.Abs(number) > maxExact {
-		return "", fmt.Errorf("expected an integer, got %s", fault.Cut(string(raw), maxShown))
+		return "", &typeError{"an integer", fault.Cut(string(raw), maxShown)}
 	}
 	return strconv.FormatInt(int64(number), 10), nil
 }
