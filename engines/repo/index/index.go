@@ -40,6 +40,7 @@ type Index struct {
 
 	refreshing chan struct{} // held by the one Refresh at a time
 	tree       *tree         // only used by Refresh
+	settled    int64         // the generation that holds what the tree does
 
 	mutex   sync.RWMutex // guards what follows
 	db      *sql.DB
@@ -66,7 +67,7 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 		options.Git = "git"
 	}
 	ix := &Index{folder: folder, file: file, root: root, refreshing: make(chan struct{}, 1),
-		tree: &tree{folder: folder, git: options.Git}}
+		tree: &tree{folder: folder, git: options.Git}, settled: unsettled}
 	err = ix.load(ctx)
 	if isStale(err) {
 		err = ix.renew(ctx)
@@ -141,7 +142,7 @@ func (ix *Index) renew(ctx context.Context) error {
 
 // Close lets go of the index. No call may be under way.
 func (ix *Index) Close() error {
-	return errors.Join(ix.db.Close(), ix.root.Close())
+	return errors.Join(ix.db.Close(), ix.root.Close(), ix.tree.hearing.stop())
 }
 
 // Status says what is indexed.

@@ -14,18 +14,24 @@ import (
 )
 
 // TestAnyHistoryAnswersAsAFreshIndex: after any writes, removals and renames
-// an index that lived through them answers as one built afterwards.
+// an index that lived through them answers as one built afterwards, whether it
+// looks at every file or hears from the kernel.
 func TestAnyHistoryAnswersAsAFreshIndex(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		folder := must(os.MkdirTemp("", "index"))
 		defer os.RemoveAll(folder)
 		old := opened(t, folder, filepath.Join(folder, ".savant", "old"))
 		defer old.Close()
+		watched := rapid.Bool().Draw(t, "watched")
+		if !watched {
+			index.Unwatch(old)
+		}
 		name := rapid.SampledFrom([]string{"a.go", "b.md", "sub/c.py", "sub/deep/alpha.txt", "d_test.go", ".gitignore"})
+		folders := rapid.SampledFrom([]string{"sub", "sub/deep", "other"})
 		content := rapid.SampledFrom([]string{"", "alpha beta\n", "beta alphaBeta\n", "func alpha() {}\n", "gamma\nalpha\ngamma\n", "\x00", "*.md\n"})
-		for range rapid.IntRange(1, 12).Draw(t, "steps") {
+		for range rapid.IntRange(1, 20).Draw(t, "steps") {
 			path := filepath.Join(folder, name.Draw(t, "name"))
-			switch rapid.SampledFrom([]string{"write", "write", "remove", "rename", "refresh"}).Draw(t, "step") {
+			switch rapid.SampledFrom([]string{"write", "write", "remove", "rename", "rename folder", "refresh", "refresh"}).Draw(t, "step") {
 			case "write":
 				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 				require.NoError(t, os.WriteFile(path, []byte(content.Draw(t, "content")), 0o644))
@@ -35,9 +41,14 @@ func TestAnyHistoryAnswersAsAFreshIndex(t *testing.T) {
 				to := filepath.Join(folder, name.Draw(t, "to"))
 				require.NoError(t, os.MkdirAll(filepath.Dir(to), 0o755))
 				_ = os.Rename(path, to) // it may not be there
+			case "rename folder":
+				_ = os.Rename(filepath.Join(folder, folders.Draw(t, "folder")), filepath.Join(folder, folders.Draw(t, "new"))) // as above
 			case "refresh":
 				_, err := old.Refresh(context.Background(), nil)
 				require.NoError(t, err)
+				if watched {
+					index.Trust(old)
+				}
 			}
 		}
 		fresh := opened(t, folder, filepath.Join(folder, ".savant", "fresh"))

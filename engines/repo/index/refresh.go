@@ -49,13 +49,17 @@ func (ix *Index) Refresh(ctx context.Context, progress Progress) (Changes, error
 }
 
 func (ix *Index) refresh(ctx context.Context, progress Progress) (Changes, error) {
-	if err := ix.tree.look(ctx); err != nil {
+	changed, err := ix.tree.look(ctx)
+	if changed || err != nil {
+		ix.settled = unsettled // also where this refresh fails further on
+	}
+	if err != nil {
 		return Changes{}, err
 	}
 	if err := ix.follow(ctx); err != nil {
 		return Changes{}, err
 	}
-	if ix.compare().empty() {
+	if ix.settled == ix.catalog.generation || ix.compare().empty() {
 		return Changes{}, nil
 	}
 	release, err := lock(ctx, ix.file)
@@ -89,11 +93,15 @@ func (ix *Index) follow(ctx context.Context) error {
 	return nil
 }
 
+// unsettled is the generation of no index.
+const unsettled = -1
+
 // compare returns what differs between the folder and the index. A racy file
-// is read again until its stamp can be trusted.
+// is read again until its stamp can be trusted; without one, an index that
+// does not differ is settled until the folder or the index changes.
 func (ix *Index) compare() work {
 	var todo work
-	present := 0
+	present, anyRacy := 0, false
 	for i, path := range ix.tree.listing.Files {
 		seen := ix.tree.stamps[i]
 		if seen == (stamp{}) {
@@ -104,12 +112,17 @@ func (ix *Index) compare() work {
 			present++
 		}
 		racy := seen.racy(ix.tree.taken)
+		anyRacy = anyRacy || racy || known != nil && known.racy
 		if known == nil || known.stamp != seen || known.racy && (!racy || ix.differs(known)) {
 			todo.updated = append(todo.updated, candidate{path, seen, racy})
 		}
 	}
 	if present < len(ix.catalog.files) {
 		todo.removed = ix.gone()
+	}
+	ix.settled = unsettled
+	if todo.empty() && !anyRacy {
+		ix.settled = ix.catalog.generation
 	}
 	return todo
 }

@@ -16,3 +16,12 @@ func inode(info fs.FileInfo) (number uint64, changed int64) {
 	}
 	return status.Ino, status.Ctim.Nano()
 }
+
+// links returns how many names a file has.
+func links(info fs.FileInfo) uint64 {
+	status, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 1
+	}
+	return uint64(status.Nlink)
+}

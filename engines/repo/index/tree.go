@@ -6,50 +6,92 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 )
 
-// tree is what was last seen of the folder. Files are looked at each time;
-// they are listed anew only after a folder, a .gitignore or git's own index
-// has changed, since nothing else makes a file appear.
+// tree is what was last seen of the folder. The kernel tells which files change
+// where it can; else files are looked at each time. They are listed anew only
+// after a folder, a .gitignore or git's own index has changed, since nothing
+// else makes a file appear.
 type tree struct {
 	folder, git string
 	listing     Listing
 	stamps      []stamp // of the listing's files; zero for what is no regular file
+	linked      []int   // files that have other names, under which they may change unheard
 	watched     map[string]stamp
-	taken       time.Time
+	taken       time.Time // the stamps are those of this time
+	hearing     hearing
 }
 
-// look brings the tree up to date with the disk.
-func (t *tree) look(ctx context.Context) error {
-	if t.watched != nil && t.same() {
-		return ctx.Err()
+// look brings the tree up to date with the disk. changed is false where it is
+// known that nothing did.
+func (t *tree) look(ctx context.Context) (changed bool, err error) {
+	now := time.Now()
+	said := t.hear(now)
+	if said == nothingChanged || said == filesChanged {
+		return said == filesChanged, ctx.Err()
 	}
+	t.hearing.trustedFrom = time.Time{} // what was heard is gone, also where this look fails
+	if t.watched != nil && said == unknown {
+		t.listen()
+		if t.same(now) {
+			t.hearing.trustedFrom = now
+			return true, ctx.Err()
+		}
+	}
+	return true, t.list(ctx, now)
+}
+
+// list lists and stamps all. Watching begins before the files are stamped:
+// what changes in between is seen as a change next time.
+func (t *tree) list(ctx context.Context, now time.Time) error {
 	listing, err := List(ctx, t.folder, t.git)
 	if err != nil {
 		return err
 	}
-	// Watching begins before the files are stamped: what changes in between
-	// is seen as a change next time.
-	t.listing, t.taken = listing, time.Now()
+	again := t.watched != nil // a process that searches once is not worth a watch
+	if !slices.Equal(listing.Folders, t.listing.Folders) {
+		_ = t.hearing.stop() // nothing is lost with it
+	}
+	t.listing, t.taken = listing, now
+	if again {
+		t.listen()
+	}
 	t.watched = stampsOf(t.folder, t.watches())
-	t.stamps = t.stampFiles()
+	t.stampFiles()
+	if !t.anyRacy() {
+		t.hearing.trustedFrom = now
+	}
 	return ctx.Err()
 }
 
 // same stamps the files and says whether the listing still holds.
-func (t *tree) same() bool {
-	taken := time.Now()
+func (t *tree) same(now time.Time) bool {
+	if t.anyRacy() {
+		return false
+	}
 	for name, before := range t.watched {
-		// A change within the tick that a stamp was taken in does not show.
-		if now := stampAt(t.folder, name); now != before || before.racy(t.taken) {
+		if stampAt(t.folder, name) != before {
 			return false
 		}
 	}
-	t.taken, t.stamps = taken, t.stampFiles()
+	t.taken = now
+	t.stampFiles()
 	return true
+}
+
+// anyRacy says whether something that makes files appear may have changed
+// since the listing without that showing.
+func (t *tree) anyRacy() bool {
+	for _, each := range t.watched {
+		if each.racy(t.taken) {
+			return true
+		}
+	}
+	return false
 }
 
 // watches returns what makes files appear and go: folders, rules, git's files.
@@ -118,22 +160,31 @@ func stampAt(folder, name string) stamp {
 }
 
 // stampFiles looks at every file, on several processors.
-func (t *tree) stampFiles() []stamp {
-	files := t.listing.Files
-	stamps := make([]stamp, len(files))
-	workers := min(runtime.GOMAXPROCS(0), maxWorkers)
+func (t *tree) stampFiles() {
+	t.stamps = make([]stamp, len(t.listing.Files))
+	linked := make([][]int, min(runtime.GOMAXPROCS(0), maxWorkers))
 	var group sync.WaitGroup
-	for worker := range workers {
-		from, to := worker*len(files)/workers, (worker+1)*len(files)/workers
+	for worker := range linked {
+		from, to := worker*len(t.stamps)/len(linked), (worker+1)*len(t.stamps)/len(linked)
 		group.Go(func() {
 			for i := from; i < to; i++ {
-				info, err := os.Lstat(t.folder + string(filepath.Separator) + files[i])
-				if err == nil && info.Mode().IsRegular() {
-					stamps[i] = stampOf(info)
+				if t.stampFile(i) {
+					linked[worker] = append(linked[worker], i)
 				}
 			}
 		})
 	}
 	group.Wait()
-	return stamps
+	t.linked = slices.Concat(linked...)
+}
+
+// stampFile looks at one file and says whether it has other names.
+func (t *tree) stampFile(i int) (linked bool) {
+	t.stamps[i] = stamp{}
+	info, err := os.Lstat(t.folder + string(filepath.Separator) + t.listing.Files[i])
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	t.stamps[i] = stampOf(info)
+	return links(info) > 1
 }

@@ -1,0 +1,91 @@
+package index_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/engines/repo/index"
+)
+
+// watched returns an index of a folder that trusts the kernel.
+func watched(t testing.TB, folder string) *index.Index {
+	ix := open(t, folder, t.TempDir())
+	deadline := time.Now().Add(time.Minute)
+	for !index.Watches(ix) {
+		require.True(t, time.Now().Before(deadline), "the folder is never trusted")
+		refresh(t, ix)
+	}
+	return ix
+}
+
+// TestWhatIsHeard: each way to change a file without its folder showing it,
+// and what changes folders.
+func TestWhatIsHeard(t *testing.T) {
+	folder, outside := t.TempDir(), t.TempDir()
+	write(t, folder, "a/one.txt", "needle\n")
+	write(t, folder, "b/two.txt", "needle\n")
+	write(t, outside, "linked.txt", "needle\n")
+	require.NoError(t, os.Link(filepath.Join(outside, "linked.txt"), filepath.Join(folder, "linked.txt")))
+	ix := watched(t, folder)
+	for _, step := range []struct {
+		name     string
+		change   func()
+		expected []string
+	}{
+		{"nothing", func() {}, []string{"a/one.txt", "b/two.txt", "linked.txt"}},
+		{"written", func() { write(t, folder, "a/one.txt", "other\n") }, []string{"b/two.txt", "linked.txt"}},
+		{"written under its other name", func() { write(t, outside, "linked.txt", "other\n") }, []string{"b/two.txt"}},
+		{"made", func() { write(t, folder, "a/three.txt", "needle\n") }, []string{"a/three.txt", "b/two.txt"}},
+		{"moved over", func() { rename(t, folder, "b/two.txt", "a/one.txt") }, []string{"a/three.txt", "a/one.txt"}},
+		{"folders change names", func() { rename(t, folder, "a", "c"); rename(t, folder, "b", "a"); rename(t, folder, "c", "b") }, []string{"b/one.txt", "b/three.txt"}},
+		{"written after that", func() { write(t, folder, "b/one.txt", "other\n"); write(t, folder, "a/one.txt", "needle\n") }, []string{"a/one.txt", "b/three.txt"}},
+		{"ruled out", func() { write(t, folder, ".gitignore", "one.txt\n") }, []string{"b/three.txt"}},
+		{"a new tree", func() { write(t, folder, "d/e/f.txt", "needle\n") }, []string{"b/three.txt", "d/e/f.txt"}},
+		{"written in it", func() { write(t, folder, "d/e/f.txt", "other\n") }, []string{"b/three.txt"}},
+		{"removed", func() { require.NoError(t, os.RemoveAll(filepath.Join(folder, "b"))) }, []string{}},
+	} {
+		step.change()
+		require.ElementsMatch(t, step.expected, paths(search(t, ix, words("needle"))), step.name)
+	}
+}
+
+func rename(t testing.TB, folder, from, to string) {
+	t.Helper()
+	require.NoError(t, os.Rename(filepath.Join(folder, from), filepath.Join(folder, to)))
+}
+
+// TestWhatTheKernelLoses: with more events than it keeps, all files are looked at.
+func TestWhatTheKernelLoses(t *testing.T) {
+	folder := t.TempDir()
+	for _, name := range []string{"a.txt", "b.txt", "c.txt", "old/x.txt", "older/x.txt"} {
+		write(t, folder, name, "text\n")
+	}
+	ix := watched(t, folder)
+	for range 20_000 { // more than 16,384 events, each unlike the one before
+		write(t, folder, "a.txt", "text\n")
+		write(t, folder, "b.txt", "text\n")
+	}
+	write(t, folder, "c.txt", "needle\n")
+	rename(t, folder, "old", "new")
+	rename(t, folder, "older", "old")
+	rename(t, folder, "new", "older")
+	require.Equal(t, []string{"c.txt"}, paths(search(t, ix, words("needle"))))
+	write(t, folder, "old/x.txt", "needle\n")
+	require.ElementsMatch(t, []string{"c.txt", "old/x.txt"}, paths(search(t, ix, words("needle"))))
+}
+
+// TestADoubt: all files are looked at after a while, and the watch goes on.
+func TestADoubt(t *testing.T) {
+	folder := t.TempDir()
+	write(t, folder, "a.txt", "text\n")
+	ix := watched(t, folder)
+	index.Doubt(ix)
+	require.Empty(t, paths(search(t, ix, words("needle"))))
+	write(t, folder, "a.txt", "needle\n")
+	require.Equal(t, []string{"a.txt"}, paths(search(t, ix, words("needle"))))
+	require.True(t, index.Watches(ix))
+}
