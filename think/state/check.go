@@ -57,18 +57,26 @@ func (d *Dir) Check(ctx context.Context, key Key) ([]Problem, error) {
 // checkReadable checks the readable file of a run, and that of its workflow
 // when it is of this run or cannot tell.
 func (d *Dir) checkReadable(ctx context.Context, key Key) []Problem {
-	names := []string{snapshotName(key)}
-	latest := latestName(key.Workflow)
-	if head, err := readHead(d.disk, latest); err == nil && (head.Run == key.Run || head.Run == "") {
-		names = append(names, latest)
-	}
 	var problems []Problem
-	for _, name := range names {
-		if err := d.checkSnapshot(ctx, name, key); err != nil && !missing(err) {
-			problems = append(problems, problemOf(name, err, false))
-		}
+	if err := d.checkSnapshot(ctx, snapshotName(key), key); err != nil && !missing(err) {
+		problems = append(problems, problemOf(snapshotName(key), err, false))
+	}
+	latest := latestName(key.Workflow)
+	if !d.isLatest(key) {
+		return problems
+	}
+	// Meanwhile another run may have become the latest.
+	if err := d.checkSnapshot(ctx, latest, key); err != nil && !missing(err) && d.isLatest(key) {
+		problems = append(problems, problemOf(latest, err, false))
 	}
 	return problems
+}
+
+// isLatest says whether the readable file of a workflow's latest run is this
+// run's, or does not say whose it is.
+func (d *Dir) isLatest(key Key) bool {
+	head, err := readHead(d.disk, latestName(key.Workflow))
+	return err == nil && (head.Run == key.Run || head.Run == "")
 }
 
 // checkpointNames returns the named checkpoints of a run, readable or not.
