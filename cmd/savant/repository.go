@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 
-	"savant/engines"
 	"savant/engines/ci"
 	"savant/engines/repo"
 	"savant/internal/settings"
@@ -14,8 +13,9 @@ import (
 func (h *house) addRepositoryEngines(s settings.Settings) error {
 	commands, commandTools := ci.Engine(ci.Options{Path: h.path, ReadYAML: flow.ReadYAMLPlaces})
 	h.search = repo.NewSearch(repo.SearchOptions{Path: h.path, Repos: s.Repos, Logger: h.logger})
+	reading, readingTools := repo.Engine(repo.Options{Path: h.path, Repos: s.Repos, Past: h.pastRuns}, h.search)
 	return errors.Join(
 		h.tools.AddEngine(commands, commandTools...),
-		h.tools.AddEngine(engines.Engine{Name: "context", Description: "searches and reads the project's files"}, h.search.Tools()...),
+		h.tools.AddEngine(reading, readingTools...),
 	)
 }

@@ -79,12 +79,7 @@ func choose(commands map[string]command, name string) (command, error) {
 		return found, nil
 	}
 	known := slices.Sorted(maps.Keys(commands))
-	details := fmt.Sprintf("%s names no command %q", File, fault.Cut(name, 100))
-	if near := fault.Nearest(name, known); near != "" {
-		details += fmt.Sprintf("; did you mean %q?", near)
-	}
-	details += " There are: " + strings.Join(known, ", ")
-	return command{}, fault.New(fault.InvalidParams, "%s", details).
+	return command{}, fault.New(fault.InvalidParams, "%s names no command %q%s", File, fault.Cut(name, 100), meant(name, known)).
 		With(fault.Diagnostic{Path: "name", Expected: "one of " + strings.Join(known, ", "), Actual: name, Message: "no such command"})
 }
 

@@ -42,8 +42,13 @@ func commandKeys() []string {
 	return []string{keyCommand, keyDir, keyEnv, keyTimeout, keyArgs, keyParser, keyReport}
 }
 
+// wrong notes what is wrong with the value of a path. What is missing is shown
+// where it should have been.
 func (s *settingsReader) wrong(where, format string, args ...any) {
 	line, column := s.at(where)
+	for around := where; line == 0 && around != ""; line, column = s.at(around) {
+		around = around[:max(0, strings.LastIndexAny(around, ".["))]
+	}
 	s.diagnostics = append(s.diagnostics, fault.Diagnostic{File: File, Path: where, Line: line, Column: column, Message: fmt.Sprintf(format, args...)})
 }
 
@@ -77,13 +82,17 @@ func (s *settingsReader) object(value any, where string, known []string) map[str
 		if known == nil || slices.Contains(known, key) {
 			continue
 		}
-		message := fmt.Sprintf("unknown key %q", fault.Cut(key, 80))
-		if near := fault.Nearest(key, known); near != "" {
-			message += fmt.Sprintf("; did you mean %q?", near)
-		}
-		s.wrong(below(where, key), "%s Known: %s", message, strings.Join(known, ", "))
+		s.wrong(below(where, key), "unknown key %q%s", fault.Cut(key, 80), meant(key, known))
 	}
 	return members
+}
+
+// meant is the end of a message about a name that nothing has.
+func meant(name string, known []string) string {
+	if near := fault.Nearest(name, known); near != "" {
+		return fmt.Sprintf("; did you mean %q? Known: %s", near, strings.Join(known, ", "))
+	}
+	return "; known: " + strings.Join(known, ", ")
 }
 
 func below(where, key string) string {
@@ -145,11 +154,7 @@ func (s *settingsReader) parser(members map[string]any, where string, into *comm
 	if value, given := members[keyParser]; given {
 		into.parser, _ = value.(string)
 		if !slices.Contains(parserNames(), into.parser) {
-			message := "expected one of " + strings.Join(parserNames(), ", ")
-			if near := fault.Nearest(into.parser, parserNames()); near != "" {
-				message += fmt.Sprintf("; did you mean %q?", near)
-			}
-			s.wrong(below(where, keyParser), "%s", message)
+			s.wrong(below(where, keyParser), "no parser is named %q%s", fault.Cut(into.parser, 80), meant(into.parser, parserNames()))
 		}
 	}
 	value, given := members[keyReport]
