@@ -1,0 +1,234 @@
+package main
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	otlp "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// collector takes the traces of processes, by OTLP over HTTP.
+type collector struct {
+	*httptest.Server
+	mu  sync.Mutex
+	got map[string][]traced // by service and name of the span
+	raw []byte
+}
+
+// traced is what matters of a span.
+type traced struct{ trace, id, parent string }
+
+func newCollector(t *testing.T) *collector {
+	c := &collector{got: map[string][]traced{}}
+	c.Server = httptest.NewServer(c)
+	t.Cleanup(c.Close)
+	return c
+}
+
+func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	var request otlp.ExportTraceServiceRequest
+	if err != nil || proto.Unmarshal(body, &request) != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.raw = append(c.raw, body...)
+	for _, from := range request.GetResourceSpans() {
+		service := ""
+		for _, each := range from.GetResource().GetAttributes() {
+			if each.GetKey() == "service.name" {
+				service = each.GetValue().GetStringValue()
+			}
+		}
+		for _, span := range from.GetScopeSpans()[0].GetSpans() {
+			name := service + " " + span.GetName()
+			c.got[name] = append(c.got[name], traced{hex.EncodeToString(span.GetTraceId()), hex.EncodeToString(span.GetSpanId()), hex.EncodeToString(span.GetParentSpanId())})
+		}
+	}
+}
+
+// spans returns those of a name, as soon as there are so many.
+func (c *collector) spans(t *testing.T, name string, count int) []traced {
+	t.Helper()
+	deadline := time.Now().Add(hang)
+	for {
+		c.mu.Lock()
+		found, all := c.got[name], fmt.Sprint(c.got)
+		c.mu.Unlock()
+		if len(found) >= count {
+			require.Len(t, found, count)
+			return found
+		}
+		require.True(t, time.Now().Before(deadline), "no span %q among %s", name, all)
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+const (
+	clientTrace   = "4bf92f3577b34da6a3ce929d0e0e4736"
+	clientSpan    = "00f067aa0ba902b7"
+	plantedSecret = "plantedSecret-secret-value"
+)
+
+// asking is a Reasoning API that has one tool called, and remembers the traces
+// of its questions.
+func asking(t *testing.T, tool string) (address string, parents func() []string) {
+	var mu sync.Mutex
+	var seen []string
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen = append(seen, r.Header.Get("Traceparent"))
+		answer := map[string]any{"action": "finish", "final": "done", "model": "m " + plantedSecret}
+		if len(seen) == 1 {
+			answer = map[string]any{"action": "tool", "tool_name": tool, "args": map[string]any{}, "model": "m", "prompt_tokens": 7}
+		}
+		_ = json.NewEncoder(w).Encode(answer)
+	}))
+	t.Cleanup(api.Close)
+	return api.URL, func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return append([]string{}, seen...)
+	}
+}
+
+// One trace leads from a client through the agent and its questions to a
+// mounted server, which is a process of its own; what is secret is in no span
+// and no line.
+func TestOneTraceFromTheClientToTheLastServer(t *testing.T) {
+	folder, c := t.TempDir(), newCollector(t)
+	require.NoError(t, exec.Command("git", "init", "-q", folder).Run())
+	require.NoError(t, os.Mkdir(filepath.Join(folder, ".savant"), 0o700))
+	config := fmt.Sprintf(`{"mcpServers": {"inner": {"command": "savant", "args": ["mcp"], "env": {"MCP_SERVICE": "git",
+		"OTEL_EXPORTER_OTLP_ENDPOINT": %q, "OTEL_SERVICE_NAME": "inner"}}}}`, c.URL)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, ".savant/mcp.json"), []byte(config), 0o600))
+	api, parents := asking(t, "inner.git_status")
+	s := serveIn(t, folder, "REASONING_API_URL="+api, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "MY_API_TOKEN="+plantedSecret)
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(filepath.Join(folder, ".savant/mcp.lock.json"))
+		return err == nil
+	}, hang, 10*time.Millisecond, "the server was not discovered")
+	_, err := fmt.Fprintf(s.stdin, `{"jsonrpc":"2.0","id":"a-%s","method":"tools/call","params":{"name":"agent_run","arguments":{"goal":"look, %s"},`+
+		`"_meta":{"traceparent":"00-%s-%s-01","tracestate":"vendor=1"}}}`+"\n", plantedSecret, plantedSecret, clientTrace, clientSpan)
+	require.NoError(t, err)
+	require.True(t, s.lines.Scan(), "the server has ended")
+	require.Contains(t, s.lines.Text(), `"status":"ok"`)
+
+	above := clientSpan
+	for _, name := range []string{"savant tools/call agent.run", "savant execute_tool agent.run", "savant invoke_agent savant",
+		"savant execute_tool inner.git_status", "inner tools/call git.status", "inner execute_tool git.status"} {
+		span := c.spans(t, name, 1)[0]
+		require.Equal(t, clientTrace, span.trace, name)
+		require.Equal(t, above, span.parent, name)
+		above = span.id
+	}
+	first, last := c.spans(t, "savant chat m", 1)[0], c.spans(t, "savant chat m [redacted]", 1)[0]
+	require.Equal(t, c.spans(t, "savant invoke_agent savant", 1)[0].id, first.parent)
+	require.Equal(t, []string{"00-" + clientTrace + "-" + first.id + "-01", "00-" + clientTrace + "-" + last.id + "-01"}, parents())
+	require.NoError(t, s.stdin.Close())
+	require.NoError(t, s.wait(t))
+	require.NotContains(t, string(c.raw), plantedSecret)
+	require.NotContains(t, string(traceFile(t, folder)), plantedSecret)
+	require.Contains(t, string(traceFile(t, folder)), `"traceparent":"00-`+clientTrace)
+}
+
+func traceFile(t *testing.T, folder string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(folder, "logs", "agent_trace.log"))
+	require.NoError(t, err)
+	return data
+}
+
+// callIn runs `savant call` in a folder of its own and returns its output.
+func callIn(t *testing.T, environment ...string) (stdout, stderr string) {
+	t.Helper()
+	var out, errs strings.Builder
+	code := run(t.Context(), []string{"call", "think.workflows.list"}, append(environment, "SAVANT_PATH="+t.TempDir()), strings.NewReader(""), &out, &errs)
+	require.Equal(t, exitOK, code, errs.String())
+	return out.String(), errs.String()
+}
+
+func TestTheSpansOfACommandAreSentBeforeItEnds(t *testing.T) {
+	c := newCollector(t)
+	_, stderr := callIn(t, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="+c.URL+"/anywhere", "OTEL_SERVICE_NAME=mine")
+	require.Empty(t, stderr)
+	c.spans(t, "mine execute_tool think.workflows.list", 1)
+}
+
+func TestACollectorThatIsGoneFailsNothing(t *testing.T) {
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	plain, _ := callIn(t)
+	stdout, stderr := callIn(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+gone.URL, "OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20"+plantedSecret)
+	require.Equal(t, plain, stdout)
+	require.Equal(t, 1, strings.Count(stderr, "traces cannot be sent"), stderr)
+	require.NotContains(t, stderr, plantedSecret)
+}
+
+// Variables that are set for other programs do not stop this one.
+func TestVariablesOfOpenTelemetryThatDoNotFit(t *testing.T) {
+	plain, _ := callIn(t)
+	for variables, warning := range map[string]string{
+		"OTEL_EXPORTER_OTLP_ENDPOINT=localhost:4317":                                                 "expected http://HOST:PORT",
+		"OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:1 OTEL_EXPORTER_OTLP_HEADERS=" + plantedSecret: "OTEL_EXPORTER_OTLP_HEADERS: expected name=value",
+		"OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:1 OTEL_EXPORTER_OTLP_PROTOCOL=grpc":            "is not http/protobuf",
+		"OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:1 OTEL_SDK_DISABLED=TRUE":                      "",
+	} {
+		stdout, stderr := callIn(t, strings.Fields(variables)...)
+		require.Equal(t, plain, stdout, variables)
+		require.Contains(t, stderr, warning)
+		require.Equal(t, warning == "", stderr == "", stderr)
+		require.NotContains(t, stderr, plantedSecret)
+	}
+}
+
+// A collector that never answers holds no call up, and no end.
+func TestACollectorThatHangsHoldsNothingUp(t *testing.T) {
+	blocked := make(chan struct{})
+	hanging := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-blocked }))
+	defer hanging.Close()
+	defer close(blocked)
+	folder := t.TempDir()
+	longWorkflow(t, folder, 100)
+	s := serveIn(t, folder, "OTEL_EXPORTER_OTLP_ENDPOINT="+hanging.URL)
+	s.send(t, 0, "think.plan", map[string]any{"workflow": "long", "run_id": "r1"})
+	for i := range 100 {
+		_, more := s.read(t)
+		require.True(t, more)
+		s.send(t, i+1, "think.next", map[string]any{"run_id": "r1", "step_id": fmt.Sprintf("s%d", i), "result_snapshot": i})
+	}
+	_, more := s.read(t)
+	require.True(t, more)
+	require.NoError(t, s.command.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, s.wait(t))
+	require.Equal(t, 101, verified(t, folder, "r1"))
+}
+
+// Large arguments are left out of the trace; whose call it was is not.
+func TestLargeArgumentsAreLeftOut(t *testing.T) {
+	folder := t.TempDir()
+	args := fmt.Sprintf(`{"workflow": "hello", "run_id": "r1", "step_id": "greet", "result_snapshot": %q}`, strings.Repeat("x", maxArgsTraced))
+	code := run(t.Context(), []string{"call", "think.next", "--args", args}, []string{"SAVANT_PATH=" + folder}, strings.NewReader(""), io.Discard, io.Discard)
+	require.Equal(t, exitUnknown, code)
+	written := string(traceFile(t, folder))
+	require.Less(t, len(written), 2000)
+	require.Contains(t, written, `"left_out":"args: `)
+	require.Equal(t, 2, strings.Count(written, `"run_id":"r1","workflow":"hello","step_id":"greet"`), written)
+}
