@@ -13,6 +13,8 @@ type tapReading struct {
 	tests *tests
 	// suites are the names of the subtests around the line that is read.
 	suites []string
+	// details is the end of the YAML block that is read, or empty.
+	details string
 }
 
 var (
@@ -28,6 +30,9 @@ const tapIndent = 4
 
 func (t *tapReading) line(text string) (string, bool) {
 	line := strings.TrimRight(text, "\r")
+	if t.inDetails(line) {
+		return text, true
+	}
 	if match := tapBailOut.FindStringSubmatch(line); match != nil {
 		t.tests.count("bail out: "+match[1], failing)
 	} else if match := tapSubtest.FindStringSubmatch(line); match != nil {
@@ -36,6 +41,21 @@ func (t *tapReading) line(text string) (string, bool) {
 		t.point(len(match[1])/tapIndent, match[2] != "", match[3])
 	}
 	return text, true
+}
+
+// inDetails says whether a line is part of the YAML block behind a test point:
+// what it quotes may look like a point.
+func (t *tapReading) inDetails(line string) bool {
+	if t.details != "" {
+		if line == t.details {
+			t.details = ""
+		}
+		return true
+	}
+	if indent, begins := strings.CutSuffix(line, "---"); begins && len(indent)%tapIndent == 2 && strings.Trim(indent, " ") == "" {
+		t.details = indent + "..."
+	}
+	return t.details != ""
 }
 
 // enter notes the name of the subtest whose points follow, one level deeper.

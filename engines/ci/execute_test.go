@@ -1,0 +1,161 @@
+//go:build unix
+
+package ci_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/engines"
+	"savant/engines/ci"
+	"savant/fault"
+	"savant/think/flow"
+)
+
+// project makes a folder with a ci.yaml and a registry that serves it.
+func project(t testing.TB, file string) (string, *engines.Registry) {
+	t.Helper()
+	folder := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, ".savant"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, ci.File), []byte(file), 0o644))
+	registry := engines.NewRegistry(engines.Options{})
+	engine, tools := ci.Engine(ci.Options{Path: folder, ReadYAML: flow.ReadYAMLPlaces, Grace: 50 * time.Millisecond})
+	require.NoError(t, registry.AddEngine(engine, tools...))
+	return folder, registry
+}
+
+func report(t testing.TB, registry *engines.Registry, ctx context.Context) (*ci.Report, error) {
+	t.Helper()
+	result, err := registry.Call(ctx, "ci.run_tests", nil)
+	if err != nil {
+		return nil, err
+	}
+	return result.(*ci.Report), nil
+}
+
+// stubborn starts a child that ignores SIGTERM and writes its id.
+const stubborn = `commands: {tests: {command: [sh, -c, "trap '' TERM; sleep 300 & echo $! > child; wait; sleep 300"], timeout: %s}}`
+
+// gone waits for the end of the process whose id a command wrote.
+func gone(t *testing.T, folder string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(folder, "child"))
+	require.NoError(t, err)
+	id, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		status, err := os.ReadFile("/proc/" + strconv.Itoa(id) + "/stat")
+		return syscall.Kill(id, 0) != nil || err == nil && strings.Contains(string(status), ") Z ")
+	}, 30*time.Second, 10*time.Millisecond)
+}
+
+func TestWhatTakesTooLongIsEndedAsAWhole(t *testing.T) {
+	folder, registry := project(t, strings.Replace(stubborn, "%s", "300ms", 1))
+	got, err := report(t, registry, t.Context())
+	require.NoError(t, err)
+	require.True(t, got.TimedOut)
+	require.Equal(t, ci.ExitTimedOut, got.ExitCode)
+	gone(t, folder)
+}
+
+func TestWhatIsCancelledIsEndedAsAWhole(t *testing.T) {
+	folder, registry := project(t, strings.Replace(stubborn, "%s", "1h", 1))
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer cancel()
+		for range 3000 {
+			if text, err := os.ReadFile(filepath.Join(folder, "child")); err == nil && strings.HasSuffix(string(text), "\n") {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	_, err := report(t, registry, ctx)
+	require.ErrorIs(t, err, fault.ToolFailed)
+	gone(t, folder)
+}
+
+func TestWhatIsLeftBehindEndsWithTheCommand(t *testing.T) {
+	folder, registry := project(t, `commands: {tests: {command: [sh, -c, "sleep 300 & echo $! > child; echo said; exit 7"]}}`)
+	got, err := report(t, registry, t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 7, got.ExitCode)
+	require.Equal(t, "said\n", got.Tail)
+	gone(t, folder)
+}
+
+func TestExitCodesAndReports(t *testing.T) {
+	folder, registry := project(t, `commands: {tests: {command: [sh, -c, "kill -9 $$"]}}`)
+	write := func(text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, ci.File), []byte(text), 0o644))
+	}
+	got, err := report(t, registry, t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 137, got.ExitCode)
+
+	write(`commands: {tests: {command: ["true"], parser: junit, report: "*.xml"}}`)
+	old := filepath.Join(folder, "old.xml")
+	require.NoError(t, os.WriteFile(old, []byte(`<testsuite><testcase name="a"/></testsuite>`), 0o644))
+	require.NoError(t, os.Chtimes(old, time.Unix(1, 0), time.Unix(1, 0)))
+	got, err = report(t, registry, t.Context())
+	require.NoError(t, err)
+	require.Nil(t, got.Passed, "a report of another run counts for nothing")
+	require.Equal(t, "the command did not write *.xml", got.Note)
+
+	for text, code := range map[string]fault.Code{
+		`commands: {tests: {command: [no-such-program-anywhere]}}`:                   fault.EngineOffline,
+		`commands: {tests: {command: [./.savant/ci.yaml]}}`:                          fault.EngineOffline,
+		`commands: {tests: {command: ["true"], env: {A: "${SAVANT_TEST_NOT_SET}"}}}`: fault.EngineOffline,
+		`commands: {tests: {command: ["true"], dir: nowhere}}`:                       fault.YAMLSchemaViolation,
+		`commands: {tests: {command: ["true"], dir: ../x}}`:                          fault.YAMLSchemaViolation,
+		`commands: {tests: {command: ["true"], args: [")|(.*"]}}`:                    fault.YAMLSchemaViolation,
+		`commands: {tests: {command: ["true"], timeout: 25h}}`:                       fault.YAMLSchemaViolation,
+		`commands: {tests: {command: ["true"], parser: junit}}`:                      fault.YAMLSchemaViolation,
+		`commands: {tests: {command: go test}}`:                                      fault.YAMLSchemaViolation,
+		`commands: {lint: {command: ["true"]}}`:                                      fault.InvalidParams,
+		`commands: [`:                                                                fault.YAMLSchemaViolation,
+		``:                                                                           fault.YAMLSchemaViolation,
+	} {
+		write(text)
+		_, err = report(t, registry, t.Context())
+		require.ErrorIs(t, err, code, text)
+	}
+	require.NoError(t, os.Remove(filepath.Join(folder, ci.File)))
+	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(folder, ci.File)))
+	_, err = report(t, registry, t.Context())
+	require.ErrorIs(t, err, fault.EngineOffline, "a file outside is not read")
+}
+
+func TestProgressIsReported(t *testing.T) {
+	_, registry := project(t, `commands: {tests: {command: [sh, -c, "echo one; echo two"]}}`)
+	said := ""
+	ctx := engines.WithCaller(t.Context(), engines.Caller{Progress: func(_, _ float64, message string) { said += message }})
+	_, err := report(t, registry, ctx)
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(said, "one"), said)
+}
+
+// FuzzSettings shows that no ci.yaml and no arguments, whatever their bytes,
+// fail inside or start what the file does not name.
+func FuzzSettings(f *testing.F) {
+	f.Add("commands: {lint: {command: [\"true\"], args: ['a+']}}", "a")
+	f.Add("commands: {lint: {comand: [a], env: {A: 1}, timeout: x, dir: ..}}", "")
+	f.Add("commands:\n  a.b:\n    args: [1]\n", "\x00")
+	f.Fuzz(func(t *testing.T, file, argument string) {
+		_, registry := project(t, file)
+		args, err := json.Marshal(map[string]any{"name": "\x00none", "args": []string{argument}})
+		require.NoError(t, err)
+		_, err = registry.Call(t.Context(), "ci.run", args)
+		require.Error(t, err)
+		require.NotErrorIs(t, err, fault.Internal)
+	})
+}
