@@ -9,14 +9,15 @@ import (
 	"savant/telemetry"
 )
 
-// event records something of this run.
+// event hands over something of this run: a step does not wait for its trace,
+// which is written when an answer is waited for, and at the end.
 func (r *Run) event(e telemetry.Event) {
 	e.Source, e.SessionID, e.RunID = telemetry.SourceAgent, r.ID(), r.ID()
 	e.TraceParent = telemetry.TraceFrom(r.ctx).Parent
 	if e.Step == 0 {
 		e.Step = r.index
 	}
-	r.runtime.options.Recorder.Record(e)
+	r.runtime.options.Recorder.RecordLater(e)
 }
 
 func failure(err error) *telemetry.Failure {

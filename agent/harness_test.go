@@ -37,6 +37,8 @@ type scripted struct {
 	answers  []json.RawMessage
 	requests []reasoning.Request
 	log      *journal
+	// recorder is flushed before a question is shown: events come first.
+	recorder *telemetry.Recorder
 	// arrived is told of each question.
 	arrived chan int
 }
@@ -79,6 +81,7 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer, s.answers = s.answers[0], s.answers[1:]
 	}
 	s.mu.Unlock()
+	s.recorder.Flush()
 	s.log.add("ask %d%s", request.Step, asked(request))
 	select {
 	case s.arrived <- request.Step:
@@ -149,6 +152,7 @@ func newWorld(t testing.TB, answers []json.RawMessage, change func(*agent.Option
 	require.NoError(t, err)
 	recorder := telemetry.NewRecorder(telemetry.Options{Root: root, Redactor: telemetry.NewRedactor("planted-secret-value"),
 		Observe: func(e telemetry.Event) { log.add("%s", shown(e)) }})
+	api.recorder = recorder
 	store := memory.Open(root, time.Now)
 	registry := engines.NewRegistry(engines.Options{})
 	require.NoError(t, registry.Add(tools(folder)...))

@@ -43,17 +43,18 @@ func (r *Run) save() {
 	}
 }
 
-// saveWhileAsking replaces the snapshot when an answer takes long enough for
-// it: it would stand in the way of the next sync of the journal otherwise. The
-// function returned ends the waiting.
+// saveWhileAsking replaces the snapshot, and has the trace written, when an
+// answer takes long enough for it: both would stand in the way of the next sync
+// of the journal otherwise. The function returned ends the waiting.
 func (r *Run) saveWhileAsking() (stop func()) {
 	if !r.unsaved {
 		return func() {}
 	}
 	started := make(chan struct{})
 	timer := time.AfterFunc(r.runtime.options.SnapshotPause, func() {
-		defer close(started)
 		r.startSave()
+		close(started)
+		r.runtime.options.Recorder.Flush()
 	})
 	return func() {
 		if !timer.Stop() {
@@ -116,6 +117,7 @@ func (r *Run) conclude() {
 		report.Status, report.Final, report.Warning, report.Error = ended.Status, ended.Final, ended.Warning, ended.Error
 	})
 	r.recordEnd(ended)
+	r.runtime.options.Recorder.Flush()
 	if err := r.session.Close(); err != nil {
 		r.runtime.options.Logger.Warn("the files of a run are not closed", "run", r.ID(), "cause", err.Error())
 	}

@@ -57,7 +57,7 @@ func (h *house) recordAttempt(_ context.Context, failed reasoning.Attempt) {
 	if failed.Last {
 		kind = telemetry.Error
 	}
-	h.recorder.Record(telemetry.Event{Type: kind, Source: telemetry.SourceAgent, SessionID: failed.SessionID, RunID: failed.RunID, Step: failed.Step,
+	h.recorder.RecordLater(telemetry.Event{Type: kind, Source: telemetry.SourceAgent, SessionID: failed.SessionID, RunID: failed.RunID, Step: failed.Step,
 		DurationMS: float64(failed.Elapsed) / float64(time.Millisecond),
 		Error:      &telemetry.Failure{Code: "REASONING_UNAVAILABLE", Details: failed.Err.Error()},
 		Metadata:   map[string]any{"attempt": failed.Number, "wait_ms": failed.Wait.Milliseconds()}})

@@ -113,7 +113,7 @@ func (h *house) beginCall(ctx context.Context, begun engines.Event, args json.Ra
 		ToolName: begun.Tool, CallID: strconv.FormatUint(h.calls.Add(1), 10), Args: args}
 	record := h.recorder.RecordLater // nobody who asks for a call waits for its trace
 	if ours {
-		event.SessionID, record = caller.RunID, h.recorder.Record // in order with what the agent tells
+		event.SessionID = caller.RunID
 	}
 	if ours && caller.Tool == begun.Tool {
 		record = func(telemetry.Event) {}
