@@ -104,7 +104,8 @@ var native = shaped(
 	"namespace", `^\s*(inline\s+)?namespace\s+(?P<name>[\w:]+)`,
 	"class", `^\s*(template\s*<.*>\s*)?class\s+(?P<name>\w+)[^;]*$`,
 	"struct", `^\s*(typedef\s+)?(struct|union)\s+(?P<name>\w+)\s*(:[^;]*)?\{?\s*$`,
-	"enum", `^\s*(typedef\s+)?enum\s+(class\s+|struct\s+)?(?P<name>\w+)[^;]*$`,
+	"enum", `^\s*(typedef\s+)?enum\s+(class\s+|struct\s+)?(?P<name>\w+)\s*(:[^;{]*)?(\{|$)`,
+	"function", `^(?P<name>\w+(::~?\w+)+)\s*\([^;]*$`,
 	"function", `^[A-Za-z_][\w\s*&:<>,]*?[\s*&](?P<name>~?[A-Za-z_][\w:~]*)\s*\([^;]*$`)
 
 func (e *reader) outline(_ context.Context, in outlineIn) (outlineOut, error) {

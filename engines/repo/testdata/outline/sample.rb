@@ -1,0 +1,4 @@
+module Store
+  class Row < Base
+    def read?(path)
+    def self.open
