@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"savant/fault"
@@ -65,14 +66,18 @@ func (t *HTTP) Name() string { return "the Reasoning API at " + t.address.Host }
 // Close lets go of idle connections.
 func (t *HTTP) Close() { t.client.CloseIdleConnections() }
 
-// RoundTrip posts the request. Network errors and HTTP 429, 502, 503 and 504
+// RoundTrip posts the request. Its Idempotency-Key is RUN_ID/STEP: a question
+// that was answered before, and is asked again since the answer was lost, has
+// the same. Network errors and HTTP 429, 502, 503 and 504
 // are Temporary.
 func (t *HTTP) RoundTrip(ctx context.Context, request Request) (json.RawMessage, error) {
 	body, err := request.Encode()
 	if err != nil {
 		return nil, err
 	}
-	return Post(ctx, t.client, t.address.String(), t.header(ctx), body)
+	header := t.header(ctx)
+	header.Set("Idempotency-Key", request.RunID+"/"+strconv.Itoa(request.Step))
+	return Post(ctx, t.client, t.address.String(), header, body)
 }
 
 func (t *HTTP) header(ctx context.Context) http.Header {

@@ -51,6 +51,7 @@ func TestARequestTravelsWhole(t *testing.T) {
 		var got map[string]any
 		require.NoError(t, json.NewDecoder(r.Body).Decode(&got))
 		require.Equal(t, "r1", got["run_id"])
+		require.Equal(t, fmt.Sprintf("r1/%v", got["step"]), r.Header.Get("Idempotency-Key"))
 		require.Equal(t, []any{}, got["tools"])
 		fmt.Fprint(w, finish)
 	}, 0)
