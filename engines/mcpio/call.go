@@ -161,6 +161,9 @@ func (c *connection) perform(ctx context.Context, asked *call, caller engines.Ca
 	if result.Receipt != "" {
 		attach(done.result, result.Receipt, tool.Output)
 	}
+	if done.result.IsError && len(tool.Output) > 0 {
+		done.result.StructuredContent = nil // clients hold it against the output schema, and show that it does not fit
+	}
 	return done
 }
 

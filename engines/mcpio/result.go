@@ -19,7 +19,7 @@ func succeeded(result engines.Result) *mcp.CallToolResult {
 }
 
 // unfit is the answer where an excerpt stands for a result that has an output
-// schema: clients hold every result against it but those of failures.
+// schema: clients hold structured content against it, and a failure needs none.
 func unfit(result engines.Result) *fault.Error {
 	return fault.New(fault.LimitExceeded, "the result is too large to hand on; \"result\" says where it is kept").
 		Attach("result", result.JSON)
