@@ -13,10 +13,6 @@ func Watches(ix *Index) bool {
 // Doubt makes the next look one at every file, as after a while.
 func Doubt(ix *Index) { ix.tree.hearing.trustedFrom = time.Time{} }
 
-// Trust has what the kernel tells be trusted at once: rightly so where nothing
-// was changed during the last look.
-func Trust(ix *Index) {
-	if ix.tree.hearing.watch != nil {
-		ix.tree.hearing.trustedFrom = time.Now()
-	}
-}
+// Settled says whether the index holds what the folder does without a doubt:
+// there is no file left that changed too recently for its stamp to tell.
+func Settled(ix *Index) bool { return ix.settled != unsettled }

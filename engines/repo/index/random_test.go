@@ -4,7 +4,9 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -18,45 +20,79 @@ import (
 // looks at every file or hears from the kernel.
 func TestAnyHistoryAnswersAsAFreshIndex(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		folder := must(os.MkdirTemp("", "index"))
-		defer os.RemoveAll(folder)
-		old := opened(t, folder, filepath.Join(folder, ".savant", "old"))
-		defer old.Close()
-		watched := rapid.Bool().Draw(t, "watched")
-		if !watched {
-			index.Unwatch(old)
+		h := history{folder: must(os.MkdirTemp("", "index")), watched: rapid.Bool().Draw(t, "watched") && runtime.GOOS == "linux"}
+		defer os.RemoveAll(h.folder)
+		h.old = opened(t, h.folder, filepath.Join(h.folder, ".savant", "old"))
+		defer h.old.Close()
+		if !h.watched {
+			index.Unwatch(h.old)
 		}
-		name := rapid.SampledFrom([]string{"a.go", "b.md", "sub/c.py", "sub/deep/alpha.txt", "d_test.go", ".gitignore"})
-		folders := rapid.SampledFrom([]string{"sub", "sub/deep", "other"})
-		content := rapid.SampledFrom([]string{"", "alpha beta\n", "beta alphaBeta\n", "func alpha() {}\n", "gamma\nalpha\ngamma\n", "\x00", "*.md\n"})
-		for range rapid.IntRange(1, 20).Draw(t, "steps") {
-			path := filepath.Join(folder, name.Draw(t, "name"))
-			switch rapid.SampledFrom([]string{"write", "write", "remove", "rename", "rename folder", "refresh", "refresh"}).Draw(t, "step") {
-			case "write":
-				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-				require.NoError(t, os.WriteFile(path, []byte(content.Draw(t, "content")), 0o644))
-			case "remove":
-				_ = os.Remove(path) // it may not be there
-			case "rename":
-				to := filepath.Join(folder, name.Draw(t, "to"))
-				require.NoError(t, os.MkdirAll(filepath.Dir(to), 0o755))
-				_ = os.Rename(path, to) // it may not be there
-			case "rename folder":
-				_ = os.Rename(filepath.Join(folder, folders.Draw(t, "folder")), filepath.Join(folder, folders.Draw(t, "new"))) // as above
-			case "refresh":
-				_, err := old.Refresh(context.Background(), nil)
-				require.NoError(t, err)
-				if watched {
-					index.Trust(old)
-				}
-			}
+		for _, name := range someNames[1:] {
+			require.NoError(t, os.WriteFile(h.place(t, name), []byte("gamma\n"), 0o644))
 		}
-		fresh := opened(t, folder, filepath.Join(folder, ".savant", "fresh"))
+		h.settle(t)
+		for range rapid.IntRange(1, 12).Draw(t, "steps") {
+			h.step(t)
+		}
+		fresh := opened(t, h.folder, filepath.Join(h.folder, ".savant", "fresh"))
 		defer fresh.Close()
 		for _, query := range []index.Query{words("alpha"), words("where is alpha beta?"), expression("alpha NOT gamma"), expression(`"alpha beta"`), words("gam*")} {
-			require.Equal(t, answer(t, fresh, query), answer(t, old, query), query.Text)
+			require.Equal(t, answer(t, fresh, query), answer(t, h.old, query), query.Text)
 		}
 	})
+}
+
+// history is a folder, and an index that lives through what happens to it.
+type history struct {
+	folder  string
+	old     *index.Index
+	watched bool
+}
+
+var (
+	someNames    = []string{".gitignore", "a.go", "b.md", "sub/c.py", "sub/deep/alpha.txt", "d_test.go"}
+	someFolders  = []string{"sub", "sub/deep", "other"}
+	someContents = []string{"", "alpha beta\n", "beta alphaBeta\n", "func alpha() {}\n", "gamma\nalpha\ngamma\n", "\x00", "*.md\n"}
+	someSteps    = []string{"write", "overwrite", "overwrite", "overwrite", "remove", "rename", "rename folder", "refresh", "settle"}
+)
+
+func (h *history) step(t *rapid.T) {
+	draw := func(from []string) string { return rapid.SampledFrom(from).Draw(t, "drawn") }
+	switch draw(someSteps) {
+	case "write":
+		path := h.place(t, draw(someNames))
+		require.NoError(t, os.WriteFile(path, []byte(draw(someContents)), 0o644))
+	case "overwrite": // what exists, which its folder does not show
+		if path := h.place(t, draw(someNames)); exists(path) {
+			require.NoError(t, os.WriteFile(path, []byte(draw(someContents)), 0o644))
+		}
+	case "remove":
+		_ = os.Remove(h.place(t, draw(someNames))) // it may not be there
+	case "rename":
+		_ = os.Rename(h.place(t, draw(someNames)), h.place(t, draw(someNames))) // as above
+	case "rename folder":
+		_ = os.Rename(filepath.Join(h.folder, draw(someFolders)), filepath.Join(h.folder, draw(someFolders))) // as above
+	case "refresh":
+		h.refresh(t)
+	case "settle":
+		h.settle(t)
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func (h *history) place(t *rapid.T, name string) string {
+	path := filepath.Join(h.folder, name)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	return path
+}
+
+func (h *history) refresh(t *rapid.T) {
+	_, err := h.old.Refresh(context.Background(), nil)
+	require.NoError(t, err)
 }
 
 func opened(t require.TestingT, folder, cache string) *index.Index {
@@ -71,6 +107,13 @@ func answer(t require.TestingT, ix *index.Index, query index.Query) []index.Row 
 	rows, err := ix.Search(context.Background(), query)
 	require.NoError(t, err)
 	return rows
+}
+
+// settle refreshes until stamps are trusted, and where it may be the kernel.
+func (h *history) settle(t *rapid.T) {
+	for h.refresh(t); !index.Settled(h.old) || h.watched && !index.Watches(h.old); h.refresh(t) {
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 func must(folder string, err error) string {
