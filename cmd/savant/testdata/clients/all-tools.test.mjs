@@ -57,7 +57,7 @@ const table = [
   ["agent.run", { goal: "What takes money?", wait_ms: 20000 }, (is) => is.run_id !== ""],
   ["agent.status", (results) => ({ run_id: results["agent.run"].run_id, wait_ms: 20000 }), (is) => is.status === "ok"],
   ["agent.list", {}, (is) => is.runs.length === 1],
-  ["agent.cancel", async () => ({ run_id: await longRun() }), async (is) => await outcome(is.run_id) === "cancelled"],
+  ["agent.cancel", async () => ({ run_id: await longRun() }), async (is) => await outcome(is.run_id) === "canceled"],
 ];
 
 let base, folder, client, tools;
