@@ -3,9 +3,9 @@
 // generative AI and for the Model Context Protocol (as of semconv 1.41). They
 // show names, codes, counts and times; never arguments, results or prompts.
 //
-// The exporter is our own because the one of OpenTelemetry links gRPC: 10 MB
-// more of program and 0.6 ms more at each start, measured on v1.47.0. With this
-// one it is 1.5 MB and 0.15 ms.
+// The exporter is our own because that of OpenTelemetry (otlptracehttp v1.47.0)
+// links gRPC: with it a program that only knew net/http grew by 11.5 MB and
+// started 0.6 ms later, with this one by 1.5 MB and 0.15 ms.
 package otel
 
 import (
