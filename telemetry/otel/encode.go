@@ -2,6 +2,7 @@ package otel
 
 import (
 	"encoding/binary"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -19,7 +20,13 @@ func (m message) text(field protowire.Number, value string) message {
 	if value == "" {
 		return m
 	}
-	return protowire.AppendString(protowire.AppendTag(m, field, protowire.BytesType), value)
+	return m.always(field, value)
+}
+
+// always writes a text that may be empty. What is no UTF-8 would cost the whole
+// request.
+func (m message) always(field protowire.Number, value string) message {
+	return protowire.AppendString(protowire.AppendTag(m, field, protowire.BytesType), strings.ToValidUTF8(value, "\uFFFD"))
 }
 
 func (m message) bytes(field protowire.Number, value []byte) message {
@@ -101,7 +108,7 @@ func encodeValue(value attribute.Value) message {
 	if value.Type() == attribute.INT64 {
 		return protowire.AppendVarint(protowire.AppendTag(nil, 3, protowire.VarintType), uint64(value.AsInt64()))
 	}
-	return protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), value.String())
+	return message(nil).always(1, value.String())
 }
 
 // rejectedSpans reads ExportTraceServiceResponse: how many spans the collector

@@ -112,7 +112,8 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 		})
 		return nil
 	}
-	e.delivered.Add(int64(len(spans)) - rejected)
+	sent := int64(len(spans))
+	e.delivered.Add(sent - min(max(rejected, 0), sent))
 	return nil
 }
 
