@@ -91,9 +91,10 @@ func summarize(step Step) string {
 
 func flat(text string) string { return strings.Join(strings.Fields(fault.Cut(text, 4*maxLine)), " ") }
 
-// shortened cuts the texts of steps, the harder the less room there is.
+// shortened cuts the texts of steps, the harder the less room there is: in
+// small steps, so that only the largest are cut where that is enough.
 func shortened(steps []Step, budget int) []Step {
-	for limit := 4000; ; limit /= 2 {
+	for limit := 4000; ; limit -= limit/5 + 1 {
 		made := make([]Step, len(steps))
 		for i, each := range steps {
 			made[i] = each.cut(limit)

@@ -18,7 +18,7 @@ const (
 	maxReads     = 4
 	maxOther     = 2
 	searchLimit  = 8
-	readLines    = 28
+	readLines    = 24
 	linesBefore  = 6 // of a hit, where the comment above it is
 	maxFollowUps = 2
 )

@@ -108,7 +108,7 @@ func (e *evidence) take(outcomes []reasoning.Outcome, kit toolkit) {
 		case isSearch:
 			e.takeSearch(outcome, kit)
 		case isRead:
-			e.takeRead(outcome)
+			e.takeRead(outcome, kit)
 		default:
 			e.others = append(e.others, outcome)
 		}
@@ -127,7 +127,7 @@ func (e *evidence) takeSearch(outcome reasoning.Outcome, kit toolkit) {
 	var result struct {
 		Rows []row `json:"rows"`
 	}
-	if json.Unmarshal(outcome.Result, &result) != nil {
+	if json.Unmarshal(begun(outcome, `},{`, `}]}`), &result) != nil {
 		e.failures = append(e.failures, "the hits of "+outcome.ToolName+" cannot be read")
 		return
 	}
@@ -153,17 +153,39 @@ func repeats(text, goal string) bool {
 	return len(strings.Fields(goal)) > 2 && strings.Contains(strings.ToLower(text), strings.ToLower(strings.TrimSpace(goal)))
 }
 
-func (e *evidence) takeRead(outcome reasoning.Outcome) {
+func (e *evidence) takeRead(outcome reasoning.Outcome, kit toolkit) {
 	var result struct {
 		Path      string `json:"path"`
 		Text      string `json:"text"`
 		StartLine int    `json:"start_line"`
 	}
-	if json.Unmarshal(outcome.Result, &result) != nil || result.Path == "" {
+	if json.Unmarshal(begun(outcome, `\n`, `"}`), &result) != nil || result.Path == "" {
 		e.readFailed = true
 		e.failures = append(e.failures, "what "+outcome.ToolName+" answered cannot be read")
 		return
 	}
+	if outcome.Cut && result.StartLine == 0 { // it stands behind the text
+		var args map[string]json.RawMessage
+		if json.Unmarshal(outcome.Args, &args) != nil || json.Unmarshal(args[kit.read.startLine], &result.StartLine) != nil {
+			return
+		}
+	}
 	lines := strings.Split(strings.TrimSuffix(result.Text, "\n"), "\n")
 	e.reads = append(e.reads, reading{path: result.Path, start: max(1, result.StartLine), lines: lines})
+}
+
+// begun returns the result of a call. Of one that memory cut it is what came
+// before the last separator that can be closed to JSON again: whole rows of a
+// search, whole lines of a reading.
+func begun(outcome reasoning.Outcome, separator, closing string) json.RawMessage {
+	var text string
+	if !outcome.Cut || json.Unmarshal(outcome.Result, &text) != nil {
+		return outcome.Result
+	}
+	for end := strings.LastIndex(text, separator); end > 0; end = strings.LastIndex(text[:end], separator) {
+		if closed := json.RawMessage(text[:end] + closing); json.Valid(closed) {
+			return closed
+		}
+	}
+	return outcome.Result
 }

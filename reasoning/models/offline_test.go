@@ -301,6 +301,23 @@ func TestPlannerSurvivesWhatToolsAnswer(t *testing.T) {
 	}
 }
 
+// What memory cut is used as far as it is whole.
+func TestPlannerReadsTheBeginningOfWhatWasCut(t *testing.T) {
+	cut := func(tool, args, beginning string) reasoning.Outcome {
+		text, err := json.Marshal(beginning + "…")
+		require.NoError(t, err)
+		return reasoning.Outcome{ToolName: tool, Args: json.RawMessage(args), Result: text, Cut: true}
+	}
+	steps := []reasoning.Step{
+		{Index: 1, Outcomes: []reasoning.Outcome{cut("context.search", `{"query":"loop"}`, `{"rows":[{"path":"a.go","line":7,"snippet":"the loop"},{"path":"b`)}},
+		{Index: 2, Outcomes: []reasoning.Outcome{cut("context.read", `{"path":"a.go","start_line":7}`, `{"path":"a.go","text":"func loop() {\n\tprint(\"a\\n\")\n\treturn \"b\\nc`)}},
+	}
+	intent := models.Plan(reasoning.Request{Goal: "Where is the loop?", Step: 3, Tools: offered, Memory: reasoning.Memory{Steps: steps},
+		Limits: reasoning.Limits{StepsLeft: 1}})
+	require.Contains(t, intent.Final, "> a.go:7: func loop() {")
+	require.NotContains(t, intent.Final, "cannot be read")
+}
+
 func TestPlannerKeepsToTheNumberOfCalls(t *testing.T) {
 	intent := models.Plan(reasoning.Request{Goal: "Where is the stdio loop?", Tools: offered, Limits: reasoning.Limits{MaxCalls: 1}})
 	require.Equal(t, "context.search", intent.ToolName)

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// questions about this repository, with a file that answers each. The first is
+// README's, and its file has to be named first; of the others it has to be
+// among those that are quoted.
+var questions = []struct{ question, file string }{
+	{"Where is the stdio loop and how does it end?", "engines/mcpio/serve.go"},
+	{"How are secrets redacted?", "telemetry/redact.go"},
+	{"Where does the agent notice that it is stuck?", "agent/stuck.go"},
+	{"How is a torn journal line dropped?", "agent/memory/journal.go"},
+	{"How does policy deny a tool?", "agent/policy.go"},
+	{"How is the prompt trimmed to its budget?", "reasoning/service/prompt.go"},
+	{"Where is the trace file rotated?", "telemetry/logfile.go"},
+}
+
+// answeredPlace is where an answer of the offline planner names a place.
+var answeredPlace = regexp.MustCompile(`(?m)^\d\. ([^:\n]+):\d+`)
+
+// TestTheAgentAnswersQuestionsAboutThisRepository asks the whole program, with
+// the offline planner, about a copy of the sources.
+func TestTheAgentAnswersQuestionsAboutThisRepository(t *testing.T) {
+	folder := copyOfSources(t)
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	for i, each := range questions {
+		t.Run(each.question, func(t *testing.T) {
+			var stdout, stderr strings.Builder
+			code := run(t.Context(), []string{"run", each.question}, []string{"SAVANT_PATH=" + folder, "LOG_LEVEL=warn"},
+				strings.NewReader(""), &stdout, &stderr)
+			require.Equal(t, exitOK, code, stderr.String())
+			require.NotContains(t, stderr.String(), "level=", "nothing is to be warned of")
+			var files []string
+			for _, match := range answeredPlace.FindAllStringSubmatch(stdout.String(), -1) {
+				files = append(files, match[1])
+			}
+			require.Contains(t, files, each.file, stdout.String())
+			if i == 0 {
+				require.Equal(t, each.file, files[0], stdout.String())
+			}
+			require.NotContains(t, stdout.String(), "cannot be read")
+		})
+	}
+}
+
+// copyOfSources copies what a clone would hold, so that a run leaves nothing in
+// the work tree.
+func copyOfSources(t *testing.T) string {
+	t.Helper()
+	root, folder := filepath.Join("..", ".."), t.TempDir()
+	require.NoError(t, filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		base := entry.Name()
+		skipped := slices.Contains([]string{"bin", "logs", "node_modules"}, base) || strings.HasPrefix(base, ".") && len(base) > 2
+		if entry.IsDir() && skipped {
+			return fs.SkipDir
+		}
+		relative, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			return os.MkdirAll(filepath.Join(folder, relative), 0o700)
+		}
+		if !entry.Type().IsRegular() {
+			return nil
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(folder, relative), data, 0o600)
+	}))
+	return folder
+}
