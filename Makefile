@@ -11,7 +11,7 @@ TESTFLAGS ?=
 BENCHTIME ?= 1s
 FUZZTIME  ?= 10s
 
-.PHONY: build test lint bench fuzz demo clients think-test clean
+.PHONY: build test lint bench fuzz ask demo clients think-test clean
 
 build: ## bin/savant
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/savant ./cmd/savant
@@ -35,6 +35,10 @@ fuzz: ## each fuzz target for a while
 			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$folder; \
 		done; \
 	done
+
+question ?= Where is the stdio loop and how does it end?
+ask: build ## the agent answers a question about this repository, offline: make ask question='…'
+	bin/savant run "$(question)"
 
 demo: build ## a whole run on this repository
 	bin/savant demo
