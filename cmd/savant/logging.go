@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/lmittmann/tint"
+
+	"savant/internal/settings"
 )
 
 const (
@@ -23,8 +25,17 @@ const (
 // newLogger logs to stderr, for people, and to the file, one JSON object a
 // line. Never to stdout: that is the protocol's.
 func (p *program) newLogger(file io.Writer) *slog.Logger {
-	level := p.settings.LogLevel
-	return slog.New(slog.NewMultiHandler(p.screen(level), slog.NewJSONHandler(file, &slog.HandlerOptions{Level: level})))
+	return slog.New(slog.NewMultiHandler(p.screen(p.screenLevel()), slog.NewJSONHandler(file, &slog.HandlerOptions{Level: p.settings.LogLevel})))
+}
+
+// screenLevel is the lowest level that stderr shows. A command says by itself
+// what it does, so what is less than a warning is for the file alone, unless a
+// level was asked for; a server has nothing but its log.
+func (p *program) screenLevel() slog.Level {
+	if p.serving || p.loaded.Chosen(settings.EnvLogLevel) {
+		return p.settings.LogLevel
+	}
+	return max(p.settings.LogLevel, slog.LevelWarn)
 }
 
 func (p *program) screen(level slog.Level) slog.Handler {

@@ -25,6 +25,8 @@ type program struct {
 	json bool
 	// attended: a command may ask the person at the terminal about calls.
 	attended bool
+	// serving: the command answers clients until it is told to end.
+	serving bool
 }
 
 // run is the whole program. It returns the exit code.

@@ -18,6 +18,7 @@ func (p *program) mcpCommand() *cobra.Command {
 
 // serve answers one client until its stream or ctx ends.
 func (p *program) serve(ctx context.Context) error {
+	p.serving = true
 	// Whoever ends first, the client or a signal, closing must not take long.
 	closing, close := context.WithCancel(ctx)
 	defer close()

@@ -78,7 +78,7 @@ func (p *program) call(ctx context.Context, h *house, tool string, args json.Raw
 	if _, known := published.Resolve(tool); !known {
 		h.awaitServers(ctx, published)
 	}
-	result, err := published.Invoke(ctx, tool, args)
+	result, err := published.Invoke(p.withProgress(ctx), tool, args)
 	if err != nil && result.Receipt != "" {
 		return fault.From(err).Attach(mcpio.ReceiptKey, result.Receipt)
 	}

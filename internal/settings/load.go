@@ -22,6 +22,14 @@ type Loaded struct {
 	Exposed bool
 }
 
+// Chosen says whether a setting, named by its variable, is from any source but
+// its default. Of settings that were not loaded none is.
+func (l *Loaded) Chosen(env string) bool {
+	return l != nil && slices.ContainsFunc(l.Values, func(v Value) bool {
+		return v.Setting.Env == env && v.Origin.Source != FromDefault
+	})
+}
+
 // Load reads the table from its sources: flags before variables before the
 // file under SAVANT_PATH before defaults. An empty variable counts as none,
 // since clients pass those on. The error is an *Error for a flag or variable,
