@@ -69,10 +69,16 @@ func digestOf(encoded json.RawMessage) (string, error) {
 	return jsonvalue.Digest(value)
 }
 
+// receiptGrace bounds how long keeping a receipt may take, also of a call that
+// was cancelled: it may have had an effect all the same.
+const receiptGrace = 2 * time.Second
+
 // witness completes a receipt, has it kept and returns its id. Where it cannot
 // be kept the call is as good as before, only without witness: the log says so,
 // and the id is empty.
 func (t *table) witness(ctx context.Context, tool string, args json.RawMessage, receipt Receipt) string {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), receiptGrace)
+	defer cancel()
 	receipt.Tool = tool
 	var err error
 	if receipt.Input, err = digestOf(args); err == nil {

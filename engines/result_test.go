@@ -28,7 +28,10 @@ func (d *desk) options() engines.Options {
 	return engines.Options{Receipts: d.keep, Artifacts: d.put, ResultLimit: 1000}
 }
 
-func (d *desk) keep(_ context.Context, receipt engines.Receipt) error {
+func (d *desk) keep(ctx context.Context, receipt engines.Receipt) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if len(d.refuse) > 0 {
 		err := d.refuse[0]
 		d.refuse = d.refuse[1:]
@@ -71,6 +74,22 @@ func TestContentIsJSONInside(t *testing.T) {
 		require.Equal(t, want, string(result.JSON))
 		require.Equal(t, content, result.Value, "the blocks are there for who can show them")
 	}
+}
+
+// A call that was cancelled may have had an effect: its receipt says that it
+// was made.
+func TestCancelledCallsLeaveReceipts(t *testing.T) {
+	var kept desk
+	table := engines.NewRegistry(kept.options())
+	ctx, cancel := context.WithCancel(t.Context())
+	require.NoError(t, table.Add(does("x.wait", func(ctx context.Context) (any, error) {
+		cancel()
+		return nil, ctx.Err()
+	})))
+	_, err := table.Invoke(ctx, "x.wait", nil)
+	require.Error(t, err)
+	require.Len(t, kept.receipts, 1)
+	require.True(t, kept.receipts[0].Failed)
 }
 
 func TestLargeResultsAreKeptAside(t *testing.T) {
