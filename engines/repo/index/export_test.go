@@ -1,6 +1,10 @@
 package index
 
-import "time"
+import (
+	"context"
+	"fmt"
+	"time"
+)
 
 // Unwatch makes an index look at every file each time.
 func Unwatch(ix *Index) { ix.tree.hearing.failed = true }
@@ -16,3 +20,17 @@ func Doubt(ix *Index) { ix.tree.hearing.trustedFrom = time.Time{} }
 // Settled says whether the index holds what the folder does without a doubt:
 // there is no file left that changed too recently for its stamp to tell.
 func Settled(ix *Index) bool { return ix.settled != unsettled }
+
+// LimitSize lets an index grow by no more than some pages, as a full disk
+// does. It is left with one connection, since the limit is one of a connection.
+func LimitSize(ix *Index, more int) (lift func() error, err error) {
+	ix.db.SetMaxOpenConns(1)
+	var pages, limit int
+	err = ix.db.QueryRowContext(context.Background(), "PRAGMA page_count").Scan(&pages)
+	if err == nil {
+		err = ix.db.QueryRowContext(context.Background(), fmt.Sprintf("PRAGMA max_page_count = %d", pages+more)).Scan(&limit)
+	}
+	return func() error {
+		return ix.db.QueryRowContext(context.Background(), "PRAGMA max_page_count = 1000000").Scan(&limit)
+	}, err
+}

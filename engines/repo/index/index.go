@@ -42,8 +42,9 @@ type Index struct {
 	tree       *tree         // only used by Refresh
 	settled    int64         // the generation that holds what the tree does
 
-	mutex   sync.RWMutex // guards what follows
-	db      *sql.DB
+	mutex   sync.RWMutex // guards what follows; held for reading while db is read
+	db      *sql.DB      // nil where it was damaged and could not be renewed
+	opened  os.FileInfo  // of the file that db is
 	catalog *catalog
 }
 
@@ -108,41 +109,13 @@ func place(cache, folder string) (string, error) {
 	return filepath.Join(cache, hex.EncodeToString(sum[:16])+"-v1.sqlite"), nil
 }
 
-// load opens the database and reads its catalog.
-func (ix *Index) load(ctx context.Context) error {
-	db, err := openDatabase(ctx, ix.file)
-	if err != nil {
-		return err
-	}
-	files, err := readCatalog(ctx, db)
-	if err != nil {
-		return errors.Join(err, db.Close())
-	}
-	ix.mutex.Lock()
-	defer ix.mutex.Unlock()
-	ix.db, ix.catalog = db, files
-	return nil
-}
-
-// renew throws the database away and begins a new one.
-func (ix *Index) renew(ctx context.Context) error {
-	release, err := lock(ctx, ix.file)
-	if err != nil {
-		return err
-	}
-	defer release()
-	if ix.db != nil {
-		_ = ix.db.Close() // it is damaged: there is nothing to save
-	}
-	if err := removeDatabase(ix.file); err != nil {
-		return fault.New(fault.ToolFailed, "a damaged index cannot be removed from the cache folder: %w", err)
-	}
-	return ix.load(ctx)
-}
-
 // Close lets go of the index. No call may be under way.
 func (ix *Index) Close() error {
-	return errors.Join(ix.db.Close(), ix.root.Close(), ix.tree.hearing.stop())
+	var failed error
+	if ix.db != nil {
+		failed = ix.db.Close()
+	}
+	return errors.Join(failed, ix.root.Close(), ix.tree.hearing.stop())
 }
 
 // Status says what is indexed.
@@ -175,6 +148,9 @@ func (ix *Index) Status(ctx context.Context) (Status, error) {
 		}
 	}
 	var built int64
+	if ix.db == nil {
+		return Status{}, coded(errStale)
+	}
 	if err := ix.db.QueryRowContext(ctx, "SELECT built FROM meta").Scan(&built); err != nil {
 		return Status{}, coded(err)
 	}

@@ -33,12 +33,10 @@ func (w work) empty() bool { return len(w.updated) == 0 && len(w.removed) == 0 }
 // What was done when ctx ends is kept, and the next Refresh goes on from there.
 // Of several processes one writes, the others wait. Progress may be nil.
 func (ix *Index) Refresh(ctx context.Context, progress Progress) (Changes, error) {
-	select {
-	case ix.refreshing <- struct{}{}:
-	case <-ctx.Done():
-		return Changes{}, stopped(ctx.Err())
+	if err := ix.begin(ctx); err != nil {
+		return Changes{}, err
 	}
-	defer func() { <-ix.refreshing }()
+	defer ix.end()
 	changes, err := ix.refresh(ctx, progress)
 	if isStale(err) && ctx.Err() == nil {
 		if err = ix.renew(ctx); err == nil {
@@ -47,6 +45,18 @@ func (ix *Index) Refresh(ctx context.Context, progress Progress) (Changes, error
 	}
 	return changes, coded(err)
 }
+
+// begin waits until nobody else refreshes; end lets the next one.
+func (ix *Index) begin(ctx context.Context) error {
+	select {
+	case ix.refreshing <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return stopped(ctx.Err())
+	}
+}
+
+func (ix *Index) end() { <-ix.refreshing }
 
 func (ix *Index) refresh(ctx context.Context, progress Progress) (Changes, error) {
 	changed, err := ix.tree.look(ctx)
@@ -77,8 +87,12 @@ func (ix *Index) refresh(ctx context.Context, progress Progress) (Changes, error
 	return ix.write(ctx, todo, progress)
 }
 
-// follow reads the catalog again where another process has written.
+// follow reads the catalog again where another process has written. errStale
+// is where the index is another now.
 func (ix *Index) follow(ctx context.Context) error {
+	if ix.replaced() {
+		return errStale
+	}
 	now, err := generation(ctx, ix.db)
 	if err != nil || now == ix.catalog.generation {
 		return err

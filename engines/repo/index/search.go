@@ -33,7 +33,7 @@ const (
 
 // Search finds files by the index as it is and reads the best of them: a row
 // holds what a file says now, and a file that is gone or no longer fits has
-// none. INVALID_PARAMS and LIMIT_EXCEEDED are queries that cannot be asked.
+// none. A damaged index is built anew, once. INVALID_PARAMS and LIMIT_EXCEEDED are queries that cannot be asked.
 func (ix *Index) Search(ctx context.Context, query Query) ([]Row, error) {
 	asked, err := parse(query)
 	if err != nil {
@@ -48,6 +48,11 @@ func (ix *Index) Search(ctx context.Context, query Query) ([]Row, error) {
 	}
 	s := &search{index: ix, plan: asked, filter: wanted, literal: query.Literal, ofTests: speaksOfTests(asked.leaves), limit: query.Limit}
 	rows, err := s.run(ctx)
+	if isStale(err) && ctx.Err() == nil {
+		if err = ix.repair(ctx, s.db); err == nil {
+			rows, err = s.run(ctx)
+		}
+	}
 	return rows, coded(err)
 }
 
@@ -69,6 +74,7 @@ type search struct {
 	literal bool
 	ofTests bool
 	limit   int
+	db      *sql.DB // that was asked
 	found   []postings
 	weights []float64 // of the leaves: the rarer the more
 	average float64   // words in a file
@@ -102,8 +108,11 @@ func (s *search) rank(ctx context.Context) ([]*file, error) {
 	ix := s.index
 	ix.mutex.RLock()
 	defer ix.mutex.RUnlock()
+	if s.db = ix.db; s.db == nil {
+		return nil, errStale
+	}
 	var err error
-	if s.found, err = fetchAll(ctx, ix.db, s.plan.leaves); err != nil {
+	if s.found, err = fetchAll(ctx, s.db, s.plan.leaves); err != nil {
 		return nil, err
 	}
 	s.average = ix.catalog.averageWords()

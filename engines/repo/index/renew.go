@@ -1,0 +1,106 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"savant/fault"
+)
+
+// busyAttempts is how often a database is opened anew that another process is
+// just making: SQLite does not wait for that, and it takes a moment.
+const busyAttempts = 500
+
+// load opens the database and reads its catalog. Nobody else may use either.
+func (ix *Index) load(ctx context.Context) error {
+	for attempt := 1; ; attempt++ {
+		err := ix.loadOnce(ctx)
+		if primary(err) != sqlite3.SQLITE_BUSY || attempt == busyAttempts {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(lockInterval):
+		}
+	}
+}
+
+func (ix *Index) loadOnce(ctx context.Context) error {
+	db, err := openDatabase(ctx, ix.file)
+	if err != nil {
+		return err
+	}
+	files, err := readCatalog(ctx, db)
+	if err != nil {
+		return errors.Join(err, db.Close())
+	}
+	opened, err := os.Stat(ix.file)
+	if err != nil {
+		return errors.Join(errStale, db.Close()) // it was taken away under us
+	}
+	ix.db, ix.opened, ix.catalog, ix.settled = db, opened, files, unsettled
+	return nil
+}
+
+// replaced says whether the open database is no longer the one in the cache
+// folder: another process began a new one, or somebody removed it.
+func (ix *Index) replaced() bool {
+	if ix.db == nil {
+		return true
+	}
+	now, err := os.Stat(ix.file)
+	return err != nil || !os.SameFile(now, ix.opened)
+}
+
+// renew throws a damaged database away and begins a new one, or takes the one
+// that another process has put in its place. It waits for the searches under
+// way. Only Open and the holder of refreshing may call it.
+func (ix *Index) renew(ctx context.Context) error {
+	if err := os.MkdirAll(filepath.Dir(ix.file), 0o700); err != nil {
+		return fault.New(fault.ToolFailed, "the cache folder of the index cannot be made: %w", plain(err))
+	}
+	release, err := lock(ctx, ix.file)
+	if err != nil {
+		return err
+	}
+	defer release()
+	ix.mutex.Lock()
+	defer ix.mutex.Unlock()
+	replaced := ix.replaced()
+	if ix.db != nil {
+		_ = ix.db.Close() // it is damaged or gone: there is nothing to save
+		ix.db = nil
+	}
+	if replaced {
+		if err := ix.load(ctx); !isStale(err) {
+			return err
+		}
+	}
+	if err := removeDatabase(ix.file); err != nil {
+		return fault.New(fault.ToolFailed, "a damaged index cannot be removed from the cache folder: %w", err)
+	}
+	return ix.load(ctx)
+}
+
+// repair builds an index anew that a search found damaged, if nobody else has
+// done so meanwhile.
+func (ix *Index) repair(ctx context.Context, damaged *sql.DB) error {
+	if err := ix.begin(ctx); err != nil {
+		return err
+	}
+	defer ix.end()
+	if ix.db == damaged {
+		if err := ix.renew(ctx); err != nil {
+			return err
+		}
+	}
+	_, err := ix.refresh(ctx, nil)
+	return err
+}
