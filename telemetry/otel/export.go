@@ -31,6 +31,8 @@ type exporter struct {
 	life      context.Context
 	stop      context.CancelFunc
 	delivered atomic.Int64
+	// closing: whoever cannot be reached now is not asked again.
+	closing atomic.Bool
 }
 
 // maxAnswer bounds what is read of a collector's answer, in bytes.
@@ -160,6 +162,9 @@ func (e *exporter) post(ctx context.Context, body []byte) (answer []byte, again 
 	if err != nil {
 		if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) { // it repeats the address
 			err = wrapped.Err
+		}
+		if e.closing.Load() {
+			return nil, -1, err
 		}
 		return nil, 0, err
 	}

@@ -125,6 +125,7 @@ func (t *Tracing) end(span trace.Span, begun, ended telemetry.Event) {
 // Close sends what was gathered, for as long as ctx lasts, and ends the
 // sending.
 func (t *Tracing) Close(ctx context.Context) {
+	t.exporter.closing.Store(true)
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
