@@ -99,7 +99,7 @@ func TestASpanIsToldNoSecretAndNoArguments(t *testing.T) {
 		require.Empty(t, each.Args)
 		require.Empty(t, each.Output)
 		require.Equal(t, telemetry.Redacted, each.ToolName)
-		require.Equal(t, "bearer "+telemetry.Redacted, each.Error.Details)
+		require.Equal(t, &telemetry.Failure{Code: "TOOL_FAILED"}, each.Error)
 	}
 	require.Empty(t, r.Since(0, 0).Events)
 

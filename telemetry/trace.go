@@ -49,8 +49,9 @@ func TraceFrom(ctx context.Context) Trace {
 // RunStarted, ReasoningStep, ToolCallStarted and Request begin work.
 type Tracer func(ctx context.Context, begun Event) (context.Context, func(ended Event))
 
-// Span opens a span where spans are wanted. It records nothing; arguments and
-// outputs are not shown, and secrets are taken out of the rest. The function it
+// Span opens a span where spans are wanted. It records nothing; arguments,
+// outputs and details of errors are not shown, and secrets are taken out of the
+// rest. The function it
 // returns has to be called once.
 func (r *Recorder) Span(ctx context.Context, begun Event) (context.Context, func(Event)) {
 	if r == nil || r.options.Trace == nil {
@@ -60,8 +61,11 @@ func (r *Recorder) Span(ctx context.Context, begun Event) (context.Context, func
 	return inside, func(ended Event) { end(r.options.Redactor.event(bare(ended))) }
 }
 
-// bare is an event without what was worked on.
+// bare is an event without what was worked on. Details of errors may quote it.
 func bare(e Event) Event {
 	e.Args, e.Output = nil, ""
+	if e.Error != nil {
+		e.Error = &Failure{Code: e.Error.Code}
+	}
 	return e
 }

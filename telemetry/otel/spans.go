@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
 	"savant/fault"
@@ -152,24 +151,14 @@ func meta(e telemetry.Event, name string) string {
 	return text
 }
 
-// failure is how a span says that its work failed.
-type failure struct {
-	kind, told string
-	status     codes.Code
-}
-
-// failureOf is empty when the work went well. A request whose result is an
+// errorType is empty when the work went well. A request whose result is an
 // error is tool_error, whatever the code, as the conventions for MCP say.
-func failureOf(work telemetry.Type, e telemetry.Event) failure {
-	if e.Error == nil {
-		return failure{}
+func errorType(work telemetry.Type, e telemetry.Event) string {
+	switch {
+	case e.Error == nil:
+		return ""
+	case work == telemetry.Request && e.Status != telemetry.StatusCanceled:
+		return "tool_error"
 	}
-	kind, told := e.Error.Code, e.Error.Code
-	if work == telemetry.Request && e.Status != telemetry.StatusCanceled {
-		kind = "tool_error"
-	}
-	if e.Error.Details != "" {
-		told += ": " + e.Error.Details
-	}
-	return failure{kind: kind, told: told, status: codes.Error}
+	return e.Error.Code
 }

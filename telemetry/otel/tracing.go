@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -112,9 +113,9 @@ func (t *Tracing) end(span trace.Span, begun, ended telemetry.Event) {
 	ended.ToolName, ended.Model = cmp.Or(ended.ToolName, begun.ToolName), cmp.Or(ended.Model, begun.Model)
 	span.SetName(nameOf(begun.Type, ended))
 	span.SetAttributes(attributesOf(begun.Type, ended)...)
-	if failure := failureOf(begun.Type, ended); failure.kind != "" {
-		span.SetAttributes(keyErrorType.String(failure.kind))
-		span.SetStatus(failure.status, failure.told)
+	if kind := errorType(begun.Type, ended); kind != "" {
+		span.SetAttributes(keyErrorType.String(kind))
+		span.SetStatus(codes.Error, ended.Error.Code)
 	}
 	if span.SpanContext().IsSampled() && span.IsRecording() {
 		t.ended.Add(1)
