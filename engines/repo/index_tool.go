@@ -4,22 +4,20 @@ import (
 	"context"
 	"time"
 
-	"savant/engines"
 	"savant/engines/repo/index"
 )
 
 // fresh returns the index of a folder, up to date. The caller behind the call
-// hears how building goes.
+// hears how building goes, and so does a person where it takes long.
 func (s *Search) fresh(ctx context.Context, in *searched) (*index.Index, index.Changes, error) {
 	ix, err := in.open(ctx)
 	if err != nil {
 		return nil, index.Changes{}, err
 	}
-	began := time.Now()
-	changes, err := ix.Refresh(ctx, progressTo(engines.CallerFrom(ctx)))
-	if err == nil && changes != (index.Changes{}) {
-		s.logger.InfoContext(ctx, "the search index was updated", "repo", in.name, "updated", changes.Updated,
-			"removed", changes.Removed, "took", time.Since(began).Round(time.Millisecond))
+	b := newBuilding(ctx, s.logger, in.name)
+	changes, err := ix.Refresh(ctx, b.progress(ctx))
+	if err == nil {
+		b.finished(ctx, changes)
 	}
 	return ix, changes, err
 }
@@ -33,16 +31,6 @@ func (r *searched) open(ctx context.Context) (*index.Index, error) {
 	opened, err := index.Open(ctx, r.options)
 	r.index = opened
 	return opened, err
-}
-
-// progressTo tells a client, where it asked to be told.
-func progressTo(caller engines.Caller) index.Progress {
-	if caller.Progress == nil {
-		return nil
-	}
-	return func(done, total int) {
-		caller.Progress(float64(done), float64(total), "indexing files")
-	}
 }
 
 type indexIn struct {
