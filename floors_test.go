@@ -35,17 +35,17 @@ var floors = map[string]floor{
 	"cmd/savant": {height: top, imports: []string{"*"}},
 
 	"fault":               {height: 0},
-	"telemetry":           {height: 0},
 	"internal/atomicfile": {height: 0},
 	"internal/jsonvalue":  {height: 0},
 	"internal/pattern":    {height: 0},
+	"internal/ownfolder":  {height: 1, imports: []string{"internal/atomicfile"}},
 	"internal/settings":   {height: 1},
 
 	"schemas":               {height: 1},
 	"think/flow/expression": {height: 1},
 	"think/flow":            {height: 2, imports: []string{"schemas", "think/flow/expression"}},
-	"think/state":           {height: 1, imports: []string{"internal/atomicfile"}},
-	"think/state/statetest": {height: 2, imports: []string{"think/state"}},
+	"think/state":           {height: 2, imports: []string{"internal/atomicfile", "internal/ownfolder"}},
+	"think/state/statetest": {height: 3, imports: []string{"think/state"}},
 	"think":                 {height: 3, imports: []string{"schemas", "think/flow", "think/state", "engines"}},
 
 	"engines":             {height: 2, imports: []string{"schemas"}},
@@ -54,16 +54,17 @@ var floors = map[string]floor{
 	"engines/git":         {height: 3, imports: []string{"engines"}},
 	"engines/ci":          {height: 3, imports: []string{"engines"}},
 	"engines/mcpio":       {height: 3, imports: []string{"engines", "telemetry"}},
-	"engines/mcpio/mount": {height: 4, imports: []string{"engines", "engines/mcpio", "internal/atomicfile"}},
+	"engines/mcpio/mount": {height: 4, imports: []string{"engines", "engines/mcpio", "internal/atomicfile", "internal/ownfolder"}},
 	"engines/workflow":    {height: 4, imports: []string{"think", "think/flow", "engines"}},
 
 	"reasoning":         {height: 2, imports: []string{"schemas"}},
 	"reasoning/models":  {height: 3, imports: []string{"reasoning"}},
 	"reasoning/service": {height: 4, imports: []string{"schemas", "reasoning", "reasoning/models"}},
-	"telemetry/otel":    {height: 1, imports: []string{"telemetry"}},
-	"agent/memory":      {height: 1, imports: []string{"internal/atomicfile"}},
+	"telemetry":         {height: 2, imports: []string{"internal/ownfolder"}},
+	"telemetry/otel":    {height: 3, imports: []string{"telemetry"}},
+	"agent/memory":      {height: 2, imports: []string{"internal/atomicfile", "internal/ownfolder"}},
 	"agent":             {height: 3, imports: []string{"engines", "reasoning", "agent/memory", "telemetry"}},
-	"hub":               {height: 2, imports: []string{"telemetry", "think/state", "agent/memory"}},
+	"hub":               {height: 3, imports: []string{"telemetry", "think/state", "agent/memory"}},
 }
 
 // users names the one package that may import a library which shapes the

@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path"
+
+	"savant/internal/ownfolder"
 )
 
 // logFile is a file of lines that several processes append to. A line is part of
@@ -49,7 +51,7 @@ func (l *logFile) prepare() error {
 		return nil
 	}
 	folder := path.Dir(l.name)
-	if err := l.root.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := ownfolder.Mkdir(l.root, folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	var err error

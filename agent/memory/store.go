@@ -14,6 +14,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/atomicfile"
+	"savant/internal/ownfolder"
 )
 
 // Where sessions are, under SAVANT_PATH.
@@ -232,7 +233,7 @@ func (s *Store) writeSnapshot(id string, data []byte) error {
 }
 
 func (s *Store) makeFolder(name string) error {
-	err := s.root.Mkdir(name, folderPermission)
+	err := ownfolder.Mkdir(s.root, name, folderPermission)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}

@@ -13,18 +13,8 @@ import (
 	"savant/engines/ci"
 	"savant/fault"
 	"savant/internal/atomicfile"
+	"savant/internal/ownfolder"
 	"savant/internal/settings"
-)
-
-// stateFolder is where Savant keeps what it knows of a project.
-const stateFolder = ".savant"
-
-// ignoreFile keeps out of version control what Savant writes for itself, and
-// lets in what people write and share: commands, servers and memory.
-const (
-	ignoreFile = stateFolder + "/.gitignore"
-	ignoreText = "# State, logs and caches of Savant stay here; what people write is shared.\n" +
-		"*\n!.gitignore\n!ci.yaml\n!mcp.json\n!memory/\n!memory/*.md\n"
 )
 
 func (p *program) initCommand() *cobra.Command {
@@ -47,7 +37,7 @@ func (p *program) init(ctx context.Context, yes bool) error {
 	defer root.Close()
 	if _, err := root.Lstat(ci.File); err == nil {
 		_, err = fmt.Fprintf(p.stdout, "%s is there already and stays as it is.\n", ci.File)
-		return errors.Join(err, writeOnce(root, ignoreFile, ignoreText))
+		return err
 	}
 	proposal := ci.Recognise(root.FS())
 	if len(proposal.Commands) == 0 {
@@ -58,7 +48,7 @@ func (p *program) init(ctx context.Context, yes bool) error {
 	if err := p.agreeToWrite(ctx, yes); err != nil {
 		return err
 	}
-	if err := errors.Join(writeOnce(root, ignoreFile, ignoreText), writeOnce(root, ci.File, string(proposal.YAML))); err != nil {
+	if err := writeOnce(root, ci.File, string(proposal.YAML)); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(p.stdout, "Wrote %s. Look at it, change it as you like, and commit it; commands: %s.\n", ci.File, strings.Join(proposal.Commands, ", "))
@@ -86,8 +76,8 @@ func writeOnce(root *os.Root, name, text string) error {
 	if _, err := root.Lstat(name); err == nil {
 		return nil
 	}
-	if err := root.Mkdir(stateFolder, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return misconfigured(fault.New(fault.StateNotSaved, "%s cannot be made: %w", stateFolder, err))
+	if err := ownfolder.Mkdir(root, ownfolder.State, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return misconfigured(fault.New(fault.StateNotSaved, "%s cannot be made: %w", ownfolder.State, err))
 	}
 	if err := atomicfile.Write(root, name, []byte(text), 0o644); err != nil {
 		return misconfigured(fault.New(fault.StateNotSaved, "%s cannot be written: %w", name, err))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lmittmann/tint"
 
+	"savant/internal/ownfolder"
 	"savant/internal/settings"
 )
 
@@ -89,7 +90,7 @@ func (l *logFile) open() error {
 	if l.file != nil {
 		return nil
 	}
-	if err := l.root.Mkdir(logFolder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := ownfolder.Mkdir(l.root, logFolder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	if info, err := l.root.Stat(logName); err == nil && info.Size() > maxLog {

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"savant/internal/atomicfile"
+	"savant/internal/ownfolder"
 )
 
 // osDisk is the real disk, below an open folder.
@@ -43,7 +44,7 @@ func (d osDisk) Open(name string, flags int) (file, error) {
 	return osFile{opened}, nil
 }
 
-func (d osDisk) Mkdir(name string) error { return d.root.Mkdir(name, folderPermission) }
+func (d osDisk) Mkdir(name string) error { return ownfolder.Mkdir(d.root, name, folderPermission) }
 
 // Stat is one call of the system, where the root would open every folder on the
 // way: each step asks for it. It may follow a link out of the root, but only to

@@ -10,6 +10,7 @@ import (
 	"savant/engines/mcpio"
 	"savant/fault"
 	"savant/internal/atomicfile"
+	"savant/internal/ownfolder"
 )
 
 // Names below SAVANT_PATH.
@@ -100,7 +101,7 @@ func pinServer(root *os.Root, name string, edit func(*pinned) *pinned) error {
 }
 
 func editLock(root *os.Root, name string, edit func(*pinned) *pinned) error {
-	if err := root.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := ownfolder.Mkdir(root, folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	guard, err := root.OpenFile(guardName, os.O_CREATE|os.O_RDWR, 0o600)

@@ -1,0 +1,37 @@
+// Package ownfolder makes the folders that Savant keeps for itself in a
+// project, so that version control does not see what they hold.
+package ownfolder
+
+import (
+	"os"
+	"path"
+
+	"savant/internal/atomicfile"
+)
+
+// State is where Savant keeps what it knows of a project, and what people write
+// for it; Logs is where it tells what it did.
+const (
+	State = ".savant"
+	Logs  = "logs"
+)
+
+// ignored are the .gitignore files, which ignore themselves too: a tree that
+// was clean stays so. What people write and share is let in.
+var ignored = map[string]string{
+	State: "# Made by Savant: state stays here, what people write is shared.\n*\n!ci.yaml\n!mcp.json\n!memory/\n!memory/*.md\n",
+	Logs:  "# Made by Savant: logs stay here.\n*\n",
+}
+
+// Mkdir makes a folder, as os.Root.Mkdir does: fs.ErrExist where it is there.
+// One of Savant's own that it made gets a .gitignore; a project without one
+// only sees more untracked files, so failing to write it is no error.
+func Mkdir(root *os.Root, name string, permission os.FileMode) error {
+	if err := root.Mkdir(name, permission); err != nil {
+		return err
+	}
+	if text, own := ignored[name]; own {
+		_ = atomicfile.Replace(atomicfile.Root(root), path.Join(name, ".gitignore"), []byte(text), 0o600, atomicfile.Lazy)
+	}
+	return nil
+}
