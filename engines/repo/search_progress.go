@@ -39,13 +39,14 @@ func (b *building) progress(ctx context.Context) index.Progress {
 	}
 }
 
-// finished says what was done: to a person only where they heard of it before.
+// finished says what was done: a few files that changed are no news for a
+// person who heard nothing of it before.
 func (b *building) finished(ctx context.Context, changes index.Changes) {
 	if changes == (index.Changes{}) {
 		return
 	}
 	level := slog.LevelDebug
-	if !b.said.IsZero() {
+	if changes.First || !b.said.IsZero() {
 		level = slog.LevelInfo
 	}
 	b.logger.Log(ctx, level, "the search index was updated", "repo", b.repo, "updated", changes.Updated,

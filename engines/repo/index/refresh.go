@@ -11,6 +11,8 @@ import (
 type Changes struct {
 	// Updated files are new or have other content; Removed ones are gone.
 	Updated, Removed int
+	// First is a Refresh that found nothing indexed before it.
+	First bool
 }
 
 // work is what a refresh has to do.
@@ -177,7 +179,7 @@ func (ix *Index) write(ctx context.Context, todo work, progress Progress) (Chang
 }
 
 func (ix *Index) writeAll(ctx context.Context, documents <-chan document, todo work, progress Progress) (Changes, error) {
-	b := &batch{index: ix, removed: todo.removed}
+	b := &batch{index: ix, removed: todo.removed, done: Changes{First: ix.catalog.generation == 0}}
 	for done := 0; ; {
 		each, more := <-documents
 		if more {
