@@ -23,8 +23,9 @@ var passed = []string{
 // fixed variables: nobody is there to answer a question or to see colours.
 var fixed = map[string]string{"CI": "true", "NO_COLOR": "1", "TERM": "dumb"}
 
-// reference is a value of env that is taken from this process: "${TOKEN}".
-var reference = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
+// reference is a part of a value of env that is taken from this process:
+// "Bearer ${TOKEN}".
+var reference = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 // credentials matches a URL with a user in it, as GOPROXY may hold.
 var credentials = regexp.MustCompile(`://[^/\s,|]*@`)
@@ -39,17 +40,17 @@ func (r *runner) environment(of command) (variables, secrets []string, err error
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(of.env)) {
-		values[name] = of.env[name]
-		match := reference.FindStringSubmatch(of.env[name])
-		if match == nil {
-			continue
+		for _, match := range reference.FindAllStringSubmatch(of.env[name], -1) {
+			value, set := r.lookup(match[1])
+			if !set {
+				return nil, nil, fault.New(fault.EngineOffline, "%s: commands.%s.env.%s: Savant's own environment has no %s", File, of.name, name, match[1])
+			}
+			secrets = append(secrets, value)
 		}
-		value, set := r.lookup(match[1])
-		if !set {
-			return nil, nil, fault.New(fault.EngineOffline, "%s: commands.%s.env.%s: Savant's own environment has no %s", File, of.name, name, match[1])
-		}
-		values[name] = value
-		secrets = append(secrets, value)
+		values[name] = reference.ReplaceAllStringFunc(of.env[name], func(found string) string {
+			value, _ := r.lookup(found[2 : len(found)-1])
+			return value
+		})
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		variables = append(variables, name+"="+values[name])

@@ -20,7 +20,7 @@ import (
 // The error lists every problem found, in the order of the file, each with
 // line and column; its code is that of the first.
 func Parse(file string, src []byte, set *schemas.Set) (*Workflow, error) {
-	r := &report{file: file}
+	r := &report{file: file, needs: "; a workflow needs name, version and steps"}
 	p := &parser{report: r}
 	sum := sha256.Sum256(src)
 	w := &Workflow{File: file, Digest: hex.EncodeToString(sum[:]), Source: src, set: set}

@@ -30,6 +30,7 @@ const (
 // that is wrong with it at once.
 type report struct {
 	file        string
+	needs       string // what a file of this kind has, said of an empty one
 	lines       [][]byte
 	diagnostics []fault.Diagnostic
 	// cursor and its offset in the line are where startsWith looked last:
@@ -93,12 +94,12 @@ func (r *report) readSource(src []byte) *yaml.Node {
 		if err != nil {
 			r.syntax(err)
 		} else {
-			r.add(fault.YAMLSchemaViolation, "", &second, "a second document; a workflow is one document: remove `---` or use two files")
+			r.add(fault.YAMLSchemaViolation, "", &second, "a second document; a file holds one: remove `---` or use two files")
 		}
 		return nil
 	}
 	if document.Kind != yaml.DocumentNode || len(document.Content) != 1 {
-		r.addAt(fault.YAMLSchemaViolation, "", place{1, 1}, "the file is empty; a workflow needs name, version and steps")
+		r.addAt(fault.YAMLSchemaViolation, "", place{1, 1}, "the file is empty%s", r.needs)
 		return nil
 	}
 	before := len(r.diagnostics)
@@ -136,7 +137,7 @@ func invalidUTF8(src []byte) int {
 // syntax reports an error of the YAML parser, which names lines in its text.
 func (r *report) syntax(err error) {
 	if errors.Is(err, io.EOF) {
-		r.addAt(fault.YAMLSchemaViolation, "", place{1, 1}, "the file is empty; a workflow needs name, version and steps")
+		r.addAt(fault.YAMLSchemaViolation, "", place{1, 1}, "the file is empty%s", r.needs)
 		return
 	}
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
