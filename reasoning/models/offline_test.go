@@ -254,6 +254,19 @@ func TestPlannerAsksTheToolsThatAGoalNames(t *testing.T) {
 	require.Contains(t, final, `"branch":"main"`)
 }
 
+// A search whose schema takes its query under either of two names requires
+// neither, and is of no use without both.
+func TestPlannerNeverSearchesForNothing(t *testing.T) {
+	search := offered[0]
+	search.InputSchema = json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"},"q":{"type":"string"}}}`)
+	steps, _ := pursue(t, newWorld(t, small), reasoning.Request{Goal: "How does a search build the index?", Tools: []reasoning.Tool{search, offered[1]}})
+	for _, step := range steps {
+		for _, each := range step.Outcomes {
+			require.NotEqual(t, "{}", string(each.Args), each.ToolName)
+		}
+	}
+}
+
 func TestPlannerWithoutToolsSaysSo(t *testing.T) {
 	for _, c := range []struct {
 		request reasoning.Request

@@ -92,14 +92,15 @@ func readTool(name, about string, in shape) *usable {
 }
 
 // otherCalls are of tools that change nothing, need no arguments, and whose
-// own name the goal holds as a word: "status" for git.status.
+// own name the goal holds as a word: "status" for git.status. A tool that takes
+// a query has nothing to say without one, whatever its schema requires.
 func otherCalls(request reasoning.Request) []reasoning.Call {
 	goal := wordsIn(request.Goal)
 	var calls []reasoning.Call
 	for _, tool := range request.Tools {
 		var in shape
 		engine, own, _ := strings.Cut(tool.Name, ".")
-		if !tool.ReadOnly || engine == "agent" || engine == "think" || json.Unmarshal(tool.InputSchema, &in) != nil || len(in.Required) > 0 {
+		if !tool.ReadOnly || engine == "agent" || engine == "think" || json.Unmarshal(tool.InputSchema, &in) != nil || len(in.Required) > 0 || in.property("query", "q") != "" {
 			continue
 		}
 		if slices.Contains(goal, own) && !slices.Contains(known.Stop, own) || slices.Contains(goal, tool.Name) {
