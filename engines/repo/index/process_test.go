@@ -25,7 +25,16 @@ func TestMain(m *testing.M) {
 	if folder := os.Getenv(childFolder); folder != "" {
 		os.Exit(child(folder, os.Getenv(childCache)))
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if err := os.RemoveAll(builtFolder()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(code)
+}
+
+// builtFolder is where benchmarks keep the indexes they share.
+func builtFolder() string {
+	return filepath.Join(os.TempDir(), fmt.Sprint("savant-index-bench-", os.Getpid()))
 }
 
 // child builds an index and says how far it is, then its peak of memory.
