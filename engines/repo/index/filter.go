@@ -1,6 +1,11 @@
 package index
 
-import "slices"
+import (
+	"slices"
+	"strings"
+
+	"savant/fault"
+)
 
 // filter says which files a query is about.
 type filter struct {
@@ -8,16 +13,31 @@ type filter struct {
 	languages []string
 }
 
+// newFilter reads what a query is about: INVALID_PARAMS for a pattern that is
+// none, and for a language that no file can have.
 func newFilter(q Query) (*filter, error) {
 	globs, err := parseGlobs(q.Paths)
 	if err != nil {
 		return nil, err
 	}
 	made := &filter{globs: globs}
-	for _, language := range q.Languages {
-		made.languages = append(made.languages, canonical(language))
+	for _, given := range q.Languages {
+		language := canonical(given)
+		if known := knownLanguages(); !slices.Contains(known, language) {
+			return nil, fault.New(fault.InvalidParams, "language: %q is not known%s; known are %s",
+				fault.Cut(given, 100), meant(language, known), strings.Join(known, ", ")).
+				With(fault.Diagnostic{Path: "language", Message: "not known"})
+		}
+		made.languages = append(made.languages, language)
 	}
 	return made, nil
+}
+
+func meant(name string, known []string) string {
+	if nearest := fault.Nearest(name, known); nearest != "" {
+		return ", did you mean " + nearest + "?"
+	}
+	return ""
 }
 
 func (f *filter) fits(path string) bool {

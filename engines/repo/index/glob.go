@@ -2,6 +2,7 @@ package index
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"savant/fault"
@@ -36,7 +37,12 @@ func parseGlobs(patterns []string) ([]glob, error) {
 			return nil, fault.New(fault.InvalidParams, "paths: %q is not a pattern: expected folders or globs such as src or **/*.go", fault.Cut(given, 100)).
 				With(fault.Diagnostic{Path: "paths", Message: "not a pattern"})
 		}
-		globs = append(globs, glob{segments: strings.Split(pattern, "/"), anywhere: !strings.Contains(pattern, "/")})
+		segments := strings.Split(pattern, "/")
+		if slices.Contains(segments, "..") {
+			return nil, fault.New(fault.InvalidParams, "paths: %q leaves the repository: expected folders or globs below its top", fault.Cut(given, 100)).
+				With(fault.Diagnostic{Path: "paths", Message: "leaves the repository"})
+		}
+		globs = append(globs, glob{segments: segments, anywhere: len(segments) == 1})
 	}
 	return globs, nil
 }

@@ -1,7 +1,9 @@
 package index
 
 import (
+	"maps"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -33,6 +35,13 @@ func Language(name string) string {
 		return named
 	}
 	return languages[path.Ext(base)]
+}
+
+// knownLanguages are the names that files can have, sorted.
+func knownLanguages() []string {
+	known := slices.Concat(slices.Collect(maps.Values(languages)), slices.Collect(maps.Values(namedFiles)))
+	slices.Sort(known)
+	return slices.Compact(known)
 }
 
 // canonical returns the one name of a language that is spelt somehow.
