@@ -37,9 +37,10 @@ func (t *tree) look(ctx context.Context) (changed bool, err error) {
 	t.hearing.trustedFrom = time.Time{} // what was heard is gone, also where this look fails
 	if t.watched != nil && said == unknown {
 		t.listen()
+		before := t.stamps
 		if t.same(now) {
 			t.hearing.trustedFrom = now
-			return true, ctx.Err()
+			return !slices.Equal(before, t.stamps), ctx.Err()
 		}
 	}
 	return true, t.list(ctx, now)
