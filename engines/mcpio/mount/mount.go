@@ -124,7 +124,7 @@ func (m *Mounts) read() ([]entry, error) {
 func (m *Mounts) problem(err error) {
 	coded := fault.From(err)
 	m.problems = append(m.problems, coded)
-	m.options.Logger.Error("servers are not mounted", "reason", coded.Details+place(coded))
+	m.options.Logger.Error("not every server of .savant/mcp.json is mounted", "reason", coded.Details+place(coded))
 }
 
 // Problems returns what is wrong with the file of servers beyond single
