@@ -3,6 +3,7 @@ package index_test
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -97,4 +98,19 @@ func TestADoubt(t *testing.T) {
 	write(t, folder, "a.txt", "needle\n")
 	require.Equal(t, []string{"a.txt"}, paths(search(t, ix, words("needle"))))
 	require.True(t, index.Watches(ix))
+}
+
+// TestWrittenThroughMemory: the kernel is silent until the file is let go.
+func TestWrittenThroughMemory(t *testing.T) {
+	folder := t.TempDir()
+	write(t, folder, "a.txt", "nothing\n")
+	ix := watched(t, folder)
+	opened, err := os.OpenFile(filepath.Join(folder, "a.txt"), os.O_RDWR, 0)
+	require.NoError(t, err)
+	memory, err := syscall.Mmap(int(opened.Fd()), 0, 7, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	require.NoError(t, err)
+	require.NoError(t, opened.Close())
+	copy(memory, "needle!")
+	require.NoError(t, syscall.Munmap(memory))
+	require.Equal(t, []string{"a.txt"}, paths(search(t, ix, words("needle"))))
 }
