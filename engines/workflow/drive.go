@@ -51,8 +51,8 @@ func (v *drive) run() {
 }
 
 // await waits for the end of the drive, or for as long as the caller does.
-func (v *drive) await(ctx context.Context, wait time.Duration, watch func(Event)) (*Outcome, error) {
-	defer v.leave(v.enter(watch))
+func (v *drive) await(ctx context.Context, wait time.Duration, watching *watcher) (*Outcome, error) {
+	defer v.leave(watching)
 	var enough <-chan time.Time
 	if wait > 0 {
 		timer := time.NewTimer(wait)

@@ -145,11 +145,11 @@ func (d *Driver) Run(ctx context.Context, in Request, watch func(Event)) (*Outco
 		return nil, err
 	}
 	for {
-		drive, err := d.join(ctx, at)
+		drive, watching, err := d.join(ctx, at, watch)
 		if err != nil {
 			return nil, err
 		}
-		outcome, err := drive.await(ctx, in.Wait, watch)
+		outcome, err := drive.await(ctx, in.Wait, watching)
 		if err != nil || !d.ask(ctx, outcome) {
 			return outcome, err
 		}
@@ -185,33 +185,35 @@ func (d *Driver) find(ctx context.Context, in Request) (place, error) {
 	return place{}, err
 }
 
-// join returns the drive of a run, begun where there is none.
-func (d *Driver) join(ctx context.Context, at place) (*drive, error) {
+// join returns the drive of a run, begun where there is none, and the place of
+// who watches it: taken before it begins, so that nothing is missed.
+func (d *Driver) join(ctx context.Context, at place, watch func(Event)) (*drive, *watcher, error) {
 	above := chainOf(ctx)
 	if err := above.admit(at); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	running := d.drives[at]
 	switch {
 	case d.closed:
-		return nil, fault.New(fault.EngineOffline, "the program stops; run %s can be continued", at.run)
+		return nil, nil, fault.New(fault.EngineOffline, "the program stops; run %s can be continued", at.run)
 	case running != nil && len(above) > 0:
 		// Two runs that wait for each other would wait for ever.
-		return nil, fault.New(fault.StateConflict, "run %s is being driven already: a workflow cannot wait for it", at.run)
+		return nil, nil, fault.New(fault.StateConflict, "run %s is being driven already: a workflow cannot wait for it", at.run)
 	case running != nil:
-		return running, nil
+		return running, running.enter(watch), nil
 	case len(above) == 0 && d.top >= d.Drives:
-		return nil, fault.New(fault.EngineBusy, "%d runs are being driven already; run %s waits: call again with its run_id", d.top, at.run)
+		return nil, nil, fault.New(fault.EngineBusy, "%d runs are being driven already; run %s waits: call again with its run_id", d.top, at.run)
 	}
 	begun := newDrive(d, at, above)
 	d.drives[at] = begun
 	if begun.top {
 		d.top++
 	}
+	watching := begun.enter(watch)
 	go begun.run()
-	return begun, nil
+	return begun, watching, nil
 }
 
 // forget takes a drive that has ended out of the list.
