@@ -296,6 +296,7 @@ func TestAMuteServer(t *testing.T) {
 	cancel()
 	w.mounts.Discover(ctx, "mute")
 	require.Equal(t, engines.Idle, w.status("mute").State)
+	require.Equal(t, "it is started, and has not answered yet", w.status("mute").Reason)
 	_, err := w.call("mute.any", "")
 	require.Error(t, err)
 	w.close()

@@ -19,6 +19,8 @@ func (s *server) status(context.Context) engines.Status {
 		return engines.Status{State: engines.Disabled, Reason: `"disabled": true in ` + configName}
 	case s.fixed != nil:
 		return engines.Status{State: engines.Offline, Reason: s.fixed.Details + place(s.fixed)}
+	case s.live == nil && s.starting != nil:
+		return engines.Status{State: engines.Idle, Reason: s.notes("it is started, and has not answered yet")}
 	case s.live == nil && s.failed != nil:
 		return engines.Status{State: engines.Offline, Reason: s.reason()}
 	case s.live == nil:
