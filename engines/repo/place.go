@@ -9,39 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 
+	"savant/engines/repo/index"
 	"savant/fault"
 )
 
 // maxRead bounds the file that is looked at: lines are counted to its end.
 const maxRead = 32 << 20
-
-// secretNames are files that hold credentials by convention; their content is
-// not shown to a model.
-var secretNames = map[string]bool{".netrc": true, "_netrc": true, ".git-credentials": true, ".npmrc": true, ".pypirc": true, ".pgpass": true,
-	".htpasswd": true, "id_rsa": true, "id_dsa": true, "id_ecdsa": true, "id_ed25519": true}
-
-// secretEndings are those of private keys and key stores.
-var secretEndings = map[string]bool{".key": true, ".pem": true, ".p12": true, ".pfx": true, ".jks": true, ".keystore": true}
-
-// examples of an .env file hold no secrets.
-var envExamples = map[string]bool{".env.example": true, ".env.sample": true, ".env.template": true, ".env.dist": true}
-
-// Secret says whether a path's content is kept from models: what git and Savant
-// keep for themselves (.git, .savant), .env files, and files that hold keys or
-// credentials by convention.
-func Secret(name string) bool {
-	name = strings.ToLower(name)
-	for segment := range strings.SplitSeq(name, "/") {
-		if segment == ".git" || segment == ".savant" {
-			return true
-		}
-	}
-	base := path.Base(name)
-	if base == ".env" || strings.HasPrefix(base, ".env.") {
-		return !envExamples[base]
-	}
-	return secretNames[base] || secretEndings[path.Ext(base)]
-}
 
 // place is a file or folder that may be read, after symbolic links.
 type place struct {
@@ -74,7 +47,7 @@ func locate(folder, named string) (place, error) {
 	if err != nil || !filepath.IsLocal(way) {
 		return place{}, outside(named)
 	}
-	if Secret(filepath.ToSlash(way)) || Secret(filepath.ToSlash(clean)) {
+	if index.Secret(filepath.ToSlash(way)) || index.Secret(filepath.ToSlash(clean)) {
 		return place{}, fault.New(fault.ToolDenied, "path: %q is kept from models: it may hold secrets, or is Savant's or git's own", fault.Cut(named, 200))
 	}
 	return open(base, way, named)

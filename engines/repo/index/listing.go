@@ -20,7 +20,7 @@ const maxFiles = 500_000
 var neverListed = map[string]bool{".git": true, ".hg": true, ".svn": true, ".jj": true, "node_modules": true, "__pycache__": true, ".venv": true}
 
 // Listing is what a folder holds for a reader: no ignored files, none of
-// Savant's own, none of version control. Names are relative, with slashes,
+// Savant's own, none of version control, none that is Secret. Names are relative, with slashes,
 // sorted. Some may be gone, or be links or folders (a submodule).
 type Listing struct {
 	Files []string
@@ -52,9 +52,9 @@ func List(ctx context.Context, folder, git string) (Listing, error) {
 }
 
 // own says whether a file is Savant's: its state, its logs, or part of what is
-// never listed.
+// never listed, such as what no model may see.
 func own(name string) bool {
-	if strings.HasPrefix(name, ".savant/") || strings.HasSuffix(name, "/") {
+	if strings.HasSuffix(name, "/") || Secret(name) {
 		return true
 	}
 	if strings.HasPrefix(name, "logs/") && strings.Contains(path.Base(name), ".log") {
