@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -13,8 +12,6 @@ import (
 	"savant/agent"
 	"savant/agent/memory"
 	"savant/engines"
-	"savant/fault"
-	"savant/internal/settings"
 	"savant/reasoning"
 	"savant/telemetry"
 )
@@ -37,7 +34,7 @@ func (p *program) openAgent(h *house) error {
 	}
 	h.agent = agent.New(agent.Options{Toolbox: h.tools, Client: client, Decider: decider, Memory: memory.Open(h.root, time.Now),
 		Recorder: h.recorder, Policy: policy, Prompts: h.prompts,
-		Repo:          func(ctx context.Context) (*reasoning.Repo, error) { return h.repository(ctx, p.settings) },
+		Repo:          p.repository(h.path, h.gitRoots(p.settings)),
 		Workflows:     func(context.Context) ([]string, error) { return h.think.Library.Names(), nil },
 		DisableDetect: a.DisableDetect, SnapshotPause: agent.DefaultPause, TimeoutMS: int(p.settings.Reasoning.Timeout / time.Millisecond),
 		Now: time.Now, NewID: func() string { return strings.ToLower(ulid.Make().String()) }, Logger: h.logger})
@@ -68,24 +65,4 @@ func (h *house) closeAgent() {
 	if h.agent != nil {
 		h.agent.Close()
 	}
-}
-
-// repository describes the repository at SAVANT_PATH by what git knows. The
-// questions are asked at once; nil where there is no repository.
-func (h *house) repository(ctx context.Context, s settings.Settings) (*reasoning.Repo, error) {
-	tools := gitTools(h.gitRoots(s))
-	var known gitKnowledge
-	var asking sync.WaitGroup
-	var err error
-	asking.Go(func() { err = askTool(ctx, tools["git.status"], `{"limit":1}`, &known.status) })
-	asking.Go(func() { _ = askTool(ctx, tools["git.files"], `{"limit":10000}`, &known.files) })
-	asking.Go(func() { _ = askTool(ctx, tools["git.log"], `{"limit":10,"files":true}`, &known.log) }) // none before the first commit
-	asking.Wait()
-	if errors.Is(err, fault.InvalidParams) {
-		return nil, nil // there is none
-	}
-	if err != nil {
-		return nil, err
-	}
-	return known.repo(h.path), nil
 }

@@ -107,6 +107,7 @@ type gitKnowledge struct {
 	}
 	log struct {
 		Commits []struct {
+			Hash  string   `json:"hash"`
 			Files []string `json:"files"`
 		} `json:"commits"`
 	}

@@ -25,6 +25,8 @@ type program struct {
 	json bool
 	// attended: a command may ask the person at the terminal about calls.
 	attended bool
+	// described has what git knows, where a run has asked for it already; once.
+	described <-chan description
 	// serving: the command answers clients until it is told to end.
 	serving bool
 }

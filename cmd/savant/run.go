@@ -53,6 +53,9 @@ func (p *program) agentCommand() *cobra.Command {
 				return err
 			}
 			p.attended = isTerminal(p.stdin) && isTerminal(p.stderr)
+			if !want.order.SkipGit && !want.order.DryRun {
+				p.describeSoon(command.Context())
+			}
 			return p.with(command.Context(), func(h *house) error { return p.runAgent(command.Context(), h, want) })
 		}}
 	flags := command.Flags()

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"savant/fault"
+	"savant/reasoning"
+)
+
+// description is what is known of a repository, or why it is not.
+type description struct {
+	repo *reasoning.Repo
+	err  error
+}
+
+// describeSoon begins to ask git before the program is put together: a run
+// asks its first question when both are done.
+func (p *program) describeSoon(ctx context.Context) {
+	path, err := filepath.Abs(p.settings.Path)
+	if err != nil {
+		return // opening says so
+	}
+	described := make(chan description, 1)
+	p.described = described
+	go func() {
+		repo, err := describe(ctx, path, append([]string{path}, p.settings.GitRoots...))
+		described <- description{repo, err}
+	}()
+}
+
+// repository returns what describes the repository at SAVANT_PATH to a run:
+// what was begun to be asked, else what is asked then.
+func (p *program) repository(path string, roots []string) func(context.Context) (*reasoning.Repo, error) {
+	return func(ctx context.Context) (*reasoning.Repo, error) {
+		if p.described == nil {
+			return describe(ctx, path, roots)
+		}
+		select {
+		case made := <-p.described:
+			return made.repo, made.err
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// describe says what git knows. The questions are asked at once; nil where
+// there is no repository.
+func describe(ctx context.Context, path string, roots []string) (*reasoning.Repo, error) {
+	tools := gitTools(roots)
+	var known gitKnowledge
+	var asking sync.WaitGroup
+	var err error
+	asking.Go(func() { err = askTool(ctx, tools["git.files"], `{"limit":10000}`, &known.files) })
+	asking.Go(func() { _ = askTool(ctx, tools["git.log"], `{"limit":10,"files":true}`, &known.log) }) // none before the first commit
+	branch, told := branchOf(path)
+	known.status.Branch = branch
+	if !told {
+		asking.Go(func() { _ = askTool(ctx, tools["git.status"], `{"limit":1}`, &known.status) })
+	}
+	asking.Wait()
+	if errors.Is(err, fault.InvalidParams) {
+		return nil, nil // there is none
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(known.log.Commits) > 0 {
+		known.status.Head = known.log.Commits[0].Hash
+	}
+	return known.repo(path), nil
+}
+
+// branchOf reads the branch from .git/HEAD (gitrepository-layout(5)), which
+// saves asking for the state of every file. A linked work tree, a folder below
+// the top and a detached head are left to git.
+func branchOf(path string) (branch string, told bool) {
+	head, err := os.ReadFile(filepath.Join(path, ".git", "HEAD"))
+	if err != nil {
+		return "", false
+	}
+	return strings.CutPrefix(strings.TrimSpace(string(head)), "ref: refs/heads/")
+}
