@@ -64,6 +64,7 @@ var floors = map[string]floor{
 	"telemetry/otel":    {height: 3, imports: []string{"telemetry"}},
 	"agent/memory":      {height: 2, imports: []string{"internal/atomicfile", "internal/ownfolder"}},
 	"agent":             {height: 3, imports: []string{"engines", "reasoning", "agent/memory", "telemetry"}},
+	"agent/agenttest":   {height: 4, imports: []string{"agent", "engines", "reasoning", "telemetry"}},
 	"hub":               {height: 3, imports: []string{"telemetry", "think/state", "agent/memory"}},
 }
 
@@ -85,7 +86,7 @@ var users = map[string]string{
 // testLibraries are for tests, and for the packages that hold tests for others.
 var (
 	testLibraries = []string{"github.com/stretchr/testify", "github.com/rogpeppe/go-internal", "pgregory.net/rapid", "go.uber.org/goleak", "testing"}
-	testPackages  = []string{"think/state/statetest"}
+	testPackages  = []string{"think/state/statetest", "agent/agenttest"}
 )
 
 // pure packages decide from their arguments alone, so they may not reach what

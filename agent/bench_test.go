@@ -88,6 +88,9 @@ func agentGaps(b *testing.B) []time.Duration {
 	require.NoError(b, err)
 	defer transport.Close()
 	recorder := telemetry.NewRecorder(telemetry.Options{Root: root})
+	type in struct {
+		Text string `json:"text,omitempty"`
+	}
 	nothing := engines.Bind("test.nothing", "Does nothing.", func(_ context.Context, given in) (in, error) { return given, nil })
 	nothing.ReadOnly = true
 	registry := engines.NewRegistry(engines.Options{})

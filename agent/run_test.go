@@ -51,7 +51,7 @@ func TestCancelInterruptsAToolAndAQuestion(t *testing.T) {
 			w := newWorld(t, answers, nil)
 			run, err := w.runtime.Start(agent.Order{Goal: "g"})
 			require.NoError(t, err)
-			<-w.api.arrived
+			<-w.api.Arrived
 			require.NoError(t, w.runtime.Cancel(run.ID()))
 			report := ended(t, run)
 			require.Equal(t, agent.StatusCanceled, report.Status)
@@ -70,7 +70,7 @@ func TestAnotherProcessCancels(t *testing.T) {
 	w := newWorld(t, script(hang), nil)
 	run, err := w.runtime.Start(agent.Order{Goal: "g"})
 	require.NoError(t, err)
-	<-w.api.arrived
+	<-w.api.Arrived
 	root, err := os.OpenRoot(w.folder)
 	require.NoError(t, err)
 	defer root.Close()
@@ -106,10 +106,10 @@ func TestResumeAsksAndCallsNothingTwice(t *testing.T) {
 	require.NoError(t, os.Rename(filepath.Join(w.folder, ".savant"), filepath.Join(next.folder, ".savant")))
 	again, err := next.runtime.Resume("r1", 0)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return strings.Contains(next.log.text(), "tool_call_started 1 test.hang") }, endless, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(next.log.Text(), "tool_call_started 1 test.hang") }, endless, time.Millisecond)
 	again.Cancel()
 	require.Equal(t, agent.StatusCanceled, ended(t, again).Status)
-	require.NotContains(t, next.log.text(), "ask ")
+	require.NotContains(t, next.log.Text(), "ask ")
 	data, err := os.ReadFile(written)
 	require.NoError(t, err)
 	require.Equal(t, "once\n", string(data))
@@ -148,7 +148,7 @@ func TestResumeGoesOnFromEveryRecord(t *testing.T) {
 		report := ended(t, again)
 		require.Equal(t, whole.Status, report.Status)
 		require.Equal(t, whole.Final, report.Final)
-		require.Equal(t, len(answers)-decisions, strings.Count(next.log.text(), "ask "), "asked after record %d", cut)
+		require.Equal(t, len(answers)-decisions, strings.Count(next.log.Text(), "ask "), "asked after record %d", cut)
 		require.Equal(t, shapes(whole), shapes(report))
 		require.Equal(t, shapes(whole), shapes(reported(t, next, "r1")))
 	}
@@ -182,7 +182,7 @@ func TestARunThatEndedWellIsNotRunAgain(t *testing.T) {
 	again, err := w.runtime.Resume("r1", 0)
 	require.NoError(t, err)
 	require.Equal(t, "the answer", ended(t, again).Final)
-	require.Len(t, w.api.requests, 1)
+	require.Len(t, w.api.Requests(), 1)
 	_, err = w.runtime.Start(agent.Order{Goal: "g", RunID: "r1"})
 	require.ErrorIs(t, err, fault.IDCollision)
 	_, err = w.runtime.Resume("unknown", 0)
@@ -213,7 +213,7 @@ func TestOnlySoManyRunsAtOnce(t *testing.T) {
 func TestParallelCallsRunAtOnce(t *testing.T) {
 	meet := make(chan struct{})
 	tool := func(name string) engines.Tool {
-		made := engines.Bind(name, "Waits for another.", func(ctx context.Context, _ in) (any, error) {
+		made := engines.Bind(name, "Waits for another.", func(ctx context.Context, _ struct{}) (any, error) {
 			select {
 			case meet <- struct{}{}:
 			case <-meet:
@@ -241,11 +241,11 @@ func TestNoSecretIsLeft(t *testing.T) {
 	run, err := w.runtime.Start(agent.Order{Goal: "find " + secret})
 	require.NoError(t, err)
 	report := ended(t, run)
-	questions, err := json.Marshal(w.api.requests)
+	questions, err := json.Marshal(w.api.Requests())
 	require.NoError(t, err)
 	told, err := json.Marshal(report)
 	require.NoError(t, err)
-	for _, text := range []string{string(questions), string(told), w.log.text()} {
+	for _, text := range []string{string(questions), string(told), w.log.Text()} {
 		require.NotContains(t, text, secret)
 	}
 	require.Contains(t, string(told), telemetry.Redacted)
@@ -265,5 +265,5 @@ func TestASnapshotThatCannotBeWrittenCostsNoRun(t *testing.T) {
 	run, err := w.runtime.Start(agent.Order{Goal: "g"})
 	require.NoError(t, err)
 	require.Equal(t, agent.StatusOK, ended(t, run).Status)
-	require.Contains(t, w.log.text(), "error 1 STATE_NOT_SAVED")
+	require.Contains(t, w.log.Text(), "error 1 STATE_NOT_SAVED")
 }

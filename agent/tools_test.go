@@ -66,7 +66,7 @@ func TestARunSurvivesItsClient(t *testing.T) {
 	}
 	require.NoError(t, err)
 	require.Equal(t, agent.StatusOK, report.Status)
-	require.Len(t, w.api.requests, 2)
+	require.Len(t, w.api.Requests(), 2)
 }
 
 func TestWhatAgentToolsRefuse(t *testing.T) {
