@@ -27,26 +27,40 @@ import (
 // killSteps is how long the run is that is killed.
 const killSteps = 12
 
-// counting is a Reasoning API that remembers which answers it gave.
-type counting struct {
-	mu    sync.Mutex
-	given []int
+// deciding is a Reasoning API that decides a question once: it keeps its answers
+// by their keys, and who asks again is given the same.
+type deciding struct {
+	mu      sync.Mutex
+	answers map[string]string
+	decided map[string]int
+	again   int
 }
 
-func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d *deciding) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var request reasoning.Request
 	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	c.mu.Lock()
-	c.given = append(c.given, request.Step)
-	c.mu.Unlock()
-	if request.Step > killSteps {
-		fmt.Fprint(w, `{"action":"finish","final":"all done"}`)
-		return
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	key := r.Header.Get("Idempotency-Key")
+	answer, known := d.answers[key]
+	if !known {
+		answer = decision(request.Step)
+		d.answers[key] = answer
+		d.decided[fmt.Sprintf("%s/%d", request.RunID, request.Step)]++
+	} else {
+		d.again++
 	}
-	fmt.Fprintf(w, `{"action":"tool","tool_name":"git.log","args":{"limit":%d},"reasoning":"step %d"}`, request.Step, request.Step)
+	fmt.Fprint(w, answer)
+}
+
+func decision(step int) string {
+	if step > killSteps {
+		return `{"action":"finish","final":"all done"}`
+	}
+	return fmt.Sprintf(`{"action":"tool","tool_name":"git.log","args":{"limit":%d},"reasoning":"step %d"}`, step, step)
 }
 
 // TestKilledAnywhereARunGoesOn kills a run with SIGKILL at random moments, again
@@ -61,12 +75,11 @@ func TestKilledAnywhereARunGoesOn(t *testing.T) {
 	for _, args := range [][]string{{"init", "-q"}, {"-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "--allow-empty", "-m", "x"}} {
 		require.NoError(t, exec.Command("git", append([]string{"-C", repo}, args...)...).Run())
 	}
-	api := &counting{}
+	api := &deciding{answers: map[string]string{}, decided: map[string]int{}}
 	server := httptest.NewServer(api)
 	defer server.Close()
-	killed, again := 0, 0
+	killed := 0
 	for n := 0; killed < kills; n++ {
-		api.given = nil
 		id := "run" + strconv.Itoa(n)
 		args := []string{"run", "--quiet", "--run-id", id, "count"}
 		for {
@@ -94,19 +107,19 @@ func TestKilledAnywhereARunGoesOn(t *testing.T) {
 			require.Equal(t, i+1, each, "each decision is recorded once, in order")
 		}
 		require.Len(t, steps, killSteps+1)
-		counts := map[int]int{}
-		api.mu.Lock()
-		for _, each := range api.given {
-			counts[each]++
-		}
-		api.mu.Unlock()
-		for _, count := range counts {
-			again += count - 1 // asked, but killed before the answer was written
+		for step := range killSteps + 1 {
+			require.Equal(t, 1, api.count(fmt.Sprintf("%s/%d", id, step+1)), "each question is decided once")
 		}
 		require.Equal(t, transcript(), shownTranscript(t, repo, id))
 	}
-	t.Logf("%d kills, %d answers were lost on their way and asked for again", killed, again)
-	require.LessOrEqual(t, again, killed, "at most the question that was pending is asked again")
+	t.Logf("%d kills, %d answers were lost on their way and given again", killed, api.again)
+	require.LessOrEqual(t, api.again, killed, "at most the question that was pending is asked again")
+}
+
+func (d *deciding) count(key string) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.decided[key]
 }
 
 // decisions are the steps that a run's journal has decisions of; nil where there

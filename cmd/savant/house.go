@@ -191,5 +191,10 @@ func (p *program) with(ctx context.Context, work func(*house) error) error {
 	if err != nil {
 		return err
 	}
+	if p.furnish != nil {
+		if err := p.furnish(h); err != nil {
+			return errors.Join(err, h.close(ctx))
+		}
+	}
 	return errors.Join(work(h), h.close(ctx))
 }

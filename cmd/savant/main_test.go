@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"savant":              func() { os.Exit(start()) },
 		"savant-with-nothing": func() { os.Exit(serveWithNothing()) },
+		"savant-in-scenario":  func() { os.Exit(inScenario()) },
 	})
 }
 

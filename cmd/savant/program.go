@@ -27,6 +27,8 @@ type program struct {
 	attended bool
 	// described has what git knows, where a run has asked for it already; once.
 	described <-chan description
+	// furnish changes the house before it is worked in; nil: it stays as it is.
+	furnish func(*house) error
 	// serving: the command answers clients until it is told to end.
 	serving bool
 }
