@@ -164,22 +164,34 @@ func compact(t *testing.T, value any) string {
 }
 
 // byCommand gives the order as a person does.
-func byCommand(t *testing.T, s *stage) (got played) {
+func byCommand(t *testing.T, s *stage) played {
 	t.Helper()
-	command := exec.Command("savant-in-scenario", append(s.flags(), "--output", "stream-json", "--quiet", "--skip-git")...)
-	command.Env = s.environment
+	command := s.command()
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	out, err := command.Output()
 	if err != nil {
 		require.ErrorContains(t, err, "exit status", stderr.String())
 	}
-	for line := range strings.Lines(string(out)) {
+	return readStream(t, string(out)+stderr.String())
+}
+
+// command is the command line of a scenario; stderr has to stay empty.
+func (s *stage) command() *exec.Cmd {
+	command := exec.Command("savant-in-scenario", append(s.flags(), "--output", "stream-json", "--quiet", "--skip-git")...)
+	command.Env = s.environment
+	return command
+}
+
+// readStream reads what --output stream-json prints: events, then the report.
+func readStream(t *testing.T, out string) (got played) {
+	t.Helper()
+	for line := range strings.Lines(out) {
 		var last struct {
 			Type   string
 			Report agent.Report
 		}
-		require.NoError(t, json.Unmarshal([]byte(line), &last), line+stderr.String())
+		require.NoError(t, json.Unmarshal([]byte(line), &last), line)
 		if last.Type == "report" {
 			got.report = last.Report
 			continue

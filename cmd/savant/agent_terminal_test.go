@@ -1,0 +1,64 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// terminal opens a pseudo-terminal (pty(7)): what is written to person is typed
+// at program, and what the program prints can be read there.
+func terminal(t *testing.T) (person, program *os.File) {
+	t.Helper()
+	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = person.Close() }) // only used here
+	require.NoError(t, unix.IoctlSetPointerInt(int(person.Fd()), unix.TIOCSPTLCK, 0))
+	number, err := unix.IoctlGetInt(int(person.Fd()), unix.TIOCGPTN)
+	require.NoError(t, err)
+	program, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = program.Close() })
+	return person, program
+}
+
+// TestATerminalIsAskedBeforeADestructiveCall plays the scenarios in which a
+// person answers: the question names the call, and what is typed decides.
+func TestATerminalIsAskedBeforeADestructiveCall(t *testing.T) {
+	for name, typed := range map[string]string{"destructive_confirmed": "y\n", "destructive_declined": "n\n"} {
+		t.Run(name, func(t *testing.T) {
+			s := setStage(t, "../../agent/testdata/scenarios/"+name+".txtar")
+			person, program := terminal(t)
+			command := s.command()
+			var stdout bytes.Buffer
+			command.Stdin, command.Stderr, command.Stdout = program, program, &stdout
+			require.NoError(t, command.Start())
+			t.Cleanup(func() { _ = command.Process.Kill() }) // where the test failed
+			require.Contains(t, readUntil(t, person, "[y/N] "), `Call test.destroy {"text":"a"}? [y/N] `)
+			_, err := person.WriteString(typed)
+			require.NoError(t, err)
+			require.NoError(t, command.Wait())
+			s.check(t, readStream(t, stdout.String()))
+		})
+	}
+}
+
+// readUntil reads a terminal until it shows a text.
+func readUntil(t *testing.T, terminal *os.File, text string) string {
+	t.Helper()
+	var shown strings.Builder
+	buffer := make([]byte, 1<<10)
+	for !strings.Contains(shown.String(), text) {
+		n, err := terminal.Read(buffer)
+		require.NoError(t, err, shown.String())
+		shown.Write(buffer[:n])
+	}
+	return shown.String()
+}
