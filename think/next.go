@@ -164,7 +164,9 @@ func (e *Engine) write(ctx context.Context, l *live, data *resultData, rejected 
 	if err := l.run.Lost(); err != nil {
 		return reply{}, state.Record{}, err
 	}
-	data.Value, data.Size = l.run.Captured(data.Step)
+	if data.Value, data.Size = l.run.Captured(data.Step); data.Value == data.Digest {
+		data.Value = sameDigest
+	}
 	data.Reply = replied
 	encoded, err := data.encode()
 	if err != nil {

@@ -126,13 +126,19 @@ func (h *house) beginCall(ctx context.Context, begun engines.Event, args json.Ra
 	}
 	inside, end := h.recorder.Span(ctx, event)
 	event.TraceParent = telemetry.TraceFrom(inside).Parent
-	record(event)
+	if begun.Tool != stepTool {
+		record(event)
+	}
 	return inside, func(ended engines.Event) {
 		done := completed(event, ended)
 		end(done)
 		record(done)
 	}
 }
+
+// stepTool answers a step of a run. The run's journal has the answer and when
+// it came, so the trace only has that it was taken: one line, without it.
+const stepTool = "think.next"
 
 func (h *house) source(ours bool) string {
 	switch {
@@ -160,8 +166,16 @@ func completed(begun telemetry.Event, ended engines.Event) telemetry.Event {
 }
 
 // withNames adds to the event of a call the run, workflow and step that its
-// arguments name.
+// arguments name, in the place of the arguments where a journal has them.
 func withNames(e telemetry.Event) telemetry.Event {
+	e = withRun(e)
+	if e.ToolName == stepTool {
+		e.Args = nil
+	}
+	return e
+}
+
+func withRun(e telemetry.Event) telemetry.Event {
 	var names struct {
 		RunID    any `json:"run_id"`
 		Workflow any `json:"workflow"`
