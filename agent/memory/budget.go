@@ -37,7 +37,7 @@ func view(steps []Step, sizes []int, lines []string, budget int) (View, bool) {
 		shown.Steps = steps[shown.Omitted:]
 		shown.Summary = summary(lines[:shown.Omitted])
 	}
-	rest := budget - size(shown.Summary)
+	rest := budget - quotedSize(shown.Summary)
 	if total(sizes[shown.Omitted:]) <= rest {
 		return shown, false
 	}

@@ -34,6 +34,8 @@ type Session struct {
 	lines    []string
 	failures []Failure
 	failed   error
+	// outline is the size of a snapshot without steps; 0: not known.
+	outline int
 	// shown is the view of the last snapshot, while it is true.
 	shown *View
 }
@@ -145,7 +147,9 @@ func (s *Session) Remember(step Step) {
 	s.encoded = append(s.encoded, encoded(step))
 	s.sizes = append(s.sizes, utf8.RuneCount(s.encoded[len(s.encoded)-1]))
 	s.lines = append(s.lines, summarize(step))
-	s.failures = append(s.failures, step.failures()...)
+	if failures := step.failures(); len(failures) > 0 {
+		s.failures, s.outline = append(s.failures, failures...), 0
+	}
 }
 
 // Fail remembers an error that no call is to blame for.
@@ -153,14 +157,14 @@ func (s *Session) Fail(failure Failure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	failure.Details = fault.Cut(failure.Details, maxDetails)
-	s.failures = append(s.failures, failure)
+	s.failures, s.outline = append(s.failures, failure), 0
 }
 
 // Describe sets what a snapshot says of the run as a whole.
 func (s *Session) Describe(head Head) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.head = head
+	s.head, s.outline = head, 0
 }
 
 // Steps returns every step so far; nobody may change them.

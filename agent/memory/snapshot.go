@@ -60,8 +60,11 @@ func (s *Session) snapshot() made {
 	}
 	document.Goal, document.Final = fault.Cut(document.Goal, maxGoal), fault.Cut(document.Final, maxFinal)
 	document.Updated = s.store.now().UTC().Format(time.RFC3339Nano)
-	const stub = 100 // characters of the stub and the summary's quotes
-	shown, cut := view(s.steps, s.sizes, s.lines, Budget-size(document)-stub)
+	const stub = 150 // characters of the stub, the summary's quotes, and a longer time and count
+	if s.outline == 0 {
+		s.outline = size(document)
+	}
+	shown, cut := view(s.steps, s.sizes, s.lines, Budget-s.outline-stub)
 	if shown.Omitted > 0 {
 		document.Summaries = []string{shown.Summary}
 		document.Steps = append(document.Steps, encoded(Stub{Index: "summary", Note: fmt.Sprintf("Summarized %d earlier steps", shown.Omitted)}))

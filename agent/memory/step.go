@@ -88,3 +88,20 @@ func size(value any) int {
 	}
 	return utf8.RuneCount(data)
 }
+
+// quotedSize returns the characters of a text as JSON, without encoding it: never
+// fewer than encoding/json makes of it.
+func quotedSize(text string) int {
+	count := len(`""`)
+	for _, r := range text {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r' || r == '"' || r == '\\':
+			count += len(`\n`)
+		case r < ' ' || r == '<' || r == '>' || r == '&' || r == '\u2028' || r == '\u2029' || r == utf8.RuneError:
+			count += len(`\u0000`)
+		default:
+			count++
+		}
+	}
+	return count
+}
