@@ -1,9 +1,10 @@
 package agent
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"savant/reasoning"
 )
@@ -47,15 +48,47 @@ func triggered(rules []Rule, goal string) []Rule {
 	})
 }
 
-// says whether a text holds a phrase as whole words, in any case.
+// says whether a text holds a phrase as whole words, in any case, however they
+// are spaced.
 func says(text, phrase string) bool {
-	words := strings.Fields(regexp.QuoteMeta(phrase))
+	words := strings.Fields(phrase)
 	if len(words) == 0 {
 		return false
 	}
-	pattern, err := regexp.Compile(`(?i)(^|[^\pL\pN_])` + strings.Join(words, `\s+`) + `([^\pL\pN_]|$)`)
-	return err == nil && pattern.MatchString(text)
+	before := ' '
+	for at, char := range text {
+		if !inWord(before) && begins(text[at:], words) {
+			return true
+		}
+		before = char
+	}
+	return false
 }
+
+// begins says whether a text begins with words and a word ends there.
+func begins(text string, words []string) bool {
+	for n, word := range words {
+		rest := text
+		if n > 0 {
+			if rest = strings.TrimLeftFunc(text, unicode.IsSpace); len(rest) == len(text) {
+				return false
+			}
+		}
+		end := 0
+		for range word {
+			_, size := utf8.DecodeRuneInString(rest[end:])
+			end += size
+		}
+		if !strings.EqualFold(rest[:end], word) {
+			return false
+		}
+		text = rest[end:]
+	}
+	next, _ := utf8.DecodeRuneInString(text)
+	return text == "" || !inWord(next)
+}
+
+func inWord(char rune) bool { return unicode.IsLetter(char) || unicode.IsNumber(char) || char == '_' }
 
 // named returns the workflow that a goal names. A name that could be an
 // ordinary word counts only beside the word workflow.
