@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"path"
 	"strings"
 	"time"
@@ -59,7 +60,11 @@ func (d *Dir) PutReceipt(ctx context.Context, receipt Receipt) error {
 	if ctx.Err() != nil {
 		return interrupted(ctx, name)
 	}
-	if _, err := d.disk.Stat(name); err == nil {
+	// What a crash left of a receipt is none, and may be written over.
+	if _, err := d.Receipt(ctx, receipt.ID); !errors.Is(err, fault.NotWitnessed) {
+		if err != nil {
+			return err
+		}
 		return fault.New(fault.IDCollision, "there is a receipt %s already", receipt.ID)
 	}
 	data, err := encodeReceipt(receipt)
