@@ -7,12 +7,15 @@ import (
 	"time"
 )
 
-// Bounds of the queue: how many events wait at most, how long they do so, and
-// how many are written together.
+// Bounds of the queue: how many events wait at most, how long they do so, how
+// many are written together, and how long the others are left the processor
+// before the next are: in one go, a tenth of a second's events take long enough
+// to be felt by one call in ten.
 const (
 	maxQueue    = 4096
 	gatherFor   = 100 * time.Millisecond
-	maxTogether = 64
+	maxTogether = 16
+	breath      = time.Millisecond
 )
 
 // queue holds what is recorded later. A goroutine works on it while there is
@@ -123,15 +126,13 @@ func (q *queue) close() {
 // work records what is in the queue until there is nothing more. It gathers
 // first: what is written while a run waits for its disk makes that slower.
 func (r *Recorder) work() {
-	for {
-		r.queue.gather()
+	for hurried := false; ; {
+		hurried = hurried || r.queue.pause(gatherFor)
 		batch, lost := r.queue.take()
 		if len(batch) == 0 {
 			return
 		}
-		for part := range slices.Chunk(batch, maxTogether) {
-			r.recordWaiting(part)
-		}
+		hurried = r.recordBatch(batch, hurried)
 		if lost > 0 {
 			r.Record(Event{Type: Error, Error: &Failure{Code: "LIMIT_EXCEEDED",
 				Details: fmt.Sprintf("%d events were not recorded: too many waited", lost)}})
@@ -139,13 +140,27 @@ func (r *Recorder) work() {
 	}
 }
 
-// gather waits a while for events, or until somebody is in a hurry.
-func (q *queue) gather() {
-	patience := time.NewTimer(gatherFor)
+// recordBatch records what was taken, with pauses unless that is in a hurry,
+// and says whether what came meanwhile is.
+func (r *Recorder) recordBatch(batch []waiting, hurried bool) (overtaken bool) {
+	for part := range slices.Chunk(batch, maxTogether) {
+		r.recordWaiting(part)
+		if !hurried && !overtaken {
+			overtaken = r.queue.pause(breath)
+		}
+	}
+	return overtaken
+}
+
+// pause waits a while, or until somebody is in a hurry: then it returns true.
+func (q *queue) pause(long time.Duration) (hurried bool) {
+	patience := time.NewTimer(long)
 	defer patience.Stop()
 	select {
 	case <-patience.C:
+		return false
 	case <-q.hurry:
+		return true
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
+	"io"
 	"net/url"
 	"regexp"
 	"slices"
@@ -125,8 +127,9 @@ func (r *Redactor) JSON(raw json.RawMessage) json.RawMessage {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
 	var value any
-	if err := decoder.Decode(&value); err != nil || decoder.More() {
-		return marshal(r.Text(string(raw)))
+	err := decoder.Decode(&value)
+	if _, end := decoder.Token(); err != nil || !errors.Is(end, io.EOF) {
+		return marshal(r.Text(string(raw))) // no JSON, or more than one value
 	}
 	clean, changed := r.value(value)
 	if !changed {
