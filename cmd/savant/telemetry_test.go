@@ -223,12 +223,25 @@ func TestACollectorThatHangsHoldsNothingUp(t *testing.T) {
 
 // Large arguments are left out of the trace; whose call it was is not.
 func TestLargeArgumentsAreLeftOut(t *testing.T) {
-	folder := t.TempDir()
-	args := fmt.Sprintf(`{"workflow": "hello", "run_id": "r1", "step_id": "greet", "result_snapshot": %q}`, strings.Repeat("x", maxArgsTraced))
-	code := run(t.Context(), []string{"call", "think.next", "--args", args}, []string{"SAVANT_PATH=" + folder}, strings.NewReader(""), io.Discard, io.Discard)
-	require.Equal(t, exitUnknown, code)
-	written := string(traceFile(t, folder))
+	written := traceOfCall(t, "think.validate", fmt.Sprintf(`{"workflow": "none", "run_id": "r1", "step_id": "greet", "response": %q}`, strings.Repeat("x", maxArgsTraced)))
 	require.Less(t, len(written), 2000)
 	require.Contains(t, written, `"left_out":"args: `)
-	require.Equal(t, 2, strings.Count(written, `"run_id":"r1","workflow":"hello","step_id":"greet"`), written)
+	require.Equal(t, 2, strings.Count(written, `"run_id":"r1","workflow":"none","step_id":"greet"`), written)
+}
+
+// The journal has what a step was answered with.
+func TestAnAnswerIsOneLineOfTheTrace(t *testing.T) {
+	written := traceOfCall(t, "think.next", `{"workflow": "hello", "run_id": "r1", "step_id": "greet", "result_snapshot": "the-answer"}`)
+	require.Equal(t, 1, strings.Count(written, "\n"), written)
+	require.Contains(t, written, `"type":"tool_call_completed"`)
+	require.Contains(t, written, `"run_id":"r1","workflow":"hello","step_id":"greet"`)
+	require.NotContains(t, written, "the-answer")
+}
+
+// traceOfCall returns the trace of a call that fails.
+func traceOfCall(t *testing.T, tool, args string) string {
+	folder := t.TempDir()
+	code := run(t.Context(), []string{"call", tool, "--args", args}, []string{"SAVANT_PATH=" + folder}, strings.NewReader(""), io.Discard, io.Discard)
+	require.NotZero(t, code)
+	return string(traceFile(t, folder))
 }
