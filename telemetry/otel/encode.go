@@ -114,29 +114,31 @@ func encodeValue(value attribute.Value) message {
 // rejectedSpans reads ExportTraceServiceResponse: how many spans the collector
 // did not want.
 func rejectedSpans(answer []byte) int64 {
-	partial, _ := field(answer, 1)
-	_, rejected := field(partial, 1)
+	partial, _ := protowire.ConsumeBytes(field(answer, 1, protowire.BytesType))
+	rejected, size := protowire.ConsumeVarint(field(partial, 1, protowire.VarintType))
+	if size < 0 {
+		return 0
+	}
 	return int64(rejected)
 }
 
-// field returns the first field of a number: its bytes, or its varint.
-func field(m []byte, wanted protowire.Number) (content []byte, number uint64) {
+// field returns what begins with the value of the first field of a number and
+// kind; nothing where there is none.
+func field(m []byte, wanted protowire.Number, of protowire.Type) []byte {
 	for len(m) > 0 {
 		found, kind, size := protowire.ConsumeTag(m)
 		if size < 0 {
-			return nil, 0
+			return nil
 		}
 		m = m[size:]
 		length := protowire.ConsumeFieldValue(found, kind, m)
 		if length < 0 {
-			return nil, 0
+			return nil
 		}
-		if found == wanted {
-			content, _ = protowire.ConsumeBytes(m)
-			number, _ = protowire.ConsumeVarint(m)
-			return content, number
+		if found == wanted && kind == of {
+			return m
 		}
 		m = m[length:]
 	}
-	return nil, 0
+	return nil
 }

@@ -64,6 +64,7 @@ func TestWhatACollectorRejectsIsRead(t *testing.T) {
 func FuzzRejectedSpans(f *testing.F) {
 	f.Add([]byte{0x0a, 0x02, 0x08, 0x05})
 	f.Add([]byte("<html>"))
+	f.Add([]byte("\b\x02\b0")) // the number of the field, as another kind
 	f.Fuzz(func(t *testing.T, answer []byte) {
 		var read collector.ExportTraceServiceResponse
 		got := rejectedSpans(answer)
