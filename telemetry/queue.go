@@ -137,6 +137,17 @@ func (r *Recorder) work() {
 			r.Record(Event{Type: Error, Error: &Failure{Code: "LIMIT_EXCEEDED",
 				Details: fmt.Sprintf("%d events were not recorded: too many waited", lost)}})
 		}
+		reach(batch)
+	}
+}
+
+// reach tells those who waited for what was before them. Nobody is told before
+// it is recorded how many events were lost: who closes would miss that.
+func reach(batch []waiting) {
+	for _, each := range batch {
+		if each.reached != nil {
+			close(each.reached)
+		}
 	}
 }
 
@@ -164,13 +175,12 @@ func (q *queue) pause(long time.Duration) (hurried bool) {
 	}
 }
 
-// recordWaiting records some of what waited, and tells who waited for them.
+// recordWaiting records some of what waited.
 func (r *Recorder) recordWaiting(part []waiting) {
 	events := make([]Event, 0, len(part))
 	for _, each := range part {
 		switch {
 		case each.reached != nil:
-			defer close(each.reached)
 		case r.options.Complete != nil:
 			events = append(events, r.options.Complete(each.event))
 		default:
