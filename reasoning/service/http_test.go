@@ -89,7 +89,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		"too large":     {"POST", "/agent_intent", "Bearer " + token, strings.Repeat(" ", service.MaxRequest+1), nil, 413, fault.LimitExceeded},
 		"no model":      {"POST", "/agent_intent", "Bearer " + token, good, fault.New(fault.ReasoningUnavailable, "down"), 503, fault.ReasoningUnavailable},
 		"no intent":     {"POST", "/agent_intent", "Bearer " + token, good, fault.New(fault.InvalidIntent, "no"), 500, fault.InvalidIntent},
-		"inside":        {"POST", "/agent_intent", "Bearer " + token, good, errors.New("open /root/secret"), 500, fault.Internal},
+		"inside":        {"POST", "/agent_intent", "Bearer " + token, good, errors.New("open /home/ada/secret"), 500, fault.Internal},
 	} {
 		t.Run(name, func(t *testing.T) {
 			request, err := http.NewRequestWithContext(t.Context(), c.method, serve(t, decider{c.err}).URL+c.path, strings.NewReader(c.body))
