@@ -28,13 +28,7 @@ bench: ## ratios of what steps, plans and starts cost
 	go test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...
 
 fuzz: ## each fuzz target for a while
-	@set -e; for folder in $$(grep -rl --include='*_test.go' --exclude-dir=node_modules '^func Fuzz' . | xargs -n 1 dirname | sort -u); do \
-		targets=$$(go test -list '^Fuzz' $$folder); \
-		for target in $$(echo "$$targets" | grep '^Fuzz'); do \
-			echo "$$folder $$target"; \
-			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$folder; \
-		done; \
-	done
+	.ci/fuzz $(FUZZTIME)
 
 question ?= Where is the stdio loop and how does it end?
 ask: build ## the agent answers a question about this repository, offline: make ask question='…'
