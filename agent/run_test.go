@@ -57,7 +57,7 @@ func TestCancelInterruptsAToolAndAQuestion(t *testing.T) {
 			require.Equal(t, agent.StatusCanceled, report.Status)
 			require.Equal(t, "Canceled by user", report.Final)
 			require.Equal(t, agent.Cancel, report.State)
-			require.ErrorIs(t, w.runtime.Cancel(run.ID()), fault.InvalidTransition)
+			require.NoError(t, w.runtime.Cancel(run.ID()), "canceled still")
 			snapshot, err := w.store.Load(run.ID())
 			require.NoError(t, err)
 			require.Equal(t, "canceled", snapshot.Status)

@@ -163,20 +163,26 @@ func (r *Runtime) running(id string) *Run {
 	return r.runs[id]
 }
 
-// Cancel ends a run, of this process or of another, and keeps what it did.
-// UNKNOWN_RUN where there is none; INVALID_TRANSITION where it ended before.
+// Cancel ends a run, of this process or of another, and keeps what it did. One
+// that was canceled before is canceled still. UNKNOWN_RUN where there is none;
+// INVALID_TRANSITION where it ended in another way.
 func (r *Runtime) Cancel(id string) error {
 	if run := r.running(id); run != nil {
 		run.cancel(errCanceled)
 		return nil
 	}
-	if _, err := r.options.Memory.Records(id); err != nil {
+	report, err := r.Report(id)
+	switch {
+	case err != nil:
 		return err
+	case report.Status == StatusRunning:
+		return r.options.Memory.Cancel(id)
+	case report.Status == StatusCanceled:
+		return nil
+	case report.Status == StatusInterrupted:
+		return fault.New(fault.InvalidTransition, "run %s was interrupted and does not go on: there is nothing to cancel", id)
 	}
-	if !r.options.Memory.Running(id) {
-		return fault.New(fault.InvalidTransition, "run %s does not go on", id)
-	}
-	return r.options.Memory.Cancel(id)
+	return fault.New(fault.InvalidTransition, "run %s has ended already (%s): there is nothing to cancel", id, report.Status)
 }
 
 // Report returns how a run stands, wherever it runs. UNKNOWN_RUN where there

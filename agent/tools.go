@@ -8,6 +8,7 @@ import (
 
 	"savant/engines"
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/telemetry"
 )
 
@@ -20,18 +21,18 @@ const (
 
 // RunInput is what agent.run takes.
 type RunInput struct {
-	Goal        string          `json:"goal,omitempty" doc:"What is wanted, in your words."`
-	RunID       string          `json:"run_id,omitempty" doc:"A run to go on with; then no goal is needed."`
-	MaxSteps    int             `json:"max_steps,omitempty" min:"1" max:"1000" doc:"Decisions at most; 25 by default."`
-	Workflow    string          `json:"workflow,omitempty" doc:"A workflow to run first."`
-	ForceTool   string          `json:"force_tool,omitempty" doc:"A tool to call first."`
-	ForceArgs   json.RawMessage `json:"force_args,omitempty" doc:"Its arguments, an object."`
-	ForceFinish bool            `json:"force_finish,omitempty" doc:"End after the forced tool."`
-	DryRun      bool            `json:"dry_run,omitempty" doc:"Ask nobody, change nothing."`
-	ReadOnly    bool            `json:"read_only,omitempty" doc:"Only tools that change nothing."`
-	Allow       []string        `json:"allow,omitempty" doc:"Patterns of tools that may be called: git.*"`
-	Deny        []string        `json:"deny,omitempty" doc:"Patterns of tools that may not."`
-	WaitMS      *int            `json:"wait_ms,omitempty" min:"0" max:"50000" doc:"How long to wait for the end; 20000 by default."`
+	Goal        string         `json:"goal,omitempty" doc:"What is wanted, in your words."`
+	RunID       string         `json:"run_id,omitempty" doc:"A run to go on with; then no goal is needed."`
+	MaxSteps    int            `json:"max_steps,omitempty" min:"1" max:"1000" doc:"Decisions at most; 25 by default."`
+	Workflow    string         `json:"workflow,omitempty" doc:"A workflow to run first."`
+	ForceTool   string         `json:"force_tool,omitempty" doc:"A tool to call first."`
+	ForceArgs   map[string]any `json:"force_args,omitempty" doc:"Its arguments."`
+	ForceFinish bool           `json:"force_finish,omitempty" doc:"End after the forced tool."`
+	DryRun      bool           `json:"dry_run,omitempty" doc:"Ask nobody, change nothing."`
+	ReadOnly    bool           `json:"read_only,omitempty" doc:"Only tools that change nothing."`
+	Allow       []string       `json:"allow,omitempty" doc:"Patterns of tools that may be called: git.*"`
+	Deny        []string       `json:"deny,omitempty" doc:"Patterns of tools that may not."`
+	WaitMS      *int           `json:"wait_ms,omitempty" min:"0" max:"50000" doc:"How long to wait for the end; 20000 by default."`
 }
 
 // StatusInput is what agent.status takes.
@@ -81,7 +82,11 @@ func (r *Runtime) runTool(ctx context.Context, in RunInput) (Report, error) {
 
 func (r *Runtime) startOrResume(ctx context.Context, in RunInput) (*Run, error) {
 	if in.RunID == "" {
-		return r.Start(Order{Goal: in.Goal, MaxSteps: in.MaxSteps, Workflow: in.Workflow, ForceTool: in.ForceTool, ForceArgs: in.ForceArgs,
+		arguments, err := forceArgs(in.ForceArgs)
+		if err != nil {
+			return nil, err
+		}
+		return r.Start(Order{Goal: in.Goal, MaxSteps: in.MaxSteps, Workflow: in.Workflow, ForceTool: in.ForceTool, ForceArgs: arguments,
 			ForceFinish: in.ForceFinish, DryRun: in.DryRun, ReadOnly: in.ReadOnly, Allow: in.Allow, Deny: in.Deny,
 			TraceParent: telemetry.TraceFrom(ctx).Parent})
 	}
@@ -89,6 +94,18 @@ func (r *Runtime) startOrResume(ctx context.Context, in RunInput) (*Run, error) 
 		return nil, fault.New(fault.InvalidParams, "goal: run %s has its goal already; leave it out, or leave out run_id for a new run", fault.Cut(in.RunID, 100))
 	}
 	return r.Resume(in.RunID, in.MaxSteps)
+}
+
+// forceArgs are the arguments of the forced tool, nothing where none are given.
+func forceArgs(given map[string]any) (json.RawMessage, error) {
+	if given == nil {
+		return nil, nil
+	}
+	encoded, err := jsonvalue.Encode(given)
+	if err != nil {
+		return nil, fault.New(fault.InvalidParams, "force_args: %w", err)
+	}
+	return encoded, nil
 }
 
 // wait returns the report at the end of a run or of the time to wait. Steps
@@ -115,9 +132,17 @@ func (r *Runtime) statusTool(ctx context.Context, in StatusInput) (Report, error
 	return r.Report(in.RunID)
 }
 
-func (r *Runtime) cancelTool(_ context.Context, in CancelInput) (Report, error) {
+// cancelWait is how long agent.cancel waits for the end, so that it can answer
+// what a repeated call answers too. In milliseconds.
+const cancelWait = 1000
+
+func (r *Runtime) cancelTool(ctx context.Context, in CancelInput) (Report, error) {
+	run := r.running(in.RunID)
 	if err := r.Cancel(in.RunID); err != nil {
 		return Report{}, err
+	}
+	if run != nil {
+		wait(ctx, run, nil, cancelWait)
 	}
 	return r.Report(in.RunID)
 }

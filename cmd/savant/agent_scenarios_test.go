@@ -233,8 +233,12 @@ func overMCP(t *testing.T, s *stage) (got played) {
 	t.Helper()
 	o := s.Order
 	wait := 50_000
+	var arguments map[string]any
+	if len(o.ForceArgs) > 0 {
+		require.NoError(t, json.Unmarshal(o.ForceArgs, &arguments))
+	}
 	served := startServer(t, exec.Command("savant-in-scenario", "mcp"), s.folder, s.environment...)
-	served.send(t, 1, "agent_run", agent.RunInput{Goal: o.Goal, MaxSteps: o.MaxSteps, Workflow: o.Workflow, ForceTool: o.ForceTool, ForceArgs: o.ForceArgs,
+	served.send(t, 1, "agent_run", agent.RunInput{Goal: o.Goal, MaxSteps: o.MaxSteps, Workflow: o.Workflow, ForceTool: o.ForceTool, ForceArgs: arguments,
 		ForceFinish: o.ForceFinish, DryRun: o.DryRun, ReadOnly: o.ReadOnly, Allow: append(o.Allow, s.Policy.Allow...), Deny: append(o.Deny, s.Policy.Deny...), WaitMS: &wait})
 	require.True(t, served.lines.Scan())
 	var reply struct {
