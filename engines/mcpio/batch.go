@@ -1,6 +1,7 @@
 package mcpio
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,10 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
+
+// maxBatch messages are taken in one batch: as many calls as may wait. Without
+// it a line of 64 MiB is 33 million messages, whose replies fill any memory.
+const maxBatch = maxCalls
 
 // batch gathers the replies to the messages of one JSON-RPC batch.
 type batch struct {
@@ -20,26 +25,56 @@ type batch struct {
 // receiveBatch serves an array of messages. Only revision 2025-03-26 has them;
 // under any other the array is refused as a whole.
 func (c *connection) receiveBatch(ctx context.Context, data []byte) {
-	var messages []json.RawMessage
-	if err := json.Unmarshal(data, &messages); err != nil {
-		c.answerSoon(ctx, c.send, errorReply(noID, &mcp.JSONRPCErrorDetails{
-			Code: mcp.PARSE_ERROR, Message: "this line is not JSON: " + err.Error()}))
-		return
-	}
-	if version := c.peer.version; version != mcp.ProtocolVersion20250326 {
-		c.answerSoon(ctx, c.send, invalidRequest(noID, fmt.Sprintf(
-			"batches exist in protocol revision %s only, and %q was negotiated; send the messages one by one",
-			mcp.ProtocolVersion20250326, version)))
-		return
-	}
-	if len(messages) == 0 {
-		c.answerSoon(ctx, c.send, invalidRequest(noID, "the batch is empty"))
+	messages, refused := splitBatch(data, c.peer.version)
+	if refused != nil {
+		c.answerSoon(ctx, c.send, refused)
 		return
 	}
 	b := &batch{left: len(messages), send: c.writeLine}
 	for _, one := range messages {
 		c.receiveMessage(ctx, one, b.deliver)
 	}
+}
+
+// splitBatch returns the messages of a batch, or the reply that refuses it. A
+// batch that is refused is not taken apart.
+func splitBatch(data []byte, version string) ([]json.RawMessage, *reply) {
+	var whole json.RawMessage
+	if err := json.Unmarshal(data, &whole); err != nil {
+		return nil, errorReply(noID, &mcp.JSONRPCErrorDetails{
+			Code: mcp.PARSE_ERROR, Message: "this line is not JSON: " + err.Error()})
+	}
+	if version != mcp.ProtocolVersion20250326 {
+		return nil, invalidRequest(noID, fmt.Sprintf(
+			"batches exist in protocol revision %s only, and %q was negotiated; send the messages one by one",
+			mcp.ProtocolVersion20250326, version))
+	}
+	messages := firstElements(whole, maxBatch+1)
+	switch {
+	case len(messages) == 0:
+		return nil, invalidRequest(noID, "the batch is empty")
+	case len(messages) > maxBatch:
+		return nil, invalidRequest(noID, fmt.Sprintf("a batch holds at most %d messages", maxBatch))
+	}
+	return messages, nil
+}
+
+// firstElements returns the first elements of a JSON array that is known to be
+// one, at most so many.
+func firstElements(array json.RawMessage, most int) []json.RawMessage {
+	decoder := json.NewDecoder(bytes.NewReader(array))
+	if _, err := decoder.Token(); err != nil {
+		return nil
+	}
+	var elements []json.RawMessage
+	for len(elements) < most && decoder.More() {
+		var element json.RawMessage
+		if decoder.Decode(&element) != nil {
+			return nil
+		}
+		elements = append(elements, element)
+	}
+	return elements
 }
 
 // deliver takes one reply, nil for a message that has none. The last one sends

@@ -113,6 +113,33 @@ func TestBatch(t *testing.T) {
 	require.Empty(t, lines)
 }
 
+// A batch of more messages than may wait is refused as one, however many there
+// are: else one line of 64 MiB asks for 33 million replies.
+func TestBatchBound(t *testing.T) {
+	w := dial(t, options(t, echo()))
+	w.greet(hello2503)
+	w.send("[" + strings.Repeat("1,", 4095) + "1]")
+	var replies []message
+	require.NoError(t, json.Unmarshal([]byte(w.next()), &replies))
+	require.Len(t, replies, 4096)
+	for _, count := range []int{4096, 1_000_000} {
+		w.send("[" + strings.Repeat("1,", count) + "1]")
+		got := w.nextMessage()
+		require.Equal(t, -32600, got.Error.Code)
+		require.Contains(t, got.Error.Message, "at most 4096 messages")
+	}
+	w.send(callLine(7, "test.echo", `{}`))
+	require.Equal(t, "7", string(w.nextMessage().ID))
+}
+
+// A byte order mark, with which some programs begin a stream, is no part of
+// the message.
+func TestByteOrderMark(t *testing.T) {
+	w := dial(t, options(t, echo()))
+	w.send("\ufeff" + hello)
+	require.Nil(t, w.nextMessage().Error)
+}
+
 // Whatever comes, the server lives, answers in whole lines, and serves the
 // call after it.
 func FuzzLines(f *testing.F) {

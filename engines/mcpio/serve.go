@@ -69,9 +69,13 @@ func (c *connection) receiveAll(ctx context.Context, lines <-chan line) error {
 	}
 }
 
+// byteOrderMark is what some Windows programs begin a stream with (RFC 8259,
+// section 8.1: a reader may ignore it).
+var byteOrderMark = []byte("\ufeff")
+
 // receive routes one line: a message, a batch, or nothing.
 func (c *connection) receive(ctx context.Context, data []byte) {
-	data = bytes.TrimSpace(data)
+	data = bytes.TrimSpace(bytes.TrimPrefix(data, byteOrderMark))
 	switch {
 	case len(data) == 0:
 	case data[0] == '[':
