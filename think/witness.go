@@ -58,12 +58,20 @@ func (e *Engine) nextByReceipt(ctx context.Context, l *live, in NextInput) (*Rep
 }
 
 // resultOfCall returns what a client would have handed in: of a call that
-// failed, a CallToolResult that says so.
+// failed, a CallToolResult that says so. A receipt is held against the step's
+// own input, so that a tool which refused it will again.
 func resultOfCall(receipt state.Receipt) (json.RawMessage, error) {
 	if !receipt.Failed {
 		return receipt.Result, nil
 	}
-	content := []any{map[string]any{"type": "text", "text": string(receipt.Result)}}
+	text := receipt.Result
+	var said fault.Error
+	if json.Unmarshal(text, &said) == nil && said.Code == fault.InvalidParams {
+		if encoded, err := said.Attach("retry", false).MarshalJSON(); err == nil {
+			text = encoded
+		}
+	}
+	content := []any{map[string]any{"type": "text", "text": string(text)}}
 	raw, err := jsonvalue.Encode(map[string]any{"isError": true, "content": content})
 	if err != nil {
 		return nil, fault.New(fault.Internal, "the fault of a call does not encode: %w", err)

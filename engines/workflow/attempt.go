@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"time"
 
 	"savant/engines"
@@ -142,8 +143,14 @@ func (v *drive) generate(ctx context.Context, next flow.Instruction) (result, er
 }
 
 // failure is what a client passes on of a call that failed: a CallToolResult
-// with isError.
+// with isError. What was refused for what it is will be refused again.
 func failure(err error) json.RawMessage {
-	text := encoded(fault.From(err))
+	said := *fault.From(err)
+	switch said.Code {
+	case fault.InvalidParams, fault.ToolDenied, fault.ToolChanged:
+		said.Extra = maps.Clone(said.Extra)
+		said.Attach("retry", false)
+	}
+	text := encoded(&said)
 	return encoded(map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": string(text)}}})
 }

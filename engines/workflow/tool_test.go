@@ -52,9 +52,9 @@ func TestTheToolRunsAWorkflowThatRunsAnother(t *testing.T) {
 
 func TestAWorkflowThatRunsItselfEnds(t *testing.T) {
 	cases := map[string]struct{ input, want string }{
-		"for ever":  {"{workflow: main}", `LIMIT_EXCEEDED","details":"8 runs wait for this one already`},
-		"in itself": {"{workflow: main, run_id: '{{ run.id }}'}", `CYCLIC_DEPENDENCY","details":"run r of workflow main would wait for itself`},
-		"a pending": {"{workflow: asks}", `TOOL_FAILED","details":"run fresh1 of workflow asks is pending: step a waits for a person`},
+		"for ever":  {"{workflow: main}", `LIMIT_EXCEEDED: 8 runs wait for this one already`},
+		"in itself": {"{workflow: main, run_id: '{{ run.id }}'}", `CYCLIC_DEPENDENCY: run r of workflow main would wait for itself`},
+		"a pending": {"{workflow: asks}", `run fresh1 of workflow asks is pending: step a waits for a person`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -126,7 +126,7 @@ func (r *Run) Settle(answer Answer) (rejected *fault.Error, err error) {
 	switch {
 	case problem == nil:
 		u.settle(Done, "", value, nil)
-	case u.step().Person() || u.attempt > u.step().Retry.Max:
+	case u.step().Person() || u.attempt > u.step().Retry.Max || hopeless(answer.Result):
 		u.fail(problem)
 	default:
 		u.attempt++
@@ -318,12 +318,7 @@ func normalise(value any) (any, *fault.Error) {
 	}
 	text := contentText(content)
 	if failed {
-		said := "the tool failed"
-		if text != "" {
-			said += ": " + fault.Cut(text, 1000)
-		}
-		return nil, fault.New(fault.ToolFailed, "%s", said).With(
-			fault.Diagnostic{Pointer: "/isError", Message: "the tool reported an error", Expected: "a result", Actual: fault.Cut(text, 400)})
+		return nil, toolFailed(object, text)
 	}
 	if structured && object["structuredContent"] != nil {
 		return withoutReceipt(object["structuredContent"]), nil
