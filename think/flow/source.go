@@ -247,10 +247,8 @@ func (r *report) checkNode(node *yaml.Node, at *trail, depth int, count *int) {
 			r.checkNode(item, &trail{above: at, index: i + 1}, depth+1, count)
 		}
 	case yaml.ScalarNode:
-		if node.Tag == "!!float" {
-			if _, err := floatValue(node.Value); err != nil {
-				r.add(fault.YAMLSchemaViolation, at.path(), node, "%s is not a JSON number; quote it if it is text", node.Value)
-			}
+		if notANumber(node) {
+			r.add(fault.YAMLSchemaViolation, at.path(), node, "%s is not a JSON number; quote it if it is text", fault.Cut(node.Value, 80))
 		}
 	}
 }
@@ -311,6 +309,20 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
+// notANumber reports an unquoted number that JSON cannot hold: .inf, .nan, and
+// one beyond the range of a float, which YAML would silently read as text.
+func notANumber(node *yaml.Node) bool {
+	switch {
+	case node.Tag == "!!float":
+		_, err := floatValue(node.Value)
+		return err != nil
+	case node.Tag == "!!str" && node.Style == 0 && node.Value != "" && strings.IndexByte("+-.0123456789", node.Value[0]) >= 0:
+		_, err := floatValue(node.Value)
+		return errors.Is(err, strconv.ErrRange)
+	}
+	return false
+}
+
 func floatValue(text string) (float64, error) {
 	f, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
 	if err != nil {
@@ -355,18 +367,23 @@ func valueOf(node *yaml.Node) any {
 		if node.Decode(&i) == nil {
 			return i
 		}
-		if decimal().MatchString(node.Value) {
-			return json.Number(node.Value) // exact, as in a JSON result
-		}
-		if f, err := floatValue(node.Value); err == nil {
-			return f
-		}
-	case "!!float":
-		if f, err := floatValue(node.Value); err == nil {
-			return f
-		}
+		return numberValue(node.Value)
+	case "!!float": // an integer beyond 64 bits as well
+		return numberValue(node.Value)
 	}
 	return node.Value
+}
+
+// numberValue returns a number beyond the integers of Go: one that is written
+// as JSON writes integers stays exact, as in a JSON result.
+func numberValue(text string) any {
+	if decimal().MatchString(text) {
+		return json.Number(text)
+	}
+	if f, err := floatValue(text); err == nil {
+		return f
+	}
+	return text
 }
 
 // at returns where byte offset of a scalar's text stands in the file. For
