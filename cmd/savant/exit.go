@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -16,8 +17,8 @@ const (
 	exitConfiguration = 4 // a setting, or the place the program runs in
 	exitUnknown       = 5 // no such workflow, run, step, checkpoint or prompt
 	exitConflict      = 6 // somebody else was first
-	exitPending       = 7 // a run waits for a person, a model or another client
 	exitMaxSteps      = 7 // a run of the agent reached its limit of steps
+	exitPending       = 8 // a run waits for a person, a model or another client
 
 	exitInterrupted = 130 // by a signal; the run can be continued
 )
@@ -96,8 +97,8 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// report tells what went wrong and returns the exit code: one line, then one
-// line for each diagnostic; with --json the fault as JSON on stdout.
+// report tells what went wrong with a command and returns the exit code: one
+// line, then one for each diagnostic; with --json the fault as JSON on stdout.
 func (p *program) report(err error) int {
 	code := exitCode(err)
 	var usage usageError
@@ -105,7 +106,7 @@ func (p *program) report(err error) int {
 	case err == nil || errors.As(err, new(statusError)):
 		return code
 	case errors.As(err, &usage):
-		fmt.Fprintf(p.stderr, "savant: %s\nRun 'savant help' for usage.\n", usage)
+		fmt.Fprintf(p.stderr, "savant: %s\nRun '%s --help' for usage.\n", usage, cmp.Or(p.command, "savant"))
 		return code
 	case p.json:
 		if err := p.print(fault.From(err)); err != nil {
@@ -115,9 +116,7 @@ func (p *program) report(err error) int {
 	}
 	coded := explained(err)
 	fmt.Fprintf(p.stderr, "savant: %s: %s\n", coded.Code, visible(coded.Details))
-	for _, each := range coded.Diagnostics {
-		fmt.Fprintln(p.stderr, "  "+diagnosticLine(each, coded.Code))
-	}
+	p.printDiagnostics(coded)
 	return code
 }
 

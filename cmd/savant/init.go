@@ -61,7 +61,8 @@ func (p *program) agreeToWrite(ctx context.Context, yes bool) error {
 		return nil
 	}
 	if !isTerminal(p.stdin) {
-		return usageError("nothing was written, since nobody can be asked here: --yes writes it")
+		fmt.Fprintln(p.stderr, "savant: nothing was written, since nobody can be asked here; to write it without being asked: savant init --yes")
+		return statusError(exitUsage)
 	}
 	said, err := p.ask(ctx, "Write it? [y/N] ")
 	if err == nil && (strings.EqualFold(said, "y") || strings.EqualFold(said, "yes")) {

@@ -21,6 +21,8 @@ type program struct {
 	stdout, stderr io.Writer
 	settings       settings.Settings
 	loaded         *settings.Loaded // the same, with where each value is from
+	// command is what was run: "savant state list".
+	command string
 	// json makes results and errors JSON on stdout.
 	json bool
 	// attended: a command may ask the person at the terminal about calls.
@@ -41,7 +43,9 @@ func run(ctx context.Context, args, environment []string, stdin io.Reader, stdou
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	return p.report(root.ExecuteContext(ctx))
+	command, err := root.ExecuteContextC(ctx)
+	p.command = command.CommandPath()
+	return p.report(err)
 }
 
 func (p *program) root() *cobra.Command {

@@ -86,12 +86,20 @@ func countWitnesses(steps map[string]flow.StepStatus) string {
 	return countBy(steps, func(each flow.StepStatus) string { return each.Witness })
 }
 
-// countBy counts the steps of each word, those without one apart.
 func countBy(steps map[string]flow.StepStatus, word func(flow.StepStatus) string) string {
-	counts := map[string]int{}
+	words := make([]string, 0, len(steps))
 	for _, each := range steps {
-		if name := word(each); name != "" {
-			counts[name]++
+		words = append(words, word(each))
+	}
+	return countWords(words)
+}
+
+// countWords counts how often each word comes, those that are empty apart.
+func countWords(words []string) string {
+	counts := map[string]int{}
+	for _, word := range words {
+		if word != "" {
+			counts[word]++
 		}
 	}
 	parts := make([]string, 0, len(counts))

@@ -73,6 +73,23 @@ func diagnosticLine(d fault.Diagnostic, code fault.Code) string {
 	return visible(place(d) + severity + ": " + d.Message + unfitting(d) + " [" + string(code) + "]")
 }
 
+// printDiagnostics tells what an error says beside its details: a line each.
+func (p *program) printDiagnostics(said *fault.Error) {
+	for _, each := range said.Diagnostics {
+		if !repeats(each, said.Details) {
+			fmt.Fprintln(p.stderr, "  "+diagnosticLine(each, said.Code))
+		}
+	}
+}
+
+// repeats says whether the details of an error say all that a diagnostic does.
+func repeats(d fault.Diagnostic, details string) bool {
+	if d.Line > 0 || d.Severity != "" || d.File != "" {
+		return false
+	}
+	return d.Message != "" && strings.Contains(details, d.Message) || d.Expected != "" && strings.Contains(details, d.Expected) && strings.Contains(details, d.Actual)
+}
+
 func place(d fault.Diagnostic) string {
 	where := d.File
 	if where == "" {

@@ -17,21 +17,24 @@ const maxAgainst = 8 << 20
 
 func (p *program) verifyCommand() *cobra.Command {
 	var file string
+	var verbose bool
 	command := p.runCommand("verify", "Replay a run and compare every state and instruction with its record",
 		func(command *cobra.Command, h *house, key state.Key) error {
 			if file != "" {
 				return p.verifyAgainst(command, h, key, file)
 			}
-			return p.verify(command, h, key)
+			return p.verify(command, h, key, verbose)
 		})
-	command.Long = "Replay a run and compare every state and instruction with its record.\n\n" +
+	command.Long = "Replay a run and compare every state and instruction with its record. It says how many results Savant saw come\n" +
+		"about itself (gateway), a person gave, or whoever answered vouches for (self); with --verbose that of each step.\n\n" +
 		"With --against the recorded answers go through another version of the workflow, and the first place is shown\n" +
 		"where it would have led elsewhere. Exit code 3 if anything differs."
+	command.Flags().BoolVar(&verbose, "verbose", false, "list each step with who saw its result")
 	command.Flags().StringVar(&file, "against", "", "another version of the run's workflow; - for stdin")
 	return command
 }
 
-func (p *program) verify(command *cobra.Command, h *house, key state.Key) error {
+func (p *program) verify(command *cobra.Command, h *house, key state.Key, verbose bool) error {
 	out, err := h.think.Debug(command.Context(), think.DebugInput{Action: "replay", Workflow: key.Workflow, RunID: key.Run})
 	if err != nil {
 		return err
@@ -39,11 +42,13 @@ func (p *program) verify(command *cobra.Command, h *house, key state.Key) error 
 	if p.json {
 		return verdict(p.print(out), out.Difference)
 	}
-	if err := p.printWitnesses(out.Log); err != nil {
-		return err
+	if verbose {
+		if err := p.printWitnesses(out.Log); err != nil {
+			return err
+		}
 	}
 	if out.Difference == nil {
-		fmt.Fprintf(p.stdout, "%s: %d records, %s\n", key.Run, out.To, out.Verdict)
+		fmt.Fprintf(p.stdout, "%s: %s, %s%s\n", key.Run, count(out.To, "record"), out.Verdict, sumOfWitnesses(out.Log))
 	} else {
 		p.printDifference(key, out.Difference)
 	}
@@ -59,6 +64,18 @@ func (p *program) printWitnesses(log []think.Event) error {
 		}
 	}
 	return table.Flush()
+}
+
+// sumOfWitnesses says how many results each kind of witness saw.
+func sumOfWitnesses(log []think.Event) string {
+	seen := make([]string, len(log))
+	for i, each := range log {
+		seen[i] = each.Witness
+	}
+	if counted := countWords(seen); counted != "" {
+		return "; witness " + counted
+	}
+	return ""
 }
 
 // witnessed says who saw a result come about: "witness gateway, receipt …".

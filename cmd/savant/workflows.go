@@ -13,8 +13,8 @@ import (
 )
 
 func (p *program) workflowsCommand() *cobra.Command {
-	return group("workflows", "List, read, check and run workflows", p.workflowsListCommand(), p.workflowsReadCommand(), p.validateCommand(),
-		p.workflowsRunCommand())
+	return group("workflows", "List, read, check and run workflows, and answer their steps", p.workflowsListCommand(), p.workflowsReadCommand(), p.validateCommand(),
+		p.workflowsRunCommand(), p.workflowsAnswerCommand())
 }
 
 func (p *program) workflowsListCommand() *cobra.Command {

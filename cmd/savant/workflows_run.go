@@ -169,6 +169,16 @@ func (p *program) printOutputs(raw json.RawMessage) error {
 	return nil
 }
 
+// printPending tells what a run waits for, and how it is answered.
+func (p *program) printPending(outcome *workflow.Outcome) {
+	pending := outcome.Pending
+	fmt.Fprintf(p.stderr, "  step %s waits for a %s. %s\n", visible(pending.StepID), pending.For, visible(pending.Why))
+	if pending.For != workflow.ForPerson {
+		fmt.Fprintf(p.stderr, "  to answer it yourself: savant workflows answer %s %s --result JSON|@FILE|-; without --result it shows what is asked\n",
+			outcome.RunID, visible(pending.StepID))
+	}
+}
+
 // printEnd tells on stderr how the run ended and how to go on.
 func (p *program) printEnd(outcome *workflow.Outcome) {
 	if isTerminal(p.stderr) {
@@ -184,12 +194,10 @@ func (p *program) printEnd(outcome *workflow.Outcome) {
 	}
 	if outcome.Error != nil {
 		fmt.Fprintf(p.stderr, "  %s\n", visible(outcome.Error.Error()))
-		for _, each := range outcome.Error.Diagnostics {
-			fmt.Fprintln(p.stderr, "  "+diagnosticLine(each, outcome.Error.Code))
-		}
+		p.printDiagnostics(outcome.Error)
 	}
 	if outcome.Pending != nil {
-		fmt.Fprintf(p.stderr, "  step %s waits for a %s. %s\n", visible(outcome.Pending.StepID), outcome.Pending.For, visible(outcome.Pending.Why))
+		p.printPending(outcome)
 	}
 	if outcome.Status == workflow.Waiting || outcome.Status == workflow.Interrupted {
 		fmt.Fprintf(p.stderr, "  to go on: savant workflows run %s --run-id %s\n", outcome.Workflow, outcome.RunID)

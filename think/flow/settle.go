@@ -274,6 +274,19 @@ func (r *Run) CheckPerson(step string, value any) error {
 	return nil
 }
 
+// CheckResult says whether a result of a model or a tool would fit, without
+// giving it: each attempt counts.
+func (r *Run) CheckResult(step string, value any) error {
+	_, u := r.find(step)
+	if u == nil || u.status != Issued || u.step().Person() {
+		return nil
+	}
+	if _, problem := u.accept(Answer{Result: value}); problem != nil {
+		return problem
+	}
+	return nil
+}
+
 // asked compiles the schema of a human.ask, if it has one.
 func (u *unit) asked() *schemas.Schema {
 	u.render()
