@@ -20,6 +20,7 @@ import (
 	"savant/agent/agenttest"
 	"savant/agent/memory"
 	"savant/engines"
+	"savant/internal/redact"
 	"savant/reasoning"
 	"savant/telemetry"
 )
@@ -47,7 +48,7 @@ func newWorld(t testing.TB, answers []json.RawMessage, change func(*agent.Option
 	server := httptest.NewServer(api)
 	transport, err := reasoning.NewHTTP(reasoning.HTTPOptions{URL: server.URL})
 	require.NoError(t, err)
-	recorder := telemetry.NewRecorder(telemetry.Options{Root: root, Redactor: telemetry.NewRedactor("planted-secret-value"),
+	recorder := telemetry.NewRecorder(telemetry.Options{Root: root, Redactor: redact.New("planted-secret-value"),
 		Observe: func(e telemetry.Event) { log.Add("%s", agenttest.Shown(e)) }})
 	api.Before = recorder.Flush
 	store := memory.Open(root, time.Now)

@@ -17,7 +17,7 @@ import (
 	"savant/agent/memory"
 	"savant/engines"
 	"savant/fault"
-	"savant/telemetry"
+	"savant/internal/redact"
 )
 
 func script(answers ...string) []json.RawMessage {
@@ -248,7 +248,7 @@ func TestNoSecretIsLeft(t *testing.T) {
 	for _, text := range []string{string(questions), string(told), w.log.Text()} {
 		require.NotContains(t, text, secret)
 	}
-	require.Contains(t, string(told), telemetry.Redacted)
+	require.Contains(t, string(told), redact.Mark)
 	require.NoError(t, filepath.WalkDir(w.folder, func(name string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err

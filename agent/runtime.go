@@ -9,6 +9,7 @@ import (
 
 	"savant/agent/memory"
 	"savant/fault"
+	"savant/internal/redact"
 	"savant/reasoning"
 	"savant/telemetry"
 )
@@ -54,7 +55,7 @@ const (
 // Runtime runs orders. It may be used by several goroutines at once.
 type Runtime struct {
 	options  Options
-	redactor *telemetry.Redactor // for what a model works with
+	redactor *redact.Redactor // for what a model works with
 	ctx      context.Context
 	stop     context.CancelCauseFunc
 	working  sync.WaitGroup
@@ -74,7 +75,7 @@ func New(options Options) *Runtime {
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
-	redactor := telemetry.NewRedactor()
+	redactor := redact.New()
 	if options.Recorder != nil {
 		redactor = options.Recorder.Redactor()
 	}

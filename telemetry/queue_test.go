@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/internal/redact"
 	"savant/telemetry"
 )
 
@@ -98,7 +99,7 @@ func TestASpanIsToldNoSecretAndNoArguments(t *testing.T) {
 	for _, each := range seen {
 		require.Empty(t, each.Args)
 		require.Empty(t, each.Output)
-		require.Equal(t, telemetry.Redacted, each.ToolName)
+		require.Equal(t, redact.Mark, each.ToolName)
 		require.Equal(t, &telemetry.Failure{Code: "TOOL_FAILED"}, each.Error)
 	}
 	require.Empty(t, r.Since(0, 0).Events)
@@ -107,11 +108,4 @@ func TestASpanIsToldNoSecretAndNoArguments(t *testing.T) {
 	ctx, end := none.Span(t.Context(), e)
 	end(e)
 	require.Equal(t, t.Context(), ctx)
-}
-
-func TestNamesOfSecretsInAnyCase(t *testing.T) {
-	r := telemetry.NewRedactor()
-	for _, name := range []string{"PASSWORD", "Pa\u017fsword", "to\u212aen", "API_\u212aEY"} {
-		require.Equal(t, `{"`+name+`":"[redacted]"}`, string(r.JSON(json.RawMessage(`{"`+name+`":"abc"}`))))
-	}
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"savant/internal/redact"
 )
 
 // Names of the files, under SAVANT_PATH.
@@ -21,7 +23,7 @@ type Options struct {
 	// Root is SAVANT_PATH; nil writes no files.
 	Root *os.Root
 	// Redactor takes secrets out; nil knows their shapes only.
-	Redactor *Redactor
+	Redactor *redact.Redactor
 	// Keep is how many events stay in memory; 0 is 4096.
 	Keep int
 	// MaxFile is the size in bytes above which a file is moved to NAME.1 and
@@ -76,7 +78,7 @@ func NewRecorder(options Options) *Recorder {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
 	if options.Redactor == nil {
-		options.Redactor = NewRedactor()
+		options.Redactor = redact.New()
 	}
 	r := &Recorder{options: options, queue: queue{hurry: make(chan struct{}, 1)}, recorded: make(chan struct{})}
 	if options.Root != nil {
@@ -87,7 +89,7 @@ func NewRecorder(options Options) *Recorder {
 }
 
 // Redactor returns what takes the secrets out.
-func (r *Recorder) Redactor() *Redactor { return r.options.Redactor }
+func (r *Recorder) Redactor() *redact.Redactor { return r.options.Redactor }
 
 // Record keeps an event and writes it. It never fails: telemetry is not worth
 // a step. A nil recorder records nothing.
@@ -108,7 +110,7 @@ func (r *Recorder) stamped(e Event) Event {
 // record keeps and writes some events. They are not the caller's any more.
 func (r *Recorder) record(events []Event) {
 	for i := range events {
-		events[i] = r.options.Redactor.event(events[i])
+		events[i] = clean(r.options.Redactor, events[i])
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"unicode/utf8"
+
+	"savant/internal/jsonvalue"
 )
 
 // cut returns at most maxText bytes of a text, ending in "…" where it was cut,
@@ -28,7 +30,11 @@ func short(raw json.RawMessage) json.RawMessage {
 	if len(raw) <= 2*maxText && json.Compact(&compact, raw) == nil && compact.Len() <= maxText {
 		return compact.Bytes()
 	}
-	return marshal(cut(string(raw)))
+	text, err := jsonvalue.Encode(cut(string(raw)))
+	if err != nil { // a string always encodes
+		return json.RawMessage("null")
+	}
+	return text
 }
 
 // bounded returns a value of JSON with every text in it cut.

@@ -57,8 +57,8 @@ func (r *Recorder) Span(ctx context.Context, begun Event) (context.Context, func
 	if r == nil || r.options.Trace == nil {
 		return ctx, func(Event) {}
 	}
-	inside, end := r.options.Trace(ctx, r.options.Redactor.event(bare(begun)))
-	return inside, func(ended Event) { end(r.options.Redactor.event(bare(ended))) }
+	inside, end := r.options.Trace(ctx, clean(r.options.Redactor, bare(begun)))
+	return inside, func(ended Event) { end(clean(r.options.Redactor, bare(ended))) }
 }
 
 // bare is an event without what was worked on. Details of errors may quote it.

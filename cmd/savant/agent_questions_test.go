@@ -17,7 +17,7 @@ import (
 // among those that are quoted.
 var questions = []struct{ question, file string }{
 	{"Where is the stdio loop and how does it end?", "engines/mcpio/serve.go"},
-	{"How are secrets redacted?", "telemetry/redact.go"},
+	{"How are secrets redacted?", "internal/redact/redact.go"},
 	{"Where does the agent notice that it is stuck?", "agent/stuck.go"},
 	{"How is a torn journal line dropped?", "agent/memory/journal.go"},
 	{"How does policy deny a tool?", "agent/policy.go"},

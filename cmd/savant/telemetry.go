@@ -15,6 +15,7 @@ import (
 
 	"savant/agent"
 	"savant/engines"
+	"savant/internal/redact"
 	"savant/internal/settings"
 	"savant/telemetry"
 	"savant/telemetry/otel"
@@ -38,8 +39,8 @@ type telling struct {
 }
 
 // redactor knows the secrets of the environment and of the settings.
-func (p *program) redactor() *telemetry.Redactor {
-	return telemetry.RedactorOf(p.environment, slices.Concat(p.loaded.Secrets, headerSecrets(p.settings.Telemetry.Headers))...)
+func (p *program) redactor() *redact.Redactor {
+	return redact.Of(p.environment, slices.Concat(p.loaded.Secrets, headerSecrets(p.settings.Telemetry.Headers))...)
 }
 
 // openTelemetry makes the recorder of everything that runs here.

@@ -15,6 +15,7 @@ import (
 	spans "go.opentelemetry.io/proto/otlp/trace/v1"
 	"go.uber.org/goleak"
 
+	"savant/internal/redact"
 	"savant/telemetry"
 	"savant/telemetry/otel"
 )
@@ -37,7 +38,7 @@ func newWorld(t testing.TB, options otel.Options, secrets ...string) *world {
 	var err error
 	w.tracing, err = otel.Open(t.Context(), options)
 	require.NoError(t, err)
-	w.Recorder = telemetry.NewRecorder(telemetry.Options{Redactor: telemetry.NewRedactor(secrets...), Trace: w.tracing.Span})
+	w.Recorder = telemetry.NewRecorder(telemetry.Options{Redactor: redact.New(secrets...), Trace: w.tracing.Span})
 	return w
 }
 
@@ -163,7 +164,7 @@ func TestNoSecretReachesACollector(t *testing.T) {
 	require.Len(t, r.got, 4)
 	require.NotContains(t, string(r.raw), secret)
 	require.NotContains(t, string(r.raw), "abcdef123456")
-	require.Contains(t, string(r.raw), telemetry.Redacted)
+	require.Contains(t, string(r.raw), redact.Mark)
 }
 
 func TestATraceThatIsNotSampledIsPassedOnAndNotSent(t *testing.T) {

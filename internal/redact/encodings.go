@@ -1,0 +1,80 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"strings"
+)
+
+// known are the words of values: each is a secret where it stands. What is
+// escaped for an address may be so in either case.
+func known(values []string) []word {
+	list := make([]word, len(values))
+	for i, each := range values {
+		list[i] = word{text: each, fold: strings.Contains(each, "%"), secret: func(_ string, at, end int) span { return span{at, end} }}
+	}
+	return list
+}
+
+// minLine is how long a line of a value is, in bytes, that is looked for by
+// itself: what is read line by line shows no more at once.
+const minLine = 16
+
+// encodings are the ways a value stands in JSON, also in JSON within a text, in
+// addresses and in headers.
+func encodings(value string) []string {
+	all := forms(value)
+	if lines := strings.FieldsFunc(value, func(r rune) bool { return r == '\n' || r == '\r' }); len(lines) > 1 {
+		for _, each := range lines {
+			if len(each) >= minLine {
+				all = append(all, forms(each)...)
+			}
+		}
+	}
+	return all
+}
+
+func forms(value string) []string {
+	query := url.QueryEscape(value)
+	all := []string{value, query, url.PathEscape(value), strings.ReplaceAll(query, "+", "%20")}
+	for _, html := range []bool{false, true} {
+		once := escaped(value, html)
+		all = append(all, once, escaped(once, html))
+	}
+	if len(value) < usual {
+		return all // what base64 makes of it would be too short
+	}
+	return append(all, inBase64(value)...)
+}
+
+// escaped returns a text as it stands in JSON, without the quotes.
+func escaped(text string, html bool) string {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(html)
+	if encoder.Encode(text) != nil { // a string always encodes
+		return text
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSuffix(out.String(), "\n"), `"`), `"`)
+}
+
+// inBase64 returns what base64 makes of a value whatever stands before and
+// behind it, such as a user's name and a colon: three bytes become four
+// letters, so there are three ways. Letters that neighbours have a part in are
+// left out.
+func inBase64(value string) []string {
+	var all []string
+	for before := range 3 {
+		padded := append(make([]byte, before), value...)
+		from, to := (before*8+5)/6, len(padded)*8/6
+		for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			all = append(all, encoding.EncodeToString(padded)[from:to])
+		}
+	}
+	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+		all = append(all, encoding.EncodeToString([]byte(value)))
+	}
+	return all
+}

@@ -1,0 +1,119 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+
+	"savant/internal/jsonvalue"
+)
+
+// JSON returns a JSON value without secrets: in texts, in names, and in
+// members with the name of a secret. What is not JSON is redacted as text. What
+// holds no secret stays byte for byte.
+func (r *Redactor) JSON(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 || r.harmless(raw) {
+		return raw
+	}
+	value, err := decode(raw)
+	if err != nil {
+		return encode(r.Text(string(raw)))
+	}
+	clean, changed := r.value(value)
+	if !changed {
+		return raw
+	}
+	return encode(clean)
+}
+
+// harmless says for certain that a JSON value holds no secret, without taking it
+// apart: it has none of the words, and no escape that could hide one.
+func (r *Redactor) harmless(raw json.RawMessage) bool {
+	text := string(raw)
+	return !strings.Contains(text, `\u`) && !strings.Contains(text, `\/`) && !r.hinted(text) && json.Valid(raw)
+}
+
+// decode reads exactly one JSON value; numbers stay as they are written.
+func decode(raw json.RawMessage) (any, error) {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return nil, err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("more than one JSON value")
+	}
+	return value, nil
+}
+
+// encode writes what consists of JSON values alone.
+func encode(value any) json.RawMessage {
+	raw, err := jsonvalue.Encode(value)
+	if err != nil {
+		return json.RawMessage(`"` + Mark + `"`)
+	}
+	return raw
+}
+
+// Value returns a value of JSON without secrets; the one given is not changed.
+// Values that are not of the types of encoding/json are encoded first.
+func (r *Redactor) Value(value any) any {
+	clean, _ := r.value(value)
+	return clean
+}
+
+func (r *Redactor) value(value any) (clean any, changed bool) {
+	switch v := value.(type) {
+	case nil, bool, json.Number, int, int64, uint64, float64:
+		return v, false
+	case string:
+		text := r.Text(v)
+		return text, text != v
+	case []any:
+		return r.list(v)
+	case map[string]any:
+		return r.object(v)
+	}
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return Mark, true
+	}
+	plain, err := decode(raw)
+	if err != nil {
+		return Mark, true
+	}
+	clean, _ = r.value(plain)
+	return clean, true
+}
+
+func (r *Redactor) list(list []any) (clean any, changed bool) {
+	made := make([]any, len(list))
+	for i := range list {
+		item, differs := r.value(list[i])
+		made[i] = item
+		changed = changed || differs
+	}
+	return made, changed
+}
+
+func (r *Redactor) object(object map[string]any) (clean any, changed bool) {
+	made := make(map[string]any, len(object))
+	for name, value := range object {
+		hinted := r.hinted(name)
+		if text, isText := value.(string); hinted && isText && text != "" && r.names && SecretName(name) {
+			made[r.Text(name)], changed = Mark, true
+			continue
+		}
+		item, differs := r.value(value)
+		shown := name
+		if hinted {
+			shown = r.Text(name)
+		}
+		made[shown] = item
+		changed = changed || differs || shown != name
+	}
+	return made, changed
+}

@@ -1,0 +1,151 @@
+// Package redact takes secrets out of what is logged, traced, shown or given to
+// a model: values that are known, in the usual encodings, and what looks like a
+// secret. It is the one place that says how one looks. Which files are kept
+// back whole is another question, which engines/repo/index answers by their
+// names.
+package redact
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Mark stands where a secret was.
+const Mark = "[redacted]"
+
+// usual is the length in bytes below which a value of the environment is not
+// looked for, shortest below which none is: it would be found in ordinary text.
+const (
+	usual    = 8
+	shortest = 3
+)
+
+// Redactor takes secrets out. It may be used by several goroutines at once.
+type Redactor struct {
+	values []string // in every encoding
+	// names: members of JSON that are named like a secret are taken out, too.
+	names bool
+	words *finder
+}
+
+// New returns a redactor for logs and traces, which nobody works with: it takes
+// out these values, where they have 8 bytes or more, what looks like a secret,
+// and what is assigned to a name of one.
+func New(values ...string) *Redactor { return FromLength(usual, values...) }
+
+// FromLength is New for values that are secrets for certain, down to a length
+// in bytes; 3 at least.
+func FromLength(least int, values ...string) *Redactor {
+	var all []string
+	for _, value := range values {
+		for _, each := range []string{value, strings.TrimSpace(value)} {
+			if len(each) >= max(least, shortest) {
+				all = append(all, encodings(each)...)
+			}
+		}
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	return &Redactor{values: all, names: true, words: newFinder(known(all), shapes(), assignments(assigned))}
+}
+
+// Of is New for what an environment ("NAME=value") holds: the values of
+// variables that are named like a secret, and the passwords of addresses.
+func Of(environment []string, further ...string) *Redactor {
+	values := slices.Clone(further)
+	for _, each := range environment {
+		name, value, _ := strings.Cut(each, "=")
+		if SecretName(name) || secretVariable(name) {
+			values = append(values, value)
+		} else if password, has := passwordOf(value); has {
+			values = append(values, password)
+		}
+	}
+	return New(values...)
+}
+
+// passwordOf returns the password of an address.
+func passwordOf(value string) (password string, has bool) {
+	if !strings.Contains(value, "://") || !strings.Contains(value, "@") {
+		return "", false
+	}
+	address, err := url.Parse(value)
+	if err != nil {
+		return "", false
+	}
+	return address.User.Password()
+}
+
+// Certain returns a redactor for what a model works with, such as source code:
+// of what is assigned to the name of a secret it takes out literals and what
+// looks random, and leaves expressions and types.
+func (r *Redactor) Certain() *Redactor {
+	return &Redactor{values: r.values, names: true, words: newFinder(known(r.values), shapes(), assignments(literal))}
+}
+
+// Known returns a redactor for data: it takes out the values it was told of,
+// and changes nothing for how it looks.
+func (r *Redactor) Known() *Redactor {
+	return &Redactor{values: r.values, words: newFinder(known(r.values))}
+}
+
+// Text returns text without secrets.
+func (r *Redactor) Text(text string) string {
+	spans := r.spans(text)
+	if len(spans) == 0 {
+		return text
+	}
+	var out strings.Builder
+	done := 0
+	for i := 0; i < len(spans); {
+		from, to := spans[i].from, spans[i].to
+		for i++; i < len(spans) && spans[i].from <= to; i++ { // what overlaps is one secret
+			to = max(to, spans[i].to)
+		}
+		out.WriteString(text[done:from])
+		out.WriteString(Mark)
+		done = to
+	}
+	out.WriteString(text[done:])
+	return out.String()
+}
+
+// span is where a secret stands in a text, in bytes; empty is none.
+type span struct{ from, to int }
+
+// spans returns the places of secrets, in order. They may overlap.
+func (r *Redactor) spans(text string) []span {
+	var all []span
+	for at := 0; ; at++ {
+		var words []word
+		if at, words = r.words.next(text, at); at < 0 {
+			break
+		}
+		for _, each := range words {
+			if !each.standsAt(text, at) {
+				continue
+			}
+			if found := each.secret(text, at, at+len(each.text)); found.from < found.to {
+				all = append(all, found)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	return all
+}
+
+// hinted says whether a text has any of the words that secrets are found by. A
+// text that has none holds no secret.
+func (r *Redactor) hinted(text string) bool {
+	for at := 0; ; at++ {
+		var words []word
+		if at, words = r.words.next(text, at); at < 0 {
+			return false
+		}
+		if slices.ContainsFunc(words, func(w word) bool { return w.standsAt(text, at) }) {
+			return true
+		}
+	}
+}
