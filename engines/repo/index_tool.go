@@ -7,19 +7,15 @@ import (
 	"savant/engines/repo/index"
 )
 
-// fresh returns the index of a folder, up to date. The caller behind the call
-// hears how building goes, and so does a person where it takes long.
-func (s *Search) fresh(ctx context.Context, in *searched) (*index.Index, index.Changes, error) {
-	ix, err := in.open(ctx)
-	if err != nil {
-		return nil, index.Changes{}, err
-	}
+// refresh brings an index up to date. The caller behind the call hears how
+// building goes, and so does a person where it takes long.
+func (s *Search) refresh(ctx context.Context, in *searched, ix *index.Index) (index.Changes, error) {
 	b := newBuilding(ctx, s.logger, in.name)
 	changes, err := ix.Refresh(ctx, b.progress(ctx))
 	if err == nil {
 		b.finished(ctx, changes)
 	}
-	return ix, changes, err
+	return changes, err
 }
 
 func (r *searched) open(ctx context.Context) (*index.Index, error) {
@@ -74,12 +70,14 @@ func (s *Search) indexTool(ctx context.Context, in indexIn) (indexOut, error) {
 
 func (s *Search) stateOf(ctx context.Context, in *searched, refresh bool) (indexState, error) {
 	ix, err := in.open(ctx)
-	var changes index.Changes
-	if err == nil && refresh {
-		_, changes, err = s.fresh(ctx, in)
-	}
 	if err != nil {
 		return indexState{}, err
+	}
+	var changes index.Changes
+	if refresh {
+		if changes, err = s.refresh(ctx, in, ix); err != nil {
+			return indexState{}, err
+		}
 	}
 	status, err := ix.Status(ctx)
 	if err != nil {

@@ -173,14 +173,16 @@ func (s *Search) find(ctx context.Context, in searchIn, literal bool) (searchOut
 }
 
 func (s *Search) findIn(ctx context.Context, in *searched, query index.Query) ([]searchRow, error) {
-	ix, _, err := s.fresh(ctx, in)
+	ix, err := in.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	found, err := ix.Search(ctx, query)
+	b := newBuilding(ctx, s.logger, in.name)
+	found, changes, err := ix.Find(ctx, query, b.progress(ctx))
 	if err != nil {
 		return nil, err
 	}
+	b.finished(ctx, changes)
 	rows := make([]searchRow, 0, len(found))
 	for _, row := range found {
 		rows = append(rows, searchRow{Repo: in.name, Path: row.Path, Line: row.Line, Snippet: row.Snippet, Score: row.Score})

@@ -19,7 +19,7 @@ type batch struct {
 	index     *Index
 	documents []document
 	terms     int
-	removed   []string
+	removed   []*file
 	done      Changes // by the transactions before
 }
 
@@ -39,17 +39,17 @@ func (b *batch) commit(ctx context.Context, now time.Time) error {
 	}
 	defer func() { _ = tx.Rollback() }() // nothing after a commit
 	w := &writer{ctx: ctx, tx: tx}
-	for _, path := range b.removed {
-		w.remove(ix.catalog.files[path])
+	for _, each := range b.removed {
+		w.remove(each)
 	}
 	for i := range b.documents {
-		w.put(ix.catalog.files[b.documents[i].file.path], &b.documents[i])
+		w.put(&b.documents[i])
 	}
 	w.exec("UPDATE meta SET generation = generation + 1, built = ?", now.UnixMilli())
 	if w.err != nil {
 		return w.err
 	}
-	next, err := generation(ctx, tx)
+	next, err := editionOf(ctx, tx)
 	if err := errors.Join(err, tx.Commit()); err != nil {
 		return err
 	}
@@ -59,18 +59,13 @@ func (b *batch) commit(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-func (b *batch) publish(generation int64) {
-	ix := b.index
-	ix.mutex.Lock()
-	defer ix.mutex.Unlock()
-	for _, path := range b.removed {
-		ix.catalog.remove(path)
-	}
+func (b *batch) publish(next edition) {
+	put := make([]*file, len(b.documents))
 	for i := range b.documents {
 		kept := b.documents[i].file // a copy: the catalog must not keep the terms
-		ix.catalog.put(&kept)
+		put[i] = &kept
 	}
-	ix.catalog.generation = generation
+	b.index.publish(b.index.catalog.with(next, b.removed, put))
 	b.documents, b.removed, b.terms = nil, nil, 0
 }
 
@@ -110,8 +105,8 @@ func (w *writer) remove(known *file) {
 }
 
 // put writes a document; where only the stamp of its file changed, only that.
-func (w *writer) put(known *file, d *document) {
-	f := &d.file
+func (w *writer) put(d *document) {
+	f, known := &d.file, d.known
 	if known != nil && known.hash == f.hash && known.skipped == f.skipped {
 		f.id, f.words = known.id, known.words
 		w.exec("UPDATE files SET size = ?, modified = ?, changed = ?, inode = ?, racy = ? WHERE id = ?",

@@ -93,8 +93,8 @@ func primary(err error) int {
 // removeDatabase takes away what a damaged index is.
 func removeDatabase(file string) error {
 	var failed error
-	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-		if err := os.Remove(file + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+	for _, each := range []string{file, file + "-wal", file + "-shm", file + "-journal", snapshotFile(file)} {
+		if err := os.Remove(each); err != nil && !errors.Is(err, os.ErrNotExist) {
 			failed = errors.Join(failed, plain(err))
 		}
 	}

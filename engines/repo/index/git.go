@@ -30,10 +30,10 @@ const gitGrace = 2 * time.Second
 // errNotGit says that git has nothing to say of a folder.
 var errNotGit = errors.New("not a git repository")
 
-// gitPaths runs `git ls-files` and returns what it lists; errNotGit where git
-// is missing, fails or finds no repository.
-func gitPaths(ctx context.Context, program, folder string, options ...string) ([]string, error) {
-	command := exec.CommandContext(ctx, program, append(append(gitSettings[:len(gitSettings):len(gitSettings)], "ls-files", "-z"), options...)...)
+// gitLines runs git and returns what it prints, each up to a NUL; errNotGit
+// where git is missing, fails or finds no repository.
+func gitLines(ctx context.Context, program, folder string, arguments ...string) ([]string, error) {
+	command := exec.CommandContext(ctx, program, append(gitSettings[:len(gitSettings):len(gitSettings)], arguments...)...)
 	command.Dir, command.WaitDelay = folder, gitGrace
 	command.Env = append([]string{}, gitFixed...)
 	for _, name := range gitPassed {
@@ -48,18 +48,18 @@ func gitPaths(ctx context.Context, program, folder string, options ...string) ([
 	if err != nil {
 		return nil, errors.Join(errNotGit, ctx.Err())
 	}
-	paths, cut := readPaths(stdout)
+	lines, cut := readLines(stdout)
 	if cut {
 		_ = command.Process.Kill() // it has said enough
 	}
 	if err := command.Wait(); err != nil && !cut {
 		return nil, errors.Join(errNotGit, ctx.Err())
 	}
-	return paths, ctx.Err()
+	return lines, ctx.Err()
 }
 
-// readPaths reads paths that end in NUL, at most maxFiles of them.
-func readPaths(from io.Reader) (paths []string, cut bool) {
+// readLines reads what ends in NUL, at most maxFiles times.
+func readLines(from io.Reader) (lines []string, cut bool) {
 	scanner := bufio.NewScanner(from)
 	scanner.Buffer(nil, 1<<20)
 	scanner.Split(func(data []byte, atEnd bool) (int, []byte, error) {
@@ -69,12 +69,12 @@ func readPaths(from io.Reader) (paths []string, cut bool) {
 		return 0, nil, nil
 	})
 	for scanner.Scan() {
-		if len(paths) == maxFiles {
-			return paths, true
+		if len(lines) == maxFiles {
+			return lines, true
 		}
-		paths = append(paths, scanner.Text())
+		lines = append(lines, scanner.Text())
 	}
-	return paths, scanner.Err() != nil
+	return lines, scanner.Err() != nil
 }
 
 // gitListing lists the files git knows or would add, and the folders it ignores.
@@ -85,10 +85,10 @@ func gitListing(ctx context.Context, program, folder string) (files []string, ig
 	}
 	answers := make(chan answer, 1)
 	go func() {
-		paths, err := gitPaths(ctx, program, folder, "--others", "--ignored", "--exclude-standard", "--directory")
+		paths, err := gitLines(ctx, program, folder, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
 		answers <- answer{paths, err}
 	}()
-	files, err = gitPaths(ctx, program, folder, "--cached", "--others", "--exclude-standard")
+	files, err = gitLines(ctx, program, folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	other := <-answers
 	if err = errors.Join(err, other.err); err != nil {
 		return nil, nil, err

@@ -33,7 +33,8 @@ const (
 // hearing is what is needed to trust the kernel with telling of changes.
 type hearing struct {
 	watch *watch
-	// failed says that this folder is not to be watched.
+	begun chan *watch // gives the watch that is being begun; nil where none is
+	// failed says that the folder is not to be watched, or cannot.
 	failed bool
 	// trustedFrom is when the tree was last looked at without a doubt; zero
 	// where there is one.
@@ -41,6 +42,9 @@ type hearing struct {
 }
 
 func (h *hearing) stop() error {
+	if h.begun != nil {
+		h.watch, h.begun = <-h.begun, nil // it is only begun where there is no other
+	}
 	if h.watch == nil {
 		return nil
 	}
@@ -49,13 +53,32 @@ func (h *hearing) stop() error {
 	return stopped.close()
 }
 
-// listen begins to watch the folders of the listing, where that can be.
+// listen begins to watch the folders of the listing, where that can be. That
+// takes longer than a look, and goes on beside the search that follows.
 func (t *tree) listen() {
-	if t.hearing.failed || t.hearing.watch != nil {
+	if t.hearing.failed || t.hearing.watch != nil || t.hearing.begun != nil {
 		return
 	}
-	begun, err := newWatch(t.folder, t.listing.Folders)
-	t.hearing.watch, t.hearing.failed = begun, err != nil
+	begun, folders := make(chan *watch, 1), t.listing.Folders
+	t.hearing.begun = begun
+	go func() {
+		watch, err := newWatch(t.folder, folders)
+		if err != nil {
+			watch = nil
+		}
+		begun <- watch
+	}()
+}
+
+// adopt takes a watch that stands by now. It is trusted after the next look at
+// all files: it has not heard what went before it.
+func (t *tree) adopt() {
+	select {
+	case t.hearing.watch = <-t.hearing.begun:
+		t.hearing.begun, t.hearing.failed = nil, t.hearing.watch == nil
+		t.hearing.trustedFrom = time.Time{}
+	default:
+	}
 }
 
 // hear brings the tree up to date with what was heard since the last look,
@@ -102,20 +125,21 @@ func (t *tree) touched(events []event) (touched []int, relist bool) {
 // movedBeyond says whether something has changed that is not in the watched
 // folders: git's files, or which folder the path leads to.
 func (t *tree) movedBeyond() bool {
-	for name, before := range t.watched {
-		if (name == "." || filepath.IsAbs(name)) && stampAt(t.folder, name) != before {
-			return true
-		}
-	}
-	return false
+	from := newSight(t.folder)
+	defer from.close()
+	return slices.ContainsFunc(t.sources, func(each source) bool {
+		return (each.name == "." || filepath.IsAbs(each.name)) && from.at(each.name).stamp != each.stamp
+	})
 }
 
 func (t *tree) restamp(files []int) verdict {
+	from := newSight(t.folder)
+	defer from.close()
 	said := nothingChanged
 	slices.Sort(files)
 	for _, i := range slices.Compact(files) {
 		before := t.stamps[i]
-		if t.stampFile(i) && !slices.Contains(t.linked, i) {
+		if t.stampFile(from, i) && !slices.Contains(t.linked, i) {
 			t.linked = append(t.linked, i)
 		}
 		if t.stamps[i] != before {

@@ -40,7 +40,8 @@ type Index struct {
 
 	refreshing chan struct{} // held by the one Refresh at a time
 	tree       *tree         // only used by Refresh
-	settled    int64         // the generation that holds what the tree does
+	saved      saved         // what the snapshot holds; only used by Refresh
+	settled    edition       // of the index that holds what the tree does
 
 	mutex   sync.RWMutex // guards what follows; held for reading while db is read
 	db      *sql.DB      // nil where it was damaged and could not be renewed
@@ -111,6 +112,7 @@ func place(cache, folder string) (string, error) {
 
 // Close lets go of the index. No call may be under way.
 func (ix *Index) Close() error {
+	ix.save()
 	var failed error
 	if ix.db != nil {
 		failed = ix.db.Close()

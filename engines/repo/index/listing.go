@@ -26,6 +26,8 @@ type Listing struct {
 	Files []string
 	// Folders are those that files may appear in, the folder itself (".") among them.
 	Folders []string
+	// Rules are the .gitignore files in them, listed or not.
+	Rules []string
 	// Git says whether git listed the files; else .gitignore files were read here.
 	Git bool
 }
@@ -41,7 +43,7 @@ func List(ctx context.Context, folder, git string) (Listing, error) {
 	if err := w.enter(".", nil); err != nil {
 		return Listing{}, err
 	}
-	listing := Listing{Files: w.files, Folders: w.folders, Git: w.git}
+	listing := Listing{Files: w.files, Folders: w.folders, Rules: w.rules, Git: w.git}
 	if w.git {
 		listing.Files = slices.DeleteFunc(files, own)
 	}
@@ -75,6 +77,7 @@ type walk struct {
 	git            bool
 	ignored        map[string]bool // folders, as git says
 	files, folders []string
+	rules          []string
 }
 
 // enter lists one folder and those below; one that cannot be read, other than
@@ -88,9 +91,7 @@ func (w *walk) enter(name string, rules *ruleset) error {
 		return fault.New(fault.ToolFailed, "the folder cannot be read: %w", plain(err))
 	}
 	w.folders = append(w.folders, name)
-	if !w.git {
-		rules = w.rulesOf(name, entries, rules)
-	}
+	rules = w.rulesOf(name, entries, rules)
 	for _, entry := range entries {
 		if err := w.visit(path.Join(name, entry.Name()), entry, rules); err != nil {
 			return err
@@ -113,10 +114,16 @@ func (w *walk) visit(name string, entry fs.DirEntry, rules *ruleset) error {
 	return nil
 }
 
+// rulesOf notes a folder's rules, and returns what holds in it where it is not
+// git that reads them.
 func (w *walk) rulesOf(name string, entries []fs.DirEntry, above *ruleset) *ruleset {
 	for _, entry := range entries {
 		if entry.Name() != ignoreFile || !entry.Type().IsRegular() {
 			continue
+		}
+		w.rules = append(w.rules, path.Join(name, ignoreFile))
+		if w.git {
+			break
 		}
 		text, err := os.ReadFile(filepath.Join(w.folder, filepath.FromSlash(name), ignoreFile))
 		if err == nil {

@@ -67,8 +67,8 @@ func frequency(times float64, words int, average float64) float64 {
 // estimate scores every file by the index alone, by id. A file with less of
 // the question is worth less by more than what it lacks.
 func (s *search) estimate(c *catalog) []float64 {
-	scores := make([]float64, c.last+1)
-	covered := make([]float64, c.last+1)
+	scores := make([]float64, len(c.byID))
+	covered := make([]float64, len(c.byID))
 	whole := 0.0
 	for i := range s.found {
 		weight := weigh(len(s.found[i].body), max(c.indexed, len(s.found[i].body)))
@@ -80,7 +80,7 @@ func (s *search) estimate(c *catalog) []float64 {
 	}
 	for id := range scores {
 		if scores[id] > 0 {
-			scores[id] *= covered[id] / whole * s.kindFactor(c.byID[int64(id)].path)
+			scores[id] *= covered[id] / whole * s.kindFactor(c.byID[id].path)
 		}
 	}
 	return scores
@@ -88,14 +88,13 @@ func (s *search) estimate(c *catalog) []float64 {
 
 // estimate adds one leaf to the scores, and its weight to what is covered.
 func (p *postings) estimate(weight, average float64, c *catalog, scores, covered []float64) {
-	last := int64(len(scores) - 1)
 	seen := make(map[int64]bool, len(p.frequent))
 	for _, id := range p.frequent {
 		seen[id] = true
 	}
 	for _, id := range p.body {
-		f := c.byID[id]
-		if id > last || f == nil {
+		f := c.at(id)
+		if f == nil {
 			continue
 		}
 		times := guessSeldom
@@ -106,12 +105,12 @@ func (p *postings) estimate(weight, average float64, c *catalog, scores, covered
 		covered[id] += weight
 	}
 	for _, id := range p.defined {
-		if id <= last && c.byID[id] != nil {
+		if c.at(id) != nil {
 			scores[id] += weight * definedBoost
 		}
 	}
 	for _, id := range p.path {
-		if id > last || c.byID[id] == nil {
+		if c.at(id) == nil {
 			continue
 		}
 		scores[id] += weight * pathBoost

@@ -24,6 +24,7 @@ const (
 // document is a file made ready to be written.
 type document struct {
 	file  file
+	known *file // as it is in the catalog, or nil
 	terms string
 }
 
@@ -115,7 +116,7 @@ func (ix *Index) readAll(ctx context.Context, candidates []candidate) (documents
 
 func (ix *Index) document(r *reader, each candidate) document {
 	text, skipped := ix.read(each.path)
-	made := document{file: file{path: each.path, stamp: each.stamp, racy: each.racy, skipped: skipped, hash: hashOf(text)}}
+	made := document{known: each.known, file: file{path: each.path, stamp: each.stamp, racy: each.racy, skipped: skipped, hash: hashOf(text)}}
 	if skipped == "" {
 		terms, words := r.document(each.path, text, Language(each.path))
 		made.terms, made.file.words = string(terms), words

@@ -3,7 +3,6 @@ package index
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 )
 
@@ -18,7 +17,7 @@ type Changes struct {
 // work is what a refresh has to do.
 type work struct {
 	updated []candidate
-	removed []string
+	removed []*file
 }
 
 // candidate is a file that may have changed.
@@ -26,6 +25,7 @@ type candidate struct {
 	path  string
 	stamp stamp
 	racy  bool
+	known *file // as it is in the catalog, or nil
 }
 
 func (w work) empty() bool { return len(w.updated) == 0 && len(w.removed) == 0 }
@@ -71,7 +71,7 @@ func (ix *Index) refresh(ctx context.Context, progress Progress) (Changes, error
 	if err := ix.follow(ctx); err != nil {
 		return Changes{}, err
 	}
-	if ix.settled == ix.catalog.generation || ix.compare().empty() {
+	if ix.settled == ix.catalog.edition || ix.compare().empty() {
 		return Changes{}, nil
 	}
 	release, err := lock(ctx, ix.file)
@@ -86,8 +86,15 @@ func (ix *Index) refresh(ctx context.Context, progress Progress) (Changes, error
 	if todo.empty() {
 		return Changes{}, nil
 	}
-	return ix.write(ctx, todo, progress)
+	changes, err := ix.write(ctx, todo, progress)
+	if changes.Updated >= worthSaving {
+		ix.save() // should this process be killed
+	}
+	return changes, err
 }
+
+// worthSaving is from how many changed files on the snapshot is not left to Close.
+const worthSaving = 1000
 
 // follow reads the catalog again where another process has written. errStale
 // is where the index is another now.
@@ -95,50 +102,57 @@ func (ix *Index) follow(ctx context.Context) error {
 	if ix.replaced() {
 		return errStale
 	}
-	now, err := generation(ctx, ix.db)
-	if err != nil || now == ix.catalog.generation {
+	now, err := editionOf(ctx, ix.db)
+	if err != nil || now == ix.catalog.edition {
 		return err
 	}
 	read, err := readCatalog(ctx, ix.db)
 	if err != nil {
 		return err
 	}
-	ix.mutex.Lock()
-	defer ix.mutex.Unlock()
-	ix.catalog = read
+	ix.publish(read)
 	return nil
 }
 
-// unsettled is the generation of no index.
-const unsettled = -1
+// publish lets searches see another catalog.
+func (ix *Index) publish(next *catalog) {
+	ix.mutex.Lock()
+	defer ix.mutex.Unlock()
+	ix.catalog = next
+}
+
+// unsettled is the edition of no index.
+var unsettled = edition{generation: -1}
 
 // compare returns what differs between the folder and the index. A racy file
 // is read again until its stamp can be trusted; without one, an index that
 // does not differ is settled until the folder or the index changes.
 func (ix *Index) compare() work {
 	var todo work
-	present, anyRacy := 0, false
+	anyRacy := false
+	left := ix.catalog.files // both are sorted
 	for i, path := range ix.tree.listing.Files {
 		seen := ix.tree.stamps[i]
 		if seen == (stamp{}) {
 			continue
 		}
-		known := ix.catalog.files[path]
-		if known != nil {
-			present++
+		for len(left) > 0 && left[0].path < path {
+			todo.removed, left = append(todo.removed, left[0]), left[1:]
+		}
+		var known *file
+		if len(left) > 0 && left[0].path == path {
+			known, left = left[0], left[1:]
 		}
 		racy := seen.racy(ix.tree.taken)
 		anyRacy = anyRacy || racy || known != nil && known.racy
 		if known == nil || known.stamp != seen || known.racy && (!racy || ix.differs(known)) {
-			todo.updated = append(todo.updated, candidate{path, seen, racy})
+			todo.updated = append(todo.updated, candidate{path, seen, racy, known})
 		}
 	}
-	if present < len(ix.catalog.files) {
-		todo.removed = ix.gone()
-	}
+	todo.removed = append(todo.removed, left...)
 	ix.settled = unsettled
 	if todo.empty() && !anyRacy {
-		ix.settled = ix.catalog.generation
+		ix.settled = ix.catalog.edition
 	}
 	return todo
 }
@@ -147,24 +161,6 @@ func (ix *Index) compare() work {
 func (ix *Index) differs(known *file) bool {
 	text, skipped := ix.read(known.path)
 	return skipped != known.skipped || hashOf(text) != known.hash
-}
-
-// gone returns the files of the index that are no more.
-func (ix *Index) gone() []string {
-	here := make(map[string]bool, len(ix.tree.stamps))
-	for i, path := range ix.tree.listing.Files {
-		if ix.tree.stamps[i] != (stamp{}) {
-			here[path] = true
-		}
-	}
-	var gone []string
-	for path := range ix.catalog.files {
-		if !here[path] {
-			gone = append(gone, path)
-		}
-	}
-	slices.Sort(gone)
-	return gone
 }
 
 // write applies work in batches, each a transaction.
@@ -179,7 +175,7 @@ func (ix *Index) write(ctx context.Context, todo work, progress Progress) (Chang
 }
 
 func (ix *Index) writeAll(ctx context.Context, documents <-chan document, todo work, progress Progress) (Changes, error) {
-	b := &batch{index: ix, removed: todo.removed, done: Changes{First: ix.catalog.generation == 0}}
+	b := &batch{index: ix, removed: todo.removed, done: Changes{First: ix.catalog.edition.generation == 0}}
 	for done := 0; ; {
 		each, more := <-documents
 		if more {

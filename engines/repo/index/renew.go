@@ -33,11 +33,14 @@ func (ix *Index) load(ctx context.Context) error {
 }
 
 func (ix *Index) loadOnce(ctx context.Context) error {
+	restored := make(chan *snapshot, 1)
+	go func() { restored <- restore(ix.file) }()
 	db, err := openDatabase(ctx, ix.file)
+	known := <-restored
 	if err != nil {
 		return err
 	}
-	files, err := readCatalog(ctx, db)
+	files, err := ix.knownFiles(ctx, db, known)
 	if err != nil {
 		return errors.Join(err, db.Close())
 	}
@@ -47,6 +50,19 @@ func (ix *Index) loadOnce(ctx context.Context) error {
 	}
 	ix.db, ix.opened, ix.catalog, ix.settled = db, opened, files, unsettled
 	return nil
+}
+
+// knownFiles returns the catalog, from the snapshot where it is of this edition.
+func (ix *Index) knownFiles(ctx context.Context, db *sql.DB, known *snapshot) (*catalog, error) {
+	if known == nil {
+		return readCatalog(ctx, db)
+	}
+	ix.adoptSnapshot(known)
+	now, err := editionOf(ctx, db)
+	if err != nil || now != known.catalog.edition {
+		return readCatalog(ctx, db)
+	}
+	return known.catalog, nil
 }
 
 // replaced says whether the open database is no longer the one in the cache

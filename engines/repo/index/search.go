@@ -35,18 +35,10 @@ const (
 // holds what a file says now, and a file that is gone or no longer fits has
 // none. A damaged index is built anew, once. INVALID_PARAMS and LIMIT_EXCEEDED are queries that cannot be asked.
 func (ix *Index) Search(ctx context.Context, query Query) ([]Row, error) {
-	asked, err := parse(query)
+	s, err := newSearch(ix, query)
 	if err != nil {
 		return nil, err
 	}
-	wanted, err := newFilter(query)
-	if err != nil {
-		return nil, err
-	}
-	if query.Limit <= 0 {
-		query.Limit = defaultLimit
-	}
-	s := &search{index: ix, plan: asked, filter: wanted, literal: query.Literal, ofTests: speaksOfTests(asked.leaves), limit: query.Limit}
 	rows, err := s.run(ctx)
 	if isStale(err) && ctx.Err() == nil {
 		if err = ix.repair(ctx, s.db); err == nil {
@@ -78,6 +70,21 @@ type search struct {
 	found   []postings
 	weights []float64 // of the leaves: the rarer the more
 	average float64   // words in a file
+}
+
+func newSearch(ix *Index, query Query) (*search, error) {
+	asked, err := parse(query)
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := newFilter(query)
+	if err != nil {
+		return nil, err
+	}
+	if query.Limit <= 0 {
+		query.Limit = defaultLimit
+	}
+	return &search{index: ix, plan: asked, filter: wanted, literal: query.Literal, ofTests: speaksOfTests(asked.leaves), limit: query.Limit}, nil
 }
 
 func (s *search) run(ctx context.Context) ([]Row, error) {
@@ -124,7 +131,7 @@ func (s *search) rank(ctx context.Context) ([]*file, error) {
 	var ranked []scored
 	for id, score := range scores {
 		if score > 0 && (may == nil || may[int64(id)]) {
-			if f := ix.catalog.byID[int64(id)]; f != nil && s.filter.fits(f.path) {
+			if f := ix.catalog.byID[id]; f != nil && s.filter.fits(f.path) {
 				ranked = append(ranked, scored{f, score})
 			}
 		}

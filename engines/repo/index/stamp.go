@@ -1,20 +1,19 @@
 package index
 
-import (
-	"io/fs"
-	"time"
-)
+import "time"
 
-// stamp tells two contents of a file apart without reading it.
+// stamp tells two contents of a file apart without reading it. None at all is
+// the stamp of what does not exist.
 type stamp struct {
 	size, modified, changed int64 // bytes, and nanoseconds since 1970
 	inode                   uint64
 }
 
-func stampOf(info fs.FileInfo) stamp {
-	made := stamp{size: info.Size(), modified: info.ModTime().UnixNano()}
-	made.inode, made.changed = inode(info)
-	return made
+// seen is what a sight has of one path.
+type seen struct {
+	stamp   stamp
+	regular bool
+	linked  bool // it has other names, under which it may change unheard
 }
 
 // A file that is changed twice within one tick of its file system's clock has

@@ -1,0 +1,123 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// source is something that decides which files a listing has: a folder, a file
+// of rules, a file of git. Nothing is there where its stamp is zero.
+type source struct {
+	name  string // relative to the listing's folder, with slashes, or absolute
+	stamp stamp
+}
+
+// sourcesOf returns the names of all that decided a listing, its folders first.
+func sourcesOf(ctx context.Context, folder, git string, listing Listing) []string {
+	names := append(append([]string{}, listing.Folders...), listing.Rules...)
+	found := repositoryOf(folder)
+	names = append(names, found.sources...)
+	if listing.Git && found.git != "" {
+		shared := sharedFolder(found.git)
+		names = append(names, filepath.Join(found.git, "index"), filepath.Join(shared, "config"),
+			filepath.Join(found.git, "config.worktree"), filepath.Join(shared, "info", "exclude"))
+	}
+	return append(names, gitConfiguration(ctx, git, folder)...)
+}
+
+// repository is where a folder's version control is.
+type repository struct {
+	git string // the folder that git keeps, or ""
+	// sources are the rules above the folder, and where a repository would be
+	// that holds it.
+	sources []string
+}
+
+func repositoryOf(folder string) repository {
+	var found repository
+	for at := folder; ; at = filepath.Dir(at) {
+		named := filepath.Join(at, ".git")
+		if at != folder {
+			found.sources = append(found.sources, filepath.Join(at, ignoreFile))
+		}
+		info, err := os.Lstat(named)
+		switch {
+		case err == nil && info.IsDir():
+			found.git = named
+			return found
+		case err == nil && info.Mode().IsRegular():
+			found.git = linkedFolder(at, named, "gitdir: ")
+			found.sources = append(found.sources, named)
+			return found
+		case at == filepath.Dir(at):
+			return found
+		}
+		found.sources = append(found.sources, named)
+	}
+}
+
+// linkedFolder reads a file that names a folder, "" where it does not.
+func linkedFolder(folder, named, prefix string) string {
+	text, err := os.ReadFile(named)
+	target, ok := strings.CutPrefix(strings.TrimSpace(string(text)), prefix)
+	if err != nil || !ok || target == "" {
+		return ""
+	}
+	if filepath.IsAbs(target) {
+		return target
+	}
+	return filepath.Join(folder, target)
+}
+
+// sharedFolder returns where git keeps what linked working trees share.
+func sharedFolder(git string) string {
+	return cmp.Or(linkedFolder(git, filepath.Join(git, "commondir"), ""), git)
+}
+
+// gitConfiguration returns the files that configure git for a folder, and those
+// with rules that they name, whether or not they exist (git-config(1), FILES;
+// gitignore(5)).
+func gitConfiguration(ctx context.Context, git, folder string) []string {
+	names := []string{"/etc/gitconfig"}
+	home := os.Getenv("HOME")
+	if home != "" {
+		names = append(names, filepath.Join(home, ".gitconfig"))
+	}
+	if users := cmp.Or(os.Getenv("XDG_CONFIG_HOME"), filepath.Join(home, ".config")); filepath.IsAbs(users) {
+		names = append(names, filepath.Join(users, "git", "config"), filepath.Join(users, "git", "ignore"))
+	}
+	lines, _ := gitLines(ctx, git, folder, "config", "-z", "--list", "--show-origin") // without git it decides nothing
+	for _, line := range lines {
+		if name, ok := strings.CutPrefix(line, "file:"); ok {
+			names = append(names, absolute(folder, name))
+		}
+		if name, ok := strings.CutPrefix(line, "core.excludesfile\n"); ok {
+			if below, ok := strings.CutPrefix(name, "~/"); ok {
+				name = filepath.Join(home, below)
+			}
+			names = append(names, absolute(folder, name))
+		}
+	}
+	return unique(names)
+}
+
+func absolute(folder, name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(folder, name)
+}
+
+func unique(names []string) []string {
+	var once []string
+	known := map[string]bool{}
+	for _, name := range names {
+		if !known[name] {
+			once, known[name] = append(once, name), true
+		}
+	}
+	return once
+}
