@@ -3,11 +3,13 @@ package reasoning
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
 
 	"savant/fault"
+	"savant/internal/redact"
 )
 
 // Options are what a Client is made of.
@@ -142,8 +144,16 @@ func (c *Client) unavailable(attempts int, err error) error {
 	if attempts > 1 {
 		tried = " after " + plural(attempts, "attempt")
 	}
-	return fault.New(fault.ReasoningUnavailable, "%s did not decide%s: %s", c.options.Name, tried, Redact(details)).
+	return fault.New(fault.ReasoningUnavailable, "%s did not decide%s: %s", c.options.Name, tried, redact.Shapes().Text(details)).
 		Attach("attempts", attempts)
+}
+
+// plural is "1 attempt", "2 attempts".
+func plural(count int, noun string) string {
+	if count != 1 {
+		noun += "s"
+	}
+	return strconv.Itoa(count) + " " + noun
 }
 
 // sleep waits, or returns why ctx ended.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"savant/fault"
+	"savant/internal/redact"
 )
 
 // MaxAnswer is the size of an answer in bytes above which it is refused, and
@@ -40,8 +41,8 @@ func ParseIntent(answer []byte, tools []Tool) (Intent, error) {
 
 // invalid is INVALID_INTENT, with what was received.
 func invalid(answer []byte, what string) error {
-	received := fault.Cut(Redact(strings.ToValidUTF8(string(answer[:min(len(answer), 4*maxReceived)]), "\uFFFD")), maxReceived)
-	return fault.New(fault.InvalidIntent, "the answer is not an intent: %s", Redact(what)).Attach("received", received)
+	received := fault.Cut(redact.Shapes().Text(strings.ToValidUTF8(string(answer[:min(len(answer), 4*maxReceived)]), "\uFFFD")), maxReceived)
+	return fault.New(fault.InvalidIntent, "the answer is not an intent: %s", redact.Shapes().Text(what)).Attach("received", received)
 }
 
 // object takes the one JSON object that an answer is apart.

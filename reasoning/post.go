@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"savant/fault"
+	"savant/internal/redact"
 )
 
 // maxRedirects is how often a request may be sent elsewhere on its host.
@@ -96,7 +97,7 @@ func statusError(response *http.Response, body string) error {
 		said = "a page of HTML"
 	}
 	err := fault.New(fault.ReasoningUnavailable, "it answered %s", strings.TrimSuffix(fmt.Sprintf("HTTP %d: %s", response.StatusCode,
-		fault.Cut(Redact(strings.ToValidUTF8(said, "\uFFFD")), maxReceived)), ": "))
+		fault.Cut(strings.ToValidUTF8(said, "\uFFFD"), maxReceived)), ": "))
 	switch response.StatusCode {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout, statusOverloaded:
 		return &Temporary{Err: err, After: RetryAfter(response.Header.Get("Retry-After"), time.Now())}
@@ -104,14 +105,10 @@ func statusError(response *http.Response, body string) error {
 	return err
 }
 
-// hide takes the credentials that were sent out of what came back.
+// hide takes the credentials that were sent, however short, out of what came
+// back, and what looks like others.
 func hide(text string, sent http.Header) string {
-	for _, name := range []string{"Authorization", "X-Api-Key"} {
-		if secret := strings.TrimPrefix(sent.Get(name), "Bearer "); secret != "" {
-			text = strings.ReplaceAll(text, secret, "[redacted]")
-		}
-	}
-	return text
+	return redact.FromLength(1, strings.TrimPrefix(sent.Get("Authorization"), "Bearer "), sent.Get("X-Api-Key")).Text(text)
 }
 
 // RetryAfter reads the header of that name: seconds or a date (RFC 9110,

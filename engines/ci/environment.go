@@ -4,9 +4,9 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strings"
 
 	"savant/fault"
+	"savant/internal/redact"
 )
 
 // passed are the variables a command gets from this process: where programs,
@@ -62,14 +62,8 @@ func (r *runner) environment(of command) (variables, secrets []string, err error
 // many words to hide anything.
 const minSecret = 4
 
-// hiding returns what replaces secrets in a text.
-func hiding(secrets []string) *strings.Replacer {
-	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // the longer first: one may hold another
-	var pairs []string
-	for _, secret := range secrets {
-		if len(secret) >= minSecret {
-			pairs = append(pairs, secret, "***")
-		}
-	}
-	return strings.NewReplacer(pairs...)
+// hiding returns what takes secrets out of a text, and leaves the rest of it as
+// the command wrote it.
+func hiding(secrets []string) *redact.Redactor {
+	return redact.FromLength(minSecret, secrets...).Known()
 }

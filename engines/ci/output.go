@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"savant/internal/redact"
 )
 
 // Bounds of what is kept of a command's output.
@@ -25,7 +27,7 @@ const (
 type output struct {
 	mu       sync.Mutex
 	reading  reading
-	hidden   *strings.Replacer
+	hidden   *redact.Redactor
 	progress func(done, total float64, message string)
 	tail     tail
 	lines    int
@@ -33,7 +35,7 @@ type output struct {
 	streams  []*stream
 }
 
-func newOutput(reading reading, hidden *strings.Replacer, progress func(done, total float64, message string)) *output {
+func newOutput(reading reading, hidden *redact.Redactor, progress func(done, total float64, message string)) *output {
 	return &output{reading: reading, hidden: hidden, progress: progress}
 }
 
@@ -64,7 +66,7 @@ func (o *output) take(line []byte, parsed bool) {
 			return
 		}
 	}
-	text = o.hidden.Replace(plain(text))
+	text = o.hidden.Text(plain(text))
 	o.tail.add(text)
 	if now := time.Now(); o.progress != nil && now.Sub(o.reported) >= progressSpacing {
 		o.reported = now

@@ -23,7 +23,7 @@ func TestParsersReadWhatToolsWrite(t *testing.T) {
 			dir, err := os.OpenRoot("testdata")
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = dir.Close() })
-			out := newOutput(newReading(parser), strings.NewReplacer(), nil)
+			out := newOutput(newReading(parser), hiding(nil), nil)
 			if parser != parserJUnit {
 				data, err := dir.ReadFile(file)
 				require.NoError(t, err)
@@ -71,7 +71,7 @@ func TestTheTailIsBounded(t *testing.T) {
 	require.LessOrEqual(t, len(text), maxTailBytes)
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	require.LessOrEqual(t, len(lines), maxTailLines)
-	require.Equal(t, "line *** abc", lines[0])
+	require.Equal(t, "line [redacted] abc", lines[0])
 	require.Less(t, len(lines[len(lines)-1]), maxShownLine+20)
 }
 

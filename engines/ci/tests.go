@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"savant/internal/redact"
 )
 
 // tests is what a parser found in a command's output. A test that holds others
@@ -55,13 +57,13 @@ func named(names []string, name string) []string {
 
 // report writes what was found into a report, secrets replaced in the names.
 // Of a nil t there is nothing to write.
-func (t *tests) report(into *Report, hidden *strings.Replacer) {
+func (t *tests) report(into *Report, hidden *redact.Redactor) {
 	if t == nil {
 		return
 	}
 	for _, names := range [][]string{t.failedTests, t.skippedTests} {
 		for i := range names {
-			names[i] = hidden.Replace(names[i])
+			names[i] = hidden.Text(names[i])
 		}
 	}
 	into.Passed, into.Failed, into.Skipped = &t.passed, &t.failed, &t.skipped

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Mark stands where a secret was.
@@ -24,10 +25,10 @@ const (
 
 // Redactor takes secrets out. It may be used by several goroutines at once.
 type Redactor struct {
-	values []string // in every encoding
 	// names: members of JSON that are named like a secret are taken out, too.
-	names bool
-	words *finder
+	names          bool
+	words          *finder
+	certain, known func() *Redactor
 }
 
 // New returns a redactor for logs and traces, which nobody works with: it takes
@@ -48,8 +49,14 @@ func FromLength(least int, values ...string) *Redactor {
 	}
 	slices.Sort(all)
 	all = slices.Compact(all)
-	return &Redactor{values: all, names: true, words: newFinder(known(all), shapes(), assignments(assigned))}
+	return &Redactor{names: true, words: newFinder(known(all), shapes(), assignments(assigned)),
+		certain: sync.OnceValue(func() *Redactor { return certain(all) }), known: sync.OnceValue(func() *Redactor { return data(all) })}
 }
+
+// Shapes returns the redactor that knows no values.
+func Shapes() *Redactor { return withoutValues() }
+
+var withoutValues = sync.OnceValue(func() *Redactor { return New() })
 
 // Of is New for what an environment ("NAME=value") holds: the values of
 // variables that are named like a secret, and the passwords of addresses.
@@ -81,14 +88,23 @@ func passwordOf(value string) (password string, has bool) {
 // Certain returns a redactor for what a model works with, such as source code:
 // of what is assigned to the name of a secret it takes out literals and what
 // looks random, and leaves expressions and types.
-func (r *Redactor) Certain() *Redactor {
-	return &Redactor{values: r.values, names: true, words: newFinder(known(r.values), shapes(), assignments(literal))}
+func (r *Redactor) Certain() *Redactor { return r.certain() }
+
+func certain(values []string) *Redactor {
+	made := &Redactor{names: true, words: newFinder(known(values), shapes(), assignments(literal)),
+		known: sync.OnceValue(func() *Redactor { return data(values) })}
+	made.certain = func() *Redactor { return made }
+	return made
 }
 
 // Known returns a redactor for data: it takes out the values it was told of,
 // and changes nothing for how it looks.
-func (r *Redactor) Known() *Redactor {
-	return &Redactor{values: r.values, words: newFinder(known(r.values))}
+func (r *Redactor) Known() *Redactor { return r.known() }
+
+func data(values []string) *Redactor {
+	made := &Redactor{words: newFinder(known(values))}
+	made.certain, made.known = func() *Redactor { return made }, func() *Redactor { return made }
+	return made
 }
 
 // Text returns text without secrets.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"savant/fault"
+	"savant/internal/redact"
 	"savant/reasoning"
 )
 
@@ -109,7 +110,7 @@ func (s *service) post(ctx context.Context, path string, header http.Header, req
 }
 
 func (s *service) failed(what string) error {
-	return fault.New(fault.ReasoningUnavailable, "%s %s", s.Name(), reasoning.Redact(what))
+	return fault.New(fault.ReasoningUnavailable, "%s %s", s.Name(), redact.Shapes().Text(what))
 }
 
 // message is one turn of a conversation; all three services spell it so.

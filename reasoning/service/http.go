@@ -15,6 +15,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/internal/redact"
 	"savant/reasoning"
 	"savant/schemas"
 )
@@ -126,7 +127,7 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error, stat
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(temporary.After.Seconds()))))
 	}
 	if coded.Code == fault.Internal {
-		h.options.Logger.ErrorContext(r.Context(), "a decision failed", "cause", reasoning.Redact(err.Error()))
+		h.options.Logger.ErrorContext(r.Context(), "a decision failed", "cause", redact.Shapes().Text(err.Error()))
 	}
 	h.write(w, r, status, coded)
 }

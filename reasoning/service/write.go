@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"savant/internal/redact"
 	"savant/reasoning"
 )
 
@@ -115,19 +116,19 @@ func writeOutcome(outcome reasoning.Outcome, limit int) string {
 	}
 	text := fmt.Sprintf("%s %s\n=> %s", outcome.ToolName, outcome.Args, came)
 	if Tokens(text) <= limit {
-		return redact(text, limit)
+		return clean(text, limit)
 	}
 	shown := text[:min(len(text), 4*limit+overlap)]
-	return cut(redact(shown, limit)+text[len(shown):], limit)
+	return cut(clean(shown, limit)+text[len(shown):], limit)
 }
 
-// redact leaves out secrets of what will be shown; more than a whole prompt is
+// clean leaves out secrets of what will be shown; more than a whole prompt is
 // only measured.
-func redact(text string, limit int) string {
+func clean(text string, limit int) string {
 	if limit > budget {
 		return text
 	}
-	return reasoning.Redact(text)
+	return redact.Shapes().Certain().Text(text)
 }
 
 // maxStep is how much of one earlier step is shown, in tokens.
@@ -153,7 +154,7 @@ func writeMemory(request reasoning.Request, limit int) string {
 		head = fmt.Sprintf("(%d earlier steps are not shown)\n", missing)
 	}
 	if summary := request.Memory.Summary; summary != "" {
-		head += cut(reasoning.Redact(summary), max(0, min(maxStep, limit-used-2*frame))) + "\n"
+		head += cut(redact.Shapes().Certain().Text(summary), max(0, min(maxStep, limit-used-2*frame))) + "\n"
 	}
 	return cut(head+strings.Join(kept, ""), limit)
 }

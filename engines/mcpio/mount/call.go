@@ -74,7 +74,7 @@ func (s *server) ready(ctx context.Context, tool string) (*session, error) {
 // failure codes what went wrong between the server and us.
 func (s *server) failure(live *session, tool string, err error) error {
 	coded := fault.From(err)
-	details := s.launch.hidden.text(coded.Details)
+	details := s.launch.hidden.Text(coded.Details)
 	if !live.alive() {
 		return fault.New(fault.EngineOffline, "%s ended before it answered %s; whether the call had an effect is not known", s.entry.name, tool)
 	}
@@ -98,7 +98,7 @@ func (s *server) content(tool string, result mcpio.CallResult) (any, error) {
 		if text == "" {
 			text = "it failed and did not say why"
 		}
-		return nil, fault.New(fault.ToolFailed, "%s: %s", tool, fault.Cut(s.launch.secrets.text(text), maxErrorText))
+		return nil, fault.New(fault.ToolFailed, "%s: %s", tool, fault.Cut(s.launch.secrets.Text(text), maxErrorText))
 	}
 	blocks, err := json.Marshal(result.Content)
 	if err != nil {
@@ -107,8 +107,8 @@ func (s *server) content(tool string, result mcpio.CallResult) (any, error) {
 	if result.Content == nil {
 		blocks = []byte("[]")
 	}
-	made := engines.Content{Blocks: s.launch.secrets.json(blocks), Structured: s.launch.secrets.json(result.Structured)}
-	if made.Structured, err = structured(result, made.Structured, s.launch.secrets.text(text)); err != nil {
+	made := engines.Content{Blocks: s.launch.secrets.JSON(blocks), Structured: s.launch.secrets.JSON(result.Structured)}
+	if made.Structured, err = structured(result, made.Structured, s.launch.secrets.Text(text)); err != nil {
 		return nil, fault.New(fault.ToolFailed, "%s: %w", tool, err)
 	}
 	return made, nil

@@ -14,6 +14,7 @@ import (
 	"savant/engines"
 	"savant/engines/mcpio"
 	"savant/internal/jsonvalue"
+	"savant/internal/redact"
 	"savant/schemas"
 )
 
@@ -167,8 +168,8 @@ func TestSecretsAreTakenOut(t *testing.T) {
 	l, err := e.resolve([]string{"API=bearer-secret", "PART=partial", "HOME=/home/ada"}, "/")
 	require.NoError(t, err)
 	text := `passphrase querysecret bearer-secret literal-key say "friend" say \"friend\" the-project main partial Ada Lovelace true /home/ada`
-	require.Equal(t, strings.Repeat(redacted+" ", 6)+`the-project main partial Ada Lovelace true /home/ada`, l.secrets.text(text))
-	require.Equal(t, strings.Repeat(redacted+" ", 10)+"true "+redacted, l.hidden.text(text))
+	require.Equal(t, strings.Repeat(redact.Mark+" ", 6)+`the-project main partial Ada Lovelace true /home/ada`, l.secrets.Text(text))
+	require.Equal(t, strings.Repeat(redact.Mark+" ", 10)+"true "+redact.Mark, l.hidden.Text(text))
 	print, err := e.fingerprint()
 	require.NoError(t, err)
 	require.NotRegexp(t, "passphrase|querysecret|literal-key|friend|Lovelace", strings.Join(print.Lines, "\n"))

@@ -13,6 +13,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/internal/redact"
 )
 
 // launch is how a server is reached, its variables put in. It holds secrets.
@@ -25,7 +26,7 @@ type launch struct {
 	headers map[string]string
 	// hidden takes all that may be secret out of logs, errors and states;
 	// secrets takes what surely is out of results.
-	hidden, secrets redactor
+	hidden, secrets *redact.Redactor
 }
 
 // passedOn are the variables that every server gets: what a program needs to
@@ -34,10 +35,6 @@ var passedOn = []string{"PATH", "HOME", "LANG", "TMPDIR", "USER", "SHELL", "TERM
 
 // variable is ${NAME}, ${NAME:-default} or ${env:NAME}.
 var variable = regexp.MustCompile(`\$\{([^}]*)\}`)
-
-// secretName is how variables, headers and parameters that hold secrets are
-// called.
-var secretName = regexp.MustCompile(`(?i)token|secret|passw|pwd|authorization|(^|[_-])(auth|key|pat|apikey)$|credential|cookie`)
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
@@ -55,7 +52,7 @@ func (x *expansion) hold(name, held string) {
 		return
 	}
 	x.hidden = append(x.hidden, held)
-	if secretName.MatchString(name) {
+	if redact.SecretSetting(name) {
 		x.secrets = append(x.secrets, held)
 	}
 }
@@ -122,9 +119,14 @@ func (e *entry) resolve(environment []string, folder string) (launch, error) {
 	if x.err == nil && made.url != "" {
 		x.err = x.checkURL(made.url)
 	}
-	made.secrets, made.hidden = newRedactor(x.secrets), newRedactor(slices.Concat(x.hidden, x.secrets))
+	made.secrets = redact.FromLength(minSecret, x.secrets...).Known()
+	made.hidden = redact.FromLength(minSecret, slices.Concat(x.hidden, x.secrets)...)
 	return made, x.err
 }
+
+// minSecret is the length in bytes below which the value of a variable is not
+// looked for: it would be found everywhere.
+const minSecret = 4
 
 // minLiteral is the length in bytes from which a text written into the file is
 // taken for a secret: "true" and "8080" are none.

@@ -17,6 +17,7 @@ import (
 
 	"savant/engines"
 	"savant/fault"
+	"savant/internal/redact"
 )
 
 // Options say what is mounted, and where. All but Logger are required.
@@ -168,6 +169,7 @@ func (m *Mounts) newPause() *backoff.ExponentialBackOff {
 
 // prepare finds out how the server is started, and whether it may be.
 func (s *server) prepare(environment []string, folder string, lockErr error) {
+	s.launch.hidden, s.launch.secrets = redact.Shapes(), redact.Shapes().Known()
 	if s.entry.wrong != nil {
 		s.fixed = s.entry.wrong
 		return

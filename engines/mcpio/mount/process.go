@@ -59,7 +59,7 @@ func (l launch) hideCause(err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		return errors.New("it may not be executed")
 	}
-	return errors.New(l.hidden.text(err.Error()))
+	return errors.New(l.hidden.Text(err.Error()))
 }
 
 // pipes connects the streams and returns the child's ends.

@@ -83,7 +83,7 @@ func (m *Mounts) Review(ctx context.Context, name string) (Review, error) {
 	began, err := s.starter.start(ctx, name, s.launch)
 	if err != nil {
 		coded := fault.From(err)
-		return Review{}, fault.New(coded.Code, "%s does not start: %s", name, s.launch.hidden.text(coded.Details))
+		return Review{}, fault.New(coded.Code, "%s does not start: %s", name, s.launch.hidden.Text(coded.Details))
 	}
 	defer began.close()
 	pins, refused := pinAll(began.definitions)

@@ -122,7 +122,7 @@ func (s *server) reason() string {
 	if s.failed == nil {
 		return "it ended unexpectedly"
 	}
-	return fault.Cut(s.launch.hidden.text(fault.From(s.failed).Details), 500)
+	return fault.Cut(s.launch.hidden.Text(fault.From(s.failed).Details), 500)
 }
 
 // begin starts the server on a goroutine. It is called with the mutex held.
@@ -160,7 +160,7 @@ func (s *server) watch(began *session) {
 		case <-began.relist:
 			if err := s.relist(began); err != nil && s.life.Err() == nil && began.alive() {
 				s.logger.Warn("a server's tools changed and cannot be listed", "server", s.entry.name,
-					"reason", s.launch.hidden.text(fault.From(err).Details))
+					"reason", s.launch.hidden.Text(fault.From(err).Details))
 			}
 		case <-began.client.Done():
 			s.lost(began)

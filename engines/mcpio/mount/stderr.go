@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"savant/fault"
+	"savant/internal/redact"
 )
 
 const (
@@ -20,7 +21,7 @@ const (
 )
 
 // logStderr logs what a server writes to its stderr until that ends.
-func logStderr(in io.Reader, server string, hidden redactor, logger *slog.Logger) {
+func logStderr(in io.Reader, server string, hidden *redact.Redactor, logger *slog.Logger) {
 	lines := bufio.NewReaderSize(in, 4096)
 	var minute time.Time
 	logged, dropped := 0, 0
@@ -36,7 +37,7 @@ func logStderr(in io.Reader, server string, hidden redactor, logger *slog.Logger
 		case text == "":
 		case logged < linesPerMinute:
 			logged++
-			logger.Info("a server says", "server", server, "line", fault.Cut(plainText(hidden.text(text)), maxLogLine))
+			logger.Info("a server says", "server", server, "line", fault.Cut(plainText(hidden.Text(text)), maxLogLine))
 		default:
 			dropped++
 		}
