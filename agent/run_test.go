@@ -3,6 +3,7 @@ package agent_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -232,10 +233,20 @@ func TestParallelCallsRunAtOnce(t *testing.T) {
 	require.Equal(t, agent.StatusOK, ended(t, run).Status)
 }
 
-// TestNoSecretIsLeft plants one in the goal, an argument and an output, and
+// secrets are one that is known, and one of each shape.
+var secrets = []string{"planted-secret-value", base64.StdEncoding.EncodeToString([]byte("ada:planted-secret-value")), "sk-proj-" + "abcdefghijklmnop1234",
+	"ghp_" + "abcdefghijklmnopqrstuvwxyz012345", "AKIA" + "IOSFODNN7EXAMPLE", "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
+	"Bearer abcdefghijklmnop", "https://ada:lovelace@example.org", `api_key=abcdef123456`}
+
+// TestNoSecretIsLeft plants each in the goal, an argument and an output, and
 // looks for it in every file and every question.
 func TestNoSecretIsLeft(t *testing.T) {
-	const secret = "planted-secret-value"
+	for _, secret := range secrets {
+		t.Run(secret, func(t *testing.T) { leavesNothing(t, secret) })
+	}
+}
+
+func leavesNothing(t *testing.T, secret string) {
 	w := newWorld(t, script(`{"action":"tool","tool_name":"test.leak","args":{"text":"`+secret+`"},"reasoning":"with `+secret+`"}`,
 		`{"action":"tool","tool_name":"`+secret+`","args":{}}`, `{"action":"finish","final":"it is `+secret+`"}`), nil)
 	run, err := w.runtime.Start(agent.Order{Goal: "find " + secret})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -114,6 +115,8 @@ func TestAnswersThatCannotBeUsed(t *testing.T) {
 		"size":          {large, fault.InvalidIntent, "larger than 4194304", 1},
 		"400":           {respond(400, `{"error":"INVALID_PARAMS"}`), fault.ReasoningUnavailable, "HTTP 400", 1},
 		"401":           {respond(401, "your token "+token+" is wrong"), fault.ReasoningUnavailable, "HTTP 401: your token [redacted]", 1},
+		"401, encoded":  {respond(401, "you sent "+base64.StdEncoding.EncodeToString([]byte(token))), fault.ReasoningUnavailable, "HTTP 401: you sent [redacted]", 1},
+		"403":           {respond(403, "not for sk-proj-"+"abcdefghijklmnop1234"), fault.ReasoningUnavailable, "HTTP 403: not for [redacted]", 1},
 		"404":           {respond(404, "<html>nothing"), fault.ReasoningUnavailable, "HTTP 404: a page of HTML", 1},
 		"500":           {respond(500, ""), fault.ReasoningUnavailable, "HTTP 500", 1},
 		"429":           {respond(429, "slow down"), fault.ReasoningUnavailable, "HTTP 429: slow down", 3},

@@ -27,7 +27,9 @@ func (p *program) answerer() (workflow.Generate, error) {
 	if s.URL == "" {
 		limit = maxInside
 	}
+	clean := p.redactor().Certain()
 	return func(ctx context.Context, question workflow.Question) (json.RawMessage, error) {
+		question.Input = clean.JSON(question.Input)
 		return decided(ctx, client, name, limit, question)
 	}, nil
 }

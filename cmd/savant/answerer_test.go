@@ -9,11 +9,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/internal/redact"
 	"savant/reasoning"
 )
 
 // The steps of a driven workflow that want a model go to the Reasoning API that
-// is set; a refused answer comes again with what was wrong.
+// is set, without secrets; a refused answer comes again with what was wrong.
 func TestTheReasoningAPIAnswersGenerateSteps(t *testing.T) {
 	answers := []string{`{"txt":"Hello"}`, "```json\n{\"text\":\"Hello, world!\"}\n```", `{"text":"Hello!"}`}
 	var asked []reasoning.Request
@@ -28,7 +29,8 @@ func TestTheReasoningAPIAnswersGenerateSteps(t *testing.T) {
 	}))
 	defer api.Close()
 	var stdout, stderr strings.Builder
-	code := run(t.Context(), []string{"workflows", "run", "hello"}, []string{"SAVANT_PATH=" + t.TempDir(), "REASONING_API_URL=" + api.URL},
+	code := run(t.Context(), []string{"workflows", "run", "hello", "--param", "name=" + plantedSecret},
+		[]string{"SAVANT_PATH=" + t.TempDir(), "REASONING_API_URL=" + api.URL, "MY_API_TOKEN=" + plantedSecret},
 		strings.NewReader(""), &stdout, &stderr)
 	require.Equal(t, exitOK, code, stderr.String())
 	require.Contains(t, stdout.String(), "greeting: Hello, world!\n")
@@ -37,6 +39,8 @@ func TestTheReasoningAPIAnswersGenerateSteps(t *testing.T) {
 	for i, request := range asked {
 		require.True(t, request.Policy.MustFinish)
 		require.Contains(t, request.Driver.Text, `"maxLength"`)
+		require.Contains(t, request.Goal, redact.Mark)
+		require.NotContains(t, request.Goal, plantedSecret)
 		require.Equal(t, i == 1, len(request.Policy.Notes) > 0, request.Policy.Notes)
 	}
 	require.Contains(t, asked[2].Goal, "Hello, world!")

@@ -84,7 +84,8 @@ func TestTheOrderOfTrimming(t *testing.T) {
 
 func TestSecretsDoNotReachAModel(t *testing.T) {
 	request := whole()
-	for _, planted := range []string{"Authorization: Bearer abcdefghijklmnop", "sk-ant-REDACTED", `{\"password\": \"hunter2hunter2\"}`, "postgres://ada:hunter2@host/db"} {
+	for _, planted := range []string{"Authorization: Bearer abcdefghijklmnop", "sk-ant-REDACTED", `{\"password\": \"hunter2hunter2\"}`, "postgres://ada:hunter2@host/db",
+		"DB_PASSWORD=hunter2", "ghp_" + "abcdefghijklmnopqrstuvwxyz012345"} {
 		raw := []byte(`"` + planted + `"`)
 		request.LastOutput[0].Result, request.Memory.Steps[0].Outcomes = raw, []reasoning.Outcome{{ToolName: "a.b", Result: raw}}
 		request.Memory.Summary = planted

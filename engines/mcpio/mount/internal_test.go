@@ -1,6 +1,7 @@
 package mount
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"os"
 	"regexp"
@@ -170,6 +171,12 @@ func TestSecretsAreTakenOut(t *testing.T) {
 	text := `passphrase querysecret bearer-secret literal-key say "friend" say \"friend\" the-project main partial Ada Lovelace true /home/ada`
 	require.Equal(t, strings.Repeat(redact.Mark+" ", 6)+`the-project main partial Ada Lovelace true /home/ada`, l.secrets.Text(text))
 	require.Equal(t, strings.Repeat(redact.Mark+" ", 10)+"true "+redact.Mark, l.hidden.Text(text))
+	basic := base64.StdEncoding.EncodeToString([]byte("ada:bearer-secret"))
+	require.Less(t, len(l.secrets.Text(basic)), len(redact.Mark)+10, "also where a header was echoed")
+	shapes := "a sk-proj-" + "abcdefghijklmnop1234 of another"
+	require.Equal(t, shapes, l.secrets.Text(shapes), "a result is data: only what is known is taken out")
+	require.Equal(t, "a "+redact.Mark+" of another", l.hidden.Text(shapes))
+	require.Equal(t, `{"n":1,"token":"`+redact.Mark+`"}`, string(l.secrets.JSON([]byte(`{"n":1,"token":"bearer\u002dsecret"}`))))
 	print, err := e.fingerprint()
 	require.NoError(t, err)
 	require.NotRegexp(t, "passphrase|querysecret|literal-key|friend|Lovelace", strings.Join(print.Lines, "\n"))
