@@ -34,3 +34,17 @@ func LimitSize(ix *Index, more int) (lift func() error, err error) {
 		return ix.db.QueryRowContext(context.Background(), "PRAGMA max_page_count = 1000000").Scan(&limit)
 	}, err
 }
+
+// Listed says when the folder was listed, as the next process would know.
+func Listed(ix *Index) time.Time { return ix.tree.listed }
+
+// Recode takes a snapshot apart and puts it together again; nil where it is none.
+func Recode(data []byte) []byte {
+	if read := decodeSnapshot(data); read != nil {
+		return encodeSnapshot(read)
+	}
+	return nil
+}
+
+// SnapshotBody is a snapshot of anything, with the mark and the checksum it needs.
+func SnapshotBody(body []byte) []byte { return sealed(body) }

@@ -30,11 +30,11 @@ const gitGrace = 2 * time.Second
 // errNotGit says that git has nothing to say of a folder.
 var errNotGit = errors.New("not a git repository")
 
-// gitLines runs git and returns what it prints, each up to a NUL; errNotGit
+// gitLines runs git on an input and returns what it prints, each up to a NUL; errNotGit
 // where git is missing, fails or finds no repository.
-func gitLines(ctx context.Context, program, folder string, arguments ...string) ([]string, error) {
+func gitLines(ctx context.Context, program, folder, input string, arguments ...string) ([]string, error) {
 	command := exec.CommandContext(ctx, program, append(gitSettings[:len(gitSettings):len(gitSettings)], arguments...)...)
-	command.Dir, command.WaitDelay = folder, gitGrace
+	command.Dir, command.Stdin, command.WaitDelay = folder, strings.NewReader(input), gitGrace
 	command.Env = append([]string{}, gitFixed...)
 	for _, name := range gitPassed {
 		if value, set := os.LookupEnv(name); set {
@@ -77,27 +77,55 @@ func readLines(from io.Reader) (lines []string, cut bool) {
 	return lines, scanner.Err() != nil
 }
 
+// ignored are folders that git says nothing of.
+type ignored struct {
+	// ruled are those that a rule names; hidden are those in which every file
+	// is ruled out, and no file is known.
+	ruled, hidden map[string]bool
+}
+
 // gitListing lists the files git knows or would add, and the folders it ignores.
-func gitListing(ctx context.Context, program, folder string) (files []string, ignored map[string]bool, err error) {
+func gitListing(ctx context.Context, program, folder string) (files []string, folders ignored, err error) {
 	type answer struct {
-		paths []string
-		err   error
+		folders ignored
+		err     error
 	}
 	answers := make(chan answer, 1)
 	go func() {
-		paths, err := gitLines(ctx, program, folder, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
-		answers <- answer{paths, err}
+		folders, err := gitIgnored(ctx, program, folder)
+		answers <- answer{folders, err}
 	}()
-	files, err = gitLines(ctx, program, folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	files, err = gitLines(ctx, program, folder, "", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	other := <-answers
-	if err = errors.Join(err, other.err); err != nil {
-		return nil, nil, err
+	return files, other.folders, errors.Join(err, other.err)
+}
+
+// gitIgnored asks twice: ls-files does not tell a folder that is ruled out from
+// one in which all files are, where others may appear.
+func gitIgnored(ctx context.Context, program, folder string) (ignored, error) {
+	found := ignored{map[string]bool{}, map[string]bool{}}
+	paths, err := gitLines(ctx, program, folder, "", "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+	if err != nil {
+		return found, err
 	}
-	ignored = map[string]bool{}
-	for _, each := range other.paths {
+	var asked strings.Builder
+	for _, each := range paths {
 		if name, isFolder := strings.CutSuffix(each, "/"); isFolder {
-			ignored[name] = true
+			found.hidden[name] = true
+			asked.WriteString(each + "\x00")
 		}
 	}
-	return files, ignored, nil
+	if asked.Len() == 0 {
+		return found, nil
+	}
+	ruled, err := gitLines(ctx, program, folder, asked.String(), "check-ignore", "-z", "--stdin")
+	for _, each := range ruled { // the exit code 1 says that there are none
+		name := strings.TrimSuffix(each, "/")
+		found.ruled[name] = true
+		delete(found.hidden, name)
+	}
+	if errors.Is(err, errNotGit) {
+		err = ctx.Err()
+	}
+	return found, err
 }

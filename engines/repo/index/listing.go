@@ -75,7 +75,7 @@ type walk struct {
 	ctx            context.Context
 	folder         string
 	git            bool
-	ignored        map[string]bool // folders, as git says
+	ignored        ignored // as git says
 	files, folders []string
 	rules          []string
 }
@@ -91,7 +91,10 @@ func (w *walk) enter(name string, rules *ruleset) error {
 		return fault.New(fault.ToolFailed, "the folder cannot be read: %w", plain(err))
 	}
 	w.folders = append(w.folders, name)
-	rules = w.rulesOf(name, entries, rules)
+	rules, closed := w.rulesOf(name, entries, rules)
+	if closed && w.hidden(name) {
+		return nil // nothing can appear here before that changes
+	}
 	for _, entry := range entries {
 		if err := w.visit(path.Join(name, entry.Name()), entry, rules); err != nil {
 			return err
@@ -103,7 +106,7 @@ func (w *walk) enter(name string, rules *ruleset) error {
 func (w *walk) visit(name string, entry fs.DirEntry, rules *ruleset) error {
 	switch {
 	case entry.IsDir():
-		if neverListed[entry.Name()] || name == ".savant" || w.ignored[name] || rules.ignores(name, true) {
+		if neverListed[entry.Name()] || name == ".savant" || w.ignored.ruled[name] || rules.ignores(name, true) {
 			return nil
 		}
 		return w.enter(name, rules)
@@ -114,23 +117,33 @@ func (w *walk) visit(name string, entry fs.DirEntry, rules *ruleset) error {
 	return nil
 }
 
+// hidden says whether git knows no file of a folder.
+func (w *walk) hidden(name string) bool {
+	for ; name != "."; name = path.Dir(name) {
+		if w.ignored.hidden[name] {
+			return true
+		}
+	}
+	return false
+}
+
 // rulesOf notes a folder's rules, and returns what holds in it where it is not
-// git that reads them.
-func (w *walk) rulesOf(name string, entries []fs.DirEntry, above *ruleset) *ruleset {
+// git that reads them; closed says that they rule out all that is in it.
+func (w *walk) rulesOf(name string, entries []fs.DirEntry, above *ruleset) (_ *ruleset, closed bool) {
 	for _, entry := range entries {
 		if entry.Name() != ignoreFile || !entry.Type().IsRegular() {
 			continue
 		}
 		w.rules = append(w.rules, path.Join(name, ignoreFile))
-		if w.git {
-			break
-		}
 		text, err := os.ReadFile(filepath.Join(w.folder, filepath.FromSlash(name), ignoreFile))
-		if err == nil {
-			return &ruleset{above: above, base: strings.TrimPrefix(name+"/", "./"), rules: parseRules(string(text))}
+		switch {
+		case err == nil && w.git:
+			return above, rulesOutAll(parseRules(string(text)))
+		case err == nil:
+			return &ruleset{above: above, base: strings.TrimPrefix(name+"/", "./"), rules: parseRules(string(text))}, false
 		}
 	}
-	return above
+	return above, false
 }
 
 // plain takes the absolute path out of an error.

@@ -22,11 +22,8 @@ func TestAnyHistoryAnswersAsAFreshIndex(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := history{folder: must(os.MkdirTemp("", "index")), watched: rapid.Bool().Draw(t, "watched") && runtime.GOOS == "linux"}
 		defer os.RemoveAll(h.folder)
-		h.old = opened(t, h.folder, filepath.Join(h.folder, ".savant", "old"))
-		defer h.old.Close()
-		if !h.watched {
-			index.Unwatch(h.old)
-		}
+		h.open(t)
+		defer func() { require.NoError(t, h.old.Close()) }()
 		for _, name := range someNames[1:] {
 			require.NoError(t, os.WriteFile(h.place(t, name), []byte("gamma\n"), 0o644))
 		}
@@ -53,7 +50,7 @@ var (
 	someNames    = []string{".gitignore", "a.go", "b.md", "sub/c.py", "sub/deep/alpha.txt", "d_test.go"}
 	someFolders  = []string{"sub", "sub/deep", "other"}
 	someContents = []string{"", "alpha beta\n", "beta alphaBeta\n", "func alpha() {}\n", "gamma\nalpha\ngamma\n", "\x00", "*.md\n"}
-	someSteps    = []string{"write", "overwrite", "overwrite", "overwrite", "remove", "rename", "rename folder", "refresh", "settle"}
+	someSteps    = []string{"write", "overwrite", "overwrite", "overwrite", "remove", "rename", "rename folder", "refresh", "settle", "reopen"}
 )
 
 func (h *history) step(t *rapid.T) {
@@ -76,6 +73,16 @@ func (h *history) step(t *rapid.T) {
 		h.refresh(t)
 	case "settle":
 		h.settle(t)
+	case "reopen": // the next process begins with what this one knew
+		require.NoError(t, h.old.Close())
+		h.open(t)
+	}
+}
+
+func (h *history) open(t *rapid.T) {
+	h.old = opened(t, h.folder, filepath.Join(h.folder, ".savant", "old"))
+	if !h.watched {
+		index.Unwatch(h.old)
 	}
 }
 
@@ -102,9 +109,7 @@ func opened(t require.TestingT, folder, cache string) *index.Index {
 }
 
 func answer(t require.TestingT, ix *index.Index, query index.Query) []index.Row {
-	_, err := ix.Refresh(context.Background(), nil)
-	require.NoError(t, err)
-	rows, err := ix.Search(context.Background(), query)
+	rows, _, err := ix.Find(context.Background(), query, nil)
 	require.NoError(t, err)
 	return rows
 }

@@ -128,7 +128,10 @@ func encodeSnapshot(s *snapshot) []byte {
 	heading := &numberWriter{}
 	heading.numbers(uint64(s.catalog.edition.generation), uint64(s.catalog.edition.built), uint64(s.listed.UnixNano()),
 		flag(s.listing.Git, 1), files, uint64(len(s.listing.Folders)), uint64(len(s.listing.Rules)), uint64(len(s.sources)))
-	body := slices.Concat(heading.table, w.table, w.text)
+	return sealed(slices.Concat(heading.table, w.table, w.text))
+}
+
+func sealed(body []byte) []byte {
 	sum := &numberWriter{}
 	sum.numbers(uint64(crc32.Checksum(body, castagnoli)))
 	return slices.Concat([]byte(snapshotMark), sum.table, body)

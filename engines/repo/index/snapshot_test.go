@@ -1,0 +1,133 @@
+package index_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/engines/repo/index"
+)
+
+// snapshotOf returns the only snapshot in a cache folder.
+func snapshotOf(t testing.TB, cache string) string {
+	files, err := filepath.Glob(filepath.Join(cache, "*.known"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	return files[0]
+}
+
+// process opens an index, asks it, and lets go of it, as a short process does.
+func process(t testing.TB, folder, cache, query string) (found []string, listed time.Time) {
+	ix := opened(t, folder, cache)
+	found = paths(answer(t, ix, words(query)))
+	listed = index.Listed(ix)
+	require.NoError(t, ix.Close())
+	return found, listed
+}
+
+// settled has processes ask until the next one need not list the folder anew.
+func settled(t testing.TB, folder, cache string) (listed time.Time) {
+	deadline := time.Now().Add(time.Minute)
+	for _, before := process(t, folder, cache, "needle"); ; before = listed {
+		require.True(t, time.Now().Before(deadline), "the listing is never trusted")
+		if _, listed = process(t, folder, cache, "needle"); listed.Equal(before) {
+			return listed
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// TestTheNextProcess does not list what did not change, and sees what did.
+func TestTheNextProcess(t *testing.T) {
+	home, folder, cache := t.TempDir(), t.TempDir(), t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
+	inner := filepath.Join(folder, "part")
+	for _, name := range []string{"one.txt", "two.txt", "deep/three.txt"} {
+		write(t, inner, name, "needle\n")
+	}
+	write(t, inner, "kept.txt", "always\n")
+	require.NoError(t, exec.Command("git", "init", "-q", folder).Run())
+	git := func(arguments ...string) {
+		require.NoError(t, exec.Command("git", append([]string{"-C", folder}, arguments...)...).Run())
+	}
+	all := []string{"deep/three.txt", "one.txt", "two.txt"}
+	for _, step := range []struct {
+		name     string
+		change   func()
+		expected []string
+	}{
+		{"written", func() { write(t, inner, "one.txt", "other\n") }, []string{"deep/three.txt", "two.txt"}},
+		{"written again", func() { write(t, inner, "one.txt", "needle\n") }, all},
+		{"made", func() { write(t, inner, "deep/four.txt", "needle\n") }, append([]string{"deep/four.txt"}, all...)},
+		{"removed", func() { require.NoError(t, os.Remove(filepath.Join(inner, "deep/four.txt"))) }, all},
+		{"rules above", func() { write(t, folder, ".gitignore", "one.txt\n") }, []string{"deep/three.txt", "two.txt"}},
+		{"rules that rule themselves out", func() { write(t, inner, "deep/.gitignore", "*\n") }, []string{"two.txt"}},
+		{"and change", func() { write(t, inner, "deep/.gitignore", "none\n.gitignore\n") }, []string{"deep/three.txt", "two.txt"}},
+		{"the user's rules", func() { write(t, home, "config/git/ignore", "two.txt\n") }, []string{"deep/three.txt"}},
+		{"rules named in a file", func() { git("config", "core.excludesFile", filepath.Join(home, "mine")) }, []string{"deep/three.txt", "two.txt"}},
+		{"and changed", func() { write(t, home, "mine", "three.txt\n") }, []string{"two.txt"}},
+		{"the repository's own", func() { write(t, folder, ".git/info/exclude", "two.txt\n") }, []string{}},
+		{"added all the same", func() { git("add", "-f", "part/two.txt") }, []string{"two.txt"}},
+		{"no repository", func() { require.NoError(t, os.RemoveAll(filepath.Join(folder, ".git"))) }, all},
+	} {
+		settled(t, inner, cache)
+		step.change()
+		found, _ := process(t, inner, cache, "needle")
+		require.ElementsMatch(t, step.expected, found, step.name)
+	}
+}
+
+// TestASnapshotOfAnotherIndex is not believed: the numbers of its files are others.
+func TestASnapshotOfAnotherIndex(t *testing.T) {
+	folder, cache := t.TempDir(), t.TempDir()
+	manyFiles(t, folder, 20)
+	settled(t, folder, cache)
+	kept, err := os.ReadFile(snapshotOf(t, cache))
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(database(t, cache)))
+	require.NoError(t, os.RemoveAll(filepath.Join(folder, "d5"))) // others get their numbers
+	process(t, folder, cache, "needle")
+	require.NoError(t, os.WriteFile(snapshotOf(t, cache), kept, 0o600))
+	found, _ := process(t, folder, cache, "word7")
+	require.Equal(t, []string{"d7/f7.txt"}, found)
+}
+
+// TestADamagedSnapshot costs a reading of the database, and nothing else.
+func TestADamagedSnapshot(t *testing.T) {
+	folder, cache := t.TempDir(), t.TempDir()
+	manyFiles(t, folder, 20)
+	settled(t, folder, cache)
+	whole, err := os.ReadFile(snapshotOf(t, cache))
+	require.NoError(t, err)
+	for _, length := range []int{0, 1, 20, 100, len(whole) - 1} {
+		require.NoError(t, os.WriteFile(snapshotOf(t, cache), whole[:length], 0o600))
+		found, _ := process(t, folder, cache, "word7")
+		require.Equal(t, []string{"d7/f7.txt"}, found)
+	}
+	require.NoError(t, os.WriteFile(snapshotOf(t, cache), []byte(strings.Replace(string(whole), "d7/f7", "d7/f8", 1)), 0o600))
+	found, _ := process(t, folder, cache, "word7")
+	require.Equal(t, []string{"d7/f7.txt"}, found)
+}
+
+// FuzzSnapshot: anything with a right checksum is refused or read, and what is
+// read is written as it was.
+func FuzzSnapshot(f *testing.F) {
+	folder, cache := f.TempDir(), f.TempDir()
+	manyFiles(f, folder, 3)
+	process(f, folder, cache, "needle")
+	whole, err := os.ReadFile(snapshotOf(f, cache))
+	require.NoError(f, err)
+	require.Equal(f, whole, index.Recode(whole))
+	f.Add(whole[24:])
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if again := index.Recode(index.SnapshotBody(body)); again != nil {
+			require.NotNil(t, index.Recode(again))
+		}
+	})
+}
