@@ -102,7 +102,7 @@ func readFiles(ctx context.Context, tx *sql.Tx) (files []*file, err error) {
 
 // maxID bounds the ids of files, which tables in memory are as long as. They
 // grow with each change of a file; an index that came so far is built anew.
-const maxID = 16 * maxFiles
+const maxID = 4 * maxFiles
 
 // querier is a database or a transaction.
 type querier interface {
