@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"net/http/httptest"
 	"os"
@@ -18,36 +17,17 @@ import (
 	"savant/agent"
 	"savant/agent/agenttest"
 	"savant/engines"
+	"savant/internal/settings"
 	"savant/telemetry"
 )
 
 // inScenario is the program with the tools of the scenarios in the place of its
 // own; those of the agent stay.
-func inScenario() int {
-	p := &program{environment: os.Environ(), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, furnish: furnishScenario}
-	command := p.root()
-	command.SetArgs(os.Args[1:])
-	return p.report(command.ExecuteContext(context.Background()))
-}
+func inScenario() int { return startWith(scenarioEngines) }
 
-func furnishScenario(h *house) error {
-	for _, engine := range h.tools.Engines() {
-		if engine == "agent" {
-			continue
-		}
-		if err := h.tools.ReplaceTools(engine); err != nil {
-			return err
-		}
-	}
-	for _, tool := range agenttest.Tools(h.path) {
-		if engines.EngineOf(tool.Name) == "agent" {
-			continue
-		}
-		if err := h.tools.Add(tool); err != nil {
-			return err
-		}
-	}
-	return nil
+func scenarioEngines(h *house, _ settings.Settings) error {
+	tools := agenttest.Tools(h.path)
+	return h.tools.Add(slices.DeleteFunc(tools, func(t engines.Tool) bool { return engines.EngineOf(t.Name) == "agent" })...)
 }
 
 // Not played from outside, and why. The person of a scenario is at a terminal

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -46,7 +46,7 @@ func (s samples) quantile(q float64) float64 {
 // a call costs before Think does anything. It is an engine's that leaves no
 // receipts, as Think's own are.
 func serveWithNothing() int {
-	p := &program{environment: os.Environ(), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
+	p := newProgram(os.Environ(), os.Stdin, os.Stdout, os.Stderr, (*house).addEngines)
 	command := p.root()
 	command.RunE, command.Args = nil, nil
 	if err := p.configure(command, nil); err != nil {
@@ -174,7 +174,7 @@ func BenchmarkPlan(b *testing.B) {
 }
 
 func openHouse(b *testing.B, folder string) *house {
-	p := &program{environment: []string{"SAVANT_PATH=" + folder, "LOG_LEVEL=error"}, stderr: new(strings.Builder)}
+	p := newProgram([]string{"SAVANT_PATH=" + folder, "LOG_LEVEL=error"}, nil, io.Discard, io.Discard, (*house).addEngines)
 	require.NoError(b, p.configure(p.root(), nil))
 	h, err := p.open()
 	require.NoError(b, err)

@@ -74,7 +74,7 @@ func (p *program) open() (*house, error) {
 		return nil, errors.Join(err, h.store.Close(), root.Close())
 	}
 	h.driver = workflow.New(workflow.Options{Think: h.think, Toolbox: h.tools, Generate: answer, Logger: h.logger})
-	if err := h.addEngines(p.settings); err != nil {
+	if err := p.engines(h, p.settings); err != nil {
 		return nil, errors.Join(err, h.close(context.Background()))
 	}
 	if err := p.openAgent(h); err != nil {
@@ -190,11 +190,6 @@ func (p *program) with(ctx context.Context, work func(*house) error) error {
 	h, err := p.open()
 	if err != nil {
 		return err
-	}
-	if p.furnish != nil {
-		if err := p.furnish(h); err != nil {
-			return errors.Join(err, h.close(ctx))
-		}
 	}
 	return errors.Join(work(h), h.close(ctx))
 }

@@ -16,7 +16,9 @@ var version string
 func main() { os.Exit(start()) }
 
 // start runs the program in this process and returns its exit code.
-func start() int {
+func start() int { return startWith((*house).addEngines) }
+
+func startWith(engines furnishing) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
@@ -24,5 +26,5 @@ func start() int {
 	// instead of ending the process. Caught, not ignored, so that child
 	// processes start with the usual behaviour.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	return run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
+	return newProgram(os.Environ(), os.Stdin, os.Stdout, os.Stderr, engines).run(ctx, os.Args[1:])
 }

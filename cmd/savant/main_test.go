@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"flag"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -140,7 +141,7 @@ const maxThinkList = 8 << 10
 // Every schema that is published compiles: the registry leaves that to the first
 // call, and to clients.
 func TestEveryToolIsSound(t *testing.T) {
-	p := &program{environment: []string{"SAVANT_PATH=" + t.TempDir(), "LOG_LEVEL=error"}, stderr: new(strings.Builder)}
+	p := newProgram([]string{"SAVANT_PATH=" + t.TempDir(), "LOG_LEVEL=error"}, nil, io.Discard, io.Discard, (*house).addEngines)
 	require.NoError(t, p.configure(p.root(), nil))
 	require.NoError(t, p.with(t.Context(), func(h *house) error {
 		require.NotEmpty(t, h.tools.Tools())

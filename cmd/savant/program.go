@@ -29,20 +29,31 @@ type program struct {
 	attended bool
 	// described has what git knows, where a run has asked for it already; once.
 	described <-chan description
-	// furnish changes the house before it is worked in; nil: it stays as it is.
-	furnish func(*house) error
+	// engines fills the registry of the house.
+	engines furnishing
 	// serving: the command answers clients until it is told to end.
 	serving bool
 }
 
+// furnishing puts the engines of a house into its registry.
+type furnishing func(*house, settings.Settings) error
+
+// newProgram returns a program in its world, with the engines it has.
+func newProgram(environment []string, stdin io.Reader, stdout, stderr io.Writer, engines furnishing) *program {
+	return &program{environment: environment, stdin: stdin, stdout: stdout, stderr: stderr, engines: engines}
+}
+
 // run is the whole program. It returns the exit code.
 func run(ctx context.Context, args, environment []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	p := &program{environment: environment, stdin: stdin, stdout: stdout, stderr: stderr}
+	return newProgram(environment, stdin, stdout, stderr, (*house).addEngines).run(ctx, args)
+}
+
+func (p *program) run(ctx context.Context, args []string) int {
 	root := p.root()
 	root.SetArgs(args)
-	root.SetIn(stdin)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
+	root.SetIn(p.stdin)
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
 	command, err := root.ExecuteContextC(ctx)
 	p.command = command.CommandPath()
 	return p.report(err)
