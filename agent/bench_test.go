@@ -60,6 +60,10 @@ func median(list []time.Duration) float64 {
 	return float64(sorted[len(sorted)/2]) / float64(time.Millisecond)
 }
 
+func worst(list []time.Duration) float64 {
+	return float64(slices.Max(list)) / float64(time.Millisecond)
+}
+
 // BenchmarkGap measures the time between the answer of a Reasoning API and the
 // next question, beside a bare loop that posts, writes a trace line and syncs a
 // session file of 16 KB.

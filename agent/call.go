@@ -139,7 +139,7 @@ func (r *Run) invoke(asked reasoning.Call) (engines.Result, error) {
 	}
 	answers := make(chan answer, 1)
 	ctx := withCaller(r.ctx, Caller{RunID: r.ID(), Step: r.index, Tool: asked.ToolName})
-	r.runtime.working.Go(func() {
+	r.runtime.calling.Go(func() {
 		result, err := r.box.Invoke(ctx, asked.ToolName, asked.Args)
 		answers <- answer{result, err}
 	})

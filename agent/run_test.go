@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/agent"
-	"savant/agent/memory"
 	"savant/engines"
 	"savant/fault"
 	"savant/internal/redact"
@@ -44,47 +43,6 @@ func ended(t *testing.T, run *agent.Run) agent.Report {
 	report := run.Wait(ctx, nil)
 	require.NotEqual(t, agent.StatusRunning, report.Status, "it hangs")
 	return report
-}
-
-func TestCancelInterruptsAToolAndAQuestion(t *testing.T) {
-	for name, answers := range map[string][]json.RawMessage{"tool": script(hang), "question": script(`{"hang":true}`)} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, answers, nil)
-			run, err := w.runtime.Start(agent.Order{Goal: "g"})
-			require.NoError(t, err)
-			<-w.api.Arrived
-			require.NoError(t, w.runtime.Cancel(run.ID()))
-			report := ended(t, run)
-			require.Equal(t, agent.StatusCanceled, report.Status)
-			require.Equal(t, "Canceled by user", report.Final)
-			require.Equal(t, agent.Cancel, report.State)
-			require.NoError(t, w.runtime.Cancel(run.ID()), "canceled still")
-			snapshot, err := w.store.Load(run.ID())
-			require.NoError(t, err)
-			require.Equal(t, "canceled", snapshot.Status)
-		})
-	}
-}
-
-// TestAnotherProcessCancels: a wish in a file is enough.
-func TestAnotherProcessCancels(t *testing.T) {
-	w := newWorld(t, script(hang), nil)
-	run, err := w.runtime.Start(agent.Order{Goal: "g"})
-	require.NoError(t, err)
-	<-w.api.Arrived
-	root, err := os.OpenRoot(w.folder)
-	require.NoError(t, err)
-	defer root.Close()
-	other := agent.New(agent.Options{Memory: memory.Open(root, time.Now)})
-	defer other.Close()
-	standing, err := other.Report(run.ID())
-	require.NoError(t, err)
-	require.Equal(t, agent.StatusRunning, standing.Status)
-	_, err = other.Resume(run.ID(), 0)
-	require.ErrorIs(t, err, fault.StateConflict)
-	require.NoError(t, other.Cancel(run.ID()))
-	require.Equal(t, agent.StatusCanceled, ended(t, run).Status)
-	require.False(t, w.store.Canceled(run.ID()), "the wish is fulfilled")
 }
 
 // TestResumeAsksAndCallsNothingTwice ends a run while a call is going on: when

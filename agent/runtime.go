@@ -58,7 +58,8 @@ type Runtime struct {
 	redactor *redact.Redactor // for what a model works with
 	ctx      context.Context
 	stop     context.CancelCauseFunc
-	working  sync.WaitGroup
+	driving  sync.WaitGroup // runs
+	calling  sync.WaitGroup // their calls, which a run that ends does not wait for
 
 	mu   sync.Mutex
 	runs map[string]*Run // those that go on
@@ -148,7 +149,7 @@ func (r *Runtime) launch(id string, begin func() (*Run, error)) (*Run, error) {
 		return nil, err
 	}
 	r.runs[id] = run
-	r.working.Go(func() {
+	r.driving.Go(func() {
 		run.drive()
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -221,12 +222,22 @@ func (r *Runtime) List(ctx context.Context) ([]Report, error) {
 }
 
 // Close ends every run; they can be resumed. It returns when their goroutines
-// are gone.
+// are gone. A tool that does not heed that its call is taken back is left
+// behind after a while: it ends with the program.
 func (r *Runtime) Close() {
 	r.mu.Lock()
 	r.stop(errClosed)
 	r.mu.Unlock()
-	r.working.Wait()
+	r.driving.Wait()
+	returned := make(chan struct{})
+	go func() {
+		r.calling.Wait()
+		close(returned)
+	}()
+	select {
+	case <-returned:
+	case <-time.After(leave):
+	}
 }
 
 func stamp(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) }
