@@ -39,7 +39,7 @@ type in struct {
 }
 
 // Tools are what the agent of a scenario can call. Some fail once: what they
-// did before is in a file of the folder.
+// did before is in a file of the folder. test.ignore heeds nothing.
 func Tools(folder string) []engines.Tool {
 	say := func(name string, f func(context.Context, in) (any, error)) engines.Tool {
 		return engines.Bind(name, "A tool of the tests.", f)
@@ -65,6 +65,7 @@ func Tools(folder string) []engines.Tool {
 		return nil, fmt.Errorf("%w", fault.New(fault.ToolFailed, "not yet; %v", os.WriteFile(name, nil, 0o600)))
 	}
 	hang := func(ctx context.Context, _ in) (any, error) { <-ctx.Done(); return nil, ctx.Err() }
+	ignores := func(context.Context, in) (any, error) { select {} } // ends with its process
 	fails := func(context.Context, in) (any, error) { return nil, fault.New(fault.ToolFailed, "it always fails") }
 	leak := func(context.Context, in) (any, error) {
 		return map[string]any{"text": "the key is planted-secret-value", "password": "hunter2"}, nil
@@ -81,7 +82,7 @@ func Tools(folder string) []engines.Tool {
 	destroy.Destructive = true
 	outside := readOnly(say("net.fetch", echo))
 	outside.OpenWorld = true
-	return []engines.Tool{readOnly(say("test.read", echo)), say("test.write", write), readOnly(say("test.flaky", flaky)), readOnly(say("test.hang", hang)),
+	return []engines.Tool{readOnly(say("test.read", echo)), say("test.write", write), readOnly(say("test.flaky", flaky)), readOnly(say("test.hang", hang)), readOnly(say("test.ignore", ignores)),
 		say("test.fail", fails), readOnly(say("test.leak", leak)), destroy, outside, readOnly(say("context.fts_search", echo)), readOnly(say("context.read", echo)),
 		readOnly(say("think.plan", echo)), say("agent.run", echo), workflow}
 }
