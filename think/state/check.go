@@ -89,7 +89,7 @@ func (d *Dir) checkpointNames(key Key) ([]string, error) {
 }
 
 func (d *Dir) checkSnapshot(ctx context.Context, name string, key Key) error {
-	found, err := d.readSnapshot(name, key)
+	found, err := readSnapshot(d.disk, name, key)
 	if err == nil {
 		_, err = d.standsFor(ctx, key, found)
 	}

@@ -46,7 +46,7 @@ func (d *Dir) Checkpoints(ctx context.Context, key Key) ([]CheckpointInfo, error
 	}
 	infos := []CheckpointInfo{}
 	for _, name := range withSuffix(names, jsonSuffix) {
-		found, err := d.readSnapshot(checkpointName(key, name), key)
+		found, err := readSnapshot(d.disk, checkpointName(key, name), key)
 		if unlessIgnorable(err) != nil {
 			return nil, err
 		}
@@ -69,7 +69,7 @@ func (d *Dir) Restore(ctx context.Context, key Key, name string) (Snapshot, erro
 		return Snapshot{}, err
 	}
 	file := checkpointName(key, name)
-	found, err := d.readSnapshot(file, key)
+	found, err := readSnapshot(d.disk, file, key)
 	if missing(err) {
 		return Snapshot{}, fault.New(fault.CheckpointNotFound,
 			"run %q of workflow %q has no checkpoint %q", key.Run, key.Workflow, name)

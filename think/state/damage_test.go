@@ -213,3 +213,25 @@ func FuzzScan(f *testing.F) {
 		require.Equal(t, append(found, made), again)
 	})
 }
+
+// TestShortenedJournalIsDamage: a journal cut within or between records is
+// whole by itself, but its readable file knows of the records that are gone.
+// One whose version was only edited does not.
+func TestShortenedJournalIsDamage(t *testing.T) {
+	disk, file := smallRun(t, faultKey, 3)
+	require.NoError(t, project(3, true)(openSim(disk)))
+	whole := slices.Clone(file.current)
+	for length := 1; length < len(whole); length++ {
+		file.set(whole[:length])
+		requireDamaged(t, disk, file, fmt.Sprintf("cut after %d bytes", length))
+	}
+	file.set(whole)
+	readable := disk.fileAt(snapshotName(faultKey))
+	readable.set(bytes.Replace(readable.current, []byte(`"version": 3`), []byte(`"version": 9`), 1))
+	_, err := openSim(disk).Records(context.Background(), faultKey, 0, 0)
+	require.ErrorIs(t, err, fault.StateCorrupt, "a state that says no version of its own is believed")
+	readable.set(bytes.Replace(readable.current, []byte(`"at": 3`), []byte(`"at": 4`), 1))
+	found, err := openSim(disk).Records(context.Background(), faultKey, 0, 0)
+	require.NoError(t, err)
+	require.Len(t, found, 3)
+}

@@ -219,8 +219,30 @@ func (j *journal) catchUp(now stat) error {
 	if known && found.Version < j.tip.Version {
 		return corrupt(j.name, "ends after record %d, though record %d was acknowledged", found.Version, j.tip.Version)
 	}
+	if !known {
+		if err := j.shortened(found, now.size); err != nil {
+			return err
+		}
+	}
 	j.tip = tip{chain: found, file: now, doubt: j.tip.doubt}
 	return nil
+}
+
+// shortened returns STATE_CORRUPT where the run's readable file stands for a
+// record that the journal no longer has: one cut between two records is whole
+// by itself. With the journal locked no projection can be ahead of it. Only
+// the head of the readable file is read, unless it says so. An empty journal
+// may be what a crash left of a Create over a run that was being deleted.
+func (j *journal) shortened(found chain, size int64) error {
+	name := snapshotName(j.key)
+	if head, err := readHead(j.disk, name); err != nil || head.Version <= found.Version || size == 0 {
+		return nil
+	}
+	snapshot, err := readSnapshot(j.disk, name, j.key)
+	if err != nil || snapshot.Version <= found.Version {
+		return nil // what is damaged tells nothing of the journal
+	}
+	return corrupt(j.name, "ends after record %d, but %s stands for record %d", found.Version, name, snapshot.Version)
 }
 
 func (j *journal) scan(from chain, size int64) (chain, error) {

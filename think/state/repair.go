@@ -164,7 +164,7 @@ func (r *repair) badSnapshots() (bad []badFile, err error) {
 		return nil, err
 	}
 	for _, file := range files {
-		snapshot, err := r.dir.readSnapshot(file.name, r.key)
+		snapshot, err := readSnapshot(r.dir.disk, file.name, r.key)
 		switch {
 		case missing(err) || err == nil && r.found.standsFor(snapshot):
 			continue

@@ -18,7 +18,7 @@ func (d *Dir) Snapshot(ctx context.Context, key Key) (Snapshot, error) {
 	err := d.with(ctx, key, reading, func(j *journal) error {
 		// With the journal locked, no projection can be ahead of it.
 		name := snapshotName(key)
-		found, err := d.readSnapshot(name, key)
+		found, err := readSnapshot(d.disk, name, key)
 		if err != nil {
 			return unlessIgnorable(err)
 		}
@@ -44,8 +44,8 @@ func unlessIgnorable(err error) error {
 
 // readSnapshot reads and verifies a snapshot of a run by itself, without the
 // journal. The error of a missing file satisfies missing.
-func (d *Dir) readSnapshot(name string, key Key) (Snapshot, error) {
-	data, err := readAll(d.disk, name)
+func readSnapshot(target disk, name string, key Key) (Snapshot, error) {
+	data, err := readAll(target, name)
 	if err != nil {
 		return Snapshot{}, notRead(name, err)
 	}
@@ -69,6 +69,12 @@ func (d *Dir) readSnapshot(name string, key Key) (Snapshot, error) {
 	found.State = compact.Bytes()
 	if digestOf(found.State, "") != found.Digest {
 		return Snapshot{}, corrupt(name, "its state does not match its digest")
+	}
+	var inner struct {
+		Version int `json:"version"`
+	}
+	if json.Unmarshal(found.State, &inner) == nil && inner.Version != 0 && inner.Version != found.Version {
+		return Snapshot{}, corrupt(name, "says version %d of a state of version %d", found.Version, inner.Version)
 	}
 	return found, nil
 }

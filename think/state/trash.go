@@ -119,7 +119,7 @@ func (d *Dir) moveProjections(key Key, from, to string) error {
 // this one: a copy, whose original is in the trash.
 func (d *Dir) dropLatest(key Key) error {
 	name := latestName(key.Workflow)
-	if latest, err := d.readSnapshot(name, key); err != nil || latest.Run != key.Run {
+	if latest, err := readSnapshot(d.disk, name, key); err != nil || latest.Run != key.Run {
 		return nil
 	}
 	if err := d.disk.Remove(name); err != nil {
