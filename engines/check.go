@@ -22,13 +22,18 @@ func Underscored(name string) string { return strings.ReplaceAll(name, ".", "_")
 // Check reports what would keep clients from using a tool: a name that is not
 // dotted, is over 64 bytes or has two underscores in a row in either spelling
 // (INVALID_PARAMS); no description or no function; a schema that does not
-// compile, or whose root is not a plain object (YAML_SCHEMA_VIOLATION).
+// compile, or whose root is not an object, for arguments a plain one
+// (YAML_SCHEMA_VIOLATION).
 func (t Tool) Check() error {
 	t.derived = nil
 	if _, err := t.examine(); err != nil || len(t.Output) == 0 {
 		return err
 	}
-	_, err := compileRoot(t.Name+": output", t.Output)
+	what := t.Name + ": output"
+	root, err := objectOf(what, t.Output)
+	if err == nil {
+		_, err = compile(what, root)
+	}
 	return err
 }
 
@@ -42,14 +47,15 @@ func (t Tool) examine() (*inputs, error) {
 		return nil, fault.New(fault.InvalidParams, "tool %s needs a description and a function", t.Name)
 	}
 	if len(t.Output) > 0 {
-		if _, err := rootOf(t.Name+": output", t.Output); err != nil {
+		if _, err := objectOf(t.Name+": output", t.Output); err != nil {
 			return nil, err
 		}
 	}
 	return t.inputs()
 }
 
-// rootCombinators make several clients refuse a tool, or its whole list.
+// rootCombinators make several clients refuse a tool, or its whole list, where
+// its arguments have one.
 var rootCombinators = []string{"$ref", "allOf", "anyOf", "oneOf", "not", "if"}
 
 // compileRoot compiles a schema whose root must be a plain object.
@@ -63,6 +69,20 @@ func compileRoot(what string, raw json.RawMessage) (*schemas.Schema, error) {
 
 // rootOf reads a schema whose root must be a plain object.
 func rootOf(what string, raw json.RawMessage) (map[string]any, error) {
+	root, err := objectOf(what, raw)
+	if err != nil {
+		return nil, err
+	}
+	for _, keyword := range rootCombinators {
+		if _, has := root[keyword]; has {
+			return nil, fault.New(fault.YAMLSchemaViolation, "%s schema: %s at the root", what, keyword)
+		}
+	}
+	return root, nil
+}
+
+// objectOf reads a schema whose root must be an object.
+func objectOf(what string, raw json.RawMessage) (map[string]any, error) {
 	value, err := jsonvalue.Decode(raw)
 	if err != nil {
 		return nil, fault.New(fault.YAMLSchemaViolation, "%s schema: %w", what, err)
@@ -70,11 +90,6 @@ func rootOf(what string, raw json.RawMessage) (map[string]any, error) {
 	root, _ := value.(map[string]any)
 	if root["type"] != "object" {
 		return nil, fault.New(fault.YAMLSchemaViolation, "%s schema: the root is not of type object", what)
-	}
-	for _, keyword := range rootCombinators {
-		if _, has := root[keyword]; has {
-			return nil, fault.New(fault.YAMLSchemaViolation, "%s schema: %s at the root", what, keyword)
-		}
 	}
 	return root, nil
 }

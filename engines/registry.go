@@ -145,14 +145,11 @@ func (r *Registry) Version() uint64 { return r.table.now().version }
 
 // Tools returns the tools, sorted by name.
 func (r *Registry) Tools() []Tool {
-	var tools []Tool
-	for _, each := range r.table.now().rows {
-		if r.shows(EngineOf(each.tool.Name)) {
-			tools = append(tools, each.tool)
-		}
+	tools := slices.Clone(r.table.now().sorted())
+	if r.only == nil {
+		return tools
 	}
-	slices.SortFunc(tools, func(a, b Tool) int { return cmp.Compare(a.Name, b.Name) })
-	return tools
+	return slices.DeleteFunc(tools, func(t Tool) bool { return !r.shows(EngineOf(t.Name)) })
 }
 
 // Names returns the canonical names, sorted.

@@ -1,7 +1,9 @@
 package engines
 
 import (
+	"cmp"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -25,6 +27,9 @@ type contents struct {
 	rows    map[string]*row // by canonical name
 	spelt   map[string]*row // by either spelling
 	engines map[string]*port
+	// sorted are the tools by name, sorted when they are first asked for: they
+	// are asked for again and again.
+	sorted func() []Tool
 }
 
 // row is one tool, ready to be called.
@@ -36,8 +41,20 @@ type row struct {
 
 func newTable(options Options) *table {
 	made := &table{options: options, watchers: map[chan<- struct{}]bool{}}
-	made.contents.Store(&contents{rows: map[string]*row{}, spelt: map[string]*row{}, engines: map[string]*port{}})
+	made.publish(&contents{rows: map[string]*row{}, spelt: map[string]*row{}, engines: map[string]*port{}})
 	return made
+}
+
+func (t *table) publish(next *contents) {
+	next.sorted = sync.OnceValue(func() []Tool {
+		tools := make([]Tool, 0, len(next.rows))
+		for _, each := range next.rows {
+			tools = append(tools, each.tool)
+		}
+		slices.SortFunc(tools, func(a, b Tool) int { return cmp.Compare(a.Name, b.Name) })
+		return tools
+	})
+	t.contents.Store(next)
 }
 
 func (t *table) now() *contents { return t.contents.Load() }
@@ -52,7 +69,7 @@ func (t *table) change(edit func(next *contents) error) error {
 	if err := edit(next); err != nil {
 		return err
 	}
-	t.contents.Store(next)
+	t.publish(next)
 	for watcher := range t.watchers {
 		select {
 		case watcher <- struct{}{}:

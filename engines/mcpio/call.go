@@ -161,7 +161,7 @@ func (c *connection) perform(ctx context.Context, asked *call, caller engines.Ca
 	if result.Receipt != "" {
 		attach(done.result, result.Receipt, tool.Output)
 	}
-	if done.result.IsError && len(tool.Output) > 0 {
+	if _, open := opened(tool.Output); done.result.IsError && !open {
 		done.result.StructuredContent = nil // clients hold it against the output schema, and show that it does not fit
 	}
 	return done

@@ -38,7 +38,7 @@ func TestExcerpts(t *testing.T) {
 	require.Contains(t, answer, `\"error\":\"LIMIT_EXCEEDED\"`)
 	require.Contains(t, answer, `\"result\":{\"truncated\":true`)
 	require.Contains(t, answer, `\"_receipt\":`)
-	require.NotContains(t, answer, `"structuredContent"`)
+	require.Contains(t, answer, `"structuredContent":{"_receipt":`)
 	require.Contains(t, answer, `"isError":true`)
 }
 

@@ -86,7 +86,7 @@ func (p published) forClient(name string) []mcp.Tool {
 // publishTool returns a tool as tools/list shows it, under its canonical name.
 // All four hints are set: mcp-go's and the protocol's defaults say destructive.
 func publishTool(tool engines.Tool) (mcp.Tool, error) {
-	output, _ := admitReceipt(tool.Output) // where it would not have one, no result carries one there
+	output, _ := opened(tool.Output) // where it cannot be, neither receipts nor errors are held against it
 	entry := mcp.Tool{
 		Name:            tool.Name,
 		Title:           tool.Title,

@@ -47,7 +47,7 @@ func withoutReceipt(encoded json.RawMessage) json.RawMessage {
 // is no such content or the tool's output schema would not have it.
 func attach(result *mcp.CallToolResult, receipt string, output json.RawMessage) {
 	structured, _ := result.StructuredContent.(json.RawMessage)
-	if _, admitted := admitReceipt(output); len(structured) > 0 && (admitted || result.IsError) {
+	if _, open := opened(output); len(structured) > 0 && (open || result.IsError) {
 		carrying := WithReceipt(structured, receipt)
 		result.StructuredContent = carrying
 		if at := slices.IndexFunc(result.Content, func(c mcp.Content) bool { return repeats(c, structured) }); at >= 0 {
@@ -78,47 +78,4 @@ func repeats(content mcp.Content, structured json.RawMessage) bool {
 func sameJSON(one, other []byte) bool {
 	var a, b bytes.Buffer
 	return json.Compact(&a, one) == nil && json.Compact(&b, other) == nil && bytes.Equal(a.Bytes(), b.Bytes())
-}
-
-// closed are the keywords of JSON Schema by which the root of a schema may
-// refuse a member that its properties allow. References and combinators are
-// none of them: the registry takes no tool that has one there.
-var closed = []string{"patternProperties", "propertyNames", "maxProperties", "unevaluatedProperties",
-	"dependentSchemas", "dependencies", "enum", "const"}
-
-const receiptSchema = `{"type":"string"}`
-
-// admitReceipt returns an output schema that takes results with a receipt:
-// clients hold structured content against it. It is the schema as it is, or
-// with one property more; false where neither would do.
-func admitReceipt(output json.RawMessage) (json.RawMessage, bool) {
-	if len(output) == 0 {
-		return output, true
-	}
-	var root, properties map[string]json.RawMessage
-	if json.Unmarshal(output, &root) != nil {
-		return output, false
-	}
-	if slices.ContainsFunc(closed, func(keyword string) bool { return root[keyword] != nil }) {
-		return output, false
-	}
-	if given := root["properties"]; given != nil && json.Unmarshal(given, &properties) != nil {
-		return output, false
-	}
-	if own := properties[ReceiptKey]; own != nil { // that of a Savant mounted in this one
-		return output, sameJSON(own, []byte(receiptSchema))
-	}
-	if more := root["additionalProperties"]; more == nil || string(more) == "true" {
-		return output, true
-	}
-	if properties == nil {
-		properties = map[string]json.RawMessage{}
-	}
-	properties[ReceiptKey] = json.RawMessage(receiptSchema)
-	var err error
-	if root["properties"], err = json.Marshal(properties); err != nil {
-		return output, false
-	}
-	open, err := json.Marshal(root)
-	return open, err == nil
 }

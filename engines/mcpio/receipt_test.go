@@ -92,18 +92,52 @@ func TestReplyOfThinkCarriesNone(t *testing.T) {
 	require.Empty(t, kept)
 }
 
-// TestFailureCarriesItsReceipt: in the text alone where the tool has an output
-// schema, since the public TypeScript client shows nothing of an error whose
-// structured content does not fit that.
+// TestFailureCarriesItsReceipt: in the text alone where the output schema
+// cannot be published so that it takes errors, since the public TypeScript
+// client shows nothing of an error whose structured content does not fit.
 func TestFailureCarriesItsReceipt(t *testing.T) {
-	failing := tool("test.fail", func(context.Context, json.RawMessage) (any, error) { return nil, fault.New(fault.ToolFailed, "no") })
-	failing.Output = json.RawMessage(`{"type":"object","additionalProperties":false}`)
-	o, kept := witnessing(t, failing)
-	result, err := connect(t, o, mcpio.ClientOptions{}).Invoke(t.Context(), "test.fail", struct{}{}, nil)
-	require.NoError(t, err)
-	require.True(t, result.IsError)
-	require.Empty(t, result.Structured)
-	require.True(t, kept[receiptIn(t, json.RawMessage(result.Text()))].Failed)
+	for output, structured := range map[string]bool{
+		`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}`: true,
+		`{"type":"object","maxProperties":1}`:                        false,
+		`{"type":"object","properties":{"error":{"type":"object"}}}`: false,
+		`{"type":"object","oneOf":[{"required":["a"]}]}`:             false,
+	} {
+		failing := tool("test.fail", func(context.Context, json.RawMessage) (any, error) {
+			return nil, fault.New(fault.ToolFailed, "no").With(fault.Diagnostic{Path: "n"}).Attach("more", json.RawMessage(`[1]`))
+		})
+		failing.Output = json.RawMessage(output)
+		o, kept := witnessing(t, failing)
+		client := connect(t, o, mcpio.ClientOptions{})
+		result, err := client.Invoke(t.Context(), "test.fail", struct{}{}, nil)
+		require.NoError(t, err)
+		require.True(t, result.IsError)
+		require.Equal(t, structured, len(result.Structured) > 0, output)
+		require.True(t, kept[receiptIn(t, json.RawMessage(result.Text()))].Failed)
+		if structured {
+			require.JSONEq(t, result.Text(), string(result.Structured))
+			tools, err := client.Tools(t.Context())
+			require.NoError(t, err)
+			requireValid(t, tools[0].Output, result.Structured)
+		}
+	}
+}
+
+// TestWhatIsPublishedIsExact: what is neither a result nor an error does not
+// fit, and a Savant mounted in another publishes what that one can open again.
+func TestWhatIsPublishedIsExact(t *testing.T) {
+	exact := answering("test.give", map[string]any{"n": 1})
+	exact.Output = json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}`)
+	published := exact
+	for range 2 {
+		tools, err := connect(t, options(t, published), mcpio.ClientOptions{}).Tools(t.Context())
+		require.NoError(t, err)
+		requireValid(t, tools[0].Output, json.RawMessage(`{"n":1}`))
+		requireValid(t, tools[0].Output, json.RawMessage(`{"error":"TOOL_FAILED","details":"no"}`))
+		for _, wrong := range []string{`{}`, `{"n":"1"}`, `{"error":"TOOL_FAILED"}`, `{"error":1,"details":""}`} {
+			require.Error(t, fits(t, tools[0].Output, json.RawMessage(wrong)), wrong)
+		}
+		published.Output = tools[0].Output
+	}
 }
 
 // TestPublishedSchemasTakeReceipts: a client holds the structured content
@@ -140,6 +174,11 @@ func TestPublishedSchemasTakeReceipts(t *testing.T) {
 
 func requireValid(t *testing.T, schema, value json.RawMessage) {
 	t.Helper()
+	require.NoError(t, fits(t, schema, value), "%s against %s", value, schema)
+}
+
+func fits(t *testing.T, schema, value json.RawMessage) error {
+	t.Helper()
 	set, err := schemas.Load()
 	require.NoError(t, err)
 	decoded, err := jsonvalue.Decode(schema)
@@ -148,7 +187,7 @@ func requireValid(t *testing.T, schema, value json.RawMessage) {
 	require.NoError(t, err, string(schema))
 	given, err := jsonvalue.Decode(value)
 	require.NoError(t, err)
-	require.NoError(t, compiled.Check(given), "%s against %s", value, schema)
+	return compiled.Check(given)
 }
 
 // TestWithReceiptIsTheObjectAndTheReceipt: nothing of a result is lost, and

@@ -21,7 +21,8 @@ func notYet(context.Context, json.RawMessage) (any, error) {
 }
 
 // caller returns the function that calls a tool by the server's name of it.
-func (s *server) caller(tool string) func(context.Context, json.RawMessage) (any, error) {
+// promised says that an output schema is published for it.
+func (s *server) caller(tool string, promised bool) func(context.Context, json.RawMessage) (any, error) {
 	return func(ctx context.Context, args json.RawMessage) (any, error) {
 		result, err := s.invoke(ctx, tool, args)
 		if errors.Is(err, mcpio.ErrSessionOver) { // nothing was done: once more, to what it is now
@@ -29,6 +30,10 @@ func (s *server) caller(tool string) func(context.Context, json.RawMessage) (any
 		}
 		if err != nil {
 			return nil, err
+		}
+		if promised && result.Structured == nil && !result.IsError {
+			return nil, fault.New(fault.ToolFailed, "%s: its answer lacks what its output schema promises; it says: %s",
+				tool, fault.Cut(s.launch.secrets.Text(result.Text()), maxErrorText))
 		}
 		return s.content(tool, result)
 	}

@@ -181,3 +181,26 @@ func TestSecretsAreTakenOut(t *testing.T) {
 	require.NoError(t, err)
 	require.NotRegexp(t, "passphrase|querysecret|literal-key|friend|Lovelace", strings.Join(print.Lines, "\n"))
 }
+
+// The output schema is the server's own, unless clients could not read it.
+func TestOutputSchemas(t *testing.T) {
+	for output, listed := range map[string]bool{
+		`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`: true,
+		`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object"}`:    true,
+		`{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}]}`:        true,
+		`{"type":"array"}`:                        false,
+		`{"type":"object","properties":7}`:        false,
+		`{"type":"object","$ref":"http://other"}`: false,
+		`null`: false,
+	} {
+		raw := `{"name":"x","inputSchema":{"type":"object"},"outputSchema":` + output + `}`
+		tool, err := shaped("engine", "engine.x", mcpio.Definition{Name: "x", Raw: []byte(raw)})
+		require.NoError(t, err, output)
+		if listed {
+			require.JSONEq(t, output, string(tool.Output))
+		} else {
+			require.Empty(t, tool.Output, output)
+		}
+		require.JSONEq(t, `{"type":"object"}`, string(tool.Input), "a bad output schema costs nothing of the input's")
+	}
+}

@@ -21,14 +21,14 @@ const serverChecks = " (The server has further rules for the arguments and check
 
 // shaped returns a definition as it can be published. The schema is the
 // server's own where every client can read it; else it says as much as they
-// can, and the server judges the arguments. The output schema is left out: a
-// result here also carries its receipt.
+// can, and the server judges the arguments. The output schema is the server's,
+// where it is one that can be published.
 func shaped(engine, name string, definition mcpio.Definition) (engines.Tool, error) {
 	tool, err := definition.Tool()
 	if err != nil {
 		return engines.Tool{}, err
 	}
-	tool.Name, tool.Output, tool.Eager = name, nil, false
+	tool.Name, tool.Eager = name, false
 	if strings.TrimSpace(tool.Title) == "" {
 		tool.Title = definition.Name
 	}
@@ -42,6 +42,7 @@ func shaped(engine, name string, definition mcpio.Definition) (engines.Tool, err
 		return engines.Tool{}, fault.New(fault.ValidationFailed, "its input schema is not JSON: %w", err)
 	}
 	raw, _ := schema.(map[string]any)
+	output := tool.Output
 	for _, form := range []func(map[string]any) (map[string]any, bool){flattened, outlined, bare} {
 		fitted, whole := form(raw)
 		if tool.Input, err = jsonvalue.Encode(fitted); err != nil {
@@ -53,9 +54,14 @@ func shaped(engine, name string, definition mcpio.Definition) (engines.Tool, err
 		}
 		// Check needs a function; the real one is set by who publishes.
 		tool.Call = notYet
-		if err = mcpio.Publishable(tool); err == nil {
+		if err = mcpio.Publishable(tool); err != nil && len(tool.Output) > 0 {
+			tool.Output = nil
+			err = mcpio.Publishable(tool)
+		}
+		if err == nil {
 			return tool, nil
 		}
+		tool.Output = output
 	}
 	return engines.Tool{}, err
 }

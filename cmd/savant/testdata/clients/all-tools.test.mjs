@@ -114,9 +114,12 @@ test("each tool says what it is in a form that every client takes", () => {
   for (const tool of tools) {
     assert.match(tool.name, /^[A-Za-z0-9_-]{1,64}$/);
     assert.ok(tool.title && tool.description, tool.name);
-    for (const schema of [tool.inputSchema, tool.outputSchema ?? tool.inputSchema]) {
-      assert.equal(schema.type, "object", tool.name);
-      assert.ok(!["anyOf", "oneOf", "allOf", "$ref"].some((key) => key in schema), tool.name);
+    assert.equal(tool.inputSchema.type, "object", tool.name);
+    assert.ok(!["anyOf", "oneOf", "allOf", "$ref"].some((key) => key in tool.inputSchema), tool.name);
+    if (tool.outputSchema) {
+      assert.equal(tool.outputSchema.type, "object", tool.name);
+      assert.ok(!["oneOf", "allOf", "$ref"].some((key) => key in tool.outputSchema), tool.name);
+      assert.deepEqual(tool.outputSchema.properties.error, { type: "string" }, `${tool.name}: its errors would not fit`);
     }
     assert.equal(typeof tool.annotations.readOnlyHint, "boolean", tool.name);
   }
@@ -143,6 +146,7 @@ test("each tool refuses arguments of the wrong kind with a coded error that is n
       const result = await client.callTool({ name: tool.name, arguments: { [wrong]: { wrong: [true] } } });
       assert.equal(result.isError, true, result.content[0].text);
       const fault = JSON.parse(result.content[0].text);
+      assert.deepEqual(result.structuredContent, fault, "a client that shows one of them shows another fault");
       assert.match(fault.error, /^[A-Z_]+$/);
       assert.notEqual(fault.error, "INTERNAL");
       assert.ok(fault.details.length > 10);

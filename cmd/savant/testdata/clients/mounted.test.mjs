@@ -80,6 +80,7 @@ test("files are written and read, and no others", async () => {
   assert.equal(outside.isError, true);
   assert.equal(outside.structuredContent.error, "TOOL_FAILED");
   assert.match(outside.structuredContent.details, /Access denied/);
+  assert.deepEqual(JSON.parse(outside.content[0].text), outside.structuredContent);
   const missing = await client.callTool({ name: "files_read_text_file", arguments: {} });
   assert.equal(missing.structuredContent.error, "INVALID_PARAMS");
 });
@@ -94,6 +95,19 @@ test("texts, images, structures and progress come through", async () => {
   const steps = [];
   await call("everything_trigger-long-running-operation", { duration: 1, steps: 4 }, { onprogress: (report) => steps.push(report.progress) });
   assert.deepEqual(steps, [1, 2, 3, 4]);
+});
+
+test("what a server says of its results is published, and takes receipts and errors", async () => {
+  const { tools } = await client.listTools();
+  const schema = tools.find((tool) => tool.name === "everything_get-structured-content").outputSchema;
+  assert.deepEqual(schema.properties.temperature.type, "number");
+  assert.deepEqual(schema.anyOf, [{ required: ["temperature", "conditions", "humidity"] }, { required: ["error", "details"] }]);
+  // The client itself holds both of these against the schema.
+  const weather = await call("everything_get-structured-content", { location: "Chicago" });
+  assert.match(weather.structuredContent._receipt, /^[a-z2-7]{8}$/);
+  const wrong = await client.callTool({ name: "everything_get-structured-content", arguments: { location: "Atlantis" } });
+  assert.equal(wrong.isError, true);
+  assert.ok(["INVALID_PARAMS", "TOOL_FAILED"].includes(wrong.structuredContent.error), JSON.stringify(wrong));
 });
 
 test("a server sees only the environment it was given, and a secret stays there", async () => {
