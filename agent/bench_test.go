@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -70,7 +71,7 @@ func worst(list []time.Duration) float64 {
 func BenchmarkGap(b *testing.B) {
 	var ours, bare, early, late []time.Duration
 	for b.Loop() {
-		gaps := agentGaps(b)
+		gaps := agentGaps(b, 1)
 		ours = append(ours, gaps...)
 		early, late = append(early, gaps[3:13]...), append(late, gaps[len(gaps)-10:]...)
 		bare = append(bare, bareGaps(b)...)
@@ -81,7 +82,7 @@ func BenchmarkGap(b *testing.B) {
 	b.ReportMetric(median(late)/median(early), "step200/step5")
 }
 
-func agentGaps(b *testing.B) []time.Duration {
+func agentGaps(b *testing.B, tools int) []time.Duration {
 	api := &clocked{}
 	server := httptest.NewServer(api)
 	defer server.Close()
@@ -93,12 +94,20 @@ func agentGaps(b *testing.B) []time.Duration {
 	defer transport.Close()
 	recorder := telemetry.NewRecorder(telemetry.Options{Root: root})
 	type in struct {
-		Text string `json:"text,omitempty"`
+		Text string `json:"text,omitempty" doc:"A text that nothing is done with, whatever it says."`
+		Path string `json:"path,omitempty" doc:"A file that is not read."`
+		Size int    `json:"size,omitempty" min:"0" max:"100" doc:"A number that does not matter."`
 	}
-	nothing := engines.Bind("test.nothing", "Does nothing.", func(_ context.Context, given in) (in, error) { return given, nil })
-	nothing.ReadOnly = true
 	registry := engines.NewRegistry(engines.Options{})
-	require.NoError(b, registry.Add(nothing))
+	for i := range tools {
+		name := "test.nothing"
+		if i > 0 {
+			name += strconv.Itoa(i)
+		}
+		nothing := engines.Bind(name, "Does nothing. "+strings.Repeat("It says so at some length. ", 10), func(_ context.Context, given in) (in, error) { return given, nil })
+		nothing.ReadOnly = true
+		require.NoError(b, registry.Add(nothing))
+	}
 	runtime := agent.New(agent.Options{Toolbox: registry, Memory: memory.Open(root, time.Now), Recorder: recorder, Now: time.Now, SnapshotPause: agent.DefaultPause,
 		Client: reasoning.New(reasoning.Options{Transport: transport}), NewID: func() string { return "r1" }})
 	defer runtime.Close()
@@ -106,6 +115,17 @@ func agentGaps(b *testing.B) []time.Duration {
 	require.NoError(b, err)
 	require.Equal(b, agent.StatusOK, run.Wait(b.Context(), nil).Status)
 	return api.gaps
+}
+
+// BenchmarkTools measures the same gap with 200 tools beside one.
+func BenchmarkTools(b *testing.B) {
+	var one, many []time.Duration
+	for b.Loop() {
+		one, many = append(one, agentGaps(b, 1)...), append(many, agentGaps(b, 200)...)
+	}
+	b.ReportMetric(median(one), "1-tool-ms")
+	b.ReportMetric(median(many), "200-tools-ms")
+	b.ReportMetric(median(many)/median(one), "200-tools/1-tool")
 }
 
 func bareGaps(b *testing.B) []time.Duration {

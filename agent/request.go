@@ -1,10 +1,12 @@
 package agent
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
 	"savant/agent/memory"
+	"savant/engines"
 	"savant/reasoning"
 )
 
@@ -31,15 +33,35 @@ func (r *Run) met() []reasoning.Rule {
 	return met
 }
 
-// offered are the tools that policy lets through.
+// offer is what a run was offered of some tools. With many tools it takes longer
+// to make than a step does.
+type offer struct {
+	of   []engines.Tool
+	made []reasoning.Tool
+}
+
+// offered are the tools that policy lets through: those of the step before while
+// there are the same tools. It is asked for in one state alone, so the policy is
+// the same, too.
 func (r *Run) offered() []reasoning.Tool {
-	tools := r.box.Tools()
-	offered := make([]reasoning.Tool, len(tools))
-	for i, each := range tools {
-		offered[i] = reasoning.Tool{Name: each.Name, Title: each.Title, Description: each.Description, InputSchema: each.Input,
-			ReadOnly: each.ReadOnly, Destructive: each.Destructive, Idempotent: each.Idempotent}
+	tools := r.runtime.options.Toolbox.Tools()
+	if r.offer.made != nil && slices.EqualFunc(tools, r.offer.of, sameTool) {
+		return r.offer.made
 	}
-	return offered
+	r.offer = offer{of: tools, made: []reasoning.Tool{}}
+	for _, each := range tools {
+		if r.box.denies(each) == "" {
+			r.offer.made = append(r.offer.made, reasoning.Tool{Name: each.Name, Title: each.Title, Description: each.Description, InputSchema: each.Input,
+				ReadOnly: each.ReadOnly, Destructive: each.Destructive, Idempotent: each.Idempotent})
+		}
+	}
+	return r.offer.made
+}
+
+// sameTool compares what is offered of tools.
+func sameTool(a, b engines.Tool) bool {
+	return a.Name == b.Name && a.Title == b.Title && a.Description == b.Description && bytes.Equal(a.Input, b.Input) &&
+		a.ReadOnly == b.ReadOnly && a.Destructive == b.Destructive && a.Idempotent == b.Idempotent
 }
 
 // remembered is the memory as the Reasoning API reads it.

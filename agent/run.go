@@ -38,6 +38,7 @@ type Run struct {
 	last    []memory.Call // of the step before
 	traces  []trace
 	notes   []string
+	offer   offer
 	outcome outcome
 	unsaved bool   // since the last snapshot
 	saving  func() // waits for the snapshot that is written, and tells of it
@@ -133,7 +134,7 @@ func (r *Run) update(change func(*Report)) {
 }
 
 // pollCancel is how often a run looks for the wish of another process.
-const pollCancel = 50 * time.Millisecond
+const pollCancel = 25 * time.Millisecond
 
 // drive takes the run through its states to an end.
 func (r *Run) drive() {

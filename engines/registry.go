@@ -1,7 +1,6 @@
 package engines
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"

@@ -252,3 +252,24 @@ func FuzzCall(f *testing.F) {
 		}
 	})
 }
+
+// TestTheListIsTheCallers: what one does with it shows in no other.
+func TestTheListIsTheCallers(t *testing.T) {
+	r := engines.NewRegistry(engines.Options{})
+	require.NoError(t, r.Add(named("a.two"), named("a.one"), named("b.one")))
+	first := r.Tools()
+	first[0], first = first[1], first[:1]
+	require.Equal(t, []string{"a.one", "a.two", "b.one"}, names(r))
+	require.Equal(t, []string{"a.one", "a.two"}, names(r.Only("a")))
+	require.NoError(t, r.ReplaceTools("a", named("a.zero")))
+	require.Equal(t, []string{"a.zero", "b.one"}, names(r))
+	require.Len(t, first, 1)
+}
+
+func names(r *engines.Registry) []string {
+	var list []string
+	for _, tool := range r.Tools() {
+		list = append(list, tool.Name)
+	}
+	return list
+}

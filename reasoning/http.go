@@ -31,6 +31,7 @@ type HTTP struct {
 	address *url.URL
 	options HTTPOptions
 	client  *http.Client
+	encoder encoder
 }
 
 // NewHTTP returns a transport; an address that is none is INVALID_PARAMS.
@@ -71,7 +72,7 @@ func (t *HTTP) Close() { t.client.CloseIdleConnections() }
 // the same. Network errors and HTTP 429, 502, 503 and 504
 // are Temporary.
 func (t *HTTP) RoundTrip(ctx context.Context, request Request) (json.RawMessage, error) {
-	body, err := request.Encode()
+	body, err := t.encoder.encode(request)
 	if err != nil {
 		return nil, err
 	}

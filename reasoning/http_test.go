@@ -61,6 +61,32 @@ func TestARequestTravelsWhole(t *testing.T) {
 	require.Equal(t, t.Context(), reasoning.WithTraceparent(t.Context(), "no\r\nheader: x"))
 }
 
+// TestTheBodyIsTheRequest: tools are encoded once while they stay the same,
+// which must not show.
+func TestTheBodyIsTheRequest(t *testing.T) {
+	var bodies []string
+	client := overHTTP(t, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		require.NoError(t, err)
+		bodies = append(bodies, string(body))
+		fmt.Fprint(w, finish)
+	}, 0)
+	one := reasoning.Tool{Name: "a.b", Description: "<x> & y", InputSchema: json.RawMessage(`{"type": "object"}`)}
+	other := one
+	other.InputSchema = json.RawMessage(`{"type": "object", "properties": {"tools": {"type": "array", "default": []}}}`)
+	for i, tools := range [][]reasoning.Tool{nil, {one}, {one}, {one, other}, {other}, {}, {one}} {
+		asked := question
+		asked.Step, asked.Tools = i+1, tools
+		asked.Goal, asked.Repo = `"tools":[] and ,"tools":[]`, &reasoning.Repo{Name: `"tools":[]`, Languages: map[string]int{"tools": 1}}
+		asked.LastOutput = []reasoning.Outcome{{ToolName: "a.b", Result: json.RawMessage(`{"tools":[]}`)}}
+		_, err := client.Decide(t.Context(), asked)
+		require.NoError(t, err)
+		want, err := asked.Encode()
+		require.NoError(t, err)
+		require.Equal(t, string(want), bodies[i])
+	}
+}
+
 func TestAPathIsUsedAsItIs(t *testing.T) {
 	for given, want := range map[string]string{"": "/agent_intent", "/": "/agent_intent", "/v1/decide?tenant=a": "/v1/decide?tenant=a"} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
