@@ -85,6 +85,8 @@ type port struct {
 	// places holds one value for each call that runs; nil: there is no bound.
 	places  chan struct{}
 	waiting atomic.Int64
+	// left are the calls that go on although nobody waits for them any more.
+	left atomic.Int64
 	// down is the details of the last call when it was ENGINE_OFFLINE.
 	down atomic.Pointer[string]
 }

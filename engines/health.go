@@ -19,6 +19,9 @@ type Health struct {
 	// Running and Waiting are its calls at this moment.
 	Running int `json:"running"`
 	Waiting int `json:"waiting"`
+	// Left are calls whose caller was answered when their time was over, or who
+	// went away, and whose tool goes on all the same. Each holds its place.
+	Left int `json:"left"`
 }
 
 // statusTime is how long an engine may take to say how it is.
@@ -41,7 +44,7 @@ func (r *Registry) Health(ctx context.Context) []Health {
 func (r *Registry) healthOf(ctx context.Context, name string) Health {
 	port := r.table.now().engines[name]
 	health := Health{Engine: name, Description: port.engine.Description, Tools: []string{},
-		Status: r.table.status(ctx, port), Running: len(port.places), Waiting: int(port.waiting.Load())}
+		Status: r.table.status(ctx, port), Running: len(port.places), Waiting: int(port.waiting.Load()), Left: int(port.left.Load())}
 	for _, tool := range r.Engine(name) {
 		health.Tools = append(health.Tools, tool.Name)
 	}

@@ -39,7 +39,8 @@ func (r *Registry) Call(ctx context.Context, name string, args json.RawMessage) 
 // A name nobody has is UNKNOWN_TOOL with the nearest, or ENGINE_OFFLINE where
 // its engine is not there to have it. ENGINE_BUSY means that the call was not
 // begun. A call over its time is TOOL_TIMEOUT; a tool that does not end with
-// its context keeps its place until it does, but not its caller. Whatever goes
+// its context, or that of the caller, keeps its place until it does, but not its
+// caller. Whatever goes
 // wrong, the error is a *fault.Error, a panic is INTERNAL, and only the receipt
 // of the result is set.
 func (r *Registry) Invoke(ctx context.Context, name string, args json.RawMessage) (Result, error) {
@@ -133,15 +134,11 @@ type returned struct {
 // perform runs a tool in its place and within its time.
 func (t *table) perform(ctx context.Context, found *row, args json.RawMessage) (returned, error) {
 	limit := found.timeout()
-	if limit == 0 {
-		if err := found.port.enter(ctx); err != nil {
-			return returned{}, err
-		}
-		defer found.port.leave()
-		return t.run(ctx, found.tool, args)
+	if limit > 0 {
+		timed, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
+		defer cancel()
+		ctx = timed
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
-	defer cancel()
 	if err := found.port.enter(ctx); err != nil {
 		return returned{}, err
 	}
@@ -153,7 +150,8 @@ func (t *table) perform(ctx context.Context, found *row, args json.RawMessage) (
 }
 
 // bounded runs a tool on a goroutine of its own, which holds the place until
-// the tool returns. It waits for the end of ctx and the grace, no longer.
+// the tool returns. It waits for the end of ctx and the grace, no longer; what
+// is left behind then is counted until it ends.
 func (t *table) bounded(ctx context.Context, found *row, args json.RawMessage) (returned, error) {
 	type outcome struct {
 		returned
@@ -177,6 +175,11 @@ func (t *table) bounded(ctx context.Context, found *row, args json.RawMessage) (
 		return got.returned, got.err
 	case <-patience.C:
 		t.options.Logger.WarnContext(ctx, "a tool goes on after its call was over", "tool", found.tool.Name)
+		found.port.left.Add(1)
+		go func() {
+			<-done
+			found.port.left.Add(-1)
+		}()
 		return returned{}, ctx.Err()
 	}
 }

@@ -79,6 +79,49 @@ func TestCallsHaveTheirTime(t *testing.T) {
 	})
 }
 
+// A caller that goes away, or whose own time is over, is answered whatever the
+// tool does: one without a timeout, a conductor's, and one with time left. What
+// goes on is counted, and keeps its place, until it ends.
+func TestNoToolHoldsItsCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const grace = 2 * time.Second
+		released := make(chan struct{})
+		deaf := func(context.Context) (any, error) { <-released; return "late", nil }
+		timed := does("y.deaf", deaf)
+		timed.Timeout = time.Hour
+		table := engines.NewRegistry(engines.Options{})
+		require.NoError(t, table.Add(does("x.deaf", deaf), timed, does("think.deaf", deaf)))
+		for _, name := range []string{"x.deaf", "y.deaf", "think.deaf"} {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			began := time.Now()
+			_, err := table.Call(ctx, name, nil)
+			cancel()
+			require.ErrorIs(t, err, fault.ToolTimeout, name)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.Equal(t, time.Second+grace, time.Since(began))
+
+			ctx, cancel = context.WithCancel(t.Context())
+			time.AfterFunc(time.Minute, cancel)
+			began = time.Now()
+			_, err = table.Call(ctx, name, nil)
+			require.ErrorIs(t, err, context.Canceled, name)
+			require.Equal(t, time.Minute+grace, time.Since(began))
+		}
+		for _, health := range table.Health(t.Context()) {
+			require.Equal(t, 2, health.Left, health.Engine)
+			if health.Engine != "think" { // whose calls take no place
+				require.Equal(t, 2, health.Running, health.Engine)
+			}
+		}
+		close(released)
+		synctest.Wait()
+		for _, health := range table.Health(t.Context()) {
+			require.Zero(t, health.Left, health.Engine)
+			require.Zero(t, health.Running, health.Engine)
+		}
+	})
+}
+
 // What a tool answers within the grace is not thrown away.
 func TestAnswersInTheGraceAreTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -71,6 +71,9 @@ func (p *program) showHealth(ctx context.Context, h *house) error {
 		if about == "" {
 			about = each.Description
 		}
+		if each.Left > 0 {
+			about = count(each.Left, "call") + " left behind; " + about
+		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", visible(each.Engine), each.State, count(len(each.Tools), "tool"), visible(about))
 	}
 	return table.Flush()
@@ -93,6 +96,9 @@ func (h *house) logHealth(ctx context.Context, services []string) {
 		state := each.State
 		if each.Reason != "" {
 			state += ": " + each.Reason
+		}
+		if each.Left > 0 {
+			state += ", " + count(each.Left, "call") + " left behind"
 		}
 		states = append(states, each.Engine, state)
 	}
