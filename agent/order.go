@@ -40,9 +40,10 @@ type Order struct {
 	Model string `json:"model,omitempty"`
 	// SkipGit leaves out what git knows of the repository.
 	SkipGit bool `json:"skip_git,omitempty"`
-	// TraceParent is the trace that the run belongs to, as W3C Trace Context
-	// writes it; one that is resumed goes on in it.
+	// TraceParent and TraceState are the trace that the run belongs to, as W3C
+	// Trace Context writes it; one that is resumed goes on in it.
 	TraceParent string `json:"traceparent,omitempty"`
+	TraceState  string `json:"tracestate,omitempty"`
 }
 
 // Bounds of an order.

@@ -86,9 +86,10 @@ func (r *Runtime) startOrResume(ctx context.Context, in RunInput) (*Run, error) 
 		if err != nil {
 			return nil, err
 		}
+		within := telemetry.TraceFrom(ctx)
 		return r.Start(Order{Goal: in.Goal, MaxSteps: in.MaxSteps, Workflow: in.Workflow, ForceTool: in.ForceTool, ForceArgs: arguments,
 			ForceFinish: in.ForceFinish, DryRun: in.DryRun, ReadOnly: in.ReadOnly, Allow: in.Allow, Deny: in.Deny,
-			TraceParent: telemetry.TraceFrom(ctx).Parent})
+			TraceParent: within.Parent, TraceState: within.State})
 	}
 	if in.Goal != "" {
 		return nil, fault.New(fault.InvalidParams, "goal: run %s has its goal already; leave it out, or leave out run_id for a new run", fault.Cut(in.RunID, 100))

@@ -89,8 +89,6 @@ func (t *HTTP) header(ctx context.Context) http.Header {
 	if t.options.Token != "" {
 		header.Set("Authorization", "Bearer "+t.options.Token)
 	}
-	if parent := traceparent(ctx); parent != "" {
-		header.Set("Traceparent", parent)
-	}
+	setTrace(ctx, header)
 	return header
 }

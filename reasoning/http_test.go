@@ -49,6 +49,7 @@ func TestARequestTravelsWhole(t *testing.T) {
 		require.Equal(t, "application/json", r.Header.Get("Content-Type"))
 		require.Equal(t, "savant/test", r.Header.Get("User-Agent"))
 		require.Equal(t, parent, r.Header.Get("Traceparent"))
+		require.Equal(t, "vendor=1", r.Header.Get("Tracestate"))
 		var got map[string]any
 		require.NoError(t, json.NewDecoder(r.Body).Decode(&got))
 		require.Equal(t, "r1", got["run_id"])
@@ -56,9 +57,10 @@ func TestARequestTravelsWhole(t *testing.T) {
 		require.Equal(t, []any{}, got["tools"])
 		fmt.Fprint(w, finish)
 	}, 0)
-	_, err := client.Decide(reasoning.WithTraceparent(t.Context(), parent), question)
+	_, err := client.Decide(reasoning.WithTrace(t.Context(), parent, "vendor=1"), question)
 	require.NoError(t, err)
-	require.Equal(t, t.Context(), reasoning.WithTraceparent(t.Context(), "no\r\nheader: x"))
+	require.Equal(t, t.Context(), reasoning.WithTrace(t.Context(), "no\r\nheader: x", "vendor=1"))
+	require.Equal(t, reasoning.WithTrace(t.Context(), parent, ""), reasoning.WithTrace(t.Context(), parent, "no\r\nheader: x"))
 }
 
 // TestTheBodyIsTheRequest: tools are encoded once while they stay the same,

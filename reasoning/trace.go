@@ -2,24 +2,44 @@ package reasoning
 
 import (
 	"context"
-	"regexp"
+	"net/http"
+	"strings"
+
+	"savant/internal/pattern"
 )
+
+// trace is a place in a trace, as W3C Trace Context writes it.
+type trace struct{ parent, state string }
 
 type traceKey struct{}
 
 // traceShape is the traceparent of W3C Trace Context, version 00.
-var traceShape = regexp.MustCompile(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
+var traceShape = pattern.Lazy(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
-// WithTraceparent returns a context whose requests carry a trace: the value of
-// the W3C header traceparent. What is not one is left out.
-func WithTraceparent(ctx context.Context, parent string) context.Context {
-	if !traceShape.MatchString(parent) {
+// maxTraceState is how long a tracestate may be, in bytes, to be passed on.
+const maxTraceState = 512
+
+// WithTrace returns a context whose requests carry a trace: the values of the
+// W3C headers traceparent and tracestate. What is no traceparent is left out
+// with its state, what is no tracestate alone.
+func WithTrace(ctx context.Context, parent, state string) context.Context {
+	if !traceShape().MatchString(parent) {
 		return ctx
 	}
-	return context.WithValue(ctx, traceKey{}, parent)
+	if len(state) > maxTraceState || strings.ContainsFunc(state, func(r rune) bool { return r < ' ' || r > '~' }) {
+		state = ""
+	}
+	return context.WithValue(ctx, traceKey{}, trace{parent, state})
 }
 
-func traceparent(ctx context.Context) string {
-	parent, _ := ctx.Value(traceKey{}).(string)
-	return parent
+// setTrace writes the trace of a context into a header.
+func setTrace(ctx context.Context, header http.Header) {
+	carried, is := ctx.Value(traceKey{}).(trace)
+	if !is {
+		return
+	}
+	header.Set("Traceparent", carried.parent)
+	if carried.state != "" {
+		header.Set("Tracestate", carried.state)
+	}
 }

@@ -94,7 +94,7 @@ func asking(t *testing.T, tool string) (address string, parents func() []string)
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
-		seen = append(seen, r.Header.Get("Traceparent"))
+		seen = append(seen, r.Header.Get("Traceparent")+" "+r.Header.Get("Tracestate"))
 		answer := map[string]any{"action": "finish", "final": "done", "model": "m " + plantedSecret}
 		if len(seen) == 1 {
 			answer = map[string]any{"action": "tool", "tool_name": tool, "args": map[string]any{}, "model": "m", "prompt_tokens": 7}
@@ -141,7 +141,7 @@ func TestOneTraceFromTheClientToTheLastServer(t *testing.T) {
 	}
 	first, last := c.spans(t, "savant chat m", 1)[0], c.spans(t, "savant chat m [redacted]", 1)[0]
 	require.Equal(t, c.spans(t, "savant invoke_agent savant", 1)[0].id, first.parent)
-	require.Equal(t, []string{"00-" + clientTrace + "-" + first.id + "-01", "00-" + clientTrace + "-" + last.id + "-01"}, parents())
+	require.Equal(t, []string{"00-" + clientTrace + "-" + first.id + "-01 vendor=1", "00-" + clientTrace + "-" + last.id + "-01 vendor=1"}, parents())
 	require.NoError(t, s.stdin.Close())
 	require.NoError(t, s.wait(t))
 	require.NotContains(t, string(c.raw), plantedSecret)
