@@ -76,7 +76,7 @@ func loadLayer(layer fs.FS, into map[string]source) error {
 		}
 		data, err := fs.ReadFile(layer, entry.Name())
 		if err != nil {
-			return fault.From(err)
+			return fault.New(fault.YAMLSchemaViolation, "schema file %s cannot be read: %w", entry.Name(), err)
 		}
 		if into[name], err = parse(data); err != nil {
 			return fault.New(fault.YAMLSchemaViolation, "schema file %s: %w", entry.Name(), err).

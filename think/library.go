@@ -184,11 +184,20 @@ func (l *Library) workflow(at int, name string) (file string, read content, err 
 		}
 		read, err := l.content(strconv.Itoa(at)+"/"+file, info, func() ([]byte, error) { return fs.ReadFile(files, file) })
 		if err != nil {
-			return "", content{}, fault.New(fault.YAMLSchemaViolation, "%s cannot be read", file)
+			return "", content{}, fault.New(fault.YAMLSchemaViolation, "%s cannot be read: %w", file, cause(err))
 		}
 		return file, read, nil
 	}
 	return "", content{}, fs.ErrNotExist
+}
+
+// cause leaves out of an error of a file what is known already: its name.
+func cause(err error) error {
+	var failed *fs.PathError
+	if errors.As(err, &failed) {
+		return failed.Err
+	}
+	return err
 }
 
 func (l *Library) content(key string, info fs.FileInfo, read func() ([]byte, error)) (content, error) {

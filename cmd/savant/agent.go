@@ -44,7 +44,7 @@ func (p *program) openAgent(h *house) error {
 // confirmCall asks the person at the terminal about a destructive call.
 func (p *program) confirmCall(ctx context.Context, tool string, args json.RawMessage) bool {
 	asking := *p
-	asking.stdout = p.stderr // stdout is for the answer alone
+	asking.stdout = &output{Writer: p.stderr} // stdout is for the answer alone
 	return asking.confirm(ctx, "Call "+visible(tool)+" "+visible(string(args))+"?") == nil
 }
 

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
 
 	"savant/fault"
 )
@@ -105,6 +108,8 @@ func (p *program) report(err error) int {
 	switch {
 	case err == nil || errors.As(err, new(statusError)):
 		return code
+	case p.stdout.failed() != nil && errors.Is(err, p.stdout.failed()):
+		return exitOK // of the command; what was not written is told in the end
 	case errors.As(err, &usage):
 		fmt.Fprintf(p.stderr, "savant: %s\nRun '%s --help' for usage.\n", usage, cmp.Or(p.command, "savant"))
 		return code
@@ -115,9 +120,21 @@ func (p *program) report(err error) int {
 		return code
 	}
 	coded := explained(err)
-	fmt.Fprintf(p.stderr, "savant: %s: %s\n", coded.Code, visible(coded.Details))
+	fmt.Fprintf(p.stderr, "savant: %s: %s\n", coded.Code, visible(p.forPeople(coded)))
 	p.printDiagnostics(coded)
 	return code
+}
+
+// commands are what people type where clients call a tool.
+var commands = strings.NewReplacer("think.state.list shows", "savant state list shows", "think.workflows.list shows", "savant workflows list shows")
+
+// forPeople is what an error says, for somebody at a command line.
+func (p *program) forPeople(said *fault.Error) string {
+	text := commands.Replace(said.Details)
+	if said.Code == fault.StateNotSaved && (errors.Is(said, fs.ErrPermission) || errors.Is(said, syscall.EROFS)) {
+		text += fmt.Sprintf("; runs and logs are kept under SAVANT_PATH, which is %q: make it writable, or name another folder with --path", p.settings.Path)
+	}
+	return text
 }
 
 // explained is fault.From for the person at the machine, who may see the cause

@@ -32,6 +32,7 @@ type house struct {
 	log    *logFile
 	root   *os.Root
 	path   string // SAVANT_PATH, absolute
+	given  string // SAVANT_PATH as it was given, for what people read
 	layers []think.Layer
 	store  *state.Dir
 	think  *think.Engine
@@ -58,10 +59,10 @@ func (p *program) open() (*house, error) {
 		return nil, misconfigured(fault.New(fault.InvalidParams, "%s: expected a folder, got %q: %w",
 			settings.EnvPath, p.settings.Path, errors.Unwrap(err)))
 	}
-	h := &house{root: root, path: path, log: &logFile{root: root, complain: p.stderr}}
+	h := &house{root: root, path: path, given: p.settings.Path, log: &logFile{root: root, complain: p.stderr}}
 	h.logger = p.newLogger(h.log)
 	p.warnOfSettings(h)
-	h.layers = []think.Layer{{Name: "bundled", Files: savant.Files}, {Files: root.FS()}}
+	h.layers = []think.Layer{{Name: "bundled", Files: savant.Files}, {Files: regularFiles{root.FS()}}}
 	if h.store, err = state.Open(path, state.Options{}); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}

@@ -19,7 +19,11 @@ func main() { os.Exit(start()) }
 func start() int { return startWith((*house).addEngines) }
 
 func startWith(engines furnishing) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		ends = append(ends, syscall.SIGHUP) // a terminal that is closed leaves no children
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	// A client may close stderr and go on: what is written there then fails

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -16,11 +17,12 @@ import (
 // program is one run of the command line: the world it sees, and what it was
 // told.
 type program struct {
-	environment    []string
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	settings       settings.Settings
-	loaded         *settings.Loaded // the same, with where each value is from
+	environment []string
+	stdin       io.Reader
+	stdout      *output
+	stderr      io.Writer
+	settings    settings.Settings
+	loaded      *settings.Loaded // the same, with where each value is from
 	// command is what was run: "savant state list".
 	command string
 	// json makes results and errors JSON on stdout.
@@ -40,7 +42,7 @@ type furnishing func(*house, settings.Settings) error
 
 // newProgram returns a program in its world, with the engines it has.
 func newProgram(environment []string, stdin io.Reader, stdout, stderr io.Writer, engines furnishing) *program {
-	return &program{environment: environment, stdin: stdin, stdout: stdout, stderr: stderr, engines: engines}
+	return &program{environment: environment, stdin: stdin, stdout: &output{Writer: stdout}, stderr: stderr, engines: engines}
 }
 
 // run is the whole program. It returns the exit code.
@@ -56,7 +58,22 @@ func (p *program) run(ctx context.Context, args []string) int {
 	root.SetErr(p.stderr)
 	command, err := root.ExecuteContextC(ctx)
 	p.command = command.CommandPath()
-	return p.report(err)
+	return p.ended(ctx, p.report(err))
+}
+
+// ended is the exit code that a command's own becomes where nobody got what it
+// said, or where a signal ended it before it was done.
+func (p *program) ended(ctx context.Context, code int) int {
+	if code == exitFailed && ctx.Err() != nil {
+		return exitInterrupted
+	}
+	if code != exitOK || p.stdout.failed() == nil {
+		return code
+	}
+	if !p.stdout.unread() {
+		fmt.Fprintf(p.stderr, "savant: stdout could not be written to: %v\n", p.stdout.failed())
+	}
+	return exitFailed
 }
 
 func (p *program) root() *cobra.Command {
@@ -166,6 +183,9 @@ func (p *program) variable(name string) (string, bool) {
 
 // isTerminal says whether a stream is one that a person sits at.
 func isTerminal(stream any) bool {
+	if out, ok := stream.(*output); ok {
+		stream = out.Writer
+	}
 	file, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
 }

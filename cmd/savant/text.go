@@ -76,7 +76,7 @@ func diagnosticLine(d fault.Diagnostic, code fault.Code) string {
 // printDiagnostics tells what an error says beside its details: a line each.
 func (p *program) printDiagnostics(said *fault.Error) {
 	for _, each := range said.Diagnostics {
-		if !repeats(each, said.Details) {
+		if len(said.Diagnostics) > 1 && each.Line > 0 || !repeats(each, said.Details) {
 			fmt.Fprintln(p.stderr, "  "+diagnosticLine(each, said.Code))
 		}
 	}
@@ -84,7 +84,7 @@ func (p *program) printDiagnostics(said *fault.Error) {
 
 // repeats says whether the details of an error say all that a diagnostic does.
 func repeats(d fault.Diagnostic, details string) bool {
-	if d.Line > 0 || d.Severity != "" || d.File != "" {
+	if d.Line > 0 && !strings.Contains(details, fmt.Sprintf("%d:%d", d.Line, d.Column)) {
 		return false
 	}
 	return d.Message != "" && strings.Contains(details, d.Message) || d.Expected != "" && strings.Contains(details, d.Expected) && strings.Contains(details, d.Actual)

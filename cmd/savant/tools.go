@@ -118,6 +118,9 @@ func (p *program) argumentsOf(flag, given string) (json.RawMessage, error) {
 		return nil, fault.New(fault.LimitExceeded, "%s: more than %d bytes", flag, maxArguments)
 	}
 	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 {
+		return nil, usageError(flag + ": expected JSON, got nothing")
+	}
 	if err := json.Unmarshal(raw, new(json.RawMessage)); err != nil {
 		return nil, usageError(flag + " is not JSON: " + err.Error())
 	}

@@ -18,8 +18,8 @@ import (
 
 func (p *program) validateCommand() *cobra.Command {
 	var strict bool
-	command := &cobra.Command{Use: "validate [PATH…]", Short: "Check workflow files, or all of a folder",
-		Long: "Check workflow files, or all of a folder; without a path those of SAVANT_PATH/workflows.\n" +
+	command := &cobra.Command{Use: "validate [NAME|PATH…]", Short: "Check workflows by name, workflow files, or all of a folder",
+		Long: "Check workflows by name, workflow files, or all of a folder; without one those of SAVANT_PATH/workflows.\n" +
 			"Prints file:line:col: error: message [CODE]; exit code 3 if there are errors.",
 		RunE: func(command *cobra.Command, paths []string) error {
 			return p.with(command.Context(), func(h *house) error { return p.validate(command.Context(), h, paths, strict) })
@@ -48,7 +48,7 @@ func (p *program) validate(ctx context.Context, h *house, paths []string, strict
 	if len(paths) == 0 {
 		paths = []string{filepath.Join(p.settings.Path, "workflows")}
 	}
-	files, err := workflowFiles(paths)
+	files, err := h.workflowFiles(paths)
 	if err != nil {
 		return err
 	}
@@ -88,14 +88,21 @@ func untold(found []fault.Diagnostic, told map[fault.Diagnostic]bool) []fault.Di
 	return fresh
 }
 
-// workflowFiles returns the workflow files that paths name, in their order,
-// those of a folder by name.
-func workflowFiles(paths []string) ([]string, error) {
+// workflowFiles returns the workflow files that paths and names stand for, in
+// their order, those of a folder by name.
+func (h *house) workflowFiles(paths []string) ([]string, error) {
 	var files []string
 	for _, path := range paths {
 		info, err := os.Stat(path)
+		if err != nil && isName(path) {
+			files = append(files, h.fileOf(path))
+			continue
+		}
 		if err != nil {
 			return nil, notFound(path, err)
+		}
+		if !info.IsDir() && !isWorkflow(path) {
+			return nil, fault.New(fault.InvalidParams, "%s: expected a workflow file, which ends in .yaml or .yml", path)
 		}
 		if !info.IsDir() {
 			files = append(files, path)
@@ -114,6 +121,20 @@ func workflowFiles(paths []string) ([]string, error) {
 	return slices.Compact(files), nil
 }
 
+// isName says whether an argument that is no path is the name of a workflow.
+func isName(path string) bool { return !isWorkflow(path) && !strings.ContainsAny(path, `/\`) }
+
+// fileOf is where the workflow of a name would be under SAVANT_PATH. A bundled
+// one, which has no file there, is found by its name all the same.
+func (h *house) fileOf(name string) string {
+	for _, ending := range []string{".yaml", ".yml"} {
+		if _, err := h.root.Stat("workflows/" + name + ending); err == nil {
+			return filepath.Join(h.given, "workflows", name+ending)
+		}
+	}
+	return filepath.Join(h.given, "workflows", name+".yaml")
+}
+
 func notFound(path string, err error) error {
 	return fault.New(fault.UnknownWorkflow, "%s: %w", path, errors.Unwrap(err))
 }
@@ -126,7 +147,7 @@ func isWorkflow(name string) bool {
 // that run each other are found, whatever folder that is.
 func (h *house) checkFile(ctx context.Context, file string, strict bool) (checkedFile, error) {
 	folder := filepath.Dir(file)
-	engine := h.engine(append(slices.Clone(h.layers), think.Layer{Files: asWorkflows{os.DirFS(folder)}})...)
+	engine := h.engine(append(slices.Clone(h.layers), think.Layer{Files: asWorkflows{regularFiles{os.DirFS(folder)}}})...)
 	defer engine.Close()
 	base := filepath.Base(file)
 	name := strings.TrimSuffix(strings.TrimSuffix(base, ".yaml"), ".yml")
@@ -182,7 +203,12 @@ func count(n int, what string) string {
 }
 
 // asWorkflows shows a folder of workflow files as the workflows/ of a layer.
-type asWorkflows struct{ files fs.FS }
+type asWorkflows struct{ files regularFiles }
+
+// Stat tells of what Open opens, without opening it.
+func (a asWorkflows) Stat(name string) (fs.FileInfo, error) {
+	return a.files.Stat(strings.TrimPrefix(name, "workflows/"))
+}
 
 // Open opens a file below workflows/; there is nothing else.
 func (a asWorkflows) Open(name string) (fs.File, error) {

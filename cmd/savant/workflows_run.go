@@ -110,7 +110,7 @@ func (p *program) answerHere(ctx context.Context, h *house, outcome *workflow.Ou
 		return false
 	}
 	asking := *p
-	asking.stdout = p.stderr
+	asking.stdout = &output{Writer: p.stderr}
 	for ctx.Err() == nil {
 		err := asking.approveOnce(ctx, h, approval{workflow: outcome.Workflow, run: outcome.RunID, step: outcome.Pending.StepID})
 		if err == nil {

@@ -63,6 +63,13 @@ func (r *runner) source() ([]byte, error) {
 		return nil, err
 	}
 	defer root.Close()
+	info, err := root.Stat(File) // before it is opened: a pipe would block
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a regular file")
+	}
 	file, err := root.Open(File)
 	if err != nil {
 		return nil, err

@@ -158,7 +158,8 @@ func notOpened(err error, root string) error {
 	case strings.Contains(complaint.text, "dubious ownership"):
 		return fault.New(fault.ToolDenied, "the repository belongs to another user; git's safe.directory would allow it")
 	case strings.Contains(complaint.text, "not a git repository"), strings.Contains(complaint.text, "must be run in a work tree"):
-		return fault.New(fault.InvalidParams, "repo: no git repository with a working tree is here, up to the allowed root").
+		return fault.New(fault.InvalidParams, "repo: no git repository with a working tree is here, up to the folder that may be read: "+
+			"name one inside SAVANT_PATH or SAVANT_GIT_ROOTS").
 			With(fault.Diagnostic{Path: "repo", Message: "not in a git repository"})
 	}
 	return said(complaint, root)

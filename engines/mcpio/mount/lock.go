@@ -57,7 +57,7 @@ func readLock(root *os.Root) (*lockFile, error) {
 		return held, nil
 	}
 	var data []byte
-	if err == nil && info.Size() <= maxLock {
+	if err == nil && info.Mode().IsRegular() && info.Size() <= maxLock {
 		data, err = root.ReadFile(lockName)
 	}
 	if err == nil {

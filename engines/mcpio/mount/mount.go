@@ -55,13 +55,23 @@ const mountedBy = "SAVANT_MOUNTED"
 // Mounts are the servers that are mounted. It may be used by several
 // goroutines at once.
 type Mounts struct {
-	options  Options
-	servers  []*server // in the order of the file
-	problems []*fault.Error
-	end      context.CancelFunc
+	options Options
+	mounted bool // this Savant is itself mounted, and mounts nothing
+	// life ends with Close; work counts what runs until then.
+	life     context.Context
+	end      context.CancelCauseFunc
 	work     sync.WaitGroup
 	adopting sync.Mutex
+
+	reloading sync.Mutex // guards file; held while the file is taken over
+	file      fs.FileInfo
+
+	mutex    sync.Mutex // guards what follows
+	servers  []*server  // in the order of the file
+	problems []*fault.Error
 }
+
+var errStopping = errors.New("Savant is stopping")
 
 // Open reads the file of servers and puts an engine for each into the
 // registry. It starts nothing and never fails: what cannot be mounted is an
@@ -77,26 +87,9 @@ func Open(options Options) *Mounts {
 		options.ListFor = defaultListFor
 	}
 	m := &Mounts{options: options}
-	life, end := context.WithCancel(context.Background())
-	m.end = end
-	if _, mounted := lookupIn(options.Environment)(mountedBy); mounted {
-		return m
-	}
-	all, err := m.read()
-	if err != nil {
-		m.problem(err)
-		return m
-	}
-	if len(all) == 0 {
-		return m
-	}
-	held, err := readLock(options.Root)
-	if err != nil {
-		held = &lockFile{}
-	}
-	for _, each := range all {
-		m.add(life, each, held.Servers[each.name], err)
-	}
+	m.life, m.end = context.WithCancelCause(context.Background())
+	_, m.mounted = lookupIn(options.Environment)(mountedBy)
+	m.Reload()
 	return m
 }
 
@@ -107,7 +100,9 @@ func (m *Mounts) read() ([]entry, error) {
 		return nil, nil
 	}
 	var data []byte
-	if err == nil && info.Size() <= maxConfig {
+	if err == nil && !info.Mode().IsRegular() { // a pipe would block
+		err = fault.New(fault.InvalidParams, "%s: expected a file", configName)
+	} else if err == nil && info.Size() <= maxConfig {
 		data, err = m.options.Root.ReadFile(configName)
 	} else if err == nil {
 		err = fault.New(fault.LimitExceeded, "%s has more than %d bytes", configName, maxConfig)
@@ -124,31 +119,39 @@ func (m *Mounts) read() ([]entry, error) {
 // problem keeps and logs what cannot be shown as an engine.
 func (m *Mounts) problem(err error) {
 	coded := fault.From(err)
+	m.mutex.Lock()
 	m.problems = append(m.problems, coded)
+	m.mutex.Unlock()
 	m.options.Logger.Error("not every server of .savant/mcp.json is mounted", "reason", coded.Details+place(coded))
 }
 
 // Problems returns what is wrong with the file of servers beyond single
 // engines: it is not JSON, or a name cannot be one of an engine.
-func (m *Mounts) Problems() []*fault.Error { return slices.Clone(m.problems) }
+func (m *Mounts) Problems() []*fault.Error {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	return slices.Clone(m.problems)
+}
 
 // add makes a server an engine. lockErr is why what was trusted is not known.
-func (m *Mounts) add(life context.Context, each entry, trusted *pinned, lockErr error) {
+func (m *Mounts) add(each entry, trusted *pinned, lockErr error) {
 	if message := checkEngineName(each.name); message != "" {
 		m.problem(fault.New(fault.InvalidParams, "%s: server %q: %s", configName, fault.Cut(each.name, 60), message))
 		return
 	}
 	s := &server{entry: each, registry: m.options.Registry, root: m.options.Root, logger: m.options.Logger,
 		starter: starter{version: m.options.Version, logger: m.options.Logger},
-		life:    life, work: &m.work, adopting: &m.adopting, trusted: trusted, pause: m.newPause(), listFor: m.options.ListFor}
+		work:    &m.work, adopting: &m.adopting, trusted: trusted, pause: m.newPause(), listFor: m.options.ListFor}
+	s.life, s.end = context.WithCancelCause(m.life)
 	s.prepare(m.options.Environment, m.options.Path, lockErr)
 	err := m.options.Registry.AddEngine(engines.Engine{Name: each.name, Description: "The MCP server " + each.name + " of " + configName + ".",
 		Timeout: each.timeout, Status: s.status})
 	if err != nil {
+		s.end(err)
 		m.problem(fault.New(fault.IDCollision, "%s: server %s: its name is that of another engine: rename it", configName, each.name))
 		return
 	}
-	m.servers = append(m.servers, s)
+	m.set(append(m.all(), s))
 	if s.trusted == nil || each.disabled {
 		return
 	}
@@ -202,7 +205,7 @@ func offline(err error) *fault.Error {
 // ends. What goes wrong is in the log and in the engine's status.
 func (m *Mounts) Discover(ctx context.Context, engines ...string) {
 	var all sync.WaitGroup
-	for _, each := range m.servers {
+	for _, each := range m.all() {
 		if slices.Contains(engines, each.entry.name) {
 			all.Go(func() { _ = each.discover(ctx) })
 		}
@@ -213,14 +216,14 @@ func (m *Mounts) Discover(ctx context.Context, engines ...string) {
 // Close ends every server and returns when none is left. A server that does
 // not end by itself is killed after a second.
 func (m *Mounts) Close() {
-	m.end()
+	m.end(errStopping)
 	m.work.Wait()
 }
 
 // server returns a mounted server by name.
 func (m *Mounts) server(name string) (*server, error) {
 	var names []string
-	for _, each := range m.servers {
+	for _, each := range m.all() {
 		if each.entry.name == name {
 			return each, nil
 		}

@@ -1,0 +1,46 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestAClosedTerminalLeavesNoCommandBehind: whatever ends a call, the command
+// that it started ends too, and the exit code says that it was interrupted.
+func TestAClosedTerminalLeavesNoCommandBehind(t *testing.T) {
+	for _, signal := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM} {
+		t.Run(signal.String(), func(t *testing.T) {
+			folder := t.TempDir()
+			require.NoError(t, os.Mkdir(filepath.Join(folder, ".savant"), 0o700))
+			require.NoError(t, os.WriteFile(filepath.Join(folder, ".savant", "ci.yaml"),
+				[]byte(`commands: {tests: {command: [sh, -c, "echo $$ > written; mv written started; exec sleep 600"]}}`), 0o600))
+			command := exec.Command("savant", "call", "ci.run_tests", "--path", folder)
+			var stderr strings.Builder
+			command.Stderr = &stderr
+			require.NoError(t, command.Start())
+			var started []byte
+			require.Eventually(t, func() (there bool) {
+				var err error
+				started, err = os.ReadFile(filepath.Join(folder, "started"))
+				return err == nil
+			}, time.Minute, 10*time.Millisecond)
+			require.NoError(t, command.Process.Signal(signal))
+			require.Error(t, command.Wait())
+			require.Equal(t, exitInterrupted, command.ProcessState.ExitCode(), stderr.String())
+			child, err := strconv.Atoi(strings.TrimSpace(string(started)))
+			require.NoError(t, err)
+			require.Eventually(t, func() bool { return errors.Is(syscall.Kill(child, 0), syscall.ESRCH) }, time.Minute, 10*time.Millisecond)
+		})
+	}
+}

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+)
+
+// errNoFile is why a pipe, a socket or a device is not read.
+var errNoFile = errors.New("it is not a regular file")
+
+// regularFiles are the files and folders of a file system, and nothing else: to
+// open a pipe would wait for its other end, for ever.
+type regularFiles struct{ fs.FS }
+
+// Open opens a file or folder.
+func (r regularFiles) Open(name string) (fs.File, error) {
+	info, err := fs.Stat(r.FS, name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() && !info.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errNoFile}
+	}
+	return r.FS.Open(name)
+}
+
+// Stat and ReadDir open nothing that could wait.
+func (r regularFiles) Stat(name string) (fs.FileInfo, error)      { return fs.Stat(r.FS, name) }
+func (r regularFiles) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(r.FS, name) }
