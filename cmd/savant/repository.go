@@ -13,7 +13,7 @@ import (
 func (h *house) addRepositoryEngines(s settings.Settings) error {
 	commands, commandTools := ci.Engine(ci.Options{Path: h.path, ReadYAML: flow.ReadYAMLPlaces})
 	h.search = repo.NewSearch(repo.SearchOptions{Path: h.path, Repos: s.Repos, Logger: h.logger})
-	reading, readingTools := repo.Engine(repo.Options{Path: h.path, Repos: s.Repos, Past: h.pastRuns}, h.search)
+	reading, readingTools := repo.Engine(repo.Options{Path: h.path, Repos: s.Repos, Past: h.pastRuns, Redactor: h.recorder.Redactor()}, h.search)
 	return errors.Join(
 		h.tools.AddEngine(commands, commandTools...),
 		h.tools.AddEngine(reading, readingTools...),

@@ -59,6 +59,10 @@ func (e *reader) memoryWrite(_ context.Context, in memoryWriteIn) (memoryWriteOu
 	if strings.TrimSpace(in.Text) == "" || strings.ContainsRune(in.Text, 0) {
 		return memoryWriteOut{}, invalid("text", "some text", in.Text)
 	}
+	if line := e.secretIn(in.Text); line > 0 {
+		return memoryWriteOut{}, fault.New(fault.ToolDenied, "text: line %d has what looks like a secret; nothing was written. "+
+			"What is remembered is shown to models and may be committed: say where the secret is kept, and leave it out", line)
+	}
 	e.writing.Lock()
 	defer e.writing.Unlock()
 	root, err := os.OpenRoot(e.path)
@@ -75,6 +79,19 @@ func (e *reader) memoryWrite(_ context.Context, in memoryWriteIn) (memoryWriteOu
 		return memoryWriteOut{}, fault.New(fault.StateNotSaved, "%s cannot be written: %w", name, err)
 	}
 	return memoryWriteOut{Name: in.Name, Path: name, Title: titleOf(in.Name, content), Bytes: len(content)}, nil
+}
+
+// secretIn returns the number of the first line with a secret, 0 for none.
+func (e *reader) secretIn(text string) int {
+	clean := e.redactor.Text(text)
+	if clean == text {
+		return 0
+	}
+	same := 0
+	for same < min(len(text), len(clean)) && text[same] == clean[same] {
+		same++
+	}
+	return 1 + strings.Count(text[:same], "\n")
 }
 
 // grown returns what the file is to hold, within the bounds. It makes the

@@ -13,6 +13,7 @@ import (
 	"savant/engines"
 	"savant/engines/repo/index"
 	"savant/fault"
+	"savant/internal/redact"
 )
 
 // Name is the engine's name.
@@ -29,6 +30,8 @@ type Options struct {
 	List func(ctx context.Context, folder string) ([]string, error)
 	// Past returns what earlier runs came to, the latest first; nil: nothing.
 	Past func(context.Context) ([]PastRun, error)
+	// Redactor says what must not be remembered; nil: what looks like a secret.
+	Redactor *redact.Redactor
 }
 
 // PastRun is what a run came to.
@@ -73,12 +76,14 @@ type reader struct {
 	names []string          // of repos, in their order
 	list  func(context.Context, string) ([]string, error)
 	past  func(context.Context) ([]PastRun, error)
+	// redactor finds what the memory must not hold.
+	redactor *redact.Redactor
 	// writing is held while the memory is changed.
 	writing sync.Mutex
 }
 
 func newReader(options Options) *reader {
-	e := &reader{path: options.Path, repos: map[string]string{}, list: options.List, past: options.Past}
+	e := &reader{path: options.Path, repos: map[string]string{}, list: options.List, past: options.Past, redactor: options.Redactor}
 	for name, folder := range RepoNames(options.Repos) {
 		e.repos[name] = folder
 		e.names = append(e.names, name)
@@ -89,6 +94,10 @@ func newReader(options Options) *reader {
 	if e.past == nil {
 		e.past = func(context.Context) ([]PastRun, error) { return nil, nil }
 	}
+	if e.redactor == nil {
+		e.redactor = redact.Shapes()
+	}
+	e.redactor = e.redactor.Certain()
 	return e
 }
 
