@@ -206,7 +206,8 @@ func TestASecretGoesToNoAddressOfTheFile(t *testing.T) {
 			func() (*settings.Loaded, error) { return load(t, both, nil, secret) },
 		} {
 			_, err := source()
-			require.ErrorContains(t, err, row.SentTo+" would be sent "+row.Env+", which is not of this file", row.Key)
+			require.ErrorContains(t, err, row.SentTo+" of this file says where ", row.Key)
+			require.ErrorContains(t, err, settings.EnvTrustedHosts+"=http://", "what to do is said")
 			require.NotContains(t, err.Error(), "sekrit")
 			require.Equal(t, 1, fault.From(err).Diagnostics[0].Line)
 		}
@@ -218,4 +219,44 @@ func TestASecretGoesToNoAddressOfTheFile(t *testing.T) {
 	_, err := load(t, `{"reasoning": {"api_url": "http://evil.example"}}`, nil,
 		map[string]string{"REASONING_API_TOKEN": "sekrit-sekrit", settings.EnvReasoningURL: "http://mine.example"})
 	require.NoError(t, err, "the address is beside the secret")
+}
+
+// A person who knows that the address of the file is right can say so, once, and
+// only outside of the file.
+func TestAHostCanBeTrusted(t *testing.T) {
+	for _, c := range []struct {
+		address, trusted string
+		ok               bool
+	}{
+		{"https://api.example/x", "api.example", true},
+		{"https://API.example:8443", "other.example, api.example", true},
+		{"https://api.example:8443", "api.example:8443", true},
+		{"https://api.example", "https://api.example/", true},
+		{"http://127.0.0.1:8100", "127.0.0.1", true},
+		{"http://localhost:8100", "localhost:8100", true},
+		{"http://[::1]:8100", "::1", true},
+		{"http://api.example", "http://api.example", true},
+		{"http://api.example", "api.example", false}, // in the clear
+		{"https://api.example", "http://api.example", false},
+		{"https://api.example:8443", "api.example:443", false},
+		{"https://api.example.evil.example", "api.example", false},
+		{"https://api.example@evil.example", "api.example", false},
+		{"https://evil.example", "*", false},
+		{"https://evil.example", "", false},
+	} {
+		file := `{"reasoning": {"api_url": "` + c.address + `"}}`
+		secret := map[string]string{"REASONING_API_TOKEN": "sekrit-sekrit"}
+		loaded, err := load(t, file, map[string]string{settings.EnvTrustedHosts: c.trusted}, secret)
+		require.Equal(t, c.ok, err == nil, "%s, trusted %s: %v", c.address, c.trusted, err)
+		if c.ok {
+			require.Equal(t, "sekrit-sekrit", loaded.Reasoning.Token)
+			continue
+		}
+		_, suggested, _ := strings.Cut(err.Error(), settings.EnvTrustedHosts+"=")
+		suggested, _, _ = strings.Cut(suggested, " ")
+		_, err = load(t, file, nil, map[string]string{"REASONING_API_TOKEN": "sekrit-sekrit", settings.EnvTrustedHosts: suggested})
+		require.NoError(t, err, "what the error says helps: %s", suggested)
+	}
+	_, err := load(t, `{"trusted_hosts": ["evil.example"], "reasoning": {"api_url": "https://evil.example"}}`, nil, nil)
+	require.ErrorContains(t, err, "trusted_hosts says which hosts this file may name, so it cannot be set here: use the variable "+settings.EnvTrustedHosts)
 }

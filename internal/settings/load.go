@@ -1,10 +1,6 @@
 package settings
 
-import (
-	"slices"
-
-	"savant/fault"
-)
+import "slices"
 
 // Lookup returns the text that a source has for a row, and false where it has
 // none.
@@ -58,7 +54,7 @@ func Load(flag, env Lookup) (*Loaded, error) {
 			loaded.Given = value.Origin.Source == FromFlag || value.Origin.Source == FromEnvironment
 		}
 	}
-	if err := keepSecretsHome(loaded.Values); err != nil {
+	if err := keepSecretsHome(loaded.Values, loaded.TrustedHosts); err != nil {
 		return nil, err
 	}
 	return loaded, nil
@@ -98,27 +94,4 @@ func (s *sources) secrets(row Setting) []string {
 		}
 	}
 	return secrets
-}
-
-// keepSecretsHome refuses an address of the file for a secret that is not of
-// the file: whoever wrote the file of a project that one works on must not be
-// able to name where one's own keys are sent.
-func keepSecretsHome(values []Value) error {
-	for _, secret := range values {
-		if secret.Setting.SentTo == "" || secret.Text == "" || secret.Origin.Source == FromFile {
-			continue
-		}
-		at := slices.IndexFunc(values, func(v Value) bool { return v.Setting.Key == secret.Setting.SentTo })
-		if address := values[at]; address.Origin.Source == FromFile && address.Text != "" {
-			return straying(secret, address)
-		}
-	}
-	return nil
-}
-
-func straying(secret, address Value) error {
-	message := address.Setting.Key + " would be sent " + secret.Setting.Env + ", which is not of this file: set " +
-		address.Setting.Env + " as well, or put " + secret.Setting.Key + " into the file"
-	return complain(fault.InvalidParams, fault.Diagnostic{File: FileName, Path: address.Setting.Key, Line: address.Origin.Line,
-		Column: address.Origin.Column, Message: message})
 }

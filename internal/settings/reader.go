@@ -68,8 +68,8 @@ func (r *reader) member(prefix, name string, at int) error {
 	switch begin := r.next(); {
 	case strings.Contains(name, "."): // a Key in one word would pass for a nested one
 		r.complain(at, key, r.unknown(prefix, name))
-	case isSetting && row.NotInFile:
-		r.complain(at, key, fmt.Sprintf("%s is where this file is found, so it cannot be set here: use the variable %s or --%s", key, row.Env, row.Flag))
+	case isSetting && row.NotInFile != "":
+		r.complain(at, key, fmt.Sprintf("%s %s, so it cannot be set here: use the variable %s or --%s", key, row.NotInFile, row.Env, row.Flag))
 	case isSetting:
 		return r.setting(row)
 	case r.isBlock(key) && r.data[begin] == '{':
@@ -202,7 +202,7 @@ func (r *reader) names(prefix string) []string {
 	for _, row := range r.table {
 		below, inside := strings.CutPrefix(row.Key, prefix)
 		name, _, _ := strings.Cut(below, ".")
-		if inside && !row.NotInFile && !slices.Contains(names, name) {
+		if inside && row.NotInFile == "" && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}

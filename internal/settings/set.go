@@ -63,6 +63,11 @@ func setRepos(into *Settings, value string) error {
 	return nil
 }
 
+func setTrustedHosts(into *Settings, value string) error {
+	into.TrustedHosts = commaList(value)
+	return nil
+}
+
 // folders reads a list of folders as PATH has it.
 func folders(value string) []string {
 	var list []string

@@ -30,8 +30,8 @@ type Setting struct {
 	// Key of the address that a secret is sent to, where there is one.
 	Secret bool
 	SentTo string
-	// NotInFile: the file is found by this setting, so it cannot hold it.
-	NotInFile bool
+	// NotInFile says why the file cannot hold the setting; empty: it can.
+	NotInFile string
 
 	set func(*Settings, string) error
 }
@@ -77,6 +77,9 @@ type Settings struct {
 	GitRoots []string
 	// Repos are folders that context.* reads beside Path.
 	Repos []string
+	// TrustedHosts are where secrets that are not of the file may be sent,
+	// though the file names the address.
+	TrustedHosts []string
 	// Reasoning is who decides what an agent does, Agent what it may do.
 	Reasoning Reasoning
 	Agent     Agent
@@ -97,6 +100,8 @@ const (
 	EnvToolNames = "SAVANT_TOOL_NAMES"
 	EnvGitRoots  = "SAVANT_GIT_ROOTS"
 	EnvRepos     = "SAVANT_REPOS"
+
+	EnvTrustedHosts = "SAVANT_TRUSTED_HOSTS"
 )
 
 // Table returns every setting there is. The published schema is made from it:
@@ -109,7 +114,7 @@ func generalRows() []Setting {
 	return []Setting{
 		{Flag: "service", Env: EnvServices, Key: "mcp_service", Kind: List, Default: All,
 			Doc: "engines to publish over MCP: a name, a comma list or all", set: setServices},
-		{Flag: "path", Env: EnvPath, Key: "savant_path", Default: "./", NotInFile: true,
+		{Flag: "path", Env: EnvPath, Key: "savant_path", Default: "./", NotInFile: "is where this file is found",
 			Doc: "folder of workflows/, schemas/, config/, .savant/ and logs/", set: setPath},
 		{Flag: "log-level", Env: EnvLogLevel, Key: "telemetry.log_level", Default: "info",
 			Allowed: []string{"debug", "info", "warn", "error"},
@@ -123,6 +128,8 @@ func generalRows() []Setting {
 			Doc: "folders git.* may read beside SAVANT_PATH, separated as in PATH", set: setGitRoots},
 		{Flag: "repos", Env: EnvRepos, Key: "repos", Kind: Folders,
 			Doc: "repositories context.* reads beside SAVANT_PATH, separated as in PATH", set: setRepos},
+		{Flag: "trusted-hosts", Env: EnvTrustedHosts, Key: "trusted_hosts", Kind: List, NotInFile: "says which hosts this file may name",
+			Doc: "hosts that your tokens and keys may be sent to where the file names the address", set: setTrustedHosts},
 	}
 }
 

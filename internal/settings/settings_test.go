@@ -21,7 +21,7 @@ func from(values map[string]string) func(settings.Setting) (string, bool) {
 func TestDefaults(t *testing.T) {
 	loaded, err := settings.Load(from(nil), from(nil))
 	require.NoError(t, err)
-	require.Equal(t, settings.Settings{Services: []string{"all"}, Path: "./", LogLevel: slog.LevelInfo,
+	require.Equal(t, settings.Settings{Services: []string{"all"}, Path: "./", TrustedHosts: []string{}, LogLevel: slog.LevelInfo,
 		SlowCall: time.Second, ToolNames: "auto",
 		Reasoning: settings.Reasoning{Timeout: 5 * time.Second, Retries: 2, ModelTimeout: 2 * time.Minute,
 			OllamaURL: "http://127.0.0.1:11434", AnthropicURL: "https://api.anthropic.com", OpenAIURL: "https://api.openai.com/v1"}}, loaded.Settings)
