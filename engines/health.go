@@ -43,6 +43,9 @@ func (r *Registry) Health(ctx context.Context) []Health {
 
 func (r *Registry) healthOf(ctx context.Context, name string) Health {
 	port := r.table.now().engines[name]
+	if port == nil { // it went while it was asked
+		return Health{Engine: name, Tools: []string{}, Status: Status{State: Offline, Reason: "it is gone"}}
+	}
 	health := Health{Engine: name, Description: port.engine.Description, Tools: []string{},
 		Status: r.table.status(ctx, port), Running: len(port.places), Waiting: int(port.waiting.Load()), Left: int(port.left.Load())}
 	for _, tool := range r.Engine(name) {
@@ -92,10 +95,14 @@ func (p *port) remember(failed *fault.Error) {
 // that is not there to have it: a server that was never reached has no tools.
 func (r *Registry) missing(ctx context.Context, name string) error {
 	for _, engine := range r.Engines() {
+		port := r.table.now().engines[engine]
+		if port == nil {
+			continue
+		}
 		if !strings.HasPrefix(name, engine+".") && !strings.HasPrefix(name, Underscored(engine)+"_") {
 			continue
 		}
-		if status := r.table.status(ctx, r.table.now().engines[engine]); status.State == Offline || status.State == Disabled {
+		if status := r.table.status(ctx, port); status.State == Offline || status.State == Disabled {
 			return fault.New(fault.EngineOffline, "engine %s is %s: %s", engine, status.State, status.Reason)
 		}
 	}

@@ -45,7 +45,7 @@ func (r *Registry) Call(ctx context.Context, name string, args json.RawMessage) 
 // of the result is set.
 func (r *Registry) Invoke(ctx context.Context, name string, args json.RawMessage) (Result, error) {
 	event := Event{Tool: fault.Cut(name, maxName), Started: time.Now(), InputBytes: len(args)}
-	if found, ok := r.resolve(name); ok {
+	if found, ok := r.find(ctx, name); ok {
 		event.Tool, event.Engine = found.tool.Name, found.port.engine.Name
 	}
 	ctx, end := r.table.begin(ctx, event, args)
@@ -54,6 +54,16 @@ func (r *Registry) Invoke(ctx context.Context, name string, args json.RawMessage
 	event.OutputBytes, event.Receipt, event.Outcome = len(result.JSON), result.Receipt, outcomeOf(err)
 	end(event)
 	return result, err
+}
+
+// find is resolve for a call: a tool that is missing may be put there first.
+func (r *Registry) find(ctx context.Context, name string) (*row, bool) {
+	found, ok := r.resolve(name)
+	if !ok && r.table.options.Missing != nil {
+		r.table.options.Missing(ctx, name, r.Shows)
+		found, ok = r.resolve(name)
+	}
+	return found, ok
 }
 
 // begin tells of a call, and returns what tells of its end.

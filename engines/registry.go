@@ -29,6 +29,10 @@ type Options struct {
 	// Artifacts keeps a result over ResultLimit and returns its reference;
 	// without it such a result is LIMIT_EXCEEDED.
 	Artifacts func(context.Context, json.RawMessage) (ref string, err error)
+	// Missing is told of a name that no tool has before the call is refused, and
+	// may put the tool into the table. shown says which engines the caller may
+	// reach.
+	Missing func(ctx context.Context, name string, shown func(engine string) bool)
 	// ResultLimit is the largest result handed on whole, in bytes of its JSON;
 	// 0 is 1 MB.
 	ResultLimit int
@@ -58,14 +62,16 @@ func NewRegistry(options Options) *Registry {
 func (r *Registry) Only(engines ...string) *Registry {
 	shown := []string{}
 	for _, engine := range engines {
-		if r.shows(engine) {
+		if r.Shows(engine) {
 			shown = append(shown, engine)
 		}
 	}
 	return &Registry{table: r.table, only: shown}
 }
 
-func (r *Registry) shows(engine string) bool {
+// Shows says whether this view of the table shows an engine, also one that is
+// not there.
+func (r *Registry) Shows(engine string) bool {
 	return r.only == nil || slices.Contains(r.only, engine)
 }
 
@@ -120,6 +126,19 @@ func (r *Registry) ReplaceTools(engine string, tools ...Tool) error {
 	})
 }
 
+// RemoveEngine takes an engine and its tools out of the table. Calls that run go
+// on. An engine that is not there is INVALID_PARAMS.
+func (r *Registry) RemoveEngine(engine string) error {
+	return r.table.change(func(next *contents) error {
+		if next.engines[engine] == nil {
+			return fault.New(fault.InvalidParams, "no engine is named %q", fault.Cut(engine, maxName))
+		}
+		next.removeTools(engine)
+		delete(next.engines, engine)
+		return nil
+	})
+}
+
 // Watch calls changed after each change that the table saw since it had a
 // version, one call for several in a row, and returns nil when ctx ends.
 func (r *Registry) Watch(ctx context.Context, since uint64, changed func()) error {
@@ -148,14 +167,14 @@ func (r *Registry) Tools() []Tool {
 	if r.only == nil {
 		return tools
 	}
-	return slices.DeleteFunc(tools, func(t Tool) bool { return !r.shows(EngineOf(t.Name)) })
+	return slices.DeleteFunc(tools, func(t Tool) bool { return !r.Shows(EngineOf(t.Name)) })
 }
 
 // Names returns the canonical names, sorted.
 func (r *Registry) Names() []string {
 	var names []string
 	for name := range r.table.now().rows {
-		if r.shows(EngineOf(name)) {
+		if r.Shows(EngineOf(name)) {
 			names = append(names, name)
 		}
 	}
@@ -167,12 +186,12 @@ func (r *Registry) Names() []string {
 // tools now.
 func (r *Registry) Engines() []string {
 	engines := slices.Sorted(maps.Keys(r.table.now().engines))
-	return slices.DeleteFunc(engines, func(name string) bool { return !r.shows(name) })
+	return slices.DeleteFunc(engines, func(name string) bool { return !r.Shows(name) })
 }
 
 // About returns the description of an engine, or "".
 func (r *Registry) About(engine string) string {
-	if port := r.table.now().engines[engine]; port != nil && r.shows(engine) {
+	if port := r.table.now().engines[engine]; port != nil && r.Shows(engine) {
 		return port.engine.Description
 	}
 	return ""
@@ -194,7 +213,7 @@ func (r *Registry) Resolve(name string) (Tool, bool) {
 
 func (r *Registry) resolve(name string) (*row, bool) {
 	found, ok := r.table.now().spelt[name]
-	if !ok || !r.shows(found.port.engine.Name) {
+	if !ok || !r.Shows(found.port.engine.Name) {
 		return nil, false
 	}
 	return found, true

@@ -64,7 +64,6 @@ func (p *program) showHealth(ctx context.Context, h *house) error {
 	if p.json {
 		return p.print(map[string]any{"engines": all, "problems": h.mounts.Problems()})
 	}
-	p.tellProblems(h)
 	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
 	for _, each := range all {
 		about := each.Reason

@@ -100,8 +100,9 @@ func (h *house) addEngines(s settings.Settings) error {
 // those of the runs, and so are receipts, for other processes too.
 func (h *house) toolOptions() engines.Options {
 	return engines.Options{
-		Logger: h.logger,
-		Begin:  h.beginCall,
+		Logger:  h.logger,
+		Begin:   h.beginCall,
+		Missing: h.seekTool,
 		Artifacts: func(ctx context.Context, result json.RawMessage) (string, error) {
 			return h.store.PutArtifact(ctx, result)
 		},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"savant/engines"
@@ -30,7 +29,7 @@ func (h *house) tendServers(ctx context.Context, services []string) {
 		return // who serves has said so
 	}
 	go h.mounts.Discover(ctx, published.Engines()...)
-	go h.mounts.Follow(ctx)
+	go h.mounts.Follow(ctx, published.Shows)
 }
 
 // discoverPatience is how long a command waits for servers never seen before.
@@ -44,20 +43,21 @@ func (h *house) awaitServers(ctx context.Context, published *engines.Registry) {
 	h.mounts.Discover(ctx, published.Engines()...)
 }
 
+// seekTool looks among the mounted servers for a tool that nobody has: the file
+// may have changed, and a server never seen may have it.
+func (h *house) seekTool(ctx context.Context, name string, shown func(engine string) bool) {
+	if h.mounts == nil {
+		return // nothing is mounted yet
+	}
+	ctx, cancel := context.WithTimeout(ctx, discoverPatience)
+	defer cancel()
+	h.mounts.Seek(ctx, name, shown)
+}
+
 // closeServers ends what the mounted servers run. It is not hurried by the end
 // of the program: no process may be left behind.
 func (h *house) closeServers() {
 	if h.mounts != nil {
 		h.mounts.Close()
-	}
-}
-
-// tellProblems says what is wrong with the file of servers beyond engines.
-func (p *program) tellProblems(h *house) {
-	for _, each := range h.mounts.Problems() {
-		fmt.Fprintf(p.stderr, "savant: warning: %s\n", visible(each.Details))
-		for _, where := range each.Diagnostics {
-			fmt.Fprintln(p.stderr, "  "+diagnosticLine(where, each.Code))
-		}
 	}
 }

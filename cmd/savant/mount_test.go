@@ -39,6 +39,35 @@ func TestASignalEndsMountedServers(t *testing.T) {
 	require.Eventually(t, func() bool { return syscall.Kill(-pid, 0) != nil }, time.Minute, 10*time.Millisecond, "a process is left")
 }
 
+// A server that is written into the file while clients are served comes with
+// its tools: they are told, and a call need not wait for that.
+func TestAServerComesWhileClientsAreServed(t *testing.T) {
+	folder := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(folder, ".savant"), 0o700))
+	s := serveIn(t, folder, "MCP_SERVICE=all")
+	said := func(line string) {
+		_, err := s.stdin.Write([]byte(line + "\n"))
+		require.NoError(t, err)
+	}
+	said(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`)
+	said(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	require.True(t, s.lines.Scan())
+	config := `{"mcpServers": {"inner": {"command": "savant", "args": ["mcp"], "env": {"MCP_SERVICE": "think"}}}}`
+	require.NoError(t, os.WriteFile(filepath.Join(folder, ".savant/mcp.json"), []byte(config), 0o600))
+	said(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"inner_think_workflows_list","arguments":{}}}`)
+	told, answered := false, false
+	for !told || !answered {
+		require.True(t, s.lines.Scan(), "the client was never told")
+		told = told || strings.Contains(s.lines.Text(), "notifications/tools/list_changed")
+		if strings.Contains(s.lines.Text(), `"id":2`) {
+			require.Contains(t, s.lines.Text(), "repo_tour")
+			answered = true
+		}
+	}
+	require.NoError(t, s.stdin.Close())
+	require.NoError(t, s.wait(t))
+}
+
 // A client that is there before a server was ever seen is told when its tools
 // have come.
 func TestClientsAreToldOfAServerSeenFirst(t *testing.T) {

@@ -51,16 +51,17 @@ func (p *program) server(ctx context.Context, h *house) (*mcpio.Server, error) {
 		}
 	}
 	return mcpio.New(mcpio.Options{
-		Name:      "savant",
-		Title:     "Savant",
-		Version:   programVersion(),
-		Registry:  published,
-		Offer:     offer,
-		Logger:    h.logger,
-		ToolNames: p.settings.ToolNames,
-		SlowCall:  p.settings.SlowCall,
-		Order:     byRun,
-		Trace:     h.trace(),
+		Name:       "savant",
+		Title:      "Savant",
+		Version:    programVersion(),
+		Registry:   published,
+		BeforeList: h.mounts.Reload,
+		Offer:      offer,
+		Logger:     h.logger,
+		ToolNames:  p.settings.ToolNames,
+		SlowCall:   p.settings.SlowCall,
+		Order:      byRun,
+		Trace:      h.trace(),
 	})
 }
 

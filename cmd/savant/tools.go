@@ -75,9 +75,6 @@ func (p *program) call(ctx context.Context, h *house, tool string, args json.Raw
 	if err != nil {
 		return err
 	}
-	if _, known := published.Resolve(tool); !known {
-		h.awaitServers(ctx, published)
-	}
 	result, err := published.Invoke(p.withProgress(ctx), tool, args)
 	if err != nil && result.Receipt != "" {
 		return fault.From(err).Attach(mcpio.ReceiptKey, result.Receipt)

@@ -53,6 +53,7 @@ func publish(version uint64, tools []engines.Tool, style string) (published, err
 // tools returns the list for a client as the registry is now. A tool that came
 // after New and that clients could not use is left out, with a word in the log.
 func (s *Server) tools(client string) []mcp.Tool {
+	s.options.BeforeList()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if version := s.options.Registry.Version(); version != s.published.version {

@@ -46,6 +46,9 @@ type Options struct {
 	// Registry holds the tools. What is listed and called is what it holds at
 	// that moment; clients are told when the list changes.
 	Registry *engines.Registry
+	// BeforeList, when set, is called before tools are listed, and may put tools
+	// into the registry or take some out. It must be quick.
+	BeforeList func()
 	// Offer is what is published beside the tools.
 	Offer engines.Offer
 	// Logger receives one record a call, never with arguments or results.
@@ -119,6 +122,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxLine <= 0 {
 		o.MaxLine = DefaultMaxLine
+	}
+	if o.BeforeList == nil {
+		o.BeforeList = func() {}
 	}
 	if o.Order == nil {
 		o.Order = func(string, json.RawMessage) string { return "" }

@@ -164,7 +164,7 @@ func (m *Mounts) Accept(review Review) error {
 
 // Refresh takes over what was accepted by another process.
 func (m *Mounts) Refresh() {
-	for _, each := range m.servers {
+	for _, each := range m.all() {
 		if err := each.refresh(); err != nil {
 			m.options.Logger.Warn("what is trusted of a server is not known", "server", each.entry.name, "reason", fault.From(err).Details)
 		}
@@ -183,9 +183,10 @@ func (s *server) refresh() error {
 	return nil
 }
 
-// Follow refreshes whenever the lock file changes, until ctx ends.
-func (m *Mounts) Follow(ctx context.Context) {
-	if len(m.servers) == 0 {
+// Follow refreshes whenever the lock file changes, and takes over the file of
+// servers, until ctx ends. Servers nothing is known of are started.
+func (m *Mounts) Follow(ctx context.Context, shown func(engine string) bool) {
+	if m.mounted {
 		return
 	}
 	ticker := time.NewTicker(followEvery)
@@ -197,6 +198,8 @@ func (m *Mounts) Follow(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
+		m.Reload()
+		m.discoverNew(shown)
 		if now := m.lockTime(); !now.Equal(seen) {
 			seen = now
 			m.Refresh()
@@ -204,8 +207,18 @@ func (m *Mounts) Follow(ctx context.Context) {
 	}
 }
 
+// discoverNew starts servers that nothing is known of, and waits for none. One
+// that does not start is tried again by a call, not here.
+func (m *Mounts) discoverNew(shown func(engine string) bool) {
+	for _, each := range m.all() {
+		if shown(each.entry.name) && each.untried() {
+			m.work.Go(func() { _ = each.discover(each.life) }) // its status says what went wrong
+		}
+	}
+}
+
 // followEvery is how often a running server looks whether a person accepted
-// something at a terminal.
+// something at a terminal, or changed the file of servers.
 const followEvery = 2 * time.Second
 
 func (m *Mounts) lockTime() time.Time {

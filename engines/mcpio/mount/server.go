@@ -33,8 +33,10 @@ type server struct {
 	registry *engines.Registry
 	root     *os.Root
 	logger   *slog.Logger
-	// life ends with the mounts; work counts what runs until then.
+	// life ends with the mounts, or when the server is replaced; work counts
+	// what runs until then.
 	life context.Context
+	end  context.CancelCauseFunc
 	work *sync.WaitGroup
 
 	// adopting, which all servers share, is held while tools are compared and
@@ -72,7 +74,7 @@ func (s *server) session(ctx context.Context) (*session, error) {
 			return nil, err
 		case s.life.Err() != nil:
 			s.mutex.Unlock()
-			return nil, fault.New(fault.EngineOffline, "Savant is stopping")
+			return nil, fault.New(fault.EngineOffline, "%s: %v", s.entry.name, context.Cause(s.life))
 		case live != nil && live.alive():
 			s.mutex.Unlock()
 			return live, nil

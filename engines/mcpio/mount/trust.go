@@ -93,8 +93,12 @@ func compare(trusted, now map[string]pin) map[string]string {
 }
 
 // publish puts the trusted definitions of these tools, by the server's names,
-// into the registry, as far as they can be.
+// into the registry, as far as they can be. A server that was replaced has no
+// say any more.
 func (s *server) publish(tools []string) error {
+	if s.life.Err() != nil {
+		return nil
+	}
 	tools = slices.DeleteFunc(tools, func(tool string) bool { return !s.entry.offers(tool) })
 	names, refused := canonicals(s.entry.name, tools)
 	var published []engines.Tool
@@ -145,6 +149,13 @@ func (s *server) refusal(tool string) error {
 			fault.Cut(tool, 100), s.entry.name, why, s.entry.name)
 	}
 	return nil
+}
+
+// untried says that nothing is known of a server and nobody has tried to start it.
+func (s *server) untried() bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.trusted == nil && !s.entry.disabled && s.fixed == nil && s.failed == nil && s.starting == nil && s.live == nil
 }
 
 // discover starts a server nothing is known of, and waits until its tools are
