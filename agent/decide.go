@@ -32,6 +32,9 @@ func (r *Run) decide() (Signal, error) {
 		return failed, err
 	}
 	r.intent = r.cleanIntent(intent)
+	if r.intent.Model == forcedBy { // nobody else speaks for the order
+		r.intent.Model = ""
+	}
 	if err := r.keepDecision(); err != nil {
 		return failed, err
 	}

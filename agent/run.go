@@ -70,12 +70,19 @@ func (r *Runtime) newRun(order Order, session *memory.Session, began time.Time) 
 	policy.Deny = append(append([]string{}, policy.Deny...), order.Deny...)
 	run.box = &guard{box: r.options.Toolbox, policy: policy, cues: cuesOf(order.Goal),
 		calls:   func() bool { return rules[run.current()].calls },
-		forcing: func() bool { return slices.Contains([]State{Boot, Ready, ForcedTool}, run.current()) }}
+		forcing: run.forcing}
 	run.box.forced = workflowTool
 	if forced, known := find(r.options.Toolbox.Tools(), order.ForceTool); known {
 		run.box.forced = forced.Name
 	}
 	return run
+}
+
+// forcing says whether the call being made is the forced one, also where a
+// resumed run makes it again.
+func (r *Run) forcing() bool {
+	state := r.current()
+	return slices.Contains([]State{Boot, Ready, ForcedTool}, state) || state == Tool && r.index == 1 && r.intent.Model == forcedBy
 }
 
 // ID returns the id of the run.

@@ -113,6 +113,27 @@ func TestResumeGoesOnFromEveryRecord(t *testing.T) {
 	}
 }
 
+// TestAForcedCallIsForcedStillWhenItIsMadeAgain: who resumes is not asked again
+// for what was ordered.
+func TestAForcedCallIsForcedStillWhenItIsMadeAgain(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	run, err := w.runtime.Start(agent.Order{Goal: "do not use tools", RunID: "r1", ForceTool: "test.destroy", ForceArgs: json.RawMessage(`{"text":"x"}`), ForceFinish: true})
+	require.NoError(t, err)
+	require.Equal(t, agent.StatusOK, ended(t, run).Status)
+	journal, err := os.ReadFile(filepath.Join(w.folder, ".savant", "sessions", "r1.journal"))
+	require.NoError(t, err)
+	next := newWorld(t, nil, nil)
+	folder := filepath.Join(next.folder, ".savant", "sessions")
+	require.NoError(t, os.MkdirAll(folder, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "r1.journal"), bytes.Join(bytes.SplitAfter(journal, []byte("\n"))[:2], nil), 0o600))
+	again, err := next.runtime.Resume("r1", 0)
+	require.NoError(t, err)
+	report := ended(t, again)
+	require.Equal(t, agent.StatusOK, report.Status)
+	require.Empty(t, report.Transcript[0].Calls[0].Rule)
+	require.FileExists(t, filepath.Join(next.folder, "written"))
+}
+
 func reported(t *testing.T, w *world, id string) agent.Report {
 	t.Helper()
 	report, err := w.runtime.Report(id)
