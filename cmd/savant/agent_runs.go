@@ -1,13 +1,7 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"strings"
 	"text/tabwriter"
 
@@ -139,47 +133,15 @@ func (p *program) runsTraceCommand() *cobra.Command {
 				if _, err := h.agent.Report(args[0]); err != nil {
 					return err
 				}
-				for _, name := range []string{telemetry.TraceFile + ".1", telemetry.TraceFile} {
-					if err := p.traceOf(h, name, args[0]); err != nil {
-						return err
-					}
-				}
-				return nil
+				return h.recorder.Written(args[0], p.traceLine)
 			})
 		}}
 	p.jsonFlag(command)
 	return command
 }
 
-// traceOf prints the events of a run that a file of the trace holds.
-func (p *program) traceOf(h *house, name, run string) error {
-	file, err := h.root.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fault.New(fault.Internal, "%s is not read: %w", name, err)
-	}
-	defer file.Close()
-	lines := bufio.NewReader(file)
-	for {
-		line, err := lines.ReadBytes('\n')
-		if err == nil {
-			p.traceLine(line, run)
-			continue
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		return fault.New(fault.Internal, "%s is not read: %w", name, err)
-	}
-}
-
-func (p *program) traceLine(line []byte, run string) {
-	var e telemetry.Event
-	if !bytes.Contains(line, []byte(run)) || json.Unmarshal(line, &e) != nil || e.RunID != run {
-		return
-	}
+// traceLine prints an event of the trace.
+func (p *program) traceLine(e telemetry.Event, line []byte) {
 	if p.json {
 		fmt.Fprint(p.stdout, visible(string(line)))
 		return

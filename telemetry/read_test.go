@@ -1,0 +1,45 @@
+package telemetry_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/telemetry"
+)
+
+// The lines of a run are found in both files, in order, whatever else is there.
+func TestWhatIsWrittenOfARunIsFound(t *testing.T) {
+	r, folder := recorder(t, telemetry.Options{MaxFile: 4000})
+	require.NoError(t, r.Written("r1", func(telemetry.Event, []byte) { require.Fail(t, "nothing is written") }))
+	for i := range 20 {
+		r.Record(telemetry.Event{Type: telemetry.ReasoningStep, RunID: "r" + strconv.Itoa(i%2), Step: i, Output: strings.Repeat("r1 ", 50)})
+	}
+	trace := filepath.Join(folder, filepath.FromSlash(telemetry.TraceFile))
+	require.FileExists(t, trace+".1")
+	file, err := os.OpenFile(trace, os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = file.WriteString(`"r1" ` + strings.Repeat("x", 1<<17) + "\nr1 no event\n" + `{"type":"reasoning_step","run_id":"r1","step":21}` + "\n" + `{"type":"error","run_id":"r1"`)
+	require.NoError(t, err)
+	require.NoError(t, file.Close())
+	var seen []int
+	require.NoError(t, r.Written("r1", func(e telemetry.Event, line []byte) {
+		require.Contains(t, string(line), `"run_id":"r1"`)
+		seen = append(seen, e.Step)
+	}))
+	require.Equal(t, 21, seen[len(seen)-1])
+	require.GreaterOrEqual(t, len(seen), 3)
+	for i, step := range seen {
+		require.Equal(t, 21-2*(len(seen)-1-i), step, "no line is missing but those that are gone")
+	}
+	require.NoError(t, os.Rename(trace, trace+".1"))
+	count := 0
+	require.NoError(t, r.Written("r1", func(telemetry.Event, []byte) { count++ }))
+	require.Positive(t, count)
+	var none *telemetry.Recorder
+	require.NoError(t, none.Written("r1", nil))
+}
