@@ -33,6 +33,7 @@ func (r *Run) boot() (Signal, error) {
 		r.warn("the repository is not described", err)
 		r.repo = repo
 	}
+	r.tellUntold()
 	r.recordStart()
 	r.startSave() // a run is listed from its beginning
 	if r.unfinished() {

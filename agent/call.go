@@ -72,7 +72,7 @@ func notesOf(calls []memory.Call) []string {
 // keeping; a call that was cut short by the end of the run is not kept.
 func (r *Run) complete(i int, asked reasoning.Call) error {
 	tool, known := find(r.runtime.options.Toolbox.Tools(), asked.ToolName)
-	id := fmt.Sprintf("%d.%d", r.index, i+1)
+	id := callID(r.index, i)
 	r.event(telemetry.Event{Type: telemetry.ToolCallStarted, ToolName: asked.ToolName, CallID: id, Args: asked.Args})
 	began := r.runtime.options.Now()
 	made := r.make(tool, asked)
@@ -88,6 +88,9 @@ func (r *Run) complete(i int, asked reasoning.Call) error {
 	r.calls[i], r.pending[i] = made, false
 	return nil
 }
+
+// callID names a call within its run: step 2, first call is 2.1.
+func callID(step, number int) string { return fmt.Sprintf("%d.%d", step, number+1) }
 
 // make makes one call, or answers it from an earlier one with the same
 // arguments that only read.

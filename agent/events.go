@@ -31,6 +31,13 @@ func (r *Run) recordStep(intent reasoning.Intent) {
 		r.event(telemetry.Event{Type: telemetry.PromptSnapshot, Model: intent.Model, PromptTokens: intent.Prompt.Tokens,
 			Metadata: map[string]any{"hash": intent.Prompt.Hash, "sections": intent.Prompt.Sections}})
 	}
+	e := r.decided(intent)
+	e.DurationMS = float64(r.asked) / float64(time.Millisecond)
+	r.event(e)
+}
+
+// decided is the event of a decision.
+func (r *Run) decided(intent reasoning.Intent) telemetry.Event {
 	metadata := map[string]any{"amr_rules_triggered": ruleNames(r.rules), "decision_summary": summaryOf(intent)}
 	if len(intent.Repairs) > 0 {
 		metadata["repairs"] = intent.Repairs
@@ -39,9 +46,8 @@ func (r *Run) recordStep(intent reasoning.Intent) {
 	if calls := intent.AllCalls(); name == "" && len(calls) > 0 {
 		name = calls[0].ToolName
 	}
-	r.event(telemetry.Event{Type: telemetry.ReasoningStep, Action: string(intent.Action), ToolName: name, Model: intent.Model,
-		PromptTokens: intent.PromptTokens, OutputTokens: intent.OutputTokens,
-		DurationMS: float64(r.asked) / float64(time.Millisecond), Metadata: metadata})
+	return telemetry.Event{Type: telemetry.ReasoningStep, Action: string(intent.Action), ToolName: name, Model: intent.Model,
+		PromptTokens: intent.PromptTokens, OutputTokens: intent.OutputTokens, Metadata: metadata}
 }
 
 // summaryOf says in a few words what was decided.
@@ -56,11 +62,18 @@ func summaryOf(intent reasoning.Intent) string {
 
 // recordCall tells what came of a call.
 func (r *Run) recordCall(id string, made memory.Call) {
+	if made.Rule != "" {
+		r.event(telemetry.Event{Type: telemetry.PolicyDenied, ToolName: made.Tool, CallID: id, Metadata: map[string]any{"rule": made.Rule}})
+	}
+	r.event(completed(id, made))
+}
+
+// completed is the event of the end of a call.
+func completed(id string, made memory.Call) telemetry.Event {
 	e := telemetry.Event{Type: telemetry.ToolCallCompleted, ToolName: made.Tool, CallID: id, Args: made.Args, Status: "ok",
 		Output: fault.Cut(string(made.Output), 1000), DurationMS: made.DurationMS}
 	switch {
 	case made.Rule != "":
-		r.event(telemetry.Event{Type: telemetry.PolicyDenied, ToolName: made.Tool, CallID: id, Metadata: map[string]any{"rule": made.Rule}})
 		e.Status = "denied"
 	case made.Error != nil:
 		e.Status = "failed"
@@ -73,7 +86,7 @@ func (r *Run) recordCall(id string, made memory.Call) {
 	if made.Note != "" {
 		e.Metadata = map[string]any{"note": made.Note}
 	}
-	r.event(e)
+	return e
 }
 
 // recordEnd tells how the run ended.

@@ -27,6 +27,8 @@ type started struct {
 type decision struct {
 	Step   int              `json:"step"`
 	Intent reasoning.Intent `json:"intent"`
+
+	time string // when it was written
 }
 
 type callRecord struct {
@@ -73,7 +75,7 @@ func (h *history) add(record memory.Record) error {
 	case recordStarted:
 		return json.Unmarshal(record.Data, &h.started)
 	case recordDecision:
-		var each decision
+		each := decision{time: record.Time}
 		h.ended = nil
 		err := json.Unmarshal(record.Data, &each)
 		h.decisions = append(h.decisions, each)
@@ -132,6 +134,9 @@ func (r *Runtime) restore(session *memory.Session, records []memory.Record, maxS
 	}
 	if told.ended != nil && told.ended.Status == StatusOK {
 		run.outcome = *told.ended
+	}
+	if told.ended == nil { // it was killed, and its trace with it
+		run.untold = &told
 	}
 	return run, nil
 }

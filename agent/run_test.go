@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,9 +16,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/agent"
+	"savant/agent/agenttest"
 	"savant/engines"
 	"savant/fault"
 	"savant/internal/redact"
+	"savant/telemetry"
 )
 
 func script(answers ...string) []json.RawMessage {
@@ -256,4 +259,55 @@ func TestASnapshotThatCannotBeWrittenCostsNoRun(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, agent.StatusOK, ended(t, run).Status)
 	require.Contains(t, w.log.Text(), "error 1 STATE_NOT_SAVED")
+}
+
+// TestATraceThatWasCutIsCompleted: when a run goes on after a crash, what its
+// journal knows and its trace does not is told, once and as of when it happened.
+func TestATraceThatWasCutIsCompleted(t *testing.T) {
+	answers := []string{read, `{"action":"tool","calls":[{"tool_name":"test.write","args":{"text":"1"}},{"tool_name":"test.read","args":{"text":"2"}}]}`, `{"action":"reason","reasoning":"hm"}`}
+	w := newWorld(t, script(append(answers, answer)...), nil)
+	run, err := w.runtime.Start(agent.Order{Goal: "g", RunID: "r1"})
+	require.NoError(t, err)
+	require.Equal(t, agent.StatusOK, ended(t, run).Status)
+	journal := readLines(t, w.folder, ".savant/sessions/r1.journal")
+	trace := readLines(t, w.folder, telemetry.TraceFile)
+	whole := eventsOf(t, trace)
+	last := slices.IndexFunc(trace, func(line string) bool { return strings.Contains(line, `"step":4`) })
+	for cut := range last + 1 {
+		next := newWorld(t, script(answer), nil)
+		writeLines(t, next.folder, ".savant/sessions/r1.journal", journal[:len(journal)-2]) // killed before the last decision
+		writeLines(t, next.folder, telemetry.TraceFile, trace[:cut])
+		again, err := next.runtime.Resume("r1", 0)
+		require.NoError(t, err)
+		require.Equal(t, agent.StatusOK, ended(t, again).Status)
+		require.ElementsMatch(t, whole, eventsOf(t, readLines(t, next.folder, telemetry.TraceFile)), "cut after line %d", cut)
+	}
+}
+
+// eventsOf are the decisions and the ends of calls in a trace.
+func eventsOf(t *testing.T, lines []string) []string {
+	t.Helper()
+	var list []string
+	for _, line := range lines {
+		var e telemetry.Event
+		require.NoError(t, json.Unmarshal([]byte(line), &e))
+		if e.Type == telemetry.ReasoningStep || e.Type == telemetry.ToolCallCompleted {
+			list = append(list, agenttest.Shown(e)+" "+e.CallID)
+		}
+	}
+	return list
+}
+
+func readLines(t *testing.T, folder, name string) []string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(name)))
+	require.NoError(t, err)
+	return slices.Collect(strings.Lines(string(data)))
+}
+
+func writeLines(t *testing.T, folder, name string, lines []string) {
+	t.Helper()
+	name = filepath.Join(folder, filepath.FromSlash(name))
+	require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o700))
+	require.NoError(t, os.WriteFile(name, []byte(strings.Join(lines, "")), 0o600))
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,6 +23,7 @@ import (
 
 	"savant/agent"
 	"savant/reasoning"
+	"savant/telemetry"
 )
 
 // killSteps is how long the run is that is killed.
@@ -111,6 +113,7 @@ func TestKilledAnywhereARunGoesOn(t *testing.T) {
 			require.Equal(t, 1, api.count(fmt.Sprintf("%s/%d", id, step+1)), "each question is decided once")
 		}
 		require.Equal(t, transcript(), shownTranscript(t, repo, id))
+		require.Equal(t, steps, tracedSteps(t, repo, id), "what a kill kept from the trace is told when the run goes on")
 	}
 	t.Logf("%d kills, %d answers were lost on their way and given again", killed, api.again)
 	require.LessOrEqual(t, api.again, killed, "at most the question that was pending is asked again")
@@ -141,6 +144,21 @@ func decisions(t *testing.T, repo, id string) []int {
 			steps = append(steps, record.Data.Step)
 		}
 	}
+	return steps
+}
+
+// tracedSteps are the steps that the trace has a decision of, sorted.
+func tracedSteps(t *testing.T, repo, id string) []int {
+	t.Helper()
+	var steps []int
+	for line := range strings.Lines(printed(t, repo, "runs", "trace", id, "--json")) {
+		var e telemetry.Event
+		require.NoError(t, json.Unmarshal([]byte(line), &e))
+		if e.Type == telemetry.ReasoningStep {
+			steps = append(steps, e.Step)
+		}
+	}
+	slices.Sort(steps)
 	return steps
 }
 
