@@ -3,6 +3,7 @@ package ci
 import (
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -13,7 +14,10 @@ type goReading struct {
 	tests *tests
 	// failed are the packages of which a test failed, so that the package's
 	// own failure says nothing new.
-	failed  map[string]bool
+	failed map[string]bool
+	// running are the tests of a package that have begun and not ended, in that
+	// order: what a panic or the end of its time ended is said nowhere else.
+	running map[string][]string
 	partial string // of a line that came in several events
 }
 
@@ -29,6 +33,10 @@ func (g *goReading) line(text string) (string, bool) {
 	switch event.Action {
 	case "output", "build-output":
 		return g.shown(event.Output)
+	case "run", "cont":
+		g.running[event.Package] = append(g.without(event), event.Test)
+	case "pause":
+		g.running[event.Package] = g.without(event)
 	case "pass", "fail", "skip":
 		g.ended(event)
 	}
@@ -56,11 +64,24 @@ func (g *goReading) ended(event goEvent) {
 	how := map[string]outcome{"pass": passing, "fail": failing, "skip": skipping}[event.Action]
 	switch {
 	case event.Test != "":
+		g.running[event.Package] = g.without(event)
 		g.tests.count(event.Package+"."+event.Test, how)
 		g.failed[event.Package] = g.failed[event.Package] || how == failing
+	case how == failing && len(g.running[event.Package]) > 0: // it panicked, or its time was over
+		for _, test := range g.running[event.Package] {
+			g.tests.count(event.Package+"."+test+" (did not end)", failing)
+		}
 	case how == failing && !g.failed[event.Package]: // it did not compile, or ended outside a test
 		g.tests.count(event.Package, failing)
 	}
+	if event.Test == "" {
+		delete(g.running, event.Package)
+	}
+}
+
+// without returns the running tests of a package but one.
+func (g *goReading) without(event goEvent) []string {
+	return slices.DeleteFunc(g.running[event.Package], func(test string) bool { return test == event.Test })
 }
 
 func (g *goReading) conclude(*os.Root, string, time.Time) (*tests, string) { return g.tests, "" }

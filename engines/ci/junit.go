@@ -1,6 +1,7 @@
 package ci
 
 import (
+	"bufio"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Bounds of the reports that are read.
@@ -19,7 +21,10 @@ const (
 
 // junitReading reads the XML that a command leaves behind in the form that
 // JUnit's Ant task began and most test runners write.
-type junitReading struct{ tests *tests }
+type junitReading struct {
+	tests  *tests
+	suites []string // the names of those around what is read
+}
 
 func (j *junitReading) line(text string) (string, bool) { return text, true }
 
@@ -49,6 +54,7 @@ func (j *junitReading) conclude(dir *os.Root, report string, started time.Time) 
 	return j.tests, ""
 }
 
+// file reads one report.
 func (j *junitReading) file(dir *os.Root, name string) error {
 	file, err := dir.Open(name)
 	if err != nil {
@@ -69,7 +75,9 @@ type testCase struct {
 
 // read counts the test cases of a report, wherever in it they stand.
 func (j *junitReading) read(source io.Reader) error {
+	j.suites = nil
 	decoder := xml.NewDecoder(source)
+	decoder.CharsetReader = latin
 	seen := false
 	for {
 		token, err := decoder.Token()
@@ -81,6 +89,7 @@ func (j *junitReading) read(source io.Reader) error {
 		}
 		start, ok := token.(xml.StartElement)
 		if !ok {
+			j.leave(token)
 			continue
 		}
 		if !seen && !strings.HasPrefix(start.Name.Local, "testsuite") {
@@ -88,21 +97,74 @@ func (j *junitReading) read(source io.Reader) error {
 		}
 		seen = true
 		if start.Name.Local != "testcase" {
+			j.enter(start)
 			continue
 		}
 		var test testCase
 		if err := decoder.DecodeElement(&test, &start); err != nil {
 			return fmt.Errorf("not XML: %w", err)
 		}
-		j.tests.count(test.path(), test.outcome())
+		j.tests.count(j.path(test), test.outcome())
 	}
 }
 
-func (t testCase) path() string {
-	if t.Class == "" {
-		return t.Name
+// latin reads what reports are written in beside UTF-8: ISO 8859-1, whose bytes
+// are the code points, and ASCII, which is part of it.
+func latin(charset string, source io.Reader) (io.Reader, error) {
+	switch strings.ToLower(charset) {
+	case "iso-8859-1", "latin1", "us-ascii", "ascii":
+		return &latinReader{bufio.NewReader(source), nil}, nil
 	}
-	return t.Class + "." + t.Name
+	return nil, fmt.Errorf("it is written in %q; expected UTF-8", charset)
+}
+
+type latinReader struct {
+	source *bufio.Reader
+	rest   []byte // of a character that did not fit
+}
+
+func (l *latinReader) Read(into []byte) (int, error) {
+	for len(l.rest) == 0 {
+		next, err := l.source.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		l.rest = utf8.AppendRune(nil, rune(next))
+	}
+	length := copy(into, l.rest)
+	l.rest = l.rest[length:]
+	return length, nil
+}
+
+// enter and leave keep the names of the suites around what is read.
+func (j *junitReading) enter(start xml.StartElement) {
+	if start.Name.Local != "testsuite" {
+		return
+	}
+	name := ""
+	for _, each := range start.Attr {
+		if each.Name.Local == "name" {
+			name = each.Value
+		}
+	}
+	j.suites = append(j.suites, name)
+}
+
+func (j *junitReading) leave(token xml.Token) {
+	if end, ok := token.(xml.EndElement); ok && end.Name.Local == "testsuite" {
+		j.suites = j.suites[:len(j.suites)-1] // the decoder holds ends against beginnings
+	}
+}
+
+// path names a test by its class, or, where it has none, by its suite.
+func (j *junitReading) path(t testCase) string {
+	if t.Class != "" {
+		return t.Class + "." + t.Name
+	}
+	if last := len(j.suites) - 1; last >= 0 && j.suites[last] != "" {
+		return j.suites[last] + " > " + t.Name
+	}
+	return t.Name
 }
 
 func (t testCase) outcome() outcome {

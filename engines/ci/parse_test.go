@@ -1,6 +1,7 @@
 package ci
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 )
@@ -16,9 +18,13 @@ import (
 var update = flag.Bool("update", false, "write golden files anew")
 
 // TestParsersReadWhatToolsWrite holds the parsers against output of real tools:
-// go test -json, node --test with its tap and junit reporters.
+// go test -json, node --test with its tap and junit reporters, gotestsum; and
+// against what pytest's and surefire's documents, and the specifications of TAP
+// 13 and 14, say that tools write.
 func TestParsersReadWhatToolsWrite(t *testing.T) {
-	for file, parser := range map[string]string{"go.json": parserGo, "go_build.json": parserGo, "node.tap": parserTAP, "node.xml": parserJUnit} {
+	for file, parser := range map[string]string{"go.json": parserGo, "go_build.json": parserGo, "node.tap": parserTAP, "node.xml": parserJUnit,
+		"go_more.json": parserGo, "gotestsum.xml": parserJUnit, "pytest.xml": parserJUnit, "surefire.xml": parserJUnit,
+		"tap13.tap": parserTAP, "tap14.tap": parserTAP, "skipped.tap": parserTAP} {
 		t.Run(file, func(t *testing.T) {
 			dir, err := os.OpenRoot("testdata")
 			require.NoError(t, err)
@@ -103,24 +109,60 @@ func TestProjectsAreRecognised(t *testing.T) {
 	}
 }
 
-// FuzzParsers shows that no output, whatever its bytes, breaks a parser or a
-// bound.
-func FuzzParsers(f *testing.F) {
-	for _, seed := range []string{"ok 1 - a\nnot ok 2 # TODO", `{"Action":"fail","Package":"a","Test":"b"}`,
-		"<testsuite><testcase name='a'><failure/></testcase></testsuite>", "# Subtest: x\n    ok 1", "\x1b]0;x\x07\r\n"} {
-		f.Add([]byte(seed))
-	}
+// FuzzGoTests, FuzzTAP and FuzzJUnit show that no output, whatever its bytes,
+// breaks a parser or a bound: what is counted is no more than what came.
+func FuzzGoTests(f *testing.F) {
+	f.Add([]byte(`{"Action":"run","Package":"a","Test":"b"}` + "\n" + `{"Action":"fail","Package":"a"}`))
+	fuzzLines(f, parserGo, "*.json")
+}
+
+func FuzzTAP(f *testing.F) {
+	f.Add([]byte("# Subtest: x\n    ok 1\n  ---\n1..0 # skip\nBail out!\x1b]0;x\x07\r\n"))
+	fuzzLines(f, parserTAP, "*.tap")
+}
+
+func fuzzLines(f *testing.F, parser, samples string) {
+	addSamples(f, samples)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, parser := range parserNames() {
-			out := newOutput(newReading(parser), hiding(nil), nil)
-			_, err := out.stream(true).Write(data)
-			require.NoError(t, err)
-			out.close()
-			text, _ := out.tail.text()
-			require.LessOrEqual(t, len(text), maxTailBytes)
-		}
-		junit := &junitReading{tests: &tests{}}
-		_ = junit.read(strings.NewReader(string(data)))
-		require.LessOrEqual(t, len(junit.tests.failedTests), maxNames)
+		out := newOutput(newReading(parser), hiding(nil), nil)
+		_, err := out.stream(true).Write(data)
+		require.NoError(t, err)
+		out.close()
+		text, _ := out.tail.text()
+		require.LessOrEqual(t, len(text), maxTailBytes)
+		found, _ := out.reading.conclude(nil, "", time.Time{})
+		requireBounds(t, found, data)
 	})
+}
+
+func FuzzJUnit(f *testing.F) {
+	f.Add([]byte("<testsuite><testcase name='a'><failure/></testcase></testsuite>"))
+	addSamples(f, "*.xml")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		junit := &junitReading{tests: &tests{}}
+		_ = junit.read(bytes.NewReader(data)) // what is no report is an error
+		requireBounds(t, junit.tests, data)
+	})
+}
+
+func addSamples(f *testing.F, pattern string) {
+	names, err := filepath.Glob(filepath.Join("testdata", pattern))
+	require.NoError(f, err)
+	require.NotEmpty(f, names)
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		require.NoError(f, err)
+		f.Add(data)
+	}
+}
+
+func requireBounds(t *testing.T, found *tests, data []byte) {
+	require.LessOrEqual(t, found.passed+found.failed+found.skipped, len(data))
+	for _, names := range [][]string{found.failedTests, found.skippedTests} {
+		require.LessOrEqual(t, len(names), maxNames)
+		for _, name := range names {
+			require.LessOrEqual(t, len(name), maxName+len("…"))
+			require.True(t, utf8.ValidString(name))
+		}
+	}
 }

@@ -1,8 +1,10 @@
 package ci
 
 import (
+	"cmp"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -18,12 +20,16 @@ type tapReading struct {
 }
 
 var (
-	tapPoint     = regexp.MustCompile(`^( *)(not )?ok\b(?: +\d+)?(?: +-)? *(.*)$`)
-	tapDirective = regexp.MustCompile(`(?i)(^|[^\\])# *(skip|todo)\b`)
+	tapPoint     = regexp.MustCompile(`^( *)(not )?ok\b(?: +(\d+))?(?: +-)? *(.*)$`)
+	tapDirective = regexp.MustCompile(`(?i)(^|[^\\])# *(skip\S*|todo\b)`)
+	tapSkipAll   = regexp.MustCompile(`(?i)^1\.\.0\b *# *skip\S* *(.*)$`)
 	tapSubtest   = regexp.MustCompile(`^( *)# Subtest: ?(.*)$`)
-	tapBailOut   = regexp.MustCompile(`(?i)^bail out!\s*(.*)$`)
+	tapBailOut   = regexp.MustCompile(`(?i)^ *bail out!\s*(.*)$`)
 	tapTime      = regexp.MustCompile(` # time=[0-9.]+ *m?s$`)
 )
+
+// tapEscapes are those of TAP 14.
+var tapEscapes = strings.NewReplacer(`\\`, `\`, `\#`, `#`)
 
 // tapIndent is how far a subtest is indented.
 const tapIndent = 4
@@ -35,10 +41,12 @@ func (t *tapReading) line(text string) (string, bool) {
 	}
 	if match := tapBailOut.FindStringSubmatch(line); match != nil {
 		t.tests.count("bail out: "+match[1], failing)
+	} else if match := tapSkipAll.FindStringSubmatch(line); match != nil {
+		t.tests.count("all tests: "+match[1], skipping)
 	} else if match := tapSubtest.FindStringSubmatch(line); match != nil {
 		t.enter(len(match[1])/tapIndent, match[2])
 	} else if match := tapPoint.FindStringSubmatch(line); match != nil {
-		t.point(len(match[1])/tapIndent, match[2] != "", match[3])
+		t.point(len(match[1])/tapIndent, match[2] != "", match[3], match[4])
 	}
 	return text, true
 }
@@ -47,10 +55,11 @@ func (t *tapReading) line(text string) (string, bool) {
 // what it quotes may look like a point.
 func (t *tapReading) inDetails(line string) bool {
 	if t.details != "" {
-		if line == t.details {
+		within := strings.TrimSpace(line) == "" || strings.HasPrefix(line, strings.TrimRight(t.details, "."))
+		if line == t.details || !within { // a block that does not end does with its indentation
 			t.details = ""
 		}
-		return true
+		return within
 	}
 	if indent, begins := strings.CutSuffix(line, "---"); begins && len(indent)%tapIndent == 2 && strings.Trim(indent, " ") == "" {
 		t.details = indent + "..."
@@ -63,20 +72,22 @@ func (t *tapReading) enter(depth int, name string) {
 	t.suites = append(t.suites[:min(depth, len(t.suites))], name)
 }
 
-func (t *tapReading) point(depth int, failed bool, description string) {
+// point counts a test point, which also ends the subtests below it.
+func (t *tapReading) point(depth int, failed bool, number, description string) {
 	how := passing
 	if failed {
 		how = failing
 	}
 	if at := tapDirective.FindStringIndex(description); at != nil {
-		if word := strings.ToLower(description[at[0]:at[1]]); strings.HasSuffix(word, "skip") || failed {
+		if word := strings.ToLower(description[at[0]:at[1]]); strings.Contains(word, "skip") || failed {
 			how = skipping // a TODO is not done yet, and no failure
 		}
 		description = strings.TrimRight(description[:at[0]+strings.Index(description[at[0]:], "#")], " ")
 	}
 	description = tapTime.ReplaceAllString(description, "")
-	path := append(t.suites[:min(depth, len(t.suites)):min(depth, len(t.suites))], description)
-	t.tests.count(strings.Join(path, " > "), how)
+	description = tapEscapes.Replace(description)
+	t.suites = t.suites[:min(depth, len(t.suites))]
+	t.tests.count(strings.Join(append(slices.Clone(t.suites), cmp.Or(description, strings.TrimSpace("test "+number))), " > "), how)
 }
 
 func (t *tapReading) conclude(*os.Root, string, time.Time) (*tests, string) { return t.tests, "" }
