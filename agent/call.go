@@ -183,11 +183,20 @@ func (r *Run) afterForced() {
 	switch {
 	case r.order.DryRun:
 		r.outcome = outcome{Status: StatusOK, Final: "ok"}
-	case call.Error != nil && r.order.ForceFinish:
+	case call.Error != nil && (r.order.ForceFinish || r.order.names() && nothingOfTheName(call.Error)):
 		r.outcome = outcome{Status: StatusFailed, Error: call.Error}
 	case call.Error == nil && (r.order.ForceFinish || call.Tool == workflowTool && finished(call.Output)):
 		r.outcome = outcome{Status: StatusOK, Final: readable(call.Output)}
 	}
+}
+
+// names says whether a tool or a workflow is ordered by its name.
+func (o Order) names() bool { return o.ForceTool != "" || o.Workflow != "" }
+
+// nothingOfTheName says whether what was ordered does not exist: nothing else
+// would do.
+func nothingOfTheName(err *fault.Error) bool {
+	return err.Code == fault.UnknownTool || err.Code == fault.UnknownWorkflow
 }
 
 // cache holds the calls of a run that only read, until something is called

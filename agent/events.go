@@ -98,7 +98,7 @@ func (r *Run) recordEnd(ended outcome) {
 		Metadata:   map[string]any{"final": ended.Final, "steps": report.Steps, "warning": ended.Warning}}
 	if ended.Error != nil {
 		e.Error = failure(ended.Error)
-		r.event(telemetry.Event{Type: telemetry.Error, Error: e.Error})
+		r.event(telemetry.Event{Type: telemetry.Error, Error: e.Error, Metadata: map[string]any{"ends_run": true}})
 	}
 	r.event(e)
 	e.RunID = r.ID()

@@ -135,9 +135,7 @@ func (r *Runtime) restore(session *memory.Session, records []memory.Record, maxS
 	if told.ended != nil && told.ended.Status == StatusOK {
 		run.outcome = *told.ended
 	}
-	if told.ended == nil { // it was killed, and its trace with it
-		run.untold = &told
-	}
+	run.untold = &told
 	return run, nil
 }
 

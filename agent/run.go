@@ -39,7 +39,7 @@ type Run struct {
 	traces  []trace
 	notes   []string
 	offer   offer
-	untold  *history // what the trace may lack; nil: it has everything
+	untold  *history // of a run that goes on: what its trace may lack
 	outcome outcome
 	unsaved bool   // since the last snapshot
 	saving  func() // waits for the snapshot that is written, and tells of it

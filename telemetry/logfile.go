@@ -77,13 +77,31 @@ func (l *logFile) current() (full bool, err error) {
 	if err := l.release(); err != nil {
 		return false, err
 	}
-	l.file, err = l.folder.OpenFile(l.base(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	l.file, err = l.folder.OpenFile(l.base(), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
 	if err != nil {
 		l.file = nil
 		return false, err
 	}
-	l.opened, err = l.file.Stat()
-	return err == nil && l.opened.Size() > l.limit, err
+	if l.opened, err = l.file.Stat(); err != nil {
+		return false, err
+	}
+	return l.opened.Size() > l.limit, l.endLine()
+}
+
+// endLine ends a line that a process did not write whole before it was killed.
+// Where another one is about to, an empty line comes of it.
+func (l *logFile) endLine() error {
+	last := make([]byte, 1)
+	if size := l.opened.Size(); size > 0 {
+		if _, err := l.file.ReadAt(last, size-1); err != nil {
+			return err
+		}
+		if last[0] != '\n' {
+			_, err := l.file.WriteString("\n")
+			return err
+		}
+	}
+	return nil
 }
 
 // rotate moves the file to NAME.1, unless another process did so meanwhile.

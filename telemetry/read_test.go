@@ -43,3 +43,17 @@ func TestWhatIsWrittenOfARunIsFound(t *testing.T) {
 	var none *telemetry.Recorder
 	require.NoError(t, none.Written("r1", nil))
 }
+
+// What a kill left of a line does not spoil the next.
+func TestATornLineIsEnded(t *testing.T) {
+	r, folder := recorder(t, telemetry.Options{})
+	trace := filepath.Join(folder, filepath.FromSlash(telemetry.TraceFile))
+	require.NoError(t, os.MkdirAll(filepath.Dir(trace), 0o700))
+	require.NoError(t, os.WriteFile(trace, []byte(`{"type":"err`), 0o600))
+	r.Record(telemetry.Event{Type: telemetry.Error, RunID: "r1"})
+	r.Record(telemetry.Event{Type: telemetry.Error, RunID: "r1"})
+	require.Len(t, lines(t, folder, telemetry.TraceFile), 3)
+	count := 0
+	require.NoError(t, r.Written("r1", func(telemetry.Event, []byte) { count++ }))
+	require.Equal(t, 2, count)
+}
