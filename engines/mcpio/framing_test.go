@@ -152,11 +152,11 @@ func FuzzLines(f *testing.F) {
 		`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"x"}}`, "[", "{}", "null", "\r", "\xff"} {
 		f.Add(seed + "\n" + seed)
 	}
+	o := options(f, echo(), asking())
+	o.Offer = offer()
+	server, err := mcpio.New(o) // for all: it holds nothing about a client
+	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, input string) {
-		o := options(t, echo(), asking())
-		o.Offer = offer()
-		server, err := mcpio.New(o)
-		require.NoError(t, err)
 		var out strings.Builder
 		last := `{"jsonrpc":"2.0","id":"the last","method":"tools/list"}`
 		require.NoError(t, server.Serve(t.Context(), strings.NewReader(input+"\n"+last), &out))
