@@ -11,7 +11,7 @@ TESTFLAGS ?=
 BENCHTIME ?= 1s
 FUZZTIME  ?= 10s
 
-.PHONY: build test lint bench fuzz ask demo clients think-test clean
+.PHONY: help build test lint bench fuzz ask demo clients think-test clean
 
 build: ## bin/savant
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/savant ./cmd/savant
@@ -44,6 +44,9 @@ think-test: ## the scenario tests of one workflow: make think-test workflow=hell
 
 clients: build ## public MCP clients against bin/savant; needs Node 20 and npm
 	cd $(CLIENTS) && npm ci --no-progress && SAVANT_BINARY='$(CURDIR)/bin/savant' node --test --test-reporter=tap
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 12
 
 clean: ## what was built
 	rm -rf bin $(CLIENTS)/node_modules

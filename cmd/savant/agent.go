@@ -12,6 +12,7 @@ import (
 	"savant/agent"
 	"savant/agent/memory"
 	"savant/engines"
+	"savant/fault"
 	"savant/reasoning"
 	"savant/telemetry"
 )
@@ -56,7 +57,7 @@ func (h *house) recordAttempt(_ context.Context, failed reasoning.Attempt) {
 	}
 	h.recorder.RecordLater(telemetry.Event{Type: kind, Source: telemetry.SourceAgent, SessionID: failed.SessionID, RunID: failed.RunID, Step: failed.Step,
 		DurationMS: float64(failed.Elapsed) / float64(time.Millisecond),
-		Error:      &telemetry.Failure{Code: "REASONING_UNAVAILABLE", Details: failed.Err.Error()},
+		Error:      &telemetry.Failure{Code: "REASONING_UNAVAILABLE", Details: fault.From(failed.Err).Details},
 		Metadata:   map[string]any{"attempt": failed.Number, "wait_ms": failed.Wait.Milliseconds()}})
 }
 

@@ -40,6 +40,9 @@ func (p *program) runsListCommand() *cobra.Command {
 }
 
 func (p *program) tableOfRuns(list []agent.Report) error {
+	if len(list) == 0 {
+		fmt.Fprintln(p.stderr, "no runs of the agent; those of workflows: savant state list")
+	}
 	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
 	for _, each := range list {
 		goal := strings.Join(strings.Fields(fault.Cut(each.Goal, 80)), " ")

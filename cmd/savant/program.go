@@ -89,6 +89,7 @@ func (p *program) root() *cobra.Command {
 		PersistentPreRunE: p.configure,
 		RunE:              p.withoutCommand,
 	}
+	root.SetUsageTemplate(usageTemplate(root.UsageTemplate()))
 	root.SetVersionTemplate("savant {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError(err.Error()) })
 	for _, row := range settings.Table() {
@@ -97,6 +98,13 @@ func (p *program) root() *cobra.Command {
 	root.AddCommand(p.mcpCommand(), p.demoCommand(), p.toolsCommand(), p.callCommand(), p.enginesCommand(), p.generateCommand(), p.workflowsCommand(),
 		p.approveCommand(), p.initCommand(), p.stateCommand(), p.verifyCommand(), p.agentCommand(), p.runsCommand(), p.reasoningCommand(), p.configCommand())
 	return root
+}
+
+// usageTemplate names the settings in one line where the template would list them
+// all: each is a flag of every command.
+func usageTemplate(whole string) string {
+	const list = "{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}"
+	return strings.Replace(whole, "\n\nGlobal Flags:\n"+list, "\n\nEach setting is a flag, too: savant --help lists them, savant config show says what holds.", 1)
 }
 
 // configure reads the settings, before any command runs.

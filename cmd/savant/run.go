@@ -202,7 +202,7 @@ func (p *program) shownEvents(want errand) func(telemetry.Event) {
 		if want.outputFormat == outputStream {
 			p.line(e)
 		}
-		if want.quiet || e.Type == telemetry.RunFinished { // how it ended says tellEnd
+		if want.quiet || toldInTheEnd(e) {
 			return
 		}
 		text := telemetry.Line(e)
@@ -213,6 +213,20 @@ func (p *program) shownEvents(want errand) func(telemetry.Event) {
 			fmt.Fprintln(p.stderr, visible(text))
 		}
 	}
+}
+
+// toldInTheEnd says whether an event is of what tellEnd says: how the run ended,
+// and the failure that ended it.
+func toldInTheEnd(e telemetry.Event) bool {
+	switch e.Type {
+	case telemetry.RunFinished:
+		return true
+	case telemetry.ReasoningStep:
+		return e.Action == string(reasoning.ActionError)
+	case telemetry.Error:
+		return e.Metadata["attempt"] != nil || e.Metadata["ends_run"] == true
+	}
+	return false
 }
 
 // line writes a value to stdout as one line of JSON.
@@ -256,7 +270,11 @@ func (p *program) tellEnd(report agent.Report, want errand) {
 		return
 	}
 	if !want.quiet {
-		fmt.Fprintf(p.stderr, "run %s: %s, steps %d, last decided by %s\n", report.RunID, report.Status, report.Steps, visible(report.Model))
+		end := fmt.Sprintf("run %s: %s, steps %d", report.RunID, report.Status, report.Steps)
+		if report.Model != "" {
+			end += ", last decided by " + visible(report.Model)
+		}
+		fmt.Fprintln(p.stderr, end)
 	}
 }
 

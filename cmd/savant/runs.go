@@ -33,6 +33,9 @@ func (p *program) listRuns(ctx context.Context, h *house, in think.StateListInpu
 	if err != nil || p.json {
 		return firstOf(err, func() error { return p.print(list) })
 	}
+	if len(list.Runs) == 0 {
+		fmt.Fprintln(p.stderr, "no runs of workflows; those of the agent: savant runs list")
+	}
 	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
 	for _, run := range list.Runs {
 		fmt.Fprintf(table, "%s\t%s\t%s\tv%d\t%s\n", run.Run, run.Workflow, run.Status, run.Version, run.Updated)

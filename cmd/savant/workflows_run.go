@@ -54,7 +54,7 @@ func (p *program) runWorkflow(ctx context.Context, h *house, want wanted) error 
 	for {
 		outcome, err := h.driver.Run(ctx, request, shown.tell)
 		if outcome == nil || err != nil && ctx.Err() == nil {
-			return err
+			return p.withParameters(err, want.name)
 		}
 		if p.answerHere(ctx, h, outcome) {
 			request = workflow.Request{Workflow: outcome.Workflow, RunID: outcome.RunID}
@@ -65,6 +65,16 @@ func (p *program) runWorkflow(ctx context.Context, h *house, want wanted) error 
 		}
 		return p.conclude(outcome)
 	}
+}
+
+// withParameters says how parameters are given, where they are what is wrong.
+func (p *program) withParameters(err error, workflow string) error {
+	coded := fault.From(err)
+	if coded == nil || p.json || coded.Code != fault.InvalidParams || !strings.Contains(coded.Details, "params.") {
+		return err
+	}
+	return fault.New(coded.Code, "%s; give it as --param NAME=VALUE: savant workflows read %s shows which there are", coded.Details, workflow).
+		With(coded.Diagnostics...)
 }
 
 // params returns the parameters that were given, nil for none.

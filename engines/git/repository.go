@@ -160,7 +160,7 @@ func notOpened(err error, root string) error {
 	case strings.Contains(complaint.text, "not a git repository"), strings.Contains(complaint.text, "must be run in a work tree"):
 		return fault.New(fault.InvalidParams, "repo: no git repository with a working tree is here, up to the folder that may be read: "+
 			"name one inside SAVANT_PATH or SAVANT_GIT_ROOTS").
-			With(fault.Diagnostic{Path: "repo", Message: "not in a git repository"})
+			With(fault.Diagnostic{Path: "repo", Message: "no git repository with a working tree is here"})
 	}
 	return said(complaint, root)
 }
