@@ -29,13 +29,23 @@ func (r reason) Error() string {
 
 func (r reason) Unwrap() error { return r.cause }
 
+// errIrregular is why a folder, a link or a named pipe is not opened where a
+// file belongs. That is damage like any other: told, kept and not built on.
+var errIrregular = errors.New("is not a regular file")
+
 // notSaved reports that something could not be made durable.
 func notSaved(name string, cause error) error {
+	if errors.Is(cause, errIrregular) {
+		return corrupt(name, "%w", errIrregular)
+	}
 	return fault.New(fault.StateNotSaved, "%s was not saved: %w", name, reason{cause})
 }
 
 // notRead reports that a file is there and could not be read.
 func notRead(name string, cause error) error {
+	if errors.Is(cause, errIrregular) {
+		return corrupt(name, "%w", errIrregular)
+	}
 	return fault.New(fault.Internal, "%s cannot be read: %w", name, reason{cause})
 }
 

@@ -37,8 +37,12 @@ func newOSDisk(root *os.Root, err error) (disk, error) {
 }
 
 func (d osDisk) Open(name string, flags int) (file, error) {
-	opened, err := d.root.OpenFile(name, flags, filePermission)
+	// Without blocking: a named pipe would wait for somebody at its other end.
+	opened, err := d.root.OpenFile(name, flags|unix.O_NONBLOCK, filePermission)
 	if err != nil {
+		if info, failed := d.root.Lstat(name); failed == nil && !info.Mode().IsRegular() {
+			err = errIrregular // a folder, or a link that leads nowhere or out of the root
+		}
 		return nil, err
 	}
 	return osFile{opened}, nil
@@ -73,7 +77,7 @@ func fstatat(folder int, name string, found *unix.Stat_t) error {
 }
 
 func (d osDisk) Names(folder string) ([]string, error) {
-	opened, err := d.root.Open(folder)
+	opened, err := d.root.OpenFile(folder, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -121,6 +125,9 @@ func (f osFile) Stat() (stat, error) {
 	info, err := f.File.Stat()
 	if err != nil {
 		return stat{}, err
+	}
+	if !info.Mode().IsRegular() {
+		return stat{}, errIrregular
 	}
 	return statOf(info)
 }
