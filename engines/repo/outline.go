@@ -2,7 +2,6 @@ package repo
 
 import (
 	"context"
-	"fmt"
 	"path"
 	"regexp"
 	"strings"
@@ -80,7 +79,8 @@ var shapes = map[string][]shape{
 		"class", `^\s*((public|protected|private|static|final|abstract|sealed|non-sealed|strictfp)\s+)*(class|record)\s+(?P<name>\w+)`,
 		"interface", `^\s*((public|protected|private|static|abstract|sealed|non-sealed)\s+)*@?interface\s+(?P<name>\w+)`,
 		"enum", `^\s*((public|protected|private|static)\s+)*enum\s+(?P<name>\w+)`,
-		"method", `^\s+((public|protected|private|static|final|abstract|synchronized|native|default)\s+)+(<[^>]*>\s*)?([\w.<>\[\],? ]+\s+)?(?P<name>\w+)\s*\([^;]*$`),
+		"method", `^\s+((public|protected|private|static|final|abstract|synchronized|native|default)\s+)+(<[^>]*>\s*)?([\w.<>\[\],? ]+\s+)?(?P<name>\w+)\s*\([^;]*$`,
+		"method", `^\s+[\w.<>\[\],?]+(\s+[\w.<>\[\],?]+)*\s+(?P<name>\w+)\s*\([^;"=]*$`),
 	"c":   native,
 	"cpp": native,
 	"ruby": shaped(
@@ -97,7 +97,8 @@ var script = shaped(
 	"type", `^\s*(export\s+)?(declare\s+)?type\s+(?P<name>[\w$]+)\s*(<.*>)?\s*=`,
 	"function", `^\s*(export\s+)?(default\s+)?(declare\s+)?(async\s+)?function\s*\*?\s*(?P<name>[\w$]+)`,
 	"function", `^(export\s+)?(const|let|var)\s+(?P<name>[\w$]+)\s*(:[^=]*)?=\s*(async\s+)?(function\b|\([^)]*\)\s*(:[^=]*)?=>|[\w$]+\s*=>)`,
-	"constant", `^export\s+(const|let|var)\s+(?P<name>[\w$]+)`)
+	"constant", `^export\s+(const|let|var)\s+(?P<name>[\w$]+)`,
+	"method", `^\s+((public|private|protected|static|readonly|override|async|get|set)\s+)*\*?\s*(?P<name>#?[\w$]+)\s*(<[^()]*>)?\([^()"';]*\)\s*(:[^={]+)?\{\s*\}?\s*$`)
 
 var native = shaped(
 	"macro", `^\s*#\s*define\s+(?P<name>\w+)`,
@@ -106,7 +107,9 @@ var native = shaped(
 	"struct", `^\s*(typedef\s+)?(struct|union)\s+(?P<name>\w+)\s*(:[^;]*)?\{?\s*$`,
 	"enum", `^\s*(typedef\s+)?enum\s+(class\s+|struct\s+)?(?P<name>\w+)\s*(:[^;{]*)?(\{|$)`,
 	"function", `^(?P<name>\w+(::~?\w+)+)\s*\([^;]*$`,
-	"function", `^[A-Za-z_][\w\s*&:<>,]*?[\s*&](?P<name>~?[A-Za-z_][\w:~]*)\s*\([^;]*$`)
+	"function", `^[A-Za-z_][\w\s*&:<>,]*?[\s*&](?P<name>~?[A-Za-z_][\w:~]*)\s*\([^;]*$`,
+	"function", `^(?P<name>[a-z_]\w*)\s*\([^;"]*$`, // what it returns stands on the line before
+	"type", `^\}\s*(?P<name>\w+)\s*;`)
 
 func (e *reader) outline(_ context.Context, in outlineIn) (outlineOut, error) {
 	folder, err := e.root(in.Repo)
@@ -136,7 +139,7 @@ func (e *reader) outline(_ context.Context, in outlineIn) (outlineOut, error) {
 }
 
 // statements begin lines that look like a function in C and are none.
-var statements = regexp.MustCompile(`^\s*(if|else|for|while|switch|return|do|case|catch|throw|new|delete|goto|sizeof)\b`)
+var statements = regexp.MustCompile(`^\s*(if|else|for|while|switch|return|do|case|catch|throw|new|delete|goto|sizeof|assert|yield)\b`)
 
 func matched(source string, patterns []shape) []definition {
 	found := []definition{}
@@ -168,38 +171,4 @@ func signature(line string) string {
 	line = strings.TrimSpace(line)
 	line = strings.TrimSpace(strings.TrimSuffix(line, "{"))
 	return fault.Cut(line, maxSignature)
-}
-
-var heading = regexp.MustCompile(`^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$`)
-
-// headings lists those of Markdown, fenced code left out; the kind is the level.
-func headings(source string) []definition {
-	found := []definition{}
-	number, fence := 0, ""
-	for line := range strings.Lines(source) {
-		number++
-		trimmed := strings.TrimSpace(line)
-		if mark := fenceOf(trimmed); mark != "" && (fence == "" || strings.HasPrefix(mark, fence)) {
-			if fence == "" {
-				fence = mark
-			} else if trimmed == mark { // an ending fence has nothing behind it
-				fence = ""
-			}
-			continue
-		}
-		if match := heading.FindStringSubmatch(strings.TrimRight(line, "\r\n")); match != nil && fence == "" && match[2] != "" {
-			found = append(found, definition{Name: fault.Cut(match[2], maxSignature), Kind: fmt.Sprintf("h%d", len(match[1])), Line: number, Signature: fault.Cut(trimmed, maxSignature)})
-		}
-	}
-	return found
-}
-
-// fenceOf returns the backticks or tildes that begin a line, three at least.
-func fenceOf(line string) string {
-	for _, mark := range []string{"`", "~"} {
-		if rest := strings.TrimLeft(line, mark); len(line)-len(rest) >= 3 {
-			return line[:len(line)-len(rest)]
-		}
-	}
-	return ""
 }

@@ -1,0 +1,94 @@
+package repo
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"savant/fault"
+)
+
+// The two forms of headings (CommonMark 0.31, 4.2 and 4.3). A text that is
+// underlined is one line here, and no item, quote or row of a table.
+var (
+	heading   = regexp.MustCompile(`^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$`)
+	underline = regexp.MustCompile(`^ {0,3}(=+|-{2,})\s*$`)
+	paragraph = regexp.MustCompile(`^ {0,3}[^\s#>|=*+-]`)
+)
+
+// headings lists those of Markdown; the kind is the level. Fenced code and the
+// YAML that some files begin with are left out.
+func headings(source string) []definition {
+	h := headingReader{found: []definition{}, yaml: strings.HasPrefix(source, "---") && strings.Contains(source[3:], "\n---")}
+	for line := range strings.Lines(source) {
+		h.number++
+		h.line(strings.TrimRight(line, "\r\n"))
+	}
+	return h.found
+}
+
+// headingReader reads Markdown line by line.
+type headingReader struct {
+	found  []definition
+	number int    // of the line, from 1
+	yaml   bool   // the file begins with some, up to a line of its own
+	fence  string // that ends the code or the YAML that is read, or ""
+	before string // the line before, where it may be underlined
+}
+
+func (h *headingReader) line(line string) {
+	before := h.before
+	h.before = ""
+	if h.fenced(strings.TrimSpace(line)) {
+		return
+	}
+	if match := heading.FindStringSubmatch(line); match != nil && match[2] != "" {
+		h.add(match[2], len(match[1]), h.number, line)
+		return
+	}
+	if match := underline.FindStringSubmatch(line); match != nil && before != "" {
+		level := 1
+		if match[1][0] == '-' {
+			level = 2
+		}
+		h.add(strings.TrimSpace(before), level, h.number-1, before)
+		return
+	}
+	if paragraph.MatchString(line) {
+		h.before = line
+	}
+}
+
+// fenced says whether a line, without the space around it, is no text.
+func (h *headingReader) fenced(line string) bool {
+	switch mark := fenceOf(line); {
+	case h.yaml && h.number == 1 && line == "---":
+		h.fence = line
+	case h.fence == "---":
+		if line == h.fence {
+			h.fence = ""
+		}
+	case mark == "" || h.fence != "" && !strings.HasPrefix(mark, h.fence):
+		return h.fence != ""
+	case h.fence == "":
+		h.fence = mark
+	case line == mark: // an ending fence has nothing behind it
+		h.fence = ""
+	}
+	return true
+}
+
+func (h *headingReader) add(name string, level, number int, line string) {
+	h.found = append(h.found, definition{Name: fault.Cut(name, maxSignature), Kind: fmt.Sprintf("h%d", level), Line: number,
+		Signature: fault.Cut(strings.TrimSpace(line), maxSignature)})
+}
+
+// fenceOf returns the backticks or tildes that begin a line, three at least.
+func fenceOf(line string) string {
+	for _, mark := range []string{"`", "~"} {
+		if rest := strings.TrimLeft(line, mark); len(line)-len(rest) >= 3 {
+			return line[:len(line)-len(rest)]
+		}
+	}
+	return ""
+}
