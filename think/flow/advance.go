@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"slices"
 	"strconv"
 
 	"savant/fault"
@@ -35,10 +34,10 @@ func (n *nodeState) activate() {
 		n.expand(1)
 		return
 	}
-	if !n.decided && !n.decideList() {
+	if n.list == nil && !n.decideList() {
 		return
 	}
-	n.expand(len(n.list))
+	n.expand(len(n.list.items))
 }
 
 // blockedBy returns why the step is skipped for what came before it, and the
@@ -126,8 +125,8 @@ func (n *nodeState) decideList() bool {
 		return refuse(fault.LimitExceeded, "the loop has "+strconv.Itoa(len(list))+" items; limits.items is "+strconv.Itoa(limit),
 			"at most "+strconv.Itoa(limit), strconv.Itoa(len(list)))
 	}
-	n.list, n.decided = list, true
-	n.listSum, _ = jsonvalue.Digest(list)
+	n.list = &loopList{items: list}
+	n.list.sum, _ = jsonvalue.Digest(list)
 	return true
 }
 
@@ -141,16 +140,14 @@ func (n *nodeState) expand(count int) {
 			Path: n.step().path, Line: at.line, Column: at.column, Message: "too many steps"}))
 		return
 	}
-	n.units = make([]*unit, count)
+	n.units = make([]unit, count)
 	n.open = count
-	for i := range count {
-		u := &unit{node: n, item: -1, id: n.id(), status: Pending}
-		u.position = append(slices.Clone(n.frame.position()), n.index)
+	for i := range n.units {
+		u := &n.units[i]
+		*u = unit{node: n, item: -1, id: n.id(), status: Pending}
 		if n.loop() {
-			u.item, u.id = i, n.id()+"_"+strconv.Itoa(i)
-			u.position = append(u.position, i)
+			u.item, u.id = i, u.id+"_"+strconv.Itoa(i)
 		}
-		n.units[i] = u
 	}
 	if count == 0 {
 		n.has = true
@@ -158,7 +155,8 @@ func (n *nodeState) expand(count int) {
 		return
 	}
 	n.status = Ready
-	for _, u := range n.units {
+	for i := range n.units {
+		u := &n.units[i]
 		if n.node().perItem && !n.decideWhen(u) {
 			return
 		}
@@ -166,14 +164,6 @@ func (n *nodeState) expand(count int) {
 			r.queue = append(r.queue, task{begin: u})
 		}
 	}
-}
-
-// position is where the frame stands among all units.
-func (f *frame) position() []int {
-	if f.owner == nil {
-		return nil
-	}
-	return append(slices.Clone(f.owner.position), slices.Index(f.owner.rounds, f))
 }
 
 // begin makes a unit ready to be handed out, or settles it where the engine
@@ -273,7 +263,6 @@ func (u *unit) misfit(t *template, message string) *fault.Error {
 
 // fail settles the unit as failed, and acts on on_failure.
 func (u *unit) fail(err *fault.Error) {
-	u.failure = err
 	value := []byte(nil)
 	if u.step().OnFailure != Fail {
 		value = []byte("null")
@@ -302,7 +291,8 @@ func (u *unit) end(status Status, cause string, failure *fault.Error) {
 	case Issued:
 		r.issued = remove(r.issued, u)
 	}
-	u.status, u.cause, u.failure, u.input, u.rendered = status, cause, failure, nil, false
+	u.status, u.cause = status, cause
+	u.conclude(failure)
 	if status != Skipped {
 		r.ran++
 	}
@@ -319,11 +309,21 @@ func (u *unit) end(status Status, cause string, failure *fault.Error) {
 	}
 }
 
+// conclude keeps what is still asked for of a unit that has ended.
+func (u *unit) conclude(failure *fault.Error) {
+	kept := extra{failure: failure, rounds: u.rounds(), outputs: u.rare().outputs}
+	u.extra = nil
+	if kept.failure != nil || kept.rounds != nil || kept.outputs != nil {
+		u.extra = &kept
+	}
+}
+
 // finish settles a node whose units are settled.
 func (n *nodeState) finish() {
 	status, cause, bad := Done, "", ""
 	skipped := 0
-	for _, u := range n.units {
+	for i := range n.units {
+		u := &n.units[i]
 		switch u.status {
 		case Skipped:
 			skipped++
@@ -367,10 +367,10 @@ func (n *nodeState) bytes() []byte {
 		return nil
 	case !n.loop():
 		return n.units[0].bytes()
-	case n.joined == nil:
-		n.joined = n.join(Whole)
+	case n.list.joined == nil:
+		n.list.joined = n.join(Whole)
 	}
-	return n.joined
+	return n.list.joined
 }
 
 // size returns the length of the node's capture in bytes.
@@ -379,11 +379,11 @@ func (n *nodeState) size() int {
 		return n.units[0].size
 	}
 	size := len("[]") + max(0, len(n.units)-1)
-	for _, u := range n.units {
-		if u.sum == "" {
+	for i := range n.units {
+		if n.units[i].sum == "" {
 			size += len("null")
 		}
-		size += u.size
+		size += n.units[i].size
 	}
 	return size
 }
@@ -402,14 +402,14 @@ func (n *nodeState) variable(name string) Var {
 func (n *nodeState) join(enough int) []byte {
 	var list bytes.Buffer
 	list.WriteByte('[')
-	for i, u := range n.units {
+	for i := range n.units {
 		if list.Len() > enough {
 			return list.Bytes()
 		}
 		if i > 0 {
 			list.WriteByte(',')
 		}
-		if value := u.bytes(); value != nil {
+		if value := n.units[i].bytes(); value != nil {
 			list.Write(value)
 		} else {
 			list.WriteString("null")
@@ -474,11 +474,12 @@ func (n *nodeState) upstream() (cause, bad string) {
 }
 
 func (n *nodeState) windUnits(cause string) {
-	for _, u := range slices.Clone(n.units) {
+	for i := range n.units {
+		u := &n.units[i]
 		switch {
 		case u.status.settled():
-		case u.step().Call == CallRun && len(u.rounds) > 0:
-			u.rounds[len(u.rounds)-1].wind(cause, true)
+		case u.step().Call == CallRun && len(u.rounds()) > 0:
+			u.rounds()[len(u.rounds())-1].wind(cause, true)
 		case u.status != Issued:
 			u.settle(Skipped, cause, nil, nil)
 		}

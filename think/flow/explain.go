@@ -60,8 +60,9 @@ func (r *Run) Explain(step string) (*Explanation, error) {
 		e.Why = append(e.Why, Condition{Kind: "depends_on", Step: d.id(), Status: d.standing(), Cause: d.cause})
 	}
 	e.Why = append(e.Why, n.conditions(u)...)
-	if u != nil && u.failure != nil {
-		e.Why = append(e.Why, Condition{Kind: "failure", Value: u.failure.Code, Message: fault.Cut(u.failure.Details, 500)})
+	if u != nil && u.rare().failure != nil {
+		failure := u.rare().failure
+		e.Why = append(e.Why, Condition{Kind: "failure", Value: failure.Code, Message: fault.Cut(failure.Details, 500)})
 	}
 	return e, nil
 }
@@ -123,8 +124,8 @@ func (n *nodeState) conditions(u *unit) []Condition {
 	}
 	if s.Foreach != nil {
 		c := Condition{Kind: "foreach", Expression: s.Foreach.Source(), Operands: n.operands(s.Foreach, -1)}
-		if n.decided {
-			c.Value = shortened(n.list)
+		if n.list != nil {
+			c.Value = shortened(n.list.items)
 		}
 		list = append(list, c)
 	}
@@ -138,7 +139,7 @@ func (n *nodeState) conditions(u *unit) []Condition {
 func (n *nodeState) operands(p *expression.Program, item int) map[string]any {
 	operands := map[string]any{}
 	env := n.env(-1)
-	if item >= 0 && item < len(n.list) {
+	if n.list != nil && item >= 0 && item < len(n.list.items) {
 		env = n.env(item)
 	}
 	for _, reference := range p.References() {
@@ -207,15 +208,16 @@ func (f *frame) snapshot(s *Snapshot, longest int) {
 	for i := range f.nodes {
 		n := &f.nodes[i]
 		s.Steps[n.id()] = n.describe()
-		if n.decided {
-			s.Lists[n.id()] = n.list
+		if n.list != nil {
+			s.Lists[n.id()] = n.list.items
 		}
 		if name := n.step().CaptureAs; name != "" && n.has {
 			s.Vars[f.prefix+name] = n.shown(longest)
 		}
-		for _, u := range n.units {
+		for i := range n.units {
+			u := &n.units[i]
 			s.Steps[u.id] = u.describe()
-			for _, round := range u.rounds {
+			for _, round := range u.rounds() {
 				round.snapshot(s, longest)
 			}
 		}
@@ -265,8 +267,8 @@ func (r *Run) frames() []*frame {
 	visit = func(f *frame) {
 		all = append(all, f)
 		for i := range f.nodes {
-			for _, u := range f.nodes[i].units {
-				for _, round := range u.rounds {
+			for k := range f.nodes[i].units {
+				for _, round := range f.nodes[i].units[k].rounds() {
 					visit(round)
 				}
 			}

@@ -63,7 +63,7 @@ func (u *unit) round() {
 	}
 	prefix := u.id + "/"
 	if u.step().Rounds > 0 {
-		prefix = u.id + "_" + strconv.Itoa(len(u.rounds)) + "/"
+		prefix = u.id + "_" + strconv.Itoa(len(u.rounds())) + "/"
 	}
 	r.open(child, prefix, params, u)
 }
@@ -84,7 +84,8 @@ func (f *frame) close() {
 		return
 	}
 	if fatal := f.fatal(); fatal != nil {
-		u.fail(fault.New(fatal.failure.Code, "workflow %s failed at step %q: %s", f.graph.Workflow.Name, fatal.id, fatal.failure.Details).With(fatal.failure.Diagnostics...))
+		failure := fatal.rare().failure
+		u.fail(fault.New(failure.Code, "workflow %s failed at step %q: %s", f.graph.Workflow.Name, fatal.id, failure.Details).With(failure.Diagnostics...))
 		return
 	}
 	outputs, problem := f.outputs()
@@ -97,7 +98,7 @@ func (f *frame) close() {
 		f.run.block(fault.New(fault.Internal, "%s: encoding outputs: %w", u.id, err))
 		return
 	}
-	u.outputs = data
+	u.more().outputs = data
 	if u.step().Rounds > 0 && !u.until(outputs) {
 		return
 	}
@@ -127,8 +128,8 @@ func (u *unit) until(outputs any) bool {
 		return true
 	case u.frame().winding != "" && u.step().Join != JoinDone:
 		u.settle(Skipped, u.frame().winding, nil, nil)
-	case len(u.rounds) >= u.step().Rounds:
-		u.fail(fault.New(fault.RepeatExhausted, "step %q: until did not hold after %d rounds", u.id, len(u.rounds)))
+	case len(u.rounds()) >= u.step().Rounds:
+		u.fail(fault.New(fault.RepeatExhausted, "step %q: until did not hold after %d rounds", u.id, len(u.rounds())))
 	default:
 		u.touch()
 		u.round()
@@ -192,7 +193,7 @@ func (r *Run) finish() {
 		final.Outcome = "failed"
 	}
 	for _, u := range r.failures() {
-		final.Failed = append(final.Failed, Failure{u.id, u.failure.Code, fault.Cut(u.failure.Details, 300)})
+		final.Failed = append(final.Failed, Failure{u.id, u.rare().failure.Code, fault.Cut(u.rare().failure.Details, 300)})
 	}
 	outputs, problem := f.outputs()
 	final.Outputs = outputs
@@ -223,8 +224,8 @@ func (r *Run) failures() []*unit {
 	visit = func(f *frame) {
 		all = append(all, f.failed...)
 		for i := range f.nodes {
-			for _, u := range f.nodes[i].units {
-				for _, round := range u.rounds {
+			for k := range f.nodes[i].units {
+				for _, round := range f.nodes[i].units[k].rounds() {
 					visit(round)
 				}
 			}
@@ -299,8 +300,8 @@ func (r *Run) total() int {
 			} else {
 				total += len(n.units)
 			}
-			for _, u := range n.units {
-				for _, round := range u.rounds {
+			for k := range n.units {
+				for _, round := range n.units[k].rounds() {
 					visit(round)
 				}
 			}

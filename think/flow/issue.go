@@ -49,7 +49,7 @@ func (r *Run) issue() {
 // render computes what the unit is handed out with; false means that it cannot
 // be and the run is blocked.
 func (u *unit) render() bool {
-	if u.rendered {
+	if u.rare().rendered {
 		return true
 	}
 	input, err := u.step().input.render(u.node.env(u.item))
@@ -60,7 +60,7 @@ func (u *unit) render() bool {
 		u.run().block(err)
 		return false
 	}
-	u.input, u.rendered = input, true
+	u.more().input, u.more().rendered = input, true
 	return true
 }
 
@@ -118,7 +118,7 @@ func (r *Run) IssuedAt(step string) (version int, timeout string) {
 func (u *unit) instruction() Instruction {
 	s := u.step()
 	u.render()
-	i := Instruction{StepID: u.id, Call: s.Call, Input: u.input, InputTemplate: u.input, CaptureAs: s.CaptureAs,
+	i := Instruction{StepID: u.id, Call: s.Call, Input: u.rare().input, InputTemplate: u.rare().input, CaptureAs: s.CaptureAs,
 		Rationale: s.Rationale, Attempt: u.attempt, Timeout: s.Timeout, Backoff: s.Retry.Backoff}
 	if s.Witness == "required" {
 		i.Witness = s.Witness
@@ -129,8 +129,8 @@ func (u *unit) instruction() Instruction {
 			i.SuccessSchema = s.Schema.Name()
 		}
 	}
-	if u.shown != nil {
-		i.Diagnostics = u.shown.Diagnostics
+	if shown := u.rare().shown; shown != nil {
+		i.Diagnostics = shown.Diagnostics
 		if len(i.Diagnostics) > 5 {
 			i.Diagnostics = slices.Clone(i.Diagnostics[:5])
 		}
@@ -164,7 +164,7 @@ func (r *Run) ShownDigest(step string) (string, error) {
 
 func (r *Run) shown(u *unit) string {
 	u.render()
-	digest, err := jsonvalue.Digest(map[string]any{"run": r.id, "workflow": r.graph.Workflow.Digest, "step": u.id, "call": u.step().Call, "input": u.input})
+	digest, err := jsonvalue.Digest(map[string]any{"run": r.id, "workflow": r.graph.Workflow.Digest, "step": u.id, "call": u.step().Call, "input": u.rare().input})
 	if err != nil {
 		return ""
 	}

@@ -59,7 +59,7 @@ const shortValue = 256
 // of the answer is durable, answer reads it back when something needs it.
 func (r *Run) Release(step string, answer func() (Answer, error)) {
 	_, u := r.find(step)
-	if u == nil || len(u.value) <= shortValue || u.status != Done || len(u.rounds) > 0 {
+	if u == nil || len(u.value) <= shortValue || u.status != Done || len(u.rounds()) > 0 {
 		return
 	}
 	sum := u.sum

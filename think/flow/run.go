@@ -66,6 +66,7 @@ type frame struct {
 	// paramsSum is the digest of params.
 	paramsSum string
 	owner     *unit // the flow.run unit, nil for the root
+	round     int   // its place among the owner's rounds
 	nodes     []nodeState
 	open      int // nodes not settled
 	// winding is the cause given to steps that will not be issued any more:
@@ -87,16 +88,20 @@ type nodeState struct {
 	bad     string // the failed step that what depends on this one is skipped for
 	waiting int    // unsettled dependencies
 	when    *bool
-	list    []any  // of a loop, once decided
-	listSum string // digest of list
-	decided bool   // list is
-	units   []*unit
-	open    int  // units not settled
-	has     bool // a capture, once settled
-	joined  []byte
-	tree    tree // over units, of a loop
-	noted   bool // in the frame's stale
-	stale   []*unit
+	list    *loopList // of a loop, once decided
+	units   []unit    // never moved: they are pointed to
+	open    int       // units not settled
+	has     bool      // a capture, once settled
+	noted   bool      // in the frame's stale
+}
+
+// loopList is what a loop goes over.
+type loopList struct {
+	items  []any
+	sum    string // digest of items
+	joined []byte // the list of what was captured
+	tree   tree   // over the units
+	stale  []*unit
 }
 
 // unit is what is handed out and settled: a step, or one item of a loop.
@@ -104,27 +109,53 @@ type unit struct {
 	node     *nodeState
 	item     int // index in the loop, -1 outside
 	id       string
-	position []int
 	status   Status
 	cause    string
-	failure  *fault.Error
 	attempt  int // the attempt under way or last made, from 1
 	attempts []attempt
-	issuedAt int  // version
-	input    any  // rendered, while issued
-	rendered bool // input is
-	shown    *fault.Error
+	issuedAt int    // version
 	value    []byte // canonical JSON of the capture, unless it is to be loaded
 	sum      string // hex SHA-256 of the value, empty for none
 	size     int    // of the value in bytes
 	load     func() ([]byte, error)
 	witness  string
 	late     bool
+	seen     bool // in touched
+	stale    bool // in the loop's stale
+	// extra is what few units have, and those only for a time: a run may have
+	// ten thousand.
+	extra *extra
+}
+
+// extra is what a unit has while it is issued, once an attempt of it has
+// failed, and where it runs a workflow.
+type extra struct {
+	input    any  // rendered, while issued
+	rendered bool // input is
+	shown    *fault.Error
+	failure  *fault.Error
 	rounds   []*frame
 	outputs  []byte // of the last round
-	seen     bool   // in touched
-	stale    bool   // in the node's stale
 }
+
+// more returns the unit's extra, to write to.
+func (u *unit) more() *extra {
+	if u.extra == nil {
+		u.extra = &extra{}
+	}
+	return u.extra
+}
+
+// rare returns the unit's extra, to read.
+func (u *unit) rare() extra {
+	if u.extra == nil {
+		return extra{}
+	}
+	return *u.extra
+}
+
+// rounds are the frames of the workflow that the unit runs, the last last.
+func (u *unit) rounds() []*frame { return u.rare().rounds }
 
 // attempt is one answer that was given to a unit.
 type attempt struct {
@@ -163,7 +194,8 @@ func (r *Run) open(g *Graph, prefix string, params map[string]any, owner *unit) 
 	f.tree.leaves = len(g.nodes)
 	f.paramsSum, _ = jsonvalue.Digest(params)
 	if owner != nil {
-		owner.rounds = append(owner.rounds, f)
+		f.round = len(owner.rounds())
+		owner.more().rounds = append(owner.rounds(), f)
 	}
 	for i := range f.nodes {
 		n := &f.nodes[i]
@@ -246,7 +278,7 @@ func (u *unit) touch() {
 func (n *nodeState) changed(by *unit) {
 	if by != nil && n.loop() && !by.stale {
 		by.stale = true
-		n.stale = append(n.stale, by)
+		n.list.stale = append(n.list.stale, by)
 	}
 	f := n.frame
 	if n.noted {
@@ -271,11 +303,12 @@ func (n *nodeState) hash() sum {
 	}
 	switch {
 	case n.loop():
-		if n.decided {
-			d.number(len(n.list))
-			d.text(n.listSum)
+		root := sum{}
+		if n.list != nil {
+			d.number(len(n.list.items))
+			d.text(n.list.sum)
+			root = n.list.root(len(n.units))
 		}
-		root := n.unitRoot()
 		d.Write(root[:])
 	case len(n.units) == 1:
 		only := n.units[0].hash()
@@ -284,14 +317,15 @@ func (n *nodeState) hash() sum {
 	return d.done()
 }
 
-func (n *nodeState) unitRoot() sum {
-	for _, u := range n.stale {
+// root returns the hash of the loop's units.
+func (l *loopList) root(units int) sum {
+	for _, u := range l.stale {
 		u.stale = false
-		n.tree.leaves = len(n.units)
-		n.tree.set(u.item, u.hash())
+		l.tree.leaves = units
+		l.tree.set(u.item, u.hash())
 	}
-	n.stale = nil
-	return n.tree.root()
+	l.stale = nil
+	return l.tree.root()
 }
 
 func (u *unit) hash() sum {
@@ -303,10 +337,10 @@ func (u *unit) hash() sum {
 		d.text(u.sum)
 	}
 	d.number(len(u.attempts))
-	if u.failure != nil {
-		d.text(string(u.failure.Code))
+	if failure := u.rare().failure; failure != nil {
+		d.text(string(failure.Code))
 	}
-	for _, round := range u.rounds {
+	for _, round := range u.rounds() {
 		sum := round.hash()
 		d.Write(sum[:])
 	}
@@ -352,14 +386,15 @@ func (n *nodeState) env(item int) expression.Env {
 	if own := n.step().CaptureAs; n.step().Rounds > 0 && own != "" {
 		env.State = func(name string) any {
 			if name == own && len(n.units) == 1 {
-				return decoded(n.units[0].outputs)
+				return decoded(n.units[0].rare().outputs)
 			}
 			return f.capture(name)
 		}
 	}
 	if n.loop() && item >= 0 {
-		env.Item = n.list[item]
-		env.Loop = map[string]any{"index": item, "first": item == 0, "last": item == len(n.list)-1, "length": len(n.list)}
+		items := n.list.items
+		env.Item = items[item]
+		env.Loop = map[string]any{"index": item, "first": item == 0, "last": item == len(items)-1, "length": len(items)}
 	}
 	return env
 }
@@ -398,7 +433,27 @@ func decoded(value []byte) any {
 
 // before orders units as they were declared: by step, then item, then round,
 // then the child's steps.
-func before(a, b *unit) int { return slices.Compare(a.position, b.position) }
+func before(a, b *unit) int {
+	switch {
+	case a.node == b.node:
+		return cmp.Compare(a.item, b.item)
+	case a.frame() == b.frame():
+		return cmp.Compare(a.node.index, b.node.index)
+	}
+	return slices.Compare(a.position(), b.position())
+}
+
+// position is where the unit stands among all of the run.
+func (u *unit) position() []int {
+	above := []int(nil)
+	if f := u.frame(); f.owner != nil {
+		above = append(f.owner.position(), f.round)
+	}
+	if above = append(above, u.node.index); u.node.loop() {
+		above = append(above, u.item)
+	}
+	return above
+}
 
 func insert(list []*unit, u *unit) []*unit {
 	if len(list) == 0 || before(list[len(list)-1], u) < 0 {
@@ -428,12 +483,12 @@ func (f *frame) find(id string) (*nodeState, *unit) {
 		n := &f.nodes[at]
 		if !nested {
 			if len(n.units) == 1 && !n.loop() {
-				return n, n.units[0]
+				return n, &n.units[0]
 			}
 			return n, nil
 		}
-		if n.step().Rounds == 0 && !n.loop() && len(n.units) == 1 && len(n.units[0].rounds) == 1 {
-			return n.units[0].rounds[0].find(rest)
+		if n.step().Rounds == 0 && !n.loop() && len(n.units) == 1 && len(n.units[0].rounds()) == 1 {
+			return n.units[0].rounds()[0].find(rest)
 		}
 		return nil, nil
 	}
@@ -445,14 +500,14 @@ func (f *frame) find(id string) (*nodeState, *unit) {
 	}
 	n := &f.nodes[at]
 	if n.loop() && k < len(n.units) {
-		if u := n.units[k]; !nested {
+		if u := &n.units[k]; !nested {
 			return n, u
-		} else if len(u.rounds) == 1 {
-			return u.rounds[0].find(rest)
+		} else if len(u.rounds()) == 1 {
+			return u.rounds()[0].find(rest)
 		}
 	}
-	if nested && n.step().Rounds > 0 && len(n.units) == 1 && k < len(n.units[0].rounds) {
-		return n.units[0].rounds[k].find(rest)
+	if nested && n.step().Rounds > 0 && len(n.units) == 1 && k < len(n.units[0].rounds()) {
+		return n.units[0].rounds()[k].find(rest)
 	}
 	return nil, nil
 }
@@ -557,8 +612,8 @@ func (r *Run) Changed() Change {
 
 func (u *unit) describe() StepStatus {
 	s := StepStatus{ID: u.id, Status: u.status, Cause: u.cause, Attempt: u.attempt, Witness: u.witness, Late: u.late}
-	if u.failure != nil {
-		s.Code, s.Details = string(u.failure.Code), u.failure.Details
+	if failure := u.rare().failure; failure != nil {
+		s.Code, s.Details = string(failure.Code), failure.Details
 	}
 	return s
 }
@@ -570,7 +625,7 @@ func (n *nodeState) describe() StepStatus {
 // standing is the status of a node as a reader means it: issued as long as a
 // unit of it is.
 func (n *nodeState) standing() Status {
-	if n.status == Ready && slices.ContainsFunc(n.units, func(u *unit) bool { return u.status == Issued }) {
+	if n.status == Ready && slices.ContainsFunc(n.units, func(u unit) bool { return u.status == Issued }) {
 		return Issued
 	}
 	return n.status

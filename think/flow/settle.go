@@ -130,7 +130,7 @@ func (r *Run) Settle(answer Answer) (rejected *fault.Error, err error) {
 		u.fail(problem)
 	default:
 		u.attempt++
-		u.shown = problem
+		u.more().shown = problem
 		u.touch()
 		rejected = problem
 	}
@@ -290,7 +290,7 @@ func (r *Run) CheckResult(step string, value any) error {
 // asked compiles the schema of a human.ask, if it has one.
 func (u *unit) asked() *schemas.Schema {
 	u.render()
-	input, _ := u.input.(map[string]any)
+	input, _ := u.rare().input.(map[string]any)
 	if input["schema"] == nil {
 		return nil
 	}
