@@ -254,7 +254,7 @@ func (u *unit) file() string { return u.frame().graph.Workflow.File }
 func (u *unit) misfit(t *template, message string) *fault.Error {
 	at := u.step().at
 	path := u.step().path
-	if t.where.at != nil {
+	if t.where != nil {
 		at, path = t.where.at(0), t.where.path
 	}
 	return fault.New(fault.ExpressionError, "%s:%d:%d: %s", u.file(), at.line, at.column, message).With(

@@ -172,9 +172,9 @@ func (f *frame) env() expression.Env {
 }
 
 // lacks says whether something reads the capture of a step that has none.
-func (f *frame) lacks(references func(func(expression.Reference, source))) bool {
+func (f *frame) lacks(references func(func(expression.Reference, *source))) bool {
 	missing := false
-	references(func(reference expression.Reference, _ source) {
+	references(func(reference expression.Reference, _ *source) {
 		if reference.Root != "state" || reference.Soft {
 			return
 		}
@@ -237,7 +237,7 @@ func (r *Run) failures() []*unit {
 }
 
 func (f *frame) artifact(a Artifact) (*FinalArtifact, *fault.Error) {
-	missing := f.lacks(func(visit func(expression.Reference, source)) {
+	missing := f.lacks(func(visit func(expression.Reference, *source)) {
 		for _, reference := range a.from.References() {
 			visit(reference, a.where)
 		}

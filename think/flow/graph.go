@@ -126,7 +126,7 @@ func (g *Graph) connect(r *report, i int) {
 		}
 		n.deps = append(n.deps, at)
 	}
-	add := func(reference expression.Reference, where source) {
+	add := func(reference expression.Reference, where *source) {
 		switch reference.Root {
 		case "state":
 			from := g.captures[reference.Name]
@@ -156,7 +156,7 @@ func (g *Graph) connect(r *report, i int) {
 		}
 		return true
 	}
-	program := func(p *expression.Program, where source) {
+	program := func(p *expression.Program, where *source) {
 		if p != nil {
 			for _, reference := range p.References() {
 				add(reference, where)

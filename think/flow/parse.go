@@ -294,7 +294,7 @@ func firstMessage(err error) string {
 
 // compile reads an expression that stands at a node, once for each text and
 // scope.
-func (p *parser) compile(node *yaml.Node, at string, scope expression.Scope) (*expression.Program, source) {
+func (p *parser) compile(node *yaml.Node, at string, scope expression.Scope) (*expression.Program, *source) {
 	text, shift := expression.Unwrap(node.Value)
 	where := p.source(node, at, shift)
 	if node.Kind != yaml.ScalarNode || node.Tag == "!!null" {
@@ -331,16 +331,16 @@ func (p *parser) cutByComment(node *yaml.Node, at string, broken bool) bool {
 	return true
 }
 
-func (p *parser) source(node *yaml.Node, at string, shift int) source {
+func (p *parser) source(node *yaml.Node, at string, shift int) *source {
 	r := p.report // not all that the parser holds
-	return source{file: r.file, path: at, at: func(offset int) place { return r.at(node, offset+shift) }}
+	return &source{file: r.file, path: at, at: func(offset int) place { return r.at(node, offset+shift) }}
 }
 
 // template reads a value whose texts may hold {{ }}.
 func (p *parser) template(node *yaml.Node, at *trail, scope expression.Scope) *template {
 	switch node.Kind {
 	case yaml.MappingNode:
-		t := &template{object: true, fields: make([]field, 0, len(node.Content)/2)}
+		t := &template{form: objectForm, fields: make([]field, 0, len(node.Content)/2)}
 		for i := 0; i+1 < len(node.Content); i += 2 {
 			key := node.Content[i]
 			if strings.Contains(key.Value, "{{") {
@@ -350,9 +350,9 @@ func (p *parser) template(node *yaml.Node, at *trail, scope expression.Scope) *t
 		}
 		return t
 	case yaml.SequenceNode:
-		t := &template{list: make([]*template, 0, len(node.Content))}
+		t := &template{form: listForm, fields: make([]field, 0, len(node.Content))}
 		for i, item := range node.Content {
-			t.list = append(t.list, p.template(item, &trail{above: at, index: i + 1}, scope))
+			t.fields = append(t.fields, field{value: p.template(item, &trail{above: at, index: i + 1}, scope)})
 		}
 		return t
 	}
@@ -379,5 +379,5 @@ func (p *parser) templateText(node *yaml.Node, at string, scope expression.Scope
 		}
 		p.texts[key] = text
 	}
-	return &template{text: text, raw: node.Value, where: where}
+	return &template{form: textForm, text: text, literal: node.Value, where: where}
 }

@@ -279,7 +279,7 @@ func (p *parser) expressions(r raw) {
 	}
 	if node := keys.value("input_template"); node != nil {
 		s.input = p.template(node, &trail{above: &trail{key: s.path}, key: "input_template"}, inner)
-		if !s.input.object {
+		if s.input.form != objectForm {
 			p.add(fault.YAMLSchemaViolation, s.path+".input_template", node, "input_template must be a map, not %s", kind(valueOf(node)))
 		}
 	}
@@ -290,11 +290,11 @@ func (p *parser) expressions(r raw) {
 }
 
 // literalList reads a list that is written out as the expression it is.
-func (p *parser) literalList(node *yaml.Node, at string, scope expression.Scope) (*expression.Program, source) {
+func (p *parser) literalList(node *yaml.Node, at string, scope expression.Scope) (*expression.Program, *source) {
 	data, err := jsonvalue.Encode(valueOf(node))
 	if err != nil || len(data) > 1000 || strings.Contains(string(data), "{{") {
 		p.add(fault.YAMLSchemaViolation, at, node, "a list written out in foreach is short and plain: give a longer one as a parameter's default, and build one from values with an expression in quotes")
-		return nil, source{}
+		return nil, nil
 	}
 	literal := *node
 	literal.Kind, literal.Tag, literal.Value, literal.Content = yaml.ScalarNode, "!!str", string(data), nil
@@ -304,7 +304,7 @@ func (p *parser) literalList(node *yaml.Node, at string, scope expression.Scope)
 }
 
 // when also accepts a literal true or false.
-func (p *parser) when(node *yaml.Node, at string, scope expression.Scope) (*expression.Program, source) {
+func (p *parser) when(node *yaml.Node, at string, scope expression.Scope) (*expression.Program, *source) {
 	if node.Tag == "!!bool" {
 		literal := *node
 		literal.Value = strconv.FormatBool(valueOf(node) == true)
@@ -376,10 +376,11 @@ func (p *parser) inputOf(r raw) {
 }
 
 func (p *parser) child(s *Step, node *yaml.Node) {
-	name, ok := s.input.field("workflow").literal.(string)
+	named := s.input.field("workflow")
+	name, ok := named.literal.(string)
 	at := s.path + ".input_template.workflow"
 	_, value := entry(node, "workflow")
-	if !ok {
+	if !ok || named.form != literalForm {
 		p.add(fault.YAMLSchemaViolation, at, value, "the workflow to run is a literal name or name@version, never a template")
 		return
 	}
@@ -388,7 +389,7 @@ func (p *parser) child(s *Step, node *yaml.Node) {
 	if !workflowName().MatchString(s.Child) {
 		p.add(fault.YAMLSchemaViolation, at, value, "%q is not a workflow's name", fault.Cut(name, 80))
 	}
-	if params := s.input.field("params"); params != nil && !params.object && params.text == nil {
+	if params := s.input.field("params"); params != nil && params.form != objectForm && params.form != textForm {
 		_, value := entry(node, "params")
 		p.add(fault.YAMLSchemaViolation, s.path+".input_template.params", value, "params must be a map")
 	}
@@ -418,7 +419,7 @@ func (p *parser) ending(keys entries) {
 		}
 	}
 	if node := keys.value("summary"); node != nil {
-		if t := p.template(node, &trail{key: "summary"}, p.scope); t.text != nil {
+		if t := p.template(node, &trail{key: "summary"}, p.scope); t.form == textForm {
 			p.w.summary = t
 		} else if text, ok := t.literal.(string); ok {
 			p.w.summary = &template{literal: text}

@@ -15,7 +15,7 @@ type source struct {
 }
 
 // diagnostic turns an expression's error into one with a place in the file.
-func (s source) diagnostic(err error) fault.Diagnostic {
+func (s *source) diagnostic(err error) fault.Diagnostic {
 	var problem *expression.Error
 	if !errors.As(err, &problem) {
 		return fault.Diagnostic{File: s.file, Path: s.path, Code: fault.Internal, Message: err.Error()}
@@ -26,22 +26,31 @@ func (s source) diagnostic(err error) fault.Diagnostic {
 }
 
 // failure is diagnostic as an error.
-func (s source) failure(err error) *fault.Error {
+func (s *source) failure(err error) *fault.Error {
 	d := s.diagnostic(err)
 	return fault.New(d.Code, "%s:%d:%d: %s: %s", s.file, d.Line, d.Column, s.path, d.Message).With(d)
 }
 
-// template is a value whose texts may hold {{ }}. Exactly one of its forms is
-// set: text, list, fields or literal.
+// template is a value whose texts may hold {{ }}. A workflow may have tens of
+// thousands, so that it holds no more than its form needs.
 type template struct {
-	text    *expression.Text
-	raw     string
-	where   source
-	list    []*template
-	fields  []field
-	object  bool
+	form form
+	// literal is the value as written, of a literal or a text.
 	literal any
+	text    *expression.Text
+	where   *source // of a text
+	// fields are the members of an object or, without keys, of a list.
+	fields []field
 }
+
+type form uint8
+
+const (
+	literalForm form = iota
+	textForm
+	listForm
+	objectForm
+)
 
 type field struct {
 	key   string
@@ -49,16 +58,17 @@ type field struct {
 }
 
 func (t *template) render(env expression.Env) (any, error) {
-	switch {
-	case t == nil:
+	if t == nil {
 		return map[string]any{}, nil
-	case t.text != nil:
+	}
+	switch t.form {
+	case textForm:
 		value, err := t.text.Render(env)
 		if err != nil {
 			return nil, t.where.failure(err)
 		}
 		return value, nil
-	case t.object:
+	case objectForm:
 		object := make(map[string]any, len(t.fields))
 		for _, f := range t.fields {
 			value, err := f.value.render(env)
@@ -68,10 +78,10 @@ func (t *template) render(env expression.Env) (any, error) {
 			object[f.key] = value
 		}
 		return object, nil
-	case t.list != nil:
-		list := make([]any, len(t.list))
-		for i, item := range t.list {
-			value, err := item.render(env)
+	case listForm:
+		list := make([]any, len(t.fields))
+		for i, item := range t.fields {
+			value, err := item.value.render(env)
 			if err != nil {
 				return nil, err
 			}
@@ -84,7 +94,7 @@ func (t *template) render(env expression.Env) (any, error) {
 }
 
 // references returns what the template reads.
-func (t *template) references(visit func(expression.Reference, source)) {
+func (t *template) references(visit func(expression.Reference, *source)) {
 	if t == nil {
 		return
 	}
@@ -92,9 +102,6 @@ func (t *template) references(visit func(expression.Reference, source)) {
 		for _, reference := range t.text.References() {
 			visit(reference, t.where)
 		}
-	}
-	for _, item := range t.list {
-		item.references(visit)
 	}
 	for _, f := range t.fields {
 		f.value.references(visit)
@@ -116,21 +123,20 @@ func (t *template) field(key string) *template {
 
 // source returns the template as written.
 func (t *template) source() any {
-	switch {
-	case t == nil:
+	if t == nil {
 		return map[string]any{}
-	case t.text != nil:
-		return t.raw
-	case t.object:
+	}
+	switch t.form {
+	case objectForm:
 		object := make(map[string]any, len(t.fields))
 		for _, f := range t.fields {
 			object[f.key] = f.value.source()
 		}
 		return object
-	case t.list != nil:
-		list := make([]any, len(t.list))
-		for i, item := range t.list {
-			list[i] = item.source()
+	case listForm:
+		list := make([]any, len(t.fields))
+		for i, item := range t.fields {
+			list[i] = item.value.source()
 		}
 		return list
 	default:

@@ -100,7 +100,7 @@ type Output struct {
 type Artifact struct {
 	Name, Type string
 	from       *expression.Program
-	where      source
+	where      *source
 }
 
 // The values of a step's keys.
@@ -154,7 +154,7 @@ type Step struct {
 	input                                 *template
 	path                                  string // "steps[3]"
 	at, callAt, captureAt, childAt        place
-	whenAt, foreachAt, extractAt, untilAt source
+	whenAt, foreachAt, extractAt, untilAt *source
 	depsAt                                []place
 }
 
