@@ -24,7 +24,7 @@ type Options struct {
 	Root *os.Root
 	// Redactor takes secrets out; nil knows their shapes only.
 	Redactor *redact.Redactor
-	// Keep is how many events stay in memory; 0 is 4096.
+	// Keep is how many events stay in memory; 0 is 1024.
 	Keep int
 	// MaxFile is the size in bytes above which a file is moved to NAME.1 and
 	// begun anew; 0 is 10 MB.
@@ -58,7 +58,7 @@ type Recorder struct {
 }
 
 const (
-	defaultKeep    = 4096
+	defaultKeep    = 1024
 	defaultMaxFile = 10 << 20
 )
 

@@ -89,6 +89,31 @@ func (e *Engine) cool(l *live, step string, version int) {
 	}
 }
 
+// spareTimes is about how many times of versions a run in memory may keep that
+// nothing outstanding needs any more.
+const spareTimes = 64
+
+// note keeps when a version was made, and forgets what nothing outstanding was
+// handed out with.
+func (l *live) note(version int, at time.Time) {
+	l.times[version] = at
+	if len(l.times) > spareTimes+2*l.run.Issued() {
+		l.times = needed(l.times, l.run)
+	}
+}
+
+// needed returns the times of the versions that a run's outstanding steps were
+// handed out with.
+func needed(times map[int]time.Time, run *flow.Run) map[int]time.Time {
+	kept := map[int]time.Time{}
+	for _, version := range run.IssuedVersions() {
+		if at, known := times[version]; known {
+			kept[version] = at
+		}
+	}
+	return kept
+}
+
 // maxLive bounds the runs kept in memory and maxLiveSteps the steps of all of
 // them, about 1 KB each; maxNamed bounds the ids whose workflow is remembered.
 const (

@@ -110,7 +110,7 @@ func (l *Library) parse(file string, src []byte, digest string) (*flow.Workflow,
 	if err != nil {
 		return nil, err
 	}
-	key := file + "\x00" + digest
+	key := parsedKey(file, digest)
 	l.mu.Lock()
 	known, ok := l.parsed[key]
 	l.mu.Unlock()
@@ -126,6 +126,8 @@ func (l *Library) parse(file string, src []byte, digest string) (*flow.Workflow,
 	l.parsed[key] = parsed{workflow, err}
 	return workflow, err
 }
+
+func parsedKey(file, digest string) string { return file + "\x00" + digest }
 
 // Find returns the workflow of a name, and of a version unless that is empty:
 // UNKNOWN_WORKFLOW with the nearest name or the versions there are, or what is
@@ -182,7 +184,7 @@ func (l *Library) workflow(at int, name string) (file string, read content, err 
 		if info.Size() > maxWorkflowFile {
 			return "", content{}, fault.New(fault.LimitExceeded, "%s has %d bytes; at most %d are read", file, info.Size(), maxWorkflowFile)
 		}
-		read, err := l.content(strconv.Itoa(at)+"/"+file, info, func() ([]byte, error) { return fs.ReadFile(files, file) })
+		read, err := l.content(at, file, info)
 		if err != nil {
 			return "", content{}, fault.New(fault.YAMLSchemaViolation, "%s cannot be read: %w", file, cause(err))
 		}
@@ -200,20 +202,24 @@ func cause(err error) error {
 	return err
 }
 
-func (l *Library) content(key string, info fs.FileInfo, read func() ([]byte, error)) (content, error) {
+func (l *Library) content(at int, file string, info fs.FileInfo) (content, error) {
+	key := strconv.Itoa(at) + "/" + file
 	l.mu.Lock()
 	known, ok := l.files[key]
 	l.mu.Unlock()
 	if ok && known.size == info.Size() && known.changed.Equal(info.ModTime()) {
 		return known, nil
 	}
-	src, err := read()
+	src, err := fs.ReadFile(l.layers[at].Files, file)
 	if err != nil {
 		return content{}, err
 	}
 	fresh := content{size: info.Size(), changed: info.ModTime(), digest: hexSum(src), src: src}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if same := l.parsed[parsedKey(file, fresh.digest)]; same.workflow != nil {
+		fresh.src = same.workflow.Source // held once
+	}
 	l.files[key] = fresh
 	return fresh, nil
 }

@@ -147,7 +147,7 @@ func (e *Engine) settle(ctx context.Context, l *live, given submission) (*Reply,
 		return e.settle(ctx, l, given)
 	}
 	l.version, l.hash = record.Version, record.Hash
-	l.times[record.Version] = e.Now()
+	l.note(record.Version, e.Now())
 	e.cool(l, answer.Step, record.Version)
 	e.project(l, l.run.Final() != nil || l.run.Blocked() != nil)
 	if given.during != 0 {

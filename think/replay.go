@@ -202,7 +202,7 @@ func (e *Engine) follow(ctx context.Context, l *live) error {
 			return err
 		}
 		if at, err := time.Parse(time.RFC3339Nano, record.Time); err == nil {
-			l.times[record.Version] = at
+			l.note(record.Version, at)
 		}
 	}
 	last := records[len(records)-1]
@@ -297,6 +297,7 @@ func (e *Engine) replayFrom(ctx context.Context, key state.Key, records []state.
 		}
 	}
 	out.handOutAgain(records[:upTo])
+	out.times = needed(out.times, out.run)
 	out.run.SkipTo(upTo)
 	if err := out.run.Lost(); err != nil {
 		return nil, err

@@ -277,9 +277,18 @@ func (u *unit) settle(status Status, cause string, value []byte, failure *fault.
 	}
 	if value != nil {
 		sum := sha256.Sum256(value)
-		u.sum, u.size = hex.EncodeToString(sum[:]), len(value)
+		u.sum, u.size = u.shared(hex.EncodeToString(sum[:])), len(value)
 	}
 	u.end(status, cause, failure)
+}
+
+// shared returns a digest as the one that the unit's last answer holds, where
+// it is the same: most values are what was answered.
+func (u *unit) shared(digest string) string {
+	if last := len(u.attempts) - 1; last >= 0 && u.attempts[last].digest == digest {
+		return u.attempts[last].digest
+	}
+	return digest
 }
 
 // end is settle for a unit whose value is known by its sum.

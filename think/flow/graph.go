@@ -70,7 +70,7 @@ func (c *compiler) graph(w *Workflow, above []*Workflow) (*Graph, error) {
 		return g, nil
 	}
 	r := &report{file: w.File}
-	g := &Graph{Workflow: w, nodes: make([]node, len(w.Steps)), index: make(map[string]int, len(w.Steps)), captures: make(map[string]int, len(w.Steps)), height: 1}
+	g := &Graph{Workflow: w, nodes: make([]node, len(w.Steps)), index: make(map[string]int, len(w.Steps)), captures: map[string]int{}, height: 1}
 	for i, step := range w.Steps {
 		g.nodes[i].step = step
 		g.index[step.ID] = i

@@ -115,6 +115,19 @@ func (r *Run) IssuedAt(step string) (version int, timeout string) {
 	return 0, ""
 }
 
+// Issued counts the steps that wait for an answer.
+func (r *Run) Issued() int { return len(r.issued) }
+
+// IssuedVersions returns the versions at which the outstanding steps were
+// handed out, in the order of the steps.
+func (r *Run) IssuedVersions() []int {
+	versions := make([]int, len(r.issued))
+	for i, u := range r.issued {
+		versions[i] = u.issuedAt
+	}
+	return versions
+}
+
 func (u *unit) instruction() Instruction {
 	s := u.step()
 	u.render()
