@@ -114,12 +114,18 @@ func needed(times map[int]time.Time, run *flow.Run) map[int]time.Time {
 	return kept
 }
 
-// maxLive bounds the runs kept in memory and maxLiveSteps the steps of all of
-// them, about 1 KB each; maxNamed bounds the ids whose workflow is remembered.
+// maxLive bounds the runs kept in memory; maxNamed the ids whose workflow is
+// remembered. Of all runs together, those that rest leave the memory above
+// manySteps steps, and any that is not in use above maxRunSteps: making a run of a
+// thousand steps again takes as long as a hundred steps, so that letting go of
+// what is asked for next would cost more than all else. A step that is written
+// out counts twice and takes about 0.5 KB, an item of a loop half of that.
 const (
-	maxLive      = 256
-	maxLiveSteps = 100_000
-	maxNamed     = 4096
+	maxLive     = 1024
+	manySteps   = 200_000
+	maxRunSteps = 2_000_000
+	resting     = time.Minute
+	maxNamed    = 4096
 )
 
 // New returns an Engine. Close it to write what is still to be projected.
@@ -172,7 +178,7 @@ func (e *Engine) open(ctx context.Context, workflow, run string) (*live, error) 
 // evict makes room for one more run; e.mu is held.
 func (e *Engine) evict() {
 	if len(e.live) >= maxLive {
-		e.evictOldest()
+		e.evictOldest(e.Now())
 	}
 }
 
@@ -190,13 +196,14 @@ func (e *Engine) weigh(l *live) {
 	}
 	e.size += size - l.size
 	l.size = size
-	for e.size > maxLiveSteps && e.evictOldest() {
+	now := e.Now()
+	for e.size > manySteps && e.evictOldest(now.Add(-resting)) || e.size > maxRunSteps && e.evictOldest(now) {
 	}
 }
 
-// evictOldest drops the run that was used longest ago and is not in use, and
-// says whether there was one; e.mu is held.
-func (e *Engine) evictOldest() bool {
+// evictOldest drops the run that was used longest ago and is not in use, unless
+// it was used after a time, and says whether it did; e.mu is held.
+func (e *Engine) evictOldest(after time.Time) bool {
 	var oldest *live
 	for _, l := range e.live {
 		if (oldest == nil || l.used.Before(oldest.used)) && l.mu.TryLock() {
@@ -207,6 +214,10 @@ func (e *Engine) evictOldest() bool {
 		}
 	}
 	if oldest == nil {
+		return false
+	}
+	if oldest.used.After(after) {
+		oldest.mu.Unlock()
 		return false
 	}
 	delete(e.live, oldest.key)
