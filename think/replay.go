@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -165,16 +166,18 @@ const inlineLimit = 8 << 10
 
 // refresh brings a held run up to its journal.
 func (e *Engine) refresh(ctx context.Context, l *live) error {
-	version, hash, err := e.Store.Head(ctx, l.key)
-	if err != nil {
-		l.forget()
-		return err
-	}
-	if l.run != nil && l.version == version && l.hash == hash {
-		return nil
-	}
-	if l.run != nil && l.version < version && e.follow(ctx, l) == nil {
-		return nil
+	if l.run != nil {
+		version, hash, err := e.Store.Head(ctx, l.key)
+		if err != nil {
+			l.forget()
+			return err
+		}
+		if l.version == version && l.hash == hash {
+			return nil
+		}
+		if l.version < version && e.follow(ctx, l) == nil {
+			return nil
+		}
 	}
 	records, err := e.Store.Records(ctx, l.key, 0, 0)
 	if err != nil {
@@ -403,18 +406,73 @@ func (e *Engine) answering(version int, read reader) func() (flow.Answer, error)
 // headOf reads what stands before the result in an answer's record. Nothing in
 // it needs escapes, so the first of the long fields ends it.
 func headOf(data json.RawMessage) (head resultHead, ok bool) {
-	end := -1
-	for _, long := range []string{`,"result":`, `,"result_ref":`, `,"reply":`} {
-		at := bytes.Index(data[:min(len(data), maxHead)], []byte(long))
-		if at >= 0 && (end < 0 || at < end) {
-			end = at
-		}
-	}
+	end := headEnd(data[:min(len(data), maxHead)])
 	if end < 0 {
 		return head, false
 	}
+	if head, ok = plainHead(data[:end]); ok {
+		return head, true
+	}
 	err := json.Unmarshal(append(bytes.Clone(data[:end]), '}'), &head)
 	return head, err == nil
+}
+
+// headEnd returns where the first of the long fields begins, or -1.
+func headEnd(data []byte) int {
+	for end := 0; ; end++ {
+		at := bytes.Index(data[end:], []byte(`,"re`))
+		if at < 0 {
+			return -1
+		}
+		end += at
+		for _, long := range []string{`,"result":`, `,"result_ref":`, `,"reply":`} {
+			if bytes.HasPrefix(data[end:], []byte(long)) {
+				return end
+			}
+		}
+	}
+}
+
+// plainHead reads the head of an answer that has the usual fields alone, in
+// their order: a decoder would take as long as all else of opening a run.
+func plainHead(data []byte) (head resultHead, ok bool) {
+	fields := bytes.Split(data, []byte(`,"`))
+	for i, field := range fields {
+		name, value, found := bytes.Cut(field, []byte(`":`))
+		if !found {
+			return resultHead{}, false
+		}
+		switch string(name) {
+		case `{"step`:
+			head.Step, ok = plainText(value)
+		case "digest":
+			head.Digest, ok = plainText(value)
+		case "value":
+			head.Value, ok = plainText(value)
+		case "witness":
+			head.Witness, ok = plainText(value)
+		case "size":
+			size, err := strconv.Atoi(string(value))
+			head.Size, ok = size, err == nil
+		case "attempt":
+			attempt, err := strconv.Atoi(string(value))
+			head.Attempt, ok = attempt, err == nil
+		default:
+			return resultHead{}, false
+		}
+		if !ok || (i == 0) != (name[0] == '{') {
+			return resultHead{}, false
+		}
+	}
+	return head, true
+}
+
+// plainText reads a JSON string without escapes.
+func plainText(value []byte) (string, bool) {
+	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' || bytes.ContainsAny(value[1:len(value)-1], `"\\`) {
+		return "", false
+	}
+	return string(value[1 : len(value)-1]), true
 }
 
 // sameDigest stands for the digest of a capture that is the answer as it came,

@@ -136,11 +136,19 @@ func (d *Dir) give(j *journal) {
 
 // with runs work while the journal is taken, held and up to date.
 func (d *Dir) with(ctx context.Context, key Key, wanted mode, work func(*journal) error) error {
+	return d.withGathering(ctx, key, wanted, nil, work)
+}
+
+// withGathering is with that fills gather with all records, where it has to go
+// over all of them.
+func (d *Dir) withGathering(ctx context.Context, key Key, wanted mode, gather *records, work func(*journal) error) error {
 	j, err := d.take(ctx, key)
 	if err != nil {
 		return err
 	}
 	defer d.give(j)
+	j.gather = gather
+	defer func() { j.gather = nil }()
 	release, err := j.hold(ctx, wanted)
 	if err != nil {
 		return err
@@ -207,12 +215,17 @@ func (d *Dir) Append(ctx context.Context, key Key, next Record) (Record, error) 
 
 // Records implements Store.
 func (d *Dir) Records(ctx context.Context, key Key, after, limit int) ([]Record, error) {
-	var records []Record
-	err := d.with(ctx, key, reading, func(j *journal) (err error) {
-		records, err = j.records(after, limit)
+	gathered := &records{name: journalName(key)}
+	err := d.withGathering(ctx, key, reading, gathered, func(j *journal) (err error) {
+		if after > 0 || limit > 0 || len(gathered.list) != j.tip.Version {
+			gathered.list, err = j.records(after, limit)
+		}
 		return err
 	})
-	return records, err
+	if err != nil {
+		return nil, err
+	}
+	return gathered.list, nil
 }
 
 // Head implements Store.

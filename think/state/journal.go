@@ -25,6 +25,9 @@ type journal struct {
 	writable bool
 	tip      tip
 	page     page
+	// gather is what its holder wants of the journal beside its end: where all
+	// of it has to be verified, it is read on the way.
+	gather *records
 }
 
 // tip is the verified end of a journal and the file as it was then.
@@ -248,5 +251,9 @@ func (j *journal) shortened(found chain, size int64) error {
 func (j *journal) scan(from chain, size int64) (chain, error) {
 	s := scanner{name: j.name, key: j.key, file: j.file, size: size}
 	s.visit = func(Link, []byte) error { return nil }
+	if j.gather != nil && from.Version == 0 {
+		j.gather.list = []Record{}
+		s.visit = j.gather.add
+	}
 	return s.scan(from, true)
 }
