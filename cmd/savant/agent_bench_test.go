@@ -1,16 +1,24 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"savant/reasoning"
 )
 
 // BenchmarkFirstQuestion takes the time from the start of `savant run` to its
@@ -45,4 +53,62 @@ func BenchmarkFirstQuestion(b *testing.B) {
 	b.ReportMetric(first.median(), "first-ms")
 	b.ReportMetric(start.median(), "version-ms")
 	b.ReportMetric(first.median()/start.median(), "first/version")
+}
+
+// BenchmarkAgentMemory takes the peak memory of `savant run` with 200 steps, each
+// of which reads a file of a repository or what git knows, with its memory full:
+// 16 KB of it travel with each question. It is read from the kernel when the
+// last question comes; what wait4 tells would count the parent, too.
+func BenchmarkAgentMemory(b *testing.B) {
+	const steps = 200
+	folder := b.TempDir()
+	for i := range 50 {
+		text := strings.Repeat(fmt.Sprintf("line of file %d, which says nothing\n", i), 40)
+		require.NoError(b, os.WriteFile(filepath.Join(folder, fmt.Sprintf("file%d.txt", i)), []byte(text), 0o600))
+	}
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "-m", "x"}} {
+		require.NoError(b, exec.Command("git", append([]string{"-C", folder}, args...)...).Run())
+	}
+	var process atomic.Int64
+	var peaks []float64
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var request reasoning.Request
+		switch err := json.NewDecoder(r.Body).Decode(&request); {
+		case err != nil:
+			http.Error(w, err.Error(), http.StatusBadRequest)
+		case request.Step > steps:
+			peaks = append(peaks, peakOf(process.Load()))
+			fmt.Fprint(w, `{"action":"finish","final":"done"}`)
+		case request.Step%2 == 0:
+			fmt.Fprintf(w, `{"action":"tool","tool_name":"git.log","args":{"limit":%d}}`, request.Step)
+		default:
+			fmt.Fprintf(w, `{"action":"tool","tool_name":"context.read","args":{"path":"file%d.txt","end_line":%d}}`, request.Step%50, 20+request.Step/50)
+		}
+	}))
+	defer api.Close()
+	binary := build(b)
+	for b.Loop() {
+		command := exec.Command(binary, "run", "--quiet", "--max-steps", "1000", "--output", "json", "read it")
+		command.Env = append(os.Environ(), "SAVANT_PATH="+folder, "REASONING_API_URL="+api.URL, "LOG_LEVEL=error", "XDG_CACHE_HOME="+b.TempDir())
+		var out bytes.Buffer
+		command.Stdout = &out
+		require.NoError(b, command.Start())
+		process.Store(int64(command.Process.Pid))
+		require.NoError(b, command.Wait())
+		require.Contains(b, out.String(), fmt.Sprintf(`"steps": %d`, steps+1))
+		require.NotContains(b, out.String(), `"error"`)
+	}
+	b.ReportMetric(slices.Max(peaks), "peak-MB")
+}
+
+// peakOf is the most memory that a process ever had, in MB: VmHWM of proc(5);
+// 0 where the kernel does not say.
+func peakOf(process int64) float64 {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", process))
+	_, peak, _ := strings.Cut(string(status), "VmHWM:")
+	var kilobytes float64
+	if _, unread := fmt.Sscan(peak, &kilobytes); err != nil || unread != nil {
+		return 0
+	}
+	return kilobytes / 1024
 }
