@@ -32,8 +32,7 @@ func (p *program) stateExportCommand() *cobra.Command {
 	return command
 }
 
-// writeFile puts a file in its place once all of it is written, readable for
-// its owner only: a run may hold secrets.
+// writeFile writes what fill gives to a file, a device or, for -, to stdout.
 func (p *program) writeFile(file string, fill func(io.Writer) error) error {
 	switch file {
 	case "":
@@ -41,6 +40,31 @@ func (p *program) writeFile(file string, fill func(io.Writer) error) error {
 	case "-":
 		return fill(p.stdout)
 	}
+	info, err := os.Stat(file)
+	switch {
+	case err == nil && info.IsDir():
+		return fault.New(fault.InvalidParams, "%s: expected the name of a file, got a folder", file)
+	case err == nil && !info.Mode().IsRegular():
+		return writeInto(file, fill)
+	}
+	if target, err := filepath.EvalSymlinks(file); err == nil {
+		file = target // a link stays one
+	}
+	return replaceFile(file, fill)
+}
+
+// writeInto writes to what is no file, such as /dev/stdout, and stays what it is.
+func writeInto(device string, fill func(io.Writer) error) error {
+	opened, err := os.OpenFile(device, os.O_WRONLY, 0)
+	if err != nil {
+		return notWritten(device, err)
+	}
+	return errors.Join(fill(opened), ifNotWritten(device, opened.Close()))
+}
+
+// replaceFile puts a file in its place once all of it is written, readable for
+// its owner only: a run may hold secrets.
+func replaceFile(file string, fill func(io.Writer) error) error {
 	temporary, err := os.CreateTemp(filepath.Dir(file), ".savant-export-*.tmp")
 	if err != nil {
 		return notWritten(file, err)
