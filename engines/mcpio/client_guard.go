@@ -52,6 +52,10 @@ func (g *guard) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if refusesToSpeak(request, response) {
+		response.StatusCode = http.StatusMethodNotAllowed
+		return response, nil
+	}
 	if plainFailure(response) {
 		_ = response.Body.Close() // nothing of it is used
 		return nil, statusError(response.StatusCode)
@@ -75,6 +79,13 @@ func plainFailure(response *http.Response) bool {
 	}
 	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	return err != nil || kind != "application/json"
+}
+
+// refusesToSpeak says whether a server has no stream for what it says between
+// answers. 405 is how the protocol says so; without it, mcp-go would ask again
+// every second.
+func refusesToSpeak(request *http.Request, response *http.Response) bool {
+	return request.Method == http.MethodGet && request.Header.Get("Last-Event-ID") == "" && plainFailure(response)
 }
 
 // bounded is a body of which no more than a limit is read.

@@ -21,7 +21,7 @@ import (
 const cancelGrace = 2 * time.Second
 
 // ConnectHTTP greets a server by Streamable HTTP (revision 2025-03-26 and
-// later). headers go with every request and are told to nobody else: a
+// later), and listens to what it says between answers, where it offers that. headers go with every request and are told to nobody else: a
 // redirect to another origin is refused, and errors name neither the address
 // nor what the server wrote. ctx bounds the greeting alone.
 func ConnectHTTP(ctx context.Context, address string, headers map[string]string, options ClientOptions) (*Client, error) {
@@ -29,7 +29,8 @@ func ConnectHTTP(ctx context.Context, address string, headers map[string]string,
 	guarded := &guard{base: http.DefaultTransport.(*http.Transport).Clone(), headers: headers, limit: int64(c.options.MaxLine)}
 	requests, err := transport.NewStreamableHTTP(address,
 		transport.WithHTTPBasicClient(&http.Client{Transport: guarded, CheckRedirect: sameOrigin}),
-		transport.WithHTTPLogger(slog.New(slog.DiscardHandler)))
+		transport.WithHTTPLogger(slog.New(slog.DiscardHandler)),
+		transport.WithContinuousListening())
 	if err != nil {
 		c.end()
 		return nil, fault.New(fault.InvalidParams, "url: not an address")
@@ -38,7 +39,11 @@ func ConnectHTTP(ctx context.Context, address string, headers map[string]string,
 	c.link = h
 	requests.SetNotificationHandler(h.notified)
 	requests.SetRequestHandler(h.requested)
-	if err := c.greet(ctx); err != nil {
+	err = requests.Start(c.life) // it listens from the greeting on, to servers before 2026-07-28
+	if err == nil {
+		err = c.greet(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(err, h.close())
 	}
 	return c, nil

@@ -29,6 +29,10 @@ type remote struct {
 	away      atomic.Pointer[http.HandlerFunc]
 	changed   atomic.Bool
 	cancelled atomic.Bool
+	// speaks has the server offer a stream, on which it says what is sent here.
+	speaks   chan string
+	listened atomic.Int64
+	refusal  int // how it refuses one; 0 is 405
 	deleted   atomic.Bool
 }
 
@@ -51,7 +55,7 @@ func (r *remote) ServeHTTP(w http.ResponseWriter, asked *http.Request) {
 		return
 	case http.MethodPost:
 	default:
-		w.WriteHeader(http.StatusMethodNotAllowed)
+		r.speak(w, asked)
 		return
 	}
 	var said request
@@ -65,6 +69,26 @@ func (r *remote) ServeHTTP(w http.ResponseWriter, asked *http.Request) {
 		return
 	}
 	r.answer(w, asked, said)
+}
+
+// speak is the stream of what the server says between answers.
+func (r *remote) speak(w http.ResponseWriter, asked *http.Request) {
+	r.listened.Add(1)
+	if r.speaks == nil {
+		w.WriteHeader(max(r.refusal, http.StatusMethodNotAllowed))
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.(http.Flusher).Flush()
+	for {
+		select {
+		case said := <-r.speaks:
+			fmt.Fprintf(w, "data: %s\n\n", said)
+			w.(http.Flusher).Flush()
+		case <-asked.Context().Done():
+			return
+		}
+	}
 }
 
 func (r *remote) answer(w http.ResponseWriter, asked *http.Request, said request) {
@@ -155,6 +179,26 @@ func TestStreamableHTTP(t *testing.T) {
 	require.True(t, r.deleted.Load(), "the session was not ended")
 }
 
+// TestAServerByHTTPSpeaksBetweenAnswers: that its tools changed is heard without
+// a call. One that has no stream serves as well.
+func TestAServerByHTTPSpeaksBetweenAnswers(t *testing.T) {
+	r := &remote{speaks: make(chan string)}
+	w := serveRemote(t, r, "")
+	require.Equal(t, engines.Ready, w.status("far").State)
+	r.changed.Store(true)
+	r.speaks <- `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
+	require.Eventually(t, func() bool { return strings.Contains(w.status("far").Reason, "savant engines approve far") }, time.Minute, 10*time.Millisecond)
+	w.close()
+
+	for _, refusal := range []int{http.StatusMethodNotAllowed, http.StatusInternalServerError} {
+		silent := &remote{refusal: refusal}
+		w := serveRemote(t, silent, "")
+		require.Eventually(t, func() bool { return silent.listened.Load() > 0 }, time.Minute, time.Millisecond)
+		require.NotEmpty(t, w.called("far.echo", ""), "HTTP %d", refusal)
+		w.close()
+	}
+}
+
 func TestStreamableHTTPWithoutInitialize(t *testing.T) {
 	w := serveRemote(t, &remote{modern: true}, "")
 	require.JSONEq(t, `{"text":"2026-07-28 tools/call"}`, w.called("far.echo", ""))
@@ -226,7 +270,8 @@ func TestAServerByHTTPThatGoesAway(t *testing.T) {
 func TestARedirectWithinTheOriginIsFollowed(t *testing.T) {
 	r := &remote{}
 	r.wrong = func(w http.ResponseWriter, asked *http.Request) {
-		if asked.Method == http.MethodDelete {
+		if asked.Method != http.MethodPost {
+			w.WriteHeader(http.StatusMethodNotAllowed)
 			return
 		}
 		if asked.URL.Path == "/mcp" {
