@@ -134,6 +134,9 @@ func (p *program) forPeople(said *fault.Error) string {
 	if said.Code == fault.StateNotSaved && (errors.Is(said, fs.ErrPermission) || errors.Is(said, syscall.EROFS)) {
 		text += fmt.Sprintf("; runs and logs are kept under SAVANT_PATH, which is %q: make it writable, or name another folder with --path", p.settings.Path)
 	}
+	if strings.Contains(text, "path escapes from parent") {
+		text += fmt.Sprintf("; what Savant keeps has to be inside SAVANT_PATH, which is %q: no link may lead out of it", p.settings.Path)
+	}
 	return text
 }
 

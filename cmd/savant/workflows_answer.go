@@ -45,7 +45,7 @@ func (p *program) answerByHand(ctx context.Context, h *house, given byHand) erro
 	}
 	if given.result == "" {
 		asked, err := outstanding(at, given.step)
-		return firstOf(err, func() error { return p.print(asked) })
+		return firstOf(err, func() error { return p.print(question(asked)) })
 	}
 	step := given.step
 	if step == "" {
@@ -65,6 +65,21 @@ func (p *program) answerByHand(ctx context.Context, h *house, given byHand) erro
 	}
 	p.tellRecorded(at, reply)
 	return nil
+}
+
+// asked is what is shown of an instruction to whoever answers it by hand.
+type asked struct {
+	StepID        string             `json:"step_id"`
+	Call          string             `json:"call"`
+	Rationale     string             `json:"rationale,omitempty"`
+	Input         any                `json:"input"`
+	SuccessSchema any                `json:"success_schema,omitempty"`
+	Attempt       int                `json:"attempt"`
+	Diagnostics   []fault.Diagnostic `json:"diagnostics,omitempty"`
+}
+
+func question(of flow.Instruction) asked {
+	return asked{of.StepID, of.Call, of.Rationale, of.Input, of.SuccessSchema, of.Attempt, of.Diagnostics}
 }
 
 // outstanding returns the instruction that is meant: the one of the step named,
