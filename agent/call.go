@@ -131,7 +131,7 @@ func (r *Run) keep(made memory.Call) memory.Call {
 }
 
 // leave is how long a call may take to return once the run has ended.
-const leave = 40 * time.Millisecond
+const leave = 25 * time.Millisecond
 
 // invoke calls a tool. When the run ends it does not wait for a tool that
 // takes long to notice; the runtime does, when it closes.
