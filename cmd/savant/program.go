@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"savant/fault"
 	"savant/internal/settings"
 )
 
@@ -97,7 +98,27 @@ func (p *program) root() *cobra.Command {
 	}
 	root.AddCommand(p.mcpCommand(), p.demoCommand(), p.toolsCommand(), p.callCommand(), p.enginesCommand(), p.generateCommand(), p.workflowsCommand(),
 		p.approveCommand(), p.initCommand(), p.stateCommand(), p.verifyCommand(), p.agentCommand(), p.runsCommand(), p.reasoningCommand(), p.configCommand())
+	helpForKnown(root)
 	return root
+}
+
+// helpForKnown makes help of a command that there is not a mistake.
+func helpForKnown(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	for _, each := range root.Commands() {
+		if each.Name() != "help" {
+			continue
+		}
+		help := each.Run
+		each.Run = nil
+		each.RunE = func(command *cobra.Command, args []string) error {
+			if found, rest, err := root.Find(args); err != nil || len(rest) > 0 {
+				return unknownCommand(found, args[len(args)-max(len(rest), 1)])
+			}
+			help(command, args)
+			return nil
+		}
+	}
 }
 
 // usageTemplate names the settings in one line where the template would list them
@@ -150,8 +171,12 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 }
 
 func unknownCommand(command *cobra.Command, name string) error {
-	return usageError("unknown command \"" + visible(name) + "\" for " + command.CommandPath() +
-		"; known: " + strings.Join(names(command), ", "))
+	known := names(command)
+	message := "unknown command \"" + visible(name) + "\" for " + command.CommandPath()
+	if nearest := fault.Nearest(name, known); nearest != "" {
+		message += ", did you mean " + nearest + "?"
+	}
+	return usageError(message + "; known: " + strings.Join(known, ", "))
 }
 
 func names(command *cobra.Command) []string {

@@ -269,6 +269,7 @@ func (p *program) tellEnd(report agent.Report, want errand) {
 		fmt.Fprintf(p.stderr, "%s; go on with: savant run --resume %s\n", report.Final, report.RunID)
 		return
 	}
+	p.tellWaiting(report)
 	if !want.quiet {
 		end := fmt.Sprintf("run %s: %s, steps %d", report.RunID, report.Status, report.Steps)
 		if report.Model != "" {
