@@ -134,7 +134,7 @@ func (r *Run) keep(made memory.Call) memory.Call {
 const leave = 25 * time.Millisecond
 
 // invoke calls a tool. When the run ends it does not wait for a tool that
-// takes long to notice; the runtime does, when it closes.
+// takes long to notice.
 func (r *Run) invoke(asked reasoning.Call) (engines.Result, error) {
 	type answer struct {
 		result engines.Result
@@ -142,10 +142,10 @@ func (r *Run) invoke(asked reasoning.Call) (engines.Result, error) {
 	}
 	answers := make(chan answer, 1)
 	ctx := withCaller(r.ctx, Caller{RunID: r.ID(), Step: r.index, Tool: asked.ToolName})
-	r.runtime.calling.Go(func() {
+	go func() {
 		result, err := r.box.Invoke(ctx, asked.ToolName, asked.Args)
 		answers <- answer{result, err}
-	})
+	}()
 	select {
 	case got := <-answers:
 		return got.result, got.err

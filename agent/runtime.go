@@ -58,8 +58,7 @@ type Runtime struct {
 	redactor *redact.Redactor // for what a model works with
 	ctx      context.Context
 	stop     context.CancelCauseFunc
-	driving  sync.WaitGroup // runs
-	calling  sync.WaitGroup // their calls, which a run that ends does not wait for
+	driving  sync.WaitGroup
 
 	mu   sync.Mutex
 	runs map[string]*Run // those that go on
@@ -223,21 +222,12 @@ func (r *Runtime) List(ctx context.Context) ([]Report, error) {
 
 // Close ends every run; they can be resumed. It returns when their goroutines
 // are gone. A tool that does not heed that its call is taken back is left
-// behind after a while: it ends with the program.
+// behind: it ends with the program.
 func (r *Runtime) Close() {
 	r.mu.Lock()
 	r.stop(errClosed)
 	r.mu.Unlock()
 	r.driving.Wait()
-	returned := make(chan struct{})
-	go func() {
-		r.calling.Wait()
-		close(returned)
-	}()
-	select {
-	case <-returned:
-	case <-time.After(leave):
-	}
 }
 
 func stamp(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) }
