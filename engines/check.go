@@ -58,15 +58,6 @@ func (t Tool) examine() (*inputs, error) {
 // its arguments have one.
 var rootCombinators = []string{"$ref", "allOf", "anyOf", "oneOf", "not", "if"}
 
-// compileRoot compiles a schema whose root must be a plain object.
-func compileRoot(what string, raw json.RawMessage) (*schemas.Schema, error) {
-	root, err := rootOf(what, raw)
-	if err != nil {
-		return nil, err
-	}
-	return compile(what, root)
-}
-
 // rootOf reads a schema whose root must be a plain object.
 func rootOf(what string, raw json.RawMessage) (map[string]any, error) {
 	root, err := objectOf(what, raw)

@@ -33,7 +33,7 @@ type remote struct {
 	speaks   chan string
 	listened atomic.Int64
 	refusal  int // how it refuses one; 0 is 405
-	deleted   atomic.Bool
+	deleted  atomic.Bool
 }
 
 func (r *remote) ServeHTTP(w http.ResponseWriter, asked *http.Request) {

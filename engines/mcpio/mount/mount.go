@@ -71,7 +71,7 @@ type Mounts struct {
 	problems []*fault.Error
 }
 
-var errStopping = errors.New("Savant is stopping")
+var errStopping = errors.New("the program is stopping")
 
 // Open reads the file of servers and puts an engine for each into the
 // registry. It starts nothing and never fails: what cannot be mounted is an
