@@ -24,6 +24,7 @@ type errand struct {
 	args         string
 	resume       string
 	maxSteps     int
+	limit        int // of a run that goes on; 0: as it has it
 	slm, llm     bool
 	quiet        bool
 	output       string
@@ -46,10 +47,10 @@ func (p *program) agentCommand() *cobra.Command {
 		Long: "Give the agent a goal, and print its answer on stdout. Steps are shown on stderr, one line each.\n" +
 			"The first Ctrl-C cancels and saves, the second ends the program at once; --resume goes on.\n\n" +
 			"Exit codes: 0 done, 1 failed, 2 usage, 4 configuration or nobody decides, 7 limit of steps, 130 cancelled.",
-		Example: "  savant run \"Where is the stdio loop and how does it end?\"\n  savant run --resume 01k2…",
+		Example: "  savant run \"Where is the stdio loop and how does it end?\"\n  savant run --resume 01k2… --max-steps 50",
 		Args:    positional(cobra.MaximumNArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
-			if err := p.readErrand(&want, args); err != nil {
+			if err := errors.Join(readResume(command, &want), p.readErrand(&want, args)); err != nil {
 				return err
 			}
 			p.attended = isTerminal(p.stdin) && isTerminal(p.stderr)
@@ -180,7 +181,7 @@ func (p *program) runAgent(ctx context.Context, h *house, want errand) error {
 
 func (h *house) startErrand(want errand) (*agent.Run, error) {
 	if want.resume != "" {
-		return h.agent.Resume(want.resume, 0)
+		return h.agent.Resume(want.resume, want.limit)
 	}
 	return h.agent.Start(want.order)
 }
@@ -266,7 +267,7 @@ func (p *program) tellEnd(report agent.Report, want errand) {
 		fmt.Fprintf(p.stderr, "savant: warning: %s\n", visible(report.Warning))
 	}
 	if report.Status == agent.StatusCanceled {
-		fmt.Fprintf(p.stderr, "%s; go on with: savant run --resume %s\n", report.Final, report.RunID)
+		fmt.Fprintf(p.stderr, "%s; go on with: %s\n", report.Final, howToGoOn(report))
 		return
 	}
 	p.tellWaiting(report)
@@ -276,6 +277,9 @@ func (p *program) tellEnd(report agent.Report, want errand) {
 			end += ", last decided by " + visible(report.Model)
 		}
 		fmt.Fprintln(p.stderr, end)
+		if more := howToGoOn(report); more != "" {
+			fmt.Fprintln(p.stderr, "to go on:", more)
+		}
 	}
 }
 
