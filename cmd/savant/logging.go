@@ -8,10 +8,12 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/lmittmann/tint"
 
 	"savant/internal/ownfolder"
+	"savant/internal/redact"
 	"savant/internal/settings"
 )
 
@@ -24,9 +26,32 @@ const (
 )
 
 // newLogger logs to stderr, for people, and to the file, one JSON object a
-// line. Never to stdout: that is the protocol's.
+// line. Never to stdout: that is the protocol's. Secrets are in neither.
 func (p *program) newLogger(file io.Writer) *slog.Logger {
-	return slog.New(slog.NewMultiHandler(p.screen(p.screenLevel()), slog.NewJSONHandler(file, &slog.HandlerOptions{Level: p.settings.LogLevel})))
+	clean := cleaning(p.redactor())
+	return slog.New(slog.NewMultiHandler(p.screen(p.screenLevel(), clean),
+		slog.NewJSONHandler(file, &slog.HandlerOptions{Level: p.settings.LogLevel, ReplaceAttr: clean})))
+}
+
+// attributes changes what is logged.
+type attributes func(groups []string, a slog.Attr) slog.Attr
+
+// cleaning takes secrets out of what is logged: an error may quote anything.
+func cleaning(redactor *redact.Redactor) attributes {
+	return func(_ []string, a slog.Attr) slog.Attr {
+		switch value := a.Value.Any().(type) {
+		case string:
+			a.Value = slog.StringValue(redactor.Text(value))
+		case slog.Level, time.Time, time.Duration, bool, int64, uint64, float64:
+		case error:
+			a.Value = slog.StringValue(redactor.Text(value.Error()))
+		case fmt.Stringer:
+			a.Value = slog.StringValue(redactor.Text(value.String()))
+		default:
+			a.Value = slog.AnyValue(redactor.Value(value))
+		}
+		return a
+	}
 }
 
 // screenLevel is the lowest level that stderr shows. A command says by itself
@@ -39,11 +64,11 @@ func (p *program) screenLevel() slog.Level {
 	return max(p.settings.LogLevel, slog.LevelWarn)
 }
 
-func (p *program) screen(level slog.Level) slog.Handler {
+func (p *program) screen(level slog.Level, clean attributes) slog.Handler {
 	if isTerminal(p.stderr) {
-		return tint.NewTextHandler(p.stderr, &tint.Options{Level: level, NoColor: !p.coloured(p.stderr)})
+		return tint.NewTextHandler(p.stderr, &tint.Options{Level: level, NoColor: !p.coloured(p.stderr), ReplaceAttr: clean})
 	}
-	return slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: level})
+	return slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: level, ReplaceAttr: clean})
 }
 
 // logFile is logs/savant.log under SAVANT_PATH, made when there is something to
