@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"savant/fault"
+	"savant/internal/redact"
 	"savant/internal/settings"
 )
 
@@ -32,6 +33,8 @@ type program struct {
 	attended bool
 	// described has what git knows, where a run has asked for it already; once.
 	described <-chan description
+	// clean takes secrets out, once it was asked for: see redactor.
+	clean *redact.Redactor
 	// engines fills the registry of the house.
 	engines furnishing
 	// serving: the command answers clients until it is told to end.

@@ -40,7 +40,10 @@ type telling struct {
 
 // redactor knows the secrets of the environment and of the settings.
 func (p *program) redactor() *redact.Redactor {
-	return redact.Of(p.environment, slices.Concat(p.loaded.Secrets, headerSecrets(p.settings.Telemetry.Headers))...)
+	if p.clean == nil {
+		p.clean = redact.Of(p.environment, slices.Concat(p.loaded.Secrets, headerSecrets(p.settings.Telemetry.Headers))...)
+	}
+	return p.clean
 }
 
 // openTelemetry makes the recorder of everything that runs here.
