@@ -73,7 +73,11 @@ func runExists(key Key, version int) error {
 }
 
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
-func exists(err error) bool  { return errors.Is(err, fs.ErrExist) }
+
+// absent reports that a folder is not there, or that a file has its name.
+func absent(err error) bool { return missing(err) || errors.Is(err, syscall.ENOTDIR) }
+
+func exists(err error) bool { return errors.Is(err, fs.ErrExist) }
 
 func isNewer(err error) bool { return errors.Is(err, ErrNewerFormat) }
 

@@ -23,8 +23,8 @@ func (d *Dir) Keys(ctx context.Context) ([]Key, error) {
 			return nil, interrupted(ctx, folder)
 		}
 		names, err := d.disk.Names(folder)
-		if err != nil {
-			continue // a file beside the folders, or one just removed
+		if err != nil && !absent(err) {
+			return nil, notRead(folder, err)
 		}
 		for _, run := range runsAmong(names) {
 			keys = append(keys, Key{workflow, run})
@@ -45,7 +45,11 @@ func (d *Dir) Find(ctx context.Context, run string) ([]Key, error) {
 			return nil, interrupted(ctx, runsFolder(workflow))
 		}
 		key := Key{workflow, run}
-		if _, err := d.disk.Stat(journalName(key)); err == nil || d.orphan(key) {
+		_, err := d.disk.Stat(journalName(key))
+		if err != nil && !absent(err) {
+			return nil, notRead(journalName(key), err)
+		}
+		if err == nil || d.orphan(key) {
 			keys = append(keys, key)
 		}
 	}

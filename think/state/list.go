@@ -47,7 +47,7 @@ func (d *Dir) workflows(only string) ([]string, error) {
 
 func (d *Dir) listWorkflow(ctx context.Context, workflow string) ([]Info, error) {
 	folder, err := d.disk.Folder(runsFolder(workflow))
-	if missing(err) {
+	if absent(err) {
 		return nil, nil
 	}
 	if err != nil {

@@ -85,7 +85,15 @@ func (d osDisk) Names(folder string) ([]string, error) {
 	return opened.Readdirnames(-1)
 }
 
-func (d osDisk) Folder(name string) (disk, error) { return newOSDisk(d.root.OpenRoot(name)) }
+func (d osDisk) Folder(name string) (disk, error) {
+	root, err := d.root.OpenRoot(name)
+	if err != nil {
+		if info, failed := d.root.Stat(name); failed == nil && !info.IsDir() {
+			err = unix.ENOTDIR // which OpenRoot says in words only
+		}
+	}
+	return newOSDisk(root, err)
+}
 
 func (d osDisk) Touch(name string) error {
 	now := time.Now()
