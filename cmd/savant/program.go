@@ -71,7 +71,7 @@ func (p *program) ended(ctx context.Context, code int) int {
 	if code == exitFailed && ctx.Err() != nil {
 		return exitInterrupted
 	}
-	if code != exitOK || p.stdout.failed() == nil {
+	if code != exitOK || p.serving || p.stdout.failed() == nil { // a client may leave when it likes
 		return code
 	}
 	if !p.stdout.unread() {
