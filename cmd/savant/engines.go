@@ -59,7 +59,9 @@ func (p *program) enginesStatusCommand() *cobra.Command {
 }
 
 func (p *program) showHealth(ctx context.Context, h *house) error {
-	h.awaitServers(ctx, h.tools)
+	if err := h.awaitServers(ctx, h.tools); err != nil {
+		return err
+	}
 	all := h.tools.Health(ctx)
 	if p.json {
 		return p.print(map[string]any{"engines": all, "problems": h.mounts.Problems()})

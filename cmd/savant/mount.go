@@ -6,6 +6,7 @@ import (
 
 	"savant/engines"
 	"savant/engines/mcpio/mount"
+	"savant/fault"
 )
 
 // mountServers makes the servers of .savant/mcp.json engines, after Savant's
@@ -36,11 +37,27 @@ func (h *house) tendServers(ctx context.Context, services []string) {
 const discoverPatience = 30 * time.Second
 
 // awaitServers waits until the servers that are published and were never seen
-// are known.
-func (h *house) awaitServers(ctx context.Context, published *engines.Registry) {
-	ctx, cancel := context.WithTimeout(ctx, discoverPatience)
+// are known. The error is that of ctx.
+func (h *house) awaitServers(ctx context.Context, published *engines.Registry) error {
+	bounded, cancel := context.WithTimeout(ctx, discoverPatience)
 	defer cancel()
-	h.mounts.Discover(ctx, published.Engines()...)
+	defer h.sayWaiting()()
+	h.mounts.Discover(bounded, published.Engines()...)
+	if ctx.Err() != nil {
+		return fault.New(fault.EngineOffline, "interrupted while mounted servers were waited for")
+	}
+	return nil
+}
+
+// unsaidWait is how long a command waits for servers without saying so.
+const unsaidWait = time.Second
+
+// sayWaiting tells who waits why, unless what it returns is called before.
+func (h *house) sayWaiting() (stop func()) {
+	timer := time.AfterFunc(unsaidWait, func() {
+		h.logger.Warn("waiting for mounted servers that have not answered yet", "at_most", discoverPatience)
+	})
+	return func() { timer.Stop() }
 }
 
 // seekTool looks among the mounted servers for a tool that nobody has: the file
@@ -51,6 +68,7 @@ func (h *house) seekTool(ctx context.Context, name string, shown func(engine str
 	}
 	ctx, cancel := context.WithTimeout(ctx, discoverPatience)
 	defer cancel()
+	defer h.sayWaiting()()
 	h.mounts.Seek(ctx, name, shown)
 }
 

@@ -31,7 +31,9 @@ func (p *program) listTools(ctx context.Context, h *house) error {
 	if err != nil {
 		return err
 	}
-	h.awaitServers(ctx, published)
+	if err := h.awaitServers(ctx, published); err != nil {
+		return err
+	}
 	if p.json {
 		server, err := p.server(ctx, h)
 		if err != nil {
