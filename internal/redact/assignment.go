@@ -10,13 +10,13 @@ import (
 // assignments are the words of names that end in the name of a secret: what is
 // assigned to one is found by a rule. Every name that SecretName knows has one
 // of the words: where case is ignored, two further letters are an s and a k.
-func assignments(secret func(text string, at, end int) span) []word {
+func assignments(secret func(r *reading, at, end int) span) []word {
 	var list []word
 	for _, text := range []string{"token", "key", "secret", "password", "passwd", "passphrase", "authorization", "cookie", "credential", "credentials"} {
 		list = append(list, word{text: text, fold: true, secret: secret})
 	}
 	for _, text := range []string{"\u212a", "\u017fec", "a\u017f", "s\u017f", "e\u017f", "l\u017f"} {
-		list = append(list, word{text: text, fold: true, secret: func(string, int, int) span { return span{} }})
+		list = append(list, word{text: text, fold: true, secret: func(*reading, int, int) span { return span{} }})
 	}
 	return list
 }
@@ -41,24 +41,24 @@ func namesSecret(text string, at, end int) bool {
 // value is what is assigned to a name.
 type value struct {
 	span
-	// quoted: it is a text in quotes. colon: it follows ":", spaced: after a
-	// space, and so is the sign.
+	// quoted: it is a text in quotes. colon: it follows ":"; defines: := or =>;
+	// spaced: there are spaces beside the sign.
 	quoted, colon, defines, spaced bool
 }
 
 // assignment reads what follows a name: perhaps the quote that closes it, a
 // sign (: = := =>) and a value.
-func assignment(text string, end int) (value, bool) {
-	at := run(text, end, escapes)
-	if at < len(text) && quotes[text[at]] {
+func assignment(r *reading, end int) (value, bool) {
+	at := r.run(end, escapes)
+	if r.has(at, quotes) {
 		at++
 	} else {
 		at = end
 	}
-	sign := run(text, at, blanks)
-	at = run(text, sign, signs)
+	sign := r.run(at, spaces)
+	at = r.run(sign, signs)
 	var v value
-	switch text[sign:at] {
+	switch r.text[sign:at] {
 	case ":":
 		v.colon = true
 	case ":=", "=>":
@@ -67,102 +67,98 @@ func assignment(text string, end int) (value, bool) {
 	default:
 		return v, false
 	}
-	from := run(text, at, blanks)
+	from := r.run(at, spaces)
 	v.spaced = from > at || sign > end
-	if inside, is := quotedText(text, from); is {
+	if inside, is := r.quoted(from); is {
 		v.span, v.quoted = inside, true
 		return v, true
 	}
 	v.span = span{from, from}
-	return v, from < len(text)
+	return v, from < len(r.text)
 }
 
 var (
-	blanks  = bytesOf(" \t")
+	spaces  = bytesOf(" \t")
 	escapes = bytesOf(`\`)
 	quotes  = bytesOf("\"'`")
 	signs   = bytesOf(":=>")
 )
 
-// quotedText returns what stands in quotes at a place, to the end of the line
-// where they are not closed. Within JSON in a text the quotes are escaped: a
-// quote with more backslashes is part of what is quoted.
-func quotedText(text string, at int) (inside span, is bool) {
-	open := run(text, at, escapes)
-	if open == len(text) || !quotes[text[open]] {
+// maxNested is how many backslashes a quote within JSON within a text may have.
+const maxNested = 15
+
+// quoted returns what stands in quotes at a place, to the end of the line where
+// they are not closed. Within JSON in a text the quotes are escaped: a quote with
+// more backslashes is part of what is quoted.
+func (r *reading) quoted(at int) (inside span, is bool) {
+	open := r.run(at, escapes)
+	depth := open - at
+	if !r.has(open, quotes) || depth > maxNested {
 		return span{}, false
 	}
-	depth := open - at
-	for i := open + 1; i < len(text) && text[i] != '\n'; i++ {
-		slashes := run(text, i, escapes) - i
-		i += slashes
-		if i == len(text) {
-			break
-		}
-		if text[i] == text[open] && slashes <= depth {
+	slashes := 0
+	for i := open + 1; i < len(r.text); i++ {
+		switch c := r.text[i]; {
+		case c == '\\':
+			slashes++
+			continue
+		case c == r.text[open] && slashes <= depth:
 			return span{open + 1, i - slashes}, true
+		case c == '\n':
+			return span{open + 1, i}, true
 		}
+		slashes = 0
 	}
-	line := strings.IndexByte(text[open:], '\n')
-	if line < 0 {
-		return span{open + 1, len(text)}, true
-	}
-	return span{open + 1, open + line}, true
+	return span{open + 1, len(r.text)}, true
 }
 
 // assigned takes everything that is assigned to the name of a secret.
-func assigned(text string, at, end int) span {
-	v, is := assignment(text, end)
+func assigned(r *reading, at, end int) span {
+	v, is := assignment(r, end)
 	switch {
-	case !is || !namesSecret(text, at, end):
+	case !is || !namesSecret(r.text, at, end):
 		return span{}
 	case v.quoted:
 		return v.span
-	case notValue[text[v.from]]:
+	case noValue[r.text[v.from]]:
 		return span{}
 	}
-	if v.colon && (strings.EqualFold(text[at:end], "authorization") || strings.EqualFold(text[at:end], "cookie")) {
-		return span{v.from, untilAny(text, v.from, endOfHeader)} // a header has spaces and ";"
+	if name := r.text[at:end]; v.colon && (strings.EqualFold(name, "authorization") || strings.EqualFold(name, "cookie")) {
+		return span{v.from, r.run(v.from, inHeader)} // it has spaces and ";"
 	}
-	return span{v.from, untilAny(text, v.from, endOfValue)}
+	return span{v.from, r.run(v.from, inValue)}
 }
 
+// What a value does not begin with, and what it consists of: in a log, in a line
+// of a header and in source code.
 var (
-	notValue    = bytesOf(" \t\r\n,;&}\"'[({")
-	endOfValue  = bytesOf(" \t\r\n,;&}\"'")
-	endOfHeader = bytesOf("\r\n\"'")
-	endOfToken  = bytesOf(" \t\r\n,;&}\"'`{()[]<>=\\")
-	called      = bytesOf("([{")
+	noValue  = bytesOf(" \t\r\n,;&}\"'[({")
+	inValue  = otherThan(" \t\r\n,;&}\"'")
+	inHeader = otherThan("\r\n\"'")
+	inCode   = otherThan(" \t\r\n,;&}\"'`{()[]<>=\\")
+	called   = bytesOf("([{")
 )
 
-// untilAny returns where the first of some bytes stands, or the end.
-func untilAny(text string, at int, of *set) int {
-	for at < len(text) && !of[text[at]] {
-		at++
-	}
-	return at
-}
+// maxJudged is how much of a value is looked at, in bytes, to tell what it is.
+const maxJudged = 256
 
 // literal takes what is assigned to the name of a secret and is no expression:
-// texts in quotes that hold no variable, what looks random, and what is
-// assigned to a name in capitals, as in a list of variables.
-func literal(text string, at, end int) span {
-	v, is := assignment(text, end)
-	if !is || !namesSecret(text, at, end) {
-		return span{}
-	}
-	if v.from < len(text) && placeholder[text[v.from]] {
+// texts in quotes that hold no variable, what has digits, and what is assigned
+// to a name in capitals, as in a list of variables.
+func literal(r *reading, at, end int) span {
+	v, is := assignment(r, end)
+	if !is || !namesSecret(r.text, at, end) || r.has(v.from, placeholder) {
 		return span{}
 	}
 	if v.quoted {
 		return v.span
 	}
-	to := untilAny(text, v.from, endOfToken)
-	found := text[v.from:to]
+	to := r.run(v.from, inCode)
+	found := r.text[v.from:min(to, v.from+maxJudged)]
 	switch {
-	case v.defines || to < len(text) && called[text[to]]:
+	case v.defines || r.has(to, called):
 		return span{}
-	case !v.spaced && !v.colon && text[at:end] == strings.ToUpper(text[at:end]):
+	case !v.spaced && !v.colon && r.text[at:end] == strings.ToUpper(r.text[at:end]):
 		return span{v.from, to}
 	case len(found) >= 6 && strings.ContainsAny(found, digits) && !selector().MatchString(found):
 		return span{v.from, to}

@@ -10,7 +10,7 @@ type word struct {
 	fold bool
 	// secret returns where the secret is, if there is one, given the place of
 	// the word.
-	secret func(text string, at, end int) span
+	secret func(r *reading, at, end int) span
 }
 
 func (w word) standsAt(text string, at int) bool {

@@ -134,6 +134,7 @@ type span struct{ from, to int }
 // spans returns the places of secrets, in order. They may overlap.
 func (r *Redactor) spans(text string) []span {
 	var all []span
+	var read *reading // made where there is something to read
 	for at := 0; ; at++ {
 		var words []word
 		if at, words = r.words.next(text, at); at < 0 {
@@ -143,7 +144,10 @@ func (r *Redactor) spans(text string) []span {
 			if !each.standsAt(text, at) {
 				continue
 			}
-			if found := each.secret(text, at, at+len(each.text)); found.from < found.to {
+			if read == nil {
+				read = newReading(text)
+			}
+			if found := each.secret(read, at, at+len(each.text)); found.from < found.to {
 				all = append(all, found)
 			}
 		}

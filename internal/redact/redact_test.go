@@ -223,3 +223,18 @@ func FuzzText(f *testing.F) {
 		require.NotContains(t, r.Text(before+" "+planted[0]+" "+after), planted[0])
 	})
 }
+
+// TestNoTextTakesLong: texts that are made to be looked through again and again
+// take as long as others. Where they did not, this would take hours.
+func TestNoTextTakesLong(t *testing.T) {
+	const size = 1 << 20
+	for _, part := range []string{"token=", "token:", "sk-", "-eyJ", "eyJabcdefg.", "://", "a://b", "-----BEGIN PRIVATE KEY-----", "bearer ", "basic\t", "token=\"", "token='token=\"",
+		`token=\"`, "authorization: ", "PASSWORD=", `token\\\\`, "aaaaaaaa", "secret  =", "key", "cookie:\n"} {
+		text := strings.Repeat(part, size/len(part))
+		r := redact.New("aaaaaaaaaaaaaaaa")
+		for _, each := range []*redact.Redactor{r, r.Certain(), r.Known()} {
+			_ = each.Text(text)
+			_ = each.Text(text + "-----END PRIVATE KEY-----")
+		}
+	}
+}

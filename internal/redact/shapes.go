@@ -2,40 +2,6 @@ package redact
 
 import "strings"
 
-// set is a set of bytes.
-type set [256]bool
-
-func bytesOf(text string) *set {
-	var s set
-	for i := range len(text) {
-		s[text[i]] = true
-	}
-	return &s
-}
-
-const letters, digits = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789"
-
-// What secrets and names consist of.
-var (
-	alphanumeric = bytesOf(letters + digits)
-	wordBytes    = bytesOf(letters + digits + "_")
-	keyBytes     = bytesOf(letters + digits + "_-")
-	tokenBytes   = bytesOf(letters + digits + "._~+/=-") // RFC 6750, 2.1
-	schemeBytes  = bytesOf(letters + digits + "+.-")     // RFC 3986, 3.1
-	beyondUser   = bytesOf("/?# \t\r\n\"'<>`")           // what ends the authority of an address
-)
-
-// run returns the end of the bytes of a set that stand at a place.
-func run(text string, at int, of *set) int {
-	for at < len(text) && of[text[at]] {
-		at++
-	}
-	return at
-}
-
-// begins says whether a word can begin at a place.
-func begins(text string, at int) bool { return at == 0 || !wordBytes[text[at-1]] }
-
 // keys are what the keys of well-known services begin with, and how many bytes
 // of what kind follow at least.
 var keys = []struct {
@@ -60,8 +26,8 @@ func shapes() []word {
 	}
 	for _, each := range keys {
 		for prefix := range strings.FieldsSeq(each.prefixes) {
-			list = append(list, word{text: prefix, secret: func(text string, at, end int) span {
-				if to := run(text, end, each.of); begins(text, at) && to-end >= each.least {
+			list = append(list, word{text: prefix, secret: func(r *reading, at, end int) span {
+				if to := r.run(end, each.of); r.begins(at) && to-end >= each.least {
 					return span{at, to}
 				}
 				return span{}
@@ -73,36 +39,34 @@ func shapes() []word {
 
 // webToken is a JSON web token (RFC 7519): two or three parts in base64 with
 // points between, the first an object.
-func webToken(text string, at, end int) span {
-	head := run(text, end, keyBytes)
-	if !begins(text, at) || head-end < 6 || head == len(text) || text[head] != '.' {
+func webToken(r *reading, at, end int) span {
+	head := r.run(end, keyBytes)
+	if !r.begins(at) || head-end < 6 || head == len(r.text) || r.text[head] != '.' {
 		return span{}
 	}
-	body := run(text, head+1, keyBytes)
+	body := r.run(head+1, keyBytes)
 	switch {
 	case body-head <= 4:
 		return span{}
-	case body < len(text) && text[body] == '.':
-		return span{at, run(text, body+1, keyBytes)}
+	case body < len(r.text) && r.text[body] == '.':
+		return span{at, r.run(body+1, keyBytes)}
 	}
 	return span{at, body}
 }
 
 // credentials are what follows the scheme of an authorization header. What
 // could be the next word of a sentence is none.
-func credentials(text string, at, end int) span {
-	from := run(text, end, bytesOfBlank)
-	if strings.HasPrefix(text[end:], "%20") {
+func credentials(r *reading, at, end int) span {
+	from := r.run(end, blanks)
+	if strings.HasPrefix(r.text[end:], "%20") {
 		from = end + len("%20")
 	}
-	to := run(text, from, tokenBytes)
-	if !begins(text, at) || from == end || to-from < 6 || to-from < 16 && !random(text[from:to]) {
+	to := r.run(from, tokenBytes)
+	if !r.begins(at) || from == end || to-from < 6 || to-from < 16 && !random(r.text[from:to]) {
 		return span{}
 	}
 	return span{from, to}
 }
-
-var bytesOfBlank = bytesOf(" \t\r\n")
 
 // random says whether a text is more than words: it has digits, or capitals
 // within.
@@ -115,37 +79,23 @@ func random(text string) bool {
 	return false
 }
 
+// maxLabel is how much may stand before PRIVATE KEY in its first line, in bytes.
+const maxLabel = 40
+
 // privateKey is a block of RFC 7468 or OpenPGP, to its end or that of the text.
-func privateKey(text string, at, end int) span {
-	const begin, dashes = "-----BEGIN ", "-----"
-	from := strings.LastIndex(text[max(0, at-40):at], begin)
-	if from < 0 || !strings.HasPrefix(strings.TrimPrefix(text[end:], " BLOCK"), dashes) {
+func privateKey(r *reading, at, end int) span {
+	before := max(0, at-maxLabel)
+	from := strings.LastIndex(r.text[before:at], "-----BEGIN ")
+	if from < 0 || !strings.HasPrefix(strings.TrimPrefix(r.text[end:], " BLOCK"), "-----") {
 		return span{}
 	}
-	from += max(0, at-40)
-	rest := strings.Index(text[end:], dashes+"END ")
-	if rest < 0 {
-		return span{from, len(text)}
-	}
-	rest += end + len(dashes+"END ")
-	last := strings.Index(text[rest:], dashes)
-	if last < 0 {
-		return span{from, len(text)}
-	}
-	return span{from, rest + last + len(dashes)}
+	return span{before + from, r.keyEnd(end)}
 }
 
 // userInfo is the user and password of an address.
-func userInfo(text string, at, end int) span {
-	if at == 0 || !schemeBytes[text[at-1]] {
+func userInfo(r *reading, at, end int) span {
+	if at == 0 || !schemeBytes[r.text[at-1]] {
 		return span{}
 	}
-	for to, i := end, end; ; i++ {
-		if i == len(text) || beyondUser[text[i]] {
-			return span{end, to}
-		}
-		if text[i] == '@' {
-			to = i
-		}
-	}
+	return span{end, end + max(0, strings.LastIndexByte(r.text[end:r.run(end, userBytes)], '@'))}
 }
