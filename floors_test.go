@@ -40,6 +40,7 @@ var floors = map[string]floor{
 	"internal/jsonvalue":  {height: 0},
 	"internal/pattern":    {height: 0},
 	"internal/redact":     {height: 1},
+	"internal/filecache":  {height: 1, imports: []string{"internal/atomicfile"}},
 	"internal/ownfolder":  {height: 1, imports: []string{"internal/atomicfile"}},
 	"internal/settings":   {height: 1},
 

@@ -29,6 +29,8 @@ type Layer struct {
 // goroutines at once.
 type Library struct {
 	layers []Layer
+	// syntax keeps what it takes long to find out about a large file.
+	syntax SyntaxCache
 
 	mu     sync.Mutex
 	parsed map[string]parsed // by file name and digest
@@ -51,6 +53,20 @@ type parsed struct {
 	workflow *flow.Workflow
 	err      error
 }
+
+// SyntaxCache keeps bytes by key, such as filecache.Folder does: what it has
+// lost costs time alone.
+type SyntaxCache interface {
+	Get(key string) []byte
+	Put(key string, syntax []byte)
+}
+
+// largeSource is the size from which a file's syntax is worth keeping, in
+// bytes: below, reading it anew takes a few milliseconds.
+const largeSource = 64 << 10
+
+// CacheSyntax has the library keep the syntax of large files.
+func (l *Library) CacheSyntax(cache SyntaxCache) { l.syntax = cache }
 
 // maxParsed bounds the cache; it is emptied when full.
 const maxParsed = 512
@@ -117,13 +133,25 @@ func (l *Library) parse(file string, src []byte, digest string) (*flow.Workflow,
 	if ok {
 		return known.workflow, known.err
 	}
-	workflow, err := flow.Parse(file, src, set)
+	workflow, err := l.parseFile(file, src, digest, set)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.parsed) >= maxParsed {
 		l.forget()
 	}
 	l.parsed[key] = parsed{workflow, err}
+	return workflow, err
+}
+
+// parseFile parses a file, a large one with the help of what is known of it.
+func (l *Library) parseFile(file string, src []byte, digest string, set *schemas.Set) (*flow.Workflow, error) {
+	if l.syntax == nil || len(src) < largeSource {
+		return flow.Parse(file, src, set)
+	}
+	workflow, made, err := flow.ParseSyntax(file, src, l.syntax.Get(digest), set)
+	if made != nil {
+		l.syntax.Put(digest, made)
+	}
 	return workflow, err
 }
 

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"path"
@@ -20,11 +21,35 @@ import (
 // The error lists every problem found, in the order of the file, each with
 // line and column; its code is that of the first.
 func Parse(file string, src []byte, set *schemas.Set) (*Workflow, error) {
+	w, _, err := parse(file, src, nil, set)
+	return w, err
+}
+
+// ParseSyntax is Parse that is faster where it is given what an earlier call
+// for the same source returned as syntax; anything else is as good as none. It
+// returns the syntax of a file that was read without.
+func ParseSyntax(file string, src, syntax []byte, set *schemas.Set) (w *Workflow, made []byte, err error) {
+	w, root, err := parse(file, src, syntax, set)
+	if root != nil && err == nil {
+		made = encodeSyntax(src, root)
+	}
+	return w, made, err
+}
+
+// parse also returns the tree, unless it is that of syntax.
+func parse(file string, src, syntax []byte, set *schemas.Set) (*Workflow, *yaml.Node, error) {
 	r := &report{file: file, needs: "; a workflow needs name, version and steps"}
 	p := &parser{report: r}
 	sum := sha256.Sum256(src)
 	w := &Workflow{File: file, Digest: hex.EncodeToString(sum[:]), Source: src, set: set}
-	root := r.readSource(src)
+	var made *yaml.Node
+	root := decodeSyntax(src, syntax)
+	if root != nil {
+		r.lines = bytes.Split(src, []byte("\n"))
+	} else {
+		root = r.readSource(src)
+		made = root
+	}
 	if root != nil {
 		p.workflow(w, root)
 	}
@@ -33,9 +58,9 @@ func Parse(file string, src []byte, set *schemas.Set) (*Workflow, error) {
 		name = "workflow"
 	}
 	if err := r.failure(name); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return w, nil
+	return w, made, nil
 }
 
 type parser struct {
@@ -332,8 +357,9 @@ func (p *parser) cutByComment(node *yaml.Node, at string, broken bool) bool {
 }
 
 func (p *parser) source(node *yaml.Node, at string, shift int) *source {
-	r := p.report // not all that the parser holds
-	return &source{file: r.file, path: at, at: func(offset int) place { return r.at(node, offset+shift) }}
+	r := p.report // not all that the parser holds, nor of the tree
+	scalar := &yaml.Node{Style: node.Style, Value: node.Value, Line: node.Line, Column: node.Column}
+	return &source{file: r.file, path: at, at: func(offset int) place { return r.at(scalar, offset+shift) }}
 }
 
 // template reads a value whose texts may hold {{ }}.

@@ -363,6 +363,9 @@ func valueOf(node *yaml.Node) any {
 			return b
 		}
 	case "!!int":
+		if i, err := strconv.Atoi(node.Value); err == nil && plainInteger(node.Value) {
+			return i
+		}
 		var i int
 		if node.Decode(&i) == nil {
 			return i
@@ -384,6 +387,13 @@ func numberValue(text string) any {
 		return f
 	}
 	return text
+}
+
+// plainInteger says whether text begins as an integer does that YAML and Go
+// read alike.
+func plainInteger(text string) bool {
+	digits := strings.TrimPrefix(text, "-")
+	return text == "0" || digits != "" && digits[0] >= '1' && digits[0] <= '9'
 }
 
 // at returns where byte offset of a scalar's text stands in the file. For
