@@ -4,9 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
-	"strings"
-	"syscall"
 
 	"savant/fault"
 )
@@ -123,21 +120,6 @@ func (p *program) report(err error) int {
 	fmt.Fprintf(p.stderr, "savant: %s: %s\n", coded.Code, visible(p.forPeople(coded)))
 	p.printDiagnostics(coded)
 	return code
-}
-
-// commands are what people type where clients call a tool.
-var commands = strings.NewReplacer("think.state.list shows", "savant state list shows", "think.workflows.list shows", "savant workflows list shows")
-
-// forPeople is what an error says, for somebody at a command line.
-func (p *program) forPeople(said *fault.Error) string {
-	text := commands.Replace(said.Details)
-	if said.Code == fault.StateNotSaved && (errors.Is(said, fs.ErrPermission) || errors.Is(said, syscall.EROFS)) {
-		text += fmt.Sprintf("; runs and logs are kept under SAVANT_PATH, which is %q: make it writable, or name another folder with --path", p.settings.Path)
-	}
-	if strings.Contains(text, "path escapes from parent") {
-		text += fmt.Sprintf("; what Savant keeps has to be inside SAVANT_PATH, which is %q: no link may lead out of it", p.settings.Path)
-	}
-	return text
 }
 
 // explained is fault.From for the person at the machine, who may see the cause

@@ -147,10 +147,7 @@ func (p *program) printCheck(out checkReport) {
 }
 
 func problemLine(problem state.Problem) string {
-	if strings.HasPrefix(problem.Message, problem.File) {
-		return visible(problem.Message)
-	}
-	return visible(problem.File + ": " + problem.Message)
+	return visible(problem.File + ": " + strings.ReplaceAll(problem.Message, problem.File+": ", ""))
 }
 
 func (p *program) printRepaired(done *think.Repaired) {
