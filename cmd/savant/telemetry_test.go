@@ -121,10 +121,7 @@ func TestOneTraceFromTheClientToTheLastServer(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(folder, ".savant/mcp.json"), []byte(config), 0o600))
 	api, parents := asking(t, "inner.git_status")
 	s := serveIn(t, folder, "REASONING_API_URL="+api, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "MY_API_TOKEN="+plantedSecret)
-	require.Eventually(t, func() bool {
-		_, err := os.Stat(filepath.Join(folder, ".savant/mcp.lock.json"))
-		return err == nil
-	}, hang, 10*time.Millisecond, "the server was not discovered")
+	require.Eventually(t, func() bool { return s.lists(t, "inner_git_status") }, hang, 10*time.Millisecond, "the server was not discovered")
 	_, err := fmt.Fprintf(s.stdin, `{"jsonrpc":"2.0","id":"a-%s","method":"tools/call","params":{"name":"agent_run","arguments":{"goal":"look, %s"},`+
 		`"_meta":{"traceparent":"00-%s-%s-01","tracestate":"vendor=1"}}}`+"\n", plantedSecret, plantedSecret, clientTrace, clientSpan)
 	require.NoError(t, err)
@@ -147,6 +144,19 @@ func TestOneTraceFromTheClientToTheLastServer(t *testing.T) {
 	require.NotContains(t, string(c.raw), plantedSecret)
 	require.NotContains(t, string(traceFile(t, folder)), plantedSecret)
 	require.Contains(t, string(traceFile(t, folder)), `"traceparent":"00-`+clientTrace)
+}
+
+// lists says whether the server has a tool now.
+func (s *server) lists(t *testing.T, tool string) bool {
+	_, err := fmt.Fprintln(s.stdin, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	require.NoError(t, err)
+	for s.lines.Scan() {
+		if strings.Contains(s.lines.Text(), `"id":1`) { // else a notification
+			return strings.Contains(s.lines.Text(), tool)
+		}
+	}
+	require.Fail(t, "the server has ended")
+	return false
 }
 
 func traceFile(t *testing.T, folder string) []byte {
