@@ -46,6 +46,9 @@ func (b *batch) commit(ctx context.Context, now time.Time) error {
 		w.put(&b.documents[i])
 	}
 	w.exec("UPDATE meta SET generation = generation + 1, built = ?", now.UnixMilli())
+	if len(b.documents) >= piece {
+		w.exec(markPieces)
+	}
 	if w.err != nil {
 		return w.err
 	}

@@ -133,6 +133,8 @@ func BenchmarkQuery(b *testing.B) {
 			for refresh(b, ix); !index.Watches(ix); refresh(b, ix) { // a process begins to watch when it looks again
 				time.Sleep(time.Millisecond)
 			}
+			_, err := index.Tidied(ix)
+			require.NoError(b, err)
 			var searched, first, second, third, later, looked, grepped samples
 			for i := 0; b.Loop(); i++ {
 				query := words(asked[i%len(asked)])

@@ -48,3 +48,14 @@ func Recode(data []byte) []byte {
 
 // SnapshotBody is a snapshot of anything, with the mark and the checksum it needs.
 func SnapshotBody(body []byte) []byte { return sealed(body) }
+
+// Tidied waits until the index is merged, as far as this process does that, and
+// says whether it is.
+func Tidied(ix *Index) (whole bool, err error) {
+	if ix.tidying.over != nil {
+		<-ix.tidying.over
+	}
+	var pieces int
+	err = ix.db.QueryRowContext(context.Background(), "PRAGMA application_id").Scan(&pieces)
+	return pieces == 0, err
+}

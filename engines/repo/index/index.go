@@ -41,6 +41,7 @@ type Index struct {
 	refreshing chan struct{} // held by the one Refresh at a time
 	tree       *tree         // only used by Refresh
 	saved      saved         // what the snapshot holds; only used by Refresh
+	tidying    tidying       // only used by Refresh and Close
 	settled    edition       // of the index that holds what the tree does
 
 	mutex   sync.RWMutex // guards what follows; held for reading while db is read
@@ -112,6 +113,7 @@ func place(cache, folder string) (string, error) {
 
 // Close lets go of the index. No call may be under way.
 func (ix *Index) Close() error {
+	ix.tidying.stop()
 	ix.save()
 	var failed error
 	if ix.db != nil {

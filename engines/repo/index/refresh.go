@@ -45,6 +45,9 @@ func (ix *Index) Refresh(ctx context.Context, progress Progress) (Changes, error
 			changes, err = ix.refresh(ctx, progress)
 		}
 	}
+	if err == nil {
+		ix.tidy(ctx, changes)
+	}
 	return changes, coded(err)
 }
 
@@ -93,7 +96,8 @@ func (ix *Index) refresh(ctx context.Context, progress Progress) (Changes, error
 	return changes, err
 }
 
-// worthSaving is from how many changed files on the snapshot is not left to Close.
+// worthSaving is from how many changed files on the snapshot is not left to
+// Close, and the index is merged.
 const worthSaving = 1000
 
 // follow reads the catalog again where another process has written. errStale
