@@ -102,7 +102,9 @@ func (r *Registry) missing(ctx context.Context, name string) error {
 		if !strings.HasPrefix(name, engine+".") && !strings.HasPrefix(name, Underscored(engine)+"_") {
 			continue
 		}
-		if status := r.table.status(ctx, port); status.State == Offline || status.State == Disabled {
+		status := r.table.status(ctx, port)
+		unseen := status.State == Idle && len(r.Engine(engine)) == 0
+		if unseen || status.State == Offline || status.State == Disabled {
 			return fault.New(fault.EngineOffline, "engine %s is %s: %s", engine, status.State, status.Reason)
 		}
 	}

@@ -162,6 +162,16 @@ func TestEnginesThatAreDown(t *testing.T) {
 	_, err := table.Call(t.Context(), "my.fs", nil)
 	require.ErrorIs(t, err, fault.UnknownTool)
 
+	starting := func(context.Context) engines.Status {
+		return engines.Status{State: engines.Idle, Reason: "it has not answered yet"}
+	}
+	require.NoError(t, table.AddEngine(engines.Engine{Name: "unseen", Status: starting}))
+	_, err = table.Call(t.Context(), "unseen.tool", nil)
+	require.ErrorIs(t, err, fault.EngineOffline, "nobody knows what tools it has")
+	require.NoError(t, table.AddEngine(engines.Engine{Name: "seen", Status: starting}, named("seen.tool")))
+	_, err = table.Call(t.Context(), "seen.other", nil)
+	require.ErrorIs(t, err, fault.UnknownTool)
+
 	_, err = table.Call(t.Context(), "net.get", nil)
 	require.ErrorIs(t, err, fault.EngineOffline)
 	require.Equal(t, engines.Offline, table.Health(t.Context())[2].State)
