@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -48,6 +49,21 @@ func TestATerminalIsAskedBeforeADestructiveCall(t *testing.T) {
 			s.check(t, readStream(t, stdout.String()))
 		})
 	}
+}
+
+// TestAQuestionAtTheTerminalIsInterrupted: who is asked may also press Ctrl-C.
+func TestAQuestionAtTheTerminalIsInterrupted(t *testing.T) {
+	s := setStage(t, "../../agent/testdata/scenarios/destructive_confirmed.txtar")
+	person, program := terminal(t)
+	command := s.command()
+	command.Stdin, command.Stderr = program, program
+	require.NoError(t, command.Start())
+	t.Cleanup(func() { _ = command.Process.Kill() }) // where the test failed
+	readUntil(t, person, "[y/N] ")
+	require.NoError(t, command.Process.Signal(os.Interrupt))
+	require.Error(t, command.Wait())
+	require.Equal(t, exitInterrupted, command.ProcessState.ExitCode())
+	require.NoFileExists(t, filepath.Join(s.folder, "written"))
 }
 
 // readUntil reads a terminal until it shows a text.
