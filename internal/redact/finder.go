@@ -44,6 +44,9 @@ func newFinder(lists ...[]word) *finder {
 	return f
 }
 
+// none says whether there is nothing to find.
+func (f *finder) none() bool { return len(f.words) == 0 }
+
 // lower makes a letter small; other bytes may change as well, in the same way
 // wherever they stand.
 const lower = 0x20
