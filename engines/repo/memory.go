@@ -70,7 +70,12 @@ func (e *reader) memoryWrite(_ context.Context, in memoryWriteIn) (memoryWriteOu
 		return memoryWriteOut{}, fault.New(fault.ToolFailed, "SAVANT_PATH cannot be opened")
 	}
 	defer root.Close()
-	content, err := e.grown(root, in)
+	folder, err := ownMemory(root)
+	if err != nil {
+		return memoryWriteOut{}, err
+	}
+	defer folder.Close()
+	content, err := grown(root, in)
 	if err != nil {
 		return memoryWriteOut{}, err
 	}
@@ -94,12 +99,25 @@ func (e *reader) secretIn(text string) int {
 	return 1 + strings.Count(text[:same], "\n")
 }
 
-// grown returns what the file is to hold, within the bounds. It makes the
-// folder where there is none.
-func (e *reader) grown(root *os.Root, in memoryWriteIn) (string, error) {
+// ownMemory makes the folder where there is none, and keeps other processes from
+// writing there until it is closed: what they add is not to be lost.
+func ownMemory(root *os.Root) (*os.File, error) {
 	if err := root.MkdirAll(memoryFolder, 0o755); err != nil {
-		return "", fault.New(fault.StateNotSaved, "%s cannot be made: %w", memoryFolder, err)
+		return nil, fault.New(fault.StateNotSaved, "%s cannot be made: %w", memoryFolder, err)
 	}
+	folder, err := root.Open(memoryFolder)
+	if err != nil {
+		return nil, fault.New(fault.StateNotSaved, "%s cannot be opened: %w", memoryFolder, err)
+	}
+	if err := lock(folder); err != nil {
+		_ = folder.Close() // only read
+		return nil, fault.New(fault.StateNotSaved, "%s cannot be locked: %w", memoryFolder, err)
+	}
+	return folder, nil
+}
+
+// grown returns what the file is to hold, within the bounds.
+func grown(root *os.Root, in memoryWriteIn) (string, error) {
 	names, err := memoryNames(root)
 	if err != nil {
 		return "", err
