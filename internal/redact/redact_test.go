@@ -225,9 +225,9 @@ func FuzzText(f *testing.F) {
 }
 
 // TestNoTextTakesLong: texts that are made to be looked through again and again
-// take as long as others. Where they did not, this would take hours.
+// take as long as others. Where they did not, this would take minutes.
 func TestNoTextTakesLong(t *testing.T) {
-	const size = 1 << 20
+	const size = 1 << 18
 	for _, part := range []string{"token=", "token:", "sk-", "-eyJ", "eyJabcdefg.", "://", "a://b", "-----BEGIN PRIVATE KEY-----", "bearer ", "basic\t", "token=\"", "token='token=\"",
 		`token=\"`, "authorization: ", "PASSWORD=", `token\\\\`, "aaaaaaaa", "secret  =", "key", "cookie:\n"} {
 		text := strings.Repeat(part, size/len(part))
