@@ -100,43 +100,16 @@ func (e *Engine) verify(ctx context.Context, key state.Key, records []state.Reco
 				return out, nil
 			}
 		}
-		if difference := compare(run, record); difference != nil {
+		difference, err := e.compare(ctx, run, record)
+		if err != nil {
+			return nil, err
+		}
+		if difference != nil {
 			out.Verdict, out.Difference = "differs", difference
 			return out, nil
 		}
 	}
 	return out, nil
-}
-
-// compare holds a replayed run against a record: the state's hash, and what
-// was handed out.
-func compare(run *flow.Run, record state.Record) *Difference {
-	step := event(record).Step
-	if got := run.Hash(); got != record.State {
-		return &Difference{record.Version, step, record.State, got}
-	}
-	answer, err := replyOf(record)
-	if err != nil {
-		return &Difference{record.Version, step, "a reply", fault.From(err).Details}
-	}
-	recorded := answer.Reply.Instructions
-	if first := answer.Reply.Instruction; len(recorded) == 0 && first != nil {
-		recorded = []instruction{*first}
-	}
-	outstanding := run.Outstanding()
-	for i := range max(len(recorded), len(outstanding)) {
-		var was, is string
-		if i < len(recorded) {
-			was = recorded[i].StepID + " " + string(recorded[i].Input)
-		}
-		if i < len(outstanding) {
-			is = outstanding[i].StepID + " " + string(encoded(outstanding[i].Input))
-		}
-		if was != is {
-			return &Difference{record.Version, step, fault.Cut(was, 400), fault.Cut(is, 400)}
-		}
-	}
-	return nil
 }
 
 func (e *Engine) replayed(ctx context.Context, key state.Key, records []state.Record, upTo int) (*flow.Run, error) {

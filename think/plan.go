@@ -199,11 +199,10 @@ func (e *Engine) answer(ctx context.Context, run *flow.Run, rejected *fault.Erro
 	var kept []artifact
 	if final := run.Final(); final != nil {
 		for _, a := range final.Artifacts {
-			digest, err := e.Store.PutArtifact(ctx, a.Data)
-			if err != nil {
+			if _, err := e.Store.PutArtifact(ctx, a.Data); err != nil {
 				return reply{}, err
 			}
-			kept = append(kept, artifact{Name: a.Name, Type: a.Type, Size: len(a.Data), SHA256: digest, Ref: artifactURI(digest)})
+			kept = append(kept, artifactOf(a))
 		}
 	}
 	out := reply{Fault: rejected}
@@ -215,6 +214,11 @@ func (e *Engine) answer(ctx context.Context, run *flow.Run, rejected *fault.Erro
 		out.Fault = e.blockedFault(run)
 	}
 	return out, nil
+}
+
+func artifactOf(a flow.FinalArtifact) artifact {
+	digest := hexSum(a.Data)
+	return artifact{Name: a.Name, Type: a.Type, Size: len(a.Data), SHA256: digest, Ref: artifactURI(digest)}
 }
 
 func (e *Engine) blockedFault(run *flow.Run) *fault.Error {

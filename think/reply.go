@@ -107,13 +107,15 @@ func (r reply) encode() (json.RawMessage, error) {
 // The bounds of a reply. Cline cuts a result at 8,000 characters, text and
 // structured content together, hence 3,700 for each, less the rendered input.
 const (
-	maxReply   = 3700
-	maxVar     = 256
-	maxPreview = 160
-	maxReady   = 10
-	maxSteps   = 12
-	maxVars    = 8
-	maxOutputs = 1200
+	maxReply       = 3700
+	maxVar         = 256
+	maxVarShort    = 120 // where maxVar makes the reply too long
+	maxVarShortest = 60  // and where that does
+	maxPreview     = 160
+	maxReady       = 10
+	maxSteps       = 12
+	maxVars        = 8
+	maxOutputs     = 1200
 	// maxRepeated is the length up to which input_template repeats an input.
 	maxRepeated = 600
 )
@@ -248,9 +250,9 @@ func (r *Reply) finish(final *flow.Final, artifacts []artifact, run *flow.Run) {
 // the reply's JSON too.
 func (r *Reply) bound(run *flow.Run, change flow.Change) (*Reply, json.RawMessage) {
 	cuts := []func(){
-		func() { r.State.add(run, change, 4, 6, 120) },
+		func() { r.State.add(run, change, 4, 6, maxVarShort) },
 		func() {
-			r.State.add(run, change, 1, 2, 60)
+			r.State.add(run, change, 1, 2, maxVarShortest)
 			short := r.Ready[:min(3, len(r.Ready))]
 			r.Ready, r.ReadyMore = short, r.ReadyMore+len(r.Ready)-len(short)
 		},

@@ -53,7 +53,27 @@ func playThrough(t *testing.T, s *scenario, open func(root string) driver) strin
 	p := &play{t: t, scenario: s, root: root, driver: open(root)}
 	p.replies = func(command string, reply json.RawMessage) { checkSize(t, command, reply) }
 	defer func() { p.driver.close(t) }()
-	return p.all()
+	trace := p.all()
+	requireIdentical(t, p.driver)
+	return trace
+}
+
+// requireIdentical replays every run there is: each record must follow from
+// those before it, whatever the scenario did.
+func requireIdentical(t *testing.T, d driver) {
+	t.Helper()
+	var listed struct {
+		Runs []struct{ Workflow, Run, Status string }
+	}
+	require.NoError(t, json.Unmarshal(d.call(t, "think.state.list", json.RawMessage(`{}`)), &listed))
+	for _, each := range listed.Runs {
+		asked, err := json.Marshal(map[string]string{"workflow": each.Workflow, "run_id": each.Run, "action": "replay"})
+		require.NoError(t, err)
+		var replayed struct{ Verdict string }
+		answer := d.call(t, "think.debug", asked)
+		require.NoError(t, json.Unmarshal(answer, &replayed))
+		require.Equal(t, "identical", replayed.Verdict, "%s/%s: %.2000s", each.Workflow, each.Run, answer)
+	}
 }
 
 func (s *scenario) record(t *testing.T, trace string) {

@@ -1,0 +1,188 @@
+package think
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think/flow"
+	"savant/think/state"
+)
+
+// A fact is one thing that a record says and that follows from the records
+// before it.
+type fact struct{ what, recorded, replayed string }
+
+// compare holds a replayed run against a record: the state's hash, and all that
+// the record says beside it and that follows from the run. Left out is what
+// depends on the day (times, drift, warnings) and what another version of
+// Savant may word otherwise (rationale, notes, details, summaries).
+func (e *Engine) compare(ctx context.Context, run *flow.Run, record state.Record) (*Difference, error) {
+	step := event(record).Step
+	if got := run.Hash(); got != record.State {
+		return &Difference{record.Version, step, record.State, got}, nil
+	}
+	answer, err := replyOf(record)
+	if err != nil {
+		return &Difference{record.Version, step, "a reply", fault.From(err).Details}, nil
+	}
+	facts := slices.Concat(recordFacts(run, record), instructionFacts(run, answer.Reply), stateFacts(run, record.Kind, answer.Reply.State), endFacts(run, answer.Reply))
+	if record.Kind == kindResult || record.Kind == kindPerson {
+		answered, err := e.answerFacts(ctx, run, record)
+		if err != nil {
+			return nil, err
+		}
+		facts = append(facts, answered...)
+	}
+	for _, each := range facts {
+		if each.recorded != each.replayed {
+			return &Difference{record.Version, step, each.what + fault.Cut(each.recorded, 400), each.what + fault.Cut(each.replayed, 400)}, nil
+		}
+	}
+	return nil, nil
+}
+
+// recordFacts are what stands around a record's data. A record of a kind that
+// is not known is applied as an answer, so that must not pass.
+func recordFacts(run *flow.Run, record state.Record) []fact {
+	known := record.Kind
+	if !slices.Contains([]string{kindPlan, kindResult, kindPerson, kindReset}, known) {
+		known = "plan, result, person or reset"
+	}
+	facts := []fact{{"kind ", record.Kind, known}}
+	if record.Status != "" {
+		facts = append(facts, fact{"status ", record.Status, string(run.Status())})
+	}
+	return facts
+}
+
+// answerFacts are the digests by which an answer is known again.
+func (e *Engine) answerFacts(ctx context.Context, run *flow.Run, record state.Record) ([]fact, error) {
+	var data resultData
+	if err := decodeData(record, &data); err != nil {
+		return nil, err
+	}
+	answer, err := e.answerOf(ctx, record)
+	if err != nil {
+		return nil, err
+	}
+	digest, err := jsonvalue.Digest(answer.Result)
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	value, size := run.Captured(data.Step)
+	if data.Value == sameDigest {
+		data.Value = data.Digest
+	}
+	kind := kindResult
+	if data.Person {
+		kind = kindPerson
+	}
+	return []fact{
+		{"digest ", data.Digest, digest},
+		{"digest of the capture ", data.Value, value},
+		{"size of the capture ", strconv.Itoa(data.Size), strconv.Itoa(size)},
+		{"kind ", record.Kind, kind},
+	}, nil
+}
+
+// instructionFacts are what was handed out.
+func instructionFacts(run *flow.Run, recorded *Reply) []fact {
+	was, is := recorded.Instructions, run.Outstanding()
+	if first := recorded.Instruction; len(was) == 0 && first != nil {
+		was = []instruction{*first}
+	}
+	facts := []fact{{"done ", strconv.FormatBool(recorded.Done), strconv.FormatBool(run.Final() != nil)}}
+	if run.Final() == nil {
+		ready, total := run.ReadyIDs(maxReady)
+		told := min(len(recorded.Ready), len(ready)) // a reply that was too long tells of fewer
+		facts = append(facts, fact{"ready ", strings.Join(recorded.Ready, " "), strings.Join(ready[:told], " ")},
+			fact{"steps ready ", strconv.Itoa(len(recorded.Ready) + recorded.ReadyMore), strconv.Itoa(total)})
+	}
+	for i := range max(len(was), len(is)) {
+		var each fact
+		if i < len(was) {
+			each.recorded = was[i].essence()
+		}
+		if i < len(is) {
+			each.replayed = wire(is[i]).essence()
+		}
+		facts = append(facts, each)
+	}
+	return facts
+}
+
+// essence is what an instruction asks for, without what is said about it.
+func (i instruction) essence() string {
+	rest := instruction{CaptureAs: i.CaptureAs, Attempt: i.Attempt, Timeout: i.Timeout, Witness: i.Witness, Done: i.Done, Call: i.Call}
+	return i.StepID + " " + string(i.Input) + " " + string(encoded(rest))
+}
+
+// stateFacts are the change of state that a reply tells of. A reset tells of
+// none.
+func stateFacts(run *flow.Run, kind string, was delta) []fact {
+	facts := []fact{
+		{"run ", was.RunID, run.ID()},
+		{"version ", strconv.Itoa(was.Version), strconv.Itoa(run.Version())},
+		{"status ", string(was.Status), string(run.Status())},
+	}
+	var change flow.Change
+	if kind != kindReset {
+		change = run.Changed()
+	}
+	facts = append(facts,
+		fact{"changed steps ", strconv.Itoa(len(was.Steps) + was.StepsMore), strconv.Itoa(len(change.Steps))},
+		fact{"changed captures ", strconv.Itoa(len(was.Vars) + was.VarsMore), strconv.Itoa(len(change.Vars))})
+	for _, id := range sortedKeys(was.Steps) {
+		told := was.Steps[id]
+		is := flow.StepStatus{}
+		if at := slices.IndexFunc(change.Steps, func(s flow.StepStatus) bool { return s.ID == id }); at >= 0 {
+			is = change.Steps[at]
+		}
+		told.Details, is.Details = "", ""
+		facts = append(facts, fact{"step " + id + " ", string(encoded(told)), string(encoded(is))})
+	}
+	for _, name := range sortedKeys(was.Vars) {
+		told := was.Vars[name]
+		at := slices.IndexFunc(change.Vars, func(v flow.Var) bool { return v.Name == name })
+		if at < 0 || !tells(run, string(told), change.Vars[at]) {
+			facts = append(facts, fact{"capture " + name + " ", string(told), "another"})
+		}
+	}
+	return facts
+}
+
+// tells reports whether a reply shows a capture, whole or shortened.
+func tells(run *flow.Run, told string, is flow.Var) bool {
+	return slices.ContainsFunc([]int{maxVar, maxVarShort, maxVarShortest}, func(size int) bool { return told == string(shorten(run, is, size)) })
+}
+
+// endFacts are what a run came to.
+func endFacts(run *flow.Run, was *Reply) []fact {
+	final := run.Final()
+	if final == nil {
+		return []fact{{"outcome ", was.Outcome, ""}, {"outputs ", string(was.Outputs), ""}}
+	}
+	var is Reply
+	is.finish(final, nil, run)
+	ran := ""
+	if was.Ran != nil {
+		ran = strconv.Itoa(*was.Ran)
+	}
+	facts := []fact{
+		{"outcome ", was.Outcome, is.Outcome},
+		{"outputs ", string(was.Outputs), string(is.Outputs)},
+		{"steps that ran ", ran, strconv.Itoa(final.Ran)},
+	}
+	for i, told := range was.Artifacts { // a reply that was too long tells of fewer
+		made := ""
+		if i < len(final.Artifacts) {
+			made = string(encoded(artifactOf(final.Artifacts[i])))
+		}
+		facts = append(facts, fact{"artifact ", string(encoded(told)), made})
+	}
+	return facts
+}
