@@ -30,7 +30,7 @@ func (p *program) decideCommand() *cobra.Command {
 			"repaired: a way to try a Reasoning API.",
 		Args: positional(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error {
-			raw, err := p.arguments(given)
+			raw, err := p.argumentsOf("--request", given)
 			if err != nil {
 				return err
 			}

@@ -104,7 +104,7 @@ func (p *program) readErrand(want *errand, args []string) error {
 		return usageError("--max-steps: expected a number from 1")
 	}
 	if want.args != "" {
-		raw, err := p.arguments(want.args)
+		raw, err := p.argumentsOf("--force-args", want.args)
 		if err != nil {
 			return err
 		}

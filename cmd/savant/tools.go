@@ -61,7 +61,7 @@ func (p *program) callCommand() *cobra.Command {
 		Args:    positional(cobra.ExactArgs(1)),
 		Example: `  savant call think.plan --args '{"workflow": "hello"}'`,
 		RunE: func(command *cobra.Command, args []string) error {
-			raw, err := p.arguments(arguments)
+			raw, err := p.argumentsOf("--args", arguments)
 			if err != nil {
 				return err
 			}
@@ -91,12 +91,7 @@ func (p *program) call(ctx context.Context, h *house, tool string, args json.Raw
 // the protocol.
 const maxArguments = 64 << 20
 
-// arguments reads what --args names: JSON, @file or - for stdin.
-func (p *program) arguments(given string) (json.RawMessage, error) {
-	return p.argumentsOf("--args", given)
-}
-
-// argumentsOf reads what a flag names.
+// argumentsOf reads what a flag names: JSON, @FILE or - for stdin.
 func (p *program) argumentsOf(flag, given string) (json.RawMessage, error) {
 	var source io.Reader = strings.NewReader(given)
 	if name, isFile := strings.CutPrefix(given, "@"); isFile {
