@@ -127,7 +127,7 @@ type Status struct {
 	Files   int            `json:"files"`
 	Bytes   int64          `json:"bytes"`
 	Skipped map[string]int `json:"skipped"` // by cause: binary, too_large, unreadable
-	// IndexBytes is the size of the index on disk.
+	// IndexBytes is the size of the index on disk, with what is kept beside it.
 	IndexBytes int64 `json:"index_bytes"`
 	// Updated is when the index last changed; zero where it never did.
 	Updated time.Time `json:"updated"`
@@ -146,8 +146,8 @@ func (ix *Index) Status(ctx context.Context) (Status, error) {
 		status.Files++
 		status.Bytes += each.stamp.size
 	}
-	for _, suffix := range []string{"", "-wal"} {
-		if info, err := os.Stat(ix.file + suffix); err == nil {
+	for _, each := range []string{ix.file, ix.file + "-wal", snapshotFile(ix.file)} {
+		if info, err := os.Stat(each); err == nil {
 			status.IndexBytes += info.Size()
 		}
 	}

@@ -15,7 +15,8 @@ type source struct {
 	stamp stamp
 }
 
-// sourcesOf returns the names of all that decided a listing, its folders first.
+// sourcesOf returns the names of all that decided a listing, its folders first,
+// this program last: another one may have other rules of what is secret.
 func sourcesOf(ctx context.Context, folder, git string, listing Listing) []string {
 	names := append(append([]string{}, listing.Folders...), listing.Rules...)
 	found := repositoryOf(folder)
@@ -25,7 +26,11 @@ func sourcesOf(ctx context.Context, folder, git string, listing Listing) []strin
 		names = append(names, filepath.Join(found.git, "index"), filepath.Join(shared, "config"),
 			filepath.Join(found.git, "config.worktree"), filepath.Join(shared, "info", "exclude"))
 	}
-	return append(names, gitConfiguration(ctx, git, folder)...)
+	names = append(names, gitConfiguration(ctx, git, folder)...)
+	if program, err := os.Executable(); err == nil {
+		names = append(names, program)
+	}
+	return names
 }
 
 // repository is where a folder's version control is.
