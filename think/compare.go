@@ -177,6 +177,13 @@ func endFacts(run *flow.Run, was *Reply) []fact {
 		{"outputs ", string(was.Outputs), string(is.Outputs)},
 		{"steps that ran ", ran, strconv.Itoa(final.Ran)},
 	}
+	for i, told := range was.Failed { // as with the artifacts
+		made := flow.Failure{}
+		if i < len(final.Failed) {
+			made = final.Failed[i]
+		}
+		facts = append(facts, fact{"failed ", told.Step + " " + string(told.Code), made.Step + " " + string(made.Code)})
+	}
 	for i, told := range was.Artifacts { // a reply that was too long tells of fewer
 		made := ""
 		if i < len(final.Artifacts) {

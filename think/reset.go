@@ -31,7 +31,7 @@ type ResetOutput struct {
 }
 
 // Reset goes back to a checkpoint. Nothing is erased: the reset is a record
-// of its own. CHECKPOINT_NOT_FOUND; RESET_NOT_ALLOWED for a finished run, or
+// of its own. CHECKPOINT_NOT_FOUND; INVALID_PARAMS; RESET_NOT_ALLOWED for a finished run, or
 // a whole run, without force; UNKNOWN_RUN.
 func (e *Engine) Reset(ctx context.Context, in ResetInput) (*ResetOutput, error) {
 	l, err := e.open(ctx, in.Workflow, in.RunID)
@@ -39,6 +39,10 @@ func (e *Engine) Reset(ctx context.Context, in ResetInput) (*ResetOutput, error)
 		return nil, err
 	}
 	defer l.mu.Unlock()
+	if in.Save != "" && in.Checkpoint != "" {
+		return nil, fault.New(fault.InvalidParams, "save and checkpoint are two calls: first save the present state, then go back").With(
+			fault.Diagnostic{Path: "save", Message: "given with checkpoint"})
+	}
 	if in.Save != "" {
 		return e.saveCheckpoint(ctx, l, in.Save)
 	}
