@@ -12,8 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"savant/engines"
 	"savant/engines/mcpio"
 	"savant/fault"
+	"savant/internal/settings"
 )
 
 func (p *program) toolsCommand() *cobra.Command {
@@ -76,6 +78,12 @@ func (p *program) call(ctx context.Context, h *house, tool string, args json.Raw
 	published, err := h.published(p.settings.Services)
 	if err != nil {
 		return err
+	}
+	if _, shown := published.Resolve(tool); !shown {
+		if hidden, there := h.tools.Resolve(tool); there {
+			return fault.New(fault.UnknownTool, "%s is a tool of the engine %s, which is not among those of %s: %s",
+				hidden.Name, engines.EngineOf(hidden.Name), settings.EnvServices, strings.Join(p.settings.Services, ", "))
+		}
 	}
 	result, err := published.Invoke(p.withProgress(ctx), tool, args)
 	if err != nil && result.Receipt != "" {

@@ -16,6 +16,7 @@ import (
 type byHand struct {
 	workflow, run, step string
 	result              string // JSON, @file or -
+	receipt             string // of a call, in place of its result
 }
 
 func (p *program) workflowsAnswerCommand() *cobra.Command {
@@ -32,6 +33,7 @@ func (p *program) workflowsAnswerCommand() *cobra.Command {
 			return p.with(command.Context(), func(h *house) error { return p.answerByHand(command.Context(), h, given) })
 		}}
 	command.Flags().StringVar(&given.workflow, "workflow", "", "the run's workflow, where its id is not unique")
+	command.Flags().StringVar(&given.receipt, "receipt", "", "in place of a result: the _receipt of the step's call, made with savant call")
 	command.Flags().StringVar(&given.result, "result", "", "the step's whole result: JSON, @FILE to read it from a file, - from stdin")
 	p.jsonFlag(command)
 	return command
@@ -43,7 +45,7 @@ func (p *program) answerByHand(ctx context.Context, h *house, given byHand) erro
 	if err != nil {
 		return err
 	}
-	if given.result == "" {
+	if given.result == "" && given.receipt == "" {
 		asked, err := outstanding(at, given.step)
 		return firstOf(err, func() error { return p.print(question(asked)) })
 	}
@@ -55,16 +57,28 @@ func (p *program) answerByHand(ctx context.Context, h *house, given byHand) erro
 		}
 		step = asked.StepID
 	}
-	result, err := p.argumentsOf("--result", given.result)
-	if err != nil {
-		return err
-	}
-	reply, err := h.think.Answer(ctx, think.NextInput{Workflow: at.Workflow, RunID: at.RunID, StepID: step, ResultSnapshot: result})
+	reply, err := p.handIn(ctx, h, think.NextInput{Workflow: at.Workflow, RunID: at.RunID, StepID: step}, given)
 	if err != nil || p.json {
 		return firstOf(err, func() error { return p.print(reply) })
 	}
 	p.tellRecorded(at, reply)
 	return nil
+}
+
+// handIn gives the result, or the receipt that stands for it.
+func (p *program) handIn(ctx context.Context, h *house, in think.NextInput, given byHand) (*think.Reply, error) {
+	if given.receipt != "" && given.result != "" {
+		return nil, usageError("--result and --receipt: one of them")
+	}
+	if in.ResultRef = given.receipt; in.ResultRef != "" {
+		return h.think.Next(ctx, in)
+	}
+	result, err := p.argumentsOf("--result", given.result)
+	if err != nil {
+		return nil, err
+	}
+	in.ResultSnapshot = result
+	return h.think.Answer(ctx, in)
 }
 
 // asked is what is shown of an instruction to whoever answers it by hand.
