@@ -82,10 +82,14 @@ func plainFailure(response *http.Response) bool {
 }
 
 // refusesToSpeak says whether a server has no stream for what it says between
-// answers. 405 is how the protocol says so; without it, mcp-go would ask again
-// every second.
+// answers. 405 is how the protocol says so; at anything else but the stream, and
+// 404 for a session that is over, mcp-go would ask again every second.
 func refusesToSpeak(request *http.Request, response *http.Response) bool {
-	return request.Method == http.MethodGet && request.Header.Get("Last-Event-ID") == "" && plainFailure(response)
+	if request.Method != http.MethodGet || request.Header.Get("Last-Event-ID") != "" || response.StatusCode == http.StatusNotFound {
+		return false
+	}
+	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	return response.StatusCode >= 400 || response.StatusCode < 300 && (err != nil || kind != "text/event-stream")
 }
 
 // bounded is a body of which no more than a limit is read.

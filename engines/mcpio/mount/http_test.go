@@ -1,6 +1,7 @@
 package mount_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -75,7 +76,7 @@ func (r *remote) ServeHTTP(w http.ResponseWriter, asked *http.Request) {
 func (r *remote) speak(w http.ResponseWriter, asked *http.Request) {
 	r.listened.Add(1)
 	if r.speaks == nil {
-		w.WriteHeader(max(r.refusal, http.StatusMethodNotAllowed))
+		w.WriteHeader(cmp.Or(r.refusal, http.StatusMethodNotAllowed))
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -190,7 +191,7 @@ func TestAServerByHTTPSpeaksBetweenAnswers(t *testing.T) {
 	require.Eventually(t, func() bool { return strings.Contains(w.status("far").Reason, "savant engines approve far") }, time.Minute, 10*time.Millisecond)
 	w.close()
 
-	for _, refusal := range []int{http.StatusMethodNotAllowed, http.StatusInternalServerError} {
+	for _, refusal := range []int{http.StatusMethodNotAllowed, http.StatusInternalServerError, http.StatusUnauthorized, http.StatusOK} {
 		silent := &remote{refusal: refusal}
 		w := serveRemote(t, silent, "")
 		require.Eventually(t, func() bool { return silent.listened.Load() > 0 }, time.Minute, time.Millisecond)
