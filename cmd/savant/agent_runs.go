@@ -120,7 +120,11 @@ func (p *program) runsCancelCommand() *cobra.Command {
 				if p.json {
 					return p.print(map[string]any{"run_id": args[0], "canceled": true})
 				}
-				fmt.Fprintf(p.stdout, "run %s is told to end\n", args[0])
+				standing := "is told to end"
+				if report, err := h.agent.Report(args[0]); err == nil && report.Status == agent.StatusCanceled {
+					standing = "is canceled"
+				}
+				fmt.Fprintf(p.stdout, "run %s %s\n", args[0], standing)
 				return nil
 			})
 		}}

@@ -11,7 +11,8 @@ import (
 )
 
 // commands are what people type where clients call a tool.
-var commands = strings.NewReplacer("think.state.list shows", "savant state list shows", "think.workflows.list shows", "savant workflows list shows")
+var commands = strings.NewReplacer("think.state.list shows", "savant state list shows", "think.workflows.list shows", "savant workflows list shows",
+	"think.reset goes back", "savant call think.reset goes back", "agent.list shows", "savant runs list shows")
 
 // forPeople is what an error says, for somebody at a command line: with the
 // commands there are, and what to do.
