@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -80,88 +77,6 @@ func (p *program) agentCommand() *cobra.Command {
 	flags.BoolVar(&want.llm, "llm", false, "let the large model decide")
 	flags.BoolVar(&want.order.SkipGit, "skip-git", false, "do not look at the git repository first")
 	return command
-}
-
-// readErrand reads what the flags name, and refuses what does not go together.
-func (p *program) readErrand(want *errand, args []string) error {
-	want.outputFormat = outputFormat(want.output)
-	switch want.outputFormat {
-	case outputText, outputJSON, outputStream:
-	default:
-		return usageError("--output: expected text, json or stream-json, got " + visible(want.output))
-	}
-	if want.slm && want.llm {
-		return usageError("--slm and --llm: one of them")
-	}
-	if want.slm {
-		want.order.Model = reasoning.ModelSLM
-	}
-	if want.llm {
-		want.order.Model = reasoning.ModelLLM
-	}
-	want.order.Allow, want.order.Deny, want.order.MaxSteps = want.allow, want.deny, want.maxSteps
-	if want.maxSteps < 1 {
-		return usageError("--max-steps: expected a number from 1")
-	}
-	if want.args != "" {
-		raw, err := p.argumentsOf("--force-args", want.args)
-		if err != nil {
-			return err
-		}
-		want.order.ForceArgs = raw
-	}
-	return p.readGoal(want, args)
-}
-
-// readGoal takes the goal from the one place that has it.
-func (p *program) readGoal(want *errand, args []string) error {
-	var given []string
-	if len(args) > 0 {
-		given = append(given, args[0])
-	}
-	if want.input != "" {
-		given = append(given, want.input)
-	}
-	if want.file != "" {
-		text, err := p.goalFile(want.file)
-		if err != nil {
-			return err
-		}
-		given = append(given, text)
-	}
-	order := &want.order
-	forced := order.ForceTool != "" || order.Workflow != "" || order.ForceFinish
-	switch {
-	case len(given) > 1:
-		return usageError("the goal is given more than once")
-	case want.resume != "" && (len(given) > 0 || forced):
-		return usageError("--resume goes on with a goal that is given already")
-	case len(given) == 0 && want.resume == "" && !forced:
-		return usageError("no goal; usage: savant run \"what you want\"")
-	case len(given) == 1:
-		order.Goal = strings.TrimSpace(given[0])
-	}
-	return nil
-}
-
-// maxGoalFile bounds what is read of a goal, in bytes.
-const maxGoalFile = 1 << 20
-
-func (p *program) goalFile(name string) (string, error) {
-	source := p.stdin
-	if name != "-" {
-		file, err := os.Open(name)
-		if err != nil {
-			return "", usageError("--agent-file: " + err.Error())
-		}
-		defer file.Close()
-		source = file
-	}
-	text, err := io.ReadAll(io.LimitReader(source, maxGoalFile))
-	if err != nil {
-		return "", usageError("--agent-file: " + err.Error())
-	}
-	return string(text), nil
 }
 
 func (p *program) runAgent(ctx context.Context, h *house, want errand) error {
