@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"savant/fault"
@@ -206,8 +207,11 @@ func (l *Library) workflow(at int, name string) (file string, read content, err 
 	for _, extension := range []string{".yaml", ".yml"} {
 		file = path.Join("workflows", name+extension)
 		info, err := fs.Stat(files, file)
-		if err != nil || info.IsDir() {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && info.IsDir() {
 			continue
+		}
+		if err != nil { // it is there: that of a layer below must not take its place
+			return "", content{}, fault.New(fault.YAMLSchemaViolation, "%s cannot be read: %w", file, cause(err))
 		}
 		if info.Size() > maxWorkflowFile {
 			return "", content{}, fault.New(fault.LimitExceeded, "%s has %d bytes; at most %d are read", file, info.Size(), maxWorkflowFile)
