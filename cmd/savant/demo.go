@@ -34,9 +34,9 @@ func (p *program) demo(ctx context.Context, repo string) error {
 	if err != nil {
 		return err
 	}
-	path, err := filepath.Abs(p.settings.Path)
+	path, err := p.absolute()
 	if err != nil {
-		return misconfigured(err)
+		return err
 	}
 	child, err := p.startServer(ctx, path, top)
 	if err != nil {

@@ -48,11 +48,21 @@ type house struct {
 	telling
 }
 
-// open puts the program together. Nothing is written yet.
-func (p *program) open() (*house, error) {
+// absolute is SAVANT_PATH from the root.
+func (p *program) absolute() (string, error) {
 	path, err := filepath.Abs(p.settings.Path)
 	if err != nil {
-		return nil, misconfigured(err)
+		return "", misconfigured(fault.New(fault.InvalidParams, "%s is %q, and the folder this was started in is gone: go to another, or name one with --path (%w)",
+			settings.EnvPath, p.settings.Path, err))
+	}
+	return path, nil
+}
+
+// open puts the program together. Nothing is written yet.
+func (p *program) open() (*house, error) {
+	path, err := p.absolute()
+	if err != nil {
+		return nil, err
 	}
 	root, err := os.OpenRoot(path)
 	if err != nil {

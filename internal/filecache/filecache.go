@@ -31,7 +31,7 @@ const maxEntry = 64 << 20
 // such folder nothing is kept.
 func Open(name string, limit int) Folder {
 	users, err := os.UserCacheDir()
-	if err != nil {
+	if err != nil || !filepath.IsAbs(users) { // a relative HOME would be a folder of the work
 		return Folder{}
 	}
 	return Folder{filepath.Join(users, "savant", name), limit}

@@ -99,7 +99,7 @@ func resolved(folder string) (string, error) {
 func place(cache, folder string) (string, error) {
 	if cache == "" {
 		users, err := os.UserCacheDir()
-		if err != nil {
+		if err != nil || !filepath.IsAbs(users) { // a relative HOME would be a folder of the work
 			return "", fault.New(fault.ToolFailed, "there is no cache folder for the index: set XDG_CACHE_HOME or HOME")
 		}
 		cache = filepath.Join(users, "savant", "index")
