@@ -109,7 +109,7 @@ func (f frozen) encode() (state.Snapshot, error) {
 		return state.Snapshot{}, fault.New(fault.Internal, "encoding the state of run %s: %w", f.key, err)
 	}
 	return state.Snapshot{Workflow: f.key.Workflow, Run: f.key.Run, Version: f.version, Status: string(f.whole.Status),
-		Hash: f.whole.Hash, Record: f.record, State: data}, nil
+		Hash: f.whole.Hash, Record: f.record, State: data, Encoded: true}, nil
 }
 
 // later has a run written once it pauses for a moment, and now and then while

@@ -154,24 +154,36 @@ func (d *Dir) standsFor(ctx context.Context, key Key, snapshot Snapshot) (tip, e
 
 // encodeSnapshot completes a snapshot and writes it for people to read.
 func (d *Dir) encodeSnapshot(key Key, snapshot Snapshot) ([]byte, error) {
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, snapshot.State); err != nil {
-		return nil, fault.New(fault.InvalidParams, "the state of a snapshot is not JSON: %w", err)
+	state := []byte(snapshot.State)
+	if !snapshot.Encoded {
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, state); err != nil {
+			return nil, fault.New(fault.InvalidParams, "the state of a snapshot is not JSON: %w", err)
+		}
+		state = compact.Bytes()
 	}
-	snapshot.State = compact.Bytes()
+	snapshot.State = nil
 	snapshot.Format, snapshot.Workflow, snapshot.Run = Format, key.Workflow, key.Run
-	snapshot.Digest = digestOf(snapshot.State, "")
+	snapshot.Digest = digestOf(state, "")
 	if snapshot.Time == "" {
 		snapshot.Time = d.now().UTC().Format(time.RFC3339Nano)
 	}
-	data, err := jsonvalue.Encode(snapshot) // keeps the bytes of State
+	head, err := jsonvalue.Encode(snapshot)
 	if err != nil {
 		return nil, fault.New(fault.InvalidParams, "a snapshot does not encode: %w", err)
 	}
-	var readable bytes.Buffer
-	if err := json.Indent(&readable, data, "", "  "); err != nil {
+	// The state of a long run is put in as it is: of a megabyte each copy counts.
+	readable := bytes.NewBuffer(make([]byte, 0, len(head)+2*len(state)+128))
+	if err := json.Indent(readable, head, "", indent); err != nil {
 		return nil, fault.New(fault.Internal, "a snapshot does not indent: %w", err)
 	}
-	readable.WriteByte('\n')
+	readable.Truncate(readable.Len() - len("null\n}")) // the state is last
+	if err := json.Indent(readable, state, indent, indent); err != nil {
+		return nil, fault.New(fault.InvalidParams, "the state of a snapshot is not JSON: %w", err)
+	}
+	readable.WriteString("\n}\n")
 	return readable.Bytes(), nil
 }
+
+// indent is that of a snapshot's file, for people.
+const indent = "  "

@@ -100,6 +100,8 @@ type Snapshot struct {
 	Digest string `json:"digest"`
 	// State is the engine's JSON.
 	State json.RawMessage `json:"state"`
+	// Encoded says that State was just made by an encoder, as of a Record.
+	Encoded bool `json:"-"`
 }
 
 // Info is one line of a listing. Times are RFC 3339 in UTC.
