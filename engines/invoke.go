@@ -205,6 +205,12 @@ func (t *table) run(ctx context.Context, tool Tool, args json.RawMessage) (got r
 	if got.value, err = tool.Call(ctx, args); err != nil {
 		return returned{}, err
 	}
+	if known, ok := got.value.(Encoded); ok {
+		got.encoded = known.EncodedJSON()
+	}
+	if got.encoded != nil {
+		return got, nil
+	}
 	if got.encoded, err = jsonvalue.Encode(got.value); err != nil {
 		return returned{}, fmt.Errorf("the result does not marshal: %w", err) // a cause for the log
 	}

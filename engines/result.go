@@ -49,6 +49,10 @@ func (c Content) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]json.RawMessage{"content": blocks})
 }
 
+// Encoded is a value that may know its JSON already: exactly what
+// jsonvalue.Encode makes of it, or nil.
+type Encoded interface{ EncodedJSON() json.RawMessage }
+
 // Excerpt stands for a result over Options.ResultLimit.
 type Excerpt struct {
 	Truncated bool `json:"truncated"` // always true

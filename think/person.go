@@ -98,8 +98,11 @@ const maxForms = 20
 func (e *Engine) person(ctx context.Context, l *live, replied reply, version int) (*Reply, error) {
 	caller := engines.CallerFrom(ctx)
 	for range maxForms {
+		if replied.Fault != nil || caller.Elicit == nil || l.run.Status() != flow.Waiting {
+			break
+		}
 		waiting := pending(l)
-		if replied.Fault != nil || caller.Elicit == nil || len(waiting) == 0 || l.run.Status() != flow.Waiting {
+		if len(waiting) == 0 {
 			break
 		}
 		answer, ok := e.ask(ctx, l, caller, waiting[0])

@@ -174,7 +174,9 @@ func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (*R
 	if err != nil {
 		return nil, err
 	}
-	answer.Reply.Warnings = begin.warnings[:min(3, len(begin.warnings))]
+	if len(begin.warnings) > 0 {
+		answer.Reply.Warnings, answer.measured = begin.warnings[:min(3, len(begin.warnings))], nil
+	}
 	l := e.hold(key)
 	defer l.mu.Unlock()
 	data, err := jsonvalue.Encode(planData{Workflow: graph.Workflow.Name, Pins: pins, Schemas: begin.schemas, Params: params, Lineage: begin.from, Reply: answer})

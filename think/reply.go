@@ -1,6 +1,7 @@
 package think
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"unicode/utf8"
@@ -34,7 +35,13 @@ type Reply struct {
 	Artifacts []artifact      `json:"artifacts,omitzero"`
 	Ran       *int            `json:"ran,omitempty"`
 	Failed    []flow.Failure  `json:"failed,omitzero"`
+
+	// encoded is the reply in JSON, where that is known.
+	encoded json.RawMessage
 }
+
+// EncodedJSON implements engines.Encoded.
+func (r *Reply) EncodedJSON() json.RawMessage { return r.encoded }
 
 // instruction is flow.Instruction with its values as JSON.
 type instruction struct {
@@ -134,6 +141,7 @@ func (r reply) restore() (*Reply, error) {
 		}
 	})
 	if r.Fault == nil {
+		out.encoded = out.repeated(r.measured)
 		return &out, nil
 	}
 	refused := fault.Error{Code: r.Fault.Code, Details: r.Fault.Details, Diagnostics: r.Fault.Diagnostics}
@@ -144,6 +152,24 @@ func (r reply) restore() (*Reply, error) {
 	}
 	refused.Attach("state", out.State)
 	return nil, &refused
+}
+
+// repeated returns the JSON of the reply, whose instruction repeats its input,
+// made of its JSON without that; nil where it has to be encoded. A step's id and
+// call hold no quotes, so the first member "input" is the instruction's.
+func (r *Reply) repeated(measured json.RawMessage) json.RawMessage {
+	if measured == nil || len(r.Instructions) > 0 {
+		return nil
+	}
+	if r.Instruction == nil || r.Instruction.InputTemplate == nil {
+		return measured
+	}
+	input := slices.Concat([]byte(`"input":`), r.Instruction.Input, []byte(","))
+	before, after, found := bytes.Cut(measured, input)
+	if !found || bytes.Contains(before, input[:len(`"input":`)]) {
+		return nil
+	}
+	return slices.Concat(before, input, []byte(`"input_template":`), r.Instruction.Input, []byte(","), after)
 }
 
 // compose makes the reply to an event: what the run hands out now, and of its
