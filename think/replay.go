@@ -98,7 +98,7 @@ func (d *resultData) encode() (json.RawMessage, error) {
 	data.Write(head[:len(head)-1])
 	if len(d.Result) > 0 {
 		data.WriteString(`,"result":`)
-		if err := compact(data, d.Result); err != nil {
+		if err := jsonvalue.Compact(data, d.Result); err != nil {
 			return nil, err
 		}
 	}
@@ -106,51 +106,6 @@ func (d *resultData) encode() (json.RawMessage, error) {
 	data.Write(replied)
 	data.WriteByte('}')
 	return data.Bytes(), nil
-}
-
-// compact appends JSON without the spaces between its tokens. Most results
-// have none.
-func compact(to *bytes.Buffer, data json.RawMessage) error {
-	if spaced(data) {
-		return json.Compact(to, data)
-	}
-	to.Write(data)
-	return nil
-}
-
-// spaced says whether valid JSON has spaces between its tokens.
-func spaced(data []byte) bool {
-	for len(data) > 0 {
-		quote := bytes.IndexByte(data, '"')
-		between := data
-		if quote >= 0 {
-			between = data[:quote]
-		}
-		if bytes.ContainsAny(between, " \n\r\t") {
-			return true
-		}
-		if quote < 0 {
-			return false
-		}
-		data = data[quote+1:]
-		data = data[stringEnd(data):]
-	}
-	return false
-}
-
-// stringEnd returns the length of a JSON string behind its first quote.
-func stringEnd(data []byte) int {
-	for at := 0; at < len(data); at++ {
-		next := bytes.IndexAny(data[at:], `"\`)
-		if next < 0 {
-			break
-		}
-		if at += next; data[at] == '"' {
-			return at + 1
-		}
-		at++ // what a backslash escapes
-	}
-	return len(data)
 }
 
 // resetData is the data of a reset's record.

@@ -10,6 +10,7 @@ import (
 	"savant/engines"
 	"savant/engines/mcpio"
 	"savant/internal/filecache"
+	"savant/internal/jsonvalue"
 )
 
 func (p *program) mcpCommand() *cobra.Command {
@@ -73,12 +74,4 @@ func (p *program) server(ctx context.Context, h *house) (*mcpio.Server, error) {
 
 // byRun keeps the calls of one run in the order they came. A run is named by
 // its id alone: two workflows with one run id wait for each other, no harm.
-func byRun(_ string, args json.RawMessage) string {
-	var named struct {
-		RunID string `json:"run_id"`
-	}
-	if json.Unmarshal(args, &named) != nil {
-		return "" // the call will be refused
-	}
-	return named.RunID
-}
+func byRun(_ string, args json.RawMessage) string { return jsonvalue.TextMember(args, "run_id") }

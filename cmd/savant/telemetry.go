@@ -16,6 +16,7 @@ import (
 	"savant/agent"
 	"savant/engines"
 	"savant/internal/redact"
+	"savant/internal/jsonvalue"
 	"savant/internal/settings"
 	"savant/telemetry"
 	"savant/telemetry/otel"
@@ -180,17 +181,11 @@ func withNames(e telemetry.Event) telemetry.Event {
 }
 
 func withRun(e telemetry.Event) telemetry.Event {
-	var names struct {
-		RunID    any `json:"run_id"`
-		Workflow any `json:"workflow"`
-		StepID   any `json:"step_id"`
+	if e.RunID == "" {
+		e.RunID = jsonvalue.TextMember(e.Args, "run_id")
+		e.Workflow = jsonvalue.TextMember(e.Args, "workflow")
+		e.StepID = jsonvalue.TextMember(e.Args, "step_id")
 	}
-	if e.RunID != "" || len(e.Args) == 0 || json.Unmarshal(e.Args, &names) != nil {
-		return e
-	}
-	e.RunID, _ = names.RunID.(string)
-	e.Workflow, _ = names.Workflow.(string)
-	e.StepID, _ = names.StepID.(string)
 	return e
 }
 

@@ -1,0 +1,41 @@
+package jsonvalue_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/internal/jsonvalue"
+)
+
+// What is found of an object without decoding it is what a decoder finds.
+func FuzzMember(f *testing.F) {
+	for _, object := range []string{`{}`, ` {"a" : 1 , "b":[{"a":2}]}`, `{"a":"x\"y\\","b":"a"}`, `{"\u0061":"\ud800","a":null}`, `{"a":{"a":1},"a":-1e5 }`,
+		`[{"a":1}]`, `"a"`, `{"a":"\\\\"}`, "{\"a\":\"\xff\"}", `{"b":"\"a\":1","a":[",","]"]}`} {
+		f.Add([]byte(object), "a")
+	}
+	f.Fuzz(func(t *testing.T, object []byte, name string) {
+		found, text := jsonvalue.Member(object, name), jsonvalue.TextMember(object, name)
+		var compact bytes.Buffer
+		failed := jsonvalue.Compact(&compact, object)
+		if !json.Valid(object) {
+			return // whatever it said, it came back
+		}
+		require.NoError(t, failed)
+		var want bytes.Buffer
+		require.NoError(t, json.Compact(&want, object))
+		require.Equal(t, want.String(), compact.String())
+		var members map[string]json.RawMessage
+		if json.Unmarshal(object, &members) != nil {
+			require.Nil(t, found)
+			return
+		}
+		require.Equal(t, string(members[name]), string(found))
+		var value any
+		_ = json.Unmarshal(members[name], &value)
+		decoded, _ := value.(string)
+		require.Equal(t, decoded, text)
+	})
+}
