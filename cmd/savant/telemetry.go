@@ -15,8 +15,8 @@ import (
 
 	"savant/agent"
 	"savant/engines"
-	"savant/internal/redact"
 	"savant/internal/jsonvalue"
+	"savant/internal/redact"
 	"savant/internal/settings"
 	"savant/telemetry"
 	"savant/telemetry/otel"
