@@ -27,6 +27,11 @@ type Schema struct {
 	checkers  []Checker
 }
 
+// maxValues bounds how many values one value may hold, itself included. The
+// validator keeps about 1.2 KB for each that does not fit (jsonschema v5.3.1),
+// and cannot be interrupted: a line of 64 MiB can hold 33 million.
+const maxValues = 1_000_000
+
 // Name returns the name of a named schema, or "".
 func (s *Schema) Name() string { return s.name }
 
@@ -100,7 +105,8 @@ func compileDiagnostics(err error) []fault.Diagnostic {
 
 // Check returns nil when a value fits, else VALIDATION_FAILED with a diagnostic
 // {pointer, expected, actual, message} for each thing that is wrong, sorted. A
-// value that would take too long to judge is LIMIT_EXCEEDED. The value is JSON
+// value that would take too long to judge, or holds too many others, is
+// LIMIT_EXCEEDED. The value is JSON
 // as jsonvalue has it, anything else is encoded first; it is not changed.
 func (s *Schema) Check(value any) (err error) {
 	defer contain(&err)
@@ -110,6 +116,9 @@ func (s *Schema) Check(value any) (err error) {
 			return fault.New(fault.ValidationFailed, "not a JSON value: %w", err)
 		}
 		count, _ = size(value, 0)
+	}
+	if count > maxValues {
+		return fault.New(fault.LimitExceeded, "the value holds %d values; at most %d are judged against %s", count, maxValues, s.label())
 	}
 	if s.tooMuch(value, count) {
 		return fault.New(fault.LimitExceeded, "judging this value against %s would take too long: the schema multiplies with the value's depth", s.label())

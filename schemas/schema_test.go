@@ -239,3 +239,13 @@ func FuzzInlineCheck(f *testing.F) {
 		}
 	})
 }
+
+// A value that holds a million others is judged, a larger one is not: if none
+// of its values fitted, saying so would fill the memory.
+func TestTooManyValues(t *testing.T) {
+	list, err := load(t).Inline(map[string]any{"type": "array"})
+	require.NoError(t, err)
+	most := make([]any, 999_999)
+	require.NoError(t, list.Check(most))
+	require.ErrorIs(t, list.Check(append(most, nil)), fault.LimitExceeded)
+}
