@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -121,34 +120,28 @@ func object(args json.RawMessage) (json.RawMessage, error) {
 	return args, nil
 }
 
+// skipped is JSON that is only checked.
+type skipped struct{}
+
+// UnmarshalJSON takes anything.
+func (skipped) UnmarshalJSON([]byte) error { return nil }
+
 // split takes an object apart. A name given twice is refused: what is checked
 // must be what is called.
 func split(args json.RawMessage) (map[string]json.RawMessage, error) {
-	decoder := json.NewDecoder(bytes.NewReader(args))
-	if _, err := decoder.Token(); err != nil {
+	if err := json.Unmarshal(args, new(skipped)); err != nil {
+		if first := json.NewDecoder(bytes.NewReader(args)); first.Decode(new(skipped)) == nil {
+			return nil, fault.New(fault.InvalidParams, "arguments: something follows the JSON object")
+		}
 		return nil, fault.New(fault.InvalidParams, "arguments are not JSON: %w", err)
 	}
 	sent := map[string]json.RawMessage{}
-	for decoder.More() {
-		token, err := decoder.Token()
-		name, _ := token.(string)
-		var value json.RawMessage
-		if err == nil {
-			err = decoder.Decode(&value)
-		}
-		if err != nil {
-			return nil, fault.New(fault.InvalidParams, "arguments are not JSON: %w", err)
-		}
+	for key, value := range jsonvalue.Members(args) {
+		name := jsonvalue.Text(key)
 		if _, twice := sent[name]; twice {
 			return nil, invalid(name, errors.New("given twice"))
 		}
-		sent[name] = value
-	}
-	if _, err := decoder.Token(); err != nil {
-		return nil, fault.New(fault.InvalidParams, "arguments are not JSON: %w", err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, fault.New(fault.InvalidParams, "arguments: something follows the JSON object")
+		sent[name] = value[:len(value):len(value)]
 	}
 	return sent, nil
 }

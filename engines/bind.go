@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"slices"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -17,13 +18,17 @@ import (
 // are exact.
 func Bind[In, Out any](name, description string, f func(context.Context, In) (Out, error)) Tool {
 	input := SchemaOf[In]()
+	read := decodeExact
+	if !holdsAny(reflect.TypeFor[In](), nil) {
+		read = decodePlain
+	}
 	return Tool{
 		Name:        name,
 		Description: description,
 		Input:       input,
 		derived:     input,
 		Call: func(ctx context.Context, args json.RawMessage) (any, error) {
-			in, err := decode[In](args)
+			in, err := decode[In](args, read)
 			if err != nil {
 				return nil, err
 			}
@@ -34,17 +39,17 @@ func Bind[In, Out any](name, description string, f func(context.Context, In) (Ou
 
 // decode reads arguments into a struct; INVALID_PARAMS where a value fits the
 // schema but not the Go type (a number beyond 64 bits).
-func decode[In any](args json.RawMessage) (In, error) {
+func decode[In any](args json.RawMessage, read func(json.RawMessage, any) error) (In, error) {
 	var in In
 	if len(args) == 0 {
 		return in, nil
 	}
-	err := decodeExact(args, &in)
+	err := read(args, &in)
 	var unfit *json.UnmarshalTypeError
 	if errors.As(err, &unfit) { // 1.0 is an integer to JSON Schema, not to Go
 		if plain, fail := replain(args); fail == nil {
 			in = *new(In)
-			err = decodeExact(plain, &in)
+			err = read(plain, &in)
 		}
 	}
 	if errors.As(err, &unfit) {
@@ -55,6 +60,34 @@ func decode[In any](args json.RawMessage) (In, error) {
 		return in, fault.New(fault.InvalidParams, "%w", err)
 	}
 	return in, nil
+}
+
+// decodePlain reads arguments into a struct that holds no values of type any,
+// whose numbers would need care.
+func decodePlain(args json.RawMessage, in any) error { return json.Unmarshal(args, in) }
+
+// holdsAny says whether a value of a type may hold one of type any. seen are
+// the types above it.
+func holdsAny(of reflect.Type, seen []reflect.Type) bool {
+	if slices.Contains(seen, of) {
+		return false // what it holds is looked at already
+	}
+	seen = append(seen, of)
+	switch of.Kind() {
+	case reflect.Interface:
+		return true
+	case reflect.Pointer, reflect.Slice, reflect.Array:
+		return holdsAny(of.Elem(), seen)
+	case reflect.Map:
+		return holdsAny(of.Key(), seen) || holdsAny(of.Elem(), seen)
+	case reflect.Struct:
+		for i := range of.NumField() {
+			if holdsAny(of.Field(i).Type, seen) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func decodeExact(args json.RawMessage, in any) error {

@@ -133,7 +133,7 @@ func TestArgumentsThatDoNotFitAreExplained(t *testing.T) {
 		{`{"workflow":"a","any":1e999}`, `number 1e999 is out of bounds`},
 		{`{"workflow":"a","workflow":"b"}`, `x.echo: argument workflow: given twice`},
 		{`[1]`, `x.echo: arguments: expected a JSON object, got [1]`},
-		{`{"a":`, `x.echo: arguments are not JSON: EOF`},
+		{`{"a":`, `x.echo: arguments are not JSON: unexpected end of JSON input`},
 		{`"{} {}"`, `x.echo: arguments: something follows the JSON object`},
 	}
 	table := registry(t, nil, named("x.echo"))

@@ -175,8 +175,7 @@ func (r *Reply) repeated(measured json.RawMessage) json.RawMessage {
 // compose makes the reply to an event: what the run hands out now, and of its
 // state what the event changed. It returns the JSON of the reply too.
 func compose(run *flow.Run, change flow.Change, drift bool, artifacts []artifact) (*Reply, json.RawMessage) {
-	out := &Reply{Drift: drift, Ready: []string{}, State: delta{RunID: run.ID(), Version: run.Version(), Status: run.Status(),
-		Vars: map[string]json.RawMessage{}, Steps: map[string]flow.StepStatus{}}}
+	out := &Reply{Drift: drift, Ready: []string{}, State: delta{RunID: run.ID(), Version: run.Version(), Status: run.Status()}}
 	out.State.add(run, change, maxVars, maxSteps, maxVar)
 	if final := run.Final(); final != nil {
 		out.finish(final, artifacts, run)

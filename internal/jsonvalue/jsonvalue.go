@@ -26,6 +26,10 @@ const (
 
 // Decode reads exactly one JSON value.
 func Decode(data []byte) (any, error) {
+	var text string
+	if begin := skipSpace(data); len(begin) > 0 && begin[0] == '"' && json.Unmarshal(begin, &text) == nil {
+		return text, nil // which most results are: without what numbers need
+	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
 	var value any

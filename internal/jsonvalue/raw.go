@@ -3,6 +3,7 @@ package jsonvalue
 import (
 	"bytes"
 	"encoding/json"
+	"iter"
 	"unicode/utf8"
 )
 
@@ -13,35 +14,48 @@ import (
 // its name, or nil.
 func Member(object []byte, name string) []byte {
 	var found []byte
-	rest := skipSpace(object)
-	if len(rest) == 0 || rest[0] != '{' {
-		return nil
-	}
-	rest = skipSpace(rest[1:])
-	for len(rest) > 0 && rest[0] == '"' {
-		end := 1 + stringEnd(rest[1:])
-		key := rest[:end]
-		rest = skipSpace(rest[end:])
-		if len(rest) == 0 || rest[0] != ':' {
-			return nil
-		}
-		rest = skipSpace(rest[1:])
-		size := valueEnd(rest)
+	for key, value := range Members(object) {
 		if isName(key, name) {
-			found = bytes.TrimRight(rest[:size], " \t\r\n")
+			found = value
 		}
-		rest = rest[size:]
-		if len(rest) == 0 || rest[0] != ',' {
-			break
-		}
-		rest = skipSpace(rest[1:])
 	}
 	return found
 }
 
+// Members goes over the top-level members of an object in their order, names
+// as the JSON strings they are.
+func Members(object []byte) iter.Seq2[[]byte, []byte] {
+	return func(yield func(name, value []byte) bool) {
+		rest := skipSpace(object)
+		if len(rest) == 0 || rest[0] != '{' {
+			return
+		}
+		for rest = skipSpace(rest[1:]); len(rest) > 0 && rest[0] == '"'; rest = skipSpace(rest[1:]) {
+			end := 1 + stringEnd(rest[1:])
+			name := rest[:end]
+			rest = skipSpace(rest[end:])
+			if len(rest) == 0 || rest[0] != ':' {
+				return
+			}
+			rest = skipSpace(rest[1:])
+			size := valueEnd(rest)
+			if !yield(name, bytes.TrimRight(rest[:size], " \t\r\n")) {
+				return
+			}
+			if rest = rest[size:]; len(rest) == 0 || rest[0] != ',' {
+				return
+			}
+		}
+	}
+}
+
 // TextMember is Member of a string, empty where it is none.
 func TextMember(object []byte, name string) string {
-	raw := Member(object, name)
+	return Text(Member(object, name))
+}
+
+// Text returns the value of a JSON string, empty where it is none.
+func Text(raw []byte) string {
 	if len(raw) < 2 || raw[0] != '"' {
 		return ""
 	}
@@ -135,6 +149,5 @@ func isName(key []byte, name string) bool {
 	if len(key) >= 2 && bytes.IndexByte(key, '\\') < 0 && utf8.Valid(key) {
 		return string(key[1:len(key)-1]) == name
 	}
-	var text string
-	return json.Unmarshal(key, &text) == nil && text == name
+	return Text(key) == name
 }

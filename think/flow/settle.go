@@ -195,10 +195,25 @@ func readings(value any) []any {
 	if _, still := candidates[0].(string); !still {
 		return append(candidates, text)
 	}
-	if scalar, err := jsonvalue.Decode([]byte(text)); err == nil {
-		candidates = append(candidates, scalar)
+	if mayBeScalar(text) {
+		if scalar, err := jsonvalue.Decode([]byte(text)); err == nil {
+			candidates = append(candidates, scalar)
+		}
 	}
 	return append(candidates, text)
+}
+
+// mayBeScalar says whether a text can be the JSON of a number, string, boolean
+// or null.
+func mayBeScalar(text string) bool {
+	text = strings.Trim(text, " \t\r\n")
+	switch text {
+	case "":
+		return false
+	case "true", "false", "null":
+		return true
+	}
+	return strings.IndexByte(`-0123456789"`, text[0]) >= 0
 }
 
 // fit extracts, checks and encodes one value.
