@@ -3,11 +3,126 @@ package flow
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"hash"
 	"math/bits"
 	"slices"
 	"strconv"
 )
+
+// touch notes a change of a unit and of the hashes above it.
+func (u *unit) touch() {
+	if !u.seen {
+		u.seen = true
+		u.run().touched = append(u.run().touched, u)
+	}
+	u.node.changed(u)
+}
+
+// changed notes that the hashes of a node and of all above it must be made
+// anew, because of one of its units where one is given.
+func (n *nodeState) changed(by *unit) {
+	if by != nil && n.loop() && !by.stale {
+		by.stale = true
+		n.list.stale = append(n.list.stale, by)
+	}
+	f := n.frame
+	if n.noted {
+		return // and so are those above
+	}
+	n.noted = true
+	f.stale = append(f.stale, n)
+	if f.owner != nil {
+		f.owner.node.changed(f.owner)
+	}
+}
+
+func (n *nodeState) hash() sum {
+	d := newDigest("node")
+	d.text(n.id())
+	if n.status.settled() {
+		d.text(string(n.status))
+		d.text(n.cause)
+	}
+	if n.when != nil {
+		d.text(strconv.FormatBool(*n.when))
+	}
+	switch {
+	case n.loop():
+		root := sum{}
+		if n.list != nil {
+			d.number(len(n.list.items))
+			d.text(n.list.sum)
+			root = n.list.root(len(n.units))
+		}
+		d.Write(root[:])
+	case len(n.units) == 1:
+		only := n.units[0].hash()
+		d.Write(only[:])
+	}
+	return d.done()
+}
+
+// root returns the hash of the loop's units.
+func (l *loopList) root(units int) sum {
+	for _, u := range l.stale {
+		u.stale = false
+		l.tree.leaves = units
+		l.tree.set(u.item, u.hash())
+	}
+	l.stale = nil
+	return l.tree.root()
+}
+
+func (u *unit) hash() sum {
+	d := newDigest("unit")
+	d.text(u.id)
+	if u.status.settled() {
+		d.text(string(u.status))
+		d.text(u.cause)
+		d.text(u.sum)
+	}
+	d.number(len(u.attempts))
+	if failure := u.rare().failure; failure != nil {
+		d.text(string(failure.Code))
+	}
+	for _, round := range u.rounds() {
+		sum := round.hash()
+		d.Write(sum[:])
+	}
+	return d.done()
+}
+
+func (f *frame) hash() sum {
+	d := newDigest("frame")
+	d.text(f.graph.Workflow.Digest)
+	d.text(f.paramsSum)
+	for _, n := range f.stale {
+		n.noted = false
+		f.tree.set(n.index, n.hash())
+	}
+	f.stale = nil
+	root := f.tree.root()
+	d.Write(root[:])
+	return d.done()
+}
+
+// Hash returns the hex hash of all that was decided: it depends on the
+// workflow, the parameters and the results, not on the run's id, on the order
+// of parallel answers or on who gave them.
+func (r *Run) Hash() string {
+	d := newDigest("run")
+	root := r.root.hash()
+	d.Write(root[:])
+	if r.blocked != nil {
+		d.text(string(r.blocked.Code))
+	}
+	if r.final != nil {
+		d.text(r.final.Outcome)
+	}
+	sum := d.done()
+	return hex.EncodeToString(sum[:])
+}
 
 // sum is a SHA-256; the zero sum stands for "nothing decided yet".
 type sum [sha256.Size]byte

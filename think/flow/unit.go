@@ -1,0 +1,175 @@
+package flow
+
+import (
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think/flow/expression"
+)
+
+// frame is one workflow under way: the root, a child, or a round of a repeat.
+type frame struct {
+	run    *Run
+	graph  *Graph
+	prefix string
+	params map[string]any
+	// paramsSum is the digest of params.
+	paramsSum string
+	owner     *unit // the flow.run unit, nil for the root
+	round     int   // its place among the owner's rounds
+	nodes     []nodeState
+	open      int // nodes not settled
+	// winding is the cause given to steps that will not be issued any more:
+	// "run_failed" or "skip_rest"; stopped says that a frame above decided.
+	winding string
+	stopped bool
+	closed  bool
+	failed  []*unit
+	tree    tree
+	stale   []*nodeState // whose hashes the tree does not have yet
+}
+
+// nodeState is a step of a frame.
+type nodeState struct {
+	frame   *frame
+	index   int
+	status  Status
+	cause   string
+	bad     string // the failed step that what depends on this one is skipped for
+	waiting int    // unsettled dependencies
+	when    *bool
+	list    *loopList // of a loop, once decided
+	units   []unit    // never moved: they are pointed to
+	open    int       // units not settled
+	has     bool      // a capture, once settled
+	noted   bool      // in the frame's stale
+}
+
+// loopList is what a loop goes over.
+type loopList struct {
+	items  []any
+	sum    string // digest of items
+	joined []byte // the list of what was captured
+	tree   tree   // over the units
+	stale  []*unit
+}
+
+// unit is what is handed out and settled: a step, or one item of a loop.
+type unit struct {
+	node     *nodeState
+	item     int // index in the loop, -1 outside
+	id       string
+	status   Status
+	cause    string
+	attempt  int // the attempt under way or last made, from 1
+	attempts []attempt
+	issuedAt int    // version
+	value    []byte // canonical JSON of the capture, unless it is to be loaded
+	sum      string // hex SHA-256 of the value, empty for none
+	size     int    // of the value in bytes
+	load     func() ([]byte, error)
+	witness  string
+	late     bool
+	seen     bool // in touched
+	stale    bool // in the loop's stale
+	// extra is what few units have, and those only for a time: a run may have
+	// ten thousand.
+	extra *extra
+}
+
+// extra is what a unit has while it is issued, once an attempt of it has
+// failed, and where it runs a workflow.
+type extra struct {
+	input    any  // rendered, while issued
+	rendered bool // input is
+	shown    *fault.Error
+	failure  *fault.Error
+	rounds   []*frame
+	outputs  []byte // of the last round
+}
+
+// more returns the unit's extra, to write to.
+func (u *unit) more() *extra {
+	if u.extra == nil {
+		u.extra = &extra{}
+	}
+	return u.extra
+}
+
+// rare returns the unit's extra, to read.
+func (u *unit) rare() extra {
+	if u.extra == nil {
+		return extra{}
+	}
+	return *u.extra
+}
+
+// rounds are the frames of the workflow that the unit runs, the last last.
+func (u *unit) rounds() []*frame { return u.rare().rounds }
+
+// attempt is one answer that was given to a unit.
+type attempt struct {
+	digest  string
+	version int
+}
+
+func (u *unit) step() *Step   { return u.node.step() }
+func (u *unit) frame() *frame { return u.node.frame }
+func (u *unit) run() *Run     { return u.node.frame.run }
+
+func (n *nodeState) node() *node { return &n.frame.graph.nodes[n.index] }
+func (n *nodeState) step() *Step { return n.frame.graph.nodes[n.index].step }
+func (n *nodeState) id() string  { return n.frame.prefix + n.step().ID }
+func (n *nodeState) loop() bool  { return n.step().Foreach != nil }
+
+// env is what an expression of a step sees; u is nil where the step has no
+// unit yet, or item stands for the loop's index.
+func (n *nodeState) env(item int) expression.Env {
+	f := n.frame
+	env := expression.Env{Params: f.params, State: f.capture, Steps: f.statusOf, Run: f.run.about()}
+	if own := n.step().CaptureAs; n.step().Rounds > 0 && own != "" {
+		env.State = func(name string) any {
+			if name == own && len(n.units) == 1 {
+				return decoded(n.units[0].rare().outputs)
+			}
+			return f.capture(name)
+		}
+	}
+	if n.loop() && item >= 0 {
+		items := n.list.items
+		env.Item = items[item]
+		env.Loop = map[string]any{"index": item, "first": item == 0, "last": item == len(items)-1, "length": len(items)}
+	}
+	return env
+}
+
+func (r *Run) about() map[string]any {
+	return map[string]any{"id": r.id, "workflow": r.graph.Workflow.Name, "version": r.graph.Workflow.Version}
+}
+
+func (f *frame) capture(name string) any {
+	at, ok := f.graph.captures[name]
+	if !ok {
+		return nil
+	}
+	return decoded(f.nodes[at].bytes())
+}
+
+func (f *frame) statusOf(id string) any {
+	at, ok := f.graph.index[id]
+	if !ok {
+		return nil
+	}
+	return string(f.nodes[at].status)
+}
+
+// decoded reads a stored value; what is stored was encoded by this package.
+func decoded(value []byte) any {
+	if len(value) == 0 {
+		return nil
+	}
+	v, err := jsonvalue.Decode(value)
+	if err != nil {
+		return nil
+	}
+	return v
+}
