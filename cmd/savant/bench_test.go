@@ -62,6 +62,7 @@ func serveWithNothing() int {
 		if err != nil {
 			return err
 		}
+		defer p.tendHeap()()
 		return server.Serve(context.Background(), p.stdin, p.stdout)
 	}))
 }

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"io"
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A small heap has room, a large one is collected as ever.
+func TestTheHeapHasRoom(t *testing.T) {
+	const megabyte = 1 << 20
+	for live, want := range map[uint64]int{1: 400, megabyte: 400, 5 * megabyte: 400, 10 * megabyte: 200, 20 * megabyte: 100, 30 * megabyte: 100, 1 << 40: 100} {
+		require.Equal(t, want, growthFor(live), "%d bytes", live)
+	}
+}
+
+// The collector is adapted to the heap while a server runs, and is as it was
+// afterwards.
+func TestTheCollectorFollowsTheHeap(t *testing.T) {
+	before := debug.SetGCPercent(100)
+	defer debug.SetGCPercent(before)
+	percent := func() int {
+		now := debug.SetGCPercent(100)
+		debug.SetGCPercent(now)
+		return now
+	}
+	p := newProgram([]string{"GOGC=70"}, nil, io.Discard, io.Discard, (*house).addEngines)
+	p.tendHeap()()
+	require.Equal(t, 100, percent(), "who sets GOGC knows better")
+
+	p = newProgram(nil, nil, io.Discard, io.Discard, (*house).addEngines)
+	end := p.tendHeap()
+	large := make([]byte, 64<<20)
+	require.Eventually(t, func() bool { runtime.GC(); return percent() == 100 }, hang, time.Millisecond)
+	runtime.KeepAlive(large)
+	large = nil
+	require.Eventually(t, func() bool { runtime.GC(); return percent() > 100 }, hang, time.Millisecond)
+	end()
+	require.Equal(t, 100, percent())
+	require.Never(t, func() bool { runtime.GC(); return percent() != 100 }, 50*time.Millisecond, 5*time.Millisecond)
+}
