@@ -158,11 +158,16 @@ func (s *Set) Named(name string) (*Schema, error) {
 // boolean. It is YAML_SCHEMA_VIOLATION with pointers to what is wrong. The
 // value is copied; the same content is compiled once.
 func (s *Set) Inline(schema any) (*Schema, error) {
-	own, err := newSource(schema)
+	wrong := func(err error) error { return violation("inline schema", fault.Diagnostic{Message: err.Error()}) }
+	raw, err := jsonvalue.Encode(schema)
 	if err != nil {
-		return nil, violation("inline schema", fault.Diagnostic{Message: err.Error()})
+		return nil, wrong(err)
 	}
-	return s.compiled.get("inline:"+string(own.raw), func() (*Schema, error) {
+	return s.compiled.get("inline:"+string(raw), func() (*Schema, error) {
+		own, err := parse(raw)
+		if err != nil {
+			return nil, wrong(err)
+		}
 		return s.compile("", own, nil)
 	})
 }

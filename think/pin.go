@@ -34,7 +34,7 @@ func (e *Engine) pinned(ctx context.Context, plan planData) (*flow.Graph, error)
 		if !current {
 			return flow.Parse(pinned.File, src, set)
 		}
-		return e.Library.Parse(pinned.File, src)
+		return e.Library.parse(pinned.File, src, pinned.Digest)
 	}
 	root, err := find(plan.Workflow, "")
 	if err != nil {

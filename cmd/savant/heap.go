@@ -11,7 +11,7 @@ import (
 // a step leaves about 35 KB to be collected, and the collector's default lets
 // the small heap of a server grow by 6 MB only. It then runs every 170 steps,
 // and the steps that meet it are what the slowest hundredth consists of.
-const heapRoom = 20 << 20
+const heapRoom = 16 << 20
 
 // leastGrowth and mostGrowth bound what the heap may grow by between two
 // collections, in percent of what is in use. A large heap is treated as the

@@ -13,7 +13,7 @@ import (
 // A small heap has room, a large one is collected as ever.
 func TestTheHeapHasRoom(t *testing.T) {
 	const megabyte = 1 << 20
-	for live, want := range map[uint64]int{1: 400, megabyte: 400, 5 * megabyte: 400, 10 * megabyte: 200, 20 * megabyte: 100, 30 * megabyte: 100, 1 << 40: 100} {
+	for live, want := range map[uint64]int{1: 400, megabyte: 400, 4 * megabyte: 400, 8 * megabyte: 200, 16 * megabyte: 100, 30 * megabyte: 100, 1 << 40: 100} {
 		require.Equal(t, want, growthFor(live), "%d bytes", live)
 	}
 }
