@@ -24,6 +24,19 @@ type floor struct {
 	imports []string
 }
 
+// TestNoPatternIsCompiledAtTheStart holds regular expressions back: those of the
+// program together would be a tenth of its start.
+func TestNoPatternIsCompiledAtTheStart(t *testing.T) {
+	require.NoError(t, fs.WalkDir(os.DirFS("."), ".", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || path.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		source, err := os.ReadFile(file)
+		require.NotRegexp(t, `(?m)^(var |\t)\w+\s*= regexp\.MustCompile`, string(source), "%s: use internal/pattern", file)
+		return err
+	}))
+}
+
 // top is above every floor.
 const top = 99
 

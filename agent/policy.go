@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"savant/engines"
 	"savant/fault"
+	"savant/internal/pattern"
 )
 
 // Policy says which tools an agent may call. Rules look at the canonical name
@@ -131,12 +131,12 @@ func denied(tool, rule string) *fault.Error {
 }
 
 // searching is what the name of a tool that searches holds.
-var searching = regexp.MustCompile(`(^|[._-])(search|grep|find|fts)([._-]|$)`)
+var searching = pattern.Lazy(`(^|[._-])(search|grep|find|fts)([._-]|$)`)
 
 // denies returns the rule that keeps a tool from being called, or "".
 func (g *guard) denies(t engines.Tool) string {
 	engine := engines.EngineOf(t.Name)
-	p, search, free := g.policy, searching.MatchString(t.Name), t.Name == g.forced && g.forcing()
+	p, search, free := g.policy, searching().MatchString(t.Name), t.Name == g.forced && g.forcing()
 	for _, each := range []struct {
 		rule string
 		hit  bool
@@ -194,11 +194,11 @@ func matches(patterns []string, name string) bool {
 type cues struct{ noTools, noSearch bool }
 
 var (
-	noToolsCue = regexp.MustCompile(`(?i)\b(do not|don't|dont|never|without)\s+(use|using|call|calling)?\s*(any\s+|the\s+)?tools?\b|\bno tools?\b`)
+	noToolsCue = pattern.Lazy(`(?i)\b(do not|don't|dont|never|without)\s+(use|using|call|calling)?\s*(any\s+|the\s+)?tools?\b|\bno tools?\b`)
 	// Only the way of working is meant: "a page without search" is a subject.
-	noSearchCue = regexp.MustCompile(`(?i)\b(do not|don't|dont|never)\s+search\b|\bwithout\s+searching\b|\bno\s+searching\b`)
+	noSearchCue = pattern.Lazy(`(?i)\b(do not|don't|dont|never)\s+search\b|\bwithout\s+searching\b|\bno\s+searching\b`)
 )
 
 func cuesOf(goal string) cues {
-	return cues{noTools: noToolsCue.MatchString(goal), noSearch: noSearchCue.MatchString(goal)}
+	return cues{noTools: noToolsCue().MatchString(goal), noSearch: noSearchCue().MatchString(goal)}
 }

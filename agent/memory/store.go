@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"savant/fault"
 	"savant/internal/atomicfile"
 	"savant/internal/ownfolder"
+	"savant/internal/pattern"
 )
 
 // Where sessions are, under SAVANT_PATH.
@@ -40,10 +40,10 @@ type Store struct {
 // written yet. The root stays the caller's.
 func Open(root *os.Root, now func() time.Time) *Store { return &Store{root, now} }
 
-var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+var idPattern = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
 func checkID(id string) error {
-	if !idPattern.MatchString(id) {
+	if !idPattern().MatchString(id) {
 		return fault.New(fault.InvalidParams, "%q is not a run id: expected up to 64 letters, digits, _ and -", fault.Cut(id, 100))
 	}
 	return nil

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"text/template"
 
@@ -18,6 +17,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/atomicfile"
+	"savant/internal/pattern"
 )
 
 //go:embed templates/*.tmpl
@@ -110,14 +110,14 @@ func isSource(folder string) bool {
 }
 
 // packageName is narrower than a name of an engine: it is a Go package too.
-var packageName = regexp.MustCompile(`^[a-z][a-z0-9]{0,31}$`)
+var packageName = pattern.Lazy(`^[a-z][a-z0-9]{0,31}$`)
 
 // notPackages are folders that Go treats in their own way.
 var notPackages = []string{"internal", "vendor", "testdata", "main"}
 
 func checkEngineName(tree *os.Root, name string, taken []string) error {
 	switch {
-	case !packageName.MatchString(name) || token.IsKeyword(name) || slices.Contains(notPackages, name):
+	case !packageName().MatchString(name) || token.IsKeyword(name) || slices.Contains(notPackages, name):
 		return fault.New(fault.InvalidParams, "%q is not a name for an engine: expected up to 32 small letters and digits, and no word of Go's own", fault.Cut(name, 100))
 	case slices.Contains(taken, name):
 		return fault.New(fault.IDCollision, "there is an engine %s already", name)

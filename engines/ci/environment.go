@@ -2,10 +2,10 @@ package ci
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 
 	"savant/fault"
+	"savant/internal/pattern"
 	"savant/internal/redact"
 )
 
@@ -25,29 +25,29 @@ var fixed = map[string]string{"CI": "true", "NO_COLOR": "1", "TERM": "dumb"}
 
 // reference is a part of a value of env that is taken from this process:
 // "Bearer ${TOKEN}".
-var reference = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+var reference = pattern.Lazy(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 // credentials matches a URL with a user in it, as GOPROXY may hold.
-var credentials = regexp.MustCompile(`://[^/\s,|]*@`)
+var credentials = pattern.Lazy(`://[^/\s,|]*@`)
 
 // environment returns the variables of a command, sorted, and the values among
 // them that must not be shown: those that ci.yaml takes from this process.
 func (r *runner) environment(of command) (variables, secrets []string, err error) {
 	values := maps.Clone(fixed)
 	for _, name := range passed {
-		if value, set := r.lookup(name); set && !credentials.MatchString(value) {
+		if value, set := r.lookup(name); set && !credentials().MatchString(value) {
 			values[name] = value
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(of.env)) {
-		for _, match := range reference.FindAllStringSubmatch(of.env[name], -1) {
+		for _, match := range reference().FindAllStringSubmatch(of.env[name], -1) {
 			value, set := r.lookup(match[1])
 			if !set {
 				return nil, nil, fault.New(fault.EngineOffline, "%s: commands.%s.env.%s: Savant's own environment has no %s", File, of.name, name, match[1])
 			}
 			secrets = append(secrets, value)
 		}
-		values[name] = reference.ReplaceAllStringFunc(of.env[name], func(found string) string {
+		values[name] = reference().ReplaceAllStringFunc(of.env[name], func(found string) string {
 			value, _ := r.lookup(found[2 : len(found)-1])
 			return value
 		})

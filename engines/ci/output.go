@@ -2,11 +2,11 @@ package ci
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
 
+	"savant/internal/pattern"
 	"savant/internal/redact"
 )
 
@@ -112,14 +112,14 @@ func (s *stream) end() {
 }
 
 // escape matches what steers a terminal (ECMA-48 control sequences).
-var escape = regexp.MustCompile("\x1b(\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|[@-Z\\\\^_])")
+var escape = pattern.Lazy("\x1b(\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|[@-Z\\\\^_])")
 
 // plain returns a line as text: valid UTF-8, without escapes, and of a line
 // that was written over only its last state.
 func plain(line string) string {
 	line = strings.TrimRight(line, "\r")
 	line = line[strings.LastIndexByte(line, '\r')+1:]
-	return strings.ToValidUTF8(escape.ReplaceAllString(line, ""), "\uFFFD")
+	return strings.ToValidUTF8(escape().ReplaceAllString(line, ""), "\uFFFD")
 }
 
 // shorten cuts a line that is too long to be read.

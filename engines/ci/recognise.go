@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"regexp"
 	"strings"
+
+	"savant/internal/pattern"
 )
 
 // Proposal is the ci.yaml for a project, before anybody agreed to it.
@@ -153,7 +154,7 @@ func recognisePython(project fs.FS) (string, proposed) {
 	}}
 }
 
-var makeTarget = regexp.MustCompile(`(?m)^test\s*:([^=]|$)`)
+var makeTarget = pattern.Lazy(`(?m)^test\s*:([^=]|$)`)
 
 func recogniseMake(project fs.FS) (string, proposed) {
 	for _, name := range []string{"GNUmakefile", "makefile", "Makefile"} { // the order in which make looks
@@ -161,7 +162,7 @@ func recogniseMake(project fs.FS) (string, proposed) {
 		if !ok {
 			continue
 		}
-		if !makeTarget.MatchString(text) {
+		if !makeTarget().MatchString(text) {
 			return "", proposed{}
 		}
 		return "Make (" + name + ")", proposed{name: "make-test", comment: "The target test of " + name + ".",

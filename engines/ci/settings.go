@@ -12,6 +12,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/internal/pattern"
 )
 
 // settingsReader checks the values of ci.yaml and collects all that is wrong
@@ -22,8 +23,8 @@ type settingsReader struct {
 }
 
 var (
-	commandName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
-	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	commandName  = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+	variableName = pattern.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
 // The keys of a command.
@@ -115,7 +116,7 @@ func (s *settingsReader) commands(value any) map[string]command {
 	commands := make(map[string]command, len(rows))
 	for name, row := range rows {
 		where := below("commands", name)
-		if !commandName.MatchString(name) {
+		if !commandName().MatchString(name) {
 			s.wrong(where, "a command's name is 1 to 64 letters, digits, _ . or -")
 			continue
 		}
@@ -208,7 +209,7 @@ func (s *settingsReader) variables(value any, where string) map[string]string {
 	for name, value := range members {
 		text, ok := value.(string)
 		switch {
-		case !variableName.MatchString(name):
+		case !variableName().MatchString(name):
 			s.wrong(below(where, name), "not a name of a variable")
 		case !ok:
 			s.wrong(below(where, name), "expected text, got %s: put it in quotes", jsonvalue.Kind(value))

@@ -3,10 +3,11 @@ package ci
 import (
 	"cmp"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"savant/internal/pattern"
 )
 
 // tapReading reads the Test Anything Protocol, versions 12 to 14: test points
@@ -20,12 +21,12 @@ type tapReading struct {
 }
 
 var (
-	tapPoint     = regexp.MustCompile(`^( *)(not )?ok\b(?: +(\d+))?(?: +-)? *(.*)$`)
-	tapDirective = regexp.MustCompile(`(?i)(^|[^\\])# *(skip\S*|todo\b)`)
-	tapSkipAll   = regexp.MustCompile(`(?i)^1\.\.0\b *# *skip\S* *(.*)$`)
-	tapSubtest   = regexp.MustCompile(`^( *)# Subtest: ?(.*)$`)
-	tapBailOut   = regexp.MustCompile(`(?i)^ *bail out!\s*(.*)$`)
-	tapTime      = regexp.MustCompile(` # time=[0-9.]+ *m?s$`)
+	tapPoint     = pattern.Lazy(`^( *)(not )?ok\b(?: +(\d+))?(?: +-)? *(.*)$`)
+	tapDirective = pattern.Lazy(`(?i)(^|[^\\])# *(skip\S*|todo\b)`)
+	tapSkipAll   = pattern.Lazy(`(?i)^1\.\.0\b *# *skip\S* *(.*)$`)
+	tapSubtest   = pattern.Lazy(`^( *)# Subtest: ?(.*)$`)
+	tapBailOut   = pattern.Lazy(`(?i)^ *bail out!\s*(.*)$`)
+	tapTime      = pattern.Lazy(` # time=[0-9.]+ *m?s$`)
 )
 
 // tapEscapes are those of TAP 14.
@@ -39,13 +40,13 @@ func (t *tapReading) line(text string) (string, bool) {
 	if t.inDetails(line) {
 		return text, true
 	}
-	if match := tapBailOut.FindStringSubmatch(line); match != nil {
+	if match := tapBailOut().FindStringSubmatch(line); match != nil {
 		t.tests.count("bail out: "+match[1], failing)
-	} else if match := tapSkipAll.FindStringSubmatch(line); match != nil {
+	} else if match := tapSkipAll().FindStringSubmatch(line); match != nil {
 		t.tests.count("all tests: "+match[1], skipping)
-	} else if match := tapSubtest.FindStringSubmatch(line); match != nil {
+	} else if match := tapSubtest().FindStringSubmatch(line); match != nil {
 		t.enter(len(match[1])/tapIndent, match[2])
-	} else if match := tapPoint.FindStringSubmatch(line); match != nil {
+	} else if match := tapPoint().FindStringSubmatch(line); match != nil {
 		t.point(len(match[1])/tapIndent, match[2] != "", match[3], match[4])
 	}
 	return text, true
@@ -78,13 +79,13 @@ func (t *tapReading) point(depth int, failed bool, number, description string) {
 	if failed {
 		how = failing
 	}
-	if at := tapDirective.FindStringIndex(description); at != nil {
+	if at := tapDirective().FindStringIndex(description); at != nil {
 		if word := strings.ToLower(description[at[0]:at[1]]); strings.Contains(word, "skip") || failed {
 			how = skipping // a TODO is not done yet, and no failure
 		}
 		description = strings.TrimRight(description[:at[0]+strings.Index(description[at[0]:], "#")], " ")
 	}
-	description = tapTime.ReplaceAllString(description, "")
+	description = tapTime().ReplaceAllString(description, "")
 	description = tapEscapes.Replace(description)
 	t.suites = t.suites[:min(depth, len(t.suites))]
 	t.tests.count(strings.Join(append(slices.Clone(t.suites), cmp.Or(description, strings.TrimSpace("test "+number))), " > "), how)

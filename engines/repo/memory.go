@@ -8,13 +8,13 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"savant/engines"
 	"savant/fault"
 	"savant/internal/atomicfile"
+	"savant/internal/pattern"
 )
 
 // Where the memory is, and its bounds.
@@ -25,7 +25,7 @@ const (
 	maxMemoryBytes = 64 << 10
 )
 
-var memoryName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+var memoryName = pattern.Lazy(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 
 func (e *reader) memoryTools() []engines.Tool {
 	write := engines.Bind("context.memory_write", "Keeps something worth remembering for later runs, in a Markdown file of the project's memory. "+
@@ -53,7 +53,7 @@ type memoryWriteOut struct {
 }
 
 func (e *reader) memoryWrite(_ context.Context, in memoryWriteIn) (memoryWriteOut, error) {
-	if !memoryName.MatchString(in.Name) {
+	if !memoryName().MatchString(in.Name) {
 		return memoryWriteOut{}, invalid("name", "1 to 64 lower-case letters, digits, - or _, a letter or digit first", in.Name)
 	}
 	if strings.TrimSpace(in.Text) == "" || strings.ContainsRune(in.Text, 0) {
@@ -152,7 +152,7 @@ func memoryNames(root *os.Root) ([]string, error) {
 	var names []string
 	for _, entry := range entries {
 		name, ok := strings.CutSuffix(entry.Name(), memoryEnding)
-		if ok && memoryName.MatchString(name) && entry.Type().IsRegular() {
+		if ok && memoryName().MatchString(name) && entry.Type().IsRegular() {
 			names = append(names, name)
 		}
 	}

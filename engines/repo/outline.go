@@ -8,6 +8,7 @@ import (
 
 	"savant/engines/repo/index"
 	"savant/fault"
+	"savant/internal/pattern"
 )
 
 // maxDefinitions bounds an outline, maxSignature one line of it in bytes.
@@ -45,13 +46,13 @@ type definition struct {
 // "name" of its pattern is what is defined.
 type shape struct {
 	kind    string
-	pattern *regexp.Regexp
+	pattern func() *regexp.Regexp
 }
 
 func shaped(pairs ...string) []shape {
 	var shapes []shape
 	for i := 0; i+1 < len(pairs); i += 2 {
-		shapes = append(shapes, shape{pairs[i], regexp.MustCompile(pairs[i+1])})
+		shapes = append(shapes, shape{pairs[i], pattern.Lazy(pairs[i+1])})
 	}
 	return shapes
 }
@@ -139,7 +140,7 @@ func (e *reader) outline(_ context.Context, in outlineIn) (outlineOut, error) {
 }
 
 // statements begin lines that look like a function in C and are none.
-var statements = regexp.MustCompile(`^\s*(if|else|for|while|switch|return|do|case|catch|throw|new|delete|goto|sizeof|assert|yield)\b`)
+var statements = pattern.Lazy(`^\s*(if|else|for|while|switch|return|do|case|catch|throw|new|delete|goto|sizeof|assert|yield)\b`)
 
 func matched(source string, patterns []shape) []definition {
 	found := []definition{}
@@ -147,15 +148,15 @@ func matched(source string, patterns []shape) []definition {
 	for line := range strings.Lines(source) {
 		number++
 		line = strings.TrimRight(line, "\r\n")
-		if len(line) > 4*maxSignature || statements.MatchString(line) {
+		if len(line) > 4*maxSignature || statements().MatchString(line) {
 			continue
 		}
 		for _, each := range patterns {
-			match := each.pattern.FindStringSubmatch(line)
+			match := each.pattern().FindStringSubmatch(line)
 			if match == nil {
 				continue
 			}
-			name := strings.TrimSpace(match[each.pattern.SubexpIndex("name")])
+			name := strings.TrimSpace(match[each.pattern().SubexpIndex("name")])
 			if strings.HasPrefix(name, ".") {
 				break // .PHONY and the like
 			}

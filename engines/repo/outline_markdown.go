@@ -2,18 +2,18 @@ package repo
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"savant/fault"
+	"savant/internal/pattern"
 )
 
 // The two forms of headings (CommonMark 0.31, 4.2 and 4.3). A text that is
 // underlined is one line here, and no item, quote or row of a table.
 var (
-	heading   = regexp.MustCompile(`^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$`)
-	underline = regexp.MustCompile(`^ {0,3}(=+|-{2,})\s*$`)
-	paragraph = regexp.MustCompile(`^ {0,3}[^\s#>|=*+-]`)
+	heading   = pattern.Lazy(`^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$`)
+	underline = pattern.Lazy(`^ {0,3}(=+|-{2,})\s*$`)
+	paragraph = pattern.Lazy(`^ {0,3}[^\s#>|=*+-]`)
 )
 
 // headings lists those of Markdown; the kind is the level. Fenced code and the
@@ -42,11 +42,11 @@ func (h *headingReader) line(line string) {
 	if h.fenced(strings.TrimSpace(line)) {
 		return
 	}
-	if match := heading.FindStringSubmatch(line); match != nil && match[2] != "" {
+	if match := heading().FindStringSubmatch(line); match != nil && match[2] != "" {
 		h.add(match[2], len(match[1]), h.number, line)
 		return
 	}
-	if match := underline.FindStringSubmatch(line); match != nil && before != "" {
+	if match := underline().FindStringSubmatch(line); match != nil && before != "" {
 		level := 1
 		if match[1][0] == '-' {
 			level = 2
@@ -54,7 +54,7 @@ func (h *headingReader) line(line string) {
 		h.add(strings.TrimSpace(before), level, h.number-1, before)
 		return
 	}
-	if paragraph.MatchString(line) {
+	if paragraph().MatchString(line) {
 		h.before = line
 	}
 }

@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"math"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"savant/internal/pattern"
 )
 
 // place is a line worth reading.
@@ -81,7 +82,7 @@ func (p *planner) hitsOf(name string) int {
 // declared is the name that a text declares in one of its lines, or "".
 func declared(text string) string {
 	for line := range strings.Lines(text) {
-		if match := declaration.FindStringSubmatch(line); match != nil {
+		if match := declaration().FindStringSubmatch(line); match != nil {
 			return match[1]
 		}
 	}
@@ -131,11 +132,11 @@ func standing(name string) float64 {
 }
 
 // identifier is a name of code: camel case, snake case, or joined by dots.
-var identifier = regexp.MustCompile(`\b[A-Za-z][A-Za-z0-9]*(?:[._][A-Za-z][A-Za-z0-9]*)+\b|\b[A-Za-z][a-z0-9]+[A-Z][A-Za-z0-9]*\b|\b[A-Z][a-z0-9]{3,}\b`)
+var identifier = pattern.Lazy(`\b[A-Za-z][A-Za-z0-9]*(?:[._][A-Za-z][A-Za-z0-9]*)+\b|\b[A-Za-z][a-z0-9]+[A-Z][A-Za-z0-9]*\b|\b[A-Z][a-z0-9]{3,}\b`)
 
 // declaration is the line that gives something its name, in the languages
 // that use such a word.
-var declaration = regexp.MustCompile(`^\s*(?:export |public |private |static |async |pub )*(?:func(?: \([^)]*\))?|package|module|type|class|def|fn|interface|struct|enum|const|var|function)\s+([A-Za-z_][A-Za-z0-9_]*)`)
+var declaration = pattern.Lazy(`^\s*(?:export |public |private |static |async |pub )*(?:func(?: \([^)]*\))?|package|module|type|class|def|fn|interface|struct|enum|const|var|function)\s+([A-Za-z_][A-Za-z0-9_]*)`)
 
 // names returns the identifiers that stand beside the goal's words in what was
 // read, the best first, without those that were searched for.
@@ -148,7 +149,7 @@ func (p *planner) names() []string {
 			if near == 0 {
 				continue
 			}
-			for _, name := range identifier.FindAllString(line, -1) {
+			for _, name := range identifier().FindAllString(line, -1) {
 				scores[name] = max(scores[name], (near+2*weigh(name, p.words, weights))*telling(name))
 			}
 		}
@@ -171,8 +172,8 @@ func uninteresting(name string) bool {
 	first, rest, dotted := strings.Cut(name, ".")
 	switch {
 	case !dotted:
-		return slices.Contains(known.Stop, strings.ToLower(name)) || slices.Contains(known.Common, strings.ToLower(name))
-	case len(first) == 1 || slices.Contains(known.Common, first):
+		return slices.Contains(known().Stop, strings.ToLower(name)) || slices.Contains(known().Common, strings.ToLower(name))
+	case len(first) == 1 || slices.Contains(known().Common, first):
 		return true
 	}
 	return rest == strings.ToLower(rest)

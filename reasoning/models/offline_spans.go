@@ -73,7 +73,7 @@ func distinct(all []span) []span {
 // spanAt returns the span of a line that declares something, or of a line of
 // text that holds words of the goal.
 func (p *planner) spanAt(r reading, i int, weights []float64) (span, bool) {
-	match := declaration.FindStringSubmatch(r.lines[i])
+	match := declaration().FindStringSubmatch(r.lines[i])
 	if match == nil {
 		return p.textAt(r, i, weights)
 	}
@@ -134,7 +134,7 @@ func (p *planner) tellingLines(r reading, from int, weights []float64) []quoted 
 		score float64
 	}
 	var all []scored
-	for j := from; j < len(r.lines) && j < from+maxBody && !declaration.MatchString(r.lines[j]) && r.lines[j] != "}"; j++ {
+	for j := from; j < len(r.lines) && j < from+maxBody && !declaration().MatchString(r.lines[j]) && r.lines[j] != "}"; j++ {
 		if score := weigh(r.lines[j], p.words, weights); score > 0 {
 			all = append(all, scored{quoted{r.start + j, r.lines[j]}, score})
 		}

@@ -103,7 +103,7 @@ func otherCalls(request reasoning.Request) []reasoning.Call {
 		if !tool.ReadOnly || engine == "agent" || engine == "think" || json.Unmarshal(tool.InputSchema, &in) != nil || len(in.Required) > 0 || in.property("query", "q") != "" {
 			continue
 		}
-		if slices.Contains(goal, own) && !slices.Contains(known.Stop, own) || slices.Contains(goal, tool.Name) {
+		if slices.Contains(goal, own) && !slices.Contains(known().Stop, own) || slices.Contains(goal, tool.Name) {
 			calls = append(calls, reasoning.Call{ToolName: tool.Name, Args: json.RawMessage("{}")})
 		}
 	}

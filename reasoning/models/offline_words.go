@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -30,7 +31,7 @@ type vocabulary struct {
 //go:embed offline_words.json
 var vocabularyFile []byte
 
-var known = readVocabulary(vocabularyFile)
+var known = sync.OnceValue(func() vocabulary { return readVocabulary(vocabularyFile) })
 
 func readVocabulary(data []byte) (read vocabulary) {
 	if err := json.Unmarshal(data, &read); err != nil {
@@ -50,7 +51,7 @@ func wordsOf(goal string) []word {
 		for _, text := range all {
 			text = strings.Trim(text, "./_")
 			lower := strings.ToLower(text)
-			if text == "" || !keepStop && slices.Contains(known.Stop, lower) || has(words, lower) {
+			if text == "" || !keepStop && slices.Contains(known().Stop, lower) || has(words, lower) {
 				continue
 			}
 			words = append(words, word{text: text, related: relatedWords(lower)})
@@ -67,10 +68,10 @@ func has(words []word, lower string) bool {
 }
 
 func relatedWords(lower string) []string {
-	if found := known.Related[lower]; found != nil {
+	if found := known().Related[lower]; found != nil {
 		return found
 	}
-	return known.Related[stem(lower)]
+	return known().Related[stem(lower)]
 }
 
 // stem cuts the commonest endings of English, so that "ends" meets "end".

@@ -2,10 +2,10 @@ package service
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"savant/fault"
+	"savant/internal/pattern"
 	"savant/reasoning"
 )
 
@@ -42,19 +42,19 @@ func Parse(text string, tools []reasoning.Tool) (reasoning.Intent, error) {
 }
 
 // thoughts is what some models write before they answer.
-var thoughts = regexp.MustCompile(`(?s)<(think|thinking|reasoning)>.*?</(think|thinking|reasoning)>`)
+var thoughts = pattern.Lazy(`(?s)<(think|thinking|reasoning)>.*?</(think|thinking|reasoning)>`)
 
 func withoutThoughts(text string) string {
-	return strings.TrimSpace(thoughts.ReplaceAllString(text, ""))
+	return strings.TrimSpace(thoughts().ReplaceAllString(text, ""))
 }
 
 // fence is a block of Markdown.
-var fence = regexp.MustCompile("(?s)```[a-zA-Z]*\\s*\\n?(.*?)```")
+var fence = pattern.Lazy("(?s)```[a-zA-Z]*\\s*\\n?(.*?)```")
 
 // candidates are the whole text, its fenced blocks, and each object in it.
 func candidates(text string) []string {
 	list := []string{text}
-	for _, block := range fence.FindAllStringSubmatch(text, maxTries) {
+	for _, block := range fence().FindAllStringSubmatch(text, maxTries) {
 		list = append(list, strings.TrimSpace(block[1]))
 	}
 	for from := 0; from < len(text) && len(list) < maxTries; {

@@ -1,8 +1,9 @@
 package service
 
 import (
-	"regexp"
 	"strings"
+
+	"savant/internal/pattern"
 )
 
 // soften makes JSON of what is nearly so: strings in single quotes, commas
@@ -51,12 +52,12 @@ func requote(text string) string {
 	quote, inner := text[0], text[1:len(text)-1]
 	if quote == '\'' {
 		inner = strings.ReplaceAll(inner, `\'`, `'`)
-		inner = unescapedQuote.ReplaceAllString(inner, `$1\"`)
+		inner = unescapedQuote().ReplaceAllString(inner, `$1\"`)
 	}
 	return `"` + strings.NewReplacer("\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(inner) + `"`
 }
 
-var unescapedQuote = regexp.MustCompile(`((?:^|[^\\])(?:\\\\)*)"`)
+var unescapedQuote = pattern.Lazy(`((?:^|[^\\])(?:\\\\)*)"`)
 
 func closesNext(rest string) bool {
 	rest = strings.TrimLeft(rest, " \t\r\n")

@@ -2,14 +2,14 @@ package flow
 
 import (
 	"encoding/json"
-	"regexp"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/internal/pattern"
 )
 
 // codeShape is how an error code of a tool looks.
-var codeShape = regexp.MustCompile(`^[A-Z][A-Z0-9_]{1,63}$`)
+var codeShape = pattern.Lazy(`^[A-Z][A-Z0-9_]{1,63}$`)
 
 // toolFailed is the failure of an attempt whose tool reported an error. Where
 // the tool said it as Savant does, with a code and details, these are shown;
@@ -37,7 +37,7 @@ func toolFault(result map[string]any, text string) *fault.Error {
 	structured, _ := jsonvalue.Encode(result["structuredContent"]) // it came from JSON
 	for _, each := range [][]byte{[]byte(text), structured} {
 		said := new(fault.Error)
-		if json.Unmarshal(each, said) == nil && codeShape.MatchString(string(said.Code)) && said.Details != "" {
+		if json.Unmarshal(each, said) == nil && codeShape().MatchString(string(said.Code)) && said.Details != "" {
 			return said
 		}
 	}

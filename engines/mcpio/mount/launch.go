@@ -7,12 +7,12 @@ import (
 	"maps"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/internal/pattern"
 	"savant/internal/redact"
 )
 
@@ -34,9 +34,9 @@ type launch struct {
 var passedOn = []string{"PATH", "HOME", "LANG", "TMPDIR", "USER", "SHELL", "TERM"}
 
 // variable is ${NAME}, ${NAME:-default} or ${env:NAME}.
-var variable = regexp.MustCompile(`\$\{([^}]*)\}`)
+var variable = pattern.Lazy(`\$\{([^}]*)\}`)
 
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variableName = pattern.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // expansion puts variables into texts, and keeps what may be secret of them.
 type expansion struct {
@@ -60,12 +60,12 @@ func (x *expansion) hold(name, held string) {
 // text returns a text with its variables put in. The first that is missing is
 // the error; no value ever is in it.
 func (x *expansion) text(template string) string {
-	return variable.ReplaceAllStringFunc(template, func(found string) string {
+	return variable().ReplaceAllStringFunc(template, func(found string) string {
 		name, fallback, hasFallback := strings.Cut(found[2:len(found)-1], ":-")
 		name = strings.TrimPrefix(name, "env:")
 		held, has := x.lookup(name)
 		switch {
-		case !variableName.MatchString(name):
+		case !variableName().MatchString(name):
 			x.fail(fault.New(fault.InvalidParams, "${…}: expected the name of a variable, got %q", fault.Cut(name, 60)))
 		case has && (held != "" || !hasFallback):
 			x.hold(name, held)

@@ -4,11 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"savant/engines"
+	"savant/internal/pattern"
 )
 
 const (
@@ -19,7 +19,7 @@ const (
 	maxEngineName = 24
 )
 
-var engineName = regexp.MustCompile(`^[A-Za-z0-9-]+(_[A-Za-z0-9-]+)*$`)
+var engineName = pattern.Lazy(`^[A-Za-z0-9-]+(_[A-Za-z0-9-]+)*$`)
 
 // reserved are names that Savant's engines and the calls of its language have,
 // also where one of them is not there.
@@ -27,7 +27,7 @@ var reserved = []string{"agent", "ci", "context", "flow", "git", "human", "llm",
 
 // checkEngineName says what is wrong with the name of a server, or "".
 func checkEngineName(name string) string {
-	if len(name) > maxEngineName || !engineName.MatchString(name) {
+	if len(name) > maxEngineName || !engineName().MatchString(name) {
 		return fmt.Sprintf("the name of a server has letters, digits, - and single _, and at most %d bytes: rename it", maxEngineName)
 	}
 	if slices.Contains(reserved, strings.ToLower(name)) {
@@ -37,16 +37,16 @@ func checkEngineName(name string) string {
 }
 
 var (
-	foreign  = regexp.MustCompile(`[^A-Za-z0-9.-]+`) // "__" too becomes one "_"
-	emptyDot = regexp.MustCompile(`_*\._*(\._*)*`)
+	foreign  = pattern.Lazy(`[^A-Za-z0-9.-]+`) // "__" too becomes one "_"
+	emptyDot = pattern.Lazy(`_*\._*(\._*)*`)
 )
 
 // canonical returns the published name of a server's tool: NAME.tool, where
 // what a name may not hold became "_", and a name that is too long ends in the
 // beginning of its digest.
 func canonical(engine, tool string) string {
-	plain := foreign.ReplaceAllString(tool, "_")
-	plain = emptyDot.ReplaceAllString(plain, ".")
+	plain := foreign().ReplaceAllString(tool, "_")
+	plain = emptyDot().ReplaceAllString(plain, ".")
 	plain = strings.Trim(plain, "._")
 	if room := maxToolName - len(engine) - 1; plain == "" || len(plain) > room {
 		sum := sha256.Sum256([]byte(tool))

@@ -3,7 +3,6 @@ package expression
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -11,6 +10,7 @@ import (
 	"github.com/expr-lang/expr/file"
 
 	"savant/fault"
+	lazy "savant/internal/pattern"
 )
 
 // Error is what is wrong with a source, or went wrong in an evaluation.
@@ -91,7 +91,7 @@ func parseError(source string, err error) *Error {
 }
 
 // tokens matches how the parser writes a token: Operator("=").
-var tokens = regexp.MustCompile(`token (?:[A-Z][a-z]+)\("(.*)"\)`)
+var tokens = lazy.Lazy(`token (?:[A-Z][a-z]+)\("(.*)"\)`)
 
 // plain says what the parser said in the words of this package.
 func plain(message string) string {
@@ -106,7 +106,7 @@ func plain(message string) string {
 	case message == "literal not terminated":
 		return "a quote is not closed"
 	}
-	return tokens.ReplaceAllString(message, `"$1"`)
+	return tokens().ReplaceAllString(message, `"$1"`)
 }
 
 // numberBefore returns where the number before an offset begins: the parser
