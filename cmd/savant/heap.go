@@ -7,23 +7,25 @@ import (
 	"sync"
 )
 
-// heapRoom is how much a server may allocate between two collections, in bytes:
-// a step leaves about 35 KB to be collected, and the collector's default lets
-// the small heap of a server grow by 6 MB only. It then runs every 170 steps,
-// and the steps that meet it are what the slowest hundredth consists of.
+// heapRoom is how much a server with an empty heap may allocate between two
+// collections, in bytes: a step leaves about 35 KB to be collected, and the
+// collector's default lets the small heap of a server grow by 6 MB only. It then
+// runs every 170 steps, and the steps that meet it are what the slowest
+// hundredth consists of.
 const heapRoom = 16 << 20
 
 // leastGrowth and mostGrowth bound what the heap may grow by between two
-// collections, in percent of what is in use. A large heap is treated as the
-// collector would: memory counts there.
-const leastGrowth, mostGrowth = 100, 400
+// collections, in percent of what is in use.
+const leastGrowth, mostGrowth = 50, 400
 
-// growthFor returns the percentage that gives a heap its room.
+// growthFor returns the percentage by which a heap may grow. The larger it is
+// the less room it has, for memory counts then, until it has half of itself.
 func growthFor(live uint64) int {
 	if live*mostGrowth <= heapRoom*100 {
 		return mostGrowth
 	}
-	return max(leastGrowth, int(heapRoom*100/live))
+	room := heapRoom - min(live/4, heapRoom)
+	return max(leastGrowth, int(room*100/live))
 }
 
 // heapTender adapts the garbage collector to the heap, after each collection.

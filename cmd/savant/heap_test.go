@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A small heap has room, a large one is collected as ever.
+// A small heap has room, a large one as little as is bearable.
 func TestTheHeapHasRoom(t *testing.T) {
 	const megabyte = 1 << 20
-	for live, want := range map[uint64]int{1: 400, megabyte: 400, 4 * megabyte: 400, 8 * megabyte: 200, 16 * megabyte: 100, 30 * megabyte: 100, 1 << 40: 100} {
+	for live, want := range map[uint64]int{1: 400, megabyte: 400, 4 * megabyte: 400, 8 * megabyte: 175, 16 * megabyte: 75, 24 * megabyte: 50, 1 << 40: 50} {
 		require.Equal(t, want, growthFor(live), "%d bytes", live)
 	}
 }
@@ -35,10 +35,10 @@ func TestTheCollectorFollowsTheHeap(t *testing.T) {
 	p = newProgram(nil, nil, io.Discard, io.Discard, (*house).addEngines)
 	end := p.tendHeap()
 	large := make([]byte, 64<<20)
-	require.Eventually(t, func() bool { runtime.GC(); return percent() == 100 }, hang, time.Millisecond)
+	require.Eventually(t, func() bool { runtime.GC(); return percent() == 50 }, hang, time.Millisecond)
 	runtime.KeepAlive(large)
 	large = nil
-	require.Eventually(t, func() bool { runtime.GC(); return percent() > 100 }, hang, time.Millisecond)
+	require.Eventually(t, func() bool { runtime.GC(); return percent() > 50 }, hang, time.Millisecond)
 	end()
 	require.Equal(t, 100, percent())
 	require.Never(t, func() bool { runtime.GC(); return percent() != 100 }, 50*time.Millisecond, 5*time.Millisecond)
