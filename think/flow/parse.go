@@ -69,6 +69,7 @@ type parser struct {
 	scope    expression.Scope // without a loop
 	programs map[string]*expression.Program
 	texts    map[string]*expression.Text
+	inlined  map[string]*schemas.Schema // by what was written
 }
 
 var workflowKeys = []string{"name", "version", "description", "desc", "params", "schemas", "limits", "steps", "outputs", "summary", "artifacts", "strict_tools"}
@@ -129,7 +130,7 @@ func suggestion(name string, known []string) string {
 
 func (p *parser) workflow(w *Workflow, root *yaml.Node) {
 	p.w = w
-	p.programs, p.texts = map[string]*expression.Program{}, map[string]*expression.Text{}
+	p.programs, p.texts, p.inlined = map[string]*expression.Program{}, map[string]*expression.Text{}, map[string]*schemas.Schema{}
 	keys, ok := p.mapping(root, "", workflowKeys)
 	if !ok {
 		return

@@ -224,12 +224,38 @@ func (p *parser) schema(node *yaml.Node, at string) *schemas.Schema {
 	if node.Kind == yaml.ScalarNode && node.Tag == "!!str" {
 		schema, err = p.w.set.Named(node.Value)
 	} else {
-		schema, err = p.w.set.Inline(valueOf(node))
+		schema, err = p.inline(node)
 	}
 	if err != nil {
 		p.schemaProblem(err, at, node)
 	}
 	return schema
+}
+
+// inline reads a schema that is written out, once for each text.
+func (p *parser) inline(node *yaml.Node) (*schemas.Schema, error) {
+	key := string(appendNode(nil, node))
+	if known := p.inlined[key]; known != nil {
+		return known, nil
+	}
+	schema, err := p.w.set.Inline(valueOf(node))
+	if err == nil {
+		p.inlined[key] = schema
+	}
+	return schema, err
+}
+
+// appendNode appends what tells the value of a node from any other.
+func appendNode(to []byte, node *yaml.Node) []byte {
+	to = append(to, byte(node.Kind))
+	to = append(append(to, node.Tag...), 0)
+	to = append(strconv.AppendInt(to, int64(len(node.Value)), 10), ' ')
+	to = append(to, node.Value...)
+	to = append(strconv.AppendInt(to, int64(len(node.Content)), 10), ' ')
+	for _, below := range node.Content {
+		to = appendNode(to, below)
+	}
+	return to
 }
 
 func (p *parser) deps(s *Step, node *yaml.Node) {
