@@ -124,20 +124,25 @@ func (p *projector) later(l *live, durable bool) {
 	p.urgent = p.urgent || durable
 	now := time.Now()
 	if p.timer == nil {
-		p.latest = now.Add(p.every)
-		if rested := p.ended.Add(share * p.cost); rested.After(p.latest) {
-			p.latest = rested
-		}
-		p.busy.Add(1)
-		p.timer = time.AfterFunc(p.delay(now), func() {
-			defer p.busy.Done()
-			p.flush()
-		})
+		p.arm(now)
 		return
 	}
 	if p.timer.Stop() {
 		p.timer.Reset(p.delay(now))
 	}
+}
+
+// arm has what waits written in a while; p.mu is held, and nothing is armed.
+func (p *projector) arm(now time.Time) {
+	p.latest = now.Add(p.every)
+	if rested := p.ended.Add(share * p.cost); rested.After(p.latest) {
+		p.latest = rested
+	}
+	p.busy.Add(1)
+	p.timer = time.AfterFunc(p.delay(now), func() {
+		defer p.busy.Done()
+		p.flush()
+	})
 }
 
 // delay returns how long the next writing waits.
@@ -154,16 +159,38 @@ func (p *projector) drop(key state.Key) {
 	delete(p.waiting, key)
 }
 
-func (p *projector) flush() {
+// take returns what is to be written now: of several runs the end of one does
+// not hurry the others.
+func (p *projector) take() (waiting map[state.Key]due, hurried bool) {
 	p.mu.Lock()
-	waiting := p.waiting
+	defer p.mu.Unlock()
+	waiting, hurried = p.waiting, p.urgent && !p.closed
 	p.waiting, p.timer, p.urgent = map[state.Key]due{}, nil, false
-	p.mu.Unlock()
+	if !hurried {
+		return waiting, false
+	}
+	for key, each := range waiting {
+		if !each.durable {
+			p.waiting[key] = each
+			delete(waiting, key)
+		}
+	}
+	if len(p.waiting) > 0 {
+		p.arm(time.Now())
+	}
+	return waiting, true
+}
+
+func (p *projector) flush() {
+	waiting, hurried := p.take()
 	began := time.Now()
 	for key, each := range waiting {
 		if err := p.write(each); err != nil {
 			p.logger.Debug("the readable state was not written", "run", key.String(), "error", err)
 		}
+	}
+	if hurried {
+		return
 	}
 	p.mu.Lock()
 	p.ended = time.Now()

@@ -1,0 +1,45 @@
+package think
+
+import (
+	"encoding/json"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/think/state"
+	"savant/think/state/statetest"
+)
+
+// The end of a run is written soon and does not hurry those that go on, which
+// are written all the same.
+func TestTheEndOfARunHurriesNoOther(t *testing.T) {
+	files := fstest.MapFS{"workflows/two.yaml": {Data: []byte("name: two\nversion: \"1.0\"\nsteps:\n  - {id: a, call: llm.generate, input_template: {task: x}}\n  - {id: b, call: llm.generate, input_template: {task: x}}\n")}}
+	store := statetest.NewMemory()
+	engine := New(Options{Library: NewLibrary(Layer{Files: files}), Store: store, Now: time.Now, ProjectEvery: time.Hour})
+	written := func(run string) int {
+		snapshot, err := store.Snapshot(t.Context(), state.Key{Workflow: "two", Run: run})
+		require.NoError(t, err)
+		return snapshot.Version
+	}
+	hold := func(run string) *live {
+		l, err := engine.open(t.Context(), "two", run)
+		require.NoError(t, err)
+		l.mu.Unlock()
+		return l
+	}
+	for _, run := range []string{"on", "ends"} {
+		_, err := engine.Plan(t.Context(), PlanInput{Workflow: "two", RunID: run})
+		require.NoError(t, err)
+		_, err = engine.Next(t.Context(), NextInput{RunID: run, StepID: "a", ResultSnapshot: json.RawMessage(`"x"`)})
+		require.NoError(t, err)
+		require.Equal(t, 1, written(run), "the step is to be written in an hour")
+	}
+	engine.projects.later(hold("ends"), true)
+	require.Eventually(t, func() bool { return written("ends") == 2 }, time.Minute, time.Millisecond)
+	require.Equal(t, 1, written("on"))
+	engine.projects.later(hold("on"), false) // and what is armed anew can be put off again
+	engine.Close()
+	require.Equal(t, 2, written("on"))
+}
