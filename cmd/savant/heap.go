@@ -12,7 +12,7 @@ import (
 // collector's default lets the small heap of a server grow by 6 MB only. It then
 // runs every 170 steps, and the steps that meet it are what the slowest
 // hundredth consists of.
-const heapRoom = 16 << 20
+const heapRoom = 24 << 20
 
 // leastGrowth and mostGrowth bound what the heap may grow by between two
 // collections, in percent of what is in use.
@@ -24,7 +24,7 @@ func growthFor(live uint64) int {
 	if live*mostGrowth <= heapRoom*100 {
 		return mostGrowth
 	}
-	room := heapRoom - min(live/4, heapRoom)
+	room := heapRoom - min(live*5/8, heapRoom)
 	return max(leastGrowth, int(room*100/live))
 }
 
