@@ -70,6 +70,7 @@ type parser struct {
 	programs map[string]*expression.Program
 	texts    map[string]*expression.Text
 	inlined  map[string]*schemas.Schema // by what was written
+	called   map[string]bool            // tools whose names are right
 }
 
 var workflowKeys = []string{"name", "version", "description", "desc", "params", "schemas", "limits", "steps", "outputs", "summary", "artifacts", "strict_tools"}
@@ -130,7 +131,8 @@ func suggestion(name string, known []string) string {
 
 func (p *parser) workflow(w *Workflow, root *yaml.Node) {
 	p.w = w
-	p.programs, p.texts, p.inlined = map[string]*expression.Program{}, map[string]*expression.Text{}, map[string]*schemas.Schema{}
+	p.programs, p.texts = map[string]*expression.Program{}, map[string]*expression.Text{}
+	p.inlined, p.called = map[string]*schemas.Schema{}, map[string]bool{}
 	keys, ok := p.mapping(root, "", workflowKeys)
 	if !ok {
 		return

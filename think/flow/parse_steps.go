@@ -87,6 +87,9 @@ func (p *parser) names(step *Step, keys entries, node *yaml.Node) {
 }
 
 func (p *parser) call(step *Step, node *yaml.Node) {
+	if p.called[step.Call] {
+		return // most steps call what another one calls
+	}
 	prefix, _, _ := strings.Cut(step.Call, ".")
 	switch {
 	case slices.Contains(reservedCalls, step.Call):
@@ -96,6 +99,8 @@ func (p *parser) call(step *Step, node *yaml.Node) {
 		p.add(fault.YAMLSchemaViolation, step.path+".call", node, "a call is a literal name, never a template")
 	case !toolName().MatchString(step.Call) || len(step.Call) > 128:
 		p.add(fault.YAMLSchemaViolation, step.path+".call", node, "call %q: a tool is written server.tool%s", fault.Cut(step.Call, 80), nearReserved(step.Call))
+	default:
+		p.called[step.Call] = true
 	}
 }
 
