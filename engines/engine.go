@@ -23,10 +23,6 @@ type Engine struct {
 	// Timeout is how long a call of a tool that sets none may take, waiting
 	// for its place included; 0: as long as its caller waits.
 	Timeout time.Duration
-	// Heeds says that its tools return soon after their context ends, so that
-	// nobody has to watch them: they run on the goroutine of their caller,
-	// which costs a short call a twentieth less.
-	Heeds bool
 	// Status says how the engine is now, without starting anything; nil: it is
 	// ready. It may be called by several goroutines at once.
 	Status func(context.Context) Status

@@ -163,7 +163,7 @@ func (t *table) perform(ctx context.Context, found *row, args json.RawMessage) (
 // the tool returns. It waits for the end of ctx and the grace, no longer; what
 // is left behind then is counted until it ends.
 func (t *table) bounded(ctx context.Context, found *row, args json.RawMessage) (returned, error) {
-	if found.port.engine.Heeds {
+	if found.tool.Heeds {
 		defer found.port.leave()
 		return t.run(ctx, found.tool, args)
 	}

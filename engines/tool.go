@@ -20,6 +20,10 @@ type Tool struct {
 	Eager bool
 	// Timeout is how long a call may take; 0: what its engine says.
 	Timeout time.Duration
+	// Heeds says that it returns soon after its context ends, so that nobody
+	// has to watch it: it runs on the goroutine of its caller, which costs a
+	// short call a twentieth less.
+	Heeds bool
 	// Call runs the tool. Arguments were checked against Input. The result is
 	// any value that marshals to a JSON object, or a Content. Errors carry a
 	// fault.Code. With a timeout it runs on a goroutine of its own, and has to

@@ -54,7 +54,7 @@ func serveWithNothing() int {
 	}
 	return p.report(p.with(context.Background(), func(h *house) error {
 		nothing := engines.Bind("think.nothing", "Does nothing.", func(_ context.Context, in think.NextInput) (think.NextInput, error) { return in, nil })
-		nothing.Title = "Nothing"
+		nothing.Title, nothing.Heeds = "Nothing", true // as think.next
 		if err := h.tools.Add(nothing); err != nil {
 			return err
 		}

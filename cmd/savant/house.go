@@ -99,7 +99,7 @@ func (p *program) open() (*house, error) {
 func (h *house) addEngines(s settings.Settings) error {
 	reading := git.Options{Roots: h.gitRoots(s)}
 	return errors.Join(
-		h.tools.AddEngine(engines.Engine{Name: "think", Description: "guides a model through a workflow", Heeds: true}, h.think.Tools()...),
+		h.tools.AddEngine(engines.Engine{Name: "think", Description: "guides a model through a workflow"}, h.think.Tools()...),
 		h.tools.AddEngine(engines.Engine{Name: "workflow", Description: "runs a workflow without a client"}, h.driver.Tools()...),
 		h.tools.AddEngine(git.Engine(reading), git.Tools(reading)...),
 		h.addRepositoryEngines(s),
