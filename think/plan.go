@@ -112,18 +112,20 @@ func (e *Engine) standing(ctx context.Context, l *live) (*Reply, error) {
 
 // repeat returns the reply that a version was answered with.
 func (e *Engine) repeat(ctx context.Context, l *live, version int) (*Reply, error) {
-	records, err := e.Store.Records(ctx, l.key, version-1, 0)
+	read := e.reading(l.key)
+	record, err := read(ctx, version)
 	if err != nil {
 		return nil, err
 	}
-	if len(records) == 0 {
-		return nil, fault.New(fault.StateCorrupt, "run %s has no record %d", l.key, version)
-	}
-	answer, err := replyOf(records[0])
+	answer, err := replyOf(record)
 	if err != nil {
 		return nil, err
 	}
-	for _, record := range records[1:] {
+	for at := version + 1; at <= l.version; at++ { // one by one: what follows may be long
+		record, err := read(ctx, at)
+		if err != nil {
+			return nil, err
+		}
 		var data resultData
 		if record.Kind != kindPerson || decodeData(record, &data) != nil || data.During != version {
 			break
