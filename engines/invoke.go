@@ -164,8 +164,7 @@ func (t *table) perform(ctx context.Context, found *row, args json.RawMessage) (
 // is left behind then is counted until it ends.
 func (t *table) bounded(ctx context.Context, found *row, args json.RawMessage) (returned, error) {
 	if found.tool.Heeds {
-		defer found.port.leave()
-		return t.run(ctx, found.tool, args)
+		return t.inPlace(ctx, found, args)
 	}
 	type outcome struct {
 		returned
@@ -173,8 +172,7 @@ func (t *table) bounded(ctx context.Context, found *row, args json.RawMessage) (
 	}
 	done := make(chan outcome, 1)
 	go func() {
-		defer found.port.leave()
-		got, err := t.run(ctx, found.tool, args)
+		got, err := t.inPlace(ctx, found, args) // left before the caller hears of it
 		done <- outcome{got, err}
 	}()
 	select {
@@ -196,6 +194,12 @@ func (t *table) bounded(ctx context.Context, found *row, args json.RawMessage) (
 		}()
 		return returned{}, ctx.Err()
 	}
+}
+
+// inPlace runs a tool and gives its place back.
+func (t *table) inPlace(ctx context.Context, found *row, args json.RawMessage) (returned, error) {
+	defer found.port.leave()
+	return t.run(ctx, found.tool, args)
 }
 
 // run calls the tool and encodes what it returns. Panics of both end here.
