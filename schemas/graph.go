@@ -197,13 +197,9 @@ func (g *graph) wrong(at place, message string) {
 	g.diagnostics = append(g.diagnostics, g.diagnostic(at, message))
 }
 
-// diagnostic points into the schema asked for, or names the other schema.
+// diagnostic points into a schema and says which, unless it is inline.
 func (g *graph) diagnostic(at place, message string) fault.Diagnostic {
-	found := fault.Diagnostic{Pointer: at.pointer, Message: message}
-	if name, other := strings.CutPrefix(at.address, namedAddress); other {
-		found.File = unescapeAddress(name) + ".json"
-	}
-	return found
+	return g.set.of(nameOf(at.address), fault.Diagnostic{Pointer: at.pointer, Message: message})
 }
 
 // fields returns a JSON object, or nothing.

@@ -61,6 +61,15 @@ func addressOf(name string) string {
 	return namedAddress + url.PathEscape(name)
 }
 
+// nameOf is the name of the schema at an address, empty for an inline one.
+func nameOf(address string) string {
+	name, named := strings.CutPrefix(address, namedAddress)
+	if !named {
+		return ""
+	}
+	return unescapeAddress(name)
+}
+
 func unescapeAddress(escaped string) string {
 	name, err := url.PathUnescape(escaped)
 	if err != nil {
@@ -97,6 +106,10 @@ func (g *graph) document(at place, name string) (address string, found bool) {
 	held, known := g.set.lookup(unescapeAddress(name))
 	if !known {
 		g.diagnostics = append(g.diagnostics, g.unknown(at.child("$ref"), name))
+		return "", false
+	}
+	if broken := g.set.sources[held].broken; broken != nil {
+		g.wrong(at.child("$ref"), broken.Details)
 		return "", false
 	}
 	address = addressOf(held)

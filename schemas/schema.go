@@ -51,11 +51,11 @@ func (s *Set) compile(name string, from source, checkers []Checker) (schema *Sch
 		return nil, err
 	}
 	if len(g.diagnostics) > 0 {
-		return nil, violation(what, tidy(g.diagnostics)...)
+		return nil, violation(what, s.placed(g.diagnostics)...)
 	}
 	compiled, err := build(g.documents, addressOf(name))
 	if err != nil {
-		return nil, violation(what, tidy(compileDiagnostics(err))...)
+		return nil, violation(what, s.placed(s.compileDiagnostics(g.documents, err))...)
 	}
 	return &Schema{name: name, value: from.value, compiled: compiled, documents: g.documents,
 		root: root, paths: pathsOf(root), checkers: checkers}, nil
@@ -74,14 +74,20 @@ func (s *Set) explore(name string, from source) (*graph, *node, error) {
 	return g, root, nil
 }
 
-// build compiles documents none of which needs to be loaded.
-func build(documents map[string]any, address string) (*jsonschema.Schema, error) {
+// newCompiler returns a compiler that loads nothing.
+func newCompiler() *jsonschema.Compiler {
 	compiler := jsonschema.NewCompiler()
 	compiler.Draft = jsonschema.Draft2020
 	compiler.AssertFormat = true // unset, it would depend on whether "$schema" is written
 	compiler.LoadURL = func(string) (io.ReadCloser, error) {
 		return nil, errors.New("references to files and addresses are refused")
 	}
+	return compiler
+}
+
+// build compiles documents none of which needs to be loaded.
+func build(documents map[string]any, address string) (*jsonschema.Schema, error) {
+	compiler := newCompiler()
 	for at, document := range documents {
 		raw, err := jsonvalue.Encode(document)
 		if err != nil {
@@ -92,15 +98,6 @@ func build(documents map[string]any, address string) (*jsonschema.Schema, error)
 		}
 	}
 	return compiler.Compile(address)
-}
-
-// compileDiagnostics says what the metaschema has against a schema.
-func compileDiagnostics(err error) []fault.Diagnostic {
-	var invalid *jsonschema.ValidationError
-	if errors.As(err, &invalid) {
-		return explainer{}.explain(invalid)
-	}
-	return []fault.Diagnostic{{Message: strings.TrimPrefix(err.Error(), "jsonschema: ")}}
 }
 
 // Check returns nil when a value fits, else VALIDATION_FAILED with a diagnostic

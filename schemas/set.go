@@ -11,8 +11,7 @@
 package schemas
 
 import (
-	"errors"
-	"io/fs"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -30,78 +29,11 @@ type Set struct {
 	compiled *cache
 }
 
-// source is one schema as it was given: its text, to be decoded for those who
-// change it, and the value for those who only read it.
-type source struct {
-	raw   []byte
-	value any
-}
-
 // Checker says what is wrong with a value beyond what JSON Schema can say. It
 // only sees values that fit the schema, must not change them, and may be
 // called by several goroutines at once.
 type Checker interface {
 	Check(value any) []fault.Diagnostic
-}
-
-// Load reads every *.json file in the root of each layer. A name is the base
-// name without ".json"; a later layer wins. A nil layer and a missing folder
-// hold nothing. A file that is not JSON is YAML_SCHEMA_VIOLATION; whether it
-// is a schema is found out by Named.
-func Load(layers ...fs.FS) (*Set, error) {
-	sources := map[string]source{}
-	for _, layer := range layers {
-		if layer == nil {
-			continue
-		}
-		if err := loadLayer(layer, sources); err != nil {
-			return nil, err
-		}
-	}
-	return &Set{sources: sources, compiled: newCache()}, nil
-}
-
-func loadLayer(layer fs.FS, into map[string]source) error {
-	entries, err := fs.ReadDir(layer, ".")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fault.From(err)
-	}
-	for _, entry := range entries {
-		name, isJSON := strings.CutSuffix(entry.Name(), ".json")
-		if !isJSON || name == "" || entry.IsDir() || strings.HasPrefix(name, ".") {
-			continue
-		}
-		data, err := fs.ReadFile(layer, entry.Name())
-		if err != nil {
-			return fault.New(fault.YAMLSchemaViolation, "schema file %s cannot be read: %w", entry.Name(), err)
-		}
-		if into[name], err = parse(data); err != nil {
-			return fault.New(fault.YAMLSchemaViolation, "schema file %s: %w", entry.Name(), err).
-				With(fault.Diagnostic{File: entry.Name(), Message: err.Error()})
-		}
-	}
-	return nil
-}
-
-func parse(data []byte) (source, error) {
-	if len(data) > maxBytes {
-		return source{}, errors.New("larger than 512 KB")
-	}
-	value, err := jsonvalue.Decode(data)
-	return source{raw: data, value: value}, err
-}
-
-// newSource returns the source of a value, which is copied. Equal values have
-// the same text.
-func newSource(value any) (source, error) {
-	raw, err := jsonvalue.Encode(value)
-	if err != nil {
-		return source{}, err
-	}
-	return parse(raw)
 }
 
 // With returns a Set that also holds a workflow's own schemas, which win over
@@ -138,16 +70,19 @@ func (s *Set) WithChecker(name string, c Checker) *Set {
 	return &Set{sources: sources, checkers: checkers, compiled: newCache()}
 }
 
-// Names returns the names of the schemas, sorted.
+// Names returns the names of the schemas, sorted, those of broken files too.
 func (s *Set) Names() []string { return slices.Sorted(maps.Keys(s.sources)) }
 
 // Named returns a schema by its name, with or without ".json". It is
-// SCHEMA_NOT_FOUND, with the nearest name, or YAML_SCHEMA_VIOLATION with
-// pointers to what is wrong in it.
+// SCHEMA_NOT_FOUND, with the nearest name, or YAML_SCHEMA_VIOLATION with the
+// places of what is wrong in it, or in what it refers to.
 func (s *Set) Named(name string) (*Schema, error) {
 	found, known := s.lookup(name)
-	if !known {
+	switch {
+	case !known:
 		return nil, s.notFound(name)
+	case s.sources[found].broken != nil:
+		return nil, s.Broken(found)
 	}
 	return s.compiled.get("name:"+found, func() (*Schema, error) {
 		return s.compile(found, s.sources[found], s.checkers[found])
@@ -164,7 +99,7 @@ func (s *Set) Inline(schema any) (*Schema, error) {
 		return nil, wrong(err)
 	}
 	return s.compiled.get("inline:"+string(raw), func() (*Schema, error) {
-		own, err := parse(raw)
+		own, err := decode(raw)
 		if err != nil {
 			return nil, wrong(err)
 		}
@@ -193,7 +128,11 @@ func violation(what string, diagnostics ...fault.Diagnostic) *fault.Error {
 	details := what + " is not a schema"
 	if len(diagnostics) > 0 {
 		first := diagnostics[0]
-		details += ": " + strings.TrimPrefix(first.Pointer+": ", ": ") + first.Message
+		details += ": "
+		if first.Line > 0 {
+			details += fmt.Sprintf("%s:%d:%d: ", first.File, first.Line, first.Column)
+		}
+		details += strings.TrimPrefix(first.Pointer+": ", ": ") + first.Message
 	}
 	return fault.New(fault.YAMLSchemaViolation, "%s", details).With(diagnostics...)
 }

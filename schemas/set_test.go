@@ -69,12 +69,6 @@ func TestLaterLayersWin(t *testing.T) {
 	require.NoError(t, b.Check(1))
 }
 
-func TestLoadNamesTheFileThatIsNotJSON(t *testing.T) {
-	_, err := schemas.Load(layer("Broken.json", `{"type":`))
-	require.ErrorIs(t, err, fault.YAMLSchemaViolation)
-	require.ErrorContains(t, err, "Broken.json")
-}
-
 func TestUnknownNameSaysTheNearest(t *testing.T) {
 	set := load(t, "Finding.json", `{"type":"object"}`)
 	_, err := set.Named("Fnding")

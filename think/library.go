@@ -91,31 +91,6 @@ type Entry struct {
 	Err        error
 }
 
-// Schemas returns the named schemas of all layers.
-func (l *Library) Schemas() (*schemas.Set, error) {
-	seen := l.fingerprint("schemas")
-	layers := make([]fs.FS, 0, len(l.layers))
-	for _, layer := range l.layers {
-		sub, err := fs.Sub(layer.Files, "schemas")
-		if err != nil {
-			continue
-		}
-		layers = append(layers, sub)
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.set != nil && l.seen == seen {
-		return l.set, nil
-	}
-	set, err := schemas.Load(layers...)
-	if err != nil {
-		return nil, err
-	}
-	l.set, l.seen = set, seen
-	l.forget()
-	return set, nil
-}
-
 // Parse reads a workflow's bytes; file names it in diagnostics.
 func (l *Library) Parse(file string, src []byte) (*flow.Workflow, error) {
 	return l.parse(file, src, hexSum(src))

@@ -3,7 +3,6 @@ package think
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -130,7 +129,11 @@ func (e *Engine) resources(ctx context.Context) ([]engines.Resource, error) {
 		return nil, err
 	}
 	for _, name := range set.Names() {
-		list = append(list, engines.Resource{URI: schemaPrefix + name, Name: name, Title: "Schema " + name, MIMEType: "application/schema+json"})
+		r := engines.Resource{URI: schemaPrefix + name, Name: name, Title: "Schema " + name, MIMEType: "application/schema+json"}
+		if broken := set.Broken(name); broken != nil {
+			r.Description = "not valid: " + broken.Details
+		}
+		list = append(list, r)
 	}
 	_, files, err := e.Library.drivers()
 	if err != nil {
@@ -353,17 +356,3 @@ func (e *Engine) paramValues(ref, argument string) []string {
 // watched are the folders of a layer whose changes are told to clients, and
 // the list that changes with each.
 var watched = map[string][]string{"workflows": {"prompts", "resources"}, "schemas": {"resources"}, "prompts": {"prompts", "resources"}}
-
-// fingerprint describes the watched files of all layers.
-func (l *Library) fingerprint(folder string) string {
-	var seen strings.Builder
-	for _, layer := range l.layers {
-		entries, _ := fs.ReadDir(layer.Files, folder)
-		for _, entry := range entries {
-			if info, err := entry.Info(); err == nil {
-				fmt.Fprintf(&seen, "%s %d %d\n", entry.Name(), info.Size(), info.ModTime().UnixNano())
-			}
-		}
-	}
-	return seen.String()
-}

@@ -12,7 +12,8 @@ import (
 // when somebody edits schemas/.
 
 // schemaText returns the current named schemas as one JSON object, and its
-// digest.
+// digest. Of a broken one it holds the reason, a text, so that a run that was
+// told it once is told the same again.
 func (e *Engine) schemaText() (set *schemas.Set, text []byte, digest string, err error) {
 	set, err = e.Library.Schemas()
 	if err != nil {
@@ -26,6 +27,10 @@ func (e *Engine) schemaText() (set *schemas.Set, text []byte, digest string, err
 	all := map[string]any{}
 	for _, name := range set.Names() {
 		all[name], _ = set.Source(name)
+		if broken := set.Broken(name); broken != nil {
+			all[name] = broken.Details
+			e.Logger.Warn("a schema file is of no use; workflows that refer to it are refused", "error", broken.Details)
+		}
 	}
 	if text, err = jsonvalue.Encode(all); err != nil {
 		return nil, nil, "", fault.New(fault.Internal, "encoding the named schemas: %w", err)
@@ -52,25 +57,42 @@ func (e *Engine) pinSchemas(ctx context.Context) (string, error) {
 }
 
 // pinnedSchemas returns the named schemas of a digest; the current ones where
-// a run was planned before they were kept.
+// a run was planned before they were kept. A run goes on with its own, whatever
+// became of the current ones.
 func (e *Engine) pinnedSchemas(ctx context.Context, digest string) (set *schemas.Set, current bool, err error) {
 	set, _, now, err := e.schemaText()
-	if err != nil || digest == "" || digest == now {
+	if digest == "" || err == nil && digest == now {
 		return set, true, err
 	}
 	text, err := e.Store.Artifact(ctx, digest)
 	if err != nil {
 		return nil, false, err
 	}
+	set, err = readSchemas(text)
+	return set, false, err
+}
+
+// readSchemas reads what schemaText wrote.
+func readSchemas(text []byte) (*schemas.Set, error) {
 	value, err := jsonvalue.Decode(text)
 	all, ok := value.(map[string]any)
 	if err != nil || !ok {
-		return nil, false, fault.New(fault.StateCorrupt, "the schemas that a run is pinned to cannot be read")
+		return nil, fault.New(fault.StateCorrupt, "the schemas that a run is pinned to cannot be read")
+	}
+	broken := map[string]string{}
+	for name, each := range all {
+		if reason, isText := each.(string); isText {
+			broken[name] = reason
+			delete(all, name)
+		}
 	}
 	empty, err := schemas.Load()
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	set, err = empty.With(all)
-	return set, false, err
+	set, err := empty.With(all)
+	if err != nil {
+		return nil, err
+	}
+	return set.WithBroken(broken), nil
 }

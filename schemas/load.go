@@ -1,0 +1,114 @@
+package schemas
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+	"syscall"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+)
+
+// errTooLarge is said of a text that is more than maxBytes.
+var errTooLarge = fmt.Errorf("larger than %d KB", maxBytes>>10)
+
+// Load is LoadFolder of the roots of layers.
+func Load(layers ...fs.FS) (*Set, error) { return LoadFolder(".", layers...) }
+
+// LoadFolder reads every *.json file of a folder in each layer. A name is the
+// base name without ".json"; a later layer wins. A nil layer and a missing
+// folder hold nothing. A file that cannot be read or is not JSON takes its
+// name, and is told to those who ask for it, see Broken; whether a file is a
+// schema is found out by Named. A folder that cannot be read, of which nobody
+// knows which names it takes, is YAML_SCHEMA_VIOLATION.
+func LoadFolder(folder string, layers ...fs.FS) (*Set, error) {
+	sources := map[string]source{}
+	for _, layer := range layers {
+		if layer == nil {
+			continue
+		}
+		if err := loadLayer(layer, folder, sources); err != nil {
+			return nil, err
+		}
+	}
+	return &Set{sources: sources, compiled: newCache()}, nil
+}
+
+func loadLayer(layer fs.FS, folder string, into map[string]source) error {
+	entries, err := fs.ReadDir(layer, folder)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil
+	}
+	if err != nil {
+		return fault.New(fault.YAMLSchemaViolation, "the folder %s cannot be read: %w; make it readable, or move it away", folder, cause(err))
+	}
+	for _, entry := range entries {
+		name, isJSON := strings.CutSuffix(entry.Name(), ".json")
+		if isJSON && name != "" && !entry.IsDir() && !strings.HasPrefix(name, ".") {
+			into[name] = loadFile(layer, path.Join(folder, entry.Name()))
+		}
+	}
+	return nil
+}
+
+func loadFile(layer fs.FS, file string) source {
+	data, err := read(layer, file)
+	if err != nil {
+		unread := broken(file, 0, 0, "cannot be read: %w", cause(err))
+		unread.unread = true
+		return unread
+	}
+	made, err := decode(data)
+	if kind := jsonvalue.Kind(made.value); err == nil && kind != "object" && kind != "boolean" {
+		err = fmt.Errorf("expected an object or a boolean, got %s", kind)
+	}
+	if err == nil {
+		made.file = file
+		return made
+	}
+	var syntax *json.SyntaxError
+	if !errors.Is(err, errTooLarge) && errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax) {
+		at := int(syntax.Offset)
+		if !strings.HasPrefix(syntax.Error(), "unexpected end") {
+			at-- // it counts the byte that is wrong
+		}
+		line, column := position(data, at)
+		return broken(file, line, column, "not JSON: %w", syntax)
+	}
+	return broken(file, 0, 0, "not a schema: %w", err)
+}
+
+// read returns a file, or somewhat more of it than a schema may have.
+func read(layer fs.FS, name string) ([]byte, error) {
+	file, err := layer.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, maxBytes+1))
+}
+
+// broken returns the source of a file that holds no schema.
+func broken(file string, line, column int, format string, because error) source {
+	message := fmt.Errorf(format, because)
+	where := file
+	if line > 0 {
+		where = fmt.Sprintf("%s:%d:%d", file, line, column)
+	}
+	return source{file: file, broken: fault.New(fault.YAMLSchemaViolation, "schema file %s: %w; mend it or remove it", where, message).
+		With(fault.Diagnostic{File: file, Line: line, Column: column, Message: message.Error()})}
+}
+
+// cause leaves out of an error of a file what is known already: its name.
+func cause(err error) error {
+	var failed *fs.PathError
+	if errors.As(err, &failed) {
+		return failed.Err
+	}
+	return err
+}
