@@ -3,12 +3,15 @@ package think_test
 import (
 	"context"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"testing"
 	"testing/fstest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"savant/fault"
 	"savant/think"
 	"savant/think/state"
 )
@@ -55,4 +58,88 @@ steps:
 	require.NoError(t, err)
 	_, err = second.Next(ctx, think.NextInput{RunID: "r2", StepID: "a", ResultSnapshot: json.RawMessage(`{"a":1}`)})
 	require.ErrorContains(t, err, "more", "a new run has the new schema")
+}
+
+// A schema file of no use is a matter of the workflows that refer to it: the
+// rest are listed and planned. Once it is mended, so are they, and it is found
+// out although nothing of the file changed but that it can be read.
+func TestABrokenSchemaStopsNobodyElse(t *testing.T) {
+	workflow := func(name, schema string) []byte {
+		return []byte("name: " + name + "\nversion: \"1.0\"\nsteps:\n  - {id: a, call: llm.generate, input_template: {task: A}, success_schema: " + schema + "}\n")
+	}
+	folder := t.TempDir()
+	root, err := os.OpenRoot(folder)
+	require.NoError(t, err)
+	defer root.Close()
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, "schemas"), 0o700))
+	require.NoError(t, os.Symlink("/outside/Bad.json", filepath.Join(folder, "schemas", "Bad.json"))) // which root refuses
+	bundled := fstest.MapFS{"schemas/Bad.json": {Data: []byte(`{}`)}, "schemas/Good.json": {Data: []byte(`{}`)},
+		"workflows/direct.yaml": {Data: workflow("direct", "Bad")}, "workflows/far.yaml": {Data: workflow("far", "{$ref: Bad}")},
+		"workflows/good.yaml": {Data: workflow("good", "Good")}}
+	store, err := state.Open(t.TempDir(), state.Options{})
+	require.NoError(t, err)
+	defer store.Close()
+	engine := think.New(think.Options{Library: think.NewLibrary(think.Layer{Files: bundled}, think.Layer{Files: root.FS()}), Store: store, Now: time.Now,
+		NewID: func() string { return "r" }})
+	defer engine.Close()
+
+	for _, name := range []string{"direct", "far"} {
+		_, err := engine.Plan(t.Context(), think.PlanInput{Workflow: name})
+		require.ErrorIs(t, err, fault.YAMLSchemaViolation)
+		require.ErrorContains(t, err, "schema file schemas/Bad.json: cannot be read: ")
+	}
+	list, err := engine.List(t.Context(), think.ListInput{})
+	require.NoError(t, err)
+	valid := map[string]bool{}
+	for _, each := range list.Workflows {
+		valid[each.ID] = each.Error == ""
+	}
+	require.Equal(t, map[string]bool{"direct": false, "far": false, "good": true}, valid)
+	_, err = engine.Plan(t.Context(), think.PlanInput{Workflow: "good", RunID: "r1"})
+	require.NoError(t, err)
+
+	require.NoError(t, os.Remove(filepath.Join(folder, "schemas", "Bad.json")))
+	for _, name := range []string{"direct", "far"} {
+		_, err := engine.Plan(t.Context(), think.PlanInput{Workflow: name, RunID: name})
+		require.NoError(t, err)
+	}
+	_, err = engine.Next(t.Context(), think.NextInput{RunID: "r1", StepID: "a", ResultSnapshot: json.RawMessage(`{}`)})
+	require.NoError(t, err)
+}
+
+// What a run was told of a broken schema, where the schema is named only while
+// it runs, it is told again when it is followed again: the file is mended, the
+// run keeps what it began with.
+func TestARunKeepsWhatWasBroken(t *testing.T) {
+	files := fstest.MapFS{"schemas/Bad.json": {Data: []byte(`{"type"`), ModTime: time.Unix(1, 0)},
+		"workflows/ask.yaml": {Data: []byte(`name: ask
+version: "1.0"
+steps:
+  - {id: a, call: llm.generate, input_template: {task: A}, capture_as: a}
+  - {id: b, call: human.ask, input_template: {message: M, schema: "{{ state.a }}"}}
+`)}}
+	root := t.TempDir()
+	open := func() *think.Engine {
+		store, err := state.Open(root, state.Options{})
+		require.NoError(t, err)
+		engine := think.New(think.Options{Library: think.NewLibrary(think.Layer{Files: files}), Store: store, Now: time.Now, NewID: func() string { return "r" }})
+		t.Cleanup(func() {
+			engine.Close()
+			require.NoError(t, store.Close())
+		})
+		return engine
+	}
+	first := open()
+	_, err := first.Plan(t.Context(), think.PlanInput{Workflow: "ask", RunID: "r"})
+	require.NoError(t, err)
+	_, err = first.Next(t.Context(), think.NextInput{RunID: "r", StepID: "a", ResultSnapshot: json.RawMessage(`{"$ref":"Bad"}`)})
+	require.ErrorContains(t, err, "schemas/Bad.json:1:8: not JSON")
+
+	files["schemas/Bad.json"] = &fstest.MapFile{Data: []byte(`{}`), ModTime: time.Unix(2, 0)}
+	second := open()
+	_, err = second.Plan(t.Context(), think.PlanInput{Workflow: "ask", RunID: "r"})
+	require.ErrorContains(t, err, "schemas/Bad.json:1:8: not JSON", "it has no Bad, for the reason that it was told")
+	replayed, err := second.Debug(t.Context(), think.DebugInput{RunID: "r", Action: "replay"})
+	require.NoError(t, err)
+	require.Equal(t, "identical", replayed.Verdict)
 }

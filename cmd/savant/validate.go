@@ -19,7 +19,7 @@ import (
 func (p *program) validateCommand() *cobra.Command {
 	var strict bool
 	command := &cobra.Command{Use: "validate [NAME|PATH…]", Short: "Check workflows by name, workflow files, or all of a folder",
-		Long: "Check workflows by name, workflow files, or all of a folder; without one those of SAVANT_PATH/workflows.\n" +
+		Long: "Check workflows by name, workflow files, or all of a folder; without one those of SAVANT_PATH, with its schemas.\n" +
 			"Prints file:line:col: error: message [CODE]; exit code 3 if there are errors.",
 		RunE: func(command *cobra.Command, paths []string) error {
 			return p.with(command.Context(), func(h *house) error { return p.validate(command.Context(), h, paths, strict) })
@@ -45,20 +45,13 @@ type checkedFiles struct {
 }
 
 func (p *program) validate(ctx context.Context, h *house, paths []string, strict bool) error {
-	if len(paths) == 0 {
-		paths = []string{filepath.Join(p.settings.Path, "workflows")}
-	}
-	files, err := h.workflowFiles(paths)
+	found, err := h.checkAll(ctx, paths, strict)
 	if err != nil {
 		return err
 	}
 	out := checkedFiles{Files: []checkedFile{}}
 	told := map[fault.Diagnostic]bool{}
-	for _, file := range files {
-		checked, err := h.checkFile(ctx, file, strict)
-		if err != nil {
-			return err
-		}
+	for _, checked := range found {
 		checked.Errors, checked.Warnings = untold(checked.Errors, told), untold(checked.Warnings, told)
 		out.Files = append(out.Files, checked)
 		out.Errors += len(checked.Errors)
@@ -73,6 +66,30 @@ func (p *program) validate(ctx context.Context, h *house, paths []string, strict
 		return statusError(exitInvalid)
 	}
 	return err
+}
+
+// checkAll checks what paths and names stand for, or all that SAVANT_PATH has.
+func (h *house) checkAll(ctx context.Context, paths []string, strict bool) ([]checkedFile, error) {
+	var found []checkedFile
+	var err error
+	if len(paths) == 0 {
+		paths = []string{filepath.Join(h.given, "workflows")}
+		if found, err = h.checkSchemas(); err != nil {
+			return nil, err
+		}
+	}
+	files, err := h.workflowFiles(paths)
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		checked, err := h.checkFile(ctx, file, strict)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, checked)
+	}
+	return found, nil
 }
 
 // untold returns what was not told before: a workflow that others run is
