@@ -1,6 +1,7 @@
 package mcpio
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -152,14 +153,17 @@ func (c *Client) enveloped(told *greeting, params map[string]any) map[string]any
 // decodeReply reads a reply: its result, or the coded error within its error.
 func decodeReply(m *message, result any) error {
 	if m.Error == nil {
+		if len(m.Result) == 0 || bytes.Equal(m.Result, []byte("null")) {
+			return fault.New(fault.ToolFailed, "the server's reply is not what the protocol says: it has neither a result nor an error")
+		}
 		if err := json.Unmarshal(m.Result, result); err != nil {
-			return fault.New(fault.ToolFailed, "the server's reply is not what the protocol says: %w", err)
+			return fault.New(fault.ToolFailed, "the server's reply is not what the protocol says: %s", misfit(err))
 		}
 		return nil
 	}
 	failure := new(rpcError)
 	if err := json.Unmarshal(m.Error, failure); err != nil {
-		return fault.New(fault.ToolFailed, "the server's error is not what the protocol says: %w", err)
+		return fault.New(fault.ToolFailed, "the server's error is not what the protocol says: %s", misfit(err))
 	}
 	if coded := new(fault.Error); json.Unmarshal(failure.Data, coded) == nil && coded.Code != "" {
 		return coded

@@ -1,12 +1,16 @@
 package mcpio
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"sync/atomic"
+
+	"github.com/mark3labs/mcp-go/mcp"
 )
 
 // maxRedirects is how often one request is redirected within its origin.
@@ -56,12 +60,12 @@ func (g *guard) RoundTrip(request *http.Request) (*http.Response, error) {
 		response.StatusCode = http.StatusMethodNotAllowed
 		return response, nil
 	}
-	if plainFailure(response) {
+	over, _ := request.Context().Value(overKey{}).(*atomic.Bool)
+	response.Body = &bounded{body: response.Body, left: g.limit, over: over}
+	if refused(response) && !explained(response) {
 		_ = response.Body.Close() // nothing of it is used
 		return nil, statusError(response.StatusCode)
 	}
-	over, _ := request.Context().Value(overKey{}).(*atomic.Bool)
-	response.Body = &bounded{body: response.Body, left: g.limit, over: over}
 	return response, nil
 }
 
@@ -69,16 +73,29 @@ func (g *guard) RoundTrip(request *http.Request) (*http.Response, error) {
 // too large: mcp-go does not pass the error of an event stream on.
 type overKey struct{}
 
-// plainFailure says whether an answer is a failure without a JSON-RPC message.
-// 401 and 404, and what initialize of an older server gets, mean something to
-// the protocol.
-func plainFailure(response *http.Response) bool {
-	switch code := response.StatusCode; {
-	case code < 400, code == http.StatusUnauthorized, code == http.StatusNotFound, code == http.StatusMethodNotAllowed:
+// refused says whether the status is a failure that means nothing to the
+// protocol, as 401, 404 and what initialize of an older server gets do.
+func refused(response *http.Response) bool {
+	switch code := response.StatusCode; code {
+	case http.StatusUnauthorized, http.StatusNotFound, http.StatusMethodNotAllowed:
+		return false
+	default:
+		return code >= 400
+	}
+}
+
+// explained says whether a failure's body is a JSON-RPC error. mcp-go takes any
+// JSON for an answer, and one without an error for a success.
+func explained(response *http.Response) bool {
+	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	if err != nil || kind != "application/json" {
 		return false
 	}
-	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
-	return err != nil || kind != "application/json"
+	body, err := io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	var said message
+	return err == nil && json.Unmarshal(body, &said) == nil && said.JSONRPC == mcp.JSONRPC_VERSION && len(said.Error) > 0
 }
 
 // refusesToSpeak says whether a server has no stream for what it says between

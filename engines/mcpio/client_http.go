@@ -103,15 +103,24 @@ func (h *httpLink) ask(ctx context.Context, method string, params map[string]any
 	case err != nil:
 		return nil, h.failure(method, err)
 	}
-	got := &message{Result: answer.Result}
-	if answer.Error != nil {
-		if got.Error, err = json.Marshal(answer.Error); err != nil {
-			return nil, fault.New(fault.ToolFailed, "the server's error does not marshal: %w", err)
-		}
-	} else if got.Result == nil {
-		got.Result = json.RawMessage("{}")
+	return answered(method, asked.ID, answer)
+}
+
+// answered makes a message of the answer to a request. mcp-go takes the first
+// answer of an event stream for that, whosever it is; an error may be without
+// an id, where the server could not read the request.
+func answered(method string, id mcp.RequestId, answer *transport.JSONRPCResponse) (*message, error) {
+	if answer.ID.String() != id.String() && (answer.Error == nil || !answer.ID.IsNil()) {
+		return nil, fault.New(fault.ToolFailed, "the server was asked %s, and it answered another request", method)
 	}
-	return got, nil
+	if answer.Error == nil {
+		return &message{Result: answer.Result}, nil
+	}
+	failure, err := json.Marshal(answer.Error)
+	if err != nil {
+		return nil, fault.New(fault.ToolFailed, "the server's error does not marshal: %w", err)
+	}
+	return &message{Error: failure}, nil
 }
 
 // header returns the headers by which revision 2026-07-28 routes requests.

@@ -124,3 +124,24 @@ func TestClientServerThatDoesNotRead(t *testing.T) {
 	require.ErrorIs(t, c.Ping(ctx), fault.EngineOffline)
 	close(let)
 }
+
+// A reply that is none is a failure of the server, in words that name no type of
+// ours.
+func TestClientRepliesThatAreNone(t *testing.T) {
+	for reply, says := range map[string]string{
+		`"result":null`:             "it has neither a result nor an error",
+		`"x":1`:                     "it has neither a result nor an error",
+		`"result":"done"`:           "it is string, not an object",
+		`"result":{"content":"it"}`: "content is string",
+		`"error":"no"`:              "it is string, not an object",
+	} {
+		c := scripted(t, mcpio.ClientOptions{}, func(read func() string, write io.Writer) {
+			read()
+			fmt.Fprintln(write, `{"jsonrpc":"2.0","id":"savant-2",`+reply+`}`)
+		})
+		_, err := c.Invoke(t.Context(), "x", map[string]any{}, nil)
+		require.ErrorIs(t, err, fault.ToolFailed)
+		require.ErrorContains(t, err, says)
+		require.NotContains(t, err.Error(), "Go ")
+	}
+}
