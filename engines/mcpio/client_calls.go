@@ -13,7 +13,8 @@ import (
 	"savant/fault"
 )
 
-// Definition is a tool as its server lists it, with nothing of it lost.
+// Definition is a tool as its server lists it, with nothing of it lost. Name is
+// empty where it has none.
 type Definition struct {
 	Name string
 	Raw  json.RawMessage
@@ -38,9 +39,7 @@ func (c *Client) Definitions(ctx context.Context) ([]Definition, error) {
 			var named struct {
 				Name string `json:"name"`
 			}
-			if err := json.Unmarshal(raw, &named); err != nil || named.Name == "" {
-				return nil, fault.New(fault.ToolFailed, "the server lists a tool without a name")
-			}
+			_ = json.Unmarshal(raw, &named) // what is no definition has no name
 			all = append(all, Definition{Name: named.Name, Raw: raw})
 		}
 		if page.NextCursor == "" || page.NextCursor == params["cursor"] {
@@ -84,8 +83,11 @@ func (d Definition) Tool() (engines.Tool, error) {
 		} `json:"annotations"`
 		Meta map[string]json.RawMessage `json:"_meta"`
 	}
+	if d.Name == "" {
+		return engines.Tool{}, fault.New(fault.ToolFailed, "the server lists a tool without a name")
+	}
 	if err := json.Unmarshal(d.Raw, &listed); err != nil {
-		return engines.Tool{}, fault.New(fault.ToolFailed, "the definition of %q is not what the protocol says: %w", d.Name, err)
+		return engines.Tool{}, fault.New(fault.ToolFailed, "the definition of %q is not what the protocol says: %s", d.Name, misfit(err))
 	}
 	hints := listed.Annotations
 	if listed.Title == "" {

@@ -175,6 +175,8 @@ func (h *httpLink) failure(method string, err error) error {
 		return fault.New(fault.EngineOffline, "the server asks for authorization (HTTP 401): give it a header Authorization")
 	case errors.Is(err, transport.ErrLegacySSEServer):
 		return fault.New(fault.EngineOffline, "nothing at this address speaks Streamable HTTP: %w", errNotLegacy)
+	case errors.As(err, &status) && status < 500: // it refused this, and others may go on
+		return fault.New(fault.ToolFailed, "the server answered %s with %w", method, status)
 	case errors.As(err, &status):
 		return fault.New(fault.EngineOffline, "the server answered %s with %w", method, status)
 	case errors.Is(err, errRedirected):

@@ -59,7 +59,7 @@ func TestClientOverHTTPOddAnswers(t *testing.T) {
 		says   string
 	}{
 		"a gateway's 500":       {status(500, `{"message":"hunter2"}`), fault.EngineOffline, "HTTP 500 Internal Server Error"},
-		"a limit with an error": {status(429, `{"error":"hunter2"}`), fault.EngineOffline, "HTTP 429 Too Many Requests"},
+		"a limit with an error": {status(429, `{"error":"hunter2"}`), fault.ToolFailed, "HTTP 429 Too Many Requests"},
 		"a failure as a result": {status(500, `{"jsonrpc":"2.0","id":"savant-2",`+empty), fault.EngineOffline, "HTTP 500 Internal Server Error"},
 		"a protocol error":      {status(400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}`), fault.ToolFailed, "no (JSON-RPC error -32600)"},
 		"the id of another": {func(w http.ResponseWriter, _ string) { fmt.Fprint(w, `{"jsonrpc":"2.0","id":"other",`+empty) },

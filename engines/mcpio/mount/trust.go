@@ -17,7 +17,8 @@ const (
 )
 
 // adopt holds what a server lists against what is trusted, and publishes what
-// may be. A server that nothing is trusted of is trusted now, on first use.
+// may be. A server that nothing is trusted of is trusted now, on first use; one
+// that lists nothing that could be is looked at again when it starts next.
 func (s *server) adopt(began *session) error {
 	s.adopting.Lock()
 	defer s.adopting.Unlock()
@@ -31,6 +32,9 @@ func (s *server) adopt(began *session) error {
 			return nil
 		}
 		trusted = &pinned{Launch: s.print, Tools: pins}
+		if len(pins) == 0 {
+			return nil
+		}
 		return trusted
 	})
 	if err != nil {
@@ -62,6 +66,8 @@ func pinAll(definitions []mcpio.Definition) (pins map[string]pin, refused map[st
 		made, err := pinOf(each)
 		_, twice := pins[each.Name]
 		switch {
+		case each.Name == "":
+			refused["(without a name)"] = "it cannot be called"
 		case err != nil:
 			refused[each.Name] = fault.From(err).Details
 		case twice:

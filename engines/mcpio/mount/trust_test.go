@@ -176,6 +176,29 @@ func TestForeignDefinitions(t *testing.T) {
 	require.JSONEq(t, `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","additionalProperties":true,"properties":{"do":{"type":"string"},"y":{"type":"integer"}}}`, string(any.Input))
 }
 
+// A definition that cannot be kept is left out, and takes no other with it.
+func TestDefinitionsThatAreNone(t *testing.T) {
+	w := changing(t, definitions(definition("a", "A."), `{"description":"d"}`, `"text"`, `null`, `{"name":5}`, definition("b", "B."), definition("b", "Other.")))
+	require.Equal(t, []string{"fake.a"}, w.status("fake").Tools)
+	require.Contains(t, w.status("fake").Reason, "(without a name): it cannot be called")
+	require.Contains(t, w.status("fake").Reason, "b: the server lists it twice")
+}
+
+// Nothing that could be trusted is no trust: the server is asked again.
+func TestAServerThatListedNothingAtFirst(t *testing.T) {
+	for name, first := range map[string]string{"none": "[]", "only what is refused": definitions(definition("a", "A."), definition("a", "B."))} {
+		t.Run(name, func(t *testing.T) {
+			w := changing(t, first)
+			require.Empty(t, w.status("fake").Tools)
+			_, err := w.call("fake.a", "")
+			require.ErrorIs(t, err, fault.UnknownTool)
+			w.write("tools.json", definitions(definition("a", "A.")))
+			require.Equal(t, []string{"fake.a"}, w.open().discover().status("fake").Tools)
+			require.JSONEq(t, `{"text":"done"}`, w.called("fake.a", ""))
+		})
+	}
+}
+
 // A tool cannot take the name of another engine's.
 func TestNamesOfOthersAreKept(t *testing.T) {
 	entry := fakeEntry(t, "good", "")
