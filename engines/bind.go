@@ -22,6 +22,9 @@ func Bind[In, Out any](name, description string, f func(context.Context, In) (Ou
 	if !holdsAny(reflect.TypeFor[In](), nil) {
 		read = decodePlain
 	}
+	if holdsStruct(reflect.TypeFor[In](), nil) {
+		read = decodeSpelt(read)
+	}
 	return Tool{
 		Name:        name,
 		Description: description,
@@ -65,6 +68,17 @@ func decode[In any](args json.RawMessage, read func(json.RawMessage, any) error)
 // decodePlain reads arguments into a struct that holds no values of type any,
 // whose numbers would need care.
 func decodePlain(args json.RawMessage, in any) error { return json.Unmarshal(args, in) }
+
+// decodeSpelt is read of what is spelt as the struct has it.
+func decodeSpelt(read func(json.RawMessage, any) error) func(json.RawMessage, any) error {
+	return func(args json.RawMessage, in any) error {
+		kept, err := spelt(args, reflect.TypeOf(in).Elem())
+		if err != nil {
+			return err
+		}
+		return read(kept, in)
+	}
+}
 
 // holdsAny says whether a value of a type may hold one of type any. seen are
 // the types above it.

@@ -11,6 +11,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 )
 
 // closeGrace is how long Close waits for the server to end its output.
@@ -65,11 +66,12 @@ func (s *streamLink) receive(in *lineReader) {
 		case err != nil:
 			return
 		}
-		m := message{raw: data}
-		if len(data) == 0 || data[0] != '{' || json.Unmarshal(data, &m) != nil {
+		if len(data) == 0 || data[0] != '{' || !json.Valid(data) {
 			continue
 		}
-		s.route(&m)
+		if m, err := readMessage(data); err == nil {
+			s.route(m)
+		}
 	}
 }
 
@@ -78,12 +80,7 @@ func (s *streamLink) route(m *message) {
 	case m.isResponse():
 		s.waiting.settle(m)
 	case m.isNotification():
-		var said struct {
-			Params json.RawMessage `json:"params"`
-		}
-		if json.Unmarshal(m.raw, &said) == nil {
-			s.client.notified(m.Method, said.Params)
-		}
+		s.client.notified(m.Method, jsonvalue.Member(m.raw, "params"))
 	default:
 		// A server that is gone needs no answer; who waits for it learns from life.
 		go func() { _ = s.write(s.client.answer(m)) }()

@@ -10,6 +10,7 @@ import (
 
 	"savant/engines"
 	"savant/fault"
+	"savant/internal/jsonvalue"
 )
 
 // questions are the requests this server has sent to its client and that are
@@ -109,19 +110,18 @@ func answerOf(m *message) (engines.Answer, error) {
 	return readAnswer(m.Result)
 }
 
+// readAnswer takes names as they are spelt, each but once: a person's answer is
+// not to be read in two ways.
 func readAnswer(raw json.RawMessage) (engines.Answer, error) {
-	var given struct {
-		Action  string          `json:"action"`
-		Content json.RawMessage `json:"content"`
-	}
-	if err := json.Unmarshal(raw, &given); err != nil {
+	var action, content json.RawMessage
+	if err := read(raw, "", []field{{"action", &action}, {"content", &content}}); err != nil || kindOf(raw) != "object" {
 		return engines.Answer{}, fault.New(fault.ToolFailed, "the client's answer is not an elicitation result")
 	}
-	switch given.Action {
+	switch given := jsonvalue.Text(action); given {
 	case "accept", "decline", "cancel":
-		return engines.Answer{Action: given.Action, Content: given.Content}, nil
+		return engines.Answer{Action: given, Content: content}, nil
 	default:
 		return engines.Answer{}, fault.New(fault.ToolFailed,
-			"the client's answer has the action %q; it is accept, decline or cancel", given.Action)
+			"the client's answer has the action %q; it is accept, decline or cancel", given)
 	}
 }

@@ -8,28 +8,29 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// message is one JSON-RPC message as received. Everything that is only passed
-// on stays raw: numbers keep their digits, and nothing is decoded twice.
+// message is one JSON-RPC message as received, see readMessage. Everything that
+// is only passed on stays raw: numbers keep their digits, and nothing is decoded
+// twice.
 type message struct {
-	JSONRPC string          `json:"jsonrpc"`
-	ID      json.RawMessage `json:"id"`
-	Method  string          `json:"method"`
-	Params  params          `json:"params"`
-	Result  json.RawMessage `json:"result"`
-	Error   json.RawMessage `json:"error"`
+	JSONRPC string
+	ID      json.RawMessage
+	Method  string
+	Params  params
+	Result  json.RawMessage
+	Error   json.RawMessage
 	// raw is the whole message.
 	raw json.RawMessage
 }
 
 // params are the parameters this package reads itself, of any method.
 type params struct {
-	Meta           json.RawMessage            `json:"_meta"`
-	Name           json.RawMessage            `json:"name"`
-	URI            json.RawMessage            `json:"uri"`
-	Arguments      json.RawMessage            `json:"arguments"`
-	RequestID      json.RawMessage            `json:"requestId"`
-	InputResponses map[string]json.RawMessage `json:"inputResponses"`
-	RequestState   string                     `json:"requestState"`
+	Meta           json.RawMessage
+	Name           json.RawMessage
+	URI            json.RawMessage
+	Arguments      json.RawMessage
+	RequestID      json.RawMessage
+	InputResponses map[string]json.RawMessage
+	RequestState   string
 }
 
 // reply answers one request.
@@ -51,29 +52,7 @@ func errorReply(id json.RawMessage, failure *mcp.JSONRPCErrorDetails) *reply {
 	return &reply{JSONRPC: mcp.JSONRPC_VERSION, ID: id, Error: failure}
 }
 
-// parseMessage reads one message; what cannot be served is returned as the
-// reply that says so.
-func parseMessage(data []byte) (*message, *reply) {
-	m := message{raw: data}
-	if err := json.Unmarshal(data, &m); err != nil {
-		if !json.Valid(data) {
-			return nil, errorReply(noID, &mcp.JSONRPCErrorDetails{
-				Code: mcp.PARSE_ERROR, Message: "this line is not JSON: " + err.Error()})
-		}
-		return nil, invalidRequest(readableID(data), "this is not a JSON-RPC message: "+misfit(err))
-	}
-	switch {
-	case m.JSONRPC != mcp.JSONRPC_VERSION:
-		return nil, invalidRequest(readableID(data), `"jsonrpc" is not "2.0"`)
-	case m.Method == "" && m.Result == nil && m.Error == nil:
-		return nil, invalidRequest(readableID(data), `"method" is missing`)
-	case m.ID != nil && !validID(m.ID):
-		return nil, invalidRequest(noID, `"id" is neither a string nor a number`)
-	}
-	return &m, nil
-}
-
-// misfit says in the protocol's terms what a message has in the wrong place.
+// misfit says in the protocol's terms what an answer has in the wrong place.
 func misfit(err error) string {
 	var unfit *json.UnmarshalTypeError
 	switch {
@@ -84,27 +63,6 @@ func misfit(err error) string {
 	default:
 		return unfit.Field + " is " + unfit.Value
 	}
-}
-
-func invalidRequest(id json.RawMessage, text string) *reply {
-	return errorReply(id, &mcp.JSONRPCErrorDetails{Code: mcp.INVALID_REQUEST, Message: text})
-}
-
-// readableID returns the id of a message that is otherwise wrong, so that a
-// client waiting for it learns so.
-func readableID(data []byte) json.RawMessage {
-	var only struct {
-		ID json.RawMessage `json:"id"`
-	}
-	if json.Unmarshal(data, &only) != nil || !validID(only.ID) {
-		return noID
-	}
-	return only.ID
-}
-
-// validID tells whether a raw id is a string or a number, as MCP asks.
-func validID(id json.RawMessage) bool {
-	return len(id) > 0 && (id[0] == '"' || id[0] == '-' || (id[0] >= '0' && id[0] <= '9'))
 }
 
 func (m *message) isResponse() bool { return m.Method == "" }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"savant/internal/jsonvalue"
 )
 
 const (
@@ -22,13 +24,11 @@ const (
 // progressToken returns the token of a request's _meta, or nil when progress
 // is not asked for.
 func progressToken(meta json.RawMessage) json.RawMessage {
-	var asked struct {
-		Token json.RawMessage `json:"progressToken"`
-	}
-	if meta == nil || json.Unmarshal(meta, &asked) != nil || !validID(asked.Token) {
+	token := json.RawMessage(jsonvalue.Member(meta, "progressToken"))
+	if !validID(token) {
 		return nil
 	}
-	return asked.Token
+	return token
 }
 
 // pacer sends the progress of one request. A nil pacer sends none.

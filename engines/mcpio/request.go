@@ -60,7 +60,7 @@ func (r *request) forProtocol() json.RawMessage {
 	case mcp.MethodResourcesRead:
 		key, name = "uri", anyURI
 	default:
-		return r.message.raw
+		return exact(r.message.raw)
 	}
 	meta := r.message.Params.Meta
 	if meta == nil {

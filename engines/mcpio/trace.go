@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"savant/internal/jsonvalue"
 	"savant/telemetry"
 )
 
@@ -20,16 +21,7 @@ func traceOf(meta json.RawMessage) telemetry.Trace {
 	if !bytes.Contains(meta, []byte(metaTraceParent)) { // most have none
 		return telemetry.Trace{}
 	}
-	var carried struct {
-		Parent json.RawMessage `json:"traceparent"`
-		State  json.RawMessage `json:"tracestate"`
-	}
-	if json.Unmarshal(meta, &carried) != nil {
-		return telemetry.Trace{}
-	}
-	parent, _ := text(carried.Parent)
-	state, _ := text(carried.State)
-	return telemetry.Trace{Parent: parent, State: state}
+	return telemetry.Trace{Parent: jsonvalue.TextMember(meta, metaTraceParent), State: jsonvalue.TextMember(meta, metaTraceState)}
 }
 
 // carryTrace puts the trace of ctx, where there is one, into the parameters of

@@ -15,7 +15,7 @@ import (
 func Member(object []byte, name string) []byte {
 	var found []byte
 	for key, value := range Members(object) {
-		if isName(key, name) {
+		if IsName(key, name) {
 			found = value
 		}
 	}
@@ -144,8 +144,8 @@ func valueEnd(data []byte) int {
 
 func skipSpace(data []byte) []byte { return bytes.TrimLeft(data, " \t\r\n") }
 
-// isName says whether a JSON string is a name.
-func isName(key []byte, name string) bool {
+// IsName says whether a JSON string is a name.
+func IsName(key []byte, name string) bool {
 	if len(key) >= 2 && bytes.IndexByte(key, '\\') < 0 && utf8.Valid(key) {
 		return string(key[1:len(key)-1]) == name
 	}
