@@ -162,7 +162,10 @@ func (r *archiveReader) next(name string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, notArchive("it ends before " + name)
 	}
-	if header.Name != name || header.Typeflag != tar.TypeReg {
+	if header.Name == name && header.Typeflag != tar.TypeReg {
+		return nil, notArchive(name + " is not a file in it")
+	}
+	if header.Name != name {
 		return nil, notArchive("it has " + fault.Cut(header.Name, 100) + " where " + name + " is expected")
 	}
 	if r.total += header.Size; header.Size > limit || r.total > maxArchive {
@@ -230,8 +233,11 @@ func (a *archive) checkCheckpoints() error {
 // end reads what is left, which must be nothing, so that the checksum of the
 // whole is held against it too.
 func (r *archiveReader) end(zipped *gzip.Reader, source *bufio.Reader) error {
-	if _, err := r.files.Next(); !errors.Is(err, io.EOF) {
+	switch _, err := r.files.Next(); {
+	case err == nil:
 		return notArchive("it has more files than its manifest")
+	case !errors.Is(err, io.EOF):
+		return notArchive("it is damaged at its end")
 	}
 	if rest, err := io.Copy(io.Discard, io.LimitReader(zipped, maxManifest)); err != nil || rest == maxManifest {
 		return notArchive("it is damaged at its end")

@@ -22,12 +22,15 @@ func (p *program) runsListCommand() *cobra.Command {
 	var limit int
 	command := &cobra.Command{Use: "list", Short: "List runs, the last changed first", Args: positional(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error {
+			if limit < 1 {
+				return errLimit
+			}
 			return p.with(command.Context(), func(h *house) error {
 				list, err := h.agent.List(command.Context())
 				if err != nil {
 					return err
 				}
-				list = list[:min(len(list), max(limit, 0))]
+				list = list[:min(len(list), limit)]
 				if p.json {
 					return p.print(map[string]any{"runs": list})
 				}

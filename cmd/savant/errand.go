@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 
+	"savant/fault"
 	"savant/reasoning"
 )
 
@@ -83,9 +84,12 @@ func (p *program) goalFile(name string) (string, error) {
 		defer file.Close()
 		source = file
 	}
-	text, err := io.ReadAll(io.LimitReader(source, maxGoalFile))
+	text, err := io.ReadAll(io.LimitReader(source, maxGoalFile+1))
 	if err != nil {
 		return "", usageError("--agent-file: " + err.Error())
+	}
+	if len(text) > maxGoalFile {
+		return "", fault.New(fault.LimitExceeded, "--agent-file: more than %d bytes", maxGoalFile)
 	}
 	return string(text), nil
 }

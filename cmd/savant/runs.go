@@ -16,10 +16,16 @@ func (p *program) stateCommand() *cobra.Command {
 		p.stateImportCommand())
 }
 
+// errLimit refuses a list of nothing.
+const errLimit = usageError("--limit: expected a number from 1")
+
 func (p *program) stateListCommand() *cobra.Command {
 	var in think.StateListInput
 	command := &cobra.Command{Use: "list", Short: "List runs, the last changed first", Args: positional(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error {
+			if in.Limit < 1 {
+				return errLimit
+			}
 			return p.with(command.Context(), func(h *house) error { return p.listRuns(command.Context(), h, in) })
 		}}
 	command.Flags().StringVar(&in.Workflow, "workflow", "", "only runs of this workflow")

@@ -120,6 +120,10 @@ func (p *program) readable(file string) (from io.Reader, closeFile func(), err e
 	if err != nil {
 		return nil, nil, fault.New(fault.InvalidParams, "%s: %w", file, errors.Unwrap(err))
 	}
+	if info, err := opened.Stat(); err == nil && info.IsDir() {
+		_ = opened.Close()
+		return nil, nil, fault.New(fault.InvalidParams, "%s: expected a file, got a folder", file)
+	}
 	return opened, func() { _ = opened.Close() }, nil // only read
 }
 

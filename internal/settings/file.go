@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"syscall"
 	"unicode/utf8"
 
 	"savant/fault"
@@ -39,7 +40,7 @@ func readFile(folder string, table []Setting) (file, error) {
 	}
 	defer root.Close()
 	data, mode, err := readBounded(root)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // a project may have a file named config
 		return file{}, nil
 	}
 	if err != nil {

@@ -165,6 +165,15 @@ func TestAFileThatCannotBeRead(t *testing.T) {
 	require.NotContains(t, err.Error(), folder)
 }
 
+// Other programs keep other things under that name, a bare repository of git too.
+func TestAProjectWithAFileNamedConfig(t *testing.T) {
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "config"), []byte("[core]\n"), 0o600))
+	loaded, err := settings.Load(from(nil), from(map[string]string{settings.EnvPath: folder}))
+	require.NoError(t, err)
+	require.Equal(t, folder, loaded.Path)
+}
+
 func TestAFileWithASecretThatOthersMayRead(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("permissions of Windows are others")
