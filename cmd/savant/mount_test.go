@@ -34,9 +34,11 @@ func TestASignalEndsMountedServers(t *testing.T) {
 	require.NoError(t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
 	require.NoError(t, err)
+	group, err := syscall.Getpgid(pid)
+	require.NoError(t, err)
 	require.NoError(t, s.command.Process.Signal(syscall.SIGTERM))
 	require.NoError(t, s.wait(t))
-	require.Eventually(t, func() bool { return syscall.Kill(-pid, 0) != nil }, time.Minute, 10*time.Millisecond, "a process is left")
+	require.Eventually(t, func() bool { return syscall.Kill(-group, 0) != nil }, time.Minute, 10*time.Millisecond, "a process is left")
 }
 
 // A server that is written into the file while clients are served comes with

@@ -10,6 +10,7 @@ import (
 
 	"savant/engines"
 	"savant/fault"
+	"savant/internal/processgroup"
 )
 
 // Report is how a command ended. It fits schemas/TestReport.json.
@@ -62,13 +63,15 @@ func (r *runner) execute(ctx context.Context, chosen command, args []string) (*R
 	process.Dir, process.Env = dir.Name(), variables
 	process.Stdout, process.Stderr = shown.stream(true), shown.stream(false)
 	process.WaitDelay = r.grace
-	ownGroup(process)
+	group := processgroup.New()
+	defer group.End()
+	process.Cancel = group.Ask // and WaitDelay later the command is killed
 	started := time.Now()
-	if err := process.Start(); err != nil {
+	if err := group.Start(process); err != nil {
 		return nil, notStarted(chosen, err)
 	}
 	ended := process.Wait()
-	endGroup(process)
+	group.End()
 	shown.close()
 	if err := ctx.Err(); err != nil { // the caller went, not the time
 		return nil, fault.New(fault.ToolFailed, "%s was stopped: %w", chosen.name, context.Cause(ctx))

@@ -2,14 +2,6 @@
 
 package ci
 
-import (
-	"os"
-	"os/exec"
-)
-
-// ownGroup leaves the process as it is: only unix has process groups to end.
-func ownGroup(*exec.Cmd) {}
-
-func endGroup(*exec.Cmd) {}
+import "os"
 
 func codeOf(state *os.ProcessState) int { return state.ExitCode() }

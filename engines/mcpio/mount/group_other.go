@@ -2,16 +2,7 @@
 
 package mount
 
-import (
-	"os"
-	"os/exec"
-)
-
-// ownGroup leaves the process as it is: only unix has process groups.
-func ownGroup(*exec.Cmd) {}
-
-// signalGroup ends a server; other systems cannot ask it to.
-func signalGroup(process *os.Process, _ bool) { _ = process.Kill() }
+import "os"
 
 // lockExclusive does nothing: two processes that trust a server for the first
 // time at once may both write what they saw.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"savant/fault"
+	"savant/internal/processgroup"
 )
 
 const (
@@ -21,7 +22,10 @@ const (
 // process is a server that Savant started. Its three streams are pipes that
 // are our own, so that waiting for it loses nothing of what it wrote.
 type process struct {
-	command        *exec.Cmd
+	command *exec.Cmd
+	// group is the server and all that it starts: its end is theirs, and a Ctrl-C
+	// is not for them.
+	group          *processgroup.Group
 	stdin          *os.File
 	stdout, stderr *os.File
 	// done is closed when it has ended and nothing of its group is left.
@@ -32,16 +36,16 @@ type process struct {
 func startProcess(l launch) (*process, error) {
 	command := exec.Command(l.command, l.args...)
 	command.Env, command.Dir = l.env, l.dir
-	ownGroup(command)
-	p := &process{command: command, done: make(chan struct{})}
+	p := &process{command: command, group: processgroup.New(), done: make(chan struct{})}
 	theirs, err := p.pipes()
 	if err == nil {
-		err = command.Start()
+		err = p.group.Start(command)
 	}
 	for _, each := range theirs {
 		_ = each.Close() // the child has its own
 	}
 	if err != nil {
+		p.group.End()
 		p.closeStreams()
 		return nil, fault.New(fault.EngineOffline, "the command does not start: %w", l.hideCause(err))
 	}
@@ -88,7 +92,7 @@ func (p *process) pipes() (theirs []*os.File, err error) {
 func (p *process) wait() {
 	defer close(p.done)
 	_ = p.command.Wait() // how it ended is no matter: it was to go on
-	signalGroup(p.command.Process, true)
+	p.group.End()
 	_ = p.stdin.Close()
 	deadline := time.Now().Add(drainPatience)
 	_ = p.stdout.SetReadDeadline(deadline)
@@ -109,11 +113,11 @@ func (p *process) stop() {
 	if p.ended(stopPatience) {
 		return
 	}
-	signalGroup(p.command.Process, false)
+	_ = p.group.Ask() // none is left: that is what was asked
 	if p.ended(stopPatience) {
 		return
 	}
-	signalGroup(p.command.Process, true)
+	_ = p.group.Kill()
 	<-p.done
 }
 

@@ -1,0 +1,56 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// started is what both programs below are: one that starts another, tells the
+// ids of both, and hears nothing of what becomes of its streams.
+const started = `trap '' TERM HUP PIPE; sleep 300 & echo $$ $! > ids.new; mv ids.new ids; while :; do sleep 1; done`
+
+// A server that is killed leaves nothing running: neither the command of a call
+// nor a mounted server, nor what these have started.
+func TestAKilledServerLeavesNothingRunning(t *testing.T) {
+	for name, c := range map[string]struct{ file, content, tool string }{
+		"ci":    {".savant/ci.yaml", `commands: {tests: {command: [sh, -c, "` + started + `"]}}`, "ci.run_tests"},
+		"mount": {".savant/mcp.json", `{"mcpServers": {"other": {"command": "sh", "args": ["-c", "` + started + `"]}}}`, "other.anything"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			require.NoError(t, os.Mkdir(filepath.Join(folder, ".savant"), 0o700))
+			require.NoError(t, os.WriteFile(filepath.Join(folder, c.file), []byte(c.content), 0o600))
+			s := serveIn(t, folder, "MCP_SERVICE=all")
+			s.send(t, 1, c.tool, map[string]any{})
+			var ids []string
+			require.Eventually(t, func() bool {
+				text, err := os.ReadFile(filepath.Join(folder, "ids"))
+				ids = strings.Fields(string(text))
+				return err == nil
+			}, hang, 5*time.Millisecond)
+			require.Len(t, ids, 2)
+			require.NoError(t, s.command.Process.Signal(syscall.SIGKILL))
+			for _, text := range ids {
+				id, err := strconv.Atoi(text)
+				require.NoError(t, err)
+				require.Eventually(t, func() bool { return isGone(id) }, hang, 5*time.Millisecond, "%s still runs", text)
+			}
+			_, _ = s.command.Process.Wait()
+		})
+	}
+}
+
+// isGone says whether a process has ended, waited for or not.
+func isGone(id int) bool {
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(id) + "/stat")
+	return syscall.Kill(id, 0) != nil || err == nil && strings.Contains(string(status), ") Z ")
+}

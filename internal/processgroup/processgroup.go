@@ -1,0 +1,3 @@
+// Package processgroup starts programs so that all they start ends with them, and
+// with this process, however that ends.
+package processgroup
