@@ -62,7 +62,7 @@ func serveWithNothing() int {
 		if err != nil {
 			return err
 		}
-		defer p.tendHeap()()
+		defer p.tend(h)()
 		return server.Serve(context.Background(), p.stdin, p.stdout)
 	}))
 }

@@ -14,22 +14,28 @@ import (
 // hundredth consists of.
 const heapRoom = 24 << 20
 
+// crowdedRoom is heapRoom while many calls are made at once: the collector is
+// an eighth of the work then.
+const crowdedRoom = 4 * heapRoom
+
 // leastGrowth and mostGrowth bound what the heap may grow by between two
 // collections, in percent of what is in use.
 const leastGrowth, mostGrowth = 50, 400
 
-// growthFor returns the percentage by which a heap may grow. The larger it is
-// the less room it has, for memory counts then, until it has half of itself.
-func growthFor(live uint64) int {
-	if live*mostGrowth <= heapRoom*100 {
+// growthFor returns the percentage by which a heap may grow that has some room
+// while it is small. The larger it is the less it has, for memory counts then,
+// until it has half of itself.
+func growthFor(live, room uint64) int {
+	if live*mostGrowth <= room*100 {
 		return mostGrowth
 	}
-	room := heapRoom - min(live*5/8, heapRoom)
+	room -= min(live*5/8, room)
 	return max(leastGrowth, int(room*100/live))
 }
 
 // heapTender adapts the garbage collector to the heap, after each collection.
 type heapTender struct {
+	crowd  *crowd
 	mu     sync.Mutex
 	growth int
 	ended  bool
@@ -38,13 +44,27 @@ type heapTender struct {
 // cycle is garbage as soon as it is made: it tells of the next collection.
 type cycle struct{ of *heapTender }
 
+// tend fits the process to what a server does, until the returned function is
+// called: its heap, and its processors. Who has set GOGC or GOMAXPROCS knows
+// better.
+func (p *program) tend(h *house) (end func()) {
+	_, fixed := p.variable("GOMAXPROCS")
+	calls := &crowd{fixed: fixed}
+	h.crowd.Store(calls)
+	endHeap := p.tendHeap(calls)
+	return func() {
+		endHeap()
+		h.crowd.Store(nil)
+		calls.end()
+	}
+}
+
 // tendHeap gives the heap its room until the returned function is called.
-// Who has set GOGC knows better.
-func (p *program) tendHeap() (end func()) {
+func (p *program) tendHeap(calls *crowd) (end func()) {
 	if _, set := p.variable("GOGC"); set {
 		return func() {}
 	}
-	tended := &heapTender{growth: leastGrowth}
+	tended := &heapTender{crowd: calls, growth: leastGrowth}
 	before := debug.SetGCPercent(leastGrowth)
 	tended.adapt()
 	tended.await()
@@ -77,7 +97,11 @@ func (c *heapTender) adapt() bool {
 	if live[0].Value.Kind() != metrics.KindUint64 || live[0].Value.Uint64() == 0 {
 		return true
 	}
-	if wanted := growthFor(live[0].Value.Uint64()); wanted < c.growth*9/10 || wanted > c.growth*11/10 {
+	room := uint64(heapRoom)
+	if c.crowd.lasts.Load() {
+		room = crowdedRoom
+	}
+	if wanted := growthFor(live[0].Value.Uint64(), room); wanted < c.growth*9/10 || wanted > c.growth*11/10 {
 		c.growth = wanted
 		debug.SetGCPercent(wanted)
 	}

@@ -14,7 +14,7 @@ import (
 func TestTheHeapHasRoom(t *testing.T) {
 	const megabyte = 1 << 20
 	for live, want := range map[uint64]int{1: 400, megabyte: 400, 6 * megabyte: 400, 8 * megabyte: 237, 16 * megabyte: 87, 24 * megabyte: 50, 1 << 40: 50} {
-		require.Equal(t, want, growthFor(live), "%d bytes", live)
+		require.Equal(t, want, growthFor(live, heapRoom), "%d bytes", live)
 	}
 }
 
@@ -29,11 +29,11 @@ func TestTheCollectorFollowsTheHeap(t *testing.T) {
 		return now
 	}
 	p := newProgram([]string{"GOGC=70"}, nil, io.Discard, io.Discard, (*house).addEngines)
-	p.tendHeap()()
+	p.tendHeap(&crowd{})()
 	require.Equal(t, 100, percent(), "who sets GOGC knows better")
 
 	p = newProgram(nil, nil, io.Discard, io.Discard, (*house).addEngines)
-	end := p.tendHeap()
+	end := p.tendHeap(&crowd{})
 	large := make([]byte, 64<<20)
 	require.Eventually(t, func() bool { runtime.GC(); return percent() == 50 }, hang, time.Millisecond)
 	runtime.KeepAlive(large)

@@ -22,9 +22,10 @@ func BenchmarkRuns(b *testing.B) {
 	var one, many samples
 	for i := 0; b.Loop(); i++ {
 		alone, all := s.ready(b, fmt.Sprintf("one%d-", i), together, steps), s.ready(b, fmt.Sprintf("many%d-", i), together, steps)
+		time.Sleep(2*calm + calm/2) // one is not to have what many are given
 		one.time(func() {
 			for r := range alone.lines {
-				crowd{s, alone.lines[r : r+1]}.drive(b)
+				runsAtOnce{s, alone.lines[r : r+1]}.drive(b)
 			}
 		})
 		many.time(func() { all.drive(b) })
@@ -35,17 +36,17 @@ func BenchmarkRuns(b *testing.B) {
 	b.ReportMetric(perSecond/one.median(), "one-steps/s")
 }
 
-// crowd is the lines to send for some runs, each run's in its order: the next
+// runsAtOnce is the lines to send for some runs, each run's in its order: the next
 // of a run is sent when the one before it is answered.
-type crowd struct {
+type runsAtOnce struct {
 	server *server
 	lines  [][][]byte
 }
 
 // ready plans the runs and prepares what will be sent, so that only the server
 // works while time is taken.
-func (s *server) ready(b *testing.B, prefix string, runs, steps int) crowd {
-	c := crowd{s, make([][][]byte, runs)}
+func (s *server) ready(b *testing.B, prefix string, runs, steps int) runsAtOnce {
+	c := runsAtOnce{s, make([][][]byte, runs)}
 	for r := range runs {
 		name := fmt.Sprint(prefix, r)
 		s.call(b, "think.plan", map[string]any{"workflow": "long", "run_id": name})
@@ -59,7 +60,7 @@ func (s *server) ready(b *testing.B, prefix string, runs, steps int) crowd {
 	return c
 }
 
-func (c crowd) drive(b *testing.B) {
+func (c runsAtOnce) drive(b *testing.B) {
 	next, open := make([]int, len(c.lines)), 0
 	send := func(r int) {
 		if next[r] == len(c.lines[r]) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"sync"
 	"time"
 
 	"savant/fault"
@@ -16,8 +15,8 @@ type connection struct {
 	lines  *lineWriter
 	// stop ends the connection, with the error to report.
 	stop context.CancelCauseFunc
-	// work counts the requests that are read and not answered.
-	work    sync.WaitGroup
+	// work answers the requests that are read.
+	work    *crew
 	turns   turns
 	slots   slots
 	load    load
@@ -36,14 +35,16 @@ type connection struct {
 }
 
 func (s *Server) newConnection(out io.Writer, stop context.CancelCauseFunc) *connection {
+	gone := make(chan struct{})
 	return &connection{
 		server:  s,
+		work:    newCrew(gone),
 		lines:   &lineWriter{out: out},
 		stop:    stop,
 		slots:   make(slots, maxRunning),
 		load:    load{maxBytes: 2 * s.options.MaxLine},
 		control: make(chan struct{}, maxControl),
-		gone:    make(chan struct{}),
+		gone:    gone,
 	}
 }
 

@@ -42,7 +42,7 @@ func (j *journal) rewriteEnd() error {
 func (j *journal) append(link Link, line []byte) error {
 	_, err := j.file.WriteAt(line, j.tip.end)
 	if err == nil {
-		err = j.commit()
+		err = j.commit(line)
 	}
 	if err != nil {
 		j.undo()
@@ -55,8 +55,17 @@ func (j *journal) append(link Link, line []byte) error {
 	return nil
 }
 
-// commit is the one sync of a step: where runs could share one.
-func (j *journal) commit() error { return j.file.Sync() }
+// commit is the one sync of a step, of the journal or of what runs share.
+func (j *journal) commit(line []byte) error {
+	if j.tip.Version > 0 && j.group.share(j.key, line) {
+		return nil
+	}
+	err := j.file.Sync()
+	if err != nil {
+		j.group.distrust()
+	}
+	return err
+}
 
 // undo cuts off what a failed append may have written. The next use opens the
 // file anew and verifies it, whether or not that worked: after a failed write

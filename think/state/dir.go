@@ -15,6 +15,8 @@ type Dir struct {
 	now  func() time.Time
 	// endSweep gives up the sweep that Open begins and waits for its end.
 	endSweep func()
+	group    group
+	recovery recovery
 
 	mu     sync.Mutex // guards what follows
 	runs   *lru[*journal]
@@ -45,6 +47,9 @@ func Open(savantPath string, options Options) (*Dir, error) {
 		return nil, notRead("SAVANT_PATH", err)
 	}
 	d := newDir(target, options)
+	// Who only reads goes on without; who writes is told.
+	_ = d.recovered(context.Background(), Key{})
+	d.group.resting = restingLog
 	d.sweepLater()
 	return d, nil
 }
@@ -57,6 +62,7 @@ func newDir(target disk, options Options) *Dir {
 		options.Now = time.Now
 	}
 	d := &Dir{disk: target, now: options.Now, synced: map[string]bool{}, endSweep: func() {}}
+	d.group.dir, d.group.fewest = d, fewestTogether
 	d.tips = newLRU(maxTips, func(tip) bool { return false }, func(Key, tip) {})
 	d.runs = newLRU(options.MaxOpen, func(j *journal) bool { return j.users > 0 }, d.retire)
 	return d
@@ -81,6 +87,7 @@ func (d *Dir) Close() error {
 		j.close()
 		j.turn <- struct{}{}
 	}
+	d.group.end()
 	return d.disk.Close()
 }
 
@@ -115,7 +122,7 @@ func (d *Dir) enlist(key Key) *journal {
 	}
 	known, _ := d.tips.get(key)
 	d.tips.remove(key)
-	j = newJournal(d.disk, key, known)
+	j = newJournal(d, key, known)
 	j.users++
 	d.runs.put(key, j)
 	return j
@@ -142,6 +149,11 @@ func (d *Dir) with(ctx context.Context, key Key, wanted mode, work func(*journal
 // withGathering is with that fills gather with all records, where it has to go
 // over all of them.
 func (d *Dir) withGathering(ctx context.Context, key Key, wanted mode, gather *records, work func(*journal) error) error {
+	if wanted != reading {
+		if err := d.recovered(ctx, key); err != nil {
+			return err
+		}
+	}
 	j, err := d.take(ctx, key)
 	if err != nil {
 		return err

@@ -30,7 +30,12 @@ func faultRecord(version int) Record {
 	return Record{Version: version, Kind: "result", Status: "running", Data: json.RawMessage(data), State: "h"}
 }
 
-func openSim(d *simDisk) *Dir { return newDir(d, Options{Now: fixedNow}) }
+// openSim opens the store as another process does.
+func openSim(d *simDisk) *Dir {
+	store := newDir(d, Options{Now: fixedNow})
+	_ = store.recovered(context.Background(), Key{}) // as Open
+	return store
+}
 
 func TestEveryFaultLeavesBeforeOrAfter(t *testing.T) {
 	faults := map[string]simFault{"EIO": failEIO, "ENOSPC": failENOSPC, "EROFS": failEROFS, "short": failShort, "hard": failHard}

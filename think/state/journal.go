@@ -13,9 +13,10 @@ import (
 // keeps the file open and remembers where it ends, so that a step reads
 // nothing: a stat tells whether another process was there.
 type journal struct {
-	key  Key
-	name string
-	disk disk
+	key   Key
+	name  string
+	disk  disk
+	group *group
 	// turn holds a token; who takes it out may use what follows.
 	turn chan struct{}
 	// users counts who has the journal or waits for it; the Dir's to guard.
@@ -58,8 +59,8 @@ type page struct {
 	file    identity
 }
 
-func newJournal(target disk, key Key, known tip) *journal {
-	j := &journal{key: key, name: journalName(key), disk: target, turn: make(chan struct{}, 1), tip: known}
+func newJournal(d *Dir, key Key, known tip) *journal {
+	j := &journal{key: key, name: journalName(key), disk: d.disk, group: &d.group, turn: make(chan struct{}, 1), tip: known}
 	j.turn <- struct{}{}
 	return j
 }
@@ -204,6 +205,7 @@ func (j *journal) refresh(wanted mode, now stat) error {
 // distrust forgets what is known of a file that could not be synced. Who calls
 // closes it.
 func (j *journal) distrust(err error) error {
+	j.group.distrust()
 	j.tip = tip{doubt: true}
 	return notSaved(j.name, err)
 }

@@ -22,6 +22,9 @@ func TestRandomFaultsLoseNothingAcknowledged(t *testing.T) {
 			if random.IntN(2) == 0 {
 				disk.failAt = 1 + random.IntN(12)
 			}
+			if d.group.fewest = 1 + random.IntN(2); random.IntN(12) == 0 {
+				d.group.end()
+			}
 			made, err := step(d, len(acknowledged))
 			if err == nil {
 				acknowledged = append(acknowledged, made)

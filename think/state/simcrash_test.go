@@ -27,6 +27,15 @@ func (d *simDisk) crash(chance float64, random *rand.Rand) {
 	d.dead, d.failAt, d.calls = false, -1, 0
 }
 
+// kill is the end of all processes, and of nothing else.
+func (d *simDisk) kill() {
+	for _, folder := range d.folders {
+		for _, file := range folder.current {
+			file.locks = map[*simHandle]bool{}
+		}
+	}
+}
+
 func (d *simDisk) settleEntries(folder *simFolder, survives func() bool) {
 	names := map[string]bool{}
 	for name := range folder.current {

@@ -22,6 +22,8 @@ type simDisk struct {
 	// calls counts what was asked of the disk; the failAt-th is hit by fault.
 	calls, failAt int
 	fault         simFault
+	// refused is a call that fails whenever it is made.
+	refused string
 	// dead is set by a crash: nothing works until it is over.
 	dead  bool
 	trace []string
@@ -70,6 +72,9 @@ func (d *simDisk) hit(call string) error {
 	}
 	if d.dead {
 		return syscall.EIO
+	}
+	if call == d.refused {
+		return syscall.EROFS
 	}
 	d.trace = append(d.trace, call)
 	if d.calls != d.failAt && (d.fault != failHard || d.failAt < 0 || d.calls < d.failAt || d.calls > d.failAt+3) {

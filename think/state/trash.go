@@ -53,6 +53,10 @@ func (d *Dir) discard(j *journal) error {
 	if err != nil {
 		return err
 	}
+	if err := j.file.Sync(); err != nil { // its last records may be in a log only, which knows it by its name
+		j.close()
+		return j.distrust(err)
+	}
 	j.page.Lock() // a projection under way would come too late
 	defer j.page.Unlock()
 	if err := d.move(j.name, path.Join(folder, j.key.Run+journalSuffix)); err != nil {
