@@ -335,6 +335,8 @@ func TestRetryAfter(t *testing.T) {
 		require.Equal(t, want, reasoning.RetryAfter(value, now), value)
 	}
 	require.Positive(t, reasoning.RetryAfter(strings.Repeat("9", 15), now))
+	require.Greater(t, reasoning.RetryAfter(strings.Repeat("9", 30), now), time.Hour)
+	require.Zero(t, reasoning.RetryAfter("-"+strings.Repeat("9", 30), now))
 }
 
 func BenchmarkDecideOverLoopback(b *testing.B) {

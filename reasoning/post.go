@@ -114,7 +114,7 @@ func hide(text string, sent http.Header) string {
 // RetryAfter reads the header of that name: seconds or a date (RFC 9110,
 // 10.2.3). What is none, or past, is 0.
 func RetryAfter(value string, now time.Time) time.Duration {
-	if seconds, err := strconv.Atoi(value); err == nil {
+	if seconds, err := strconv.Atoi(value); err == nil || errors.Is(err, strconv.ErrRange) { // then it is the largest
 		return time.Duration(min(max(seconds, 0), 1<<31)) * time.Second
 	}
 	if date, err := http.ParseTime(value); err == nil {

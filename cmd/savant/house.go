@@ -71,6 +71,7 @@ func (p *program) open() (*house, error) {
 	}
 	h := &house{root: root, path: path, given: p.settings.Path, log: &logFile{root: root, complain: p.stderr}}
 	h.logger = p.newLogger(h.log)
+	logOfLibraries(h.logger)
 	p.warnOfSettings(h)
 	h.layers = []think.Layer{{Name: "bundled", Files: savant.Files}, {Files: regularFiles{root.FS()}}}
 	if h.store, err = state.Open(path, state.Options{}); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log"
 	"log/slog"
 	"os"
 	"sync"
@@ -31,6 +32,13 @@ func (p *program) newLogger(file io.Writer) *slog.Logger {
 	clean := cleaning(p.redactor())
 	return slog.New(slog.NewMultiHandler(p.screen(p.screenLevel(), clean),
 		slog.NewJSONHandler(file, &slog.HandlerOptions{Level: p.settings.LogLevel, ReplaceAttr: clean})))
+}
+
+// logOfLibraries has what libraries log by themselves go the same way, at level
+// debug: net/http quotes what a server sends unasked.
+func logOfLibraries(logger *slog.Logger) {
+	log.SetFlags(0)
+	log.SetOutput(slog.NewLogLogger(logger.Handler(), slog.LevelDebug).Writer())
 }
 
 // attributes changes what is logged.
