@@ -3,6 +3,7 @@ package redact
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"net/url"
 	"strings"
@@ -23,7 +24,7 @@ func known(values []string) []word {
 const minLine = 16
 
 // encodings are the ways a value stands in JSON, also in JSON within a text, in
-// addresses and in headers.
+// addresses, in headers and in dumps of bytes.
 func encodings(value string) []string {
 	all := forms(value)
 	if lines := strings.FieldsFunc(value, func(r rune) bool { return r == '\n' || r == '\r' }); len(lines) > 1 {
@@ -42,6 +43,9 @@ func forms(value string) []string {
 	for _, html := range []bool{false, true} {
 		once := escaped(value, html)
 		all = append(all, once, escaped(once, html))
+	}
+	if digits := hex.EncodeToString([]byte(value)); len(digits) >= usual {
+		all = append(all, digits, strings.ToUpper(digits))
 	}
 	if len(value) < usual {
 		return all // what base64 makes of it would be too short

@@ -2,6 +2,7 @@ package redact_test
 
 import (
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"net/url"
 	"strings"
@@ -64,10 +65,12 @@ func TestKnownValues(t *testing.T) {
 		require.NoError(t, err)
 		for _, text := range []string{value, string(quoted[1 : len(quoted)-1]), string(twice[3 : len(twice)-3]), url.QueryEscape(value), url.PathEscape(value),
 			strings.ToLower(url.QueryEscape(value)), strings.ReplaceAll(url.QueryEscape(value), "+", "%20"),
-			base64.StdEncoding.EncodeToString([]byte(value)), base64.RawURLEncoding.EncodeToString([]byte(value))} {
+			base64.StdEncoding.EncodeToString([]byte(value)), base64.RawURLEncoding.EncodeToString([]byte(value)),
+			hex.EncodeToString([]byte(value)), strings.ToUpper(hex.EncodeToString([]byte(value)))} {
 			require.Equal(t, "a "+redact.Mark+" b", r.Text("a "+text+" b"))
 		}
 		for _, beside := range []string{"a:", "ad:", "ada:"} {
+			require.Equal(t, hex.EncodeToString([]byte(beside))+redact.Mark+"0a", r.Text(hex.EncodeToString([]byte(beside+value+"\n"))))
 			for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawURLEncoding} {
 				header := encoding.EncodeToString([]byte(beside + value + "\nx"))
 				left := strings.Replace(r.Text(header), redact.Mark, "", 1)
@@ -95,6 +98,8 @@ func TestLinesOfAValueAreFoundAlone(t *testing.T) {
 func TestShortValues(t *testing.T) {
 	require.Equal(t, "my hunter2", redact.New("hunter2").Text("my hunter2"))
 	require.Equal(t, "my [redacted]", redact.FromLength(4, "hunter2").Text("my hunter2"))
+	require.Equal(t, "x[redacted]", redact.FromLength(4, "hunt").Text("x68756E74"))
+	require.Equal(t, "68756e", redact.FromLength(3, "hun").Text("68756e"), "six digits stand in many a number")
 	require.Equal(t, "ab", redact.FromLength(1, "ab", "").Text("ab"), "two bytes would be found everywhere")
 }
 
