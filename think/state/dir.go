@@ -47,8 +47,9 @@ func Open(savantPath string, options Options) (*Dir, error) {
 		return nil, notRead("SAVANT_PATH", err)
 	}
 	d := newDir(target, options)
-	// Who only reads goes on without; who writes is told.
-	_ = d.recovered(context.Background(), Key{})
+	ctx, cancel := context.WithTimeout(context.Background(), recoveryPatience)
+	defer cancel()
+	_ = d.recovered(ctx, Key{}) // who only reads goes on without, who writes is told
 	d.group.resting = restingLog
 	d.sweepLater()
 	return d, nil

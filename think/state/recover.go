@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"sync"
+	"time"
 
 	"savant/fault"
 )
@@ -22,6 +23,9 @@ type recovery struct {
 	err  error
 	runs map[Key]error
 }
+
+// recoveryPatience is how long Open waits for another process that recovers.
+const recoveryPatience = 5 * time.Second
 
 // recovered returns nil once nothing that was acknowledged for a run is in a
 // log alone.
