@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"savant/fault"
 	"savant/reasoning"
 )
@@ -30,6 +32,9 @@ func (p *program) readErrand(want *errand, args []string) error {
 	if want.maxSteps < 1 {
 		return usageError("--max-steps: expected a number from 1")
 	}
+	if want.args != "" && want.order.ForceTool == "" {
+		return usageError("--force-args: they are those of --force-tool, which is missing")
+	}
 	if want.args != "" {
 		raw, err := p.argumentsOf("--force-args", want.args)
 		if err != nil {
@@ -38,6 +43,17 @@ func (p *program) readErrand(want *errand, args []string) error {
 		want.order.ForceArgs = raw
 	}
 	return p.readGoal(want, args)
+}
+
+// readPatterns refuses an empty list of patterns: --allow "$TOOLS", where the
+// variable is not set, is not meant to allow all.
+func readPatterns(command *cobra.Command, want *errand) error {
+	for name, patterns := range map[string][]string{"allow": want.allow, "deny": want.deny} {
+		if command.Flags().Changed(name) && len(patterns) == 0 {
+			return usageError("--" + name + ": expected a pattern such as git.*, got nothing")
+		}
+	}
+	return nil
 }
 
 // readGoal takes the goal from the one place that has it.

@@ -47,7 +47,7 @@ func (p *program) agentCommand() *cobra.Command {
 		Example: "  savant run \"Where is the stdio loop and how does it end?\"\n  savant run --resume 01k2… --max-steps 50",
 		Args:    positional(cobra.MaximumNArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
-			if err := errors.Join(readResume(command, &want), p.readErrand(&want, args)); err != nil {
+			if err := errors.Join(readResume(command, &want), readPatterns(command, &want), p.readErrand(&want, args)); err != nil {
 				return err
 			}
 			p.attended = isTerminal(p.stdin) && isTerminal(p.stderr)
