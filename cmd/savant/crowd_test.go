@@ -11,7 +11,7 @@ import (
 
 // A crowd of calls has twice the processors, until it was calm for a while.
 func TestACrowdHasMoreProcessors(t *testing.T) {
-	usual := runtime.GOMAXPROCS(0)
+	usual := defaultProcessors(t)
 	synctest.Test(t, func(t *testing.T) {
 		c := &crowd{}
 		var ends []func()
@@ -41,7 +41,7 @@ func TestACrowdHasMoreProcessors(t *testing.T) {
 
 // Who sets GOMAXPROCS knows better, and only a server looks at its calls.
 func TestProcessorsThatAreSetStay(t *testing.T) {
-	usual := runtime.GOMAXPROCS(0)
+	usual := defaultProcessors(t)
 	for given, want := range map[string]int{"GOMAXPROCS=3": usual, "OTHER=3": 2 * usual} {
 		h := &house{}
 		end := newProgram([]string{given}, nil, nil, nil, (*house).addEngines).tend(h)
@@ -54,4 +54,12 @@ func TestProcessorsThatAreSetStay(t *testing.T) {
 		require.Nil(t, h.crowd.Load())
 		h.crowd.Load().begin()()
 	}
+}
+
+// defaultProcessors is how many there are where nobody set a number.
+func defaultProcessors(t *testing.T) int {
+	before := runtime.GOMAXPROCS(0)
+	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
+	runtime.SetDefaultGOMAXPROCS()
+	return runtime.GOMAXPROCS(0)
 }
