@@ -51,7 +51,6 @@ func (c *connection) startCall(ctx context.Context, r *request, to deliver) {
 			"too many calls are waiting; send fewer at once")))
 		return
 	}
-	r.message.raw = nil // the parts are copies
 	r.call = c.newCall(name, r.message.Params)
 	callCtx, end := c.inflight.begin(ctx, r.message.ID)
 	c.work.Go(func() {
