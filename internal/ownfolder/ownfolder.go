@@ -3,6 +3,8 @@
 package ownfolder
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path"
 
@@ -24,14 +26,19 @@ var ignored = map[string]string{
 }
 
 // Mkdir makes a folder, as os.Root.Mkdir does: fs.ErrExist where it is there.
-// One of Savant's own that it made gets a .gitignore; a project without one
-// only sees more untracked files, so failing to write it is no error.
+// One of Savant's own that it made gets a .gitignore, and so does State wherever
+// it has none: in a clone it holds what people share, and is Savant's all the
+// same. A project without one only sees more untracked files, so failing to
+// write it is no error.
 func Mkdir(root *os.Root, name string, permission os.FileMode) error {
-	if err := root.Mkdir(name, permission); err != nil {
+	err := root.Mkdir(name, permission)
+	text, own := ignored[name]
+	if !own || err != nil && (name != State || !errors.Is(err, fs.ErrExist)) {
 		return err
 	}
-	if text, own := ignored[name]; own {
-		_ = atomicfile.Replace(atomicfile.Root(root), path.Join(name, ".gitignore"), []byte(text), 0o600, atomicfile.Lazy)
+	file := path.Join(name, ".gitignore")
+	if _, missing := root.Lstat(file); errors.Is(missing, fs.ErrNotExist) {
+		_ = atomicfile.Replace(atomicfile.Root(root), file, []byte(text), 0o600, atomicfile.Lazy)
 	}
-	return nil
+	return err
 }

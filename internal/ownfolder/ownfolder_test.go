@@ -54,3 +54,23 @@ func TestFolderOfTheProjectIsLeftAlone(t *testing.T) {
 		require.NoFileExists(t, filepath.Join(folder, name, ".gitignore"))
 	}
 }
+
+// A clone holds what people share of the folder, and not the .gitignore, which
+// ignores itself.
+func TestTheStateOfACloneIsIgnored(t *testing.T) {
+	root, err := os.OpenRoot(t.TempDir())
+	require.NoError(t, err)
+	defer root.Close()
+	require.NoError(t, root.Mkdir(ownfolder.State, 0o755))
+	require.NoError(t, root.WriteFile(".savant/ci.yaml", nil, 0o644))
+	require.ErrorIs(t, ownfolder.Mkdir(root, ownfolder.State, 0o700), fs.ErrExist)
+	text, err := root.ReadFile(".savant/.gitignore")
+	require.NoError(t, err)
+	require.Contains(t, string(text), "\n*\n")
+
+	require.NoError(t, root.WriteFile(".savant/.gitignore", []byte("mine\n"), 0o644))
+	require.ErrorIs(t, ownfolder.Mkdir(root, ownfolder.State, 0o700), fs.ErrExist)
+	text, err = root.ReadFile(".savant/.gitignore")
+	require.NoError(t, err)
+	require.Equal(t, "mine\n", string(text), "what somebody wrote stays")
+}
