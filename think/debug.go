@@ -95,7 +95,9 @@ func (e *Engine) verify(ctx context.Context, key state.Key, records []state.Reco
 				return nil, err
 			}
 		} else if i > 0 {
-			if err := e.apply(ctx, run, record); err != nil {
+			if err := e.apply(ctx, run, record); errors.Is(err, fault.Internal) {
+				return nil, err // what cannot be read says nothing about the run
+			} else if err != nil {
 				out.Verdict, out.Difference = "differs", &Difference{record.Version, event(record).Step, record.State, fault.From(err).Details}
 				return out, nil
 			}

@@ -62,6 +62,9 @@ type SyntaxCache interface {
 	Put(key string, syntax []byte)
 }
 
+// workflowFolder is where the workflows of a layer are.
+const workflowFolder = "workflows"
+
 // largeSource is the size from which a file's syntax is worth keeping, in
 // bytes: below, reading it anew takes a few milliseconds.
 const largeSource = 64 << 10
@@ -163,10 +166,27 @@ func (l *Library) Find(name, version string) (*flow.Workflow, error) {
 	}
 	names := l.Names()
 	message := "; think.workflows.list shows what there is"
+	if folder := l.folderNamed(name); folder != "" {
+		message = ": " + folder + " is a folder" + message
+	}
 	if nearest := fault.Nearest(name, names); nearest != "" {
 		message = "; did you mean \"" + nearest + "\"?"
 	}
 	return nil, fault.New(fault.UnknownWorkflow, "no workflow %q%s", fault.Cut(name, 80), message)
+}
+
+// folderNamed returns the folder that stands where the file of a workflow would,
+// empty where there is none.
+func (l *Library) folderNamed(name string) string {
+	for _, layer := range l.layers {
+		for _, extension := range []string{".yaml", ".yml"} {
+			file := path.Join(workflowFolder, name+extension)
+			if info, err := fs.Stat(layer.Files, file); err == nil && info.IsDir() {
+				return file
+			}
+		}
+	}
+	return ""
 }
 
 // maxWorkflowFile bounds what is read of one file; flow.Parse refuses more.
@@ -180,7 +200,7 @@ func (l *Library) workflow(at int, name string) (file string, read content, err 
 	}
 	files := l.layers[at].Files
 	for _, extension := range []string{".yaml", ".yml"} {
-		file = path.Join("workflows", name+extension)
+		file = path.Join(workflowFolder, name+extension)
 		info, err := fs.Stat(files, file)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && info.IsDir() {
 			continue
@@ -254,7 +274,7 @@ func (l *Library) current(reference, digest string) bool {
 func (l *Library) Names() []string {
 	seen := map[string]bool{}
 	for _, layer := range l.layers {
-		entries, _ := fs.ReadDir(layer.Files, "workflows")
+		entries, _ := fs.ReadDir(layer.Files, workflowFolder)
 		for _, entry := range entries {
 			base := strings.TrimSuffix(strings.TrimSuffix(entry.Name(), ".yaml"), ".yml")
 			if base != entry.Name() && !entry.IsDir() {
@@ -275,7 +295,7 @@ func (l *Library) List() []Entry {
 	var entries []Entry
 	for _, name := range l.Names() {
 		workflow, err := l.Find(name, "")
-		entry := Entry{Name: name, Workflow: workflow, Err: err, File: path.Join("workflows", name+".yaml")}
+		entry := Entry{Name: name, Workflow: workflow, Err: err, File: path.Join(workflowFolder, name+".yaml")}
 		if workflow != nil {
 			entry.File = workflow.File
 		}

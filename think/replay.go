@@ -160,15 +160,15 @@ func (e *Engine) replayFrom(ctx context.Context, key state.Key, records []state.
 }
 
 // handOutAgain makes a reset the time at which all that is outstanding since
-// before it was handed out.
+// before it was handed out, also where the clock was set back meanwhile.
 func (r *replayed) handOutAgain(records []state.Record) {
 	for _, record := range slices.Backward(records) {
 		if record.Kind != kindReset {
 			continue
 		}
 		reset, err := time.Parse(time.RFC3339Nano, record.Time)
-		for version, at := range r.times {
-			if err == nil && at.Before(reset) {
+		for version := range r.times {
+			if err == nil && version <= record.Version {
 				r.times[version] = reset
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -116,11 +117,21 @@ func (e *Engine) attest(l *live, step string, receipt state.Receipt) error {
 		}
 		version, _ := l.run.IssuedAt(step)
 		if asked, known := l.times[version]; known && receipt.Time.Before(asked) {
-			return unwitnessed(step, receipt, "is of a call made before the step was handed out: call "+next.Call+" again now",
+			return unwitnessed(step, receipt, "is of a call made before the step was handed out: "+e.whenToCall(next.Call, asked),
 				"after "+asked.UTC().Format(time.RFC3339Nano), receipt.Time.UTC().Format(time.RFC3339Nano))
 		}
 	}
 	return nil
+}
+
+// whenToCall says how to get a receipt that is young enough. While the clock
+// shows a time before the step was handed out, no call can give one.
+func (e *Engine) whenToCall(call string, asked time.Time) string {
+	if behind := asked.Sub(e.Now()); behind > 0 {
+		return fmt.Sprintf("the clock was set back by %s since; set it right, or hand the step out again with think.reset, and call %s again",
+			behind.Round(time.Second), call)
+	}
+	return "call " + call + " again now"
 }
 
 // compareCall tells a receipt of another call than the instruction's.

@@ -103,15 +103,26 @@ func (h *house) checkRun(ctx context.Context, key state.Key, repair bool) (check
 	out := checkedRun{Workflow: key.Workflow, Run: key.Run}
 	problems, err := h.keeper().Check(ctx, key)
 	out.Problems = problems
+	if coded := fault.From(err); coded != nil && coded.Code == fault.Internal {
+		out.unreadable(coded)
+		return out, nil
+	}
 	if err != nil || len(problems) == 0 || !repair {
 		return out, err
 	}
 	out.Repaired, err = h.keeper().Repair(ctx, key)
-	if coded := fault.From(err); coded != nil && coded.Code == fault.StateCorrupt {
+	if coded := fault.From(err); coded != nil && (coded.Code == fault.StateCorrupt || coded.Code == fault.Internal) {
 		out.Refused = coded
 		return out, nil
 	}
 	return out, err
+}
+
+// unreadable notes that a file of a run cannot be read, which need not be damage:
+// nothing of it is given up, and other runs are checked all the same.
+func (c *checkedRun) unreadable(because *fault.Error) {
+	c.Problems = append(c.Problems, state.Problem{File: c.Workflow + "/" + c.Run, Message: because.Details, Blocking: true})
+	c.Refused = fault.New(because.Code, "make the file readable first")
 }
 
 // remains reports whether something is still wrong with a run.

@@ -38,7 +38,12 @@ type command struct {
 
 // load reads ci.yaml as it is now: people change it while a server runs.
 func (r *runner) load() (map[string]command, error) {
-	src, err := r.source()
+	root, err := r.root()
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	src, err := source(root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fault.New(fault.EngineOffline, "there is no %s, which names the commands that may run: `savant init` writes one", File)
 	}
@@ -57,12 +62,20 @@ func (r *runner) load() (map[string]command, error) {
 	return commands, reader.failure()
 }
 
-func (r *runner) source() ([]byte, error) {
+// root opens SAVANT_PATH, which may have been moved since Savant began.
+func (r *runner) root() (*os.Root, error) {
 	root, err := os.OpenRoot(r.path)
-	if err != nil {
-		return nil, err
+	var failed *fs.PathError
+	if errors.As(err, &failed) {
+		err = failed.Err // people know the path, and clients need not
 	}
-	defer root.Close()
+	if err != nil {
+		return nil, fault.New(fault.EngineOffline, "the folder of SAVANT_PATH cannot be opened: %w; put it back, or start Savant where it is now", err)
+	}
+	return root, nil
+}
+
+func source(root *os.Root) ([]byte, error) {
 	info, err := root.Stat(File) // before it is opened: a pipe would block
 	if err != nil {
 		return nil, err

@@ -90,9 +90,9 @@ func (r *runner) execute(ctx context.Context, chosen command, args []string) (*R
 // folder opens the command's folder, which is below SAVANT_PATH after symbolic
 // links too.
 func (r *runner) folder(of command) (*os.Root, error) {
-	root, err := os.OpenRoot(r.path)
+	root, err := r.root()
 	if err != nil {
-		return nil, fault.New(fault.EngineOffline, "SAVANT_PATH cannot be opened: %w", err)
+		return nil, err
 	}
 	defer root.Close()
 	dir, err := root.OpenRoot(filepath.FromSlash(of.dir))

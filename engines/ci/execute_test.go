@@ -159,3 +159,18 @@ func FuzzSettings(f *testing.F) {
 		require.NotErrorIs(t, err, fault.Internal)
 	})
 }
+
+// Where SAVANT_PATH was moved away is said as what it is, and commands run again
+// when it is back.
+func TestAMovedFolderIsTold(t *testing.T) {
+	folder, registry := project(t, `commands: {tests: {command: [echo, said]}}`)
+	require.NoError(t, os.Rename(folder, folder+".moved"))
+	_, err := report(t, registry, t.Context())
+	require.ErrorIs(t, err, fault.EngineOffline)
+	require.ErrorContains(t, err, "the folder of SAVANT_PATH cannot be opened: no such file or directory; put it back, or start Savant where it is now")
+	require.NotContains(t, err.Error(), folder)
+	require.NoError(t, os.Rename(folder+".moved", folder))
+	got, err := report(t, registry, t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "said\n", got.Tail)
+}
