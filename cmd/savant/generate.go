@@ -18,6 +18,7 @@ import (
 	"savant/fault"
 	"savant/internal/atomicfile"
 	"savant/internal/pattern"
+	"savant/internal/settings"
 )
 
 //go:embed templates/*.tmpl
@@ -65,7 +66,7 @@ func (p *program) generateEngine(name string, taken []string) error {
 	}
 	fmt.Fprintf(p.stdout, "Written: %s/%s.go with the tool %s.hello, its test, and its row in %s.\n", made.folder, name, name, floorsFile)
 	if made.edited[houseFile] == nil {
-		fmt.Fprintf(p.stdout, "Add to %s, among the imports and the engines:\n\n\t%s\n\t%s,\n\n", houseFile, importLine(name), engineLine(name))
+		fmt.Fprintf(p.stdout, "Add to %s, among the imports and the engines:\n\n\t%s\n\t%s,\n\n", houseFile, importLine(name, made.as), engineLine(made.as))
 	} else {
 		fmt.Fprintf(p.stdout, "It is one of the engines of %s.\n", houseFile)
 	}
@@ -112,8 +113,9 @@ func isSource(folder string) bool {
 // packageName is narrower than a name of an engine: it is a Go package too.
 var packageName = pattern.Lazy(`^[a-z][a-z0-9]{0,31}$`)
 
-// notPackages are folders that Go treats in their own way.
-var notPackages = []string{"internal", "vendor", "testdata", "main"}
+// notPackages are folders that Go treats in their own way, and what MCP_SERVICE
+// calls every engine.
+var notPackages = []string{"internal", "vendor", "testdata", "main", settings.All}
 
 func checkEngineName(tree *os.Root, name string, taken []string) error {
 	switch {
@@ -135,6 +137,7 @@ func checkEngineName(tree *os.Root, name string, taken []string) error {
 // engineFiles is all that a new engine adds and changes.
 type engineFiles struct {
 	folder string            // relative to the tree
+	as     string            // what house.go calls the package
 	added  map[string][]byte // in the folder, by name
 	edited map[string][]byte // in the tree, by path
 }
@@ -157,8 +160,11 @@ func newEngineFiles(tree *os.Root, name string) (*engineFiles, error) {
 		return nil, err
 	}
 	made.edited[floorsFile] = floors
+	if made.as, err = importName(tree, name); err != nil {
+		return nil, fault.New(fault.Internal, "%s: %w", path.Dir(houseFile), err)
+	}
 	// A house of another shape is left to whoever shaped it.
-	if house, err := edit(tree, houseFile, func(source []byte) ([]byte, error) { return withEngine(source, name) }); err == nil {
+	if house, err := edit(tree, houseFile, func(source []byte) ([]byte, error) { return withEngine(source, name, made.as) }); err == nil {
 		made.edited[houseFile] = house
 	}
 	return made, nil

@@ -7,7 +7,6 @@ import (
 	"go/format"
 	"go/parser"
 	"go/token"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,16 +86,24 @@ func keyOf(row ast.Expr) string {
 	return text
 }
 
-func importLine(name string) string { return strconv.Quote("savant/engines/" + name) }
+// importLine imports the package of an engine, as another name where that is
+// not its own.
+func importLine(name, as string) string {
+	line := strconv.Quote("savant/engines/" + name)
+	if as != name {
+		line = as + " " + line
+	}
+	return line
+}
 
-func engineLine(name string) string {
-	return fmt.Sprintf("h.tools.AddEngine(%s.Engine(), %s.Tools()...)", name, name)
+func engineLine(as string) string {
+	return fmt.Sprintf("h.tools.AddEngine(%s.Engine(), %s.Tools()...)", as, as)
 }
 
 // withEngine returns house.go with an engine added: one more import, and one
 // more argument of the errors.Join that addEngines returns. A house that is not
-// of this shape, or where the name means something else, is an error.
-func withEngine(source []byte, name string) ([]byte, error) {
+// of this shape is an error.
+func withEngine(source []byte, name, as string) ([]byte, error) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, houseFile, source, parser.ParseComments)
 	if err != nil {
@@ -107,12 +114,9 @@ func withEngine(source []byte, name string) ([]byte, error) {
 	if imported == nil || joined == nil {
 		return nil, errors.New("it is not of the shape expected")
 	}
-	if identifiers(file)[name] {
-		return nil, fmt.Errorf("%s means something else there", name)
-	}
 	return insert(source,
-		insertion{files.Position(imported.End()).Offset, "\n" + importLine(name)},
-		insertion{files.Position(joined.Args[len(joined.Args)-1].End()).Offset, ",\n" + engineLine(name)})
+		insertion{files.Position(imported.End()).Offset, "\n" + importLine(name, as)},
+		insertion{files.Position(joined.Args[len(joined.Args)-1].End()).Offset, ",\n" + engineLine(as)})
 }
 
 func importOf(file *ast.File, target string) *ast.ImportSpec {
@@ -146,21 +150,4 @@ func joinedBy(file *ast.File, function string) *ast.CallExpr {
 		return call
 	}
 	return nil
-}
-
-// identifiers are the names that a file uses or imports.
-func identifiers(file *ast.File) map[string]bool {
-	used := map[string]bool{}
-	for _, each := range file.Imports {
-		if target, err := strconv.Unquote(each.Path.Value); err == nil {
-			used[path.Base(target)] = true
-		}
-	}
-	ast.Inspect(file, func(node ast.Node) bool {
-		if name, ok := node.(*ast.Ident); ok {
-			used[name.Name] = true
-		}
-		return true
-	})
-	return used
 }
