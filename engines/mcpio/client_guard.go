@@ -8,8 +8,10 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strings"
 	"sync/atomic"
 
+	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
@@ -62,11 +64,24 @@ func (g *guard) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	over, _ := request.Context().Value(overKey{}).(*atomic.Bool)
 	response.Body = &bounded{body: response.Body, left: g.limit, over: over}
-	if refused(response) && !explained(response) {
+	if !refused(response) {
+		return response, nil
+	}
+	switch why, explained := explanation(response); {
+	case !explained:
 		_ = response.Body.Close() // nothing of it is used
 		return nil, statusError(response.StatusCode)
+	case forgotten(request, response, why):
+		response.StatusCode = http.StatusNotFound // as the protocol has it
 	}
 	return response, nil
+}
+
+// forgotten says whether a server that was begun anew refuses a session that it
+// does not know with 400, as the servers of many examples do.
+func forgotten(request *http.Request, response *http.Response, why rpcError) bool {
+	return response.StatusCode == http.StatusBadRequest && request.Header.Get(transport.HeaderKeySessionID) != "" &&
+		strings.Contains(strings.ToLower(why.Message), "session")
 }
 
 // overKey is where a request's context holds what is set when its answer was
@@ -84,18 +99,19 @@ func refused(response *http.Response) bool {
 	}
 }
 
-// explained says whether a failure's body is a JSON-RPC error. mcp-go takes any
-// JSON for an answer, and one without an error for a success.
-func explained(response *http.Response) bool {
+// explanation returns the JSON-RPC error that the body of a failure is. mcp-go
+// takes any JSON for an answer, and one without an error for a success.
+func explanation(response *http.Response) (why rpcError, is bool) {
 	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if err != nil || kind != "application/json" {
-		return false
+		return why, false
 	}
 	body, err := io.ReadAll(response.Body)
 	_ = response.Body.Close()
 	response.Body = io.NopCloser(bytes.NewReader(body))
 	var said message
-	return err == nil && json.Unmarshal(body, &said) == nil && said.JSONRPC == mcp.JSONRPC_VERSION && len(said.Error) > 0
+	is = err == nil && json.Unmarshal(body, &said) == nil && said.JSONRPC == mcp.JSONRPC_VERSION && json.Unmarshal(said.Error, &why) == nil
+	return why, is
 }
 
 // refusesToSpeak says whether a server has no stream for what it says between

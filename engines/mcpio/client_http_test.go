@@ -2,6 +2,7 @@ package mcpio_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -30,6 +31,7 @@ func overHTTP(t *testing.T, call func(w http.ResponseWriter, id string)) *mcpio.
 		case r.Method != http.MethodPost:
 			w.WriteHeader(http.StatusMethodNotAllowed)
 		case asked.Method == "initialize":
+			w.Header().Set("Mcp-Session-Id", "s1")
 			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18"}}`, asked.ID)
 		case asked.Method == "tools/call":
 			call(w, string(asked.ID))
@@ -77,5 +79,17 @@ func TestClientOverHTTPOddAnswers(t *testing.T) {
 			require.ErrorContains(t, err, each.says)
 			require.NotContains(t, err.Error(), "hunter2")
 		})
+	}
+}
+
+// A server that was begun anew may say so in the wrong way.
+func TestClientOverHTTPForgottenSession(t *testing.T) {
+	for message, forgotten := range map[string]bool{"Bad Request: No valid session ID provided": true, "no such page": false} {
+		_, err := overHTTP(t, func(w http.ResponseWriter, _ string) {
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":%q}}`, message)
+		}).Invoke(t.Context(), "x", map[string]any{}, nil)
+		require.Equal(t, forgotten, errors.Is(err, mcpio.ErrSessionOver), message)
+		require.Error(t, err)
 	}
 }
