@@ -236,7 +236,7 @@ func (e *Engine) fork(ctx context.Context, key state.Key, records []state.Record
 // adopt has a fork begin with a workflow's present file, unless the answers
 // lead another way there.
 func (e *Engine) adopt(ctx context.Context, workflow string, records []state.Record, begin *beginning) (*Difference, error) {
-	graph, err := e.graph(workflow)
+	graph, named, err := e.readWorkflow(ctx, workflow)
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +244,7 @@ func (e *Engine) adopt(ctx context.Context, workflow string, records []state.Rec
 	if err != nil || difference != nil {
 		return difference, err
 	}
-	begin.graph, begin.schemas = graph, ""
+	begin.graph, begin.schemas, begin.named = graph, "", named
 	begin.params, err = graph.Workflow.Bind(begin.params)
 	return nil, err
 }

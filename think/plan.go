@@ -46,14 +46,11 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 			return reply, err
 		}
 	}
-	workflow, err := e.Library.Find(in.Workflow, "")
+	graph, named, err := e.readWorkflow(ctx, in.Workflow)
 	if err != nil {
 		return nil, err
 	}
-	graph, err := e.Library.Compile(workflow)
-	if err != nil {
-		return nil, err
-	}
+	workflow := graph.Workflow
 	warnings := e.unknownTools(graph)
 	if len(warnings) > 0 && (in.StrictTools || workflow.StrictTools) {
 		return nil, strictly(warnings)
@@ -66,7 +63,7 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply, err := e.create(ctx, key, beginning{graph: graph, params: params, warnings: warnings})
+	reply, err := e.create(ctx, key, beginning{graph: graph, named: named, params: params, warnings: warnings})
 	if errors.Is(err, fault.StateConflict) && in.RunID != "" {
 		return e.existing(ctx, key, given) // another process planned it first
 	}
@@ -151,9 +148,10 @@ func replyOf(record state.Record) (reply, error) {
 // beginning is what a run starts with.
 type beginning struct {
 	graph *flow.Graph
-	// schemas is the digest of the named schemas that the graph was read with;
-	// empty for those there are now.
+	// schemas is the digest of the named schemas that the graph was read with.
+	// Where it is empty named are those, or, without them, those there are now.
 	schemas  string
+	named    namedSchemas
 	params   map[string]any
 	warnings []fault.Diagnostic
 	from     *lineage
@@ -167,7 +165,7 @@ func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (*R
 		return nil, err
 	}
 	if begin.schemas == "" {
-		if begin.schemas, err = e.pinSchemas(ctx); err != nil {
+		if begin.schemas, err = e.pinSchemas(ctx, begin.named); err != nil {
 			return nil, err
 		}
 	}

@@ -156,8 +156,8 @@ func (r *repair) again(ctx context.Context, lost lostArtifact) ([]byte, error) {
 	case workflowSource:
 		return r.engine.Library.source(lost.Name, lost.Digest), nil
 	case namedSchemaText:
-		if _, text, digest, err := r.engine.schemaText(); err == nil && digest == lost.Digest {
-			return text, nil
+		if now, err := r.engine.currentSchemas(); err == nil && now.digest == lost.Digest {
+			return now.text, nil
 		}
 		return nil, nil
 	case finalArtifact:

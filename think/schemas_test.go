@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/engines"
 	"savant/fault"
 	"savant/think"
 	"savant/think/state"
@@ -142,4 +143,39 @@ steps:
 	replayed, err := second.Debug(t.Context(), think.DebugInput{RunID: "r", Action: "replay"})
 	require.NoError(t, err)
 	require.Equal(t, "identical", replayed.Verdict)
+}
+
+// A run is pinned to the schemas that its first instruction was made with, also
+// where somebody edits one while a person is asked for the parameters.
+func TestARunIsPinnedToTheSchemasItWasReadWith(t *testing.T) {
+	files := fstest.MapFS{"schemas/S.json": {Data: []byte(`{"type":"string"}`), ModTime: time.Unix(1, 0)},
+		"workflows/asks.yaml": {Data: []byte(`name: asks
+version: "1.0"
+params: {who: {type: string, required: true}}
+steps:
+  - {id: a, call: llm.generate, input_template: {task: "{{ params.who }}"}, success_schema: S}
+`)}}
+	root := t.TempDir()
+	open := func() *think.Engine {
+		store, err := state.Open(root, state.Options{})
+		require.NoError(t, err)
+		engine := think.New(think.Options{Library: think.NewLibrary(think.Layer{Files: files}), Store: store, Now: time.Now, NewID: func() string { return "r" }})
+		t.Cleanup(func() {
+			engine.Close()
+			require.NoError(t, store.Close())
+		})
+		return engine
+	}
+	ask := engines.WithCaller(t.Context(), engines.Caller{Elicit: func(context.Context, engines.Elicitation) (engines.Answer, error) {
+		files["schemas/S.json"] = &fstest.MapFile{Data: []byte(`{"type":"integer"}`), ModTime: time.Unix(2, 0)}
+		return engines.Answer{Action: "accept", Content: json.RawMessage(`{"who":"ada"}`)}, nil
+	}})
+	_, err := open().Plan(ask, think.PlanInput{Workflow: "asks", RunID: "r"})
+	require.NoError(t, err)
+	second := open()
+	replayed, err := second.Debug(t.Context(), think.DebugInput{RunID: "r", Action: "replay"})
+	require.NoError(t, err)
+	require.Equal(t, "identical", replayed.Verdict)
+	_, err = second.Next(t.Context(), think.NextInput{RunID: "r", StepID: "a", ResultSnapshot: json.RawMessage(`"text"`)})
+	require.NoError(t, err)
 }
