@@ -123,3 +123,33 @@ func TestBrokenForAReason(t *testing.T) {
 	}
 	require.Same(t, set, set.WithBroken(nil))
 }
+
+// Whatever a file holds, it is a schema or is told by its name, and the place
+// that is told is one of the file.
+func FuzzFile(f *testing.F) {
+	for _, seed := range []string{"", "{", "{}", "[1]", `{"type":"strin"}`, "{\"a\":\n\"\xff\"}", `{"$ref":"a"}`, `{"$ref":"#/$defs/x/0","$defs":{"x":[{"not":1}]}}`, `{"a":1}x`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		set, err := schemas.Load(fstest.MapFS{"a.json": {Data: data}, "b.json": {Data: []byte(`{"items":{"$ref":"a"}}`)}})
+		require.NoError(t, err)
+		_, err = set.Named("a")
+		_, through := set.Named("b")
+		require.Equal(t, err == nil, through == nil, "%v; %v", err, through)
+		if err == nil {
+			return
+		}
+		var coded *fault.Error
+		require.True(t, errors.As(err, &coded))
+		require.Equal(t, fault.YAMLSchemaViolation, coded.Code)
+		require.Contains(t, coded.Details, "a")
+		lines := strings.Split(string(data), "\n")
+		for _, d := range coded.Diagnostics {
+			require.Equal(t, "a.json", d.File)
+			require.LessOrEqual(t, d.Line, len(lines))
+			if d.Line > 0 {
+				require.LessOrEqual(t, d.Column, len(lines[d.Line-1])+1)
+			}
+		}
+	})
+}

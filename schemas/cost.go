@@ -6,8 +6,6 @@ import (
 	"math"
 	"reflect"
 	"strconv"
-
-	"savant/fault"
 )
 
 // The validator follows every path through allOf, anyOf, oneOf and $ref and
@@ -70,7 +68,7 @@ func pathsOf(root *node) int {
 
 // checkPaths reports references that lead to themselves and schemas that
 // multiply, wherever in the graph they are.
-func (g *graph) checkPaths(root *node) {
+func (g *graph) checkPaths(at place, root *node) {
 	c := counter{known: map[*node]int{}}
 	most := c.count(root)
 	for _, n := range g.nodes {
@@ -78,10 +76,9 @@ func (g *graph) checkPaths(root *node) {
 	}
 	switch {
 	case c.cycle != nil:
-		g.diagnostics = append(g.diagnostics, fault.Diagnostic{Message: "a $ref leads back to itself without going into the value"})
+		g.wrong(at, "a $ref leads back to itself without going into the value")
 	case most > maxPaths:
-		g.diagnostics = append(g.diagnostics, fault.Diagnostic{
-			Message: "judging one value would take more than " + strconv.Itoa(maxPaths) + " subschemas"})
+		g.wrong(at, "judging one value would take more than "+strconv.Itoa(maxPaths)+" subschemas")
 	}
 }
 

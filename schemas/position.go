@@ -34,7 +34,7 @@ func (s *Set) of(name string, d fault.Diagnostic) fault.Diagnostic {
 
 // compileDiagnostics says what the metaschemas have against a schema and those
 // that it refers to. The validator does not tell which of them it means.
-func (s *Set) compileDiagnostics(documents map[string]any, err error) []fault.Diagnostic {
+func (s *Set) compileDiagnostics(name string, documents map[string]any, err error) []fault.Diagnostic {
 	var found []fault.Diagnostic
 	for address, document := range documents {
 		schema, _ := document.(map[string]any)
@@ -54,7 +54,7 @@ func (s *Set) compileDiagnostics(documents map[string]any, err error) []fault.Di
 		}
 	}
 	if found == nil {
-		found = []fault.Diagnostic{{Message: strings.TrimPrefix(err.Error(), "jsonschema: ")}}
+		found = []fault.Diagnostic{s.of(name, fault.Diagnostic{Message: strings.TrimPrefix(err.Error(), "jsonschema: ")})}
 	}
 	return found
 }

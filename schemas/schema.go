@@ -55,7 +55,7 @@ func (s *Set) compile(name string, from source, checkers []Checker) (schema *Sch
 	}
 	compiled, err := build(g.documents, addressOf(name))
 	if err != nil {
-		return nil, violation(what, s.placed(s.compileDiagnostics(g.documents, err))...)
+		return nil, violation(what, s.placed(s.compileDiagnostics(name, g.documents, err))...)
 	}
 	return &Schema{name: name, value: from.value, compiled: compiled, documents: g.documents,
 		root: root, paths: pathsOf(root), checkers: checkers}, nil
@@ -70,7 +70,7 @@ func (s *Set) explore(name string, from source) (*graph, *node, error) {
 	at := place{address: addressOf(name)}
 	g := &graph{set: s, documents: map[string]any{at.address: value}, nodes: map[string]*node{}}
 	root := g.walk(at, value)
-	g.checkPaths(root)
+	g.checkPaths(at, root)
 	return g, root, nil
 }
 
