@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -129,6 +130,9 @@ func (skipped) UnmarshalJSON([]byte) error { return nil }
 // split takes an object apart. A name given twice is refused: what is checked
 // must be what is called.
 func split(args json.RawMessage) (map[string]json.RawMessage, error) {
+	if !utf8.Valid(args) { // Go would take it, and others could not read what is kept of it
+		return nil, fault.New(fault.InvalidParams, "arguments are not JSON: text is not UTF-8")
+	}
 	if err := json.Unmarshal(args, new(skipped)); err != nil {
 		if first := json.NewDecoder(bytes.NewReader(args)); first.Decode(new(skipped)) == nil {
 			return nil, fault.New(fault.InvalidParams, "arguments: something follows the JSON object")

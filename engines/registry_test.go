@@ -134,6 +134,7 @@ func TestArgumentsThatDoNotFitAreExplained(t *testing.T) {
 		{`{"workflow":"a","workflow":"b"}`, `x.echo: argument workflow: given twice`},
 		{`[1]`, `x.echo: arguments: expected a JSON object, got [1]`},
 		{`{"a":`, `x.echo: arguments are not JSON: unexpected end of JSON input`},
+		{"{\"text\":\"caf\xe9\"}", `x.echo: arguments are not JSON: text is not UTF-8`},
 		{`"{} {}"`, `x.echo: arguments: something follows the JSON object`},
 	}
 	table := registry(t, nil, named("x.echo"))

@@ -69,4 +69,6 @@ func TestNearest(t *testing.T) {
 	require.Equal(t, "capture_as", fault.Nearest("captureas", known))
 	require.Equal(t, "deps", fault.Nearest("dep", known))
 	require.Empty(t, fault.Nearest("something_else_entirely", known))
+	long := strings.Repeat("x", 1000)
+	require.Empty(t, fault.Nearest(long+"y", []string{long}), "what is that long is not compared")
 }

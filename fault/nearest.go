@@ -1,8 +1,15 @@
 package fault
 
+// maxMisspelt is how long a name may be that is held against others, in bytes:
+// longer ones are no slip of the pen, and would take seconds.
+const maxMisspelt = 500
+
 // Nearest returns the candidate closest to name by edit distance, or "" when
 // none is close enough to be what was meant.
 func Nearest(name string, candidates []string) string {
+	if len(name) > maxMisspelt {
+		return ""
+	}
 	best, bestDistance := "", len(name)/3+2
 	for _, candidate := range candidates {
 		if d := distance(name, candidate); d < bestDistance {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -122,6 +123,9 @@ func (p *program) argumentsOf(flag, given string) (json.RawMessage, error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {
 		return nil, usageError(flag + ": expected JSON, got nothing")
+	}
+	if !utf8.Valid(raw) {
+		return nil, usageError(flag + " is not JSON: text is not UTF-8")
 	}
 	if err := json.Unmarshal(raw, new(json.RawMessage)); err != nil {
 		return nil, usageError(flag + " is not JSON: " + err.Error())

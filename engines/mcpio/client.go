@@ -10,6 +10,7 @@ import (
 	"maps"
 	"sync"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -155,6 +156,9 @@ func decodeReply(m *message, result any) error {
 	if m.Error == nil {
 		if len(m.Result) == 0 || bytes.Equal(m.Result, []byte("null")) {
 			return fault.New(fault.ToolFailed, "the server's reply is not what the protocol says: it has neither a result nor an error")
+		}
+		if !utf8.Valid(m.Result) { // it is kept as it came, and has to be what JSON is
+			m.Result = bytes.ToValidUTF8(m.Result, []byte("\uFFFD"))
 		}
 		if err := json.Unmarshal(m.Result, result); err != nil {
 			return fault.New(fault.ToolFailed, "the server's reply is not what the protocol says: %s", misfit(err))

@@ -145,3 +145,15 @@ func TestClientRepliesThatAreNone(t *testing.T) {
 		require.NotContains(t, err.Error(), "Go ")
 	}
 }
+
+// A server that writes another encoding is understood as far as it can be, and
+// what is kept of it is JSON that everybody can read.
+func TestClientTextThatIsNotUTF8(t *testing.T) {
+	c := scripted(t, mcpio.ClientOptions{}, func(read func() string, write io.Writer) {
+		read()
+		fmt.Fprintln(write, `{"jsonrpc":"2.0","id":"savant-2","result":{"content":[],"structuredContent":{"a":"caf`+"\xe9"+`"}}}`)
+	})
+	result, err := c.Invoke(t.Context(), "x", map[string]any{}, nil)
+	require.NoError(t, err)
+	require.Equal(t, "{\"a\":\"caf\uFFFD\"}", string(result.Structured))
+}
