@@ -158,7 +158,7 @@ func decodeReply(m *message, result any) error {
 			return fault.New(fault.ToolFailed, "the server's reply is not what the protocol says: it has neither a result nor an error")
 		}
 		if !utf8.Valid(m.Result) { // it is kept as it came, and has to be what JSON is
-			m.Result = bytes.ToValidUTF8(m.Result, []byte("\uFFFD"))
+			m.Result = []byte(string(bytes.Runes(m.Result))) // each byte that is wrong is U+FFFD, as encoding/json has it
 		}
 		if err := json.Unmarshal(m.Result, result); err != nil {
 			return fault.New(fault.ToolFailed, "the server's reply is not what the protocol says: %s", misfit(err))

@@ -151,9 +151,9 @@ func TestClientRepliesThatAreNone(t *testing.T) {
 func TestClientTextThatIsNotUTF8(t *testing.T) {
 	c := scripted(t, mcpio.ClientOptions{}, func(read func() string, write io.Writer) {
 		read()
-		fmt.Fprintln(write, `{"jsonrpc":"2.0","id":"savant-2","result":{"content":[],"structuredContent":{"a":"caf`+"\xe9"+`"}}}`)
+		fmt.Fprintln(write, `{"jsonrpc":"2.0","id":"savant-2","result":{"content":[],"structuredContent":{"a":"caf`+"\xe9\xff"+`"}}}`)
 	})
 	result, err := c.Invoke(t.Context(), "x", map[string]any{}, nil)
 	require.NoError(t, err)
-	require.Equal(t, "{\"a\":\"caf\uFFFD\"}", string(result.Structured))
+	require.Equal(t, "{\"a\":\"caf\uFFFD\uFFFD\"}", string(result.Structured))
 }
