@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -64,11 +65,15 @@ func (a *archive) write(to io.Writer) error {
 	}
 	zipped := gzip.NewWriter(to)
 	files := tar.NewWriter(zipped)
-	err = errors.Join(addFile(files, manifestFile, described), addFile(files, journalFile, journal))
-	for _, digest := range sortedKeys(a.artifacts) {
-		err = errors.Join(err, addFile(files, artifactsPart+digest, a.artifacts[digest]))
+	if err = addFile(files, manifestFile, described); err == nil {
+		err = addFile(files, journalFile, journal)
 	}
-	if err = errors.Join(err, files.Close(), zipped.Close()); err != nil {
+	for _, digest := range sortedKeys(a.artifacts) {
+		if err == nil {
+			err = addFile(files, artifactsPart+digest, a.artifacts[digest])
+		}
+	}
+	if err = cmp.Or(err, files.Close(), zipped.Close()); err != nil { // the first is the cause of the others
 		return fault.New(fault.StateNotSaved, "the export was not written: %w", err)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -265,4 +266,15 @@ func FuzzImport(f *testing.F) {
 			require.Contains(t, []fault.Code{fault.InvalidParams, fault.StateCorrupt}, fault.From(err).Code)
 		}
 	})
+}
+
+// fullDisk takes nothing.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("the disk is full") }
+
+func TestExportThatCannotBeWrittenIsToldOnce(t *testing.T) {
+	run, err := readArchive(bytes.NewReader(exported(t)))
+	require.NoError(t, err)
+	require.EqualError(t, run.write(fullDisk{}), "STATE_NOT_SAVED: the export was not written: the disk is full")
 }
