@@ -6,6 +6,7 @@ package agent
 
 import (
 	"encoding/json"
+	"strings"
 
 	"savant/agent/memory"
 	"savant/fault"
@@ -56,7 +57,7 @@ const (
 // check completes an order, or says what is wrong with it: INVALID_PARAMS.
 func (o *Order) check() error {
 	switch {
-	case o.Goal == "" && o.ForceTool == "" && o.Workflow == "" && !o.ForceFinish:
+	case strings.TrimSpace(o.Goal) == "" && o.ForceTool == "" && o.Workflow == "" && !o.ForceFinish:
 		return invalid("goal", "say what is wanted")
 	case len(o.Goal) > maxGoal:
 		return invalid("goal", "it is longer than 20,000 bytes; put the details into a file and name it")

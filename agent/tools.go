@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"savant/engines"
@@ -91,10 +93,26 @@ func (r *Runtime) startOrResume(ctx context.Context, in RunInput) (*Run, error) 
 			ForceFinish: in.ForceFinish, DryRun: in.DryRun, ReadOnly: in.ReadOnly, Allow: in.Allow, Deny: in.Deny,
 			TraceParent: within.Parent, TraceState: within.State})
 	}
-	if in.Goal != "" {
-		return nil, fault.New(fault.InvalidParams, "goal: run %s has its goal already; leave it out, or leave out run_id for a new run", fault.Cut(in.RunID, 100))
+	if _, err := r.Report(in.RunID); err != nil {
+		return nil, err
+	}
+	if name := in.ofNewRun(); name != "" {
+		return nil, invalid(name, fmt.Sprintf("run %s has that from its beginning; leave it out, or leave out run_id for a new run", in.RunID))
 	}
 	return r.Resume(in.RunID, in.MaxSteps)
+}
+
+// ofNewRun names an argument that a run has from its beginning, where one is
+// given: it would be of no effect on a run that goes on.
+func (in RunInput) ofNewRun() string {
+	given := map[string]bool{"goal": in.Goal != "", "workflow": in.Workflow != "", "force_tool": in.ForceTool != "", "force_args": len(in.ForceArgs) > 0,
+		"force_finish": in.ForceFinish, "dry_run": in.DryRun, "read_only": in.ReadOnly, "allow": len(in.Allow) > 0, "deny": len(in.Deny) > 0}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if given[name] {
+			return name
+		}
+	}
+	return ""
 }
 
 // forceArgs are the arguments of the forced tool, nothing where none are given.

@@ -73,9 +73,26 @@ func TestARunSurvivesItsClient(t *testing.T) {
 	require.Len(t, w.api.Requests(), 2)
 }
 
+// TestARunKeepsWhatItWasOrdered: what would be of no effect on a run that goes
+// on is refused, above all what would make it safer.
+func TestARunKeepsWhatItWasOrdered(t *testing.T) {
+	w := newWorld(t, script(answer), nil)
+	report, err := called[agent.Report](t, w, t.Context(), "agent.run", `{"goal":"g"}`)
+	require.NoError(t, err)
+	for name, value := range map[string]string{"goal": `"other"`, "read_only": "true", "deny": `["git.*"]`, "allow": `["git.*"]`, "workflow": `"w"`,
+		"force_tool": `"x"`, "force_args": `{"a":1}`, "force_finish": "true", "dry_run": "true"} {
+		_, err := called[agent.Report](t, w, t.Context(), "agent.run", `{"run_id":"`+report.RunID+`","`+name+`":`+value+`}`)
+		require.ErrorIs(t, err, fault.InvalidParams, name)
+		require.ErrorContains(t, err, name+": run "+report.RunID+" has that from its beginning")
+	}
+	again, err := called[agent.Report](t, w, t.Context(), "agent.run", `{"run_id":"`+report.RunID+`","goal":"","read_only":false,"allow":[]}`)
+	require.NoError(t, err, "what many clients fill in says nothing")
+	require.Equal(t, report.Final, again.Final)
+}
+
 func TestWhatAgentToolsRefuse(t *testing.T) {
 	w := newWorld(t, nil, nil)
-	for args, code := range map[string]fault.Code{`{}`: fault.InvalidParams, `{"goal":"g","run_id":"r"}`: fault.InvalidParams,
+	for args, code := range map[string]fault.Code{`{}`: fault.InvalidParams, `{"goal":" \n"}`: fault.InvalidParams, `{"goal":"g","run_id":"r"}`: fault.UnknownRun,
 		`{"run_id":"unknown"}`: fault.UnknownRun, `{"goal":"g","max_steps":5000}`: fault.InvalidParams, `{"goal":"g","allow":["["]}`: fault.InvalidParams,
 		`{"force_tool":"test.read","force_args":"[1]"}`: fault.InvalidParams} {
 		_, err := called[agent.Report](t, w, t.Context(), "agent.run", args)
