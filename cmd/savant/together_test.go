@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Runs move at once through one server that is killed again and again: each goes
+// on with the answer it was not told of, and its record can be verified.
+func TestRunsAtOnceOutliveTheirServer(t *testing.T) {
+	const together, steps = 16, 60
+	kills := 5
+	if os.Getenv("CI") != "" {
+		kills = 25
+	}
+	folder, random := t.TempDir(), rand.New(rand.NewPCG(1, 2))
+	longWorkflow(t, folder, steps)
+	told, left := make([]int, together), 0 // the steps of each run that were acknowledged
+	for range kills {
+		logs, err := filepath.Glob(filepath.Join(folder, ".savant/state/.log/*.log"))
+		require.NoError(t, err)
+		left += len(logs)
+		goOnTogether(t, serveIn(t, folder), told, steps, 1+random.IntN(2*together*steps/kills))
+	}
+	require.NotZero(t, left, "no log of records of several runs was left behind")
+	goOnTogether(t, serveIn(t, folder), told, steps, together*(steps+1))
+	for r := range told {
+		require.Equal(t, steps, told[r])
+		if r%4 > 0 {
+			continue // each takes a process
+		}
+		verify := exec.Command("savant", "verify", fmt.Sprint("r", r))
+		verify.Env = append(os.Environ(), "SAVANT_PATH="+folder)
+		out, err := verify.CombinedOutput()
+		require.NoError(t, err, string(out))
+	}
+}
+
+// goOnTogether answers steps of all runs, the next of each once the one before
+// is acknowledged, and kills the server after so many acknowledgements.
+func goOnTogether(t *testing.T, s *server, told []int, steps, last int) {
+	begin := func(r int) bool {
+		if told[r] == steps {
+			return false
+		}
+		s.send(t, r, "think.next", map[string]any{"run_id": fmt.Sprint("r", r), "step_id": fmt.Sprint("s", told[r]), "result_snapshot": fmt.Sprint("result ", told[r])})
+		return true
+	}
+	plans := 0
+	for r := range told {
+		if told[r] == 0 {
+			s.send(t, r, "think.plan", map[string]any{"workflow": "long", "run_id": fmt.Sprint("r", r)})
+			plans++
+		}
+	}
+	for range plans {
+		got, ok := s.read(t)
+		require.True(t, ok)
+		require.False(t, got.Result.IsError, s.lines.Text())
+	}
+	open := 0
+	for r := range told {
+		if begin(r) {
+			open++
+		}
+	}
+	for ; open > 0 && last > 0; last-- {
+		got, ok := s.read(t)
+		require.True(t, ok)
+		require.False(t, got.Result.IsError, s.lines.Text())
+		told[got.ID]++
+		if !begin(got.ID) {
+			open--
+		}
+	}
+	require.NoError(t, s.command.Process.Kill())
+	for got, ok := s.read(t); ok; got, ok = s.read(t) { // what it still said counts
+		require.False(t, got.Result.IsError, s.lines.Text())
+		told[got.ID]++
+	}
+	require.Error(t, s.wait(t))
+}
