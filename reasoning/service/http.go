@@ -41,8 +41,8 @@ type HandlerOptions struct {
 }
 
 // NewHandler serves POST /agent_intent. Errors are a fault as JSON:
-// INVALID_PARAMS 400, TOOL_DENIED 401, LIMIT_EXCEEDED 413,
-// REASONING_UNAVAILABLE 503, any other 500.
+// INVALID_PARAMS 400, TOOL_DENIED 401, and 403 for pages in a browser,
+// LIMIT_EXCEEDED 413, REASONING_UNAVAILABLE 503, any other 500.
 func NewHandler(options HandlerOptions) http.Handler {
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
@@ -55,6 +55,10 @@ func NewHandler(options HandlerOptions) http.Handler {
 type handler struct{ options HandlerOptions }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Origin") != "" { // every page of the web can post to this machine
+		h.refuse(w, r, fault.New(fault.ToolDenied, "pages in a browser are not served"), http.StatusForbidden)
+		return
+	}
 	if !h.authorized(r) {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		h.refuse(w, r, fault.New(fault.ToolDenied, "a bearer token is needed"), http.StatusUnauthorized)

@@ -56,6 +56,19 @@ func TestTheServiceOverHTTP(t *testing.T) {
 	require.Empty(t, over.Repairs)
 }
 
+// A page that somebody looks at does not spend what their models cost.
+func TestAPageInABrowserIsRefused(t *testing.T) {
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, serve(t, decider{}).URL+"/agent_intent", strings.NewReader("{}"))
+	require.NoError(t, err)
+	request.Header.Set("Authorization", "Bearer "+token)
+	request.Header.Set("Origin", "https://example.org")
+	request.Close = true
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, http.StatusForbidden, response.StatusCode)
+}
+
 // A model that asks to wait makes the service ask to wait.
 func TestRetryAfterIsPassedOn(t *testing.T) {
 	busy := &reasoning.Temporary{Err: fault.New(fault.ReasoningUnavailable, "it answered HTTP 429"), After: 1500 * time.Millisecond}
