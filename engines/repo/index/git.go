@@ -8,7 +8,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -30,8 +32,8 @@ const gitGrace = 2 * time.Second
 // errNotGit says that git has nothing to say of a folder.
 var errNotGit = errors.New("not a git repository")
 
-// gitLines runs git on an input and returns what it prints, each up to a NUL; errNotGit
-// where git is missing, fails or finds no repository.
+// gitLines runs git on an input and returns what it prints, each up to a NUL, and
+// what follows the last of them; errNotGit where git is missing, fails or finds no repository.
 func gitLines(ctx context.Context, program, folder, input string, arguments ...string) ([]string, error) {
 	command := exec.CommandContext(ctx, program, append(gitSettings[:len(gitSettings):len(gitSettings)], arguments...)...)
 	command.Dir, command.Stdin, command.WaitDelay = folder, strings.NewReader(input), gitGrace
@@ -58,13 +60,16 @@ func gitLines(ctx context.Context, program, folder, input string, arguments ...s
 	return lines, ctx.Err()
 }
 
-// readLines reads what ends in NUL, at most maxFiles times.
+// readLines reads what ends in NUL, or with the input, at most maxFiles times.
 func readLines(from io.Reader) (lines []string, cut bool) {
 	scanner := bufio.NewScanner(from)
 	scanner.Buffer(nil, 1<<20)
 	scanner.Split(func(data []byte, atEnd bool) (int, []byte, error) {
 		if end := bytes.IndexByte(data, 0); end >= 0 {
 			return end + 1, data[:end], nil
+		}
+		if atEnd && len(data) > 0 {
+			return len(data), data, nil
 		}
 		return 0, nil, nil
 	})
@@ -85,19 +90,20 @@ type ignored struct {
 }
 
 // gitListing lists the files git knows or would add, and the folders it ignores.
+// Where core.worktree leads elsewhere git would list that; it has nothing to say
+// of the folder then.
 func gitListing(ctx context.Context, program, folder string) (files []string, folders ignored, err error) {
-	type answer struct {
-		folders ignored
-		err     error
-	}
-	answers := make(chan answer, 1)
-	go func() {
-		folders, err := gitIgnored(ctx, program, folder)
-		answers <- answer{folders, err}
-	}()
+	var asking sync.WaitGroup
+	var inside []string
+	var notInside, notIgnored error
+	asking.Go(func() { folders, notIgnored = gitIgnored(ctx, program, folder) })
+	asking.Go(func() { inside, notInside = gitLines(ctx, program, folder, "", "rev-parse", "--is-inside-work-tree") })
 	files, err = gitLines(ctx, program, folder, "", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-	other := <-answers
-	return files, other.folders, errors.Join(err, other.err)
+	asking.Wait()
+	if err = errors.Join(err, notIgnored, notInside); err == nil && !slices.Equal(inside, []string{"true\n"}) {
+		return nil, ignored{}, errNotGit
+	}
+	return files, folders, err
 }
 
 // gitIgnored asks twice: ls-files does not tell a folder that is ruled out from

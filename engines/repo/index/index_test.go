@@ -159,6 +159,22 @@ func TestARepositoryCannotRunPrograms(t *testing.T) {
 	require.NoFileExists(t, trap)
 }
 
+// TestARepositoryCannotLeadElsewhere: git lists where core.worktree points to,
+// and not so for us.
+func TestARepositoryCannotLeadElsewhere(t *testing.T) {
+	folder, outside := t.TempDir(), t.TempDir()
+	write(t, outside, "names/of/others.txt", "needle\n")
+	write(t, folder, "a.txt", "needle\n")
+	write(t, folder, "ignored.txt", "needle\n")
+	write(t, folder, ".gitignore", "ignored.txt\n")
+	require.NoError(t, exec.Command("git", "init", "-q", folder).Run())
+	require.NoError(t, exec.Command("git", "-C", folder, "config", "core.worktree", outside).Run())
+	listing, err := index.List(t.Context(), folder, "git")
+	require.NoError(t, err)
+	require.Equal(t, []string{".gitignore", "a.txt"}, listing.Files)
+	require.False(t, listing.Git)
+}
+
 func TestADamagedIndexIsBuiltAnew(t *testing.T) {
 	folder, cache := t.TempDir(), t.TempDir()
 	write(t, folder, "a.txt", "needle\n")
