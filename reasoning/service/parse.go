@@ -41,11 +41,27 @@ func Parse(text string, tools []reasoning.Tool) (reasoning.Intent, error) {
 	return reasoning.Intent{}, first
 }
 
-// thoughts is what some models write before they answer.
-var thoughts = pattern.Lazy(`(?s)<(think|thinking|reasoning)>.*?</(think|thinking|reasoning)>`)
+// thoughts is what some models write before they answer; thinking and thought are
+// its ends, of which one is missing where it was cut off, or begun by the prompt.
+var (
+	thoughts = pattern.Lazy(`(?s)<(think|thinking|reasoning)>.*?</(think|thinking|reasoning)>`)
+	thinking = pattern.Lazy(`<(think|thinking|reasoning)>`)
+	thought  = pattern.Lazy(`(?s)^.*</(think|thinking|reasoning)>`)
+)
 
+// withoutThoughts leaves what was decided: what a model only thought of doing is
+// not done. An answer that is one object may speak of thoughts.
 func withoutThoughts(text string) string {
-	return strings.TrimSpace(thoughts().ReplaceAllString(text, ""))
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, "{") && closing(text, 0) == len(text) {
+		return text
+	}
+	text = thoughts().ReplaceAllString(text, "")
+	text = thought().ReplaceAllString(text, "")
+	if cut := thinking().FindStringIndex(text); cut != nil {
+		text = text[:cut[0]]
+	}
+	return strings.TrimSpace(text)
 }
 
 // fence is a block of Markdown.

@@ -21,6 +21,8 @@ func TestWhatModelsWrite(t *testing.T) {
 		"a fence and prose":  {"Sure! Here it is:\n```\n" + call + "\n```\nLet me know {if} it helps.", call},
 		"prose":              {"I think {so}. " + call + " Done.", call},
 		"thoughts":           {"<think>{\"action\":\"finish\",\"final\":\"no\"}</think>\n" + call, call},
+		"begun thoughts":     {"{\"action\":\"finish\",\"final\":\"no\"} or not</think>" + call, call},
+		"about thoughts":     {`{"action":"finish","final":"<think>so</think>"}`, `{"action":"finish","final":"<think>so</think>"}`},
 		"single quotes":      {`{'action': 'tool', 'tool_name': 'git.log', 'args': {'limit': 3}}`, call},
 		"a quote inside":     {`{'action': 'finish', 'final': 'it\'s "done"'}`, `{"action":"finish","final":"it's \"done\""}`},
 		"a trailing comma":   {`{"action":"tool","tool_name":"git.log","args":{"limit":3,},}`, call},
@@ -51,6 +53,7 @@ func TestWhatModelsWriteThatIsNoIntent(t *testing.T) {
 		`{"action":"dance"}`:                   "unknown action",
 		"Here: {\"action\":\"tool\"} as asked": "tool_name is missing",
 		"{{{{":                                 "not JSON",
+		"<think>perhaps {\"action\":\"finish\",\"final\":\"no\"} or": "empty",
 	} {
 		_, err := service.Parse(text, offered)
 		require.ErrorIs(t, err, fault.InvalidIntent, text)
