@@ -16,6 +16,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/atomicfile"
+	"savant/internal/ownfolder"
 )
 
 // Session is the memory of one run that goes on. It may be used by several
@@ -57,7 +58,7 @@ func (s *Session) ID() string { return s.id }
 func (s *Session) recover() ([]Record, error) {
 	data, err := io.ReadAll(s.journal)
 	if err != nil {
-		return nil, notRead(journalName(s.id), err)
+		return nil, ownfolder.NotRead(journalName(s.id), err)
 	}
 	records, whole, err := readJournal(journalName(s.id), data)
 	if err != nil {
@@ -65,13 +66,13 @@ func (s *Session) recover() ([]Record, error) {
 	}
 	if whole < int64(len(data)) {
 		if err := s.journal.Truncate(whole); err != nil {
-			return nil, notSaved(journalName(s.id), err)
+			return nil, ownfolder.NotSaved(journalName(s.id), err)
 		}
 	}
 	s.numbers = len(records)
 	err = s.store.root.Remove(cancelName(s.id))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, notSaved(cancelName(s.id), err)
+		return nil, ownfolder.NotSaved(cancelName(s.id), err)
 	}
 	return records, nil
 }
@@ -97,7 +98,7 @@ func (s *Session) Append(kind string, data any, durability Durability) error {
 		err = s.journal.Sync()
 	}
 	if err != nil {
-		s.failed = notSaved(journalName(s.id), err)
+		s.failed = ownfolder.NotSaved(journalName(s.id), err)
 		return s.failed
 	}
 	s.numbers++
@@ -130,10 +131,10 @@ func (s *Session) artifact(output json.RawMessage, durability atomicfile.Durabil
 		return name, nil
 	}
 	if err := s.store.root.Mkdir(outputFolder(s.id), folderPermission); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", notSaved(name, err)
+		return "", ownfolder.NotSaved(name, err)
 	}
 	if err := atomicfile.Replace(atomicfile.Root(s.store.root), name, output, filePermission, durability); err != nil {
-		return "", notSaved(name, err)
+		return "", ownfolder.NotSaved(name, err)
 	}
 	return name, nil
 }

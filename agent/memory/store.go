@@ -62,7 +62,7 @@ func (s *Store) Create(id string) (*Session, error) {
 	}
 	for _, each := range []string{savantFolder, folder} {
 		if err := s.makeFolder(each); err != nil {
-			return nil, notSaved(each, err)
+			return nil, ownfolder.NotSaved(each, err)
 		}
 	}
 	file, err := s.root.OpenFile(journalName(id), os.O_CREATE|os.O_EXCL|os.O_RDWR|os.O_APPEND, filePermission)
@@ -73,7 +73,7 @@ func (s *Store) Create(id string) (*Session, error) {
 		err = s.syncFolder(folder)
 	}
 	if err != nil {
-		return nil, notSaved(journalName(id), err)
+		return nil, ownfolder.NotSaved(journalName(id), err)
 	}
 	return s.own(id, file)
 }
@@ -115,7 +115,7 @@ func (s *Store) openJournal(id string, flags int) (*os.File, error) {
 		return nil, fault.New(fault.UnknownRun, "there is no run %s", id)
 	}
 	if err != nil {
-		return nil, notRead(journalName(id), err)
+		return nil, ownfolder.NotRead(journalName(id), err)
 	}
 	return file, nil
 }
@@ -131,7 +131,7 @@ func (s *Store) Records(id string) ([]Record, error) {
 		return nil, fault.New(fault.UnknownRun, "there is no run %s", id)
 	}
 	if err != nil {
-		return nil, notRead(journalName(id), err)
+		return nil, ownfolder.NotRead(journalName(id), err)
 	}
 	records, _, err := readJournal(journalName(id), data)
 	return records, err
@@ -147,7 +147,7 @@ func (s *Store) Load(id string) (Snapshot, error) {
 		return Snapshot{}, fault.New(fault.UnknownRun, "there is no run %s", id)
 	}
 	if err != nil {
-		return Snapshot{}, notRead(snapshotName(id), err)
+		return Snapshot{}, ownfolder.NotRead(snapshotName(id), err)
 	}
 	var snapshot Snapshot
 	if err := json.Unmarshal(data, &snapshot); err != nil {
@@ -174,12 +174,12 @@ func (s *Store) List(ctx context.Context) ([]Snapshot, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, notRead(folder, err)
+		return nil, ownfolder.NotRead(folder, err)
 	}
 	defer func() { _ = opened.Close() }() // only read
 	names, err := opened.Readdirnames(-1)
 	if err != nil {
-		return nil, notRead(folder, err)
+		return nil, ownfolder.NotRead(folder, err)
 	}
 	var list []Snapshot
 	for _, name := range names {
@@ -210,7 +210,7 @@ func (s *Store) Cancel(id string) error {
 	defer func() { _ = file.Close() }() // only read
 	wish, err := s.root.OpenFile(cancelName(id), os.O_CREATE|os.O_WRONLY, filePermission)
 	if err != nil {
-		return notSaved(cancelName(id), err)
+		return ownfolder.NotSaved(cancelName(id), err)
 	}
 	return wish.Close()
 }
@@ -226,7 +226,7 @@ func (s *Store) writeSnapshot(id string, data []byte) error {
 	target := atomicfile.Root(s.root)
 	for _, name := range []string{snapshotName(id), latestFile} {
 		if err := atomicfile.Replace(target, name, data, filePermission, atomicfile.Lazy); err != nil {
-			return notSaved(name, err)
+			return ownfolder.NotSaved(name, err)
 		}
 	}
 	return nil
@@ -253,12 +253,4 @@ func (s *Store) syncFolder(name string) error {
 		return err
 	}
 	return errors.Join(opened.Sync(), opened.Close())
-}
-
-func notSaved(name string, err error) error {
-	return fault.New(fault.StateNotSaved, "%s is not written: %w", name, err)
-}
-
-func notRead(name string, err error) error {
-	return fault.New(fault.Internal, "%s is not read: %w", name, err)
 }

@@ -32,8 +32,7 @@ func (p *program) hint(said *fault.Error) string {
 	case names("path escapes from parent"): // what os.Root says
 		return fmt.Sprintf("what Savant keeps has to be inside SAVANT_PATH, which is %q: no link may lead out of it", p.settings.Path)
 	case (said.Code == fault.StateNotSaved || said.Code == fault.Internal) && (errors.Is(said, fs.ErrPermission) || errors.Is(said, syscall.EROFS)):
-		return fmt.Sprintf("runs and logs are kept under SAVANT_PATH, which is %q: you have to own and be able to write its .savant and logs; "+
-			"--path names another folder", p.settings.Path)
+		return fmt.Sprintf("SAVANT_PATH is %q; --path names another folder", p.settings.Path)
 	case said.Code == fault.StateCorrupt && (names(".savant/state/") || names(".savant/artifacts/")):
 		return "savant state check says what is wrong, and with --repair takes a run back to its last good version"
 	}

@@ -163,6 +163,9 @@ func (d *Dir) withGathering(ctx context.Context, key Key, wanted mode, gather *r
 	j.gather = gather
 	defer func() { j.gather = nil }()
 	release, err := j.hold(ctx, wanted)
+	if err != nil && wanted == reading {
+		return toReader(j.name, err)
+	}
 	if err != nil {
 		return err
 	}

@@ -6,28 +6,12 @@ import (
 	"syscall"
 
 	"savant/fault"
+	"savant/internal/ownfolder"
 )
 
 // ErrNewerFormat is wrapped by the STATE_CORRUPT of a file that a newer Savant
 // wrote: it is not damage, and no repair may touch it.
 var ErrNewerFormat = errors.New("written by a newer Savant; upgrade to use it")
-
-// reason is a cause without the path it happened on: the text reaches clients.
-type reason struct{ cause error }
-
-func (r reason) Error() string {
-	var number syscall.Errno
-	if errors.As(r.cause, &number) {
-		return number.Error()
-	}
-	var onPath *fs.PathError
-	if errors.As(r.cause, &onPath) {
-		return onPath.Err.Error()
-	}
-	return r.cause.Error()
-}
-
-func (r reason) Unwrap() error { return r.cause }
 
 // errIrregular is why a folder, a link or a named pipe is not opened where a
 // file belongs. That is damage like any other: told, kept and not built on.
@@ -38,7 +22,7 @@ func notSaved(name string, cause error) error {
 	if errors.Is(cause, errIrregular) {
 		return corrupt(name, "%w", errIrregular)
 	}
-	return fault.New(fault.StateNotSaved, "%s was not saved: %w", name, reason{cause})
+	return ownfolder.NotSaved(name, cause)
 }
 
 // notRead reports that a file is there and could not be read.
@@ -46,7 +30,18 @@ func notRead(name string, cause error) error {
 	if errors.Is(cause, errIrregular) {
 		return corrupt(name, "%w", errIrregular)
 	}
-	return fault.New(fault.Internal, "%s cannot be read: %w", name, reason{cause})
+	return ownfolder.NotRead(name, cause)
+}
+
+// toReader says what it means for who reads that something could not be written
+// or locked: a reader makes sure that what it tells of lasts, see
+// journal.refresh.
+func toReader(name string, err error) error {
+	var cause syscall.Errno
+	if errors.Is(err, fault.StateNotSaved) && errors.As(err, &cause) {
+		return notRead(name, cause)
+	}
+	return err
 }
 
 func corrupt(name, format string, args ...any) error {

@@ -168,5 +168,6 @@ func TestErrorsNameTheCauseAndNoPath(t *testing.T) {
 	err := appendNext(3)(d)
 	require.ErrorIs(t, err, fault.StateNotSaved)
 	require.ErrorIs(t, err, syscall.ENOSPC)
-	require.EqualError(t, err, "STATE_NOT_SAVED: .savant/state/w/r.journal was not saved: no space left on device")
+	require.EqualError(t, err, "STATE_NOT_SAVED: .savant/state/w/r.journal was not saved: no space left on device; "+
+		"the disk is full: make room, then repeat the call")
 }

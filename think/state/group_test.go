@@ -131,7 +131,8 @@ func TestALogThatCannotBeTakenIn(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2, version)
 	require.EqualError(t, appendNext(3)(second), "STATE_NOT_SAVED: what a process that ended left in .savant/state/.log "+
-		"is not yet in the journals: .savant/state/w/r.journal was not saved: read-only file system")
+		"is not yet in the journals: .savant/state/w/r.journal was not saved: read-only file system; "+
+		"mount the disk for writing, or let SAVANT_PATH be a folder that can be written")
 	_, err = second.Append(t.Context(), other, faultRecord(2))
 	require.NoError(t, err)
 	disk.refused = ""

@@ -1,0 +1,69 @@
+package ownfolder
+
+import (
+	"errors"
+	"io/fs"
+	"syscall"
+
+	"savant/fault"
+)
+
+// NotSaved is STATE_NOT_SAVED of a file or folder that could not be written;
+// name is relative to SAVANT_PATH. Its details reach clients: they have the
+// cause without the path it happened on, and what to do about it.
+func NotSaved(name string, cause error) *fault.Error {
+	return told(fault.StateNotSaved, name+" was not saved", cause)
+}
+
+// NotRead is INTERNAL of a file or folder that is there and could not be read,
+// with details as NotSaved has them.
+func NotRead(name string, cause error) *fault.Error {
+	return told(fault.Internal, name+" cannot be read", cause)
+}
+
+func told(code fault.Code, what string, cause error) *fault.Error {
+	failure := fault.New(code, "%s: %w", what, reason{cause})
+	if advice := adviceOn(cause); advice != "" {
+		failure.Details += "; " + advice
+	}
+	return failure
+}
+
+// reason is a cause without the path it happened on.
+type reason struct{ cause error }
+
+func (r reason) Error() string {
+	var number syscall.Errno
+	if errors.As(r.cause, &number) {
+		return number.Error()
+	}
+	var onPath *fs.PathError
+	if errors.As(r.cause, &onPath) {
+		return onPath.Err.Error()
+	}
+	return r.cause.Error()
+}
+
+func (r reason) Unwrap() error { return r.cause }
+
+// advices say what to do about a cause that is not a matter of the one call.
+var advices = []struct {
+	cause  error
+	advice string
+}{
+	{fs.ErrPermission, "check the permissions and the owner of it and of the folders it is in, then repeat the call"},
+	{syscall.EROFS, "mount the disk for writing, or let SAVANT_PATH be a folder that can be written"},
+	{syscall.ENOSPC, "the disk is full: make room, then repeat the call"},
+	{syscall.EDQUOT, "the disk is full: make room, then repeat the call"},
+	{syscall.EIO, "the disk fails: see what the system logs of it, then repeat the call"},
+	{syscall.EMFILE, "too many files are open: repeat the call when fewer calls run, or raise the limit (ulimit -n)"},
+}
+
+func adviceOn(cause error) string {
+	for _, each := range advices {
+		if errors.Is(cause, each.cause) {
+			return each.advice
+		}
+	}
+	return ""
+}
