@@ -15,6 +15,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxDepth bounds nesting, maxExponent the exponent of a number: 1e100000000
@@ -26,9 +27,14 @@ const (
 
 // Decode reads exactly one JSON value.
 func Decode(data []byte) (any, error) {
-	var text string
-	if begin := skipSpace(data); len(begin) > 0 && begin[0] == '"' && json.Unmarshal(begin, &text) == nil {
-		return text, nil // which most results are: without what numbers need
+	if begin := skipSpace(data); len(begin) > 0 && begin[0] == '"' { // which most results are
+		if text, plain := plainText(begin); plain {
+			return text, nil
+		}
+		var text string
+		if json.Unmarshal(begin, &text) == nil {
+			return text, nil // without what numbers need
+		}
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
@@ -40,6 +46,22 @@ func Decode(data []byte) (any, error) {
 		return nil, errors.New("more than one JSON value")
 	}
 	return Normal(value)
+}
+
+// plainText returns the value of a JSON string that has it letter by letter;
+// false where it has escapes, is no such string, or something follows.
+func plainText(data []byte) (string, bool) {
+	last := len(data) - 1
+	if last < 1 || data[last] != '"' {
+		return "", false
+	}
+	text := data[1:last]
+	for _, c := range text {
+		if c < ' ' || c == '"' || c == '\\' {
+			return "", false
+		}
+	}
+	return string(text), utf8.Valid(text)
 }
 
 // Normal returns a decoded value with its numbers in the forms above; it
