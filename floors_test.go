@@ -53,6 +53,7 @@ var floors = map[string]floor{
 	"internal/jsonvalue":    {height: 0},
 	"internal/pattern":      {height: 0},
 	"internal/processgroup": {height: 0},
+	"internal/statat":       {height: 0},
 	"internal/redact":       {height: 1},
 	"internal/filecache":    {height: 1, imports: []string{"internal/atomicfile"}},
 	"internal/ownfolder":    {height: 1, imports: []string{"internal/atomicfile"}},
@@ -61,7 +62,7 @@ var floors = map[string]floor{
 	"schemas":               {height: 1},
 	"think/flow/expression": {height: 1},
 	"think/flow":            {height: 2, imports: []string{"schemas", "think/flow/expression"}},
-	"think/state":           {height: 2, imports: []string{"internal/atomicfile", "internal/ownfolder"}},
+	"think/state":           {height: 2, imports: []string{"internal/atomicfile", "internal/ownfolder", "internal/statat"}},
 	"think/state/statetest": {height: 3, imports: []string{"think/state"}},
 	"think":                 {height: 3, imports: []string{"schemas", "think/flow", "think/state", "engines"}},
 

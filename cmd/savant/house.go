@@ -31,6 +31,7 @@ type house struct {
 	logger *slog.Logger
 	log    *logFile
 	root   *os.Root
+	files  projectFiles
 	path   string // SAVANT_PATH, absolute
 	given  string // SAVANT_PATH as it was given, for what people read
 	layers []think.Layer
@@ -64,18 +65,18 @@ func (p *program) open() (*house, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(path)
+	files, err := openProject(path)
 	if err != nil {
 		return nil, misconfigured(fault.New(fault.InvalidParams, "%s: expected a folder, got %q: %w",
 			settings.EnvPath, p.settings.Path, errors.Unwrap(err)))
 	}
-	h := &house{root: root, path: path, given: p.settings.Path, log: &logFile{root: root, complain: p.stderr}}
+	h := &house{root: files.root, files: files, path: path, given: p.settings.Path, log: &logFile{root: files.root, complain: p.stderr}}
 	h.logger = p.newLogger(h.log)
 	logOfLibraries(h.logger)
 	p.warnOfSettings(h)
-	h.layers = []think.Layer{{Name: "bundled", Files: savant.Files}, {Files: regularFiles{root.FS()}}}
+	h.layers = []think.Layer{{Name: "bundled", Files: savant.Files}, {Files: files}}
 	if h.store, err = state.Open(path, state.Options{}); err != nil {
-		return nil, errors.Join(err, root.Close())
+		return nil, errors.Join(err, files.Close())
 	}
 	p.openTelemetry(h)
 	h.attended = p.attended
@@ -83,7 +84,7 @@ func (p *program) open() (*house, error) {
 	h.think = h.engine(h.layers...)
 	answer, err := p.answerer()
 	if err != nil {
-		return nil, errors.Join(err, h.store.Close(), root.Close())
+		return nil, errors.Join(err, h.store.Close(), files.Close())
 	}
 	h.driver = workflow.New(workflow.Options{Think: h.think, Toolbox: h.tools, Generate: answer, Logger: h.logger})
 	if err := p.engines(h, p.settings); err != nil {
@@ -183,7 +184,7 @@ func (h *house) close(ctx context.Context) error {
 		}
 		err := errors.Join(h.search.Close(), h.store.Close(), h.recorder.Close())
 		h.flushTraces(ctx)
-		closed <- errors.Join(err, h.log.Close(), h.root.Close())
+		closed <- errors.Join(err, h.log.Close(), h.files.Close())
 	}()
 	select {
 	case err := <-closed:

@@ -143,12 +143,22 @@ func Encode(value any) ([]byte, error) {
 
 // Digest returns the hex SHA-256 of the encoding of a value.
 func Digest(value any) (string, error) {
-	data, err := Encode(value)
+	data, err := encodeForDigest(value)
 	if err != nil {
 		return "", err
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:]), nil
+}
+
+// encodeForDigest is Encode, and faster for a text that needs no escapes: each
+// result of a step has its digest.
+func encodeForDigest(value any) ([]byte, error) {
+	text, isText := value.(string)
+	if !isText || strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c > '~' || c == '"' || c == '\\' }) {
+		return Encode(value)
+	}
+	return fmt.Appendf(make([]byte, 0, len(text)+2), `"%s"`, text), nil
 }
 
 // Kind names a value's JSON type: null, boolean, integer, number, string,

@@ -1,7 +1,9 @@
 package jsonvalue_test
 
 import (
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,6 +26,11 @@ func FuzzText(f *testing.F) {
 		if _, isText := got.(string); isText || want != "" {
 			require.Equal(t, want, got)
 		}
+		encoded, err := jsonvalue.Encode(want)
+		require.NoError(t, err)
+		digest, err := jsonvalue.Digest(want)
+		require.NoError(t, err)
+		require.Equal(t, fmt.Sprintf("%x", sha256.Sum256(encoded)), digest)
 	})
 }
 

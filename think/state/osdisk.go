@@ -13,6 +13,7 @@ import (
 
 	"savant/internal/atomicfile"
 	"savant/internal/ownfolder"
+	"savant/internal/statat"
 )
 
 // osDisk is the real disk, below an open folder.
@@ -50,30 +51,16 @@ func (d osDisk) Open(name string, flags int) (file, error) {
 
 func (d osDisk) Mkdir(name string) error { return ownfolder.Mkdir(d.root, name, folderPermission) }
 
-// Stat is one call of the system, where the root would open every folder on the
-// way: each step asks for it. It may follow a link out of the root, but only to
-// learn that what is there is not the file it knows; opening goes by the root.
+// Stat is asked for at each step. It may follow a link out of the root, but only
+// to learn that what is there is not the file it knows; opening goes by the root.
 func (d osDisk) Stat(name string) (stat, error) {
-	connection, err := d.top.SyscallConn()
+	found, err := statat.At(d.top, name)
 	if err != nil {
-		return stat{}, err
-	}
-	var found unix.Stat_t
-	controlled := connection.Control(func(descriptor uintptr) { err = fstatat(int(descriptor), name, &found) })
-	if err = errors.Join(controlled, err); err != nil {
 		return stat{}, err
 	}
 	// The width of Dev differs between systems.
 	device := uint64(found.Dev) //nolint:unconvert
 	return stat{identity{device, found.Ino}, found.Size, time.Unix(found.Mtim.Unix())}, nil
-}
-
-func fstatat(folder int, name string, found *unix.Stat_t) error {
-	for {
-		if err := unix.Fstatat(folder, name, found, unix.AT_SYMLINK_NOFOLLOW); !errors.Is(err, unix.EINTR) {
-			return err
-		}
-	}
 }
 
 func (d osDisk) Names(folder string) ([]string, error) {
