@@ -86,7 +86,7 @@ func (p *program) open() (*house, error) {
 	if err != nil {
 		return nil, errors.Join(err, h.store.Close(), files.Close())
 	}
-	h.driver = workflow.New(workflow.Options{Think: h.think, Toolbox: h.tools, Generate: answer, Logger: h.logger})
+	h.driver = workflow.New(workflow.Options{Think: h.think, Toolbox: h.tools, Generate: answer, Logger: h.logger, Claim: h.claimRun})
 	if err := p.engines(h, p.settings); err != nil {
 		return nil, errors.Join(err, h.close(context.Background()))
 	}

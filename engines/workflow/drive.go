@@ -130,15 +130,24 @@ func (v *drive) look(ctx context.Context) (*think.Position, error) {
 // work takes the run as far as it goes. Whatever it began has ended when it
 // returns.
 func (v *drive) work() (*Outcome, error) {
+	release := func() {}
+	defer func() { release() }()
 	hands := newHands(v)
 	defer hands.stop()
-	for {
+	for claimed := false; ; {
 		at, err := v.look(v.ctx)
 		if err != nil {
 			return nil, v.ended(err)
 		}
 		if at.Blocked != nil || at.Final != nil {
 			return outcomeOf(at), nil
+		}
+		if v.driver.Claim != nil && !claimed {
+			if release, err = v.claim(); err != nil {
+				return nil, v.ended(err)
+			}
+			claimed = true
+			continue // it may have moved on meanwhile
 		}
 		hands.follow(at.Outstanding)
 		if len(hands.busy) == 0 {
@@ -155,6 +164,14 @@ func (v *drive) work() (*Outcome, error) {
 			return v.standing(), v.ended(err)
 		}
 	}
+}
+
+// claim keeps other programs from driving the run.
+func (v *drive) claim() (release func(), err error) {
+	if release, err = v.driver.Claim(v.ctx, v.at.workflow, v.at.run); err != nil {
+		return func() {}, err
+	}
+	return release, nil
 }
 
 // ended is why the drive ends: that it was interrupted comes before what went

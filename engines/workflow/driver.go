@@ -55,6 +55,10 @@ type Options struct {
 	// at llm.generate.
 	Generate Generate
 	Logger   *slog.Logger
+	// Claim keeps other programs from driving a run until release is called:
+	// both would make its calls. nil: nothing does. STATE_CONFLICT where another
+	// program drives it already.
+	Claim func(ctx context.Context, workflow, run string) (release func(), err error)
 	// Drives is how many runs are driven at once, those that a driven workflow
 	// runs apart; 0 is 16.
 	Drives int
@@ -132,8 +136,8 @@ type Request struct {
 // When ctx ends the drive is interrupted, with the steps it was at unanswered,
 // and Run returns where the run stands with the cause of the end; another call
 // that waited returns the same without an error. Errors are
-// those of think.plan, and: STATE_CONFLICT when another program drives the run
-// otherwise, ENGINE_BUSY when too many are driven, ENGINE_OFFLINE when the
+// those of think.plan, and: STATE_CONFLICT when another program drives the run,
+// or answers it otherwise, ENGINE_BUSY when too many are driven, ENGINE_OFFLINE when the
 // Driver is closed, LIMIT_EXCEEDED and CYCLIC_DEPENDENCY for a workflow that
 // runs itself, STATE_NOT_SAVED, STATE_CORRUPT.
 func (d *Driver) Run(ctx context.Context, in Request, watch func(Event)) (*Outcome, error) {

@@ -1,0 +1,81 @@
+//go:build unix
+
+package claim_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/internal/claim"
+)
+
+func folder(t *testing.T) *os.Root {
+	t.Helper()
+	root, err := os.OpenRoot(t.TempDir())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = root.Close() })
+	return root
+}
+
+func TestAClaimIsForOne(t *testing.T) {
+	root := folder(t)
+	release, err := claim.Take(t.Context(), root, "a/b")
+	require.NoError(t, err)
+	other, err := claim.Take(t.Context(), root, "../a")
+	require.NoError(t, err, "another thing")
+	other()
+	_, err = claim.Take(t.Context(), root, "a/b")
+	require.ErrorIs(t, err, claim.ErrTaken)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	_, err = claim.Take(ended, root, "a/b")
+	require.ErrorIs(t, err, context.Canceled)
+
+	release()
+	again, err := claim.Take(t.Context(), root, "a/b")
+	require.NoError(t, err)
+	again()
+	left, err := filepath.Glob(filepath.Join(root.Name(), claim.Folder, "*"))
+	require.NoError(t, err)
+	require.Empty(t, left, "nothing is left of it")
+}
+
+// However they take turns, one at a time has it.
+func TestManyTakeTurns(t *testing.T) {
+	root := folder(t)
+	var having, had atomic.Int32
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for had.Load() < 40 {
+				release, err := claim.Take(t.Context(), root, "x")
+				if err != nil {
+					continue
+				}
+				if having.Add(1) != 1 {
+					t.Error("two have it")
+				}
+				time.Sleep(time.Millisecond)
+				having.Add(-1)
+				had.Add(1)
+				release()
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestAFolderThatCannotBeWritten(t *testing.T) {
+	root := folder(t)
+	require.NoError(t, root.WriteFile(".savant", nil, 0o600))
+	_, err := claim.Take(t.Context(), root, "x")
+	require.Error(t, err)
+	require.NotErrorIs(t, err, claim.ErrTaken)
+}
