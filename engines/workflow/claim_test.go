@@ -1,0 +1,49 @@
+package workflow_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/engines"
+	"savant/engines/workflow"
+	"savant/fault"
+)
+
+// A run that is claimed by another program is left alone; one that is claimed
+// here is let go of at the end, and one that is over needs no claim.
+func TestARunIsClaimedWhileItIsDriven(t *testing.T) {
+	taken, claims, calls := true, 0, 0
+	b := setup(t, nil, one(`
+steps:
+  - {id: a, call: tool.a}
+`), workflow.Options{
+		Toolbox: tools(func(context.Context, string, json.RawMessage) (engines.Result, error) {
+			require.True(t, taken)
+			calls++
+			return gives(`{}`)
+		}),
+		Claim: func(_ context.Context, _, run string) (func(), error) {
+			if claims++; taken {
+				return nil, fault.New(fault.StateConflict, "run %s is another's", run)
+			}
+			taken = true
+			return func() { taken = false }, nil
+		},
+	})
+	_, err := b.driver.Run(t.Context(), request, nil)
+	require.ErrorIs(t, err, fault.StateConflict)
+	require.Zero(t, calls)
+
+	taken = false
+	outcome, err := b.driver.Run(t.Context(), request, nil)
+	require.NoError(t, err)
+	require.Equal(t, workflow.Done, outcome.Status)
+	require.Equal(t, 1, calls)
+	require.False(t, taken)
+	_, err = b.driver.Run(t.Context(), request, nil)
+	require.NoError(t, err)
+	require.Equal(t, 2, claims)
+}
