@@ -153,7 +153,7 @@ func (t *table) perform(ctx context.Context, found *row, args json.RawMessage) (
 		return returned{}, err
 	}
 	got, err := t.bounded(ctx, found, args)
-	if err != nil && errors.Is(context.Cause(ctx), errTimeout) {
+	if err != nil && errors.Is(context.Cause(ctx), errTimeout) && !errors.Is(err, fault.ToolTimeout) { // a tool may know better
 		return returned{}, fault.New(fault.ToolTimeout, "%s took longer than %v and was cancelled", found.tool.Name, limit)
 	}
 	return got, err

@@ -91,6 +91,9 @@ func (f fake) answer(asked request) {
 	case "server/discover":
 		f.say(map[string]any{"id": asked.ID, "result": map[string]any{"supportedVersions": []string{"2026-07-28"}, "capabilities": map[string]any{}}})
 	case "tools/list":
+		if string(listed()) == "silence" {
+			return
+		}
 		f.say(map[string]any{"id": asked.ID, "result": map[string]any{"tools": listed()}})
 	case "ping":
 		if f.mode != "hung" {

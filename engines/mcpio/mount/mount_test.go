@@ -302,6 +302,17 @@ func TestAMuteServer(t *testing.T) {
 	w.close()
 }
 
+// A call whose time is over before the server is there was not made, and says so.
+func TestACallOfAServerThatIsStillStarting(t *testing.T) {
+	w := changing(t, definitions(definition("a", "A.")))
+	config := strings.Replace(`{"mcpServers": {"fake": `+changingEntry(t, w)+`}}`, `{"command"`, `{"timeout": "50ms", "command"`, 1)
+	w.write(".savant/mcp.json", config)
+	w.write("tools.json", "silence")
+	_, err := w.open().call("fake.a", "")
+	require.ErrorIs(t, err, fault.ToolTimeout)
+	require.ErrorContains(t, err, "fake was still starting when the time of the call was over; it was not called")
+}
+
 // Many callers of a server that crashes again and again each get an answer or
 // a code, and it works in the end.
 func TestCallsWhileAServerCrashes(t *testing.T) {

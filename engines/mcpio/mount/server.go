@@ -102,13 +102,13 @@ func (s *server) await(ctx context.Context, starting <-chan struct{}, wait time.
 		case <-timer.C:
 			return nil
 		case <-ctx.Done():
-			return ctx.Err()
+			return s.notBegun(ctx)
 		}
 	}
 	select {
 	case <-starting:
 	case <-ctx.Done():
-		return ctx.Err()
+		return s.notBegun(ctx)
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -116,6 +116,14 @@ func (s *server) await(ctx context.Context, starting <-chan struct{}, wait time.
 		return fault.New(fault.EngineOffline, "%s does not start: %s", s.entry.name, s.reason())
 	}
 	return nil
+}
+
+// notBegun is why a call whose time ended before the server was there was not made.
+func (s *server) notBegun(ctx context.Context) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fault.New(fault.ToolTimeout, "%s was still starting when the time of the call was over; it was not called", s.entry.name)
+	}
+	return ctx.Err()
 }
 
 // reason is why the last start failed, fit to be shown. It is called with the
