@@ -76,6 +76,14 @@ func (s *server) ready(ctx context.Context, tool string) (*session, error) {
 	return live, s.refusal(tool)
 }
 
+// notBegun is why a call whose time ended before the server was there was not made.
+func (s *server) notBegun(ctx context.Context) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fault.New(fault.ToolTimeout, "%s was still starting when the time of the call was over; it was not called", s.entry.name)
+	}
+	return ctx.Err()
+}
+
 // failure codes what went wrong between the server and us.
 func (s *server) failure(live *session, tool string, err error) error {
 	coded := fault.From(err)

@@ -118,14 +118,6 @@ func (s *server) await(ctx context.Context, starting <-chan struct{}, wait time.
 	return nil
 }
 
-// notBegun is why a call whose time ended before the server was there was not made.
-func (s *server) notBegun(ctx context.Context) error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fault.New(fault.ToolTimeout, "%s was still starting when the time of the call was over; it was not called", s.entry.name)
-	}
-	return ctx.Err()
-}
-
 // reason is why the last start failed, fit to be shown. It is called with the
 // mutex held.
 func (s *server) reason() string {
