@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -123,6 +124,21 @@ func TestClientServerThatDoesNotRead(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	require.ErrorIs(t, c.Ping(ctx), fault.EngineOffline)
 	close(let)
+}
+
+// A server that asks and asks and does not read is not answered without end.
+func TestClientServerThatOnlyAsks(t *testing.T) {
+	before := runtime.NumGoroutine()
+	c := scripted(t, mcpio.ClientOptions{}, func(read func() string, write io.Writer) {
+		read()
+		for i := range 20_000 {
+			fmt.Fprintf(write, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`+"\n", i)
+		}
+		fmt.Fprintln(write, `{"jsonrpc":"2.0","id":"savant-2","result":{"content":[]}}`)
+	})
+	_, err := c.Invoke(t.Context(), "x", map[string]any{}, nil)
+	require.NoError(t, err)
+	require.Less(t, runtime.NumGoroutine(), before+2000)
 }
 
 // A reply that is none is a failure of the server, in words that name no type of

@@ -17,12 +17,17 @@ import (
 // closeGrace is how long Close waits for the server to end its output.
 const closeGrace = 5 * time.Second
 
+// maxReplies is how many answers a server may leave unread.
+const maxReplies = 1000
+
 // streamLink is a server behind a pair of streams, one message a line.
 type streamLink struct {
 	client  *Client
 	lines   lineWriter
 	input   io.Closer
 	waiting questions
+	// replies counts the answers that are being made or written.
+	replies atomic.Int64
 	// overlong tells, once, every call that waits when a line was too long to
 	// be read: one of them has lost its reply.
 	overlong atomic.Pointer[chan struct{}]
@@ -82,9 +87,21 @@ func (s *streamLink) route(m *message) {
 	case m.isNotification():
 		s.client.notified(m.Method, jsonvalue.Member(m.raw, "params"))
 	default:
-		// A server that is gone needs no answer; who waits for it learns from life.
-		go func() { _ = s.write(s.client.answer(m)) }()
+		s.reply(m)
 	}
+}
+
+// reply answers a request of the server, unless it asks more than it reads.
+func (s *streamLink) reply(asked *message) {
+	if s.replies.Add(1) > maxReplies {
+		s.replies.Add(-1)
+		return
+	}
+	go func() {
+		defer s.replies.Add(-1)
+		// A server that is gone needs no answer; who waits for it learns from life.
+		_ = s.write(s.client.answer(asked))
+	}()
 }
 
 func (s *streamLink) write(value any) error {
