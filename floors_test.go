@@ -69,8 +69,8 @@ var floors = map[string]floor{
 
 	"engines":             {height: 2, imports: []string{"schemas"}},
 	"engines/repo/index":  {height: 2, imports: []string{"internal/atomicfile"}},
-	"engines/repo":        {height: 3, imports: []string{"engines", "engines/repo/index", "internal/atomicfile"}},
-	"engines/git":         {height: 3, imports: []string{"engines"}},
+	"engines/repo":        {height: 3, imports: []string{"engines", "engines/repo/index", "internal/atomicfile", "internal/ownfolder"}},
+	"engines/git":         {height: 3, imports: []string{"engines", "internal/ownfolder"}},
 	"engines/ci":          {height: 3, imports: []string{"engines", "internal/processgroup"}},
 	"engines/mcpio":       {height: 3, imports: []string{"engines", "telemetry"}},
 	"engines/mcpio/mount": {height: 4, imports: []string{"engines", "engines/mcpio", "internal/atomicfile", "internal/ownfolder", "internal/processgroup"}},

@@ -33,7 +33,8 @@ type Options struct {
 // Tools returns the engine's tools. All of them only read. Their errors are
 // INVALID_PARAMS (no such folder, commit or path), TOOL_DENIED (a repository
 // that is, or keeps its data, outside the roots), ENGINE_OFFLINE (git is not
-// installed), TOOL_TIMEOUT and TOOL_FAILED (what git said).
+// installed), TOOL_TIMEOUT and TOOL_FAILED (what git said, a folder that was moved
+// or cannot be entered).
 func Tools(options Options) []engines.Tool {
 	e := newEngine(options)
 	tools := []engines.Tool{

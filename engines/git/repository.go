@@ -6,11 +6,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"savant/fault"
+	"savant/internal/ownfolder"
 )
 
 // repository is one that may be read: its folders were found to be inside the
@@ -30,13 +32,16 @@ type repository struct {
 
 // open finds the repository around a folder, without leaving the roots.
 func (e *engine) open(ctx context.Context, folder string) (*repository, error) {
-	roots, err := e.resolvedRoots()
+	roots, err := e.resolvedRoots(filepath.IsAbs(folder))
 	if err != nil {
 		return nil, err
 	}
 	start, root, err := locate(roots, folder)
 	if err != nil {
 		return nil, err
+	}
+	if _, err := os.Stat(start + string(filepath.Separator) + "."); err != nil { // which needs the right to enter it
+		return nil, ownfolder.NotOpened(called(folder), err)
 	}
 	found, err := e.run(ctx, start, ceilings(roots), 64<<10, "", "rev-parse", "--show-toplevel", "--git-dir", "--git-common-dir", "--show-object-format")
 	if err != nil {
@@ -55,9 +60,12 @@ func (e *engine) open(ctx context.Context, folder string) (*repository, error) {
 	return r, errors.Join(r.checkObjects(roots), r.quieten(ctx, roots))
 }
 
-func (e *engine) resolvedRoots() ([]string, error) {
+// resolvedRoots returns the roots that exist. The first has to, unless a
+// repository is named by its whole path: another root must not take its place.
+func (e *engine) resolvedRoots(whole bool) ([]string, error) {
 	roots := make([]string, 0, len(e.roots))
-	for _, root := range e.roots {
+	var failed error
+	for i, root := range e.roots {
 		full, err := filepath.Abs(root)
 		if err == nil {
 			full, err = filepath.EvalSymlinks(full)
@@ -65,11 +73,22 @@ func (e *engine) resolvedRoots() ([]string, error) {
 		if err == nil {
 			roots = append(roots, full)
 		}
+		if i == 0 {
+			failed = err
+		}
 	}
-	if len(roots) == 0 {
-		return nil, fault.New(fault.ToolDenied, "none of the allowed roots exists")
+	if len(roots) == 0 || failed != nil && !whole {
+		return nil, ownfolder.NotOpened(called("."), failed)
 	}
 	return roots, nil
+}
+
+// called is how errors call the folder a caller names.
+func called(folder string) string {
+	if folder == "" || folder == "." {
+		return "SAVANT_PATH"
+	}
+	return fmt.Sprintf("repo: %q", fault.Cut(folder, 200))
 }
 
 // locate resolves the folder a caller names and says which root it is in. A

@@ -103,7 +103,11 @@ func TestRepositoriesStayInTheRoots(t *testing.T) {
 	w.table = w.engine(git.Options{Roots: []string{filepath.Join(w.root, "sub")}})
 	w.refuses(fault.InvalidParams, "git.status", `{}`) // the repository is above the root
 	w.table = w.engine(git.Options{Roots: []string{filepath.Join(w.root, "nowhere")}})
-	w.refuses(fault.ToolDenied, "git.status", `{}`)
+	require.Contains(t, w.refuses(fault.ToolFailed, "git.status", `{}`), "SAVANT_PATH cannot be read: no such file or directory; it was moved or deleted")
+	// Another root is not taken for the first.
+	w.table = w.engine(git.Options{Roots: []string{filepath.Join(w.root, "nowhere"), w.root}})
+	w.refuses(fault.ToolFailed, "git.status", `{}`)
+	w.must("git.status", `{"repo":`+quoted(w.root)+`}`)
 	w.table = w.engine(git.Options{Roots: []string{filepath.Join(w.root, "nowhere"), w.root, outside.root}})
 	require.Equal(t, "main", w.must("git.status", `{"repo":`+quoted(outside.root)+`}`)["branch"])
 }

@@ -61,7 +61,7 @@ func (s *Search) indexTool(ctx context.Context, in indexIn) (indexOut, error) {
 	for _, each := range repos {
 		state, err := s.stateOf(ctx, each, in.Action == "refresh")
 		if err != nil {
-			return indexOut{}, err
+			return indexOut{}, named(each.name, err)
 		}
 		out.Repos = append(out.Repos, state)
 	}

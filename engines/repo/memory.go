@@ -14,6 +14,7 @@ import (
 	"savant/engines"
 	"savant/fault"
 	"savant/internal/atomicfile"
+	"savant/internal/ownfolder"
 	"savant/internal/pattern"
 )
 
@@ -67,7 +68,7 @@ func (e *reader) memoryWrite(_ context.Context, in memoryWriteIn) (memoryWriteOu
 	defer e.writing.Unlock()
 	root, err := os.OpenRoot(e.path)
 	if err != nil {
-		return memoryWriteOut{}, fault.New(fault.ToolFailed, "SAVANT_PATH cannot be opened")
+		return memoryWriteOut{}, notOpened("", err)
 	}
 	defer root.Close()
 	folder, err := ownMemory(root)
@@ -81,7 +82,7 @@ func (e *reader) memoryWrite(_ context.Context, in memoryWriteIn) (memoryWriteOu
 	}
 	name := path.Join(memoryFolder, in.Name+memoryEnding)
 	if err := atomicfile.Write(root, name, []byte(content), 0o644); err != nil {
-		return memoryWriteOut{}, fault.New(fault.StateNotSaved, "%s cannot be written: %w", name, err)
+		return memoryWriteOut{}, ownfolder.NotSaved(name, err)
 	}
 	return memoryWriteOut{Name: in.Name, Path: name, Title: titleOf(in.Name, content), Bytes: len(content)}, nil
 }
@@ -103,15 +104,15 @@ func (e *reader) secretIn(text string) int {
 // writing there until it is closed: what they add is not to be lost.
 func ownMemory(root *os.Root) (*os.File, error) {
 	if err := root.MkdirAll(memoryFolder, 0o755); err != nil {
-		return nil, fault.New(fault.StateNotSaved, "%s cannot be made: %w", memoryFolder, err)
+		return nil, ownfolder.NotSaved(memoryFolder, err)
 	}
 	folder, err := root.Open(memoryFolder)
 	if err != nil {
-		return nil, fault.New(fault.StateNotSaved, "%s cannot be opened: %w", memoryFolder, err)
+		return nil, ownfolder.NotSaved(memoryFolder, err)
 	}
 	if err := lock(folder); err != nil {
 		_ = folder.Close() // only read
-		return nil, fault.New(fault.StateNotSaved, "%s cannot be locked: %w", memoryFolder, err)
+		return nil, ownfolder.NotSaved(memoryFolder, err)
 	}
 	return folder, nil
 }
@@ -147,7 +148,7 @@ func memoryNames(root *os.Root) ([]string, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fault.New(fault.ToolFailed, "%s cannot be read: %w", memoryFolder, err)
+		return nil, ownfolder.NotRead(memoryFolder, err)
 	}
 	var names []string
 	for _, entry := range entries {
@@ -162,12 +163,12 @@ func memoryNames(root *os.Root) ([]string, error) {
 func memoryText(root *os.Root, name string) (string, error) {
 	file, err := root.Open(path.Join(memoryFolder, name+memoryEnding))
 	if err != nil {
-		return "", fault.New(fault.ToolFailed, "%s/%s%s cannot be read: %w", memoryFolder, name, memoryEnding, err)
+		return "", ownfolder.NotRead(path.Join(memoryFolder, name+memoryEnding), err)
 	}
 	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, 4*maxMemoryBytes)) // people write longer ones
 	if err != nil {
-		return "", fault.New(fault.ToolFailed, "%s/%s%s cannot be read: %w", memoryFolder, name, memoryEnding, err)
+		return "", ownfolder.NotRead(path.Join(memoryFolder, name+memoryEnding), err)
 	}
 	return strings.ToValidUTF8(string(data), "\uFFFD"), nil
 }
@@ -230,7 +231,7 @@ func (e *reader) memorySearch(ctx context.Context, in memorySearchIn) (memorySea
 func (e *reader) sections() ([]section, error) {
 	root, err := os.OpenRoot(e.path)
 	if err != nil {
-		return nil, fault.New(fault.ToolFailed, "SAVANT_PATH cannot be opened")
+		return nil, notOpened("", err)
 	}
 	defer root.Close()
 	names, err := memoryNames(root)

@@ -113,11 +113,11 @@ var native = shaped(
 	"type", `^\}\s*(?P<name>\w+)\s*;`)
 
 func (e *reader) outline(_ context.Context, in outlineIn) (outlineOut, error) {
-	folder, err := e.root(in.Repo)
+	from, err := e.repository(in.Repo)
 	if err != nil {
 		return outlineOut{}, err
 	}
-	source, err := text(folder, in.Path)
+	source, err := text(from, in.Path)
 	if err != nil {
 		return outlineOut{}, err
 	}

@@ -8,9 +8,11 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"savant/engines/repo/index"
 	"savant/fault"
+	"savant/internal/ownfolder"
 )
 
 // maxRead bounds the file that is looked at: lines are counted to its end.
@@ -23,16 +25,16 @@ type place struct {
 	info fs.FileInfo
 }
 
-// locate finds what a caller names below a folder. It opens nothing but the
+// locate finds what a caller names in a repository. It opens nothing but its
 // folder, which the caller closes.
-func locate(folder, named string) (place, error) {
-	base, err := filepath.EvalSymlinks(folder)
+func locate(in repository, named string) (place, error) {
+	base, err := filepath.EvalSymlinks(in.folder)
 	if err != nil {
-		return place{}, fault.New(fault.ToolFailed, "the repository's folder cannot be opened")
+		return place{}, notOpened(in.name, err)
 	}
 	clean := filepath.FromSlash(path.Clean(strings.ReplaceAll(named, "\\", "/")))
 	if filepath.IsAbs(clean) {
-		if clean, err = filepath.Rel(folder, clean); err != nil {
+		if clean, err = filepath.Rel(in.folder, clean); err != nil {
 			return place{}, outside(named)
 		}
 	}
@@ -41,7 +43,7 @@ func locate(folder, named string) (place, error) {
 	}
 	resolved, err := filepath.EvalSymlinks(filepath.Join(base, clean))
 	if err != nil {
-		return place{}, missing(named)
+		return place{}, notFound(in, base, named, err)
 	}
 	way, err := filepath.Rel(base, resolved)
 	if err != nil || !filepath.IsLocal(way) {
@@ -50,19 +52,33 @@ func locate(folder, named string) (place, error) {
 	if index.Secret(filepath.ToSlash(way)) || index.Secret(filepath.ToSlash(clean)) {
 		return place{}, fault.New(fault.ToolDenied, "path: %q is kept from models: it may hold secrets, or is Savant's or git's own", fault.Cut(named, 200))
 	}
-	return open(base, way, named)
-}
-
-func open(base, way, named string) (place, error) {
 	root, err := os.OpenRoot(base)
 	if err != nil {
-		return place{}, fault.New(fault.ToolFailed, "the repository's folder cannot be opened")
+		return place{}, notOpened(in.name, err)
 	}
 	info, err := root.Stat(way)
 	if err != nil {
-		return place{}, errors.Join(missing(named), root.Close())
+		return place{}, errors.Join(notFound(in, base, named, err), root.Close())
 	}
 	return place{root: root, name: way, info: info}, nil
+}
+
+// notFound says why nothing is at a path: there is none, or it or the whole
+// repository cannot be read.
+func notFound(in repository, base, named string, cause error) error {
+	if errors.Is(cause, fs.ErrNotExist) || errors.Is(cause, syscall.ENOTDIR) {
+		return missing(named)
+	}
+	root, err := os.Open(base)
+	if err != nil {
+		return notOpened(in.name, err)
+	}
+	_ = root.Close() // nothing was read
+	return unreadable(named, cause)
+}
+
+func unreadable(named string, cause error) error {
+	return fault.New(fault.ToolFailed, "path: %q cannot be read: %w", fault.Cut(named, 200), ownfolder.Reason(cause))
 }
 
 func outside(named string) error {
@@ -73,9 +89,9 @@ func missing(named string) error {
 	return invalid("path", "a path that exists, relative to the repository", named)
 }
 
-// text reads a whole text file below a folder: INVALID_PARAMS for what is none.
-func text(folder, named string) (string, error) {
-	found, err := locate(folder, named)
+// text reads a whole text file of a repository: INVALID_PARAMS for what is none.
+func text(in repository, named string) (string, error) {
+	found, err := locate(in, named)
 	if err != nil {
 		return "", err
 	}
@@ -93,7 +109,7 @@ func text(folder, named string) (string, error) {
 	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, maxRead))
 	if err != nil {
-		return "", fault.New(fault.ToolFailed, "path: %q cannot be read", fault.Cut(named, 200))
+		return "", unreadable(named, err)
 	}
 	if binary(data) {
 		return "", fault.New(fault.InvalidParams, "path: %q is binary (%d bytes), not text", fault.Cut(named, 200), len(data)).

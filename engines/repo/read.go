@@ -36,11 +36,11 @@ type readOut struct {
 }
 
 func (e *reader) read(_ context.Context, in readIn) (readOut, error) {
-	folder, err := e.root(in.Repo)
+	from, err := e.repository(in.Repo)
 	if err != nil {
 		return readOut{}, err
 	}
-	whole, err := text(folder, in.Path)
+	whole, err := text(from, in.Path)
 	if err != nil {
 		return readOut{}, err
 	}

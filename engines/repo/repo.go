@@ -6,6 +6,8 @@ package repo
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +15,7 @@ import (
 	"savant/engines"
 	"savant/engines/repo/index"
 	"savant/fault"
+	"savant/internal/ownfolder"
 	"savant/internal/redact"
 )
 
@@ -54,8 +57,9 @@ func Engine(options Options, search *Search) (engines.Engine, []engines.Tool) {
 
 // Tools returns the tools that read files, and those of the memory. Their
 // errors are INVALID_PARAMS (no such file, folder, line or name; a file that is
-// no text), TOOL_DENIED (outside the roots, or a file that holds secrets) and
-// LIMIT_EXCEEDED.
+// no text), TOOL_DENIED (outside the roots, or a file that holds secrets),
+// TOOL_FAILED (a file or folder that cannot be read), STATE_NOT_SAVED (of the
+// memory) and LIMIT_EXCEEDED.
 func Tools(options Options) []engines.Tool {
 	e := newReader(options)
 	return slices.Concat([]engines.Tool{
@@ -106,17 +110,36 @@ func listed(ctx context.Context, folder string) ([]string, error) {
 	return listing.Files, err
 }
 
-// root returns the folder of a repository by the name search gives it; "" and
-// "." are SAVANT_PATH.
-func (e *reader) root(name string) (string, error) {
+// repository is a folder by the name search gives it; "" and "." are SAVANT_PATH.
+type repository struct{ name, folder string }
+
+func (e *reader) repository(name string) (repository, error) {
 	if name == "" || name == "." {
-		return e.path, nil
+		return repository{name, e.path}, nil
 	}
 	if folder, ok := e.repos[name]; ok {
-		return folder, nil
+		return repository{name, folder}, nil
 	}
 	known := strings.Join(append([]string{"."}, e.names...), ", ")
-	return "", invalid("repo", "one of "+known, name)
+	return repository{}, invalid("repo", "one of "+known, name)
+}
+
+// named says which repository it is whose folder cannot be read; other errors
+// stay as they are.
+func named(name string, err error) error {
+	var unread *index.FolderError
+	if !errors.As(err, &unread) {
+		return err
+	}
+	return notOpened(name, unread.Cause)
+}
+
+// notOpened is TOOL_FAILED of a repository whose folder cannot be read.
+func notOpened(name string, cause error) error {
+	if name == "" || name == "." {
+		return ownfolder.NotOpened("SAVANT_PATH", cause)
+	}
+	return ownfolder.NotOpened(fmt.Sprintf("repo: the folder of %q", fault.Cut(name, 200)), cause)
 }
 
 // invalid is INVALID_PARAMS for one argument.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -157,37 +158,58 @@ func (s *Search) find(ctx context.Context, in searchIn, literal bool) (searchOut
 		return searchOut{}, err
 	}
 	out := searchOut{Rows: []searchRow{}}
+	var unread index.Unread
 	for _, each := range repos {
-		rows, err := s.findIn(ctx, each, query)
+		rows, missed, err := s.findIn(ctx, each, query)
 		if err != nil {
-			return searchOut{}, err
+			return searchOut{}, named(each.name, err)
 		}
 		out.Rows = append(out.Rows, rows...)
+		unread.Files, unread.Folders = unread.Files+missed.Files, unread.Folders+missed.Folders
 	}
 	slices.SortStableFunc(out.Rows, func(a, b searchRow) int { return cmp.Compare(b.Score, a.Score) })
 	out.Rows = out.Rows[:min(len(out.Rows), query.Limit)]
-	if len(out.Rows) == 0 {
-		out.Note = "nothing was found: try other or fewer words, a prefix*, or no paths and language"
-	}
+	out.Note = noteOn(len(out.Rows), unread)
 	return out, nil
 }
 
-func (s *Search) findIn(ctx context.Context, in *searched, query index.Query) ([]searchRow, error) {
+// noteOn says what rows alone do not: that there are none, and that not all could
+// be looked at.
+func noteOn(rows int, unread index.Unread) string {
+	var notes []string
+	if rows == 0 {
+		notes = append(notes, "nothing was found: try other or fewer words, a prefix*, or no paths and language")
+	}
+	if unread != (index.Unread{}) {
+		notes = append(notes, fmt.Sprintf("not searched, since it cannot be read: %s, %s; check the permissions",
+			counted(unread.Files, "file"), counted(unread.Folders, "folder")))
+	}
+	return strings.Join(notes, "; ")
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func (s *Search) findIn(ctx context.Context, in *searched, query index.Query) ([]searchRow, index.Unread, error) {
 	ix, err := in.open(ctx)
 	if err != nil {
-		return nil, err
+		return nil, index.Unread{}, err
 	}
 	b := newBuilding(ctx, s.logger, in.name)
 	found, changes, err := ix.Find(ctx, query, b.progress(ctx))
 	if err != nil {
-		return nil, err
+		return nil, index.Unread{}, err
 	}
 	b.finished(ctx, changes)
 	rows := make([]searchRow, 0, len(found))
 	for _, row := range found {
 		rows = append(rows, searchRow{Repo: in.name, Path: row.Path, Line: row.Line, Snippet: row.Snippet, Score: row.Score})
 	}
-	return rows, nil
+	return rows, ix.Unread(), nil
 }
 
 // named returns the repositories to look in.

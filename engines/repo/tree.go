@@ -41,12 +41,12 @@ type treeEntry struct {
 }
 
 func (e *reader) tree(ctx context.Context, in treeIn) (treeOut, error) {
-	folder, err := e.root(in.Repo)
+	from, err := e.repository(in.Repo)
 	if err != nil {
 		return treeOut{}, err
 	}
 	below := path.Clean(strings.TrimSuffix(in.Path, "/"))
-	found, err := locate(folder, below)
+	found, err := locate(from, below)
 	if err != nil {
 		return treeOut{}, err
 	}
@@ -56,7 +56,7 @@ func (e *reader) tree(ctx context.Context, in treeIn) (treeOut, error) {
 	}
 	files, err := e.list(ctx, found.root.Name())
 	if err != nil {
-		return treeOut{}, err
+		return treeOut{}, named(in.Repo, err)
 	}
 	depth, limit := in.Depth, in.Limit
 	if depth == 0 {

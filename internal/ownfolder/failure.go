@@ -21,6 +21,16 @@ func NotRead(name string, cause error) *fault.Error {
 	return told(fault.Internal, name+" cannot be read", cause)
 }
 
+// NotOpened is TOOL_FAILED of a folder that a setting names and that cannot be
+// read any more.
+func NotOpened(called string, cause error) *fault.Error {
+	advice := "check its permissions and its disk"
+	if errors.Is(cause, fs.ErrNotExist) || errors.Is(cause, syscall.ENOTDIR) {
+		advice = "it was moved or deleted: bring it back, or start Savant with where it is now"
+	}
+	return fault.New(fault.ToolFailed, "%s cannot be read: %w; %s", called, Reason(cause), advice)
+}
+
 func told(code fault.Code, what string, cause error) *fault.Error {
 	failure := fault.New(code, "%s: %w", what, reason{cause})
 	if advice := adviceOn(cause); advice != "" {
@@ -28,6 +38,9 @@ func told(code fault.Code, what string, cause error) *fault.Error {
 	}
 	return failure
 }
+
+// Reason returns a cause without the path it happened on.
+func Reason(cause error) error { return reason{cause} }
 
 // reason is a cause without the path it happened on.
 type reason struct{ cause error }

@@ -13,6 +13,8 @@ const (
 	skippedBinary     = "binary"
 	skippedLarge      = "too_large"
 	skippedUnreadable = "unreadable"
+
+	unreadableFolders = "unreadable_folders" // whose files nobody knows
 )
 
 // file is a row of the catalog.
@@ -39,6 +41,7 @@ type catalog struct {
 	files   []*file // by path
 	byID    []*file // nil where no file has that id
 	indexed int     // files that are not skipped
+	unread  int     // files that could not be read
 	words   int64   // in all files
 }
 
@@ -51,6 +54,9 @@ func newCatalog(of edition, files []*file) *catalog {
 		if f.skipped == "" {
 			c.indexed++
 			c.words += int64(f.words)
+		}
+		if f.skipped == skippedUnreadable {
+			c.unread++
 		}
 	}
 	c.byID = make([]*file, last+1)

@@ -137,9 +137,9 @@ func coded(err error) error {
 	}
 	switch primary(err) {
 	case sqlite3.SQLITE_FULL:
-		return fault.New(fault.ToolFailed, "the disk that holds the user's cache folder is full: make room and search again; what is indexed is kept")
+		return fault.New(fault.ToolFailed, "the disk that holds the user's cache folder is full: make room and search again, what is indexed is kept; or %s", otherCache())
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
-		return fault.New(fault.ToolFailed, "the index cannot be written in the user's cache folder: %w", err)
+		return fault.New(fault.ToolFailed, "the index cannot be written in the user's cache folder: %w; %s", err, otherCache())
 	case sqlite3.SQLITE_INTERRUPT:
 		return stopped(context.Canceled)
 	}

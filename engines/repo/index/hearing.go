@@ -139,7 +139,11 @@ func (t *tree) restamp(files []int) verdict {
 	slices.Sort(files)
 	for _, i := range slices.Compact(files) {
 		before := t.stamps[i]
-		if t.stampFile(from, i) && !slices.Contains(t.linked, i) {
+		found := t.stampFile(from, i)
+		if found.unread {
+			return unknown
+		}
+		if found.linked && !slices.Contains(t.linked, i) {
 			t.linked = append(t.linked, i)
 		}
 		if t.stamps[i] != before {

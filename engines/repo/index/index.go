@@ -12,7 +12,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
+	"syscall"
 	"time"
 
 	"savant/fault"
@@ -48,11 +50,12 @@ type Index struct {
 	db      *sql.DB      // nil where it was damaged and could not be renewed
 	opened  os.FileInfo  // of the file that db is
 	catalog *catalog
+	unseen  Unread // by the last look at the folder
 }
 
 // Open opens the index of a folder; Refresh fills it. A damaged index, or one
-// of another version, is begun anew. INVALID_PARAMS is a folder that does not
-// exist, TOOL_FAILED a cache folder that cannot be used.
+// of another version, is begun anew. TOOL_FAILED is a folder that cannot be read,
+// with a FolderError, or a cache folder that cannot be used.
 func Open(ctx context.Context, options Options) (*Index, error) {
 	folder, err := resolved(options.Folder)
 	if err != nil {
@@ -64,7 +67,7 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 	}
 	root, err := os.OpenRoot(folder)
 	if err != nil {
-		return nil, fault.New(fault.InvalidParams, "the folder cannot be read: %w", plain(err))
+		return nil, notRead(err)
 	}
 	if options.Git == "" {
 		options.Git = "git"
@@ -87,10 +90,14 @@ func resolved(folder string) (string, error) {
 		full, err = filepath.EvalSymlinks(full)
 	}
 	if err != nil {
-		return "", fault.New(fault.InvalidParams, "no folder is at %q", folder)
+		return "", notRead(err)
 	}
-	if info, err := os.Stat(full); err != nil || !info.IsDir() {
-		return "", fault.New(fault.InvalidParams, "%q is not a folder", folder)
+	info, err := os.Stat(full)
+	if err == nil && !info.IsDir() {
+		err = syscall.ENOTDIR
+	}
+	if err != nil {
+		return "", notRead(err)
 	}
 	return full, nil
 }
@@ -100,15 +107,27 @@ func place(cache, folder string) (string, error) {
 	if cache == "" {
 		users, err := os.UserCacheDir()
 		if err != nil || !filepath.IsAbs(users) { // a relative HOME would be a folder of the work
-			return "", fault.New(fault.ToolFailed, "there is no cache folder for the index: set XDG_CACHE_HOME or HOME")
+			return "", fault.New(fault.ToolFailed, "there is no cache folder for the index: %s", otherCache())
 		}
 		cache = filepath.Join(users, "savant", "index")
 	}
 	if err := os.MkdirAll(cache, 0o700); err != nil {
-		return "", fault.New(fault.ToolFailed, "the cache folder of the index cannot be made: %w", plain(err))
+		return "", fault.New(fault.ToolFailed, "the cache folder of the index cannot be made: %w; %s", plain(err), otherCache())
 	}
 	sum := sha256.Sum256([]byte(folder))
 	return filepath.Join(cache, hex.EncodeToString(sum[:16])+"-v1.sqlite"), nil
+}
+
+// otherCache says how the cache folder is chosen, see os.UserCacheDir.
+func otherCache() string {
+	variable := "XDG_CACHE_HOME"
+	switch runtime.GOOS {
+	case "windows":
+		variable = "LocalAppData"
+	case "darwin", "ios":
+		variable = "HOME"
+	}
+	return "set " + variable + " to a folder that can be written, by its whole path"
 }
 
 // Close lets go of the index. No call may be under way.
@@ -122,11 +141,22 @@ func (ix *Index) Close() error {
 	return errors.Join(failed, ix.root.Close(), ix.tree.hearing.stop())
 }
 
+// Unread counts what was there at the last Refresh and could not be read, and so
+// not be found.
+type Unread struct{ Files, Folders int }
+
+// Unread returns what the last Refresh could not read.
+func (ix *Index) Unread() Unread {
+	ix.mutex.RLock()
+	defer ix.mutex.RUnlock()
+	return Unread{Files: ix.unseen.Files + ix.catalog.unread, Folders: ix.unseen.Folders}
+}
+
 // Status says what is indexed.
 type Status struct {
 	Files   int            `json:"files"`
 	Bytes   int64          `json:"bytes"`
-	Skipped map[string]int `json:"skipped"` // by cause: binary, too_large, unreadable
+	Skipped map[string]int `json:"skipped"` // by cause: binary, too_large, unreadable; unreadable_folders, which are no files
 	// IndexBytes is the size of the index on disk, with what is kept beside it.
 	IndexBytes int64 `json:"index_bytes"`
 	// Updated is when the index last changed; zero where it never did.
@@ -145,6 +175,12 @@ func (ix *Index) Status(ctx context.Context) (Status, error) {
 		}
 		status.Files++
 		status.Bytes += each.stamp.size
+	}
+	if ix.unseen.Files > 0 {
+		status.Skipped[skippedUnreadable] += ix.unseen.Files
+	}
+	if ix.unseen.Folders > 0 {
+		status.Skipped[unreadableFolders] = ix.unseen.Folders
 	}
 	for _, each := range []string{ix.file, ix.file + "-wal", snapshotFile(ix.file)} {
 		if info, err := os.Stat(each); err == nil {

@@ -30,6 +30,10 @@ type Listing struct {
 	Rules []string
 	// Git says whether git listed the files; else .gitignore files were read here.
 	Git bool
+	// Unread counts the folders that cannot be read. Unsure says that one of
+	// them may be read again without anything changing: its disk failed.
+	Unread int
+	Unsure bool
 }
 
 // List lists a folder: through the git program in a working tree, else by
@@ -43,7 +47,7 @@ func List(ctx context.Context, folder, git string) (Listing, error) {
 	if err := w.enter(".", nil); err != nil {
 		return Listing{}, err
 	}
-	listing := Listing{Files: w.files, Folders: w.folders, Rules: w.rules, Git: w.git}
+	listing := Listing{Files: w.files, Folders: w.folders, Rules: w.rules, Git: w.git, Unread: w.unread, Unsure: w.unsure}
 	if w.git {
 		listing.Files = slices.DeleteFunc(files, own)
 	}
@@ -78,17 +82,23 @@ type walk struct {
 	ignored        ignored // as git says
 	files, folders []string
 	rules          []string
+	unread         int
+	unsure         bool
 }
 
 // enter lists one folder and those below; one that cannot be read, other than
-// the first, is passed over.
+// the first, is passed over and counted.
 func (w *walk) enter(name string, rules *ruleset) error {
 	if err := w.ctx.Err(); err != nil {
 		return stopped(err)
 	}
 	entries, err := os.ReadDir(filepath.Join(w.folder, filepath.FromSlash(name)))
 	if err != nil && name == "." {
-		return fault.New(fault.ToolFailed, "the folder cannot be read: %w", plain(err))
+		return notRead(err)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		w.unread++
+		w.unsure = w.unsure || !errors.Is(err, fs.ErrPermission)
 	}
 	w.folders = append(w.folders, name)
 	rules, closed := w.rulesOf(name, entries, rules)
@@ -144,6 +154,18 @@ func (w *walk) rulesOf(name string, entries []fs.DirEntry, above *ruleset) (_ *r
 		}
 	}
 	return above, false
+}
+
+// FolderError is wrapped by the TOOL_FAILED of a folder that cannot be read at
+// all. Its cause holds no path.
+type FolderError struct{ Cause error }
+
+func (e *FolderError) Error() string { return "the folder cannot be read: " + e.Cause.Error() }
+
+func (e *FolderError) Unwrap() error { return e.Cause }
+
+func notRead(err error) error {
+	return fault.New(fault.ToolFailed, "%w", &FolderError{plain(err)})
 }
 
 // plain takes the absolute path out of an error.

@@ -71,6 +71,9 @@ func (ix *Index) refresh(ctx context.Context, progress Progress) (Changes, error
 	if err != nil {
 		return Changes{}, err
 	}
+	ix.mutex.Lock()
+	ix.unseen = Unread{Files: ix.tree.unread, Folders: ix.tree.listing.Unread}
+	ix.mutex.Unlock()
 	if err := ix.follow(ctx); err != nil {
 		return Changes{}, err
 	}
@@ -129,7 +132,8 @@ func (ix *Index) publish(next *catalog) {
 var unsettled = edition{generation: -1}
 
 // compare returns what differs between the folder and the index. A racy file
-// is read again until its stamp can be trusted; without one, an index that
+// is read again until its stamp can be trusted, and so is one that could not be
+// read; without one, an index that
 // does not differ is settled until the folder or the index changes.
 func (ix *Index) compare() work {
 	var todo work
@@ -148,8 +152,9 @@ func (ix *Index) compare() work {
 			known, left = left[0], left[1:]
 		}
 		racy := seen.racy(ix.tree.taken)
-		anyRacy = anyRacy || racy || known != nil && known.racy
-		if known == nil || known.stamp != seen || known.racy && (!racy || ix.differs(known)) {
+		unread := known != nil && known.skipped == skippedUnreadable // its disk may be well again
+		anyRacy = anyRacy || racy || unread || known != nil && known.racy
+		if known == nil || known.stamp != seen || known.racy && !racy || (known.racy || unread) && ix.differs(known) {
 			todo.updated = append(todo.updated, candidate{path, seen, racy, known})
 		}
 	}

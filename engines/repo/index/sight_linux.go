@@ -8,15 +8,19 @@ import (
 
 // sight looks at the files of a folder. Names are looked up from the folder on,
 // which takes half the time of a whole path: a search looks at every file.
-type sight struct{ descriptor int }
+type sight struct {
+	descriptor int
+	failed     error
+}
 
-// newSight opens a folder; in one that cannot be opened nothing is seen.
+// newSight opens a folder; in one that cannot be opened nothing is seen, and
+// failed says why.
 func newSight(folder string) sight {
 	descriptor, err := unix.Open(folder, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		descriptor = nowhere
 	}
-	return sight{descriptor}
+	return sight{descriptor, err}
 }
 
 // nowhere is no descriptor: looking from it finds nothing.
@@ -37,7 +41,7 @@ func (s sight) at(name string) seen {
 			continue
 		}
 		if err != nil {
-			return seen{}
+			return seen{unread: !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR)}
 		}
 		return seen{
 			stamp:   stamp{size: status.Size, modified: status.Mtim.Nano(), changed: status.Ctim.Nano(), inode: status.Ino},

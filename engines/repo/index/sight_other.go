@@ -3,16 +3,25 @@
 package index
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // sight looks at the files of a folder. The inode and the time of change are
 // not known here: size and time of modification have to do, and nothing hears
 // of changes, for which it would matter which files have other names.
-type sight struct{ folder string }
+type sight struct {
+	folder string
+	failed error
+}
 
-func newSight(folder string) sight { return sight{folder} }
+func newSight(folder string) sight {
+	_, err := os.Stat(folder)
+	return sight{folder, err}
+}
 
 func (sight) close() {}
 
@@ -23,7 +32,7 @@ func (s sight) at(name string) seen {
 	}
 	info, err := os.Lstat(name)
 	if err != nil {
-		return seen{}
+		return seen{unread: !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)}
 	}
 	return seen{stamp: stamp{size: info.Size(), modified: info.ModTime().UnixNano()}, regular: info.Mode().IsRegular()}
 }

@@ -13,6 +13,7 @@ type stamp struct {
 type seen struct {
 	stamp   stamp
 	regular bool
+	unread  bool // something is there that cannot be looked at
 	linked  bool // it has other names, under which it may change unheard
 }
 

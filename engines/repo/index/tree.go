@@ -17,6 +17,7 @@ type tree struct {
 	folder, git string
 	listing     Listing
 	stamps      []stamp   // of the listing's files; zero for what is no regular file
+	unread      int       // files that cannot be looked at
 	linked      []int     // files that have other names, under which they may change unheard
 	sources     []source  // nil where nothing was listed yet
 	listed      time.Time // the listing and its sources are those of this time
@@ -65,8 +66,11 @@ func (t *tree) list(ctx context.Context, now time.Time) error {
 	}
 	t.listing, t.listed, t.taken = listing, now, now
 	t.sources = t.stampSources(sourcesOf(ctx, t.folder, t.git, listing))
-	t.stampFiles()
-	if !t.anyRacy() {
+	if err := t.stampFiles(); err != nil {
+		t.sources = nil // the next look lists anew
+		return err
+	}
+	if !t.unsure() {
 		t.hearing.trustedFrom = now
 	}
 	return ctx.Err()
@@ -74,7 +78,7 @@ func (t *tree) list(ctx context.Context, now time.Time) error {
 
 // same stamps the files and says whether the listing still holds.
 func (t *tree) same(now time.Time) bool {
-	if t.anyRacy() {
+	if t.unsure() {
 		return false
 	}
 	from := newSight(t.folder)
@@ -92,9 +96,11 @@ func (t *tree) same(now time.Time) bool {
 		return false
 	}
 	t.taken = now
-	t.stampFiles()
-	return true
+	return t.stampFiles() == nil
 }
+
+// unsure says whether files may appear without that showing.
+func (t *tree) unsure() bool { return t.listing.Unsure || t.anyRacy() }
 
 // anyRacy says whether something that makes files appear may have changed
 // since the listing without that showing.
@@ -114,32 +120,43 @@ func (t *tree) stampSources(names []string) []source {
 	return sources
 }
 
-// stampFiles looks at every file.
-func (t *tree) stampFiles() {
+// stampFiles looks at every file. It fails where the folder cannot be looked at.
+func (t *tree) stampFiles() error {
 	from := newSight(t.folder)
 	defer from.close()
-	t.stamps, t.linked = make([]stamp, len(t.listing.Files)), nil
+	if from.failed != nil {
+		return notRead(from.failed)
+	}
+	t.stamps, t.linked, t.unread = make([]stamp, len(t.listing.Files)), nil, 0
 	var gathering sync.Mutex
 	inParallel(len(t.stamps), func(begin, end int) {
 		var linked []int
+		unread := 0
 		for i := begin; i < end; i++ {
-			if t.stampFile(from, i) {
+			found := t.stampFile(from, i)
+			if found.linked {
 				linked = append(linked, i)
+			}
+			if found.unread {
+				unread++
 			}
 		}
 		gathering.Lock()
 		defer gathering.Unlock()
 		t.linked = append(t.linked, linked...)
+		t.unread += unread
 	})
+	return nil
 }
 
-// stampFile looks at one file and says whether it has other names.
-func (t *tree) stampFile(from sight, i int) (linked bool) {
-	t.stamps[i] = stamp{}
-	if found := from.at(t.listing.Files[i]); found.regular {
-		t.stamps[i], linked = found.stamp, found.linked
+// stampFile looks at one file, and keeps the stamp of a regular one.
+func (t *tree) stampFile(from sight, i int) seen {
+	found := from.at(t.listing.Files[i])
+	if !found.regular {
+		found.stamp, found.linked = stamp{}, false
 	}
-	return linked
+	t.stamps[i] = found.stamp
+	return found
 }
 
 // share is how many names one processor looks at before it takes others.
