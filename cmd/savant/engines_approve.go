@@ -46,7 +46,11 @@ func (p *program) approveServer(ctx context.Context, h *house, name string, yes 
 	if review.Same() {
 		return nil
 	}
-	if err := p.accepted(ctx, "Accept this?", yes); err != nil {
+	switch err := p.accepted(ctx, "Accept this?", yes); {
+	case err != nil && review.First: // who said no must not believe that it is kept out
+		return fault.New(fault.ApprovalRequired, "%s; %s is trusted all the same when it is first used, unless .savant/mcp.json has \"disabled\": true for it",
+			fault.From(err).Details, name)
+	case err != nil:
 		return err
 	}
 	if err := h.mounts.Accept(review); err != nil {
