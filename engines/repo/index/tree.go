@@ -100,7 +100,7 @@ func (t *tree) same(now time.Time) bool {
 }
 
 // unsure says whether files may appear without that showing.
-func (t *tree) unsure() bool { return t.listing.Unsure || t.anyRacy() }
+func (t *tree) unsure() bool { return t.listing.Unsure || t.unread > 0 || t.anyRacy() }
 
 // anyRacy says whether something that makes files appear may have changed
 // since the listing without that showing.
