@@ -23,17 +23,20 @@ type logFile struct {
 	failed bool
 
 	folder     *os.Root // that of the file: a look at it is one call of the system
+	inside     fs.FileInfo
 	file, lock *os.File
 	opened     fs.FileInfo
 }
 
-// append writes lines, each of which ends in a new line.
-func (l *logFile) append(lines []byte) error {
+// append writes lines, each of which ends in a new line. anew says that the
+// folder was deleted or moved meanwhile, and had to be made again.
+func (l *logFile) append(lines []byte) (anew bool, err error) {
 	if len(lines) == 0 {
-		return nil
+		return false, nil
 	}
+	anew = l.gone()
 	if err := l.prepare(); err != nil {
-		return err
+		return anew, err
 	}
 	full, err := l.current()
 	if err == nil && full {
@@ -42,7 +45,21 @@ func (l *logFile) append(lines []byte) error {
 	if err == nil {
 		_, err = l.file.Write(lines)
 	}
-	return err
+	return anew, err
+}
+
+// gone lets go of a folder that no longer has its name: what is written there
+// nobody finds.
+func (l *logFile) gone() bool {
+	if l.lock == nil {
+		return false
+	}
+	named, err := l.root.Stat(path.Dir(l.name))
+	if err == nil && os.SameFile(named, l.inside) || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	_ = l.close() // every line is in it
+	return true
 }
 
 // prepare makes the folder and opens it, with the lock.
@@ -58,7 +75,10 @@ func (l *logFile) prepare() error {
 	if l.folder, err = l.root.OpenRoot(folder); err != nil {
 		return err
 	}
-	if l.lock, err = l.folder.OpenFile(l.base()+".lock", os.O_CREATE|os.O_RDWR, 0o600); err != nil {
+	if l.inside, err = l.folder.Stat("."); err == nil {
+		l.lock, err = l.folder.OpenFile(l.base()+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	}
+	if err != nil {
 		l.lock = nil
 		return errors.Join(err, l.folder.Close())
 	}

@@ -31,7 +31,8 @@ type Options struct {
 	MaxFile int64
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
-	// Logger is told once when a file cannot be written; nil discards it.
+	// Logger is told once when a file cannot be written, and whenever their
+	// folder had to be made again; nil discards it.
 	Logger *slog.Logger
 	// Observe is told of every event, clean, in order; it must not block and
 	// not record.
@@ -155,8 +156,13 @@ func (r *Recorder) write(events []Event) {
 			readable = append(readable, events[i].Timestamp+" "+events[i].RunID+" "+text+"\n"...)
 		}
 	}
-	r.complain(r.trace, r.trace.append(trace))
-	r.complain(r.runtime, r.runtime.append(readable))
+	anew, err := r.trace.append(trace) // first: a line of each event is in it
+	r.complain(r.trace, err)
+	if anew && err == nil {
+		r.options.Logger.Warn("the folder of the telemetry was deleted or moved: it is made again", "file", r.trace.name)
+	}
+	_, err = r.runtime.append(readable)
+	r.complain(r.runtime, err)
 }
 
 // complain logs the first failure of a file.

@@ -119,14 +119,21 @@ func (l *logFile) Close() error {
 	return l.file.Close()
 }
 
+// open opens the file, anew where the name is no longer that of the open one.
 func (l *logFile) open() error {
+	named, missing := l.root.Stat(logName)
 	if l.file != nil {
-		return nil
+		opened, err := l.file.Stat()
+		if err != nil || missing == nil && os.SameFile(named, opened) || missing != nil && !errors.Is(missing, fs.ErrNotExist) {
+			return err
+		}
+		_ = l.file.Close() // each record was written as it came
+		l.file = nil
 	}
 	if err := ownfolder.Mkdir(l.root, logFolder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if info, err := l.root.Stat(logName); err == nil && info.Size() > maxLog {
+	if missing == nil && named.Size() > maxLog {
 		// Two processes may both find it too large: the second then moves a
 		// log just begun, which loses old records, never the running one.
 		if err := l.root.Rename(logName, logName+".1"); err != nil && !errors.Is(err, fs.ErrNotExist) {

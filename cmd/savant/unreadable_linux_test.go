@@ -6,7 +6,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -181,4 +183,32 @@ func TestACacheThatCannotBeUsed(t *testing.T) {
 		m.place("seen.md", "the zebra\n")
 		m.fails(fault.ToolFailed, "context.search", object{"query": "zebra"}, "set XDG_CACHE_HOME to a folder that can be written")
 	}
+}
+
+// TestLogsThatAreDeletedComeBack: under a server that runs on, with one warning.
+func TestLogsThatAreDeletedComeBack(t *testing.T) {
+	folder := newProject(t)
+	m := serveMortal(t, folder, "LOG_LEVEL=warn")
+	plan := func(run string) {
+		m.call("think.plan", object{"workflow": "hello", "run_id": run, "params": object{"name": "Ada"}})
+	}
+	traced := func(run string) func() bool {
+		return func() bool {
+			trace, _ := os.ReadFile(filepath.Join(folder, "logs", "agent_trace.log"))
+			return strings.Count(string(trace), `"run_id":"`+run+`"`) >= 2 // begun and completed
+		}
+	}
+	plan("r1")
+	require.Eventually(t, traced("r1"), hang, 10*time.Millisecond)
+	require.NoError(t, os.RemoveAll(filepath.Join(folder, "logs")))
+	plan("r2")
+	plan("r3")
+	require.Eventually(t, traced("r2"), hang, 10*time.Millisecond)
+	require.Eventually(t, traced("r3"), hang, 10*time.Millisecond)
+	require.NoError(t, m.server.stdin.Close())
+	require.NoError(t, m.server.wait(t))
+	logged, err := os.ReadFile(filepath.Join(folder, "logs", "savant.log"))
+	require.NoError(t, err)
+	require.Equal(t, 1, strings.Count(string(logged), `"level":"WARN"`), string(logged))
+	require.Contains(t, string(logged), "was deleted or moved")
 }
