@@ -175,7 +175,8 @@ func (d *Driver) find(ctx context.Context, in Request) (place, error) {
 	if run == "" {
 		run = d.Think.NewID()
 	}
-	_, refused := d.Think.Plan(ctx, think.PlanInput{Workflow: in.Workflow, Params: in.Params, RunID: run})
+	silent := engines.WithCaller(ctx, engines.Caller{}) // it asks nobody: that comes when the run gets no further
+	_, refused := d.Think.Plan(silent, think.PlanInput{Workflow: in.Workflow, Params: in.Params, RunID: run})
 	if errors.Is(refused, fault.StateConflict) {
 		return place{}, refused
 	}

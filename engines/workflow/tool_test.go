@@ -133,3 +133,19 @@ func TestTheClientIsToldAndAsked(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, workflow.Waiting, outcome.Status)
 }
+
+// Who dismisses a question is not asked again by the same call.
+func TestAQuestionIsPutOnce(t *testing.T) {
+	registry, _ := house(t, one("steps: [{id: ask, call: human.approve, input_template: {message: Go}}]"))
+	asked := 0
+	caller := engines.Caller{Elicit: func(context.Context, engines.Elicitation) (engines.Answer, error) {
+		asked++
+		return engines.Answer{Action: "cancel"}, nil
+	}}
+	for calls := 1; calls <= 2; calls++ {
+		outcome, err := call(t, engines.WithCaller(t.Context(), caller), registry, `{"workflow":"main","run_id":"r"}`)
+		require.NoError(t, err)
+		require.Equal(t, workflow.Waiting, outcome.Status)
+		require.Equal(t, calls, asked)
+	}
+}
