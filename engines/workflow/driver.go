@@ -240,7 +240,8 @@ func (d *Driver) ask(ctx context.Context, outcome *Outcome) bool {
 	reply, err := d.Think.Next(ctx, think.NextInput{Workflow: outcome.Workflow, RunID: outcome.RunID, StepID: outcome.Pending.StepID})
 	if err != nil {
 		d.Logger.InfoContext(ctx, "a question was not answered", "run", outcome.RunID, "step", outcome.Pending.StepID, "error", err)
-		return false
+		at, err := d.Think.Position(ctx, outcome.Workflow, outcome.RunID) // it may have been the question after that
+		return err == nil && at.Version > outcome.version
 	}
 	return reply.State.Version > outcome.version
 }

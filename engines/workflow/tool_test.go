@@ -149,3 +149,19 @@ func TestAQuestionIsPutOnce(t *testing.T) {
 		require.Equal(t, calls, asked)
 	}
 }
+
+// An answer that was taken counts, also where the next one does not fit.
+func TestAnAnswerThatDoesNotFitLosesNoOther(t *testing.T) {
+	registry, _ := house(t, one("steps: [{id: go, call: human.approve, input_template: {message: Go}}, "+
+		"{id: n, deps: [go], call: human.ask, input_template: {message: How many, schema: {type: object, required: [n], properties: {n: {type: integer, maximum: 5}}}}}]"))
+	caller := engines.Caller{Elicit: func(_ context.Context, asked engines.Elicitation) (engines.Answer, error) {
+		if strings.Contains(asked.Message, "Go") {
+			return engines.Answer{Action: "accept", Content: json.RawMessage(`{"approved":true}`)}, nil
+		}
+		return engines.Answer{Action: "accept", Content: json.RawMessage(`{"n":9}`)}, nil
+	}}
+	outcome, err := call(t, engines.WithCaller(t.Context(), caller), registry, `{"workflow":"main","run_id":"r"}`)
+	require.NoError(t, err)
+	require.Equal(t, workflow.Waiting, outcome.Status)
+	require.Equal(t, "n", outcome.Pending.StepID)
+}
