@@ -229,11 +229,16 @@ type WorkflowInfo struct {
 // WorkflowList is a listing of workflows by name.
 type WorkflowList struct {
 	Workflows []WorkflowInfo `json:"workflows"`
+	// Note tells why some are missing.
+	Note string `json:"note,omitempty"`
 }
 
 // List returns the workflows there are, those that are not valid too.
 func (e *Engine) List(_ context.Context, in ListInput) (*WorkflowList, error) {
 	out := &WorkflowList{Workflows: []WorkflowInfo{}}
+	if err := e.Library.Unlisted(); err != nil {
+		out.Note = fault.Cut(fault.From(err).Details, 300)
+	}
 	for _, entry := range e.Library.List() {
 		info := WorkflowInfo{ID: entry.Name}
 		if entry.Err != nil {

@@ -172,6 +172,9 @@ func (l *Library) Find(name, version string) (*flow.Workflow, error) {
 	if nearest := fault.Nearest(name, names); nearest != "" {
 		message = "; did you mean \"" + nearest + "\"?"
 	}
+	if unlisted := l.Unlisted(); unlisted != nil {
+		message += "; " + fault.From(unlisted).Details
+	}
 	return nil, fault.New(fault.UnknownWorkflow, "no workflow %q%s", fault.Cut(name, 80), message)
 }
 
@@ -288,6 +291,25 @@ func (l *Library) Names() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// Unlisted returns why the workflows of a folder are not all among the names,
+// YAML_SCHEMA_VIOLATION: it is there and cannot be listed. Those in it may still
+// be found by name.
+func (l *Library) Unlisted() error {
+	for _, layer := range l.layers {
+		_, err := fs.ReadDir(layer.Files, workflowFolder)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) && !isFile(layer.Files, workflowFolder) {
+			return fault.New(fault.YAMLSchemaViolation, "the folder %s cannot be listed, and what is in it is missing here: %w; make it readable, or move it away",
+				workflowFolder, cause(err))
+		}
+	}
+	return nil
+}
+
+func isFile(files fs.FS, name string) bool {
+	info, err := fs.Stat(files, name)
+	return err == nil && !info.IsDir()
 }
 
 // List returns every workflow by name, those with errors too.

@@ -1,8 +1,10 @@
 package think_test
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,4 +47,41 @@ func libraryOf(t *testing.T, folder string) *think.Library {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, root.Close()) })
 	return think.NewLibrary(think.Layer{Name: "bundled", Files: savant.Files}, think.Layer{Files: root.FS()})
+}
+
+// unlistable is a folder whose workflows can be read by name and not listed, as
+// one without the right to read it.
+type unlistable struct{ fs.FS }
+
+func (u unlistable) ReadDir(name string) ([]fs.DirEntry, error) {
+	if name == "workflows" {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.EACCES}
+	}
+	return fs.ReadDir(u.FS, name)
+}
+
+// TestAFolderThatCannotBeListedIsTold: the bundled workflows are not all there
+// are.
+func TestAFolderThatCannotBeListedIsTold(t *testing.T) {
+	folder := t.TempDir()
+	place(t, folder, "own.yaml", []byte("name: own\nversion: \"1\"\nsteps: [{id: a, call: llm.generate, input_template: {task: x}}]\n"))
+	library := think.NewLibrary(think.Layer{Name: "bundled", Files: savant.Files}, think.Layer{Files: unlistable{os.DirFS(folder)}})
+	const said = "the folder workflows cannot be listed, and what is in it is missing here: permission denied; make it readable, or move it away"
+
+	require.ErrorContains(t, library.Unlisted(), said)
+	found, err := library.Find("own", "")
+	require.NoError(t, err)
+	require.Equal(t, "own", found.Name)
+	_, err = library.Find("other", "")
+	require.ErrorIs(t, err, fault.UnknownWorkflow)
+	require.ErrorContains(t, err, said)
+	list, err := think.New(think.Options{Library: library}).List(t.Context(), think.ListInput{Filter: "hello"})
+	require.NoError(t, err)
+	require.Equal(t, said, list.Note)
+	require.Len(t, list.Workflows, 1)
+
+	require.NoError(t, libraryOf(t, t.TempDir()).Unlisted(), "a folder that is not there is none")
+	file := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(file, "workflows"), nil, 0o644))
+	require.NoError(t, libraryOf(t, file).Unlisted(), "nor is a file")
 }

@@ -36,7 +36,7 @@ func (p *program) openAgent(h *house) error {
 	h.agent = agent.New(agent.Options{Toolbox: h.tools, Client: client, Decider: decider, Memory: memory.Open(h.root, time.Now),
 		Recorder: h.recorder, Policy: policy, Prompts: h.prompts,
 		Repo:          p.repository(h.path, h.gitRoots(p.settings)),
-		Workflows:     func(context.Context) ([]string, error) { return h.think.Library.Names(), nil },
+		Workflows:     func(context.Context) ([]string, error) { return h.think.Library.Names(), h.think.Library.Unlisted() },
 		DisableDetect: a.DisableDetect, SnapshotPause: agent.DefaultPause, TimeoutMS: int(p.settings.Reasoning.Timeout / time.Millisecond),
 		Now: time.Now, NewID: func() string { return strings.ToLower(ulid.Make().String()) }, Logger: h.logger})
 	return h.tools.AddEngine(engines.Engine{Name: "agent", Description: "works on a goal by itself"}, h.agent.Tools()...)

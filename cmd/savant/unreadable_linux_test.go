@@ -212,3 +212,17 @@ func TestLogsThatAreDeletedComeBack(t *testing.T) {
 	require.Equal(t, 1, strings.Count(string(logged), `"level":"WARN"`), string(logged))
 	require.Contains(t, string(logged), "was deleted or moved")
 }
+
+// TestWorkflowsThatCannotBeListed: what is bundled is not all there is, nor does
+// it take the place of what cannot be read.
+func TestWorkflowsThatCannotBeListed(t *testing.T) {
+	m := serveMortal(t, newProject(t))
+	m.place("workflows/own.yaml", "name: own\nversion: \"1\"\nsteps: [{id: a, call: llm.generate, input_template: {task: x}}]\n")
+	require.NotContains(t, m.call("think.workflows.list", object{}), `"note"`)
+	m.permit("workflows", 0o311)
+	defer m.permit("workflows", 0o755)
+	answer := m.call("think.workflows.list", object{})
+	require.Contains(t, answer, "the folder workflows cannot be listed, and what is in it is missing here: permission denied; make it readable")
+	require.NotContains(t, answer, `"own"`)
+	m.fails(fault.YAMLSchemaViolation, "think.plan", object{"workflow": "hello"}, "workflows/hello.yaml cannot be read: permission denied")
+}

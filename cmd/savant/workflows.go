@@ -41,6 +41,9 @@ func (p *program) listWorkflows(ctx context.Context, h *house, in think.ListInpu
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", visible(workflow.ID), visible(workflow.Version), parameters(workflow.Params),
 			visible(strings.ReplaceAll(about, "\n", " ")))
 	}
+	if list.Note != "" {
+		fmt.Fprintf(p.stderr, "savant: warning: %s\n", visible(list.Note))
+	}
 	return table.Flush()
 }
 
