@@ -78,10 +78,10 @@ func writeOnce(root *os.Root, name, text string) error {
 		return nil
 	}
 	if err := ownfolder.Mkdir(root, ownfolder.State, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return misconfigured(fault.New(fault.StateNotSaved, "%s cannot be made: %w", ownfolder.State, err))
+		return misconfigured(ownfolder.NotSaved(ownfolder.State, err))
 	}
 	if err := atomicfile.Write(root, name, []byte(text), 0o644); err != nil {
-		return misconfigured(fault.New(fault.StateNotSaved, "%s cannot be written: %w", name, err))
+		return misconfigured(ownfolder.NotSaved(name, err))
 	}
 	return nil
 }

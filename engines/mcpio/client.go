@@ -160,13 +160,13 @@ func decodeReply(m *message, result any) error {
 		if !utf8.Valid(m.Result) { // it is kept as it came, and has to be what JSON is
 			m.Result = []byte(string(bytes.Runes(m.Result))) // each byte that is wrong is U+FFFD, as encoding/json has it
 		}
-		if err := json.Unmarshal(m.Result, result); err != nil {
+		if err := decode(m.Result, result); err != nil {
 			return fault.New(fault.ToolFailed, "the server's reply is not what the protocol says: %s", misfit(err))
 		}
 		return nil
 	}
 	failure := new(rpcError)
-	if err := json.Unmarshal(m.Error, failure); err != nil {
+	if err := decode(m.Error, failure); err != nil {
 		return fault.New(fault.ToolFailed, "the server's error is not what the protocol says: %s", misfit(err))
 	}
 	if coded := new(fault.Error); json.Unmarshal(failure.Data, coded) == nil && coded.Code != "" {

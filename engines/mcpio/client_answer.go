@@ -29,7 +29,7 @@ func (c *Client) putToUser(m *message) *reply {
 			Schema  json.RawMessage `json:"requestedSchema"`
 		} `json:"params"`
 	}
-	if err := json.Unmarshal(m.raw, &asked); err != nil {
+	if err := decode(m.raw, &asked); err != nil {
 		return errorReply(m.ID, &mcp.JSONRPCErrorDetails{Code: mcp.INVALID_PARAMS, Message: err.Error()})
 	}
 	answer, err := c.options.Elicit(c.life, engines.Elicitation{Message: asked.Params.Message, Schema: asked.Params.Schema})
@@ -58,7 +58,7 @@ func (c *Client) notified(method string, params json.RawMessage) {
 	switch method {
 	case string(mcp.MethodNotificationProgress):
 		var report progressReport
-		if json.Unmarshal(params, &report) != nil {
+		if decode(params, &report) != nil {
 			return
 		}
 		if listener, waits := c.reports.Load(report.Token); waits {

@@ -39,7 +39,7 @@ func (c *Client) Definitions(ctx context.Context) ([]Definition, error) {
 			var named struct {
 				Name string `json:"name"`
 			}
-			_ = json.Unmarshal(raw, &named) // what is no definition has no name
+			_ = decode(raw, &named) // what is no definition has no name
 			all = append(all, Definition{Name: named.Name, Raw: raw})
 		}
 		if page.NextCursor == "" || page.NextCursor == params["cursor"] {
@@ -86,7 +86,7 @@ func (d Definition) Tool() (engines.Tool, error) {
 	if d.Name == "" {
 		return engines.Tool{}, fault.New(fault.ToolFailed, "the server lists a tool without a name")
 	}
-	if err := json.Unmarshal(d.Raw, &listed); err != nil {
+	if err := decode(d.Raw, &listed); err != nil {
 		return engines.Tool{}, fault.New(fault.ToolFailed, "the definition of %q is not what the protocol says: %s", d.Name, misfit(err))
 	}
 	hints := listed.Annotations
@@ -121,7 +121,7 @@ func (r CallResult) Text() string {
 		var block struct {
 			Text string `json:"text"`
 		}
-		if json.Unmarshal(raw, &block) == nil {
+		if decode(raw, &block) == nil {
 			texts.WriteString(block.Text)
 		}
 	}

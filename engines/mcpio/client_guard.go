@@ -109,8 +109,11 @@ func explanation(response *http.Response) (why rpcError, is bool) {
 	body, err := io.ReadAll(response.Body)
 	_ = response.Body.Close()
 	response.Body = io.NopCloser(bytes.NewReader(body))
-	var said message
-	is = err == nil && json.Unmarshal(body, &said) == nil && said.JSONRPC == mcp.JSONRPC_VERSION && json.Unmarshal(said.Error, &why) == nil
+	if err != nil || !json.Valid(body) {
+		return why, false
+	}
+	said, err := readMessage(body)
+	is = err == nil && said.JSONRPC == mcp.JSONRPC_VERSION && said.Error != nil && decode(said.Error, &why) == nil
 	return why, is
 }
 

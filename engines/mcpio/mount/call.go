@@ -150,10 +150,7 @@ func structured(result mcpio.CallResult, own json.RawMessage, text string) (json
 
 func onlyText(content []json.RawMessage) bool {
 	for _, raw := range content {
-		var block struct {
-			Type string `json:"type"`
-		}
-		if json.Unmarshal(raw, &block) != nil || block.Type != "text" {
+		if jsonvalue.TextMember(raw, "type") != "text" {
 			return false
 		}
 	}

@@ -95,7 +95,7 @@ func (l *lockFile) whole() bool {
 func pinServer(root *os.Root, name string, edit func(*pinned) *pinned) error {
 	err := editLock(root, name, edit)
 	if err != nil && !errors.As(err, new(*fault.Error)) {
-		return fault.New(fault.StateNotSaved, "what is trusted of %s cannot be kept in %s: %w", name, lockName, err)
+		return ownfolder.NotSaved(lockName+", which is to hold what is trusted of "+name+",", err)
 	}
 	return err
 }
