@@ -23,7 +23,8 @@ type Report struct {
 	// DurationMS is how long it ran, in milliseconds.
 	DurationMS int64 `json:"duration_ms"`
 	// Passed, Failed and Skipped count the tests a parser found; a test that
-	// holds others counts beside them. Absent where no parser is set.
+	// holds others counts beside them. Absent where no parser is set, and where
+	// no test was found, which the note says: none failed is not that all passed.
 	Passed  *int `json:"passed,omitempty"`
 	Failed  *int `json:"failed,omitempty"`
 	Skipped *int `json:"skipped,omitempty"`
@@ -81,9 +82,7 @@ func (r *runner) execute(ctx context.Context, chosen command, args []string) (*R
 		return nil, err
 	}
 	report.Tail, report.Truncated = shown.tail.text()
-	found, note := shown.reading.conclude(dir, chosen.report, started)
-	found.report(report, shown.hidden)
-	report.Note = note
+	shown.conclude(report, dir, chosen.report, started)
 	return report, nil
 }
 

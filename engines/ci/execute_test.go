@@ -144,6 +144,26 @@ func TestProgressIsReported(t *testing.T) {
 	require.True(t, strings.HasPrefix(said, "one"), said)
 }
 
+// A parser that finds nothing, as one that is the wrong one, says so: that no
+// test failed would look like success.
+func TestNoTestAtAllIsTold(t *testing.T) {
+	folder, registry := project(t, "")
+	for _, command := range []string{
+		`command: [echo, "PASS 12 tests"], parser: tap`,
+		`command: [echo, "1..0"], parser: tap`,
+		`command: [echo, "ok  pkg 0.1s"], parser: go-test-json`,
+		`command: [sh, -c, "echo '<testsuite/>' > a.xml"], parser: junit, report: a.xml`,
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, ci.File), []byte("commands: {tests: {"+command+"}}"), 0o644))
+		got, err := report(t, registry, t.Context())
+		require.NoError(t, err)
+		require.Zero(t, got.ExitCode)
+		require.Nil(t, got.Passed, command)
+		require.Nil(t, got.Failed, command)
+		require.Equal(t, "no test was found in the output; is the parser right?", got.Note)
+	}
+}
+
 // FuzzSettings shows that no ci.yaml and no arguments, whatever their bytes,
 // fail inside or start what the file does not name.
 func FuzzSettings(f *testing.F) {

@@ -2,6 +2,8 @@ package ci
 
 import (
 	"bytes"
+	"cmp"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -52,6 +54,17 @@ func (o *output) close() {
 	for _, each := range o.streams {
 		each.end()
 	}
+}
+
+// conclude writes the tests that were found into a report; see reading for the
+// arguments.
+func (o *output) conclude(report *Report, dir *os.Root, pattern string, started time.Time) {
+	found, note := o.reading.conclude(dir, pattern, started)
+	if found.none() {
+		found, note = nil, cmp.Or(note, noTest)
+	}
+	found.report(report, o.hidden)
+	report.Note = note
 }
 
 // take passes a line on to the parser, the tail and the caller.

@@ -37,9 +37,8 @@ func TestParsersReadWhatToolsWrite(t *testing.T) {
 				require.NoError(t, err)
 				out.close()
 			}
-			found, note := out.reading.conclude(dir, file, time.Time{})
-			report := Report{Note: note}
-			found.report(&report, out.hidden)
+			var report Report
+			out.conclude(&report, dir, file, time.Time{})
 			report.Tail, report.Truncated = out.tail.text()
 			got, err := json.MarshalIndent(report, "", "  ")
 			require.NoError(t, err)
@@ -60,6 +59,38 @@ func TestDirectivesOfTAP(t *testing.T) {
 		reading.line(line)
 	}
 	require.Equal(t, tests{passed: 2, failed: 1, skipped: 2, failedTests: []string{"bail out: disk full"}, skippedTests: []string{"later", "off"}}, *reading.tests)
+}
+
+// What was planned and did not come, and what came and was not planned, failed,
+// as https://testanything.org/tap-version-14-specification.html says.
+func TestPlansOfTAPAreHeldAgainstResults(t *testing.T) {
+	for text, want := range map[string][]string{
+		"1..3\nok 1\nok 2":             {"no result of test 3 of the plan 1..3"},
+		"ok\nok\n1..3":                 {"no result of test 3 of the plan 1..3"},
+		"1..9\nok 9\nok 2\nok 3\nok 5": {"no result of tests 1, 4, 6 to 8 of the plan 1..9"},
+		"1..1\nok 1\nok 2\nok 3":       {"tests 2 to 3 beyond the plan 1..1"},
+		"1..2\nok 1\nok 1\nok 2":       {"3 results for the plan 1..2"},
+		"1..2\nok 2\nok 2":             {"no result of test 1 of the plan 1..2"},
+		"1..1\n":                       {"no result of test 1 of the plan 1..1"},
+		"1..0\nok 1":                   {"test 1 beyond the plan 1..0"},
+		"1..1\n# Subtest: a\n    1..2\n    ok 1\nok 1 - a":       {"a > no result of test 2 of the plan 1..2"},
+		"# Subtest: a\n    1..2\n    ok 1\n# Subtest: b\nok 1":   {"a > no result of test 2 of the plan 1..2"},
+		"1..1\nok 1\n1..1\nok 1\nTAP version 14\n1..1\nok 1":     nil,
+		"ok 1\nok 2\n1..2\nok 1\n1..1":                           nil,
+		"ok 1\nok 2":                                             nil,
+		"1..2 # both\nok 1\n  ---\n  1..7\n  ...\nok 2":          nil,
+		"1..99999999999999999999\nok 99999999999999999999\nok 1": {"no result of tests 2 to 1073741823 of the plan 1..1073741824"},
+		"1..3\nok 1\nBail out! no disk":                          {"bail out: no disk"},
+	} {
+		reading := newReading(parserTAP)
+		for line := range strings.SplitSeq(text, "\n") {
+			reading.line(line)
+		}
+		found, note := reading.conclude(nil, "", time.Time{})
+		require.Empty(t, note)
+		require.Equal(t, want, found.failedTests, text)
+		require.Equal(t, len(want), found.failed, text)
+	}
 }
 
 func TestTheTailIsBounded(t *testing.T) {

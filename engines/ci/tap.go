@@ -18,6 +18,11 @@ type tapReading struct {
 	suites []string
 	// details is the end of the YAML block that is read, or empty.
 	details string
+	// plans are those of the document and of the subtests that are open in it,
+	// by depth.
+	plans []tapPlan
+	// bailed says that the rest was not run on purpose, which is one failure.
+	bailed bool
 }
 
 var (
@@ -32,8 +37,14 @@ var (
 // tapEscapes are those of TAP 14.
 var tapEscapes = strings.NewReplacer(`\\`, `\`, `\#`, `#`)
 
-// tapIndent is how far a subtest is indented.
-const tapIndent = 4
+// tapIndent is how far a subtest is indented, tapDepth how deep one is told apart
+// from those around it.
+const (
+	tapIndent = 4
+	tapDepth  = 64
+)
+
+func depthOf(indentation string) int { return min(len(indentation)/tapIndent, tapDepth) }
 
 func (t *tapReading) line(text string) (string, bool) {
 	line := strings.TrimRight(text, "\r")
@@ -42,12 +53,19 @@ func (t *tapReading) line(text string) (string, bool) {
 	}
 	if match := tapBailOut().FindStringSubmatch(line); match != nil {
 		t.tests.count("bail out: "+match[1], failing)
-	} else if match := tapSkipAll().FindStringSubmatch(line); match != nil {
-		t.tests.count("all tests: "+match[1], skipping)
+		t.bailed = true
+	} else if match := tapPlanLine().FindStringSubmatch(line); match != nil {
+		t.plan(depthOf(match[1]), tapNumber(match[2]))
+		if match := tapSkipAll().FindStringSubmatch(line); match != nil {
+			t.tests.count("all tests: "+match[1], skipping)
+			t.close(0)
+		}
+	} else if tapVersion().MatchString(line) {
+		t.close(0)
 	} else if match := tapSubtest().FindStringSubmatch(line); match != nil {
-		t.enter(len(match[1])/tapIndent, match[2])
+		t.enter(depthOf(match[1]), match[2])
 	} else if match := tapPoint().FindStringSubmatch(line); match != nil {
-		t.point(len(match[1])/tapIndent, match[2] != "", match[3], match[4])
+		t.point(depthOf(match[1]), match[2] != "", match[3], match[4])
 	}
 	return text, true
 }
@@ -70,11 +88,48 @@ func (t *tapReading) inDetails(line string) bool {
 
 // enter notes the name of the subtest whose points follow, one level deeper.
 func (t *tapReading) enter(depth int, name string) {
+	t.close(depth + 1)
 	t.suites = append(t.suites[:min(depth, len(t.suites))], name)
+}
+
+// plan takes how many points a document, or a subtest, has. A second one is that
+// of the next document.
+func (t *tapReading) plan(depth, length int) {
+	if t.open(depth).planned {
+		t.close(depth)
+	}
+	open := t.open(depth)
+	open.planned, open.length = true, length
+}
+
+// open returns the plan of a depth, with those around it.
+func (t *tapReading) open(depth int) *tapPlan {
+	t.close(depth + 1)
+	for len(t.plans) <= depth {
+		t.plans = append(t.plans, tapPlan{})
+	}
+	return &t.plans[depth]
+}
+
+// close ends the documents of a depth and below: what is missing in one, or too
+// much, failed.
+func (t *tapReading) close(depth int) {
+	for last := len(t.plans) - 1; last >= depth; last-- {
+		for _, each := range t.plans[last].failures() {
+			if !t.bailed {
+				t.tests.count(strings.Join(append(slices.Clone(t.suites[:min(last, len(t.suites))]), each), " > "), failing)
+			}
+		}
+		t.plans = t.plans[:last]
+	}
 }
 
 // point counts a test point, which also ends the subtests below it.
 func (t *tapReading) point(depth int, failed bool, number, description string) {
+	if open := t.open(depth); number == "1" && open.complete() {
+		t.close(depth)
+	}
+	t.open(depth).result(number)
 	how := passing
 	if failed {
 		how = failing
@@ -91,4 +146,7 @@ func (t *tapReading) point(depth int, failed bool, number, description string) {
 	t.tests.count(strings.Join(append(slices.Clone(t.suites), cmp.Or(description, strings.TrimSpace("test "+number))), " > "), how)
 }
 
-func (t *tapReading) conclude(*os.Root, string, time.Time) (*tests, string) { return t.tests, "" }
+func (t *tapReading) conclude(*os.Root, string, time.Time) (*tests, string) {
+	t.close(0)
+	return t.tests, ""
+}

@@ -70,13 +70,20 @@ func (t *tests) report(into *Report, hidden *redact.Redactor) {
 	into.FailedTests, into.SkippedTests = t.failedTests, t.skippedTests
 }
 
+// noTest is the note of a command that was to run tests and told of none: it may
+// well have ended with 0.
+const noTest = "no test was found in the output; is the parser right?"
+
+// none says whether nothing at all was found, of what was looked for.
+func (t *tests) none() bool { return t != nil && t.passed+t.failed+t.skipped == 0 }
+
 // reading finds tests in a command's output. Its methods are called one after
 // the other.
 type reading interface {
 	// line takes a line of the standard output and returns what a person would
 	// want to see of it, if anything.
 	line(text string) (shown string, visible bool)
-	// conclude returns what was found, nil for nothing to find, and a note
+	// conclude returns what was found, nil where nothing was looked for, and a note
 	// where something is missing. dir is the command's folder, report the
 	// path of what it was to write there, started when it began.
 	conclude(dir *os.Root, report string, started time.Time) (*tests, string)
