@@ -200,16 +200,16 @@ func (s *Search) findIn(ctx context.Context, in *searched, query index.Query) ([
 		return nil, index.Unread{}, err
 	}
 	b := newBuilding(ctx, s.logger, in.name)
-	found, changes, err := ix.Find(ctx, query, b.progress(ctx))
+	found, err := ix.Find(ctx, query, b.progress(ctx))
 	if err != nil {
 		return nil, index.Unread{}, err
 	}
-	b.finished(ctx, changes)
-	rows := make([]searchRow, 0, len(found))
-	for _, row := range found {
+	b.finished(ctx, found.Changes)
+	rows := make([]searchRow, 0, len(found.Rows))
+	for _, row := range found.Rows {
 		rows = append(rows, searchRow{Repo: in.name, Path: row.Path, Line: row.Line, Snippet: row.Snippet, Score: row.Score})
 	}
-	return rows, ix.Unread(), nil
+	return rows, found.Unread, nil
 }
 
 // named returns the repositories to look in.

@@ -160,7 +160,7 @@ func BenchmarkQuery(b *testing.B) {
 }
 
 func find(b *testing.B, ix *index.Index, query index.Query) {
-	_, _, err := ix.Find(context.Background(), query, nil)
+	_, err := ix.Find(context.Background(), query, nil)
 	require.NoError(b, err)
 }
 

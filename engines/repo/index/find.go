@@ -2,25 +2,39 @@ package index
 
 import "context"
 
+// Answer is what a query finds.
+type Answer struct {
+	Rows    []Row
+	Changes Changes
+	Unread  Unread
+}
+
 // Find is Refresh, then Search: what it finds is never older than the call.
 // Where nothing has changed it takes no longer than the longer of the two: the
 // search goes on beside the look for changes, and again where there are some.
-func (ix *Index) Find(ctx context.Context, query Query, progress Progress) ([]Row, Changes, error) {
+func (ix *Index) Find(ctx context.Context, query Query, progress Progress) (Answer, error) {
 	before := ix.known()
 	early := ix.searchEarly(ctx, query, before)
 	changes, err := ix.Refresh(ctx, progress)
 	if err == nil && ix.known() == before {
 		if found := early.wait(); found.err == nil {
-			return found.rows, changes, nil
+			return ix.answer(found.rows, changes, found.unread), nil
 		}
 	} else {
 		early.stop()
 	}
 	if err != nil {
-		return nil, changes, err
+		return Answer{Changes: changes}, err
 	}
-	rows, err := ix.Search(ctx, query)
-	return rows, changes, err
+	rows, unread, err := ix.search(ctx, query)
+	return ix.answer(rows, changes, unread), err
+}
+
+// answer adds to what the refresh could not read what the search could not.
+func (ix *Index) answer(rows []Row, changes Changes, unread int) Answer {
+	missed := ix.Unread()
+	missed.Files += unread
+	return Answer{Rows: rows, Changes: changes, Unread: missed}
 }
 
 // known returns the catalog as it is now.
@@ -37,8 +51,9 @@ type early struct {
 }
 
 type found struct {
-	rows []Row
-	err  error
+	rows   []Row
+	unread int
+	err    error
 }
 
 // searchEarly begins a search. Where nothing is indexed yet, or it fails, the
@@ -57,7 +72,7 @@ func (ix *Index) searchEarly(ctx context.Context, query Query, in *catalog) earl
 			return
 		}
 		rows, err := s.run(ctx)
-		e.found <- found{rows, err}
+		e.found <- found{rows, int(s.unread.Load()), err}
 	}()
 	return e
 }

@@ -109,9 +109,9 @@ func opened(t require.TestingT, folder, cache string) *index.Index {
 }
 
 func answer(t require.TestingT, ix *index.Index, query index.Query) []index.Row {
-	rows, _, err := ix.Find(context.Background(), query, nil)
+	found, err := ix.Find(context.Background(), query, nil)
 	require.NoError(t, err)
-	return rows
+	return found.Rows
 }
 
 // settle refreshes until stamps are trusted, and where it may be the kernel.

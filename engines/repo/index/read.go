@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"syscall"
 )
 
 const (
@@ -52,6 +53,15 @@ func (ix *Index) read(name string) (text []byte, skipped string) {
 		return nil, skippedBinary
 	}
 	return text, ""
+}
+
+// has says whether there is a regular file of a name, whoever may read it.
+func (ix *Index) has(name string) bool {
+	info, err := ix.root.Lstat(filepath.FromSlash(name))
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
+	}
+	return info.Mode().IsRegular()
 }
 
 // readBounded reads a file, one byte more than is indexed at most.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // Row is a place that answers a query.
@@ -35,17 +36,23 @@ const (
 // holds what a file says now, and a file that is gone or no longer fits has
 // none. A damaged index is built anew, once. INVALID_PARAMS and LIMIT_EXCEEDED are queries that cannot be asked.
 func (ix *Index) Search(ctx context.Context, query Query) ([]Row, error) {
+	rows, _, err := ix.search(ctx, query)
+	return rows, err
+}
+
+// search is Search that counts the files that are there and could not be read.
+func (ix *Index) search(ctx context.Context, query Query) (rows []Row, unread int, err error) {
 	s, err := newSearch(ix, query)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	rows, err := s.run(ctx)
+	rows, err = s.run(ctx)
 	if isStale(err) && ctx.Err() == nil {
 		if err = ix.repair(ctx, s.db); err == nil {
 			rows, err = s.run(ctx)
 		}
 	}
-	return rows, coded(err)
+	return rows, int(s.unread.Load()), coded(err)
 }
 
 // Check says what is wrong with a query, without asking it; the errors are
@@ -70,6 +77,7 @@ type search struct {
 	found   []postings
 	weights []float64 // of the leaves: the rarer the more
 	average float64   // words in a file
+	unread  atomic.Int64
 }
 
 func newSearch(ix *Index, query Query) (*search, error) {
@@ -170,9 +178,13 @@ func (s *search) examine(files []*file) []finding {
 	for worker := range maxWorkers {
 		group.Go(func() {
 			for i := worker; i < len(files); i += maxWorkers {
-				if raw, skipped := s.index.read(files[i].path); skipped == "" {
+				raw, skipped := s.index.read(files[i].path)
+				switch {
+				case skipped == "":
 					findings[i] = examine(files[i], raw, s.plan.leaves, s.weights)
 					findings[i].score = s.score(findings[i])
+				case skipped == skippedUnreadable && s.index.has(files[i].path):
+					s.unread.Add(1)
 				}
 			}
 		})
