@@ -240,5 +240,5 @@ func TestTrustThatCannotBeKept(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Join(w.path, ".savant/mcp.lock"), 0o700))
 	w.open().discover()
 	require.Empty(t, w.status("fake").Tools)
-	require.Contains(t, w.status("fake").Reason, "cannot be kept")
+	require.Contains(t, w.status("fake").Reason, "was not saved")
 }
