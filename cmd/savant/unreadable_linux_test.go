@@ -226,3 +226,22 @@ func TestWorkflowsThatCannotBeListed(t *testing.T) {
 	require.NotContains(t, answer, `"own"`)
 	m.fails(fault.YAMLSchemaViolation, "think.plan", object{"workflow": "hello"}, "workflows/hello.yaml cannot be read: permission denied")
 }
+
+// TestAFullDiskIsTold: whatever is kept, the client is told what was not, and
+// what to do, without a path of the machine.
+func TestAFullDiskIsTold(t *testing.T) {
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skip("strace is not installed")
+	}
+	if err := exec.Command(strace, "-f", "-o", os.DevNull, "-e", "inject=fsync:error=ENOSPC", "true").Run(); err != nil {
+		t.Skip("strace may not trace here:", err)
+	}
+	folder := newProject(t)
+	command := exec.Command(strace, "-f", "-qq", "-o", os.DevNull, "-e", "signal=none", "-e", "inject=fsync,fdatasync:error=ENOSPC", "savant", "mcp")
+	m := &mortal{t: t, folder: folder, server: startServer(t, command, folder, "MCP_SERVICE=all", "XDG_CACHE_HOME="+t.TempDir())}
+	const advice = " was not saved: no space left on device; the disk is full: make room, then repeat the call"
+	m.fails(fault.StateNotSaved, "think.plan", object{"workflow": "hello", "params": object{"name": "Ada"}}, ".savant"+advice)
+	m.fails(fault.StateNotSaved, "context.memory_write", object{"name": "n", "text": "t"}, ".savant/memory/n.md"+advice)
+	m.fails(fault.StateNotSaved, "agent.run", object{"goal": "what is here?"}, ".savant/sessions"+advice)
+}
