@@ -130,6 +130,7 @@ func TestAProjectWithoutPermission(t *testing.T) {
 	}
 	m.fails(fault.ToolFailed, "context.read", object{"path": "closed/unseen.md"}, `"closed/unseen.md" cannot be read: permission denied`)
 	require.Contains(t, m.call("context.index", object{}), `"unreadable_folders":1`)
+	require.Contains(t, m.call("context.tree", object{}), `"unread":1`)
 	m.permit("closed", 0o755)
 	m.permit("unread.md", 0o644)
 	require.NotContains(t, m.call("context.search", search), "not searched")

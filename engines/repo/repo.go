@@ -28,9 +28,6 @@ type Options struct {
 	// lists them.
 	Path  string
 	Repos []string
-	// List returns the files of a folder that are not ignored, with slashes,
-	// sorted; index.List when nil.
-	List func(ctx context.Context, folder string) ([]string, error)
 	// Past returns what earlier runs came to, the latest first; nil: nothing.
 	Past func(context.Context) ([]PastRun, error)
 	// Redactor says what must not be remembered; nil: what looks like a secret.
@@ -78,7 +75,6 @@ type reader struct {
 	path  string
 	repos map[string]string // by the name tools use
 	names []string          // of repos, in their order
-	list  func(context.Context, string) ([]string, error)
 	past  func(context.Context) ([]PastRun, error)
 	// redactor finds what the memory must not hold.
 	redactor *redact.Redactor
@@ -87,13 +83,10 @@ type reader struct {
 }
 
 func newReader(options Options) *reader {
-	e := &reader{path: options.Path, repos: map[string]string{}, list: options.List, past: options.Past, redactor: options.Redactor}
+	e := &reader{path: options.Path, repos: map[string]string{}, past: options.Past, redactor: options.Redactor}
 	for name, folder := range RepoNames(options.Repos) {
 		e.repos[name] = folder
 		e.names = append(e.names, name)
-	}
-	if e.list == nil {
-		e.list = listed
 	}
 	if e.past == nil {
 		e.past = func(context.Context) ([]PastRun, error) { return nil, nil }
@@ -103,11 +96,6 @@ func newReader(options Options) *reader {
 	}
 	e.redactor = e.redactor.Certain()
 	return e
-}
-
-func listed(ctx context.Context, folder string) ([]string, error) {
-	listing, err := index.List(ctx, folder, "git")
-	return listing.Files, err
 }
 
 // repository is a folder by the name search gives it; "" and "." are SAVANT_PATH.

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"savant/engines/repo/index"
 )
 
 // What context.tree does when it is not told.
@@ -29,6 +31,8 @@ type treeOut struct {
 	Files int `json:"files"`
 	// Truncated says that entries within the depth are missing.
 	Truncated bool `json:"truncated"`
+	// Unread counts folders of the project that cannot be read.
+	Unread int `json:"unread,omitempty"`
 }
 
 // treeEntry is a file, or a folder, whose path ends in a slash.
@@ -54,7 +58,7 @@ func (e *reader) tree(ctx context.Context, in treeIn) (treeOut, error) {
 	if !found.info.IsDir() {
 		return treeOut{}, invalid("path", "a folder", in.Path)
 	}
-	files, err := e.list(ctx, found.root.Name())
+	listing, err := index.List(ctx, found.root.Name(), "git")
 	if err != nil {
 		return treeOut{}, named(in.Repo, err)
 	}
@@ -65,7 +69,9 @@ func (e *reader) tree(ctx context.Context, in treeIn) (treeOut, error) {
 	if limit == 0 {
 		limit = defaultEntries
 	}
-	return arrange(files, filepath.ToSlash(found.name), depth, limit), nil
+	out := arrange(listing.Files, filepath.ToSlash(found.name), depth, limit)
+	out.Unread = listing.Unread
+	return out, nil
 }
 
 // arrange makes a tree of the files below a folder. Where there are too many
