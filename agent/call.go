@@ -199,12 +199,17 @@ func nothingOfTheName(err *fault.Error) bool {
 	return err.Code == fault.UnknownTool || err.Code == fault.UnknownWorkflow
 }
 
-// cache holds the calls of a run that only read, until something is called
-// that may change what they read. Calls of one step share it.
+// cache holds the latest calls of a run that only read, until something is
+// called that may change what they read. Calls of one step share it.
 type cache struct {
 	mu    sync.Mutex
 	calls map[string]memory.Call
+	order []string // their keys, the earliest first
+	bytes int      // of their outputs
 }
+
+// maxCache bounds the outputs of a cache, in bytes.
+const maxCache = 512 << 10
 
 func cacheKey(call reasoning.Call) string {
 	value, err := jsonvalue.Decode(call.Args)
@@ -231,8 +236,21 @@ func (c *cache) put(key string, made memory.Call, readOnly bool) {
 	switch {
 	case !readOnly && made.Rule == "":
 		clear(c.calls)
-	case made.Error == nil:
-		c.calls[key] = made
+		c.order, c.bytes = nil, 0
+	case made.Error == nil && key != "":
+		c.add(key, made)
+	}
+}
+
+// add keeps a call, and lets go of the earliest where they are too large.
+func (c *cache) add(key string, made memory.Call) {
+	if _, again := c.calls[key]; again { // two calls of one step were the same
+		return
+	}
+	c.calls[key], c.order = made, append(c.order, key)
+	for c.bytes += len(made.Output); c.bytes > maxCache; c.order = c.order[1:] {
+		c.bytes -= len(c.calls[c.order[0]].Output)
+		delete(c.calls, c.order[0])
 	}
 }
 

@@ -26,6 +26,11 @@ func (r *Run) snapshot() (Signal, error) {
 }
 
 func (r *Run) remember(step memory.Step) {
+	fitted, err := r.session.Fit(step.Calls)
+	if err != nil {
+		r.warn("an output is not kept whole", err)
+	}
+	step.Calls = fitted
 	r.session.Remember(step)
 	r.last = step.Calls
 	r.traces = append(r.traces, traceOf(step))

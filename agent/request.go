@@ -83,6 +83,9 @@ func outcomes(calls []memory.Call, always bool) []reasoning.Outcome {
 	made := make([]reasoning.Outcome, len(calls))
 	for i, each := range calls {
 		made[i] = reasoning.Outcome{ToolName: each.Tool, Args: each.Args, Result: each.Output, Cut: each.Cut, Error: each.Error}
+		if !bytes.HasPrefix(each.Args, []byte("{")) { // those that were cut are an object no more
+			made[i].Args = nil
+		}
 	}
 	return made
 }

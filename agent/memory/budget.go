@@ -131,6 +131,10 @@ func (c Call) cut(limit int) Call {
 	if len(c.Output) <= limit {
 		return c
 	}
+	return c.cutOutput(limit)
+}
+
+func (c Call) cutOutput(limit int) Call {
 	whole := len(c.Output)
 	c.Output, c.Cut = text(beginning(c), limit), true
 	c.Note = fmt.Sprintf("cut from %d bytes", whole)

@@ -148,6 +148,7 @@ func (s *Session) Remember(step Step) {
 	s.encoded = append(s.encoded, encoded(step))
 	s.sizes = append(s.sizes, utf8.RuneCount(s.encoded[len(s.encoded)-1]))
 	s.lines = append(s.lines, summarize(step))
+	s.forget(len(s.steps) - 1 - wholeSteps)
 	if failures := step.failures(); len(failures) > 0 {
 		s.failures, s.outline = append(s.failures, failures...), 0
 	}

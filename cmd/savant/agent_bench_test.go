@@ -55,23 +55,55 @@ func BenchmarkFirstQuestion(b *testing.B) {
 	b.ReportMetric(first.median()/start.median(), "first/version")
 }
 
-// BenchmarkAgentMemory takes the peak memory of `savant run` with 200 steps, each
-// of which reads a file of a repository or what git knows, with its memory full:
-// 16 KB of it travel with each question. It is read from the kernel when the
-// last question comes; what wait4 tells would count the parent, too.
+// BenchmarkAgentMemory takes the peak memory of `savant run` with its memory
+// full: 16 KB of it travel with each question. It is read from the kernel when
+// the last question comes; what wait4 tells would count the parent, too.
+//
+//   - small: 200 steps, each of which reads a file or what git knows
+//   - large: 200 steps, each of which reads 64 KB
+//   - wide: 30 steps of 64 calls, each of which reads 64 KB
 func BenchmarkAgentMemory(b *testing.B) {
-	const steps = 200
+	for _, each := range []struct {
+		name        string
+		steps, wide int
+		decide      func(step int) string
+	}{
+		{"small", 200, 1, func(step int) string {
+			if step%2 == 0 {
+				return fmt.Sprintf(`{"action":"tool","tool_name":"git.log","args":{"limit":%d}}`, step)
+			}
+			return fmt.Sprintf(`{"action":"tool","tool_name":"context.read","args":{"path":"file%d.txt","end_line":%d}}`, step%50, 20+step/50)
+		}},
+		{"large", 200, 5, func(step int) string {
+			return fmt.Sprintf(`{"action":"tool","tool_name":"context.read","args":{"path":"file%d.txt","end_line":%d}}`, step%50, 400-step/50)
+		}},
+		{"wide", 30, 5, func(step int) string {
+			calls := make([]string, reasoning.MaxCalls)
+			for i := range calls {
+				calls[i] = fmt.Sprintf(`{"tool_name":"context.read","args":{"path":"file%d.txt","end_line":%d}}`, i%50, 400-2*step-i/50)
+			}
+			return `{"action":"tool","calls":[` + strings.Join(calls, ",") + `]}`
+		}},
+	} {
+		b.Run(each.name, func(b *testing.B) { measureAgent(b, each.steps, each.wide, each.decide) })
+	}
+}
+
+// measureAgent runs so many steps over files of 400 lines, which are so many
+// times as long as a short one.
+func measureAgent(b *testing.B, steps, wide int, decide func(step int) string) {
 	folder := b.TempDir()
 	for i := range 50 {
-		text := strings.Repeat(fmt.Sprintf("line of file %d, which says nothing\n", i), 40)
+		text := strings.Repeat(strings.Repeat(fmt.Sprintf("line of file %d, which says nothing; ", i), wide)+"\n", 400)
 		require.NoError(b, os.WriteFile(filepath.Join(folder, fmt.Sprintf("file%d.txt", i)), []byte(text), 0o600))
 	}
 	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "-m", "x"}} {
 		require.NoError(b, exec.Command("git", append([]string{"-C", folder}, args...)...).Run())
 	}
-	var process atomic.Int64
+	var process, largest atomic.Int64
 	var peaks []float64
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		largest.Store(max(largest.Load(), r.ContentLength))
 		var request reasoning.Request
 		switch err := json.NewDecoder(r.Body).Decode(&request); {
 		case err != nil:
@@ -79,10 +111,8 @@ func BenchmarkAgentMemory(b *testing.B) {
 		case request.Step > steps:
 			peaks = append(peaks, peakOf(process.Load()))
 			fmt.Fprint(w, `{"action":"finish","final":"done"}`)
-		case request.Step%2 == 0:
-			fmt.Fprintf(w, `{"action":"tool","tool_name":"git.log","args":{"limit":%d}}`, request.Step)
 		default:
-			fmt.Fprintf(w, `{"action":"tool","tool_name":"context.read","args":{"path":"file%d.txt","end_line":%d}}`, request.Step%50, 20+request.Step/50)
+			fmt.Fprint(w, decide(request.Step))
 		}
 	}))
 	defer api.Close()
@@ -99,6 +129,7 @@ func BenchmarkAgentMemory(b *testing.B) {
 		require.NotContains(b, out.String(), `"error"`)
 	}
 	b.ReportMetric(slices.Max(peaks), "peak-MB")
+	b.ReportMetric(float64(largest.Load())/1024, "request-KB")
 }
 
 // peakOf is the most memory that a process ever had, in MB: VmHWM of proc(5);
