@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -116,6 +117,9 @@ func readAnswer(raw json.RawMessage) (engines.Answer, error) {
 	var action, content json.RawMessage
 	if err := read(raw, "", []field{{"action", &action}, {"content", &content}}); err != nil || kindOf(raw) != "object" {
 		return engines.Answer{}, fault.New(fault.ToolFailed, "the client's answer is not an elicitation result")
+	}
+	if !utf8.Valid(raw) { // as of arguments: others could not read what is kept of it
+		return engines.Answer{}, fault.New(fault.ToolFailed, "the client's answer is not JSON: text is not UTF-8")
 	}
 	switch given := jsonvalue.Text(action); given {
 	case "accept", "decline", "cancel":

@@ -35,6 +35,7 @@ func TestElicitation(t *testing.T) {
 		"cancel":         {`"result":{"action":"cancel"}`, `{"action":"cancel","content":null}`},
 		"error":          {`"error":{"code":-32601,"message":"no forms today"}`, `TOOL_FAILED`},
 		"unknown action": {`"result":{"action":"shrug"}`, `TOOL_FAILED`},
+		"not UTF-8":      {"\"result\":{\"action\":\"accept\",\"content\":{\"name\":\"A\xff\"}}", `text is not UTF-8`},
 		"no result":      {`"result":[]`, `TOOL_FAILED`},
 	}
 	for name, c := range cases {

@@ -1,12 +1,14 @@
 package mcpio_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"runtime"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -167,4 +169,24 @@ func FuzzLines(f *testing.F) {
 		}
 		require.True(t, answered)
 	})
+}
+
+// What a reply repeats can be sent back as JSON, which is UTF-8: an id that is
+// not is refused, a token of progress that is not is none, and what a tool gives
+// is made so.
+func TestRepliesAreUTF8(t *testing.T) {
+	raw := tool("test.raw", func(context.Context, json.RawMessage) (any, error) { return json.RawMessage("{\"a\":\"b\xff\"}"), nil })
+	w := dial(t, options(t, reporting(2, nil), raw))
+	w.greet(hello)
+	for sent, want := range map[string]string{
+		"{\"jsonrpc\":\"2.0\",\"id\":\"a\xffb\",\"method\":\"ping\"}":                                                                           `"id":null,"error":{"code":-32600,"message":"\"id\" is not UTF-8"`,
+		"{\"jsonrpc\":\"1.0\",\"id\":\"a\xffb\",\"method\":\"ping\"}":                                                                           `"id":null,"error":{"code":-32600`,
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"test.report\",\"_meta\":{\"progressToken\":\"\xff\"}}}": `"id":1,"result"`,
+		callLine(2, "test.raw", `{}`): `"id":2,"result"`,
+	} {
+		w.send(sent)
+		answer := w.next()
+		require.True(t, utf8.ValidString(answer), "%q", answer)
+		require.Contains(t, answer, want)
+	}
 }

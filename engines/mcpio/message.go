@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
@@ -79,13 +80,17 @@ func text(raw json.RawMessage) (string, bool) {
 }
 
 // encodeLine returns a value as one line of JSON, its newline included. Raw
-// parts are compacted, so a newline within them cannot break the framing.
+// parts are compacted, so a newline within them cannot break the framing; what is
+// not UTF-8 in them is replaced, as JSON is UTF-8 (RFC 8259, section 8.1).
 func encodeLine(value any) ([]byte, error) {
 	var line bytes.Buffer
 	encoder := json.NewEncoder(&line)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(value); err != nil {
 		return nil, err
+	}
+	if !utf8.Valid(line.Bytes()) {
+		return bytes.ToValidUTF8(line.Bytes(), []byte("\uFFFD")), nil
 	}
 	return line.Bytes(), nil
 }

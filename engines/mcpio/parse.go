@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -42,6 +43,8 @@ func parseMessage(data []byte) (*message, *reply) {
 		return nil, invalidRequest(readableID(data), `"jsonrpc" is not "2.0"`+otherwise(data, "jsonrpc"))
 	case m.Method == "" && m.Result == nil && m.Error == nil:
 		return nil, invalidRequest(readableID(data), `"method" is missing`+otherwise(data, "method"))
+	case !utf8.Valid(m.ID): // a reply with it would be no JSON
+		return nil, invalidRequest(noID, `"id" is not UTF-8`)
 	case m.ID != nil && !validID(m.ID):
 		return nil, invalidRequest(noID, `"id" is neither a string nor a number`)
 	}
@@ -172,9 +175,10 @@ func readableID(data []byte) json.RawMessage {
 	return id
 }
 
-// validID tells whether a raw id is a string or a number, as MCP asks.
+// validID tells whether a raw id is a string or a number, as MCP asks, that can be
+// sent back.
 func validID(id json.RawMessage) bool {
-	return len(id) > 0 && (id[0] == '"' || id[0] == '-' || (id[0] >= '0' && id[0] <= '9'))
+	return len(id) > 0 && utf8.Valid(id) && (id[0] == '"' || id[0] == '-' || (id[0] >= '0' && id[0] <= '9'))
 }
 
 // protocolNames are the members of messages and parameters that mcp-go reads,

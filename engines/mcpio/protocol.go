@@ -52,6 +52,7 @@ func (s *Server) newProtocol() *server.MCPServer {
 // listHooks replace the lists of mcp-go, which know one of each, by ours.
 func (s *Server) listHooks() *server.Hooks {
 	hooks := &server.Hooks{}
+	hooks.AddOnError(tellUnfit)
 	hooks.AddAfterListTools(func(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
 		result.Tools = s.tools(requestFrom(ctx).session.client.Name)
 	})
