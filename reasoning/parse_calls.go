@@ -92,5 +92,35 @@ func (m *mender) args(raw json.RawMessage, where string) json.RawMessage {
 		m.refuse("%sargs: expected a JSON object, got %s", where, fault.Cut(string(raw), 60))
 		return none
 	}
+	if nestedDeeper(raw, maxNesting) {
+		m.refuse("%sargs: nested deeper than %d", where, maxNesting)
+		return none
+	}
 	return raw
+}
+
+// maxNesting is how deep arguments may be nested: no tool takes deeper ones, and
+// sent back with the next question they would keep others from reading it.
+const maxNesting = 200
+
+// nestedDeeper says whether JSON, which is valid, has more objects and arrays
+// within each other than that.
+func nestedDeeper(data []byte, most int) bool {
+	depth, inText := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case inText && c == '\\':
+			i++
+		case c == '"':
+			inText = !inText
+		case inText:
+		case c == '{' || c == '[':
+			if depth++; depth > most {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
 }

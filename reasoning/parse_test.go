@@ -3,6 +3,7 @@ package reasoning_test
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -59,25 +60,39 @@ func jsonText(t *testing.T, text string) string {
 	return string(data)
 }
 
+// nested is an object of so many levels, with brackets in a text that are none.
+func nested(levels int) string {
+	return strings.Repeat(`{"[\"[":`, levels-1) + "{}" + strings.Repeat("}", levels-1)
+}
+
+// Arguments as deep as any tool takes them are taken.
+func TestNestedArguments(t *testing.T) {
+	intent, err := reasoning.ParseIntent([]byte(`{"action":"tool","tool_name":"git.log","args":`+nested(200)+`}`), offered)
+	require.NoError(t, err)
+	require.Equal(t, nested(200), string(intent.Args))
+}
+
 func TestRefusals(t *testing.T) {
 	for answer, text := range map[string]string{
-		`{}`:                                                 "action is missing",
-		`{"action":null}`:                                    "action is missing",
-		`{"action":"tool"}`:                                  "tool_name is missing",
-		`{"action":"tool","calls":[]}`:                       "tool_name is missing",
-		`{"action":"tool","calls":[{}]}`:                     "calls[0].tool_name is missing",
-		`{"action":"tool","calls":{}}`:                       "calls: expected a list",
-		`{"action":"tool","tool_name":5}`:                    "expected the name of a tool, got 5",
-		`{"action":"tool","tool_name":" "}`:                  "expected the name of a tool",
-		`{"action":"reason"}`:                                "reasoning is missing",
-		`{"action":"finish"}`:                                "final is missing",
-		`{"action":{"a":1}}`:                                 "unknown action",
-		`"finish"`:                                           "expected a JSON object",
-		`{"action":"finish","final":"x"} and`:                "not JSON",
-		`{"action":"tool","tool_name":"git.log","args":[1]}`: "args: expected a JSON object",
-		`{"action":"tool","tool_name":"git.log","args":"limit=3"}`:                                      "args: expected a JSON object",
-		`{"action":"tool","tool_name":"git.log","args":"{\"a\":}"}`:                                     "args: expected a JSON object",
-		`{"action":"tool","calls":[{"tool_name":"a","args":true}]}`:                                     "calls[0].args",
+		`{}`: "action is missing",
+		`{"action":"tool","tool_name":"git.log","args":` + nested(9000) + `}`:                    "args: nested deeper than 200",
+		`{"action":"tool","calls":[{"tool_name":"git.log","args":` + strconv.Quote(nested(201)) + `}]}`: "calls[0].args: nested deeper than 200",
+		`{"action":null}`:                                           "action is missing",
+		`{"action":"tool"}`:                                         "tool_name is missing",
+		`{"action":"tool","calls":[]}`:                              "tool_name is missing",
+		`{"action":"tool","calls":[{}]}`:                            "calls[0].tool_name is missing",
+		`{"action":"tool","calls":{}}`:                              "calls: expected a list",
+		`{"action":"tool","tool_name":5}`:                           "expected the name of a tool, got 5",
+		`{"action":"tool","tool_name":" "}`:                         "expected the name of a tool",
+		`{"action":"reason"}`:                                       "reasoning is missing",
+		`{"action":"finish"}`:                                       "final is missing",
+		`{"action":{"a":1}}`:                                        "unknown action",
+		`"finish"`:                                                  "expected a JSON object",
+		`{"action":"finish","final":"x"} and`:                       "not JSON",
+		`{"action":"tool","tool_name":"git.log","args":[1]}`:        "args: expected a JSON object",
+		`{"action":"tool","tool_name":"git.log","args":"limit=3"}`:  "args: expected a JSON object",
+		`{"action":"tool","tool_name":"git.log","args":"{\"a\":}"}`: "args: expected a JSON object",
+		`{"action":"tool","calls":[{"tool_name":"a","args":true}]}`: "calls[0].args",
 		`{"action":"tool","calls":[` + strings.Repeat(`{"tool_name":"a"},`, 64) + `{"tool_name":"a"}]}`: "65 calls; at most 64",
 	} {
 		_, err := reasoning.ParseIntent([]byte(answer), offered)

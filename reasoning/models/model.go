@@ -103,14 +103,42 @@ func (s *service) post(ctx context.Context, path string, header http.Header, req
 	if err != nil {
 		return err
 	}
+	if said := refusal(answer); said != "" {
+		return s.failed("answered an error: " + said)
+	}
 	if err := json.Unmarshal(answer, into); err != nil {
 		return s.failed("answered what is not its documented JSON")
 	}
 	return nil
 }
 
+// maxRefusal bounds what is told of an error, in bytes.
+const maxRefusal = 500
+
+// failed is the error of an answer, without the key that it may repeat.
 func (s *service) failed(what string) error {
-	return fault.New(fault.ReasoningUnavailable, "%s %s", s.Name(), redact.Shapes().Text(what))
+	return fault.New(fault.ReasoningUnavailable, "%s %s", s.Name(), fault.Cut(redact.FromLength(1, s.key).Text(what), maxRefusal))
+}
+
+// refusal is the error that a service answers with, or empty: some proxies and
+// compatible services say in the body alone that there is one.
+func refusal(answer []byte) string {
+	var said struct {
+		Error json.RawMessage `json:"error"`
+	}
+	if json.Unmarshal(answer, &said) != nil {
+		return ""
+	}
+	var text string
+	var object map[string]json.RawMessage
+	switch {
+	case json.Unmarshal(said.Error, &text) == nil:
+	case json.Unmarshal(said.Error, &object) != nil || len(object) == 0:
+		return ""
+	case json.Unmarshal(object["message"], &text) != nil || text == "":
+		text = string(said.Error)
+	}
+	return strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
 }
 
 // message is one turn of a conversation; all three services spell it so.

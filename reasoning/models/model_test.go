@@ -161,3 +161,25 @@ func TestModelsThatCannotBeOpened(t *testing.T) {
 	require.ErrorIs(t, err, fault.InvalidParams)
 	require.NotContains(t, err.Error(), "hunter2")
 }
+
+// What went wrong is told also where the status does not say that something did,
+// without the key that was sent, and not at any length.
+func TestAnErrorInAGoodAnswerIsTold(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"error":{"message":"the model is\noverloaded","type":"overloaded_error"}}`: "answered an error: the model is overloaded",
+		`{"type":"error","error":{"type":"overloaded_error"}}`:                       `answered an error: {"type":"overloaded_error"}`,
+		`{"error":"model not found, try pulling it"}`:                                "answered an error: model not found, try pulling it",
+		`{"error":{"message":"bad key ` + key + `"},"choices":[]}`:                   "answered an error: bad key [redacted]",
+		`{"error":{"message":"` + strings.Repeat("much ", 1000) + `"}}`:              "answered an error: much much",
+	} {
+		for name, each := range providers {
+			model := open(t, each.model, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })
+			_, err := model.Generate(t.Context(), prompt)
+			require.ErrorIs(t, err, fault.ReasoningUnavailable, name)
+			if name != "ollama" || !strings.Contains(body, key) { // which has no key to hide
+				require.ErrorContains(t, err, want, name)
+			}
+			require.Less(t, len(err.Error()), 700)
+		}
+	}
+}
