@@ -21,6 +21,7 @@ import (
 	"savant/engines/repo"
 	"savant/engines/workflow"
 	"savant/fault"
+	"savant/internal/ownfolder"
 	"savant/internal/settings"
 	"savant/think"
 	"savant/think/state"
@@ -70,6 +71,9 @@ func (p *program) open() (*house, error) {
 		return nil, misconfigured(fault.New(fault.InvalidParams, "%s: expected a folder, got %q: %w",
 			settings.EnvPath, p.settings.Path, errors.Unwrap(err)))
 	}
+	if err := checkOwnFolder(files.root); err != nil {
+		return nil, errors.Join(err, files.Close())
+	}
 	h := &house{root: files.root, files: files, path: path, given: p.settings.Path, log: &logFile{root: files.root, complain: p.stderr}}
 	h.logger = p.newLogger(h.log)
 	logOfLibraries(h.logger)
@@ -95,6 +99,17 @@ func (p *program) open() (*house, error) {
 	}
 	p.mountServers(h)
 	return h, nil
+}
+
+// checkOwnFolder refuses a project in which Savant can keep nothing, whatever is
+// asked of it. What cannot be looked at is told where it is needed.
+func checkOwnFolder(root *os.Root) error {
+	info, err := root.Stat(ownfolder.State)
+	if err != nil || info.IsDir() {
+		return nil
+	}
+	return misconfigured(fault.New(fault.InvalidParams, "%s is a file in the folder of %s, and Savant keeps its state in a folder of that name: move the file away, or let %s be another folder",
+		ownfolder.State, settings.EnvPath, settings.EnvPath))
 }
 
 // addEngines fills the registry: one line for each engine.
