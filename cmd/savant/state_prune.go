@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"savant/fault"
+	"savant/internal/claim"
 	"savant/think"
 )
 
@@ -17,7 +19,7 @@ func (p *program) statePruneCommand() *cobra.Command {
 	var age string
 	command := &cobra.Command{Use: "prune --older-than AGE", Short: "Move old finished runs to the trash",
 		Long: "Move the runs to the trash that finished and changed last longer than AGE ago (30d, 2w, 12h), and remove\n" +
-			"artifacts that no run names any more. A run in progress and a damaged one stay.\n\n" +
+			"artifacts that no run names any more, and claims that nobody holds. A run in progress and a damaged one stay.\n\n" +
 			"With --purge also erase, for good, what has been in the trash for so long.",
 		Args: positional(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) (err error) {
@@ -25,8 +27,12 @@ func (p *program) statePruneCommand() *cobra.Command {
 				return err
 			}
 			return p.with(command.Context(), func(h *house) error {
-				pruned, err := h.keeper().Prune(command.Context(), in)
-				return firstOf(err, func() error { return p.printPruned(pruned) })
+				kept, err := h.keeper().Prune(command.Context(), in)
+				if err != nil {
+					return err
+				}
+				claims, err := claim.Sweep(command.Context(), h.root, in.DryRun)
+				return errors.Join(p.printPruned(&pruned{kept, claims}), err)
 			})
 		}}
 	command.Flags().StringVar(&age, "older-than", "", "how long ago: a number of d, w, or a duration such as 12h")
@@ -51,7 +57,14 @@ func parseAge(text string) (time.Duration, error) {
 	return 0, usageError(fmt.Sprintf("--older-than: expected an age such as 30d, 2w or 12h, got %q", fault.Cut(text, 60)))
 }
 
-func (p *program) printPruned(pruned *think.Pruned) error {
+// pruned is what a prune removed, or would.
+type pruned struct {
+	*think.Pruned
+	// Claims are those of processes that ended without letting go of them.
+	Claims int `json:"claims"`
+}
+
+func (p *program) printPruned(pruned *pruned) error {
 	if p.json {
 		return p.print(pruned)
 	}
@@ -64,6 +77,9 @@ func (p *program) printPruned(pruned *think.Pruned) error {
 	}
 	for _, each := range pruned.Purged {
 		fmt.Fprintf(p.stdout, "%s: %s\n", visible(each.Folder), erased)
+	}
+	if pruned.Claims > 0 {
+		fmt.Fprintf(p.stdout, "%s of processes that were killed: %s\n", count(pruned.Claims, "claim"), removed)
 	}
 	_, err := fmt.Fprintf(p.stdout, "%s %s, %s %s, %s (%d bytes) %s\n", count(len(pruned.Runs), "run"), moved,
 		count(len(pruned.Purged), "folder"), erased, count(pruned.Swept.Artifacts, "artifact"), pruned.Swept.Bytes, removed)

@@ -20,6 +20,9 @@ var ErrTaken = errors.New("another process has it")
 // Folder is where the files of claims are, below Savant's own.
 const Folder = ownfolder.State + "/claims"
 
+// suffix ends the names of those files.
+const suffix = ".lock"
+
 // Who lets go does so soon, or much later: it is tried a few times.
 const (
 	tries = 20
@@ -36,11 +39,14 @@ func Take(ctx context.Context, root *os.Root, name string) (release func(), err 
 		}
 	}
 	sum := sha256.Sum256([]byte(name))
-	file := path.Join(Folder, hex.EncodeToString(sum[:16])+".lock")
+	file := path.Join(Folder, hex.EncodeToString(sum[:16])+suffix)
 	for range tries {
-		release, err := attempt(root, file)
+		held, err := attempt(root, file, os.O_CREATE|os.O_RDWR)
+		if err == nil {
+			return held.release, nil
+		}
 		if !errors.Is(err, ErrTaken) {
-			return release, err
+			return nil, err
 		}
 		select {
 		case <-time.After(pause):
@@ -51,15 +57,28 @@ func Take(ctx context.Context, root *os.Root, name string) (release func(), err 
 	return nil, ErrTaken
 }
 
+// claimed is a file whose lock is held.
+type claimed struct {
+	root *os.Root
+	name string
+	file *os.File
+}
+
+// release removes the file while its lock is held, and lets go of it.
+func (c claimed) release() {
+	_ = c.root.Remove(c.name) // one that stays is taken again
+	_ = c.file.Close()
+}
+
 // attempt takes the lock of a file, which who lets go removes: a lock on a file
 // that is no longer the one of that name counts for nothing.
-func attempt(root *os.Root, name string) (release func(), err error) {
-	file, err := root.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+func attempt(root *os.Root, name string, how int) (claimed, error) {
+	file, err := root.OpenFile(name, how, 0o600)
 	if err != nil {
-		return nil, err
+		return claimed{}, err
 	}
 	if err := lock(file); err != nil {
-		return nil, errors.Join(err, file.Close())
+		return claimed{}, errors.Join(err, file.Close())
 	}
 	held, err := file.Stat()
 	if err == nil {
@@ -69,10 +88,7 @@ func attempt(root *os.Root, name string) (release func(), err error) {
 		}
 	}
 	if err != nil {
-		return nil, errors.Join(err, file.Close())
+		return claimed{}, errors.Join(err, file.Close())
 	}
-	return func() {
-		_ = root.Remove(name) // one that stays is taken again
-		_ = file.Close()
-	}, nil
+	return claimed{root, name, file}, nil
 }

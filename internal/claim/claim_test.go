@@ -72,6 +72,63 @@ func TestManyTakeTurns(t *testing.T) {
 	all.Wait()
 }
 
+// What a killed process left is swept; what somebody holds stays, and so does
+// what is no claim.
+func TestAbandonedClaimsAreSwept(t *testing.T) {
+	root := folder(t)
+	swept, err := claim.Sweep(t.Context(), root, false)
+	require.NoError(t, err)
+	require.Zero(t, swept, "there was never a claim")
+
+	release, err := claim.Take(t.Context(), root, "held")
+	require.NoError(t, err)
+	held, err := filepath.Glob(filepath.Join(root.Name(), claim.Folder, "*"))
+	require.NoError(t, err)
+	for _, name := range []string{"a.lock", "b.lock", "notes.txt"} {
+		require.NoError(t, root.WriteFile(claim.Folder+"/"+name, nil, 0o600))
+	}
+	require.NoError(t, root.Symlink("notes.txt", claim.Folder+"/link.lock"))
+	for _, dry := range []bool{true, false} {
+		swept, err = claim.Sweep(t.Context(), root, dry)
+		require.NoError(t, err)
+		require.Equal(t, 2, swept)
+	}
+	left, err := filepath.Glob(filepath.Join(root.Name(), claim.Folder, "*"))
+	require.NoError(t, err)
+	folder := filepath.Join(root.Name(), claim.Folder)
+	require.ElementsMatch(t, append(held, filepath.Join(folder, "notes.txt"), filepath.Join(folder, "link.lock")), left)
+	_, err = claim.Take(t.Context(), root, "held")
+	require.ErrorIs(t, err, claim.ErrTaken)
+	release()
+}
+
+// However often it is swept, one at a time has it, and nobody is kept out.
+func TestTurnsAreTakenWhileItIsSwept(t *testing.T) {
+	root := folder(t)
+	var having, had atomic.Int32
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for had.Load() < 100 {
+				release, err := claim.Take(t.Context(), root, "x")
+				if err == nil {
+					if having.Add(1) != 1 {
+						t.Error("two have it")
+					}
+					time.Sleep(100 * time.Microsecond)
+					having.Add(-1)
+					had.Add(1)
+					release()
+				}
+				if _, err := claim.Sweep(t.Context(), root, false); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
 func TestAFolderThatCannotBeWritten(t *testing.T) {
 	root := folder(t)
 	require.NoError(t, root.WriteFile(".savant", nil, 0o600))

@@ -8,6 +8,9 @@ import (
 	"syscall"
 )
 
+// locks says that a lock keeps others out.
+const locks = true
+
 // lock takes the lock of an open file until it is closed.
 func lock(file *os.File) error {
 	for {
