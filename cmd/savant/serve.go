@@ -35,7 +35,7 @@ func (p *program) serve(ctx context.Context) error {
 		defer p.tend(h)()
 		h.logger.Info("serving MCP", "engines", p.settings.Services, "version", programVersion())
 		h.logHealth(closing, p.settings.Services)
-		err = server.Serve(ctx, p.stdin, p.stdout)
+		err = p.serveClient(ctx, server)
 		h.logger.Info("stopped", "signal", ctx.Err() != nil)
 		return err
 	})
