@@ -47,7 +47,8 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	return err
 }
 
-// receiveAll routes every line until the stream or ctx ends.
+// receiveAll is the loop of stdio: it routes every line until the stream or ctx
+// ends.
 func (c *connection) receiveAll(ctx context.Context, lines <-chan line) error {
 	for {
 		select {
