@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"go/types"
 	"io/fs"
 	"os"
 	"path"
@@ -19,7 +18,7 @@ func importName(tree *os.Root, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for taken[name] || types.Universe.Lookup(name) != nil || name == "init" {
+	for taken[name] || name == "init" { // what Go predeclares may mean something else where it is not used
 		name += "engine"
 	}
 	return name, nil
