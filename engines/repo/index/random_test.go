@@ -2,6 +2,7 @@ package index_test
 
 import (
 	"context"
+	"flag"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -19,6 +20,12 @@ import (
 // an index that lived through them answers as one built afterwards, whether it
 // looks at every file or hears from the kernel.
 func TestAnyHistoryAnswersAsAFreshIndex(t *testing.T) {
+	if os.Getenv("CI") == "" { // each history takes a third of a second
+		checks := flag.Lookup("rapid.checks").Value
+		usual := checks.String()
+		require.NoError(t, checks.Set("30"))
+		defer func() { require.NoError(t, checks.Set(usual)) }()
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		h := history{folder: must(os.MkdirTemp("", "index")), watched: rapid.Bool().Draw(t, "watched") && runtime.GOOS == "linux"}
 		defer os.RemoveAll(h.folder)
