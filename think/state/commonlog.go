@@ -3,6 +3,7 @@ package state
 import (
 	"bytes"
 	"crypto/rand"
+	"errors"
 	"os"
 	"path"
 	"strings"
@@ -41,12 +42,19 @@ func newCommonLog(d *Dir) (*commonLog, error) {
 	if err == nil && locked {
 		err = d.disk.SyncFolder(logFolder)
 	}
-	if err != nil || !locked {
+	if err == nil && !locked {
+		err = errNotOurs
+	}
+	if err != nil {
 		l.close()
+		_ = d.disk.Remove(temporary) // where it still has that name
 		return nil, notSaved(l.name, err)
 	}
 	return l, nil
 }
+
+// errNotOurs cannot happen to a file that nobody knows of yet.
+var errNotOurs = errors.New("somebody else has it")
 
 // add writes the records of all and waits until the disk has them.
 func (l *commonLog) add(together []*waiter) error {
@@ -89,7 +97,7 @@ func (l *commonLog) remove() error {
 	return l.disk.SyncFolder(logFolder)
 }
 
-// logged is a record that a log has.
+// loggedRecord is a record that a log has.
 type loggedRecord struct {
 	key     Key
 	version int
