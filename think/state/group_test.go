@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"savant/fault"
 )
 
 // ShareAlways makes every append of the store use the common log.
@@ -71,6 +73,35 @@ func TestARunThatWentAnotherWay(t *testing.T) {
 		require.Len(t, records, 1)
 		require.Equal(t, "other", records[0].Status)
 	}
+}
+
+// TestALogOutlivesDamage: it stays while the journal before its records is
+// damaged, and is taken in once that is undone.
+func TestALogOutlivesDamage(t *testing.T) {
+	disk, _ := stage(t, operation{prepare: together(4)})
+	journal, err := disk.Open(journalName(faultKey), 0)
+	require.NoError(t, err)
+	whole, err := readRange(journal, 0, 40)
+	require.NoError(t, err)
+	disk.crash(0, rand.New(rand.NewPCG(1, 1)))
+	_, err = journal.WriteAt([]byte("damage"), 20)
+	require.NoError(t, err)
+	damaged := openSim(disk)
+	_, _, err = damaged.Head(t.Context(), faultKey)
+	require.ErrorIs(t, err, fault.StateCorrupt)
+	names, err := damaged.logNames()
+	require.NoError(t, err)
+	require.Len(t, names, 1)
+	_, err = journal.WriteAt(whole, 0)
+	require.NoError(t, err)
+	disk.kill()
+	mended := openSim(disk)
+	version, _, err := mended.Head(t.Context(), faultKey)
+	require.NoError(t, err)
+	require.Equal(t, 4, version)
+	names, err = mended.logNames()
+	require.NoError(t, err)
+	require.Empty(t, names)
 }
 
 // TestRunsAtOnceShareALog: all that was acknowledged is in the journals, also

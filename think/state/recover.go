@@ -66,12 +66,15 @@ func (d *Dir) recover(ctx context.Context) (map[Key]error, error) {
 	if err != nil {
 		return failed, err
 	}
+	damaged := false
 	for key, lines := range records {
-		if err := d.redo(ctx, key, lines); err != nil && !isCorrupt(err) { // damage is told when the run is used
+		err := d.redo(ctx, key, lines)
+		damaged = damaged || isCorrupt(err)
+		if err != nil && !isCorrupt(err) {
 			failed[key] = errOfLog(err)
 		}
 	}
-	if len(failed) > 0 {
+	if len(failed) > 0 || damaged { // damage is told when the run is used, and may be undone
 		return failed, nil
 	}
 	for _, log := range logs {
@@ -142,7 +145,8 @@ func (l *commonLog) seize() ([]byte, error) {
 }
 
 // redo writes the records of a log to their places in the journal again, as far
-// as they belong there, and syncs it. Also those that seem to be there: the
+// as they belong there, and syncs it. STATE_CORRUPT where the journal is damaged
+// before them, or is none. Also those that seem to be there: the
 // system may have them in memory only, and take them for written.
 func (d *Dir) redo(ctx context.Context, key Key, records []loggedRecord) error {
 	j, err := d.take(ctx, key)
@@ -164,8 +168,8 @@ func (d *Dir) redo(ctx context.Context, key Key, records []loggedRecord) error {
 		return notRead(j.name, err)
 	}
 	found := salvageFrom(j.name, key, text, 0)
-	if isNewer(found.damage) {
-		return nil
+	if found.damage != nil && found.Version < records[0].version-1 {
+		return found.damage // what comes before the records
 	}
 	for _, record := range records {
 		if err := j.put(&found, record); err != nil {
