@@ -64,6 +64,7 @@ func (g *guard) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	over, _ := request.Context().Value(overKey{}).(*atomic.Bool)
 	response.Body = &bounded{body: response.Body, left: g.limit, over: over}
+	withEventLines(response)
 	if !refused(response) {
 		return response, nil
 	}
