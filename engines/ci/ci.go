@@ -50,7 +50,8 @@ func Engine(options Options) (engines.Engine, []engines.Tool) {
 	return engine, []engines.Tool{
 		tool("ci.run_tests", "Run the tests", r.runTests,
 			"Runs the project's tests: the command `tests` of "+File+". Failing tests are a report, not an error: "+
-				"exit_code, counts and names where the output can be parsed, and the end of the output."),
+				"outcome, exit_code, counts and names where the output can be parsed, and the end of the output. Only the outcome "+
+				"passed is a success."),
 		tool("ci.run", "Run a command", r.run,
 			"Runs one of the commands that "+File+" names, with extra arguments where the file allows them, and reports "+
 				"its exit code and the end of its output. Nothing else can be run."),

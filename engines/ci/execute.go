@@ -18,6 +18,9 @@ type Report struct {
 	// ExitCode is the command's; 128 and the signal's number when it was
 	// killed, as shells say it; ExitTimedOut when it took too long.
 	ExitCode int `json:"exit_code"`
+	// Outcome says whether the command did what it is for, which an exit code of
+	// 0 does not where no test ran.
+	Outcome Outcome `json:"outcome" enum:"passed,failed,no_tests,timed_out"`
 	// TimedOut says that the command was ended at its timeout.
 	TimedOut bool `json:"timed_out"`
 	// DurationMS is how long it ran, in milliseconds.

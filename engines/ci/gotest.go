@@ -61,7 +61,7 @@ func (g *goReading) shown(text string) (string, bool) {
 }
 
 func (g *goReading) ended(event goEvent) {
-	how := map[string]outcome{"pass": passing, "fail": failing, "skip": skipping}[event.Action]
+	how := map[string]ending{"pass": passing, "fail": failing, "skip": skipping}[event.Action]
 	switch {
 	case event.Test != "":
 		g.running[event.Package] = g.without(event)

@@ -104,7 +104,7 @@ func (j *junitReading) read(source io.Reader) error {
 		if err := decoder.DecodeElement(&test, &start); err != nil {
 			return fmt.Errorf("not XML: %w", err)
 		}
-		j.tests.count(j.path(test), test.outcome())
+		j.tests.count(j.path(test), test.ending())
 	}
 }
 
@@ -167,7 +167,7 @@ func (j *junitReading) path(t testCase) string {
 	return t.Name
 }
 
-func (t testCase) outcome() outcome {
+func (t testCase) ending() ending {
 	switch {
 	case t.Failure != nil || t.Error != nil:
 		return failing

@@ -56,15 +56,20 @@ func (o *output) close() {
 	}
 }
 
-// conclude writes the tests that were found into a report; see reading for the
-// arguments.
+// conclude writes the tests that were found into a report, and what became of
+// the command; see reading for the arguments.
 func (o *output) conclude(report *Report, dir *os.Root, pattern string, started time.Time) {
 	found, note := o.reading.conclude(dir, pattern, started)
 	if found.none() {
 		found, note = nil, cmp.Or(note, noTest)
 	}
+	if found.allSkipped() {
+		note = cmp.Or(note, noneRan)
+	}
 	found.report(report, o.hidden)
 	report.Note = note
+	_, unparsed := o.reading.(noReading)
+	report.Outcome = outcomeOf(report, !unparsed)
 }
 
 // take passes a line on to the parser, the tail and the caller.

@@ -22,16 +22,16 @@ const (
 	maxName  = 200
 )
 
-// outcome is how one test ended.
-type outcome int
+// ending is how one test ended.
+type ending int
 
 const (
-	passing outcome = iota
+	passing ending = iota
 	failing
 	skipping
 )
 
-func (t *tests) count(name string, how outcome) {
+func (t *tests) count(name string, how ending) {
 	switch how {
 	case passing:
 		t.passed++
@@ -73,6 +73,12 @@ func (t *tests) report(into *Report, hidden *redact.Redactor) {
 // noTest is the note of a command that was to run tests and told of none: it may
 // well have ended with 0.
 const noTest = "no test was found in the output; is the parser right?"
+
+// noneRan is the note where tests were found, and none of them ran.
+const noneRan = "no test ran: all that were found were skipped"
+
+// allSkipped says whether there are tests of which none ran.
+func (t *tests) allSkipped() bool { return t != nil && t.passed+t.failed == 0 && t.skipped > 0 }
 
 // none says whether nothing at all was found, of what was looked for.
 func (t *tests) none() bool { return t != nil && t.passed+t.failed+t.skipped == 0 }
