@@ -216,9 +216,16 @@ func (p *parser) limits(node *yaml.Node) {
 		return
 	}
 	keys, _ := p.mapping(node, "limits", []string{"items", "parallel", "steps"})
-	for key, into := range map[string]*int{"items": &p.w.Limits.Items, "parallel": &p.w.Limits.Parallel, "steps": &p.w.Limits.Steps} {
+	for key, limit := range map[string]struct {
+		into *int
+		most int
+	}{
+		"items":    {&p.w.Limits.Items, maxLimit},
+		"parallel": {&p.w.Limits.Parallel, MaxParallel},
+		"steps":    {&p.w.Limits.Steps, maxLimit},
+	} {
 		if value := keys.value(key); value != nil {
-			p.integer(value, "limits."+key, 1, 1_000_000, into)
+			p.integer(value, "limits."+key, 1, limit.most, limit.into)
 		}
 	}
 }

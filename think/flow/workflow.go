@@ -21,6 +21,11 @@ const (
 	DefaultMaxItems  = 100
 	DefaultMaxSteps  = 10_000
 	MaxWorkflowDepth = 8
+	// MaxParallel is how many instructions may be handed out at once: each reply
+	// lists them all, and whoever carries them out has that many hands.
+	MaxParallel = 256
+	// maxLimit bounds the other limits a workflow may set.
+	maxLimit = 1_000_000
 )
 
 // The calls that need no outside tool.
