@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,8 +18,9 @@ import (
 	"savant/think"
 )
 
-// hang is how long a process may take that should take milliseconds.
-const hang = 30 * time.Second
+// hang is how long a process may take that should take milliseconds: it is there
+// to notice one that hangs, on whatever machine.
+const hang = 2 * time.Minute
 
 // server is `savant mcp` in a process of its own, with its stdio in hand.
 type server struct {
@@ -44,8 +46,21 @@ func startServer(t testing.TB, command *exec.Cmd, folder string, environment ...
 	require.NoError(t, command.Start())
 	s := &server{command: command, stdin: stdin, lines: bufio.NewScanner(stdout), ended: make(chan error, 1)}
 	s.lines.Buffer(nil, 1<<24)
-	t.Cleanup(func() { _ = command.Process.Kill() }) // an error means that it has ended
+	s.lines.Split(wholeLines)
+	t.Cleanup(func() { // an error means that it has ended; until then it writes into the test's folder
+		_ = command.Process.Kill()
+		_ = command.Wait()
+	})
 	return s
+}
+
+// wholeLines is bufio.ScanLines without an end that is no whole line: a server
+// that was killed while its client was slow to read said half of something.
+func wholeLines(data []byte, atEOF bool) (advance int, line []byte, err error) {
+	if atEOF && !bytes.Contains(data, []byte("\n")) {
+		return len(data), nil, nil
+	}
+	return bufio.ScanLines(data, atEOF)
 }
 
 func (s *server) send(t testing.TB, id int, tool string, args any) {
