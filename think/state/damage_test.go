@@ -117,7 +117,11 @@ func TestCutMiddleIsDamage(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		from := rapid.IntRange(0, len(whole)-2).Draw(t, "from")
 		to := rapid.IntRange(from+1, len(whole)-1).Draw(t, "to")
-		file.set(slices.Concat(whole[:from], whole[to:]))
+		left := slices.Concat(whole[:from], whole[to:])
+		if bytes.HasPrefix(whole, left) {
+			return // from the end of a record to the last byte: only the end is missing
+		}
+		file.set(left)
 		requireDamaged(t, disk, file, fmt.Sprintf("%d to %d", from, to))
 	})
 }
