@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -105,47 +106,54 @@ func TestALogOutlivesDamage(t *testing.T) {
 }
 
 // TestRunsAtOnceShareALog: all that was acknowledged is in the journals, also
-// while the log is in use, and the log goes when it is not.
+// while the log is in use, and the log goes when it is not. The clock is synctest's.
 func TestRunsAtOnceShareALog(t *testing.T) {
-	folder := t.TempDir()
-	d, err := Open(folder, Options{})
-	require.NoError(t, err)
-	ShareAlways(d)
-	d.group.resting = 20 * time.Millisecond
-	const runs, steps = 16, 20
-	var writers sync.WaitGroup
-	for i := range runs {
-		key := Key{"w", fmt.Sprint("r", i)}
-		writers.Go(func() {
-			_, err := d.Create(context.Background(), key, faultRecord(1))
-			for version := 2; version <= steps && err == nil; version++ {
-				_, err = d.Append(context.Background(), key, faultRecord(version))
-			}
-			if err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	writers.Wait()
-	other, err := Open(folder, Options{})
-	require.NoError(t, err)
-	for i := range runs {
-		version, _, err := other.Head(t.Context(), Key{"w", fmt.Sprint("r", i)})
+	synctest.Test(t, func(t *testing.T) {
+		folder := t.TempDir()
+		d, err := Open(folder, Options{})
 		require.NoError(t, err)
-		require.Equal(t, steps, version)
-	}
-	logs := func() []string {
-		found, err := filepath.Glob(filepath.Join(folder, logFolder, "*"+logSuffix))
+		ShareAlways(d)
+		const runs, steps = 16, 20
+		var writers sync.WaitGroup
+		for i := range runs {
+			writers.Go(func() { writeSteps(t, d, Key{"w", fmt.Sprint("r", i)}, steps) })
+		}
+		writers.Wait()
+		other, err := Open(folder, Options{})
 		require.NoError(t, err)
-		return found
+		for i := range runs {
+			version, _, err := other.Head(t.Context(), Key{"w", fmt.Sprint("r", i)})
+			require.NoError(t, err)
+			require.Equal(t, steps, version)
+		}
+		require.Len(t, logsIn(t, folder), 1)
+		time.Sleep(3 * restingLog)
+		synctest.Wait()
+		require.Empty(t, logsIn(t, folder))
+		_, err = d.Append(t.Context(), Key{"w", "r0"}, faultRecord(steps+1))
+		require.NoError(t, err)
+		require.Len(t, logsIn(t, folder), 1)
+		require.NoError(t, d.Close())
+		require.Empty(t, logsIn(t, folder))
+		require.NoError(t, other.Close())
+	})
+}
+
+// writeSteps gives a run so many records.
+func writeSteps(t *testing.T, d *Dir, key Key, steps int) {
+	_, err := d.Create(context.Background(), key, faultRecord(1))
+	for version := 2; version <= steps && err == nil; version++ {
+		_, err = d.Append(context.Background(), key, faultRecord(version))
 	}
-	require.Eventually(t, func() bool { return len(logs()) == 0 }, 10*time.Second, time.Millisecond)
-	_, err = d.Append(t.Context(), Key{"w", "r0"}, faultRecord(steps+1))
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func logsIn(t *testing.T, folder string) []string {
+	found, err := filepath.Glob(filepath.Join(folder, logFolder, "*"+logSuffix))
 	require.NoError(t, err)
-	require.Len(t, logs(), 1)
-	require.NoError(t, d.Close())
-	require.Empty(t, logs())
-	require.NoError(t, other.Close())
+	return found
 }
 
 // TestALogThatCannotBeTakenIn: who reads goes on, who writes to the run that is

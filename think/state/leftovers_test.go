@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -12,22 +13,29 @@ import (
 )
 
 // TestOpenSweeps: a store that stays open removes what a crash left long ago,
-// and one that is closed at once leaves everything as it is.
+// and one that is closed at once leaves everything as it is. The clock is synctest's.
 func TestOpenSweeps(t *testing.T) {
-	folder := t.TempDir()
-	createRuns(t, folder, []string{"a"})
-	left := filepath.Join(folder, ".savant", "state", "w", ".a.json.ABCDEFGHIJ.tmp")
-	require.NoError(t, os.WriteFile(left, []byte("{"), 0o600))
-	fresh := filepath.Join(folder, ".savant", "state", "w", ".a.json.BBCDEFGHIJ.tmp")
-	require.NoError(t, os.WriteFile(fresh, []byte("{"), 0o600))
-	before := time.Now().Add(-2 * time.Hour)
-	require.NoError(t, os.Chtimes(left, before, before))
-
-	store, err := state.Open(folder, state.Options{})
-	require.NoError(t, err)
-	require.NoError(t, store.Close())
-	require.FileExists(t, left)
-	openDir(t, folder)
-	require.Eventually(t, func() bool { _, err := os.Stat(left); return os.IsNotExist(err) }, 30*time.Second, 10*time.Millisecond)
-	require.FileExists(t, fresh)
+	synctest.Test(t, func(t *testing.T) {
+		folder := t.TempDir()
+		runs := filepath.Join(folder, ".savant", "state", "w")
+		require.NoError(t, os.MkdirAll(runs, 0o700))
+		write := func(name string, age time.Duration) string {
+			file := filepath.Join(runs, name)
+			require.NoError(t, os.WriteFile(file, []byte("{"), 0o600))
+			require.NoError(t, os.Chtimes(file, time.Now().Add(-age), time.Now().Add(-age)))
+			return file
+		}
+		left, fresh := write(".a.json.ABCDEFGHIJ.tmp", 2*time.Hour), write(".a.json.BBCDEFGHIJ.tmp", 0)
+		store, err := state.Open(folder, state.Options{})
+		require.NoError(t, err)
+		require.NoError(t, store.Close())
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.FileExists(t, left)
+		openDir(t, folder)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.NoFileExists(t, left)
+		require.FileExists(t, fresh)
+	})
 }
