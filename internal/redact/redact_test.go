@@ -134,7 +134,8 @@ func TestEveryNameOfASecretIsLookedAt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`[a-zA-Z]{0,3}[_-]?(?i:token|api[_-]?key|secret|passphrase|authorization|cookie|credentials?|(private|access|secret)[_-]?key|password|passwd)`).Draw(t, "name")
 		if redact.SecretName(name) {
-			require.Equal(t, `{"`+name+`":"[redacted]"}`, string(r.JSON(json.RawMessage(`{"`+name+`":"abc"}`))))
+			cleaned := string(r.JSON(json.RawMessage(`{"` + name + `":"5"}`))) // the name may be a key by its shape, too
+			require.Contains(t, []string{`{"` + name + `":"[redacted]"}`, `{"[redacted]":"[redacted]"}`}, cleaned)
 		}
 	})
 }
