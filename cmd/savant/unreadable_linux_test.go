@@ -189,14 +189,16 @@ func TestACacheThatCannotBeUsed(t *testing.T) {
 // TestLogsThatAreDeletedComeBack: under a server that runs on, with one warning.
 func TestLogsThatAreDeletedComeBack(t *testing.T) {
 	folder := newProject(t)
-	m := serveMortal(t, folder, "LOG_LEVEL=warn")
+	m := serveMortal(t, folder, "LOG_LEVEL=warn", "SLOW_THRESHOLD_MS=0") // or a slow call would be a warning, too
 	plan := func(run string) {
 		m.call("think.plan", object{"workflow": "hello", "run_id": run, "params": object{"name": "Ada"}})
 	}
 	traced := func(run string) func() bool {
 		return func() bool {
 			trace, _ := os.ReadFile(filepath.Join(folder, "logs", "agent_trace.log"))
-			return strings.Count(string(trace), `"run_id":"`+run+`"`) >= 2 // begun and completed
+			readable, _ := os.ReadFile(filepath.Join(folder, "logs", "agent_runtime.log")) // is written last
+			return strings.Count(string(trace), `"run_id":"`+run+`"`) >= 2 &&              // begun and completed
+				strings.Contains(string(readable), " "+run+" think.plan ")
 		}
 	}
 	plan("r1")
@@ -245,4 +247,6 @@ func TestAFullDiskIsTold(t *testing.T) {
 	m.fails(fault.StateNotSaved, "think.plan", object{"workflow": "hello", "params": object{"name": "Ada"}}, ".savant"+advice)
 	m.fails(fault.StateNotSaved, "context.memory_write", object{"name": "n", "text": "t"}, ".savant/memory/n.md"+advice)
 	m.fails(fault.StateNotSaved, "agent.run", object{"goal": "what is here?"}, ".savant/sessions"+advice)
+	require.NoError(t, m.server.stdin.Close()) // a kill would end strace, and not what it traces
+	require.NoError(t, m.server.wait(t))
 }
