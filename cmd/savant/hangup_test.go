@@ -3,7 +3,6 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	signals "os/signal"
@@ -38,13 +37,13 @@ func TestAClosedTerminalLeavesNoCommandBehind(t *testing.T) {
 				var err error
 				started, err = os.ReadFile(filepath.Join(folder, "started"))
 				return err == nil
-			}, time.Minute, 10*time.Millisecond)
+			}, hang, 10*time.Millisecond)
 			require.NoError(t, command.Process.Signal(signal))
 			require.Error(t, command.Wait())
 			require.Equal(t, exitInterrupted, command.ProcessState.ExitCode(), stderr.String())
 			child, err := strconv.Atoi(strings.TrimSpace(string(started)))
 			require.NoError(t, err)
-			require.Eventually(t, func() bool { return errors.Is(syscall.Kill(child, 0), syscall.ESRCH) }, time.Minute, 10*time.Millisecond)
+			require.Eventually(t, func() bool { return isGone(child) }, hang, 10*time.Millisecond)
 		})
 	}
 }

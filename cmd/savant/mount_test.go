@@ -29,7 +29,7 @@ func TestASignalEndsMountedServers(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := os.Stat(filepath.Join(folder, ".savant/mcp.lock.json"))
 		return err == nil
-	}, time.Minute, 10*time.Millisecond, "the server was not discovered")
+	}, hang, 10*time.Millisecond, "the server was not discovered")
 	data, err := os.ReadFile(filepath.Join(folder, "pid"))
 	require.NoError(t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
@@ -38,7 +38,7 @@ func TestASignalEndsMountedServers(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, s.command.Process.Signal(syscall.SIGTERM))
 	require.NoError(t, s.wait(t))
-	require.Eventually(t, func() bool { return syscall.Kill(-group, 0) != nil }, time.Minute, 10*time.Millisecond, "a process is left")
+	require.Eventually(t, func() bool { return isGroupGone(group) }, hang, 10*time.Millisecond, "a process is left")
 }
 
 // A server that is written into the file while clients are served comes with

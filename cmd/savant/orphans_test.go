@@ -54,3 +54,20 @@ func isGone(id int) bool {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(id) + "/stat")
 	return syscall.Kill(id, 0) != nil || err == nil && strings.Contains(string(status), ") Z ")
 }
+
+// isGroupGone says whether every process of a group has ended, waited for or
+// not: what is orphaned waits for whoever is the first process of the machine.
+func isGroupGone(group int) bool {
+	stats, err := filepath.Glob("/proc/[0-9]*/stat") // proc(5): id (name) state parent group …
+	if err != nil || len(stats) == 0 {
+		return syscall.Kill(-group, 0) != nil
+	}
+	for _, name := range stats {
+		text, _ := os.ReadFile(name) // it may be gone by now
+		_, after, _ := strings.Cut(string(text), ") ")
+		if fields := strings.Fields(after); len(fields) > 2 && fields[2] == strconv.Itoa(group) && fields[0] != "Z" {
+			return false
+		}
+	}
+	return true
+}

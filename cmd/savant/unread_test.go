@@ -4,7 +4,6 @@ package main
 
 import (
 	"bufio"
-	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -72,7 +71,7 @@ func TestACallEndsWithItsReaderNotWithItsStream(t *testing.T) {
 				require.NoError(t, out.Close())
 			}
 			require.NoError(t, command.Wait())
-			require.Eventually(t, func() bool { return errors.Is(syscall.Kill(child, 0), syscall.ESRCH) }, time.Minute, 10*time.Millisecond)
+			require.Eventually(t, func() bool { return isGone(child) }, hang, 10*time.Millisecond)
 		})
 	}
 }
@@ -85,7 +84,7 @@ func startedIn(t *testing.T, folder string) int {
 		var err error
 		text, err = os.ReadFile(filepath.Join(folder, "started"))
 		return err == nil
-	}, time.Minute, 10*time.Millisecond)
+	}, hang, 10*time.Millisecond)
 	process, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	require.NoError(t, err)
 	return process
