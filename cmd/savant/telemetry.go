@@ -30,6 +30,8 @@ type telling struct {
 	recorder *telemetry.Recorder
 	// tracing is nil where no traces are wanted.
 	tracing *otel.Tracing
+	// lastSpans is how long closing may take for them.
+	lastSpans time.Duration
 	// process names this process in events of calls; calls numbers those.
 	process string
 	calls   atomic.Uint64
@@ -52,7 +54,7 @@ func (p *program) redactor() *redact.Redactor {
 // openTelemetry makes the recorder of everything that runs here.
 func (p *program) openTelemetry(h *house) {
 	h.process = strings.ToLower(ulid.Make().String())
-	h.tracing = p.openTracing(h)
+	h.tracing, h.lastSpans = p.openTracing(h), flushUsually
 	options := telemetry.Options{Root: h.root, Logger: h.logger, Complete: withNames,
 		Redactor: p.redactor(),
 		Observe: func(e telemetry.Event) {
@@ -214,7 +216,7 @@ func (h *house) flushTraces(ctx context.Context) {
 	if h.tracing == nil {
 		return
 	}
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushUsually)
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.lastSpans)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() {
 		time.AfterFunc(flushHurried, cancel)

@@ -19,6 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 	otlp "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"savant/internal/settings"
 )
 
 // collector takes the traces of processes, by OTLP over HTTP.
@@ -141,6 +143,7 @@ func TestOneTraceFromTheClientToTheLastServer(t *testing.T) {
 	require.Equal(t, []string{"00-" + clientTrace + "-" + first.id + "-01 vendor=1", "00-" + clientTrace + "-" + last.id + "-01 vendor=1"}, parents())
 	require.NoError(t, s.stdin.Close())
 	require.NoError(t, s.wait(t))
+	c.Close() // whatever is still on its way is read or gone
 	require.NotContains(t, string(c.raw), plantedSecret)
 	require.NotContains(t, string(traceFile(t, folder)), plantedSecret)
 	require.Contains(t, string(traceFile(t, folder)), `"traceparent":"00-`+clientTrace)
@@ -177,8 +180,15 @@ func callIn(t *testing.T, environment ...string) (stdout, stderr string) {
 
 func TestTheSpansOfACommandAreSentBeforeItEnds(t *testing.T) {
 	c := newCollector(t)
-	_, stderr := callIn(t, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="+c.URL+"/anywhere", "OTEL_SERVICE_NAME=mine")
-	require.Empty(t, stderr)
+	patient := func(h *house, s settings.Settings) error { // however slow this machine is
+		h.lastSpans = hang
+		return h.addEngines(s)
+	}
+	var stderr strings.Builder
+	environment := []string{"SAVANT_PATH=" + t.TempDir(), "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=" + c.URL + "/anywhere", "OTEL_SERVICE_NAME=mine"}
+	code := newProgram(environment, strings.NewReader(""), io.Discard, &stderr, patient).run(t.Context(), []string{"call", "think.workflows.list"})
+	require.Equal(t, exitOK, code, stderr.String())
+	require.Empty(t, stderr.String())
 	c.spans(t, "mine execute_tool think.workflows.list", 1)
 }
 
