@@ -19,8 +19,11 @@ func TestReasoningIsServedToOthers(t *testing.T) {
 	go func() {
 		ended <- run(ctx, []string{"reasoning", "serve", "--address", "127.0.0.1:0"}, []string{"REASONING_API_TOKEN=sekrit"}, strings.NewReader(""), io.Discard, stderr)
 	}()
-	line, err := bufio.NewReader(told).ReadString('\n')
+	lines := bufio.NewReader(told)
+	line, err := lines.ReadString('\n')
 	require.NoError(t, err)
+	go func() { _, _ = io.Copy(io.Discard, lines) }() // it says what it has to say
+	defer stderr.Close()
 	address := strings.TrimSpace(strings.TrimPrefix(line, "serving "))
 
 	const request = `{"session_id":"s","run_id":"r1","step":1,"goal":"the loop","persona":{},"driver":{},"rules":[],"tools":[],"policy":{},

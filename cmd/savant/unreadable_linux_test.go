@@ -178,7 +178,8 @@ func TestACacheThatCannotBeUsed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	closed := filepath.Join(t.TempDir(), "savant", "index")
-	require.NoError(t, os.MkdirAll(closed, 0o555))
+	require.NoError(t, os.MkdirAll(closed, 0o755))
+	require.NoError(t, os.Chmod(closed, 0o555))
 	for _, cache := range []string{file, filepath.Dir(filepath.Dir(closed)), "relative"} {
 		m := serveMortal(t, newProject(t), "XDG_CACHE_HOME="+cache)
 		m.place("seen.md", "the zebra\n")
