@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -61,11 +62,11 @@ func readHistory(id string, records []memory.Record) (history, error) {
 	told := history{calls: map[int]map[int]memory.Call{}}
 	for i, record := range records {
 		if err := told.add(record); err != nil {
-			return told, fault.New(fault.StateCorrupt, "record %d of run %s: %w", i+1, id, err)
+			return told, memory.Damaged(id, fmt.Errorf("record %d: %w", i+1, err))
 		}
 	}
 	if told.started.Time == "" {
-		return told, fault.New(fault.StateCorrupt, "the journal of run %s has no beginning: the run never began", id)
+		return told, fault.New(fault.StateCorrupt, "the journal of run %s has no beginning: the run never began; give its goal to a new run", id)
 	}
 	return told, nil
 }
@@ -126,7 +127,7 @@ func (r *Runtime) restore(session *memory.Session, records []memory.Record, maxS
 	}
 	began, err := time.Parse(time.RFC3339Nano, told.started.Time)
 	if err != nil {
-		return nil, fault.New(fault.StateCorrupt, "run %s: %w", session.ID(), err)
+		return nil, memory.Damaged(session.ID(), fmt.Errorf("record 1: %w", err))
 	}
 	run := r.newRun(order, session, began)
 	for _, each := range told.decisions {

@@ -233,6 +233,9 @@ func (t *table) coded(ctx context.Context, tool string, err error) *fault.Error 
 		if known.Code == fault.Internal {
 			t.options.Logger.ErrorContext(ctx, "a tool failed inside", "tool", tool, "cause", errors.Join(known.Unwrap()...).Error())
 		}
+		if t.options.Advise != nil {
+			return known.Advised(t.options.Advise(tool, known))
+		}
 		return known
 	case errors.Is(err, context.Canceled):
 		return fault.New(fault.ToolFailed, "%s was cancelled: %w", tool, context.Canceled)

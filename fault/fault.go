@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -102,6 +103,18 @@ func (e *Error) Attach(name string, value any) *Error {
 	}
 	e.Extra[name] = value
 	return e
+}
+
+// Advised returns an error that says what to do, too: advice is the end of its
+// details. e stays as it is, and is returned where there is no advice or it is
+// said already.
+func (e *Error) Advised(advice string) *Error {
+	if advice == "" || strings.HasSuffix(e.Details, advice) {
+		return e
+	}
+	advised := *e
+	advised.Details += "; " + advice
+	return &advised
 }
 
 // With returns the error with diagnostics appended.

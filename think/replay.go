@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"savant/fault"
@@ -110,6 +111,25 @@ func (e *Engine) reading(key state.Key) reader {
 }
 
 func (e *Engine) replayFrom(ctx context.Context, key state.Key, records []state.Record, upTo int, read reader) (*replayed, error) {
+	out, err := e.replayRecords(ctx, key, records, upTo, read)
+	if err != nil {
+		return nil, ofRun(key, err)
+	}
+	return out, nil
+}
+
+// ofRun names the run that is damaged, where what was found names a record alone.
+func ofRun(key state.Key, err error) error {
+	said := fault.From(err)
+	if said.Code != fault.StateCorrupt || strings.Contains(said.Details, key.String()) {
+		return err
+	}
+	named := *said
+	named.Details = "run " + key.String() + ": " + said.Details
+	return &named
+}
+
+func (e *Engine) replayRecords(ctx context.Context, key state.Key, records []state.Record, upTo int, read reader) (*replayed, error) {
 	if len(records) == 0 || records[0].Kind != kindPlan {
 		return nil, fault.New(fault.StateCorrupt, "run %s: record 1 is not a plan", key)
 	}

@@ -54,10 +54,18 @@ func readLine(line []byte, number int) (Record, error) {
 	return r, nil
 }
 
+// Damaged is STATE_CORRUPT of a session's journal: what is wrong with it, where,
+// and what to do. Nothing makes a journal whole again, since what was decided is
+// in no other file.
+func Damaged(id string, cause error) *fault.Error {
+	return fault.New(fault.StateCorrupt, "%s: %w; the file is kept as it is, and the run cannot go on: agent.list shows its goal, for a new run, and %s what it had done",
+		journalName(id), cause, snapshotName(id))
+}
+
 // readJournal returns the records and how many bytes they take. A last line
 // that is torn was never acted on and is left out; other damage is
 // STATE_CORRUPT.
-func readJournal(name string, data []byte) (records []Record, whole int64, err error) {
+func readJournal(id string, data []byte) (records []Record, whole int64, err error) {
 	for len(data) > 0 {
 		line, rest, ended := bytes.Cut(data, []byte("\n"))
 		record, err := readLine(line, len(records)+1)
@@ -65,7 +73,7 @@ func readJournal(name string, data []byte) (records []Record, whole int64, err e
 			break
 		}
 		if err != nil {
-			return nil, 0, fault.New(fault.StateCorrupt, "%s: %w", name, err)
+			return nil, 0, Damaged(id, err)
 		}
 		if !ended {
 			break

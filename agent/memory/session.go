@@ -60,7 +60,7 @@ func (s *Session) recover() ([]Record, error) {
 	if err != nil {
 		return nil, ownfolder.NotRead(journalName(s.id), err)
 	}
-	records, whole, err := readJournal(journalName(s.id), data)
+	records, whole, err := readJournal(s.id, data)
 	if err != nil {
 		return nil, err
 	}

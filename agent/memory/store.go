@@ -133,7 +133,7 @@ func (s *Store) Records(id string) ([]Record, error) {
 	if err != nil {
 		return nil, ownfolder.NotRead(journalName(id), err)
 	}
-	records, _, err := readJournal(journalName(id), data)
+	records, _, err := readJournal(id, data)
 	return records, err
 }
 
@@ -151,7 +151,7 @@ func (s *Store) Load(id string) (Snapshot, error) {
 	}
 	var snapshot Snapshot
 	if err := json.Unmarshal(data, &snapshot); err != nil {
-		return Snapshot{}, fault.New(fault.StateCorrupt, "%s: %w", snapshotName(id), err)
+		return Snapshot{}, fault.New(fault.StateCorrupt, "%s: %w; remove it: the journal beside it has the run", snapshotName(id), err)
 	}
 	return snapshot, nil
 }

@@ -111,7 +111,8 @@ func (p *program) report(err error) int {
 		fmt.Fprintf(p.stderr, "savant: %s\nRun '%s --help' for usage.\n", usage, cmp.Or(p.command, "savant"))
 		return code
 	case p.json:
-		if err := p.print(fault.From(err)); err != nil {
+		coded := fault.From(err)
+		if err := p.print(coded.Advised(p.hint(coded))); err != nil {
 			fmt.Fprintf(p.stderr, "savant: %v\n", err)
 		}
 		return code

@@ -130,6 +130,7 @@ func (h *house) toolOptions() engines.Options {
 		Logger:  h.logger,
 		Begin:   h.beginCall,
 		Missing: h.seekTool,
+		Advise:  adviceOnTool,
 		Artifacts: func(ctx context.Context, result json.RawMessage) (string, error) {
 			return h.store.PutArtifact(ctx, result)
 		},

@@ -57,6 +57,7 @@ func (p *program) server(ctx context.Context, h *house) (*mcpio.Server, error) {
 		if offer, err = h.think.Offer(ctx); err != nil {
 			return nil, err
 		}
+		offer.ReadResource = withAdvice(offer.ReadResource)
 	}
 	return mcpio.New(mcpio.Options{
 		Name:       "savant",
