@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 }
 
 // hang is how long a test waits before it calls something stuck.
-const hang = 30 * time.Second
+const hang = 2 * time.Minute
 
 // wire is a client that speaks lines: what a test sends is what the server
 // reads, byte for byte.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -155,46 +156,52 @@ func TestCancelledCallsGetNoReply(t *testing.T) {
 }
 
 // When ctx ends the running calls are told, answered, and a stuck one is left.
+// The time they have for that is synctest's.
 func TestStopAnswersWhatItCan(t *testing.T) {
-	slow := newGate()
-	release := make(chan struct{})
-	t.Cleanup(func() { close(release) })
-	stuck := tool("test.stuck", func(context.Context, json.RawMessage) (any, error) {
-		slow.running <- "stuck"
-		<-release
-		return nil, nil
+	synctest.Test(t, func(t *testing.T) {
+		slow := newGate()
+		release := make(chan struct{})
+		t.Cleanup(func() { close(release) })
+		stuck := tool("test.stuck", func(context.Context, json.RawMessage) (any, error) {
+			slow.running <- "stuck"
+			<-release
+			return nil, nil
+		})
+		o := options(t, slow.tool("test.slow"), stuck)
+		o.Order = byRun
+		w := dial(t, o)
+		w.send(callLine(1, "test.slow", `{}`), callLine(2, "test.stuck", `{"run_id":"a"}`), callLine(3, "test.stuck", `{"run_id":"a"}`))
+		slow.await(t)
+		slow.await(t)
+		w.stop()
+		require.NoError(t, w.ended())
+		lines := w.drained()
+		require.Equal(t, []string{"1"}, ids(t, lines))
+		require.Contains(t, lines[0], `"isError":true`)
 	})
-	o := options(t, slow.tool("test.slow"), stuck)
-	o.Order = byRun
-	w := dial(t, o)
-	w.send(callLine(1, "test.slow", `{}`), callLine(2, "test.stuck", `{"run_id":"a"}`), callLine(3, "test.stuck", `{"run_id":"a"}`))
-	slow.await(t)
-	slow.await(t)
-	w.stop()
-	require.NoError(t, w.ended())
-	lines := w.drained()
-	require.Equal(t, []string{"1"}, ids(t, lines))
-	require.Contains(t, lines[0], `"isError":true`)
 }
 
-// A call that waits for a slot when the server stops is refused, not begun.
+// A call that waits for a slot when the server stops is refused, not begun. The
+// clock is synctest's.
 func TestStopRefusesWhatWaits(t *testing.T) {
-	slow := newGate()
-	w := dial(t, options(t, slow.tool("test.slow")))
-	for i := range 33 {
-		w.send(callLine(i, "test.slow", `{}`))
-	}
-	for range 32 {
-		slow.await(t)
-	}
-	w.send(`{"jsonrpc":"2.0","id":"all read","method":"ping"}`)
-	w.next()
-	w.stop()
-	require.NoError(t, w.ended())
-	lines := w.drained()
-	require.Len(t, lines, 33)
-	require.Contains(t, strings.Join(lines, "\n"), "-32000")
-	require.Empty(t, slow.running)
+	synctest.Test(t, func(t *testing.T) {
+		slow := newGate()
+		w := dial(t, options(t, slow.tool("test.slow")))
+		for i := range 33 {
+			w.send(callLine(i, "test.slow", `{}`))
+		}
+		for range 32 {
+			slow.await(t)
+		}
+		w.send(`{"jsonrpc":"2.0","id":"all read","method":"ping"}`)
+		w.next()
+		w.stop()
+		require.NoError(t, w.ended())
+		lines := w.drained()
+		require.Len(t, lines, 33)
+		require.Contains(t, strings.Join(lines, "\n"), "-32000")
+		require.Empty(t, slow.running)
+	})
 }
 
 // A client that no longer reads ends the connection with a coded error.
