@@ -53,7 +53,7 @@ func child(t *testing.T) (*exec.Cmd, io.WriteCloser, io.ReadCloser, io.ReadClose
 	self, err := os.Executable()
 	require.NoError(t, err)
 	command := exec.Command(self)
-	command.Env = append(os.Environ(), childMode+"=1")
+	command.Env = append(os.Environ(), childMode+"=1", "GORACE=atexit_sleep_ms=0") // else a race build sleeps a second at its end
 	stdin, err := command.StdinPipe()
 	require.NoError(t, err)
 	stdout, err := command.StdoutPipe()

@@ -163,9 +163,9 @@ func (f fake) call(asked request) {
 	f.say(map[string]any{"id": asked.ID, "result": result})
 }
 
-// gone waits for a process to be gone.
+// gone waits for a process to be gone, for a minute or more.
 func gone(pid int) bool {
-	for range 500 {
+	for range 6000 {
 		if syscall.Kill(pid, 0) != nil {
 			return true
 		}
