@@ -5,10 +5,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
+
+	"savant/internal/ownfolder"
 )
 
 // Written calls each for the lines of the trace files that tell of a run, the
@@ -37,14 +38,17 @@ func (r *Recorder) Written(run string, each func(e Event, line []byte)) error {
 }
 
 // traceFile is a file of the trace; one that is not there has no lines.
-type traceFile struct{ *os.File }
+type traceFile struct {
+	*os.File
+	name string // relative to SAVANT_PATH
+}
 
 func openTrace(root *os.Root, name string) (traceFile, error) {
 	file, err := root.Open(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return traceFile{}, fmt.Errorf("%s is not read: %w", name, err)
+		return traceFile{}, ownfolder.NotRead(name, err)
 	}
-	return traceFile{file}, nil
+	return traceFile{file, name}, nil
 }
 
 func (f traceFile) close() {
@@ -81,7 +85,7 @@ func (f traceFile) read(run string, each func(Event, []byte)) error {
 			long = true
 			continue
 		case err != nil:
-			return fmt.Errorf("%s is not read: %w", f.Name(), err)
+			return ownfolder.NotRead(f.name, err)
 		}
 		var e Event
 		if !long && bytes.Contains(line, []byte(run)) && json.Unmarshal(line, &e) == nil && e.RunID == run {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"savant/internal/ownfolder"
 	"savant/internal/redact"
 )
 
@@ -165,11 +166,12 @@ func (r *Recorder) write(events []Event) {
 	r.complain(r.runtime, err)
 }
 
-// complain logs the first failure of a file.
+// complain logs the first failure of a file, whose name is relative to
+// SAVANT_PATH: that of an error is not.
 func (r *Recorder) complain(file *logFile, err error) {
 	if err != nil && !file.failed {
 		file.failed = true
-		r.options.Logger.Warn("a file of the telemetry is not written", "file", file.name, "cause", err.Error())
+		r.options.Logger.Warn("a file of the telemetry is not written", "file", file.name, "cause", ownfolder.Reason(err).Error())
 	}
 }
 

@@ -75,7 +75,7 @@ func (p *program) open() (*house, error) {
 		return nil, errors.Join(err, files.Close())
 	}
 	h := &house{root: files.root, files: files, path: path, given: p.settings.Path, log: &logFile{root: files.root, complain: p.stderr}}
-	h.logger = p.newLogger(h.log)
+	h.logger = p.newLogger(h.log, path)
 	logOfLibraries(h.logger)
 	p.warnOfSettings(h)
 	h.layers = []think.Layer{{Name: "bundled", Files: savant.Files}, {Files: files}}

@@ -27,9 +27,10 @@ const (
 )
 
 // newLogger logs to stderr, for people, and to the file, one JSON object a
-// line. Never to stdout: that is the protocol's. Secrets are in neither.
-func (p *program) newLogger(file io.Writer) *slog.Logger {
-	clean := cleaning(p.redactor())
+// line. Never to stdout: that is the protocol's. Secrets are in neither, and what
+// is in the folder of SAVANT_PATH is named from there.
+func (p *program) newLogger(file io.Writer, folder string) *slog.Logger {
+	clean := cleaning(p.redactor(), folder)
 	return slog.New(slog.NewMultiHandler(p.screen(p.screenLevel(), clean),
 		slog.NewJSONHandler(file, &slog.HandlerOptions{Level: p.settings.LogLevel, ReplaceAttr: clean})))
 }
@@ -44,17 +45,19 @@ func logOfLibraries(logger *slog.Logger) {
 // attributes changes what is logged.
 type attributes func(groups []string, a slog.Attr) slog.Attr
 
-// cleaning takes secrets out of what is logged: an error may quote anything.
-func cleaning(redactor *redact.Redactor) attributes {
+// cleaning takes secrets out of what is logged, and where the folder is: an error
+// may quote anything.
+func cleaning(redactor *redact.Redactor, folder string) attributes {
+	text := func(said string) slog.Value { return slog.StringValue(redactor.Text(within(folder, said))) }
 	return func(_ []string, a slog.Attr) slog.Attr {
 		switch value := a.Value.Any().(type) {
 		case string:
-			a.Value = slog.StringValue(redactor.Text(value))
+			a.Value = text(value)
 		case slog.Level, time.Time, time.Duration, bool, int64, uint64, float64:
 		case error:
-			a.Value = slog.StringValue(redactor.Text(value.Error()))
+			a.Value = text(value.Error())
 		case fmt.Stringer:
-			a.Value = slog.StringValue(redactor.Text(value.String()))
+			a.Value = text(value.String())
 		default:
 			a.Value = slog.AnyValue(redactor.Value(value))
 		}
@@ -103,7 +106,7 @@ func (l *logFile) Write(record []byte) (int, error) {
 	}
 	if err != nil {
 		l.lost = true
-		fmt.Fprintf(l.complain, "savant: warning: %s is not written: %v\n", logName, err)
+		fmt.Fprintf(l.complain, "savant: warning: %s is not written: %v\n", logName, ownfolder.Reason(err))
 	}
 	return len(record), nil
 }

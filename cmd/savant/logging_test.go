@@ -22,7 +22,7 @@ import (
 // Whatever is logged, as whatever it is, has no secret.
 func TestALogHasNoSecrets(t *testing.T) {
 	var out bytes.Buffer
-	logger := slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{ReplaceAttr: cleaning(redact.New(plantedSecret))}))
+	logger := slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{ReplaceAttr: cleaning(redact.New(plantedSecret), "")}))
 	logger.With("with", plantedSecret).Error("it failed with "+plantedSecret, "text", "a "+plantedSecret, "cause", errors.New(plantedSecret), "list", []string{plantedSecret, "b"},
 		"map", map[string]any{"password": "x"}, "took", time.Second, "count", 3, slog.Group("group", "text", plantedSecret))
 	require.NotContains(t, out.String(), plantedSecret)
