@@ -85,7 +85,8 @@ before(async () => {
 
 after(async () => {
   await client.close();
-  await rm(base, { recursive: true });
+  // The client waits for its server for seconds only: it may still write.
+  await rm(base, { recursive: true, maxRetries: 100 });
 });
 
 // longRun begins a run of the agent that does not end by itself.

@@ -16,7 +16,8 @@ before(async () => {
   folder = await mkdtemp(join(tmpdir(), "savant-"));
 });
 
-after(() => rm(folder, { recursive: true }));
+// The inspector waits for its server for seconds only: it may still write.
+after(() => rm(folder, { recursive: true, maxRetries: 100 }));
 
 async function inspect(...args) {
   const { stdout } = await promisify(execFile)(inspector, [

@@ -46,12 +46,13 @@ before(async () => {
 
 after(async () => {
   await client.close();
-  await rm(folder, { recursive: true });
+  // The client waits for its server for seconds only: it may still write.
+  await rm(folder, { recursive: true, maxRetries: 100 });
 });
 
 // listed waits for a tool of a server that has to start first.
 async function listed(name) {
-  for (let tries = 0; tries < 300; tries++) {
+  for (let tries = 0; tries < 1200; tries++) {
     const { tools } = await client.listTools();
     if (tools.some((tool) => tool.name === name)) return;
     await new Promise((wake) => setTimeout(wake, 100));
