@@ -160,7 +160,7 @@ func (c *connection) perform(ctx context.Context, asked *call, caller engines.Ca
 	if result.Receipt != "" {
 		attach(done.result, result.Receipt, tool.Output)
 	}
-	if _, open := opened(tool.Output); done.result.IsError && !open {
+	if done.result.IsError && !takesFaults(tool.Output) {
 		done.result.StructuredContent = nil // clients hold it against the output schema, and show that it does not fit
 	}
 	return done

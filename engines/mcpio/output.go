@@ -27,14 +27,29 @@ const faultNeeds = `{"required":["error","details"]}`
 var closed = []string{"patternProperties", "propertyNames", "maxProperties", "minProperties", "unevaluatedProperties",
 	"dependentSchemas", "dependentRequired", "dependencies", "enum", "const", "$ref", "$dynamicRef", "allOf", "oneOf", "not", "if"}
 
-// opened returns an output schema as it is published: its properties stay where
-// clients look for them, what it requires becomes one of two alternatives, and
-// further members are allowed. It is the schema as it is, and false, where that
-// cannot be done.
-func opened(output json.RawMessage) (json.RawMessage, bool) {
+// openness is what an output schema takes, as it is published, beside results.
+type openness struct{ receipts, faults bool }
+
+// opened returns an output schema as it is published, and what that takes:
+// everything where it can be merged, faults alone where it is one of two
+// alternatives as it is, nothing where that cannot be done either.
+func opened(output json.RawMessage) (json.RawMessage, openness) {
 	if len(output) == 0 {
-		return output, true
+		return output, openness{true, true}
 	}
+	if open, ok := merged(output); ok {
+		return open, openness{true, true}
+	}
+	if open, ok := beside(output); ok {
+		return open, openness{faults: true}
+	}
+	return output, openness{}
+}
+
+// merged returns a schema whose properties stay where clients look for them:
+// what it requires becomes one of two alternatives, and further members are
+// allowed. false where its root says more.
+func merged(output json.RawMessage) (json.RawMessage, bool) {
 	var root, properties map[string]json.RawMessage
 	if json.Unmarshal(output, &root) != nil {
 		return output, false

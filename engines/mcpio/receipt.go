@@ -47,7 +47,7 @@ func withoutReceipt(encoded json.RawMessage) json.RawMessage {
 // is no such content or the tool's output schema would not have it.
 func attach(result *mcp.CallToolResult, receipt string, output json.RawMessage) {
 	structured, _ := result.StructuredContent.(json.RawMessage)
-	if _, open := opened(output); len(structured) > 0 && (open || result.IsError) {
+	if len(structured) > 0 && (result.IsError || takesReceipts(output)) {
 		carrying := WithReceipt(structured, receipt)
 		result.StructuredContent = carrying
 		if at := slices.IndexFunc(result.Content, func(c mcp.Content) bool { return repeats(c, structured) }); at >= 0 {

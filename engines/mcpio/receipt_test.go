@@ -98,9 +98,10 @@ func TestReplyOfThinkCarriesNone(t *testing.T) {
 func TestFailureCarriesItsReceipt(t *testing.T) {
 	for output, structured := range map[string]bool{
 		`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}`: true,
-		`{"type":"object","maxProperties":1}`:                        false,
-		`{"type":"object","properties":{"error":{"type":"object"}}}`: false,
-		`{"type":"object","oneOf":[{"required":["a"]}]}`:             false,
+		`{"type":"object","maxProperties":1}`:                        true,
+		`{"type":"object","properties":{"error":{"type":"object"}}}`: true,
+		`{"type":"object","oneOf":[{"required":["a"]}]}`:             true,
+		`{"type":"object","properties":{"error":{"$ref":"#"}}}`:      false,
 	} {
 		failing := tool("test.fail", func(context.Context, json.RawMessage) (any, error) {
 			return nil, fault.New(fault.ToolFailed, "no").With(fault.Diagnostic{Path: "n"}).Attach("more", json.RawMessage(`[1]`))
