@@ -59,8 +59,8 @@ func (r *runner) execute(ctx context.Context, chosen command, args []string) (*R
 	if err != nil {
 		return nil, err
 	}
-	limited, cancel := context.WithTimeoutCause(ctx, chosen.timeout, errTimeout)
-	defer cancel()
+	limited, end := context.WithCancelCause(ctx)
+	defer end(nil)
 
 	shown := newOutput(newReading(chosen.parser), hiding(secrets), engines.CallerFrom(ctx).Progress)
 	process := exec.CommandContext(limited, chosen.argv[0], append(chosen.argv[1:len(chosen.argv):len(chosen.argv)], args...)...)
@@ -74,6 +74,8 @@ func (r *runner) execute(ctx context.Context, chosen command, args []string) (*R
 	if err := group.Start(process); err != nil {
 		return nil, notStarted(chosen, err)
 	}
+	timer := time.AfterFunc(chosen.timeout, func() { end(errTimeout) }) // its time begins with it
+	defer timer.Stop()
 	ended := process.Wait()
 	group.End()
 	shown.close()

@@ -24,11 +24,21 @@ import (
 // project makes a folder with a ci.yaml and a registry that serves it.
 func project(t testing.TB, file string) (string, *engines.Registry) {
 	t.Helper()
+	return impatient(t, file, time.Minute)
+}
+
+// brief is a grace for commands of which some process does not end by itself.
+const brief = 50 * time.Millisecond
+
+// impatient is project with a grace: what a command wrote and nobody has read by
+// then is lost.
+func impatient(t testing.TB, file string, grace time.Duration) (string, *engines.Registry) {
+	t.Helper()
 	folder := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, ".savant"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, ci.File), []byte(file), 0o644))
 	registry := engines.NewRegistry(engines.Options{})
-	engine, tools := ci.Engine(ci.Options{Path: folder, ReadYAML: flow.ReadYAMLPlaces, Grace: 50 * time.Millisecond})
+	engine, tools := ci.Engine(ci.Options{Path: folder, ReadYAML: flow.ReadYAMLPlaces, Grace: grace})
 	require.NoError(t, registry.AddEngine(engine, tools...))
 	return folder, registry
 }
@@ -45,35 +55,53 @@ func report(t testing.TB, registry *engines.Registry, ctx context.Context) (*ci.
 // stubborn starts a child that ignores SIGTERM and writes its id.
 const stubborn = `commands: {tests: {command: [sh, -c, "trap '' TERM; sleep 300 & echo $! > child; wait; sleep 300"], timeout: %s}}`
 
+// child returns the id of the process that a command started, once it wrote it;
+// ok is false where it has not.
+func child(t *testing.T, folder string) (id int, ok bool) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(folder, "child"))
+	if err != nil || !strings.HasSuffix(string(text), "\n") {
+		return 0, false
+	}
+	id, err = strconv.Atoi(strings.TrimSpace(string(text)))
+	require.NoError(t, err)
+	return id, true
+}
+
 // gone waits for the end of the process whose id a command wrote.
 func gone(t *testing.T, folder string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(folder, "child"))
-	require.NoError(t, err)
-	id, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	require.NoError(t, err)
+	id, ok := child(t, folder)
+	require.True(t, ok, "the command started no child")
 	require.Eventually(t, func() bool {
 		status, err := os.ReadFile("/proc/" + strconv.Itoa(id) + "/stat")
 		return syscall.Kill(id, 0) != nil || err == nil && strings.Contains(string(status), ") Z ")
-	}, 30*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 }
 
+// The command gets time enough to start its child, however slow the machine is.
 func TestWhatTakesTooLongIsEndedAsAWhole(t *testing.T) {
-	folder, registry := project(t, strings.Replace(stubborn, "%s", "300ms", 1))
-	got, err := report(t, registry, t.Context())
-	require.NoError(t, err)
-	require.True(t, got.TimedOut)
-	require.Equal(t, ci.ExitTimedOut, got.ExitCode)
-	gone(t, folder)
+	for timeout := 300 * time.Millisecond; timeout < time.Minute; timeout *= 3 {
+		folder, registry := impatient(t, strings.Replace(stubborn, "%s", timeout.String(), 1), brief)
+		got, err := report(t, registry, t.Context())
+		require.NoError(t, err)
+		require.True(t, got.TimedOut)
+		require.Equal(t, ci.ExitTimedOut, got.ExitCode)
+		if _, started := child(t, folder); started {
+			gone(t, folder)
+			return
+		}
+	}
+	require.Fail(t, "the command starts no child")
 }
 
 func TestWhatIsCancelledIsEndedAsAWhole(t *testing.T) {
-	folder, registry := project(t, strings.Replace(stubborn, "%s", "1h", 1))
+	folder, registry := impatient(t, strings.Replace(stubborn, "%s", "1h", 1), brief)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		defer cancel()
-		for range 3000 {
-			if text, err := os.ReadFile(filepath.Join(folder, "child")); err == nil && strings.HasSuffix(string(text), "\n") {
+		for range 12_000 { // two minutes
+			if _, started := child(t, folder); started {
 				return
 			}
 			time.Sleep(10 * time.Millisecond)
@@ -84,9 +112,13 @@ func TestWhatIsCancelledIsEndedAsAWhole(t *testing.T) {
 	gone(t, folder)
 }
 
+// The command leaves its child once what it said was read.
 func TestWhatIsLeftBehindEndsWithTheCommand(t *testing.T) {
-	folder, registry := project(t, `commands: {tests: {command: [sh, -c, "sleep 300 & echo $! > child; echo said; exit 7"]}}`)
-	got, err := report(t, registry, t.Context())
+	folder, registry := impatient(t, `commands: {tests: {command: [sh, -c, "echo said; until [ -e heard ]; do sleep 0.01; done; sleep 300 & echo $! > child; exit 7"]}}`, brief)
+	ctx := engines.WithCaller(t.Context(), engines.Caller{Progress: func(_, _ float64, said string) {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "heard"), []byte(said), 0o600))
+	}})
+	got, err := report(t, registry, ctx)
 	require.NoError(t, err)
 	require.Equal(t, 7, got.ExitCode)
 	require.Equal(t, "said\n", got.Tail)
