@@ -64,6 +64,7 @@ func TestScenariosFromOutside(t *testing.T) {
 				continue
 			}
 			t.Run(way+"/"+name, func(t *testing.T) {
+				t.Parallel()
 				s := setStage(t, file)
 				s.check(t, play.run(t, s))
 			})

@@ -37,7 +37,7 @@ func serveIn(t testing.TB, folder string, environment ...string) *server {
 
 func startServer(t testing.TB, command *exec.Cmd, folder string, environment ...string) *server {
 	t.Helper()
-	command.Env = append(os.Environ(), append([]string{"SAVANT_PATH=" + folder, "LOG_LEVEL=error"}, environment...)...)
+	command.Env = append(os.Environ(), append([]string{"SAVANT_PATH=" + folder, "LOG_LEVEL=error", "XDG_CACHE_HOME=" + t.TempDir()}, environment...)...)
 	command.Stderr = os.Stderr
 	stdin, err := command.StdinPipe()
 	require.NoError(t, err)
