@@ -24,6 +24,10 @@ func (r *searched) open(ctx context.Context) (*index.Index, error) {
 	if r.index != nil {
 		return r.index, nil
 	}
+	var err error
+	if r.options.CacheFolder, err = cacheFolder(r.options.CacheFolder, r.project); err != nil {
+		return nil, err
+	}
 	opened, err := index.Open(ctx, r.options)
 	r.index = opened
 	return opened, err

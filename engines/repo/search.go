@@ -21,8 +21,8 @@ type SearchOptions struct {
 	// Path is SAVANT_PATH; Repos are further folders, as SAVANT_REPOS lists them.
 	Path  string
 	Repos []string
-	// CacheFolder holds the indexes; savant/index in the user's cache folder
-	// when empty.
+	// CacheFolder holds the indexes; savant/index in the user's cache folder when
+	// empty, and .savant/cache/index below Path where the user has none.
 	CacheFolder string
 	// Logger is told how building goes; nil discards it.
 	Logger *slog.Logger
@@ -38,6 +38,7 @@ type Search struct {
 // searched is one folder with its index.
 type searched struct {
 	name    string // "" for SAVANT_PATH
+	project string // SAVANT_PATH
 	options index.Options
 	mutex   sync.Mutex
 	index   *index.Index
@@ -49,9 +50,9 @@ func NewSearch(options SearchOptions) *Search {
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)
 	}
-	s.repos = []*searched{{options: index.Options{Folder: options.Path, CacheFolder: options.CacheFolder}}}
+	s.repos = []*searched{{project: options.Path, options: index.Options{Folder: options.Path, CacheFolder: options.CacheFolder}}}
 	for name, folder := range RepoNames(options.Repos) {
-		s.repos = append(s.repos, &searched{name: name, options: index.Options{Folder: folder, CacheFolder: options.CacheFolder}})
+		s.repos = append(s.repos, &searched{name: name, project: options.Path, options: index.Options{Folder: folder, CacheFolder: options.CacheFolder}})
 	}
 	return s
 }
