@@ -73,7 +73,7 @@ func notesOf(calls []memory.Call) []string {
 func (r *Run) complete(i int, asked reasoning.Call) error {
 	tool, known := find(r.runtime.options.Toolbox.Tools(), asked.ToolName)
 	id := callID(r.index, i)
-	r.event(telemetry.Event{Type: telemetry.ToolCallStarted, ToolName: asked.ToolName, CallID: id, Args: asked.Args})
+	r.event(begun(id, asked))
 	began := r.runtime.options.Now()
 	made := r.make(tool, asked)
 	if r.ctx.Err() != nil && made.Error != nil {

@@ -28,12 +28,17 @@ func failure(err error) *telemetry.Failure {
 // recordStep tells of a decision, once for each step.
 func (r *Run) recordStep(intent reasoning.Intent) {
 	if intent.Prompt != nil {
-		r.event(telemetry.Event{Type: telemetry.PromptSnapshot, Model: intent.Model, PromptTokens: intent.Prompt.Tokens,
-			Metadata: map[string]any{"hash": intent.Prompt.Hash, "sections": intent.Prompt.Sections}})
+		r.event(shown(intent))
 	}
 	e := r.decided(intent)
 	e.DurationMS = float64(r.asked) / float64(time.Millisecond)
 	r.event(e)
+}
+
+// shown is the event of what a model was shown.
+func shown(intent reasoning.Intent) telemetry.Event {
+	return telemetry.Event{Type: telemetry.PromptSnapshot, Model: intent.Model, PromptTokens: intent.Prompt.Tokens,
+		Metadata: map[string]any{"hash": intent.Prompt.Hash, "sections": intent.Prompt.Sections}}
 }
 
 // decided is the event of a decision.
@@ -62,10 +67,23 @@ func summaryOf(intent reasoning.Intent) string {
 
 // recordCall tells what came of a call.
 func (r *Run) recordCall(id string, made memory.Call) {
-	if made.Rule != "" {
-		r.event(telemetry.Event{Type: telemetry.PolicyDenied, ToolName: made.Tool, CallID: id, Metadata: map[string]any{"rule": made.Rule}})
+	for _, e := range concluded(id, made) {
+		r.event(e)
 	}
-	r.event(completed(id, made))
+}
+
+// begun is the event of the beginning of a call.
+func begun(id string, asked reasoning.Call) telemetry.Event {
+	return telemetry.Event{Type: telemetry.ToolCallStarted, ToolName: asked.ToolName, CallID: id, Args: asked.Args}
+}
+
+// concluded are the events of what came of a call.
+func concluded(id string, made memory.Call) []telemetry.Event {
+	if made.Rule == "" {
+		return []telemetry.Event{completed(id, made)}
+	}
+	denied := telemetry.Event{Type: telemetry.PolicyDenied, ToolName: made.Tool, CallID: id, Metadata: map[string]any{"rule": made.Rule}}
+	return []telemetry.Event{denied, completed(id, made)}
 }
 
 // completed is the event of the end of a call.

@@ -7,24 +7,33 @@ import (
 // told is what the trace has of a run. Events are written in the order in which
 // they happened, so it can only lack those behind its last step.
 type told struct {
-	step  int             // the last that it has a decision of
-	calls map[string]bool // those that it has the end of
+	step  int               // the last that it has a decision of
+	shown int               // the last that it has the prompt of
+	calls map[happened]bool // what it has of calls
+}
+
+// happened is an event of a call.
+type happened struct {
+	event telemetry.Type
+	call  string
 }
 
 // tellUntold adds to the trace what the journal knows and a crash kept from it:
-// decisions, and calls that completed. A trace that cannot be read stays as it
-// is.
+// decisions, and all of the calls that completed. A trace that cannot be read
+// stays as it is.
 func (r *Run) tellUntold() {
 	if r.untold == nil {
 		return
 	}
-	known := told{calls: map[string]bool{}}
+	known := told{calls: map[happened]bool{}}
 	err := r.runtime.options.Recorder.Written(r.ID(), func(e telemetry.Event, _ []byte) {
 		switch e.Type {
 		case telemetry.ReasoningStep:
 			known.step = max(known.step, e.Step)
-		case telemetry.ToolCallCompleted:
-			known.calls[e.CallID] = true
+		case telemetry.PromptSnapshot:
+			known.shown = max(known.shown, e.Step)
+		case telemetry.ToolCallStarted, telemetry.PolicyDenied, telemetry.ToolCallCompleted:
+			known.calls[happened{e.Type, e.CallID}] = true
 		}
 	})
 	r.warn("what the trace lacks is not known", err)
@@ -37,13 +46,22 @@ func (r *Run) tellUntold() {
 }
 
 func (r *Run) tellAgain(each decision, known told) {
+	if each.Intent.Prompt != nil && each.Step > known.shown {
+		r.restored(shown(each.Intent), each)
+	}
 	if each.Step > known.step {
 		r.restored(r.decided(each.Intent), each)
 	}
-	for number := range each.Intent.AllCalls() {
+	for number, asked := range each.Intent.AllCalls() {
+		made, completedThen := r.untold.calls[each.Step][number]
+		if !completedThen {
+			continue
+		}
 		id := callID(each.Step, number)
-		if made, completedThen := r.untold.calls[each.Step][number]; completedThen && !known.calls[id] {
-			r.restored(completed(id, made), each)
+		for _, e := range append([]telemetry.Event{begun(id, asked)}, concluded(id, made)...) {
+			if !known.calls[happened{e.Type, id}] {
+				r.restored(e, each)
+			}
 		}
 	}
 }
