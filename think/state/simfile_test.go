@@ -2,6 +2,7 @@ package state
 
 import (
 	"io"
+	"slices"
 	"syscall"
 )
 
@@ -42,16 +43,14 @@ func (h *simHandle) WriteAt(data []byte, offset int64) (int, error) {
 	}
 	h.resize(max(len(h.file.current), int(offset)+len(data)))
 	copy(h.file.current[offset:], data)
-	for i := range data {
-		h.file.dirty[int(offset)+i] = true
-	}
+	copy(h.file.dirty[offset:], slices.Repeat([]bool{true}, len(data)))
 	return len(data), err
 }
 
 func (h *simHandle) resize(length int) {
 	f := h.file
-	for len(f.current) < length {
-		f.current, f.dirty = append(f.current, 0), append(f.dirty, true)
+	if more := length - len(f.current); more > 0 {
+		f.current, f.dirty = append(f.current, make([]byte, more)...), append(f.dirty, slices.Repeat([]bool{true}, more)...)
 	}
 	f.current, f.dirty = f.current[:length], f.dirty[:length]
 	h.disk.clock++
@@ -72,12 +71,12 @@ func (h *simHandle) Sync() error {
 	if err == nil || !h.disk.dead {
 		settled := make([]byte, len(f.current))
 		copy(settled, f.durable)
-		for i := range settled {
-			if f.dirty[i] && err == nil {
+		for i, dirty := range f.dirty {
+			if dirty && err == nil {
 				settled[i] = f.current[i]
 			}
-			f.dirty[i] = false
 		}
+		clear(f.dirty)
 		f.durable = settled
 	}
 	return err
