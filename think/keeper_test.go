@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"savant"
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/schemas"
 	"savant/think"
 	"savant/think/state"
 )
@@ -27,25 +29,39 @@ import (
 func TestEveryRunCanBeKept(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	require.NoError(t, err)
-	runs := 0
-	for _, file := range files {
-		s := readScenario(t, file)
-		root := s.lay(t)
-		p := &play{t: t, scenario: s, root: root}
-		here := openLocal(t, root)
-		p.driver = here
-		p.all()
-		keys, err := here.store.Keys(t.Context())
-		require.NoError(t, err)
-		there := openLocal(t, s.lay(t))
-		for _, key := range keys {
-			keepRun(t, here.world, there.world, key)
-			runs++
+	set, err := think.NewLibrary(think.Layer{Files: savant.Files}).Schemas()
+	require.NoError(t, err)
+	schema, err := set.Named("run")
+	require.NoError(t, err)
+	var runs atomic.Int64
+	t.Run("scenarios", func(t *testing.T) {
+		for _, file := range files {
+			t.Run(filepath.Base(file), func(t *testing.T) {
+				t.Parallel()
+				runs.Add(int64(keepRuns(t, readScenario(t, file), schema)))
+			})
 		}
-		here.close(t)
-		there.close(t)
+	})
+	require.Greater(t, runs.Load(), int64(30))
+}
+
+// keepRuns plays a scenario, takes its runs through all and returns how many
+// there are.
+func keepRuns(t *testing.T, s *scenario, schema *schemas.Schema) int {
+	root := s.lay(t)
+	here := openLocal(t, root)
+	defer here.close(t)
+	p := &play{t: t, scenario: s, root: root, driver: here}
+	p.all()
+	keys, err := here.store.Keys(t.Context())
+	require.NoError(t, err)
+	there := openLocal(t, s.lay(t))
+	defer there.close(t)
+	for _, key := range keys {
+		requireReadable(t, here.world, key, schema)
+		keepRun(t, here.world, there.world, key)
 	}
-	require.Greater(t, runs, 30)
+	return len(keys)
 }
 
 func keepRun(t *testing.T, here, there *world, key state.Key) {
@@ -54,7 +70,6 @@ func keepRun(t *testing.T, here, there *world, key state.Key) {
 	problems, err := keeper.Check(t.Context(), key)
 	require.NoError(t, err)
 	require.Empty(t, problems, key)
-	requireReadable(t, here, key)
 	var first, second bytes.Buffer
 	exported, err := keeper.Export(t.Context(), key, &first)
 	require.NoError(t, err)
@@ -79,12 +94,8 @@ func keepRun(t *testing.T, here, there *world, key state.Key) {
 }
 
 // requireReadable: the run's readable file is what its published schema says.
-func requireReadable(t *testing.T, w *world, key state.Key) {
+func requireReadable(t *testing.T, w *world, key state.Key, schema *schemas.Schema) {
 	t.Helper()
-	set, err := think.NewLibrary(think.Layer{Files: savant.Files}).Schemas()
-	require.NoError(t, err)
-	schema, err := set.Named("run")
-	require.NoError(t, err)
 	text, err := os.ReadFile(filepath.Join(w.root, ".savant", "state", key.Workflow, key.Run+".json"))
 	require.NoError(t, err)
 	value, err := jsonvalue.Decode(text)
@@ -173,7 +184,7 @@ func damage(t *rapid.T, file string) {
 // are whole and replay, at most as far as they were, and no other run changes.
 func TestRepairAfterAnyDamage(t *testing.T) {
 	whole := keptFolder(t)
-	rapid.Check(t, func(rt *rapid.T) {
+	check(t, thorough(400, 1000), func(rt *rapid.T) {
 		root, err := os.MkdirTemp(t.TempDir(), "r")
 		require.NoError(rt, err)
 		require.NoError(rt, os.CopyFS(root, os.DirFS(whole)))

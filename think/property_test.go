@@ -2,6 +2,7 @@ package think_test
 
 import (
 	"flag"
+	"os"
 	"strconv"
 	"testing"
 
@@ -11,6 +12,15 @@ import (
 	"savant/internal/jsonvalue"
 	"savant/think/flow"
 )
+
+// thorough returns how often chance is tried where each time takes long: more
+// where CI is set.
+func thorough(times, timesInCI int) int {
+	if os.Getenv("CI") != "" {
+		return timesInCI
+	}
+	return times
+}
 
 // check runs a property many times: fewer under the race detector and in short
 // mode, and as often as -rapid.checks says where that is given.
