@@ -181,6 +181,7 @@ func TestProgressReachesTheCaller(t *testing.T) {
 }
 
 func TestFailuresAreCodedAndTellNoSecret(t *testing.T) {
+	t.Parallel()
 	w := oneServer(t, "good", "")
 	for do, code := range map[string]fault.Code{"fail": fault.ToolFailed, "rpc": fault.ToolFailed, "huge": fault.ToolFailed, "crash": fault.EngineOffline} {
 		_, err := w.call("fake.echo", do)
@@ -210,6 +211,7 @@ func TestAHungCallIsCancelled(t *testing.T) {
 }
 
 func TestNoProcessIsLeftBehind(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"good", "stubborn"} {
 		w := oneServer(t, mode, "")
 		var said struct{ Text string }
@@ -317,6 +319,7 @@ func TestACallOfAServerThatIsStillStarting(t *testing.T) {
 // Many callers of a server that crashes again and again each get an answer or
 // a code, and it works in the end.
 func TestCallsWhileAServerCrashes(t *testing.T) {
+	t.Parallel()
 	w := oneServer(t, "good", "")
 	var all sync.WaitGroup
 	for caller := range 8 {

@@ -96,6 +96,7 @@ func TestOnlyWhoMayHaveAToolIsAsked(t *testing.T) {
 
 // TestFollowTakesOverTheFile, without a call or a list.
 func TestFollowTakesOverTheFile(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "{}").open()
 	ctx, cancel := context.WithCancel(t.Context())
 	over := make(chan struct{})
