@@ -130,7 +130,7 @@ func BenchmarkQuery(b *testing.B) {
 			ix, unwatched := open(b, folder, cache), open(b, folder, cache)
 			index.Unwatch(unwatched)
 			refresh(b, unwatched)
-			for refresh(b, ix); !index.Watches(ix); refresh(b, ix) { // a process begins to watch when it looks again
+			for refresh(b, ix); !index.Watches(ix) && !index.CannotWatch(ix); refresh(b, ix) { // a process begins to watch when it looks again
 				time.Sleep(time.Millisecond)
 			}
 			_, err := index.Tidied(ix)

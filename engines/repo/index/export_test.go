@@ -14,6 +14,10 @@ func Watches(ix *Index) bool {
 	return ix.tree.hearing.watch != nil && !ix.tree.hearing.trustedFrom.IsZero()
 }
 
+// CannotWatch says that the kernel will not tell of changes, as beyond its bound
+// of folders.
+func CannotWatch(ix *Index) bool { return ix.tree.hearing.failed }
+
 // Doubt makes the next look one at every file, as after a while.
 func Doubt(ix *Index) { ix.tree.hearing.trustedFrom = time.Time{} }
 

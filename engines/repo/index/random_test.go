@@ -123,7 +123,8 @@ func answer(t require.TestingT, ix *index.Index, query index.Query) []index.Row 
 
 // settle refreshes until stamps are trusted, and where it may be the kernel.
 func (h *history) settle(t *rapid.T) {
-	for h.refresh(t); !index.Settled(h.old) || h.watched && !index.Watches(h.old); h.refresh(t) {
+	deaf := func() bool { return h.watched && !index.Watches(h.old) && !index.CannotWatch(h.old) }
+	for h.refresh(t); !index.Settled(h.old) || deaf(); h.refresh(t) {
 		time.Sleep(10 * time.Millisecond)
 	}
 }
