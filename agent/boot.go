@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 
-	"savant/fault"
 	"savant/reasoning"
 	"savant/telemetry"
 )
@@ -26,7 +25,7 @@ func (r *Run) boot() (Signal, error) {
 	var known bool
 	if r.persona, known = r.prompts.persona(persona); !known {
 		r.recordStart()
-		return failed, invalid("persona", "prompts.yml has no "+fault.Cut(persona, 60))
+		return failed, invalid("persona", r.prompts.without(persona))
 	}
 	if options.Repo != nil && !r.order.SkipGit && !r.order.DryRun {
 		repo, err := options.Repo(r.ctx)

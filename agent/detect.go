@@ -1,11 +1,13 @@
 package agent
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"savant/fault"
 	"savant/reasoning"
 )
 
@@ -39,6 +41,15 @@ func (p Prompts) persona(name string) (reasoning.Persona, bool) {
 		return reasoning.Persona{}, name == ""
 	}
 	return p.Personas[0], true
+}
+
+// without says that there is no persona of a name, and which there are.
+func (p Prompts) without(persona string) string {
+	var known []string
+	for _, each := range p.Personas {
+		known = append(known, each.Name)
+	}
+	return fmt.Sprintf("prompts.yml has no %s; known: %s", fault.Cut(persona, 60), fault.Cut(strings.Join(known, ", "), 300))
 }
 
 // triggered returns the rules that a goal meets, in their order.

@@ -49,6 +49,10 @@ func checkID(id string) error {
 	return nil
 }
 
+func unknown(id string) error {
+	return fault.New(fault.UnknownRun, "there is no run %s; agent.list shows the runs there are", id)
+}
+
 func journalName(id string) string  { return folder + "/" + id + ".journal" }
 func snapshotName(id string) string { return folder + "/" + id + ".json" }
 func cancelName(id string) string   { return folder + "/" + id + ".cancel" }
@@ -112,7 +116,7 @@ func (s *Store) openJournal(id string, flags int) (*os.File, error) {
 	}
 	file, err := s.root.OpenFile(journalName(id), flags, filePermission)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fault.New(fault.UnknownRun, "there is no run %s", id)
+		return nil, unknown(id)
 	}
 	if err != nil {
 		return nil, ownfolder.NotRead(journalName(id), err)
@@ -128,7 +132,7 @@ func (s *Store) Records(id string) ([]Record, error) {
 	}
 	data, err := s.root.ReadFile(journalName(id))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fault.New(fault.UnknownRun, "there is no run %s", id)
+		return nil, unknown(id)
 	}
 	if err != nil {
 		return nil, ownfolder.NotRead(journalName(id), err)
@@ -144,7 +148,7 @@ func (s *Store) Load(id string) (Snapshot, error) {
 	}
 	data, err := s.root.ReadFile(snapshotName(id))
 	if errors.Is(err, fs.ErrNotExist) {
-		return Snapshot{}, fault.New(fault.UnknownRun, "there is no run %s", id)
+		return Snapshot{}, unknown(id)
 	}
 	if err != nil {
 		return Snapshot{}, ownfolder.NotRead(snapshotName(id), err)

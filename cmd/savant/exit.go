@@ -107,19 +107,25 @@ func (p *program) report(err error) int {
 		return code
 	case p.stdout.failed() != nil && errors.Is(err, p.stdout.failed()):
 		return exitOK // of the command; what was not written is told in the end
+	case errors.As(err, &usage) && p.json:
+		return p.reportJSON(fault.New(fault.InvalidParams, "%s; %s --help shows the usage", string(usage), cmp.Or(p.command, "savant")), code)
 	case errors.As(err, &usage):
 		fmt.Fprintf(p.stderr, "savant: %s\nRun '%s --help' for usage.\n", usage, cmp.Or(p.command, "savant"))
 		return code
 	case p.json:
-		coded := fault.From(err)
-		if err := p.print(coded.Advised(p.hint(coded))); err != nil {
-			fmt.Fprintf(p.stderr, "savant: %v\n", err)
-		}
-		return code
+		return p.reportJSON(fault.From(err), code)
 	}
 	coded := explained(err)
 	fmt.Fprintf(p.stderr, "savant: %s: %s\n", coded.Code, visible(p.forPeople(coded)))
 	p.printDiagnostics(coded)
+	return code
+}
+
+// reportJSON prints an error for a program, and returns the exit code.
+func (p *program) reportJSON(coded *fault.Error, code int) int {
+	if err := p.print(coded.Advised(p.hint(coded))); err != nil {
+		fmt.Fprintf(p.stderr, "savant: %v\n", err)
+	}
 	return code
 }
 

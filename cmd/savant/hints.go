@@ -32,6 +32,12 @@ func (p *program) hint(said *fault.Error) string {
 	case (said.Code == fault.StateNotSaved || said.Code == fault.Internal) && (errors.Is(said, fs.ErrPermission) || errors.Is(said, syscall.EROFS)):
 		return fmt.Sprintf("SAVANT_PATH is %q; --path names another folder", p.settings.Path)
 	}
+	switch said.Code {
+	case fault.UnknownRun:
+		return unlessNamed(said, "savant state list", "shows the runs there are")
+	case fault.UnknownTool:
+		return unlessNamed(said, "savant tools", "lists those there are")
+	}
 	for _, sign := range []string{".savant/state/", ".savant/artifacts/", "does not follow from the records before it"} {
 		if strings.Contains(said.Details, sign) {
 			return onDamage(said)
@@ -43,10 +49,24 @@ func (p *program) hint(said *fault.Error) string {
 // adviceOnTool says what clients are told to do about an error of a tool: they
 // cannot mend what is kept of a run, and whoever reads of it can.
 func adviceOnTool(tool string, said *fault.Error) string {
-	if engine := engines.EngineOf(tool); engine == "think" || engine == "workflow" {
-		return onDamage(said)
+	switch engine := engines.EngineOf(tool); {
+	case engine != "think" && engine != "workflow":
+		return ""
+	case said.Code == fault.UnknownRun:
+		return unlessNamed(said, "think.state.list", "shows the runs there are")
 	}
-	return ""
+	return onDamage(said)
+}
+
+// unlessNamed is the advice to look at a list, "" where an error says already
+// what there is, or what was likely meant.
+func unlessNamed(said *fault.Error, list, shows string) string {
+	for _, sign := range []string{list, " list shows", ".list shows", "did you mean", "was deleted", "is a tool of"} {
+		if strings.Contains(said.Details, sign) {
+			return ""
+		}
+	}
+	return list + " " + shows
 }
 
 // readResource reads a resource of the server, see engines.Offer.

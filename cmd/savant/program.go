@@ -95,7 +95,7 @@ func (p *program) root() *cobra.Command {
 	}
 	root.SetUsageTemplate(usageTemplate(root.UsageTemplate()))
 	root.SetVersionTemplate("savant {{.Version}}\n")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError(err.Error()) })
+	root.SetFlagErrorFunc(wrongFlag)
 	for _, row := range settings.Table() {
 		root.PersistentFlags().String(row.Flag, row.Default, row.Doc+" ["+row.Env+"]")
 	}

@@ -71,14 +71,12 @@ func (p *program) validate(ctx context.Context, h *house, paths []string, strict
 // checkAll checks what paths and names stand for, or all that SAVANT_PATH has.
 func (h *house) checkAll(ctx context.Context, paths []string, strict bool) ([]checkedFile, error) {
 	var found []checkedFile
-	var err error
+	files, err := h.workflowFiles(paths)
 	if len(paths) == 0 {
-		paths = []string{filepath.Join(h.given, "workflows")}
-		if found, err = h.checkSchemas(); err != nil {
-			return nil, err
+		if found, err = h.checkSchemas(); err == nil {
+			files, err = filesIn(filepath.Join(h.given, "workflows"))
 		}
 	}
-	files, err := h.workflowFiles(paths)
 	if err != nil {
 		return nil, err
 	}
@@ -106,36 +104,57 @@ func untold(found []fault.Diagnostic, told map[fault.Diagnostic]bool) []fault.Di
 }
 
 // workflowFiles returns the workflow files that paths and names stand for, in
-// their order, those of a folder by name.
+// their order, those of a folder by name. A name that there is a workflow of is
+// that, also where a folder happens to have it.
 func (h *house) workflowFiles(paths []string) ([]string, error) {
 	var files []string
 	for _, path := range paths {
 		info, err := os.Stat(path)
-		if err != nil && isName(path) {
+		switch {
+		case isName(path) && (err != nil || h.hasWorkflow(path)):
 			files = append(files, h.fileOf(path))
-			continue
-		}
-		if err != nil {
+		case err != nil:
 			return nil, notFound(path, err)
-		}
-		if !info.IsDir() && !isWorkflow(path) {
-			return nil, fault.New(fault.InvalidParams, "%s: expected a workflow file, which ends in .yaml or .yml", path)
-		}
-		if !info.IsDir() {
-			files = append(files, path)
-			continue
-		}
-		entries, err := os.ReadDir(path)
-		if err != nil {
-			return nil, notFound(path, err)
-		}
-		for _, entry := range entries {
-			if isWorkflow(entry.Name()) && !entry.IsDir() {
-				files = append(files, filepath.Join(path, entry.Name()))
+		case info.IsDir():
+			inside, err := filesIn(path)
+			if err == nil && len(inside) == 0 {
+				err = fault.New(fault.UnknownWorkflow, "%s: no workflow file is in this folder: one ends in .yaml or .yml", path)
 			}
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, inside...)
+		case !isWorkflow(path):
+			return nil, fault.New(fault.InvalidParams, "%s: expected a workflow file, which ends in .yaml or .yml", path)
+		default:
+			files = append(files, path)
 		}
 	}
 	return slices.Compact(files), nil
+}
+
+// filesIn returns the workflow files of a folder.
+func filesIn(folder string) ([]string, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, notFound(folder, err)
+	}
+	var files []string
+	for _, entry := range entries {
+		if isWorkflow(entry.Name()) && !entry.IsDir() {
+			files = append(files, filepath.Join(folder, entry.Name()))
+		}
+	}
+	return files, nil
+}
+
+// hasWorkflow says whether there is a file for a name, bundled or of SAVANT_PATH.
+func (h *house) hasWorkflow(name string) bool {
+	return slices.ContainsFunc(h.layers, func(layer think.Layer) bool {
+		_, yaml := fs.Stat(layer.Files, "workflows/"+name+".yaml")
+		_, yml := fs.Stat(layer.Files, "workflows/"+name+".yml")
+		return yaml == nil || yml == nil
+	})
 }
 
 // isName says whether an argument that is no path is the name of a workflow.
