@@ -107,13 +107,12 @@ func (p *program) report(err error) int {
 		return code
 	case p.stdout.failed() != nil && errors.Is(err, p.stdout.failed()):
 		return exitOK // of the command; what was not written is told in the end
-	case errors.As(err, &usage) && p.json:
-		return p.reportJSON(fault.New(fault.InvalidParams, "%s; %s --help shows the usage", string(usage), cmp.Or(p.command, "savant")), code)
 	case errors.As(err, &usage):
-		fmt.Fprintf(p.stderr, "savant: %s\nRun '%s --help' for usage.\n", usage, cmp.Or(p.command, "savant"))
+		p.reportUsage(string(usage))
 		return code
 	case p.json:
-		return p.reportJSON(fault.From(err), code)
+		p.printFault(fault.From(err))
+		return code
 	}
 	coded := explained(err)
 	fmt.Fprintf(p.stderr, "savant: %s: %s\n", coded.Code, visible(p.forPeople(coded)))
@@ -121,12 +120,21 @@ func (p *program) report(err error) int {
 	return code
 }
 
-// reportJSON prints an error for a program, and returns the exit code.
-func (p *program) reportJSON(coded *fault.Error, code int) int {
+// reportUsage tells what is wrong with the command line: on stderr in any case,
+// since a flag may be wrong that is before --json.
+func (p *program) reportUsage(wrong string) {
+	command := cmp.Or(p.command, "savant")
+	if p.json {
+		p.printFault(fault.New(fault.InvalidParams, "%s; %s --help shows the usage", wrong, command))
+	}
+	fmt.Fprintf(p.stderr, "savant: %s\nRun '%s --help' for usage.\n", wrong, command)
+}
+
+// printFault prints an error for a program.
+func (p *program) printFault(coded *fault.Error) {
 	if err := p.print(coded.Advised(p.hint(coded))); err != nil {
 		fmt.Fprintf(p.stderr, "savant: %v\n", err)
 	}
-	return code
 }
 
 // explained is fault.From for the person at the machine, who may see the cause

@@ -49,10 +49,15 @@ func (p *program) hint(said *fault.Error) string {
 // adviceOnTool says what clients are told to do about an error of a tool: they
 // cannot mend what is kept of a run, and whoever reads of it can.
 func adviceOnTool(tool string, said *fault.Error) string {
-	switch engine := engines.EngineOf(tool); {
-	case engine != "think" && engine != "workflow":
+	if engine := engines.EngineOf(tool); engine != "think" && engine != "workflow" {
 		return ""
-	case said.Code == fault.UnknownRun:
+	}
+	return adviceOnRun(said)
+}
+
+// adviceOnRun is what clients are told of a run of a workflow.
+func adviceOnRun(said *fault.Error) string {
+	if said.Code == fault.UnknownRun {
 		return unlessNamed(said, "think.state.list", "shows the runs there are")
 	}
 	return onDamage(said)
@@ -76,9 +81,8 @@ type readResource = func(ctx context.Context, uri string) (text, mimeType string
 func withAdvice(read readResource) readResource {
 	return func(ctx context.Context, uri string) (string, string, error) {
 		text, mimeType, err := read(ctx, uri)
-		if errors.Is(err, fault.StateCorrupt) {
-			said := fault.From(err)
-			err = said.Advised(onDamage(said))
+		if said := (*fault.Error)(nil); errors.As(err, &said) {
+			err = said.Advised(adviceOnRun(said))
 		}
 		return text, mimeType, err
 	}
