@@ -305,7 +305,11 @@ func (e *Engine) stepIDs(ctx context.Context, workflow, run string) []string {
 		if err != nil {
 			return nil
 		}
-		return sortedKeys(got.Snapshot.Steps)
+		ids := make([]string, len(got.Snapshot.Steps))
+		for i, step := range got.Snapshot.Steps {
+			ids[i] = step.ID
+		}
+		return ids
 	}
 	graph, err := e.graph(workflow)
 	if err != nil {

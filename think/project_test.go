@@ -2,6 +2,7 @@ package think
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -42,4 +43,41 @@ func TestTheEndOfARunHurriesNoOther(t *testing.T) {
 	engine.projects.later(hold("on"), false) // and what is armed anew can be put off again
 	engine.Close()
 	require.Equal(t, 2, written("on"))
+}
+
+// A run whose steps come without a pause is written while they come, in parts,
+// and what is written is a state that it had.
+func TestALongRunIsWrittenWhileItsStepsCome(t *testing.T) {
+	files := fstest.MapFS{"workflows/long.yaml": {Data: []byte(`{name: long, version: "1.0", limits: {items: 3000}, params: {n: {type: array}},
+steps: [{id: s, call: llm.generate, foreach: params.n, input_template: {task: "{{item}}"}, capture_as: all}]}`)}}
+	store, err := state.Open(t.TempDir(), state.Options{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, store.Close()) }()
+	engine := New(Options{Library: NewLibrary(Layer{Files: files}), Store: store, Now: time.Now, ProjectEvery: 5 * time.Millisecond})
+	defer engine.Close()
+	items := make([]any, 3000)
+	for i := range items {
+		items[i] = i
+	}
+	_, err = engine.Plan(t.Context(), PlanInput{Workflow: "long", RunID: "r", Params: map[string]any{"n": items}})
+	require.NoError(t, err)
+
+	key := state.Key{Workflow: "long", Run: "r"}
+	seen := map[int]bool{}
+	for i := range items {
+		_, err := engine.Next(t.Context(), NextInput{RunID: "r", StepID: fmt.Sprintf("s_%d", i), ResultSnapshot: json.RawMessage(`"x"`)})
+		require.NoError(t, err)
+		snapshot, err := store.Snapshot(t.Context(), key)
+		require.NoError(t, err)
+		if snapshot.Version > 1 {
+			records, err := store.Records(t.Context(), key, snapshot.Version-1, 1)
+			require.NoError(t, err)
+			require.Equal(t, records[0].State, snapshot.Hash)
+			seen[snapshot.Version] = true
+		}
+		if len(seen) > 2 {
+			return
+		}
+	}
+	t.Fatal("it was not written while its steps came")
 }

@@ -1,6 +1,7 @@
 package think_test
 
 import (
+	"encoding/json"
 	"flag"
 	"os"
 	"strconv"
@@ -53,7 +54,7 @@ func TestRunsAreDeterministic(t *testing.T) {
 		require.Equal(t, seen, seenAgain, "%s", g)
 		require.Equal(t, run.Hash(), again.Hash())
 		if run.Final() != nil {
-			o := &oracle{t, g.root, run.Snapshot(flow.Whole).Steps}
+			o := &oracle{t, g.root, byID(t, run)}
 			o.check()
 			checkAllSettled(t, run)
 		}
@@ -94,13 +95,35 @@ func cycle(choices []int) func(int) int {
 }
 
 func checkAllSettled(t *rapid.T, run *flow.Run) {
-	for id, step := range run.Snapshot(flow.Whole).Steps {
+	for id, step := range byID(t, run) {
 		switch step.Status {
 		case flow.Done, flow.Skipped, flow.Failed:
 		default:
 			t.Fatalf("%s is %s at the end", id, step.Status)
 		}
 	}
+}
+
+// byID returns the steps of a snapshot, each of which is there once, and holds
+// its JSON to what encoding/json makes of the same.
+func byID(t *rapid.T, run *flow.Run) map[string]flow.StepStatus {
+	snapshot := run.Snapshot(flow.Whole)
+	steps := map[string]flow.StepStatus{}
+	for _, step := range snapshot.Steps {
+		require.NotContains(t, steps, step.ID)
+		steps[step.ID] = step
+	}
+	type tagged flow.Snapshot
+	plain := struct {
+		tagged
+		Steps map[string]flow.StepStatus `json:"steps"`
+	}{tagged(snapshot), steps}
+	want, err := json.Marshal(plain)
+	require.NoError(t, err)
+	got, err := jsonvalue.Encode(snapshot)
+	require.NoError(t, err)
+	require.JSONEq(t, string(want), string(got))
+	return steps
 }
 
 // Parallel answers may come in any order: where no failure ends a workflow, the

@@ -221,11 +221,7 @@ func (e *Engine) checkpointAt(ctx context.Context, key state.Key, name string, v
 		return err
 	}
 	l := &live{key: key, run: past.run, version: version, hash: records[version-1].Hash}
-	snapshot, err := snapshotOf(l)
-	if err != nil {
-		return err
-	}
-	return e.Store.Checkpoint(ctx, key, name, snapshot)
+	return e.Store.Checkpoint(ctx, key, name, snapshotOf(l))
 }
 
 // source returns the text of a workflow's file with a digest, of any layer, or

@@ -84,11 +84,7 @@ func (e *Engine) saveCheckpoint(ctx context.Context, l *live, name string) (*Res
 	if _, ok := versionOf(name); ok || name == "start" {
 		return nil, fault.New(fault.InvalidParams, "%q names a checkpoint that exists by itself; choose another name", name)
 	}
-	snapshot, err := snapshotOf(l)
-	if err != nil {
-		return nil, err
-	}
-	if err := e.Store.Checkpoint(ctx, l.key, name, snapshot); err != nil {
+	if err := e.Store.Checkpoint(ctx, l.key, name, snapshotOf(l)); err != nil {
 		return nil, err
 	}
 	standing, _ := compose(l.run, flow.Change{}, false, nil)

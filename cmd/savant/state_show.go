@@ -77,16 +77,16 @@ func (p *program) showRun(found *think.StateGet) error {
 }
 
 // countStatuses sums steps up: "3 done, 1 issued".
-func countStatuses(steps map[string]flow.StepStatus) string {
+func countStatuses(steps flow.Statuses) string {
 	return countBy(steps, func(each flow.StepStatus) string { return string(each.Status) })
 }
 
 // countWitnesses says who saw the results of steps: "3 gateway, 1 self".
-func countWitnesses(steps map[string]flow.StepStatus) string {
+func countWitnesses(steps flow.Statuses) string {
 	return countBy(steps, func(each flow.StepStatus) string { return each.Witness })
 }
 
-func countBy(steps map[string]flow.StepStatus, word func(flow.StepStatus) string) string {
+func countBy(steps flow.Statuses, word func(flow.StepStatus) string) string {
 	words := make([]string, 0, len(steps))
 	for _, each := range steps {
 		words = append(words, word(each))

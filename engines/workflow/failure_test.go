@@ -202,8 +202,8 @@ func TestDrivenStepsAreWitnessed(t *testing.T) {
 	require.JSONEq(t, `{"a":{"n":3}}`, string(outcome.Outputs))
 	got, err := b.think.StateGet(t.Context(), think.StateGetInput{RunID: "r"})
 	require.NoError(t, err)
-	require.Equal(t, flow.WitnessGateway, got.Snapshot.Steps["a"].Witness)
-	require.Equal(t, 2, got.Snapshot.Steps["a"].Attempt, "the failed call was witnessed, too")
+	require.Equal(t, flow.WitnessGateway, got.Snapshot.Steps[0].Witness)
+	require.Equal(t, 2, got.Snapshot.Steps[0].Attempt, "the failed call was witnessed, too")
 }
 
 func TestWithoutReceiptsAWitnessedStepIsLeft(t *testing.T) {

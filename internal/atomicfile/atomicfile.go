@@ -49,40 +49,101 @@ func Write(root *os.Root, name string, data []byte, perm fs.FileMode) error {
 // Replace is Write on any file system, durable or not. When only the sync of
 // the folder fails the error is returned with the new content in place.
 func Replace(target FS, name string, data []byte, perm fs.FileMode, durability Durability) error {
-	temp := tempName(name)
-	if err := fill(target, temp, data, perm, durability); err != nil {
+	return ReplaceAll(target, []string{name}, perm, durability, func(out io.Writer) error {
+		_, err := out.Write(data)
 		return err
+	})
+}
+
+// ReplaceAll is Replace of several files that get the same content, which fill
+// writes in parts, once. Each file has it wholly or not at all; on failure some
+// may have it.
+func ReplaceAll(target FS, names []string, perm fs.FileMode, durability Durability, fill func(io.Writer) error) error {
+	made := temporary{target: target, durability: durability}
+	err := made.create(names, perm)
+	if err == nil {
+		err = fill(&made)
 	}
-	if err := target.Rename(temp, name); err != nil {
-		_ = target.Remove(temp) // the first error is the one to report
-		return err
+	if closeErr := made.close(err == nil); err == nil {
+		err = closeErr
 	}
-	if durability == Lazy {
-		return nil
+	for i := 0; i < len(made.files) && err == nil; i++ {
+		if err = target.Rename(made.files[i].name, names[i]); err == nil {
+			made.files[i].name = ""
+		}
 	}
-	return target.SyncFolder(path.Dir(name))
+	made.remove()
+	for i := 0; i < len(names) && err == nil && durability == Durable; i++ {
+		err = target.SyncFolder(path.Dir(names[i]))
+	}
+	return err
+}
+
+// temporary are the files that are to replace others.
+type temporary struct {
+	target     FS
+	durability Durability
+	files      []temporaryFile
+	size       int64
+}
+
+type temporaryFile struct {
+	name string // empty once it has replaced the other
+	File
+}
+
+func (t *temporary) create(names []string, perm fs.FileMode) error {
+	for _, name := range names {
+		temp := tempName(name)
+		file, err := t.target.Create(temp, perm)
+		if err != nil {
+			return err
+		}
+		t.files = append(t.files, temporaryFile{temp, file})
+	}
+	return nil
+}
+
+// Write implements io.Writer.
+func (t *temporary) Write(data []byte) (int, error) {
+	for _, file := range t.files {
+		if opened, real := file.File.(*os.File); real && t.durability == Lazy {
+			allocate(opened, t.size, len(data))
+		}
+		if n, err := file.Write(data); err != nil {
+			return n, err
+		}
+	}
+	t.size += int64(len(data))
+	return len(data), nil
+}
+
+// close closes the files, durably where they are whole, and returns the first
+// error.
+func (t *temporary) close(whole bool) error {
+	var first error
+	for _, file := range t.files {
+		if whole && first == nil && t.durability == Durable {
+			first = file.Sync()
+		}
+		if err := file.Close(); first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// remove removes what has replaced nothing.
+func (t *temporary) remove() {
+	for _, file := range t.files {
+		if file.name != "" {
+			_ = t.target.Remove(file.name) // the error before it is the one to report
+		}
+	}
 }
 
 // tempName returns a name in the same folder, so that the rename stays within
 // one file system. The leading dot keeps it apart from every name of a run.
 func tempName(name string) string {
 	return path.Join(path.Dir(name), "."+path.Base(name)+"."+rand.Text()[:10]+".tmp")
-}
-
-func fill(target FS, temp string, data []byte, perm fs.FileMode, durability Durability) error {
-	file, err := target.Create(temp, perm)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(data)
-	if err == nil && durability == Durable {
-		err = file.Sync()
-	}
-	if closeErr := file.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
-		_ = target.Remove(temp) // the first error is the one to report
-	}
-	return err
 }

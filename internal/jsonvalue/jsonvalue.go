@@ -129,36 +129,14 @@ func number(n json.Number) (any, error) {
 	return f, nil
 }
 
-// Encode returns the one encoding of a value: keys sorted by bytes, no spaces,
-// no HTML escapes. (RFC 8785 is not used: it rounds integers above 2^53.)
-func Encode(value any) ([]byte, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
-}
-
 // Digest returns the hex SHA-256 of the encoding of a value.
 func Digest(value any) (string, error) {
-	data, err := encodeForDigest(value)
+	data, err := Encode(value)
 	if err != nil {
 		return "", err
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:]), nil
-}
-
-// encodeForDigest is Encode, and faster for a text that needs no escapes: each
-// result of a step has its digest.
-func encodeForDigest(value any) ([]byte, error) {
-	text, isText := value.(string)
-	if !isText || strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c > '~' || c == '"' || c == '\\' }) {
-		return Encode(value)
-	}
-	return fmt.Appendf(make([]byte, 0, len(text)+2), `"%s"`, text), nil
 }
 
 // Kind names a value's JSON type: null, boolean, integer, number, string,

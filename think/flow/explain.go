@@ -1,8 +1,6 @@
 package flow
 
 import (
-	"math"
-
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/think/flow/expression"
@@ -166,81 +164,6 @@ func shortened(value any) any {
 	}
 	return fault.Cut(string(data), maxOperand)
 }
-
-// Snapshot is the whole state of a run, readable.
-type Snapshot struct {
-	RunID    string                `json:"run_id"`
-	Workflow string                `json:"workflow"`
-	Release  string                `json:"workflow_version"`
-	Digest   string                `json:"workflow_digest"`
-	Version  int                   `json:"version"`
-	Status   Status                `json:"status"`
-	Hash     string                `json:"hash"`
-	Params   map[string]any        `json:"params"`
-	Vars     map[string]any        `json:"vars"`
-	Steps    map[string]StepStatus `json:"steps"`
-	Lists    map[string][]any      `json:"lists,omitempty"`
-	Error    *fault.Error          `json:"error,omitempty"`
-}
-
-// Whole is the longest value of a Snapshot that leaves none out.
-const Whole = math.MaxInt
-
-// Long stands for a capture that is longer than a snapshot shows.
-type Long struct {
-	// Size is the length of the value's JSON in bytes.
-	Size int
-	// SHA256 is empty for the list of a loop.
-	SHA256 string
-}
-
-// Snapshot returns the whole state of the run; captures of more than longest
-// bytes are Long, all others Raw.
-func (r *Run) Snapshot(longest int) Snapshot {
-	s := Snapshot{RunID: r.id, Workflow: r.graph.Workflow.Name, Release: r.graph.Workflow.Version, Digest: r.graph.Workflow.Digest,
-		Version: r.version, Status: r.Status(), Hash: r.Hash(), Params: r.params, Vars: map[string]any{},
-		Steps: make(map[string]StepStatus, r.Size()), Lists: map[string][]any{}, Error: r.blocked}
-	r.root.snapshot(&s, longest)
-	return s
-}
-
-func (f *frame) snapshot(s *Snapshot, longest int) {
-	for i := range f.nodes {
-		n := &f.nodes[i]
-		s.Steps[n.id()] = n.describe()
-		if n.list != nil {
-			s.Lists[n.id()] = n.list.items
-		}
-		if name := n.step().CaptureAs; name != "" && n.has {
-			s.Vars[f.prefix+name] = n.shown(longest)
-		}
-		for i := range n.units {
-			u := &n.units[i]
-			s.Steps[u.id] = u.describe()
-			for _, round := range u.rounds() {
-				round.snapshot(s, longest)
-			}
-		}
-	}
-}
-
-// shown returns a node's capture as a snapshot has it. What is too long is not
-// read back for it.
-func (n *nodeState) shown(longest int) any {
-	if size := n.size(); size > longest {
-		long := Long{Size: size}
-		if !n.loop() {
-			long.SHA256 = n.units[0].sum
-		}
-		return long
-	}
-	return Raw(n.bytes())
-}
-
-// Raw is canonical JSON; it marshals as the JSON it is.
-type Raw []byte
-
-func (v Raw) MarshalJSON() ([]byte, error) { return v, nil }
 
 // Var returns the canonical JSON of one capture by its name, children's with
 // their prefix ("parent/child_capture"); nil where there is none.

@@ -112,8 +112,8 @@ func begin(t *testing.T, graph *flow.Graph) {
 			require.Positive(t, d.Column, "%+v", d)
 		}
 	}
-	for id := range run.Snapshot(flow.Whole).Steps {
-		_, err := run.Explain(id)
+	for _, step := range run.Snapshot(flow.Whole).Steps {
+		_, err := run.Explain(step.ID)
 		require.NoError(t, err)
 	}
 }

@@ -18,14 +18,14 @@ func (d *Dir) Checkpoint(ctx context.Context, key Key, name string, snapshot Sna
 	if _, err := d.standsFor(ctx, key, snapshot); err != nil {
 		return err
 	}
-	data, err := d.encodeSnapshot(key, snapshot)
+	completed, err := d.complete(key, snapshot)
 	if err != nil {
 		return err
 	}
 	if err := d.ensureFolder(checkpointFolder(key)); err != nil {
 		return err
 	}
-	return d.replaceSnapshot(checkpointName(key, name), data, atomicfile.Durable)
+	return d.replaceSnapshot(completed.write, atomicfile.Durable, checkpointName(key, name))
 }
 
 func validateNames(key Key, checkpoint string) error {

@@ -3,7 +3,12 @@ package state
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
 	"time"
 
 	"savant/fault"
@@ -90,7 +95,7 @@ func (d *Dir) Project(ctx context.Context, key Key, snapshot Snapshot, durable b
 	if err != nil {
 		return err
 	}
-	data, err := d.encodeSnapshot(key, snapshot)
+	completed, err := d.complete(key, snapshot)
 	if err != nil {
 		return err
 	}
@@ -102,21 +107,47 @@ func (d *Dir) Project(ctx context.Context, key Key, snapshot Snapshot, durable b
 	if d.overtaken(&j.page, key, snapshot.Version, end) {
 		return nil
 	}
-	for _, name := range []string{snapshotName(key), latestName(key.Workflow)} {
-		if err := d.replaceSnapshot(name, data, atomicfile.Durability(durable)); err != nil {
+	write := func(out io.Writer) error {
+		if err := completed.write(out); err != nil {
 			return err
 		}
+		if d.overtaken(&j.page, key, snapshot.Version, end) {
+			return errOvertaken // by another process, while it was written
+		}
+		return nil
+	}
+	err = d.replaceSnapshot(write, atomicfile.Durability(durable), snapshotName(key), latestName(key.Workflow))
+	if errors.Is(err, errOvertaken) {
+		return nil
+	}
+	if err != nil {
+		return err
 	}
 	j.page.version, j.page.file = snapshot.Version, end.file.identity
 	return nil
 }
 
-// replaceSnapshot writes a snapshot file, unless one of a newer format is there.
-func (d *Dir) replaceSnapshot(name string, data []byte, durability atomicfile.Durability) error {
-	if present, err := readHead(d.disk, name); err == nil && present.Format > Format {
-		return newer(name, present.Format)
+var errOvertaken = errors.New("a newer snapshot is there")
+
+// replaceSnapshot writes a snapshot to its files, but to none where one of a
+// newer format is.
+func (d *Dir) replaceSnapshot(write func(io.Writer) error, durability atomicfile.Durability, names ...string) error {
+	var refused error
+	names = slices.DeleteFunc(names, func(name string) bool {
+		present, err := readHead(d.disk, name)
+		if err != nil || present.Format <= Format {
+			return false
+		}
+		refused = newer(name, present.Format)
+		return true
+	})
+	if len(names) == 0 {
+		return refused
 	}
-	return d.replace(name, data, durability)
+	if err := atomicfile.ReplaceAll(d.disk, names, filePermission, durability, write); err != nil {
+		return notSaved(names[0], err)
+	}
+	return refused
 }
 
 func (d *Dir) replace(name string, data []byte, durability atomicfile.Durability) error {
@@ -152,38 +183,52 @@ func (d *Dir) standsFor(ctx context.Context, key Key, snapshot Snapshot) (tip, e
 	return end, err
 }
 
-// encodeSnapshot completes a snapshot and writes it for people to read.
-func (d *Dir) encodeSnapshot(key Key, snapshot Snapshot) ([]byte, error) {
-	state := []byte(snapshot.State)
-	if !snapshot.Encoded {
+// complete returns the snapshot with what the store sets.
+func (d *Dir) complete(key Key, snapshot Snapshot) (Snapshot, error) {
+	if snapshot.WriteState == nil {
 		var compact bytes.Buffer
-		if err := json.Compact(&compact, state); err != nil {
-			return nil, fault.New(fault.InvalidParams, "the state of a snapshot is not JSON: %w", err)
+		if err := json.Compact(&compact, snapshot.State); err != nil {
+			return Snapshot{}, fault.New(fault.InvalidParams, "the state of a snapshot is not JSON: %w", err)
 		}
-		state = compact.Bytes()
+		snapshot.WriteState = func(out io.Writer) error {
+			_, err := out.Write(compact.Bytes())
+			return err
+		}
 	}
-	snapshot.State = nil
+	snapshot.State, snapshot.Digest = nil, ""
 	snapshot.Format, snapshot.Workflow, snapshot.Run = Format, key.Workflow, key.Run
-	snapshot.Digest = digestOf(state, "")
 	if snapshot.Time == "" {
 		snapshot.Time = d.now().UTC().Format(time.RFC3339Nano)
 	}
-	head, err := jsonvalue.Encode(snapshot)
-	if err != nil {
-		return nil, fault.New(fault.InvalidParams, "a snapshot does not encode: %w", err)
-	}
-	// The state of a long run is put in as it is: of a megabyte each copy counts.
-	readable := bytes.NewBuffer(make([]byte, 0, len(head)+2*len(state)+128))
-	if err := json.Indent(readable, head, "", indent); err != nil {
-		return nil, fault.New(fault.Internal, "a snapshot does not indent: %w", err)
-	}
-	readable.Truncate(readable.Len() - len("null\n}")) // the state is last
-	if err := json.Indent(readable, state, indent, indent); err != nil {
-		return nil, fault.New(fault.InvalidParams, "the state of a snapshot is not JSON: %w", err)
-	}
-	readable.WriteString("\n}\n")
-	return readable.Bytes(), nil
+	return snapshot, nil
 }
 
-// indent is that of a snapshot's file, for people.
-const indent = "  "
+// write writes a completed snapshot for people to read. Its state, of a long run
+// more than a megabyte, is never in memory as a whole; so its digest comes last.
+func (s Snapshot) write(out io.Writer) error {
+	frame, err := jsonvalue.Encode(s)
+	if err != nil {
+		return fault.New(fault.InvalidParams, "a snapshot does not encode: %w", err)
+	}
+	head, _, _ := bytes.Cut(frame, []byte(stateIsNext+"null"))
+	text, sum := jsonvalue.NewIndenter(out), sha256.New()
+	parts := []func() error{
+		func() error { _, err := text.Write(append(head, stateIsNext...)); return err },
+		func() error { return s.WriteState(io.MultiWriter(sum, text)) },
+		func() error {
+			_, err := fmt.Fprintf(text, `,"digest":"%x"}`, sum.Sum(nil))
+			return err
+		},
+		text.Flush,
+		func() error { _, err := io.WriteString(out, "\n"); return err },
+	}
+	for _, part := range parts {
+		if err := part(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stateIsNext comes before the state in a snapshot's JSON.
+const stateIsNext = `,"state":`

@@ -3,6 +3,7 @@ package state
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"testing"
 	"time"
 
@@ -24,13 +25,13 @@ func TestSnapshotFileIsIndentedJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		state, err := jsonvalue.Encode(values.Draw(t, "state"))
 		require.NoError(t, err)
-		key := Key{Workflow: "w", Run: "r"}
 		given := Snapshot{Version: 3, Status: "done", Hash: "h", Record: "r", State: state}
-		loose, err := d.encodeSnapshot(key, given)
-		require.NoError(t, err)
-		given.Encoded = true
-		data, err := d.encodeSnapshot(key, given)
-		require.NoError(t, err)
+		loose := written(t, d, given)
+		given.State, given.WriteState = nil, func(out io.Writer) error {
+			_, err := out.Write(state)
+			return err
+		}
+		data := written(t, d, given)
 		require.Equal(t, string(loose), string(data))
 
 		var read Snapshot
@@ -43,9 +44,15 @@ func TestSnapshotFileIsIndentedJSON(t *testing.T) {
 		require.Equal(t, digestOf(state, ""), read.Digest)
 	})
 	for _, bad := range []string{"", "{", "1 2", "nul"} {
-		for _, encoded := range []bool{false, true} {
-			_, err := d.encodeSnapshot(Key{Workflow: "w", Run: "r"}, Snapshot{State: json.RawMessage(bad), Encoded: encoded})
-			require.Error(t, err, "%q", bad)
-		}
+		_, err := d.complete(Key{Workflow: "w", Run: "r"}, Snapshot{State: json.RawMessage(bad)})
+		require.Error(t, err, "%q", bad)
 	}
+}
+
+func written(t require.TestingT, d *Dir, snapshot Snapshot) []byte {
+	completed, err := d.complete(Key{Workflow: "w", Run: "r"}, snapshot)
+	require.NoError(t, err)
+	var out bytes.Buffer
+	require.NoError(t, completed.write(&out))
+	return out.Bytes()
 }

@@ -9,6 +9,7 @@ package state
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"strings"
 
 	"savant/fault"
@@ -95,13 +96,14 @@ type Snapshot struct {
 	Record string `json:"record"`
 	// Time is RFC 3339 in UTC.
 	Time string `json:"time"`
+	// State is the engine's JSON.
+	State json.RawMessage `json:"state"`
 	// Digest is the hex SHA-256 of State's bytes without white space between
 	// tokens: how the store knows an edited file.
 	Digest string `json:"digest"`
-	// State is the engine's JSON.
-	State json.RawMessage `json:"state"`
-	// Encoded says that State was just made by an encoder, as of a Record.
-	Encoded bool `json:"-"`
+	// WriteState, where it is set, writes the State that is to be kept: valid
+	// JSON without white space, in parts, the same whenever it is called.
+	WriteState func(io.Writer) error `json:"-"`
 }
 
 // Info is one line of a listing. Times are RFC 3339 in UTC.

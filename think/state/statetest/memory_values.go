@@ -44,7 +44,13 @@ func (r *run) complete(key state.Key, snapshot state.Snapshot) (state.Snapshot, 
 	if at < 0 || at >= len(r.records) || r.records[at].Hash != snapshot.Record {
 		return state.Snapshot{}, fault.New(fault.StateConflict, "version v%d is not of the journal", snapshot.Version)
 	}
-	var compact bytes.Buffer
+	var written, compact bytes.Buffer
+	if snapshot.WriteState != nil {
+		if err := snapshot.WriteState(&written); err != nil {
+			return state.Snapshot{}, err
+		}
+		snapshot.State, snapshot.WriteState = written.Bytes(), nil
+	}
 	if err := json.Compact(&compact, snapshot.State); err != nil {
 		return state.Snapshot{}, fault.New(fault.InvalidParams, "not JSON: %w", err)
 	}
