@@ -35,7 +35,7 @@ const (
 	read    = `{"action":"tool","tool_name":"test.read","args":{"text":"a"}}`
 	hang    = `{"action":"tool","tool_name":"test.hang","args":{}}`
 	answer  = `{"action":"finish","final":"the answer"}`
-	endless = 30 * time.Second // to notice that something hangs
+	endless = 2 * time.Minute // to notice that something hangs
 )
 
 // ended waits for the end of a run.
