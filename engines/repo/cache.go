@@ -17,7 +17,7 @@ const ownCache = ownfolder.State + "/cache/index"
 // cacheFolder returns where indexes are kept, "" for the user's cache folder. One
 // of its own is made in the project.
 func cacheFolder(given, project string) (string, error) {
-	if _, known := index.UsersCache(); known || given != "" {
+	if given != "" || !index.NoUsersCache() {
 		return given, nil
 	}
 	root, err := os.OpenRoot(project)

@@ -102,23 +102,21 @@ func resolved(folder string) (string, error) {
 	return full, nil
 }
 
-// UsersCache is the folder of the indexes in the user's cache folder; false where
-// the user has none.
-func UsersCache() (string, bool) {
-	users, err := os.UserCacheDir()
-	if err != nil || !filepath.IsAbs(users) { // a relative HOME would be a folder of the work
-		return "", false
-	}
-	return filepath.Join(users, "savant", "index"), true
+// NoUsersCache says that the user has no cache folder, as where there is no HOME.
+// A variable that names none is a mistake, which Open tells.
+func NoUsersCache() bool {
+	_, err := os.UserCacheDir()
+	return err != nil && os.Getenv("XDG_CACHE_HOME") == ""
 }
 
 // place returns the file of a folder's index.
 func place(cache, folder string) (string, error) {
 	if cache == "" {
-		var known bool
-		if cache, known = UsersCache(); !known {
+		users, err := os.UserCacheDir()
+		if err != nil || !filepath.IsAbs(users) { // a relative HOME would be a folder of the work
 			return "", fault.New(fault.ToolFailed, "there is no cache folder for the index: %s", otherCache())
 		}
+		cache = filepath.Join(users, "savant", "index")
 	}
 	if err := os.MkdirAll(cache, 0o700); err != nil {
 		return "", fault.New(fault.ToolFailed, "the cache folder of the index cannot be made: %w; %s", plain(err), otherCache())
