@@ -69,16 +69,14 @@ func digestOf(encoded json.RawMessage) (string, error) {
 	return jsonvalue.Digest(value)
 }
 
-// receiptGrace bounds how long keeping a receipt may take, also of a call that
-// was cancelled: it may have had an effect all the same.
+// receiptGrace bounds how long keeping a receipt may take once it is complete,
+// also of a call that was cancelled: it may have had an effect all the same.
 const receiptGrace = 2 * time.Second
 
 // witness completes a receipt, has it kept and returns its id. Where it cannot
 // be kept the call is as good as before, only without witness: the log says so,
 // and the id is empty.
 func (t *table) witness(ctx context.Context, tool string, args json.RawMessage, receipt Receipt) string {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), receiptGrace)
-	defer cancel()
 	receipt.Tool = tool
 	var err error
 	if receipt.Input, err = digestOf(args); err == nil {
@@ -96,6 +94,8 @@ func (t *table) witness(ctx context.Context, tool string, args json.RawMessage, 
 
 // keep draws ids until one is free.
 func (t *table) keep(ctx context.Context, receipt *Receipt) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), receiptGrace)
+	defer cancel()
 	for try := 1; ; try++ {
 		receipt.ID = strings.ToLower(rand.Text()[:receiptID])
 		err := t.options.Receipts(ctx, *receipt)

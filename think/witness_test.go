@@ -1,6 +1,7 @@
 package think_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -45,7 +46,7 @@ func TestLargeResultAdvancesWithAShortRequest(t *testing.T) {
 				request := fmt.Sprintf(`{"workflow":"large","run_id":"r1","step_id":"find","result_ref":%q}`, carried.Receipt)
 				require.Less(t, len(request), 300)
 				first := d.call(t, "think.next", json.RawMessage(request))
-				require.JSONEq(t, fmt.Sprintf(`{"size":%d}`, bytes), member(t, first, "outputs"))
+				require.JSONEq(t, fmt.Sprintf(`{"size":%d}`, bytes), cmp.Or(member(t, first, "outputs"), "null"), "%s", first)
 				require.Less(t, len(first), maxReply)
 				require.Equal(t, string(first), string(d.call(t, "think.next", json.RawMessage(request))))
 
