@@ -50,9 +50,10 @@ type content struct {
 	src     []byte
 }
 
+// parsed is a file that is parsed when workflow is called, once.
 type parsed struct {
-	workflow *flow.Workflow
-	err      error
+	src      []byte
+	workflow func() (*flow.Workflow, error)
 }
 
 // SyntaxCache keeps bytes by key, such as filecache.Folder does: what it has
@@ -105,21 +106,24 @@ func (l *Library) parse(file string, src []byte, digest string) (*flow.Workflow,
 	if err != nil {
 		return nil, err
 	}
+	return l.known(file, src, digest, set).workflow()
+}
+
+// known returns what is known of a file, which is parsed once however many ask
+// for it at a time.
+func (l *Library) known(file string, src []byte, digest string, set *schemas.Set) parsed {
 	key := parsedKey(file, digest)
 	l.mu.Lock()
-	known, ok := l.parsed[key]
-	l.mu.Unlock()
-	if ok {
-		return known.workflow, known.err
-	}
-	workflow, err := l.parseFile(file, src, digest, set)
-	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.parsed) >= maxParsed {
-		l.forget()
+	found, ok := l.parsed[key]
+	if !ok {
+		if len(l.parsed) >= maxParsed {
+			l.forget()
+		}
+		found = parsed{src, sync.OnceValues(func() (*flow.Workflow, error) { return l.parseFile(file, src, digest, set) })}
+		l.parsed[key] = found
 	}
-	l.parsed[key] = parsed{workflow, err}
-	return workflow, err
+	return found
 }
 
 // parseFile parses a file, a large one with the help of what is known of it.
@@ -247,8 +251,8 @@ func (l *Library) content(at int, file string, info fs.FileInfo) (content, error
 	fresh := content{size: info.Size(), changed: info.ModTime(), digest: hexSum(src), src: src}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if same := l.parsed[parsedKey(file, fresh.digest)]; same.workflow != nil {
-		fresh.src = same.workflow.Source // held once
+	if same, ok := l.parsed[parsedKey(file, fresh.digest)]; ok {
+		fresh.src = same.src // held once
 	}
 	l.files[key] = fresh
 	return fresh, nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"savant/fault"
@@ -28,7 +29,10 @@ func (e *Engine) refresh(ctx context.Context, l *live) error {
 			return nil
 		}
 	}
+	var parsing sync.WaitGroup
+	parsing.Go(func() { _, _ = e.Library.Find(l.key.Workflow, "") }) // mostly it is what the run pins; else nothing is lost
 	records, err := e.Store.Records(ctx, l.key, 0, 0)
+	parsing.Wait()
 	if err != nil {
 		l.forget()
 		return err
