@@ -23,7 +23,7 @@ const (
 	MaxWorkflowDepth = 8
 	// MaxParallel is how many instructions may be handed out at once: each reply
 	// lists them all, and whoever carries them out has that many hands.
-	MaxParallel = 256
+	MaxParallel = 1000
 	// maxLimit bounds the other limits a workflow may set.
 	maxLimit = 1_000_000
 )
