@@ -57,7 +57,8 @@ func Replace(target FS, name string, data []byte, perm fs.FileMode, durability D
 
 // ReplaceAll is Replace of several files that get the same content, which fill
 // writes in parts, once. Each file has it wholly or not at all; on failure some
-// may have it.
+// may have it. The error is that of fill or an fs.PathError with the name of the
+// file that could not be replaced.
 func ReplaceAll(target FS, names []string, perm fs.FileMode, durability Durability, fill func(io.Writer) error) error {
 	made := temporary{target: target, durability: durability}
 	err := made.create(names, perm)
@@ -68,13 +69,14 @@ func ReplaceAll(target FS, names []string, perm fs.FileMode, durability Durabili
 		err = closeErr
 	}
 	for i := 0; i < len(made.files) && err == nil; i++ {
-		if err = target.Rename(made.files[i].name, names[i]); err == nil {
-			made.files[i].name = ""
+		file := &made.files[i]
+		if err = file.failed(target.Rename(file.temp, file.name)); err == nil {
+			file.temp = ""
 		}
 	}
 	made.remove()
-	for i := 0; i < len(names) && err == nil && durability == Durable; i++ {
-		err = target.SyncFolder(path.Dir(names[i]))
+	for i := 0; i < len(made.files) && err == nil && durability == Durable; i++ {
+		err = made.files[i].failed(target.SyncFolder(path.Dir(names[i])))
 	}
 	return err
 }
@@ -88,18 +90,27 @@ type temporary struct {
 }
 
 type temporaryFile struct {
-	name string // empty once it has replaced the other
+	name string
+	temp string // empty once it has replaced the other
 	File
+}
+
+// failed returns an error with the name of the file to be replaced.
+func (f *temporaryFile) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &fs.PathError{Op: "replace", Path: f.name, Err: err}
 }
 
 func (t *temporary) create(names []string, perm fs.FileMode) error {
 	for _, name := range names {
-		temp := tempName(name)
-		file, err := t.target.Create(temp, perm)
-		if err != nil {
-			return err
+		made := temporaryFile{name: name, temp: tempName(name)}
+		var err error
+		if made.File, err = t.target.Create(made.temp, perm); err != nil {
+			return made.failed(err)
 		}
-		t.files = append(t.files, temporaryFile{temp, file})
+		t.files = append(t.files, made)
 	}
 	return nil
 }
@@ -111,7 +122,7 @@ func (t *temporary) Write(data []byte) (int, error) {
 			allocate(opened, t.size, len(data))
 		}
 		if n, err := file.Write(data); err != nil {
-			return n, err
+			return n, file.failed(err)
 		}
 	}
 	t.size += int64(len(data))
@@ -124,10 +135,10 @@ func (t *temporary) close(whole bool) error {
 	var first error
 	for _, file := range t.files {
 		if whole && first == nil && t.durability == Durable {
-			first = file.Sync()
+			first = file.failed(file.Sync())
 		}
 		if err := file.Close(); first == nil {
-			first = err
+			first = file.failed(err)
 		}
 	}
 	return first
@@ -136,8 +147,8 @@ func (t *temporary) close(whole bool) error {
 // remove removes what has replaced nothing.
 func (t *temporary) remove() {
 	for _, file := range t.files {
-		if file.name != "" {
-			_ = t.target.Remove(file.name) // the error before it is the one to report
+		if file.temp != "" {
+			_ = t.target.Remove(file.temp) // the error before it is the one to report
 		}
 	}
 }

@@ -3,6 +3,7 @@ package atomicfile_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -27,7 +28,7 @@ func TestWriteReplacesTheWholeFile(t *testing.T) {
 	info, err := root.Stat("sub/file")
 	require.NoError(t, err)
 	require.Equal(t, fs.FileMode(0o600), info.Mode().Perm())
-	require.Equal(t, []string{"file"}, names(t, filepath.Join(folder, "sub")))
+	require.Equal(t, []string{"file"}, namesIn(t, filepath.Join(folder, "sub")))
 }
 
 func TestWriteStaysBelowTheRoot(t *testing.T) {
@@ -51,7 +52,7 @@ func TestConcurrentWritersLeaveOneWholeContent(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(folder, "file"))
 	require.NoError(t, err)
 	require.Equal(t, content(int(data[0]-'0')), data)
-	require.Equal(t, []string{"file"}, names(t, folder))
+	require.Equal(t, []string{"file"}, namesIn(t, folder))
 }
 
 // TestEveryFaultLeavesOldOrNew fails each call in turn.
@@ -63,7 +64,7 @@ func TestEveryFaultLeavesOldOrNew(t *testing.T) {
 			require.NoError(t, atomicfile.Write(root, "file", []byte("old"), 0o600))
 			faulty := &failing{FS: atomicfile.Root(root), failAt: n}
 			err := atomicfile.Replace(faulty, "file", []byte("new"), 0o600, durability)
-			require.Equal(t, []string{"file"}, names(t, folder), "call %d: %v", n, err)
+			require.Equal(t, []string{"file"}, namesIn(t, folder), "call %d: %v", n, err)
 			data, readErr := os.ReadFile(filepath.Join(folder, "file"))
 			require.NoError(t, readErr)
 			if faulty.calls < n {
@@ -75,6 +76,58 @@ func TestEveryFaultLeavesOldOrNew(t *testing.T) {
 			require.Contains(t, []string{"old", "new"}, string(data), "call %d", n)
 		}
 	}
+}
+
+// Several files get one content, in parts; each is old or new whatever fails,
+// and the error names the one that failed.
+func TestFilesOfOneContent(t *testing.T) {
+	names := []string{"a", "b"}
+	for n := 1; ; n++ {
+		folder := t.TempDir()
+		root := openRoot(t, folder)
+		for _, name := range names {
+			require.NoError(t, atomicfile.Write(root, name, []byte("old"), 0o600))
+		}
+		faulty := &failing{FS: atomicfile.Root(root), failAt: n}
+		err := atomicfile.ReplaceAll(faulty, names, 0o600, atomicfile.Durability(n%2 == 0), func(out io.Writer) error {
+			for _, part := range []string{"n", "e", "w"} {
+				if _, err := io.WriteString(out, part); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		require.Equal(t, names, namesIn(t, folder), "call %d: %v", n, err)
+		for _, name := range names {
+			data, readErr := os.ReadFile(filepath.Join(folder, name))
+			require.NoError(t, readErr)
+			require.Contains(t, []string{"old", "new"}, string(data), "call %d", n)
+			require.True(t, err != nil || string(data) == "new")
+		}
+		if faulty.calls < n && n%2 == 0 {
+			return
+		}
+		if err != nil {
+			onPath, ok := errors.AsType[*fs.PathError](err)
+			require.True(t, ok)
+			require.Contains(t, names, onPath.Path)
+		}
+	}
+}
+
+func TestWhatIsNotFilledReplacesNothing(t *testing.T) {
+	folder := t.TempDir()
+	root := openRoot(t, folder)
+	require.NoError(t, atomicfile.Write(root, "a", []byte("old"), 0o600))
+	err := atomicfile.ReplaceAll(atomicfile.Root(root), []string{"a"}, 0o600, atomicfile.Durable, func(out io.Writer) error {
+		_, _ = io.WriteString(out, "half")
+		return errInjected
+	})
+	require.Equal(t, errInjected, err)
+	data, err := os.ReadFile(filepath.Join(folder, "a"))
+	require.NoError(t, err)
+	require.Equal(t, "old", string(data))
+	require.Equal(t, []string{"a"}, namesIn(t, folder))
 }
 
 var errInjected = errors.New("injected")
@@ -152,7 +205,7 @@ func openRoot(t *testing.T, folder string) *os.Root {
 	return root
 }
 
-func names(t *testing.T, folder string) []string {
+func namesIn(t *testing.T, folder string) []string {
 	entries, err := os.ReadDir(folder)
 	require.NoError(t, err)
 	found := make([]string, 0, len(entries))

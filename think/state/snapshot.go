@@ -2,12 +2,14 @@ package state
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"time"
 
@@ -144,10 +146,11 @@ func (d *Dir) replaceSnapshot(write func(io.Writer) error, durability atomicfile
 	if len(names) == 0 {
 		return refused
 	}
-	if err := atomicfile.ReplaceAll(d.disk, names, filePermission, durability, write); err != nil {
-		return notSaved(names[0], err)
+	err := atomicfile.ReplaceAll(d.disk, names, filePermission, durability, write)
+	if onPath, ok := errors.AsType[*fs.PathError](err); ok {
+		return notSaved(onPath.Path, onPath.Err)
 	}
-	return refused
+	return cmp.Or(err, refused)
 }
 
 func (d *Dir) replace(name string, data []byte, durability atomicfile.Durability) error {
