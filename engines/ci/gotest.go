@@ -2,6 +2,7 @@ package ci
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -15,9 +16,11 @@ type goReading struct {
 	// failed are the packages of which a test failed, so that the package's
 	// own failure says nothing new.
 	failed map[string]bool
-	// running are the tests of a package that have begun and not ended, in that
-	// order: what a panic or the end of its time ended is said nowhere else.
-	running map[string][]string
+	// running are the tests of a package that have begun and not ended, with the
+	// number of the event: what a panic or the end of its time ended is said
+	// nowhere else.
+	running map[string]map[string]int
+	events  int
 	partial string // of a line that came in several events
 }
 
@@ -34,9 +37,9 @@ func (g *goReading) line(text string) (string, bool) {
 	case "output", "build-output":
 		return g.shown(event.Output)
 	case "run", "cont":
-		g.running[event.Package] = append(g.without(event), event.Test)
+		g.began(event)
 	case "pause":
-		g.running[event.Package] = g.without(event)
+		delete(g.running[event.Package], event.Test)
 	case "pass", "fail", "skip":
 		g.ended(event)
 	}
@@ -64,13 +67,11 @@ func (g *goReading) ended(event goEvent) {
 	how := map[string]ending{"pass": passing, "fail": failing, "skip": skipping}[event.Action]
 	switch {
 	case event.Test != "":
-		g.running[event.Package] = g.without(event)
+		delete(g.running[event.Package], event.Test)
 		g.tests.count(event.Package+"."+event.Test, how)
 		g.failed[event.Package] = g.failed[event.Package] || how == failing
 	case how == failing && len(g.running[event.Package]) > 0: // it panicked, or its time was over
-		for _, test := range g.running[event.Package] {
-			g.tests.count(event.Package+"."+test+" (did not end)", failing)
-		}
+		g.unended(event.Package)
 	case how == failing && !g.failed[event.Package]: // it did not compile, or ended outside a test
 		g.tests.count(event.Package, failing)
 	}
@@ -79,9 +80,28 @@ func (g *goReading) ended(event goEvent) {
 	}
 }
 
-// without returns the running tests of a package but one.
-func (g *goReading) without(event goEvent) []string {
-	return slices.DeleteFunc(g.running[event.Package], func(test string) bool { return test == event.Test })
+func (g *goReading) began(event goEvent) {
+	if g.running[event.Package] == nil {
+		g.running[event.Package] = map[string]int{}
+	}
+	g.events++
+	g.running[event.Package][event.Test] = g.events
 }
 
-func (g *goReading) conclude(*os.Root, string, time.Time) (*tests, string) { return g.tests, "" }
+// unended counts the running tests of a package as failed, in the order they
+// began.
+func (g *goReading) unended(in string) {
+	running := g.running[in]
+	for _, test := range slices.SortedFunc(maps.Keys(running), func(a, b string) int { return running[a] - running[b] }) {
+		g.tests.count(in+"."+test+" (did not end)", failing)
+	}
+}
+
+// conclude counts the tests that were running when the output ended: the command
+// was ended, or what it wrote was cut.
+func (g *goReading) conclude(*os.Root, string, time.Time) (*tests, string) {
+	for _, in := range slices.Sorted(maps.Keys(g.running)) {
+		g.unended(in)
+	}
+	return g.tests, ""
+}

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -51,6 +52,39 @@ func TestParsersReadWhatToolsWrite(t *testing.T) {
 			require.Equal(t, string(want), string(got)+"\n")
 		})
 	}
+}
+
+// What was running when the output ended has failed, whatever the exit code: the
+// command was ended at its timeout, or something cut what it wrote.
+func TestGoTestsThatWereRunningAtTheEndOfTheOutputFailed(t *testing.T) {
+	reading := newReading(parserGo)
+	for line := range strings.SplitSeq(`{"Action":"run","Package":"q","Test":"TestLater"}
+{"Action":"run","Package":"p","Test":"TestA"}
+{"Action":"pass","Package":"p","Test":"TestA"}
+{"Action":"run","Package":"p","Test":"TestWaits"}
+{"Action":"pause","Package":"p","Test":"TestWaits"}
+{"Action":"run","Package":"p","Test":"TestHangs"}
+{"Action":"run","Package":"p","Test":"TestHangs/inside"}
+{"Action":"run","Package":"done","Test":"BenchmarkX"}
+{"Action":"pass","Package":"done"}
+{"Action":"pass","Package":"q","Test":"TestLa`, "\n") {
+		reading.line(line)
+	}
+	found, note := reading.conclude(nil, "", time.Time{})
+	require.Empty(t, note)
+	require.Equal(t, tests{passed: 1, failed: 3, failedTests: []string{"p.TestHangs (did not end)", "p.TestHangs/inside (did not end)", "q.TestLater (did not end)"}}, *found)
+}
+
+// A program that writes events of its own cannot keep the reader of them busy:
+// this took minutes where each event looked through all running tests.
+func TestManyGoTestsThatRunAtOnceAreRead(t *testing.T) {
+	const many = 200_000
+	reading := newReading(parserGo)
+	for i := range many {
+		reading.line(`{"Action":"run","Package":"p","Test":"T` + strconv.Itoa(i) + `"}`)
+	}
+	found, _ := reading.conclude(nil, "", time.Time{})
+	require.Equal(t, many, found.failed)
 }
 
 func TestDirectivesOfTAP(t *testing.T) {

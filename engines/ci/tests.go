@@ -108,7 +108,7 @@ func parserNames() []string { return []string{parserGo, parserJUnit, parserTAP, 
 func newReading(parser string) reading {
 	switch parser {
 	case parserGo:
-		return &goReading{tests: &tests{}, failed: map[string]bool{}, running: map[string][]string{}}
+		return &goReading{tests: &tests{}, failed: map[string]bool{}, running: map[string]map[string]int{}}
 	case parserJUnit:
 		return &junitReading{tests: &tests{}}
 	case parserTAP:
