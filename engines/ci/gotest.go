@@ -80,7 +80,12 @@ func (g *goReading) ended(event goEvent) {
 	}
 }
 
+// began remembers a running test. Benchmarks are left out: nothing says that one
+// ended well.
 func (g *goReading) began(event goEvent) {
+	if strings.HasPrefix(event.Test, "Benchmark") {
+		return
+	}
 	if g.running[event.Package] == nil {
 		g.running[event.Package] = map[string]int{}
 	}

@@ -75,6 +75,20 @@ func TestGoTestsThatWereRunningAtTheEndOfTheOutputFailed(t *testing.T) {
 	require.Equal(t, tests{passed: 1, failed: 3, failedTests: []string{"p.TestHangs (did not end)", "p.TestHangs/inside (did not end)", "q.TestLater (did not end)"}}, *found)
 }
 
+// Of a benchmark that ended well nothing says so: those before one that failed
+// have not failed with it.
+func TestBenchmarksBeforeOneThatFailedHaveNotFailed(t *testing.T) {
+	reading := newReading(parserGo)
+	for line := range strings.SplitSeq(`{"Action":"run","Package":"x","Test":"BenchmarkGood"}
+{"Action":"run","Package":"x","Test":"BenchmarkBad"}
+{"Action":"fail","Package":"x","Test":"BenchmarkBad"}
+{"Action":"fail","Package":"x"}`, "\n") {
+		reading.line(line)
+	}
+	found, _ := reading.conclude(nil, "", time.Time{})
+	require.Equal(t, tests{failed: 1, failedTests: []string{"x.BenchmarkBad"}}, *found)
+}
+
 // A program that writes events of its own cannot keep the reader of them busy:
 // this took minutes where each event looked through all running tests.
 func TestManyGoTestsThatRunAtOnceAreRead(t *testing.T) {
