@@ -210,7 +210,8 @@ func (p *projector) write(each due) error {
 	}
 	copied := readable(l, room)
 	l.mu.Unlock()
-	defer func() { p.room.Put(&copied.whole.Steps) }()
+	room = copied.whole.Steps
+	defer p.room.Put(&room)
 	snapshot := copied.snapshot()
 	if !each.durable {
 		snapshot.WriteState = func(out io.Writer) error { return copied.whole.WriteJSON(&unhurried{out: out, closed: p.closed}) }
