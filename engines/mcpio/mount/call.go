@@ -15,14 +15,18 @@ import (
 // maxErrorText is how much of a failed tool's text is passed on, in bytes.
 const maxErrorText = 4000
 
+// maxUnkept is how much of what is wrong with an answer is told, in bytes.
+const maxUnkept = 500
+
 // notYet stands for the function of a tool that is only being checked.
 func notYet(context.Context, json.RawMessage) (any, error) {
 	return nil, fault.New(fault.EngineOffline, "the server is not there yet")
 }
 
 // caller returns the function that calls a tool by the server's name of it.
-// promised says that an output schema is published for it.
-func (s *server) caller(tool string, promised bool) func(context.Context, json.RawMessage) (any, error) {
+// promise holds results against the output schema that is published for it, if
+// one is: clients would refuse what does not fit.
+func (s *server) caller(tool string, promise func(json.RawMessage) error) func(context.Context, json.RawMessage) (any, error) {
 	return func(ctx context.Context, args json.RawMessage) (any, error) {
 		result, err := s.invoke(ctx, tool, args)
 		if errors.Is(err, mcpio.ErrSessionOver) { // nothing was done: once more, to what it is now
@@ -31,12 +35,26 @@ func (s *server) caller(tool string, promised bool) func(context.Context, json.R
 		if err != nil {
 			return nil, err
 		}
-		if promised && result.Structured == nil && !result.IsError {
-			return nil, fault.New(fault.ToolFailed, "%s: its answer lacks what its output schema promises; it says: %s",
-				tool, fault.Cut(s.launch.secrets.Text(result.Text()), maxErrorText))
+		if promise != nil && !result.IsError {
+			if err := s.kept(promise, tool, result); err != nil {
+				return nil, err
+			}
 		}
 		return s.content(tool, result)
 	}
+}
+
+// kept says what an answer owes to its tool's output schema.
+func (s *server) kept(promise func(json.RawMessage) error, tool string, result mcpio.CallResult) error {
+	said := fault.Cut(s.launch.secrets.Text(result.Text()), maxErrorText)
+	if result.Structured == nil {
+		return fault.New(fault.ToolFailed, "%s: its answer lacks what its output schema promises; it says: %s", tool, said)
+	}
+	if err := promise(result.Structured); err != nil {
+		return fault.New(fault.ToolFailed, "%s: its answer is not what its output schema promises: %s; it says: %s", tool,
+			fault.Cut(s.launch.secrets.Text(fault.From(err).Details), maxUnkept), said)
+	}
+	return nil
 }
 
 // invoke calls a tool of the server as it is now.

@@ -169,6 +169,26 @@ func TestResultsArePassedThrough(t *testing.T) {
 	require.Contains(t, string(data), `9007199254740993`)
 }
 
+// An answer that is not what its tool's output schema promises has failed:
+// clients that are shown that schema would refuse it, and say less of it.
+func TestAnswersAreHeldAgainstTheirOutputSchema(t *testing.T) {
+	w := changing(t, `[{"name":"echo","description":"Echoes.","inputSchema":{"type":"object"},
+		"outputSchema":{"type":"object","properties":{"do":{"type":"string"},"n":{"type":["integer","string"],"maxLength":5}},"required":["n"]}}]`)
+	require.Contains(t, w.called("fake.echo", "structured"), "9007199254740993")
+	for do, said := range map[string]string{
+		`{"do":"arguments","n":1.5}`:              `echo: its answer is not what its output schema promises: the value does not fit the schema: /n: expected integer or string, got 1.5; it says: `,
+		`{"do":"arguments"}`:                      `missing property "n"`,
+		`{"do":"arguments","n":"` + secret + `"}`: `[redacted]`,
+		`{"do":"json"}`:                           `echo: its answer lacks what its output schema promises; it says: {"a": 1}`,
+		`{"do":"fail"}`:                           `echo: it broke: [redacted]`,
+	} {
+		_, err := w.registry.Call(t.Context(), "fake.echo", json.RawMessage(do))
+		require.ErrorIs(t, err, fault.ToolFailed, do)
+		require.Contains(t, err.Error(), said)
+		require.NotContains(t, err.Error(), secret)
+	}
+}
+
 func TestProgressReachesTheCaller(t *testing.T) {
 	w := oneServer(t, "good", "")
 	var reports []string

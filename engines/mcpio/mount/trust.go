@@ -142,7 +142,7 @@ func (s *server) tool(tool, name string) (engines.Tool, error) {
 			return engines.Tool{}, fault.New(fault.IDCollision, "its name %s is taken by %s", spelling, other.Name)
 		}
 	}
-	made.Call = s.caller(tool, len(made.Output) > 0)
+	made.Call = s.caller(tool, made.Promise())
 	return made, nil
 }
 
