@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"slices"
 
 	"savant/fault"
@@ -15,7 +16,8 @@ func (d *Dir) Checkpoint(ctx context.Context, key Key, name string, snapshot Sna
 	if err := validateNames(key, name); err != nil {
 		return err
 	}
-	if _, err := d.standsFor(ctx, key, snapshot); err != nil {
+	end, err := d.standsFor(ctx, key, snapshot)
+	if err != nil {
 		return err
 	}
 	completed, err := d.complete(key, snapshot)
@@ -25,7 +27,16 @@ func (d *Dir) Checkpoint(ctx context.Context, key Key, name string, snapshot Sna
 	if err := d.ensureFolder(checkpointFolder(key)); err != nil {
 		return err
 	}
-	return d.replaceSnapshot(completed.write, atomicfile.Durable, checkpointName(key, name))
+	release := func() {}
+	defer func() { release() }()
+	write := func(out io.Writer) error {
+		err := completed.write(out)
+		if err == nil { // of a run that is deleted meanwhile nothing comes back
+			release, err = d.holdSame(ctx, key, end)
+		}
+		return err
+	}
+	return d.replaceSnapshot(write, atomicfile.Durable, checkpointName(key, name))
 }
 
 func validateNames(key Key, checkpoint string) error {

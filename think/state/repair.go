@@ -52,8 +52,6 @@ func (d *Dir) Repair(ctx context.Context, key Key, upTo int) (Repaired, error) {
 	}
 	var result Repaired
 	err := d.with(ctx, key, wanted, func(j *journal) (err error) {
-		j.page.Lock() // a projection under way would come back
-		defer j.page.Unlock()
 		r := repair{dir: d, journal: j, key: key}
 		err = r.run(upTo)
 		result = r.result

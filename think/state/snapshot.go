@@ -109,14 +109,17 @@ func (d *Dir) Project(ctx context.Context, key Key, snapshot Snapshot, durable b
 	if d.overtaken(&j.page, key, snapshot.Version, end) {
 		return nil
 	}
+	release := func() {}
+	defer func() { release() }()
 	write := func(out io.Writer) error {
-		if err := completed.write(out); err != nil {
-			return err
+		err := completed.write(out)
+		if err == nil { // what happened meanwhile stays as it is until the files are in their places
+			release, err = d.holdSame(ctx, key, end)
 		}
-		if d.overtaken(&j.page, key, snapshot.Version, end) {
-			return errOvertaken // by another process, while it was written
+		if err == nil && d.overtaken(&j.page, key, snapshot.Version, end) {
+			err = errOvertaken // by another process
 		}
-		return nil
+		return err
 	}
 	err = d.replaceSnapshot(write, atomicfile.Durability(durable), snapshotName(key), latestName(key.Workflow))
 	if errors.Is(err, errOvertaken) {
@@ -127,6 +130,26 @@ func (d *Dir) Project(ctx context.Context, key Key, snapshot Snapshot, durable b
 	}
 	j.page.version, j.page.file = snapshot.Version, end.file.identity
 	return nil
+}
+
+// holdSame holds the run of a journal that stands where it was seen to end, or has
+// grown, against all that would move it; release is never nil. UNKNOWN_RUN where
+// it was deleted, or is another.
+func (d *Dir) holdSame(ctx context.Context, key Key, seen tip) (release func(), err error) {
+	j, err := d.take(ctx, key)
+	if err != nil {
+		return func() {}, err
+	}
+	unlock, err := j.hold(ctx, moving)
+	if err != nil {
+		d.give(j)
+		return func() {}, err
+	}
+	release = func() { unlock(); d.give(j) }
+	if j.opened != seen.file.identity {
+		err = unknownRun(key)
+	}
+	return release, err
 }
 
 var errOvertaken = errors.New("a newer snapshot is there")

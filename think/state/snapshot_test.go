@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -162,4 +163,34 @@ func TestDamagedArtifactIsRefusedAndPutAgain(t *testing.T) {
 	found, err := d.Artifact(context.Background(), digest)
 	require.NoError(t, err)
 	require.Equal(t, faultValue, found)
+}
+
+// TestNothingOfADeletedRunComesBack: it is deleted, by this process or another
+// one, while its readable state or a checkpoint is being written.
+func TestNothingOfADeletedRunComesBack(t *testing.T) {
+	for name, save := range map[string]func(*Dir, Snapshot) error{
+		"projection": func(d *Dir, s Snapshot) error { return d.Project(context.Background(), faultKey, s, false) },
+		"durable":    func(d *Dir, s Snapshot) error { return d.Project(context.Background(), faultKey, s, true) },
+		"checkpoint": func(d *Dir, s Snapshot) error { return d.Checkpoint(context.Background(), faultKey, "c", s) },
+	} {
+		for _, same := range []bool{true, false} {
+			disk, _ := smallRun(t, faultKey, 3)
+			d := openSim(disk)
+			deleter := d
+			if !same {
+				deleter = openSim(disk)
+			}
+			snapshot, err := snapshotAt(d, 3)
+			require.NoError(t, err)
+			snapshot.WriteState = func(out io.Writer) error {
+				require.NoError(t, deleter.Delete(context.Background(), faultKey))
+				_, err := out.Write(snapshot.State)
+				return err
+			}
+			require.ErrorIs(t, save(d, snapshot), fault.UnknownRun, name)
+			require.False(t, d.orphan(faultKey), name)
+			require.Nil(t, disk.fileAt(latestName("w")), name)
+			require.NoError(t, d.Undelete(context.Background(), faultKey), name)
+		}
+	}
 }

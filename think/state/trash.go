@@ -57,8 +57,6 @@ func (d *Dir) discard(j *journal) error {
 		j.close()
 		return j.distrust(err)
 	}
-	j.page.Lock() // a projection under way would come too late
-	defer j.page.Unlock()
 	if err := d.move(j.name, path.Join(folder, j.key.Run+journalSuffix)); err != nil {
 		return err
 	}
