@@ -13,12 +13,6 @@ import (
 
 // readErrand reads what the flags name, and refuses what does not go together.
 func (p *program) readErrand(want *errand, args []string) error {
-	want.outputFormat = outputFormat(want.output)
-	switch want.outputFormat {
-	case outputText, outputJSON, outputStream:
-	default:
-		return usageError("--output: expected text, json or stream-json, got " + visible(want.output))
-	}
 	if want.slm && want.llm {
 		return usageError("--slm and --llm: one of them")
 	}

@@ -132,7 +132,11 @@ func (p *program) reportUsage(wrong string) {
 
 // printFault prints an error for a program.
 func (p *program) printFault(coded *fault.Error) {
-	if err := p.print(coded.Advised(p.hint(coded))); err != nil {
+	write := p.print
+	if p.lines {
+		write = p.line
+	}
+	if err := write(coded.Advised(p.hint(coded))); err != nil {
 		fmt.Fprintf(p.stderr, "savant: %v\n", err)
 	}
 }

@@ -46,7 +46,7 @@ func expectedOf(command *cobra.Command, name string) string {
 	if flag == nil {
 		return ""
 	}
-	return map[string]string{"int": "a whole number", "bool": "true or false"}[flag.Value.Type()]
+	return map[string]string{"int": "a whole number", "bool": "true or false", outputFlag{}.Type(): "text, json or stream-json"}[flag.Value.Type()]
 }
 
 // flagNames are the flags that a command knows, its own and the settings, as its

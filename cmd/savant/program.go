@@ -29,6 +29,8 @@ type program struct {
 	command string
 	// json makes results and errors JSON on stdout.
 	json bool
+	// lines: what is JSON on stdout is one line each.
+	lines bool
 	// attended: a command may ask the person at the terminal about calls.
 	attended bool
 	// described has what git knows, where a run has asked for it already; once.

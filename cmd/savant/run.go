@@ -24,7 +24,6 @@ type errand struct {
 	limit        int // of a run that goes on; 0: as it has it
 	slm, llm     bool
 	quiet        bool
-	output       string
 	allow, deny  []string
 	outputFormat outputFormat
 }
@@ -38,8 +37,36 @@ const (
 	outputStream outputFormat = "stream-json" // every event, then the report
 )
 
+// outputFlag reads a format. From then on errors are JSON, too, where it is:
+// also those of the rest of the command line.
+type outputFlag struct {
+	program *program
+	format  *outputFormat
+}
+
+func (f outputFlag) String() string {
+	if f.format == nil { // as package flag asks for the zero value
+		return ""
+	}
+	return string(*f.format)
+}
+
+// Type is what the usage calls the value.
+func (outputFlag) Type() string { return "format" }
+
+// Set takes one of the formats.
+func (f outputFlag) Set(text string) error {
+	switch given := outputFormat(text); given {
+	case outputText, outputJSON, outputStream:
+		*f.format = given
+		f.program.json, f.program.lines = given != outputText, given == outputStream
+		return nil
+	}
+	return errors.New("there is no such format")
+}
+
 func (p *program) agentCommand() *cobra.Command {
-	var want errand
+	want := errand{outputFormat: outputText}
 	command := &cobra.Command{Use: "run [GOAL]", Short: "Give the agent a goal, and print its answer",
 		Long: "Give the agent a goal, and print its answer on stdout. Steps are shown on stderr, one line each.\n" +
 			"The first Ctrl-C cancels and saves, the second ends the program at once; --resume goes on.\n\n" +
@@ -72,7 +99,7 @@ func (p *program) agentCommand() *cobra.Command {
 	flags.StringVar(&want.resume, "resume", "", "go on with this run")
 	flags.StringVar(&want.order.RunID, "run-id", "", "name the new run")
 	flags.BoolVar(&want.quiet, "quiet", false, "show no steps")
-	flags.StringVar(&want.output, "output", string(outputText), "text, json or stream-json")
+	flags.Var(outputFlag{p, &want.outputFormat}, "output", "text, json or stream-json")
 	flags.BoolVar(&want.slm, "slm", false, "let the small model decide")
 	flags.BoolVar(&want.llm, "llm", false, "let the large model decide")
 	flags.BoolVar(&want.order.SkipGit, "skip-git", false, "do not look at the git repository first")
@@ -80,13 +107,10 @@ func (p *program) agentCommand() *cobra.Command {
 }
 
 func (p *program) runAgent(ctx context.Context, h *house, want errand) error {
-	if want.outputFormat != outputText {
-		p.json = true // errors are JSON too
-	}
 	h.told = p.shownEvents(want)
 	run, err := h.startErrand(want)
 	if err != nil {
-		return p.refused(err)
+		return refused(err)
 	}
 	stop := context.AfterFunc(ctx, run.Cancel)
 	defer stop()
@@ -102,8 +126,8 @@ func (h *house) startErrand(want errand) (*agent.Run, error) {
 }
 
 // refused makes an order that is none a matter of usage.
-func (p *program) refused(err error) error {
-	if errors.Is(err, fault.InvalidParams) && !p.json {
+func refused(err error) error {
+	if errors.Is(err, fault.InvalidParams) {
 		return usageError(fault.From(err).Details)
 	}
 	return err
@@ -116,7 +140,7 @@ func (p *program) shownEvents(want errand) func(telemetry.Event) {
 			return
 		}
 		if want.outputFormat == outputStream {
-			p.line(e)
+			_ = p.line(e) // who reads is gone; the run goes on
 		}
 		if want.quiet || toldInTheEnd(e) {
 			return
@@ -146,10 +170,10 @@ func toldInTheEnd(e telemetry.Event) bool {
 }
 
 // line writes a value to stdout as one line of JSON.
-func (p *program) line(value any) {
+func (p *program) line(value any) error {
 	encoder := json.NewEncoder(p.stdout)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(value) // who reads is gone; the run goes on
+	return encoder.Encode(value)
 }
 
 // finishErrand prints what came of a run, and says how the program ends.
@@ -160,7 +184,7 @@ func (p *program) finishErrand(report agent.Report, want errand) error {
 			return err
 		}
 	case outputStream:
-		p.line(map[string]any{"type": "report", "report": report})
+		_ = p.line(map[string]any{"type": "report", "report": report})
 	default:
 		if report.Final != "" && report.Status != agent.StatusCanceled {
 			fmt.Fprintln(p.stdout, visible(report.Final))
