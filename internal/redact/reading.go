@@ -31,6 +31,9 @@ func (r *reading) run(at int, of *set) int {
 // begins says whether a word can begin at a place.
 func (r *reading) begins(at int) bool { return at == 0 || !wordBytes[r.text[at-1]] }
 
+// follows says whether a place is right behind a byte.
+func (r *reading) follows(at int, before byte) bool { return at > 0 && r.text[at-1] == before }
+
 // has says whether a byte of a set stands at a place.
 func (r *reading) has(at int, of *set) bool { return at < len(r.text) && of[r.text[at]] }
 

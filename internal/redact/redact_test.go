@@ -56,6 +56,17 @@ func TestShapes(t *testing.T) {
 	}
 }
 
+// Files are named for the keys they hold; parts of other names are no keys.
+func TestKeysWithinNames(t *testing.T) {
+	r := redact.New().Certain()
+	for _, key := range []string{"ghp_" + strings.Repeat("aB1", 12), "github_pat_" + strings.Repeat("aB1", 9), "AKIA" + "IOSFODNN7EXAMPLE", "npm_" + strings.Repeat("aB1", 12)} {
+		require.Equal(t, "old/cfg_"+redact.Mark+".txt", r.Text("old/cfg_"+key+".txt"))
+	}
+	for _, name := range []string{"user_pk_constraint_of_orders", "use_npm_run_build_for_the_page", "my_ghp_settings", "is_AKIA_prefix", "xghp_" + strings.Repeat("aB1", 12)} {
+		require.Equal(t, name, r.Text(name))
+	}
+}
+
 // A known value is found in every encoding, whatever stands beside it.
 func TestKnownValues(t *testing.T) {
 	for _, r := range []*redact.Redactor{redact.New(value), redact.New(value).Certain(), redact.New(value).Known()} {

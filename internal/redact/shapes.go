@@ -3,16 +3,20 @@ package redact
 import "strings"
 
 // keys are what the keys of well-known services begin with, and how many bytes
-// of what kind follow at least.
+// of what kind follow at least. Behind an underscore, as in the name of a file,
+// they are found where as many follow as named are long; 0: not there, where
+// they could be part of any name.
 var keys = []struct {
 	prefixes string
 	of       *set
 	least    int
+	named    int
 }{
-	{"sk- sk_ pk- pk_ rk- rk_ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- whsec_", keyBytes, 8},
-	{"xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", keyBytes, 8}, // Slack
-	{"AKIA ASIA AIza", keyBytes, 12},                                 // AWS, Google
-	{"hf_ npm_", alphanumeric, 30},                                   // Hugging Face, npm
+	{"sk- sk_ pk- pk_ rk- rk_ whsec_", keyBytes, 8, 0},
+	{"ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat-", keyBytes, 8, 20},
+	{"xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", keyBytes, 8, 20}, // Slack
+	{"AKIA ASIA AIza", keyBytes, 12, 16},                                 // AWS, Google
+	{"hf_ npm_", alphanumeric, 30, 30},                                   // Hugging Face, npm
 }
 
 // shapes are the words of what looks like a secret by itself.
@@ -27,7 +31,8 @@ func shapes() []word {
 	for _, each := range keys {
 		for prefix := range strings.FieldsSeq(each.prefixes) {
 			list = append(list, word{text: prefix, secret: func(r *reading, at, end int) span {
-				if to := r.run(end, each.of); r.begins(at) && to-end >= each.least {
+				to := r.run(end, each.of)
+				if r.begins(at) && to-end >= each.least || each.named > 0 && r.follows(at, '_') && to-end >= each.named {
 					return span{at, to}
 				}
 				return span{}
