@@ -75,7 +75,10 @@ func (r *Run) complete(i int, asked reasoning.Call) error {
 	id := callID(r.index, i)
 	r.event(begun(id, asked))
 	began := r.runtime.options.Now()
-	made := r.make(tool, asked)
+	made := r.lacking(asked)
+	if !slices.Contains(r.withheld, i) {
+		made = r.make(tool, asked)
+	}
 	if r.ctx.Err() != nil && made.Error != nil {
 		return nil
 	}
@@ -87,6 +90,13 @@ func (r *Run) complete(i int, asked reasoning.Call) error {
 	}
 	r.calls[i], r.pending[i] = made, false
 	return nil
+}
+
+// lacking is a call of which the journal has not all arguments. Made with what
+// it has, it would be another one than was decided.
+func (r *Run) lacking(asked reasoning.Call) memory.Call {
+	return memory.Call{Tool: asked.ToolName, Args: asked.Args, Error: fault.New(fault.ToolFailed,
+		"%s was not called again when the run went on: its arguments held what looks like a secret, which is not kept; whether the call before had an effect is not known", asked.ToolName)}
 }
 
 // callID names a call within its run: step 2, first call is 2.1.

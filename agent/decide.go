@@ -43,7 +43,7 @@ func (r *Run) decide() (Signal, error) {
 
 // begin makes a step the current one.
 func (r *Run) begin(index int) {
-	r.index, r.calls, r.pending, r.step = index, nil, nil, memory.Step{}
+	r.index, r.calls, r.pending, r.withheld, r.step = index, nil, nil, nil, memory.Step{}
 }
 
 // follow tells of a decision and says what it leads to.

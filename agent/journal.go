@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"savant/agent/memory"
 	"savant/fault"
+	"savant/internal/redact"
 	"savant/reasoning"
 )
 
@@ -23,11 +25,16 @@ const (
 type started struct {
 	Order Order  `json:"order"`
 	Time  string `json:"time"`
+	// Withheld: the arguments of the forced tool are not all there.
+	Withheld bool `json:"withheld,omitempty"`
 }
 
 type decision struct {
 	Step   int              `json:"step"`
 	Intent reasoning.Intent `json:"intent"`
+	// Withheld are the numbers of the calls whose arguments are not all there:
+	// what is a secret in them is not kept.
+	Withheld []int `json:"withheld,omitempty"`
 
 	time string // when it was written
 }
@@ -41,13 +48,25 @@ type callRecord struct {
 
 // keepDecision writes a decision, without what is a secret in its arguments.
 func (r *Run) keepDecision() error {
-	kept := r.intent
-	kept.Args = r.runtime.redactor.JSON(kept.Args)
-	kept.Calls = slices.Clone(kept.Calls)
-	for i := range kept.Calls {
-		kept.Calls[i].Args = r.runtime.redactor.JSON(kept.Calls[i].Args)
+	kept := decision{Step: r.index, Intent: r.intent}
+	var lacks bool
+	if kept.Intent.Args, lacks = r.runtime.withheld(r.intent.Args); lacks && len(r.intent.Calls) == 0 {
+		kept.Withheld = []int{0}
 	}
-	return r.session.Append(recordDecision, decision{Step: r.index, Intent: kept}, memory.Durable)
+	kept.Intent.Calls = slices.Clone(r.intent.Calls)
+	for i, asked := range r.intent.Calls {
+		if kept.Intent.Calls[i].Args, lacks = r.runtime.withheld(asked.Args); lacks {
+			kept.Withheld = append(kept.Withheld, i)
+		}
+	}
+	return r.session.Append(recordDecision, kept, memory.Durable)
+}
+
+// withheld returns arguments without what is a secret in them, and whether
+// there was any.
+func (r *Runtime) withheld(args json.RawMessage) (kept json.RawMessage, lacks bool) {
+	kept = r.redactor.JSON(args)
+	return kept, bytes.Count(kept, []byte(redact.Mark)) > bytes.Count(args, []byte(redact.Mark))
 }
 
 // history is what a journal tells.
@@ -125,6 +144,9 @@ func (r *Runtime) restore(session *memory.Session, records []memory.Record, maxS
 	if err := order.check(); err != nil {
 		return nil, err
 	}
+	if told.started.Withheld && len(told.decisions) == 0 {
+		return nil, fault.New(fault.InvalidParams, "force_args: they held what looks like a secret, which is not kept, and were not used yet; give the order to a new run")
+	}
 	began, err := time.Parse(time.RFC3339Nano, told.started.Time)
 	if err != nil {
 		return nil, memory.Damaged(session.ID(), fmt.Errorf("record 1: %w", err))
@@ -143,7 +165,7 @@ func (r *Runtime) restore(session *memory.Session, records []memory.Record, maxS
 // replay does again, in memory alone, what a decision did.
 func (r *Run) replay(told *history, each decision) {
 	r.begin(each.Step)
-	r.intent = each.Intent
+	r.intent, r.withheld = each.Intent, each.Withheld
 	r.report.Model = each.Intent.Model
 	r.report.PromptTokens += each.Intent.PromptTokens
 	r.report.OutputTokens += each.Intent.OutputTokens

@@ -33,16 +33,19 @@ type Run struct {
 	intent  reasoning.Intent
 	calls   []memory.Call // of this step, those that completed
 	pending []bool        // of this step, those still to be made
-	asked   time.Duration // how long the decision took
-	step    memory.Step
-	last    []memory.Call // of the step before
-	traces  []trace
-	notes   []string
-	offer   offer
-	untold  *history // of a run that goes on: what its trace may lack
-	outcome outcome
-	unsaved bool   // since the last snapshot
-	saving  func() // waits for the snapshot that is written, and tells of it
+	// withheld are the calls of this step, decided before the run was resumed,
+	// whose arguments are not all there.
+	withheld []int
+	asked    time.Duration // how long the decision took
+	step     memory.Step
+	last     []memory.Call // of the step before
+	traces   []trace
+	notes    []string
+	offer    offer
+	untold   *history // of a run that goes on: what its trace may lack
+	outcome  outcome
+	unsaved  bool   // since the last snapshot
+	saving   func() // waits for the snapshot that is written, and tells of it
 
 	cache cache
 

@@ -252,6 +252,36 @@ func leavesNothing(t *testing.T, secret string) {
 	}))
 }
 
+// TestACallWithASecretIsNotMadeWithLess: the journal has no secrets, so what it
+// has of a call's arguments may not be what was decided.
+func TestACallWithASecretIsNotMadeWithLess(t *testing.T) {
+	secret := secrets[2]
+	w := newWorld(t, script(`{"action":"tool","calls":[{"tool_name":"test.write","args":{"text":"`+secret+`"}},{"tool_name":"test.write","args":{"text":"1"}}]}`, answer), nil)
+	run, err := w.runtime.Start(agent.Order{Goal: "g", RunID: "r1", ForceTool: "test.write", ForceArgs: json.RawMessage(`{"text":"` + secret + `"}`)})
+	require.NoError(t, err)
+	require.Equal(t, agent.StatusOK, ended(t, run).Status)
+	require.Contains(t, readLines(t, w.folder, "written"), secret+"\n", "tools get what was given and decided")
+	require.Equal(t, 2, strings.Count(strings.Join(readLines(t, w.folder, "written"), ""), secret))
+	journal := readLines(t, w.folder, ".savant/sessions/r1.journal")
+	require.NotContains(t, strings.Join(journal, ""), secret)
+	require.Contains(t, journal[3], `"kind":"decision"`)
+
+	next := newWorld(t, script(answer), nil)
+	writeLines(t, next.folder, ".savant/sessions/r1.journal", journal[:4]) // killed while both calls went on
+	again, err := next.runtime.Resume("r1", 0)
+	require.NoError(t, err)
+	report := ended(t, again)
+	require.Equal(t, agent.StatusOK, report.Status)
+	calls := report.Transcript[1].Calls
+	require.ErrorIs(t, calls[0].Error, fault.ToolFailed)
+	require.ErrorContains(t, calls[0].Error, "test.write was not called again")
+	require.Nil(t, calls[1].Error)
+
+	writeLines(t, next.folder, ".savant/sessions/r1.journal", journal[:1]) // killed before the first call was decided
+	_, err = next.runtime.Resume("r1", 0)
+	require.ErrorContains(t, err, "force_args: they held what looks like a secret")
+}
+
 func TestASnapshotThatCannotBeWrittenCostsNoRun(t *testing.T) {
 	w := newWorld(t, script(read, answer), nil)
 	require.NoError(t, os.MkdirAll(filepath.Join(w.folder, ".savant", "session.json"), 0o700))

@@ -91,7 +91,6 @@ func (r *Runtime) Start(order Order) (*Run, error) {
 		return nil, err
 	}
 	order.Goal = r.redactor.Text(order.Goal)
-	order.ForceArgs = r.redactor.JSON(order.ForceArgs)
 	if order.RunID == "" {
 		order.RunID = r.options.NewID()
 	}
@@ -101,7 +100,9 @@ func (r *Runtime) Start(order Order) (*Run, error) {
 			return nil, err
 		}
 		made := r.newRun(order, session, r.options.Now())
-		if err := session.Append(recordStarted, started{Order: order, Time: stamp(made.began)}, memory.Durable); err != nil {
+		first := started{Order: order, Time: stamp(made.began)}
+		first.Order.ForceArgs, first.Withheld = r.withheld(order.ForceArgs)
+		if err := session.Append(recordStarted, first, memory.Durable); err != nil {
 			return nil, errors.Join(err, session.Close())
 		}
 		return made, nil
