@@ -2,6 +2,7 @@ package think
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"sync"
@@ -25,8 +26,10 @@ type projector struct {
 
 	mu      sync.Mutex
 	waiting map[state.Key]due
-	timer   *time.Timer
-	busy    sync.WaitGroup
+	// latest is the run of each workflow that moved last.
+	latest map[string]string
+	timer  *time.Timer
+	busy   sync.WaitGroup
 	// cost is how long the last writing took, and ended when.
 	cost  time.Duration
 	ended time.Time
@@ -50,8 +53,12 @@ const longRun = 500
 // hundred would take more than three times as long as the others.
 const breath = time.Millisecond
 
+// writers is how many runs are written at once: each waits until the step of
+// its run that is under way is durable, which takes long where many move.
+const writers = 16
+
 func newProjector(store state.Store, logger *slog.Logger, every time.Duration) *projector {
-	return &projector{store: store, logger: logger, every: every, closed: make(chan struct{}), waiting: map[state.Key]due{}}
+	return &projector{store: store, logger: logger, every: every, closed: make(chan struct{}), waiting: map[state.Key]due{}, latest: map[string]string{}}
 }
 
 // project writes a held run's readable state: at once where durable, behind
@@ -61,6 +68,7 @@ func (e *Engine) project(l *live, durable bool) {
 		e.projects.later(l, durable)
 		return
 	}
+	e.projects.moved(l.key)
 	if err := e.Store.Project(context.Background(), l.key, snapshotOf(l), true); err != nil {
 		e.Logger.Warn("the readable state was not written; the journal has all of it", "run", l.key.String(), "error", err)
 	}
@@ -111,6 +119,7 @@ func (f frozen) snapshot() state.Snapshot {
 func (p *projector) later(l *live, durable bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.latest[l.key.Workflow] = l.key.Run
 	p.waiting[l.key] = due{l, durable || p.waiting[l.key].durable}
 	switch {
 	case p.isClosed():
@@ -121,6 +130,28 @@ func (p *projector) later(l *live, durable bool) {
 		p.urgent = true
 		p.timer.Reset(0)
 	}
+}
+
+// moved notes that a run moved that is written at once.
+func (p *projector) moved(key state.Key) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.latest[key.Workflow] = key.Run
+}
+
+// passed says whether another run of the workflow has moved since.
+func (p *projector) passed(key state.Key) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.latest[key.Workflow] != key.Run
+}
+
+// waits says whether a run has moved since it was taken to be written.
+func (p *projector) waits(key state.Key) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, waits := p.waiting[key]
+	return waits
 }
 
 func (p *projector) isClosed() bool {
@@ -183,11 +214,18 @@ func (p *projector) take() (waiting map[state.Key]due, hurried bool) {
 func (p *projector) flush() {
 	waiting, hurried := p.take()
 	began := time.Now()
+	var writing sync.WaitGroup
+	slots := make(chan struct{}, writers)
 	for key, each := range waiting {
-		if err := p.write(each); err != nil {
-			p.logger.Debug("the readable state was not written", "run", key.String(), "error", err)
-		}
+		slots <- struct{}{}
+		writing.Go(func() {
+			defer func() { <-slots }()
+			if err := p.write(each, breath/time.Duration(len(waiting))); err != nil {
+				p.logger.Debug("the readable state was not written", "run", key.String(), "error", err)
+			}
+		})
 	}
+	writing.Wait()
 	if hurried {
 		return
 	}
@@ -197,7 +235,8 @@ func (p *projector) flush() {
 	p.mu.Unlock()
 }
 
-func (p *projector) write(each due) error {
+// write writes a run, with pauses unless that is to be durable.
+func (p *projector) write(each due, pause time.Duration) error {
 	l := each.run
 	var room flow.Statuses
 	if free, ok := p.room.Get().(*flow.Statuses); ok {
@@ -210,32 +249,50 @@ func (p *projector) write(each due) error {
 	}
 	copied := readable(l, room)
 	l.mu.Unlock()
-	room = copied.whole.Steps
-	defer p.room.Put(&room)
+	defer func() { p.room.Put(&copied.whole.Steps) }()
 	snapshot := copied.snapshot()
-	if !each.durable {
-		snapshot.WriteState = func(out io.Writer) error { return copied.whole.WriteJSON(&unhurried{out: out, closed: p.closed}) }
+	snapshot.Passed = p.passed(l.key)
+	if !each.durable && !p.isClosed() {
+		late := func() bool { return p.waits(l.key) }
+		snapshot.WriteState = func(out io.Writer) error {
+			return copied.whole.WriteJSON(&unhurried{out: out, pause: pause, closed: p.closed, late: late})
+		}
 	}
 	return p.store.Project(context.Background(), l.key, snapshot, each.durable)
 }
 
-// unhurried pauses between what is written to it.
+// unhurried pauses between what is written to it. Once the projector is closed
+// it does not, and gives up what a newer state follows at once.
 type unhurried struct {
 	out    io.Writer
 	begun  bool
+	pause  time.Duration
 	closed <-chan struct{}
+	late   func() bool
 }
 
+// shortestPause is what a timer can keep; below, there is none.
+const shortestPause = 100 * time.Microsecond
+
 func (u *unhurried) Write(part []byte) (int, error) {
-	if u.begun {
+	if u.begun && u.pause >= shortestPause {
 		select {
 		case <-u.closed:
-		case <-time.After(breath):
+		case <-time.After(u.pause):
 		}
 	}
 	u.begun = true
+	select {
+	case <-u.closed:
+		if u.late() {
+			return 0, errLate
+		}
+	default:
+	}
 	return u.out.Write(part)
 }
+
+var errLate = errors.New("the program ends, and a newer state is to be written before")
 
 // close writes what waits and returns when nothing is under way.
 func (p *projector) close() {

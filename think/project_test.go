@@ -1,8 +1,11 @@
 package think
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -80,4 +83,46 @@ steps: [{id: s, call: llm.generate, foreach: params.n, input_template: {task: "{
 		}
 	}
 	t.Fatal("it was not written while its steps came")
+}
+
+// The file of the latest run is of the one that moved last, in whatever order
+// runs are written.
+func TestTheLatestRunIsTheOneThatMovedLast(t *testing.T) {
+	files := fstest.MapFS{"workflows/two.yaml": {Data: []byte("name: two\nversion: \"1.0\"\nsteps:\n  - {id: a, call: llm.generate, input_template: {task: x}}\n  - {id: b, call: llm.generate, input_template: {task: x}}\n")}}
+	folder := t.TempDir()
+	store, err := state.Open(folder, state.Options{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, store.Close()) }()
+	engine := New(Options{Library: NewLibrary(Layer{Files: files}), Store: store, Now: time.Now, ProjectEvery: time.Hour})
+	for i := range 20 {
+		_, err := engine.Plan(t.Context(), PlanInput{Workflow: "two", RunID: fmt.Sprintf("r%02d", i)})
+		require.NoError(t, err)
+	}
+	for i := range 20 {
+		_, err := engine.Next(t.Context(), NextInput{Workflow: "two", RunID: fmt.Sprintf("r%02d", (i*7)%20), StepID: "a", ResultSnapshot: json.RawMessage(`"x"`)})
+		require.NoError(t, err)
+	}
+	engine.Close()
+	latest, err := os.ReadFile(filepath.Join(folder, ".savant", "state", "two.json"))
+	require.NoError(t, err)
+	require.Contains(t, string(latest), `"run": "r13"`)
+	require.Contains(t, string(latest), `"version": 2`)
+}
+
+// A program that ends does not finish what a newer state follows at once, and
+// pauses no more.
+func TestWhatIsLateIsGivenUpAtTheEnd(t *testing.T) {
+	closed, waits := make(chan struct{}), false
+	out := &bytes.Buffer{}
+	paced := &unhurried{out: out, pause: time.Nanosecond, closed: closed, late: func() bool { return waits }}
+	write := func() error { _, err := paced.Write([]byte("a")); return err }
+	waits = true
+	require.NoError(t, write(), "it goes on while the program does")
+	paced.pause = time.Hour
+	waits = false
+	close(closed)
+	require.NoError(t, write())
+	waits = true
+	require.ErrorIs(t, write(), errLate)
+	require.Equal(t, "aa", out.String())
 }

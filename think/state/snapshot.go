@@ -121,7 +121,11 @@ func (d *Dir) Project(ctx context.Context, key Key, snapshot Snapshot, durable b
 		}
 		return err
 	}
-	err = d.replaceSnapshot(write, atomicfile.Durability(durable), snapshotName(key), latestName(key.Workflow))
+	names := []string{snapshotName(key), latestName(key.Workflow)}
+	if snapshot.Passed {
+		names = names[:1]
+	}
+	err = d.replaceSnapshot(write, atomicfile.Durability(durable), names...)
 	if errors.Is(err, errOvertaken) {
 		return nil
 	}

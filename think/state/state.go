@@ -104,6 +104,9 @@ type Snapshot struct {
 	// WriteState, where it is set, writes the State that is to be kept: valid
 	// JSON without white space, in parts, the same whenever it is called.
 	WriteState func(io.Writer) error `json:"-"`
+	// Passed says that another run of the workflow has moved since: a
+	// projection leaves the file of the latest run alone.
+	Passed bool `json:"-"`
 }
 
 // Info is one line of a listing. Times are RFC 3339 in UTC.
