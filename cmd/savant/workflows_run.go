@@ -53,6 +53,9 @@ func (p *program) runWorkflow(ctx context.Context, h *house, want wanted) error 
 	request := workflow.Request{Workflow: want.name, Params: params, RunID: want.run}
 	for {
 		outcome, err := h.driver.Run(ctx, request, shown.tell)
+		if outcome == nil && ctx.Err() != nil {
+			return p.notBegun(want)
+		}
 		if outcome == nil || err != nil && ctx.Err() == nil {
 			return p.withParameters(err, want.name)
 		}
@@ -65,6 +68,23 @@ func (p *program) runWorkflow(ctx context.Context, h *house, want wanted) error 
 		}
 		return p.conclude(outcome)
 	}
+}
+
+// notBegun tells that the program was interrupted before there was a run, or
+// before the one to continue was looked at.
+func (p *program) notBegun(want wanted) error {
+	outcome := &workflow.Outcome{Status: workflow.Interrupted, RunID: want.run, Workflow: want.name,
+		Note: "It was interrupted before anything was done: give the same command again."}
+	if want.run != "" {
+		return p.conclude(outcome)
+	}
+	if p.json {
+		if err := p.print(outcome); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(p.stderr, "the run of %s was interrupted before it began: give the same command again\n", visible(want.name))
+	return statusError(exitInterrupted)
 }
 
 // withParameters says how parameters are given, where they are what is wrong.

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"os"
@@ -91,4 +92,24 @@ func TestARunGoesOnInTheServer(t *testing.T) {
 	require.False(t, s.lines.Scan(), s.lines.Text())
 	require.NoError(t, s.wait(t))
 	require.LessOrEqual(t, verified(t, folder, "r1"), 2)
+}
+
+// Who interrupts before there is a run is told so, in JSON where that was asked for.
+func TestARunThatIsInterruptedBeforeItBegins(t *testing.T) {
+	folder := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "w.yaml"), []byte("name: w\nversion: \"1\"\nsteps: [{id: a, call: human.approve}]\n"), 0o600))
+	for _, format := range [][]string{nil, {"--json"}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		var stdout, stderr bytes.Buffer
+		code := run(ctx, append([]string{"workflows", "run", "w"}, format...), []string{"SAVANT_PATH=" + folder, "HOME=" + folder}, strings.NewReader(""), &stdout, &stderr)
+		require.Equal(t, exitInterrupted, code, stderr.String())
+		require.Contains(t, stderr.String(), "the run of w was interrupted before it began: give the same command again")
+		if format == nil {
+			require.Empty(t, stdout.String())
+		} else {
+			require.Contains(t, stdout.String(), `"status": "interrupted"`)
+		}
+	}
 }

@@ -47,3 +47,29 @@ steps:
 	require.NoError(t, err)
 	require.Equal(t, 2, claims)
 }
+
+// A drive that is interrupted while it looks at its run, or waits to have it for
+// itself, says like any other where the run stands.
+func TestAnInterruptedClaimLeavesARunThatIsTold(t *testing.T) {
+	for name, claim := range map[string]func(context.Context) error{
+		"had":     func(context.Context) error { return nil },
+		"awaited": func(ctx context.Context) error { return context.Cause(ctx) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			b := setup(t, nil, one("steps: [{id: a, call: tool.a}]"), workflow.Options{
+				Toolbox: tools(func(context.Context, string, json.RawMessage) (engines.Result, error) { return gives(`{}`) }),
+				Claim: func(driven context.Context, _, _ string) (func(), error) {
+					cancel()
+					<-driven.Done()
+					return func() {}, claim(driven)
+				},
+			})
+			outcome, err := b.driver.Run(ctx, request, nil)
+			require.ErrorIs(t, err, context.Canceled)
+			require.NotNil(t, outcome)
+			require.Equal(t, workflow.Interrupted, outcome.Status)
+			require.Equal(t, "r", outcome.RunID)
+		})
+	}
+}

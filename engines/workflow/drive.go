@@ -137,14 +137,14 @@ func (v *drive) work() (*Outcome, error) {
 	for claimed := false; ; {
 		at, err := v.look(v.ctx)
 		if err != nil {
-			return nil, v.ended(err)
+			return v.halted(err)
 		}
 		if at.Blocked != nil || at.Final != nil {
 			return outcomeOf(at), nil
 		}
 		if v.driver.Claim != nil && !claimed {
 			if release, err = v.claim(); err != nil {
-				return nil, v.ended(err)
+				return v.halted(err)
 			}
 			claimed = true
 			continue // it may have moved on meanwhile
@@ -181,6 +181,16 @@ func (v *drive) ended(err error) error {
 		return context.Cause(v.ctx)
 	}
 	return err
+}
+
+// halted is what comes of a drive that could not look at its run, or not have
+// it for itself: where that is because it was interrupted, the run can be
+// continued as ever.
+func (v *drive) halted(err error) (*Outcome, error) {
+	if v.ctx.Err() == nil {
+		return nil, err
+	}
+	return v.standing(), v.ended(err)
 }
 
 // standing is the outcome of a drive that was interrupted.

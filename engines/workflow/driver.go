@@ -180,7 +180,7 @@ func (d *Driver) find(ctx context.Context, in Request) (place, error) {
 	if errors.Is(refused, fault.StateConflict) {
 		return place{}, refused
 	}
-	at, err := d.Think.Position(ctx, in.Workflow, run)
+	at, err := d.Think.Position(context.WithoutCancel(ctx), in.Workflow, run) // one that was planned is told of
 	if err == nil {
 		return place{at.Workflow, at.RunID}, nil // a run that is blocked is one, too
 	}
