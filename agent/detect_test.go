@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"savant/engines"
 )
 
 func TestAPhraseIsSaidAsWholeWords(t *testing.T) {
@@ -15,4 +17,24 @@ func TestAPhraseIsSaidAsWholeWords(t *testing.T) {
 	}
 	require.True(t, says("prüfe die ÄNDERUNG", "änderung"))
 	require.False(t, says("anything", " "))
+}
+
+func TestCuesAreFoundAsPeopleWriteThem(t *testing.T) {
+	for _, goal := range []string{"Do not use tools.", "do not\nuse any tools", "Don’t use tools", "say hi  without\n\ttools", "Do  not use any of the tools", "never call your tools", "no\ntools, please"} {
+		require.Equal(t, cues{noTools: true}, cuesOf(goal), goal)
+	}
+	for _, goal := range []string{"without\nsearching", "do not\u00a0search the web", "Don’t search"} {
+		require.Equal(t, cues{noSearch: true}, cuesOf(goal), goal)
+	}
+	for _, goal := range []string{"What do not-for-profit tools do?", "which tools are there?", "a page without search"} {
+		require.Equal(t, cues{}, cuesOf(goal), goal)
+	}
+}
+
+func TestAPatternOfDenyFitsInAnyCase(t *testing.T) {
+	for _, each := range []string{"git.*", "GIT.*", "Git_Status", "[G]it.?tatus"} {
+		require.True(t, matches(folded([]string{each}), "git.status"), each)
+	}
+	policy := Policy{Deny: []string{"FILES.read*"}}
+	require.Equal(t, RuleDeny, (&guard{policy: policy, calls: func() bool { return true }, forcing: func() bool { return false }}).denies(engines.Tool{Name: "files.ReadAll", ReadOnly: true}))
 }

@@ -146,7 +146,7 @@ func (g *guard) denies(t engines.Tool) string {
 		{RuleDisableContext, p.DisableContext && engine == "context"},
 		{RuleDisableSearch, p.DisableSearch && search},
 		{RuleThink, !p.AllowThink && engine == "think"},
-		{RuleDeny, matches(p.Deny, t.Name)},
+		{RuleDeny, matches(folded(p.Deny), strings.ToLower(t.Name))},
 		{RuleAllow, len(p.Allow) > 0 && !matches(p.Allow, t.Name)},
 		{RuleReadOnly, p.ReadOnly && !t.ReadOnly},
 		{RuleGoalTools, g.cues.noTools && !free},
@@ -190,15 +190,28 @@ func matches(patterns []string, name string) bool {
 	})
 }
 
+// folded are patterns in small letters: who writes GIT.* means to deny git.*,
+// and would not learn that it fits nothing.
+func folded(patterns []string) []string {
+	small := make([]string, len(patterns))
+	for i, each := range patterns {
+		small[i] = strings.ToLower(each)
+	}
+	return small
+}
+
 // cues are what the words of a goal ask of the policy.
 type cues struct{ noTools, noSearch bool }
 
 var (
-	noToolsCue = pattern.Lazy(`(?i)\b(do not|don't|dont|never|without)\s+(use|using|call|calling)?\s*(any\s+|the\s+)?tools?\b|\bno tools?\b`)
+	noToolsCue = pattern.Lazy(`(?i)\b(do not|don't|dont|never|without) (use |using |call |calling )?(any of )?(any |the |your |these )?tools?\b|\bno tools?\b`)
 	// Only the way of working is meant: "a page without search" is a subject.
-	noSearchCue = pattern.Lazy(`(?i)\b(do not|don't|dont|never)\s+search\b|\bwithout\s+searching\b|\bno\s+searching\b`)
+	noSearchCue = pattern.Lazy(`(?i)\b(do not|don't|dont|never) search\b|\b(without|no) searching\b`)
 )
 
+// cuesOf reads a goal as people write it: its lines may be wrapped, and its
+// apostrophes typographic.
 func cuesOf(goal string) cues {
+	goal = strings.ReplaceAll(strings.Join(strings.Fields(goal), " "), "’", "'")
 	return cues{noTools: noToolsCue().MatchString(goal), noSearch: noSearchCue().MatchString(goal)}
 }
