@@ -117,6 +117,10 @@ func (e *Engine) person(ctx context.Context, l *live, replied reply, version int
 		if errors.Is(err, fault.StateConflict) || errors.Is(err, fault.InvalidTransition) {
 			return e.standing(ctx, l) // somebody else answered meanwhile
 		}
+		if errors.Is(err, fault.ValidationFailed) { // the client's form took what does not fit: the question stands
+			e.Logger.Info("an answer of a person does not fit the question", "run", waiting[0].RunID, "step", waiting[0].StepID, "error", err)
+			break
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -95,6 +95,28 @@ func TestClientThatCanAskFillsParametersAndAnswersForThePerson(t *testing.T) {
 	require.Len(t, somebody.asked, 3, "and nobody is asked twice")
 }
 
+// What a client's form took and the step does not is no answer, and no fault of
+// the model's, whose result is recorded: the question stands.
+func TestAnAnswerThatDoesNotFitLeavesTheRunWaiting(t *testing.T) {
+	engine := askingEngine(t)
+	clumsy := &person{answers: []engines.Answer{accept(`{"approved":"yes"}`), accept(`{"approved":true}`), accept(`{"colour":"green"}`)}}
+	_, err := engine.Plan(clumsy.context(), think.PlanInput{Workflow: "asking", RunID: "r1", Params: map[string]any{"who": "Ada"}})
+	require.NoError(t, err)
+	for _, each := range []struct {
+		next think.NextInput
+		left string
+	}{
+		{think.NextInput{Workflow: "asking", RunID: "r1", StepID: "prepare", ResultSnapshot: json.RawMessage(`1`)}, "sure"},
+		{think.NextInput{Workflow: "asking", RunID: "r1", StepID: "sure"}, "colour"}, // approved now, and no such colour
+	} {
+		reply, err := engine.Next(clumsy.context(), each.next)
+		require.NoError(t, err)
+		require.Equal(t, flow.Waiting, reply.State.Status)
+		require.Equal(t, each.left, reply.Instruction.StepID)
+	}
+	require.Len(t, clumsy.asked, 3)
+}
+
 func TestPersonWhoIsNotThereLeavesTheRunWaiting(t *testing.T) {
 	engine := askingEngine(t)
 	nobody := &person{}
