@@ -84,7 +84,7 @@ func (r *Runtime) runTool(ctx context.Context, in RunInput) (Report, error) {
 
 func (r *Runtime) startOrResume(ctx context.Context, in RunInput) (*Run, error) {
 	if in.RunID == "" {
-		arguments, err := forceArgs(in.ForceArgs)
+		arguments, err := in.forceArgs()
 		if err != nil {
 			return nil, err
 		}
@@ -116,11 +116,14 @@ func (in RunInput) ofNewRun() string {
 }
 
 // forceArgs are the arguments of the forced tool, nothing where none are given.
-func forceArgs(given map[string]any) (json.RawMessage, error) {
-	if given == nil {
+func (in RunInput) forceArgs() (json.RawMessage, error) {
+	switch {
+	case in.ForceArgs == nil:
 		return nil, nil
+	case in.ForceTool == "" && len(in.ForceArgs) > 0:
+		return nil, invalid("force_args", "they are those of force_tool, which is missing")
 	}
-	encoded, err := jsonvalue.Encode(given)
+	encoded, err := jsonvalue.Encode(in.ForceArgs)
 	if err != nil {
 		return nil, fault.New(fault.InvalidParams, "force_args: %w", err)
 	}

@@ -95,7 +95,7 @@ func TestWhatAgentToolsRefuse(t *testing.T) {
 	w := newWorld(t, nil, nil)
 	for args, code := range map[string]fault.Code{`{}`: fault.InvalidParams, `{"goal":" \n"}`: fault.InvalidParams, `{"goal":"g","run_id":"r"}`: fault.UnknownRun,
 		`{"run_id":"unknown"}`: fault.UnknownRun, `{"goal":"g","max_steps":5000}`: fault.InvalidParams, `{"goal":"g","allow":["["]}`: fault.InvalidParams,
-		`{"force_tool":"test.read","force_args":"[1]"}`: fault.InvalidParams} {
+		`{"force_tool":"test.read","force_args":"[1]"}`: fault.InvalidParams, `{"goal":"x","force_args":{"a":1}}`: fault.InvalidParams} {
 		_, err := called[agent.Report](t, w, t.Context(), "agent.run", args)
 		require.ErrorIs(t, err, code, args)
 	}
