@@ -83,6 +83,9 @@ func (in NextInput) submission(raw json.RawMessage) (submission, error) {
 func (e *Engine) withoutResult(ctx context.Context, l *live, step string) (*Reply, error) {
 	if _, err := l.run.ShownDigest(step); err != nil {
 		for _, next := range l.run.Outstanding() {
+			if next.StepID == step && next.Witness == "required" {
+				return nil, fault.New(fault.InvalidParams, "result_ref is missing: call %s through Savant and send the _receipt of its reply", next.Call)
+			}
 			if next.StepID == step {
 				return nil, fault.New(fault.InvalidParams, "result_snapshot is missing: step %q is %s, send its whole result", step, next.Call)
 			}

@@ -92,3 +92,16 @@ func TestOneReceiptGivenAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, records, 2)
 }
+
+// Who forgot the result of a step that takes only receipts is asked for one.
+func TestAWitnessedStepWithoutAResultAsksForTheReceipt(t *testing.T) {
+	root := t.TempDir()
+	place(t, root, "large.yaml", []byte(fmt.Sprintf(largeWorkflow, 10)))
+	l := openLocal(t, root)
+	defer l.close(t)
+	l.call(t, "think.plan", json.RawMessage(`{"workflow":"large","run_id":"r1"}`))
+	for _, request := range []string{`{"workflow":"large","run_id":"r1","step_id":"find"}`, `{"workflow":"large","run_id":"r1","step_id":"find","result_ref":""}`} {
+		_, err := l.registry.Invoke(t.Context(), "think.next", json.RawMessage(request))
+		require.ErrorContains(t, err, "result_ref is missing: call tool.search through Savant and send the _receipt of its reply")
+	}
+}
