@@ -71,6 +71,12 @@ func TestFormsOfOtherClients(t *testing.T) {
 	require.Equal(t, engines.Disabled, w.status("off").State)
 }
 
+func TestAFileMayBeginWithAByteOrderMark(t *testing.T) {
+	w := newWorld(t, "\ufeff"+`{"mcpServers": {"fake": `+fakeEntry(t, "good", "")+`, "bad": {"comand": "x"}}}`).open().discover()
+	require.JSONEq(t, `{"text":"done"}`, w.called("fake.echo", ""))
+	require.Contains(t, w.status("bad").Reason, `did you mean "command"? (.savant/mcp.json:1:`)
+}
+
 func TestNoFileNoServers(t *testing.T) {
 	w := newWorld(t, "{}")
 	require.NoError(t, os.Remove(w.path+"/.savant/mcp.json"))

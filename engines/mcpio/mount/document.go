@@ -38,8 +38,10 @@ type document struct {
 	decoder *json.Decoder
 }
 
-// read parses one JSON text; the error says file, line and column.
+// read parses one JSON text, which may begin with a byte order mark as some
+// editors write it; the error says file, line and column.
 func read(file string, data []byte) (*document, value, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	d := &document{file: file, data: data, decoder: json.NewDecoder(bytes.NewReader(data))}
 	d.decoder.UseNumber()
 	if len(data) > maxConfig {
