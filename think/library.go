@@ -121,7 +121,9 @@ func (l *Library) known(file string, src []byte, digest string, set *schemas.Set
 			l.forget()
 		}
 		found = parsed{src, sync.OnceValues(func() (*flow.Workflow, error) { return l.parseFile(file, src, digest, set) })}
-		l.parsed[key] = found
+		if set == l.set { // else the schemas have changed just now
+			l.parsed[key] = found
+		}
 	}
 	return found
 }

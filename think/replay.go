@@ -30,7 +30,10 @@ func (e *Engine) refresh(ctx context.Context, l *live) error {
 		}
 	}
 	var parsing sync.WaitGroup
-	parsing.Go(func() { _, _ = e.Library.Find(l.key.Workflow, "") }) // mostly it is what the run pins; else nothing is lost
+	parsing.Go(func() {
+		defer func() { _ = recover() }()          // a panic is for a request that needs the file, where it ends nothing else
+		_, _ = e.Library.Find(l.key.Workflow, "") // mostly it is what the run pins; else nothing is lost
+	})
 	records, err := e.Store.Records(ctx, l.key, 0, 0)
 	parsing.Wait()
 	if err != nil {
