@@ -36,20 +36,22 @@ func TestAFileThatIsNoneMountsNothing(t *testing.T) {
 // A bad entry takes its own engine offline and no other.
 func TestABadEntryIsOneEngineOffline(t *testing.T) {
 	for text, expected := range map[string]string{
-		`{"comand": "x"}`:                       `unknown key "comand", did you mean "command"? (.savant/mcp.json:2:10)`,
-		`{}`:                                    "expected command or url",
-		`{"command": "x", "url": "http://h/"}`:  "not both",
-		`{"command": 1}`:                        "expected a text that is not empty (.savant/mcp.json:2:21)",
-		`{"command": "x", "args": "y"}`:         "expected a list of texts",
-		`{"command": "x", "env": {"A": 1}}`:     "expected an object of names and texts",
-		`{"command": "x", "headers": {}}`:       "headers are for servers with a url",
-		`{"command": "x", "timeout": -1}`:       "expected seconds",
-		`{"command": "x", "allow": ["["]}`:      "expected patterns",
-		`{"command": "x", "type": "sse"}`:       "is not spoken",
-		`{"command": "x", "command": "y"}`:      "twice",
-		`{"url": "ftp://host/"}`:                "expected http:// or https:// and a host",
-		`{"url": "https://h/${NO_SUCH}"}`:       "the variable NO_SUCH is not set",
-		`{"command": "x", "env": {"A": "${}"}}`: "expected the name of a variable",
+		`{"comand": "x"}`:                                  `unknown key "comand", did you mean "command"? (.savant/mcp.json:2:10)`,
+		`{}`:                                               "expected command or url",
+		`{"command": "x", "url": "http://h/"}`:             "not both",
+		`{"command": 1}`:                                   "expected a text that is not empty (.savant/mcp.json:2:21)",
+		`{"command": "x", "args": "y"}`:                    "expected a list of texts",
+		`{"command": "x", "env": {"A": 1}}`:                "expected an object of names and texts",
+		`{"command": "x", "headers": {}}`:                  "headers are for servers with a url",
+		`{"url": "http://h/", "headers": {"X-Key:": "x"}}`: "expected names of headers, without spaces or colons (.savant/mcp.json:2:",
+		`{"url": "http://h/", "headers": {"X-Key": "a\u0007${API_TOKEN}"}}`: "headers: the value of X-Key has a line break or another control character",
+		`{"command": "x", "timeout": -1}`:                                   "expected seconds",
+		`{"command": "x", "allow": ["["]}`:                                  "expected patterns",
+		`{"command": "x", "type": "sse"}`:                                   "is not spoken",
+		`{"command": "x", "command": "y"}`:                                  "twice",
+		`{"url": "ftp://host/"}`:                                            "expected http:// or https:// and a host",
+		`{"url": "https://h/${NO_SUCH}"}`:                                   "the variable NO_SUCH is not set",
+		`{"command": "x", "env": {"A": "${}"}}`:                             "expected the name of a variable",
 	} {
 		w := newWorld(t, "{\"mcpServers\": {\n \"bad\": "+text+",\n \"good\": "+fakeEntry(t, "good", "")+"}}").open()
 		require.Equal(t, engines.Offline, w.status("bad").State, text)

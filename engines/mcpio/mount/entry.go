@@ -92,7 +92,7 @@ func fields() map[string]field {
 		"env":      func(e *entry, v value) string { return textsOf(v, &e.env) },
 		"cwd":      func(e *entry, v value) string { return textOf(v, &e.dir) },
 		"url":      func(e *entry, v value) string { return textOf(v, &e.url) },
-		"headers":  func(e *entry, v value) string { return textsOf(v, &e.headers) },
+		"headers":  func(e *entry, v value) string { return headersOf(v, &e.headers) },
 		"disabled": func(e *entry, v value) string { return truthOf(v, &e.disabled) },
 		"allow":    func(e *entry, v value) string { return patternsOf(v, &e.allow) },
 		"deny":     func(e *entry, v value) string { return patternsOf(v, &e.deny) },

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"savant/fault"
+	"savant/internal/pattern"
 )
 
 // The readers of fields: each sets what it is given, or returns what it expected.
@@ -67,6 +68,18 @@ func textsOf(v value, into *map[string]string) string {
 	}
 	*into = texts
 	return ""
+}
+
+// headerName is a token of RFC 9110, 5.6.2.
+var headerName = pattern.Lazy("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+
+func headersOf(v value, into *map[string]string) string {
+	for _, each := range v.members {
+		if !headerName().MatchString(each.key) {
+			return "names of headers, without spaces or colons"
+		}
+	}
+	return textsOf(v, into)
 }
 
 func truthOf(v value, into *bool) string {

@@ -102,7 +102,8 @@ func TestTheSchemaSaysWhatIsRead(t *testing.T) {
 
 	good := []string{string(example[1]), `{}`, `{"servers":{"a":{"type":"stdio","command":"x","timeout":1.5,"alwaysAllow":[]}},"inputs":[]}`}
 	bad := []string{`[]`, `{"x":1}`, `{"mcpServers":{"a":{}}}`, `{"mcpServers":{"a":{"command":"x","url":"http://h"}}}`, `{"mcpServers":{"a":{"command":""}}}`,
-		`{"mcpServers":{"a":{"command":"x","timeout":0}}}`, `{"mcpServers":{"a":{"url":"http://h","env":{}}}}`, `{"mcpServers":{"a":{"command":"x","typ":"stdio"}}}`}
+		`{"mcpServers":{"a":{"command":"x","timeout":0}}}`, `{"mcpServers":{"a":{"url":"http://h","env":{}}}}`, `{"mcpServers":{"a":{"command":"x","typ":"stdio"}}}`,
+		`{"mcpServers":{"a":{"url":"http://h","headers":{"X-Key:":"x"}}}}`}
 	for _, text := range slices.Concat(good, bad) {
 		value, err := jsonvalue.Decode([]byte(text))
 		require.NoError(t, err)

@@ -115,6 +115,7 @@ func (e *entry) resolve(environment []string, folder string) (launch, error) {
 	for name, template := range e.headers {
 		made.headers[name] = x.text(template)
 		x.holdHeader(name, made.headers[name])
+		x.checkHeader(name, made.headers[name])
 	}
 	if x.err == nil && made.url != "" {
 		x.err = x.checkURL(made.url)
@@ -139,6 +140,15 @@ func (x *expansion) holdHeader(name, held string) {
 		if len(each) >= minLiteral {
 			x.hold(name, each)
 		}
+	}
+}
+
+// checkHeader refuses a value that no request can carry: a variable that was
+// read from a file often ends in a line break. The value itself is not told.
+func (x *expansion) checkHeader(name, held string) {
+	isControl := func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
+	if x.err == nil && strings.ContainsFunc(held, isControl) {
+		x.err = fault.New(fault.InvalidParams, "headers: the value of %s has a line break or another control character, which no header can have", name)
 	}
 }
 
