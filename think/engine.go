@@ -167,11 +167,18 @@ func (e *Engine) open(ctx context.Context, workflow, run string) (*live, error) 
 		return nil, err
 	}
 	l := e.hold(key)
+	opened := false
+	defer func() {
+		if !opened { // also after a panic: others wait for the run
+			l.forget()
+			l.mu.Unlock()
+		}
+	}()
 	if err := e.refresh(ctx, l); err != nil {
-		l.mu.Unlock()
 		return nil, err
 	}
 	e.weigh(l)
+	opened = true
 	return l, nil
 }
 

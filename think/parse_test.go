@@ -46,7 +46,9 @@ func TestAPanicAheadOfARequestEndsNothingElse(t *testing.T) {
 	options.Library = NewLibrary(Layer{Files: panicking{files}})
 	second := New(options)
 	defer second.Close()
-	require.PanicsWithValue(t, "of a workflow's file", func() {
-		_, _ = second.Next(t.Context(), NextInput{Workflow: "one", RunID: "r", StepID: "a", ResultSnapshot: json.RawMessage(`"x"`)})
-	})
+	for range 2 { // and it leaves the run to the next one
+		require.PanicsWithValue(t, "of a workflow's file", func() {
+			_, _ = second.Next(t.Context(), NextInput{Workflow: "one", RunID: "r", StepID: "a", ResultSnapshot: json.RawMessage(`"x"`)})
+		})
+	}
 }

@@ -156,10 +156,11 @@ type Store interface {
 	// journal, and the zero Snapshot where there is none that belongs to the
 	// journal. UNKNOWN_RUN; STATE_CORRUPT when the journal ends before it.
 	Snapshot(ctx context.Context, key Key) (Snapshot, error)
-	// Project replaces the readable snapshot of the run and that of the
-	// workflow's latest run. Version and Record must name a record of the
+	// Project replaces the readable snapshot of the run and, unless it is
+	// Passed, that of the workflow's latest run. Version and Record must name a record of the
 	// journal: STATE_CONFLICT otherwise. A snapshot older than one this
-	// store projected before is passed over. UNKNOWN_RUN.
+	// store projected before is passed over. UNKNOWN_RUN, also where the run
+	// is deleted meanwhile, of which nothing comes back.
 	Project(ctx context.Context, key Key, snapshot Snapshot, durable bool) error
 	// Checkpoint keeps a snapshot under a name, durable; one of that name is
 	// replaced. Version and Record as in Project. UNKNOWN_RUN.
