@@ -33,8 +33,9 @@ type projector struct {
 	// cost is how long the last writing took, and ended when.
 	cost  time.Duration
 	ended time.Time
-	// urgent says that something durable waits.
-	urgent bool
+	// urgent says that something durable waits, resting that nothing does but
+	// what could not be written.
+	urgent, resting bool
 }
 
 // due is a run whose readable state is to be written.
@@ -53,6 +54,9 @@ const longRun = 500
 // hundred would take more than three times as long as the others.
 const breath = time.Millisecond
 
+// rest is how long what could not be written waits, where no step comes.
+const rest = time.Second
+
 // writers is how many runs are written at once: each waits until the step of
 // its run that is under way is durable, which takes long where many move.
 const writers = 16
@@ -70,6 +74,7 @@ func (e *Engine) project(l *live, durable bool) {
 	}
 	e.projects.moved(l.key)
 	if err := e.Store.Project(context.Background(), l.key, snapshotOf(l), true); err != nil {
+		e.projects.again(due{l, true}, err)
 		e.Logger.Warn("the readable state was not written; the journal has all of it", "run", l.key.String(), "error", err)
 	}
 }
@@ -126,9 +131,24 @@ func (p *projector) later(l *live, durable bool) {
 	case p.timer == nil:
 		p.urgent = durable
 		p.arm(time.Now())
-	case durable && !p.urgent && p.timer.Stop():
-		p.urgent = true
-		p.timer.Reset(0)
+	case (p.resting || durable && !p.urgent) && p.timer.Stop():
+		p.urgent, p.resting = p.urgent || durable, false
+		p.timer.Reset(p.delay(time.Now()))
+	}
+}
+
+// again has a run written later that could not be, such as while a disk is full.
+func (p *projector) again(each due, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := each.run.key
+	if _, newer := p.waiting[key]; newer || p.isClosed() || !errors.Is(err, fault.StateNotSaved) {
+		return
+	}
+	p.waiting[key] = each
+	if p.timer == nil {
+		p.resting = true
+		p.armIn(rest)
 	}
 }
 
@@ -164,9 +184,11 @@ func (p *projector) isClosed() bool {
 }
 
 // arm has what waits written in a while; p.mu is held, and nothing is armed.
-func (p *projector) arm(now time.Time) {
+func (p *projector) arm(now time.Time) { p.armIn(p.delay(now)) }
+
+func (p *projector) armIn(delay time.Duration) {
 	p.busy.Add(1)
-	p.timer = time.AfterFunc(p.delay(now), func() {
+	p.timer = time.AfterFunc(delay, func() {
 		defer p.busy.Done()
 		p.flush()
 	})
@@ -195,7 +217,7 @@ func (p *projector) take() (waiting map[state.Key]due, hurried bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	waiting, hurried = p.waiting, p.urgent && !p.isClosed()
-	p.waiting, p.timer, p.urgent = map[state.Key]due{}, nil, false
+	p.waiting, p.timer, p.urgent, p.resting = map[state.Key]due{}, nil, false, false
 	if !hurried {
 		return waiting, false
 	}
@@ -221,6 +243,7 @@ func (p *projector) flush() {
 		writing.Go(func() {
 			defer func() { <-slots }()
 			if err := p.write(each, breath/time.Duration(len(waiting))); err != nil {
+				p.again(each, err)
 				p.logger.Debug("the readable state was not written", "run", key.String(), "error", err)
 			}
 		})
@@ -249,7 +272,8 @@ func (p *projector) write(each due, pause time.Duration) error {
 	}
 	copied := readable(l, room)
 	l.mu.Unlock()
-	defer func() { p.room.Put(&copied.whole.Steps) }()
+	room = copied.whole.Steps
+	defer p.room.Put(&room) // of the run nothing else is kept
 	snapshot := copied.snapshot()
 	snapshot.Passed = p.passed(l.key)
 	if !each.durable && !p.isClosed() {

@@ -2,16 +2,20 @@ package think
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"savant/fault"
 	"savant/think/state"
 	"savant/think/state/statetest"
 )
@@ -125,4 +129,44 @@ func TestWhatIsLateIsGivenUpAtTheEnd(t *testing.T) {
 	waits = true
 	require.ErrorIs(t, write(), errLate)
 	require.Equal(t, "aa", out.String())
+}
+
+// What could not be written is written once it can be, though no step comes.
+func TestWhatCouldNotBeWrittenIsWrittenLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		files := fstest.MapFS{"workflows/two.yaml": {Data: []byte("name: two\nversion: \"1.0\"\nsteps:\n  - {id: a, call: llm.generate, input_template: {task: x}}\n  - {id: b, call: llm.generate, input_template: {task: x}}\n")}}
+		store := &unwritable{Store: statetest.NewMemory()}
+		engine := New(Options{Library: NewLibrary(Layer{Files: files}), Store: store, Now: time.Now})
+		defer engine.Close()
+		version := func() int {
+			snapshot, err := store.Snapshot(t.Context(), state.Key{Workflow: "two", Run: "r"})
+			require.NoError(t, err)
+			return snapshot.Version
+		}
+		_, err := engine.Plan(t.Context(), PlanInput{Workflow: "two", RunID: "r"})
+		require.NoError(t, err)
+		for at, step := range []string{"a", "b"} {
+			store.full.Store(true)
+			_, err = engine.Next(t.Context(), NextInput{RunID: "r", StepID: step, ResultSnapshot: json.RawMessage(`"x"`)})
+			require.NoError(t, err)
+			time.Sleep(time.Minute)
+			require.Equal(t, at+1, version())
+			store.full.Store(false)
+			time.Sleep(2 * time.Second)
+			require.Equal(t, at+2, version())
+		}
+	})
+}
+
+// unwritable is a store that can write no readable state for a time.
+type unwritable struct {
+	state.Store
+	full atomic.Bool
+}
+
+func (f *unwritable) Project(ctx context.Context, key state.Key, snapshot state.Snapshot, durable bool) error {
+	if f.full.Load() {
+		return fault.New(fault.StateNotSaved, "the disk is full")
+	}
+	return f.Store.Project(ctx, key, snapshot, durable)
 }
