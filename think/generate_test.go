@@ -17,7 +17,7 @@ type generated struct {
 }
 
 // model is what is known of a generated step: enough to say from the final
-// statuses whether it was settled as LANGUAGE.md says.
+// statuses whether it was settled as docs/language.md says.
 type model struct {
 	id, capture     string
 	deps, hard      []string // ids of steps; hard: whose capture is read without a default

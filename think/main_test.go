@@ -14,7 +14,7 @@ import (
 )
 
 // update rewrites the traces of the scenario files with what happened. Read
-// the difference: a trace is what LANGUAGE.md says, not what the code does.
+// the difference: a trace is what docs/language.md says, not what the code does.
 var update = flag.Bool("update", false, "rewrite the traces in testdata and workflows")
 
 // serverRoot names the environment variable that makes the test binary an MCP

@@ -10,7 +10,7 @@ import (
 )
 
 // oracle says from the final statuses of a run whether each step of the root
-// was settled as LANGUAGE.md says, knowing nothing of how that came about.
+// was settled as docs/language.md says, knowing nothing of how that came about.
 type oracle struct {
 	t     *rapid.T
 	model []model

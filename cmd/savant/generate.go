@@ -26,7 +26,7 @@ var templates embed.FS
 
 // The files that a new engine is entered in.
 const (
-	floorsFile = "floors_test.go"
+	floorsFile = "imports_test.go"
 	houseFile  = "cmd/savant/house.go"
 )
 

@@ -27,7 +27,7 @@ func insert(source []byte, insertions ...insertion) ([]byte, error) {
 	return format.Source(source)
 }
 
-// withFloor returns floors_test.go with a row for an engine that stands on the
+// withFloor returns imports_test.go with a row for an engine that stands on the
 // registry alone, below the rows of the other engines.
 func withFloor(source []byte, name string) ([]byte, error) {
 	files := token.NewFileSet()

@@ -28,7 +28,7 @@ func TestGeneratedEngineWorks(t *testing.T) {
 	for _, taken := range []string{"errors", "version", "string", "init", "h"} { // they mean something else in cmd/savant
 		require.Contains(t, in("savant", "generate", "engine", taken), "It is one of the engines of cmd/savant/house.go.")
 	}
-	require.Empty(t, in("gofmt", "-l", "engines/sample", "engines/errors", "cmd/savant/house.go", "floors_test.go"))
+	require.Empty(t, in("gofmt", "-l", "engines/sample", "engines/errors", "cmd/savant/house.go", "imports_test.go"))
 	in("go", "vet", "./engines/sample", "./engines/init", "./cmd/savant")
 	in("go", "test", "-run", "Floors|Hello", ".", "./engines/sample", "./engines/string")
 	require.Contains(t, in("go", "run", "./cmd/savant", "call", "errors.hello", "--args", `{"name": "Ada"}`), "Hello, Ada!")

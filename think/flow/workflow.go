@@ -2,7 +2,7 @@
 // what a run does next from nothing but the workflow, its parameters and the
 // results so far. It does no I/O and knows no clock and no chance, so that the
 // same inputs give the same instructions and the same state hash in any
-// process, at any time. LANGUAGE.md in docs/ says what a workflow means.
+// process, at any time. docs/language.md says what a workflow means.
 package flow
 
 import (
@@ -116,7 +116,7 @@ type (
 	Join string
 )
 
-// See LANGUAGE.md, "Settling".
+// See docs/language.md, "Settling".
 const (
 	Fail     OnFailure = "fail"
 	Continue OnFailure = "continue"

@@ -120,7 +120,7 @@ const module = "savant/"
 // imported is one import of a file that is not a test.
 type imported struct{ folder, file, path string }
 
-func TestFloors(t *testing.T) {
+func TestImports(t *testing.T) {
 	for _, each := range allImports(t) {
 		if complaint := judge(each); complaint != "" {
 			t.Errorf("%s imports %s: %s", each.file, each.path, complaint)
@@ -132,7 +132,7 @@ func TestFloors(t *testing.T) {
 func judge(each imported) string {
 	row, known := floors[each.folder]
 	if !known {
-		return "the package has no row in floors_test.go: decide where it stands"
+		return "the package has no row in imports_test.go: decide where it stands"
 	}
 	if slices.Contains(pure, each.folder) && slices.ContainsFunc(forbidden, each.within) {
 		return each.folder + " is pure: the same inputs must give the same instructions"
@@ -164,8 +164,8 @@ func (f floor) allows(target string) bool {
 	return slices.Contains(f.imports, "*") || slices.Contains(f.imports, target) || slices.Contains(foundations, target) && floors[target].height < f.height
 }
 
-// TestFloorsPointDownward keeps the table itself honest.
-func TestFloorsPointDownward(t *testing.T) {
+// TestImportsPointDownward keeps the table itself honest.
+func TestImportsPointDownward(t *testing.T) {
 	for folder, row := range floors {
 		for _, target := range row.imports {
 			if target == "*" {
@@ -178,8 +178,8 @@ func TestFloorsPointDownward(t *testing.T) {
 	}
 }
 
-// TestFloorsRefuse shows that each kind of wrong import is noticed.
-func TestFloorsRefuse(t *testing.T) {
+// TestImportsRefuse shows that each kind of wrong import is noticed.
+func TestImportsRefuse(t *testing.T) {
 	for _, each := range []imported{
 		{"fault", "fault/x.go", "savant/internal/jsonvalue"},
 		{"think", "think/x.go", "savant/engines/git"},
