@@ -56,7 +56,6 @@ var floors = map[string]floor{
 	"internal/statat":       {height: 0},
 	"internal/redact":       {height: 1},
 	"internal/claim":        {height: 2, imports: []string{"internal/ownfolder"}},
-	"internal/filecache":    {height: 1, imports: []string{"internal/atomicfile"}},
 	"internal/ownfolder":    {height: 1, imports: []string{"internal/atomicfile"}},
 	"internal/settings":     {height: 1},
 

@@ -30,8 +30,6 @@ type Layer struct {
 // goroutines at once.
 type Library struct {
 	layers []Layer
-	// syntax keeps what it takes long to find out about a large file.
-	syntax SyntaxCache
 
 	mu     sync.Mutex
 	parsed map[string]parsed // by file name and digest
@@ -56,22 +54,8 @@ type parsed struct {
 	workflow func() (*flow.Workflow, error)
 }
 
-// SyntaxCache keeps bytes by key, such as filecache.Folder does: what it has
-// lost costs time alone.
-type SyntaxCache interface {
-	Get(key string) []byte
-	Put(key string, syntax []byte)
-}
-
 // workflowFolder is where the workflows of a layer are.
 const workflowFolder = "workflows"
-
-// largeSource is the size from which a file's syntax is worth keeping, in
-// bytes: below, reading it anew takes a few milliseconds.
-const largeSource = 64 << 10
-
-// CacheSyntax has the library keep the syntax of large files.
-func (l *Library) CacheSyntax(cache SyntaxCache) { l.syntax = cache }
 
 // maxParsed bounds the cache; it is emptied when full.
 const maxParsed = 512
@@ -120,24 +104,12 @@ func (l *Library) known(file string, src []byte, digest string, set *schemas.Set
 		if len(l.parsed) >= maxParsed {
 			l.forget()
 		}
-		found = parsed{src, sync.OnceValues(func() (*flow.Workflow, error) { return l.parseFile(file, src, digest, set) })}
+		found = parsed{src, sync.OnceValues(func() (*flow.Workflow, error) { return flow.Parse(file, src, set) })}
 		if set == l.set { // else the schemas have changed just now
 			l.parsed[key] = found
 		}
 	}
 	return found
-}
-
-// parseFile parses a file, a large one with the help of what is known of it.
-func (l *Library) parseFile(file string, src []byte, digest string, set *schemas.Set) (*flow.Workflow, error) {
-	if l.syntax == nil || len(src) < largeSource {
-		return flow.Parse(file, src, set)
-	}
-	workflow, made, err := flow.ParseSyntax(file, src, l.syntax.Get(digest), set)
-	if made != nil {
-		l.syntax.Put(digest, made)
-	}
-	return workflow, err
 }
 
 func parsedKey(file, digest string) string { return file + "\x00" + digest }

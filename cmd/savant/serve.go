@@ -9,7 +9,6 @@ import (
 
 	"savant/engines"
 	"savant/engines/mcpio"
-	"savant/internal/filecache"
 	"savant/internal/jsonvalue"
 )
 
@@ -41,17 +40,12 @@ func (p *program) serve(ctx context.Context) error {
 	})
 }
 
-// cachedWorkflows is how many large workflows stay known between processes: one
-// of ten thousand steps takes 0.3 MB.
-const cachedWorkflows = 32
-
 // server publishes the engines of MCP_SERVICE.
 func (p *program) server(ctx context.Context, h *house) (*mcpio.Server, error) {
 	published, err := h.published(p.settings.Services)
 	if err != nil {
 		return nil, err
 	}
-	h.think.Library.CacheSyntax(filecache.Open("workflows", cachedWorkflows))
 	var offer engines.Offer // prompts and resources are Think's
 	if slices.Contains(published.Engines(), "think") {
 		if offer, err = h.think.Offer(ctx); err != nil {

@@ -1,7 +1,6 @@
 package flow
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"path"
@@ -21,36 +20,11 @@ import (
 // The error lists every problem found, in the order of the file, each with
 // line and column; its code is that of the first.
 func Parse(file string, src []byte, set *schemas.Set) (*Workflow, error) {
-	w, _, err := parse(file, src, nil, set)
-	return w, err
-}
-
-// ParseSyntax is Parse that is faster where it is given what an earlier call
-// for the same source returned as syntax; anything else is as good as none. It
-// returns the syntax of a file that was read without.
-func ParseSyntax(file string, src, syntax []byte, set *schemas.Set) (w *Workflow, made []byte, err error) {
-	w, root, err := parse(file, src, syntax, set)
-	if root != nil && err == nil {
-		made = encodeSyntax(src, root)
-	}
-	return w, made, err
-}
-
-// parse also returns the tree, unless it is that of syntax.
-func parse(file string, src, syntax []byte, set *schemas.Set) (*Workflow, *yaml.Node, error) {
 	r := &report{file: file, needs: "; a workflow needs name, version and steps"}
 	p := &parser{report: r}
 	sum := sha256.Sum256(src)
 	w := &Workflow{File: file, Digest: hex.EncodeToString(sum[:]), Source: src, set: set}
-	var made *yaml.Node
-	root := decodeSyntax(src, syntax)
-	if root != nil {
-		r.lines = bytes.Split(src, []byte("\n"))
-	} else {
-		root = r.readSource(src)
-		made = root
-	}
-	if root != nil {
+	if root := r.readSource(src); root != nil {
 		p.workflow(w, root)
 	}
 	name := file
@@ -58,9 +32,9 @@ func parse(file string, src, syntax []byte, set *schemas.Set) (*Workflow, *yaml.
 		name = "workflow"
 	}
 	if err := r.failure(name); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return w, made, nil
+	return w, nil
 }
 
 type parser struct {
@@ -174,7 +148,7 @@ func (p *parser) required(keys entries, key, at string, parent *yaml.Node) strin
 		p.add(fault.YAMLSchemaViolation, join(at, key), parent, "%s is missing", key)
 		return ""
 	}
-	if node.Kind != yaml.ScalarNode || node.Value == "" {
+	if node.Kind != yaml.ScalarNode || node.Tag == "!!null" || node.Value == "" {
 		p.add(fault.YAMLSchemaViolation, join(at, key), node, "%s must be text", key)
 		return ""
 	}

@@ -179,9 +179,7 @@ func (p *parser) plain(r raw) {
 	s.Timeout = p.duration(keys, "timeout", s.path)
 	s.OnFailure = OnFailure(p.choice(keys, "on_failure", s.path, string(Fail), string(Continue), string(SkipRest)))
 	s.Join = Join(p.choice(keys, "join", s.path, string(JoinAll), string(JoinAny), string(JoinDone)))
-	if keys.value("effect") != nil {
-		s.Effect = p.choice(keys, "effect", s.path, "read", "write")
-	}
+	p.choice(keys, "effect", s.path, "read", "write") // for readers of the file: nothing depends on it
 	s.Witness = p.choice(keys, "witness", s.path, "any", "required")
 	if node := keys.value("success_schema"); node != nil {
 		s.Schema = p.schema(node, s.path+".success_schema")

@@ -148,8 +148,8 @@ type Step struct {
 	OnFailure OnFailure
 	Join      Join
 	// Timeout is a Go duration such as "30s", or empty.
-	Timeout         string
-	Effect, Witness string
+	Timeout string
+	Witness string
 	// Child and ChildVersion name the workflow of a flow.run step; Until and
 	// Rounds are its repeat, Rounds 0 without one.
 	Child, ChildVersion string
