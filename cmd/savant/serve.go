@@ -31,7 +31,6 @@ func (p *program) serve(ctx context.Context) error {
 			return err
 		}
 		h.tendServers(closing, p.settings.Services)
-		defer p.tend(h)()
 		h.logger.Info("serving MCP", "engines", p.settings.Services, "version", programVersion())
 		h.logHealth(closing, p.settings.Services)
 		err = p.serveClient(ctx, server)

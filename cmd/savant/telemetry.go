@@ -35,8 +35,6 @@ type telling struct {
 	// process names this process in events of calls; calls numbers those.
 	process string
 	calls   atomic.Uint64
-	// crowd counts the calls of a server; nil for others.
-	crowd atomic.Pointer[crowd]
 	// told is told of each event while a command shows them; serving: a client
 	// is served.
 	told    func(telemetry.Event)
@@ -133,14 +131,12 @@ func (h *house) beginCall(ctx context.Context, begun engines.Event, args json.Ra
 	if len(args) > maxArgsTraced {
 		event.Args, event.Metadata = nil, map[string]any{"left_out": fmt.Sprintf("args: %d bytes", len(args))}
 	}
-	over := h.crowd.Load().begin()
 	inside, end := h.recorder.Span(ctx, event)
 	event.TraceParent = telemetry.TraceFrom(inside).Parent
 	if begun.Tool != stepTool {
 		record(event)
 	}
 	return inside, func(ended engines.Event) {
-		defer over()
 		done := completed(event, ended)
 		end(done)
 		record(done)
