@@ -56,6 +56,7 @@ var floors = map[string]floor{
 	"internal/statat":       {height: 0},
 	"internal/redact":       {height: 1},
 	"internal/claim":        {height: 2, imports: []string{"internal/ownfolder"}},
+	"internal/gitrun":       {height: 1},
 	"internal/ownfolder":    {height: 1, imports: []string{"internal/atomicfile"}},
 	"internal/settings":     {height: 1},
 
@@ -67,9 +68,9 @@ var floors = map[string]floor{
 	"think":                 {height: 3, imports: []string{"schemas", "think/flow", "think/state", "engines"}},
 
 	"engines":             {height: 2, imports: []string{"schemas"}},
-	"engines/repo/index":  {height: 2, imports: []string{"internal/atomicfile"}},
+	"engines/repo/index":  {height: 2, imports: []string{"internal/atomicfile", "internal/gitrun"}},
 	"engines/repo":        {height: 3, imports: []string{"engines", "engines/repo/index", "internal/atomicfile", "internal/ownfolder"}},
-	"engines/git":         {height: 3, imports: []string{"engines", "internal/ownfolder"}},
+	"engines/git":         {height: 3, imports: []string{"engines", "internal/gitrun", "internal/ownfolder"}},
 	"engines/ci":          {height: 3, imports: []string{"engines", "internal/processgroup"}},
 	"engines/mcpio":       {height: 3, imports: []string{"engines", "telemetry"}},
 	"engines/mcpio/mount": {height: 4, imports: []string{"engines", "engines/mcpio", "internal/atomicfile", "internal/ownfolder", "internal/processgroup"}},

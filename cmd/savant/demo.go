@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 
 	"savant/engines/mcpio"
 	"savant/fault"
+	"savant/internal/gitrun"
 	"savant/think"
 )
 
@@ -56,15 +56,18 @@ func (p *program) demo(ctx context.Context, repo string) error {
 
 // topOf returns the top folder of the repository around a folder.
 func topOf(ctx context.Context, folder string) (string, error) {
-	out, err := exec.CommandContext(ctx, "git", "-C", folder, "rev-parse", "--show-toplevel").Output()
-	if errors.Is(err, exec.ErrNotFound) {
+	out, err := gitrun.Run(ctx, gitrun.Command{Folder: folder, Limit: 64 << 10, Args: []string{"rev-parse", "--show-toplevel"}})
+	switch {
+	case errors.Is(err, fault.EngineOffline):
 		return "", misconfigured(fault.New(fault.EngineOffline, "the demo needs git, which is not installed"))
-	}
-	if err != nil {
+	case errors.Is(err, fault.ToolDenied):
+		return "", misconfigured(fault.New(fault.ToolDenied,
+			"git refuses to read %s: %w; if you trust it, run `git config --global --add safe.directory FOLDER` with its top folder", folder, err))
+	case err != nil:
 		return "", misconfigured(fault.New(fault.InvalidParams,
 			"%s is not in a git repository with a working tree: go to one, or name one with --repo", folder))
 	}
-	return strings.TrimSuffix(string(out), "\n"), nil
+	return strings.TrimSuffix(string(out.Data), "\n"), nil
 }
 
 // named is how the server is told of the repository: relative to SAVANT_PATH

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"savant/fault"
+	"savant/internal/gitrun"
 	"savant/internal/pattern"
 )
 
@@ -35,7 +36,7 @@ func (r *repository) commit(ctx context.Context, argument, name string) (string,
 	if err != nil {
 		return "", err
 	}
-	hash := strings.TrimSpace(string(found.data))
+	hash := strings.TrimSpace(string(found.Data))
 	if !fullHash().MatchString(hash) { // "^HEAD" means all but HEAD
 		return "", invalid(argument, "the name of a commit", name)
 	}
@@ -81,8 +82,8 @@ var absolutePath = pattern.Lazy(`(^|[\s'"(=])(/[^\s'":]*)`)
 
 // said is TOOL_FAILED with the first lines of git's complaint. Paths inside the
 // root become relative, others are taken out.
-func said(complaint complaintError, root string) error {
-	text := strings.TrimSpace(complaint.text)
+func said(complaint *gitrun.Complaint, root string) error {
+	text := strings.TrimSpace(complaint.Text)
 	if lines := strings.SplitN(text, "\n", 4); len(lines) == 4 {
 		text = strings.Join(lines[:3], "\n")
 	}

@@ -59,8 +59,8 @@ func (e *engine) blame(ctx context.Context, in blameIn) (blamed, error) {
 	if err != nil {
 		return blamed{Lines: []blamedLine{}}, beyondEnd(err, start)
 	}
-	made := blamed{Lines: parseBlame(string(out.data))}
-	if len(made.Lines) > count || out.cut {
+	made := blamed{Lines: parseBlame(string(out.Data))}
+	if len(made.Lines) > count || out.Cut {
 		made.Lines = made.Lines[:min(count, len(made.Lines))]
 		made.Truncated, made.Note = true, fmt.Sprintf("%d lines from line %d; start at a later line for the rest", len(made.Lines), start)
 	}

@@ -114,7 +114,7 @@ func (r *repository) mergeBase(ctx context.Context, name, to string) (string, er
 	if refused(err) {
 		return "", fault.New(fault.InvalidParams, "from and to have no commit in common")
 	}
-	return strings.TrimSpace(string(found.data)), err
+	return strings.TrimSpace(string(found.Data)), err
 }
 
 // before is the first parent of a commit, or the empty tree.
@@ -147,8 +147,8 @@ func (r *repository) compare(ctx context.Context, sides, paths []string, around 
 	if err != nil {
 		return changes{}, err
 	}
-	made := parseDiff(string(out.data), out.cut)
-	if out.cut {
+	made := parseDiff(string(out.Data), out.Cut)
+	if out.Cut {
 		made.Truncated, made.Note = true, cutNote(made.Files, limit)
 	}
 	return made, nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"savant/fault"
+	"savant/internal/gitrun"
 )
 
 type filesIn struct {
@@ -52,11 +53,11 @@ func (e *engine) files(ctx context.Context, in filesIn) (fileList, error) {
 	return listed(out, orDefault(in.Limit, 1000)), nil
 }
 
-func listed(out output, limit int) fileList {
-	all := records(out)
+func listed(out gitrun.Output, limit int) fileList {
+	all := out.Records()
 	slices.Sort(all)
 	made := fileList{Files: slices.Compact(all)} // a conflict lists a path up to three times
-	if len(made.Files) > limit || out.cut {
+	if len(made.Files) > limit || out.Cut {
 		made.Files = made.Files[:min(limit, len(made.Files))]
 		made.Truncated, made.Note = true, fmt.Sprintf("there are more than these %d files; ask for single paths", len(made.Files))
 	}

@@ -66,12 +66,12 @@ func (e *engine) log(ctx context.Context, in logIn) (history, error) {
 	if err != nil {
 		return history{}, err
 	}
-	made := history{Commits: parseCommits(records(out))}
+	made := history{Commits: parseCommits(out.Records())}
 	switch {
 	case len(made.Commits) > limit:
 		made.Commits = made.Commits[:limit]
 		made.truncate(fmt.Sprintf("there are more than these %d commits", limit))
-	case out.cut:
+	case out.Cut:
 		made.truncate(fmt.Sprintf("cut at %d bytes", e.maxBytes))
 	case r.shallow():
 		made.Note = "this is a shallow clone: older commits are not in it"
@@ -171,7 +171,7 @@ func (r *repository) addFiles(ctx context.Context, h *history) error {
 		return err
 	}
 	next := 0
-	for _, field := range records(out) {
+	for _, field := range out.Records() {
 		switch {
 		case next < len(h.Commits) && field == h.Commits[next].Hash:
 			next++
@@ -179,7 +179,7 @@ func (r *repository) addFiles(ctx context.Context, h *history) error {
 			h.Commits[next-1].Files = append(h.Commits[next-1].Files, field)
 		}
 	}
-	if out.cut {
+	if out.Cut {
 		h.truncate(fmt.Sprintf("files are listed for the first %d commits only", next))
 	}
 	return nil

@@ -3,6 +3,8 @@ package git
 import (
 	"testing"
 
+	"savant/internal/gitrun"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -22,9 +24,9 @@ func FuzzParsers(f *testing.F) {
 	f.Add(":100644 100644 a b T\tx\n:1 2 3 4 R9\t\"a\\n\"\tb\n1\t2\tx\n-\t-\tb\n\ndiff --git a\n+x\ndiff --git b\n* Unmerged path b\n")
 	f.Add("0123 1 1 1\nauthor A\nauthor-time 9\nauthor-tz +0200\n\ttext\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		out := output{data: []byte(text)}
-		parseStatus(records(out))
-		parseCommits(records(out))
+		out := gitrun.Output{Data: []byte(text)}
+		parseStatus(out.Records())
+		parseCommits(out.Records())
 		for _, cut := range []bool{true, false} {
 			for _, file := range parseDiff(text, cut).Files {
 				require.LessOrEqual(t, len(file.Patch), len(text))

@@ -14,10 +14,10 @@ func (r *repository) quieten(ctx context.Context, roots []string) error {
 	if err != nil {
 		return err
 	}
-	if listed.cut {
+	if listed.Cut {
 		return fault.New(fault.ToolDenied, "the repository's configuration is too large")
 	}
-	fields := strings.Split(string(listed.data), "\x00")
+	fields := strings.Split(string(listed.Data), "\x00")
 	for i := 0; i+1 < len(fields); i += 2 {
 		key, value, _ := strings.Cut(fields[i+1], "\n")
 		if fields[i] != "local" && fields[i] != "worktree" {
@@ -45,7 +45,7 @@ func (r *repository) quietenFilter(key string) error {
 		return fault.New(fault.ToolDenied, "the repository configures a filter under a name that cannot be switched off")
 	}
 	for _, off := range []string{"clean=", "smudge=", "process=", "required=false"} {
-		r.quiet = append(r.quiet, "-c", "filter."+name+"."+off)
+		r.quiet = append(r.quiet, "filter."+name+"."+off)
 	}
 	return nil
 }

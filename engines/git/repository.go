@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"savant/fault"
+	"savant/internal/gitrun"
 	"savant/internal/ownfolder"
 )
 
@@ -43,11 +44,12 @@ func (e *engine) open(ctx context.Context, folder string) (*repository, error) {
 	if _, err := os.Stat(start + string(filepath.Separator) + "."); err != nil { // which needs the right to enter it
 		return nil, ownfolder.NotOpened(called(folder), err)
 	}
-	found, err := e.run(ctx, start, ceilings(roots), 64<<10, "", "rev-parse", "--show-toplevel", "--git-dir", "--git-common-dir", "--show-object-format")
+	found, err := gitrun.Run(ctx, gitrun.Command{Program: e.program, Folder: start, Variables: ceilings(roots), Limit: 64 << 10,
+		Args: []string{"rev-parse", "--show-toplevel", "--git-dir", "--git-common-dir", "--show-object-format"}})
 	if err != nil {
 		return nil, notOpened(err, root)
 	}
-	lines := strings.Split(strings.TrimSuffix(string(found.data), "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(string(found.Data), "\n"), "\n")
 	if len(lines) != 4 {
 		return nil, fault.New(fault.ToolDenied, "the path of the repository cannot be read")
 	}
@@ -170,13 +172,11 @@ func ceilings(roots []string) []string {
 }
 
 func notOpened(err error, root string) error {
-	var complaint complaintError
+	var complaint *gitrun.Complaint
 	switch {
 	case !errors.As(err, &complaint):
 		return err
-	case strings.Contains(complaint.text, "dubious ownership"):
-		return fault.New(fault.ToolDenied, "the repository belongs to another user; git's safe.directory would allow it")
-	case strings.Contains(complaint.text, "not a git repository"), strings.Contains(complaint.text, "must be run in a work tree"):
+	case complaint.NoRepository():
 		return fault.New(fault.InvalidParams, "repo: no git repository with a working tree is here, up to the folder that may be read: "+
 			"name one inside SAVANT_PATH or SAVANT_GIT_ROOTS").
 			With(fault.Diagnostic{Path: "repo", Message: "no git repository with a working tree is here"})
@@ -210,16 +210,17 @@ func (r *repository) checkObjects(roots []string) error {
 }
 
 // run runs git on this repository and no other.
-func (r *repository) run(ctx context.Context, input string, args ...string) (output, error) {
+func (r *repository) run(ctx context.Context, input string, args ...string) (gitrun.Output, error) {
 	return r.runBounded(ctx, r.engine.maxBytes, input, args...)
 }
 
-func (r *repository) runBounded(ctx context.Context, limit int, input string, args ...string) (output, error) {
+func (r *repository) runBounded(ctx context.Context, limit int, input string, args ...string) (gitrun.Output, error) {
 	variables := []string{"GIT_DIR=" + r.gitDir, "GIT_WORK_TREE=" + r.top}
-	out, err := r.engine.run(ctx, r.top, variables, limit, input, append(r.quiet[:len(r.quiet):len(r.quiet)], args...)...)
-	var complaint complaintError
+	out, err := gitrun.Run(ctx, gitrun.Command{Program: r.engine.program, Folder: r.top, Variables: variables, Settings: r.quiet,
+		Input: input, Limit: limit, Args: args})
+	var complaint *gitrun.Complaint
 	if errors.As(err, &complaint) {
-		return output{}, said(complaint, r.root)
+		return gitrun.Output{}, said(complaint, r.root)
 	}
 	return out, err
 }

@@ -51,7 +51,7 @@ func (r *repository) describe(ctx context.Context, hash string) (commit, error) 
 	if err != nil {
 		return commit{}, err
 	}
-	commits := parseCommits(records(out))
+	commits := parseCommits(out.Records())
 	if len(commits) != 1 {
 		return commit{}, fault.New(fault.LimitExceeded, "the message of commit %s is longer than one answer holds", hash)
 	}

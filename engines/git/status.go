@@ -44,19 +44,13 @@ func (e *engine) status(ctx context.Context, in statusIn) (status, error) {
 	if err != nil {
 		return status{}, err
 	}
-	made := parseStatus(records(out))
-	made.Clean = len(made.Files) == 0 && !out.cut
-	if limit := orDefault(in.Limit, 500); len(made.Files) > limit || out.cut {
+	made := parseStatus(out.Records())
+	made.Clean = len(made.Files) == 0 && !out.Cut
+	if limit := orDefault(in.Limit, 500); len(made.Files) > limit || out.Cut {
 		made.Files = made.Files[:min(limit, len(made.Files))]
 		made.Truncated, made.Note = true, fmt.Sprintf("only the first %d files are listed", len(made.Files))
 	}
 	return made, nil
-}
-
-// records splits what git ended with NUL; one that was cut is left out.
-func records(out output) []string {
-	all := strings.Split(string(out.data), "\x00")
-	return all[:len(all)-1]
 }
 
 func orDefault(value, otherwise int) int {

@@ -94,7 +94,7 @@ func gitConfiguration(ctx context.Context, git, folder string) []string {
 	if users := cmp.Or(os.Getenv("XDG_CONFIG_HOME"), filepath.Join(home, ".config")); filepath.IsAbs(users) {
 		names = append(names, filepath.Join(users, "git", "config"), filepath.Join(users, "git", "ignore"))
 	}
-	lines, _ := gitLines(ctx, git, folder, "", "config", "-z", "--list", "--show-origin") // without git it decides nothing
+	lines, _ := gitRecords(ctx, git, folder, "", "config", "-z", "--list", "--show-origin") // without git it decides nothing
 	for _, line := range lines {
 		if name, ok := strings.CutPrefix(line, "file:"); ok {
 			names = append(names, absolute(folder, name))

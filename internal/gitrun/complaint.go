@@ -1,0 +1,44 @@
+package gitrun
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+
+	"savant/fault"
+)
+
+// Complaint is a git that ran and failed, with what it wrote on standard error.
+type Complaint struct{ Text string }
+
+func (c *Complaint) Error() string { return c.Text }
+
+// NoRepository says whether git found no repository with a working tree.
+func (c *Complaint) NoRepository() bool {
+	return strings.Contains(c.Text, "not a git repository") || strings.Contains(c.Text, "must be run in a work tree")
+}
+
+// notStarted says why git did not start. A folder that is missing gives the same
+// error as a program that is.
+func (c Command) notStarted(ctx context.Context, err error) error {
+	if _, missing := os.Stat(c.Folder); missing == nil && (errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist)) {
+		return fault.New(fault.EngineOffline, "git is not installed, or not on PATH")
+	}
+	return failed(ctx, err, "")
+}
+
+func failed(ctx context.Context, err error, complaint string) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return fault.New(fault.ToolFailed, "git was stopped: %w", cause)
+	}
+	var exit *exec.ExitError
+	switch {
+	case !errors.As(err, &exit):
+		return fault.From(err)
+	case strings.Contains(complaint, "dubious ownership"):
+		return fault.New(fault.ToolDenied, "the repository belongs to another user; git's safe.directory would allow it")
+	}
+	return &Complaint{complaint}
+}

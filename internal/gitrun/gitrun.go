@@ -1,0 +1,147 @@
+// Package gitrun runs the git program on repositories that somebody else may
+// have prepared: no program that a repository's configuration names is run, git
+// writes nothing, fetches nothing and asks nobody, and its output is bounded.
+package gitrun
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"savant/fault"
+)
+
+// settings silence what a repository's own configuration could make git run,
+// read or print. They win over every configuration file.
+var settings = []string{
+	"core.fsmonitor=false",
+	"core.hooksPath=/dev/null",
+	"core.pager=cat",
+	"core.quotePath=false",
+	"color.ui=never",
+	"protocol.allow=never",
+	"log.showSignature=false",
+	"status.submoduleSummary=false",
+	"submodule.recurse=false",
+	"safe.bareRepository=explicit",
+}
+
+// passed are the only variables git gets from this process: GIT_DIR,
+// GIT_EXTERNAL_DIFF and the like must not be among them.
+var passed = []string{"PATH", "HOME", "XDG_CONFIG_HOME", "USER", "LOGNAME", "TMPDIR", "SYSTEMROOT"}
+
+// fixed variables: no prompt, no lock taken, no object fetched, messages and
+// dates in one language, paths taken literally.
+var fixed = []string{
+	"LC_ALL=C", "TZ=UTC", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none",
+	"GIT_LITERAL_PATHSPECS=1", "GIT_PAGER=cat",
+}
+
+const (
+	// maxComplaint bounds what is kept of git's standard error, in bytes.
+	maxComplaint = 4 << 10
+	// grace is how long git's output may stay open after git was killed.
+	grace = 2 * time.Second
+)
+
+// Command is one call of git.
+type Command struct {
+	// Program is the git to run: "git", from PATH, when empty.
+	Program string
+	// Folder is the working folder of the call.
+	Folder string
+	// Variables are added to git's environment, as NAME=value.
+	Variables []string
+	// Settings are added to those that are always made, as name=value.
+	Settings []string
+	// Input is git's standard input.
+	Input string
+	// Limit is how many bytes of output are read at most; git is killed when
+	// there are more.
+	Limit int
+	// Args are the arguments, the subcommand first.
+	Args []string
+}
+
+// Output is what git printed: at most Limit bytes. Cut says that there was more.
+type Output struct {
+	Data []byte
+	Cut  bool
+}
+
+// Records returns the parts of the output that end in NUL. What follows the last
+// NUL is left out: of a cut output it may be incomplete.
+func (o Output) Records() []string {
+	all := strings.Split(string(o.Data), "\x00")
+	return all[:len(all)-1]
+}
+
+// Run runs git to its end. Errors are ENGINE_OFFLINE (git is not installed),
+// TOOL_DENIED (the repository belongs to another user), TOOL_FAILED (ctx
+// ended), and a Complaint where git itself failed.
+func Run(ctx context.Context, c Command) (Output, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	process := c.process(ctx)
+	complaint := &limited{max: maxComplaint}
+	process.Stderr = complaint
+	stdout, err := process.StdoutPipe()
+	if err != nil {
+		return Output{}, fault.From(err)
+	}
+	if err := process.Start(); err != nil {
+		return Output{}, c.notStarted(ctx, err)
+	}
+	data, readErr := io.ReadAll(io.LimitReader(stdout, int64(c.Limit)+1))
+	if len(data) > c.Limit {
+		cancel()
+		_ = process.Wait() // killed by us: its exit code means nothing
+		return Output{Data: data[:c.Limit], Cut: true}, nil
+	}
+	if err := errors.Join(process.Wait(), readErr); err != nil {
+		return Output{}, failed(ctx, err, complaint.String())
+	}
+	return Output{Data: data}, nil
+}
+
+func (c Command) process(ctx context.Context) *exec.Cmd {
+	program := c.Program
+	if program == "" {
+		program = "git"
+	}
+	args := []string{"--no-pager"}
+	for _, each := range [][]string{settings, c.Settings} {
+		for _, setting := range each {
+			args = append(args, "-c", setting)
+		}
+	}
+	process := exec.CommandContext(ctx, program, append(args, c.Args...)...)
+	process.Dir, process.Stdin, process.WaitDelay = c.Folder, strings.NewReader(c.Input), grace
+	process.Env = append([]string{}, fixed...)
+	for _, name := range passed {
+		if value, set := os.LookupEnv(name); set {
+			process.Env = append(process.Env, name+"="+value)
+		}
+	}
+	process.Env = append(process.Env, c.Variables...)
+	ownGroup(process)
+	return process
+}
+
+// limited keeps the first bytes written to it.
+type limited struct {
+	bytes.Buffer
+	max int
+}
+
+func (l *limited) Write(data []byte) (int, error) {
+	if room := l.max - l.Len(); room > 0 {
+		l.Buffer.Write(data[:min(room, len(data))])
+	}
+	return len(data), nil
+}
