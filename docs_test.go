@@ -14,10 +14,12 @@ import (
 
 	"savant"
 	"savant/engines"
+	"savant/engines/guide"
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/schemas"
 	"savant/think"
+	"savant/think/library"
 	"savant/think/state"
 )
 
@@ -37,7 +39,7 @@ var (
 // TestDocumentedWorkflowsAreValid holds every whole workflow in the documents
 // against the parser, the linker and the published schema.
 func TestDocumentedWorkflowsAreValid(t *testing.T) {
-	library := think.NewLibrary(think.Layer{Name: "bundled", Files: savant.Files})
+	library := library.New(library.Layer{Files: savant.Files})
 	set, err := library.Schemas()
 	require.NoError(t, err)
 	schema, err := set.Named("workflow")
@@ -66,7 +68,7 @@ func TestDocumentedWorkflowsAreValid(t *testing.T) {
 // TestBundledWorkflowsFitTheirPublishedSchema keeps schemas/workflow.json and
 // the parser from drifting apart.
 func TestBundledWorkflowsFitTheirPublishedSchema(t *testing.T) {
-	library := think.NewLibrary(think.Layer{Name: "bundled", Files: savant.Files})
+	library := library.New(library.Layer{Files: savant.Files})
 	set, err := library.Schemas()
 	require.NoError(t, err)
 	schema, err := set.Named("workflow")
@@ -86,14 +88,14 @@ func TestDocumentedCallsAnswerAsWritten(t *testing.T) {
 	require.NoError(t, err)
 	store, err := state.Open(t.TempDir(), state.Options{})
 	require.NoError(t, err)
-	engine := think.New(think.Options{Library: think.NewLibrary(think.Layer{Name: "bundled", Files: savant.Files}), Store: store,
+	engine := think.New(think.Options{Library: library.New(library.Layer{Files: savant.Files}), Store: store,
 		Now: time.Now, NewID: func() string { return "r1" }})
 	t.Cleanup(func() {
 		engine.Close()
 		require.NoError(t, store.Close())
 	})
 	registry := engines.NewRegistry(engines.Options{})
-	require.NoError(t, registry.Add(engine.Tools()...))
+	require.NoError(t, registry.Add(guide.Tools(engine)...))
 	exchanges := exchange.FindAllStringSubmatch(string(text), -1)
 	require.Greater(t, len(exchanges), 5)
 	for _, each := range exchanges {
@@ -115,7 +117,7 @@ func TestRunFileFitsItsPublishedSchema(t *testing.T) {
 	root := t.TempDir()
 	store, err := state.Open(root, state.Options{})
 	require.NoError(t, err)
-	engine := think.New(think.Options{Library: think.NewLibrary(think.Layer{Name: "bundled", Files: savant.Files}), Store: store,
+	engine := think.New(think.Options{Library: library.New(library.Layer{Files: savant.Files}), Store: store,
 		Now: time.Now, NewID: func() string { return "r1" }})
 	_, err = engine.Plan(context.Background(), think.PlanInput{Workflow: "hello", Params: map[string]any{"name": "Ada"}})
 	require.NoError(t, err)

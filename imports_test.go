@@ -65,7 +65,8 @@ var floors = map[string]floor{
 	"think/flow":            {height: 2, imports: []string{"schemas", "think/flow/expression"}},
 	"think/state":           {height: 2, imports: []string{"internal/atomicfile", "internal/ownfolder", "internal/statat"}},
 	"think/state/statetest": {height: 3, imports: []string{"think/state"}},
-	"think":                 {height: 3, imports: []string{"schemas", "think/flow", "think/state", "engines"}},
+	"think/library":         {height: 3, imports: []string{"schemas", "think/flow"}},
+	"think":                 {height: 4, imports: []string{"schemas", "think/flow", "think/library", "think/state"}},
 
 	"engines":             {height: 2, imports: []string{"schemas"}},
 	"engines/repo/index":  {height: 2, imports: []string{"internal/atomicfile", "internal/gitrun"}},
@@ -74,7 +75,8 @@ var floors = map[string]floor{
 	"engines/ci":          {height: 3, imports: []string{"engines", "internal/processgroup"}},
 	"engines/mcpio":       {height: 3, imports: []string{"engines", "telemetry"}},
 	"engines/mcpio/mount": {height: 4, imports: []string{"engines", "engines/mcpio", "internal/atomicfile", "internal/ownfolder", "internal/processgroup"}},
-	"engines/workflow":    {height: 4, imports: []string{"think", "think/flow", "engines"}},
+	"engines/guide":       {height: 5, imports: []string{"think", "think/flow", "think/library", "engines"}},
+	"engines/workflow":    {height: 5, imports: []string{"think", "think/flow", "engines"}},
 
 	"reasoning":         {height: 2, imports: []string{"schemas"}},
 	"reasoning/models":  {height: 3, imports: []string{"reasoning"}},

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
+	"savant/think/library"
 	"savant/think/state"
 )
 
@@ -32,7 +33,7 @@ func exporter(t testing.TB) (*Engine, *Keeper) {
 	store, err := state.Open(t.TempDir(), state.Options{})
 	require.NoError(t, err)
 	files := fstest.MapFS{"workflows/w.yaml": {Data: []byte(exportedWorkflow)}}
-	engine := New(Options{Library: NewLibrary(Layer{Files: files}), Store: store, Now: time.Now, NewID: func() string { return "id" }})
+	engine := New(Options{Library: library.New(library.Layer{Files: files}), Store: store, Now: time.Now, NewID: func() string { return "id" }})
 	t.Cleanup(func() {
 		engine.Close()
 		require.NoError(t, store.Close())

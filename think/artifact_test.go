@@ -11,13 +11,14 @@ import (
 
 	"savant/fault"
 	"savant/think"
+	"savant/think/library"
 	"savant/think/state/statetest"
 )
 
 // Parts of an artifact, one after the other, are the whole, and no character is
 // taken apart.
 func TestArtifactsAreReadInParts(t *testing.T) {
-	engine := think.New(think.Options{Library: think.NewLibrary(), Store: statetest.NewMemory()})
+	engine := think.New(think.Options{Library: library.New(), Store: statetest.NewMemory()})
 	defer engine.Close()
 	rapid.Check(t, func(t *rapid.T) {
 		whole := strings.Repeat(rapid.String().Draw(t, "text"), rapid.IntRange(0, 300).Draw(t, "times"))

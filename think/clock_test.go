@@ -13,6 +13,7 @@ import (
 
 	"savant/fault"
 	"savant/think"
+	"savant/think/library"
 	"savant/think/state"
 )
 
@@ -49,7 +50,7 @@ func openClocked(t *testing.T, root string, c *clock) *think.Engine {
 	store, err := state.Open(root, state.Options{})
 	require.NoError(t, err)
 	files := fstest.MapFS{"workflows/clocked.yaml": {Data: []byte(clockWorkflow)}}
-	engine := think.New(think.Options{Library: think.NewLibrary(think.Layer{Files: files}), Store: store, Now: c.now, NewID: func() string { return "r" },
+	engine := think.New(think.Options{Library: library.New(library.Layer{Files: files}), Store: store, Now: c.now, NewID: func() string { return "r" },
 		Asked: func(call string, _ json.RawMessage) (string, string, error) { return call, "digest", nil },
 		Receipt: func(_ context.Context, id string) (state.Receipt, error) {
 			made := map[string]time.Time{"now": c.now(), "old": time.Unix(1, 0)}[id]

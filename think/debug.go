@@ -236,7 +236,7 @@ func (e *Engine) fork(ctx context.Context, key state.Key, records []state.Record
 // adopt has a fork begin with a workflow's present file, unless the answers
 // lead another way there.
 func (e *Engine) adopt(ctx context.Context, workflow string, records []state.Record, begin *beginning) (*Difference, error) {
-	graph, named, err := e.readWorkflow(ctx, workflow)
+	graph, named, err := e.Library.Snapshot(ctx, workflow)
 	if err != nil {
 		return nil, err
 	}

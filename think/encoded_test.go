@@ -11,6 +11,7 @@ import (
 
 	"savant/internal/jsonvalue"
 	"savant/think"
+	"savant/think/library"
 	"savant/think/state/statetest"
 )
 
@@ -29,7 +30,7 @@ steps:
 `
 	for name, text := range map[string]string{"short": `"input":{"x":1},` + "\n<&>\u2028", "long": strings.Repeat("long ", 400)} {
 		t.Run(name, func(t *testing.T) {
-			engine := think.New(think.Options{Library: think.NewLibrary(think.Layer{Files: fstest.MapFS{"workflows/one.yaml": {Data: []byte(file)}}}), Store: statetest.NewMemory(), Now: time.Now})
+			engine := think.New(think.Options{Library: library.New(library.Layer{Files: fstest.MapFS{"workflows/one.yaml": {Data: []byte(file)}}}), Store: statetest.NewMemory(), Now: time.Now})
 			t.Cleanup(engine.Close)
 			reply, err := engine.Plan(t.Context(), think.PlanInput{Workflow: "one", RunID: "r", Params: map[string]any{"text": text}})
 			require.NoError(t, err)

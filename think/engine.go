@@ -12,16 +12,15 @@ import (
 
 	"savant/fault"
 	"savant/think/flow"
+	"savant/think/library"
 	"savant/think/state"
 )
 
 // Options are what an Engine is made of. Library, Store, Now and NewID are
 // required.
 type Options struct {
-	Library *Library
+	Library *library.Library
 	Store   state.Store
-	// Root is the folder of the last layer, watched for changes; empty for none.
-	Root string
 	// KnownTool says whether a registry has a tool; nil knows all.
 	KnownTool func(name string) bool
 	// ToolNames lists the names of the registry's tools, for suggestions.
@@ -32,7 +31,10 @@ type Options struct {
 	// Asked returns a call as a receipt has it: the canonical name of the tool,
 	// and the digest of its arguments. Required with Receipt.
 	Asked func(call string, input json.RawMessage) (tool, digest string, err error)
-	Now   func() time.Time
+	// Person returns how to ask the person behind a call, nil where the client
+	// cannot; without it nobody is asked.
+	Person func(ctx context.Context) Ask
+	Now    func() time.Time
 	// NewID returns a fresh run id.
 	NewID  func() string
 	Logger *slog.Logger
@@ -50,7 +52,6 @@ type Engine struct {
 	size     int                    // of what is live, in steps
 	named    map[string]state.Key   // runs called for by their id alone
 	graphs   map[string]*flow.Graph // by the digests of a run's workflows
-	schemas  namedSchemas
 	projects *projector
 }
 

@@ -15,6 +15,7 @@ import (
 	"savant/internal/jsonvalue"
 	"savant/think"
 	"savant/think/flow"
+	"savant/think/library"
 	"savant/think/state"
 	"savant/think/state/statetest"
 )
@@ -62,7 +63,7 @@ func newSession(t *rapid.T, g generated, client respond, store state.Store) *ses
 	for name, text := range g.files {
 		files["workflows/"+name+".yaml"] = &fstest.MapFile{Data: []byte(text)}
 	}
-	engine := think.New(think.Options{Library: think.NewLibrary(think.Layer{Files: files}), Store: store,
+	engine := think.New(think.Options{Library: library.New(library.Layer{Files: files}), Store: store,
 		Now: func() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC) }, NewID: func() string { return "fresh" }})
 	t.Cleanup(engine.Close)
 	return &session{t: t, g: g, client: client, engine: engine}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/think/library"
 	"savant/think/state"
 	"savant/think/state/statetest"
 )
@@ -33,7 +34,7 @@ func TestLargeRunsInTurnStay(t *testing.T) {
 func newCrowd(t *testing.T, tick time.Duration) (*Engine, func(run, size int) *live) {
 	files := fstest.MapFS{"workflows/one.yaml": {Data: []byte("name: one\nversion: \"1.0\"\nsteps:\n  - {id: a, call: llm.generate, input_template: {task: x}}\n")}}
 	at := time.Unix(0, 0)
-	engine := New(Options{Library: NewLibrary(Layer{Files: files}), Store: statetest.NewMemory(),
+	engine := New(Options{Library: library.New(library.Layer{Files: files}), Store: statetest.NewMemory(),
 		Now: func() time.Time { at = at.Add(tick); return at }})
 	t.Cleanup(engine.Close)
 	return engine, func(i, size int) *live {

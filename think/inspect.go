@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 
 	"savant/fault"
 	"savant/think/flow"
@@ -32,7 +31,7 @@ type ExplainInput struct {
 // UNKNOWN_WORKFLOW.
 func (e *Engine) Explain(ctx context.Context, in ExplainInput) (*flow.Explanation, error) {
 	if in.RunID == "" {
-		graph, err := e.graph(in.Workflow)
+		graph, err := e.Library.Graph(in.Workflow)
 		if err != nil {
 			return nil, err
 		}
@@ -44,14 +43,6 @@ func (e *Engine) Explain(ctx context.Context, in ExplainInput) (*flow.Explanatio
 	}
 	defer l.mu.Unlock()
 	return l.run.Explain(in.StepID)
-}
-
-func (e *Engine) graph(workflow string) (*flow.Graph, error) {
-	found, err := e.Library.Find(workflow, "")
-	if err != nil {
-		return nil, err
-	}
-	return e.Library.Compile(found)
 }
 
 // StateGetInput names a run, and a capture to have it whole; or an artifact.
@@ -211,91 +202,17 @@ func (e *Engine) StateList(ctx context.Context, in StateListInput) (*StateList, 
 	return out, nil
 }
 
-// ListInput filters workflows.
-type ListInput struct {
-	Filter string `json:"filter,omitempty" doc:"part of a name or description"`
-}
-
-// WorkflowInfo is one workflow of a listing.
-type WorkflowInfo struct {
-	ID      string         `json:"id"`
-	Version string         `json:"version,omitempty"`
-	Desc    string         `json:"desc,omitempty"`
-	Params  map[string]any `json:"params,omitempty"`
-	// Error tells why the file is not valid.
-	Error string `json:"error,omitempty"`
-}
-
-// WorkflowList is a listing of workflows by name.
-type WorkflowList struct {
-	Workflows []WorkflowInfo `json:"workflows"`
-	// Note tells why some are missing.
-	Note string `json:"note,omitempty"`
-}
-
-// List returns the workflows there are, those that are not valid too.
-func (e *Engine) List(_ context.Context, in ListInput) (*WorkflowList, error) {
-	out := &WorkflowList{Workflows: []WorkflowInfo{}}
-	if err := e.Library.Unlisted(); err != nil {
-		out.Note = fault.Cut(fault.From(err).Details, 300)
-	}
-	for _, entry := range e.Library.List() {
-		info := WorkflowInfo{ID: entry.Name}
-		if entry.Err != nil {
-			info.Error = fault.Cut(fault.From(entry.Err).Error(), 300)
-		} else {
-			info.Version, info.Desc, info.Params = entry.Workflow.Version, entry.Workflow.Description, paramInfo(entry.Workflow)
-		}
-		text := strings.ToLower(info.ID + " " + info.Desc)
-		if in.Filter == "" || strings.Contains(text, strings.ToLower(in.Filter)) {
-			out.Workflows = append(out.Workflows, info)
-		}
-	}
-	return out, nil
-}
-
-func paramInfo(workflow *flow.Workflow) map[string]any {
-	params := map[string]any{}
-	for _, param := range workflow.Params {
-		described := map[string]any{}
-		if schema, ok := param.Schema.(map[string]any); ok {
-			maps.Copy(described, schema)
-		}
-		if param.Required {
-			described["required"] = true
-		}
-		params[param.Name] = described
-	}
-	return params
-}
-
-// ReadInput names a workflow.
-type ReadInput struct {
-	Workflow string `json:"workflow"`
-}
-
-// WorkflowRead is a workflow as written and as understood.
-type WorkflowRead struct {
-	ID      string         `json:"id"`
-	Version string         `json:"version"`
-	Desc    string         `json:"desc,omitempty"`
-	File    string         `json:"file"`
-	Digest  string         `json:"digest"`
-	Params  map[string]any `json:"params"`
-	YAML    string         `json:"yaml"`
-	// Parsed is the file's content as JSON.
-	Parsed  any          `json:"parsed"`
-	Graph   flow.Picture `json:"graph"`
-	Mermaid string       `json:"mermaid"`
-}
-
-// Read returns a workflow: UNKNOWN_WORKFLOW, or what is wrong with its file.
-func (e *Engine) Read(_ context.Context, in ReadInput) (*WorkflowRead, error) {
-	graph, err := e.graph(in.Workflow)
+// Outputs returns the outputs of a finished run: UNKNOWN_RUN;
+// INVALID_TRANSITION while it goes on.
+func (e *Engine) Outputs(ctx context.Context, workflow, run string) (any, error) {
+	l, err := e.open(ctx, workflow, run)
 	if err != nil {
 		return nil, err
 	}
-	w := graph.Workflow
-	return &WorkflowRead{ID: w.Name, Version: w.Version, Desc: w.Description, File: w.File, Digest: w.Digest, Params: paramInfo(w),
-		YAML: string(w.Source), Parsed: w.Parsed(), Graph: graph.Picture(), Mermaid: graph.Mermaid()}, nil
+	defer l.mu.Unlock()
+	final := l.run.Final()
+	if final == nil {
+		return nil, fault.New(fault.InvalidTransition, "run %q is %s: it has no outputs yet", run, l.run.Status())
+	}
+	return final.Outputs, nil
 }

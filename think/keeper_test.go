@@ -20,6 +20,7 @@ import (
 	"savant/internal/jsonvalue"
 	"savant/schemas"
 	"savant/think"
+	"savant/think/library"
 	"savant/think/state"
 )
 
@@ -29,7 +30,7 @@ import (
 func TestEveryRunCanBeKept(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	require.NoError(t, err)
-	set, err := think.NewLibrary(think.Layer{Files: savant.Files}).Schemas()
+	set, err := library.New(library.Layer{Files: savant.Files}).Schemas()
 	require.NoError(t, err)
 	schema, err := set.Named("run")
 	require.NoError(t, err)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"strings"
 
-	"savant/engines"
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/think/flow"
@@ -96,16 +95,16 @@ const maxForms = 20
 // reply's record, 0 for a reply that has none. What was acknowledged is on
 // disk before anybody is asked.
 func (e *Engine) person(ctx context.Context, l *live, replied reply, version int) (*Reply, error) {
-	caller := engines.CallerFrom(ctx)
+	ask := e.asker(ctx)
 	for range maxForms {
-		if replied.Fault != nil || caller.Elicit == nil || l.run.Status() != flow.Waiting {
+		if replied.Fault != nil || ask == nil || l.run.Status() != flow.Waiting {
 			break
 		}
 		waiting := pending(l)
 		if len(waiting) == 0 {
 			break
 		}
-		answer, ok := e.ask(ctx, l, caller, waiting[0])
+		answer, ok := e.ask(ctx, l, ask, waiting[0])
 		if !ok {
 			break
 		}
@@ -131,9 +130,9 @@ func (e *Engine) person(ctx context.Context, l *live, replied reply, version int
 
 // ask puts one question to the person behind the client. The run is let go of
 // meanwhile: a person may take an hour, and another terminal may answer first.
-func (e *Engine) ask(ctx context.Context, l *live, caller engines.Caller, p Pending) (any, bool) {
+func (e *Engine) ask(ctx context.Context, l *live, ask Ask, p Pending) (any, bool) {
 	l.mu.Unlock()
-	answer, err := caller.Elicit(ctx, engines.Elicitation{Message: question(p), Schema: form(p)})
+	answer, err := ask(ctx, Form{Message: question(p), Schema: form(p)})
 	l.mu.Lock()
 	if err != nil {
 		e.Logger.Info("the client did not put the question to a person", "run", p.RunID, "step", p.StepID, "error", err)

@@ -11,9 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/engines"
+	"savant/engines/guide"
 	"savant/fault"
 	"savant/think"
 	"savant/think/flow"
+	"savant/think/library"
 	"savant/think/state"
 )
 
@@ -66,7 +68,8 @@ func askingEngine(t *testing.T) *think.Engine {
 	store, err := state.Open(t.TempDir(), state.Options{})
 	require.NoError(t, err)
 	engine := think.New(think.Options{
-		Library: think.NewLibrary(think.Layer{Files: fstest.MapFS{"workflows/asking.yaml": {Data: []byte(askingYAML)}}}),
+		Library: library.New(library.Layer{Files: fstest.MapFS{"workflows/asking.yaml": {Data: []byte(askingYAML)}}}),
+		Person:  guide.Person,
 		Store:   store, Now: time.Now, NewID: func() string { return "fresh" }})
 	t.Cleanup(func() {
 		engine.Close()

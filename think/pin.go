@@ -34,7 +34,7 @@ func (e *Engine) pinned(ctx context.Context, plan planData) (*flow.Graph, error)
 		if !current {
 			return flow.Parse(pinned.File, src, set)
 		}
-		return e.Library.parse(pinned.File, src, pinned.Digest)
+		return e.Library.Parse(pinned.File, src)
 	}
 	root, err := find(plan.Workflow, "")
 	if err != nil {
@@ -82,7 +82,7 @@ func (e *Engine) pin(ctx context.Context, graph *flow.Graph) (map[string]pin, er
 // drifted says whether a workflow's file is not what the run follows any more.
 func (e *Engine) drifted(pins map[string]pin) bool {
 	for reference, pinned := range pins {
-		if !e.Library.current(reference, pinned.Digest) {
+		if !e.Library.Current(reference, pinned.Digest) {
 			return true
 		}
 	}

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"savant/engines"
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/think/flow"
+	"savant/think/library"
 	"savant/think/state"
 )
 
@@ -46,7 +46,7 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 			return reply, err
 		}
 	}
-	graph, named, err := e.readWorkflow(ctx, in.Workflow)
+	graph, named, err := e.Library.Snapshot(ctx, in.Workflow)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ type beginning struct {
 	// schemas is the digest of the named schemas that the graph was read with.
 	// Where it is empty named are those, or, without them, those there are now.
 	schemas  string
-	named    namedSchemas
+	named    library.Named
 	params   map[string]any
 	warnings []fault.Diagnostic
 	from     *lineage
@@ -271,15 +271,15 @@ func strictly(warnings []fault.Diagnostic) error {
 // elicitParams asks the person for required parameters, where the client can.
 func (e *Engine) elicitParams(ctx context.Context, workflow *flow.Workflow, given map[string]any) (map[string]any, error) {
 	missing := workflow.Missing(given)
-	caller := engines.CallerFrom(ctx)
-	if len(missing) == 0 || caller.Elicit == nil {
+	ask := e.asker(ctx)
+	if len(missing) == 0 || ask == nil {
 		return given, nil
 	}
 	form, ok := paramForm(missing)
 	if !ok {
 		return given, nil
 	}
-	answer, err := caller.Elicit(ctx, engines.Elicitation{Message: "The workflow " + workflow.Name + " needs:", Schema: form})
+	answer, err := ask(ctx, Form{Message: "The workflow " + workflow.Name + " needs:", Schema: form})
 	if err != nil || answer.Action != "accept" {
 		return given, nil // Bind says what is missing
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
+	"savant/think/library"
 	"savant/think/state"
 	"savant/think/state/statetest"
 )
@@ -25,7 +26,7 @@ import (
 func TestTheEndOfARunHurriesNoOther(t *testing.T) {
 	files := fstest.MapFS{"workflows/two.yaml": {Data: []byte("name: two\nversion: \"1.0\"\nsteps:\n  - {id: a, call: llm.generate, input_template: {task: x}}\n  - {id: b, call: llm.generate, input_template: {task: x}}\n")}}
 	store := statetest.NewMemory()
-	engine := New(Options{Library: NewLibrary(Layer{Files: files}), Store: store, Now: time.Now, ProjectEvery: time.Hour})
+	engine := New(Options{Library: library.New(library.Layer{Files: files}), Store: store, Now: time.Now, ProjectEvery: time.Hour})
 	written := func(run string) int {
 		snapshot, err := store.Snapshot(t.Context(), state.Key{Workflow: "two", Run: run})
 		require.NoError(t, err)
@@ -60,7 +61,7 @@ steps: [{id: s, call: llm.generate, foreach: params.n, input_template: {task: "{
 	store, err := state.Open(t.TempDir(), state.Options{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, store.Close()) }()
-	engine := New(Options{Library: NewLibrary(Layer{Files: files}), Store: store, Now: time.Now, ProjectEvery: 5 * time.Millisecond})
+	engine := New(Options{Library: library.New(library.Layer{Files: files}), Store: store, Now: time.Now, ProjectEvery: 5 * time.Millisecond})
 	defer engine.Close()
 	items := make([]any, 3000)
 	for i := range items {
@@ -97,7 +98,7 @@ func TestTheLatestRunIsTheOneThatMovedLast(t *testing.T) {
 	store, err := state.Open(folder, state.Options{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, store.Close()) }()
-	engine := New(Options{Library: NewLibrary(Layer{Files: files}), Store: store, Now: time.Now, ProjectEvery: time.Hour})
+	engine := New(Options{Library: library.New(library.Layer{Files: files}), Store: store, Now: time.Now, ProjectEvery: time.Hour})
 	for i := range 20 {
 		_, err := engine.Plan(t.Context(), PlanInput{Workflow: "two", RunID: fmt.Sprintf("r%02d", i)})
 		require.NoError(t, err)
@@ -136,7 +137,7 @@ func TestWhatCouldNotBeWrittenIsWrittenLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		files := fstest.MapFS{"workflows/two.yaml": {Data: []byte("name: two\nversion: \"1.0\"\nsteps:\n  - {id: a, call: llm.generate, input_template: {task: x}}\n  - {id: b, call: llm.generate, input_template: {task: x}}\n")}}
 		store := &unwritable{Store: statetest.NewMemory()}
-		engine := New(Options{Library: NewLibrary(Layer{Files: files}), Store: store, Now: time.Now})
+		engine := New(Options{Library: library.New(library.Layer{Files: files}), Store: store, Now: time.Now})
 		defer engine.Close()
 		version := func() int {
 			snapshot, err := store.Snapshot(t.Context(), state.Key{Workflow: "two", Run: "r"})

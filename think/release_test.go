@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/think"
+	"savant/think/library"
 	"savant/think/state"
 )
 
@@ -34,7 +35,7 @@ outputs:
 	open := func() *think.Engine {
 		store, err := state.Open(root, state.Options{})
 		require.NoError(t, err)
-		engine := think.New(think.Options{Library: think.NewLibrary(think.Layer{Files: files}), Store: store, Now: time.Now})
+		engine := think.New(think.Options{Library: library.New(library.Layer{Files: files}), Store: store, Now: time.Now})
 		t.Cleanup(func() {
 			engine.Close()
 			require.NoError(t, store.Close())

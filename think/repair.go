@@ -154,10 +154,10 @@ func (r *repair) restore(ctx context.Context, lost []lostArtifact) (upTo int, er
 func (r *repair) again(ctx context.Context, lost lostArtifact) ([]byte, error) {
 	switch lost.Kind {
 	case workflowSource:
-		return r.engine.Library.source(lost.Name, lost.Digest), nil
+		return r.engine.Library.Source(lost.Name, lost.Digest), nil
 	case namedSchemaText:
-		if now, err := r.engine.currentSchemas(); err == nil && now.digest == lost.Digest {
-			return now.text, nil
+		if now, err := r.engine.Library.Named(); err == nil && now.Digest == lost.Digest {
+			return now.Text, nil
 		}
 		return nil, nil
 	case finalArtifact:
@@ -222,16 +222,4 @@ func (e *Engine) checkpointAt(ctx context.Context, key state.Key, name string, v
 	}
 	l := &live{key: key, run: past.run, version: version, hash: records[version-1].Hash}
 	return e.Store.Checkpoint(ctx, key, name, snapshotOf(l))
-}
-
-// source returns the text of a workflow's file with a digest, of any layer, or
-// nil.
-func (l *Library) source(reference, digest string) []byte {
-	name := plainName(reference)
-	for at := range slices.Backward(l.layers) {
-		if _, read, err := l.workflow(at, name); err == nil && read.digest == digest {
-			return read.src
-		}
-	}
-	return nil
 }

@@ -40,7 +40,7 @@ type Reply struct {
 	encoded json.RawMessage
 }
 
-// EncodedJSON implements engines.Encoded.
+// EncodedJSON implements the registry's Encoded.
 func (r *Reply) EncodedJSON() json.RawMessage { return r.encoded }
 
 // instruction is flow.Instruction with its values as JSON.

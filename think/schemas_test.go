@@ -12,8 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/engines"
+	"savant/engines/guide"
 	"savant/fault"
 	"savant/think"
+	"savant/think/library"
 	"savant/think/state"
 )
 
@@ -32,7 +34,7 @@ steps:
 	open := func() *think.Engine {
 		store, err := state.Open(root, state.Options{})
 		require.NoError(t, err)
-		engine := think.New(think.Options{Library: think.NewLibrary(think.Layer{Files: files}), Store: store, Now: time.Now, NewID: func() string { return "r2" }})
+		engine := think.New(think.Options{Library: library.New(library.Layer{Files: files}), Store: store, Now: time.Now, NewID: func() string { return "r2" }})
 		t.Cleanup(func() {
 			engine.Close()
 			require.NoError(t, store.Close())
@@ -80,8 +82,8 @@ func TestABrokenSchemaStopsNobodyElse(t *testing.T) {
 	store, err := state.Open(t.TempDir(), state.Options{})
 	require.NoError(t, err)
 	defer store.Close()
-	engine := think.New(think.Options{Library: think.NewLibrary(think.Layer{Files: bundled}, think.Layer{Files: root.FS()}), Store: store, Now: time.Now,
-		NewID: func() string { return "r" }})
+	engine := think.New(think.Options{Library: library.New(library.Layer{Files: bundled}, library.Layer{Files: root.FS()}), Store: store, Now: time.Now,
+		NewID: func() string { return "r" }, Person: guide.Person})
 	defer engine.Close()
 
 	for _, name := range []string{"direct", "far"} {
@@ -89,7 +91,7 @@ func TestABrokenSchemaStopsNobodyElse(t *testing.T) {
 		require.ErrorIs(t, err, fault.YAMLSchemaViolation)
 		require.ErrorContains(t, err, "schema file schemas/Bad.json: cannot be read: ")
 	}
-	list, err := engine.List(t.Context(), think.ListInput{})
+	list, err := engine.Library.Catalog(t.Context(), library.CatalogInput{})
 	require.NoError(t, err)
 	valid := map[string]bool{}
 	for _, each := range list.Workflows {
@@ -123,7 +125,7 @@ steps:
 	open := func() *think.Engine {
 		store, err := state.Open(root, state.Options{})
 		require.NoError(t, err)
-		engine := think.New(think.Options{Library: think.NewLibrary(think.Layer{Files: files}), Store: store, Now: time.Now, NewID: func() string { return "r" }})
+		engine := think.New(think.Options{Library: library.New(library.Layer{Files: files}), Store: store, Now: time.Now, NewID: func() string { return "r" }, Person: guide.Person})
 		t.Cleanup(func() {
 			engine.Close()
 			require.NoError(t, store.Close())
@@ -159,7 +161,7 @@ steps:
 	open := func() *think.Engine {
 		store, err := state.Open(root, state.Options{})
 		require.NoError(t, err)
-		engine := think.New(think.Options{Library: think.NewLibrary(think.Layer{Files: files}), Store: store, Now: time.Now, NewID: func() string { return "r" }})
+		engine := think.New(think.Options{Library: library.New(library.Layer{Files: files}), Store: store, Now: time.Now, NewID: func() string { return "r" }, Person: guide.Person})
 		t.Cleanup(func() {
 			engine.Close()
 			require.NoError(t, store.Close())

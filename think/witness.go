@@ -8,22 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"savant/engines"
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/think/flow"
 	"savant/think/state"
 )
-
-// AskedOf returns what Options.Asked is over a registry: INVALID_PARAMS where
-// its tool refuses the arguments, UNKNOWN_TOOL and no name where it has none.
-func AskedOf(registry *engines.Registry) func(call string, input json.RawMessage) (tool, digest string, err error) {
-	return func(call string, input json.RawMessage) (string, string, error) {
-		tool, _ := registry.Resolve(call)
-		digest, err := registry.InputDigest(call, input)
-		return tool.Name, digest, err
-	}
-}
 
 // receiptID names the receipt that an answer's record keeps.
 func (s submission) receiptID() string {

@@ -14,9 +14,11 @@ import (
 
 	"savant"
 	"savant/engines"
+	"savant/engines/guide"
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/think"
+	"savant/think/library"
 	"savant/think/state"
 )
 
@@ -47,9 +49,9 @@ func openWorld(root string) (*world, error) {
 	}
 	registry := engines.NewRegistry(engines.Options{Artifacts: artifacts(store), Receipts: receipts(store, now)})
 	engine := think.New(think.Options{
-		Library:   think.NewLibrary(think.Layer{Name: "bundled", Files: savant.Files}, think.Layer{Files: os.DirFS(root)}),
+		Library:   library.New(library.Layer{Files: savant.Files}, library.Layer{Files: os.DirFS(root), Folder: root}),
 		Store:     store,
-		Root:      root,
+		Person:    guide.Person,
 		KnownTool: knownTool,
 		ToolNames: func() []string { return scenarioTools },
 		Now:       now,
@@ -57,7 +59,7 @@ func openWorld(root string) (*world, error) {
 		Receipt:   store.Receipt,
 		Asked:     askedOf(registry),
 	})
-	if err := registry.Add(append(engine.Tools(), witnessedTools()...)...); err != nil {
+	if err := registry.Add(append(guide.Tools(engine), witnessedTools()...)...); err != nil {
 		return nil, err
 	}
 	return &world{root: root, store: store, engine: engine, registry: registry}, nil
@@ -78,7 +80,7 @@ func receipts(store *state.Dir, now func() time.Time) func(context.Context, engi
 // askedOf is what a house with the tools of every engine has: what is not in
 // the registry takes its input as it is.
 func askedOf(registry *engines.Registry) func(string, json.RawMessage) (string, string, error) {
-	known := think.AskedOf(registry)
+	known := guide.Asked(registry)
 	return func(call string, input json.RawMessage) (string, string, error) {
 		if _, ok := registry.Resolve(call); ok {
 			return known(call, input)

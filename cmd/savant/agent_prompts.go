@@ -15,8 +15,8 @@ import (
 	"savant/engines"
 	"savant/engines/git"
 	"savant/reasoning"
-	"savant/think"
 	"savant/think/flow"
+	"savant/think/library"
 )
 
 // promptsFile is the shape of prompts.yml, as far as the agent reads it.
@@ -34,7 +34,7 @@ type promptsFile struct {
 // prompts reads what the agent is told: the driver prompt, personas and rules.
 func (h *house) prompts(ctx context.Context) (agent.Prompts, error) {
 	var read agent.Prompts
-	driver, err := h.think.DriverPrompt(ctx, think.DriverPromptInput{})
+	driver, err := h.think.Library.DriverPrompt(ctx, library.DriverPromptInput{})
 	if err != nil {
 		return read, err
 	}

@@ -13,6 +13,7 @@ import (
 	"savant/fault"
 	"savant/internal/gitrun"
 	"savant/think"
+	"savant/think/library"
 )
 
 // demoWorkflow is what the demo drives: it needs git alone.
@@ -101,7 +102,7 @@ func greet(ctx context.Context, client *mcpio.Client, show *display) error {
 	if err != nil {
 		return err
 	}
-	var driver think.DriverPrompt
+	var driver library.DriverPrompt
 	if err := ask(ctx, client, "think.driver_prompt", struct{}{}, &driver); err != nil {
 		return err
 	}

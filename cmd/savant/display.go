@@ -11,6 +11,7 @@ import (
 	"savant/engines/mcpio"
 	"savant/fault"
 	"savant/think"
+	"savant/think/library"
 )
 
 // display shows a run to a person as it goes.
@@ -43,7 +44,7 @@ func (d *display) line(label, text string) {
 	fmt.Fprintf(d.out, "  %s %s\n", d.paint(faint, fmt.Sprintf("%-7s", label)), text)
 }
 
-func (d *display) server(client *mcpio.Client, tools []engines.Tool, driver think.DriverPrompt) {
+func (d *display) server(client *mcpio.Client, tools []engines.Tool, driver library.DriverPrompt) {
 	name, version, protocol := client.ServerInfo()
 	fmt.Fprintln(d.out, d.paint(bold, "The workflow "+demoWorkflow+", guided over MCP"))
 	d.line("server", fmt.Sprintf("%s %s, protocol %s, %s", visible(name), visible(version), visible(protocol), count(len(tools), "tool")))

@@ -17,6 +17,7 @@ import (
 	"savant/agent"
 	"savant/engines"
 	"savant/engines/git"
+	"savant/engines/guide"
 	"savant/engines/mcpio/mount"
 	"savant/engines/repo"
 	"savant/engines/workflow"
@@ -24,6 +25,7 @@ import (
 	"savant/internal/ownfolder"
 	"savant/internal/settings"
 	"savant/think"
+	"savant/think/library"
 	"savant/think/state"
 )
 
@@ -35,7 +37,7 @@ type house struct {
 	files  projectFiles
 	path   string // SAVANT_PATH, absolute
 	given  string // SAVANT_PATH as it was given, for what people read
-	layers []think.Layer
+	layers []library.Layer
 	store  *state.Dir
 	think  *think.Engine
 	driver *workflow.Driver
@@ -78,7 +80,7 @@ func (p *program) open() (*house, error) {
 	h.logger = p.newLogger(h.log, path)
 	logOfLibraries(h.logger)
 	p.warnOfSettings(h)
-	h.layers = []think.Layer{{Name: "bundled", Files: savant.Files}, {Files: files}}
+	h.layers = []library.Layer{{Files: savant.Files}, {Files: files, Folder: path}}
 	if h.store, err = state.Open(path, state.Options{}); err != nil {
 		return nil, errors.Join(err, files.Close())
 	}
@@ -116,7 +118,7 @@ func checkOwnFolder(root *os.Root) error {
 func (h *house) addEngines(s settings.Settings) error {
 	reading := git.Options{Roots: h.gitRoots(s)}
 	return errors.Join(
-		h.tools.AddEngine(engines.Engine{Name: "think", Description: "guides a model through a workflow"}, h.think.Tools()...),
+		h.tools.AddEngine(engines.Engine{Name: "think", Description: "guides a model through a workflow"}, guide.Tools(h.think)...),
 		h.tools.AddEngine(engines.Engine{Name: "workflow", Description: "runs a workflow without a client"}, h.driver.Tools()...),
 		h.tools.AddEngine(git.Engine(reading), git.Tools(reading)...),
 		h.addRepositoryEngines(s),
@@ -141,15 +143,17 @@ func (h *house) toolOptions() engines.Options {
 }
 
 // engine returns Think over layers.
-func (h *house) engine(layers ...think.Layer) *think.Engine {
+func (h *house) engine(layers ...library.Layer) *think.Engine {
+	files := library.New(layers...)
+	files.Logger = h.logger
 	return think.New(think.Options{
-		Library:   think.NewLibrary(layers...),
+		Library:   files,
 		Store:     h.store,
-		Root:      h.path,
+		Person:    guide.Person,
 		KnownTool: func(name string) bool { _, known := h.tools.Resolve(name); return known },
 		ToolNames: h.tools.Names,
 		Receipt:   h.store.Receipt,
-		Asked:     think.AskedOf(h.tools),
+		Asked:     guide.Asked(h.tools),
 		Now:       time.Now,
 		NewID:     func() string { return strings.ToLower(ulid.Make().String()) },
 		Logger:    h.logger,

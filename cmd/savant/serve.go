@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"savant/engines"
+	"savant/engines/guide"
 	"savant/engines/mcpio"
 	"savant/internal/jsonvalue"
 )
@@ -47,7 +48,7 @@ func (p *program) server(ctx context.Context, h *house) (*mcpio.Server, error) {
 	}
 	var offer engines.Offer // prompts and resources are Think's
 	if slices.Contains(published.Engines(), "think") {
-		if offer, err = h.think.Offer(ctx); err != nil {
+		if offer, err = guide.Catalog(ctx, h.think); err != nil {
 			return nil, err
 		}
 		offer.ReadResource = withAdvice(offer.ReadResource)

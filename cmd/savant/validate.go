@@ -14,6 +14,7 @@ import (
 
 	"savant/fault"
 	"savant/think"
+	"savant/think/library"
 )
 
 func (p *program) validateCommand() *cobra.Command {
@@ -150,7 +151,7 @@ func filesIn(folder string) ([]string, error) {
 
 // hasWorkflow says whether there is a file for a name, bundled or of SAVANT_PATH.
 func (h *house) hasWorkflow(name string) bool {
-	return slices.ContainsFunc(h.layers, func(layer think.Layer) bool {
+	return slices.ContainsFunc(h.layers, func(layer library.Layer) bool {
 		_, yaml := fs.Stat(layer.Files, "workflows/"+name+".yaml")
 		_, yml := fs.Stat(layer.Files, "workflows/"+name+".yml")
 		return yaml == nil || yml == nil
@@ -183,7 +184,7 @@ func isWorkflow(name string) bool {
 // that run each other are found, whatever folder that is.
 func (h *house) checkFile(ctx context.Context, file string, strict bool) (checkedFile, error) {
 	folder := filepath.Dir(file)
-	engine := h.engine(append(slices.Clone(h.layers), think.Layer{Files: asWorkflows{regularFiles{os.DirFS(folder)}}})...)
+	engine := h.engine(append(slices.Clone(h.layers), library.Layer{Files: asWorkflows{regularFiles{os.DirFS(folder)}}})...)
 	defer engine.Close()
 	base := filepath.Base(file)
 	name := strings.TrimSuffix(strings.TrimSuffix(base, ".yaml"), ".yml")

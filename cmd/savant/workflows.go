@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"savant/think"
+	"savant/think/library"
 )
 
 func (p *program) workflowsCommand() *cobra.Command {
@@ -20,15 +20,15 @@ func (p *program) workflowsCommand() *cobra.Command {
 func (p *program) workflowsListCommand() *cobra.Command {
 	command := &cobra.Command{Use: "list [FILTER]", Short: "List workflows with their parameters", Args: positional(cobra.MaximumNArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
-			in := think.ListInput{Filter: strings.Join(args, "")}
+			in := library.CatalogInput{Filter: strings.Join(args, "")}
 			return p.with(command.Context(), func(h *house) error { return p.listWorkflows(command.Context(), h, in) })
 		}}
 	p.jsonFlag(command)
 	return command
 }
 
-func (p *program) listWorkflows(ctx context.Context, h *house, in think.ListInput) error {
-	list, err := h.think.List(ctx, in)
+func (p *program) listWorkflows(ctx context.Context, h *house, in library.CatalogInput) error {
+	list, err := h.think.Library.Catalog(ctx, in)
 	if err != nil || p.json {
 		return firstOf(err, func() error { return p.print(list) })
 	}
@@ -69,7 +69,7 @@ func (p *program) workflowsReadCommand() *cobra.Command {
 		Args: positional(cobra.ExactArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
 			return p.with(command.Context(), func(h *house) error {
-				read, err := h.think.Read(command.Context(), think.ReadInput{Workflow: args[0]})
+				read, err := h.think.Library.Read(command.Context(), library.ReadInput{Workflow: args[0]})
 				if err != nil || p.json {
 					return firstOf(err, func() error { return p.print(read) })
 				}

@@ -14,7 +14,7 @@ import (
 	"savant/engines/workflow"
 	"savant/fault"
 	"savant/internal/jsonvalue"
-	"savant/think"
+	"savant/think/library"
 )
 
 // wanted is what a person asks to be run.
@@ -115,7 +115,7 @@ func (p *program) params(ctx context.Context, h *house, want wanted) (map[string
 	if len(want.pairs) == 0 {
 		return params, nil
 	}
-	read, err := h.think.Read(ctx, think.ReadInput{Workflow: want.name})
+	read, err := h.think.Library.Read(ctx, library.ReadInput{Workflow: want.name})
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/engines"
+	"savant/engines/guide"
 	"savant/engines/workflow"
 	"savant/fault"
 	"savant/think"
@@ -196,7 +197,7 @@ func TestDrivenStepsAreWitnessed(t *testing.T) {
 	})))
 	files := one("steps: [{id: a, call: tool.x, witness: required, input_template: {n: 3}, capture_as: a}]\noutputs: {a: '{{ a }}'}")
 	b := setup(t, store, files, workflow.Options{Toolbox: registry})
-	b.think.Receipt, b.think.Asked = store.Receipt, think.AskedOf(registry)
+	b.think.Receipt, b.think.Asked = store.Receipt, guide.Asked(registry)
 	outcome := b.run(t.Context())
 	require.Equal(t, workflow.Done, outcome.Status, "%+v", outcome.Pending)
 	require.JSONEq(t, `{"a":{"n":3}}`, string(outcome.Outputs))

@@ -12,10 +12,12 @@ import (
 	"go.uber.org/goleak"
 
 	"savant/engines"
+	"savant/engines/guide"
 	"savant/engines/workflow"
 	"savant/fault"
 	"savant/think"
 	"savant/think/flow"
+	"savant/think/library"
 	"savant/think/state"
 	"savant/think/state/statetest"
 )
@@ -70,7 +72,7 @@ func newEngine(store state.Store, files map[string]string) *think.Engine {
 	}
 	var mu sync.Mutex
 	ids := 0
-	return think.New(think.Options{Library: think.NewLibrary(think.Layer{Files: tree}), Store: store, Now: time.Now,
+	return think.New(think.Options{Library: library.New(library.Layer{Files: tree}), Store: store, Now: time.Now, Person: guide.Person,
 		NewID: func() string {
 			mu.Lock()
 			defer mu.Unlock()

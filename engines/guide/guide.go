@@ -1,15 +1,21 @@
-package think
+// Package guide is the engine "think": it binds Think's steps and its library
+// to tools, prompts, resources and completions.
+package guide
 
 import (
+	"context"
+	"encoding/json"
+
 	"savant/engines"
+	"savant/think"
 )
 
 // readFirst is in the descriptions of the two tools that everything goes
 // through: some clients drop the server's instructions.
 const readFirst = " Read think.driver_prompt once before you start."
 
-// Tools returns the rows of the registry that are Think's.
-func (e *Engine) Tools() []engines.Tool {
+// Tools returns the tools of Think.
+func Tools(e *think.Engine) []engines.Tool {
 	tool := func(t engines.Tool, title string, change ...func(*engines.Tool)) engines.Tool {
 		t.Title, t.ReadOnly, t.Idempotent = title, true, true
 		for _, each := range change {
@@ -25,14 +31,36 @@ func (e *Engine) Tools() []engines.Tool {
 	return []engines.Tool{
 		tool(engines.Bind("think.plan", "Start a workflow run, or return an existing one where it stands. Answers the first instruction: do it, then call think.next."+readFirst, e.Plan), "Start a workflow", writes, eager),
 		tool(engines.Bind("think.next", "Give the result of the current instruction; answers the next one, or done. Repeat until done is true. An error says what to mend and shows the instruction again."+readFirst, e.Next), "Next instruction", writes, eager, heeds),
-		tool(engines.Bind("think.driver_prompt", "How to follow a workflow: the loop, names of tools, passing results, errors.", e.DriverPrompt), "Driver prompt", eager),
+		tool(engines.Bind("think.driver_prompt", "How to follow a workflow: the loop, names of tools, passing results, errors.", e.Library.DriverPrompt), "Driver prompt", eager),
 		tool(engines.Bind("think.explain", "Why a step exists and why it is where it is: conditions with their operands, skips with their cause, its success schema.", e.Explain), "Explain a step"),
 		tool(engines.Bind("think.reset", "Take a run back to a checkpoint, or save one by name. The history is kept; force reopens a finished run or moves a run to the trash.", e.Reset), "Reset a run", writes, repeats, destroys),
-		tool(engines.Bind("think.workflows.list", "The workflows there are, with their parameters.", e.List), "List workflows"),
-		tool(engines.Bind("think.workflows.read", "One workflow: its YAML, parsed form, graph and Mermaid picture.", e.Read), "Read a workflow"),
+		tool(engines.Bind("think.workflows.list", "The workflows there are, with their parameters.", e.Library.Catalog), "List workflows"),
+		tool(engines.Bind("think.workflows.read", "One workflow: its YAML, parsed form, graph and Mermaid picture.", e.Library.Read), "Read a workflow"),
 		tool(engines.Bind("think.state.get", "The whole state of a run: steps, captures, history, checkpoints; or one capture whole.", e.StateGet), "State of a run"),
 		tool(engines.Bind("think.state.list", "The runs there are, the last changed first.", e.StateList), "List runs"),
 		tool(engines.Bind("think.validate", "Check a response against a schema, or a workflow by name or text, with line and column.", e.Validate), "Validate"),
 		tool(engines.Bind("think.debug", "Replay a run and compare it with its record, diff two of its states, look at one, or fork a new run from it.", e.Debug), "Debug a run", writes, repeats),
+	}
+}
+
+// Person is think.Options.Person over the client behind a call.
+func Person(ctx context.Context) think.Ask {
+	caller := engines.CallerFrom(ctx)
+	if caller.Elicit == nil {
+		return nil
+	}
+	return func(ctx context.Context, form think.Form) (think.Filled, error) {
+		answer, err := caller.Elicit(ctx, engines.Elicitation(form))
+		return think.Filled(answer), err
+	}
+}
+
+// Asked is think.Options.Asked over a registry: INVALID_PARAMS where its tool
+// refuses the arguments, UNKNOWN_TOOL and no name where it has none.
+func Asked(registry *engines.Registry) func(call string, input json.RawMessage) (tool, digest string, err error) {
+	return func(call string, input json.RawMessage) (string, string, error) {
+		tool, _ := registry.Resolve(call)
+		digest, err := registry.InputDigest(call, input)
+		return tool.Name, digest, err
 	}
 }

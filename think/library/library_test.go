@@ -1,4 +1,4 @@
-package think_test
+package library_test
 
 import (
 	"io/fs"
@@ -11,7 +11,7 @@ import (
 
 	"savant"
 	"savant/fault"
-	"savant/think"
+	"savant/think/library"
 )
 
 // TestAFileThatCannotBeReadIsNotReplaced: a workflow of the folder that is
@@ -42,11 +42,11 @@ func TestAFileNamedWorkflowsHidesNothing(t *testing.T) {
 
 // libraryOf is the library of a folder over the bundled files, as a server has
 // it.
-func libraryOf(t *testing.T, folder string) *think.Library {
+func libraryOf(t *testing.T, folder string) *library.Library {
 	root, err := os.OpenRoot(folder)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, root.Close()) })
-	return think.NewLibrary(think.Layer{Name: "bundled", Files: savant.Files}, think.Layer{Files: root.FS()})
+	return library.New(library.Layer{Files: savant.Files}, library.Layer{Files: root.FS()})
 }
 
 // unlistable is a folder whose workflows can be read by name and not listed, as
@@ -65,17 +65,17 @@ func (u unlistable) ReadDir(name string) ([]fs.DirEntry, error) {
 func TestAFolderThatCannotBeListedIsTold(t *testing.T) {
 	folder := t.TempDir()
 	place(t, folder, "own.yaml", []byte("name: own\nversion: \"1\"\nsteps: [{id: a, call: llm.generate, input_template: {task: x}}]\n"))
-	library := think.NewLibrary(think.Layer{Name: "bundled", Files: savant.Files}, think.Layer{Files: unlistable{os.DirFS(folder)}})
+	all := library.New(library.Layer{Files: savant.Files}, library.Layer{Files: unlistable{os.DirFS(folder)}})
 	const said = "the folder workflows cannot be listed, and what is in it is missing here: permission denied; make it readable, or move it away"
 
-	require.ErrorContains(t, library.Unlisted(), said)
-	found, err := library.Find("own", "")
+	require.ErrorContains(t, all.Unlisted(), said)
+	found, err := all.Find("own", "")
 	require.NoError(t, err)
 	require.Equal(t, "own", found.Name)
-	_, err = library.Find("other", "")
+	_, err = all.Find("other", "")
 	require.ErrorIs(t, err, fault.UnknownWorkflow)
 	require.ErrorContains(t, err, said)
-	list, err := think.New(think.Options{Library: library}).List(t.Context(), think.ListInput{Filter: "hello"})
+	list, err := all.Catalog(t.Context(), library.CatalogInput{Filter: "hello"})
 	require.NoError(t, err)
 	require.Equal(t, said, list.Note)
 	require.Len(t, list.Workflows, 1)
@@ -84,4 +84,11 @@ func TestAFolderThatCannotBeListedIsTold(t *testing.T) {
 	file := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(file, "workflows"), nil, 0o644))
 	require.NoError(t, libraryOf(t, file).Unlisted(), "nor is a file")
+}
+
+func place(t *testing.T, root, name string, data []byte) {
+	t.Helper()
+	folder := filepath.Join(root, "workflows")
+	require.NoError(t, os.MkdirAll(folder, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, name), data, 0o644))
 }

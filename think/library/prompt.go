@@ -1,4 +1,4 @@
-package think
+package library
 
 import (
 	"context"
@@ -25,9 +25,9 @@ type DriverPrompt struct {
 }
 
 // DriverPrompt returns a driver prompt, the latest by default:
-// PROMPT_NOT_FOUND with the versions there are.
-func (e *Engine) DriverPrompt(_ context.Context, in DriverPromptInput) (*DriverPrompt, error) {
-	latest, files, err := e.Library.drivers()
+// PROMPT_NOT_FOUND with the known versions.
+func (l *Library) DriverPrompt(_ context.Context, in DriverPromptInput) (*DriverPrompt, error) {
+	latest, files, err := l.prompts()
 	if err != nil {
 		return nil, err
 	}
@@ -39,17 +39,24 @@ func (e *Engine) DriverPrompt(_ context.Context, in DriverPromptInput) (*DriverP
 	if !ok {
 		return nil, fault.New(fault.PromptNotFound, "no driver prompt of version %q; known: %s", fault.Cut(version, 60), strings.Join(sortedKeys(files), ", "))
 	}
-	text, err := e.Library.read(path.Join("prompts", file))
+	text, err := l.readAny(path.Join(promptFolder, file))
 	if err != nil {
 		return nil, fault.New(fault.PromptNotFound, "prompts/%s, the driver prompt %s, cannot be read", file, version)
 	}
 	return &DriverPrompt{Version: version, Hash: hexSum(text), PromptMD: string(text)}, nil
 }
 
-// drivers returns the latest version of the driver prompt and the file of each,
+// DriverPromptVersions returns the versions of the driver prompt, sorted:
+// PROMPT_NOT_FOUND.
+func (l *Library) DriverPromptVersions() ([]string, error) {
+	_, files, err := l.prompts()
+	return sortedKeys(files), err
+}
+
+// prompts returns the latest version of the driver prompt and the file of each,
 // from prompts.yml.
-func (l *Library) drivers() (latest string, files map[string]string, err error) {
-	src, err := l.read("prompts.yml")
+func (l *Library) prompts() (latest string, files map[string]string, err error) {
+	src, err := l.readAny("prompts.yml")
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil, fault.New(fault.PromptNotFound, "there is no prompts.yml")
 	}

@@ -1,0 +1,131 @@
+package library
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"savant/fault"
+)
+
+// maxWorkflowFile bounds what is read of one file; flow.Parse refuses more.
+const maxWorkflowFile = 5 << 20
+
+// fileKey names a file of a layer.
+type fileKey struct {
+	layer int
+	name  string
+}
+
+// file is a file as it was read last. It is read again when its size or its
+// time of change differs.
+type file struct {
+	name    string
+	size    int64
+	changed time.Time
+	digest  string
+	src     []byte
+}
+
+// workflowFile returns the file of a layer that holds a workflow: fs.ErrNotExist;
+// YAML_SCHEMA_VIOLATION or LIMIT_EXCEEDED where it is there and cannot be read,
+// so that the one of a layer below does not take its place.
+func (l *Library) workflowFile(at int, name string) (file, error) {
+	if name == "" || strings.ContainsAny(name, "/\\") || !fs.ValidPath(name) {
+		return file{}, fs.ErrNotExist
+	}
+	for _, extension := range extensions {
+		read, err := l.readFile(fileKey{at, path.Join(workflowFolder, name+extension)})
+		if !errors.Is(err, fs.ErrNotExist) {
+			return read, err
+		}
+	}
+	return file{}, fs.ErrNotExist
+}
+
+// readFile reads a file, from memory while it has not changed.
+func (l *Library) readFile(key fileKey) (file, error) {
+	files := l.layers[key.layer].Files
+	info, err := fs.Stat(files, key.name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && info.IsDir():
+		return file{}, fs.ErrNotExist
+	case err != nil:
+		return file{}, unreadable(key.name, err)
+	case info.Size() > maxWorkflowFile:
+		return file{}, fault.New(fault.LimitExceeded, "%s has %d bytes; at most %d are read", key.name, info.Size(), maxWorkflowFile)
+	}
+	l.mu.Lock()
+	known, ok := l.files[key]
+	l.mu.Unlock()
+	if ok && known.size == info.Size() && known.changed.Equal(info.ModTime()) {
+		return known, nil
+	}
+	src, err := fs.ReadFile(files, key.name)
+	if err != nil {
+		return file{}, unreadable(key.name, err)
+	}
+	fresh := file{key.name, info.Size(), info.ModTime(), hexSum(src), src}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.files[key] = fresh
+	return fresh, nil
+}
+
+func unreadable(name string, err error) error {
+	return fault.New(fault.YAMLSchemaViolation, "%s cannot be read: %w", name, withoutPath(err))
+}
+
+// withoutPath removes the file's name from an error whose message names it
+// already.
+func withoutPath(err error) error {
+	var failed *fs.PathError
+	if errors.As(err, &failed) {
+		return failed.Err
+	}
+	return err
+}
+
+// Current says whether a workflow's file still has the content of a digest. A
+// reference with a version may be met by any layer.
+func (l *Library) Current(reference, digest string) bool {
+	name, _, versioned := strings.Cut(reference, "@")
+	for at := range slices.Backward(l.layers) {
+		read, err := l.workflowFile(at, name)
+		if err == nil && (read.digest == digest || !versioned) {
+			return read.digest == digest
+		}
+	}
+	return false
+}
+
+// Source returns the text of a workflow's file, of any layer: the one with a
+// digest, or the uppermost where digest is empty. It also returns a text that
+// does not parse; nil where there is none.
+func (l *Library) Source(reference, digest string) []byte {
+	name, _, _ := strings.Cut(reference, "@")
+	for at := range slices.Backward(l.layers) {
+		if read, err := l.workflowFile(at, name); err == nil && (digest == "" || read.digest == digest) {
+			return read.src
+		}
+	}
+	return nil
+}
+
+// readAny returns a file of the last layer that has it: fs.ErrNotExist.
+func (l *Library) readAny(name string) ([]byte, error) {
+	for _, layer := range slices.Backward(l.layers) {
+		data, err := fs.ReadFile(layer.Files, name)
+		if err == nil {
+			return data, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, fault.New(fault.Internal, "%s cannot be read", name)
+		}
+	}
+	return nil, fs.ErrNotExist
+}

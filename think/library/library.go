@@ -1,0 +1,232 @@
+// Package library finds workflows, named schemas and driver prompts in folders
+// that overlay each other, and notices when they change.
+package library
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"savant/fault"
+	"savant/schemas"
+	"savant/think/flow"
+)
+
+// The folders of a layer.
+const (
+	workflowFolder = "workflows"
+	schemaFolder   = "schemas"
+	promptFolder   = "prompts"
+)
+
+// extensions are those of a workflow's file, the first that exists is read.
+var extensions = []string{".yaml", ".yml"}
+
+// Layer is a place that workflows, schemas and prompts are read from. A later
+// layer overlays an earlier one.
+type Layer struct {
+	// Files holds workflows/, schemas/, prompts/ and prompts.yml.
+	Files fs.FS
+	// Folder is where Files is on disk, watched for changes; empty for none.
+	Folder string
+}
+
+// Library finds workflows by name. A file is looked at anew at each use, and
+// parsed and linked once for each content. It may be used by several
+// goroutines at once.
+type Library struct {
+	// Logger receives what concerns no single call; New sets one that discards.
+	Logger *slog.Logger
+	layers []Layer
+
+	mu     sync.Mutex
+	files  map[fileKey]file
+	parsed map[parsedKey]parsed
+	graphs map[*flow.Workflow]*flow.Graph
+	set    *schemas.Set
+	seen   string // fingerprint of the files that set was loaded from
+	named  Named
+}
+
+// parsedKey names a file and its content by digest.
+type parsedKey struct{ file, digest string }
+
+// parsed is the outcome of parsing a file.
+type parsed struct {
+	workflow *flow.Workflow
+	err      error
+}
+
+// maxParsed bounds the parsed files that are kept; all go when it is reached.
+const maxParsed = 512
+
+// New returns a library over layers, the first overlaid by the next.
+func New(layers ...Layer) *Library {
+	l := &Library{Logger: slog.New(slog.DiscardHandler), layers: layers, files: map[fileKey]file{}}
+	l.forget()
+	return l
+}
+
+// forget drops what was made of the files; l.mu is held, or nobody else has l.
+func (l *Library) forget() {
+	l.parsed, l.graphs = map[parsedKey]parsed{}, map[*flow.Workflow]*flow.Graph{}
+}
+
+// Parse reads a workflow's bytes; file names it in diagnostics. The error is
+// that of flow.Parse.
+func (l *Library) Parse(file string, src []byte) (*flow.Workflow, error) {
+	return l.parse(file, src, hexSum(src))
+}
+
+// parse is Parse of bytes whose digest is known.
+func (l *Library) parse(file string, src []byte, digest string) (*flow.Workflow, error) {
+	set, err := l.Schemas()
+	if err != nil {
+		return nil, err
+	}
+	return l.parseWith(set, file, src, digest)
+}
+
+// parseWith parses a file with a set of schemas. It keeps the outcome unless
+// the schemas have changed meanwhile; of calls at once all get the first one's.
+func (l *Library) parseWith(set *schemas.Set, file string, src []byte, digest string) (*flow.Workflow, error) {
+	key := parsedKey{file, digest}
+	l.mu.Lock()
+	known, ok := l.parsed[key]
+	ok = ok && set == l.set
+	l.mu.Unlock()
+	if ok {
+		return known.workflow, known.err
+	}
+	workflow, err := flow.Parse(file, src, set)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if set != l.set {
+		return workflow, err
+	}
+	if known, ok := l.parsed[key]; ok {
+		return known.workflow, known.err
+	}
+	if len(l.parsed) >= maxParsed {
+		l.forget()
+	}
+	l.parsed[key] = parsed{workflow, err}
+	return workflow, err
+}
+
+// Find returns the workflow of a name, and of a version unless that is empty;
+// NAME@VERSION is both. UNKNOWN_WORKFLOW with the nearest name or the known
+// versions, or what is wrong with its file.
+func (l *Library) Find(name, version string) (*flow.Workflow, error) {
+	if at, after, ok := strings.Cut(name, "@"); ok && version == "" {
+		name, version = at, after
+	}
+	var versions []string
+	for at := range slices.Backward(l.layers) {
+		workflow, err := l.inLayer(at, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if version == "" || workflow.Version == version {
+			return workflow, nil
+		}
+		versions = append(versions, workflow.Version)
+	}
+	if len(versions) > 0 {
+		return nil, fault.New(fault.UnknownWorkflow, "workflow %q has no version %q; known: %s", name, fault.Cut(version, 80), strings.Join(versions, ", "))
+	}
+	return nil, l.unknown(name)
+}
+
+// inLayer returns the workflow of a name in one layer: fs.ErrNotExist, or what
+// is wrong with its file.
+func (l *Library) inLayer(at int, name string) (*flow.Workflow, error) {
+	read, err := l.workflowFile(at, name)
+	if err != nil {
+		return nil, err
+	}
+	return l.parse(read.name, read.src, read.digest)
+}
+
+// unknown is the error for a name that no layer has.
+func (l *Library) unknown(name string) error {
+	hint := "; think.workflows.list shows what there is"
+	if folder := l.folderNamed(name); folder != "" {
+		hint = ": " + folder + " is a folder" + hint
+	}
+	if nearest := fault.Nearest(name, l.Names()); nearest != "" {
+		hint = "; did you mean \"" + nearest + "\"?"
+	}
+	if unlisted := l.Unlisted(); unlisted != nil {
+		hint += "; " + fault.From(unlisted).Details
+	}
+	return fault.New(fault.UnknownWorkflow, "no workflow %q%s", fault.Cut(name, 80), hint)
+}
+
+// folderNamed returns the folder that stands where the file of a workflow would,
+// or "".
+func (l *Library) folderNamed(name string) string {
+	for _, layer := range l.layers {
+		for _, extension := range extensions {
+			file := path.Join(workflowFolder, name+extension)
+			if info, err := fs.Stat(layer.Files, file); err == nil && info.IsDir() {
+				return file
+			}
+		}
+	}
+	return ""
+}
+
+// Compile links a workflow with the library's others.
+func (l *Library) Compile(workflow *flow.Workflow) (*flow.Graph, error) {
+	l.mu.Lock()
+	known := l.graphs[workflow]
+	l.mu.Unlock()
+	if known != nil && l.linked(known) {
+		return known, nil
+	}
+	graph, err := flow.Compile(workflow, l.Find)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.graphs[workflow] = graph
+	return graph, nil
+}
+
+// linked says whether a graph's references still lead to the same workflows.
+func (l *Library) linked(graph *flow.Graph) bool {
+	for reference, workflow := range graph.Workflows() {
+		if workflow == graph.Workflow {
+			continue
+		}
+		if found, err := l.Find(reference, ""); err != nil || found != workflow {
+			return false
+		}
+	}
+	return true
+}
+
+// Graph finds a workflow, NAME or NAME@VERSION, and links it.
+func (l *Library) Graph(workflow string) (*flow.Graph, error) {
+	found, err := l.Find(workflow, "")
+	if err != nil {
+		return nil, err
+	}
+	return l.Compile(found)
+}
+
+func hexSum(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
