@@ -92,6 +92,7 @@ var floors = map[string]floor{
 // users names the one package that may import a library which shapes the
 // program, so that the library can be replaced.
 var users = map[string]string{
+	"github.com/go-json-experiment/json":    "internal/jsonvalue",
 	"github.com/mark3labs/mcp-go":           "engines/mcpio",
 	"gopkg.in/yaml.v3":                      "think/flow",
 	"go.yaml.in/yaml":                       "think/flow",

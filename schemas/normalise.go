@@ -21,11 +21,10 @@ func Normalise(value any) any {
 	if !strings.HasPrefix(inner, "{") && !strings.HasPrefix(inner, "[") {
 		return text
 	}
-	decoded, err := jsonvalue.Decode([]byte(inner))
-	if err != nil {
-		return text
+	if decoded, err := jsonvalue.DecodeStored([]byte(inner)); err == nil {
+		return decoded
 	}
-	return decoded
+	return text
 }
 
 // unfence returns what is between the fences when the text is one fenced block.

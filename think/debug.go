@@ -264,7 +264,7 @@ func (e *Engine) carry(ctx context.Context, key state.Key, record state.Record) 
 	if err != nil {
 		return nil, err
 	}
-	value, err := jsonvalue.Decode(raw)
+	value, err := jsonvalue.DecodeStored(raw)
 	if err != nil {
 		return nil, fault.New(fault.StateCorrupt, "record %d holds a result that is not JSON", record.Version)
 	}

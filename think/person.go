@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -164,10 +163,7 @@ func unwrapped(answer, schema any) any {
 	if described, ok := schema.(map[string]any); ok && described["type"] == "string" {
 		return text
 	}
-	if value, err := jsonvalue.Decode([]byte(strings.TrimSpace(text))); err == nil {
-		return value
-	}
-	return text
+	return jsonvalue.TextOrValue(text)
 }
 
 // question is what a person reads: the message, and everything it is about.

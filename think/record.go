@@ -205,7 +205,7 @@ func decodeData(record state.Record, into any) error {
 		if err := json.Unmarshal(record.Data, &exact); err != nil {
 			return fault.New(fault.StateCorrupt, "record %d: its data cannot be read", record.Version)
 		}
-		value, err := jsonvalue.Decode(exact.Params)
+		value, err := jsonvalue.DecodeStored(exact.Params)
 		if err != nil {
 			return fault.New(fault.StateCorrupt, "record %d: its parameters cannot be read", record.Version)
 		}

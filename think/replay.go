@@ -288,7 +288,7 @@ func (e *Engine) answerOf(ctx context.Context, record state.Record) (flow.Answer
 	if err != nil {
 		return flow.Answer{}, err
 	}
-	value, err := jsonvalue.Decode(raw)
+	value, err := jsonvalue.DecodeStored(raw)
 	if err != nil {
 		return flow.Answer{}, fault.New(fault.StateCorrupt, "record %d holds a result that is not JSON", record.Version)
 	}

@@ -153,10 +153,7 @@ func typed(text string, schema any) any {
 	if schema == nil || described["type"] == "string" {
 		return text
 	}
-	if value, err := jsonvalue.Decode([]byte(text)); err == nil {
-		return value
-	}
-	return text
+	return jsonvalue.TextOrValue(text)
 }
 
 // confirm returns nil when the person says yes. Anything else leaves the step

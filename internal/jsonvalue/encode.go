@@ -2,16 +2,12 @@ package jsonvalue
 
 import (
 	"bytes"
-	"encoding/json"
-	"maps"
-	"slices"
-	"strconv"
-	"strings"
-)
+	std "encoding/json"
 
-// Encode returns the one encoding of a value: keys sorted by bytes, no spaces,
-// no HTML escapes. (RFC 8785 is not used: it rounds integers above 2^53.)
-func Encode(value any) ([]byte, error) { return Append(nil, value) }
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	v1 "github.com/go-json-experiment/json/v1"
+)
 
 // Appender is a value that knows its canonical JSON, so that it is neither
 // looked at by reflection nor checked.
@@ -19,76 +15,74 @@ type Appender interface {
 	AppendJSON(out []byte) ([]byte, error)
 }
 
-// Append is Encode at the end of out. It is what encoding/json writes, several
-// times as fast where the value is of the forms of this package.
+// canonical are the options of the one encoding. It is that of encoding/json
+// without escapes for HTML. (RFC 8785 is not used: it rounds integers above
+// 2^53.)
+var canonical = json.JoinOptions(v1.DefaultOptionsV1(), jsontext.EscapeForHTML(false), jsontext.EscapeForJS(false), jsontext.AllowInvalidUTF8(false),
+	json.WithMarshalers(json.MarshalToFunc(func(to *jsontext.Encoder, n std.Number) error {
+		if n == "" {
+			n = "0" // as encoding/json has it
+		}
+		return to.WriteValue(jsontext.Value(n))
+	})))
+
+// Encode returns the one encoding of a value: keys sorted by bytes, no spaces,
+// no HTML escapes.
+func Encode(value any) ([]byte, error) { return Append(nil, value) }
+
+// Append is Encode at the end of out.
 func Append(out []byte, value any) ([]byte, error) {
-	switch v := value.(type) {
-	case nil:
-		return append(out, "null"...), nil
-	case bool:
-		return strconv.AppendBool(out, v), nil
-	case int:
-		return strconv.AppendInt(out, int64(v), 10), nil
-	case string:
-		return AppendText(out, v), nil
-	case []any:
-		if v != nil {
-			return appendList(out, v)
-		}
-	case map[string]any:
-		if v != nil {
-			return appendObject(out, v)
-		}
-	case Appender:
+	if v, ok := value.(Appender); ok {
 		return v.AppendJSON(out)
+	}
+	buffer := bytes.NewBuffer(out)
+	if json.MarshalWrite(buffer, value, canonical) == nil && !hasSeparators(buffer.Bytes()[len(out):]) {
+		return buffer.Bytes(), nil
 	}
 	return appendOther(out, value)
 }
 
-// AppendText is Append for a text.
+// AppendText is Append of a text.
 func AppendText(out []byte, text string) []byte {
-	if strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c > '~' || c == '"' || c == '\\' }) {
-		out, _ = appendOther(out, text) // each text has an encoding
-		return out
-	}
-	out = append(out, '"')
-	out = append(out, text...)
-	return append(out, '"')
+	out, _ = Append(out, text) // every text has an encoding
+	return out
 }
 
-func appendList(out []byte, list []any) (_ []byte, err error) {
-	out = append(out, '[')
-	for i, item := range list {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		if out, err = Append(out, item); err != nil {
-			return nil, err
-		}
-	}
-	return append(out, ']'), nil
+// hasSeparators says whether there are line or paragraph separators, U+2028 and
+// U+2029.
+func hasSeparators(data []byte) bool {
+	return bytes.Contains(data, []byte("\u2028")) || bytes.Contains(data, []byte("\u2029"))
 }
 
-func appendObject(out []byte, object map[string]any) (_ []byte, err error) {
-	out = append(out, '{')
-	for i, key := range slices.Sorted(maps.Keys(object)) {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(AppendText(out, key), ':')
-		if out, err = Append(out, object[key]); err != nil {
-			return nil, err
-		}
-	}
-	return append(out, '}'), nil
-}
-
+// appendOther encodes with encoding/json the few texts that the other library
+// writes otherwise, since digests cover every byte: what is not UTF-8 is the
+// escape \ufffd, and separators are escapes but in a json.RawMessage.
 func appendOther(out []byte, value any) ([]byte, error) {
 	buffer := bytes.NewBuffer(out)
-	encoder := json.NewEncoder(buffer)
+	encoder := std.NewEncoder(buffer)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(value); err != nil {
 		return nil, err
 	}
 	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n")), nil
+}
+
+// Compact appends JSON without the spaces between its tokens.
+func Compact(to *bytes.Buffer, data []byte) error {
+	return format(to, data)
+}
+
+// Indent appends JSON for people, with two spaces a level.
+func Indent(to *bytes.Buffer, data []byte) error {
+	return format(to, data, jsontext.WithIndent("  "))
+}
+
+func format(to *bytes.Buffer, data []byte, options ...jsontext.Options) error {
+	all := append(options, tolerant, jsontext.PreserveRawStrings(true))
+	formatted, err := jsontext.AppendFormat(to.AvailableBuffer(), data, all...)
+	if err != nil {
+		return err
+	}
+	to.Write(formatted)
+	return nil
 }

@@ -5,13 +5,16 @@ import (
 	"encoding/json"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"savant/fault"
 	"savant/internal/jsonvalue"
 )
 
-// encoded is what encoding/json makes of a value without escapes for HTML.
+// encoded is the encoding that digests cover since the first release: what
+// encoding/json makes of a value without escapes for HTML.
 func encoded(t testing.TB, value any) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -21,66 +24,80 @@ func encoded(t testing.TB, value any) string {
 	return out.String()[:out.Len()-1]
 }
 
-// FuzzEncode holds Encode and Indenter to encoding/json.
+// pair is a struct with all that the records and replies of Savant use.
+type pair struct {
+	B     int             `json:"b"`
+	A     string          `json:"a,omitempty"`
+	Any   any             `json:"any"`
+	Raw   json.RawMessage `json:"raw,omitempty"`
+	Map   map[string]any  `json:"map,omitempty"`
+	List  []string        `json:"list"`
+	Deep  *pair           `json:"deep,omitempty"`
+	Error *fault.Error    `json:"error,omitempty"`
+	Took  time.Duration   `json:"took"`
+	When  time.Time       `json:"when"`
+	Bytes []byte          `json:"bytes,omitempty"`
+	Float float64         `json:"float,omitempty"`
+	Code  fault.Code      `json:"code,omitempty"`
+	No    int             `json:"-"`
+	inner
+}
+
+type inner struct {
+	Inner bool `json:"inner,omitempty"`
+}
+
+// FuzzEncode holds Encode, Compact and Indent to encoding/json, byte for byte.
 func FuzzEncode(f *testing.F) {
-	for _, seed := range []string{`null`, `[]`, `{}`, `[{}]`, `{"a":[],"b":{"":null}}`, `[1,-0,1.50,1e3,true,false]`, `"\\\"\u0007\u2028é\ud800 <&>"`,
-		`{"b":1,"a":{"z":[[],[1,[2]]],"\"":"{[,:"}}`, `"a\\"`, `123456789012345678901234567890`} {
-		f.Add([]byte(seed), 7)
+	for _, seed := range []string{`null`, `[]`, `{}`, `[{}]`, `{"a":[],"b":{"":null}}`, `[1,-0,-0.0,1.50,1e3,1e21,1e-7,true,false]`, `"\\\"\u0007\u2028é\ud800 <&>\u007f\b\f"`,
+		`{"b":1,"a":{"z":[[],[1,[2]]],"\"":"{[,:"}}`, `"a\\"`, `123456789012345678901234567890`, "{\"\xff\":\"\xfe\",\"\xfe\":1}", `[5e-324,1.7976931348623157e308,9007199254740993,0.1]`,
+		`{"é":1,"z":2,"😀":3,"￿":4}`, "[\n 1 ,\t{ \"a\" : \"\u2029\" } ]"} {
+		f.Add([]byte(seed), "text\x00<\xff\u2028")
 	}
-	f.Fuzz(func(t *testing.T, data []byte, part int) {
-		value, err := jsonvalue.Decode(data)
+	f.Fuzz(func(t *testing.T, data []byte, text string) {
+		value, err := jsonvalue.DecodeStored(data)
 		if err != nil {
 			return
 		}
-		want := encoded(t, value)
-		got, err := jsonvalue.Append([]byte("before "), value)
-		require.NoError(t, err)
-		require.Equal(t, "before "+want, string(got))
-
-		var indented, out bytes.Buffer
-		require.NoError(t, json.Indent(&indented, []byte(want), "", "  "))
-		writer := jsonvalue.NewIndenter(&out)
-		for rest := []byte(want); len(rest) > 0; {
-			n := min(max(1, part), len(rest))
-			_, err := writer.Write(rest[:n])
+		fault := fault.New(fault.TemplateRenderError, "%s", text).Attach("more", value)
+		for _, each := range []any{value, text, map[string]any{text: value}, pair{Any: value, A: text, Raw: data, Took: time.Second},
+			&pair{Map: map[string]any{text: text}, List: []string{text}, Deep: &pair{Any: []any{value}}, Error: fault, Bytes: []byte(text), Float: 0.1}} {
+			got, err := jsonvalue.Append([]byte("before "), each)
 			require.NoError(t, err)
-			rest = rest[n:]
+			require.Equal(t, "before "+encoded(t, each), string(got))
 		}
-		require.NoError(t, writer.Flush())
-		require.Equal(t, indented.String(), out.String())
+		var want, got bytes.Buffer
+		require.NoError(t, json.Indent(&want, bytes.TrimSpace(data), "", "  "))
+		require.NoError(t, jsonvalue.Indent(&got, data))
+		require.Equal(t, want.String(), got.String())
+		want.Reset()
+		got.Reset()
+		require.NoError(t, json.Compact(&want, data))
+		require.NoError(t, jsonvalue.Compact(&got, data))
+		require.Equal(t, want.String(), got.String())
 	})
 }
 
 func TestEncodeOfOtherKinds(t *testing.T) {
-	type pair struct {
-		B int    `json:"b"`
-		A string `json:"a,omitempty"`
-	}
-	for _, value := range []any{[]any(nil), map[string]any(nil), json.Number("1e2"), json.Number(""), 0.1, int64(3), []string{"<"}, "\xff", pair{B: 1},
-		map[string]any{"\xff": 1, "é": []any{pair{A: "x"}, json.RawMessage(` {"a" : 1} `)}}} {
+	for _, value := range []any{[]any(nil), map[string]any(nil), json.Number("1e2"), json.Number(""), 0.1, int64(3), []string{"<"}, "\xff", pair{B: 1}, math.Copysign(0, -1),
+		map[string]any{"\xff": 1, "é": []any{pair{A: "x"}, json.RawMessage(` {"a" : 1} `)}}, json.RawMessage(nil), (*pair)(nil), map[int]string{10: "a", 9: "b"},
+		json.RawMessage(`{"a":"\ud800","a":1.0,"b":"\u003c<"}`), [2]bool{true}, float32(0.1), map[string]any{"n": json.Number("1.0")}} {
 		got, err := jsonvalue.Encode(value)
 		require.NoError(t, err)
 		require.Equal(t, encoded(t, value), string(got))
 	}
-	for _, value := range []any{math.NaN(), json.Number("x"), []any{func() {}}, map[string]any{"a": make(chan int)}} {
+	for _, value := range []any{math.NaN(), json.Number("x"), []any{func() {}}, map[string]any{"a": make(chan int)}, json.RawMessage("x")} {
 		_, err := jsonvalue.Encode(value)
 		require.Error(t, err)
 	}
 }
 
-// A long value passes the page of an indenter several times.
-func TestIndenterOfALongValue(t *testing.T) {
-	list := make([]any, 50_000)
-	for i := range list {
-		list[i] = map[string]any{"item": i}
+func TestFormatRefusesWhatIsNotJSON(t *testing.T) {
+	for _, text := range []string{"", "{", `{"a":1}}`, "[1] 2"} {
+		require.Error(t, jsonvalue.Compact(new(bytes.Buffer), []byte(text)), text)
+		require.Error(t, jsonvalue.Indent(new(bytes.Buffer), []byte(text)), text)
 	}
-	data, err := jsonvalue.Encode(list)
-	require.NoError(t, err)
-	var want, got bytes.Buffer
-	require.NoError(t, json.Indent(&want, data, "", "  "))
-	writer := jsonvalue.NewIndenter(&got)
-	_, err = writer.Write(data)
-	require.NoError(t, err)
-	require.NoError(t, writer.Flush())
-	require.True(t, bytes.Equal(want.Bytes(), got.Bytes()))
+	out := bytes.NewBufferString("before ")
+	require.NoError(t, jsonvalue.Compact(out, []byte(` { } `)))
+	require.Equal(t, "before {}", out.String())
 }

@@ -1,21 +1,20 @@
-// Package jsonvalue is how JSON looks inside Savant: nil, bool, int, float64,
-// string, []any, map[string]any, and json.Number for the rare number that
-// neither int nor float64 holds exactly enough. Integers stay integers, and
-// one value has one encoding.
+// Package jsonvalue is the one place where Savant reads and writes JSON whose
+// exact form matters. It is a thin layer over go-json-experiment/json.
+//
+// A JSON value is nil, bool, int, float64, string, []any, map[string]any, or
+// json.Number for a number that neither int nor float64 holds exactly enough.
+// Integers stay integers, and one value has one encoding.
 package jsonvalue
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // maxDepth bounds nesting, maxExponent the exponent of a number: 1e100000000
@@ -25,45 +24,6 @@ const (
 	maxExponent = 308
 )
 
-// Decode reads exactly one JSON value.
-func Decode(data []byte) (any, error) {
-	if begin := skipSpace(data); len(begin) > 0 && begin[0] == '"' { // which most results are
-		if text, plain := plainText(begin); plain {
-			return text, nil
-		}
-		var text string
-		if json.Unmarshal(begin, &text) == nil {
-			return text, nil // without what numbers need
-		}
-	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	var value any
-	if err := decoder.Decode(&value); err != nil {
-		return nil, err
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("more than one JSON value")
-	}
-	return Normal(value)
-}
-
-// plainText returns the value of a JSON string that has it letter by letter;
-// false where it has escapes, is no such string, or something follows.
-func plainText(data []byte) (string, bool) {
-	last := len(data) - 1
-	if last < 1 || data[last] != '"' {
-		return "", false
-	}
-	text := data[1:last]
-	for _, c := range text {
-		if c < ' ' || c == '"' || c == '\\' {
-			return "", false
-		}
-	}
-	return string(text), utf8.Valid(text)
-}
-
 // Normal returns a decoded value with its numbers in the forms above; it
 // refuses values that are nested too deeply or hold a number out of bounds.
 // Maps and slices are changed in place.
@@ -71,13 +31,13 @@ func Normal(value any) (any, error) { return normal(value, 0) }
 
 func normal(value any, depth int) (any, error) {
 	if depth > maxDepth {
-		return nil, fmt.Errorf("nested deeper than %d", maxDepth)
+		return nil, errTooDeep
 	}
 	switch v := value.(type) {
 	case nil, bool, string, int:
 		return v, nil
 	case json.Number:
-		return number(v)
+		return number(string(v))
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil, errors.New("not a JSON number")
@@ -106,8 +66,8 @@ func normal(value any, depth int) (any, error) {
 	}
 }
 
-func number(n json.Number) (any, error) {
-	text := string(n)
+// number returns the value of a JSON number.
+func number(text string) (any, error) {
 	if i, err := strconv.Atoi(text); err == nil && text != "-0" {
 		return i, nil
 	}
@@ -120,7 +80,7 @@ func number(n json.Number) (any, error) {
 		if len(text) > maxExponent {
 			return nil, fmt.Errorf("number %.20s… is out of bounds", text)
 		}
-		return n, nil // an integer beyond 64 bits: exact, but not for arithmetic
+		return json.Number(text), nil // an integer beyond 64 bits: exact, but not for arithmetic
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsInf(f, 0) {

@@ -196,9 +196,7 @@ func readings(value any) []any {
 		return append(candidates, text)
 	}
 	if mayBeScalar(text) {
-		if scalar, err := jsonvalue.Decode([]byte(text)); err == nil {
-			candidates = append(candidates, scalar)
-		}
+		candidates = append(candidates, jsonvalue.TextOrValue(text))
 	}
 	return append(candidates, text)
 }
@@ -392,7 +390,7 @@ func onlyReceipt(text string) bool {
 	if !strings.HasPrefix(text, `{"`+receiptKey+`":`) {
 		return false
 	}
-	value, err := jsonvalue.Decode([]byte(text))
+	value, err := jsonvalue.DecodeStored([]byte(text))
 	object, _ := value.(map[string]any)
 	return err == nil && len(object) == 1
 }

@@ -167,7 +167,7 @@ func decoded(value []byte) any {
 	if len(value) == 0 {
 		return nil
 	}
-	v, err := jsonvalue.Decode(value)
+	v, err := jsonvalue.DecodeStored(value)
 	if err != nil {
 		return nil
 	}

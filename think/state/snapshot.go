@@ -233,15 +233,15 @@ func (d *Dir) complete(key Key, snapshot Snapshot) (Snapshot, error) {
 	return snapshot, nil
 }
 
-// write writes a completed snapshot for people to read. Its state, of a long run
-// more than a megabyte, is never in memory as a whole; so its digest comes last.
+// write writes a completed snapshot for people to read. The
+// digest of its state comes last.
 func (s Snapshot) write(out io.Writer) error {
 	frame, err := jsonvalue.Encode(s)
 	if err != nil {
 		return fault.New(fault.InvalidParams, "a snapshot does not encode: %w", err)
 	}
 	head, _, _ := bytes.Cut(frame, []byte(stateIsNext+"null"))
-	text, sum := jsonvalue.NewIndenter(out), sha256.New()
+	text, sum := new(bytes.Buffer), sha256.New()
 	parts := []func() error{
 		func() error { _, err := text.Write(append(head, stateIsNext...)); return err },
 		func() error { return s.WriteState(io.MultiWriter(sum, text)) },
@@ -249,8 +249,7 @@ func (s Snapshot) write(out io.Writer) error {
 			_, err := fmt.Fprintf(text, `,"digest":"%x"}`, sum.Sum(nil))
 			return err
 		},
-		text.Flush,
-		func() error { _, err := io.WriteString(out, "\n"); return err },
+		func() error { return indent(out, text.Bytes()) },
 	}
 	for _, part := range parts {
 		if err := part(); err != nil {
@@ -258,6 +257,17 @@ func (s Snapshot) write(out io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// indent writes JSON for people, and a line feed.
+func indent(out io.Writer, data []byte) error {
+	var readable bytes.Buffer
+	if err := jsonvalue.Indent(&readable, data); err != nil {
+		return err
+	}
+	readable.WriteByte('\n')
+	_, err := readable.WriteTo(out)
+	return err
 }
 
 // stateIsNext comes before the state in a snapshot's JSON.

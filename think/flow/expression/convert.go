@@ -73,7 +73,7 @@ func fromJSON(e *evaluation) any {
 		e.fail("fromJSON reads at most %d bytes", maxText)
 		return nil
 	}
-	value, err := jsonvalue.Decode([]byte(text))
+	value, err := jsonvalue.DecodeStored([]byte(text))
 	if err != nil {
 		e.fail("fromJSON cannot read %s as JSON", quote(text))
 		return nil

@@ -1,0 +1,213 @@
+package jsonvalue
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Error says what is wrong with a JSON text, and where.
+type Error struct {
+	// Offset counts bytes from 0. Place turns it into a line and a column.
+	Offset int
+	Err    error
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+var (
+	errTooDeep  = fmt.Errorf("nested deeper than %d", maxDepth)
+	errNotUTF8  = errors.New("text is not UTF-8")
+	errTrailing = errors.New("more than one JSON value")
+	errEnds     = errors.New("unexpected end of JSON input")
+)
+
+// tolerant are the options to read what others wrote: member names are checked
+// by this package where they must be unique, and an escaped half of a surrogate
+// pair, which JavaScript writes, is U+FFFD.
+var tolerant = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
+// Decode reads exactly one JSON value. It refuses what is not UTF-8, member
+// names given twice, nesting beyond 200 and numbers beyond float64, with an
+// *Error.
+func Decode(data []byte) (any, error) {
+	if err := checkUTF8(data); err != nil {
+		return nil, err
+	}
+	return decode(data, true)
+}
+
+// DecodeStored is Decode of what an earlier release may have accepted and
+// stored: of a name given twice the last value counts, and bytes that are not
+// UTF-8 are U+FFFD.
+func DecodeStored(data []byte) (any, error) { return decode(data, false) }
+
+func checkUTF8(data []byte) error {
+	if utf8.Valid(data) {
+		return nil
+	}
+	at := 0
+	for at < len(data) {
+		r, size := utf8.DecodeRune(data[at:])
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		at += size
+	}
+	return &Error{at, errNotUTF8}
+}
+
+func decode(data []byte, unique bool) (any, error) {
+	d := decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(data), tolerant), unique: unique}
+	value, err := d.value(0)
+	if err == nil {
+		err = d.end()
+	}
+	if err != nil {
+		return nil, located(d.Decoder, err, len(data))
+	}
+	return value, nil
+}
+
+// decoder reads values token by token.
+type decoder struct {
+	*jsontext.Decoder
+	unique bool // member names given twice are refused
+}
+
+func (d *decoder) value(depth int) (any, error) {
+	if depth > maxDepth {
+		return nil, errTooDeep
+	}
+	token, err := d.ReadToken()
+	if err != nil {
+		return nil, err
+	}
+	switch token.Kind() {
+	case 't', 'f':
+		return token.Bool(), nil
+	case '"':
+		return token.String(), nil
+	case '0':
+		return number(token.String())
+	case '[':
+		return d.list(depth)
+	case '{':
+		return d.object(depth)
+	}
+	return nil, nil
+}
+
+func (d *decoder) list(depth int) (any, error) {
+	list := []any{}
+	for d.PeekKind() != ']' {
+		item, err := d.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, item)
+	}
+	_, err := d.ReadToken()
+	return list, err
+}
+
+func (d *decoder) object(depth int) (any, error) {
+	object := map[string]any{}
+	for d.PeekKind() != '}' {
+		token, err := d.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		name := token.String()
+		if _, twice := object[name]; twice && d.unique {
+			return nil, fmt.Errorf("member %.100q is given twice", name)
+		}
+		if object[name], err = d.value(depth + 1); err != nil {
+			return nil, err
+		}
+	}
+	_, err := d.ReadToken()
+	return object, err
+}
+
+// end says whether the text is at its end.
+func (d *decoder) end() error {
+	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
+		return errTrailing
+	}
+	return nil
+}
+
+// located returns an error of a decoder as an *Error.
+func located(d *jsontext.Decoder, err error, size int) error {
+	var syntax *jsontext.SyntacticError
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return &Error{size, errEnds}
+	case errors.As(err, &syntax):
+		return &Error{int(syntax.ByteOffset), syntax.Err}
+	}
+	return &Error{int(d.InputOffset()), err}
+}
+
+// Option changes how Unmarshal reads.
+type Option = json.Options
+
+// KnownMembersOnly refuses members that no field is named for.
+func KnownMembersOnly() Option { return json.RejectUnknownMembers(true) }
+
+// Unmarshal reads exactly one JSON value into a Go value. Names of members are
+// matched letter by letter; it refuses what Decode refuses, but for depth. A
+// field of type any is read as Decode reads it. The error is an *Error.
+func Unmarshal(data []byte, into any, options ...Option) error {
+	if err := checkUTF8(data); err != nil {
+		return err
+	}
+	err := json.Unmarshal(data, into, json.JoinOptions(options...), jsontext.AllowInvalidUTF8(true), json.WithUnmarshalers(exactNumbers))
+	if err == nil {
+		return nil
+	}
+	var syntax *jsontext.SyntacticError
+	var semantic *json.SemanticError
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return &Error{len(data), errEnds}
+	case errors.As(err, &syntax):
+		return &Error{int(syntax.ByteOffset), syntax.Err}
+	case errors.As(err, &semantic):
+		return &Error{int(semantic.ByteOffset), unfit(semantic)}
+	}
+	return &Error{0, err}
+}
+
+// unfit says which member does not fit what it is read into.
+func unfit(err *json.SemanticError) error {
+	what := "the value"
+	if err.JSONPointer != "" {
+		what = strconv.Quote(string(err.JSONPointer))
+	}
+	switch {
+	case errors.Is(err.Err, json.ErrUnknownName):
+		return fmt.Errorf("unknown member %s", what)
+	case err.Err != nil:
+		return fmt.Errorf("%s: %w", what, err.Err)
+	}
+	return fmt.Errorf("%s cannot be a %s", what, err.JSONKind)
+}
+
+// exactNumbers reads a value of type any as Decode does.
+var exactNumbers = json.UnmarshalFromFunc(func(from *jsontext.Decoder, into *any) error {
+	d := decoder{Decoder: from, unique: true}
+	value, err := d.value(from.StackDepth())
+	*into = value
+	return err
+})

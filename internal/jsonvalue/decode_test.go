@@ -1,0 +1,124 @@
+package jsonvalue_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/internal/jsonvalue"
+)
+
+// standard decodes with encoding/json, as every release before did.
+func standard(data []byte) (any, error) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return nil, err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("more than one JSON value")
+	}
+	return jsonvalue.Normal(value)
+}
+
+// FuzzDecode holds DecodeStored to encoding/json, and Decode to DecodeStored
+// where it does not refuse.
+func FuzzDecode(f *testing.F) {
+	for _, text := range []string{`"plain"`, `""`, ` "spaced" `, `"é𝄞"`, `"\u00e9\n"`, `"a"b"`, `"a" "b"`, `"`, `"a`, "\"a\tb\"", "\"\xff\"", "\"\x7f\"", `"a\"`, "\"a\"\n",
+		`{"a":1,"a":2}`, `[1,-0,0.0,1e5,1E400,123456789012345678901234567890]`, `{"\ud800":"\udc00x"}`, `[[[]]]`, `{"a":{"b":[null,true]}} x`, `-`, `01`, "\xef\xbb\xbf1"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		want, wrong := standard(data)
+		got, err := jsonvalue.DecodeStored(data)
+		if wrong != nil {
+			require.Error(t, err)
+		} else {
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		}
+		strict, err := jsonvalue.Decode(data)
+		if err == nil {
+			require.Equal(t, want, strict)
+			return
+		}
+		var located *jsonvalue.Error
+		require.ErrorAs(t, err, &located)
+		require.GreaterOrEqual(t, located.Offset, 0)
+		require.LessOrEqual(t, located.Offset, len(data))
+	})
+}
+
+func TestDecodeSaysWhere(t *testing.T) {
+	for text, offset := range map[string]int{`{"a": 1, "a": 2}`: 12, "[\n 1,\n x]": 7, `[1`: 2, ``: 0, "\"\xff\"": 1, `[1] 2`: 5, `{"a":1e999}`: 10, `"a`: 2} {
+		_, err := jsonvalue.Decode([]byte(text))
+		var located *jsonvalue.Error
+		require.ErrorAs(t, err, &located, text)
+		require.Equal(t, offset, located.Offset, "%s: %s", text, err)
+	}
+	line, column := jsonvalue.Place([]byte("[\n é,\n x]"), 8)
+	require.Equal(t, []int{3, 2}, []int{line, column})
+}
+
+func TestDecodeBoundsDepth(t *testing.T) {
+	deep := func(n int) []byte { return []byte(strings.Repeat("[", n) + strings.Repeat("]", n)) }
+	_, err := jsonvalue.Decode(deep(200))
+	require.NoError(t, err)
+	for _, n := range []int{202, 20_000} {
+		_, err = jsonvalue.Decode(deep(n))
+		require.Error(t, err)
+		_, err = jsonvalue.Read(deep(n))
+		require.Error(t, err)
+	}
+}
+
+// What JavaScript writes of half a character is read; a raw byte is not.
+func TestHalfOfASurrogatePair(t *testing.T) {
+	value, err := jsonvalue.Decode([]byte(`"\ud83d"`))
+	require.NoError(t, err)
+	require.Equal(t, "\ufffd", value)
+}
+
+func TestUnmarshal(t *testing.T) {
+	type target struct {
+		Name string `json:"name"`
+		Any  any    `json:"any"`
+		Deep struct {
+			Count int `json:"count"`
+		} `json:"deep"`
+	}
+	var got target
+	require.NoError(t, jsonvalue.Unmarshal([]byte(`{"name":"a","NAME":"b","any":[9007199254740993],"deep":{"count":1},"other":1}`), &got))
+	require.Equal(t, "a", got.Name, "names are matched letter by letter")
+	require.Equal(t, []any{9007199254740993}, got.Any)
+	for text, expected := range map[string]string{
+		`{"name":"a","other":1}`:       `unknown member "/other"`,
+		`{"name":"a","name":"b"}`:      `duplicate`,
+		`{"any":{"a":1,"a":2}}`:        `duplicate`,
+		`{"deep":{"count":"x"}}`:       `"/deep/count" cannot be a string`,
+		`{"name":"a"} {}`:              `after top-level value`,
+		`{"name":`:                     `unexpected end`,
+		"{\"name\":\"\xff\"}":          `not UTF-8`,
+		`{"deep":{"count":1e30}}`:      `/deep/count`,
+		`{"any":1e400}`:                `out of bounds`,
+		`{"deep":{"count":1,"cnt":1}}`: `unknown member "/deep/cnt"`,
+	} {
+		var into target
+		err := jsonvalue.Unmarshal([]byte(text), &into, jsonvalue.KnownMembersOnly())
+		var located *jsonvalue.Error
+		require.ErrorAs(t, err, &located, text)
+		require.ErrorContains(t, err, expected, text)
+	}
+}
+
+func TestTextOrValue(t *testing.T) {
+	for text, want := range map[string]any{`{"a":1,"a":2}`: map[string]any{"a": 2}, "42": 42, " true": true, "plain": "plain", "": "", `"quoted"`: "quoted", "1 2": "1 2"} {
+		require.Equal(t, want, jsonvalue.TextOrValue(text))
+	}
+}

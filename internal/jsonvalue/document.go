@@ -1,0 +1,151 @@
+package jsonvalue
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Node is a JSON value that knows where it stands, for files that people write:
+// what is wrong with them is said with line and column.
+type Node struct {
+	// Offset is where the value begins, in bytes.
+	Offset int
+	// Raw is the text of the value. It begins with one of {, [, ", t, f, n, - and
+	// digits.
+	Raw []byte
+	// Members are those of an object in their order; a name may be there twice.
+	Members []NodeMember
+	// Items are those of a list.
+	Items []Node
+}
+
+// NodeMember is one member of an object. Offset is where its name begins.
+type NodeMember struct {
+	Name   string
+	Offset int
+	Value  Node
+}
+
+// Read parses exactly one JSON value; the error is an *Error.
+func Read(data []byte) (Node, error) {
+	if err := checkUTF8(data); err != nil {
+		return Node{}, err
+	}
+	r := reader{decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(data), tolerant)}, data}
+	root, err := r.node(0)
+	if err == nil {
+		err = r.end()
+	}
+	if err != nil {
+		return Node{}, r.located(err)
+	}
+	return root, nil
+}
+
+type reader struct {
+	decoder
+	data []byte
+}
+
+func (r *reader) located(err error) error {
+	if err == errTrailing {
+		return &Error{r.next(), err}
+	}
+	return located(r.Decoder, err, len(r.data))
+}
+
+// next is where the next token begins.
+func (r *reader) next() int {
+	at := int(r.InputOffset())
+	return at + len(r.data[at:]) - len(bytes.TrimLeft(r.data[at:], " \t\r\n,:"))
+}
+
+func (r *reader) node(depth int) (node Node, err error) {
+	if depth > maxDepth {
+		return node, errTooDeep
+	}
+	kind := r.PeekKind()
+	node.Offset = r.next()
+	switch kind {
+	case '{':
+		err = r.members(&node, depth)
+	case '[':
+		err = r.items(&node, depth)
+	default:
+		err = r.SkipValue()
+	}
+	node.Raw = r.data[node.Offset:max(node.Offset, int(r.InputOffset()))]
+	return node, err
+}
+
+func (r *reader) members(node *Node, depth int) error {
+	if _, err := r.ReadToken(); err != nil {
+		return err
+	}
+	for r.PeekKind() != '}' {
+		member := NodeMember{Offset: r.next()}
+		token, err := r.ReadToken()
+		if err != nil {
+			return err
+		}
+		member.Name = token.String()
+		if member.Value, err = r.node(depth + 1); err != nil {
+			return err
+		}
+		node.Members = append(node.Members, member)
+	}
+	_, err := r.ReadToken()
+	return err
+}
+
+func (r *reader) items(node *Node, depth int) error {
+	if _, err := r.ReadToken(); err != nil {
+		return err
+	}
+	for r.PeekKind() != ']' {
+		item, err := r.node(depth + 1)
+		if err != nil {
+			return err
+		}
+		node.Items = append(node.Items, item)
+	}
+	_, err := r.ReadToken()
+	return err
+}
+
+// At returns the value that an RFC 6901 pointer leads to, or the last one on
+// the way that there is.
+func (n Node) At(pointer string) Node {
+	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		next, found := n.child(strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~"))
+		if pointer == "" || !found {
+			break
+		}
+		n = next
+	}
+	return n
+}
+
+func (n Node) child(name string) (Node, bool) {
+	for _, member := range n.Members {
+		if member.Name == name {
+			return member.Value, true
+		}
+	}
+	if i, err := strconv.Atoi(name); err == nil && i >= 0 && i < len(n.Items) {
+		return n.Items[i], true
+	}
+	return Node{}, false
+}
+
+// Place returns the line of an offset in a text and its column, in characters,
+// from 1.
+func Place(data []byte, offset int) (line, column int) {
+	before := data[:min(max(offset, 0), len(data))]
+	begin := bytes.LastIndexByte(before, '\n') + 1
+	return bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(before[begin:]) + 1
+}
