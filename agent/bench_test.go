@@ -108,10 +108,10 @@ func agentGaps(b *testing.B, tools int) []time.Duration {
 		nothing.ReadOnly = true
 		require.NoError(b, registry.Add(nothing))
 	}
-	runtime := agent.New(agent.Options{Toolbox: registry, Memory: memory.Open(root, time.Now), Recorder: recorder, Now: time.Now, SnapshotPause: agent.DefaultPause,
+	runtime := agent.New(agent.Options{Toolbox: registry, Memory: memory.Open(root, time.Now), Recorder: recorder, Now: time.Now,
 		Client: reasoning.New(reasoning.Options{Transport: transport}), NewID: func() string { return "r1" }})
 	defer runtime.Close()
-	run, err := runtime.Start(agent.Order{Goal: "g", MaxSteps: 1000})
+	run, err := runtime.Start(agent.RunOptions{Goal: "g", MaxSteps: 1000})
 	require.NoError(b, err)
 	require.Equal(b, agent.StatusOK, run.Wait(b.Context(), nil).Status)
 	return api.gaps

@@ -4,41 +4,42 @@ import (
 	"context"
 	"encoding/json"
 
+	"savant/internal/jsonvalue"
 	"savant/reasoning"
 	"savant/telemetry"
 )
 
-// boot learns what a model is told: persona, driver, rules and repository.
-// What cannot be learned is a warning, an unknown persona an error.
-func (r *Run) boot() (Signal, error) {
-	options := r.runtime.options
+// boot reads what a model is told: persona, driver, rules and repository. What
+// cannot be read is a warning; an unknown persona is INVALID_PARAMS.
+func (r *Run) boot(t turn) (turn, Signal, error) {
+	options, brief := r.runtime.options, &r.briefing
 	if options.Prompts != nil {
 		prompts, err := options.Prompts(r.ctx)
 		r.warn("prompts.yml is not read", err)
-		r.prompts = prompts
+		brief.prompts = prompts
 	}
-	r.rules = triggered(r.prompts.Rules, r.order.Goal)
-	persona := r.order.Persona
-	if persona == "" && len(r.rules) > 0 {
-		persona = r.rules[0].Persona
+	brief.rules = triggered(brief.prompts.Rules, r.options.Goal)
+	persona := r.options.Persona
+	if persona == "" && len(brief.rules) > 0 {
+		persona = brief.rules[0].Persona
 	}
 	var known bool
-	if r.persona, known = r.prompts.persona(persona); !known {
-		r.recordStart()
-		return failed, invalid("persona", r.prompts.without(persona))
+	if brief.persona, known = brief.prompts.persona(persona); !known {
+		r.recordStart(t)
+		return t, failed, invalid("persona", brief.prompts.without(persona))
 	}
-	if options.Repo != nil && !r.order.SkipGit && !r.order.DryRun {
+	if options.Repo != nil && !r.options.SkipGit && !r.options.DryRun {
 		repo, err := options.Repo(r.ctx)
 		r.warn("the repository is not described", err)
-		r.repo = repo
+		brief.repo = repo
 	}
-	r.tellUntold()
-	r.recordStart()
-	r.startSave() // a run is listed from its beginning
-	if r.unfinished() {
-		return resumed, nil
+	r.backfillTrace()
+	r.recordStart(t)
+	r.startSave(t) // from now on lists show the run
+	if len(t.asked) > 0 {
+		return t, resumed, nil
 	}
-	return booted, nil
+	return t, booted, nil
 }
 
 func (r *Run) warn(what string, err error) {
@@ -47,34 +48,27 @@ func (r *Run) warn(what string, err error) {
 	}
 }
 
-// unfinished says whether calls of a decision received before are still to be
-// made.
-func (r *Run) unfinished() bool {
-	for _, each := range r.pending {
-		if each {
-			return true
+// ready starts with a forced call, where the options or the goal force one.
+func (r *Run) ready(t turn) (turn, Signal, error) {
+	if t.outcome.Status != "" { // the resumed run had decided to end
+		return t, finish, nil
+	}
+	if t.index > 0 {
+		return t, begin, nil
+	}
+	if call, found := r.forcedCall(); found {
+		t = newTurn(1, reasoning.Intent{Action: reasoning.ActionTool, ToolName: r.canonical(call.ToolName), Args: call.Args, Model: forcedBy}, nil)
+		if err := r.appendDecision(t); err != nil {
+			return t, failed, err
 		}
+		r.recordDecision(t, 0)
+		return t, forced, nil
 	}
-	return false
-}
-
-// ready says whether a call is forced, by the order or by what the goal means.
-func (r *Run) ready() (Signal, error) {
-	if r.outcome.Status != "" { // a resumed run had decided to end
-		return finish, nil
+	if r.options.DryRun || r.options.ForceFinish {
+		t.outcome = outcome{Status: StatusOK, Final: "ok"}
+		return t, finish, nil
 	}
-	if r.index > 0 {
-		return begin, nil
-	}
-	call, found := r.forcedCall()
-	if found {
-		return r.force(call)
-	}
-	if r.order.DryRun || r.order.ForceFinish {
-		r.outcome = outcome{Status: StatusOK, Final: "ok"}
-		return finish, nil
-	}
-	return begin, nil
+	return t, begin, nil
 }
 
 // workflowTool runs a workflow without a client.
@@ -83,40 +77,49 @@ const workflowTool = "workflow.workflow_run"
 // workflowWait is how long a step waits for a workflow, in milliseconds.
 const workflowWait = 3_600_000
 
-// forcedBy stands for the model of a decision that nobody was asked for.
+// forcedBy is the model of a decision that nobody was asked for.
 const forcedBy = "forced"
 
 // forcedCall returns the call that comes first: a forced tool, a workflow that
-// was named, or one that the goal leads to.
+// the options name, or one that the goal leads to.
 func (r *Run) forcedCall() (reasoning.Call, bool) {
-	if r.order.ForceTool != "" {
-		args := r.order.ForceArgs
+	if r.options.ForceTool != "" {
+		args := r.options.ForceArgs
 		if len(args) == 0 {
 			args = json.RawMessage("{}")
 		}
-		return reasoning.Call{ToolName: r.order.ForceTool, Args: args}, true
+		return reasoning.Call{ToolName: r.options.ForceTool, Args: args}, true
 	}
-	if r.order.Workflow != "" {
-		return r.workflowCall(r.order.Workflow, ""), true
+	name, parameter := r.options.Workflow, ""
+	if name == "" {
+		name, parameter = r.detect()
 	}
-	if name, parameter := r.detect(); name != "" {
-		return r.workflowCall(name, parameter), true
+	if name == "" {
+		return reasoning.Call{}, false
 	}
-	return reasoning.Call{}, false
+	input := map[string]any{"workflow": name, "wait_ms": workflowWait}
+	if parameter != "" {
+		input["params"] = map[string]any{parameter: r.options.Goal}
+	}
+	args, err := jsonvalue.Encode(input)
+	if err != nil {
+		panic("agent: strings and numbers do not encode: " + err.Error())
+	}
+	return reasoning.Call{ToolName: workflowTool, Args: args}, true
 }
 
-// detect returns the workflow that the goal leads to, where one may be run.
+// detect returns the workflow that the goal leads to, if it may be run.
 func (r *Run) detect() (workflow, parameter string) {
-	tool, exists := find(r.box.Tools(), workflowTool)
-	if r.runtime.options.DisableDetect || !exists || r.box.denies(tool) != "" {
+	tool, exists := find(r.runtime.options.Toolbox.Tools(), workflowTool)
+	if r.runtime.options.DisableDetect || !exists || r.guard.denies(tool, true) != "" {
 		return "", ""
 	}
-	for _, each := range r.rules {
+	for _, each := range r.briefing.rules {
 		if each.Workflow != "" {
 			return each.Workflow, each.ParamFromGoal
 		}
 	}
-	return named(r.workflows(r.ctx), r.order.Goal), ""
+	return named(r.workflows(r.ctx), r.options.Goal), ""
 }
 
 func (r *Run) workflows(ctx context.Context) []string {
@@ -128,41 +131,18 @@ func (r *Run) workflows(ctx context.Context) []string {
 	return names
 }
 
-func (r *Run) workflowCall(name, parameter string) reasoning.Call {
-	args := map[string]any{"workflow": name, "wait_ms": workflowWait}
-	if parameter != "" {
-		args["params"] = map[string]any{parameter: r.order.Goal}
+// recordStart records that the run starts or goes on, and what it knows.
+func (r *Run) recordStart(t turn) {
+	metadata := map[string]any{"goal": r.options.Goal, "persona": r.briefing.persona.Name, "decider": r.runtime.options.Decider,
+		"max_steps": r.options.MaxSteps, "amr_rules_triggered": ruleNames(r.briefing.rules),
+		"tools": len(r.guard.allowed(r.runtime.options.Toolbox.Tools(), true))}
+	if t.index > 0 {
+		metadata["resumed_at"] = t.index
 	}
-	raw, err := json.Marshal(args)
-	if err != nil { // strings always marshal
-		raw = json.RawMessage("{}")
+	if repo := r.briefing.repo; repo != nil {
+		metadata["repo"] = repo.Name + " " + repo.Branch
 	}
-	return reasoning.Call{ToolName: workflowTool, Args: raw}
-}
-
-// force makes a call the first step, as if it had been decided.
-func (r *Run) force(call reasoning.Call) (Signal, error) {
-	r.begin(1)
-	r.intent = reasoning.Intent{Action: reasoning.ActionTool, ToolName: r.canonical(call.ToolName), Args: call.Args, Model: forcedBy}
-	if err := r.keepDecision(); err != nil {
-		return failed, err
-	}
-	r.recordStep(r.intent)
-	r.prepare()
-	return forced, nil
-}
-
-// recordStart tells that the run goes on, and what it knows.
-func (r *Run) recordStart() {
-	metadata := map[string]any{"goal": r.order.Goal, "persona": r.persona.Name, "decider": r.runtime.options.Decider,
-		"max_steps": r.order.MaxSteps, "amr_rules_triggered": ruleNames(r.rules), "tools": len(r.box.Tools())}
-	if r.index > 0 {
-		metadata["resumed_at"] = r.index
-	}
-	if r.repo != nil {
-		metadata["repo"] = r.repo.Name + " " + r.repo.Branch
-	}
-	r.event(telemetry.Event{Type: telemetry.RunStarted, Status: string(StatusRunning), Metadata: metadata})
+	r.event(t.index, telemetry.Event{Type: telemetry.RunStarted, Status: string(StatusRunning), Metadata: metadata})
 }
 
 func ruleNames(rules []Rule) []any {

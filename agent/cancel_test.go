@@ -57,7 +57,7 @@ func newBusy(t testing.TB, wait string) *busy {
 	})
 	t.Cleanup(func() { close(release) })
 	var err error
-	b.run, err = b.runtime.Start(agent.Order{Goal: "g"})
+	b.run, err = b.runtime.Start(agent.RunOptions{Goal: "g"})
 	require.NoError(t, err)
 	if wait == "question" {
 		<-b.api.Arrived

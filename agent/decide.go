@@ -1,85 +1,103 @@
 package agent
 
 import (
-	"savant/agent/memory"
+	"slices"
+	"time"
+
 	"savant/fault"
 	"savant/reasoning"
+	"savant/telemetry"
 )
 
 // loop is where each step begins.
-func (r *Run) loop() (Signal, error) {
-	if r.index >= r.order.MaxSteps {
-		r.outcome = outcome{Status: StatusMaxSteps, Final: r.told(),
+func (r *Run) loop(t turn) (turn, Signal, error) {
+	if t.index >= r.options.MaxSteps {
+		t.outcome = outcome{Status: StatusMaxSteps, Final: r.summary(),
 			Warning: "the limit of steps was reached before the goal was; this is what was found"}
-		return exhausted, nil
+		return t, exhausted, nil
 	}
-	return ask, nil
+	return t, ask, nil
 }
 
-// decide asks what to do, and keeps the answer before anything follows from it.
-func (r *Run) decide() (Signal, error) {
-	r.begin(r.index + 1)
-	stop := r.saveWhileAsking()
-	asked := r.runtime.options.Now()
-	intent, err := r.question()
-	stop()
-	r.asked = r.runtime.options.Now().Sub(asked)
+// decide asks what to do and writes the answer to the journal before anything
+// follows from it.
+func (r *Run) decide(t turn) (turn, Signal, error) {
+	t = turn{index: t.index + 1}
+	began := r.runtime.options.Now()
+	intent, err := r.ask(t)
+	took := r.runtime.options.Now().Sub(began)
 	if err != nil {
 		if r.ctx.Err() != nil {
-			return canceled, nil
+			return t, canceled, nil
 		}
-		r.recordStep(reasoning.Intent{Action: reasoning.ActionError, Error: err.Error()})
-		return failed, err
+		t.intent = reasoning.Intent{Action: reasoning.ActionError, Error: err.Error()}
+		r.recordDecision(t, took)
+		return t, failed, err
 	}
-	r.intent = r.cleanIntent(intent)
-	if r.intent.Model == forcedBy { // nobody else speaks for the order
-		r.intent.Model = ""
+	t = newTurn(t.index, r.cleanIntent(intent), nil)
+	if err := r.appendDecision(t); err != nil {
+		return t, failed, err
 	}
-	if err := r.keepDecision(); err != nil {
-		return failed, err
-	}
-	return r.follow()
+	r.recordDecision(t, took)
+	r.update(func(report *Report) { report.add(t.intent) })
+	return r.follow(t)
 }
 
-// begin makes a step the current one.
-func (r *Run) begin(index int) {
-	r.index, r.calls, r.pending, r.withheld, r.step = index, nil, nil, nil, memory.Step{}
+// ask asks the Reasoning API, within a span of the run's trace.
+func (r *Run) ask(t turn) (reasoning.Intent, error) {
+	ctx, end := r.runtime.options.Recorder.Span(r.ctx, telemetry.Event{Type: telemetry.ReasoningStep, RunID: r.ID(), Step: t.index})
+	within := telemetry.TraceFrom(ctx)
+	intent, err := r.runtime.options.Client.Decide(reasoning.WithTrace(ctx, within.Parent, within.State), r.request(t.index))
+	ended := telemetry.Event{RunID: r.ID(), Step: t.index, Action: string(intent.Action), Model: intent.Model,
+		PromptTokens: intent.PromptTokens, OutputTokens: intent.OutputTokens}
+	if err != nil {
+		ended.Error = failure(err)
+	}
+	end(ended)
+	return intent, err
 }
 
-// follow tells of a decision and says what it leads to.
-func (r *Run) follow() (Signal, error) {
-	r.recordStep(r.intent)
-	r.update(func(report *Report) {
-		report.Model = r.intent.Model
-		report.PromptTokens += r.intent.PromptTokens
-		report.OutputTokens += r.intent.OutputTokens
-	})
-	switch r.intent.Action {
+// cleanIntent returns a decision without secrets, since it is stored, shown and
+// sent back, and with the canonical names of tools. Only the runtime itself
+// speaks for what was forced.
+func (r *Run) cleanIntent(intent reasoning.Intent) reasoning.Intent {
+	intent.Calls = slices.Clone(intent.Calls)
+	intent.ToolName = r.canonical(intent.ToolName)
+	for i := range intent.Calls {
+		intent.Calls[i].ToolName = r.canonical(intent.Calls[i].ToolName)
+	}
+	clean := r.runtime.redactor
+	for _, text := range []*string{&intent.Final, &intent.Reasoning, &intent.Error, &intent.Model} {
+		*text = clean.Text(*text)
+	}
+	if intent.Model == forcedBy {
+		intent.Model = ""
+	}
+	return intent
+}
+
+func (r *Run) canonical(name string) string {
+	if tool, known := find(r.runtime.options.Toolbox.Tools(), name); known {
+		return tool.Name
+	}
+	return r.runtime.redactor.Text(name)
+}
+
+// follow says what a decision leads to. One that ends the run is remembered here.
+func (r *Run) follow(t turn) (turn, Signal, error) {
+	switch t.intent.Action {
 	case reasoning.ActionTool:
-		r.prepare()
-		return tool, nil
+		return t, tool, nil
 	case reasoning.ActionReason:
-		return reason, nil
+		return t, reason, nil
 	case reasoning.ActionFinish:
-		r.remember(memory.Step{Index: r.index, Action: string(reasoning.ActionFinish), Reasoning: r.intent.Reasoning})
-		r.outcome = outcome{Status: StatusOK, Final: r.intent.Final}
-		return finish, nil
+		r.remember(t.step())
+		t.outcome = outcome{Status: StatusOK, Final: t.intent.Final}
+		return t, finish, nil
 	}
-	r.remember(memory.Step{Index: r.index, Action: string(reasoning.ActionError), Reasoning: r.intent.Reasoning})
-	return failed, fault.New(fault.ReasoningUnavailable, "nothing could be decided: %s", r.intent.Error)
+	r.remember(t.step())
+	return t, failed, fault.New(fault.ReasoningUnavailable, "nothing could be decided: %s", t.intent.Error)
 }
 
-// prepare lists the calls that a decision asks for.
-func (r *Run) prepare() {
-	r.calls = make([]memory.Call, len(r.intent.AllCalls()))
-	r.pending = make([]bool, len(r.calls))
-	for i := range r.pending {
-		r.pending[i] = true
-	}
-}
-
-// reason remembers a thought.
-func (r *Run) reason() (Signal, error) {
-	r.step = memory.Step{Index: r.index, Action: string(reasoning.ActionReason), Reasoning: r.intent.Reasoning}
-	return done, nil
-}
+// milliseconds is a duration as events and calls hold it.
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"time"
 
 	"savant/agent/memory"
@@ -9,14 +10,10 @@ import (
 	"savant/telemetry"
 )
 
-// event hands over something of this run: a step does not wait for its trace,
-// which is written when an answer is waited for, and at the end.
-func (r *Run) event(e telemetry.Event) {
-	e.Source, e.SessionID, e.RunID = telemetry.SourceAgent, r.ID(), r.ID()
+// event records an event of this run. The recorder writes it in the background.
+func (r *Run) event(step int, e telemetry.Event) {
+	e.Source, e.SessionID, e.RunID, e.Step = telemetry.SourceAgent, r.ID(), r.ID(), step
 	e.TraceParent = telemetry.TraceFrom(r.ctx).Parent
-	if e.Step == 0 {
-		e.Step = r.index
-	}
 	r.runtime.options.Recorder.RecordLater(e)
 }
 
@@ -25,25 +22,26 @@ func failure(err error) *telemetry.Failure {
 	return &telemetry.Failure{Code: string(coded.Code), Details: coded.Details}
 }
 
-// recordStep tells of a decision, once for each step.
-func (r *Run) recordStep(intent reasoning.Intent) {
-	if intent.Prompt != nil {
-		r.event(shown(intent))
+// recordDecision records a decision and the prompt behind it, once for each step.
+func (r *Run) recordDecision(t turn, took time.Duration) {
+	if t.intent.Prompt != nil {
+		r.event(t.index, promptShown(t.intent))
 	}
-	e := r.decided(intent)
-	e.DurationMS = float64(r.asked) / float64(time.Millisecond)
-	r.event(e)
+	e := r.decided(t.intent)
+	e.DurationMS = milliseconds(took)
+	r.event(t.index, e)
 }
 
-// shown is the event of what a model was shown.
-func shown(intent reasoning.Intent) telemetry.Event {
+// promptShown is the event of what a model was shown.
+func promptShown(intent reasoning.Intent) telemetry.Event {
 	return telemetry.Event{Type: telemetry.PromptSnapshot, Model: intent.Model, PromptTokens: intent.Prompt.Tokens,
 		Metadata: map[string]any{"hash": intent.Prompt.Hash, "sections": intent.Prompt.Sections}}
 }
 
 // decided is the event of a decision.
 func (r *Run) decided(intent reasoning.Intent) telemetry.Event {
-	metadata := map[string]any{"amr_rules_triggered": ruleNames(r.rules), "decision_summary": summaryOf(intent)}
+	summary := cmp.Or(intent.Reasoning, intent.Final, intent.Error, intent.ToolName, string(intent.Action))
+	metadata := map[string]any{"amr_rules_triggered": ruleNames(r.briefing.rules), "decision_summary": fault.Cut(summary, 200)}
 	if len(intent.Repairs) > 0 {
 		metadata["repairs"] = intent.Repairs
 	}
@@ -55,39 +53,13 @@ func (r *Run) decided(intent reasoning.Intent) telemetry.Event {
 		PromptTokens: intent.PromptTokens, OutputTokens: intent.OutputTokens, Metadata: metadata}
 }
 
-// summaryOf says in a few words what was decided.
-func summaryOf(intent reasoning.Intent) string {
-	for _, text := range []string{intent.Reasoning, intent.Final, intent.Error, intent.ToolName} {
-		if text != "" {
-			return fault.Cut(text, 200)
-		}
-	}
-	return string(intent.Action)
+// callStarted is the event of the beginning of a call.
+func callStarted(a asked) telemetry.Event {
+	return telemetry.Event{Type: telemetry.ToolCallStarted, ToolName: a.ToolName, CallID: a.id(), Args: a.Args}
 }
 
-// recordCall tells what came of a call.
-func (r *Run) recordCall(id string, made memory.Call) {
-	for _, e := range concluded(id, made) {
-		r.event(e)
-	}
-}
-
-// begun is the event of the beginning of a call.
-func begun(id string, asked reasoning.Call) telemetry.Event {
-	return telemetry.Event{Type: telemetry.ToolCallStarted, ToolName: asked.ToolName, CallID: id, Args: asked.Args}
-}
-
-// concluded are the events of what came of a call.
-func concluded(id string, made memory.Call) []telemetry.Event {
-	if made.Rule == "" {
-		return []telemetry.Event{completed(id, made)}
-	}
-	denied := telemetry.Event{Type: telemetry.PolicyDenied, ToolName: made.Tool, CallID: id, Metadata: map[string]any{"rule": made.Rule}}
-	return []telemetry.Event{denied, completed(id, made)}
-}
-
-// completed is the event of the end of a call.
-func completed(id string, made memory.Call) telemetry.Event {
+// callEnded are the events of the end of a call.
+func callEnded(id string, made memory.Call) []telemetry.Event {
 	e := telemetry.Event{Type: telemetry.ToolCallCompleted, ToolName: made.Tool, CallID: id, Args: made.Args, Status: "ok",
 		Output: fault.Cut(string(made.Output), 1000), DurationMS: made.DurationMS}
 	switch {
@@ -104,21 +76,24 @@ func completed(id string, made memory.Call) telemetry.Event {
 	if made.Note != "" {
 		e.Metadata = map[string]any{"note": made.Note}
 	}
-	return e
+	if made.Rule == "" {
+		return []telemetry.Event{e}
+	}
+	return []telemetry.Event{{Type: telemetry.PolicyDenied, ToolName: made.Tool, CallID: id, Metadata: map[string]any{"rule": made.Rule}}, e}
 }
 
-// recordEnd tells how the run ended.
-func (r *Run) recordEnd(ended outcome) {
+// recordEnd records how the run ended, and returns the event.
+func (r *Run) recordEnd(step int, ended outcome) telemetry.Event {
 	report := r.Report()
 	e := telemetry.Event{Type: telemetry.RunFinished, Status: string(ended.Status), Model: report.Model,
 		PromptTokens: report.PromptTokens, OutputTokens: report.OutputTokens,
-		DurationMS: float64(r.runtime.options.Now().Sub(r.began)) / float64(time.Millisecond),
+		DurationMS: milliseconds(r.runtime.options.Now().Sub(r.began)),
 		Metadata:   map[string]any{"final": ended.Final, "steps": report.Steps, "warning": ended.Warning}}
 	if ended.Error != nil {
 		e.Error = failure(ended.Error)
-		r.event(telemetry.Event{Type: telemetry.Error, Error: e.Error, Metadata: map[string]any{"ends_run": true}})
+		r.event(step, telemetry.Event{Type: telemetry.Error, Error: e.Error, Metadata: map[string]any{"ends_run": true}})
 	}
-	r.event(e)
+	r.event(step, e)
 	e.RunID = r.ID()
-	r.endSpan(e)
+	return e
 }

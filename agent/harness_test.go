@@ -105,7 +105,7 @@ func play(t *testing.T, file string) {
 }
 
 // run runs an order to its end and returns the transcript.
-func (w *world) run(t *testing.T, order agent.Order) string {
+func (w *world) run(t *testing.T, order agent.RunOptions) string {
 	t.Helper()
 	run, err := w.runtime.Start(order)
 	if err != nil {

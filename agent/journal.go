@@ -14,7 +14,7 @@ import (
 )
 
 // The kinds of records in a run's journal. A decision is written before its
-// calls are made, a call when it is completed.
+// calls are made, a call when it has returned.
 const (
 	recordStarted  = "started"
 	recordDecision = "decision"
@@ -23,17 +23,17 @@ const (
 )
 
 type started struct {
-	Order Order  `json:"order"`
-	Time  string `json:"time"`
-	// Withheld: the arguments of the forced tool are not all there.
+	Options RunOptions `json:"order"`
+	Time    string     `json:"time"`
+	// Withheld: the arguments of the forced tool held secrets, which are left out.
 	Withheld bool `json:"withheld,omitempty"`
 }
 
 type decision struct {
 	Step   int              `json:"step"`
 	Intent reasoning.Intent `json:"intent"`
-	// Withheld are the numbers of the calls whose arguments are not all there:
-	// what is a secret in them is not kept.
+	// Withheld are the numbers of the calls whose arguments held secrets, which
+	// are left out.
 	Withheld []int `json:"withheld,omitempty"`
 
 	time string // when it was written
@@ -41,53 +41,52 @@ type decision struct {
 
 type callRecord struct {
 	Step int `json:"step"`
-	// Number is the place of the call in its decision, from 0.
+	// Number is the position of the call in its decision, from 0.
 	Number int         `json:"number"`
 	Call   memory.Call `json:"call"`
 }
 
-// keepDecision writes a decision, without what is a secret in its arguments.
-func (r *Run) keepDecision() error {
-	kept := decision{Step: r.index, Intent: r.intent}
-	var lacks bool
-	if kept.Intent.Args, lacks = r.runtime.withheld(r.intent.Args); lacks && len(r.intent.Calls) == 0 {
-		kept.Withheld = []int{0}
+// appendDecision writes a decision, without the secrets in its arguments.
+func (r *Run) appendDecision(t turn) error {
+	written := decision{Step: t.index, Intent: t.intent}
+	var withheld bool
+	if written.Intent.Args, withheld = r.runtime.withoutSecrets(t.intent.Args); withheld && len(t.intent.Calls) == 0 {
+		written.Withheld = []int{0}
 	}
-	kept.Intent.Calls = slices.Clone(r.intent.Calls)
-	for i, asked := range r.intent.Calls {
-		if kept.Intent.Calls[i].Args, lacks = r.runtime.withheld(asked.Args); lacks {
-			kept.Withheld = append(kept.Withheld, i)
+	written.Intent.Calls = slices.Clone(t.intent.Calls)
+	for i, each := range t.intent.Calls {
+		if written.Intent.Calls[i].Args, withheld = r.runtime.withoutSecrets(each.Args); withheld {
+			written.Withheld = append(written.Withheld, i)
 		}
 	}
-	return r.session.Append(recordDecision, kept, memory.Durable)
+	return r.session.Append(recordDecision, written, memory.Durable)
 }
 
-// withheld returns arguments without what is a secret in them, and whether
-// there was any.
-func (r *Runtime) withheld(args json.RawMessage) (kept json.RawMessage, lacks bool) {
-	kept = r.redactor.JSON(args)
-	return kept, bytes.Count(kept, []byte(redact.Mark)) > bytes.Count(args, []byte(redact.Mark))
+// withoutSecrets returns arguments without secrets, and whether there were any.
+func (r *Runtime) withoutSecrets(args json.RawMessage) (clean json.RawMessage, withheld bool) {
+	clean = r.redactor.JSON(args)
+	return clean, bytes.Count(clean, []byte(redact.Mark)) > bytes.Count(args, []byte(redact.Mark))
 }
 
-// history is what a journal tells.
+// history is what a journal holds.
 type history struct {
 	started   started
 	decisions []decision
 	calls     map[int]map[int]memory.Call // by step and number
-	ended     *outcome                    // of the last time it ended, if nothing followed
+	ended     *outcome                    // the last end, if nothing followed it
 }
 
 func readHistory(id string, records []memory.Record) (history, error) {
-	told := history{calls: map[int]map[int]memory.Call{}}
+	h := history{calls: map[int]map[int]memory.Call{}}
 	for i, record := range records {
-		if err := told.add(record); err != nil {
-			return told, memory.Damaged(id, fmt.Errorf("record %d: %w", i+1, err))
+		if err := h.add(record); err != nil {
+			return h, memory.Damaged(id, fmt.Errorf("record %d: %w", i+1, err))
 		}
 	}
-	if told.started.Time == "" {
-		return told, fault.New(fault.StateCorrupt, "the journal of run %s has no beginning: the run never began; give its goal to a new run", id)
+	if h.started.Time == "" {
+		return h, fault.New(fault.StateCorrupt, "the journal of run %s has no beginning: the run never began; give its goal to a new run", id)
 	}
-	return told, nil
+	return h, nil
 }
 
 func (h *history) add(record memory.Record) error {
@@ -117,91 +116,85 @@ func (h *history) add(record memory.Record) error {
 	return nil // a kind of a newer version
 }
 
-// step returns the step that a decision made, and which of its calls are
-// still to be made.
-func (h *history) step(each decision) (calls []memory.Call, pending []bool, whole bool) {
-	asked := each.Intent.AllCalls()
-	calls, pending, whole = make([]memory.Call, len(asked)), make([]bool, len(asked)), true
-	for i := range asked {
-		made, completed := h.calls[each.Step][i]
-		calls[i], pending[i] = made, !completed
-		whole = whole && completed
+// turn returns the turn of a decision, as far as its calls were made.
+func (h *history) turn(d decision) turn {
+	t := newTurn(d.Step, d.Intent, d.Withheld)
+	for number, made := range h.calls[d.Step] {
+		if number < len(t.done) {
+			t.done[number] = made
+		}
 	}
-	return calls, pending, whole
+	t.asked = slices.DeleteFunc(t.asked, func(a asked) bool {
+		_, made := h.calls[d.Step][a.number]
+		return made
+	})
+	return t
 }
 
-// restore makes a run of its journal. The caller closes the session on error.
-func (r *Runtime) restore(session *memory.Session, records []memory.Record, maxSteps int) (*Run, error) {
-	told, err := readHistory(session.ID(), records)
+// restore makes a run of its journal, and the turn that it goes on with. The
+// caller closes the session on error.
+func (r *Runtime) restore(session *memory.Session, records []memory.Record, maxSteps int) (*Run, turn, error) {
+	h, err := readHistory(session.ID(), records)
 	if err != nil {
-		return nil, err
+		return nil, turn{}, err
 	}
-	order := told.started.Order
-	order.RunID = session.ID()
+	options := h.started.Options
+	options.RunID = session.ID()
 	if maxSteps > 0 {
-		order.MaxSteps = maxSteps
+		options.MaxSteps = maxSteps
 	}
-	if err := order.check(); err != nil {
-		return nil, err
+	if err := options.check(); err != nil {
+		return nil, turn{}, err
 	}
-	if told.started.Withheld && len(told.decisions) == 0 {
-		return nil, fault.New(fault.InvalidParams, "force_args: they held what looks like a secret, which is not kept, and were not used yet; give the order to a new run")
+	if h.started.Withheld && len(h.decisions) == 0 {
+		return nil, turn{}, fault.New(fault.InvalidParams, "force_args: they held what looks like a secret, which is not kept, and were not used yet; give the order to a new run")
 	}
-	began, err := time.Parse(time.RFC3339Nano, told.started.Time)
+	began, err := time.Parse(time.RFC3339Nano, h.started.Time)
 	if err != nil {
-		return nil, memory.Damaged(session.ID(), fmt.Errorf("record 1: %w", err))
+		return nil, turn{}, memory.Damaged(session.ID(), fmt.Errorf("record 1: %w", err))
 	}
-	run := r.newRun(order, session, began)
-	for _, each := range told.decisions {
-		run.replay(&told, each)
-	}
-	if told.ended != nil && told.ended.Status == StatusOK {
-		run.outcome = *told.ended
-	}
-	run.untold = &told
-	return run, nil
+	run := r.newRun(options, session, began)
+	run.unrecorded = &h
+	return run, run.replay(&h), nil
 }
 
-// replay does again, in memory alone, what a decision did.
-func (r *Run) replay(told *history, each decision) {
-	r.begin(each.Step)
-	r.intent, r.withheld = each.Intent, each.Withheld
-	r.report.Model = each.Intent.Model
-	r.report.PromptTokens += each.Intent.PromptTokens
-	r.report.OutputTokens += each.Intent.OutputTokens
-	calls, pending, whole := told.step(each)
-	r.calls, r.pending = calls, pending
-	if !whole {
-		return
+// replay applies the decisions of a journal to memory, without calling anything,
+// and returns the turn of the last.
+func (r *Run) replay(h *history) (t turn) {
+	for _, each := range h.decisions {
+		t = h.turn(each)
+		r.report.add(each.Intent)
+		if len(t.asked) > 0 {
+			continue
+		}
+		r.remember(t.step())
+		t.outcome = r.options.outcomeOfForced(t)
+		if each.Intent.Action == reasoning.ActionFinish {
+			t.outcome = outcome{Status: StatusOK, Final: each.Intent.Final}
+		}
 	}
-	r.step = r.stepOf(each.Step, each.Intent, calls)
-	r.remember(r.step)
-	r.afterForced()
-	if each.Intent.Action == reasoning.ActionFinish {
-		r.outcome = outcome{Status: StatusOK, Final: each.Intent.Final}
+	if h.ended != nil && h.ended.Status == StatusOK {
+		t.outcome = *h.ended
 	}
+	return t
 }
 
-// reportOf is the report of a run that does not go on here.
+// reportOf is the report of a run that no runtime drives now.
 func reportOf(id string, records []memory.Record) (Report, error) {
-	told, err := readHistory(id, records)
+	h, err := readHistory(id, records)
 	if err != nil {
 		return Report{}, err
 	}
-	report := Report{RunID: id, Status: StatusInterrupted, Goal: told.started.Order.Goal, Transcript: []memory.Step{}}
-	replayed := &Run{}
-	for _, each := range told.decisions {
-		report.Model = each.Intent.Model
-		report.PromptTokens += each.Intent.PromptTokens
-		report.OutputTokens += each.Intent.OutputTokens
-		calls, _, whole := told.step(each)
-		if whole {
+	report := Report{RunID: id, Status: StatusInterrupted, Goal: h.started.Options.Goal, Transcript: []memory.Step{}}
+	for _, each := range h.decisions {
+		report.add(each.Intent)
+		if t := h.turn(each); len(t.asked) == 0 {
 			report.Steps = each.Step
-			report.Transcript = append(report.Transcript, replayed.stepOf(each.Step, each.Intent, calls))
+			report.Transcript = append(report.Transcript, t.step())
 		}
 	}
-	if ended := told.ended; ended != nil {
-		report.Status, report.Final, report.Warning, report.Error = ended.Status, ended.Final, ended.Warning, ended.Error
+	if h.ended != nil {
+		report.end(*h.ended)
 	}
 	return report, nil
 }

@@ -12,19 +12,19 @@ import (
 	"savant/internal/pattern"
 )
 
-// Policy says which tools an agent may call. Rules look at the canonical name
-// of the tool that would be called, so no spelling gets around them.
+// Policy says which tools an agent may call. Rules apply to the canonical name of
+// the tool, so no spelling gets around them.
 type Policy struct {
 	// DisableTools denies every tool, DisableContext context.*, DisableSearch
 	// every tool that searches. AllowThink permits think.*.
 	DisableTools, DisableContext, DisableSearch, AllowThink bool
 	// ReadOnly denies what is not annotated as reading only.
 	ReadOnly bool
-	// Allow are patterns, one of which a tool must fit; none: all do. A tool
-	// that fits a pattern of Deny is denied.
+	// A tool must match a pattern of Allow, unless there are none, and no
+	// pattern of Deny.
 	Allow, Deny []string
-	// Confirm asks the person whether a destructive call may be made; nil:
-	// nobody can be asked, and only tools that Allow names are called.
+	// Confirm asks the person whether a destructive call may be made. If it is
+	// nil, nobody can be asked, and only tools that Allow names are called.
 	Confirm func(ctx context.Context, tool string, args json.RawMessage) (bool, error)
 }
 
@@ -44,42 +44,31 @@ const (
 	RuleDestructive    = "destructive"
 )
 
-// guard is a toolbox under a policy, for one run.
+// guard is the policy of one run: that of the runtime, that of its options, and
+// what the words of the goal ask for.
 type guard struct {
-	box    Toolbox
 	policy Policy
 	cues   cues
-	// calls says whether the state of the run allows calls now.
-	calls func() bool
-	// forced is a tool that the person asks for by name or by the rules: it is
-	// held neither against the words of the goal nor asked about. forcing says
-	// whether its time is now.
-	forced  string
-	forcing func() bool
+	// forced is the tool that the person orders, by name or by a rule. A forced
+	// call is neither held against the words of the goal nor confirmed.
+	forced string
 }
 
-// Tools implements Toolbox: what is denied is not offered.
-func (g *guard) Tools() []engines.Tool {
-	return slices.DeleteFunc(g.box.Tools(), func(t engines.Tool) bool { return g.denies(t) != "" })
+func newGuard(policy Policy, options RunOptions, tools []engines.Tool) guard {
+	policy.ReadOnly = policy.ReadOnly || options.ReadOnly
+	policy.Allow = slices.Concat(policy.Allow, options.Allow)
+	policy.Deny = slices.Concat(policy.Deny, options.Deny)
+	g := guard{policy: policy, cues: cuesOf(options.Goal), forced: workflowTool}
+	if tool, known := find(tools, options.ForceTool); known {
+		g.forced = tool.Name
+	}
+	return g
 }
 
-// Invoke implements Toolbox.
-func (g *guard) Invoke(ctx context.Context, name string, args json.RawMessage) (engines.Result, error) {
-	meant, known := find(g.box.Tools(), name)
-	if !known {
-		return engines.Result{}, g.unknown(name)
-	}
-	rule := g.denies(meant)
-	if rule == "" && !g.calls() {
-		rule = RuleState
-	}
-	if rule != "" {
-		return engines.Result{}, denied(meant.Name, rule)
-	}
-	if err := g.confirm(ctx, meant, args); err != nil {
-		return engines.Result{}, err
-	}
-	return g.box.Invoke(ctx, meant.Name, args)
+// allowed returns the tools that may be called; in a forced call the forced one,
+// too.
+func (g guard) allowed(tools []engines.Tool, forcing bool) []engines.Tool {
+	return slices.DeleteFunc(tools, func(t engines.Tool) bool { return g.denies(t, forcing) != "" })
 }
 
 // find returns the tool of a name in either spelling.
@@ -93,25 +82,25 @@ func find(tools []engines.Tool, name string) (engines.Tool, bool) {
 }
 
 // unknown is UNKNOWN_TOOL with the nearest of what may be called.
-func (g *guard) unknown(name string) error {
-	var names []string
-	for _, each := range g.Tools() {
-		names = append(names, each.Name)
-	}
+func (g guard) unknown(name string, tools []engines.Tool, forcing bool) error {
 	err := fault.New(fault.UnknownTool, "no tool is named %q", fault.Cut(name, 200))
-	if near := nearest(name, names); len(near) > 0 {
+	if near := nearest(name, g.allowed(tools, forcing)); len(near) > 0 {
 		err.Details += "; did you mean " + strings.Join(near, " or ") + "?"
 		_ = err.Attach("nearest", near)
 	}
 	return err
 }
 
-// maxNearest is how many names are offered for one that nobody has.
+// maxNearest is how many names are suggested for an unknown one.
 const maxNearest = 3
 
-// nearest returns names that are close in spelling, else those that share the
-// engine or the last word.
-func nearest(name string, names []string) []string {
+// nearest returns the name closest in spelling, and names that hold a word of the
+// one given.
+func nearest(name string, tools []engines.Tool) []string {
+	names := make([]string, len(tools))
+	for i, each := range tools {
+		names[i] = each.Name
+	}
 	near := []string{}
 	if best := fault.Nearest(strings.ReplaceAll(name, "_", "."), names); best != "" {
 		near = append(near, best)
@@ -130,13 +119,14 @@ func denied(tool, rule string) *fault.Error {
 	return fault.New(fault.ToolDenied, "%s may not be called: %s", tool, rule).Attach("rule", rule)
 }
 
-// searching is what the name of a tool that searches holds.
+// searching matches the names of tools that search.
 var searching = pattern.Lazy(`(^|[._-])(search|grep|find|fts)([._-]|$)`)
 
-// denies returns the rule that keeps a tool from being called, or "".
-func (g *guard) denies(t engines.Tool) string {
+// denies returns the first rule that denies a tool, or "". forcing: the call is
+// the forced one.
+func (g guard) denies(t engines.Tool, forcing bool) string {
 	engine := engines.EngineOf(t.Name)
-	p, search, free := g.policy, searching().MatchString(t.Name), t.Name == g.forced && g.forcing()
+	p, search, free := g.policy, searching().MatchString(t.Name), forcing && t.Name == g.forced
 	for _, each := range []struct {
 		rule string
 		hit  bool
@@ -146,7 +136,7 @@ func (g *guard) denies(t engines.Tool) string {
 		{RuleDisableContext, p.DisableContext && engine == "context"},
 		{RuleDisableSearch, p.DisableSearch && search},
 		{RuleThink, !p.AllowThink && engine == "think"},
-		{RuleDeny, matches(folded(p.Deny), strings.ToLower(t.Name))},
+		{RuleDeny, matches(lowered(p.Deny), strings.ToLower(t.Name))},
 		{RuleAllow, len(p.Allow) > 0 && !matches(p.Allow, t.Name)},
 		{RuleReadOnly, p.ReadOnly && !t.ReadOnly},
 		{RuleGoalTools, g.cues.noTools && !free},
@@ -160,12 +150,13 @@ func (g *guard) denies(t engines.Tool) string {
 	return ""
 }
 
-// confirm asks the person about a destructive call.
-func (g *guard) confirm(ctx context.Context, t engines.Tool, args json.RawMessage) error {
-	if t.Name == g.forced && g.forcing() || !t.Destructive || t.ReadOnly || g.policy.Confirm == nil || matches(g.policy.Allow, t.Name) {
+// confirm asks the person about a destructive call: TOOL_DENIED when the answer
+// is no.
+func (g guard) confirm(ctx context.Context, t engines.Tool, a asked) error {
+	if a.forced || !t.Destructive || t.ReadOnly || g.policy.Confirm == nil || matches(g.policy.Allow, t.Name) {
 		return nil
 	}
-	yes, err := g.policy.Confirm(ctx, t.Name, args)
+	yes, err := g.policy.Confirm(ctx, t.Name, a.Args)
 	if err != nil {
 		return err
 	}
@@ -175,13 +166,13 @@ func (g *guard) confirm(ctx context.Context, t engines.Tool, args json.RawMessag
 	return nil
 }
 
-// validPattern says whether a pattern can fit a name.
+// validPattern says whether a pattern can match a name.
 func validPattern(pattern string) bool {
 	_, err := path.Match(pattern, "")
 	return err == nil && pattern != ""
 }
 
-// matches says whether a name in either spelling fits one of the patterns.
+// matches says whether a name in either spelling matches one of the patterns.
 func matches(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		dotted, err := path.Match(pattern, name)
@@ -190,9 +181,8 @@ func matches(patterns []string, name string) bool {
 	})
 }
 
-// folded are patterns in small letters: who writes GIT.* means to deny git.*,
-// and would not learn that it fits nothing.
-func folded(patterns []string) []string {
+// lowered returns patterns in lower case: someone who denies GIT.* means git.*.
+func lowered(patterns []string) []string {
 	small := make([]string, len(patterns))
 	for i, each := range patterns {
 		small[i] = strings.ToLower(each)
@@ -200,17 +190,17 @@ func folded(patterns []string) []string {
 	return small
 }
 
-// cues are what the words of a goal ask of the policy.
+// cues are what the words of a goal ask for.
 type cues struct{ noTools, noSearch bool }
 
 var (
 	noToolsCue = pattern.Lazy(`(?i)\b(do not|don't|dont|never|without) (use |using |call |calling )?(any of )?(any |the |your |these )?tools?\b|\bno tools?\b`)
-	// Only the way of working is meant: "a page without search" is a subject.
+	// "A page without search" is a subject, not a way of working.
 	noSearchCue = pattern.Lazy(`(?i)\b(do not|don't|dont|never) search\b|\b(without|no) searching\b`)
 )
 
-// cuesOf reads a goal as people write it: its lines may be wrapped, and its
-// apostrophes typographic.
+// cuesOf reads a goal, whose lines may be wrapped and whose apostrophes may be
+// typographic.
 func cuesOf(goal string) cues {
 	goal = strings.ReplaceAll(strings.Join(strings.Fields(goal), " "), "’", "'")
 	return cues{noTools: noToolsCue().MatchString(goal), noSearch: noSearchCue().MatchString(goal)}

@@ -2,9 +2,10 @@ package agent
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"savant/agent/memory"
 	"savant/fault"
@@ -12,81 +13,56 @@ import (
 	"savant/telemetry"
 )
 
-// Run is one order on its way.
+// Run is one goal that the agent works on.
 type Run struct {
 	runtime *Runtime
 	session *memory.Session
-	order   Order
+	options RunOptions
 	began   time.Time
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
-	endSpan func(telemetry.Event)
 	ended   chan struct{}
 
-	// Of the goroutine that drives the run alone.
-	box     *guard
+	// Only the goroutine that drives the run uses these.
+	guard      guard
+	briefing   briefing
+	catalog    catalog
+	recent     recent
+	waitSaved  func(step int) // waits for the snapshot being written and records it; nil: none is
+	unrecorded *history       // of a resumed run: the trace may lack events of it
+
+	cache *lru.Cache[string, memory.Call]
+
+	mu      sync.Mutex
+	state   State
+	report  Report
+	changed chan struct{} // closed at the next change of the report
+}
+
+// briefing is what Boot learned: it goes into every question.
+type briefing struct {
 	prompts Prompts
 	persona reasoning.Persona
 	rules   []Rule
 	repo    *reasoning.Repo
-	index   int // the step that is being made
-	intent  reasoning.Intent
-	calls   []memory.Call // of this step, those that completed
-	pending []bool        // of this step, those still to be made
-	// withheld are the calls of this step, decided before the run was resumed,
-	// whose arguments are not all there.
-	withheld []int
-	asked    time.Duration // how long the decision took
-	step     memory.Step
-	last     []memory.Call // of the step before
-	traces   []trace
-	notes    []string
-	offer    offer
-	untold   *history // of a run that goes on: what its trace may lack
-	outcome  outcome
-	unsaved  bool   // since the last snapshot
-	saving   func() // waits for the snapshot that is written, and tells of it
-
-	cache cache
-
-	mu     sync.Mutex
-	state  State
-	report Report
-	watch  chan struct{} // closed at the next change
 }
 
-// outcome is how a run ends.
-type outcome struct {
-	Status  Status       `json:"status"`
-	Final   string       `json:"final,omitempty"`
-	Warning string       `json:"warning,omitempty"`
-	Error   *fault.Error `json:"error,omitempty"`
+// recent is what the next decision and the search for loops need of past steps.
+type recent struct {
+	calls  []memory.Call // of the last step
+	notes  []string      // about calls that were not made, of the last step that had calls
+	traces []trace
 }
 
-func (r *Runtime) newRun(order Order, session *memory.Session, began time.Time) *Run {
-	ctx, cancel := context.WithCancelCause(r.ctx)
-	run := &Run{runtime: r, session: session, order: order, began: began, ctx: ctx, cancel: cancel, ended: make(chan struct{}),
-		cache: cache{calls: map[string]memory.Call{}}, state: Boot, watch: make(chan struct{}),
-		report: Report{RunID: session.ID(), Status: StatusRunning, State: Boot, Goal: order.Goal}}
-	policy := r.options.Policy
-	policy.ReadOnly = policy.ReadOnly || order.ReadOnly
-	policy.Allow = append(append([]string{}, policy.Allow...), order.Allow...)
-	policy.Deny = append(append([]string{}, policy.Deny...), order.Deny...)
-	run.box = &guard{box: r.options.Toolbox, policy: policy, cues: cuesOf(order.Goal),
-		calls:   func() bool { return rules[run.current()].calls },
-		forcing: run.forcing}
-	run.box.forced = workflowTool
-	if forced, known := find(r.options.Toolbox.Tools(), order.ForceTool); known {
-		run.box.forced = forced.Name
+func (r *Runtime) newRun(options RunOptions, session *memory.Session, began time.Time) *Run {
+	cache, err := lru.New[string, memory.Call](maxCached)
+	if err != nil {
+		panic("agent: the cache of calls: " + err.Error()) // maxCached is positive
 	}
-	return run
-}
-
-// forcing says whether the call being made is the forced one, also where a
-// resumed run makes it again.
-func (r *Run) forcing() bool {
-	state := r.current()
-	return slices.Contains([]State{Boot, Ready, ForcedTool}, state) || state == Tool && r.index == 1 && r.intent.Model == forcedBy
+	ctx, cancel := context.WithCancelCause(r.ctx)
+	return &Run{runtime: r, session: session, options: options, began: began, ctx: ctx, cancel: cancel, ended: make(chan struct{}),
+		guard: newGuard(r.options.Policy, options, r.options.Toolbox.Tools()), cache: cache, state: Boot, changed: make(chan struct{}),
+		report: Report{RunID: session.ID(), Status: StatusRunning, State: Boot, Goal: options.Goal}}
 }
 
 // ID returns the id of the run.
@@ -107,13 +83,13 @@ func (r *Run) Report() Report {
 	return report
 }
 
-// Wait returns the report when the run has ended or ctx has, calling progress,
+// Wait returns the report when the run or ctx has ended. It calls progress,
 // which may be nil, after each step.
 func (r *Run) Wait(ctx context.Context, progress func(Report)) Report {
 	seen := -1
 	for {
 		r.mu.Lock()
-		report, changed := r.report, r.watch
+		report, changed := r.report, r.changed
 		r.mu.Unlock()
 		if progress != nil && report.Steps != seen {
 			progress(report)
@@ -129,76 +105,81 @@ func (r *Run) Wait(ctx context.Context, progress func(Report)) Report {
 	}
 }
 
-func (r *Run) current() State {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.state
-}
-
-// update changes the report and wakes those who wait.
+// update changes the report and wakes those who wait for a change.
 func (r *Run) update(change func(*Report)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	change(&r.report)
-	close(r.watch)
-	r.watch = make(chan struct{})
+	close(r.changed)
+	r.changed = make(chan struct{})
 }
 
-// pollCancel is how often a run looks for the wish of another process.
+// pollCancel is how often a run looks for a cancel request of another process.
 const pollCancel = 25 * time.Millisecond
 
-// drive takes the run through its states to an end.
-func (r *Run) drive() {
-	r.traced()
+// drive takes a run through its states to an end.
+func (r *Run) drive(t turn) {
+	ctx := telemetry.WithTrace(r.ctx, telemetry.Trace{Parent: r.options.TraceParent, State: r.options.TraceState})
+	ctx, endSpan := r.runtime.options.Recorder.Span(ctx, telemetry.Event{Type: telemetry.RunStarted, RunID: r.ID(), Step: t.index})
+	r.ctx = ctx
 	var watching sync.WaitGroup
 	watching.Go(r.watchCancel)
 	defer watching.Wait()
 	defer r.cancel(nil)
-	for state := r.current(); !state.ended(); state = r.current() {
-		signal, err := r.perform(state)
-		if err != nil {
-			signal = failed
-			r.outcome = outcome{Status: StatusFailed, Error: r.clean(err)}
-			r.session.Fail(memory.Failure{Step: r.index, Code: r.outcome.Error.Code, Details: r.outcome.Error.Details})
-		}
-		if r.ctx.Err() != nil && signal != failed && signal != finish && signal != exhausted {
-			signal = canceled
-		}
-		to, err := next(state, signal)
-		if err != nil {
-			r.outcome = outcome{Status: StatusFailed, Error: fault.From(err)}
-		}
-		r.enter(to)
+	state := Boot
+	for !state.ended() {
+		state, t = r.advance(state, t)
 	}
-	r.conclude()
+	endSpan(r.conclude(state, t))
 }
 
-func (r *Run) enter(to State) {
+// advance does the work of one state and returns the state that follows.
+func (r *Run) advance(state State, t turn) (State, turn) {
+	t, signal, err := r.perform(state, t)
+	if err != nil {
+		cause := r.clean(err)
+		signal, t.outcome = failed, outcome{Status: StatusFailed, Error: cause}
+		r.session.Fail(memory.Failure{Step: t.index, Code: cause.Code, Details: cause.Details})
+	}
+	if r.ctx.Err() != nil && signal != failed && signal != finish && signal != exhausted {
+		signal = canceled
+	}
+	to, err := next(state, signal)
+	if err != nil {
+		t.outcome = outcome{Status: StatusFailed, Error: fault.From(err)}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.state, r.report.State = to, to
+	return to, t
 }
 
-// perform does what is to be done in a state and returns what happened.
-func (r *Run) perform(state State) (Signal, error) {
+// perform does the work of one state and says what happened.
+func (r *Run) perform(state State, t turn) (turn, Signal, error) {
 	switch state {
 	case Boot:
-		return r.boot()
+		return r.boot(t)
 	case Ready:
-		return r.ready()
+		return r.ready(t)
 	case ForcedTool, Tool:
-		return r.act()
+		return r.act(t)
 	case Loop:
-		return r.loop()
+		return r.loop(t)
 	case Decide:
-		return r.decide()
+		return r.decide(t)
 	case Reason:
-		return r.reason()
+		return t, done, nil
 	case Snapshot:
-		return r.snapshot()
+		return r.snapshot(t)
 	default: // Stuck
-		return finish, nil
+		return t, finish, nil
 	}
+}
+
+func (r *Run) current() State {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.state
 }
 
 // watchCancel ends the run when another process asks for it.

@@ -52,7 +52,7 @@ func ended(t *testing.T, run *agent.Run) agent.Report {
 // it goes on, that call is made again, and nothing before it.
 func TestResumeAsksAndCallsNothingTwice(t *testing.T) {
 	w := newWorld(t, script(`{"action":"tool","calls":[{"tool_name":"test.write","args":{"text":"once"}},{"tool_name":"test.hang","args":{}}]}`), nil)
-	run, err := w.runtime.Start(agent.Order{Goal: "g", RunID: "r1"})
+	run, err := w.runtime.Start(agent.RunOptions{Goal: "g", RunID: "r1"})
 	require.NoError(t, err)
 	written := filepath.Join(w.folder, "written")
 	require.Eventually(t, func() bool { // the call is in the journal
@@ -61,7 +61,7 @@ func TestResumeAsksAndCallsNothingTwice(t *testing.T) {
 	}, endless, time.Millisecond)
 	w.runtime.Close()
 	require.Equal(t, agent.StatusInterrupted, ended(t, run).Status)
-	_, err = w.runtime.Start(agent.Order{Goal: "late"})
+	_, err = w.runtime.Start(agent.RunOptions{Goal: "late"})
 	require.ErrorIs(t, err, fault.EngineOffline)
 
 	next := newWorld(t, nil, nil)
@@ -84,7 +84,7 @@ func TestResumeAsksAndCallsNothingTwice(t *testing.T) {
 func TestResumeGoesOnFromEveryRecord(t *testing.T) {
 	answers := []string{read, `{"action":"reason","reasoning":"hm"}`, `{"action":"tool","calls":[{"tool_name":"test.write","args":{"text":"1"}},{"tool_name":"test.read","args":{"text":"2"}}]}`, answer}
 	w := newWorld(t, script(answers...), nil)
-	run, err := w.runtime.Start(agent.Order{Goal: "g", RunID: "r1"})
+	run, err := w.runtime.Start(agent.RunOptions{Goal: "g", RunID: "r1"})
 	require.NoError(t, err)
 	whole := ended(t, run)
 	require.Equal(t, agent.StatusOK, whole.Status)
@@ -120,7 +120,7 @@ func TestResumeGoesOnFromEveryRecord(t *testing.T) {
 // for what was ordered.
 func TestAForcedCallIsForcedStillWhenItIsMadeAgain(t *testing.T) {
 	w := newWorld(t, nil, nil)
-	run, err := w.runtime.Start(agent.Order{Goal: "do not use tools", RunID: "r1", ForceTool: "test.destroy", ForceArgs: json.RawMessage(`{"text":"x"}`), ForceFinish: true})
+	run, err := w.runtime.Start(agent.RunOptions{Goal: "do not use tools", RunID: "r1", ForceTool: "test.destroy", ForceArgs: json.RawMessage(`{"text":"x"}`), ForceFinish: true})
 	require.NoError(t, err)
 	require.Equal(t, agent.StatusOK, ended(t, run).Status)
 	journal, err := os.ReadFile(filepath.Join(w.folder, ".savant", "sessions", "r1.journal"))
@@ -159,14 +159,14 @@ func shapes(report agent.Report) []string {
 
 func TestARunThatEndedWellIsNotRunAgain(t *testing.T) {
 	w := newWorld(t, script(answer), nil)
-	run, err := w.runtime.Start(agent.Order{Goal: "g", RunID: "r1"})
+	run, err := w.runtime.Start(agent.RunOptions{Goal: "g", RunID: "r1"})
 	require.NoError(t, err)
 	ended(t, run)
 	again, err := w.runtime.Resume("r1", 0)
 	require.NoError(t, err)
 	require.Equal(t, "the answer", ended(t, again).Final)
 	require.Len(t, w.api.Requests(), 1)
-	_, err = w.runtime.Start(agent.Order{Goal: "g", RunID: "r1"})
+	_, err = w.runtime.Start(agent.RunOptions{Goal: "g", RunID: "r1"})
 	require.ErrorIs(t, err, fault.IDCollision)
 	_, err = w.runtime.Resume("unknown", 0)
 	require.ErrorIs(t, err, fault.UnknownRun)
@@ -174,7 +174,7 @@ func TestARunThatEndedWellIsNotRunAgain(t *testing.T) {
 
 func TestTheLimitCanBeRaised(t *testing.T) {
 	w := newWorld(t, script(read, `{"action":"reason","reasoning":"hm"}`, answer), nil)
-	run, err := w.runtime.Start(agent.Order{Goal: "g", RunID: "r1", MaxSteps: 2})
+	run, err := w.runtime.Start(agent.RunOptions{Goal: "g", RunID: "r1", MaxSteps: 2})
 	require.NoError(t, err)
 	require.Equal(t, agent.StatusMaxSteps, ended(t, run).Status)
 	again, err := w.runtime.Resume("r1", 10)
@@ -185,10 +185,10 @@ func TestTheLimitCanBeRaised(t *testing.T) {
 func TestOnlySoManyRunsAtOnce(t *testing.T) {
 	w := newWorld(t, script(hang, hang, hang, hang, hang, hang, hang, hang), nil)
 	for range 8 {
-		_, err := w.runtime.Start(agent.Order{Goal: "g"})
+		_, err := w.runtime.Start(agent.RunOptions{Goal: "g"})
 		require.NoError(t, err)
 	}
-	_, err := w.runtime.Start(agent.Order{Goal: "g"})
+	_, err := w.runtime.Start(agent.RunOptions{Goal: "g"})
 	require.ErrorIs(t, err, fault.EngineBusy)
 }
 
@@ -210,7 +210,7 @@ func TestParallelCallsRunAtOnce(t *testing.T) {
 	registry := engines.NewRegistry(engines.Options{})
 	require.NoError(t, registry.Add(tool("a.one"), tool("a.two")))
 	w := newWorld(t, script(`{"action":"tool","calls":[{"tool_name":"a.one"},{"tool_name":"a.two"}]}`, answer), func(o *agent.Options) { o.Toolbox = registry })
-	run, err := w.runtime.Start(agent.Order{Goal: "g"})
+	run, err := w.runtime.Start(agent.RunOptions{Goal: "g"})
 	require.NoError(t, err)
 	require.Equal(t, agent.StatusOK, ended(t, run).Status)
 }
@@ -231,7 +231,7 @@ func TestNoSecretIsLeft(t *testing.T) {
 func leavesNothing(t *testing.T, secret string) {
 	w := newWorld(t, script(`{"action":"tool","tool_name":"test.leak","args":{"text":"`+secret+`"},"reasoning":"with `+secret+`"}`,
 		`{"action":"tool","tool_name":"`+secret+`","args":{}}`, `{"action":"finish","final":"it is `+secret+`"}`), nil)
-	run, err := w.runtime.Start(agent.Order{Goal: "find " + secret})
+	run, err := w.runtime.Start(agent.RunOptions{Goal: "find " + secret})
 	require.NoError(t, err)
 	report := ended(t, run)
 	questions, err := json.Marshal(w.api.Requests())
@@ -257,7 +257,7 @@ func leavesNothing(t *testing.T, secret string) {
 func TestACallWithASecretIsNotMadeWithLess(t *testing.T) {
 	secret := secrets[2]
 	w := newWorld(t, script(`{"action":"tool","calls":[{"tool_name":"test.write","args":{"text":"`+secret+`"}},{"tool_name":"test.write","args":{"text":"1"}}]}`, answer), nil)
-	run, err := w.runtime.Start(agent.Order{Goal: "g", RunID: "r1", ForceTool: "test.write", ForceArgs: json.RawMessage(`{"text":"` + secret + `"}`)})
+	run, err := w.runtime.Start(agent.RunOptions{Goal: "g", RunID: "r1", ForceTool: "test.write", ForceArgs: json.RawMessage(`{"text":"` + secret + `"}`)})
 	require.NoError(t, err)
 	require.Equal(t, agent.StatusOK, ended(t, run).Status)
 	require.Contains(t, readLines(t, w.folder, "written"), secret+"\n", "tools get what was given and decided")
@@ -285,7 +285,7 @@ func TestACallWithASecretIsNotMadeWithLess(t *testing.T) {
 func TestASnapshotThatCannotBeWrittenCostsNoRun(t *testing.T) {
 	w := newWorld(t, script(read, answer), nil)
 	require.NoError(t, os.MkdirAll(filepath.Join(w.folder, ".savant", "session.json"), 0o700))
-	run, err := w.runtime.Start(agent.Order{Goal: "g"})
+	run, err := w.runtime.Start(agent.RunOptions{Goal: "g"})
 	require.NoError(t, err)
 	require.Equal(t, agent.StatusOK, ended(t, run).Status)
 	require.Contains(t, w.log.Text(), "error 1 STATE_NOT_SAVED")
@@ -296,7 +296,7 @@ func TestASnapshotThatCannotBeWrittenCostsNoRun(t *testing.T) {
 func TestATraceThatWasCutIsCompleted(t *testing.T) {
 	answers := []string{read, `{"action":"tool","calls":[{"tool_name":"test.write","args":{"text":"1"}},{"tool_name":"test.read","args":{"text":"2"}}]}`, `{"action":"reason","reasoning":"hm"}`}
 	w := newWorld(t, script(append(answers, answer)...), nil)
-	run, err := w.runtime.Start(agent.Order{Goal: "g", RunID: "r1"})
+	run, err := w.runtime.Start(agent.RunOptions{Goal: "g", RunID: "r1"})
 	require.NoError(t, err)
 	require.Equal(t, agent.StatusOK, ended(t, run).Status)
 	journal := readLines(t, w.folder, ".savant/sessions/r1.journal")

@@ -14,57 +14,50 @@ import (
 	"savant/telemetry"
 )
 
-// Options are what a Runtime is made of. Toolbox, Client, Memory, Now and
-// NewID are required.
+// Options configure a Runtime. Toolbox, Client, Memory, Now and NewID are
+// required.
 type Options struct {
 	Toolbox Toolbox
 	Client  *reasoning.Client
-	// Decider says in a status line who decides; it holds no secret.
+	// Decider says who decides, for people; it must not hold a secret.
 	Decider string
 	Memory  *memory.Store
 	// Recorder may be nil: then nothing is recorded.
 	Recorder *telemetry.Recorder
 	Policy   Policy
-	// Prompts, Repo and Workflows are read when a run starts; nil: nothing is
-	// known. Their errors are warnings: a run needs none of them.
+	// Prompts, Repo and Workflows are called when a run starts. Each may be nil.
+	// Their errors are warnings: a run needs none of them.
 	Prompts   func(context.Context) (Prompts, error)
 	Repo      func(context.Context) (*reasoning.Repo, error)
 	Workflows func(context.Context) ([]string, error)
-	// DisableDetect: a goal never leads to a workflow by itself.
+	// DisableDetect keeps a goal from leading to a workflow by itself.
 	DisableDetect bool
-	// SnapshotPause is how long an answer is waited for before the snapshot of
-	// the step before is written meanwhile; 0 writes it at once. What a run goes
-	// on from is its journal, in either case.
-	SnapshotPause time.Duration
-	// TimeoutMS is told to the Reasoning API as the time it has.
+	// TimeoutMS tells the Reasoning API how long it has, in milliseconds.
 	TimeoutMS int
 	Now       func() time.Time
 	NewID     func() string
 	Logger    *slog.Logger
 }
 
-// DefaultPause is shorter than any model takes, and longer than a script.
-const DefaultPause = 5 * time.Millisecond
-
-// Bounds of a runtime: runs at once, and calls of one step at once.
+// How many runs there may be at once, and calls of one step at once.
 const (
 	maxRuns     = 8
 	maxParallel = 8
 )
 
-// Runtime runs orders. It may be used by several goroutines at once.
+// Runtime drives runs. It may be used by several goroutines at once.
 type Runtime struct {
 	options  Options
-	redactor *redact.Redactor // for what a model works with
+	redactor *redact.Redactor
 	ctx      context.Context
 	stop     context.CancelCauseFunc
 	driving  sync.WaitGroup
 
 	mu   sync.Mutex
-	runs map[string]*Run // those that go on
+	runs map[string]*Run // those being driven, by id
 }
 
-// Why a run ends before its time.
+// Why a run is ended from outside.
 var (
 	errCanceled = errors.New("canceled by user")
 	errClosed   = errors.New("the program ends")
@@ -84,56 +77,56 @@ func New(options Options) *Runtime {
 }
 
 // Start begins a run. It goes on until it ends, Cancel or Close, whatever
-// becomes of the caller. The errors are INVALID_PARAMS for an order that is
-// none, ENGINE_BUSY when too many go on, ID_COLLISION and STATE_NOT_SAVED.
-func (r *Runtime) Start(order Order) (*Run, error) {
-	if err := order.check(); err != nil {
+// becomes of the caller. The errors are INVALID_PARAMS, ENGINE_BUSY when too many
+// runs go on, ID_COLLISION and STATE_NOT_SAVED.
+func (r *Runtime) Start(options RunOptions) (*Run, error) {
+	if err := options.check(); err != nil {
 		return nil, err
 	}
-	order.Goal = r.redactor.Text(order.Goal)
-	if order.RunID == "" {
-		order.RunID = r.options.NewID()
+	options.Goal = r.redactor.Text(options.Goal)
+	if options.RunID == "" {
+		options.RunID = r.options.NewID()
 	}
-	return r.launch(order.RunID, func() (*Run, error) {
-		session, err := r.options.Memory.Create(order.RunID)
+	return r.launch(options.RunID, func() (*Run, turn, error) {
+		session, err := r.options.Memory.Create(options.RunID)
 		if err != nil {
-			return nil, err
+			return nil, turn{}, err
 		}
-		made := r.newRun(order, session, r.options.Now())
-		first := started{Order: order, Time: stamp(made.began)}
-		first.Order.ForceArgs, first.Withheld = r.withheld(order.ForceArgs)
+		began := r.options.Now()
+		first := started{Options: options, Time: stamp(began)}
+		first.Options.ForceArgs, first.Withheld = r.withoutSecrets(options.ForceArgs)
 		if err := session.Append(recordStarted, first, memory.Durable); err != nil {
-			return nil, errors.Join(err, session.Close())
+			return nil, turn{}, errors.Join(err, session.Close())
 		}
-		return made, nil
+		return r.newRun(options, session, began), turn{}, nil
 	})
 }
 
-// Resume goes on with a run that was interrupted, canceled or ended at its
-// limit, from its last durable step: a decision that was received is not asked
-// for again, a call that completed is not made again. maxSteps over 0 is a new
-// limit. A run that goes on in this runtime is returned as it is, one that
-// ended well comes back as ended. The errors are UNKNOWN_RUN, STATE_CONFLICT
-// where another process runs it, STATE_CORRUPT and ENGINE_BUSY.
+// Resume goes on with a run that was interrupted, cancelled or ended at its
+// limit, from its last durable step: it asks for no decision again that was
+// received, and makes no call again that returned. maxSteps over 0 is a new
+// limit. A run that goes on in this runtime is returned as it is; one that ended
+// well ends again as it did. The errors are UNKNOWN_RUN, STATE_CONFLICT when
+// another process runs it, STATE_CORRUPT and ENGINE_BUSY.
 func (r *Runtime) Resume(id string, maxSteps int) (*Run, error) {
 	if run := r.running(id); run != nil {
 		return run, nil
 	}
-	return r.launch(id, func() (*Run, error) {
+	return r.launch(id, func() (*Run, turn, error) {
 		session, records, err := r.options.Memory.Resume(id)
 		if err != nil {
-			return nil, err
+			return nil, turn{}, err
 		}
-		made, err := r.restore(session, records, maxSteps)
+		run, t, err := r.restore(session, records, maxSteps)
 		if err != nil {
-			return nil, errors.Join(err, session.Close())
+			return nil, turn{}, errors.Join(err, session.Close())
 		}
-		return made, nil
+		return run, t, nil
 	})
 }
 
-// launch takes a place among the runs and starts one on its goroutine.
-func (r *Runtime) launch(id string, begin func() (*Run, error)) (*Run, error) {
+// launch opens a run and drives it on a goroutine, if there is room for one more.
+func (r *Runtime) launch(id string, open func() (*Run, turn, error)) (*Run, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -144,13 +137,13 @@ func (r *Runtime) launch(id string, begin func() (*Run, error)) (*Run, error) {
 	case len(r.runs) >= maxRuns:
 		return nil, fault.New(fault.EngineBusy, "%d runs go on already; wait for one to end or cancel it", len(r.runs))
 	}
-	run, err := begin()
+	run, t, err := open()
 	if err != nil {
 		return nil, err
 	}
 	r.runs[id] = run
 	r.driving.Go(func() {
-		run.drive()
+		run.drive(t)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		delete(r.runs, id)
@@ -165,9 +158,9 @@ func (r *Runtime) running(id string) *Run {
 	return r.runs[id]
 }
 
-// Cancel ends a run, of this process or of another, and keeps what it did. One
-// that was canceled before is canceled still. UNKNOWN_RUN where there is none;
-// INVALID_TRANSITION where it ended in another way.
+// Cancel ends a run of this process or of another, and keeps what it did. To
+// cancel a run twice is no error. The errors are UNKNOWN_RUN, and
+// INVALID_TRANSITION if the run ended in another way.
 func (r *Runtime) Cancel(id string) error {
 	if run := r.running(id); run != nil {
 		run.cancel(errCanceled)
@@ -187,8 +180,7 @@ func (r *Runtime) Cancel(id string) error {
 	return fault.New(fault.InvalidTransition, "run %s has ended already (%s): there is nothing to cancel", id, report.Status)
 }
 
-// Report returns how a run stands, wherever it runs. UNKNOWN_RUN where there
-// is none.
+// Report returns how a run stands, whatever process drives it, or UNKNOWN_RUN.
 func (r *Runtime) Report(id string) (Report, error) {
 	if run := r.running(id); run != nil {
 		return run.Report(), nil
@@ -221,9 +213,9 @@ func (r *Runtime) List(ctx context.Context) ([]Report, error) {
 	return list, nil
 }
 
-// Close ends every run; they can be resumed. It returns when their goroutines
-// are gone. A tool that does not heed that its call is taken back is left
-// behind: it ends with the program.
+// Close interrupts every run; they can be resumed. It returns when the goroutines
+// that drive them have ended. A tool that ignores its context is abandoned: it
+// ends with the program.
 func (r *Runtime) Close() {
 	r.mu.Lock()
 	r.stop(errClosed)

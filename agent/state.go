@@ -28,10 +28,10 @@ const (
 	Cancel     State = "Cancel"
 )
 
-// Signal is what happened in a state.
+// Signal says what happened in a state.
 type Signal string
 
-// The signals there are.
+// The signals.
 const (
 	booted    Signal = "booted"
 	resumed   Signal = "resumed"
@@ -49,11 +49,11 @@ const (
 	canceled  Signal = "canceled"
 )
 
-// rule is what a state allows: the signals it may give, with where they lead,
-// and what may be done in it.
+// rule says what a state allows.
 type rule struct {
+	// next has the state that each possible signal leads to.
 	next map[Signal]State
-	// calls: tools may be called; asks: the Reasoning API may be asked.
+	// calls: tools may be called here; asks: the Reasoning API is asked here.
 	calls, asks bool
 }
 
@@ -73,8 +73,8 @@ var rules = map[State]rule{
 	Cancel:     {},
 }
 
-// next returns the state that a signal leads to. A signal that a state does
-// not allow is a mistake in the program: INTERNAL.
+// next returns the state that a signal leads to. A signal that the state does not
+// allow is a programming error: INTERNAL.
 func next(from State, signal Signal) (State, error) {
 	to, allowed := rules[from].next[signal]
 	if !allowed {

@@ -8,25 +8,26 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// When a run makes no progress: the same step this often in a row, two steps
-// in turns this often, steps this often in a row that only reason or fail.
+// A run makes no progress when the same step is made sameSteps times in a row,
+// two steps alternate alternations times, or fruitlessSteps steps in a row call
+// nothing that works.
 const (
-	sameSteps  = 3
-	alternated = 3
-	fruitless  = 6
+	sameSteps      = 3
+	alternations   = 3
+	fruitlessSteps = 6
+	maxTraces      = 6 // the most that a check looks at
 )
 
-// trace is what stuck detection keeps of a step.
+// trace is what the check for progress needs of a step.
 type trace struct {
-	// digest is of what was done and what came of it.
-	digest string
+	digest string // of what was done and what came of it
 	what   string
-	// vain: nothing was called, or every call failed.
-	vain bool
+	// fruitless: nothing was called, or every call failed.
+	fruitless bool
 }
 
 func traceOf(step memory.Step) trace {
-	made := trace{what: step.Action, vain: true}
+	made := trace{what: step.Action, fruitless: true}
 	parts := []any{step.Action}
 	if len(step.Calls) == 0 {
 		parts = append(parts, step.Reasoning)
@@ -38,7 +39,7 @@ func traceOf(step memory.Step) trace {
 			parts = append(parts, each.Error.Error())
 			continue
 		}
-		made.vain = false
+		made.fruitless = false
 	}
 	digest, err := jsonvalue.Digest(parts)
 	if err != nil {
@@ -48,30 +49,24 @@ func traceOf(step memory.Step) trace {
 	return made
 }
 
-// unfruitful returns why the last steps show no progress, or "".
-func unfruitful(traces []trace) string {
-	last := func(count int) []trace { return traces[len(traces)-count:] }
-	if len(traces) >= sameSteps {
-		same := last(sameSteps)
-		if !slices.ContainsFunc(same, func(t trace) bool { return t.digest != same[0].digest }) {
-			return fmt.Sprintf("the same step was made %d times with the same result (%s)", sameSteps, same[0].what)
-		}
-	}
-	if len(traces) >= 2*alternated {
-		turns := last(2 * alternated)
-		if alternate(turns) {
-			return fmt.Sprintf("two steps were made in turns %d times with the same results (%s, %s)", alternated, turns[0].what, turns[1].what)
-		}
-	}
-	if len(traces) >= fruitless && !slices.ContainsFunc(last(fruitless), func(t trace) bool { return !t.vain }) {
-		return fmt.Sprintf("the last %d steps called nothing that worked", fruitless)
+// noProgress returns why the last steps show no progress, or "".
+func noProgress(traces []trace) string {
+	count := len(traces)
+	switch {
+	case count >= sameSteps && repeats(traces[count-sameSteps:], 1):
+		return fmt.Sprintf("the same step was made %d times with the same result (%s)", sameSteps, traces[count-1].what)
+	case count >= 2*alternations && repeats(traces[count-2*alternations:], 2):
+		return fmt.Sprintf("two steps were made in turns %d times with the same results (%s, %s)", alternations, traces[count-2].what, traces[count-1].what)
+	case count >= fruitlessSteps && !slices.ContainsFunc(traces[count-fruitlessSteps:], func(t trace) bool { return !t.fruitless }):
+		return fmt.Sprintf("the last %d steps called nothing that worked", fruitlessSteps)
 	}
 	return ""
 }
 
-func alternate(turns []trace) bool {
-	for i := range turns {
-		if turns[i].digest != turns[i%2].digest {
+// repeats says whether each step is the one made period steps before.
+func repeats(traces []trace, period int) bool {
+	for i := period; i < len(traces); i++ {
+		if traces[i].digest != traces[i-period].digest {
 			return false
 		}
 	}

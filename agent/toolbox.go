@@ -7,11 +7,10 @@ import (
 	"savant/engines"
 )
 
-// Toolbox is what an agent works with; the registry is one, and a policy makes
-// one of another. It may be used by several goroutines at once.
+// Toolbox holds the tools an agent can call; engines.Registry is one. It may be
+// used by several goroutines at once.
 type Toolbox interface {
-	// Tools returns what may be called, sorted by name. The list is the
-	// caller's.
+	// Tools returns all tools, sorted by name. The caller may change the list.
 	Tools() []engines.Tool
 	// Invoke calls a tool by its name in either spelling. The error is a
 	// *fault.Error: UNKNOWN_TOOL, INVALID_PARAMS, TOOL_DENIED, or that of the

@@ -21,7 +21,7 @@ const (
 	maxWait     = 50_000
 )
 
-// RunInput is what agent.run takes.
+// RunInput is the input of agent.run.
 type RunInput struct {
 	Goal        string         `json:"goal,omitempty" doc:"What is wanted, in your words."`
 	RunID       string         `json:"run_id,omitempty" doc:"A run to go on with; then no goal is needed."`
@@ -37,23 +37,23 @@ type RunInput struct {
 	WaitMS      *int           `json:"wait_ms,omitempty" min:"0" max:"50000" doc:"How long to wait for the end; 20000 by default."`
 }
 
-// StatusInput is what agent.status takes.
+// StatusInput is the input of agent.status.
 type StatusInput struct {
 	RunID  string `json:"run_id"`
 	WaitMS *int   `json:"wait_ms,omitempty" min:"0" max:"50000" doc:"How long to wait for the end; 0 by default."`
 }
 
-// CancelInput is what agent.cancel takes.
+// CancelInput is the input of agent.cancel.
 type CancelInput struct {
 	RunID string `json:"run_id"`
 }
 
-// ListInput is what agent.list takes.
+// ListInput is the input of agent.list.
 type ListInput struct {
 	Limit int `json:"limit,omitempty" min:"1" max:"500" doc:"50 by default."`
 }
 
-// ListOutput is what agent.list answers.
+// ListOutput is the output of agent.list.
 type ListOutput struct {
 	Runs []Report `json:"runs"`
 	// More is how many runs are not listed.
@@ -89,7 +89,7 @@ func (r *Runtime) startOrResume(ctx context.Context, in RunInput) (*Run, error) 
 			return nil, err
 		}
 		within := telemetry.TraceFrom(ctx)
-		return r.Start(Order{Goal: in.Goal, MaxSteps: in.MaxSteps, Workflow: in.Workflow, ForceTool: in.ForceTool, ForceArgs: arguments,
+		return r.Start(RunOptions{Goal: in.Goal, MaxSteps: in.MaxSteps, Workflow: in.Workflow, ForceTool: in.ForceTool, ForceArgs: arguments,
 			ForceFinish: in.ForceFinish, DryRun: in.DryRun, ReadOnly: in.ReadOnly, Allow: in.Allow, Deny: in.Deny,
 			TraceParent: within.Parent, TraceState: within.State})
 	}
@@ -102,8 +102,8 @@ func (r *Runtime) startOrResume(ctx context.Context, in RunInput) (*Run, error) 
 	return r.Resume(in.RunID, in.MaxSteps)
 }
 
-// ofNewRun names an argument that a run has from its beginning, where one is
-// given: it would be of no effect on a run that goes on.
+// ofNewRun returns the name of an argument that only a new run takes, if one is
+// given: it would have no effect on a run that goes on.
 func (in RunInput) ofNewRun() string {
 	given := map[string]bool{"goal": in.Goal != "", "workflow": in.Workflow != "", "force_tool": in.ForceTool != "", "force_args": len(in.ForceArgs) > 0,
 		"force_finish": in.ForceFinish, "dry_run": in.DryRun, "read_only": in.ReadOnly, "allow": len(in.Allow) > 0, "deny": len(in.Deny) > 0}
@@ -115,7 +115,7 @@ func (in RunInput) ofNewRun() string {
 	return ""
 }
 
-// forceArgs are the arguments of the forced tool, nothing where none are given.
+// forceArgs are the arguments of the forced tool, or nil.
 func (in RunInput) forceArgs() (json.RawMessage, error) {
 	switch {
 	case in.ForceArgs == nil:
@@ -130,8 +130,8 @@ func (in RunInput) forceArgs() (json.RawMessage, error) {
 	return encoded, nil
 }
 
-// wait returns the report at the end of a run or of the time to wait. Steps
-// are told to the client as progress.
+// wait returns the report when the run or the time to wait has ended. The client
+// gets each step as progress.
 func wait(ctx context.Context, run *Run, given *int, usual int) Report {
 	milliseconds := usual
 	if given != nil {
@@ -139,10 +139,10 @@ func wait(ctx context.Context, run *Run, given *int, usual int) Report {
 	}
 	bounded, cancel := context.WithTimeout(ctx, time.Duration(milliseconds)*time.Millisecond)
 	defer cancel()
-	tell := engines.CallerFrom(ctx).Progress
+	progress := engines.CallerFrom(ctx).Progress
 	return run.Wait(bounded, func(report Report) {
-		if tell != nil {
-			tell(float64(report.Steps), float64(run.order.MaxSteps), fmt.Sprintf("run %s, step %d", report.RunID, report.Steps))
+		if progress != nil {
+			progress(float64(report.Steps), float64(run.options.MaxSteps), fmt.Sprintf("run %s, step %d", report.RunID, report.Steps))
 		}
 	})
 }
@@ -154,8 +154,8 @@ func (r *Runtime) statusTool(ctx context.Context, in StatusInput) (Report, error
 	return r.Report(in.RunID)
 }
 
-// cancelWait is how long agent.cancel waits for the end, so that it can answer
-// what a repeated call answers too. In milliseconds.
+// cancelWait is how long agent.cancel waits for the end, in milliseconds, so that
+// a repeated call answers the same.
 const cancelWait = 1000
 
 func (r *Runtime) cancelTool(ctx context.Context, in CancelInput) (Report, error) {

@@ -36,7 +36,7 @@ func TestOutputsOfOneStepShareTheirRoom(t *testing.T) {
 		o.Toolbox = registry
 		o.Client = reasoning.New(reasoning.Options{Transport: spy{answers: answers, last: &asked}})
 	})
-	run, err := w.runtime.Start(agent.Order{Goal: "much"})
+	run, err := w.runtime.Start(agent.RunOptions{Goal: "much"})
 	require.NoError(t, err)
 	<-run.Done()
 	require.Equal(t, agent.StatusOK, run.Report().Status)

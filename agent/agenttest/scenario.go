@@ -12,7 +12,7 @@ import (
 
 // Scenario is a file of agent/testdata/scenarios.
 type Scenario struct {
-	Order   agent.Order
+	Order   agent.RunOptions
 	Policy  Policy
 	Answers []json.RawMessage
 	// Transcript is what has to come of it.

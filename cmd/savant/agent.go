@@ -37,7 +37,7 @@ func (p *program) openAgent(h *house) error {
 		Recorder: h.recorder, Policy: policy, Prompts: h.prompts,
 		Repo:          p.repository(h.path, h.gitRoots(p.settings)),
 		Workflows:     func(context.Context) ([]string, error) { return h.think.Library.Names(), h.think.Library.Unlisted() },
-		DisableDetect: a.DisableDetect, SnapshotPause: agent.DefaultPause, TimeoutMS: int(p.settings.Reasoning.Timeout / time.Millisecond),
+		DisableDetect: a.DisableDetect, TimeoutMS: int(p.settings.Reasoning.Timeout / time.Millisecond),
 		Now: time.Now, NewID: func() string { return strings.ToLower(ulid.Make().String()) }, Logger: h.logger})
 	return h.tools.AddEngine(engines.Engine{Name: "agent", Description: "works on a goal by itself"}, h.agent.Tools()...)
 }

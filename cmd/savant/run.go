@@ -16,7 +16,7 @@ import (
 
 // errand is what a person asks the agent on the command line.
 type errand struct {
-	order        agent.Order
+	order        agent.RunOptions
 	input, file  string
 	args         string
 	resume       string

@@ -2,16 +2,15 @@ package agent
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"savant/fault"
 	"savant/reasoning"
 )
 
-// Rule is an AMR rule: a goal that holds one of its phrases is met by a
+// Rule is an AMR rule: a goal that holds one of its phrases is handed to a
 // workflow instead of free steps.
 type Rule struct {
 	Name     string
@@ -30,7 +29,7 @@ type Prompts struct {
 	Rules    []Rule
 }
 
-// persona returns the one of a name, or the first.
+// persona returns the persona of a name; without a name, the first.
 func (p Prompts) persona(name string) (reasoning.Persona, bool) {
 	for _, each := range p.Personas {
 		if each.Name == name {
@@ -43,7 +42,7 @@ func (p Prompts) persona(name string) (reasoning.Persona, bool) {
 	return p.Personas[0], true
 }
 
-// without says that there is no persona of a name, and which there are.
+// without is the message for an unknown persona, with the names of the others.
 func (p Prompts) without(persona string) string {
 	var known []string
 	for _, each := range p.Personas {
@@ -52,54 +51,20 @@ func (p Prompts) without(persona string) string {
 	return fmt.Sprintf("prompts.yml has no %s; known: %s", fault.Cut(persona, 60), fault.Cut(strings.Join(known, ", "), 300))
 }
 
-// triggered returns the rules that a goal meets, in their order.
+// triggered returns the rules of which a goal holds a phrase, in their order.
 func triggered(rules []Rule, goal string) []Rule {
 	return slices.DeleteFunc(slices.Clone(rules), func(rule Rule) bool {
 		return !slices.ContainsFunc(rule.Phrases, func(phrase string) bool { return says(goal, phrase) })
 	})
 }
 
-// says whether a text holds a phrase as whole words, in any case, however they
-// are spaced.
+// says reports whether a text holds a phrase as whole words, in any case and with
+// any spaces between them.
 func says(text, phrase string) bool {
 	words := strings.Fields(phrase)
-	if len(words) == 0 {
-		return false
-	}
-	before := ' '
-	for at, char := range text {
-		if !inWord(before) && begins(text[at:], words) {
-			return true
-		}
-		before = char
-	}
-	return false
+	expression, err := regexp.Compile(`(?i)(?:^|[^\pL\pN_])` + regexp.QuoteMeta(strings.Join(words, " ")) + `(?:$|[^\pL\pN_])`)
+	return len(words) > 0 && err == nil && expression.MatchString(strings.Join(strings.Fields(text), " "))
 }
-
-// begins says whether a text begins with words and a word ends there.
-func begins(text string, words []string) bool {
-	for n, word := range words {
-		rest := text
-		if n > 0 {
-			if rest = strings.TrimLeftFunc(text, unicode.IsSpace); len(rest) == len(text) {
-				return false
-			}
-		}
-		end := 0
-		for range word {
-			_, size := utf8.DecodeRuneInString(rest[end:])
-			end += size
-		}
-		if !strings.EqualFold(rest[:end], word) {
-			return false
-		}
-		text = rest[end:]
-	}
-	next, _ := utf8.DecodeRuneInString(text)
-	return text == "" || !inWord(next)
-}
-
-func inWord(char rune) bool { return unicode.IsLetter(char) || unicode.IsNumber(char) || char == '_' }
 
 // named returns the workflow that a goal names. A name that could be an
 // ordinary word counts only beside the word workflow.

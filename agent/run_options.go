@@ -1,11 +1,15 @@
-// Package agent executes: a goal in, a finished, explained and bounded run
-// out. At each step it asks the Reasoning API what to do, does it through the
-// table of tools, remembers it and goes on until the answer is to finish, an
-// error, a wish to cancel or the limit of steps. It decides nothing itself.
+// Package agent works on a goal step by step. At each step it asks the Reasoning
+// API what to do, calls the tools it is told to call, remembers the results, and
+// goes on until the answer is to finish, an error, a cancel request or the limit
+// of steps. It decides nothing itself.
+//
+// A run is a state machine (state.go). Each state takes a turn, the data of one
+// step, and returns the next turn and a signal. Run holds what outlives a step.
 package agent
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"savant/agent/memory"
@@ -13,8 +17,8 @@ import (
 	"savant/reasoning"
 )
 
-// Order is what a person wants of a run.
-type Order struct {
+// RunOptions are what a person wants of a run.
+type RunOptions struct {
 	Goal string `json:"goal"`
 	// RunID names the run; empty: a new one is made up.
 	RunID string `json:"run_id,omitempty"`
@@ -47,15 +51,15 @@ type Order struct {
 	TraceState  string `json:"tracestate,omitempty"`
 }
 
-// Bounds of an order.
+// Bounds of the options.
 const (
 	DefaultMaxSteps = 25
 	maxMaxSteps     = 1000
 	maxGoal         = 20_000
 )
 
-// check completes an order, or says what is wrong with it: INVALID_PARAMS.
-func (o *Order) check() error {
+// check fills in defaults, or says what is wrong: INVALID_PARAMS.
+func (o *RunOptions) check() error {
 	switch {
 	case strings.TrimSpace(o.Goal) == "" && o.ForceTool == "" && o.Workflow == "" && !o.ForceFinish:
 		return invalid("goal", "say what is wanted")
@@ -70,7 +74,7 @@ func (o *Order) check() error {
 	case len(o.ForceArgs) > 0 && !isObject(o.ForceArgs):
 		return invalid("force_args", "expected a JSON object")
 	}
-	for _, pattern := range append(append([]string{}, o.Allow...), o.Deny...) {
+	for _, pattern := range slices.Concat(o.Allow, o.Deny) {
 		if !validPattern(pattern) {
 			return invalid("allow and deny", "a pattern is the name of a tool, where * stands for any part: git.*; got "+fault.Cut(pattern, 60))
 		}
@@ -90,7 +94,7 @@ func isObject(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &members) == nil && members != nil
 }
 
-// Status is how a run stands.
+// Status says how a run stands.
 type Status string
 
 // The statuses of a run. Interrupted: the program that ran it is gone; it can
@@ -124,4 +128,15 @@ type Report struct {
 	PromptTokens int           `json:"prompt_tokens,omitempty"`
 	OutputTokens int           `json:"output_tokens,omitempty"`
 	Transcript   []memory.Step `json:"transcript,omitempty"`
+}
+
+// add counts what a decision cost.
+func (r *Report) add(intent reasoning.Intent) {
+	r.Model = intent.Model
+	r.PromptTokens += intent.PromptTokens
+	r.OutputTokens += intent.OutputTokens
+}
+
+func (r *Report) end(o outcome) {
+	r.Status, r.Final, r.Warning, r.Error = o.Status, o.Final, o.Warning, o.Error
 }

@@ -1,0 +1,72 @@
+package agent
+
+import "savant/telemetry"
+
+// recorded is what the trace holds of a run. Events are written in order, so it
+// can only lack those after its last step.
+type recorded struct {
+	decided int // the last step with a decision
+	shown   int // the last step with a prompt
+	calls   map[callEvent]bool
+}
+
+type callEvent struct {
+	event telemetry.Type
+	call  string
+}
+
+// backfillTrace records what the journal of a resumed run holds and a crash kept
+// from the trace: decisions, and the calls that completed. A trace that cannot
+// be read stays as it is.
+func (r *Run) backfillTrace() {
+	if r.unrecorded == nil {
+		return
+	}
+	has := recorded{calls: map[callEvent]bool{}}
+	err := r.runtime.options.Recorder.Written(r.ID(), func(e telemetry.Event, _ []byte) {
+		switch e.Type {
+		case telemetry.ReasoningStep:
+			has.decided = max(has.decided, e.Step)
+		case telemetry.PromptSnapshot:
+			has.shown = max(has.shown, e.Step)
+		case telemetry.ToolCallStarted, telemetry.PolicyDenied, telemetry.ToolCallCompleted:
+			has.calls[callEvent{e.Type, e.CallID}] = true
+		}
+	})
+	r.warn("what the trace lacks is not known", err)
+	for _, each := range r.unrecorded.decisions {
+		if err == nil && each.Step >= has.decided {
+			r.backfillStep(each, has)
+		}
+	}
+	r.unrecorded = nil
+}
+
+func (r *Run) backfillStep(d decision, has recorded) {
+	if d.Intent.Prompt != nil && d.Step > has.shown {
+		r.backfill(promptShown(d.Intent), d)
+	}
+	if d.Step > has.decided {
+		r.backfill(r.decided(d.Intent), d)
+	}
+	for _, each := range newTurn(d.Step, d.Intent, nil).asked {
+		made, completed := r.unrecorded.calls[d.Step][each.number]
+		if !completed {
+			continue
+		}
+		for _, e := range append([]telemetry.Event{callStarted(each)}, callEnded(each.id(), made)...) {
+			if !has.calls[callEvent{e.Type, each.id()}] {
+				r.backfill(e, d)
+			}
+		}
+	}
+}
+
+// backfill records an event with the time of its decision in the journal.
+func (r *Run) backfill(e telemetry.Event, d decision) {
+	if e.Metadata == nil {
+		e.Metadata = map[string]any{}
+	}
+	e.Timestamp, e.Metadata["restored"] = d.time, true
+	r.event(d.Step, e)
+}
