@@ -4,12 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 )
 
-// Budget is what a snapshot may have, in characters of JSON: about 4,000
-// tokens. Over it, and with more than wholeSteps steps, only that many stay.
+// Budget is the most that a snapshot has, in characters of JSON: about 4,000
+// tokens. Over it, and with more than wholeSteps steps, only that many steps stay
+// whole.
 const (
 	Budget     = 16_000
 	wholeSteps = 5
@@ -23,38 +26,60 @@ const (
 	maxDetails  = 200
 	maxFailures = 5
 	maxLine     = 160
+	minText     = 20 // of each text; less room than that is not enough
 )
 
-// view returns the steps that fit into so many characters. sizes holds those
-// of each step, lines what each would be summarized to.
-func view(steps []Step, sizes []int, lines []string, budget int) (View, bool) {
-	if total(sizes) <= budget {
-		return View{Steps: steps}, false
+// View is the memory within its budget: the latest steps, and a summary of the
+// Omitted ones before them.
+type View struct {
+	Summary string
+	Omitted int
+	Steps   []Step
+}
+
+// view returns the steps that fit into so many characters. lines has a line for
+// the summary of each step.
+func view(steps []Step, lines []string, budget int) View {
+	if fits(steps, budget) {
+		return View{Steps: steps}
 	}
-	shown := View{Steps: steps}
+	v := View{Steps: steps}
 	if len(steps) > wholeSteps {
-		shown.Omitted = len(steps) - wholeSteps
-		shown.Steps = steps[shown.Omitted:]
-		shown.Summary = summary(lines[:shown.Omitted])
+		v.Omitted = len(steps) - wholeSteps
+		v.Steps = steps[v.Omitted:]
+		v.Summary = summary(lines[:v.Omitted])
+		budget -= size(v.Summary)
 	}
-	rest := budget - quotedSize(shown.Summary)
-	if total(sizes[shown.Omitted:]) <= rest {
-		return shown, false
+	if !fits(v.Steps, budget) {
+		v.Steps = shortened(v.Steps, budget)
 	}
-	shown.Steps = shortened(shown.Steps, rest)
-	return shown, true
+	return v
 }
 
-func total(sizes []int) int {
-	sum := 0
-	for _, each := range sizes {
-		sum += each + 1 // the comma
+// fits says whether steps need at most so many characters.
+func fits(steps []Step, budget int) bool {
+	for _, each := range steps {
+		if budget -= size(each) + 1; budget < 0 { // 1 for the comma
+			return false
+		}
 	}
-	return sum
+	return true
 }
 
-// summary tells of steps in one line each, the latest that fit, in order: an
-// extract, so that the same steps always give the same text.
+// size returns the characters of the JSON of a value.
+func size(value any) int { return utf8.RuneCount(encoded(value)) }
+
+// encoded returns the JSON of a value. What is remembered always has one: it was
+// written to the journal before.
+func encoded(value any) json.RawMessage {
+	data, err := jsonvalue.Encode(value)
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return data
+}
+
+// summary tells of steps in one line each: the latest that fit, in order.
 func summary(lines []string) string {
 	first, length := len(lines), 0
 	for first > 0 && length+len(lines[first-1])+1 <= maxSummary {
@@ -68,50 +93,49 @@ func summary(lines []string) string {
 	return text
 }
 
-// summarize returns the line of one step: what was called with what, and the
-// beginning of what came of it.
+// summarize returns the line of one step: its calls, and the beginning of what
+// each returned.
 func summarize(step Step) string {
 	if len(step.Calls) == 0 {
-		return fault.Cut(fmt.Sprintf("%d %s: %s", step.Index, step.Action, flat(step.Reasoning)), maxLine)
+		return fault.Cut(fmt.Sprintf("%d %s: %s", step.Index, step.Action, oneLine(step.Reasoning)), maxLine)
 	}
 	parts := make([]string, len(step.Calls))
 	for i, each := range step.Calls {
-		came := flat(string(each.Output))
+		result := oneLine(string(each.Output))
 		if each.Error != nil {
-			came = each.Error.Error()
+			result = each.Error.Error()
 		}
-		parts[i] = fmt.Sprintf("%s %s -> %s", each.Tool, fault.Cut(string(each.Args), maxLine/3), came)
-	}
-	each := maxLine / len(parts)
-	for i := range parts {
-		parts[i] = fault.Cut(parts[i], max(each, maxLine/4))
+		part := fmt.Sprintf("%s %s -> %s", each.Tool, fault.Cut(string(each.Args), maxLine/3), result)
+		parts[i] = fault.Cut(part, max(maxLine/len(parts), maxLine/4))
 	}
 	return fault.Cut(fmt.Sprintf("%d %s", step.Index, strings.Join(parts, "; ")), 2*maxLine)
 }
 
-func flat(text string) string { return strings.Join(strings.Fields(fault.Cut(text, 4*maxLine)), " ") }
+func oneLine(text string) string {
+	return strings.Join(strings.Fields(fault.Cut(text, 4*maxLine)), " ")
+}
 
-// shortened cuts the texts of steps, the harder the less room there is: in
-// small steps, so that only the largest are cut where that is enough.
+// shortened cuts the texts of steps to a limit that shrinks until they fit, so
+// that only the largest are cut if that is enough.
 func shortened(steps []Step, budget int) []Step {
 	for limit := 4000; ; limit -= limit/5 + 1 {
 		made := make([]Step, len(steps))
 		for i, each := range steps {
 			made[i] = each.cut(limit)
 		}
-		if limit < 20 || size(made) <= budget {
+		if limit < minText || fits(made, budget) {
 			return made
 		}
 	}
 }
 
-// cut returns the step with texts of at most limit bytes; an output that is
-// cut says so and where the whole is.
+// cut returns the step with texts of at most limit bytes. With hardly any room
+// it has only the first of its calls.
 func (s Step) cut(limit int) Step {
 	s.Reasoning = fault.Cut(s.Reasoning, limit)
 	calls := make([]Call, 0, len(s.Calls))
 	for i, each := range s.Calls {
-		if limit < 20 && i == wholeSteps { // dozens of calls in one step
+		if limit < minText && i == wholeSteps {
 			calls = append(calls, Call{Tool: "…", Note: fmt.Sprintf("and %d more calls", len(s.Calls)-i)})
 			break
 		}
@@ -128,39 +152,34 @@ func (c Call) cut(limit int) Call {
 	if c.Error != nil {
 		c.Error = &fault.Error{Code: c.Error.Code, Details: fault.Cut(c.Error.Details, min(limit, maxDetails))}
 	}
-	if len(c.Output) <= limit {
-		return c
+	if len(c.Output) > limit {
+		return c.cutOutput(limit)
 	}
-	return c.cutOutput(limit)
+	return c
 }
 
+// cutOutput returns the call with the beginning of its output, and a note.
 func (c Call) cutOutput(limit int) Call {
-	whole := len(c.Output)
-	c.Output, c.Cut = text(beginning(c), limit), true
-	c.Note = fmt.Sprintf("cut from %d bytes", whole)
+	whole, size := string(c.Output), len(c.Output)
+	if c.Cut { // it is a JSON string already
+		var beginning string
+		if json.Unmarshal(c.Output, &beginning) == nil {
+			whole = beginning
+		}
+	}
+	c.Output, c.Cut = text(whole, limit), true
+	c.Note = fmt.Sprintf("cut from %d bytes", size)
 	if c.Artifact != "" {
 		c.Note += "; whole in " + c.Artifact
 	}
 	return c
 }
 
-// beginning returns an output as text; one that was cut before is text already.
-func beginning(c Call) string {
-	var already string
-	if c.Cut && json.Unmarshal(c.Output, &already) == nil {
-		return already
-	}
-	return string(c.Output)
-}
-
-// text returns the beginning of a text as a JSON string of about limit bytes:
-// escapes count.
+// text returns the beginning of a text as a JSON string of about limit bytes,
+// escapes included.
 func text(whole string, limit int) json.RawMessage {
 	for cut := limit; ; cut /= 2 {
-		data, err := json.Marshal(fault.Cut(whole, cut))
-		if err != nil {
-			return json.RawMessage(`""`)
-		}
+		data := encoded(fault.Cut(whole, cut))
 		if len(data) <= limit+2 || cut < 4 {
 			return data
 		}

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"savant/fault"
 	"savant/internal/atomicfile"
@@ -30,15 +29,9 @@ type Session struct {
 	numbers  int // records written
 	head     Head
 	steps    []Step
-	encoded  []json.RawMessage // the JSON of each step, nil where it is never shown again
-	sizes    []int             // its characters
-	lines    []string
+	lines    []string // of the summary, one a step
 	failures []Failure
-	failed   error
-	// outline is the size of a snapshot without steps; 0: not known.
-	outline int
-	// shown is the view of the last snapshot, while it is true.
-	shown *View
+	failed   error // of Append
 }
 
 // Durability says what Append waits for.
@@ -105,26 +98,9 @@ func (s *Session) Append(kind string, data any, durability Durability) error {
 	return nil
 }
 
-// maxOutput is what a step holds of an output, in bytes; a larger one becomes
-// an artifact. It keeps long runs within their memory.
-const maxOutput = 32 << 10
-
-// Keep returns a call as a step may hold it: an output that is too large is
-// kept whole in a file, and the call has the beginning of it.
-func (s *Session) Keep(call Call) (Call, error) {
-	if len(call.Output) <= maxOutput {
-		return call, nil
-	}
-	artifact, err := s.artifact(call.Output, atomicfile.Durable)
-	if err != nil {
-		return call, err
-	}
-	call.Artifact = artifact
-	return call.cut(maxOutput), nil
-}
-
-// artifact keeps an output in a file of its own.
-func (s *Session) artifact(output json.RawMessage, durability atomicfile.Durability) (string, error) {
+// saveOutput writes an output to a file of its own, named by its digest, and
+// returns the name.
+func (s *Session) saveOutput(output json.RawMessage, durability atomicfile.Durability) (string, error) {
 	sum := sha256.Sum256(output)
 	name := outputFolder(s.id) + "/" + hex.EncodeToString(sum[:])
 	if _, err := s.store.root.Stat(name); err == nil {
@@ -143,112 +119,38 @@ func (s *Session) artifact(output json.RawMessage, durability atomicfile.Durabil
 func (s *Session) Remember(step Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.shown = nil
 	s.steps = append(s.steps, step)
-	s.encoded = append(s.encoded, encoded(step))
-	s.sizes = append(s.sizes, utf8.RuneCount(s.encoded[len(s.encoded)-1]))
 	s.lines = append(s.lines, summarize(step))
-	s.forget(len(s.steps) - 1 - wholeSteps)
-	if failures := step.failures(); len(failures) > 0 {
-		s.failures, s.outline = append(s.failures, failures...), 0
-	}
+	s.failures = append(s.failures, step.failures()...)
 }
 
-// Fail remembers an error that no call is to blame for.
+// Fail adds an error that no call caused.
 func (s *Session) Fail(failure Failure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	failure.Details = fault.Cut(failure.Details, maxDetails)
-	s.failures, s.outline = append(s.failures, failure), 0
+	s.failures = append(s.failures, failure)
 }
 
 // Describe sets what a snapshot says of the run as a whole.
 func (s *Session) Describe(head Head) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.head, s.outline = head, 0
+	s.head = head
 }
 
-// Steps returns every step so far; nobody may change them.
+// Steps returns every step so far. The caller must not change them.
 func (s *Session) Steps() []Step {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.steps)
 }
 
-// Summary tells of the steps, a line each, the latest that fit.
+// Summary tells of the steps, a line each: the latest that fit.
 func (s *Session) Summary() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return summary(s.lines)
-}
-
-// View returns the memory within its budget.
-func (s *Session) View() View {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.shown == nil {
-		shown := s.snapshot().view
-		s.shown = &shown
-	}
-	return *s.shown
-}
-
-// Save begins to replace the snapshot, for readers: what a run goes on from is
-// its journal. It is written while the run goes on; the function returned waits
-// until it is and has to be called before the next Save, and before Close.
-// Outputs that do not fit become artifacts. The error is STATE_NOT_SAVED and
-// never a reason to end the run.
-func (s *Session) Save() (wait func() (Saved, error)) {
-	data, saved, err := s.document()
-	if err != nil {
-		return func() (Saved, error) { return Saved{}, err }
-	}
-	written := make(chan error, 1)
-	go func() { written <- s.store.writeSnapshot(s.id, data) }()
-	return func() (Saved, error) { return saved, <-written }
-}
-
-// document returns the snapshot as it is written.
-func (s *Session) document() ([]byte, Saved, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	made := s.snapshot()
-	for more := made.cut; more; made = s.snapshot() { // names of artifacts take room, so that others are cut
-		var err error
-		if more, err = s.keepOutputs(made.view); err != nil {
-			return nil, Saved{}, err
-		}
-	}
-	s.shown = &made.view
-	data, err := made.document.encode()
-	if err != nil {
-		return nil, Saved{}, fault.New(fault.Internal, "the snapshot of run %s: %w", s.id, err)
-	}
-	return data, Saved{Steps: len(s.steps), Summarized: made.view.Omitted, Errors: len(s.failures), Bytes: len(data)}, nil
-}
-
-// keepOutputs gives every output that a view cuts its artifact, and says
-// whether one had none.
-func (s *Session) keepOutputs(shown View) (more bool, err error) {
-	for i, step := range shown.Steps {
-		at := shown.Omitted + i
-		calls := slices.Clone(s.steps[at].Calls) // those handed out stay as they are
-		for c := range min(len(calls), len(step.Calls)) {
-			if !step.Calls[c].Cut || calls[c].Artifact != "" {
-				continue
-			}
-			// The journal has it too: it can be written again.
-			if calls[c].Artifact, err = s.artifact(calls[c].Output, atomicfile.Lazy); err != nil {
-				return false, err
-			}
-			more = true
-		}
-		s.steps[at].Calls = calls
-		s.encoded[at] = encoded(s.steps[at])
-		s.sizes[at] = utf8.RuneCount(s.encoded[at])
-	}
-	return more, nil
 }
 
 // Close lets go of the session and of a wish to cancel it.

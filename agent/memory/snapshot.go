@@ -1,42 +1,44 @@
 package memory
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"savant/fault"
+	"savant/internal/atomicfile"
+	"savant/internal/jsonvalue"
 )
 
 // Head is what a snapshot says of a run as a whole.
 type Head struct {
 	Goal string `json:"goal"`
-	// Status is how the run stands; its words are the agent's.
+	// Status says how the run stands, in the words of package agent.
 	Status string `json:"status"`
 	// Final is the answer, once there is one.
 	Final string `json:"final,omitempty"`
 	// Started and Updated are RFC 3339 in UTC.
 	Started string `json:"started"`
 	Updated string `json:"updated"`
-	// State is what else the agent keeps, small values by name.
+	// State has small values of the agent by name.
 	State map[string]any `json:"state"`
 }
 
-// Snapshot is a session as it is kept for readers: schemas/session.json. It
-// has at most Budget characters.
+// Snapshot is a session as readers see it: schemas/session.json. It has at most
+// Budget characters.
 type Snapshot struct {
 	SessionID string `json:"session_id"`
 	Head
-	// Count is how many steps the run has, told or not.
+	// Count is how many steps the run has, omitted ones included.
 	Count int `json:"step_count"`
-	// Steps are Step, the first maybe a Stub.
+	// Steps are Step; the first is a Stub if steps were omitted.
 	Steps     []json.RawMessage `json:"steps"`
 	Errors    []Failure         `json:"errors"`
 	Summaries []string          `json:"summaries"`
 }
 
-// Saved says what a snapshot holds.
+// Saved counts what a snapshot holds.
 type Saved struct {
 	Steps      int `json:"steps"`
 	Summarized int `json:"summarized"`
@@ -44,59 +46,89 @@ type Saved struct {
 	Bytes      int `json:"bytes"`
 }
 
-// made is a snapshot on its way to disk.
-type made struct {
-	view     View
-	cut      bool // outputs were cut to fit
-	document Snapshot
+// View returns the memory within its budget.
+func (s *Session) View() View {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, _ := s.fit()
+	return v
 }
 
-// snapshot fits the memory into its budget. The caller holds the lock.
-func (s *Session) snapshot() made {
-	document := Snapshot{SessionID: s.id, Head: s.head, Count: len(s.steps), Steps: []json.RawMessage{}, Summaries: []string{},
-		Errors: s.failures[max(0, len(s.failures)-maxFailures):]}
-	if document.Errors == nil {
-		document.Errors = []Failure{}
+// Save begins to replace the snapshot, which is for readers: a run goes on from
+// its journal. The caller calls wait before the next Save and before Close. The
+// error, STATE_NOT_SAVED, is no reason to end the run.
+func (s *Session) Save() (wait func() (Saved, error)) {
+	data, saved, err := s.document()
+	written := make(chan error, 1)
+	go func() {
+		if err == nil {
+			err = s.store.writeSnapshot(s.id, data)
+		}
+		written <- err
+	}()
+	return func() (Saved, error) { return saved, <-written }
+}
+
+// document returns the snapshot as it is written. Outputs that it cuts are
+// written to files.
+func (s *Session) document() ([]byte, Saved, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, document := s.fit()
+	for { // the names of files take room, so that more outputs may be cut
+		more, err := s.saveCutOutputs(v)
+		if err != nil {
+			return nil, Saved{}, err
+		}
+		if !more {
+			break
+		}
+		v, document = s.fit()
 	}
+	if v.Omitted > 0 {
+		document.Summaries = []string{v.Summary}
+		document.Steps = append(document.Steps, encoded(Stub{Index: "summary", Note: fmt.Sprintf("Summarized %d earlier steps", v.Omitted)}))
+	}
+	for _, each := range v.Steps {
+		document.Steps = append(document.Steps, encoded(each))
+	}
+	data, err := jsonvalue.Encode(document)
+	if err != nil {
+		return nil, Saved{}, fault.New(fault.Internal, "the snapshot of run %s: %w", s.id, err)
+	}
+	data = append(data, '\n')
+	return data, Saved{Steps: len(s.steps), Summarized: v.Omitted, Errors: len(s.failures), Bytes: len(data)}, nil
+}
+
+// stubRoom is room for the stub and the quotes of the summary, in characters.
+const stubRoom = 150
+
+// fit returns the view, and a snapshot with all but the view. The caller holds
+// the lock.
+func (s *Session) fit() (View, Snapshot) {
+	document := Snapshot{SessionID: s.id, Head: s.head, Count: len(s.steps), Steps: []json.RawMessage{}, Summaries: []string{},
+		Errors: append([]Failure{}, s.failures[max(0, len(s.failures)-maxFailures):]...)}
 	document.Goal, document.Final = fault.Cut(document.Goal, maxGoal), fault.Cut(document.Final, maxFinal)
 	document.Updated = s.store.now().UTC().Format(time.RFC3339Nano)
-	const stub = 150 // characters of the stub, the summary's quotes, and a longer time and count
-	if s.outline == 0 {
-		s.outline = size(document)
-	}
-	shown, cut := view(s.steps, s.sizes, s.lines, Budget-s.outline-stub)
-	if shown.Omitted > 0 {
-		document.Summaries = []string{shown.Summary}
-		document.Steps = append(document.Steps, encoded(Stub{Index: "summary", Note: fmt.Sprintf("Summarized %d earlier steps", shown.Omitted)}))
-	}
-	for i, each := range shown.Steps {
-		text := s.encoded[shown.Omitted+i]
-		if cut || text == nil {
-			text = encoded(each)
+	return view(s.steps, s.lines, Budget-size(document)-stubRoom), document
+}
+
+// saveCutOutputs writes each output that a view cuts to a file, and says whether
+// any had no file before.
+func (s *Session) saveCutOutputs(v View) (more bool, err error) {
+	for i, step := range v.Steps {
+		at := v.Omitted + i
+		calls := slices.Clone(s.steps[at].Calls) // callers of Steps hold the others
+		for c := range min(len(calls), len(step.Calls)) {
+			if !step.Calls[c].Cut || calls[c].Artifact != "" {
+				continue
+			}
+			if calls[c].Artifact, err = s.saveOutput(calls[c].Output, atomicfile.Lazy); err != nil { // the journal has it, too
+				return false, err
+			}
+			more = true
 		}
-		document.Steps = append(document.Steps, text)
+		s.steps[at].Calls = calls
 	}
-	for i := range shown.Omitted { // over the budget once, a run stays over it
-		s.encoded[i] = nil
-	}
-	return made{shown, cut, document}
-}
-
-// encoded returns the JSON of a step, which always has one.
-func encoded(value any) json.RawMessage {
-	data, err := json.Marshal(value)
-	if err != nil {
-		return json.RawMessage("null")
-	}
-	return data
-}
-
-func (s Snapshot) encode() ([]byte, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(s); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
+	return more, nil
 }

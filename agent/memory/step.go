@@ -11,7 +11,6 @@ package memory
 
 import (
 	"encoding/json"
-	"unicode/utf8"
 
 	"savant/fault"
 )
@@ -61,14 +60,6 @@ type Stub struct {
 	Note  string `json:"note"`
 }
 
-// View is the memory within its budget: the latest steps, and a summary of the
-// Omitted ones before them.
-type View struct {
-	Summary string
-	Omitted int
-	Steps   []Step
-}
-
 // failures returns the errors of a step.
 func (s Step) failures() []Failure {
 	var list []Failure
@@ -78,30 +69,4 @@ func (s Step) failures() []Failure {
 		}
 	}
 	return list
-}
-
-// size returns the characters of the JSON of a value.
-func size(value any) int {
-	data, err := json.Marshal(value)
-	if err != nil {
-		return 0
-	}
-	return utf8.RuneCount(data)
-}
-
-// quotedSize returns the characters of a text as JSON, without encoding it: never
-// fewer than encoding/json makes of it.
-func quotedSize(text string) int {
-	count := len(`""`)
-	for _, r := range text {
-		switch {
-		case r == '\n' || r == '\t' || r == '\r' || r == '"' || r == '\\':
-			count += len(`\n`)
-		case r < ' ' || r == '<' || r == '>' || r == '&' || r == '\u2028' || r == '\u2029' || r == utf8.RuneError:
-			count += len(`\u0000`)
-		default:
-			count++
-		}
-	}
-	return count
 }

@@ -49,25 +49,3 @@ func TestAStepOfManyCallsIsBounded(t *testing.T) {
 		}
 	})
 }
-
-// Of steps that are shown no more a run holds the beginnings, and their files the
-// whole.
-func TestStepsOfThePastAreFilesAndBeginnings(t *testing.T) {
-	store, folder := open(t)
-	session := create(t, store, "r1")
-	for i := range 20 {
-		session.Remember(called(i+1, 10_000))
-	}
-	for i, step := range session.Steps() {
-		call, whole := step.Calls[0], called(i+1, 10_000).Calls[0].Output
-		if i >= 15 {
-			require.Equal(t, string(whole), string(call.Output), "the last five stay")
-			continue
-		}
-		require.True(t, call.Cut)
-		require.LessOrEqual(t, len(call.Output), 4<<10+2)
-		kept, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(call.Artifact)))
-		require.NoError(t, err)
-		require.Equal(t, string(whole), string(kept))
-	}
-}
