@@ -19,7 +19,7 @@ func (r *Run) snapshot(t turn) (turn, Signal, error) {
 	if t.outcome.Status != "" {
 		return t, finish, nil
 	}
-	if why := noProgress(r.recent.traces); why != "" {
+	if why := stuckBecause(r.recent.traces); why != "" {
 		t.outcome = outcome{Status: StatusStuck, Final: r.summary(), Warning: "the run was ended because " + why}
 		return t, stuck, nil
 	}

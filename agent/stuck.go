@@ -8,7 +8,7 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// A run makes no progress when the same step is made sameSteps times in a row,
+// A run is stuck when the same step is made sameSteps times in a row,
 // two steps alternate alternations times, or fruitlessSteps steps in a row call
 // nothing that works.
 const (
@@ -18,7 +18,7 @@ const (
 	maxTraces      = 6 // the most that a check looks at
 )
 
-// trace is what the check for progress needs of a step.
+// trace is what the agent needs of a step to notice that it is stuck.
 type trace struct {
 	digest string // of what was done and what came of it
 	what   string
@@ -49,8 +49,8 @@ func traceOf(step memory.Step) trace {
 	return made
 }
 
-// noProgress returns why the last steps show no progress, or "".
-func noProgress(traces []trace) string {
+// stuckBecause returns why the agent is stuck after these steps, or "" if it is not.
+func stuckBecause(traces []trace) string {
 	count := len(traces)
 	switch {
 	case count >= sameSteps && repeats(traces[count-sameSteps:], 1):
