@@ -16,18 +16,18 @@ import (
 
 	"savant/agent"
 	"savant/agent/agenttest"
+	"savant/cmd/savant/app"
 	"savant/engines"
-	"savant/internal/settings"
 	"savant/telemetry"
 )
 
 // inScenario is the program with the tools of the scenarios in the place of its
 // own; those of the agent stay.
-func inScenario() int { return startWith(scenarioEngines) }
+func inScenario() int { return start(scenarioEngines) }
 
-func scenarioEngines(h *house, _ settings.Settings) error {
-	tools := agenttest.Tools(h.path)
-	return h.tools.Add(slices.DeleteFunc(tools, func(t engines.Tool) bool { return engines.EngineOf(t.Name) == "agent" })...)
+func scenarioEngines(a *app.App) error {
+	tools := agenttest.Tools(a.Path)
+	return a.Tools.Add(slices.DeleteFunc(tools, func(t engines.Tool) bool { return engines.EngineOf(t.Name) == "agent" })...)
 }
 
 // Not played from outside, and why. The person of a scenario is at a terminal
@@ -117,7 +117,6 @@ func setStage(t *testing.T, file string) *stage {
 func (s *stage) writeProject(t *testing.T) {
 	t.Helper()
 	prompts := agenttest.Prompts()
-	file := promptsFile{Personas: prompts.Personas}
 	rules := []map[string]string{}
 	for _, each := range prompts.Rules {
 		rule := map[string]string{"name": each.Name, "workflow": each.Workflow, "persona": each.Persona, "params_from_goal": each.ParamFromGoal}
@@ -128,7 +127,7 @@ func (s *stage) writeProject(t *testing.T) {
 		}
 		rules = append(rules, rule)
 	}
-	text := "driver: {latest: \"1.1\", versions: {\"1.1\": {file: driver_v1.1.md}}}\npersonas: " + compact(t, file.Personas) + "\namr_rules:\n"
+	text := "driver: {latest: \"1.1\", versions: {\"1.1\": {file: driver_v1.1.md}}}\npersonas: " + compact(t, prompts.Personas) + "\namr_rules:\n"
 	for i, rule := range rules {
 		phrases := compact(t, prompts.Rules[i].Phrases)
 		text += "  - {phrases: " + phrases + ", " + strings.TrimPrefix(compact(t, rule), "{") + "\n"

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal opens a pseudo-terminal (pty(7)): what is written to person is typed
+// atTerminal opens a pseudo-terminal (pty(7)): what is written to person is typed
 // at program, and what the program prints can be read there.
-func terminal(t *testing.T) (person, program *os.File) {
+func atTerminal(t *testing.T) (person, program *os.File) {
 	t.Helper()
 	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	require.NoError(t, err)
@@ -36,7 +36,7 @@ func TestATerminalIsAskedBeforeADestructiveCall(t *testing.T) {
 	for name, typed := range map[string]string{"destructive_confirmed": "y\n", "destructive_declined": "n\n"} {
 		t.Run(name, func(t *testing.T) {
 			s := setStage(t, "../../agent/testdata/scenarios/"+name+".txtar")
-			person, program := terminal(t)
+			person, program := atTerminal(t)
 			command := s.command()
 			var stdout bytes.Buffer
 			command.Stdin, command.Stderr, command.Stdout = program, program, &stdout
@@ -54,7 +54,7 @@ func TestATerminalIsAskedBeforeADestructiveCall(t *testing.T) {
 // TestAQuestionAtTheTerminalIsInterrupted: who is asked may also press Ctrl-C.
 func TestAQuestionAtTheTerminalIsInterrupted(t *testing.T) {
 	s := setStage(t, "../../agent/testdata/scenarios/destructive_confirmed.txtar")
-	person, program := terminal(t)
+	person, program := atTerminal(t)
 	command := s.command()
 	command.Stdin, command.Stderr = program, program
 	require.NoError(t, command.Start())

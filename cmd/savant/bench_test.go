@@ -3,8 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gopkg.in/yaml.v3"
 
+	"savant/cmd/savant/app"
 	"savant/engines"
 	"savant/think"
 )
@@ -44,24 +45,12 @@ func (s samples) median() float64 {
 // a call costs before Think does anything. It is an engine's that leaves no
 // receipts, as Think's own are.
 func serveWithNothing() int {
-	p := newProgram(os.Environ(), os.Stdin, os.Stdout, os.Stderr, (*house).addEngines)
-	command := p.root()
-	command.RunE, command.Args = nil, nil
-	if err := p.configure(command, nil); err != nil {
-		return p.report(err)
-	}
-	return p.report(p.with(context.Background(), func(h *house) error {
+	os.Args = []string{os.Args[0], "mcp"}
+	return start(func(a *app.App) error {
 		nothing := engines.Bind("think.nothing", "Does nothing.", func(_ context.Context, in think.NextInput) (think.NextInput, error) { return in, nil })
 		nothing.Title, nothing.Heeds = "Nothing", true // as think.next
-		if err := h.tools.Add(nothing); err != nil {
-			return err
-		}
-		server, err := p.server(context.Background(), h)
-		if err != nil {
-			return err
-		}
-		return server.Serve(context.Background(), p.stdin, p.stdout)
-	}))
+		return errors.Join(a.AddEngines(), a.Tools.Add(nothing))
+	})
 }
 
 // BenchmarkNext takes think.next with a result of 1 KB through a real server
@@ -154,26 +143,18 @@ func BenchmarkPlan(b *testing.B) {
 			var cold, again, decoded samples
 			for b.Loop() {
 				decoded.time(func() { require.NoError(b, yaml.Unmarshal(source, new(any))) })
-				h := openHouse(b, folder)
+				a := openApp(b, folder)
 				plan := func() {
-					_, err := h.think.Plan(b.Context(), think.PlanInput{Workflow: "long"})
+					_, err := a.Think.Plan(b.Context(), think.PlanInput{Workflow: "long"})
 					require.NoError(b, err)
 				}
 				cold.time(plan)
 				again.time(plan)
-				require.NoError(b, h.close(b.Context()))
+				require.NoError(b, a.Close(b.Context()))
 			}
 			b.ReportMetric(cold.median()/decoded.median(), "cold/yaml")
 			b.ReportMetric(cold.median(), "cold-ms")
 			b.ReportMetric(again.median(), "again-ms")
 		})
 	}
-}
-
-func openHouse(b *testing.B, folder string) *house {
-	p := newProgram([]string{"SAVANT_PATH=" + folder, "LOG_LEVEL=error"}, nil, io.Discard, io.Discard, (*house).addEngines)
-	require.NoError(b, p.configure(p.root(), nil))
-	h, err := p.open()
-	require.NoError(b, err)
-	return h
 }

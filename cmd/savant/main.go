@@ -8,27 +8,30 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/commands"
 )
 
 // version is set by the linker: see the Makefile.
 var version string
 
-func main() { os.Exit(start()) }
+func main() { os.Exit(start(nil)) }
 
-// start runs the program in this process and returns its exit code.
-func start() int { return startWith((*house).addEngines) }
-
-func startWith(engines furnishing) int {
+// start runs the program in this process, with engines in the place of its own
+// where they are given, and returns its exit code.
+func start(engines func(*app.App) error) int {
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 		ends = append(ends, syscall.SIGHUP) // a terminal that is closed leaves no children
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	// A client may close stderr and go on: what is written there then fails
-	// instead of ending the process. Caught, not ignored, so that child
+	// instead of ending the process. It is caught, not ignored, so that child
 	// processes start with the usual behaviour.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	return newProgram(os.Environ(), os.Stdin, os.Stdout, os.Stderr, engines).run(ctx, os.Args[1:])
+	return commands.Run(ctx, os.Args[1:], commands.World{Version: version, Environment: os.Environ(),
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Engines: engines})
 }

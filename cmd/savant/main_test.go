@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"flag"
 	"io"
@@ -14,6 +15,11 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/commands"
+	"savant/cmd/savant/terminal"
+	"savant/internal/settings"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")
@@ -28,7 +34,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	testscript.Main(m, map[string]func(){
-		"savant":              func() { os.Exit(start()) },
+		"savant":              func() { os.Exit(start(nil)) },
 		"savant-with-nothing": func() { os.Exit(serveWithNothing()) },
 		"savant-in-scenario":  func() { os.Exit(inScenario()) },
 	})
@@ -133,25 +139,53 @@ func empty(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// The exit codes that tests expect.
+const (
+	exitOK            = 0
+	exitInvalid       = 3
+	exitConfiguration = 4
+	exitPending       = 8
+	exitInterrupted   = 130
+)
+
+// run is the program with an environment of its own, in this process.
+func run(ctx context.Context, args, environment []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return runWith(ctx, nil, args, environment, stdin, stdout, stderr)
+}
+
+// runWith has other engines than the program's own.
+func runWith(ctx context.Context, engines func(*app.App) error, args, environment []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return commands.Run(ctx, args, commands.World{Environment: environment, Stdin: stdin, Stdout: stdout, Stderr: stderr, Engines: engines})
+}
+
+// openApp is the program put together, without a command.
+func openApp(t testing.TB, folder string) *app.App {
+	t.Helper()
+	environment := []string{"SAVANT_PATH=" + folder, "LOG_LEVEL=error"}
+	loaded, err := settings.Load(func(settings.Setting) (string, bool) { return "", false },
+		func(row settings.Setting) (string, bool) { return app.Variable(environment, row.Env) })
+	require.NoError(t, err)
+	a, err := app.Open(t.Context(), app.Options{Environment: environment, Settings: loaded, Stderr: io.Discard})
+	require.NoError(t, err)
+	return a
+}
+
+// Every schema that is published compiles: the registry leaves that to the first
+// call, and to clients.
+func TestEveryToolIsSound(t *testing.T) {
+	a := openApp(t, t.TempDir())
+	require.NotEmpty(t, a.Tools.Tools())
+	for _, tool := range a.Tools.Tools() {
+		require.NoError(t, tool.Check(), tool.Name)
+	}
+	require.NoError(t, a.Close(t.Context()))
+}
+
 // maxThinkList is what the list of think's tools may take of a model's context,
 // in bytes of JSON.
 const maxThinkList = 8 << 10
 
 // TestPublishedList holds the list of tools that clients of think see.
-// Every schema that is published compiles: the registry leaves that to the first
-// call, and to clients.
-func TestEveryToolIsSound(t *testing.T) {
-	p := newProgram([]string{"SAVANT_PATH=" + t.TempDir(), "LOG_LEVEL=error"}, nil, io.Discard, io.Discard, (*house).addEngines)
-	require.NoError(t, p.configure(p.root(), nil))
-	require.NoError(t, p.with(t.Context(), func(h *house) error {
-		require.NotEmpty(t, h.tools.Tools())
-		for _, tool := range h.tools.Tools() {
-			require.NoError(t, tool.Check(), tool.Name)
-		}
-		return nil
-	}))
-}
-
 func TestPublishedList(t *testing.T) {
 	var stdout, stderr strings.Builder
 	code := run(t.Context(), []string{"tools", "--json"}, []string{"MCP_SERVICE=think", "SAVANT_PATH=" + t.TempDir()}, strings.NewReader(""), &stdout, &stderr)
@@ -159,7 +193,7 @@ func TestPublishedList(t *testing.T) {
 	require.Less(t, stdout.Len(), maxThinkList)
 	var list any
 	require.NoError(t, json.Unmarshal([]byte(stdout.String()), &list))
-	got, err := indented(list)
+	got, err := terminal.Indented(list)
 	require.NoError(t, err)
 
 	golden := filepath.Join("testdata", "tools_think.json")

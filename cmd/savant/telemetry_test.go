@@ -20,7 +20,7 @@ import (
 	otlp "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"savant/internal/settings"
+	"savant/cmd/savant/app"
 )
 
 // collector takes the traces of processes, by OTLP over HTTP.
@@ -180,13 +180,13 @@ func callIn(t *testing.T, environment ...string) (stdout, stderr string) {
 
 func TestTheSpansOfACommandAreSentBeforeItEnds(t *testing.T) {
 	c := newCollector(t)
-	patient := func(h *house, s settings.Settings) error { // however slow this machine is
-		h.lastSpans = hang
-		return h.addEngines(s)
+	patient := func(a *app.App) error { // however slow this machine is
+		a.FlushTime = hang
+		return a.AddEngines()
 	}
 	var stderr strings.Builder
 	environment := []string{"SAVANT_PATH=" + t.TempDir(), "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=" + c.URL + "/anywhere", "OTEL_SERVICE_NAME=mine"}
-	code := newProgram(environment, strings.NewReader(""), io.Discard, &stderr, patient).run(t.Context(), []string{"call", "think.workflows.list"})
+	code := runWith(t.Context(), patient, []string{"call", "think.workflows.list"}, environment, strings.NewReader(""), io.Discard, &stderr)
 	require.Equal(t, exitOK, code, stderr.String())
 	require.Empty(t, stderr.String())
 	c.spans(t, "mine execute_tool think.workflows.list", 1)
@@ -243,7 +243,7 @@ func TestACollectorThatHangsHoldsNothingUp(t *testing.T) {
 
 // Large arguments are left out of the trace; whose call it was is not.
 func TestLargeArgumentsAreLeftOut(t *testing.T) {
-	written := traceOfCall(t, "think.validate", fmt.Sprintf(`{"workflow": "none", "run_id": "r1", "step_id": "greet", "response": %q}`, strings.Repeat("x", maxArgsTraced)))
+	written := traceOfCall(t, "think.validate", fmt.Sprintf(`{"workflow": "none", "run_id": "r1", "step_id": "greet", "response": %q}`, strings.Repeat("x", (16<<10))))
 	require.Less(t, len(written), 2000)
 	require.Contains(t, written, `"left_out":"args: `)
 	require.Equal(t, 2, strings.Count(written, `"run_id":"r1","workflow":"none","step_id":"greet"`), written)

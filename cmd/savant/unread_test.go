@@ -10,35 +10,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
-
-func TestAReaderThatIsGoneIsSeen(t *testing.T) {
-	read, write, err := os.Pipe()
-	require.NoError(t, err)
-	defer write.Close()
-	require.False(t, isUnread(write))
-	require.NoError(t, read.Close())
-	require.True(t, isUnread(write))
-
-	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
-	require.NoError(t, err)
-	socket := os.NewFile(uintptr(pair[0]), "socket")
-	defer socket.Close()
-	require.False(t, isUnread(socket))
-	require.NoError(t, syscall.Close(pair[1]))
-	require.True(t, isUnread(socket))
-
-	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
-	require.NoError(t, err)
-	require.False(t, isUnread(file))
-	require.NoError(t, file.Close())
-	require.False(t, isUnread(file))
-}
 
 // untilGo has a command that says that it runs, and runs until a file is there.
 const untilGo = `commands: {tests: {command: [sh, -c, "echo $$ > written; mv written started; while ! [ -e go ]; do sleep 0.05; done; echo said"]}}`

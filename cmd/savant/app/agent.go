@@ -1,0 +1,61 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"savant/agent"
+	"savant/agent/memory"
+	"savant/engines"
+	"savant/fault"
+	"savant/reasoning"
+	"savant/telemetry"
+)
+
+// openAgent makes the agent and its tools.
+func (a *App) openAgent() error {
+	client, decider, err := Reasoner(a.settings.Reasoning, a.options.Version, a.recordAttempt)
+	if err != nil {
+		return err
+	}
+	given := a.settings.Agent
+	a.Agent = agent.New(agent.Options{
+		Toolbox: a.Tools, Client: client, Decider: decider, Memory: memory.Open(a.Root, time.Now), Recorder: a.Recorder,
+		Policy: agent.Policy{DisableTools: given.DisableTools, DisableContext: given.DisableContext, DisableSearch: given.DisableSearch,
+			AllowThink: given.AllowThink, Confirm: oneAtATime(a.options.Confirm)},
+		Prompts: a.prompts, Repo: a.repository,
+		Workflows:     func(context.Context) ([]string, error) { return a.Think.Library.Names(), a.Think.Library.Unlisted() },
+		DisableDetect: given.DisableDetect, TimeoutMS: int(a.settings.Reasoning.Timeout / time.Millisecond),
+		Now: time.Now, NewID: newID, Logger: a.Logger})
+	return a.Tools.AddEngine(engines.Engine{Name: "agent", Description: "works on a goal by itself"}, a.Agent.Tools()...)
+}
+
+// confirm asks a person about a call.
+type confirm = func(ctx context.Context, tool string, args json.RawMessage) (bool, error)
+
+// oneAtATime asks one question after the other, for runs with calls side by side.
+func oneAtATime(ask confirm) confirm {
+	if ask == nil {
+		return nil
+	}
+	var asking sync.Mutex
+	return func(ctx context.Context, tool string, args json.RawMessage) (bool, error) {
+		asking.Lock()
+		defer asking.Unlock()
+		return ask(ctx, tool, args)
+	}
+}
+
+// recordAttempt tells of an attempt to reach the Reasoning API that failed.
+func (a *App) recordAttempt(_ context.Context, failed reasoning.Attempt) {
+	kind := telemetry.Retry
+	if failed.Last {
+		kind = telemetry.Error
+	}
+	a.Recorder.RecordLater(telemetry.Event{Type: kind, Source: telemetry.SourceAgent, SessionID: failed.SessionID, RunID: failed.RunID, Step: failed.Step,
+		DurationMS: float64(failed.Elapsed) / float64(time.Millisecond),
+		Error:      &telemetry.Failure{Code: "REASONING_UNAVAILABLE", Details: fault.From(failed.Err).Details},
+		Metadata:   map[string]any{"attempt": failed.Number, "wait_ms": failed.Wait.Milliseconds()}})
+}

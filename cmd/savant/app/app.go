@@ -1,0 +1,245 @@
+// Package app puts the program together: it opens what the commands work on and
+// closes it again. It holds the wiring and no command.
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"savant"
+	"savant/agent"
+	"savant/engines"
+	"savant/engines/guide"
+	"savant/engines/mcpio/mount"
+	"savant/engines/repo"
+	"savant/engines/workflow"
+	"savant/fault"
+	"savant/internal/ownfolder"
+	"savant/internal/redact"
+	"savant/internal/settings"
+	"savant/telemetry"
+	"savant/think"
+	"savant/think/library"
+	"savant/think/state"
+)
+
+// Options are what a command knows when it opens the program.
+type Options struct {
+	// Version is what the program calls itself.
+	Version     string
+	Environment []string
+	Settings    *settings.Loaded
+	// Stderr gets the log that people read.
+	Stderr io.Writer
+	// Serving says that clients are served: the log is all they leave to see.
+	Serving bool
+	// Confirm asks the person at the terminal about a destructive call of the
+	// agent; nil where nobody can be asked.
+	Confirm func(ctx context.Context, tool string, args json.RawMessage) (bool, error)
+	// Observe is told of each event of telemetry; it may be nil.
+	Observe func(telemetry.Event)
+	// Describe asks git about the repository at once, since an agent's run will
+	// want to know.
+	Describe bool
+	// Engines fills the registry; nil for Savant's own engines.
+	Engines func(*App) error
+}
+
+// App is the program put together: what every command works on.
+type App struct {
+	Logger *slog.Logger
+	// Root is the folder of SAVANT_PATH, and Path its absolute path.
+	Root   *os.Root
+	Path   string
+	Store  *state.Dir
+	Think  *think.Engine
+	Driver *workflow.Driver
+	// Tools are those of every engine there is.
+	Tools *engines.Registry
+	// Mounts are the engines of other MCP servers.
+	Mounts *mount.Mounts
+	// Agent works on goals.
+	Agent    *agent.Runtime
+	Recorder *telemetry.Recorder
+	// FlushTime is how long closing may take to send the last spans.
+	FlushTime time.Duration
+
+	options  Options
+	settings settings.Settings
+	redactor *redact.Redactor
+	log      *logFile
+	files    projectFiles
+	layers   []library.Layer
+	search   *repo.Search
+	calls    callTracing
+	// described has what git knows of the repository, where it was asked already.
+	described <-chan description
+}
+
+// AbsolutePath is SAVANT_PATH from the root.
+func AbsolutePath(s settings.Settings) (string, error) {
+	path, err := filepath.Abs(s.Path)
+	if err != nil {
+		return "", Misconfigured(fault.New(fault.InvalidParams, "%s is %q, and the folder this was started in is gone: go to another, or name one with --path (%w)",
+			settings.EnvPath, s.Path, err))
+	}
+	return path, nil
+}
+
+// Open puts the program together. Nothing is written yet. The error is a
+// ConfigurationError where a setting or the folder is what is wrong.
+func Open(ctx context.Context, options Options) (*App, error) {
+	a := &App{options: options, settings: options.Settings.Settings, redactor: Redactor(options.Environment, options.Settings), FlushTime: flushUsually}
+	var err error
+	if a.Path, err = AbsolutePath(a.settings); err != nil {
+		return nil, err
+	}
+	if options.Describe {
+		a.describeSoon(ctx)
+	}
+	if a.files, err = openProject(a.Path); err != nil {
+		return nil, Misconfigured(fault.New(fault.InvalidParams, "%s: expected a folder, got %q: %w",
+			settings.EnvPath, a.settings.Path, errors.Unwrap(err)))
+	}
+	a.Root = a.files.root
+	if err := checkOwnFolder(a.Root); err != nil {
+		return nil, errors.Join(err, a.files.Close())
+	}
+	a.openLog()
+	a.layers = []library.Layer{{Files: savant.Files}, {Files: a.files, Folder: a.Path}}
+	if a.Store, err = state.Open(a.Path, state.Options{}); err != nil {
+		return nil, errors.Join(err, a.files.Close())
+	}
+	a.openTelemetry()
+	if err := a.openEngines(); err != nil {
+		return nil, errors.Join(err, a.Close(context.Background()))
+	}
+	return a, nil
+}
+
+// openEngines opens whatever has tools, Savant's own before mounted ones, which
+// may not take their names.
+func (a *App) openEngines() error {
+	a.Tools = engines.NewRegistry(a.toolOptions())
+	a.Think = a.engine(a.layers...)
+	answer, err := a.answerer()
+	if err != nil {
+		return err
+	}
+	a.Driver = workflow.New(workflow.Options{Think: a.Think, Toolbox: a.Tools, Generate: answer, Logger: a.Logger, Claim: a.claimRun})
+	add := a.options.Engines
+	if add == nil {
+		add = (*App).AddEngines
+	}
+	if err := errors.Join(add(a), a.openAgent()); err != nil {
+		return err
+	}
+	a.mountServers()
+	return nil
+}
+
+// checkOwnFolder refuses a project in which Savant can keep nothing. A folder
+// that cannot be read is reported by whoever needs it.
+func checkOwnFolder(root *os.Root) error {
+	info, err := root.Stat(ownfolder.State)
+	if err != nil || info.IsDir() {
+		return nil
+	}
+	return Misconfigured(fault.New(fault.InvalidParams, "%s is a file in the folder of %s, and Savant keeps its state in a folder of that name: move the file away, or let %s be another folder",
+		ownfolder.State, settings.EnvPath, settings.EnvPath))
+}
+
+// engine returns Think over layers.
+func (a *App) engine(layers ...library.Layer) *think.Engine {
+	files := library.New(layers...)
+	files.Logger = a.Logger
+	return think.New(think.Options{
+		Library:   files,
+		Store:     a.Store,
+		Person:    guide.Person,
+		KnownTool: func(name string) bool { _, known := a.Tools.Resolve(name); return known },
+		ToolNames: a.Tools.Names,
+		Receipt:   a.Store.Receipt,
+		Asked:     guide.Asked(a.Tools),
+		Now:       time.Now,
+		NewID:     newID,
+		Logger:    a.Logger,
+	})
+}
+
+func newID() string { return strings.ToLower(ulid.Make().String()) }
+
+// Keeper looks after the runs that are kept.
+func (a *App) Keeper() *think.Keeper { return a.Think.Keeper(a.Store) }
+
+// CloseGrace is how long closing may take once the program was told to end.
+// What it cuts short is only the readable copy of what the journals hold.
+const CloseGrace = 50 * time.Millisecond
+
+// Close writes what is still to be projected and lets go of every file. Once
+// ctx has ended it waits no longer than the grace.
+func (a *App) Close(ctx context.Context) error {
+	a.stopCalls()
+	closed := make(chan error, 1)
+	go func() { closed <- a.closeFiles(ctx) }()
+	select {
+	case err := <-closed:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-closed:
+		return err
+	case <-time.After(CloseGrace + a.flushTime()):
+		return nil
+	}
+}
+
+// stopCalls ends what calls tools before the tools themselves go. Mounted servers
+// are not hurried by the end of the program: no process may be left behind.
+func (a *App) stopCalls() {
+	if a.Agent != nil {
+		a.Agent.Close() // its runs can be resumed
+	}
+	if a.Driver != nil {
+		a.Driver.Interrupt()
+	}
+	if a.Mounts != nil {
+		a.Mounts.Close()
+	}
+}
+
+func (a *App) closeFiles(ctx context.Context) error {
+	if a.Driver != nil {
+		a.Driver.Close()
+	}
+	if a.Think != nil {
+		a.Think.Close()
+	}
+	err := errors.Join(a.search.Close(), a.Store.Close(), a.Recorder.Close())
+	a.flushTraces(ctx)
+	return errors.Join(err, a.log.Close(), a.files.Close())
+}
+
+// variable returns an environment variable.
+func (a *App) variable(name string) (string, bool) { return Variable(a.options.Environment, name) }
+
+// Variable returns the last value that a list of NAME=VALUE has for a name.
+func Variable(environment []string, name string) (string, bool) {
+	for _, each := range slices.Backward(environment) {
+		if key, value, ok := strings.Cut(each, "="); ok && key == name {
+			return value, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,180 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"savant/fault"
+	"savant/think"
+	"savant/think/library"
+)
+
+// CheckedFile is what was found in one workflow file.
+type CheckedFile struct {
+	File     string             `json:"file"`
+	Valid    bool               `json:"valid"`
+	Errors   []fault.Diagnostic `json:"errors"`
+	Warnings []fault.Diagnostic `json:"warnings"`
+}
+
+// CheckWorkflows checks what paths and names stand for, or all that SAVANT_PATH has.
+func (a *App) CheckWorkflows(ctx context.Context, paths []string, strict bool) ([]CheckedFile, error) {
+	var found []CheckedFile
+	files, err := a.workflowFiles(paths)
+	if len(paths) == 0 {
+		if found, err = a.checkSchemas(); err == nil {
+			files, err = filesIn(filepath.Join(a.settings.Path, "workflows"))
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		checked, err := a.checkFile(ctx, file, strict)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, checked)
+	}
+	return found, nil
+}
+
+// workflowFiles returns the workflow files that paths and names stand for, in
+// their order, those of a folder by name. A name that there is a workflow of is
+// that, also where a folder happens to have it.
+func (a *App) workflowFiles(paths []string) ([]string, error) {
+	var files []string
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		switch {
+		case isName(path) && (err != nil || a.hasWorkflow(path)):
+			files = append(files, a.fileOf(path))
+		case err != nil:
+			return nil, notFound(path, err)
+		case info.IsDir():
+			inside, err := filesIn(path)
+			if err == nil && len(inside) == 0 {
+				err = fault.New(fault.UnknownWorkflow, "%s: no workflow file is in this folder: one ends in .yaml or .yml", path)
+			}
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, inside...)
+		case !isWorkflow(path):
+			return nil, fault.New(fault.InvalidParams, "%s: expected a workflow file, which ends in .yaml or .yml", path)
+		default:
+			files = append(files, path)
+		}
+	}
+	return slices.Compact(files), nil
+}
+
+// filesIn returns the workflow files of a folder.
+func filesIn(folder string) ([]string, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, notFound(folder, err)
+	}
+	var files []string
+	for _, entry := range entries {
+		if isWorkflow(entry.Name()) && !entry.IsDir() {
+			files = append(files, filepath.Join(folder, entry.Name()))
+		}
+	}
+	return files, nil
+}
+
+// hasWorkflow says whether there is a file for a name, bundled or of SAVANT_PATH.
+func (a *App) hasWorkflow(name string) bool {
+	return slices.ContainsFunc(a.layers, func(layer library.Layer) bool {
+		_, yaml := fs.Stat(layer.Files, "workflows/"+name+".yaml")
+		_, yml := fs.Stat(layer.Files, "workflows/"+name+".yml")
+		return yaml == nil || yml == nil
+	})
+}
+
+// isName says whether an argument that is no path is the name of a workflow.
+func isName(path string) bool { return !isWorkflow(path) && !strings.ContainsAny(path, `/\`) }
+
+// fileOf is where the workflow of a name would be under SAVANT_PATH. A bundled
+// one, which has no file there, is found by its name all the same.
+func (a *App) fileOf(name string) string {
+	for _, ending := range []string{".yaml", ".yml"} {
+		if _, err := a.Root.Stat("workflows/" + name + ending); err == nil {
+			return filepath.Join(a.settings.Path, "workflows", name+ending)
+		}
+	}
+	return filepath.Join(a.settings.Path, "workflows", name+".yaml")
+}
+
+func notFound(path string, err error) error {
+	return fault.New(fault.UnknownWorkflow, "%s: %w", path, errors.Unwrap(err))
+}
+
+func isWorkflow(name string) bool {
+	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
+}
+
+// checkFile checks one file among those of its own folder, so that workflows
+// that run each other are found, whatever folder that is.
+func (a *App) checkFile(ctx context.Context, file string, strict bool) (CheckedFile, error) {
+	folder := filepath.Dir(file)
+	engine := a.engine(append(slices.Clone(a.layers), library.Layer{Files: asWorkflows{regularFiles{os.DirFS(folder)}}})...)
+	defer engine.Close()
+	base := filepath.Base(file)
+	name := strings.TrimSuffix(strings.TrimSuffix(base, ".yaml"), ".yml")
+	out, err := engine.Validate(ctx, think.ValidateInput{Workflow: name, StrictTools: strict})
+	if err != nil {
+		return CheckedFile{}, err
+	}
+	checked := CheckedFile{File: file, Valid: out.Valid, Errors: out.Errors, Warnings: out.Warnings}
+	for _, list := range [][]fault.Diagnostic{checked.Errors, checked.Warnings} {
+		for i := range list {
+			list[i] = placed(list[i], folder, file, out.Code)
+		}
+	}
+	return checked, nil
+}
+
+// placed returns a diagnostic with its file as the person named it, and its
+// own code.
+func placed(d fault.Diagnostic, folder, file string, code fault.Code) fault.Diagnostic {
+	below, inFolder := strings.CutPrefix(d.File, "workflows/")
+	switch {
+	case d.File == "":
+		d.File = file
+	case inFolder:
+		if _, err := os.Stat(filepath.Join(folder, below)); err == nil {
+			d.File = filepath.Join(folder, below)
+		}
+	}
+	if d.Code == "" {
+		d.Code = code
+	}
+	return d
+}
+
+// asWorkflows shows a folder of workflow files as the workflows/ of a layer.
+type asWorkflows struct{ files regularFiles }
+
+// Stat tells of what Open opens, without opening it.
+func (a asWorkflows) Stat(name string) (fs.FileInfo, error) {
+	return a.files.Stat(strings.TrimPrefix(name, "workflows/"))
+}
+
+// Open opens a file below workflows/; there is nothing else.
+func (a asWorkflows) Open(name string) (fs.File, error) {
+	if name == "workflows" {
+		return a.files.Open(".")
+	}
+	below, ok := strings.CutPrefix(name, "workflows/")
+	if !ok {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return a.files.Open(below)
+}

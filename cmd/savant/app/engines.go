@@ -1,0 +1,75 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"savant/engines"
+	"savant/engines/ci"
+	"savant/engines/git"
+	"savant/engines/guide"
+	"savant/engines/repo"
+	"savant/fault"
+	"savant/internal/settings"
+	"savant/think/flow"
+	"savant/think/state"
+)
+
+// AddEngines fills the registry: one line for each engine.
+func (a *App) AddEngines() error {
+	reading := git.Options{Roots: a.gitRoots()}
+	commands, commandTools := ci.Engine(ci.Options{Path: a.Path, ReadYAML: flow.ReadYAMLPlaces})
+	a.search = repo.NewSearch(repo.SearchOptions{Path: a.Path, Repos: a.settings.Repos, Logger: a.Logger})
+	files, fileTools := repo.Engine(repo.Options{Path: a.Path, Repos: a.settings.Repos, Past: a.finishedRuns, Redactor: a.Recorder.Redactor()}, a.search)
+	return errors.Join(
+		a.Tools.AddEngine(engines.Engine{Name: "think", Description: "guides a model through a workflow"}, guide.Tools(a.Think)...),
+		a.Tools.AddEngine(engines.Engine{Name: "workflow", Description: "runs a workflow without a client"}, a.Driver.Tools()...),
+		a.Tools.AddEngine(git.Engine(reading), git.Tools(reading)...),
+		a.Tools.AddEngine(commands, commandTools...),
+		a.Tools.AddEngine(files, fileTools...),
+	)
+}
+
+func (a *App) gitRoots() []string { return append([]string{a.Path}, a.settings.GitRoots...) }
+
+// toolOptions is what the registry works with. Receipts and large results are
+// kept with the runs, where other processes find them.
+func (a *App) toolOptions() engines.Options {
+	return engines.Options{
+		Logger:  a.Logger,
+		Begin:   a.beginCall,
+		Missing: a.seekTool,
+		Advise:  adviceOnTool,
+		Artifacts: func(ctx context.Context, result json.RawMessage) (string, error) {
+			return a.Store.PutArtifact(ctx, result)
+		},
+		Receipts: func(ctx context.Context, receipt engines.Receipt) error {
+			return a.Store.PutReceipt(ctx, state.Receipt(receipt))
+		},
+	}
+}
+
+// Published returns the tools of the engines that MCP_SERVICE names.
+func (a *App) Published() (*engines.Registry, error) {
+	known := a.Tools.Engines()
+	for _, service := range a.settings.Services {
+		if service == settings.All {
+			return a.Tools, nil
+		}
+		if !slices.Contains(known, service) {
+			return nil, unknownService(service, known)
+		}
+	}
+	return a.Tools.Only(a.settings.Services...), nil
+}
+
+func unknownService(service string, known []string) error {
+	expected := strings.Join(known, ", ") + " or " + settings.All
+	if nearest := fault.Nearest(service, known); nearest != "" {
+		expected += " (did you mean " + nearest + "?)"
+	}
+	return Misconfigured(&settings.Error{Setting: settings.EnvServices, Value: service, Expected: "engines from " + expected})
+}

@@ -1,0 +1,81 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"savant/agent"
+	"savant/engines/repo"
+	"savant/think/flow"
+)
+
+// maxFinished is how many finished runs a search of the memory looks at: each has
+// to be opened.
+const maxFinished = 30
+
+// finishedRuns returns what the latest finished runs came to, those of workflows
+// and those of the agent.
+func (a *App) finishedRuns(ctx context.Context) ([]repo.PastRun, error) {
+	found, err := a.finishedWorkflows(ctx)
+	if err != nil {
+		return nil, err
+	}
+	answers, err := a.finishedAnswers(ctx)
+	return append(found, answers...), err
+}
+
+// finishedAnswers returns the goals that the agent reached, with its answers.
+func (a *App) finishedAnswers(ctx context.Context) ([]repo.PastRun, error) {
+	listed, err := a.Agent.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var found []repo.PastRun
+	for _, each := range listed {
+		if len(found) == maxFinished {
+			break
+		}
+		if each.Status == agent.StatusOK {
+			found = append(found, repo.PastRun{Workflow: "agent", Run: each.RunID, Summary: each.Goal + "\n" + each.Final, Time: begun(each.RunID)})
+		}
+	}
+	return found, nil
+}
+
+// begun reads when a run began from its id; empty where somebody chose the id.
+func begun(runID string) string {
+	id, err := ulid.ParseStrict(runID)
+	if err != nil {
+		return ""
+	}
+	return ulid.Time(id.Time()).UTC().Format(time.RFC3339)
+}
+
+// finishedWorkflows passes over a run that cannot be opened: `savant state check`
+// tells of it.
+func (a *App) finishedWorkflows(ctx context.Context) ([]repo.PastRun, error) {
+	listed, err := a.Store.List(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	var found []repo.PastRun
+	for _, each := range listed {
+		if len(found) == maxFinished {
+			break
+		}
+		if each.Status != string(flow.Done) {
+			continue
+		}
+		at, err := a.Think.Position(ctx, each.Workflow, each.Run)
+		if err != nil || at.Final == nil {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			continue
+		}
+		found = append(found, repo.PastRun{Workflow: each.Workflow, Run: each.Run, Summary: at.Final.Summary, Time: each.Updated})
+	}
+	return found, nil
+}

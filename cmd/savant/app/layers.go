@@ -1,0 +1,62 @@
+package app
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+)
+
+// errNoFile is why a pipe, a socket or a device is not read.
+var errNoFile = errors.New("it is not a regular file")
+
+// regularFiles are the files and folders of a file system, and nothing else: to
+// open a pipe would wait for its other end, for ever.
+type regularFiles struct{ fs.FS }
+
+// Open opens a file or folder.
+func (r regularFiles) Open(name string) (fs.File, error) {
+	info, err := fs.Stat(r.FS, name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() && !info.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errNoFile}
+	}
+	return r.FS.Open(name)
+}
+
+// Stat and ReadDir open nothing that could wait.
+func (r regularFiles) Stat(name string) (fs.FileInfo, error)      { return fs.Stat(r.FS, name) }
+func (r regularFiles) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(r.FS, name) }
+
+// projectFiles are those below SAVANT_PATH. What is known of a workflow is held
+// against its file at each step, so that to stat one has to be quick.
+type projectFiles struct {
+	regularFiles
+	root *os.Root
+	top  *os.File // the folder itself
+}
+
+// openProject opens SAVANT_PATH; an error is an *fs.PathError.
+func openProject(path string) (projectFiles, error) {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return projectFiles{}, err
+	}
+	top, err := root.Open(".")
+	if err != nil {
+		_ = root.Close() // the first error is the one to report
+		return projectFiles{}, err
+	}
+	return projectFiles{regularFiles{root.FS()}, root, top}, nil
+}
+
+func (p projectFiles) Close() error { return errors.Join(p.top.Close(), p.root.Close()) }
+
+// Stat tells of a regular file without opening the folders on the way.
+func (p projectFiles) Stat(name string) (fs.FileInfo, error) {
+	if info, ok := statRegular(p.top, name); ok {
+		return info, nil
+	}
+	return p.regularFiles.Stat(name)
+}

@@ -1,0 +1,160 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/lmittmann/tint"
+
+	"savant/cmd/savant/terminal"
+	"savant/internal/ownfolder"
+	"savant/internal/redact"
+	"savant/internal/settings"
+)
+
+const (
+	logFolder = "logs"
+	logName   = "logs/savant.log"
+	// maxLog is the size in bytes above which a log that is opened becomes
+	// savant.log.1 and another is begun.
+	maxLog = 10 << 20
+)
+
+// openLog logs to stderr, for people, and to the file, one JSON object a line.
+// Never to stdout: that is the protocol's. Secrets are in neither, and what is in
+// the folder of SAVANT_PATH is named from there.
+func (a *App) openLog() {
+	a.log = &logFile{root: a.Root, complain: a.options.Stderr}
+	clean := cleaning(a.redactor, a.Path)
+	a.Logger = slog.New(slog.NewMultiHandler(a.screen(clean),
+		slog.NewJSONHandler(a.log, &slog.HandlerOptions{Level: a.settings.LogLevel, ReplaceAttr: clean})))
+	logOfLibraries(a.Logger)
+	if a.options.Settings.Exposed {
+		a.Logger.Warn(ExposedFile)
+	}
+}
+
+// ExposedFile warns that others on the machine may read a secret in the file of
+// settings.
+const ExposedFile = settings.FileName + " holds a secret and others on this machine may read it: chmod 600 " + settings.FileName
+
+// logOfLibraries has what libraries log by themselves go the same way, at level
+// debug: net/http quotes what a server sends unasked.
+func logOfLibraries(logger *slog.Logger) {
+	log.SetFlags(0)
+	log.SetOutput(slog.NewLogLogger(logger.Handler(), slog.LevelDebug).Writer())
+}
+
+// attributes changes what is logged.
+type attributes func(groups []string, a slog.Attr) slog.Attr
+
+// cleaning takes secrets out of what is logged, and where the folder is: an error
+// may quote anything.
+func cleaning(redactor *redact.Redactor, folder string) attributes {
+	text := func(said string) slog.Value { return slog.StringValue(redactor.Text(within(folder, said))) }
+	return func(_ []string, a slog.Attr) slog.Attr {
+		switch value := a.Value.Any().(type) {
+		case string:
+			a.Value = text(value)
+		case slog.Level, time.Time, time.Duration, bool, int64, uint64, float64:
+		case error:
+			a.Value = text(value.Error())
+		case fmt.Stringer:
+			a.Value = text(value.String())
+		default:
+			a.Value = slog.AnyValue(redactor.Value(value))
+		}
+		return a
+	}
+}
+
+// screenLevel is the lowest level that stderr shows. A command says by itself
+// what it does, so what is less than a warning is for the file alone, unless a
+// level was asked for; a server has nothing but its log.
+func (a *App) screenLevel() slog.Level {
+	if a.options.Serving || a.options.Settings.Chosen(settings.EnvLogLevel) {
+		return a.settings.LogLevel
+	}
+	return max(a.settings.LogLevel, slog.LevelWarn)
+}
+
+func (a *App) screen(clean attributes) slog.Handler {
+	level, out := a.screenLevel(), a.options.Stderr
+	if terminal.Is(out) {
+		return tint.NewTextHandler(out, &tint.Options{Level: level, NoColor: !terminal.Coloured(out, a.variable), ReplaceAttr: clean})
+	}
+	return slog.NewTextHandler(out, &slog.HandlerOptions{Level: level, ReplaceAttr: clean})
+}
+
+// logFile is logs/savant.log under SAVANT_PATH, made when there is something to
+// log. Where it cannot be written, that is said once and the work goes on.
+type logFile struct {
+	root     *os.Root
+	complain io.Writer
+
+	mu   sync.Mutex
+	file *os.File
+	lost bool
+}
+
+// Write appends one record. It never fails: a log is not worth a step.
+func (l *logFile) Write(record []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lost {
+		return len(record), nil
+	}
+	err := l.open()
+	if err == nil {
+		_, err = l.file.Write(record)
+	}
+	if err != nil {
+		l.lost = true
+		fmt.Fprintf(l.complain, "savant: warning: %s is not written: %v\n", logName, ownfolder.Reason(err))
+	}
+	return len(record), nil
+}
+
+// Close lets go of the file.
+func (l *logFile) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lost = true
+	if l.file == nil {
+		return nil
+	}
+	return l.file.Close()
+}
+
+// open opens the file, anew where the name is no longer that of the open one.
+func (l *logFile) open() error {
+	named, missing := l.root.Stat(logName)
+	if l.file != nil {
+		opened, err := l.file.Stat()
+		if err != nil || missing == nil && os.SameFile(named, opened) || missing != nil && !errors.Is(missing, fs.ErrNotExist) {
+			return err
+		}
+		_ = l.file.Close() // each record was written as it came
+		l.file = nil
+	}
+	if err := ownfolder.Mkdir(l.root, logFolder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if missing == nil && named.Size() > maxLog {
+		// Two processes may both find it too large: the second then moves a
+		// log just begun, which loses old records, never the running one.
+		if err := l.root.Rename(logName, logName+".1"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	file, err := l.root.OpenFile(logName, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	l.file = file
+	return err
+}

@@ -1,0 +1,73 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"savant/engines"
+	"savant/engines/mcpio/mount"
+	"savant/fault"
+)
+
+// mountServers makes the servers of .savant/mcp.json engines, after Savant's
+// own: those keep their names.
+func (a *App) mountServers() {
+	a.Mounts = mount.Open(mount.Options{
+		Root:        a.Root,
+		Path:        a.Path,
+		Registry:    a.Tools,
+		Environment: a.options.Environment,
+		Version:     a.options.Version,
+		Logger:      a.Logger,
+	})
+}
+
+// FollowMounts looks after the mounted servers while MCP is served: those never
+// seen are started in the background, and clients are told of their tools.
+func (a *App) FollowMounts(ctx context.Context) {
+	published, err := a.Published()
+	if err != nil {
+		return // Server has returned it
+	}
+	go a.Mounts.Discover(ctx, published.Engines()...)
+	go a.Mounts.Follow(ctx, published.Shows)
+}
+
+// discoverPatience is how long a command waits for servers never seen before.
+const discoverPatience = 30 * time.Second
+
+// AwaitServers waits until the servers that are published and were never seen
+// are known. The error is that of ctx.
+func (a *App) AwaitServers(ctx context.Context, published *engines.Registry) error {
+	bounded, cancel := context.WithTimeout(ctx, discoverPatience)
+	defer cancel()
+	defer a.sayWaiting()()
+	a.Mounts.Discover(bounded, published.Engines()...)
+	if ctx.Err() != nil {
+		return fault.New(fault.EngineOffline, "interrupted while mounted servers were waited for")
+	}
+	return nil
+}
+
+// unsaidWait is how long a command waits for servers without saying so.
+const unsaidWait = time.Second
+
+// sayWaiting tells who waits why, unless what it returns is called before.
+func (a *App) sayWaiting() (stop func()) {
+	timer := time.AfterFunc(unsaidWait, func() {
+		a.Logger.Warn("waiting for mounted servers that have not answered yet", "at_most", discoverPatience)
+	})
+	return func() { timer.Stop() }
+}
+
+// seekTool looks among the mounted servers for a tool that nobody has: the file
+// may have changed, and a server never seen may have it.
+func (a *App) seekTool(ctx context.Context, name string, shown func(engine string) bool) {
+	if a.Mounts == nil {
+		return // nothing is mounted yet
+	}
+	ctx, cancel := context.WithTimeout(ctx, discoverPatience)
+	defer cancel()
+	defer a.sayWaiting()()
+	a.Mounts.Seek(ctx, name, shown)
+}

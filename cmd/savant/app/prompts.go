@@ -1,0 +1,156 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"io/fs"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"savant/agent"
+	"savant/engines"
+	"savant/engines/git"
+	"savant/reasoning"
+	"savant/think/flow"
+	"savant/think/library"
+)
+
+// promptsFile is the shape of prompts.yml, as far as the agent reads it.
+type promptsFile struct {
+	Personas []reasoning.Persona `json:"personas"`
+	Rules    []struct {
+		Name     string   `json:"name"`
+		Phrases  []string `json:"phrases"`
+		Workflow string   `json:"workflow"`
+		Persona  string   `json:"persona"`
+		Param    string   `json:"params_from_goal"`
+	} `json:"amr_rules"`
+}
+
+// prompts reads what the agent is told: the driver prompt, personas and rules.
+func (a *App) prompts(ctx context.Context) (agent.Prompts, error) {
+	var read agent.Prompts
+	driver, err := a.Think.Library.DriverPrompt(ctx, library.DriverPromptInput{})
+	if err != nil {
+		return read, err
+	}
+	read.Driver = reasoning.Driver{Version: driver.Version, Hash: driver.Hash, Text: driver.PromptMD}
+	source, err := a.layered("prompts.yml")
+	if err != nil {
+		return read, err
+	}
+	value, err := flow.ReadYAML("prompts.yml", source)
+	if err != nil {
+		return read, err
+	}
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return read, err
+	}
+	var file promptsFile
+	if err := json.Unmarshal(raw, &file); err != nil {
+		return read, err
+	}
+	read.Personas = file.Personas
+	for _, each := range file.Rules {
+		read.Rules = append(read.Rules, agent.Rule{Name: each.Name, Phrases: each.Phrases, Workflow: each.Workflow,
+			Persona: each.Persona, ParamFromGoal: each.Param})
+	}
+	return read, nil
+}
+
+// layered reads a file of the last layer that has it.
+func (a *App) layered(name string) ([]byte, error) {
+	err := error(fs.ErrNotExist)
+	for _, layer := range slices.Backward(a.layers) {
+		var source []byte
+		if source, err = fs.ReadFile(layer.Files, name); err == nil {
+			return source, nil
+		}
+	}
+	return nil, err
+}
+
+func gitTools(roots []string) map[string]engines.Tool {
+	tools := map[string]engines.Tool{}
+	for _, each := range git.Tools(git.Options{Roots: roots}) {
+		tools[each.Name] = each
+	}
+	return tools
+}
+
+// askTool calls a tool without a receipt: nobody decided it.
+func askTool(ctx context.Context, tool engines.Tool, args string, into any) error {
+	result, err := tool.Call(ctx, json.RawMessage(args))
+	if err != nil {
+		return err
+	}
+	raw, err := json.Marshal(result)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(raw, into)
+}
+
+// gitKnowledge is what git answers, as far as a repository is described by it.
+type gitKnowledge struct {
+	status struct {
+		Branch string `json:"branch"`
+		Head   string `json:"head"`
+	}
+	files struct {
+		Files []string `json:"files"`
+	}
+	log struct {
+		Commits []struct {
+			Hash  string   `json:"hash"`
+			Files []string `json:"files"`
+		} `json:"commits"`
+	}
+}
+
+// Bounds of a description: recent files and languages.
+const (
+	maxRecent    = 10
+	maxLanguages = 12
+)
+
+func (k gitKnowledge) repo(folder string) *reasoning.Repo {
+	repo := &reasoning.Repo{Name: filepath.Base(folder), Branch: k.status.Branch, Head: k.status.Head, Files: len(k.files.Files)}
+	for _, commit := range k.log.Commits {
+		for _, each := range commit.Files {
+			if len(repo.Recent) < maxRecent && !slices.Contains(repo.Recent, each) {
+				repo.Recent = append(repo.Recent, each)
+			}
+		}
+	}
+	repo.Languages = languages(k.files.Files)
+	return repo
+}
+
+// languages counts files by the language their extension stands for, the most
+// frequent ones.
+func languages(files []string) map[string]int {
+	counts := map[string]int{}
+	for _, each := range files {
+		if name := languageOf[strings.ToLower(path.Ext(each))]; name != "" {
+			counts[name]++
+		}
+	}
+	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int { return cmp.Or(counts[b]-counts[a], cmp.Compare(a, b)) })
+	for _, name := range names[min(maxLanguages, len(names)):] {
+		delete(counts, name)
+	}
+	return counts
+}
+
+var languageOf = map[string]string{
+	".go": "Go", ".py": "Python", ".js": "JavaScript", ".mjs": "JavaScript", ".jsx": "JavaScript", ".ts": "TypeScript", ".tsx": "TypeScript",
+	".java": "Java", ".kt": "Kotlin", ".rs": "Rust", ".c": "C", ".h": "C", ".cc": "C++", ".cpp": "C++", ".hpp": "C++", ".cs": "C#",
+	".rb": "Ruby", ".php": "PHP", ".swift": "Swift", ".scala": "Scala", ".sh": "Shell", ".sql": "SQL", ".html": "HTML", ".css": "CSS",
+	".md": "Markdown", ".yaml": "YAML", ".yml": "YAML", ".json": "JSON", ".toml": "TOML", ".txtar": "txtar", ".proto": "Protocol Buffers",
+}

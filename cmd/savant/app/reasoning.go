@@ -1,0 +1,76 @@
+package app
+
+import (
+	"context"
+	"io/fs"
+	"net/http"
+
+	"savant"
+	"savant/internal/settings"
+	"savant/reasoning"
+	"savant/reasoning/models"
+	"savant/reasoning/service"
+	"savant/schemas"
+)
+
+// Reasoner returns the client of whoever decides, and who that is. With
+// REASONING_API_URL it is that service and no other: there is no silent way
+// back to the one inside. observe is told of failed attempts and may be nil.
+func Reasoner(s settings.Reasoning, version string, observe func(context.Context, reasoning.Attempt)) (client *reasoning.Client, name string, err error) {
+	options := reasoning.Options{Timeout: s.Timeout, Retries: s.Retries, Observe: observe}
+	if s.URL != "" {
+		transport, err := reasoning.NewHTTP(reasoning.HTTPOptions{URL: s.URL, Token: s.Token, UserAgent: "savant/" + version})
+		if err != nil {
+			return nil, "", Misconfigured(err)
+		}
+		options.Transport, options.Name = transport, transport.Name()
+		return reasoning.New(options), options.Name, nil
+	}
+	inside, err := reasoningService(s)
+	if err != nil {
+		return nil, "", Misconfigured(err)
+	}
+	// The service inside bounds each answer of a model itself.
+	options.Transport, options.Name, options.Timeout = inside, inside.Name(), 0
+	return reasoning.New(options), options.Name, nil
+}
+
+// reasoningService is the one inside the program, with the models that are set.
+func reasoningService(s settings.Reasoning) (*service.Service, error) {
+	options := models.Options{OllamaURL: s.OllamaURL, AnthropicURL: s.AnthropicURL, AnthropicKey: s.AnthropicKey,
+		OpenAIURL: s.OpenAIURL, OpenAIKey: s.OpenAIKey}
+	made := service.Options{Timeout: s.ModelTimeout}
+	var err error
+	if s.SLM != "" {
+		if made.SLM, err = models.Open(s.SLM, options); err != nil {
+			return nil, err
+		}
+	}
+	if s.LLM != "" {
+		if made.LLM, err = models.Open(s.LLM, options); err != nil {
+			return nil, err
+		}
+	}
+	return service.New(made), nil
+}
+
+// ReasoningHandler serves the service inside to others, who need the token.
+func ReasoningHandler(s settings.Reasoning) (http.Handler, error) {
+	inside, err := reasoningService(s)
+	if err != nil {
+		return nil, Misconfigured(err)
+	}
+	bundled, err := fs.Sub(savant.Files, "schemas")
+	if err != nil {
+		return nil, err
+	}
+	set, err := schemas.Load(bundled)
+	if err != nil {
+		return nil, err
+	}
+	schema, err := set.Named("reasoning_request")
+	if err != nil {
+		return nil, err
+	}
+	return service.NewHandler(service.HandlerOptions{Decider: inside, Schema: schema, Token: s.Token}), nil
+}

@@ -1,0 +1,194 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"savant/agent"
+	"savant/engines"
+	"savant/internal/jsonvalue"
+	"savant/internal/redact"
+	"savant/internal/settings"
+	"savant/telemetry"
+	"savant/telemetry/otel"
+)
+
+// maxArgsTraced is how large arguments may be, in bytes, to wait for the trace.
+const maxArgsTraced = 16 << 10
+
+// callTracing is what events and spans of calls are made with.
+type callTracing struct {
+	// tracing is nil where no traces are wanted.
+	tracing *otel.Tracing
+	// process names this process in events of calls; numbers count those.
+	process string
+	numbers atomic.Uint64
+}
+
+// Redactor knows the secrets of the environment and of the settings.
+func Redactor(environment []string, loaded *settings.Loaded) *redact.Redactor {
+	return redact.Of(environment, slices.Concat(loaded.Secrets, headerSecrets(loaded.Telemetry.Headers))...)
+}
+
+// openTelemetry makes the recorder of everything that runs here.
+func (a *App) openTelemetry() {
+	a.calls.process, a.calls.tracing = newID(), a.openTracing()
+	options := telemetry.Options{Root: a.Root, Logger: a.Logger, Complete: withNames, Redactor: a.redactor, Observe: a.options.Observe}
+	if a.calls.tracing != nil {
+		options.Trace = a.calls.tracing.Span
+	}
+	a.Recorder = telemetry.NewRecorder(options)
+}
+
+// openTracing makes what sends traces, where a collector is named. Variables of
+// OpenTelemetry are often set for a whole machine and other programs: what is
+// wrong with them is a warning.
+func (a *App) openTracing() *otel.Tracing {
+	given := a.settings.Telemetry
+	traces, _ := a.variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+	disabled, _ := a.variable("OTEL_SDK_DISABLED")
+	if given.Endpoint == "" && traces == "" || strings.EqualFold(disabled, "true") {
+		return nil
+	}
+	if protocol, _ := a.variable("OTEL_EXPORTER_OTLP_PROTOCOL"); protocol != "" && protocol != "http/protobuf" {
+		a.Logger.Warn("no traces are sent: OTEL_EXPORTER_OTLP_PROTOCOL is not http/protobuf", "address", settings.EnvOTLPEndpoint)
+		return nil
+	}
+	tracing, err := otel.Open(context.Background(), otel.Options{Endpoint: given.Endpoint, TracesEndpoint: traces,
+		Headers: given.Headers, Service: given.Service, Version: a.options.Version, Logger: a.Logger})
+	if err != nil {
+		a.Logger.Warn("no traces are sent", "cause", err.Error())
+		return nil
+	}
+	return tracing
+}
+
+// headerSecrets are the values of headers: all of them are secrets.
+func headerSecrets(headers string) []string {
+	var secrets []string
+	for pair := range strings.SplitSeq(headers, ",") {
+		_, value, _ := strings.Cut(pair, "=")
+		secrets = append(secrets, value)
+		if decoded, err := url.PathUnescape(value); err == nil {
+			_, credentials, _ := strings.Cut(strings.TrimSpace(decoded), " ") // of "Bearer …"
+			secrets = append(secrets, decoded, credentials)
+		}
+	}
+	return secrets
+}
+
+// beginCall tells of a call of a client, a command or a tool, and returns what
+// tells of its end. Calls that the agent decides on are told of by the agent;
+// they only have a span here.
+func (a *App) beginCall(ctx context.Context, begun engines.Event, args json.RawMessage) (context.Context, func(engines.Event)) {
+	caller, ours := agent.CallerFrom(ctx)
+	event := telemetry.Event{Type: telemetry.ToolCallStarted, Source: a.source(ours), SessionID: a.calls.process, RunID: caller.RunID, Step: caller.Step,
+		ToolName: begun.Tool, CallID: strconv.FormatUint(a.calls.numbers.Add(1), 10), Args: args}
+	record := a.Recorder.RecordLater // nobody who asks for a call waits for its trace
+	if ours {
+		event.SessionID = caller.RunID
+	}
+	if ours && caller.Tool == begun.Tool {
+		record = func(telemetry.Event) {}
+	}
+	if a.calls.tracing != nil || len(args) > maxArgsTraced {
+		event = withNames(event)
+	}
+	if len(args) > maxArgsTraced {
+		event.Args, event.Metadata = nil, map[string]any{"left_out": fmt.Sprintf("args: %d bytes", len(args))}
+	}
+	inside, end := a.Recorder.Span(ctx, event)
+	event.TraceParent = telemetry.TraceFrom(inside).Parent
+	if begun.Tool != stepTool {
+		record(event)
+	}
+	return inside, func(ended engines.Event) {
+		done := completed(event, ended)
+		end(done)
+		record(done)
+	}
+}
+
+// stepTool answers a step of a run. The run's journal has the answer and when
+// it came, so the trace only has that it was taken: one line, without it.
+const stepTool = "think.next"
+
+func (a *App) source(ours bool) string {
+	switch {
+	case ours:
+		return telemetry.SourceAgent
+	case a.options.Serving:
+		return telemetry.SourceMCP
+	}
+	return telemetry.SourceCLI
+}
+
+// completed is the event of the end of a call.
+func completed(begun telemetry.Event, ended engines.Event) telemetry.Event {
+	done := begun
+	done.Type, done.Status, done.Timestamp = telemetry.ToolCallCompleted, "ok", ""
+	done.DurationMS = float64(ended.Duration) / float64(time.Millisecond)
+	done.Metadata = map[string]any{"input_bytes": ended.InputBytes, "output_bytes": ended.OutputBytes}
+	if ended.Receipt != "" {
+		done.Metadata["receipt"] = ended.Receipt
+	}
+	if ended.Outcome != engines.OutcomeOK {
+		done.Status, done.Error = "failed", &telemetry.Failure{Code: ended.Outcome}
+	}
+	return done
+}
+
+// withNames adds to the event of a call the run, workflow and step that its
+// arguments name, in the place of the arguments where a journal has them.
+func withNames(e telemetry.Event) telemetry.Event {
+	e = withRun(e)
+	if e.ToolName == stepTool {
+		e.Args = nil
+	}
+	return e
+}
+
+func withRun(e telemetry.Event) telemetry.Event {
+	if e.RunID == "" {
+		e.RunID = jsonvalue.TextMember(e.Args, "run_id")
+		e.Workflow = jsonvalue.TextMember(e.Args, "workflow")
+		e.StepID = jsonvalue.TextMember(e.Args, "step_id")
+	}
+	return e
+}
+
+// Time for the last spans at the end: when the program was told to end it has
+// to be gone soon.
+const (
+	flushUsually = 500 * time.Millisecond
+	flushHurried = 80 * time.Millisecond
+)
+
+// flushTime is how much longer closing may take for them.
+func (a *App) flushTime() time.Duration {
+	if a.calls.tracing == nil {
+		return 0
+	}
+	return flushHurried
+}
+
+// flushTraces sends the last spans. Once ctx has ended that may take no longer
+// than flushHurried.
+func (a *App) flushTraces(ctx context.Context) {
+	if a.calls.tracing == nil {
+		return
+	}
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.FlushTime)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() {
+		time.AfterFunc(flushHurried, cancel)
+	})()
+	a.calls.tracing.Close(bounded)
+}

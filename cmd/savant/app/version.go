@@ -1,0 +1,24 @@
+package app
+
+import "runtime/debug"
+
+// VersionOf is what the linker was told, else what the Go tool knows of the
+// sources: a module version or a commit.
+func VersionOf(linked string) string {
+	if linked != "" {
+		return linked
+	}
+	built, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	if built.Main.Version != "" && built.Main.Version != "(devel)" {
+		return built.Main.Version
+	}
+	for _, setting := range built.Settings {
+		if setting.Key == "vcs.revision" && len(setting.Value) >= 12 {
+			return "devel-" + setting.Value[:12]
+		}
+	}
+	return "devel"
+}

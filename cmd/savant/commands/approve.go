@@ -1,0 +1,186 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/terminal"
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think"
+	"savant/think/flow"
+)
+
+// approval is what a person said on the command line.
+type approval struct {
+	workflow, run, step string
+	decline             bool
+	comment             string
+	answer              string
+	answered            bool
+}
+
+func (p *program) approveCommand() *cobra.Command {
+	var said approval
+	command := &cobra.Command{Use: "approve RUN [STEP]", Short: "Answer a step that waits for a person",
+		Long: "Answer a step that waits for a person: human.approve or human.ask. It shows what is asked and asks for your answer,\n" +
+			"at a terminal only, so that nothing but a person can give it.",
+		Args: positional(cobra.RangeArgs(1, 2)),
+		RunE: func(command *cobra.Command, args []string) error {
+			said.run, said.answered = args[0], command.Flags().Changed("answer")
+			if len(args) > 1 {
+				said.step = args[1]
+			}
+			return p.with(command.Context(), func(a *app.App) error { return p.approve(command.Context(), a, said) })
+		}}
+	flags := command.Flags()
+	flags.StringVar(&said.workflow, "workflow", "", "the run's workflow, where its id is not unique")
+	flags.BoolVar(&said.decline, "decline", false, "decline instead of approving")
+	flags.StringVar(&said.comment, "comment", "", "a comment, kept with the answer")
+	flags.StringVar(&said.answer, "answer", "", "the answer to a question: JSON, or text")
+	return command
+}
+
+func (p *program) approve(ctx context.Context, a *app.App, said approval) error {
+	if !terminal.Is(p.stdin) {
+		return fault.New(fault.ApprovalRequired, "only a person can answer: run savant approve at a terminal")
+	}
+	return p.approveOnce(ctx, a, said)
+}
+
+// approveOnce shows the person at the terminal what is asked, and records the
+// answer.
+func (p *program) approveOnce(ctx context.Context, a *app.App, said approval) error {
+	waiting, err := a.Think.Pending(ctx, said.workflow, said.run)
+	if err != nil {
+		return err
+	}
+	asked, err := chosen(waiting, said)
+	if err != nil {
+		return err
+	}
+	if err := p.show(asked); err != nil {
+		return err
+	}
+	answer, err := p.decide(ctx, asked, said)
+	if err != nil {
+		return err
+	}
+	reply, err := a.Think.Approve(ctx, asked.Workflow, asked.RunID, asked.StepID, asked.Digest, answer)
+	if err != nil {
+		return err
+	}
+	p.printStanding(asked, reply)
+	return nil
+}
+
+// chosen returns the step that is meant: the one named, or the only one.
+func chosen(waiting []think.Pending, said approval) (think.Pending, error) {
+	ids := make([]string, len(waiting))
+	for i, each := range waiting {
+		if each.StepID == said.step || said.step == "" && len(waiting) == 1 {
+			return each, nil
+		}
+		ids[i] = each.StepID
+	}
+	switch {
+	case len(waiting) == 0:
+		return think.Pending{}, fault.New(fault.InvalidTransition, "run %s waits for nobody", said.run)
+	case said.step == "":
+		return think.Pending{}, usageError("run " + terminal.Visible(said.run) + " waits for several answers; name one of " + terminal.Visible(strings.Join(ids, ", ")))
+	}
+	return think.Pending{}, fault.New(fault.UnknownStep, "step %s waits for nobody; waiting: %s", said.step, strings.Join(ids, ", "))
+}
+
+// show prints exactly what the answer will be bound to.
+func (p *program) show(asked think.Pending) error {
+	input, err := terminal.Indented(asked.Input)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.stdout, "%s %s asks, at step %s:\n\n%s\n\ninput:\n%sdigest: %s\n\n", asked.Workflow, asked.RunID, asked.StepID,
+		terminal.Visible(asked.Message), input, asked.Digest)
+	return err
+}
+
+// decide asks the person and returns the answer to record.
+func (p *program) decide(ctx context.Context, asked think.Pending, said approval) (any, error) {
+	if asked.Call == flow.CallAsk {
+		return p.answer(ctx, asked, said)
+	}
+	if said.answered {
+		return nil, usageError("step " + asked.StepID + " asks for approval: --answer is for questions")
+	}
+	question := "Approve this?"
+	if said.decline {
+		question = "Decline this?"
+	}
+	switch err := p.confirm(ctx, question); {
+	case err != nil && ctx.Err() == nil && !said.decline: // who said no may think that they declined
+		return nil, fault.New(fault.ApprovalRequired, "%s; to decline it: savant approve %s %s --decline", fault.From(err).Details, asked.RunID, asked.StepID)
+	case err != nil:
+		return nil, err
+	}
+	answer := map[string]any{"approved": !said.decline}
+	if said.comment != "" {
+		answer["comment"] = said.comment
+	}
+	return answer, nil
+}
+
+func (p *program) answer(ctx context.Context, asked think.Pending, said approval) (any, error) {
+	if said.decline || said.comment != "" {
+		return nil, usageError("step " + asked.StepID + " asks a question: --decline and --comment are for approvals")
+	}
+	if said.answered {
+		return typed(said.answer, asked.Schema), p.confirm(ctx, "Send the answer "+terminal.Visible(said.answer)+"?")
+	}
+	line, err := terminal.Ask(ctx, p.stdin, p.stdout, "Answer: ")
+	if err != nil {
+		return nil, stillWaits(err)
+	}
+	return typed(line, asked.Schema), nil
+}
+
+// typed reads an answer as JSON where its schema asks for more than text.
+func typed(text string, schema any) any {
+	described, _ := schema.(map[string]any)
+	if schema == nil || described["type"] == "string" {
+		return text
+	}
+	return jsonvalue.TextOrValue(text)
+}
+
+// confirm returns nil when the person says yes. Anything else leaves the step
+// as it is.
+func (p *program) confirm(ctx context.Context, question string) error {
+	agreed, err := terminal.Confirm(ctx, p.stdin, p.stdout, question)
+	if err == nil && !agreed {
+		err = terminal.ErrNoAnswer
+	}
+	return stillWaits(err)
+}
+
+// stillWaits says why a person's step has no answer; nil without an error.
+func stillWaits(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, terminal.ErrNoAnswer):
+		return fault.New(fault.ApprovalRequired, "nothing was answered; the step still waits")
+	}
+	return fault.New(fault.ApprovalRequired, "interrupted; the step still waits")
+}
+
+func (p *program) printStanding(asked think.Pending, reply *think.Reply) {
+	fmt.Fprintf(p.stdout, "Recorded. Run %s is %s", asked.RunID, reply.State.Status)
+	if reply.Instruction != nil {
+		fmt.Fprintf(p.stdout, "; next is step %s", reply.Instruction.StepID)
+	}
+	fmt.Fprintln(p.stdout, ".")
+}

@@ -1,0 +1,76 @@
+package commands
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/terminal"
+	"savant/internal/settings"
+)
+
+func (p *program) configCommand() *cobra.Command {
+	return group("config", "Show the settings", p.configShowCommand())
+}
+
+func (p *program) configShowCommand() *cobra.Command {
+	var origin bool
+	command := &cobra.Command{Use: "show", Short: "Print every setting with the value that holds", Args: positional(cobra.NoArgs),
+		Long: "Print every setting with the value that holds, by its name in " + settings.FileName + ". Of a secret only whether it is\n" +
+			"set is shown. With --origin, say where each value is from: a flag, a variable, a line of the file, or the default.",
+		RunE: func(*cobra.Command, []string) error { return p.showConfig(origin) }}
+	command.Flags().BoolVar(&origin, "origin", false, "say where each value is from")
+	p.jsonFlag(command)
+	return command
+}
+
+// shownSetting is a setting as `savant config show --json` shows it. A secret
+// has no value, only whether it is set.
+type shownSetting struct {
+	Key    string           `json:"key"`
+	Env    string           `json:"env"`
+	Flag   string           `json:"flag"`
+	Value  any              `json:"value,omitempty"`
+	Secret bool             `json:"secret,omitempty"`
+	Set    *bool            `json:"set,omitempty"`
+	Origin *settings.Origin `json:"origin,omitempty"`
+}
+
+func (p *program) showConfig(origin bool) error {
+	if p.loaded.Exposed {
+		fmt.Fprintf(p.stderr, "savant: warning: %s\n", app.ExposedFile)
+	}
+	if p.json {
+		return p.print(map[string]any{"settings": shownSettings(p.loaded.Values, origin)})
+	}
+	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	for _, value := range p.loaded.Values {
+		line := value.Setting.Key + "\t" + terminal.Visible(value.Shown())
+		if origin {
+			line += "\t" + value.Origin.String()
+		}
+		fmt.Fprintln(table, line)
+	}
+	return table.Flush()
+}
+
+func shownSettings(values []settings.Value, origin bool) []shownSetting {
+	list := make([]shownSetting, 0, len(values))
+	for _, value := range values {
+		row := value.Setting
+		shown := shownSetting{Key: row.Key, Env: row.Env, Flag: "--" + row.Flag, Secret: row.Secret}
+		if row.Secret {
+			set := value.Text != ""
+			shown.Set = &set
+		} else {
+			shown.Value = value.JSON()
+		}
+		if origin {
+			shown.Origin = &value.Origin
+		}
+		list = append(list, shown)
+	}
+	return list
+}

@@ -1,0 +1,164 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/terminal"
+	"savant/engines/mcpio/mount"
+	"savant/fault"
+)
+
+func (p *program) enginesCommand() *cobra.Command {
+	return group("engines", "List the engines, and say how they are", p.enginesListCommand(), p.enginesStatusCommand(), p.engineApproveCommand())
+}
+
+// listedEngine is an engine as `savant engines list --json` shows it.
+type listedEngine struct {
+	Engine      string   `json:"engine"`
+	Description string   `json:"description,omitempty"`
+	Tools       []string `json:"tools"`
+}
+
+func (p *program) enginesListCommand() *cobra.Command {
+	command := &cobra.Command{Use: "list", Short: "List the engines and their tools; nothing is started", Args: positional(cobra.NoArgs),
+		RunE: func(command *cobra.Command, _ []string) error {
+			return p.with(command.Context(), func(a *app.App) error { return p.listEngines(a) })
+		}}
+	p.jsonFlag(command)
+	return command
+}
+
+func (p *program) listEngines(a *app.App) error {
+	list := []listedEngine{}
+	for _, name := range a.Tools.Engines() {
+		each := listedEngine{Engine: name, Description: a.Tools.About(name), Tools: []string{}}
+		for _, tool := range a.Tools.Engine(name) {
+			each.Tools = append(each.Tools, tool.Name)
+		}
+		list = append(list, each)
+	}
+	if p.json {
+		return p.print(map[string]any{"engines": list})
+	}
+	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	for _, each := range list {
+		fmt.Fprintf(table, "%s\t%s\t%s\n", terminal.Visible(each.Engine), terminal.Count(len(each.Tools), "tool"), terminal.Visible(each.Description))
+	}
+	return table.Flush()
+}
+
+func (p *program) enginesStatusCommand() *cobra.Command {
+	command := &cobra.Command{Use: "status", Short: "Ask every engine how it is", Args: positional(cobra.NoArgs),
+		Long: "Ask every engine how it is: ready, idle (it starts with the first call), offline or disabled, with the reason.",
+		RunE: func(command *cobra.Command, _ []string) error {
+			return p.with(command.Context(), func(a *app.App) error { return p.showHealth(command.Context(), a) })
+		}}
+	p.jsonFlag(command)
+	return command
+}
+
+func (p *program) showHealth(ctx context.Context, a *app.App) error {
+	if err := a.AwaitServers(ctx, a.Tools); err != nil {
+		return err
+	}
+	all := a.Tools.Health(ctx)
+	if p.json {
+		return p.print(map[string]any{"engines": all, "problems": a.Mounts.Problems()})
+	}
+	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	for _, each := range all {
+		about := each.Reason
+		if about == "" {
+			about = each.Description
+		}
+		if each.Left > 0 {
+			about = terminal.Count(each.Left, "call") + " left behind; " + about
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", terminal.Visible(each.Engine), each.State, terminal.Count(len(each.Tools), "tool"), terminal.Visible(about))
+	}
+	return table.Flush()
+}
+
+func (p *program) engineApproveCommand() *cobra.Command {
+	var yes bool
+	command := &cobra.Command{Use: "approve NAME", Short: "See what changed in a mounted MCP server, and accept it",
+		Long: "See what changed in a mounted MCP server since it was trusted, and accept it. How the server is started is shown\n" +
+			"before it is started; then its tools are compared. It asks at a terminal; elsewhere --yes is needed.",
+		Args: positional(cobra.ExactArgs(1)),
+		RunE: func(command *cobra.Command, args []string) error {
+			return p.with(command.Context(), func(a *app.App) error { return p.approveServer(command.Context(), a, args[0], yes) })
+		}}
+	command.Flags().BoolVar(&yes, "yes", false, "accept without asking")
+	return command
+}
+
+// approveServer shows what changed, in two steps, and asks after each.
+func (p *program) approveServer(ctx context.Context, a *app.App, name string, yes bool) error {
+	launch, err := a.Mounts.ReviewLaunch(name)
+	if err != nil {
+		return err
+	}
+	if launch != "" {
+		fmt.Fprintf(p.stdout, "%s is started in another way than was approved:\n\n%s\n", name, launch)
+		if err := p.accepted(ctx, "Start it, to see its tools?", yes); err != nil {
+			return err
+		}
+	}
+	review, err := a.Mounts.Review(ctx, name)
+	if err != nil {
+		return err
+	}
+	p.printReview(review)
+	if review.Same() {
+		return nil
+	}
+	switch err := p.accepted(ctx, "Accept this?", yes); {
+	case err != nil && review.First: // who said no must not believe that it is kept out
+		return fault.New(fault.ApprovalRequired, "%s; %s is trusted all the same when it is first used, unless .savant/mcp.json has \"disabled\": true for it",
+			fault.From(err).Details, name)
+	case err != nil:
+		return err
+	}
+	if err := a.Mounts.Accept(review); err != nil {
+		return err
+	}
+	fmt.Fprintf(p.stdout, "Accepted. %s is called as it is now.\n", name)
+	return nil
+}
+
+func (p *program) printReview(review mount.Review) {
+	for _, tool := range slices.Sorted(maps.Keys(review.Refused)) {
+		fmt.Fprintf(p.stdout, "tool %s is left out: %s\n", terminal.Visible(tool), terminal.Visible(review.Refused[tool]))
+	}
+	switch {
+	case review.Same():
+		fmt.Fprintf(p.stdout, "%s is what was approved; there is nothing to accept.\n", review.Server)
+		return
+	case review.First:
+		fmt.Fprintf(p.stdout, "%s was never seen before. Its tools:\n\n", review.Server)
+	}
+	for _, each := range review.Changes {
+		fmt.Fprintf(p.stdout, "tool %s is %s:\n%s\n", each.Tool, each.Kind, each.Diff)
+	}
+}
+
+// accepted returns nil when the person says yes, or said so beforehand.
+func (p *program) accepted(ctx context.Context, question string, yes bool) error {
+	if yes {
+		return nil
+	}
+	if !terminal.Is(p.stdin) {
+		return fault.New(fault.ApprovalRequired, "nothing was accepted: ask a person to run this at a terminal, or give --yes")
+	}
+	if agreed, _ := terminal.Confirm(ctx, p.stdin, p.stdout, question); !agreed {
+		return fault.New(fault.ApprovalRequired, "nothing was accepted")
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/terminal"
+	"savant/engines/ci"
+	"savant/fault"
+	"savant/internal/atomicfile"
+	"savant/internal/ownfolder"
+	"savant/internal/settings"
+)
+
+func (p *program) initCommand() *cobra.Command {
+	var yes bool
+	command := &cobra.Command{Use: "init", Short: "Write " + ci.File + " for the project it recognises, asking first",
+		Long: "Write " + ci.File + ", which names the commands that models may run through ci.run_tests and ci.run.\n" +
+			"It recognises Go, Node, Python and Make projects, shows what it would write and asks first. Nothing is overwritten.",
+		Args: positional(cobra.NoArgs),
+		RunE: func(command *cobra.Command, _ []string) error { return p.init(command.Context(), yes) }}
+	command.Flags().BoolVar(&yes, "yes", false, "write without asking")
+	return command
+}
+
+// init shows the proposal, asks, and writes what is not there yet.
+func (p *program) init(ctx context.Context, yes bool) error {
+	root, err := os.OpenRoot(p.settings.Path)
+	if err != nil {
+		return app.Misconfigured(fault.New(fault.InvalidParams, "%s: expected a folder, got %q: %w", settings.EnvPath, p.settings.Path, errors.Unwrap(err)))
+	}
+	defer root.Close()
+	if _, err := root.Lstat(ci.File); err == nil {
+		_, err = fmt.Fprintf(p.stdout, "%s is there already and stays as it is.\n", ci.File)
+		return err
+	}
+	proposal := ci.Recognise(root.FS())
+	if len(proposal.Commands) == 0 {
+		return fault.New(fault.InvalidParams, "no project was recognised here: expected go.mod, package.json with a test script, "+
+			"pytest or tox, or a Makefile with a target test; docs/ci.md says how %s is written by hand", ci.File)
+	}
+	fmt.Fprintf(p.stdout, "Recognised: %s.\n%s would be:\n\n%s\n", terminal.Visible(strings.Join(proposal.Kinds, ", ")), ci.File, terminal.Visible(string(proposal.YAML)))
+	if err := p.agreeToWrite(ctx, yes); err != nil {
+		return err
+	}
+	if err := writeOnce(root, ci.File, string(proposal.YAML)); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.stdout, "Wrote %s. Look at it, change it as you like, and commit it; commands: %s.\n", ci.File, strings.Join(proposal.Commands, ", "))
+	return err
+}
+
+// agreeToWrite returns nil when the person agreed to what was shown.
+func (p *program) agreeToWrite(ctx context.Context, yes bool) error {
+	if yes {
+		return nil
+	}
+	if !terminal.Is(p.stdin) {
+		fmt.Fprintln(p.stderr, "savant: nothing was written, since nobody can be asked here; to write it without being asked: savant init --yes")
+		return statusError(exitUsage)
+	}
+	if agreed, _ := terminal.Confirm(ctx, p.stdin, p.stdout, "Write it?"); agreed {
+		return nil
+	}
+	fmt.Fprintln(p.stderr, "savant: nothing was written")
+	return statusError(exitFailed)
+}
+
+// writeOnce writes a file below .savant that is not there yet.
+func writeOnce(root *os.Root, name, text string) error {
+	if _, err := root.Lstat(name); err == nil {
+		return nil
+	}
+	if err := ownfolder.Mkdir(root, ownfolder.State, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return app.Misconfigured(ownfolder.NotSaved(ownfolder.State, err))
+	}
+	if err := atomicfile.Write(root, name, []byte(text), 0o644); err != nil {
+		return app.Misconfigured(ownfolder.NotSaved(name, err))
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package commands
+
+import (
+	"context"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/terminal"
+	"savant/engines/mcpio"
+)
+
+func (p *program) mcpCommand() *cobra.Command {
+	return &cobra.Command{Use: "mcp", Short: "Serve MCP on stdin and stdout", Args: positional(cobra.NoArgs),
+		RunE: func(command *cobra.Command, _ []string) error { return p.serve(command.Context()) }}
+}
+
+// serve answers one client until its stream or ctx ends.
+func (p *program) serve(ctx context.Context) error {
+	p.serving = true
+	// Whoever ends first, the client or a signal, closing must not take long.
+	closing, close := context.WithCancel(ctx)
+	defer close()
+	return p.with(closing, func(a *app.App) error {
+		defer close()
+		server, err := a.Server(ctx)
+		if err != nil {
+			return err
+		}
+		a.FollowMounts(closing)
+		a.Logger.Info("serving MCP", "engines", p.settings.Services, "version", p.world.Version)
+		a.LogHealth(closing)
+		err = p.serveClient(ctx, server)
+		a.Logger.Info("stopped", "signal", ctx.Err() != nil)
+		return err
+	})
+}
+
+// A client that closes its stream may wait for the answers to what it asked, as
+// in `printf … | savant mcp`, and gets them however long they take. One that is
+// gone reads none: where nobody can read what is written, calls are cut short.
+
+// pollUnread is how often it is looked for a reader once the client has closed
+// its stream.
+const pollUnread = 100 * time.Millisecond
+
+// serveClient serves the client at the standard streams until it is done, is
+// gone, or ctx ends.
+func (p *program) serveClient(ctx context.Context, server *mcpio.Server) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	in := &ending{Reader: p.stdin, ended: func() { go p.watchUnread(ctx, stop) }}
+	return server.Serve(ctx, in, p.stdout)
+}
+
+// watchUnread stops the server once nobody can read what it writes.
+func (p *program) watchUnread(ctx context.Context, stop func()) {
+	file, isFile := p.stdout.Writer.(*os.File)
+	if !isFile {
+		return
+	}
+	ticker := time.NewTicker(pollUnread)
+	defer ticker.Stop()
+	for !terminal.HasNoReader(file) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+	stop()
+}
+
+// ending is a stream that tells once that it has ended.
+type ending struct {
+	io.Reader
+	ended func()
+	once  sync.Once
+}
+
+func (e *ending) Read(data []byte) (int, error) {
+	n, err := e.Reader.Read(data)
+	if err != nil {
+		e.once.Do(e.ended)
+	}
+	return n, err
+}

@@ -1,0 +1,103 @@
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/terminal"
+	"savant/fault"
+	"savant/reasoning"
+)
+
+func (p *program) reasoningCommand() *cobra.Command {
+	return group("reasoning", "Ask for one decision, or serve decisions to others", p.decideCommand(), p.reasoningServeCommand())
+}
+
+func (p *program) decideCommand() *cobra.Command {
+	var given string
+	command := &cobra.Command{Use: "decide --request @FILE|-", Short: "Ask for the decision of one request and print the intent",
+		Long: "Ask for the decision of one request (schemas/reasoning_request.json) and print the intent as it was checked and " +
+			"repaired: a way to try a Reasoning API.",
+		Args: positional(cobra.NoArgs),
+		RunE: func(command *cobra.Command, _ []string) error {
+			raw, err := p.argumentsOf("--request", given)
+			if err != nil {
+				return err
+			}
+			return p.decideOnce(command.Context(), raw)
+		}}
+	command.Flags().StringVar(&given, "request", "-", "the request: JSON, @FILE to read it from a file, - from stdin")
+	p.jsonFlag(command)
+	return command
+}
+
+func (p *program) decideOnce(ctx context.Context, raw json.RawMessage) error {
+	var request reasoning.Request
+	if err := json.Unmarshal(raw, &request); err != nil {
+		return fault.New(fault.InvalidParams, "the request: %w", err)
+	}
+	client, _, err := app.Reasoner(p.settings.Reasoning, p.world.Version, nil)
+	if err != nil {
+		return err
+	}
+	intent, err := client.Decide(ctx, request)
+	if err != nil {
+		return err
+	}
+	text, err := terminal.Indented(intent)
+	if err != nil {
+		return err
+	}
+	return p.print(app.Redactor(p.world.Environment, p.loaded).Certain().JSON(json.RawMessage(text))) // it may repeat what it was sent
+}
+
+func (p *program) reasoningServeCommand() *cobra.Command {
+	var address string
+	command := &cobra.Command{Use: "serve", Short: "Serve POST /agent_intent with the reasoning service inside",
+		Long: "Serve POST /agent_intent with the reasoning service inside. REASONING_API_TOKEN, where it is set, is the bearer " +
+			"token that callers must have; without one only an address of this machine is served.",
+		Args: positional(cobra.NoArgs),
+		RunE: func(command *cobra.Command, _ []string) error { return p.serveReasoning(command.Context(), address) }}
+	command.Flags().StringVar(&address, "address", "127.0.0.1:8732", "where to listen; port 0 takes a free one")
+	return command
+}
+
+// serveReasoning serves until ctx ends, and then lets decisions finish for a moment.
+func (p *program) serveReasoning(ctx context.Context, address string) error {
+	handler, err := app.ReasoningHandler(p.settings.Reasoning)
+	if err != nil {
+		return err
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return app.Misconfigured(err)
+	}
+	if ip := listener.Addr().(*net.TCPAddr).IP; p.settings.Reasoning.Token == "" && !ip.IsLoopback() {
+		return errors.Join(app.Misconfigured(fault.New(fault.InvalidParams, "--address %s is reachable from elsewhere: set REASONING_API_TOKEN", address)), listener.Close())
+	}
+	fmt.Fprintf(p.stderr, "serving http://%s%s\n", listener.Addr(), reasoning.Endpoint)
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 5 * time.Minute,
+		BaseContext: func(net.Listener) context.Context { return ctx }}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), app.CloseGrace)
+	defer cancel()
+	if server.Shutdown(closing) != nil {
+		server.Close()
+	}
+	<-served
+	return nil
+}

@@ -1,0 +1,274 @@
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"savant/agent"
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/terminal"
+	"savant/engines/workflow"
+	"savant/fault"
+	"savant/reasoning"
+	"savant/telemetry"
+)
+
+// runFlags is what a person asks the agent on the command line.
+type runFlags struct {
+	order        agent.RunOptions
+	input, file  string
+	args         string
+	resume       string
+	maxSteps     int
+	limit        int // of a run that goes on; 0: as it has it
+	slm, llm     bool
+	quiet        bool
+	allow, deny  []string
+	outputFormat outputFormat
+}
+
+// outputFormat is what is written to stdout.
+type outputFormat string
+
+const (
+	outputText   outputFormat = "text"        // the answer alone
+	outputJSON   outputFormat = "json"        // the report
+	outputStream outputFormat = "stream-json" // every event, then the report
+)
+
+// outputFlag reads a format. From then on errors are JSON, too, where it is:
+// also those of the rest of the command line.
+type outputFlag struct {
+	program *program
+	format  *outputFormat
+}
+
+func (f outputFlag) String() string {
+	if f.format == nil { // as package flag asks for the zero value
+		return ""
+	}
+	return string(*f.format)
+}
+
+// Type is what the usage calls the value.
+func (outputFlag) Type() string { return "format" }
+
+// Set takes one of the formats.
+func (f outputFlag) Set(text string) error {
+	switch given := outputFormat(text); given {
+	case outputText, outputJSON, outputStream:
+		*f.format = given
+		f.program.json, f.program.lines = given != outputText, given == outputStream
+		return nil
+	}
+	return errors.New("there is no such format")
+}
+
+func (p *program) agentCommand() *cobra.Command {
+	want := runFlags{outputFormat: outputText}
+	command := &cobra.Command{Use: "run [GOAL]", Short: "Give the agent a goal, and print its answer",
+		Long: "Give the agent a goal, and print its answer on stdout. Steps are shown on stderr, one line each.\n" +
+			"The first Ctrl-C cancels and saves, the second ends the program at once; --resume goes on.\n\n" +
+			"Exit codes: 0 done, 1 failed, 2 usage, 4 configuration or nobody decides, 7 limit of steps, 130 cancelled.",
+		Example: "  savant run \"Where is the stdio loop and how does it end?\"\n  savant run --resume 01k2… --max-steps 50",
+		Args:    positional(cobra.MaximumNArgs(1)),
+		RunE: func(command *cobra.Command, args []string) error {
+			if err := errors.Join(readResume(command, &want), readPatterns(command, &want), p.readRunFlags(&want, args)); err != nil {
+				return err
+			}
+			if terminal.Is(p.stdin) && terminal.Is(p.stderr) {
+				p.open.Confirm = p.confirmCall
+			}
+			p.open.Describe = !want.order.SkipGit && !want.order.DryRun
+			p.open.Observe = p.shownEvents(want)
+			return p.with(command.Context(), func(a *app.App) error { return p.runAgent(command.Context(), a, want) })
+		}}
+	flags := command.Flags()
+	flags.StringVar(&want.input, "agent-input", "", "the goal")
+	flags.StringVar(&want.file, "agent-file", "", "a file that holds the goal, - for stdin")
+	flags.IntVar(&want.maxSteps, "max-steps", agent.DefaultMaxSteps, "decisions at most")
+	flags.BoolVar(&want.order.DryRun, "dry-run", false, "ask nobody and change nothing")
+	flags.StringVar(&want.order.ForceTool, "force-tool", "", "a tool to call first")
+	flags.StringVar(&want.args, "force-args", "", "its arguments: JSON, @FILE to read them from a file, - from stdin")
+	flags.BoolVar(&want.order.ForceFinish, "force-finish", false, "end after the forced tool")
+	flags.StringSliceVar(&want.allow, "allow", nil, "only tools of these patterns: git.*; may be repeated")
+	flags.StringSliceVar(&want.deny, "deny", nil, "no tools of these patterns; may be repeated")
+	flags.BoolVar(&want.order.ReadOnly, "read-only", false, "only tools that change nothing")
+	flags.StringVar(&want.order.Workflow, "workflow", "", "a workflow to run first")
+	flags.StringVar(&want.order.Persona, "persona", "", "who the agent speaks as, of prompts.yml")
+	flags.StringVar(&want.resume, "resume", "", "go on with this run")
+	flags.StringVar(&want.order.RunID, "run-id", "", "name the new run")
+	flags.BoolVar(&want.quiet, "quiet", false, "show no steps")
+	flags.Var(outputFlag{p, &want.outputFormat}, "output", "text, json or stream-json")
+	flags.BoolVar(&want.slm, "slm", false, "let the small model decide")
+	flags.BoolVar(&want.llm, "llm", false, "let the large model decide")
+	flags.BoolVar(&want.order.SkipGit, "skip-git", false, "do not look at the git repository first")
+	return command
+}
+
+func (p *program) runAgent(ctx context.Context, a *app.App, want runFlags) error {
+	run, err := start(a, want)
+	if err != nil {
+		return refused(err)
+	}
+	stop := context.AfterFunc(ctx, run.Cancel)
+	defer stop()
+	report := run.Wait(context.Background(), nil) // canceled, it ends soon, and what it did is kept
+	return p.finishRun(report, want)
+}
+
+func start(a *app.App, want runFlags) (*agent.Run, error) {
+	if want.resume != "" {
+		return a.Agent.Resume(want.resume, want.limit)
+	}
+	return a.Agent.Start(want.order)
+}
+
+// refused makes an order that is none a matter of usage.
+func refused(err error) error {
+	if errors.Is(err, fault.InvalidParams) {
+		return usageError(fault.From(err).Details)
+	}
+	return err
+}
+
+// shownEvents shows steps on stderr while they are made, or events on stdout.
+func (p *program) shownEvents(want runFlags) func(telemetry.Event) {
+	return func(e telemetry.Event) {
+		if e.Source != telemetry.SourceAgent {
+			return
+		}
+		if want.outputFormat == outputStream {
+			_ = p.line(e) // who reads is gone; the run goes on
+		}
+		if want.quiet || toldInTheEnd(e) {
+			return
+		}
+		text := telemetry.Line(e)
+		if e.Type == telemetry.RunStarted {
+			text = fmt.Sprintf("run %s: %v tools, decided by %v", e.RunID, e.Metadata["tools"], e.Metadata["decider"])
+		}
+		if text != "" {
+			fmt.Fprintln(p.stderr, terminal.Visible(text))
+		}
+	}
+}
+
+// toldInTheEnd says whether an event is of what tellEnd says: how the run ended,
+// and the failure that ended it.
+func toldInTheEnd(e telemetry.Event) bool {
+	switch e.Type {
+	case telemetry.RunFinished:
+		return true
+	case telemetry.ReasoningStep:
+		return e.Action == string(reasoning.ActionError)
+	case telemetry.Error:
+		return e.Metadata["attempt"] != nil || e.Metadata["ends_run"] == true
+	}
+	return false
+}
+
+// line writes a value to stdout as one line of JSON.
+func (p *program) line(value any) error {
+	encoder := json.NewEncoder(p.stdout)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(value)
+}
+
+// finishRun prints what came of a run, and says how the program ends.
+func (p *program) finishRun(report agent.Report, want runFlags) error {
+	switch want.outputFormat {
+	case outputJSON:
+		if err := p.print(report); err != nil {
+			return err
+		}
+	case outputStream:
+		_ = p.line(map[string]any{"type": "report", "report": report})
+	default:
+		if report.Final != "" && report.Status != agent.StatusCanceled {
+			fmt.Fprintln(p.stdout, terminal.Visible(report.Final))
+		}
+		p.tellEnd(report, want)
+	}
+	if code := exitOfRun(report); code != exitOK {
+		return statusError(code)
+	}
+	return nil
+}
+
+// tellEnd says on stderr what an answer alone does not.
+func (p *program) tellEnd(report agent.Report, want runFlags) {
+	if report.Error != nil {
+		fmt.Fprintf(p.stderr, "savant: %s\n", terminal.Visible(report.Error.Error()))
+	}
+	if report.Warning != "" {
+		fmt.Fprintf(p.stderr, "savant: warning: %s\n", terminal.Visible(report.Warning))
+	}
+	if report.Status == agent.StatusCanceled {
+		fmt.Fprintf(p.stderr, "%s; go on with: %s\n", report.Final, howToGoOn(report))
+		return
+	}
+	p.tellWaiting(report)
+	if !want.quiet {
+		end := fmt.Sprintf("run %s: %s, steps %d", report.RunID, report.Status, report.Steps)
+		if report.Model != "" {
+			end += ", last decided by " + terminal.Visible(report.Model)
+		}
+		fmt.Fprintln(p.stderr, end)
+		if more := howToGoOn(report); more != "" {
+			fmt.Fprintln(p.stderr, "to go on:", more)
+		}
+	}
+}
+
+// confirmCall asks the person at the terminal about a destructive call. It is
+// asked on stderr: stdout is for the answer alone.
+func (p *program) confirmCall(ctx context.Context, tool string, args json.RawMessage) (bool, error) {
+	agreed, _ := terminal.Confirm(ctx, p.stdin, p.stderr, "Call "+terminal.Visible(tool)+" "+terminal.Visible(string(args))+"?")
+	return agreed, nil
+}
+
+// exitOfRun is the exit code that a run ends with. One that was stuck has
+// failed.
+func exitOfRun(report agent.Report) int {
+	switch report.Status {
+	case agent.StatusOK:
+		return exitOK
+	case agent.StatusMaxSteps:
+		return exitMaxSteps
+	case agent.StatusCanceled, agent.StatusInterrupted:
+		return exitInterrupted
+	}
+	if report.Error != nil && report.Error.Code == fault.ReasoningUnavailable {
+		return exitConfiguration
+	}
+	return exitFailed
+}
+
+// tellWaiting says on stderr how the workflows go on that a run of the agent
+// left waiting for somebody.
+func (p *program) tellWaiting(report agent.Report) {
+	left := map[string]*workflow.Outcome{} // by run
+	var order []string
+	for _, step := range report.Transcript {
+		for _, call := range step.Calls {
+			outcome := new(workflow.Outcome)
+			if call.Tool != workflow.Name || json.Unmarshal(call.Output, outcome) != nil || outcome.RunID == "" {
+				continue
+			}
+			if left[outcome.RunID] == nil {
+				order = append(order, outcome.RunID)
+			}
+			left[outcome.RunID] = outcome
+		}
+	}
+	for _, run := range order {
+		if outcome := left[run]; outcome.Status == workflow.Waiting && outcome.Pending != nil {
+			p.printEnd(outcome)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package commands
+
+import (
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"savant/agent"
+	"savant/fault"
+	"savant/reasoning"
+)
+
+// readRunFlags reads what the flags name, and refuses what does not go together.
+func (p *program) readRunFlags(want *runFlags, args []string) error {
+	if want.slm && want.llm {
+		return usageError("--slm and --llm: one of them")
+	}
+	if want.slm {
+		want.order.Model = reasoning.ModelSLM
+	}
+	if want.llm {
+		want.order.Model = reasoning.ModelLLM
+	}
+	want.order.Allow, want.order.Deny, want.order.MaxSteps = want.allow, want.deny, want.maxSteps
+	if want.maxSteps < 1 {
+		return usageError("--max-steps: expected a number from 1")
+	}
+	if want.args != "" && want.order.ForceTool == "" {
+		return usageError("--force-args: they are those of --force-tool, which is missing")
+	}
+	if want.args != "" {
+		raw, err := p.argumentsOf("--force-args", want.args)
+		if err != nil {
+			return err
+		}
+		want.order.ForceArgs = raw
+	}
+	return p.readGoal(want, args)
+}
+
+// readPatterns refuses an empty list of patterns: --allow "$TOOLS", where the
+// variable is not set, is not meant to allow all.
+func readPatterns(command *cobra.Command, want *runFlags) error {
+	for name, patterns := range map[string][]string{"allow": want.allow, "deny": want.deny} {
+		if command.Flags().Changed(name) && len(patterns) == 0 {
+			return usageError("--" + name + ": expected a pattern such as git.*, got nothing")
+		}
+	}
+	return nil
+}
+
+// readGoal takes the goal from the one place that has it.
+func (p *program) readGoal(want *runFlags, args []string) error {
+	var given []string
+	if len(args) > 0 {
+		given = append(given, args[0])
+	}
+	if want.input != "" {
+		given = append(given, want.input)
+	}
+	if want.file != "" {
+		text, err := p.goalFile(want.file)
+		if err != nil {
+			return err
+		}
+		given = append(given, text)
+	}
+	order := &want.order
+	forced := order.ForceTool != "" || order.Workflow != "" || order.ForceFinish
+	switch {
+	case len(given) > 1:
+		return usageError("the goal is given more than once")
+	case want.resume != "" && (len(given) > 0 || forced):
+		return usageError("--resume goes on with a goal that is given already")
+	case len(given) == 0 && want.resume == "" && !forced:
+		return usageError("no goal; usage: savant run \"what you want\"")
+	case len(given) == 1:
+		order.Goal = strings.TrimSpace(given[0])
+	}
+	return nil
+}
+
+// maxGoalFile bounds what is read of a goal, in bytes.
+const maxGoalFile = 1 << 20
+
+func (p *program) goalFile(name string) (string, error) {
+	source := p.stdin
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return "", usageError("--agent-file: " + err.Error())
+		}
+		defer file.Close()
+		source = file
+	}
+	text, err := io.ReadAll(io.LimitReader(source, maxGoalFile+1))
+	if err != nil {
+		return "", usageError("--agent-file: " + err.Error())
+	}
+	if len(text) > maxGoalFile {
+		return "", fault.New(fault.LimitExceeded, "--agent-file: more than %d bytes", maxGoalFile)
+	}
+	return string(text), nil
+}
+
+// ofNewRuns are the flags that a run has from its beginning: one that goes on
+// keeps its own.
+var ofNewRuns = [...]string{"agent-input", "agent-file", "dry-run", "force-tool", "force-args", "force-finish", "allow", "deny", "read-only", "workflow",
+	"persona", "run-id", "slm", "llm", "skip-git"}
+
+// readResume refuses with --resume what would be of no effect, and takes the
+// new limit of steps, where one is given.
+func readResume(command *cobra.Command, want *runFlags) error {
+	if want.resume == "" {
+		return nil
+	}
+	for _, name := range ofNewRuns {
+		if command.Flags().Changed(name) {
+			return usageError("--resume goes on with a run as it was ordered: leave out --" + name + ", or begin a new run")
+		}
+	}
+	if command.Flags().Changed("max-steps") {
+		want.limit = want.maxSteps
+	}
+	return nil
+}
+
+// howToGoOn is what to type for a run that can go on, "" for others.
+func howToGoOn(report agent.Report) string {
+	switch report.Status {
+	case agent.StatusCanceled, agent.StatusInterrupted:
+		return "savant run --resume " + report.RunID
+	case agent.StatusMaxSteps:
+		return "savant run --resume " + report.RunID + " --max-steps N"
+	}
+	return ""
+}

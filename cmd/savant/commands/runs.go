@@ -1,0 +1,166 @@
+package commands
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"savant/agent"
+	"savant/agent/memory"
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/terminal"
+	"savant/fault"
+	"savant/telemetry"
+)
+
+func (p *program) runsCommand() *cobra.Command {
+	return group("runs", "Look at the runs of the agent, and end them", p.runsListCommand(), p.runsShowCommand(),
+		p.runsCancelCommand(), p.runsTraceCommand())
+}
+
+func (p *program) runsListCommand() *cobra.Command {
+	var limit int
+	command := &cobra.Command{Use: "list", Short: "List runs, the last changed first", Args: positional(cobra.NoArgs),
+		RunE: func(command *cobra.Command, _ []string) error {
+			if limit < 1 {
+				return errLimit
+			}
+			return p.with(command.Context(), func(a *app.App) error {
+				list, err := a.Agent.List(command.Context())
+				if err != nil {
+					return err
+				}
+				list = list[:min(len(list), limit)]
+				if p.json {
+					return p.print(map[string]any{"runs": list})
+				}
+				return p.tableOfRuns(list)
+			})
+		}}
+	command.Flags().IntVar(&limit, "limit", 50, "how many runs at most")
+	p.jsonFlag(command)
+	return command
+}
+
+func (p *program) tableOfRuns(list []agent.Report) error {
+	if len(list) == 0 {
+		fmt.Fprintln(p.stderr, "no runs of the agent; those of workflows: savant state list")
+	}
+	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	for _, each := range list {
+		goal := strings.Join(strings.Fields(fault.Cut(each.Goal, 80)), " ")
+		fmt.Fprintf(table, "%s\t%s\t%d steps\t%s\n", each.RunID, each.Status, each.Steps, terminal.Visible(goal))
+	}
+	return table.Flush()
+}
+
+func (p *program) runsShowCommand() *cobra.Command {
+	command := &cobra.Command{Use: "show RUN", Short: "Show what a run did and what it came to", Args: positional(cobra.ExactArgs(1)),
+		RunE: func(command *cobra.Command, args []string) error {
+			return p.with(command.Context(), func(a *app.App) error {
+				report, err := a.Agent.Report(args[0])
+				if err != nil || p.json {
+					return firstOf(err, func() error { return p.print(report) })
+				}
+				p.showReport(report)
+				return nil
+			})
+		}}
+	p.jsonFlag(command)
+	return command
+}
+
+func (p *program) showReport(report agent.Report) {
+	fmt.Fprintf(p.stdout, "run     %s\ngoal    %s\nstatus  %s\nsteps   %d\n", report.RunID, terminal.Visible(report.Goal), report.Status, report.Steps)
+	for _, step := range report.Transcript {
+		fmt.Fprintln(p.stdout, terminal.Visible(stepLine(step)))
+	}
+	if report.Error != nil {
+		fmt.Fprintf(p.stdout, "because %s\n", terminal.Visible(report.Error.Error()))
+	}
+	if report.Warning != "" {
+		fmt.Fprintf(p.stdout, "warning %s\n", terminal.Visible(report.Warning))
+	}
+	if report.Final != "" {
+		fmt.Fprintf(p.stdout, "\n%s\n", terminal.Visible(report.Final))
+	}
+}
+
+// maxStepShown is how much of arguments and of thoughts a line shows, in bytes.
+const maxStepShown = 120
+
+func stepLine(step memory.Step) string {
+	if len(step.Calls) == 0 {
+		return fmt.Sprintf("%6d  %s %s", step.Index, step.Action, fault.Cut(step.Reasoning, maxStepShown))
+	}
+	lines := make([]string, len(step.Calls))
+	for i, each := range step.Calls {
+		lines[i] = fmt.Sprintf("%6d  %s %s %s", step.Index, each.Tool, fault.Cut(string(each.Args), maxStepShown), came(each))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// came says in a word what came of a call.
+func came(call memory.Call) string {
+	switch {
+	case call.Rule != "":
+		return "denied by " + call.Rule
+	case call.Error != nil:
+		return call.Error.Error()
+	case call.Cached:
+		return "cached"
+	}
+	return telemetry.Elapsed(call.DurationMS)
+}
+
+func (p *program) runsCancelCommand() *cobra.Command {
+	command := &cobra.Command{Use: "cancel RUN", Short: "End a run, in whatever process it is; what it did is kept", Args: positional(cobra.ExactArgs(1)),
+		RunE: func(command *cobra.Command, args []string) error {
+			return p.with(command.Context(), func(a *app.App) error {
+				if err := a.Agent.Cancel(args[0]); err != nil {
+					return err
+				}
+				if p.json {
+					return p.print(map[string]any{"run_id": args[0], "canceled": true})
+				}
+				standing := "is told to end"
+				if report, err := a.Agent.Report(args[0]); err == nil && report.Status == agent.StatusCanceled {
+					standing = "is canceled"
+				}
+				fmt.Fprintf(p.stdout, "run %s %s\n", args[0], standing)
+				return nil
+			})
+		}}
+	p.jsonFlag(command)
+	return command
+}
+
+func (p *program) runsTraceCommand() *cobra.Command {
+	command := &cobra.Command{Use: "trace RUN", Short: "Print the events of a run", Args: positional(cobra.ExactArgs(1)),
+		Long: "Print the events of a run, a line each; with --json as they are in the trace. What was moved aside twice is gone.",
+		RunE: func(command *cobra.Command, args []string) error {
+			return p.with(command.Context(), func(a *app.App) error {
+				if _, err := a.Agent.Report(args[0]); err != nil {
+					return err
+				}
+				return a.Recorder.Written(args[0], p.traceLine)
+			})
+		}}
+	p.jsonFlag(command)
+	return command
+}
+
+// traceLine prints an event of the trace.
+func (p *program) traceLine(e telemetry.Event, line []byte) {
+	if p.json {
+		fmt.Fprint(p.stdout, terminal.Visible(string(line)))
+		return
+	}
+	text := telemetry.Line(e)
+	if text == "" {
+		text = strings.TrimSpace(fmt.Sprintf("%d %s %s %s", e.Step, e.Type, e.ToolName, e.Status))
+	}
+	fmt.Fprintln(p.stdout, e.Timestamp, terminal.Visible(text))
+}

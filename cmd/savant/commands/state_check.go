@@ -1,0 +1,187 @@
+package commands
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/terminal"
+	"savant/fault"
+	"savant/think"
+	"savant/think/state"
+)
+
+// checkedRun is a run that something was wrong with.
+type checkedRun struct {
+	Workflow string          `json:"workflow"`
+	Run      string          `json:"run"`
+	Problems []state.Problem `json:"problems"`
+	Repaired *think.Repaired `json:"repaired,omitempty"`
+	// Refused says why nothing was repaired.
+	Refused *fault.Error `json:"refused,omitempty"`
+}
+
+// checkReport is the answer of savant state check.
+type checkReport struct {
+	Checked int          `json:"checked"`
+	Damaged []checkedRun `json:"damaged"`
+	// Remaining counts the runs that something is still wrong with.
+	Remaining int `json:"remaining"`
+}
+
+func (p *program) stateCheckCommand() *cobra.Command {
+	var workflow string
+	var all, repair bool
+	command := &cobra.Command{Use: "check [RUN]", Short: "Verify what is kept of runs, and repair it",
+		Long: "Verify every record, snapshot, checkpoint and artifact that is kept of a run, or of all of them.\n\n" +
+			"With --repair a damaged run goes back to its last good version. The damaged files are kept in the trash,\n" +
+			"and what is lost is told. Exit code 3 if something is or stays wrong.",
+		Args: positional(cobra.MaximumNArgs(1)),
+		RunE: func(command *cobra.Command, args []string) error {
+			if all && len(args) > 0 {
+				return usageError("name a run or pass --all, not both")
+			}
+			return p.with(command.Context(), func(a *app.App) error {
+				return p.checkRuns(command.Context(), a, workflow, args, repair)
+			})
+		}}
+	command.Flags().StringVar(&workflow, "workflow", "", "the run's workflow, where its id is not unique")
+	command.Flags().BoolVar(&all, "all", false, "check all runs, as without a RUN")
+	command.Flags().BoolVar(&repair, "repair", false, "restore the last good version of what is damaged")
+	p.jsonFlag(command)
+	return command
+}
+
+func (p *program) checkRuns(ctx context.Context, a *app.App, workflow string, args []string, repair bool) error {
+	keys, err := runsToCheck(ctx, a, workflow, args)
+	if err != nil {
+		return err
+	}
+	out := checkReport{Damaged: []checkedRun{}}
+	for _, key := range keys {
+		checked, err := checkRun(ctx, a, key, repair)
+		if len(args) == 0 && fault.From(err) != nil && fault.From(err).Code == fault.UnknownRun {
+			continue // a name without a record is no run
+		}
+		if err != nil {
+			return err
+		}
+		out.add(checked)
+	}
+	if p.json {
+		err = p.print(out)
+	} else {
+		p.printCheck(out)
+	}
+	if err == nil && out.Remaining > 0 {
+		return statusError(exitInvalid)
+	}
+	return err
+}
+
+func runsToCheck(ctx context.Context, a *app.App, workflow string, args []string) ([]state.Key, error) {
+	if len(args) > 0 {
+		key, err := a.Keeper().Locate(ctx, workflow, args[0])
+		return []state.Key{key}, err
+	}
+	keys, err := a.Store.Keys(ctx)
+	if workflow == "" {
+		return keys, err
+	}
+	var of []state.Key
+	for _, key := range keys {
+		if key.Workflow == workflow {
+			of = append(of, key)
+		}
+	}
+	return of, err
+}
+
+func checkRun(ctx context.Context, a *app.App, key state.Key, repair bool) (checkedRun, error) {
+	out := checkedRun{Workflow: key.Workflow, Run: key.Run}
+	problems, err := a.Keeper().Check(ctx, key)
+	out.Problems = problems
+	if coded := fault.From(err); coded != nil && coded.Code == fault.Internal {
+		out.unreadable(coded)
+		return out, nil
+	}
+	if err != nil || len(problems) == 0 || !repair {
+		return out, err
+	}
+	out.Repaired, err = a.Keeper().Repair(ctx, key)
+	if coded := fault.From(err); coded != nil && (coded.Code == fault.StateCorrupt || coded.Code == fault.Internal) {
+		out.Refused = coded
+		return out, nil
+	}
+	return out, err
+}
+
+// unreadable notes that a file of a run cannot be read, which need not be damage:
+// nothing of it is given up, and other runs are checked all the same.
+func (c *checkedRun) unreadable(because *fault.Error) {
+	c.Problems = append(c.Problems, state.Problem{File: c.Workflow + "/" + c.Run, Message: because.Details, Blocking: true})
+	c.Refused = fault.New(because.Code, "make the file readable first")
+}
+
+// remains reports whether something is still wrong with a run.
+func (c checkedRun) remains() bool {
+	return c.Repaired == nil || len(c.Repaired.Remaining) > 0
+}
+
+func (r *checkReport) add(checked checkedRun) {
+	r.Checked++
+	if len(checked.Problems) == 0 {
+		return
+	}
+	r.Damaged = append(r.Damaged, checked)
+	if checked.remains() {
+		r.Remaining++
+	}
+}
+
+func (p *program) printCheck(out checkReport) {
+	for _, each := range out.Damaged {
+		fmt.Fprintf(p.stdout, "%s/%s:\n", each.Workflow, each.Run)
+		for _, problem := range each.Problems {
+			fmt.Fprintln(p.stdout, "  "+problemLine(problem))
+		}
+		if each.Refused != nil {
+			fmt.Fprintln(p.stdout, "  not repaired: "+terminal.Visible(each.Refused.Details))
+		}
+		if each.Repaired != nil {
+			p.printRepaired(each.Repaired)
+		}
+	}
+	fmt.Fprintf(p.stdout, "%s checked, %d damaged, %d still damaged\n", terminal.Count(out.Checked, "run"), len(out.Damaged), out.Remaining)
+}
+
+func problemLine(problem state.Problem) string {
+	return terminal.Visible(problem.File + ": " + strings.ReplaceAll(problem.Message, problem.File+": ", ""))
+}
+
+func (p *program) printRepaired(done *think.Repaired) {
+	line := func(format string, args ...any) {
+		fmt.Fprintln(p.stdout, "  "+terminal.Visible(fmt.Sprintf(format, args...)))
+	}
+	if done.Version == 0 {
+		line("the run is gone: no record of it is whole")
+	} else {
+		line("repaired: the run stands at v%d", done.Version)
+	}
+	for _, each := range done.Lost {
+		line("lost: v%d, %s", each.Version, cmp.Or(strings.TrimSpace(each.Kind+" "+each.Step), "which cannot be read"))
+	}
+	for _, each := range done.Restored {
+		line("made again: %s", each)
+	}
+	for _, each := range done.Kept {
+		line("the damaged files are in %s", each)
+	}
+	for _, each := range done.Remaining {
+		line("remains: %s", problemLine(each))
+	}
+}

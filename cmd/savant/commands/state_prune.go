@@ -1,0 +1,107 @@
+package commands
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/terminal"
+	"savant/fault"
+	"savant/internal/claim"
+	"savant/think"
+)
+
+func (p *program) statePruneCommand() *cobra.Command {
+	var in think.PruneInput
+	var age string
+	command := &cobra.Command{Use: "prune --older-than AGE", Short: "Move old finished runs to the trash",
+		Long: "Move the runs to the trash that finished and changed last longer than AGE ago (30d, 2w, 12h), and remove\n" +
+			"artifacts that no run names any more, and claims that nobody holds. A run in progress and a damaged one stay.\n\n" +
+			"With --purge also erase, for good, what has been in the trash for so long.",
+		Args: positional(cobra.NoArgs),
+		RunE: func(command *cobra.Command, _ []string) (err error) {
+			if in.OlderThan, err = parseAge(age); err != nil {
+				return err
+			}
+			return p.with(command.Context(), func(a *app.App) error {
+				kept, err := a.Keeper().Prune(command.Context(), in)
+				if err != nil {
+					return err
+				}
+				claims, err := claim.Sweep(command.Context(), a.Root, in.DryRun)
+				return errors.Join(p.printPruned(&pruned{kept, claims}), err)
+			})
+		}}
+	command.Flags().StringVar(&age, "older-than", "", "how long ago: a number of d, w, or a duration such as 12h")
+	command.Flags().BoolVar(&in.DryRun, "dry-run", false, "only say what would be removed")
+	command.Flags().BoolVar(&in.Purge, "purge", false, "also erase what is in the trash for so long")
+	p.jsonFlag(command)
+	return command
+}
+
+// parseAge reads a number of days or weeks, or a duration of Go's.
+func parseAge(text string) (time.Duration, error) {
+	units := map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour}
+	for suffix, unit := range units {
+		digits, ok := strings.CutSuffix(text, suffix)
+		if number, err := strconv.Atoi(digits); ok && err == nil && number >= 0 && number < 36500 {
+			return time.Duration(number) * unit, nil
+		}
+	}
+	if age, err := time.ParseDuration(text); err == nil && age >= 0 {
+		return age, nil
+	}
+	return 0, usageError(fmt.Sprintf("--older-than: expected an age such as 30d, 2w or 12h, got %q", fault.Cut(text, 60)))
+}
+
+// pruned is what a prune removed, or would.
+type pruned struct {
+	*think.Pruned
+	// Claims are those of processes that ended without letting go of them.
+	Claims int `json:"claims"`
+}
+
+func (p *program) printPruned(pruned *pruned) error {
+	if p.json {
+		return p.print(pruned)
+	}
+	moved, erased, removed := "moved to the trash", "erased", "removed"
+	if pruned.DryRun {
+		moved, erased, removed = "would be moved to the trash", "would be erased", "would be removed"
+	}
+	for _, each := range pruned.Runs {
+		fmt.Fprintf(p.stdout, "%s/%s, %s, last changed %s: %s\n", each.Workflow, each.Run, each.Status, each.Updated, moved)
+	}
+	for _, each := range pruned.Purged {
+		fmt.Fprintf(p.stdout, "%s: %s\n", terminal.Visible(each.Folder), erased)
+	}
+	if pruned.Claims > 0 {
+		fmt.Fprintf(p.stdout, "%s of processes that were killed: %s\n", terminal.Count(pruned.Claims, "claim"), removed)
+	}
+	_, err := fmt.Fprintf(p.stdout, "%s %s, %s %s, %s (%d bytes) %s\n", terminal.Count(len(pruned.Runs), "run"), moved,
+		terminal.Count(len(pruned.Purged), "folder"), erased, terminal.Count(pruned.Swept.Artifacts, "artifact"), pruned.Swept.Bytes, removed)
+	return err
+}
+
+func (p *program) stateRestoreCommand() *cobra.Command {
+	var workflow string
+	command := &cobra.Command{Use: "restore RUN", Short: "Bring back a run from the trash", Args: positional(cobra.ExactArgs(1)),
+		RunE: func(command *cobra.Command, args []string) error {
+			return p.with(command.Context(), func(a *app.App) error {
+				key, err := a.Keeper().Undelete(command.Context(), workflow, args[0])
+				if err != nil || p.json {
+					return firstOf(err, func() error { return p.print(map[string]string{"workflow": key.Workflow, "run": key.Run}) })
+				}
+				_, err = fmt.Fprintf(p.stdout, "%s is back\n", key)
+				return err
+			})
+		}}
+	command.Flags().StringVar(&workflow, "workflow", "", "the run's workflow, where its id is not unique")
+	p.jsonFlag(command)
+	return command
+}

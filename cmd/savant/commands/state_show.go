@@ -1,0 +1,144 @@
+package commands
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/terminal"
+	"savant/think"
+	"savant/think/flow"
+	"savant/think/state"
+)
+
+// runCommand is a command about one run, which may be named without its
+// workflow where its id is unique.
+func (p *program) runCommand(use, short string, work func(*cobra.Command, *app.App, state.Key) error) *cobra.Command {
+	var workflow string
+	command := &cobra.Command{Use: use + " RUN", Short: short, Args: positional(cobra.ExactArgs(1)),
+		RunE: func(command *cobra.Command, args []string) error {
+			return p.with(command.Context(), func(a *app.App) error {
+				key, err := a.Keeper().Locate(command.Context(), workflow, args[0])
+				return firstOf(err, func() error { return work(command, a, key) })
+			})
+		}}
+	command.Flags().StringVar(&workflow, "workflow", "", "the run's workflow, where its id is not unique")
+	p.jsonFlag(command)
+	return command
+}
+
+func (p *program) stateShowCommand() *cobra.Command {
+	return p.runCommand("show", "Show where a run stands", func(command *cobra.Command, a *app.App, key state.Key) error {
+		found, err := a.Think.StateGet(command.Context(), think.StateGetInput{Workflow: key.Workflow, RunID: key.Run})
+		if err != nil || p.json {
+			return firstOf(err, func() error { return p.print(found) })
+		}
+		return p.showRun(found)
+	})
+}
+
+func (p *program) showRun(found *think.StateGet) error {
+	whole := found.Snapshot
+	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	row := func(label, text string) { fmt.Fprintf(table, "%s\t%s\n", label, terminal.Visible(text)) }
+	row("run", whole.RunID)
+	drift := ""
+	if found.Drift {
+		drift = "; its file has changed since"
+	}
+	row("workflow", whole.Workflow+" "+whole.Release+drift)
+	row("status", fmt.Sprintf("%s, v%d", whole.Status, whole.Version))
+	if count := len(found.History); count > 0 {
+		row("began", found.History[0].Time)
+		row("changed", found.History[count-1].Time)
+	}
+	if whole.Error != nil {
+		row("because", whole.Error.Error())
+	}
+	if len(found.Outstanding) > 0 {
+		row("waits for", strings.Join(found.Outstanding, ", "))
+	}
+	row("steps", countStatuses(whole.Steps))
+	if seen := countWitnesses(whole.Steps); seen != "" {
+		row("witness", seen)
+	}
+	for _, each := range found.Checkpoints {
+		row("checkpoint", fmt.Sprintf("%s, v%d", each.Name, each.Version))
+	}
+	if from := found.Lineage; from != nil {
+		row("fork of", fmt.Sprintf("%s, v%d", from.Run, from.Version))
+	}
+	return table.Flush()
+}
+
+// countStatuses sums steps up: "3 done, 1 issued".
+func countStatuses(steps flow.Statuses) string {
+	return countBy(steps, func(each flow.StepStatus) string { return string(each.Status) })
+}
+
+// countWitnesses says who saw the results of steps: "3 gateway, 1 self".
+func countWitnesses(steps flow.Statuses) string {
+	return countBy(steps, func(each flow.StepStatus) string { return each.Witness })
+}
+
+func countBy(steps flow.Statuses, word func(flow.StepStatus) string) string {
+	words := make([]string, 0, len(steps))
+	for _, each := range steps {
+		words = append(words, word(each))
+	}
+	return countWords(words)
+}
+
+// countWords counts how often each word comes, those that are empty apart.
+func countWords(words []string) string {
+	counts := map[string]int{}
+	for _, word := range words {
+		if word != "" {
+			counts[word]++
+		}
+	}
+	parts := make([]string, 0, len(counts))
+	for _, status := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%d %s", counts[status], status))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (p *program) stateHistoryCommand() *cobra.Command {
+	return p.runCommand("history", "List the records of a run", func(command *cobra.Command, a *app.App, key state.Key) error {
+		events, err := a.Keeper().History(command.Context(), key)
+		if err != nil || p.json {
+			return firstOf(err, func() error {
+				return p.print(map[string]any{"workflow": key.Workflow, "run": key.Run, "history": events})
+			})
+		}
+		table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+		for _, each := range events {
+			fmt.Fprintf(table, "v%d\t%s\t%s\t%s\n", each.Version, each.Time, each.Kind, terminal.Visible(told(each)))
+		}
+		return table.Flush()
+	})
+}
+
+// told is what a line of a history says beside its kind.
+func told(each think.Event) string {
+	text := each.Step
+	if each.Attempt > 1 {
+		text += fmt.Sprintf(" (attempt %d)", each.Attempt)
+	}
+	if each.To > 0 {
+		text += fmt.Sprintf("to v%d", each.To)
+	}
+	if each.Refused != "" {
+		text += ": " + string(each.Refused)
+	}
+	if each.Witness != "" {
+		text += " (" + witnessed(each) + ")"
+	}
+	return text
+}

@@ -1,0 +1,142 @@
+package commands
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/terminal"
+	"savant/fault"
+	"savant/think"
+	"savant/think/state"
+)
+
+func (p *program) stateExportCommand() *cobra.Command {
+	var file string
+	command := p.runCommand("export", "Write a run to one file: records, artifacts and workflow",
+		func(command *cobra.Command, a *app.App, key state.Key) error {
+			var done *think.Transferred
+			err := p.writeFile(file, func(to io.Writer) (err error) {
+				done, err = a.Keeper().Export(command.Context(), key, to)
+				return err
+			})
+			if err != nil || file == "-" {
+				return err
+			}
+			return p.printTransferred(done, "written to "+file)
+		})
+	command.Flags().StringVarP(&file, "output", "o", "", "the file to write; - for stdout")
+	return command
+}
+
+// writeFile writes what fill gives to a file, a device or, for -, to stdout.
+func (p *program) writeFile(file string, fill func(io.Writer) error) error {
+	switch file {
+	case "":
+		return usageError("export: name the file to write with -o")
+	case "-":
+		return fill(p.stdout)
+	}
+	info, err := os.Stat(file)
+	switch {
+	case err == nil && info.IsDir():
+		return fault.New(fault.InvalidParams, "%s: expected the name of a file, got a folder", file)
+	case err == nil && !info.Mode().IsRegular():
+		return writeInto(file, fill)
+	}
+	if target, err := filepath.EvalSymlinks(file); err == nil {
+		file = target // a link stays one
+	}
+	return replaceFile(file, fill)
+}
+
+// writeInto writes to what is no file, such as /dev/stdout, and stays what it is.
+func writeInto(device string, fill func(io.Writer) error) error {
+	opened, err := os.OpenFile(device, os.O_WRONLY, 0)
+	if err != nil {
+		return notWritten(device, err)
+	}
+	return errors.Join(fill(opened), ifNotWritten(device, opened.Close()))
+}
+
+// replaceFile puts a file in its place once all of it is written, readable for
+// its owner only: a run may hold secrets.
+func replaceFile(file string, fill func(io.Writer) error) error {
+	temporary, err := os.CreateTemp(filepath.Dir(file), ".savant-export-*.tmp")
+	if err != nil {
+		return notWritten(file, err)
+	}
+	if err = fill(temporary); err == nil {
+		err = ifNotWritten(file, temporary.Sync())
+	}
+	err = errors.Join(err, ifNotWritten(file, temporary.Close()))
+	if err == nil {
+		err = ifNotWritten(file, os.Rename(temporary.Name(), file))
+	}
+	if err != nil {
+		_ = os.Remove(temporary.Name()) // the first error is the one to report
+	}
+	return err
+}
+
+func ifNotWritten(file string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return notWritten(file, err)
+}
+
+func notWritten(file string, err error) error {
+	return fault.New(fault.StateNotSaved, "%s was not written: %w", file, errors.Unwrap(err))
+}
+
+func (p *program) stateImportCommand() *cobra.Command {
+	command := &cobra.Command{Use: "import FILE", Short: "Take in a run that export wrote, once all of it is verified",
+		Args: positional(cobra.ExactArgs(1)),
+		RunE: func(command *cobra.Command, args []string) error {
+			return p.with(command.Context(), func(a *app.App) error {
+				from, closeFile, err := p.readable(args[0])
+				if err != nil {
+					return err
+				}
+				defer closeFile()
+				done, err := a.Keeper().Import(command.Context(), from)
+				return firstOf(err, func() error { return p.printTransferred(done, "taken in from "+args[0]) })
+			})
+		}}
+	p.jsonFlag(command)
+	return command
+}
+
+// readable opens a file, or stdin for -.
+func (p *program) readable(file string) (from io.Reader, closeFile func(), err error) {
+	if file == "-" {
+		return p.stdin, func() {}, nil
+	}
+	opened, err := os.Open(file)
+	if err != nil {
+		return nil, nil, fault.New(fault.InvalidParams, "%s: %w", file, errors.Unwrap(err))
+	}
+	if info, err := opened.Stat(); err == nil && info.IsDir() {
+		_ = opened.Close()
+		return nil, nil, fault.New(fault.InvalidParams, "%s: expected a file, got a folder", file)
+	}
+	return opened, func() { _ = opened.Close() }, nil // only read
+}
+
+func (p *program) printTransferred(done *think.Transferred, what string) error {
+	if p.json {
+		return p.print(done)
+	}
+	if done.Existed {
+		what = "is here already, the very same"
+	}
+	_, err := fmt.Fprintf(p.stdout, "%s/%s at v%d, with %s: %s\n", done.Workflow, done.Run, done.Version,
+		terminal.Count(done.Artifacts, "artifact"), terminal.Visible(what))
+	return err
+}

@@ -1,0 +1,137 @@
+package commands
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/terminal"
+	"savant/engines"
+	"savant/engines/mcpio"
+	"savant/fault"
+	"savant/internal/settings"
+)
+
+func (p *program) toolsCommand() *cobra.Command {
+	command := &cobra.Command{Use: "tools", Short: "List the tools that are published", Args: positional(cobra.NoArgs),
+		Long: "List the tools that are published: with --json, exactly what tools/list answers.",
+		RunE: func(command *cobra.Command, _ []string) error {
+			return p.with(command.Context(), func(a *app.App) error { return p.listTools(command.Context(), a) })
+		}}
+	p.jsonFlag(command)
+	return command
+}
+
+func (p *program) listTools(ctx context.Context, a *app.App) error {
+	published, err := a.Published()
+	if err != nil {
+		return err
+	}
+	if err := a.AwaitServers(ctx, published); err != nil {
+		return err
+	}
+	if p.json {
+		server, err := a.Server(ctx)
+		if err != nil {
+			return err
+		}
+		list, err := server.List()
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(p.stdout, "%s\n", list)
+		return err
+	}
+	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	for _, tool := range published.Tools() {
+		first, _, _ := strings.Cut(tool.Description, ". ")
+		fmt.Fprintf(table, "%s\t%s\n", tool.Name, strings.TrimSuffix(first, "."))
+	}
+	return table.Flush()
+}
+
+func (p *program) callCommand() *cobra.Command {
+	var arguments string
+	command := &cobra.Command{Use: "call TOOL [--args JSON|@FILE|-]", Short: "Call one tool and print its result as JSON",
+		Long:    "Call one tool and print its result as JSON. A tool's name may be written with dots or underscores.",
+		Args:    positional(cobra.ExactArgs(1)),
+		Example: `  savant call think.plan --args '{"workflow": "hello"}'`,
+		RunE: func(command *cobra.Command, args []string) error {
+			raw, err := p.argumentsOf("--args", arguments)
+			if err != nil {
+				return err
+			}
+			return p.with(command.Context(), func(a *app.App) error { return p.call(command.Context(), a, args[0], raw) })
+		}}
+	command.Flags().StringVar(&arguments, "args", "{}", "the arguments: JSON, @FILE to read them from a file, - from stdin")
+	p.jsonFlag(command)
+	return command
+}
+
+func (p *program) call(ctx context.Context, a *app.App, tool string, args json.RawMessage) error {
+	published, err := a.Published()
+	if err != nil {
+		return err
+	}
+	if _, shown := published.Resolve(tool); !shown {
+		if hidden, there := a.Tools.Resolve(tool); there {
+			return fault.New(fault.UnknownTool, "%s is a tool of the engine %s, which is not among those of %s: %s",
+				hidden.Name, engines.EngineOf(hidden.Name), settings.EnvServices, strings.Join(p.settings.Services, ", "))
+		}
+	}
+	result, err := published.Invoke(engines.WithCaller(ctx, engines.Caller{Progress: terminal.Progress(p.stderr, time.Now)}), tool, args)
+	if err != nil && result.Receipt != "" {
+		return fault.From(err).Attach(mcpio.ReceiptKey, result.Receipt)
+	}
+	if err != nil {
+		return err
+	}
+	return p.print(mcpio.WithReceipt(result.JSON, result.Receipt))
+}
+
+// maxArguments bounds what is read of a file or stdin: as much as a line of
+// the protocol.
+const maxArguments = 64 << 20
+
+// argumentsOf reads what a flag names: JSON, @FILE or - for stdin.
+func (p *program) argumentsOf(flag, given string) (json.RawMessage, error) {
+	var source io.Reader = strings.NewReader(given)
+	if name, isFile := strings.CutPrefix(given, "@"); isFile {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, usageError(flag + ": " + err.Error())
+		}
+		defer file.Close()
+		source = file
+	} else if given == "-" {
+		source = p.stdin
+	}
+	raw, err := io.ReadAll(io.LimitReader(source, maxArguments+1))
+	if err != nil {
+		return nil, usageError(flag + ": " + err.Error())
+	}
+	if len(raw) > maxArguments {
+		return nil, fault.New(fault.LimitExceeded, "%s: more than %d bytes", flag, maxArguments)
+	}
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 {
+		return nil, usageError(flag + ": expected JSON, got nothing")
+	}
+	if !utf8.Valid(raw) {
+		return nil, usageError(flag + " is not JSON: text is not UTF-8")
+	}
+	if err := json.Unmarshal(raw, new(json.RawMessage)); err != nil {
+		return nil, usageError(flag + " is not JSON: " + err.Error())
+	}
+	return raw, nil
+}

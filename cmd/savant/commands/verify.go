@@ -1,0 +1,131 @@
+package commands
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/terminal"
+	"savant/think"
+	"savant/think/state"
+)
+
+// maxAgainst bounds the workflow file that verify reads, in bytes; one that
+// long is refused with a reason where it is parsed.
+const maxAgainst = 8 << 20
+
+func (p *program) verifyCommand() *cobra.Command {
+	var file string
+	var verbose bool
+	command := p.runCommand("verify", "Replay a run and compare every state and instruction with its record",
+		func(command *cobra.Command, a *app.App, key state.Key) error {
+			if file != "" {
+				return p.verifyAgainst(command, a, key, file)
+			}
+			return p.verify(command, a, key, verbose)
+		})
+	command.Long = "Replay a run and compare every state and instruction with its record. It says how many results Savant saw come\n" +
+		"about itself (gateway), a person gave, or whoever answered vouches for (self); with --verbose that of each step.\n\n" +
+		"With --against the recorded answers go through another version of the workflow, and the first place is shown\n" +
+		"where it would have led elsewhere. Exit code 3 if anything differs."
+	command.Flags().BoolVar(&verbose, "verbose", false, "list each step with who saw its result")
+	command.Flags().StringVar(&file, "against", "", "another version of the run's workflow; - for stdin")
+	return command
+}
+
+func (p *program) verify(command *cobra.Command, a *app.App, key state.Key, verbose bool) error {
+	out, err := a.Think.Debug(command.Context(), think.DebugInput{Action: "replay", Workflow: key.Workflow, RunID: key.Run})
+	if err != nil {
+		return err
+	}
+	if p.json {
+		return verdict(p.print(out), out.Difference)
+	}
+	if verbose {
+		if err := p.printWitnesses(out.Log); err != nil {
+			return err
+		}
+	}
+	if out.Difference == nil {
+		fmt.Fprintf(p.stdout, "%s: %s, %s%s\n", key.Run, terminal.Count(out.To, "record"), out.Verdict, sumOfWitnesses(out.Log))
+	} else {
+		p.printDifference(key, out.Difference)
+	}
+	return verdict(nil, out.Difference)
+}
+
+// printWitnesses lists who saw the result of each step come about.
+func (p *program) printWitnesses(log []think.Event) error {
+	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	for _, each := range log {
+		if each.Witness != "" {
+			fmt.Fprintf(table, "v%d\t%s\t%s\n", each.Version, terminal.Visible(each.Step), terminal.Visible(witnessed(each)))
+		}
+	}
+	return table.Flush()
+}
+
+// sumOfWitnesses says how many results each kind of witness saw.
+func sumOfWitnesses(log []think.Event) string {
+	seen := make([]string, len(log))
+	for i, each := range log {
+		seen[i] = each.Witness
+	}
+	if counted := countWords(seen); counted != "" {
+		return "; witness " + counted
+	}
+	return ""
+}
+
+// witnessed says who saw a result come about: "witness gateway, receipt …".
+func witnessed(each think.Event) string {
+	text := "witness " + each.Witness
+	if each.Receipt != "" {
+		text += ", receipt " + each.Receipt
+	}
+	return text
+}
+
+func (p *program) verifyAgainst(command *cobra.Command, a *app.App, key state.Key, file string) error {
+	from, closeFile, err := p.readable(file)
+	if err != nil {
+		return err
+	}
+	defer closeFile()
+	source, err := io.ReadAll(io.LimitReader(from, maxAgainst))
+	if err != nil {
+		return err
+	}
+	out, err := a.Think.Against(command.Context(), key.Workflow, key.Run, source)
+	if err != nil {
+		return err
+	}
+	if p.json {
+		return verdict(p.print(out), out.Difference)
+	}
+	if out.Difference == nil {
+		fmt.Fprintf(p.stdout, "%s: %s, %s under %s\n", key.Run, terminal.Count(out.Answers, "answer"), out.Verdict, terminal.Visible(file))
+	} else {
+		p.printDifference(key, out.Difference)
+	}
+	return verdict(nil, out.Difference)
+}
+
+// verdict ends the program as what was found asks for, once it was told.
+func verdict(told error, found *think.Difference) error {
+	if told == nil && found != nil {
+		return statusError(exitInvalid)
+	}
+	return told
+}
+
+func (p *program) printDifference(key state.Key, d *think.Difference) {
+	where := fmt.Sprintf("record %d", d.Version)
+	if d.Step != "" {
+		where += fmt.Sprintf(", step %q", d.Step)
+	}
+	fmt.Fprintf(p.stdout, "%s: differs at %s\n  recorded %s\n  replayed %s\n", key.Run, terminal.Visible(where), terminal.Visible(d.Recorded), terminal.Visible(d.Replayed))
+}

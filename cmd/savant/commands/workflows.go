@@ -1,0 +1,84 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/terminal"
+	"savant/think/library"
+)
+
+func (p *program) workflowsCommand() *cobra.Command {
+	return group("workflows", "List, read, check and run workflows, and answer their steps", p.workflowsListCommand(), p.workflowsReadCommand(), p.validateCommand(),
+		p.workflowsRunCommand(), p.workflowsAnswerCommand())
+}
+
+func (p *program) workflowsListCommand() *cobra.Command {
+	command := &cobra.Command{Use: "list [FILTER]", Short: "List workflows with their parameters", Args: positional(cobra.MaximumNArgs(1)),
+		RunE: func(command *cobra.Command, args []string) error {
+			in := library.CatalogInput{Filter: strings.Join(args, "")}
+			return p.with(command.Context(), func(a *app.App) error { return p.listWorkflows(command.Context(), a, in) })
+		}}
+	p.jsonFlag(command)
+	return command
+}
+
+func (p *program) listWorkflows(ctx context.Context, a *app.App, in library.CatalogInput) error {
+	list, err := a.Think.Library.Catalog(ctx, in)
+	if err != nil || p.json {
+		return firstOf(err, func() error { return p.print(list) })
+	}
+	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	for _, workflow := range list.Workflows {
+		about := workflow.Desc
+		if workflow.Error != "" {
+			about = "not valid: " + workflow.Error
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", terminal.Visible(workflow.ID), terminal.Visible(workflow.Version), parameters(workflow.Params),
+			terminal.Visible(strings.ReplaceAll(about, "\n", " ")))
+	}
+	if list.Note != "" {
+		fmt.Fprintf(p.stderr, "savant: warning: %s\n", terminal.Visible(list.Note))
+	}
+	return table.Flush()
+}
+
+// parameters names the parameters of a workflow, those that may be left out in
+// brackets.
+func parameters(params map[string]any) string {
+	var required, optional []string
+	for name, each := range params {
+		described, _ := each.(map[string]any)
+		if described["required"] == true {
+			required = append(required, terminal.Visible(name))
+		} else {
+			optional = append(optional, "["+terminal.Visible(name)+"]")
+		}
+	}
+	slices.Sort(required)
+	slices.Sort(optional)
+	return strings.Join(append(required, optional...), " ")
+}
+
+func (p *program) workflowsReadCommand() *cobra.Command {
+	command := &cobra.Command{Use: "read NAME", Short: "Print a workflow's YAML; with --json also its parsed form and graph",
+		Args: positional(cobra.ExactArgs(1)),
+		RunE: func(command *cobra.Command, args []string) error {
+			return p.with(command.Context(), func(a *app.App) error {
+				read, err := a.Think.Library.Read(command.Context(), library.ReadInput{Workflow: args[0]})
+				if err != nil || p.json {
+					return firstOf(err, func() error { return p.print(read) })
+				}
+				_, err = fmt.Fprint(p.stdout, strings.TrimSuffix(read.YAML, "\n")+"\n")
+				return err
+			})
+		}}
+	p.jsonFlag(command)
+	return command
+}

@@ -1,0 +1,126 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/terminal"
+	"savant/fault"
+	"savant/think"
+	"savant/think/flow"
+)
+
+// byHand is what a person answers in place of a model or of another client.
+type byHand struct {
+	workflow, run, step string
+	result              string // JSON, @file or -
+	receipt             string // of a call, in place of its result
+}
+
+func (p *program) workflowsAnswerCommand() *cobra.Command {
+	var given byHand
+	command := &cobra.Command{Use: "answer RUN [STEP]", Short: "Answer a step that a run left to a model or to another client",
+		Long: "Answer a step that a run left to a model (llm.generate), or to a client that has a tool which Savant has not.\n" +
+			"Without --result it prints what is asked. A result that does not fit is refused, and the step waits as before.\n" +
+			"What is asked of a person (human.approve, human.ask) is answered with savant approve.",
+		Example: "  savant workflows answer 01k2… greet\n" +
+			`  savant workflows answer 01k2… greet --result '{"text": "Hello!"}'`,
+		Args: positional(cobra.RangeArgs(1, 2)),
+		RunE: func(command *cobra.Command, args []string) error {
+			given.run, given.step = args[0], strings.Join(args[1:], "")
+			return p.with(command.Context(), func(a *app.App) error { return p.answerByHand(command.Context(), a, given) })
+		}}
+	command.Flags().StringVar(&given.workflow, "workflow", "", "the run's workflow, where its id is not unique")
+	command.Flags().StringVar(&given.receipt, "receipt", "", "in place of a result: the _receipt of the step's call, made with savant call")
+	command.Flags().StringVar(&given.result, "result", "", "the step's whole result: JSON, @FILE to read it from a file, - from stdin")
+	p.jsonFlag(command)
+	return command
+}
+
+// answerByHand prints the instruction, or hands in its result.
+func (p *program) answerByHand(ctx context.Context, a *app.App, given byHand) error {
+	at, err := a.Think.Position(ctx, given.workflow, given.run)
+	if err != nil {
+		return err
+	}
+	if given.result == "" && given.receipt == "" {
+		asked, err := outstanding(at, given.step)
+		return firstOf(err, func() error { return p.print(question(asked)) })
+	}
+	step := given.step
+	if step == "" {
+		asked, err := outstanding(at, "")
+		if err != nil {
+			return err
+		}
+		step = asked.StepID
+	}
+	reply, err := p.handIn(ctx, a, think.NextInput{Workflow: at.Workflow, RunID: at.RunID, StepID: step}, given)
+	if err != nil || p.json {
+		return firstOf(err, func() error { return p.print(reply) })
+	}
+	p.tellRecorded(at, reply)
+	return nil
+}
+
+// handIn gives the result, or the receipt that stands for it.
+func (p *program) handIn(ctx context.Context, a *app.App, in think.NextInput, given byHand) (*think.Reply, error) {
+	if given.receipt != "" && given.result != "" {
+		return nil, usageError("--result and --receipt: one of them")
+	}
+	if in.ResultRef = given.receipt; in.ResultRef != "" {
+		return a.Think.Next(ctx, in)
+	}
+	result, err := p.argumentsOf("--result", given.result)
+	if err != nil {
+		return nil, err
+	}
+	in.ResultSnapshot = result
+	return a.Think.Answer(ctx, in)
+}
+
+// asked is what is shown of an instruction to whoever answers it by hand.
+type asked struct {
+	StepID        string             `json:"step_id"`
+	Call          string             `json:"call"`
+	Rationale     string             `json:"rationale,omitempty"`
+	Input         any                `json:"input"`
+	SuccessSchema any                `json:"success_schema,omitempty"`
+	Attempt       int                `json:"attempt"`
+	Diagnostics   []fault.Diagnostic `json:"diagnostics,omitempty"`
+}
+
+func question(of flow.Instruction) asked {
+	return asked{of.StepID, of.Call, of.Rationale, of.Input, of.SuccessSchema, of.Attempt, of.Diagnostics}
+}
+
+// outstanding returns the instruction that is meant: the one of the step named,
+// or the only one.
+func outstanding(at *think.Position, step string) (flow.Instruction, error) {
+	ids := make([]string, len(at.Outstanding))
+	for i, next := range at.Outstanding {
+		if next.StepID == step || step == "" && len(at.Outstanding) == 1 {
+			return next, nil
+		}
+		ids[i] = next.StepID
+	}
+	waiting := terminal.Visible(strings.Join(ids, ", "))
+	switch {
+	case len(ids) == 0:
+		return flow.Instruction{}, fault.New(fault.InvalidTransition, "run %s is %s: no step of it waits for an answer", at.RunID, at.Status)
+	case step == "":
+		return flow.Instruction{}, usageError("run " + at.RunID + " waits for several answers; name one of " + waiting)
+	}
+	return flow.Instruction{}, fault.New(fault.InvalidTransition, "step %s of run %s does not wait for an answer; waiting: %s", step, at.RunID, waiting)
+}
+
+func (p *program) tellRecorded(at *think.Position, reply *think.Reply) {
+	p.printStanding(think.Pending{RunID: at.RunID}, reply)
+	if !reply.Done {
+		fmt.Fprintf(p.stdout, "To go on: savant workflows run %s --run-id %s\n", at.Workflow, at.RunID)
+	}
+}

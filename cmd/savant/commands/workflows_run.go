@@ -1,0 +1,237 @@
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/terminal"
+	"savant/engines/workflow"
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think/library"
+)
+
+// wanted is what a person asks to be run.
+type wanted struct {
+	name, run string
+	pairs     []string // name=value
+	params    string   // JSON, @file or -
+}
+
+func (p *program) workflowsRunCommand() *cobra.Command {
+	var want wanted
+	command := &cobra.Command{Use: "run NAME", Short: "Run a workflow here, without a client",
+		Long: "Run a workflow here: Savant calls its tools itself, shows each step on stderr and prints the outputs on stdout.\n" +
+			"At a terminal it asks you what the workflow asks a person. It stops where a model or another client has to answer,\n" +
+			"and says how to go on. A run that was interrupted is continued by --run-id.",
+		Example: "  savant workflows run repo_tour --param commits=3\n  savant workflows run repo_tour --run-id 01k2…",
+		Args:    positional(cobra.ExactArgs(1)),
+		RunE: func(command *cobra.Command, args []string) error {
+			want.name = args[0]
+			return p.with(command.Context(), func(a *app.App) error { return p.runWorkflow(command.Context(), a, want) })
+		}}
+	flags := command.Flags()
+	flags.StringArrayVar(&want.pairs, "param", nil, "a parameter, name=value: text, or JSON where the parameter is not text; may be repeated")
+	flags.StringVar(&want.params, "params", "", "the parameters as JSON, @FILE to read them from a file, - from stdin")
+	flags.StringVar(&want.run, "run-id", "", "continue this run, or name a new one")
+	p.jsonFlag(command)
+	return command
+}
+
+func (p *program) runWorkflow(ctx context.Context, a *app.App, want wanted) error {
+	params, err := p.params(ctx, a, want)
+	if err != nil {
+		return err
+	}
+	shown := &stepLines{out: p.stderr, onTerminal: terminal.Is(p.stderr), coloured: terminal.Coloured(p.stderr, p.variable)}
+	request := workflow.Request{Workflow: want.name, Params: params, RunID: want.run}
+	for {
+		outcome, err := a.Driver.Run(ctx, request, shown.tell)
+		if outcome == nil && ctx.Err() != nil {
+			return p.notBegun(want)
+		}
+		if outcome == nil || err != nil && ctx.Err() == nil {
+			return p.withParameters(err, want.name)
+		}
+		if p.answerHere(ctx, a, outcome) {
+			request = workflow.Request{Workflow: outcome.Workflow, RunID: outcome.RunID}
+			continue
+		}
+		if ctx.Err() != nil && outcome.Status == workflow.Waiting { // at the question
+			outcome.Status = workflow.Interrupted
+		}
+		return p.conclude(outcome)
+	}
+}
+
+// notBegun tells that the program was interrupted before there was a run, or
+// before the one to continue was looked at.
+func (p *program) notBegun(want wanted) error {
+	outcome := &workflow.Outcome{Status: workflow.Interrupted, RunID: want.run, Workflow: want.name,
+		Note: "It was interrupted before anything was done: give the same command again."}
+	if want.run != "" {
+		return p.conclude(outcome)
+	}
+	if p.json {
+		if err := p.print(outcome); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(p.stderr, "the run of %s was interrupted before it began: give the same command again\n", terminal.Visible(want.name))
+	return statusError(exitInterrupted)
+}
+
+// withParameters says how parameters are given, where they are what is wrong.
+func (p *program) withParameters(err error, workflow string) error {
+	coded := fault.From(err)
+	if coded == nil || p.json || coded.Code != fault.InvalidParams || !strings.Contains(coded.Details, "params.") {
+		return err
+	}
+	return fault.New(coded.Code, "%s; give it as --param NAME=VALUE: savant workflows read %s shows which there are", coded.Details, workflow).
+		With(coded.Diagnostics...)
+}
+
+// params returns the parameters that were given, nil for none.
+func (p *program) params(ctx context.Context, a *app.App, want wanted) (map[string]any, error) {
+	var params map[string]any
+	if want.params != "" {
+		raw, err := p.argumentsOf("--params", want.params)
+		if err != nil {
+			return nil, err
+		}
+		value, err := jsonvalue.Decode(raw)
+		given, isObject := value.(map[string]any)
+		if err != nil || !isObject {
+			return nil, usageError("--params: expected a JSON object of parameters")
+		}
+		params = given
+	}
+	if len(want.pairs) == 0 {
+		return params, nil
+	}
+	read, err := a.Think.Library.Read(ctx, library.ReadInput{Workflow: want.name})
+	if err != nil {
+		return nil, err
+	}
+	for _, pair := range want.pairs {
+		name, text, ok := strings.Cut(pair, "=")
+		if !ok {
+			return nil, usageError("--param " + terminal.Visible(pair) + ": expected name=value")
+		}
+		if params == nil {
+			params = map[string]any{}
+		}
+		params[name] = typed(text, read.Params[name])
+	}
+	return params, nil
+}
+
+// answerHere puts a step that waits for a person to the one at the terminal,
+// and says whether that moved the run on. What is asked goes to stderr: stdout
+// is for the outputs.
+func (p *program) answerHere(ctx context.Context, a *app.App, outcome *workflow.Outcome) bool {
+	if outcome.Pending == nil || outcome.Pending.For != workflow.ForPerson || !terminal.Is(p.stdin) {
+		return false
+	}
+	asking := *p
+	asking.stdout = &terminal.Output{Writer: p.stderr}
+	for ctx.Err() == nil {
+		err := asking.approveOnce(ctx, a, approval{workflow: outcome.Workflow, run: outcome.RunID, step: outcome.Pending.StepID})
+		if err == nil {
+			return true
+		}
+		fmt.Fprintf(p.stderr, "%s\n", terminal.Visible(fault.From(err).Error()))
+		if !errors.Is(err, fault.ValidationFailed) {
+			return false
+		}
+	}
+	return false
+}
+
+// conclude prints where the run was left, and returns how the program ends.
+func (p *program) conclude(outcome *workflow.Outcome) error {
+	if p.json {
+		if err := p.print(outcome); err != nil {
+			return err
+		}
+	} else if err := p.printOutputs(outcome.Outputs); err != nil {
+		return err
+	}
+	p.printEnd(outcome)
+	switch outcome.Status {
+	case workflow.Done:
+		return nil
+	case workflow.Waiting:
+		return statusError(exitPending)
+	case workflow.Interrupted:
+		return statusError(exitInterrupted)
+	case workflow.Blocked:
+		return statusError(exitCode(outcome.Error))
+	}
+	return statusError(exitFailed)
+}
+
+// printOutputs prints one output a line: text as it is, all else as JSON.
+func (p *program) printOutputs(raw json.RawMessage) error {
+	if len(raw) == 0 {
+		return nil
+	}
+	var outputs map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &outputs); err != nil {
+		return fault.New(fault.Internal, "the outputs cannot be read: %w", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(outputs)) {
+		text := string(outputs[name])
+		var plain string
+		if json.Unmarshal(outputs[name], &plain) == nil && text != "null" {
+			text = plain
+		}
+		if _, err := fmt.Fprintf(p.stdout, "%s: %s\n", terminal.Visible(name), terminal.Visible(text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printPending tells what a run waits for, and how it is answered.
+func (p *program) printPending(outcome *workflow.Outcome) {
+	pending := outcome.Pending
+	fmt.Fprintf(p.stderr, "  step %s waits for a %s. %s\n", terminal.Visible(pending.StepID), pending.For, terminal.Visible(pending.Why))
+	if pending.For != workflow.ForPerson {
+		fmt.Fprintf(p.stderr, "  to answer it yourself: savant workflows answer %s %s --result JSON|@FILE|-; without --result it shows what is asked\n",
+			outcome.RunID, terminal.Visible(pending.StepID))
+	}
+}
+
+// printEnd tells on stderr how the run ended and how to go on.
+func (p *program) printEnd(outcome *workflow.Outcome) {
+	if terminal.Is(p.stderr) {
+		fmt.Fprint(p.stderr, terminal.ClearLine)
+	}
+	fmt.Fprintf(p.stderr, "run %s of %s: %s", outcome.RunID, outcome.Workflow, outcome.Status)
+	if outcome.Summary != "" {
+		fmt.Fprintf(p.stderr, ": %s", terminal.Visible(outcome.Summary))
+	}
+	fmt.Fprintln(p.stderr)
+	for _, each := range outcome.Failures {
+		fmt.Fprintf(p.stderr, "  failed %s: %s: %s\n", terminal.Visible(each.Step), each.Code, terminal.Visible(each.Details))
+	}
+	if outcome.Error != nil {
+		fmt.Fprintf(p.stderr, "  %s\n", terminal.Visible(outcome.Error.Error()))
+		terminal.Diagnostics(p.stderr, outcome.Error)
+	}
+	if outcome.Pending != nil {
+		p.printPending(outcome)
+	}
+	if outcome.Status == workflow.Waiting || outcome.Status == workflow.Interrupted {
+		fmt.Fprintf(p.stderr, "  to go on: savant workflows run %s --run-id %s\n", outcome.Workflow, outcome.RunID)
+	}
+}

@@ -1,0 +1,82 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"savant/engines/mcpio"
+	"savant/fault"
+	"savant/internal/settings"
+)
+
+// child is a server of this program in a process of its own.
+type child struct {
+	command *exec.Cmd
+	client  *mcpio.Client
+}
+
+// childGrace is how long a child that was told to end may take.
+const childGrace = 5 * time.Second
+
+// startServer starts `savant mcp` on pipes and greets it. It keeps its state
+// under path and may read the repository at top.
+func startServer(ctx context.Context, options Options, path, top string) (*child, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fault.New(fault.Internal, "finding this program: %w", err)
+	}
+	command := exec.CommandContext(ctx, self, "mcp")
+	command.Env = slices.Concat(options.Environment, childSettings(options.Settings, path, top))
+	command.Stderr = options.Stderr
+	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
+	command.WaitDelay = childGrace
+	stdin, err := command.StdinPipe()
+	if err != nil {
+		return nil, fault.New(fault.Internal, "a pipe to the server: %w", err)
+	}
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		return nil, fault.New(fault.Internal, "a pipe from the server: %w", err)
+	}
+	if err := command.Start(); err != nil {
+		return nil, fault.New(fault.EngineOffline, "starting the server: %w", err)
+	}
+	client, err := mcpio.Connect(ctx, stdin, stdout, mcpio.ClientOptions{Version: options.Version})
+	if err != nil {
+		return nil, errors.Join(err, command.Wait())
+	}
+	return &child{command, client}, nil
+}
+
+// childSettings are the variables that differ from this process. What a server
+// only informs of would stand between the steps that are shown.
+func childSettings(own settings.Settings, path, top string) []string {
+	level := own.LogLevel
+	if level == slog.LevelInfo {
+		level = slog.LevelWarn
+	}
+	roots := append(slices.Clone(own.GitRoots), top)
+	return []string{
+		settings.EnvServices + "=think,git",
+		settings.EnvPath + "=" + path,
+		settings.EnvLogLevel + "=" + strings.ToLower(level.String()),
+		settings.EnvGitRoots + "=" + strings.Join(roots, string(filepath.ListSeparator)),
+	}
+}
+
+// stop closes the server's stdin and waits for its end.
+func (c *child) stop() error {
+	err := c.client.Close()
+	if ended := c.command.Wait(); ended != nil && err == nil {
+		err = fault.New(fault.EngineOffline, "the server ended badly: %w", ended)
+	}
+	return err
+}

@@ -1,0 +1,27 @@
+package terminal
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A call that takes long is spoken of once a second, and a short one never.
+func TestProgressIsPaced(t *testing.T) {
+	clock := time.Unix(0, 0)
+	var out strings.Builder
+	tell := Progress(&out, func() time.Time { return clock })
+	tell(1, 9, "indexing files")
+	clock = clock.Add(999 * time.Millisecond)
+	tell(2, 9, "indexing files")
+	require.Empty(t, out.String())
+	for done := range 4 {
+		clock = clock.Add(500 * time.Millisecond)
+		tell(float64(done), 9, "indexing files")
+	}
+	clock = clock.Add(time.Second)
+	tell(7, 0, "ok \x1b[31mpay")
+	require.Equal(t, "indexing files: 0 of 9\nindexing files: 2 of 9\n"+Visible("ok \x1b[31mpay")+"\n", out.String())
+}

@@ -1,0 +1,114 @@
+// Package terminal writes for people at a terminal, and reads what they answer.
+package terminal
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+
+	"savant/fault"
+)
+
+// Visible returns text with every character that does not print, but for new
+// lines and tabs, written as its number: what a model or a file says must not
+// steer the terminal of the person who reads it.
+func Visible(text string) string {
+	var out strings.Builder
+	for _, r := range text {
+		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
+			out.WriteRune(r)
+		} else {
+			fmt.Fprintf(&out, "\\u{%x}", r)
+		}
+	}
+	return out.String()
+}
+
+// Indented returns a value as indented JSON. Characters that do not print are
+// escaped, as Visible does: it is the same JSON, and safe on a terminal.
+func Indented(value any) (string, error) {
+	var encoded bytes.Buffer
+	encoder := json.NewEncoder(&encoded)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(value); err != nil {
+		return "", fault.New(fault.Internal, "encoding a result: %w", err)
+	}
+	var out strings.Builder
+	for _, r := range encoded.String() {
+		if r == '\n' || unicode.IsPrint(r) { // a tab or a new line in a string is escaped already
+			out.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&out, "\\u%04x", unit)
+		}
+	}
+	return out.String(), nil
+}
+
+// DiagnosticLine is one diagnostic as compilers and editors write it:
+// file:line:col: error: message [CODE]. code is that of the whole error.
+func DiagnosticLine(d fault.Diagnostic, code fault.Code) string {
+	if d.Code != "" {
+		code = d.Code
+	}
+	severity := "error"
+	if d.Severity != "" {
+		severity = d.Severity
+	}
+	return Visible(place(d) + severity + ": " + d.Message + unfitting(d) + " [" + string(code) + "]")
+}
+
+// Diagnostics writes what an error says beside its details: a line each.
+func Diagnostics(out io.Writer, said *fault.Error) {
+	for _, each := range said.Diagnostics {
+		if len(said.Diagnostics) > 1 && each.Line > 0 || !repeats(each, said.Details) {
+			fmt.Fprintln(out, "  "+DiagnosticLine(each, said.Code))
+		}
+	}
+}
+
+// repeats says whether the details of an error say all that a diagnostic does.
+func repeats(d fault.Diagnostic, details string) bool {
+	if d.Line > 0 && !strings.Contains(details, fmt.Sprintf("%d:%d", d.Line, d.Column)) {
+		return false
+	}
+	return d.Message != "" && strings.Contains(details, d.Message) || d.Expected != "" && strings.Contains(details, d.Expected) && strings.Contains(details, d.Actual)
+}
+
+func place(d fault.Diagnostic) string {
+	where := d.File
+	if where == "" {
+		if where = d.Path; where == "" {
+			where = d.Pointer
+		}
+	}
+	if where == "" {
+		return ""
+	}
+	if d.Line > 0 {
+		where += fmt.Sprintf(":%d:%d", d.Line, d.Column)
+	}
+	return where + ": "
+}
+
+// unfitting says what was expected and what came, where the message does not.
+func unfitting(d fault.Diagnostic) string {
+	if d.Expected == "" || strings.Contains(d.Message, d.Expected) {
+		return ""
+	}
+	return fmt.Sprintf(" (expected %s, got %s)", d.Expected, d.Actual)
+}
+
+// Count is a number of things: "1 run", "2 runs".
+func Count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
