@@ -14,19 +14,14 @@ import (
 	"savant/think/flow"
 )
 
-// thorough returns how often chance is tried where each time takes long: more
-// where CI is set.
-func thorough(times, timesInCI int) int {
-	if os.Getenv("CI") != "" {
-		return timesInCI
-	}
-	return times
-}
-
-// check runs a property many times: fewer under the race detector and in short
-// mode, and as often as -rapid.checks says where that is given.
+// check runs a property many times: a tenth of that unless CI is set, and a
+// tenth again under the race detector and in short mode. -rapid.checks decides
+// where it is given.
 func check(t *testing.T, times int, property func(*rapid.T)) {
 	t.Helper()
+	if os.Getenv("CI") == "" {
+		times /= 10
+	}
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
 	if raced || testing.Short() {
