@@ -25,7 +25,7 @@ func TestABrokenFileConcernsThoseWhoReferToIt(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"Far", "Good", "Over", "Uses"}, set.Names())
 
-	const where = `schemas/Over.json:2:15: not JSON: invalid character 'x' after object key:value pair`
+	const where = `schemas/Over.json:2:15: not JSON: invalid character 'x' after object value (expecting ',' or '}')`
 	for _, name := range []string{"Over", "Over.json", "Uses", "Far"} {
 		_, err := set.Named(name)
 		require.ErrorIs(t, err, fault.YAMLSchemaViolation)
@@ -55,7 +55,7 @@ func TestWhatIsWrongWithAFileIsPlaced(t *testing.T) {
 		"{\n\"type\":":          "a.json:2:8: not JSON: unexpected end",
 		"{}\n\n }":              "a.json:3:2: not JSON: invalid character '}' after top-level value",
 		"\ufeff{}":              "a.json:1:1: not JSON: invalid character",
-		`{"a":1e999}`:           "a.json: not a schema: number 1e999 is out of bounds",
+		`{"a":1e999}`:           "a.json:1:6: not JSON: number 1e999 is out of bounds",
 		`"text"`:                "a.json: not a schema: expected an object or a boolean, got string",
 		large:                   "a.json: not a schema: larger than 512 KB",
 		strings.Repeat("[", 20): "a.json:1:21: not JSON",

@@ -1,7 +1,6 @@
 package schemas
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -71,13 +70,9 @@ func loadFile(layer fs.FS, file string) source {
 		made.file = file
 		return made
 	}
-	var syntax *json.SyntaxError
-	if !errors.Is(err, errTooLarge) && errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax) {
-		at := int(syntax.Offset)
-		if !strings.HasPrefix(syntax.Error(), "unexpected end") {
-			at-- // it counts the byte that is wrong
-		}
-		line, column := position(data, at)
+	var syntax *jsonvalue.Error
+	if errors.As(err, &syntax) {
+		line, column := jsonvalue.Place(data, syntax.Offset)
 		return broken(file, line, column, "not JSON: %w", syntax)
 	}
 	return broken(file, 0, 0, "not a schema: %w", err)

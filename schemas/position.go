@@ -1,17 +1,14 @@
 package schemas
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"path"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 )
 
 // maxPlaced is of how many diagnostics the places are looked for: more are not
@@ -66,61 +63,12 @@ func (s *Set) placed(found []fault.Diagnostic) []fault.Diagnostic {
 	for i := range found[:min(maxPlaced, len(found))] {
 		d := &found[i]
 		held, known := s.sources[strings.TrimSuffix(path.Base(d.File), ".json")]
-		if known && held.file == d.File {
-			d.Line, d.Column = position(held.raw, offsetOf(held.raw, d.Pointer))
+		if !known || held.file != d.File {
+			continue
+		}
+		if root, err := jsonvalue.Read(held.raw); err == nil {
+			d.Line, d.Column = jsonvalue.Place(held.raw, root.At(d.Pointer).Offset)
 		}
 	}
 	return found
-}
-
-// position returns the line and the column of a byte of a text, from 1.
-func position(data []byte, at int) (line, column int) {
-	before := data[:max(0, min(at, len(data)))]
-	return 1 + bytes.Count(before, []byte("\n")), 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
-}
-
-// offsetOf returns where the value begins that an RFC 6901 pointer leads to,
-// or the last one on the way that there is.
-func offsetOf(data []byte, pointer string) int {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	at := nextToken(data, decoder)
-	for _, token := range pointerTokens(pointer) {
-		if !enter(decoder, token) {
-			break
-		}
-		at = nextToken(data, decoder)
-	}
-	return at
-}
-
-// nextToken is where the next value begins.
-func nextToken(data []byte, decoder *json.Decoder) int {
-	at := int(decoder.InputOffset())
-	for at < len(data) && strings.IndexByte(" \t\r\n,:", data[at]) >= 0 {
-		at++
-	}
-	return at
-}
-
-// enter goes into an object or a list, up to the member or the item of a name.
-func enter(decoder *json.Decoder, name string) bool {
-	opened, err := decoder.Token()
-	if err != nil || opened != json.Delim('{') && opened != json.Delim('[') {
-		return false
-	}
-	for index := 0; decoder.More(); index++ {
-		key := any(strconv.Itoa(index))
-		if opened == json.Delim('{') {
-			if key, err = decoder.Token(); err != nil {
-				return false
-			}
-		}
-		if key == any(name) {
-			return true
-		}
-		if decoder.Decode(new(json.RawMessage)) != nil {
-			return false
-		}
-	}
-	return false
 }

@@ -116,7 +116,7 @@ func (g *graph) document(at place, name string) (address string, found bool) {
 	if _, loaded := g.documents[address]; loaded {
 		return address, true
 	}
-	value, err := jsonvalue.Decode(g.set.sources[held].raw) // a copy to rewrite
+	value, err := jsonvalue.DecodeStored(g.set.sources[held].raw) // a copy to rewrite
 	if err != nil {
 		return "", false // never: it is our own encoding
 	}

@@ -24,7 +24,6 @@ type Schema struct {
 	documents map[string]any
 	root      *node
 	paths     int
-	checkers  []Checker
 }
 
 // maxValues bounds how many values one value may hold, itself included. The
@@ -40,7 +39,7 @@ func (s *Schema) Name() string { return s.name }
 func (s *Schema) JSON() any { return s.value }
 
 // compile builds a Schema; name is empty for an inline one.
-func (s *Set) compile(name string, from source, checkers []Checker) (schema *Schema, err error) {
+func (s *Set) compile(name string, from source) (schema *Schema, err error) {
 	defer contain(&err)
 	what := "schema " + name
 	if name == "" {
@@ -58,12 +57,12 @@ func (s *Set) compile(name string, from source, checkers []Checker) (schema *Sch
 		return nil, violation(what, s.placed(s.compileDiagnostics(name, g.documents, err))...)
 	}
 	return &Schema{name: name, value: from.value, compiled: compiled, documents: g.documents,
-		root: root, paths: pathsOf(root), checkers: checkers}, nil
+		root: root, paths: pathsOf(root)}, nil
 }
 
 // explore walks a schema and what it refers to, on copies.
 func (s *Set) explore(name string, from source) (*graph, *node, error) {
-	value, err := jsonvalue.Decode(from.raw)
+	value, err := jsonvalue.DecodeStored(from.raw)
 	if err != nil {
 		return nil, nil, fault.From(err)
 	}
@@ -123,11 +122,7 @@ func (s *Schema) Check(value any) (err error) {
 	if err := s.compiled.Validate(value); err != nil {
 		return s.misfit(value, err)
 	}
-	var found []fault.Diagnostic
-	for _, checker := range s.checkers {
-		found = append(found, checker.Check(value)...)
-	}
-	return s.failed(tidy(found))
+	return nil
 }
 
 func (s *Schema) misfit(value any, err error) error {
@@ -139,9 +134,6 @@ func (s *Schema) misfit(value any, err error) error {
 }
 
 func (s *Schema) failed(found []fault.Diagnostic) error {
-	if len(found) == 0 {
-		return nil
-	}
 	first := found[0]
 	details := fmt.Sprintf("%s: %s", s.label(), first.Message)
 	if first.Pointer != "" {
@@ -209,7 +201,7 @@ func recode(value any) (any, error) {
 	return jsonvalue.Decode(data)
 }
 
-// contain turns a panic of the validator, or of a Checker, into INTERNAL. Its
+// contain turns a panic of the validator into INTERNAL. Its
 // text may quote the value and stays out of what a client sees.
 func contain(err *error) {
 	if cause := recover(); cause != nil {

@@ -20,20 +20,11 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// Set is a collection of named schemas. It does not change; With and
-// WithChecker return another. Everything may be called by several goroutines
-// at once.
+// Set is a collection of named schemas. It does not change: With
+// returns another. Everything may be called by several goroutines at once.
 type Set struct {
 	sources  map[string]source
-	checkers map[string][]Checker
 	compiled *cache
-}
-
-// Checker says what is wrong with a value beyond what JSON Schema can say. It
-// only sees values that fit the schema, must not change them, and may be
-// called by several goroutines at once.
-type Checker interface {
-	Check(value any) []fault.Diagnostic
 }
 
 // With returns a Set that also holds a workflow's own schemas, which win over
@@ -50,24 +41,7 @@ func (s *Set) With(local map[string]any) (*Set, error) {
 		}
 		sources[name] = own
 	}
-	return &Set{sources: sources, checkers: s.checkers, compiled: newCache()}, nil
-}
-
-// WithChecker returns a Set in which values of the named schema are also given
-// to c, once they fit. A name without a schema gets one that fits everything.
-// A "$ref" to the name does not run the checker.
-func (s *Set) WithChecker(name string, c Checker) *Set {
-	checkers := maps.Clone(s.checkers)
-	if checkers == nil {
-		checkers = map[string][]Checker{}
-	}
-	checkers[name] = append(slices.Clone(checkers[name]), c)
-	sources := s.sources
-	if _, known := sources[name]; !known {
-		sources = maps.Clone(sources)
-		sources[name] = source{raw: []byte("true"), value: true}
-	}
-	return &Set{sources: sources, checkers: checkers, compiled: newCache()}
+	return &Set{sources: sources, compiled: newCache()}, nil
 }
 
 // Names returns the names of the schemas, sorted, those of broken files too.
@@ -85,7 +59,7 @@ func (s *Set) Named(name string) (*Schema, error) {
 		return nil, s.Broken(found)
 	}
 	return s.compiled.get("name:"+found, func() (*Schema, error) {
-		return s.compile(found, s.sources[found], s.checkers[found])
+		return s.compile(found, s.sources[found])
 	})
 }
 
@@ -103,7 +77,7 @@ func (s *Set) Inline(schema any) (*Schema, error) {
 		if err != nil {
 			return nil, wrong(err)
 		}
-		return s.compile("", own, nil)
+		return s.compile("", own)
 	})
 }
 

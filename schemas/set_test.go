@@ -216,33 +216,6 @@ func TestCompilingIsSharedAndConcurrent(t *testing.T) {
 	require.Same(t, a, b)
 }
 
-type evenLength struct{ explode bool }
-
-func (e evenLength) Check(value any) []fault.Diagnostic {
-	if e.explode {
-		panic("secret")
-	}
-	if len(value.(string))%2 == 1 {
-		return []fault.Diagnostic{{Message: "an odd number of bytes"}}
-	}
-	return nil
-}
-
-func TestCheckersSeeWhatFits(t *testing.T) {
-	set := load(t, "Text.json", `{"type":"string"}`).WithChecker("Text", evenLength{}).WithChecker("New", evenLength{explode: true})
-	text, err := set.Named("Text")
-	require.NoError(t, err)
-	require.NoError(t, text.Check("ab"))
-	require.Equal(t, []string{"an odd number of bytes"}, diagnostics(t, fault.ValidationFailed, text.Check("a")))
-	require.Equal(t, []string{"expected string, got 1"}, diagnostics(t, fault.ValidationFailed, text.Check(1)))
-
-	exploding, err := set.Named("New")
-	require.NoError(t, err)
-	err = exploding.Check("x")
-	require.ErrorIs(t, err, fault.Internal)
-	require.NotContains(t, err.Error(), "secret")
-}
-
 func TestMemoryDoesNotGrowWithTheSchemasSent(t *testing.T) {
 	set := load(t)
 	first, err := set.Inline(map[string]any{"const": "first"})

@@ -27,7 +27,7 @@ func decode(data []byte) (source, error) {
 	if len(data) > maxBytes {
 		return source{}, errTooLarge
 	}
-	value, err := jsonvalue.Decode(data)
+	value, err := jsonvalue.DecodeStored(data)
 	return source{raw: data, value: value}, err
 }
 
@@ -84,5 +84,5 @@ func (s *Set) WithBroken(reasons map[string]string) *Set {
 	for name, reason := range reasons {
 		sources[name] = source{broken: fault.New(fault.YAMLSchemaViolation, "%s", reason)}
 	}
-	return &Set{sources: sources, checkers: s.checkers, compiled: newCache()}
+	return &Set{sources: sources, compiled: newCache()}
 }

@@ -25,10 +25,10 @@ func (e *Error) Error() string { return e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
 var (
-	errTooDeep  = fmt.Errorf("nested deeper than %d", maxDepth)
-	errNotUTF8  = errors.New("text is not UTF-8")
-	errTrailing = errors.New("more than one JSON value")
-	errEnds     = errors.New("unexpected end of JSON input")
+	errTooDeep = fmt.Errorf("nested deeper than %d", maxDepth)
+	errNotUTF8 = errors.New("text is not UTF-8")
+	errComma   = errors.New("a comma too many")
+	errEnds    = errors.New("unexpected end of JSON input")
 )
 
 // tolerant are the options to read what others wrote: member names are checked
@@ -67,13 +67,10 @@ func checkUTF8(data []byte) error {
 }
 
 func decode(data []byte, unique bool) (any, error) {
-	d := decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(data), tolerant), unique: unique}
+	d := decoder{jsontext.NewDecoder(bytes.NewBuffer(data), tolerant), unique}
 	value, err := d.value(0)
-	if err == nil {
-		err = d.end()
-	}
-	if err != nil {
-		return nil, located(d.Decoder, err, len(data))
+	if err = d.finish(err, data); err != nil {
+		return nil, err
 	}
 	return value, nil
 }
@@ -98,7 +95,12 @@ func (d *decoder) value(depth int) (any, error) {
 	case '"':
 		return token.String(), nil
 	case '0':
-		return number(token.String())
+		text := token.String()
+		value, err := number(text)
+		if err != nil {
+			return nil, &Error{int(d.InputOffset()) - len(text), err}
+		}
+		return value, nil
 	case '[':
 		return d.list(depth)
 	case '{':
@@ -139,24 +141,40 @@ func (d *decoder) object(depth int) (any, error) {
 	return object, err
 }
 
-// end says whether the text is at its end.
-func (d *decoder) end() error {
-	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
-		return errTrailing
+// finish returns the error of a decoder as an *Error; without one it refuses
+// what follows the value.
+func (d *decoder) finish(err error, data []byte) error {
+	end := int(d.InputOffset())
+	if err == nil {
+		rest := bytes.TrimLeft(data[end:], " \t\r\n")
+		if len(rest) == 0 {
+			return nil
+		}
+		next, _ := utf8.DecodeRune(rest)
+		return &Error{len(data) - len(rest), fmt.Errorf("invalid character %q after top-level value", next)}
 	}
-	return nil
+	return located(err, end, data)
 }
 
-// located returns an error of a decoder as an *Error.
-func located(d *jsontext.Decoder, err error, size int) error {
+// located returns an error of the library as an *Error. Where the library does
+// not say the place, it is at.
+func located(err error, at int, data []byte) error {
+	var known *Error
 	var syntax *jsontext.SyntacticError
+	var semantic *json.SemanticError
 	switch {
+	case errors.As(err, &known):
+		return known
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return &Error{size, errEnds}
+		return &Error{len(data), errEnds}
+	case errors.As(err, &syntax) && bytes.HasPrefix(data[syntax.ByteOffset:], []byte(",")):
+		return &Error{int(syntax.ByteOffset), errComma}
 	case errors.As(err, &syntax):
 		return &Error{int(syntax.ByteOffset), syntax.Err}
+	case errors.As(err, &semantic):
+		return &Error{int(semantic.ByteOffset), unfit(semantic)}
 	}
-	return &Error{int(d.InputOffset()), err}
+	return &Error{at, err}
 }
 
 // Option changes how Unmarshal reads.
@@ -176,17 +194,7 @@ func Unmarshal(data []byte, into any, options ...Option) error {
 	if err == nil {
 		return nil
 	}
-	var syntax *jsontext.SyntacticError
-	var semantic *json.SemanticError
-	switch {
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return &Error{len(data), errEnds}
-	case errors.As(err, &syntax):
-		return &Error{int(syntax.ByteOffset), syntax.Err}
-	case errors.As(err, &semantic):
-		return &Error{int(semantic.ByteOffset), unfit(semantic)}
-	}
-	return &Error{0, err}
+	return located(err, 0, data)
 }
 
 // unfit says which member does not fit what it is read into.

@@ -56,7 +56,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 func TestDecodeSaysWhere(t *testing.T) {
-	for text, offset := range map[string]int{`{"a": 1, "a": 2}`: 12, "[\n 1,\n x]": 7, `[1`: 2, ``: 0, "\"\xff\"": 1, `[1] 2`: 5, `{"a":1e999}`: 10, `"a`: 2} {
+	for text, offset := range map[string]int{`{"a": 1, "a": 2}`: 12, "[\n 1,\n x]": 7, `[1`: 2, ``: 0, "\"\xff\"": 1, `[1] 2`: 4, `[1,]`: 2, `{"a":1,}`: 6, `{"a":1e999}`: 5, `"a`: 2} {
 		_, err := jsonvalue.Decode([]byte(text))
 		var located *jsonvalue.Error
 		require.ErrorAs(t, err, &located, text)

@@ -35,13 +35,10 @@ func Read(data []byte) (Node, error) {
 	if err := checkUTF8(data); err != nil {
 		return Node{}, err
 	}
-	r := reader{decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(data), tolerant)}, data}
+	r := reader{decoder{jsontext.NewDecoder(bytes.NewBuffer(data), tolerant), false}, data}
 	root, err := r.node(0)
-	if err == nil {
-		err = r.end()
-	}
-	if err != nil {
-		return Node{}, r.located(err)
+	if err = r.finish(err, data); err != nil {
+		return Node{}, err
 	}
 	return root, nil
 }
@@ -49,13 +46,6 @@ func Read(data []byte) (Node, error) {
 type reader struct {
 	decoder
 	data []byte
-}
-
-func (r *reader) located(err error) error {
-	if err == errTrailing {
-		return &Error{r.next(), err}
-	}
-	return located(r.Decoder, err, len(r.data))
 }
 
 // next is where the next token begins.

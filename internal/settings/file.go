@@ -2,7 +2,6 @@ package settings
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,9 +9,9 @@ import (
 	"os"
 	"runtime"
 	"syscall"
-	"unicode/utf8"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 )
 
 // FileName is the file of settings, under SAVANT_PATH. Its shape is published
@@ -101,40 +100,20 @@ const byteOrderMark = "\uFEFF"
 // parse reads the text of a file of settings that is in folder.
 func parse(data []byte, folder string, table []Setting) (map[string]Value, error) {
 	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
-	if err := checkSyntax(data); err != nil {
-		return nil, err
+	root, err := jsonvalue.Read(data)
+	var wrong *jsonvalue.Error
+	if errors.As(err, &wrong) {
+		return nil, complain(fault.InvalidParams, diagnose(data, wrong.Offset, "", "not JSON: "+wrong.Error()))
 	}
-	r := &reader{data: data, folder: folder, table: table, decoder: json.NewDecoder(bytes.NewReader(data)), values: map[string]Value{}}
-	r.decoder.UseNumber()
-	if err := r.object(""); err != nil {
-		return nil, fault.New(fault.Internal, "%s: %w", FileName, err) // its syntax was checked
+	if root.Raw[0] != '{' {
+		return nil, complain(fault.InvalidParams, diagnose(data, root.Offset, "", "expected an object, got "+kindOf(root.Raw)))
 	}
+	r := &reader{data: data, folder: folder, table: table, values: map[string]Value{}}
+	r.object("", root)
 	if len(r.wrong) > 0 {
 		return nil, complain(fault.InvalidParams, r.wrong...)
 	}
 	return r.values, nil
-}
-
-// checkSyntax says whether a text is one JSON object.
-func checkSyntax(data []byte) error {
-	if !utf8.Valid(data) {
-		return complain(fault.InvalidParams, diagnose(data, 0, "", "not UTF-8"))
-	}
-	err := json.Unmarshal(data, new(json.RawMessage))
-	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
-		at := int(syntax.Offset)
-		if at < len(data) || !bytes.HasPrefix([]byte(syntax.Error()), []byte("unexpected end")) {
-			at-- // it counts the byte that is wrong
-		}
-		return complain(fault.InvalidParams, diagnose(data, at, "", "not JSON: "+syntax.Error()))
-	}
-	if err != nil {
-		return complain(fault.InvalidParams, diagnose(data, 0, "", "not JSON: "+err.Error()))
-	}
-	if trimmed := bytes.TrimLeft(data, " \t\r\n"); trimmed[0] != '{' {
-		return complain(fault.InvalidParams, diagnose(data, len(data)-len(trimmed), "", "expected an object, got "+kindOf(trimmed)))
-	}
-	return nil
 }
 
 // complain makes what is wrong with the file one error.
@@ -149,13 +128,6 @@ func complain(code fault.Code, wrong ...fault.Diagnostic) *fault.Error {
 
 // diagnose says what is wrong at a place of the text.
 func diagnose(data []byte, offset int, path, message string) fault.Diagnostic {
-	line, column := place(data, offset)
+	line, column := jsonvalue.Place(data, offset)
 	return fault.Diagnostic{File: FileName, Path: path, Line: line, Column: column, Message: message}
-}
-
-// place returns the line of an offset and its column, in characters, from 1.
-func place(data []byte, offset int) (line, column int) {
-	before := data[:min(max(offset, 0), len(data))]
-	begin := bytes.LastIndexByte(before, '\n') + 1
-	return bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(before[begin:]) + 1
 }

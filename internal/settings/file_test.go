@@ -113,12 +113,12 @@ func TestAFileThatIsRefused(t *testing.T) {
 		`{"tool_names": "auto", "tool_names": "dotted"}`:   `1:24: "tool_names" is there already, in line 1`,
 		"{\"agent\": {},\n\"agent\": {}}":                  `2:1: "agent" is there already, in line 1`,
 		`{"tool_names": "auto"} {}`:                        `1:24: not JSON: invalid character '{' after top-level value`,
-		`{"tool_names": "auto",}`:                          `1:23: not JSON: invalid character '}' looking for beginning of object key string`,
+		`{"tool_names": "auto",}`:                          `1:22: not JSON: a comma too many`,
 		"{\n \"tool_names\"":                               `2:14: not JSON: unexpected end of JSON input`,
 		``:                                                 `1:1: not JSON: unexpected end of JSON input`,
 		` [1]`:                                             `1:2: expected an object, got a list`,
 		`null`:                                             `1:1: expected an object, got null`,
-		"{\"tool_names\": \"\xff\"}":                       `1:1: not UTF-8`,
+		"{\"tool_names\": \"\xff\"}":                       `1:17: not JSON: text is not UTF-8`,
 		strings.Repeat("[", 20_000):                        `not JSON: `,
 	} {
 		_, err := load(t, text, nil, map[string]string{settings.EnvToolNames: "auto", settings.EnvSlow: "1"})

@@ -1,14 +1,13 @@
 package settings
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 )
 
 // maxWrong bounds what is said of one file.
@@ -20,88 +19,66 @@ const maxShown = 100
 // schemaKey is what editors find the published schema by; it is no setting.
 const schemaKey = "$schema"
 
-// reader walks a file of settings whose syntax was checked.
+// reader walks a file of settings that was parsed.
 type reader struct {
-	data    []byte
-	folder  string // SAVANT_PATH
-	table   []Setting
-	decoder *json.Decoder
-	values  map[string]Value
-	wrong   []fault.Diagnostic
+	data   []byte
+	folder string // SAVANT_PATH
+	table  []Setting
+	values map[string]Value
+	wrong  []fault.Diagnostic
 }
 
 // object reads the members of an object; prefix is its Key with a point, empty
 // for the whole file.
-func (r *reader) object(prefix string) error {
-	if _, err := r.decoder.Token(); err != nil {
-		return err
-	}
+func (r *reader) object(prefix string, object jsonvalue.Node) {
 	first := map[string]int{} // offset by name
-	for r.decoder.More() {
+	for _, member := range object.Members {
 		if len(r.wrong) == maxWrong {
-			return nil // also bounds the time: each line is counted from the beginning
+			return // also bounds the time: each line is counted from the beginning
 		}
-		at := r.next()
-		token, err := r.decoder.Token()
-		if err != nil {
-			return err
-		}
-		name, _ := token.(string)
-		if before, twice := first[name]; twice {
-			line, _ := place(r.data, before)
-			r.complain(at, prefix+name, fmt.Sprintf("%q is there already, in line %d", fault.Cut(name, maxShown), line))
+		if before, twice := first[member.Name]; twice {
+			line, _ := jsonvalue.Place(r.data, before)
+			r.complain(member.Offset, prefix+member.Name, fmt.Sprintf("%q is there already, in line %d", fault.Cut(member.Name, maxShown), line))
 		} else {
-			first[name] = at
+			first[member.Name] = member.Offset
 		}
-		if err := r.member(prefix, name, at); err != nil {
-			return err
-		}
+		r.member(prefix, member)
 	}
-	_, err := r.decoder.Token()
-	return err
 }
 
-// member reads what follows a name, which stands at an offset.
-func (r *reader) member(prefix, name string, at int) error {
-	key := prefix + name
+func (r *reader) member(prefix string, member jsonvalue.NodeMember) {
+	key, value := prefix+member.Name, member.Value
 	row, isSetting := r.row(key)
-	switch begin := r.next(); {
-	case strings.Contains(name, "."): // a Key in one word would pass for a nested one
-		r.complain(at, key, r.unknown(prefix, name))
+	switch {
+	case strings.Contains(member.Name, "."): // a Key in one word would pass for a nested one
+		r.complain(member.Offset, key, r.unknown(prefix, member.Name))
 	case isSetting && row.NotInFile != "":
-		r.complain(at, key, fmt.Sprintf("%s %s, so it cannot be set here: use the variable %s or --%s", key, row.NotInFile, row.Env, row.Flag))
+		r.complain(member.Offset, key, fmt.Sprintf("%s %s, so it cannot be set here: use the variable %s or --%s", key, row.NotInFile, row.Env, row.Flag))
 	case isSetting:
-		return r.setting(row)
-	case r.isBlock(key) && r.data[begin] == '{':
-		return r.object(key + ".")
+		r.setting(row, value)
+	case r.isBlock(key) && value.Raw[0] == '{':
+		r.object(key+".", value)
 	case r.isBlock(key):
-		r.complain(begin, key, key+": expected an object, got "+kindOf(r.data[begin:]))
-	case key == schemaKey && r.data[begin] != '"':
-		r.complain(begin, key, key+": expected a text, got "+kindOf(r.data[begin:]))
+		r.complain(value.Offset, key, key+": expected an object, got "+kindOf(value.Raw))
+	case key == schemaKey && value.Raw[0] != '"':
+		r.complain(value.Offset, key, key+": expected a text, got "+kindOf(value.Raw))
 	case key != schemaKey:
-		r.complain(at, key, r.unknown(prefix, name))
+		r.complain(member.Offset, key, r.unknown(prefix, member.Name))
 	}
-	return r.skip()
 }
 
 // setting reads the value of a row.
-func (r *reader) setting(row Setting) error {
-	at := r.next()
-	var raw json.RawMessage
-	if err := r.decoder.Decode(&raw); err != nil {
-		return err
-	}
-	text, err := row.text(raw, r.folder)
+func (r *reader) setting(row Setting, value jsonvalue.Node) {
+	text, err := row.text(value, r.folder)
 	if err == nil {
 		err = row.check(new(Settings), text)
 	}
 	if err != nil {
-		r.add(refused(row, err, diagnose(r.data, at, row.Key, "")))
-		return nil
+		r.add(refused(row, err, diagnose(r.data, value.Offset, row.Key, "")))
+		return
 	}
-	line, column := place(r.data, at)
+	line, column := jsonvalue.Place(r.data, value.Offset)
 	r.values[row.Key] = Value{Setting: row, Text: text, Origin: Origin{Source: FromFile, Name: FileName, Line: line, Column: column}}
-	return nil
 }
 
 // refused completes what is said of a value that its row does not take.
@@ -118,19 +95,6 @@ func refused(row Setting, err error, wrong fault.Diagnostic) fault.Diagnostic {
 	}
 	wrong.Message = row.Key + ": " + err.Error()
 	return wrong
-}
-
-func (r *reader) skip() error {
-	return r.decoder.Decode(new(json.RawMessage))
-}
-
-// next is where the next token begins.
-func (r *reader) next() int {
-	at := int(r.decoder.InputOffset())
-	for at < len(r.data) && strings.IndexByte(" \t\r\n,:", r.data[at]) >= 0 {
-		at++
-	}
-	return at
 }
 
 func (r *reader) row(key string) (Setting, bool) {
@@ -209,12 +173,15 @@ func (r *reader) names(prefix string) []string {
 	return names
 }
 
-// aNumber is kindOf a number.
-const aNumber = "a number"
+// Two kinds that kindOf returns.
+const (
+	aNumber  = "a number"
+	aBoolean = "a boolean"
+)
 
 // kindOf names the type of a JSON value by how it begins.
 func kindOf(raw []byte) string {
-	switch raw = bytes.TrimLeft(raw, " \t\r\n"); raw[0] {
+	switch raw[0] {
 	case '{':
 		return "an object"
 	case '[':
@@ -222,7 +189,7 @@ func kindOf(raw []byte) string {
 	case '"':
 		return "a text"
 	case 't', 'f':
-		return "a boolean"
+		return aBoolean
 	case 'n':
 		return "null"
 	}

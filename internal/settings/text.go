@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -9,22 +8,23 @@ import (
 	"strings"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 )
 
 // text returns the text form of a JSON value of the file. The error says what
 // was expected, and shows no value: it may be a secret in the wrong place.
-func (s Setting) text(raw json.RawMessage, folder string) (string, error) {
+func (s Setting) text(value jsonvalue.Node, folder string) (string, error) {
 	switch s.Kind {
 	case Number:
-		return numberText(raw)
+		return numberText(value)
 	case Switch:
-		return switchText(raw)
+		return switchText(value)
 	case List:
-		return listText(raw)
+		return listText(value)
 	case Folders:
-		return foldersText(raw, folder)
+		return foldersText(value, folder)
 	}
-	return plainText(raw)
+	return plainText(value)
 }
 
 // typeError is a value of the wrong type, or of none that its setting takes.
@@ -32,19 +32,19 @@ type typeError struct{ expected, got string }
 
 func (t *typeError) Error() string { return "expected " + t.expected + ", got " + t.got }
 
-func mistyped(expected string, raw json.RawMessage) error {
-	return &typeError{expected, kindOf(raw)}
+func mistyped(expected string, value jsonvalue.Node) error {
+	return &typeError{expected, kindOf(value.Raw)}
 }
 
-func plainText(raw json.RawMessage) (string, error) {
-	var text *string
-	if json.Unmarshal(raw, &text) != nil || text == nil {
-		return "", mistyped("a text", raw)
+func plainText(value jsonvalue.Node) (string, error) {
+	if value.Raw[0] != '"' {
+		return "", mistyped("a text", value)
 	}
-	if strings.ContainsRune(*text, 0) {
+	text := jsonvalue.Text(value.Raw)
+	if strings.ContainsRune(text, 0) {
 		return "", unfit("expected a text without the character 0")
 	}
-	return *text, nil
+	return text, nil
 }
 
 // maxExact is the number up to which every integer is exact as a float64.
@@ -52,30 +52,30 @@ const maxExact = 1 << 53
 
 // numberText takes every way to write an integer, such as 5e3, as JSON Schema
 // does.
-func numberText(raw json.RawMessage) (string, error) {
-	if kindOf(raw) != aNumber {
-		return "", mistyped("an integer", raw)
+func numberText(value jsonvalue.Node) (string, error) {
+	if kindOf(value.Raw) != aNumber {
+		return "", mistyped("an integer", value)
 	}
-	number, err := strconv.ParseFloat(string(raw), 64)
+	number, err := strconv.ParseFloat(string(value.Raw), 64)
 	if err != nil || number != math.Trunc(number) || math.Abs(number) > maxExact {
-		return "", &typeError{"an integer", fault.Cut(string(raw), maxShown)}
+		return "", &typeError{"an integer", fault.Cut(string(value.Raw), maxShown)}
 	}
 	return strconv.FormatInt(int64(number), 10), nil
 }
 
-func switchText(raw json.RawMessage) (string, error) {
-	var on *bool
-	if json.Unmarshal(raw, &on) != nil || on == nil {
-		return "", mistyped("true or false", raw)
+func switchText(value jsonvalue.Node) (string, error) {
+	on, err := strconv.ParseBool(string(value.Raw))
+	if err != nil || kindOf(value.Raw) != aBoolean {
+		return "", mistyped("true or false", value)
 	}
-	return strconv.FormatBool(*on), nil
+	return strconv.FormatBool(on), nil
 }
 
-func listText(raw json.RawMessage) (string, error) {
-	if raw[0] == '"' {
-		return plainText(raw)
+func listText(value jsonvalue.Node) (string, error) {
+	if value.Raw[0] == '"' {
+		return plainText(value)
 	}
-	list, err := texts(raw)
+	list, err := texts(value)
 	for _, each := range list {
 		if strings.Contains(each, ",") || strings.TrimSpace(each) == "" {
 			return "", unfit("expected a list of texts that are not empty and have no comma")
@@ -84,15 +84,15 @@ func listText(raw json.RawMessage) (string, error) {
 	return strings.Join(list, ","), err
 }
 
-func foldersText(raw json.RawMessage, folder string) (string, error) {
+func foldersText(value jsonvalue.Node, folder string) (string, error) {
 	list := []string{}
 	var err error
-	if raw[0] == '"' {
+	if value.Raw[0] == '"' {
 		var one string
-		one, err = plainText(raw)
+		one, err = plainText(value)
 		list = append(list, one)
 	} else {
-		list, err = texts(raw)
+		list, err = texts(value)
 	}
 	if err != nil {
 		return "", err
@@ -108,14 +108,13 @@ func foldersText(raw json.RawMessage, folder string) (string, error) {
 	return strings.Join(list, listSeparator), nil
 }
 
-func texts(raw json.RawMessage) ([]string, error) {
-	var parts []json.RawMessage
-	if raw[0] != '[' || json.Unmarshal(raw, &parts) != nil {
-		return nil, mistyped("a list of texts", raw)
+func texts(value jsonvalue.Node) ([]string, error) {
+	if value.Raw[0] != '[' {
+		return nil, mistyped("a list of texts", value)
 	}
-	list := make([]string, 0, len(parts))
-	for _, part := range parts {
-		text, err := plainText(part)
+	list := make([]string, 0, len(value.Items))
+	for _, item := range value.Items {
+		text, err := plainText(item)
 		if err != nil {
 			return nil, fmt.Errorf("in the list: %w", err)
 		}
