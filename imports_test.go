@@ -54,6 +54,7 @@ var floors = map[string]floor{
 
 	"fault":                 {height: 0},
 	"internal/atomicfile":   {height: 0},
+	"internal/httpclient":   {height: 0},
 	"internal/jsonvalue":    {height: 0},
 	"internal/pattern":      {height: 0},
 	"internal/processgroup": {height: 0},
@@ -77,19 +78,19 @@ var floors = map[string]floor{
 	"engines/repo":        {height: 3, imports: []string{"engines", "engines/repo/index", "internal/atomicfile", "internal/ownfolder"}},
 	"engines/git":         {height: 3, imports: []string{"engines", "internal/gitrun", "internal/ownfolder"}},
 	"engines/ci":          {height: 3, imports: []string{"engines", "internal/processgroup"}},
-	"engines/mcpio":       {height: 3, imports: []string{"engines", "telemetry"}},
+	"engines/mcpio":       {height: 3, imports: []string{"engines", "internal/httpclient", "telemetry"}},
 	"engines/mcpio/mount": {height: 4, imports: []string{"engines", "engines/mcpio", "internal/atomicfile", "internal/ownfolder", "internal/processgroup"}},
 	"engines/guide":       {height: 5, imports: []string{"think", "think/flow", "think/library", "engines"}},
 	"engines/workflow":    {height: 5, imports: []string{"think", "think/flow", "engines"}},
 
-	"reasoning":         {height: 2, imports: []string{"schemas"}},
-	"reasoning/models":  {height: 3, imports: []string{"reasoning"}},
-	"reasoning/service": {height: 4, imports: []string{"schemas", "reasoning", "reasoning/models"}},
+	"reasoning":         {height: 3, imports: []string{"internal/httpclient", "telemetry"}},
+	"reasoning/models":  {height: 4, imports: []string{"reasoning"}},
+	"reasoning/service": {height: 5, imports: []string{"schemas", "reasoning", "reasoning/models"}},
 	"telemetry":         {height: 2, imports: []string{"internal/ownfolder"}},
 	"telemetry/otel":    {height: 3, imports: []string{"telemetry"}},
 	"agent/memory":      {height: 2, imports: []string{"internal/atomicfile", "internal/ownfolder"}},
-	"agent":             {height: 3, imports: []string{"engines", "reasoning", "agent/memory", "telemetry"}},
-	"agent/agenttest":   {height: 4, imports: []string{"agent", "engines", "reasoning", "telemetry"}},
+	"agent":             {height: 4, imports: []string{"engines", "reasoning", "agent/memory", "telemetry"}},
+	"agent/agenttest":   {height: 5, imports: []string{"agent", "engines", "reasoning", "telemetry"}},
 	"hub":               {height: 3, imports: []string{"telemetry", "think/state", "agent/memory"}},
 }
 

@@ -46,8 +46,7 @@ func (r *Run) decide(t turn) (turn, Signal, error) {
 // ask asks the Reasoning API, within a span of the run's trace.
 func (r *Run) ask(t turn) (reasoning.Intent, error) {
 	ctx, end := r.runtime.options.Recorder.Span(r.ctx, telemetry.Event{Type: telemetry.ReasoningStep, RunID: r.ID(), Step: t.index})
-	within := telemetry.TraceFrom(ctx)
-	intent, err := r.runtime.options.Client.Decide(reasoning.WithTrace(ctx, within.Parent, within.State), r.request(t.index))
+	intent, err := r.runtime.options.Client.Decide(ctx, r.request(t.index))
 	ended := telemetry.Event{RunID: r.ID(), Step: t.index, Action: string(intent.Action), Model: intent.Model,
 		PromptTokens: intent.PromptTokens, OutputTokens: intent.OutputTokens}
 	if err != nil {

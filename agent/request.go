@@ -2,10 +2,8 @@ package agent
 
 import (
 	"bytes"
-	"slices"
 
 	"savant/agent/memory"
-	"savant/engines"
 	"savant/reasoning"
 )
 
@@ -29,32 +27,14 @@ func (r *Run) request(step int) reasoning.Request {
 	}
 }
 
-// catalog is what a run offers of the tools there are. With 200 tools it takes
-// longer to make than the rest of a step, so it is made again only when the tools
-// changed.
-type catalog struct {
-	of      []engines.Tool
-	offered []reasoning.Tool
-}
-
 // offered returns the tools that policy allows.
 func (r *Run) offered() []reasoning.Tool {
-	tools := r.runtime.options.Toolbox.Tools()
-	if r.catalog.offered != nil && slices.EqualFunc(tools, r.catalog.of, sameTool) {
-		return r.catalog.offered
-	}
-	r.catalog = catalog{of: tools, offered: []reasoning.Tool{}}
-	for _, each := range r.guard.allowed(slices.Clone(tools), false) {
-		r.catalog.offered = append(r.catalog.offered, reasoning.Tool{Name: each.Name, Title: each.Title, Description: each.Description, InputSchema: each.Input,
+	offered := []reasoning.Tool{}
+	for _, each := range r.guard.allowed(r.runtime.options.Toolbox.Tools(), false) {
+		offered = append(offered, reasoning.Tool{Name: each.Name, Title: each.Title, Description: each.Description, InputSchema: each.Input,
 			ReadOnly: each.ReadOnly, Destructive: each.Destructive, Idempotent: each.Idempotent})
 	}
-	return r.catalog.offered
-}
-
-// sameTool compares what is offered of tools.
-func sameTool(a, b engines.Tool) bool {
-	return a.Name == b.Name && a.Title == b.Title && a.Description == b.Description && bytes.Equal(a.Input, b.Input) &&
-		a.ReadOnly == b.ReadOnly && a.Destructive == b.Destructive && a.Idempotent == b.Idempotent
+	return offered
 }
 
 // remembered is the memory as the Reasoning API reads it.

@@ -26,7 +26,6 @@ type Run struct {
 	// Only the goroutine that drives the run uses these.
 	guard      guard
 	briefing   briefing
-	catalog    catalog
 	recent     recent
 	waitSaved  func(step int) // waits for the snapshot being written and records it; nil: none is
 	unrecorded *history       // of a resumed run: the trace may lack events of it

@@ -3,7 +3,7 @@ package reasoning
 import (
 	"context"
 	"errors"
-	"strconv"
+	"fmt"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -12,23 +12,22 @@ import (
 	"savant/internal/redact"
 )
 
-// Options are what a Client is made of.
+// Options configure a Client.
 type Options struct {
 	// Transport is required. Name says in errors where it leads ("the
-	// Reasoning API at api.example"); it holds no secret.
+	// Reasoning API at api.example"); it must not hold a secret.
 	Transport Transport
 	Name      string
 	// Timeout bounds one attempt; 0 is none.
 	Timeout time.Duration
 	// Retries is how many attempts may follow the first.
 	Retries int
-	// Observe is told of each attempt that failed, before the next one and
-	// after the last. It may be nil, and is called by several goroutines at
-	// once.
+	// Observe is called after each failed attempt. It may be nil, and may be
+	// called by several goroutines at once.
 	Observe func(context.Context, Attempt)
 }
 
-// Attempt is one that failed.
+// Attempt is a failed attempt.
 type Attempt struct {
 	SessionID, RunID string
 	Step             int
@@ -41,9 +40,9 @@ type Attempt struct {
 	Last bool
 }
 
-// Pauses between attempts: the first, their growth and the longest, each ±50 %
-// by chance, so that many agents do not come back at the same moment. A
-// Retry-After longer than maxRetryAfter is not waited for.
+// Pauses between attempts: the first, their growth and the longest, each with a
+// jitter of 50 %. A Retry-After header is obeyed instead, unless it is longer than
+// maxRetryAfter: then there is no further attempt.
 const (
 	firstPause    = 100 * time.Millisecond
 	pauseGrowth   = 2
@@ -62,11 +61,11 @@ func New(options Options) *Client {
 	return &Client{options: options}
 }
 
-// Decide returns what to do at this step, checked and repaired as the table of
-// docs/reasoning-api.md says. It is REASONING_UNAVAILABLE when no attempt was
-// answered, INVALID_INTENT when the answer cannot be used, and the context's
-// error when ctx ended first. A tool that is not among those offered is no
-// error here: its name is kept as it was answered.
+// Decide returns what to do at this step, checked and repaired as
+// docs/reasoning-api.md says. The errors are REASONING_UNAVAILABLE when no attempt
+// was answered, INVALID_INTENT when the answer cannot be used, and the cause of
+// ctx when it ended first. A tool that was not offered is no error here: its name
+// stays as it was answered.
 func (c *Client) Decide(ctx context.Context, request Request) (Intent, error) {
 	answer, err := c.ask(ctx, request)
 	if err != nil {
@@ -77,28 +76,42 @@ func (c *Client) Decide(ctx context.Context, request Request) (Intent, error) {
 
 // ask makes attempts until one is answered.
 func (c *Client) ask(ctx context.Context, request Request) ([]byte, error) {
-	pauses := &backoff.ExponentialBackOff{InitialInterval: firstPause, RandomizationFactor: 0.5,
-		Multiplier: pauseGrowth, MaxInterval: longestPause}
-	for number := 1; ; number++ {
+	attempt := Attempt{SessionID: request.SessionID, RunID: request.RunID, Step: request.Step}
+	answer, err := backoff.Retry(ctx, func() ([]byte, error) {
+		attempt.Number++
 		started := time.Now()
 		answer, err := c.attempt(ctx, request)
-		if err == nil {
-			return answer, nil
-		}
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		failed := Attempt{SessionID: request.SessionID, RunID: request.RunID, Step: request.Step,
-			Number: number, Err: err, Elapsed: time.Since(started)}
-		failed.Wait, failed.Last = c.pause(number, err, pauses)
-		c.observe(ctx, failed)
-		if failed.Last {
-			return nil, c.unavailable(number, err)
-		}
-		if err := sleep(ctx, failed.Wait); err != nil {
-			return nil, err
-		}
+		attempt.Err, attempt.Elapsed = err, time.Since(started)
+		return answer, retryable(err)
+	}, backoff.WithMaxTries(uint(c.options.Retries)+1), backoff.WithMaxElapsedTime(0), backoff.WithBackOff(&backoff.ExponentialBackOff{
+		InitialInterval: firstPause, RandomizationFactor: 0.5, Multiplier: pauseGrowth, MaxInterval: longestPause,
+	}), backoff.WithNotify(func(_ error, wait time.Duration) {
+		attempt.Wait = wait
+		c.observe(ctx, attempt)
+	}))
+	if err == nil {
+		return answer, nil
 	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	attempt.Wait, attempt.Last = 0, true
+	c.observe(ctx, attempt)
+	return nil, c.unavailable(attempt)
+}
+
+// retryable tells backoff whether and when to try again after an error.
+func retryable(err error) error {
+	var temporary *Temporary
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &temporary) || temporary.After > maxRetryAfter:
+		return backoff.Permanent(err)
+	case temporary.After > 0:
+		return &backoff.RetryAfterError{Duration: temporary.After}
+	}
+	return err
 }
 
 // attempt is one round trip within the timeout.
@@ -115,15 +128,6 @@ func (c *Client) attempt(ctx context.Context, request Request) ([]byte, error) {
 	return answer, err
 }
 
-// pause says how long to wait after a failed attempt, or that it was the last.
-func (c *Client) pause(number int, err error, pauses backoff.BackOff) (wait time.Duration, last bool) {
-	var temporary *Temporary
-	if number > c.options.Retries || !errors.As(err, &temporary) || temporary.After > maxRetryAfter {
-		return 0, true
-	}
-	return max(pauses.NextBackOff(), temporary.After), false
-}
-
 func (c *Client) observe(ctx context.Context, failed Attempt) {
 	if c.options.Observe != nil {
 		c.options.Observe(ctx, failed)
@@ -131,39 +135,18 @@ func (c *Client) observe(ctx context.Context, failed Attempt) {
 }
 
 // unavailable is the error of the last attempt, with its code.
-func (c *Client) unavailable(attempts int, err error) error {
-	coded := (*fault.Error)(nil)
-	if errors.As(err, &coded) && coded.Code != fault.ReasoningUnavailable {
-		return coded
-	}
-	details := err.Error()
-	if coded != nil {
+func (c *Client) unavailable(last Attempt) error {
+	details := last.Err.Error()
+	if coded := (*fault.Error)(nil); errors.As(last.Err, &coded) {
+		if coded.Code != fault.ReasoningUnavailable {
+			return coded
+		}
 		details = coded.Details
 	}
 	tried := ""
-	if attempts > 1 {
-		tried = " after " + plural(attempts, "attempt")
+	if last.Number > 1 {
+		tried = fmt.Sprintf(" after %d attempts", last.Number)
 	}
 	return fault.New(fault.ReasoningUnavailable, "%s did not decide%s: %s", c.options.Name, tried, redact.Shapes().Text(details)).
-		Attach("attempts", attempts)
-}
-
-// plural is "1 attempt", "2 attempts".
-func plural(count int, noun string) string {
-	if count != 1 {
-		noun += "s"
-	}
-	return strconv.Itoa(count) + " " + noun
-}
-
-// sleep waits, or returns why ctx ended.
-func sleep(ctx context.Context, wait time.Duration) error {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+		Attach("attempts", last.Number)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"savant/fault"
+	"savant/telemetry"
 )
 
 // Endpoint is the path of a Reasoning API whose address has none.
@@ -16,25 +17,23 @@ const Endpoint = "/agent_intent"
 
 // HTTPOptions say where a Reasoning API is.
 type HTTPOptions struct {
-	// URL is its address. A path is used as it is; without one it is
-	// Endpoint.
+	// URL is the address. Without a path, Endpoint is used.
 	URL string
-	// Token is sent as a bearer token, where there is one.
+	// Token is sent as a bearer token, unless it is empty.
 	Token string
-	// UserAgent is sent as such.
+	// UserAgent is sent as the header of that name, unless it is empty.
 	UserAgent string
 }
 
-// HTTP is the transport POST /agent_intent. Connections are kept and used
-// again; proxies are those of HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
+// HTTP is the transport POST /agent_intent. It keeps connections open and uses
+// the proxies of HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
 type HTTP struct {
 	address *url.URL
 	options HTTPOptions
 	client  *http.Client
-	encoder encoder
 }
 
-// NewHTTP returns a transport; an address that is none is INVALID_PARAMS.
+// NewHTTP returns a transport. A bad address is INVALID_PARAMS.
 func NewHTTP(options HTTPOptions) (*HTTP, error) {
 	address, err := endpoint(options.URL)
 	if err != nil {
@@ -43,7 +42,8 @@ func NewHTTP(options HTTPOptions) (*HTTP, error) {
 	return &HTTP{address: address, options: options, client: NewHTTPClient()}, nil
 }
 
-// endpoint reads an address. Its errors do not repeat it: it may hold a secret.
+// endpoint reads an address. Its errors do not repeat the address, which may hold a
+// secret.
 func endpoint(given string) (*url.URL, error) {
 	address, err := url.Parse(strings.TrimSpace(given))
 	switch {
@@ -61,18 +61,18 @@ func endpoint(given string) (*url.URL, error) {
 	return address, nil
 }
 
-// Name says where the transport leads, without what an address may hide.
+// Name says where the transport leads, without path or credentials.
 func (t *HTTP) Name() string { return "the Reasoning API at " + t.address.Host }
 
-// Close lets go of idle connections.
+// Close closes idle connections.
 func (t *HTTP) Close() { t.client.CloseIdleConnections() }
 
-// RoundTrip posts the request. Its Idempotency-Key is RUN_ID/STEP: a question
-// that was answered before, and is asked again since the answer was lost, has
-// the same. Network errors and HTTP 429, 502, 503 and 504
-// are Temporary.
+// RoundTrip posts the request. Its Idempotency-Key is RUN_ID/STEP, so that a
+// question that is asked again because the answer was lost has the same key. The
+// trace of ctx goes with it. Network errors and HTTP 429, 502, 503, 504 and 529 are
+// Temporary.
 func (t *HTTP) RoundTrip(ctx context.Context, request Request) (json.RawMessage, error) {
-	body, err := t.encoder.encode(request)
+	body, err := request.Encode()
 	if err != nil {
 		return nil, err
 	}
@@ -89,6 +89,11 @@ func (t *HTTP) header(ctx context.Context) http.Header {
 	if t.options.Token != "" {
 		header.Set("Authorization", "Bearer "+t.options.Token)
 	}
-	setTrace(ctx, header)
+	if trace := telemetry.TraceFrom(ctx); trace.Parent != "" {
+		header.Set("Traceparent", trace.Parent)
+		if trace.State != "" {
+			header.Set("Tracestate", trace.State)
+		}
+	}
 	return header
 }

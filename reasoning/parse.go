@@ -11,8 +11,8 @@ import (
 	"savant/internal/redact"
 )
 
-// MaxAnswer is the size of an answer in bytes above which it is refused, and
-// MaxCalls the number of calls one intent may have.
+// MaxAnswer is the most bytes an answer may have, MaxCalls the most calls an
+// intent may have.
 const (
 	MaxAnswer = 4 << 20
 	MaxCalls  = 64
@@ -21,31 +21,31 @@ const (
 // maxReceived is how much of a refused answer an error repeats, in bytes.
 const maxReceived = 500
 
-// ParseIntent reads an answer and mends what the table of
-// docs/reasoning-api.md says is mended; Repairs tells what that was. Anything
-// else is INVALID_INTENT, with the beginning of what was received, redacted.
-// Tool names become those of tools, where one is meant.
+// ParseIntent reads an answer and repairs what docs/reasoning-api.md lists;
+// Repairs says what was repaired. Any other answer is INVALID_INTENT, with the
+// redacted beginning of what was received. Tool names become canonical if they
+// name one of tools.
 func ParseIntent(answer []byte, tools []Tool) (Intent, error) {
 	members, err := object(answer)
 	if err != nil {
 		return Intent{}, invalid(answer, err.Error())
 	}
-	m := &mender{members: members, tools: tools}
-	intent := m.intent()
-	if m.wrong != "" {
-		return Intent{}, invalid(answer, m.wrong)
+	r := &repairer{members: members, tools: tools}
+	intent := r.intent()
+	if r.wrong != "" {
+		return Intent{}, invalid(answer, r.wrong)
 	}
-	intent.Repairs = m.repairs
+	intent.Repairs = r.repairs
 	return intent, nil
 }
 
-// invalid is INVALID_INTENT, with what was received.
+// invalid is INVALID_INTENT with the beginning of the answer.
 func invalid(answer []byte, what string) error {
 	received := fault.Cut(redact.Shapes().Text(strings.ToValidUTF8(string(answer[:min(len(answer), 4*maxReceived)]), "\uFFFD")), maxReceived)
 	return fault.New(fault.InvalidIntent, "the answer is not an intent: %s", redact.Shapes().Text(what)).Attach("received", received)
 }
 
-// object takes the one JSON object that an answer is apart.
+// object returns the members of the one JSON object that an answer must be.
 func object(answer []byte) (map[string]json.RawMessage, error) {
 	if len(answer) > MaxAnswer {
 		return nil, fmt.Errorf("it is larger than %d bytes", MaxAnswer)
@@ -66,97 +66,97 @@ func object(answer []byte) (map[string]json.RawMessage, error) {
 	return members, nil
 }
 
-// mender reads the members of an intent. It notes what it mends, and the
-// first thing that cannot be.
-type mender struct {
+// repairer reads the members of an intent. It notes what it repairs, and the first
+// thing that it cannot.
+type repairer struct {
 	members map[string]json.RawMessage
 	tools   []Tool
 	repairs []string
 	wrong   string
 }
 
-func (m *mender) mended(format string, args ...any) {
-	m.repairs = append(m.repairs, fault.Cut(fmt.Sprintf(format, args...), 200))
+func (r *repairer) repaired(format string, args ...any) {
+	r.repairs = append(r.repairs, fault.Cut(fmt.Sprintf(format, args...), 200))
 }
 
-func (m *mender) refuse(format string, args ...any) {
-	if m.wrong == "" {
-		m.wrong = fmt.Sprintf(format, args...)
+func (r *repairer) refuse(format string, args ...any) {
+	if r.wrong == "" {
+		r.wrong = fmt.Sprintf(format, args...)
 	}
 }
 
-func (m *mender) intent() Intent {
-	m.unwrap()
-	m.earlierRepairs()
-	intent := Intent{Action: m.action(), Reasoning: m.text("reasoning"), Model: m.text("model"),
-		PromptTokens: m.count("prompt_tokens"), OutputTokens: m.count("output_tokens"), Prompt: m.prompt()}
+func (r *repairer) intent() Intent {
+	r.unwrap()
+	r.earlierRepairs()
+	intent := Intent{Action: r.action(), Reasoning: r.text("reasoning"), Model: r.text("model"),
+		PromptTokens: r.count("prompt_tokens"), OutputTokens: r.count("output_tokens"), Prompt: r.prompt()}
 	switch intent.Action {
 	case ActionTool:
-		m.tool(&intent)
+		r.tool(&intent)
 	case ActionReason:
 		if intent.Reasoning == "" {
-			m.refuse("action is %q, but reasoning is missing", intent.Action)
+			r.refuse("action is %q, but reasoning is missing", intent.Action)
 		}
 	case ActionFinish:
-		m.finish(&intent)
+		r.finish(&intent)
 	case ActionError:
-		if intent.Error = m.text("error"); intent.Error == "" {
-			m.mended("error was missing")
+		if intent.Error = r.text("error"); intent.Error == "" {
+			r.repaired("error was missing")
 			intent.Error = "no reason was given"
 		}
 	}
 	return intent
 }
 
-// unwrap takes {"intent": {…}} for what is inside.
-func (m *mender) unwrap() {
-	if _, has := m.members["action"]; has {
+// unwrap reads {"intent": {…}} as what is inside.
+func (r *repairer) unwrap() {
+	if _, has := r.members["action"]; has {
 		return
 	}
-	if inner, err := object(m.members["intent"]); err == nil {
-		m.members = inner
-		m.mended("the intent was inside a member of that name")
+	if inner, err := object(r.members["intent"]); err == nil {
+		r.members = inner
+		r.repaired("the intent was inside a member of that name")
 	}
 }
 
-func (m *mender) earlierRepairs() {
+func (r *repairer) earlierRepairs() {
 	var earlier []string
-	if json.Unmarshal(m.members["repairs"], &earlier) == nil {
-		m.repairs = append(earlier[:min(len(earlier), MaxCalls)], m.repairs...)
+	if json.Unmarshal(r.members["repairs"], &earlier) == nil {
+		r.repairs = append(earlier[:min(len(earlier), MaxCalls)], r.repairs...)
 	}
 }
 
-func (m *mender) action() Action {
-	given := m.text("action")
+func (r *repairer) action() Action {
+	given := r.text("action")
 	known := []Action{ActionTool, ActionReason, ActionFinish, ActionError}
 	action := Action(strings.ToLower(strings.TrimSpace(given)))
 	switch {
 	case given == "":
-		m.refuse("action is missing; expected tool, reason, finish or error")
+		r.refuse("action is missing; expected tool, reason, finish or error")
 	case !slices.Contains(known, action):
-		m.refuse("unknown action %q; expected tool, reason, finish or error", fault.Cut(given, 60))
+		r.refuse("unknown action %q; expected tool, reason, finish or error", fault.Cut(given, 60))
 	case string(action) != given:
-		m.mended("action was written %q", given)
+		r.repaired("action was written %q", given)
 	}
 	return action
 }
 
-// finish takes the reasoning for the answer where there is no other.
-func (m *mender) finish(intent *Intent) {
-	if intent.Final = m.text("final"); intent.Final != "" {
+// finish uses the reasoning as the answer if there is no other.
+func (r *repairer) finish(intent *Intent) {
+	if intent.Final = r.text("final"); intent.Final != "" {
 		return
 	}
 	if intent.Reasoning == "" {
-		m.refuse("action is %q, but final is missing", intent.Action)
+		r.refuse("action is %q, but final is missing", intent.Action)
 		return
 	}
-	m.mended("final was missing: the reasoning stands for it")
+	r.repaired("final was missing: the reasoning stands for it")
 	intent.Final = intent.Reasoning
 }
 
-// text reads a string; anything else that is not null becomes its JSON.
-func (m *mender) text(name string) string {
-	raw := m.members[name]
+// text reads a string. Any other value but null becomes its JSON.
+func (r *repairer) text(name string) string {
+	raw := r.members[name]
 	if isNull(raw) {
 		return ""
 	}
@@ -164,13 +164,13 @@ func (m *mender) text(name string) string {
 	if json.Unmarshal(raw, &text) == nil {
 		return text
 	}
-	m.mended("%s was not a string", name)
+	r.repaired("%s was not a string", name)
 	return string(raw)
 }
 
-// count reads a number of tokens; what is none is left out.
-func (m *mender) count(name string) int {
-	raw := m.members[name]
+// count reads a number of tokens and ignores anything else.
+func (r *repairer) count(name string) int {
+	raw := r.members[name]
 	if isNull(raw) {
 		return 0
 	}
@@ -178,19 +178,19 @@ func (m *mender) count(name string) int {
 	if json.Unmarshal(raw, &count) == nil && count >= 0 {
 		return count
 	}
-	m.mended("%s was not a number of tokens", name)
+	r.repaired("%s was not a number of tokens", name)
 	return 0
 }
 
-// prompt reads the description of a prompt; what is none is left out.
-func (m *mender) prompt() *Prompt {
-	raw := m.members["prompt"]
+// prompt reads the description of a prompt and ignores anything else.
+func (r *repairer) prompt() *Prompt {
+	raw := r.members["prompt"]
 	if isNull(raw) {
 		return nil
 	}
 	var prompt Prompt
 	if err := json.Unmarshal(raw, &prompt); err != nil || prompt.Hash == "" || prompt.Tokens < 0 || slices.ContainsFunc(prompt.Sections, Section.negative) {
-		m.mended("prompt was not a description of one")
+		r.repaired("prompt was not a description of one")
 		return nil
 	}
 	prompt.Sections = list(prompt.Sections)

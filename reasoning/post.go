@@ -16,24 +16,22 @@ import (
 	"time"
 
 	"savant/fault"
+	"savant/internal/httpclient"
 	"savant/internal/redact"
 )
 
-// maxRedirects is how often a request may be sent elsewhere on its host.
-const maxRedirects = 3
-
-// NewHTTPClient returns a client for Post: it keeps connections, uses the
-// proxies of the environment and follows no redirect to another host.
+// NewHTTPClient returns a client for Post. It keeps connections open, uses the
+// proxies of the environment and follows no redirect to another origin.
 func NewHTTPClient() *http.Client {
 	network := http.DefaultTransport.(*http.Transport).Clone()
 	network.MaxIdleConnsPerHost = 16 // parallel runs keep their connections
-	return &http.Client{Transport: network, CheckRedirect: checkRedirect}
+	return &http.Client{Transport: network, CheckRedirect: httpclient.SameOrigin}
 }
 
-// Post sends JSON and returns the body of a good answer, at most MaxAnswer
-// bytes. Errors are REASONING_UNAVAILABLE, *Temporary where it was the network
-// or HTTP 429, 502, 503, 504 or 529 (which some services use when overloaded);
-// they hold neither the address nor the credentials of the header.
+// Post sends JSON and returns the body of a good answer, at most MaxAnswer bytes.
+// Errors are REASONING_UNAVAILABLE, *Temporary for network errors and HTTP 429,
+// 502, 503, 504 and 529 (overloaded, at some services). They hold neither the
+// address nor credentials of the header.
 func Post(ctx context.Context, client *http.Client, address string, header http.Header, body []byte) (json.RawMessage, error) {
 	post, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
@@ -50,24 +48,8 @@ func Post(ctx context.Context, client *http.Client, address string, header http.
 	return readAnswer(ctx, response, header)
 }
 
-// checkRedirect follows only to the same host, and only with the same body:
-// the token and the request are for one host.
-func checkRedirect(next *http.Request, before []*http.Request) error {
-	first := before[0].URL
-	switch {
-	case next.URL.Scheme != first.Scheme || next.URL.Host != first.Host:
-		return fault.New(fault.ReasoningUnavailable, "it redirects to another host, %s, which is refused", next.URL.Host)
-	case next.Method != http.MethodPost:
-		return fault.New(fault.ReasoningUnavailable, "it redirects without the request; only 307 and 308 are followed")
-	case len(before) > maxRedirects:
-		return fault.New(fault.ReasoningUnavailable, "it redirects more than %d times", maxRedirects)
-	}
-	return nil
-}
-
-// readAnswer returns the body of a good answer, and the error of any other.
-// The body is read to its end so that the connection can be used again, but no
-// further than one byte beyond what is taken.
+// readAnswer returns the body of a good answer, and the error of any other. It
+// reads one byte more than it takes, so that ParseIntent sees that there is more.
 func readAnswer(ctx context.Context, response *http.Response, sent http.Header) (json.RawMessage, error) {
 	if response.ContentLength > MaxAnswer {
 		return nil, invalid(nil, fmt.Sprintf("it is larger than %d bytes", MaxAnswer))
@@ -87,10 +69,10 @@ func readAnswer(ctx context.Context, response *http.Response, sent http.Header) 
 	return nil, statusError(response, hide(string(answer), sent))
 }
 
-// statusOverloaded is in no standard.
+// statusOverloaded is not in any standard.
 const statusOverloaded = 529
 
-// statusError is a refusal, with the beginning of what it says.
+// statusError is the error of a refusal, with the beginning of its body.
 func statusError(response *http.Response, body string) error {
 	said := strings.Join(strings.Fields(body), " ")
 	if strings.HasPrefix(said, "<") {
@@ -105,14 +87,14 @@ func statusError(response *http.Response, body string) error {
 	return err
 }
 
-// hide takes the credentials that were sent, however short, out of what came
-// back, and what looks like others.
+// hide removes from a body the credentials that were sent, however short, and
+// what looks like others.
 func hide(text string, sent http.Header) string {
 	return redact.FromLength(1, strings.TrimPrefix(sent.Get("Authorization"), "Bearer "), sent.Get("X-Api-Key")).Text(text)
 }
 
-// RetryAfter reads the header of that name: seconds or a date (RFC 9110,
-// 10.2.3). What is none, or past, is 0.
+// RetryAfter reads the header of that name: seconds or a date (RFC 9110, 10.2.3).
+// It is 0 for anything else and for the past.
 func RetryAfter(value string, now time.Time) time.Duration {
 	if seconds, err := strconv.Atoi(value); err == nil || errors.Is(err, strconv.ErrRange) { // then it is the largest
 		return time.Duration(min(max(seconds, 0), 1<<31)) * time.Second
@@ -123,27 +105,19 @@ func RetryAfter(value string, now time.Time) time.Duration {
 	return 0
 }
 
-// networkError is what went wrong on the way. The address is left out of it.
+// networkError is the error of a request that got no answer, without the address.
 func networkError(ctx context.Context, err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err
 	}
-	if coded := (*fault.Error)(nil); errors.As(err, &coded) {
-		return coded
-	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	coded := fault.New(fault.ReasoningUnavailable, "%w", err)
-	if untrusted(err) {
-		return coded
+	if errors.Is(err, httpclient.ErrRedirected) || errors.As(err, new(*tls.CertificateVerificationError)) ||
+		errors.As(err, new(x509.UnknownAuthorityError)) || errors.As(err, new(tls.RecordHeaderError)) {
+		return coded // another attempt would meet the same
 	}
 	return &Temporary{Err: coded}
-}
-
-// untrusted says that another attempt would meet the same certificate.
-func untrusted(err error) bool {
-	return errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(x509.UnknownAuthorityError)) ||
-		errors.As(err, new(tls.RecordHeaderError))
 }

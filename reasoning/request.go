@@ -1,10 +1,7 @@
 package reasoning
 
 import (
-	"bytes"
 	"encoding/json"
-	"slices"
-	"sync"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -151,51 +148,6 @@ func (r Request) Encode() ([]byte, error) {
 	r.LastOutput = list(r.LastOutput)
 	r.Memory.Steps = list(r.Memory.Steps)
 	return jsonvalue.Encode(r)
-}
-
-// encoder makes the bytes of Encode, and keeps those of the tools: there are
-// many of them, and from step to step they are the same. It may be used by
-// several goroutines at once.
-type encoder struct {
-	mu    sync.Mutex
-	tools []Tool
-	bytes []byte
-}
-
-// noTools stands where the tools do. Within a text its quotes would be escaped,
-// and no value that is quoted whole comes before it.
-const noTools = `"tools":[]`
-
-func (e *encoder) encode(request Request) ([]byte, error) {
-	tools, err := e.encodeTools(request.Tools)
-	if err != nil {
-		return nil, err
-	}
-	request.Tools = nil
-	body, err := request.Encode()
-	if err != nil {
-		return nil, err
-	}
-	at := bytes.Index(body, []byte(noTools)) + len(noTools) - len("[]")
-	return slices.Concat(body[:at], tools, body[at+len("[]"):]), nil
-}
-
-func (e *encoder) encodeTools(tools []Tool) ([]byte, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.bytes != nil && slices.EqualFunc(tools, e.tools, sameTool) {
-		return e.bytes, nil
-	}
-	made, err := jsonvalue.Encode(list(tools))
-	if err == nil {
-		e.tools, e.bytes = slices.Clone(tools), made
-	}
-	return made, err
-}
-
-func sameTool(a, b Tool) bool {
-	return a.Name == b.Name && a.Title == b.Title && a.Description == b.Description && bytes.Equal(a.InputSchema, b.InputSchema) &&
-		a.ReadOnly == b.ReadOnly && a.Destructive == b.Destructive && a.Idempotent == b.Idempotent
 }
 
 // list makes a nil list an empty one.

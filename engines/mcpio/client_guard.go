@@ -15,23 +15,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// maxRedirects is how often one request is redirected within its origin.
-const maxRedirects = 3
-
-var (
-	errRedirected = errors.New("the server redirects to another address, which is not followed: its headers are for this one alone")
-	errTooMuch    = errors.New("the answer is too large")
-)
-
-// sameOrigin refuses to follow a redirect to another host, port or scheme, and
-// one that would lose the request's body.
-func sameOrigin(next *http.Request, before []*http.Request) error {
-	first := before[0]
-	if len(before) > maxRedirects || next.URL.Host != first.URL.Host || next.URL.Scheme != first.URL.Scheme || next.Method != first.Method {
-		return errRedirected
-	}
-	return nil
-}
+var errTooMuch = errors.New("the answer is too large")
 
 // statusError is an HTTP status that carries no JSON-RPC message.
 type statusError int

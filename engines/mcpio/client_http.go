@@ -15,6 +15,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"savant/fault"
+	"savant/internal/httpclient"
 )
 
 // cancelGrace is how long telling a server that nobody waits any more may take.
@@ -28,7 +29,7 @@ func ConnectHTTP(ctx context.Context, address string, headers map[string]string,
 	c := newClient(ctx, options)
 	guarded := &guard{base: http.DefaultTransport.(*http.Transport).Clone(), headers: headers, limit: int64(c.options.MaxLine)}
 	requests, err := transport.NewStreamableHTTP(address,
-		transport.WithHTTPBasicClient(&http.Client{Transport: guarded, CheckRedirect: sameOrigin}),
+		transport.WithHTTPBasicClient(&http.Client{Transport: guarded, CheckRedirect: httpclient.SameOrigin}),
 		transport.WithHTTPLogger(slog.New(slog.DiscardHandler)),
 		//lint:ignore SA1019 servers before 2026-07-28 have no other way, and this client greets later ones by itself
 		transport.WithContinuousListening())
@@ -179,8 +180,8 @@ func (h *httpLink) failure(method string, err error) error {
 		return fault.New(fault.ToolFailed, "the server answered %s with %w", method, status)
 	case errors.As(err, &status):
 		return fault.New(fault.EngineOffline, "the server answered %s with %w", method, status)
-	case errors.Is(err, errRedirected):
-		return fault.New(fault.EngineOffline, "%w", errRedirected)
+	case errors.Is(err, httpclient.ErrRedirected):
+		return fault.New(fault.EngineOffline, "the server redirects to another address, which is not followed: its headers are for this one alone")
 	}
 	return fault.New(fault.EngineOffline, "the server cannot be reached, or its answer to %s is not what the protocol says", method)
 }

@@ -1,0 +1,30 @@
+// Package httpclient says which redirects Savant's HTTP clients follow.
+package httpclient
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// maxRedirects is how often one request is redirected within its origin.
+const maxRedirects = 3
+
+// ErrRedirected is the error of a redirect that is not followed.
+var ErrRedirected = errors.New("its redirect is not followed")
+
+// SameOrigin is a CheckRedirect for requests that carry credentials or a body. It
+// follows up to three redirects to the same scheme, host and port that keep the
+// method, and so the body; any other is ErrRedirected with the reason.
+func SameOrigin(next *http.Request, before []*http.Request) error {
+	first := before[0]
+	switch {
+	case next.URL.Scheme != first.URL.Scheme || next.URL.Host != first.URL.Host:
+		return fmt.Errorf("%w: it leads to another host, %s", ErrRedirected, next.URL.Host)
+	case next.Method != first.Method:
+		return fmt.Errorf("%w: it goes on without the request; only 307 and 308 keep it", ErrRedirected)
+	case len(before) > maxRedirects:
+		return fmt.Errorf("%w: it redirects more than %d times", ErrRedirected, maxRedirects)
+	}
+	return nil
+}
