@@ -336,14 +336,8 @@ func (p *parser) cutByComment(node *yaml.Node, at string, broken bool) bool {
 	if !broken && strings.HasPrefix(comment, "# ") {
 		return false
 	}
-	p.addAt(fault.ExpressionError, at, p.at(node, len(node.Value)), "YAML takes %q for a comment and cuts the expression there: put the expression in quotes", fault.Cut(comment, 60))
+	p.addAt(fault.ExpressionError, at, p.source(node, at, 0).at(len(node.Value)), "YAML takes %q for a comment and cuts the expression there: put the expression in quotes", fault.Cut(comment, 60))
 	return true
-}
-
-func (p *parser) source(node *yaml.Node, at string, shift int) *source {
-	r := p.report // not all that the parser holds, nor of the tree
-	scalar := &yaml.Node{Style: node.Style, Value: node.Value, Line: node.Line, Column: node.Column}
-	return &source{file: r.file, path: at, at: func(offset int) place { return r.at(scalar, offset+shift) }}
 }
 
 // template reads a value whose texts may hold {{ }}.

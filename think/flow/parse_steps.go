@@ -62,12 +62,12 @@ func (p *parser) names(step *Step, keys entries, node *yaml.Node) {
 	}
 	step.Call = p.required(keys, "call", step.path, node)
 	if call := keys.value("call"); call != nil && step.Call != "" {
-		step.callAt = p.at(call, 0)
+		step.callAt = p.source(call, "", 0).at(0)
 		p.call(step, call)
 	}
 	step.CaptureAs = p.text(keys, "capture_as", step.path)
 	if capture := keys.value("capture_as"); capture != nil {
-		step.captureAt = p.at(capture, 0)
+		step.captureAt = p.source(capture, "", 0).at(0)
 		if !variableName().MatchString(step.CaptureAs) {
 			p.add(fault.YAMLSchemaViolation, step.path+".capture_as", capture, "%q cannot name a capture: use letters, digits and _, starting with a letter", fault.Cut(step.CaptureAs, 80))
 		}
@@ -328,7 +328,7 @@ func (p *parser) literalList(node *yaml.Node, at string, scope expression.Scope)
 	literal := *node
 	literal.Kind, literal.Tag, literal.Value, literal.Content = yaml.ScalarNode, "!!str", string(data), nil
 	program, where := p.compile(&literal, at, scope)
-	where.at = func(int) place { return place{node.Line, node.Column} }
+	where.style = yaml.FoldedStyle // every error is at its start
 	return program, where
 }
 
@@ -413,7 +413,7 @@ func (p *parser) child(s *Step, node *yaml.Node) {
 		p.add(fault.YAMLSchemaViolation, at, value, "the workflow to run is a literal name or name@version, never a template")
 		return
 	}
-	s.childAt = p.at(value, 0)
+	s.childAt = p.source(value, "", 0).at(0)
 	s.Child, s.ChildVersion, _ = strings.Cut(name, "@")
 	if !workflowName().MatchString(s.Child) {
 		p.add(fault.YAMLSchemaViolation, at, value, "%q is not a workflow's name", fault.Cut(name, 80))

@@ -77,24 +77,3 @@ func (g *Graph) Mermaid() string {
 }
 
 var mermaidText = strings.NewReplacer("\"", "#quot;", "<", "#lt;", ">", "#gt;", "\n", "<br/>", "&", "#amp;", "#", "#35;")
-
-// Parsed returns the file's content as JSON values.
-func (w *Workflow) Parsed() any {
-	value, err := ReadYAML(w.File, w.Source)
-	if err != nil {
-		return nil
-	}
-	return value
-}
-
-// ReadYAML reads one YAML document as JSON values, under the same rules as a
-// workflow: no aliases, tags, duplicate keys or second document. The error
-// lists every problem with its place.
-func ReadYAML(file string, src []byte) (any, error) {
-	r := &report{file: file}
-	root := r.readSource(src)
-	if err := r.failure(file); err != nil {
-		return nil, err
-	}
-	return valueOf(root), nil
-}

@@ -1,35 +1,9 @@
 package flow
 
 import (
-	"errors"
-
-	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/think/flow/expression"
 )
-
-// source maps offsets in one scalar's text to places in the file.
-type source struct {
-	file, path string
-	at         func(offset int) place
-}
-
-// diagnostic turns an expression's error into one with a place in the file.
-func (s *source) diagnostic(err error) fault.Diagnostic {
-	var problem *expression.Error
-	if !errors.As(err, &problem) {
-		return fault.Diagnostic{File: s.file, Path: s.path, Code: fault.Internal, Message: err.Error()}
-	}
-	at := s.at(problem.Offset)
-	return fault.Diagnostic{File: s.file, Path: s.path, Line: at.line, Column: at.column,
-		Code: problem.Code, Message: problem.Message}
-}
-
-// failure is diagnostic as an error.
-func (s *source) failure(err error) *fault.Error {
-	d := s.diagnostic(err)
-	return fault.New(d.Code, "%s:%d:%d: %s: %s", s.file, d.Line, d.Column, s.path, d.Message).With(d)
-}
 
 // template is a value whose texts may hold {{ }}. A workflow may have tens of
 // thousands, so that it holds no more than its form needs.

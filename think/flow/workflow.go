@@ -6,7 +6,6 @@
 package flow
 
 import (
-	"cmp"
 	"slices"
 
 	"savant/fault"
@@ -196,9 +195,3 @@ func (w *Workflow) Tools() []fault.Diagnostic {
 
 // Input returns the step's input_template as written.
 func (s *Step) Input() any { return s.input.source() }
-
-func sortDiagnostics(list []fault.Diagnostic) {
-	slices.SortStableFunc(list, func(a, b fault.Diagnostic) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Message, b.Message))
-	})
-}

@@ -1,0 +1,168 @@
+package flow
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+
+	"savant/fault"
+)
+
+// Bounds of a workflow file: far above any real workflow and far below what
+// exhausts memory. Aliases are refused because 1,000 aliases of a 1 MB scalar
+// are 1 GB as JSON (measured on yaml.v3 v3.0.1).
+const (
+	maxSource = 4 << 20
+	maxNodes  = 400_000
+	maxDepth  = 40
+)
+
+// readSource turns the bytes of a file into one YAML tree that holds nothing
+// but what JSON can say: no anchors, aliases, merges, tags, duplicate or
+// non-string keys, no second document.
+func (r *report) readSource(src []byte) *yaml.Node {
+	if len(src) > maxSource {
+		r.addAt(fault.LimitExceeded, "", place{1, 1}, "the file has %d bytes; at most %d are read", len(src), maxSource)
+		return nil
+	}
+	if at := invalidUTF8(src); at >= 0 {
+		line := bytes.Count(src[:at], []byte("\n")) + 1
+		r.addAt(fault.YAMLSchemaViolation, "", place{line, at - bytes.LastIndexByte(src[:at], '\n')},
+			"not UTF-8 text; save the file as UTF-8")
+		return nil
+	}
+	r.lines = bytes.Split(src, []byte("\n"))
+	decoder := yaml.NewDecoder(bytes.NewReader(src))
+	var document yaml.Node
+	if err := decoder.Decode(&document); err != nil {
+		r.syntax(err)
+		return nil
+	}
+	var second yaml.Node
+	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
+		if err != nil {
+			r.syntax(err)
+		} else {
+			r.add(fault.YAMLSchemaViolation, "", &second, "a second document; a file holds one: remove `---` or use two files")
+		}
+		return nil
+	}
+	if document.Kind != yaml.DocumentNode || len(document.Content) != 1 {
+		r.addAt(fault.YAMLSchemaViolation, "", place{1, 1}, "the file is empty%s", r.needs)
+		return nil
+	}
+	before := len(r.diagnostics)
+	count := 0
+	r.checkNode(document.Content[0], nil, 0, &count)
+	if len(r.diagnostics) > before {
+		return nil
+	}
+	return document.Content[0]
+}
+
+// invalidUTF8 returns the offset of the first byte that is not UTF-8 text, or
+// -1. A NUL and a byte order mark of UTF-16 are none.
+func invalidUTF8(src []byte) int {
+	if bytes.HasPrefix(src, []byte{0xff, 0xfe}) || bytes.HasPrefix(src, []byte{0xfe, 0xff}) {
+		return 0
+	}
+	for i := 0; i < len(src); {
+		c, size := utf8.DecodeRune(src[i:])
+		if c == 0 || c == utf8.RuneError && size == 1 {
+			return i
+		}
+		i += size
+	}
+	return -1
+}
+
+func (r *report) checkNode(node *yaml.Node, at *trail, depth int, count *int) {
+	*count++
+	switch {
+	case *count > maxNodes:
+		if *count == maxNodes+1 {
+			r.add(fault.LimitExceeded, at.path(), node, "more than %d values in one file", maxNodes)
+		}
+		return
+	case depth > maxDepth:
+		r.add(fault.LimitExceeded, at.path(), node, "nested deeper than %d", maxDepth)
+		return
+	case node.Kind == yaml.AliasNode:
+		r.add(fault.YAMLSchemaViolation, at.path(), node, "aliases are not part of the language: write the value out, or quote a text that starts with *")
+		return
+	case node.Anchor != "":
+		r.add(fault.YAMLSchemaViolation, at.path(), node, "anchors are not part of the language: remove &%s, or quote a text that starts with &", node.Anchor)
+		return
+	case node.Style&yaml.TaggedStyle != 0:
+		r.tag(at, node, strings.TrimSpace(node.Tag+" "+node.Value))
+		return
+	case r.startsWith(node, '!'): // a tag without a name leaves no other trace
+		r.tag(at, node, "! "+node.Value)
+		return
+	}
+	switch node.Kind {
+	case yaml.MappingNode:
+		r.checkMapping(node, at, depth, count)
+	case yaml.SequenceNode:
+		for i, item := range node.Content {
+			r.checkNode(item, &trail{above: at, index: i + 1}, depth+1, count)
+		}
+	case yaml.ScalarNode:
+		if notANumber(node) {
+			r.add(fault.YAMLSchemaViolation, at.path(), node, "%s is not a JSON number; quote it if it is text", fault.Cut(node.Value, 80))
+		}
+	}
+}
+
+func (r *report) tag(at *trail, node *yaml.Node, written string) {
+	r.add(fault.YAMLSchemaViolation, at.path(), node, "an unquoted ! is a YAML tag and its text is lost: write it quoted, %q", fault.Cut(written, 80))
+}
+
+// startsWith says whether a node's text in the file begins with a character.
+func (r *report) startsWith(node *yaml.Node, first byte) bool {
+	if node.Line < 1 || node.Line > len(r.lines) {
+		return false
+	}
+	line := r.lines[node.Line-1]
+	if r.cursor.line != node.Line || r.cursor.column > node.Column {
+		r.cursor, r.offset = place{node.Line, 1}, 0
+	}
+	for ; r.cursor.column < node.Column && r.offset < len(line); r.cursor.column++ {
+		_, size := utf8.DecodeRune(line[r.offset:])
+		r.offset += size
+	}
+	return r.offset < len(line) && line[r.offset] == first
+}
+
+func (r *report) checkMapping(node *yaml.Node, at *trail, depth int, count *int) {
+	seen := make(map[string]int, len(node.Content)/2)
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key, value := node.Content[i], node.Content[i+1]
+		if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" || key.Style&yaml.TaggedStyle != 0 || key.Anchor != "" {
+			fix := "a key must be plain text"
+			if key.Kind == yaml.MappingNode {
+				fix = "an unquoted {{ }} is a YAML map: put the template in quotes"
+			}
+			r.add(fault.YAMLSchemaViolation, at.path(), key, "%s", fix)
+			continue
+		}
+		if line, taken := seen[key.Value]; taken {
+			r.add(fault.YAMLSchemaViolation, join(at.path(), key.Value), key, "duplicate key %q, first on line %d: remove one", fault.Cut(key.Value, 80), line)
+			continue
+		}
+		seen[key.Value] = key.Line
+		if key.Tag != "!!str" && ofStep(at.path()) {
+			r.add(fault.YAMLSchemaViolation, at.path(), key, "the key %s is not text: quote it", key.Value)
+		}
+		r.checkNode(value, &trail{above: at, key: key.Value}, depth+1, count)
+	}
+}
+
+// ofStep says whether a path is that of a step, not of a part of one.
+func ofStep(path string) bool {
+	return strings.HasPrefix(path, "steps[") && strings.Count(path, ".") == 0
+}

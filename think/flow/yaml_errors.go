@@ -1,0 +1,68 @@
+package flow
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"savant/fault"
+	"savant/internal/pattern"
+)
+
+var yamlLine = pattern.Lazy(`line (\d+): `)
+
+// syntax reports an error of the YAML parser, which names lines in its text.
+func (r *report) syntax(err error) {
+	if errors.Is(err, io.EOF) {
+		r.addAt(fault.YAMLSchemaViolation, "", place{1, 1}, "the file is empty%s", r.needs)
+		return
+	}
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	at := place{1, 1}
+	if match := yamlLine().FindStringSubmatchIndex(text); match != nil {
+		at.line, _ = strconv.Atoi(text[match[2]:match[3]])
+		text = text[:match[0]] + text[match[1]:]
+	}
+	if parserError(text) {
+		at.line++
+	}
+	if match := unknownAnchor().FindStringSubmatch(text); match != nil {
+		at.line = r.lineOf("*" + match[1])
+	}
+	at.line = min(at.line, max(1, len(r.lines)))
+	at.column = r.indent(at.line) + 1
+	fix := ""
+	switch {
+	case strings.Contains(text, "mapping values are not allowed"):
+		fix = "; quote a value that contains `: `"
+	case strings.Contains(text, "cannot start any token"), strings.Contains(text, "found character"), strings.Contains(text, "tab character"):
+		fix = "; quote the value, and indent with spaces"
+	case strings.Contains(text, "did not find expected"):
+		fix = "; quote a value that starts with a special character such as { [ & * ! | > % @ `"
+	case strings.Contains(text, "unknown anchor"):
+		fix = "; anchors and aliases are not part of the language: write the value out, or quote a text that starts with *"
+	}
+	r.addAt(fault.YAMLSchemaViolation, "", at, "%s%s", fault.Cut(text, 300), fix)
+}
+
+// unknownAnchor matches the one message that names no line.
+var unknownAnchor = pattern.Lazy(`^unknown anchor '(.*)' referenced`)
+
+// lineOf returns the first line that holds a text, or 1.
+func (r *report) lineOf(text string) int {
+	return 1 + max(0, slices.IndexFunc(r.lines, func(line []byte) bool { return bytes.Contains(line, []byte(text)) }))
+}
+
+// parserError says whether a message is of yaml.v3's parser, whose lines count
+// from 0 where those of its scanner count from 1 (measured on v3.0.1).
+func parserError(text string) bool {
+	for _, expected := range []string{"key", "node content", "'-' indicator", "',' or ']'", "',' or '}'", "<document start>"} {
+		if text == "did not find expected "+expected {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,152 @@
+package flow
+
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"savant/internal/pattern"
+)
+
+// Parsed returns the file's content as JSON values.
+func (w *Workflow) Parsed() any {
+	value, err := ReadYAML(w.File, w.Source)
+	if err != nil {
+		return nil
+	}
+	return value
+}
+
+// ReadYAML reads one YAML document as JSON values, under the same rules as a
+// workflow: no aliases, tags, duplicate keys or second document. The error
+// lists every problem with its place.
+func ReadYAML(file string, src []byte) (any, error) {
+	value, _, err := ReadYAMLPlaces(file, src)
+	return value, err
+}
+
+// ReadYAMLPlaces is ReadYAML for files whose meaning another package checks: it
+// also says where a value stands, by its path as diagnostics write it
+// ("commands.tests.args[0]"). Line and column count from 1; those of a member
+// are its key's, those of a path that is not there are zero.
+func ReadYAMLPlaces(file string, src []byte) (value any, at func(path string) (line, column int), err error) {
+	r := &report{file: file}
+	root := r.readSource(src)
+	if err := r.failure(file); err != nil {
+		return nil, nil, err
+	}
+	places := map[string]place{}
+	locate(root, "", places)
+	return valueOf(root), func(path string) (int, int) { return places[path].line, places[path].column }, nil
+}
+
+// locate adds the places of a node and of all below it.
+func locate(node *yaml.Node, path string, places map[string]place) {
+	if _, known := places[path]; !known {
+		places[path] = place{node.Line, node.Column}
+	}
+	switch node.Kind {
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			key, below := node.Content[i], join(path, node.Content[i].Value)
+			if _, known := places[below]; !known {
+				places[below] = place{key.Line, key.Column}
+			}
+			locate(node.Content[i+1], below, places)
+		}
+	case yaml.SequenceNode:
+		for i, item := range node.Content {
+			locate(item, path+"["+strconv.Itoa(i)+"]", places)
+		}
+	}
+}
+
+// notANumber reports an unquoted number that JSON cannot hold: .inf, .nan, and
+// one beyond the range of a float, which YAML would silently read as text.
+func notANumber(node *yaml.Node) bool {
+	switch {
+	case node.Tag == "!!float":
+		_, err := floatValue(node.Value)
+		return err != nil
+	case node.Tag == "!!str" && node.Style == 0 && node.Value != "" && strings.IndexByte("+-.0123456789", node.Value[0]) >= 0:
+		_, err := floatValue(node.Value)
+		return errors.Is(err, strconv.ErrRange)
+	}
+	return false
+}
+
+func floatValue(text string) (float64, error) {
+	f, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
+	if err != nil {
+		return 0, err
+	}
+	if f-f != 0 { // infinite or not a number
+		return 0, errors.New("not finite")
+	}
+	return f, nil
+}
+
+// decimal matches an integer as JSON writes it.
+var decimal = pattern.Lazy(`^-?[1-9][0-9]{0,300}$`)
+
+// valueOf returns what a checked node says, in the forms of jsonvalue. Text
+// that YAML would read as a date stays text.
+func valueOf(node *yaml.Node) any {
+	switch node.Kind {
+	case yaml.MappingNode:
+		object := make(map[string]any, len(node.Content)/2)
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			object[node.Content[i].Value] = valueOf(node.Content[i+1])
+		}
+		return object
+	case yaml.SequenceNode:
+		list := make([]any, len(node.Content))
+		for i, item := range node.Content {
+			list[i] = valueOf(item)
+		}
+		return list
+	}
+	switch node.Tag {
+	case "!!null":
+		return nil
+	case "!!bool":
+		var b bool
+		if node.Decode(&b) == nil {
+			return b
+		}
+	case "!!int":
+		if i, err := strconv.Atoi(node.Value); err == nil && plainInteger(node.Value) {
+			return i
+		}
+		var i int
+		if node.Decode(&i) == nil {
+			return i
+		}
+		return numberValue(node.Value)
+	case "!!float": // an integer beyond 64 bits as well
+		return numberValue(node.Value)
+	}
+	return node.Value
+}
+
+// numberValue returns a number beyond the integers of Go: one that is written
+// as JSON writes integers stays exact, as in a JSON result.
+func numberValue(text string) any {
+	if decimal().MatchString(text) {
+		return json.Number(text)
+	}
+	if f, err := floatValue(text); err == nil {
+		return f
+	}
+	return text
+}
+
+// plainInteger says whether text begins as an integer does that YAML and Go
+// read alike.
+func plainInteger(text string) bool {
+	digits := strings.TrimPrefix(text, "-")
+	return text == "0" || digits != "" && digits[0] >= '1' && digits[0] <= '9'
+}
