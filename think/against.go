@@ -82,7 +82,8 @@ func (e *Engine) divergence(ctx context.Context, records []state.Record, graph *
 // pair is one run under two graphs: as it was recorded, and as the other graph
 // would have it.
 type pair struct {
-	recorded, other *flow.Run
+	past            past
+	recorded, other replayed
 	// answers counts what both took the same way, before difference.
 	answers    int
 	difference *Difference
@@ -105,7 +106,9 @@ func (e *Engine) replayBoth(ctx context.Context, records []state.Record, graph *
 	if err != nil {
 		return &pair{difference: &Difference{1, "", "parameters " + shown(plan.Params), fault.From(err).Details}}, nil
 	}
-	both := &pair{recorded: own.Start(line[0].Run, plan.Params), other: graph.Start(line[0].Run, params)}
+	both := &pair{past: past{records: records}}
+	both.recorded.run, both.recorded.now = own.Start(line[0].Run, plan.Params)
+	both.other.run, both.other.now = graph.Start(line[0].Run, params)
 	for _, record := range line[1:] {
 		if err := both.take(ctx, e, record); err != nil || both.difference != nil {
 			return both, err
@@ -124,64 +127,62 @@ func planOf(records []state.Record) (plan planData, err error) {
 }
 
 // take gives one recorded answer to both, if both wait for it.
-func (p *pair) take(ctx context.Context, e *Engine, record state.Record) error {
+func (p *pair) take(ctx context.Context, e *Engine, record state.Record) (err error) {
 	step := event(record).Step
 	if p.difference = p.compareIssued(record.Version, step); p.difference != nil {
 		return nil
 	}
-	mine, err := settleAgain(ctx, e, p.recorded, record)
-	if err != nil {
-		return fault.New(fault.StateCorrupt, "record %d does not follow from the records before it: %s", record.Version, fault.From(err).Details)
+	if p.recorded.now, err = e.apply(ctx, p.past, p.recorded.run, record); err != nil {
+		return err
 	}
-	theirs, err := settleAgain(ctx, e, p.other, record)
-	if err != nil {
-		p.difference = &Difference{record.Version, step, outcome(mine), fault.From(err).Details}
+	var refused error
+	if p.other.now, refused, err = e.give(ctx, p.past, p.other.run, record); refused != nil {
+		p.difference = &Difference{record.Version, step, outcome(p.recorded.now.Rejected), fault.From(refused).Details}
 		return nil
 	}
-	p.difference = p.compareTaken(record.Version, step, mine, theirs)
-	return nil
-}
-
-// settleAgain gives a recorded answer to a run. The answer is read anew for
-// each, since a run takes it over.
-func settleAgain(ctx context.Context, e *Engine, run *flow.Run, record state.Record) (*fault.Error, error) {
-	answer, err := e.answerOf(ctx, record)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		p.difference, err = p.compareTaken(ctx, e, record.Version, step)
 	}
-	run.SkipTo(record.Version - 1)
-	return run.Settle(answer)
+	return err
 }
 
 // compareIssued compares what was handed out for a step that was answered.
 func (p *pair) compareIssued(version int, step string) *Difference {
-	mine, theirs := issued(p.recorded, step), issued(p.other, step)
+	mine, theirs := issued(p.recorded.now, step), issued(p.other.now, step)
 	if mine == theirs {
 		return nil
 	}
 	if theirs == "" {
-		theirs = standing(p.other)
+		theirs = standing(p.other.now)
 	}
 	return &Difference{version, step, fault.Cut(mine, maxDifference), fault.Cut(theirs, maxDifference)}
 }
 
 // compareTaken compares what became of an answer.
-func (p *pair) compareTaken(version int, step string, mine, theirs *fault.Error) *Difference {
-	if recorded, replayed := outcome(mine), outcome(theirs); recorded != replayed {
-		return &Difference{version, step, recorded, replayed}
+func (p *pair) compareTaken(ctx context.Context, e *Engine, version int, step string) (*Difference, error) {
+	if recorded, replayed := outcome(p.recorded.now.Rejected), outcome(p.other.now.Rejected); recorded != replayed {
+		return &Difference{version, step, recorded, replayed}, nil
 	}
-	for _, captured := range p.recorded.Changed().Vars {
-		if got := p.other.Var(captured.Name); string(got) != string(captured.Value) {
-			return &Difference{version, step, captured.Name + " = " + fault.Cut(string(captured.Value), maxDifference),
-				captured.Name + " = " + fault.Cut(string(got), maxDifference)}
+	for _, captured := range p.recorded.now.Change.Vars {
+		was, err := e.capture(ctx, p.past, p.recorded.run, captured.Name)
+		if err != nil {
+			return nil, err
+		}
+		is, err := e.capture(ctx, p.past, p.other.run, captured.Name)
+		if err != nil {
+			return nil, err
+		}
+		if string(was) != string(is) {
+			return &Difference{version, step, captured.Name + " = " + fault.Cut(string(was), maxDifference),
+				captured.Name + " = " + fault.Cut(string(is), maxDifference)}, nil
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // compareEnds compares where both stand after the last answer.
 func (p *pair) compareEnds(version int) *Difference {
-	mine, theirs := standing(p.recorded), standing(p.other)
+	mine, theirs := standing(p.recorded.now), standing(p.other.now)
 	if mine == theirs {
 		return nil
 	}
@@ -193,8 +194,8 @@ const maxDifference = 400
 
 // issued describes an instruction that waits for its answer, "" when there is
 // none for the step.
-func issued(run *flow.Run, step string) string {
-	for _, next := range run.Outstanding() {
+func issued(now flow.Outcome, step string) string {
+	for _, next := range now.Instructions {
 		if next.StepID == step {
 			return next.Call + " " + shown(next.Input)
 		}
@@ -210,15 +211,15 @@ func outcome(rejected *fault.Error) string {
 }
 
 // standing describes what a run waits for, or how it ended.
-func standing(run *flow.Run) string {
-	if blocked := run.Blocked(); blocked != nil {
+func standing(now flow.Outcome) string {
+	if blocked := now.Blocked; blocked != nil {
 		return "blocked: " + string(blocked.Code) + ": " + blocked.Details
 	}
-	if final := run.Final(); final != nil {
+	if final := now.Final; final != nil {
 		return final.Outcome + " " + shown(final.Outputs)
 	}
 	var waiting []string
-	for _, next := range run.Outstanding() {
+	for _, next := range now.Instructions {
 		waiting = append(waiting, next.StepID+": "+next.Call+" "+shown(next.Input))
 	}
 	return "waits for " + strings.Join(waiting, "; ")

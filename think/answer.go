@@ -27,8 +27,9 @@ func (e *Engine) wouldFit(ctx context.Context, in NextInput, given submission) e
 		return err
 	}
 	defer l.mu.Unlock()
-	if err := l.run.CheckResult(in.StepID, given.Result); errors.Is(err, fault.ValidationFailed) {
-		return err
+	err = e.check(ctx, l, in.StepID, given.Result, false)
+	if errors.Is(err, fault.ToolFailed) {
+		return nil // it says that the tool failed, which is an answer
 	}
-	return nil
+	return err
 }

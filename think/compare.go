@@ -20,18 +20,18 @@ type fact struct{ what, recorded, replayed string }
 // the record says beside it and that follows from the run. Left out is what
 // depends on the day (times, drift, warnings) and what another version of
 // Savant may word otherwise (rationale, notes, details, summaries).
-func (e *Engine) compare(ctx context.Context, run *flow.Run, record state.Record) (*Difference, error) {
+func (e *Engine) compare(ctx context.Context, now flow.Outcome, record state.Record) (*Difference, error) {
 	step := event(record).Step
-	if got := run.Hash(); got != record.State {
+	if got := now.Hash; got != record.State {
 		return &Difference{record.Version, step, record.State, got}, nil
 	}
 	answer, err := replyOf(record)
 	if err != nil {
 		return &Difference{record.Version, step, "a reply", fault.From(err).Details}, nil
 	}
-	facts := slices.Concat(recordFacts(run, record), instructionFacts(run, answer.Reply), stateFacts(run, record.Kind, answer.Reply.State), endFacts(run, answer.Reply))
+	facts := slices.Concat(recordFacts(now, record), instructionFacts(now, answer.Reply), stateFacts(now, answer.Reply.State), endFacts(now, answer.Reply))
 	if record.Kind == kindResult || record.Kind == kindPerson {
-		answered, err := e.answerFacts(ctx, run, record)
+		answered, err := e.answerFacts(ctx, now, record)
 		if err != nil {
 			return nil, err
 		}
@@ -47,21 +47,21 @@ func (e *Engine) compare(ctx context.Context, run *flow.Run, record state.Record
 
 // recordFacts are what stands around a record's data. A record of a kind that
 // is not known is applied as an answer, so that must not pass.
-func recordFacts(run *flow.Run, record state.Record) []fact {
+func recordFacts(now flow.Outcome, record state.Record) []fact {
 	known := record.Kind
 	if !slices.Contains([]string{kindPlan, kindResult, kindPerson, kindReset}, known) {
 		known = "plan, result, person or reset"
 	}
 	facts := []fact{{"kind ", record.Kind, known}}
 	if record.Status != "" {
-		facts = append(facts, fact{"status ", record.Status, string(run.Status())})
+		facts = append(facts, fact{"status ", record.Status, string(now.Status)})
 	}
 	return facts
 }
 
 // answerFacts are the digests by which an answer is known again.
-func (e *Engine) answerFacts(ctx context.Context, run *flow.Run, record state.Record) ([]fact, error) {
-	var data resultData
+func (e *Engine) answerFacts(ctx context.Context, now flow.Outcome, record state.Record) ([]fact, error) {
+	var data answerData
 	if err := decodeData(record, &data); err != nil {
 		return nil, err
 	}
@@ -73,7 +73,6 @@ func (e *Engine) answerFacts(ctx context.Context, run *flow.Run, record state.Re
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	value, size := run.Captured(data.Step)
 	if data.Value == sameDigest {
 		data.Value = data.Digest
 	}
@@ -83,24 +82,23 @@ func (e *Engine) answerFacts(ctx context.Context, run *flow.Run, record state.Re
 	}
 	return []fact{
 		{"digest ", data.Digest, digest},
-		{"digest of the capture ", data.Value, value},
-		{"size of the capture ", strconv.Itoa(data.Size), strconv.Itoa(size)},
+		{"digest of the capture ", data.Value, now.Captured},
+		{"size of the capture ", strconv.Itoa(data.Size), strconv.Itoa(now.Size)},
 		{"kind ", record.Kind, kind},
 	}, nil
 }
 
 // instructionFacts are what was handed out.
-func instructionFacts(run *flow.Run, recorded *Reply) []fact {
-	was, is := recorded.Instructions, run.Outstanding()
+func instructionFacts(now flow.Outcome, recorded *Reply) []fact {
+	was, is := recorded.Instructions, now.Instructions
 	if first := recorded.Instruction; len(was) == 0 && first != nil {
 		was = []instruction{*first}
 	}
-	facts := []fact{{"done ", strconv.FormatBool(recorded.Done), strconv.FormatBool(run.Final() != nil)}}
-	if run.Final() == nil {
-		ready, total := run.ReadyIDs(maxReady)
-		told := min(len(recorded.Ready), len(ready)) // a reply that was too long tells of fewer
-		facts = append(facts, fact{"ready ", strings.Join(recorded.Ready, " "), strings.Join(ready[:told], " ")},
-			fact{"steps ready ", strconv.Itoa(len(recorded.Ready) + recorded.ReadyMore), strconv.Itoa(total)})
+	facts := []fact{{"done ", strconv.FormatBool(recorded.Done), strconv.FormatBool(now.Final != nil)}}
+	if now.Final == nil {
+		told := min(len(recorded.Ready), len(now.Ready)) // a reply that was too long tells of fewer
+		facts = append(facts, fact{"ready ", strings.Join(recorded.Ready, " "), strings.Join(now.Ready[:told], " ")},
+			fact{"steps ready ", strconv.Itoa(len(recorded.Ready) + recorded.ReadyMore), strconv.Itoa(now.ReadyTotal)})
 	}
 	for i := range max(len(was), len(is)) {
 		var each fact
@@ -121,18 +119,14 @@ func (i instruction) essence() string {
 	return i.StepID + " " + string(i.Input) + " " + string(encoded(rest))
 }
 
-// stateFacts are the change of state that a reply tells of. A reset tells of
-// none.
-func stateFacts(run *flow.Run, kind string, was delta) []fact {
+// stateFacts are the change of state that a reply tells of.
+func stateFacts(now flow.Outcome, was delta) []fact {
 	facts := []fact{
-		{"run ", was.RunID, run.ID()},
-		{"version ", strconv.Itoa(was.Version), strconv.Itoa(run.Version())},
-		{"status ", string(was.Status), string(run.Status())},
+		{"run ", was.RunID, now.RunID},
+		{"version ", strconv.Itoa(was.Version), strconv.Itoa(now.Version)},
+		{"status ", string(was.Status), string(now.Status)},
 	}
-	var change flow.Change
-	if kind != kindReset {
-		change = run.Changed()
-	}
+	change := now.Change
 	facts = append(facts,
 		fact{"changed steps ", strconv.Itoa(len(was.Steps) + was.StepsMore), strconv.Itoa(len(change.Steps))},
 		fact{"changed captures ", strconv.Itoa(len(was.Vars) + was.VarsMore), strconv.Itoa(len(change.Vars))})
@@ -148,7 +142,7 @@ func stateFacts(run *flow.Run, kind string, was delta) []fact {
 	for _, name := range sortedKeys(was.Vars) {
 		told := was.Vars[name]
 		at := slices.IndexFunc(change.Vars, func(v flow.Var) bool { return v.Name == name })
-		if at < 0 || !tells(run, string(told), change.Vars[at]) {
+		if at < 0 || !tells(now, string(told), change.Vars[at]) {
 			facts = append(facts, fact{"capture " + name + " ", string(told), "another"})
 		}
 	}
@@ -156,18 +150,18 @@ func stateFacts(run *flow.Run, kind string, was delta) []fact {
 }
 
 // tells reports whether a reply shows a capture, whole or shortened.
-func tells(run *flow.Run, told string, is flow.Var) bool {
-	return slices.ContainsFunc([]int{maxVar, maxVarShort, maxVarShortest}, func(size int) bool { return told == string(shorten(run, is, size)) })
+func tells(now flow.Outcome, told string, is flow.Var) bool {
+	return slices.ContainsFunc([]int{maxVar, maxVarShort, maxVarShortest}, func(size int) bool { return told == string(shorten(now, is, size)) })
 }
 
 // endFacts are what a run came to.
-func endFacts(run *flow.Run, was *Reply) []fact {
-	final := run.Final()
+func endFacts(now flow.Outcome, was *Reply) []fact {
+	final := now.Final
 	if final == nil {
 		return []fact{{"outcome ", was.Outcome, ""}, {"outputs ", string(was.Outputs), ""}}
 	}
 	var is Reply
-	is.finish(final, nil, run)
+	is.finish(now, nil)
 	ran := ""
 	if was.Ran != nil {
 		ran = strconv.Itoa(*was.Ran)

@@ -85,24 +85,24 @@ func (e *Engine) verify(ctx context.Context, key state.Key, records []state.Reco
 	for _, record := range records {
 		out.Log = append(out.Log, event(record))
 	}
-	run, err := e.replayed(ctx, key, records, 1)
+	at, err := e.replay(ctx, key, records, 1)
 	if err != nil {
 		return nil, err
 	}
 	for i, record := range records {
 		if i > 0 && record.Kind == kindReset {
-			if run, err = e.replayed(ctx, key, records, i+1); err != nil {
+			if at, err = e.replay(ctx, key, records, i+1); err != nil {
 				return nil, err
 			}
 		} else if i > 0 {
-			if err := e.apply(ctx, run, record); errors.Is(err, fault.Internal) {
-				return nil, err // what cannot be read says nothing about the run
-			} else if err != nil {
+			if at.now, err = e.apply(ctx, past{key, records}, at.run, record); errors.Is(err, fault.StateCorrupt) {
 				out.Verdict, out.Difference = "differs", &Difference{record.Version, event(record).Step, record.State, fault.From(err).Details}
 				return out, nil
+			} else if err != nil {
+				return nil, err // what cannot be read says nothing about the run
 			}
 		}
-		difference, err := e.compare(ctx, run, record)
+		difference, err := e.compare(ctx, at.now, record)
 		if err != nil {
 			return nil, err
 		}
@@ -112,14 +112,6 @@ func (e *Engine) verify(ctx context.Context, key state.Key, records []state.Reco
 		}
 	}
 	return out, nil
-}
-
-func (e *Engine) replayed(ctx context.Context, key state.Key, records []state.Record, upTo int) (*flow.Run, error) {
-	out, err := e.replay(ctx, key, records, upTo)
-	if err != nil {
-		return nil, err
-	}
-	return out.run, nil
 }
 
 func (e *Engine) versionNamed(ctx context.Context, key state.Key, records []state.Record, name string, absent int) (int, error) {
@@ -140,11 +132,15 @@ func (e *Engine) diff(ctx context.Context, key state.Key, records []state.Record
 	}
 	var sides [2][]byte
 	for i, version := range []int{from, to} {
-		run, err := e.replayed(ctx, key, records, version)
+		at, err := e.replay(ctx, key, records, version)
 		if err != nil {
 			return nil, err
 		}
-		if sides[i], err = jsonvalue.Encode(run.Snapshot(maxVarWhole)); err != nil {
+		whole, err := e.snapshot(ctx, past{key, records}, at.run, maxVarWhole)
+		if err != nil {
+			return nil, err
+		}
+		if sides[i], err = jsonvalue.Encode(whole); err != nil {
 			return nil, fault.New(fault.Internal, "encoding a state: %w", err)
 		}
 	}
@@ -167,13 +163,16 @@ func (e *Engine) stepAt(ctx context.Context, key state.Key, records []state.Reco
 	if err != nil {
 		return nil, err
 	}
-	run, err := e.replayed(ctx, key, records, version)
+	at, err := e.replay(ctx, key, records, version)
 	if err != nil {
 		return nil, err
 	}
-	snapshot := run.Snapshot(flow.Whole)
+	snapshot, err := e.snapshot(ctx, past{key, records}, at.run, flow.Whole)
+	if err != nil {
+		return nil, err
+	}
 	out := &DebugOutput{Action: "step", To: version, Snapshot: &snapshot, Log: []Event{event(records[version-1])}}
-	for _, next := range run.Outstanding() {
+	for _, next := range at.now.Instructions {
 		wired := wire(next)
 		wired.InputTemplate = wired.Input
 		out.Next = append(out.Next, wired)
@@ -210,14 +209,14 @@ func (e *Engine) fork(ctx context.Context, key state.Key, records []state.Record
 	if target.Run == "" {
 		target.Run = e.NewID()
 	}
-	if _, err := e.create(ctx, target, begin); err != nil && !isRefusal(err) {
+	if _, err := e.create(ctx, target, begin); err != nil {
 		return nil, err
 	}
 	for _, record := range line[1:] {
 		if record.Kind == kindPerson {
 			break
 		}
-		if _, err := e.carry(ctx, target, record); err != nil && !isRefusal(err) {
+		if err := e.carry(ctx, target, record); err != nil {
 			return nil, err
 		}
 	}
@@ -226,11 +225,12 @@ func (e *Engine) fork(ctx context.Context, key state.Key, records []state.Record
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	reply, err := e.standing(ctx, l)
+	standing, err := e.standing(ctx, l)
 	if err != nil {
 		return nil, err
 	}
-	return &DebugOutput{Action: "fork", From: version, Reply: reply}, nil
+	reply, err := standing.restore()
+	return &DebugOutput{Action: "fork", From: version, Reply: reply}, err
 }
 
 // adopt has a fork begin with a workflow's present file, unless the answers
@@ -249,30 +249,26 @@ func (e *Engine) adopt(ctx context.Context, workflow string, records []state.Rec
 	return nil, err
 }
 
-// isRefusal says whether an error is the recorded answer to a failed attempt,
-// which a fork repeats like any other.
-func isRefusal(err error) bool {
-	return errors.Is(err, fault.ValidationFailed) || errors.Is(err, fault.ToolFailed)
-}
-
-func (e *Engine) carry(ctx context.Context, key state.Key, record state.Record) (*Reply, error) {
-	var data resultData
+// carry gives a recorded answer to a fork, which refuses it where the run did.
+func (e *Engine) carry(ctx context.Context, key state.Key, record state.Record) error {
+	var data answerData
 	if err := decodeData(record, &data); err != nil {
-		return nil, err
+		return err
 	}
 	raw, err := e.resultOf(ctx, data)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	value, err := jsonvalue.DecodeStored(raw)
 	if err != nil {
-		return nil, fault.New(fault.StateCorrupt, "record %d holds a result that is not JSON", record.Version)
+		return fault.New(fault.StateCorrupt, "record %d holds a result that is not JSON", record.Version)
 	}
-	l := e.hold(key)
+	l, err := e.open(ctx, key.Workflow, key.Run)
+	if err != nil {
+		return err
+	}
 	defer l.mu.Unlock()
-	if err := e.refresh(ctx, l); err != nil {
-		return nil, err
-	}
-	return e.settle(ctx, l, submission{raw: raw, carried: data.Receipt, during: noAnswer,
+	_, err = e.settle(ctx, l, submission{raw: raw, carried: data.Receipt,
 		Answer: flow.Answer{Step: data.Step, Attempt: data.Attempt, Result: value, Digest: data.Digest, Witness: data.Witness}})
+	return err
 }

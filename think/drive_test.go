@@ -71,27 +71,26 @@ func (r respond) answer(step string, attempt int, call string) any {
 
 // drive takes a run to its end, choosing among what is outstanding, and returns
 // everything that could be seen on the way.
-func drive(t *rapid.T, graph *flow.Graph, params map[string]any, client respond, choose func(count int) int) (*flow.Run, []string) {
-	run := graph.Start("r", params)
-	watch := &watcher{t: t, run: run, settled: map[string]bool{}}
-	watch.look()
-	for run.Final() == nil && run.Blocked() == nil {
-		outstanding := run.Outstanding()
-		next := outstanding[choose(len(outstanding))]
-		rejected, err := run.Settle(client.settling(t, run, next))
+func drive(t *rapid.T, graph *flow.Graph, params map[string]any, client respond, choose func(count int) int) (*flow.Run, flow.Outcome, []string) {
+	run, now := graph.Start("r", params)
+	watch := &watcher{t: t, settled: map[string]bool{}}
+	watch.look(now)
+	for now.Final == nil && now.Blocked == nil {
+		next := now.Instructions[choose(len(now.Instructions))]
+		out, err := run.Settle(client.settling(t, next))
 		if err != nil {
 			t.Fatalf("settle %s: %v", next.StepID, err)
 		}
-		if rejected == nil {
+		if now = out; now.Rejected == nil {
 			watch.settled[next.StepID] = true
 		}
-		watch.look()
+		watch.look(now)
 	}
-	return run, watch.seen
+	return run, now, watch.seen
 }
 
 // settling returns the answer to an instruction; a person approves all.
-func (r respond) settling(t *rapid.T, run *flow.Run, next flow.Instruction) flow.Answer {
+func (r respond) settling(t *rapid.T, next flow.Instruction) flow.Answer {
 	result := r.answer(next.StepID, next.Attempt, next.Call)
 	digest, err := jsonvalue.Digest(result)
 	if err != nil {
@@ -99,8 +98,7 @@ func (r respond) settling(t *rapid.T, run *flow.Run, next flow.Instruction) flow
 	}
 	answer := flow.Answer{Step: next.StepID, Attempt: next.Attempt, Result: result, Digest: digest}
 	if next.Call == flow.CallApprove {
-		answer.Person = true
-		answer.Shown, _ = run.ShownDigest(next.StepID)
+		answer.Person, answer.Shown = true, next.Shown
 	}
 	return answer
 }
@@ -108,22 +106,27 @@ func (r respond) settling(t *rapid.T, run *flow.Run, next flow.Instruction) flow
 // watcher holds a run against what must be true of it after every event.
 type watcher struct {
 	t       *rapid.T
-	run     *flow.Run
 	version int
 	settled map[string]bool
 	seen    []string
 }
 
-func (w *watcher) look() {
-	outstanding, ids := w.run.Outstanding(), w.run.IssuedIDs()
-	ready, _ := w.run.ReadyIDs(100)
-	if w.version++; w.run.Version() != w.version {
-		w.t.Fatalf("version %d, expected %d", w.run.Version(), w.version)
+func (w *watcher) look(now flow.Outcome) {
+	var ids []string
+	for _, next := range now.Instructions {
+		ids = append(ids, next.StepID)
+	}
+	ready := now.Ready
+	if w.version++; now.Version != w.version {
+		w.t.Fatalf("version %d, expected %d", now.Version, w.version)
+	}
+	if len(now.Missing) > 0 {
+		w.t.Fatalf("%v is missing, though all captures are short", now.Missing)
 	}
 	if w.version > 2000 {
 		w.t.Fatal("the run does not end")
 	}
-	if limit := w.run.Graph().Workflow.Limits.Parallel; len(ids) > limit {
+	if limit := now.Workflow.Limits.Parallel; len(ids) > limit {
 		w.t.Fatalf("%d instructions outstanding, limits.parallel is %d", len(ids), limit)
 	}
 	for _, id := range slices.Concat(ids, ready) {
@@ -134,19 +137,18 @@ func (w *watcher) look() {
 	if all := slices.Concat(ids, ready); len(slices.Compact(slices.Sorted(slices.Values(all)))) != len(all) {
 		w.t.Fatalf("a step is outstanding or ready twice: %v", all)
 	}
-	if over := w.run.Final() != nil; w.run.Blocked() == nil && over != (len(ids) == 0) {
+	if over := now.Final != nil; now.Blocked == nil && over != (len(ids) == 0) {
 		w.t.Fatalf("%d instructions outstanding, and final is %v", len(ids), over)
 	}
-	w.seen = append(w.seen, w.describe(outstanding, ready))
+	w.seen = append(w.seen, w.describe(now))
 }
 
-func (w *watcher) describe(outstanding []flow.Instruction, ready []string) string {
-	change := w.run.Changed()
+func (w *watcher) describe(now flow.Outcome) string {
 	vars := map[string]any{}
-	for _, v := range change.Vars {
+	for _, v := range now.Change.Vars {
 		vars[v.Name] = v.Value
 	}
-	data, err := jsonvalue.Encode([]any{outstanding, ready, change.Steps, vars, w.run.Hash(), w.run.Status(), w.run.Blocked(), w.run.Final()})
+	data, err := jsonvalue.Encode([]any{now.Instructions, now.Ready, now.Change.Steps, vars, now.Hash, now.Status, now.Blocked, now.Final})
 	if err != nil {
 		w.t.Fatal(err)
 	}

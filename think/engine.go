@@ -5,8 +5,12 @@ package think
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"log/slog"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,8 +20,7 @@ import (
 	"savant/think/state"
 )
 
-// Options are what an Engine is made of. Library, Store, Now and NewID are
-// required.
+// Options are what an Engine is made of. Library and Store are required.
 type Options struct {
 	Library *library.Library
 	Store   state.Store
@@ -34,12 +37,14 @@ type Options struct {
 	// Person returns how to ask the person behind a call, nil where the client
 	// cannot; without it nobody is asked.
 	Person func(ctx context.Context) Ask
-	Now    func() time.Time
-	// NewID returns a fresh run id.
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+	// NewID returns a fresh run id; nil draws one at random.
 	NewID  func() string
 	Logger *slog.Logger
-	// ProjectEvery is how long a readable state file may lag behind its
-	// journal; 0 means 100 ms.
+	// ProjectEvery is how long a run rests before its readable file is written;
+	// 0 means a second. A run that does not rest is written after five times
+	// that.
 	ProjectEvery time.Duration
 }
 
@@ -49,7 +54,7 @@ type Engine struct {
 	Options
 	mu       sync.Mutex
 	live     map[state.Key]*live
-	size     int                    // of what is live, in steps
+	uses     int                    // counts the calls of hold
 	named    map[string]state.Key   // runs called for by their id alone
 	graphs   map[string]*flow.Graph // by the digests of a run's workflows
 	projects *projector
@@ -60,73 +65,48 @@ type live struct {
 	mu      sync.Mutex
 	key     state.Key
 	run     *flow.Run
-	version int    // of the last record applied
-	hash    string // of the last record applied
+	now     flow.Outcome // where the run stands, without the last change
+	version int          // of the last record applied
+	hash    string       // of the last record applied
 	pins    map[string]pin
 	times   map[int]time.Time // when outstanding steps were handed out, by version
-	warm    []answered        // the last answers, whose captures are still in memory
-	used    time.Time
-	size    int // in steps, as counted in the engine's; the engine's to guard
+	used    int               // the last use, as the engine counts; the engine's to guard
 }
 
-// answered is a step with the version of its answer.
-type answered struct {
-	step    string
-	version int
+// moved notes where a run stands after a record that was made at a time.
+func (l *live) moved(out flow.Outcome, record state.Record, at time.Time) {
+	l.now, l.version, l.hash = out, record.Version, record.Hash
+	l.now.Change, l.now.Rejected = flow.Change{}, nil
+	l.times[record.Version] = at
+	maps.DeleteFunc(l.times, func(version int, _ time.Time) bool {
+		return !slices.ContainsFunc(out.Instructions, func(next flow.Instruction) bool { return next.Version == version })
+	})
 }
 
-// maxWarm is how many answers keep what they captured in memory: what the next
-// steps are most likely to ask for. The rest is read back from the journal.
-const maxWarm = 64
-
-// cool notes an answer that is durable, and lets go of what an older one
-// captured.
-func (e *Engine) cool(l *live, step string, version int) {
-	l.warm = append(l.warm, answered{step, version})
-	if len(l.warm) > maxWarm {
-		oldest := l.warm[0]
-		l.warm = l.warm[1:]
-		l.run.Release(oldest.step, e.answering(oldest.version, e.reading(l.key)))
-	}
-}
-
-// spareTimes is about how many times of versions a run in memory may keep that
-// nothing outstanding needs any more.
-const spareTimes = 64
-
-// note keeps when a version was made, and forgets what nothing outstanding was
-// handed out with.
-func (l *live) note(version int, at time.Time) {
-	l.times[version] = at
-	if len(l.times) > spareTimes+2*l.run.Issued() {
-		l.times = needed(l.times, l.run)
-	}
-}
-
-// needed returns the times of the versions that a run's outstanding steps were
-// handed out with.
-func needed(times map[int]time.Time, run *flow.Run) map[int]time.Time {
-	kept := map[int]time.Time{}
-	for _, version := range run.IssuedVersions() {
-		if at, known := times[version]; known {
-			kept[version] = at
+// instruction returns what a step was handed out with.
+func (l *live) instruction(step string) (next flow.Instruction, outstanding bool) {
+	for _, next := range l.now.Instructions {
+		if next.StepID == step {
+			return next, true
 		}
 	}
-	return kept
+	return flow.Instruction{}, false
 }
 
-// maxLive bounds the runs kept in memory; maxNamed the ids whose workflow is
-// remembered. Of all runs together, those that rest leave the memory above
-// manySteps steps, and any that is not in use above maxRunSteps: making a run of a
-// thousand steps again takes as long as a hundred steps, so that letting go of
-// what is asked for next would cost more than all else. A step that is written
-// out counts twice and takes about 0.5 KB, an item of a loop half of that.
+// outstanding returns the ids of the steps that wait for an answer.
+func (l *live) outstanding() []string {
+	ids := make([]string, len(l.now.Instructions))
+	for i, next := range l.now.Instructions {
+		ids[i] = next.StepID
+	}
+	return ids
+}
+
+// maxLive bounds the runs in memory: the one used longest ago leaves. maxNamed
+// bounds the ids whose workflow is remembered.
 const (
-	maxLive     = 1024
-	manySteps   = 200_000
-	maxRunSteps = 2_000_000
-	resting     = time.Minute
-	maxNamed    = 4096
+	maxLive  = 128
+	maxNamed = 4096
 )
 
 // New returns an Engine. Close it to write what is still to be projected.
@@ -134,11 +114,17 @@ func New(options Options) *Engine {
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
+	if options.Now == nil {
+		options.Now = time.Now
+	}
+	if options.NewID == nil {
+		options.NewID = func() string { return strings.ToLower(rand.Text()) }
+	}
 	if options.ProjectEvery <= 0 {
-		options.ProjectEvery = 100 * time.Millisecond
+		options.ProjectEvery = time.Second
 	}
 	e := &Engine{Options: options, live: map[state.Key]*live{}, named: map[string]state.Key{}, graphs: map[string]*flow.Graph{}}
-	e.projects = newProjector(options.Store, options.Logger, options.ProjectEvery)
+	e.projects = newProjector(e)
 	return e
 }
 
@@ -151,14 +137,30 @@ func (e *Engine) hold(key state.Key) *live {
 	e.mu.Lock()
 	l := e.live[key]
 	if l == nil {
-		e.evict()
 		l = &live{key: key}
 		e.live[key] = l
 	}
-	l.used = e.Now()
+	e.uses++
+	l.used = e.uses
+	e.evict()
 	e.mu.Unlock()
 	l.mu.Lock()
 	return l
+}
+
+// evict drops the run that was used longest ago where there are too many; e.mu
+// is held. Whoever holds it goes on: the journal decides.
+func (e *Engine) evict() {
+	if len(e.live) <= maxLive {
+		return
+	}
+	var oldest *live
+	for _, l := range e.live {
+		if oldest == nil || l.used < oldest.used {
+			oldest = l
+		}
+	}
+	delete(e.live, oldest.key)
 }
 
 // open returns a run brought up to its journal, locked; the caller unlocks it.
@@ -178,65 +180,12 @@ func (e *Engine) open(ctx context.Context, workflow, run string) (*live, error) 
 	if err := e.refresh(ctx, l); err != nil {
 		return nil, err
 	}
-	e.weigh(l)
 	opened = true
 	return l, nil
 }
 
-// evict makes room for one more run; e.mu is held.
-func (e *Engine) evict() {
-	if len(e.live) >= maxLive {
-		e.evictOldest(e.Now())
-	}
-}
-
-// weigh notes how large a held run has become, and lets go of others when all
-// in memory are too large together.
-func (e *Engine) weigh(l *live) {
-	size := l.run.Size()
-	if size == l.size {
-		return
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.live[l.key] != l {
-		return // evicted while it was waited for
-	}
-	e.size += size - l.size
-	l.size = size
-	now := e.Now()
-	for e.size > manySteps && e.evictOldest(now.Add(-resting)) || e.size > maxRunSteps && e.evictOldest(now) {
-	}
-}
-
-// evictOldest drops the run that was used longest ago and is not in use, unless
-// it was used after a time, and says whether it did; e.mu is held.
-func (e *Engine) evictOldest(after time.Time) bool {
-	var oldest *live
-	for _, l := range e.live {
-		if (oldest == nil || l.used.Before(oldest.used)) && l.mu.TryLock() {
-			if oldest != nil {
-				oldest.mu.Unlock()
-			}
-			oldest = l
-		}
-	}
-	if oldest == nil {
-		return false
-	}
-	if oldest.used.After(after) {
-		oldest.mu.Unlock()
-		return false
-	}
-	delete(e.live, oldest.key)
-	e.size -= oldest.size
-	oldest.run = nil
-	oldest.mu.Unlock()
-	return true
-}
-
 // forget drops a run from memory, so that it is read from disk again.
-func (l *live) forget() { l.run, l.version, l.hash, l.warm = nil, 0, "", nil }
+func (l *live) forget() { l.run, l.now, l.version, l.hash, l.times = nil, flow.Outcome{}, 0, "", nil }
 
 // locate completes a key: a run may be named without its workflow where its
 // id is unique.

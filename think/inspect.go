@@ -42,7 +42,7 @@ func (e *Engine) Explain(ctx context.Context, in ExplainInput) (*flow.Explanatio
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	return l.run.Explain(in.StepID)
+	return e.explain(ctx, l.past(), l.run, in.StepID)
 }
 
 // StateGetInput names a run, and a capture to have it whole; or an artifact.
@@ -108,9 +108,8 @@ func (e *Engine) StateGet(ctx context.Context, in StateGetInput) (*StateGet, err
 	}
 	defer l.mu.Unlock()
 	if in.Var != "" {
-		value := l.run.Var(in.Var)
-		if err := l.run.Lost(); err != nil {
-			l.forget()
+		value, err := e.capture(ctx, l.past(), l.run, in.Var)
+		if err != nil {
 			return nil, err
 		}
 		if value == nil {
@@ -133,17 +132,36 @@ func (e *Engine) StateGet(ctx context.Context, in StateGetInput) (*StateGet, err
 	if err := decodeData(records[0], &plan); err != nil {
 		return nil, err
 	}
-	snapshot := l.run.Snapshot(maxVarWhole)
-	nameLong(&snapshot, l.run, true)
-	if err := l.run.Lost(); err != nil {
-		l.forget()
+	snapshot, err := e.snapshot(ctx, l.past(), l.run, maxVarWhole)
+	if err != nil {
 		return nil, err
 	}
-	out := &StateGet{Snapshot: &snapshot, Checkpoints: checkpoints, Outstanding: l.run.IssuedIDs(), Drift: e.drifted(l.pins), Lineage: plan.Lineage}
+	if err := e.previewLong(ctx, l, &snapshot); err != nil {
+		return nil, err
+	}
+	out := &StateGet{Snapshot: &snapshot, Checkpoints: checkpoints, Outstanding: l.outstanding(), Drift: e.drifted(l.pins), Lineage: plan.Lineage}
 	for _, record := range records {
 		out.History = append(out.History, event(record))
 	}
 	return out, nil
+}
+
+// previewLong puts their beginnings in the place of long captures.
+func (e *Engine) previewLong(ctx context.Context, l *live, whole *flow.Snapshot) error {
+	nameLong(whole)
+	for name, value := range whole.Vars {
+		named, ok := value.(preview)
+		if !ok {
+			continue
+		}
+		long, err := e.capture(ctx, l.past(), l.run, name)
+		if err != nil {
+			return err
+		}
+		named.Preview = fault.Cut(string(long), maxPreview)
+		whole.Vars[name] = named
+	}
+	return nil
 }
 
 func event(record state.Record) Event {
@@ -210,9 +228,9 @@ func (e *Engine) Outputs(ctx context.Context, workflow, run string) (any, error)
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	final := l.run.Final()
+	final := l.now.Final
 	if final == nil {
-		return nil, fault.New(fault.InvalidTransition, "run %q is %s: it has no outputs yet", run, l.run.Status())
+		return nil, fault.New(fault.InvalidTransition, "run %q is %s: it has no outputs yet", run, l.now.Status)
 	}
 	return final.Outputs, nil
 }

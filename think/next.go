@@ -28,14 +28,23 @@ type NextInput struct {
 // Next takes a result and returns what comes next. Errors: VALIDATION_FAILED
 // or TOOL_FAILED with the same instruction again while attempts are left,
 // INVALID_TRANSITION, STATE_CONFLICT, APPROVAL_REQUIRED, NOT_WITNESSED,
-// UNKNOWN_RUN, UNKNOWN_STEP, STATE_NOT_SAVED, and what blocks a run.
+// UNKNOWN_RUN, UNKNOWN_STEP, RESULT_TOO_LARGE, STATE_NOT_SAVED, and what blocks
+// a run.
 func (e *Engine) Next(ctx context.Context, in NextInput) (*Reply, error) {
 	if in.StepID == "" {
 		return nil, fault.New(fault.InvalidParams, "step_id is missing: use the one of the instruction that was answered")
 	}
-	l, err := e.open(ctx, in.Workflow, in.RunID)
+	replied, err := e.next(ctx, in)
 	if err != nil {
 		return nil, err
+	}
+	return e.askPerson(ctx, replied)
+}
+
+func (e *Engine) next(ctx context.Context, in NextInput) (settled, error) {
+	l, err := e.open(ctx, in.Workflow, in.RunID)
+	if err != nil {
+		return settled{}, err
 	}
 	defer l.mu.Unlock()
 	if in.ResultRef != "" {
@@ -46,9 +55,18 @@ func (e *Engine) Next(ctx context.Context, in NextInput) (*Reply, error) {
 	}
 	given, err := in.submission(in.ResultSnapshot)
 	if err != nil {
-		return nil, err
+		return settled{}, err
 	}
 	return e.settle(ctx, l, given)
+}
+
+// settled is what an event came to, for the call that made it.
+type settled struct {
+	reply
+	// version is that of the event's record, 0 where nothing happened.
+	version int
+	// waiting is what a person is asked first, where the run waits for one.
+	waiting *Pending
 }
 
 // submission is an answer as it was handed in.
@@ -61,8 +79,7 @@ type submission struct {
 	// carried is the id of the receipt that the answer had in the run that a
 	// fork took it from.
 	carried string
-	// during is the version of the answer whose call asked for this one,
-	// noAnswer where that gave none, 0 where nobody was asked.
+	// during is the version of the answer whose call asked for this one, or 0.
 	during int
 }
 
@@ -80,26 +97,27 @@ func (in NextInput) submission(raw json.RawMessage) (submission, error) {
 }
 
 // withoutResult answers a call that only asks about a person's step.
-func (e *Engine) withoutResult(ctx context.Context, l *live, step string) (*Reply, error) {
-	if _, err := l.run.ShownDigest(step); err != nil {
-		for _, next := range l.run.Outstanding() {
-			if next.StepID == step && next.Witness == "required" {
-				return nil, fault.New(fault.InvalidParams, "result_ref is missing: call %s through Savant and send the _receipt of its reply", next.Call)
-			}
-			if next.StepID == step {
-				return nil, fault.New(fault.InvalidParams, "result_snapshot is missing: step %q is %s, send its whole result", step, next.Call)
-			}
-		}
-		if explained, missing := l.run.Explain(step); missing == nil && isAnswered(explained.Status) && (explained.Call == flow.CallApprove || explained.Call == flow.CallAsk) {
-			return e.standing(ctx, l) // a person has answered meanwhile
-		}
-		return nil, err
+func (e *Engine) withoutResult(ctx context.Context, l *live, step string) (settled, error) {
+	next, outstanding := l.instruction(step)
+	switch {
+	case outstanding && next.Shown != "":
+		return e.standing(ctx, l)
+	case outstanding && next.Witness == "required":
+		return settled{}, fault.New(fault.InvalidParams, "result_ref is missing: call %s through Savant and send the _receipt of its reply", next.Call)
+	case outstanding:
+		return settled{}, fault.New(fault.InvalidParams, "result_snapshot is missing: step %q is %s, send its whole result", step, next.Call)
 	}
-	standing, err := e.standing(ctx, l)
+	explained, err := e.explain(ctx, l.past(), l.run, step)
 	if err != nil {
-		return nil, err
+		return settled{}, err
 	}
-	return e.person(ctx, l, reply{Reply: standing}, 0)
+	if isAnswered(explained.Status) && (explained.Call == flow.CallApprove || explained.Call == flow.CallAsk) {
+		replied, err := e.standing(ctx, l) // a person has answered meanwhile
+		replied.waiting = nil
+		return replied, err
+	}
+	_, err = l.run.Settle(flow.Answer{Step: step}) // which says why it is not outstanding
+	return settled{}, err
 }
 
 // isAnswered says whether a person's step was settled by an answer; a declined
@@ -107,101 +125,102 @@ func (e *Engine) withoutResult(ctx context.Context, l *live, step string) (*Repl
 func isAnswered(status flow.Status) bool { return status == flow.Done || status == flow.Failed }
 
 // settle applies an answer, writes it down and replies; l is held and fresh.
-func (e *Engine) settle(ctx context.Context, l *live, given submission) (*Reply, error) {
+func (e *Engine) settle(ctx context.Context, l *live, given submission) (settled, error) {
 	answer := given.Answer
 	version, err := l.run.Answered(answer.Step, answer.Attempt, answer.Digest)
 	if err != nil {
-		return nil, e.refusal(l.run, err)
+		return settled{}, e.refusal(l, err)
 	}
 	if version > 0 {
 		return e.repeat(ctx, l, version)
 	}
 	if given.receipt != nil {
 		if err := e.attest(l, answer.Step, *given.receipt); err != nil {
-			return nil, err
+			return settled{}, err
 		}
 	}
 	answer.Late = e.late(l, answer.Step)
-	data := resultData{resultHead: resultHead{Step: answer.Step, Attempt: answer.Attempt, Digest: answer.Digest, Person: answer.Person, Shown: answer.Shown,
-		Witness: answer.Witness, Receipt: given.receiptID(), Late: answer.Late, During: max(given.during, 0)}}
-	if data.Result = given.raw; len(given.raw) > inlineLimit {
+	data := answerData{Step: answer.Step, Attempt: answer.Attempt, Digest: answer.Digest, Person: answer.Person, Shown: answer.Shown,
+		Witness: answer.Witness, Receipt: given.receiptID(), Late: answer.Late, During: given.during, Result: given.raw}
+	if len(given.raw) > inlineLimit {
 		if data.ResultRef, err = e.Store.PutArtifact(ctx, given.raw); err != nil {
-			return nil, err
+			return settled{}, err
 		}
 		data.Result = nil
 	}
-	rejected, err := l.run.Settle(answer)
+	out, err := l.run.Settle(answer)
 	if err != nil {
-		return nil, e.refusal(l.run, err)
+		return settled{}, e.refusal(l, err)
 	}
 	// From here on the run in memory is ahead of its journal: whatever goes
 	// wrong, it is read from disk again.
-	replied, record, err := e.write(ctx, l, &data, rejected)
-	if err != nil {
-		l.forget()
-		if !errors.Is(err, fault.StateConflict) {
-			return nil, err
-		}
-		// Another process was first. What it did decides: the same answer
-		// gets its reply, another step's lets this one follow.
-		if err := e.refresh(ctx, l); err != nil {
-			return nil, err
-		}
-		return e.settle(ctx, l, given)
+	replied, err := e.append(ctx, l, data, out)
+	if err == nil {
+		return replied, nil
 	}
-	l.version, l.hash = record.Version, record.Hash
-	l.note(record.Version, e.Now())
-	e.cool(l, answer.Step, record.Version)
-	e.project(l, l.run.Final() != nil || l.run.Blocked() != nil)
-	if given.during != 0 {
-		return replied.restore()
+	l.forget()
+	if !errors.Is(err, fault.StateConflict) {
+		return settled{}, err
 	}
-	return e.person(ctx, l, replied, record.Version)
+	// Another process was first. What it did decides: the same answer gets its
+	// reply, another step's lets this one follow.
+	if err := e.refresh(ctx, l); err != nil {
+		return settled{}, err
+	}
+	return e.settle(ctx, l, given)
 }
 
-func (e *Engine) write(ctx context.Context, l *live, data *resultData, rejected *fault.Error) (reply, state.Record, error) {
-	replied, err := e.answer(ctx, l.run, rejected, e.drifted(l.pins))
+// append completes the event of an answer and writes its record.
+func (e *Engine) append(ctx context.Context, l *live, answered answerData, out flow.Outcome) (settled, error) {
+	out, err := e.proceed(ctx, l.past(), l.run, out)
 	if err != nil {
-		return reply{}, state.Record{}, err
+		return settled{}, err
 	}
-	if err := l.run.Lost(); err != nil {
-		return reply{}, state.Record{}, err
-	}
-	if data.Value, data.Size = l.run.Captured(data.Step); data.Value == data.Digest {
-		data.Value = sameDigest
-	}
-	data.Reply = replied
-	encoded, err := data.encode()
+	replied, err := e.compose(ctx, out, e.drifted(l.pins))
 	if err != nil {
-		return reply{}, state.Record{}, fault.New(fault.Internal, "encoding a result: %w", err)
+		return settled{}, err
+	}
+	answered.Value, answered.Size = out.Captured, out.Size
+	if answered.Value == answered.Digest {
+		answered.Value = sameDigest
+	}
+	data, err := jsonvalue.Encode(resultData{answered, replied})
+	if err != nil {
+		return settled{}, fault.New(fault.Internal, "encoding a result: %w", err)
 	}
 	kind := kindResult
-	if data.Person {
+	if answered.Person {
 		kind = kindPerson
 	}
-	record, err := e.Store.Append(ctx, l.key, state.Record{Version: l.run.Version(), Kind: kind, Time: e.stamp(),
-		Status: string(l.run.Status()), Data: encoded, Encoded: true, State: l.run.Hash()})
-	return data.Reply, record, err
+	now := e.Now()
+	record, err := e.Store.Append(ctx, l.key, state.Record{Version: out.Version, Kind: kind, Time: stamp(now),
+		Status: string(out.Status), Data: data, Encoded: true, State: out.Hash})
+	if err != nil {
+		return settled{}, err
+	}
+	l.moved(out, record, now)
+	e.project(ctx, l, out.Final != nil || out.Blocked != nil)
+	return settled{replied, record.Version, l.waiting()}, nil
 }
 
 // refusal returns an error of the core as a client sees it: what blocks a run
 // is said with the run's name.
-func (e *Engine) refusal(run *flow.Run, err error) error {
-	if blocked := run.Blocked(); blocked != nil && errors.Is(err, blocked) {
-		return e.blockedFault(run)
+func (e *Engine) refusal(l *live, err error) error {
+	if blocked := l.now.Blocked; blocked != nil && errors.Is(err, blocked) {
+		return blockedFault(l.now)
 	}
 	return err
 }
 
 // late says whether a step's timeout had passed when its answer came.
 func (e *Engine) late(l *live, step string) bool {
-	version, timeout := l.run.IssuedAt(step)
-	issued, known := l.times[version]
-	if timeout == "" || !known {
+	next, _ := l.instruction(step)
+	issued, known := l.times[next.Version]
+	if next.Timeout == "" || !known {
 		return false
 	}
-	limit, err := time.ParseDuration(timeout)
+	limit, err := time.ParseDuration(next.Timeout)
 	return err == nil && e.Now().Sub(issued) > limit
 }
 
-func (e *Engine) stamp() string { return e.Now().UTC().Format(time.RFC3339Nano) }
+func stamp(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) }

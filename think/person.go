@@ -33,23 +33,31 @@ func (e *Engine) Pending(ctx context.Context, workflow, run string) ([]Pending, 
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	return pending(l), nil
+	return l.pending(), nil
 }
 
-func pending(l *live) []Pending {
+func (l *live) pending() []Pending {
 	var list []Pending
-	for _, next := range l.run.Outstanding() {
-		digest, err := l.run.ShownDigest(next.StepID)
-		if err != nil {
+	for _, next := range l.now.Instructions {
+		if next.Shown == "" {
 			continue
 		}
-		p := Pending{Workflow: l.key.Workflow, RunID: l.key.Run, StepID: next.StepID, Call: next.Call, Input: next.Input, Digest: digest}
+		p := Pending{Workflow: l.key.Workflow, RunID: l.key.Run, StepID: next.StepID, Call: next.Call, Input: next.Input, Digest: next.Shown}
 		input, _ := next.Input.(map[string]any)
 		p.Message, _ = input["message"].(string)
 		p.Schema = input["schema"]
 		list = append(list, p)
 	}
 	return list
+}
+
+// waiting returns what a person is asked first, where the run waits for nothing
+// but a person.
+func (l *live) waiting() *Pending {
+	if list := l.pending(); l.now.Status == flow.Waiting && len(list) > 0 {
+		return &list[0]
+	}
+	return nil
 }
 
 // Approve gives a person's answer to a step: {approved, comment} for
@@ -59,85 +67,90 @@ func pending(l *live) []Pending {
 //
 // Only callers that have a person before them may call it: no tool does.
 func (e *Engine) Approve(ctx context.Context, workflow, run, step, digest string, answer any) (*Reply, error) {
-	l, err := e.open(ctx, workflow, run)
+	replied, err := e.approve(ctx, Pending{Workflow: workflow, RunID: run, StepID: step, Digest: digest}, answer, 0)
 	if err != nil {
 		return nil, err
 	}
-	defer l.mu.Unlock()
-	return e.approve(ctx, l, step, digest, answer, 0)
+	return replied.restore()
 }
 
-func (e *Engine) approve(ctx context.Context, l *live, step, digest string, answer any, during int) (*Reply, error) {
-	if err := l.run.CheckPerson(step, answer); err != nil {
-		return nil, err
+// approve gives a person's answer to what they were asked; during is the version
+// of the answer whose call asked them, or 0.
+func (e *Engine) approve(ctx context.Context, asked Pending, answer any, during int) (settled, error) {
+	l, err := e.open(ctx, asked.Workflow, asked.RunID)
+	if err != nil {
+		return settled{}, err
+	}
+	defer l.mu.Unlock()
+	if err := e.check(ctx, l, asked.StepID, answer, true); err != nil {
+		return settled{}, err
 	}
 	raw, err := jsonvalue.Encode(answer)
 	if err != nil {
-		return nil, fault.New(fault.InvalidParams, "the answer is not JSON: %w", err)
-	}
-	sum, err := jsonvalue.Digest(answer)
-	if err != nil {
-		return nil, fault.New(fault.InvalidParams, "the answer is not JSON: %w", err)
+		return settled{}, fault.New(fault.InvalidParams, "the answer is not JSON: %w", err)
 	}
 	return e.settle(ctx, l, submission{raw: raw, during: during,
-		Answer: flow.Answer{Step: step, Result: answer, Digest: sum, Person: true, Shown: digest, Witness: flow.WitnessPerson}})
+		Answer: flow.Answer{Step: asked.StepID, Result: answer, Digest: hexSum(raw), Person: true, Shown: asked.Digest, Witness: flow.WitnessPerson}})
 }
 
-// noAnswer stands for the version of an answer where a call gave none.
-const noAnswer = -1
+// check says whether an answer would fit, without giving it.
+func (e *Engine) check(ctx context.Context, l *live, step string, value any, person bool) error {
+	return e.query(ctx, l.past(), l.run, func() ([]flow.Ref, error) { return l.run.Check(step, value, person) })
+}
 
 // maxForms bounds how many questions one call puts to a person.
 const maxForms = 20
 
-// person turns a recorded reply into what the client gets: while the run waits
-// for a person and the client can ask one, it does. version is that of the
-// reply's record, 0 for a reply that has none. What was acknowledged is on
-// disk before anybody is asked.
-func (e *Engine) person(ctx context.Context, l *live, replied reply, version int) (*Reply, error) {
-	ask := e.asker(ctx)
+// askPerson turns what was settled into what the client gets: while the run waits
+// for a person and the client can ask one, it does. What was acknowledged is on
+// disk before anybody is asked, and the run is not held meanwhile: a person may
+// take an hour, and another terminal may answer first.
+func (e *Engine) askPerson(ctx context.Context, replied settled) (*Reply, error) {
+	ask, during := e.asker(ctx), replied.version
 	for range maxForms {
-		if replied.Fault != nil || ask == nil || l.run.Status() != flow.Waiting {
+		asked := replied.waiting
+		if replied.Fault != nil || asked == nil || ask == nil {
 			break
 		}
-		waiting := pending(l)
-		if len(waiting) == 0 {
-			break
-		}
-		answer, ok := e.ask(ctx, l, ask, waiting[0])
+		answer, ok := e.elicit(ctx, ask, *asked)
 		if !ok {
 			break
 		}
-		during := version
-		if during == 0 {
-			during = noAnswer
-		}
-		next, err := e.approve(ctx, l, waiting[0].StepID, waiting[0].Digest, answer, during)
+		next, err := e.approve(ctx, *asked, answer, during)
 		if errors.Is(err, fault.StateConflict) || errors.Is(err, fault.InvalidTransition) {
-			return e.standing(ctx, l) // somebody else answered meanwhile
+			return e.whereabouts(ctx, *asked) // somebody else answered meanwhile
 		}
 		if errors.Is(err, fault.ValidationFailed) { // the client's form took what does not fit: the question stands
-			e.Logger.Info("an answer of a person does not fit the question", "run", waiting[0].RunID, "step", waiting[0].StepID, "error", err)
+			e.Logger.Info("an answer of a person does not fit the question", "run", asked.RunID, "step", asked.StepID, "error", err)
 			break
 		}
 		if err != nil {
 			return nil, err
 		}
-		replied = reply{Reply: next}
+		replied = next
 	}
 	return replied.restore()
 }
 
-// ask puts one question to the person behind the client. The run is let go of
-// meanwhile: a person may take an hour, and another terminal may answer first.
-func (e *Engine) ask(ctx context.Context, l *live, ask Ask, p Pending) (any, bool) {
-	l.mu.Unlock()
+// whereabouts replies where the run of a question is now.
+func (e *Engine) whereabouts(ctx context.Context, asked Pending) (*Reply, error) {
+	l, err := e.open(ctx, asked.Workflow, asked.RunID)
+	if err != nil {
+		return nil, err
+	}
+	defer l.mu.Unlock()
+	replied, err := e.standing(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	return replied.restore()
+}
+
+// elicit puts one question to the person behind the client.
+func (e *Engine) elicit(ctx context.Context, ask Ask, p Pending) (any, bool) {
 	answer, err := ask(ctx, Form{Message: question(p), Schema: form(p)})
-	l.mu.Lock()
 	if err != nil {
 		e.Logger.Info("the client did not put the question to a person", "run", p.RunID, "step", p.StepID, "error", err)
-		return nil, false
-	}
-	if err := e.refresh(ctx, l); err != nil {
 		return nil, false
 	}
 	content, _ := jsonvalue.Decode(answer.Content)

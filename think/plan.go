@@ -63,11 +63,14 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply, err := e.create(ctx, key, beginning{graph: graph, named: named, params: params, warnings: warnings})
+	planned, err := e.create(ctx, key, beginning{graph: graph, named: named, params: params, warnings: warnings})
 	if errors.Is(err, fault.StateConflict) && in.RunID != "" {
 		return e.existing(ctx, key, given) // another process planned it first
 	}
-	return reply, err
+	if err != nil {
+		return nil, err
+	}
+	return e.askPerson(ctx, planned)
 }
 
 func plainName(workflow string) string {
@@ -77,11 +80,11 @@ func plainName(workflow string) string {
 
 // existing returns a run where it stands, if its parameters are those given.
 func (e *Engine) existing(ctx context.Context, key state.Key, given map[string]any) (*Reply, error) {
-	l := e.hold(key)
-	defer l.mu.Unlock()
-	if err := e.refresh(ctx, l); err != nil {
+	l, err := e.open(ctx, key.Workflow, key.Run)
+	if err != nil {
 		return nil, err
 	}
+	defer l.mu.Unlock()
 	params, err := l.run.Graph().Workflow.Bind(given)
 	if err != nil {
 		return nil, err
@@ -89,39 +92,43 @@ func (e *Engine) existing(ctx context.Context, key state.Key, given map[string]a
 	if !reflect.DeepEqual(params, l.run.Params()) {
 		return nil, fault.New(fault.StateConflict, "run %q exists with other parameters; use another run_id, or omit it", key.Run)
 	}
+	answer := e.standing
 	if l.version == 1 {
-		return e.repeat(ctx, l, 1)
+		answer = func(ctx context.Context, l *live) (settled, error) { return e.repeat(ctx, l, 1) }
 	}
-	return e.standing(ctx, l)
+	replied, err := answer(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	return replied.restore()
 }
 
 // standing is the reply to "where is this run?".
-func (e *Engine) standing(ctx context.Context, l *live) (*Reply, error) {
-	if blocked := l.run.Blocked(); blocked != nil {
-		return nil, e.blockedFault(l.run)
+func (e *Engine) standing(ctx context.Context, l *live) (settled, error) {
+	if l.now.Blocked != nil {
+		return settled{}, blockedFault(l.now)
 	}
-	if l.run.Final() != nil {
+	if l.now.Final != nil {
 		return e.repeat(ctx, l, l.version)
 	}
-	out, _ := compose(l.run, flow.Change{}, e.drifted(l.pins), nil)
-	return reply{Reply: out}.restore()
+	out := composed(l.now, e.drifted(l.pins), nil)
+	return settled{reply: reply{Reply: out}, waiting: l.waiting()}, nil
 }
 
 // repeat returns the reply that a version was answered with.
-func (e *Engine) repeat(ctx context.Context, l *live, version int) (*Reply, error) {
-	read := e.reading(l.key)
-	record, err := read(ctx, version)
+func (e *Engine) repeat(ctx context.Context, l *live, version int) (settled, error) {
+	record, err := e.record(ctx, l.past(), version)
 	if err != nil {
-		return nil, err
+		return settled{}, err
 	}
 	answer, err := replyOf(record)
 	if err != nil {
-		return nil, err
+		return settled{}, err
 	}
 	for at := version + 1; at <= l.version; at++ { // one by one: what follows may be long
-		record, err := read(ctx, at)
+		record, err := e.record(ctx, l.past(), at)
 		if err != nil {
-			return nil, err
+			return settled{}, err
 		}
 		var data resultData
 		if record.Kind != kindPerson || decodeData(record, &data) != nil || data.During != version {
@@ -129,7 +136,7 @@ func (e *Engine) repeat(ctx context.Context, l *live, version int) (*Reply, erro
 		}
 		answer = data.Reply // the same call went on to ask the person
 	}
-	return answer.restore()
+	return settled{reply: answer}, nil
 }
 
 func replyOf(record state.Record) (reply, error) {
@@ -158,64 +165,62 @@ type beginning struct {
 }
 
 // create writes the first record of a run and answers it.
-func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (*Reply, error) {
+func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (settled, error) {
 	graph, params := begin.graph, begin.params
 	pins, err := e.pin(ctx, graph)
 	if err != nil {
-		return nil, err
+		return settled{}, err
 	}
 	if begin.schemas == "" {
 		if begin.schemas, err = e.pinSchemas(ctx, begin.named); err != nil {
-			return nil, err
+			return settled{}, err
 		}
 	}
-	run := graph.Start(key.Run, params)
-	answer, err := e.answer(ctx, run, nil, false)
+	run, out := graph.Start(key.Run, params)
+	answer, err := e.compose(ctx, out, false)
 	if err != nil {
-		return nil, err
+		return settled{}, err
 	}
-	if len(begin.warnings) > 0 {
-		answer.Reply.Warnings, answer.measured = begin.warnings[:min(3, len(begin.warnings))], nil
+	answer.Reply.Warnings = begin.warnings[:min(3, len(begin.warnings))]
+	data, err := jsonvalue.Encode(planData{Workflow: graph.Workflow.Name, Pins: pins, Schemas: begin.schemas, Params: params, Lineage: begin.from, Reply: answer})
+	if err != nil {
+		return settled{}, fault.New(fault.Internal, "encoding the plan: %w", err)
 	}
 	l := e.hold(key)
 	defer l.mu.Unlock()
-	data, err := jsonvalue.Encode(planData{Workflow: graph.Workflow.Name, Pins: pins, Schemas: begin.schemas, Params: params, Lineage: begin.from, Reply: answer})
+	l.forget()
+	now := e.Now()
+	record, err := e.Store.Create(ctx, key, state.Record{Version: 1, Kind: kindPlan, Time: stamp(now), Status: string(out.Status), Data: data, State: out.Hash})
 	if err != nil {
-		return nil, fault.New(fault.Internal, "encoding the plan: %w", err)
-	}
-	record, err := e.Store.Create(ctx, key, state.Record{Version: 1, Kind: kindPlan, Time: e.stamp(), Status: string(run.Status()), Data: data, State: run.Hash()})
-	if err != nil {
-		l.forget()
-		return nil, err
+		return settled{}, err
 	}
 	e.remember(graphKey(graph.Workflow.Name, pins, begin.schemas), graph)
-	l.run, l.pins, l.version, l.hash = run, pins, record.Version, record.Hash
-	l.times = map[int]time.Time{1: e.Now()}
-	e.project(l, true)
-	return e.person(ctx, l, answer, 1)
+	l.run, l.pins, l.times = run, pins, map[int]time.Time{}
+	l.moved(out, record, now)
+	e.project(ctx, l, true)
+	return settled{answer, 1, l.waiting()}, nil
 }
 
-// answer makes the reply to the event that just happened to a run. rejected
-// is what was wrong with an answer.
-func (e *Engine) answer(ctx context.Context, run *flow.Run, rejected *fault.Error, drift bool) (reply, error) {
+// compose makes the reply to an event, and keeps the artifacts of a run that it
+// ended.
+func (e *Engine) compose(ctx context.Context, out flow.Outcome, drift bool) (reply, error) {
 	var kept []artifact
-	if final := run.Final(); final != nil {
-		for _, a := range final.Artifacts {
+	if out.Final != nil {
+		for _, a := range out.Final.Artifacts {
 			if _, err := e.Store.PutArtifact(ctx, a.Data); err != nil {
 				return reply{}, err
 			}
 			kept = append(kept, artifactOf(a))
 		}
 	}
-	out := reply{Fault: rejected}
-	out.Reply, out.measured = compose(run, run.Changed(), drift, kept)
-	for _, each := range kept[min(len(out.Reply.Artifacts), len(kept)):] {
-		out.More = append(out.More, each.SHA256)
+	answer := reply{Fault: out.Rejected, Reply: composed(out, drift, kept)}
+	for _, each := range kept[min(len(answer.Reply.Artifacts), len(kept)):] {
+		answer.More = append(answer.More, each.SHA256)
 	}
-	if run.Blocked() != nil {
-		out.Fault = e.blockedFault(run)
+	if out.Blocked != nil {
+		answer.Fault = blockedFault(out)
 	}
-	return out, nil
+	return answer, nil
 }
 
 func artifactOf(a flow.FinalArtifact) artifact {
@@ -223,9 +228,9 @@ func artifactOf(a flow.FinalArtifact) artifact {
 	return artifact{Name: a.Name, Type: a.Type, Size: len(a.Data), SHA256: digest, Ref: artifactURI(digest)}
 }
 
-func (e *Engine) blockedFault(run *flow.Run) *fault.Error {
-	cause := run.Blocked()
-	return &fault.Error{Code: cause.Code, Details: "run " + run.ID() + " is blocked: " + cause.Details, Diagnostics: cause.Diagnostics}
+func blockedFault(out flow.Outcome) *fault.Error {
+	cause := out.Blocked
+	return &fault.Error{Code: cause.Code, Details: "run " + out.RunID + " is blocked: " + cause.Details, Diagnostics: cause.Diagnostics}
 }
 
 // unknownTools returns a warning for each tool that no registry knows; the

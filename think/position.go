@@ -2,6 +2,7 @@ package think
 
 import (
 	"context"
+	"slices"
 
 	"savant/fault"
 	"savant/think/flow"
@@ -34,31 +35,22 @@ func (e *Engine) Position(ctx context.Context, workflow, run string) (*Position,
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	at := &Position{Workflow: l.key.Workflow, RunID: l.key.Run, Version: l.run.Version(), Status: l.run.Status(),
-		Outstanding: l.run.Outstanding(), Ran: l.run.Ran(), Final: l.run.Final()}
-	if l.run.Blocked() != nil {
-		at.Blocked = e.blockedFault(l.run)
+	at := &Position{Workflow: l.key.Workflow, RunID: l.key.Run, Version: l.now.Version, Status: l.now.Status,
+		Outstanding: slices.Clone(l.now.Instructions), Ran: l.now.Ran, Final: l.now.Final}
+	if l.now.Blocked != nil {
+		at.Blocked = blockedFault(l.now)
 		return at, nil
 	}
 	for i := range at.Outstanding {
-		if err := whole(l.run, &at.Outstanding[i]); err != nil {
-			return nil, err
-		}
+		at.Outstanding[i].SuccessSchema = at.Outstanding[i].Schema
 	}
-	if at.Final != nil {
-		at.Last, err = e.standing(ctx, l)
+	if at.Final == nil {
+		return at, nil
 	}
+	replied, err := e.standing(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	at.Last, err = replied.restore()
 	return at, err
-}
-
-// whole puts the success schema into an instruction that only names it.
-func whole(run *flow.Run, next *flow.Instruction) error {
-	if _, named := next.SuccessSchema.(string); !named {
-		return nil
-	}
-	explained, err := run.Explain(next.StepID)
-	if err == nil {
-		next.SuccessSchema = explained.SuccessSchema
-	}
-	return err
 }

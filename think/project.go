@@ -3,160 +3,122 @@ package think
 import (
 	"context"
 	"errors"
-	"io"
-	"log/slog"
 	"sync"
 	"time"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/think/flow"
 	"savant/think/state"
 )
 
-// projector writes the readable state of runs behind the requests: the journal
-// is the truth, so a lost projection loses nothing.
+// projector writes the readable files of runs behind the requests, once a run
+// has rested. The journal is the truth: a lost file loses nothing.
 type projector struct {
-	store  state.Store
-	logger *slog.Logger
-	every  time.Duration
-	closed chan struct{}
-	// room has statuses of long runs, to be written over: making room for them
-	// takes longer than filling it, and the run is held meanwhile.
-	room sync.Pool
+	engine  *Engine
+	every   time.Duration // how long a run rests before it is written
+	closing chan struct{}
+	writing sync.WaitGroup // the loop, which runs while something waits
 
 	mu      sync.Mutex
-	waiting map[state.Key]due
-	// latest is the run of each workflow that moved last.
-	latest map[string]string
-	timer  *time.Timer
-	busy   sync.WaitGroup
-	// cost is how long the last writing took, and ended when.
-	cost  time.Duration
-	ended time.Time
-	// urgent says that something durable waits, resting that nothing does but
-	// what could not be written.
-	urgent, resting bool
+	closed  bool
+	running bool // the loop
+	waiting map[state.Key]*due
+	latest  map[string]string // the run of each workflow that moved last
 }
 
-// due is a run whose readable state is to be written.
+// due is a run whose file is to be written: when it moved first and last since
+// the file was written.
 type due struct {
-	run     *live
-	durable bool
+	run         *live
+	first, last time.Time
 }
 
-// longRun is the number of steps from which even a durable projection is
-// written behind the request: it takes tens of milliseconds there.
-const longRun = 500
+// maxRests is how many rests a run that does not rest is written after.
+const maxRests = 5
 
-// breath is the pause after each part of a long state. A step that comes while
-// it is written meets a part of 0.2 ms, not the six milliseconds that 10,000
-// steps take on one of two cores: of 10,000 steps without a pause one in a
-// hundred would take more than three times as long as the others.
-const breath = time.Millisecond
-
-// rest is how long what could not be written waits, where no step comes.
-const rest = time.Second
-
-// writers is how many runs are written at once: each waits until the step of
-// its run that is under way is durable, which takes long where many move.
-const writers = 16
-
-func newProjector(store state.Store, logger *slog.Logger, every time.Duration) *projector {
-	return &projector{store: store, logger: logger, every: every, closed: make(chan struct{}), waiting: map[state.Key]due{}, latest: map[string]string{}}
+func newProjector(e *Engine) *projector {
+	return &projector{engine: e, every: e.ProjectEvery, closing: make(chan struct{}), waiting: map[state.Key]*due{}, latest: map[string]string{}}
 }
 
-// project writes a held run's readable state: at once where durable, behind
-// the request else, or where the run is long.
-func (e *Engine) project(l *live, durable bool) {
-	if !durable || l.run.Size() > longRun {
-		e.projects.later(l, durable)
+// project writes a held run's readable file: now, at its plan, end and
+// checkpoints, or once the run has rested.
+func (e *Engine) project(ctx context.Context, l *live, now bool) {
+	if e.projects.moved(l, now); !now {
 		return
 	}
-	e.projects.moved(l.key)
-	if err := e.Store.Project(context.Background(), l.key, snapshotOf(l), true); err != nil {
-		e.projects.again(due{l, true}, err)
+	if err := e.projectHeld(context.WithoutCancel(ctx), l); err != nil {
+		e.projects.again(l, err)
 		e.Logger.Warn("the readable state was not written; the journal has all of it", "run", l.key.String(), "error", err)
 	}
 }
 
-// snapshotOf returns the readable state of a held run.
-func snapshotOf(l *live) state.Snapshot { return readable(l, nil).snapshot() }
-
-// frozen is a run's state at one version, apart from the run.
-type frozen struct {
-	key     state.Key
-	version int
-	record  string
-	whole   flow.Snapshot
+func (e *Engine) projectHeld(ctx context.Context, l *live) error {
+	snapshot, err := e.snapshotOf(ctx, l)
+	if err != nil {
+		return err
+	}
+	return e.Store.Project(ctx, l.key, snapshot, true)
 }
 
-// readable copies a held run's state, its steps into room; long values are named,
-// not repeated: the journal and the artifacts have them.
-func readable(l *live, room flow.Statuses) frozen {
-	whole := l.run.SnapshotInto(room, maxVar)
-	nameLong(&whole, l.run, false)
-	return frozen{l.key, l.version, l.hash, whole}
+// snapshotOf returns the readable state of a held run. Long values are named, not
+// repeated: the journal and the artifacts have them.
+func (e *Engine) snapshotOf(ctx context.Context, l *live) (state.Snapshot, error) {
+	whole, err := e.snapshot(ctx, l.past(), l.run, maxVar)
+	if err != nil {
+		return state.Snapshot{}, err
+	}
+	nameLong(&whole)
+	data, err := jsonvalue.Encode(whole)
+	if err != nil {
+		return state.Snapshot{}, fault.New(fault.Internal, "encoding a state: %w", err)
+	}
+	return state.Snapshot{Workflow: l.key.Workflow, Run: l.key.Run, Version: l.version, Status: string(whole.Status),
+		Hash: whole.Hash, Record: l.hash, State: data}, nil
 }
 
-// nameLong puts where they can be read in the place of long captures, with
-// their beginnings where those may be read back.
-func nameLong(whole *flow.Snapshot, run *flow.Run, begin bool) {
+// nameLong puts where they can be read in the place of long captures.
+func nameLong(whole *flow.Snapshot) {
 	for name, value := range whole.Vars {
-		long, ok := value.(flow.Long)
-		if !ok {
-			continue
+		if long, ok := value.(flow.Long); ok {
+			whole.Vars[name] = preview{Size: long.Size, SHA256: long.SHA256, Ref: varURI(whole.Workflow, whole.RunID, name)}
 		}
-		named := preview{Size: long.Size, SHA256: long.SHA256, Ref: varURI(run.Graph().Workflow.Name, run.ID(), name)}
-		if begin {
-			named.Preview = fault.Cut(string(run.Var(name)), maxPreview)
-		}
-		whole.Vars[name] = named
 	}
 }
 
-// snapshot is the frozen state as a store takes it.
-func (f frozen) snapshot() state.Snapshot {
-	return state.Snapshot{Workflow: f.key.Workflow, Run: f.key.Run, Version: f.version, Status: string(f.whole.Status),
-		Hash: f.whole.Hash, Record: f.record, WriteState: f.whole.WriteJSON}
-}
-
-// later has a run written soon.
-func (p *projector) later(l *live, durable bool) {
+// moved notes that a run has moved, and that its file is written now or waits.
+func (p *projector) moved(l *live, now bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.latest[l.key.Workflow] = l.key.Run
-	p.waiting[l.key] = due{l, durable || p.waiting[l.key].durable}
-	switch {
-	case p.isClosed():
-	case p.timer == nil:
-		p.urgent = durable
-		p.arm(time.Now())
-	case (p.resting || durable && !p.urgent) && p.timer.Stop():
-		p.urgent, p.resting = p.urgent || durable, false
-		p.timer.Reset(p.delay(time.Now()))
+	if now {
+		delete(p.waiting, l.key)
+		return
+	}
+	p.wait(l)
+}
+
+// wait has a run written once it has rested; p.mu is held.
+func (p *projector) wait(l *live) {
+	at := time.Now()
+	if waiting := p.waiting[l.key]; waiting != nil {
+		waiting.run, waiting.last = l, at
+		return
+	}
+	p.waiting[l.key] = &due{l, at, at}
+	if !p.running && !p.closed {
+		p.running = true
+		p.writing.Go(p.loop)
 	}
 }
 
 // again has a run written later that could not be, such as while a disk is full.
-func (p *projector) again(each due, err error) {
+func (p *projector) again(l *live, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	key := each.run.key
-	if _, newer := p.waiting[key]; newer || p.isClosed() || !errors.Is(err, fault.StateNotSaved) {
-		return
+	if errors.Is(err, fault.StateNotSaved) {
+		p.wait(l)
 	}
-	p.waiting[key] = each
-	if p.timer == nil {
-		p.resting = true
-		p.armIn(rest)
-	}
-}
-
-// moved notes that a run moved that is written at once.
-func (p *projector) moved(key state.Key) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.latest[key.Workflow] = key.Run
 }
 
 // passed says whether another run of the workflow has moved since.
@@ -166,168 +128,79 @@ func (p *projector) passed(key state.Key) bool {
 	return p.latest[key.Workflow] != key.Run
 }
 
-// waits says whether a run has moved since it was taken to be written.
-func (p *projector) waits(key state.Key) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	_, waits := p.waiting[key]
-	return waits
-}
-
-func (p *projector) isClosed() bool {
-	select {
-	case <-p.closed:
-		return true
-	default:
-		return false
-	}
-}
-
-// arm has what waits written in a while; p.mu is held, and nothing is armed.
-func (p *projector) arm(now time.Time) { p.armIn(p.delay(now)) }
-
-func (p *projector) armIn(delay time.Duration) {
-	p.busy.Add(1)
-	p.timer = time.AfterFunc(delay, func() {
-		defer p.busy.Done()
-		p.flush()
-	})
-}
-
-// delay returns how long the next writing waits: so long that it ends in time if
-// it takes as long as the last one did, and that at most a third of the time
-// goes by with writing, a quarter of that without a pause.
-func (p *projector) delay(now time.Time) time.Duration {
-	if p.urgent {
-		return 0
-	}
-	const slack = 5 // a part of the time, for what may take longer
-	return max(p.every-p.every/slack-p.cost, p.ended.Add(2*p.cost).Sub(now), 0)
-}
-
 func (p *projector) drop(key state.Key) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.waiting, key)
 }
 
-// take returns what is to be written now: of several runs the end of one does
-// not hurry the others.
-func (p *projector) take() (waiting map[state.Key]due, hurried bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	waiting, hurried = p.waiting, p.urgent && !p.isClosed()
-	p.waiting, p.timer, p.urgent, p.resting = map[state.Key]due{}, nil, false, false
-	if !hurried {
-		return waiting, false
-	}
-	for key, each := range waiting {
-		if !each.durable {
-			p.waiting[key] = each
-			delete(waiting, key)
+// loop writes what has rested until nothing waits.
+func (p *projector) loop() {
+	tick := time.NewTicker(max(p.every/4, 1))
+	defer tick.Stop()
+	for waiting := true; waiting; {
+		select {
+		case <-p.closing:
+			return
+		case <-tick.C:
+			waiting = p.write(time.Now())
 		}
 	}
-	if len(p.waiting) > 0 {
-		p.arm(time.Now())
-	}
-	return waiting, true
 }
 
-func (p *projector) flush() {
-	waiting, hurried := p.take()
-	began := time.Now()
-	var writing sync.WaitGroup
-	slots := make(chan struct{}, writers)
-	for key, each := range waiting {
-		slots <- struct{}{}
-		writing.Go(func() {
-			defer func() { <-slots }()
-			if err := p.write(each, breath/time.Duration(len(waiting))); err != nil {
-				p.again(each, err)
-				p.logger.Debug("the readable state was not written", "run", key.String(), "error", err)
-			}
-		})
-	}
-	writing.Wait()
-	if hurried {
-		return
+// write writes the runs that have rested at a time, and says whether others wait.
+func (p *projector) write(at time.Time) bool {
+	for _, l := range p.rested(at) {
+		if err := p.writeRun(l); err != nil {
+			p.again(l, err)
+			p.engine.Logger.Debug("the readable state was not written", "run", l.key.String(), "error", err)
+		}
 	}
 	p.mu.Lock()
-	p.ended = time.Now()
-	p.cost = p.ended.Sub(began)
-	p.mu.Unlock()
+	defer p.mu.Unlock()
+	p.running = len(p.waiting) > 0
+	return p.running
 }
 
-// write writes a run, with pauses unless that is to be durable.
-func (p *projector) write(each due, pause time.Duration) error {
-	l := each.run
-	var room flow.Statuses
-	if free, ok := p.room.Get().(*flow.Statuses); ok {
-		room = *free
+// rested takes the runs out that are to be written at a time.
+func (p *projector) rested(at time.Time) []*live {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var rested []*live
+	for key, each := range p.waiting {
+		if at.Sub(each.last) >= p.every || at.Sub(each.first) >= maxRests*p.every {
+			rested = append(rested, each.run)
+			delete(p.waiting, key)
+		}
 	}
+	return rested
+}
+
+// writeRun writes a run that another may hold; steps go on meanwhile.
+func (p *projector) writeRun(l *live) error {
+	ctx := context.Background()
 	l.mu.Lock()
 	if l.run == nil {
 		l.mu.Unlock()
 		return nil
 	}
-	copied := readable(l, room)
+	snapshot, err := p.engine.snapshotOf(ctx, l)
 	l.mu.Unlock()
-	room = copied.whole.Steps
-	defer p.room.Put(&room) // of the run nothing else is kept
-	snapshot := copied.snapshot()
+	if err != nil {
+		return err
+	}
 	snapshot.Passed = p.passed(l.key)
-	if !each.durable && !p.isClosed() {
-		late := func() bool { return p.waits(l.key) }
-		snapshot.WriteState = func(out io.Writer) error {
-			return copied.whole.WriteJSON(&unhurried{out: out, pause: pause, closed: p.closed, late: late})
-		}
-	}
-	return p.store.Project(context.Background(), l.key, snapshot, each.durable)
+	return p.engine.Store.Project(ctx, l.key, snapshot, false)
 }
-
-// unhurried pauses between what is written to it. Once the projector is closed
-// it does not, and gives up what a newer state follows at once.
-type unhurried struct {
-	out    io.Writer
-	begun  bool
-	pause  time.Duration
-	closed <-chan struct{}
-	late   func() bool
-}
-
-// shortestPause is what a timer can keep; below, there is none.
-const shortestPause = 100 * time.Microsecond
-
-func (u *unhurried) Write(part []byte) (int, error) {
-	if u.begun && u.pause >= shortestPause {
-		select {
-		case <-u.closed:
-		case <-time.After(u.pause):
-		}
-	}
-	u.begun = true
-	select {
-	case <-u.closed:
-		if u.late() {
-			return 0, errLate
-		}
-	default:
-	}
-	return u.out.Write(part)
-}
-
-var errLate = errors.New("the program ends, and a newer state is to be written before")
 
 // close writes what waits and returns when nothing is under way.
 func (p *projector) close() {
 	p.mu.Lock()
-	if !p.isClosed() {
-		close(p.closed)
+	if !p.closed {
+		close(p.closing)
 	}
-	if p.timer != nil && p.timer.Stop() {
-		p.busy.Done()
-	}
+	p.closed = true
 	p.mu.Unlock()
-	p.busy.Wait()
-	p.flush()
+	p.writing.Wait()
+	p.write(time.Now().Add(maxRests * p.every))
 }

@@ -1,12 +1,11 @@
 package think
 
 import (
-	"bytes"
 	"encoding/json"
-	"strconv"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/think/flow"
 	"savant/think/state"
 )
 
@@ -45,17 +44,14 @@ type lineage struct {
 	Hash    string `json:"hash"`
 }
 
-// resultData is the data of an answer's record. Result and Reply come behind
-// all that a run needs to go on, so that opening a long run need not read them.
+// resultData is the data of an answer's record.
 type resultData struct {
-	resultHead
-	// Result is the answer as it came; a large one stands under ResultRef.
-	Result json.RawMessage `json:"result,omitempty"`
-	Reply  reply           `json:"reply"`
+	answerData
+	Reply reply `json:"reply"`
 }
 
-// resultHead is what a run needs of an answer's record to go on.
-type resultHead struct {
+// answerData is what a run needs of an answer's record to go on.
+type answerData struct {
 	Step string `json:"step"`
 	// Attempt is what the client said, 0 when it said nothing.
 	Attempt int    `json:"attempt,omitempty"`
@@ -75,32 +71,19 @@ type resultHead struct {
 	During int `json:"during,omitempty"`
 	// ResultRef is the artifact that holds a large result.
 	ResultRef string `json:"result_ref,omitempty"`
+	// Result is the answer as it came; a large one stands under ResultRef.
+	Result json.RawMessage `json:"result,omitempty"`
 }
 
-// encode writes the data as encoding/json would. Its long parts are JSON
-// already and are put in as they are: going over them again is what a step
-// would cost most.
-func (d *resultData) encode() (json.RawMessage, error) {
-	head, err := jsonvalue.Encode(d.resultHead)
-	if err != nil {
-		return nil, err
+// witness says who saw the result, where the record leaves that out.
+func (d answerData) witness() string {
+	switch {
+	case d.Person:
+		return flow.WitnessPerson
+	case d.Witness == "":
+		return flow.WitnessSelf
 	}
-	replied, err := d.Reply.encode()
-	if err != nil {
-		return nil, err
-	}
-	data := bytes.NewBuffer(make([]byte, 0, len(head)+len(d.Result)+len(replied)+32))
-	data.Write(head[:len(head)-1])
-	if len(d.Result) > 0 {
-		data.WriteString(`,"result":`)
-		if err := jsonvalue.Compact(data, d.Result); err != nil {
-			return nil, err
-		}
-	}
-	data.WriteString(`,"reply":`)
-	data.Write(replied)
-	data.WriteByte('}')
-	return data.Bytes(), nil
+	return d.Witness
 }
 
 // resetData is the data of a reset's record.
@@ -114,84 +97,9 @@ type resetData struct {
 // of in the journal; artifacts are shared by equal results.
 const inlineLimit = 8 << 10
 
-// headOf reads what stands before the result in an answer's record. Nothing in
-// it needs escapes, so the first of the long fields ends it.
-func headOf(data json.RawMessage) (head resultHead, ok bool) {
-	end := headEnd(data[:min(len(data), maxHead)])
-	if end < 0 {
-		return head, false
-	}
-	if head, ok = plainHead(data[:end]); ok {
-		return head, true
-	}
-	err := json.Unmarshal(append(bytes.Clone(data[:end]), '}'), &head)
-	return head, err == nil
-}
-
-// headEnd returns where the first of the long fields begins, or -1.
-func headEnd(data []byte) int {
-	for end := 0; ; end++ {
-		at := bytes.Index(data[end:], []byte(`,"re`))
-		if at < 0 {
-			return -1
-		}
-		end += at
-		for _, long := range []string{`,"result":`, `,"result_ref":`, `,"reply":`} {
-			if bytes.HasPrefix(data[end:], []byte(long)) {
-				return end
-			}
-		}
-	}
-}
-
-// plainHead reads the head of an answer that has the usual fields alone, in
-// their order: a decoder would take as long as all else of opening a run.
-func plainHead(data []byte) (head resultHead, ok bool) {
-	fields := bytes.Split(data, []byte(`,"`))
-	for i, field := range fields {
-		name, value, found := bytes.Cut(field, []byte(`":`))
-		if !found {
-			return resultHead{}, false
-		}
-		switch string(name) {
-		case `{"step`:
-			head.Step, ok = plainText(value)
-		case "digest":
-			head.Digest, ok = plainText(value)
-		case "value":
-			head.Value, ok = plainText(value)
-		case "witness":
-			head.Witness, ok = plainText(value)
-		case "size":
-			size, err := strconv.Atoi(string(value))
-			head.Size, ok = size, err == nil
-		case "attempt":
-			attempt, err := strconv.Atoi(string(value))
-			head.Attempt, ok = attempt, err == nil
-		default:
-			return resultHead{}, false
-		}
-		if !ok || (i == 0) != (name[0] == '{') {
-			return resultHead{}, false
-		}
-	}
-	return head, true
-}
-
-// plainText reads a JSON string without escapes.
-func plainText(value []byte) (string, bool) {
-	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' || bytes.ContainsAny(value[1:len(value)-1], `"\\`) {
-		return "", false
-	}
-	return string(value[1 : len(value)-1]), true
-}
-
 // sameDigest stands for the digest of a capture that is the answer as it came,
 // which most are: two digests would be a twelfth of a record of 1 KB.
 const sameDigest = "="
-
-// maxHead bounds the head of a record: a step's id, digests and flags.
-const maxHead = 4096
 
 func decodeData(record state.Record, into any) error {
 	if err := json.Unmarshal(record.Data, into); err != nil {

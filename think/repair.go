@@ -69,7 +69,7 @@ func (k *Keeper) Repair(ctx context.Context, key state.Key) (*Repaired, error) {
 		return r.out, nil
 	}
 	if err := k.engine.refresh(ctx, l); err == nil {
-		k.engine.project(l, true)
+		k.engine.project(ctx, l, true)
 	}
 	remaining, err := k.Check(ctx, key)
 	r.out.Remaining = remaining
@@ -173,10 +173,10 @@ func (r *repair) replayArtifact(ctx context.Context, wanted reference) ([]byte, 
 		return nil, err
 	}
 	past, err := r.engine.replay(ctx, r.key, records, wanted.Version)
-	if err != nil || past.run.Final() == nil {
+	if err != nil || past.now.Final == nil {
 		return nil, nil // what is wrong with it is told where that is checked
 	}
-	for _, each := range past.run.Final().Artifacts {
+	for _, each := range past.now.Final.Artifacts {
 		if hexSum(each.Data) == wanted.Digest {
 			return each.Data, nil
 		}
@@ -220,6 +220,11 @@ func (e *Engine) checkpointAt(ctx context.Context, key state.Key, name string, v
 	if err != nil {
 		return err
 	}
-	l := &live{key: key, run: past.run, version: version, hash: records[version-1].Hash}
-	return e.Store.Checkpoint(ctx, key, name, snapshotOf(l))
+	l := &live{key: key}
+	l.takeOver(past, records[:version])
+	snapshot, err := e.snapshotOf(ctx, l)
+	if err != nil {
+		return err
+	}
+	return e.Store.Checkpoint(ctx, key, name, snapshot)
 }

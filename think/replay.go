@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"savant/fault"
@@ -29,22 +28,29 @@ func (e *Engine) refresh(ctx context.Context, l *live) error {
 			return nil
 		}
 	}
-	var parsing sync.WaitGroup
-	parsing.Go(func() {
-		defer func() { _ = recover() }()          // a panic is for a request that needs the file, where it ends nothing else
-		_, _ = e.Library.Find(l.key.Workflow, "") // mostly it is what the run pins; else nothing is lost
-	})
+	l.forget()
 	records, err := e.Store.Records(ctx, l.key, 0, 0)
-	parsing.Wait()
 	if err != nil {
-		l.forget()
 		return err
 	}
-	return e.rebuild(ctx, l, records)
+	replayed, err := e.replay(ctx, l.key, records, 0)
+	if err != nil {
+		return err
+	}
+	l.takeOver(replayed, records)
+	return nil
+}
+
+// takeOver puts a run that was made again from its records into memory.
+func (l *live) takeOver(replayed *replayed, records []state.Record) {
+	last := records[len(records)-1]
+	l.run, l.pins, l.times = replayed.run, replayed.plan.Pins, handedOut(records, replayed.now)
+	l.now, l.version, l.hash = replayed.now, last.Version, last.Hash
+	l.now.Change = flow.Change{}
 }
 
 // follow applies the records that another process has added to a run in
-// memory. After an error the run is in no state: it must be rebuilt.
+// memory. After an error the run is in no state: it must be made again.
 func (e *Engine) follow(ctx context.Context, l *live) error {
 	records, err := e.Store.Records(ctx, l.key, l.version, 0)
 	if err != nil {
@@ -57,68 +63,128 @@ func (e *Engine) follow(ctx context.Context, l *live) error {
 		if record.Kind == kindReset {
 			return fault.New(fault.StateConflict, "run %s was reset", l.key)
 		}
-		if err := e.apply(ctx, l.run, record); err != nil {
+		out, err := e.apply(ctx, l.past(), l.run, record)
+		if err != nil {
 			return err
 		}
-		if at, err := time.Parse(time.RFC3339Nano, record.Time); err == nil {
-			l.note(record.Version, at)
-		}
+		at, _ := time.Parse(time.RFC3339Nano, record.Time) // the zero time makes nothing late
+		l.moved(out, record, at)
 	}
-	last := records[len(records)-1]
-	if l.run.Hash() != last.State {
+	if last := records[len(records)-1]; l.now.Hash != last.State {
 		return fault.New(fault.StateCorrupt, "run %s: record %d does not follow from the records before it", l.key, last.Version)
 	}
-	l.version, l.hash = last.Version, last.Hash
 	return nil
 }
 
-func (e *Engine) rebuild(ctx context.Context, l *live, records []state.Record) error {
-	l.forget()
-	replayed, err := e.replayFrom(ctx, l.key, records, 0, e.reading(l.key))
-	if err != nil {
-		return err
+// past is where the recorded answers of a run are read from: the records in
+// hand, which begin with the first, else the store.
+type past struct {
+	key     state.Key
+	records []state.Record
+}
+
+func (l *live) past() past { return past{key: l.key} }
+
+// record returns the record of a version.
+func (e *Engine) record(ctx context.Context, p past, version int) (state.Record, error) {
+	if version <= len(p.records) {
+		return p.records[version-1], nil
 	}
-	l.run, l.pins, l.times = replayed.run, replayed.pins, replayed.times
-	last := records[len(records)-1]
-	l.version, l.hash = last.Version, last.Hash
+	records, err := e.Store.Records(ctx, p.key, version-1, 1)
+	if err == nil && len(records) == 0 {
+		err = fault.New(fault.StateCorrupt, "run %s: record %d is gone", p.key, version)
+	}
+	if err != nil {
+		return state.Record{}, err
+	}
+	return records[0], nil
+}
+
+// provide gives the core recorded answers whose captures are not in memory.
+func (e *Engine) provide(ctx context.Context, p past, run *flow.Run, refs []flow.Ref) error {
+	for _, ref := range refs {
+		record, err := e.record(ctx, p, ref.Version)
+		if err != nil {
+			return err
+		}
+		answer, err := e.answerOf(ctx, record)
+		if err != nil {
+			return err
+		}
+		if err := run.Provide(ref, answer); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// proceed goes on with an event until nothing is missing.
+func (e *Engine) proceed(ctx context.Context, p past, run *flow.Run, out flow.Outcome) (flow.Outcome, error) {
+	for len(out.Missing) > 0 {
+		if err := e.provide(ctx, p, run, out.Missing); err != nil {
+			return out, err
+		}
+		out = run.Proceed()
+	}
+	return out, nil
+}
+
+// query asks the core again until nothing is missing for the answer.
+func (e *Engine) query(ctx context.Context, p past, run *flow.Run, question func() ([]flow.Ref, error)) error {
+	for {
+		refs, err := question()
+		if err != nil || len(refs) == 0 {
+			return err
+		}
+		if err := e.provide(ctx, p, run, refs); err != nil {
+			return err
+		}
+	}
+}
+
+// snapshot returns the whole state of a run, captures of more than longest bytes
+// as flow.Long.
+func (e *Engine) snapshot(ctx context.Context, p past, run *flow.Run, longest int) (whole flow.Snapshot, err error) {
+	err = e.query(ctx, p, run, func() (refs []flow.Ref, err error) {
+		whole, refs = run.Snapshot(longest)
+		return refs, nil
+	})
+	return whole, err
+}
+
+// capture returns the JSON of a capture, nil where there is none.
+func (e *Engine) capture(ctx context.Context, p past, run *flow.Run, name string) (value json.RawMessage, err error) {
+	err = e.query(ctx, p, run, func() (refs []flow.Ref, err error) {
+		value, refs = run.Var(name)
+		return refs, nil
+	})
+	return value, err
+}
+
+// explain tells why a step of a run is where it is.
+func (e *Engine) explain(ctx context.Context, p past, run *flow.Run, step string) (explained *flow.Explanation, err error) {
+	err = e.query(ctx, p, run, func() (refs []flow.Ref, err error) {
+		explained, refs, err = run.Explain(step)
+		return refs, err
+	})
+	return explained, err
 }
 
 // replayed is a run made again from its records.
 type replayed struct {
-	run   *flow.Run
-	pins  map[string]pin
-	plan  planData
-	times map[int]time.Time
+	run  *flow.Run
+	now  flow.Outcome
+	plan planData
 }
 
 // replay makes a run again from its records up to a version (0: all of them)
 // and holds it against the hash that was recorded: STATE_CORRUPT when it
 // differs.
 func (e *Engine) replay(ctx context.Context, key state.Key, records []state.Record, upTo int) (*replayed, error) {
-	return e.replayFrom(ctx, key, records, upTo, func(_ context.Context, version int) (state.Record, error) { return records[version-1], nil })
-}
-
-// reader returns the record of a version, when a value of it is needed.
-type reader func(ctx context.Context, version int) (state.Record, error)
-
-// reading reads records of a run from the store, so that a long run does not
-// hold all its results in memory.
-func (e *Engine) reading(key state.Key) reader {
-	return func(ctx context.Context, version int) (state.Record, error) {
-		records, err := e.Store.Records(ctx, key, version-1, 1)
-		if err == nil && len(records) == 0 {
-			err = fault.New(fault.StateCorrupt, "run %s: record %d is gone", key, version)
-		}
-		if err != nil {
-			return state.Record{}, err
-		}
-		return records[0], nil
+	if upTo <= 0 || upTo > len(records) {
+		upTo = len(records)
 	}
-}
-
-func (e *Engine) replayFrom(ctx context.Context, key state.Key, records []state.Record, upTo int, read reader) (*replayed, error) {
-	out, err := e.replayRecords(ctx, key, records, upTo, read)
+	out, err := e.replayRecords(ctx, past{key, records[:upTo]})
 	if err != nil {
 		return nil, ofRun(key, err)
 	}
@@ -136,71 +202,60 @@ func ofRun(key state.Key, err error) error {
 	return &named
 }
 
-func (e *Engine) replayRecords(ctx context.Context, key state.Key, records []state.Record, upTo int, read reader) (*replayed, error) {
-	if len(records) == 0 || records[0].Kind != kindPlan {
-		return nil, fault.New(fault.StateCorrupt, "run %s: record 1 is not a plan", key)
-	}
-	if upTo <= 0 || upTo > len(records) {
-		upTo = len(records)
-	}
-	var plan planData
-	if err := decodeData(records[0], &plan); err != nil {
+func (e *Engine) replayRecords(ctx context.Context, p past) (*replayed, error) {
+	plan, err := planOf(p.records)
+	if err != nil {
 		return nil, err
 	}
 	graph, err := e.pinned(ctx, plan)
 	if err != nil {
 		return nil, err
 	}
-	out := &replayed{run: graph.Start(key.Run, plan.Params), pins: plan.Pins, plan: plan, times: map[int]time.Time{}}
-	line, err := effective(records[:upTo])
+	line, err := effective(p.records)
 	if err != nil {
 		return nil, err
 	}
-	for i, record := range line {
-		if at, err := time.Parse(time.RFC3339Nano, record.Time); err == nil {
-			out.times[record.Version] = at
-		}
-		if record.Kind == kindPlan {
-			continue
-		}
-		resumed, err := false, error(nil)
-		if i < len(line)-1 {
-			resumed, err = e.resume(out.run, record, read)
-		}
-		if err == nil && !resumed {
-			err = e.apply(ctx, out.run, record)
+	run, now := graph.Start(p.key.Run, plan.Params)
+	for i, record := range line[1:] {
+		if i < len(line)-2 {
+			err = e.resume(ctx, p, run, record)
+		} else {
+			now, err = e.apply(ctx, p, run, record)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	out.handOutAgain(records[:upTo])
-	out.times = needed(out.times, out.run)
-	out.run.SkipTo(upTo)
-	if err := out.run.Lost(); err != nil {
-		return nil, err
+	last := p.records[len(p.records)-1]
+	if last.Kind == kindReset {
+		run.SkipTo(last.Version)
+		if now, err = e.proceed(ctx, p, run, run.Proceed()); err != nil {
+			return nil, err
+		}
+		now.Change = flow.Change{}
 	}
-	if got, want := out.run.Hash(), records[upTo-1].State; got != want {
-		return nil, fault.New(fault.StateCorrupt, "run %s: record %d does not follow from the records before it (state %.12s, recorded %.12s)", key, upTo, got, want)
+	if now.Hash != last.State {
+		return nil, fault.New(fault.StateCorrupt, "run %s: record %d does not follow from the records before it (state %.12s, recorded %.12s)", p.key, last.Version, now.Hash, last.State)
 	}
-	return out, nil
+	return &replayed{run, now, plan}, nil
 }
 
-// handOutAgain makes a reset the time at which all that is outstanding since
-// before it was handed out, also where the clock was set back meanwhile.
-func (r *replayed) handOutAgain(records []state.Record) {
-	for _, record := range slices.Backward(records) {
-		if record.Kind != kindReset {
-			continue
+// handedOut returns when the outstanding steps were handed out, by version. A
+// reset hands out anew, also where the clock was set back meanwhile.
+func handedOut(records []state.Record, now flow.Outcome) map[int]time.Time {
+	reset := 0
+	for _, record := range records {
+		if record.Kind == kindReset {
+			reset = record.Version
 		}
-		reset, err := time.Parse(time.RFC3339Nano, record.Time)
-		for version := range r.times {
-			if err == nil && version <= record.Version {
-				r.times[version] = reset
-			}
-		}
-		return
 	}
+	times := map[int]time.Time{}
+	for _, next := range now.Instructions {
+		if at, err := time.Parse(time.RFC3339Nano, records[max(next.Version, reset)-1].Time); err == nil {
+			times[next.Version] = at
+		}
+	}
+	return times
 }
 
 // effective returns the records that make the state after the last one: a
@@ -228,59 +283,65 @@ func effective(records []state.Record) ([]state.Record, error) {
 }
 
 // apply applies a record as it was applied at first: checks, templates and all.
-func (e *Engine) apply(ctx context.Context, run *flow.Run, record state.Record) error {
+func (e *Engine) apply(ctx context.Context, p past, run *flow.Run, record state.Record) (flow.Outcome, error) {
+	out, refused, err := e.give(ctx, p, run, record)
+	if refused != nil {
+		return out, doesNotFollow(record, refused)
+	}
+	return out, err
+}
+
+// give gives a recorded answer to a run, which may refuse it. The answer is read
+// anew each time, since a run takes it over.
+func (e *Engine) give(ctx context.Context, p past, run *flow.Run, record state.Record) (out flow.Outcome, refused, err error) {
 	answer, err := e.answerOf(ctx, record)
 	if err != nil {
+		return out, nil, err
+	}
+	if _, err := e.proceed(ctx, p, run, run.Proceed()); err != nil { // what was resumed is to be rendered
+		return out, nil, err
+	}
+	run.SkipTo(record.Version - 1)
+	if out, refused = run.Settle(answer); refused != nil {
+		return out, refused, nil
+	}
+	out, err = e.proceed(ctx, p, run, out)
+	return out, nil, err
+}
+
+func doesNotFollow(record state.Record, err error) error {
+	return fault.New(fault.StateCorrupt, "record %d does not follow from the records before it: %s", record.Version, fault.From(err).Details)
+}
+
+// resume applies a record whose effects are known to be right, since others
+// follow it: a step that it settled as done is neither checked nor rendered.
+func (e *Engine) resume(ctx context.Context, p past, run *flow.Run, record state.Record) error {
+	var data answerData
+	if err := decodeData(record, &data); err != nil {
 		return err
 	}
-	run.SkipTo(record.Version - 1)
-	if _, err = run.Settle(answer); err != nil {
-		return fault.New(fault.StateCorrupt, "record %d does not follow from the records before it: %s", record.Version, fault.From(err).Details)
+	if data.Value == "" {
+		_, err := e.apply(ctx, p, run, record)
+		return err
 	}
-	return run.Lost()
-}
-
-// resume applies a record that settled its step as done without reading its
-// result; false means that the record has to be applied in full.
-func (e *Engine) resume(run *flow.Run, record state.Record, read reader) (bool, error) {
-	head, ok := headOf(record.Data)
-	if !ok || head.Value == "" {
-		return false, nil
-	}
-	if head.Value == sameDigest {
-		head.Value = head.Digest
-	}
-	switch {
-	case head.Person:
-		head.Witness = flow.WitnessPerson
-	case head.Witness == "":
-		head.Witness = flow.WitnessSelf
+	if data.Value == sameDigest {
+		data.Value = data.Digest
 	}
 	run.SkipTo(record.Version - 1)
-	err := run.Resume(flow.Recorded{Step: head.Step, Digest: head.Digest, Value: head.Value, Size: head.Size, Witness: head.Witness, Late: head.Late,
-		Answer: e.answering(record.Version, read)})
+	refs, err := run.Resume(flow.Recorded{Step: data.Step, Digest: data.Digest, Value: data.Value, Size: data.Size,
+		Witness: data.witness(), Late: data.Late, Result: data.Result})
 	if err != nil {
-		return false, fault.New(fault.StateCorrupt, "record %d does not follow from the records before it: %s", record.Version, fault.From(err).Details)
+		return doesNotFollow(record, err)
 	}
-	return true, nil
-}
-
-// answering returns what reads the answer of a version back. It may be called
-// long after the request has ended, and must not keep that in memory.
-func (e *Engine) answering(version int, read reader) func() (flow.Answer, error) {
-	return func() (flow.Answer, error) {
-		ctx := context.Background()
-		record, err := read(ctx, version)
-		if err != nil {
-			return flow.Answer{}, err
-		}
-		return e.answerOf(ctx, record)
+	if len(refs) > 0 {
+		_, err = e.proceed(ctx, p, run, flow.Outcome{Missing: refs})
 	}
+	return err
 }
 
 // answerOf reads an answer back from its record.
 func (e *Engine) answerOf(ctx context.Context, record state.Record) (flow.Answer, error) {
-	var data resultData
+	var data answerData
 	if err := decodeData(record, &data); err != nil {
 		return flow.Answer{}, err
 	}
@@ -296,7 +357,7 @@ func (e *Engine) answerOf(ctx context.Context, record state.Record) (flow.Answer
 		Person: data.Person, Shown: data.Shown, Witness: data.Witness, Late: data.Late}, nil
 }
 
-func (e *Engine) resultOf(ctx context.Context, data resultData) (json.RawMessage, error) {
+func (e *Engine) resultOf(ctx context.Context, data answerData) (json.RawMessage, error) {
 	if data.ResultRef == "" {
 		return data.Result, nil
 	}

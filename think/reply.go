@@ -1,7 +1,6 @@
 package think
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"unicode/utf8"
@@ -35,13 +34,7 @@ type Reply struct {
 	Artifacts []artifact      `json:"artifacts,omitzero"`
 	Ran       *int            `json:"ran,omitempty"`
 	Failed    []flow.Failure  `json:"failed,omitzero"`
-
-	// encoded is the reply in JSON, where that is known.
-	encoded json.RawMessage
 }
-
-// EncodedJSON implements the registry's Encoded.
-func (r *Reply) EncodedJSON() json.RawMessage { return r.encoded }
 
 // instruction is flow.Instruction with its values as JSON.
 type instruction struct {
@@ -99,16 +92,6 @@ type reply struct {
 	Reply *Reply       `json:"reply"`
 	// More are the digests of artifacts that the reply had no room for.
 	More []string `json:"more_artifacts,omitempty"`
-	// measured is Reply in JSON, where it was encoded to measure it.
-	measured json.RawMessage
-}
-
-// encode writes the reply as encoding/json would.
-func (r reply) encode() (json.RawMessage, error) {
-	if r.Fault != nil || len(r.More) > 0 || r.measured == nil {
-		return jsonvalue.Encode(r)
-	}
-	return slices.Concat([]byte(`{"reply":`), r.measured, []byte("}")), nil
 }
 
 // The bounds of a reply. Cline cuts a result at 8,000 characters, text and
@@ -119,7 +102,6 @@ const (
 	maxVarShort    = 120 // where maxVar makes the reply too long
 	maxVarShortest = 60  // and where that does
 	maxPreview     = 160
-	maxReady       = 10
 	maxSteps       = 12
 	maxVars        = 8
 	maxOutputs     = 1200
@@ -141,7 +123,6 @@ func (r reply) restore() (*Reply, error) {
 		}
 	})
 	if r.Fault == nil {
-		out.encoded = out.repeated(r.measured)
 		return &out, nil
 	}
 	refused := fault.Error{Code: r.Fault.Code, Details: r.Fault.Details, Diagnostics: r.Fault.Diagnostics}
@@ -154,52 +135,32 @@ func (r reply) restore() (*Reply, error) {
 	return nil, &refused
 }
 
-// repeated returns the JSON of the reply, whose instruction repeats its input,
-// made of its JSON without that; nil where it has to be encoded. A step's id and
-// call hold no quotes, so the first member "input" is the instruction's.
-func (r *Reply) repeated(measured json.RawMessage) json.RawMessage {
-	if measured == nil || len(r.Instructions) > 0 {
-		return nil
+// composed makes the reply to an event: what the run hands out now, and of its
+// state what the event changed.
+func composed(now flow.Outcome, drift bool, artifacts []artifact) *Reply {
+	out := &Reply{Drift: drift, Ready: []string{}, State: delta{RunID: now.RunID, Version: now.Version, Status: now.Status}}
+	out.State.add(now, maxVars, maxSteps, maxVar)
+	if now.Final != nil {
+		out.finish(now, artifacts)
+		return out.bound(now)
 	}
-	if r.Instruction == nil || r.Instruction.InputTemplate == nil {
-		return measured
-	}
-	input := slices.Concat([]byte(`"input":`), r.Instruction.Input, []byte(","))
-	before, after, found := bytes.Cut(measured, input)
-	if !found || bytes.Contains(before, input[:len(`"input":`)]) {
-		return nil
-	}
-	return slices.Concat(before, input, []byte(`"input_template":`), r.Instruction.Input, []byte(","), after)
-}
-
-// compose makes the reply to an event: what the run hands out now, and of its
-// state what the event changed. It returns the JSON of the reply too.
-func compose(run *flow.Run, change flow.Change, drift bool, artifacts []artifact) (*Reply, json.RawMessage) {
-	out := &Reply{Drift: drift, Ready: []string{}, State: delta{RunID: run.ID(), Version: run.Version(), Status: run.Status()}}
-	out.State.add(run, change, maxVars, maxSteps, maxVar)
-	if final := run.Final(); final != nil {
-		out.finish(final, artifacts, run)
-		return out.bound(run, change)
-	}
-	outstanding := run.Outstanding()
-	for i, next := range outstanding {
+	for i, next := range now.Instructions {
 		wired := wire(next)
 		if i == 0 {
 			out.Instruction = &wired
 		}
-		if run.Graph().Workflow.Limits.Parallel > 1 {
+		if now.Workflow.Limits.Parallel > 1 {
 			out.Instructions = append(out.Instructions, wired)
 		}
 	}
-	ready, total := run.ReadyIDs(maxReady)
-	out.Ready, out.ReadyMore = ready, total-len(ready)
-	if run.Status() == flow.Waiting {
-		out.Note = "A person must answer this step, not you. Ask them to run: savant approve " + run.ID() + " " + outstanding[0].StepID +
+	out.Ready, out.ReadyMore = now.Ready, now.ReadyTotal-len(now.Ready)
+	if now.Status == flow.Waiting {
+		out.Note = "A person must answer this step, not you. Ask them to run: savant approve " + now.RunID + " " + now.Instructions[0].StepID +
 			" — then call think.next with this step_id and no result_snapshot."
-	} else if slices.ContainsFunc(outstanding, func(i flow.Instruction) bool { return i.Witness != "" }) {
+	} else if slices.ContainsFunc(now.Instructions, func(i flow.Instruction) bool { return i.Witness != "" }) {
 		out.Note = noteWitness
 	}
-	return out.bound(run, change)
+	return out.bound(now)
 }
 
 // noteWitness tells how to answer an instruction with witness "required".
@@ -223,14 +184,15 @@ func encoded(value any) json.RawMessage {
 }
 
 // add puts changes into a delta, at most so many.
-func (d *delta) add(run *flow.Run, change flow.Change, vars, steps, size int) {
+func (d *delta) add(now flow.Outcome, vars, steps, size int) {
+	change := now.Change
 	d.Vars, d.Steps, d.VarsMore, d.StepsMore = map[string]json.RawMessage{}, map[string]flow.StepStatus{}, 0, 0
 	for _, v := range change.Vars {
 		if len(d.Vars) == vars {
 			d.VarsMore = len(change.Vars) - vars
 			break
 		}
-		d.Vars[v.Name] = shorten(run, v, size)
+		d.Vars[v.Name] = shorten(now, v, size)
 	}
 	for _, s := range change.Steps {
 		if len(d.Steps) == steps {
@@ -242,19 +204,20 @@ func (d *delta) add(run *flow.Run, change flow.Change, vars, steps, size int) {
 	}
 }
 
-func shorten(run *flow.Run, v flow.Var, size int) json.RawMessage {
+func shorten(now flow.Outcome, v flow.Var, size int) json.RawMessage {
 	if utf8.RuneCount(v.Value) <= size {
 		return v.Value
 	}
 	short := preview{Preview: fault.Cut(string(v.Value), min(size, maxPreview)), Size: v.Size,
-		Ref: varURI(run.Graph().Workflow.Name, run.ID(), v.Name)}
+		Ref: varURI(now.Workflow.Name, now.RunID, v.Name)}
 	if len(v.Value) == v.Size {
 		short.SHA256 = hexSum(v.Value)
 	}
 	return encoded(short)
 }
 
-func (r *Reply) finish(final *flow.Final, artifacts []artifact, run *flow.Run) {
+func (r *Reply) finish(now flow.Outcome, artifacts []artifact) {
+	final := now.Final
 	r.Done, r.Outcome, r.Summary, r.Artifacts, r.Ran = true, final.Outcome, fault.Cut(final.Summary, 800), artifacts, &final.Ran
 	if r.Artifacts == nil {
 		r.Artifacts = []artifact{}
@@ -266,18 +229,17 @@ func (r *Reply) finish(final *flow.Final, artifacts []artifact, run *flow.Run) {
 	r.Outputs = encoded(final.Outputs)
 	if len(r.Outputs) > maxOutputs {
 		r.Outputs = encoded(preview{Preview: fault.Cut(string(r.Outputs), 400), Size: len(r.Outputs), SHA256: hexSum(r.Outputs),
-			Ref: outputsURI(run.Graph().Workflow.Name, run.ID())})
+			Ref: outputsURI(now.Workflow.Name, now.RunID)})
 	}
 }
 
 // bound cuts what can be asked for again until the reply is short enough:
-// state first, then the schema and diagnostics of the instruction. It returns
-// the reply's JSON too.
-func (r *Reply) bound(run *flow.Run, change flow.Change) (*Reply, json.RawMessage) {
+// state first, then the schema and diagnostics of the instruction.
+func (r *Reply) bound(now flow.Outcome) *Reply {
 	cuts := []func(){
-		func() { r.State.add(run, change, 4, 6, maxVarShort) },
+		func() { r.State.add(now, 4, 6, maxVarShort) },
 		func() {
-			r.State.add(run, change, 1, 2, maxVarShortest)
+			r.State.add(now, 1, 2, maxVarShortest)
 			short := r.Ready[:min(3, len(r.Ready))]
 			r.Ready, r.ReadyMore = short, r.ReadyMore+len(r.Ready)-len(short)
 		},
@@ -294,15 +256,13 @@ func (r *Reply) bound(run *flow.Run, change flow.Change) (*Reply, json.RawMessag
 			r.Failed = r.Failed[:min(2, len(r.Failed))]
 		},
 	}
-	measured, size := r.measure()
 	for _, cut := range cuts {
-		if size <= maxReply {
+		if r.size() <= maxReply {
 			break
 		}
 		cut()
-		measured, size = r.measure()
 	}
-	return r, measured
+	return r
 }
 
 // named replaces a schema by where it can be read.
@@ -322,18 +282,14 @@ func (r *Reply) each(change func(*instruction)) {
 	}
 }
 
-// measure returns the reply's JSON and the length of the reply as it is sent.
-func (r *Reply) measure() (json.RawMessage, int) {
-	data, err := jsonvalue.Encode(r)
-	if err != nil {
-		return nil, 0
-	}
-	size := len(data)
+// size returns the length of the reply as it is sent.
+func (r *Reply) size() int {
+	size := len(encoded(r))
 	r.each(func(i *instruction) {
-		// A short input is sent twice; one copy is in data.
+		// A short input is sent twice; one copy is counted.
 		if len(i.Input) <= maxRepeated {
 			size += len(i.Input) + len(`,"input_template":`)
 		}
 	})
-	return data, size
+	return size
 }

@@ -49,8 +49,8 @@ func (e *Engine) Reset(ctx context.Context, in ResetInput) (*ResetOutput, error)
 	if in.Checkpoint == "" {
 		return e.discard(ctx, l, in.Force)
 	}
-	if l.run.Final() != nil && !in.Force {
-		return nil, fault.New(fault.ResetNotAllowed, "run %q is %s; pass force to reopen it", l.key.Run, l.run.Status())
+	if l.now.Final != nil && !in.Force {
+		return nil, fault.New(fault.ResetNotAllowed, "run %q is %s; pass force to reopen it", l.key.Run, l.now.Status)
 	}
 	records, err := e.Store.Records(ctx, l.key, 0, 0)
 	if err != nil {
@@ -84,11 +84,15 @@ func (e *Engine) saveCheckpoint(ctx context.Context, l *live, name string) (*Res
 	if _, ok := versionOf(name); ok || name == "start" {
 		return nil, fault.New(fault.InvalidParams, "%q names a checkpoint that exists by itself; choose another name", name)
 	}
-	if err := e.Store.Checkpoint(ctx, l.key, name, snapshotOf(l)); err != nil {
+	snapshot, err := e.snapshotOf(ctx, l)
+	if err != nil {
 		return nil, err
 	}
-	standing, _ := compose(l.run, flow.Change{}, false, nil)
-	return &ResetOutput{OK: true, Checkpoint: name, State: standing.State}, nil
+	if err := e.Store.Checkpoint(ctx, l.key, name, snapshot); err != nil {
+		return nil, err
+	}
+	e.project(ctx, l, true)
+	return &ResetOutput{OK: true, Checkpoint: name, State: composed(l.now, false, nil).State}, nil
 }
 
 func versionOf(name string) (int, bool) {
@@ -137,23 +141,24 @@ func (e *Engine) resetTo(ctx context.Context, l *live, records []state.Record, t
 	if err != nil {
 		return nil, err
 	}
-	version := len(records) + 1
-	past.run.SkipTo(version)
-	out, _ := compose(past.run, flow.Change{}, e.drifted(past.pins), nil)
+	past.run.SkipTo(len(records) + 1)
+	if past.now, err = e.proceed(ctx, l.past(), past.run, past.run.Proceed()); err != nil {
+		return nil, err
+	}
+	past.now.Change = flow.Change{}
+	out := composed(past.now, e.drifted(past.plan.Pins), nil)
 	data, err := jsonvalue.Encode(resetData{To: to, Name: name, Reply: reply{Reply: out}})
 	if err != nil {
 		return nil, fault.New(fault.Internal, "encoding a reset: %w", err)
 	}
-	record, err := e.Store.Append(ctx, l.key, state.Record{Version: version, Kind: kindReset, Time: e.stamp(),
-		Status: string(past.run.Status()), Data: data, State: past.run.Hash()})
+	record, err := e.Store.Append(ctx, l.key, state.Record{Version: past.now.Version, Kind: kindReset, Time: stamp(e.Now()),
+		Status: string(past.now.Status), Data: data, State: past.now.Hash})
 	if err != nil {
 		l.forget()
 		return nil, err
 	}
-	past.handOutAgain([]state.Record{record})
-	l.run, l.pins, l.times = past.run, past.pins, past.times
-	l.version, l.hash = record.Version, record.Hash
-	e.project(l, true)
+	l.takeOver(past, append(records, record))
+	e.project(ctx, l, true)
 	restored, err := reply{Reply: out}.restore()
 	if err != nil {
 		return nil, err

@@ -98,7 +98,7 @@ func (k *Keeper) install(ctx context.Context, packed *archive) error {
 	if err := k.engine.refresh(ctx, l); err != nil {
 		return err
 	}
-	k.engine.project(l, true)
+	k.engine.project(ctx, l, true)
 	return nil
 }
 

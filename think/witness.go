@@ -23,13 +23,13 @@ func (s submission) receiptID() string {
 }
 
 // nextByReceipt takes the whole result of the call that a receipt is of.
-func (e *Engine) nextByReceipt(ctx context.Context, l *live, in NextInput) (*Reply, error) {
+func (e *Engine) nextByReceipt(ctx context.Context, l *live, in NextInput) (settled, error) {
 	if snapshot := string(in.ResultSnapshot); snapshot != "" && snapshot != "null" {
-		return nil, fault.New(fault.InvalidParams, "result_snapshot and result_ref exclude each other: send result_ref alone where the call has a receipt").
+		return settled{}, fault.New(fault.InvalidParams, "result_snapshot and result_ref exclude each other: send result_ref alone where the call has a receipt").
 			With(fault.Diagnostic{Path: "result_ref", Message: "there is a result_snapshot too", Expected: "one of both"})
 	}
 	if e.Receipt == nil {
-		return nil, fault.New(fault.NotWitnessed, "result_ref: no call is witnessed here; send the result as result_snapshot")
+		return settled{}, fault.New(fault.NotWitnessed, "result_ref: no call is witnessed here; send the result as result_snapshot")
 	}
 	receipt, err := e.Receipt(ctx, in.ResultRef)
 	if err != nil {
@@ -37,11 +37,11 @@ func (e *Engine) nextByReceipt(ctx context.Context, l *live, in NextInput) (*Rep
 	}
 	raw, err := resultOfCall(receipt)
 	if err != nil {
-		return nil, err
+		return settled{}, err
 	}
 	given, err := in.submission(raw)
 	if err != nil {
-		return nil, err
+		return settled{}, err
 	}
 	given.Witness, given.receipt = flow.WitnessGateway, &receipt
 	return e.settle(ctx, l, given)
@@ -72,24 +72,24 @@ func resultOfCall(receipt state.Receipt) (json.RawMessage, error) {
 // repeatReceipt answers a receipt that cannot be read: where the step was
 // answered with it before, that answer stands and is given again. Else it
 // returns cause.
-func (e *Engine) repeatReceipt(ctx context.Context, l *live, in NextInput, cause error) (*Reply, error) {
+func (e *Engine) repeatReceipt(ctx context.Context, l *live, in NextInput, cause error) (settled, error) {
 	if !errors.Is(cause, fault.NotWitnessed) {
-		return nil, cause
+		return settled{}, cause
 	}
 	records, err := e.Store.Records(ctx, l.key, 0, 0)
 	if err != nil {
-		return nil, err
+		return settled{}, err
 	}
 	for _, record := range records {
-		head, ok := headOf(record.Data)
-		if !ok || record.Kind != kindResult || head.Step != in.StepID || !strings.EqualFold(head.Receipt, in.ResultRef) {
+		var data answerData
+		if record.Kind != kindResult || decodeData(record, &data) != nil || data.Step != in.StepID || !strings.EqualFold(data.Receipt, in.ResultRef) {
 			continue
 		}
-		if version, err := l.run.Answered(in.StepID, in.Attempt, head.Digest); err == nil && version > 0 {
+		if version, err := l.run.Answered(in.StepID, in.Attempt, data.Digest); err == nil && version > 0 {
 			return e.repeat(ctx, l, version)
 		}
 	}
-	return nil, cause
+	return settled{}, cause
 }
 
 // attest holds a receipt against the instruction it is given for: the call must
@@ -97,18 +97,16 @@ func (e *Engine) repeatReceipt(ctx context.Context, l *live, in NextInput, cause
 // older could only repeat what was seen at another step, before the work
 // between. NOT_WITNESSED says what differs, and nothing changes.
 func (e *Engine) attest(l *live, step string, receipt state.Receipt) error {
-	for _, next := range l.run.Outstanding() {
-		if next.StepID != step || next.Call == flow.CallApprove || next.Call == flow.CallAsk {
-			continue // a person's step says itself who answers it
-		}
-		if err := e.compareCall(next, receipt); err != nil {
-			return err
-		}
-		version, _ := l.run.IssuedAt(step)
-		if asked, known := l.times[version]; known && receipt.Time.Before(asked) {
-			return unwitnessed(step, receipt, "is of a call made before the step was handed out: "+e.whenToCall(next.Call, asked),
-				"after "+asked.UTC().Format(time.RFC3339Nano), receipt.Time.UTC().Format(time.RFC3339Nano))
-		}
+	next, outstanding := l.instruction(step)
+	if !outstanding || next.Shown != "" {
+		return nil // a person's step says itself who answers it
+	}
+	if err := e.compareCall(next, receipt); err != nil {
+		return err
+	}
+	if asked, known := l.times[next.Version]; known && receipt.Time.Before(asked) {
+		return unwitnessed(step, receipt, "is of a call made before the step was handed out: "+e.whenToCall(next.Call, asked),
+			"after "+asked.UTC().Format(time.RFC3339Nano), receipt.Time.UTC().Format(time.RFC3339Nano))
 	}
 	return nil
 }

@@ -1,9 +1,6 @@
 package flow
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"strconv"
 
 	"savant/fault"
@@ -276,8 +273,7 @@ func (u *unit) settle(status Status, cause string, value []byte, failure *fault.
 		u.value = value // nobody else can ask for it
 	}
 	if value != nil {
-		sum := sha256.Sum256(value)
-		u.sum, u.size = u.shared(hex.EncodeToString(sum[:])), len(value)
+		u.sum, u.size = u.shared(hexSum(value)), len(value)
 	}
 	u.end(status, cause, failure)
 }
@@ -366,66 +362,6 @@ func (n *nodeState) captures(status Status) bool {
 		return n.bad == ""
 	}
 	return status != Skipped && n.units[0].sum != ""
-}
-
-// bytes returns the canonical JSON of the node's capture, nil where it has
-// none.
-func (n *nodeState) bytes() []byte {
-	switch {
-	case !n.has:
-		return nil
-	case !n.loop():
-		return n.units[0].bytes()
-	case n.list.joined == nil:
-		n.list.joined = n.join(Whole)
-	}
-	return n.list.joined
-}
-
-// size returns the length of the node's capture in bytes.
-func (n *nodeState) size() int {
-	if !n.loop() {
-		return n.units[0].size
-	}
-	size := len("[]") + max(0, len(n.units)-1)
-	for i := range n.units {
-		if n.units[i].sum == "" {
-			size += len("null")
-		}
-		size += n.units[i].size
-	}
-	return size
-}
-
-// variable returns the node's capture under a name.
-func (n *nodeState) variable(name string) Var {
-	size := n.size()
-	if n.loop() && size > longList {
-		return Var{name, n.join(longList), size}
-	}
-	return Var{name, n.bytes(), size}
-}
-
-// join lists the values of a loop's items, until the list has so many bytes;
-// null stands for an item that was skipped or failed.
-func (n *nodeState) join(enough int) []byte {
-	var list bytes.Buffer
-	list.WriteByte('[')
-	for i := range n.units {
-		if list.Len() > enough {
-			return list.Bytes()
-		}
-		if i > 0 {
-			list.WriteByte(',')
-		}
-		if value := n.units[i].bytes(); value != nil {
-			list.Write(value)
-		} else {
-			list.WriteString("null")
-		}
-	}
-	list.WriteByte(']')
-	return list.Bytes()
 }
 
 func (n *nodeState) skip(cause string) {

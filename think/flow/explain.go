@@ -41,11 +41,16 @@ type Condition struct {
 // maxOperand bounds what an explanation repeats of a value.
 const maxOperand = 200
 
-// Explain tells why a step is where it is: UNKNOWN_STEP where there is none.
-func (r *Run) Explain(step string) (*Explanation, error) {
+// Explain tells why a step is where it is: UNKNOWN_STEP where there is none. It
+// returns refs where something is missing that the step reads.
+func (r *Run) Explain(step string) (*Explanation, []Ref, error) {
 	n, u := r.find(step)
 	if n == nil {
-		return nil, r.unknown(step)
+		return nil, nil, r.unknown(step)
+	}
+	var m missing
+	if m.node(n); len(m.refs) > 0 {
+		return nil, m.refs, nil
 	}
 	e := n.graphExplanation()
 	e.StepID, e.Status, e.Cause = step, n.standing(), n.cause
@@ -62,7 +67,7 @@ func (r *Run) Explain(step string) (*Explanation, error) {
 		failure := u.rare().failure
 		e.Why = append(e.Why, Condition{Kind: "failure", Value: failure.Code, Message: fault.Cut(failure.Details, 500)})
 	}
-	return e, nil
+	return e, nil, nil
 }
 
 // Explain tells of a step without a run.
@@ -163,40 +168,4 @@ func shortened(value any) any {
 		return value
 	}
 	return fault.Cut(string(data), maxOperand)
-}
-
-// Var returns the canonical JSON of one capture by its name, children's with
-// their prefix ("parent/child_capture"); nil where there is none.
-func (r *Run) Var(name string) []byte {
-	for _, f := range r.frames() {
-		if at, ok := f.graph.captures[trimmed(name, f.prefix)]; ok {
-			return f.nodes[at].bytes()
-		}
-	}
-	return nil
-}
-
-func trimmed(name, prefix string) string {
-	if len(name) > len(prefix) && name[:len(prefix)] == prefix {
-		return name[len(prefix):]
-	}
-	return ""
-}
-
-// frames returns the root and every child frame.
-func (r *Run) frames() []*frame {
-	var all []*frame
-	var visit func(*frame)
-	visit = func(f *frame) {
-		all = append(all, f)
-		for i := range f.nodes {
-			for k := range f.nodes[i].units {
-				for _, round := range f.nodes[i].units[k].rounds() {
-					visit(round)
-				}
-			}
-		}
-	}
-	visit(r.root)
-	return all
 }

@@ -35,9 +35,6 @@ type Failure struct {
 	Details string     `json:"details"`
 }
 
-// Final returns the report of a finished run, or nil.
-func (r *Run) Final() *Final { return r.final }
-
 // round starts the child workflow of a flow.run unit once.
 func (u *unit) round() {
 	r := u.run()
@@ -220,18 +217,9 @@ func (f *Final) fail(step string, problem *fault.Error) {
 // failures returns every failed unit of every frame in declaration order.
 func (r *Run) failures() []*unit {
 	var all []*unit
-	var visit func(*frame)
-	visit = func(f *frame) {
+	for _, f := range r.frames() {
 		all = append(all, f.failed...)
-		for i := range f.nodes {
-			for k := range f.nodes[i].units {
-				for _, round := range f.nodes[i].units[k].rounds() {
-					visit(round)
-				}
-			}
-		}
 	}
-	visit(r.root)
 	slices.SortFunc(all, before)
 	return all
 }
@@ -291,22 +279,14 @@ func (r *Run) summary(final *Final) string {
 // total counts the steps of every frame, a loop's items one by one.
 func (r *Run) total() int {
 	total := 0
-	var visit func(*frame)
-	visit = func(f *frame) {
+	for _, f := range r.frames() {
 		for i := range f.nodes {
-			n := &f.nodes[i]
-			if !n.loop() || n.units == nil {
-				total++
-			} else {
+			if n := &f.nodes[i]; n.loop() && n.units != nil {
 				total += len(n.units)
-			}
-			for k := range n.units {
-				for _, round := range n.units[k].rounds() {
-					visit(round)
-				}
+			} else {
+				total++
 			}
 		}
 	}
-	visit(r.root)
 	return total
 }

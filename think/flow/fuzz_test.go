@@ -102,18 +102,21 @@ func begin(t *testing.T, graph *flow.Graph) {
 		require.Equal(t, fault.InvalidParams, fault.From(err).Code)
 		return
 	}
-	run, again := graph.Start("r", params), graph.Start("r", params)
-	require.Equal(t, run.Hash(), again.Hash())
-	require.Equal(t, asJSON(t, run.Outstanding()), asJSON(t, again.Outstanding()))
-	require.Equal(t, asJSON(t, run.Final()), asJSON(t, again.Final()))
-	if blocked := run.Blocked(); blocked != nil {
+	run, now := graph.Start("r", params)
+	_, again := graph.Start("r", params)
+	require.Equal(t, now.Hash, again.Hash)
+	require.Equal(t, asJSON(t, now.Instructions), asJSON(t, again.Instructions))
+	require.Equal(t, asJSON(t, now.Final), asJSON(t, again.Final))
+	if blocked := now.Blocked; blocked != nil {
 		for _, d := range blocked.Diagnostics {
 			require.Positive(t, d.Line, "%+v", d)
 			require.Positive(t, d.Column, "%+v", d)
 		}
 	}
-	for _, step := range run.Snapshot(flow.Whole).Steps {
-		_, err := run.Explain(step.ID)
+	whole, missing := run.Snapshot(flow.Whole)
+	require.Empty(t, missing)
+	for _, step := range whole.Steps {
+		_, _, err := run.Explain(step.ID)
 		require.NoError(t, err)
 	}
 }
@@ -171,21 +174,23 @@ func FuzzResult(f *testing.F) {
 // was seen.
 func answerAll(t *testing.T, graph *flow.Graph, data []byte) []string {
 	t.Helper()
-	run := graph.Start("r", map[string]any{})
-	seen := []string{run.Hash()}
-	for len(run.Outstanding()) > 0 && run.Blocked() == nil {
+	run, now := graph.Start("r", map[string]any{})
+	seen := []string{now.Hash}
+	for len(now.Instructions) > 0 && now.Blocked == nil {
 		require.Less(t, len(seen), 100, "the run does not end")
 		result, err := jsonvalue.Decode(data)
 		require.NoError(t, err)
 		digest, err := jsonvalue.Digest(result)
 		require.NoError(t, err)
-		next := run.Outstanding()[0]
-		rejected, err := run.Settle(flow.Answer{Step: next.StepID, Attempt: next.Attempt, Result: result, Digest: digest})
+		next := now.Instructions[0]
+		now, err = run.Settle(flow.Answer{Step: next.StepID, Attempt: next.Attempt, Result: result, Digest: digest})
 		require.NoError(t, err)
-		seen = append(seen, asJSON(t, rejected), asJSON(t, run.Outstanding()), run.Hash(), asJSON(t, run.Final()))
+		seen = append(seen, asJSON(t, now.Rejected), asJSON(t, now.Instructions), now.Hash, asJSON(t, now.Final))
 		version, err := run.Answered(next.StepID, next.Attempt, digest)
 		require.NoError(t, err)
-		require.Equal(t, run.Version(), version, "the answer is not known to have been given")
+		require.Equal(t, now.Version, version, "the answer is not known to have been given")
 	}
-	return append(seen, asJSON(t, run.Snapshot(flow.Whole)))
+	whole, missing := run.Snapshot(flow.Whole)
+	require.Empty(t, missing)
+	return append(seen, asJSON(t, whole))
 }

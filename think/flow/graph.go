@@ -24,6 +24,7 @@ type Graph struct {
 	index    map[string]int // step id to node
 	captures map[string]int // capture to node
 	order    []int          // dependencies first, else as declared
+	endReads []int          // nodes whose captures the outputs, artifacts and summary read
 	height   int            // levels of workflows, this one among them
 }
 
@@ -81,6 +82,7 @@ func (c *compiler) graph(w *Workflow, above []*Workflow) (*Graph, error) {
 	for i := range g.nodes {
 		g.connect(r, i)
 	}
+	g.connectEnd()
 	for i := range g.nodes {
 		for _, dep := range g.nodes[i].deps {
 			g.nodes[dep].dependents = append(g.nodes[dep].dependents, i)
@@ -177,6 +179,26 @@ func (g *Graph) connect(r *report, i int) {
 	n.staticForeach = step.Foreach != nil && static(step.Foreach)
 	slices.Sort(n.deps)
 	n.deps = slices.Compact(n.deps)
+}
+
+// connectEnd finds the captures that the end of the workflow reads.
+func (g *Graph) connectEnd() {
+	add := func(reference expression.Reference, _ *source) {
+		if reference.Root == "state" {
+			g.endReads = append(g.endReads, g.captures[reference.Name])
+		}
+	}
+	for _, output := range g.Workflow.Outputs {
+		output.value.references(add)
+	}
+	for _, artifact := range g.Workflow.Artifacts {
+		for _, reference := range artifact.from.References() {
+			add(reference, artifact.where)
+		}
+	}
+	g.Workflow.summary.references(add)
+	slices.Sort(g.endReads)
+	g.endReads = slices.Compact(g.endReads)
 }
 
 func (n *node) read(from int, capture string, hard bool) {

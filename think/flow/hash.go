@@ -107,10 +107,10 @@ func (f *frame) hash() sum {
 	return d.done()
 }
 
-// Hash returns the hex hash of all that was decided: it depends on the
+// hash returns the hex hash of all that was decided: it depends on the
 // workflow, the parameters and the results, not on the run's id, on the order
 // of parallel answers or on who gave them.
-func (r *Run) Hash() string {
+func (r *Run) hash() string {
 	d := newDigest("run")
 	root := r.root.hash()
 	d.Write(root[:])

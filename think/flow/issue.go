@@ -23,6 +23,13 @@ type Instruction struct {
 	// it; no client is told.
 	Backoff string `json:"-"`
 	Witness string `json:"witness,omitempty"`
+	// Schema is the whole of SuccessSchema, where that is only a name too.
+	Schema any `json:"-"`
+	// Version is that of the event which handed the step out.
+	Version int `json:"-"`
+	// Shown identifies what a person is shown, where the step waits for one: an
+	// answer is good only for exactly that.
+	Shown string `json:"-"`
 	// Diagnostics say what was wrong with the attempt before.
 	Diagnostics []fault.Diagnostic `json:"diagnostics,omitempty"`
 	Done        bool               `json:"done"`
@@ -32,18 +39,26 @@ type Instruction struct {
 // one is named, and think.explain shows it.
 const maxSchema = 1200
 
-// issue hands out ready units, in declaration order, up to limits.parallel.
-func (r *Run) issue() {
+// issue hands out ready units, in declaration order, up to limits.parallel. It
+// returns the captures that are missing for that.
+func (r *Run) issue() []Ref {
 	for len(r.issued) < r.graph.Workflow.Limits.Parallel && len(r.ready) > 0 && r.blocked == nil {
 		u := r.ready[0]
-		if !r.resuming && !u.render() {
-			return
+		if !r.resuming {
+			var m missing
+			if m.node(u.node); len(m.refs) > 0 {
+				return m.refs
+			}
+			if !u.render() {
+				return nil
+			}
 		}
 		r.ready = r.ready[1:]
 		u.status, u.attempt, u.issuedAt = Issued, 1, r.version
 		r.issued = insert(r.issued, u)
 		u.touch()
 	}
+	return nil
 }
 
 // render computes what the unit is handed out with; false means that it cannot
@@ -75,18 +90,7 @@ func (u *unit) checkQuestion(rendered any) error {
 	return nil
 }
 
-// Outstanding returns the instructions that wait for an answer, in declaration
-// order.
-func (r *Run) Outstanding() []Instruction {
-	list := make([]Instruction, len(r.issued))
-	for i, u := range r.issued {
-		list[i] = u.instruction()
-	}
-	return list
-}
-
-// IssuedIDs returns the ids of the steps that wait for an answer.
-func (r *Run) IssuedIDs() []string {
+func (r *Run) issuedIDs() []string {
 	ids := make([]string, len(r.issued))
 	for i, u := range r.issued {
 		ids[i] = u.id
@@ -94,50 +98,20 @@ func (r *Run) IssuedIDs() []string {
 	return ids
 }
 
-// ReadyIDs returns the first ids of the steps that could run, and their
-// number.
-func (r *Run) ReadyIDs(limit int) (ids []string, total int) {
-	ids = make([]string, 0, min(limit, len(r.ready)))
-	for _, u := range r.ready[:min(limit, len(r.ready))] {
-		ids = append(ids, u.id)
-	}
-	return ids, len(r.ready)
-}
-
-// IssuedAt returns the version at which an outstanding step was handed out,
-// or 0, and its timeout as written.
-func (r *Run) IssuedAt(step string) (version int, timeout string) {
-	for _, u := range r.issued {
-		if u.id == step {
-			return u.issuedAt, u.step().Timeout
-		}
-	}
-	return 0, ""
-}
-
-// Issued counts the steps that wait for an answer.
-func (r *Run) Issued() int { return len(r.issued) }
-
-// IssuedVersions returns the versions at which the outstanding steps were
-// handed out, in the order of the steps.
-func (r *Run) IssuedVersions() []int {
-	versions := make([]int, len(r.issued))
-	for i, u := range r.issued {
-		versions[i] = u.issuedAt
-	}
-	return versions
-}
-
 func (u *unit) instruction() Instruction {
 	s := u.step()
 	u.render()
 	i := Instruction{StepID: u.id, Call: s.Call, Input: u.rare().input, InputTemplate: u.rare().input, CaptureAs: s.CaptureAs,
-		Rationale: s.Rationale, Attempt: u.attempt, Timeout: s.Timeout, Backoff: s.Retry.Backoff}
+		Rationale: s.Rationale, Attempt: u.attempt, Timeout: s.Timeout, Backoff: s.Retry.Backoff, Version: u.issuedAt}
+	if s.Person() {
+		i.Shown = u.run().shown(u)
+	}
 	if s.Witness == "required" {
 		i.Witness = s.Witness
 	}
 	if s.Schema != nil {
-		i.SuccessSchema = s.Schema.JSON()
+		i.Schema = s.Schema.JSON()
+		i.SuccessSchema = i.Schema
 		if s.Schema.Name() != "" && jsonSize(i.SuccessSchema) > maxSchema {
 			i.SuccessSchema = s.Schema.Name()
 		}
@@ -157,22 +131,6 @@ func jsonSize(value any) int {
 		return 0
 	}
 	return len(data)
-}
-
-// ShownDigest identifies what a person is shown for an outstanding step: an
-// answer is good only for exactly that.
-func (r *Run) ShownDigest(step string) (string, error) {
-	n, u := r.find(step)
-	if n == nil {
-		return "", r.unknown(step)
-	}
-	if err := r.expect(n, u, step); err != nil {
-		return "", err
-	}
-	if !u.step().Person() {
-		return "", fault.New(fault.InvalidTransition, "step %q is %s: it does not wait for a person", step, u.step().Call)
-	}
-	return r.shown(u), nil
 }
 
 func (r *Run) shown(u *unit) string {

@@ -41,28 +41,67 @@ type Run struct {
 	units   int // created so far, against limits.steps
 	ran     int
 	params  map[string]any
-	touched []*unit // by the event under way, each once, in the order met
-	settled []*nodeState
+	held    []*unit // whose long capture is in memory, the oldest first
+	// What the event under way did: touched holds each unit once, in the order
+	// met, answered is the unit that it answers.
+	touched  []*unit
+	settled  []*nodeState
+	answered *unit
+	rejected *fault.Error
 	// resuming is set while a recorded answer is applied again: what was
 	// handed out then need not be rendered.
 	resuming bool
-	lost     error // the first recorded value that could not be read back
 }
 
 // task is work that an event leads to; exactly one field is set.
 type task struct {
+	accept   *Answer
 	activate *nodeState
 	begin    *unit
 	close    *frame
 }
 
-// Start begins a run: params must come from Bind. The run is at version 1. A
-// run that is blocked at once is returned all the same; Blocked tells why.
-func (g *Graph) Start(id string, params map[string]any) *Run {
+// missing returns the captures that a task reads and that are not in memory.
+func (t task) missing(r *Run) []Ref {
+	var m missing
+	switch {
+	case t.accept != nil:
+		if r.answered.readsToAccept() {
+			m.node(r.answered.node)
+		}
+	case t.activate != nil:
+		if t.activate.step().When != nil || t.activate.loop() {
+			m.node(t.activate)
+		}
+	case t.begin != nil:
+		if t.begin.step().engine() {
+			m.node(t.begin.node)
+		}
+	default:
+		m.end(t.close)
+	}
+	return m.refs
+}
+
+func (t task) do(r *Run) {
+	switch {
+	case t.accept != nil:
+		r.answered.take(*t.accept)
+	case t.activate != nil:
+		t.activate.activate()
+	case t.begin != nil:
+		t.begin.begin()
+	default:
+		t.close.close()
+	}
+}
+
+// Start begins a run: params must come from Bind. The run is at version 1, and
+// nothing is missing.
+func (g *Graph) Start(id string, params map[string]any) (*Run, Outcome) {
 	r := &Run{graph: g, id: id, version: 1, params: params}
 	r.root = r.open(g, "", params, nil)
-	r.work()
-	return r
+	return r, r.Proceed()
 }
 
 // open starts a frame: what only its parameters decide is decided now.
@@ -111,27 +150,19 @@ func (n *nodeState) decideStatic() bool {
 }
 
 // work does all that the last event made possible, then hands out what may be
-// handed out.
-func (r *Run) work() {
+// handed out. It stops where a capture is read that is not in memory, and
+// returns what is missing.
+func (r *Run) work() []Ref {
 	for len(r.queue) > 0 && r.blocked == nil {
 		next := r.queue[0]
+		if refs := next.missing(r); len(refs) > 0 {
+			return refs
+		}
 		r.queue = r.queue[1:]
-		switch {
-		case next.activate != nil:
-			next.activate.activate()
-		case next.begin != nil:
-			next.begin.begin()
-		default:
-			next.close.close()
-		}
-		if len(r.queue) == 0 {
-			r.issue()
-		}
-	}
-	if r.blocked == nil {
-		r.issue()
+		next.do(r)
 	}
 	r.queue = nil
+	return r.issue()
 }
 
 // block stops the run for good: something that must be decided cannot be.
@@ -141,8 +172,8 @@ func (r *Run) block(err error) {
 	}
 }
 
-// Status says where the run stands.
-func (r *Run) Status() Status {
+// status says where the run stands.
+func (r *Run) status() Status {
 	switch {
 	case r.blocked != nil:
 		return Blocked
@@ -160,25 +191,9 @@ func (r *Run) Status() Status {
 	return Running
 }
 
-// Blocked returns why the run cannot go on, or nil.
-func (r *Run) Blocked() *fault.Error { return r.blocked }
-
-// Version counts the events of the run from 1.
-func (r *Run) Version() int { return r.version }
-
-// Size returns the number of steps the run has so far, a loop's items one by
-// one.
-func (r *Run) Size() int { return len(r.root.nodes) + r.units }
-
-// Ran counts the steps that ended done or failed so far.
-func (r *Run) Ran() int { return r.ran }
-
 // SkipTo sets the version: records that do not answer a step, such as a reset,
 // count too.
 func (r *Run) SkipTo(version int) { r.version = version }
-
-// ID returns the run's id.
-func (r *Run) ID() string { return r.id }
 
 // Graph returns what the run follows.
 func (r *Run) Graph() *Graph { return r.graph }

@@ -27,7 +27,7 @@ type Answer struct {
 	// Digest identifies the answer as it came: jsonvalue.Digest of Result.
 	Digest string
 	// Person says that a person answered, and Shown what they were shown:
-	// the ShownDigest of the instruction.
+	// the instruction's Shown.
 	Person bool
 	Shown  string
 	// Witness is one of the Witness constants.
@@ -55,7 +55,7 @@ func (r *Run) Answered(step string, attempt int, digest string) (version int, er
 	case u.status.settled() && attempt <= 0:
 		return u.repeat(made-1, digest)
 	case attempt > u.attempt || u.status.settled():
-		return 0, fault.New(fault.InvalidTransition, "step %q is at attempt %d, not %d", step, u.attempt, attempt).Attach("expected", r.IssuedIDs())
+		return 0, fault.New(fault.InvalidTransition, "step %q is at attempt %d, not %d", step, u.attempt, attempt).Attach("expected", r.issuedIDs())
 	}
 	return 0, r.expect(n, u, step)
 }
@@ -73,7 +73,7 @@ func (r *Run) unknown(step string) error {
 	for i := range r.graph.nodes {
 		names = append(names, r.graph.nodes[i].step.ID)
 	}
-	return fault.New(fault.UnknownStep, "the run has no step %q%s", fault.Cut(step, 120), suggestionOnly(step, names)).Attach("expected", r.IssuedIDs())
+	return fault.New(fault.UnknownStep, "the run has no step %q%s", fault.Cut(step, 120), suggestionOnly(step, names)).Attach("expected", r.issuedIDs())
 }
 
 // expect refuses an answer to a step that is not handed out.
@@ -91,51 +91,55 @@ func (r *Run) expect(n *nodeState, u *unit, step string) error {
 	if why != "" {
 		why = " (" + why + ")"
 	}
-	expected := "nothing: the run is " + string(r.Status())
-	if ids := r.IssuedIDs(); len(ids) > 0 {
+	expected := "nothing: the run is " + string(r.status())
+	if ids := r.issuedIDs(); len(ids) > 0 {
 		expected = strings.Join(ids, ", ")
 	}
-	return fault.New(fault.InvalidTransition, "step %q is %s%s; expected %s", step, status, why, fault.Cut(expected, 1000)).Attach("expected", r.IssuedIDs())
+	return fault.New(fault.InvalidTransition, "step %q is %s%s; expected %s", step, status, why, fault.Cut(expected, 1000)).Attach("expected", r.issuedIDs())
 }
 
-// Settle takes a new answer. It returns what was wrong with the answer when
-// the attempt failed and another is left; the run has moved on all the same.
-// An error means that nothing changed. Call Answered first.
-func (r *Run) Settle(answer Answer) (rejected *fault.Error, err error) {
+// Settle takes a new answer; call Answered first. An error means that nothing
+// changed: INVALID_TRANSITION, UNKNOWN_STEP, APPROVAL_REQUIRED, NOT_WITNESSED,
+// or what blocks the run.
+func (r *Run) Settle(answer Answer) (Outcome, error) {
 	n, u := r.find(answer.Step)
 	if n == nil {
-		return nil, r.unknown(answer.Step)
+		return Outcome{}, r.unknown(answer.Step)
 	}
 	if err := r.expect(n, u, answer.Step); err != nil {
-		return nil, err
+		return Outcome{}, err
 	}
 	if r.blocked != nil {
-		return nil, r.blocked
+		return Outcome{}, r.blocked
 	}
 	if answer.Attempt > 0 && answer.Attempt != u.attempt {
-		return nil, fault.New(fault.InvalidTransition, "step %q is at attempt %d, not %d", u.id, u.attempt, answer.Attempt).Attach("expected", r.IssuedIDs())
+		return Outcome{}, fault.New(fault.InvalidTransition, "step %q is at attempt %d, not %d", u.id, u.attempt, answer.Attempt).Attach("expected", r.issuedIDs())
 	}
 	if err := u.admit(&answer); err != nil {
-		return nil, err
+		return Outcome{}, err
 	}
-	r.newEvent()
-	r.version++
-	u.attempts = append(u.attempts, attempt{answer.Digest, r.version})
+	r.begin(u, answer.Digest)
+	r.queue = []task{{accept: &answer}}
+	return r.Proceed(), nil
+}
+
+// take settles the unit with an answer, or hands it out again where that does
+// not fit and another attempt is left.
+func (u *unit) take(answer Answer) {
 	u.witness, u.late = answer.Witness, answer.Late
 	value, problem := u.accept(answer)
 	switch {
 	case problem == nil:
 		u.settle(Done, "", value, nil)
+		u.hold()
 	case u.step().Person() || u.attempt > u.step().Retry.Max || hopeless(answer.Result):
 		u.fail(problem)
 	default:
 		u.attempt++
 		u.more().shown = problem
 		u.touch()
-		rejected = problem
+		u.run().rejected = problem
 	}
-	r.work()
-	return rejected, nil
 }
 
 // admit refuses answers that nobody may give: a model for a person, or a
@@ -146,7 +150,7 @@ func (u *unit) admit(answer *Answer) error {
 		switch {
 		case !answer.Person:
 			return fault.New(fault.ApprovalRequired, "step %q waits for a person: a model cannot answer it. Ask the person to run: savant approve %s %s", u.id, u.run().id, u.id).
-				Attach("expected", u.run().IssuedIDs())
+				Attach("expected", u.run().issuedIDs())
 		case answer.Shown != shown:
 			return fault.New(fault.ApprovalRequired, "the approval is void: what step %q asks is not what was shown; look at it again", u.id).
 				With(fault.Diagnostic{Path: u.id, Message: "digest of what was shown", Expected: shown, Actual: answer.Shown})
@@ -274,30 +278,23 @@ func declined(step *Step, value any) bool {
 	return step.Call == CallApprove && ok && !approved
 }
 
-// CheckPerson says whether a person's answer would fit, without giving it: a
-// person may try again where a recorded answer is final.
-func (r *Run) CheckPerson(step string, value any) error {
+// Check says whether an answer would fit, without giving it: each attempt
+// counts, and a person's answer is final. An answer that another than the one
+// who gives it may give is left to Settle, and so is a person's no. It returns
+// refs where something is missing that the step reads.
+func (r *Run) Check(step string, value any, person bool) ([]Ref, error) {
 	_, u := r.find(step)
-	if u == nil || u.status != Issued || !u.step().Person() || declined(u.step(), value) {
-		return nil
+	if u == nil || u.status != Issued || u.step().Person() != person || declined(u.step(), value) {
+		return nil, nil
 	}
-	if _, problem := u.acceptPerson(value); problem != nil {
-		return problem
-	}
-	return nil
-}
-
-// CheckResult says whether a result of a model or a tool would fit, without
-// giving it: each attempt counts.
-func (r *Run) CheckResult(step string, value any) error {
-	_, u := r.find(step)
-	if u == nil || u.status != Issued || u.step().Person() {
-		return nil
+	var m missing
+	if m.node(u.node); len(m.refs) > 0 {
+		return m.refs, nil
 	}
 	if _, problem := u.accept(Answer{Result: value}); problem != nil {
-		return problem
+		return nil, problem
 	}
-	return nil
+	return nil, nil
 }
 
 // asked compiles the schema of a human.ask, if it has one.

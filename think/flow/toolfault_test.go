@@ -33,19 +33,19 @@ func TestWhatAToolSaidOfItsFailureIsShown(t *testing.T) {
 		"hopeful":    {failed(`"{\"error\": \"INVALID_PARAMS\", \"details\": \"limit\", \"retry\": true}"`), "INVALID_PARAMS: limit", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			run := graph.Start("r", map[string]any{})
+			run, _ := graph.Start("r", map[string]any{})
 			result, err := jsonvalue.Decode([]byte(c.result))
 			require.NoError(t, err)
-			problem, err := run.Settle(flow.Answer{Step: "a", Result: result})
+			out, err := run.Settle(flow.Answer{Step: "a", Result: result})
 			require.NoError(t, err)
-			require.Equal(t, c.again, len(run.Outstanding()) > 0)
+			require.Equal(t, c.again, len(out.Instructions) > 0)
 			if !c.again {
-				require.Nil(t, problem, "nothing is left to be tried")
-				require.Equal(t, c.details, run.Final().Failed[0].Details)
+				require.Nil(t, out.Rejected, "nothing is left to be tried")
+				require.Equal(t, c.details, out.Final.Failed[0].Details)
 				return
 			}
-			require.Equal(t, fault.ToolFailed, problem.Code)
-			require.Equal(t, c.details, problem.Details)
+			require.Equal(t, fault.ToolFailed, out.Rejected.Code)
+			require.Equal(t, c.details, out.Rejected.Details)
 		})
 	}
 }

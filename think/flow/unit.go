@@ -2,7 +2,6 @@ package flow
 
 import (
 	"savant/fault"
-	"savant/internal/jsonvalue"
 	"savant/think/flow/expression"
 )
 
@@ -40,17 +39,17 @@ type nodeState struct {
 	list    *loopList // of a loop, once decided
 	units   []unit    // never moved: they are pointed to
 	open    int       // units not settled
+	away    int       // units whose capture is not in memory
 	has     bool      // a capture, once settled
 	noted   bool      // in the frame's stale
 }
 
 // loopList is what a loop goes over.
 type loopList struct {
-	items  []any
-	sum    string // digest of items
-	joined []byte // the list of what was captured
-	tree   tree   // over the units
-	stale  []*unit
+	items []any
+	sum   string // digest of items
+	tree  tree   // over the units
+	stale []*unit
 }
 
 // unit is what is handed out and settled: a step, or one item of a loop.
@@ -63,10 +62,10 @@ type unit struct {
 	attempt  int // the attempt under way or last made, from 1
 	attempts []attempt
 	issuedAt int    // version
-	value    []byte // canonical JSON of the capture, unless it is to be loaded
+	value    []byte // canonical JSON of the capture; nil while it is away
+	away     bool   // the capture is not in memory
 	sum      string // hex SHA-256 of the value, empty for none
 	size     int    // of the value in bytes
-	load     func() ([]byte, error)
 	witness  string
 	late     bool
 	seen     bool // in touched
@@ -146,30 +145,10 @@ func (r *Run) about() map[string]any {
 	return map[string]any{"id": r.id, "workflow": r.graph.Workflow.Name, "version": r.graph.Workflow.Version}
 }
 
-func (f *frame) capture(name string) any {
-	at, ok := f.graph.captures[name]
-	if !ok {
-		return nil
-	}
-	return decoded(f.nodes[at].bytes())
-}
-
 func (f *frame) statusOf(id string) any {
 	at, ok := f.graph.index[id]
 	if !ok {
 		return nil
 	}
 	return string(f.nodes[at].status)
-}
-
-// decoded reads a stored value; what is stored was encoded by this package.
-func decoded(value []byte) any {
-	if len(value) == 0 {
-		return nil
-	}
-	v, err := jsonvalue.DecodeStored(value)
-	if err != nil {
-		return nil
-	}
-	return v
 }

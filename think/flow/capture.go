@@ -1,0 +1,270 @@
+package flow
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+)
+
+// Inline is the size in bytes up to which a capture stays in memory. A longer
+// one is known by its digest; the core asks for it when it has to be read.
+const Inline = 8 << 10
+
+// maxHeld is how many bytes of longer captures stay in memory from one event
+// to the next.
+const maxHeld = 1 << 20
+
+// Ref names a capture that is not in memory: the step whose answer gave it, and
+// the version of that answer.
+type Ref struct {
+	Step    string
+	Version int
+}
+
+// missing gathers captures that have to be read and are not in memory, each
+// once, in the order in which they can be provided.
+type missing struct {
+	refs []Ref
+	seen map[*unit]bool
+}
+
+// capture adds what is missing of a node's capture.
+func (m *missing) capture(n *nodeState) {
+	if n.away == 0 {
+		return
+	}
+	for i := range n.units {
+		m.unit(&n.units[i])
+	}
+}
+
+func (m *missing) unit(u *unit) {
+	if !u.away || m.seen[u] {
+		return
+	}
+	if m.seen == nil {
+		m.seen = map[*unit]bool{}
+	}
+	m.seen[u] = true
+	if u.readsToAccept() {
+		m.node(u.node)
+	}
+	m.refs = append(m.refs, Ref{u.id, u.attempts[len(u.attempts)-1].version})
+}
+
+// node adds what a step's expressions read.
+func (m *missing) node(n *nodeState) {
+	for _, read := range n.node().reads {
+		m.capture(&n.frame.nodes[read.node])
+	}
+}
+
+// end adds what a frame's outputs, artifacts and summary read.
+func (m *missing) end(f *frame) {
+	for _, at := range f.graph.endReads {
+		m.capture(&f.nodes[at])
+	}
+	if f.owner != nil {
+		m.node(f.owner.node) // until, and the parameters of the next round
+	}
+}
+
+// readsToAccept says whether other captures are read to make the unit's capture
+// from its answer.
+func (u *unit) readsToAccept() bool { return u.step().Extract != nil || u.step().Person() }
+
+// Provide gives the run the recorded answer of a Ref, so that its capture is in
+// memory again. STATE_CORRUPT where the answer gives another value than it did.
+func (r *Run) Provide(ref Ref, answer Answer) error {
+	_, u := r.find(ref.Step)
+	if u == nil || !u.away {
+		return nil
+	}
+	rare := u.extra
+	value, problem := u.accept(answer)
+	u.extra = rare
+	if problem != nil {
+		return fault.New(fault.StateCorrupt, "the recorded result of step %q is not accepted any more: %s", u.id, problem.Details)
+	}
+	if hexSum(value) != u.sum {
+		return fault.New(fault.StateCorrupt, "the recorded result of step %q gives another value than it did", u.id)
+	}
+	u.value, u.size, u.away = value, len(value), false
+	u.node.away--
+	u.hold()
+	return nil
+}
+
+// hold notes a capture that may leave the memory again.
+func (u *unit) hold() {
+	if len(u.value) > Inline {
+		u.run().held = append(u.run().held, u)
+	}
+}
+
+// shed lets long captures go from memory, the oldest first. Their answers must
+// be durable.
+func (r *Run) shed() {
+	total := 0
+	for at, u := range slices.Backward(r.held) {
+		if total += len(u.value); total <= maxHeld {
+			continue
+		}
+		for _, old := range r.held[:at+1] {
+			old.value, old.away = nil, true
+			old.node.away++
+		}
+		r.held = slices.Clone(r.held[at+1:])
+		return
+	}
+}
+
+// bytes returns the canonical JSON of the unit's capture, nil for none.
+func (u *unit) bytes() []byte {
+	if u.away {
+		panic("flow: the capture of step " + u.id + " is read before it was provided")
+	}
+	return u.value
+}
+
+// bytes returns the canonical JSON of the node's capture, nil where it has none.
+func (n *nodeState) bytes() []byte {
+	switch {
+	case !n.has:
+		return nil
+	case n.loop():
+		return n.join(Whole)
+	}
+	return n.units[0].bytes()
+}
+
+// size returns the length of the node's capture in bytes.
+func (n *nodeState) size() int {
+	if !n.loop() {
+		return n.units[0].size
+	}
+	size := len("[]") + max(0, len(n.units)-1)
+	for i := range n.units {
+		if n.units[i].sum == "" {
+			size += len("null")
+		}
+		size += n.units[i].size
+	}
+	return size
+}
+
+// join lists the captures of a loop's items, until the list has so many bytes;
+// null stands for an item that was skipped or failed.
+func (n *nodeState) join(enough int) []byte {
+	var list bytes.Buffer
+	list.WriteByte('[')
+	for i := range n.units {
+		if list.Len() > enough {
+			return list.Bytes()
+		}
+		if i > 0 {
+			list.WriteByte(',')
+		}
+		if value := n.units[i].bytes(); value != nil {
+			list.Write(value)
+		} else {
+			list.WriteString("null")
+		}
+	}
+	list.WriteByte(']')
+	return list.Bytes()
+}
+
+// beginning adds what is missing of the first bytes of a node's capture.
+func (m *missing) beginning(n *nodeState, enough int) {
+	length := 0
+	for i := range n.units {
+		if length > enough {
+			return
+		}
+		m.unit(&n.units[i])
+		length += n.units[i].size + 1
+	}
+}
+
+// longList is the size in bytes from which a loop's list is not put together
+// only to be shown.
+const longList = 4 << 10
+
+// variable returns the node's capture under a name.
+func (n *nodeState) variable(name string) Var {
+	size := n.size()
+	if n.loop() && size > longList {
+		return Var{name, n.join(longList), size}
+	}
+	return Var{name, n.bytes(), size}
+}
+
+// Var returns the canonical JSON of one capture by its name, children's with
+// their prefix ("parent/child_capture"); nil where there is none, or where
+// something is missing.
+func (r *Run) Var(name string) ([]byte, []Ref) {
+	for _, f := range r.frames() {
+		if at, ok := f.graph.captures[trimmed(name, f.prefix)]; ok {
+			var m missing
+			if m.capture(&f.nodes[at]); len(m.refs) > 0 {
+				return nil, m.refs
+			}
+			return f.nodes[at].bytes(), nil
+		}
+	}
+	return nil, nil
+}
+
+func trimmed(name, prefix string) string {
+	if len(name) > len(prefix) && name[:len(prefix)] == prefix {
+		return name[len(prefix):]
+	}
+	return ""
+}
+
+// frames returns the root and every child frame.
+func (r *Run) frames() []*frame {
+	all := []*frame{r.root}
+	for at := 0; at < len(all); at++ {
+		for i := range all[at].nodes {
+			n := &all[at].nodes[i]
+			if n.node().child == nil {
+				continue
+			}
+			for k := range n.units {
+				all = append(all, n.units[k].rounds()...)
+			}
+		}
+	}
+	return all
+}
+
+func (f *frame) capture(name string) any {
+	at, ok := f.graph.captures[name]
+	if !ok {
+		return nil
+	}
+	return decoded(f.nodes[at].bytes())
+}
+
+// decoded reads a stored value; what is stored was encoded by this package.
+func decoded(value []byte) any {
+	if len(value) == 0 {
+		return nil
+	}
+	v, err := jsonvalue.DecodeStored(value)
+	if err != nil {
+		panic("flow: a capture is not JSON: " + err.Error())
+	}
+	return v
+}
+
+func hexSum(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,165 @@
+package flow
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+
+	"savant/fault"
+)
+
+// Outcome is what an event came to, or where a run stands: all that whoever drives
+// the run needs of it.
+type Outcome struct {
+	// Missing, where it is not empty, are captures to be given to Provide, in
+	// this order, before Proceed goes on with the event. Nothing else is set.
+	Missing []Ref
+	// Rejected is what was wrong with the answer, where another attempt is
+	// left.
+	Rejected *fault.Error
+	RunID    string
+	Workflow *Workflow
+	// Version counts the events of the run from 1.
+	Version int
+	Status  Status
+	// Hash is the hex hash of the run's state.
+	Hash string
+	// Instructions wait for an answer, in declaration order.
+	Instructions []Instruction
+	// Ready are the ids of the first steps that could run too, ReadyTotal
+	// counts them all.
+	Ready      []string
+	ReadyTotal int
+	// Change is what the last event did.
+	Change Change
+	// Captured is the hex SHA-256 of what the answered step captured, where it
+	// is done, and Size its length in bytes.
+	Captured string
+	Size     int
+	// Blocked is why the run cannot go on, or nil.
+	Blocked *fault.Error
+	// Final is the report of a finished run, or nil; do not change it.
+	Final *Final
+	// Steps counts the steps the run has so far, a loop's items one by one; Ran
+	// those that ended done or failed.
+	Steps, Ran int
+}
+
+// maxReady bounds Outcome.Ready.
+const maxReady = 10
+
+// Change is what an event did, in declaration order.
+type Change struct {
+	Steps []StepStatus
+	Vars  []Var
+}
+
+// StepStatus is one line of a run's state.
+type StepStatus struct {
+	ID      string `json:"-"`
+	Status  Status `json:"status"`
+	Cause   string `json:"cause,omitempty"`
+	Attempt int    `json:"attempt,omitempty"`
+	Witness string `json:"witness,omitempty"`
+	Late    bool   `json:"late,omitempty"`
+	Code    string `json:"code,omitempty"`
+	Details string `json:"details,omitempty"`
+}
+
+// Var is a capture and its value as canonical JSON. Of a long list that a loop
+// made, Value is only the beginning; Size is the length of the whole.
+type Var struct {
+	Name  string
+	Value json.RawMessage
+	Size  int
+}
+
+// Proceed goes on with an event whose missing captures were provided. Without
+// one it returns where the run stands, with the last event's change.
+func (r *Run) Proceed() Outcome {
+	if refs := r.work(); len(refs) > 0 {
+		return Outcome{Missing: refs}
+	}
+	var m missing
+	for _, u := range r.issued {
+		if !u.rare().rendered {
+			m.node(u.node)
+		}
+	}
+	for _, n := range r.settled {
+		if n.kept() {
+			m.beginning(n, longList)
+		}
+	}
+	if len(m.refs) > 0 {
+		return Outcome{Missing: m.refs}
+	}
+	instructions := make([]Instruction, 0, len(r.issued))
+	for _, u := range r.issued {
+		instructions = append(instructions, u.instruction())
+	}
+	out := Outcome{RunID: r.id, Workflow: r.graph.Workflow, Rejected: r.rejected, Version: r.version, Status: r.status(), Hash: r.hash(), Instructions: instructions,
+		Ready: []string{}, ReadyTotal: len(r.ready), Change: r.changed(), Blocked: r.blocked, Final: r.final,
+		Steps: len(r.root.nodes) + r.units, Ran: r.ran}
+	for _, u := range r.ready[:min(maxReady, len(r.ready))] {
+		out.Ready = append(out.Ready, u.id)
+	}
+	if u := r.answered; u != nil && u.status == Done {
+		out.Captured, out.Size = u.sum, u.size
+	}
+	return out
+}
+
+// begin starts the event of an answer to a unit.
+func (r *Run) begin(u *unit, digest string) {
+	for _, touched := range r.touched {
+		touched.seen = false
+	}
+	r.touched, r.settled, r.answered, r.rejected = nil, nil, u, nil
+	r.shed()
+	r.version++
+	u.attempts = append(u.attempts, attempt{digest, r.version})
+}
+
+func (r *Run) changed() Change {
+	var change Change
+	touched := slices.Clone(r.touched)
+	slices.SortFunc(touched, before)
+	for _, u := range touched {
+		change.Steps = append(change.Steps, u.describe())
+	}
+	settled := slices.Clone(r.settled)
+	slices.SortStableFunc(settled, func(a, b *nodeState) int {
+		return cmp.Or(cmp.Compare(a.frame.prefix, b.frame.prefix), cmp.Compare(a.index, b.index))
+	})
+	for _, n := range settled {
+		if len(n.units) == 0 || n.loop() {
+			change.Steps = append(change.Steps, n.describe())
+		}
+		if n.kept() {
+			change.Vars = append(change.Vars, n.variable(n.frame.prefix+n.step().CaptureAs))
+		}
+	}
+	return change
+}
+
+func (u *unit) describe() StepStatus {
+	s := StepStatus{ID: u.id, Status: u.status, Cause: u.cause, Attempt: u.attempt, Witness: u.witness, Late: u.late}
+	if failure := u.rare().failure; failure != nil {
+		s.Code, s.Details = string(failure.Code), failure.Details
+	}
+	return s
+}
+
+func (n *nodeState) describe() StepStatus {
+	return StepStatus{ID: n.id(), Status: n.standing(), Cause: n.cause}
+}
+
+// standing is the status of a node as a reader means it: issued as long as a
+// unit of it is.
+func (n *nodeState) standing() Status {
+	if n.status == Ready && slices.ContainsFunc(n.units, func(u unit) bool { return u.status == Issued }) {
+		return Issued
+	}
+	return n.status
+}
