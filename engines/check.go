@@ -2,9 +2,7 @@ package engines
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
-	"sync"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -31,44 +29,8 @@ func (t Tool) Check() error {
 	if _, err := t.examine(); err != nil || len(t.Output) == 0 {
 		return err
 	}
-	what := t.Name + ": output"
-	root, err := objectOf(what, t.Output)
-	if err == nil {
-		_, err = compile(what, root)
-	}
+	_, err := t.compileOutput()
 	return err
-}
-
-// Promise returns what holds results against the tool's output schema:
-// VALIDATION_FAILED says what does not fit. It is nil where there is no such
-// schema. The schema is compiled when it is first needed; results that would take
-// too long to judge fit.
-func (t Tool) Promise() func(result json.RawMessage) error {
-	if len(t.Output) == 0 {
-		return nil
-	}
-	what := t.Name + ": output"
-	schema := sync.OnceValues(func() (*schemas.Schema, error) {
-		root, err := objectOf(what, t.Output)
-		if err != nil {
-			return nil, err
-		}
-		return compile(what, root)
-	})
-	return func(result json.RawMessage) error {
-		compiled, err := schema()
-		if err != nil {
-			return err
-		}
-		value, err := jsonvalue.Decode(result)
-		if err != nil {
-			return fault.New(fault.ValidationFailed, "the result: %w", err)
-		}
-		if err = compiled.Check(value); errors.Is(err, fault.LimitExceeded) {
-			return nil
-		}
-		return err
-	}
 }
 
 // examine is Check without compiling the schemas that Bind derived, and those

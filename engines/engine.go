@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"savant/fault"
@@ -18,8 +17,12 @@ type Engine struct {
 	// Description is one line for a person.
 	Description string
 	// Concurrency is how many of its calls run at once; 0 is 16, and no bound
-	// for a conductor.
+	// for think, agent and workflow. A call that waits for a person is not
+	// counted.
 	Concurrency int
+	// OrderBy names a string argument: calls of one client in which it has the
+	// same value run one after the other, in the order they came. "": any order.
+	OrderBy string
 	// Timeout is how long a call of a tool that sets none may take, waiting
 	// for its place included; 0: as long as its caller waits.
 	Timeout time.Duration
@@ -71,62 +74,4 @@ func (e Engine) check(tools []Tool) error {
 		}
 	}
 	return nil
-}
-
-const (
-	defaultConcurrency = 16
-	// queuePerPlace is how many calls may wait for each that runs.
-	queuePerPlace = 16
-)
-
-// port is where the calls of one engine pass.
-type port struct {
-	engine Engine
-	// places holds one value for each call that runs; nil: there is no bound.
-	places  chan struct{}
-	waiting atomic.Int64
-	// left are the calls that go on although nobody waits for them any more.
-	left atomic.Int64
-	// down is the details of the last call when it was ENGINE_OFFLINE.
-	down atomic.Pointer[string]
-}
-
-func newPort(engine Engine) *port {
-	made := &port{engine: engine}
-	if engine.Concurrency == 0 && !conducts(engine.Name) {
-		engine.Concurrency = defaultConcurrency
-	}
-	if engine.Concurrency > 0 {
-		made.places = make(chan struct{}, engine.Concurrency)
-	}
-	return made
-}
-
-// enter takes a place, or waits for one until ctx ends. A queue that is full,
-// and a wait that is over, is ENGINE_BUSY: the call was not begun.
-func (p *port) enter(ctx context.Context) error {
-	if p.places == nil {
-		return nil
-	}
-	select {
-	case p.places <- struct{}{}:
-		return nil
-	default:
-	}
-	defer p.waiting.Add(-1)
-	if waiting := p.waiting.Add(1); waiting > int64(queuePerPlace*cap(p.places)) {
-		return fault.New(fault.EngineBusy, "engine %s has %d calls running and %d waiting; call again later", p.engine.Name, cap(p.places), waiting-1)
-	}
-	select {
-	case p.places <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return fault.New(fault.EngineBusy, "engine %s had no place for the call while it could wait: %w", p.engine.Name, ctx.Err())
-	}
-}
-
-func (p *port) leave() {
-	if p.places != nil {
-		<-p.places
-	}
 }

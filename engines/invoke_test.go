@@ -30,10 +30,17 @@ type events struct {
 	seen  []engines.Event
 }
 
-func (e *events) observe(_ context.Context, event engines.Event) {
-	e.mutex.Lock()
-	defer e.mutex.Unlock()
-	e.seen = append(e.seen, event)
+func (e *events) begin(ctx context.Context, _ engines.Event, _ json.RawMessage) (context.Context, func(engines.Event)) {
+	return ctx, func(event engines.Event) {
+		e.mutex.Lock()
+		defer e.mutex.Unlock()
+		e.seen = append(e.seen, event)
+	}
+}
+
+// unobserved is a Begin that does nothing.
+func unobserved(ctx context.Context, _ engines.Event, _ json.RawMessage) (context.Context, func(engines.Event)) {
+	return ctx, func(engines.Event) {}
 }
 
 func (e *events) last() engines.Event {
@@ -64,7 +71,7 @@ func TestCallsHaveTheirTime(t *testing.T) {
 		for name, tool := range tools {
 			var seen events
 			var log bytes.Buffer
-			table := engines.NewRegistry(engines.Options{Observe: seen.observe, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			table := engines.NewRegistry(engines.Options{Begin: seen.begin, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			tool.Timeout = time.Minute
 			require.NoError(t, table.Add(tool))
 			_, err := table.Call(t.Context(), name, nil)
@@ -237,7 +244,7 @@ func TestConductorsTakeNoPlace(t *testing.T) {
 // Every call is an event, also one that reaches no tool.
 func TestEveryCallIsAnEvent(t *testing.T) {
 	var seen events
-	table := engines.NewRegistry(engines.Options{Observe: seen.observe})
+	table := engines.NewRegistry(engines.Options{Begin: seen.begin})
 	require.NoError(t, table.Add(named("x.echo"), does("x.panics", func(context.Context) (any, error) { panic("now") }),
 		does("x.odd", func(context.Context) (any, error) { return func() {}, nil })))
 	cases := []struct {
@@ -265,7 +272,7 @@ func TestEveryCallIsAnEvent(t *testing.T) {
 
 // Calls, changes of the table and questions after its health at once.
 func TestEverythingAtOnce(t *testing.T) {
-	table := engines.NewRegistry(engines.Options{Observe: func(context.Context, engines.Event) {}})
+	table := engines.NewRegistry(engines.Options{Begin: unobserved})
 	var running, most atomic.Int64
 	counted := func(context.Context) (any, error) {
 		now := running.Add(1)

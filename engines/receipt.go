@@ -1,6 +1,7 @@
 package engines
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -46,11 +47,11 @@ const draws = 4
 // receipt that a call with them leaves. The errors are UNKNOWN_TOOL and
 // INVALID_PARAMS.
 func (r *Registry) InputDigest(name string, args json.RawMessage) (string, error) {
-	found, ok := r.resolve(name)
+	found, ok := r.find(name)
 	if !ok {
 		return "", r.unknown(name)
 	}
-	accepted, err := r.accept(context.Background(), found, args) // nothing waits
+	accepted, err := r.table.accept(context.Background(), found, args) // nothing waits
 	if err != nil {
 		return "", err
 	}
@@ -116,4 +117,34 @@ func (t *table) witnessFailure(ctx context.Context, found *row, args json.RawMes
 		return Result{}
 	}
 	return Result{Receipt: t.witness(ctx, found.tool.Name, args, Receipt{Failed: true, Result: encoded, Time: time.Now()})}
+}
+
+// WithReceipt puts the id of a receipt into the JSON of a result, in the place
+// of one it may have: that of a Savant mounted in this one. It comes first, so
+// that a client that cuts long results keeps it. A result that is no object is
+// returned as it is, and so is any without an id.
+func WithReceipt(encoded json.RawMessage, receipt string) json.RawMessage {
+	if receipt == "" || len(encoded) == 0 || encoded[0] != '{' {
+		return encoded
+	}
+	rest := bytes.TrimSpace(withoutReceipt(encoded)[1:])
+	out := make([]byte, 0, len(rest)+len(receipt)+16)
+	out = append(out, `{"`+ReceiptKey+`":"`+receipt+`"`...)
+	if rest[0] != '}' {
+		out = append(out, ',')
+	}
+	return append(out, rest...)
+}
+
+func withoutReceipt(encoded json.RawMessage) json.RawMessage {
+	var members map[string]json.RawMessage
+	if !bytes.Contains(encoded, []byte(`"`+ReceiptKey+`"`)) || json.Unmarshal(encoded, &members) != nil || members[ReceiptKey] == nil {
+		return encoded
+	}
+	delete(members, ReceiptKey)
+	rest, err := json.Marshal(members)
+	if err != nil {
+		return encoded
+	}
+	return rest
 }

@@ -15,13 +15,10 @@ type Options struct {
 	// Logger gets what a client must not see: the stack of a panic, the cause
 	// of INTERNAL. Nil discards it.
 	Logger *slog.Logger
-	// Observe is told of every call when it is over, also of one that was
-	// refused. It is called on the goroutine of the call.
-	Observe func(context.Context, Event)
 	// Begin is told of every call before it is examined: the tool, the
 	// arguments as they came and the time. It returns the context of the call,
-	// and what is told when it is over, as Observe is. The arguments must not be
-	// changed.
+	// and a function that is told when the call is over, also one that was
+	// refused. The arguments must not be changed.
 	Begin func(ctx context.Context, begun Event, args json.RawMessage) (context.Context, func(Event))
 	// Receipts keeps a receipt; without it calls leave none. An id that is
 	// taken is ID_COLLISION: the receipt comes again with another.
@@ -207,14 +204,14 @@ func (r *Registry) Engine(name string) []Tool {
 
 // Resolve returns the tool of a name in either spelling.
 func (r *Registry) Resolve(name string) (Tool, bool) {
-	found, ok := r.resolve(name)
+	found, ok := r.find(name)
 	if !ok {
 		return Tool{}, false
 	}
 	return found.tool, true
 }
 
-func (r *Registry) resolve(name string) (*row, bool) {
+func (r *Registry) find(name string) (*row, bool) {
 	found, ok := r.table.now().spelt[name]
 	if !ok || !r.Shows(found.port.engine.Name) {
 		return nil, false

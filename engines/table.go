@@ -36,6 +36,8 @@ type contents struct {
 type row struct {
 	tool   Tool
 	inputs *inputs
+	// output returns the published output schema, made at the first call.
+	output func() OutputSchema
 	port   *port
 }
 
@@ -99,7 +101,7 @@ func examined(tools []Tool) ([]*row, error) {
 		if err != nil {
 			return nil, err
 		}
-		rows[i] = &row{tool: tool, inputs: in}
+		rows[i] = &row{tool: tool, inputs: in, output: sync.OnceValue(func() OutputSchema { return PublishedOutput(tool.Output) })}
 	}
 	return rows, nil
 }

@@ -20,20 +20,19 @@ type Tool struct {
 	Eager bool
 	// Timeout is how long a call may take; 0: what its engine says.
 	Timeout time.Duration
-	// Heeds says that it returns soon after its context ends, so that nobody
-	// has to watch it: it runs on the goroutine of its caller, which costs a
-	// short call a twentieth less.
-	Heeds bool
 	// Call runs the tool. Arguments were checked against Input. The result is
 	// any value that marshals to a JSON object, or a Content. Errors carry a
-	// fault.Code. With a timeout it runs on a goroutine of its own, and has to
-	// end when its context does.
+	// fault.Code. It has to end when its context does.
 	Call func(context.Context, json.RawMessage) (any, error)
 	// derived is the input schema that Bind made of a Go type. It is one by
 	// construction, so that compiling it can wait for the first call: all
 	// together they would be half of a server's start.
 	derived json.RawMessage
 }
+
+// MetaAlwaysLoad is the _meta key of a tool by which Claude Code loads it at
+// once instead of deferring it.
+const MetaAlwaysLoad = "anthropic/alwaysLoad"
 
 // Prompt is a text a client can offer its user by name.
 type Prompt struct {

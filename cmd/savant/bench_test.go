@@ -48,7 +48,7 @@ func serveWithNothing() int {
 	os.Args = []string{os.Args[0], "mcp"}
 	return start(func(a *app.App) error {
 		nothing := engines.Bind("think.nothing", "Does nothing.", func(_ context.Context, in think.NextInput) (think.NextInput, error) { return in, nil })
-		nothing.Title, nothing.Heeds = "Nothing", true // as think.next
+		nothing.Title = "Nothing"
 		return errors.Join(a.AddEngines(), a.Tools.Add(nothing))
 	})
 }

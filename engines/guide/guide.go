@@ -25,12 +25,11 @@ func Tools(e *think.Engine) []engines.Tool {
 	}
 	writes := func(t *engines.Tool) { t.ReadOnly = false }
 	eager := func(t *engines.Tool) { t.Eager = true }
-	heeds := func(t *engines.Tool) { t.Heeds = true } // it is called at every step, and waits for a disk or a person only
 	repeats := func(t *engines.Tool) { t.Idempotent = false }
 	destroys := func(t *engines.Tool) { t.Destructive = true }
 	return []engines.Tool{
 		tool(engines.Bind("think.plan", "Start a workflow run, or return an existing one where it stands. Answers the first instruction: do it, then call think.next."+readFirst, e.Plan), "Start a workflow", writes, eager),
-		tool(engines.Bind("think.next", "Give the result of the current instruction; answers the next one, or done. Repeat until done is true. An error says what to mend and shows the instruction again."+readFirst, e.Next), "Next instruction", writes, eager, heeds),
+		tool(engines.Bind("think.next", "Give the result of the current instruction; answers the next one, or done. Repeat until done is true. An error says what to mend and shows the instruction again."+readFirst, e.Next), "Next instruction", writes, eager),
 		tool(engines.Bind("think.driver_prompt", "How to follow a workflow: the loop, names of tools, passing results, errors.", e.Library.DriverPrompt), "Driver prompt", eager),
 		tool(engines.Bind("think.explain", "Why a step exists and why it is where it is: conditions with their operands, skips with their cause, its success schema.", e.Explain), "Explain a step"),
 		tool(engines.Bind("think.reset", "Take a run back to a checkpoint, or save one by name. The history is kept; force reopens a finished run or moves a run to the trash.", e.Reset), "Reset a run", writes, repeats, destroys),

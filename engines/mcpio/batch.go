@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"savant/internal/jsonrpc"
 )
 
 // maxBatch messages are taken in one batch: as many calls as may wait. Without
@@ -18,7 +20,7 @@ const maxBatch = maxCalls
 type batch struct {
 	mu      sync.Mutex
 	left    int
-	replies []*reply
+	replies []*jsonrpc.Reply
 	send    func(any)
 }
 
@@ -30,7 +32,7 @@ func (c *connection) receiveBatch(ctx context.Context, data []byte) {
 		c.answerSoon(ctx, c.send, refused)
 		return
 	}
-	b := &batch{left: len(messages), send: c.writeLine}
+	b := &batch{left: len(messages), send: c.write}
 	for _, one := range messages {
 		c.receiveMessage(ctx, one, b.deliver)
 	}
@@ -38,25 +40,28 @@ func (c *connection) receiveBatch(ctx context.Context, data []byte) {
 
 // splitBatch returns the messages of a batch, or the reply that refuses it. A
 // batch that is refused is not taken apart.
-func splitBatch(data []byte, version string) ([]json.RawMessage, *reply) {
+func splitBatch(data []byte, version string) ([]json.RawMessage, *jsonrpc.Reply) {
 	var whole json.RawMessage
 	if err := json.Unmarshal(data, &whole); err != nil {
-		return nil, errorReply(noID, &mcp.JSONRPCErrorDetails{
-			Code: mcp.PARSE_ERROR, Message: "this line is not JSON: " + err.Error()})
+		return nil, jsonrpc.Fail(jsonrpc.NoID, jsonrpc.ParseError, "this line is not JSON: "+err.Error(), nil)
 	}
 	if version != mcp.ProtocolVersion20250326 {
-		return nil, invalidRequest(noID, fmt.Sprintf(
+		return nil, refusedBatch(fmt.Sprintf(
 			"batches exist in protocol revision %s only, and %q was negotiated; send the messages one by one",
 			mcp.ProtocolVersion20250326, version))
 	}
 	messages := firstElements(whole, maxBatch+1)
 	switch {
 	case len(messages) == 0:
-		return nil, invalidRequest(noID, "the batch is empty")
+		return nil, refusedBatch("the batch is empty")
 	case len(messages) > maxBatch:
-		return nil, invalidRequest(noID, fmt.Sprintf("a batch holds at most %d messages", maxBatch))
+		return nil, refusedBatch(fmt.Sprintf("a batch holds at most %d messages", maxBatch))
 	}
 	return messages, nil
+}
+
+func refusedBatch(why string) *jsonrpc.Reply {
+	return jsonrpc.Fail(jsonrpc.NoID, jsonrpc.InvalidRequest, why, nil)
 }
 
 // firstElements returns the first elements of a JSON array that is known to be
@@ -79,7 +84,7 @@ func firstElements(array json.RawMessage, most int) []json.RawMessage {
 
 // deliver takes one reply, nil for a message that has none. The last one sends
 // the batch; a batch of notifications is not answered.
-func (b *batch) deliver(answer *reply) {
+func (b *batch) deliver(answer *jsonrpc.Reply) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if answer != nil {

@@ -13,19 +13,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/engines"
+	"savant/engines/mcpclient"
 	"savant/engines/mcpio"
 	"savant/fault"
 )
 
 // connect joins our client to our server.
-func connect(t testing.TB, o mcpio.Options, client mcpio.ClientOptions) *mcpio.Client {
+func connect(t testing.TB, o mcpio.Options, client mcpclient.Options) *mcpclient.Client {
 	t.Helper()
 	server, err := mcpio.New(o)
 	require.NoError(t, err)
 	inReader, inWriter := io.Pipe()
 	outReader, outWriter := io.Pipe()
 	go func() { _ = outWriter.CloseWithError(server.Serve(context.Background(), inReader, outWriter)) }()
-	c, err := mcpio.Connect(t.Context(), inWriter, outReader, client)
+	c, err := mcpclient.Connect(t.Context(), inWriter, outReader, client)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	return c
@@ -34,7 +35,7 @@ func connect(t testing.TB, o mcpio.Options, client mcpio.ClientOptions) *mcpio.C
 // The client sees what the server publishes, tools in their canonical names.
 func TestClient(t *testing.T) {
 	o := exhibition(t)
-	c := connect(t, o, mcpio.ClientOptions{Version: "1"})
+	c := connect(t, o, mcpclient.Options{Version: "1"})
 	name, version, protocol := c.ServerInfo()
 	require.Equal(t, []string{"savant", "1.0.0", "2025-11-25"}, []string{name, version, protocol})
 	require.Equal(t, "Read the driver prompt first.", c.Instructions())
@@ -60,7 +61,7 @@ func TestClient(t *testing.T) {
 
 // What the server reports comes back as the same coded error.
 func TestClientErrors(t *testing.T) {
-	c := connect(t, exhibition(t), mcpio.ClientOptions{})
+	c := connect(t, exhibition(t), mcpclient.Options{})
 	_, err := c.Call(t.Context(), "test.coded", nil)
 	var coded *fault.Error
 	require.ErrorAs(t, err, &coded)
@@ -87,7 +88,7 @@ func TestClientElicits(t *testing.T) {
 		"error":   {err: errors.New("no terminal")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client := connect(t, options(t, asking()), mcpio.ClientOptions{
+			client := connect(t, options(t, asking()), mcpclient.Options{
 				Elicit: func(_ context.Context, question engines.Elicitation) (engines.Answer, error) {
 					require.Equal(t, "Your name?", question.Message)
 					return c.answer, c.err
@@ -111,7 +112,7 @@ func TestClientGivesUp(t *testing.T) {
 		defer close(ended)
 		return slow.tool("x.x").Call(ctx, args)
 	})
-	c := connect(t, options(t, watched), mcpio.ClientOptions{})
+	c := connect(t, options(t, watched), mcpclient.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	failed := make(chan error, 1)
 	go func() {
@@ -142,7 +143,7 @@ func TestClientOfADeadServer(t *testing.T) {
 		_ = outWriter.Close()
 		_ = inReader.Close()
 	}()
-	c, err := mcpio.Connect(t.Context(), inWriter, outReader, mcpio.ClientOptions{})
+	c, err := mcpclient.Connect(t.Context(), inWriter, outReader, mcpclient.Options{})
 	require.NoError(t, err)
 	_, err = c.Tools(t.Context())
 	require.ErrorIs(t, err, fault.EngineOffline)
@@ -170,7 +171,7 @@ func TestClientOfNoServer(t *testing.T) {
 				_, _ = fmt.Fprintln(outWriter, c.reply)
 				_ = outWriter.Close()
 			}()
-			_, err := mcpio.Connect(t.Context(), inWriter, outReader, mcpio.ClientOptions{})
+			_, err := mcpclient.Connect(t.Context(), inWriter, outReader, mcpclient.Options{})
 			require.ErrorIs(t, err, c.code)
 		})
 	}
@@ -179,7 +180,7 @@ func TestClientOfNoServer(t *testing.T) {
 // The client drives a real child process and sees it end.
 func TestClientOfAProcess(t *testing.T) {
 	command, stdin, stdout, stderr := child(t)
-	c, err := mcpio.Connect(t.Context(), stdin, stdout, mcpio.ClientOptions{})
+	c, err := mcpclient.Connect(t.Context(), stdin, stdout, mcpclient.Options{})
 	require.NoError(t, err)
 	got, err := c.Call(t.Context(), "test.echo", map[string]int{"n": 9007199254740993})
 	require.NoError(t, err)

@@ -4,55 +4,62 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 	"time"
 
 	"savant/fault"
+	"savant/internal/jsonrpc"
 )
 
-// connection is one client being served.
+// connection is one client that is served.
 type connection struct {
 	server *Server
-	lines  *lineWriter
-	// stop ends the connection, with the error to report.
+	lines  *jsonrpc.Writer
+	// stop ends the connection with the error to report.
 	stop context.CancelCauseFunc
-	// work answers the requests that are read.
-	work    *crew
-	turns   turns
-	slots   slots
-	load    load
+	// work counts the requests that were read and are not answered.
+	work    sync.WaitGroup
+	queue   queue
 	control chan struct{}
 	// gone is closed when nothing more is read from the client.
 	gone chan struct{}
 
-	inflight  inflight
-	questions questions
-	parked    parkingLot
-	listeners listeners
-	// peer is what initialize told of the client, and welcomed whether that
-	// made it a listener. Only the reading goroutine touches them.
-	peer     session
-	welcomed bool
+	running       running
+	questions     jsonrpc.Pending
+	suspended     suspendedCalls
+	subscriptions subscriptions
+	// peer is what initialize told of the client, and subscribed says that it
+	// was told of changes since. Only the reading goroutine touches them.
+	peer       session
+	subscribed bool
 }
 
 func (s *Server) newConnection(out io.Writer, stop context.CancelCauseFunc) *connection {
-	gone := make(chan struct{})
 	return &connection{
 		server:  s,
-		work:    newCrew(gone),
-		lines:   &lineWriter{out: out},
+		lines:   jsonrpc.NewWriter(out),
 		stop:    stop,
-		slots:   make(slots, maxRunning),
-		load:    load{maxBytes: 2 * s.options.MaxLine},
+		queue:   queue{maxBytes: 2 * s.options.MaxLine, last: map[string]chan struct{}{}},
 		control: make(chan struct{}, maxControl),
-		gone:    gone,
+		gone:    make(chan struct{}),
 	}
 }
 
-// newRequest returns a request with its own copy of what initialize told.
-func (c *connection) newRequest(m *message) *request {
+// request is one request and what is known of who sent it.
+type request struct {
+	*jsonrpc.Message
+	params     params
+	connection *connection
+	session    *session // a copy for this request
+	received   time.Time
+	// failure, when set, replaces the error that mcp-go would report, which has
+	// no code of package fault.
+	failure *jsonrpc.Error
+}
+
+func (c *connection) newRequest(m *jsonrpc.Message, given params) *request {
 	peer := c.peer
-	peer.id = "stdio"
-	return &request{message: m, connection: c, session: &peer, received: time.Now()}
+	return &request{Message: m, params: given, connection: c, session: &peer, received: time.Now()}
 }
 
 // soon runs work on a goroutine. The reading goroutine waits only when far too
@@ -70,45 +77,47 @@ func (c *connection) soon(ctx context.Context, work func()) {
 }
 
 // answerSoon delivers a reply without blocking the reading goroutine.
-func (c *connection) answerSoon(ctx context.Context, to deliver, answer *reply) {
+func (c *connection) answerSoon(ctx context.Context, to deliver, answer *jsonrpc.Reply) {
 	c.soon(ctx, func() { to(answer) })
 }
 
-func (c *connection) deliverUnlessCancelled(ctx context.Context, to deliver, answer *reply) {
+// deliverUnlessCancelled delivers the reply to a request; one that the client
+// cancelled gets none.
+func (c *connection) deliverUnlessCancelled(ctx context.Context, to deliver, answer *jsonrpc.Reply) {
 	if errors.Is(context.Cause(ctx), errCancelledByClient) {
 		answer = nil
 	}
 	to(answer)
 }
 
-// send writes a reply, if there is one. One that does not marshal is answered
-// all the same.
-func (c *connection) send(answer *reply) {
+// send writes a reply, if there is one. A reply that does not marshal is
+// answered with INTERNAL.
+func (c *connection) send(answer *jsonrpc.Reply) {
 	if answer == nil {
 		return
 	}
-	data, err := encodeLine(answer)
+	data, err := jsonrpc.Encode(answer)
 	if err != nil {
 		c.server.logger.Error("a reply does not marshal", "error", err)
-		c.writeLine(internalReply(answer.ID))
+		c.write(internalReply(answer.ID))
 		return
 	}
-	c.writeData(data)
+	c.writeLine(data)
 }
 
-// writeLine writes a message that is known to marshal.
-func (c *connection) writeLine(value any) {
-	data, err := encodeLine(value)
+// write writes a message that is known to marshal.
+func (c *connection) write(value any) {
+	data, err := jsonrpc.Encode(value)
 	if err != nil {
 		c.server.logger.Error("a message does not marshal", "error", err)
 		return
 	}
-	c.writeData(data)
+	c.writeLine(data)
 }
 
-// writeData writes one line. A client that cannot be written to is gone.
-func (c *connection) writeData(data []byte) {
-	if err := c.lines.write(data); err != nil && !errors.Is(err, errClosed) {
+// writeLine writes one line. A client that cannot be written to is gone.
+func (c *connection) writeLine(data []byte) {
+	if err := c.lines.Write(data); err != nil && !errors.Is(err, jsonrpc.ErrClosed) {
 		c.stop(fault.New(fault.EngineOffline, "writing to the client: %w", err))
 	}
 }

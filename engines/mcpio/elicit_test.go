@@ -62,9 +62,12 @@ func TestNoElicitationWithoutForms(t *testing.T) {
 	}
 }
 
-// Questions hold no slot: any number of people may think while others work.
-func TestQuestionsHoldNoSlot(t *testing.T) {
-	w := dial(t, options(t, asking(), echo()))
+// Questions hold no place: any number of people may think while others work.
+func TestQuestionsHoldNoPlace(t *testing.T) {
+	o := options(t)
+	o.Registry = engines.NewRegistry(engines.Options{})
+	require.NoError(t, o.Registry.AddEngine(engines.Engine{Name: "test", Concurrency: 1}, asking(), echo()))
+	w := dial(t, o)
 	w.greet(helloForms)
 	const questions = 100
 	var asked []message
@@ -180,7 +183,7 @@ func TestRetryTokenServesOnce(t *testing.T) {
 }
 
 // A new call of a run ends the question its client has left open.
-func TestNewCallEndsParkedOne(t *testing.T) {
+func TestNewCallEndsSuspendedOne(t *testing.T) {
 	ended := make(chan error, 1)
 	ask := tool("test.ask", func(ctx context.Context, _ json.RawMessage) (any, error) {
 		_, err := engines.CallerFrom(ctx).Elicit(ctx, engines.Elicitation{Message: "?"})
@@ -188,7 +191,6 @@ func TestNewCallEndsParkedOne(t *testing.T) {
 		return nil, err
 	})
 	o := options(t, ask, echo())
-	o.Order = byRun
 	w := dial(t, o)
 	w.send(modernCall(1, "test.ask", `"arguments":{"run_id":"a"},`))
 	require.Equal(t, "input_required", w.nextMessage().tool(t).Type)
@@ -201,9 +203,9 @@ func TestNewCallEndsParkedOne(t *testing.T) {
 	require.ErrorIs(t, <-ended, fault.EngineOffline)
 }
 
-// At the end of the input nothing is left parked (goleak sees to it), and the
+// At the end of the input nothing is left suspended (goleak sees to it), and the
 // question was answered as a result.
-func TestParkedCallsEndWithTheirClient(t *testing.T) {
+func TestSuspendedCallsEndWithTheirClient(t *testing.T) {
 	w := dial(t, options(t, asking()))
 	w.send(modernCall(1, "test.ask", ""))
 	lines, err := w.rest()
@@ -224,7 +226,7 @@ func TestCancelledModernCall(t *testing.T) {
 	require.Empty(t, lines)
 }
 
-// A parked call reports on the token of the request that now waits for it.
+// A suspended call reports on the token of the request that now waits for it.
 func TestProgressAcrossRetries(t *testing.T) {
 	w := dial(t, options(t, tool("test.ask", func(ctx context.Context, _ json.RawMessage) (any, error) {
 		caller := engines.CallerFrom(ctx)
@@ -246,7 +248,7 @@ func TestProgressAcrossRetries(t *testing.T) {
 
 // A client that never comes back does not keep its call for ever. The clock is
 // synctest's.
-func TestParkedCallExpires(t *testing.T) {
+func TestSuspendedCallExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ended error
 		w := dial(t, options(t, tool("test.ask", func(ctx context.Context, _ json.RawMessage) (any, error) {

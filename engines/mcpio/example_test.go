@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"savant/engines"
+	"savant/engines/mcpclient"
 	"savant/engines/mcpio"
 )
 
@@ -37,7 +38,7 @@ func Example() {
 	ctx := context.Background()
 	go func() { _ = out.CloseWithError(server.Serve(ctx, in, out)) }()
 
-	client, err := mcpio.Connect(ctx, toServer, fromServer, mcpio.ClientOptions{})
+	client, err := mcpclient.Connect(ctx, toServer, fromServer, mcpclient.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

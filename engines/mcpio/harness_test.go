@@ -196,7 +196,7 @@ func registryOf(t testing.TB, tools ...engines.Tool) *engines.Registry {
 func loggedRegistry(t testing.TB, logger *slog.Logger, tools ...engines.Tool) *engines.Registry {
 	t.Helper()
 	registry := engines.NewRegistry(engines.Options{Logger: logger, ResultLimit: mcpio.DefaultMaxLine})
-	require.NoError(t, registry.AddEngine(engines.Engine{Name: "test", Concurrency: 10_000}))
+	require.NoError(t, registry.AddEngine(engines.Engine{Name: "test", Concurrency: 10_000, OrderBy: "run_id"}))
 	require.NoError(t, registry.Add(tools...))
 	return registry
 }
@@ -205,15 +205,6 @@ func loggedRegistry(t testing.TB, logger *slog.Logger, tools ...engines.Tool) *e
 func options(t testing.TB, tools ...engines.Tool) mcpio.Options {
 	t.Helper()
 	return mcpio.Options{Name: "savant", Title: "Savant", Version: "1.0.0", Registry: registryOf(t, tools...)}
-}
-
-// byRun orders calls by their run_id.
-func byRun(_ string, args json.RawMessage) string {
-	var asked struct {
-		RunID string `json:"run_id"`
-	}
-	_ = json.Unmarshal(args, &asked)
-	return asked.RunID
 }
 
 func echo() engines.Tool {

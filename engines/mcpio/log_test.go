@@ -45,11 +45,10 @@ func TestSlowCallsAreWarnedOf(t *testing.T) {
 			return nil, nil
 		}), echo())
 		o.Logger = book.logger()
-		o.Order = func(string, json.RawMessage) string { return "one" }
 		server, err := mcpio.New(o)
 		require.NoError(t, err)
 		var out stamped
-		in := callLine(1, "test.slow", `{}`) + "\n" + callLine(2, "test.echo", `{}`) + "\n"
+		in := callLine(1, "test.slow", `{"run_id":"a"}`) + "\n" + callLine(2, "test.echo", `{"run_id":"a"}`) + "\n"
 		require.NoError(t, server.Serve(t.Context(), strings.NewReader(in), &out))
 		log := book.String()
 		require.Contains(t, log, `"level":"WARN","msg":"slow call","tool":"test.slow","outcome":"ok","took":2000000000,"queued":0,"call":2000000000,"reply":0}`)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"savant/internal/jsonrpc"
 	"savant/internal/jsonvalue"
 )
 
@@ -21,14 +22,17 @@ const (
 	maxProgressWaiting = 8
 )
 
-// progressToken returns the token of a request's _meta, or nil when progress
-// is not asked for.
-func progressToken(meta json.RawMessage) json.RawMessage {
-	token := json.RawMessage(jsonvalue.Member(meta, "progressToken"))
-	if !validID(token) {
+// newPacer returns the pacer of a request, or nil when its _meta does not ask
+// for progress.
+func (c *connection) newPacer(meta json.RawMessage) *pacer {
+	if len(meta) == 0 {
 		return nil
 	}
-	return token
+	token := json.RawMessage(jsonvalue.Member(meta, "progressToken"))
+	if !jsonrpc.ValidID(token) {
+		return nil
+	}
+	return &pacer{token: token, write: c.write}
 }
 
 // pacer sends the progress of one request. A nil pacer sends none.
@@ -91,8 +95,7 @@ func (p *pacer) send(idle chan<- struct{}) {
 			return
 		}
 		time.Sleep(wait)
-		p.write(notification{JSONRPC: mcp.JSONRPC_VERSION,
-			Method: string(mcp.MethodNotificationProgress), Params: next})
+		p.write(jsonrpc.Notify(string(mcp.MethodNotificationProgress), next))
 		p.mu.Lock()
 		p.last = time.Now()
 		p.mu.Unlock()
@@ -129,11 +132,4 @@ func (p *pacer) finish(ctx context.Context) {
 	}
 	<-idle
 	time.Sleep(time.Until(p.last.Add(progressSpacing)))
-}
-
-// notification is a message this package sends unasked.
-type notification struct {
-	JSONRPC string `json:"jsonrpc"`
-	Method  string `json:"method"`
-	Params  any    `json:"params,omitempty"`
 }

@@ -12,9 +12,6 @@ import (
 	"savant/fault"
 )
 
-// errUnanswered marks a request no part of the server answered.
-var errUnanswered = errors.New("the request was not answered")
-
 // newProtocol builds the part of the server that is mcp-go's: negotiation,
 // discovery, capabilities, and the metadata of results. Capabilities are what
 // the offer holds, and listChanged only what Watch will tell.
@@ -38,21 +35,13 @@ func (s *Server) newProtocol() *server.MCPServer {
 			server.WithPromptCompletionProvider(completer{offer}),
 			server.WithResourceCompletionProvider(completer{offer}))
 	}
-	protocol := server.NewMCPServer(s.options.Name, s.options.Version, options...)
-	protocol.AddTool(mcp.Tool{Name: anyName}, callTool)
-	if offer.Prompts != nil {
-		protocol.AddPrompt(mcp.Prompt{Name: anyName}, s.getPrompt)
-	}
-	if offer.ReadResource != nil {
-		protocol.AddResource(mcp.Resource{URI: anyURI, Name: anyName}, s.readResource)
-	}
-	return protocol
+	return server.NewMCPServer(s.options.Name, s.options.Version, options...)
 }
 
-// listHooks replace the lists of mcp-go, which know one of each, by ours.
+// listHooks put our lists in the place of those of mcp-go, which are empty.
 func (s *Server) listHooks() *server.Hooks {
 	hooks := &server.Hooks{}
-	hooks.AddOnError(tellUnfit)
+	hooks.AddOnError(reportInvalidParams)
 	hooks.AddAfterListTools(func(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
 		result.Tools = s.tools(requestFrom(ctx).session.client.Name)
 	})

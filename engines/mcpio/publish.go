@@ -17,10 +17,6 @@ var dottedClients = map[string]string{
 	"savant": "our own client; names go to a person, never to a model's API",
 }
 
-// alwaysLoad is the _meta key by which Claude Code loads a tool at once
-// instead of deferring it.
-const alwaysLoad = "anthropic/alwaysLoad"
-
 // published is the list of tools in both spellings; never both in one list.
 type published struct {
 	// version is that of the registry.
@@ -87,13 +83,12 @@ func (p published) forClient(name string) []mcp.Tool {
 // publishTool returns a tool as tools/list shows it, under its canonical name.
 // All four hints are set: mcp-go's and the protocol's defaults say destructive.
 func publishTool(tool engines.Tool) (mcp.Tool, error) {
-	output, _ := opened(tool.Output) // where it cannot be, neither receipts nor errors are held against it
 	entry := mcp.Tool{
 		Name:            tool.Name,
 		Title:           tool.Title,
 		Description:     tool.Description,
 		RawInputSchema:  tool.Input,
-		RawOutputSchema: output,
+		RawOutputSchema: engines.PublishedOutput(tool.Output).Published,
 		Annotations: mcp.ToolAnnotation{
 			Title:           tool.Title,
 			ReadOnlyHint:    &tool.ReadOnly,
@@ -103,7 +98,7 @@ func publishTool(tool engines.Tool) (mcp.Tool, error) {
 		},
 	}
 	if tool.Eager {
-		entry.Meta = &mcp.Meta{AdditionalFields: map[string]any{alwaysLoad: true}}
+		entry.Meta = &mcp.Meta{AdditionalFields: map[string]any{engines.MetaAlwaysLoad: true}}
 	}
 	return entry, checkTool(tool, entry)
 }

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"savant/engines"
+	"savant/engines/mcpclient"
 	"savant/engines/mcpio"
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -62,7 +63,7 @@ func TestReplyCarriesItsReceipt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, kept := witnessing(t, answering("test.give", each.value))
-			result, err := connect(t, o, mcpio.ClientOptions{}).Invoke(t.Context(), "test.give", struct{}{}, nil)
+			result, err := connect(t, o, mcpclient.Options{}).Invoke(t.Context(), "test.give", struct{}{}, nil)
 			require.NoError(t, err)
 			require.Len(t, kept, 1)
 			for id, receipt := range kept {
@@ -83,7 +84,7 @@ func TestReplyCarriesItsReceipt(t *testing.T) {
 // call that was not begun.
 func TestReplyOfThinkCarriesNone(t *testing.T) {
 	o, kept := witnessing(t, answering("think.next", map[string]any{"done": true}), answering("agent.run", map[string]any{}), answering("test.give", map[string]any{}))
-	client := connect(t, o, mcpio.ClientOptions{})
+	client := connect(t, o, mcpclient.Options{})
 	for _, name := range []string{"think.next", "agent.run", "test.none"} {
 		result, err := client.Invoke(t.Context(), name, struct{}{}, nil)
 		require.NoError(t, err)
@@ -108,7 +109,7 @@ func TestFailureCarriesItsReceipt(t *testing.T) {
 		})
 		failing.Output = json.RawMessage(output)
 		o, kept := witnessing(t, failing)
-		client := connect(t, o, mcpio.ClientOptions{})
+		client := connect(t, o, mcpclient.Options{})
 		result, err := client.Invoke(t.Context(), "test.fail", struct{}{}, nil)
 		require.NoError(t, err)
 		require.True(t, result.IsError)
@@ -130,7 +131,7 @@ func TestWhatIsPublishedIsExact(t *testing.T) {
 	exact.Output = json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}`)
 	published := exact
 	for range 2 {
-		tools, err := connect(t, options(t, published), mcpio.ClientOptions{}).Tools(t.Context())
+		tools, err := connect(t, options(t, published), mcpclient.Options{}).Tools(t.Context())
 		require.NoError(t, err)
 		requireValid(t, tools[0].Output, json.RawMessage(`{"n":1}`))
 		requireValid(t, tools[0].Output, json.RawMessage(`{"error":"TOOL_FAILED","details":"no"}`))
@@ -161,7 +162,7 @@ func TestPublishedSchemasTakeReceipts(t *testing.T) {
 		exact := answering("test.give", map[string]any{"n": 1})
 		exact.Output = json.RawMessage(output)
 		o, kept := witnessing(t, exact)
-		client := connect(t, o, mcpio.ClientOptions{})
+		client := connect(t, o, mcpclient.Options{})
 		tools, err := client.Tools(t.Context())
 		require.NoError(t, err)
 		result, err := client.Invoke(t.Context(), "test.give", struct{}{}, nil)
@@ -198,7 +199,7 @@ func TestWithReceiptIsTheObjectAndTheReceipt(t *testing.T) {
 		object := rapid.MapOf(rapid.String(), rapid.OneOf(rapid.String().AsAny(), rapid.Int().AsAny(), rapid.Bool().AsAny())).Draw(t, "object")
 		encoded, err := jsonvalue.Encode(object)
 		require.NoError(t, err)
-		value, err := jsonvalue.Decode(mcpio.WithReceipt(encoded, "abcd2345"))
+		value, err := jsonvalue.Decode(engines.WithReceipt(encoded, "abcd2345"))
 		require.NoError(t, err)
 		want, err := jsonvalue.Decode(encoded)
 		require.NoError(t, err)

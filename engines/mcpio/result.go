@@ -10,24 +10,85 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// succeeded returns the result of a call that went well.
-func succeeded(result engines.Result) *mcp.CallToolResult {
-	if content, whole := result.Value.(engines.Content); whole {
-		return contentResult(content)
+// callResult is the result of tools/call as it is written. The marshalling of
+// mcp.CallToolResult copies a large result several times and escapes <, > and &.
+type callResult struct {
+	mcp.Result
+	Content           []any             `json:"content,omitempty"`
+	StructuredContent json.RawMessage   `json:"structuredContent,omitempty"`
+	IsError           bool              `json:"isError,omitempty"`
+	InputRequests     mcp.InputRequests `json:"inputRequests,omitempty"`
+	RequestState      string            `json:"requestState,omitempty"`
+}
+
+// textBlock is a content block of text.
+type textBlock struct {
+	Type string `json:"type"` // always "text"
+	Text string `json:"text"`
+}
+
+func newText(text json.RawMessage) textBlock { return textBlock{"text", string(text)} }
+
+// newOutcome returns how a call went, as the client gets it.
+func newOutcome(target engines.Target, result engines.Result, err error) outcome {
+	output := target.Output()
+	if err == nil && result.Artifact != "" && len(output.Published) > 0 {
+		// An excerpt is not a result of that schema.
+		err = fault.New(fault.LimitExceeded, "the result is too large to hand on; \"result\" says where it is kept").Attach("result", result.JSON)
 	}
-	return toolResult(object(result.JSON))
+	if err != nil {
+		coded := fault.From(err)
+		made := newResult(faultJSON(coded), nil, result.Receipt, true)
+		made.IsError = true
+		if !output.Faults {
+			made.StructuredContent = nil // clients validate it, and would only show that it does not fit
+		}
+		return outcome{made, coded.Code}
+	}
+	if content, whole := result.Value.(engines.Content); whole {
+		return outcome{result: newResult(content.Structured, content.Blocks, result.Receipt, output.Receipts)}
+	}
+	return outcome{result: newResult(asObject(result.JSON), nil, result.Receipt, output.Receipts)}
 }
 
-// unfit is the answer where an excerpt stands for a result that has an output
-// schema: clients hold structured content against it, and a failure needs none.
-func unfit(result engines.Result) *fault.Error {
-	return fault.New(fault.LimitExceeded, "the result is too large to hand on; \"result\" says where it is kept").
-		Attach("result", result.JSON)
+// newResult returns a result with the same JSON twice, structured and as text:
+// some clients show the model only the one, others only the other. blocks, when
+// given, are the content instead. The receipt is a member of that JSON if
+// mayCarry says so, else a text of its own.
+func newResult(structured, blocks json.RawMessage, receipt string, mayCarry bool) *callResult {
+	result := &callResult{StructuredContent: structured}
+	carried := receipt == ""
+	if !carried && mayCarry && len(structured) > 0 {
+		result.StructuredContent = engines.WithReceipt(structured, receipt)
+	}
+	var given []json.RawMessage
+	if json.Unmarshal(blocks, &given) != nil || len(given) == 0 {
+		result.Content = append(result.Content, newText(result.StructuredContent))
+		carried = carried || mayCarry && len(structured) > 0
+	}
+	for _, block := range given {
+		if !carried && mayCarry && repeats(block, structured) {
+			result.Content = append(result.Content, newText(result.StructuredContent))
+			carried = true
+			continue
+		}
+		result.Content = append(result.Content, block)
+	}
+	if !carried {
+		result.Content = append(result.Content, newText(json.RawMessage(`{"`+engines.ReceiptKey+`":"`+receipt+`"}`)))
+	}
+	return result
 }
 
-// object returns a value as the JSON object that structuredContent has to be: a
-// value of another kind is wrapped as {"result": value}.
-func object(encoded json.RawMessage) json.RawMessage {
+// repeats says whether a content block is the structured content as text.
+func repeats(block, structured json.RawMessage) bool {
+	return len(structured) > 0 && jsonvalue.TextMember(block, "type") == "text" &&
+		engines.SameJSON([]byte(jsonvalue.TextMember(block, "text")), structured)
+}
+
+// asObject returns a value as the JSON object that structuredContent has to
+// be: a value of another kind is wrapped as {"result": value}.
+func asObject(encoded json.RawMessage) json.RawMessage {
 	if encoded[0] == '{' {
 		return encoded
 	}
@@ -35,79 +96,11 @@ func object(encoded json.RawMessage) json.RawMessage {
 	return append(wrapped, '}')
 }
 
-// contentResult returns the result of a mounted server as that server gave it.
-func contentResult(content engines.Content) *mcp.CallToolResult {
-	result := &mcp.CallToolResult{Content: blocksOf(content)}
-	if len(content.Structured) > 0 {
-		result.StructuredContent = content.Structured
-	}
-	return result
-}
-
-// block is a content block as it came: none of its members is lost.
-type block struct {
-	mcp.Content // never set; it makes a block one of mcp-go's
-	raw         json.RawMessage
-}
-
-func (b block) MarshalJSON() ([]byte, error) { return b.raw, nil }
-
-// blocksOf returns the content blocks, or the structured content as text for
-// clients that show nothing else.
-func blocksOf(content engines.Content) []mcp.Content {
-	var raw []json.RawMessage
-	if json.Unmarshal(content.Blocks, &raw) != nil || len(raw) == 0 {
-		return toolResult(content.Structured).Content
-	}
-	blocks := make([]mcp.Content, len(raw))
-	for i, each := range raw {
-		blocks[i] = block{raw: each}
-	}
-	return blocks
-}
-
-// toolResult holds the same JSON twice: some clients show the model only the
-// structured content, others only the text.
-func toolResult(structured json.RawMessage) *mcp.CallToolResult {
-	return &mcp.CallToolResult{
-		Content:           []mcp.Content{mcp.NewTextContent(string(structured))},
-		StructuredContent: structured,
-	}
-}
-
-// failed returns the result of a call that went wrong: the fault object
-// {error, details, diagnostics}, marked as an error.
-func failed(coded *fault.Error) outcome {
-	structured, err := jsonvalue.Encode(coded)
+// faultJSON returns the fault object {error, details, diagnostics}.
+func faultJSON(coded *fault.Error) json.RawMessage {
+	encoded, err := jsonvalue.Encode(coded)
 	if err != nil {
-		structured = json.RawMessage(`{"error":"INTERNAL","details":"","diagnostics":[]}`)
+		return json.RawMessage(`{"error":"INTERNAL","details":"","diagnostics":[]}`)
 	}
-	result := toolResult(structured)
-	result.IsError = true
-	return outcome{result: result, code: coded.Code}
-}
-
-// wireResult is a tool's result as it is written. mcp-go's own marshalling
-// copies a large result several times and escapes <, > and &.
-type wireResult struct {
-	Meta              *mcp.Meta         `json:"_meta,omitempty"`
-	ResultType        mcp.ResultType    `json:"resultType,omitempty"`
-	Content           []mcp.Content     `json:"content,omitempty"`
-	StructuredContent any               `json:"structuredContent,omitempty"`
-	IsError           bool              `json:"isError,omitempty"`
-	InputRequests     mcp.InputRequests `json:"inputRequests,omitempty"`
-	RequestState      string            `json:"requestState,omitempty"`
-}
-
-// onWire returns a result in the form it is written in.
-func onWire(result any) any {
-	given, isTool := result.(*mcp.CallToolResult)
-	if !isTool {
-		return result
-	}
-	return wireResult{
-		Meta: given.Meta, ResultType: given.ResultType, Content: given.Content,
-		StructuredContent: given.StructuredContent, IsError: given.IsError,
-		InputRequests: given.InputRequests, RequestState: given.RequestState,
-	}
+	return encoded
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"savant/fault"
+	"savant/internal/jsonrpc"
 )
 
 // stopGrace is how long a stopping server waits for the calls it has cancelled
@@ -31,10 +32,10 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	c := s.newConnection(out, stop)
-	defer c.lines.close()
+	defer c.lines.Close()
 
 	lines := make(chan line)
-	go newLineReader(in, s.options.MaxLine).pump(ctx, lines)
+	go pump(ctx, jsonrpc.NewReader(in, s.options.MaxLine), lines)
 	go c.watch(ctx, s.watchTools())
 	if watch := s.options.Offer.Watch; watch != nil {
 		go c.watch(ctx, watch)
@@ -45,6 +46,31 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		return cause
 	}
 	return err
+}
+
+// line is what a read gave: data, jsonrpc.ErrLineTooLong, or the error that
+// ended the stream, io.EOF when it ended well.
+type line struct {
+	data []byte
+	err  error
+}
+
+// pump sends every line to the channel, then the error that ended the stream,
+// and closes the channel. It ends early with ctx, as far as the stream allows:
+// a blocked Read is left to whoever closes the stream.
+func pump(ctx context.Context, in *jsonrpc.Reader, lines chan<- line) {
+	defer close(lines)
+	for {
+		data, err := in.Next()
+		select {
+		case lines <- line{data, err}:
+		case <-ctx.Done():
+			return
+		}
+		if err != nil && !errors.Is(err, jsonrpc.ErrLineTooLong) {
+			return
+		}
+	}
 }
 
 // receiveAll is the loop of stdio: it routes every line until the stream or ctx
@@ -58,9 +84,9 @@ func (c *connection) receiveAll(ctx context.Context, lines <-chan line) error {
 			switch {
 			case !open || errors.Is(got.err, io.EOF):
 				return nil
-			case errors.Is(got.err, errLineTooLong):
-				c.answerSoon(ctx, c.send, invalidRequest(noID, fmt.Sprintf(
-					"a line of more than %d bytes was not read", c.server.options.MaxLine)))
+			case errors.Is(got.err, jsonrpc.ErrLineTooLong):
+				c.answerSoon(ctx, c.send, jsonrpc.Fail(jsonrpc.NoID, jsonrpc.InvalidRequest, fmt.Sprintf(
+					"a line of more than %d bytes was not read", c.server.options.MaxLine), nil))
 			case got.err != nil:
 				return fault.New(fault.EngineOffline, "reading from the client: %w", got.err)
 			default:
@@ -70,13 +96,9 @@ func (c *connection) receiveAll(ctx context.Context, lines <-chan line) error {
 	}
 }
 
-// byteOrderMark is what some Windows programs begin a stream with (RFC 8259,
-// section 8.1: a reader may ignore it).
-var byteOrderMark = []byte("\ufeff")
-
 // receive routes one line: a message, a batch, or nothing.
 func (c *connection) receive(ctx context.Context, data []byte) {
-	data = bytes.TrimSpace(bytes.TrimPrefix(data, byteOrderMark))
+	data = bytes.TrimSpace(bytes.TrimPrefix(data, jsonrpc.ByteOrderMark))
 	switch {
 	case len(data) == 0:
 	case data[0] == '[':
@@ -87,49 +109,55 @@ func (c *connection) receive(ctx context.Context, data []byte) {
 }
 
 // deliver takes the reply to one message; nil means that there is none.
-type deliver func(*reply)
+type deliver func(*jsonrpc.Reply)
 
 // receiveMessage routes one message. It must not block, except for a client
 // that does not read its replies: what may take time is done by goroutines.
 func (c *connection) receiveMessage(ctx context.Context, data []byte, to deliver) {
-	m, refused := parseMessage(data)
+	m, refused := jsonrpc.Parse(data)
+	var given params
+	if refused == nil {
+		var err error
+		if given, err = readParams(m.Params); err != nil {
+			refused = jsonrpc.Refuse(data, err)
+		}
+	}
 	switch {
 	case refused != nil:
 		c.answerSoon(ctx, to, refused)
-	case m.isResponse():
-		c.questions.settle(m)
+	case m.IsResponse():
+		c.questions.Deliver(m)
 		c.answerSoon(ctx, to, nil)
-	case m.isNotification():
+	case m.IsNotification():
 		if m.Method == string(mcp.MethodNotificationCancelled) {
-			c.inflight.cancel(m.Params.RequestID)
+			c.running.cancel(given.RequestID)
 		}
 		c.answerSoon(ctx, to, nil)
 	default:
-		c.receiveRequest(ctx, m, to)
+		c.receiveRequest(ctx, c.newRequest(m, given), to)
 	}
 }
 
-func (c *connection) receiveRequest(ctx context.Context, m *message, to deliver) {
-	r := c.newRequest(m)
-	switch mcp.MCPMethod(m.Method) {
+func (c *connection) receiveRequest(ctx context.Context, r *request, to deliver) {
+	switch mcp.MCPMethod(r.Method) {
 	case mcp.MethodInitialize:
 		// Handled before the next line is read: what follows depends on it.
 		answer := c.handle(ctx, r)
 		c.peer = *r.session
-		told := c.welcome(r.session)
+		replied := c.subscribeInitialized(r.session)
 		c.soon(ctx, func() {
 			to(answer)
-			told()
+			replied()
 		})
 	case mcp.MethodToolsCall:
 		c.startCall(ctx, r, to)
 	case mcp.MethodSubscriptionsListen:
 		c.startListening(ctx, r, to)
 	default:
-		requestCtx, end := c.inflight.begin(ctx, m.ID)
+		requestCtx, end := c.running.begin(ctx, r.ID)
 		c.soon(ctx, func() {
 			defer end()
-			c.deliverUnlessCancelled(requestCtx, to, c.handle(requestCtx, r))
+			c.deliverUnlessCancelled(requestCtx, to, c.answer(requestCtx, r))
 		})
 	}
 }
@@ -138,8 +166,8 @@ func (c *connection) receiveRequest(ctx context.Context, m *message, to deliver)
 // read to be answered; once ctx has ended, only for the grace.
 func (c *connection) finish(ctx context.Context) {
 	close(c.gone)
-	c.listeners.end()
-	c.parked.end()
+	c.subscriptions.end()
+	c.suspended.end()
 	answered := make(chan struct{})
 	go func() {
 		c.work.Wait()

@@ -1,12 +1,12 @@
 // Package mcpio speaks the Model Context Protocol: it publishes a registry of
 // tools, with prompts, resources and completion beside them, to one client on
-// a pair of streams, and it is the client that Savant's own commands use.
+// a pair of streams.
 //
-// Protocol revisions 2024-11-05 to 2026-07-28 are served. What a revision
-// means (negotiation, discovery, capabilities, result metadata) is left to
-// mcp-go's MCPServer.HandleMessage; reading, ordering, cancelling, answering
-// and stopping are done here, because a server must answer every request it
-// has read, whatever the client does next.
+// Protocol revisions 2024-11-05 to 2026-07-28 are served. Negotiation,
+// discovery, capabilities and lists are left to mcp-go. Tools, prompts and
+// resources are called from here directly, and reading, ordering, cancelling,
+// answering and stopping are done here, because a server must answer every
+// request it has read, whatever the client does next.
 package mcpio
 
 import (
@@ -19,6 +19,7 @@ import (
 
 	"savant/engines"
 	"savant/fault"
+	"savant/internal/jsonrpc"
 	"savant/telemetry"
 )
 
@@ -64,11 +65,6 @@ type Options struct {
 	Trace telemetry.Tracer
 	// MaxLine is the longest line read, in bytes; zero means DefaultMaxLine.
 	MaxLine int
-	// Order, when set, returns a key for a call (tool is the canonical name,
-	// args are as received): calls with the same key run one after the other
-	// in the order they came; an empty key promises nothing. It is called on
-	// the reading goroutine and must be quick.
-	Order func(tool string, args json.RawMessage) string
 }
 
 // Server publishes tools over MCP. It holds nothing about a client, so one
@@ -126,16 +122,13 @@ func (o Options) withDefaults() Options {
 	if o.BeforeList == nil {
 		o.BeforeList = func() {}
 	}
-	if o.Order == nil {
-		o.Order = func(string, json.RawMessage) string { return "" }
-	}
 	return o
 }
 
 // List returns the published list as a client that is not known to cope with
 // dots sees it: {"tools": [...]}, as in the result of tools/list.
 func (s *Server) List() (json.RawMessage, error) {
-	list, err := encodeLine(map[string]any{"tools": s.tools("")})
+	list, err := jsonrpc.Encode(map[string]any{"tools": s.tools("")})
 	if err != nil {
 		return nil, fault.New(fault.Internal, "the list of tools does not marshal: %w", err)
 	}

@@ -5,15 +5,17 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// session is what mcp-go sees of a client during one request. It starts as a
+// session is what is known of a client during one request. It starts as a
 // copy of what the connection learned at initialize; a 2026-07-28 request
 // replaces that with its own _meta, which must not leak into the next request.
 type session struct {
-	id           string
 	client       mcp.Implementation
 	capabilities mcp.ClientCapabilities
 	version      string
 	initialized  bool
+	// modern says that the request speaks revision 2026-07-28 or later. It is
+	// set for the methods that are served here, see readEra.
+	modern bool
 	// notifications takes the acknowledgement of a subscription; nothing else
 	// is sent through mcp-go.
 	notifications chan mcp.JSONRPCNotification
@@ -27,7 +29,7 @@ var (
 
 func (s *session) Initialize()       { s.initialized = true }
 func (s *session) Initialized() bool { return s.initialized }
-func (s *session) SessionID() string { return s.id }
+func (s *session) SessionID() string { return "stdio" }
 
 func (s *session) NotificationChannel() chan<- mcp.JSONRPCNotification { return s.notifications }
 

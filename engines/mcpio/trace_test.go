@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/engines"
+	"savant/engines/mcpclient"
 	"savant/engines/mcpio"
 	"savant/fault"
 	"savant/telemetry"
@@ -76,7 +77,7 @@ func TestASpanForEachCall(t *testing.T) {
 }
 
 func TestAClientPassesItsTraceOn(t *testing.T) {
-	w := connect(t, mcpio.Options{Registry: tracing(t)}, mcpio.ClientOptions{})
+	w := connect(t, mcpio.Options{Registry: tracing(t)}, mcpclient.Options{})
 	ctx := telemetry.WithTrace(t.Context(), telemetry.Trace{Parent: parent, State: "a=1"})
 	for _, progress := range []func(float64, float64, string){nil, func(float64, float64, string) {}} {
 		result, err := w.Invoke(ctx, "test_trace", map[string]any{}, progress)

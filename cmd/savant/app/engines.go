@@ -18,6 +18,10 @@ import (
 	"savant/think/state"
 )
 
+// stepsAtOnce is how many calls of Think run at once: each may hold a thread
+// while the disk writes.
+const stepsAtOnce = 256
+
 // AddEngines fills the registry: one line for each engine.
 func (a *App) AddEngines() error {
 	reading := git.Options{Roots: a.gitRoots()}
@@ -25,8 +29,8 @@ func (a *App) AddEngines() error {
 	a.search = repo.NewSearch(repo.SearchOptions{Path: a.Path, Repos: a.settings.Repos, Logger: a.Logger})
 	files, fileTools := repo.Engine(repo.Options{Path: a.Path, Repos: a.settings.Repos, Past: a.finishedRuns, Redactor: a.Recorder.Redactor()}, a.search)
 	return errors.Join(
-		a.Tools.AddEngine(engines.Engine{Name: "think", Description: "guides a model through a workflow"}, guide.Tools(a.Think)...),
-		a.Tools.AddEngine(engines.Engine{Name: "workflow", Description: "runs a workflow without a client"}, a.Driver.Tools()...),
+		a.Tools.AddEngine(engines.Engine{Name: "think", Description: "guides a model through a workflow", Concurrency: stepsAtOnce, OrderBy: "run_id"}, guide.Tools(a.Think)...),
+		a.Tools.AddEngine(engines.Engine{Name: "workflow", Description: "runs a workflow without a client", OrderBy: "run_id"}, a.Driver.Tools()...),
 		a.Tools.AddEngine(git.Engine(reading), git.Tools(reading)...),
 		a.Tools.AddEngine(commands, commandTools...),
 		a.Tools.AddEngine(files, fileTools...),

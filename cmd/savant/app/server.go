@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -10,7 +9,6 @@ import (
 	"savant/engines"
 	"savant/engines/guide"
 	"savant/engines/mcpio"
-	"savant/internal/jsonvalue"
 	"savant/telemetry"
 )
 
@@ -37,14 +35,9 @@ func (a *App) Server(ctx context.Context) (*mcpio.Server, error) {
 		Logger:     a.Logger,
 		ToolNames:  a.settings.ToolNames,
 		SlowCall:   a.settings.SlowCall,
-		Order:      byRun,
 		Trace:      a.trace(),
 	})
 }
-
-// byRun keeps the calls of one run in the order they came. A run is named by
-// its id alone: two workflows with one run id wait for each other, no harm.
-func byRun(_ string, args json.RawMessage) string { return jsonvalue.TextMember(args, "run_id") }
 
 // trace opens the spans of requests; nil where no traces are wanted.
 func (a *App) trace() telemetry.Tracer {

@@ -17,7 +17,6 @@ import (
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/terminal"
 	"savant/engines"
-	"savant/engines/mcpio"
 	"savant/fault"
 	"savant/internal/settings"
 )
@@ -91,12 +90,12 @@ func (p *program) call(ctx context.Context, a *app.App, tool string, args json.R
 	}
 	result, err := published.Invoke(engines.WithCaller(ctx, engines.Caller{Progress: terminal.Progress(p.stderr, time.Now)}), tool, args)
 	if err != nil && result.Receipt != "" {
-		return fault.From(err).Attach(mcpio.ReceiptKey, result.Receipt)
+		return fault.From(err).Attach(engines.ReceiptKey, result.Receipt)
 	}
 	if err != nil {
 		return err
 	}
-	return p.print(mcpio.WithReceipt(result.JSON, result.Receipt))
+	return p.print(engines.WithReceipt(result.JSON, result.Receipt))
 }
 
 // maxArguments bounds what is read of a file or stdin: as much as a line of

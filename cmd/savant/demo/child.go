@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"savant/engines/mcpio"
+	"savant/engines/mcpclient"
 	"savant/fault"
 	"savant/internal/settings"
 )
@@ -20,7 +20,7 @@ import (
 // child is a server of this program in a process of its own.
 type child struct {
 	command *exec.Cmd
-	client  *mcpio.Client
+	client  *mcpclient.Client
 }
 
 // childGrace is how long a child that was told to end may take.
@@ -49,7 +49,7 @@ func startServer(ctx context.Context, options Options, path, top string) (*child
 	if err := command.Start(); err != nil {
 		return nil, fault.New(fault.EngineOffline, "starting the server: %w", err)
 	}
-	client, err := mcpio.Connect(ctx, stdin, stdout, mcpio.ClientOptions{Version: options.Version})
+	client, err := mcpclient.Connect(ctx, stdin, stdout, mcpclient.Options{Version: options.Version})
 	if err != nil {
 		return nil, errors.Join(err, command.Wait())
 	}

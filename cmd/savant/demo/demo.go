@@ -11,7 +11,8 @@ import (
 	"strings"
 
 	"savant/cmd/savant/app"
-	"savant/engines/mcpio"
+	"savant/engines"
+	"savant/engines/mcpclient"
 	"savant/fault"
 	"savant/internal/gitrun"
 	"savant/internal/settings"
@@ -91,7 +92,7 @@ func named(path, top string) string {
 }
 
 // tour drives the run and returns its last reply.
-func tour(ctx context.Context, client *mcpio.Client, show *display, repo string) (think.Reply, error) {
+func tour(ctx context.Context, client *mcpclient.Client, show *display, repo string) (think.Reply, error) {
 	var reply think.Reply
 	if err := greet(ctx, client, show); err != nil {
 		return reply, err
@@ -104,7 +105,7 @@ func tour(ctx context.Context, client *mcpio.Client, show *display, repo string)
 }
 
 // greet reads what a client reads first: the tools and the driver prompt.
-func greet(ctx context.Context, client *mcpio.Client, show *display) error {
+func greet(ctx context.Context, client *mcpclient.Client, show *display) error {
 	tools, err := client.Tools(ctx)
 	if err != nil {
 		return err
@@ -120,7 +121,7 @@ func greet(ctx context.Context, client *mcpio.Client, show *display) error {
 // follow does what the instruction says and hands over the result. A result
 // that is refused is shown, and the instruction followed again: the server
 // knows when that is enough.
-func follow(ctx context.Context, client *mcpio.Client, show *display, reply think.Reply) (think.Reply, error) {
+func follow(ctx context.Context, client *mcpclient.Client, show *display, reply think.Reply) (think.Reply, error) {
 	instruction := reply.Instruction
 	show.instruction(reply)
 	result, err := client.Call(ctx, instruction.Call, instruction.Input)
@@ -149,7 +150,7 @@ func follow(ctx context.Context, client *mcpio.Client, show *display, reply thin
 func receiptOf(result json.RawMessage) string {
 	var members map[string]json.RawMessage
 	var receipt string
-	if json.Unmarshal(result, &members) != nil || json.Unmarshal(members[mcpio.ReceiptKey], &receipt) != nil {
+	if json.Unmarshal(result, &members) != nil || json.Unmarshal(members[engines.ReceiptKey], &receipt) != nil {
 		return ""
 	}
 	return receipt
@@ -170,7 +171,7 @@ func failed(err error) (json.RawMessage, error) {
 }
 
 // ask calls a tool and reads its result.
-func ask(ctx context.Context, client *mcpio.Client, tool string, args, into any) error {
+func ask(ctx context.Context, client *mcpclient.Client, tool string, args, into any) error {
 	raw, err := client.Call(ctx, tool, args)
 	if err != nil {
 		return err

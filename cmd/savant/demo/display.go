@@ -9,7 +9,7 @@ import (
 
 	"savant/cmd/savant/terminal"
 	"savant/engines"
-	"savant/engines/mcpio"
+	"savant/engines/mcpclient"
 	"savant/fault"
 	"savant/think"
 	"savant/think/library"
@@ -34,7 +34,7 @@ func (d *display) line(label, text string) {
 	fmt.Fprintf(d.out, "  %s %s\n", d.paint(terminal.Faint, fmt.Sprintf("%-7s", label)), text)
 }
 
-func (d *display) server(client *mcpio.Client, tools []engines.Tool, driver library.DriverPrompt) {
+func (d *display) server(client *mcpclient.Client, tools []engines.Tool, driver library.DriverPrompt) {
 	name, version, protocol := client.ServerInfo()
 	fmt.Fprintln(d.out, d.paint(terminal.Bold, "The workflow "+demoWorkflow+", guided over MCP"))
 	d.line("server", fmt.Sprintf("%s %s, protocol %s, %s", terminal.Visible(name), terminal.Visible(version), terminal.Visible(protocol), terminal.Count(len(tools), "tool")))

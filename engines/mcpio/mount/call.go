@@ -7,7 +7,7 @@ import (
 	"errors"
 
 	"savant/engines"
-	"savant/engines/mcpio"
+	"savant/engines/mcpclient"
 	"savant/fault"
 	"savant/internal/jsonvalue"
 )
@@ -29,7 +29,7 @@ func notYet(context.Context, json.RawMessage) (any, error) {
 func (s *server) caller(tool string, promise func(json.RawMessage) error) func(context.Context, json.RawMessage) (any, error) {
 	return func(ctx context.Context, args json.RawMessage) (any, error) {
 		result, err := s.invoke(ctx, tool, args)
-		if errors.Is(err, mcpio.ErrSessionOver) { // nothing was done: once more, to what it is now
+		if errors.Is(err, mcpclient.ErrSessionOver) { // nothing was done: once more, to what it is now
 			result, err = s.invoke(ctx, tool, args)
 		}
 		if err != nil {
@@ -45,7 +45,7 @@ func (s *server) caller(tool string, promise func(json.RawMessage) error) func(c
 }
 
 // kept says what an answer owes to its tool's output schema.
-func (s *server) kept(promise func(json.RawMessage) error, tool string, result mcpio.CallResult) error {
+func (s *server) kept(promise func(json.RawMessage) error, tool string, result mcpclient.CallResult) error {
 	said := fault.Cut(s.launch.secrets.Text(result.Text()), maxErrorText)
 	if result.Structured == nil {
 		return fault.New(fault.ToolFailed, "%s: its answer lacks what its output schema promises; it says: %s", tool, said)
@@ -58,13 +58,13 @@ func (s *server) kept(promise func(json.RawMessage) error, tool string, result m
 }
 
 // invoke calls a tool of the server as it is now.
-func (s *server) invoke(ctx context.Context, tool string, args json.RawMessage) (mcpio.CallResult, error) {
+func (s *server) invoke(ctx context.Context, tool string, args json.RawMessage) (mcpclient.CallResult, error) {
 	live, err := s.ready(ctx, tool)
 	if errors.Is(err, fault.ToolChanged) && s.refresh() == nil { // it may have been accepted meanwhile
 		live, err = s.ready(ctx, tool)
 	}
 	if err != nil {
-		return mcpio.CallResult{}, err
+		return mcpclient.CallResult{}, err
 	}
 	result, err := live.client.Invoke(ctx, tool, args, engines.CallerFrom(ctx).Progress)
 	switch {
@@ -73,9 +73,9 @@ func (s *server) invoke(ctx context.Context, tool string, args json.RawMessage) 
 		return result, nil
 	case ctx.Err() != nil:
 		s.examine(live)
-		return mcpio.CallResult{}, ctx.Err()
+		return mcpclient.CallResult{}, ctx.Err()
 	}
-	return mcpio.CallResult{}, s.failure(live, tool, err)
+	return mcpclient.CallResult{}, s.failure(live, tool, err)
 }
 
 // ready returns the server's life, once it may be asked to call a tool. What
@@ -110,7 +110,7 @@ func (s *server) failure(live *session, tool string, err error) error {
 		return fault.New(fault.EngineOffline, "%s ended before it answered %s; whether the call had an effect is not known", s.entry.name, tool)
 	}
 	switch {
-	case errors.Is(err, mcpio.ErrSessionOver):
+	case errors.Is(err, mcpclient.ErrSessionOver):
 		s.drop(live)
 		return err
 	case coded.Code == fault.EngineOffline:
@@ -123,7 +123,7 @@ func (s *server) failure(live *session, tool string, err error) error {
 
 // content makes an answer a result: what the server structured, else what its
 // text holds. A tool that failed is TOOL_FAILED with the text.
-func (s *server) content(tool string, result mcpio.CallResult) (any, error) {
+func (s *server) content(tool string, result mcpclient.CallResult) (any, error) {
 	text := result.Text()
 	if result.IsError {
 		if text == "" {
@@ -148,7 +148,7 @@ func (s *server) content(tool string, result mcpio.CallResult) (any, error) {
 // structured returns the JSON object that a result is to workflows and agents:
 // the server's own, the object its text is, or {"text": …}; nothing where
 // there is more than text.
-func structured(result mcpio.CallResult, own json.RawMessage, text string) (json.RawMessage, error) {
+func structured(result mcpclient.CallResult, own json.RawMessage, text string) (json.RawMessage, error) {
 	if own != nil {
 		if value, err := jsonvalue.Decode(own); err != nil || jsonvalue.Kind(value) != "object" {
 			return nil, errors.New("its structured content is no JSON object")

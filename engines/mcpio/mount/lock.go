@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"os"
 
-	"savant/engines/mcpio"
+	"savant/engines/mcpclient"
 	"savant/fault"
 	"savant/internal/atomicfile"
 	"savant/internal/ownfolder"
@@ -38,8 +38,8 @@ type pinned struct {
 }
 
 // named returns the pin as the definition it was made of.
-func (p pin) named(name string) mcpio.Definition {
-	return mcpio.Definition{Name: name, Raw: p.Definition}
+func (p pin) named(name string) mcpclient.Definition {
+	return mcpclient.Definition{Name: name, Raw: p.Definition}
 }
 
 // pin is one trusted definition and the digest of its encoding.

@@ -11,7 +11,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"savant/engines"
-	"savant/engines/mcpio"
+	"savant/engines/mcpclient"
 	"savant/fault"
 )
 
@@ -252,9 +252,9 @@ func (s *server) examine(suspect *session) {
 }
 
 // definition returns what is trusted of a tool.
-func (s *server) definition(tool string) (mcpio.Definition, bool) {
+func (s *server) definition(tool string) (mcpclient.Definition, bool) {
 	if s.trusted == nil {
-		return mcpio.Definition{}, false
+		return mcpclient.Definition{}, false
 	}
 	held, has := s.trusted.Tools[tool]
 	return held.named(tool), has

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"savant/engines/mcpio"
+	"savant/engines/mcpclient"
 	"savant/fault"
 )
 
@@ -22,10 +22,10 @@ const (
 
 // session is one life of a server: from its start to its end.
 type session struct {
-	client  *mcpio.Client
+	client  *mcpclient.Client
 	process *process // nil for a server behind a url
 	// definitions are its tools as it listed them last, at the time listed.
-	definitions []mcpio.Definition
+	definitions []mcpclient.Definition
 	listed      time.Time
 	// relist has a value when the server said that its tools changed.
 	relist chan struct{}
@@ -41,7 +41,7 @@ type starter struct {
 // start reaches a server and lists its tools. ctx bounds all of it.
 func (by starter) start(ctx context.Context, name string, l launch) (*session, error) {
 	s := &session{relist: make(chan struct{}, 1), listed: time.Now()}
-	options := mcpio.ClientOptions{Name: "savant-mount", Version: by.version, MaxLine: maxMessage,
+	options := mcpclient.Options{Name: "savant-mount", Version: by.version, MaxLine: maxMessage,
 		ToolsChanged: func() {
 			select {
 			case s.relist <- struct{}{}:
@@ -50,7 +50,7 @@ func (by starter) start(ctx context.Context, name string, l launch) (*session, e
 		}}
 	var err error
 	if l.url != "" {
-		s.client, err = mcpio.ConnectHTTP(ctx, l.url, l.headers, options)
+		s.client, err = mcpclient.ConnectHTTP(ctx, l.url, l.headers, options)
 	} else {
 		err = s.startProcess(ctx, by, name, l, options)
 	}
@@ -64,7 +64,7 @@ func (by starter) start(ctx context.Context, name string, l launch) (*session, e
 	return s, nil
 }
 
-func (s *session) startProcess(ctx context.Context, by starter, name string, l launch, options mcpio.ClientOptions) error {
+func (s *session) startProcess(ctx context.Context, by starter, name string, l launch, options mcpclient.Options) error {
 	var err error
 	if s.process, err = startProcess(l); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (s *session) startProcess(ctx context.Context, by starter, name string, l l
 		defer s.process.stderr.Close()
 		logStderr(s.process.stderr, name, l.hidden, by.logger)
 	}()
-	if s.client, err = mcpio.Connect(ctx, s.process.stdin, s.process.stdout, options); err != nil {
+	if s.client, err = mcpclient.Connect(ctx, s.process.stdin, s.process.stdout, options); err != nil {
 		s.process.stop()
 		_ = s.process.stdout.Close()
 		return fault.New(fault.EngineOffline, "%s; the log has what it wrote to stderr", fault.From(err).Details)
@@ -82,7 +82,7 @@ func (s *session) startProcess(ctx context.Context, by starter, name string, l l
 }
 
 // list asks for the definitions.
-func (s *session) list(ctx context.Context) ([]mcpio.Definition, error) {
+func (s *session) list(ctx context.Context) ([]mcpclient.Definition, error) {
 	all, err := s.client.Definitions(ctx)
 	if err == nil && len(all) > maxTools {
 		return nil, fault.New(fault.LimitExceeded, "it lists %d tools, more than %d", len(all), maxTools)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"savant/engines"
+	"savant/engines/mcpclient"
 	"savant/engines/mcpio"
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -23,7 +24,7 @@ const serverChecks = " (The server has further rules for the arguments and check
 // server's own where every client can read it; else it says as much as they
 // can, and the server judges the arguments. The output schema is the server's,
 // where it is one that can be published.
-func shaped(engine, name string, definition mcpio.Definition) (engines.Tool, error) {
+func shaped(engine, name string, definition mcpclient.Definition) (engines.Tool, error) {
 	tool, err := definition.Tool()
 	if err != nil {
 		return engines.Tool{}, err
@@ -180,7 +181,7 @@ func bare(map[string]any) (map[string]any, bool) {
 var pinnedMembers = []string{"name", "title", "description", "inputSchema", "outputSchema", "annotations"}
 
 // pinOf returns what is kept of a definition, in its one encoding.
-func pinOf(definition mcpio.Definition) (pin, error) {
+func pinOf(definition mcpclient.Definition) (pin, error) {
 	whole, err := jsonvalue.Decode(definition.Raw)
 	if err != nil {
 		return pin{}, fault.New(fault.ValidationFailed, "its definition is not JSON that can be kept: %w", err)

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"savant/engines"
-	"savant/engines/mcpio"
+	"savant/engines/mcpclient"
 	"savant/fault"
 )
 
@@ -49,7 +49,7 @@ func (s *server) adopt(began *session) error {
 	s.trusted, s.changed, s.refused = trusted, changed, refused
 	s.mutex.Unlock()
 	present := slices.DeleteFunc(slices.Collect(maps.Keys(trusted.Tools)), func(tool string) bool {
-		return !slices.ContainsFunc(definitions, func(d mcpio.Definition) bool { return d.Name == tool })
+		return !slices.ContainsFunc(definitions, func(d mcpclient.Definition) bool { return d.Name == tool })
 	})
 	return s.publish(present)
 }
@@ -60,7 +60,7 @@ func launchChanged(name string) string {
 
 // pinAll returns the pins of definitions, by name; refused are those that
 // cannot be kept, or are listed twice.
-func pinAll(definitions []mcpio.Definition) (pins map[string]pin, refused map[string]string) {
+func pinAll(definitions []mcpclient.Definition) (pins map[string]pin, refused map[string]string) {
 	pins, refused = map[string]pin{}, map[string]string{}
 	for _, each := range definitions {
 		made, err := pinOf(each)
@@ -142,7 +142,7 @@ func (s *server) tool(tool, name string) (engines.Tool, error) {
 			return engines.Tool{}, fault.New(fault.IDCollision, "its name %s is taken by %s", spelling, other.Name)
 		}
 	}
-	made.Call = s.caller(tool, made.Promise())
+	made.Call = s.caller(tool, made.OutputCheck())
 	return made, nil
 }
 

@@ -1,0 +1,116 @@
+package engines
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"savant/fault"
+)
+
+const (
+	defaultConcurrency = 16
+	// queuePerPlace is how many calls may wait for each that runs.
+	queuePerPlace = 16
+)
+
+// port is where the calls of one engine pass: the limiter of all callers. It
+// bounds how many calls run at once and how many wait.
+type port struct {
+	engine Engine
+	// places is a semaphore of the calls that run; nil: there is no bound.
+	places  chan struct{}
+	waiting atomic.Int64
+	// left counts the calls that go on although nobody waits for them any more.
+	left atomic.Int64
+	// down is the details of the last call when it was ENGINE_OFFLINE.
+	down atomic.Pointer[string]
+}
+
+func newPort(engine Engine) *port {
+	made := &port{engine: engine}
+	if engine.Concurrency == 0 && !conducts(engine.Name) {
+		engine.Concurrency = defaultConcurrency
+	}
+	if engine.Concurrency > 0 {
+		made.places = make(chan struct{}, engine.Concurrency)
+	}
+	return made
+}
+
+// enter takes a place, or waits for one until ctx ends. A queue that is full,
+// and a wait that is over, is ENGINE_BUSY: the call was not begun.
+func (p *port) enter(ctx context.Context) (*place, error) {
+	taken := &place{port: p}
+	select {
+	case p.places <- struct{}{}:
+		return taken, nil
+	default:
+		if p.places == nil {
+			return taken, nil
+		}
+	}
+	defer p.waiting.Add(-1)
+	if waiting := p.waiting.Add(1); waiting > int64(queuePerPlace*cap(p.places)) {
+		return nil, fault.New(fault.EngineBusy, "engine %s has %d calls running and %d waiting; call again later", p.engine.Name, cap(p.places), waiting-1)
+	}
+	select {
+	case p.places <- struct{}{}:
+		return taken, nil
+	case <-ctx.Done():
+		return nil, fault.New(fault.EngineBusy, "engine %s had no place for the call while it could wait: %w", p.engine.Name, ctx.Err())
+	}
+}
+
+// place is the place of one call. The call gives it up while it waits for a
+// person.
+type place struct {
+	port *port
+
+	mutex     sync.Mutex
+	questions int // that are not answered
+	left      bool
+}
+
+// asking returns the context of a call whose questions to a person give the
+// place up.
+func (p *place) asking(ctx context.Context) context.Context {
+	caller := CallerFrom(ctx)
+	ask := caller.Elicit
+	if ask == nil || p.port.places == nil {
+		return ctx
+	}
+	caller.Elicit = func(ctx context.Context, question Elicitation) (Answer, error) {
+		p.count(1)
+		defer p.count(-1)
+		return ask(ctx, question)
+	}
+	return WithCaller(ctx, caller)
+}
+
+// count gives the place up with the first open question, and takes one again
+// after the last.
+func (p *place) count(questions int) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if p.questions == 0 && !p.left {
+		<-p.port.places
+	}
+	p.questions += questions
+	if p.questions == 0 && !p.left {
+		p.port.places <- struct{}{}
+	}
+}
+
+// leave gives the place back for good.
+func (p *place) leave() {
+	if p.port.places == nil {
+		return
+	}
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if p.questions == 0 && !p.left {
+		<-p.port.places
+	}
+	p.left = true
+}

@@ -1,0 +1,77 @@
+package mcpclient
+
+import (
+	"encoding/json"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"savant/engines"
+	"savant/fault"
+	"savant/internal/jsonrpc"
+)
+
+// maxEcho is how much of what a server sent an error repeats, in bytes.
+const maxEcho = 200
+
+// answer serves a request of the server: a question to the user, or a ping.
+// Everything else is refused: sampling, and roots, with which a file server
+// would replace the folders that its configuration allows.
+func (c *Client) answer(m *jsonrpc.Message) *jsonrpc.Reply {
+	switch {
+	case m.Method == string(mcp.MethodPing):
+		return jsonrpc.Succeed(m.ID, struct{}{})
+	case m.Method == string(mcp.MethodElicitationCreate) && c.options.Elicit != nil:
+		return c.putToUser(m)
+	}
+	return jsonrpc.Fail(m.ID, jsonrpc.MethodNotFound, fault.Cut(m.Method, maxEcho)+" is not supported", nil)
+}
+
+func (c *Client) putToUser(m *jsonrpc.Message) *jsonrpc.Reply {
+	var asked struct {
+		Message string          `json:"message"`
+		Schema  json.RawMessage `json:"requestedSchema"`
+	}
+	if len(m.Params) == 0 {
+		m.Params = json.RawMessage("{}")
+	}
+	if err := decode(m.Params, &asked); err != nil {
+		return jsonrpc.Fail(m.ID, jsonrpc.InvalidParams, err.Error(), nil)
+	}
+	answer, err := c.options.Elicit(c.life, engines.Elicitation{Message: asked.Message, Schema: asked.Schema})
+	if err != nil {
+		coded := fault.From(err)
+		return jsonrpc.Fail(m.ID, jsonrpc.InternalError, coded.Error(), coded)
+	}
+	result := map[string]any{"action": answer.Action}
+	if answer.Content != nil {
+		result["content"] = answer.Content
+	}
+	return jsonrpc.Succeed(m.ID, result)
+}
+
+// progressReport is notifications/progress, as far as it is passed on.
+type progressReport struct {
+	Token   string  `json:"progressToken"`
+	Done    float64 `json:"progress"`
+	Total   float64 `json:"total"`
+	Message string  `json:"message"`
+}
+
+// notified routes what the server says unasked. It is called on the goroutine
+// that reads, so that reports keep their order and come before the reply.
+func (c *Client) notified(method string, params json.RawMessage) {
+	switch method {
+	case string(mcp.MethodNotificationProgress):
+		var report progressReport
+		if decode(params, &report) != nil {
+			return
+		}
+		if listener, waits := c.reports.Load(report.Token); waits {
+			listener.(func(done, total float64, message string))(report.Done, report.Total, report.Message)
+		}
+	case mcp.MethodNotificationToolsListChanged:
+		if c.options.ToolsChanged != nil {
+			c.options.ToolsChanged()
+		}
+	}
+}

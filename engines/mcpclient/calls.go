@@ -1,0 +1,197 @@
+package mcpclient
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"savant/engines"
+	"savant/fault"
+)
+
+// Definition is a tool as its server lists it, with nothing of it lost. Name is
+// empty where it has none.
+type Definition struct {
+	Name string
+	Raw  json.RawMessage
+}
+
+// maxPages bounds a list that never ends.
+const maxPages = 100
+
+// Definitions returns what the server says of its tools, in its order.
+func (c *Client) Definitions(ctx context.Context) ([]Definition, error) {
+	var all []Definition
+	params := map[string]any{}
+	for range maxPages {
+		var page struct {
+			Tools      []json.RawMessage `json:"tools"`
+			NextCursor string            `json:"nextCursor"`
+		}
+		if err := c.request(ctx, string(mcp.MethodToolsList), params, &page); err != nil {
+			return nil, err
+		}
+		for _, raw := range page.Tools {
+			var named struct {
+				Name string `json:"name"`
+			}
+			_ = decode(raw, &named) // what is no definition has no name
+			all = append(all, Definition{Name: named.Name, Raw: raw})
+		}
+		if page.NextCursor == "" || page.NextCursor == params["cursor"] {
+			return all, nil
+		}
+		params = map[string]any{"cursor": page.NextCursor}
+	}
+	return nil, fault.New(fault.LimitExceeded, "the server's list of tools has more than %d pages", maxPages)
+}
+
+// Tools returns the server's tools, under the names it lists, without Call.
+func (c *Client) Tools(ctx context.Context) ([]engines.Tool, error) {
+	definitions, err := c.Definitions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tools := make([]engines.Tool, len(definitions))
+	for i, each := range definitions {
+		if tools[i], err = each.Tool(); err != nil {
+			return nil, err
+		}
+	}
+	return tools, nil
+}
+
+// Tool reads the definition, without Call. Hints that are not given are what
+// the protocol says they then are: destructive, and open to the world.
+func (d Definition) Tool() (engines.Tool, error) {
+	var listed struct {
+		Name         string          `json:"name"`
+		Title        string          `json:"title"`
+		Description  string          `json:"description"`
+		InputSchema  json.RawMessage `json:"inputSchema"`
+		OutputSchema json.RawMessage `json:"outputSchema"`
+		Annotations  struct {
+			Title       string `json:"title"`
+			ReadOnly    bool   `json:"readOnlyHint"`
+			Destructive *bool  `json:"destructiveHint"`
+			Idempotent  bool   `json:"idempotentHint"`
+			OpenWorld   *bool  `json:"openWorldHint"`
+		} `json:"annotations"`
+		Meta map[string]json.RawMessage `json:"_meta"`
+	}
+	if d.Name == "" {
+		return engines.Tool{}, fault.New(fault.ToolFailed, "the server lists a tool without a name")
+	}
+	if err := decode(d.Raw, &listed); err != nil {
+		return engines.Tool{}, fault.New(fault.ToolFailed, "the definition of %q is not what the protocol says: %s", d.Name, misfit(err))
+	}
+	hints := listed.Annotations
+	if listed.Title == "" {
+		listed.Title = hints.Title
+	}
+	return engines.Tool{
+		Name: listed.Name, Title: listed.Title, Description: listed.Description,
+		Input: listed.InputSchema, Output: listed.OutputSchema,
+		ReadOnly:    hints.ReadOnly,
+		Destructive: !hints.ReadOnly && (hints.Destructive == nil || *hints.Destructive),
+		Idempotent:  hints.Idempotent,
+		OpenWorld:   hints.OpenWorld == nil || *hints.OpenWorld,
+		Eager:       string(listed.Meta[engines.MetaAlwaysLoad]) == "true",
+	}, nil
+}
+
+// CallResult is what a tool answered, with nothing of it lost.
+type CallResult struct {
+	Content    []json.RawMessage `json:"content"`
+	Structured json.RawMessage   `json:"structuredContent"`
+	IsError    bool              `json:"isError"`
+	// Type is empty or "complete"; anything else asks for what this client
+	// cannot give.
+	Type string `json:"resultType"`
+}
+
+// Text returns the text blocks, one after the other.
+func (r CallResult) Text() string {
+	var texts strings.Builder
+	for _, raw := range r.Content {
+		var block struct {
+			Text string `json:"text"`
+		}
+		if decode(raw, &block) == nil {
+			texts.WriteString(block.Text)
+		}
+	}
+	return texts.String()
+}
+
+// Invoke calls a tool; args is any value that marshals to a JSON object.
+// progress, unless nil, is told what the server reports meanwhile. The trace of
+// ctx goes with the call. A tool that failed is no error but a CallResult with
+// IsError.
+func (c *Client) Invoke(ctx context.Context, name string, args any, progress func(done, total float64, message string)) (CallResult, error) {
+	var result CallResult
+	params := map[string]any{"name": name, "arguments": args}
+	if progress != nil {
+		token := fmt.Sprintf("savant-%d", c.tokens.Add(1))
+		c.reports.Store(token, progress)
+		defer c.reports.Delete(token)
+		params["_meta"] = map[string]any{"progressToken": token}
+	}
+	carryTrace(ctx, params)
+	if err := c.request(ctx, string(mcp.MethodToolsCall), params, &result); err != nil {
+		return CallResult{}, err
+	}
+	if bytes.Equal(result.Structured, []byte("null")) {
+		result.Structured = nil
+	}
+	if result.Type != "" && result.Type != string(mcp.ResultTypeComplete) {
+		return CallResult{}, fault.New(fault.ToolFailed, "%s asks for more than arguments (%s), which this client cannot give", name, fault.Cut(result.Type, 40))
+	}
+	return result, nil
+}
+
+// Call calls a tool and returns its structured content, or the JSON of its
+// text where it has none. args is any value that marshals to a JSON object.
+// A tool that failed returns the *fault.Error it reported.
+func (c *Client) Call(ctx context.Context, name string, args any) (json.RawMessage, error) {
+	result, err := c.Invoke(ctx, name, args, nil)
+	if err != nil {
+		return nil, err
+	}
+	structured, text := result.Structured, result.Text()
+	if structured == nil && json.Valid([]byte(text)) {
+		structured = json.RawMessage(text)
+	}
+	if !result.IsError {
+		return structured, nil
+	}
+	if coded := new(fault.Error); json.Unmarshal(structured, coded) == nil && coded.Code != "" {
+		return nil, coded
+	}
+	return nil, fault.New(fault.ToolFailed, "%s: %s", name, text)
+}
+
+// Prompt returns the text of a prompt: that of its messages, a blank line
+// between them.
+func (c *Client) Prompt(ctx context.Context, name string, args map[string]string) (string, error) {
+	var result struct {
+		Messages []struct {
+			Content struct {
+				Text string `json:"text"`
+			} `json:"content"`
+		} `json:"messages"`
+	}
+	params := map[string]any{"name": name, "arguments": args}
+	if err := c.request(ctx, string(mcp.MethodPromptsGet), params, &result); err != nil {
+		return "", err
+	}
+	texts := make([]string, len(result.Messages))
+	for i, message := range result.Messages {
+		texts[i] = message.Content.Text
+	}
+	return strings.Join(texts, "\n\n"), nil
+}

@@ -1,0 +1,100 @@
+package mcpclient
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"savant/fault"
+)
+
+// greeting is what a server told of itself: the result of initialize, or of
+// server/discover in revisions that have no initialize.
+type greeting struct {
+	ProtocolVersion string `json:"protocolVersion"`
+	ServerInfo      struct {
+		Name    string `json:"name"`
+		Title   string `json:"title"`
+		Version string `json:"version"`
+	} `json:"serverInfo"`
+	Instructions string `json:"instructions"`
+}
+
+// greet initializes the connection; a server that has no initialize any more
+// is asked to describe itself instead.
+func (c *Client) greet(ctx context.Context) error {
+	told := new(greeting)
+	err := c.initialize(ctx, told)
+	if err != nil && lacksInitialize(err) && ctx.Err() == nil {
+		if c.discover(ctx, told) == nil {
+			err = nil
+		}
+	}
+	if err == nil {
+		c.greeting = told
+	}
+	return err
+}
+
+func (c *Client) initialize(ctx context.Context, told *greeting) error {
+	answer, err := c.link.ask(ctx, string(mcp.MethodInitialize), map[string]any{
+		"protocolVersion": mcp.LATEST_LEGACY_PROTOCOL_VERSION,
+		"capabilities":    c.capabilities(),
+		"clientInfo":      map[string]any{"name": c.options.Name, "version": c.options.Version},
+	})
+	if err == nil {
+		err = decodeReply(answer, told)
+	}
+	if err != nil {
+		return err
+	}
+	c.link.agree(told.ProtocolVersion)
+	return c.link.tell(ctx, string(mcp.MethodNotificationInitialized), nil)
+}
+
+// lacksInitialize says whether an answer to initialize is what a server of
+// 2026-07-28 or later gives.
+func lacksInitialize(err error) bool {
+	var failure *rpcError
+	return errors.As(err, &failure) || errors.Is(err, errNotLegacy)
+}
+
+// errNotLegacy is the cause of an initialize that was refused outright.
+var errNotLegacy = errors.New("the server does not take initialize")
+
+// discover agrees on 2026-07-28, where requests stand alone.
+func (c *Client) discover(ctx context.Context, told *greeting) error {
+	assumed := &greeting{ProtocolVersion: mcp.LATEST_PROTOCOL_VERSION}
+	c.link.agree(assumed.ProtocolVersion)
+	answer, err := c.link.ask(ctx, string(mcp.MethodServerDiscover), c.enveloped(assumed, nil))
+	var found struct {
+		Supported    []string       `json:"supportedVersions"`
+		Instructions string         `json:"instructions"`
+		Meta         map[string]any `json:"_meta"`
+	}
+	if err == nil {
+		err = decodeReply(answer, &found)
+	}
+	if err != nil {
+		return err
+	}
+	if version := mcp.NegotiateMutuallySupportedVersion(found.Supported); !mcp.IsModernProtocol(version) {
+		return fault.New(fault.EngineOffline, "the server speaks no revision of the protocol that Savant does")
+	}
+	told.ProtocolVersion, told.Instructions = assumed.ProtocolVersion, found.Instructions
+	if info, is := found.Meta[mcp.MetaKeyServerInfo].(map[string]any); is {
+		told.ServerInfo.Name, _ = info["name"].(string)
+		told.ServerInfo.Version, _ = info["version"].(string)
+	}
+	return nil
+}
+
+// capabilities are what the client says it can do.
+func (c *Client) capabilities() map[string]any {
+	able := map[string]any{}
+	if c.options.Elicit != nil {
+		able["elicitation"] = map[string]any{}
+	}
+	return able
+}

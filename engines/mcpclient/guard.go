@@ -1,0 +1,139 @@
+package mcpclient
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+
+	"savant/internal/jsonrpc"
+	"savant/internal/jsonvalue"
+)
+
+var errTooMuch = errors.New("the answer is too large")
+
+// statusError is an HTTP status that carries no JSON-RPC message.
+type statusError int
+
+func (s statusError) Error() string {
+	return fmt.Sprintf("HTTP %d %s", int(s), http.StatusText(int(s)))
+}
+
+// guard adds the headers to every request, bounds what is read of each answer,
+// and keeps what a server writes beside the protocol out of errors.
+type guard struct {
+	base    *http.Transport
+	headers map[string]string
+	limit   int64
+}
+
+// RoundTrip implements http.RoundTripper.
+func (g *guard) RoundTrip(request *http.Request) (*http.Response, error) {
+	request = request.Clone(request.Context())
+	for name, value := range g.headers { // mcp-go leaves them out of DELETE
+		request.Header.Set(name, value)
+	}
+	response, err := g.base.RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	if refusesToSpeak(request, response) {
+		response.StatusCode = http.StatusMethodNotAllowed
+		return response, nil
+	}
+	over, _ := request.Context().Value(overKey{}).(*atomic.Bool)
+	response.Body = &bounded{body: response.Body, left: g.limit, over: over}
+	withEventLines(response)
+	if !refused(response) {
+		return response, nil
+	}
+	switch why, explained := explanation(response); {
+	case !explained:
+		_ = response.Body.Close() // nothing of it is used
+		return nil, statusError(response.StatusCode)
+	case forgotten(request, response, why):
+		response.StatusCode = http.StatusNotFound // as the protocol has it
+	}
+	return response, nil
+}
+
+// forgotten says whether a server that was begun anew refuses a session that it
+// does not know with 400, as the servers of many examples do.
+func forgotten(request *http.Request, response *http.Response, why rpcError) bool {
+	return response.StatusCode == http.StatusBadRequest && request.Header.Get(transport.HeaderKeySessionID) != "" &&
+		strings.Contains(strings.ToLower(why.Message), "session")
+}
+
+// overKey is where a request's context holds what is set when its answer was
+// too large: mcp-go does not pass the error of an event stream on.
+type overKey struct{}
+
+// refused says whether the status is a failure that means nothing to the
+// protocol, as 401, 404 and what initialize of an older server gets do.
+func refused(response *http.Response) bool {
+	switch code := response.StatusCode; code {
+	case http.StatusUnauthorized, http.StatusNotFound, http.StatusMethodNotAllowed:
+		return false
+	default:
+		return code >= 400
+	}
+}
+
+// explanation returns the JSON-RPC error that the body of a failure is. mcp-go
+// takes any JSON for an answer, and one without an error for a success.
+func explanation(response *http.Response) (why rpcError, is bool) {
+	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	if err != nil || kind != "application/json" {
+		return why, false
+	}
+	body, err := io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	if err != nil {
+		return why, false
+	}
+	said, err := jsonrpc.Read(body)
+	is = err == nil && jsonvalue.TextMember(body, "jsonrpc") == jsonrpc.Version && said.Error != nil && decode(said.Error, &why) == nil
+	return why, is
+}
+
+// refusesToSpeak says whether a server has no stream for what it says between
+// answers. 405 is how the protocol says so; at anything else but the stream, and
+// 404 for a session that is over, mcp-go would ask again every second.
+func refusesToSpeak(request *http.Request, response *http.Response) bool {
+	if request.Method != http.MethodGet || request.Header.Get("Last-Event-ID") != "" || response.StatusCode == http.StatusNotFound {
+		return false
+	}
+	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	return response.StatusCode >= 400 || response.StatusCode < 300 && (err != nil || kind != "text/event-stream")
+}
+
+// bounded is a body of which no more than a limit is read.
+type bounded struct {
+	body io.ReadCloser
+	left int64
+	over *atomic.Bool // nil: nobody asks
+}
+
+func (b *bounded) Read(into []byte) (int, error) {
+	if b.left <= 0 {
+		if b.over != nil {
+			b.over.Store(true)
+		}
+		return 0, errTooMuch
+	}
+	if int64(len(into)) > b.left {
+		into = into[:b.left]
+	}
+	n, err := b.body.Read(into)
+	b.left -= int64(n)
+	return n, err
+}
+
+func (b *bounded) Close() error { return b.body.Close() }

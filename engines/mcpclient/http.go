@@ -1,0 +1,210 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"savant/fault"
+	"savant/internal/httpclient"
+	"savant/internal/jsonrpc"
+)
+
+// cancelGrace is how long telling a server that nobody waits any more may take.
+const cancelGrace = 2 * time.Second
+
+// ConnectHTTP greets a server by Streamable HTTP (revision 2025-03-26 and
+// later), and listens to what it says between answers, where it offers that. headers go with every request and are told to nobody else: a
+// redirect to another origin is refused, and errors name neither the address
+// nor what the server wrote. ctx bounds the greeting alone.
+func ConnectHTTP(ctx context.Context, address string, headers map[string]string, options Options) (*Client, error) {
+	c := newClient(ctx, options)
+	guarded := &guard{base: http.DefaultTransport.(*http.Transport).Clone(), headers: headers, limit: int64(c.options.MaxLine)}
+	requests, err := transport.NewStreamableHTTP(address,
+		transport.WithHTTPBasicClient(&http.Client{Transport: guarded, CheckRedirect: httpclient.SameOrigin}),
+		transport.WithHTTPLogger(slog.New(slog.DiscardHandler)),
+		//lint:ignore SA1019 servers before 2026-07-28 have no other way, and this client greets later ones by itself
+		transport.WithContinuousListening())
+	if err != nil {
+		c.end()
+		return nil, fault.New(fault.InvalidParams, "url: not an address")
+	}
+	h := &httpLink{client: c, requests: requests, guard: guarded}
+	c.link = h
+	requests.SetNotificationHandler(h.notified)
+	requests.SetRequestHandler(h.requested)
+	err = requests.Start(c.life) // it listens from the greeting on, to servers before 2026-07-28
+	if err == nil {
+		err = c.greet(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, h.close())
+	}
+	return c, nil
+}
+
+// httpLink is a server that is reached by requests over HTTP. mcp-go carries
+// them: sessions, event streams and their resumption are its own.
+type httpLink struct {
+	client   *Client
+	requests *transport.StreamableHTTP
+	guard    *guard
+	asked    atomic.Int64
+	version  atomic.Pointer[string]
+	// goodbyes counts cancellations that are being sent.
+	goodbyes sync.WaitGroup
+}
+
+func (h *httpLink) ended() <-chan struct{} { return h.client.life.Done() }
+
+func (h *httpLink) agree(version string) {
+	h.version.Store(&version)
+	h.requests.SetProtocolVersion(version)
+}
+
+// close ends the session. What still runs is cut off.
+func (h *httpLink) close() error {
+	h.client.end()
+	h.goodbyes.Wait()
+	err := h.requests.Close()
+	h.guard.base.CloseIdleConnections()
+	if err != nil {
+		return fault.New(fault.EngineOffline, "the server did not end the session")
+	}
+	return nil
+}
+
+func (h *httpLink) ask(ctx context.Context, method string, params map[string]any) (*jsonrpc.Message, error) {
+	asked := transport.JSONRPCRequest{JSONRPC: mcp.JSONRPC_VERSION, Method: method,
+		ID: mcp.NewRequestId(fmt.Sprintf("savant-%d", h.asked.Add(1)))}
+	if params != nil {
+		asked.Params = params
+	}
+	header, err := h.header(method, params)
+	if err != nil {
+		return nil, err
+	}
+	asked.Header = header
+	over := new(atomic.Bool)
+	answer, err := h.requests.SendRequest(context.WithValue(ctx, overKey{}, over), asked)
+	switch {
+	case over.Load():
+		return nil, fault.New(fault.ToolFailed, "the server's answer to %s has more than %d bytes and was not read", method, h.guard.limit)
+	case ctx.Err() != nil:
+		h.sayCancelled(asked.ID)
+		return nil, unanswered(ctx, method)
+	case err != nil:
+		return nil, h.failure(method, err)
+	}
+	return answered(method, asked.ID, answer)
+}
+
+// answered makes a message of the answer to a request. mcp-go takes the first
+// answer of an event stream for that, whosever it is; an error may be without
+// an id, where the server could not read the request.
+func answered(method string, id mcp.RequestId, answer *transport.JSONRPCResponse) (*jsonrpc.Message, error) {
+	if answer.ID.String() != id.String() && (answer.Error == nil || !answer.ID.IsNil()) {
+		return nil, fault.New(fault.ToolFailed, "the server was asked %s, and it answered another request", method)
+	}
+	if answer.Error == nil {
+		return &jsonrpc.Message{Result: answer.Result}, nil
+	}
+	failure, err := json.Marshal(answer.Error)
+	if err != nil {
+		return nil, fault.New(fault.ToolFailed, "the server's error does not marshal: %w", err)
+	}
+	return &jsonrpc.Message{Error: failure}, nil
+}
+
+// header returns the headers by which revision 2026-07-28 routes requests.
+func (h *httpLink) header(method string, params map[string]any) (http.Header, error) {
+	version := h.version.Load()
+	if version == nil || !mcp.IsModernProtocol(*version) {
+		return nil, nil
+	}
+	data, err := json.Marshal(params)
+	if err != nil {
+		return nil, fault.New(fault.InvalidParams, "the message does not marshal: %w", err)
+	}
+	header := http.Header{}
+	for name, value := range mcp.StandardHeaders(*version, mcp.MCPMethod(method), data) {
+		header.Set(name, value)
+	}
+	return header, nil
+}
+
+// sayCancelled tells the server, where the revision has it, that nobody waits
+// for a request any more. The caller does not wait for that.
+func (h *httpLink) sayCancelled(id mcp.RequestId) {
+	if version := h.version.Load(); version != nil && mcp.IsModernProtocol(*version) || h.client.life.Err() != nil {
+		return
+	}
+	h.goodbyes.Go(func() {
+		ctx, cancel := context.WithTimeout(h.client.life, cancelGrace)
+		defer cancel()
+		_ = h.tell(ctx, string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id})
+	})
+}
+
+func (h *httpLink) tell(ctx context.Context, method string, params map[string]any) error {
+	said := mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION,
+		Notification: mcp.Notification{Method: method, Params: mcp.NotificationParams{AdditionalFields: params}}}
+	if err := h.requests.SendNotification(ctx, said); err != nil {
+		return h.failure(method, err)
+	}
+	return nil
+}
+
+// failure codes what went wrong without the address and without what the
+// server wrote: both may hold secrets.
+func (h *httpLink) failure(method string, err error) error {
+	var status statusError
+	switch {
+	case h.client.life.Err() != nil:
+		return fault.New(fault.EngineOffline, "the connection was closed before %s was answered", method)
+	case errors.Is(err, transport.ErrSessionTerminated):
+		return fault.New(fault.EngineOffline, "%w", ErrSessionOver)
+	case errors.Is(err, transport.ErrAuthorizationRequired):
+		return fault.New(fault.EngineOffline, "the server asks for authorization (HTTP 401): give it a header Authorization")
+	case errors.Is(err, transport.ErrLegacySSEServer):
+		return fault.New(fault.EngineOffline, "nothing at this address speaks Streamable HTTP: %w", errNotLegacy)
+	case errors.As(err, &status) && status < 500: // it refused this, and others may go on
+		return fault.New(fault.ToolFailed, "the server answered %s with %w", method, status)
+	case errors.As(err, &status):
+		return fault.New(fault.EngineOffline, "the server answered %s with %w", method, status)
+	case errors.Is(err, httpclient.ErrRedirected):
+		return fault.New(fault.EngineOffline, "the server redirects to another address, which is not followed: its headers are for this one alone")
+	}
+	return fault.New(fault.EngineOffline, "the server cannot be reached, or its answer to %s is not what the protocol says", method)
+}
+
+func (h *httpLink) notified(said mcp.JSONRPCNotification) {
+	if params, err := json.Marshal(said.Params.AdditionalFields); err == nil {
+		h.client.notified(said.Method, params)
+	}
+}
+
+// requested answers a request of the server.
+func (h *httpLink) requested(_ context.Context, asked transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
+	params, err := json.Marshal(asked.Params)
+	if err != nil {
+		return nil, err
+	}
+	said := h.client.answer(&jsonrpc.Message{Method: asked.Method, Params: params})
+	answer := &transport.JSONRPCResponse{JSONRPC: mcp.JSONRPC_VERSION, ID: asked.ID}
+	if said.Error != nil {
+		answer.Error = &mcp.JSONRPCErrorDetails{Code: said.Error.Code, Message: said.Error.Message, Data: said.Error.Data}
+		return answer, nil
+	}
+	answer.Result, err = json.Marshal(said.Result)
+	return answer, err
+}

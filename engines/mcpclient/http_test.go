@@ -1,0 +1,95 @@
+package mcpclient_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/engines/mcpclient"
+	"savant/fault"
+)
+
+// overHTTP is a server by HTTP whose answers to tools/call a test writes; id
+// is that of the call, as JSON.
+func overHTTP(t *testing.T, call func(w http.ResponseWriter, id string)) *mcpclient.Client {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		var asked struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+		}
+		_ = json.Unmarshal(body, &asked)
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case r.Method != http.MethodPost:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		case asked.Method == "initialize":
+			w.Header().Set("Mcp-Session-Id", "s1")
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18"}}`, asked.ID)
+		case asked.Method == "tools/call":
+			call(w, string(asked.ID))
+		default:
+			w.WriteHeader(http.StatusAccepted)
+		}
+	}))
+	t.Cleanup(server.Close)
+	c, err := mcpclient.ConnectHTTP(t.Context(), server.URL, nil, mcpclient.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	return c
+}
+
+// What is no answer to the call is never taken for one.
+func TestClientOverHTTPOddAnswers(t *testing.T) {
+	const empty = `"result":{"content":[]}}`
+	status := func(code int, body string) func(http.ResponseWriter, string) {
+		return func(w http.ResponseWriter, _ string) {
+			w.WriteHeader(code)
+			fmt.Fprint(w, body)
+		}
+	}
+	for name, each := range map[string]struct {
+		answer func(http.ResponseWriter, string)
+		code   fault.Code
+		says   string
+	}{
+		"a gateway's 500":       {status(500, `{"message":"hunter2"}`), fault.EngineOffline, "HTTP 500 Internal Server Error"},
+		"a limit with an error": {status(429, `{"error":"hunter2"}`), fault.ToolFailed, "HTTP 429 Too Many Requests"},
+		"a failure as a result": {status(500, `{"jsonrpc":"2.0","id":"savant-2",`+empty), fault.EngineOffline, "HTTP 500 Internal Server Error"},
+		"a protocol error":      {status(400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}`), fault.ToolFailed, "no (JSON-RPC error -32600)"},
+		"the id of another": {func(w http.ResponseWriter, _ string) { fmt.Fprint(w, `{"jsonrpc":"2.0","id":"other",`+empty) },
+			fault.ToolFailed, "it answered another request"},
+		"the id of another, in a stream": {func(w http.ResponseWriter, id string) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":\"other\",%s\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,%s\n\n", empty, id, empty)
+		}, fault.ToolFailed, "it answered another request"},
+		"neither a result nor an error": {func(w http.ResponseWriter, id string) { fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s}`, id) },
+			fault.ToolFailed, "what the protocol says"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := overHTTP(t, each.answer).Invoke(t.Context(), "x", map[string]any{}, nil)
+			require.ErrorIs(t, err, each.code)
+			require.ErrorContains(t, err, each.says)
+			require.NotContains(t, err.Error(), "hunter2")
+		})
+	}
+}
+
+// A server that was begun anew may say so in the wrong way.
+func TestClientOverHTTPForgottenSession(t *testing.T) {
+	for message, forgotten := range map[string]bool{"Bad Request: No valid session ID provided": true, "no such page": false} {
+		_, err := overHTTP(t, func(w http.ResponseWriter, _ string) {
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":%q}}`, message)
+		}).Invoke(t.Context(), "x", map[string]any{}, nil)
+		require.Equal(t, forgotten, errors.Is(err, mcpclient.ErrSessionOver), message)
+		require.Error(t, err)
+	}
+}

@@ -1,0 +1,176 @@
+package mcpclient
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"savant/fault"
+	"savant/internal/jsonrpc"
+)
+
+// closeGrace is how long Close waits for the server to end its output.
+const closeGrace = 5 * time.Second
+
+// maxReplies is how many answers a server may leave unread.
+const maxReplies = 1000
+
+// streamLink is a server behind a pair of streams, one message a line.
+type streamLink struct {
+	client  *Client
+	lines   *jsonrpc.Writer
+	input   io.Closer
+	waiting jsonrpc.Pending
+	// replies counts the answers that are being made or written.
+	replies atomic.Int64
+	// overlong tells, once, every call that waits when a line was too long to
+	// be read: one of them has lost its reply.
+	overlong atomic.Pointer[chan struct{}]
+}
+
+// openStream begins to read the server's output.
+func openStream(c *Client, stdin io.WriteCloser, stdout io.Reader) *streamLink {
+	s := &streamLink{client: c, lines: jsonrpc.NewWriter(stdin), input: stdin}
+	s.overlong.Store(new(make(chan struct{})))
+	go s.receive(jsonrpc.NewReader(stdout, c.options.MaxLine))
+	return s
+}
+
+func (s *streamLink) ended() <-chan struct{} { return s.client.life.Done() }
+
+func (s *streamLink) agree(string) {}
+
+// close closes the server's input and waits until it has ended its output.
+func (s *streamLink) close() error {
+	err := s.input.Close()
+	patience := time.NewTimer(closeGrace)
+	defer patience.Stop()
+	select {
+	case <-s.ended():
+		return err
+	case <-patience.C:
+		return fault.New(fault.EngineOffline, "the server did not end within %s of its input", closeGrace)
+	}
+}
+
+// receive routes what the server sends until its output ends. A line that is
+// no message is passed over: servers print there by mistake.
+func (s *streamLink) receive(in *jsonrpc.Reader) {
+	defer s.client.end()
+	for {
+		data, err := in.Next()
+		switch {
+		case errors.Is(err, jsonrpc.ErrLineTooLong):
+			close(*s.overlong.Swap(new(make(chan struct{}))))
+			continue
+		case err != nil:
+			return
+		}
+		if m, err := jsonrpc.Read(data); err == nil {
+			s.route(m)
+		}
+	}
+}
+
+func (s *streamLink) route(m *jsonrpc.Message) {
+	switch {
+	case m.IsResponse():
+		s.waiting.Deliver(m)
+	case m.IsNotification():
+		s.client.notified(m.Method, m.Params)
+	default:
+		s.reply(m)
+	}
+}
+
+// reply answers a request of the server, unless it asks more than it reads.
+func (s *streamLink) reply(asked *jsonrpc.Message) {
+	if s.replies.Add(1) > maxReplies {
+		s.replies.Add(-1)
+		return
+	}
+	go func() {
+		defer s.replies.Add(-1)
+		// A server that is gone needs no answer; who waits for it learns from life.
+		_ = s.write(s.client.answer(asked))
+	}()
+}
+
+func (s *streamLink) write(value any) error {
+	data, err := jsonrpc.Encode(value)
+	if err != nil {
+		return fault.New(fault.InvalidParams, "the message does not marshal: %w", err)
+	}
+	if err := s.lines.Write(data); err != nil {
+		return fault.New(fault.EngineOffline, "the server no longer reads: %w", err)
+	}
+	return nil
+}
+
+// send writes a message on a goroutine of its own: a server that does not read
+// must not hold who called it beyond the call's time.
+func (s *streamLink) send(value any) <-chan error {
+	sent := make(chan error, 1)
+	go func() { sent <- s.write(value) }()
+	return sent
+}
+
+func (s *streamLink) tell(ctx context.Context, method string, params map[string]any) error {
+	var given any // nil, not an empty map
+	if params != nil {
+		given = params
+	}
+	select {
+	case err := <-s.send(jsonrpc.Notify(method, given)):
+		return err
+	case <-ctx.Done():
+		return unanswered(ctx, method)
+	}
+}
+
+func (s *streamLink) ask(ctx context.Context, method string, params map[string]any) (*jsonrpc.Message, error) {
+	id, answer := s.waiting.Open()
+	defer s.waiting.Forget(id)
+	asked := jsonrpc.Request{JSONRPC: jsonrpc.Version, ID: id, Method: method}
+	if params != nil {
+		asked.Params = params
+	}
+	overlong := *s.overlong.Load()
+	sent := s.send(asked)
+	for {
+		select {
+		case err := <-sent:
+			if err != nil {
+				return nil, err
+			}
+			sent = nil
+		case m := <-answer:
+			return m, nil
+		case <-s.ended():
+			return s.last(answer, method)
+		case <-overlong:
+			return nil, fault.New(fault.ToolFailed, "the server sent a message of more than %d bytes, which was not read", s.client.options.MaxLine)
+		case <-ctx.Done():
+			s.send(jsonrpc.Notify(string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id}))
+			return nil, unanswered(ctx, method)
+		}
+	}
+}
+
+// last returns the answer that may have been the last line of all.
+func (s *streamLink) last(answer <-chan *jsonrpc.Message, method string) (*jsonrpc.Message, error) {
+	select {
+	case m := <-answer:
+		return m, nil
+	default:
+		return nil, fault.New(fault.EngineOffline, "the server ended before it answered %s", method)
+	}
+}
+
+func unanswered(ctx context.Context, method string) error {
+	return fault.New(fault.EngineOffline, "%s was not answered: %w", method, context.Cause(ctx))
+}

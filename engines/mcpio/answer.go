@@ -1,0 +1,138 @@
+package mcpio
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"savant/fault"
+	"savant/internal/jsonrpc"
+	"savant/internal/jsonvalue"
+)
+
+// maxProtocolBytes bounds what mcp-go is given: it decodes a message four times
+// into maps, which takes seconds for 10 MB of small objects (measured on
+// v1.2.1). The arguments of tools and prompts never reach it.
+const maxProtocolBytes = 1 << 20
+
+// errUnanswered marks a request that no part of the server answered.
+var errUnanswered = errors.New("the request was not answered")
+
+// answer answers a request other than tools/call. A panic is INTERNAL; its
+// text goes to the log alone.
+func (c *connection) answer(ctx context.Context, r *request) (answer *jsonrpc.Reply) {
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			c.server.logPanic(r.Method, panicked)
+			answer = internalReply(r.ID)
+		}
+	}()
+	offer := c.server.options.Offer
+	switch method := mcp.MCPMethod(r.Method); {
+	case method == mcp.MethodPromptsGet && offer.Prompts != nil:
+		return c.served(ctx, r, r.getPrompt)
+	case method == mcp.MethodResourcesRead && offer.ReadResource != nil:
+		return c.served(ctx, r, r.readResource)
+	case len(r.Method) > maxEcho:
+		return jsonrpc.Fail(r.ID, jsonrpc.MethodNotFound, "Method "+fault.Cut(r.Method, maxEcho)+" not found", nil)
+	}
+	return c.handle(ctx, r)
+}
+
+// served answers a request by a method of this package.
+func (c *connection) served(ctx context.Context, r *request, serve func(context.Context) (mcp.ResultMetadata, error)) *jsonrpc.Reply {
+	if refused := r.readEra(ctx); refused != nil {
+		return refused
+	}
+	result, err := serve(ctx)
+	if r.failure != nil || err != nil {
+		return &jsonrpc.Reply{JSONRPC: jsonrpc.Version, ID: r.ID, Error: r.failure}
+	}
+	return r.succeed(result)
+}
+
+// handle lets mcp-go answer a request.
+func (c *connection) handle(ctx context.Context, r *request) *jsonrpc.Reply {
+	asked, err := r.forProtocol()
+	switch {
+	case err != nil:
+		return internalReply(r.ID)
+	case len(asked) > maxProtocolBytes:
+		return tooLarge(r)
+	}
+	protocol := c.server.protocol
+	ctx = protocol.WithContext(context.WithValue(ctx, requestKey{}, r), r.session)
+	given := protocol.HandleMessage(ctx, asked)
+	if r.failure != nil {
+		return &jsonrpc.Reply{JSONRPC: jsonrpc.Version, ID: r.ID, Error: r.failure}
+	}
+	switch given := given.(type) {
+	case mcp.JSONRPCResponse:
+		return jsonrpc.Succeed(r.ID, given.Result)
+	case mcp.JSONRPCError:
+		return jsonrpc.Fail(r.ID, given.Error.Code, given.Error.Message, given.Error.Data)
+	}
+	return internalReply(r.ID)
+}
+
+type requestKey struct{}
+
+// requestFrom returns the request that mcp-go is handling. Every context given
+// to HandleMessage carries one.
+func requestFrom(ctx context.Context) *request {
+	r, _ := ctx.Value(requestKey{}).(*request)
+	return r
+}
+
+// fail records the error to report and returns it.
+func (r *request) fail(code int, err error) error {
+	coded := fault.From(err)
+	r.connection.server.logCause("request failed", r.Method, coded)
+	if errors.Is(coded, fault.Internal) {
+		code = jsonrpc.InternalError
+	}
+	r.failure = &jsonrpc.Error{Code: code, Message: coded.Error(), Data: coded}
+	return coded
+}
+
+func tooLarge(r *request) *jsonrpc.Reply {
+	return jsonrpc.Fail(r.ID, jsonrpc.InvalidParams, fmt.Sprintf("%s takes at most %d bytes beside its arguments", fault.Cut(r.Method, maxEcho), maxProtocolBytes), nil)
+}
+
+// internalReply is the answer when there is no other: the log has the cause.
+func internalReply(id json.RawMessage) *jsonrpc.Reply {
+	coded := fault.From(errUnanswered)
+	return jsonrpc.Fail(id, jsonrpc.InternalError, coded.Error(), coded)
+}
+
+// forProtocol returns the message as mcp-go gets it: with the members that were
+// read, and without parameters that mcp-go, which ignores the case of names,
+// would take for others.
+func (r *request) forProtocol() (json.RawMessage, error) {
+	message := map[string]any{"jsonrpc": jsonrpc.Version, "id": r.ID, "method": r.Method}
+	if jsonrpc.Kind(r.Params) == "object" {
+		given := map[string]json.RawMessage{}
+		for raw, value := range jsonvalue.Members(r.Params) {
+			if name := jsonvalue.Text(raw); !isDisguised(name) {
+				given[name] = value
+			}
+		}
+		message["params"] = given
+	}
+	return json.Marshal(message)
+}
+
+// protocolNames are the parameters that mcp-go reads.
+var protocolNames = []string{"_meta", "protocolVersion", "capabilities", "clientInfo", "cursor", "ref", "argument", "context", "level", "uri", "name",
+	"arguments", "notifications"}
+
+// isDisguised says whether a name is that of a parameter in other letters.
+func isDisguised(name string) bool {
+	return !slices.Contains(protocolNames, name) &&
+		slices.ContainsFunc(protocolNames, func(known string) bool { return strings.EqualFold(name, known) })
+}

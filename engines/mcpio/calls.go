@@ -1,0 +1,145 @@
+package mcpio
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"savant/engines"
+	"savant/fault"
+	"savant/internal/jsonrpc"
+)
+
+// call is what a tools/call asks for, and how it went.
+type call struct {
+	*request
+	target engines.Target
+	args   json.RawMessage
+	key    string // see engines.Target.OrderKey
+	turn   *turn
+	pacer  *pacer
+	// started is when the call got its turn.
+	started time.Time
+	code    fault.Code
+}
+
+// startCall puts a call into the queue and runs it on a goroutine. It is called
+// on the reading goroutine.
+func (c *connection) startCall(ctx context.Context, r *request, to deliver) {
+	name, isText := textOf(r.params.Name)
+	if !isText {
+		c.answerSoon(ctx, to, jsonrpc.Fail(r.ID, jsonrpc.InvalidParams, "params.name is not a string", nil))
+		return
+	}
+	asked := &call{request: r, target: c.server.options.Registry.Target(name), args: r.params.Arguments}
+	if kind := jsonrpc.Kind(asked.args); kind == "" || kind == "null" {
+		asked.args = json.RawMessage("{}")
+	}
+	asked.key = asked.target.OrderKey(asked.args)
+	var joined bool
+	if asked.turn, joined = c.queue.join(asked.key, len(r.Raw)); !joined {
+		c.answerSoon(ctx, to, refusal(r, fault.New(fault.LimitExceeded, "too many calls are waiting; send fewer at once")))
+		return
+	}
+	asked.pacer = c.newPacer(r.params.Meta)
+	callCtx, end := c.running.begin(ctx, r.ID)
+	c.work.Go(func() {
+		defer end()
+		c.runCall(callCtx, asked, to)
+	})
+}
+
+// runCall runs a call when its turn has come, and delivers the reply before
+// the next call of the same key begins.
+func (c *connection) runCall(ctx context.Context, asked *call, to deliver) {
+	defer asked.turn.leave()
+	asked.turn.wait()
+	if ctx.Err() != nil {
+		c.deliverUnlessCancelled(ctx, to, refusal(asked.request, fault.New(fault.EngineOffline, "the server is stopping")))
+		return
+	}
+	asked.started = time.Now()
+	traced, end := c.traced(ctx, asked)
+	answer := c.callTool(traced, asked)
+	called := time.Now()
+	end()
+	asked.pacer.finish(ctx)
+	c.deliverUnlessCancelled(ctx, to, answer)
+	c.server.logCall(ctx, asked, called)
+}
+
+// refusal answers a request that is not begun.
+func refusal(r *request, coded *fault.Error) *jsonrpc.Reply {
+	return jsonrpc.Fail(r.ID, jsonrpc.NotBegun, coded.Error(), coded)
+}
+
+// callTool runs a call in the way its client can be asked: not at all, by a
+// request of ours, or, from revision 2026-07-28 on, by suspending the call.
+func (c *connection) callTool(ctx context.Context, asked *call) *jsonrpc.Reply {
+	if refused := asked.readEra(ctx); refused != nil {
+		return refused
+	}
+	resumed := c.suspended.take(asked.params.RequestState, asked.target.Name())
+	if resumed == nil {
+		c.suspended.giveWay(asked.key)
+	}
+	caller := engines.Caller{Progress: asked.pacer.reporter()}
+	var done outcome
+	switch {
+	case resumed != nil:
+		done = c.resume(ctx, resumed, asked)
+	case asked.session.canElicit() && asked.session.modern:
+		done = c.begin(ctx, asked)
+	default:
+		if asked.session.canElicit() {
+			caller.Elicit = c.ask
+		}
+		done = c.perform(ctx, asked, caller)
+	}
+	asked.code = done.code
+	return asked.succeed(done.result)
+}
+
+// outcome is how a call went: code is empty when it went well.
+type outcome struct {
+	result *callResult
+	code   fault.Code
+}
+
+// perform calls the tool. Every failure becomes a result, also that of an
+// unknown tool, for which the protocol suggests a JSON-RPC error: clients show
+// models the results, not the errors, and the nearest name helps them.
+func (c *connection) perform(ctx context.Context, asked *call, caller engines.Caller) (done outcome) {
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			c.server.logPanic(asked.target.Name(), panicked)
+			done = newOutcome(asked.target, engines.Result{}, errors.New("panic"))
+		}
+	}()
+	result, err := asked.target.Invoke(engines.WithCaller(ctx, caller), asked.args)
+	if err != nil {
+		c.server.logCause("tool failed", asked.target.Name(), fault.From(err))
+	}
+	return newOutcome(asked.target, result, err)
+}
+
+// logCall records a call: at debug level, or as a warning with its parts timed
+// when it was slow. Arguments and results are never logged.
+func (s *Server) logCall(ctx context.Context, asked *call, called time.Time) {
+	tool, now := asked.target.Name(), time.Now()
+	outcome := "ok"
+	switch {
+	case errors.Is(context.Cause(ctx), errCancelledByClient):
+		outcome = "cancelled"
+	case asked.code != "":
+		outcome = string(asked.code)
+	}
+	took := now.Sub(asked.received)
+	if s.options.SlowCall > 0 && took > s.options.SlowCall {
+		s.logger.Warn("slow call", "tool", tool, "outcome", outcome, "took", took,
+			"queued", asked.started.Sub(asked.received), "call", called.Sub(asked.started), "reply", now.Sub(called))
+		return
+	}
+	s.logger.Debug("call", "tool", tool, "outcome", outcome, "took", took)
+}

@@ -1,0 +1,178 @@
+package mcpio
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"savant/engines"
+	"savant/fault"
+)
+
+// maxCompletions is the most values a completion may hold, by the protocol.
+const maxCompletions = 100
+
+// listPrompts returns the prompts as they are now. Its failure is reported by
+// the request: the hook that calls it cannot.
+func (s *Server) listPrompts(ctx context.Context) []mcp.Prompt {
+	prompts, err := s.options.Offer.Prompts(ctx)
+	if err != nil {
+		_ = requestFrom(ctx).fail(mcp.INTERNAL_ERROR, err)
+	}
+	list := make([]mcp.Prompt, 0, len(prompts))
+	for _, prompt := range prompts {
+		entry := mcp.Prompt{Name: prompt.Name, Title: prompt.Title, Description: prompt.Description}
+		for _, argument := range prompt.Arguments {
+			entry.Arguments = append(entry.Arguments, mcp.PromptArgument{
+				Name: argument.Name, Description: argument.Description, Required: argument.Required})
+		}
+		list = append(list, entry)
+	}
+	return list
+}
+
+// getPrompt answers prompts/get. A prompt that does not exist, or does not get
+// what it needs, is -32602; the fault object is the error's data.
+func (r *request) getPrompt(ctx context.Context) (mcp.ResultMetadata, error) {
+	prompt, err := r.connection.server.findPrompt(ctx, r)
+	if err != nil {
+		return nil, r.fail(mcp.INVALID_PARAMS, err)
+	}
+	args, err := promptArguments(prompt, r.params.Arguments)
+	if err != nil {
+		return nil, r.fail(mcp.INVALID_PARAMS, err)
+	}
+	content, err := prompt.Get(ctx, args)
+	if err != nil {
+		return nil, r.fail(mcp.INVALID_PARAMS, err)
+	}
+	return &mcp.GetPromptResult{Description: prompt.Description, Messages: []mcp.PromptMessage{
+		{Role: mcp.RoleUser, Content: mcp.NewTextContent(content)}}}, nil
+}
+
+func (s *Server) findPrompt(ctx context.Context, r *request) (engines.Prompt, error) {
+	name, _ := textOf(r.params.Name)
+	prompts, err := s.options.Offer.Prompts(ctx)
+	if err != nil {
+		return engines.Prompt{}, err
+	}
+	names := make([]string, len(prompts))
+	for i, prompt := range prompts {
+		if prompt.Name == name {
+			return prompt, nil
+		}
+		names[i] = prompt.Name
+	}
+	unknown := fault.New(fault.PromptNotFound, "there is no prompt %q", fault.Cut(name, 100))
+	if nearest := fault.Nearest(name, names); nearest != "" {
+		unknown.Details += "; did you mean " + nearest + "?"
+	}
+	return engines.Prompt{}, unknown
+}
+
+// promptArguments returns the arguments as text; the protocol has only strings
+// here, other values are taken as their JSON. A required one has to be there.
+func promptArguments(prompt engines.Prompt, raw json.RawMessage) (map[string]string, error) {
+	args := map[string]string{}
+	if raw != nil {
+		var given map[string]json.RawMessage
+		if err := json.Unmarshal(raw, &given); err != nil {
+			return nil, fault.New(fault.InvalidParams, "the arguments of a prompt are an object of strings")
+		}
+		for name, value := range given {
+			if content, isText := textOf(value); isText {
+				args[name] = content
+			} else if string(value) != "null" {
+				args[name] = string(value)
+			}
+		}
+	}
+	for _, argument := range prompt.Arguments {
+		if _, given := args[argument.Name]; argument.Required && !given {
+			return nil, fault.New(fault.InvalidParams, "prompt %s needs the argument %s", prompt.Name, argument.Name).
+				With(fault.Diagnostic{Path: "arguments." + argument.Name, Message: "is required"})
+		}
+	}
+	return args, nil
+}
+
+func (s *Server) listResources(ctx context.Context) []mcp.Resource {
+	list := []mcp.Resource{}
+	if s.options.Offer.Resources == nil {
+		return list
+	}
+	resources, err := s.options.Offer.Resources(ctx)
+	if err != nil {
+		_ = requestFrom(ctx).fail(mcp.INTERNAL_ERROR, err)
+	}
+	for _, resource := range resources {
+		list = append(list, mcp.Resource{URI: resource.URI, Name: resource.Name, Title: resource.Title,
+			Description: resource.Description, MIMEType: resource.MIMEType})
+	}
+	return list
+}
+
+func (s *Server) listTemplates() []mcp.ResourceTemplate {
+	list := []mcp.ResourceTemplate{}
+	for _, template := range s.options.Offer.ResourceTemplates {
+		if entry, err := publishTemplate(template); err == nil { // New has checked
+			list = append(list, entry)
+		}
+	}
+	return list
+}
+
+func publishTemplate(template engines.ResourceTemplate) (mcp.ResourceTemplate, error) {
+	parsed := &mcp.URITemplate{}
+	quoted, err := json.Marshal(template.URITemplate)
+	if err == nil {
+		err = parsed.UnmarshalJSON(quoted)
+	}
+	return mcp.ResourceTemplate{URITemplate: parsed, Name: template.Name, Title: template.Title,
+		Description: template.Description, MIMEType: template.MIMEType}, err
+}
+
+// readResource answers resources/read. An unknown resource is -32002, and
+// -32602 from revision 2026-07-28 on; the fault object is the error's data.
+func (r *request) readResource(ctx context.Context) (mcp.ResultMetadata, error) {
+	uri, isText := textOf(r.params.URI)
+	if !isText {
+		return nil, r.fail(mcp.INVALID_PARAMS, fault.New(fault.InvalidParams, "params.uri is not a string"))
+	}
+	content, mimeType, err := r.connection.server.options.Offer.ReadResource(ctx, uri)
+	if err != nil {
+		code := mcp.RESOURCE_NOT_FOUND
+		if r.session.modern {
+			code = mcp.INVALID_PARAMS
+		}
+		return nil, r.fail(code, err)
+	}
+	result := &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{mcp.TextResourceContents{URI: uri, MIMEType: mimeType, Text: content}}}
+	if r.session.modern { // the content may change at any time, and is this client's alone
+		result.SetCacheHints(0, mcp.CacheScopePrivate)
+	}
+	return result, nil
+}
+
+// completer answers completion/complete for prompts and resource templates.
+type completer struct{ offer engines.Offer }
+
+// CompletePromptArgument completes an argument of a prompt.
+func (c completer) CompletePromptArgument(ctx context.Context, prompt string, argument mcp.CompleteArgument, chosen mcp.CompleteContext) (*mcp.Completion, error) {
+	return c.complete(ctx, prompt, argument, chosen)
+}
+
+// CompleteResourceArgument completes a variable of a resource template.
+func (c completer) CompleteResourceArgument(ctx context.Context, uri string, argument mcp.CompleteArgument, chosen mcp.CompleteContext) (*mcp.Completion, error) {
+	return c.complete(ctx, uri, argument, chosen)
+}
+
+func (c completer) complete(ctx context.Context, ref string, argument mcp.CompleteArgument, chosen mcp.CompleteContext) (*mcp.Completion, error) {
+	values, err := c.offer.Complete(ctx, ref, argument.Name, argument.Value, chosen.Arguments)
+	if err != nil {
+		return nil, requestFrom(ctx).fail(mcp.INVALID_PARAMS, err)
+	}
+	shown := values[:min(len(values), maxCompletions)]
+	return &mcp.Completion{Values: shown, Total: len(values), HasMore: len(shown) < len(values)}, nil
+}

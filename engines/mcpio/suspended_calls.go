@@ -1,0 +1,191 @@
+package mcpio
+
+import (
+	"context"
+	"crypto/rand"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"savant/engines"
+)
+
+// From revision 2026-07-28 on, a server cannot send requests. A call that has a
+// question is answered with it (input_required), and the client sends the call
+// again with the answer. In between the running call is suspended under the
+// token that the client sends back. So a tool asks in the same way in every
+// revision, and never runs twice.
+
+const (
+	// suspendedLimit is how long a suspended call waits for its client.
+	suspendedLimit = 15 * time.Minute
+	// questionID names the one question of an input_required result.
+	questionID = "question"
+)
+
+// execution is a call that may outlive the request that began it.
+type execution struct {
+	tool, key string
+	// asks takes the next question while a request waits for the outcome.
+	asks   chan question
+	done   chan outcome
+	cancel context.CancelFunc
+	// pacer is that of the request that waits now; nil without a token.
+	pacer atomic.Pointer[pacer]
+	// pending is the question that a suspended call wants answered.
+	pending question
+	timer   *time.Timer
+}
+
+// question waits for its answer, which stays raw: who asked reads it.
+type question struct {
+	engines.Elicitation
+	answer chan []byte
+}
+
+// begin starts a call that can ask and waits for its outcome or its question.
+func (c *connection) begin(ctx context.Context, asked *call) outcome {
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	e := &execution{tool: asked.target.Name(), key: asked.key, cancel: cancel,
+		asks: make(chan question), done: make(chan outcome, 1)}
+	e.pacer.Store(asked.pacer)
+	caller := engines.Caller{Elicit: e.ask}
+	if asked.pacer != nil {
+		caller.Progress = func(done, total float64, message string) {
+			if current := e.pacer.Load(); current != nil {
+				current.report(done, total, message)
+			}
+		}
+	}
+	go func() {
+		defer cancel()
+		e.done <- c.perform(running, asked, caller)
+	}()
+	return c.await(ctx, e)
+}
+
+// resume gives a suspended call its answer and waits for what comes next. A
+// client that comes back without an answer has cancelled the question.
+func (c *connection) resume(ctx context.Context, e *execution, asked *call) outcome {
+	e.pacer.Store(asked.pacer)
+	answer, given := asked.params.InputResponses[questionID]
+	if !given {
+		answer = []byte(`{"action":"cancel"}`)
+	}
+	e.pending.answer <- answer
+	return c.await(ctx, e)
+}
+
+// await waits until a call is over or has a question. A cancelled call is over
+// when its tool returns.
+func (c *connection) await(ctx context.Context, e *execution) outcome {
+	select {
+	case done := <-e.done:
+		return done
+	case asked := <-e.asks:
+		result := &callResult{RequestState: c.suspended.add(e, asked),
+			InputRequests: mcp.InputRequests{questionID: mcp.NewElicitationInputRequest(elicitationParams(asked.Elicitation))}}
+		result.ResultType = mcp.ResultTypeInputRequired
+		return outcome{result: result}
+	case <-ctx.Done():
+		e.cancel()
+		return <-e.done
+	}
+}
+
+// ask is the Elicit of a call that can be suspended.
+func (e *execution) ask(ctx context.Context, asked engines.Elicitation) (engines.Answer, error) {
+	waiting := question{Elicitation: asked, answer: make(chan []byte, 1)}
+	select {
+	case e.asks <- waiting:
+	case <-ctx.Done():
+		return engines.Answer{}, noAnswer(ctx)
+	}
+	select {
+	case raw := <-waiting.answer:
+		return readAnswer(raw)
+	case <-ctx.Done():
+		return engines.Answer{}, noAnswer(ctx)
+	}
+}
+
+// suspendedCalls are the calls that wait for their client to come back.
+type suspendedCalls struct {
+	mu      sync.Mutex
+	byToken map[string]*execution
+	closed  bool
+}
+
+// add keeps a call under a new token. Once the client has left, nobody comes
+// back: then the call is cancelled.
+func (s *suspendedCalls) add(e *execution, asked question) (token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	token = rand.Text()
+	e.pending = asked
+	e.pacer.Store(nil)
+	if s.closed {
+		e.cancel()
+		return token
+	}
+	if s.byToken == nil {
+		s.byToken = map[string]*execution{}
+	}
+	s.byToken[token] = e
+	e.timer = time.AfterFunc(suspendedLimit, func() {
+		s.removeIf(func(each *execution) bool { return each == e && each.pending.answer == asked.answer })
+	})
+	return token
+}
+
+// take returns the call suspended under a token, or nil: then the call begins
+// anew, and asks again.
+func (s *suspendedCalls) take(token, tool string) *execution {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.byToken[token]
+	if e == nil || e.tool != tool {
+		return nil
+	}
+	delete(s.byToken, token)
+	e.timer.Stop()
+	return e
+}
+
+// giveWay ends the suspended calls of a key and waits until they are over: a
+// new call of the same key means that their client has moved on, and calls of
+// one key never overlap.
+func (s *suspendedCalls) giveWay(key string) {
+	if key == "" {
+		return
+	}
+	for _, e := range s.removeIf(func(e *execution) bool { return e.key == key }) {
+		<-e.done
+	}
+}
+
+// end cancels every suspended call, and those that would be suspended later.
+func (s *suspendedCalls) end() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.removeIf(func(*execution) bool { return true })
+}
+
+// removeIf cancels and returns the calls that match.
+func (s *suspendedCalls) removeIf(matches func(*execution) bool) []*execution {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var removed []*execution
+	for token, e := range s.byToken {
+		if matches(e) {
+			delete(s.byToken, token)
+			e.timer.Stop()
+			e.cancel()
+			removed = append(removed, e)
+		}
+	}
+	return removed
+}

@@ -1,0 +1,110 @@
+package engines
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+)
+
+// grace is how long a tool may take to return once the context of its call has
+// ended, to stop what it started and to say how far it came. Its caller waits
+// no longer.
+const grace = 2 * time.Second
+
+// errTimeout is the cause of a context whose call took too long.
+var errTimeout = errors.New("the time of the call is over")
+
+// returned is how a tool returned: its value, the one encoding of it, or an
+// error.
+type returned struct {
+	value   any
+	encoded json.RawMessage
+	err     error
+}
+
+// timeout is how long a call of the tool may take; 0: no bound.
+func (r *row) timeout() time.Duration {
+	if r.tool.Timeout > 0 {
+		return r.tool.Timeout
+	}
+	return r.port.engine.Timeout
+}
+
+// perform runs a tool in a place of its engine and within its time. The tool
+// runs on a goroutine of its own, which holds the place until the tool returns.
+// The caller waits for the end of ctx and the grace, no longer; a tool that
+// goes on then is counted until it ends.
+func (t *table) perform(ctx context.Context, row *row, args json.RawMessage) (returned, error) {
+	limit := row.timeout()
+	if limit > 0 {
+		timed, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
+		defer cancel()
+		ctx = timed
+	}
+	place, err := row.port.enter(ctx)
+	if err != nil {
+		return returned{}, err
+	}
+	done := make(chan returned, 1)
+	go func() {
+		got := t.run(place.asking(ctx), row.tool, args)
+		place.leave() // before the caller hears of it
+		done <- got
+	}()
+	got := t.wait(ctx, row, done)
+	if got.err != nil && errors.Is(context.Cause(ctx), errTimeout) && !errors.Is(got.err, fault.ToolTimeout) { // a tool may know better
+		got.err = fault.New(fault.ToolTimeout, "%s took longer than %v and was cancelled", row.tool.Name, limit)
+	}
+	return got, got.err
+}
+
+// wait waits for a tool, no longer than the grace beyond the end of ctx.
+func (t *table) wait(ctx context.Context, row *row, done <-chan returned) returned {
+	select {
+	case got := <-done:
+		return got
+	case <-ctx.Done():
+	}
+	patience := time.NewTimer(grace)
+	defer patience.Stop()
+	select {
+	case got := <-done:
+		return got
+	case <-patience.C:
+		t.options.Logger.WarnContext(ctx, "a tool goes on after its call was over", "tool", row.tool.Name)
+		row.port.left.Add(1)
+		go func() {
+			<-done
+			row.port.left.Add(-1)
+		}()
+		return returned{err: ctx.Err()}
+	}
+}
+
+// run calls the tool and encodes what it returns. Panics of both end here.
+func (t *table) run(ctx context.Context, tool Tool, args json.RawMessage) (got returned) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			t.options.Logger.ErrorContext(ctx, "a tool panicked", "tool", tool.Name, "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
+			got = returned{err: fault.New(fault.Internal, "%s failed inside; the log has the cause", tool.Name)}
+		}
+	}()
+	if got.value, got.err = tool.Call(ctx, args); got.err != nil {
+		return got
+	}
+	if known, ok := got.value.(Encoded); ok {
+		got.encoded = known.EncodedJSON()
+	}
+	if got.encoded == nil {
+		if got.encoded, got.err = jsonvalue.Encode(got.value); got.err != nil {
+			got.err = fmt.Errorf("the result does not marshal: %w", got.err) // a cause for the log
+		}
+	}
+	return got
+}

@@ -1,0 +1,88 @@
+package jsonrpc
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+)
+
+// ErrLineTooLong is reported once for each line beyond the limit. Reading goes
+// on with the next line.
+var ErrLineTooLong = errors.New("line too long")
+
+// ByteOrderMark is what some Windows programs begin a stream with. RFC 8259,
+// section 8.1, allows a reader to ignore it.
+var ByteOrderMark = []byte("\ufeff")
+
+// Reader reads lines of at most limit bytes. A longer line is discarded while
+// it is read, so memory never holds more than the limit.
+type Reader struct {
+	in    *bufio.Reader
+	limit int
+}
+
+// NewReader returns a Reader of in. The limit is in bytes, without the line
+// end.
+func NewReader(in io.Reader, limit int) *Reader {
+	return &Reader{in: bufio.NewReaderSize(in, 64<<10), limit: limit}
+}
+
+// Next returns the next line without its end (LF or CRLF). The slice belongs
+// to the caller. A last line without an end counts and is followed by io.EOF.
+func (r *Reader) Next() ([]byte, error) {
+	var data []byte
+	tooLong := false
+	for {
+		part, err := r.in.ReadSlice('\n')
+		if len(data)+len(part) > r.limit+len("\r\n") {
+			tooLong, data = true, nil
+		}
+		if !tooLong {
+			data = append(data, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case tooLong:
+			return nil, ErrLineTooLong
+		case err != nil && (len(data) == 0 || !errors.Is(err, io.EOF)):
+			return nil, err
+		}
+		data = bytes.TrimSuffix(bytes.TrimSuffix(data, []byte("\n")), []byte("\r"))
+		if len(data) > r.limit {
+			return nil, ErrLineTooLong
+		}
+		return data, nil
+	}
+}
+
+// Writer writes whole lines, one Write each, from any goroutine.
+type Writer struct {
+	mu     sync.Mutex
+	out    io.Writer
+	closed atomic.Bool
+}
+
+// NewWriter returns a Writer to out.
+func NewWriter(out io.Writer) *Writer { return &Writer{out: out} }
+
+// ErrClosed is returned for lines written after Close.
+var ErrClosed = errors.New("the stream has ended")
+
+// Write writes one line, which includes its end.
+func (w *Writer) Write(line []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed.Load() {
+		return ErrClosed
+	}
+	_, err := w.out.Write(line)
+	return err
+}
+
+// Close drops what is written from now on. It does not wait for a Write that
+// is blocked: a client that no longer reads must not delay the end.
+func (w *Writer) Close() { w.closed.Store(true) }

@@ -1,0 +1,107 @@
+// Package jsonrpc reads and writes JSON-RPC 2.0 messages, one a line, for the
+// MCP server and the MCP client. What is only passed on stays raw: numbers keep
+// their digits and nothing is decoded twice.
+package jsonrpc
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// Version is the only version of JSON-RPC that is spoken.
+const Version = "2.0"
+
+// The error codes of JSON-RPC. NotBegun is Savant's own: the request was not
+// begun because the server stops or has too much to do. JSON-RPC leaves -32000
+// to servers.
+const (
+	ParseError     = -32700
+	InvalidRequest = -32600
+	MethodNotFound = -32601
+	InvalidParams  = -32602
+	InternalError  = -32603
+	NotBegun       = -32000
+)
+
+// Message is one message as it was received. Its parts share the memory of the
+// line.
+type Message struct {
+	ID     json.RawMessage
+	Method string
+	Params json.RawMessage
+	Result json.RawMessage
+	Error  json.RawMessage
+	// Raw is the whole message.
+	Raw json.RawMessage
+}
+
+// IsResponse says whether the message answers a request of ours.
+func (m *Message) IsResponse() bool { return m.Method == "" }
+
+// IsNotification says whether the message wants no answer.
+func (m *Message) IsNotification() bool { return m.Method != "" && m.ID == nil }
+
+// Request asks the other side.
+type Request struct {
+	JSONRPC string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Method  string          `json:"method"`
+	Params  any             `json:"params,omitempty"`
+}
+
+// Notification tells the other side and wants no answer.
+type Notification struct {
+	JSONRPC string `json:"jsonrpc"`
+	Method  string `json:"method"`
+	Params  any    `json:"params,omitempty"`
+}
+
+// Notify returns a notification.
+func Notify(method string, params any) Notification {
+	return Notification{JSONRPC: Version, Method: method, Params: params}
+}
+
+// Reply answers one request.
+type Reply struct {
+	JSONRPC string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Result  any             `json:"result,omitempty"`
+	Error   *Error          `json:"error,omitempty"`
+}
+
+// Error is why a request failed.
+type Error struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    any    `json:"data,omitempty"`
+}
+
+// NoID is the id of a reply to a message whose own id could not be read.
+var NoID = json.RawMessage("null")
+
+// Succeed returns the reply of a request that went well.
+func Succeed(id json.RawMessage, result any) *Reply {
+	return &Reply{JSONRPC: Version, ID: id, Result: result}
+}
+
+// Fail returns the reply of a request that failed; data may be nil.
+func Fail(id json.RawMessage, code int, message string, data any) *Reply {
+	return &Reply{JSONRPC: Version, ID: id, Error: &Error{code, message, data}}
+}
+
+// Encode returns a value as one line of JSON, its line end included. Raw parts
+// are compacted, so a line end within them cannot break the framing. Bytes that
+// are not UTF-8 are replaced, since JSON is UTF-8 (RFC 8259, section 8.1).
+func Encode(value any) ([]byte, error) {
+	var line bytes.Buffer
+	encoder := json.NewEncoder(&line)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, err
+	}
+	if !utf8.Valid(line.Bytes()) {
+		return bytes.ToValidUTF8(line.Bytes(), []byte("\uFFFD")), nil
+	}
+	return line.Bytes(), nil
+}

@@ -1,0 +1,157 @@
+package jsonrpc
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"savant/internal/jsonvalue"
+)
+
+// Parse reads one message. What cannot be served is returned as the reply that
+// says so.
+func Parse(data []byte) (*Message, *Reply) {
+	if !json.Valid(data) {
+		err := json.Unmarshal(data, new(json.RawMessage))
+		return nil, Fail(NoID, ParseError, fmt.Sprintf("this line is not JSON: %v", err), nil)
+	}
+	m, version, err := read(data)
+	switch {
+	case err != nil:
+		return nil, Refuse(data, err)
+	case version != Version:
+		return nil, Fail(readableID(data), InvalidRequest, `"jsonrpc" is not "2.0"`+nearMiss(data, "jsonrpc"), nil)
+	case m.Method == "" && m.Result == nil && m.Error == nil:
+		return nil, Fail(readableID(data), InvalidRequest, `"method" is missing`+nearMiss(data, "method"), nil)
+	case !utf8.Valid(m.ID): // a reply with it would not be JSON
+		return nil, Fail(NoID, InvalidRequest, `"id" is not UTF-8`, nil)
+	case m.ID != nil && !ValidID(m.ID):
+		return nil, Fail(NoID, InvalidRequest, `"id" is neither a string nor a number`, nil)
+	}
+	return m, nil
+}
+
+// Refuse returns the reply to a message that is not as the protocol has it.
+func Refuse(data []byte, err error) *Reply {
+	return Fail(readableID(data), InvalidRequest, "this is not a JSON-RPC message: "+err.Error(), nil)
+}
+
+// Read is Parse for a client, which passes over what is no message: servers
+// print to their output by mistake, and some leave "jsonrpc" out.
+func Read(data []byte) (*Message, error) {
+	if !json.Valid(data) {
+		return nil, errors.New("it is not JSON")
+	}
+	m, _, err := read(data)
+	return m, err
+}
+
+// read reads a message of valid JSON and its version.
+func read(data []byte) (m *Message, version string, err error) {
+	m = &Message{Raw: data}
+	if kind := Kind(data); kind != "object" {
+		return m, "", fmt.Errorf("it is %s, not an object", kind)
+	}
+	err = ReadObject(data, "", Text("jsonrpc", &version), Raw("id", &m.ID), Text("method", &m.Method), Raw("params", &m.Params),
+		Raw("result", &m.Result), Raw("error", &m.Error))
+	return m, version, err
+}
+
+// Field says where ReadObject puts a member.
+type Field struct {
+	name  string
+	raw   *json.RawMessage
+	text  *string
+	found bool
+}
+
+// Raw is a field that takes any value as it came.
+func Raw(name string, to *json.RawMessage) Field { return Field{name: name, raw: to} }
+
+// Text is a field that takes a string; null is an empty one.
+func Text(name string, to *string) Field { return Field{name: name, text: to} }
+
+// ReadObject reads the members of an object, which is known to be valid JSON,
+// that fields name. Names are compared letter by letter. A member that is there
+// twice is refused: nobody can know which one is meant. within is the path of
+// the object for errors.
+func ReadObject(object json.RawMessage, within string, fields ...Field) error {
+	for name, value := range jsonvalue.Members(object) {
+		for i := range fields {
+			if !jsonvalue.IsName(name, fields[i].name) {
+				continue
+			}
+			if err := fields[i].set(value); err != nil {
+				return fmt.Errorf("%s%s %w", within, fields[i].name, err)
+			}
+			break
+		}
+	}
+	return nil
+}
+
+func (f *Field) set(value json.RawMessage) error {
+	kind := Kind(value)
+	switch {
+	case f.found:
+		return errors.New("is there twice")
+	case f.raw != nil:
+		*f.raw = value[:len(value):len(value)]
+	case kind == "string":
+		*f.text = jsonvalue.Text(value)
+	case kind != "null":
+		return fmt.Errorf("is %s", kind)
+	}
+	f.found = true
+	return nil
+}
+
+// Kind names the type of a JSON value, "" for nothing.
+func Kind(raw json.RawMessage) string {
+	if len(raw) == 0 {
+		return ""
+	}
+	switch raw[0] {
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case '"':
+		return "string"
+	case 't', 'f':
+		return "bool"
+	case 'n':
+		return "null"
+	default:
+		return "number"
+	}
+}
+
+// nearMiss names the member that was sent in other letters than the one that
+// is missing.
+func nearMiss(object json.RawMessage, name string) string {
+	for sent := range jsonvalue.Members(object) {
+		if text := jsonvalue.Text(sent); text != name && strings.EqualFold(text, name) {
+			return fmt.Sprintf("; %q was sent, and names are told apart by the case of their letters", text)
+		}
+	}
+	return ""
+}
+
+// readableID returns the id of a message that is otherwise wrong, so that a
+// client that waits for it gets an answer.
+func readableID(data []byte) json.RawMessage {
+	if id := json.RawMessage(jsonvalue.Member(data, "id")); ValidID(id) {
+		return id
+	}
+	return NoID
+}
+
+// ValidID says whether a raw id is a string or a number, as MCP asks, that can
+// be sent back.
+func ValidID(id json.RawMessage) bool {
+	kind := Kind(id)
+	return (kind == "string" || kind == "number") && utf8.Valid(id)
+}
