@@ -1,5 +1,5 @@
-# What there is to do with Savant's sources. Only Go, git and a C compiler (for
-# the race detector) are needed.
+# What there is to do with Savant's sources. Go and git are enough; the race
+# detector (make race) needs a C compiler as well.
 
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS  := -s -w -X main.version=$(VERSION)
@@ -11,13 +11,17 @@ TESTFLAGS ?=
 BENCHTIME ?= 1s
 FUZZTIME  ?= 10s
 
-.PHONY: help build test lint bench fuzz ask demo clients think-test clean
+.PHONY: help build test race lint bench fuzz ask demo clients think-test clean
 
 build: ## bin/savant
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/savant ./cmd/savant
 
-test: ## all tests, with the race detector
-	go test -race $(TESTFLAGS) ./...
+test: ## all tests
+	@echo 'compiling what changed since the last time, which takes minutes the first time; then testing'
+	go test $(TESTFLAGS) ./...
+
+race: ## all tests with the race detector; needs a C compiler
+	CGO_ENABLED=1 go test -race $(TESTFLAGS) ./...
 
 lint: ## formatting, vet and staticcheck
 	@unformatted=$$(gofmt -l $(SOURCES)); test -z "$$unformatted" || { echo "gofmt -w $$unformatted"; exit 1; }
@@ -31,8 +35,12 @@ fuzz: ## each fuzz target for a while
 	.ci/fuzz $(FUZZTIME)
 
 question ?= Where is the stdio loop and how does it end?
+# Neither make nor the shell may read the question: it goes by the environment, as
+# it was given.
+unexport question
+ask: export SAVANT_QUESTION = $(value question)
 ask: build ## the agent answers a question about this repository, offline: make ask question='…'
-	bin/savant run "$(question)"
+	@bin/savant run -- "$$SAVANT_QUESTION"
 
 demo: build ## a whole run on this repository
 	bin/savant demo

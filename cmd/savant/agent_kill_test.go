@@ -69,9 +69,9 @@ func decision(step int) string {
 // and again, and resumes it: each decision that was received is asked for once,
 // each step is there once, and the transcript is that of a run left alone.
 func TestKilledAnywhereARunGoesOn(t *testing.T) {
-	kills := 25
+	kills := 10
 	if os.Getenv("CI") != "" {
-		kills = 100
+		kills = 40
 	}
 	repo := t.TempDir()
 	for _, args := range [][]string{{"init", "-q"}, {"-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "--allow-empty", "-m", "x"}} {

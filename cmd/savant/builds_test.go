@@ -37,7 +37,7 @@ func TestTwoBuildsAgree(t *testing.T) {
 		t.Skip("builds the program")
 	}
 	other := filepath.Join(t.TempDir(), "savant")
-	out, err := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X main.version=other", "-o", other, ".").CombinedOutput()
+	out, err := exec.Command("go", "build", "-ldflags", "-s -w -X main.version=other", "-o", other, ".").CombinedOutput()
 	require.NoError(t, err, string(out))
 
 	first, second := branchingFolder(t), branchingFolder(t)
