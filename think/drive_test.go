@@ -10,6 +10,7 @@ import (
 	"savant/internal/jsonvalue"
 	"savant/schemas"
 	"savant/think/flow"
+	"savant/think/library"
 )
 
 // compile parses and links a generated workflow.
@@ -18,14 +19,14 @@ func (g generated) compile(t *rapid.T) *flow.Graph {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lookup := func(name, _ string) (*flow.Workflow, error) {
+	find := func(name string) (*flow.Workflow, error) {
 		return flow.Parse(name+".yaml", []byte(g.files[name]), set)
 	}
-	main, err := lookup("main", "")
+	main, err := find("main")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, g)
 	}
-	graph, err := flow.Compile(main, lookup)
+	graph, err := library.Link(main, find)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, g)
 	}

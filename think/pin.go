@@ -7,6 +7,7 @@ import (
 
 	"savant/fault"
 	"savant/think/flow"
+	"savant/think/library"
 )
 
 // pinned returns the graph that a run was planned with, from its artifacts.
@@ -22,10 +23,10 @@ func (e *Engine) pinned(ctx context.Context, plan planData) (*flow.Graph, error)
 	if err != nil {
 		return nil, err
 	}
-	find := func(name, version string) (*flow.Workflow, error) {
-		pinned, ok := plan.Pins[flow.Reference(name, version)]
+	find := func(reference string) (*flow.Workflow, error) {
+		pinned, ok := plan.Pins[reference]
 		if !ok {
-			return nil, fault.New(fault.StateCorrupt, "the run does not pin the workflow %q", name)
+			return nil, fault.New(fault.StateCorrupt, "the run does not pin the workflow %q", reference)
 		}
 		src, err := e.Store.Artifact(ctx, pinned.Digest)
 		if err != nil {
@@ -36,11 +37,11 @@ func (e *Engine) pinned(ctx context.Context, plan planData) (*flow.Graph, error)
 		}
 		return e.Library.Parse(pinned.File, src)
 	}
-	root, err := find(plan.Workflow, "")
+	root, err := find(plan.Workflow)
 	if err != nil {
 		return nil, err
 	}
-	graph, err = flow.Compile(root, find)
+	graph, err = library.Link(root, find)
 	if err != nil {
 		return nil, err
 	}

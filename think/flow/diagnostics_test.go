@@ -57,12 +57,8 @@ func problems(t *testing.T, file string, src []byte) string {
 	}
 	workflow, err := flow.Parse(file, src, set)
 	if err == nil {
-		_, err = flow.Compile(workflow, func(name, version string) (*flow.Workflow, error) {
-			if name != "inner" {
-				return nil, fault.New(fault.UnknownWorkflow, "no workflow %q", flow.Reference(name, version))
-			}
-			return flow.Parse("inner.yaml", []byte("name: inner\nversion: '1'\nparams: {size: {type: integer, required: true}}\nsteps: [{id: a, call: x.y}]\n"), set)
-		})
+		inner, innerErr := flow.Parse("inner.yaml", []byte("name: inner\nversion: '1'\nparams: {size: {type: integer, required: true}}\nsteps: [{id: a, call: x.y}]\n"), set)
+		_, err = flow.Compile(workflow, map[string]flow.Child{"inner": {Workflow: inner, Err: innerErr}, "inner@1": {Workflow: inner, Err: innerErr}})
 	}
 	if err == nil {
 		return "fine\n"

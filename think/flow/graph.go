@@ -12,9 +12,11 @@ import (
 	"savant/think/flow/expression"
 )
 
-// Lookup finds a workflow that flow.run names; version is empty for the
-// latest. An unknown one is UNKNOWN_WORKFLOW.
-type Lookup func(name, version string) (*Workflow, error)
+// Child is a workflow that flow.run names, or why there is none.
+type Child struct {
+	Workflow *Workflow
+	Err      error
+}
 
 // Graph is a workflow whose steps know what they depend on and whose children
 // are pinned. It is immutable and may be shared by runs.
@@ -53,17 +55,29 @@ func (n *node) conditional() bool {
 	return (n.step.When != nil && !n.staticWhen) || (n.step.Foreach != nil && !n.staticForeach)
 }
 
-// Compile links a workflow with those it runs and orders its steps. Errors:
-// UNKNOWN_STEP, UNKNOWN_WORKFLOW, CYCLIC_DEPENDENCY, INVALID_PARAMS,
-// LIMIT_EXCEEDED; each with the place.
-func Compile(root *Workflow, lookup Lookup) (*Graph, error) {
-	c := &compiler{lookup: lookup, graphs: map[string]*Graph{}}
+// Children returns the references of the workflows that this one runs.
+func (w *Workflow) Children() []string {
+	var references []string
+	for _, step := range w.Steps {
+		if step.Call == CallRun && step.Child != "" {
+			references = append(references, Reference(step.Child, step.ChildVersion))
+		}
+	}
+	return references
+}
+
+// Compile links a workflow with those it runs and orders its steps. children
+// holds by reference what the root runs and what those run. Errors:
+// UNKNOWN_STEP, CYCLIC_DEPENDENCY, INVALID_PARAMS, LIMIT_EXCEEDED, and the code
+// of a child's error; each with the place.
+func Compile(root *Workflow, children map[string]Child) (*Graph, error) {
+	c := &compiler{children: children, graphs: map[string]*Graph{}}
 	return c.graph(root, nil)
 }
 
 type compiler struct {
-	lookup Lookup
-	graphs map[string]*Graph // by digest
+	children map[string]Child
+	graphs   map[string]*Graph // by digest
 }
 
 func (c *compiler) graph(w *Workflow, above []*Workflow) (*Graph, error) {
@@ -298,12 +312,18 @@ func (c *compiler) child(r *report, n *node, above []*Workflow) error {
 	if tooDeep(len(above) + 1) {
 		return nil
 	}
-	w, err := c.lookup(step.Child, step.ChildVersion)
-	if err != nil {
-		problem := fault.From(err)
+	reference := Reference(step.Child, step.ChildVersion)
+	found, known := c.children[reference]
+	if !known {
+		found.Err = fault.New(fault.UnknownWorkflow, "no workflow %q", reference)
+	}
+	if found.Err != nil {
+		problem := fault.From(found.Err)
 		r.addAt(problem.Code, at, step.childAt, "%s", problem.Details)
 		return nil
 	}
+	w := found.Workflow
+	var err error
 	if n.child, err = c.graph(w, above); err != nil {
 		return err
 	}

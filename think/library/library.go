@@ -194,7 +194,7 @@ func (l *Library) Compile(workflow *flow.Workflow) (*flow.Graph, error) {
 	if known != nil && l.linked(known) {
 		return known, nil
 	}
-	graph, err := flow.Compile(workflow, l.Find)
+	graph, err := Link(workflow, func(reference string) (*flow.Workflow, error) { return l.Find(reference, "") })
 	if err != nil {
 		return nil, err
 	}
@@ -202,6 +202,25 @@ func (l *Library) Compile(workflow *flow.Workflow) (*flow.Graph, error) {
 	defer l.mu.Unlock()
 	l.graphs[workflow] = graph
 	return graph, nil
+}
+
+// Link compiles a workflow with all that it runs; find returns a workflow by its
+// reference, NAME or NAME@VERSION.
+func Link(root *flow.Workflow, find func(reference string) (*flow.Workflow, error)) (*flow.Graph, error) {
+	children := map[string]flow.Child{}
+	for queue := []*flow.Workflow{root}; len(queue) > 0; queue = queue[1:] {
+		for _, reference := range queue[0].Children() {
+			if _, known := children[reference]; known {
+				continue
+			}
+			workflow, err := find(reference)
+			children[reference] = flow.Child{Workflow: workflow, Err: err}
+			if err == nil {
+				queue = append(queue, workflow)
+			}
+		}
+	}
+	return flow.Compile(root, children)
 }
 
 // linked says whether a graph's references still lead to the same workflows.
