@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 
+	"savant/internal/filelock"
 	"savant/internal/ownfolder"
 )
 
@@ -126,10 +127,10 @@ func (l *logFile) endLine() error {
 
 // rotate moves the file to NAME.1, unless another process did so meanwhile.
 func (l *logFile) rotate() (err error) {
-	if err := lockFile(l.lock); err != nil {
+	if err := filelock.Lock(l.lock); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, unlockFile(l.lock)) }()
+	defer func() { err = errors.Join(err, filelock.Unlock(l.lock)) }()
 	full, err := l.current()
 	if err != nil || !full {
 		return err

@@ -13,6 +13,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/atomicfile"
+	"savant/internal/filelock"
 	"savant/internal/ownfolder"
 	"savant/internal/pattern"
 )
@@ -103,12 +104,22 @@ func (s *Store) Resume(id string) (*Session, []Record, error) {
 
 // own takes the lock of a journal; on failure the file is closed.
 func (s *Store) own(id string, file *os.File) (*Session, error) {
-	if !lock(file) {
+	if !locked(file) {
 		_ = file.Close() // nothing was written
 		return nil, fault.New(fault.StateConflict, "run %s is going on already", id)
 	}
 	return &Session{store: s, id: id, journal: file}, nil
 }
+
+// locked takes the lock of a journal, which lasts until the file is closed. It
+// waits a moment, since Running holds the lock while it asks.
+func locked(file *os.File) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), lockPatience)
+	defer cancel()
+	return filelock.Wait(ctx, func() (bool, error) { return filelock.TryLock(file, true) }) == nil
+}
+
+const lockPatience = 100 * time.Millisecond
 
 func (s *Store) openJournal(id string, flags int) (*os.File, error) {
 	if err := checkID(id); err != nil {
@@ -167,7 +178,8 @@ func (s *Store) Running(id string) bool {
 		return false
 	}
 	defer func() { _ = file.Close() }() // only read
-	return locked(file)
+	free, err := filelock.TryLock(file, false)
+	return err == nil && !free
 }
 
 // List returns the snapshots of all sessions, the last changed first. A

@@ -14,6 +14,7 @@ import (
 	"savant/engines"
 	"savant/fault"
 	"savant/internal/atomicfile"
+	"savant/internal/filelock"
 	"savant/internal/ownfolder"
 	"savant/internal/pattern"
 )
@@ -110,7 +111,7 @@ func ownMemory(root *os.Root) (*os.File, error) {
 	if err != nil {
 		return nil, ownfolder.NotSaved(memoryFolder, err)
 	}
-	if err := lock(folder); err != nil {
+	if err := filelock.Lock(folder); err != nil {
 		_ = folder.Close() // only read
 		return nil, ownfolder.NotSaved(memoryFolder, err)
 	}

@@ -1,4 +1,4 @@
-// Package claim keeps things for one process at a time.
+// Package claim gives a name to one holder at a time, across processes.
 package claim
 
 import (
@@ -11,27 +11,26 @@ import (
 	"path"
 	"time"
 
+	"savant/internal/filelock"
 	"savant/internal/ownfolder"
 )
 
-// ErrTaken says that another process, or somebody else in this one, has it.
+// ErrTaken says that another process, or another caller in this one, holds the
+// claim.
 var ErrTaken = errors.New("another process has it")
 
-// Folder is where the files of claims are, below Savant's own.
+// Folder holds the lock files of claims, below Savant's own folder.
 const Folder = ownfolder.State + "/claims"
 
-// suffix ends the names of those files.
 const suffix = ".lock"
 
-// Who lets go does so soon, or much later: it is tried a few times.
-const (
-	tries = 20
-	pause = 25 * time.Millisecond
-)
+// patience is how long Take waits for a holder to release.
+const patience = 500 * time.Millisecond
 
-// Take claims what a name stands for, until release is called or the process
-// has ended. ErrTaken where somebody else has it for longer than half a second.
-// Where there is no flock, nobody is kept out.
+// Take claims a name until release is called or the process ends. It returns
+// ErrTaken if another holder keeps the claim for longer than half a second, and
+// the cause of ctx when that ends first. On a system without file locks
+// nobody is kept out.
 func Take(ctx context.Context, root *os.Root, name string) (release func(), err error) {
 	for _, each := range []string{ownfolder.State, Folder} {
 		if err := ownfolder.Mkdir(root, each, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -40,21 +39,22 @@ func Take(ctx context.Context, root *os.Root, name string) (release func(), err 
 	}
 	sum := sha256.Sum256([]byte(name))
 	file := path.Join(Folder, hex.EncodeToString(sum[:16])+suffix)
-	for range tries {
-		held, err := attempt(root, file, os.O_CREATE|os.O_RDWR)
-		if err == nil {
-			return held.release, nil
-		}
-		if !errors.Is(err, ErrTaken) {
-			return nil, err
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, ErrTaken)
+	defer cancel()
+	var held claimed
+	err = filelock.Wait(ctx, func() (bool, error) {
+		held, err = attempt(root, file, os.O_CREATE|os.O_RDWR)
+		return err == nil, notTaken(err)
+	})
+	return held.release, err
+}
+
+// notTaken drops ErrTaken: the attempt is repeated.
+func notTaken(err error) error {
+	if errors.Is(err, ErrTaken) {
+		return nil
 	}
-	return nil, ErrTaken
+	return err
 }
 
 // claimed is a file whose lock is held.
@@ -64,31 +64,37 @@ type claimed struct {
 	file *os.File
 }
 
-// release removes the file while its lock is held, and lets go of it.
+// release removes the file before it releases the lock.
 func (c claimed) release() {
-	_ = c.root.Remove(c.name) // one that stays is taken again
+	_ = c.root.Remove(c.name) // a file that stays is taken again
 	_ = c.file.Close()
 }
 
-// attempt takes the lock of a file, which who lets go removes: a lock on a file
-// that is no longer the one of that name counts for nothing.
-func attempt(root *os.Root, name string, how int) (claimed, error) {
-	file, err := root.OpenFile(name, how, 0o600)
+// attempt takes the lock of a file. A holder removes its file on release, so a
+// lock counts only if the file still has its name; otherwise it is ErrTaken.
+func attempt(root *os.Root, name string, flags int) (claimed, error) {
+	file, err := root.OpenFile(name, flags, 0o600)
 	if err != nil {
 		return claimed{}, err
 	}
-	if err := lock(file); err != nil {
-		return claimed{}, errors.Join(err, file.Close())
-	}
-	held, err := file.Stat()
-	if err == nil {
-		var named fs.FileInfo
-		if named, err = root.Lstat(name); errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(held, named) {
-			err = ErrTaken
-		}
-	}
-	if err != nil {
+	if err := lockNamed(root, name, file); err != nil {
 		return claimed{}, errors.Join(err, file.Close())
 	}
 	return claimed{root, name, file}, nil
+}
+
+func lockNamed(root *os.Root, name string, file *os.File) error {
+	locked, err := filelock.TryLock(file, true)
+	if err != nil {
+		return err
+	}
+	held, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	named, err := root.Lstat(name)
+	if !locked || errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(held, named) {
+		return ErrTaken
+	}
+	return err
 }

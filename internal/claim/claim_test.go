@@ -47,7 +47,7 @@ func TestAClaimIsForOne(t *testing.T) {
 	require.Empty(t, left, "nothing is left of it")
 }
 
-// However they take turns, one at a time has it.
+// Only one holder has a claim at a time.
 func TestManyTakeTurns(t *testing.T) {
 	root := folder(t)
 	var having, had atomic.Int32
@@ -72,13 +72,13 @@ func TestManyTakeTurns(t *testing.T) {
 	all.Wait()
 }
 
-// What a killed process left is swept; what somebody holds stays, and so does
-// what is no claim.
-func TestAbandonedClaimsAreSwept(t *testing.T) {
+// GC removes what a killed process left. It keeps a claim that somebody holds,
+// and a file that is no claim.
+func TestAbandonedClaimsAreRemoved(t *testing.T) {
 	root := folder(t)
-	swept, err := claim.Sweep(t.Context(), root, false)
+	removed, err := claim.GC(t.Context(), root, false)
 	require.NoError(t, err)
-	require.Zero(t, swept, "there was never a claim")
+	require.Zero(t, removed, "there was never a claim")
 
 	release, err := claim.Take(t.Context(), root, "held")
 	require.NoError(t, err)
@@ -89,9 +89,9 @@ func TestAbandonedClaimsAreSwept(t *testing.T) {
 	}
 	require.NoError(t, root.Symlink("notes.txt", claim.Folder+"/link.lock"))
 	for _, dry := range []bool{true, false} {
-		swept, err = claim.Sweep(t.Context(), root, dry)
+		removed, err = claim.GC(t.Context(), root, dry)
 		require.NoError(t, err)
-		require.Equal(t, 2, swept)
+		require.Equal(t, 2, removed)
 	}
 	left, err := filepath.Glob(filepath.Join(root.Name(), claim.Folder, "*"))
 	require.NoError(t, err)
@@ -102,8 +102,8 @@ func TestAbandonedClaimsAreSwept(t *testing.T) {
 	release()
 }
 
-// However often it is swept, one at a time has it, and nobody is kept out.
-func TestTurnsAreTakenWhileItIsSwept(t *testing.T) {
+// GC never gives a claim to two holders, and never keeps everybody out.
+func TestTurnsAreTakenDuringGC(t *testing.T) {
 	root := folder(t)
 	var having, had atomic.Int32
 	var all sync.WaitGroup
@@ -120,7 +120,7 @@ func TestTurnsAreTakenWhileItIsSwept(t *testing.T) {
 					had.Add(1)
 					release()
 				}
-				if _, err := claim.Sweep(t.Context(), root, false); err != nil {
+				if _, err := claim.GC(t.Context(), root, false); err != nil {
 					t.Error(err)
 				}
 			}

@@ -24,7 +24,7 @@ type Problem struct {
 // of it.
 func (d *Dir) Check(ctx context.Context, key Key) ([]Problem, error) {
 	problems := []Problem{}
-	err := d.with(ctx, key, reading, func(j *journal) error {
+	err := d.with(ctx, key, reading, func(j *runJournal) error {
 		return j.replay(0, 0, func(Link, []byte) error { return nil })
 	})
 	if errors.Is(err, fault.UnknownRun) && d.orphan(key) {
@@ -90,10 +90,15 @@ func (d *Dir) checkpointNames(key Key) ([]string, error) {
 
 func (d *Dir) checkSnapshot(ctx context.Context, name string, key Key) error {
 	found, err := readSnapshot(d.disk, name, key)
-	if err == nil {
-		_, err = d.standsFor(ctx, key, found)
+	if err != nil {
+		return err
 	}
-	return err
+	return d.with(ctx, key, reading, func(j *runJournal) error {
+		if !j.tip.standsFor(found) {
+			return notARecord(key, found)
+		}
+		return nil
+	})
 }
 
 func problemOf(file string, err error, blocking bool) Problem {

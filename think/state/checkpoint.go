@@ -3,8 +3,6 @@ package state
 import (
 	"cmp"
 	"context"
-	"errors"
-	"io"
 	"slices"
 
 	"savant/fault"
@@ -16,27 +14,12 @@ func (d *Dir) Checkpoint(ctx context.Context, key Key, name string, snapshot Sna
 	if err := validateNames(key, name); err != nil {
 		return err
 	}
-	end, err := d.standsFor(ctx, key, snapshot)
-	if err != nil {
-		return err
-	}
-	completed, err := d.complete(key, snapshot)
-	if err != nil {
-		return err
-	}
-	if err := d.ensureFolder(checkpointFolder(key)); err != nil {
-		return err
-	}
-	release := func() {}
-	defer func() { release() }()
-	write := func(out io.Writer) error {
-		err := completed.write(out)
-		if err == nil { // of a run that is deleted meanwhile nothing comes back
-			release, err = d.holdSame(ctx, key, end)
+	return d.save(ctx, key, snapshot, func(_ *runJournal, data []byte) error {
+		if err := d.ensureFolder(checkpointFolder(key)); err != nil {
+			return err
 		}
-		return err
-	}
-	return d.replaceSnapshot(write, atomicfile.Durable, checkpointName(key, name))
+		return d.replaceSnapshot(data, atomicfile.Durable, checkpointName(key, name))
+	})
 }
 
 func validateNames(key Key, checkpoint string) error {
@@ -76,22 +59,19 @@ func (d *Dir) Restore(ctx context.Context, key Key, name string) (Snapshot, erro
 	if err := validateNames(key, name); err != nil {
 		return Snapshot{}, err
 	}
-	if _, _, err := d.Head(ctx, key); err != nil {
-		return Snapshot{}, err
-	}
-	file := checkpointName(key, name)
-	found, err := readSnapshot(d.disk, file, key)
-	if missing(err) {
-		return Snapshot{}, fault.New(fault.CheckpointNotFound,
-			"run %q of workflow %q has no checkpoint %q", key.Run, key.Workflow, name)
-	}
-	if err != nil {
-		return Snapshot{}, err
-	}
-	if _, err := d.standsFor(ctx, key, found); err != nil {
-		if errors.Is(err, fault.StateConflict) {
-			return Snapshot{}, corrupt(file, "does not stand for a record of %s", journalName(key))
+	var found Snapshot
+	err := d.with(ctx, key, reading, func(j *runJournal) (err error) {
+		file := checkpointName(key, name)
+		found, err = readSnapshot(d.disk, file, key)
+		if missing(err) {
+			return fault.New(fault.CheckpointNotFound, "run %q of workflow %q has no checkpoint %q", key.Run, key.Workflow, name)
 		}
+		if err == nil && !j.tip.standsFor(found) {
+			return corrupt(file, "does not stand for a record of %s", j.name)
+		}
+		return err
+	})
+	if err != nil {
 		return Snapshot{}, err
 	}
 	return found, nil

@@ -1,7 +1,13 @@
 package state
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"maps"
+	"path"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -11,16 +17,15 @@ import (
 // Dir is the Store in a folder: .savant below SAVANT_PATH. Several processes
 // may use one folder at once; a lock on each journal orders them.
 type Dir struct {
-	disk disk
-	now  func() time.Time
-	// endSweep gives up the sweep that Open begins and waits for its end.
-	endSweep func()
-	group    group
-	recovery recovery
+	disk    disk
+	now     func() time.Time
+	maxOpen int
+	// endGC stops the garbage collection that Open begins, and waits for it.
+	endGC func()
 
 	mu     sync.Mutex // guards what follows
-	runs   *lru[*journal]
-	tips   *lru[tip]
+	runs   map[Key]*runJournal
+	uses   int             // counts uses of journals
 	synced map[string]bool // folders whose entries are known to be durable
 }
 
@@ -28,76 +33,58 @@ var _ Store = (*Dir)(nil)
 
 // Options of Open; the zero value is right for a program.
 type Options struct {
-	// MaxOpen bounds the journals kept open between steps; 128 when zero.
+	// MaxOpen bounds the journals kept open between steps; 256 when zero. A
+	// journal beyond is verified anew when it is used again.
 	MaxOpen int
 	// Now is the clock that stamps records; time.Now when nil.
 	Now func() time.Time
 }
 
-// maxTips bounds the closed journals whose verified end is remembered: about
-// 300 bytes each, and 8 more for every record. Beyond, a journal is
-// verified anew when it is opened.
-const maxTips = 16384
-
 // Open returns the store of the folder SAVANT_PATH, which must exist. Nothing
-// is written before there is something to keep.
+// is written before there is something to save, but for what an older Savant
+// left in its common log: STATE_NOT_SAVED if that cannot be brought into the
+// journals.
 func Open(savantPath string, options Options) (*Dir, error) {
 	target, err := openDisk(savantPath)
 	if err != nil {
 		return nil, notRead("SAVANT_PATH", err)
 	}
 	d := newDir(target, options)
-	ctx, cancel := context.WithTimeout(context.Background(), recoveryPatience)
-	defer cancel()
-	_ = d.recovered(ctx, Key{}) // who only reads goes on without, who writes is told
-	d.group.resting = restingLog
-	d.sweepLater()
+	if err := d.importOldLogs(); err != nil {
+		return nil, errors.Join(err, target.Close())
+	}
+	d.gcLater()
 	return d, nil
 }
 
 func newDir(target disk, options Options) *Dir {
-	if options.MaxOpen <= 0 {
-		options.MaxOpen = 128
-	}
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	d := &Dir{disk: target, now: options.Now, synced: map[string]bool{}, endSweep: func() {}}
-	d.group.dir, d.group.fewest = d, fewestTogether
-	d.tips = newLRU(maxTips, func(tip) bool { return false }, func(Key, tip) {})
-	d.runs = newLRU(options.MaxOpen, func(j *journal) bool { return j.users > 0 }, d.retire)
-	return d
-}
-
-// retire closes a journal nobody uses and remembers where it ended.
-func (d *Dir) retire(key Key, j *journal) {
-	j.close()
-	if j.tip.doubt || j.tip.file.identity != (identity{}) {
-		d.tips.put(key, j.tip)
-	}
+	return &Dir{disk: target, now: options.Now, maxOpen: cmp.Or(options.MaxOpen, 256),
+		runs: map[Key]*runJournal{}, synced: map[string]bool{}, endGC: func() {}}
 }
 
 // Close implements Store. Calls still running end first.
 func (d *Dir) Close() error {
-	d.endSweep()
+	d.endGC()
 	d.mu.Lock()
-	journals := d.runs.all()
+	journals := slices.Collect(maps.Values(d.runs))
 	d.mu.Unlock()
 	for _, j := range journals {
 		<-j.turn
 		j.close()
 		j.turn <- struct{}{}
 	}
-	d.group.end()
 	return d.disk.Close()
 }
 
 // take returns the journal of a run for the caller alone, within this process.
-func (d *Dir) take(ctx context.Context, key Key) (*journal, error) {
+func (d *Dir) take(ctx context.Context, key Key) (*runJournal, error) {
 	if err := key.Validate(); err != nil {
 		return nil, err
 	}
-	j := d.enlist(key)
+	j := d.use(key)
 	select {
 	case <-j.turn:
 		return j, nil
@@ -112,56 +99,54 @@ func (d *Dir) take(ctx context.Context, key Key) (*journal, error) {
 	}
 }
 
-// enlist finds or makes the journal and keeps it from being retired.
-func (d *Dir) enlist(key Key) *journal {
+// use finds or makes the journal of a run and keeps it until leave.
+func (d *Dir) use(key Key) *runJournal {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	j, ok := d.runs.get(key)
-	if ok {
-		j.users++
-		return j
+	j, ok := d.runs[key]
+	if !ok {
+		j = newJournal(d.disk, key)
+		d.runs[key] = j
 	}
-	known, _ := d.tips.get(key)
-	d.tips.remove(key)
-	j = newJournal(d, key, known)
-	j.users++
-	d.runs.put(key, j)
+	d.uses++
+	j.users, j.used = j.users+1, d.uses
 	return j
 }
 
-func (d *Dir) leave(j *journal) {
+// leave ends a use. Beyond the limit it closes the journal used longest ago,
+// but none in doubt: another use has to recover it.
+func (d *Dir) leave(j *runJournal) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	j.users--
-	d.runs.trim()
+	if len(d.runs) <= d.maxOpen {
+		return
+	}
+	var oldest *runJournal
+	for _, each := range d.runs {
+		if each.users == 0 && !each.tip.doubt && (oldest == nil || each.used < oldest.used) {
+			oldest = each
+		}
+	}
+	if oldest != nil {
+		oldest.close()
+		delete(d.runs, oldest.key)
+	}
 }
 
 // give returns a journal that was taken.
-func (d *Dir) give(j *journal) {
+func (d *Dir) give(j *runJournal) {
 	j.turn <- struct{}{}
 	d.leave(j)
 }
 
 // with runs work while the journal is taken, held and up to date.
-func (d *Dir) with(ctx context.Context, key Key, wanted mode, work func(*journal) error) error {
-	return d.withGathering(ctx, key, wanted, nil, work)
-}
-
-// withGathering is with that fills gather with all records, where it has to go
-// over all of them.
-func (d *Dir) withGathering(ctx context.Context, key Key, wanted mode, gather *records, work func(*journal) error) error {
-	if wanted != reading {
-		if err := d.recovered(ctx, key); err != nil {
-			return err
-		}
-	}
+func (d *Dir) with(ctx context.Context, key Key, wanted mode, work func(*runJournal) error) error {
 	j, err := d.take(ctx, key)
 	if err != nil {
 		return err
 	}
 	defer d.give(j)
-	j.gather = gather
-	defer func() { j.gather = nil }()
 	release, err := j.hold(ctx, wanted)
 	if err != nil && wanted == reading {
 		return toReader(j.name, err)
@@ -170,7 +155,7 @@ func (d *Dir) withGathering(ctx context.Context, key Key, wanted mode, gather *r
 		return err
 	}
 	defer release()
-	if j.tip.Version == 0 && (wanted == reading || wanted == writing) {
+	if len(j.tip.chain) == 0 && (wanted == reading || wanted == writing) {
 		return unknownRun(key)
 	}
 	return work(j)
@@ -192,19 +177,19 @@ func (d *Dir) Create(ctx context.Context, key Key, first Record) (Record, error)
 	if err := d.ensureFolder(folder); err != nil {
 		return Record{}, err
 	}
-	err = d.with(ctx, key, creating, func(j *journal) error {
-		if j.tip.Version > 0 {
-			return runExists(key, j.tip.Version)
+	err = d.with(ctx, key, creating, func(j *runJournal) error {
+		if version := len(j.tip.chain); version > 0 {
+			return runExists(key, version)
 		}
-		if err := d.sweep(key); err != nil {
+		if err := d.trashLeftovers(key); err != nil {
 			return err
 		}
-		// The name first: then the append alone decides, as for any record.
-		// A journal without a record is no run.
+		// The name becomes durable first. Then the append alone decides, as for
+		// any record: a journal without a record is no run.
 		if err := d.disk.SyncFolder(folder); err != nil {
 			return notSaved(j.name, err)
 		}
-		return j.append(Link{first.Version, first.Hash}, line)
+		return j.append(first.Hash, line)
 	})
 	if err != nil {
 		return Record{}, err
@@ -215,13 +200,13 @@ func (d *Dir) Create(ctx context.Context, key Key, first Record) (Record, error)
 // Append implements Store.
 func (d *Dir) Append(ctx context.Context, key Key, next Record) (Record, error) {
 	var sealed Record
-	err := d.with(ctx, key, writing, func(j *journal) error {
-		record, line, err := seal(key, j.tip.Link, next, d.now())
+	err := d.with(ctx, key, writing, func(j *runJournal) error {
+		record, line, err := seal(key, j.tip.link(), next, d.now())
 		if err != nil {
 			return err
 		}
 		sealed = record
-		return j.append(Link{record.Version, record.Hash}, line)
+		return j.append(record.Hash, line)
 	})
 	if err != nil {
 		return Record{}, err
@@ -231,17 +216,21 @@ func (d *Dir) Append(ctx context.Context, key Key, next Record) (Record, error) 
 
 // Records implements Store.
 func (d *Dir) Records(ctx context.Context, key Key, after, limit int) ([]Record, error) {
-	gathered := &records{name: journalName(key)}
-	err := d.withGathering(ctx, key, reading, gathered, func(j *journal) (err error) {
-		if after > 0 || limit > 0 || len(gathered.list) != j.tip.Version {
-			gathered.list, err = j.records(after, limit)
-		}
-		return err
+	found := []Record{}
+	err := d.with(ctx, key, reading, func(j *runJournal) error {
+		return j.replay(after, limit, func(link Link, line []byte) error {
+			record, err := recordOf(line)
+			if err != nil {
+				return corruptRecord(j.name, link.Version, "is not JSON")
+			}
+			found = append(found, record)
+			return nil
+		})
 	})
 	if err != nil {
 		return nil, err
 	}
-	return gathered.list, nil
+	return found, nil
 }
 
 // Head implements Store.
@@ -251,14 +240,43 @@ func (d *Dir) Head(ctx context.Context, key Key) (version int, hash string, err 
 		return 0, "", err
 	}
 	now, err := d.disk.Stat(j.name)
-	last, fresh := j.tip.Link, err == nil && j.tip.fresh(now)
+	last, fresh := j.tip.link(), err == nil && j.tip.fresh(now)
 	d.give(j)
 	if fresh {
 		return last.Version, last.Hash, nil
 	}
-	err = d.with(ctx, key, reading, func(j *journal) error {
-		version, hash = j.tip.Version, j.tip.Hash
+	err = d.with(ctx, key, reading, func(j *runJournal) error {
+		last = j.tip.link()
 		return nil
 	})
-	return version, hash, err
+	if err != nil {
+		return 0, "", err
+	}
+	return last.Version, last.Hash, nil
+}
+
+// ensureFolder makes a folder and those above it, durably.
+func (d *Dir) ensureFolder(folder string) error {
+	d.mu.Lock()
+	known := d.synced[folder]
+	d.mu.Unlock()
+	if _, err := d.disk.Stat(folder); known && err == nil {
+		return nil
+	}
+	made := "."
+	for part := range strings.SplitSeq(folder, "/") {
+		above := made
+		made = path.Join(made, part)
+		if err := d.disk.Mkdir(made); err != nil && !exists(err) {
+			return notSaved(made, err)
+		}
+		// Also if it exists: who made it may have died before the sync.
+		if err := d.disk.SyncFolder(above); err != nil {
+			return notSaved(made, err)
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.synced[folder] = true
+	return nil
 }

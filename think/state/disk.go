@@ -28,9 +28,6 @@ type disk interface {
 	Names(folder string) ([]string, error)
 	// Folder opens a folder as a disk of its own: shorter names are faster.
 	Folder(name string) (disk, error)
-	// Peek reads the start of a file in this very folder into block, in one
-	// go, and returns its length; less than the block is the whole file.
-	Peek(name string, block []byte) (int, error)
 	// Touch sets the time of a file's last change to now.
 	Touch(name string) error
 	Close() error
@@ -56,6 +53,10 @@ type stat struct {
 	identity identity
 	size     int64
 	modified time.Time
+}
+
+func (s stat) same(other stat) bool {
+	return s.identity == other.identity && s.size == other.size && s.modified.Equal(other.modified)
 }
 
 // identity is what a file keeps when it is renamed.

@@ -38,11 +38,9 @@ func field(text []byte) (name, value, after []byte, ok bool) {
 	if value, after, ok = quoted(text); ok {
 		return name, value, after, true
 	}
-	end := bytes.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' })
-	if end < 1 {
-		return nil, nil, nil, false
-	}
-	return name, text[:end], text[end:], true
+	after = bytes.TrimLeft(text, "0123456789")
+	value = text[:len(text)-len(after)]
+	return name, value, after, len(value) > 0
 }
 
 func quoted(text []byte) (content, after []byte, ok bool) {
@@ -72,19 +70,4 @@ func (r *Record) set(name, value string) {
 	case "status":
 		r.Status = value
 	}
-}
-
-// formatOf returns the format number a journal begins with, 0 where it does
-// not begin as one.
-func formatOf(line []byte) int {
-	rest, ok := bytes.CutPrefix(line, []byte(formatField))
-	if !ok {
-		return 0
-	}
-	digits := bytes.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
-	if digits < 0 {
-		digits = len(rest)
-	}
-	format, _ := strconv.Atoi(string(rest[:digits]))
-	return format
 }

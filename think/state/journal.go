@@ -2,65 +2,51 @@ package state
 
 import (
 	"context"
+	"errors"
 	"os"
-	"sync"
-	"time"
+	"slices"
 
 	"savant/fault"
+	"savant/internal/filelock"
+	"savant/internal/journal"
 )
 
-// journal is one run's journal as this process knows it. Between steps it
-// keeps the file open and remembers where it ends, so that a step reads
-// nothing: a stat tells whether another process was there.
-type journal struct {
-	key   Key
-	name  string
-	disk  disk
-	group *group
+// runJournal is the journal of one run as this process knows it. Between steps
+// the file stays open and its end is known, so a step reads nothing: a stat
+// tells whether another process wrote to it.
+type runJournal struct {
+	key  Key
+	name string
+	disk disk
 	// turn holds a token; who takes it out may use what follows.
 	turn chan struct{}
-	// users counts who has the journal or waits for it; the Dir's to guard.
-	users    int
-	file     file // nil while closed
-	opened   identity
-	writable bool
-	tip      tip
-	page     page
-	// gather is what its holder wants of the journal beside its end: where all
-	// of it has to be verified, it is read on the way.
-	gather *records
+	// users counts who has the journal or waits for it, and used orders journals
+	// by their last use; both are the Dir's to guard.
+	users, used int
+	file        file // nil while closed
+	opened      identity
+	writable    bool
+	tip         tip
 }
 
-// tip is the verified end of a journal and the file as it was then.
+// tip is the verified content of a journal, and the file as it was then.
 type tip struct {
 	chain
 	file stat
 	// settled says that this process made the last record durable itself.
 	settled bool
-	// doubt says that a sync failed and left something behind: it has to be
-	// settled before anyone is told of it.
+	// doubt says that a sync failed and its record could not be cut off. The
+	// journal has to be recovered before anyone is told what it holds.
 	doubt bool
 }
 
 // fresh reports whether a file is as it was at the tip.
 func (t tip) fresh(now stat) bool {
-	return t.Version > 0 && t.end == now.size && t.file.same(now)
+	return len(t.chain) > 0 && t.end() == now.size && t.file.same(now)
 }
 
-func (s stat) same(other stat) bool {
-	return s.identity == other.identity && s.size == other.size && s.modified.Equal(other.modified)
-}
-
-// page orders the projections of a run within this process.
-type page struct {
-	sync.Mutex
-	// version of the newest snapshot projected, of the journal that is file.
-	version int
-	file    identity
-}
-
-func newJournal(d *Dir, key Key, known tip) *journal {
-	j := &journal{key: key, name: journalName(key), disk: d.disk, group: &d.group, turn: make(chan struct{}, 1), tip: known}
+func newJournal(target disk, key Key) *runJournal {
+	j := &runJournal{key: key, name: journalName(key), disk: target, turn: make(chan struct{}, 1)}
 	j.turn <- struct{}{}
 	return j
 }
@@ -71,8 +57,8 @@ type mode int
 const (
 	reading mode = iota
 	writing
-	creating // as writing, and the file need not be there
-	moving   // as writing, whatever the file holds
+	creating // as writing, and the file need not exist
+	moving   // as writing, whatever the file holds: nothing is read
 )
 
 func (m mode) flags() int {
@@ -86,10 +72,10 @@ func (m mode) flags() int {
 	}
 }
 
-// hold locks the file of the run against other processes, opening it where
-// needed, and brings the tip up to date, but for moving. The caller has the
-// turn, and releases.
-func (j *journal) hold(ctx context.Context, wanted mode) (release func(), err error) {
+// hold opens and locks the file of the run against other processes and, but
+// for moving, brings the tip up to date. The caller has the turn, and calls
+// release.
+func (j *runJournal) hold(ctx context.Context, wanted mode) (release func(), err error) {
 	if j.tip.doubt && wanted == reading {
 		wanted = writing
 	}
@@ -97,28 +83,37 @@ func (j *journal) hold(ctx context.Context, wanted mode) (release func(), err er
 		if err := j.open(wanted); err != nil {
 			return nil, err
 		}
-		if err := lock(ctx, j.name, j.file, wanted != reading); err != nil {
-			j.close()
-			return nil, err
-		}
-		now, err := j.disk.Stat(j.name)
+		now, err := j.lock(ctx, wanted)
 		if err == nil && now.identity == j.opened {
-			err = j.refresh(wanted, now)
-		} else if err == nil || missing(err) {
-			j.close() // deleted or replaced since it was opened
-			continue
-		} else {
-			err = notRead(j.name, err)
+			if err = j.refresh(wanted, now); err == nil {
+				return j.release, nil
+			}
 		}
-		if err != nil {
-			j.close() // and with it the lock
+		j.close() // and with it the lock
+		if err != nil && !missing(err) {
 			return nil, err
 		}
-		return j.release, nil
+		// It was deleted or replaced since it was opened.
 	}
 }
 
-func (j *journal) open(wanted mode) error {
+// lock waits for the lock of the file, and then looks which file has its name.
+func (j *runJournal) lock(ctx context.Context, wanted mode) (stat, error) {
+	err := filelock.Wait(ctx, func() (bool, error) { return j.file.TryLock(wanted != reading) })
+	if err != nil && ctx.Err() != nil {
+		return stat{}, interrupted(ctx, j.name)
+	}
+	if err != nil {
+		return stat{}, notSaved(j.name, err)
+	}
+	now, err := j.disk.Stat(j.name)
+	if err != nil && !missing(err) {
+		err = notRead(j.name, err)
+	}
+	return now, err
+}
+
+func (j *runJournal) open(wanted mode) error {
 	if j.file != nil && (j.writable || wanted == reading) {
 		return nil
 	}
@@ -138,39 +133,25 @@ func (j *journal) open(wanted mode) error {
 	}
 }
 
-func (j *journal) release() {
+func (j *runJournal) release() {
 	if j.file != nil && j.file.Unlock() != nil {
 		j.close() // which unlocks
 	}
 }
 
-// close lets go of the file. Nothing unsaved is in it, so its error is of no
+// close closes the file. Nothing unsaved is in it, so its error is of no
 // consequence.
-func (j *journal) close() {
+func (j *runJournal) close() {
 	if j.file != nil {
 		_ = j.file.Close()
 		j.file = nil
 	}
 }
 
-// lock waits for the lock of a file. It asks again and again, since a lock
-// that the system waits for could not be given up when ctx ends.
-func lock(ctx context.Context, name string, target file, exclusive bool) error {
-	const longest = 2 * time.Millisecond
-	for pause := 50 * time.Microsecond; ; pause = min(2*pause, longest) {
-		got, err := target.TryLock(exclusive)
-		if err != nil {
-			return notSaved(name, err)
-		}
-		if got {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return interrupted(ctx, name)
-		case <-time.After(pause):
-		}
-	}
+// forget closes the file, which is moved or replaced, and what is known of it.
+func (j *runJournal) forget() {
+	j.close()
+	j.tip = tip{}
 }
 
 func interrupted(ctx context.Context, name string) error {
@@ -180,7 +161,7 @@ func interrupted(ctx context.Context, name string) error {
 // refresh reads what the file has that the tip does not know, and makes it
 // durable: another process may have been killed between write and sync, and
 // what is told to anyone from here on has to last. The caller has the lock.
-func (j *journal) refresh(wanted mode, now stat) error {
+func (j *runJournal) refresh(wanted mode, now stat) error {
 	if wanted == moving {
 		return nil
 	}
@@ -202,27 +183,26 @@ func (j *journal) refresh(wanted mode, now stat) error {
 	return nil
 }
 
-// distrust forgets what is known of a file that could not be synced. Who calls
-// closes it.
-func (j *journal) distrust(err error) error {
-	j.group.distrust()
+// distrust forgets what is known of a file that could not be synced.
+func (j *runJournal) distrust(err error) error {
 	j.tip = tip{doubt: true}
 	return notSaved(j.name, err)
 }
 
 // catchUp moves the tip to the end of the file.
-func (j *journal) catchUp(now stat) error {
+func (j *runJournal) catchUp(now stat) error {
 	known := j.tip.file.identity == now.identity
 	from := chain{}
 	if known && now.size > j.tip.file.size {
-		from = j.tip.chain // only grown: what was verified stays so
+		from = j.tip.chain // the file only grew: what was verified stays so
 	}
-	found, err := j.scan(from, now.size)
+	more, err := scanner{name: j.name, key: j.key, file: j.file, size: now.size}.scan(from.link(), from.end())
 	if err != nil {
 		return err
 	}
-	if known && found.Version < j.tip.Version {
-		return corrupt(j.name, "ends after record %d, though record %d was acknowledged", found.Version, j.tip.Version)
+	found := append(from, more...)
+	if known && len(found) < len(j.tip.chain) {
+		return corrupt(j.name, "ends after record %d, though record %d was acknowledged", len(found), len(j.tip.chain))
 	}
 	if !known {
 		if err := j.shortened(found, now.size); err != nil {
@@ -233,29 +213,73 @@ func (j *journal) catchUp(now stat) error {
 	return nil
 }
 
-// shortened returns STATE_CORRUPT where the run's readable file stands for a
-// record that the journal no longer has: one cut between two records is whole
-// by itself. With the journal locked no projection can be ahead of it. Only
-// the head of the readable file is read, unless it says so. An empty journal
-// may be what a crash left of a Create over a run that was being deleted.
-func (j *journal) shortened(found chain, size int64) error {
+// shortened returns STATE_CORRUPT if the run's readable file stands for a
+// record that the journal no longer has: a journal that was cut between two
+// records is whole by itself. While the journal is locked no projection can be
+// ahead of it. An empty journal may be what a crash left of a new run over one
+// that was being deleted.
+func (j *runJournal) shortened(found chain, size int64) error {
 	name := snapshotName(j.key)
-	if head, err := readHead(j.disk, name); err != nil || head.Version <= found.Version || size == 0 {
+	if head, err := readHead(j.disk, name); err != nil || head.Version <= len(found) || size == 0 {
 		return nil
 	}
 	snapshot, err := readSnapshot(j.disk, name, j.key)
-	if err != nil || snapshot.Version <= found.Version {
-		return nil // what is damaged tells nothing of the journal
+	if err != nil || snapshot.Version <= len(found) {
+		return nil // a damaged snapshot proves nothing
 	}
-	return corrupt(j.name, "ends after record %d, but %s stands for record %d", found.Version, name, snapshot.Version)
+	return corrupt(j.name, "ends after record %d, but %s stands for record %d", len(found), name, snapshot.Version)
 }
 
-func (j *journal) scan(from chain, size int64) (chain, error) {
-	s := scanner{name: j.name, key: j.key, file: j.file, size: size}
-	s.visit = func(Link, []byte) error { return nil }
-	if j.gather != nil && from.Version == 0 {
-		j.gather.list = []Record{}
-		s.visit = j.gather.add
+// settle recovers the journal before this process appends after a record that
+// it did not write itself.
+func (j *runJournal) settle() error {
+	if j.tip.settled || j.tip.file.size == 0 {
+		return nil
 	}
-	return s.scan(from, true)
+	count := len(j.tip.chain)
+	err := journal.Recover(j.file, j.tip.endOf(count-1), j.tip.end(), j.tip.file.size)
+	if err == nil {
+		j.tip.file, err = j.file.Stat()
+	}
+	if err != nil {
+		return j.distrust(err)
+	}
+	j.tip.settled, j.tip.doubt = true, false
+	return nil
+}
+
+// append writes the line of a record and returns when the disk has it: one
+// write, one sync. The caller holds the journal for writing.
+func (j *runJournal) append(hash string, line []byte) error {
+	if err := journal.Append(j.file, j.tip.end(), line, true); err != nil {
+		// After a failed write or sync the system's view of a file may not be
+		// the disk's: the next use opens and verifies it anew.
+		j.close()
+		j.tip = tip{doubt: errors.Is(err, journal.ErrInDoubt)}
+		return notSaved(j.name, err)
+	}
+	j.tip.chain = append(j.tip.chain, point{hash, j.tip.end() + int64(len(line))})
+	j.tip.settled, j.tip.doubt = true, false
+	// If the stat fails the tip is not fresh, and the next step reads.
+	j.tip.file, _ = j.file.Stat()
+	return nil
+}
+
+// replay visits at most limit records after a version, all of them if limit is
+// not positive, and verifies them again.
+func (j *runJournal) replay(after, limit int, visit func(Link, []byte) error) error {
+	last := len(j.tip.chain)
+	after = min(max(after, 0), last)
+	if limit > 0 {
+		last = min(after+limit, last)
+	}
+	if after == last {
+		return nil
+	}
+	from := j.tip.chain[:after]
+	found, err := scanner{j.name, j.key, j.file, j.tip.endOf(last), visit}.scan(from.link(), from.end())
+	if err == nil && !slices.Equal(found, j.tip.chain[after:last]) {
+		err = corruptRecord(j.name, last, "is not the one that was verified")
+	}
+	return err
 }

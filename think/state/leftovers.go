@@ -74,10 +74,10 @@ func (d *Dir) orphan(key Key) bool {
 	return err == nil || len(checkpoints) > 0
 }
 
-// sweepLater removes stale temporary files a moment after the store was opened:
+// gcLater removes stale temporary files a moment after the store was opened:
 // a program that is over by then has no use for it, and one that starts has
 // better things to do first.
-func (d *Dir) sweepLater() {
+func (d *Dir) gcLater() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var under sync.WaitGroup
 	under.Add(1)
@@ -85,7 +85,7 @@ func (d *Dir) sweepLater() {
 		defer under.Done()
 		_, _ = d.SweepTemporary(ctx) // what stays is in nobody's way
 	})
-	d.endSweep = func() {
+	d.endGC = func() {
 		cancel()
 		if timer.Stop() {
 			under.Done()

@@ -7,10 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -58,128 +55,74 @@ func (d *Dir) listWorkflow(ctx context.Context, workflow string) ([]Info, error)
 	if err != nil {
 		return nil, notRead(runsFolder(workflow), err)
 	}
-	runs := withSuffix(names, journalSuffix)
-	infos := make([]Info, len(runs))
-	var next atomic.Int64
-	var readers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), 8, len(runs)) {
-		readers.Go(func() {
-			block := make([]byte, listBlock)
-			for i := next.Add(1) - 1; i < int64(len(runs)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				infos[i] = infoOf(folder, Key{workflow, runs[i]}, block)
-			}
-		})
+	infos := []Info{}
+	block := make([]byte, listBlock)
+	for _, run := range withSuffix(names, journalSuffix) {
+		if ctx.Err() != nil {
+			return nil, interrupted(ctx, runsFolder(workflow))
+		}
+		if info, ok := infoOf(folder, Key{workflow, run}, block); ok {
+			infos = append(infos, info)
+		}
 	}
-	readers.Wait()
-	if ctx.Err() != nil {
-		return nil, interrupted(ctx, runsFolder(workflow))
-	}
-	return slices.DeleteFunc(infos, func(info Info) bool { return info.Run == "" }), nil
+	return infos, nil
 }
 
-// infoOf describes a run from the two ends of its journal; the zero Info when
-// it has no record. block is listBlock bytes to read into.
-func infoOf(folder disk, key Key, block []byte) Info {
-	info := Info{Workflow: key.Workflow, Run: key.Run, Status: StatusDamaged}
-	if n, err := folder.Peek(key.Run+journalSuffix, block); err == nil && info.whole(block[:n], len(block)) {
-		return info
-	}
-	opened, err := folder.Open(key.Run+journalSuffix, os.O_RDONLY)
-	if missing(err) {
-		return Info{}
-	}
-	if err != nil {
-		return info
-	}
-	defer func() { _ = opened.Close() }() // only read
-	last, err := info.readStart(opened, block)
-	if err == nil && last == nil {
-		return Info{}
-	}
-	if err == nil {
-		info.end(headOf(last))
-	}
-	return info
-}
-
-// whole fills in what a journal says that is shorter than limit and ends with
-// a record as it was written: most do. Else it fills in nothing.
-func (i *Info) whole(journal []byte, limit int) bool {
-	first := headOf(journal)
-	line := lastLine(journal)
-	if len(journal) >= limit || line == nil || first.Version != 1 || first.Format > Format || (Key{first.Workflow, first.Run}) != (Key{i.Workflow, i.Run}) {
-		return false
-	}
-	i.Created = first.Time
-	i.end(headOf(line))
-	return true
-}
-
-func (i *Info) end(last Record) {
-	if last.Version > 0 {
-		i.Status, i.Version, i.Updated = last.Status, last.Version, last.Time
-	}
-}
-
-// listBlock is what is read first of either end of a journal: with large
-// values in artifacts the last record is within it.
+// listBlock is what is read first of either end of a journal, in bytes: with
+// large values in artifacts the last record is within it.
 const listBlock = 4 << 10
 
-// readStart fills in what the first record says, and returns the last.
-func (i *Info) readStart(journal file, block []byte) (last []byte, err error) {
-	n, err := journal.ReadAt(block, 0)
-	size := int64(n)
-	if err == nil { // else the whole file is in the block: no stat is needed
-		now, err := journal.Stat()
-		if err != nil {
-			return nil, err
-		}
-		size = now.size
-	} else if !errors.Is(err, io.EOF) {
-		return nil, err
+// infoOf describes a run from the two ends of its journal; false if it has no
+// record. block is listBlock bytes to read into.
+func infoOf(folder disk, key Key, block []byte) (Info, bool) {
+	info := Info{Workflow: key.Workflow, Run: key.Run, Status: StatusDamaged}
+	opened, now, err := openFile(folder, key.Run+journalSuffix, os.O_RDONLY)
+	if err != nil {
+		return info, !missing(err)
 	}
-	key := Key{i.Workflow, i.Run}
-	first := headOf(block[:n])
-	i.Created, i.Updated = first.Time, first.Time
-	if first.Format > Format || (first.Version == 1 && (Key{first.Workflow, first.Run}) != key) {
-		return nil, checkBinding(journalName(key), key, block[:n])
+	defer func() { _ = opened.Close() }() // only read
+	start, err := readBlock(opened, 0, min(now.size, listBlock), block)
+	if err != nil {
+		return info, true
 	}
-	return lastRecord(journal, key, block[:n], size)
+	first := headOf(start)
+	if checkBinding(journalName(key), key, first) != nil {
+		return info, true
+	}
+	info.Created, info.Updated = first.Time, first.Time
+	last, err := lastRecord(opened, key, now.size, block)
+	if err == nil && last.Version > 0 {
+		info.Status, info.Version, info.Updated = last.Status, last.Version, last.Time
+	}
+	return info, err != nil || last.Version > 0
 }
 
-// lastRecord returns the last line of a journal that is whole, nil when there
-// is none. start is how the file begins, up to listBlock. Where the end of the
-// file is not a record that matches its hash, all of it is read.
-func lastRecord(source file, key Key, start []byte, size int64) ([]byte, error) {
-	tail := start
-	if size > listBlock {
-		var err error
-		if tail, err = readRange(source, size-listBlock, size); err != nil {
-			return nil, err
-		}
+// lastRecord returns what stands before the data of the last record that is
+// whole. If the file does not end with a record that matches its hash, all of
+// it is read.
+func lastRecord(source file, key Key, size int64, block []byte) (last Record, err error) {
+	from := max(0, size-listBlock)
+	tail, err := readBlock(source, from, size, block)
+	if err != nil {
+		return Record{}, err
 	}
-	if line := lastLine(tail); line != nil && (len(line)+1 < len(tail) || size <= listBlock) {
-		return line, nil
+	line, ended := bytes.CutSuffix(tail, []byte("\n"))
+	if start := bytes.LastIndexByte(line, '\n') + 1; ended && (start > 0 || from == 0) && isWhole(line[start:]) {
+		return headOf(line[start:]), nil
 	}
-	var last []byte
 	s := scanner{name: journalName(key), key: key, file: source, size: size}
-	s.visit = func(_ Link, line []byte) error { last = line; return nil }
-	_, err := s.scan(chain{}, true)
+	s.visit = func(_ Link, line []byte) error { last = headOf(line); return nil }
+	_, err = s.scan(Link{}, 0)
 	return last, err
 }
 
-// lastLine returns the line that a text ends with when it is a record that
-// matches its hash, else nil.
-func lastLine(text []byte) []byte {
-	line, ok := bytes.CutSuffix(text, []byte("\n"))
-	if !ok {
-		return nil
+// readBlock is readRange that reads into block.
+func readBlock(source io.ReaderAt, from, to int64, block []byte) ([]byte, error) {
+	n, err := source.ReadAt(block[:to-from], from)
+	if errors.Is(err, io.EOF) { // somebody cut the file meanwhile
+		err = nil
 	}
-	line = line[bytes.LastIndexByte(line, '\n')+1:]
-	if body, hash, whole := split(line); !whole || digestOf(body, "}") != hash {
-		return nil
-	}
-	return line
+	return block[:n], err
 }
 
 // sortNewestFirst orders a listing by the time of the last change, then by

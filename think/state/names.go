@@ -11,14 +11,11 @@ const (
 	trashFolder    = ".savant/trash"
 	artifactFolder = ".savant/artifacts/sha256"
 	receiptFolder  = ".savant/receipts"
-	// Its name is none of a workflow.
-	logFolder = stateFolder + "/.log"
 
 	journalSuffix    = ".journal"
 	jsonSuffix       = ".json"
 	checkpointSuffix = ".checkpoints"
 	temporarySuffix  = ".tmp"
-	logSuffix        = ".log"
 )
 
 func runsFolder(workflow string) string { return path.Join(stateFolder, workflow) }

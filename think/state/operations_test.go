@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -79,17 +78,6 @@ func furnished(t *testing.T, disk *simDisk, d *Dir) {
 	require.NoError(t, checkpoint("c", 1)(d))
 }
 
-// together is a run whose last records are durable in a common log only.
-func together(count int) func(*testing.T, *simDisk, *Dir) {
-	return func(t *testing.T, disk *simDisk, d *Dir) {
-		grow(1)(t, disk, d)
-		d.group.fewest = 1
-		for version := 2; version <= count; version++ {
-			require.NoError(t, appendNext(version)(d))
-		}
-	}
-}
-
 // torn is a run whose last append was interrupted by a crash.
 func torn(t *testing.T, disk *simDisk, d *Dir) {
 	grow(2)(t, disk, d)
@@ -127,32 +115,6 @@ func operations() []operation {
 		{name: "append in a new process", prepare: grow(2), act: func(d *Dir) error {
 			return appendNext(3)(openSim(d.disk.(*simDisk)))
 		}},
-		{name: "append to a new log", prepare: func(t *testing.T, disk *simDisk, d *Dir) {
-			grow(2)(t, disk, d)
-			d.group.fewest = 1
-		}, act: appendNext(3)},
-		{name: "append to a log", prepare: together(4), act: appendNext(5)},
-		{name: "append to a journal after a log", prepare: func(t *testing.T, disk *simDisk, d *Dir) {
-			together(4)(t, disk, d)
-			d.group.fewest = fewestTogether
-		}, act: appendNext(5)},
-		{name: "append beside a log of another process", prepare: together(4), act: func(d *Dir) error {
-			return appendNext(5)(openSim(d.disk.(*simDisk)))
-		}},
-		{name: "append after a kill", prepare: func(t *testing.T, disk *simDisk, d *Dir) {
-			together(4)(t, disk, d)
-			disk.kill()
-		}, act: func(d *Dir) error { return appendNext(5)(openSim(d.disk.(*simDisk))) }},
-		{name: "append after the power failed", prepare: func(t *testing.T, disk *simDisk, d *Dir) {
-			together(4)(t, disk, d)
-			disk.crash(0.3, rand.New(rand.NewPCG(1, 1)))
-		}, act: func(d *Dir) error { return appendNext(5)(openSim(d.disk.(*simDisk))) }},
-		{name: "end of a log", prepare: together(4), act: func(d *Dir) error { d.group.end(); return nil }},
-		{name: "delete after a log", prepare: together(4), act: remove},
-		{name: "undelete after a log", prepare: func(t *testing.T, disk *simDisk, d *Dir) {
-			together(4)(t, disk, d)
-			require.NoError(t, remove(d))
-		}, act: func(d *Dir) error { return d.Undelete(ctx, faultKey) }},
 		{name: "project", prepare: furnished, act: project(3, true)},
 		{name: "project lazily", prepare: furnished, act: project(3, false), lazy: true},
 		{name: "checkpoint", prepare: furnished, act: checkpoint("d", 2)},

@@ -22,9 +22,6 @@ func TestRandomFaultsLoseNothingAcknowledged(t *testing.T) {
 			if random.IntN(2) == 0 {
 				disk.failAt = 1 + random.IntN(12)
 			}
-			if d.group.fewest = 1 + random.IntN(2); random.IntN(12) == 0 {
-				d.group.end()
-			}
 			made, err := step(d, len(acknowledged))
 			if err == nil {
 				acknowledged = append(acknowledged, made)
@@ -45,7 +42,7 @@ func TestRandomFaultsLoseNothingAcknowledged(t *testing.T) {
 // appends, it takes that record for durable. It needs two faults and is the
 // one case that is not covered.
 func inDoubt(d *Dir) bool {
-	j := d.enlist(faultKey)
+	j := d.use(faultKey)
 	defer d.leave(j)
 	return j.tip.doubt
 }

@@ -8,29 +8,6 @@ import (
 	"strings"
 )
 
-// records returns at most limit records after a version, all of them where it
-// is not positive. The caller holds the journal.
-func (j *journal) records(after, limit int) ([]Record, error) {
-	found := records{name: j.name, list: []Record{}}
-	err := j.replay(after, limit, found.add)
-	return found.list, err
-}
-
-// records collects what a scan visits.
-type records struct {
-	name string
-	list []Record
-}
-
-func (r *records) add(link Link, line []byte) error {
-	record, err := recordOf(line)
-	if err != nil {
-		return corruptRecord(r.name, link.Version, "is not JSON")
-	}
-	r.list = append(r.list, record)
-	return nil
-}
-
 // recordOf reads a verified line, whose fields stand where encode puts them. It
 // goes around Data, which is most of a line and was JSON when it was sealed:
 // that makes opening a long run four times as fast. Data shares the line's
@@ -97,41 +74,4 @@ func textOf(head []byte, field string) (string, []byte) {
 		return "", nil
 	}
 	return string(value[:end]), value[end+1:]
-}
-
-// replay visits at most limit records after a version, all of them where it is
-// not positive. The chain is verified from there on; at the tip that proves
-// that it is the one verified before.
-func (j *journal) replay(after, limit int, visit func(Link, []byte) error) error {
-	last := j.tip.Version
-	after = min(max(after, 0), last)
-	if limit > 0 {
-		last = min(after+limit, last)
-	}
-	until, _ := j.tip.upTo(last)
-	s := scanner{name: j.name, key: j.key, file: j.file, size: until.end, visit: visit}
-	found, err := s.scan(j.tip.upTo(after))
-	if err != nil {
-		return err
-	}
-	if found.Version != last || last == j.tip.Version && found.Link != j.tip.Link {
-		return corruptRecord(j.name, last, "is not the one that was verified")
-	}
-	return nil
-}
-
-// hashOf returns the hash of the record of a version, "" when there is none.
-// The caller holds the journal.
-func (j *journal) hashOf(version int) (hash string, err error) {
-	if version == j.tip.Version {
-		return j.tip.Hash, nil
-	}
-	if version < 1 || version > j.tip.Version {
-		return "", nil
-	}
-	err = j.replay(version-1, 1, func(link Link, _ []byte) error {
-		hash = link.Hash
-		return nil
-	})
-	return hash, err
 }

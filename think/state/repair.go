@@ -51,7 +51,7 @@ func (d *Dir) Repair(ctx context.Context, key Key, upTo int) (Repaired, error) {
 		wanted = creating // so that the rest is moved under a lock
 	}
 	var result Repaired
-	err := d.with(ctx, key, wanted, func(j *journal) (err error) {
+	err := d.with(ctx, key, wanted, func(j *runJournal) (err error) {
 		r := repair{dir: d, journal: j, key: key}
 		err = r.run(upTo)
 		result = r.result
@@ -63,9 +63,9 @@ func (d *Dir) Repair(ctx context.Context, key Key, upTo int) (Repaired, error) {
 // repair is one Repair under way; the journal is held.
 type repair struct {
 	dir     *Dir
-	journal *journal
+	journal *runJournal
 	key     Key
-	found   salvage
+	found   foundRecords
 	result  Repaired
 	// known is the newest version that anything tells of.
 	known int
@@ -76,7 +76,7 @@ func (r *repair) run(upTo int) error {
 	if err != nil {
 		return notRead(r.journal.name, err)
 	}
-	r.found = salvageFrom(r.journal.name, r.key, text, upTo)
+	r.found = findRecords(r.journal.name, r.key, text, upTo)
 	if isNewer(r.found.damage) {
 		return r.found.damage
 	}
@@ -85,7 +85,7 @@ func (r *repair) run(upTo int) error {
 		return err
 	}
 	if r.found.damage == nil && len(bad) == 0 {
-		if r.result.Version = r.found.Version; r.found.Version == 0 {
+		if r.result.Version = len(r.found.chain); len(r.found.chain) == 0 {
 			return unknownRun(r.key)
 		}
 		return nil
@@ -100,21 +100,21 @@ func (r *repair) restore(text []byte, bad []badFile) error {
 	if err != nil {
 		return err
 	}
-	r.result.Kept, r.result.Version = kept, r.found.Version
+	r.result.Kept, r.result.Version = kept, len(r.found.chain)
 	r.result.Lost = r.lost()
 	for _, file := range bad {
 		if err := r.dir.move(file.name, path.Join(kept, file.keep)); err != nil {
 			return err
 		}
 	}
-	if r.found.damage == nil && r.found.Version > 0 {
+	if r.found.damage == nil && len(r.found.chain) > 0 {
 		return nil
 	}
 	if err := r.dir.replace(path.Join(kept, keptJournal), text, atomicfile.Durable); err != nil {
 		return err
 	}
-	if r.found.Version > 0 {
-		return r.dir.replaceJournal(r.journal, r.found.good)
+	if len(r.found.chain) > 0 {
+		return r.dir.replaceJournal(r.journal, text[:r.found.end()])
 	}
 	return r.dir.removeJournal(r.journal)
 }
@@ -192,15 +192,15 @@ func (r *repair) noteCheckpoint(file badFile) {
 // and the numbers of those that are known to have been there.
 func (r *repair) lost() []Lost {
 	byVersion := map[int]Record{}
-	known := max(r.known, r.found.Version+r.found.lines)
+	known := max(r.known, len(r.found.chain)+r.found.lines)
 	for _, record := range r.found.beyond {
-		if record.Version > r.found.Version {
+		if record.Version > len(r.found.chain) {
 			byVersion[record.Version] = record
 			known = max(known, record.Version)
 		}
 	}
 	lost := []Lost{}
-	for version := r.found.Version + 1; version <= known; version++ {
+	for version := len(r.found.chain) + 1; version <= known; version++ {
 		record := byVersion[version]
 		lost = append(lost, Lost{version, record.Kind, record.Time, record.Data})
 	}
@@ -208,7 +208,7 @@ func (r *repair) lost() []Lost {
 }
 
 // removeJournal removes a journal without a whole record; a copy is kept.
-func (d *Dir) removeJournal(j *journal) error {
+func (d *Dir) removeJournal(j *runJournal) error {
 	err := d.disk.Remove(j.name)
 	if err == nil {
 		err = d.disk.SyncFolder(path.Dir(j.name))
@@ -216,8 +216,7 @@ func (d *Dir) removeJournal(j *journal) error {
 	if err != nil {
 		return notSaved(j.name, err)
 	}
-	j.close()
-	j.tip = tip{}
+	j.forget()
 	_ = d.disk.Remove(checkpointFolder(j.key)) // empty now, if it is there
 	return nil
 }

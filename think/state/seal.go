@@ -174,7 +174,7 @@ func quote(text string) string { return `"` + text + `"` }
 func check(name string, key Key, last Link, line []byte) (Link, error) {
 	number := last.Version + 1
 	if number == 1 {
-		if err := checkBinding(name, key, line); err != nil {
+		if err := checkBinding(name, key, headOf(line)); err != nil {
 			return Link{}, err
 		}
 	}
@@ -192,13 +192,13 @@ func check(name string, key Key, last Link, line []byte) (Link, error) {
 	return Link{number, hash}, nil
 }
 
-// checkBinding refuses a journal of a newer format or of another run.
-func checkBinding(name string, key Key, line []byte) error {
-	if format := formatOf(line); format > Format {
-		return newer(name, format)
+// checkBinding refuses a journal of a newer format or of another run, by the
+// head of its first record.
+func checkBinding(name string, key Key, first Record) error {
+	if first.Format > Format {
+		return newer(name, first.Format)
 	}
-	head := headOf(line)
-	if bound := (Key{head.Workflow, head.Run}); bound != key && bound != (Key{}) {
+	if bound := (Key{first.Workflow, first.Run}); bound != key && bound != (Key{}) {
 		return corrupt(name, "record 1 belongs to the run %s; the file is kept as it is", bound)
 	}
 	return nil

@@ -57,6 +57,9 @@ type simFile struct {
 	locks    map[*simHandle]bool // true for exclusive
 }
 
+// sector is the unit in which a crash keeps or loses what was written, in bytes.
+const sector = 512
+
 func newSimDisk() *simDisk {
 	root := &simFolder{map[string]*simFile{}, map[string]*simFile{}}
 	return &simDisk{folders: map[string]*simFolder{".": root}, failAt: -1, read: func(int) {}}
@@ -138,17 +141,6 @@ func (d *simDisk) Create(name string, _ fs.FileMode) (atomicfile.File, error) {
 	folder.current[path.Base(name)] = made
 	d.open++
 	return &simHandle{disk: d, file: made, name: "temporary"}, nil
-}
-
-func (d *simDisk) Peek(name string, block []byte) (int, error) {
-	if err := d.hit("peek " + name); err != nil {
-		return 0, err
-	}
-	_, found, err := d.find(name)
-	if err != nil || found == nil {
-		return 0, syscall.ENOENT
-	}
-	return copy(block, found.current), nil
 }
 
 func (d *simDisk) Touch(name string) error {
@@ -294,10 +286,6 @@ type subDisk struct {
 
 func (d subDisk) Open(name string, flags int) (file, error) {
 	return d.simDisk.Open(path.Join(d.folder, name), flags)
-}
-
-func (d subDisk) Peek(name string, block []byte) (int, error) {
-	return d.simDisk.Peek(path.Join(d.folder, name), block)
 }
 
 func (d subDisk) Names(name string) ([]string, error) {

@@ -22,21 +22,20 @@ import (
 // journal, is passed over: it can be made again, and Check tells of it.
 func (d *Dir) Snapshot(ctx context.Context, key Key) (Snapshot, error) {
 	var result Snapshot
-	err := d.with(ctx, key, reading, func(j *journal) error {
+	err := d.with(ctx, key, reading, func(j *runJournal) error {
 		// With the journal locked, no projection can be ahead of it.
 		name := snapshotName(key)
 		found, err := readSnapshot(d.disk, name, key)
 		if err != nil {
 			return unlessIgnorable(err)
 		}
-		if found.Version > j.tip.Version {
-			return corrupt(j.name, "ends after record %d, but %s stands for record %d", j.tip.Version, name, found.Version)
+		if last := len(j.tip.chain); found.Version > last {
+			return corrupt(j.name, "ends after record %d, but %s stands for record %d", last, name, found.Version)
 		}
-		hash, err := j.hashOf(found.Version)
-		if err == nil && hash == found.Record {
+		if j.tip.standsFor(found) {
 			result = found
 		}
-		return err
+		return nil
 	})
 	return result, err
 }
@@ -88,79 +87,48 @@ func readSnapshot(target disk, name string, key Key) (Snapshot, error) {
 
 // Project implements Store.
 func (d *Dir) Project(ctx context.Context, key Key, snapshot Snapshot, durable bool) error {
-	if err := key.Validate(); err != nil {
-		return err
+	names := []string{snapshotName(key), latestName(key.Workflow)}
+	if snapshot.Passed {
+		names = names[:1]
 	}
-	j := d.enlist(key)
-	defer d.leave(j)
-	end, err := d.standsFor(ctx, key, snapshot)
-	if err != nil {
+	return d.save(ctx, key, snapshot, func(j *runJournal, data []byte) error {
+		present, err := readHead(d.disk, names[0])
+		if err == nil && present.Version > snapshot.Version && present.Version <= len(j.tip.chain) {
+			return nil // a newer snapshot is there
+		}
+		return d.replaceSnapshot(data, atomicfile.Durability(durable), names...)
+	})
+}
+
+// save calls replace with the text of a snapshot while the journal is locked,
+// so that nothing of a run that is deleted or repaired meanwhile comes back.
+func (d *Dir) save(ctx context.Context, key Key, snapshot Snapshot, replace func(*runJournal, []byte) error) error {
+	if err := key.Validate(); err != nil {
 		return err
 	}
 	completed, err := d.complete(key, snapshot)
 	if err != nil {
 		return err
 	}
-	j.page.Lock() // not the turn: steps go on while the files are written
-	defer j.page.Unlock()
-	if now, err := d.disk.Stat(journalName(key)); missing(err) || (err == nil && now.identity != end.file.identity) {
-		return unknownRun(key) // deleted in between
-	}
-	if d.overtaken(&j.page, key, snapshot.Version, end) {
-		return nil
-	}
-	release := func() {}
-	defer func() { release() }()
-	write := func(out io.Writer) error {
-		err := completed.write(out)
-		if err == nil { // what happened meanwhile stays as it is until the files are in their places
-			release, err = d.holdSame(ctx, key, end)
-		}
-		if err == nil && d.overtaken(&j.page, key, snapshot.Version, end) {
-			err = errOvertaken // by another process
-		}
+	var text bytes.Buffer
+	if err := completed.write(&text); err != nil {
 		return err
 	}
-	names := []string{snapshotName(key), latestName(key.Workflow)}
-	if snapshot.Passed {
-		names = names[:1]
-	}
-	err = d.replaceSnapshot(write, atomicfile.Durability(durable), names...)
-	if errors.Is(err, errOvertaken) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	j.page.version, j.page.file = snapshot.Version, end.file.identity
-	return nil
+	return d.with(ctx, key, writing, func(j *runJournal) error {
+		if !j.tip.standsFor(snapshot) {
+			return notARecord(key, snapshot)
+		}
+		return replace(j, text.Bytes())
+	})
 }
 
-// holdSame holds the run of a journal that stands where it was seen to end, or has
-// grown, against all that would move it; release is never nil. UNKNOWN_RUN where
-// it was deleted, or is another.
-func (d *Dir) holdSame(ctx context.Context, key Key, seen tip) (release func(), err error) {
-	j, err := d.take(ctx, key)
-	if err != nil {
-		return func() {}, err
-	}
-	unlock, err := j.hold(ctx, moving)
-	if err != nil {
-		d.give(j)
-		return func() {}, err
-	}
-	release = func() { unlock(); d.give(j) }
-	if j.opened != seen.file.identity {
-		err = unknownRun(key)
-	}
-	return release, err
+func notARecord(key Key, snapshot Snapshot) error {
+	return fault.New(fault.StateConflict, "the snapshot of version v%d does not stand for a record of %s", snapshot.Version, key)
 }
-
-var errOvertaken = errors.New("a newer snapshot is there")
 
 // replaceSnapshot writes a snapshot to its files, but to none where one of a
 // newer format is.
-func (d *Dir) replaceSnapshot(write func(io.Writer) error, durability atomicfile.Durability, names ...string) error {
+func (d *Dir) replaceSnapshot(data []byte, durability atomicfile.Durability, names ...string) error {
 	var refused error
 	names = slices.DeleteFunc(names, func(name string) bool {
 		present, err := readHead(d.disk, name)
@@ -173,7 +141,7 @@ func (d *Dir) replaceSnapshot(write func(io.Writer) error, durability atomicfile
 	if len(names) == 0 {
 		return refused
 	}
-	err := atomicfile.ReplaceAll(d.disk, names, filePermission, durability, write)
+	err := atomicfile.ReplaceAll(d.disk, names, filePermission, durability, func(out io.Writer) error { _, err := out.Write(data); return err })
 	if onPath, ok := errors.AsType[*fs.PathError](err); ok {
 		return notSaved(onPath.Path, onPath.Err)
 	}
@@ -185,32 +153,6 @@ func (d *Dir) replace(name string, data []byte, durability atomicfile.Durability
 		return notSaved(name, err)
 	}
 	return nil
-}
-
-// overtaken reports whether a newer snapshot is on disk, projected by this
-// process or another one.
-func (d *Dir) overtaken(last *page, key Key, version int, end tip) bool {
-	if last.file == end.file.identity && version < last.version {
-		return true
-	}
-	present, err := readHead(d.disk, snapshotName(key))
-	return err == nil && present.Version > version && present.Version <= end.Version
-}
-
-// standsFor returns the tip of the journal when it has the record that the
-// snapshot says it stands for.
-func (d *Dir) standsFor(ctx context.Context, key Key, snapshot Snapshot) (tip, error) {
-	var end tip
-	err := d.with(ctx, key, reading, func(j *journal) error {
-		hash, err := j.hashOf(snapshot.Version)
-		if err == nil && (hash == "" || hash != snapshot.Record) {
-			err = fault.New(fault.StateConflict,
-				"the snapshot of version v%d does not stand for a record of %s", snapshot.Version, key)
-		}
-		end = j.tip
-		return err
-	})
-	return end, err
 }
 
 // complete returns the snapshot with what the store sets.

@@ -24,7 +24,7 @@ func trashLabel(key Key) string {
 // Delete implements Store. The journal moves first: with it the run is gone.
 // A damaged run can be deleted too.
 func (d *Dir) Delete(ctx context.Context, key Key) error {
-	return d.with(ctx, key, moving, func(j *journal) error {
+	return d.with(ctx, key, moving, func(j *runJournal) error {
 		now, err := j.file.Stat()
 		if err != nil {
 			return notRead(j.name, err)
@@ -39,29 +39,24 @@ func (d *Dir) Delete(ctx context.Context, key Key) error {
 // DeleteAt is Delete for a run that stands where it was seen: STATE_CONFLICT
 // when it has moved on from that version. UNKNOWN_RUN.
 func (d *Dir) DeleteAt(ctx context.Context, key Key, version int) error {
-	return d.with(ctx, key, writing, func(j *journal) error {
-		if j.tip.Version != version {
-			return fault.New(fault.StateConflict, "expected version v%d of %s, found v%d", version, key, j.tip.Version)
+	return d.with(ctx, key, writing, func(j *runJournal) error {
+		if found := len(j.tip.chain); found != version {
+			return fault.New(fault.StateConflict, "expected version v%d of %s, found v%d", version, key, found)
 		}
 		return d.discard(j)
 	})
 }
 
 // discard moves the run of a journal that the caller holds.
-func (d *Dir) discard(j *journal) error {
+func (d *Dir) discard(j *runJournal) error {
 	folder, err := d.makeTrash(trashLabel(j.key))
 	if err != nil {
 		return err
 	}
-	if err := j.file.Sync(); err != nil { // its last records may be in a log only, which knows it by its name
-		j.close()
-		return j.distrust(err)
-	}
 	if err := d.move(j.name, path.Join(folder, j.key.Run+journalSuffix)); err != nil {
 		return err
 	}
-	j.close()
-	j.tip = tip{}
+	j.forget()
 	if err := d.moveProjections(j.key, runsFolder(j.key.Workflow), folder); err != nil {
 		return err
 	}
@@ -130,9 +125,9 @@ func (d *Dir) dropLatest(key Key) error {
 	return nil
 }
 
-// sweep moves to the trash what an interrupted Delete left of an earlier run
-// of this name, so that it is not taken for the new one's.
-func (d *Dir) sweep(key Key) error {
+// trashLeftovers moves to the trash what an interrupted Delete left of an
+// earlier run of this name, so that the new run does not take it for its own.
+func (d *Dir) trashLeftovers(key Key) error {
 	_, snapshotErr := d.disk.Stat(snapshotName(key))
 	_, checkpointErr := d.disk.Stat(checkpointFolder(key))
 	if missing(snapshotErr) && missing(checkpointErr) {
@@ -158,9 +153,9 @@ func (d *Dir) Undelete(ctx context.Context, key Key) error {
 	if err := d.ensureFolder(runs); err != nil {
 		return err
 	}
-	return d.with(ctx, key, creating, func(j *journal) error {
-		if j.tip.Version > 0 {
-			return runExists(key, j.tip.Version)
+	return d.with(ctx, key, creating, func(j *runJournal) error {
+		if version := len(j.tip.chain); version > 0 {
+			return runExists(key, version)
 		}
 		if found, err := d.trashed(folder, key); !found || err != nil {
 			return cmp.Or(err, unknownRun(key)) // purged in between
@@ -171,8 +166,7 @@ func (d *Dir) Undelete(ctx context.Context, key Key) error {
 		if err := d.move(path.Join(folder, key.Run+journalSuffix), j.name); err != nil {
 			return err
 		}
-		j.close()
-		j.tip = tip{}
+		j.forget()
 		_ = d.disk.Remove(folder) // empty now; a crash may leave it
 		return nil
 	})

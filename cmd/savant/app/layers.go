@@ -29,12 +29,10 @@ func (r regularFiles) Open(name string) (fs.File, error) {
 func (r regularFiles) Stat(name string) (fs.FileInfo, error)      { return fs.Stat(r.FS, name) }
 func (r regularFiles) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(r.FS, name) }
 
-// projectFiles are those below SAVANT_PATH. What is known of a workflow is held
-// against its file at each step, so that to stat one has to be quick.
+// projectFiles are the regular files below SAVANT_PATH.
 type projectFiles struct {
 	regularFiles
 	root *os.Root
-	top  *os.File // the folder itself
 }
 
 // openProject opens SAVANT_PATH; an error is an *fs.PathError.
@@ -43,20 +41,7 @@ func openProject(path string) (projectFiles, error) {
 	if err != nil {
 		return projectFiles{}, err
 	}
-	top, err := root.Open(".")
-	if err != nil {
-		_ = root.Close() // the first error is the one to report
-		return projectFiles{}, err
-	}
-	return projectFiles{regularFiles{root.FS()}, root, top}, nil
+	return projectFiles{regularFiles{root.FS()}, root}, nil
 }
 
-func (p projectFiles) Close() error { return errors.Join(p.top.Close(), p.root.Close()) }
-
-// Stat tells of a regular file without opening the folders on the way.
-func (p projectFiles) Stat(name string) (fs.FileInfo, error) {
-	if info, ok := statRegular(p.top, name); ok {
-		return info, nil
-	}
-	return p.regularFiles.Stat(name)
-}
+func (p projectFiles) Close() error { return p.root.Close() }

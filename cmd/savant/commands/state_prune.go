@@ -33,7 +33,7 @@ func (p *program) statePruneCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				claims, err := claim.Sweep(command.Context(), a.Root, in.DryRun)
+				claims, err := claim.GC(command.Context(), a.Root, in.DryRun)
 				return errors.Join(p.printPruned(&pruned{kept, claims}), err)
 			})
 		}}

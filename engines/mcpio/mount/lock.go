@@ -10,6 +10,7 @@ import (
 	"savant/engines/mcpclient"
 	"savant/fault"
 	"savant/internal/atomicfile"
+	"savant/internal/filelock"
 	"savant/internal/ownfolder"
 )
 
@@ -109,7 +110,7 @@ func editLock(root *os.Root, name string, edit func(*pinned) *pinned) error {
 		return err
 	}
 	defer guard.Close()
-	if err := lockExclusive(guard); err != nil {
+	if err := filelock.Lock(guard); err != nil {
 		return err
 	}
 	held, err := readLock(root)

@@ -7,15 +7,14 @@ import (
 	"savant/internal/atomicfile"
 )
 
-// replaceJournal puts a whole new journal in the place of the file that the caller
-// holds for creating or moving: at once and durable, or not at all. Who else
-// has the old file sees by its identity that it is not the journal any more.
-func (d *Dir) replaceJournal(j *journal, data []byte) error {
+// replaceJournal puts a whole new journal in the place of the file that the
+// caller holds: at once and durable, or not at all. Others that have the old
+// file open see by its identity that it is no longer the journal.
+func (d *Dir) replaceJournal(j *runJournal, data []byte) error {
 	if err := d.replace(j.name, data, atomicfile.Durable); err != nil {
 		return err
 	}
-	j.close()
-	j.tip = tip{}
+	j.forget()
 	return nil
 }
 
@@ -34,14 +33,14 @@ func (d *Dir) Adopt(ctx context.Context, key Key, records []Record) error {
 	if err := d.ensureFolder(runsFolder(key.Workflow)); err != nil {
 		return err
 	}
-	return d.with(ctx, key, creating, func(j *journal) error {
-		if j.tip.Link == last {
+	return d.with(ctx, key, creating, func(j *runJournal) error {
+		if j.tip.link() == last {
 			return nil
 		}
-		if j.tip.Version > 0 {
-			return runExists(key, j.tip.Version)
+		if version := len(j.tip.chain); version > 0 {
+			return runExists(key, version)
 		}
-		if err := d.sweep(key); err != nil {
+		if err := d.trashLeftovers(key); err != nil {
 			return err
 		}
 		return d.replaceJournal(j, data)

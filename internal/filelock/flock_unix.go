@@ -1,0 +1,49 @@
+//go:build unix
+
+package filelock
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Supported says whether a lock keeps others out on this system.
+const Supported = true
+
+func tryLock(file *os.File, exclusive bool) (bool, error) {
+	how := unix.LOCK_SH
+	if exclusive {
+		how = unix.LOCK_EX
+	}
+	err := flock(file, how|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func lock(file *os.File) error { return flock(file, unix.LOCK_EX) }
+
+func unlock(file *os.File) error { return flock(file, unix.LOCK_UN) }
+
+// flock uses the raw connection, because os.File.Fd may make a file blocking.
+func flock(file *os.File, how int) error {
+	connection, err := file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var result error
+	err = connection.Control(func(descriptor uintptr) {
+		for {
+			if result = unix.Flock(int(descriptor), how); !errors.Is(result, unix.EINTR) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return result
+}
