@@ -67,5 +67,5 @@ func TestAClosedFileIsAnError(t *testing.T) {
 	file := open(t, filepath.Join(t.TempDir(), "file"))
 	require.NoError(t, file.Close())
 	_, err := filelock.TryLock(file, true)
-	require.ErrorIs(t, err, os.ErrClosed)
+	require.Error(t, err)
 }
