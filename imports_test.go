@@ -75,8 +75,9 @@ var floors = map[string]floor{
 	"think":                 {height: 4, imports: []string{"schemas", "think/flow", "think/library", "think/state"}},
 
 	"engines":             {height: 2, imports: []string{"schemas"}},
-	"engines/repo/index":  {height: 2, imports: []string{"internal/atomicfile", "internal/gitrun"}},
-	"engines/repo":        {height: 3, imports: []string{"engines", "engines/repo/index", "internal/atomicfile", "internal/filelock", "internal/ownfolder"}},
+	"engines/repo/files":  {height: 2, imports: []string{"internal/gitrun"}},
+	"engines/repo/index":  {height: 3, imports: []string{"engines/repo/files"}},
+	"engines/repo":        {height: 4, imports: []string{"engines", "engines/repo/files", "engines/repo/index", "internal/atomicfile", "internal/filelock", "internal/ownfolder"}},
 	"engines/git":         {height: 3, imports: []string{"engines", "internal/gitrun", "internal/ownfolder"}},
 	"engines/ci":          {height: 3, imports: []string{"engines", "internal/processgroup"}},
 	"internal/jsonrpc":    {height: 1},

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"savant/engines/repo/index"
+	"savant/engines/repo/files"
 	"savant/fault"
 	"savant/internal/pattern"
 )
@@ -121,7 +121,7 @@ func (e *reader) outline(_ context.Context, in outlineIn) (outlineOut, error) {
 	if err != nil {
 		return outlineOut{}, err
 	}
-	out := outlineOut{Path: path.Clean(in.Path), Language: index.Language(in.Path)}
+	out := outlineOut{Path: path.Clean(in.Path), Language: files.Language(in.Path)}
 	switch patterns := shapes[out.Language]; {
 	case out.Language == "go" && path.Ext(in.Path) == ".go":
 		out.Definitions, out.Note = goDefinitions(source)

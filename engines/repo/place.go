@@ -10,7 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"savant/engines/repo/index"
+	"savant/engines/repo/files"
 	"savant/fault"
 	"savant/internal/ownfolder"
 )
@@ -49,7 +49,7 @@ func locate(in repository, named string) (place, error) {
 	if err != nil || !filepath.IsLocal(way) {
 		return place{}, outside(named)
 	}
-	if index.Secret(filepath.ToSlash(way)) || index.Secret(filepath.ToSlash(clean)) {
+	if files.Secret(filepath.ToSlash(way)) || files.Secret(filepath.ToSlash(clean)) {
 		return place{}, fault.New(fault.ToolDenied, "path: %q is kept from models: it may hold secrets, or is Savant's or git's own", fault.Cut(named, 200))
 	}
 	root, err := os.OpenRoot(base)

@@ -13,7 +13,7 @@ import (
 	"sync"
 
 	"savant/engines"
-	"savant/engines/repo/index"
+	"savant/engines/repo/files"
 	"savant/fault"
 	"savant/internal/ownfolder"
 	"savant/internal/redact"
@@ -115,7 +115,7 @@ func (e *reader) repository(name string) (repository, error) {
 // named says which repository it is whose folder cannot be read; other errors
 // stay as they are.
 func named(name string, err error) error {
-	var unread *index.FolderError
+	var unread *files.FolderError
 	if !errors.As(err, &unread) {
 		return err
 	}

@@ -151,7 +151,8 @@ func (s *Search) find(ctx context.Context, in searchIn, literal bool) (searchOut
 	if in.Language != "" {
 		query.Languages = strings.Split(in.Language, ",")
 	}
-	if err := query.Check(); err != nil { // before an index is built for it
+	parsed, err := index.Parse(query) // before an index is built for it
+	if err != nil {
 		return searchOut{}, err
 	}
 	repos, err := s.named(in.Repo)
@@ -161,7 +162,7 @@ func (s *Search) find(ctx context.Context, in searchIn, literal bool) (searchOut
 	out := searchOut{Rows: []searchRow{}}
 	var unread index.Unread
 	for _, each := range repos {
-		rows, missed, err := s.findIn(ctx, each, query)
+		rows, missed, err := s.findIn(ctx, each, parsed)
 		if err != nil {
 			return searchOut{}, named(each.name, err)
 		}
@@ -195,7 +196,7 @@ func counted(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-func (s *Search) findIn(ctx context.Context, in *searched, query index.Query) ([]searchRow, index.Unread, error) {
+func (s *Search) findIn(ctx context.Context, in *searched, query *index.ParsedQuery) ([]searchRow, index.Unread, error) {
 	ix, err := in.open(ctx)
 	if err != nil {
 		return nil, index.Unread{}, err

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"savant/engines/repo/index"
+	"savant/engines/repo/files"
 )
 
 // What context.tree does when it is not told.
@@ -58,7 +58,7 @@ func (e *reader) tree(ctx context.Context, in treeIn) (treeOut, error) {
 	if !found.info.IsDir() {
 		return treeOut{}, invalid("path", "a folder", in.Path)
 	}
-	listing, err := index.List(ctx, found.root.Name(), "git")
+	listing, err := files.List(ctx, found.root.Name(), "git")
 	if err != nil {
 		return treeOut{}, named(in.Repo, err)
 	}
@@ -76,7 +76,7 @@ func (e *reader) tree(ctx context.Context, in treeIn) (treeOut, error) {
 
 // arrange makes a tree of the files below a folder. Where there are too many
 // entries the upper levels win.
-func arrange(files []string, below string, depth, limit int) treeOut {
+func arrange(names []string, below string, depth, limit int) treeOut {
 	out := treeOut{Path: below, Entries: []treeEntry{}}
 	prefix := ""
 	if below != "." {
@@ -84,7 +84,7 @@ func arrange(files []string, below string, depth, limit int) treeOut {
 	}
 	counts := map[string]int{}
 	levels := make([][]string, depth)
-	for _, file := range files {
+	for _, file := range names {
 		inside, ok := strings.CutPrefix(file, prefix)
 		if !ok {
 			continue

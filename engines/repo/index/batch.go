@@ -4,129 +4,144 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"time"
 )
 
-// Bounds of one transaction: a build that is ended loses at most this much,
-// and holds at most this much in memory.
+// Bounds of one transaction: a build that is stopped loses at most this much.
 const (
 	batchFiles = 1000
-	batchTerms = 2 << 20 // bytes
+	batchTerms = 8 << 20 // bytes
 )
 
-// batch is what the next transaction writes.
-type batch struct {
-	index     *Index
-	documents []document
-	terms     int
-	removed   []*file
-	done      Changes // by the transactions before
-}
+// batches writes the work of one refresh, as several transactions. Documents
+// come by ascending id of their files: FTS5 writes out what it has collected
+// whenever an id is smaller than the one before.
+type batches struct {
+	index *Index
+	done  Changes
 
-func (b *batch) add(d document) {
-	b.documents = append(b.documents, d)
-	b.terms += len(d.terms)
-}
-
-func (b *batch) full() bool { return len(b.documents) >= batchFiles || b.terms >= batchTerms }
-
-// commit writes the batch, then puts it into the catalog.
-func (b *batch) commit(ctx context.Context, now time.Time) error {
-	ix := b.index
-	tx, err := ix.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }() // nothing after a commit
-	w := &writer{ctx: ctx, tx: tx}
-	for _, each := range b.removed {
-		w.remove(each)
-	}
-	for i := range b.documents {
-		w.put(&b.documents[i])
-	}
-	w.exec("UPDATE meta SET generation = generation + 1, built = ?", now.UnixMilli())
-	if len(b.documents) >= piece {
-		w.exec(markPieces)
-	}
-	if w.err != nil {
-		return w.err
-	}
-	next, err := editionOf(ctx, tx)
-	if err := errors.Join(err, tx.Commit()); err != nil {
-		return err
-	}
-	b.done.Updated += w.updated
-	b.done.Removed += len(b.removed)
-	b.publish(next)
-	return nil
-}
-
-func (b *batch) publish(next edition) {
-	put := make([]*file, len(b.documents))
-	for i := range b.documents {
-		kept := b.documents[i].file // a copy: the catalog must not keep the terms
-		put[i] = &kept
-	}
-	b.index.publish(b.index.catalog.with(next, b.removed, put))
-	b.documents, b.removed, b.terms = nil, nil, 0
-}
-
-// writer runs statements until one fails.
-type writer struct {
-	ctx      context.Context
+	// What follows is of the transaction under way; tx is nil between two.
 	tx       *sql.Tx
 	prepared map[string]*sql.Stmt // closed with the transaction
-	updated  int                  // files whose content was new
+	put      []*file
+	updated  int // files of put whose content is new
+	renamed  bool
+	terms    int
+	removed  []*file
 	err      error
 }
 
-func (w *writer) exec(statement string, args ...any) sql.Result {
-	if w.err != nil {
+// begin starts a transaction, unless one is under way.
+func (b *batches) begin(ctx context.Context) {
+	if b.tx == nil && b.err == nil {
+		b.tx, b.err = b.index.db.BeginTx(ctx, nil)
+		b.prepared = map[string]*sql.Stmt{}
+	}
+}
+
+// exec runs a statement, unless one has failed.
+func (b *batches) exec(ctx context.Context, statement string, args ...any) sql.Result {
+	if b.err != nil {
 		return nil
 	}
-	if w.prepared == nil {
-		w.prepared = map[string]*sql.Stmt{}
-	}
-	ready := w.prepared[statement]
+	ready := b.prepared[statement]
 	if ready == nil {
-		if ready, w.err = w.tx.PrepareContext(w.ctx, statement); w.err != nil {
+		if ready, b.err = b.tx.PrepareContext(ctx, statement); b.err != nil {
 			return nil
 		}
-		w.prepared[statement] = ready
+		b.prepared[statement] = ready
 	}
-	result, err := ready.ExecContext(w.ctx, args...)
-	w.err = err
+	result, err := ready.ExecContext(ctx, args...)
+	b.err = err
 	return result
 }
 
-func (w *writer) remove(known *file) {
-	if known.skipped == "" {
-		w.exec("DELETE FROM terms WHERE rowid = ?", known.id)
+// remove takes files out of the index, which are sorted by id.
+func (b *batches) remove(ctx context.Context, gone []*file) {
+	for _, each := range gone {
+		b.begin(ctx)
+		if each.skipped == "" {
+			b.exec(ctx, "DELETE FROM terms WHERE rowid = ?", each.id)
+		}
+		b.exec(ctx, "DELETE FROM files WHERE id = ?", each.id)
 	}
-	w.exec("DELETE FROM files WHERE id = ?", known.id)
+	b.removed, b.renamed = gone, len(gone) > 0
 }
 
-// put writes a document; where only the stamp of its file changed, only that.
-func (w *writer) put(d *document) {
-	f, known := &d.file, d.known
-	if known != nil && known.hash == f.hash && known.skipped == f.skipped {
-		f.id, f.words = known.id, known.words
-		w.exec("UPDATE files SET size = ?, modified = ?, changed = ?, inode = ?, racy = ? WHERE id = ?",
-			f.stamp.size, f.stamp.modified, f.stamp.changed, int64(f.stamp.inode), f.racy, f.id)
+// add writes a document, unless its file is as the index knows it. A file keeps
+// the id that it had.
+func (b *batches) add(ctx context.Context, d document) {
+	f, known := d.file, d.known
+	if known != nil && d.same && f.stamp == known.stamp && f.racy == known.racy {
 		return
 	}
+	b.begin(ctx)
 	if known != nil {
-		w.remove(known)
+		f.id = known.id
+		b.exec(ctx, "UPDATE files SET state = ? WHERE id = ?", f.state(), f.id)
+	} else if result := b.exec(ctx, "INSERT INTO files(path, state) VALUES(?, ?)", f.path, f.state()); b.err == nil {
+		f.id, b.err = result.LastInsertId()
+		b.renamed = true
 	}
-	w.updated++
-	result := w.exec("INSERT INTO files(path, size, modified, changed, inode, hash, words, skipped, racy) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		f.path, f.stamp.size, f.stamp.modified, f.stamp.changed, int64(f.stamp.inode), int64(f.hash), f.words, f.skipped, f.racy)
-	if w.err != nil {
+	b.put = append(b.put, &f)
+	if d.same {
 		return
 	}
-	f.id, w.err = result.LastInsertId()
-	if f.skipped == "" {
-		w.exec("INSERT INTO terms(rowid, held) VALUES(?, ?)", f.id, d.terms)
+	b.updated++
+	b.terms += len(d.terms)
+	if known != nil && known.skipped == "" {
+		b.exec(ctx, "DELETE FROM terms WHERE rowid = ?", f.id)
 	}
+	if f.skipped == "" {
+		b.exec(ctx, "INSERT INTO terms(rowid, held) VALUES(?, ?)", f.id, d.terms)
+	}
+}
+
+func (b *batches) full() bool { return len(b.put) >= batchFiles || b.terms >= batchTerms }
+
+// commit ends the transaction under way, and publishes the catalog that it makes.
+func (b *batches) commit(ctx context.Context) error {
+	if b.tx == nil {
+		return b.err
+	}
+	b.exec(ctx, "UPDATE meta SET generation = generation + 1, built = ?", time.Now().UnixMilli())
+	if b.renamed {
+		b.exec(ctx, "UPDATE meta SET listing = NULL") // it is of other files
+		b.index.saved = time.Time{}
+	}
+	if b.updated >= piece {
+		b.exec(ctx, markPieces)
+	}
+	if b.err != nil {
+		return b.err
+	}
+	next, err := editionOf(ctx, b.tx)
+	if err := errors.Join(err, b.tx.Commit()); err != nil {
+		return err
+	}
+	b.done.Updated += b.updated
+	b.done.Removed += len(b.removed)
+	b.index.publish(b.index.catalog.with(next, b.removed, b.put))
+	*b = batches{index: b.index, done: b.done}
+	return nil
+}
+
+// rollback drops the transaction under way, if there is one.
+func (b *batches) rollback() {
+	if b.tx != nil {
+		_ = b.tx.Rollback() // nothing is lost that is not read again
+	}
+}
+
+// byID sorts candidates as batches needs them: new files have the largest ids.
+func byID(candidates []candidate) {
+	slices.SortStableFunc(candidates, func(x, y candidate) int { return int(x.id() - y.id()) })
+}
+
+func (c candidate) id() int64 {
+	if c.known == nil {
+		return maxID + 1
+	}
+	return c.known.id
 }

@@ -128,12 +128,11 @@ func BenchmarkQuery(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			cache := buildOf(b, name, folder).cache
 			ix, unwatched := open(b, folder, cache), open(b, folder, cache)
-			index.Unwatch(unwatched)
+			require.NoError(b, index.Tree(unwatched).StopWatching())
 			refresh(b, unwatched)
-			for refresh(b, ix); !index.Watches(ix) && !index.CannotWatch(ix); refresh(b, ix) { // a process begins to watch when it looks again
-				time.Sleep(time.Millisecond)
-			}
-			_, err := index.Tidied(ix)
+			refresh(b, ix)
+			refresh(b, ix) // the second look begins to watch
+			_, err := index.Merged(ix)
 			require.NoError(b, err)
 			var searched, first, second, third, later, looked, grepped samples
 			for i := 0; b.Loop(); i++ {
@@ -159,13 +158,8 @@ func BenchmarkQuery(b *testing.B) {
 	}
 }
 
-func find(b *testing.B, ix *index.Index, query index.Query) {
-	_, err := ix.Find(context.Background(), query, nil)
-	require.NoError(b, err)
-}
-
 func answerQuickly(b *testing.B, ix *index.Index, query index.Query) {
-	_, err := ix.Search(context.Background(), query)
+	_, err := ask(ix, query)
 	require.NoError(b, err)
 }
 

@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"slices"
+
+	"savant/engines/repo/files"
 )
 
 // Why a file is not indexed.
@@ -17,25 +20,62 @@ const (
 	unreadableFolders = "unreadable_folders" // whose files nobody knows
 )
 
+// causes has each cause at the number that the database holds for it.
+var causes = []string{"", skippedBinary, skippedLarge, skippedUnreadable}
+
 // file is a row of the catalog.
 type file struct {
 	id      int64
 	path    string
-	stamp   stamp
+	stamp   files.Stamp
 	hash    uint64 // of its content
 	words   int    // how many it has
 	skipped string // why it is not indexed, or ""
 	racy    bool   // it may have changed since without its stamp changing
 }
 
-// edition tells the states of an index apart.
-type edition struct {
-	generation int64 // each writer raises it
-	built      int64 // when it was raised, in milliseconds since 1970: an index begun anew counts from 0 again
+// stateSize is the length of a file's state in the database: seven numbers of 8
+// bytes, little endian. One value is read several times faster than ten columns,
+// and all of them are read when an index is opened.
+const stateSize = 7 * 8
+
+// state encodes all of a file but its id and path.
+func (f *file) state() []byte {
+	flags := uint64(slices.Index(causes, f.skipped)) << 1
+	if f.racy {
+		flags |= 1
+	}
+	data := make([]byte, 0, stateSize)
+	for _, number := range []uint64{uint64(f.stamp.Size), uint64(f.stamp.Modified), uint64(f.stamp.Changed), f.stamp.Inode, f.hash, uint64(f.words), flags} {
+		data = binary.LittleEndian.AppendUint64(data, number)
+	}
+	return data
 }
 
-// catalog is the table of files, in memory: queries and refreshes would read
-// all of it each time. It is never changed.
+// restore decodes a state; false is one that no index writes.
+func (f *file) restore(state []byte) bool {
+	if len(state) != stateSize || f.id < 1 || f.id > maxID {
+		return false
+	}
+	number := func(i int) uint64 { return binary.LittleEndian.Uint64(state[8*i:]) }
+	f.stamp = files.Stamp{Size: int64(number(0)), Modified: int64(number(1)), Changed: int64(number(2)), Inode: number(3)}
+	f.hash, f.words, f.racy = number(4), int(number(5)), number(6)&1 != 0
+	cause := number(6) >> 1
+	if cause >= uint64(len(causes)) {
+		return false
+	}
+	f.skipped = causes[cause]
+	return true
+}
+
+// edition tells the states of an index apart.
+type edition struct {
+	generation int64 // each writer increases it
+	built      int64 // when that was, in milliseconds since 1970: an index begun anew counts from 0 again
+}
+
+// catalog is the table of files, in memory: each search and each refresh needs
+// all of it. It is never changed.
 type catalog struct {
 	edition edition
 	files   []*file // by path
@@ -46,10 +86,10 @@ type catalog struct {
 }
 
 // newCatalog returns a catalog of files that are sorted by path.
-func newCatalog(of edition, files []*file) *catalog {
-	c := &catalog{edition: of, files: files}
+func newCatalog(of edition, sorted []*file) *catalog {
+	c := &catalog{edition: of, files: sorted}
 	var last int64
-	for _, f := range files {
+	for _, f := range sorted {
 		last = max(last, f.id)
 		if f.skipped == "" {
 			c.indexed++
@@ -60,55 +100,58 @@ func newCatalog(of edition, files []*file) *catalog {
 		}
 	}
 	c.byID = make([]*file, last+1)
-	for _, f := range files {
+	for _, f := range sorted {
 		c.byID[f.id] = f
 	}
 	return c
 }
 
-// readCatalog reads the table of files. errStale is one that no index writes.
-func readCatalog(ctx context.Context, db *sql.DB) (*catalog, error) {
+// readCatalog reads the table of files, and what the last process left of its
+// listing. errStale is a table that no index writes.
+func readCatalog(ctx context.Context, db *sql.DB) (read *catalog, listing []byte, err error) {
 	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { _ = tx.Rollback() }() // it only reads
 	of, err := editionOf(ctx, tx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	files, err := readFiles(ctx, tx)
+	if err := tx.QueryRowContext(ctx, "SELECT listing FROM meta").Scan(&listing); err != nil {
+		return nil, nil, err
+	}
+	sorted, err := readFiles(ctx, tx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return newCatalog(of, files), nil
+	return newCatalog(of, sorted), listing, nil
 }
 
-func readFiles(ctx context.Context, tx *sql.Tx) (files []*file, err error) {
-	rows, err := tx.QueryContext(ctx, "SELECT id, path, size, modified, changed, inode, hash, words, skipped, racy FROM files")
+func readFiles(ctx context.Context, tx *sql.Tx) (read []*file, err error) {
+	rows, err := tx.QueryContext(ctx, "SELECT id, path, state FROM files")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
+	var state sql.RawBytes
 	for rows.Next() {
 		f := new(file)
-		var inode, hash int64
-		if err := rows.Scan(&f.id, &f.path, &f.stamp.size, &f.stamp.modified, &f.stamp.changed, &inode, &hash, &f.words, &f.skipped, &f.racy); err != nil {
+		if err := rows.Scan(&f.id, &f.path, &state); err != nil {
 			return nil, err
 		}
-		if f.id < 1 || f.id > maxID {
+		if !f.restore(state) {
 			return nil, errStale
 		}
-		f.stamp.inode, f.hash = uint64(inode), uint64(hash)
-		files = append(files, f)
+		read = append(read, f)
 	}
-	slices.SortFunc(files, byPath)
-	return files, rows.Err()
+	slices.SortFunc(read, byPath)
+	return read, rows.Err()
 }
 
-// maxID bounds the ids of files, which tables in memory are as long as. They
-// grow with each change of a file; an index that came so far is built anew.
-const maxID = 4 * maxFiles
+// maxID bounds the ids of files, since tables in memory are as long as the
+// largest. An index that reaches it is built anew.
+const maxID = 4_000_000
 
 // querier is a database or a transaction.
 type querier interface {
@@ -131,20 +174,29 @@ func (c *catalog) with(of edition, removed, put []*file) *catalog {
 		leaving[f] = true
 	}
 	slices.SortFunc(put, byPath)
-	files := make([]*file, 0, len(c.files)+len(put))
+	merged := make([]*file, 0, len(c.files)+len(put))
 	for _, f := range c.files {
 		for len(put) > 0 && put[0].path < f.path {
-			files, put = append(files, put[0]), put[1:]
+			merged, put = append(merged, put[0]), put[1:]
 		}
 		replaced := len(put) > 0 && put[0].path == f.path
 		if !replaced && !leaving[f] {
-			files = append(files, f)
+			merged = append(merged, f)
 		}
 	}
-	return newCatalog(of, append(files, put...))
+	return newCatalog(of, append(merged, put...))
 }
 
 func byPath(a, b *file) int { return cmp.Compare(a.path, b.path) }
+
+// paths returns the paths of all files, sorted.
+func (c *catalog) paths() []string {
+	paths := make([]string, len(c.files))
+	for i, f := range c.files {
+		paths[i] = f.path
+	}
+	return paths
+}
 
 // at returns the file with an id, or nil.
 func (c *catalog) at(id int64) *file {

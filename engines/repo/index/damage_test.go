@@ -62,7 +62,7 @@ func TestASearchThatMeetsDamage(t *testing.T) {
 	ix, other := open(t, folder, cache), open(t, folder, cache)
 	damage(t, database(t, cache))
 	for _, each := range []*index.Index{ix, other} {
-		rows, err := each.Search(context.Background(), expression("word77"))
+		rows, err := ask(each, expression("word77"))
 		require.NoError(t, err)
 		require.Equal(t, []string{"d7/f77.txt"}, paths(rows))
 	}
@@ -87,7 +87,7 @@ func TestSearchesWhileAnIndexIsRenewed(t *testing.T) {
 				if _, err := ix.Refresh(context.Background(), nil); err != nil {
 					failed[i] = err
 				}
-				if _, err := ix.Search(context.Background(), words("needle")); err != nil {
+				if _, err := ask(ix, words("needle")); err != nil {
 					failed[i] = err
 				}
 			}
@@ -126,7 +126,7 @@ func TestAFullDisk(t *testing.T) {
 	require.ErrorContains(t, err, "disk that holds the user's cache folder is full")
 	require.NotContains(t, strings.ToLower(err.Error()), cache)
 	for _, each := range []*index.Index{ix, open(t, folder, cache)} {
-		rows, err := each.Search(context.Background(), words("needle"))
+		rows, err := ask(each, words("needle"))
 		require.NoError(t, err)
 		require.Equal(t, []string{"a.txt"}, paths(rows))
 	}

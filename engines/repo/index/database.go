@@ -12,23 +12,24 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"savant/engines/repo/files"
 	"savant/fault"
 )
 
-// version is that of the index's format: another is built anew.
-const version = 1
+// version is that of the index's format: an index of another one is built anew.
+const version = 2
 
-// Terms are a set for each file (detail=none), and the text is not kept
-// (content=”): an index is a small part of the size of what it indexes.
+// ddl makes the tables. Terms are a set for each file (detail=none), and the text
+// is not kept (content=”), so an index is small beside what it indexes. meta has
+// one row; listing is a files.Tree's State, or NULL.
 const ddl = `
-CREATE TABLE files(id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER, modified INTEGER, changed INTEGER,
-	inode INTEGER, hash INTEGER, words INTEGER, skipped TEXT, racy INTEGER);
+CREATE TABLE files(id INTEGER PRIMARY KEY, path TEXT NOT NULL, state BLOB NOT NULL);
 CREATE VIRTUAL TABLE terms USING fts5(held, content='', contentless_delete=1, detail=none, tokenize="ascii tokenchars '_:/+'");
-INSERT INTO terms(terms, rank) VALUES('hashsize', 4194304);
+INSERT INTO terms(terms, rank) VALUES('hashsize', 8388608);
 INSERT INTO terms(terms, rank) VALUES('automerge', 8);
-CREATE TABLE meta(generation INTEGER, built INTEGER);
-INSERT INTO meta VALUES(0, 0);
-PRAGMA user_version = 1;
+CREATE TABLE meta(generation INTEGER, built INTEGER, listing BLOB);
+INSERT INTO meta VALUES(0, 0, NULL);
+PRAGMA user_version = 2;
 `
 
 // connections bound how many queries run at once; each has a page cache of its
@@ -93,9 +94,9 @@ func primary(err error) int {
 // removeDatabase takes away what a damaged index is.
 func removeDatabase(file string) error {
 	var failed error
-	for _, each := range []string{file, file + "-wal", file + "-shm", file + "-journal", snapshotFile(file)} {
+	for _, each := range []string{file, file + "-wal", file + "-shm", file + "-journal"} {
 		if err := os.Remove(each); err != nil && !errors.Is(err, os.ErrNotExist) {
-			failed = errors.Join(failed, plain(err))
+			failed = errors.Join(failed, files.Plain(err))
 		}
 	}
 	return failed
@@ -133,7 +134,7 @@ func coded(err error) error {
 	case err == nil || errors.As(err, &known):
 		return err
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return stopped(err)
+		return files.Stopped(err)
 	}
 	switch primary(err) {
 	case sqlite3.SQLITE_FULL:
@@ -141,7 +142,7 @@ func coded(err error) error {
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 		return fault.New(fault.ToolFailed, "the index cannot be written in the user's cache folder: %w; %s", err, otherCache())
 	case sqlite3.SQLITE_INTERRUPT:
-		return stopped(context.Canceled)
+		return files.Stopped(context.Canceled)
 	}
 	return fault.New(fault.ToolFailed, "the index failed: %w", err)
 }

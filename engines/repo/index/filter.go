@@ -4,26 +4,27 @@ import (
 	"slices"
 	"strings"
 
+	"savant/engines/repo/files"
 	"savant/fault"
 )
 
 // filter says which files a query is about.
 type filter struct {
-	globs     []glob
+	globs     []files.Glob
 	languages []string
 }
 
 // newFilter reads what a query is about: INVALID_PARAMS for a pattern that is
 // none, and for a language that no file can have.
 func newFilter(q Query) (*filter, error) {
-	globs, err := parseGlobs(q.Paths)
+	globs, err := files.ParseGlobs(q.Paths)
 	if err != nil {
 		return nil, err
 	}
 	made := &filter{globs: globs}
 	for _, given := range q.Languages {
-		language := canonical(given)
-		if known := knownLanguages(); !slices.Contains(known, language) {
+		language := files.CanonicalLanguage(given)
+		if known := files.Languages(); !slices.Contains(known, language) {
 			return nil, fault.New(fault.InvalidParams, "language: %q is not known%s; known are %s",
 				fault.Cut(given, 100), meant(language, known), strings.Join(known, ", ")).
 				With(fault.Diagnostic{Path: "language", Message: "not known"})
@@ -41,8 +42,8 @@ func meant(name string, known []string) string {
 }
 
 func (f *filter) fits(path string) bool {
-	if len(f.languages) > 0 && !slices.Contains(f.languages, Language(path)) {
+	if len(f.languages) > 0 && !slices.Contains(f.languages, files.Language(path)) {
 		return false
 	}
-	return len(f.globs) == 0 || slices.ContainsFunc(f.globs, func(g glob) bool { return g.fits(path) })
+	return len(f.globs) == 0 || slices.ContainsFunc(f.globs, func(g files.Glob) bool { return g.Fits(path) })
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"savant/engines/repo/files"
 	"savant/fault"
 )
 
@@ -26,7 +27,7 @@ func examine(f *file, raw []byte, leaves []leaf, weights []float64) finding {
 	made := finding{file: f, found: make([]bool, len(leaves)), times: make([]float64, len(leaves)),
 		defined: make([]bool, len(leaves)), inPath: make([]bool, len(leaves))}
 	in, name := newText(raw), newText([]byte(f.path))
-	lines := newLines(raw, Language(f.path), leaves)
+	lines := newLines(raw, files.Language(f.path), leaves)
 	for i := range leaves {
 		places, exact := leaves[i].places(in)
 		inName, _ := leaves[i].places(name)

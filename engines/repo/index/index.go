@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"savant/engines/repo/files"
 	"savant/fault"
 )
 
@@ -31,20 +32,19 @@ type Options struct {
 	Git string
 }
 
-// Progress is told how far building has come: files done of all there are.
-type Progress func(done, total int)
-
 // Index is the index of one folder. It may be used by several goroutines at
 // once, and several processes may have an Index of the same folder.
 type Index struct {
 	folder, file string
 	root         *os.Root
 
-	refreshing chan struct{} // held by the one Refresh at a time
-	tree       *tree         // only used by Refresh
-	saved      saved         // what the snapshot holds; only used by Refresh
-	tidying    tidying       // only used by Refresh and Close
-	settled    edition       // of the index that holds what the tree does
+	// refreshing is held by the one Refresh at a time, which alone uses the tree,
+	// saved, current and merging.
+	refreshing chan struct{}
+	tree       *files.Tree
+	saved      time.Time // when the listing that the database holds was made
+	current    bool      // the index has what the tree has
+	merging    merging
 
 	mutex   sync.RWMutex // guards what follows; held for reading while db is read
 	db      *sql.DB      // nil where it was damaged and could not be renewed
@@ -67,13 +67,13 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 	}
 	root, err := os.OpenRoot(folder)
 	if err != nil {
-		return nil, notRead(err)
+		return nil, files.NotRead(err)
 	}
 	if options.Git == "" {
 		options.Git = "git"
 	}
 	ix := &Index{folder: folder, file: file, root: root, refreshing: make(chan struct{}, 1),
-		tree: &tree{folder: folder, git: options.Git}, settled: unsettled}
+		tree: files.NewTree(folder, options.Git)}
 	err = ix.load(ctx)
 	if isStale(err) {
 		err = ix.renew(ctx)
@@ -90,14 +90,14 @@ func resolved(folder string) (string, error) {
 		full, err = filepath.EvalSymlinks(full)
 	}
 	if err != nil {
-		return "", notRead(err)
+		return "", files.NotRead(err)
 	}
 	info, err := os.Stat(full)
 	if err == nil && !info.IsDir() {
 		err = syscall.ENOTDIR
 	}
 	if err != nil {
-		return "", notRead(err)
+		return "", files.NotRead(err)
 	}
 	return full, nil
 }
@@ -119,10 +119,10 @@ func place(cache, folder string) (string, error) {
 		cache = filepath.Join(users, "savant", "index")
 	}
 	if err := os.MkdirAll(cache, 0o700); err != nil {
-		return "", fault.New(fault.ToolFailed, "the cache folder of the index cannot be made: %w; %s", plain(err), otherCache())
+		return "", fault.New(fault.ToolFailed, "the cache folder of the index cannot be made: %w; %s", files.Plain(err), otherCache())
 	}
 	sum := sha256.Sum256([]byte(folder))
-	return filepath.Join(cache, hex.EncodeToString(sum[:16])+"-v1.sqlite"), nil
+	return filepath.Join(cache, hex.EncodeToString(sum[:16])+"-v2.sqlite"), nil
 }
 
 // otherCache says how the cache folder is chosen, see os.UserCacheDir.
@@ -139,70 +139,10 @@ func otherCache() string {
 
 // Close lets go of the index. No call may be under way.
 func (ix *Index) Close() error {
-	ix.tidying.stop()
-	ix.save()
+	ix.merging.stop()
 	var failed error
 	if ix.db != nil {
 		failed = ix.db.Close()
 	}
-	return errors.Join(failed, ix.root.Close(), ix.tree.hearing.stop())
-}
-
-// Unread counts what was there at the last Refresh and could not be read, and so
-// not be found.
-type Unread struct{ Files, Folders int }
-
-// Unread returns what the last Refresh could not read.
-func (ix *Index) Unread() Unread {
-	ix.mutex.RLock()
-	defer ix.mutex.RUnlock()
-	return Unread{Files: ix.unseen.Files + ix.catalog.unread, Folders: ix.unseen.Folders}
-}
-
-// Status says what is indexed.
-type Status struct {
-	Files   int            `json:"files"`
-	Bytes   int64          `json:"bytes"`
-	Skipped map[string]int `json:"skipped"` // by cause: binary, too_large, unreadable; unreadable_folders, which are no files
-	// IndexBytes is the size of the index on disk, with what is kept beside it.
-	IndexBytes int64 `json:"index_bytes"`
-	// Updated is when the index last changed; zero where it never did.
-	Updated time.Time `json:"updated"`
-}
-
-// Status returns what was indexed by the last Refresh of any process.
-func (ix *Index) Status(ctx context.Context) (Status, error) {
-	ix.mutex.RLock()
-	defer ix.mutex.RUnlock()
-	status := Status{Skipped: map[string]int{}}
-	for _, each := range ix.catalog.files {
-		if each.skipped != "" {
-			status.Skipped[each.skipped]++
-			continue
-		}
-		status.Files++
-		status.Bytes += each.stamp.size
-	}
-	if ix.unseen.Files > 0 {
-		status.Skipped[skippedUnreadable] += ix.unseen.Files
-	}
-	if ix.unseen.Folders > 0 {
-		status.Skipped[unreadableFolders] = ix.unseen.Folders
-	}
-	for _, each := range []string{ix.file, ix.file + "-wal", snapshotFile(ix.file)} {
-		if info, err := os.Stat(each); err == nil {
-			status.IndexBytes += info.Size()
-		}
-	}
-	var built int64
-	if ix.db == nil {
-		return Status{}, coded(errStale)
-	}
-	if err := ix.db.QueryRowContext(ctx, "SELECT built FROM meta").Scan(&built); err != nil {
-		return Status{}, coded(err)
-	}
-	if built > 0 {
-		status.Updated = time.UnixMilli(built).UTC()
-	}
-	return status, nil
+	return errors.Join(failed, ix.root.Close(), ix.tree.Close())
 }

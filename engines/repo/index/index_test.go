@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/engines/repo/files"
 	"savant/engines/repo/index"
 	"savant/fault"
 )
@@ -40,9 +41,27 @@ func write(t testing.TB, folder, name, text string) {
 func search(t testing.TB, ix *index.Index, query index.Query) []index.Row {
 	t.Helper()
 	refresh(t, ix)
-	rows, err := ix.Search(context.Background(), query)
+	rows, err := ask(ix, query)
 	require.NoError(t, err)
 	return rows
+}
+
+// ask parses a query and asks an index as it is.
+func ask(ix *index.Index, query index.Query) ([]index.Row, error) {
+	parsed, err := index.Parse(query)
+	if err != nil {
+		return nil, err
+	}
+	return ix.Search(context.Background(), parsed)
+}
+
+// find is ask after a look at the folder.
+func find(t require.TestingT, ix *index.Index, query index.Query) []index.Row {
+	parsed, err := index.Parse(query)
+	require.NoError(t, err)
+	found, err := ix.Find(context.Background(), parsed, nil)
+	require.NoError(t, err)
+	return found.Rows
 }
 
 func paths(rows []index.Row) []string {
@@ -95,10 +114,10 @@ func TestQueriesThatAreNone(t *testing.T) {
 	ix := open(t, t.TempDir(), t.TempDir())
 	for _, query := range []index.Query{words(""), words("  \n"), words("--"), expression(`"open`), expression("(a"), expression("a)"),
 		expression("NOT a"), expression("AND"), expression("a OR"), words("\xff"), {Text: "a", Paths: []string{"["}}} {
-		_, err := ix.Search(context.Background(), query)
+		_, err := ask(ix, query)
 		require.ErrorIs(t, err, fault.InvalidParams, "%q", query.Text)
 	}
-	_, err := ix.Search(context.Background(), words(strings.Repeat("word ", 300)))
+	_, err := ask(ix, words(strings.Repeat("word ", 300)))
 	require.ErrorIs(t, err, fault.LimitExceeded)
 }
 
@@ -169,7 +188,7 @@ func TestARepositoryCannotLeadElsewhere(t *testing.T) {
 	write(t, folder, ".gitignore", "ignored.txt\n")
 	require.NoError(t, exec.Command("git", "init", "-q", folder).Run())
 	require.NoError(t, exec.Command("git", "-C", folder, "config", "core.worktree", outside).Run())
-	listing, err := index.List(t.Context(), folder, "git")
+	listing, err := files.List(t.Context(), folder, "git")
 	require.NoError(t, err)
 	require.Equal(t, []string{".gitignore", "a.txt"}, listing.Files)
 	require.False(t, listing.Git)
@@ -223,7 +242,7 @@ func TestManyAtOnce(t *testing.T) {
 			for range 5 {
 				_, err := ix.Refresh(context.Background(), nil)
 				require.NoError(t, err)
-				rows, err := ix.Search(context.Background(), words("needle"))
+				rows, err := ask(ix, words("needle"))
 				require.NoError(t, err)
 				require.Len(t, rows, 4)
 			}

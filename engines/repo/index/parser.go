@@ -2,10 +2,10 @@ package index
 
 import "strings"
 
-// parser reads the tokens of a query into a plan.
+// parser reads the tokens of a query.
 type parser struct {
 	tokens []token
-	plan   *plan
+	query  *ParsedQuery
 	depth  int
 }
 
@@ -27,19 +27,19 @@ func (p *parser) question() {
 			if len(made.parts) == 1 && each.kind == 'w' && !each.prefix {
 				made.forms, made.short = forms(made.whole), abbreviations(made.whole)
 			}
-			if !p.plan.has(made) {
-				nodes = append(nodes, p.plan.add(made))
+			if !p.query.has(made) {
+				nodes = append(nodes, p.query.add(made))
 			}
 		}
-		p.plan.root = &node{operator: opAny, nodes: nodes}
+		p.query.root = &node{operator: opAny, nodes: nodes}
 		if len(nodes) > 0 {
 			return
 		}
 	}
 }
 
-func (p *plan) has(l leaf) bool {
-	for _, each := range p.leaves {
+func (q *ParsedQuery) has(l leaf) bool {
+	for _, each := range q.leaves {
 		if each.whole == l.whole && each.prefix == l.prefix && strings.Join(each.parts, " ") == strings.Join(l.parts, " ") {
 			return true
 		}
@@ -57,7 +57,7 @@ func (p *parser) expression() error {
 	if len(p.tokens) > 0 {
 		return bad("%q is not expected here", p.tokens[0].text)
 	}
-	p.plan.root = root
+	p.query.root = root
 	if !root.positive() {
 		return bad("NOT alone finds nothing: say what is looked for, as in cache NOT test")
 	}
@@ -165,7 +165,7 @@ func (p *parser) not() (*node, error) {
 	if !ok {
 		return nil, nil
 	}
-	return p.plan.add(made), nil
+	return p.query.add(made), nil
 }
 
 func (p *parser) before() string {

@@ -42,7 +42,7 @@ type leaf struct {
 // node is an expression: a leaf, or an operator over others.
 type node struct {
 	operator operator
-	leaf     int // of the leaf operator: index into plan.leaves
+	leaf     int // of the leaf operator: index into ParsedQuery.leaves
 	nodes    []*node
 }
 
@@ -55,33 +55,37 @@ const (
 	opNot
 )
 
-// plan is a query taken apart.
-type plan struct {
-	leaves []leaf
-	root   *node
+// ParsedQuery is a query taken apart; it may be asked of several indexes.
+type ParsedQuery struct {
+	leaves  []leaf
+	root    *node
+	filter  *filter
+	literal bool
+	ofTests bool // the query speaks of tests
+	limit   int
 }
 
-func (p *plan) add(l leaf) *node {
-	p.leaves = append(p.leaves, l)
-	return &node{operator: opLeaf, leaf: len(p.leaves) - 1}
+func (q *ParsedQuery) add(l leaf) *node {
+	q.leaves = append(q.leaves, l)
+	return &node{operator: opLeaf, leaf: len(q.leaves) - 1}
 }
 
-// parse takes a query apart. INVALID_PARAMS says what is wrong with it.
-func parse(q Query) (*plan, error) {
-	switch {
-	case strings.TrimSpace(q.Text) == "":
-		return nil, bad("the query is empty: give some words, a \"phrase\" or a prefix*")
-	case len(q.Text) > maxQuery:
-		return nil, fault.New(fault.LimitExceeded, "query: %d bytes, at most %d are taken", len(q.Text), maxQuery)
-	case !utf8.ValidString(q.Text):
-		return nil, bad("the query is not UTF-8")
+// Parse takes a query apart. Errors are INVALID_PARAMS, with what is wrong, and
+// LIMIT_EXCEEDED for a query that is too long.
+func Parse(query Query) (*ParsedQuery, error) {
+	if err := query.check(); err != nil {
+		return nil, err
 	}
-	tokens, err := lex(q.Text, q.Literal)
+	tokens, err := lex(query.Text, query.Literal)
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{tokens: tokens, plan: &plan{}}
-	if q.Literal {
+	made := &ParsedQuery{literal: query.Literal, limit: query.Limit}
+	if made.limit <= 0 {
+		made.limit = defaultLimit
+	}
+	p := &parser{tokens: tokens, query: made}
+	if query.Literal {
 		err = p.expression()
 	} else {
 		p.question()
@@ -89,12 +93,26 @@ func parse(q Query) (*plan, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case len(p.plan.leaves) == 0:
+	case len(made.leaves) == 0:
 		return nil, bad("the query has no word: give letters or digits")
-	case len(p.plan.leaves) > maxLeaves:
-		return nil, fault.New(fault.LimitExceeded, "query: %d words, at most %d are taken", len(p.plan.leaves), maxLeaves)
+	case len(made.leaves) > maxLeaves:
+		return nil, fault.New(fault.LimitExceeded, "query: %d words, at most %d are taken", len(made.leaves), maxLeaves)
 	}
-	return p.plan, nil
+	made.ofTests = speaksOfTests(made.leaves)
+	made.filter, err = newFilter(query)
+	return made, err
+}
+
+func (q Query) check() error {
+	switch {
+	case strings.TrimSpace(q.Text) == "":
+		return bad("the query is empty: give some words, a \"phrase\" or a prefix*")
+	case len(q.Text) > maxQuery:
+		return fault.New(fault.LimitExceeded, "query: %d bytes, at most %d are taken", len(q.Text), maxQuery)
+	case !utf8.ValidString(q.Text):
+		return bad("the query is not UTF-8")
+	}
+	return nil
 }
 
 func bad(format string, args ...any) error {

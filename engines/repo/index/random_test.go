@@ -41,7 +41,7 @@ func TestAnyHistoryAnswersAsAFreshIndex(t *testing.T) {
 		fresh := opened(t, h.folder, filepath.Join(h.folder, ".savant", "fresh"))
 		defer fresh.Close()
 		for _, query := range []index.Query{words("alpha"), words("where is alpha beta?"), expression("alpha NOT gamma"), expression(`"alpha beta"`), words("gam*")} {
-			require.Equal(t, answer(t, fresh, query), answer(t, h.old, query), query.Text)
+			require.Equal(t, find(t, fresh, query), find(t, h.old, query), query.Text)
 		}
 	})
 }
@@ -89,7 +89,7 @@ func (h *history) step(t *rapid.T) {
 func (h *history) open(t *rapid.T) {
 	h.old = opened(t, h.folder, filepath.Join(h.folder, ".savant", "old"))
 	if !h.watched {
-		index.Unwatch(h.old)
+		require.NoError(t, index.Tree(h.old).StopWatching())
 	}
 }
 
@@ -115,16 +115,10 @@ func opened(t require.TestingT, folder, cache string) *index.Index {
 	return ix
 }
 
-func answer(t require.TestingT, ix *index.Index, query index.Query) []index.Row {
-	found, err := ix.Find(context.Background(), query, nil)
-	require.NoError(t, err)
-	return found.Rows
-}
-
-// settle refreshes until stamps are trusted, and where it may be the kernel.
+// settle refreshes until stamps are trusted, and the kernel where that is possible.
 func (h *history) settle(t *rapid.T) {
-	deaf := func() bool { return h.watched && !index.Watches(h.old) && !index.CannotWatch(h.old) }
-	for h.refresh(t); !index.Settled(h.old) || deaf(); h.refresh(t) {
+	h.refresh(t) // the second look begins to watch
+	for h.refresh(t); !index.Current(h.old); h.refresh(t) {
 		time.Sleep(10 * time.Millisecond)
 	}
 }
@@ -147,7 +141,7 @@ func FuzzQuery(f *testing.F) {
 	ix := open(f, folder, f.TempDir())
 	refresh(f, ix)
 	f.Fuzz(func(t *testing.T, text string, literal bool) {
-		rows, err := ix.Search(context.Background(), index.Query{Text: text, Literal: literal})
+		rows, err := ask(ix, index.Query{Text: text, Literal: literal})
 		if err != nil {
 			code := fault.From(err).Code
 			require.Contains(t, []fault.Code{fault.InvalidParams, fault.LimitExceeded}, code, "%v", err)

@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
+
+	"savant/engines/repo/files"
 )
 
 const (
@@ -26,6 +28,7 @@ const (
 type document struct {
 	file  file
 	known *file // as it is in the catalog, or nil
+	same  bool  // its content is what the index has
 	terms string
 }
 
@@ -88,47 +91,58 @@ func hashOf(text []byte) uint64 {
 	return sum.Sum64()
 }
 
-// readAll makes documents of files on several processors, in any order. The
-// channel is closed after the last; finish waits for the readers, which end
-// early when ctx does.
+// readAll makes documents of files on several processors, in the order of the
+// files. The channel is closed after the last, or when ctx ends; finish waits
+// for the readers.
 func (ix *Index) readAll(ctx context.Context, candidates []candidate) (documents <-chan document, finish func()) {
-	out := make(chan document, 32)
-	next := make(chan candidate)
-	var readers sync.WaitGroup
-	readers.Go(func() {
-		defer close(next)
+	type job struct {
+		candidate candidate
+		made      chan document
+	}
+	jobs, ordered, out := make(chan job), make(chan job, 4*maxWorkers), make(chan document)
+	var group sync.WaitGroup
+	group.Go(func() {
+		defer close(jobs)
+		defer close(ordered)
 		for _, each := range candidates {
+			next := job{each, make(chan document, 1)}
 			select {
-			case next <- each:
+			case ordered <- next:
 			case <-ctx.Done():
 				return
 			}
+			jobs <- next
 		}
 	})
 	for range min(runtime.GOMAXPROCS(0), maxWorkers) {
-		readers.Go(func() {
+		group.Go(func() {
 			r := newReader()
-			for each := range next {
-				select {
-				case out <- ix.document(r, each):
-				case <-ctx.Done():
-					return
-				}
+			for each := range jobs {
+				each.made <- ix.document(r, each.candidate)
 			}
 		})
 	}
-	go func() {
-		readers.Wait()
-		close(out)
-	}()
-	return out, readers.Wait
+	group.Go(func() {
+		defer close(out)
+		for each := range ordered {
+			select {
+			case out <- <-each.made:
+			case <-ctx.Done():
+			}
+		}
+	})
+	return out, group.Wait
 }
 
 func (ix *Index) document(r *reader, each candidate) document {
 	text, skipped := ix.read(each.path)
 	made := document{known: each.known, file: file{path: each.path, stamp: each.stamp, racy: each.racy, skipped: skipped, hash: hashOf(text)}}
+	if known := each.known; known != nil && known.hash == made.file.hash && known.skipped == skipped {
+		made.same, made.file.words = true, known.words
+		return made
+	}
 	if skipped == "" {
-		terms, words := r.document(each.path, text, Language(each.path))
+		terms, words := r.document(each.path, text, files.Language(each.path))
 		made.terms, made.file.words = string(terms), words
 	}
 	return made

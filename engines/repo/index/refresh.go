@@ -3,8 +3,13 @@ package index
 import (
 	"context"
 	"errors"
-	"time"
+	"slices"
+
+	"savant/engines/repo/files"
 )
+
+// Progress is told how far building has come: files done of all there are.
+type Progress func(done, total int)
 
 // Changes says what a Refresh found.
 type Changes struct {
@@ -23,7 +28,7 @@ type work struct {
 // candidate is a file that may have changed.
 type candidate struct {
 	path  string
-	stamp stamp
+	stamp files.Stamp
 	racy  bool
 	known *file // as it is in the catalog, or nil
 }
@@ -33,8 +38,12 @@ func (w work) empty() bool { return len(w.updated) == 0 && len(w.removed) == 0 }
 // Refresh brings the index up to date with the folder: all files the first
 // time, then those whose stamp changed. It is cheap when nothing has changed.
 // What was done when ctx ends is kept, and the next Refresh goes on from there.
-// Of several processes one writes, the others wait. Progress may be nil.
+// Of several processes one writes, the others wait. A damaged index is built
+// anew. Progress may be nil. Errors are TOOL_FAILED.
 func (ix *Index) Refresh(ctx context.Context, progress Progress) (Changes, error) {
+	if progress == nil {
+		progress = func(int, int) {}
+	}
 	if err := ix.begin(ctx); err != nil {
 		return Changes{}, err
 	}
@@ -46,7 +55,7 @@ func (ix *Index) Refresh(ctx context.Context, progress Progress) (Changes, error
 		}
 	}
 	if err == nil {
-		ix.tidy(ctx, changes)
+		ix.mergeLater(ctx, changes)
 	}
 	return changes, coded(err)
 }
@@ -57,27 +66,31 @@ func (ix *Index) begin(ctx context.Context) error {
 	case ix.refreshing <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return stopped(ctx.Err())
+		return files.Stopped(ctx.Err())
 	}
 }
 
 func (ix *Index) end() { <-ix.refreshing }
 
 func (ix *Index) refresh(ctx context.Context, progress Progress) (Changes, error) {
-	changed, err := ix.tree.look(ctx)
+	changed, err := ix.tree.Look(ctx)
 	if changed || err != nil {
-		ix.settled = unsettled // also where this refresh fails further on
+		ix.current = false
 	}
 	if err != nil {
 		return Changes{}, err
 	}
 	ix.mutex.Lock()
-	ix.unseen = Unread{Files: ix.tree.unread, Folders: ix.tree.listing.Unread}
+	ix.unseen.Files, ix.unseen.Folders = ix.tree.Unread()
 	ix.mutex.Unlock()
 	if err := ix.follow(ctx); err != nil {
 		return Changes{}, err
 	}
-	if ix.settled == ix.catalog.edition || ix.compare().empty() {
+	if ix.current {
+		return Changes{}, nil
+	}
+	if ix.compare().empty() {
+		ix.saveListing(ctx)
 		return Changes{}, nil
 	}
 	release, err := lock(ctx, ix.file)
@@ -85,26 +98,14 @@ func (ix *Index) refresh(ctx context.Context, progress Progress) (Changes, error
 		return Changes{}, err
 	}
 	defer release()
-	if err := ix.follow(ctx); err != nil { // while waiting another process may have done it
+	if err := ix.follow(ctx); err != nil { // another process may have written while this one waited
 		return Changes{}, err
 	}
-	todo := ix.compare()
-	if todo.empty() {
-		return Changes{}, nil
-	}
-	changes, err := ix.write(ctx, todo, progress)
-	if changes.Updated >= worthSaving {
-		ix.save() // should this process be killed
-	}
-	return changes, err
+	return ix.write(ctx, ix.compare(), progress)
 }
 
-// worthSaving is from how many changed files on the snapshot is not left to
-// Close, and the index is merged.
-const worthSaving = 1000
-
-// follow reads the catalog again where another process has written. errStale
-// is where the index is another now.
+// follow reads the catalog again if another process has written. errStale: the
+// file of the index was replaced.
 func (ix *Index) follow(ctx context.Context) error {
 	if ix.replaced() {
 		return errStale
@@ -113,7 +114,7 @@ func (ix *Index) follow(ctx context.Context) error {
 	if err != nil || now == ix.catalog.edition {
 		return err
 	}
-	read, err := readCatalog(ctx, ix.db)
+	read, _, err := readCatalog(ctx, ix.db)
 	if err != nil {
 		return err
 	}
@@ -125,23 +126,20 @@ func (ix *Index) follow(ctx context.Context) error {
 func (ix *Index) publish(next *catalog) {
 	ix.mutex.Lock()
 	defer ix.mutex.Unlock()
-	ix.catalog = next
+	ix.catalog, ix.current = next, false
 }
 
-// unsettled is the edition of no index.
-var unsettled = edition{generation: -1}
-
-// compare returns what differs between the folder and the index. A racy file
-// is read again until its stamp can be trusted, and so is one that could not be
-// read; without one, an index that
-// does not differ is settled until the folder or the index changes.
+// compare returns what differs between the folder and the index. A racy file is
+// read again until its stamp can be trusted, and so is one that could not be
+// read. Without one, an index that does not differ is current until the folder
+// or the index changes.
 func (ix *Index) compare() work {
 	var todo work
-	anyRacy := false
-	left := ix.catalog.files // both are sorted
-	for i, path := range ix.tree.listing.Files {
-		seen := ix.tree.stamps[i]
-		if seen == (stamp{}) {
+	certain := true
+	left, stamps := ix.catalog.files, ix.tree.Stamps() // names and left are both sorted
+	for i, path := range ix.tree.Names() {
+		seen := stamps[i]
+		if seen == (files.Stamp{}) {
 			continue
 		}
 		for len(left) > 0 && left[0].path < path {
@@ -151,56 +149,63 @@ func (ix *Index) compare() work {
 		if len(left) > 0 && left[0].path == path {
 			known, left = left[0], left[1:]
 		}
-		racy := seen.racy(ix.tree.taken)
-		unread := known != nil && known.skipped == skippedUnreadable // its disk may be well again
-		anyRacy = anyRacy || racy || unread || known != nil && known.racy
-		if known == nil || known.stamp != seen || known.racy && !racy || (known.racy || unread) && ix.differs(known) {
+		racy := seen.Racy(ix.tree.Taken())
+		doubtful := known != nil && (known.racy || known.skipped == skippedUnreadable)
+		if known == nil || known.stamp != seen || doubtful {
 			todo.updated = append(todo.updated, candidate{path, seen, racy, known})
 		}
+		certain = certain && !racy && !doubtful
 	}
 	todo.removed = append(todo.removed, left...)
-	ix.settled = unsettled
-	if todo.empty() && !anyRacy {
-		ix.settled = ix.catalog.edition
-	}
+	ix.current = certain && todo.empty()
 	return todo
 }
 
-// differs reads a file whose stamp cannot be trusted yet.
-func (ix *Index) differs(known *file) bool {
-	text, skipped := ix.read(known.path)
-	return skipped != known.skipped || hashOf(text) != known.hash
+// saveListing leaves a new listing to the next process, unless another process
+// has written meanwhile. The index has its files. If saving fails, the next
+// process lists the files itself.
+func (ix *Index) saveListing(ctx context.Context) {
+	if ix.saved.Equal(ix.tree.Listed()) {
+		return
+	}
+	listing := ix.tree.State()
+	if listing == nil {
+		return
+	}
+	now := ix.catalog.edition
+	_, err := ix.db.ExecContext(ctx, "UPDATE meta SET listing = ? WHERE generation = ? AND built = ?", listing, now.generation, now.built)
+	if err == nil {
+		ix.saved = ix.tree.Listed()
+	}
 }
 
-// write applies work in batches, each a transaction.
+// write applies work in several transactions, while files are read for the next.
 func (ix *Index) write(ctx context.Context, todo work, progress Progress) (Changes, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	byID(todo.updated)
+	slices.SortFunc(todo.removed, func(x, y *file) int { return int(x.id - y.id) })
+	b := &batches{index: ix, done: Changes{First: ix.catalog.edition.generation == 0}}
 	documents, finish := ix.readAll(ctx, todo.updated)
-	changes, err := ix.writeAll(ctx, documents, todo, progress)
-	cancel()
-	finish()
-	return changes, err
-}
-
-func (ix *Index) writeAll(ctx context.Context, documents <-chan document, todo work, progress Progress) (Changes, error) {
-	b := &batch{index: ix, removed: todo.removed, done: Changes{First: ix.catalog.edition.generation == 0}}
-	for done := 0; ; {
-		each, more := <-documents
-		if more {
-			done++
-			b.add(each)
+	defer finish()
+	defer cancel()
+	defer b.rollback()
+	b.remove(ctx, todo.removed)
+	done := 0
+	for each := range documents {
+		done++
+		b.add(ctx, each)
+		if !b.full() {
+			continue
 		}
-		if !more || b.full() {
-			if err := errors.Join(ctx.Err(), b.commit(ctx, time.Now())); err != nil {
-				return b.done, err
-			}
-			if progress != nil {
-				progress(done, len(todo.updated))
-			}
+		if err := b.commit(ctx); err != nil {
+			return b.done, err
 		}
-		if !more {
-			return b.done, nil
-		}
+		progress(done, len(todo.updated))
 	}
+	if err := errors.Join(ctx.Err(), b.commit(ctx)); err != nil {
+		return b.done, err
+	}
+	progress(done, len(todo.updated))
+	ix.saveListing(ctx)
+	return b.done, nil
 }

@@ -32,67 +32,55 @@ const (
 	maxExamined = 3000
 )
 
+// Answer is what a query finds.
+type Answer struct {
+	Rows    []Row
+	Changes Changes
+	Unread  Unread
+}
+
+// Find is Refresh, then Search: what it finds is never older than the call.
+func (ix *Index) Find(ctx context.Context, query *ParsedQuery, progress Progress) (Answer, error) {
+	changes, err := ix.Refresh(ctx, progress)
+	if err != nil {
+		return Answer{Changes: changes}, err
+	}
+	rows, unread, err := ix.search(ctx, query)
+	missed := ix.Unread()
+	missed.Files += unread
+	return Answer{Rows: rows, Changes: changes, Unread: missed}, err
+}
+
 // Search finds files by the index as it is and reads the best of them: a row
-// holds what a file says now, and a file that is gone or no longer fits has
-// none. A damaged index is built anew, once. INVALID_PARAMS and LIMIT_EXCEEDED are queries that cannot be asked.
-func (ix *Index) Search(ctx context.Context, query Query) ([]Row, error) {
+// holds what a file says now, and a file that is gone or no longer fits has no
+// row. A damaged index is built anew, once. Errors are TOOL_FAILED.
+func (ix *Index) Search(ctx context.Context, query *ParsedQuery) ([]Row, error) {
 	rows, _, err := ix.search(ctx, query)
 	return rows, err
 }
 
 // search is Search that counts the files that are there and could not be read.
-func (ix *Index) search(ctx context.Context, query Query) (rows []Row, unread int, err error) {
-	s, err := newSearch(ix, query)
-	if err != nil {
-		return nil, 0, err
-	}
+func (ix *Index) search(ctx context.Context, query *ParsedQuery) (rows []Row, unread int, err error) {
+	s := &search{ParsedQuery: query, index: ix}
 	rows, err = s.run(ctx)
 	if isStale(err) && ctx.Err() == nil {
 		if err = ix.repair(ctx, s.db); err == nil {
+			s = &search{ParsedQuery: query, index: ix}
 			rows, err = s.run(ctx)
 		}
 	}
 	return rows, int(s.unread.Load()), coded(err)
 }
 
-// Check says what is wrong with a query, without asking it; the errors are
-// those of Search.
-func (q Query) Check() error {
-	if _, err := parse(q); err != nil {
-		return err
-	}
-	_, err := newFilter(q)
-	return err
-}
-
-// search is one query on its way.
+// search is one query under way.
 type search struct {
+	*ParsedQuery
 	index   *Index
-	plan    *plan
-	filter  *filter
-	literal bool
-	ofTests bool
-	limit   int
 	db      *sql.DB // that was asked
 	found   []postings
 	weights []float64 // of the leaves: the rarer the more
 	average float64   // words in a file
 	unread  atomic.Int64
-}
-
-func newSearch(ix *Index, query Query) (*search, error) {
-	asked, err := parse(query)
-	if err != nil {
-		return nil, err
-	}
-	wanted, err := newFilter(query)
-	if err != nil {
-		return nil, err
-	}
-	if query.Limit <= 0 {
-		query.Limit = defaultLimit
-	}
-	return &search{index: ix, plan: asked, filter: wanted, literal: query.Literal, ofTests: speaksOfTests(asked.leaves), limit: query.Limit}, nil
 }
 
 func (s *search) run(ctx context.Context) ([]Row, error) {
@@ -127,14 +115,14 @@ func (s *search) rank(ctx context.Context) ([]*file, error) {
 		return nil, errStale
 	}
 	var err error
-	if s.found, err = fetchAll(ctx, s.db, s.plan.leaves); err != nil {
+	if s.found, err = fetchAll(ctx, s.db, s.leaves); err != nil {
 		return nil, err
 	}
 	s.average = ix.catalog.averageWords()
 	scores := s.estimate(ix.catalog)
 	var may map[int64]bool
 	if s.literal {
-		may = s.plan.root.may(s.found)
+		may = s.root.may(s.found)
 	}
 	var ranked []scored
 	for id, score := range scores {
@@ -181,7 +169,7 @@ func (s *search) examine(files []*file) []finding {
 				raw, skipped := s.index.read(files[i].path)
 				switch {
 				case skipped == "":
-					findings[i] = examine(files[i], raw, s.plan.leaves, s.weights)
+					findings[i] = examine(files[i], raw, s.leaves, s.weights)
 					findings[i].score = s.score(findings[i])
 				case skipped == skippedUnreadable && s.index.has(files[i].path):
 					s.unread.Add(1)
@@ -191,6 +179,6 @@ func (s *search) examine(files []*file) []finding {
 	}
 	group.Wait()
 	return slices.DeleteFunc(findings, func(f finding) bool {
-		return f.file == nil || !s.plan.root.holds(f.found)
+		return f.file == nil || !s.root.holds(f.found)
 	})
 }

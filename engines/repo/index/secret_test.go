@@ -24,7 +24,7 @@ func TestSecretsAreNotFound(t *testing.T) {
 	defer ix.Close()
 	_, err = ix.Refresh(t.Context(), nil)
 	require.NoError(t, err)
-	rows, err := ix.Search(t.Context(), index.Query{Text: "xylophone", Limit: 20})
+	rows, err := ask(ix, index.Query{Text: "xylophone", Limit: 20})
 	require.NoError(t, err)
 	var found []string
 	for _, row := range rows {

@@ -23,7 +23,7 @@ func watched(t testing.TB, folder string) *index.Index {
 func settle(t testing.TB, ix *index.Index) {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute)
-	for refresh(t, ix); !index.Watches(ix) || !index.Settled(ix); refresh(t, ix) {
+	for refresh(t, ix); !index.Tree(ix).Watching() || !index.Current(ix); refresh(t, ix) {
 		require.True(t, time.Now().Before(deadline), "the folder is never trusted")
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -86,18 +86,6 @@ func TestWhatTheKernelLoses(t *testing.T) {
 	require.Equal(t, []string{"c.txt"}, paths(search(t, ix, words("needle"))))
 	write(t, folder, "old/x.txt", "needle\n")
 	require.ElementsMatch(t, []string{"c.txt", "old/x.txt"}, paths(search(t, ix, words("needle"))))
-}
-
-// TestADoubt: all files are looked at after a while, and the watch goes on.
-func TestADoubt(t *testing.T) {
-	folder := t.TempDir()
-	write(t, folder, "a.txt", "text\n")
-	ix := watched(t, folder)
-	index.Doubt(ix)
-	require.Empty(t, paths(search(t, ix, words("needle"))))
-	write(t, folder, "a.txt", "needle\n")
-	require.Equal(t, []string{"a.txt"}, paths(search(t, ix, words("needle"))))
-	require.True(t, index.Watches(ix))
 }
 
 // TestWrittenThroughMemory: the kernel is silent until the file is let go.

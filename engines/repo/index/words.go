@@ -50,23 +50,26 @@ type span struct{ start, end int }
 // nextWord returns the first word at or after from; ok is false at the end.
 func nextWord(text []byte, from int) (found span, ok bool) {
 	start := from
-	for start < len(text) {
-		length, alone := wordCharacter(text, start)
-		if length > 0 && alone {
-			return span{start, start + length}, true
-		}
-		if length > 0 {
-			break
-		}
+	for start < len(text) && kinds[text[start]] == other {
 		start++
 	}
 	end := start
-	for end < len(text) {
-		length, alone := wordCharacter(text, end)
-		if length == 0 || alone {
-			break
+	for end < len(text) && kinds[text[end]] != other {
+		if kinds[text[end]] != wide {
+			end++
+			continue
 		}
-		end += length
+		length, alone := wideCharacter(text[end:])
+		switch {
+		case alone && end == start:
+			return span{start, end + length}, true
+		case length > 0 && !alone:
+			end += length
+		case end > start:
+			return span{start, end}, true
+		default:
+			return nextWord(text, start+1)
+		}
 	}
 	return span{start, end}, end > start
 }

@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,21 +12,12 @@ import (
 	"savant/engines/repo/index"
 )
 
-// snapshotOf returns the only snapshot in a cache folder.
-func snapshotOf(t testing.TB, cache string) string {
-	files, err := filepath.Glob(filepath.Join(cache, "*.known"))
-	require.NoError(t, err)
-	require.Len(t, files, 1)
-	return files[0]
-}
-
-// process opens an index, asks it, and lets go of it, as a short process does.
+// process opens an index and asks it, as a short process does. It ends without
+// Close, as one that is killed: the index is saved by then.
 func process(t testing.TB, folder, cache, query string) (found []string, listed time.Time) {
 	ix := opened(t, folder, cache)
-	found = paths(answer(t, ix, words(query)))
-	listed = index.Listed(ix)
-	require.NoError(t, ix.Close())
-	return found, listed
+	t.Cleanup(func() { require.NoError(t, ix.Close()) })
+	return paths(find(t, ix, words(query))), index.Tree(ix).Listed()
 }
 
 // settled has processes ask until the next one need not list the folder anew.
@@ -81,53 +71,4 @@ func TestTheNextProcess(t *testing.T) {
 		found, _ := process(t, inner, cache, "needle")
 		require.ElementsMatch(t, step.expected, found, step.name)
 	}
-}
-
-// TestASnapshotOfAnotherIndex is not believed: the numbers of its files are others.
-func TestASnapshotOfAnotherIndex(t *testing.T) {
-	folder, cache := t.TempDir(), t.TempDir()
-	manyFiles(t, folder, 20)
-	settled(t, folder, cache)
-	kept, err := os.ReadFile(snapshotOf(t, cache))
-	require.NoError(t, err)
-	require.NoError(t, os.Remove(database(t, cache)))
-	require.NoError(t, os.RemoveAll(filepath.Join(folder, "d5"))) // others get their numbers
-	process(t, folder, cache, "needle")
-	require.NoError(t, os.WriteFile(snapshotOf(t, cache), kept, 0o600))
-	found, _ := process(t, folder, cache, "word7")
-	require.Equal(t, []string{"d7/f7.txt"}, found)
-}
-
-// TestADamagedSnapshot costs a reading of the database, and nothing else.
-func TestADamagedSnapshot(t *testing.T) {
-	folder, cache := t.TempDir(), t.TempDir()
-	manyFiles(t, folder, 20)
-	settled(t, folder, cache)
-	whole, err := os.ReadFile(snapshotOf(t, cache))
-	require.NoError(t, err)
-	for _, length := range []int{0, 1, 20, 100, len(whole) - 1} {
-		require.NoError(t, os.WriteFile(snapshotOf(t, cache), whole[:length], 0o600))
-		found, _ := process(t, folder, cache, "word7")
-		require.Equal(t, []string{"d7/f7.txt"}, found)
-	}
-	require.NoError(t, os.WriteFile(snapshotOf(t, cache), []byte(strings.Replace(string(whole), "d7/f7", "d7/f8", 1)), 0o600))
-	found, _ := process(t, folder, cache, "word7")
-	require.Equal(t, []string{"d7/f7.txt"}, found)
-}
-
-// FuzzSnapshot: anything with a right checksum is refused or read, and what is
-// read is written as it was.
-func FuzzSnapshot(f *testing.F) {
-	folder, cache := f.TempDir(), f.TempDir()
-	manyFiles(f, folder, 3)
-	process(f, folder, cache, "needle")
-	whole, err := os.ReadFile(snapshotOf(f, cache))
-	require.NoError(f, err)
-	require.Equal(f, whole, index.Recode(whole))
-	f.Add(whole[24:])
-	f.Fuzz(func(t *testing.T, body []byte) {
-		if again := index.Recode(index.SnapshotBody(body)); again != nil {
-			require.NotNil(t, index.Recode(again))
-		}
-	})
 }

@@ -1,4 +1,4 @@
-package index
+package files
 
 import (
 	"maps"
@@ -37,15 +37,15 @@ func Language(name string) string {
 	return languages[path.Ext(base)]
 }
 
-// knownLanguages are the names that files can have, sorted.
-func knownLanguages() []string {
+// Languages are the names that files can have, sorted.
+func Languages() []string {
 	known := slices.Concat(slices.Collect(maps.Values(languages)), slices.Collect(maps.Values(namedFiles)))
 	slices.Sort(known)
 	return slices.Compact(known)
 }
 
-// canonical returns the one name of a language that is spelt somehow.
-func canonical(language string) string {
+// CanonicalLanguage returns the one name of a language that is spelt somehow.
+func CanonicalLanguage(language string) string {
 	language = strings.TrimPrefix(strings.ToLower(strings.TrimSpace(language)), ".")
 	if known := aliases[language]; known != "" {
 		return known

@@ -1,11 +1,11 @@
 //go:build !linux
 
-package index
+package files
 
 import "errors"
 
-// watch is only had on Linux: what the other systems tell of a change may come
-// after a query that has to know of it.
+// watch exists only on Linux: other systems may tell of a change only after a
+// search that has to know of it.
 type watch struct{}
 
 func newWatch(string, []string) (*watch, error) {
@@ -14,4 +14,4 @@ func newWatch(string, []string) (*watch, error) {
 
 func (*watch) close() error { return nil }
 
-func (*watch) heard() ([]event, bool) { return nil, false }
+func (*watch) events() ([]event, bool) { return nil, false }

@@ -1,4 +1,4 @@
-package index
+package files
 
 import (
 	"path"
@@ -15,17 +15,17 @@ const (
 	maxStars = 4
 )
 
-// glob is a pattern of paths: * and ? stay within a name, ** stands for any
+// Glob is a pattern of paths: * and ? stay within a name, ** stands for any
 // folders. Without a slash it fits names at any depth; naming a folder it fits
 // all below.
-type glob struct {
+type Glob struct {
 	segments []string
 	anywhere bool
 }
 
-// parseGlobs reads patterns; INVALID_PARAMS for one that is none.
-func parseGlobs(patterns []string) ([]glob, error) {
-	var globs []glob
+// ParseGlobs reads patterns; INVALID_PARAMS for one that is none.
+func ParseGlobs(patterns []string) ([]Glob, error) {
+	var globs []Glob
 	for _, pattern := range patterns {
 		given := pattern
 		pattern = strings.Trim(strings.TrimPrefix(strings.TrimSpace(pattern), "./"), "/")
@@ -42,13 +42,13 @@ func parseGlobs(patterns []string) ([]glob, error) {
 			return nil, fault.New(fault.InvalidParams, "paths: %q leaves the repository: expected folders or globs below its top", fault.Cut(given, 100)).
 				With(fault.Diagnostic{Path: "paths", Message: "leaves the repository"})
 		}
-		globs = append(globs, glob{segments: segments, anywhere: len(segments) == 1})
+		globs = append(globs, Glob{segments: segments, anywhere: len(segments) == 1})
 	}
 	return globs, nil
 }
 
-// fits says whether a path, or a folder above it, has the pattern.
-func (g glob) fits(name string) bool {
+// Fits says whether a path, or a folder above it, has the pattern.
+func (g Glob) Fits(name string) bool {
 	segments := strings.Split(name, "/")
 	if g.anywhere {
 		for _, segment := range segments {

@@ -1,4 +1,4 @@
-package index
+package files
 
 import (
 	"cmp"
@@ -9,14 +9,14 @@ import (
 )
 
 // source is something that decides which files a listing has: a folder, a file
-// of rules, a file of git. Nothing is there where its stamp is zero.
+// of rules, a file of git. The stamp is zero if it does not exist.
 type source struct {
-	name  string // relative to the listing's folder, with slashes, or absolute
-	stamp stamp
+	Name  string // relative to the listing's folder, with slashes, or absolute
+	Stamp Stamp
 }
 
-// sourcesOf returns the names of all that decided a listing, its folders first,
-// this program last: another one may have other rules of what is secret.
+// sourcesOf returns the names of all sources of a listing. This program is one:
+// another version may have other rules of what is secret.
 func sourcesOf(ctx context.Context, folder, git string, listing Listing) []string {
 	names := append(append([]string{}, listing.Folders...), listing.Rules...)
 	found := repositoryOf(folder)

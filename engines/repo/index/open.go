@@ -10,6 +10,7 @@ import (
 
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"savant/engines/repo/files"
 	"savant/fault"
 )
 
@@ -33,14 +34,11 @@ func (ix *Index) load(ctx context.Context) error {
 }
 
 func (ix *Index) loadOnce(ctx context.Context) error {
-	restored := make(chan *snapshot, 1)
-	go func() { restored <- restore(ix.file) }()
 	db, err := openDatabase(ctx, ix.file)
-	known := <-restored
 	if err != nil {
 		return err
 	}
-	files, err := ix.knownFiles(ctx, db, known)
+	read, listing, err := readCatalog(ctx, db)
 	if err != nil {
 		return errors.Join(err, db.Close())
 	}
@@ -48,21 +46,13 @@ func (ix *Index) loadOnce(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(errStale, db.Close()) // it was taken away under us
 	}
-	ix.db, ix.opened, ix.catalog, ix.settled = db, opened, files, unsettled
+	ix.db, ix.opened, ix.catalog, ix.current = db, opened, read, false
+	ix.saved = time.Time{}
+	if listing != nil {
+		ix.tree.Restore(listing, read.paths())
+		ix.saved = ix.tree.Listed()
+	}
 	return nil
-}
-
-// knownFiles returns the catalog, from the snapshot where it is of this edition.
-func (ix *Index) knownFiles(ctx context.Context, db *sql.DB, known *snapshot) (*catalog, error) {
-	if known == nil {
-		return readCatalog(ctx, db)
-	}
-	ix.adoptSnapshot(known)
-	now, err := editionOf(ctx, db)
-	if err != nil || now != known.catalog.edition {
-		return readCatalog(ctx, db)
-	}
-	return known.catalog, nil
 }
 
 // replaced says whether the open database is no longer the one in the cache
@@ -80,7 +70,7 @@ func (ix *Index) replaced() bool {
 // way. Only Open and the holder of refreshing may call it.
 func (ix *Index) renew(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(ix.file), 0o700); err != nil {
-		return fault.New(fault.ToolFailed, "the cache folder of the index cannot be made: %w", plain(err))
+		return fault.New(fault.ToolFailed, "the cache folder of the index cannot be made: %w", files.Plain(err))
 	}
 	release, err := lock(ctx, ix.file)
 	if err != nil {
@@ -117,6 +107,6 @@ func (ix *Index) repair(ctx context.Context, damaged *sql.DB) error {
 			return err
 		}
 	}
-	_, err := ix.refresh(ctx, nil)
+	_, err := ix.refresh(ctx, func(int, int) {})
 	return err
 }

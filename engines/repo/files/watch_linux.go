@@ -1,4 +1,4 @@
-package index
+package files
 
 import (
 	"bytes"
@@ -11,17 +11,17 @@ import (
 	"syscall"
 )
 
-// maxWatched bounds how many folders are watched for one index: the kernel
-// keeps about a kilobyte for each, and has a bound for all of a user's.
+// maxWatched bounds how many folders are watched for one tree: the kernel keeps
+// about a kilobyte for each, and has a limit for each user.
 const maxWatched = 10_000
 
-// watchedEvents are what may change a file's stamp, or which files there are.
-// Closing tells of files that were written through memory.
+// watchedEvents are those that may change a file's stamp, or which files there
+// are. A close tells of a file that was written through memory.
 const watchedEvents = syscall.IN_MODIFY | syscall.IN_CLOSE_WRITE | syscall.IN_ATTRIB | syscall.IN_CREATE | syscall.IN_DELETE |
 	syscall.IN_MOVED_FROM | syscall.IN_MOVED_TO | syscall.IN_DELETE_SELF | syscall.IN_MOVE_SELF
 
 // localSystems are file systems whose every change goes through this kernel
-// (statfs(2)); over a network there are others that nobody hears of.
+// (statfs(2)). Over a network other machines make changes without an event here.
 var localSystems = []int64{
 	0xef53,     // ext2, ext3, ext4
 	0x58465342, // xfs
@@ -34,17 +34,16 @@ var localSystems = []int64{
 
 var errUnwatched = errors.New("the folder cannot be watched")
 
-// watch hears from the kernel what changes in folders (inotify(7)). It is read
-// when the tree is looked at, and by no goroutine: the kernel queues an event
-// before the call that makes a change returns, so that whatever was changed
-// before a read is heard by it.
+// watch learns from the kernel what changes in folders (inotify(7)). It is read
+// at each look, by no goroutine of its own: the kernel queues an event before
+// the call that makes a change returns, so a read has all earlier changes.
 type watch struct {
 	descriptor int
 	folders    map[int32]string
 }
 
-// newWatch watches folders, relative to one. errUnwatched, or an error of the
-// kernel, where that cannot be.
+// newWatch watches folders, which are relative to a folder. Errors are
+// errUnwatched and those of the kernel.
 func newWatch(folder string, folders []string) (*watch, error) {
 	if len(folders) > maxWatched {
 		return nil, errUnwatched
@@ -84,9 +83,9 @@ func (w *watch) add(full, name string) error {
 
 func (w *watch) close() error { return syscall.Close(w.descriptor) }
 
-// heard returns what changed since it was last asked. ok is false where events
-// were lost.
-func (w *watch) heard() (events []event, ok bool) {
+// events returns what changed since the last call. ok is false if events were
+// lost.
+func (w *watch) events() (events []event, ok bool) {
 	buffer := make([]byte, 64<<10)
 	for ok = true; ; {
 		length, err := syscall.Read(w.descriptor, buffer)

@@ -1,4 +1,4 @@
-package index
+package files
 
 import (
 	"context"
@@ -20,8 +20,9 @@ const maxFiles = 500_000
 var neverListed = map[string]bool{".git": true, ".hg": true, ".svn": true, ".jj": true, "node_modules": true, "__pycache__": true, ".venv": true}
 
 // Listing is what a folder holds for a reader: no ignored files, none of
-// Savant's own, none of version control, none that is Secret. Names are relative, with slashes,
-// sorted. Some may be gone, or be links or folders (a submodule).
+// Savant's own, none of version control, none that is Secret. Names are
+// relative, with slashes, sorted. A name may be that of a deleted file, a link
+// or a folder (a submodule).
 type Listing struct {
 	Files []string
 	// Folders are those that files may appear in, the folder itself (".") among them.
@@ -30,8 +31,8 @@ type Listing struct {
 	Rules []string
 	// Git says whether git listed the files; else .gitignore files were read here.
 	Git bool
-	// Unread counts the folders that cannot be read. Unsure says that one of
-	// them may be read again without anything changing: its disk failed.
+	// Unread counts the folders that cannot be read. Unsure says that the disk of
+	// one failed, so that it may become readable without any change.
 	Unread int
 	Unsure bool
 }
@@ -41,7 +42,7 @@ type Listing struct {
 func List(ctx context.Context, folder, git string) (Listing, error) {
 	files, ignored, err := gitListing(ctx, git, folder)
 	if err := ctx.Err(); err != nil {
-		return Listing{}, stopped(err)
+		return Listing{}, Stopped(err)
 	}
 	w := &walk{ctx: ctx, folder: folder, git: err == nil && len(files) > 0, ignored: ignored}
 	if err := w.enter(".", nil); err != nil {
@@ -90,11 +91,11 @@ type walk struct {
 // the first, is passed over and counted.
 func (w *walk) enter(name string, rules *ruleset) error {
 	if err := w.ctx.Err(); err != nil {
-		return stopped(err)
+		return Stopped(err)
 	}
 	entries, err := os.ReadDir(filepath.Join(w.folder, filepath.FromSlash(name)))
 	if err != nil && name == "." {
-		return notRead(err)
+		return NotRead(err)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		w.unread++
@@ -164,12 +165,13 @@ func (e *FolderError) Error() string { return "the folder cannot be read: " + e.
 
 func (e *FolderError) Unwrap() error { return e.Cause }
 
-func notRead(err error) error {
-	return fault.New(fault.ToolFailed, "%w", &FolderError{plain(err)})
+// NotRead is TOOL_FAILED of a folder that cannot be read at all.
+func NotRead(err error) error {
+	return fault.New(fault.ToolFailed, "%w", &FolderError{Plain(err)})
 }
 
-// plain takes the absolute path out of an error.
-func plain(err error) error {
+// Plain takes the absolute path out of an error.
+func Plain(err error) error {
 	var named *fs.PathError
 	if errors.As(err, &named) {
 		return named.Err
@@ -177,5 +179,5 @@ func plain(err error) error {
 	return err
 }
 
-// stopped is the end of a call whose context ended.
-func stopped(err error) error { return fault.New(fault.ToolFailed, "stopped: %w", err) }
+// Stopped is TOOL_FAILED of a call whose context ended.
+func Stopped(err error) error { return fault.New(fault.ToolFailed, "stopped: %w", err) }

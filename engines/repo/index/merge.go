@@ -22,24 +22,27 @@ const (
 	// piece is from how many files on a batch leaves the index in pieces worth
 	// merging.
 	piece = 100
+	// worthMerging is from how many changed files on a refresh is followed by a
+	// merge.
+	worthMerging = 1000
 	// idle is the most changes of a step that had nothing to do.
 	idle = 2
 )
 
-// tidying is the goroutine that merges, where there is one.
-type tidying struct {
+// merging is the goroutine that merges, where there is one.
+type merging struct {
 	cancel context.CancelFunc
 	over   chan struct{}
 }
 
-// tidy begins to merge where that is to be done: after a build, and, once in a
+// mergeLater begins to merge where that is to be done: after a build, and, once in a
 // process, what another has left. Only the holder of refreshing may call it.
-func (ix *Index) tidy(ctx context.Context, changes Changes) {
-	if ix.tidying.cancel != nil && changes.Updated < worthSaving {
+func (ix *Index) mergeLater(ctx context.Context, changes Changes) {
+	if ix.merging.cancel != nil && changes.Updated < worthMerging {
 		return
 	}
-	ix.tidying.stop()
-	ix.tidying = tidying{func() {}, closed()}
+	ix.merging.stop()
+	ix.merging = merging{func() {}, closed()}
 	var pieces int
 	if err := ix.db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&pieces); err != nil || pieces == 0 {
 		return
@@ -56,13 +59,13 @@ func closed() chan struct{} {
 // merge goes on until all is merged, or stop is called.
 func (ix *Index) merge() {
 	ctx, cancel := context.WithCancel(context.Background())
-	ix.tidying = tidying{cancel, make(chan struct{})}
-	over := ix.tidying.over
+	ix.merging = merging{cancel, make(chan struct{})}
+	over := ix.merging.over
 	go func() {
 		defer close(over)
 		defer cancel()
 		for statement := beginMerge; ; statement = goOn {
-			if more, err := ix.tidyStep(ctx, statement); err != nil || !more {
+			if more, err := ix.mergeStep(ctx, statement); err != nil || !more {
 				return // what is left in pieces is as right as before
 			}
 		}
@@ -70,16 +73,16 @@ func (ix *Index) merge() {
 }
 
 // stop ends the merging and waits for the step that runs.
-func (t tidying) stop() {
-	if t.cancel != nil {
-		t.cancel()
-		<-t.over
+func (m merging) stop() {
+	if m.cancel != nil {
+		m.cancel()
+		<-m.over
 	}
 }
 
-// tidyStep merges a little, alone in this process and among the others, and
+// mergeStep merges a little, alone in this process and among the others, and
 // says whether there is more to do.
-func (ix *Index) tidyStep(ctx context.Context, statement string) (more bool, err error) {
+func (ix *Index) mergeStep(ctx context.Context, statement string) (more bool, err error) {
 	if err := ix.begin(ctx); err != nil {
 		return false, err
 	}

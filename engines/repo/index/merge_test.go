@@ -19,7 +19,7 @@ func TestABuildIsMergedAfterwards(t *testing.T) {
 
 	ix := open(t, folder, cache)
 	require.Equal(t, []string{"d7/f77.txt"}, paths(search(t, ix, words("word77"))))
-	whole, err := index.Tidied(ix)
+	whole, err := index.Merged(ix)
 	require.NoError(t, err)
 	require.True(t, whole)
 	require.Equal(t, []string{"d7/f77.txt"}, paths(search(t, ix, words("word77"))))

@@ -1,0 +1,80 @@
+package files
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func write(t *testing.T, folder, name, text string) {
+	t.Helper()
+	full := filepath.Join(folder, filepath.FromSlash(name))
+	require.NoError(t, os.MkdirAll(filepath.Dir(full), 0o755))
+	require.NoError(t, os.WriteFile(full, []byte(text), 0o644))
+}
+
+// aged gives all of a folder times at which nothing is racy.
+func aged(t *testing.T, tree *Tree) {
+	t.Helper()
+	for range 500 {
+		_, err := tree.Look(t.Context())
+		require.NoError(t, err)
+		if tree.State() != nil {
+			return
+		}
+		time.Sleep(10 * time.Millisecond) // stamps are racy until the clock has ticked
+	}
+	t.Fatal("the listing is never trusted")
+}
+
+// All files are looked at again after a while, and the watch goes on.
+func TestEventsAreNotTrustedForever(t *testing.T) {
+	folder := t.TempDir()
+	write(t, folder, "a.txt", "text\n")
+	tree := NewTree(folder, "git")
+	defer tree.Close()
+	aged(t, tree)
+	_, err := tree.Look(t.Context())
+	require.NoError(t, err)
+	if !tree.Watching() {
+		t.Skip("NO WATCH ON THIS SYSTEM")
+	}
+	tree.watched.trustedFrom = time.Now().Add(-2 * trustedFor)
+	changed, err := tree.Look(t.Context())
+	require.NoError(t, err)
+	require.False(t, changed)
+	require.True(t, tree.Watching())
+	write(t, folder, "a.txt", "other\n")
+	changed, err = tree.Look(t.Context())
+	require.NoError(t, err)
+	require.True(t, changed)
+}
+
+// A State lets the next process trust the listing, as long as no source changed.
+func TestRestore(t *testing.T) {
+	folder := t.TempDir()
+	write(t, folder, "a.txt", "text\n")
+	write(t, folder, "deep/b.txt", "text\n")
+	first := NewTree(folder, "git")
+	defer first.Close()
+	aged(t, first)
+	next := func(state []byte) *Tree {
+		tree := NewTree(folder, "git")
+		tree.Restore(state, first.Names())
+		_, err := tree.Look(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, tree.Close())
+		return tree
+	}
+	state := first.State()
+	restored := next(state)
+	require.Equal(t, first.Names(), restored.Names())
+	require.True(t, first.Listed().Equal(restored.Listed()), "it was not listed again")
+	require.False(t, first.Listed().Equal(next(state[:len(state)/2]).Listed()), "a damaged state is ignored")
+	write(t, folder, "deep/c.txt", "text\n")
+	restored = next(state)
+	require.Equal(t, []string{"a.txt", "deep/b.txt", "deep/c.txt"}, restored.Names())
+}

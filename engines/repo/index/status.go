@@ -1,0 +1,66 @@
+package index
+
+import (
+	"context"
+	"os"
+	"time"
+)
+
+// Unread counts what was there at the last Refresh and could not be read, and so
+// not be found.
+type Unread struct{ Files, Folders int }
+
+// Unread returns what the last Refresh could not read.
+func (ix *Index) Unread() Unread {
+	ix.mutex.RLock()
+	defer ix.mutex.RUnlock()
+	return Unread{Files: ix.unseen.Files + ix.catalog.unread, Folders: ix.unseen.Folders}
+}
+
+// Status says what is indexed.
+type Status struct {
+	Files   int            `json:"files"`
+	Bytes   int64          `json:"bytes"`
+	Skipped map[string]int `json:"skipped"` // by cause: binary, too_large, unreadable; unreadable_folders, which are no files
+	// IndexBytes is the size of the index on disk, with what is kept beside it.
+	IndexBytes int64 `json:"index_bytes"`
+	// Updated is when the index last changed; zero where it never did.
+	Updated time.Time `json:"updated"`
+}
+
+// Status returns what was indexed by the last Refresh of any process.
+func (ix *Index) Status(ctx context.Context) (Status, error) {
+	ix.mutex.RLock()
+	defer ix.mutex.RUnlock()
+	status := Status{Skipped: map[string]int{}}
+	for _, each := range ix.catalog.files {
+		if each.skipped != "" {
+			status.Skipped[each.skipped]++
+			continue
+		}
+		status.Files++
+		status.Bytes += each.stamp.Size
+	}
+	if ix.unseen.Files > 0 {
+		status.Skipped[skippedUnreadable] += ix.unseen.Files
+	}
+	if ix.unseen.Folders > 0 {
+		status.Skipped[unreadableFolders] = ix.unseen.Folders
+	}
+	for _, each := range []string{ix.file, ix.file + "-wal"} {
+		if info, err := os.Stat(each); err == nil {
+			status.IndexBytes += info.Size()
+		}
+	}
+	var built int64
+	if ix.db == nil {
+		return Status{}, coded(errStale)
+	}
+	if err := ix.db.QueryRowContext(ctx, "SELECT built FROM meta").Scan(&built); err != nil {
+		return Status{}, coded(err)
+	}
+	if built > 0 {
+		status.Updated = time.UnixMilli(built).UTC()
+	}
+	return status, nil
+}
