@@ -19,7 +19,7 @@ func (r *Run) event(step int, e telemetry.Event) {
 
 func failure(err error) *telemetry.Failure {
 	coded := fault.From(err)
-	return &telemetry.Failure{Code: string(coded.Code), Details: coded.Details}
+	return &telemetry.Failure{Code: string(coded.Code), Details: coded.Message()}
 }
 
 // recordDecision records a decision and the prompt behind it, once for each step.

@@ -85,8 +85,7 @@ func find(tools []engines.Tool, name string) (engines.Tool, bool) {
 func (g guard) unknown(name string, tools []engines.Tool, forcing bool) error {
 	err := fault.New(fault.UnknownTool, "no tool is named %q", fault.Cut(name, 200))
 	if near := nearest(name, g.allowed(tools, forcing)); len(near) > 0 {
-		err.Details += "; did you mean " + strings.Join(near, " or ") + "?"
-		_ = err.Attach("nearest", near)
+		err = err.Hinted(fault.DidYouMean(near...)).Attach("nearest", near)
 	}
 	return err
 }

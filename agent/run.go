@@ -138,7 +138,7 @@ func (r *Run) advance(state State, t turn) (State, turn) {
 	if err != nil {
 		cause := r.clean(err)
 		signal, t.outcome = failed, outcome{Status: StatusFailed, Error: cause}
-		r.session.Fail(memory.Failure{Step: t.index, Code: cause.Code, Details: cause.Details})
+		r.session.Fail(memory.Failure{Step: t.index, Code: cause.Code, Details: cause.Message()})
 	}
 	if r.ctx.Err() != nil && signal != failed && signal != finish && signal != exhausted {
 		signal = canceled

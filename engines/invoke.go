@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"time"
 
@@ -153,10 +154,11 @@ func (r *Registry) unknown(name string) error {
 	if near == "" { // an underscore spelling, misspelt
 		near = fault.Nearest(strings.ReplaceAll(name, "_", "."), names)
 	}
+	unknown := fault.New(fault.UnknownTool, "no tool is named %q", name)
 	if near == "" {
-		return fault.New(fault.UnknownTool, "no tool is named %q", name)
+		return unknown
 	}
-	return fault.New(fault.UnknownTool, "no tool is named %q; did you mean %q?", name, near)
+	return unknown.Hinted(fault.DidYouMean(strconv.Quote(near)))
 }
 
 // coded gives an error its code, and logs the cause of one that had none.
@@ -167,8 +169,8 @@ func (t *table) coded(ctx context.Context, tool string, err error) *fault.Error 
 		if known.Code == fault.Internal {
 			t.options.Logger.ErrorContext(ctx, "a tool failed inside", "tool", tool, "cause", errors.Join(known.Unwrap()...).Error())
 		}
-		if t.options.Advise != nil {
-			return known.Advised(t.options.Advise(tool, known))
+		if t.options.Hint != nil {
+			return known.Hinted(t.options.Hint(tool, known))
 		}
 		return known
 	case errors.Is(err, context.Canceled):

@@ -23,9 +23,9 @@ type Options struct {
 	// Receipts keeps a receipt; without it calls leave none. An id that is
 	// taken is ID_COLLISION: the receipt comes again with another.
 	Receipts func(context.Context, Receipt) error
-	// Advise says what to do about an error of a tool, by its canonical name, where
-	// that is not a matter of the one call; "" for others. It ends the details.
-	Advise func(tool string, err *fault.Error) string
+	// Hint says what to do about an error of a tool, by its canonical name, that
+	// has no hint; the zero Hint where there is nothing to say.
+	Hint func(tool string, err *fault.Error) fault.Hint
 	// Artifacts keeps a result over ResultLimit and returns its reference;
 	// without it such a result is LIMIT_EXCEEDED.
 	Artifacts func(context.Context, json.RawMessage) (ref string, err error)

@@ -84,6 +84,8 @@ type Error struct {
 	Code        Code
 	Details     string
 	Diagnostics []Diagnostic
+	// Hint says what to do. On the wire it is the end of the details.
+	Hint Hint
 	// Extra holds further members of the JSON object: the instruction to
 	// repeat, the step ids that were expected.
 	Extra map[string]any
@@ -105,16 +107,43 @@ func (e *Error) Attach(name string, value any) *Error {
 	return e
 }
 
-// Advised returns an error that says what to do, too: advice is the end of its
-// details. e stays as it is, and is returned where there is no advice or it is
-// said already.
-func (e *Error) Advised(advice string) *Error {
-	if advice == "" || strings.HasSuffix(e.Details, advice) {
+// Hint says what to do about an error. It is data, so that each front end says
+// it in its own words: a command line names the command where a client reads
+// the name of a tool.
+type Hint struct {
+	// Call is the tool or command to call, if there is one.
+	Call string
+	// Text follows Call ("shows the runs there are"), or says all of it.
+	Text string
+}
+
+func (h Hint) String() string { return strings.TrimSpace(h.Call + " " + h.Text) }
+
+// DidYouMean is the hint that a name is likely one of others.
+func DidYouMean(names ...string) Hint {
+	return Hint{Text: "did you mean " + strings.Join(names, " or ") + "?"}
+}
+
+// Hinted returns a copy of the error with a hint. An error that has one
+// already is returned as it is.
+func (e *Error) Hinted(hint Hint) *Error {
+	if hint == (Hint{}) || e.Hint != (Hint{}) {
 		return e
 	}
-	advised := *e
-	advised.Details += "; " + advice
-	return &advised
+	hinted := *e
+	hinted.Hint = hint
+	return &hinted
+}
+
+// Message returns the details and the hint, as they are on the wire.
+func (e *Error) Message() string {
+	switch {
+	case e.Hint == (Hint{}):
+		return e.Details
+	case strings.HasSuffix(e.Details, ":"): // they lead to the hint
+		return e.Details + " " + e.Hint.String()
+	}
+	return e.Details + "; " + e.Hint.String()
 }
 
 // With returns the error with diagnostics appended.
@@ -123,7 +152,7 @@ func (e *Error) With(diagnostics ...Diagnostic) *Error {
 	return e
 }
 
-func (e *Error) Error() string { return string(e.Code) + ": " + e.Details }
+func (e *Error) Error() string { return string(e.Code) + ": " + e.Message() }
 
 // Unwrap makes both the code and the cause visible to errors.Is.
 func (e *Error) Unwrap() []error {
@@ -173,7 +202,7 @@ func (e *Error) MarshalJSON() ([]byte, error) {
 	var own []byte
 	for details, text := maxDetails, maxText; ; details, text = details/2, text/2 {
 		var err error
-		if own, err = json.Marshal(wire{e.Code, Cut(e.Details, details), e.shortened(text)}); err != nil {
+		if own, err = json.Marshal(wire{e.Code, Cut(e.Message(), details), e.shortened(text)}); err != nil {
 			return nil, err
 		}
 		if len(own) <= maxWire || text < 20 {
@@ -209,8 +238,8 @@ func (e *Error) shortened(limit int) []Diagnostic {
 	return list
 }
 
-// UnmarshalJSON reads what MarshalJSON writes; further members come back in
-// Extra as json.RawMessage.
+// UnmarshalJSON reads what MarshalJSON writes; a hint stays the end of the
+// details, and further members come back in Extra as json.RawMessage.
 func (e *Error) UnmarshalJSON(data []byte) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(data, &members); err != nil {

@@ -218,7 +218,7 @@ func (e *Engine) locate(ctx context.Context, workflow, run string) (state.Key, e
 		e.named[run] = found[0]
 		return found[0], nil
 	case 0:
-		return state.Key{}, fault.New(fault.UnknownRun, "no run %q; think.state.list shows the runs there are", fault.Cut(run, 120))
+		return state.Key{}, fault.New(fault.UnknownRun, "no run %q", fault.Cut(run, 120)).Hinted(fault.Hint{Call: "think.state.list", Text: "shows the runs there are"})
 	}
 	return state.Key{}, fault.New(fault.InvalidParams, "several workflows have a run %q: name the workflow", run)
 }

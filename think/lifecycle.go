@@ -33,7 +33,7 @@ func (k *Keeper) Locate(ctx context.Context, workflow, run string) (state.Key, e
 	if err != nil {
 		return state.Key{}, err
 	}
-	return onlyOne(keys, run, "no run %q; savant state list shows the runs there are")
+	return onlyOne(keys, run, "no run %q")
 }
 
 // onlyOne returns the key that a run's id stands for. unknown is what to say

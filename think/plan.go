@@ -35,7 +35,7 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 		key.Run = e.NewID()
 	}
 	if in.Workflow == "" {
-		return nil, fault.New(fault.InvalidParams, "workflow is missing; think.workflows.list shows what there is")
+		return nil, fault.New(fault.InvalidParams, "workflow is missing").Hinted(fault.Hint{Call: "think.workflows.list", Text: "shows what there is"})
 	}
 	if err := key.Validate(); err != nil {
 		return nil, err

@@ -58,8 +58,8 @@ func readLine(line []byte, number int) (Record, error) {
 // and what to do. Nothing makes a journal whole again, since what was decided is
 // in no other file.
 func Damaged(id string, cause error) *fault.Error {
-	return fault.New(fault.StateCorrupt, "%s: %w; the file is kept as it is, and the run cannot go on: agent.list shows its goal, for a new run, and %s what it had done",
-		journalName(id), cause, snapshotName(id))
+	return fault.New(fault.StateCorrupt, "%s: %w; the file is kept as it is, and the run cannot go on:", journalName(id), cause).
+		Hinted(fault.Hint{Call: "agent.list", Text: "shows its goal, for a new run, and " + snapshotName(id) + " what it had done"})
 }
 
 // readJournal returns the records and how many bytes they take. A last line

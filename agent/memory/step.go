@@ -65,7 +65,7 @@ func (s Step) failures() []Failure {
 	var list []Failure
 	for _, each := range s.Calls {
 		if each.Error != nil {
-			list = append(list, Failure{s.Index, each.Tool, each.Error.Code, fault.Cut(each.Error.Details, maxDetails)})
+			list = append(list, Failure{s.Index, each.Tool, each.Error.Code, fault.Cut(each.Error.Message(), maxDetails)})
 		}
 	}
 	return list

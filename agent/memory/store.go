@@ -51,7 +51,7 @@ func checkID(id string) error {
 }
 
 func unknown(id string) error {
-	return fault.New(fault.UnknownRun, "there is no run %s; agent.list shows the runs there are", id)
+	return fault.New(fault.UnknownRun, "there is no run %s", id).Hinted(fault.Hint{Call: "agent.list", Text: "shows the runs there are"})
 }
 
 func journalName(id string) string  { return folder + "/" + id + ".journal" }

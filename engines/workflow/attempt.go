@@ -97,7 +97,7 @@ func (v *drive) carryOut(ctx context.Context, next flow.Instruction) (result, er
 	got, err := v.invoke(ctx, next)
 	switch {
 	case errors.Is(err, fault.UnknownTool):
-		return result{left: &left{ForTool, "Savant has no such tool here, a client may: " + fault.From(err).Details}}, nil
+		return result{left: &left{ForTool, "Savant has no such tool here, a client may: " + fault.From(err).Message()}}, nil
 	case err != nil:
 		return result{receipt: got.Receipt}, err
 	case got.Artifact != "" && got.Receipt == "":

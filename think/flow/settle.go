@@ -64,8 +64,8 @@ func (u *unit) repeat(index int, digest string) (int, error) {
 	if given := u.attempts[index]; given.digest == digest {
 		return given.version, nil
 	}
-	return 0, fault.New(fault.StateConflict, "step %q has another answer already (attempt %d, recorded as version %d); think.reset goes back to before it",
-		u.id, index+1, u.attempts[index].version)
+	return 0, fault.New(fault.StateConflict, "step %q has another answer already (attempt %d, recorded as version %d)",
+		u.id, index+1, u.attempts[index].version).Hinted(fault.Hint{Call: "think.reset", Text: "goes back to before it"})
 }
 
 func (r *Run) unknown(step string) error {

@@ -35,7 +35,7 @@ type Catalog struct {
 func (l *Library) Catalog(_ context.Context, in CatalogInput) (*Catalog, error) {
 	out := &Catalog{Workflows: []CatalogEntry{}}
 	if err := l.Unlisted(); err != nil {
-		out.Note = fault.Cut(fault.From(err).Details, 300)
+		out.Note = fault.Cut(fault.From(err).Message(), 300)
 	}
 	for _, each := range l.List() {
 		entry := CatalogEntry{ID: each.Name}

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -159,17 +160,17 @@ func (l *Library) inLayer(at int, name string) (*flow.Workflow, error) {
 
 // unknown is the error for a name that no layer has.
 func (l *Library) unknown(name string) error {
-	hint := "; think.workflows.list shows what there is"
-	if folder := l.folderNamed(name); folder != "" {
-		hint = ": " + folder + " is a folder" + hint
-	}
+	unknown := fault.New(fault.UnknownWorkflow, "no workflow %q", fault.Cut(name, 80))
+	hint := fault.Hint{Call: "think.workflows.list", Text: "shows what there is"}
 	if nearest := fault.Nearest(name, l.Names()); nearest != "" {
-		hint = "; did you mean \"" + nearest + "\"?"
+		hint = fault.DidYouMean(strconv.Quote(nearest))
+	} else if folder := l.folderNamed(name); folder != "" {
+		unknown.Details += ": " + folder + " is a folder"
 	}
 	if unlisted := l.Unlisted(); unlisted != nil {
-		hint += "; " + fault.From(unlisted).Details
+		hint.Text += "; " + fault.From(unlisted).Message()
 	}
-	return fault.New(fault.UnknownWorkflow, "no workflow %q%s", fault.Cut(name, 80), hint)
+	return unknown.Hinted(hint)
 }
 
 // folderNamed returns the folder that stands where the file of a workflow would,

@@ -46,7 +46,7 @@ func (a *App) toolOptions() engines.Options {
 		Logger:  a.Logger,
 		Begin:   a.beginCall,
 		Missing: a.seekTool,
-		Advise:  adviceOnTool,
+		Hint:    hintForTool,
 		Artifacts: func(ctx context.Context, result json.RawMessage) (string, error) {
 			return a.Store.PutArtifact(ctx, result)
 		},

@@ -23,7 +23,7 @@ func (a *App) Server(ctx context.Context) (*mcpio.Server, error) {
 		if offer, err = guide.Catalog(ctx, a.Think); err != nil {
 			return nil, err
 		}
-		offer.ReadResource = withAdvice(offer.ReadResource)
+		offer.ReadResource = withHints(offer.ReadResource)
 	}
 	return mcpio.New(mcpio.Options{
 		Name:       "savant",

@@ -121,7 +121,7 @@ func (p *program) printFault(coded *fault.Error) {
 	if p.lines {
 		write = p.line
 	}
-	if err := write(coded.Advised(p.hint(coded))); err != nil {
+	if err := write(coded.Hinted(p.hint(coded))); err != nil {
 		fmt.Fprintf(p.stderr, "savant: %v\n", err)
 	}
 }

@@ -84,8 +84,8 @@ func (p *program) call(ctx context.Context, a *app.App, tool string, args json.R
 	}
 	if _, shown := published.Resolve(tool); !shown {
 		if hidden, there := a.Tools.Resolve(tool); there {
-			return fault.New(fault.UnknownTool, "%s is a tool of the engine %s, which is not among those of %s: %s",
-				hidden.Name, engines.EngineOf(hidden.Name), settings.EnvServices, strings.Join(p.settings.Services, ", "))
+			return fault.New(fault.UnknownTool, "%s is a tool of the engine %s, %w %s: %s",
+				hidden.Name, engines.EngineOf(hidden.Name), errNotPublished, settings.EnvServices, strings.Join(p.settings.Services, ", "))
 		}
 	}
 	result, err := published.Invoke(engines.WithCaller(ctx, engines.Caller{Progress: terminal.Progress(p.stderr, time.Now)}), tool, args)

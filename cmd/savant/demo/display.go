@@ -58,7 +58,7 @@ func (d *display) instruction(reply think.Reply) {
 func (d *display) result(result json.RawMessage) { d.line("result", shortened(result)) }
 
 func (d *display) refusal(err *fault.Error) {
-	d.line(d.paint(terminal.Red, "refused"), terminal.Visible(string(err.Code)+": "+err.Details))
+	d.line(d.paint(terminal.Red, "refused"), terminal.Visible(string(err.Code)+": "+err.Message()))
 }
 
 // shortened is a value on one line, cut where it is long.
