@@ -7,48 +7,56 @@ import (
 	"savant/reasoning"
 )
 
-// OfflinePlanner is the name under which the offline planner signs. It is not
-// a model: it searches, reads and quotes by fixed rules.
+// OfflinePlanner is the name under which the offline planner signs. It is not a
+// model: it searches, reads and quotes by fixed rules.
 const OfflinePlanner = "offline-planner"
 
-// Bounds of what the planner asks for at once. They keep four steps of
-// searching and reading within what an agent remembers whole.
+// How much the planner asks for. Four steps of searching and reading fit into what
+// an agent remembers whole.
 const (
 	maxQueries   = 3
 	maxReads     = 4
 	maxOther     = 2
 	searchLimit  = 8
 	readLines    = 24
-	linesBefore  = 6 // of a hit, where the comment above it is
+	linesBefore  = 6 // before a hit, where its comment is
 	maxFollowUps = 2
 )
 
-// Plan decides what to do by fixed rules, from the request alone: search for
-// the words of the goal, read the best places, search for what was named
-// there, read again, and answer with quotes. The same request always gets the
-// same intent.
+// Plan decides what to do by fixed rules, from the request alone: search for the
+// words of the goal, read the best places, search for the names found there, read
+// again, and answer with quotes. The same request always gets the same intent.
 func Plan(request reasoning.Request) reasoning.Intent {
-	p := &planner{request: request, kit: chooseTools(request), words: wordsOf(request.Goal)}
-	p.found = gather(request, p.kit)
+	p := &planner{request: request, tools: chooseTools(request), words: wordsOf(request.Goal)}
+	p.gather()
+	p.weighWords()
 	intent := p.decide()
 	intent.Model = OfflinePlanner
 	return intent
 }
 
-// planner is the making of one decision.
+// planner makes one decision.
 type planner struct {
 	request reasoning.Request
-	kit     toolkit
+	tools   toolkit
 	words   []word
 	found   evidence
 }
 
 func (p *planner) decide() reasoning.Intent {
 	if p.mayCall() {
-		for _, next := range []func() ([]reasoning.Call, string){p.firstSearch, p.firstRead, p.followUp, p.secondRead} {
-			if calls, why := next(); len(calls) > 0 {
-				return tools(calls, why)
+		for _, phase := range []func() ([]reasoning.Call, string){p.firstSearch, p.firstRead, p.followUp, p.secondRead} {
+			calls, why := phase()
+			if limit := p.request.Limits.MaxCalls; limit > 0 {
+				calls = calls[:min(len(calls), limit)]
 			}
+			switch len(calls) {
+			case 0:
+				continue
+			case 1:
+				return reasoning.Intent{Action: reasoning.ActionTool, ToolName: calls[0].ToolName, Args: calls[0].Args, Reasoning: why}
+			}
+			return reasoning.Intent{Action: reasoning.ActionTool, Calls: calls, Reasoning: why}
 		}
 	}
 	return reasoning.Intent{Action: reasoning.ActionFinish, Final: p.answer(),
@@ -61,39 +69,22 @@ func (p *planner) mayCall() bool {
 	return !policy.NoTools && !policy.MustFinish && !policy.Stuck && limits.StepsLeft != 1
 }
 
-// tools is the intent of calls, in the form that fits their number.
-func tools(calls []reasoning.Call, why string) reasoning.Intent {
-	if len(calls) == 1 {
-		return reasoning.Intent{Action: reasoning.ActionTool, ToolName: calls[0].ToolName, Args: calls[0].Args, Reasoning: why}
-	}
-	return reasoning.Intent{Action: reasoning.ActionTool, Calls: calls, Reasoning: why}
-}
-
-// atMost bounds calls by what the runtime takes in one intent.
-func (p *planner) atMost(calls []reasoning.Call) []reasoning.Call {
-	if limit := p.request.Limits.MaxCalls; limit > 0 && len(calls) > limit {
-		return calls[:limit]
-	}
-	return calls
-}
-
-// firstSearch asks with the goal's words, all and then fewer, with words of
-// like meaning, and asks the other tools that the goal names.
-func (p *planner) firstSearch() ([]reasoning.Call, string) {
+// firstSearch searches for the words of the goal, and calls the other tools that
+// the goal names.
+func (p *planner) firstSearch() (calls []reasoning.Call, why string) {
 	if len(p.found.searches) > 0 || len(p.found.others) > 0 || p.found.failed > 0 {
 		return nil, ""
 	}
-	var calls []reasoning.Call
-	if p.kit.search != nil {
+	if p.tools.search != nil {
 		for _, query := range firstQueries(p.words) {
-			calls = append(calls, p.kit.searchFor(query))
+			calls = append(calls, p.tools.search.call(query, searchLimit))
 		}
 	}
-	calls = p.atMost(append(calls, p.kit.others...))
-	return calls, "Look for the words of the goal: " + spell(p.words) + "."
+	return append(calls, p.tools.others...), "Look for the words of the goal: " + strings.Join(strings.Fields(join(p.words)), ", ") + "."
 }
 
-// firstQueries are from the most specific to what helps when that finds nothing.
+// firstQueries are all words of the goal, words of like meaning, and the word that
+// finds least with its related ones.
 func firstQueries(words []word) []string {
 	if len(words) == 0 {
 		return nil
@@ -117,21 +108,19 @@ func (p *planner) firstRead() ([]reasoning.Call, string) {
 	return p.readPlaces("Read around the best hits: ")
 }
 
-// followUp searches for the names that stand beside the goal's words.
-func (p *planner) followUp() ([]reasoning.Call, string) {
-	if p.kit.search == nil || len(p.found.reads) == 0 || p.found.rounds >= 2 {
+// followUp searches for the names near the goal's words.
+func (p *planner) followUp() (calls []reasoning.Call, why string) {
+	if p.tools.search == nil || len(p.found.reads) == 0 || p.found.rounds >= 2 {
 		return nil, ""
 	}
-	var calls []reasoning.Call
-	var names []string
-	for _, name := range p.names() {
-		calls = append(calls, p.kit.searchFor(name))
-		names = append(names, name)
+	names := p.names()
+	for _, name := range names {
+		calls = append(calls, p.tools.search.call(name, searchLimit))
 	}
-	return p.atMost(calls), "Follow the names that stand beside the goal's words: " + strings.Join(names, ", ") + "."
+	return calls, "Follow the names that stand beside the goal's words: " + strings.Join(names, ", ") + "."
 }
 
-// secondRead reads what the follow-up brought to light.
+// secondRead reads what the follow-up found.
 func (p *planner) secondRead() ([]reasoning.Call, string) {
 	if p.found.rounds < 2 || p.found.readAfterFollowUp {
 		return nil, ""
@@ -139,19 +128,17 @@ func (p *planner) secondRead() ([]reasoning.Call, string) {
 	return p.readPlaces("Read around what was found since: ")
 }
 
-// readPlaces asks for the best places that were not read yet.
-func (p *planner) readPlaces(why string) ([]reasoning.Call, string) {
-	if p.kit.read == nil {
+// readPlaces reads the best places that were not read yet.
+func (p *planner) readPlaces(why string) (calls []reasoning.Call, _ string) {
+	if p.tools.read == nil {
 		return nil, ""
 	}
-	var calls []reasoning.Call
+	places := p.places()
 	var where []string
-	for _, at := range p.places() {
-		if len(calls) == maxReads {
-			break
-		}
-		calls = append(calls, p.kit.readFrom(at))
+	for _, at := range places[:min(len(places), maxReads)] {
+		first := max(1, at.line-linesBefore)
+		calls = append(calls, p.tools.read.call(at.path, first, first+readLines-1))
 		where = append(where, fmt.Sprintf("%s:%d", at.path, at.line))
 	}
-	return p.atMost(calls), why + strings.Join(where, ", ") + "."
+	return calls, why + strings.Join(where, ", ") + "."
 }

@@ -76,7 +76,7 @@ func (p *planner) writeNothing(out *strings.Builder) {
 		out.WriteString("No tool may be called, so I did not look.\n\n")
 	case len(p.found.searches) > 0:
 		fmt.Fprintf(out, "Nothing was found for %s.\n\n", quoteAll(p.found.searches))
-	case p.kit.search == nil && len(p.kit.others) == 0:
+	case p.tools.search == nil && len(p.tools.others) == 0:
 		out.WriteString("I have no tool to look: none of those offered searches text, and the goal names none that can be called as it is.\n\n")
 	default:
 		out.WriteString("I did not get to look.\n\n")
@@ -114,7 +114,7 @@ func (p *planner) writeGaps(out *strings.Builder) {
 
 func (p *planner) seen(w word) bool {
 	return slices.ContainsFunc(p.found.reads, func(r reading) bool {
-		return mentions(strings.ToLower(r.path+" "+strings.Join(r.lines, "\n")), stem(strings.ToLower(w.text)))
+		return mentions(strings.ToLower(r.path+" "+strings.Join(r.lines, "\n")), w.stem)
 	})
 }
 

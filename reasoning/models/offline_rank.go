@@ -2,6 +2,7 @@ package models
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"path"
 	"slices"
@@ -17,33 +18,33 @@ type place struct {
 	score float64
 }
 
-// weights says how much each word of the goal tells: one that is in few of the
-// hits tells more.
-func (p *planner) weights() []float64 {
-	weights := make([]float64, len(p.words))
+// weighWords gives each word of the goal its weight: one that is in few of the
+// hits weighs more.
+func (p *planner) weighWords() {
 	for i, w := range p.words {
-		in := 0
+		count := 0
 		for _, hit := range p.found.rows {
-			if mentions(strings.ToLower(hit.Path+" "+hit.Snippet), stem(strings.ToLower(w.text))) {
-				in++
+			if mentions(strings.ToLower(hit.Path+" "+hit.Snippet), w.stem) {
+				count++
 			}
 		}
-		weights[i] = 1 + math.Log(float64(1+len(p.found.rows))/float64(1+in))
+		p.words[i].weight = 1 + math.Log(float64(1+len(p.found.rows))/float64(1+count))
 	}
-	return weights
 }
 
-// places returns the best lines that were not read yet, the best first, each
-// far enough from the others to be read by itself, at most two of one file.
+// places returns the best lines that were not read yet, the best first. They are
+// far enough from each other to be read separately, and at most two of one file.
 func (p *planner) places() []place {
-	weights := p.weights()
+	hits := map[string]int{} // by file
+	for _, hit := range p.found.rows {
+		hits[hit.Path]++
+	}
 	var all []place
 	for _, hit := range p.found.rows {
 		if hit.Path == "" {
 			continue
 		}
-		score := weigh(hit.Snippet, p.words, weights) + weigh(hit.Path, p.words, weights)/2 + 1/float64(1+hit.rank) +
-			again*float64(p.hitsOf(hit.Path)-1)
+		score := p.weigh(hit.Snippet) + p.weigh(hit.Path)/2 + 1/float64(1+hit.rank) + again*float64(min(hits[hit.Path], maxCounted)-1)
 		if p.followed(declared(hit.Snippet)) {
 			score += definition
 		}
@@ -54,30 +55,20 @@ func (p *planner) places() []place {
 	})
 	var best []place
 	for _, at := range all {
-		if !p.read(at) && apart(best, at) {
+		if !p.wasRead(at) && apart(best, at) {
 			best = append(best, at)
 		}
 	}
 	return best
 }
 
-// again is what each further hit of a file adds, definition what it adds that
-// a hit is where a name that was followed is declared.
+// again is what each further hit of a file adds to a score, up to maxCounted hits,
+// definition what it adds that the hit declares a name that was searched for.
 const (
 	again      = 0.2
+	maxCounted = 5
 	definition = 2
 )
-
-// hitsOf counts the hits of a file, up to as many as tell something.
-func (p *planner) hitsOf(name string) int {
-	count := 0
-	for _, hit := range p.found.rows {
-		if hit.Path == name {
-			count++
-		}
-	}
-	return min(count, 5)
-}
 
 // declared is the name that a text declares in one of its lines, or "".
 func declared(text string) string {
@@ -97,8 +88,10 @@ func (p *planner) followed(name string) bool {
 	})
 }
 
-func (p *planner) read(at place) bool {
-	return slices.ContainsFunc(p.found.reads, func(r reading) bool { return r.holds(at) })
+func (p *planner) wasRead(at place) bool {
+	return slices.ContainsFunc(p.found.reads, func(r reading) bool {
+		return r.path == at.path && at.line >= r.start && at.line < r.start+len(r.lines)
+	})
 }
 
 func apart(chosen []place, at place) bool {
@@ -114,8 +107,8 @@ func apart(chosen []place, at place) bool {
 	return true
 }
 
-// standing says how much a file tells by what it is: sources before documents,
-// documents before tests and data.
+// standing weighs a file by its kind: sources before documents, documents before
+// data, tests and other people's code.
 func standing(name string) float64 {
 	base := path.Base(name)
 	switch {
@@ -123,9 +116,11 @@ func standing(name string) float64 {
 		return 0.2
 	case strings.HasSuffix(base, "_test.go") || strings.Contains(base, ".test.") || strings.Contains(base, ".spec.") || strings.HasPrefix(base, "test_"):
 		return 0.4
-	case slices.Contains([]string{".md", ".rst", ".txt", ".adoc"}, path.Ext(base)):
+	}
+	switch path.Ext(base) {
+	case ".md", ".rst", ".txt", ".adoc":
 		return 0.8
-	case slices.Contains([]string{".json", ".yaml", ".yml", ".toml", ".sum", ".lock", ".svg", ".html", ".css"}, path.Ext(base)):
+	case ".json", ".yaml", ".yml", ".toml", ".sum", ".lock", ".svg", ".html", ".css":
 		return 0.5
 	}
 	return 1
@@ -138,28 +133,24 @@ var identifier = pattern.Lazy(`\b[A-Za-z][A-Za-z0-9]*(?:[._][A-Za-z][A-Za-z0-9]*
 // that use such a word.
 var declaration = pattern.Lazy(`^\s*(?:export |public |private |static |async |pub )*(?:func(?: \([^)]*\))?|package|module|type|class|def|fn|interface|struct|enum|const|var|function)\s+([A-Za-z_][A-Za-z0-9_]*)`)
 
-// names returns the identifiers that stand beside the goal's words in what was
-// read, the best first, without those that were searched for.
+// names returns the identifiers near the goal's words in what was read, the best
+// first, without those that were searched for.
 func (p *planner) names() []string {
-	weights := p.weights()
 	scores := map[string]float64{}
 	for _, each := range p.found.reads {
 		for _, line := range each.lines {
-			near := weigh(line, p.words, weights) * standing(each.path)
+			near := p.weigh(line) * standing(each.path)
 			if near == 0 {
 				continue
 			}
 			for _, name := range identifier().FindAllString(line, -1) {
-				scores[name] = max(scores[name], (near+2*weigh(name, p.words, weights))*telling(name))
+				scores[name] = max(scores[name], (near+2*p.weigh(name))*telling(name))
 			}
 		}
 	}
-	var names []string
-	for name := range scores {
-		if !p.searched(name) && !has(p.words, strings.ToLower(name)) && !uninteresting(name) {
-			names = append(names, name)
-		}
-	}
+	names := slices.DeleteFunc(slices.Collect(maps.Keys(scores)), func(name string) bool {
+		return p.searched(name) || has(p.words, strings.ToLower(name)) || uninteresting(name)
+	})
 	slices.SortFunc(names, func(a, b string) int {
 		return cmp.Or(cmp.Compare(scores[b], scores[a]), strings.Compare(a, b))
 	})
@@ -172,8 +163,8 @@ func uninteresting(name string) bool {
 	first, rest, dotted := strings.Cut(name, ".")
 	switch {
 	case !dotted:
-		return slices.Contains(known().Stop, strings.ToLower(name)) || slices.Contains(known().Common, strings.ToLower(name))
-	case len(first) == 1 || slices.Contains(known().Common, first):
+		return slices.Contains(vocabulary().Stop, strings.ToLower(name)) || slices.Contains(vocabulary().Common, strings.ToLower(name))
+	case len(first) == 1 || slices.Contains(vocabulary().Common, first):
 		return true
 	}
 	return rest == strings.ToLower(rest)

@@ -35,11 +35,10 @@ const repeated = 0.3
 
 // spans returns what is worth quoting, the best first, each declaration once.
 func (p *planner) spans() []span {
-	weights := p.weights()
 	var all []span
 	for _, each := range p.found.reads {
 		for i := range each.lines {
-			if s, ok := p.spanAt(each, i, weights); ok {
+			if s, ok := p.spanAt(each, i); ok {
 				all = append(all, s)
 			}
 		}
@@ -72,21 +71,21 @@ func distinct(all []span) []span {
 
 // spanAt returns the span of a line that declares something, or of a line of
 // text that holds words of the goal.
-func (p *planner) spanAt(r reading, i int, weights []float64) (span, bool) {
+func (p *planner) spanAt(r reading, i int) (span, bool) {
 	match := declaration().FindStringSubmatch(r.lines[i])
 	if match == nil {
-		return p.textAt(r, i, weights)
+		return p.textAt(r, i)
 	}
 	s := span{path: r.path, name: match[1], nameLine: r.start + i}
 	for j := commentAbove(r.lines, i); j <= i; j++ {
 		s.lines = append(s.lines, quoted{r.start + j, r.lines[j]})
 	}
-	s.score = 1.5*weigh(textOf(s.lines), p.words, weights) + repeated*p.sum(s.lines, weights)
+	s.score = 1.5*p.weigh(textOf(s.lines)) + repeated*p.sum(s.lines)
 	var body []quoted
 	if !isPackage(r.lines[i]) {
-		body = p.tellingLines(r, i+1, weights)
+		body = p.tellingLines(r, i+1)
 	}
-	s.score += weigh(textOf(body), p.words, weights) / 2
+	s.score += p.weigh(textOf(body)) / 2
 	if s.score == 0 || isPackage(r.lines[i]) && len(s.lines) == 1 {
 		return span{}, false
 	}
@@ -94,7 +93,7 @@ func (p *planner) spanAt(r reading, i int, weights []float64) (span, bool) {
 		s.score += definition
 	}
 	s.lines = append(s.lines, body...)
-	s.score = (s.score + weigh(r.path, p.words, weights)/2) * standing(r.path)
+	s.score = (s.score + p.weigh(r.path)/2) * standing(r.path)
 	return s, true
 }
 
@@ -104,10 +103,10 @@ func isPackage(line string) bool {
 	return strings.HasPrefix(line, "package ") || strings.HasPrefix(line, "module ")
 }
 
-func (p *planner) textAt(r reading, i int, weights []float64) (span, bool) {
+func (p *planner) textAt(r reading, i int) (span, bool) {
 	line := strings.TrimSpace(r.lines[i])
-	score := weigh(line, p.words, weights) * standing(r.path)
-	if score == 0 || len(line) < 8 || repeats(line, p.request.Goal) {
+	score := p.weigh(line) * standing(r.path)
+	if score == 0 || len(line) < 8 || p.repeatsGoal(line) {
 		return span{}, false
 	}
 	return span{path: r.path, lines: []quoted{{r.start + i, r.lines[i]}}, score: score}, true
@@ -128,14 +127,14 @@ func isComment(line string) bool {
 }
 
 // tellingLines are the lines of a body that hold most of the goal, in their order.
-func (p *planner) tellingLines(r reading, from int, weights []float64) []quoted {
+func (p *planner) tellingLines(r reading, from int) []quoted {
 	type scored struct {
 		quoted
 		score float64
 	}
 	var all []scored
 	for j := from; j < len(r.lines) && j < from+maxBody && !declaration().MatchString(r.lines[j]) && r.lines[j] != "}"; j++ {
-		if score := weigh(r.lines[j], p.words, weights); score > 0 {
+		if score := p.weigh(r.lines[j]); score > 0 {
 			all = append(all, scored{quoted{r.start + j, r.lines[j]}, score})
 		}
 	}
@@ -151,10 +150,10 @@ func (p *planner) tellingLines(r reading, from int, weights []float64) []quoted 
 
 // sum weighs each line by itself: what a comment says again and again is what
 // it is about.
-func (p *planner) sum(lines []quoted, weights []float64) float64 {
+func (p *planner) sum(lines []quoted) float64 {
 	total := 0.0
 	for _, q := range lines {
-		total += weigh(q.text, p.words, weights)
+		total += p.weigh(q.text)
 	}
 	return total
 }

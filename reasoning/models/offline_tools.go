@@ -5,58 +5,79 @@ import (
 	"slices"
 	"strings"
 
+	"savant/internal/jsonvalue"
 	"savant/reasoning"
 )
 
-// toolkit is what of the offered tools the planner can use, found by name and
-// description.
+// toolkit has the offered tools that the planner can use.
 type toolkit struct {
-	search, read *usable
-	// others are calls of tools that the goal names and that need nothing said.
+	search, read *usable // nil: there is none
+	// others are calls of tools that the goal names and that need no arguments.
 	others []reasoning.Call
 }
 
-// usable is a tool with the names of the arguments that the planner fills.
+// usable is a tool with its names for the arguments that the planner gives; ""
+// for one that it does not take.
 type usable struct {
-	name                    string
-	query, limit            string
-	path, startLine, stopAt string
+	name      string
+	arguments []string
 }
 
-// shape is what the planner reads of an input schema.
-type shape struct {
+// What tools call the arguments that the planner gives: to a search the query and
+// the most hits, to a reading the path, the first and the last line.
+var (
+	searchArguments = [][]string{{"query", "q", "text", "pattern"}, {"limit", "max_results", "top_k"}}
+	readArguments   = [][]string{{"path", "file"}, {"start_line", "start", "from_line"}, {"end_line", "end", "to_line"}}
+)
+
+// inputSchema is what the planner reads of an input schema.
+type inputSchema struct {
 	Properties map[string]json.RawMessage `json:"properties"`
 	Required   []string                   `json:"required"`
 }
 
+// chooseTools finds a tool that searches text and one that reads lines by their
+// descriptions. Those of Savant come first.
 func chooseTools(request reasoning.Request) toolkit {
 	var kit toolkit
 	for _, tool := range request.Tools {
-		var in shape
-		if len(tool.InputSchema) > 0 && json.Unmarshal(tool.InputSchema, &in) != nil {
+		var schema inputSchema
+		if len(tool.InputSchema) > 0 && json.Unmarshal(tool.InputSchema, &schema) != nil {
 			continue
 		}
 		about := strings.ToLower(tool.Name + " " + tool.Title + " " + tool.Description)
-		if kit.search == nil || tool.Name == "context.search" {
-			kit.search = firstOf(searchTool(tool.Name, about, in), kit.search)
+		searches := strings.Contains(about, "search") && !strings.Contains(about, "the web")
+		reads := strings.Contains(about, "read") || strings.Contains(about, "lines of")
+		if found := schema.usable(tool.Name, searchArguments, 1); searches && found != nil && (kit.search == nil || tool.Name == "context.search") {
+			kit.search = found
 		}
-		if kit.read == nil || tool.Name == "context.read" {
-			kit.read = firstOf(readTool(tool.Name, about, in), kit.read)
+		if found := schema.usable(tool.Name, readArguments, 2); reads && found != nil && (kit.read == nil || tool.Name == "context.read") {
+			kit.read = found
 		}
 	}
 	kit.others = otherCalls(request)
 	return kit
 }
 
-func firstOf(a, b *usable) *usable {
-	if a != nil {
-		return a
+// usable returns a tool with its names for arguments: nil if it does not take the
+// first ones, or requires others.
+func (s inputSchema) usable(tool string, arguments [][]string, needed int) *usable {
+	found := &usable{name: tool}
+	for i, names := range arguments {
+		name := s.property(names...)
+		if name == "" && i < needed {
+			return nil
+		}
+		found.arguments = append(found.arguments, name)
 	}
-	return b
+	if slices.ContainsFunc(s.Required, func(name string) bool { return !slices.Contains(found.arguments, name) }) {
+		return nil
+	}
+	return found
 }
 
-// property returns the first of the names that a schema has.
-func (s shape) property(names ...string) string {
+// property returns the first of the names that a schema has, or "".
+func (s inputSchema) property(names ...string) string {
 	for _, name := range names {
 		if _, has := s.Properties[name]; has {
 			return name
@@ -65,83 +86,52 @@ func (s shape) property(names ...string) string {
 	return ""
 }
 
-// covered says whether all that is required is among the names.
-func (s shape) covered(names ...string) bool {
-	return !slices.ContainsFunc(s.Required, func(name string) bool { return !slices.Contains(names, name) })
-}
-
-// searchTool takes a tool that searches text and wants no more than a query.
-func searchTool(name, about string, in shape) *usable {
-	found := usable{name: name, query: in.property("query", "q", "text", "pattern"), limit: in.property("limit", "max_results", "top_k")}
-	searches := strings.Contains(about, "search") && !strings.Contains(about, "the web")
-	if !searches || found.query == "" || !in.covered(found.query, found.limit) {
-		return nil
+// call returns a call with the values of the arguments.
+func (u *usable) call(values ...any) reasoning.Call {
+	args := map[string]any{}
+	for i, name := range u.arguments {
+		if name != "" {
+			args[name] = values[i]
+		}
 	}
-	return &found
-}
-
-// readTool takes a tool that reads a range of lines of a file.
-func readTool(name, about string, in shape) *usable {
-	found := usable{name: name, path: in.property("path", "file"), startLine: in.property("start_line", "start", "from_line"),
-		stopAt: in.property("end_line", "end", "to_line")}
-	reads := strings.Contains(about, "read") || strings.Contains(about, "lines of")
-	if !reads || found.path == "" || found.startLine == "" || !in.covered(found.path, found.startLine, found.stopAt) {
-		return nil
+	raw, err := jsonvalue.Encode(args)
+	if err != nil {
+		panic("models: arguments of text and numbers do not encode: " + err.Error())
 	}
-	return &found
+	return reasoning.Call{ToolName: u.name, Args: raw}
 }
 
-// otherCalls are of tools that change nothing, need no arguments, and whose
-// own name the goal holds as a word: "status" for git.status. A tool that takes
-// a query has nothing to say without one, whatever its schema requires.
+// is says whether an outcome is one of this tool.
+func (u *usable) is(outcome reasoning.Outcome) bool { return u != nil && outcome.ToolName == u.name }
+
+// argument decodes an argument of an earlier call.
+func (u *usable) argument(outcome reasoning.Outcome, number int, into any) error {
+	var args map[string]json.RawMessage
+	if err := json.Unmarshal(outcome.Args, &args); err != nil {
+		return err
+	}
+	return json.Unmarshal(args[u.arguments[number]], into)
+}
+
+// otherCalls are of tools that change nothing, need no arguments, and whose own
+// name the goal holds as a word: "status" for git.status. A tool that takes a
+// query is none of them, even if its schema does not require it.
 func otherCalls(request reasoning.Request) []reasoning.Call {
-	goal := wordsIn(request.Goal)
+	var goal []string
+	for field := range strings.FieldsSeq(strings.ToLower(request.Goal)) {
+		goal = append(goal, strings.Trim(field, ".,;:?!\"'()`"))
+	}
 	var calls []reasoning.Call
 	for _, tool := range request.Tools {
-		var in shape
+		var schema inputSchema
 		engine, own, _ := strings.Cut(tool.Name, ".")
-		if !tool.ReadOnly || engine == "agent" || engine == "think" || json.Unmarshal(tool.InputSchema, &in) != nil || len(in.Required) > 0 || in.property("query", "q") != "" {
+		if !tool.ReadOnly || engine == "agent" || engine == "think" || json.Unmarshal(tool.InputSchema, &schema) != nil ||
+			len(schema.Required) > 0 || schema.property("query", "q") != "" {
 			continue
 		}
-		if slices.Contains(goal, own) && !slices.Contains(known().Stop, own) || slices.Contains(goal, tool.Name) {
+		if slices.Contains(goal, own) && !slices.Contains(vocabulary().Stop, own) || slices.Contains(goal, tool.Name) {
 			calls = append(calls, reasoning.Call{ToolName: tool.Name, Args: json.RawMessage("{}")})
 		}
 	}
 	return calls[:min(len(calls), maxOther)]
-}
-
-// wordsIn returns the words of a text in lower case.
-func wordsIn(text string) []string {
-	var all []string
-	for field := range strings.FieldsSeq(strings.ToLower(text)) {
-		all = append(all, strings.Trim(field, ".,;:?!\"'()`"))
-	}
-	return all
-}
-
-func (k toolkit) searchFor(query string) reasoning.Call {
-	args := map[string]any{k.search.query: query}
-	if k.search.limit != "" {
-		args[k.search.limit] = searchLimit
-	}
-	return call(k.search.name, args)
-}
-
-func (k toolkit) readFrom(at place) reasoning.Call {
-	first := max(1, at.line-linesBefore)
-	args := map[string]any{k.read.path: at.path, k.read.startLine: first}
-	if k.read.stopAt != "" {
-		args[k.read.stopAt] = first + readLines - 1
-	}
-	return call(k.read.name, args)
-}
-
-// call writes arguments with their names in order, so that equal calls are
-// equal bytes.
-func call(tool string, args map[string]any) reasoning.Call {
-	raw, err := json.Marshal(args)
-	if err != nil {
-		panic("models: arguments of text and numbers do not marshal: " + err.Error())
-	}
-	return reasoning.Call{ToolName: tool, Args: raw}
 }

@@ -9,39 +9,37 @@ import (
 	"unicode"
 )
 
-// word is one word of the goal, and those that stand for it in code.
+// word is one word of the goal.
 type word struct {
 	text    string
-	related []string
+	stem    string   // in lower case
+	related []string // the words that programs use for it
+	weight  float64  // how much it tells; set once there are hits
 }
 
-// vocabulary is what the planner knows of words. stop say how a question is
-// asked, not what about. related are words of programs by the words people use
-// for them: they count less, since they may mean something else. common are
-// packages and receivers whose members tell nothing of a project.
-type vocabulary struct {
-	Stop    []string            `json:"stop"`
-	Related map[string][]string `json:"related"`
-	Common  []string            `json:"common"`
-}
-
-// The vocabulary is kept in a file of its own, which a search of this
-// repository ranks as the data it is.
+// vocabularyFile is a file of its own, so that a search of this repository ranks
+// it as data.
 //
 //go:embed offline_words.json
 var vocabularyFile []byte
 
-var known = sync.OnceValue(func() vocabulary { return readVocabulary(vocabularyFile) })
-
-func readVocabulary(data []byte) (read vocabulary) {
-	if err := json.Unmarshal(data, &read); err != nil {
+// vocabulary is what the planner knows of words. Stop words say how a question is
+// asked, not what it is about. Related words are those that programs use for the
+// words people use; they count less. Common names are packages and receivers whose
+// members say nothing about a project.
+var vocabulary = sync.OnceValue(func() (read struct {
+	Stop    []string            `json:"stop"`
+	Related map[string][]string `json:"related"`
+	Common  []string            `json:"common"`
+}) {
+	if err := json.Unmarshal(vocabularyFile, &read); err != nil {
 		panic("models: the embedded vocabulary is not JSON: " + err.Error())
 	}
 	return read
-}
+})
 
-// wordsOf returns the words of a goal that say what it is about, in its order,
-// each once. Where a goal has no such word, all of its words are taken.
+// wordsOf returns the words of a goal that say what it is about, in order, each
+// once. If there are none, it returns all words.
 func wordsOf(goal string) []word {
 	all := strings.FieldsFunc(goal, func(c rune) bool {
 		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && c != '_' && c != '.' && c != '/'
@@ -51,10 +49,14 @@ func wordsOf(goal string) []word {
 		for _, text := range all {
 			text = strings.Trim(text, "./_")
 			lower := strings.ToLower(text)
-			if text == "" || !keepStop && slices.Contains(known().Stop, lower) || has(words, lower) {
+			if text == "" || !keepStop && slices.Contains(vocabulary().Stop, lower) || has(words, lower) {
 				continue
 			}
-			words = append(words, word{text: text, related: relatedWords(lower)})
+			w := word{text: text, stem: stem(lower), related: vocabulary().Related[lower]}
+			if w.related == nil {
+				w.related = vocabulary().Related[w.stem]
+			}
+			words = append(words, w)
 		}
 		if len(words) > 0 {
 			break
@@ -64,14 +66,7 @@ func wordsOf(goal string) []word {
 }
 
 func has(words []word, lower string) bool {
-	return slices.ContainsFunc(words, func(w word) bool { return stem(strings.ToLower(w.text)) == stem(lower) })
-}
-
-func relatedWords(lower string) []string {
-	if found := known().Related[lower]; found != nil {
-		return found
-	}
-	return known().Related[stem(lower)]
+	return slices.ContainsFunc(words, func(w word) bool { return w.stem == stem(lower) })
 }
 
 // stem cuts the commonest endings of English, so that "ends" meets "end".
@@ -92,8 +87,6 @@ func join(words []word) string {
 	}
 	return strings.Join(texts, " ")
 }
-
-func spell(words []word) string { return strings.Join(strings.Fields(join(words)), ", ") }
 
 // relatedTo is one query of the words that stand for those of the goal: first
 // those that stand for several of them.
@@ -128,17 +121,16 @@ func rarity(w word) int {
 	return score
 }
 
-// weigh says how much of the goal a text holds: a word counts by its weight,
-// one that stands for it a third of that.
-func weigh(text string, words []word, weights []float64) float64 {
+// weigh says how much of the goal a text holds. A related word counts a third.
+func (p *planner) weigh(text string) float64 {
 	lower := strings.ToLower(text)
 	total := 0.0
-	for i, w := range words {
+	for _, w := range p.words {
 		switch {
-		case mentions(lower, stem(strings.ToLower(w.text))):
-			total += weights[i]
+		case mentions(lower, w.stem):
+			total += w.weight
 		case slices.ContainsFunc(w.related, func(each string) bool { return mentions(lower, each) }):
-			total += weights[i] / 3
+			total += w.weight / 3
 		}
 	}
 	return total
