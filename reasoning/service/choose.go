@@ -9,9 +9,8 @@ import (
 	"savant/reasoning/models"
 )
 
-// What makes the work one for the large model: a run that is longer than
-// smallSteps, a goal of more than smallGoal words, or one that holds a word of
-// flagged.
+// The large model is for runs of more than smallSteps steps, and for goals of more
+// than smallGoal words or with a word of flagged.
 const (
 	smallSteps = 8
 	smallGoal  = 60
@@ -19,23 +18,16 @@ const (
 
 var flagged = strings.Fields("architecture design redesign refactor migrate prove security vulnerability race deadlock tradeoff trade-off")
 
-// choose returns the model for a request, nil for the offline planner. The
-// person's choice comes first; it is REASONING_UNAVAILABLE where there is no
-// such model.
+// choose returns the model for a request, nil for the offline planner. A model that
+// the user forces and that is not set is REASONING_UNAVAILABLE.
 func (s *Service) choose(request reasoning.Request) (models.Model, error) {
 	small, large := s.options.SLM, s.options.LLM
-	switch {
-	case request.Policy.Model == reasoning.ModelLLM && large == nil:
+	switch forced := request.Policy.Model; {
+	case forced == reasoning.ModelLLM && large == nil:
 		return nil, fault.New(fault.ReasoningUnavailable, "the large model was asked for, but none is set: set SAVANT_LLM")
-	case request.Policy.Model == reasoning.ModelSLM && small == nil:
+	case forced == reasoning.ModelSLM && small == nil:
 		return nil, fault.New(fault.ReasoningUnavailable, "the small model was asked for, but none is set: set SAVANT_SLM")
-	case request.Policy.Model == reasoning.ModelLLM:
-		return large, nil
-	case request.Policy.Model == reasoning.ModelSLM:
-		return small, nil
-	case small == nil:
-		return large, nil
-	case large != nil && demanding(request):
+	case forced == reasoning.ModelLLM || forced != reasoning.ModelSLM && (small == nil || large != nil && demanding(request)):
 		return large, nil
 	}
 	return small, nil

@@ -20,29 +20,28 @@ import (
 	"savant/schemas"
 )
 
-// MaxRequest is the size of a request in bytes above which it is refused.
+// MaxRequest is the most bytes a request may have.
 const MaxRequest = 8 << 20
 
-// Decider is who the handler asks.
+// Decider decides; Service is one.
 type Decider interface {
 	Decide(ctx context.Context, request reasoning.Request) (reasoning.Intent, error)
 }
 
-// HandlerOptions are what a handler is made of.
+// HandlerOptions configure a handler.
 type HandlerOptions struct {
 	Decider Decider
-	// Schema is schemas/reasoning_request.json, which requests are held
-	// against.
+	// Schema is schemas/reasoning_request.json. Requests must match it.
 	Schema *schemas.Schema
-	// Token is the bearer token that requests must have; empty wants none.
+	// Token is the bearer token that requests must have; "" requires none.
 	Token string
-	// Logger is told of the causes of INTERNAL; nil discards them.
+	// Logger gets the causes of INTERNAL; nil discards them.
 	Logger *slog.Logger
 }
 
-// NewHandler serves POST /agent_intent. Errors are a fault as JSON:
-// INVALID_PARAMS 400, TOOL_DENIED 401, and 403 for pages in a browser,
-// LIMIT_EXCEEDED 413, REASONING_UNAVAILABLE 503, any other 500.
+// NewHandler serves POST /agent_intent. An error is a fault as JSON:
+// INVALID_PARAMS 400, TOOL_DENIED 401 (403 for pages in a browser), LIMIT_EXCEEDED
+// 413, REASONING_UNAVAILABLE 503, any other 500.
 func NewHandler(options HandlerOptions) http.Handler {
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
@@ -55,7 +54,7 @@ func NewHandler(options HandlerOptions) http.Handler {
 type handler struct{ options HandlerOptions }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Header.Get("Origin") != "" { // every page of the web can post to this machine
+	if r.Header.Get("Origin") != "" { // any web page can post to this machine
 		h.refuse(w, r, fault.New(fault.ToolDenied, "pages in a browser are not served"), http.StatusForbidden)
 		return
 	}
@@ -77,8 +76,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.write(w, r, http.StatusOK, intent)
 }
 
-// authorized compares digests, so that the time it takes tells nothing of the
-// token.
+// authorized compares digests, so that its duration reveals nothing of the token.
 func (h *handler) authorized(r *http.Request) bool {
 	if h.options.Token == "" {
 		return true
@@ -88,7 +86,7 @@ func (h *handler) authorized(r *http.Request) bool {
 	return subtle.ConstantTimeCompare(want[:], got[:]) == 1 && strings.EqualFold(scheme, "bearer")
 }
 
-// read takes a request that fits the schema.
+// read returns a request that matches the schema.
 func (h *handler) read(w http.ResponseWriter, r *http.Request) (reasoning.Request, error) {
 	var request reasoning.Request
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxRequest))

@@ -9,17 +9,17 @@ import (
 	"savant/reasoning"
 )
 
-// maxText bounds what is read of a model's answer, in bytes, and maxTries the
-// places in it that are tried as an intent.
+// maxText is the most bytes a model's answer may have, maxTries the most parts of
+// it that are tried as an intent.
 const (
 	maxText  = 1 << 20
 	maxTries = 32
 )
 
-// Parse finds the intent in what a model wrote: the whole text, a fenced
-// block, or an object amid prose; with the slips models make (single quotes,
-// trailing commas, Python's True, other names for the members). Repairs tells
-// what was mended. INVALID_INTENT says what is wrong with the best candidate.
+// Parse finds the intent in what a model wrote: the whole text, a fenced block, or
+// an object amid prose. It repairs common mistakes (single quotes, trailing commas,
+// Python's True, other names for the members); Repairs says which. INVALID_INTENT
+// says what is wrong with the best candidate.
 func Parse(text string, tools []reasoning.Tool) (reasoning.Intent, error) {
 	if len(text) > maxText {
 		return reasoning.Intent{}, fault.New(fault.InvalidIntent, "the answer is not an intent: it is larger than %d bytes", maxText)
@@ -41,16 +41,17 @@ func Parse(text string, tools []reasoning.Tool) (reasoning.Intent, error) {
 	return reasoning.Intent{}, first
 }
 
-// thoughts is what some models write before they answer; thinking and thought are
-// its ends, of which one is missing where it was cut off, or begun by the prompt.
+// thoughts is what some models write before they answer. thinking and thought are
+// its beginning and its end: one may be missing if the text was cut off, or if the
+// prompt had the beginning.
 var (
 	thoughts = pattern.Lazy(`(?s)<(think|thinking|reasoning)>.*?</(think|thinking|reasoning)>`)
 	thinking = pattern.Lazy(`<(think|thinking|reasoning)>`)
 	thought  = pattern.Lazy(`(?s)^.*</(think|thinking|reasoning)>`)
 )
 
-// withoutThoughts leaves what was decided: what a model only thought of doing is
-// not done. An answer that is one object may speak of thoughts.
+// withoutThoughts removes thoughts: what a model only thought of doing is not done.
+// A text that is one object stays as it is.
 func withoutThoughts(text string) string {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "{") && closing(text, 0) == len(text) {
@@ -113,18 +114,19 @@ func closing(text string, start int) int {
 	return -1
 }
 
-// read reads one candidate, strictly and then with the slips mended.
+// read reads one candidate. It repairs JSON that is not quite JSON, and members
+// with other names.
 func read(candidate string, tools []reasoning.Tool) (reasoning.Intent, error) {
-	mended, repairs := candidate, []string(nil)
+	var repairs []string
 	if !json.Valid([]byte(candidate)) {
-		if soft := soften(candidate); json.Valid([]byte(soft)) {
-			mended, repairs = soft, append(repairs, "it was not quite JSON")
+		if lenient := lenientJSON(candidate); json.Valid([]byte(lenient)) {
+			candidate, repairs = lenient, append(repairs, "it was not quite JSON")
 		}
 	}
-	if renamed, changed := rename(mended); changed {
-		mended, repairs = renamed, append(repairs, "members had other names")
+	if renamed, changed := rename(candidate); changed {
+		candidate, repairs = renamed, append(repairs, "members had other names")
 	}
-	intent, err := reasoning.ParseIntent([]byte(mended), tools)
+	intent, err := reasoning.ParseIntent([]byte(candidate), tools)
 	intent.Repairs = append(repairs, intent.Repairs...)
 	return intent, err
 }
@@ -144,8 +146,8 @@ var otherActions = map[string]reasoning.Action{
 	"final": reasoning.ActionFinish, "final_answer": reasoning.ActionFinish, "answer": reasoning.ActionFinish, "done": reasoning.ActionFinish,
 }
 
-// rename gives the members of an intent, and of its calls, the names they
-// should have. An action that is missing follows from what is there.
+// rename gives the members of an intent, and of its calls, the names they should
+// have. A missing action follows from the other members.
 func rename(text string) (renamed string, changed bool) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal([]byte(text), &members) != nil || members == nil {
@@ -154,15 +156,17 @@ func rename(text string) (renamed string, changed bool) {
 	changed = renameMembers(members)
 	var calls []map[string]json.RawMessage
 	if json.Unmarshal(members["calls"], &calls) == nil {
-		inside := false
+		renamedCalls := false
 		for _, call := range calls {
-			inside = renameMembers(call) || inside
+			renamedCalls = renameMembers(call) || renamedCalls
 		}
-		if inside {
+		if renamedCalls {
 			members["calls"], changed = encode(calls), true
 		}
 	}
-	changed = renameAction(members) || changed
+	if action := actionOf(members); action != "" {
+		members["action"], changed = encode(action), true
+	}
 	if !changed {
 		return text, false
 	}
@@ -172,10 +176,8 @@ func rename(text string) (renamed string, changed bool) {
 func renameMembers(members map[string]json.RawMessage) (changed bool) {
 	for name, others := range otherNames {
 		for _, other := range others {
-			if _, has := members[name]; has {
-				break
-			}
-			if value, has := members[other]; has {
+			value, has := members[other]
+			if _, named := members[name]; has && !named {
 				members[name], changed = value, true
 				delete(members, other)
 			}
@@ -184,25 +186,22 @@ func renameMembers(members map[string]json.RawMessage) (changed bool) {
 	return changed
 }
 
-func renameAction(members map[string]json.RawMessage) (changed bool) {
+// actionOf returns the action of an intent that has none, or one with another
+// name; else "".
+func actionOf(members map[string]json.RawMessage) reasoning.Action {
 	var action string
 	if raw, has := members["action"]; has && json.Unmarshal(raw, &action) != nil {
-		return false
+		return ""
 	}
-	meant, known := otherActions[strings.ToLower(strings.TrimSpace(action))]
-	switch {
-	case known:
-	case action != "":
-		return false
+	switch meant := otherActions[strings.ToLower(strings.TrimSpace(action))]; {
+	case meant != "" || action != "":
+		return meant
 	case members["tool_name"] != nil || members["calls"] != nil:
-		meant = reasoning.ActionTool
+		return reasoning.ActionTool
 	case members["final"] != nil:
-		meant = reasoning.ActionFinish
-	default:
-		return false
+		return reasoning.ActionFinish
 	}
-	members["action"] = encode(meant)
-	return true
+	return ""
 }
 
 // encode writes what was decoded before.

@@ -9,7 +9,7 @@ import (
 	"savant/reasoning"
 )
 
-// Prompt is what a model is shown, and what is told of it.
+// Prompt is what a model is shown, and its description.
 type Prompt struct {
 	System, User string
 	Description  reasoning.Prompt
@@ -18,41 +18,37 @@ type Prompt struct {
 // budget is the size of a whole prompt, in estimated tokens.
 const budget = 8000
 
-// section is one part of a prompt. The first four are never trimmed: their
-// budgets say how large they are meant to be. The others are cut to theirs.
+// section is one part of a prompt.
 type section struct {
-	name   string
+	name, title string
+	// budget is how large the section is meant to be, in estimated tokens.
 	budget int
 	// write returns the text within a number of tokens.
 	write func(reasoning.Request, int) string
 }
 
-// sections are in the order of the prompt; the system message ends after the
-// fourth. The goal and the tools are the question itself: they are cut to
-// their own budgets, and take their room from what trimmed names.
+// sections are in the order of the prompt. Those of the system message are never
+// cut. The others are cut to their budgets, and the last ones further if the whole
+// is over its budget.
 var sections = []section{
-	{"system_schema", 500, writeSystem},
-	{"persona", 800, func(r reasoning.Request, _ int) string { return r.Persona.Text }},
-	{"driver", 1200, func(r reasoning.Request, _ int) string { return r.Driver.Text }},
-	{"rules", 200, writeRules},
-	{"goal", 1000, func(r reasoning.Request, limit int) string { return cut(r.Goal, limit) }},
-	{"tools", 2500, writeTools},
-	{"last_output", 1500, writeLastOutput},
-	{"memory", 2000, writeMemory},
-	{"repo", 1500, writeRepo},
-	{"extras", 300, writeExtras},
+	{"system_schema", "", 500, writeSystem},
+	{"persona", "Who you are", 800, func(r reasoning.Request, _ int) string { return r.Persona.Text }},
+	{"driver", "How you work", 1200, func(r reasoning.Request, _ int) string { return r.Driver.Text }},
+	{"rules", "Workflows that fit the goal", 200, writeRules},
+	{"goal", "Goal", 1000, func(r reasoning.Request, limit int) string { return cut(r.Goal, limit) }},
+	{"tools", "Tools", 2500, writeTools},
+	{"last_output", "What the last step brought", 1500, writeLastOutput},
+	{"memory", "Steps so far", 2000, writeMemory},
+	{"repo", "Repository", 1500, writeRepo},
+	{"extras", "Mind", 300, writeExtras},
 }
 
-// inSystem is how many sections make the system message.
-const inSystem = 4
-
-// trimmed are given up when the whole is over its budget, in this order.
-var trimmed = []string{"extras", "repo", "memory"}
-
-// titles of the sections in the prompt; the system schema needs none.
-var titles = map[string]string{"persona": "Who you are", "driver": "How you work", "rules": "Workflows that fit the goal",
-	"goal": "Goal", "tools": "Tools", "last_output": "What the last step brought", "memory": "Steps so far",
-	"repo": "Repository", "extras": "Mind"}
+// How many sections make the system message, and before which one further cutting
+// ends.
+const (
+	inSystem    = 4
+	firstCutOff = 7
+)
 
 // Tokens estimates the tokens of a text: one for each four bytes, rounded up.
 func Tokens(text string) int { return (len(text) + 3) / 4 }
@@ -66,8 +62,7 @@ func Build(request reasoning.Request) Prompt {
 		texts[i], dropped[i] = each.within(request, each.budget)
 		total += Tokens(texts[i])
 	}
-	for _, name := range trimmed {
-		i := indexOf(name)
+	for i := len(sections) - 1; i >= firstCutOff; i-- {
 		if total > budget && texts[i] != "" {
 			before := Tokens(texts[i])
 			var more int
@@ -82,32 +77,18 @@ func Build(request reasoning.Request) Prompt {
 // frame is room for a section's title, in tokens.
 const frame = 10
 
-// within returns a section's text with its title, and how many tokens were
-// left out of it.
-func (s section) within(request reasoning.Request, limit int) (text string, dropped int) {
-	whole := s.write(request, unbounded)
-	text = whole
-	if indexOf(s.name) >= inSystem {
-		text = s.write(request, limit)
-	}
-	dropped = max(0, Tokens(whole)-Tokens(text))
-	if text != "" && titles[s.name] != "" {
-		text = "# " + titles[s.name] + "\n" + strings.TrimRight(text, "\n")
-	}
-	return text, dropped
-}
-
-// unbounded is more than any request has. Beyond the system message, what is
-// written without a bound is measured and not shown.
+// unbounded is a limit that no section reaches: the whole section is measured.
 const unbounded = 1 << 40
 
-func indexOf(name string) int {
-	for i := range sections {
-		if sections[i].name == name {
-			return i
-		}
+// within returns a section's text with its title, and how many tokens were left
+// out of it.
+func (s section) within(request reasoning.Request, limit int) (text string, dropped int) {
+	text = s.write(request, limit)
+	dropped = max(0, Tokens(s.write(request, unbounded))-Tokens(text))
+	if text != "" && s.title != "" {
+		text = "# " + s.title + "\n" + strings.TrimRight(text, "\n")
 	}
-	panic("service: no section " + name)
+	return text, dropped
 }
 
 // assemble joins the texts and describes them.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"savant/fault"
@@ -11,8 +12,8 @@ import (
 	"savant/reasoning/models"
 )
 
-// Options are the models there are; nil is none. Without any the offline
-// planner decides.
+// Options name the models; each may be nil. Without any the offline planner
+// decides.
 type Options struct {
 	SLM, LLM models.Model
 	// Timeout bounds each answer of a model; 0 is none.
@@ -26,23 +27,24 @@ type Service struct{ options Options }
 // New returns a service.
 func New(options Options) *Service { return &Service{options: options} }
 
-// Name says for a person who decides.
+// Name says who decides, for people.
 func (s *Service) Name() string {
-	switch {
-	case s.options.SLM != nil && s.options.LLM != nil:
-		return "the reasoning service inside, with " + s.options.SLM.Name() + " and " + s.options.LLM.Name()
-	case s.options.SLM != nil:
-		return "the reasoning service inside, with " + s.options.SLM.Name()
-	case s.options.LLM != nil:
-		return "the reasoning service inside, with " + s.options.LLM.Name()
+	var names []string
+	for _, each := range []models.Model{s.options.SLM, s.options.LLM} {
+		if each != nil {
+			names = append(names, each.Name())
+		}
 	}
-	return "the reasoning service inside, with the " + models.OfflinePlanner + ", which is not a model"
+	if len(names) == 0 {
+		names = []string{"the " + models.OfflinePlanner + ", which is not a model"}
+	}
+	return "the reasoning service inside, with " + strings.Join(names, " and ")
 }
 
-// Decide returns the intent for a step. Where a model's answer cannot be used,
-// it is asked once more with what was wrong; then the large model is asked,
-// unless the person forced the small one. What still cannot be used is
-// INVALID_INTENT. The errors of a model pass through.
+// Decide returns the intent for a step. A model whose answer cannot be used is asked
+// once more and told what was wrong; then the large model is asked, unless the user
+// forced the small one; then the error is INVALID_INTENT. Errors of a model are
+// returned as they are.
 func (s *Service) Decide(ctx context.Context, request reasoning.Request) (reasoning.Intent, error) {
 	chosen, err := s.choose(request)
 	if err != nil {
@@ -51,7 +53,7 @@ func (s *Service) Decide(ctx context.Context, request reasoning.Request) (reason
 	if chosen == nil {
 		return models.Plan(request), nil
 	}
-	asked := newConversation(request, s.options.Timeout)
+	asked := &conversation{request: request, timeout: s.options.Timeout, prompt: Build(request)}
 	intent, err := asked.decide(ctx, chosen)
 	if larger := s.options.LLM; errors.Is(err, fault.InvalidIntent) && larger != nil && larger != chosen && request.Policy.Model != reasoning.ModelSLM {
 		asked.note(chosen.Name() + " gave no usable answer, so " + larger.Name() + " was asked")
@@ -60,7 +62,7 @@ func (s *Service) Decide(ctx context.Context, request reasoning.Request) (reason
 	return intent, err
 }
 
-// RoundTrip makes a Service the transport inside the program.
+// RoundTrip makes a Service a reasoning.Transport within the program.
 func (s *Service) RoundTrip(ctx context.Context, request reasoning.Request) (json.RawMessage, error) {
 	intent, err := s.Decide(ctx, request)
 	if err != nil {
@@ -69,7 +71,7 @@ func (s *Service) RoundTrip(ctx context.Context, request reasoning.Request) (jso
 	return json.Marshal(intent)
 }
 
-// conversation is the asking for one decision. Tokens are counted over all of it.
+// conversation asks for one decision, and counts the tokens of all attempts.
 type conversation struct {
 	request                    reasoning.Request
 	timeout                    time.Duration
@@ -78,13 +80,9 @@ type conversation struct {
 	repairs                    []string
 }
 
-func newConversation(request reasoning.Request, timeout time.Duration) *conversation {
-	return &conversation{request: request, timeout: timeout, prompt: Build(request)}
-}
-
 func (c *conversation) note(repair string) { c.repairs = append(c.repairs, repair) }
 
-// decide asks a model, and once more where its answer cannot be used.
+// decide asks a model, and once more if its answer cannot be used.
 func (c *conversation) decide(ctx context.Context, model models.Model) (reasoning.Intent, error) {
 	text, err := c.ask(ctx, model, c.prompt.User)
 	if err != nil {
@@ -111,8 +109,8 @@ func again(text string, wrong error) string {
 		fault.From(wrong).Details + "\nAnswer again, with nothing but the JSON object.\n"
 }
 
-// ask is one answer of a model, within the timeout. A model that is too slow
-// is not asked again: it would be as slow.
+// ask returns one answer of a model, within the timeout. A model that is too slow
+// is not asked again.
 func (c *conversation) ask(ctx context.Context, model models.Model, user string) (string, error) {
 	bounded, cancel := ctx, func() {}
 	if c.timeout > 0 {
@@ -128,8 +126,7 @@ func (c *conversation) ask(ctx context.Context, model models.Model, user string)
 	return reply.Text, err
 }
 
-// signed adds who decided and what it cost; what a model claims of itself does
-// not count.
+// signed adds who decided and what it cost, whatever the model claims.
 func (c *conversation) signed(intent reasoning.Intent, model models.Model) reasoning.Intent {
 	intent.Model = model.Name()
 	intent.PromptTokens, intent.OutputTokens = c.promptTokens, c.outputTokens

@@ -12,14 +12,14 @@ import (
 	"savant/reasoning"
 )
 
-// instructions is the first section: the shape of the answer.
+// instructions is the first section: the form of the answer.
 //
 //go:embed instructions.md
 var instructions string
 
-// intentSchema is what services that hold a model to a schema are given: the
-// members a model fills of schemas/reasoning_intent.json, in a form that all
-// of them take.
+// intentSchema is the schema of an answer, for services that enforce one: the
+// members of schemas/reasoning_intent.json that a model fills, in a form that all
+// services take.
 //
 //go:embed answer_schema.json
 var intentSchema json.RawMessage
@@ -34,8 +34,9 @@ func writeRules(request reasoning.Request, _ int) string {
 	return out.String()
 }
 
-// writeTools lists the tools: with arguments and descriptions; where that is
-// too much, with the first sentence; then by name alone.
+// writeTools lists the tools with arguments and descriptions; if that is too long,
+// with the first sentence; if that is too long, with the arguments alone; and else
+// by name.
 func writeTools(request reasoning.Request, limit int) string {
 	if len(request.Tools) == 0 {
 		return "There are none: finish."
@@ -49,7 +50,11 @@ func writeTools(request reasoning.Request, limit int) string {
 			return out.String()
 		}
 	}
-	return cut(strings.Join(names(request.Tools), ", "), limit)
+	var names []string
+	for _, tool := range request.Tools {
+		names = append(names, tool.Name)
+	}
+	return cut(strings.Join(names, ", "), limit)
 }
 
 func described(tool reasoning.Tool) string {
@@ -86,14 +91,6 @@ func named(tool reasoning.Tool) string {
 	return tool.Name + "(" + strings.Join(arguments, ", ") + ")"
 }
 
-func names(tools []reasoning.Tool) []string {
-	all := make([]string, len(tools))
-	for i := range tools {
-		all[i] = tools[i].Name
-	}
-	return all
-}
-
 // writeLastOutput gives each outcome an equal share.
 func writeLastOutput(request reasoning.Request, limit int) string {
 	var out strings.Builder
@@ -103,18 +100,17 @@ func writeLastOutput(request reasoning.Request, limit int) string {
 	return out.String()
 }
 
-// overlap is how much beyond a cut is searched for secrets, in bytes: one that
-// is cut in two would not be known.
+// overlap is how much beyond a cut is searched for secrets, in bytes: half a secret
+// would not be recognized.
 const overlap = 4096
 
-// writeOutcome writes a call and what came of it, without what looks like a
-// secret: a model is one more place where it could be read.
+// writeOutcome writes a call and its result, without what looks like a secret.
 func writeOutcome(outcome reasoning.Outcome, limit int) string {
-	came := string(outcome.Result)
+	result := string(outcome.Result)
 	if outcome.Error != nil {
-		came = "error " + outcome.Error.Error()
+		result = "error " + outcome.Error.Error()
 	}
-	text := fmt.Sprintf("%s %s\n=> %s", outcome.ToolName, outcome.Args, came)
+	text := fmt.Sprintf("%s %s\n=> %s", outcome.ToolName, outcome.Args, result)
 	if Tokens(text) <= limit {
 		return clean(text, limit)
 	}
@@ -122,7 +118,7 @@ func writeOutcome(outcome reasoning.Outcome, limit int) string {
 	return cut(clean(shown, limit)+text[len(shown):], limit)
 }
 
-// clean leaves out secrets of what will be shown; more than a whole prompt is
+// clean removes secrets from what is shown. What is larger than a whole prompt is
 // only measured.
 func clean(text string, limit int) string {
 	if limit > budget {
@@ -134,8 +130,8 @@ func clean(text string, limit int) string {
 // maxStep is how much of one earlier step is shown, in tokens.
 const maxStep = 500
 
-// writeMemory keeps the newest steps, and tells how many are not shown. What
-// the last step brought has its own section.
+// writeMemory writes the newest steps, and how many are not shown. The results of
+// the last step have their own section.
 func writeMemory(request reasoning.Request, limit int) string {
 	var kept []string
 	used := 0
