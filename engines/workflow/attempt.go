@@ -7,6 +7,8 @@ import (
 	"maps"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
+
 	"savant/engines"
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -106,18 +108,20 @@ func (v *drive) carryOut(ctx context.Context, next flow.Instruction) (result, er
 	return result{snapshot: got.JSON, receipt: got.Receipt}, nil
 }
 
-// busyPause is waited before a call that was not begun is made again.
+// busyPause is waited before a call that an engine had no place for is made
+// again.
 const busyPause = 500 * time.Millisecond
 
-// invoke calls the step's tool, once it has a place: an engine that is busy has
-// not failed.
+// invoke calls the step's tool. An engine that is busy has not failed: the call is
+// made again until ctx ends.
 func (v *drive) invoke(ctx context.Context, next flow.Instruction) (engines.Result, error) {
-	for {
+	return backoff.Retry(ctx, func() (engines.Result, error) {
 		got, err := v.driver.Toolbox.Invoke(ctx, next.Call, encoded(next.Input))
-		if !errors.Is(err, fault.EngineBusy) || !sleep(ctx, busyPause) {
-			return got, err
+		if err != nil && !errors.Is(err, fault.EngineBusy) {
+			err = backoff.Permanent(err)
 		}
-	}
+		return got, err
+	}, backoff.WithBackOff(backoff.NewConstantBackOff(busyPause)), backoff.WithMaxElapsedTime(0))
 }
 
 func (v *drive) generate(ctx context.Context, next flow.Instruction) (result, error) {

@@ -16,8 +16,9 @@ import (
 type drive struct {
 	driver *Driver
 	at     place
-	above  chain
 	top    bool // no drive waits for it
+	// release lets other programs drive the run.
+	release func()
 
 	ctx       context.Context
 	interrupt context.CancelCauseFunc
@@ -34,9 +35,9 @@ type drive struct {
 // watcher is a call that waits.
 type watcher struct{ tell func(Event) }
 
-func newDrive(d *Driver, at place, above chain) *drive {
-	v := &drive{driver: d, at: at, above: above, top: len(above) == 0, over: make(chan struct{}), watchers: map[*watcher]bool{}}
-	v.ctx, v.interrupt = context.WithCancelCause(above.and(at).within(context.Background()))
+func newDrive(d *Driver, at place, above callStack) *drive {
+	v := &drive{driver: d, at: at, top: len(above) == 0, release: func() {}, over: make(chan struct{}), watchers: map[*watcher]bool{}}
+	v.ctx, v.interrupt = context.WithCancelCause(above.push(context.Background(), at))
 	return v
 }
 
@@ -128,72 +129,58 @@ func (v *drive) look(ctx context.Context) (*think.Position, error) {
 }
 
 // work takes the run as far as it goes. Whatever it began has ended when it
-// returns.
+// returns, and what was done all the same is handed in.
 func (v *drive) work() (*Outcome, error) {
-	release := func() {}
-	defer func() { release() }()
-	hands := newHands(v)
-	defer hands.stop()
-	for claimed := false; ; {
+	defer func() { v.release() }()
+	workers := newWorkers(v)
+	outcome, err := v.follow(workers)
+	workers.stop()
+	if err == nil {
+		return outcome, nil
+	}
+	if v.ctx.Err() != nil { // which comes before what went wrong because of it
+		err = context.Cause(v.ctx)
+	}
+	return v.standing(), err
+}
+
+// follow has the run's instructions carried out until it is over or all of them
+// wait for somebody else.
+func (v *drive) follow(workers *workers) (*Outcome, error) {
+	for claimed := v.driver.Claim == nil; ; {
 		at, err := v.look(v.ctx)
 		if err != nil {
-			return v.halted(err)
+			return nil, err
 		}
 		if at.Blocked != nil || at.Final != nil {
 			return outcomeOf(at), nil
 		}
-		if v.driver.Claim != nil && !claimed {
-			if release, err = v.claim(); err != nil {
-				return v.halted(err)
+		if !claimed {
+			release, err := v.driver.Claim(v.ctx, v.at.workflow, v.at.run)
+			if err != nil {
+				return nil, err
 			}
-			claimed = true
+			v.release, claimed = release, true
 			continue // it may have moved on meanwhile
 		}
-		hands.follow(at.Outstanding)
-		if len(hands.busy) == 0 {
-			return waiting(at, hands.left), nil
+		workers.follow(at.Outstanding)
+		if len(workers.busy) == 0 {
+			return waiting(at, workers.left), nil
 		}
 		select {
-		case done := <-hands.done:
-			err = v.settle(hands, done)
+		case done := <-workers.done:
+			err = v.handIn(workers, done)
 		case <-v.ctx.Done():
 			err = context.Cause(v.ctx)
 		}
 		if err != nil {
-			hands.stop()
-			return v.standing(), v.ended(err)
+			return nil, err
 		}
 	}
 }
 
-// claim keeps other programs from driving the run.
-func (v *drive) claim() (release func(), err error) {
-	if release, err = v.driver.Claim(v.ctx, v.at.workflow, v.at.run); err != nil {
-		return func() {}, err
-	}
-	return release, nil
-}
-
-// ended is why the drive ends: that it was interrupted comes before what went
-// wrong because of that.
-func (v *drive) ended(err error) error {
-	if v.ctx.Err() != nil {
-		return context.Cause(v.ctx)
-	}
-	return err
-}
-
-// halted is what comes of a drive that could not look at its run, or not have
-// it for itself: where that is because it was interrupted, the run can be
-// continued as ever.
-func (v *drive) halted(err error) (*Outcome, error) {
-	if v.ctx.Err() == nil {
-		return nil, err
-	}
-	return v.standing(), v.ended(err)
-}
-
-// standing is the outcome of a drive that was interrupted.
+// standing is the outcome of a drive that was interrupted; nil where it cannot be
+// read.
 func (v *drive) standing() *Outcome {
 	at, err := v.look(context.WithoutCancel(v.ctx))
 	if err != nil {
@@ -206,9 +193,9 @@ func (v *drive) standing() *Outcome {
 		Note: "The run can be continued: call workflow.workflow_run again with this run_id."}
 }
 
-// settle hands in what came of an instruction, and tells how that was taken.
-func (v *drive) settle(hands *hands, done finished) error {
-	delete(hands.busy, done.next.StepID)
+// handIn hands in what came of an instruction, and tells how that was taken.
+func (v *drive) handIn(workers *workers, done finished) error {
+	delete(workers.busy, done.next.StepID)
 	if done.void { // it was decided without it
 		return nil
 	}
@@ -216,12 +203,12 @@ func (v *drive) settle(hands *hands, done finished) error {
 	var refused *fault.Error
 	if done.left == nil {
 		var err error
-		if refused, done.left, err = v.hand(done); err != nil {
+		if refused, done.left, err = v.give(done); err != nil {
 			return err
 		}
 	}
 	if done.left != nil {
-		hands.left[done.next.StepID], event.Why = *done.left, done.left.why
+		workers.left[done.next.StepID], event.Why = *done.left, done.left.why
 		v.tell(event)
 		return nil
 	}

@@ -141,7 +141,7 @@ type Request struct {
 // Driver is closed, LIMIT_EXCEEDED and CYCLIC_DEPENDENCY for a workflow that
 // runs itself, STATE_NOT_SAVED, STATE_CORRUPT.
 func (d *Driver) Run(ctx context.Context, in Request, watch func(Event)) (*Outcome, error) {
-	if err := chainOf(ctx).room(); err != nil {
+	if err := callStackOf(ctx).checkDepth(); err != nil {
 		return nil, err
 	}
 	at, err := d.find(ctx, in)
@@ -193,8 +193,8 @@ func (d *Driver) find(ctx context.Context, in Request) (place, error) {
 // join returns the drive of a run, begun where there is none, and the place of
 // who watches it: taken before it begins, so that nothing is missed.
 func (d *Driver) join(ctx context.Context, at place, watch func(Event)) (*drive, *watcher, error) {
-	above := chainOf(ctx)
-	if err := above.admit(at); err != nil {
+	above := callStackOf(ctx)
+	if err := above.checkCycle(at); err != nil {
 		return nil, nil, err
 	}
 	d.mu.Lock()

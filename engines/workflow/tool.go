@@ -41,7 +41,7 @@ func (d *Driver) Tools() []engines.Tool {
 
 func (d *Driver) call(ctx context.Context, in Input) (*Outcome, error) {
 	wait := time.Duration(in.WaitMS) * time.Millisecond
-	nested := len(chainOf(ctx)) > 0
+	nested := len(callStackOf(ctx)) > 0
 	if wait == 0 && !nested { // a step waits for its whole result, as long as its timeout allows
 		wait = defaultWait
 	}

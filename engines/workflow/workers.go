@@ -10,9 +10,9 @@ import (
 	"savant/think/flow"
 )
 
-// hands carry out the instructions of one drive, each on a goroutine of its
-// own: Think hands out no more than the workflow's limits.parallel.
-type hands struct {
+// workers carry out the instructions of one drive, each on a goroutine of its
+// own: Think issues no more than the workflow's limits.parallel.
+type workers struct {
 	drive *drive
 	busy  map[string]task // by step
 	left  map[string]left // steps for somebody else
@@ -35,59 +35,59 @@ type finished struct {
 	elapsed time.Duration
 }
 
-func newHands(v *drive) *hands {
-	return &hands{drive: v, busy: map[string]task{}, left: map[string]left{}, done: make(chan finished)}
+func newWorkers(v *drive) *workers {
+	return &workers{drive: v, busy: map[string]task{}, left: map[string]left{}, done: make(chan finished)}
 }
 
 // follow begins what is outstanding, and cancels what no longer is: somebody
 // else has answered it, or the run was reset.
-func (h *hands) follow(outstanding []flow.Instruction) {
+func (w *workers) follow(outstanding []flow.Instruction) {
 	wanted := map[string]int{}
 	for _, next := range outstanding {
 		wanted[next.StepID] = next.Attempt
-		_, busy := h.busy[next.StepID]
-		_, left := h.left[next.StepID]
+		_, busy := w.busy[next.StepID]
+		_, left := w.left[next.StepID]
 		if !busy && !left && !person(next) {
-			h.begin(next)
+			w.begin(next)
 		}
 	}
-	for step, each := range h.busy {
+	for step, each := range w.busy {
 		if wanted[step] != each.attempt {
 			each.cancel()
 		}
 	}
 }
 
-func (h *hands) begin(next flow.Instruction) {
-	ctx, cancel := context.WithCancel(h.drive.ctx)
-	h.busy[next.StepID] = task{next.Attempt, cancel}
+func (w *workers) begin(next flow.Instruction) {
+	ctx, cancel := context.WithCancel(w.drive.ctx)
+	w.busy[next.StepID] = task{next.Attempt, cancel}
 	go func() {
 		defer cancel()
-		h.done <- h.drive.attempt(ctx, next)
+		w.done <- w.drive.attempt(ctx, next)
 	}()
 }
 
 // stop cancels everything and returns when it has ended. What was done all the
 // same is handed in, so that it is not done again.
-func (h *hands) stop() {
-	for _, each := range h.busy {
+func (w *workers) stop() {
+	for _, each := range w.busy {
 		each.cancel()
 	}
-	for range len(h.busy) {
-		done := <-h.done
+	for range len(w.busy) {
+		done := <-w.done
 		if done.void || done.left != nil {
 			continue
 		}
-		if _, _, err := h.drive.hand(done); err != nil {
-			h.drive.driver.Logger.Warn("a result came too late", "run", h.drive.at.run, "step", done.next.StepID, "error", err)
+		if _, _, err := w.drive.give(done); err != nil {
+			w.drive.driver.Logger.Warn("a result came too late", "run", w.drive.at.run, "step", done.next.StepID, "error", err)
 		}
 	}
-	clear(h.busy)
+	clear(w.busy)
 }
 
-// hand gives Think a result. refused is what was wrong with it, elsewhere is
+// give gives Think a result. refused is what was wrong with it, elsewhere is
 // set where Savant may not give it; an error means that the drive cannot go on.
-func (v *drive) hand(done finished) (refused *fault.Error, elsewhere *left, err error) {
+func (v *drive) give(done finished) (refused *fault.Error, elsewhere *left, err error) {
 	ctx := context.WithoutCancel(v.ctx) // what was done is written down
 	in := think.NextInput{Workflow: v.at.workflow, RunID: v.at.run, StepID: done.next.StepID, Attempt: done.next.Attempt}
 	if in.ResultRef = done.receipt; in.ResultRef != "" {
