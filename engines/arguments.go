@@ -3,14 +3,12 @@ package engines
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -121,31 +119,12 @@ func object(args json.RawMessage) (json.RawMessage, error) {
 	return args, nil
 }
 
-// skipped is JSON that is only checked.
-type skipped struct{}
-
-// UnmarshalJSON takes anything.
-func (skipped) UnmarshalJSON([]byte) error { return nil }
-
-// split takes an object apart. A name given twice is refused: what is checked
-// must be what is called.
+// split takes an object apart. A name given twice is refused at any depth:
+// what is checked must be what is called.
 func split(args json.RawMessage) (map[string]json.RawMessage, error) {
-	if !utf8.Valid(args) { // Go would take it, and others could not read what is kept of it
-		return nil, fault.New(fault.InvalidParams, "arguments are not JSON: text is not UTF-8")
-	}
-	if err := json.Unmarshal(args, new(skipped)); err != nil {
-		if first := json.NewDecoder(bytes.NewReader(args)); first.Decode(new(skipped)) == nil {
-			return nil, fault.New(fault.InvalidParams, "arguments: something follows the JSON object")
-		}
-		return nil, fault.New(fault.InvalidParams, "arguments are not JSON: %w", err)
-	}
 	sent := map[string]json.RawMessage{}
-	for key, value := range jsonvalue.Members(args) {
-		name := jsonvalue.Text(key)
-		if _, twice := sent[name]; twice {
-			return nil, invalid(name, errors.New("given twice"))
-		}
-		sent[name] = value[:len(value):len(value)]
+	if err := jsonvalue.Unmarshal(args, &sent); err != nil {
+		return nil, fault.New(fault.InvalidParams, "arguments are not JSON: %w", err)
 	}
 	return sent, nil
 }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"unicode/utf8"
@@ -20,6 +21,7 @@ import (
 	"savant/engines"
 	"savant/fault"
 	"savant/internal/jsonrpc"
+	"savant/internal/jsonvalue"
 )
 
 // DefaultMaxLine is the length in bytes up to which a message is read: 64 MiB.
@@ -163,9 +165,6 @@ func decodeReply(m *jsonrpc.Message, result any) error {
 		if len(m.Result) == 0 || bytes.Equal(m.Result, []byte("null")) {
 			return fault.New(fault.ToolFailed, "the server's reply is not what the protocol says: it has neither a result nor an error")
 		}
-		if !utf8.Valid(m.Result) { // it is kept as it came, and has to be what JSON is
-			m.Result = []byte(string(bytes.Runes(m.Result))) // each byte that is wrong is U+FFFD, as encoding/json has it
-		}
 		if err := decode(m.Result, result); err != nil {
 			return fault.New(fault.ToolFailed, "the server's reply is not what the protocol says: %s", misfit(err))
 		}
@@ -192,15 +191,25 @@ func (e *rpcError) Error() string {
 	return fmt.Sprintf("%s (JSON-RPC error %d)", e.Message, e.Code)
 }
 
+// decode reads what a server said into a Go value. Names are compared letter
+// by letter. Each byte that is not UTF-8 becomes U+FFFD: some servers write
+// another encoding.
+func decode(data []byte, into any) error {
+	if !utf8.Valid(data) {
+		data = []byte(string(bytes.Runes(data)))
+	}
+	return jsonvalue.Unmarshal(data, into)
+}
+
 // misfit says in the protocol's terms what an answer has in the wrong place.
 func misfit(err error) string {
-	var wrong *json.UnmarshalTypeError
+	var wrong *jsonvalue.Misfit
 	switch {
 	case !errors.As(err, &wrong):
 		return err.Error()
-	case wrong.Field == "":
-		return "it is " + wrong.Value + ", not an object"
+	case wrong.Pointer == "":
+		return "it is " + wrong.Kind + ", not an object"
 	default:
-		return wrong.Field + " is " + wrong.Value
+		return strings.ReplaceAll(strings.TrimPrefix(wrong.Pointer, "/"), "/", ".") + " is " + wrong.Kind
 	}
 }

@@ -131,7 +131,7 @@ func (d *decoder) object(depth int) (any, error) {
 		}
 		name := token.String()
 		if _, twice := object[name]; twice && d.unique {
-			return nil, fmt.Errorf("member %.100q is given twice", name)
+			return nil, givenTwice(name)
 		}
 		if object[name], err = d.value(depth + 1); err != nil {
 			return nil, err
@@ -169,13 +169,17 @@ func located(err error, at int, data []byte) error {
 		return &Error{len(data), errEnds}
 	case errors.As(err, &syntax) && bytes.HasPrefix(data[syntax.ByteOffset:], []byte(",")):
 		return &Error{int(syntax.ByteOffset), errComma}
+	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntax):
+		return &Error{int(syntax.ByteOffset), givenTwice(syntax.JSONPointer.LastToken())}
 	case errors.As(err, &syntax):
 		return &Error{int(syntax.ByteOffset), syntax.Err}
 	case errors.As(err, &semantic):
-		return &Error{int(semantic.ByteOffset), unfit(semantic)}
+		return &Error{int(semantic.ByteOffset), misfit(semantic)}
 	}
 	return &Error{at, err}
 }
+
+func givenTwice(name string) error { return fmt.Errorf("member %.100q is given twice", name) }
 
 // Option changes how Unmarshal reads.
 type Option = json.Options
@@ -197,19 +201,43 @@ func Unmarshal(data []byte, into any, options ...Option) error {
 	return located(err, 0, data)
 }
 
-// unfit says which member does not fit what it is read into.
-func unfit(err *json.SemanticError) error {
+// Misfit is the cause of an *Error where a value does not fit the Go type that
+// it is read into.
+type Misfit struct {
+	// Pointer is where the value is (RFC 6901), "" for the whole.
+	Pointer string
+	// Kind is the kind of JSON that came: string, number, object, array, true,
+	// false or null; Type is the Go type.
+	Kind, Type string
+	Err        error // why, or nil
+}
+
+func (m *Misfit) Error() string {
 	what := "the value"
-	if err.JSONPointer != "" {
-		what = strconv.Quote(string(err.JSONPointer))
+	if m.Pointer != "" {
+		what = strconv.Quote(m.Pointer)
 	}
 	switch {
-	case errors.Is(err.Err, json.ErrUnknownName):
-		return fmt.Errorf("unknown member %s", what)
-	case err.Err != nil:
-		return fmt.Errorf("%s: %w", what, err.Err)
+	case errors.Is(m.Err, json.ErrUnknownName):
+		return "unknown member " + what
+	case m.Err != nil:
+		return what + ": " + m.Err.Error()
 	}
-	return fmt.Errorf("%s cannot be a %s", what, err.JSONKind)
+	return what + " cannot be a " + m.Kind
+}
+
+func misfit(err *json.SemanticError) *Misfit {
+	made := &Misfit{Pointer: string(err.JSONPointer), Kind: err.JSONKind.String(), Err: err.Err}
+	switch err.JSONKind {
+	case '{':
+		made.Kind = "object"
+	case '[':
+		made.Kind = "array"
+	}
+	if err.GoType != nil {
+		made.Type = err.GoType.String()
+	}
+	return made
 }
 
 // exactNumbers reads a value of type any as Decode does.

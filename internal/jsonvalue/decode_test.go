@@ -99,8 +99,8 @@ func TestUnmarshal(t *testing.T) {
 	require.Equal(t, []any{9007199254740993}, got.Any)
 	for text, expected := range map[string]string{
 		`{"name":"a","other":1}`:       `unknown member "/other"`,
-		`{"name":"a","name":"b"}`:      `duplicate`,
-		`{"any":{"a":1,"a":2}}`:        `duplicate`,
+		`{"name":"a","name":"b"}`:      `given twice`,
+		`{"any":{"a":1,"a":2}}`:        `given twice`,
 		`{"deep":{"count":"x"}}`:       `"/deep/count" cannot be a string`,
 		`{"name":"a"} {}`:              `after top-level value`,
 		`{"name":`:                     `unexpected end`,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 )
 
 const (
@@ -42,23 +43,23 @@ func entries(file string, data []byte) ([]entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !root.object {
-		return nil, d.wrong(root.offset, "", `expected an object {"mcpServers": {…}}`)
+	if !isObject(root) {
+		return nil, d.wrong(root.Offset, "", `expected an object {"mcpServers": {…}}`)
 	}
 	var all []entry
-	for _, each := range root.members {
-		switch each.key {
+	for _, each := range root.Members {
+		switch each.Name {
 		case "mcpServers", "servers":
 		case "$schema", "inputs":
 			continue
 		default:
-			return nil, d.wrong(each.offset, each.key, unknownKey(each.key, []string{"mcpServers", "servers"}))
+			return nil, d.wrong(each.Offset, each.Name, unknownKey(each.Name, []string{"mcpServers", "servers"}))
 		}
-		if !each.value.object {
-			return nil, d.wrong(each.value.offset, each.key, "expected an object of servers, by name")
+		if !isObject(each.Value) {
+			return nil, d.wrong(each.Value.Offset, each.Name, "expected an object of servers, by name")
 		}
-		for _, named := range each.value.members {
-			all = append(all, d.entry(each.key, named))
+		for _, named := range each.Value.Members {
+			all = append(all, d.entry(each.Name, named))
 		}
 	}
 	for i := range all {
@@ -80,51 +81,47 @@ func unknownKey(key string, known []string) string {
 // ignored are keys that other clients keep in the same file.
 var ignored = []string{"autoApprove", "alwaysAllow", "trust", "description", "icon", "gallery", "version"}
 
-// field reads one key of a server.
-type field func(*entry, value) string
-
-// fields returns the keys of a server. Each returns what it expected, or "".
-func fields() map[string]field {
-	return map[string]field{
-		"type":     func(e *entry, v value) string { return kindOf(v, &e.kind) },
-		"command":  func(e *entry, v value) string { return textOf(v, &e.command) },
-		"args":     func(e *entry, v value) string { return listOf(v, &e.args) },
-		"env":      func(e *entry, v value) string { return textsOf(v, &e.env) },
-		"cwd":      func(e *entry, v value) string { return textOf(v, &e.dir) },
-		"url":      func(e *entry, v value) string { return textOf(v, &e.url) },
-		"headers":  func(e *entry, v value) string { return headersOf(v, &e.headers) },
-		"disabled": func(e *entry, v value) string { return truthOf(v, &e.disabled) },
-		"allow":    func(e *entry, v value) string { return patternsOf(v, &e.allow) },
-		"deny":     func(e *entry, v value) string { return patternsOf(v, &e.deny) },
-		"timeout":  func(e *entry, v value) string { return durationOf(v, &e.timeout) },
-	}
+// fields are the keys of a server. Each function reads one, and returns what
+// it expected, or "".
+var fields = map[string]func(*entry, jsonvalue.Node) string{
+	"type":     func(e *entry, v jsonvalue.Node) string { return kindOf(v, &e.kind) },
+	"command":  func(e *entry, v jsonvalue.Node) string { return textOf(v, &e.command) },
+	"args":     func(e *entry, v jsonvalue.Node) string { return listOf(v, &e.args) },
+	"env":      func(e *entry, v jsonvalue.Node) string { return textsOf(v, &e.env) },
+	"cwd":      func(e *entry, v jsonvalue.Node) string { return textOf(v, &e.dir) },
+	"url":      func(e *entry, v jsonvalue.Node) string { return textOf(v, &e.url) },
+	"headers":  func(e *entry, v jsonvalue.Node) string { return headersOf(v, &e.headers) },
+	"disabled": func(e *entry, v jsonvalue.Node) string { return truthOf(v, &e.disabled) },
+	"allow":    func(e *entry, v jsonvalue.Node) string { return patternsOf(v, &e.allow) },
+	"deny":     func(e *entry, v jsonvalue.Node) string { return patternsOf(v, &e.deny) },
+	"timeout":  func(e *entry, v jsonvalue.Node) string { return durationOf(v, &e.timeout) },
 }
 
 // entry reads one server; the first thing that is wrong is kept.
-func (d *document) entry(group string, named member) entry {
-	made := entry{name: named.key, timeout: defaultTimeout}
-	at := group + "." + named.key
-	if !named.value.object {
-		made.wrong = d.wrong(named.value.offset, at, "expected an object with command or url")
+func (d *document) entry(group string, named jsonvalue.NodeMember) entry {
+	made := entry{name: named.Name, timeout: defaultTimeout}
+	at := group + "." + named.Name
+	if !isObject(named.Value) {
+		made.wrong = d.wrong(named.Value.Offset, at, "expected an object with command or url")
 		return made
 	}
-	known, seen := fields(), map[string]bool{}
-	for _, each := range named.value.members {
-		read, has := known[each.key]
+	seen := map[string]bool{}
+	for _, each := range named.Value.Members {
+		read, has := fields[each.Name]
 		switch {
-		case seen[each.key]:
-			made.fail(d.wrong(each.offset, at+"."+each.key, "the key is there twice"))
+		case seen[each.Name]:
+			made.fail(d.wrong(each.Offset, at+"."+each.Name, "the key is there twice"))
 		case has:
-			if expected := read(&made, each.value); expected != "" {
-				made.fail(d.wrong(each.value.offset, at+"."+each.key, "expected "+expected))
+			if expected := read(&made, each.Value); expected != "" {
+				made.fail(d.wrong(each.Value.Offset, at+"."+each.Name, "expected "+expected))
 			}
-		case !slices.Contains(ignored, each.key):
-			made.fail(d.wrong(each.offset, at+"."+each.key, unknownKey(each.key, slices.Sorted(maps.Keys(known)))))
+		case !slices.Contains(ignored, each.Name):
+			made.fail(d.wrong(each.Offset, at+"."+each.Name, unknownKey(each.Name, slices.Sorted(maps.Keys(fields)))))
 		}
-		seen[each.key] = true
+		seen[each.Name] = true
 	}
 	if message := made.complete(); message != "" {
-		made.fail(d.wrong(named.offset, at, message))
+		made.fail(d.wrong(named.Offset, at, message))
 	}
 	return made
 }

@@ -1,31 +1,29 @@
 package mount
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/internal/pattern"
 )
 
 // The readers of fields: each sets what it is given, or returns what it expected.
 
-func textOf(v value, into *string) string {
-	text, is := v.scalar.(string)
-	if !is || text == "" || strings.ContainsRune(text, 0) {
+func textOf(v jsonvalue.Node, into *string) string {
+	if !decode(v, into) || *into == "" || strings.ContainsRune(*into, 0) {
 		return "a text that is not empty"
 	}
-	*into = text
 	return ""
 }
 
-func kindOf(v value, into *string) string {
-	kind, _ := v.scalar.(string)
-	switch kind {
+func kindOf(v jsonvalue.Node, into *string) string {
+	switch kind := jsonvalue.Text(v.Raw); kind {
 	case "stdio":
 		*into = kind
 	case "http", "streamable-http", "streamableHttp":
@@ -38,60 +36,45 @@ func kindOf(v value, into *string) string {
 	return ""
 }
 
-func listOf(v value, into *[]string) string {
-	list := make([]string, len(v.items))
-	for i, item := range v.items {
-		text, is := item.scalar.(string)
-		if !is || strings.ContainsRune(text, 0) {
-			return "a list of texts"
-		}
-		list[i] = text
-	}
-	if !v.array {
+func listOf(v jsonvalue.Node, into *[]string) string {
+	if !decode(v, into) || slices.ContainsFunc(*into, func(text string) bool { return strings.ContainsRune(text, 0) }) {
 		return "a list of texts"
 	}
-	*into = list
 	return ""
 }
 
-func textsOf(v value, into *map[string]string) string {
-	texts := make(map[string]string, len(v.members))
-	for _, each := range v.members {
-		text, is := each.value.scalar.(string)
-		if !is || each.key == "" || strings.ContainsAny(each.key, "=\x00\r\n") || strings.ContainsAny(text, "\x00\r\n") {
-			return "an object of names and texts of one line"
-		}
-		texts[each.key] = text
-	}
-	if !v.object {
+func textsOf(v jsonvalue.Node, into *map[string]string) string {
+	if !decode(v, into) {
 		return "an object of names and texts"
 	}
-	*into = texts
+	for name, text := range *into {
+		if name == "" || strings.ContainsAny(name, "=\x00\r\n") || strings.ContainsAny(text, "\x00\r\n") {
+			return "an object of names and texts of one line"
+		}
+	}
 	return ""
 }
 
 // headerName is a token of RFC 9110, 5.6.2.
 var headerName = pattern.Lazy("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
-func headersOf(v value, into *map[string]string) string {
-	for _, each := range v.members {
-		if !headerName().MatchString(each.key) {
+func headersOf(v jsonvalue.Node, into *map[string]string) string {
+	for _, each := range v.Members {
+		if !headerName().MatchString(each.Name) {
 			return "names of headers, without spaces or colons"
 		}
 	}
 	return textsOf(v, into)
 }
 
-func truthOf(v value, into *bool) string {
-	truth, is := v.scalar.(bool)
-	if !is {
+func truthOf(v jsonvalue.Node, into *bool) string {
+	if !decode(v, into) {
 		return "true or false"
 	}
-	*into = truth
 	return ""
 }
 
-func patternsOf(v value, into *[]string) string {
+func patternsOf(v jsonvalue.Node, into *[]string) string {
 	if expected := listOf(v, into); expected != "" {
 		return `a list of patterns, as in ["read_*"]`
 	}
@@ -104,21 +87,16 @@ func patternsOf(v value, into *[]string) string {
 }
 
 // durationOf reads a number of seconds, or a duration such as "90s".
-func durationOf(v value, into *time.Duration) string {
-	const expected = `seconds, or a duration such as "90s", of at most 24 hours`
+func durationOf(v jsonvalue.Node, into *time.Duration) string {
 	var given time.Duration
-	switch scalar := v.scalar.(type) {
-	case json.Number:
-		seconds, err := scalar.Float64()
-		if err != nil || !(seconds > 0 && seconds <= math.Floor(maxTimeout.Seconds())) {
-			return expected
-		}
+	var seconds float64
+	if decode(v, &seconds) && seconds <= math.Floor(maxTimeout.Seconds()) {
 		given = time.Duration(seconds * float64(time.Second))
-	case string:
-		given, _ = time.ParseDuration(scalar)
+	} else {
+		given, _ = time.ParseDuration(jsonvalue.Text(v.Raw))
 	}
 	if given <= 0 || given > maxTimeout {
-		return expected
+		return `seconds, or a duration such as "90s", of at most 24 hours`
 	}
 	*into = given
 	return ""

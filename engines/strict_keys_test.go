@@ -53,5 +53,17 @@ func TestNamesHaveCase(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, flat{Limit: 3}, got)
 	_, err = call(plain, `{"limit":3,"limit":4}`)
-	require.ErrorContains(t, err, "given twice")
+	require.ErrorContains(t, err, "is given twice")
+}
+
+// A value that fits the schema but not the Go type is refused with its path.
+func TestNumbersBeyondTheGoType(t *testing.T) {
+	registry := engines.NewRegistry(engines.Options{})
+	require.NoError(t, registry.Add(engines.Bind("test.deep", "Takes objects.", func(_ context.Context, in placesIn) (placesIn, error) { return in, nil })))
+	got, err := registry.Call(t.Context(), "test.deep", json.RawMessage(`{"run_id":"r","limit":3.0,"at":{"line":2e0}}`))
+	require.NoError(t, err)
+	require.Equal(t, placesIn{RunID: "r", Limit: 3, At: &place{Line: 2}}, got)
+	_, err = registry.Call(t.Context(), "test.deep", json.RawMessage(`{"run_id":"r","places":[{},{"line":9223372036854775808}]}`))
+	require.ErrorIs(t, err, fault.InvalidParams)
+	require.Equal(t, []fault.Diagnostic{{Path: "places[1].line", Expected: "int", Message: "the value is out of bounds"}}, fault.From(err).Diagnostics)
 }
