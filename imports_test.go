@@ -103,6 +103,7 @@ var floors = map[string]floor{
 var users = map[string]string{
 	"github.com/go-json-experiment/json":    "internal/jsonvalue",
 	"github.com/mark3labs/mcp-go":           "engines/mcpio engines/mcpclient",
+	"github.com/rogpeppe/go-internal/diff":  "engines/mcpio/mount",
 	"gopkg.in/yaml.v3":                      "think/flow",
 	"go.yaml.in/yaml":                       "think/flow",
 	"github.com/expr-lang/expr":             "think/flow/expression",
@@ -116,7 +117,7 @@ var users = map[string]string{
 
 // testLibraries are for tests, and for the packages that hold tests for others.
 var (
-	testLibraries = []string{"github.com/stretchr/testify", "github.com/rogpeppe/go-internal", "pgregory.net/rapid", "go.uber.org/goleak", "testing"}
+	testLibraries = []string{"github.com/stretchr/testify", "github.com/rogpeppe/go-internal/testscript", "github.com/rogpeppe/go-internal/txtar", "pgregory.net/rapid", "go.uber.org/goleak", "testing"}
 	testPackages  = []string{"think/state/statetest", "agent/agenttest"}
 )
 

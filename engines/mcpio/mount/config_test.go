@@ -12,8 +12,8 @@ import (
 
 func TestAFileThatIsNoneMountsNothing(t *testing.T) {
 	for text, expected := range map[string]string{
-		`{"mcpServers": {}`:     "it ends too early (.savant/mcp.json:1:18)",
-		"{\n \"mcpServers\" 1}": "not JSON: invalid character '1' after object key (.savant/mcp.json:2:15)",
+		`{"mcpServers": {}`:     "unexpected end of JSON input (.savant/mcp.json:1:18)",
+		"{\n \"mcpServers\" 1}": "not JSON: invalid character '1' after object name (expecting ':') (.savant/mcp.json:2:15)",
 		`[]`:                    "expected an object",
 		`{"mcpServer": {}}`:     `did you mean "mcpServers"?`,
 		`{"mcpServers": []}`:    "expected an object of servers",

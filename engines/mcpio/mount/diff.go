@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
+	"strconv"
 	"strings"
 	"unicode"
+
+	linediff "github.com/rogpeppe/go-internal/diff"
 )
 
 // visible writes out what a terminal would not show as it is: control
@@ -52,86 +54,33 @@ func lines(definition json.RawMessage) []string {
 	return out
 }
 
-const (
-	// diffContext is how many lines around a change are shown.
-	diffContext = 2
-	// maxDiffLines bounds the table by which lines are compared; beyond it
-	// the old is shown whole, and then the new.
-	maxDiffLines = 3000
-)
-
-// edit is one line of a comparison: ' ', '-' or '+'.
-type edit struct {
-	mark byte
-	text string
-}
-
-// diff compares lines and shows what changed with a little around it.
+// diff compares lines and shows what changed with a little around it; "" where
+// nothing did.
 func diff(old, now []string) string {
-	edits := compareLines(old, now)
+	unified := string(linediff.Diff("", quoted(old), "", quoted(now)))
+	_, changes, _ := strings.Cut(unified, "\n@@") // the names of files come first
 	var out strings.Builder
-	skipped := false
-	for i, each := range edits {
-		from, to := max(0, i-diffContext), min(len(edits), i+diffContext+1)
-		if !slices.ContainsFunc(edits[from:to], func(near edit) bool { return near.mark != ' ' }) {
-			skipped = true
-			continue
-		}
-		if skipped {
+	for i, line := range strings.Split("@@"+changes, "\n") {
+		switch {
+		case strings.HasPrefix(line, "@@") && i > 0:
 			out.WriteString("  …\n")
-			skipped = false
+		case line != "" && strings.IndexByte(" -+", line[0]) >= 0:
+			text, err := strconv.Unquote(line[1:])
+			if err != nil {
+				text = line[1:]
+			}
+			fmt.Fprintf(&out, "%c %s\n", line[0], visible(text))
 		}
-		fmt.Fprintf(&out, "%c %s\n", each.mark, visible(each.text))
 	}
 	return out.String()
 }
 
-// compareLines finds the longest common lines of two texts.
-func compareLines(old, now []string) []edit {
-	if len(old) > maxDiffLines || len(now) > maxDiffLines {
-		var all []edit
-		for _, text := range old {
-			all = append(all, edit{'-', text})
-		}
-		for _, text := range now {
-			all = append(all, edit{'+', text})
-		}
-		return all
+// quoted joins lines so that each stays one, whatever it holds, and two that
+// differ stay different.
+func quoted(lines []string) []byte {
+	var out []byte
+	for _, each := range lines {
+		out = append(strconv.AppendQuote(out, each), '\n')
 	}
-	common := commonLengths(old, now)
-	var edits []edit
-	i, j := 0, 0
-	for i < len(old) || j < len(now) {
-		switch {
-		case i < len(old) && j < len(now) && old[i] == now[j]:
-			edits = append(edits, edit{' ', old[i]})
-			i, j = i+1, j+1
-		case j == len(now) || i < len(old) && common[i+1][j] >= common[i][j+1]:
-			edits = append(edits, edit{'-', old[i]})
-			i++
-		default:
-			edits = append(edits, edit{'+', now[j]})
-			j++
-		}
-	}
-	return edits
-}
-
-// commonLengths returns how many lines two texts have in common from each
-// pair of places on.
-func commonLengths(old, now []string) [][]uint16 {
-	common := make([][]uint16, len(old)+1)
-	for i := range common {
-		common[i] = make([]uint16, len(now)+1)
-	}
-	for i := len(old) - 1; i >= 0; i-- {
-		for j := len(now) - 1; j >= 0; j-- {
-			if old[i] == now[j] {
-				common[i][j] = common[i+1][j+1] + 1
-			} else {
-				common[i][j] = max(common[i+1][j], common[i][j+1])
-			}
-		}
-	}
-	return common
+	return out
 }

@@ -68,7 +68,7 @@ func TestABrokenFileKeepsTheServers(t *testing.T) {
 	w.open().discover()
 	w.reload(`{"mcpServers": {`)
 	require.Len(t, w.mounts.Problems(), 1)
-	require.Contains(t, w.log.String(), "it ends too early")
+	require.Contains(t, w.log.String(), "unexpected end of JSON input")
 	require.NotEmpty(t, w.called("one.echo", ""))
 	w.reload(good + "\n")
 	require.Empty(t, w.mounts.Problems())
