@@ -17,7 +17,7 @@ func TestAFileThatIsNoneMountsNothing(t *testing.T) {
 		`[]`:                    "expected an object",
 		`{"mcpServer": {}}`:     `did you mean "mcpServers"?`,
 		`{"mcpServers": []}`:    "expected an object of servers",
-		`{} {}`:                 "something follows",
+		`{} {}`:                 "after top-level value",
 		`{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}`: `"a" is there twice`,
 	} {
 		w := newWorld(t, text).open()
