@@ -1,6 +1,7 @@
 package savant_test
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -127,6 +128,82 @@ var (
 	pure      = []string{"think/flow", "think/flow/expression"}
 	forbidden = []string{"os", "net", "time", "math/rand", "io/fs", "syscall", "runtime", "crypto/rand", "unsafe"}
 )
+
+// pureFunctions are what the core may be given to call, with the reason why it
+// cannot reach anything: "name of the type, function or field: name of the
+// parameter".
+var pureFunctions = map[string]string{}
+
+// TestTheCoreIsGivenNoFunctions: a function in a field or a parameter could do
+// input and output, which no import shows.
+func TestTheCoreIsGivenNoFunctions(t *testing.T) {
+	files := token.NewFileSet()
+	found := map[string]bool{}
+	names, err := fs.Glob(os.DirFS("think/flow"), "*.go")
+	require.NoError(t, err)
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(files, "think/flow/"+name, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		for _, each := range functionsIn(parsed) {
+			found[each] = true
+			require.Contains(t, pureFunctions, each, "%s: a function enters the core: return what is needed as data instead", name)
+		}
+	}
+	for each := range pureFunctions {
+		require.Contains(t, found, each, "the list has a function that is not there any more")
+	}
+}
+
+// functionsIn returns the function types that are fields, parameters or named.
+func functionsIn(parsed *ast.File) (found []string) {
+	for _, decl := range parsed.Decls {
+		switch decl := decl.(type) {
+		case *ast.FuncDecl:
+			found = append(found, functionFields(decl.Name.Name, decl.Type.Params)...)
+		case *ast.GenDecl:
+			for _, spec := range decl.Specs {
+				if named, ok := spec.(*ast.TypeSpec); ok {
+					found = append(found, functionsOf(named)...)
+				}
+			}
+		}
+	}
+	return found
+}
+
+func functionsOf(named *ast.TypeSpec) []string {
+	switch of := named.Type.(type) {
+	case *ast.FuncType:
+		return []string{named.Name.Name}
+	case *ast.StructType:
+		return functionFields(named.Name.Name, of.Fields)
+	case *ast.InterfaceType:
+		return []string{named.Name.Name} // its methods are functions, too
+	}
+	return nil
+}
+
+func functionFields(of string, fields *ast.FieldList) (found []string) {
+	for _, field := range fields.List {
+		hasFunction := false
+		ast.Inspect(field.Type, func(node ast.Node) bool {
+			switch node.(type) {
+			case *ast.FuncType, *ast.ChanType:
+				hasFunction = true
+			}
+			return true
+		})
+		for _, name := range field.Names {
+			if hasFunction {
+				found = append(found, of+": "+name.Name)
+			}
+		}
+	}
+	return found
+}
 
 const module = "savant/"
 

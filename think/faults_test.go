@@ -1,0 +1,373 @@
+package think_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think"
+	"savant/think/library"
+	"savant/think/state"
+	"savant/think/state/statetest"
+)
+
+// Whatever read or write of the store fails, each call is refused or gives the
+// reply that it gives without a fault; then the run goes on as if nothing had
+// been, in this engine and in another, and has all that it captured.
+func TestNoFaultOfTheStoreIsTakenForAnAnswer(t *testing.T) {
+	for name, each := range faultyCalls() {
+		for _, reopened := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s reopened %t", name, reopened), func(t *testing.T) {
+				t.Parallel()
+				want, calls := each.without(t, reopened)
+				require.Positive(t, calls, "the call does not reach the store")
+				for at := 1; at <= calls; at++ {
+					each.with(t, reopened, at, want)
+				}
+			})
+		}
+	}
+}
+
+// faultyCall is a call of a tool after so many answers of faultySteps.
+type faultyCall struct {
+	after int
+	call  func(context.Context, *think.Engine) (any, error)
+	// again is a code that the call may answer after one that was refused; and
+	// partly says that it may answer something else then, since a part of it was
+	// done.
+	again  fault.Code
+	partly bool
+}
+
+// without returns the reply to the call, and how often it calls the store.
+func (c faultyCall) without(t *testing.T, reopened bool) (string, int) {
+	f := newFaulty(t, c.after, reopened)
+	f.store.counts = true
+	reply, err := c.call(t.Context(), f.engine)
+	require.NoError(t, err)
+	return encode(t, reply), f.store.calls
+}
+
+// with makes the call while one call of the store fails.
+func (c faultyCall) with(t *testing.T, reopened bool, at int, want string) {
+	f := newFaulty(t, c.after, reopened)
+	f.store.counts, f.store.fails = true, at
+	reply, err := c.call(t.Context(), f.engine)
+	f.store.fails = 0
+	if err == nil {
+		require.Equal(t, want, encode(t, reply), "with a fault at call %d, %s", at, f.store.failed)
+	} else {
+		require.Contains(t, []fault.Code{fault.Internal, fault.StateNotSaved}, fault.From(err).Code, "%v", err)
+		reply, err := c.call(t.Context(), f.engine)
+		if c.again != "" && err != nil {
+			require.Equal(t, c.again, fault.From(err).Code, "%v", err)
+		} else {
+			require.NoError(t, err, "after a fault at call %d, %s", at, f.store.failed)
+			if !c.partly {
+				require.Equal(t, want, encode(t, reply), "after a fault at call %d, %s", at, f.store.failed)
+			}
+		}
+	}
+	f.finish(t)
+}
+
+func encode(t *testing.T, value any) string {
+	t.Helper()
+	data, err := jsonvalue.Encode(value)
+	require.NoError(t, err)
+	return string(data)
+}
+
+const faultyWorkflow = `name: faulty
+version: "1.0"
+params: {n: {type: array, default: [1, 2]}}
+steps:
+  - {id: long, call: llm.generate, input_template: {task: x}, capture_as: long}
+  - {id: part, call: llm.generate, input_template: {task: y}, extract: result.part, capture_as: part}
+  - {id: each, call: llm.generate, foreach: params.n, input_template: {task: "{{ item }}"}, capture_as: all}
+  - {id: ok, call: human.approve, input_template: {message: "{{ len(state.long) }} and {{ state.part }}?"}, capture_as: ok, deps: [each]}
+  - {id: seen, call: tool.read, input_template: {path: p}, witness: required, deps: [ok], capture_as: seen}
+  - {id: last, call: llm.generate, input_template: {task: "{{ state.long }}", context: "{{ state.all }}"}, deps: [seen]}
+outputs: {long: "{{ state.long }}", part: "{{ state.part }}", all: "{{ state.all }}", seen: "{{ state.seen }}"}
+artifacts: [{name: all, from: state.all}]
+`
+
+// faultyLong is a result that is too long to stay in memory.
+func faultyLong(name string) string { return `"` + name + strings.Repeat(" long", 2000) + `"` }
+
+// faultySteps answer the run, in turn.
+var faultySteps = []func(context.Context, *think.Engine) (any, error){
+	func(ctx context.Context, e *think.Engine) (any, error) { return planFaulty(ctx, e, "r") },
+	nextFaulty("long", faultyLong("a")),
+	nextFaulty("part", `{"part":"b","rest":`+faultyLong("r")+`}`),
+	nextFaulty("each_0", faultyLong("c")),
+	nextFaulty("each_1", `{"short":true}`),
+	approveFaulty,
+	func(ctx context.Context, e *think.Engine) (any, error) {
+		return e.Next(ctx, think.NextInput{RunID: "r", StepID: "seen", ResultRef: "seenaaaa"})
+	},
+	nextFaulty("last", `"end"`),
+}
+
+func planFaulty(ctx context.Context, e *think.Engine, run string) (any, error) {
+	return e.Plan(ctx, think.PlanInput{Workflow: "faulty", RunID: run})
+}
+
+func nextFaulty(step, result string) func(context.Context, *think.Engine) (any, error) {
+	return func(ctx context.Context, e *think.Engine) (any, error) {
+		return e.Next(ctx, think.NextInput{RunID: "r", StepID: step, ResultSnapshot: json.RawMessage(result)})
+	}
+}
+
+func approveFaulty(ctx context.Context, e *think.Engine) (any, error) {
+	waiting, err := e.Pending(ctx, "faulty", "r")
+	digest := ""
+	if len(waiting) > 0 {
+		digest = waiting[0].Digest
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e.Approve(ctx, "faulty", "r", "ok", digest, map[string]any{"approved": true})
+}
+
+// faultyCalls are the tools of Think where they have most to read.
+func faultyCalls() map[string]faultyCall {
+	debug := func(in think.DebugInput) func(context.Context, *think.Engine) (any, error) {
+		return func(ctx context.Context, e *think.Engine) (any, error) {
+			in.RunID = "r"
+			return e.Debug(ctx, in)
+		}
+	}
+	reset := func(in think.ResetInput) func(context.Context, *think.Engine) (any, error) {
+		return func(ctx context.Context, e *think.Engine) (any, error) {
+			in.RunID = "r"
+			return e.Reset(ctx, in)
+		}
+	}
+	get := func(in think.StateGetInput) func(context.Context, *think.Engine) (any, error) {
+		return func(ctx context.Context, e *think.Engine) (any, error) {
+			in.RunID = "r"
+			return e.StateGet(ctx, in)
+		}
+	}
+	calls := map[string]faultyCall{
+		"plan":       {after: 1, call: func(ctx context.Context, e *think.Engine) (any, error) { return planFaulty(ctx, e, "new") }},
+		"plan again": {after: 4, call: faultySteps[0]},
+		"next without a result": {after: 5, call: func(ctx context.Context, e *think.Engine) (any, error) {
+			return e.Next(ctx, think.NextInput{RunID: "r", StepID: "ok"})
+		}},
+		"next that asks a person": {after: 4, partly: true, call: func(ctx context.Context, e *think.Engine) (any, error) {
+			return nextFaulty("each_1", `{"short":true}`)(context.WithValue(ctx, personKey{}, true), e)
+		}},
+		"save":          {after: 5, call: reset(think.ResetInput{Save: "here"})},
+		"reset":         {after: 7, call: reset(think.ResetInput{Checkpoint: "seen"})},
+		"reset the end": {after: 8, call: reset(think.ResetInput{Checkpoint: "v6", Force: true})},
+		"explain": {after: 5, call: func(ctx context.Context, e *think.Engine) (any, error) {
+			return e.Explain(ctx, think.ExplainInput{RunID: "r", StepID: "ok"})
+		}},
+		"state.get":      {after: 6, call: get(think.StateGetInput{})},
+		"state.get long": {after: 6, call: get(think.StateGetInput{Var: "long"})},
+		"state.get all":  {after: 6, call: get(think.StateGetInput{Var: "all"})},
+		"state.get part": {after: 6, call: get(think.StateGetInput{Var: "part"})},
+		"state.list": {after: 2, call: func(ctx context.Context, e *think.Engine) (any, error) {
+			return e.StateList(ctx, think.StateListInput{})
+		}},
+		"replay":   {after: 8, call: debug(think.DebugInput{Action: "replay"})},
+		"diff":     {after: 8, call: debug(think.DebugInput{Action: "diff", FromStep: "v2"})},
+		"step":     {after: 7, call: debug(think.DebugInput{Action: "step"})},
+		"fork":     {after: 5, call: debug(think.DebugInput{Action: "fork", NewRunID: "forked"}), again: fault.StateConflict},
+		"position": {after: 8, call: func(ctx context.Context, e *think.Engine) (any, error) { return e.Position(ctx, "", "r") }},
+	}
+	for i, step := range faultySteps[1:] {
+		calls[fmt.Sprintf("answer %d", i+1)] = faultyCall{after: i + 1, call: step}
+	}
+	return calls
+}
+
+// personKey marks the context of a call that a person is behind.
+type personKey struct{}
+
+// faulty is a run over a store whose calls can fail.
+type faulty struct {
+	store  *failing
+	engine *think.Engine
+}
+
+func newFaulty(t *testing.T, answers int, reopened bool) *faulty {
+	f := &faulty{store: &failing{Store: statetest.NewMemory()}}
+	f.open(t)
+	for _, step := range faultySteps[:answers] {
+		_, err := step(t.Context(), f.engine)
+		require.NoError(t, err)
+	}
+	if reopened {
+		f.open(t)
+	}
+	return f
+}
+
+func (f *faulty) open(t *testing.T) {
+	files := fstest.MapFS{"workflows/faulty.yaml": {Data: []byte(faultyWorkflow)}}
+	now := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+	f.engine = think.New(think.Options{Library: library.New(library.Layer{Files: files}), Store: f.store, ProjectEvery: time.Hour,
+		Now: func() time.Time { return now }, NewID: func() string { return "fresh" },
+		Receipt: func(context.Context, string) (state.Receipt, error) {
+			return state.Receipt{ID: "seenaaaa", Tool: "tool.read", Input: "d", Result: json.RawMessage(faultyLong("d")), Time: now}, nil
+		},
+		Asked: func(call string, _ json.RawMessage) (string, string, error) { return call, "d", nil },
+		Person: func(ctx context.Context) think.Ask {
+			if ctx.Value(personKey{}) == nil {
+				return nil
+			}
+			return func(context.Context, think.Form) (think.Filled, error) {
+				return think.Filled{Action: "accept", Content: json.RawMessage(`{"approved":true}`)}, nil
+			}
+		}})
+	t.Cleanup(f.engine.Close)
+}
+
+// finish answers what is left, and holds the outputs and the records to those of
+// a run without faults.
+func (f *faulty) finish(t *testing.T) {
+	for range 2 {
+		for _, step := range faultySteps {
+			at, err := f.engine.Position(t.Context(), "", "r")
+			require.NoError(t, err)
+			if at.Final != nil {
+				break
+			}
+			_, _ = step(t.Context(), f.engine) // those that are answered are repeated, or refused after a reset
+		}
+		at, err := f.engine.Position(t.Context(), "", "r")
+		require.NoError(t, err)
+		require.NotNil(t, at.Final, "%v", at.Outstanding)
+		var want any
+		require.NoError(t, json.Unmarshal([]byte(`{"long":`+faultyLong("a")+`,"part":"b","all":[`+faultyLong("c")+`,{"short":true}],"seen":`+faultyLong("d")+`}`), &want))
+		require.Equal(t, want, any(at.Final.Outputs))
+		replayed, err := f.engine.Debug(t.Context(), think.DebugInput{RunID: "r", Action: "replay"})
+		require.NoError(t, err)
+		require.Equal(t, "identical", replayed.Verdict, "%v", replayed.Difference)
+		f.open(t)
+	}
+}
+
+// failing is a store whose n-th call fails: reads with INTERNAL, writes with
+// STATE_NOT_SAVED.
+type failing struct {
+	state.Store
+	counts       bool
+	calls, fails int
+	failed       string
+}
+
+func (f *failing) call(name string, code fault.Code) error {
+	if !f.counts {
+		return nil
+	}
+	if f.calls++; f.calls != f.fails {
+		return nil
+	}
+	f.failed = name
+	return fault.New(code, "the disk fails")
+}
+
+func (f *failing) Create(ctx context.Context, key state.Key, first state.Record) (state.Record, error) {
+	if err := f.call("Create", fault.StateNotSaved); err != nil {
+		return state.Record{}, err
+	}
+	return f.Store.Create(ctx, key, first)
+}
+
+func (f *failing) Append(ctx context.Context, key state.Key, next state.Record) (state.Record, error) {
+	if err := f.call("Append", fault.StateNotSaved); err != nil {
+		return state.Record{}, err
+	}
+	return f.Store.Append(ctx, key, next)
+}
+
+func (f *failing) Records(ctx context.Context, key state.Key, after, limit int) ([]state.Record, error) {
+	if err := f.call("Records", fault.Internal); err != nil {
+		return nil, err
+	}
+	return f.Store.Records(ctx, key, after, limit)
+}
+
+func (f *failing) Head(ctx context.Context, key state.Key) (int, string, error) {
+	if err := f.call("Head", fault.Internal); err != nil {
+		return 0, "", err
+	}
+	return f.Store.Head(ctx, key)
+}
+
+func (f *failing) Snapshot(ctx context.Context, key state.Key) (state.Snapshot, error) {
+	if err := f.call("Snapshot", fault.Internal); err != nil {
+		return state.Snapshot{}, err
+	}
+	return f.Store.Snapshot(ctx, key)
+}
+
+func (f *failing) Project(ctx context.Context, key state.Key, snapshot state.Snapshot, durable bool) error {
+	if err := f.call("Project", fault.StateNotSaved); err != nil {
+		return err
+	}
+	return f.Store.Project(ctx, key, snapshot, durable)
+}
+
+func (f *failing) Checkpoint(ctx context.Context, key state.Key, name string, snapshot state.Snapshot) error {
+	if err := f.call("Checkpoint", fault.StateNotSaved); err != nil {
+		return err
+	}
+	return f.Store.Checkpoint(ctx, key, name, snapshot)
+}
+
+func (f *failing) Checkpoints(ctx context.Context, key state.Key) ([]state.CheckpointInfo, error) {
+	if err := f.call("Checkpoints", fault.Internal); err != nil {
+		return nil, err
+	}
+	return f.Store.Checkpoints(ctx, key)
+}
+
+func (f *failing) Restore(ctx context.Context, key state.Key, name string) (state.Snapshot, error) {
+	if err := f.call("Restore", fault.Internal); err != nil {
+		return state.Snapshot{}, err
+	}
+	return f.Store.Restore(ctx, key, name)
+}
+
+func (f *failing) Find(ctx context.Context, run string) ([]state.Key, error) {
+	if err := f.call("Find", fault.Internal); err != nil {
+		return nil, err
+	}
+	return f.Store.Find(ctx, run)
+}
+
+func (f *failing) List(ctx context.Context, workflow string) ([]state.Info, error) {
+	if err := f.call("List", fault.Internal); err != nil {
+		return nil, err
+	}
+	return f.Store.List(ctx, workflow)
+}
+
+func (f *failing) PutArtifact(ctx context.Context, data []byte) (string, error) {
+	if err := f.call("PutArtifact", fault.StateNotSaved); err != nil {
+		return "", err
+	}
+	return f.Store.PutArtifact(ctx, data)
+}
+
+func (f *failing) Artifact(ctx context.Context, digest string) ([]byte, error) {
+	if err := f.call("Artifact", fault.Internal); err != nil {
+		return nil, err
+	}
+	return f.Store.Artifact(ctx, digest)
+}
