@@ -129,10 +129,13 @@ var (
 	forbidden = []string{"os", "net", "time", "math/rand", "io/fs", "syscall", "runtime", "crypto/rand", "unsafe"}
 )
 
-// pureFunctions are what the core may be given to call, with the reason why it
-// cannot reach anything: "name of the type, function or field: name of the
-// parameter".
-var pureFunctions = map[string]string{}
+// pureFunctions are the function types of the core, "type or function: field or
+// parameter", with the reason why none can read or write while a run goes on.
+var pureFunctions = map[string]string{
+	"Lookup":            "finds a workflow while a graph is made, before there is a run",
+	"references: visit": "the core's own: takes the references of a template one by one",
+	"lacks: references": "the core's own: the references of a template or an artifact",
+}
 
 // TestTheCoreIsGivenNoFunctions: a function in a field or a parameter could do
 // input and output, which no import shows.
