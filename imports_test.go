@@ -132,7 +132,6 @@ var (
 // pureFunctions are the function types of the core, "type or function: field or
 // parameter", with the reason why none can read or write while a run goes on.
 var pureFunctions = map[string]string{
-	"Lookup":            "finds a workflow while a graph is made, before there is a run",
 	"references: visit": "the core's own: takes the references of a template one by one",
 	"lacks: references": "the core's own: the references of a template or an artifact",
 }
