@@ -92,7 +92,7 @@ func (r *Run) conclude(state State, t turn) telemetry.Event {
 	r.startSave(t)
 	r.finishSave(t.index)
 	if unwritten != nil {
-		t.outcome.Warning = "how the run ended is not written: " + fault.From(unwritten).Details
+		t.outcome.Warning = "how the run ended is not written: " + fault.From(unwritten).Message()
 	}
 	r.update(func(report *Report) { report.end(t.outcome) })
 	e := r.recordEnd(t.index, t.outcome)
@@ -118,7 +118,7 @@ func (r *Run) clean(err error) *fault.Error {
 	raw, failing := json.Marshal(coded)
 	cleaned := new(fault.Error)
 	if failing != nil || json.Unmarshal(r.runtime.redactor.JSON(raw), cleaned) != nil {
-		return fault.New(coded.Code, "%s", r.runtime.redactor.Text(coded.Details))
+		return fault.New(coded.Code, "%s", r.runtime.redactor.Text(coded.Message()))
 	}
 	return cleaned
 }

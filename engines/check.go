@@ -89,7 +89,7 @@ func compile(what string, root map[string]any) (*schemas.Schema, error) {
 	schema, err := set.Inline(root)
 	if err != nil {
 		coded := fault.From(err)
-		return nil, fault.New(coded.Code, "%s schema: %s", what, coded.Details).With(coded.Diagnostics...)
+		return nil, fault.New(coded.Code, "%s schema: %s", what, coded.Message()).With(coded.Diagnostics...)
 	}
 	return schema, nil
 }

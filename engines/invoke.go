@@ -138,7 +138,7 @@ func (t *table) accept(ctx context.Context, found *row, args json.RawMessage) (j
 	}
 	if err != nil {
 		coded := fault.From(err)
-		return nil, fault.New(coded.Code, "%s: %s", found.tool.Name, coded.Details).With(coded.Diagnostics...)
+		return nil, fault.New(coded.Code, "%s: %s", found.tool.Name, coded.Message()).With(coded.Diagnostics...)
 	}
 	return accepted, nil
 }

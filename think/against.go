@@ -104,7 +104,7 @@ func (e *Engine) replayBoth(ctx context.Context, records []state.Record, graph *
 	}
 	params, err := graph.Workflow.Bind(plan.Params)
 	if err != nil {
-		return &pair{difference: &Difference{1, "", "parameters " + shown(plan.Params), fault.From(err).Details}}, nil
+		return &pair{difference: &Difference{1, "", "parameters " + shown(plan.Params), fault.From(err).Message()}}, nil
 	}
 	both := &pair{past: past{records: records}}
 	both.recorded.run, both.recorded.now = own.Start(line[0].Run, plan.Params)
@@ -137,7 +137,7 @@ func (p *pair) take(ctx context.Context, e *Engine, record state.Record) (err er
 	}
 	var refused error
 	if p.other.now, refused, err = e.give(ctx, p.past, p.other.run, record); refused != nil {
-		p.difference = &Difference{record.Version, step, outcome(p.recorded.now.Rejected), fault.From(refused).Details}
+		p.difference = &Difference{record.Version, step, outcome(p.recorded.now.Rejected), fault.From(refused).Message()}
 		return nil
 	}
 	if err == nil {
@@ -213,7 +213,7 @@ func outcome(rejected *fault.Error) string {
 // standing describes what a run waits for, or how it ended.
 func standing(now flow.Outcome) string {
 	if blocked := now.Blocked; blocked != nil {
-		return "blocked: " + string(blocked.Code) + ": " + blocked.Details
+		return "blocked: " + string(blocked.Code) + ": " + blocked.Message()
 	}
 	if final := now.Final; final != nil {
 		return final.Outcome + " " + shown(final.Outputs)

@@ -27,7 +27,7 @@ func (e *Engine) compare(ctx context.Context, now flow.Outcome, record state.Rec
 	}
 	answer, err := replyOf(record)
 	if err != nil {
-		return &Difference{record.Version, step, "a reply", fault.From(err).Details}, nil
+		return &Difference{record.Version, step, "a reply", fault.From(err).Message()}, nil
 	}
 	facts := slices.Concat(recordFacts(now, record), instructionFacts(now, answer.Reply), stateFacts(now, answer.Reply.State), endFacts(now, answer.Reply))
 	if record.Kind == kindResult || record.Kind == kindPerson {

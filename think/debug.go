@@ -96,7 +96,7 @@ func (e *Engine) verify(ctx context.Context, key state.Key, records []state.Reco
 			}
 		} else if i > 0 {
 			if at.now, err = e.apply(ctx, past{key, records}, at.run, record); errors.Is(err, fault.StateCorrupt) {
-				out.Verdict, out.Difference = "differs", &Difference{record.Version, event(record).Step, record.State, fault.From(err).Details}
+				out.Verdict, out.Difference = "differs", &Difference{record.Version, event(record).Step, record.State, fault.From(err).Message()}
 				return out, nil
 			} else if err != nil {
 				return nil, err // what cannot be read says nothing about the run

@@ -230,7 +230,7 @@ func artifactOf(a flow.FinalArtifact) artifact {
 
 func blockedFault(out flow.Outcome) *fault.Error {
 	cause := out.Blocked
-	return &fault.Error{Code: cause.Code, Details: "run " + out.RunID + " is blocked: " + cause.Details, Diagnostics: cause.Diagnostics}
+	return &fault.Error{Code: cause.Code, Details: "run " + out.RunID + " is blocked: " + cause.Message(), Diagnostics: cause.Diagnostics}
 }
 
 // unknownTools returns a warning for each tool that no registry knows; the

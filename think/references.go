@@ -88,7 +88,7 @@ type lostArtifact struct {
 
 func (l lostArtifact) problem() state.Problem {
 	return state.Problem{File: state.ArtifactFile(l.Digest), Blocking: l.blocking,
-		Message: fmt.Sprintf("record %d names it as the %s %q: %s", l.Version, l.Kind, l.Name, fault.From(l.cause).Details)}
+		Message: fmt.Sprintf("record %d names it as the %s %q: %s", l.Version, l.Kind, l.Name, fault.From(l.cause).Message())}
 }
 
 // lostArtifacts returns those of a run, by version. A result blocks only where

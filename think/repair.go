@@ -20,7 +20,7 @@ func (k *Keeper) Check(ctx context.Context, key state.Key) ([]state.Problem, err
 	}
 	lost, err := k.lostArtifacts(ctx, key)
 	if errors.Is(err, fault.StateCorrupt) {
-		return append(problems, state.Problem{File: key.String(), Message: fault.From(err).Details, Blocking: true}), nil
+		return append(problems, state.Problem{File: key.String(), Message: fault.From(err).Message(), Blocking: true}), nil
 	}
 	for _, each := range lost {
 		problems = append(problems, each.problem())

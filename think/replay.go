@@ -310,7 +310,7 @@ func (e *Engine) give(ctx context.Context, p past, run *flow.Run, record state.R
 }
 
 func doesNotFollow(record state.Record, err error) error {
-	return fault.New(fault.StateCorrupt, "record %d does not follow from the records before it: %s", record.Version, fault.From(err).Details)
+	return fault.New(fault.StateCorrupt, "record %d does not follow from the records before it: %s", record.Version, fault.From(err).Message())
 }
 
 // resume applies a record whose effects are known to be right, since others

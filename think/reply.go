@@ -125,7 +125,7 @@ func (r reply) restore() (*Reply, error) {
 	if r.Fault == nil {
 		return &out, nil
 	}
-	refused := fault.Error{Code: r.Fault.Code, Details: r.Fault.Details, Diagnostics: r.Fault.Diagnostics}
+	refused := fault.Error{Code: r.Fault.Code, Details: r.Fault.Message(), Diagnostics: r.Fault.Diagnostics}
 	if out.Instruction != nil {
 		again := *out.Instruction
 		again.Diagnostics = nil // the error has them

@@ -94,7 +94,7 @@ func judged(err error) *ValidateOutput {
 		out.Code = problem.Code
 		out.Errors = problem.Diagnostics
 		if len(out.Errors) == 0 {
-			out.Errors = []fault.Diagnostic{{Code: problem.Code, Message: problem.Details}}
+			out.Errors = []fault.Diagnostic{{Code: problem.Code, Message: problem.Message()}}
 		}
 		if len(out.Errors) > 20 {
 			out.Errors = out.Errors[:20]

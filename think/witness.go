@@ -128,7 +128,7 @@ func (e *Engine) compareCall(next flow.Instruction, receipt state.Receipt) error
 	case tool != receipt.Tool:
 		return unwitnessed(next.StepID, receipt, "is of a call of "+receipt.Tool+", not of "+next.Call, next.Call, receipt.Tool)
 	case err != nil:
-		return unwitnessed(next.StepID, receipt, "is of a call of "+receipt.Tool+", which refuses the input of the instruction: "+fault.From(err).Details,
+		return unwitnessed(next.StepID, receipt, "is of a call of "+receipt.Tool+", which refuses the input of the instruction: "+fault.From(err).Message(),
 			"the instruction's input", "other arguments")
 	case digest != receipt.Input:
 		return unwitnessed(next.StepID, receipt, "is of a call of "+receipt.Tool+" with other arguments: call it with exactly the instruction's input",

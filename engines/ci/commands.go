@@ -91,7 +91,7 @@ func source(root *os.Root) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, maxFile+1))
 }
 
-func reason(err error) string { return fault.From(err).Details }
+func reason(err error) string { return fault.From(err).Message() }
 
 // choose finds a command by name: INVALID_PARAMS with those there are.
 func choose(commands map[string]command, name string) (command, error) {

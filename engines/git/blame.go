@@ -70,7 +70,7 @@ func (e *engine) blame(ctx context.Context, in blameIn) (blamed, error) {
 // beyondEnd finds the refusal of a start after the last line; an empty file has
 // no first line, which is no mistake.
 func beyondEnd(err error, start int) error {
-	if !refused(err) || !strings.Contains(fault.From(err).Details, " has only ") {
+	if !refused(err) || !strings.Contains(fault.From(err).Message(), " has only ") {
 		return err
 	}
 	if start == 1 {

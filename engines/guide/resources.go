@@ -29,7 +29,7 @@ func (c catalog) resources(ctx context.Context) ([]engines.Resource, error) {
 	for _, name := range set.Names() {
 		r := engines.Resource{URI: schemaPrefix + name, Name: name, Title: "Schema " + name, MIMEType: "application/schema+json"}
 		if broken := set.Broken(name); broken != nil {
-			r.Description = "not valid: " + broken.Details
+			r.Description = "not valid: " + broken.Message()
 		}
 		list = append(list, r)
 	}

@@ -88,7 +88,7 @@ func (r *Run) Provide(ref Ref, answer Answer) error {
 	value, problem := u.accept(answer)
 	u.extra = rare
 	if problem != nil {
-		return fault.New(fault.StateCorrupt, "the recorded result of step %q is not accepted any more: %s", u.id, problem.Details)
+		return fault.New(fault.StateCorrupt, "the recorded result of step %q is not accepted any more: %s", u.id, problem.Message())
 	}
 	if hexSum(value) != u.sum {
 		return fault.New(fault.StateCorrupt, "the recorded result of step %q gives another value than it did", u.id)

@@ -211,7 +211,7 @@ func (r *Run) finish() {
 
 func (f *Final) fail(step string, problem *fault.Error) {
 	f.Outcome = "failed"
-	f.Failed = append(f.Failed, Failure{step, problem.Code, fault.Cut(problem.Details, 300)})
+	f.Failed = append(f.Failed, Failure{step, problem.Code, fault.Cut(problem.Message(), 300)})
 }
 
 // failures returns every failed unit of every frame in declaration order.

@@ -319,7 +319,7 @@ func (c *compiler) child(r *report, n *node, above []*Workflow) error {
 	}
 	if found.Err != nil {
 		problem := fault.From(found.Err)
-		r.addAt(problem.Code, at, step.childAt, "%s", problem.Details)
+		r.addAt(problem.Code, at, step.childAt, "%s", problem.Message())
 		return nil
 	}
 	w := found.Workflow

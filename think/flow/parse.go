@@ -232,7 +232,7 @@ func (p *parser) schemas(node *yaml.Node) {
 
 func (p *parser) schemaProblem(err error, at string, node *yaml.Node) {
 	problem := fault.From(err)
-	message := problem.Details
+	message := problem.Message()
 	for _, d := range problem.Diagnostics {
 		if message == "" {
 			message = d.Message
@@ -298,7 +298,7 @@ func firstMessage(err error) string {
 	if len(problem.Diagnostics) > 0 {
 		return problem.Diagnostics[0].Message
 	}
-	return problem.Details
+	return problem.Message()
 }
 
 // compile reads an expression that stands at a node, once for each text and

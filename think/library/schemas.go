@@ -81,8 +81,8 @@ func (l *Library) Named() (Named, error) {
 	for _, name := range set.Names() {
 		all[name], _ = set.Source(name)
 		if broken := set.Broken(name); broken != nil {
-			all[name] = broken.Details
-			l.Logger.Warn("a schema file is of no use; workflows that refer to it are refused", "error", broken.Details)
+			all[name] = broken.Message()
+			l.Logger.Warn("a schema file is of no use; workflows that refer to it are refused", "error", broken.Message())
 		}
 	}
 	text, err := jsonvalue.Encode(all)

@@ -102,5 +102,5 @@ func (d *Dir) checkSnapshot(ctx context.Context, name string, key Key) error {
 }
 
 func problemOf(file string, err error, blocking bool) Problem {
-	return Problem{File: file, Message: fault.From(err).Details, Blocking: blocking}
+	return Problem{File: file, Message: fault.From(err).Message(), Blocking: blocking}
 }

@@ -36,7 +36,7 @@ func (a *App) checkedSchema(file string, err error) CheckedFile {
 	problem := fault.From(err)
 	checked.Errors = problem.Diagnostics
 	if len(checked.Errors) == 0 {
-		checked.Errors = []fault.Diagnostic{{Message: problem.Details}}
+		checked.Errors = []fault.Diagnostic{{Message: problem.Message()}}
 	}
 	for i := range checked.Errors {
 		checked.Errors[i] = placed(checked.Errors[i], a.settings.Path, file, problem.Code)

@@ -122,7 +122,7 @@ func (p *program) approveServer(ctx context.Context, a *app.App, name string, ye
 	switch err := p.accepted(ctx, "Accept this?", yes); {
 	case err != nil && review.First: // who said no must not believe that it is kept out
 		return fault.New(fault.ApprovalRequired, "%s; %s is trusted all the same when it is first used, unless .savant/mcp.json has \"disabled\": true for it",
-			fault.From(err).Details, name)
+			fault.From(err).Message(), name)
 	case err != nil:
 		return err
 	}

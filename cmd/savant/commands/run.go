@@ -131,7 +131,7 @@ func start(a *app.App, want runFlags) (*agent.Run, error) {
 // refused makes an order that is none a matter of usage.
 func refused(err error) error {
 	if errors.Is(err, fault.InvalidParams) {
-		return usageError(fault.From(err).Details)
+		return usageError(fault.From(err).Message())
 	}
 	return err
 }

@@ -123,7 +123,7 @@ func checkRun(ctx context.Context, a *app.App, key state.Key, repair bool) (chec
 // unreadable notes that a file of a run cannot be read, which need not be damage:
 // nothing of it is given up, and other runs are checked all the same.
 func (c *checkedRun) unreadable(because *fault.Error) {
-	c.Problems = append(c.Problems, state.Problem{File: c.Workflow + "/" + c.Run, Message: because.Details, Blocking: true})
+	c.Problems = append(c.Problems, state.Problem{File: c.Workflow + "/" + c.Run, Message: because.Message(), Blocking: true})
 	c.Refused = fault.New(because.Code, "make the file readable first")
 }
 

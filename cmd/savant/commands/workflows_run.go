@@ -92,10 +92,10 @@ func (p *program) notBegun(want wanted) error {
 // withParameters says how parameters are given, where they are what is wrong.
 func (p *program) withParameters(err error, workflow string) error {
 	coded := fault.From(err)
-	if coded == nil || p.json || coded.Code != fault.InvalidParams || !strings.Contains(coded.Details, "params.") {
+	if coded == nil || p.json || coded.Code != fault.InvalidParams || !strings.Contains(coded.Message(), "params.") {
 		return err
 	}
-	return fault.New(coded.Code, "%s; give it as --param NAME=VALUE: savant workflows read %s shows which there are", coded.Details, workflow).
+	return fault.New(coded.Code, "%s; give it as --param NAME=VALUE: savant workflows read %s shows which there are", coded.Message(), workflow).
 		With(coded.Diagnostics...)
 }
 

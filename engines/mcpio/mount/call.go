@@ -52,7 +52,7 @@ func (s *server) kept(promise func(json.RawMessage) error, tool string, result m
 	}
 	if err := promise(result.Structured); err != nil {
 		return fault.New(fault.ToolFailed, "%s: its answer is not what its output schema promises: %s; it says: %s", tool,
-			fault.Cut(s.launch.secrets.Text(fault.From(err).Details), maxUnkept), said)
+			fault.Cut(s.launch.secrets.Text(fault.From(err).Message()), maxUnkept), said)
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func (s *server) notBegun(ctx context.Context) error {
 // failure codes what went wrong between the server and us.
 func (s *server) failure(live *session, tool string, err error) error {
 	coded := fault.From(err)
-	details := s.launch.hidden.Text(coded.Details)
+	details := s.launch.hidden.Text(coded.Message())
 	if !live.alive() {
 		return fault.New(fault.EngineOffline, "%s ended before it answered %s; whether the call had an effect is not known", s.entry.name, tool)
 	}

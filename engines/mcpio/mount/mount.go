@@ -122,7 +122,7 @@ func (m *Mounts) problem(err error) {
 	m.mutex.Lock()
 	m.problems = append(m.problems, coded)
 	m.mutex.Unlock()
-	m.options.Logger.Error("not every server of .savant/mcp.json is mounted", "reason", coded.Details+place(coded))
+	m.options.Logger.Error("not every server of .savant/mcp.json is mounted", "reason", coded.Message()+place(coded))
 }
 
 // Problems returns what is wrong with the file of servers beyond single
@@ -197,7 +197,7 @@ func (s *server) prepare(environment []string, folder string, lockErr error) {
 // offline makes any reason one for callers.
 func offline(err error) *fault.Error {
 	coded := fault.From(err)
-	return fault.New(fault.EngineOffline, "%s", coded.Details).With(coded.Diagnostics...)
+	return fault.New(fault.EngineOffline, "%s", coded.Message()).With(coded.Diagnostics...)
 }
 
 // Discover starts those of the named servers that nothing is known of, all at

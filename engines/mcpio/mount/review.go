@@ -83,7 +83,7 @@ func (m *Mounts) Review(ctx context.Context, name string) (Review, error) {
 	began, err := s.starter.start(ctx, name, s.launch)
 	if err != nil {
 		coded := fault.From(err)
-		return Review{}, fault.New(coded.Code, "%s does not start: %s", name, s.launch.hidden.Text(coded.Details))
+		return Review{}, fault.New(coded.Code, "%s does not start: %s", name, s.launch.hidden.Text(coded.Message()))
 	}
 	defer began.close()
 	pins, refused := pinAll(began.definitions)
@@ -166,7 +166,7 @@ func (m *Mounts) Accept(review Review) error {
 func (m *Mounts) Refresh() {
 	for _, each := range m.all() {
 		if err := each.refresh(); err != nil {
-			m.options.Logger.Warn("what is trusted of a server is not known", "server", each.entry.name, "reason", fault.From(err).Details)
+			m.options.Logger.Warn("what is trusted of a server is not known", "server", each.entry.name, "reason", fault.From(err).Message())
 		}
 	}
 }

@@ -124,7 +124,7 @@ func (s *server) reason() string {
 	if s.failed == nil {
 		return "it ended unexpectedly"
 	}
-	return fault.Cut(s.launch.hidden.Text(fault.From(s.failed).Details), 500)
+	return fault.Cut(s.launch.hidden.Text(fault.From(s.failed).Message()), 500)
 }
 
 // begin starts the server on a goroutine. It is called with the mutex held.
@@ -162,7 +162,7 @@ func (s *server) watch(began *session) {
 		case <-began.relist:
 			if err := s.relist(began); err != nil && s.life.Err() == nil && began.alive() {
 				s.logger.Warn("a server's tools changed and cannot be listed", "server", s.entry.name,
-					"reason", s.launch.hidden.Text(fault.From(err).Details))
+					"reason", s.launch.hidden.Text(fault.From(err).Message()))
 			}
 		case <-began.client.Done():
 			s.lost(began)

@@ -76,7 +76,7 @@ func (s *session) startProcess(ctx context.Context, by starter, name string, l l
 	if s.client, err = mcpclient.Connect(ctx, s.process.stdin, s.process.stdout, options); err != nil {
 		s.process.stop()
 		_ = s.process.stdout.Close()
-		return fault.New(fault.EngineOffline, "%s; the log has what it wrote to stderr", fault.From(err).Details)
+		return fault.New(fault.EngineOffline, "%s; the log has what it wrote to stderr", fault.From(err).Message())
 	}
 	return nil
 }

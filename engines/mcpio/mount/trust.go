@@ -69,7 +69,7 @@ func pinAll(definitions []mcpclient.Definition) (pins map[string]pin, refused ma
 		case each.Name == "":
 			refused["(without a name)"] = "it cannot be called"
 		case err != nil:
-			refused[each.Name] = fault.From(err).Details
+			refused[each.Name] = fault.From(err).Message()
 		case twice:
 			refused[each.Name] = "the server lists it twice"
 		default:
@@ -111,7 +111,7 @@ func (s *server) publish(tools []string) error {
 	for _, tool := range slices.Sorted(maps.Keys(names)) {
 		made, err := s.tool(tool, names[tool])
 		if err != nil {
-			refused[tool] = fault.From(err).Details
+			refused[tool] = fault.From(err).Message()
 			continue
 		}
 		published = append(published, made)

@@ -74,5 +74,5 @@ func requireCode(t testing.TB, code fault.Code, err error) {
 	require.ErrorIs(t, err, code)
 	var coded *fault.Error
 	require.ErrorAs(t, err, &coded)
-	require.NotEmpty(t, coded.Details)
+	require.NotEmpty(t, coded.Message())
 }
