@@ -11,8 +11,8 @@ import (
 // shows least of an answer.
 const defaultPart = 3000
 
-// ArtifactPart is a part of a value that was kept by its content.
-type ArtifactPart struct {
+// Part is a part of a long value.
+type Part struct {
 	// Bytes is the size of the whole, Offset where Text begins in it.
 	Bytes  int    `json:"bytes"`
 	Offset int    `json:"offset"`
@@ -24,23 +24,28 @@ type ArtifactPart struct {
 // artifactPart reads a part of an artifact: INVALID_PARAMS where the digest is
 // none or the offset is beyond its end, STATE_CORRUPT where it is damaged or
 // not there.
-func (e *Engine) artifactPart(ctx context.Context, in StateGetInput) (*ArtifactPart, error) {
+func (e *Engine) artifactPart(ctx context.Context, in StateGetInput) (*Part, error) {
 	data, err := e.Store.Artifact(ctx, in.Artifact)
 	if err != nil {
 		return nil, err
 	}
-	if in.Offset > len(data) {
-		return nil, fault.New(fault.InvalidParams, "offset: expected at most %d, the size of the artifact, got %d", len(data), in.Offset)
+	if in.Limit <= 0 {
+		in.Limit = defaultPart
 	}
-	limit := in.Limit
-	if limit == 0 {
-		limit = defaultPart
+	return partOf(data, in.Offset, in.Limit)
+}
+
+// partOf returns a part of a value: INVALID_PARAMS where the offset is beyond
+// its end.
+func partOf(data []byte, offset, limit int) (*Part, error) {
+	if offset > len(data) {
+		return nil, fault.New(fault.InvalidParams, "offset: expected at most %d, the size of the value, got %d", len(data), offset)
 	}
-	end := in.Offset + min(limit, len(data)-in.Offset)
-	for end < len(data) && end > in.Offset && !utf8.RuneStart(data[end]) {
+	end := offset + min(limit, len(data)-offset)
+	for end < len(data) && end > offset && !utf8.RuneStart(data[end]) {
 		end-- // no character is taken apart
 	}
-	part := &ArtifactPart{Bytes: len(data), Offset: in.Offset, Text: string(data[in.Offset:end])}
+	part := &Part{Bytes: len(data), Offset: offset, Text: string(data[offset:end])}
 	if end < len(data) {
 		part.Next = end
 	}

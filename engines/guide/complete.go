@@ -70,7 +70,7 @@ func (c catalog) versions(ref, workflow string) []string {
 func (c catalog) stepIDs(ctx context.Context, workflow, run string) []string {
 	var ids []string
 	if run != "" {
-		got, err := c.think.StateGet(ctx, think.StateGetInput{Workflow: workflow, RunID: run})
+		got, err := c.think.StateGet(ctx, think.StateGetInput{Workflow: workflow, RunID: run, Section: "steps", Limit: -1})
 		if err != nil {
 			return nil
 		}

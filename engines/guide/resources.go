@@ -119,7 +119,7 @@ func (c catalog) readRun(ctx context.Context, rest string) (string, error) {
 		value, err = c.think.Explain(ctx, think.ExplainInput{Workflow: workflow, RunID: run, StepID: name})
 	case kind == "vars" && name != "":
 		var got *think.StateGet
-		if got, err = c.think.StateGet(ctx, think.StateGetInput{Workflow: workflow, RunID: run, Var: name}); err == nil {
+		if got, err = c.think.StateGet(ctx, think.StateGetInput{Workflow: workflow, RunID: run, Var: name, Limit: -1}); err == nil {
 			value = got.Value
 		}
 	case kind == "outputs":

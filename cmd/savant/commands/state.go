@@ -54,7 +54,7 @@ func (p *program) stateGetCommand() *cobra.Command {
 	var in think.StateGetInput
 	command := &cobra.Command{Use: "get RUN", Short: "Print the whole state of a run as JSON", Args: positional(cobra.ExactArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
-			in.RunID = args[0]
+			in.RunID, in.Limit = args[0], -1
 			return p.with(command.Context(), func(a *app.App) error {
 				found, err := a.Think.StateGet(command.Context(), in)
 				return firstOf(err, func() error { return p.print(found) })

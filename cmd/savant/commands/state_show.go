@@ -34,7 +34,7 @@ func (p *program) runCommand(use, short string, work func(*cobra.Command, *app.A
 
 func (p *program) stateShowCommand() *cobra.Command {
 	return p.runCommand("show", "Show where a run stands", func(command *cobra.Command, a *app.App, key state.Key) error {
-		found, err := a.Think.StateGet(command.Context(), think.StateGetInput{Workflow: key.Workflow, RunID: key.Run})
+		found, err := a.Think.StateGet(command.Context(), think.StateGetInput{Workflow: key.Workflow, RunID: key.Run, Limit: -1})
 		if err != nil || p.json {
 			return firstOf(err, func() error { return p.print(found) })
 		}

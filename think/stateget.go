@@ -1,0 +1,206 @@
+package think
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+
+	"savant/fault"
+	"savant/think/flow"
+	"savant/think/state"
+)
+
+// StateGetInput names a run, or one value of it; or an artifact.
+type StateGetInput struct {
+	Workflow string `json:"workflow,omitempty"`
+	RunID    string `json:"run_id,omitempty"`
+	Var      string `json:"var,omitempty" doc:"one capture, whole; params.NAME is a parameter"`
+	List     string `json:"list,omitempty" doc:"the list of one loop by its step id, whole"`
+	Section  string `json:"section,omitempty" enum:"steps,lists,vars,history" doc:"one section of the state: the next page of it, as more says"`
+	After    string `json:"after,omitempty" doc:"with section: where the page before ended"`
+	Artifact string `json:"artifact,omitempty" doc:"instead of a run: a value kept by this SHA-256, in parts"`
+	Offset   int    `json:"offset,omitempty" min:"0" doc:"of a part, in bytes"`
+	// Limit bounds what is returned, in bytes; below 0, which no client can
+	// send, nothing does.
+	Limit int `json:"limit,omitempty" min:"4" max:"64000" doc:"bytes at most, about"`
+}
+
+// StateGet is the state of a run, or a page of it.
+type StateGet struct {
+	Snapshot    *flow.Snapshot         `json:"snapshot,omitempty"`
+	History     []Event                `json:"history,omitempty"`
+	Checkpoints []state.CheckpointInfo `json:"checkpoints,omitzero"`
+	Outstanding []string               `json:"outstanding,omitzero"`
+	Drift       bool                   `json:"drift,omitempty"`
+	Lineage     *lineage               `json:"lineage,omitempty"`
+	Value       json.RawMessage        `json:"value,omitempty"`
+	// Part is of the JSON of a value that is longer than the limit.
+	Part     *Part `json:"part,omitempty"`
+	Artifact *Part `json:"artifact,omitempty"`
+	// More says what was left out, and how to ask for it.
+	More []More `json:"more,omitempty"`
+}
+
+// More is a section of which Left members were left out: they follow After.
+type More struct {
+	Section string `json:"section"`
+	Left    int    `json:"left"`
+	After   string `json:"after,omitempty"`
+}
+
+// maxVarWhole is how long a capture may be in a page of the state; a longer one
+// is read by its name.
+const maxVarWhole = 4000
+
+// maxState is how long a page of the state is, in bytes.
+const maxState = 64_000
+
+// StateGet returns a run's state, history and checkpoints, in pages; a value of
+// it, or a part of an artifact: INVALID_PARAMS, UNKNOWN_RUN, STATE_CORRUPT,
+// UNRESOLVED_VAR.
+func (e *Engine) StateGet(ctx context.Context, in StateGetInput) (*StateGet, error) {
+	if in.Artifact != "" {
+		part, err := e.artifactPart(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		return &StateGet{Artifact: part}, nil
+	}
+	if in.RunID == "" {
+		return nil, fault.New(fault.InvalidParams, "missing argument \"run_id\"").
+			With(fault.Diagnostic{Path: "run_id", Message: "missing argument \"run_id\""})
+	}
+	switch {
+	case in.Limit < 0:
+		in.Limit = math.MaxInt / 4
+	case in.Limit == 0:
+		in.Limit = maxState
+	}
+	l, err := e.open(ctx, in.Workflow, in.RunID)
+	if err != nil {
+		return nil, err
+	}
+	defer l.mu.Unlock()
+	if in.Var != "" || in.List != "" {
+		return e.stateValue(ctx, l, in)
+	}
+	return e.statePage(ctx, l, in)
+}
+
+// stateValue returns one value of a run, a long one in parts.
+func (e *Engine) stateValue(ctx context.Context, l *live, in StateGetInput) (*StateGet, error) {
+	value, err := e.valueOf(ctx, l, in)
+	if err != nil {
+		return nil, err
+	}
+	if len(value) <= in.Limit && in.Offset == 0 {
+		return &StateGet{Value: value}, nil
+	}
+	part, err := partOf(value, in.Offset, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	return &StateGet{Part: part}, nil
+}
+
+// valueOf returns the JSON of a capture, a parameter or a loop's list:
+// UNRESOLVED_VAR.
+func (e *Engine) valueOf(ctx context.Context, l *live, in StateGetInput) (json.RawMessage, error) {
+	if in.List != "" {
+		if items := l.run.List(in.List); items != nil {
+			return encoded(items), nil
+		}
+		return nil, fault.New(fault.UnresolvedVar, "run %q has no loop %q with a list", l.key.Run, fault.Cut(in.List, 120))
+	}
+	value, err := e.capture(ctx, l.past(), l.run, in.Var)
+	if err != nil || value != nil {
+		return value, err
+	}
+	if name, ok := strings.CutPrefix(in.Var, "params."); ok {
+		if param, known := l.run.Params()[name]; known {
+			return encoded(param), nil
+		}
+	}
+	return nil, fault.New(fault.UnresolvedVar, "run %q has no capture %q yet", l.key.Run, fault.Cut(in.Var, 120))
+}
+
+// statePage returns all of a run's state that the limit allows, or of one of
+// its sections.
+func (e *Engine) statePage(ctx context.Context, l *live, in StateGetInput) (*StateGet, error) {
+	first, err := e.Store.Records(ctx, l.key, 0, 1)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := planOf(first)
+	if err != nil {
+		return nil, err
+	}
+	checkpoints, err := e.Store.Checkpoints(ctx, l.key)
+	if err != nil {
+		return nil, err
+	}
+	if checkpoints == nil {
+		checkpoints = []state.CheckpointInfo{}
+	}
+	out := &StateGet{Checkpoints: checkpoints, Outstanding: l.outstanding(), Drift: e.drifted(l.pins), Lineage: plan.Lineage}
+	p := statePager{live: l, in: in, out: out}
+	if err := p.snapshot(); err != nil {
+		return nil, err
+	}
+	if err := e.previewLong(ctx, l, out.Snapshot); err != nil {
+		return nil, err
+	}
+	return out, e.history(ctx, &p)
+}
+
+// previewLong puts their beginnings in the place of long captures.
+func (e *Engine) previewLong(ctx context.Context, l *live, whole *flow.Snapshot) error {
+	nameLong(whole)
+	for name, value := range whole.Vars {
+		named, ok := value.(preview)
+		if !ok {
+			continue
+		}
+		long, err := e.capture(ctx, l.past(), l.run, name)
+		if err != nil {
+			return err
+		}
+		named.Preview = fault.Cut(string(long), maxPreview)
+		whole.Vars[name] = named
+	}
+	return nil
+}
+
+// history adds the events after the page before, read from the journal a few at
+// a time.
+func (e *Engine) history(ctx context.Context, p *statePager) error {
+	if !p.asked("history") {
+		return nil
+	}
+	after := 0
+	if p.in.After != "" {
+		var err error
+		if after, err = strconv.Atoi(p.in.After); err != nil || after < 0 {
+			return fault.New(fault.InvalidParams, "after: expected a version of the history, got %q", fault.Cut(p.in.After, 60))
+		}
+	}
+	const batch = 64
+	for version := p.live.version; after < version; {
+		records, err := e.Store.Records(ctx, p.live.key, after, min(batch, version-after))
+		if err != nil || len(records) == 0 {
+			return err
+		}
+		for _, record := range records {
+			each := event(record)
+			if p.left -= len(encoded(each)) + 1; p.left < 0 && len(p.out.History) > 0 {
+				p.more("history", version-after, strconv.Itoa(after))
+				return nil
+			}
+			p.out.History = append(p.out.History, each)
+			after = record.Version
+		}
+	}
+	return nil
+}
