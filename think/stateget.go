@@ -16,15 +16,15 @@ import (
 type StateGetInput struct {
 	Workflow string `json:"workflow,omitempty"`
 	RunID    string `json:"run_id,omitempty"`
-	Var      string `json:"var,omitempty" doc:"one capture, whole; params.NAME is a parameter"`
-	List     string `json:"list,omitempty" doc:"the list of one loop by its step id, whole"`
-	Section  string `json:"section,omitempty" enum:"steps,lists,vars,history" doc:"one section of the state: the next page of it, as more says"`
-	After    string `json:"after,omitempty" doc:"with section: where the page before ended"`
+	Var      string `json:"var,omitempty" doc:"one capture, or params.NAME"`
+	List     string `json:"list,omitempty" doc:"the list of one loop, by its step id"`
+	Section  string `json:"section,omitempty" enum:"steps,lists,vars,history" doc:"a page of one section"`
+	After    string `json:"after,omitempty" doc:"with section: the page after this name, see more"`
 	Artifact string `json:"artifact,omitempty" doc:"instead of a run: a value kept by this SHA-256, in parts"`
-	Offset   int    `json:"offset,omitempty" min:"0" doc:"of a part, in bytes"`
+	Offset   int    `json:"offset,omitempty" min:"0"`
 	// Limit bounds what is returned, in bytes; below 0, which no client can
 	// send, nothing does.
-	Limit int `json:"limit,omitempty" min:"4" max:"64000" doc:"bytes at most, about"`
+	Limit int `json:"limit,omitempty" min:"4" max:"64000" doc:"bytes"`
 }
 
 // StateGet is the state of a run, or a page of it.

@@ -35,7 +35,7 @@ func Tools(e *think.Engine) []engines.Tool {
 		tool(engines.Bind("think.reset", "Take a run back to a checkpoint, or save one by name. The history is kept; force reopens a finished run or moves a run to the trash.", e.Reset), "Reset a run", writes, repeats, destroys),
 		tool(engines.Bind("think.workflows.list", "The workflows there are, with their parameters.", e.Library.Catalog), "List workflows"),
 		tool(engines.Bind("think.workflows.read", "One workflow: its YAML, parsed form, graph and Mermaid picture.", e.Library.Read), "Read a workflow"),
-		tool(engines.Bind("think.state.get", "The state of a run: steps, captures, history, checkpoints; of a long run a page, and more says how to get the rest; or one capture whole.", e.StateGet), "State of a run"),
+		tool(engines.Bind("think.state.get", "The whole state of a run: steps, captures, history, checkpoints; a long one in pages, see more; or one value.", e.StateGet), "State of a run"),
 		tool(engines.Bind("think.state.list", "The runs there are, the last changed first.", e.StateList), "List runs"),
 		tool(engines.Bind("think.validate", "Check a response against a schema, or a workflow by name or text, with line and column.", e.Validate), "Validate"),
 		tool(engines.Bind("think.debug", "Replay a run and compare it with its record, diff two of its states, look at one, or fork a new run from it.", e.Debug), "Debug a run", writes, repeats),
