@@ -135,7 +135,7 @@ func (r *Run) workflows(ctx context.Context) []string {
 func (r *Run) recordStart(t turn) {
 	metadata := map[string]any{"goal": r.options.Goal, "persona": r.briefing.persona.Name, "decider": r.runtime.options.Decider,
 		"max_steps": r.options.MaxSteps, "amr_rules_triggered": ruleNames(r.briefing.rules),
-		"tools": len(r.guard.allowed(r.runtime.options.Toolbox.Tools(), true))}
+		"tools": len(r.guard.allowed(r.runtime.options.Toolbox.Tools(), false))}
 	if t.index > 0 {
 		metadata["resumed_at"] = t.index
 	}

@@ -49,26 +49,18 @@ const (
 type guard struct {
 	policy Policy
 	cues   cues
-	// forced is the tool that the person orders, by name or by a rule. A forced
-	// call is neither held against the words of the goal nor confirmed.
-	forced string
 }
 
-func newGuard(policy Policy, options RunOptions, tools []engines.Tool) guard {
+func newGuard(policy Policy, options RunOptions) guard {
 	policy.ReadOnly = policy.ReadOnly || options.ReadOnly
 	policy.Allow = slices.Concat(policy.Allow, options.Allow)
 	policy.Deny = slices.Concat(policy.Deny, options.Deny)
-	g := guard{policy: policy, cues: cuesOf(options.Goal), forced: workflowTool}
-	if tool, known := find(tools, options.ForceTool); known {
-		g.forced = tool.Name
-	}
-	return g
+	return guard{policy: policy, cues: cuesOf(options.Goal)}
 }
 
-// allowed returns the tools that may be called; in a forced call the forced one,
-// too.
-func (g guard) allowed(tools []engines.Tool, forcing bool) []engines.Tool {
-	return slices.DeleteFunc(tools, func(t engines.Tool) bool { return g.denies(t, forcing) != "" })
+// allowed returns the tools that may be called, or that may be forced.
+func (g guard) allowed(tools []engines.Tool, forced bool) []engines.Tool {
+	return slices.DeleteFunc(tools, func(t engines.Tool) bool { return g.denies(t, forced) != "" })
 }
 
 // find returns the tool of a name in either spelling.
@@ -82,9 +74,9 @@ func find(tools []engines.Tool, name string) (engines.Tool, bool) {
 }
 
 // unknown is UNKNOWN_TOOL with the nearest of what may be called.
-func (g guard) unknown(name string, tools []engines.Tool, forcing bool) error {
+func (g guard) unknown(name string, tools []engines.Tool, forced bool) error {
 	err := fault.New(fault.UnknownTool, "no tool is named %q", fault.Cut(name, 200))
-	if near := nearest(name, g.allowed(tools, forcing)); len(near) > 0 {
+	if near := nearest(name, g.allowed(tools, forced)); len(near) > 0 {
 		err = err.Hinted(fault.DidYouMean(near...)).Attach("nearest", near)
 	}
 	return err
@@ -121,11 +113,12 @@ func denied(tool, rule string) *fault.Error {
 // searching matches the names of tools that search.
 var searching = pattern.Lazy(`(^|[._-])(search|grep|find|fts)([._-]|$)`)
 
-// denies returns the first rule that denies a tool, or "". forcing: the call is
-// the forced one.
-func (g guard) denies(t engines.Tool, forcing bool) string {
+// denies returns the first rule that denies a tool, or "". A forced call, which the
+// person ordered by name or by a rule, is not held against the words of the goal,
+// and needs no confirmation.
+func (g guard) denies(t engines.Tool, forced bool) string {
 	engine := engines.EngineOf(t.Name)
-	p, search, free := g.policy, searching().MatchString(t.Name), forcing && t.Name == g.forced
+	p, search := g.policy, searching().MatchString(t.Name)
 	for _, each := range []struct {
 		rule string
 		hit  bool
@@ -138,9 +131,9 @@ func (g guard) denies(t engines.Tool, forcing bool) string {
 		{RuleDeny, matches(lowered(p.Deny), strings.ToLower(t.Name))},
 		{RuleAllow, len(p.Allow) > 0 && !matches(p.Allow, t.Name)},
 		{RuleReadOnly, p.ReadOnly && !t.ReadOnly},
-		{RuleGoalTools, g.cues.noTools && !free},
-		{RuleGoalSearch, g.cues.noSearch && search && !free},
-		{RuleDestructive, t.Destructive && !t.ReadOnly && p.Confirm == nil && !matches(p.Allow, t.Name) && !free},
+		{RuleGoalTools, g.cues.noTools && !forced},
+		{RuleGoalSearch, g.cues.noSearch && search && !forced},
+		{RuleDestructive, t.Destructive && !t.ReadOnly && p.Confirm == nil && !matches(p.Allow, t.Name) && !forced},
 	} {
 		if each.hit {
 			return each.rule

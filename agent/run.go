@@ -60,7 +60,7 @@ func (r *Runtime) newRun(options RunOptions, session *memory.Session, began time
 	}
 	ctx, cancel := context.WithCancelCause(r.ctx)
 	return &Run{runtime: r, session: session, options: options, began: began, ctx: ctx, cancel: cancel, ended: make(chan struct{}),
-		guard: newGuard(r.options.Policy, options, r.options.Toolbox.Tools()), cache: cache, state: Boot, changed: make(chan struct{}),
+		guard: newGuard(r.options.Policy, options), cache: cache, state: Boot, changed: make(chan struct{}),
 		report: Report{RunID: session.ID(), Status: StatusRunning, State: Boot, Goal: options.Goal}}
 }
 

@@ -1,15 +1,8 @@
 package agent
 
-import (
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
+import "savant/fault"
 
-	"savant/fault"
-)
-
-// State is where a run is.
+// State is a state of the machine.
 type State string
 
 // The states of a run. Finish, Error and Cancel are its ends.
@@ -53,8 +46,8 @@ const (
 type rule struct {
 	// next has the state that each possible signal leads to.
 	next map[Signal]State
-	// calls: tools may be called here; asks: the Reasoning API is asked here.
-	calls, asks bool
+	// calls: tools may be called here.
+	calls bool
 }
 
 // rules is the whole machine. docs/agent.md draws it from here.
@@ -63,7 +56,7 @@ var rules = map[State]rule{
 	Ready:      {next: map[Signal]State{forced: ForcedTool, begin: Loop, finish: Finish, failed: Error, canceled: Cancel}},
 	ForcedTool: {next: map[Signal]State{done: Snapshot, failed: Error, canceled: Cancel}, calls: true},
 	Loop:       {next: map[Signal]State{ask: Decide, exhausted: Finish, canceled: Cancel}},
-	Decide:     {next: map[Signal]State{tool: Tool, reason: Reason, finish: Finish, failed: Error, canceled: Cancel}, asks: true},
+	Decide:     {next: map[Signal]State{tool: Tool, reason: Reason, finish: Finish, failed: Error, canceled: Cancel}},
 	Tool:       {next: map[Signal]State{done: Snapshot, failed: Error, canceled: Cancel}, calls: true},
 	Reason:     {next: map[Signal]State{done: Snapshot, failed: Error, canceled: Cancel}},
 	Snapshot:   {next: map[Signal]State{saved: Loop, stuck: Stuck, finish: Finish, canceled: Cancel}},
@@ -85,19 +78,3 @@ func next(from State, signal Signal) (State, error) {
 
 // ended says whether a state is an end.
 func (s State) ended() bool { return len(rules[s].next) == 0 }
-
-// Diagram returns the machine as a Mermaid state diagram.
-func Diagram() string {
-	table := rules
-	var out strings.Builder
-	out.WriteString("stateDiagram-v2\n  [*] --> Boot\n")
-	for _, from := range slices.Sorted(maps.Keys(table)) {
-		for _, signal := range slices.Sorted(maps.Keys(table[from].next)) {
-			fmt.Fprintf(&out, "  %s --> %s: %s\n", from, table[from].next[signal], signal)
-		}
-		if from.ended() {
-			fmt.Fprintf(&out, "  %s --> [*]\n", from)
-		}
-	}
-	return out.String()
-}

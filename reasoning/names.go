@@ -1,12 +1,16 @@
 package reasoning
 
-import "strings"
+import (
+	"strings"
 
-// Canonical returns the name of the tool that is meant by a name in any
-// spelling a client or a model gives it: other separators and case
-// ("think_plan", "Think/Plan"), a prefix ("mcp__savant__think_plan",
-// "functions.think.plan"), a suffix after two underscores. Where no tool of
-// the list is meant, or more than one, it is the name as given, and false.
+	"savant/internal/pattern"
+)
+
+// Canonical returns the name of the tool that a name in another spelling means:
+// with other separators or case ("think_plan", "Think/Plan"), with a prefix
+// ("mcp__savant__think_plan", "functions.think.plan"), or with a suffix after two
+// underscores. If it means no tool of the list, or more than one, Canonical returns
+// the name as given, and false.
 func Canonical(name string, tools []Tool) (canonical string, known bool) {
 	for i := range tools {
 		if tools[i].Name == name {
@@ -32,26 +36,16 @@ func Canonical(name string, tools []Tool) (canonical string, known bool) {
 	return best, true
 }
 
-// fold writes a name in lower case with single underscores between its words;
-// two or more in a row, which no tool's name has, become "__".
+// fold writes a name in lower case with "_" between its words, and "__" for two or
+// more separators in a row, which no tool's name has.
 func fold(name string) string {
-	var out strings.Builder
-	run := 0
-	for _, c := range strings.ToLower(strings.TrimSuffix(strings.TrimSpace(name), "()")) {
-		if strings.ContainsRune("._-/: ", c) {
-			run++
-			continue
-		}
-		if run > 0 && out.Len() > 0 {
-			out.WriteString("__"[:min(run, 2)])
-		}
-		run = 0
-		out.WriteRune(c)
-	}
-	return out.String()
+	name = strings.ToLower(strings.TrimSuffix(strings.TrimSpace(name), "()"))
+	return separators().ReplaceAllStringFunc(strings.Trim(name, "._-/: "), func(run string) string { return "__"[:min(len(run), 2)] })
 }
 
-// meant says whether a folded name is a tool's, or has it between a prefix and
+var separators = pattern.Lazy(`[._\-/: ]+`)
+
+// meant says whether a folded name is that of a tool, perhaps between a prefix and
 // a suffix.
 func meant(spelt, tool string) bool {
 	if spelt == tool || strings.HasSuffix(spelt, "_"+tool) {
