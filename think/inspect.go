@@ -47,16 +47,18 @@ func (e *Engine) Explain(ctx context.Context, in ExplainInput) (*flow.Explanatio
 // StateListInput selects runs.
 type StateListInput struct {
 	Workflow string `json:"workflow,omitempty"`
+	Offset   int    `json:"offset,omitempty" min:"0"`
 	Limit    int    `json:"limit,omitempty" doc:"default 50"`
 }
 
-// StateList is a listing of runs, the last changed first.
+// StateList is a part of the listing of runs, the last changed first. Total
+// counts them all.
 type StateList struct {
 	Runs  []state.Info `json:"runs"`
 	Total int          `json:"total"`
 }
 
-// StateList lists runs.
+// StateList lists the runs from an offset, 50 unless a limit says otherwise.
 func (e *Engine) StateList(ctx context.Context, in StateListInput) (*StateList, error) {
 	infos, err := e.Store.List(ctx, plainName(in.Workflow))
 	if err != nil {
@@ -66,12 +68,9 @@ func (e *Engine) StateList(ctx context.Context, in StateListInput) (*StateList, 
 	if limit <= 0 {
 		limit = 50
 	}
-	out := &StateList{Runs: infos, Total: len(infos)}
-	if len(infos) > limit {
-		out.Runs = infos[:limit]
-	}
-	if out.Runs == nil {
-		out.Runs = []state.Info{}
+	out := &StateList{Runs: []state.Info{}, Total: len(infos)}
+	if from := min(in.Offset, len(infos)); from < len(infos) {
+		out.Runs = infos[from : from+min(limit, len(infos)-from)]
 	}
 	return out, nil
 }

@@ -36,9 +36,19 @@ func Tools(e *think.Engine) []engines.Tool {
 		tool(engines.Bind("think.workflows.list", "The workflows there are, with their parameters.", e.Library.Catalog), "List workflows"),
 		tool(engines.Bind("think.workflows.read", "One workflow: its YAML, parsed form, graph and Mermaid picture.", e.Library.Read), "Read a workflow"),
 		tool(engines.Bind("think.state.get", "The whole state of a run: steps, captures, history, checkpoints; a long one in pages, see more; or one value.", e.StateGet), "State of a run"),
-		tool(engines.Bind("think.state.list", "The runs there are, the last changed first.", e.StateList), "List runs"),
+		tool(engines.Bind("think.state.list", "The runs there are, the last changed first.", listRuns(e)), "List runs"),
 		tool(engines.Bind("think.validate", "Check a response against a schema, or a workflow by name or text, with line and column.", e.Validate), "Validate"),
 		tool(engines.Bind("think.debug", "Replay a run and compare it with its record, diff two of its states, look at one, or fork a new run from it.", e.Debug), "Debug a run", writes, repeats),
+	}
+}
+
+// maxRuns bounds the runs of one reply: about 64 KB.
+const maxRuns = 300
+
+func listRuns(e *think.Engine) func(context.Context, think.StateListInput) (*think.StateList, error) {
+	return func(ctx context.Context, in think.StateListInput) (*think.StateList, error) {
+		in.Limit = min(in.Limit, maxRuns)
+		return e.StateList(ctx, in)
 	}
 }
 

@@ -3,6 +3,7 @@ package guide_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -172,4 +173,28 @@ func TestTheClientBehindACallIsAsked(t *testing.T) {
 	reply, err := engine.Plan(ctx, think.PlanInput{Workflow: "ask", RunID: "r"})
 	require.NoError(t, err)
 	require.Contains(t, string(reply.Instruction.Input), "Say 2 words")
+}
+
+func TestRunsAreListedInPages(t *testing.T) {
+	engine, _ := open(t, library.Layer{Files: files()})
+	const runs = 310
+	for i := range runs {
+		_, err := engine.Plan(t.Context(), think.PlanInput{Workflow: "ask", RunID: fmt.Sprint("r", i), Params: map[string]any{"count": 1}})
+		require.NoError(t, err)
+	}
+	table := engines.NewRegistry(engines.Options{})
+	require.NoError(t, table.Add(guide.Tools(engine)...))
+	seen := map[string]bool{}
+	for _, page := range []struct{ offset, want int }{{0, 300}, {300, 10}, {400, 0}} {
+		result, err := table.Invoke(t.Context(), "think.state.list", json.RawMessage(fmt.Sprintf(`{"limit":1000,"offset":%d}`, page.offset)))
+		require.NoError(t, err)
+		list, ok := result.Value.(*think.StateList)
+		require.True(t, ok)
+		require.Equal(t, runs, list.Total)
+		require.Len(t, list.Runs, page.want)
+		for _, run := range list.Runs {
+			seen[run.Run] = true
+		}
+	}
+	require.Len(t, seen, runs)
 }
