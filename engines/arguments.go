@@ -2,8 +2,10 @@ package engines
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strconv"
@@ -44,40 +46,45 @@ func (t Tool) inputs() (*inputs, error) {
 	return made, nil
 }
 
-// accept returns the arguments to call with and the names of those dropped, or
+// accept checks the arguments of a call and returns those to call with, or
 // INVALID_PARAMS. It forgives what models and clients do: nothing or null for
 // no arguments, the whole or an object or list sent as JSON in a string, null
-// for an optional argument, and arguments nobody declared. What was sent as it
-// should be is passed on byte for byte.
-func (in *inputs) accept(args json.RawMessage) (accepted json.RawMessage, dropped []string, err error) {
-	args, err = object(args)
+// for an optional argument, and arguments nobody declared, which are dropped.
+// What was sent as it should be is passed on byte for byte.
+func (r *row) accept(ctx context.Context, args json.RawMessage, logger *slog.Logger) (json.RawMessage, error) {
+	sent, args, err := readArguments(args)
 	if err != nil {
-		return nil, nil, err
+		return nil, r.refused(err)
 	}
-	sent, err := split(args)
-	if err != nil {
-		return nil, nil, err
+	values, dropped, changed, err := r.inputs.forgive(sent)
+	if len(dropped) > 0 {
+		logger.DebugContext(ctx, "arguments the tool does not declare were dropped", "tool", r.tool.Name, "arguments", dropped)
 	}
-	values, dropped, changed, err := in.tidy(sent)
 	if err != nil {
-		return nil, dropped, err
+		return nil, r.refused(err)
 	}
-	schema, err := in.schema()
+	schema, err := r.inputs.schema()
 	if err != nil {
-		return nil, dropped, err
+		return nil, r.refused(err)
 	}
 	if err := schema.Check(values); err != nil {
-		return nil, dropped, in.explain(err, dropped)
+		return nil, r.refused(r.inputs.explain(err, dropped))
 	}
 	if changed {
-		args, err = json.Marshal(sent)
+		return json.Marshal(sent)
 	}
-	return args, dropped, err
+	return args, nil
 }
 
-// tidy takes out of sent, or mends in it, what is forgiven, and returns the
+// refused says which tool refused its arguments.
+func (r *row) refused(err error) error {
+	coded := fault.From(err)
+	return fault.New(coded.Code, "%s: %s", r.tool.Name, coded.Message()).With(coded.Diagnostics...)
+}
+
+// forgive takes out of sent, or changes in it, what is forgiven, and returns the
 // values to check.
-func (in *inputs) tidy(sent map[string]json.RawMessage) (values map[string]any, dropped []string, changed bool, err error) {
+func (in *inputs) forgive(sent map[string]json.RawMessage) (values map[string]any, dropped []string, changed bool, err error) {
 	values = make(map[string]any, len(sent))
 	for _, name := range slices.Sorted(maps.Keys(sent)) {
 		declared, known := in.properties[name]
@@ -101,32 +108,26 @@ func (in *inputs) tidy(sent map[string]json.RawMessage) (values map[string]any, 
 	return values, dropped, changed, nil
 }
 
-// object returns the JSON object that arguments are.
-func object(args json.RawMessage) (json.RawMessage, error) {
+// readArguments returns the members of the JSON object that arguments are, and
+// the object. A name given twice is refused at any depth: what is checked must
+// be what is called.
+func readArguments(args json.RawMessage) (map[string]json.RawMessage, json.RawMessage, error) {
 	args = bytes.TrimSpace(args)
-	if len(args) == 0 || string(args) == "null" {
-		return json.RawMessage("{}"), nil
-	}
 	var text string
-	if args[0] == '"' && json.Unmarshal(args, &text) == nil {
-		if args = bytes.TrimSpace([]byte(text)); len(args) == 0 {
-			return json.RawMessage("{}"), nil
-		}
+	if len(args) > 0 && args[0] == '"' && jsonvalue.Unmarshal(args, &text) == nil {
+		args = bytes.TrimSpace([]byte(text))
+	}
+	if len(args) == 0 || string(args) == "null" {
+		args = json.RawMessage("{}")
 	}
 	if args[0] != '{' {
-		return nil, fault.New(fault.InvalidParams, "arguments: expected a JSON object, got %s", fault.Cut(string(args), 100))
+		return nil, nil, fault.New(fault.InvalidParams, "arguments: expected a JSON object, got %s", fault.Cut(string(args), 100))
 	}
-	return args, nil
-}
-
-// split takes an object apart. A name given twice is refused at any depth:
-// what is checked must be what is called.
-func split(args json.RawMessage) (map[string]json.RawMessage, error) {
 	sent := map[string]json.RawMessage{}
 	if err := jsonvalue.Unmarshal(args, &sent); err != nil {
-		return nil, fault.New(fault.InvalidParams, "arguments are not JSON: %w", err)
+		return nil, nil, fault.New(fault.InvalidParams, "arguments are not JSON: %w", err)
 	}
-	return sent, nil
+	return sent, args, nil
 }
 
 // absent reports a null for an optional argument that cannot be null, which is

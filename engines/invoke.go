@@ -80,7 +80,8 @@ func (r *Registry) Invoke(ctx context.Context, name string, args json.RawMessage
 // does not end with its context keeps its place until it does, but its caller
 // is answered. Every error is a *fault.Error, a panic is INTERNAL, and of the
 // result of a failed call only Receipt is set.
-func (t Target) Invoke(ctx context.Context, args json.RawMessage) (Result, error) {
+func (t Target) Invoke(ctx context.Context, args json.RawMessage) (result Result, err error) {
+	table := t.registry.table
 	event := Event{Tool: fault.Cut(t.name, maxName), Started: time.Now(), InputBytes: len(args)}
 	if t.row == nil {
 		t.row = t.registry.findMissing(ctx, t.name)
@@ -88,15 +89,23 @@ func (t Target) Invoke(ctx context.Context, args json.RawMessage) (Result, error
 	if t.row != nil {
 		event.Tool, event.Engine = t.row.tool.Name, t.row.port.engine.Name
 	}
-	end := func(Event) {}
-	if begin := t.registry.table.options.Begin; begin != nil {
-		ctx, end = begin(ctx, event, args)
+	if table.options.Begin != nil {
+		begun, end := table.options.Begin(ctx, event, args)
+		ctx = begun
+		defer func() {
+			event.Duration = time.Since(event.Started)
+			event.OutputBytes, event.Receipt, event.Outcome = len(result.JSON), result.Receipt, outcomeOf(err)
+			end(event)
+		}()
 	}
-	result, err := t.invoke(ctx, args)
-	event.Duration = time.Since(event.Started)
-	event.OutputBytes, event.Receipt, event.Outcome = len(result.JSON), result.Receipt, outcomeOf(err)
-	end(event)
-	return result, err
+	if t.row == nil {
+		return Result{}, t.registry.unknown(ctx, t.name)
+	}
+	accepted, err := t.row.accept(ctx, args, table.options.Logger)
+	if err != nil {
+		return Result{}, err
+	}
+	return table.conclude(ctx, t.row, accepted, table.perform(ctx, t.row, accepted))
 }
 
 // findMissing gives Options.Missing the chance to put a tool into the table.
@@ -109,45 +118,15 @@ func (r *Registry) findMissing(ctx context.Context, name string) *row {
 	return found
 }
 
-func (t Target) invoke(ctx context.Context, args json.RawMessage) (Result, error) {
-	if t.row == nil {
-		if err := t.registry.missing(ctx, t.name); err != nil {
-			return Result{}, err
-		}
-		return Result{}, t.registry.unknown(t.name)
-	}
-	table := t.registry.table
-	accepted, err := table.accept(ctx, t.row, args)
-	if err != nil {
-		return Result{}, err
-	}
-	got, err := table.perform(ctx, t.row, accepted)
-	if err == nil {
-		return table.conclude(ctx, t.row, accepted, got)
-	}
-	coded := table.coded(ctx, t.row.tool.Name, err)
-	t.row.port.remember(coded)
-	return table.witnessFailure(ctx, t.row, accepted, coded), coded
-}
-
-// accept checks arguments and says which tool refused them.
-func (t *table) accept(ctx context.Context, found *row, args json.RawMessage) (json.RawMessage, error) {
-	accepted, dropped, err := found.inputs.accept(args)
-	if len(dropped) > 0 {
-		t.options.Logger.DebugContext(ctx, "arguments the tool does not declare were dropped", "tool", found.tool.Name, "arguments", dropped)
-	}
-	if err != nil {
-		coded := fault.From(err)
-		return nil, fault.New(coded.Code, "%s: %s", found.tool.Name, coded.Message()).With(coded.Diagnostics...)
-	}
-	return accepted, nil
-}
-
 // maxEcho is how much of an unknown name an error repeats, in bytes.
 const maxEcho = 200
 
-// unknown names the tool that was likely meant.
-func (r *Registry) unknown(name string) error {
+// unknown says that its engine is not there to have the tool, or names the tool
+// that was likely meant.
+func (r *Registry) unknown(ctx context.Context, name string) error {
+	if err := r.missing(ctx, name); err != nil {
+		return err
+	}
 	name = fault.Cut(name, maxEcho)
 	names := r.Names()
 	near := fault.Nearest(name, names)

@@ -40,7 +40,7 @@ func (r *row) timeout() time.Duration {
 // runs on a goroutine of its own, which holds the place until the tool returns.
 // The caller waits for the end of ctx and the grace, no longer; a tool that
 // goes on then is counted until it ends.
-func (t *table) perform(ctx context.Context, row *row, args json.RawMessage) (returned, error) {
+func (t *table) perform(ctx context.Context, row *row, args json.RawMessage) returned {
 	limit := row.timeout()
 	if limit > 0 {
 		timed, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
@@ -49,7 +49,7 @@ func (t *table) perform(ctx context.Context, row *row, args json.RawMessage) (re
 	}
 	place, err := row.port.enter(ctx)
 	if err != nil {
-		return returned{}, err
+		return returned{err: err}
 	}
 	done := make(chan returned, 1)
 	go func() {
@@ -61,7 +61,7 @@ func (t *table) perform(ctx context.Context, row *row, args json.RawMessage) (re
 	if got.err != nil && errors.Is(context.Cause(ctx), errTimeout) && !errors.Is(got.err, fault.ToolTimeout) { // a tool may know better
 		got.err = fault.New(fault.ToolTimeout, "%s took longer than %v and was cancelled", row.tool.Name, limit)
 	}
-	return got, got.err
+	return got
 }
 
 // wait waits for a tool, no longer than the grace beyond the end of ctx.

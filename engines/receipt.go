@@ -49,9 +49,9 @@ const draws = 4
 func (r *Registry) InputDigest(name string, args json.RawMessage) (string, error) {
 	found, ok := r.find(name)
 	if !ok {
-		return "", r.unknown(name)
+		return "", r.unknown(context.Background(), name) // nothing waits
 	}
-	accepted, err := r.table.accept(context.Background(), found, args) // nothing waits
+	accepted, err := found.accept(context.Background(), args, r.table.options.Logger)
 	if err != nil {
 		return "", err
 	}

@@ -72,8 +72,14 @@ const (
 	maxPreview         = 2000
 )
 
-// conclude makes the Result of what a tool returned: bounded, and witnessed.
+// conclude makes the Result of what a tool returned, within the limit and with a
+// receipt, or codes its error.
 func (t *table) conclude(ctx context.Context, found *row, args json.RawMessage, got returned) (Result, error) {
+	if got.err != nil {
+		coded := t.coded(ctx, found.tool.Name, got.err)
+		found.port.remember(coded)
+		return t.witnessFailure(ctx, found, args, coded), coded
+	}
 	found.port.down.Store(nil)
 	result := Result{Value: got.value, JSON: got.encoded}
 	if conducts(found.port.engine.Name) {

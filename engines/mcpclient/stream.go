@@ -101,11 +101,11 @@ func (s *streamLink) reply(asked *jsonrpc.Message) {
 }
 
 func (s *streamLink) write(value any) error {
-	data, err := jsonrpc.Encode(value)
-	if err != nil {
-		return fault.New(fault.InvalidParams, "the message does not marshal: %w", err)
-	}
-	if err := s.lines.Write(data); err != nil {
+	err := s.lines.Write(value)
+	switch {
+	case errors.Is(err, jsonrpc.ErrEncoding):
+		return fault.New(fault.InvalidParams, "%w", err)
+	case err != nil:
 		return fault.New(fault.EngineOffline, "the server no longer reads: %w", err)
 	}
 	return nil

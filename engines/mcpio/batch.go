@@ -21,7 +21,7 @@ type batch struct {
 	mu      sync.Mutex
 	left    int
 	replies []*jsonrpc.Reply
-	send    func(any)
+	send    func(any) error
 }
 
 // receiveBatch serves an array of messages. Only revision 2025-03-26 has them;
@@ -34,7 +34,7 @@ func (c *connection) receiveBatch(ctx context.Context, data []byte) {
 	}
 	b := &batch{left: len(messages), send: c.write}
 	for _, one := range messages {
-		c.receiveMessage(ctx, one, b.deliver)
+		c.receive(ctx, one, b.deliver)
 	}
 }
 
@@ -92,6 +92,6 @@ func (b *batch) deliver(answer *jsonrpc.Reply) {
 	}
 	b.left--
 	if b.left == 0 && len(b.replies) > 0 {
-		b.send(b.replies)
+		_ = b.send(b.replies) // who writes has stopped the connection
 	}
 }

@@ -56,7 +56,7 @@ func (c *connection) runCall(ctx context.Context, asked *call, to deliver) {
 	defer asked.turn.leave()
 	asked.turn.wait()
 	if ctx.Err() != nil {
-		c.deliverUnlessCancelled(ctx, to, refusal(asked.request, fault.New(fault.EngineOffline, "the server is stopping")))
+		replyTo(ctx, to, refusal(asked.request, fault.New(fault.EngineOffline, "the server is stopping")))
 		return
 	}
 	asked.started = time.Now()
@@ -65,7 +65,7 @@ func (c *connection) runCall(ctx context.Context, asked *call, to deliver) {
 	called := time.Now()
 	end()
 	asked.pacer.finish(ctx)
-	c.deliverUnlessCancelled(ctx, to, answer)
+	replyTo(ctx, to, answer)
 	c.server.logCall(ctx, asked, called)
 }
 

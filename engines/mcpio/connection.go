@@ -81,43 +81,31 @@ func (c *connection) answerSoon(ctx context.Context, to deliver, answer *jsonrpc
 	c.soon(ctx, func() { to(answer) })
 }
 
-// deliverUnlessCancelled delivers the reply to a request; one that the client
-// cancelled gets none.
-func (c *connection) deliverUnlessCancelled(ctx context.Context, to deliver, answer *jsonrpc.Reply) {
+// replyTo delivers the reply to a request; one that the client cancelled gets
+// none.
+func replyTo(ctx context.Context, to deliver, answer *jsonrpc.Reply) {
 	if errors.Is(context.Cause(ctx), errCancelledByClient) {
 		answer = nil
 	}
 	to(answer)
 }
 
-// send writes a reply, if there is one. A reply that does not marshal is
-// answered with INTERNAL.
+// send writes a reply, if there is one.
 func (c *connection) send(answer *jsonrpc.Reply) {
-	if answer == nil {
-		return
+	if answer != nil && errors.Is(c.write(answer), jsonrpc.ErrEncoding) {
+		_ = c.write(internalReply(answer.ID)) // write has stopped the connection
 	}
-	data, err := jsonrpc.Encode(answer)
-	if err != nil {
-		c.server.logger.Error("a reply does not marshal", "error", err)
-		c.write(internalReply(answer.ID))
-		return
-	}
-	c.writeLine(data)
 }
 
-// write writes a message that is known to marshal.
-func (c *connection) write(value any) {
-	data, err := jsonrpc.Encode(value)
-	if err != nil {
-		c.server.logger.Error("a message does not marshal", "error", err)
-		return
-	}
-	c.writeLine(data)
-}
-
-// writeLine writes one line. A client that cannot be written to is gone.
-func (c *connection) writeLine(data []byte) {
-	if err := c.lines.Write(data); err != nil && !errors.Is(err, jsonrpc.ErrClosed) {
+// write writes a message. A client that cannot be written to is gone: then the
+// connection stops.
+func (c *connection) write(message any) error {
+	err := c.lines.Write(message)
+	switch {
+	case errors.Is(err, jsonrpc.ErrEncoding):
+		c.server.logger.Error("a message is not written", "error", err)
+	case err != nil && !errors.Is(err, jsonrpc.ErrClosed):
 		c.stop(fault.New(fault.EngineOffline, "writing to the client: %w", err))
 	}
+	return err
 }

@@ -38,7 +38,7 @@ func (c *connection) newPacer(meta json.RawMessage) *pacer {
 // pacer sends the progress of one request. A nil pacer sends none.
 type pacer struct {
 	token json.RawMessage
-	write func(any)
+	write func(any) error
 
 	mu       sync.Mutex
 	waiting  []progress
@@ -95,7 +95,7 @@ func (p *pacer) send(idle chan<- struct{}) {
 			return
 		}
 		time.Sleep(wait)
-		p.write(jsonrpc.Notify(string(mcp.MethodNotificationProgress), next))
+		_ = p.write(jsonrpc.Notify(string(mcp.MethodNotificationProgress), next))
 		p.mu.Lock()
 		p.last = time.Now()
 		p.mu.Unlock()

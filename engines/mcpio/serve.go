@@ -55,11 +55,10 @@ type line struct {
 	err  error
 }
 
-// pump sends every line to the channel, then the error that ended the stream,
-// and closes the channel. It ends early with ctx, as far as the stream allows:
-// a blocked Read is left to whoever closes the stream.
+// pump sends every line to the channel, then the error that ended the stream. It
+// ends early with ctx, as far as the stream allows: a blocked Read is left to
+// whoever closes the stream.
 func pump(ctx context.Context, in *jsonrpc.Reader, lines chan<- line) {
-	defer close(lines)
 	for {
 		data, err := in.Next()
 		select {
@@ -77,54 +76,45 @@ func pump(ctx context.Context, in *jsonrpc.Reader, lines chan<- line) {
 // ends.
 func (c *connection) receiveAll(ctx context.Context, lines <-chan line) error {
 	for {
+		var got line
 		select {
 		case <-ctx.Done():
 			return nil
-		case got, open := <-lines:
-			switch {
-			case !open || errors.Is(got.err, io.EOF):
-				return nil
-			case errors.Is(got.err, jsonrpc.ErrLineTooLong):
-				c.answerSoon(ctx, c.send, jsonrpc.Fail(jsonrpc.NoID, jsonrpc.InvalidRequest, fmt.Sprintf(
-					"a line of more than %d bytes was not read", c.server.options.MaxLine), nil))
-			case got.err != nil:
-				return fault.New(fault.EngineOffline, "reading from the client: %w", got.err)
-			default:
-				c.receive(ctx, got.data)
-			}
+		case got = <-lines:
 		}
-	}
-}
-
-// receive routes one line: a message, a batch, or nothing.
-func (c *connection) receive(ctx context.Context, data []byte) {
-	data = bytes.TrimSpace(bytes.TrimPrefix(data, jsonrpc.ByteOrderMark))
-	switch {
-	case len(data) == 0:
-	case data[0] == '[':
-		c.receiveBatch(ctx, data)
-	default:
-		c.receiveMessage(ctx, data, c.send)
+		data := bytes.TrimSpace(bytes.TrimPrefix(got.data, jsonrpc.ByteOrderMark))
+		switch {
+		case errors.Is(got.err, io.EOF):
+			return nil
+		case errors.Is(got.err, jsonrpc.ErrLineTooLong):
+			c.answerSoon(ctx, c.send, jsonrpc.Fail(jsonrpc.NoID, jsonrpc.InvalidRequest, fmt.Sprintf(
+				"a line of more than %d bytes was not read", c.server.options.MaxLine), nil))
+		case got.err != nil:
+			return fault.New(fault.EngineOffline, "reading from the client: %w", got.err)
+		case len(data) == 0:
+		case data[0] == '[':
+			c.receiveBatch(ctx, data)
+		default:
+			c.receive(ctx, data, c.send)
+		}
 	}
 }
 
 // deliver takes the reply to one message; nil means that there is none.
 type deliver func(*jsonrpc.Reply)
 
-// receiveMessage routes one message. It must not block, except for a client
-// that does not read its replies: what may take time is done by goroutines.
-func (c *connection) receiveMessage(ctx context.Context, data []byte, to deliver) {
+// receive routes one message. It must not block, except for a client that does
+// not read its replies: what may take time is done by goroutines.
+func (c *connection) receive(ctx context.Context, data []byte, to deliver) {
 	m, refused := jsonrpc.Parse(data)
-	var given params
-	if refused == nil {
-		var err error
-		if given, err = readParams(m.Params); err != nil {
-			refused = jsonrpc.Refuse(data, err)
-		}
-	}
-	switch {
-	case refused != nil:
+	if refused != nil {
 		c.answerSoon(ctx, to, refused)
+		return
+	}
+	given, err := readParams(m.Params)
+	switch method := mcp.MCPMethod(m.Method); {
+	case err != nil:
+		c.answerSoon(ctx, to, jsonrpc.Refuse(data, err))
 	case m.IsResponse():
 		c.questions.Deliver(m)
 		c.answerSoon(ctx, to, nil)
@@ -133,33 +123,31 @@ func (c *connection) receiveMessage(ctx context.Context, data []byte, to deliver
 			c.running.cancel(given.RequestID)
 		}
 		c.answerSoon(ctx, to, nil)
+	case method == mcp.MethodToolsCall:
+		c.startCall(ctx, c.newRequest(m, given), to)
+	case method == mcp.MethodSubscriptionsListen:
+		c.startListening(ctx, c.newRequest(m, given), to)
+	case method == mcp.MethodInitialize:
+		c.initialize(ctx, c.newRequest(m, given), to)
 	default:
-		c.receiveRequest(ctx, c.newRequest(m, given), to)
-	}
-}
-
-func (c *connection) receiveRequest(ctx context.Context, r *request, to deliver) {
-	switch mcp.MCPMethod(r.Method) {
-	case mcp.MethodInitialize:
-		// Handled before the next line is read: what follows depends on it.
-		answer := c.handle(ctx, r)
-		c.peer = *r.session
-		replied := c.subscribeInitialized(r.session)
-		c.soon(ctx, func() {
-			to(answer)
-			replied()
-		})
-	case mcp.MethodToolsCall:
-		c.startCall(ctx, r, to)
-	case mcp.MethodSubscriptionsListen:
-		c.startListening(ctx, r, to)
-	default:
+		r := c.newRequest(m, given)
 		requestCtx, end := c.running.begin(ctx, r.ID)
 		c.soon(ctx, func() {
 			defer end()
-			c.deliverUnlessCancelled(requestCtx, to, c.answer(requestCtx, r))
+			replyTo(requestCtx, to, c.answer(requestCtx, r))
 		})
 	}
+}
+
+// initialize is handled before the next line is read: what follows depends on it.
+func (c *connection) initialize(ctx context.Context, r *request, to deliver) {
+	answer := c.handle(ctx, r)
+	c.peer = *r.session
+	replied := c.subscribeInitialized(r.session)
+	c.soon(ctx, func() {
+		to(answer)
+		replied()
+	})
 }
 
 // finish ends what waits for the client, then waits for the requests that were

@@ -10,6 +10,7 @@
 package mcpio
 
 import (
+	"bytes"
 	"encoding/json"
 	"log/slog"
 	"sync"
@@ -128,9 +129,9 @@ func (o Options) withDefaults() Options {
 // List returns the published list as a client that is not known to cope with
 // dots sees it: {"tools": [...]}, as in the result of tools/list.
 func (s *Server) List() (json.RawMessage, error) {
-	list, err := jsonrpc.Encode(map[string]any{"tools": s.tools("")})
-	if err != nil {
-		return nil, fault.New(fault.Internal, "the list of tools does not marshal: %w", err)
+	var list bytes.Buffer
+	if err := jsonrpc.NewWriter(&list).Write(map[string]any{"tools": s.tools("")}); err != nil {
+		return nil, fault.New(fault.Internal, "the list of tools: %w", err)
 	}
-	return json.RawMessage(list[:len(list)-1]), nil
+	return bytes.TrimSpace(list.Bytes()), nil
 }

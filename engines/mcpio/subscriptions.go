@@ -110,7 +110,7 @@ func (c *connection) startListening(ctx context.Context, r *request, to deliver)
 	c.work.Go(func() {
 		defer turn.leave()
 		defer end()
-		c.deliverUnlessCancelled(requestCtx, to, c.listen(requestCtx, r))
+		replyTo(requestCtx, to, c.listen(requestCtx, r))
 	})
 }
 
@@ -134,7 +134,7 @@ func (c *connection) listen(ctx context.Context, r *request) *jsonrpc.Reply {
 		if filter, granted := note.Params.AdditionalFields["notifications"].(mcp.SubscriptionFilter); granted {
 			c.subscriptions.grant(one, filter)
 		}
-		c.write(note)
+		_ = c.write(note)
 		close(one.ready)
 	}()
 	answer := c.handle(ctx, r)
@@ -188,6 +188,6 @@ func (c *connection) changed(ctx context.Context, list string) {
 		if one.id != nil {
 			params = map[string]any{"_meta": map[string]any{mcp.MetaKeySubscriptionID: one.id}}
 		}
-		c.write(jsonrpc.Notify(method, params))
+		_ = c.write(jsonrpc.Notify(method, params))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -72,14 +73,22 @@ func NewWriter(out io.Writer) *Writer { return &Writer{out: out} }
 // ErrClosed is returned for lines written after Close.
 var ErrClosed = errors.New("the stream has ended")
 
-// Write writes one line, which includes its end.
-func (w *Writer) Write(line []byte) error {
+// ErrEncoding is the cause of a message that was not written because it does
+// not marshal.
+var ErrEncoding = errors.New("the message does not marshal")
+
+// Write writes a message.
+func (w *Writer) Write(message any) error {
+	line, err := encode(message)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrEncoding, err)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed.Load() {
 		return ErrClosed
 	}
-	_, err := w.out.Write(line)
+	_, err = w.out.Write(line)
 	return err
 }
 

@@ -90,10 +90,10 @@ func Fail(id json.RawMessage, code int, message string, data any) *Reply {
 	return &Reply{JSONRPC: Version, ID: id, Error: &Error{code, message, data}}
 }
 
-// Encode returns a value as one line of JSON, its line end included. Raw parts
+// encode returns a value as one line of JSON, its line end included. Raw parts
 // are compacted, so a line end within them cannot break the framing. Bytes that
 // are not UTF-8 are replaced, since JSON is UTF-8 (RFC 8259, section 8.1).
-func Encode(value any) ([]byte, error) {
+func encode(value any) ([]byte, error) {
 	var line bytes.Buffer
 	encoder := json.NewEncoder(&line)
 	encoder.SetEscapeHTML(false)
