@@ -2,54 +2,36 @@ package mcpio_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
+	"os"
+	"strings"
 
 	"savant/engines"
-	"savant/engines/mcpclient"
 	"savant/engines/mcpio"
 )
 
-// A server and a client, joined by two pipes as by the standard streams of a
-// child process.
-func Example() {
+// A server answers every line that it reads, then returns.
+func ExampleServer_Serve() {
 	registry := engines.NewRegistry(engines.Options{})
-	err := registry.Add(engines.Tool{
-		Name: "greet.person", Title: "Greet", Description: "Greets a person.", ReadOnly: true,
-		Input: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`),
-		Call: func(_ context.Context, args json.RawMessage) (any, error) {
-			var in struct{ Name string }
-			err := json.Unmarshal(args, &in)
-			return map[string]string{"greeting": "Hello " + in.Name}, err
-		},
+	add := engines.Bind("sum.add", "Adds two numbers.", func(_ context.Context, in struct {
+		A int `json:"a"`
+		B int `json:"b"`
+	}) (map[string]int, error) {
+		return map[string]int{"sum": in.A + in.B}, nil
 	})
+	add.Title = "Add"
+	if err := registry.Add(add); err != nil {
+		fmt.Println(err)
+		return
+	}
+	server, err := mcpio.New(mcpio.Options{Registry: registry})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	server, err := mcpio.New(mcpio.Options{Registry: registry, Version: "1.0.0"})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	in, toServer := io.Pipe()
-	fromServer, out := io.Pipe()
-	ctx := context.Background()
-	go func() { _ = out.CloseWithError(server.Serve(ctx, in, out)) }()
-
-	client, err := mcpclient.Connect(ctx, toServer, fromServer, mcpclient.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	result, err := client.Call(ctx, "greet.person", map[string]string{"name": "Ada"})
-	fmt.Println(string(result), err)
-	_, err = client.Call(ctx, "greet.person", map[string]int{"name": 7})
-	fmt.Println(err)
-	fmt.Println(client.Close())
+	in := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"sum_add","arguments":{"a":1,"b":2}}}` + "\n")
+	fmt.Println(server.Serve(context.Background(), in, os.Stdout))
 	// Output:
-	// {"greeting":"Hello Ada"} <nil>
-	// INVALID_PARAMS: greet.person: name: expected string, got 7
+	// {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"sum\":3}"}],"structuredContent":{"sum":3}}}
 	// <nil>
 }
