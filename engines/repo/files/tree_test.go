@@ -25,7 +25,7 @@ func aged(t *testing.T, tree *Tree) {
 		if tree.State() != nil {
 			return
 		}
-		time.Sleep(10 * time.Millisecond) // stamps are racy until the clock has ticked
+		time.Sleep(30 * time.Millisecond) // stamps are racy until the clock has ticked
 	}
 	t.Fatal("the listing is never trusted")
 }

@@ -186,3 +186,87 @@ func BenchmarkUpdate(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkSearch compares searches in Go's sources with a walk through the
+// tree that reads each file's status, in turns: first/walk is the first search
+// of a new process with opening the index, later/walk one of a process that
+// runs on.
+func BenchmarkSearch(b *testing.B) {
+	folder := trees(b)["go"]
+	cache := buildOf(b, "go", folder).cache
+	ix := open(b, folder, cache)
+	refresh(b, ix)
+	refresh(b, ix) // the second look begins to watch
+	_, err := index.Merged(ix)
+	require.NoError(b, err)
+	var walked, first, later samples
+	for i := 0; b.Loop(); i++ {
+		query := words(asked[i%len(asked)])
+		walked.time(func() { walk(b, folder) })
+		later.time(func() { find(b, ix, query) })
+		var another *index.Index
+		first.time(func() { another = opened(b, folder, cache); find(b, another, query) })
+		require.NoError(b, another.Close())
+	}
+	b.ReportMetric(first.quantile(0.5)/walked.quantile(0.5), "first/walk")
+	b.ReportMetric(later.quantile(0.5)/walked.quantile(0.5), "later/walk")
+	b.ReportMetric(walked.quantile(0.5), "walk-p50-ms")
+}
+
+func walk(b *testing.B, folder string) {
+	require.NoError(b, filepath.WalkDir(folder, func(_ string, entry os.DirEntry, err error) error {
+		if err == nil {
+			_, err = entry.Info()
+		}
+		return err
+	}))
+}
+
+// BenchmarkManyChanges changes 1,000 of Go's sources and takes the search that
+// follows: changed/read is beside reading those files once, changed/build beside
+// the first search, which builds the index.
+func BenchmarkManyChanges(b *testing.B) {
+	folder := b.TempDir()
+	require.NoError(b, os.CopyFS(folder, os.DirFS(trees(b)["go"])))
+	require.NoError(b, exec.Command("git", "init", "-q", folder).Run())
+	ix := open(b, folder, b.TempDir())
+	var built, took, read samples
+	built.time(func() { find(b, ix, words("checksum")) })
+	_, err := index.Merged(ix)
+	require.NoError(b, err)
+	sources := everyOther(b, folder, 1000)
+	for i := 0; b.Loop(); i++ {
+		for _, name := range sources {
+			text, err := os.ReadFile(name)
+			require.NoError(b, err)
+			require.NoError(b, os.WriteFile(name, fmt.Appendf(text, "\n// changed%d\n", i), 0o644))
+		}
+		read.time(func() {
+			for _, name := range sources {
+				_, err := os.ReadFile(name)
+				require.NoError(b, err)
+			}
+		})
+		took.time(func() { find(b, ix, words("checksum")) })
+		_, err := index.Merged(ix)
+		require.NoError(b, err)
+	}
+	b.ReportMetric(took.quantile(0.5), "p50-ms")
+	b.ReportMetric(took.quantile(0.5)/read.quantile(0.5), "changed/read")
+	b.ReportMetric(took.quantile(0.5)/built.quantile(0.5), "changed/build")
+}
+
+// everyOther returns some of the Go files of a folder, from all of it.
+func everyOther(b *testing.B, folder string, number int) (chosen []string) {
+	var all []string
+	require.NoError(b, filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() && filepath.Ext(path) == ".go" {
+			all = append(all, path)
+		}
+		return err
+	}))
+	for i := range number {
+		chosen = append(chosen, all[i*len(all)/number])
+	}
+	return chosen
+}

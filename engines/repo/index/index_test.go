@@ -215,7 +215,7 @@ func TestADamagedIndexIsBuiltAnew(t *testing.T) {
 
 func TestACancelledBuildGoesOn(t *testing.T) {
 	folder, cache := t.TempDir(), t.TempDir()
-	for i := range 2500 {
+	for i := range 1300 {
 		write(t, folder, filepath.Join("d", string(rune('a'+i%26)), strings.Repeat("x", i/26+1)+".txt"), "needle\n")
 	}
 	ix := open(t, folder, cache)
@@ -225,8 +225,8 @@ func TestACancelledBuildGoesOn(t *testing.T) {
 	status, err := ix.Status(context.Background())
 	require.NoError(t, err)
 	require.Greater(t, status.Files, 0)
-	require.Less(t, status.Files, 2500)
-	require.Equal(t, 2500-status.Files, refresh(t, open(t, folder, cache)).Updated)
+	require.Less(t, status.Files, 1300)
+	require.Equal(t, 1300-status.Files, refresh(t, open(t, folder, cache)).Updated)
 }
 
 // TestManyAtOnce: several indexes of one folder, as several processes have.

@@ -13,7 +13,7 @@ import (
 // searches find the same before, meanwhile and after.
 func TestABuildIsMergedAfterwards(t *testing.T) {
 	folder, cache := t.TempDir(), t.TempDir()
-	manyFiles(t, folder, 2500)
+	manyFiles(t, folder, 1200)
 	builder := childCommand(folder, cache) // it ends without waiting for that
 	require.NoError(t, builder.Run())
 
@@ -33,8 +33,8 @@ func TestABuildIsMergedAfterwards(t *testing.T) {
 // TestClosingWhileMerging: it is stopped, and what was merged is kept.
 func TestClosingWhileMerging(t *testing.T) {
 	folder, cache := t.TempDir(), t.TempDir()
-	manyFiles(t, folder, 2500)
-	for range 5 {
+	manyFiles(t, folder, 1200)
+	for range 3 {
 		ix, err := index.Open(context.Background(), index.Options{Folder: folder, CacheFolder: cache})
 		require.NoError(t, err)
 		refresh(t, ix)
