@@ -76,9 +76,10 @@ var floors = map[string]floor{
 	"think":                 {height: 4, imports: []string{"schemas", "think/flow", "think/library", "think/state"}},
 
 	"engines":             {height: 2, imports: []string{"schemas"}},
+	"internal/words":      {height: 0},
 	"engines/repo/files":  {height: 2, imports: []string{"internal/gitrun"}},
-	"engines/repo/index":  {height: 3, imports: []string{"engines/repo/files"}},
-	"engines/repo":        {height: 4, imports: []string{"engines", "engines/repo/files", "engines/repo/index", "internal/atomicfile", "internal/filelock", "internal/ownfolder"}},
+	"engines/repo/index":  {height: 3, imports: []string{"engines/repo/files", "internal/words"}},
+	"engines/repo":        {height: 4, imports: []string{"engines", "engines/repo/files", "engines/repo/index", "internal/atomicfile", "internal/filelock", "internal/ownfolder", "internal/words"}},
 	"engines/git":         {height: 3, imports: []string{"engines", "internal/gitrun", "internal/ownfolder"}},
 	"engines/ci":          {height: 3, imports: []string{"engines", "internal/processgroup"}},
 	"internal/jsonrpc":    {height: 1},
@@ -89,7 +90,7 @@ var floors = map[string]floor{
 	"engines/workflow":    {height: 5, imports: []string{"think", "think/flow", "engines"}},
 
 	"reasoning":         {height: 3, imports: []string{"internal/httpclient", "telemetry"}},
-	"reasoning/models":  {height: 4, imports: []string{"reasoning"}},
+	"reasoning/models":  {height: 4, imports: []string{"internal/words", "reasoning"}},
 	"reasoning/service": {height: 5, imports: []string{"schemas", "reasoning", "reasoning/models"}},
 	"telemetry":         {height: 2, imports: []string{"internal/filelock", "internal/ownfolder"}},
 	"telemetry/otel":    {height: 3, imports: []string{"telemetry"}},

@@ -3,14 +3,14 @@ package git
 import (
 	"testing"
 
-	"savant/internal/gitrun"
-
 	"github.com/stretchr/testify/require"
+
+	"savant/internal/gitrun"
 )
 
 func TestUnquote(t *testing.T) {
 	for text, want := range map[string]string{
-		`plain name`: "plain name", `"a\tb\n\"c\"\\"`: "a\tb\n\"c\"\\", `"\303\274"`: "ü", `""`: "", `"\`: `\`, `"\9"`: "9", `"\1"`: "1",
+		`plain name`: "plain name", `"a\tb\n\"c\"\\"`: "a\tb\n\"c\"\\", `"\303\274"`: "ü", `""`: "", `"\`: `"\`, `"\9"`: `"\9"`, "": "",
 	} {
 		require.Equal(t, want, unquote(text), text)
 	}

@@ -84,37 +84,10 @@ func (c *changes) patchesOf(file int) int {
 }
 
 // unquote reads a path as git prints it: as it is, or in double quotes with the
-// escapes of C.
+// escapes of C, which are Go's too.
 func unquote(text string) string {
-	inner, quoted := strings.CutPrefix(text, `"`)
-	if !quoted {
-		return text
+	if path, err := strconv.Unquote(text); err == nil && text[0] == '"' {
+		return path
 	}
-	inner = strings.TrimSuffix(inner, `"`)
-	var out strings.Builder
-	for i := 0; i < len(inner); i++ {
-		if inner[i] != '\\' || i+1 == len(inner) {
-			out.WriteByte(inner[i])
-			continue
-		}
-		i++
-		if i+3 <= len(inner) && inner[i] >= '0' && inner[i] <= '3' {
-			code, err := strconv.ParseUint(inner[i:i+3], 8, 8)
-			if err == nil {
-				out.WriteByte(byte(code))
-				i += 2
-				continue
-			}
-		}
-		out.WriteByte(escaped(inner[i]))
-	}
-	return out.String()
-}
-
-func escaped(letter byte) byte {
-	const letters, meant = "abtnvfr", "\a\b\t\n\v\f\r"
-	if at := strings.IndexByte(letters, letter); at >= 0 {
-		return meant[at]
-	}
-	return letter
+	return text
 }

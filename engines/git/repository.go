@@ -2,9 +2,6 @@ package git
 
 import (
 	"context"
-	"crypto/sha1" // how git names objects
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -227,11 +224,8 @@ func (r *repository) runBounded(ctx context.Context, limit int, input string, ar
 
 // emptyTree names the tree without files, which first commits are compared with.
 func (r *repository) emptyTree() string {
-	const object = "tree 0\x00"
 	if r.format == "sha256" {
-		sum := sha256.Sum256([]byte(object))
-		return hex.EncodeToString(sum[:])
+		return "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
 	}
-	sum := sha1.Sum([]byte(object))
-	return hex.EncodeToString(sum[:])
+	return "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 }

@@ -27,21 +27,25 @@ func TestArgumentsCannotBeOptions(t *testing.T) {
 	w := newWorkshop(t)
 	w.commit("first", "a.txt", "1\n")
 	target := filepath.Join(t.TempDir(), "written")
-	for _, attempt := range []string{"--output=" + target, "-o" + target, "--upload-pack=touch " + target, "-c", "-ccore.pager=touch " + target,
+	attempts := []string{"--output=" + target, "-o" + target, "--upload-pack=touch " + target, "-c", "-ccore.pager=touch " + target,
 		"--exec=touch " + target, "--ext-diff", "--no-index", "-", "--", "--git-dir=/", "HEAD --output=" + target, "HEAD\n--all", "HEAD\x00", "$(touch " + target + ")",
-		"; touch " + target, "^HEAD", "HEAD..", "a..b", strings.Repeat("x", 400), "HEAD:a.txt", "@{-99}"} {
-		for name, argument := range map[string]string{"git.log": "ref", "git.show": "ref", "git.diff": "from", "git.files": "ref"} {
-			w.refuses(fault.InvalidParams, name, `{`+quoted(argument)+`:`+quoted(attempt)+`}`)
+		"; touch " + target, "^HEAD", "HEAD..", "a..b", strings.Repeat("x", 400), "HEAD:a.txt", "@{-99}"}
+	refused := []struct{ tool, arguments string }{{"git.log", `{"ref":%}`}, {"git.show", `{"ref":%}`}, {"git.diff", `{"from":%}`}, {"git.files", `{"ref":%}`},
+		{"git.diff", `{"to":%}`}, {"git.diff", `{"from":%,"merge_base":true}`}, {"git.blame", `{"path":"a.txt","ref":%}`}}
+	// Nothing is found for these; nothing may happen.
+	harmless := []struct{ tool, arguments string }{{"git.log", `{"paths":[%]}`}, {"git.diff", `{"paths":[%]}`}, {"git.files", `{"paths":[%]}`},
+		{"git.blame", `{"path":%}`}, {"git.log", `{"author":%,"text":%}`}, {"git.status", `{"repo":%}`}}
+	for i, attempt := range attempts {
+		for j, each := range refused {
+			if os.Getenv("CI") != "" || (i+j)%len(refused) < 2 { // each call runs git several times
+				w.refuses(fault.InvalidParams, each.tool, strings.ReplaceAll(each.arguments, "%", quoted(attempt)))
+			}
 		}
-		w.refuses(fault.InvalidParams, "git.diff", `{"to":`+quoted(attempt)+`}`)
-		w.refuses(fault.InvalidParams, "git.diff", `{"from":`+quoted(attempt)+`,"merge_base":true}`)
-		w.refuses(fault.InvalidParams, "git.blame", `{"path":"a.txt","ref":`+quoted(attempt)+`}`)
-		for _, name := range []string{"git.log", "git.diff", "git.files"} {
-			_, _ = w.call(name, `{"paths":[`+quoted(attempt)+`]}`) // nothing is found; nothing may happen
+		for j, each := range harmless {
+			if os.Getenv("CI") != "" || (i+j)%len(harmless) < 2 {
+				_, _ = w.call(each.tool, strings.ReplaceAll(each.arguments, "%", quoted(attempt)))
+			}
 		}
-		_, _ = w.call("git.blame", `{"path":`+quoted(attempt)+`}`)
-		_, _ = w.call("git.log", `{"author":`+quoted(attempt)+`,"text":`+quoted(attempt)+`}`)
-		_, _ = w.call("git.status", `{"repo":`+quoted(attempt)+`}`)
 	}
 	require.NoFileExists(t, target)
 	w.refuses(fault.InvalidParams, "git.log", `{"since":"--output=`+target+`"}`)

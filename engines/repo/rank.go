@@ -6,9 +6,9 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode"
 
 	"savant/fault"
+	"savant/internal/words"
 )
 
 // section is a piece of the memory that is found as a whole.
@@ -51,16 +51,10 @@ func cutAtHeadings(name, text string) []section {
 	return all
 }
 
-// The constants of BM25 (Robertson and Zaragoza, 2009), as most engines set them.
-const (
-	saturation = 1.2
-	lengthBias = 0.75
-)
-
 // ranked returns the sections that hold words of the query, best first by BM25;
 // the words of a title count twice.
 func ranked(sections []section, query string, limit int) []memoryRow {
-	wanted := words(query)
+	wanted := words.Of(query)
 	slices.Sort(wanted)
 	wanted = slices.Compact(wanted)
 	counts := make([]map[string]int, len(sections))
@@ -68,7 +62,7 @@ func ranked(sections []section, query string, limit int) []memoryRow {
 	total := 0
 	for i, each := range sections {
 		counts[i] = map[string]int{}
-		for _, word := range words(each.row.Title + "\n" + each.text) {
+		for _, word := range words.Of(each.row.Title + "\n" + each.text) {
 			counts[i][word]++
 			total++
 		}
@@ -79,11 +73,9 @@ func ranked(sections []section, query string, limit int) []memoryRow {
 	rows := []memoryRow{}
 	for i, each := range sections {
 		score := 0.0
-		length := float64(len(words(each.text))) * float64(len(sections)) / float64(max(1, total))
+		length := float64(len(words.Of(each.text))) * float64(len(sections)) / float64(max(1, total))
 		for _, word := range wanted {
-			often := float64(counts[i][word])
-			rarity := math.Log(1 + (float64(len(sections)-holding[word])+0.5)/(float64(holding[word])+0.5))
-			score += rarity * often * (saturation + 1) / (often + saturation*(1-lengthBias+lengthBias*length))
+			score += words.Rarity(holding[word], len(sections)) * words.Frequency(float64(counts[i][word]), length)
 		}
 		if score > 0 {
 			each.row.Score = math.Round(score*1000) / 1000
@@ -93,9 +85,4 @@ func ranked(sections []section, query string, limit int) []memoryRow {
 	}
 	slices.SortStableFunc(rows, func(a, b memoryRow) int { return cmp.Compare(b.Score, a.Score) })
 	return rows[:min(limit, len(rows))]
-}
-
-// words are the runs of letters and digits in a text, in lower case.
-func words(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }

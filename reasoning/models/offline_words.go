@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	english "savant/internal/words"
 )
 
 // word is one word of the goal.
@@ -49,7 +51,7 @@ func wordsOf(goal string) []word {
 		for _, text := range all {
 			text = strings.Trim(text, "./_")
 			lower := strings.ToLower(text)
-			if text == "" || !keepStop && slices.Contains(vocabulary().Stop, lower) || has(words, lower) {
+			if text == "" || !keepStop && (english.IsStop(lower) || slices.Contains(vocabulary().Stop, lower)) || has(words, lower) {
 				continue
 			}
 			w := word{text: text, stem: stem(lower), related: vocabulary().Related[lower]}

@@ -6,14 +6,13 @@ import (
 	"encoding/json"
 	"io/fs"
 	"maps"
-	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"savant/agent"
 	"savant/engines"
 	"savant/engines/git"
+	"savant/engines/repo/files"
 	"savant/reasoning"
 	"savant/think/flow"
 	"savant/think/library"
@@ -134,10 +133,10 @@ func (k gitKnowledge) repo(folder string) *reasoning.Repo {
 
 // languages counts files by the language their extension stands for, the most
 // frequent ones.
-func languages(files []string) map[string]int {
+func languages(paths []string) map[string]int {
 	counts := map[string]int{}
-	for _, each := range files {
-		if name := languageOf[strings.ToLower(path.Ext(each))]; name != "" {
+	for _, each := range paths {
+		if name := files.LanguageName(each); name != "" {
 			counts[name]++
 		}
 	}
@@ -146,11 +145,4 @@ func languages(files []string) map[string]int {
 		delete(counts, name)
 	}
 	return counts
-}
-
-var languageOf = map[string]string{
-	".go": "Go", ".py": "Python", ".js": "JavaScript", ".mjs": "JavaScript", ".jsx": "JavaScript", ".ts": "TypeScript", ".tsx": "TypeScript",
-	".java": "Java", ".kt": "Kotlin", ".rs": "Rust", ".c": "C", ".h": "C", ".cc": "C++", ".cpp": "C++", ".hpp": "C++", ".cs": "C#",
-	".rb": "Ruby", ".php": "PHP", ".swift": "Swift", ".scala": "Scala", ".sh": "Shell", ".sql": "SQL", ".html": "HTML", ".css": "CSS",
-	".md": "Markdown", ".yaml": "YAML", ".yml": "YAML", ".json": "JSON", ".toml": "TOML", ".txtar": "txtar", ".proto": "Protocol Buffers",
 }

@@ -37,6 +37,24 @@ func Language(name string) string {
 	return languages[path.Ext(base)]
 }
 
+// written are languages whose names are not just capitalized.
+var written = map[string]string{"javascript": "JavaScript", "typescript": "TypeScript", "cpp": "C++", "csharp": "C#", "php": "PHP", "sql": "SQL",
+	"html": "HTML", "css": "CSS", "json": "JSON", "yaml": "YAML", "toml": "TOML", "xml": "XML", "ini": "INI", "protobuf": "Protocol Buffers",
+	"graphql": "GraphQL", "rst": "reStructuredText"}
+
+// LanguageName returns the language of a file as people write it: "Go", "C++";
+// "" if it is not known.
+func LanguageName(name string) string {
+	language := Language(name)
+	if language == "" {
+		return ""
+	}
+	if title := written[language]; title != "" {
+		return title
+	}
+	return strings.ToUpper(language[:1]) + language[1:]
+}
+
 // Languages are the names that files can have, sorted.
 func Languages() []string {
 	known := slices.Concat(slices.Collect(maps.Values(languages)), slices.Collect(maps.Values(namedFiles)))

@@ -1,6 +1,10 @@
 package index
 
-import "strings"
+import (
+	"strings"
+
+	"savant/internal/words"
+)
 
 // parser reads the tokens of a query.
 type parser struct {
@@ -9,11 +13,6 @@ type parser struct {
 	depth  int
 }
 
-// stopWords say nothing of what a question is about.
-var stopWords = wordSet("a about all an and any are as at be been but by can could did do does for from had has have how i if in into is it its " +
-	"me my of on or our s should so some such t than that the their them then there these they this those to us was we were what when " +
-	"where which while who why will with would you your")
-
 // question takes every word that says something; any of them will do. A
 // question of nothing else is taken with all its words.
 func (p *parser) question() {
@@ -21,7 +20,7 @@ func (p *parser) question() {
 		var nodes []*node
 		for _, each := range p.tokens {
 			made, ok := leafOf(each)
-			if !ok || !all && each.kind == 'w' && !each.prefix && stopWords[made.whole] {
+			if !ok || !all && each.kind == 'w' && !each.prefix && words.IsStop(made.whole) {
 				continue
 			}
 			if len(made.parts) == 1 && each.kind == 'w' && !each.prefix {

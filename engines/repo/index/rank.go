@@ -1,16 +1,10 @@
 package index
 
 import (
-	"math"
 	"slices"
 	"strings"
-)
 
-// BM25 (Robertson and Zaragoza 2009) with its usual constants: saturation of
-// repetition and influence of length.
-const (
-	saturation = 1.2
-	lengthBias = 0.75
+	"savant/internal/words"
 )
 
 // What a leaf in a definition's name, and in the path, adds: multiples of its
@@ -54,16 +48,6 @@ func speaksOfTests(leaves []leaf) bool {
 	})
 }
 
-// weigh returns how much a leaf says that is in some of all files (BM25's idf).
-func weigh(with, all int) float64 {
-	return math.Log1p((float64(all-with) + 0.5) / (float64(with) + 0.5))
-}
-
-func frequency(times float64, words int, average float64) float64 {
-	length := 1 - lengthBias + lengthBias*float64(words)/average
-	return times * (saturation + 1) / (times + saturation*length)
-}
-
 // estimate scores every file by the index alone, by id. A file with less of
 // the question is worth less by more than what it lacks.
 func (s *search) estimate(c *catalog) []float64 {
@@ -71,7 +55,7 @@ func (s *search) estimate(c *catalog) []float64 {
 	covered := make([]float64, len(c.byID))
 	whole := 0.0
 	for i := range s.found {
-		weight := weigh(len(s.found[i].body), max(c.indexed, len(s.found[i].body)))
+		weight := words.Rarity(len(s.found[i].body), max(c.indexed, len(s.found[i].body)))
 		s.weights = append(s.weights, weight)
 		whole += weight
 	}
@@ -101,7 +85,7 @@ func (p *postings) estimate(weight, average float64, c *catalog, scores, covered
 		if seen[id] {
 			times = guessOften
 		}
-		scores[id] += weight * frequency(times, f.words, average)
+		scores[id] += weight * words.Frequency(times, float64(f.words)/average)
 		covered[id] += weight
 	}
 	for _, id := range p.defined {
@@ -129,7 +113,7 @@ func (s *search) score(f finding) float64 {
 			continue
 		}
 		covered += weight
-		score += weight * frequency(f.times[i], f.file.words, s.average)
+		score += weight * words.Frequency(f.times[i], float64(f.file.words)/s.average)
 		if f.defined[i] {
 			score += weight * definedBoost
 		}

@@ -1,0 +1,46 @@
+// Package words is what searches share about words: how a text is cut into
+// them, which English ones say nothing, how endings are cut off, and BM25.
+package words
+
+import (
+	"math"
+	"strings"
+	"unicode"
+)
+
+// Of returns the runs of letters and digits in a text, in lower case.
+func Of(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+var stops = func() map[string]bool {
+	set := map[string]bool{}
+	for _, word := range strings.Fields("a about all an and any are as at be been but by can could did do does for from had has have how i if in into is it its " +
+		"me my of on or our s should so some such t than that the their them then there these they this those to us was we were what when " +
+		"where which while who why will with would you your") {
+		set[word] = true
+	}
+	return set
+}()
+
+// IsStop says whether a lower-case English word says nothing of what a question
+// is about.
+func IsStop(word string) bool { return stops[word] }
+
+// The constants of BM25 (Robertson and Zaragoza, 2009), as most engines set
+// them: saturation of repetition and influence of length.
+const (
+	saturation = 1.2
+	lengthBias = 0.75
+)
+
+// Rarity is BM25's weight of a word that some of all texts have.
+func Rarity(with, all int) float64 {
+	return math.Log1p((float64(all-with) + 0.5) / (float64(with) + 0.5))
+}
+
+// Frequency is BM25's worth of a word that a text has so many times; length is
+// that of the text, as a multiple of the mean.
+func Frequency(times, length float64) float64 {
+	return times * (saturation + 1) / (times + saturation*(1-lengthBias+lengthBias*length))
+}
