@@ -74,6 +74,7 @@ var floors = map[string]floor{
 	"think/state/statetest": {height: 3, imports: []string{"think/state"}},
 	"think/library":         {height: 3, imports: []string{"schemas", "think/flow"}},
 	"think":                 {height: 4, imports: []string{"schemas", "think/flow", "think/library", "think/state"}},
+	"think/maintenance":     {height: 5, imports: []string{"think", "think/state"}},
 
 	"engines":             {height: 2, imports: []string{"schemas"}},
 	"internal/words":      {height: 0},

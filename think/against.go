@@ -128,7 +128,7 @@ func planOf(records []state.Record) (plan planData, err error) {
 
 // take gives one recorded answer to both, if both wait for it.
 func (p *pair) take(ctx context.Context, e *Engine, record state.Record) (err error) {
-	step := event(record).Step
+	step := EventOf(record).Step
 	if p.difference = p.compareIssued(record.Version, step); p.difference != nil {
 		return nil
 	}

@@ -5,17 +5,29 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"testing/fstest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"savant/think/flow"
+	"savant/think/library"
 	"savant/think/state"
+	"savant/think/state/statetest"
 )
 
-// edited compiles the exported workflow after a change.
+const editedWorkflow = `name: w
+version: "1"
+steps:
+  - {id: a, call: llm.generate, input_template: {task: A}, capture_as: a}
+  - {id: b, call: llm.generate, input_template: {task: B}, capture_as: b}
+artifacts: [{name: all, type: json, from: "[a, b]"}]
+`
+
+// edited compiles the workflow after a change.
 func edited(t *testing.T, engine *Engine, old, now string) *flow.Graph {
-	require.Contains(t, exportedWorkflow, old)
-	workflow, err := engine.Library.Parse("w.yaml", []byte(strings.Replace(exportedWorkflow, old, now, 1)))
+	require.Contains(t, editedWorkflow, old)
+	workflow, err := engine.Library.Parse("w.yaml", []byte(strings.Replace(editedWorkflow, old, now, 1)))
 	require.NoError(t, err)
 	graph, err := engine.Library.Compile(workflow)
 	require.NoError(t, err)
@@ -26,7 +38,9 @@ func edited(t *testing.T, engine *Engine, old, now string) *flow.Graph {
 // is; one of what was answered shows where the two part.
 func TestDivergence(t *testing.T) {
 	ctx := context.Background()
-	engine, _ := exporter(t)
+	files := fstest.MapFS{"workflows/w.yaml": {Data: []byte(editedWorkflow)}}
+	engine := New(Options{Library: library.New(library.Layer{Files: files}), Store: statetest.NewMemory(), Now: time.Now})
+	defer engine.Close()
 	_, err := engine.Plan(ctx, PlanInput{Workflow: "w", RunID: "r"})
 	require.NoError(t, err)
 	_, err = engine.Next(ctx, NextInput{RunID: "r", StepID: "a", ResultSnapshot: json.RawMessage(`"one"`)})

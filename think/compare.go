@@ -21,7 +21,7 @@ type fact struct{ what, recorded, replayed string }
 // depends on the day (times, drift, warnings) and what another version of
 // Savant may word otherwise (rationale, notes, details, summaries).
 func (e *Engine) compare(ctx context.Context, now flow.Outcome, record state.Record) (*Difference, error) {
-	step := event(record).Step
+	step := EventOf(record).Step
 	if got := now.Hash; got != record.State {
 		return &Difference{record.Version, step, record.State, got}, nil
 	}

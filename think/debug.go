@@ -83,7 +83,7 @@ func (e *Engine) Debug(ctx context.Context, in DebugInput) (*DebugOutput, error)
 func (e *Engine) verify(ctx context.Context, key state.Key, records []state.Record) (*DebugOutput, error) {
 	out := &DebugOutput{Action: "replay", Verdict: "identical", To: len(records)}
 	for _, record := range records {
-		out.Log = append(out.Log, event(record))
+		out.Log = append(out.Log, EventOf(record))
 	}
 	at, err := e.replay(ctx, key, records, 1)
 	if err != nil {
@@ -96,7 +96,7 @@ func (e *Engine) verify(ctx context.Context, key state.Key, records []state.Reco
 			}
 		} else if i > 0 {
 			if at.now, err = e.apply(ctx, past{key, records}, at.run, record); errors.Is(err, fault.StateCorrupt) {
-				out.Verdict, out.Difference = "differs", &Difference{record.Version, event(record).Step, record.State, fault.From(err).Message()}
+				out.Verdict, out.Difference = "differs", &Difference{record.Version, EventOf(record).Step, record.State, fault.From(err).Message()}
 				return out, nil
 			} else if err != nil {
 				return nil, err // what cannot be read says nothing about the run
@@ -171,7 +171,7 @@ func (e *Engine) stepAt(ctx context.Context, key state.Key, records []state.Reco
 	if err != nil {
 		return nil, err
 	}
-	out := &DebugOutput{Action: "step", To: version, Snapshot: &snapshot, Log: []Event{event(records[version-1])}}
+	out := &DebugOutput{Action: "step", To: version, Snapshot: &snapshot, Log: []Event{EventOf(records[version-1])}}
 	for _, next := range at.now.Instructions {
 		wired := wire(next)
 		wired.InputTemplate = wired.Input

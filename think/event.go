@@ -25,7 +25,8 @@ type Event struct {
 	Hash    string `json:"hash"`
 }
 
-func event(record state.Record) Event {
+// EventOf describes a record.
+func EventOf(record state.Record) Event {
 	out := Event{Version: record.Version, Kind: record.Kind, Time: record.Time, Hash: record.State}
 	var data struct {
 		Step    string `json:"step"`

@@ -21,6 +21,7 @@ import (
 	"savant/schemas"
 	"savant/think"
 	"savant/think/library"
+	"savant/think/maintenance"
 	"savant/think/state"
 )
 
@@ -67,7 +68,7 @@ func keepRuns(t *testing.T, s *scenario, schema *schemas.Schema) int {
 
 func keepRun(t *testing.T, here, there *world, key state.Key) {
 	t.Helper()
-	keeper := here.engine.Keeper(here.store)
+	keeper := maintenance.New(here.engine, here.store)
 	problems, err := keeper.Check(t.Context(), key)
 	require.NoError(t, err)
 	require.Empty(t, problems, key)
@@ -75,7 +76,7 @@ func keepRun(t *testing.T, here, there *world, key state.Key) {
 	exported, err := keeper.Export(t.Context(), key, &first)
 	require.NoError(t, err)
 
-	other := there.engine.Keeper(there.store)
+	other := maintenance.New(there.engine, there.store)
 	imported, err := other.Import(t.Context(), bytes.NewReader(first.Bytes()))
 	require.NoError(t, err, key)
 	require.Equal(t, exported, imported)
@@ -195,7 +196,7 @@ func TestRepairAfterAnyDamage(t *testing.T) {
 		w, err := openWorld(root)
 		require.NoError(rt, err)
 		defer w.close()
-		keeper := w.engine.Keeper(w.store)
+		keeper := maintenance.New(w.engine, w.store)
 		for _, run := range []string{"r1", "r2", "r3"} {
 			key := state.Key{Workflow: "three", Run: run}
 			problems, err := keeper.Check(t.Context(), key)
@@ -224,7 +225,7 @@ func TestRepairAfterAnyDamage(t *testing.T) {
 
 // repairRun returns false when the damage looks like a newer format, which no
 // repair may touch.
-func repairRun(t *rapid.T, keeper *think.Keeper, key state.Key) bool {
+func repairRun(t *rapid.T, keeper *maintenance.Keeper, key state.Key) bool {
 	done, err := keeper.Repair(t.Context(), key)
 	if errors.Is(err, state.ErrNewerFormat) {
 		return false
@@ -272,21 +273,21 @@ func TestPruneByAge(t *testing.T) {
 	w := openLocal(t, root)
 	defer w.close(t)
 	require.False(t, isFault(w.call(t, "think.plan", json.RawMessage(`{"workflow":"three","run_id":"r4"}`))))
-	keeper := w.engine.Keeper(w.store)
-	prune := func(passed string, in think.PruneInput) *think.Pruned {
+	keeper := maintenance.New(w.engine, w.store)
+	prune := func(passed string, in maintenance.PruneInput) *maintenance.Pruned {
 		require.NoError(t, os.WriteFile(filepath.Join(root, "clock"), []byte(passed), 0o644))
 		out, err := keeper.Prune(t.Context(), in)
 		require.NoError(t, err)
 		return out
 	}
 	const month = 30 * 24 * time.Hour
-	require.Empty(t, prune("719h", think.PruneInput{OlderThan: month}).Runs)
-	require.Len(t, prune("721h", think.PruneInput{OlderThan: month, DryRun: true, Purge: true}).Runs, 3)
-	out := prune("721h", think.PruneInput{OlderThan: month, Purge: true})
+	require.Empty(t, prune("719h", maintenance.PruneInput{OlderThan: month}).Runs)
+	require.Len(t, prune("721h", maintenance.PruneInput{OlderThan: month, DryRun: true, Purge: true}).Runs, 3)
+	out := prune("721h", maintenance.PruneInput{OlderThan: month, Purge: true})
 	require.Len(t, out.Runs, 3)
 	require.Empty(t, out.Purged)
-	require.Empty(t, prune("1440h", think.PruneInput{OlderThan: month, Purge: true}).Purged)
-	require.Len(t, prune("1442h", think.PruneInput{OlderThan: month, Purge: true}).Purged, 3)
+	require.Empty(t, prune("1440h", maintenance.PruneInput{OlderThan: month, Purge: true}).Purged)
+	require.Len(t, prune("1442h", maintenance.PruneInput{OlderThan: month, Purge: true}).Purged, 3)
 	list, err := w.engine.StateList(t.Context(), think.StateListInput{})
 	require.NoError(t, err)
 	require.Len(t, list.Runs, 1)

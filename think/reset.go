@@ -128,7 +128,7 @@ func (e *Engine) target(ctx context.Context, key state.Key, records []state.Reco
 	}
 	previous := 1
 	for _, record := range line {
-		if event(record).Step == name {
+		if EventOf(record).Step == name {
 			return previous, nil
 		}
 		previous = record.Version

@@ -193,7 +193,7 @@ func (e *Engine) history(ctx context.Context, p *statePager) error {
 			return err
 		}
 		for _, record := range records {
-			each := event(record)
+			each := EventOf(record)
 			if p.left -= len(encoded(each)) + 1; p.left < 0 && len(p.out.History) > 0 {
 				p.more("history", version-after, strconv.Itoa(after))
 				return nil

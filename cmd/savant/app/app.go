@@ -30,6 +30,7 @@ import (
 	"savant/telemetry"
 	"savant/think"
 	"savant/think/library"
+	"savant/think/maintenance"
 	"savant/think/state"
 )
 
@@ -180,7 +181,7 @@ func (a *App) engine(layers ...library.Layer) *think.Engine {
 func newID() string { return strings.ToLower(ulid.Make().String()) }
 
 // Keeper looks after the runs that are kept.
-func (a *App) Keeper() *think.Keeper { return a.Think.Keeper(a.Store) }
+func (a *App) Keeper() *maintenance.Keeper { return maintenance.New(a.Think, a.Store) }
 
 // CloseGrace is how long closing may take once the program was told to end.
 // What it cuts short is only the readable copy of what the journals hold.

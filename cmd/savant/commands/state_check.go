@@ -11,16 +11,16 @@ import (
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/terminal"
 	"savant/fault"
-	"savant/think"
+	"savant/think/maintenance"
 	"savant/think/state"
 )
 
 // checkedRun is a run that something was wrong with.
 type checkedRun struct {
-	Workflow string          `json:"workflow"`
-	Run      string          `json:"run"`
-	Problems []state.Problem `json:"problems"`
-	Repaired *think.Repaired `json:"repaired,omitempty"`
+	Workflow string                `json:"workflow"`
+	Run      string                `json:"run"`
+	Problems []state.Problem       `json:"problems"`
+	Repaired *maintenance.Repaired `json:"repaired,omitempty"`
 	// Refused says why nothing was repaired.
 	Refused *fault.Error `json:"refused,omitempty"`
 }
@@ -163,7 +163,7 @@ func problemLine(problem state.Problem) string {
 	return terminal.Visible(problem.File + ": " + strings.ReplaceAll(problem.Message, problem.File+": ", ""))
 }
 
-func (p *program) printRepaired(done *think.Repaired) {
+func (p *program) printRepaired(done *maintenance.Repaired) {
 	line := func(format string, args ...any) {
 		fmt.Fprintln(p.stdout, "  "+terminal.Visible(fmt.Sprintf(format, args...)))
 	}

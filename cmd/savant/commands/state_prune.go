@@ -13,11 +13,11 @@ import (
 	"savant/cmd/savant/terminal"
 	"savant/fault"
 	"savant/internal/claim"
-	"savant/think"
+	"savant/think/maintenance"
 )
 
 func (p *program) statePruneCommand() *cobra.Command {
-	var in think.PruneInput
+	var in maintenance.PruneInput
 	var age string
 	command := &cobra.Command{Use: "prune --older-than AGE", Short: "Move old finished runs to the trash",
 		Long: "Move the runs to the trash that finished and changed last longer than AGE ago (30d, 2w, 12h), and remove\n" +
@@ -61,7 +61,7 @@ func parseAge(text string) (time.Duration, error) {
 
 // pruned is what a prune removed, or would.
 type pruned struct {
-	*think.Pruned
+	*maintenance.Pruned
 	// Claims are those of processes that ended without letting go of them.
 	Claims int `json:"claims"`
 }

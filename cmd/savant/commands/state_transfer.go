@@ -12,7 +12,7 @@ import (
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/terminal"
 	"savant/fault"
-	"savant/think"
+	"savant/think/maintenance"
 	"savant/think/state"
 )
 
@@ -20,7 +20,7 @@ func (p *program) stateExportCommand() *cobra.Command {
 	var file string
 	command := p.runCommand("export", "Write a run to one file: records, artifacts and workflow",
 		func(command *cobra.Command, a *app.App, key state.Key) error {
-			var done *think.Transferred
+			var done *maintenance.Transferred
 			err := p.writeFile(file, func(to io.Writer) (err error) {
 				done, err = a.Keeper().Export(command.Context(), key, to)
 				return err
@@ -129,7 +129,7 @@ func (p *program) readable(file string) (from io.Reader, closeFile func(), err e
 	return opened, func() { _ = opened.Close() }, nil // only read
 }
 
-func (p *program) printTransferred(done *think.Transferred, what string) error {
+func (p *program) printTransferred(done *maintenance.Transferred, what string) error {
 	if p.json {
 		return p.print(done)
 	}

@@ -1,4 +1,4 @@
-package think
+package maintenance
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"savant/fault"
+	"savant/think"
 	"savant/think/state"
 )
 
@@ -57,20 +58,14 @@ type LostRecord struct {
 // are not touched. STATE_CORRUPT wrapping state.ErrNewerFormat for files of a
 // newer format, which stay as they are; UNKNOWN_RUN.
 func (k *Keeper) Repair(ctx context.Context, key state.Key) (*Repaired, error) {
-	l := k.engine.hold(key)
-	defer l.mu.Unlock()
-	k.engine.projects.drop(key)
-	l.forget()
 	r := &repair{Keeper: k, key: key, out: &Repaired{Lost: []LostRecord{}, Restored: []string{}, Kept: []string{}, Remaining: []state.Problem{}}}
-	if err := r.run(ctx); err != nil {
+	if err := k.engine.Alone(key, func() error { return r.run(ctx) }); err != nil {
 		return nil, err
 	}
 	if r.out.Version == 0 {
 		return r.out, nil
 	}
-	if err := k.engine.refresh(ctx, l); err == nil {
-		k.engine.project(ctx, l, true)
-	}
+	_ = k.engine.Project(ctx, key) // what is still wrong is told by the check
 	remaining, err := k.Check(ctx, key)
 	r.out.Remaining = remaining
 	return r.out, err
@@ -118,7 +113,7 @@ func (r *repair) cut(ctx context.Context, upTo int) error {
 	r.checkpoints = append(r.checkpoints, made.Checkpoints...)
 	for _, each := range made.Lost {
 		r.out.Lost = append(r.out.Lost, LostRecord{Version: each.Version, Kind: each.Kind, Time: each.Time,
-			Step: event(state.Record{Data: each.Data}).Step})
+			Step: think.EventOf(state.Record{Data: each.Data}).Step})
 	}
 	slices.SortFunc(r.out.Lost, func(a, b LostRecord) int { return cmp.Compare(a.Version, b.Version) })
 	return nil
@@ -172,11 +167,11 @@ func (r *repair) replayArtifact(ctx context.Context, wanted reference) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	past, err := r.engine.replay(ctx, r.key, records, wanted.Version)
-	if err != nil || past.now.Final == nil {
+	past, err := r.engine.Replay(ctx, r.key, records, wanted.Version)
+	if err != nil || past.Final == nil {
 		return nil, nil // what is wrong with it is told where that is checked
 	}
-	for _, each := range past.now.Final.Artifacts {
+	for _, each := range past.Final.Artifacts {
 		if hexSum(each.Data) == wanted.Digest {
 			return each.Data, nil
 		}
@@ -199,32 +194,10 @@ func (r *repair) remakeCheckpoints(ctx context.Context) error {
 		if each.Version > r.out.Version {
 			continue
 		}
-		if err := r.engine.checkpointAt(ctx, r.key, each.Name, each.Version); err != nil {
+		if err := r.engine.CheckpointAt(ctx, r.key, each.Name, each.Version); err != nil {
 			return err
 		}
 		r.out.Restored = append(r.out.Restored, "checkpoint "+each.Name)
 	}
 	return nil
-}
-
-// checkpointAt names a past version of a run.
-func (e *Engine) checkpointAt(ctx context.Context, key state.Key, name string, version int) error {
-	records, err := e.Store.Records(ctx, key, 0, 0)
-	if err != nil {
-		return err
-	}
-	if version < 1 || version > len(records) {
-		return fault.New(fault.CheckpointNotFound, "run %q has no version v%d", key.Run, version)
-	}
-	past, err := e.replay(ctx, key, records, version)
-	if err != nil {
-		return err
-	}
-	l := &live{key: key}
-	l.takeOver(past, records[:version])
-	snapshot, err := e.snapshotOf(ctx, l)
-	if err != nil {
-		return err
-	}
-	return e.Store.Checkpoint(ctx, key, name, snapshot)
 }

@@ -1,11 +1,14 @@
-package think
+// Package maintenance checks, repairs, prunes and moves runs.
+package maintenance
 
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"savant/fault"
+	"savant/think"
 	"savant/think/state"
 )
 
@@ -14,18 +17,24 @@ import (
 // engine knows of records. All methods may be called at once, and beside those
 // of the engine.
 type Keeper struct {
-	engine *Engine
+	engine *think.Engine
 	dir    *state.Dir
 }
 
-// Keeper returns the keeper of the engine's runs; dir is its store.
-func (e *Engine) Keeper(dir *state.Dir) *Keeper { return &Keeper{e, dir} }
+// New returns the keeper of an engine's runs; dir is its store.
+func New(engine *think.Engine, dir *state.Dir) *Keeper { return &Keeper{engine, dir} }
+
+// nameOf returns the name of a workflow's reference, NAME or NAME@VERSION.
+func nameOf(workflow string) string {
+	name, _, _ := strings.Cut(strings.TrimSpace(workflow), "@")
+	return name
+}
 
 // Locate completes a key: a run may be named without its workflow where its id
 // is unique. It finds every run that has a file, damaged or not: UNKNOWN_RUN,
 // INVALID_PARAMS.
 func (k *Keeper) Locate(ctx context.Context, workflow, run string) (state.Key, error) {
-	if workflow = plainName(workflow); workflow != "" {
+	if workflow = nameOf(workflow); workflow != "" {
 		key := state.Key{Workflow: workflow, Run: run}
 		return key, key.Validate()
 	}
@@ -50,14 +59,14 @@ func onlyOne(keys []state.Key, run, unknown string) (state.Key, error) {
 
 // History returns the records of a run, oldest first, also those that a reset
 // left behind. It needs no replay. UNKNOWN_RUN, STATE_CORRUPT.
-func (k *Keeper) History(ctx context.Context, key state.Key) ([]Event, error) {
+func (k *Keeper) History(ctx context.Context, key state.Key) ([]think.Event, error) {
 	records, err := k.dir.Records(ctx, key, 0, 0)
 	if err != nil {
 		return nil, err
 	}
-	events := make([]Event, 0, len(records))
+	events := make([]think.Event, 0, len(records))
 	for _, record := range records {
-		events = append(events, event(record))
+		events = append(events, think.EventOf(record))
 	}
 	return events, nil
 }
@@ -65,7 +74,7 @@ func (k *Keeper) History(ctx context.Context, key state.Key) ([]Event, error) {
 // Undelete brings back the run of this id that was deleted last: UNKNOWN_RUN
 // when none was, STATE_CONFLICT when there is one again.
 func (k *Keeper) Undelete(ctx context.Context, workflow, run string) (state.Key, error) {
-	key := state.Key{Workflow: plainName(workflow), Run: run}
+	key := state.Key{Workflow: nameOf(workflow), Run: run}
 	if key.Workflow == "" {
 		var err error
 		if key, err = k.locateDeleted(ctx, run); err != nil {
@@ -153,11 +162,7 @@ func (k *Keeper) pruneRun(ctx context.Context, info state.Info, dry bool) error 
 		return nil
 	}
 	key := state.Key{Workflow: info.Workflow, Run: info.Run}
-	l := k.engine.hold(key)
-	defer l.mu.Unlock()
-	k.engine.projects.drop(key)
-	l.forget()
-	return k.dir.DeleteAt(ctx, key, info.Version)
+	return k.engine.Alone(key, func() error { return k.dir.DeleteAt(ctx, key, info.Version) })
 }
 
 func (k *Keeper) purge(ctx context.Context, before time.Time, out *Pruned) error {

@@ -1,4 +1,4 @@
-package think
+package maintenance
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"savant/fault"
+	"savant/think"
 	"savant/think/state"
 )
 
@@ -29,6 +30,19 @@ type reference struct {
 	Digest string
 }
 
+// pin is a workflow that a run follows, by the digest of its source.
+type pin struct {
+	Version string `json:"version"`
+	Digest  string `json:"digest"`
+	File    string `json:"file"`
+}
+
+// finalReference is an artifact of a finished run.
+type finalReference struct {
+	Name   string `json:"name"`
+	SHA256 string `json:"sha256"`
+}
+
 // references lists the artifacts that a record names, workflows by name.
 func references(record state.Record) ([]reference, error) {
 	var data struct {
@@ -38,7 +52,7 @@ func references(record state.Record) ([]reference, error) {
 		ResultRef string         `json:"result_ref"`
 		Reply     struct {
 			Reply struct {
-				Artifacts []artifact `json:"artifacts"`
+				Artifacts []finalReference `json:"artifacts"`
 			} `json:"reply"`
 			More []string `json:"more_artifacts"`
 		} `json:"reply"`
@@ -102,7 +116,7 @@ func (k *Keeper) lostArtifacts(ctx context.Context, key state.Key) ([]lostArtifa
 	if err != nil {
 		return nil, err
 	}
-	line, err := effective(records)
+	line, err := think.Effective(records)
 	if err != nil {
 		return nil, err
 	}

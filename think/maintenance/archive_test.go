@@ -1,4 +1,4 @@
-package think
+package maintenance
 
 import (
 	"archive/tar"
@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
+	"savant/think"
 	"savant/think/library"
 	"savant/think/state"
 )
@@ -29,28 +30,28 @@ artifacts: [{name: all, type: json, from: "[a, b]"}]
 `
 
 // exporter returns an engine over a new folder, and its keeper.
-func exporter(t testing.TB) (*Engine, *Keeper) {
+func exporter(t testing.TB) (*think.Engine, *Keeper) {
 	store, err := state.Open(t.TempDir(), state.Options{})
 	require.NoError(t, err)
 	files := fstest.MapFS{"workflows/w.yaml": {Data: []byte(exportedWorkflow)}}
-	engine := New(Options{Library: library.New(library.Layer{Files: files}), Store: store, Now: time.Now, NewID: func() string { return "id" }})
+	engine := think.New(think.Options{Library: library.New(library.Layer{Files: files}), Store: store, Now: time.Now, NewID: func() string { return "id" }})
 	t.Cleanup(func() {
 		engine.Close()
 		require.NoError(t, store.Close())
 	})
-	return engine, engine.Keeper(store)
+	return engine, New(engine, store)
 }
 
 // exported returns the file of a run that is done, with a checkpoint.
 func exported(t testing.TB) []byte {
 	ctx := context.Background()
 	engine, keeper := exporter(t)
-	_, err := engine.Plan(ctx, PlanInput{Workflow: "w", RunID: "r"})
+	_, err := engine.Plan(ctx, think.PlanInput{Workflow: "w", RunID: "r"})
 	require.NoError(t, err)
-	_, err = engine.Reset(ctx, ResetInput{RunID: "r", Save: "start-again"})
+	_, err = engine.Reset(ctx, think.ResetInput{RunID: "r", Save: "start-again"})
 	require.NoError(t, err)
 	for _, step := range []string{"a", "b"} {
-		_, err = engine.Next(ctx, NextInput{RunID: "r", StepID: step, ResultSnapshot: json.RawMessage(`"` + strings.Repeat(step, 9000) + `"`)})
+		_, err = engine.Next(ctx, think.NextInput{RunID: "r", StepID: step, ResultSnapshot: json.RawMessage(`"` + strings.Repeat(step, 9000) + `"`)})
 		require.NoError(t, err)
 	}
 	var out bytes.Buffer

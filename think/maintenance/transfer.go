@@ -1,4 +1,4 @@
-package think
+package maintenance
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/think"
 	"savant/think/state"
 )
 
@@ -85,21 +86,21 @@ func (k *Keeper) install(ctx context.Context, packed *archive) error {
 			return err
 		}
 	}
-	l := k.engine.hold(packed.key)
-	defer l.mu.Unlock()
-	if err := k.dir.Adopt(ctx, packed.key, packed.records); err != nil {
-		return err
-	}
-	for _, each := range packed.checkpoints {
-		if err := k.engine.checkpointAt(ctx, packed.key, each.Name, each.Version); err != nil {
+	err := k.engine.Alone(packed.key, func() error {
+		if err := k.dir.Adopt(ctx, packed.key, packed.records); err != nil {
 			return err
 		}
-	}
-	if err := k.engine.refresh(ctx, l); err != nil {
+		for _, each := range packed.checkpoints {
+			if err := k.engine.CheckpointAt(ctx, packed.key, each.Name, each.Version); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
 		return err
 	}
-	k.engine.project(ctx, l, true)
-	return nil
+	return k.engine.Project(ctx, packed.key)
 }
 
 // verifyArchive replays the run of a file from nothing but the file.
@@ -115,10 +116,10 @@ func (k *Keeper) verifyArchive(ctx context.Context, packed *archive) error {
 		return err
 	}
 	options := k.engine.Options
-	options.Store = archiveStore{options.Store, packed.artifacts}
-	engine := New(options)
+	options.Store = archiveStore{options.Store, packed}
+	engine := think.New(options)
 	defer engine.Close()
-	verdict, err := engine.verify(ctx, packed.key, packed.records)
+	verdict, err := engine.Debug(ctx, think.DebugInput{Action: "replay", Workflow: packed.key.Workflow, RunID: packed.key.Run})
 	if err != nil {
 		return err
 	}
@@ -129,10 +130,18 @@ func (k *Keeper) verifyArchive(ctx context.Context, packed *archive) error {
 	return nil
 }
 
-// archiveStore gives a replay the artifacts of a file, and no others.
+// archiveStore gives a replay the records and artifacts of a file, and no others.
 type archiveStore struct {
 	state.Store
-	artifacts map[string][]byte
+	*archive
+}
+
+// Records implements state.Store; their chain was verified.
+func (s archiveStore) Records(_ context.Context, _ state.Key, after, limit int) ([]state.Record, error) {
+	if limit <= 0 {
+		limit = len(s.records)
+	}
+	return s.records[after:min(len(s.records), after+limit)], nil
 }
 
 // Artifact implements state.Store; the digests were verified when the file was

@@ -1,4 +1,4 @@
-package think
+package maintenance
 
 import (
 	"archive/tar"
@@ -6,9 +6,13 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,9 +93,11 @@ func addFile(files *tar.Writer, name string, data []byte) error {
 }
 
 func (a *archive) manifest(journal []byte) ([]byte, error) {
-	var plan planData
-	if err := decodeData(a.records[0], &plan); err != nil {
-		return nil, err
+	var plan struct {
+		Pins map[string]pin `json:"pins"`
+	}
+	if err := json.Unmarshal(a.records[0].Data, &plan); err != nil {
+		return nil, fault.New(fault.StateCorrupt, "record 1: its data cannot be read")
 	}
 	last := a.records[len(a.records)-1]
 	m := manifest{Format: archiveFormat, Workflow: a.key.Workflow, Run: a.key.Run, Version: last.Version, Hash: last.Hash,
@@ -255,4 +261,11 @@ func (r *archiveReader) end(zipped *gzip.Reader, source *bufio.Reader) error {
 
 func notArchive(what string) error {
 	return fault.New(fault.InvalidParams, "this is not a run that savant state export wrote: %s", what)
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+func hexSum(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
 }
