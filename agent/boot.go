@@ -9,8 +9,8 @@ import (
 	"savant/telemetry"
 )
 
-// boot reads what a model is told: persona, driver, rules and repository. What
-// cannot be read is a warning; an unknown persona is INVALID_PARAMS.
+// boot reads what goes into every question: persona, driver, rules and repository.
+// What cannot be read is a warning; an unknown persona is INVALID_PARAMS.
 func (r *Run) boot(t turn) (turn, Signal, error) {
 	options, brief := r.runtime.options, &r.briefing
 	if options.Prompts != nil {

@@ -21,7 +21,7 @@ type Rule struct {
 	ParamFromGoal string
 }
 
-// Prompts is what a model is told, read from prompts.yml.
+// Prompts is the content of prompts.yml: instructions for a model, and rules.
 type Prompts struct {
 	Driver reasoning.Driver
 	// Personas: the first is the default.
@@ -51,7 +51,7 @@ func (p Prompts) without(persona string) string {
 	return fmt.Sprintf("prompts.yml has no %s; known: %s", fault.Cut(persona, 60), fault.Cut(strings.Join(known, ", "), 300))
 }
 
-// triggered returns the rules of which a goal holds a phrase, in their order.
+// triggered returns the rules with a phrase that the goal has, in their order.
 func triggered(rules []Rule, goal string) []Rule {
 	return slices.DeleteFunc(slices.Clone(rules), func(rule Rule) bool {
 		return !slices.ContainsFunc(rule.Phrases, func(phrase string) bool { return says(goal, phrase) })
@@ -66,8 +66,8 @@ func says(text, phrase string) bool {
 	return len(words) > 0 && err == nil && expression.MatchString(strings.Join(strings.Fields(text), " "))
 }
 
-// named returns the workflow that a goal names. A name that could be an
-// ordinary word counts only beside the word workflow.
+// named returns the workflow that a goal names. A name that could be an ordinary
+// word counts only next to the word workflow.
 func named(workflows []string, goal string) string {
 	for _, each := range workflows {
 		unusual := strings.ContainsAny(each, "_-0123456789")

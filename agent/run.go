@@ -27,7 +27,7 @@ type Run struct {
 	guard      guard
 	briefing   briefing
 	recent     recent
-	waitSaved  func(step int) // waits for the snapshot being written and records it; nil: none is
+	waitSaved  func(step int) // waits for the snapshot being written, and records it; may be nil
 	unrecorded *history       // of a resumed run: the trace may lack events of it
 
 	cache *lru.Cache[string, memory.Call]

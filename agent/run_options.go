@@ -20,15 +20,15 @@ import (
 // RunOptions are what a person wants of a run.
 type RunOptions struct {
 	Goal string `json:"goal"`
-	// RunID names the run; empty: a new one is made up.
+	// RunID is the id of the run; "" makes a new one.
 	RunID string `json:"run_id,omitempty"`
 	// MaxSteps bounds the decisions; 0 is DefaultMaxSteps.
 	MaxSteps int `json:"max_steps,omitempty"`
-	// DryRun asks nobody and calls nothing that reaches outside or changes
-	// anything; a forced tool is checked, and called where it only reads.
+	// DryRun asks no model and calls nothing that reaches outside or changes
+	// anything. A forced tool is called only if it only reads.
 	DryRun bool `json:"dry_run,omitempty"`
 	// ForceTool is called first, with ForceArgs, whatever the goal is. With
-	// ForceFinish the run ends after it, or at once where no tool is forced.
+	// ForceFinish the run ends after it, or at once if no tool is forced.
 	ForceTool   string          `json:"force_tool,omitempty"`
 	ForceArgs   json.RawMessage `json:"force_args,omitempty"`
 	ForceFinish bool            `json:"force_finish,omitempty"`
@@ -41,12 +41,12 @@ type RunOptions struct {
 	Deny  []string `json:"deny,omitempty"`
 	// ReadOnly offers only tools that change nothing.
 	ReadOnly bool `json:"read_only,omitempty"`
-	// Model is "slm" or "llm" where one is forced.
+	// Model is "slm" or "llm" to force one, else "".
 	Model string `json:"model,omitempty"`
-	// SkipGit leaves out what git knows of the repository.
+	// SkipGit leaves the repository out of the questions.
 	SkipGit bool `json:"skip_git,omitempty"`
-	// TraceParent and TraceState are the trace that the run belongs to, as W3C
-	// Trace Context writes it; one that is resumed goes on in it.
+	// TraceParent and TraceState are the trace that the run belongs to, in the
+	// form of W3C Trace Context. A resumed run stays in it.
 	TraceParent string `json:"traceparent,omitempty"`
 	TraceState  string `json:"tracestate,omitempty"`
 }
@@ -97,8 +97,8 @@ func isObject(raw json.RawMessage) bool {
 // Status says how a run stands.
 type Status string
 
-// The statuses of a run. Interrupted: the program that ran it is gone; it can
-// be resumed.
+// The statuses of a run. Interrupted: the program that drove it ended, and it can be
+// resumed.
 const (
 	StatusRunning     Status = "running"
 	StatusOK          Status = "ok"
@@ -109,21 +109,21 @@ const (
 	StatusInterrupted Status = "interrupted"
 )
 
-// Report is what a run came to, or how far it is.
+// Report says how a run stands or ended.
 type Report struct {
 	RunID  string `json:"run_id"`
 	Status Status `json:"status"`
 	// State is the state the machine is in.
 	State State  `json:"state,omitempty"`
 	Goal  string `json:"goal,omitempty"`
-	// Steps are the decisions so far, a forced tool among them.
+	// Steps counts the decisions so far, a forced tool included.
 	Steps int `json:"steps"`
 	// Final is the answer.
 	Final string `json:"final,omitempty"`
-	// Warning says why an answer may be less than was wanted.
+	// Warning says why the answer may be incomplete.
 	Warning string       `json:"warning,omitempty"`
 	Error   *fault.Error `json:"error,omitempty"`
-	// Model is who decided last.
+	// Model made the last decision.
 	Model        string        `json:"model,omitempty"`
 	PromptTokens int           `json:"prompt_tokens,omitempty"`
 	OutputTokens int           `json:"output_tokens,omitempty"`

@@ -40,7 +40,7 @@ func (r *Run) remember(step memory.Step) {
 	r.update(func(report *Report) { report.Steps = step.Index })
 }
 
-// notesOf tells whoever decides about calls that were not made.
+// notesOf are notes for the next decision about calls that were not made.
 func notesOf(calls []memory.Call) []string {
 	var notes []string
 	for _, each := range calls {

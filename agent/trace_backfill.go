@@ -15,9 +15,9 @@ type callEvent struct {
 	call  string
 }
 
-// backfillTrace records what the journal of a resumed run holds and a crash kept
-// from the trace: decisions, and the calls that completed. A trace that cannot
-// be read stays as it is.
+// backfillTrace adds to the trace what a crash lost and the journal of the resumed
+// run holds: decisions, and the calls that returned. An unreadable trace stays as
+// it is.
 func (r *Run) backfillTrace() {
 	if r.unrecorded == nil {
 		return

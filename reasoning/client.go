@@ -18,7 +18,7 @@ type Options struct {
 	// Reasoning API at api.example"); it must not hold a secret.
 	Transport Transport
 	Name      string
-	// Timeout bounds one attempt; 0 is none.
+	// Timeout bounds one attempt; 0 means no limit.
 	Timeout time.Duration
 	// Retries is how many attempts may follow the first.
 	Retries int
@@ -35,7 +35,7 @@ type Attempt struct {
 	Number  int
 	Err     error
 	Elapsed time.Duration
-	// Wait is how long until the next attempt; Last says there is none.
+	// Wait is the pause before the next attempt. Last: there is no next attempt.
 	Wait time.Duration
 	Last bool
 }

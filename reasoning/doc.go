@@ -1,9 +1,8 @@
-// Package reasoning is the way to whoever decides: the Request an agent sends
-// at each step, the Intent that comes back, and the Client that carries one to
-// the other with a timeout, retries and a check of the answer, once for every
-// transport.
+// Package reasoning asks what an agent does next. It has the Request that the agent
+// sends at each step, the Intent that comes back, and a Client that sends one, with a
+// timeout and retries, and checks and repairs the other, whatever the transport.
 //
-// Both shapes are published as schemas/reasoning_request.json and
+// The forms of both are published as schemas/reasoning_request.json and
 // schemas/reasoning_intent.json and described in docs/reasoning-api.md, so
 // that anyone can write a Reasoning API.
 package reasoning

@@ -12,7 +12,7 @@ import (
 	"savant/telemetry"
 )
 
-// Endpoint is the path of a Reasoning API whose address has none.
+// Endpoint is the path used if the address of a Reasoning API has no path.
 const Endpoint = "/agent_intent"
 
 // HTTPOptions say where a Reasoning API is.

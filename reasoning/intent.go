@@ -20,8 +20,8 @@ const (
 // Intent is the decision for one step.
 type Intent struct {
 	Action Action `json:"action"`
-	// ToolName is canonical where it is one of those offered, else as it was
-	// answered. Args is a JSON object.
+	// ToolName is canonical if it names an offered tool, else as it was answered.
+	// Args is a JSON object.
 	ToolName string          `json:"tool_name,omitempty"`
 	Args     json.RawMessage `json:"args,omitempty"`
 	// Calls are independent of each other and may run at once. An intent has
@@ -36,9 +36,9 @@ type Intent struct {
 	Model        string `json:"model,omitempty"`
 	PromptTokens int    `json:"prompt_tokens,omitempty"`
 	OutputTokens int    `json:"output_tokens,omitempty"`
-	// Prompt says what the model was shown; nil where there is no prompt.
+	// Prompt describes what the model was shown; nil if there was no prompt.
 	Prompt *Prompt `json:"prompt,omitempty"`
-	// Repairs is what was mended in the answer, one sentence each.
+	// Repairs says what was repaired in the answer, one sentence each.
 	Repairs []string `json:"repairs,omitempty"`
 }
 
@@ -48,8 +48,8 @@ type Call struct {
 	Args     json.RawMessage `json:"args,omitempty"`
 }
 
-// AllCalls returns the calls of an intent in either form; none unless its
-// action is tool.
+// AllCalls returns the calls of an intent in either form; nil unless its action is
+// tool.
 func (i Intent) AllCalls() []Call {
 	switch {
 	case i.Action != ActionTool:

@@ -8,7 +8,7 @@ import (
 )
 
 // Request is the question of one step: POST /agent_intent. It holds all that
-// the answer may depend on; whoever answers keeps nothing between two steps.
+// the answer may depend on: a Reasoning API keeps nothing between two steps.
 type Request struct {
 	// SessionID and RunID say who asks; Step counts from 1.
 	SessionID string `json:"session_id"`
@@ -19,17 +19,17 @@ type Request struct {
 	// Persona is who the agent speaks as, Driver how it works.
 	Persona Persona `json:"persona"`
 	Driver  Driver  `json:"driver"`
-	// Rules are the AMR rules that the goal met.
+	// Rules are the AMR rules that the goal triggers.
 	Rules []Rule `json:"rules"`
-	// Repo is the repository the agent works in; nil where there is none.
+	// Repo is the repository the agent works in, or nil.
 	Repo *Repo `json:"repo,omitempty"`
 	// Tools are what may be called, by canonical name; what policy denies is
 	// not among them.
 	Tools  []Tool `json:"tools"`
 	Policy Policy `json:"policy"`
 	Memory Memory `json:"memory"`
-	// LastOutput is what came of the calls of the step before, in the order
-	// of the calls; empty at the first step.
+	// LastOutput has the outcomes of the calls of the step before, in the order of
+	// the calls; it is empty at the first step.
 	LastOutput []Outcome `json:"last_output"`
 	Limits     Limits    `json:"limits"`
 }
@@ -47,14 +47,13 @@ type Driver struct {
 	Text    string `json:"text,omitempty"`
 }
 
-// Rule is an AMR rule of prompts.yml: a goal that meets it is met by a workflow.
+// Rule is an AMR rule of prompts.yml that the goal triggers, with its workflow.
 type Rule struct {
 	Name     string `json:"name"`
 	Workflow string `json:"workflow,omitempty"`
 }
 
-// Repo is what is known of a repository before anything was read in it. Paths
-// are relative to its root and use slashes.
+// Repo describes a repository. Paths are relative to its root and use slashes.
 type Repo struct {
 	Name   string `json:"name,omitempty"`
 	Branch string `json:"branch,omitempty"`
@@ -81,7 +80,7 @@ type Tool struct {
 // Policy is what the person, the state machine and the goal's own words ask of
 // this decision.
 type Policy struct {
-	// Model is "slm" or "llm" where the person forced one, else empty.
+	// Model is "slm" or "llm" if the person forced one, else "".
 	Model string `json:"model,omitempty"`
 	// ReadOnly says that only tools that change nothing are offered, NoTools
 	// that none may be called, MustFinish that the answer has to be a finish.
@@ -90,8 +89,8 @@ type Policy struct {
 	MustFinish bool `json:"must_finish,omitempty"`
 	// Stuck says that the last steps repeated themselves.
 	Stuck bool `json:"stuck,omitempty"`
-	// Notes are sentences for whoever decides: a denied call with its rule,
-	// the nearest names of a tool nobody has.
+	// Notes are sentences for the decision: a denied call with its rule, the
+	// nearest names of an unknown tool.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -101,16 +100,16 @@ const (
 	ModelLLM = "llm"
 )
 
-// Memory is what the agent remembers of the run: the last steps whole, those
-// before as a summary.
+// Memory is what the agent remembers of the run: the last steps whole, and a summary
+// of those before.
 type Memory struct {
-	// Summary tells of the Omitted earliest steps, which are not in Steps.
+	// Summary is about the Omitted earliest steps, which are not in Steps.
 	Summary string `json:"summary,omitempty"`
 	Omitted int    `json:"omitted,omitempty"`
 	Steps   []Step `json:"steps"`
 }
 
-// Step is one decision of the run and what came of it.
+// Step is one decision of the run and its outcomes.
 type Step struct {
 	Index     int       `json:"index"`
 	Action    Action    `json:"action"`
@@ -118,12 +117,12 @@ type Step struct {
 	Outcomes  []Outcome `json:"outcomes,omitempty"`
 }
 
-// Outcome is what came of one call: Result or Error.
+// Outcome is the end of one call: Result or Error.
 type Outcome struct {
 	ToolName string          `json:"tool_name"`
 	Args     json.RawMessage `json:"args,omitempty"`
-	// Result is the tool's JSON. Where it was too large, Cut is set and
-	// Result is a JSON string with the beginning of it.
+	// Result is the tool's JSON. If that was too large, Cut is set and Result is a
+	// JSON string with its beginning.
 	Result json.RawMessage `json:"result,omitempty"`
 	Cut    bool            `json:"cut,omitempty"`
 	Error  *fault.Error    `json:"error,omitempty"`

@@ -6,21 +6,20 @@ import (
 	"time"
 )
 
-// Transport carries a request to whoever decides and brings the answer back:
-// HTTP, in-process, a queue. It answers once, without retries of its own, and
-// does not check the answer: Client does, for all of them.
+// Transport sends a request to a Reasoning API and returns the answer: by HTTP,
+// within the process, through a queue. It tries once and does not check the answer;
+// Client retries and checks, for every transport.
 //
-// An error is a *Temporary where another attempt may help, else final:
-// REASONING_UNAVAILABLE, or INVALID_INTENT where the answer is not even JSON.
-// When ctx ends it returns at once. The request is not changed and not kept;
-// the answer belongs to the caller. It may be called by several goroutines at
-// once.
+// The error is a *Temporary if another attempt may help, else final:
+// REASONING_UNAVAILABLE, or INVALID_INTENT if the answer is not even JSON. RoundTrip
+// returns at once when ctx ends. It must not change or hold the request; the answer
+// is the caller's. Several goroutines may call it at once.
 type Transport interface {
 	RoundTrip(ctx context.Context, request Request) (json.RawMessage, error)
 }
 
-// Temporary is an error that another attempt may not meet. After is how long
-// the other side asked to wait; 0 where it did not say.
+// Temporary is an error that may be gone at the next attempt. After is how long the
+// other side asked to wait, or 0.
 type Temporary struct {
 	Err   error
 	After time.Duration

@@ -1,6 +1,6 @@
-// Package agenttest is what tests of the agent share: a Reasoning API that plays
-// a script, the tools of the scenarios, and what a transcript shows. The same
-// scenarios are played within a process, by the command and over MCP.
+// Package agenttest is shared by the tests of the agent: a Reasoning API that plays a
+// script, the tools of the scenarios, and the text of a transcript. The scenarios
+// are played within a process, by the command and over MCP.
 package agenttest
 
 import (
@@ -18,9 +18,8 @@ import (
 
 // API is a Reasoning API that plays a script: a real HTTP server.
 type API struct {
-	// Answers are what is still to be said. Log is told of each question, after
-	// Before, where it is set, was called. Arrived is told of its step, where
-	// there is room.
+	// Answers are given in turn. For each question the API calls Before, unless it
+	// is nil, adds a line to Log, and sends the step to Arrived if there is room.
 	Answers []json.RawMessage
 	Log     *Journal
 	Before  func()
@@ -30,7 +29,7 @@ type API struct {
 	requests []reasoning.Request
 }
 
-// Journal is what a scenario shows: questions and events in order.
+// Journal is a transcript: questions and events in order.
 type Journal struct {
 	mu    sync.Mutex
 	lines []string
@@ -50,9 +49,9 @@ func (j *Journal) Text() string {
 	return strings.Join(j.lines, "\n") + "\n"
 }
 
-// ServeHTTP answers the next of the script. {"http": 503} is an answer with
-// that status, {"hang": true} none until the client goes; when the script is
-// over the run is told to finish.
+// ServeHTTP gives the next answer of the script. {"http": 503} answers with that
+// status, {"hang": true} waits until the client is gone. After the script it answers
+// finish.
 func (s *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	var request reasoning.Request
@@ -96,7 +95,7 @@ func (s *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// asked is what is worth seeing of a question.
+// asked is the part of a question that a transcript shows.
 func asked(request reasoning.Request) string {
 	var out strings.Builder
 	p := request.Policy

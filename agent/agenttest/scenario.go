@@ -15,13 +15,13 @@ type Scenario struct {
 	Order   agent.RunOptions
 	Policy  Policy
 	Answers []json.RawMessage
-	// Transcript is what has to come of it.
+	// Transcript is the expected transcript.
 	Transcript string
 	Archive    *txtar.Archive
 }
 
-// Policy is the policy of a scenario. Answer is what a person says to every
-// question; nil: there is nobody.
+// Policy is the policy of a scenario. Answer is what a person answers to every
+// question; nil means that nobody can be asked.
 type Policy struct {
 	agent.Policy
 	Answer        *bool
@@ -55,7 +55,7 @@ func Read(file string) (Scenario, error) {
 	return s, nil
 }
 
-// Prompts are what the agent of a scenario is told.
+// Prompts are the prompts of a scenario.
 func Prompts() agent.Prompts {
 	return agent.Prompts{Personas: []reasoning.Persona{{Name: "engineer", Text: "You are careful."}, {Name: "reviewer", Text: "You review."}},
 		Rules: []agent.Rule{{Name: "tour", Phrases: []string{"repository tour"}, Workflow: "repo_tour", Persona: "reviewer"},
@@ -65,7 +65,7 @@ func Prompts() agent.Prompts {
 // Workflows are the workflows of a scenario.
 func Workflows() []string { return []string{"hello", "repo_tour", "review_v1"} }
 
-// Ending is how a transcript shows what a run came to.
+// Ending is the end of a transcript: how the run ended.
 func Ending(report agent.Report) string {
 	text := fmt.Sprintf("%s after %d steps, in state %s\n", report.Status, report.Steps, report.State)
 	for _, each := range []string{report.Final, report.Warning} {

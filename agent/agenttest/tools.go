@@ -12,7 +12,8 @@ import (
 	"savant/telemetry"
 )
 
-// Shown is what is worth seeing of an event, without what differs each time.
+// Shown is the part of an event that a transcript shows: nothing that differs from
+// run to run.
 func Shown(e telemetry.Event) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "  %s %d", e.Type, e.Step)
@@ -32,14 +33,14 @@ func Shown(e telemetry.Event) string {
 	return out.String()
 }
 
-// in is what the tools take.
+// in is the input of the tools.
 type in struct {
 	Text string `json:"text,omitempty"`
 	Size int    `json:"size,omitempty"`
 }
 
-// Tools are what the agent of a scenario can call. Some fail once: what they
-// did before is in a file of the folder. test.ignore heeds nothing.
+// Tools are the tools of a scenario. Some fail once: a file in the folder says that
+// they did. test.ignore ignores its context.
 func Tools(folder string) []engines.Tool {
 	say := func(name string, f func(context.Context, in) (any, error)) engines.Tool {
 		return engines.Bind(name, "A tool of the tests.", f)

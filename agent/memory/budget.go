@@ -79,7 +79,7 @@ func encoded(value any) json.RawMessage {
 	return data
 }
 
-// summary tells of steps in one line each: the latest that fit, in order.
+// summary has one line for each step: the latest that fit, in order.
 func summary(lines []string) string {
 	first, length := len(lines), 0
 	for first > 0 && length+len(lines[first-1])+1 <= maxSummary {

@@ -1,11 +1,11 @@
-// Package memory is what an agent remembers of a run: its steps, errors,
-// summaries and state. The journal of a session holds everything, one line a
-// record; the snapshot beside it is what fits into a model's view.
+// Package memory stores what an agent remembers of a run: steps, errors, summaries
+// and state. The journal of a session holds everything, one record a line. The
+// snapshot holds what fits into the view of a model.
 //
 //	.savant/sessions/ID.journal   every record, appended; the truth
 //	.savant/sessions/ID.json      the snapshot, replaced after each step
 //	.savant/sessions/ID.outputs/  outputs too large for a step, by digest
-//	.savant/sessions/ID.cancel    a wish that the run end
+//	.savant/sessions/ID.cancel    a request to end the run
 //	.savant/session.json          the snapshot of the session that ran last
 package memory
 
@@ -15,7 +15,7 @@ import (
 	"savant/fault"
 )
 
-// Step is one decision and what came of it.
+// Step is one decision and its results.
 type Step struct {
 	// Index counts from 1.
 	Index int `json:"index"`
@@ -34,19 +34,19 @@ type Call struct {
 	Output json.RawMessage `json:"output,omitempty"`
 	Error  *fault.Error    `json:"error,omitempty"`
 	Cut    bool            `json:"cut,omitempty"`
-	// Note says what is special: that an output was cut, where the whole is.
+	// Note says that an output was cut and where the whole is, or why no call was made.
 	Note string `json:"note,omitempty"`
 	// Artifact is the file under SAVANT_PATH that holds the whole output.
 	Artifact string `json:"artifact,omitempty"`
 	// Cached: the output is that of an earlier call with the same arguments.
 	Cached bool `json:"cached,omitempty"`
-	// Rule is the rule of policy that denied the call, or empty.
+	// Rule is the rule of policy that denied the call, or "".
 	Rule       string  `json:"rule,omitempty"`
 	DurationMS float64 `json:"duration_ms,omitempty"`
 }
 
-// Failure is one error of the run, kept apart from the steps so that it is
-// seen after the step was summarized.
+// Failure is one error of the run. Failures are apart from the steps, so that they
+// are seen after the steps were summarized.
 type Failure struct {
 	Step    int        `json:"step"`
 	Tool    string     `json:"tool_name,omitempty"`

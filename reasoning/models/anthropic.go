@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// anthropic speaks POST /v1/messages. The model is made to use one tool whose
-// input has the prompt's schema, which is how that service is held to JSON.
+// anthropic speaks POST /v1/messages. The model must use one tool whose input has
+// the prompt's schema: that service has no other way to enforce a schema.
 type anthropic struct{ *service }
 
 // anthropicVersion is the version of the interface, as its header wants it.

@@ -1,3 +1,3 @@
-// Package models is who can decide: small clients of Ollama, Anthropic and
-// OpenAI-compatible services, and the offline planner, which is no model.
+// Package models has small clients of Ollama, Anthropic and OpenAI-compatible
+// services, and the offline planner, which decides without a model.
 package models

@@ -12,25 +12,23 @@ import (
 	"savant/reasoning"
 )
 
-// Model answers a prompt with text. Errors are REASONING_UNAVAILABLE, a
-// *reasoning.Temporary where another attempt may help, and never hold a key.
-// When ctx ends it returns at once. It may be called by several goroutines at
-// once.
+// Model answers a prompt with text. Errors are REASONING_UNAVAILABLE, as a
+// *reasoning.Temporary if another attempt may help, and never hold a key. Generate
+// returns at once when ctx ends. Several goroutines may call it at once.
 type Model interface {
 	// Name is "provider:model".
 	Name() string
 	Generate(ctx context.Context, prompt Prompt) (Reply, error)
 }
 
-// Prompt is what a model is asked. Schema is the JSON Schema of the object it
-// shall answer, for services that can hold it to one.
+// Prompt is the question to a model. Schema is the JSON Schema of the answer, for
+// services that can enforce one.
 type Prompt struct {
 	System, User string
 	Schema       json.RawMessage
 }
 
-// Reply is what a model answered. Tokens are as the service counted them; 0
-// where it did not.
+// Reply is the answer of a model. Tokens are as the service counted them, or 0.
 type Reply struct {
 	Text                       string
 	PromptTokens, OutputTokens int
@@ -73,14 +71,14 @@ func Open(name string, options Options) (Model, error) {
 	return nil, fault.New(fault.InvalidParams, "model %q: unknown provider %q; known: ollama, anthropic, openai", name, provider)
 }
 
-// service is what the three clients have in common.
+// service is the common part of the three clients.
 type service struct {
 	provider, model string
 	base, key       string
 	client          *http.Client
 }
 
-// check reads the address. Its error does not repeat it: it may hold a secret.
+// check reads the address. Its error does not repeat it, as it may hold a secret.
 func (s *service) check() error {
 	s.base = strings.TrimRight(s.base, "/")
 	address, err := url.Parse(s.base)
@@ -112,16 +110,16 @@ func (s *service) post(ctx context.Context, path string, header http.Header, req
 	return nil
 }
 
-// maxRefusal bounds what is told of an error, in bytes.
+// maxRefusal is the most bytes of an error that are repeated.
 const maxRefusal = 500
 
-// failed is the error of an answer, without the key that it may repeat.
+// failed is the error of an answer, without the key.
 func (s *service) failed(what string) error {
 	return fault.New(fault.ReasoningUnavailable, "%s %s", s.Name(), fault.Cut(redact.FromLength(1, s.key).Text(what), maxRefusal))
 }
 
-// refusal is the error that a service answers with, or empty: some proxies and
-// compatible services say in the body alone that there is one.
+// refusal is the error in the body of an answer, or "": some proxies and compatible
+// services give it with status 200.
 func refusal(answer []byte) string {
 	var said struct {
 		Error json.RawMessage `json:"error"`
@@ -141,7 +139,7 @@ func refusal(answer []byte) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
 }
 
-// message is one turn of a conversation; all three services spell it so.
+// message is one turn of a conversation, the same in all three services.
 type message struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`

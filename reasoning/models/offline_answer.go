@@ -17,12 +17,11 @@ const (
 	maxHits       = 6
 )
 
-// noModel is the last sentence of every answer: what it is worth.
+// noModel is the end of every answer.
 const noModel = "No model was asked: this is the offline planner, which searches, reads and quotes. " +
 	"Set REASONING_API_URL, SAVANT_SLM or SAVANT_LLM for an answer that was thought about."
 
-// answer writes what was found; every line that states something is a quote
-// with its path and line.
+// answer writes what was found. Every statement is a quote with its path and line.
 func (p *planner) answer() string {
 	var out strings.Builder
 	spans := p.spans()
@@ -59,7 +58,7 @@ func (s span) where() string {
 	return fmt.Sprintf("%s:%d, %s", s.path, s.nameLine, s.name)
 }
 
-// writeHits quotes hits that could not be read around.
+// writeHits quotes hits whose files could not be read.
 func (p *planner) writeHits(out *strings.Builder) {
 	fmt.Fprintf(out, "Hits of the search for %q; they were not read further.\n\n", join(p.words))
 	places := p.places()
@@ -83,7 +82,7 @@ func (p *planner) writeNothing(out *strings.Builder) {
 	}
 }
 
-// writeOthers quotes what the tools that the goal named have answered.
+// writeOthers quotes the results of the tools that the goal names.
 func (p *planner) writeOthers(out *strings.Builder) {
 	for _, outcome := range p.found.others {
 		fmt.Fprintf(out, "From %s:\n   > %s\n\n", outcome.ToolName, fault.Cut(resultText(outcome), maxOtherQuote))
@@ -94,8 +93,8 @@ func resultText(outcome reasoning.Outcome) string {
 	return strings.Join(strings.Fields(string(outcome.Result)), " ")
 }
 
-// writeGaps says what the answer lacks: words of the goal that stand nowhere
-// in what was read, and calls that failed.
+// writeGaps says what the answer lacks: words of the goal that were not found in what
+// was read, and calls that failed.
 func (p *planner) writeGaps(out *strings.Builder) {
 	var missing []string
 	for _, w := range p.words {

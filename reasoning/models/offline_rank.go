@@ -80,8 +80,7 @@ func declared(text string) string {
 	return ""
 }
 
-// followed says whether a name is the last part of one that was searched for
-// by itself.
+// followed says whether a name, or one that ends in it, was searched for.
 func (p *planner) followed(name string) bool {
 	return name != "" && slices.ContainsFunc(p.found.searches, func(query string) bool {
 		return query == name || strings.HasSuffix(query, "."+name)
@@ -129,8 +128,7 @@ func standing(name string) float64 {
 // identifier is a name of code: camel case, snake case, or joined by dots.
 var identifier = pattern.Lazy(`\b[A-Za-z][A-Za-z0-9]*(?:[._][A-Za-z][A-Za-z0-9]*)+\b|\b[A-Za-z][a-z0-9]+[A-Z][A-Za-z0-9]*\b|\b[A-Z][a-z0-9]{3,}\b`)
 
-// declaration is the line that gives something its name, in the languages
-// that use such a word.
+// declaration matches a line that declares a name with a keyword.
 var declaration = pattern.Lazy(`^\s*(?:export |public |private |static |async |pub )*(?:func(?: \([^)]*\))?|package|module|type|class|def|fn|interface|struct|enum|const|var|function)\s+([A-Za-z_][A-Za-z0-9_]*)`)
 
 // names returns the identifiers near the goal's words in what was read, the best
@@ -170,7 +168,7 @@ func uninteresting(name string) bool {
 	return rest == strings.ToLower(rest)
 }
 
-// telling prefers names that can only be names.
+// telling prefers names that cannot be words of English.
 func telling(name string) float64 {
 	if strings.ContainsAny(name[1:], "._ABCDEFGHIJKLMNOPQRSTUVWXYZ") {
 		return 2

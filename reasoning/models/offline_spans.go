@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// span is what is quoted together: a declaration with the comment above it and
-// the telling lines below, or a line of text.
+// span is quoted as a whole: a declaration with the comment above it and the best
+// lines below, or a line of text.
 type span struct {
 	path  string
 	lines []quoted
@@ -30,7 +30,7 @@ const (
 	maxTelling = 3
 )
 
-// repeated is how much a word counts each further time.
+// repeated is how much a word counts when it is repeated.
 const repeated = 0.3
 
 // spans returns what is worth quoting, the best first, each declaration once.
@@ -49,7 +49,7 @@ func (p *planner) spans() []span {
 	return distinct(all)
 }
 
-// distinct leaves out spans of lines that a better one has.
+// distinct removes spans that share a line with a better one.
 func distinct(all []span) []span {
 	type at struct {
 		path   string
@@ -97,8 +97,7 @@ func (p *planner) spanAt(r reading, i int) (span, bool) {
 	return s, true
 }
 
-// isPackage says that a line names a package, which tells only what the
-// comment above it says.
+// isPackage says whether a line names a package: only the comment above it counts.
 func isPackage(line string) bool {
 	return strings.HasPrefix(line, "package ") || strings.HasPrefix(line, "module ")
 }
@@ -126,7 +125,7 @@ func isComment(line string) bool {
 	return slices.ContainsFunc([]string{"//", "#", "/*", "*", `"""`, "--"}, func(mark string) bool { return strings.HasPrefix(line, mark) })
 }
 
-// tellingLines are the lines of a body that hold most of the goal, in their order.
+// tellingLines are the lines of a body with most words of the goal, in their order.
 func (p *planner) tellingLines(r reading, from int) []quoted {
 	type scored struct {
 		quoted
@@ -148,8 +147,7 @@ func (p *planner) tellingLines(r reading, from int) []quoted {
 	return lines
 }
 
-// sum weighs each line by itself: what a comment says again and again is what
-// it is about.
+// sum weighs each line separately: a word that a comment repeats counts again.
 func (p *planner) sum(lines []quoted) float64 {
 	total := 0.0
 	for _, q := range lines {

@@ -90,8 +90,8 @@ func join(words []word) string {
 	return strings.Join(texts, " ")
 }
 
-// relatedTo is one query of the words that stand for those of the goal: first
-// those that stand for several of them.
+// relatedTo is one query of related words: first those that are related to several
+// words of the goal.
 func relatedTo(words []word) string {
 	shared := map[string]int{}
 	var all []string

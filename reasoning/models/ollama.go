@@ -6,8 +6,7 @@ import (
 	"net/http"
 )
 
-// ollama speaks POST /api/chat of Ollama, whose "format" holds the model to a
-// JSON Schema.
+// ollama speaks POST /api/chat of Ollama, whose "format" enforces a JSON Schema.
 type ollama struct{ *service }
 
 type ollamaRequest struct {
@@ -24,8 +23,8 @@ type ollamaOptions struct {
 	NumCtx      int     `json:"num_ctx"`
 }
 
-// ollamaContext holds the prompt's budget, its schema and the answer; the
-// default of Ollama would cut the prompt silently.
+// ollamaContext is enough for the prompt, its schema and the answer. With its
+// default Ollama would cut the prompt silently.
 const ollamaContext = 16_384
 
 type ollamaReply struct {

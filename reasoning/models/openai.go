@@ -5,9 +5,9 @@ import (
 	"net/http"
 )
 
-// openAI speaks POST /chat/completions, as OpenAI documents it and many other
-// services and local servers copy it. JSON mode is json_object, which all of
-// them have; json_schema asks for schemas that the free arguments of tools are not.
+// openAI speaks POST /chat/completions, which many services and local servers offer.
+// It asks for json_object, which all of them have; json_schema does not allow the
+// free arguments of tools.
 type openAI struct{ *service }
 
 type openAIRequest struct {

@@ -34,7 +34,7 @@ func Parse(text string, tools []reasoning.Tool) (reasoning.Intent, error) {
 			}
 			return intent, nil
 		}
-		if first == nil || i == 1 { // the first object tells more than the whole text
+		if first == nil || i == 1 { // the error of the first object says more than that of the whole text
 			first = err
 		}
 	}

@@ -115,8 +115,8 @@ func joined(texts []string) string {
 	return strings.TrimRight(out.String(), "\n")
 }
 
-// cut keeps the beginning of a text within a number of tokens, and says how
-// much is missing.
+// cut returns the beginning of a text within a number of tokens, and says how much
+// was left out.
 func cut(text string, limit int) string {
 	if Tokens(text) <= limit {
 		return text

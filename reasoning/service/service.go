@@ -16,12 +16,12 @@ import (
 // decides.
 type Options struct {
 	SLM, LLM models.Model
-	// Timeout bounds each answer of a model; 0 is none.
+	// Timeout bounds each answer of a model; 0 means no limit.
 	Timeout time.Duration
 }
 
-// Service decides. It keeps nothing between two steps and may be used by
-// several goroutines at once.
+// Service decides what an agent does next. It has no state between two steps and may
+// be used by several goroutines at once.
 type Service struct{ options Options }
 
 // New returns a service.
