@@ -45,6 +45,7 @@ const (
 	CheckpointNotFound   Code = "CHECKPOINT_NOT_FOUND"
 	ResetNotAllowed      Code = "RESET_NOT_ALLOWED"
 	PromptNotFound       Code = "PROMPT_NOT_FOUND"
+	ResultTooLarge       Code = "RESULT_TOO_LARGE"
 	StateNotSaved        Code = "STATE_NOT_SAVED"
 	NotWitnessed         Code = "NOT_WITNESSED"
 	EngineOffline        Code = "ENGINE_OFFLINE"

@@ -83,8 +83,16 @@ type submission struct {
 	during int
 }
 
-// submission reads the result of a step: VALIDATION_FAILED.
+// maxValues is how many JSON values a result may have: each takes a hundred
+// bytes once it is decoded.
+const maxValues = 200_000
+
+// submission reads the result of a step: VALIDATION_FAILED, RESULT_TOO_LARGE.
 func (in NextInput) submission(raw json.RawMessage) (submission, error) {
+	if len(raw) > maxValues && jsonvalue.Count(raw, maxValues) > maxValues {
+		return submission{}, fault.New(fault.ResultTooLarge, "the result of step %q has more than %d JSON values: keep it elsewhere and answer with where it is",
+			fault.Cut(in.StepID, 120), maxValues)
+	}
 	value, err := jsonvalue.Decode(raw)
 	if err != nil {
 		return submission{}, fault.New(fault.ValidationFailed, "result_snapshot: %s", err).With(fault.Diagnostic{Path: "result_snapshot", Message: err.Error()})

@@ -101,23 +101,10 @@ const inlineLimit = 8 << 10
 // which most are: two digests would be a twelfth of a record of 1 KB.
 const sameDigest = "="
 
+// decodeData reads the data of a record, numbers of any size as they were.
 func decodeData(record state.Record, into any) error {
-	if err := json.Unmarshal(record.Data, into); err != nil {
+	if err := jsonvalue.UnmarshalStored(record.Data, into); err != nil {
 		return fault.New(fault.StateCorrupt, "record %d: its data cannot be read", record.Version)
-	}
-	// Numbers of parameters must be what they were.
-	if plan, ok := into.(*planData); ok {
-		var exact struct {
-			Params json.RawMessage `json:"params"`
-		}
-		if err := json.Unmarshal(record.Data, &exact); err != nil {
-			return fault.New(fault.StateCorrupt, "record %d: its data cannot be read", record.Version)
-		}
-		value, err := jsonvalue.DecodeStored(exact.Params)
-		if err != nil {
-			return fault.New(fault.StateCorrupt, "record %d: its parameters cannot be read", record.Version)
-		}
-		plan.Params, _ = value.(map[string]any)
 	}
 	return nil
 }

@@ -201,6 +201,15 @@ func Unmarshal(data []byte, into any, options ...Option) error {
 	return located(err, 0, data)
 }
 
+// UnmarshalStored is Unmarshal of what an earlier release may have accepted and
+// stored; see DecodeStored.
+func UnmarshalStored(data []byte, into any) error {
+	if err := json.Unmarshal(data, into, tolerant, json.WithUnmarshalers(storedNumbers)); err != nil {
+		return located(err, 0, data)
+	}
+	return nil
+}
+
 // Misfit is the cause of an *Error where a value does not fit the Go type that
 // it is read into.
 type Misfit struct {
@@ -240,10 +249,15 @@ func misfit(err *json.SemanticError) *Misfit {
 	return made
 }
 
-// exactNumbers reads a value of type any as Decode does.
-var exactNumbers = json.UnmarshalFromFunc(func(from *jsontext.Decoder, into *any) error {
-	d := decoder{Decoder: from, unique: true}
-	value, err := d.value(from.StackDepth())
-	*into = value
-	return err
-})
+// exactNumbers reads a value of type any as Decode does, storedNumbers as
+// DecodeStored does.
+var exactNumbers, storedNumbers = numbersOf(true), numbersOf(false)
+
+func numbersOf(unique bool) *json.Unmarshalers {
+	return json.UnmarshalFromFunc(func(from *jsontext.Decoder, into *any) error {
+		d := decoder{Decoder: from, unique: unique}
+		value, err := d.value(from.StackDepth())
+		*into = value
+		return err
+	})
+}
