@@ -2,39 +2,34 @@ package telemetry
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 )
 
-// Bounds of the queue: how many events wait at most, how long they do so, how
-// many are written together, and how long the others are left the processor
-// before the next are: in one go, a tenth of a second's events take long enough
-// to be felt by one call in ten.
+// Bounds of the queue: how many events wait at most, how many are written
+// together, and how long they are gathered for that.
 const (
 	maxQueue    = 4096
+	maxTogether = 256
 	gatherFor   = 100 * time.Millisecond
-	maxTogether = 16
-	breath      = time.Millisecond
 )
 
-// queue holds what is recorded later. A goroutine works on it while there is
-// anything in it, and then ends.
+// queue holds what is recorded later, by one worker. The worker starts with the
+// first event and ends when the recorder is closed.
 type queue struct {
-	mu      sync.Mutex
-	waiting []waiting
-	working bool
-	closed  bool
-	// hurry holds something when the work cannot wait.
-	hurry chan struct{}
-	// lost counts the events that found no place since this was last told.
-	lost int
+	start sync.Once
+	items chan Event
+	flush chan chan struct{} // each is closed when the items before it are recorded
+	stop  chan struct{}      // closed: record what is left, and end
+	done  chan struct{}      // closed when the worker has ended
+
+	mu     sync.Mutex
+	closed bool
+	lost   int // events that found no place, and are not counted in the log yet
 }
 
-// waiting is an event that waits, or who waits for those before it.
-type waiting struct {
-	event   Event
-	reached chan<- struct{}
+func newQueue() *queue {
+	return &queue{items: make(chan Event, maxQueue), flush: make(chan chan struct{}), stop: make(chan struct{}), done: make(chan struct{})}
 }
 
 // RecordLater is Record for who must not wait, not even for a disk: the event
@@ -45,8 +40,18 @@ func (r *Recorder) RecordLater(e Event) {
 	if r == nil {
 		return
 	}
-	if r.queue.add(r.stamped(e)) {
-		go r.work()
+	e = r.stamped(e)
+	q := r.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return
+	}
+	q.start.Do(func() { go r.work() })
+	select {
+	case q.items <- e:
+	default:
+		q.lost++
 	}
 }
 
@@ -55,139 +60,82 @@ func (r *Recorder) Flush() {
 	if r == nil {
 		return
 	}
-	reached := make(chan struct{})
-	if r.queue.wait(reached) {
-		<-reached
-	}
-}
-
-// add puts an event into the queue, and says whether work has to be begun.
-func (q *queue) add(e Event) (begin bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	switch {
-	case q.closed:
-		return false
-	case len(q.waiting) >= maxQueue:
-		q.lost++
-		return false
-	}
-	q.waiting = append(q.waiting, waiting{event: e})
-	if len(q.waiting) >= maxQueue/2 {
-		q.hasten()
-	}
-	begin = !q.working
-	q.working = true
-	return begin
-}
-
-// hasten is called with mu held.
-func (q *queue) hasten() {
-	if q.closed {
-		return
-	}
+	q, written := r.queue, make(chan struct{})
+	q.start.Do(func() { close(q.done) }) // no event was ever handed over
 	select {
-	case q.hurry <- struct{}{}:
-	default: // somebody is in a hurry already
+	case q.flush <- written:
+		<-written
+	case <-q.done:
 	}
 }
 
-// wait has reached closed when what is in the queue is done; false: nothing is.
-func (q *queue) wait(reached chan<- struct{}) bool {
+// closeQueue lets no more events in, and returns when all are recorded.
+func (r *Recorder) closeQueue() {
+	q := r.queue
 	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.working {
-		q.waiting = append(q.waiting, waiting{reached: reached})
-		q.hasten()
-	}
-	return q.working
-}
-
-// take empties the queue; nothing is taken when the work is over.
-func (q *queue) take() (batch []waiting, lost int) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	batch, lost = q.waiting, q.lost
-	q.waiting, q.lost = nil, 0
-	q.working = len(batch) > 0
-	return batch, lost
-}
-
-// close lets nothing more in; what is in the queue is in a hurry.
-func (q *queue) close() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
 	if !q.closed {
 		q.closed = true
-		close(q.hurry)
+		close(q.stop)
 	}
+	q.start.Do(func() { close(q.done) })
+	q.mu.Unlock()
+	<-q.done
 }
 
-// work records what is in the queue until there is nothing more. It gathers
-// first: what is written while a run waits for its disk makes that slower.
+// work records what is in the queue. It gathers first: what is written while a
+// run waits for its disk makes that slower.
 func (r *Recorder) work() {
-	for hurried := false; ; {
-		hurried = hurried || r.queue.pause(gatherFor)
-		batch, lost := r.queue.take()
-		if len(batch) == 0 {
+	q := r.queue
+	defer close(q.done)
+	pause := time.NewTimer(gatherFor)
+	defer pause.Stop()
+	var batch []Event
+	for {
+		var written chan struct{}
+		stopped := false
+		select {
+		case e := <-q.items:
+			if batch = append(batch, e); len(batch) == 1 {
+				pause.Reset(gatherFor)
+			}
+			if len(batch) < maxTogether {
+				continue
+			}
+		case <-pause.C:
+		case written = <-q.flush:
+		case <-q.stop:
+			stopped = true
+		}
+		for (stopped || written != nil) && len(q.items) > 0 {
+			batch = append(batch, <-q.items)
+		}
+		r.recordQueued(batch)
+		batch = nil
+		if written != nil {
+			close(written)
+		}
+		if stopped {
 			return
 		}
-		hurried = r.recordBatch(batch, hurried)
-		if lost > 0 {
-			r.Record(Event{Type: Error, Error: &Failure{Code: "LIMIT_EXCEEDED",
-				Details: fmt.Sprintf("%d events were not recorded: too many waited", lost)}})
-		}
-		reach(batch)
 	}
 }
 
-// reach tells those who waited for what was before them. Nobody is told before
-// it is recorded how many events were lost: who closes would miss that.
-func reach(batch []waiting) {
-	for _, each := range batch {
-		if each.reached != nil {
-			close(each.reached)
-		}
-	}
-}
-
-// recordBatch records what was taken, with pauses unless that is in a hurry,
-// and says whether what came meanwhile is.
-func (r *Recorder) recordBatch(batch []waiting, hurried bool) (overtaken bool) {
-	for part := range slices.Chunk(batch, maxTogether) {
-		r.recordWaiting(part)
-		if !hurried && !overtaken {
-			overtaken = r.queue.pause(breath)
-		}
-	}
-	return overtaken
-}
-
-// pause waits a while, or until somebody is in a hurry: then it returns true.
-func (q *queue) pause(long time.Duration) (hurried bool) {
-	patience := time.NewTimer(long)
-	defer patience.Stop()
-	select {
-	case <-patience.C:
-		return false
-	case <-q.hurry:
-		return true
-	}
-}
-
-// recordWaiting records some of what waited.
-func (r *Recorder) recordWaiting(part []waiting) {
-	events := make([]Event, 0, len(part))
-	for _, each := range part {
-		switch {
-		case each.reached != nil:
-		case r.options.Complete != nil:
-			events = append(events, r.options.Complete(each.event))
-		default:
-			events = append(events, each.event)
+// recordQueued records events that waited, and how many were lost.
+func (r *Recorder) recordQueued(events []Event) {
+	if r.options.Complete != nil {
+		for i := range events {
+			events[i] = r.options.Complete(events[i])
 		}
 	}
 	if len(events) > 0 {
 		r.record(events)
+	}
+	r.queue.mu.Lock()
+	lost := r.queue.lost
+	r.queue.lost = 0
+	r.queue.mu.Unlock()
+	if lost > 0 {
+		r.Record(Event{Type: Error, Error: &Failure{Code: "LIMIT_EXCEEDED",
+			Details: fmt.Sprintf("%d events were not recorded: too many waited", lost)}})
 	}
 }

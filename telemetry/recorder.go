@@ -2,12 +2,14 @@ package telemetry
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"os"
 	"sync"
 	"time"
 
+	"savant/internal/logfile"
 	"savant/internal/ownfolder"
 	"savant/internal/redact"
 )
@@ -45,12 +47,18 @@ type Options struct {
 	Trace Tracer
 }
 
+// output is one of the files.
+type output struct {
+	*logfile.File
+	failed bool // a failure was logged
+}
+
 // Recorder keeps and writes events. It may be used by several goroutines at
 // once.
 type Recorder struct {
 	options        Options
-	trace, runtime *logFile
-	queue          queue
+	trace, runtime *output // nil where no files are written
+	queue          *queue
 
 	mu       sync.Mutex
 	ring     []Event
@@ -82,10 +90,10 @@ func NewRecorder(options Options) *Recorder {
 	if options.Redactor == nil {
 		options.Redactor = redact.New()
 	}
-	r := &Recorder{options: options, queue: queue{hurry: make(chan struct{}, 1)}, recorded: make(chan struct{})}
+	r := &Recorder{options: options, queue: newQueue(), recorded: make(chan struct{})}
 	if options.Root != nil {
-		r.trace = &logFile{root: options.Root, name: TraceFile, limit: options.MaxFile}
-		r.runtime = &logFile{root: options.Root, name: RuntimeFile, limit: options.MaxFile}
+		r.trace = &output{File: logfile.New(options.Root, TraceFile, options.MaxFile)}
+		r.runtime = &output{File: logfile.New(options.Root, RuntimeFile, options.MaxFile)}
 	}
 	return r
 }
@@ -157,21 +165,21 @@ func (r *Recorder) write(events []Event) {
 			readable = append(readable, events[i].Timestamp+" "+events[i].RunID+" "+text+"\n"...)
 		}
 	}
-	anew, err := r.trace.append(trace) // first: a line of each event is in it
+	anew, err := r.trace.Append(trace) // first: a line of each event is in it
 	r.complain(r.trace, err)
 	if anew && err == nil {
-		r.options.Logger.Warn("the folder of the telemetry was deleted or moved: it is made again", "file", r.trace.name)
+		r.options.Logger.Warn("the folder of the telemetry was deleted or moved: it is made again", "file", r.trace.Name())
 	}
-	_, err = r.runtime.append(readable)
+	_, err = r.runtime.Append(readable)
 	r.complain(r.runtime, err)
 }
 
 // complain logs the first failure of a file, whose name is relative to
 // SAVANT_PATH: that of an error is not.
-func (r *Recorder) complain(file *logFile, err error) {
+func (r *Recorder) complain(file *output, err error) {
 	if err != nil && !file.failed {
 		file.failed = true
-		r.options.Logger.Warn("a file of the telemetry is not written", "file", file.name, "cause", ownfolder.Reason(err).Error())
+		r.options.Logger.Warn("a file of the telemetry is not written", "file", file.Name(), "cause", ownfolder.Reason(err).Error())
 	}
 }
 
@@ -231,8 +239,7 @@ func (r *Recorder) Wait(ctx context.Context, cursor uint64, limit int) (Batch, e
 // Close records what was handed over, ends the recording, wakes those who wait
 // and lets go of the files.
 func (r *Recorder) Close() error {
-	r.queue.close()
-	r.Flush()
+	r.closeQueue()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
@@ -243,12 +250,5 @@ func (r *Recorder) Close() error {
 	if r.trace == nil {
 		return nil
 	}
-	return firstOf(r.trace.close(), r.runtime.close())
-}
-
-func firstOf(first, second error) error {
-	if first != nil {
-		return first
-	}
-	return second
+	return errors.Join(r.trace.Close(), r.runtime.Close())
 }

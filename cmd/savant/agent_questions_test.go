@@ -22,7 +22,7 @@ var questions = []struct{ question, file string }{
 	{"How is a torn journal line dropped?", "internal/journal/journal.go"},
 	{"How does policy deny a tool?", "agent/policy.go"},
 	{"How is the prompt trimmed to its budget?", "reasoning/service/prompt.go"},
-	{"Where is the trace file rotated?", "telemetry/logfile.go"},
+	{"Where is the trace file rotated?", "internal/logfile/logfile.go"},
 }
 
 // answeredPlace is where an answer of the offline planner names a place.

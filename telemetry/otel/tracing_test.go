@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	spans "go.opentelemetry.io/proto/otlp/trace/v1"
+	spans "go.opentelemetry.io/proto/slim/otlp/trace/v1"
 	"go.uber.org/goleak"
 
 	"savant/internal/redact"

@@ -1,29 +1,26 @@
 package app
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log"
 	"log/slog"
-	"os"
 	"sync"
 	"time"
 
 	"github.com/lmittmann/tint"
 
 	"savant/cmd/savant/terminal"
+	"savant/internal/logfile"
 	"savant/internal/ownfolder"
 	"savant/internal/redact"
 	"savant/internal/settings"
 )
 
 const (
-	logFolder = "logs"
-	logName   = "logs/savant.log"
-	// maxLog is the size in bytes above which a log that is opened becomes
-	// savant.log.1 and another is begun.
+	logName = "logs/savant.log"
+	// maxLog is the size in bytes above which the log becomes savant.log.1 and
+	// another is begun.
 	maxLog = 10 << 20
 )
 
@@ -31,7 +28,7 @@ const (
 // Never to stdout: that is the protocol's. Secrets are in neither, and what is in
 // the folder of SAVANT_PATH is named from there.
 func (a *App) openLog() {
-	a.log = &logFile{root: a.Root, complain: a.options.Stderr}
+	a.log = &logFile{file: logfile.New(a.Root, logName, maxLog), complain: a.options.Stderr}
 	clean := cleaning(a.redactor, a.Path)
 	a.Logger = slog.New(slog.NewMultiHandler(a.screen(clean),
 		slog.NewJSONHandler(a.log, &slog.HandlerOptions{Level: a.settings.LogLevel, ReplaceAttr: clean})))
@@ -93,14 +90,13 @@ func (a *App) screen(clean attributes) slog.Handler {
 	return slog.NewTextHandler(out, &slog.HandlerOptions{Level: level, ReplaceAttr: clean})
 }
 
-// logFile is logs/savant.log under SAVANT_PATH, made when there is something to
-// log. Where it cannot be written, that is said once and the work goes on.
+// logFile is logs/savant.log under SAVANT_PATH. Where it cannot be written, that
+// is said once and the work goes on.
 type logFile struct {
-	root     *os.Root
 	complain io.Writer
 
 	mu   sync.Mutex
-	file *os.File
+	file *logfile.File
 	lost bool
 }
 
@@ -111,11 +107,7 @@ func (l *logFile) Write(record []byte) (int, error) {
 	if l.lost {
 		return len(record), nil
 	}
-	err := l.open()
-	if err == nil {
-		_, err = l.file.Write(record)
-	}
-	if err != nil {
+	if _, err := l.file.Append(record); err != nil {
 		l.lost = true
 		fmt.Fprintf(l.complain, "savant: warning: %s is not written: %v\n", logName, ownfolder.Reason(err))
 	}
@@ -127,34 +119,5 @@ func (l *logFile) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lost = true
-	if l.file == nil {
-		return nil
-	}
 	return l.file.Close()
-}
-
-// open opens the file, anew where the name is no longer that of the open one.
-func (l *logFile) open() error {
-	named, missing := l.root.Stat(logName)
-	if l.file != nil {
-		opened, err := l.file.Stat()
-		if err != nil || missing == nil && os.SameFile(named, opened) || missing != nil && !errors.Is(missing, fs.ErrNotExist) {
-			return err
-		}
-		_ = l.file.Close() // each record was written as it came
-		l.file = nil
-	}
-	if err := ownfolder.Mkdir(l.root, logFolder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	if missing == nil && named.Size() > maxLog {
-		// Two processes may both find it too large: the second then moves a
-		// log just begun, which loses old records, never the running one.
-		if err := l.root.Rename(logName, logName+".1"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	file, err := l.root.OpenFile(logName, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	l.file = file
-	return err
 }
