@@ -20,7 +20,7 @@ import (
 // inputs checks the arguments of one tool.
 type inputs struct {
 	schema func() (*schemas.Schema, error)
-	// properties are the arguments declared; open means others are taken too.
+	// properties are the declared arguments; open says that others are accepted.
 	properties map[string]any
 	required   []any
 	open       bool
@@ -130,15 +130,15 @@ func readArguments(args json.RawMessage) (map[string]json.RawMessage, json.RawMe
 	return sent, args, nil
 }
 
-// absent reports a null for an optional argument that cannot be null, which is
-// how several clients leave one out.
+// absent says whether null was sent for an optional argument that cannot be null:
+// several clients leave an argument out that way.
 func (in *inputs) absent(name string, sent json.RawMessage) bool {
 	declared, _ := in.properties[name].(map[string]any)
 	return string(sent) == "null" && declared["type"] != nil && !allows(declared["type"], "null") &&
 		!slices.Contains(in.required, any(name))
 }
 
-// allows reports whether a schema's type includes one of the names.
+// allows says whether a schema's type includes one of the names.
 func allows(types any, names ...string) bool {
 	list, isList := types.([]any)
 	if !isList {
@@ -147,9 +147,9 @@ func allows(types any, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(list, any(name)) })
 }
 
-// read decodes one argument for the check; again is what to pass on instead,
-// where an object or list came as text. An argument that takes anything is not
-// decoded: it can be large, and its tool reads it anyway.
+// read decodes one argument for the check. If an object or list came as text,
+// again is what to pass on instead. An argument that accepts anything is not
+// decoded: it can be large, and its tool decodes it anyway.
 func read(declared any, sent json.RawMessage) (value any, again json.RawMessage, err error) {
 	schema, _ := declared.(map[string]any)
 	if schema != nil && takesAnything(schema) {
@@ -181,8 +181,8 @@ func invalid(name string, err error) *fault.Error {
 	return fault.New(fault.InvalidParams, "argument %s: %w", name, err).With(fault.Diagnostic{Path: name, Message: err.Error()})
 }
 
-// explain turns VALIDATION_FAILED into INVALID_PARAMS, with the argument as a
-// path, and, where one is missing, the dropped one that was likely meant.
+// explain turns VALIDATION_FAILED into INVALID_PARAMS with the argument as a path.
+// For a missing argument it names the dropped one that was likely meant.
 func (in *inputs) explain(err error, dropped []string) error {
 	coded := fault.From(err)
 	if coded.Code != fault.ValidationFailed {

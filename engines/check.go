@@ -10,7 +10,7 @@ import (
 	"savant/schemas"
 )
 
-// maxName is what many clients allow for a tool's name.
+// maxName is the length in bytes that many clients allow for a tool's name.
 const maxName = 64
 
 var dottedName = pattern.Lazy(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
@@ -19,11 +19,11 @@ var dottedName = pattern.Lazy(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
 // "think.workflows.list" is "think_workflows_list".
 func Underscored(name string) string { return strings.ReplaceAll(name, ".", "_") }
 
-// Check reports what would keep clients from using a tool: a name that is not
-// dotted, is over 64 bytes or has two underscores in a row in either spelling
-// (INVALID_PARAMS); no description or no function; a schema that does not
-// compile, or whose root is not an object, for arguments a plain one
-// (YAML_SCHEMA_VIOLATION).
+// Check returns why clients could not use a tool: INVALID_PARAMS for a name that
+// is not dotted, is over 64 bytes or has two underscores in a row in either
+// spelling, and for a missing description or function; YAML_SCHEMA_VIOLATION for a
+// schema that does not compile or whose root is not of type object, and for an
+// input schema whose root is not plain.
 func (t Tool) Check() error {
 	t.derived = nil
 	if _, err := t.examine(); err != nil || len(t.Output) == 0 {
@@ -33,8 +33,7 @@ func (t Tool) Check() error {
 	return err
 }
 
-// examine is Check without compiling the schemas that Bind derived, and those
-// of results, which only clients compile.
+// examine is Check without compiling output schemas and those that Bind made.
 func (t Tool) examine() (*inputs, error) {
 	if !dottedName().MatchString(t.Name) || len(t.Name) > maxName || strings.Contains(Underscored(t.Name), "__") {
 		return nil, fault.New(fault.InvalidParams, "%q is not a tool name: expected engine.tool of letters, digits, - and single _, at most %d bytes", t.Name, maxName)
@@ -50,8 +49,8 @@ func (t Tool) examine() (*inputs, error) {
 	return t.inputs()
 }
 
-// rootCombinators make several clients refuse a tool, or its whole list, where
-// its arguments have one.
+// rootCombinators at the root of an input schema make several clients refuse the
+// tool, or the whole list.
 var rootCombinators = []string{"$ref", "allOf", "anyOf", "oneOf", "not", "if"}
 
 // rootOf reads a schema whose root must be a plain object.

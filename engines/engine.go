@@ -10,9 +10,9 @@ import (
 	"savant/internal/pattern"
 )
 
-// Engine is what is common to the tools of one name before the dot.
+// Engine is what the tools whose names begin with one engine's have in common.
 type Engine struct {
-	// Name is what the names of its tools begin with.
+	// Name is what stands before the first dot of its tools' names.
 	Name string
 	// Description is one line for a person.
 	Description string
@@ -23,11 +23,11 @@ type Engine struct {
 	// OrderBy names a string argument: calls of one client in which it has the
 	// same value run one after the other, in the order they came. "": any order.
 	OrderBy string
-	// Timeout is how long a call of a tool that sets none may take, waiting
-	// for its place included; 0: as long as its caller waits.
+	// Timeout is how long a call may take if its tool sets no time, including the
+	// wait for a place; 0: as long as its caller waits.
 	Timeout time.Duration
-	// Status says how the engine is now, without starting anything; nil: it is
-	// ready. It may be called by several goroutines at once.
+	// Status returns the state of the engine without starting anything; nil: it
+	// is ready. It may be called by several goroutines at once.
 	Status func(context.Context) Status
 }
 
@@ -35,11 +35,11 @@ type Engine struct {
 const (
 	Ready    = "ready"    // calls are answered
 	Idle     = "idle"     // it starts with the first call
-	Offline  = "offline"  // calls are ENGINE_OFFLINE until it is mended
+	Offline  = "offline"  // calls are ENGINE_OFFLINE until the cause is gone
 	Disabled = "disabled" // somebody switched it off
 )
 
-// Status is how an engine is.
+// Status is the state of an engine.
 type Status struct {
 	// State is Ready, Idle, Offline or Disabled.
 	State string `json:"state"`
@@ -47,15 +47,15 @@ type Status struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// conductors are the engines whose calls only drive the calls of others. Their
-// results are no witness of the world, so they leave no receipts; they bound
-// their results themselves; and they take no place while they wait for the
-// calls they make, so that no circle of waiting can form.
-var conductors = []string{"think", "agent", "workflow"}
+// drivers are the engines whose calls only drive the calls of other engines.
+// Their results prove nothing about the world, so they leave no receipts. They
+// bound their results themselves. Unless they say otherwise, the number of their
+// calls is not limited, so that calls that wait for calls cannot deadlock.
+var drivers = []string{"think", "agent", "workflow"}
 
-func conducts(engine string) bool { return slices.Contains(conductors, engine) }
+func isDriver(engine string) bool { return slices.Contains(drivers, engine) }
 
-// EngineOf returns what stands before the first dot of a tool's name.
+// EngineOf returns the engine of a tool's name: what stands before its first dot.
 func EngineOf(name string) string {
 	engine, _, _ := strings.Cut(name, ".")
 	return engine
@@ -63,7 +63,7 @@ func EngineOf(name string) string {
 
 var engineName = pattern.Lazy(`^[A-Za-z0-9_-]+$`)
 
-// check reports a name that is none, and tools that are not the engine's.
+// check refuses a name that cannot be an engine's, and tools of other engines.
 func (e Engine) check(tools []Tool) error {
 	if !engineName().MatchString(e.Name) || len(e.Name) > maxName || strings.Contains(e.Name, "__") {
 		return fault.New(fault.InvalidParams, "%q is not a name of an engine: expected letters, digits, - and single _", fault.Cut(e.Name, maxName))

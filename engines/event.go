@@ -8,14 +8,14 @@ import (
 
 // Event is one call, for telemetry. It never holds arguments or results.
 type Event struct {
-	// Tool is the canonical name, or the name as it was called, cut, when no
-	// tool has it; Engine is then empty.
+	// Tool is the canonical name. If no tool has the name that was called, it is
+	// that name, cut, and Engine is empty.
 	Tool, Engine string
 	Started      time.Time
-	// Duration is all that the caller waited.
+	// Duration is how long the caller waited.
 	Duration time.Duration
-	// InputBytes is the size of the arguments as they came, OutputBytes of the
-	// JSON handed on; 0 where the call failed.
+	// InputBytes is the size of the arguments as they came, OutputBytes that of
+	// the result's JSON; 0 if the call failed.
 	InputBytes, OutputBytes int
 	// Outcome is "ok" or the code of the fault.
 	Outcome string

@@ -9,7 +9,7 @@ import (
 	"savant/fault"
 )
 
-// Health is one engine and how it is.
+// Health is one engine and its state.
 type Health struct {
 	Engine      string `json:"engine"`
 	Description string `json:"description,omitempty"`
@@ -19,17 +19,17 @@ type Health struct {
 	// Running and Waiting are its calls at this moment.
 	Running int `json:"running"`
 	Waiting int `json:"waiting"`
-	// Left are calls whose caller was answered when their time was over, or who
-	// went away, and whose tool goes on all the same. Each holds its place.
+	// Left counts the calls that go on although their caller was answered,
+	// because their time was over or the caller left. Each keeps its place.
 	Left int `json:"left"`
 }
 
-// statusTime is how long an engine may take to say how it is.
+// statusTime is how long an engine may take to return its status.
 const statusTime = 5 * time.Second
 
-// Health asks every engine at once how it is, and returns them sorted by name.
-// One that does not answer in time is offline; so is one without a Status of
-// its own whose last call was ENGINE_OFFLINE.
+// Health asks all engines for their status at once and returns them sorted by
+// name. An engine that does not answer in time is offline; so is one without a
+// Status of its own whose last call was ENGINE_OFFLINE.
 func (r *Registry) Health(ctx context.Context) []Health {
 	names := r.Engines()
 	all := make([]Health, len(names))
@@ -43,7 +43,7 @@ func (r *Registry) Health(ctx context.Context) []Health {
 
 func (r *Registry) healthOf(ctx context.Context, name string) Health {
 	port := r.table.now().engines[name]
-	if port == nil { // it went while it was asked
+	if port == nil { // it was removed meanwhile
 		return Health{Engine: name, Tools: []string{}, Status: Status{State: Offline, Reason: "it is gone"}}
 	}
 	health := Health{Engine: name, Description: port.engine.Description, Tools: []string{},
@@ -54,7 +54,7 @@ func (r *Registry) healthOf(ctx context.Context, name string) Health {
 	return health
 }
 
-// status asks an engine how it is; what it does wrong is its own status.
+// status returns the status of an engine. A panic is the status offline.
 func (t *table) status(ctx context.Context, of *port) Status {
 	if of.engine.Status == nil {
 		if down := of.down.Load(); down != nil {
@@ -84,15 +84,16 @@ func (t *table) status(ctx context.Context, of *port) Status {
 	return Status{State: Offline, Reason: "it did not say how it is"}
 }
 
-// remember keeps why an engine could not be reached.
+// remember keeps why the engine was offline.
 func (p *port) remember(failed *fault.Error) {
 	if failed.Code == fault.EngineOffline {
 		p.down.Store(&failed.Details)
 	}
 }
 
-// missing is ENGINE_OFFLINE when a name that no tool has belongs to an engine
-// that is not there to have it: a server that was never reached has no tools.
+// missing returns ENGINE_OFFLINE when the name of an unknown tool begins with that
+// of an engine that is offline, disabled, or was never started: such an engine may
+// have no tools yet.
 func (r *Registry) missing(ctx context.Context, name string) error {
 	for _, engine := range r.Engines() {
 		port := r.table.now().engines[engine]

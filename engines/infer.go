@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// SchemaOf returns the JSON Schema of a Go struct, as small as it can be: a
+// SchemaOf returns the JSON Schema of a Go struct, as short as possible, since a
 // model reads it with every request.
 //
 //	type In struct {
@@ -22,7 +22,7 @@ import (
 //	}
 //
 // A field is required unless it has omitempty or omitzero. json.RawMessage and
-// any take whatever is sent. A type no JSON describes, or one that contains
+// any accept any value. A type that JSON Schema cannot describe, or that contains
 // itself, is a mistake in the program and panics.
 func SchemaOf[T any]() json.RawMessage {
 	shape := shapeOf(reflect.TypeFor[T](), nil)
@@ -36,7 +36,7 @@ func SchemaOf[T any]() json.RawMessage {
 	return data
 }
 
-// shape is a JSON Schema with its members in the order they are read best.
+// shape is a JSON Schema with its members in an order that is easy to read.
 type shape struct {
 	Type        string          `json:"type,omitempty"`
 	Description string          `json:"description,omitempty"`
@@ -75,7 +75,7 @@ func (m members) MarshalJSON() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// shapeOf describes a type; within are the structs it is part of.
+// shapeOf describes a type; within holds the structs it is part of.
 func shapeOf(t reflect.Type, within []reflect.Type) *shape {
 	if t.Kind() == reflect.Pointer {
 		return shapeOf(t.Elem(), within)
@@ -119,7 +119,7 @@ func shapeOfKind(t reflect.Type, within []reflect.Type) *shape {
 	panic(fmt.Sprintf("engines: no JSON Schema describes %v", t))
 }
 
-// unlessEmpty leaves out what takes anything.
+// unlessEmpty leaves out a schema that accepts anything.
 func unlessEmpty(s *shape) *shape {
 	if s.Type == "" {
 		return nil

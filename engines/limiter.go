@@ -29,7 +29,7 @@ type port struct {
 
 func newPort(engine Engine) *port {
 	made := &port{engine: engine}
-	if engine.Concurrency == 0 && !conducts(engine.Name) {
+	if engine.Concurrency == 0 && !isDriver(engine.Name) {
 		engine.Concurrency = defaultConcurrency
 	}
 	if engine.Concurrency > 0 {

@@ -13,8 +13,9 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// Receipt says that a call went through the registry: what a step's result is
-// held against that a model hands in. Calls of conductors leave none.
+// Receipt proves that a call went through the registry. The result that a model
+// gives for a step is compared with it. Calls of think, agent and workflow leave
+// none.
 type Receipt struct {
 	// ID is 8 characters of a-z and 2-7, drawn at random.
 	ID string `json:"id"`
@@ -26,25 +27,25 @@ type Receipt struct {
 	Output string `json:"output"`
 	// Failed: Result is the fault of a call that failed.
 	Failed bool `json:"failed,omitempty"`
-	// Artifact is where the whole result is kept when it was too large to hand
-	// on; Result holds it here all the same.
+	// Artifact is the reference of the whole result when it was too large to
+	// return; Result holds the whole here too.
 	Artifact string          `json:"artifact,omitempty"`
 	Result   json.RawMessage `json:"result,omitempty"`
 	// Time is when the call was over.
 	Time time.Time `json:"time"`
 }
 
-// receiptID is the length of an id, of five bits a character: short enough for
-// a model to copy without a slip.
+// receiptID is the length of an id, with five bits a character: short enough for
+// a model to copy without a mistake.
 const receiptID = 8
 
-// draws is how many ids are tried for one receipt: more than one collision in a
-// row is no chance.
+// draws is how many ids are tried for one receipt: several collisions in a row
+// are not chance.
 const draws = 4
 
-// InputDigest returns the digest of arguments as the tool would get them: with
-// undeclared ones dropped and what came as text read. It is the Input of the
-// receipt that a call with them leaves. The errors are UNKNOWN_TOOL and
+// InputDigest returns the digest of arguments as the tool would get them, with
+// undeclared ones dropped and objects that came as text decoded. It is the Input
+// of the receipt that a call with them leaves. The errors are UNKNOWN_TOOL and
 // INVALID_PARAMS.
 func (r *Registry) InputDigest(name string, args json.RawMessage) (string, error) {
 	found, ok := r.find(name)
@@ -70,14 +71,13 @@ func digestOf(encoded json.RawMessage) (string, error) {
 	return jsonvalue.Digest(value)
 }
 
-// receiptGrace bounds how long keeping a receipt may take once it is complete,
-// also of a call that was cancelled: it may have had an effect all the same.
+// receiptGrace bounds how long keeping a receipt may take. A receipt is kept of a
+// cancelled call too, since it may have had an effect.
 const receiptGrace = 2 * time.Second
 
-// witness completes a receipt, has it kept and returns its id. Where it cannot
-// be kept the call is as good as before, only without witness: the log says so,
-// and the id is empty.
-func (t *table) witness(ctx context.Context, tool string, args json.RawMessage, receipt Receipt) string {
+// leaveReceipt completes a receipt, keeps it and returns its id. If it cannot be
+// kept, the call is not affected: the log says so, and the id is empty.
+func (t *table) leaveReceipt(ctx context.Context, tool string, args json.RawMessage, receipt Receipt) string {
 	receipt.Tool = tool
 	var err error
 	if receipt.Input, err = digestOf(args); err == nil {
@@ -106,9 +106,9 @@ func (t *table) keep(ctx context.Context, receipt *Receipt) error {
 	}
 }
 
-// witnessFailure leaves the receipt of a call that was begun and failed.
-func (t *table) witnessFailure(ctx context.Context, found *row, args json.RawMessage, coded *fault.Error) Result {
-	if t.options.Receipts == nil || coded.Code == fault.EngineBusy || conducts(found.port.engine.Name) {
+// leaveFailure leaves the receipt of a call that was begun and failed.
+func (t *table) leaveFailure(ctx context.Context, found *row, args json.RawMessage, coded *fault.Error) Result {
+	if t.options.Receipts == nil || coded.Code == fault.EngineBusy || isDriver(found.port.engine.Name) {
 		return Result{}
 	}
 	encoded, err := jsonvalue.Encode(coded)
@@ -116,7 +116,7 @@ func (t *table) witnessFailure(ctx context.Context, found *row, args json.RawMes
 		t.options.Logger.WarnContext(ctx, "a fault does not marshal", "tool", found.tool.Name, "cause", err.Error())
 		return Result{}
 	}
-	return Result{Receipt: t.witness(ctx, found.tool.Name, args, Receipt{Failed: true, Result: encoded, Time: time.Now()})}
+	return Result{Receipt: t.leaveReceipt(ctx, found.tool.Name, args, Receipt{Failed: true, Result: encoded, Time: time.Now()})}
 }
 
 // WithReceipt puts the id of a receipt into the JSON of a result, in the place

@@ -12,29 +12,28 @@ import (
 
 // Options is what a Registry works with. Everything may be left out.
 type Options struct {
-	// Logger gets what a client must not see: the stack of a panic, the cause
-	// of INTERNAL. Nil discards it.
+	// Logger gets what a client must not see, such as the stack of a panic and
+	// the cause of INTERNAL. Nil discards it.
 	Logger *slog.Logger
 	// Begin is told of every call before it is examined: the tool, the
 	// arguments as they came and the time. It returns the context of the call,
 	// and a function that is told when the call is over, also one that was
 	// refused. The arguments must not be changed.
 	Begin func(ctx context.Context, begun Event, args json.RawMessage) (context.Context, func(Event))
-	// Receipts keeps a receipt; without it calls leave none. An id that is
-	// taken is ID_COLLISION: the receipt comes again with another.
+	// Receipts keeps a receipt; without it calls leave none. It returns
+	// ID_COLLISION for an id that is taken, and is called again with another.
 	Receipts func(context.Context, Receipt) error
 	// Hint says what to do about an error of a tool, by its canonical name, that
 	// has no hint; the zero Hint where there is nothing to say.
 	Hint func(tool string, err *fault.Error) fault.Hint
-	// Artifacts keeps a result over ResultLimit and returns its reference;
-	// without it such a result is LIMIT_EXCEEDED.
+	// Artifacts keeps a result over ResultLimit and returns its reference.
+	// Without it such a result is LIMIT_EXCEEDED.
 	Artifacts func(context.Context, json.RawMessage) (ref string, err error)
-	// Missing is told of a name that no tool has before the call is refused, and
-	// may put the tool into the table. shown says which engines the caller may
-	// reach.
+	// Missing is called with a name that no tool has before the call is refused,
+	// and may add the tool. shown says which engines the caller may reach.
 	Missing func(ctx context.Context, name string, shown func(engine string) bool)
-	// ResultLimit is the largest result handed on whole, in bytes of its JSON;
-	// 0 is 1 MB.
+	// ResultLimit is the largest result returned whole, in bytes of its JSON; 0 is
+	// 1 MB.
 	ResultLimit int
 }
 
@@ -57,8 +56,8 @@ func NewRegistry(options Options) *Registry {
 	return &Registry{table: newTable(options)}
 }
 
-// Only returns the same table, showing only these engines: what is not shown
-// cannot be called by name. Limits, receipts and later changes are shared.
+// Only returns a view of the same table that shows only these engines. Tools of
+// others cannot be called through it. Limits, receipts and changes are shared.
 func (r *Registry) Only(engines ...string) *Registry {
 	shown := []string{}
 	for _, engine := range engines {
@@ -69,15 +68,14 @@ func (r *Registry) Only(engines ...string) *Registry {
 	return &Registry{table: r.table, only: shown}
 }
 
-// Shows says whether this view of the table shows an engine, also one that is
-// not there.
+// Shows says whether this view shows an engine, whether it is there or not.
 func (r *Registry) Shows(engine string) bool {
 	return r.only == nil || slices.Contains(r.only, engine)
 }
 
-// Add puts tools into the table, all of them or none, below engines that are
-// made without particulars where they are new. A name taken twice, in either
-// spelling, is ID_COLLISION; what else keeps a tool out says Tool.Check.
+// Add adds tools, all of them or none, and makes their engines with defaults if
+// they are new. A name that is taken in either spelling is ID_COLLISION; for other
+// errors see Tool.Check.
 func (r *Registry) Add(tools ...Tool) error {
 	rows, err := examined(tools)
 	if err != nil {
@@ -86,9 +84,9 @@ func (r *Registry) Add(tools ...Tool) error {
 	return r.table.change(func(next *contents) error { return next.putAll(rows) })
 }
 
-// AddEngine puts an engine and its tools into the table, or nothing. An engine
-// that is there already is ID_COLLISION, a name that is none or a tool of
-// another engine INVALID_PARAMS; the rest is as for Add.
+// AddEngine adds an engine and its tools, or nothing. An engine that is there
+// already is ID_COLLISION; a wrong name or a tool of another engine is
+// INVALID_PARAMS; for other errors see Add.
 func (r *Registry) AddEngine(engine Engine, tools ...Tool) error {
 	if err := engine.check(tools); err != nil {
 		return err
@@ -106,9 +104,9 @@ func (r *Registry) AddEngine(engine Engine, tools ...Tool) error {
 	})
 }
 
-// ReplaceTools puts tools in the place of all that an engine has, or changes
-// nothing. Calls that run go on with the tool they began with. An engine that
-// is not there is INVALID_PARAMS; the rest is as for AddEngine.
+// ReplaceTools replaces all tools of an engine, or changes nothing. Running calls
+// go on with the tool they began with. An unknown engine is INVALID_PARAMS; for
+// other errors see AddEngine.
 func (r *Registry) ReplaceTools(engine string, tools ...Tool) error {
 	if err := (Engine{Name: engine}).check(tools); err != nil {
 		return err
@@ -126,8 +124,8 @@ func (r *Registry) ReplaceTools(engine string, tools ...Tool) error {
 	})
 }
 
-// RemoveEngine takes an engine and its tools out of the table. Calls that run go
-// on. An engine that is not there is INVALID_PARAMS.
+// RemoveEngine removes an engine and its tools. Running calls go on. An unknown
+// engine is INVALID_PARAMS.
 func (r *Registry) RemoveEngine(engine string) error {
 	return r.table.change(func(next *contents) error {
 		if next.engines[engine] == nil {
@@ -139,8 +137,8 @@ func (r *Registry) RemoveEngine(engine string) error {
 	})
 }
 
-// Watch calls changed after each change that the table saw since it had a
-// version, one call for several in a row, and returns nil when ctx ends.
+// Watch calls changed after each change since a version, once for several changes
+// in a row, and returns nil when ctx ends.
 func (r *Registry) Watch(ctx context.Context, since uint64, changed func()) error {
 	changes := make(chan struct{}, 1)
 	r.table.watch(changes)
@@ -158,7 +156,7 @@ func (r *Registry) Watch(ctx context.Context, since uint64, changed func()) erro
 	}
 }
 
-// Version counts the changes of the table: while it stays, so do the lists.
+// Version counts the changes of the table. While it is the same, so are the lists.
 func (r *Registry) Version() uint64 { return r.table.now().version }
 
 // Tools returns the tools, sorted by name.
@@ -182,8 +180,7 @@ func (r *Registry) Names() []string {
 	return names
 }
 
-// Engines returns the names of the engines, sorted, also of those that have no
-// tools now.
+// Engines returns the names of the engines, sorted, with those that have no tools.
 func (r *Registry) Engines() []string {
 	engines := slices.Sorted(maps.Keys(r.table.now().engines))
 	return slices.DeleteFunc(engines, func(name string) bool { return !r.Shows(name) })

@@ -12,32 +12,31 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// Result is how a call went that went well.
+// Result is the result of a call that succeeded.
 type Result struct {
 	// Value is what the tool returned, or the Excerpt of it.
 	Value any
-	// JSON is Value as jsonvalue encodes it. It is encoded once, here; nobody
-	// may change it.
+	// JSON is Value as jsonvalue encodes it, once. It must not be changed.
 	JSON json.RawMessage
 	// Receipt is the id of the receipt that the call left, or empty.
 	Receipt string
-	// Artifact is the reference of the whole result where Value is an Excerpt,
-	// or empty.
+	// Artifact is the reference of the whole result if Value is an Excerpt, else
+	// empty.
 	Artifact string
 }
 
-// Content is the result of a tool that answers as MCP tools do, such as one of
-// a mounted server. Inside the program it is JSON like any other: Structured,
-// or {"content": Blocks} where there is none.
+// Content is the result of a tool that answers with MCP content, such as one of a
+// mounted server. Inside the program its JSON is Structured, or {"content":
+// Blocks} without it.
 type Content struct {
 	// Structured is the structuredContent, a JSON object, or empty.
 	Structured json.RawMessage
-	// Blocks is the content, a JSON array of MCP content blocks: what is shown
-	// to a model that can see images and hear sound.
+	// Blocks is the content, a JSON array of MCP content blocks, for models that
+	// can see images and hear sound.
 	Blocks json.RawMessage
 }
 
-// MarshalJSON writes what the program works with.
+// MarshalJSON writes the JSON that the program works with.
 func (c Content) MarshalJSON() ([]byte, error) {
 	if len(c.Structured) > 0 {
 		return c.Structured, nil
@@ -50,10 +49,10 @@ func (c Content) MarshalJSON() ([]byte, error) {
 }
 
 // Encoded is a value that may know its JSON already: exactly what
-// jsonvalue.Encode makes of it, or nil.
+// jsonvalue.Encode would return, or nil.
 type Encoded interface{ EncodedJSON() json.RawMessage }
 
-// Excerpt stands for a result over Options.ResultLimit.
+// Excerpt replaces a result over Options.ResultLimit.
 type Excerpt struct {
 	Truncated bool `json:"truncated"` // always true
 	// Bytes and SHA256 describe the JSON of the whole result.
@@ -61,7 +60,7 @@ type Excerpt struct {
 	SHA256 string `json:"sha256"`
 	// Artifact is the reference under which the whole is kept.
 	Artifact string `json:"artifact"`
-	// Preview is its beginning: text, since it is no whole JSON.
+	// Preview is the beginning of that JSON, as text.
 	Preview string `json:"preview"`
 	// Note says how to get the whole.
 	Note string `json:"note"`
@@ -78,11 +77,11 @@ func (t *table) conclude(ctx context.Context, found *row, args json.RawMessage, 
 	if got.err != nil {
 		coded := t.coded(ctx, found.tool.Name, got.err)
 		found.port.remember(coded)
-		return t.witnessFailure(ctx, found, args, coded), coded
+		return t.leaveFailure(ctx, found, args, coded), coded
 	}
 	found.port.down.Store(nil)
 	result := Result{Value: got.value, JSON: got.encoded}
-	if conducts(found.port.engine.Name) {
+	if isDriver(found.port.engine.Name) {
 		return result, nil
 	}
 	if len(got.encoded) > t.options.ResultLimit {
@@ -92,12 +91,12 @@ func (t *table) conclude(ctx context.Context, found *row, args json.RawMessage, 
 		}
 	}
 	if t.options.Receipts != nil {
-		result.Receipt = t.witness(ctx, found.tool.Name, args, Receipt{Artifact: result.Artifact, Result: got.encoded, Time: time.Now()})
+		result.Receipt = t.leaveReceipt(ctx, found.tool.Name, args, Receipt{Artifact: result.Artifact, Result: got.encoded, Time: time.Now()})
 	}
 	return result, nil
 }
 
-// excerpt keeps a large result and returns what stands for it.
+// excerpt keeps a large result as an artifact and returns its Excerpt.
 func (t *table) excerpt(ctx context.Context, tool string, encoded json.RawMessage) (Result, error) {
 	if t.options.Artifacts == nil {
 		return Result{}, fault.New(fault.LimitExceeded, "the result of %s has %d bytes, %d are allowed; ask for less", tool, len(encoded), t.options.ResultLimit)

@@ -10,25 +10,24 @@ import (
 	"savant/fault"
 )
 
-// table is what all views of a registry share. Its contents are replaced whole
-// at each change, so that a call reads them without waiting.
+// table is what all views of a registry share. A change replaces its contents as
+// a whole, so that calls read them without a lock.
 type table struct {
 	options  Options
 	contents atomic.Pointer[contents]
 
-	mutex    sync.Mutex // held by who changes the contents
+	mutex    sync.Mutex // held while the contents change
 	watchers map[chan<- struct{}]bool
 }
 
-// contents are the rows at one moment. They never change once published.
+// contents are the rows at one moment. They do not change once published.
 type contents struct {
 	// version counts the changes that led here.
 	version uint64
 	rows    map[string]*row // by canonical name
 	spelt   map[string]*row // by either spelling
 	engines map[string]*port
-	// sorted are the tools by name, sorted when they are first asked for: they
-	// are asked for again and again.
+	// sorted returns the tools by name. They are sorted once, when first needed.
 	sorted func() []Tool
 }
 
@@ -61,8 +60,8 @@ func (t *table) publish(next *contents) {
 
 func (t *table) now() *contents { return t.contents.Load() }
 
-// change publishes the contents that edit leaves, unless it fails, and tells
-// the watchers.
+// change publishes the contents that edit made, unless it fails, and notifies the
+// watchers.
 func (t *table) change(edit func(next *contents) error) error {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -75,7 +74,7 @@ func (t *table) change(edit func(next *contents) error) error {
 	for watcher := range t.watchers {
 		select {
 		case watcher <- struct{}{}:
-		default: // it has not yet looked at the change before
+		default: // the change before is still to be handled
 		}
 	}
 	return nil
@@ -115,7 +114,7 @@ func (c *contents) putAll(rows []*row) error {
 	return nil
 }
 
-// put adds a row below its engine, which is made where it is not there.
+// put adds a row to its engine, which is made if it is not there.
 func (c *contents) put(added *row) error {
 	name := added.tool.Name
 	for _, spelling := range []string{name, Underscored(name)} {

@@ -8,15 +8,14 @@ import (
 	"time"
 )
 
-// Tool is one row of the registry. Name is canonical and dotted
-// ("think.next"). Input and Output are JSON Schemas; Output is empty unless it
-// is exact. The annotations are honest: a client may skip a confirmation
-// because of them.
+// Tool is one tool of the registry. Name is canonical and dotted ("think.next").
+// Input and Output are JSON Schemas; Output is empty unless it is exact. The
+// annotations must be true: a client may skip a confirmation because of them.
 type Tool struct {
 	Name, Title, Description                     string
 	Input, Output                                json.RawMessage
 	ReadOnly, Destructive, Idempotent, OpenWorld bool
-	// Eager tools are loaded at once by clients that defer the others.
+	// Eager tools are loaded at the start by clients that load others later.
 	Eager bool
 	// Timeout is how long a call may take; 0: what its engine says.
 	Timeout time.Duration
@@ -24,9 +23,9 @@ type Tool struct {
 	// any value that marshals to a JSON object, or a Content. Errors carry a
 	// fault.Code. It has to end when its context does.
 	Call func(context.Context, json.RawMessage) (any, error)
-	// derived is the input schema that Bind made of a Go type. It is one by
-	// construction, so that compiling it can wait for the first call: all
-	// together they would be half of a server's start.
+	// derived is the input schema that Bind made of a Go type. It is valid by
+	// construction, so it is compiled at the first call: compiling all of them
+	// would be half of the time a server takes to start.
 	derived json.RawMessage
 }
 
@@ -57,16 +56,15 @@ type ResourceTemplate struct {
 	URITemplate, Name, Title, Description, MIMEType string
 }
 
-// Offer is what a server offers beside its tools. Every function may be nil
-// and may be called by several goroutines at once; lists are read anew at each
-// call, since files change.
+// Offer is what a server offers beside its tools. Every function may be nil, and
+// may be called by several goroutines at once. Lists are read at each call, since
+// files change.
 type Offer struct {
 	Instructions      string
 	Prompts           func(context.Context) ([]Prompt, error)
 	Resources         func(context.Context) ([]Resource, error)
 	ResourceTemplates []ResourceTemplate
-	// ReadResource returns the text and MIME type behind a URI; an unknown
-	// one is any coded error.
+	// ReadResource returns the text and MIME type of a URI, or a coded error.
 	ReadResource func(ctx context.Context, uri string) (text, mimeType string, err error)
 	// Complete returns values for an argument of a prompt (ref is its name)
 	// or a variable of a resource template (ref is the template) that start

@@ -13,20 +13,20 @@ import (
 // maxEcho is how much of what a server sent an error repeats, in bytes.
 const maxEcho = 200
 
-// answer serves a request of the server: a question to the user, or a ping.
-// Everything else is refused: sampling, and roots, with which a file server
-// would replace the folders that its configuration allows.
+// answer answers a request of the server: a question to the user, or a ping.
+// Everything else is refused: sampling, and roots, which a file server would use
+// in place of the folders that its configuration allows.
 func (c *Client) answer(m *jsonrpc.Message) *jsonrpc.Reply {
 	switch {
 	case m.Method == string(mcp.MethodPing):
 		return jsonrpc.Succeed(m.ID, struct{}{})
 	case m.Method == string(mcp.MethodElicitationCreate) && c.options.Elicit != nil:
-		return c.putToUser(m)
+		return c.askUser(m)
 	}
 	return jsonrpc.Fail(m.ID, jsonrpc.MethodNotFound, fault.Cut(m.Method, maxEcho)+" is not supported", nil)
 }
 
-func (c *Client) putToUser(m *jsonrpc.Message) *jsonrpc.Reply {
+func (c *Client) askUser(m *jsonrpc.Message) *jsonrpc.Reply {
 	var asked struct {
 		Message string          `json:"message"`
 		Schema  json.RawMessage `json:"requestedSchema"`
@@ -49,7 +49,7 @@ func (c *Client) putToUser(m *jsonrpc.Message) *jsonrpc.Reply {
 	return jsonrpc.Succeed(m.ID, result)
 }
 
-// progressReport is notifications/progress, as far as it is passed on.
+// progressReport holds the parameters of notifications/progress.
 type progressReport struct {
 	Token   string  `json:"progressToken"`
 	Done    float64 `json:"progress"`
@@ -57,8 +57,8 @@ type progressReport struct {
 	Message string  `json:"message"`
 }
 
-// notified routes what the server says unasked. It is called on the goroutine
-// that reads, so that reports keep their order and come before the reply.
+// notified routes a notification of the server. It is called on the reading
+// goroutine, so that reports keep their order and come before the reply.
 func (c *Client) notified(method string, params json.RawMessage) {
 	switch method {
 	case string(mcp.MethodNotificationProgress):

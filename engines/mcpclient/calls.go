@@ -13,8 +13,8 @@ import (
 	"savant/fault"
 )
 
-// Definition is a tool as its server lists it, with nothing of it lost. Name is
-// empty where it has none.
+// Definition is a tool exactly as its server lists it. Name is empty where it has
+// none.
 type Definition struct {
 	Name string
 	Raw  json.RawMessage
@@ -23,7 +23,7 @@ type Definition struct {
 // maxPages bounds a list that never ends.
 const maxPages = 100
 
-// Definitions returns what the server says of its tools, in its order.
+// Definitions returns the tools of the server, in its order.
 func (c *Client) Definitions(ctx context.Context) ([]Definition, error) {
 	var all []Definition
 	params := map[string]any{}
@@ -65,8 +65,8 @@ func (c *Client) Tools(ctx context.Context) ([]engines.Tool, error) {
 	return tools, nil
 }
 
-// Tool reads the definition, without Call. Hints that are not given are what
-// the protocol says they then are: destructive, and open to the world.
+// Tool returns the definition as a Tool without Call. Hints that are not given
+// have the defaults of the protocol: destructive, and open to the world.
 func (d Definition) Tool() (engines.Tool, error) {
 	var listed struct {
 		Name         string          `json:"name"`
@@ -104,12 +104,12 @@ func (d Definition) Tool() (engines.Tool, error) {
 	}, nil
 }
 
-// CallResult is what a tool answered, with nothing of it lost.
+// CallResult is the result of a tool exactly as it came.
 type CallResult struct {
 	Content    []json.RawMessage `json:"content"`
 	Structured json.RawMessage   `json:"structuredContent"`
 	IsError    bool              `json:"isError"`
-	// Type is empty or "complete"; anything else asks for what this client
+	// Type is empty or "complete"; anything else asks for input that this client
 	// cannot give.
 	Type string `json:"resultType"`
 }

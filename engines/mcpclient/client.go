@@ -43,44 +43,44 @@ type Options struct {
 }
 
 // Client is connected to one MCP server. It is safe for concurrent use. Its
-// errors are coded: ENGINE_OFFLINE when the server is gone or the context
-// ended, what the server said otherwise.
+// errors are coded: ENGINE_OFFLINE when the server is gone or the context ended,
+// else what the server said.
 type Client struct {
 	options Options
 	link    link
-	// life is the context of questions to the user; it ends with the link.
+	// life is the context of questions to the user; it ends with the connection.
 	life context.Context
 	end  context.CancelFunc
 
-	// greeting is what the server told when it was greeted; nil before.
+	// greeting is what the server said of itself; nil before it was greeted.
 	greeting *greeting
 
-	// tokens counts progress tokens; reports holds who listens, by token.
+	// tokens counts progress tokens; reports holds the callbacks, by token.
 	tokens  atomic.Int64
 	reports sync.Map
 }
 
-// link carries messages to one server and its replies back. Both methods may
-// be called by several goroutines at once; their errors are ENGINE_OFFLINE
-// when the server is gone, or ctx ended first.
+// link carries messages to one server and its replies back. ask and tell may be
+// called by several goroutines at once; their errors are ENGINE_OFFLINE when the
+// server is gone or ctx ended first.
 type link interface {
-	// ask sends a request and returns the reply. When ctx ends first the
-	// server is told that nobody waits any more.
+	// ask sends a request and returns the reply. When ctx ends first, the server
+	// is told that the request is cancelled.
 	ask(ctx context.Context, method string, params map[string]any) (*jsonrpc.Message, error)
 	tell(ctx context.Context, method string, params map[string]any) error
-	// agree tells the link which revision is spoken from now on.
+	// agree sets the revision that is spoken from now on.
 	agree(version string)
 	// close ends the link; ended is closed once nothing more can come.
 	close() error
 	ended() <-chan struct{}
 }
 
-// ErrSessionOver is the cause of an ENGINE_OFFLINE of a server behind an address
-// that has forgotten the session: it did nothing of what was asked, and has to
-// be connected to again. What it offers may have changed.
+// ErrSessionOver is the cause of an ENGINE_OFFLINE of a server over HTTP that does
+// not know the session any more. It did nothing of what was asked, and has to be
+// connected to again. Its tools may have changed.
 var ErrSessionOver = errors.New("the server has forgotten the session")
 
-// newClient returns a client whose link is still to be set.
+// newClient returns a client without its link.
 func newClient(ctx context.Context, options Options) *Client {
 	if options.Name == "" {
 		options.Name = "savant"
@@ -106,11 +106,11 @@ func Connect(ctx context.Context, stdin io.WriteCloser, stdout io.Reader, option
 	return c, nil
 }
 
-// Instructions returns what the server tells every model that uses it.
+// Instructions returns what the server says to every model that uses it.
 func (c *Client) Instructions() string { return c.greeting.Instructions }
 
-// ServerInfo returns the name and version the server gives itself, and the
-// protocol revision that was agreed on.
+// ServerInfo returns the name and version of the server, and the protocol
+// revision that was agreed on.
 func (c *Client) ServerInfo() (name, version, protocol string) {
 	told := c.greeting
 	return told.ServerInfo.Name, told.ServerInfo.Version, told.ProtocolVersion
@@ -123,7 +123,7 @@ func (c *Client) Done() <-chan struct{} { return c.link.ended() }
 // seconds to end its output, else the error is ENGINE_OFFLINE.
 func (c *Client) Close() error { return c.link.close() }
 
-// Ping asks for a sign of life.
+// Ping asks the server whether it still answers.
 func (c *Client) Ping(ctx context.Context) error {
 	return c.request(ctx, string(mcp.MethodPing), nil, &struct{}{})
 }
@@ -137,8 +137,8 @@ func (c *Client) request(ctx context.Context, method string, params map[string]a
 	return decodeReply(answer, result)
 }
 
-// enveloped adds to params what a revision without initialize asks of every
-// request: who sends it, and what it can do.
+// enveloped adds to params what a revision without initialize wants in every
+// request: who sends it and what it can do.
 func (c *Client) enveloped(told *greeting, params map[string]any) map[string]any {
 	if told == nil || !mcp.IsModernProtocol(told.ProtocolVersion) {
 		return params

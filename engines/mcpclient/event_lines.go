@@ -10,18 +10,18 @@ import (
 	"savant/internal/jsonrpc"
 )
 
-// eventLines is an event stream whose lines all end in LF. A server may end them
-// in CR, LF or CRLF and begin with a byte order mark (HTML, 9.2.5 "Parsing an
-// event stream"); mcp-go reads LF and CRLF. A CR is a line's end at once, so that
-// no event waits for the byte that follows.
+// eventLines reads an event stream and ends its lines in LF. A server may end
+// them in CR, LF or CRLF and begin with a byte order mark (HTML, 9.2.5 "Parsing
+// an event stream"); mcp-go reads LF and CRLF only. A CR ends a line at once, so
+// that no event waits for the byte that follows.
 type eventLines struct {
 	in      *bufio.Reader
 	body    io.Closer
 	begun   bool
-	afterCR bool // the last byte was one: an LF that follows is of the same end
+	afterCR bool // the last byte was CR: an LF that follows ends the same line
 }
 
-// withEventLines makes an answer that is an event stream one that mcp-go can read.
+// withEventLines replaces the body of an event stream by one that mcp-go can read.
 func withEventLines(response *http.Response) {
 	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if err == nil && kind == "text/event-stream" {
@@ -44,8 +44,8 @@ func (e *eventLines) Read(into []byte) (int, error) {
 
 func (e *eventLines) Close() error { return e.body.Close() }
 
-// skipMark passes over the mark. No event is shorter, so none waits for it; an
-// error of the stream comes again with the next read.
+// skipMark passes over the byte order mark. No event is shorter than it, so none
+// waits; an error of the stream comes again with the next read.
 func (e *eventLines) skipMark() {
 	if start, _ := e.in.Peek(len(jsonrpc.ByteOrderMark)); bytes.Equal(start, jsonrpc.ByteOrderMark) {
 		_, _ = e.in.Discard(len(jsonrpc.ByteOrderMark)) // it is in the buffer

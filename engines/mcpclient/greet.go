@@ -9,8 +9,8 @@ import (
 	"savant/fault"
 )
 
-// greeting is what a server told of itself: the result of initialize, or of
-// server/discover in revisions that have no initialize.
+// greeting is what a server says of itself: the result of initialize, or of
+// server/discover in revisions without initialize.
 type greeting struct {
 	ProtocolVersion string `json:"protocolVersion"`
 	ServerInfo      struct {
@@ -21,8 +21,7 @@ type greeting struct {
 	Instructions string `json:"instructions"`
 }
 
-// greet initializes the connection; a server that has no initialize any more
-// is asked to describe itself instead.
+// greet initializes the connection, or discovers a server that has no initialize.
 func (c *Client) greet(ctx context.Context) error {
 	told := new(greeting)
 	err := c.initialize(ctx, told)
@@ -53,8 +52,8 @@ func (c *Client) initialize(ctx context.Context, told *greeting) error {
 	return c.link.tell(ctx, string(mcp.MethodNotificationInitialized), nil)
 }
 
-// lacksInitialize says whether an answer to initialize is what a server of
-// 2026-07-28 or later gives.
+// lacksInitialize says whether initialize failed as servers of 2026-07-28 or
+// later make it fail.
 func lacksInitialize(err error) bool {
 	var failure *rpcError
 	return errors.As(err, &failure) || errors.Is(err, errNotLegacy)
@@ -63,7 +62,7 @@ func lacksInitialize(err error) bool {
 // errNotLegacy is the cause of an initialize that was refused outright.
 var errNotLegacy = errors.New("the server does not take initialize")
 
-// discover agrees on 2026-07-28, where requests stand alone.
+// discover agrees on 2026-07-28, where every request says who sends it.
 func (c *Client) discover(ctx context.Context, told *greeting) error {
 	assumed := &greeting{ProtocolVersion: mcp.LATEST_PROTOCOL_VERSION}
 	c.link.agree(assumed.ProtocolVersion)

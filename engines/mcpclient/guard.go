@@ -63,19 +63,19 @@ func (g *guard) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// forgotten says whether a server that was begun anew refuses a session that it
-// does not know with 400, as the servers of many examples do.
+// forgotten says whether a restarted server refuses a session that it does not
+// know with 400, as the example servers of several SDKs do.
 func forgotten(request *http.Request, response *http.Response, why rpcError) bool {
 	return response.StatusCode == http.StatusBadRequest && request.Header.Get(transport.HeaderKeySessionID) != "" &&
 		strings.Contains(strings.ToLower(why.Message), "session")
 }
 
-// overKey is where a request's context holds what is set when its answer was
-// too large: mcp-go does not pass the error of an event stream on.
+// overKey is the context key of the flag that is set when an answer was too
+// large: mcp-go does not return the error of an event stream.
 type overKey struct{}
 
-// refused says whether the status is a failure that means nothing to the
-// protocol, as 401, 404 and what initialize of an older server gets do.
+// refused says whether the status is a failure without a meaning in the
+// protocol: 401, 404 and 405 have one.
 func refused(response *http.Response) bool {
 	switch code := response.StatusCode; code {
 	case http.StatusUnauthorized, http.StatusNotFound, http.StatusMethodNotAllowed:
@@ -85,8 +85,8 @@ func refused(response *http.Response) bool {
 	}
 }
 
-// explanation returns the JSON-RPC error that the body of a failure is. mcp-go
-// takes any JSON for an answer, and one without an error for a success.
+// explanation returns the JSON-RPC error in the body of a failure. mcp-go takes
+// any JSON for an answer, and JSON without an error for a success.
 func explanation(response *http.Response) (why rpcError, is bool) {
 	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if err != nil || kind != "application/json" {
@@ -103,9 +103,9 @@ func explanation(response *http.Response) (why rpcError, is bool) {
 	return why, is
 }
 
-// refusesToSpeak says whether a server has no stream for what it says between
-// answers. 405 is how the protocol says so; at anything else but the stream, and
-// 404 for a session that is over, mcp-go would ask again every second.
+// refusesToSpeak says whether a server has no stream for messages between
+// answers. The protocol has 405 for that. After any other answer but the stream,
+// and 404 for a session that is over, mcp-go would ask again every second.
 func refusesToSpeak(request *http.Request, response *http.Response) bool {
 	if request.Method != http.MethodGet || request.Header.Get("Last-Event-ID") != "" || response.StatusCode == http.StatusNotFound {
 		return false
@@ -118,7 +118,7 @@ func refusesToSpeak(request *http.Request, response *http.Response) bool {
 type bounded struct {
 	body io.ReadCloser
 	left int64
-	over *atomic.Bool // nil: nobody asks
+	over *atomic.Bool // may be nil
 }
 
 func (b *bounded) Read(into []byte) (int, error) {

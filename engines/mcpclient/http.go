@@ -19,13 +19,14 @@ import (
 	"savant/internal/jsonrpc"
 )
 
-// cancelGrace is how long telling a server that nobody waits any more may take.
+// cancelGrace is how long telling a server of a cancelled request may take.
 const cancelGrace = 2 * time.Second
 
-// ConnectHTTP greets a server by Streamable HTTP (revision 2025-03-26 and
-// later), and listens to what it says between answers, where it offers that. headers go with every request and are told to nobody else: a
-// redirect to another origin is refused, and errors name neither the address
-// nor what the server wrote. ctx bounds the greeting alone.
+// ConnectHTTP greets a server over Streamable HTTP (revision 2025-03-26 and
+// later). It also listens to what the server sends between answers, if the
+// server offers that. headers go with every request to this origin: a redirect to
+// another origin is refused, and errors hold neither the address nor what the
+// server wrote. ctx bounds the greeting alone.
 func ConnectHTTP(ctx context.Context, address string, headers map[string]string, options Options) (*Client, error) {
 	c := newClient(ctx, options)
 	guarded := &guard{base: http.DefaultTransport.(*http.Transport).Clone(), headers: headers, limit: int64(c.options.MaxLine)}
@@ -60,8 +61,8 @@ type httpLink struct {
 	guard    *guard
 	asked    atomic.Int64
 	version  atomic.Pointer[string]
-	// goodbyes counts cancellations that are being sent.
-	goodbyes sync.WaitGroup
+	// cancels counts the cancellations that are being sent.
+	cancels sync.WaitGroup
 }
 
 func (h *httpLink) ended() <-chan struct{} { return h.client.life.Done() }
@@ -74,7 +75,7 @@ func (h *httpLink) agree(version string) {
 // close ends the session. What still runs is cut off.
 func (h *httpLink) close() error {
 	h.client.end()
-	h.goodbyes.Wait()
+	h.cancels.Wait()
 	err := h.requests.Close()
 	h.guard.base.CloseIdleConnections()
 	if err != nil {
@@ -100,7 +101,7 @@ func (h *httpLink) ask(ctx context.Context, method string, params map[string]any
 	case over.Load():
 		return nil, fault.New(fault.ToolFailed, "the server's answer to %s has more than %d bytes and was not read", method, h.guard.limit)
 	case ctx.Err() != nil:
-		h.sayCancelled(asked.ID)
+		h.tellCancelled(asked.ID)
 		return nil, unanswered(ctx, method)
 	case err != nil:
 		return nil, h.failure(method, err)
@@ -108,9 +109,9 @@ func (h *httpLink) ask(ctx context.Context, method string, params map[string]any
 	return answered(method, asked.ID, answer)
 }
 
-// answered makes a message of the answer to a request. mcp-go takes the first
-// answer of an event stream for that, whosever it is; an error may be without
-// an id, where the server could not read the request.
+// answered returns the answer to a request as a message. mcp-go takes the first
+// answer of an event stream, whatever its id; an error may have no id, if the
+// server could not read the request.
 func answered(method string, id mcp.RequestId, answer *transport.JSONRPCResponse) (*jsonrpc.Message, error) {
 	if answer.ID.String() != id.String() && (answer.Error == nil || !answer.ID.IsNil()) {
 		return nil, fault.New(fault.ToolFailed, "the server was asked %s, and it answered another request", method)
@@ -142,13 +143,13 @@ func (h *httpLink) header(method string, params map[string]any) (http.Header, er
 	return header, nil
 }
 
-// sayCancelled tells the server, where the revision has it, that nobody waits
-// for a request any more. The caller does not wait for that.
-func (h *httpLink) sayCancelled(id mcp.RequestId) {
+// tellCancelled tells the server that a request is cancelled, if the revision
+// has that. The caller does not wait for it.
+func (h *httpLink) tellCancelled(id mcp.RequestId) {
 	if version := h.version.Load(); version != nil && mcp.IsModernProtocol(*version) || h.client.life.Err() != nil {
 		return
 	}
-	h.goodbyes.Go(func() {
+	h.cancels.Go(func() {
 		ctx, cancel := context.WithTimeout(h.client.life, cancelGrace)
 		defer cancel()
 		_ = h.tell(ctx, string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id})
@@ -164,8 +165,8 @@ func (h *httpLink) tell(ctx context.Context, method string, params map[string]an
 	return nil
 }
 
-// failure codes what went wrong without the address and without what the
-// server wrote: both may hold secrets.
+// failure gives a code to what went wrong. The error holds neither the address
+// nor what the server wrote, since both may hold secrets.
 func (h *httpLink) failure(method string, err error) error {
 	var status statusError
 	switch {

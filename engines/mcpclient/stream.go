@@ -27,12 +27,12 @@ type streamLink struct {
 	waiting jsonrpc.Pending
 	// replies counts the answers that are being made or written.
 	replies atomic.Int64
-	// overlong tells, once, every call that waits when a line was too long to
-	// be read: one of them has lost its reply.
+	// overlong is closed when a line was too long to be read: one of the calls
+	// that wait has lost its reply.
 	overlong atomic.Pointer[chan struct{}]
 }
 
-// openStream begins to read the server's output.
+// openStream starts to read the server's output.
 func openStream(c *Client, stdin io.WriteCloser, stdout io.Reader) *streamLink {
 	s := &streamLink{client: c, lines: jsonrpc.NewWriter(stdin), input: stdin}
 	s.overlong.Store(new(make(chan struct{})))
@@ -57,8 +57,8 @@ func (s *streamLink) close() error {
 	}
 }
 
-// receive routes what the server sends until its output ends. A line that is
-// no message is passed over: servers print there by mistake.
+// receive routes what the server sends until its output ends. Lines that are not
+// messages are ignored: servers print to their output by mistake.
 func (s *streamLink) receive(in *jsonrpc.Reader) {
 	defer s.client.end()
 	for {
@@ -87,7 +87,7 @@ func (s *streamLink) route(m *jsonrpc.Message) {
 	}
 }
 
-// reply answers a request of the server, unless it asks more than it reads.
+// reply answers a request of the server, unless too many answers wait to be read.
 func (s *streamLink) reply(asked *jsonrpc.Message) {
 	if s.replies.Add(1) > maxReplies {
 		s.replies.Add(-1)
@@ -112,7 +112,7 @@ func (s *streamLink) write(value any) error {
 }
 
 // send writes a message on a goroutine of its own: a server that does not read
-// must not hold who called it beyond the call's time.
+// must not hold its caller beyond the time of the call.
 func (s *streamLink) send(value any) <-chan error {
 	sent := make(chan error, 1)
 	go func() { sent <- s.write(value) }()
@@ -161,7 +161,7 @@ func (s *streamLink) ask(ctx context.Context, method string, params map[string]a
 	}
 }
 
-// last returns the answer that may have been the last line of all.
+// last returns the answer if it was the last line of the server's output.
 func (s *streamLink) last(answer <-chan *jsonrpc.Message, method string) (*jsonrpc.Message, error) {
 	select {
 	case m := <-answer:

@@ -15,18 +15,18 @@ import (
 // maxErrorText is how much of a failed tool's text is passed on, in bytes.
 const maxErrorText = 4000
 
-// maxUnkept is how much of what is wrong with an answer is told, in bytes.
-const maxUnkept = 500
+// maxMisfit is how much an error says of what is wrong with a result, in bytes.
+const maxMisfit = 500
 
-// notYet stands for the function of a tool that is only being checked.
+// notYet is the function of a tool that is only being checked.
 func notYet(context.Context, json.RawMessage) (any, error) {
 	return nil, fault.New(fault.EngineOffline, "the server is not there yet")
 }
 
-// caller returns the function that calls a tool by the server's name of it.
-// promise holds results against the output schema that is published for it, if
-// one is: clients would refuse what does not fit.
-func (s *server) caller(tool string, promise func(json.RawMessage) error) func(context.Context, json.RawMessage) (any, error) {
+// caller returns the function that calls a tool by the name the server gives it.
+// check validates results against the published output schema, if there is one:
+// clients would refuse what does not fit.
+func (s *server) caller(tool string, check func(json.RawMessage) error) func(context.Context, json.RawMessage) (any, error) {
 	return func(ctx context.Context, args json.RawMessage) (any, error) {
 		result, err := s.invoke(ctx, tool, args)
 		if errors.Is(err, mcpclient.ErrSessionOver) { // nothing was done: once more, to what it is now
@@ -35,8 +35,8 @@ func (s *server) caller(tool string, promise func(json.RawMessage) error) func(c
 		if err != nil {
 			return nil, err
 		}
-		if promise != nil && !result.IsError {
-			if err := s.kept(promise, tool, result); err != nil {
+		if check != nil && !result.IsError {
+			if err := s.checkOutput(check, tool, result); err != nil {
 				return nil, err
 			}
 		}
@@ -44,20 +44,21 @@ func (s *server) caller(tool string, promise func(json.RawMessage) error) func(c
 	}
 }
 
-// kept says what an answer owes to its tool's output schema.
-func (s *server) kept(promise func(json.RawMessage) error, tool string, result mcpclient.CallResult) error {
+// checkOutput returns TOOL_FAILED with the reason and the text of a result that
+// does not fit its tool's output schema.
+func (s *server) checkOutput(check func(json.RawMessage) error, tool string, result mcpclient.CallResult) error {
 	said := fault.Cut(s.launch.secrets.Text(result.Text()), maxErrorText)
 	if result.Structured == nil {
 		return fault.New(fault.ToolFailed, "%s: its answer lacks what its output schema promises; it says: %s", tool, said)
 	}
-	if err := promise(result.Structured); err != nil {
+	if err := check(result.Structured); err != nil {
 		return fault.New(fault.ToolFailed, "%s: its answer is not what its output schema promises: %s; it says: %s", tool,
-			fault.Cut(s.launch.secrets.Text(fault.From(err).Message()), maxUnkept), said)
+			fault.Cut(s.launch.secrets.Text(fault.From(err).Message()), maxMisfit), said)
 	}
 	return nil
 }
 
-// invoke calls a tool of the server as it is now.
+// invoke calls a tool of the running server.
 func (s *server) invoke(ctx context.Context, tool string, args json.RawMessage) (mcpclient.CallResult, error) {
 	live, err := s.ready(ctx, tool)
 	if errors.Is(err, fault.ToolChanged) && s.refresh() == nil { // it may have been accepted meanwhile
@@ -69,18 +70,18 @@ func (s *server) invoke(ctx context.Context, tool string, args json.RawMessage) 
 	result, err := live.client.Invoke(ctx, tool, args, engines.CallerFrom(ctx).Progress)
 	switch {
 	case err == nil:
-		s.worked()
+		s.succeeded()
 		return result, nil
 	case ctx.Err() != nil:
-		s.examine(live)
+		s.pingOrEnd(live)
 		return mcpclient.CallResult{}, ctx.Err()
 	}
 	return mcpclient.CallResult{}, s.failure(live, tool, err)
 }
 
-// ready returns the server's life, once it may be asked to call a tool. What
-// the server listed long ago is asked for again: not every server tells when
-// its tools change.
+// ready returns the session of the server once the tool may be called. Tools
+// that were listed long ago are listed again, since not every server announces
+// that its tools changed.
 func (s *server) ready(ctx context.Context, tool string) (*session, error) {
 	live, err := s.session(ctx)
 	if err != nil {
@@ -94,7 +95,8 @@ func (s *server) ready(ctx context.Context, tool string) (*session, error) {
 	return live, s.refusal(tool)
 }
 
-// notBegun is why a call whose time ended before the server was there was not made.
+// notBegun returns why a call was not made whose time ended while the server was
+// starting.
 func (s *server) notBegun(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return fault.New(fault.ToolTimeout, "%s was still starting when the time of the call was over; it was not called", s.entry.name)
@@ -102,7 +104,8 @@ func (s *server) notBegun(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// failure codes what went wrong between the server and us.
+// failure gives a code to what went wrong between the server and Savant, and
+// decides whether the session goes on.
 func (s *server) failure(live *session, tool string, err error) error {
 	coded := fault.From(err)
 	details := s.launch.hidden.Text(coded.Message())
@@ -114,14 +117,14 @@ func (s *server) failure(live *session, tool string, err error) error {
 		s.drop(live)
 		return err
 	case coded.Code == fault.EngineOffline:
-		s.fell(live, coded)
+		s.unreachable(live, coded)
 		return fault.New(fault.EngineOffline, "%s: %s", tool, details)
 	}
-	s.worked() // codes are ours: those of another server mean nothing here
+	s.succeeded() // it answers; codes of another server mean nothing here
 	return fault.New(fault.ToolFailed, "%s: %s", tool, fault.Cut(details, maxErrorText))
 }
 
-// content makes an answer a result: what the server structured, else what its
+// content returns the result of a tool: the structured content, else what its
 // text holds. A tool that failed is TOOL_FAILED with the text.
 func (s *server) content(tool string, result mcpclient.CallResult) (any, error) {
 	text := result.Text()
@@ -145,9 +148,9 @@ func (s *server) content(tool string, result mcpclient.CallResult) (any, error) 
 	return made, nil
 }
 
-// structured returns the JSON object that a result is to workflows and agents:
-// the server's own, the object its text is, or {"text": …}; nothing where
-// there is more than text.
+// structured returns the JSON object that workflows and agents work with: the
+// structured content, the object that the text is, or {"text": …}. It is empty
+// where the content has more than text.
 func structured(result mcpclient.CallResult, own json.RawMessage, text string) (json.RawMessage, error) {
 	if own != nil {
 		if value, err := jsonvalue.Decode(own); err != nil || jsonvalue.Kind(value) != "object" {

@@ -17,7 +17,7 @@ const (
 	maxTimeout     = 24 * time.Hour
 )
 
-// entry is one server of the file, as it is written there.
+// entry is one server as the file has it.
 type entry struct {
 	name     string
 	kind     string // "type": stdio, http, or empty for what the other keys say
@@ -31,13 +31,13 @@ type entry struct {
 	// allow and deny are glob patterns of the server's own names of tools.
 	allow, deny []string
 	timeout     time.Duration
-	// wrong is what keeps the server from being mounted.
+	// wrong is why the server cannot be mounted, or nil.
 	wrong *fault.Error
 }
 
 // entries reads the servers of a file: {"mcpServers": {name: {…}}}, or
-// "servers" as VS Code writes it. The error is about the file as a whole; what
-// is wrong with one server is in its entry.
+// "servers" as VS Code writes it. The error is about the file as a whole; the
+// error of one server is in its entry.
 func entries(file string, data []byte) ([]entry, error) {
 	d, root, err := read(file, data)
 	if err != nil {
@@ -78,7 +78,7 @@ func unknownKey(key string, known []string) string {
 	return message
 }
 
-// ignored are keys that other clients keep in the same file.
+// ignored are the keys of other clients that read the same file.
 var ignored = []string{"autoApprove", "alwaysAllow", "trust", "description", "icon", "gallery", "version"}
 
 // fields are the keys of a server. Each function reads one, and returns what
@@ -97,7 +97,7 @@ var fields = map[string]func(*entry, jsonvalue.Node) string{
 	"timeout":  func(e *entry, v jsonvalue.Node) string { return durationOf(v, &e.timeout) },
 }
 
-// entry reads one server; the first thing that is wrong is kept.
+// entry reads one server and keeps its first error.
 func (d *document) entry(group string, named jsonvalue.NodeMember) entry {
 	made := entry{name: named.Name, timeout: defaultTimeout}
 	at := group + "." + named.Name
@@ -132,7 +132,7 @@ func (e *entry) fail(err *fault.Error) {
 	}
 }
 
-// complete says what the keys together lack.
+// complete says what is missing or does not fit together, or "".
 func (e *entry) complete() string {
 	switch {
 	case e.command == "" && e.url == "":
@@ -149,7 +149,7 @@ func (e *entry) complete() string {
 	return ""
 }
 
-// offers says whether a tool is let through, by the server's name of it.
+// offers says whether allow and deny let a tool through, by the server's name.
 func (e *entry) offers(tool string) bool {
 	matches := func(pattern string) bool {
 		matched, err := path.Match(pattern, tool)

@@ -79,7 +79,7 @@ func TestEverySchemaIsPublishable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		encoded, err := json.Marshal(map[string]any{"name": "x", "inputSchema": schema(4).Draw(t, "schema")})
 		require.NoError(t, err)
-		tool, err := shaped("engine", "engine.x", mcpclient.Definition{Name: "x", Raw: encoded})
+		tool, err := adaptSchema("engine", "engine.x", mcpclient.Definition{Name: "x", Raw: encoded})
 		require.NoError(t, err, string(encoded))
 		require.NoError(t, mcpio.Publishable(tool))
 	})
@@ -189,7 +189,7 @@ func TestOutputSchemas(t *testing.T) {
 		`null`: false,
 	} {
 		raw := `{"name":"x","inputSchema":{"type":"object"},"outputSchema":` + output + `}`
-		tool, err := shaped("engine", "engine.x", mcpclient.Definition{Name: "x", Raw: []byte(raw)})
+		tool, err := adaptSchema("engine", "engine.x", mcpclient.Definition{Name: "x", Raw: []byte(raw)})
 		require.NoError(t, err, output)
 		if listed {
 			require.JSONEq(t, output, string(tool.Output))

@@ -16,7 +16,7 @@ import (
 	"savant/internal/redact"
 )
 
-// launch is how a server is reached, its variables put in. It holds secrets.
+// launch is how a server is reached, with variables replaced. It holds secrets.
 type launch struct {
 	command string
 	args    []string
@@ -24,13 +24,13 @@ type launch struct {
 	dir     string
 	url     string
 	headers map[string]string
-	// hidden takes all that may be secret out of logs, errors and states;
-	// secrets takes what surely is out of results.
+	// hidden removes everything that may be secret from logs, errors and states;
+	// secrets removes only what is certainly secret from results.
 	hidden, secrets *redact.Redactor
 }
 
-// passedOn are the variables that every server gets: what a program needs to
-// find others, its user's folders and a language, and nothing else.
+// passedOn are the variables of Savant's environment that every server gets:
+// what a program needs to find others, the user's folders and the language.
 var passedOn = []string{"PATH", "HOME", "LANG", "TMPDIR", "USER", "SHELL", "TERM"}
 
 // variable is ${NAME}, ${NAME:-default} or ${env:NAME}.
@@ -38,7 +38,7 @@ var variable = pattern.Lazy(`\$\{([^}]*)\}`)
 
 var variableName = pattern.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// expansion puts variables into texts, and keeps what may be secret of them.
+// expansion replaces variables in texts and collects what may be secret.
 type expansion struct {
 	lookup  func(name string) (string, bool)
 	hidden  []string
@@ -46,7 +46,7 @@ type expansion struct {
 	err     error
 }
 
-// hold keeps the value of a variable or a header from being told.
+// hold marks the value of a variable or a header as one not to show.
 func (x *expansion) hold(name, held string) {
 	if slices.Contains(passedOn, name) {
 		return
@@ -57,8 +57,8 @@ func (x *expansion) hold(name, held string) {
 	}
 }
 
-// text returns a text with its variables put in. The first that is missing is
-// the error; no value ever is in it.
+// text returns a text with variables replaced. The first missing variable is
+// the error, which never holds a value.
 func (x *expansion) text(template string) string {
 	return variable().ReplaceAllStringFunc(template, func(found string) string {
 		name, fallback, hasFallback := strings.Cut(found[2:len(found)-1], ":-")
@@ -125,15 +125,15 @@ func (e *entry) resolve(environment []string, folder string) (launch, error) {
 	return made, x.err
 }
 
-// minSecret is the length in bytes below which the value of a variable is not
-// looked for: it would be found everywhere.
+// minSecret is the length in bytes below which a value is not searched for: it
+// would be found everywhere.
 const minSecret = 4
 
-// minLiteral is the length in bytes from which a text written into the file is
-// taken for a secret: "true" and "8080" are none.
+// minLiteral is the length in bytes from which a text written into the file
+// counts as a secret: "true" and "8080" do not.
 const minLiteral = 8
 
-// holdHeader keeps a header's value, and what follows its scheme.
+// holdHeader marks the value of a header, and what follows its scheme.
 func (x *expansion) holdHeader(name, held string) {
 	_, token, _ := strings.Cut(held, " ")
 	for _, each := range []string{held, token} {
@@ -144,7 +144,7 @@ func (x *expansion) holdHeader(name, held string) {
 }
 
 // checkHeader refuses a value that no request can carry: a variable that was
-// read from a file often ends in a line break. The value itself is not told.
+// read from a file often ends in a line break. The error does not show it.
 func (x *expansion) checkHeader(name, held string) {
 	isControl := func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 	if x.err == nil && strings.ContainsFunc(held, isControl) {
@@ -163,8 +163,8 @@ func lookupIn(environment []string) func(string) (string, bool) {
 	}
 }
 
-// checkURL refuses what is no address of a server, and keeps the secrets of
-// one: its password and the values of its query.
+// checkURL refuses what is not the address of a server, and marks its password
+// and the values of its query as secret.
 func (x *expansion) checkURL(text string) error {
 	address, err := url.Parse(text)
 	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
@@ -181,9 +181,9 @@ func (x *expansion) checkURL(text string) error {
 	return nil
 }
 
-// fingerprint says how a server is reached, as it is written: Digest changes
-// with any of it, Lines are for a person and hold no value of a variable, a
-// header or a query.
+// fingerprint describes how a server is reached, as written in the file. Digest
+// changes with any part of it. Lines are for a person and hold no value of a
+// variable, a header or a query.
 type fingerprint struct {
 	Digest string   `json:"digest"`
 	Lines  []string `json:"lines"`
@@ -220,7 +220,7 @@ func (e *entry) fingerprint() (fingerprint, error) {
 	return made, nil
 }
 
-// mark stands for a text that may be secret: it changes with it.
+// mark replaces a text that may be secret; it changes when the text does.
 func mark(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return fmt.Sprintf("(%s)", hex.EncodeToString(sum[:4]))

@@ -25,13 +25,13 @@ const (
 // maxLock is the largest lock file that is read, in bytes.
 const maxLock = 64 << 20
 
-// lockFile is .savant/mcp.lock.json: what was trusted, by server.
+// lockFile is .savant/mcp.lock.json: what is trusted, by server.
 type lockFile struct {
 	Version int                `json:"version"` // 1
 	Servers map[string]*pinned `json:"servers"`
 }
 
-// pinned is one server as it was trusted.
+// pinned is what is trusted of one server.
 type pinned struct {
 	Launch fingerprint `json:"launch"`
 	// Tools are the definitions, by the server's own names.
@@ -49,8 +49,8 @@ type pin struct {
 	Definition json.RawMessage `json:"definition"`
 }
 
-// readLock returns what is trusted. A file that cannot be read is
-// STATE_CORRUPT: what was trusted must not be forgotten silently.
+// readLock returns what is trusted. A file that cannot be read is STATE_CORRUPT:
+// trust must not be forgotten silently.
 func readLock(root *os.Root) (*lockFile, error) {
 	held := &lockFile{Version: 1, Servers: map[string]*pinned{}}
 	info, err := root.Stat(lockName)
@@ -70,7 +70,7 @@ func readLock(root *os.Root) (*lockFile, error) {
 	return held, nil
 }
 
-// whole says whether every definition is the one its digest was made of.
+// whole says whether every definition fits its digest.
 func (l *lockFile) whole() bool {
 	if l.Servers == nil {
 		return false

@@ -1,6 +1,6 @@
 // Package mount makes other MCP servers engines of the registry: those that
-// .savant/mcp.json names. A server is started when it is first called; its
-// tools are listed from the definitions that were seen and trusted before.
+// .savant/mcp.json names. A server is started when it is first called. Its tools
+// are listed from the definitions that were trusted before.
 package mount
 
 import (
@@ -34,11 +34,11 @@ type Options struct {
 	// Logger gets starts and ends of servers and what they write to stderr;
 	// never arguments, results or secrets. Nil discards.
 	Logger *slog.Logger
-	// FirstPause is the pause after a server's first failure, doubled at each
-	// further one up to a minute; 0 is half a second.
+	// FirstPause is the pause after a server's first failure. It doubles with
+	// each further failure, up to a minute; 0 is half a second.
 	FirstPause time.Duration
-	// ListFor is how long a server is called by what it listed, unless it says
-	// that its tools changed; 0 is five minutes.
+	// ListFor is how long a list of tools is used before it is asked for again,
+	// unless the server announces a change; 0 is five minutes.
 	ListFor time.Duration
 }
 
@@ -49,21 +49,21 @@ const (
 )
 
 // mountedBy is a variable that every mounted server gets. A Savant that has it
-// mounts nothing: one that reads the same file would mount itself without end.
+// mounts nothing: if it read the same file, it would mount itself without end.
 const mountedBy = "SAVANT_MOUNTED"
 
 // Mounts are the servers that are mounted. It may be used by several
 // goroutines at once.
 type Mounts struct {
 	options Options
-	mounted bool // this Savant is itself mounted, and mounts nothing
-	// life ends with Close; work counts what runs until then.
+	mounted bool // this Savant is itself mounted
+	// life ends with Close; work counts the goroutines that run until then.
 	life     context.Context
 	end      context.CancelCauseFunc
 	work     sync.WaitGroup
 	adopting sync.Mutex
 
-	reloading sync.Mutex // guards file; held while the file is taken over
+	reloading sync.Mutex // guards file; held during Reload
 	file      fs.FileInfo
 
 	mutex    sync.Mutex // guards what follows
@@ -73,9 +73,9 @@ type Mounts struct {
 
 var errStopping = errors.New("the program is stopping")
 
-// Open reads the file of servers and puts an engine for each into the
-// registry. It starts nothing and never fails: what cannot be mounted is an
-// engine that is offline, or, where it cannot even be that, a Problem.
+// Open reads the file of servers and adds an engine for each to the registry. It
+// starts nothing and never fails: what cannot be mounted is an engine that is
+// offline, or, if its name cannot be that of an engine, one of the Problems.
 func Open(options Options) *Mounts {
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
@@ -116,7 +116,7 @@ func (m *Mounts) read() ([]entry, error) {
 	return entries(configName, data)
 }
 
-// problem keeps and logs what cannot be shown as an engine.
+// problem keeps and logs an error that is not of one engine.
 func (m *Mounts) problem(err error) {
 	coded := fault.From(err)
 	m.mutex.Lock()
@@ -133,7 +133,7 @@ func (m *Mounts) Problems() []*fault.Error {
 	return slices.Clone(m.problems)
 }
 
-// add makes a server an engine. lockErr is why what was trusted is not known.
+// add makes a server an engine. lockErr is why the lock file could not be read.
 func (m *Mounts) add(each entry, trusted *pinned, lockErr error) {
 	if message := checkEngineName(each.name); message != "" {
 		m.problem(fault.New(fault.InvalidParams, "%s: server %q: %s", configName, fault.Cut(each.name, 60), message))
@@ -170,7 +170,7 @@ func (m *Mounts) newPause() *backoff.ExponentialBackOff {
 	return pause
 }
 
-// prepare finds out how the server is started, and whether it may be.
+// prepare sets how the server is started, and whether it may be.
 func (s *server) prepare(environment []string, folder string, lockErr error) {
 	s.launch.hidden, s.launch.secrets = redact.Shapes(), redact.Shapes().Known()
 	if s.entry.wrong != nil {
@@ -194,15 +194,15 @@ func (s *server) prepare(environment []string, folder string, lockErr error) {
 	}
 }
 
-// offline makes any reason one for callers.
+// offline gives any reason the code ENGINE_OFFLINE.
 func offline(err error) *fault.Error {
 	coded := fault.From(err)
 	return fault.New(fault.EngineOffline, "%s", coded.Message()).With(coded.Diagnostics...)
 }
 
-// Discover starts those of the named servers that nothing is known of, all at
-// once, and waits until their tools are published, or failed to be, or ctx
-// ends. What goes wrong is in the log and in the engine's status.
+// Discover starts the named servers of which nothing is trusted yet, all at once,
+// and waits until their tools are published, the start failed, or ctx ends. Errors
+// are in the log and in the status of the engine.
 func (m *Mounts) Discover(ctx context.Context, engines ...string) {
 	var all sync.WaitGroup
 	for _, each := range m.all() {
@@ -213,8 +213,8 @@ func (m *Mounts) Discover(ctx context.Context, engines ...string) {
 	all.Wait()
 }
 
-// Close ends every server and returns when none is left. A server that does
-// not end by itself is killed after a second.
+// Close ends every server and returns when none is left. A server that does not
+// end is killed after a second.
 func (m *Mounts) Close() {
 	m.end(errStopping)
 	m.work.Wait()

@@ -21,8 +21,8 @@ const (
 
 var engineName = pattern.Lazy(`^[A-Za-z0-9-]+(_[A-Za-z0-9-]+)*$`)
 
-// reserved are names that Savant's engines and the calls of its language have,
-// also where one of them is not there.
+// reserved are the names of Savant's engines and of the calls of its language,
+// whether they are there or not.
 var reserved = []string{"agent", "ci", "context", "flow", "git", "human", "llm", "reasoning", "savant", "think", "workflow"}
 
 // checkEngineName says what is wrong with the name of a server, or "".
@@ -41,9 +41,9 @@ var (
 	emptyDot = pattern.Lazy(`_*\._*(\._*)*`)
 )
 
-// canonical returns the published name of a server's tool: NAME.tool, where
-// what a name may not hold became "_", and a name that is too long ends in the
-// beginning of its digest.
+// canonical returns the published name of a server's tool, NAME.tool. Characters
+// that a name may not hold become "_"; a name that is too long is cut and ends in
+// the beginning of its digest.
 func canonical(engine, tool string) string {
 	plain := foreign().ReplaceAllString(tool, "_")
 	plain = emptyDot().ReplaceAllString(plain, ".")
@@ -56,9 +56,9 @@ func canonical(engine, tool string) string {
 	return engine + "." + plain
 }
 
-// canonicals names the tools of one server, by the server's own names. Of
-// names that become one, in either spelling, one that needed no change has it;
-// all others are refused, with the reason.
+// canonicals returns the published names of the tools of one server, by the
+// server's own names. If several become one name, in either spelling, the one
+// that needed no change gets it; the others are refused with the reason.
 func canonicals(engine string, tools []string) (names, refused map[string]string) {
 	names, refused = map[string]string{}, map[string]string{}
 	claims := map[string][]string{}

@@ -19,12 +19,12 @@ const (
 	drainPatience = time.Second
 )
 
-// process is a server that Savant started. Its three streams are pipes that
-// are our own, so that waiting for it loses nothing of what it wrote.
+// process is a server that Savant started. Its three streams are pipes of our
+// own, so that waiting for its end loses nothing of its output.
 type process struct {
 	command *exec.Cmd
-	// group is the server and all that it starts: its end is theirs, and a Ctrl-C
-	// is not for them.
+	// group is the server and everything it starts: they end together, and a
+	// Ctrl-C does not reach them.
 	group          *processgroup.Group
 	stdin          *os.File
 	stdout, stderr *os.File
@@ -87,11 +87,11 @@ func (p *process) pipes() (theirs []*os.File, err error) {
 	return theirs, nil
 }
 
-// wait notices the end of the server, ends what it left behind, and lets its
-// streams end: something in another group may still hold them.
+// wait waits for the end of the server, ends what it left behind, and limits how
+// long its streams are read: a program in another group may still hold them.
 func (p *process) wait() {
 	defer close(p.done)
-	_ = p.command.Wait() // how it ended is no matter: it was to go on
+	_ = p.command.Wait() // its exit code does not matter
 	p.group.End()
 	_ = p.stdin.Close()
 	deadline := time.Now().Add(drainPatience)
@@ -107,7 +107,7 @@ func (p *process) closeStreams() {
 	}
 }
 
-// stop ends the server: its input is closed, then it is asked, then killed.
+// stop ends the server: it closes its input, then sends SIGTERM, then kills it.
 func (p *process) stop() {
 	_ = p.stdin.Close()
 	if p.ended(stopPatience) {

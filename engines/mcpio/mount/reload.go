@@ -13,13 +13,13 @@ import (
 	"savant/engines"
 )
 
-// errReplaced is why a server ends that is no longer in the file as it was.
+// errReplaced is why a server ends whose entry in the file changed or went.
 var errReplaced = errors.New("it was taken out of " + configName + ", or changed there; if it is still there, call again")
 
-// Reload takes over the file of servers where it changed: new servers come,
-// those that are gone go with their tools, changed ones are begun anew. What is
-// wrong with the file as a whole leaves the servers as they were; Problems says
-// so, and the log. Where the file is as it was this costs one look at it.
+// Reload reads the file of servers again if it changed: new servers are added,
+// those that are gone are removed with their tools, changed ones are replaced. If
+// the file as a whole is wrong, the servers stay as they were, and Problems and
+// the log say so. If the file did not change, this costs one stat.
 func (m *Mounts) Reload() {
 	m.reloading.Lock()
 	defer m.reloading.Unlock()
@@ -27,7 +27,7 @@ func (m *Mounts) Reload() {
 	if m.mounted || m.life.Err() != nil || sameFile(now, m.file) {
 		return
 	}
-	if now == nil || time.Since(now.ModTime()) > tick { // looked at before it is read: what changes meanwhile is seen next time
+	if now == nil || time.Since(now.ModTime()) > tick { // it was looked at before it is read, so a change in between is seen next time
 		m.file = now
 	}
 	all, err := m.read()
@@ -39,7 +39,7 @@ func (m *Mounts) Reload() {
 	m.take(all)
 }
 
-// tick is within which a file may change again without its time telling.
+// tick is how long a file may change again without a new modification time.
 const tick = 50 * time.Millisecond
 
 // take makes the servers those of the file.
@@ -65,7 +65,7 @@ func (m *Mounts) take(all []entry) {
 	}
 }
 
-// retire takes the server's engine away and ends what it runs.
+// retire removes the server's engine and ends its session.
 func (s *server) retire(why error) {
 	s.adopting.Lock()
 	defer s.adopting.Unlock()
@@ -73,7 +73,7 @@ func (s *server) retire(why error) {
 	_ = s.registry.RemoveEngine(s.entry.name) // it is there: the name is this server's
 }
 
-// fileState is what tells one state of the file from another; nil: there is none.
+// fileState returns what sameFile compares; nil: there is no file.
 func (m *Mounts) fileState() fs.FileInfo {
 	info, err := m.options.Root.Stat(configName)
 	if err != nil {
@@ -89,7 +89,7 @@ func sameFile(a, b fs.FileInfo) bool {
 	return a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && os.SameFile(a, b)
 }
 
-// all returns the servers in the order of the file, those that came last at the end.
+// all returns the servers in the order of the file, those added last at the end.
 func (m *Mounts) all() []*server {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -102,16 +102,17 @@ func (m *Mounts) set(servers []*server) {
 	m.servers = servers
 }
 
-// forget makes the problems those of the file as it is now.
+// forget drops the problems of the file as it was.
 func (m *Mounts) forget() {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	m.problems = nil
 }
 
-// Seek looks for a tool that nobody has: in the file of servers, where that
-// changed, and at the servers nothing is known of whose name the tool's begins
-// with. shown says which engines may be looked at. It waits as Discover does.
+// Seek looks for a tool that the registry does not have: it reloads the file of
+// servers, and starts the servers of which nothing is trusted yet and whose name
+// the tool's begins with. shown says which engines may be started. It waits as
+// Discover does.
 func (m *Mounts) Seek(ctx context.Context, tool string, shown func(engine string) bool) {
 	m.Reload()
 	var may []string

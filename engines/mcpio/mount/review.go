@@ -10,10 +10,10 @@ import (
 )
 
 // Review is the difference between what is trusted of a server and what it is
-// now. Its texts are fit for a terminal: control characters are written out.
+// now. Its texts are safe for a terminal: control characters are escaped.
 type Review struct {
 	Server string
-	// First says that nothing was trusted before.
+	// First says that nothing is trusted of the server yet.
 	First bool
 	// Launch is how the way to start the server changed, a diff; empty where
 	// it did not.
@@ -36,7 +36,7 @@ type Change struct {
 	Diff string
 }
 
-// Same says that there is nothing to accept.
+// Same says whether there is nothing to accept.
 func (r Review) Same() bool { return !r.First && r.Launch == "" && len(r.Changes) == 0 }
 
 // ReviewLaunch returns how the way to start a server changed, as a diff; empty
@@ -57,7 +57,7 @@ func (m *Mounts) ReviewLaunch(name string) (string, error) {
 	return diff(s.trusted.Launch.Lines, s.print.Lines), nil
 }
 
-// mayReview returns why the server cannot be started even to look at it.
+// mayReview returns why the server cannot be started for a review, or nil.
 func (s *server) mayReview() error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -67,8 +67,8 @@ func (s *server) mayReview() error {
 	return nil
 }
 
-// Review starts a server, whatever is trusted of it, and compares. The server
-// is ended again; nothing changes.
+// Review starts a server, whatever is trusted of it, compares, and ends the
+// server again. Nothing changes.
 func (m *Mounts) Review(ctx context.Context, name string) (Review, error) {
 	launchDiff, err := m.ReviewLaunch(name)
 	if err != nil {
@@ -128,7 +128,7 @@ func changes(old, now map[string]pin) []Change {
 	return all
 }
 
-// digest tells one state of trust from another.
+// digest returns a text that differs whenever what is trusted differs.
 func (p *pinned) digest() string {
 	text := p.Launch.Digest
 	for _, name := range slices.Sorted(maps.Keys(p.Tools)) {
@@ -137,8 +137,8 @@ func (p *pinned) digest() string {
 	return text
 }
 
-// Accept trusts what a review showed. When the trust changed since, it is
-// STATE_CONFLICT and nothing happens.
+// Accept trusts what a review showed. If what is trusted changed since, it is
+// STATE_CONFLICT and nothing changes.
 func (m *Mounts) Accept(review Review) error {
 	if review.next == nil {
 		return fault.New(fault.InvalidParams, "nothing was reviewed")
@@ -162,7 +162,7 @@ func (m *Mounts) Accept(review Review) error {
 	return err
 }
 
-// Refresh takes over what was accepted by another process.
+// Refresh reads what another process accepted.
 func (m *Mounts) Refresh() {
 	for _, each := range m.all() {
 		if err := each.refresh(); err != nil {
@@ -171,7 +171,7 @@ func (m *Mounts) Refresh() {
 	}
 }
 
-// refresh reads what is trusted of a server again.
+// refresh reads again what is trusted of the server.
 func (s *server) refresh() error {
 	held, err := readLock(s.root)
 	if err != nil {
@@ -183,8 +183,8 @@ func (s *server) refresh() error {
 	return nil
 }
 
-// Follow refreshes whenever the lock file changes, and takes over the file of
-// servers, until ctx ends. Servers nothing is known of are started.
+// Follow polls the lock file and the file of servers, and takes over what
+// changed, until ctx ends. It starts servers of which nothing is trusted yet.
 func (m *Mounts) Follow(ctx context.Context, shown func(engine string) bool) {
 	if m.mounted {
 		return
@@ -207,8 +207,8 @@ func (m *Mounts) Follow(ctx context.Context, shown func(engine string) bool) {
 	}
 }
 
-// discoverNew starts servers that nothing is known of, and waits for none. One
-// that does not start is tried again by a call, not here.
+// discoverNew starts servers of which nothing is trusted yet, and waits for none.
+// If one does not start, only a call tries again.
 func (m *Mounts) discoverNew(shown func(engine string) bool) {
 	for _, each := range m.all() {
 		if shown(each.entry.name) && each.untried() {
@@ -217,8 +217,7 @@ func (m *Mounts) discoverNew(shown func(engine string) bool) {
 	}
 }
 
-// followEvery is how often a running server looks whether a person accepted
-// something at a terminal, or changed the file of servers.
+// followEvery is how often Follow polls.
 const followEvery = 2 * time.Second
 
 func (m *Mounts) lockTime() time.Time {
@@ -229,7 +228,7 @@ func (m *Mounts) lockTime() time.Time {
 	return info.ModTime()
 }
 
-// trust makes a server go by what is trusted now.
+// trust makes the server use what is trusted now.
 func (s *server) trust(now *pinned) error {
 	s.mutex.Lock()
 	same := s.trusted != nil && s.trusted.digest() == now.digest()

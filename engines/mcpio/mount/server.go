@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// maxWait is how long a call waits for a server that failed before to be
-	// tried again; what takes longer is ENGINE_OFFLINE at once.
+	// maxWait is how long a call waits for the next attempt to start a server
+	// that failed before. If that is further away, the call is ENGINE_OFFLINE.
 	maxWait = 2 * time.Second
-	// pingTime is how long a server whose call took too long may take for a
-	// sign of life, before it is ended and started anew.
+	// pingTime is how long a server whose call took too long may take to answer
+	// a ping before its session is ended.
 	pingTime = 5 * time.Second
 )
 
-// server is one mounted server: an engine.
+// server is one mounted server and the engine that it is.
 type server struct {
 	entry    entry
 	print    fingerprint
@@ -33,20 +33,20 @@ type server struct {
 	registry *engines.Registry
 	root     *os.Root
 	logger   *slog.Logger
-	// life ends with the mounts, or when the server is replaced; work counts
-	// what runs until then.
+	// life ends with the mounts, or when the server is replaced; work counts the
+	// goroutines that run until then.
 	life context.Context
 	end  context.CancelCauseFunc
 	work *sync.WaitGroup
 
 	// adopting, which all servers share, is held while tools are compared and
-	// published: what is published last is what was seen last, and of two
-	// servers one has a name that both claim. It is taken before the mutex.
+	// published. So the tools published last are those listed last, and of two
+	// servers that claim one name exactly one gets it. It is locked before mutex.
 	adopting *sync.Mutex
 
 	mutex sync.Mutex
-	// fixed is why the server is never started: its entry, a variable, or how
-	// it is started changed. Nil: it may be.
+	// fixed is why the server is not started: its entry is wrong, a variable is
+	// missing, or the way to start it changed. Nil: it may be started.
 	fixed   *fault.Error
 	trusted *pinned
 	live    *session
@@ -56,13 +56,13 @@ type server struct {
 	again    time.Time
 	pause    *backoff.ExponentialBackOff
 	listFor  time.Duration
-	// changed are tools that are not what was trusted, and refused those that
-	// cannot be published, by the server's names, with the reason.
+	// changed holds the tools that differ from what is trusted, refused those
+	// that cannot be published: the reason by the server's name of the tool.
 	changed, refused map[string]string
 }
 
-// session returns the server's life, beginning one where there is none. ctx
-// bounds the wait, not the start: others may wait for it too.
+// session returns the session of the server, and starts the server where there
+// is none. ctx bounds the wait, not the start: others may wait for it too.
 func (s *server) session(ctx context.Context) (*session, error) {
 	for {
 		s.mutex.Lock()
@@ -93,7 +93,7 @@ func (s *server) session(ctx context.Context) (*session, error) {
 	}
 }
 
-// await waits for a start, or, where none runs, for the time of the next.
+// await waits for the start that runs, or, without one, for the next attempt.
 func (s *server) await(ctx context.Context, starting <-chan struct{}, wait time.Duration) error {
 	if starting == nil {
 		timer := time.NewTimer(wait)
@@ -118,8 +118,8 @@ func (s *server) await(ctx context.Context, starting <-chan struct{}, wait time.
 	return nil
 }
 
-// reason is why the last start failed, fit to be shown. It is called with the
-// mutex held.
+// reason returns why the last start failed, without secrets. It is called with
+// the mutex held.
 func (s *server) reason() string {
 	if s.failed == nil {
 		return "it ended unexpectedly"
@@ -155,7 +155,7 @@ func (s *server) begin() {
 	})
 }
 
-// watch lists the tools again when they changed, and notices the end.
+// watch lists the tools again when they change, until the session ends.
 func (s *server) watch(began *session) {
 	for {
 		select {
@@ -165,7 +165,7 @@ func (s *server) watch(began *session) {
 					"reason", s.launch.hidden.Text(fault.From(err).Message()))
 			}
 		case <-began.client.Done():
-			s.lost(began)
+			s.ended(began)
 			began.close()
 			return
 		case <-s.life.Done():
@@ -188,18 +188,18 @@ func (s *server) relist(began *session) error {
 	return s.adopt(began)
 }
 
-// outdated says whether a listing is too old to call by.
+// outdated says whether the tools were listed too long ago.
 func (s *server) outdated(live *session) bool {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return time.Since(live.listed) > s.listFor
 }
 
-// lost makes the next start wait, unless the server was to end.
-func (s *server) lost(ended *session) {
+// ended makes the next start wait, unless the session was closed here.
+func (s *server) ended(over *session) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if s.live != ended {
+	if s.live != over {
 		return
 	}
 	s.live = nil
@@ -210,15 +210,15 @@ func (s *server) lost(ended *session) {
 	}
 }
 
-// worked forgets earlier failures.
-func (s *server) worked() {
+// succeeded ends the pauses between starts.
+func (s *server) succeeded() {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.pause.Reset()
 	s.again = time.Time{}
 }
 
-// drop ends the life the server has, so that the next call begins another.
+// drop ends a session, so that the next call starts another.
 func (s *server) drop(hung *session) {
 	s.mutex.Lock()
 	if s.live == hung {
@@ -228,8 +228,8 @@ func (s *server) drop(hung *session) {
 	hung.close()
 }
 
-// fell ends the life of a server that can no longer be reached.
-func (s *server) fell(live *session, why error) {
+// unreachable ends the session of a server that can no longer be reached.
+func (s *server) unreachable(live *session, why error) {
 	s.mutex.Lock()
 	if s.live == live {
 		s.live, s.failed = nil, why
@@ -239,8 +239,9 @@ func (s *server) fell(live *session, why error) {
 	s.work.Go(live.close)
 }
 
-// examine ends a server that gives no sign of life.
-func (s *server) examine(suspect *session) {
+// pingOrEnd pings a server whose call was not answered in time, and ends its
+// session when it does not answer that either.
+func (s *server) pingOrEnd(suspect *session) {
 	s.work.Go(func() {
 		ctx, cancel := context.WithTimeout(s.life, pingTime)
 		defer cancel()

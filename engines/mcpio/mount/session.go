@@ -20,7 +20,7 @@ const (
 	maxTools = 500
 )
 
-// session is one life of a server: from its start to its end.
+// session is one run of a server, from its start to its end.
 type session struct {
 	client  *mcpclient.Client
 	process *process // nil for a server behind a url
@@ -32,7 +32,7 @@ type session struct {
 	closed sync.Once
 }
 
-// starter begins sessions; version is what it tells the servers of Savant.
+// starter starts servers; version is Savant's, which the servers are told.
 type starter struct {
 	version string
 	logger  *slog.Logger
@@ -81,7 +81,7 @@ func (s *session) startProcess(ctx context.Context, by starter, name string, l l
 	return nil
 }
 
-// list asks for the definitions.
+// list asks the server for the definitions of its tools.
 func (s *session) list(ctx context.Context) ([]mcpclient.Definition, error) {
 	all, err := s.client.Definitions(ctx)
 	if err == nil && len(all) > maxTools {
@@ -90,8 +90,8 @@ func (s *session) list(ctx context.Context) ([]mcpclient.Definition, error) {
 	return all, err
 }
 
-// close ends the session and, where there is one, the process. It is slow:
-// a server may take its time to end.
+// close ends the session and its process. It may take a second: a server gets
+// time to end.
 func (s *session) close() {
 	s.closed.Do(func() {
 		if s.process != nil {

@@ -10,7 +10,7 @@ import (
 	"savant/fault"
 )
 
-// status says how the server is; it starts nothing.
+// status returns the state of the server without starting it.
 func (s *server) status(context.Context) engines.Status {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -38,7 +38,7 @@ func place(err *fault.Error) string {
 	return fmt.Sprintf(" (%s:%d:%d)", at.File, at.Line, at.Column)
 }
 
-// notes lists what is not as it should be with the tools.
+// notes says what is wrong with the tools, after a first remark.
 func (s *server) notes(first string) string {
 	var parts []string
 	if first != "" {

@@ -50,7 +50,7 @@ func logStderr(in io.Reader, server string, hidden *redact.Redactor, logger *slo
 	}
 }
 
-// boundedLine returns a line, of a long one its beginning.
+// boundedLine returns a line, cut if it is long.
 func boundedLine(in *bufio.Reader) (string, error) {
 	part, err := in.ReadSlice('\n')
 	text := strings.TrimRight(string(part), "\r\n")
@@ -60,7 +60,7 @@ func boundedLine(in *bufio.Reader) (string, error) {
 	return text, err
 }
 
-// plainText takes control characters out: a log is read at a terminal.
+// plainText replaces control characters: logs are read at a terminal.
 func plainText(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

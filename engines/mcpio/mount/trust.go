@@ -10,15 +10,16 @@ import (
 	"savant/fault"
 )
 
-// Why a tool is not what was trusted.
+// Why a tool differs from what is trusted.
 const (
 	isChanged = "its definition is not the one that was approved"
 	isNew     = "it is new and was not approved"
 )
 
-// adopt holds what a server lists against what is trusted, and publishes what
-// may be. A server that nothing is trusted of is trusted now, on first use; one
-// that lists nothing that could be is looked at again when it starts next.
+// adopt compares what a server lists with what is trusted, and publishes the
+// tools that are as trusted. If nothing is trusted of the server yet, what it
+// lists is trusted now (trust on first use); if it lists nothing that could be,
+// the next start tries again.
 func (s *server) adopt(began *session) error {
 	s.adopting.Lock()
 	defer s.adopting.Unlock()
@@ -58,8 +59,8 @@ func launchChanged(name string) string {
 	return "how " + name + " is started is not what was approved: see and accept with savant engines approve " + name
 }
 
-// pinAll returns the pins of definitions, by name; refused are those that
-// cannot be kept, or are listed twice.
+// pinAll returns the pins of definitions, by name; refused holds the reasons of
+// those that cannot be kept or are listed twice.
 func pinAll(definitions []mcpclient.Definition) (pins map[string]pin, refused map[string]string) {
 	pins, refused = map[string]pin{}, map[string]string{}
 	for _, each := range definitions {
@@ -82,8 +83,8 @@ func pinAll(definitions []mcpclient.Definition) (pins map[string]pin, refused ma
 	return pins, refused
 }
 
-// compare says which tools are not as trusted. One that is no longer listed is
-// only gone.
+// compare returns the tools that differ from what is trusted, with the reason. A
+// tool that is no longer listed is not one of them.
 func compare(trusted, now map[string]pin) map[string]string {
 	changed := map[string]string{}
 	for name, each := range now {
@@ -98,9 +99,9 @@ func compare(trusted, now map[string]pin) map[string]string {
 	return changed
 }
 
-// publish puts the trusted definitions of these tools, by the server's names,
-// into the registry, as far as they can be. A server that was replaced has no
-// say any more.
+// publish puts the trusted definitions of tools, given by the server's names,
+// into the registry, as far as they can be published. A server that was replaced
+// publishes nothing.
 func (s *server) publish(tools []string) error {
 	if s.life.Err() != nil {
 		return nil
@@ -133,7 +134,7 @@ func (s *server) tool(tool, name string) (engines.Tool, error) {
 	if !known {
 		return engines.Tool{}, fault.New(fault.ToolChanged, "%s", isNew)
 	}
-	made, err := shaped(s.entry.name, name, definition)
+	made, err := adaptSchema(s.entry.name, name, definition)
 	if err != nil {
 		return engines.Tool{}, err
 	}
@@ -157,15 +158,15 @@ func (s *server) refusal(tool string) error {
 	return nil
 }
 
-// untried says that nothing is known of a server and nobody has tried to start it.
+// untried says that nothing is trusted of the server and that no start was tried.
 func (s *server) untried() bool {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return s.trusted == nil && !s.entry.disabled && s.fixed == nil && s.failed == nil && s.starting == nil && s.live == nil
 }
 
-// discover starts a server nothing is known of, and waits until its tools are
-// published or ctx ends.
+// discover starts a server of which nothing is trusted yet, and waits until its
+// tools are published or ctx ends.
 func (s *server) discover(ctx context.Context) error {
 	s.mutex.Lock()
 	known := s.trusted != nil || s.entry.disabled || s.fixed != nil

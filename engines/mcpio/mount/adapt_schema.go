@@ -16,15 +16,15 @@ import (
 // maxDescription is how much of a tool's description is published, in bytes.
 const maxDescription = 1900
 
-// serverChecks is added to the description of a tool whose published schema
-// says less than its own.
+// serverChecks is added to the description of a tool whose published input
+// schema says less than its own.
 const serverChecks = " (The server has further rules for the arguments and checks them.)"
 
-// shaped returns a definition as it can be published. The schema is the
-// server's own where every client can read it; else it says as much as they
-// can, and the server judges the arguments. The output schema is the server's,
-// where it is one that can be published.
-func shaped(engine, name string, definition mcpclient.Definition) (engines.Tool, error) {
+// adaptSchema returns a tool of a definition as it can be published. The input
+// schema is the server's own if every client can read it; else it is one that
+// says as much as they can read, and the server checks the arguments. The output
+// schema is the server's, if it can be published.
+func adaptSchema(engine, name string, definition mcpclient.Definition) (engines.Tool, error) {
 	tool, err := definition.Tool()
 	if err != nil {
 		return engines.Tool{}, err
@@ -67,12 +67,12 @@ func shaped(engine, name string, definition mcpclient.Definition) (engines.Tool,
 	return engines.Tool{}, err
 }
 
-// combinators may not stand at the root of what is published: clients refuse
-// such a tool, or the whole list.
+// combinators may not be at the root of a published schema: clients refuse such
+// a tool, or the whole list.
 var combinators = []string{"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "$ref", "$dynamicRef", "unevaluatedProperties", "dependentSchemas"}
 
-// flattened returns a schema with its root made a plain object: properties of
-// the root's alternatives become its own. whole says that nothing was changed.
+// flattened returns a schema whose root is a plain object: it has the properties
+// of the alternatives too. whole says that nothing was changed.
 func flattened(raw map[string]any) (flat map[string]any, whole bool) {
 	flat = maps.Clone(raw)
 	if flat == nil {
@@ -144,8 +144,8 @@ func within(root map[string]any, reference string) any {
 	return at
 }
 
-// outlined returns a schema of names, simple types and short descriptions: for
-// a definition that is too large, or that the validator does not take.
+// outlined returns a schema of names, simple types and short descriptions, for a
+// schema that is too large or that does not compile.
 func outlined(raw map[string]any) (map[string]any, bool) {
 	const shortest = 200
 	flat, _ := flattened(raw)
@@ -172,15 +172,15 @@ func outlined(raw map[string]any) (map[string]any, bool) {
 
 var simpleTypes = []string{"string", "number", "integer", "boolean", "array", "object"}
 
-// bare says nothing but that arguments are an object.
+// bare returns a schema that accepts any object.
 func bare(map[string]any) (map[string]any, bool) {
 	return map[string]any{"type": "object", "additionalProperties": true}, false
 }
 
-// members of a definition that are pinned: what a model or a client acts on.
+// pinnedMembers are the members of a definition that a model or a client acts on.
 var pinnedMembers = []string{"name", "title", "description", "inputSchema", "outputSchema", "annotations"}
 
-// pinOf returns what is kept of a definition, in its one encoding.
+// pinOf returns what is pinned of a definition, in the one encoding.
 func pinOf(definition mcpclient.Definition) (pin, error) {
 	whole, err := jsonvalue.Decode(definition.Raw)
 	if err != nil {
