@@ -32,10 +32,7 @@ func (p *program) approveCommand() *cobra.Command {
 			"at a terminal only, so that nothing but a person can give it.",
 		Args: positional(cobra.RangeArgs(1, 2)),
 		RunE: func(command *cobra.Command, args []string) error {
-			said.run, said.answered = args[0], command.Flags().Changed("answer")
-			if len(args) > 1 {
-				said.step = args[1]
-			}
+			said.run, said.step, said.answered = args[0], strings.Join(args[1:], ""), command.Flags().Changed("answer")
 			return p.with(command.Context(), func(a *app.App) error { return p.approve(command.Context(), a, said) })
 		}}
 	flags := command.Flags()

@@ -2,7 +2,6 @@ package commands
 
 import (
 	"fmt"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -22,8 +21,7 @@ func (p *program) configShowCommand() *cobra.Command {
 			"set is shown. With --origin, say where each value is from: a flag, a variable, a line of the file, or the default.",
 		RunE: func(*cobra.Command, []string) error { return p.showConfig(origin) }}
 	command.Flags().BoolVar(&origin, "origin", false, "say where each value is from")
-	p.jsonFlag(command)
-	return command
+	return p.jsonFlag(command)
 }
 
 // shownSetting is a setting as `savant config show --json` shows it. A secret
@@ -45,13 +43,13 @@ func (p *program) showConfig(origin bool) error {
 	if p.json {
 		return p.print(map[string]any{"settings": shownSettings(p.loaded.Values, origin)})
 	}
-	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	table := terminal.NewTable(p.stdout)
 	for _, value := range p.loaded.Values {
-		line := value.Setting.Key + "\t" + terminal.Visible(value.Shown())
+		cells := []string{value.Setting.Key, value.Shown()}
 		if origin {
-			line += "\t" + value.Origin.String()
+			cells = append(cells, value.Origin.String())
 		}
-		fmt.Fprintln(table, line)
+		table.Row(cells...)
 	}
 	return table.Flush()
 }

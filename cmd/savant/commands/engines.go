@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -27,12 +26,8 @@ type listedEngine struct {
 }
 
 func (p *program) enginesListCommand() *cobra.Command {
-	command := &cobra.Command{Use: "list", Short: "List the engines and their tools; nothing is started", Args: positional(cobra.NoArgs),
-		RunE: func(command *cobra.Command, _ []string) error {
-			return p.with(command.Context(), func(a *app.App) error { return p.listEngines(a) })
-		}}
-	p.jsonFlag(command)
-	return command
+	return p.jsonFlag(&cobra.Command{Use: "list", Short: "List the engines and their tools; nothing is started", Args: positional(cobra.NoArgs),
+		RunE: p.onApp(func(ctx context.Context, a *app.App, _ []string) error { return p.listEngines(a) })})
 }
 
 func (p *program) listEngines(a *app.App) error {
@@ -47,21 +42,19 @@ func (p *program) listEngines(a *app.App) error {
 	if p.json {
 		return p.print(map[string]any{"engines": list})
 	}
-	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	table := terminal.NewTable(p.stdout)
 	for _, each := range list {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", terminal.Visible(each.Engine), terminal.Count(len(each.Tools), "tool"), terminal.Visible(each.Description))
+		table.Row(each.Engine, terminal.Count(len(each.Tools), "tool"), each.Description)
 	}
 	return table.Flush()
 }
 
 func (p *program) enginesStatusCommand() *cobra.Command {
-	command := &cobra.Command{Use: "status", Short: "Ask every engine how it is", Args: positional(cobra.NoArgs),
+	return p.jsonFlag(&cobra.Command{Use: "status", Short: "Ask every engine how it is", Args: positional(cobra.NoArgs),
 		Long: "Ask every engine how it is: ready, idle (it starts with the first call), offline or disabled, with the reason.",
-		RunE: func(command *cobra.Command, _ []string) error {
-			return p.with(command.Context(), func(a *app.App) error { return p.showHealth(command.Context(), a) })
-		}}
-	p.jsonFlag(command)
-	return command
+		RunE: p.onApp(func(ctx context.Context, a *app.App, _ []string) error {
+			return p.showHealth(ctx, a)
+		})})
 }
 
 func (p *program) showHealth(ctx context.Context, a *app.App) error {
@@ -72,7 +65,7 @@ func (p *program) showHealth(ctx context.Context, a *app.App) error {
 	if p.json {
 		return p.print(map[string]any{"engines": all, "problems": a.Mounts.Problems()})
 	}
-	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	table := terminal.NewTable(p.stdout)
 	for _, each := range all {
 		about := each.Reason
 		if about == "" {
@@ -81,7 +74,7 @@ func (p *program) showHealth(ctx context.Context, a *app.App) error {
 		if each.Left > 0 {
 			about = terminal.Count(each.Left, "call") + " left behind; " + about
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", terminal.Visible(each.Engine), each.State, terminal.Count(len(each.Tools), "tool"), terminal.Visible(about))
+		table.Row(each.Engine, each.State, terminal.Count(len(each.Tools), "tool"), about)
 	}
 	return table.Flush()
 }
@@ -92,9 +85,9 @@ func (p *program) engineApproveCommand() *cobra.Command {
 		Long: "See what changed in a mounted MCP server since it was trusted, and accept it. How the server is started is shown\n" +
 			"before it is started; then its tools are compared. It asks at a terminal; elsewhere --yes is needed.",
 		Args: positional(cobra.ExactArgs(1)),
-		RunE: func(command *cobra.Command, args []string) error {
-			return p.with(command.Context(), func(a *app.App) error { return p.approveServer(command.Context(), a, args[0], yes) })
-		}}
+		RunE: p.onApp(func(ctx context.Context, a *app.App, args []string) error {
+			return p.approveServer(ctx, a, args[0], yes)
+		})}
 	command.Flags().BoolVar(&yes, "yes", false, "accept without asking")
 	return command
 }

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"bytes"
+	"context"
 	"embed"
 	"errors"
 	"fmt"
@@ -34,13 +35,9 @@ func (p *program) generateEngineCommand() *cobra.Command {
 		Long: "Write an engine with one tool, its schema and a test into engines/NAME of a checkout of Savant, and print the two\n" +
 			"lines that enter it in the program. No other file is changed.",
 		Args: positional(cobra.ExactArgs(1)),
-		RunE: func(command *cobra.Command, args []string) error {
-			var taken []string
-			if err := p.with(command.Context(), func(a *app.App) error { taken = a.Tools.Engines(); return nil }); err != nil {
-				return err
-			}
-			return p.generateEngine(args[0], taken)
-		}}
+		RunE: p.onApp(func(_ context.Context, a *app.App, args []string) error {
+			return p.generateEngine(args[0], a.Tools.Engines())
+		})}
 }
 
 func (p *program) generateEngine(name string, taken []string) error {

@@ -217,11 +217,6 @@ func positional(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// jsonFlag lets a command answer in JSON.
-func (p *program) jsonFlag(command *cobra.Command) {
-	command.Flags().BoolVar(&p.json, "json", false, "print the result, or the error, as JSON on stdout")
-}
-
 // variable returns an environment variable.
 func (p *program) variable(name string) (string, bool) {
 	return app.Variable(p.world.Environment, name)

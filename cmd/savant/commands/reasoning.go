@@ -35,8 +35,7 @@ func (p *program) decideCommand() *cobra.Command {
 			return p.decideOnce(command.Context(), raw)
 		}}
 	command.Flags().StringVar(&given, "request", "-", "the request: JSON, @FILE to read it from a file, - from stdin")
-	p.jsonFlag(command)
-	return command
+	return p.jsonFlag(command)
 }
 
 func (p *program) decideOnce(ctx context.Context, raw json.RawMessage) error {

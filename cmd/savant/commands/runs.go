@@ -1,9 +1,9 @@
 package commands
 
 import (
+	"context"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -23,53 +23,46 @@ func (p *program) runsCommand() *cobra.Command {
 func (p *program) runsListCommand() *cobra.Command {
 	var limit int
 	command := &cobra.Command{Use: "list", Short: "List runs, the last changed first", Args: positional(cobra.NoArgs),
-		RunE: func(command *cobra.Command, _ []string) error {
+		RunE: p.onApp(func(ctx context.Context, a *app.App, _ []string) error {
 			if limit < 1 {
 				return errLimit
 			}
-			return p.with(command.Context(), func(a *app.App) error {
-				list, err := a.Agent.List(command.Context())
-				if err != nil {
-					return err
-				}
-				list = list[:min(len(list), limit)]
-				if p.json {
-					return p.print(map[string]any{"runs": list})
-				}
-				return p.tableOfRuns(list)
-			})
-		}}
+			list, err := a.Agent.List(ctx)
+			if err != nil {
+				return err
+			}
+			list = list[:min(len(list), limit)]
+			if p.json {
+				return p.print(map[string]any{"runs": list})
+			}
+			return p.tableOfRuns(list)
+		})}
 	command.Flags().IntVar(&limit, "limit", 50, "how many runs at most")
-	p.jsonFlag(command)
-	return command
+	return p.jsonFlag(command)
 }
 
 func (p *program) tableOfRuns(list []agent.Report) error {
 	if len(list) == 0 {
 		fmt.Fprintln(p.stderr, "no runs of the agent; those of workflows: savant state list")
 	}
-	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	table := terminal.NewTable(p.stdout)
 	for _, each := range list {
 		goal := strings.Join(strings.Fields(fault.Cut(each.Goal, 80)), " ")
-		fmt.Fprintf(table, "%s\t%s\t%d steps\t%s\n", each.RunID, each.Status, each.Steps, terminal.Visible(goal))
+		table.Row(each.RunID, string(each.Status), fmt.Sprintf("%d steps", each.Steps), goal)
 	}
 	return table.Flush()
 }
 
 func (p *program) runsShowCommand() *cobra.Command {
-	command := &cobra.Command{Use: "show RUN", Short: "Show what a run did and what it came to", Args: positional(cobra.ExactArgs(1)),
-		RunE: func(command *cobra.Command, args []string) error {
-			return p.with(command.Context(), func(a *app.App) error {
-				report, err := a.Agent.Report(args[0])
-				if err != nil || p.json {
-					return firstOf(err, func() error { return p.print(report) })
-				}
-				p.showReport(report)
-				return nil
-			})
-		}}
-	p.jsonFlag(command)
-	return command
+	return p.jsonFlag(&cobra.Command{Use: "show RUN", Short: "Show what a run did and what it came to", Args: positional(cobra.ExactArgs(1)),
+		RunE: p.onApp(func(ctx context.Context, a *app.App, args []string) error {
+			report, err := a.Agent.Report(args[0])
+			if err != nil || p.json {
+				return p.printed(report, err)
+			}
+			p.showReport(report)
+			return nil
+		})})
 }
 
 func (p *program) showReport(report agent.Report) {
@@ -116,40 +109,32 @@ func came(call memory.Call) string {
 }
 
 func (p *program) runsCancelCommand() *cobra.Command {
-	command := &cobra.Command{Use: "cancel RUN", Short: "End a run, in whatever process it is; what it did is kept", Args: positional(cobra.ExactArgs(1)),
-		RunE: func(command *cobra.Command, args []string) error {
-			return p.with(command.Context(), func(a *app.App) error {
-				if err := a.Agent.Cancel(args[0]); err != nil {
-					return err
-				}
-				if p.json {
-					return p.print(map[string]any{"run_id": args[0], "canceled": true})
-				}
-				standing := "is told to end"
-				if report, err := a.Agent.Report(args[0]); err == nil && report.Status == agent.StatusCanceled {
-					standing = "is canceled"
-				}
-				fmt.Fprintf(p.stdout, "run %s %s\n", args[0], standing)
-				return nil
-			})
-		}}
-	p.jsonFlag(command)
-	return command
+	return p.jsonFlag(&cobra.Command{Use: "cancel RUN", Short: "End a run, in whatever process it is; what it did is kept", Args: positional(cobra.ExactArgs(1)),
+		RunE: p.onApp(func(ctx context.Context, a *app.App, args []string) error {
+			if err := a.Agent.Cancel(args[0]); err != nil {
+				return err
+			}
+			if p.json {
+				return p.print(map[string]any{"run_id": args[0], "canceled": true})
+			}
+			standing := "is told to end"
+			if report, err := a.Agent.Report(args[0]); err == nil && report.Status == agent.StatusCanceled {
+				standing = "is canceled"
+			}
+			fmt.Fprintf(p.stdout, "run %s %s\n", args[0], standing)
+			return nil
+		})})
 }
 
 func (p *program) runsTraceCommand() *cobra.Command {
-	command := &cobra.Command{Use: "trace RUN", Short: "Print the events of a run", Args: positional(cobra.ExactArgs(1)),
+	return p.jsonFlag(&cobra.Command{Use: "trace RUN", Short: "Print the events of a run", Args: positional(cobra.ExactArgs(1)),
 		Long: "Print the events of a run, a line each; with --json as they are in the trace. What was moved aside twice is gone.",
-		RunE: func(command *cobra.Command, args []string) error {
-			return p.with(command.Context(), func(a *app.App) error {
-				if _, err := a.Agent.Report(args[0]); err != nil {
-					return err
-				}
-				return a.Recorder.Written(args[0], p.traceLine)
-			})
-		}}
-	p.jsonFlag(command)
-	return command
+		RunE: p.onApp(func(ctx context.Context, a *app.App, args []string) error {
+			if _, err := a.Agent.Report(args[0]); err != nil {
+				return err
+			}
+			return a.Recorder.Written(args[0], p.traceLine)
+		})})
 }
 
 // traceLine prints an event of the trace.

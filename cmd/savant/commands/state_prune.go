@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -40,8 +41,7 @@ func (p *program) statePruneCommand() *cobra.Command {
 	command.Flags().StringVar(&age, "older-than", "", "how long ago: a number of d, w, or a duration such as 12h")
 	command.Flags().BoolVar(&in.DryRun, "dry-run", false, "only say what would be removed")
 	command.Flags().BoolVar(&in.Purge, "purge", false, "also erase what is in the trash for so long")
-	p.jsonFlag(command)
-	return command
+	return p.jsonFlag(command)
 }
 
 // parseAge reads a number of days or weeks, or a duration of Go's.
@@ -91,17 +91,14 @@ func (p *program) printPruned(pruned *pruned) error {
 func (p *program) stateRestoreCommand() *cobra.Command {
 	var workflow string
 	command := &cobra.Command{Use: "restore RUN", Short: "Bring back a run from the trash", Args: positional(cobra.ExactArgs(1)),
-		RunE: func(command *cobra.Command, args []string) error {
-			return p.with(command.Context(), func(a *app.App) error {
-				key, err := a.Keeper().Undelete(command.Context(), workflow, args[0])
-				if err != nil || p.json {
-					return firstOf(err, func() error { return p.print(map[string]string{"workflow": key.Workflow, "run": key.Run}) })
-				}
-				_, err = fmt.Fprintf(p.stdout, "%s is back\n", key)
-				return err
-			})
-		}}
+		RunE: p.onApp(func(ctx context.Context, a *app.App, args []string) error {
+			key, err := a.Keeper().Undelete(ctx, workflow, args[0])
+			if err != nil || p.json {
+				return p.printed(map[string]string{"workflow": key.Workflow, "run": key.Run}, err)
+			}
+			_, err = fmt.Fprintf(p.stdout, "%s is back\n", key)
+			return err
+		})}
 	command.Flags().StringVar(&workflow, "workflow", "", "the run's workflow, where its id is not unique")
-	p.jsonFlag(command)
-	return command
+	return p.jsonFlag(command)
 }

@@ -1,11 +1,11 @@
 package commands
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -18,25 +18,25 @@ import (
 
 // runCommand is a command about one run, which may be named without its
 // workflow where its id is unique.
-func (p *program) runCommand(use, short string, work func(*cobra.Command, *app.App, state.Key) error) *cobra.Command {
+func (p *program) runCommand(use, short string, work func(context.Context, *app.App, state.Key) error) *cobra.Command {
 	var workflow string
 	command := &cobra.Command{Use: use + " RUN", Short: short, Args: positional(cobra.ExactArgs(1)),
-		RunE: func(command *cobra.Command, args []string) error {
-			return p.with(command.Context(), func(a *app.App) error {
-				key, err := a.Keeper().Locate(command.Context(), workflow, args[0])
-				return firstOf(err, func() error { return work(command, a, key) })
-			})
-		}}
+		RunE: p.onApp(func(ctx context.Context, a *app.App, args []string) error {
+			key, err := a.Keeper().Locate(ctx, workflow, args[0])
+			if err != nil {
+				return err
+			}
+			return work(ctx, a, key)
+		})}
 	command.Flags().StringVar(&workflow, "workflow", "", "the run's workflow, where its id is not unique")
-	p.jsonFlag(command)
-	return command
+	return p.jsonFlag(command)
 }
 
 func (p *program) stateShowCommand() *cobra.Command {
-	return p.runCommand("show", "Show where a run stands", func(command *cobra.Command, a *app.App, key state.Key) error {
-		found, err := a.Think.StateGet(command.Context(), think.StateGetInput{Workflow: key.Workflow, RunID: key.Run, Limit: -1})
+	return p.runCommand("show", "Show where a run stands", func(ctx context.Context, a *app.App, key state.Key) error {
+		found, err := a.Think.StateGet(ctx, think.StateGetInput{Workflow: key.Workflow, RunID: key.Run, Limit: -1})
 		if err != nil || p.json {
-			return firstOf(err, func() error { return p.print(found) })
+			return p.printed(found, err)
 		}
 		return p.showRun(found)
 	})
@@ -44,34 +44,33 @@ func (p *program) stateShowCommand() *cobra.Command {
 
 func (p *program) showRun(found *think.StateGet) error {
 	whole := found.Snapshot
-	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
-	row := func(label, text string) { fmt.Fprintf(table, "%s\t%s\n", label, terminal.Visible(text)) }
-	row("run", whole.RunID)
+	table := terminal.NewTable(p.stdout)
+	table.Row("run", whole.RunID)
 	drift := ""
 	if found.Drift {
 		drift = "; its file has changed since"
 	}
-	row("workflow", whole.Workflow+" "+whole.Release+drift)
-	row("status", fmt.Sprintf("%s, v%d", whole.Status, whole.Version))
+	table.Row("workflow", whole.Workflow+" "+whole.Release+drift)
+	table.Row("status", fmt.Sprintf("%s, v%d", whole.Status, whole.Version))
 	if count := len(found.History); count > 0 {
-		row("began", found.History[0].Time)
-		row("changed", found.History[count-1].Time)
+		table.Row("began", found.History[0].Time)
+		table.Row("changed", found.History[count-1].Time)
 	}
 	if whole.Error != nil {
-		row("because", whole.Error.Error())
+		table.Row("because", whole.Error.Error())
 	}
 	if len(found.Outstanding) > 0 {
-		row("waits for", strings.Join(found.Outstanding, ", "))
+		table.Row("waits for", strings.Join(found.Outstanding, ", "))
 	}
-	row("steps", countStatuses(whole.Steps))
+	table.Row("steps", countStatuses(whole.Steps))
 	if seen := countWitnesses(whole.Steps); seen != "" {
-		row("witness", seen)
+		table.Row("witness", seen)
 	}
 	for _, each := range found.Checkpoints {
-		row("checkpoint", fmt.Sprintf("%s, v%d", each.Name, each.Version))
+		table.Row("checkpoint", fmt.Sprintf("%s, v%d", each.Name, each.Version))
 	}
 	if from := found.Lineage; from != nil {
-		row("fork of", fmt.Sprintf("%s, v%d", from.Run, from.Version))
+		table.Row("fork of", fmt.Sprintf("%s, v%d", from.Run, from.Version))
 	}
 	return table.Flush()
 }
@@ -110,16 +109,14 @@ func countWords(words []string) string {
 }
 
 func (p *program) stateHistoryCommand() *cobra.Command {
-	return p.runCommand("history", "List the records of a run", func(command *cobra.Command, a *app.App, key state.Key) error {
-		events, err := a.Keeper().History(command.Context(), key)
+	return p.runCommand("history", "List the records of a run", func(ctx context.Context, a *app.App, key state.Key) error {
+		events, err := a.Keeper().History(ctx, key)
 		if err != nil || p.json {
-			return firstOf(err, func() error {
-				return p.print(map[string]any{"workflow": key.Workflow, "run": key.Run, "history": events})
-			})
+			return p.printed(map[string]any{"workflow": key.Workflow, "run": key.Run, "history": events}, err)
 		}
-		table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+		table := terminal.NewTable(p.stdout)
 		for _, each := range events {
-			fmt.Fprintf(table, "v%d\t%s\t%s\t%s\n", each.Version, each.Time, each.Kind, terminal.Visible(told(each)))
+			table.Row(fmt.Sprintf("v%d", each.Version), each.Time, each.Kind, told(each))
 		}
 		return table.Flush()
 	})

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -19,10 +20,10 @@ import (
 func (p *program) stateExportCommand() *cobra.Command {
 	var file string
 	command := p.runCommand("export", "Write a run to one file: records, artifacts and workflow",
-		func(command *cobra.Command, a *app.App, key state.Key) error {
+		func(ctx context.Context, a *app.App, key state.Key) error {
 			var done *maintenance.Transferred
 			err := p.writeFile(file, func(to io.Writer) (err error) {
-				done, err = a.Keeper().Export(command.Context(), key, to)
+				done, err = a.Keeper().Export(ctx, key, to)
 				return err
 			})
 			if err != nil || file == "-" {
@@ -96,21 +97,19 @@ func notWritten(file string, err error) error {
 }
 
 func (p *program) stateImportCommand() *cobra.Command {
-	command := &cobra.Command{Use: "import FILE", Short: "Take in a run that export wrote, once all of it is verified",
-		Args: positional(cobra.ExactArgs(1)),
-		RunE: func(command *cobra.Command, args []string) error {
-			return p.with(command.Context(), func(a *app.App) error {
-				from, closeFile, err := p.readable(args[0])
-				if err != nil {
-					return err
-				}
-				defer closeFile()
-				done, err := a.Keeper().Import(command.Context(), from)
-				return firstOf(err, func() error { return p.printTransferred(done, "taken in from "+args[0]) })
-			})
-		}}
-	p.jsonFlag(command)
-	return command
+	return p.jsonFlag(&cobra.Command{Use: "import FILE", Short: "Take in a run that export wrote, once all of it is verified", Args: positional(cobra.ExactArgs(1)),
+		RunE: p.onApp(func(ctx context.Context, a *app.App, args []string) error {
+			from, closeFile, err := p.readable(args[0])
+			if err != nil {
+				return err
+			}
+			defer closeFile()
+			done, err := a.Keeper().Import(ctx, from)
+			if err != nil {
+				return err
+			}
+			return p.printTransferred(done, "taken in from "+args[0])
+		})})
 }
 
 // readable opens a file, or stdin for -.

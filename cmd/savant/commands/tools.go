@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 	"unicode/utf8"
 
@@ -22,13 +21,11 @@ import (
 )
 
 func (p *program) toolsCommand() *cobra.Command {
-	command := &cobra.Command{Use: "tools", Short: "List the tools that are published", Args: positional(cobra.NoArgs),
+	return p.jsonFlag(&cobra.Command{Use: "tools", Short: "List the tools that are published", Args: positional(cobra.NoArgs),
 		Long: "List the tools that are published: with --json, exactly what tools/list answers.",
-		RunE: func(command *cobra.Command, _ []string) error {
-			return p.with(command.Context(), func(a *app.App) error { return p.listTools(command.Context(), a) })
-		}}
-	p.jsonFlag(command)
-	return command
+		RunE: p.onApp(func(ctx context.Context, a *app.App, _ []string) error {
+			return p.listTools(ctx, a)
+		})})
 }
 
 func (p *program) listTools(ctx context.Context, a *app.App) error {
@@ -51,10 +48,10 @@ func (p *program) listTools(ctx context.Context, a *app.App) error {
 		_, err = fmt.Fprintf(p.stdout, "%s\n", list)
 		return err
 	}
-	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	table := terminal.NewTable(p.stdout)
 	for _, tool := range published.Tools() {
 		first, _, _ := strings.Cut(tool.Description, ". ")
-		fmt.Fprintf(table, "%s\t%s\n", tool.Name, strings.TrimSuffix(first, "."))
+		table.Row(tool.Name, strings.TrimSuffix(first, "."))
 	}
 	return table.Flush()
 }
@@ -73,8 +70,7 @@ func (p *program) callCommand() *cobra.Command {
 			return p.with(command.Context(), func(a *app.App) error { return p.call(command.Context(), a, args[0], raw) })
 		}}
 	command.Flags().StringVar(&arguments, "args", "{}", "the arguments: JSON, @FILE to read them from a file, - from stdin")
-	p.jsonFlag(command)
-	return command
+	return p.jsonFlag(command)
 }
 
 func (p *program) call(ctx context.Context, a *app.App, tool string, args json.RawMessage) error {

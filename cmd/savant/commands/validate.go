@@ -16,12 +16,11 @@ func (p *program) validateCommand() *cobra.Command {
 	command := &cobra.Command{Use: "validate [NAME|PATH…]", Short: "Check workflows by name, workflow files, or all of a folder",
 		Long: "Check workflows by name, workflow files, or all of a folder; without one those of SAVANT_PATH, with its schemas.\n" +
 			"Prints file:line:col: error: message [CODE]; exit code 3 if there are errors.",
-		RunE: func(command *cobra.Command, paths []string) error {
-			return p.with(command.Context(), func(a *app.App) error { return p.validate(command.Context(), a, paths, strict) })
-		}}
+		RunE: p.onApp(func(ctx context.Context, a *app.App, paths []string) error {
+			return p.validate(ctx, a, paths, strict)
+		})}
 	command.Flags().BoolVar(&strict, "strict-tools", false, "a tool that no engine has is an error, not a warning")
-	p.jsonFlag(command)
-	return command
+	return p.jsonFlag(command)
 }
 
 // checkedFiles is what validate --json prints.

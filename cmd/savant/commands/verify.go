@@ -1,9 +1,9 @@
 package commands
 
 import (
+	"context"
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -21,11 +21,11 @@ func (p *program) verifyCommand() *cobra.Command {
 	var file string
 	var verbose bool
 	command := p.runCommand("verify", "Replay a run and compare every state and instruction with its record",
-		func(command *cobra.Command, a *app.App, key state.Key) error {
+		func(ctx context.Context, a *app.App, key state.Key) error {
 			if file != "" {
-				return p.verifyAgainst(command, a, key, file)
+				return p.verifyAgainst(ctx, a, key, file)
 			}
-			return p.verify(command, a, key, verbose)
+			return p.verify(ctx, a, key, verbose)
 		})
 	command.Long = "Replay a run and compare every state and instruction with its record. It says how many results Savant saw come\n" +
 		"about itself (gateway), a person gave, or whoever answered vouches for (self); with --verbose that of each step.\n\n" +
@@ -36,8 +36,8 @@ func (p *program) verifyCommand() *cobra.Command {
 	return command
 }
 
-func (p *program) verify(command *cobra.Command, a *app.App, key state.Key, verbose bool) error {
-	out, err := a.Think.Debug(command.Context(), think.DebugInput{Action: "replay", Workflow: key.Workflow, RunID: key.Run})
+func (p *program) verify(ctx context.Context, a *app.App, key state.Key, verbose bool) error {
+	out, err := a.Think.Debug(ctx, think.DebugInput{Action: "replay", Workflow: key.Workflow, RunID: key.Run})
 	if err != nil {
 		return err
 	}
@@ -59,10 +59,10 @@ func (p *program) verify(command *cobra.Command, a *app.App, key state.Key, verb
 
 // printWitnesses lists who saw the result of each step come about.
 func (p *program) printWitnesses(log []think.Event) error {
-	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	table := terminal.NewTable(p.stdout)
 	for _, each := range log {
 		if each.Witness != "" {
-			fmt.Fprintf(table, "v%d\t%s\t%s\n", each.Version, terminal.Visible(each.Step), terminal.Visible(witnessed(each)))
+			table.Row(fmt.Sprintf("v%d", each.Version), each.Step, witnessed(each))
 		}
 	}
 	return table.Flush()
@@ -89,7 +89,7 @@ func witnessed(each think.Event) string {
 	return text
 }
 
-func (p *program) verifyAgainst(command *cobra.Command, a *app.App, key state.Key, file string) error {
+func (p *program) verifyAgainst(ctx context.Context, a *app.App, key state.Key, file string) error {
 	from, closeFile, err := p.readable(file)
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (p *program) verifyAgainst(command *cobra.Command, a *app.App, key state.Ke
 	if err != nil {
 		return err
 	}
-	out, err := a.Think.Against(command.Context(), key.Workflow, key.Run, source)
+	out, err := a.Think.Against(ctx, key.Workflow, key.Run, source)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -20,28 +19,24 @@ func (p *program) workflowsCommand() *cobra.Command {
 }
 
 func (p *program) workflowsListCommand() *cobra.Command {
-	command := &cobra.Command{Use: "list [FILTER]", Short: "List workflows with their parameters", Args: positional(cobra.MaximumNArgs(1)),
-		RunE: func(command *cobra.Command, args []string) error {
-			in := library.CatalogInput{Filter: strings.Join(args, "")}
-			return p.with(command.Context(), func(a *app.App) error { return p.listWorkflows(command.Context(), a, in) })
-		}}
-	p.jsonFlag(command)
-	return command
+	return p.jsonFlag(&cobra.Command{Use: "list [FILTER]", Short: "List workflows with their parameters", Args: positional(cobra.MaximumNArgs(1)),
+		RunE: p.onApp(func(ctx context.Context, a *app.App, args []string) error {
+			return p.listWorkflows(ctx, a, library.CatalogInput{Filter: strings.Join(args, "")})
+		})})
 }
 
 func (p *program) listWorkflows(ctx context.Context, a *app.App, in library.CatalogInput) error {
 	list, err := a.Think.Library.Catalog(ctx, in)
 	if err != nil || p.json {
-		return firstOf(err, func() error { return p.print(list) })
+		return p.printed(list, err)
 	}
-	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	table := terminal.NewTable(p.stdout)
 	for _, workflow := range list.Workflows {
 		about := workflow.Desc
 		if workflow.Error != "" {
 			about = "not valid: " + workflow.Error
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", terminal.Visible(workflow.ID), terminal.Visible(workflow.Version), parameters(workflow.Params),
-			terminal.Visible(strings.ReplaceAll(about, "\n", " ")))
+		table.Row(workflow.ID, workflow.Version, parameters(workflow.Params), strings.ReplaceAll(about, "\n", " "))
 	}
 	if list.Note != "" {
 		fmt.Fprintf(p.stderr, "savant: warning: %s\n", terminal.Visible(list.Note))
@@ -56,9 +51,9 @@ func parameters(params map[string]any) string {
 	for name, each := range params {
 		described, _ := each.(map[string]any)
 		if described["required"] == true {
-			required = append(required, terminal.Visible(name))
+			required = append(required, name)
 		} else {
-			optional = append(optional, "["+terminal.Visible(name)+"]")
+			optional = append(optional, "["+name+"]")
 		}
 	}
 	slices.Sort(required)
@@ -67,18 +62,14 @@ func parameters(params map[string]any) string {
 }
 
 func (p *program) workflowsReadCommand() *cobra.Command {
-	command := &cobra.Command{Use: "read NAME", Short: "Print a workflow's YAML; with --json also its parsed form and graph",
+	return p.jsonFlag(&cobra.Command{Use: "read NAME", Short: "Print a workflow's YAML; with --json also its parsed form and graph",
 		Args: positional(cobra.ExactArgs(1)),
-		RunE: func(command *cobra.Command, args []string) error {
-			return p.with(command.Context(), func(a *app.App) error {
-				read, err := a.Think.Library.Read(command.Context(), library.ReadInput{Workflow: args[0]})
-				if err != nil || p.json {
-					return firstOf(err, func() error { return p.print(read) })
-				}
-				_, err = fmt.Fprint(p.stdout, strings.TrimSuffix(read.YAML, "\n")+"\n")
-				return err
-			})
-		}}
-	p.jsonFlag(command)
-	return command
+		RunE: p.onApp(func(ctx context.Context, a *app.App, args []string) error {
+			read, err := a.Think.Library.Read(ctx, library.ReadInput{Workflow: args[0]})
+			if err != nil || p.json {
+				return p.printed(read, err)
+			}
+			_, err = fmt.Fprint(p.stdout, strings.TrimSuffix(read.YAML, "\n")+"\n")
+			return err
+		})})
 }

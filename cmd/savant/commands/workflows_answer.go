@@ -37,8 +37,7 @@ func (p *program) workflowsAnswerCommand() *cobra.Command {
 	command.Flags().StringVar(&given.workflow, "workflow", "", "the run's workflow, where its id is not unique")
 	command.Flags().StringVar(&given.receipt, "receipt", "", "in place of a result: the _receipt of the step's call, made with savant call")
 	command.Flags().StringVar(&given.result, "result", "", "the step's whole result: JSON, @FILE to read it from a file, - from stdin")
-	p.jsonFlag(command)
-	return command
+	return p.jsonFlag(command)
 }
 
 // answerByHand prints the instruction, or hands in its result.
@@ -49,7 +48,7 @@ func (p *program) answerByHand(ctx context.Context, a *app.App, given byHand) er
 	}
 	if given.result == "" && given.receipt == "" {
 		asked, err := outstanding(at, given.step)
-		return firstOf(err, func() error { return p.print(question(asked)) })
+		return p.printed(question(asked), err)
 	}
 	step := given.step
 	if step == "" {
@@ -61,7 +60,7 @@ func (p *program) answerByHand(ctx context.Context, a *app.App, given byHand) er
 	}
 	reply, err := p.handIn(ctx, a, think.NextInput{Workflow: at.Workflow, RunID: at.RunID, StepID: step}, given)
 	if err != nil || p.json {
-		return firstOf(err, func() error { return p.print(reply) })
+		return p.printed(reply, err)
 	}
 	p.tellRecorded(at, reply)
 	return nil

@@ -42,8 +42,7 @@ func (p *program) workflowsRunCommand() *cobra.Command {
 	flags.StringArrayVar(&want.pairs, "param", nil, "a parameter, name=value: text, or JSON where the parameter is not text; may be repeated")
 	flags.StringVar(&want.params, "params", "", "the parameters as JSON, @FILE to read them from a file, - from stdin")
 	flags.StringVar(&want.run, "run-id", "", "continue this run, or name a new one")
-	p.jsonFlag(command)
-	return command
+	return p.jsonFlag(command)
 }
 
 func (p *program) runWorkflow(ctx context.Context, a *app.App, want wanted) error {
