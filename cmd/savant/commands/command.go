@@ -2,10 +2,14 @@ package commands
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"savant/cmd/savant/app"
+	"savant/fault"
 )
 
 // onApp is what a command runs that works on the program put together.
@@ -29,4 +33,34 @@ func (p *program) printed(result any, err error) error {
 		return err
 	}
 	return p.print(result)
+}
+
+// expectedOf names what a flag of a type takes, where a value does not say that
+// better.
+var expectedOf = map[string]string{"int": "a whole number", "bool": "true or false", outputFlag{}.Type(): "text, json or stream-json"}
+
+// wrongFlag says what is wrong with a flag in words of the command line: which
+// was likely meant, and what a value has to be.
+func wrongFlag(command *cobra.Command, err error) error {
+	said := err.Error()
+	var unknown *pflag.NotExistError
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &invalid):
+		if expected := expectedOf[invalid.GetFlag().Value.Type()]; expected != "" {
+			said = fmt.Sprintf("--%s: expected %s, got %q", invalid.GetFlag().Name, expected, fault.Cut(invalid.GetValue(), 100))
+		}
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
+		if nearest := fault.Nearest(unknown.GetSpecifiedName(), flagNames(command)); nearest != "" {
+			said += ", did you mean --" + nearest + "?"
+		}
+	}
+	return usageError(said)
+}
+
+// flagNames are the flags that a command knows, its own and the settings.
+func flagNames(command *cobra.Command) []string {
+	var known []string
+	command.Flags().VisitAll(func(flag *pflag.Flag) { known = append(known, flag.Name) })
+	return known
 }
