@@ -103,9 +103,3 @@ func (s scanner) checkFormat() error {
 	}
 	return nil
 }
-
-// isWhole reports whether a line matches the hash that it carries.
-func isWhole(line []byte) bool {
-	body, hash, ok := split(line)
-	return ok && digestOf(body, "}") == hash
-}

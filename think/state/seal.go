@@ -1,14 +1,10 @@
 package state
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"strconv"
 	"time"
 
 	"savant/fault"
+	"savant/internal/pattern"
 )
 
 // Link is the end of a chain: what the next record has to follow. The zero
@@ -22,20 +18,10 @@ type Link struct {
 // server reads. Large values belong into artifacts long before.
 const maxRecord = 64 << 20
 
-const hashLength = 2 * sha256.Size // in hexadecimal digits
-
-// The fixed parts of a line, as encode writes them.
-const (
-	formatField = `{"format":`
-	dataField   = `,"data":`
-	stateField  = `,"state":"`
-	prevField   = `,"prev":"`
-	hashField   = `,"hash":"`
-	lineEnd     = `"}`
-)
-
-// word is what isWord allows, for messages.
+// word is what a kind or a status looks like.
 const word = `[a-z][a-z0-9_.-]{0,63}`
+
+var wordPattern = pattern.Lazy(`^` + word + `$`)
 
 // Seal completes a record as the one after last: Prev, Hash, the time when it
 // is empty, the binding to the run when it is the first. STATE_CONFLICT when
@@ -84,10 +70,10 @@ func seal(key Key, last Link, record Record, now time.Time) (Record, []byte, err
 }
 
 func validateRecord(record Record) error {
-	if !isWord(record.Kind) {
+	if !wordPattern().MatchString(record.Kind) {
 		return fault.New(fault.InvalidParams, "the kind %q of a record does not match %s", fault.Cut(record.Kind, 100), word)
 	}
-	if record.Status != "" && !isWord(record.Status) {
+	if record.Status != "" && !wordPattern().MatchString(record.Status) {
 		return fault.New(fault.InvalidParams, "the status %q of a record does not match %s", fault.Cut(record.Status, 100), word)
 	}
 	if !isHash(record.State) {
@@ -99,19 +85,6 @@ func validateRecord(record Record) error {
 	return nil
 }
 
-func isWord(text string) bool {
-	if text == "" || len(text) > 64 || text[0] < 'a' || text[0] > 'z' {
-		return false
-	}
-	for i := range len(text) {
-		c := text[i]
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' && c != '.' && c != '-' {
-			return false
-		}
-	}
-	return true
-}
-
 // isHash allows any short text that stands in JSON as it is.
 func isHash(text string) bool {
 	for i := range len(text) {
@@ -120,114 +93,4 @@ func isHash(text string) bool {
 		}
 	}
 	return len(text) <= 256
-}
-
-// encode writes the line of a record and returns the record as the line has it.
-// The fields are written by hand, so that Data keeps its bytes (encoding/json
-// would escape them for HTML) and is gone over only once: marshalling is what
-// makes a large record slow.
-func encode(record Record) (Record, []byte, error) {
-	line := bytes.NewBuffer(make([]byte, 0, len(record.Data)+512))
-	line.WriteString(opening(record))
-	line.WriteString(`,"kind":` + quote(record.Kind) + `,"time":` + quote(record.Time))
-	if record.Status != "" {
-		line.WriteString(`,"status":` + quote(record.Status))
-	}
-	line.WriteString(dataField)
-	start := line.Len()
-	switch {
-	case len(record.Data) == 0:
-		line.WriteString("null")
-	case record.Encoded:
-		line.Write(record.Data)
-	default:
-		if err := json.Compact(line, record.Data); err != nil {
-			return Record{}, nil, err
-		}
-	}
-	record.Data, record.Encoded = line.Bytes()[start:line.Len():line.Len()], false
-	line.WriteString(`,"state":` + quote(record.State) + prevField + record.Prev + `"}`)
-	sum := sha256.Sum256(line.Bytes())
-	record.Hash = hex.EncodeToString(sum[:])
-	line.Truncate(line.Len() - 1)
-	line.WriteString(hashField + record.Hash + lineEnd + "\n")
-	return record, line.Bytes(), nil
-}
-
-// opening is how the line of a record begins, up to its version.
-func opening(record Record) string {
-	version := `"version":` + strconv.Itoa(record.Version)
-	if record.Version != 1 {
-		return `{` + version
-	}
-	return formatField + strconv.Itoa(record.Format) + `,"workflow":` + quote(record.Workflow) +
-		`,"run":` + quote(record.Run) + `,` + version
-}
-
-// quote makes a JSON string of a text that needs no escapes: names, words,
-// times and hashes were all validated.
-func quote(text string) string { return `"` + text + `"` }
-
-// check verifies the line of a record, without its newline, as the one of key
-// after last, and returns the link it makes. Every byte counts for the hash,
-// so that nothing else of the line has to be parsed. name is for messages.
-func check(name string, key Key, last Link, line []byte) (Link, error) {
-	number := last.Version + 1
-	if number == 1 {
-		if err := checkBinding(name, key, headOf(line)); err != nil {
-			return Link{}, err
-		}
-	}
-	body, hash, ok := split(line)
-	if !ok {
-		return Link{}, corruptRecord(name, number, "is not a whole record")
-	}
-	if digestOf(body, "}") != hash {
-		return Link{}, corruptRecord(name, number, "does not match its hash")
-	}
-	start := opening(Record{Version: number, Format: Format, Workflow: key.Workflow, Run: key.Run}) + ","
-	if !bytes.HasPrefix(line, []byte(start)) || prevOf(body) != last.Hash {
-		return Link{}, corruptRecord(name, number, "does not follow the one before it")
-	}
-	return Link{number, hash}, nil
-}
-
-// checkBinding refuses a journal of a newer format or of another run, by the
-// head of its first record.
-func checkBinding(name string, key Key, first Record) error {
-	if first.Format > Format {
-		return newer(name, first.Format)
-	}
-	if bound := (Key{first.Workflow, first.Run}); bound != key && bound != (Key{}) {
-		return corrupt(name, "record 1 belongs to the run %s; the file is kept as it is", bound)
-	}
-	return nil
-}
-
-// split returns what of a line its hash is taken of, but for the last brace,
-// and the hash.
-func split(line []byte) (body []byte, hash string, ok bool) {
-	end := len(line) - len(hashField) - hashLength - len(lineEnd)
-	if end < 1 || !bytes.HasPrefix(line[end:], []byte(hashField)) || !bytes.HasSuffix(line, []byte(lineEnd)) {
-		return nil, "", false
-	}
-	return line[:end], string(line[end+len(hashField) : len(line)-len(lineEnd)]), true
-}
-
-// prevOf returns the hash of the record before that a body names.
-func prevOf(body []byte) string {
-	tail := body[max(0, len(body)-len(prevField)-hashLength-1):]
-	start := bytes.LastIndex(tail, []byte(prevField))
-	if start < 0 {
-		return "none" // no hash, so that it equals none
-	}
-	return string(tail[start+len(prevField) : len(tail)-1])
-}
-
-// digestOf returns the hex SHA-256 of data followed by more.
-func digestOf(data []byte, more string) string {
-	hasher := sha256.New()
-	hasher.Write(data)
-	hasher.Write([]byte(more))
-	return hex.EncodeToString(hasher.Sum(nil))
 }
