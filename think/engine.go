@@ -23,7 +23,7 @@ import (
 // Options are what an Engine is made of. Library and Store are required.
 type Options struct {
 	Library *library.Library
-	Store   state.Store
+	Store   state.Storage
 	// KnownTool says whether a registry has a tool; nil knows all.
 	KnownTool func(name string) bool
 	// ToolNames lists the names of the registry's tools, for suggestions.
@@ -204,7 +204,7 @@ func (e *Engine) locate(ctx context.Context, workflow, run string) (state.Key, e
 	if known {
 		return key, nil
 	}
-	found, err := e.Store.Find(ctx, run)
+	found, err := e.Store.List(ctx, state.Filter{Run: run})
 	if err != nil {
 		return state.Key{}, err
 	}
@@ -215,8 +215,8 @@ func (e *Engine) locate(ctx context.Context, workflow, run string) (state.Key, e
 		if len(e.named) >= maxNamed {
 			e.named = map[string]state.Key{}
 		}
-		e.named[run] = found[0]
-		return found[0], nil
+		e.named[run] = found[0].Key()
+		return e.named[run], nil
 	case 0:
 		return state.Key{}, fault.New(fault.UnknownRun, "no run %q", fault.Cut(run, 120)).Hinted(fault.Hint{Call: "think.state.list", Text: "shows the runs there are"})
 	}

@@ -58,7 +58,7 @@ type session struct {
 	partner *think.Engine
 }
 
-func newSession(t *rapid.T, g generated, client respond, store state.Store) *session {
+func newSession(t *rapid.T, g generated, client respond, store state.Storage) *session {
 	files := fstest.MapFS{}
 	for name, text := range g.files {
 		files["workflows/"+name+".yaml"] = &fstest.MapFile{Data: []byte(text)}

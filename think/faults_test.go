@@ -204,7 +204,7 @@ type faulty struct {
 }
 
 func newFaulty(t *testing.T, answers int, reopened bool) *faulty {
-	f := &faulty{store: &failing{Store: statetest.NewMemory()}}
+	f := &faulty{store: &failing{Storage: statetest.NewMemory()}}
 	f.open(t)
 	for _, step := range faultySteps[:answers] {
 		_, err := step(t.Context(), f.engine)
@@ -264,7 +264,7 @@ func (f *faulty) finish(t *testing.T) {
 // failing is a store whose n-th call fails: reads with INTERNAL, writes with
 // STATE_NOT_SAVED.
 type failing struct {
-	state.Store
+	state.Storage
 	counts       bool
 	calls, fails int
 	failed       string
@@ -281,93 +281,72 @@ func (f *failing) call(name string, code fault.Code) error {
 	return fault.New(code, "the disk fails")
 }
 
-func (f *failing) Create(ctx context.Context, key state.Key, first state.Record) (state.Record, error) {
-	if err := f.call("Create", fault.StateNotSaved); err != nil {
-		return state.Record{}, err
-	}
-	return f.Store.Create(ctx, key, first)
-}
-
 func (f *failing) Append(ctx context.Context, key state.Key, next state.Record) (state.Record, error) {
 	if err := f.call("Append", fault.StateNotSaved); err != nil {
 		return state.Record{}, err
 	}
-	return f.Store.Append(ctx, key, next)
+	return f.Storage.Append(ctx, key, next)
 }
 
 func (f *failing) Records(ctx context.Context, key state.Key, after, limit int) ([]state.Record, error) {
 	if err := f.call("Records", fault.Internal); err != nil {
 		return nil, err
 	}
-	return f.Store.Records(ctx, key, after, limit)
+	return f.Storage.Records(ctx, key, after, limit)
 }
 
 func (f *failing) Head(ctx context.Context, key state.Key) (int, string, error) {
 	if err := f.call("Head", fault.Internal); err != nil {
 		return 0, "", err
 	}
-	return f.Store.Head(ctx, key)
+	return f.Storage.Head(ctx, key)
 }
 
-func (f *failing) Snapshot(ctx context.Context, key state.Key) (state.Snapshot, error) {
-	if err := f.call("Snapshot", fault.Internal); err != nil {
+func (f *failing) Save(ctx context.Context, key state.Key, name string, snapshot state.Snapshot) error {
+	if err := f.call("Save "+name, fault.StateNotSaved); err != nil {
+		return err
+	}
+	return f.Storage.Save(ctx, key, name, snapshot)
+}
+
+func (f *failing) Load(ctx context.Context, key state.Key, name string) (state.Snapshot, error) {
+	if err := f.call("Load "+name, fault.Internal); err != nil {
 		return state.Snapshot{}, err
 	}
-	return f.Store.Snapshot(ctx, key)
-}
-
-func (f *failing) Project(ctx context.Context, key state.Key, snapshot state.Snapshot, durable bool) error {
-	if err := f.call("Project", fault.StateNotSaved); err != nil {
-		return err
-	}
-	return f.Store.Project(ctx, key, snapshot, durable)
-}
-
-func (f *failing) Checkpoint(ctx context.Context, key state.Key, name string, snapshot state.Snapshot) error {
-	if err := f.call("Checkpoint", fault.StateNotSaved); err != nil {
-		return err
-	}
-	return f.Store.Checkpoint(ctx, key, name, snapshot)
+	return f.Storage.Load(ctx, key, name)
 }
 
 func (f *failing) Checkpoints(ctx context.Context, key state.Key) ([]state.CheckpointInfo, error) {
 	if err := f.call("Checkpoints", fault.Internal); err != nil {
 		return nil, err
 	}
-	return f.Store.Checkpoints(ctx, key)
+	return f.Storage.Checkpoints(ctx, key)
 }
 
-func (f *failing) Restore(ctx context.Context, key state.Key, name string) (state.Snapshot, error) {
-	if err := f.call("Restore", fault.Internal); err != nil {
-		return state.Snapshot{}, err
-	}
-	return f.Store.Restore(ctx, key, name)
-}
-
-func (f *failing) Find(ctx context.Context, run string) ([]state.Key, error) {
-	if err := f.call("Find", fault.Internal); err != nil {
-		return nil, err
-	}
-	return f.Store.Find(ctx, run)
-}
-
-func (f *failing) List(ctx context.Context, workflow string) ([]state.Info, error) {
+func (f *failing) List(ctx context.Context, filter state.Filter) ([]state.Info, error) {
 	if err := f.call("List", fault.Internal); err != nil {
 		return nil, err
 	}
-	return f.Store.List(ctx, workflow)
+	return f.Storage.List(ctx, filter)
+}
+
+func (f *failing) Delete(ctx context.Context, key state.Key) error {
+	if err := f.call("Delete", fault.StateNotSaved); err != nil {
+		return err
+	}
+	return f.Storage.Delete(ctx, key)
 }
 
 func (f *failing) PutArtifact(ctx context.Context, data []byte) (string, error) {
 	if err := f.call("PutArtifact", fault.StateNotSaved); err != nil {
 		return "", err
 	}
-	return f.Store.PutArtifact(ctx, data)
+	return f.Storage.PutArtifact(ctx, data)
 }
 
 func (f *failing) Artifact(ctx context.Context, digest string) ([]byte, error) {
 	if err := f.call("Artifact", fault.Internal); err != nil {
 		return nil, err
 	}
-	return f.Store.Artifact(ctx, digest)
+	return f.Storage.Artifact(ctx, digest)
 }

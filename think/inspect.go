@@ -60,7 +60,7 @@ type StateList struct {
 
 // StateList lists the runs from an offset, 50 unless a limit says otherwise.
 func (e *Engine) StateList(ctx context.Context, in StateListInput) (*StateList, error) {
-	infos, err := e.Store.List(ctx, plainName(in.Workflow))
+	infos, err := e.Store.List(ctx, state.Filter{Workflow: plainName(in.Workflow)})
 	if err != nil {
 		return nil, err
 	}

@@ -202,7 +202,7 @@ func (e *Engine) append(ctx context.Context, l *live, answered answerData, out f
 	}
 	now := e.Now()
 	record, err := e.Store.Append(ctx, l.key, state.Record{Version: out.Version, Kind: kind, Time: stamp(now),
-		Status: string(out.Status), Data: data, Encoded: true, State: out.Hash})
+		Status: string(out.Status), Data: data, State: out.Hash})
 	if err != nil {
 		return settled{}, err
 	}

@@ -190,7 +190,7 @@ func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (se
 	defer l.mu.Unlock()
 	l.forget()
 	now := e.Now()
-	record, err := e.Store.Create(ctx, key, state.Record{Version: 1, Kind: kindPlan, Time: stamp(now), Status: string(out.Status), Data: data, State: out.Hash})
+	record, err := e.Store.Append(ctx, key, state.Record{Version: 1, Kind: kindPlan, Time: stamp(now), Status: string(out.Status), Data: data, State: out.Hash})
 	if err != nil {
 		return settled{}, err
 	}

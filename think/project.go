@@ -58,7 +58,7 @@ func (e *Engine) projectHeld(ctx context.Context, l *live) error {
 	if err != nil {
 		return err
 	}
-	return e.Store.Project(ctx, l.key, snapshot, true)
+	return e.Store.Save(ctx, l.key, "", snapshot)
 }
 
 // snapshotOf returns the readable state of a held run. Long values are named, not
@@ -189,8 +189,8 @@ func (p *projector) writeRun(l *live) error {
 	if err != nil {
 		return err
 	}
-	snapshot.Passed = p.passed(l.key)
-	return p.engine.Store.Project(ctx, l.key, snapshot, false)
+	snapshot.NotLatest, snapshot.Lazy = p.passed(l.key), true
+	return p.engine.Store.Save(ctx, l.key, "", snapshot)
 }
 
 // close writes what waits and returns when nothing is under way.

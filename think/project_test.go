@@ -39,7 +39,7 @@ steps: [{id: s, call: llm.generate, foreach: params.n, input_template: {task: "{
 		engine := New(Options{Library: library.New(library.Layer{Files: files}), Store: store})
 		defer engine.Close()
 		written := func() int {
-			snapshot, err := store.Snapshot(t.Context(), state.Key{Workflow: "long", Run: "r"})
+			snapshot, err := store.Load(t.Context(), state.Key{Workflow: "long", Run: "r"}, "")
 			require.NoError(t, err)
 			return snapshot.Version
 		}
@@ -96,11 +96,11 @@ func TestTheLatestRunIsTheOneThatMovedLast(t *testing.T) {
 func TestWhatCouldNotBeWrittenIsWrittenLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		files := fstest.MapFS{"workflows/two.yaml": {Data: []byte(twoSteps)}}
-		store := &unwritable{Store: statetest.NewMemory()}
+		store := &unwritable{Storage: statetest.NewMemory()}
 		engine := New(Options{Library: library.New(library.Layer{Files: files}), Store: store, Now: time.Now})
 		defer engine.Close()
 		version := func() int {
-			snapshot, err := store.Snapshot(t.Context(), state.Key{Workflow: "two", Run: "r"})
+			snapshot, err := store.Load(t.Context(), state.Key{Workflow: "two", Run: "r"}, "")
 			require.NoError(t, err)
 			return snapshot.Version
 		}
@@ -121,13 +121,13 @@ func TestWhatCouldNotBeWrittenIsWrittenLater(t *testing.T) {
 
 // unwritable is a store that can write no readable state for a time.
 type unwritable struct {
-	state.Store
+	state.Storage
 	full atomic.Bool
 }
 
-func (f *unwritable) Project(ctx context.Context, key state.Key, snapshot state.Snapshot, durable bool) error {
-	if f.full.Load() {
+func (f *unwritable) Save(ctx context.Context, key state.Key, name string, snapshot state.Snapshot) error {
+	if name == "" && f.full.Load() {
 		return fault.New(fault.StateNotSaved, "the disk is full")
 	}
-	return f.Store.Project(ctx, key, snapshot, durable)
+	return f.Storage.Save(ctx, key, name, snapshot)
 }

@@ -64,5 +64,5 @@ func (e *Engine) CheckpointAt(ctx context.Context, key state.Key, name string, v
 	if err != nil {
 		return err
 	}
-	return e.Store.Checkpoint(ctx, key, name, snapshot)
+	return e.Store.Save(ctx, key, name, snapshot)
 }

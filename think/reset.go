@@ -88,7 +88,7 @@ func (e *Engine) saveCheckpoint(ctx context.Context, l *live, name string) (*Res
 	if err != nil {
 		return nil, err
 	}
-	if err := e.Store.Checkpoint(ctx, l.key, name, snapshot); err != nil {
+	if err := e.Store.Save(ctx, l.key, name, snapshot); err != nil {
 		return nil, err
 	}
 	e.project(ctx, l, true)
@@ -115,7 +115,7 @@ func (e *Engine) target(ctx context.Context, key state.Key, records []state.Reco
 		}
 		return version, nil
 	}
-	saved, err := e.Store.Restore(ctx, key, name)
+	saved, err := e.Store.Load(ctx, key, name)
 	if err == nil {
 		return saved.Version, nil
 	}

@@ -2,6 +2,7 @@ package guide
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,12 +39,12 @@ func (c catalog) values(ctx context.Context, ref, argument string, chosen map[st
 		}
 		return set.Names(), nil
 	case "run_id":
-		runs, err := c.think.Store.List(ctx, chosen["workflow"])
+		list, err := c.think.StateList(ctx, think.StateListInput{Workflow: chosen["workflow"], Limit: math.MaxInt})
 		if err != nil {
 			return nil, err
 		}
-		values := make([]string, len(runs))
-		for i, info := range runs {
+		values := make([]string, len(list.Runs))
+		for i, info := range list.Runs {
 			values[i] = info.Run
 		}
 		return values, nil

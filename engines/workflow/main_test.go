@@ -46,7 +46,7 @@ type bench struct {
 }
 
 // setup returns a bench; each workflow is a whole file, by its name.
-func setup(t *testing.T, store state.Store, files map[string]string, options workflow.Options) *bench {
+func setup(t *testing.T, store state.Storage, files map[string]string, options workflow.Options) *bench {
 	t.Helper()
 	b := &bench{t: t, think: engine(t, store, files)}
 	options.Think = b.think
@@ -55,14 +55,14 @@ func setup(t *testing.T, store state.Store, files map[string]string, options wor
 	return b
 }
 
-func engine(t *testing.T, store state.Store, files map[string]string) *think.Engine {
+func engine(t *testing.T, store state.Storage, files map[string]string) *think.Engine {
 	t.Helper()
 	made := newEngine(store, files)
 	t.Cleanup(made.Close)
 	return made
 }
 
-func newEngine(store state.Store, files map[string]string) *think.Engine {
+func newEngine(store state.Storage, files map[string]string) *think.Engine {
 	tree := fstest.MapFS{}
 	for name, text := range files {
 		tree["workflows/"+name+".yaml"] = &fstest.MapFile{Data: []byte(text)}

@@ -194,7 +194,7 @@ func requireNothing(t testing.TB, keeper *Keeper) {
 	keys, err := keeper.dir.Keys(context.Background())
 	require.NoError(t, err)
 	require.Empty(t, keys)
-	swept, err := keeper.dir.SweepArtifacts(context.Background(), 0, true)
+	swept, err := keeper.dir.GCArtifacts(context.Background(), 0, true)
 	require.NoError(t, err)
 	require.Zero(t, swept)
 }

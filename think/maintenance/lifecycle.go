@@ -38,9 +38,13 @@ func (k *Keeper) Locate(ctx context.Context, workflow, run string) (state.Key, e
 		key := state.Key{Workflow: workflow, Run: run}
 		return key, key.Validate()
 	}
-	keys, err := k.dir.Find(ctx, run)
+	infos, err := k.dir.List(ctx, state.Filter{Run: run})
 	if err != nil {
 		return state.Key{}, err
+	}
+	keys := make([]state.Key, len(infos))
+	for i, info := range infos {
+		keys[i] = info.Key()
 	}
 	return onlyOne(keys, run, "no run %q")
 }
@@ -118,7 +122,7 @@ type Pruned struct {
 	// Purged were erased from the trash.
 	Purged []state.Trashed `json:"purged"`
 	// Swept counts the artifacts that no run named any more.
-	Swept state.Swept `json:"swept"`
+	Swept state.Collected `json:"swept"`
 	// DryRun says that nothing was removed.
 	DryRun bool `json:"dry_run"`
 }
@@ -138,7 +142,7 @@ func (k *Keeper) Prune(ctx context.Context, in PruneInput) (*Pruned, error) {
 			return out, err
 		}
 	}
-	infos, err := k.dir.List(ctx, "")
+	infos, err := k.dir.List(ctx, state.Filter{})
 	if err != nil {
 		return out, err
 	}
@@ -153,7 +157,7 @@ func (k *Keeper) Prune(ctx context.Context, in PruneInput) (*Pruned, error) {
 		}
 		out.Runs = append(out.Runs, info)
 	}
-	out.Swept, err = k.dir.SweepArtifacts(ctx, artifactGrace, in.DryRun)
+	out.Swept, err = k.dir.GCArtifacts(ctx, artifactGrace, in.DryRun)
 	return out, err
 }
 
@@ -175,7 +179,7 @@ func (k *Keeper) purge(ctx context.Context, before time.Time, out *Pruned) error
 			continue
 		}
 		if !out.DryRun {
-			if err := k.dir.Purge(item); err != nil {
+			if err := k.dir.GCTrash(item); err != nil {
 				return err
 			}
 		}

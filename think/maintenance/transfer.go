@@ -132,7 +132,7 @@ func (k *Keeper) verifyArchive(ctx context.Context, packed *archive) error {
 
 // archiveStore gives a replay the records and artifacts of a file, and no others.
 type archiveStore struct {
-	state.Store
+	state.Storage
 	*archive
 }
 
@@ -144,7 +144,7 @@ func (s archiveStore) Records(_ context.Context, _ state.Key, after, limit int) 
 	return s.records[after:min(len(s.records), after+limit)], nil
 }
 
-// Artifact implements state.Store; the digests were verified when the file was
+// Artifact implements state.Storage; the digests were verified when the file was
 // read.
 func (s archiveStore) Artifact(_ context.Context, digest string) ([]byte, error) {
 	data, ok := s.artifacts[digest]

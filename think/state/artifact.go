@@ -21,7 +21,7 @@ func ArtifactFile(digest string) string {
 	return artifactName(digest)
 }
 
-// PutArtifact implements Store. A value that is there already is compared, and
+// PutArtifact implements Artifacts. A value that is there already is compared, and
 // written again where it was damaged.
 func (d *Dir) PutArtifact(ctx context.Context, data []byte) (string, error) {
 	digest := digestOf(data, "")
@@ -34,7 +34,7 @@ func (d *Dir) PutArtifact(ctx context.Context, data []byte) (string, error) {
 	}
 	present, err := readAll(d.disk, name)
 	if err == nil {
-		// New again, so that no sweep takes it before a record names it.
+		// New again, so that no collection removes it before a record names it.
 		err = d.disk.Touch(name)
 	}
 	if err != nil || !bytes.Equal(present, data) {
@@ -51,7 +51,7 @@ func (d *Dir) PutArtifact(ctx context.Context, data []byte) (string, error) {
 	return digest, nil
 }
 
-// Artifact implements Store.
+// Artifact implements Artifacts.
 func (d *Dir) Artifact(ctx context.Context, digest string) ([]byte, error) {
 	if !digestPattern().MatchString(digest) {
 		return nil, fault.New(fault.InvalidParams, "%q is not a SHA-256 in hexadecimal", fault.Cut(digest, 100))

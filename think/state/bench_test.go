@@ -24,7 +24,7 @@ func BenchmarkAppend(b *testing.B) {
 	key := state.Key{Workflow: "w", Run: "r"}
 	next := state.Record{Version: 1, Kind: "result", Status: "running", State: strings.Repeat("0", 64),
 		Data: json.RawMessage(`{"text":"` + strings.Repeat("x", 1000) + `"}`)}
-	made, err := store.Create(context.Background(), key, next)
+	made, err := store.Append(context.Background(), key, next)
 	require.NoError(b, err)
 	line, err := json.Marshal(made)
 	require.NoError(b, err)
@@ -84,7 +84,7 @@ func BenchmarkList(b *testing.B) {
 	}
 	store := openDir(b, folder)
 	for b.Loop() {
-		infos, err := store.List(context.Background(), "")
+		infos, err := store.List(context.Background(), state.Filter{})
 		require.NoError(b, err)
 		require.Len(b, infos, 10_000)
 	}

@@ -3,7 +3,6 @@ package state
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"savant/fault"
 )
@@ -37,7 +36,7 @@ func (d *Dir) Check(ctx context.Context, key Key) ([]Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := d.Snapshot(ctx, key); isCorrupt(err) {
+	if _, err := d.Load(ctx, key, ""); isCorrupt(err) {
 		problems = append(problems, problemOf(journalName(key), err, true))
 	} else {
 		problems = append(problems, d.checkReadable(ctx, key)...)
@@ -77,15 +76,6 @@ func (d *Dir) checkReadable(ctx context.Context, key Key) []Problem {
 func (d *Dir) isLatest(key Key) bool {
 	head, err := readHead(d.disk, latestName(key.Workflow))
 	return err == nil && (head.Run == key.Run || head.Run == "")
-}
-
-// checkpointNames returns the named checkpoints of a run, readable or not.
-func (d *Dir) checkpointNames(key Key) ([]string, error) {
-	names, err := d.disk.Names(checkpointFolder(key))
-	if err != nil && !missing(err) {
-		return nil, notRead(checkpointFolder(key), err)
-	}
-	return slices.Sorted(slices.Values(withSuffix(names, jsonSuffix))), nil
 }
 
 func (d *Dir) checkSnapshot(ctx context.Context, name string, key Key) error {

@@ -45,7 +45,7 @@ func TestFewHandles(t *testing.T) {
 	disk := newSimDisk()
 	d := newDir(disk, Options{MaxOpen: 2, Now: fixedNow})
 	for i := range 5 {
-		_, err := d.Create(context.Background(), Key{"w", fmt.Sprint("r", i)}, smallRecord(1))
+		_, err := d.Append(context.Background(), Key{"w", fmt.Sprint("r", i)}, smallRecord(1))
 		require.NoError(t, err)
 	}
 	require.Equal(t, 2, disk.open)

@@ -19,7 +19,7 @@ import (
 func smallRun(t require.TestingT, key Key, count int) (*simDisk, *simFile) {
 	disk := newSimDisk()
 	d := openSim(disk)
-	_, err := d.Create(context.Background(), key, smallRecord(1))
+	_, err := d.Append(context.Background(), key, smallRecord(1))
 	require.NoError(t, err)
 	for version := 2; version <= count; version++ {
 		_, err := d.Append(context.Background(), key, smallRecord(version))
@@ -47,7 +47,7 @@ func requireDamaged(t require.TestingT, disk *simDisk, file *simFile, what strin
 	for _, use := range []func(*Dir) error{
 		func(d *Dir) error { _, err := d.Records(context.Background(), faultKey, 0, 0); return err },
 		func(d *Dir) error { _, err := d.Append(context.Background(), faultKey, smallRecord(4)); return err },
-		func(d *Dir) error { _, err := d.Create(context.Background(), faultKey, smallRecord(1)); return err },
+		func(d *Dir) error { _, err := d.Append(context.Background(), faultKey, smallRecord(1)); return err },
 		func(d *Dir) error { _, _, err := d.Head(context.Background(), faultKey); return err },
 	} {
 		err := use(openSim(disk))
@@ -81,7 +81,7 @@ func TestEveryCutEndIsTorn(t *testing.T) {
 		found, err := openSim(disk).Records(context.Background(), faultKey, 0, 0)
 		if lines == 0 {
 			require.ErrorIs(t, err, fault.UnknownRun)
-			_, err = openSim(disk).Create(context.Background(), faultKey, smallRecord(1))
+			_, err = openSim(disk).Append(context.Background(), faultKey, smallRecord(1))
 			require.NoError(t, err)
 			continue
 		}
@@ -165,7 +165,7 @@ func TestANewerFormatIsRefusedAndKept(t *testing.T) {
 		requireDamaged(t, disk, file, start)
 		_, err := openSim(disk).Records(context.Background(), faultKey, 0, 0)
 		require.ErrorIs(t, err, ErrNewerFormat)
-		infos, err := openSim(disk).List(context.Background(), "")
+		infos, err := openSim(disk).List(context.Background(), Filter{})
 		require.NoError(t, err)
 		require.Equal(t, StatusDamaged, infos[0].Status)
 	}

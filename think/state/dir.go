@@ -10,8 +10,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"savant/fault"
 )
 
 // Dir is the Store in a folder: .savant below SAVANT_PATH. Several processes
@@ -27,9 +25,11 @@ type Dir struct {
 	runs   map[Key]*runJournal
 	uses   int             // counts uses of journals
 	synced map[string]bool // folders whose entries are known to be durable
+	// listings is what the last listing of each workflow found, by run.
+	listings map[string]map[string]listed
 }
 
-var _ Store = (*Dir)(nil)
+var _ Storage = (*Dir)(nil)
 
 // Options of Open; the zero value is right for a program.
 type Options struct {
@@ -62,10 +62,11 @@ func newDir(target disk, options Options) *Dir {
 		options.Now = time.Now
 	}
 	return &Dir{disk: target, now: options.Now, maxOpen: cmp.Or(options.MaxOpen, 256),
-		runs: map[Key]*runJournal{}, synced: map[string]bool{}, endGC: func() {}}
+		runs: map[Key]*runJournal{}, synced: map[string]bool{}, listings: map[string]map[string]listed{}, endGC: func() {}}
 }
 
-// Close implements Store. Calls still running end first.
+// Close closes the files of the store, after the calls that still run. What was
+// acknowledged is durable already.
 func (d *Dir) Close() error {
 	d.endGC()
 	d.mu.Lock()
@@ -161,13 +162,29 @@ func (d *Dir) with(ctx context.Context, key Key, wanted mode, work func(*runJour
 	return work(j)
 }
 
-// Create implements Store.
-func (d *Dir) Create(ctx context.Context, key Key, first Record) (Record, error) {
-	if err := key.Validate(); err != nil {
+// Append implements Store.
+func (d *Dir) Append(ctx context.Context, key Key, record Record) (Record, error) {
+	if record.Version == 1 {
+		return d.begin(ctx, key, record)
+	}
+	err := d.with(ctx, key, writing, func(j *runJournal) error {
+		sealed, line, err := seal(key, j.tip.link(), record, d.now())
+		if err != nil {
+			return err
+		}
+		record = sealed
+		return j.append(record.Hash, line)
+	})
+	if err != nil {
 		return Record{}, err
 	}
-	if first.Version != 1 {
-		return Record{}, fault.New(fault.InvalidParams, "the first record of a run has version 1, not %d", first.Version)
+	return record, nil
+}
+
+// begin creates a run with its first record.
+func (d *Dir) begin(ctx context.Context, key Key, first Record) (Record, error) {
+	if err := key.Validate(); err != nil {
+		return Record{}, err
 	}
 	first, line, err := seal(key, Link{}, first, d.now())
 	if err != nil {
@@ -195,23 +212,6 @@ func (d *Dir) Create(ctx context.Context, key Key, first Record) (Record, error)
 		return Record{}, err
 	}
 	return first, nil
-}
-
-// Append implements Store.
-func (d *Dir) Append(ctx context.Context, key Key, next Record) (Record, error) {
-	var sealed Record
-	err := d.with(ctx, key, writing, func(j *runJournal) error {
-		record, line, err := seal(key, j.tip.link(), next, d.now())
-		if err != nil {
-			return err
-		}
-		sealed = record
-		return j.append(record.Hash, line)
-	})
-	if err != nil {
-		return Record{}, err
-	}
-	return sealed, nil
 }
 
 // Records implements Store.

@@ -36,13 +36,13 @@ func aThird(t *testing.T) {
 
 func TestDir(t *testing.T) {
 	aThird(t)
-	statetest.Run(t, func(t *testing.T) state.Store { return openDir(t, t.TempDir()) })
+	statetest.Run(t, func(t *testing.T) state.Storage { return openDir(t, t.TempDir()) })
 }
 
 // TestDirWithFewHandles keeps so few journals open that every call opens one.
 func TestDirWithFewHandles(t *testing.T) {
 	aThird(t)
-	statetest.Run(t, func(t *testing.T) state.Store {
+	statetest.Run(t, func(t *testing.T) state.Storage {
 		store, err := state.Open(t.TempDir(), state.Options{MaxOpen: 1})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, store.Close()) })
@@ -54,11 +54,11 @@ func TestFilesAreForTheirOwnerOnly(t *testing.T) {
 	folder := t.TempDir()
 	store := openDir(t, folder)
 	key := state.Key{Workflow: "w", Run: "r"}
-	made, err := store.Create(context.Background(), key, childRecord(1, 0))
+	made, err := store.Append(context.Background(), key, childRecord(1, 0))
 	require.NoError(t, err)
 	snapshot := state.Snapshot{Version: 1, Record: made.Hash, State: json.RawMessage(`{}`)}
-	require.NoError(t, store.Project(context.Background(), key, snapshot, true))
-	require.NoError(t, store.Checkpoint(context.Background(), key, "c", snapshot))
+	require.NoError(t, store.Save(context.Background(), key, "", snapshot))
+	require.NoError(t, store.Save(context.Background(), key, "c", snapshot))
 	_, err = store.PutArtifact(context.Background(), []byte("value"))
 	require.NoError(t, err)
 	var files []string
@@ -87,7 +87,7 @@ func TestLinksDoNotLeaveTheFolder(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, ".savant", "state"), 0o700))
 	require.NoError(t, os.Symlink(outside, filepath.Join(folder, ".savant", "state", "w")))
 	store := openDir(t, folder)
-	_, err := store.Create(context.Background(), state.Key{Workflow: "w", Run: "r"}, childRecord(1, 0))
+	_, err := store.Append(context.Background(), state.Key{Workflow: "w", Run: "r"}, childRecord(1, 0))
 	require.ErrorIs(t, err, fault.StateNotSaved)
 	require.NotContains(t, err.Error(), outside)
 	entries, err := os.ReadDir(outside)
@@ -109,7 +109,7 @@ func TestTheFolderGoesAndComesBack(t *testing.T) {
 	require.ErrorIs(t, err, fault.UnknownRun)
 	_, _, err = store.Head(context.Background(), key)
 	require.ErrorIs(t, err, fault.UnknownRun)
-	_, err = store.Create(context.Background(), key, childRecord(1, 0))
+	_, err = store.Append(context.Background(), key, childRecord(1, 0))
 	require.NoError(t, err)
 	_, err = store.Append(context.Background(), key, childRecord(2, 0))
 	require.NoError(t, err)

@@ -50,7 +50,7 @@ func requireOnlyItsRunIsDamaged(t *testing.T, put func(string) error) {
 	damaged := state.Key{Workflow: "w", Run: "a"}
 	_, err := store.Append(ctx, damaged, childRecord(2, 0))
 	require.ErrorIs(t, err, fault.StateCorrupt)
-	_, err = store.Create(ctx, damaged, childRecord(1, 0))
+	_, err = store.Append(ctx, damaged, childRecord(1, 0))
 	require.ErrorIs(t, err, fault.StateCorrupt)
 	_, err = store.Records(ctx, damaged, 0, 0)
 	require.ErrorIs(t, err, fault.StateCorrupt)
@@ -69,7 +69,7 @@ func requireOnlyItsRunIsDamaged(t *testing.T, put func(string) error) {
 	keys, err := store.Keys(ctx)
 	require.NoError(t, err)
 	require.Len(t, keys, 3)
-	infos, err := store.List(ctx, "")
+	infos, err := store.List(ctx, state.Filter{})
 	require.NoError(t, err)
 	require.Len(t, infos, 3)
 }

@@ -8,19 +8,29 @@ import (
 	"io"
 	"os"
 	"slices"
+	"sync"
 	"time"
 )
 
 // List implements Store. It reads the first and the last record of each
-// journal, without a lock: two small reads a run, whatever its length.
-func (d *Dir) List(ctx context.Context, workflow string) ([]Info, error) {
-	workflows, err := d.workflows(workflow)
+// journal, without a lock, whatever its length; a journal that has not changed
+// since the last listing is not read again.
+func (d *Dir) List(ctx context.Context, filter Filter) ([]Info, error) {
+	workflows, err := d.workflows(filter.Workflow)
 	if err != nil {
 		return nil, err
 	}
 	infos := []Info{}
-	for _, name := range workflows {
-		found, err := d.listWorkflow(ctx, name)
+	if filter.Run != "" && validateName("run_id", filter.Run) != nil {
+		return infos, nil // there is no such run
+	}
+	for _, workflow := range workflows {
+		var found []Info
+		if filter.Run != "" {
+			found, err = d.listRun(ctx, Key{workflow, filter.Run})
+		} else {
+			found, err = d.listWorkflow(ctx, workflow)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -42,6 +52,33 @@ func (d *Dir) workflows(only string) ([]string, error) {
 	return slices.DeleteFunc(names, func(name string) bool { return validateName("workflow", name) != nil }), nil
 }
 
+// listRun describes one run, also one that has lost its journal.
+func (d *Dir) listRun(ctx context.Context, key Key) ([]Info, error) {
+	if ctx.Err() != nil {
+		return nil, interrupted(ctx, runsFolder(key.Workflow))
+	}
+	name := journalName(key)
+	_, err := d.disk.Stat(name)
+	switch {
+	case err == nil:
+		if info, ok := infoOf(d.disk, name, key, make([]byte, listBlock)); ok {
+			return []Info{info}, nil
+		}
+	case !absent(err):
+		return nil, notRead(name, err)
+	case d.orphan(key):
+		return []Info{{Workflow: key.Workflow, Run: key.Run, Status: StatusDamaged}}, nil
+	}
+	return nil, nil
+}
+
+// listed is what a listing found of a journal that looked like stat.
+type listed struct {
+	stat stat
+	info Info
+	ok   bool
+}
+
 func (d *Dir) listWorkflow(ctx context.Context, workflow string) ([]Info, error) {
 	folder, err := d.disk.Folder(runsFolder(workflow))
 	if absent(err) {
@@ -55,17 +92,46 @@ func (d *Dir) listWorkflow(ctx context.Context, workflow string) ([]Info, error)
 	if err != nil {
 		return nil, notRead(runsFolder(workflow), err)
 	}
-	infos := []Info{}
-	block := make([]byte, listBlock)
-	for _, run := range withSuffix(names, journalSuffix) {
-		if ctx.Err() != nil {
-			return nil, interrupted(ctx, runsFolder(workflow))
-		}
-		if info, ok := infoOf(folder, Key{workflow, run}, block); ok {
-			infos = append(infos, info)
+	runs := withSuffix(names, journalSuffix)
+	found := make([]listed, len(runs))
+	d.mu.Lock()
+	known := d.listings[workflow]
+	d.mu.Unlock()
+	var readers sync.WaitGroup
+	const count = 4
+	for first := range count {
+		readers.Go(func() {
+			block := make([]byte, listBlock)
+			for i := first; i < len(runs) && ctx.Err() == nil; i += count {
+				found[i] = listOne(folder, Key{workflow, runs[i]}, known[runs[i]], block)
+			}
+		})
+	}
+	readers.Wait()
+	if ctx.Err() != nil {
+		return nil, interrupted(ctx, runsFolder(workflow))
+	}
+	infos, now := []Info{}, map[string]listed{}
+	for i, each := range found {
+		if now[runs[i]] = each; each.ok {
+			infos = append(infos, each.info)
 		}
 	}
+	d.mu.Lock()
+	d.listings[workflow] = now
+	d.mu.Unlock()
 	return infos, nil
+}
+
+// listOne reads a journal unless it is as it was when known was made.
+func listOne(folder disk, key Key, known listed, block []byte) listed {
+	name := key.Run + journalSuffix
+	now, err := folder.Stat(name)
+	if err == nil && now.same(known.stat) {
+		return known
+	}
+	info, ok := infoOf(folder, name, key, block)
+	return listed{now, info, ok}
 }
 
 // listBlock is what is read first of either end of a journal, in bytes: with
@@ -74,9 +140,9 @@ const listBlock = 4 << 10
 
 // infoOf describes a run from the two ends of its journal; false if it has no
 // record. block is listBlock bytes to read into.
-func infoOf(folder disk, key Key, block []byte) (Info, bool) {
+func infoOf(folder disk, name string, key Key, block []byte) (Info, bool) {
 	info := Info{Workflow: key.Workflow, Run: key.Run, Status: StatusDamaged}
-	opened, now, err := openFile(folder, key.Run+journalSuffix, os.O_RDONLY)
+	opened, now, err := openFile(folder, name, os.O_RDONLY)
 	if err != nil {
 		return info, !missing(err)
 	}
@@ -90,7 +156,7 @@ func infoOf(folder disk, key Key, block []byte) (Info, bool) {
 		return info, true
 	}
 	info.Created, info.Updated = first.Time, first.Time
-	last, err := lastRecord(opened, key, now.size, block)
+	last, err := lastRecord(opened, key, now.size, start)
 	if err == nil && last.Version > 0 {
 		info.Status, info.Version, info.Updated = last.Status, last.Version, last.Time
 	}
@@ -98,17 +164,19 @@ func infoOf(folder disk, key Key, block []byte) (Info, bool) {
 }
 
 // lastRecord returns what stands before the data of the last record that is
-// whole. If the file does not end with a record that matches its hash, all of
-// it is read.
-func lastRecord(source file, key Key, size int64, block []byte) (last Record, err error) {
-	from := max(0, size-listBlock)
-	tail, err := readBlock(source, from, size, block)
-	if err != nil {
-		return Record{}, err
+// whole. start is how the file begins, up to listBlock bytes; its memory is used
+// again. If the file does not end with a record that matches its hash, all of it
+// is read.
+func lastRecord(source file, key Key, size int64, start []byte) (last Record, err error) {
+	tail := start
+	if size > listBlock {
+		if tail, err = readBlock(source, size-listBlock, size, start[:cap(start)]); err != nil {
+			return Record{}, err
+		}
 	}
 	line, ended := bytes.CutSuffix(tail, []byte("\n"))
-	if start := bytes.LastIndexByte(line, '\n') + 1; ended && (start > 0 || from == 0) && isWhole(line[start:]) {
-		return headOf(line[start:]), nil
+	if begin := bytes.LastIndexByte(line, '\n') + 1; ended && (begin > 0 || size <= listBlock) && isWhole(line[begin:]) {
+		return headOf(line[begin:]), nil
 	}
 	s := scanner{name: journalName(key), key: key, file: source, size: size}
 	s.visit = func(_ Link, line []byte) error { last = headOf(line); return nil }
@@ -143,4 +211,46 @@ func sortNewestFirst(infos []Info) {
 	for i := range order {
 		infos[i] = order[i].Info
 	}
+}
+
+// Keys returns every run that has a file here, also one whose journal is gone,
+// by workflow and name.
+func (d *Dir) Keys(ctx context.Context) ([]Key, error) {
+	workflows, err := d.workflows("")
+	if err != nil {
+		return nil, err
+	}
+	keys := []Key{}
+	for _, workflow := range slices.Sorted(slices.Values(workflows)) {
+		folder := runsFolder(workflow)
+		if ctx.Err() != nil {
+			return nil, interrupted(ctx, folder)
+		}
+		names, err := d.disk.Names(folder)
+		if err != nil && !absent(err) {
+			return nil, notRead(folder, err)
+		}
+		for _, run := range runsAmong(names) {
+			keys = append(keys, Key{workflow, run})
+		}
+	}
+	return keys, nil
+}
+
+// runsAmong returns the runs that the files of a folder belong to.
+func runsAmong(names []string) []string {
+	runs := withSuffix(names, journalSuffix)
+	for _, suffix := range []string{jsonSuffix, checkpointSuffix} {
+		runs = append(runs, withSuffix(names, suffix)...)
+	}
+	slices.Sort(runs)
+	return slices.Compact(runs)
+}
+
+// orphan reports whether a run without a journal has other files: its journal
+// was lost, or a deletion was interrupted.
+func (d *Dir) orphan(key Key) bool {
+	_, err := d.disk.Stat(snapshotName(key))
+	checkpoints, _ := d.disk.Names(checkpointFolder(key))
+	return err == nil || len(checkpoints) > 0
 }

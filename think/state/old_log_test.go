@@ -130,7 +130,7 @@ func TestARunThatTookAnotherCourse(t *testing.T) {
 	disk := oldDisk(t, 1<<20, map[string][]byte{"x.log": oldFile(t, "common.log")})
 	d := newDir(disk, Options{Now: fixedNow})
 	require.NoError(t, d.Delete(t.Context(), oldKeys[0]))
-	_, err := d.Create(t.Context(), oldKeys[0], smallRecord(1))
+	_, err := d.Append(t.Context(), oldKeys[0], smallRecord(1))
 	require.NoError(t, err)
 	require.NoError(t, newDir(disk, Options{}).importOldLogs())
 	records, err := d.Records(t.Context(), oldKeys[0], 0, 0)

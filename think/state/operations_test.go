@@ -25,7 +25,7 @@ type operation struct {
 
 func grow(count int) func(*testing.T, *simDisk, *Dir) {
 	return func(t *testing.T, _ *simDisk, d *Dir) {
-		_, err := d.Create(context.Background(), faultKey, faultRecord(1))
+		_, err := d.Append(context.Background(), faultKey, faultRecord(1))
 		require.NoError(t, err)
 		for version := 2; version <= count; version++ {
 			_, err := d.Append(context.Background(), faultKey, faultRecord(version))
@@ -57,7 +57,8 @@ func project(version int, durable bool) func(*Dir) error {
 		if err != nil {
 			return err
 		}
-		return d.Project(context.Background(), faultKey, snapshot, durable)
+		snapshot.Lazy = !durable
+		return d.Save(context.Background(), faultKey, "", snapshot)
 	}
 }
 
@@ -67,7 +68,7 @@ func checkpoint(name string, version int) func(*Dir) error {
 		if err != nil {
 			return err
 		}
-		return d.Checkpoint(context.Background(), faultKey, name, snapshot)
+		return d.Save(context.Background(), faultKey, name, snapshot)
 	}
 }
 
@@ -100,7 +101,7 @@ var faultValue = bytes.Repeat([]byte("artifact"), 200)
 
 func operations() []operation {
 	ctx := context.Background()
-	create := func(d *Dir) error { _, err := d.Create(ctx, faultKey, faultRecord(1)); return err }
+	create := func(d *Dir) error { _, err := d.Append(ctx, faultKey, faultRecord(1)); return err }
 	remove := func(d *Dir) error { return d.Delete(ctx, faultKey) }
 	removed := func(t *testing.T, disk *simDisk, d *Dir) {
 		furnished(t, disk, d)
@@ -145,7 +146,7 @@ func look(d *Dir) (string, error) {
 	if err != nil && !errors.Is(err, fault.UnknownRun) {
 		return "", err
 	}
-	snapshot, err := d.Snapshot(ctx, faultKey)
+	snapshot, err := d.Load(ctx, faultKey, "")
 	if err != nil && !errors.Is(err, fault.UnknownRun) {
 		return "", err
 	}
@@ -161,7 +162,7 @@ func look(d *Dir) (string, error) {
 	if err != nil && !errors.Is(err, fault.NotWitnessed) {
 		return "", err
 	}
-	infos, err := d.List(ctx, "")
+	infos, err := d.List(ctx, Filter{})
 	if err != nil {
 		return "", err
 	}

@@ -99,7 +99,7 @@ func child(folder string, runs []string, count int) *exec.Cmd {
 func createRuns(t *testing.T, folder string, runs []string) {
 	store := openDir(t, folder)
 	for _, run := range runs {
-		_, err := store.Create(context.Background(), state.Key{Workflow: "w", Run: run}, childRecord(1, 0))
+		_, err := store.Append(context.Background(), state.Key{Workflow: "w", Run: run}, childRecord(1, 0))
 		require.NoError(t, err)
 	}
 }

@@ -50,7 +50,7 @@ func inDoubt(d *Dir) bool {
 // step adds a record to a run of some length, creating it when it is empty.
 func step(d *Dir, length int) (Record, error) {
 	if length == 0 {
-		return d.Create(context.Background(), faultKey, faultRecord(1))
+		return d.Append(context.Background(), faultKey, faultRecord(1))
 	}
 	return d.Append(context.Background(), faultKey, faultRecord(length+1))
 }

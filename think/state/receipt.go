@@ -71,8 +71,8 @@ func (d *Dir) PutReceipt(ctx context.Context, receipt Receipt) error {
 	if err != nil {
 		return err
 	}
-	if prunesAlong(receipt.ID) {
-		d.pruneReceipts(ctx)
+	if collectsReceipts(receipt.ID) {
+		d.gcReceipts(ctx)
 	}
 	if err := d.placeReceipt(name, data); err != nil {
 		return notSaved(name, err)

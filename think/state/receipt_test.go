@@ -53,7 +53,7 @@ func TestLargeResultsOfReceiptsAreArtifacts(t *testing.T) {
 	require.NoError(t, err)
 	require.Less(t, info.Size(), int64(1000))
 
-	swept, err := store.SweepArtifacts(ctx, 0, false)
+	swept, err := store.GCArtifacts(ctx, 0, false)
 	require.NoError(t, err)
 	require.Zero(t, swept.Artifacts, "a receipt names it")
 	require.NoError(t, os.Remove(filepath.Join(folder, filepath.FromSlash(state.ArtifactFile(given.Artifact)))))

@@ -98,7 +98,7 @@ func damages() []damaged {
 // spoiled returns a disk with a damaged run and another one.
 func (c damaged) spoiled(t *testing.T) *simDisk {
 	disk, d := stage(t, operation{prepare: furnished})
-	_, err := d.Create(context.Background(), Key{"w", "other"}, faultRecord(1))
+	_, err := d.Append(context.Background(), Key{"w", "other"}, faultRecord(1))
 	require.NoError(t, err)
 	c.spoil(t, disk)
 	disk.calls, disk.trace = 0, nil
@@ -150,7 +150,7 @@ func requireRepaired(t *testing.T, disk *simDisk, c damaged, kept string) {
 		require.ErrorIs(t, err, fault.UnknownRun)
 		err = d.Undelete(context.Background(), faultKey)
 		require.ErrorIs(t, err, fault.UnknownRun, "what is damaged is no deleted run")
-		_, err = d.Create(context.Background(), faultKey, faultRecord(1))
+		_, err = d.Append(context.Background(), faultKey, faultRecord(1))
 		require.NoError(t, err)
 	} else {
 		require.NoError(t, err)

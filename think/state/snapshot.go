@@ -4,12 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
 	"slices"
 	"time"
 
@@ -18,29 +13,164 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// Snapshot implements Store. A projection that is damaged, or not of this
-// journal, is passed over: it can be made again, and Check tells of it.
-func (d *Dir) Snapshot(ctx context.Context, key Key) (Snapshot, error) {
-	var result Snapshot
-	err := d.with(ctx, key, reading, func(j *runJournal) error {
-		// With the journal locked, no projection can be ahead of it.
-		name := snapshotName(key)
-		found, err := readSnapshot(d.disk, name, key)
-		if err != nil {
-			return unlessIgnorable(err)
+// Save implements Store. The files are replaced while the journal is locked, so
+// that nothing of a run that is deleted or repaired meanwhile comes back.
+func (d *Dir) Save(ctx context.Context, key Key, name string, snapshot Snapshot) error {
+	if err := validateNames(key, name); err != nil {
+		return err
+	}
+	text, err := d.encodeSnapshot(key, snapshot)
+	if err != nil {
+		return err
+	}
+	return d.with(ctx, key, writing, func(j *runJournal) error {
+		if !j.tip.standsFor(snapshot) {
+			return notARecord(key, snapshot)
 		}
-		if last := len(j.tip.chain); found.Version > last {
-			return corrupt(j.name, "ends after record %d, but %s stands for record %d", last, name, found.Version)
+		if name == "" {
+			return d.project(j, snapshot, text)
 		}
-		if j.tip.standsFor(found) {
-			result = found
+		if err := d.ensureFolder(checkpointFolder(key)); err != nil {
+			return err
 		}
-		return nil
+		return d.replaceSnapshots(text, atomicfile.Durable, checkpointName(key, name))
 	})
-	return result, err
 }
 
-// unlessIgnorable returns what keeps a snapshot from being passed over.
+// project replaces the readable files, unless a newer snapshot is there.
+func (d *Dir) project(j *runJournal, snapshot Snapshot, text []byte) error {
+	names := []string{snapshotName(j.key), latestName(j.key.Workflow)}
+	present, err := readHead(d.disk, names[0])
+	if err == nil && present.Version > snapshot.Version && present.Version <= len(j.tip.chain) {
+		return nil
+	}
+	if snapshot.NotLatest {
+		names = names[:1]
+	}
+	return d.replaceSnapshots(text, atomicfile.Durability(!snapshot.Lazy), names...)
+}
+
+// replaceSnapshots writes a snapshot to its files, but to none that has one of
+// a newer format.
+func (d *Dir) replaceSnapshots(text []byte, durability atomicfile.Durability, names ...string) error {
+	var refused error
+	names = slices.DeleteFunc(names, func(name string) bool {
+		present, err := readHead(d.disk, name)
+		if err != nil || present.Format <= Format {
+			return false
+		}
+		refused = newer(name, present.Format)
+		return true
+	})
+	for _, name := range names {
+		if err := d.replace(name, text, durability); err != nil {
+			return err
+		}
+	}
+	return refused
+}
+
+func (d *Dir) replace(name string, data []byte, durability atomicfile.Durability) error {
+	if err := atomicfile.Replace(d.disk, name, data, filePermission, durability); err != nil {
+		return notSaved(name, err)
+	}
+	return nil
+}
+
+// Load implements Store. A readable snapshot that is damaged, or not of this
+// journal, is passed over: it can be made again, and Check reports it.
+func (d *Dir) Load(ctx context.Context, key Key, name string) (Snapshot, error) {
+	if err := validateNames(key, name); err != nil {
+		return Snapshot{}, err
+	}
+	var found Snapshot
+	err := d.with(ctx, key, reading, func(j *runJournal) (err error) {
+		if name == "" {
+			found, err = j.projection()
+		} else {
+			found, err = j.checkpoint(name)
+		}
+		return err
+	})
+	if err != nil {
+		return Snapshot{}, err
+	}
+	return found, nil
+}
+
+func (j *runJournal) projection() (Snapshot, error) {
+	name := snapshotName(j.key)
+	found, err := readSnapshot(j.disk, name, j.key)
+	switch last := len(j.tip.chain); {
+	case err != nil:
+		return Snapshot{}, unlessIgnorable(err)
+	case found.Version > last: // while the journal is locked no projection can be ahead of it
+		return Snapshot{}, corrupt(j.name, "ends after record %d, but %s stands for record %d", last, name, found.Version)
+	case !j.tip.standsFor(found):
+		return Snapshot{}, nil
+	}
+	return found, nil
+}
+
+func (j *runJournal) checkpoint(name string) (Snapshot, error) {
+	file := checkpointName(j.key, name)
+	found, err := readSnapshot(j.disk, file, j.key)
+	if missing(err) {
+		return found, fault.New(fault.CheckpointNotFound, "run %q of workflow %q has no checkpoint %q", j.key.Run, j.key.Workflow, name)
+	}
+	if err == nil && !j.tip.standsFor(found) {
+		err = corrupt(file, "does not stand for a record of %s", j.name)
+	}
+	return found, err
+}
+
+// Checkpoints implements Store.
+func (d *Dir) Checkpoints(ctx context.Context, key Key) ([]CheckpointInfo, error) {
+	if _, _, err := d.Head(ctx, key); err != nil {
+		return nil, err
+	}
+	names, err := d.checkpointNames(key)
+	if err != nil {
+		return nil, err
+	}
+	infos := []CheckpointInfo{}
+	for _, name := range names {
+		found, err := readSnapshot(d.disk, checkpointName(key, name), key)
+		if unlessIgnorable(err) != nil {
+			return nil, err
+		}
+		if err == nil {
+			infos = append(infos, CheckpointInfo{name, found.Version, found.Time, found.Hash})
+		}
+	}
+	slices.SortStableFunc(infos, func(a, b CheckpointInfo) int { return cmp.Compare(a.Version, b.Version) })
+	return infos, nil
+}
+
+// checkpointNames returns the named checkpoints of a run by name, readable or
+// not.
+func (d *Dir) checkpointNames(key Key) ([]string, error) {
+	names, err := d.disk.Names(checkpointFolder(key))
+	if err != nil && !missing(err) {
+		return nil, notRead(checkpointFolder(key), err)
+	}
+	return slices.Sorted(slices.Values(withSuffix(names, jsonSuffix))), nil
+}
+
+// validateNames accepts the names of a run and of a checkpoint; "" is that of
+// the readable snapshot.
+func validateNames(key Key, checkpoint string) error {
+	if err := key.Validate(); err != nil || checkpoint == "" {
+		return err
+	}
+	return validateName("checkpoint", checkpoint)
+}
+
+func notARecord(key Key, snapshot Snapshot) error {
+	return fault.New(fault.StateConflict, "the snapshot of version v%d does not stand for a record of %s", snapshot.Version, key)
+}
+
+// unlessIgnorable returns the error of a snapshot that must not be passed over.
 func unlessIgnorable(err error) error {
 	if isNewer(err) || !(missing(err) || isCorrupt(err)) {
 		return err
@@ -55,7 +185,7 @@ func readSnapshot(target disk, name string, key Key) (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, notRead(name, err)
 	}
-	if head := headOf(data); head.Format > Format { // before all that may have changed with it
+	if head := headOf(data); head.Format > Format { // whose other fields may have changed
 		return Snapshot{}, newer(name, head.Format)
 	}
 	var found Snapshot
@@ -69,148 +199,39 @@ func readSnapshot(target disk, name string, key Key) (Snapshot, error) {
 		return Snapshot{}, corrupt(name, "is of the run %s", of)
 	}
 	var compact bytes.Buffer
-	if err := json.Compact(&compact, found.State); err != nil {
+	if err := jsonvalue.Compact(&compact, found.State); err != nil {
 		return Snapshot{}, corrupt(name, "has no state")
 	}
 	found.State = compact.Bytes()
 	if digestOf(found.State, "") != found.Digest {
 		return Snapshot{}, corrupt(name, "its state does not match its digest")
 	}
-	var inner struct {
-		Version int `json:"version"`
-	}
-	if json.Unmarshal(found.State, &inner) == nil && inner.Version != 0 && inner.Version != found.Version {
-		return Snapshot{}, corrupt(name, "says version %d of a state of version %d", found.Version, inner.Version)
+	if inner := jsonvalue.Member(found.State, "version"); inner != nil {
+		var version int
+		if json.Unmarshal(inner, &version) == nil && version != 0 && version != found.Version {
+			return Snapshot{}, corrupt(name, "says version %d of a state of version %d", found.Version, version)
+		}
 	}
 	return found, nil
 }
 
-// Project implements Store.
-func (d *Dir) Project(ctx context.Context, key Key, snapshot Snapshot, durable bool) error {
-	names := []string{snapshotName(key), latestName(key.Workflow)}
-	if snapshot.Passed {
-		names = names[:1]
+// encodeSnapshot returns the text of a snapshot, for people to read, with what
+// the store sets.
+func (d *Dir) encodeSnapshot(key Key, snapshot Snapshot) ([]byte, error) {
+	var compact, text bytes.Buffer
+	if err := jsonvalue.Compact(&compact, snapshot.State); err != nil {
+		return nil, fault.New(fault.InvalidParams, "the state of a snapshot is not JSON: %w", err)
 	}
-	return d.save(ctx, key, snapshot, func(j *runJournal, data []byte) error {
-		present, err := readHead(d.disk, names[0])
-		if err == nil && present.Version > snapshot.Version && present.Version <= len(j.tip.chain) {
-			return nil // a newer snapshot is there
-		}
-		return d.replaceSnapshot(data, atomicfile.Durability(durable), names...)
-	})
-}
-
-// save calls replace with the text of a snapshot while the journal is locked,
-// so that nothing of a run that is deleted or repaired meanwhile comes back.
-func (d *Dir) save(ctx context.Context, key Key, snapshot Snapshot, replace func(*runJournal, []byte) error) error {
-	if err := key.Validate(); err != nil {
-		return err
-	}
-	completed, err := d.complete(key, snapshot)
-	if err != nil {
-		return err
-	}
-	var text bytes.Buffer
-	if err := completed.write(&text); err != nil {
-		return err
-	}
-	return d.with(ctx, key, writing, func(j *runJournal) error {
-		if !j.tip.standsFor(snapshot) {
-			return notARecord(key, snapshot)
-		}
-		return replace(j, text.Bytes())
-	})
-}
-
-func notARecord(key Key, snapshot Snapshot) error {
-	return fault.New(fault.StateConflict, "the snapshot of version v%d does not stand for a record of %s", snapshot.Version, key)
-}
-
-// replaceSnapshot writes a snapshot to its files, but to none where one of a
-// newer format is.
-func (d *Dir) replaceSnapshot(data []byte, durability atomicfile.Durability, names ...string) error {
-	var refused error
-	names = slices.DeleteFunc(names, func(name string) bool {
-		present, err := readHead(d.disk, name)
-		if err != nil || present.Format <= Format {
-			return false
-		}
-		refused = newer(name, present.Format)
-		return true
-	})
-	if len(names) == 0 {
-		return refused
-	}
-	err := atomicfile.ReplaceAll(d.disk, names, filePermission, durability, func(out io.Writer) error { _, err := out.Write(data); return err })
-	if onPath, ok := errors.AsType[*fs.PathError](err); ok {
-		return notSaved(onPath.Path, onPath.Err)
-	}
-	return cmp.Or(err, refused)
-}
-
-func (d *Dir) replace(name string, data []byte, durability atomicfile.Durability) error {
-	if err := atomicfile.Replace(d.disk, name, data, filePermission, durability); err != nil {
-		return notSaved(name, err)
-	}
-	return nil
-}
-
-// complete returns the snapshot with what the store sets.
-func (d *Dir) complete(key Key, snapshot Snapshot) (Snapshot, error) {
-	if snapshot.WriteState == nil {
-		var compact bytes.Buffer
-		if err := json.Compact(&compact, snapshot.State); err != nil {
-			return Snapshot{}, fault.New(fault.InvalidParams, "the state of a snapshot is not JSON: %w", err)
-		}
-		snapshot.WriteState = func(out io.Writer) error {
-			_, err := out.Write(compact.Bytes())
-			return err
-		}
-	}
-	snapshot.State, snapshot.Digest = nil, ""
+	snapshot.State, snapshot.Digest = compact.Bytes(), digestOf(compact.Bytes(), "")
 	snapshot.Format, snapshot.Workflow, snapshot.Run = Format, key.Workflow, key.Run
-	if snapshot.Time == "" {
-		snapshot.Time = d.now().UTC().Format(time.RFC3339Nano)
+	snapshot.Time = cmp.Or(snapshot.Time, d.now().UTC().Format(time.RFC3339Nano))
+	whole, err := jsonvalue.Encode(snapshot)
+	if err == nil {
+		err = jsonvalue.Indent(&text, whole)
 	}
-	return snapshot, nil
-}
-
-// write writes a completed snapshot for people to read. The
-// digest of its state comes last.
-func (s Snapshot) write(out io.Writer) error {
-	frame, err := jsonvalue.Encode(s)
 	if err != nil {
-		return fault.New(fault.InvalidParams, "a snapshot does not encode: %w", err)
+		return nil, fault.New(fault.InvalidParams, "a snapshot does not encode: %w", err)
 	}
-	head, _, _ := bytes.Cut(frame, []byte(stateIsNext+"null"))
-	text, sum := new(bytes.Buffer), sha256.New()
-	parts := []func() error{
-		func() error { _, err := text.Write(append(head, stateIsNext...)); return err },
-		func() error { return s.WriteState(io.MultiWriter(sum, text)) },
-		func() error {
-			_, err := fmt.Fprintf(text, `,"digest":"%x"}`, sum.Sum(nil))
-			return err
-		},
-		func() error { return indent(out, text.Bytes()) },
-	}
-	for _, part := range parts {
-		if err := part(); err != nil {
-			return err
-		}
-	}
-	return nil
+	text.WriteByte('\n')
+	return text.Bytes(), nil
 }
-
-// indent writes JSON for people, and a line feed.
-func indent(out io.Writer, data []byte) error {
-	var readable bytes.Buffer
-	if err := jsonvalue.Indent(&readable, data); err != nil {
-		return err
-	}
-	readable.WriteByte('\n')
-	_, err := readable.WriteTo(out)
-	return err
-}
-
-// stateIsNext comes before the state in a snapshot's JSON.
-const stateIsNext = `,"state":`

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -57,7 +56,7 @@ func TestDamagedSnapshotIsPassedOver(t *testing.T) {
 	} {
 		disk, d := checkpointed(t)
 		disk.fileAt(snapshotName(faultKey)).set(data)
-		found, err := d.Snapshot(context.Background(), faultKey)
+		found, err := d.Load(context.Background(), faultKey, "")
 		require.NoError(t, err, name)
 		require.Zero(t, found, name)
 		problems, err := d.Check(context.Background(), faultKey)
@@ -79,7 +78,7 @@ func TestJournalBehindItsSnapshotIsDamage(t *testing.T) {
 	disk, _ := checkpointed(t)
 	journal := disk.fileAt(journalName(faultKey))
 	journal.set(journal.current[:bytes.IndexByte(journal.current, '\n')+1])
-	_, err := openSim(disk).Snapshot(context.Background(), faultKey)
+	_, err := openSim(disk).Load(context.Background(), faultKey, "")
 	require.ErrorIs(t, err, fault.StateCorrupt)
 	require.ErrorContains(t, err, "ends after record 1")
 	problems, err := openSim(disk).Check(context.Background(), faultKey)
@@ -98,7 +97,7 @@ func TestDamagedCheckpointIsRefused(t *testing.T) {
 		"cut":         whole[:40],
 	} {
 		file.set(data)
-		_, err := d.Restore(context.Background(), faultKey, "c")
+		_, err := d.Load(context.Background(), faultKey, "c")
 		require.ErrorIs(t, err, fault.StateCorrupt, name)
 		problems, err := d.Check(context.Background(), faultKey)
 		require.NoError(t, err)
@@ -113,9 +112,9 @@ func TestNewerSnapshotIsRefused(t *testing.T) {
 		file := disk.fileAt(name)
 		file.set(bytes.Replace(file.current, []byte(`"format": 1`), []byte(`"format": 2`), 1))
 	}
-	_, err := d.Snapshot(context.Background(), faultKey)
+	_, err := d.Load(context.Background(), faultKey, "")
 	require.ErrorIs(t, err, ErrNewerFormat)
-	_, err = d.Restore(context.Background(), faultKey, "c")
+	_, err = d.Load(context.Background(), faultKey, "c")
 	require.ErrorIs(t, err, ErrNewerFormat)
 	_, err = d.Checkpoints(context.Background(), faultKey)
 	require.ErrorIs(t, err, ErrNewerFormat)
@@ -145,7 +144,7 @@ func TestTwoProcessesProject(t *testing.T) {
 	disk, _ := smallRun(t, faultKey, 3)
 	require.NoError(t, project(3, true)(openSim(disk)))
 	require.NoError(t, project(1, false)(openSim(disk)))
-	found, err := openSim(disk).Snapshot(context.Background(), faultKey)
+	found, err := openSim(disk).Load(context.Background(), faultKey, "")
 	require.NoError(t, err)
 	require.Equal(t, 3, found.Version)
 }
@@ -166,13 +165,9 @@ func TestDamagedArtifactIsRefusedAndPutAgain(t *testing.T) {
 }
 
 // TestNothingOfADeletedRunComesBack: it is deleted, by this process or another
-// one, while its readable state or a checkpoint is being written.
+// one, at any call of the disk that a save makes before it has the lock.
 func TestNothingOfADeletedRunComesBack(t *testing.T) {
-	for name, save := range map[string]func(*Dir, Snapshot) error{
-		"projection": func(d *Dir, s Snapshot) error { return d.Project(context.Background(), faultKey, s, false) },
-		"durable":    func(d *Dir, s Snapshot) error { return d.Project(context.Background(), faultKey, s, true) },
-		"checkpoint": func(d *Dir, s Snapshot) error { return d.Checkpoint(context.Background(), faultKey, "c", s) },
-	} {
+	for _, name := range []string{"", "c"} {
 		for _, same := range []bool{true, false} {
 			disk, _ := smallRun(t, faultKey, 3)
 			d := openSim(disk)
@@ -182,15 +177,31 @@ func TestNothingOfADeletedRunComesBack(t *testing.T) {
 			}
 			snapshot, err := snapshotAt(d, 3)
 			require.NoError(t, err)
-			snapshot.WriteState = func(out io.Writer) error {
-				require.NoError(t, deleter.Delete(context.Background(), faultKey))
-				_, err := out.Write(snapshot.State)
-				return err
-			}
-			require.ErrorIs(t, save(d, snapshot), fault.UnknownRun, name)
+			require.NoError(t, deleter.Delete(context.Background(), faultKey))
+			require.ErrorIs(t, d.Save(context.Background(), faultKey, name, snapshot), fault.UnknownRun, name)
 			require.False(t, d.orphan(faultKey), name)
 			require.Nil(t, disk.fileAt(latestName("w")), name)
 			require.NoError(t, d.Undelete(context.Background(), faultKey), name)
 		}
 	}
+}
+
+// TestUndeleteBringsBackTheLatest: the file of the workflow's latest run is
+// there again, unless another run has moved since.
+func TestUndeleteBringsBackTheLatest(t *testing.T) {
+	disk, _ := smallRun(t, faultKey, 3)
+	d := openSim(disk)
+	require.NoError(t, project(3, true)(d))
+	latest := disk.fileAt(latestName("w")).current
+	require.NoError(t, d.Delete(t.Context(), faultKey))
+	require.Nil(t, disk.fileAt(latestName("w")))
+	require.NoError(t, d.Undelete(t.Context(), faultKey))
+	require.Equal(t, latest, disk.fileAt(latestName("w")).current)
+
+	require.NoError(t, d.Delete(t.Context(), faultKey))
+	other, err := d.Append(t.Context(), Key{"w", "other"}, smallRecord(1))
+	require.NoError(t, err)
+	require.NoError(t, d.Save(t.Context(), Key{"w", "other"}, "", Snapshot{Version: 1, Record: other.Hash, State: []byte(`{}`)}))
+	require.NoError(t, d.Undelete(t.Context(), faultKey))
+	require.Contains(t, string(disk.fileAt(latestName("w")).current), "other")
 }

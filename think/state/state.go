@@ -7,9 +7,7 @@
 package state
 
 import (
-	"context"
 	"encoding/json"
-	"io"
 	"strings"
 
 	"savant/fault"
@@ -59,7 +57,7 @@ type Record struct {
 	Run      string `json:"run,omitempty"`
 	// Version counts records: 1, 2, 3 …
 	Version int `json:"version"`
-	// Kind is the engine's word: "plan", "result", "approval", "reset" …
+	// Kind is the engine's word: "plan", "result", "person", "reset" …
 	// It matches [a-z][a-z0-9_.-]{0,63}.
 	Kind string `json:"kind"`
 	// Time is RFC 3339 in UTC; the store sets it when it is empty.
@@ -70,9 +68,6 @@ type Record struct {
 	// Data is the engine's JSON. The store keeps its bytes but for white
 	// space between tokens.
 	Data json.RawMessage `json:"data"`
-	// Encoded says that Data was just made by an encoder: valid, with no
-	// white space between tokens. It spares going over it once more.
-	Encoded bool `json:"-"`
 	// State is the engine's hash of the run's state after this record.
 	State string `json:"state"`
 	// Prev is the Hash of the record before, "" in the first; set by the store.
@@ -101,12 +96,11 @@ type Snapshot struct {
 	// Digest is the hex SHA-256 of State's bytes without white space between
 	// tokens: how the store knows an edited file.
 	Digest string `json:"digest"`
-	// WriteState, where it is set, writes the State that is to be kept: valid
-	// JSON without white space, in parts, the same whenever it is called.
-	WriteState func(io.Writer) error `json:"-"`
-	// Passed says that another run of the workflow has moved since: a
-	// projection leaves the file of the latest run alone.
-	Passed bool `json:"-"`
+	// NotLatest says that another run of the workflow has moved since.
+	NotLatest bool `json:"-"`
+	// Lazy says that Save need not wait for the disk with a readable snapshot:
+	// a crash of the machine may damage it.
+	Lazy bool `json:"-"`
 }
 
 // Info is one line of a listing. Times are RFC 3339 in UTC.
@@ -120,6 +114,9 @@ type Info struct {
 	Updated string `json:"updated"`
 }
 
+// Key names the run.
+func (i Info) Key() Key { return Key{i.Workflow, i.Run} }
+
 // StatusDamaged is shown for a run whose journal cannot be read.
 const StatusDamaged = "damaged"
 
@@ -130,63 +127,4 @@ type CheckpointInfo struct {
 	Version int    `json:"version"`
 	Time    string `json:"time"`
 	Hash    string `json:"hash"`
-}
-
-// Store keeps runs. All methods may be called at once, by several processes
-// too. Every method returns INVALID_PARAMS for a name that is not allowed,
-// STATE_NOT_SAVED when the disk refuses (what was acknowledged before stays
-// intact, and work goes on when the cause is gone), STATE_CORRUPT naming file
-// and record for damage, and INTERNAL wrapping the context's error when it
-// ended while waiting. Slices passed and returned belong to their receiver.
-type Store interface {
-	// Create begins a run with its first record (Version 1) and returns it
-	// complete. It is durable on return. STATE_CONFLICT when the run exists.
-	Create(ctx context.Context, key Key, first Record) (Record, error)
-	// Append adds the next record and returns it complete, durable. Version
-	// must follow the last: STATE_CONFLICT otherwise. UNKNOWN_RUN.
-	Append(ctx context.Context, key Key, next Record) (Record, error)
-	// Records returns the records after a version, oldest first, at most
-	// limit of them where that is positive, their chain verified. One record
-	// costs the same in a long run as in a short one. UNKNOWN_RUN.
-	Records(ctx context.Context, key Key, after, limit int) ([]Record, error)
-	// Head returns version and hash of the last record; cheap enough to ask
-	// at every step whether another process has moved on. UNKNOWN_RUN.
-	Head(ctx context.Context, key Key) (version int, hash string, err error)
-	// Snapshot returns the projected snapshot, which may be behind the
-	// journal, and the zero Snapshot where there is none that belongs to the
-	// journal. UNKNOWN_RUN; STATE_CORRUPT when the journal ends before it.
-	Snapshot(ctx context.Context, key Key) (Snapshot, error)
-	// Project replaces the readable snapshot of the run and, unless it is
-	// Passed, that of the workflow's latest run. Version and Record must name a record of the
-	// journal: STATE_CONFLICT otherwise. A snapshot older than one this
-	// store projected before is passed over. UNKNOWN_RUN, also where the run
-	// is deleted meanwhile, of which nothing comes back.
-	Project(ctx context.Context, key Key, snapshot Snapshot, durable bool) error
-	// Checkpoint keeps a snapshot under a name, durable; one of that name is
-	// replaced. Version and Record as in Project. UNKNOWN_RUN.
-	Checkpoint(ctx context.Context, key Key, name string, snapshot Snapshot) error
-	// Checkpoints lists the readable named checkpoints by version. UNKNOWN_RUN.
-	Checkpoints(ctx context.Context, key Key) ([]CheckpointInfo, error)
-	// Restore returns a named checkpoint. CHECKPOINT_NOT_FOUND, UNKNOWN_RUN;
-	// STATE_CORRUPT when it was changed or is not of this run.
-	Restore(ctx context.Context, key Key, name string) (Snapshot, error)
-	// Find returns the runs of an id, by workflow. What it costs depends on
-	// the number of workflows, not of runs.
-	Find(ctx context.Context, run string) ([]Key, error)
-	// List returns the runs of a workflow, or of all when it is empty, the
-	// last changed first.
-	List(ctx context.Context, workflow string) ([]Info, error)
-	// Delete moves a run to the trash; nothing is erased. UNKNOWN_RUN.
-	Delete(ctx context.Context, key Key) error
-	// Undelete brings back the run of this name that was deleted last.
-	// STATE_CONFLICT when a run of the name exists, UNKNOWN_RUN when none
-	// was deleted.
-	Undelete(ctx context.Context, key Key) error
-	// PutArtifact keeps a value under its hex SHA-256, durable, once.
-	PutArtifact(ctx context.Context, data []byte) (digest string, err error)
-	// Artifact returns the value of a digest, verified: STATE_CORRUPT when
-	// it is missing or changed.
-	Artifact(ctx context.Context, digest string) ([]byte, error)
-	// Close lets go of files; what was acknowledged is durable already.
-	Close() error
 }

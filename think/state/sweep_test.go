@@ -16,7 +16,7 @@ func later(disk *simDisk, after time.Duration) *Dir {
 	return newDir(disk, Options{Now: func() time.Time { return time.Unix(0, 0).Add(after) }})
 }
 
-func TestSweepArtifactsKeepsWhatIsNamed(t *testing.T) {
+func TestGCArtifactsKeepsWhatIsNamed(t *testing.T) {
 	ctx := context.Background()
 	disk, d := stage(t, operation{prepare: func(*testing.T, *simDisk, *Dir) {}})
 	put := func(text string) string {
@@ -28,18 +28,18 @@ func TestSweepArtifactsKeepsWhatIsNamed(t *testing.T) {
 	for run, digest := range map[string]string{"r": named, "t": trashed} {
 		first := smallRecord(1)
 		first.Data = []byte(`{"ref":"savant://artifacts/` + digest + `"}`)
-		_, err := d.Create(ctx, Key{"w", run}, first)
+		_, err := d.Append(ctx, Key{"w", run}, first)
 		require.NoError(t, err)
 	}
 	require.NoError(t, d.Delete(ctx, Key{"w", "t"}))
 
-	swept, err := later(disk, time.Minute).SweepArtifacts(ctx, time.Hour, false)
+	swept, err := later(disk, time.Minute).GCArtifacts(ctx, time.Hour, false)
 	require.NoError(t, err)
 	require.Zero(t, swept, "all of them are new")
 	for _, dry := range []bool{true, false} {
-		swept, err = later(disk, 2*time.Hour).SweepArtifacts(ctx, time.Hour, dry)
+		swept, err = later(disk, 2*time.Hour).GCArtifacts(ctx, time.Hour, dry)
 		require.NoError(t, err)
-		require.Equal(t, Swept{Artifacts: 1, Bytes: 5}, swept)
+		require.Equal(t, Collected{Artifacts: 1, Bytes: 5}, swept)
 	}
 	_, err = d.Artifact(ctx, loose)
 	require.ErrorIs(t, err, fault.StateCorrupt)
@@ -65,7 +65,7 @@ func TestSweepMeetsAPlan(t *testing.T) {
 				require.NoError(t, err)
 			}
 		}
-		_, err = later(disk, 2*time.Hour).SweepArtifacts(ctx, time.Hour, false)
+		_, err = later(disk, 2*time.Hour).GCArtifacts(ctx, time.Hour, false)
 		require.NoError(t, err)
 		disk.meet = nil
 		if disk.calls < n {
@@ -76,7 +76,7 @@ func TestSweepMeetsAPlan(t *testing.T) {
 	}
 }
 
-func TestSweepTemporary(t *testing.T) {
+func TestGCTemporary(t *testing.T) {
 	ctx := context.Background()
 	disk, d := stage(t, operation{prepare: furnished})
 	_, err := d.PutArtifact(ctx, faultValue)
@@ -90,10 +90,10 @@ func TestSweepTemporary(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, handle.Close())
 	}
-	removed, err := later(disk, time.Minute).SweepTemporary(ctx)
+	removed, err := later(disk, time.Minute).GCTemporary(ctx)
 	require.NoError(t, err)
 	require.Zero(t, removed, "somebody may be writing them")
-	removed, err = later(disk, 2*time.Hour).SweepTemporary(ctx)
+	removed, err = later(disk, 2*time.Hour).GCTemporary(ctx)
 	require.NoError(t, err)
 	require.Equal(t, len(stale), removed)
 	require.Equal(t, before, mustLook(t, disk))
@@ -110,13 +110,13 @@ func TestPurge(t *testing.T) {
 	items, err = d.Trash(ctx)
 	require.NoError(t, err)
 	require.Equal(t, []Trashed{{Folder: ".savant/trash/20260102T030405.000000000Z-w-r", Workflow: "w", Run: "r", Moved: "2026-01-02T03:04:05Z"}}, items)
-	require.NoError(t, d.Purge(items[0]))
-	require.NoError(t, d.Purge(items[0]), "again")
+	require.NoError(t, d.GCTrash(items[0]))
+	require.NoError(t, d.GCTrash(items[0]), "again")
 	require.ErrorIs(t, d.Undelete(ctx, faultKey), fault.UnknownRun)
 	names, err := disk.Names(trashFolder)
 	require.NoError(t, err)
 	require.Equal(t, []string{"of somebody else"}, names)
-	require.ErrorIs(t, d.Purge(Trashed{Folder: ".savant/state/w"}), fault.InvalidParams)
+	require.ErrorIs(t, d.GCTrash(Trashed{Folder: ".savant/state/w"}), fault.InvalidParams)
 }
 
 // TestPurgeInterrupted: no part of a run comes back.
@@ -129,7 +129,7 @@ func TestPurgeInterrupted(t *testing.T) {
 		require.NoError(t, err)
 		whole := mustUndelete(t, disk)
 		disk.calls, disk.failAt, disk.fault = 0, n, failEIO
-		err = d.Purge(items[0])
+		err = d.GCTrash(items[0])
 		over := disk.calls < n
 		disk.failAt = -1
 		if err != nil {
@@ -167,7 +167,7 @@ func TestFindAndKeys(t *testing.T) {
 	ctx := context.Background()
 	disk, d := stage(t, operation{prepare: furnished})
 	for _, key := range []Key{{"v", "r"}, {"v", "s"}} {
-		_, err := d.Create(ctx, key, smallRecord(1))
+		_, err := d.Append(ctx, key, smallRecord(1))
 		require.NoError(t, err)
 	}
 	keys, err := d.Keys(ctx)
@@ -175,8 +175,12 @@ func TestFindAndKeys(t *testing.T) {
 	require.Equal(t, []Key{{"v", "r"}, {"v", "s"}, {"w", "r"}}, keys)
 	require.NoError(t, disk.Remove(journalName(faultKey)))
 	for run, want := range map[string][]Key{"r": {{"v", "r"}, {"w", "r"}}, "s": {{"v", "s"}}, "t": nil, "../r": nil} {
-		found, err := d.Find(ctx, run)
+		infos, err := d.List(ctx, Filter{Run: run})
 		require.NoError(t, err)
-		require.Equal(t, want, found, run)
+		var found []Key
+		for _, info := range infos {
+			found = append(found, Key{info.Workflow, info.Run})
+		}
+		require.ElementsMatch(t, want, found, run)
 	}
 }

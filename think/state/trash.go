@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"savant/fault"
+	"savant/internal/atomicfile"
 )
 
 // trashDate begins the name of a folder in the trash; its width is fixed, so
@@ -21,8 +22,8 @@ func trashLabel(key Key) string {
 	return label[:min(len(label), 200)]
 }
 
-// Delete implements Store. The journal moves first: with it the run is gone.
-// A damaged run can be deleted too.
+// Delete implements Store. It moves the run to the trash; nothing is erased. The
+// journal moves first: with it the run is gone. A damaged run can be deleted too.
 func (d *Dir) Delete(ctx context.Context, key Key) error {
 	return d.with(ctx, key, moving, func(j *runJournal) error {
 		now, err := j.file.Stat()
@@ -140,7 +141,9 @@ func (d *Dir) trashLeftovers(key Key) error {
 	return d.moveProjections(key, runsFolder(key.Workflow), folder)
 }
 
-// Undelete implements Store. The journal moves last: with it the run is back.
+// Undelete brings back the run of this name that was deleted last.
+// STATE_CONFLICT if a run of the name exists, UNKNOWN_RUN if none was deleted.
+// The journal moves last: with it the run is back.
 func (d *Dir) Undelete(ctx context.Context, key Key) error {
 	if err := key.Validate(); err != nil {
 		return err
@@ -168,8 +171,21 @@ func (d *Dir) Undelete(ctx context.Context, key Key) error {
 		}
 		j.forget()
 		_ = d.disk.Remove(folder) // empty now; a crash may leave it
+		d.restoreLatest(key)
 		return nil
 	})
+}
+
+// restoreLatest writes the snapshot of the workflow's latest run again, which
+// Delete removed. If it fails the next step of the workflow writes it.
+func (d *Dir) restoreLatest(key Key) {
+	name := latestName(key.Workflow)
+	if _, err := d.disk.Stat(name); !missing(err) {
+		return // it is of a run that moved since
+	}
+	if text, err := readAll(d.disk, snapshotName(key)); err == nil {
+		_ = d.replace(name, text, atomicfile.Lazy)
+	}
 }
 
 // findTrash returns the folder of the run of this name deleted last.

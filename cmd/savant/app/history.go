@@ -9,6 +9,7 @@ import (
 	"savant/agent"
 	"savant/engines/repo"
 	"savant/think/flow"
+	"savant/think/state"
 )
 
 // maxFinished is how many finished runs a search of the memory looks at: each has
@@ -56,7 +57,7 @@ func begun(runID string) string {
 // finishedWorkflows passes over a run that cannot be opened: `savant state check`
 // tells of it.
 func (a *App) finishedWorkflows(ctx context.Context) ([]repo.PastRun, error) {
-	listed, err := a.Store.List(ctx, "")
+	listed, err := a.Store.List(ctx, state.Filter{})
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ package statetest
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -16,22 +17,15 @@ import (
 type Memory struct {
 	mu        sync.Mutex
 	runs      map[state.Key]*run
-	trash     []trashed
 	artifacts map[string][]byte
 }
 
 type run struct {
-	records     []state.Record
-	snapshot    state.Snapshot
-	checkpoints map[string]state.Snapshot
+	records   []state.Record
+	snapshots map[string]state.Snapshot // by name, "" for the readable one
 }
 
-type trashed struct {
-	key state.Key
-	run *run
-}
-
-var _ state.Store = (*Memory)(nil)
+var _ state.Storage = (*Memory)(nil)
 
 // NewMemory returns an empty store.
 func NewMemory() *Memory {
@@ -59,39 +53,22 @@ func (m *Memory) find(key state.Key) (*run, error) {
 	return found, nil
 }
 
-// Create implements state.Store.
-func (m *Memory) Create(_ context.Context, key state.Key, first state.Record) (state.Record, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := key.Validate(); err != nil {
-		return state.Record{}, err
-	}
-	if first.Version != 1 {
-		return state.Record{}, fault.New(fault.InvalidParams, "version %d is not 1", first.Version)
-	}
-	sealed, err := state.Seal(key, state.Link{}, first, time.Now())
-	if err != nil {
-		return state.Record{}, err
-	}
-	if _, ok := m.runs[key]; ok {
-		return state.Record{}, fault.New(fault.StateConflict, "run %s exists", key)
-	}
-	m.runs[key] = &run{records: []state.Record{sealed}, checkpoints: map[string]state.Snapshot{}}
-	return sealed, nil
-}
-
 // Append implements state.Store.
-func (m *Memory) Append(_ context.Context, key state.Key, next state.Record) (state.Record, error) {
+func (m *Memory) Append(_ context.Context, key state.Key, record state.Record) (state.Record, error) {
 	found, err := m.find(key)
 	defer m.mu.Unlock()
+	if record.Version == 1 && errors.Is(err, fault.UnknownRun) {
+		found, err = &run{snapshots: map[string]state.Snapshot{}}, nil
+	}
 	if err != nil {
 		return state.Record{}, err
 	}
-	sealed, err := state.Seal(key, found.end(), next, time.Now())
+	sealed, err := state.Seal(key, found.end(), record, time.Now())
 	if err != nil {
 		return state.Record{}, err
 	}
 	found.records = append(found.records, sealed)
+	m.runs[key] = found
 	return sealed, nil
 }
 

@@ -8,5 +8,5 @@ import (
 )
 
 func TestMemory(t *testing.T) {
-	statetest.Run(t, func(*testing.T) state.Store { return statetest.NewMemory() })
+	statetest.Run(t, func(*testing.T) state.Storage { return statetest.NewMemory() })
 }

@@ -14,28 +14,41 @@ import (
 	"savant/think/state"
 )
 
-// Snapshot implements state.Store.
-func (m *Memory) Snapshot(_ context.Context, key state.Key) (state.Snapshot, error) {
-	found, err := m.find(key)
-	defer m.mu.Unlock()
-	if err != nil {
-		return state.Snapshot{}, err
-	}
-	return found.snapshot, nil
-}
-
-// Project implements state.Store.
-func (m *Memory) Project(_ context.Context, key state.Key, snapshot state.Snapshot, _ bool) error {
-	found, err := m.find(key)
+// Save implements state.Store.
+func (m *Memory) Save(_ context.Context, key state.Key, name string, snapshot state.Snapshot) error {
+	found, err := m.findNamed(key, name)
 	defer m.mu.Unlock()
 	if err != nil {
 		return err
 	}
 	complete, err := found.complete(key, snapshot)
-	if err == nil && complete.Version >= found.snapshot.Version {
-		found.snapshot = complete
+	if err == nil && (name != "" || complete.Version >= found.snapshots[""].Version) {
+		found.snapshots[name] = complete
 	}
 	return err
+}
+
+// Load implements state.Store.
+func (m *Memory) Load(_ context.Context, key state.Key, name string) (state.Snapshot, error) {
+	found, err := m.findNamed(key, name)
+	defer m.mu.Unlock()
+	if err != nil {
+		return state.Snapshot{}, err
+	}
+	snapshot, ok := found.snapshots[name]
+	if !ok && name != "" {
+		return state.Snapshot{}, fault.New(fault.CheckpointNotFound, "no checkpoint %q", name)
+	}
+	return snapshot, nil
+}
+
+// findNamed is find that also checks the name of a checkpoint, where it is one.
+func (m *Memory) findNamed(key state.Key, checkpoint string) (*run, error) {
+	found, err := m.find(key)
+	if named := (state.Key{Workflow: checkpoint, Run: checkpoint}).Validate(); checkpoint != "" && named != nil {
+		return nil, named
+	}
+	return found, err
 }
 
 // complete checks a snapshot against the journal and fills what a store fills.
@@ -44,17 +57,11 @@ func (r *run) complete(key state.Key, snapshot state.Snapshot) (state.Snapshot, 
 	if at < 0 || at >= len(r.records) || r.records[at].Hash != snapshot.Record {
 		return state.Snapshot{}, fault.New(fault.StateConflict, "version v%d is not of the journal", snapshot.Version)
 	}
-	var written, compact bytes.Buffer
-	if snapshot.WriteState != nil {
-		if err := snapshot.WriteState(&written); err != nil {
-			return state.Snapshot{}, err
-		}
-		snapshot.State, snapshot.WriteState = written.Bytes(), nil
-	}
+	var compact bytes.Buffer
 	if err := json.Compact(&compact, snapshot.State); err != nil {
 		return state.Snapshot{}, fault.New(fault.InvalidParams, "not JSON: %w", err)
 	}
-	snapshot.State = compact.Bytes()
+	snapshot.State, snapshot.Lazy = compact.Bytes(), false
 	snapshot.Format, snapshot.Workflow, snapshot.Run = state.Format, key.Workflow, key.Run
 	snapshot.Digest = digest(snapshot.State)
 	if snapshot.Time == "" {
@@ -68,26 +75,6 @@ func digest(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Checkpoint implements state.Store.
-func (m *Memory) Checkpoint(_ context.Context, key state.Key, name string, snapshot state.Snapshot) error {
-	found, err := m.find(key)
-	defer m.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	if err := validateName(name); err != nil {
-		return err
-	}
-	complete, err := found.complete(key, snapshot)
-	if err == nil {
-		found.checkpoints[name] = complete
-	}
-	return err
-}
-
-// validateName holds a name by itself to what the names of a Key are held to.
-func validateName(name string) error { return state.Key{Workflow: name, Run: name}.Validate() }
-
 // Checkpoints implements state.Store.
 func (m *Memory) Checkpoints(_ context.Context, key state.Key) ([]state.CheckpointInfo, error) {
 	found, err := m.find(key)
@@ -96,7 +83,10 @@ func (m *Memory) Checkpoints(_ context.Context, key state.Key) ([]state.Checkpoi
 		return nil, err
 	}
 	infos := []state.CheckpointInfo{}
-	for name, snapshot := range found.checkpoints {
+	for name, snapshot := range found.snapshots {
+		if name == "" {
+			continue
+		}
 		infos = append(infos, state.CheckpointInfo{Name: name, Version: snapshot.Version, Time: snapshot.Time, Hash: snapshot.Hash})
 	}
 	slices.SortFunc(infos, func(a, b state.CheckpointInfo) int {
@@ -108,24 +98,7 @@ func (m *Memory) Checkpoints(_ context.Context, key state.Key) ([]state.Checkpoi
 	return infos, nil
 }
 
-// Restore implements state.Store.
-func (m *Memory) Restore(_ context.Context, key state.Key, name string) (state.Snapshot, error) {
-	found, err := m.find(key)
-	defer m.mu.Unlock()
-	if err != nil {
-		return state.Snapshot{}, err
-	}
-	if err := validateName(name); err != nil {
-		return state.Snapshot{}, err
-	}
-	snapshot, ok := found.checkpoints[name]
-	if !ok {
-		return state.Snapshot{}, fault.New(fault.CheckpointNotFound, "no checkpoint %q", name)
-	}
-	return snapshot, nil
-}
-
-// PutArtifact implements state.Store.
+// PutArtifact implements state.Artifacts.
 func (m *Memory) PutArtifact(_ context.Context, data []byte) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -134,7 +107,7 @@ func (m *Memory) PutArtifact(_ context.Context, data []byte) (string, error) {
 	return name, nil
 }
 
-// Artifact implements state.Store.
+// Artifact implements state.Artifacts.
 func (m *Memory) Artifact(_ context.Context, name string) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

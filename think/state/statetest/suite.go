@@ -14,8 +14,8 @@ import (
 
 // Run holds a Store to its contract. open returns an empty one and closes it
 // when the test ends.
-func Run(t *testing.T, open func(t *testing.T) state.Store) {
-	for name, test := range map[string]func(*testing.T, state.Store){
+func Run(t *testing.T, open func(t *testing.T) state.Storage) {
+	for name, test := range map[string]func(*testing.T, state.Storage){
 		"journal":             testJournal,
 		"journal refuses":     testJournalRefuses,
 		"data":                testData,
@@ -51,8 +51,8 @@ func record(version int) state.Record {
 }
 
 // begin creates a run with a number of records and returns them.
-func begin(t testing.TB, store state.Store, key state.Key, count int) []state.Record {
-	first, err := store.Create(context.Background(), key, record(1))
+func begin(t testing.TB, store state.Storage, key state.Key, count int) []state.Record {
+	first, err := store.Append(context.Background(), key, record(1))
 	require.NoError(t, err)
 	records := []state.Record{first}
 	for version := 2; version <= count; version++ {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,20 +15,20 @@ import (
 
 // testModel does the same random things to a store and to Memory and compares
 // what they answer.
-func testModel(t *testing.T, store state.Store) {
+func testModel(t *testing.T, store state.Storage) {
 	round := 0
 	rapid.Check(t, func(t *rapid.T) {
 		round++ // each round has runs of its own, so that one store serves all
 		pair := &pair{store: store, model: NewMemory(), workflow: fmt.Sprintf("w%d", round)}
 		t.Repeat(map[string]func(*rapid.T){
 			"create": pair.create, "append": pair.append, "project": pair.project, "checkpoint": pair.checkpoint,
-			"delete": pair.delete, "undelete": pair.undelete, "": pair.compare,
+			"delete": pair.delete, "": pair.compare,
 		})
 	})
 }
 
 type pair struct {
-	store, model state.Store
+	store, model state.Storage
 	workflow     string
 }
 
@@ -38,7 +37,7 @@ func (p *pair) key(t *rapid.T) state.Key {
 }
 
 // both does something to both stores and requires the same outcome.
-func both[V any](t *rapid.T, p *pair, do func(state.Store) (V, error)) V {
+func both[V any](t *rapid.T, p *pair, do func(state.Storage) (V, error)) V {
 	want, wantErr := do(p.model)
 	got, gotErr := do(p.store)
 	require.Equal(t, codeOf(wantErr), codeOf(gotErr), "%v, not %v", gotErr, wantErr)
@@ -60,7 +59,7 @@ const fixedTime = "2026-01-02T03:04:05Z"
 func (p *pair) create(t *rapid.T) {
 	key, first := p.key(t), record(1)
 	first.Time = fixedTime
-	both(t, p, func(s state.Store) (state.Record, error) { return s.Create(context.Background(), key, first) })
+	both(t, p, func(s state.Storage) (state.Record, error) { return s.Append(context.Background(), key, first) })
 }
 
 func (p *pair) append(t *rapid.T) {
@@ -68,7 +67,7 @@ func (p *pair) append(t *rapid.T) {
 	version, _, _ := p.model.Head(context.Background(), key) // 0 for an unknown run
 	next := record(version + rapid.IntRange(0, 2).Draw(t, "ahead"))
 	next.Time = fixedTime
-	both(t, p, func(s state.Store) (state.Record, error) { return s.Append(context.Background(), key, next) })
+	both(t, p, func(s state.Storage) (state.Record, error) { return s.Append(context.Background(), key, next) })
 }
 
 // drawSnapshot returns a snapshot of some record of the run.
@@ -84,40 +83,35 @@ func (p *pair) drawSnapshot(t *rapid.T, key state.Key) state.Snapshot {
 }
 
 func (p *pair) project(t *rapid.T) {
-	key, durable := p.key(t), rapid.Bool().Draw(t, "durable")
+	key := p.key(t)
 	snapshot := p.drawSnapshot(t, key)
-	both(t, p, func(s state.Store) (any, error) { return nil, s.Project(context.Background(), key, snapshot, durable) })
+	snapshot.Lazy = rapid.Bool().Draw(t, "lazy")
+	both(t, p, func(s state.Storage) (any, error) { return nil, s.Save(context.Background(), key, "", snapshot) })
 }
 
 func (p *pair) checkpoint(t *rapid.T) {
 	key, name := p.key(t), rapid.SampledFrom([]string{"a", "b"}).Draw(t, "name")
 	snapshot := p.drawSnapshot(t, key)
-	both(t, p, func(s state.Store) (any, error) { return nil, s.Checkpoint(context.Background(), key, name, snapshot) })
+	both(t, p, func(s state.Storage) (any, error) { return nil, s.Save(context.Background(), key, name, snapshot) })
 }
 
 func (p *pair) delete(t *rapid.T) {
 	key := p.key(t)
-	both(t, p, func(s state.Store) (any, error) { return nil, s.Delete(context.Background(), key) })
-}
-
-func (p *pair) undelete(t *rapid.T) {
-	key := p.key(t)
-	both(t, p, func(s state.Store) (any, error) { return nil, s.Undelete(context.Background(), key) })
+	both(t, p, func(s state.Storage) (any, error) { return nil, s.Delete(context.Background(), key) })
 }
 
 // compare requires everything that can be read to be the same.
 func (p *pair) compare(t *rapid.T) {
 	ctx := context.Background()
-	both(t, p, func(s state.Store) ([]state.Info, error) { return s.List(ctx, p.workflow) })
+	both(t, p, func(s state.Storage) ([]state.Info, error) { return s.List(ctx, state.Filter{Workflow: p.workflow}) })
 	for _, run := range []string{"r1", "r2"} {
 		key := state.Key{Workflow: p.workflow, Run: run}
-		both(t, p, func(s state.Store) (bool, error) {
-			keys, err := s.Find(ctx, run) // and runs of earlier checks
-			return slices.Contains(keys, key), err
+		both(t, p, func(s state.Storage) ([]state.Info, error) {
+			return s.List(ctx, state.Filter{Workflow: p.workflow, Run: run})
 		})
-		both(t, p, func(s state.Store) ([]state.Record, error) { return s.Records(ctx, key, 0, 0) })
-		both(t, p, func(s state.Store) (state.Snapshot, error) { return s.Snapshot(ctx, key) })
-		both(t, p, func(s state.Store) ([]state.CheckpointInfo, error) { return s.Checkpoints(ctx, key) })
-		both(t, p, func(s state.Store) (state.Snapshot, error) { return s.Restore(ctx, key, "a") })
+		both(t, p, func(s state.Storage) ([]state.Record, error) { return s.Records(ctx, key, 0, 0) })
+		both(t, p, func(s state.Storage) (state.Snapshot, error) { return s.Load(ctx, key, "") })
+		both(t, p, func(s state.Storage) ([]state.CheckpointInfo, error) { return s.Checkpoints(ctx, key) })
+		both(t, p, func(s state.Storage) (state.Snapshot, error) { return s.Load(ctx, key, "a") })
 	}
 }

@@ -12,36 +12,37 @@ import (
 	"savant/think/state"
 )
 
-func testSnapshot(t *testing.T, store state.Store) {
+func testSnapshot(t *testing.T, store state.Storage) {
 	ctx := context.Background()
 	made := begin(t, store, sample, 70)
-	none, err := store.Snapshot(ctx, sample)
+	none, err := store.Load(ctx, sample, "")
 	require.NoError(t, err)
 	require.Zero(t, none)
 	for _, at := range []int{0, 5, 69} {
 		given := snapshotOf(made[at])
-		require.NoError(t, store.Project(ctx, sample, given, at%2 == 0))
-		found, err := store.Snapshot(ctx, sample)
+		given.Lazy = at%2 == 1
+		require.NoError(t, store.Save(ctx, sample, "", given))
+		found, err := store.Load(ctx, sample, "")
 		require.NoError(t, err)
 		require.NotEmpty(t, found.Time)
 		require.Equal(t, digest(given.State), found.Digest)
 		given.Format, given.Workflow, given.Run = state.Format, sample.Workflow, sample.Run
-		given.Time, given.Digest = found.Time, found.Digest
+		given.Time, given.Digest, given.Lazy = found.Time, found.Digest, false
 		require.Equal(t, given, found)
 	}
 }
 
-func testSnapshotOrder(t *testing.T, store state.Store) {
+func testSnapshotOrder(t *testing.T, store state.Storage) {
 	ctx := context.Background()
 	made := begin(t, store, sample, 3)
-	require.NoError(t, store.Project(ctx, sample, snapshotOf(made[2]), false))
-	require.NoError(t, store.Project(ctx, sample, snapshotOf(made[0]), false))
-	found, err := store.Snapshot(ctx, sample)
+	require.NoError(t, store.Save(ctx, sample, "", snapshotOf(made[2])))
+	require.NoError(t, store.Save(ctx, sample, "", snapshotOf(made[0])))
+	found, err := store.Load(ctx, sample, "")
 	require.NoError(t, err)
 	require.Equal(t, 3, found.Version, "a late projection replaced a newer one")
 }
 
-func testSnapshotRefuses(t *testing.T, store state.Store) {
+func testSnapshotRefuses(t *testing.T, store state.Storage) {
 	ctx := context.Background()
 	made := begin(t, store, sample, 3)
 	for name, change := range map[string]func(*state.Snapshot){
@@ -53,47 +54,47 @@ func testSnapshotRefuses(t *testing.T, store state.Store) {
 	} {
 		snapshot := snapshotOf(made[2])
 		change(&snapshot)
-		require.ErrorIs(t, store.Project(ctx, sample, snapshot, true), fault.StateConflict, name)
-		require.ErrorIs(t, store.Checkpoint(ctx, sample, "c", snapshot), fault.StateConflict, name)
+		require.ErrorIs(t, store.Save(ctx, sample, "", snapshot), fault.StateConflict, name)
+		require.ErrorIs(t, store.Save(ctx, sample, "c", snapshot), fault.StateConflict, name)
 	}
 	broken := snapshotOf(made[2])
 	broken.State = json.RawMessage(`{`)
-	requireCode(t, fault.InvalidParams, store.Project(ctx, sample, broken, true))
-	requireCode(t, fault.InvalidParams, store.Checkpoint(ctx, sample, "c", broken))
+	requireCode(t, fault.InvalidParams, store.Save(ctx, sample, "", broken))
+	requireCode(t, fault.InvalidParams, store.Save(ctx, sample, "c", broken))
 }
 
-func testCheckpoints(t *testing.T, store state.Store) {
+func testCheckpoints(t *testing.T, store state.Storage) {
 	ctx := context.Background()
 	made := begin(t, store, sample, 4)
 	found, err := store.Checkpoints(ctx, sample)
 	require.NoError(t, err)
 	require.Empty(t, found)
 	for name, at := range map[string]int{"before-merge": 1, "a": 3, "b": 1} {
-		require.NoError(t, store.Checkpoint(ctx, sample, name, snapshotOf(made[at])))
+		require.NoError(t, store.Save(ctx, sample, name, snapshotOf(made[at])))
 	}
-	require.NoError(t, store.Checkpoint(ctx, sample, "b", snapshotOf(made[0])), "a name may be used again")
+	require.NoError(t, store.Save(ctx, sample, "b", snapshotOf(made[0])), "a name may be used again")
 	found, err = store.Checkpoints(ctx, sample)
 	require.NoError(t, err)
 	require.Len(t, found, 3)
 	for i, name := range []string{"b", "before-merge", "a"} {
 		require.Equal(t, name, found[i].Name)
 		require.NotEmpty(t, found[i].Time)
-		restored, err := store.Restore(ctx, sample, name)
+		restored, err := store.Load(ctx, sample, name)
 		require.NoError(t, err)
 		require.Equal(t, found[i].Version, restored.Version)
 		require.Equal(t, found[i].Hash, restored.Hash)
 		require.Equal(t, string(snapshotOf(made[restored.Version-1]).State), string(restored.State))
 	}
-	_, err = store.Restore(ctx, sample, "none")
+	_, err = store.Load(ctx, sample, "none")
 	requireCode(t, fault.CheckpointNotFound, err)
-	_, err = store.Restore(ctx, sample, "../../x")
+	_, err = store.Load(ctx, sample, "../../x")
 	requireCode(t, fault.InvalidParams, err)
-	requireCode(t, fault.InvalidParams, store.Checkpoint(ctx, sample, "x/y", snapshotOf(made[0])))
+	requireCode(t, fault.InvalidParams, store.Save(ctx, sample, "x/y", snapshotOf(made[0])))
 }
 
-func testList(t *testing.T, store state.Store) {
+func testList(t *testing.T, store state.Storage) {
 	ctx := context.Background()
-	infos, err := store.List(ctx, "")
+	infos, err := store.List(ctx, state.Filter{})
 	require.NoError(t, err)
 	require.NotNil(t, infos)
 	require.Empty(t, infos)
@@ -101,7 +102,7 @@ func testList(t *testing.T, store state.Store) {
 	for _, key := range []state.Key{{Workflow: "w1", Run: "new"}, {Workflow: "w1", Run: "old"}, {Workflow: "w2", Run: "mid"}} {
 		first := record(1)
 		first.Time = "2025-12-31T00:00:00Z"
-		_, err := store.Create(ctx, key, first)
+		_, err := store.Append(ctx, key, first)
 		require.NoError(t, err)
 		next := record(2)
 		next.Time, next.Status = times[key.String()], "done"
@@ -109,18 +110,18 @@ func testList(t *testing.T, store state.Store) {
 		_, err = store.Append(ctx, key, next)
 		require.NoError(t, err)
 	}
-	infos, err = store.List(ctx, "")
+	infos, err = store.List(ctx, state.Filter{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"w1/new", "w2/mid", "w1/old"}, keysOf(infos))
 	require.Equal(t, state.Info{Workflow: "w1", Run: "new", Status: "done", Version: 2,
 		Created: "2025-12-31T00:00:00Z", Updated: "2026-01-01T00:00:02Z"}, infos[0])
-	infos, err = store.List(ctx, "w2")
+	infos, err = store.List(ctx, state.Filter{Workflow: "w2"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"w2/mid"}, keysOf(infos))
-	infos, err = store.List(ctx, "w3")
+	infos, err = store.List(ctx, state.Filter{Workflow: "w3"})
 	require.NoError(t, err)
 	require.Empty(t, infos)
-	_, err = store.List(ctx, "../w1")
+	_, err = store.List(ctx, state.Filter{Workflow: "../w1"})
 	requireCode(t, fault.InvalidParams, err)
 }
 
@@ -132,62 +133,73 @@ func keysOf(infos []state.Info) []string {
 	return keys
 }
 
-func testTrash(t *testing.T, store state.Store) {
+// undelete brings back a run, if the store can.
+func undelete(t *testing.T, store state.Storage, key state.Key) error {
+	trash, ok := store.(interface {
+		Undelete(ctx context.Context, key state.Key) error
+	})
+	if !ok {
+		t.Skip("the store has no trash")
+	}
+	return trash.Undelete(context.Background(), key)
+}
+
+func testTrash(t *testing.T, store state.Storage) {
 	ctx := context.Background()
 	made := begin(t, store, sample, 3)
-	require.NoError(t, store.Project(ctx, sample, snapshotOf(made[2]), true))
-	require.NoError(t, store.Checkpoint(ctx, sample, "c", snapshotOf(made[1])))
-	before, err := store.Snapshot(ctx, sample)
+	require.NoError(t, store.Save(ctx, sample, "", snapshotOf(made[2])))
+	require.NoError(t, store.Save(ctx, sample, "c", snapshotOf(made[1])))
+	before, err := store.Load(ctx, sample, "")
 	require.NoError(t, err)
 	require.NoError(t, store.Delete(ctx, sample))
 	_, _, err = store.Head(ctx, sample)
 	requireCode(t, fault.UnknownRun, err)
-	infos, err := store.List(ctx, "")
+	infos, err := store.List(ctx, state.Filter{})
 	require.NoError(t, err)
 	require.Empty(t, infos)
 
-	require.NoError(t, store.Undelete(ctx, sample))
+	require.NoError(t, undelete(t, store, sample))
 	found, err := store.Records(ctx, sample, 0, 0)
 	require.NoError(t, err)
 	require.Equal(t, made, found)
-	after, err := store.Snapshot(ctx, sample)
+	after, err := store.Load(ctx, sample, "")
 	require.NoError(t, err)
 	require.Equal(t, before, after)
-	_, err = store.Restore(ctx, sample, "c")
+	_, err = store.Load(ctx, sample, "c")
 	require.NoError(t, err)
 	_, err = store.Append(ctx, sample, record(4))
 	require.NoError(t, err, "a run that is back goes on")
-	requireCode(t, fault.UnknownRun, store.Undelete(ctx, sample))
+	requireCode(t, fault.UnknownRun, undelete(t, store, sample))
 }
 
 // testBeginAgain: a run created under the name of a deleted one has nothing of
 // it, and the deleted one waits.
-func testBeginAgain(t *testing.T, store state.Store) {
+func testBeginAgain(t *testing.T, store state.Storage) {
 	ctx := context.Background()
 	made := begin(t, store, sample, 5)
-	require.NoError(t, store.Project(ctx, sample, snapshotOf(made[4]), false))
-	require.NoError(t, store.Checkpoint(ctx, sample, "c", snapshotOf(made[1])))
+	require.NoError(t, store.Save(ctx, sample, "", snapshotOf(made[4])))
+	require.NoError(t, store.Save(ctx, sample, "c", snapshotOf(made[1])))
 	require.NoError(t, store.Delete(ctx, sample))
 	again := begin(t, store, sample, 2)
-	none, err := store.Snapshot(ctx, sample)
+	none, err := store.Load(ctx, sample, "")
 	require.NoError(t, err)
 	require.Zero(t, none)
-	_, err = store.Restore(ctx, sample, "c")
+	_, err = store.Load(ctx, sample, "c")
 	requireCode(t, fault.CheckpointNotFound, err)
-	require.NoError(t, store.Project(ctx, sample, snapshotOf(again[1]), false))
-	found, err := store.Snapshot(ctx, sample)
+	require.NoError(t, store.Save(ctx, sample, "", snapshotOf(again[1])))
+	found, err := store.Load(ctx, sample, "")
 	require.NoError(t, err)
 	require.Equal(t, again[1].Hash, found.Record)
 
-	requireCode(t, fault.StateConflict, store.Undelete(ctx, sample))
+	requireCode(t, fault.StateConflict, undelete(t, store, sample))
 	require.NoError(t, store.Delete(ctx, sample))
-	require.NoError(t, store.Undelete(ctx, sample))
+	require.NoError(t, undelete(t, store, sample))
 	version, _, err := store.Head(ctx, sample)
 	require.NoError(t, err)
 	require.Equal(t, 2, version, "the one deleted last comes back first")
 }
 
-func testArtifacts(t *testing.T, store state.Store) {
+func testArtifacts(t *testing.T, store state.Storage) {
 	ctx := context.Background()
 	for _, data := range [][]byte{{}, []byte("value"), []byte("value"), make([]byte, 300_000)} {
 		name, err := store.PutArtifact(ctx, data)

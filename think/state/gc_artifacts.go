@@ -7,46 +7,47 @@ import (
 	"time"
 )
 
-// Swept says what a sweep removed, or would remove.
-type Swept struct {
+// Collected says what GCArtifacts removed, or would remove.
+type Collected struct {
 	Artifacts int   `json:"artifacts"`
 	Bytes     int64 `json:"bytes"`
 }
 
-// SweepArtifacts removes the artifacts that no file of the state, of the trash
-// or of the receipts names, unless they are newer than grace; with dry it only counts them.
+// GCArtifacts removes the artifacts that no file of the state, of the trash or
+// of the receipts names, unless they are newer than grace; with dry it only
+// counts them.
 //
 // A digest counts as named wherever it stands in a file, so that a damaged run
 // and one of a newer format keep theirs. grace covers the time between an
 // artifact and the record that names it.
-func (d *Dir) SweepArtifacts(ctx context.Context, grace time.Duration, dry bool) (Swept, error) {
+func (d *Dir) GCArtifacts(ctx context.Context, grace time.Duration, dry bool) (Collected, error) {
 	named := map[string]bool{}
 	for _, folder := range []string{stateFolder, trashFolder, receiptFolder} {
 		if err := d.mark(ctx, folder, named); err != nil {
-			return Swept{}, err
+			return Collected{}, err
 		}
 	}
 	digests, err := d.artifacts(ctx)
 	if err != nil {
-		return Swept{}, err
+		return Collected{}, err
 	}
-	var swept Swept
+	var removed Collected
 	for _, digest := range digests {
 		if ctx.Err() != nil {
-			return swept, interrupted(ctx, artifactFolder)
+			return removed, interrupted(ctx, artifactFolder)
 		}
 		if named[digest] {
 			continue
 		}
-		size, old, err := d.sweepArtifact(digest, grace, dry)
+		size, old, err := d.gcArtifact(digest, grace, dry)
 		if err != nil {
-			return swept, err
+			return removed, err
 		}
 		if old {
-			swept.Artifacts, swept.Bytes = swept.Artifacts+1, swept.Bytes+size
+			removed.Artifacts, removed.Bytes = removed.Artifacts+1, removed.Bytes+size
 		}
 	}
-	return swept, nil
+	return removed, nil
 }
 
 // artifacts lists the digests of all that is kept.
@@ -113,10 +114,10 @@ func digestsIn(text []byte, found map[string]bool) {
 	}
 }
 
-// sweepArtifact removes one artifact unless it is new, and returns its size.
-// PutArtifact makes one new that is there already, at any moment: so the file
-// is moved aside first, and put back where that happened in between.
-func (d *Dir) sweepArtifact(digest string, grace time.Duration, dry bool) (size int64, old bool, err error) {
+// gcArtifact removes one artifact unless it is new, and returns its size.
+// PutArtifact may touch it at any moment, which makes it new: so the file is
+// moved aside first, and put back if that happened in between.
+func (d *Dir) gcArtifact(digest string, grace time.Duration, dry bool) (size int64, old bool, err error) {
 	name := artifactName(digest)
 	found, err := d.disk.Stat(name)
 	if missing(err) {

@@ -58,9 +58,9 @@ func (d *Dir) trashedRun(folder string) (workflow, run string) {
 	return "", ""
 }
 
-// Purge erases a folder of the trash, for good. Its journal goes first: after
+// GCTrash erases a folder of the trash for good. Its journal goes first: after
 // an interruption nothing can bring back a part of the run.
-func (d *Dir) Purge(item Trashed) error {
+func (d *Dir) GCTrash(item Trashed) error {
 	if path.Dir(item.Folder) != trashFolder {
 		return fault.New(fault.InvalidParams, "%q is no folder of the trash", fault.Cut(item.Folder, 300))
 	}
