@@ -96,7 +96,7 @@ var floors = map[string]floor{
 	"reasoning/service": {height: 6, imports: []string{"schemas", "reasoning", "reasoning/models"}},
 	"telemetry":         {height: 3, imports: []string{"internal/logfile", "internal/ownfolder"}},
 	"telemetry/otel":    {height: 4, imports: []string{"telemetry"}},
-	"agent/memory":      {height: 2, imports: []string{"internal/atomicfile", "internal/filelock", "internal/ownfolder"}},
+	"agent/memory":      {height: 2, imports: []string{"internal/atomicfile", "internal/filelock", "internal/journal", "internal/ownfolder"}},
 	"agent":             {height: 5, imports: []string{"engines", "reasoning", "agent/memory", "telemetry"}},
 	"agent/agenttest":   {height: 6, imports: []string{"agent", "engines", "reasoning", "telemetry"}},
 	"hub":               {height: 4, imports: []string{"telemetry", "think/state", "agent/memory"}},

@@ -3,10 +3,14 @@ package memory
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 
 	"savant/fault"
+	"savant/internal/journal"
+	"savant/internal/ownfolder"
 )
 
 // Record is one line of a journal. What Data holds is decided by its writer.
@@ -37,11 +41,15 @@ func (r Record) line() ([]byte, error) {
 	return fmt.Appendf(body, `%s%08x"}`+"\n", sumStart, sum), nil
 }
 
-// readLine returns the record of a line without its end.
-func readLine(line []byte, number int) (Record, error) {
+// isWhole reports whether a line matches its checksum.
+func isWhole(line []byte) bool {
 	body := line[:max(0, len(line)-sumSize)]
-	expected := fmt.Sprintf(`%s%08x"}`, sumStart, crc32.ChecksumIEEE(body))
-	if string(line[len(body):]) != expected {
+	return string(line[len(body):]) == fmt.Sprintf(`%s%08x"}`, sumStart, crc32.ChecksumIEEE(body))
+}
+
+// readLine returns the record of a line without its newline.
+func readLine(line []byte, number int) (Record, error) {
+	if !isWhole(line) {
 		return Record{}, fmt.Errorf("record %d is damaged", number)
 	}
 	var r Record
@@ -62,25 +70,25 @@ func Damaged(id string, cause error) *fault.Error {
 		Hinted(fault.Hint{Call: "agent.list", Text: "shows its goal, for a new run, and " + snapshotName(id) + " what it had done"})
 }
 
-// readJournal returns the records and how many bytes they take. A last line
-// that is torn was never acted on and is left out; other damage is
-// STATE_CORRUPT.
-func readJournal(id string, data []byte) (records []Record, whole int64, err error) {
-	for len(data) > 0 {
-		line, rest, ended := bytes.Cut(data, []byte("\n"))
+// readJournal returns the records of a journal, where the last one begins, and
+// where it ends. A torn last line is left out; other damage is STATE_CORRUPT.
+func readJournal(id string, file io.ReaderAt, size int64) (records []Record, last, end int64, err error) {
+	var failed error
+	err = journal.Read(file, 0, size, isWhole, func(line []byte) error {
 		record, err := readLine(line, len(records)+1)
-		if err != nil && len(rest) == 0 {
-			break
-		}
 		if err != nil {
-			return nil, 0, Damaged(id, err)
-		}
-		if !ended {
-			break
+			failed = err
+			return err
 		}
 		records = append(records, record)
-		whole += int64(len(line)) + 1
-		data = rest
+		last, end = end, end+int64(len(line))+1
+		return nil
+	})
+	switch {
+	case err == nil:
+		return records, last, end, nil
+	case failed != nil || errors.Is(err, journal.ErrNoNewline):
+		return nil, 0, 0, Damaged(id, err)
 	}
-	return records, whole, nil
+	return nil, 0, 0, ownfolder.NotRead(journalName(id), err)
 }

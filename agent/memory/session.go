@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -15,6 +14,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/atomicfile"
+	"savant/internal/journal"
 	"savant/internal/ownfolder"
 )
 
@@ -26,7 +26,8 @@ type Session struct {
 
 	mu       sync.Mutex
 	journal  *os.File
-	numbers  int // records written
+	end      int64 // where the records end in it, in bytes
+	numbers  int   // records written
 	head     Head
 	steps    []Step
 	lines    []string // of the summary, one a step
@@ -49,19 +50,20 @@ func (s *Session) ID() string { return s.id }
 
 // recover reads the journal and drops a torn end.
 func (s *Session) recover() ([]Record, error) {
-	data, err := io.ReadAll(s.journal)
+	info, err := s.journal.Stat()
 	if err != nil {
 		return nil, ownfolder.NotRead(journalName(s.id), err)
 	}
-	records, whole, err := readJournal(s.id, data)
+	records, last, end, err := readJournal(s.id, s.journal, info.Size())
 	if err != nil {
 		return nil, err
 	}
-	if whole < int64(len(data)) {
-		if err := s.journal.Truncate(whole); err != nil {
+	if end < info.Size() {
+		if err := journal.Recover(s.journal, last, end, info.Size()); err != nil {
 			return nil, ownfolder.NotSaved(journalName(s.id), err)
 		}
 	}
+	s.end = end
 	s.numbers = len(records)
 	err = s.store.root.Remove(cancelName(s.id))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -85,16 +87,14 @@ func (s *Session) Append(kind string, data any, durability Durability) error {
 	record := Record{Number: s.numbers + 1, Kind: kind, Time: s.store.now().UTC().Format(time.RFC3339Nano), Data: raw}
 	line, err := record.line()
 	if err == nil {
-		_, err = s.journal.Write(line)
-	}
-	if err == nil && durability == Durable {
-		err = s.journal.Sync()
+		err = journal.Append(s.journal, s.end, line, durability == Durable)
 	}
 	if err != nil {
 		s.failed = ownfolder.NotSaved(journalName(s.id), err)
 		return s.failed
 	}
 	s.numbers++
+	s.end += int64(len(line))
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -70,7 +71,7 @@ func (s *Store) Create(id string) (*Session, error) {
 			return nil, ownfolder.NotSaved(each, err)
 		}
 	}
-	file, err := s.root.OpenFile(journalName(id), os.O_CREATE|os.O_EXCL|os.O_RDWR|os.O_APPEND, filePermission)
+	file, err := s.root.OpenFile(journalName(id), os.O_CREATE|os.O_EXCL|os.O_RDWR, filePermission)
 	if errors.Is(err, fs.ErrExist) {
 		return nil, fault.New(fault.IDCollision, "there is a run %s already", id)
 	}
@@ -87,7 +88,7 @@ func (s *Store) Create(id string) (*Session, error) {
 // No such session is UNKNOWN_RUN; one that is open elsewhere, here or in
 // another process, STATE_CONFLICT; a damaged one STATE_CORRUPT.
 func (s *Store) Resume(id string) (*Session, []Record, error) {
-	file, err := s.openJournal(id, os.O_RDWR|os.O_APPEND)
+	file, err := s.openJournal(id, os.O_RDWR)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -148,7 +149,7 @@ func (s *Store) Records(id string) ([]Record, error) {
 	if err != nil {
 		return nil, ownfolder.NotRead(journalName(id), err)
 	}
-	records, _, err := readJournal(id, data)
+	records, _, _, err := readJournal(id, bytes.NewReader(data), int64(len(data)))
 	return records, err
 }
 
