@@ -3,7 +3,6 @@ package atomicfile_test
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -76,58 +75,6 @@ func TestEveryFaultLeavesOldOrNew(t *testing.T) {
 			require.Contains(t, []string{"old", "new"}, string(data), "call %d", n)
 		}
 	}
-}
-
-// Several files get one content, in parts; each is old or new whatever fails,
-// and the error names the one that failed.
-func TestFilesOfOneContent(t *testing.T) {
-	names := []string{"a", "b"}
-	for n := 1; ; n++ {
-		folder := t.TempDir()
-		root := openRoot(t, folder)
-		for _, name := range names {
-			require.NoError(t, atomicfile.Write(root, name, []byte("old"), 0o600))
-		}
-		faulty := &failing{FS: atomicfile.Root(root), failAt: n}
-		err := atomicfile.ReplaceAll(faulty, names, 0o600, atomicfile.Durability(n%2 == 0), func(out io.Writer) error {
-			for _, part := range []string{"n", "e", "w"} {
-				if _, err := io.WriteString(out, part); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		require.Equal(t, names, namesIn(t, folder), "call %d: %v", n, err)
-		for _, name := range names {
-			data, readErr := os.ReadFile(filepath.Join(folder, name))
-			require.NoError(t, readErr)
-			require.Contains(t, []string{"old", "new"}, string(data), "call %d", n)
-			require.True(t, err != nil || string(data) == "new")
-		}
-		if faulty.calls < n && n%2 == 0 {
-			return
-		}
-		if err != nil {
-			onPath, ok := errors.AsType[*fs.PathError](err)
-			require.True(t, ok)
-			require.Contains(t, names, onPath.Path)
-		}
-	}
-}
-
-func TestWhatIsNotFilledReplacesNothing(t *testing.T) {
-	folder := t.TempDir()
-	root := openRoot(t, folder)
-	require.NoError(t, atomicfile.Write(root, "a", []byte("old"), 0o600))
-	err := atomicfile.ReplaceAll(atomicfile.Root(root), []string{"a"}, 0o600, atomicfile.Durable, func(out io.Writer) error {
-		_, _ = io.WriteString(out, "half")
-		return errInjected
-	})
-	require.Equal(t, errInjected, err)
-	data, err := os.ReadFile(filepath.Join(folder, "a"))
-	require.NoError(t, err)
-	require.Equal(t, "old", string(data))
-	require.Equal(t, []string{"a"}, namesIn(t, folder))
 }
 
 var errInjected = errors.New("injected")
