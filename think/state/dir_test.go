@@ -23,25 +23,25 @@ func openDir(t testing.TB, folder string) *state.Dir {
 	return store
 }
 
-// aThird has random checks made less often outside of CI: each syncs files.
-func aThird(t *testing.T) {
+// fewerChecks makes fewer random checks unless CI is set: each syncs files.
+func fewerChecks(t *testing.T) {
 	checks := flag.Lookup("rapid.checks").Value
 	usual := checks.String()
 	if os.Getenv("CI") != "" || usual != "100" {
 		return
 	}
-	require.NoError(t, checks.Set("33"))
+	require.NoError(t, checks.Set("15"))
 	t.Cleanup(func() { require.NoError(t, checks.Set(usual)) })
 }
 
 func TestDir(t *testing.T) {
-	aThird(t)
+	fewerChecks(t)
 	statetest.Run(t, func(t *testing.T) state.Storage { return openDir(t, t.TempDir()) })
 }
 
 // TestDirWithFewHandles keeps so few journals open that every call opens one.
 func TestDirWithFewHandles(t *testing.T) {
-	aThird(t)
+	fewerChecks(t)
 	statetest.Run(t, func(t *testing.T) state.Storage {
 		store, err := state.Open(t.TempDir(), state.Options{MaxOpen: 1})
 		require.NoError(t, err)

@@ -107,32 +107,6 @@ func TestReceiptsStayBelowTheFolder(t *testing.T) {
 	require.Empty(t, entries)
 }
 
-// TestReceiptsArePruned: what is old goes, and of what is young the oldest
-// beyond the bound.
-func TestReceiptsArePruned(t *testing.T) {
-	ctx, folder := context.Background(), t.TempDir()
-	store := openDir(t, folder)
-	receipts := filepath.Join(folder, ".savant", "receipts")
-	require.NoError(t, store.PutReceipt(ctx, sampleReceipt("bbbb2222"))) // makes the folder
-	now := time.Now()
-	for i := range 2100 {
-		name := filepath.Join(receipts, fmt.Sprintf("c%c%c%caaaa.json", 'a'+i/400, 'a'+i/20%20, 'a'+i%20))
-		require.NoError(t, os.WriteFile(name, nil, 0o600))
-		age := time.Duration(i+1) * time.Minute
-		require.NoError(t, os.Chtimes(name, now.Add(-age), now.Add(-age)))
-	}
-	old := filepath.Join(receipts, "bbbb2222.json")
-	require.NoError(t, os.Chtimes(old, now.Add(-8*24*time.Hour), now.Add(-8*24*time.Hour)))
-	require.NoError(t, store.PutReceipt(ctx, sampleReceipt("aaaa2222"))) // prunes along
-	entries, err := os.ReadDir(receipts)
-	require.NoError(t, err)
-	require.Len(t, entries, 2001)
-	require.NoFileExists(t, old)
-	_, err = store.Receipt(ctx, "aaaa2222")
-	require.NoError(t, err)
-	require.FileExists(t, filepath.Join(receipts, "caaaaaaa.json"), "the youngest")
-}
-
 func BenchmarkPutReceipt(b *testing.B) {
 	store := openDir(b, b.TempDir())
 	given := sampleReceipt("")

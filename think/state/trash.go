@@ -161,7 +161,7 @@ func (d *Dir) Undelete(ctx context.Context, key Key) error {
 			return runExists(key, version)
 		}
 		if found, err := d.trashed(folder, key); !found || err != nil {
-			return cmp.Or(err, unknownRun(key)) // purged in between
+			return cmp.Or(err, unknownRun(key)) // erased in between
 		}
 		if err := d.moveProjections(key, folder, runs); err != nil {
 			return err

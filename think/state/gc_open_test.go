@@ -12,9 +12,9 @@ import (
 	"savant/think/state"
 )
 
-// TestOpenSweeps: a store that stays open removes what a crash left long ago,
+// TestOpenCollects: a store that stays open removes what a crash left long ago,
 // and one that is closed at once leaves everything as it is. The clock is synctest's.
-func TestOpenSweeps(t *testing.T) {
+func TestOpenCollects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		folder := t.TempDir()
 		runs := filepath.Join(folder, ".savant", "state", "w")

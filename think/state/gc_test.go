@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"testing"
 	"time"
@@ -33,13 +34,13 @@ func TestGCArtifactsKeepsWhatIsNamed(t *testing.T) {
 	}
 	require.NoError(t, d.Delete(ctx, Key{"w", "t"}))
 
-	swept, err := later(disk, time.Minute).GCArtifacts(ctx, time.Hour, false)
+	removed, err := later(disk, time.Minute).GCArtifacts(ctx, time.Hour, false)
 	require.NoError(t, err)
-	require.Zero(t, swept, "all of them are new")
+	require.Zero(t, removed, "all of them are new")
 	for _, dry := range []bool{true, false} {
-		swept, err = later(disk, 2*time.Hour).GCArtifacts(ctx, time.Hour, dry)
+		removed, err = later(disk, 2*time.Hour).GCArtifacts(ctx, time.Hour, dry)
 		require.NoError(t, err)
-		require.Equal(t, Collected{Artifacts: 1, Bytes: 5}, swept)
+		require.Equal(t, Collected{Artifacts: 1, Bytes: 5}, removed)
 	}
 	_, err = d.Artifact(ctx, loose)
 	require.ErrorIs(t, err, fault.StateCorrupt)
@@ -49,9 +50,9 @@ func TestGCArtifactsKeepsWhatIsNamed(t *testing.T) {
 	}
 }
 
-// TestSweepMeetsAPlan: at whichever call of the sweep another process puts the
+// TestGCMeetsAPlan: at whichever call of the collection another process puts the
 // artifact again, it is there in the end.
-func TestSweepMeetsAPlan(t *testing.T) {
+func TestGCMeetsAPlan(t *testing.T) {
 	ctx := context.Background()
 	for n := 1; ; n++ {
 		disk, d := stage(t, operation{prepare: func(*testing.T, *simDisk, *Dir) {}})
@@ -99,7 +100,7 @@ func TestGCTemporary(t *testing.T) {
 	require.Equal(t, before, mustLook(t, disk))
 }
 
-func TestPurge(t *testing.T) {
+func TestGCTrash(t *testing.T) {
 	ctx := context.Background()
 	disk, d := stage(t, operation{prepare: furnished})
 	items, err := d.Trash(ctx)
@@ -119,8 +120,8 @@ func TestPurge(t *testing.T) {
 	require.ErrorIs(t, d.GCTrash(Trashed{Folder: ".savant/state/w"}), fault.InvalidParams)
 }
 
-// TestPurgeInterrupted: no part of a run comes back.
-func TestPurgeInterrupted(t *testing.T) {
+// TestGCTrashInterrupted: no part of a run comes back.
+func TestGCTrashInterrupted(t *testing.T) {
 	ctx := context.Background()
 	for n := 1; ; n++ {
 		disk, d := stage(t, operation{prepare: furnished})
@@ -183,4 +184,35 @@ func TestFindAndKeys(t *testing.T) {
 		}
 		require.ElementsMatch(t, want, found, run)
 	}
+}
+
+// TestReceiptsAreCollected: what is old goes, and of what is young the oldest
+// beyond the bound.
+func TestReceiptsAreCollected(t *testing.T) {
+	disk := newSimDisk()
+	d := later(disk, 100*24*time.Hour)
+	require.NoError(t, putReceipt(d)) // makes the folder
+	name := func(i int) string { return fmt.Sprintf("%s/c%c%c%caaaa.json", receiptFolder, 'a'+i/400, 'a'+i/20%20, 'a'+i%20) }
+	aged := func(name string, age time.Duration) {
+		disk.fileAt(name).modified = d.now().Add(-age).Unix()
+	}
+	for i := range 2100 {
+		made, err := disk.Create(name(i), filePermission)
+		require.NoError(t, err)
+		require.NoError(t, made.Close())
+		aged(name(i), time.Duration(i+1)*time.Minute)
+	}
+	old := receiptFolder + "/" + faultReceipt.ID + ".json"
+	aged(old, 8*24*time.Hour)
+	collecting := faultReceipt
+	collecting.ID = "aaaa2222"
+	require.NoError(t, d.PutReceipt(t.Context(), collecting))
+	names, err := disk.Names(receiptFolder)
+	require.NoError(t, err)
+	require.Len(t, names, 2001)
+	require.Nil(t, disk.fileAt(old))
+	require.NotNil(t, disk.fileAt(name(0)), "the youngest")
+	require.Nil(t, disk.fileAt(name(2099)))
+	_, err = d.Receipt(t.Context(), "aaaa2222")
+	require.NoError(t, err)
 }
