@@ -1,7 +1,6 @@
 package ci
 
 import (
-	"bufio"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -10,7 +9,8 @@ import (
 	"os"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
 )
 
 // Bounds of the reports that are read.
@@ -108,32 +108,14 @@ func (j *junitReading) read(source io.Reader) error {
 	}
 }
 
-// latin reads what reports are written in beside UTF-8: ISO 8859-1, whose bytes
-// are the code points, and ASCII, which is part of it.
+// latin decodes what reports are written in beside UTF-8: ISO 8859-1, of which
+// ASCII is a part.
 func latin(charset string, source io.Reader) (io.Reader, error) {
 	switch strings.ToLower(charset) {
 	case "iso-8859-1", "latin1", "us-ascii", "ascii":
-		return &latinReader{bufio.NewReader(source), nil}, nil
+		return charmap.ISO8859_1.NewDecoder().Reader(source), nil
 	}
 	return nil, fmt.Errorf("it is written in %q; expected UTF-8", charset)
-}
-
-type latinReader struct {
-	source *bufio.Reader
-	rest   []byte // of a character that did not fit
-}
-
-func (l *latinReader) Read(into []byte) (int, error) {
-	for len(l.rest) == 0 {
-		next, err := l.source.ReadByte()
-		if err != nil {
-			return 0, err
-		}
-		l.rest = utf8.AppendRune(nil, rune(next))
-	}
-	length := copy(into, l.rest)
-	l.rest = l.rest[length:]
-	return length, nil
 }
 
 // enter and leave keep the names of the suites around what is read.

@@ -22,8 +22,6 @@ type Options struct {
 	// Roots are the folders repositories must be in, after symbolic links;
 	// a relative repo is looked up in the first. Empty is the working folder.
 	Roots []string
-	// Program is the git to run: "git", from PATH, when empty.
-	Program string
 	// MaxBytes bounds what is read from git in one call; 256 KB when zero.
 	MaxBytes int
 	// Timeout bounds one call; a minute when zero.
@@ -69,18 +67,14 @@ func tool[In, Out any](name, title string, f func(context.Context, In) (Out, err
 
 type engine struct {
 	roots    []string
-	program  string
 	maxBytes int
 	timeout  time.Duration
 }
 
 func newEngine(options Options) *engine {
-	e := &engine{roots: options.Roots, program: options.Program, maxBytes: options.MaxBytes, timeout: options.Timeout}
+	e := &engine{roots: options.Roots, maxBytes: options.MaxBytes, timeout: options.Timeout}
 	if len(e.roots) == 0 {
 		e.roots = []string{"."}
-	}
-	if e.program == "" {
-		e.program = "git"
 	}
 	if e.maxBytes <= 0 {
 		e.maxBytes = defaultMaxBytes

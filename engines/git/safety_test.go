@@ -223,19 +223,19 @@ func TestNothingIsFetched(t *testing.T) {
 }
 
 func TestGitMayBeMissing(t *testing.T) {
-	for _, program := range []string{"no-such-program-as-git", "/nowhere/git"} {
-		table := engines.NewRegistry(engines.Options{})
-		require.NoError(t, table.Add(git.Tools(git.Options{Roots: []string{t.TempDir()}, Program: program})...))
-		_, err := table.Call(t.Context(), "git.status", nil)
-		require.ErrorIs(t, err, fault.EngineOffline)
-	}
+	t.Setenv("PATH", t.TempDir())
+	table := engines.NewRegistry(engines.Options{})
+	require.NoError(t, table.Add(git.Tools(git.Options{Roots: []string{t.TempDir()}})...))
+	_, err := table.Call(t.Context(), "git.status", nil)
+	require.ErrorIs(t, err, fault.EngineOffline)
 }
 
 func TestAStuckGitIsEndedWithItsChildren(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "git")
+	t.Setenv("PATH", filepath.Dir(script)+string(os.PathListSeparator)+os.Getenv("PATH"))
 	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\nsleep 600 &\nsleep 600\n"), 0o755))
 	table := engines.NewRegistry(engines.Options{})
-	require.NoError(t, table.Add(git.Tools(git.Options{Roots: []string{t.TempDir()}, Program: script, Timeout: 50_000_000})...))
+	require.NoError(t, table.Add(git.Tools(git.Options{Roots: []string{t.TempDir()}, Timeout: 50_000_000})...))
 	_, err := table.Call(t.Context(), "git.status", nil)
 	require.ErrorIs(t, err, fault.ToolTimeout)
 	require.ErrorContains(t, err, "git.status took longer than 50ms and was cancelled")

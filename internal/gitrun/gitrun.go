@@ -51,8 +51,6 @@ const (
 
 // Command is one call of git.
 type Command struct {
-	// Program is the git to run: "git", from PATH, when empty.
-	Program string
 	// Folder is the working folder of the call.
 	Folder string
 	// Variables are added to git's environment, as NAME=value.
@@ -110,17 +108,13 @@ func Run(ctx context.Context, c Command) (Output, error) {
 }
 
 func (c Command) process(ctx context.Context) *exec.Cmd {
-	program := c.Program
-	if program == "" {
-		program = "git"
-	}
 	args := []string{"--no-pager"}
 	for _, each := range [][]string{settings, c.Settings} {
 		for _, setting := range each {
 			args = append(args, "-c", setting)
 		}
 	}
-	process := exec.CommandContext(ctx, program, append(args, c.Args...)...)
+	process := exec.CommandContext(ctx, "git", append(args, c.Args...)...)
 	process.Dir, process.Stdin, process.WaitDelay = c.Folder, strings.NewReader(c.Input), grace
 	process.Env = append([]string{}, fixed...)
 	for _, name := range passed {

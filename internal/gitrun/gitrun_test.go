@@ -75,8 +75,6 @@ func TestErrors(t *testing.T) {
 	require.ErrorAs(t, err, &complaint)
 	require.False(t, complaint.NoRepository())
 
-	_, err = gitrun.Run(t.Context(), gitrun.Command{Program: "no-such-git", Folder: t.TempDir()})
-	require.ErrorIs(t, err, fault.EngineOffline)
 	_, err = run(t, filepath.Join(t.TempDir(), "missing"), "status")
 	require.Error(t, err)
 	require.False(t, errors.Is(err, fault.EngineOffline), "the folder is missing, not git")
@@ -86,4 +84,8 @@ func TestErrors(t *testing.T) {
 	_, err = gitrun.Run(ended, gitrun.Command{Folder: repository(t), Args: []string{"status"}})
 	require.ErrorIs(t, err, fault.ToolFailed)
 	require.ErrorIs(t, err, context.Canceled)
+
+	t.Setenv("PATH", t.TempDir())
+	_, err = run(t, t.TempDir(), "status")
+	require.ErrorIs(t, err, fault.EngineOffline)
 }

@@ -31,7 +31,7 @@ func (a *App) AddEngines() error {
 	return errors.Join(
 		a.Tools.AddEngine(engines.Engine{Name: "think", Description: "guides a model through a workflow", Concurrency: stepsAtOnce, OrderBy: "run_id"}, guide.Tools(a.Think)...),
 		a.Tools.AddEngine(engines.Engine{Name: "workflow", Description: "runs a workflow without a client", OrderBy: "run_id"}, a.Driver.Tools()...),
-		a.Tools.AddEngine(git.Engine(reading), git.Tools(reading)...),
+		a.Tools.AddEngine(git.Engine(), git.Tools(reading)...),
 		a.Tools.AddEngine(commands, commandTools...),
 		a.Tools.AddEngine(files, fileTools...),
 	)

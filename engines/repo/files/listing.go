@@ -39,8 +39,8 @@ type Listing struct {
 
 // List lists a folder: through the git program in a working tree, else by
 // walking. Symbolic links are not followed. An unreadable folder is TOOL_FAILED.
-func List(ctx context.Context, folder, git string) (Listing, error) {
-	files, ignored, err := gitListing(ctx, git, folder)
+func List(ctx context.Context, folder string) (Listing, error) {
+	files, ignored, err := gitListing(ctx, folder)
 	if err := ctx.Err(); err != nil {
 		return Listing{}, Stopped(err)
 	}

@@ -17,7 +17,7 @@ type source struct {
 
 // sourcesOf returns the names of all sources of a listing. This program is one:
 // another version may have other rules of what is secret.
-func sourcesOf(ctx context.Context, folder, git string, listing Listing) []string {
+func sourcesOf(ctx context.Context, folder string, listing Listing) []string {
 	names := append(append([]string{}, listing.Folders...), listing.Rules...)
 	found := repositoryOf(folder)
 	names = append(names, found.sources...)
@@ -26,7 +26,7 @@ func sourcesOf(ctx context.Context, folder, git string, listing Listing) []strin
 		names = append(names, filepath.Join(found.git, "index"), filepath.Join(shared, "config"),
 			filepath.Join(found.git, "config.worktree"), filepath.Join(shared, "info", "exclude"))
 	}
-	names = append(names, gitConfiguration(ctx, git, folder)...)
+	names = append(names, gitConfiguration(ctx, folder)...)
 	if program, err := os.Executable(); err == nil {
 		names = append(names, program)
 	}
@@ -85,7 +85,7 @@ func sharedFolder(git string) string {
 // gitConfiguration returns the files that configure git for a folder, and those
 // with rules that they name, whether or not they exist (git-config(1), FILES;
 // gitignore(5)).
-func gitConfiguration(ctx context.Context, git, folder string) []string {
+func gitConfiguration(ctx context.Context, folder string) []string {
 	names := []string{"/etc/gitconfig"}
 	home := os.Getenv("HOME")
 	if home != "" {
@@ -94,7 +94,7 @@ func gitConfiguration(ctx context.Context, git, folder string) []string {
 	if users := cmp.Or(os.Getenv("XDG_CONFIG_HOME"), filepath.Join(home, ".config")); filepath.IsAbs(users) {
 		names = append(names, filepath.Join(users, "git", "config"), filepath.Join(users, "git", "ignore"))
 	}
-	lines, _ := gitRecords(ctx, git, folder, "", "config", "-z", "--list", "--show-origin") // without git it decides nothing
+	lines, _ := gitRecords(ctx, folder, "", "config", "-z", "--list", "--show-origin") // without git it decides nothing
 	for _, line := range lines {
 		if name, ok := strings.CutPrefix(line, "file:"); ok {
 			names = append(names, absolute(folder, name))

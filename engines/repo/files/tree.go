@@ -17,21 +17,20 @@ import (
 // only those are looked at; else all are, each time. A Tree is used by one
 // goroutine at a time.
 type Tree struct {
-	folder, git string
-	listing     Listing
-	stamps      []Stamp   // of the listing's files; zero for what is no regular file
-	unread      int       // files whose status cannot be read
-	linked      []int     // files that have other names
-	sources     []source  // nil before the first listing
-	listed      time.Time // when the listing and the stamps of its sources were taken
-	taken       time.Time // when the stamps of the files were taken
-	looks       int       // how often all files were looked at
-	watched     watched
+	folder  string
+	listing Listing
+	stamps  []Stamp   // of the listing's files; zero for what is no regular file
+	unread  int       // files whose status cannot be read
+	linked  []int     // files that have other names
+	sources []source  // nil before the first listing
+	listed  time.Time // when the listing and the stamps of its sources were taken
+	taken   time.Time // when the stamps of the files were taken
+	looks   int       // how often all files were looked at
+	watched watched
 }
 
-// NewTree returns the Tree of a folder; git is the git program. Nothing is
-// looked at before Look.
-func NewTree(folder, git string) *Tree { return &Tree{folder: folder, git: git} }
+// NewTree returns the Tree of a folder. Nothing is looked at before Look.
+func NewTree(folder string) *Tree { return &Tree{folder: folder} }
 
 // Names returns the files, sorted; Stamps has a stamp for each, zero for what is
 // no regular file; Taken is when the stamps were taken. Nobody may change them.
@@ -84,14 +83,14 @@ func (t *Tree) Look(ctx context.Context) (changed bool, err error) {
 // list lists and stamps all files. What changes after now and before its stamp
 // is taken has a stamp that is racy.
 func (t *Tree) list(ctx context.Context, now time.Time) error {
-	listing, err := List(ctx, t.folder, t.git)
+	listing, err := List(ctx, t.folder)
 	if err != nil {
 		return err
 	}
 	if !slices.Equal(listing.Folders, t.listing.Folders) {
 		_ = t.watched.stop() // the next look watches the new folders
 	}
-	sources, err := t.stampSources(sourcesOf(ctx, t.folder, t.git, listing))
+	sources, err := t.stampSources(sourcesOf(ctx, t.folder, listing))
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func aged(t *testing.T, tree *Tree) {
 func TestEventsAreNotTrustedForever(t *testing.T) {
 	folder := t.TempDir()
 	write(t, folder, "a.txt", "text\n")
-	tree := NewTree(folder, "git")
+	tree := NewTree(folder)
 	defer tree.Close()
 	aged(t, tree)
 	_, err := tree.Look(t.Context())
@@ -58,11 +58,11 @@ func TestRestore(t *testing.T) {
 	folder := t.TempDir()
 	write(t, folder, "a.txt", "text\n")
 	write(t, folder, "deep/b.txt", "text\n")
-	first := NewTree(folder, "git")
+	first := NewTree(folder)
 	defer first.Close()
 	aged(t, first)
 	next := func(state []byte) *Tree {
-		tree := NewTree(folder, "git")
+		tree := NewTree(folder)
 		tree.Restore(state, first.Names())
 		_, err := tree.Look(t.Context())
 		require.NoError(t, err)

@@ -28,8 +28,6 @@ type Options struct {
 	// CacheFolder holds the indexes; savant/index in the user's cache folder
 	// when empty.
 	CacheFolder string
-	// Git is the git program: "git", from PATH, when empty.
-	Git string
 }
 
 // Index is the index of one folder. It may be used by several goroutines at
@@ -69,11 +67,8 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 	if err != nil {
 		return nil, files.NotRead(err)
 	}
-	if options.Git == "" {
-		options.Git = "git"
-	}
 	ix := &Index{folder: folder, file: file, root: root, refreshing: make(chan struct{}, 1),
-		tree: files.NewTree(folder, options.Git)}
+		tree: files.NewTree(folder)}
 	err = ix.load(ctx)
 	if isStale(err) {
 		err = ix.renew(ctx)

@@ -188,7 +188,7 @@ func TestARepositoryCannotLeadElsewhere(t *testing.T) {
 	write(t, folder, ".gitignore", "ignored.txt\n")
 	require.NoError(t, exec.Command("git", "init", "-q", folder).Run())
 	require.NoError(t, exec.Command("git", "-C", folder, "config", "core.worktree", outside).Run())
-	listing, err := files.List(t.Context(), folder, "git")
+	listing, err := files.List(t.Context(), folder)
 	require.NoError(t, err)
 	require.Equal(t, []string{".gitignore", "a.txt"}, listing.Files)
 	require.False(t, listing.Git)

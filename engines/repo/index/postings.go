@@ -83,53 +83,24 @@ func ids(ctx context.Context, db *sql.DB, match string) ([]int64, error) {
 	return found, nil
 }
 
-// may returns the files that may fit a node: at least those that do.
-func (n *node) may(found []postings) map[int64]bool {
-	switch n.operator {
-	case opLeaf:
-		return found[n.leaf].all()
-	case opAny:
-		union := map[int64]bool{}
-		for _, each := range n.nodes {
-			for id := range each.may(found) {
-				union[id] = true
-			}
-		}
-		return union
+// match writes a node as an FTS5 expression that finds at least the files that
+// fit. What is negated is left out: the file itself tells.
+func (n *node) match(leaves []leaf) string {
+	if n.operator == opLeaf {
+		l := &leaves[n.leaf]
+		return "(" + l.match("") + " OR " + l.match(string(markPath)) + ")"
 	}
-	return n.mayAll(found)
-}
-
-// mayAll intersects; what is negated is left to the file itself to tell.
-func (n *node) mayAll(found []postings) map[int64]bool {
-	var both map[int64]bool
+	between := " AND "
+	if n.operator == opAny {
+		between = " OR "
+	}
+	var parts []string
 	for _, each := range n.nodes {
-		if each.operator == opNot || !each.positive() {
-			continue
-		}
-		these := each.may(found)
-		if both == nil {
-			both = these
-			continue
-		}
-		for id := range both {
-			if !these[id] {
-				delete(both, id)
-			}
+		if each.positive() {
+			parts = append(parts, each.match(leaves))
 		}
 	}
-	return both
-}
-
-func (p postings) all() map[int64]bool {
-	ids := make(map[int64]bool, len(p.body)+len(p.path))
-	for _, id := range p.body {
-		ids[id] = true
-	}
-	for _, id := range p.path {
-		ids[id] = true
-	}
-	return ids
+	return "(" + strings.Join(parts, between) + ")"
 }
 
 // holds says whether a node is true of a file in which each leaf was found or not.

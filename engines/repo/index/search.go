@@ -120,16 +120,19 @@ func (s *search) rank(ctx context.Context) ([]*file, error) {
 	}
 	s.average = ix.catalog.averageWords()
 	scores := s.estimate(ix.catalog)
-	var may map[int64]bool
+	var fitting []int64
 	if s.literal {
-		may = s.root.may(s.found)
+		if fitting, err = ids(ctx, s.db, s.root.match(s.leaves)); err != nil {
+			return nil, err
+		}
 	}
 	var ranked []scored
 	for id, score := range scores {
-		if score > 0 && (may == nil || may[int64(id)]) {
-			if f := ix.catalog.byID[id]; f != nil && s.filter.fits(f.path) {
-				ranked = append(ranked, scored{f, score})
-			}
+		if score == 0 || !s.filter.fits(ix.catalog.byID[id].path) {
+			continue
+		}
+		if _, fits := slices.BinarySearch(fitting, int64(id)); fits || !s.literal {
+			ranked = append(ranked, scored{ix.catalog.byID[id], score})
 		}
 	}
 	slices.SortFunc(ranked, func(a, b scored) int {
