@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"bytes"
 	"strconv"
 
 	"savant/fault"
@@ -269,8 +270,10 @@ func (u *unit) fail(err *fault.Error) {
 
 // settle ends a unit and, with the last one, its node.
 func (u *unit) settle(status Status, cause string, value []byte, failure *fault.Error) {
-	if u.step().CaptureAs != "" {
-		u.value = value // nobody else can ask for it
+	if u.step().CaptureAs != "" { // nobody else can ask for it
+		if u.value = value; cap(value) > 2*len(value) {
+			u.value = bytes.Clone(value) // a loop has many short ones
+		}
 	}
 	if value != nil {
 		u.sum, u.size = u.shared(hexSum(value)), len(value)

@@ -40,7 +40,7 @@ type Statuses []StepStatus
 
 // MarshalJSON implements json.Marshaler.
 func (s Statuses) MarshalJSON() ([]byte, error) {
-	out := []byte{'{'}
+	out := append(make([]byte, 0, 96*len(s)), '{')
 	for i, status := range s {
 		if i > 0 {
 			out = append(out, ',')
