@@ -9,8 +9,8 @@ import (
 	"savant/think/state"
 )
 
-// hintForTool says what clients are told to do about an error of a tool: they
-// cannot mend what is kept of a run, and whoever reads of it can.
+// hintForTool is the hint that clients get with an error of a tool. They cannot
+// repair a run, but the person who reads the hint can.
 func hintForTool(tool string, said *fault.Error) fault.Hint {
 	if engine := engines.EngineOf(tool); engine != "think" && engine != "workflow" {
 		return fault.Hint{}
@@ -18,7 +18,7 @@ func hintForTool(tool string, said *fault.Error) fault.Hint {
 	return hintForRun(said)
 }
 
-// hintForRun is what clients are told of a run of a workflow.
+// hintForRun is the hint that clients get with an error of a workflow's run.
 func hintForRun(said *fault.Error) fault.Hint {
 	if said.Code == fault.UnknownRun {
 		return fault.Hint{Call: "think.state.list", Text: "shows the runs there are"}

@@ -48,7 +48,7 @@ func oneAtATime(ask confirm) confirm {
 	}
 }
 
-// recordAttempt tells of an attempt to reach the Reasoning API that failed.
+// recordAttempt records a failed attempt to reach the Reasoning API.
 func (a *App) recordAttempt(_ context.Context, failed reasoning.Attempt) {
 	kind := telemetry.Retry
 	if failed.Last {

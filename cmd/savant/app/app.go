@@ -47,7 +47,7 @@ type Options struct {
 	// Confirm asks the person at the terminal about a destructive call of the
 	// agent; nil where nobody can be asked.
 	Confirm func(ctx context.Context, tool string, args json.RawMessage) (bool, error)
-	// Observe is told of each event of telemetry; it may be nil.
+	// Observe is called with each event of telemetry; it may be nil.
 	Observe func(telemetry.Event)
 	// Describe asks git about the repository at once, since an agent's run will
 	// want to know.

@@ -16,8 +16,8 @@ import (
 // to be opened.
 const maxFinished = 30
 
-// finishedRuns returns what the latest finished runs came to, those of workflows
-// and those of the agent.
+// finishedRuns returns the outcomes of the latest finished runs of workflows and of
+// the agent.
 func (a *App) finishedRuns(ctx context.Context) ([]repo.PastRun, error) {
 	found, err := a.finishedWorkflows(ctx)
 	if err != nil {
@@ -54,8 +54,8 @@ func begun(runID string) string {
 	return ulid.Time(id.Time()).UTC().Format(time.RFC3339)
 }
 
-// finishedWorkflows passes over a run that cannot be opened: `savant state check`
-// tells of it.
+// finishedWorkflows skips a run that cannot be opened: `savant state check` reports
+// it.
 func (a *App) finishedWorkflows(ctx context.Context) ([]repo.PastRun, error) {
 	listed, err := a.Store.List(ctx, state.Filter{})
 	if err != nil {

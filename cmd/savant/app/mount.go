@@ -49,10 +49,11 @@ func (a *App) AwaitServers(ctx context.Context, published *engines.Registry) err
 	return nil
 }
 
-// unsaidWait is how long a command waits for servers without saying so.
+// unsaidWait is how long a command waits for servers before it says so.
 const unsaidWait = time.Second
 
-// sayWaiting tells who waits why, unless what it returns is called before.
+// sayWaiting logs after a second why a command waits. The function it returns
+// stops that.
 func (a *App) sayWaiting() (stop func()) {
 	timer := time.AfterFunc(unsaidWait, func() {
 		a.Logger.Warn("waiting for mounted servers that have not answered yet", "at_most", discoverPatience)

@@ -30,7 +30,7 @@ type promptsFile struct {
 	} `json:"amr_rules"`
 }
 
-// prompts reads what the agent is told: the driver prompt, personas and rules.
+// prompts reads the driver prompt, the personas and the rules of the agent.
 func (a *App) prompts(ctx context.Context) (agent.Prompts, error) {
 	var read agent.Prompts
 	driver, err := a.Think.Library.DriverPrompt(ctx, library.DriverPromptInput{})

@@ -13,9 +13,9 @@ import (
 	"savant/schemas"
 )
 
-// Reasoner returns the client of whoever decides, and who that is. With
-// REASONING_API_URL it is that service and no other: there is no silent way
-// back to the one inside. observe is told of failed attempts and may be nil.
+// Reasoner returns the client of the service that decides, and the service's name.
+// With REASONING_API_URL it is that service alone: Savant never falls back to its
+// own. observe is called with each failed attempt and may be nil.
 func Reasoner(s settings.Reasoning, version string, observe func(context.Context, reasoning.Attempt)) (client *reasoning.Client, name string, err error) {
 	options := reasoning.Options{Timeout: s.Timeout, Retries: s.Retries, Observe: observe}
 	if s.URL != "" {

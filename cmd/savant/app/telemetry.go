@@ -84,9 +84,9 @@ func headerSecrets(headers string) []string {
 	return secrets
 }
 
-// beginCall tells of a call of a client, a command or a tool, and returns what
-// tells of its end. Calls that the agent decides on are told of by the agent;
-// they only have a span here.
+// beginCall records the start of a call of a client, a command or a tool, and
+// returns a function that records its end. The agent records the calls that it
+// decides on; here they only get a span.
 func (a *App) beginCall(ctx context.Context, begun engines.Event, args json.RawMessage) (context.Context, func(engines.Event)) {
 	caller, ours := agent.CallerFrom(ctx)
 	event := telemetry.Event{Type: telemetry.ToolCallStarted, Source: a.source(ours), SessionID: a.calls.process, RunID: caller.RunID, Step: caller.Step,
@@ -117,7 +117,7 @@ func (a *App) beginCall(ctx context.Context, begun engines.Event, args json.RawM
 }
 
 // stepTool answers a step of a run. The run's journal has the answer and when
-// it came, so the trace only has that it was taken: one line, without it.
+// it came, so the trace has one line without the answer.
 const stepTool = "think.next"
 
 func (a *App) source(ours bool) string {
@@ -164,8 +164,7 @@ func withRun(e telemetry.Event) telemetry.Event {
 	return e
 }
 
-// Time for the last spans at the end: when the program was told to end it has
-// to be gone soon.
+// How long closing waits for the last spans: usually, and after a signal.
 const (
 	flushUsually = 500 * time.Millisecond
 	flushHurried = 80 * time.Millisecond

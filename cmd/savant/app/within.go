@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// within names what is in a folder from there, wherever a text names it from the
-// root: "open /home/ada/project/logs: …" is "open logs: …" in /home/ada/project.
+// within makes absolute paths below a folder relative to it, wherever a text has
+// them: "open /home/ada/project/logs: …" is "open logs: …" in /home/ada/project.
 func within(folder, text string) string {
 	prefix := folder + string(filepath.Separator)
 	if !filepath.IsAbs(folder) || filepath.Dir(folder) == folder || !strings.Contains(text, prefix) {

@@ -118,7 +118,7 @@ func (p *program) decide(ctx context.Context, asked think.Pending, said approval
 		question = "Decline this?"
 	}
 	switch err := p.confirm(ctx, question); {
-	case err != nil && ctx.Err() == nil && !said.decline: // who said no may think that they declined
+	case err != nil && ctx.Err() == nil && !said.decline: // a no leaves the step waiting: say how to decline it
 		return nil, fault.New(fault.ApprovalRequired, "%s; to decline it: savant approve %s %s --decline", fault.From(err).Message(), asked.RunID, asked.StepID)
 	case err != nil:
 		return nil, err

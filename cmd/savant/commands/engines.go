@@ -113,7 +113,7 @@ func (p *program) approveServer(ctx context.Context, a *app.App, name string, ye
 		return nil
 	}
 	switch err := p.accepted(ctx, "Accept this?", yes); {
-	case err != nil && review.First: // who said no must not believe that it is kept out
+	case err != nil && review.First: // a no does not keep a new server out: say what does
 		return fault.New(fault.ApprovalRequired, "%s; %s is trusted all the same when it is first used, unless .savant/mcp.json has \"disabled\": true for it",
 			fault.From(err).Message(), name)
 	case err != nil:

@@ -16,7 +16,7 @@ import (
 // The exit codes of the program.
 const (
 	exitOK            = 0
-	exitFailed        = 1 // whatever has no code of its own
+	exitFailed        = 1 // all other errors
 	exitUsage         = 2 // the command line is not one
 	exitInvalid       = 3 // a workflow, a parameter or a result is not valid
 	exitConfiguration = 4 // a setting, or the place the program runs in
@@ -94,7 +94,7 @@ func (p *program) report(err error) int {
 	case err == nil || errors.As(err, new(statusError)):
 		return code
 	case p.stdout.Failed() != nil && errors.Is(err, p.stdout.Failed()):
-		return exitOK // of the command; what was not written is told in the end
+		return exitOK // of the command; ended reports what was not written
 	case errors.As(err, &usage):
 		p.reportUsage(string(usage))
 		return code

@@ -22,7 +22,7 @@ func (p *program) mcpCommand() *cobra.Command {
 // serve answers one client until its stream or ctx ends.
 func (p *program) serve(ctx context.Context) error {
 	p.serving = true
-	// Whoever ends first, the client or a signal, closing must not take long.
+	// After the client or a signal ends serving, closing must not take long.
 	closing, close := context.WithCancel(ctx)
 	defer close()
 	return p.with(closing, func(a *app.App) error {
@@ -40,16 +40,16 @@ func (p *program) serve(ctx context.Context) error {
 	})
 }
 
-// A client that closes its stream may wait for the answers to what it asked, as
-// in `printf … | savant mcp`, and gets them however long they take. One that is
-// gone reads none: where nobody can read what is written, calls are cut short.
+// A client that closes its stream may still read the answers, as in
+// `printf … | savant mcp`, and gets them however long they take. Once nobody can
+// read the output any more, calls are canceled.
 
-// pollUnread is how often it is looked for a reader once the client has closed
-// its stream.
+// pollUnread is how often serving checks for a reader once the client has closed its
+// stream.
 const pollUnread = 100 * time.Millisecond
 
-// serveClient serves the client at the standard streams until it is done, is
-// gone, or ctx ends.
+// serveClient serves the client at the standard streams until it has all answers,
+// nobody reads them, or ctx ends.
 func (p *program) serveClient(ctx context.Context, server *mcpio.Server) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -75,7 +75,7 @@ func (p *program) watchUnread(ctx context.Context, stop func()) {
 	stop()
 }
 
-// ending is a stream that tells once that it has ended.
+// ending is a stream that calls ended once when it has ended.
 type ending struct {
 	io.Reader
 	ended func()

@@ -36,8 +36,8 @@ func Run(ctx context.Context, args []string, world World) int {
 	return p.run(ctx, args)
 }
 
-// program is one run of the command line: the world it sees, and what it was
-// told.
+// program is one run of the command line: the world it sees, its settings and
+// flags.
 type program struct {
 	world    World
 	stdin    io.Reader
@@ -80,8 +80,8 @@ func (p *program) run(ctx context.Context, args []string) int {
 	return p.ended(ctx, p.report(err))
 }
 
-// ended is the exit code that a command's own becomes where nobody got what it
-// said, or where a signal ended it before it was done.
+// ended returns the exit code of the program. It differs from the command's own
+// where the output could not be written, or a signal ended the command.
 func (p *program) ended(ctx context.Context, code int) int {
 	if code == exitFailed && ctx.Err() != nil {
 		return exitInterrupted
@@ -162,8 +162,8 @@ func (p *program) configure(command *cobra.Command, _ []string) error {
 	return nil
 }
 
-// withoutCommand serves when MCP clients start the program bare, and tells a
-// person what there is otherwise.
+// withoutCommand serves if a client has started the program with MCP_SERVICE, and
+// prints the usage otherwise.
 func (p *program) withoutCommand(command *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return unknownCommand(command, args[0])

@@ -128,7 +128,7 @@ func start(a *app.App, want runFlags) (*agent.Run, error) {
 	return a.Agent.Start(want.order)
 }
 
-// refused makes an order that is none a matter of usage.
+// refused makes invalid options an error of usage.
 func refused(err error) error {
 	if errors.Is(err, fault.InvalidParams) {
 		return usageError(fault.From(err).Message())
@@ -143,9 +143,9 @@ func (p *program) shownEvents(want runFlags) func(telemetry.Event) {
 			return
 		}
 		if want.outputFormat == outputStream {
-			_ = p.line(e) // who reads is gone; the run goes on
+			_ = p.line(e) // without a reader the run goes on
 		}
-		if want.quiet || toldInTheEnd(e) {
+		if want.quiet || shownAtEnd(e) {
 			return
 		}
 		text := telemetry.Line(e)
@@ -158,9 +158,9 @@ func (p *program) shownEvents(want runFlags) func(telemetry.Event) {
 	}
 }
 
-// toldInTheEnd says whether an event is of what tellEnd says: how the run ended,
-// and the failure that ended it.
-func toldInTheEnd(e telemetry.Event) bool {
+// shownAtEnd reports whether printRunEnd shows what an event says: how the run
+// ended, and the failure that ended it.
+func shownAtEnd(e telemetry.Event) bool {
 	switch e.Type {
 	case telemetry.RunFinished:
 		return true
@@ -192,7 +192,7 @@ func (p *program) finishRun(report agent.Report, want runFlags) error {
 		if report.Final != "" && report.Status != agent.StatusCanceled {
 			fmt.Fprintln(p.stdout, terminal.Visible(report.Final))
 		}
-		p.tellEnd(report, want)
+		p.printRunEnd(report, want)
 	}
 	if code := exitOfRun(report); code != exitOK {
 		return statusError(code)
@@ -200,8 +200,8 @@ func (p *program) finishRun(report agent.Report, want runFlags) error {
 	return nil
 }
 
-// tellEnd says on stderr what an answer alone does not.
-func (p *program) tellEnd(report agent.Report, want runFlags) {
+// printRunEnd says on stderr how the run ended, beside its answer.
+func (p *program) printRunEnd(report agent.Report, want runFlags) {
 	if report.Error != nil {
 		fmt.Fprintf(p.stderr, "savant: %s\n", terminal.Visible(report.Error.Error()))
 	}
@@ -212,7 +212,7 @@ func (p *program) tellEnd(report agent.Report, want runFlags) {
 		fmt.Fprintf(p.stderr, "%s; go on with: %s\n", report.Final, howToGoOn(report))
 		return
 	}
-	p.tellWaiting(report)
+	p.printWaiting(report)
 	if !want.quiet {
 		end := fmt.Sprintf("run %s: %s, steps %d", report.RunID, report.Status, report.Steps)
 		if report.Model != "" {
@@ -249,9 +249,9 @@ func exitOfRun(report agent.Report) int {
 	return exitFailed
 }
 
-// tellWaiting says on stderr how the workflows go on that a run of the agent
+// printWaiting says on stderr how to continue the workflows that a run of the agent
 // left waiting for somebody.
-func (p *program) tellWaiting(report agent.Report) {
+func (p *program) printWaiting(report agent.Report) {
 	left := map[string]*workflow.Outcome{} // by run
 	var order []string
 	for _, step := range report.Transcript {

@@ -90,13 +90,13 @@ func stepLine(step memory.Step) string {
 	}
 	lines := make([]string, len(step.Calls))
 	for i, each := range step.Calls {
-		lines[i] = fmt.Sprintf("%6d  %s %s %s", step.Index, each.Tool, fault.Cut(string(each.Args), maxStepShown), came(each))
+		lines[i] = fmt.Sprintf("%6d  %s %s %s", step.Index, each.Tool, fault.Cut(string(each.Args), maxStepShown), callOutcome(each))
 	}
 	return strings.Join(lines, "\n")
 }
 
-// came says in a word what came of a call.
-func came(call memory.Call) string {
+// callOutcome is the outcome of a call in a word.
+func callOutcome(call memory.Call) string {
 	switch {
 	case call.Rule != "":
 		return "denied by " + call.Rule

@@ -93,7 +93,7 @@ func countBy(steps flow.Statuses, word func(flow.StepStatus) string) string {
 	return countWords(words)
 }
 
-// countWords counts how often each word comes, those that are empty apart.
+// countWords counts how often each word that is not empty occurs.
 func countWords(words []string) string {
 	counts := map[string]int{}
 	for _, word := range words {
@@ -116,14 +116,14 @@ func (p *program) stateHistoryCommand() *cobra.Command {
 		}
 		table := terminal.NewTable(p.stdout)
 		for _, each := range events {
-			table.Row(fmt.Sprintf("v%d", each.Version), each.Time, each.Kind, told(each))
+			table.Row(fmt.Sprintf("v%d", each.Version), each.Time, each.Kind, eventText(each))
 		}
 		return table.Flush()
 	})
 }
 
-// told is what a line of a history says beside its kind.
-func told(each think.Event) string {
+// eventText is what a line of a history says beside its kind.
+func eventText(each think.Event) string {
 	text := each.Step
 	if each.Attempt > 1 {
 		text += fmt.Sprintf(" (attempt %d)", each.Attempt)

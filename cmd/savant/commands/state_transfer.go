@@ -56,7 +56,7 @@ func (p *program) writeFile(file string, fill func(io.Writer) error) error {
 	return replaceFile(file, fill)
 }
 
-// writeInto writes to what is no file, such as /dev/stdout, and stays what it is.
+// writeInto writes to a device, such as /dev/stdout.
 func writeInto(device string, fill func(io.Writer) error) error {
 	opened, err := os.OpenFile(device, os.O_WRONLY, 0)
 	if err != nil {

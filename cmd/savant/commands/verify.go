@@ -114,12 +114,13 @@ func (p *program) verifyAgainst(ctx context.Context, a *app.App, key state.Key, 
 	return verdict(nil, out.Difference)
 }
 
-// verdict ends the program as what was found asks for, once it was told.
-func verdict(told error, found *think.Difference) error {
-	if told == nil && found != nil {
+// verdict returns exit code 3 where a difference was found, and err where it could
+// not be printed.
+func verdict(err error, found *think.Difference) error {
+	if err == nil && found != nil {
 		return statusError(exitInvalid)
 	}
-	return told
+	return err
 }
 
 func (p *program) printDifference(key state.Key, d *think.Difference) {

@@ -100,9 +100,9 @@ func (p *program) validate(ctx context.Context, a *app.App, paths []string, stri
 		return err
 	}
 	out := checkedFiles{Files: []app.CheckedFile{}}
-	told := map[fault.Diagnostic]bool{}
+	seen := map[fault.Diagnostic]bool{}
 	for _, checked := range found {
-		checked.Errors, checked.Warnings = untold(checked.Errors, told), untold(checked.Warnings, told)
+		checked.Errors, checked.Warnings = unseen(checked.Errors, seen), unseen(checked.Warnings, seen)
 		out.Files = append(out.Files, checked)
 		out.Errors += len(checked.Errors)
 		out.Warnings += len(checked.Warnings)
@@ -118,15 +118,15 @@ func (p *program) validate(ctx context.Context, a *app.App, paths []string, stri
 	return err
 }
 
-// untold returns what was not told before: a workflow that others run is
-// found wanting once for each of them.
-func untold(found []fault.Diagnostic, told map[fault.Diagnostic]bool) []fault.Diagnostic {
+// unseen returns the diagnostics that were not seen before: a workflow that others
+// run is checked once for each of them.
+func unseen(found []fault.Diagnostic, seen map[fault.Diagnostic]bool) []fault.Diagnostic {
 	fresh := []fault.Diagnostic{}
 	for _, each := range found {
-		if !told[each] {
+		if !seen[each] {
 			fresh = append(fresh, each)
 		}
-		told[each] = true
+		seen[each] = true
 	}
 	return fresh
 }

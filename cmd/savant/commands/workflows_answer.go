@@ -14,7 +14,7 @@ import (
 	"savant/think/flow"
 )
 
-// byHand is what a person answers in place of a model or of another client.
+// byHand is a person's answer in place of that of a model or of another client.
 type byHand struct {
 	workflow, run, step string
 	result              string // JSON, @file or -
@@ -62,7 +62,7 @@ func (p *program) answerByHand(ctx context.Context, a *app.App, given byHand) er
 	if err != nil || p.json {
 		return p.printed(reply, err)
 	}
-	p.tellRecorded(at, reply)
+	p.printRecorded(at, reply)
 	return nil
 }
 
@@ -82,7 +82,7 @@ func (p *program) handIn(ctx context.Context, a *app.App, in think.NextInput, gi
 	return a.Think.Answer(ctx, in)
 }
 
-// asked is what is shown of an instruction to whoever answers it by hand.
+// asked is what a person sees of an instruction to answer it by hand.
 type asked struct {
 	StepID        string             `json:"step_id"`
 	Call          string             `json:"call"`
@@ -117,7 +117,7 @@ func outstanding(at *think.Position, step string) (flow.Instruction, error) {
 	return flow.Instruction{}, fault.New(fault.InvalidTransition, "step %s of run %s does not wait for an answer; waiting: %s", step, at.RunID, waiting)
 }
 
-func (p *program) tellRecorded(at *think.Position, reply *think.Reply) {
+func (p *program) printRecorded(at *think.Position, reply *think.Reply) {
 	p.printStanding(think.Pending{RunID: at.RunID}, reply)
 	if !reply.Done {
 		fmt.Fprintf(p.stdout, "To go on: savant workflows run %s --run-id %s\n", at.Workflow, at.RunID)

@@ -71,8 +71,8 @@ func (p *program) runWorkflow(ctx context.Context, a *app.App, want wanted) erro
 	}
 }
 
-// notBegun tells that the program was interrupted before there was a run, or
-// before the one to continue was looked at.
+// notBegun says that the program was interrupted before there was a run, or before
+// the run to continue was opened.
 func (p *program) notBegun(want wanted) error {
 	outcome := &workflow.Outcome{Status: workflow.Interrupted, RunID: want.run, Workflow: want.name,
 		Note: "It was interrupted before anything was done: give the same command again."}
@@ -88,7 +88,7 @@ func (p *program) notBegun(want wanted) error {
 	return statusError(exitInterrupted)
 }
 
-// withParameters says how parameters are given, where they are what is wrong.
+// withParameters adds how parameters are given to an error about them.
 func (p *program) withParameters(err error, workflow string) error {
 	coded := fault.From(err)
 	if coded == nil || p.json || coded.Code != fault.InvalidParams || !strings.Contains(coded.Message(), "params.") {
@@ -134,8 +134,8 @@ func (p *program) params(ctx context.Context, a *app.App, want wanted) (map[stri
 }
 
 // answerHere puts a step that waits for a person to the one at the terminal,
-// and says whether that moved the run on. What is asked goes to stderr: stdout
-// is for the outputs.
+// and reports whether that moved the run on. The question goes to stderr: stdout is
+// for the outputs.
 func (p *program) answerHere(ctx context.Context, a *app.App, outcome *workflow.Outcome) bool {
 	if outcome.Pending == nil || outcome.Pending.For != workflow.ForPerson || !terminal.Is(p.stdin) {
 		return false

@@ -23,7 +23,7 @@ type child struct {
 	client  *mcpclient.Client
 }
 
-// childGrace is how long a child that was told to end may take.
+// childGrace is how long a child may take to end after a signal.
 const childGrace = 5 * time.Second
 
 // startServer starts `savant mcp` on pipes and greets it. It keeps its state

@@ -1,5 +1,5 @@
-// Package demo is a whole client of Savant: it starts a server, learns from it
-// how to be guided, and does what it is told until the run is done.
+// Package demo is a complete client of Savant: it starts a server, reads the driver
+// prompt and follows instructions until the run is done.
 package demo
 
 import (
@@ -79,8 +79,8 @@ func topOf(ctx context.Context, folder string) (string, error) {
 	return strings.TrimSuffix(string(out.Data), "\n"), nil
 }
 
-// named is how the server is told of the repository: relative to SAVANT_PATH
-// where it is below.
+// named is the repository's path for the server: relative to SAVANT_PATH where it is
+// below.
 func named(path, top string) string {
 	if resolved, err := filepath.EvalSymlinks(path); err == nil {
 		path = resolved

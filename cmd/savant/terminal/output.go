@@ -7,9 +7,8 @@ import (
 	"syscall"
 )
 
-// Output is a stream that remembers that it could not be written to, whatever
-// became of the error: an answer that nobody got is a failure. It may be used by
-// several goroutines at once.
+// Output is a stream that remembers its first error of writing: an answer that
+// nobody got is a failure. Several goroutines may use it at once.
 type Output struct {
 	io.Writer
 	mu    sync.Mutex
@@ -33,5 +32,5 @@ func (o *Output) Failed() error {
 	return o.first
 }
 
-// Unread reports whether who reads has seen enough and left.
+// Unread reports whether the reader has closed the stream.
 func (o *Output) Unread() bool { return errors.Is(o.Failed(), syscall.EPIPE) }

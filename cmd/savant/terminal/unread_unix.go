@@ -9,7 +9,7 @@ import (
 )
 
 // HasNoReader reports whether a pipe or a socket has nobody at its other end: POLLERR
-// and POLLHUP of poll(2), which are told unasked. A file or a terminal has.
+// and POLLHUP of poll(2), which are always reported. A file or a terminal has a reader.
 func HasNoReader(file *os.File) (gone bool) {
 	raw, err := file.SyscallConn()
 	if err != nil {
