@@ -170,33 +170,33 @@ func (r *repairer) text(name string) string {
 
 // count reads a number of tokens and ignores anything else.
 func (r *repairer) count(name string) int {
-	raw := r.members[name]
-	if isNull(raw) {
-		return 0
-	}
-	var count int
-	if json.Unmarshal(raw, &count) == nil && count >= 0 {
-		return count
-	}
-	r.repaired("%s was not a number of tokens", name)
-	return 0
+	return read(r, name, "a number of tokens", func(count int) bool { return count >= 0 })
 }
 
 // prompt reads the description of a prompt and ignores anything else.
 func (r *repairer) prompt() *Prompt {
-	raw := r.members["prompt"]
-	if isNull(raw) {
-		return nil
+	prompt := read(r, "prompt", "a description of one", func(p *Prompt) bool {
+		return p.Hash != "" && p.Tokens >= 0 && !slices.ContainsFunc(p.Sections, func(s Section) bool { return s.Tokens < 0 || s.Trimmed < 0 })
+	})
+	if prompt != nil {
+		prompt.Sections = list(prompt.Sections)
 	}
-	var prompt Prompt
-	if err := json.Unmarshal(raw, &prompt); err != nil || prompt.Hash == "" || prompt.Tokens < 0 || slices.ContainsFunc(prompt.Sections, Section.negative) {
-		r.repaired("prompt was not a description of one")
-		return nil
-	}
-	prompt.Sections = list(prompt.Sections)
-	return &prompt
+	return prompt
 }
 
-func (s Section) negative() bool { return s.Tokens < 0 || s.Trimmed < 0 }
+// read returns a member of an intent, or nothing if it is missing or not what is
+// expected.
+func read[T any](r *repairer, name, expected string, valid func(T) bool) T {
+	var value, nothing T
+	raw := r.members[name]
+	if isNull(raw) {
+		return nothing
+	}
+	if json.Unmarshal(raw, &value) != nil || !valid(value) {
+		r.repaired("%s was not %s", name, expected)
+		return nothing
+	}
+	return value
+}
 
 func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }

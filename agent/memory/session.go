@@ -18,7 +18,7 @@ import (
 	"savant/internal/ownfolder"
 )
 
-// Session is the memory of one run that goes on. It may be used by several
+// Session is the memory of one run while it goes on. It may be used by several
 // goroutines at once.
 type Session struct {
 	store *Store
@@ -72,8 +72,8 @@ func (s *Session) recover() ([]Record, error) {
 	return records, nil
 }
 
-// Append writes one record. After a failure, STATE_NOT_SAVED, the session
-// takes no more: what follows would stand behind a gap.
+// Append writes one record. After a failure, STATE_NOT_SAVED, the session accepts no
+// further records, since they would follow a gap.
 func (s *Session) Append(kind string, data any, durability Durability) error {
 	raw, err := json.Marshal(data)
 	if err != nil {
@@ -146,14 +146,14 @@ func (s *Session) Steps() []Step {
 	return slices.Clone(s.steps)
 }
 
-// Summary tells of the steps, a line each: the latest that fit.
+// Summary has a line for each step: the latest that fit.
 func (s *Session) Summary() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return summary(s.lines)
 }
 
-// Close lets go of the session and of a wish to cancel it.
+// Close releases the session and removes a request to cancel it.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -31,15 +31,15 @@ const (
 	filePermission   = 0o600
 )
 
-// Store is the sessions of one SAVANT_PATH. It may be used by several
-// goroutines and several processes at once; a session is open in one place.
+// Store has the sessions of one SAVANT_PATH. Several goroutines and processes may
+// use it at once; a session is open in one place.
 type Store struct {
 	root *os.Root
 	now  func() time.Time
 }
 
-// Open returns the sessions under a folder; now is the clock. Nothing is
-// written yet. The root stays the caller's.
+// Open returns the sessions under a folder; now is the clock. It writes nothing. The
+// caller closes the root.
 func Open(root *os.Root, now func() time.Time) *Store { return &Store{root, now} }
 
 var idPattern = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
@@ -60,8 +60,8 @@ func snapshotName(id string) string { return folder + "/" + id + ".json" }
 func cancelName(id string) string   { return folder + "/" + id + ".cancel" }
 func outputFolder(id string) string { return folder + "/" + id + ".outputs" }
 
-// Create begins a session. An id that is taken is ID_COLLISION; what cannot be
-// written STATE_NOT_SAVED.
+// Create begins a session. The errors are ID_COLLISION for an id that exists, and
+// STATE_NOT_SAVED.
 func (s *Store) Create(id string) (*Session, error) {
 	if err := checkID(id); err != nil {
 		return nil, err
@@ -84,9 +84,9 @@ func (s *Store) Create(id string) (*Session, error) {
 	return s.own(id, file)
 }
 
-// Resume opens a session that exists, for going on, and returns its records.
-// No such session is UNKNOWN_RUN; one that is open elsewhere, here or in
-// another process, STATE_CONFLICT; a damaged one STATE_CORRUPT.
+// Resume opens an existing session to go on with it, and returns its records. The
+// errors are UNKNOWN_RUN, STATE_CONFLICT if the session is open, in this or another
+// process, and STATE_CORRUPT.
 func (s *Store) Resume(id string) (*Session, []Record, error) {
 	file, err := s.openJournal(id, os.O_RDWR)
 	if err != nil {
@@ -136,34 +136,37 @@ func (s *Store) openJournal(id string, flags int) (*os.File, error) {
 	return file, nil
 }
 
-// Records returns what a session's journal holds, whoever writes it. The
-// errors are those of Resume, without STATE_CONFLICT.
+// Records returns the records of a session's journal, whoever writes it. The errors
+// are those of Resume, without STATE_CONFLICT.
 func (s *Store) Records(id string) ([]Record, error) {
-	if err := checkID(id); err != nil {
-		return nil, err
-	}
-	data, err := s.root.ReadFile(journalName(id))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, unknown(id)
-	}
+	data, err := s.read(id, journalName(id))
 	if err != nil {
-		return nil, ownfolder.NotRead(journalName(id), err)
+		return nil, err
 	}
 	records, _, _, err := readJournal(id, bytes.NewReader(data), int64(len(data)))
 	return records, err
 }
 
-// Load returns the snapshot of a session. It is UNKNOWN_RUN before the first.
-func (s *Store) Load(id string) (Snapshot, error) {
+// read returns a file of a session. A file that does not exist is UNKNOWN_RUN.
+func (s *Store) read(id, name string) ([]byte, error) {
 	if err := checkID(id); err != nil {
-		return Snapshot{}, err
+		return nil, err
 	}
-	data, err := s.root.ReadFile(snapshotName(id))
+	data, err := s.root.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Snapshot{}, unknown(id)
+		return nil, unknown(id)
 	}
 	if err != nil {
-		return Snapshot{}, ownfolder.NotRead(snapshotName(id), err)
+		return nil, ownfolder.NotRead(name, err)
+	}
+	return data, nil
+}
+
+// Load returns the snapshot of a session: UNKNOWN_RUN before the first.
+func (s *Store) Load(id string) (Snapshot, error) {
+	data, err := s.read(id, snapshotName(id))
+	if err != nil {
+		return Snapshot{}, err
 	}
 	var snapshot Snapshot
 	if err := json.Unmarshal(data, &snapshot); err != nil {
@@ -183,27 +186,22 @@ func (s *Store) Running(id string) bool {
 	return err == nil && !free
 }
 
-// List returns the snapshots of all sessions, the last changed first. A
-// snapshot that cannot be read is left out: its journal may still be.
+// List returns the snapshots of all sessions, the last changed first. It leaves out
+// a snapshot that cannot be read.
 func (s *Store) List(ctx context.Context) ([]Snapshot, error) {
-	opened, err := s.root.Open(folder)
+	entries, err := fs.ReadDir(s.root.FS(), folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, ownfolder.NotRead(folder, err)
 	}
-	defer func() { _ = opened.Close() }() // only read
-	names, err := opened.Readdirnames(-1)
-	if err != nil {
-		return nil, ownfolder.NotRead(folder, err)
-	}
 	var list []Snapshot
-	for _, name := range names {
+	for _, entry := range entries {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		id, isSnapshot := strings.CutSuffix(name, ".json")
+		id, isSnapshot := strings.CutSuffix(entry.Name(), ".json")
 		if !isSnapshot || checkID(id) != nil {
 			continue
 		}
@@ -217,22 +215,22 @@ func (s *Store) List(ctx context.Context) ([]Snapshot, error) {
 	return list, nil
 }
 
-// Cancel asks whoever runs a session, in whatever process, to end it. No such
-// session is UNKNOWN_RUN.
+// Cancel asks the process that drives a session to end it. An unknown session is
+// UNKNOWN_RUN.
 func (s *Store) Cancel(id string) error {
 	file, err := s.openJournal(id, os.O_RDONLY)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = file.Close() }() // only read
-	wish, err := s.root.OpenFile(cancelName(id), os.O_CREATE|os.O_WRONLY, filePermission)
+	request, err := s.root.OpenFile(cancelName(id), os.O_CREATE|os.O_WRONLY, filePermission)
 	if err != nil {
 		return ownfolder.NotSaved(cancelName(id), err)
 	}
-	return wish.Close()
+	return request.Close()
 }
 
-// Canceled says whether somebody asked for a session to end.
+// Canceled says whether a session has been asked to end.
 func (s *Store) Canceled(id string) bool {
 	_, err := s.root.Stat(cancelName(id))
 	return err == nil
