@@ -171,12 +171,9 @@ func (r *Registry) Tools() []Tool {
 // Names returns the canonical names, sorted.
 func (r *Registry) Names() []string {
 	var names []string
-	for name := range r.table.now().rows {
-		if r.Shows(EngineOf(name)) {
-			names = append(names, name)
-		}
+	for _, tool := range r.Tools() {
+		names = append(names, tool.Name)
 	}
-	slices.Sort(names)
 	return names
 }
 

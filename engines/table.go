@@ -24,7 +24,6 @@ type table struct {
 type contents struct {
 	// version counts the changes that led here.
 	version uint64
-	rows    map[string]*row // by canonical name
 	spelt   map[string]*row // by either spelling
 	engines map[string]*port
 	// sorted returns the tools by name. They are sorted once, when first needed.
@@ -42,15 +41,17 @@ type row struct {
 
 func newTable(options Options) *table {
 	made := &table{options: options, watchers: map[chan<- struct{}]bool{}}
-	made.publish(&contents{rows: map[string]*row{}, spelt: map[string]*row{}, engines: map[string]*port{}})
+	made.publish(&contents{spelt: map[string]*row{}, engines: map[string]*port{}})
 	return made
 }
 
 func (t *table) publish(next *contents) {
 	next.sorted = sync.OnceValue(func() []Tool {
-		tools := make([]Tool, 0, len(next.rows))
-		for _, each := range next.rows {
-			tools = append(tools, each.tool)
+		tools := make([]Tool, 0, len(next.spelt))
+		for name, each := range next.spelt {
+			if name == each.tool.Name {
+				tools = append(tools, each.tool)
+			}
 		}
 		slices.SortFunc(tools, func(a, b Tool) int { return cmp.Compare(a.Name, b.Name) })
 		return tools
@@ -66,7 +67,7 @@ func (t *table) change(edit func(next *contents) error) error {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	old := t.now()
-	next := &contents{version: old.version + 1, rows: maps.Clone(old.rows), spelt: maps.Clone(old.spelt), engines: maps.Clone(old.engines)}
+	next := &contents{version: old.version + 1, spelt: maps.Clone(old.spelt), engines: maps.Clone(old.engines)}
 	if err := edit(next); err != nil {
 		return err
 	}
@@ -128,16 +129,9 @@ func (c *contents) put(added *row) error {
 		c.engines[engine] = newPort(Engine{Name: engine})
 	}
 	added.port = c.engines[engine]
-	c.rows[name] = added
 	return nil
 }
 
 func (c *contents) removeTools(engine string) {
-	for name := range c.rows {
-		if EngineOf(name) == engine {
-			delete(c.rows, name)
-			delete(c.spelt, name)
-			delete(c.spelt, Underscored(name))
-		}
-	}
+	maps.DeleteFunc(c.spelt, func(_ string, each *row) bool { return EngineOf(each.tool.Name) == engine })
 }

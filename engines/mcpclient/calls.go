@@ -174,24 +174,3 @@ func (c *Client) Call(ctx context.Context, name string, args any) (json.RawMessa
 	}
 	return nil, fault.New(fault.ToolFailed, "%s: %s", name, text)
 }
-
-// Prompt returns the text of a prompt: that of its messages, a blank line
-// between them.
-func (c *Client) Prompt(ctx context.Context, name string, args map[string]string) (string, error) {
-	var result struct {
-		Messages []struct {
-			Content struct {
-				Text string `json:"text"`
-			} `json:"content"`
-		} `json:"messages"`
-	}
-	params := map[string]any{"name": name, "arguments": args}
-	if err := c.request(ctx, string(mcp.MethodPromptsGet), params, &result); err != nil {
-		return "", err
-	}
-	texts := make([]string, len(result.Messages))
-	for i, message := range result.Messages {
-		texts[i] = message.Content.Text
-	}
-	return strings.Join(texts, "\n\n"), nil
-}

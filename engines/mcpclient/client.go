@@ -106,9 +106,6 @@ func Connect(ctx context.Context, stdin io.WriteCloser, stdout io.Reader, option
 	return c, nil
 }
 
-// Instructions returns what the server says to every model that uses it.
-func (c *Client) Instructions() string { return c.greeting.Instructions }
-
 // ServerInfo returns the name and version of the server, and the protocol
 // revision that was agreed on.
 func (c *Client) ServerInfo() (name, version, protocol string) {

@@ -15,10 +15,8 @@ type greeting struct {
 	ProtocolVersion string `json:"protocolVersion"`
 	ServerInfo      struct {
 		Name    string `json:"name"`
-		Title   string `json:"title"`
 		Version string `json:"version"`
 	} `json:"serverInfo"`
-	Instructions string `json:"instructions"`
 }
 
 // greet initializes the connection, or discovers a server that has no initialize.
@@ -68,9 +66,8 @@ func (c *Client) discover(ctx context.Context, told *greeting) error {
 	c.link.agree(assumed.ProtocolVersion)
 	answer, err := c.link.ask(ctx, string(mcp.MethodServerDiscover), c.enveloped(assumed, nil))
 	var found struct {
-		Supported    []string       `json:"supportedVersions"`
-		Instructions string         `json:"instructions"`
-		Meta         map[string]any `json:"_meta"`
+		Supported []string       `json:"supportedVersions"`
+		Meta      map[string]any `json:"_meta"`
 	}
 	if err == nil {
 		err = decodeReply(answer, &found)
@@ -81,7 +78,7 @@ func (c *Client) discover(ctx context.Context, told *greeting) error {
 	if version := mcp.NegotiateMutuallySupportedVersion(found.Supported); !mcp.IsModernProtocol(version) {
 		return fault.New(fault.EngineOffline, "the server speaks no revision of the protocol that Savant does")
 	}
-	told.ProtocolVersion, told.Instructions = assumed.ProtocolVersion, found.Instructions
+	told.ProtocolVersion = assumed.ProtocolVersion
 	if info, is := found.Meta[mcp.MetaKeyServerInfo].(map[string]any); is {
 		told.ServerInfo.Name, _ = info["name"].(string)
 		told.ServerInfo.Version, _ = info["version"].(string)

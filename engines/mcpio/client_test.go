@@ -38,7 +38,6 @@ func TestClient(t *testing.T) {
 	c := connect(t, o, mcpclient.Options{Version: "1"})
 	name, version, protocol := c.ServerInfo()
 	require.Equal(t, []string{"savant", "1.0.0", "2025-11-25"}, []string{name, version, protocol})
-	require.Equal(t, "Read the driver prompt first.", c.Instructions())
 
 	tools, err := c.Tools(t.Context())
 	require.NoError(t, err)
@@ -53,10 +52,6 @@ func TestClient(t *testing.T) {
 	sum, err := c.Call(t.Context(), "test.add", map[string]int{"a": 1, "b": 2})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"sum":3}`, string(sum))
-
-	text, err := c.Prompt(t.Context(), "hello", map[string]string{"name": "Ada"})
-	require.NoError(t, err)
-	require.Equal(t, "Hello Ada", text)
 }
 
 // What the server reports comes back as the same coded error.
@@ -70,8 +65,6 @@ func TestClientErrors(t *testing.T) {
 
 	_, err = c.Call(t.Context(), "test.nothing", nil)
 	require.ErrorIs(t, err, fault.UnknownTool)
-	_, err = c.Prompt(t.Context(), "nothing", nil)
-	require.ErrorIs(t, err, fault.PromptNotFound)
 	_, err = c.Call(t.Context(), "test.echo", func() {})
 	require.ErrorIs(t, err, fault.InvalidParams)
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"savant/engines"
-	"savant/fault"
 )
 
 // dottedClients are the clients, by the name they send, that are shown dotted
@@ -17,37 +16,29 @@ var dottedClients = map[string]string{
 	"savant": "our own client; names go to a person, never to a model's API",
 }
 
-// published is the list of tools in both spellings; never both in one list.
+// published is the list of tools, under their canonical names.
 type published struct {
 	// version is that of the registry.
-	version             uint64
-	style               string
-	underscored, dotted []mcp.Tool
+	version uint64
+	tools   []mcp.Tool
 }
 
 // publish checks the tools and builds their published forms.
-func publish(version uint64, tools []engines.Tool, style string) (published, error) {
-	list := published{version: version, style: style}
-	switch style {
-	case NamesAuto, NamesUnderscore, NamesDotted:
-	default:
-		return list, fault.New(fault.InvalidParams, "tool names are %q, %q or %q, not %q",
-			NamesAuto, NamesUnderscore, NamesDotted, style)
-	}
+func publish(version uint64, tools []engines.Tool) (published, error) {
+	list := published{version: version}
 	for _, tool := range tools {
 		entry, err := publishTool(tool)
 		if err != nil {
 			return list, err
 		}
-		list.dotted = append(list.dotted, entry)
-		entry.Name = engines.Underscored(tool.Name)
-		list.underscored = append(list.underscored, entry)
+		list.tools = append(list.tools, entry)
 	}
 	return list, nil
 }
 
-// tools returns the list for a client as the registry is now. A tool that came
-// after New and that clients could not use is left out, with a word in the log.
+// tools returns the list for a client, by the name it sends ("" if unknown), as
+// the registry is now. A tool that came after New and that clients could not use
+// is left out, and the log says so.
 func (s *Server) tools(client string) []mcp.Tool {
 	s.options.BeforeList()
 	s.mu.Lock()
@@ -60,24 +51,25 @@ func (s *Server) tools(client string) []mcp.Tool {
 			}
 			return err != nil
 		})
-		if list, err := publish(version, usable, s.published.style); err == nil {
+		if list, err := publish(version, usable); err == nil {
 			s.published = list
 		}
 	}
-	return s.published.forClient(client)
+	return s.spelled(client, s.published.tools)
 }
 
-// forClient returns the list for a client by the name it goes by; empty is a
-// client nothing is known of.
-func (p published) forClient(name string) []mcp.Tool {
-	dotted := p.style == NamesDotted
-	if p.style == NamesAuto {
-		_, dotted = dottedClients[strings.ToLower(name)]
+// spelled returns tools with names that the client can use: one spelling, never
+// both.
+func (s *Server) spelled(client string, tools []mcp.Tool) []mcp.Tool {
+	_, dotted := dottedClients[strings.ToLower(client)]
+	dotted = s.options.ToolNames == NamesDotted || s.options.ToolNames == NamesAuto && dotted
+	list := append([]mcp.Tool{}, tools...)
+	for i := range list {
+		if !dotted {
+			list[i].Name = engines.Underscored(list[i].Name)
+		}
 	}
-	if dotted {
-		return append([]mcp.Tool{}, p.dotted...)
-	}
-	return append([]mcp.Tool{}, p.underscored...)
+	return list
 }
 
 // publishTool returns a tool as tools/list shows it, under its canonical name.

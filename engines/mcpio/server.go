@@ -13,6 +13,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -91,8 +92,11 @@ func New(options Options) (*Server, error) {
 	s := &Server{options: options, logger: options.Logger}
 	var err error
 	version := options.Registry.Version()
-	if s.published, err = publish(version, options.Registry.Tools(), options.ToolNames); err != nil {
+	if s.published, err = publish(version, options.Registry.Tools()); err != nil {
 		return nil, err
+	}
+	if !slices.Contains([]string{NamesAuto, NamesUnderscore, NamesDotted}, options.ToolNames) {
+		return nil, fault.New(fault.InvalidParams, "tool names are %q, %q or %q, not %q", NamesAuto, NamesUnderscore, NamesDotted, options.ToolNames)
 	}
 	if err := checkTemplates(options.Offer.ResourceTemplates); err != nil {
 		return nil, err

@@ -40,11 +40,15 @@ type Options struct {
 	// ListFor is how long a list of tools is used before it is asked for again,
 	// unless the server announces a change; 0 is five minutes.
 	ListFor time.Duration
+	// PingTime is how long a server whose call took too long may take to answer
+	// a ping before it is ended; 0 is five seconds.
+	PingTime time.Duration
 }
 
 const (
 	defaultFirstPause = 500 * time.Millisecond
 	defaultListFor    = 5 * time.Minute
+	defaultPingTime   = 5 * time.Second
 	maxPause          = time.Minute
 )
 
@@ -85,6 +89,9 @@ func Open(options Options) *Mounts {
 	}
 	if options.ListFor == 0 {
 		options.ListFor = defaultListFor
+	}
+	if options.PingTime == 0 {
+		options.PingTime = defaultPingTime
 	}
 	m := &Mounts{options: options}
 	m.life, m.end = context.WithCancelCause(context.Background())
@@ -141,7 +148,7 @@ func (m *Mounts) add(each entry, trusted *pinned, lockErr error) {
 	}
 	s := &server{entry: each, registry: m.options.Registry, root: m.options.Root, logger: m.options.Logger,
 		starter: starter{version: m.options.Version, logger: m.options.Logger},
-		work:    &m.work, adopting: &m.adopting, trusted: trusted, pause: m.newPause(), listFor: m.options.ListFor}
+		work:    &m.work, adopting: &m.adopting, trusted: trusted, pause: m.newPause(), listFor: m.options.ListFor, pingTime: m.options.PingTime}
 	s.life, s.end = context.WithCancelCause(m.life)
 	s.prepare(m.options.Environment, m.options.Path, lockErr)
 	err := m.options.Registry.AddEngine(engines.Engine{Name: each.name, Description: "The MCP server " + each.name + " of " + configName + ".",

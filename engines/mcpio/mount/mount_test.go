@@ -304,7 +304,9 @@ func TestAPauseBetweenStarts(t *testing.T) {
 // A server that no longer answers anything is ended, and another begun.
 func TestAHungServerIsEnded(t *testing.T) {
 	t.Parallel()
-	w := oneServer(t, "hung", `, "timeout": 2`)
+	w := newWorld(t, `{"mcpServers": {"fake": `+fakeEntry(t, "hung", `, "timeout": 2`)+`}}`)
+	w.options.PingTime = 100 * time.Millisecond
+	w.open().discover()
 	_, err := w.call("fake.echo", "hang")
 	require.ErrorIs(t, err, fault.ToolTimeout)
 	require.Eventually(t, func() bool { return strings.Contains(w.log.String(), "does not answer is ended") }, time.Minute, 10*time.Millisecond)

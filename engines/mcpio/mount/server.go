@@ -19,9 +19,6 @@ const (
 	// maxWait is how long a call waits for the next attempt to start a server
 	// that failed before. If that is further away, the call is ENGINE_OFFLINE.
 	maxWait = 2 * time.Second
-	// pingTime is how long a server whose call took too long may take to answer
-	// a ping before its session is ended.
-	pingTime = 5 * time.Second
 )
 
 // server is one mounted server and the engine that it is.
@@ -56,6 +53,7 @@ type server struct {
 	again    time.Time
 	pause    *backoff.ExponentialBackOff
 	listFor  time.Duration
+	pingTime time.Duration
 	// changed holds the tools that differ from what is trusted, refused those
 	// that cannot be published: the reason by the server's name of the tool.
 	changed, refused map[string]string
@@ -243,7 +241,7 @@ func (s *server) unreachable(live *session, why error) {
 // session when it does not answer that either.
 func (s *server) pingOrEnd(suspect *session) {
 	s.work.Go(func() {
-		ctx, cancel := context.WithTimeout(s.life, pingTime)
+		ctx, cancel := context.WithTimeout(s.life, s.pingTime)
 		defer cancel()
 		if err := suspect.client.Ping(ctx); err != nil && errors.Is(err, fault.EngineOffline) && s.life.Err() == nil {
 			s.logger.Warn("a server that does not answer is ended", "server", s.entry.name)
