@@ -75,7 +75,8 @@ var floors = map[string]floor{
 	"think/state/statetest": {height: 3, imports: []string{"think/state"}},
 	"think/library":         {height: 3, imports: []string{"schemas", "think/flow"}},
 	"think":                 {height: 4, imports: []string{"schemas", "think/flow", "think/library", "think/state"}},
-	"think/maintenance":     {height: 5, imports: []string{"think", "think/state"}},
+	"think/audit":           {height: 5, imports: []string{"think", "think/flow", "think/state"}},
+	"think/maintenance":     {height: 6, imports: []string{"think", "think/audit", "think/state"}},
 
 	"engines":             {height: 2, imports: []string{"schemas"}},
 	"internal/words":      {height: 0},
@@ -88,7 +89,7 @@ var floors = map[string]floor{
 	"engines/mcpio":       {height: 4, imports: []string{"engines", "internal/jsonrpc", "telemetry"}},
 	"engines/mcpclient":   {height: 4, imports: []string{"engines", "internal/httpclient", "internal/jsonrpc", "telemetry"}},
 	"engines/mcpio/mount": {height: 5, imports: []string{"engines", "engines/mcpclient", "engines/mcpio", "internal/atomicfile", "internal/filelock", "internal/ownfolder", "internal/processgroup"}},
-	"engines/guide":       {height: 5, imports: []string{"think", "think/flow", "think/library", "engines"}},
+	"engines/guide":       {height: 6, imports: []string{"think", "think/audit", "think/flow", "think/library", "engines"}},
 	"engines/workflow":    {height: 5, imports: []string{"think", "think/flow", "engines"}},
 
 	"reasoning":         {height: 4, imports: []string{"internal/httpclient", "telemetry"}},

@@ -13,6 +13,7 @@ import (
 
 	"savant/fault"
 	"savant/think"
+	"savant/think/audit"
 	"savant/think/library"
 	"savant/think/state"
 )
@@ -90,7 +91,7 @@ func TestAClockThatWasSetBackIsToldAndMended(t *testing.T) {
 	}
 	_, err = engine.Next(t.Context(), think.NextInput{RunID: "r", StepID: "b", ResultRef: "now"})
 	require.NoError(t, err)
-	verdict, err := engine.Debug(t.Context(), think.DebugInput{RunID: "r", Action: "replay"})
+	verdict, err := audit.New(engine).Debug(t.Context(), audit.DebugInput{RunID: "r", Action: "replay"})
 	require.NoError(t, err)
 	require.Equal(t, "identical", verdict.Verdict)
 }
@@ -128,7 +129,7 @@ func TestARunDoesNotDependOnTheClock(t *testing.T) {
 			require.NoError(r, err)
 			require.Equal(r, string(first), string(second))
 		}
-		verdict, err := engine.Debug(t.Context(), think.DebugInput{RunID: "r", Action: "replay"})
+		verdict, err := audit.New(engine).Debug(t.Context(), audit.DebugInput{RunID: "r", Action: "replay"})
 		require.NoError(r, err)
 		require.Equal(r, "identical", verdict.Verdict)
 	})

@@ -12,6 +12,14 @@ import (
 	"savant/think/state"
 )
 
+// Difference is a record that a replay did not reproduce.
+type Difference struct {
+	Version  int    `json:"version"`
+	Step     string `json:"step,omitempty"`
+	Recorded string `json:"recorded"`
+	Replayed string `json:"replayed"`
+}
+
 // A fact is one thing that a record says and that follows from the records
 // before it.
 type fact struct{ what, recorded, replayed string }
@@ -92,7 +100,7 @@ func (e *Engine) answerFacts(ctx context.Context, now flow.Outcome, record state
 func instructionFacts(now flow.Outcome, recorded *Reply) []fact {
 	was, is := recorded.Instructions, now.Instructions
 	if first := recorded.Instruction; len(was) == 0 && first != nil {
-		was = []instruction{*first}
+		was = []Instruction{*first}
 	}
 	facts := []fact{{"done ", strconv.FormatBool(recorded.Done), strconv.FormatBool(now.Final != nil)}}
 	if now.Final == nil {
@@ -114,8 +122,8 @@ func instructionFacts(now flow.Outcome, recorded *Reply) []fact {
 }
 
 // essence is what an instruction asks for, without what is said about it.
-func (i instruction) essence() string {
-	rest := instruction{CaptureAs: i.CaptureAs, Attempt: i.Attempt, Timeout: i.Timeout, Witness: i.Witness, Done: i.Done, Call: i.Call}
+func (i Instruction) essence() string {
+	rest := Instruction{CaptureAs: i.CaptureAs, Attempt: i.Attempt, Timeout: i.Timeout, Witness: i.Witness, Done: i.Done, Call: i.Call}
 	return i.StepID + " " + string(i.Input) + " " + string(encoded(rest))
 }
 

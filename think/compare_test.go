@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"savant/think"
+	"savant/think/audit"
 )
 
 // TestAForgedRecordDiffers: who can write a journal can chain it anew after an
@@ -29,7 +29,7 @@ func TestAForgedRecordDiffers(t *testing.T) {
 	verdict := func(journal []byte) string {
 		require.NoError(t, os.Remove(name)) // another file is read from its beginning
 		require.NoError(t, os.WriteFile(name, journal, 0o600))
-		out, err := w.engine.Debug(t.Context(), think.DebugInput{Action: "replay", Workflow: "three", RunID: "r1"})
+		out, err := audit.New(w.engine).Debug(t.Context(), audit.DebugInput{Action: "replay", Workflow: "three", RunID: "r1"})
 		require.NoError(t, err, "the chain is whole")
 		return out.Verdict
 	}

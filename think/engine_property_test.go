@@ -14,6 +14,7 @@ import (
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/think"
+	"savant/think/audit"
 	"savant/think/flow"
 	"savant/think/library"
 	"savant/think/state"
@@ -108,7 +109,7 @@ func (s *session) drive() []string {
 
 // outstanding returns the instruction that waits first, if any does.
 func (s *session) outstanding() *flow.Instruction {
-	out, err := s.engine.Debug(s.t.Context(), think.DebugInput{Workflow: "main", RunID: "r", Action: "step"})
+	out, err := audit.New(s.engine).Debug(s.t.Context(), audit.DebugInput{Workflow: "main", RunID: "r", Action: "step"})
 	require.NoError(s.t, err)
 	if len(out.Next) == 0 || out.Snapshot.Status == flow.Blocked {
 		return nil
@@ -139,7 +140,7 @@ func (s *session) give(next *flow.Instruction) func() string {
 }
 
 func (s *session) replays(run string) {
-	out, err := s.engine.Debug(context.Background(), think.DebugInput{Workflow: "main", RunID: run, Action: "replay"})
+	out, err := audit.New(s.engine).Debug(context.Background(), audit.DebugInput{Workflow: "main", RunID: run, Action: "replay"})
 	require.NoError(s.t, err)
 	require.Equal(s.t, "identical", out.Verdict, "%v\n%s", out.Difference, s.g)
 }
@@ -153,7 +154,7 @@ func (s *session) returnsTo(got *think.StateGet) {
 	}
 	name := fmt.Sprintf("v%d", version)
 	if !people {
-		_, err := s.engine.Debug(s.t.Context(), think.DebugInput{Workflow: "main", RunID: "r", Action: "fork", FromStep: name, NewRunID: "forked"})
+		_, err := audit.New(s.engine).Debug(s.t.Context(), audit.DebugInput{Workflow: "main", RunID: "r", Action: "fork", FromStep: name, NewRunID: "forked"})
 		if err != nil {
 			require.Equal(s.t, got.History[version-1].Refused, fault.From(err).Code)
 		}

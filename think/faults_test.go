@@ -14,6 +14,7 @@ import (
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/think"
+	"savant/think/audit"
 	"savant/think/library"
 	"savant/think/state"
 	"savant/think/state/statetest"
@@ -142,10 +143,10 @@ func approveFaulty(ctx context.Context, e *think.Engine) (any, error) {
 
 // faultyCalls are the tools of Think where they have most to read.
 func faultyCalls() map[string]faultyCall {
-	debug := func(in think.DebugInput) func(context.Context, *think.Engine) (any, error) {
+	debug := func(in audit.DebugInput) func(context.Context, *think.Engine) (any, error) {
 		return func(ctx context.Context, e *think.Engine) (any, error) {
 			in.RunID = "r"
-			return e.Debug(ctx, in)
+			return audit.New(e).Debug(ctx, in)
 		}
 	}
 	reset := func(in think.ResetInput) func(context.Context, *think.Engine) (any, error) {
@@ -182,10 +183,10 @@ func faultyCalls() map[string]faultyCall {
 		"state.list": {after: 2, call: func(ctx context.Context, e *think.Engine) (any, error) {
 			return e.StateList(ctx, think.StateListInput{})
 		}},
-		"replay":   {after: 8, call: debug(think.DebugInput{Action: "replay"})},
-		"diff":     {after: 8, call: debug(think.DebugInput{Action: "diff", FromStep: "v2"})},
-		"step":     {after: 7, call: debug(think.DebugInput{Action: "step"})},
-		"fork":     {after: 5, call: debug(think.DebugInput{Action: "fork", NewRunID: "forked"}), again: fault.StateConflict},
+		"replay":   {after: 8, call: debug(audit.DebugInput{Action: "replay"})},
+		"diff":     {after: 8, call: debug(audit.DebugInput{Action: "diff", FromStep: "v2"})},
+		"step":     {after: 7, call: debug(audit.DebugInput{Action: "step"})},
+		"fork":     {after: 5, call: debug(audit.DebugInput{Action: "fork", NewRunID: "forked"}), again: fault.StateConflict},
 		"position": {after: 8, call: func(ctx context.Context, e *think.Engine) (any, error) { return e.Position(ctx, "", "r") }},
 	}
 	for i, step := range faultySteps[1:] {
@@ -254,7 +255,7 @@ func (f *faulty) finish(t *testing.T) {
 		var want any
 		require.NoError(t, json.Unmarshal([]byte(`{"long":`+faultyLong("a")+`,"part":"b","all":[`+faultyLong("c")+`,{"short":true}],"seen":`+faultyLong("d")+`}`), &want))
 		require.Equal(t, want, any(at.Final.Outputs))
-		replayed, err := f.engine.Debug(t.Context(), think.DebugInput{RunID: "r", Action: "replay"})
+		replayed, err := audit.New(f.engine).Debug(t.Context(), audit.DebugInput{RunID: "r", Action: "replay"})
 		require.NoError(t, err)
 		require.Equal(t, "identical", replayed.Verdict, "%v", replayed.Difference)
 		f.open(t)

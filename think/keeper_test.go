@@ -20,6 +20,7 @@ import (
 	"savant/internal/jsonvalue"
 	"savant/schemas"
 	"savant/think"
+	"savant/think/audit"
 	"savant/think/library"
 	"savant/think/maintenance"
 	"savant/think/state"
@@ -90,7 +91,7 @@ func keepRun(t *testing.T, here, there *world, key state.Key) {
 	require.NoError(t, err)
 	require.Empty(t, problems, key)
 
-	compared, err := there.engine.Against(t.Context(), key.Workflow, key.Run, sourceOf(t, there, key))
+	compared, err := audit.New(there.engine).WhatIf(t.Context(), key.Workflow, key.Run, sourceOf(t, there, key))
 	require.NoError(t, err)
 	require.Nil(t, compared.Difference, key)
 }
@@ -255,7 +256,7 @@ func requireUsable(t *rapid.T, problems []state.Problem) {
 }
 
 func requireReplays(t *rapid.T, w *world, key state.Key) {
-	out, err := w.engine.Debug(t.Context(), think.DebugInput{Action: "replay", Workflow: key.Workflow, RunID: key.Run})
+	out, err := audit.New(w.engine).Debug(t.Context(), audit.DebugInput{Action: "replay", Workflow: key.Workflow, RunID: key.Run})
 	if err != nil { // a result that a reset left behind may be lost: that run goes on
 		require.ErrorIs(t, err, fault.StateCorrupt)
 		require.ErrorContains(t, err, "artifact")

@@ -2,6 +2,7 @@ package think
 
 import (
 	"context"
+	"encoding/json"
 
 	"savant/fault"
 	"savant/think/flow"
@@ -14,14 +15,101 @@ import (
 // takes the place of all that came after the version it names. STATE_CORRUPT.
 func Effective(records []state.Record) ([]state.Record, error) { return effective(records) }
 
+// KindReset is the kind of a reset's record.
+const KindReset = kindReset
+
+// Replay is a run made again from its records.
+type Replay struct {
+	replayed
+	engine *Engine
+	past   past
+}
+
 // Replay makes a run again from its records up to a version (0: all of them)
 // and holds it against the recorded hash: STATE_CORRUPT when it differs.
-func (e *Engine) Replay(ctx context.Context, key state.Key, records []state.Record, upTo int) (flow.Outcome, error) {
-	replayed, err := e.replay(ctx, key, records, upTo)
+func (e *Engine) Replay(ctx context.Context, key state.Key, records []state.Record, upTo int) (*Replay, error) {
+	out, err := e.replay(ctx, key, records, upTo)
 	if err != nil {
-		return flow.Outcome{}, err
+		return nil, err
 	}
-	return replayed.now, nil
+	return &Replay{*out, e, past{key, records}}, nil
+}
+
+// Restart makes a run again up to its plan, under another graph unless that is
+// nil: INVALID_PARAMS where the parameters do not fit that.
+func (e *Engine) Restart(ctx context.Context, key state.Key, records []state.Record, graph *flow.Graph) (*Replay, error) {
+	plan, err := planOf(records)
+	if err != nil {
+		return nil, err
+	}
+	if graph == nil {
+		graph, err = e.pinned(ctx, plan)
+	} else {
+		plan.Params, err = graph.Workflow.Bind(plan.Params)
+	}
+	if err != nil {
+		return nil, err
+	}
+	run, now := graph.Start(key.Run, plan.Params)
+	return &Replay{replayed{run, now, plan}, e, past{key, records}}, nil
+}
+
+// Now is where the run stands.
+func (r *Replay) Now() flow.Outcome { return r.now }
+
+// File is the file of the run's workflow, Params are its parameters.
+func (r *Replay) File() string           { return r.plan.Pins[r.plan.Workflow].File }
+func (r *Replay) Params() map[string]any { return r.plan.Params }
+
+// Apply gives the next recorded answer to the run: STATE_CORRUPT where it does
+// not follow from the records before it.
+func (r *Replay) Apply(ctx context.Context, record state.Record) (err error) {
+	r.now, err = r.engine.apply(ctx, r.past, r.run, record)
+	return err
+}
+
+// Give gives the next recorded answer to the run, which may refuse it.
+func (r *Replay) Give(ctx context.Context, record state.Record) (refused, err error) {
+	r.now, refused, err = r.engine.give(ctx, r.past, r.run, record)
+	return refused, err
+}
+
+// Compare holds the run against the record it has come to, nil where they agree.
+func (r *Replay) Compare(ctx context.Context, record state.Record) (*Difference, error) {
+	return r.engine.compare(ctx, r.now, record)
+}
+
+// Capture returns the JSON of a capture, nil where there is none.
+func (r *Replay) Capture(ctx context.Context, name string) (json.RawMessage, error) {
+	return r.engine.capture(ctx, r.past, r.run, name)
+}
+
+// Snapshot returns the state of the run, captures up to a length in bytes.
+func (r *Replay) Snapshot(ctx context.Context, longest int) (flow.Snapshot, error) {
+	return r.engine.snapshot(ctx, r.past, r.run, longest)
+}
+
+// Instructions are what the run waits for, as a reply shows them.
+func (r *Replay) Instructions() []Instruction {
+	var out []Instruction
+	for _, next := range r.now.Instructions {
+		wired := wire(next)
+		wired.InputTemplate = wired.Input
+		out = append(out, wired)
+	}
+	return out
+}
+
+// Locate completes a key: a run may be named without its workflow where its id
+// is unique. UNKNOWN_RUN, INVALID_PARAMS.
+func (e *Engine) Locate(ctx context.Context, workflow, run string) (state.Key, error) {
+	return e.locate(ctx, workflow, run)
+}
+
+// VersionOf returns the version that a checkpoint's name stands for, see
+// ResetInput: CHECKPOINT_NOT_FOUND.
+func (e *Engine) VersionOf(ctx context.Context, key state.Key, records []state.Record, name string) (int, error) {
+	return e.target(ctx, key, records, name)
 }
 
 // Alone does work on the files of a run while no request of this engine uses

@@ -177,6 +177,14 @@ type replayed struct {
 	plan planData
 }
 
+// planOf reads the plan that records begin with.
+func planOf(records []state.Record) (plan planData, err error) {
+	if len(records) == 0 || records[0].Kind != kindPlan {
+		return plan, fault.New(fault.StateCorrupt, "record 1 is not a plan")
+	}
+	return plan, decodeData(records[0], &plan)
+}
+
 // replay makes a run again from its records up to a version (0: all of them)
 // and holds it against the hash that was recorded: STATE_CORRUPT when it
 // differs.

@@ -12,10 +12,10 @@ import (
 
 // Reply is what think.plan and think.next answer.
 type Reply struct {
-	Instruction *instruction `json:"instruction,omitempty"`
+	Instruction *Instruction `json:"instruction,omitempty"`
 	// Instructions are all that are outstanding, where limits.parallel allows
 	// more than one.
-	Instructions []instruction `json:"instructions,omitempty"`
+	Instructions []Instruction `json:"instructions,omitempty"`
 	// Ready are the first ids of the other steps that could run; ReadyMore
 	// counts the rest.
 	Ready     []string `json:"ready"`
@@ -36,8 +36,8 @@ type Reply struct {
 	Failed    []flow.Failure  `json:"failed,omitzero"`
 }
 
-// instruction is flow.Instruction with its values as JSON.
-type instruction struct {
+// Instruction is flow.Instruction with its values as JSON.
+type Instruction struct {
 	StepID        string             `json:"step_id"`
 	Call          string             `json:"call"`
 	Input         json.RawMessage    `json:"input"`
@@ -117,7 +117,7 @@ func (r reply) restore() (*Reply, error) {
 		out.Instruction = &first
 	}
 	out.Instructions = slices.Clone(out.Instructions)
-	out.each(func(i *instruction) {
+	out.each(func(i *Instruction) {
 		if len(i.Input) <= maxRepeated {
 			i.InputTemplate = i.Input
 		}
@@ -166,8 +166,8 @@ func composed(now flow.Outcome, drift bool, artifacts []artifact) *Reply {
 // noteWitness tells how to answer an instruction with witness "required".
 const noteWitness = "Where witness is required, Savant must see the call: make it through Savant and answer with result_ref, the _receipt of its reply."
 
-func wire(i flow.Instruction) instruction {
-	out := instruction{StepID: i.StepID, Call: i.Call, Input: encoded(i.Input), CaptureAs: i.CaptureAs, Rationale: i.Rationale,
+func wire(i flow.Instruction) Instruction {
+	out := Instruction{StepID: i.StepID, Call: i.Call, Input: encoded(i.Input), CaptureAs: i.CaptureAs, Rationale: i.Rationale,
 		Attempt: i.Attempt, Timeout: i.Timeout, Witness: i.Witness, Diagnostics: i.Diagnostics}
 	if i.SuccessSchema != nil {
 		out.SuccessSchema = encoded(i.SuccessSchema)
@@ -243,14 +243,14 @@ func (r *Reply) bound(now flow.Outcome) *Reply {
 			short := r.Ready[:min(3, len(r.Ready))]
 			r.Ready, r.ReadyMore = short, r.ReadyMore+len(r.Ready)-len(short)
 		},
-		func() { r.each(func(i *instruction) { i.Rationale = fault.Cut(i.Rationale, 200) }) },
+		func() { r.each(func(i *Instruction) { i.Rationale = fault.Cut(i.Rationale, 200) }) },
 		func() {
 			for i := range r.Instructions {
 				r.Instructions[i].Rationale = "" // the first has its own in instruction
 			}
 		},
-		func() { r.each(func(i *instruction) { i.Diagnostics = i.Diagnostics[:min(1, len(i.Diagnostics))] }) },
-		func() { r.each(func(i *instruction) { i.SuccessSchema = named(i.SuccessSchema) }) },
+		func() { r.each(func(i *Instruction) { i.Diagnostics = i.Diagnostics[:min(1, len(i.Diagnostics))] }) },
+		func() { r.each(func(i *Instruction) { i.SuccessSchema = named(i.SuccessSchema) }) },
 		func() {
 			r.Artifacts = r.Artifacts[:min(3, len(r.Artifacts))]
 			r.Failed = r.Failed[:min(2, len(r.Failed))]
@@ -273,7 +273,7 @@ func named(schema json.RawMessage) json.RawMessage {
 	return json.RawMessage(`"see think.explain"`)
 }
 
-func (r *Reply) each(change func(*instruction)) {
+func (r *Reply) each(change func(*Instruction)) {
 	if r.Instruction != nil {
 		change(r.Instruction)
 	}
@@ -285,7 +285,7 @@ func (r *Reply) each(change func(*instruction)) {
 // size returns the length of the reply as it is sent.
 func (r *Reply) size() int {
 	size := len(encoded(r))
-	r.each(func(i *instruction) {
+	r.each(func(i *Instruction) {
 		// A short input is sent twice; one copy is counted.
 		if len(i.Input) <= maxRepeated {
 			size += len(i.Input) + len(`,"input_template":`)

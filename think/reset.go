@@ -26,7 +26,7 @@ type ResetInput struct {
 type ResetOutput struct {
 	OK          bool         `json:"ok"`
 	State       delta        `json:"state"`
-	Instruction *instruction `json:"instruction,omitempty"`
+	Instruction *Instruction `json:"instruction,omitempty"`
 	Checkpoint  string       `json:"checkpoint,omitempty"`
 }
 

@@ -15,6 +15,7 @@ import (
 	"savant/engines/guide"
 	"savant/fault"
 	"savant/think"
+	"savant/think/audit"
 	"savant/think/library"
 	"savant/think/state"
 )
@@ -53,7 +54,7 @@ steps:
 	reply, err := second.Next(ctx, think.NextInput{RunID: "r1", StepID: "b", ResultSnapshot: json.RawMessage(`{"a":2}`)})
 	require.NoError(t, err)
 	require.Equal(t, "done", reply.Outcome)
-	replayed, err := second.Debug(ctx, think.DebugInput{RunID: "r1", Action: "replay"})
+	replayed, err := audit.New(second).Debug(ctx, audit.DebugInput{RunID: "r1", Action: "replay"})
 	require.NoError(t, err)
 	require.Equal(t, "identical", replayed.Verdict)
 
@@ -142,7 +143,7 @@ steps:
 	second := open()
 	_, err = second.Plan(t.Context(), think.PlanInput{Workflow: "ask", RunID: "r"})
 	require.ErrorContains(t, err, "schemas/Bad.json:1:8: not JSON", "it has no Bad, for the reason that it was told")
-	replayed, err := second.Debug(t.Context(), think.DebugInput{RunID: "r", Action: "replay"})
+	replayed, err := audit.New(second).Debug(t.Context(), audit.DebugInput{RunID: "r", Action: "replay"})
 	require.NoError(t, err)
 	require.Equal(t, "identical", replayed.Verdict)
 }
@@ -175,7 +176,7 @@ steps:
 	_, err := open().Plan(ask, think.PlanInput{Workflow: "asks", RunID: "r"})
 	require.NoError(t, err)
 	second := open()
-	replayed, err := second.Debug(t.Context(), think.DebugInput{RunID: "r", Action: "replay"})
+	replayed, err := audit.New(second).Debug(t.Context(), audit.DebugInput{RunID: "r", Action: "replay"})
 	require.NoError(t, err)
 	require.Equal(t, "identical", replayed.Verdict)
 	_, err = second.Next(t.Context(), think.NextInput{RunID: "r", StepID: "a", ResultSnapshot: json.RawMessage(`"text"`)})

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"savant/think"
+	"savant/think/audit"
 )
 
 // A server that is told to end while calls are under way ends well, and what
@@ -61,7 +61,7 @@ func verified(t *testing.T, folder, run string) int {
 	command := exec.Command("savant", "verify", run, "--json", "--path", folder)
 	out, err := command.Output()
 	require.NoError(t, err, string(out))
-	var verdict think.DebugOutput
+	var verdict audit.DebugOutput
 	require.NoError(t, json.Unmarshal(out, &verdict))
 	require.Equal(t, "identical", verdict.Verdict)
 	return verdict.To

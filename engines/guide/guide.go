@@ -8,6 +8,7 @@ import (
 
 	"savant/engines"
 	"savant/think"
+	"savant/think/audit"
 )
 
 // readFirst is in the descriptions of the two tools that everything goes
@@ -38,7 +39,7 @@ func Tools(e *think.Engine) []engines.Tool {
 		tool(engines.Bind("think.state.get", "The whole state of a run: steps, captures, history, checkpoints; a long one in pages, see more; or one value.", e.StateGet), "State of a run"),
 		tool(engines.Bind("think.state.list", "The runs there are, the last changed first.", listRuns(e)), "List runs"),
 		tool(engines.Bind("think.validate", "Check a response against a schema, or a workflow by name or text, with line and column.", e.Validate), "Validate"),
-		tool(engines.Bind("think.debug", "Replay a run and compare it with its record, diff two of its states, look at one, or fork a new run from it.", e.Debug), "Debug a run", writes, repeats),
+		tool(engines.Bind("think.debug", "Replay a run and compare it with its record, diff two of its states, look at one, or fork a new run from it.", audit.New(e).Debug), "Debug a run", writes, repeats),
 	}
 }
 

@@ -168,10 +168,10 @@ func (r *repair) replayArtifact(ctx context.Context, wanted reference) ([]byte, 
 		return nil, err
 	}
 	past, err := r.engine.Replay(ctx, r.key, records, wanted.Version)
-	if err != nil || past.Final == nil {
+	if err != nil || past.Now().Final == nil {
 		return nil, nil // what is wrong with it is told where that is checked
 	}
-	for _, each := range past.Final.Artifacts {
+	for _, each := range past.Now().Final.Artifacts {
 		if hexSum(each.Data) == wanted.Digest {
 			return each.Data, nil
 		}

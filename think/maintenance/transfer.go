@@ -8,6 +8,7 @@ import (
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/think"
+	"savant/think/audit"
 	"savant/think/state"
 )
 
@@ -119,7 +120,7 @@ func (k *Keeper) verifyArchive(ctx context.Context, packed *archive) error {
 	options.Store = archiveStore{options.Store, packed}
 	engine := think.New(options)
 	defer engine.Close()
-	verdict, err := engine.Debug(ctx, think.DebugInput{Action: "replay", Workflow: packed.key.Workflow, RunID: packed.key.Run})
+	verdict, err := audit.New(engine).Debug(ctx, audit.DebugInput{Action: "replay", Workflow: packed.key.Workflow, RunID: packed.key.Run})
 	if err != nil {
 		return err
 	}

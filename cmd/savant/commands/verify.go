@@ -10,6 +10,7 @@ import (
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/terminal"
 	"savant/think"
+	"savant/think/audit"
 	"savant/think/state"
 )
 
@@ -37,7 +38,7 @@ func (p *program) verifyCommand() *cobra.Command {
 }
 
 func (p *program) verify(ctx context.Context, a *app.App, key state.Key, verbose bool) error {
-	out, err := a.Think.Debug(ctx, think.DebugInput{Action: "replay", Workflow: key.Workflow, RunID: key.Run})
+	out, err := audit.New(a.Think).Debug(ctx, audit.DebugInput{Action: "replay", Workflow: key.Workflow, RunID: key.Run})
 	if err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func (p *program) verifyAgainst(ctx context.Context, a *app.App, key state.Key, 
 	if err != nil {
 		return err
 	}
-	out, err := a.Think.Against(ctx, key.Workflow, key.Run, source)
+	out, err := audit.New(a.Think).WhatIf(ctx, key.Workflow, key.Run, source)
 	if err != nil {
 		return err
 	}

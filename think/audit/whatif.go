@@ -1,10 +1,12 @@
-package think
+package audit
 
 import (
 	"context"
 	"strings"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think"
 	"savant/think/flow"
 	"savant/think/state"
 )
@@ -20,7 +22,7 @@ type Comparison struct {
 	Answers int    `json:"answers"`
 	Verdict string `json:"verdict"`
 	// Difference is the first place where the two part.
-	Difference *Difference `json:"difference,omitempty"`
+	Difference *think.Difference `json:"difference,omitempty"`
 }
 
 // The verdicts of a replay.
@@ -29,33 +31,33 @@ const (
 	verdictDiffers   = "differs"
 )
 
-// Against replays the recorded answers of a run through another version of its
+// WhatIf replays the recorded answers of a run through another version of its
 // workflow, source, and compares every instruction that was answered, what
 // became of each answer, and how both stand in the end. What is wrong with
 // source is reported as for any workflow file; UNKNOWN_RUN, STATE_CORRUPT.
-func (e *Engine) Against(ctx context.Context, workflow, run string, source []byte) (*Comparison, error) {
-	key, err := e.locate(ctx, workflow, run)
+func (a *Auditor) WhatIf(ctx context.Context, workflow, run string, source []byte) (*Comparison, error) {
+	key, err := a.engine.Locate(ctx, workflow, run)
 	if err != nil {
 		return nil, err
 	}
-	records, err := e.Store.Records(ctx, key, 0, 0)
+	records, err := a.engine.Store.Records(ctx, key, 0, 0)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := planOf(records)
+	began, err := a.engine.Restart(ctx, key, records, nil)
 	if err != nil {
 		return nil, err
 	}
-	other, err := e.Library.Parse(plan.Pins[key.Workflow].File, source)
+	other, err := a.engine.Library.Parse(began.File(), source)
 	if err != nil {
 		return nil, err
 	}
-	graph, err := e.Library.Compile(other)
+	graph, err := a.engine.Library.Compile(other)
 	if err != nil {
 		return nil, err
 	}
 	out := &Comparison{Workflow: key.Workflow, RunID: key.Run, Release: other.Version, Digest: other.Digest, Verdict: verdictIdentical}
-	both, err := e.replayBoth(ctx, records, graph)
+	both, err := a.replayBoth(ctx, key, records, graph)
 	if err != nil {
 		return nil, err
 	}
@@ -71,8 +73,8 @@ func (e *Engine) Against(ctx context.Context, workflow, run string, source []byt
 // divergence replays the answers that made the state after the last of records
 // through another graph, and returns the first that does not lead the same way:
 // nil when the graph can take the run over from there.
-func (e *Engine) divergence(ctx context.Context, records []state.Record, graph *flow.Graph) (*Difference, error) {
-	both, err := e.replayBoth(ctx, records, graph)
+func (a *Auditor) divergence(ctx context.Context, key state.Key, records []state.Record, graph *flow.Graph) (*think.Difference, error) {
+	both, err := a.replayBoth(ctx, key, records, graph)
 	if err != nil {
 		return nil, err
 	}
@@ -82,35 +84,27 @@ func (e *Engine) divergence(ctx context.Context, records []state.Record, graph *
 // pair is one run under two graphs: as it was recorded, and as the other graph
 // would have it.
 type pair struct {
-	past            past
-	recorded, other replayed
+	recorded, other *think.Replay
 	// answers counts what both took the same way, before difference.
 	answers    int
-	difference *Difference
+	difference *think.Difference
 }
 
-func (e *Engine) replayBoth(ctx context.Context, records []state.Record, graph *flow.Graph) (*pair, error) {
-	line, err := effective(records)
+func (a *Auditor) replayBoth(ctx context.Context, key state.Key, records []state.Record, graph *flow.Graph) (both *pair, err error) {
+	line, err := think.Effective(records)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := planOf(line)
-	if err != nil {
+	both = &pair{}
+	if both.recorded, err = a.engine.Restart(ctx, key, records, nil); err != nil {
 		return nil, err
 	}
-	own, err := e.pinned(ctx, plan)
-	if err != nil {
-		return nil, err
+	if both.other, err = a.engine.Restart(ctx, key, records, graph); err != nil {
+		both.difference = &think.Difference{Version: 1, Recorded: "parameters " + shown(both.recorded.Params()), Replayed: fault.From(err).Message()}
+		return both, nil
 	}
-	params, err := graph.Workflow.Bind(plan.Params)
-	if err != nil {
-		return &pair{difference: &Difference{1, "", "parameters " + shown(plan.Params), fault.From(err).Message()}}, nil
-	}
-	both := &pair{past: past{records: records}}
-	both.recorded.run, both.recorded.now = own.Start(line[0].Run, plan.Params)
-	both.other.run, both.other.now = graph.Start(line[0].Run, params)
 	for _, record := range line[1:] {
-		if err := both.take(ctx, e, record); err != nil || both.difference != nil {
+		if err := both.take(ctx, record); err != nil || both.difference != nil {
 			return both, err
 		}
 		both.answers++
@@ -118,75 +112,71 @@ func (e *Engine) replayBoth(ctx context.Context, records []state.Record, graph *
 	return both, nil
 }
 
-// planOf reads the plan that records begin with.
-func planOf(records []state.Record) (plan planData, err error) {
-	if len(records) == 0 || records[0].Kind != kindPlan {
-		return plan, fault.New(fault.StateCorrupt, "record 1 is not a plan")
-	}
-	return plan, decodeData(records[0], &plan)
-}
-
 // take gives one recorded answer to both, if both wait for it.
-func (p *pair) take(ctx context.Context, e *Engine, record state.Record) (err error) {
-	step := EventOf(record).Step
+func (p *pair) take(ctx context.Context, record state.Record) (err error) {
+	step := think.EventOf(record).Step
 	if p.difference = p.compareIssued(record.Version, step); p.difference != nil {
 		return nil
 	}
-	if p.recorded.now, err = e.apply(ctx, p.past, p.recorded.run, record); err != nil {
+	if err = p.recorded.Apply(ctx, record); err != nil {
 		return err
 	}
-	var refused error
-	if p.other.now, refused, err = e.give(ctx, p.past, p.other.run, record); refused != nil {
-		p.difference = &Difference{record.Version, step, outcome(p.recorded.now.Rejected), fault.From(refused).Message()}
+	refused, err := p.other.Give(ctx, record)
+	if refused != nil {
+		p.difference = difference(record.Version, step, outcome(p.recorded.Now().Rejected), fault.From(refused).Message())
 		return nil
 	}
 	if err == nil {
-		p.difference, err = p.compareTaken(ctx, e, record.Version, step)
+		p.difference, err = p.compareTaken(ctx, record.Version, step)
 	}
 	return err
 }
 
+func difference(version int, step, recorded, replayed string) *think.Difference {
+	return &think.Difference{Version: version, Step: step, Recorded: recorded, Replayed: replayed}
+}
+
 // compareIssued compares what was handed out for a step that was answered.
-func (p *pair) compareIssued(version int, step string) *Difference {
-	mine, theirs := issued(p.recorded.now, step), issued(p.other.now, step)
+func (p *pair) compareIssued(version int, step string) *think.Difference {
+	mine, theirs := issued(p.recorded.Now(), step), issued(p.other.Now(), step)
 	if mine == theirs {
 		return nil
 	}
 	if theirs == "" {
-		theirs = standing(p.other.now)
+		theirs = standing(p.other.Now())
 	}
-	return &Difference{version, step, fault.Cut(mine, maxDifference), fault.Cut(theirs, maxDifference)}
+	return difference(version, step, fault.Cut(mine, maxDifference), fault.Cut(theirs, maxDifference))
 }
 
 // compareTaken compares what became of an answer.
-func (p *pair) compareTaken(ctx context.Context, e *Engine, version int, step string) (*Difference, error) {
-	if recorded, replayed := outcome(p.recorded.now.Rejected), outcome(p.other.now.Rejected); recorded != replayed {
-		return &Difference{version, step, recorded, replayed}, nil
+func (p *pair) compareTaken(ctx context.Context, version int, step string) (*think.Difference, error) {
+	if recorded, replayed := outcome(p.recorded.Now().Rejected), outcome(p.other.Now().Rejected); recorded != replayed {
+		return difference(version, step, recorded, replayed), nil
 	}
-	for _, captured := range p.recorded.now.Change.Vars {
-		was, err := e.capture(ctx, p.past, p.recorded.run, captured.Name)
+	for _, captured := range p.recorded.Now().Change.Vars {
+		was, err := p.recorded.Capture(ctx, captured.Name)
 		if err != nil {
 			return nil, err
 		}
-		is, err := e.capture(ctx, p.past, p.other.run, captured.Name)
+		is, err := p.other.Capture(ctx, captured.Name)
 		if err != nil {
 			return nil, err
 		}
 		if string(was) != string(is) {
-			return &Difference{version, step, captured.Name + " = " + fault.Cut(string(was), maxDifference),
-				captured.Name + " = " + fault.Cut(string(is), maxDifference)}, nil
+			return difference(version, step, captured.Name+" = "+fault.Cut(string(was), maxDifference),
+				captured.Name+" = "+fault.Cut(string(is), maxDifference)), nil
 		}
 	}
 	return nil, nil
 }
 
 // compareEnds compares where both stand after the last answer.
-func (p *pair) compareEnds(version int) *Difference {
-	mine, theirs := standing(p.recorded.now), standing(p.other.now)
+func (p *pair) compareEnds(version int) *think.Difference {
+	mine, theirs := standing(p.recorded.Now()), standing(p.other.Now())
 	if mine == theirs {
 		return nil
 	}
-	return &Difference{Version: version, Recorded: fault.Cut(mine, maxDifference), Replayed: fault.Cut(theirs, maxDifference)}
+	return &think.Difference{Version: version, Recorded: fault.Cut(mine, maxDifference), Replayed: fault.Cut(theirs, maxDifference)}
 }
 
 // maxDifference bounds each side of a difference, in bytes.
@@ -225,4 +215,10 @@ func standing(now flow.Outcome) string {
 	return "waits for " + strings.Join(waiting, "; ")
 }
 
-func shown(value any) string { return string(encoded(value)) }
+func shown(value any) string {
+	data, err := jsonvalue.Encode(value)
+	if err != nil {
+		return "null"
+	}
+	return string(data)
+}

@@ -1,4 +1,4 @@
-package think
+package audit
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/think"
 	"savant/think/flow"
 	"savant/think/library"
 	"savant/think/state"
@@ -25,7 +26,7 @@ artifacts: [{name: all, type: json, from: "[a, b]"}]
 `
 
 // edited compiles the workflow after a change.
-func edited(t *testing.T, engine *Engine, old, now string) *flow.Graph {
+func edited(t *testing.T, engine *think.Engine, old, now string) *flow.Graph {
 	require.Contains(t, editedWorkflow, old)
 	workflow, err := engine.Library.Parse("w.yaml", []byte(strings.Replace(editedWorkflow, old, now, 1)))
 	require.NoError(t, err)
@@ -39,11 +40,11 @@ func edited(t *testing.T, engine *Engine, old, now string) *flow.Graph {
 func TestDivergence(t *testing.T) {
 	ctx := context.Background()
 	files := fstest.MapFS{"workflows/w.yaml": {Data: []byte(editedWorkflow)}}
-	engine := New(Options{Library: library.New(library.Layer{Files: files}), Store: statetest.NewMemory(), Now: time.Now})
+	engine := think.New(think.Options{Library: library.New(library.Layer{Files: files}), Store: statetest.NewMemory(), Now: time.Now})
 	defer engine.Close()
-	_, err := engine.Plan(ctx, PlanInput{Workflow: "w", RunID: "r"})
+	_, err := engine.Plan(ctx, think.PlanInput{Workflow: "w", RunID: "r"})
 	require.NoError(t, err)
-	_, err = engine.Next(ctx, NextInput{RunID: "r", StepID: "a", ResultSnapshot: json.RawMessage(`"one"`)})
+	_, err = engine.Next(ctx, think.NextInput{RunID: "r", StepID: "a", ResultSnapshot: json.RawMessage(`"one"`)})
 	require.NoError(t, err)
 	records, err := engine.Store.Records(ctx, state.Key{Workflow: "w", Run: "r"}, 0, 0)
 	require.NoError(t, err)
@@ -60,12 +61,12 @@ func TestDivergence(t *testing.T) {
 		"what is accepted":    {old: "task: A}", now: "task: A}, success_schema: {type: integer}", recorded: "accepted", replayed: "refused: VALIDATION_FAILED"},
 		"what is captured":    {old: "task: A}", now: "task: A}, extract: \"result + result\"", recorded: `a = "one"`, replayed: `a = "oneone"`},
 	} {
-		difference, err := engine.divergence(ctx, records, edited(t, engine, c.old, c.now))
+		found, err := New(engine).divergence(ctx, state.Key{Workflow: "w", Run: "r"}, records, edited(t, engine, c.old, c.now))
 		require.NoError(t, err, name)
 		if c.recorded == "" {
-			require.Nil(t, difference, name)
+			require.Nil(t, found, name)
 			continue
 		}
-		require.Equal(t, &Difference{2, "a", c.recorded, c.replayed}, difference, name)
+		require.Equal(t, difference(2, "a", c.recorded, c.replayed), found, name)
 	}
 }

@@ -1,0 +1,208 @@
+// Package audit looks at the past of runs: it verifies a run against its record,
+// compares and shows past states, and replays a run under another workflow.
+package audit
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/wI2L/jsondiff"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think"
+	"savant/think/flow"
+	"savant/think/state"
+)
+
+// Auditor looks at the past of an engine's runs. Its methods may be called at
+// once.
+type Auditor struct{ engine *think.Engine }
+
+// New returns the auditor of an engine's runs.
+func New(engine *think.Engine) *Auditor { return &Auditor{engine} }
+
+// maxCapture is how long a capture may be in a state that is compared, in bytes.
+const maxCapture = 4000
+
+// DebugInput asks about the past of a run.
+type DebugInput struct {
+	Workflow string `json:"workflow,omitempty"`
+	RunID    string `json:"run_id"`
+	Action   string `json:"action" enum:"replay,diff,step,fork"`
+	FromStep string `json:"from_step,omitempty" doc:"a version such as v3, or a step id"`
+	ToStep   string `json:"to_step,omitempty" doc:"for diff; default the present"`
+	NewRunID string `json:"new_run_id,omitempty" doc:"for fork"`
+	Adopt    bool   `json:"adopt,omitempty" doc:"for fork: follow the workflow's file as it is now"`
+}
+
+// DebugOutput is the answer to one action.
+type DebugOutput struct {
+	Action string `json:"action"`
+	// Verdict of a replay: "identical" or "differs".
+	Verdict string `json:"verdict,omitempty"`
+	// Log is the run's history up to where it was looked at.
+	Log []think.Event `json:"log,omitempty"`
+	// Difference is the first record that did not come out the same.
+	Difference *think.Difference `json:"difference,omitempty"`
+	// Patch is an RFC 6902 patch between two states.
+	Patch json.RawMessage `json:"patch,omitempty"`
+	From  int             `json:"from,omitempty"`
+	To    int             `json:"to,omitempty"`
+	// Snapshot is the state at a version, for step.
+	Snapshot *flow.Snapshot      `json:"snapshot,omitempty"`
+	Next     []think.Instruction `json:"next,omitempty"`
+	// Reply is what the forked run hands out.
+	Reply *think.Reply `json:"reply,omitempty"`
+}
+
+// Debug replays a run, compares two of its states, shows one, or forks a new
+// run from one: UNKNOWN_RUN, CHECKPOINT_NOT_FOUND, STATE_CORRUPT,
+// INVALID_PARAMS for an unknown action.
+func (a *Auditor) Debug(ctx context.Context, in DebugInput) (*DebugOutput, error) {
+	key, err := a.engine.Locate(ctx, in.Workflow, in.RunID)
+	if err != nil {
+		return nil, err
+	}
+	records, err := a.engine.Store.Records(ctx, key, 0, 0)
+	if err != nil {
+		return nil, err
+	}
+	switch in.Action {
+	case "replay":
+		return a.verify(ctx, key, records)
+	case "diff":
+		return a.diff(ctx, key, records, in)
+	case "step":
+		return a.stepAt(ctx, key, records, in)
+	case "fork":
+		return a.fork(ctx, key, records, in)
+	}
+	return nil, fault.New(fault.InvalidParams, "action %q is none of replay, diff, step, fork", fault.Cut(in.Action, 60)).With(
+		fault.Diagnostic{Path: "action", Message: "unknown action", Expected: "replay, diff, step or fork", Actual: fault.Cut(in.Action, 60)})
+}
+
+// verify makes every state of a run again and holds it against the recorded
+// hashes and replies.
+func (a *Auditor) verify(ctx context.Context, key state.Key, records []state.Record) (*DebugOutput, error) {
+	out := &DebugOutput{Action: "replay", Verdict: verdictIdentical, To: len(records)}
+	for _, record := range records {
+		out.Log = append(out.Log, think.EventOf(record))
+	}
+	at, err := a.engine.Replay(ctx, key, records, 1)
+	if err != nil {
+		return nil, err
+	}
+	for i, record := range records {
+		if i > 0 && record.Kind == think.KindReset {
+			if at, err = a.engine.Replay(ctx, key, records, i+1); err != nil {
+				return nil, err
+			}
+		} else if i > 0 {
+			if err = at.Apply(ctx, record); errors.Is(err, fault.StateCorrupt) {
+				out.Verdict, out.Difference = verdictDiffers, difference(record.Version, think.EventOf(record).Step, record.State, fault.From(err).Message())
+				return out, nil
+			} else if err != nil {
+				return nil, err // what cannot be read says nothing about the run
+			}
+		}
+		difference, err := at.Compare(ctx, record)
+		if err != nil {
+			return nil, err
+		}
+		if difference != nil {
+			out.Verdict, out.Difference = verdictDiffers, difference
+			return out, nil
+		}
+	}
+	return out, nil
+}
+
+func (a *Auditor) versionNamed(ctx context.Context, key state.Key, records []state.Record, name string, absent int) (int, error) {
+	if name == "" {
+		return absent, nil
+	}
+	return a.engine.VersionOf(ctx, key, records, name)
+}
+
+func (a *Auditor) diff(ctx context.Context, key state.Key, records []state.Record, in DebugInput) (*DebugOutput, error) {
+	from, err := a.versionNamed(ctx, key, records, in.FromStep, max(1, len(records)-1))
+	if err != nil {
+		return nil, err
+	}
+	to, err := a.versionNamed(ctx, key, records, in.ToStep, len(records))
+	if err != nil {
+		return nil, err
+	}
+	var sides [2][]byte
+	for i, version := range []int{from, to} {
+		at, err := a.engine.Replay(ctx, key, records, version)
+		if err != nil {
+			return nil, err
+		}
+		whole, err := at.Snapshot(ctx, maxCapture)
+		if err != nil {
+			return nil, err
+		}
+		if sides[i], err = jsonvalue.Encode(whole); err != nil {
+			return nil, fault.New(fault.Internal, "encoding a state: %w", err)
+		}
+	}
+	patch, err := jsondiff.CompareJSON(sides[0], sides[1])
+	if err != nil {
+		return nil, fault.New(fault.Internal, "comparing two states: %w", err)
+	}
+	data, err := jsonvalue.Encode(patch)
+	if err != nil {
+		return nil, fault.New(fault.Internal, "encoding a patch: %w", err)
+	}
+	if string(data) == "null" {
+		data = []byte("[]")
+	}
+	return &DebugOutput{Action: "diff", From: from, To: to, Patch: data}, nil
+}
+
+func (a *Auditor) stepAt(ctx context.Context, key state.Key, records []state.Record, in DebugInput) (*DebugOutput, error) {
+	version, err := a.versionNamed(ctx, key, records, in.FromStep, len(records))
+	if err != nil {
+		return nil, err
+	}
+	at, err := a.engine.Replay(ctx, key, records, version)
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := at.Snapshot(ctx, flow.Whole)
+	if err != nil {
+		return nil, err
+	}
+	return &DebugOutput{Action: "step", To: version, Snapshot: &snapshot, Log: []think.Event{think.EventOf(records[version-1])}, Next: at.Instructions()}, nil
+}
+
+// fork starts a new run with the answers of an old one up to a version. With
+// adopt it follows the workflow's file as it is now, if the answers so far lead
+// the same way there; else the first difference is the answer.
+func (a *Auditor) fork(ctx context.Context, key state.Key, records []state.Record, in DebugInput) (*DebugOutput, error) {
+	version, err := a.versionNamed(ctx, key, records, in.FromStep, len(records))
+	if err != nil {
+		return nil, err
+	}
+	out := &DebugOutput{Action: "fork", From: version}
+	var adopted *think.Adoption
+	if in.Adopt {
+		graph, named, err := a.engine.Library.Snapshot(ctx, key.Workflow)
+		if err != nil {
+			return nil, err
+		}
+		if out.Difference, err = a.divergence(ctx, key, records[:version], graph); err != nil {
+			return nil, err
+		}
+		if out.Difference != nil {
+			out.Verdict = verdictDiffers
+			return out, nil
+		}
+		adopted = &think.Adoption{Graph: graph, Schemas: named}
+	}
+	out.Reply, err = a.engine.Fork(ctx, key, records[:version], in.NewRunID, adopted)
+	return out, err
+}

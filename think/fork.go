@@ -1,0 +1,91 @@
+package think
+
+import (
+	"context"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think/flow"
+	"savant/think/library"
+	"savant/think/state"
+)
+
+// Adoption is a graph that a fork follows in the place of its run's, and the
+// named schemas that it was read with.
+type Adoption struct {
+	Graph   *flow.Graph
+	Schemas library.Named
+}
+
+// Fork starts a new run, of an id unless that is empty, with the answers of an
+// old one up to the last of records. A person's answers do not carry over: the
+// fork stops before the first. adopted, unless it is nil, takes the place of the
+// run's graph. INVALID_PARAMS, STATE_CONFLICT, STATE_CORRUPT.
+func (e *Engine) Fork(ctx context.Context, key state.Key, records []state.Record, id string, adopted *Adoption) (*Reply, error) {
+	past, err := e.replay(ctx, key, records, 0)
+	if err != nil {
+		return nil, err
+	}
+	line, err := effective(records)
+	if err != nil {
+		return nil, err
+	}
+	last := records[len(records)-1]
+	begin := beginning{graph: past.run.Graph(), schemas: past.plan.Schemas, params: past.plan.Params,
+		from: &lineage{Run: key.Run, Version: last.Version, Hash: last.Hash}}
+	if adopted != nil {
+		begin.graph, begin.schemas, begin.named = adopted.Graph, "", adopted.Schemas
+		if begin.params, err = adopted.Graph.Workflow.Bind(begin.params); err != nil {
+			return nil, err
+		}
+	}
+	target := state.Key{Workflow: key.Workflow, Run: id}
+	if target.Run == "" {
+		target.Run = e.NewID()
+	}
+	if _, err := e.create(ctx, target, begin); err != nil {
+		return nil, err
+	}
+	for _, record := range line[1:] {
+		if record.Kind == kindPerson {
+			break
+		}
+		if err := e.carry(ctx, target, record); err != nil {
+			return nil, err
+		}
+	}
+	l, err := e.open(ctx, target.Workflow, target.Run)
+	if err != nil {
+		return nil, err
+	}
+	defer l.mu.Unlock()
+	standing, err := e.standing(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	return standing.restore()
+}
+
+// carry gives a recorded answer to a fork, which refuses it where the run did.
+func (e *Engine) carry(ctx context.Context, key state.Key, record state.Record) error {
+	var data answerData
+	if err := decodeData(record, &data); err != nil {
+		return err
+	}
+	raw, err := e.resultOf(ctx, data)
+	if err != nil {
+		return err
+	}
+	value, err := jsonvalue.DecodeStored(raw)
+	if err != nil {
+		return fault.New(fault.StateCorrupt, "record %d holds a result that is not JSON", record.Version)
+	}
+	l, err := e.open(ctx, key.Workflow, key.Run)
+	if err != nil {
+		return err
+	}
+	defer l.mu.Unlock()
+	_, err = e.settle(ctx, l, submission{raw: raw, carried: data.Receipt,
+		Answer: flow.Answer{Step: data.Step, Attempt: data.Attempt, Result: value, Digest: data.Digest, Witness: data.Witness}})
+	return err
+}
