@@ -81,7 +81,7 @@ var floors = map[string]floor{
 	"engines":             {height: 2, imports: []string{"schemas"}},
 	"internal/words":      {height: 0},
 	"engines/repo/files":  {height: 2, imports: []string{"internal/gitrun"}},
-	"engines/repo/index":  {height: 3, imports: []string{"engines/repo/files", "internal/words"}},
+	"engines/repo/index":  {height: 3, imports: []string{"engines/repo/files", "internal/filelock", "internal/words"}},
 	"engines/repo":        {height: 4, imports: []string{"engines", "engines/repo/files", "engines/repo/index", "internal/atomicfile", "internal/filelock", "internal/ownfolder", "internal/words"}},
 	"engines/git":         {height: 3, imports: []string{"engines", "internal/gitrun", "internal/ownfolder"}},
 	"engines/ci":          {height: 3, imports: []string{"engines", "internal/processgroup"}},

@@ -146,6 +146,11 @@ func readFiles(ctx context.Context, tx *sql.Tx) (read []*file, err error) {
 		read = append(read, f)
 	}
 	slices.SortFunc(read, byPath)
+	for i := 1; i < len(read); i++ {
+		if read[i].path == read[i-1].path { // two processes wrote at once, where files cannot be locked
+			return nil, errStale
+		}
+	}
 	return read, rows.Err()
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"savant/engines/repo/files"
 	"savant/fault"
+	"savant/internal/filelock"
 )
 
 // version is that of the index's format: an index of another one is built anew.
@@ -32,12 +33,11 @@ INSERT INTO meta VALUES(0, 0, NULL);
 PRAGMA user_version = 2;
 `
 
-// connections bound how many queries run at once; each has a page cache of its
-// own, of cacheKilobytes.
+// connections bounds how many queries run at once. Each connection has a page
+// cache of its own, of 4 MB.
 const (
 	connections  = 3
 	pragmas      = "&_pragma=cache_size(-4000)&_pragma=synchronous(normal)&_pragma=journal_size_limit(4194304)&_pragma=wal_autocheckpoint(1000)"
-	lockPragmas  = "?_pragma=busy_timeout(0)&_pragma=journal_mode(memory)&_txlock=exclusive"
 	mainPragmas  = "?_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_txlock=immediate" + pragmas
 	lockInterval = 10 * time.Millisecond
 )
@@ -46,8 +46,8 @@ func openFile(file, pragmas string) (*sql.DB, error) {
 	return sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.ToSlash(file)}).String()+pragmas)
 }
 
-// openDatabase opens the index's file, and makes its tables in a new one.
-// errStale is one that has to be built anew.
+// openDatabase opens the index's file; in a new one it makes the tables. errStale:
+// the index has to be built again.
 func openDatabase(ctx context.Context, file string) (*sql.DB, error) {
 	db, err := openFile(file, mainPragmas)
 	if err != nil {
@@ -70,7 +70,7 @@ func openDatabase(ctx context.Context, file string) (*sql.DB, error) {
 // errStale says that the index cannot be used as it is.
 var errStale = errors.New("the index is of another version, or damaged")
 
-// isStale says whether building the index anew would help.
+// isStale says whether building the index again would help.
 func isStale(err error) bool {
 	if errors.Is(err, errStale) {
 		return true
@@ -91,7 +91,7 @@ func primary(err error) int {
 	return coded.Code() & 0xff
 }
 
-// removeDatabase takes away what a damaged index is.
+// removeDatabase removes the files of a damaged index.
 func removeDatabase(file string) error {
 	var failed error
 	for _, each := range []string{file, file + "-wal", file + "-shm", file + "-journal"} {
@@ -103,31 +103,23 @@ func removeDatabase(file string) error {
 }
 
 // lock makes this the only writer of an index, in any process. It waits until
-// ctx ends; release lets go. The lock is one on a database of its own, so that
-// readers of the index are never kept waiting, and it dies with its process.
+// ctx ends. Readers never wait for it. The lock ends with its process.
 func lock(ctx context.Context, file string) (release func(), err error) {
-	db, err := openFile(file+".lock", lockPragmas)
+	opened, err := os.OpenFile(file+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, err
+		return nil, notWritten(files.Plain(err))
 	}
-	db.SetMaxOpenConns(1)
-	for {
-		held, err := db.BeginTx(ctx, nil)
-		if err == nil {
-			return func() { _, _ = held.Rollback(), db.Close() }, nil // nothing was written
-		}
-		if code := primary(err); code != sqlite3.SQLITE_BUSY && code != sqlite3.SQLITE_LOCKED {
-			return nil, errors.Join(err, db.Close())
-		}
-		select {
-		case <-ctx.Done():
-			return nil, errors.Join(ctx.Err(), db.Close())
-		case <-time.After(lockInterval):
-		}
+	if err := filelock.Wait(ctx, func() (bool, error) { return filelock.TryLock(opened, true) }); err != nil {
+		return nil, errors.Join(err, opened.Close())
 	}
+	return func() { _ = opened.Close() }, nil // nothing was written
 }
 
-// coded gives an error of the index its code and says what to do.
+func notWritten(cause error) error {
+	return fault.New(fault.ToolFailed, "the index cannot be written in the user's cache folder: %w; %s", cause, otherCache())
+}
+
+// coded gives an error of the index its code, and says what the user can do.
 func coded(err error) error {
 	var known *fault.Error
 	switch {
@@ -140,7 +132,7 @@ func coded(err error) error {
 	case sqlite3.SQLITE_FULL:
 		return fault.New(fault.ToolFailed, "the disk that holds the user's cache folder is full: make room and search again, what is indexed is kept; or %s", otherCache())
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
-		return fault.New(fault.ToolFailed, "the index cannot be written in the user's cache folder: %w; %s", err, otherCache())
+		return notWritten(err)
 	case sqlite3.SQLITE_INTERRUPT:
 		return files.Stopped(context.Canceled)
 	}

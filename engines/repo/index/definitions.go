@@ -10,7 +10,8 @@ var definers = wordSet("func type class def fn struct enum trait interface impl 
 var modifiers = wordSet("pub public private protected internal static export default async abstract final unsafe extern inline " +
 	"virtual override sealed data open partial readonly declare const crate in")
 
-// atMargin are definers of what is also local: they count in the first column.
+// atMargin are definers that also declare local names: they count only without
+// indentation.
 var atMargin = wordSet("const var let val static")
 
 func wordSet(list string) map[string]bool {

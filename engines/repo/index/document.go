@@ -4,16 +4,16 @@ import (
 	"bytes"
 )
 
-// A file is indexed as the set of its terms, each once: which files hold a
-// term is what the index is asked, and all else is read from the file itself.
-// A mark before a term says more of it.
+// A file is indexed as the set of its terms. The index only answers which files
+// have a term; everything else is read from the file. A mark before a term says
+// more about it.
 const (
 	markDefined  = ':' // the file defines a name that has the term
 	markPath     = '/' // the file's path has the term
 	markFrequent = '+' // the term stands in the file often
 )
 
-// often is from how many times on a term is frequent in a file.
+// often is how many times a frequent term is in a file, at least.
 const often = 5
 
 // reader makes terms of files, one after the other.
@@ -52,7 +52,7 @@ func (r *reader) document(path string, text []byte, language string) (terms []by
 	return r.join(), words
 }
 
-// maxKept is how many words' worth of memory is kept for the next file.
+// maxKept bounds the words whose memory is kept for the next file.
 const maxKept = 20_000
 
 func (r *reader) reset() {

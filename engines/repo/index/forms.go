@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// minStem is the shortest stem other forms are made of: shorter ones mean too
-// many things.
+// minStem is the length of the shortest stem that other forms are made of: a
+// shorter one has too many meanings.
 const minStem = 3
 
-// endings are what English hangs on a stem, in the order they are tried.
+// endings are English suffixes, in the order in which they are tried.
 var endings = []string{"ations", "ation", "ators", "ator", "ings", "ing", "ers", "ies", "ied", "ions", "ion", "ed", "er", "es", "e", "s", "y"}
 
 // forms returns other forms that a word of a question may have in a file:
@@ -52,8 +52,8 @@ func stems(word string) []string {
 	return []string{word}
 }
 
-// Programmers abbreviate the names of files: a long word of a question is also
-// looked for by its beginnings.
+// Names of files are often abbreviated: a long word of a question is also looked
+// for by its first letters.
 const (
 	minAbbreviated  = 6
 	minAbbreviation = 3

@@ -1,7 +1,6 @@
-// Package index is full text search over the files of a folder: which files
-// hold a term is kept in an SQLite FTS5 table in the user's cache folder;
-// places and snippets are read from the files at each query, so that they are
-// never stale.
+// Package index is full text search over the files of a folder. An SQLite FTS5
+// table in the user's cache folder says which files have a term. Lines and
+// snippets are read from the files at each query, so they are never stale.
 package index
 
 import (
@@ -51,9 +50,9 @@ type Index struct {
 	unseen  Unread // by the last look at the folder
 }
 
-// Open opens the index of a folder; Refresh fills it. A damaged index, or one
-// of another version, is begun anew. TOOL_FAILED is a folder that cannot be read,
-// with a FolderError, or a cache folder that cannot be used.
+// Open opens the index of a folder; Refresh fills it. An index that is damaged or
+// of another version is replaced. Errors are TOOL_FAILED: the folder cannot be
+// read (a files.FolderError), or the cache folder cannot be used.
 func Open(ctx context.Context, options Options) (*Index, error) {
 	folder, err := resolved(options.Folder)
 	if err != nil {
@@ -97,8 +96,8 @@ func resolved(folder string) (string, error) {
 	return full, nil
 }
 
-// NoUsersCache says that the user has no cache folder, as where there is no HOME.
-// A variable that names none is a mistake, which Open tells.
+// NoUsersCache says that the user has no cache folder, for example because HOME
+// is not set. An XDG_CACHE_HOME that cannot be used is an error of Open instead.
 func NoUsersCache() bool {
 	_, err := os.UserCacheDir()
 	return err != nil && os.Getenv("XDG_CACHE_HOME") == ""
@@ -132,7 +131,7 @@ func otherCache() string {
 	return "set " + variable + " to a folder that can be written, by its whole path"
 }
 
-// Close lets go of the index. No call may be under way.
+// Close closes the index. No call may be under way.
 func (ix *Index) Close() error {
 	ix.merging.stop()
 	var failed error

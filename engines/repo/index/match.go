@@ -9,8 +9,8 @@ import (
 // maxPlaces bounds how many places of one leaf are looked at in one file.
 const maxPlaces = 200
 
-// maxGap is how much may stand between two words of a phrase: a line's end,
-// indentation and a comment's sign.
+// maxGap is how many bytes may separate two words of a phrase: a line's end,
+// indentation and the mark of a comment.
 const maxGap = 40
 
 // text is a file as it is now, and in lower case.
@@ -39,7 +39,7 @@ func (l *leaf) places(in text) (places []int, exact int) {
 	return places, exact
 }
 
-// shortIn says whether a path has a beginning of the word as one of its parts.
+// shortIn says whether a part of the path is an abbreviation of the word.
 func (l *leaf) shortIn(name text) bool {
 	for at := 0; len(l.short) > 0; {
 		word, ok := nextWord(name.raw, at)
@@ -70,8 +70,8 @@ func (l *leaf) needle() string {
 	return needle
 }
 
-// fits says whether the leaf stands at a place of the text, as a word, as
-// parts of a word, or as a phrase.
+// fits says whether the leaf is at a place of the text, as a word, as parts of a
+// word, or as a phrase.
 func (l *leaf) fits(in text, at int) (fits, itself bool) {
 	word, ok := wordAround(in.raw, at)
 	if !ok || word.end-word.start > maxWord {

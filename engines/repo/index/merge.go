@@ -5,46 +5,43 @@ import (
 	"database/sql"
 )
 
-// A build leaves the index in pieces, each of which a query has to ask. They
-// are merged step by step beside the searches that follow, since that takes as
-// long as a good part of the build.
+// A build leaves the index in many segments, and a query has to ask each. They
+// are merged step by step while searches go on, since merging takes as long as a
+// good part of the build.
 const (
-	// beginMerge asks FTS5 to merge all pieces into one, goOn to go on with it;
-	// each for so many pages, which takes some milliseconds
+	// beginMerge asks FTS5 to merge all segments into one, goOn to continue; each
+	// for a number of pages that takes some milliseconds
 	// (https://sqlite.org/fts5.html#the_merge_command).
 	beginMerge = "INSERT INTO terms(terms, rank) VALUES('merge', -64)"
 	goOn       = "INSERT INTO terms(terms, rank) VALUES('merge', 64)"
-	// The database says in its header whether it is in pieces (PRAGMA
-	// application_id): a process may end before it has merged them, and another
-	// goes on.
-	markPieces = "PRAGMA application_id = 1"
-	markWhole  = "PRAGMA application_id = 0"
-	// piece is from how many files on a batch leaves the index in pieces worth
-	// merging.
-	piece = 100
-	// worthMerging is from how many changed files on a refresh is followed by a
-	// merge.
+	// The header of the database says whether there are segments to merge (PRAGMA
+	// application_id), so that another process continues what this one began.
+	markSegmented = "PRAGMA application_id = 1"
+	markMerged    = "PRAGMA application_id = 0"
+	// minSegmented is how many changed files of a batch make merging worthwhile.
+	minSegmented = 100
+	// worthMerging is how many changed files of a refresh start a merge at once.
 	worthMerging = 1000
-	// idle is the most changes of a step that had nothing to do.
+	// idle is the most changes that a step without any work makes.
 	idle = 2
 )
 
-// merging is the goroutine that merges, where there is one.
+// merging is the goroutine that merges, if there is one.
 type merging struct {
 	cancel context.CancelFunc
 	over   chan struct{}
 }
 
-// mergeLater begins to merge where that is to be done: after a build, and, once in a
-// process, what another has left. Only the holder of refreshing may call it.
+// mergeLater starts merging after a large update, and once in a process what
+// another process has left. Only the holder of refreshing may call it.
 func (ix *Index) mergeLater(ctx context.Context, changes Changes) {
 	if ix.merging.cancel != nil && changes.Updated < worthMerging {
 		return
 	}
 	ix.merging.stop()
 	ix.merging = merging{func() {}, closed()}
-	var pieces int
-	if err := ix.db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&pieces); err != nil || pieces == 0 {
+	var segmented int
+	if err := ix.db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&segmented); err != nil || segmented == 0 {
 		return
 	}
 	ix.merge()
@@ -56,7 +53,7 @@ func closed() chan struct{} {
 	return over
 }
 
-// merge goes on until all is merged, or stop is called.
+// merge merges until one segment is left, or stop is called.
 func (ix *Index) merge() {
 	ctx, cancel := context.WithCancel(context.Background())
 	ix.merging = merging{cancel, make(chan struct{})}
@@ -66,7 +63,7 @@ func (ix *Index) merge() {
 		defer cancel()
 		for statement := beginMerge; ; statement = goOn {
 			if more, err := ix.mergeStep(ctx, statement); err != nil || !more {
-				return // what is left in pieces is as right as before
+				return // an index with several segments is as correct as one
 			}
 		}
 	}()
@@ -80,8 +77,8 @@ func (m merging) stop() {
 	}
 }
 
-// mergeStep merges a little, alone in this process and among the others, and
-// says whether there is more to do.
+// mergeStep merges some pages while nobody else writes, and says whether there is
+// more to do.
 func (ix *Index) mergeStep(ctx context.Context, statement string) (more bool, err error) {
 	if err := ix.begin(ctx); err != nil {
 		return false, err
@@ -111,7 +108,7 @@ func (ix *Index) mergeStep(ctx context.Context, statement string) (more bool, er
 	if err != nil || after-before >= idle {
 		return true, err
 	}
-	_, err = connection.ExecContext(ctx, markWhole)
+	_, err = connection.ExecContext(ctx, markMerged)
 	return false, err
 }
 

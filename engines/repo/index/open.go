@@ -14,8 +14,8 @@ import (
 	"savant/fault"
 )
 
-// busyAttempts is how often a database is opened anew that another process is
-// just making: SQLite does not wait for that, and it takes a moment.
+// busyAttempts is how often opening is tried while another process creates the
+// database, since SQLite does not wait for that.
 const busyAttempts = 500
 
 // load opens the database and reads its catalog. Nobody else may use either.
@@ -65,9 +65,9 @@ func (ix *Index) replaced() bool {
 	return err != nil || !os.SameFile(now, ix.opened)
 }
 
-// renew throws a damaged database away and begins a new one, or takes the one
-// that another process has put in its place. It waits for the searches under
-// way. Only Open and the holder of refreshing may call it.
+// renew replaces a damaged database by an empty one, or by the one that another
+// process has put in its place. It waits for the searches under way. Only Open
+// and the holder of refreshing may call it.
 func (ix *Index) renew(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(ix.file), 0o700); err != nil {
 		return fault.New(fault.ToolFailed, "the cache folder of the index cannot be made: %w", files.Plain(err))
@@ -95,8 +95,8 @@ func (ix *Index) renew(ctx context.Context) error {
 	return ix.load(ctx)
 }
 
-// repair builds an index anew that a search found damaged, if nobody else has
-// done so meanwhile.
+// repair builds an index again that a search found damaged, unless somebody else
+// has done so meanwhile.
 func (ix *Index) repair(ctx context.Context, damaged *sql.DB) error {
 	if err := ix.begin(ctx); err != nil {
 		return err

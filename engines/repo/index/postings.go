@@ -16,8 +16,8 @@ type postings struct {
 	path     []int64 // those whose path has it
 }
 
-// fetch asks the index for a leaf. What it answers holds every file that has
-// the leaf, and maybe some that have its parts apart: the file itself tells.
+// fetch asks the index for a leaf. The answer has every file with the leaf, and
+// maybe files that have its parts apart; reading the file decides.
 func (l *leaf) fetch(ctx context.Context, db *sql.DB) (found postings, err error) {
 	for _, each := range []struct {
 		mark string
@@ -59,8 +59,8 @@ func quoted(term string, prefix bool) string {
 	return `"` + term + `"`
 }
 
-// ids runs an FTS5 query. The ids come as one text: a row each would cost more
-// than finding them.
+// ids runs an FTS5 query. The ids come as one text, since a row for each would
+// cost more than finding them.
 func ids(ctx context.Context, db *sql.DB, match string) ([]int64, error) {
 	var list sql.NullString
 	if err := db.QueryRowContext(ctx, "SELECT group_concat(rowid) FROM terms WHERE terms MATCH ?", match).Scan(&list); err != nil {
@@ -84,7 +84,7 @@ func ids(ctx context.Context, db *sql.DB, match string) ([]int64, error) {
 }
 
 // match writes a node as an FTS5 expression that finds at least the files that
-// fit. What is negated is left out: the file itself tells.
+// match. Negated nodes are left out; reading the file decides about them.
 func (n *node) match(leaves []leaf) string {
 	if n.operator == opLeaf {
 		l := &leaves[n.leaf]
@@ -103,7 +103,7 @@ func (n *node) match(leaves []leaf) string {
 	return "(" + strings.Join(parts, between) + ")"
 }
 
-// holds says whether a node is true of a file in which each leaf was found or not.
+// holds says whether a node is true of a file, given which leaves it has.
 func (n *node) holds(found []bool) bool {
 	switch n.operator {
 	case opLeaf:

@@ -19,9 +19,9 @@ type Query struct {
 	// Text is a question or some words. "..." is a phrase, foo* a prefix.
 	// Identifiers are split: readFile finds read_file too.
 	Text string
-	// Literal takes Text as an expression: every word is needed, none is
-	// dropped or bent; AND, OR, NOT and parentheses have their meaning. Else
-	// files with all the words come first, and those with some follow.
+	// Literal takes Text as an expression: every word is required as written, and
+	// AND, OR, NOT and parentheses are operators. Otherwise files with all the
+	// words come first, and those with some follow.
 	Literal bool
 	// Limit is the most rows; 10 when zero.
 	Limit int
@@ -127,8 +127,8 @@ type token struct {
 	prefix bool
 }
 
-// lex splits a query at spaces, quotes and, where it is literal, parentheses
-// and operators.
+// lex splits a query at spaces and quotes; a literal one at parentheses and
+// operators too.
 func lex(text string, literal bool) ([]token, error) {
 	var tokens []token
 	for text = strings.TrimSpace(text); text != ""; text = strings.TrimLeft(text, " \t\r\n") {

@@ -7,24 +7,24 @@ import (
 	"savant/internal/words"
 )
 
-// What a leaf in a definition's name, and in the path, adds: multiples of its
-// weight.
+// What a leaf adds if it is in the name of a definition or in the path, as a
+// multiple of its weight.
 const (
 	definedBoost = 1.2
 	pathBoost    = 2.5
 )
 
-// Without the file itself, a leaf is thought to stand in it this often.
+// How often a leaf is assumed to be in a file before the file is read.
 const (
 	guessSeldom = 1.5
 	guessOften  = 2 * often
 )
 
-// testFactor is what a test is worth beside what it tests, where the query
-// does not speak of tests.
+// testFactor is the worth of a test relative to the code it tests, if the query
+// is not about tests.
 const testFactor = 0.6
 
-// kindFactor returns what a file's kind makes its score worth.
+// kindFactor returns the factor by which a file's kind changes its score.
 func (s *search) kindFactor(path string) float64 {
 	if s.ofTests || !isTest(path) {
 		return 1
@@ -32,7 +32,7 @@ func (s *search) kindFactor(path string) float64 {
 	return testFactor
 }
 
-// isTest says whether a path is one of tests or their data, in the customs of
+// isTest says whether a path is that of a test or its data, by the conventions of
 // many languages.
 func isTest(path string) bool {
 	path = "/" + strings.ToLower(path)
@@ -48,8 +48,8 @@ func speaksOfTests(leaves []leaf) bool {
 	})
 }
 
-// estimate scores every file by the index alone, by id. A file with less of
-// the question is worth less by more than what it lacks.
+// estimate scores every file by the index alone; scores are by id. A score is
+// multiplied by the share of the question that the file covers.
 func (s *search) estimate(c *catalog) []float64 {
 	scores := make([]float64, len(c.byID))
 	covered := make([]float64, len(c.byID))
@@ -70,7 +70,7 @@ func (s *search) estimate(c *catalog) []float64 {
 	return scores
 }
 
-// estimate adds one leaf to the scores, and its weight to what is covered.
+// estimate adds one leaf to the scores, and its weight to what each file covers.
 func (p *postings) estimate(weight, average float64, c *catalog, scores, covered []float64) {
 	seen := make(map[int64]bool, len(p.frequent))
 	for _, id := range p.frequent {
@@ -104,7 +104,7 @@ func (p *postings) estimate(weight, average float64, c *catalog, scores, covered
 	}
 }
 
-// score is what a file is worth by what it says.
+// score returns the score of a file by its text.
 func (s *search) score(f finding) float64 {
 	score, covered, whole := 0.0, 0.0, 0.0
 	for i, weight := range s.weights {

@@ -32,8 +32,8 @@ type document struct {
 	terms string
 }
 
-// read returns a file's content, or why it is not to be indexed. It does not
-// leave the root and opens only what is a regular file.
+// read returns a file's content, or why it is not indexed. It opens only regular
+// files below the root.
 func (ix *Index) read(name string) (text []byte, skipped string) {
 	name = filepath.FromSlash(name)
 	if info, err := ix.root.Lstat(name); err != nil || !info.Mode().IsRegular() {
@@ -58,7 +58,7 @@ func (ix *Index) read(name string) (text []byte, skipped string) {
 	return text, ""
 }
 
-// has says whether there is a regular file of a name, whoever may read it.
+// has says whether there is a regular file of a name, readable or not.
 func (ix *Index) has(name string) bool {
 	info, err := ix.root.Lstat(filepath.FromSlash(name))
 	if err != nil {

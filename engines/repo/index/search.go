@@ -23,12 +23,12 @@ type Row struct {
 // Bounds of a search.
 const (
 	defaultLimit = 10
-	// minExamined is how many files are read at least, examinedPerRow how many
-	// for each row asked for: the index only guesses the order, the files tell.
+	// minExamined and examinedPerRow say how many files are read at first: the
+	// index only estimates the order, the files' text decides it.
 	minExamined    = 30
 	examinedPerRow = 3
-	// maxExamined bounds how many files are read where most do not fit after
-	// all, as with a phrase whose words are everywhere.
+	// maxExamined bounds how many files are read if most do not match after all,
+	// as with a phrase of common words.
 	maxExamined = 3000
 )
 
@@ -106,7 +106,7 @@ func (s *search) run(ctx context.Context) ([]Row, error) {
 	return rows, nil
 }
 
-// rank asks the index and returns the files that may fit, best first.
+// rank asks the index and returns the files that may match, best first.
 func (s *search) rank(ctx context.Context) ([]*file, error) {
 	ix := s.index
 	ix.mutex.RLock()
@@ -162,7 +162,7 @@ func fetchAll(ctx context.Context, db *sql.DB, leaves []leaf) ([]postings, error
 	return found, errors.Join(failed...)
 }
 
-// examine reads files and returns what those have that fit.
+// examine reads files and returns the findings of those that match.
 func (s *search) examine(files []*file) []finding {
 	findings := make([]finding, len(files))
 	var group sync.WaitGroup
