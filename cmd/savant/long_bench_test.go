@@ -103,7 +103,7 @@ func BenchmarkLongLoop(b *testing.B) {
 		b.Skip("SAVANT_BENCH_LONG is not set")
 	}
 	const items = 100_000
-	workflow := "name: loop\nversion: \"1.0\"\nlimits: {items: 100000}\nparams: {items: {type: array}}\nsteps:\n" +
+	workflow := "name: loop\nversion: \"1.0\"\nlimits: {items: 100000, steps: 200000}\nparams: {items: {type: array}}\nsteps:\n" +
 		"  - {id: each, call: llm.generate, foreach: params.items, as: item, input_template: {task: Answer}, capture_as: all}\n"
 	binary := build(b)
 	for b.Loop() {

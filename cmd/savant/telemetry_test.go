@@ -29,13 +29,15 @@ type collector struct {
 	mu  sync.Mutex
 	got map[string][]traced // by service and name of the span
 	raw []byte
+	// arrived is closed when more spans have come.
+	arrived chan struct{}
 }
 
 // traced is what matters of a span.
 type traced struct{ trace, id, parent string }
 
 func newCollector(t *testing.T) *collector {
-	c := &collector{got: map[string][]traced{}}
+	c := &collector{got: map[string][]traced{}, arrived: make(chan struct{})}
 	c.Server = httptest.NewServer(c)
 	t.Cleanup(c.Close)
 	return c
@@ -51,6 +53,8 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.raw = append(c.raw, body...)
+	close(c.arrived)
+	c.arrived = make(chan struct{})
 	for _, from := range request.GetResourceSpans() {
 		service := ""
 		for _, each := range from.GetResource().GetAttributes() {
@@ -68,17 +72,20 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // spans returns those of a name, as soon as there are so many.
 func (c *collector) spans(t *testing.T, name string, count int) []traced {
 	t.Helper()
-	deadline := time.Now().Add(hang)
+	late := time.After(hang)
 	for {
 		c.mu.Lock()
-		found, all := c.got[name], fmt.Sprint(c.got)
+		found, all, arrived := c.got[name], fmt.Sprint(c.got), c.arrived
 		c.mu.Unlock()
 		if len(found) >= count {
 			require.Len(t, found, count)
 			return found
 		}
-		require.True(t, time.Now().Before(deadline), "no span %q among %s", name, all)
-		time.Sleep(10 * time.Millisecond)
+		select {
+		case <-arrived:
+		case <-late:
+			require.Fail(t, "no span", "%q among %s", name, all)
+		}
 	}
 }
 
