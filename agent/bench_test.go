@@ -93,6 +93,7 @@ func agentGaps(b *testing.B, tools int) []time.Duration {
 	require.NoError(b, err)
 	defer transport.Close()
 	recorder := telemetry.NewRecorder(telemetry.Options{Root: root})
+	defer func() { require.NoError(b, recorder.Close()) }()
 	type in struct {
 		Text string `json:"text,omitempty" doc:"A text that nothing is done with, whatever it says."`
 		Path string `json:"path,omitempty" doc:"A file that is not read."`
