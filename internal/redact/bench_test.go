@@ -3,6 +3,7 @@ package redact_test
 import (
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,6 +23,7 @@ func BenchmarkRedact(b *testing.B) {
 	output, err := json.Marshal(map[string]any{"text": string(source), "path": "internal/redact/redact.go"})
 	require.NoError(b, err)
 	args := json.RawMessage(`{"query":"indexer camelCase","limit":20,"paths":["engines/repo/index","cmd/savant"],"goal":"find where the words of a goal are looked up, and say why"}`)
+	words := strings.Repeat("no word of this has to do with what is looked for.\n", 140)
 	all, certain := redact.New(values...), redact.New(values...).Certain()
 	fields := []string{"01k8zabcdefghjkmnpqrstvwxy", "01k8zabcdefghjkmnpqrstvwxz", "hello", "s12", "", "", "think.next", "123", "", "ok", ""}
 	for name, work := range map[string]struct {
@@ -36,6 +38,7 @@ func BenchmarkRedact(b *testing.B) {
 		}},
 		"args":   {len(args), func() { all.JSON(args) }},
 		"text":   {len(source), func() { all.Text(string(source)) }},
+		"words":  {len(words), func() { all.Text(words) }},
 		"output": {len(output), func() { certain.JSON(output) }},
 	} {
 		b.Run(name, func(b *testing.B) {

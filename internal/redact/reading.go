@@ -11,9 +11,14 @@ type reading struct {
 	// the last private key.
 	runs map[*set]span
 	ends span
+	// searched is how far each rule has gone, found what they found.
+	searched map[*rule]int
+	found    []span
 }
 
-func newReading(text string) *reading { return &reading{text: text, runs: map[*set]span{}} }
+func newReading(text string) *reading {
+	return &reading{text: text, runs: map[*set]span{}, searched: map[*rule]int{}}
+}
 
 // run returns the end of the bytes of a set that stand at a place.
 func (r *reading) run(at int, of *set) int {

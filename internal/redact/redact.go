@@ -50,7 +50,7 @@ func FromLength(least int, values ...string) *Redactor {
 	}
 	slices.Sort(all)
 	all = slices.Compact(all)
-	return &Redactor{names: true, words: newFinder(known(all), shapes(), assignments(assigned)),
+	return &Redactor{names: true, words: everything().with(known(all)),
 		certain: sync.OnceValue(func() *Redactor { return certain(all) }), known: sync.OnceValue(func() *Redactor { return data(all) })}
 }
 
@@ -92,7 +92,7 @@ func passwordOf(value string) (password string, has bool) {
 func (r *Redactor) Certain() *Redactor { return r.certain() }
 
 func certain(values []string) *Redactor {
-	made := &Redactor{names: true, words: newFinder(known(values), shapes(), assignments(literal)),
+	made := &Redactor{names: true, words: literals().with(known(values)),
 		known: sync.OnceValue(func() *Redactor { return data(values) })}
 	made.certain = func() *Redactor { return made }
 	return made
@@ -155,6 +155,9 @@ func (r *Redactor) spans(text string) []span {
 				all = append(all, found)
 			}
 		}
+	}
+	if read != nil {
+		all = append(all, read.found...)
 	}
 	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	return all

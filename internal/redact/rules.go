@@ -1,0 +1,122 @@
+package redact
+
+import (
+	_ "embed"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"savant/internal/pattern"
+)
+
+// rulesFile has the shapes of keys of some two hundred services, as data.
+//
+//go:embed rules.tsv
+var rulesFile string
+
+// rule finds the keys of one service. It is tried only near its keywords, and
+// its pattern is compiled when the first of them is met.
+type rule struct {
+	keywords []string
+	pattern  func() *regexp.Regexp
+	// group of the pattern that is the secret; 0: the first that is not empty.
+	group int
+	// entropy in bits a byte: what has less is no key.
+	entropy float64
+}
+
+// rules are those of the file.
+var rules = sync.OnceValue(func() []*rule {
+	var list []*rule
+	for line := range strings.Lines(rulesFile) {
+		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 5)
+		if strings.HasPrefix(line, "#") || len(fields) != 5 {
+			continue
+		}
+		made := &rule{keywords: strings.Fields(fields[3]), pattern: pattern.Lazy(fields[4])}
+		made.entropy, _ = strconv.ParseFloat(fields[1], 64) // a test reads all of them
+		made.group, _ = strconv.Atoi(fields[2])
+		list = append(list, made)
+	}
+	return list
+})
+
+// services are the words of the rules.
+func services() []word {
+	var list []word
+	for _, each := range rules() {
+		for _, keyword := range each.keywords {
+			list = append(list, word{text: keyword, fold: true, secret: func(r *reading, at, _ int) span {
+				each.search(r, at)
+				return span{}
+			}})
+		}
+	}
+	return list
+}
+
+// A rule is tried on a part of the text around its keyword: some bytes before,
+// where the name that a key is assigned to begins, and so many from the keyword
+// on. Keywords whose longest key ends within a part are not tried again.
+const (
+	beforeKeyword = 64
+	longestKey    = 320
+	partOfText    = 4 * longestKey
+)
+
+// mostEntropy bounds what a rule may ask for: one random key in ten of 30 letters
+// has less than 4, and what is missed is shown.
+const mostEntropy = 3
+
+// search adds what the rule finds around a keyword to what was found.
+func (k *rule) search(r *reading, at int) {
+	if at+longestKey <= r.searched[k] {
+		return
+	}
+	from, to := max(0, at-beforeKeyword), min(len(r.text), at+partOfText)
+	r.searched[k] = to
+	if to == len(r.text) {
+		r.searched[k] = math.MaxInt
+	}
+	for _, match := range k.pattern().FindAllStringSubmatchIndex(r.text[from:to], -1) {
+		found := k.secret(match)
+		if key := r.text[from+found.from : from+found.to]; entropy(key) > min(k.entropy, mostEntropy) {
+			end := from + found.to
+			if end == to { // the part may have cut it
+				end = r.run(end, tokenBytes)
+			}
+			r.found = append(r.found, span{from + found.from, end})
+		}
+	}
+}
+
+// secret returns the part of a match that is the key.
+func (k *rule) secret(match []int) span {
+	if k.group > 0 {
+		return span{match[2*k.group], match[2*k.group+1]}
+	}
+	for i := 2; i < len(match); i += 2 {
+		if match[i] < match[i+1] {
+			return span{match[i], match[i+1]}
+		}
+	}
+	return span{match[0], match[1]}
+}
+
+// entropy is that of Shannon, in bits a byte.
+func entropy(text string) float64 {
+	var counts [256]int
+	for i := range len(text) {
+		counts[text[i]]++
+	}
+	var sum float64
+	for _, count := range counts {
+		if count > 0 {
+			share := float64(count) / float64(len(text))
+			sum -= share * math.Log2(share)
+		}
+	}
+	return sum
+}
