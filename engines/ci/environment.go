@@ -20,7 +20,7 @@ var passed = []string{
 	"CGO_ENABLED", "CC", "CXX", "CARGO_HOME", "RUSTUP_HOME", "JAVA_HOME", "NVM_DIR", "PYENV_ROOT", "VIRTUAL_ENV",
 }
 
-// fixed variables: nobody is there to answer a question or to see colours.
+// fixed variables: a command can ask nobody and has no terminal.
 var fixed = map[string]string{"CI": "true", "NO_COLOR": "1", "TERM": "dumb"}
 
 // reference is a part of a value of env that is taken from this process:

@@ -38,7 +38,8 @@ type Report struct {
 	Tail string `json:"tail"`
 	// Truncated says that there was more before the tail.
 	Truncated bool `json:"truncated"`
-	// Note says what is worth knowing beside: a report that was not written.
+	// Note says what else the reader should know, for example that the report was
+	// not written.
 	Note string `json:"note,omitempty"`
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // goReading reads what `go test -json` writes: one event a line, as
-// `go doc test2json` describes it. Lines that are none are shown as they are.
+// `go doc test2json` describes it. Other lines are shown as they are.
 type goReading struct {
 	tests *tests
 	// failed are the packages of which a test failed, so that the package's
@@ -47,7 +47,7 @@ func (g *goReading) line(text string) (string, bool) {
 }
 
 // shown joins the parts of a line. Lines that only say that a test began, or
-// went on, are for nobody.
+// went on, are left out.
 func (g *goReading) shown(text string) (string, bool) {
 	g.partial += text
 	if !strings.HasSuffix(g.partial, "\n") && len(g.partial) < maxShownLine {

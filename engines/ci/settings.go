@@ -43,8 +43,8 @@ func commandKeys() []string {
 	return []string{keyCommand, keyDir, keyEnv, keyTimeout, keyArgs, keyParser, keyReport}
 }
 
-// wrong notes what is wrong with the value of a path. What is missing is shown
-// where it should have been.
+// wrong notes an error in the value of a path. An error about a missing value has
+// the position of the value around it.
 func (s *settingsReader) wrong(where, format string, args ...any) {
 	line, column := s.at(where)
 	for around := where; line == 0 && around != ""; line, column = s.at(around) {

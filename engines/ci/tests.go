@@ -56,7 +56,7 @@ func named(names []string, name string) []string {
 }
 
 // report writes what was found into a report, secrets replaced in the names.
-// Of a nil t there is nothing to write.
+// A nil t writes nothing.
 func (t *tests) report(into *Report, hidden *redact.Redactor) {
 	if t == nil {
 		return
@@ -80,7 +80,7 @@ const noneRan = "no test ran: all that were found were skipped"
 // allSkipped says whether there are tests of which none ran.
 func (t *tests) allSkipped() bool { return t != nil && t.passed+t.failed == 0 && t.skipped > 0 }
 
-// none says whether nothing at all was found, of what was looked for.
+// none says whether a parser looked for tests and found none.
 func (t *tests) none() bool { return t != nil && t.passed+t.failed+t.skipped == 0 }
 
 // reading finds tests in a command's output. Its methods are called one after

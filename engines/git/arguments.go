@@ -45,7 +45,7 @@ func (r *repository) commit(ctx context.Context, argument, name string) (string,
 
 var fullHash = pattern.Lazy(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
-// refused reports that git ran and said no, rather than being stopped.
+// refused says whether git ran to its end and failed.
 func refused(err error) bool {
 	return errors.Is(err, fault.ToolFailed) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }

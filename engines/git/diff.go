@@ -83,8 +83,8 @@ func (r *repository) to(ctx context.Context, in diffIn) (string, error) {
 	return r.commit(ctx, "to", in.To)
 }
 
-// from is what is compared with: what was asked, else the first parent of to,
-// else HEAD; the empty tree where there is none.
+// from returns the commit to compare with: the one asked for, else the first
+// parent of to, else HEAD; the empty tree if that does not exist.
 func (r *repository) from(ctx context.Context, in diffIn, to string) (string, error) {
 	switch {
 	case in.MergeBase:

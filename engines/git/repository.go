@@ -14,7 +14,7 @@ import (
 )
 
 // repository is one that may be read: its folders were found to be inside the
-// roots, and git is told them, so that it does not look for others.
+// roots, and are passed to git, so that it does not look for others.
 type repository struct {
 	engine *engine
 	root   string // the allowed root it is in
@@ -182,7 +182,7 @@ func notOpened(err error, root string) error {
 }
 
 // checkObjects refuses a repository whose objects are elsewhere, by a link or
-// by the alternates file: what is in them is not for this caller.
+// by the alternates file: the caller may not read them.
 func (r *repository) checkObjects(roots []string) error {
 	objects, err := inside(roots, filepath.Join(r.common, "objects"))
 	if err != nil {

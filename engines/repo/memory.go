@@ -101,8 +101,8 @@ func (e *reader) secretIn(text string) int {
 	return 1 + strings.Count(text[:same], "\n")
 }
 
-// ownMemory makes the folder where there is none, and keeps other processes from
-// writing there until it is closed: what they add is not to be lost.
+// ownMemory makes the folder if it does not exist, and locks it against other
+// processes until it is closed, so that no update is lost.
 func ownMemory(root *os.Root) (*os.File, error) {
 	if err := root.MkdirAll(memoryFolder, 0o755); err != nil {
 		return nil, ownfolder.NotSaved(memoryFolder, err)

@@ -139,7 +139,7 @@ func (e *reader) outline(_ context.Context, in outlineIn) (outlineOut, error) {
 	return out, nil
 }
 
-// statements begin lines that look like a function in C and are none.
+// statements begin lines that look like a function in C but are not one.
 var statements = pattern.Lazy(`^\s*(if|else|for|while|switch|return|do|case|catch|throw|new|delete|goto|sizeof|assert|yield)\b`)
 
 func matched(source string, patterns []shape) []definition {

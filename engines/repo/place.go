@@ -89,7 +89,8 @@ func missing(named string) error {
 	return invalid("path", "a path that exists, relative to the repository", named)
 }
 
-// text reads a whole text file of a repository: INVALID_PARAMS for what is none.
+// text reads a whole text file of a repository. INVALID_PARAMS: it is not a text
+// file.
 func text(in repository, named string) (string, error) {
 	found, err := locate(in, named)
 	if err != nil {

@@ -79,7 +79,7 @@ func RepoNames(folders []string) func(yield func(name, folder string) bool) {
 	}
 }
 
-// Close lets go of the indexes; a nil Search has none. No call may be under way.
+// Close closes the indexes. s may be nil. No call may be under way.
 func (s *Search) Close() error {
 	if s == nil {
 		return nil

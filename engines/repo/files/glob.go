@@ -23,7 +23,7 @@ type Glob struct {
 	anywhere bool
 }
 
-// ParseGlobs reads patterns; INVALID_PARAMS for one that is none.
+// ParseGlobs reads patterns. INVALID_PARAMS: one is malformed.
 func ParseGlobs(patterns []string) ([]Glob, error) {
 	var globs []Glob
 	for _, pattern := range patterns {

@@ -138,8 +138,8 @@ func (w *walk) hidden(name string) bool {
 	return false
 }
 
-// rulesOf notes a folder's rules, and returns what holds in it where it is not
-// git that reads them; closed says that they rule out all that is in it.
+// rulesOf notes a folder's rules, and returns those that apply in it unless git
+// applies them; closed says that they ignore everything in the folder.
 func (w *walk) rulesOf(name string, entries []fs.DirEntry, above *ruleset) (_ *ruleset, closed bool) {
 	for _, entry := range entries {
 		if entry.Name() != ignoreFile || !entry.Type().IsRegular() {

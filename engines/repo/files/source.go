@@ -64,7 +64,7 @@ func repositoryOf(folder string) repository {
 	}
 }
 
-// linkedFolder reads a file that names a folder, "" where it does not.
+// linkedFolder reads a file that names a folder; "" if it names none.
 func linkedFolder(folder, named, prefix string) string {
 	text, err := os.ReadFile(named)
 	target, ok := strings.CutPrefix(strings.TrimSpace(string(text)), prefix)
