@@ -59,7 +59,7 @@ func (r reason) Error() string {
 
 func (r reason) Unwrap() error { return r.cause }
 
-// advices say what to do about a cause that is not a matter of the one call.
+// advices say what to do about causes that outlast the call.
 var advices = []struct {
 	cause  error
 	advice string

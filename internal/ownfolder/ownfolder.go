@@ -11,8 +11,8 @@ import (
 	"savant/internal/atomicfile"
 )
 
-// State is where Savant keeps what it knows of a project, and what people write
-// for it; Logs is where it tells what it did.
+// State is the folder of Savant's state and of what people write for it; Logs is
+// that of its logs.
 const (
 	State = ".savant"
 	Logs  = "logs"
@@ -25,11 +25,10 @@ var ignored = map[string]string{
 	Logs:  "# Made by Savant: logs stay here.\n*\n",
 }
 
-// Mkdir makes a folder, as os.Root.Mkdir does: fs.ErrExist where it is there.
-// One of Savant's own that it made gets a .gitignore, and so does State wherever
-// it has none: in a clone it holds what people share, and is Savant's all the
-// same. A project without one only sees more untracked files, so failing to
-// write it is no error.
+// Mkdir makes a folder, as os.Root.Mkdir does: fs.ErrExist if it exists. A folder
+// of Savant's own gets a .gitignore when it is made; State gets one also if it
+// exists without, as in a clone that holds what people share. Failing to write
+// it is no error: the project only sees more untracked files.
 func Mkdir(root *os.Root, name string, permission os.FileMode) error {
 	err := root.Mkdir(name, permission)
 	text, own := ignored[name]

@@ -21,8 +21,8 @@ func ArtifactFile(digest string) string {
 	return artifactName(digest)
 }
 
-// PutArtifact implements Artifacts. A value that is there already is compared, and
-// written again where it was damaged.
+// PutArtifact implements Artifacts. A value that exists is compared, and written
+// again if it was damaged.
 func (d *Dir) PutArtifact(ctx context.Context, data []byte) (string, error) {
 	digest := digestOf(data, "")
 	name := artifactName(digest)
@@ -34,7 +34,7 @@ func (d *Dir) PutArtifact(ctx context.Context, data []byte) (string, error) {
 	}
 	present, err := readAll(d.disk, name)
 	if err == nil {
-		// New again, so that no collection removes it before a record names it.
+		// Touched, so that no collection removes it before a record names it.
 		err = d.disk.Touch(name)
 	}
 	if err != nil || !bytes.Equal(present, data) {
@@ -43,8 +43,8 @@ func (d *Dir) PutArtifact(ctx context.Context, data []byte) (string, error) {
 		}
 		return digest, nil
 	}
-	// Its content was synced before it got its name. The name may not be:
-	// another process could be about to.
+	// The content was synced before the file got its name. The name may not be
+	// synced yet, if another process has just made it.
 	if err := d.disk.SyncFolder(path.Dir(name)); err != nil {
 		return "", notSaved(name, err)
 	}

@@ -18,9 +18,8 @@ type Problem struct {
 	Blocking bool `json:"blocking"`
 }
 
-// Check verifies everything kept of a run, each record from the first on, and
-// returns what is wrong. It changes nothing. UNKNOWN_RUN when nothing is kept
-// of it.
+// Check verifies all files of a run, each record from the first on, and returns
+// what is wrong. It changes nothing. UNKNOWN_RUN if the run has no file.
 func (d *Dir) Check(ctx context.Context, key Key) ([]Problem, error) {
 	problems := []Problem{}
 	err := d.with(ctx, key, reading, func(j *runJournal) error {
@@ -30,7 +29,7 @@ func (d *Dir) Check(ctx context.Context, key Key) ([]Problem, error) {
 		err = corrupt(journalName(key), "has no record, though other files of the run are there")
 	}
 	if isCorrupt(err) {
-		// Without the journal there is nothing to hold the rest against.
+		// Without the journal the other files cannot be checked.
 		return append(problems, problemOf(journalName(key), err, true)), nil
 	}
 	if err != nil {
@@ -53,8 +52,8 @@ func (d *Dir) Check(ctx context.Context, key Key) ([]Problem, error) {
 	return problems, nil
 }
 
-// checkReadable checks the readable file of a run, and that of its workflow
-// when it is of this run or cannot tell.
+// checkReadable checks the readable file of a run, and that of its workflow if it
+// is of this run or does not say of which.
 func (d *Dir) checkReadable(ctx context.Context, key Key) []Problem {
 	var problems []Problem
 	if err := d.checkSnapshot(ctx, snapshotName(key), key); err != nil && !missing(err) {
@@ -64,7 +63,7 @@ func (d *Dir) checkReadable(ctx context.Context, key Key) []Problem {
 	if !d.isLatest(key) {
 		return problems
 	}
-	// Meanwhile another run may have become the latest.
+	// Another run may have become the latest meanwhile.
 	if err := d.checkSnapshot(ctx, latest, key); err != nil && !missing(err) && d.isLatest(key) {
 		problems = append(problems, problemOf(latest, err, false))
 	}

@@ -9,14 +9,14 @@ import (
 	"savant/internal/atomicfile"
 )
 
-// Files and folders may hold what tools returned: secrets too.
+// Files may hold what tools returned, so also secrets.
 const (
 	filePermission   fs.FileMode = 0o600
 	folderPermission fs.FileMode = 0o700
 )
 
-// disk is all the store asks of a file system, so that a test can put one in
-// its place that fails or loses what was not synced. Names are relative to
+// disk is all that the store needs of a file system. A test can replace it by
+// one that fails or loses what was not synced. Names are relative to
 // SAVANT_PATH and slash-separated; they cannot leave it.
 type disk interface {
 	atomicfile.FS
@@ -24,7 +24,7 @@ type disk interface {
 	Open(name string, flags int) (file, error)
 	Mkdir(name string) error
 	Stat(name string) (stat, error)
-	// Names lists a folder, unsorted.
+	// Names returns the names in a folder, unsorted.
 	Names(folder string) ([]string, error)
 	// Folder opens a folder as a disk of its own: shorter names are faster.
 	Folder(name string) (disk, error)
@@ -40,15 +40,15 @@ type file interface {
 	Truncate(size int64) error
 	Sync() error
 	Stat() (stat, error)
-	// TryLock takes the lock on the file, exclusive or shared, or returns
-	// false where another process or handle has it. It ends with the handle,
+	// TryLock takes the lock of the file, exclusive or shared, or returns
+	// false if another process or handle has it. The lock ends with the handle,
 	// so also with the process.
 	TryLock(exclusive bool) (bool, error)
 	Unlock() error
 	Close() error
 }
 
-// stat tells whether a file is the one seen before.
+// stat identifies the content of a file without reading it.
 type stat struct {
 	identity identity
 	size     int64
@@ -62,7 +62,7 @@ func (s stat) same(other stat) bool {
 // identity is what a file keeps when it is renamed.
 type identity struct{ device, inode uint64 }
 
-// openFile opens a file and tells what it is.
+// openFile opens a file and returns its stat.
 func openFile(target disk, name string, flags int) (file, stat, error) {
 	opened, err := target.Open(name, flags)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 // wrote: it is not damage, and no repair may touch it.
 var ErrNewerFormat = errors.New("written by a newer Savant; upgrade to use it")
 
-// errIrregular is why a folder, a link or a named pipe is not opened where a
-// file belongs. That is damage like any other: told, kept and not built on.
+// errIrregular is the error of a folder, a link or a named pipe in the place of
+// a file. It is damage: reported, and kept as it is.
 var errIrregular = errors.New("is not a regular file")
 
 // notSaved reports that something could not be made durable.
@@ -33,9 +33,9 @@ func notRead(name string, cause error) error {
 	return ownfolder.NotRead(name, cause)
 }
 
-// toReader says what it means for who reads that something could not be written
-// or locked: a reader makes sure that what it tells of lasts, see
-// journal.refresh.
+// toReader makes INTERNAL of the STATE_NOT_SAVED that a reader gets when a file
+// cannot be locked or synced: a reader syncs what it returns, see
+// runJournal.refresh.
 func toReader(name string, err error) error {
 	var cause syscall.Errno
 	if errors.Is(err, fault.StateNotSaved) && errors.As(err, &cause) {
@@ -69,7 +69,7 @@ func runExists(key Key, version int) error {
 
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// absent reports that a folder is not there, or that a file has its name.
+// absent reports that a folder does not exist, or that a file has its name.
 func absent(err error) bool { return missing(err) || errors.Is(err, syscall.ENOTDIR) }
 
 func exists(err error) bool { return errors.Is(err, fs.ErrExist) }

@@ -50,7 +50,7 @@ func (d *Dir) GCArtifacts(ctx context.Context, grace time.Duration, dry bool) (C
 	return removed, nil
 }
 
-// artifacts lists the digests of all that is kept.
+// artifacts returns the digests of all artifacts, sorted.
 func (d *Dir) artifacts(ctx context.Context) ([]string, error) {
 	folders, err := d.disk.Names(artifactFolder)
 	if err != nil && !missing(err) {

@@ -192,7 +192,9 @@ func TestReceiptsAreCollected(t *testing.T) {
 	disk := newSimDisk()
 	d := later(disk, 100*24*time.Hour)
 	require.NoError(t, putReceipt(d)) // makes the folder
-	name := func(i int) string { return fmt.Sprintf("%s/c%c%c%caaaa.json", receiptFolder, 'a'+i/400, 'a'+i/20%20, 'a'+i%20) }
+	name := func(i int) string {
+		return fmt.Sprintf("%s/c%c%c%caaaa.json", receiptFolder, 'a'+i/400, 'a'+i/20%20, 'a'+i%20)
+	}
 	aged := func(name string, age time.Duration) {
 		disk.fileAt(name).modified = d.now().Add(-age).Unix()
 	}

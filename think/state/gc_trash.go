@@ -21,7 +21,7 @@ type Trashed struct {
 	Moved string `json:"moved"`
 }
 
-// Trash lists the trash, what came last first.
+// Trash lists the trash, the newest first.
 func (d *Dir) Trash(ctx context.Context) ([]Trashed, error) {
 	names, err := d.disk.Names(trashFolder)
 	if err != nil && !missing(err) {

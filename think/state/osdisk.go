@@ -32,7 +32,7 @@ func newOSDisk(root *os.Root, err error) (disk, error) {
 }
 
 func (d osDisk) Open(name string, flags int) (file, error) {
-	// Without blocking: a named pipe would wait for somebody at its other end.
+	// O_NONBLOCK, because opening a named pipe would wait for its other end.
 	opened, err := d.root.OpenFile(name, flags|unix.O_NONBLOCK, filePermission)
 	if err != nil {
 		if info, failed := d.root.Lstat(name); failed == nil && !info.Mode().IsRegular() {
@@ -66,7 +66,7 @@ func (d osDisk) Folder(name string) (disk, error) {
 	root, err := d.root.OpenRoot(name)
 	if err != nil {
 		if info, failed := d.root.Stat(name); failed == nil && !info.IsDir() {
-			err = unix.ENOTDIR // which OpenRoot says in words only
+			err = unix.ENOTDIR // OpenRoot has no code for it
 		}
 	}
 	return newOSDisk(root, err)

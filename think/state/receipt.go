@@ -47,11 +47,10 @@ var receiptPattern = pattern.Lazy(`^[a-z2-7]{8}$`)
 // PutReceipt keeps a receipt for a while: ID_COLLISION when there is one of
 // its id. The result of one with an Artifact is not kept a second time.
 //
-// The file is whole or absent, but nothing is synced: who builds on a receipt
-// copies its result into a record of their own, durable before they say so. A
-// receipt that a crash of the machine takes away costs one call more. The test
-// for the id and the writing are two moments; that two calls draw the same one
-// of 2^40 ids between them is left to chance.
+// The file is whole or absent, but not synced: the step that uses a receipt
+// copies its result into a durable record. If a crash of the machine loses a
+// receipt, its tool has to be called again. Two calls that draw the same one of
+// 2^40 ids at the same moment are not told apart.
 func (d *Dir) PutReceipt(ctx context.Context, receipt Receipt) error {
 	name, err := receiptName(receipt.ID)
 	if err != nil {
@@ -60,7 +59,7 @@ func (d *Dir) PutReceipt(ctx context.Context, receipt Receipt) error {
 	if ctx.Err() != nil {
 		return interrupted(ctx, name)
 	}
-	// What a crash left of a receipt is none, and may be written over.
+	// A damaged receipt counts as none and is written over.
 	if _, err := d.Receipt(ctx, receipt.ID); !errors.Is(err, fault.NotWitnessed) {
 		if err != nil {
 			return err
@@ -80,7 +79,7 @@ func (d *Dir) PutReceipt(ctx context.Context, receipt Receipt) error {
 	return nil
 }
 
-// placeReceipt writes the file, and its folder where it is the first.
+// placeReceipt writes the file, and makes its folder for the first one.
 func (d *Dir) placeReceipt(name string, data []byte) error {
 	err := atomicfile.Replace(d.disk, name, data, filePermission, atomicfile.Lazy)
 	if !missing(err) {
@@ -95,8 +94,8 @@ func (d *Dir) placeReceipt(name string, data []byte) error {
 }
 
 // Receipt returns a receipt with its whole result. An id in capitals is the
-// same. INVALID_PARAMS for what is no id, NOT_WITNESSED where no such receipt
-// is kept, or not whole.
+// same. INVALID_PARAMS for what is no id, NOT_WITNESSED if no such receipt
+// is kept, or it is damaged.
 func (d *Dir) Receipt(ctx context.Context, id string) (Receipt, error) {
 	id = strings.ToLower(id)
 	name, err := receiptName(id)
@@ -133,8 +132,8 @@ func noReceipt(id, what string) error {
 	return fault.New(fault.NotWitnessed, "the receipt %s %s: call the tool again through Savant and give the _receipt of its new reply", id, what)
 }
 
-// encodeReceipt writes the result by hand, as its bytes are: marshalling goes
-// over it twice.
+// encodeReceipt appends the result to the other fields, so that its bytes stay as
+// they are.
 func encodeReceipt(receipt Receipt) ([]byte, error) {
 	result := receipt.Result
 	receipt.Result = nil

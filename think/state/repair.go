@@ -17,8 +17,8 @@ type Repaired struct {
 	Version int
 	// Lost are the records known to have come after it, by version.
 	Lost []Lost
-	// Kept is the folder of the trash that has the damaged files as they were;
-	// empty when nothing was damaged.
+	// Kept is the folder of the trash that holds the damaged files unchanged;
+	// empty if nothing was damaged.
 	Kept string
 	// Checkpoints are damaged ones, now in Kept, that can be made again from
 	// the record each stands for: Name and Version are set.
@@ -48,7 +48,7 @@ func (d *Dir) Repair(ctx context.Context, key Key, upTo int) (Repaired, error) {
 		if !d.orphan(key) {
 			return Repaired{}, unknownRun(key)
 		}
-		wanted = creating // so that the rest is moved under a lock
+		wanted = creating // so that the other files are moved under a lock
 	}
 	var result Repaired
 	err := d.with(ctx, key, wanted, func(j *runJournal) (err error) {
@@ -67,7 +67,7 @@ type repair struct {
 	key     Key
 	found   foundRecords
 	result  Repaired
-	// known is the newest version that anything tells of.
+	// known is the newest version that any file names.
 	known int
 }
 
@@ -93,8 +93,8 @@ func (r *repair) run(upTo int) error {
 	return r.restore(text, bad)
 }
 
-// restore keeps what is damaged and puts what is good in its place, the journal
-// last: until then the run is as damaged as it was.
+// restore moves what is damaged to the trash and puts what is good in its place,
+// the journal last: until then the run is as damaged as before.
 func (r *repair) restore(text []byte, bad []badFile) error {
 	kept, err := r.dir.makeTrash(damagedLabel + trashLabel(r.key))
 	if err != nil {
@@ -136,8 +136,7 @@ type badFile struct {
 	keep, checkpoint string
 }
 
-// snapshots returns the files of a run that stand for a record, each as if it
-// were bad.
+// snapshots returns the files of a run that stand for a record, as candidates.
 func (r *repair) snapshots() ([]badFile, error) {
 	names, err := r.dir.checkpointNames(r.key)
 	if err != nil {

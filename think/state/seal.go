@@ -85,7 +85,7 @@ func validateRecord(record Record) error {
 	return nil
 }
 
-// isHash allows any short text that stands in JSON as it is.
+// isHash allows any short text that needs no escapes in JSON.
 func isHash(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {

@@ -15,8 +15,8 @@ import (
 // that names sort by time.
 const trashDate = "20060102T150405.000000000Z"
 
-// trashLabel is how the name goes on, cut to what a file system takes (255
-// bytes); the journal inside tells which run it is.
+// trashLabel follows the date in the name, cut to what a file system accepts (255
+// bytes); the journal inside says which run it is.
 func trashLabel(key Key) string {
 	label := "-" + key.Workflow + "-" + key.Run
 	return label[:min(len(label), 200)]
@@ -37,8 +37,8 @@ func (d *Dir) Delete(ctx context.Context, key Key) error {
 	})
 }
 
-// DeleteAt is Delete for a run that stands where it was seen: STATE_CONFLICT
-// when it has moved on from that version. UNKNOWN_RUN.
+// DeleteAt is Delete of a run that is still at a version: STATE_CONFLICT if it
+// has moved on. UNKNOWN_RUN.
 func (d *Dir) DeleteAt(ctx context.Context, key Key, version int) error {
 	return d.with(ctx, key, writing, func(j *runJournal) error {
 		if found := len(j.tip.chain); found != version {
@@ -85,7 +85,7 @@ func (d *Dir) makeTrash(label string) (string, error) {
 }
 
 // move renames a file or folder, durably, the new place first: a crash may
-// leave it in both, never in none. What is not there is passed over.
+// leave it in both, never in none. A missing file is no error.
 func (d *Dir) move(from, to string) error {
 	err := d.disk.Rename(from, to)
 	if missing(err) {
