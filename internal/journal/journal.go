@@ -17,10 +17,10 @@ type File interface {
 	Sync() error
 }
 
-// ErrInDoubt is wrapped by the error of an Append whose line may still be in
+// ErrLineRemains is wrapped by the error of an Append whose line may still be in
 // the file although it was not acknowledged. Call Recover before the journal
 // is read again.
-var ErrInDoubt = errors.New("the line may be in the file")
+var ErrLineRemains = errors.New("the line may be in the file")
 
 // Append writes a line, which ends in a newline, at the end of a journal. If
 // durable is set it returns after one sync; otherwise a crash of the machine
@@ -34,7 +34,7 @@ func Append(file File, end int64, line []byte, durable bool) error {
 		return nil
 	}
 	if file.Truncate(end) != nil {
-		return errors.Join(err, ErrInDoubt)
+		return errors.Join(err, ErrLineRemains)
 	}
 	return err
 }

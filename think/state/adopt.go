@@ -34,10 +34,10 @@ func (d *Dir) Adopt(ctx context.Context, key Key, records []Record) error {
 		return err
 	}
 	return d.with(ctx, key, creating, func(j *runJournal) error {
-		if j.tip.link() == last {
+		if j.verified.link() == last {
 			return nil
 		}
-		if version := len(j.tip.chain); version > 0 {
+		if version := len(j.verified.chain); version > 0 {
 			return runExists(key, version)
 		}
 		if err := d.trashLeftovers(key); err != nil {

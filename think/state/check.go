@@ -83,7 +83,7 @@ func (d *Dir) checkSnapshot(ctx context.Context, name string, key Key) error {
 		return err
 	}
 	return d.with(ctx, key, reading, func(j *runJournal) error {
-		if !j.tip.standsFor(found) {
+		if !j.verified.standsFor(found) {
 			return notARecord(key, found)
 		}
 		return nil

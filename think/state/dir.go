@@ -115,7 +115,7 @@ func (d *Dir) use(key Key) *runJournal {
 }
 
 // leave ends a use. Beyond the limit it closes the journal used longest ago,
-// but none in doubt: another use has to recover it.
+// but none with an unsynced record, which the next use has to recover.
 func (d *Dir) leave(j *runJournal) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -125,7 +125,7 @@ func (d *Dir) leave(j *runJournal) {
 	}
 	var oldest *runJournal
 	for _, each := range d.runs {
-		if each.users == 0 && !each.tip.doubt && (oldest == nil || each.used < oldest.used) {
+		if each.users == 0 && !each.verified.unsynced && (oldest == nil || each.used < oldest.used) {
 			oldest = each
 		}
 	}
@@ -156,7 +156,7 @@ func (d *Dir) with(ctx context.Context, key Key, wanted mode, work func(*runJour
 		return err
 	}
 	defer release()
-	if len(j.tip.chain) == 0 && (wanted == reading || wanted == writing) {
+	if len(j.verified.chain) == 0 && (wanted == reading || wanted == writing) {
 		return unknownRun(key)
 	}
 	return work(j)
@@ -168,7 +168,7 @@ func (d *Dir) Append(ctx context.Context, key Key, record Record) (Record, error
 		return d.begin(ctx, key, record)
 	}
 	err := d.with(ctx, key, writing, func(j *runJournal) error {
-		sealed, line, err := seal(key, j.tip.link(), record, d.now())
+		sealed, line, err := seal(key, j.verified.link(), record, d.now())
 		if err != nil {
 			return err
 		}
@@ -195,7 +195,7 @@ func (d *Dir) begin(ctx context.Context, key Key, first Record) (Record, error) 
 		return Record{}, err
 	}
 	err = d.with(ctx, key, creating, func(j *runJournal) error {
-		if version := len(j.tip.chain); version > 0 {
+		if version := len(j.verified.chain); version > 0 {
 			return runExists(key, version)
 		}
 		if err := d.trashLeftovers(key); err != nil {
@@ -240,13 +240,13 @@ func (d *Dir) Head(ctx context.Context, key Key) (version int, hash string, err 
 		return 0, "", err
 	}
 	now, err := d.disk.Stat(j.name)
-	last, fresh := j.tip.link(), err == nil && j.tip.fresh(now)
+	last, fresh := j.verified.link(), err == nil && j.verified.fresh(now)
 	d.give(j)
 	if fresh {
 		return last.Version, last.Hash, nil
 	}
 	err = d.with(ctx, key, reading, func(j *runJournal) error {
-		last = j.tip.link()
+		last = j.verified.link()
 		return nil
 	})
 	if err != nil {

@@ -26,23 +26,23 @@ type runJournal struct {
 	file        file // nil while closed
 	opened      identity
 	writable    bool
-	tip         tip
+	verified    verified
 }
 
-// tip is the verified content of a journal, and the file as it was then.
-type tip struct {
+// verified is the content of a journal, and the file as it was then.
+type verified struct {
 	chain
 	file stat
-	// settled says that this process made the last record durable itself.
-	settled bool
-	// doubt says that a sync failed and its record could not be cut off. The
+	// durable says that this process made the last record durable itself.
+	durable bool
+	// unsynced says that a sync failed and its record could not be cut off. The
 	// journal has to be recovered before anyone is told what it holds.
-	doubt bool
+	unsynced bool
 }
 
-// fresh reports whether a file is as it was at the tip.
-func (t tip) fresh(now stat) bool {
-	return len(t.chain) > 0 && t.end() == now.size && t.file.same(now)
+// fresh reports whether a file is as it was when it was verified.
+func (v verified) fresh(now stat) bool {
+	return len(v.chain) > 0 && v.end() == now.size && v.file.same(now)
 }
 
 func newJournal(target disk, key Key) *runJournal {
@@ -73,10 +73,10 @@ func (m mode) flags() int {
 }
 
 // hold opens and locks the file of the run against other processes and, but
-// for moving, brings the tip up to date. The caller has the turn, and calls
+// for moving, verifies what is new. The caller has the turn, and calls
 // release.
 func (j *runJournal) hold(ctx context.Context, wanted mode) (release func(), err error) {
-	if j.tip.doubt && wanted == reading {
+	if j.verified.unsynced && wanted == reading {
 		wanted = writing
 	}
 	for {
@@ -124,7 +124,7 @@ func (j *runJournal) open(wanted mode) error {
 		j.file, j.opened, j.writable = opened, info.identity, wanted != reading
 		return nil
 	case missing(err) && wanted != creating:
-		j.tip = tip{}
+		j.verified = verified{}
 		return unknownRun(j.key)
 	case wanted == reading:
 		return notRead(j.name, err)
@@ -151,65 +151,65 @@ func (j *runJournal) close() {
 // forget closes the file, which is moved or replaced, and what is known of it.
 func (j *runJournal) forget() {
 	j.close()
-	j.tip = tip{}
+	j.verified = verified{}
 }
 
 func interrupted(ctx context.Context, name string) error {
 	return fault.New(fault.Internal, "gave up waiting for %s: %w", name, context.Cause(ctx))
 }
 
-// refresh reads what the file has that the tip does not know, and makes it
+// refresh verifies what the file has that is not known yet, and makes it
 // durable: another process may have been killed between write and sync, and
 // what is told to anyone from here on has to last. The caller has the lock.
 func (j *runJournal) refresh(wanted mode, now stat) error {
 	if wanted == moving {
 		return nil
 	}
-	fresh := j.tip.fresh(now)
+	fresh := j.verified.fresh(now)
 	if !fresh {
 		if err := j.catchUp(now); err != nil {
 			return err
 		}
 	}
 	if wanted != reading {
-		return j.settle()
+		return j.makeDurable()
 	}
 	if fresh || now.size == 0 {
 		return nil
 	}
 	if err := j.file.Sync(); err != nil {
-		return j.distrust(err)
+		return j.syncFailed(err)
 	}
 	return nil
 }
 
-// distrust forgets what is known of a file that could not be synced.
-func (j *runJournal) distrust(err error) error {
-	j.tip = tip{doubt: true}
+// syncFailed forgets what is known of a file that could not be synced.
+func (j *runJournal) syncFailed(err error) error {
+	j.verified = verified{unsynced: true}
 	return notSaved(j.name, err)
 }
 
-// catchUp moves the tip to the end of the file.
+// catchUp verifies the file up to its end.
 func (j *runJournal) catchUp(now stat) error {
-	known := j.tip.file.identity == now.identity
+	known := j.verified.file.identity == now.identity
 	from := chain{}
-	if known && now.size > j.tip.file.size {
-		from = j.tip.chain // the file only grew: what was verified stays so
+	if known && now.size > j.verified.file.size {
+		from = j.verified.chain // the file only grew: what was verified stays so
 	}
 	more, err := scanner{name: j.name, key: j.key, file: j.file, size: now.size}.scan(from.link(), from.end())
 	if err != nil {
 		return err
 	}
 	found := append(from, more...)
-	if known && len(found) < len(j.tip.chain) {
-		return corrupt(j.name, "ends after record %d, though record %d was acknowledged", len(found), len(j.tip.chain))
+	if known && len(found) < len(j.verified.chain) {
+		return corrupt(j.name, "ends after record %d, though record %d was acknowledged", len(found), len(j.verified.chain))
 	}
 	if !known {
 		if err := j.shortened(found, now.size); err != nil {
 			return err
 		}
 	}
-	j.tip = tip{chain: found, file: now, doubt: j.tip.doubt}
+	j.verified = verified{chain: found, file: now, unsynced: j.verified.unsynced}
 	return nil
 }
 
@@ -230,45 +230,45 @@ func (j *runJournal) shortened(found chain, size int64) error {
 	return corrupt(j.name, "ends after record %d, but %s stands for record %d", len(found), name, snapshot.Version)
 }
 
-// settle recovers the journal before this process appends after a record that
+// makeDurable recovers the journal before this process appends after a record that
 // it did not write itself.
-func (j *runJournal) settle() error {
-	if j.tip.settled || j.tip.file.size == 0 {
+func (j *runJournal) makeDurable() error {
+	if j.verified.durable || j.verified.file.size == 0 {
 		return nil
 	}
-	count := len(j.tip.chain)
-	err := journal.Recover(j.file, j.tip.endOf(count-1), j.tip.end(), j.tip.file.size)
+	count := len(j.verified.chain)
+	err := journal.Recover(j.file, j.verified.endOf(count-1), j.verified.end(), j.verified.file.size)
 	if err == nil {
-		j.tip.file, err = j.file.Stat()
+		j.verified.file, err = j.file.Stat()
 	}
 	if err != nil {
-		return j.distrust(err)
+		return j.syncFailed(err)
 	}
-	j.tip.settled, j.tip.doubt = true, false
+	j.verified.durable, j.verified.unsynced = true, false
 	return nil
 }
 
 // append writes the line of a record and returns when the disk has it: one
 // write, one sync. The caller holds the journal for writing.
 func (j *runJournal) append(hash string, line []byte) error {
-	if err := journal.Append(j.file, j.tip.end(), line, true); err != nil {
+	if err := journal.Append(j.file, j.verified.end(), line, true); err != nil {
 		// After a failed write or sync the system's view of a file may not be
 		// the disk's: the next use opens and verifies it anew.
 		j.close()
-		j.tip = tip{doubt: errors.Is(err, journal.ErrInDoubt)}
+		j.verified = verified{unsynced: errors.Is(err, journal.ErrLineRemains)}
 		return notSaved(j.name, err)
 	}
-	j.tip.chain = append(j.tip.chain, point{hash, j.tip.end() + int64(len(line))})
-	j.tip.settled, j.tip.doubt = true, false
-	// If the stat fails the tip is not fresh, and the next step reads.
-	j.tip.file, _ = j.file.Stat()
+	j.verified.chain = append(j.verified.chain, point{hash, j.verified.end() + int64(len(line))})
+	j.verified.durable, j.verified.unsynced = true, false
+	// If the stat fails the journal is not fresh, and the next step reads.
+	j.verified.file, _ = j.file.Stat()
 	return nil
 }
 
 // replay visits at most limit records after a version, all of them if limit is
 // not positive, and verifies them again.
 func (j *runJournal) replay(after, limit int, visit func(Link, []byte) error) error {
-	last := len(j.tip.chain)
+	last := len(j.verified.chain)
 	after = min(max(after, 0), last)
 	if limit > 0 {
 		last = min(after+limit, last)
@@ -276,9 +276,9 @@ func (j *runJournal) replay(after, limit int, visit func(Link, []byte) error) er
 	if after == last {
 		return nil
 	}
-	from := j.tip.chain[:after]
-	found, err := scanner{j.name, j.key, j.file, j.tip.endOf(last), visit}.scan(from.link(), from.end())
-	if err == nil && !slices.Equal(found, j.tip.chain[after:last]) {
+	from := j.verified.chain[:after]
+	found, err := scanner{j.name, j.key, j.file, j.verified.endOf(last), visit}.scan(from.link(), from.end())
+	if err == nil && !slices.Equal(found, j.verified.chain[after:last]) {
 		err = corruptRecord(j.name, last, "is not the one that was verified")
 	}
 	return err

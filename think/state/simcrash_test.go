@@ -14,13 +14,13 @@ func (d *simDisk) crash(chance float64, random *rand.Rand) {
 	kept := d.renamed()
 	names := slices.Sorted(maps.Keys(d.folders))
 	for _, name := range names {
-		d.settleEntries(d.folders[name], survives)
+		d.crashEntries(d.folders[name], survives)
 	}
 	d.keepRenamed(kept)
 	for _, name := range names {
 		folder := d.folders[name]
 		for _, entry := range slices.Sorted(maps.Keys(folder.current)) {
-			folder.current[entry].settle(survives)
+			folder.current[entry].crash(survives)
 		}
 	}
 	d.dropLostFolders()
@@ -36,7 +36,7 @@ func (d *simDisk) kill() {
 	}
 }
 
-func (d *simDisk) settleEntries(folder *simFolder, survives func() bool) {
+func (d *simDisk) crashEntries(folder *simFolder, survives func() bool) {
 	names := map[string]bool{}
 	for name := range folder.current {
 		names[name] = true
@@ -102,27 +102,27 @@ func (d *simDisk) dropLostFolders() {
 	}
 }
 
-// settle mixes what was synced and what was not, in whole sectors; bytes that
+// crash mixes what was synced and what was not, in whole sectors; bytes that
 // did not reach the disk are zero.
-func (f *simFile) settle(survives func() bool) {
+func (f *simFile) crash(survives func() bool) {
 	length := len(f.durable)
 	if len(f.current) != length && survives() {
 		length = len(f.current)
 	}
-	settled := make([]byte, length)
+	left := make([]byte, length)
 	for start := 0; start < length; start += sector {
 		from := f.durable
 		if survives() {
 			from = f.current
 		}
 		for i := start; i < min(start+sector, length, len(from)); i++ {
-			settled[i] = from[i]
+			left[i] = from[i]
 			if i < len(f.current) && i < len(f.durable) && !f.dirty[i] {
-				settled[i] = f.durable[i]
+				left[i] = f.durable[i]
 			}
 		}
 	}
-	f.current, f.durable = settled, slices.Clone(settled)
+	f.current, f.durable = left, slices.Clone(left)
 	f.dirty = make([]bool, length)
 	f.locks = map[*simHandle]bool{}
 }

@@ -69,15 +69,15 @@ func (h *simHandle) Sync() error {
 	err := h.disk.hit("sync " + h.name)
 	f := h.file
 	if err == nil || !h.disk.dead {
-		settled := make([]byte, len(f.current))
-		copy(settled, f.durable)
+		synced := make([]byte, len(f.current))
+		copy(synced, f.durable)
 		for i, dirty := range f.dirty {
 			if dirty && err == nil {
-				settled[i] = f.current[i]
+				synced[i] = f.current[i]
 			}
 		}
 		clear(f.dirty)
-		f.durable = settled
+		f.durable = synced
 	}
 	return err
 }

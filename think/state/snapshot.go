@@ -24,7 +24,7 @@ func (d *Dir) Save(ctx context.Context, key Key, name string, snapshot Snapshot)
 		return err
 	}
 	return d.with(ctx, key, writing, func(j *runJournal) error {
-		if !j.tip.standsFor(snapshot) {
+		if !j.verified.standsFor(snapshot) {
 			return notARecord(key, snapshot)
 		}
 		if name == "" {
@@ -41,7 +41,7 @@ func (d *Dir) Save(ctx context.Context, key Key, name string, snapshot Snapshot)
 func (d *Dir) project(j *runJournal, snapshot Snapshot, text []byte) error {
 	names := []string{snapshotName(j.key), latestName(j.key.Workflow)}
 	present, err := readHead(d.disk, names[0])
-	if err == nil && present.Version > snapshot.Version && present.Version <= len(j.tip.chain) {
+	if err == nil && present.Version > snapshot.Version && present.Version <= len(j.verified.chain) {
 		return nil
 	}
 	if snapshot.NotLatest {
@@ -101,12 +101,12 @@ func (d *Dir) Load(ctx context.Context, key Key, name string) (Snapshot, error) 
 func (j *runJournal) projection() (Snapshot, error) {
 	name := snapshotName(j.key)
 	found, err := readSnapshot(j.disk, name, j.key)
-	switch last := len(j.tip.chain); {
+	switch last := len(j.verified.chain); {
 	case err != nil:
 		return Snapshot{}, unlessIgnorable(err)
 	case found.Version > last: // while the journal is locked no projection can be ahead of it
 		return Snapshot{}, corrupt(j.name, "ends after record %d, but %s stands for record %d", last, name, found.Version)
-	case !j.tip.standsFor(found):
+	case !j.verified.standsFor(found):
 		return Snapshot{}, nil
 	}
 	return found, nil
@@ -118,7 +118,7 @@ func (j *runJournal) checkpoint(name string) (Snapshot, error) {
 	if missing(err) {
 		return found, fault.New(fault.CheckpointNotFound, "run %q of workflow %q has no checkpoint %q", j.key.Run, j.key.Workflow, name)
 	}
-	if err == nil && !j.tip.standsFor(found) {
+	if err == nil && !j.verified.standsFor(found) {
 		err = corrupt(file, "does not stand for a record of %s", j.name)
 	}
 	return found, err

@@ -41,7 +41,7 @@ func (d *Dir) Delete(ctx context.Context, key Key) error {
 // has moved on. UNKNOWN_RUN.
 func (d *Dir) DeleteAt(ctx context.Context, key Key, version int) error {
 	return d.with(ctx, key, writing, func(j *runJournal) error {
-		if found := len(j.tip.chain); found != version {
+		if found := len(j.verified.chain); found != version {
 			return fault.New(fault.StateConflict, "expected version v%d of %s, found v%d", version, key, found)
 		}
 		return d.discard(j)
@@ -157,7 +157,7 @@ func (d *Dir) Undelete(ctx context.Context, key Key) error {
 		return err
 	}
 	return d.with(ctx, key, creating, func(j *runJournal) error {
-		if version := len(j.tip.chain); version > 0 {
+		if version := len(j.verified.chain); version > 0 {
 			return runExists(key, version)
 		}
 		if found, err := d.trashed(folder, key); !found || err != nil {
