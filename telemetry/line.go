@@ -20,13 +20,13 @@ func Line(e Event) string {
 	var text string
 	switch e.Type {
 	case RunStarted:
-		text = "started " + strconv.Quote(told(e, "goal"))
+		text = "started " + strconv.Quote(metadata(e, "goal"))
 	case ToolCallCompleted:
 		text = callLine(e)
 	case ReasoningStep:
 		text = decisionLine(e)
 	case PolicyDenied:
-		text = fmt.Sprintf("%d denied %s by %s", e.Step, e.ToolName, told(e, "rule"))
+		text = fmt.Sprintf("%d denied %s by %s", e.Step, e.ToolName, metadata(e, "rule"))
 	case Retry:
 		text = fmt.Sprintf("%d retry %s%s", e.Step, e.ToolName, failure(e))
 	case Error:
@@ -71,12 +71,12 @@ func decisionLine(e Event) string {
 	if e.Action == "tool" {
 		return ""
 	}
-	return fmt.Sprintf("%d %s %s %s", e.Step, e.Action, cutTo(told(e, "decision_summary"), maxArgs), Elapsed(e.DurationMS))
+	return fmt.Sprintf("%d %s %s %s", e.Step, e.Action, cutTo(metadata(e, "decision_summary"), maxArgs), Elapsed(e.DurationMS))
 }
 
 func finalLine(e Event) string {
 	return fmt.Sprintf("finished %s, steps %v, tokens %d+%d, %s%s: %s", e.Status, e.Metadata["steps"], e.PromptTokens, e.OutputTokens,
-		Elapsed(e.DurationMS), failure(e), cutTo(told(e, "final"), maxFinal))
+		Elapsed(e.DurationMS), failure(e), cutTo(metadata(e, "final"), maxFinal))
 }
 
 func failure(e Event) string {
@@ -86,7 +86,7 @@ func failure(e Event) string {
 	return " " + e.Error.Code + ": " + cutTo(e.Error.Details, maxArgs)
 }
 
-func told(e Event, name string) string {
+func metadata(e Event, name string) string {
 	text, _ := e.Metadata[name].(string)
 	return text
 }

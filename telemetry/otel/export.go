@@ -27,7 +27,7 @@ type exporter struct {
 	header    http.Header
 	client    *http.Client
 	logger    *slog.Logger
-	tell      sync.Once
+	warnOnce  sync.Once
 	life      context.Context
 	stop      context.CancelFunc
 	delivered atomic.Int64
@@ -109,7 +109,7 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	defer context.AfterFunc(e.life, cancel)()
 	rejected, err := e.send(ctx, encodeRequest(spans))
 	if err != nil {
-		e.tell.Do(func() {
+		e.warnOnce.Do(func() {
 			e.logger.Warn("traces cannot be sent; spans are left out while that is so", "cause", err.Error())
 		})
 		return nil
