@@ -76,8 +76,8 @@ func (f *frame) close() {
 		return
 	}
 	u := f.owner
-	if f.stopped {
-		u.settle(Skipped, f.winding, nil, nil)
+	if f.haltedAbove {
+		u.settle(Skipped, f.haltCause, nil, nil)
 		return
 	}
 	if fatal := f.fatal(); fatal != nil {
@@ -123,8 +123,8 @@ func (u *unit) until(outputs any) bool {
 		return false
 	case yes:
 		return true
-	case u.frame().winding != "" && u.step().Join != JoinDone:
-		u.settle(Skipped, u.frame().winding, nil, nil)
+	case u.frame().haltCause != "" && u.step().Join != JoinDone:
+		u.settle(Skipped, u.frame().haltCause, nil, nil)
 	case len(u.rounds()) >= u.step().Rounds:
 		u.fail(fault.New(fault.RepeatExhausted, "step %q: until did not hold after %d rounds", u.id, len(u.rounds())))
 	default:

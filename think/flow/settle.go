@@ -1,12 +1,9 @@
 package flow
 
 import (
-	"maps"
-	"slices"
 	"strings"
 
 	"savant/fault"
-	"savant/internal/jsonvalue"
 	"savant/schemas"
 )
 
@@ -166,111 +163,6 @@ func (u *unit) admit(answer *Answer) error {
 	return nil
 }
 
-// accept turns a result into the canonical JSON of the capture, or says why it
-// does not fit.
-func (u *unit) accept(answer Answer) ([]byte, *fault.Error) {
-	if u.step().Person() {
-		return u.acceptPerson(answer.Result)
-	}
-	var first *fault.Error
-	for _, reading := range readings(answer.Result) {
-		value, problem := normalise(reading)
-		if problem == nil {
-			var data []byte
-			if data, problem = u.fit(value); problem == nil {
-				return data, nil
-			}
-		}
-		if first == nil {
-			first = problem
-		}
-	}
-	return nil, first
-}
-
-// readings returns what a result may mean, the likeliest first: text may be
-// JSON that a client sent as a string, and only the schema can tell.
-func readings(value any) []any {
-	text, ok := value.(string)
-	if !ok {
-		return []any{value}
-	}
-	candidates := []any{schemas.Normalise(text)}
-	if _, still := candidates[0].(string); !still {
-		return append(candidates, text)
-	}
-	if mayBeScalar(text) {
-		candidates = append(candidates, jsonvalue.TextOrValue(text))
-	}
-	return append(candidates, text)
-}
-
-// mayBeScalar says whether a text can be the JSON of a number, string, boolean
-// or null.
-func mayBeScalar(text string) bool {
-	text = strings.Trim(text, " \t\r\n")
-	switch text {
-	case "":
-		return false
-	case "true", "false", "null":
-		return true
-	}
-	return strings.IndexByte(`-0123456789"`, text[0]) >= 0
-}
-
-// fit extracts, checks and encodes one value.
-func (u *unit) fit(value any) ([]byte, *fault.Error) {
-	step := u.step()
-	if step.Extract != nil {
-		env := u.node.env(u.item)
-		env.Result = value
-		extracted, err := step.Extract.Eval(env)
-		if err != nil {
-			d := step.extractAt.diagnostic(err)
-			return nil, fault.New(fault.ValidationFailed, "the result of step %q does not fit extract: %s", u.id, d.Message).With(d)
-		}
-		value = extracted
-	}
-	if step.Schema != nil {
-		if err := step.Schema.Check(value); err != nil {
-			problem := fault.From(err)
-			return nil, fault.New(problem.Code, "the result of step %q does not fit its success_schema: %s", u.id, firstMessage(problem)).With(problem.Diagnostics...)
-		}
-	}
-	data, err := jsonvalue.Encode(value)
-	if err != nil {
-		return nil, fault.New(fault.ValidationFailed, "the result of step %q is not JSON: %w", u.id, err)
-	}
-	return data, nil
-}
-
-// acceptPerson reads a person's answer: {approved, comment} for an approval,
-// any value that fits the asked schema for a question.
-func (u *unit) acceptPerson(value any) ([]byte, *fault.Error) {
-	if u.step().Call == CallApprove {
-		given, _ := value.(map[string]any)
-		approved, ok := given["approved"].(bool)
-		if !ok {
-			return nil, fault.New(fault.ValidationFailed, "step %q: an approval is {approved: true or false}", u.id).With(
-				fault.Diagnostic{Pointer: "/approved", Message: "missing or not a boolean", Expected: "boolean", Actual: kind(given["approved"])})
-		}
-		if !approved {
-			comment, _ := given["comment"].(string)
-			if comment != "" {
-				comment = ": " + comment
-			}
-			return nil, fault.New(fault.ApprovalRequired, "step %q was declined by a person%s", u.id, fault.Cut(comment, 500))
-		}
-		return u.fit(value)
-	}
-	if schema := u.asked(); schema != nil {
-		if err := schema.Check(value); err != nil {
-			return nil, fault.From(err)
-		}
-	}
-	return u.fit(value)
-}
-
 // declined says whether a value is a person's no to an approval.
 func declined(step *Step, value any) bool {
 	given, _ := value.(map[string]any)
@@ -309,85 +201,4 @@ func (u *unit) asked() *schemas.Schema {
 		return nil // checked when it was issued
 	}
 	return schema
-}
-
-// resultKeys are the members of an MCP CallToolResult.
-var resultKeys = []string{"content", "structuredContent", "isError", "_meta", "resultType"}
-
-// normalise unwraps an MCP CallToolResult. One with isError is a failed
-// attempt: TOOL_FAILED.
-func normalise(value any) (any, *fault.Error) {
-	value = withoutReceipt(value)
-	object, ok := value.(map[string]any)
-	if !ok {
-		return value, nil
-	}
-	content, isResult := object["content"].([]any)
-	_, structured := object["structuredContent"]
-	failed, _ := object["isError"].(bool)
-	for key := range object {
-		if !slices.Contains(resultKeys, key) {
-			return value, nil
-		}
-	}
-	for _, item := range content {
-		block, ok := item.(map[string]any)
-		if kind, typed := block["type"].(string); !ok || !typed || kind == "" {
-			return value, nil
-		}
-	}
-	if !isResult && !structured && !failed {
-		return value, nil
-	}
-	text := contentText(content)
-	if failed {
-		return nil, toolFailed(object, text)
-	}
-	if structured && object["structuredContent"] != nil {
-		return withoutReceipt(object["structuredContent"]), nil
-	}
-	if parsed := schemas.Normalise(text); parsed != nil {
-		if _, still := parsed.(string); !still {
-			return withoutReceipt(parsed), nil
-		}
-	}
-	return map[string]any{"text": text}, nil
-}
-
-// receiptKey is the member under which the reply of a tool that was called
-// through Savant carries its receipt.
-const receiptKey = "_receipt"
-
-// withoutReceipt takes the receipt out of a reply that was handed in as it
-// came: it is no part of what the tool gave.
-func withoutReceipt(value any) any {
-	object, ok := value.(map[string]any)
-	if _, carries := object[receiptKey].(string); !ok || !carries {
-		return value
-	}
-	object = maps.Clone(object)
-	delete(object, receiptKey)
-	return object
-}
-
-func contentText(content []any) string {
-	var parts []string
-	for _, item := range content {
-		block, _ := item.(map[string]any)
-		if text, ok := block["text"].(string); ok && !onlyReceipt(text) {
-			parts = append(parts, text)
-		}
-	}
-	return strings.Join(parts, "\n")
-}
-
-// onlyReceipt tells the text that carries a receipt beside what a tool gave
-// from what it gave.
-func onlyReceipt(text string) bool {
-	if !strings.HasPrefix(text, `{"`+receiptKey+`":`) {
-		return false
-	}
-	value, err := jsonvalue.DecodeStored([]byte(text))
-	object, _ := value.(map[string]any)
-	return err == nil && len(object) == 1
 }

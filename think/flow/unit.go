@@ -17,14 +17,14 @@ type frame struct {
 	round     int   // its place among the owner's rounds
 	nodes     []nodeState
 	open      int // nodes not settled
-	// winding is the cause given to steps that will not be issued any more:
-	// "run_failed" or "skip_rest"; stopped says that a frame above decided.
-	winding string
-	stopped bool
-	closed  bool
-	failed  []*unit
-	tree    tree
-	stale   []*nodeState // whose hashes the tree does not have yet
+	// haltCause is the cause given to steps that will not be issued any more:
+	// "run_failed" or "skip_rest"; haltedAbove says that a frame above decided.
+	haltCause   string
+	haltedAbove bool
+	closed      bool
+	failed      []*unit
+	tree        tree
+	stale       []*nodeState // whose hashes the tree does not have yet
 }
 
 // nodeState is a step of a frame.

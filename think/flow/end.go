@@ -1,0 +1,182 @@
+package flow
+
+import (
+	"bytes"
+
+	"savant/fault"
+)
+
+// fail settles the unit as failed, and acts on on_failure.
+func (u *unit) fail(err *fault.Error) {
+	value := []byte(nil)
+	if u.step().OnFailure != Fail {
+		value = []byte("null")
+	}
+	u.settle(Failed, "", value, err)
+}
+
+// settle ends a unit and, with the last one, its node.
+func (u *unit) settle(status Status, cause string, value []byte, failure *fault.Error) {
+	if u.step().CaptureAs != "" { // nobody else can ask for it
+		if u.value = value; cap(value) > 2*len(value) {
+			u.value = bytes.Clone(value) // a loop has many short ones
+		}
+	}
+	if value != nil {
+		u.sum, u.size = u.shared(hexSum(value)), len(value)
+	}
+	u.end(status, cause, failure)
+}
+
+// shared returns a digest as the one that the unit's last answer holds, where
+// it is the same: most values are what was answered.
+func (u *unit) shared(digest string) string {
+	if last := len(u.attempts) - 1; last >= 0 && u.attempts[last].digest == digest {
+		return u.attempts[last].digest
+	}
+	return digest
+}
+
+// end is settle for a unit whose value is known by its sum.
+func (u *unit) end(status Status, cause string, failure *fault.Error) {
+	r, n := u.run(), u.node
+	switch u.status {
+	case Ready:
+		r.ready = remove(r.ready, u)
+	case Issued:
+		r.issued = remove(r.issued, u)
+	}
+	u.status, u.cause = status, cause
+	u.conclude(failure)
+	if status != Skipped {
+		r.ran++
+	}
+	if status == Failed {
+		u.frame().failed = append(u.frame().failed, u)
+	}
+	n.open--
+	u.touch()
+	if n.open == 0 {
+		n.finish()
+	}
+	if status == Failed && u.step().OnFailure == SkipRest {
+		n.frame.halt("skip_rest", false)
+	}
+}
+
+// conclude keeps what is still asked for of a unit that has ended.
+func (u *unit) conclude(failure *fault.Error) {
+	kept := extra{failure: failure, rounds: u.rounds(), outputs: u.rare().outputs}
+	u.extra = nil
+	if kept.failure != nil || kept.rounds != nil || kept.outputs != nil {
+		u.extra = &kept
+	}
+}
+
+// finish settles a node whose units are settled.
+func (n *nodeState) finish() {
+	status, cause, bad := Done, "", ""
+	skipped := 0
+	for i := range n.units {
+		u := &n.units[i]
+		switch u.status {
+		case Skipped:
+			skipped++
+			cause = u.cause
+		case Failed:
+			status = Failed
+			if n.step().OnFailure == Fail {
+				bad = n.id()
+			}
+		}
+	}
+	if !n.loop() && skipped == 1 {
+		status = Skipped
+	} else {
+		cause = ""
+	}
+	n.bad = bad
+	if status == Failed && n.loop() && n.step().OnFailure == Continue {
+		status = Done
+	}
+	n.has = n.captures(status)
+	n.settleNode(status, cause)
+	if bad != "" {
+		n.frame.halt("run_failed", false)
+	}
+}
+
+// captures says whether a settled node has a value to read.
+func (n *nodeState) captures(status Status) bool {
+	if n.loop() {
+		return n.bad == ""
+	}
+	return status != Skipped && n.units[0].sum != ""
+}
+
+func (n *nodeState) skip(cause string) {
+	n.settleNode(Skipped, cause)
+}
+
+// settleNode ends a node and frees what waited for it.
+func (n *nodeState) settleNode(status Status, cause string) {
+	r, f := n.frame.run, n.frame
+	n.status, n.cause = status, cause
+	r.settled = append(r.settled, n)
+	n.changed(nil)
+	for _, dependent := range n.node().dependents {
+		d := &f.nodes[dependent]
+		if d.waiting--; d.waiting == 0 && !d.status.settled() {
+			r.queue = append(r.queue, task{activate: d})
+		}
+	}
+	if f.open--; f.open == 0 {
+		r.queue = append(r.queue, task{close: f})
+	}
+}
+
+// halt stops issuing in a frame: what was not handed out is skipped, but for
+// join: done steps, which still run. above says that a frame above ended.
+func (f *frame) halt(cause string, above bool) {
+	if f.haltCause != "" || f.closed {
+		return
+	}
+	f.haltCause, f.haltedAbove = cause, above
+	for _, i := range f.graph.order {
+		n := &f.nodes[i]
+		switch {
+		case n.status.settled():
+		case n.units == nil && n.step().Join != JoinDone:
+			if up, bad := n.upstream(); bad != "" {
+				n.bad = bad
+				n.skip(up)
+			} else {
+				n.skip(cause)
+			}
+		case n.step().Join != JoinDone:
+			n.haltUnits(cause)
+		}
+	}
+}
+
+func (n *nodeState) upstream() (cause, bad string) {
+	for _, dep := range n.node().deps {
+		if d := &n.frame.nodes[dep]; d.bad != "" {
+			return "upstream_failed:" + d.bad, d.bad
+		}
+	}
+	return "", ""
+}
+
+func (n *nodeState) haltUnits(cause string) {
+	for i := range n.units {
+		u := &n.units[i]
+		switch {
+		case u.status.settled():
+		case u.step().Call == CallRun && len(u.rounds()) > 0:
+			u.rounds()[len(u.rounds())-1].halt(cause, true)
+		case u.status != Issued:
+			u.settle(Skipped, cause, nil, nil)
+		}
+	}
+}
