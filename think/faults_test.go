@@ -145,20 +145,23 @@ func approveFaulty(ctx context.Context, e *think.Engine) (any, error) {
 func faultyCalls() map[string]faultyCall {
 	debug := func(in audit.DebugInput) func(context.Context, *think.Engine) (any, error) {
 		return func(ctx context.Context, e *think.Engine) (any, error) {
-			in.RunID = "r"
-			return audit.New(e).Debug(ctx, in)
+			asked := in
+			asked.RunID = "r"
+			return audit.New(e).Debug(ctx, asked)
 		}
 	}
 	reset := func(in think.ResetInput) func(context.Context, *think.Engine) (any, error) {
 		return func(ctx context.Context, e *think.Engine) (any, error) {
-			in.RunID = "r"
-			return e.Reset(ctx, in)
+			asked := in
+			asked.RunID = "r"
+			return e.Reset(ctx, asked)
 		}
 	}
 	get := func(in think.StateGetInput) func(context.Context, *think.Engine) (any, error) {
 		return func(ctx context.Context, e *think.Engine) (any, error) {
-			in.RunID = "r"
-			return e.StateGet(ctx, in)
+			asked := in
+			asked.RunID = "r"
+			return e.StateGet(ctx, asked)
 		}
 	}
 	calls := map[string]faultyCall{
