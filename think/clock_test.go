@@ -99,7 +99,7 @@ func TestAClockThatWasSetBackIsToldAndMended(t *testing.T) {
 // However the clock is set between steps and processes, a run that needs no
 // receipt goes on, repeats its replies, and replays.
 func TestARunDoesNotDependOnTheClock(t *testing.T) {
-	check(t, 1000, func(r *rapid.T) {
+	check(t, 400, func(r *rapid.T) {
 		root, c := t.TempDir(), &clock{at: time.Unix(1_800_000_000, 0)}
 		jump := rapid.Custom(func(r *rapid.T) time.Duration {
 			return time.Duration(rapid.IntRange(-5_000_000, 5_000_000).Draw(r, "seconds")) * time.Second

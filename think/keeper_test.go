@@ -187,7 +187,7 @@ func damage(t *rapid.T, file string) {
 // are whole and replay, at most as far as they were, and no other run changes.
 func TestRepairAfterAnyDamage(t *testing.T) {
 	whole := keptFolder(t)
-	check(t, 1000, func(rt *rapid.T) {
+	check(t, 500, func(rt *rapid.T) {
 		root, err := os.MkdirTemp(t.TempDir(), "r")
 		require.NoError(rt, err)
 		require.NoError(rt, os.CopyFS(root, os.DirFS(whole)))
