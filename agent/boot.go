@@ -35,7 +35,7 @@ func (r *Run) boot(t turn) (turn, Signal, error) {
 	}
 	r.backfillTrace()
 	r.recordStart(t)
-	r.startSave(t) // from now on lists show the run
+	r.save(t.index, outcome{}) // from now on lists show the run
 	if len(t.asked) > 0 {
 		return t, resumed, nil
 	}

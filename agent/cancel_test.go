@@ -150,3 +150,22 @@ func TestARunBelongsToOneProcess(t *testing.T) {
 	_, err = other.Resume(b.run.ID(), 0)
 	require.ErrorIs(t, err, fault.StateConflict)
 }
+
+// TestTheSnapshotIsReplacedWhileARunWaits: a run that makes no step for the pause
+// can be read, and its end is not overwritten.
+func TestTheSnapshotIsReplacedWhileARunWaits(t *testing.T) {
+	for _, wait := range []string{hang, `{"hang":true}`} {
+		w := newWorld(t, script(read, wait), func(o *agent.Options) { o.SnapshotPause = time.Millisecond })
+		run, err := w.runtime.Start(agent.RunOptions{Goal: "g"})
+		require.NoError(t, err)
+		require.Eventually(t, func() bool {
+			snapshot, err := w.store.Load(run.ID())
+			return err == nil && snapshot.Count == 1 && snapshot.Status == "running"
+		}, endless, time.Millisecond)
+		run.Cancel()
+		require.Equal(t, agent.StatusCanceled, ended(t, run).Status)
+		snapshot, err := w.store.Load(run.ID())
+		require.NoError(t, err)
+		require.Equal(t, "canceled", snapshot.Status)
+	}
+}

@@ -27,10 +27,10 @@ type Run struct {
 	guard      guard
 	briefing   briefing
 	recent     recent
-	waitSaved  func(step int) // waits for the snapshot being written, and records it; may be nil
-	unrecorded *history       // of a resumed run: the trace may lack events of it
+	unrecorded *history // of a resumed run: the trace may lack events of it
 
-	cache *lru.Cache[string, memory.Call]
+	snapshots snapshots
+	cache     *lru.Cache[string, memory.Call]
 
 	mu      sync.Mutex
 	state   State

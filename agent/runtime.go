@@ -34,10 +34,16 @@ type Options struct {
 	DisableDetect bool
 	// TimeoutMS tells the Reasoning API how long it has, in milliseconds.
 	TimeoutMS int
-	Now       func() time.Time
-	NewID     func() string
-	Logger    *slog.Logger
+	// SnapshotPause is how long a run makes no step before its snapshot, which is
+	// for readers, is replaced. With 0 it is replaced after each step.
+	SnapshotPause time.Duration
+	Now           func() time.Time
+	NewID         func() string
+	Logger        *slog.Logger
 }
+
+// DefaultPause is shorter than any model takes to answer, and longer than a script.
+const DefaultPause = 5 * time.Millisecond
 
 // How many runs there may be at once, and calls of one step at once.
 const (

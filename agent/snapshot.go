@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync"
+	"time"
 
 	"savant/agent/memory"
 	"savant/fault"
@@ -15,7 +17,7 @@ import (
 // snapshot remembers the step of a turn, and ends a run that makes no progress.
 func (r *Run) snapshot(t turn) (turn, Signal, error) {
 	r.remember(t.step())
-	r.startSave(t)
+	r.saveSoon(t.index)
 	if t.outcome.Status != "" {
 		return t, finish, nil
 	}
@@ -51,32 +53,54 @@ func notesOf(calls []memory.Call) []string {
 	return notes
 }
 
-// startSave begins to replace the snapshot of the run, once the one before is
-// written.
-func (r *Run) startSave(t turn) {
-	r.finishSave(t.index)
-	r.session.Describe(memory.Head{Goal: r.options.Goal, Status: string(cmp.Or(t.outcome.Status, StatusRunning)), Final: t.outcome.Final, Started: stamp(r.began),
+// snapshots writes the snapshots of a run, one at a time.
+type snapshots struct {
+	mu      sync.Mutex
+	timer   *time.Timer // of the next one; nil before the first
+	ended   bool        // the last one is written
+	written *telemetry.Event
+}
+
+// saveSoon replaces the snapshot once the run has made no step for the pause.
+func (r *Run) saveSoon(step int) {
+	pause := r.runtime.options.SnapshotPause
+	if pause <= 0 {
+		r.save(step, outcome{})
+		return
+	}
+	if r.snapshots.timer != nil {
+		r.snapshots.timer.Stop()
+	}
+	r.snapshots.timer = time.AfterFunc(pause, func() { r.save(step, outcome{}) })
+}
+
+// save replaces the snapshot of the run and records that the one before was
+// written. A failure costs a warning, not the run.
+func (r *Run) save(step int, ended outcome) {
+	r.snapshots.mu.Lock()
+	defer r.snapshots.mu.Unlock()
+	if r.snapshots.ended {
+		return
+	}
+	r.recordSaved(step)
+	r.session.Describe(memory.Head{Goal: r.options.Goal, Status: string(cmp.Or(ended.Status, StatusRunning)), Final: ended.Final, Started: stamp(r.began),
 		State: map[string]any{"state": string(r.current()), "persona": r.briefing.persona.Name, "max_steps": r.options.MaxSteps}})
-	wait := r.session.Save()
-	r.waitSaved = func(step int) {
-		step = cmp.Or(t.index, step)
-		held, err := wait()
-		if err != nil {
-			r.runtime.options.Logger.Warn("the snapshot of a run is not written", "run", r.ID(), "cause", err.Error())
-			r.event(step, telemetry.Event{Type: telemetry.Error, Error: failure(err)})
-			return
-		}
-		r.event(step, telemetry.Event{Type: telemetry.MemorySnapshot, Status: "ok", Metadata: map[string]any{"steps": held.Steps,
-			"summarized": held.Summarized, "errors": held.Errors, "bytes": held.Bytes}})
+	held, err := r.session.Save()
+	r.snapshots.written = &telemetry.Event{Step: step, Type: telemetry.MemorySnapshot, Status: "ok", Metadata: map[string]any{"steps": held.Steps,
+		"summarized": held.Summarized, "errors": held.Errors, "bytes": held.Bytes}}
+	if err != nil {
+		r.runtime.options.Logger.Warn("the snapshot of a run is not written", "run", r.ID(), "cause", err.Error())
+		r.snapshots.written = &telemetry.Event{Step: step, Type: telemetry.Error, Error: failure(err)}
+	}
+	if r.snapshots.ended = ended.Status != ""; r.snapshots.ended {
+		r.recordSaved(step)
 	}
 }
 
-// finishSave waits until the snapshot is written and records it. A failure costs
-// a warning, not the run.
-func (r *Run) finishSave(step int) {
-	if r.waitSaved != nil {
-		r.waitSaved(step)
-		r.waitSaved = nil
+// recordSaved records the event of the last snapshot.
+func (r *Run) recordSaved(step int) {
+	if e := r.snapshots.written; e != nil {
+		r.event(cmp.Or(e.Step, step), *e)
 	}
 }
 
@@ -89,8 +113,7 @@ func (r *Run) conclude(state State, t turn) telemetry.Event {
 		}
 	}
 	unwritten := r.session.Append(recordFinished, t.outcome, memory.Durable)
-	r.startSave(t)
-	r.finishSave(t.index)
+	r.save(t.index, t.outcome)
 	if unwritten != nil {
 		t.outcome.Warning = "how the run ended is not written: " + fault.From(unwritten).Message()
 	}

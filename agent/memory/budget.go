@@ -37,33 +37,43 @@ type View struct {
 	Steps   []Step
 }
 
-// view returns the steps that fit into so many characters. lines has a line for
-// the summary of each step.
-func view(steps []Step, lines []string, budget int) View {
-	if fits(steps, budget) {
-		return View{Steps: steps}
+// remembered is a step with what a view needs of it.
+type remembered struct {
+	Step
+	line string // of the summary
+	size int
+}
+
+// view returns the steps that fit into so many characters.
+func view(steps []remembered, budget int) View {
+	omitted, summarized := 0, ""
+	if !fits(steps, budget) && len(steps) > wholeSteps {
+		omitted = len(steps) - wholeSteps
+		summarized = summary(steps[:omitted])
+		budget -= size(summarized)
 	}
-	v := View{Steps: steps}
-	if len(steps) > wholeSteps {
-		v.Omitted = len(steps) - wholeSteps
-		v.Steps = steps[v.Omitted:]
-		v.Summary = summary(lines[:v.Omitted])
-		budget -= size(v.Summary)
-	}
-	if !fits(v.Steps, budget) {
+	whole := steps[omitted:]
+	v := View{Summary: summarized, Omitted: omitted, Steps: stepsOf(whole)}
+	if !fits(whole, budget) {
 		v.Steps = shortened(v.Steps, budget)
 	}
 	return v
 }
 
-// fits says whether steps need at most so many characters.
-func fits(steps []Step, budget int) bool {
-	for _, each := range steps {
-		if budget -= size(each) + 1; budget < 0 { // 1 for the comma
-			return false
-		}
+func stepsOf(list []remembered) []Step {
+	steps := make([]Step, len(list))
+	for i, each := range list {
+		steps[i] = each.Step
 	}
-	return true
+	return steps
+}
+
+// fits says whether steps need at most so many characters.
+func fits(steps []remembered, budget int) bool {
+	for _, each := range steps {
+		budget -= each.size + 1 // 1 for the comma
+	}
+	return budget >= 0
 }
 
 // size returns the characters of the JSON of a value.
@@ -80,17 +90,20 @@ func encoded(value any) json.RawMessage {
 }
 
 // summary has one line for each step: the latest that fit, in order.
-func summary(lines []string) string {
-	first, length := len(lines), 0
-	for first > 0 && length+len(lines[first-1])+1 <= maxSummary {
+func summary(steps []remembered) string {
+	first, length := len(steps), 0
+	for first > 0 && length+len(steps[first-1].line)+1 <= maxSummary {
 		first--
-		length += len(lines[first]) + 1
+		length += len(steps[first].line) + 1
 	}
-	text := strings.Join(lines[first:], "\n")
+	var lines []string
 	if first > 0 {
-		text = fmt.Sprintf("(%d earlier steps are not told)\n", first) + text
+		lines = append(lines, fmt.Sprintf("(%d earlier steps are not told)", first))
 	}
-	return text
+	for _, each := range steps[first:] {
+		lines = append(lines, each.line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // summarize returns the line of one step: its calls, and the beginning of what
@@ -119,11 +132,12 @@ func oneLine(text string) string {
 // that only the largest are cut if that is enough.
 func shortened(steps []Step, budget int) []Step {
 	for limit := 4000; ; limit -= limit/5 + 1 {
-		made := make([]Step, len(steps))
+		made, left := make([]Step, len(steps)), budget
 		for i, each := range steps {
 			made[i] = each.cut(limit)
+			left -= size(made[i]) + 1
 		}
-		if limit < minText || fits(made, budget) {
+		if limit < minText || left >= 0 {
 			return made
 		}
 	}

@@ -118,7 +118,7 @@ func TestListAndCancel(t *testing.T) {
 	require.Empty(t, list)
 	for _, id := range []string{"a", "b"} {
 		session := create(t, store, id)
-		_, err := session.Save()()
+		_, err := session.Save()
 		require.NoError(t, err)
 		defer func() { require.NoError(t, session.Close()) }()
 	}
@@ -142,7 +142,7 @@ func TestASnapshotThatCannotBeWrittenIsAnErrorAndNoMore(t *testing.T) {
 	session := create(t, store, "r1")
 	session.Remember(called(1, 10))
 	require.NoError(t, os.Mkdir(filepath.Join(folder, ".savant", "session.json"), 0o700))
-	_, err := session.Save()()
+	_, err := session.Save()
 	require.ErrorIs(t, err, fault.StateNotSaved)
 	require.NoError(t, session.Append("call", nil, true), "the journal goes on")
 	require.NoError(t, session.Close())

@@ -71,7 +71,7 @@ func TestASmallRunIsKeptWhole(t *testing.T) {
 	for i := range 7 {
 		session.Remember(called(i+1, 100))
 	}
-	saved, err := session.Save()()
+	saved, err := session.Save()
 	require.NoError(t, err)
 	require.Equal(t, 7, saved.Steps)
 	require.Zero(t, saved.Summarized)
@@ -87,7 +87,7 @@ func TestOverTheBudgetFiveStepsStayWhole(t *testing.T) {
 	for i := range 20 {
 		session.Remember(called(i+1, 1500))
 	}
-	_, err := session.Save()()
+	_, err := session.Save()
 	require.NoError(t, err)
 	snapshot := read(t, folder, ".savant/session.json")
 	require.Len(t, snapshot.Steps, 6)
@@ -108,7 +108,7 @@ func TestWhatIsTooLargeIsCutAndKeptWhole(t *testing.T) {
 	for i := range 3 {
 		session.Remember(called(i+1, 30_000))
 	}
-	saved, err := session.Save()()
+	saved, err := session.Save()
 	require.NoError(t, err)
 	require.Zero(t, saved.Summarized)
 	snapshot := read(t, folder, ".savant/session.json")
@@ -159,7 +159,7 @@ func TestSnapshotsFit(t *testing.T) {
 		for i := range count {
 			session.Remember(drawStep(t, i+1))
 		}
-		saved, err := session.Save()()
+		saved, err := session.Save()
 		require.NoError(t, err)
 		require.Equal(t, count, saved.Steps)
 		data, err := os.ReadFile(filepath.Join(folder, ".savant", "session.json"))
@@ -170,7 +170,7 @@ func TestSnapshotsFit(t *testing.T) {
 		value, err := jsonvalue.Decode(data)
 		require.NoError(t, err)
 		require.NoError(t, schema.Check(value))
-		_, err = session.Save()()
+		_, err = session.Save()
 		require.NoError(t, err)
 		again, err := os.ReadFile(filepath.Join(folder, ".savant", "session.json"))
 		require.NoError(t, err)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -29,8 +28,7 @@ type Session struct {
 	end      int64 // where the records end in it, in bytes
 	numbers  int   // records written
 	head     Head
-	steps    []Step
-	lines    []string // of the summary, one a step
+	steps    []remembered
 	failures []Failure
 	failed   error // of Append
 }
@@ -119,8 +117,7 @@ func (s *Session) saveOutput(output json.RawMessage, durability atomicfile.Durab
 func (s *Session) Remember(step Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.steps = append(s.steps, step)
-	s.lines = append(s.lines, summarize(step))
+	s.steps = append(s.steps, remembered{step, summarize(step), size(step)})
 	s.failures = append(s.failures, step.failures()...)
 }
 
@@ -143,14 +140,14 @@ func (s *Session) Describe(head Head) {
 func (s *Session) Steps() []Step {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.steps)
+	return stepsOf(s.steps)
 }
 
 // Summary has a line for each step: the latest that fit.
 func (s *Session) Summary() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return summary(s.lines)
+	return summary(s.steps)
 }
 
 // Close releases the session and removes a request to cancel it.

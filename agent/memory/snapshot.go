@@ -54,19 +54,15 @@ func (s *Session) View() View {
 	return v
 }
 
-// Save begins to replace the snapshot, which is for readers: a run goes on from
-// its journal. The caller calls wait before the next Save and before Close. The
-// error, STATE_NOT_SAVED, is no reason to end the run.
-func (s *Session) Save() (wait func() (Saved, error)) {
+// Save replaces the snapshot, which is for readers: a run goes on from its
+// journal. Only one Save may run at once. The error, STATE_NOT_SAVED, is no reason
+// to end the run.
+func (s *Session) Save() (Saved, error) {
 	data, saved, err := s.document()
-	written := make(chan error, 1)
-	go func() {
-		if err == nil {
-			err = s.store.writeSnapshot(s.id, data)
-		}
-		written <- err
-	}()
-	return func() (Saved, error) { return saved, <-written }
+	if err != nil {
+		return Saved{}, err
+	}
+	return saved, s.store.writeSnapshot(s.id, data)
 }
 
 // document returns the snapshot as it is written. Outputs that it cuts are
@@ -110,7 +106,7 @@ func (s *Session) fit() (View, Snapshot) {
 		Errors: append([]Failure{}, s.failures[max(0, len(s.failures)-maxFailures):]...)}
 	document.Goal, document.Final = fault.Cut(document.Goal, maxGoal), fault.Cut(document.Final, maxFinal)
 	document.Updated = s.store.now().UTC().Format(time.RFC3339Nano)
-	return view(s.steps, s.lines, Budget-size(document)-stubRoom), document
+	return view(s.steps, Budget-size(document)-stubRoom), document
 }
 
 // saveCutOutputs writes each output that a view cuts to a file, and says whether
@@ -129,6 +125,7 @@ func (s *Session) saveCutOutputs(v View) (more bool, err error) {
 			more = true
 		}
 		s.steps[at].Calls = calls
+		s.steps[at].size = size(s.steps[at].Step)
 	}
 	return more, nil
 }

@@ -27,7 +27,7 @@ func (a *App) openAgent() error {
 			AllowThink: given.AllowThink, Confirm: oneAtATime(a.options.Confirm)},
 		Prompts: a.prompts, Repo: a.repository,
 		Workflows:     func(context.Context) ([]string, error) { return a.Think.Library.Names(), a.Think.Library.Unlisted() },
-		DisableDetect: given.DisableDetect, TimeoutMS: int(a.settings.Reasoning.Timeout / time.Millisecond),
+		DisableDetect: given.DisableDetect, SnapshotPause: agent.DefaultPause, TimeoutMS: int(a.settings.Reasoning.Timeout / time.Millisecond),
 		Now: time.Now, NewID: newID, Logger: a.Logger})
 	return a.Tools.AddEngine(engines.Engine{Name: "agent", Description: "works on a goal by itself"}, a.Agent.Tools()...)
 }
