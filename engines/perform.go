@@ -53,15 +53,33 @@ func (t *table) perform(ctx context.Context, row *row, args json.RawMessage) ret
 	}
 	done := make(chan returned, 1)
 	go func() {
-		got := t.run(place.asking(ctx), row.tool, args)
-		place.leave() // before the caller hears of it
-		done <- got
+		var got returned
+		defer func() {
+			if cause := recover(); cause != nil {
+				got = returned{err: t.panicked(ctx, row.tool.Name, cause)}
+			}
+			place.leave() // before the caller hears of it
+			done <- got
+		}()
+		if got.value, got.err = row.tool.Call(place.asking(ctx), args); got.err != nil {
+			return
+		}
+		if got.encoded, got.err = jsonvalue.Encode(got.value); got.err != nil {
+			got.err = fmt.Errorf("the result does not marshal: %w", got.err) // a cause for the log
+		}
 	}()
 	got := t.wait(ctx, row, done)
 	if got.err != nil && errors.Is(context.Cause(ctx), errTimeout) && !errors.Is(got.err, fault.ToolTimeout) { // a tool may know better
 		got.err = fault.New(fault.ToolTimeout, "%s took longer than %v and was cancelled", row.tool.Name, limit)
 	}
 	return got
+}
+
+// panicked logs a panic of a tool, or of the encoding of its result, and
+// returns the error to report.
+func (t *table) panicked(ctx context.Context, tool string, cause any) error {
+	t.options.Logger.ErrorContext(ctx, "a tool panicked", "tool", tool, "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
+	return fault.New(fault.Internal, "%s failed inside; the log has the cause", tool)
 }
 
 // wait waits for a tool, no longer than the grace beyond the end of ctx.
@@ -85,26 +103,4 @@ func (t *table) wait(ctx context.Context, row *row, done <-chan returned) return
 		}()
 		return returned{err: ctx.Err()}
 	}
-}
-
-// run calls the tool and encodes what it returns. Panics of both end here.
-func (t *table) run(ctx context.Context, tool Tool, args json.RawMessage) (got returned) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			t.options.Logger.ErrorContext(ctx, "a tool panicked", "tool", tool.Name, "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
-			got = returned{err: fault.New(fault.Internal, "%s failed inside; the log has the cause", tool.Name)}
-		}
-	}()
-	if got.value, got.err = tool.Call(ctx, args); got.err != nil {
-		return got
-	}
-	if known, ok := got.value.(Encoded); ok {
-		got.encoded = known.EncodedJSON()
-	}
-	if got.encoded == nil {
-		if got.encoded, got.err = jsonvalue.Encode(got.value); got.err != nil {
-			got.err = fmt.Errorf("the result does not marshal: %w", got.err) // a cause for the log
-		}
-	}
-	return got
 }

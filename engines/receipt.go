@@ -1,11 +1,11 @@
 package engines
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -119,32 +119,19 @@ func (t *table) leaveFailure(ctx context.Context, found *row, args json.RawMessa
 	return Result{Receipt: t.leaveReceipt(ctx, found.tool.Name, args, Receipt{Failed: true, Result: encoded, Time: time.Now()})}
 }
 
-// WithReceipt puts the id of a receipt into the JSON of a result, in the place
-// of one it may have: that of a Savant mounted in this one. It comes first, so
-// that a client that cuts long results keeps it. A result that is no object is
+// WithReceipt returns the JSON of a result with the id of a receipt as its first
+// member, so that a client that cuts long results keeps it. It replaces one that
+// is there: that of a Savant mounted in this one. A result that is no object is
 // returned as it is, and so is any without an id.
 func WithReceipt(encoded json.RawMessage, receipt string) json.RawMessage {
 	if receipt == "" || len(encoded) == 0 || encoded[0] != '{' {
 		return encoded
 	}
-	rest := bytes.TrimSpace(withoutReceipt(encoded)[1:])
-	out := make([]byte, 0, len(rest)+len(receipt)+16)
-	out = append(out, `{"`+ReceiptKey+`":"`+receipt+`"`...)
-	if rest[0] != '}' {
-		out = append(out, ',')
+	out := []byte(`{"` + ReceiptKey + `":"` + receipt + `"`)
+	for name, value := range jsonvalue.Members(encoded) {
+		if !jsonvalue.IsName(name, ReceiptKey) {
+			out = slices.Concat(out, []byte{','}, name, []byte{':'}, value)
+		}
 	}
-	return append(out, rest...)
-}
-
-func withoutReceipt(encoded json.RawMessage) json.RawMessage {
-	var members map[string]json.RawMessage
-	if !bytes.Contains(encoded, []byte(`"`+ReceiptKey+`"`)) || json.Unmarshal(encoded, &members) != nil || members[ReceiptKey] == nil {
-		return encoded
-	}
-	delete(members, ReceiptKey)
-	rest, err := json.Marshal(members)
-	if err != nil {
-		return encoded
-	}
-	return rest
+	return append(out, '}')
 }

@@ -140,16 +140,14 @@ func (r *Registry) RemoveEngine(engine string) error {
 // Watch calls changed after each change since a version, once for several changes
 // in a row, and returns nil when ctx ends.
 func (r *Registry) Watch(ctx context.Context, since uint64, changed func()) error {
-	changes := make(chan struct{}, 1)
-	r.table.watch(changes)
-	defer r.table.unwatch(changes)
-	if r.Version() != since {
-		changed()
-	}
 	for {
-		select {
-		case <-changes:
+		now := r.table.now()
+		if now.version != since {
+			since = now.version
 			changed()
+		}
+		select {
+		case <-now.replaced:
 		case <-ctx.Done():
 			return nil
 		}

@@ -48,10 +48,6 @@ func (c Content) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]json.RawMessage{"content": blocks})
 }
 
-// Encoded is a value that may know its JSON already: exactly what
-// jsonvalue.Encode would return, or nil.
-type Encoded interface{ EncodedJSON() json.RawMessage }
-
 // Excerpt replaces a result over Options.ResultLimit.
 type Excerpt struct {
 	Truncated bool `json:"truncated"` // always true

@@ -16,8 +16,7 @@ type table struct {
 	options  Options
 	contents atomic.Pointer[contents]
 
-	mutex    sync.Mutex // held while the contents change
-	watchers map[chan<- struct{}]bool
+	mutex sync.Mutex // held while the contents change
 }
 
 // contents are the rows at one moment. They do not change once published.
@@ -28,6 +27,8 @@ type contents struct {
 	engines map[string]*port
 	// sorted returns the tools by name. They are sorted once, when first needed.
 	sorted func() []Tool
+	// replaced is closed when other contents are published.
+	replaced chan struct{}
 }
 
 // row is one tool, ready to be called.
@@ -40,7 +41,7 @@ type row struct {
 }
 
 func newTable(options Options) *table {
-	made := &table{options: options, watchers: map[chan<- struct{}]bool{}}
+	made := &table{options: options}
 	made.publish(&contents{spelt: map[string]*row{}, engines: map[string]*port{}})
 	return made
 }
@@ -56,13 +57,15 @@ func (t *table) publish(next *contents) {
 		slices.SortFunc(tools, func(a, b Tool) int { return cmp.Compare(a.Name, b.Name) })
 		return tools
 	})
-	t.contents.Store(next)
+	next.replaced = make(chan struct{})
+	if old := t.contents.Swap(next); old != nil {
+		close(old.replaced)
+	}
 }
 
 func (t *table) now() *contents { return t.contents.Load() }
 
-// change publishes the contents that edit made, unless it fails, and notifies the
-// watchers.
+// change publishes the contents that edit made, unless it fails.
 func (t *table) change(edit func(next *contents) error) error {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -72,25 +75,7 @@ func (t *table) change(edit func(next *contents) error) error {
 		return err
 	}
 	t.publish(next)
-	for watcher := range t.watchers {
-		select {
-		case watcher <- struct{}{}:
-		default: // the change before is still to be handled
-		}
-	}
 	return nil
-}
-
-func (t *table) watch(changes chan<- struct{}) {
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	t.watchers[changes] = true
-}
-
-func (t *table) unwatch(changes chan<- struct{}) {
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	delete(t.watchers, changes)
 }
 
 // examined checks tools and returns their rows.

@@ -34,7 +34,7 @@ type streamLink struct {
 
 // openStream starts to read the server's output.
 func openStream(c *Client, stdin io.WriteCloser, stdout io.Reader) *streamLink {
-	s := &streamLink{client: c, lines: jsonrpc.NewWriter(stdin), input: stdin}
+	s := &streamLink{client: c, lines: jsonrpc.NewWriter(stdin, nil), input: stdin}
 	s.overlong.Store(new(make(chan struct{})))
 	go s.receive(jsonrpc.NewReader(stdout, c.options.MaxLine))
 	return s

@@ -20,8 +20,8 @@ const maxBatch = maxCalls
 type batch struct {
 	mu      sync.Mutex
 	left    int
-	replies []*jsonrpc.Reply
-	send    func(any) error
+	replies []any
+	send    deliver
 }
 
 // receiveBatch serves an array of messages. Only revision 2025-03-26 has them;
@@ -29,10 +29,10 @@ type batch struct {
 func (c *connection) receiveBatch(ctx context.Context, data []byte) {
 	messages, refused := splitBatch(data, c.peer.version)
 	if refused != nil {
-		c.answerSoon(ctx, c.send, refused)
+		c.answerSoon(ctx, c.lines.Write, refused)
 		return
 	}
-	b := &batch{left: len(messages), send: c.write}
+	b := &batch{left: len(messages), send: c.lines.Write}
 	for _, one := range messages {
 		c.receive(ctx, one, b.deliver)
 	}
@@ -84,7 +84,7 @@ func firstElements(array json.RawMessage, most int) []json.RawMessage {
 
 // deliver takes one reply, nil for a message that has none. The last one sends
 // the batch; a batch of notifications is not answered.
-func (b *batch) deliver(answer *jsonrpc.Reply) {
+func (b *batch) deliver(answer any) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if answer != nil {
@@ -94,4 +94,5 @@ func (b *batch) deliver(answer *jsonrpc.Reply) {
 	if b.left == 0 && len(b.replies) > 0 {
 		_ = b.send(b.replies) // who writes has stopped the connection
 	}
+	return nil
 }

@@ -51,7 +51,9 @@ func (c *connection) startCall(ctx context.Context, r *request, to deliver) {
 }
 
 // runCall runs a call when its turn has come, and delivers the reply before
-// the next call of the same key begins.
+// the next call of the same key begins. Its client is asked in the way that it
+// can be: not at all, by a request of ours, or, from revision 2026-07-28 on, by
+// suspending the call.
 func (c *connection) runCall(ctx context.Context, asked *call, to deliver) {
 	defer asked.turn.leave()
 	asked.turn.wait()
@@ -61,7 +63,25 @@ func (c *connection) runCall(ctx context.Context, asked *call, to deliver) {
 	}
 	asked.started = time.Now()
 	traced, end := c.traced(ctx, asked)
-	answer := c.callTool(traced, asked)
+	answer := asked.readEra(traced)
+	if answer == nil {
+		resumed := c.suspended.take(asked.params.RequestState, asked.target.Name(), asked.key)
+		caller := engines.Caller{Progress: asked.pacer.reporter()}
+		var done outcome
+		switch {
+		case resumed != nil:
+			done = c.resume(traced, resumed, asked)
+		case asked.session.canElicit() && asked.session.modern:
+			done = c.begin(traced, asked)
+		case asked.session.canElicit():
+			caller.Elicit = c.ask
+			fallthrough
+		default:
+			done = c.perform(traced, asked, caller)
+		}
+		asked.code = done.code
+		answer = asked.succeed(done.result)
+	}
 	called := time.Now()
 	end()
 	asked.pacer.finish(ctx)
@@ -72,33 +92,6 @@ func (c *connection) runCall(ctx context.Context, asked *call, to deliver) {
 // refusal answers a request that is not begun.
 func refusal(r *request, coded *fault.Error) *jsonrpc.Reply {
 	return jsonrpc.Fail(r.ID, jsonrpc.NotBegun, coded.Error(), coded)
-}
-
-// callTool runs a call in the way its client can be asked: not at all, by a
-// request of ours, or, from revision 2026-07-28 on, by suspending the call.
-func (c *connection) callTool(ctx context.Context, asked *call) *jsonrpc.Reply {
-	if refused := asked.readEra(ctx); refused != nil {
-		return refused
-	}
-	resumed := c.suspended.take(asked.params.RequestState, asked.target.Name())
-	if resumed == nil {
-		c.suspended.giveWay(asked.key)
-	}
-	caller := engines.Caller{Progress: asked.pacer.reporter()}
-	var done outcome
-	switch {
-	case resumed != nil:
-		done = c.resume(ctx, resumed, asked)
-	case asked.session.canElicit() && asked.session.modern:
-		done = c.begin(ctx, asked)
-	default:
-		if asked.session.canElicit() {
-			caller.Elicit = c.ask
-		}
-		done = c.perform(ctx, asked, caller)
-	}
-	asked.code = done.code
-	return asked.succeed(done.result)
 }
 
 // outcome is how a call went: code is empty when it went well.

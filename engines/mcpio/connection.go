@@ -21,6 +21,8 @@ type connection struct {
 	work    sync.WaitGroup
 	queue   queue
 	control chan struct{}
+	// reading is held while a line is handled.
+	reading sync.Mutex
 	// gone is closed when nothing more is read from the client.
 	gone chan struct{}
 
@@ -35,14 +37,15 @@ type connection struct {
 }
 
 func (s *Server) newConnection(out io.Writer, stop context.CancelCauseFunc) *connection {
-	return &connection{
+	c := &connection{
 		server:  s,
-		lines:   jsonrpc.NewWriter(out),
 		stop:    stop,
 		queue:   queue{maxBytes: 2 * s.options.MaxLine, last: map[string]chan struct{}{}},
 		control: make(chan struct{}, maxControl),
 		gone:    make(chan struct{}),
 	}
+	c.lines = jsonrpc.NewWriter(out, c.unwritten)
+	return c
 }
 
 // request is one request and what is known of who sent it.
@@ -77,35 +80,29 @@ func (c *connection) soon(ctx context.Context, work func()) {
 }
 
 // answerSoon delivers a reply without blocking the reading goroutine.
-func (c *connection) answerSoon(ctx context.Context, to deliver, answer *jsonrpc.Reply) {
-	c.soon(ctx, func() { to(answer) })
+func (c *connection) answerSoon(ctx context.Context, to deliver, answer any) {
+	c.soon(ctx, func() { _ = to(answer) })
 }
 
 // replyTo delivers the reply to a request; one that the client cancelled gets
-// none.
+// none, and one that does not marshal is INTERNAL.
 func replyTo(ctx context.Context, to deliver, answer *jsonrpc.Reply) {
 	if errors.Is(context.Cause(ctx), errCancelledByClient) {
-		answer = nil
+		_ = to(nil)
+		return
 	}
-	to(answer)
-}
-
-// send writes a reply, if there is one.
-func (c *connection) send(answer *jsonrpc.Reply) {
-	if answer != nil && errors.Is(c.write(answer), jsonrpc.ErrEncoding) {
-		_ = c.write(internalReply(answer.ID)) // write has stopped the connection
+	if errors.Is(to(answer), jsonrpc.ErrEncoding) {
+		_ = to(internalReply(answer.ID)) // any other failure has stopped the connection
 	}
 }
 
-// write writes a message. A client that cannot be written to is gone: then the
-// connection stops.
-func (c *connection) write(message any) error {
-	err := c.lines.Write(message)
+// unwritten is told of each message that could not be written. A client that
+// cannot be written to is gone: then the connection stops.
+func (c *connection) unwritten(err error) {
 	switch {
 	case errors.Is(err, jsonrpc.ErrEncoding):
 		c.server.logger.Error("a message is not written", "error", err)
-	case err != nil && !errors.Is(err, jsonrpc.ErrClosed):
+	case !errors.Is(err, jsonrpc.ErrClosed):
 		c.stop(fault.New(fault.EngineOffline, "writing to the client: %w", err))
 	}
-	return err
 }

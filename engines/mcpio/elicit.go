@@ -18,12 +18,12 @@ import (
 func (c *connection) ask(ctx context.Context, question engines.Elicitation) (engines.Answer, error) {
 	id, answer := c.questions.Open()
 	defer c.questions.Forget(id)
-	_ = c.write(jsonrpc.Request{JSONRPC: jsonrpc.Version, ID: id, Method: string(mcp.MethodElicitationCreate), Params: elicitationParams(question)})
+	_ = c.lines.Write(jsonrpc.Request{JSONRPC: jsonrpc.Version, ID: id, Method: string(mcp.MethodElicitationCreate), Params: elicitationParams(question)})
 	select {
 	case m := <-answer:
 		return answerOf(m)
 	case <-ctx.Done():
-		_ = c.write(jsonrpc.Notify(string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id, "reason": "the call that asked is over"}))
+		_ = c.lines.Write(jsonrpc.Notify(string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id, "reason": "the call that asked is over"}))
 		return engines.Answer{}, noAnswer(ctx)
 	case <-c.gone:
 		return engines.Answer{}, fault.New(fault.EngineOffline, "the client left before the question was answered")

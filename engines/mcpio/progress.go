@@ -32,7 +32,7 @@ func (c *connection) newPacer(meta json.RawMessage) *pacer {
 	if !jsonrpc.ValidID(token) {
 		return nil
 	}
-	return &pacer{token: token, write: c.write}
+	return &pacer{token: token, write: c.lines.Write}
 }
 
 // pacer sends the progress of one request. A nil pacer sends none.

@@ -57,7 +57,7 @@ func TestReplyCarriesItsReceipt(t *testing.T) {
 		"nothing in it":         {map[string]any{}, `{"_receipt":"ID"}`, []string{`{"_receipt":"ID"}`}},
 		"list":                  {[]int{1, 2}, `{"_receipt":"ID","result":[1,2]}`, []string{`{"_receipt":"ID","result":[1,2]}`}},
 		"Savant in Savant":      {map[string]any{"_receipt": "inner234", "n": 1}, `{"_receipt":"ID","n":1}`, []string{`{"_receipt":"ID","n":1}`}},
-		"mounted, text as JSON": {whole, `{"_receipt":"ID","n":1}`, []string{"", `{"_receipt":"ID","n": 1 }`}},
+		"mounted, text as JSON": {whole, `{"_receipt":"ID","n":1}`, []string{"", `{"_receipt":"ID","n":1}`}},
 		"mounted, text apart":   {prose, `{"_receipt":"ID","n":1}`, []string{"one", `{"_receipt":"ID"}`}},
 		"mounted, only text":    {blocks, ``, []string{"one", `{"_receipt":"ID"}`}},
 	} {

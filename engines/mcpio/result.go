@@ -1,6 +1,7 @@
 package mcpio
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -27,57 +28,60 @@ type textBlock struct {
 	Text string `json:"text"`
 }
 
-func newText(text json.RawMessage) textBlock { return textBlock{"text", string(text)} }
-
-// newOutcome returns how a call went, as the client gets it.
+// newOutcome returns how a call went, as the client gets it: the same JSON
+// twice, structured and as text, since some clients show the model only the one,
+// others only the other. The receipt is a member of that JSON where the output
+// schema allows it, else a text of its own.
 func newOutcome(target engines.Target, result engines.Result, err error) outcome {
 	output := target.Output()
 	if err == nil && result.Artifact != "" && len(output.Published) > 0 {
 		// An excerpt is not a result of that schema.
 		err = fault.New(fault.LimitExceeded, "the result is too large to hand on; \"result\" says where it is kept").Attach("result", result.JSON)
 	}
-	if err != nil {
+	done := outcome{result: &callResult{IsError: err != nil}}
+	content, whole := result.Value.(engines.Content)
+	mayCarry := output.Receipts
+	switch {
+	case err != nil:
 		coded := fault.From(err)
-		made := newResult(faultJSON(coded), nil, result.Receipt, true)
-		made.IsError = true
-		if !output.Faults {
-			made.StructuredContent = nil // clients validate it, and would only show that it does not fit
-		}
-		return outcome{made, coded.Code}
+		done.code = coded.Code
+		content, mayCarry = engines.Content{Structured: faultJSON(coded)}, true
+	case !whole:
+		content.Structured = asObject(result.JSON)
 	}
-	if content, whole := result.Value.(engines.Content); whole {
-		return outcome{result: newResult(content.Structured, content.Blocks, result.Receipt, output.Receipts)}
+	structured := content.Structured
+	if mayCarry {
+		structured = engines.WithReceipt(structured, result.Receipt)
 	}
-	return outcome{result: newResult(asObject(result.JSON), nil, result.Receipt, output.Receipts)}
+	blocks, carried := contentBlocks(content, structured)
+	if done.result.Content = blocks; result.Receipt != "" && !(mayCarry && carried) {
+		done.result.Content = append(blocks, textBlock{"text", `{"` + engines.ReceiptKey + `":"` + result.Receipt + `"}`})
+	}
+	if err == nil || output.Faults { // clients validate it, and would only show that it does not fit
+		done.result.StructuredContent = structured
+	}
+	return done
 }
 
-// newResult returns a result with the same JSON twice, structured and as text:
-// some clients show the model only the one, others only the other. blocks, when
-// given, are the content instead. The receipt is a member of that JSON if
-// mayCarry says so, else a text of its own.
-func newResult(structured, blocks json.RawMessage, receipt string, mayCarry bool) *callResult {
-	result := &callResult{StructuredContent: structured}
-	carried := receipt == ""
-	if !carried && mayCarry && len(structured) > 0 {
-		result.StructuredContent = engines.WithReceipt(structured, receipt)
-	}
+// contentBlocks returns the blocks of a content, the structured content as text
+// where it has none. structured may be the structured content with a receipt:
+// then the first block that repeats it without gets the receipt too. repeated
+// says that structured is among the blocks.
+func contentBlocks(content engines.Content, structured json.RawMessage) (blocks []any, repeated bool) {
 	var given []json.RawMessage
-	if json.Unmarshal(blocks, &given) != nil || len(given) == 0 {
-		result.Content = append(result.Content, newText(result.StructuredContent))
-		carried = carried || mayCarry && len(structured) > 0
+	if json.Unmarshal(content.Blocks, &given) != nil || len(given) == 0 {
+		return []any{textBlock{"text", string(structured)}}, len(structured) > 0
 	}
+	unchanged := bytes.Equal(structured, content.Structured)
 	for _, block := range given {
-		if !carried && mayCarry && repeats(block, structured) {
-			result.Content = append(result.Content, newText(result.StructuredContent))
-			carried = true
+		if unchanged || repeated || !repeats(block, content.Structured) {
+			blocks = append(blocks, block)
 			continue
 		}
-		result.Content = append(result.Content, block)
+		blocks = append(blocks, textBlock{"text", string(structured)})
+		repeated = true
 	}
-	if !carried {
-		result.Content = append(result.Content, newText(json.RawMessage(`{"`+engines.ReceiptKey+`":"`+receipt+`"}`)))
-	}
-	return result
+	return blocks, repeated
 }
 
 // repeats says whether a content block is the structured content as text.

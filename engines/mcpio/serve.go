@@ -34,13 +34,17 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	c := s.newConnection(out, stop)
 	defer c.lines.Close()
 
-	lines := make(chan line)
-	go pump(ctx, jsonrpc.NewReader(in, s.options.MaxLine), lines)
 	go c.watch(ctx, s.watchTools())
 	if watch := s.options.Offer.Watch; watch != nil {
 		go c.watch(ctx, watch)
 	}
-	err := c.receiveAll(ctx, lines)
+	ended := make(chan error, 1)
+	go func() { ended <- c.receiveAll(ctx, jsonrpc.NewReader(in, s.options.MaxLine)) }()
+	var err error
+	select {
+	case err = <-ended:
+	case <-ctx.Done(): // a blocked Read is left to whoever closes the stream
+	}
 	c.finish(ctx)
 	if cause := context.Cause(ctx); err == nil && errors.Is(cause, fault.EngineOffline) {
 		return cause
@@ -48,60 +52,35 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	return err
 }
 
-// line is what a read gave: data, jsonrpc.ErrLineTooLong, or the error that
-// ended the stream, io.EOF when it ended well.
-type line struct {
-	data []byte
-	err  error
-}
-
-// pump sends every line to the channel, then the error that ended the stream. It
-// ends early with ctx, as far as the stream allows: a blocked Read is left to
-// whoever closes the stream.
-func pump(ctx context.Context, in *jsonrpc.Reader, lines chan<- line) {
-	for {
-		data, err := in.Next()
-		select {
-		case lines <- line{data, err}:
-		case <-ctx.Done():
-			return
-		}
-		if err != nil && !errors.Is(err, jsonrpc.ErrLineTooLong) {
-			return
-		}
-	}
-}
-
 // receiveAll is the loop of stdio: it routes every line until the stream or ctx
 // ends.
-func (c *connection) receiveAll(ctx context.Context, lines <-chan line) error {
-	for {
-		var got line
-		select {
-		case <-ctx.Done():
-			return nil
-		case got = <-lines:
-		}
-		data := bytes.TrimSpace(bytes.TrimPrefix(got.data, jsonrpc.ByteOrderMark))
+func (c *connection) receiveAll(ctx context.Context, in *jsonrpc.Reader) (broken error) {
+	for ended := false; !ended; {
+		data, err := in.Next()
+		data = bytes.TrimSpace(bytes.TrimPrefix(data, jsonrpc.ByteOrderMark))
+		c.reading.Lock()
 		switch {
-		case errors.Is(got.err, io.EOF):
-			return nil
-		case errors.Is(got.err, jsonrpc.ErrLineTooLong):
-			c.answerSoon(ctx, c.send, jsonrpc.Fail(jsonrpc.NoID, jsonrpc.InvalidRequest, fmt.Sprintf(
+		case ctx.Err() != nil, errors.Is(err, io.EOF):
+			ended = true
+		case errors.Is(err, jsonrpc.ErrLineTooLong):
+			c.answerSoon(ctx, c.lines.Write, jsonrpc.Fail(jsonrpc.NoID, jsonrpc.InvalidRequest, fmt.Sprintf(
 				"a line of more than %d bytes was not read", c.server.options.MaxLine), nil))
-		case got.err != nil:
-			return fault.New(fault.EngineOffline, "reading from the client: %w", got.err)
+		case err != nil:
+			ended, broken = true, fault.New(fault.EngineOffline, "reading from the client: %w", err)
 		case len(data) == 0:
 		case data[0] == '[':
 			c.receiveBatch(ctx, data)
 		default:
-			c.receive(ctx, data, c.send)
+			c.receive(ctx, data, c.lines.Write)
 		}
+		c.reading.Unlock()
 	}
+	return broken
 }
 
-// deliver takes the reply to one message; nil means that there is none.
-type deliver func(*jsonrpc.Reply)
+// deliver takes the reply to one message, a *jsonrpc.Reply; nil means that there
+// is none.
+type deliver func(reply any) error
 
 // receive routes one message. It must not block, except for a client that does
 // not read its replies: what may take time is done by goroutines.
@@ -145,7 +124,7 @@ func (c *connection) initialize(ctx context.Context, r *request, to deliver) {
 	c.peer = *r.session
 	replied := c.subscribeInitialized(r.session)
 	c.soon(ctx, func() {
-		to(answer)
+		_ = to(answer)
 		replied()
 	})
 }
@@ -153,7 +132,9 @@ func (c *connection) initialize(ctx context.Context, r *request, to deliver) {
 // finish ends what waits for the client, then waits for the requests that were
 // read to be answered; once ctx has ended, only for the grace.
 func (c *connection) finish(ctx context.Context) {
+	c.reading.Lock() // no line is handled from now on, see receiveAll
 	close(c.gone)
+	c.reading.Unlock()
 	c.subscriptions.end()
 	c.suspended.end()
 	answered := make(chan struct{})

@@ -134,7 +134,7 @@ func (o Options) withDefaults() Options {
 // dots sees it: {"tools": [...]}, as in the result of tools/list.
 func (s *Server) List() (json.RawMessage, error) {
 	var list bytes.Buffer
-	if err := jsonrpc.NewWriter(&list).Write(map[string]any{"tools": s.tools("")}); err != nil {
+	if err := jsonrpc.NewWriter(&list, nil).Write(map[string]any{"tools": s.tools("")}); err != nil {
 		return nil, fault.New(fault.Internal, "the list of tools: %w", err)
 	}
 	return bytes.TrimSpace(list.Bytes()), nil

@@ -134,7 +134,7 @@ func (c *connection) listen(ctx context.Context, r *request) *jsonrpc.Reply {
 		if filter, granted := note.Params.AdditionalFields["notifications"].(mcp.SubscriptionFilter); granted {
 			c.subscriptions.grant(one, filter)
 		}
-		_ = c.write(note)
+		_ = c.lines.Write(note)
 		close(one.ready)
 	}()
 	answer := c.handle(ctx, r)
@@ -188,6 +188,6 @@ func (c *connection) changed(ctx context.Context, list string) {
 		if one.id != nil {
 			params = map[string]any{"_meta": map[string]any{mcp.MetaKeySubscriptionID: one.id}}
 		}
-		_ = c.write(jsonrpc.Notify(method, params))
+		_ = c.lines.Write(jsonrpc.Notify(method, params))
 	}
 }

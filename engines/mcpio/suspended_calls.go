@@ -135,35 +135,27 @@ func (s *suspendedCalls) add(e *execution, asked question) (token string) {
 	}
 	s.byToken[token] = e
 	e.timer = time.AfterFunc(suspendedLimit, func() {
-		s.removeIf(func(each *execution) bool { return each == e && each.pending.answer == asked.answer })
+		for _, expired := range s.remove(func(each string, _ *execution) bool { return each == token }) {
+			expired.cancel()
+		}
 	})
 	return token
 }
 
-// take returns the call suspended under a token, or nil: then the call begins
-// anew, and asks again.
-func (s *suspendedCalls) take(token, tool string) *execution {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e := s.byToken[token]
-	if e == nil || e.tool != tool {
-		return nil
+// take returns the call of a tool suspended under a token. Without one, nil,
+// the call begins anew, and asks again: the client has moved on, so the
+// suspended calls of the same key are cancelled, and over when take returns.
+// Calls of one key never overlap.
+func (s *suspendedCalls) take(token, tool, key string) *execution {
+	resumed := s.remove(func(each string, e *execution) bool { return each == token && e.tool == tool })
+	if len(resumed) == 1 {
+		return resumed[0]
 	}
-	delete(s.byToken, token)
-	e.timer.Stop()
-	return e
-}
-
-// giveWay ends the suspended calls of a key and waits until they are over: a
-// new call of the same key means that their client has moved on, and calls of
-// one key never overlap.
-func (s *suspendedCalls) giveWay(key string) {
-	if key == "" {
-		return
-	}
-	for _, e := range s.removeIf(func(e *execution) bool { return e.key == key }) {
+	for _, e := range s.remove(func(_ string, e *execution) bool { return key != "" && e.key == key }) {
+		e.cancel()
 		<-e.done
 	}
+	return nil
 }
 
 // end cancels every suspended call, and those that would be suspended later.
@@ -171,19 +163,20 @@ func (s *suspendedCalls) end() {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	s.removeIf(func(*execution) bool { return true })
+	for _, e := range s.remove(func(string, *execution) bool { return true }) {
+		e.cancel()
+	}
 }
 
-// removeIf cancels and returns the calls that match.
-func (s *suspendedCalls) removeIf(matches func(*execution) bool) []*execution {
+// remove returns the calls that match, which are no longer suspended.
+func (s *suspendedCalls) remove(matches func(token string, e *execution) bool) []*execution {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var removed []*execution
 	for token, e := range s.byToken {
-		if matches(e) {
+		if matches(token, e) {
 			delete(s.byToken, token)
 			e.timer.Stop()
-			e.cancel()
 			removed = append(removed, e)
 		}
 	}

@@ -64,11 +64,13 @@ func (r *Reader) Next() ([]byte, error) {
 type Writer struct {
 	mu     sync.Mutex
 	out    io.Writer
+	failed func(error)
 	closed atomic.Bool
 }
 
-// NewWriter returns a Writer to out.
-func NewWriter(out io.Writer) *Writer { return &Writer{out: out} }
+// NewWriter returns a Writer to out. failed, which may be nil, is told of each
+// message that could not be written.
+func NewWriter(out io.Writer, failed func(error)) *Writer { return &Writer{out: out, failed: failed} }
 
 // ErrClosed is returned for lines written after Close.
 var ErrClosed = errors.New("the stream has ended")
@@ -77,8 +79,16 @@ var ErrClosed = errors.New("the stream has ended")
 // not marshal.
 var ErrEncoding = errors.New("the message does not marshal")
 
-// Write writes a message.
-func (w *Writer) Write(message any) error {
+// Write writes a message. Nil is none, and writes nothing.
+func (w *Writer) Write(message any) (err error) {
+	if message == nil {
+		return nil
+	}
+	defer func() {
+		if err != nil && w.failed != nil {
+			w.failed(err)
+		}
+	}()
 	line, err := encode(message)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrEncoding, err)
