@@ -108,7 +108,7 @@ func TestAFileThatIsRefused(t *testing.T) {
 		`{"reasoning": {"api_token": ["hunter2hunter2"]}}`: `1:29: reasoning.api_token: expected a text, got a list`,
 		`{"mcp_service": ["a,b"]}`:                         `1:17: mcp_service: expected a list of texts that are not empty and have no comma`,
 		`{"mcp_service": []}`:                              `1:17: mcp_service: expected an engine's name, a comma list or all, got ""`,
-		`{"mcp_service": [1]}`:                             `1:17: mcp_service: in the list: expected a text, got a number`,
+		`{"mcp_service": [1]}`:                             `1:17: mcp_service: expected a text in the list, got a number`,
 		`{"mcp_service": {}}`:                              `1:17: mcp_service: expected a list of texts, got an object`,
 		`{"tool_names": "auto", "tool_names": "dotted"}`:   `1:24: "tool_names" is there already, in line 1`,
 		"{\"agent\": {},\n\"agent\": {}}":                  `2:1: "agent" is there already, in line 1`,

@@ -34,7 +34,7 @@ func Load(flag, env Lookup) (*Loaded, error) {
 	table := Table()
 	given := &sources{flag: flag, env: env}
 	at := slices.IndexFunc(table, func(row Setting) bool { return row.Env == EnvPath })
-	path := given.value(table[at])
+	path := given.all(table[at])[0]
 	if err := table[at].check(new(Settings), path.Text); err != nil {
 		return nil, err
 	}
@@ -44,12 +44,17 @@ func Load(flag, env Lookup) (*Loaded, error) {
 	}
 	loaded := &Loaded{Exposed: given.file.exposed}
 	for _, row := range table {
-		value := given.value(row)
+		all := given.all(row)
+		value := all[0]
 		if err := row.check(&loaded.Settings, value.Text); err != nil {
 			return nil, err
 		}
 		loaded.Values = append(loaded.Values, value)
-		loaded.Secrets = append(loaded.Secrets, given.secrets(row)...)
+		for _, each := range all {
+			if row.Secret && each.Text != "" {
+				loaded.Secrets = append(loaded.Secrets, each.Text)
+			}
+		}
 		if row.Env == EnvServices {
 			loaded.Given = value.Origin.Source == FromFlag || value.Origin.Source == FromEnvironment
 		}
@@ -66,9 +71,6 @@ type sources struct {
 	file      file
 }
 
-// value returns what holds for a row.
-func (s *sources) value(row Setting) Value { return s.all(row)[0] }
-
 // all returns every value that there is for a row, the one that holds first.
 func (s *sources) all(row Setting) []Value {
 	var all []Value
@@ -82,16 +84,4 @@ func (s *sources) all(row Setting) []Value {
 		all = append(all, held)
 	}
 	return append(all, Value{row, row.Default, Origin{Source: FromDefault}})
-}
-
-func (s *sources) secrets(row Setting) []string {
-	var secrets []string
-	if row.Secret {
-		for _, each := range s.all(row) {
-			if each.Text != "" {
-				secrets = append(secrets, each.Text)
-			}
-		}
-	}
-	return secrets
 }

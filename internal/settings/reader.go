@@ -1,9 +1,9 @@
 package settings
 
 import (
-	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"savant/fault"
@@ -69,51 +69,43 @@ func (r *reader) member(prefix string, member jsonvalue.NodeMember) {
 
 // setting reads the value of a row.
 func (r *reader) setting(row Setting, value jsonvalue.Node) {
-	text, err := row.text(value, r.folder)
-	if err == nil {
-		err = row.check(new(Settings), text)
+	text, wrong := row.text(value, r.folder)
+	if wrong == nil {
+		wrong = row.misfit(text)
 	}
-	if err != nil {
-		r.add(refused(row, err, diagnose(r.data, value.Offset, row.Key, "")))
+	if wrong != nil {
+		diagnostic := diagnose(r.data, value.Offset, row.Key, row.Key+": "+wrong.String())
+		diagnostic.Expected, diagnostic.Actual = wrong.expected, wrong.got
+		r.add(diagnostic)
 		return
 	}
 	line, column := jsonvalue.Place(r.data, value.Offset)
 	r.values[row.Key] = Value{Setting: row, Text: text, Origin: Origin{Source: FromFile, Name: FileName, Line: line, Column: column}}
 }
 
-// refused completes what is said of a value that its row does not take.
-func refused(row Setting, err error, wrong fault.Diagnostic) fault.Diagnostic {
-	var value *Error
-	var kind *typeError
-	switch {
-	case errors.As(err, &value):
-		wrong.Expected, wrong.Actual = value.Expected, fmt.Sprintf("%q", fault.Cut(value.Value, maxShown))
-		wrong.Message = row.Key + ": expected " + wrong.Expected + ", got " + wrong.Actual
-		return wrong
-	case errors.As(err, &kind):
-		wrong.Expected, wrong.Actual = kind.expected, kind.got
+// misfit says what is wrong with a text of the file; nil where it fits.
+func (s Setting) misfit(text string) *misfit {
+	expected := s.assign(new(Settings), text)
+	if expected == "" {
+		return nil
 	}
-	wrong.Message = row.Key + ": " + err.Error()
-	return wrong
+	if s.Secret {
+		text = ""
+	}
+	return &misfit{expected, strconv.Quote(fault.Cut(text, maxShown))}
 }
 
 func (r *reader) row(key string) (Setting, bool) {
-	for _, row := range r.table {
-		if row.Key == key {
-			return row, true
-		}
+	at := slices.IndexFunc(r.table, func(row Setting) bool { return row.Key == key })
+	if at < 0 {
+		return Setting{}, false
 	}
-	return Setting{}, false
+	return r.table[at], true
 }
 
 // isBlock says whether settings are nested below a key.
 func (r *reader) isBlock(key string) bool {
-	for _, row := range r.table {
-		if strings.HasPrefix(row.Key, key+".") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.table, func(row Setting) bool { return strings.HasPrefix(row.Key, key+".") })
 }
 
 func (r *reader) complain(at int, path, message string) {
@@ -173,8 +165,10 @@ func (r *reader) names(prefix string) []string {
 	return names
 }
 
-// Two kinds that kindOf returns.
+// Kinds that kindOf returns.
 const (
+	aText    = "a text"
+	aList    = "a list"
 	aNumber  = "a number"
 	aBoolean = "a boolean"
 )
@@ -185,9 +179,9 @@ func kindOf(raw []byte) string {
 	case '{':
 		return "an object"
 	case '[':
-		return "a list"
+		return aList
 	case '"':
-		return "a text"
+		return aText
 	case 't', 'f':
 		return aBoolean
 	case 'n':

@@ -1,10 +1,6 @@
 package settings
 
-import (
-	"fmt"
-	"strconv"
-	"time"
-)
+import "time"
 
 // Reasoning says who decides what an agent does next, and where the models
 // are that the built-in reasoning service may use.
@@ -35,24 +31,16 @@ const (
 // maxRetries keeps a dead service from being asked for minutes.
 const maxRetries = 10
 
-// text sets one of the texts.
-func text(of func(*Reasoning) *string) func(*Settings, string) error {
-	return func(into *Settings, value string) error {
-		*of(&into.Reasoning) = value
-		return nil
-	}
-}
-
 func reasoningRows() []Setting {
 	return []Setting{
 		{Flag: "reasoning-api-url", Env: EnvReasoningURL, Key: "reasoning.api_url", Kind: Address,
-			Doc: "address of a Reasoning API; without one the service inside decides", set: text(func(r *Reasoning) *string { return &r.URL })},
+			Doc: "address of a Reasoning API; without one the service inside decides", field: func(s *Settings) any { return &s.Reasoning.URL }},
 		{Flag: "reasoning-api-token", Env: "REASONING_API_TOKEN", Key: "reasoning.api_token", Secret: true, SentTo: "reasoning.api_url",
-			Doc: "bearer token for it", set: text(func(r *Reasoning) *string { return &r.Token })},
+			Doc: "bearer token for it", field: func(s *Settings) any { return &s.Reasoning.Token }},
 		{Flag: "reasoning-api-timeout-ms", Env: "REASONING_API_TIMEOUT_MS", Key: "reasoning.api_timeout_ms", Kind: Number, Min: 1, Max: maxWait, Default: "5000",
-			Doc: "milliseconds an attempt to reach it may take", set: setReasoningTimeout},
+			Doc: "milliseconds an attempt to reach it may take", field: func(s *Settings) any { return &s.Reasoning.Timeout }},
 		{Flag: "reasoning-api-retries", Env: "REASONING_API_RETRIES", Key: "reasoning.api_retries", Kind: Number, Max: maxRetries, Default: "2",
-			Doc: "attempts after the first", set: setReasoningRetries},
+			Doc: "attempts after the first", field: func(s *Settings) any { return &s.Reasoning.Retries }},
 	}
 }
 
@@ -60,47 +48,20 @@ func reasoningRows() []Setting {
 func modelRows() []Setting {
 	return []Setting{
 		{Flag: "slm-model", Env: EnvSLM, Key: "llm.slm_model",
-			Doc: "small model of the service inside, as PROVIDER:NAME; ollama, anthropic or openai", set: text(func(r *Reasoning) *string { return &r.SLM })},
+			Doc: "small model of the service inside, as PROVIDER:NAME; ollama, anthropic or openai", field: func(s *Settings) any { return &s.Reasoning.SLM }},
 		{Flag: "llm-model", Env: EnvLLM, Key: "llm.llm_model",
-			Doc: "large model of the service inside, as PROVIDER:NAME", set: text(func(r *Reasoning) *string { return &r.LLM })},
+			Doc: "large model of the service inside, as PROVIDER:NAME", field: func(s *Settings) any { return &s.Reasoning.LLM }},
 		{Flag: "model-timeout-ms", Env: "SAVANT_MODEL_TIMEOUT_MS", Key: "llm.model_timeout_ms", Kind: Number, Min: 1, Max: maxWait, Default: "120000",
-			Doc: "milliseconds a model may take to answer", set: setModelTimeout},
+			Doc: "milliseconds a model may take to answer", field: func(s *Settings) any { return &s.Reasoning.ModelTimeout }},
 		{Flag: "ollama-url", Env: "SAVANT_OLLAMA_URL", Key: "llm.ollama_url", Kind: Address, Default: "http://127.0.0.1:11434",
-			Doc: "address of Ollama", set: text(func(r *Reasoning) *string { return &r.OllamaURL })},
+			Doc: "address of Ollama", field: func(s *Settings) any { return &s.Reasoning.OllamaURL }},
 		{Flag: "anthropic-url", Env: "ANTHROPIC_BASE_URL", Key: "llm.anthropic_url", Kind: Address, Default: "https://api.anthropic.com",
-			Doc: "address of the Anthropic API", set: text(func(r *Reasoning) *string { return &r.AnthropicURL })},
+			Doc: "address of the Anthropic API", field: func(s *Settings) any { return &s.Reasoning.AnthropicURL }},
 		{Flag: "anthropic-key", Env: "ANTHROPIC_API_KEY", Key: "llm.anthropic_key", Secret: true, SentTo: "llm.anthropic_url",
-			Doc: "key for it", set: text(func(r *Reasoning) *string { return &r.AnthropicKey })},
+			Doc: "key for it", field: func(s *Settings) any { return &s.Reasoning.AnthropicKey }},
 		{Flag: "openai-url", Env: "OPENAI_BASE_URL", Key: "llm.openai_url", Kind: Address, Default: "https://api.openai.com/v1",
-			Doc: "address of the OpenAI API, or of one like it, with its version", set: text(func(r *Reasoning) *string { return &r.OpenAIURL })},
+			Doc: "address of the OpenAI API, or of one like it, with its version", field: func(s *Settings) any { return &s.Reasoning.OpenAIURL }},
 		{Flag: "openai-key", Env: "OPENAI_API_KEY", Key: "llm.openai_key", Secret: true, SentTo: "llm.openai_url",
-			Doc: "key for it", set: text(func(r *Reasoning) *string { return &r.OpenAIKey })},
+			Doc: "key for it", field: func(s *Settings) any { return &s.Reasoning.OpenAIKey }},
 	}
-}
-
-func setReasoningTimeout(into *Settings, value string) (err error) {
-	into.Reasoning.Timeout, err = positiveMilliseconds(value)
-	return err
-}
-
-func setModelTimeout(into *Settings, value string) (err error) {
-	into.Reasoning.ModelTimeout, err = positiveMilliseconds(value)
-	return err
-}
-
-func positiveMilliseconds(value string) (time.Duration, error) {
-	milliseconds, err := strconv.Atoi(value)
-	if err != nil || milliseconds < 1 || milliseconds > maxWait {
-		return 0, unfit(fmt.Sprintf("milliseconds from 1 to %d", maxWait))
-	}
-	return time.Duration(milliseconds) * time.Millisecond, nil
-}
-
-func setReasoningRetries(into *Settings, value string) error {
-	retries, err := strconv.Atoi(value)
-	if err != nil || retries < 0 || retries > maxRetries {
-		return unfit(fmt.Sprintf("a number from 0 to %d", maxRetries))
-	}
-	into.Reasoning.Retries = retries
-	return nil
 }

@@ -2,70 +2,65 @@ package settings
 
 import (
 	"fmt"
+	"log/slog"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// unfit says what a setter expected.
-type unfit string
-
-func (u unfit) Error() string { return string(u) }
-
-func setServices(into *Settings, value string) error {
-	into.Services = commaList(value)
-	if len(into.Services) == 0 {
-		return unfit("an engine's name, a comma list or all")
-	}
-	return nil
-}
-
-func setPath(into *Settings, value string) error {
-	if value == "" || strings.ContainsRune(value, 0) {
-		return unfit("a folder")
-	}
-	into.Path = value
-	return nil
-}
-
-func setLogLevel(into *Settings, value string) error {
-	return into.LogLevel.UnmarshalText([]byte(value))
-}
-
 // maxWait is a day in milliseconds: more is a mistake, and far from overflowing a duration.
 const maxWait = 86_400_000
 
-func setSlowCall(into *Settings, value string) error {
-	milliseconds, err := strconv.Atoi(value)
-	if err != nil || milliseconds < 0 || milliseconds > maxWait {
-		return unfit(fmt.Sprintf("milliseconds from 0 to %d", maxWait))
+// assign fills the field of a setting by the field's type. It returns what was
+// expected instead of the value, or "" where the value fits.
+func (s Setting) assign(into *Settings, value string) (expected string) {
+	if len(s.Allowed) > 0 && !slices.Contains(s.Allowed, value) {
+		return "one of " + strings.Join(s.Allowed, ", ")
 	}
-	into.SlowCall = time.Duration(milliseconds) * time.Millisecond
-	if milliseconds == 0 {
-		into.SlowCall = -1
+	number, err := strconv.Atoi(value)
+	bounded := err == nil && number >= s.Min && number <= s.Max
+	switch field := s.field(into).(type) {
+	case *string:
+		if s.needs != "" && (value == "" || strings.ContainsRune(value, 0)) {
+			return s.needs
+		}
+		*field = value
+	case *[]string:
+		*field = s.list(value)
+		if s.needs != "" && len(*field) == 0 {
+			return s.needs
+		}
+	case *bool:
+		if *field, err = strconv.ParseBool(value); err != nil {
+			return "true or false, 1 or 0"
+		}
+	case *int:
+		if *field = number; !bounded {
+			return fmt.Sprintf("a number from %d to %d", s.Min, s.Max)
+		}
+	case *time.Duration:
+		if !bounded {
+			return fmt.Sprintf("milliseconds from %d to %d", s.Min, s.Max)
+		}
+		*field = time.Duration(number) * time.Millisecond
+		if number == 0 { // never
+			*field = -1
+		}
+	case *slog.Level:
+		if field.UnmarshalText([]byte(value)) != nil {
+			return "a level"
+		}
 	}
-	return nil
+	return ""
 }
 
-func setToolNames(into *Settings, value string) error {
-	into.ToolNames = value
-	return nil
-}
-
-func setGitRoots(into *Settings, value string) error {
-	into.GitRoots = folders(value)
-	return nil
-}
-
-func setRepos(into *Settings, value string) error {
-	into.Repos = folders(value)
-	return nil
-}
-
-func setTrustedHosts(into *Settings, value string) error {
-	into.TrustedHosts = commaList(value)
-	return nil
+func (s Setting) list(value string) []string {
+	if s.Kind == Folders {
+		return folders(value)
+	}
+	return commaList(value)
 }
 
 // folders reads a list of folders as PATH has it.

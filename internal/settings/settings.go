@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -33,7 +32,10 @@ type Setting struct {
 	// NotInFile says why the file cannot hold the setting; empty: it can.
 	NotInFile string
 
-	set func(*Settings, string) error
+	// needs says what is expected of a value that may not be empty.
+	needs string
+	// field returns a pointer to the field that the setting fills.
+	field func(*Settings) any
 }
 
 // Kind is the type of a value. All of them have a text, which is what flags
@@ -113,23 +115,23 @@ func Table() []Setting {
 func generalRows() []Setting {
 	return []Setting{
 		{Flag: "service", Env: EnvServices, Key: "mcp_service", Kind: List, Default: All,
-			Doc: "engines to publish over MCP: a name, a comma list or all", set: setServices},
+			Doc: "engines to publish over MCP: a name, a comma list or all", needs: "an engine's name, a comma list or all", field: func(s *Settings) any { return &s.Services }},
 		{Flag: "path", Env: EnvPath, Key: "savant_path", Default: "./", NotInFile: "is where this file is found",
-			Doc: "folder of workflows/, schemas/, config/, .savant/ and logs/", set: setPath},
+			Doc: "folder of workflows/, schemas/, config/, .savant/ and logs/", needs: "a folder", field: func(s *Settings) any { return &s.Path }},
 		{Flag: "log-level", Env: EnvLogLevel, Key: "telemetry.log_level", Default: "info",
 			Allowed: []string{"debug", "info", "warn", "error"},
-			Doc:     "lowest level that is logged", set: setLogLevel},
+			Doc:     "lowest level that is logged", field: func(s *Settings) any { return &s.LogLevel }},
 		{Flag: "slow-threshold-ms", Env: EnvSlow, Key: "telemetry.slow_threshold_ms", Kind: Number, Max: maxWait, Default: "1000",
-			Doc: "milliseconds above which a call is logged as slow; 0 is never", set: setSlowCall},
+			Doc: "milliseconds above which a call is logged as slow; 0 is never", field: func(s *Settings) any { return &s.SlowCall }},
 		{Flag: "tool-names", Env: EnvToolNames, Key: "tool_names", Default: "auto",
 			Allowed: []string{"auto", "underscore", "dotted"},
-			Doc:     "how names of tools are listed", set: setToolNames},
+			Doc:     "how names of tools are listed", field: func(s *Settings) any { return &s.ToolNames }},
 		{Flag: "git-roots", Env: EnvGitRoots, Key: "git_roots", Kind: Folders,
-			Doc: "folders git.* may read beside SAVANT_PATH, separated as in PATH", set: setGitRoots},
+			Doc: "folders git.* may read beside SAVANT_PATH, separated as in PATH", field: func(s *Settings) any { return &s.GitRoots }},
 		{Flag: "repos", Env: EnvRepos, Key: "repos", Kind: Folders,
-			Doc: "repositories context.* reads beside SAVANT_PATH, separated as in PATH", set: setRepos},
+			Doc: "repositories context.* reads beside SAVANT_PATH, separated as in PATH", field: func(s *Settings) any { return &s.Repos }},
 		{Flag: "trusted-hosts", Env: EnvTrustedHosts, Key: "trusted_hosts", Kind: List, NotInFile: "says which hosts this file may name",
-			Doc: "hosts that your tokens and keys may be sent to where the file names the address", set: setTrustedHosts},
+			Doc: "hosts that your tokens and keys may be sent to where the file names the address", field: func(s *Settings) any { return &s.TrustedHosts }},
 	}
 }
 
@@ -144,14 +146,11 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: expected %s, got %q", e.Setting, e.Expected, e.Value)
 }
 
+// check fills the field of a setting; the error is an *Error.
 func (s Setting) check(into *Settings, value string) error {
-	expected := "one of " + strings.Join(s.Allowed, ", ")
-	if len(s.Allowed) == 0 || slices.Contains(s.Allowed, value) {
-		err := s.set(into, value)
-		if err == nil {
-			return nil
-		}
-		expected = err.Error()
+	expected := s.assign(into, value)
+	if expected == "" {
+		return nil
 	}
 	if s.Secret {
 		value = ""

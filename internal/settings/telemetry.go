@@ -14,18 +14,12 @@ type Telemetry struct {
 const EnvOTLPEndpoint = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 func telemetryRows() []Setting {
-	text := func(of func(*Telemetry) *string) func(*Settings, string) error {
-		return func(into *Settings, value string) error {
-			*of(&into.Telemetry) = value
-			return nil
-		}
-	}
 	return []Setting{
 		{Flag: "otlp-endpoint", Env: EnvOTLPEndpoint, Key: "telemetry.otlp_endpoint", Kind: Address,
-			Doc: "address of an OpenTelemetry collector that takes OTLP over HTTP; without one no traces are sent", set: text(func(t *Telemetry) *string { return &t.Endpoint })},
+			Doc: "address of an OpenTelemetry collector that takes OTLP over HTTP; without one no traces are sent", field: func(s *Settings) any { return &s.Telemetry.Endpoint }},
 		{Flag: "otlp-headers", Env: "OTEL_EXPORTER_OTLP_HEADERS", Key: "telemetry.otlp_headers", Secret: true, SentTo: "telemetry.otlp_endpoint",
-			Doc: "headers for it: name=value,name=value", set: text(func(t *Telemetry) *string { return &t.Headers })},
+			Doc: "headers for it: name=value,name=value", field: func(s *Settings) any { return &s.Telemetry.Headers }},
 		{Flag: "otel-service-name", Env: "OTEL_SERVICE_NAME", Key: "telemetry.service_name",
-			Doc: "name of this program in traces; savant by default", set: text(func(t *Telemetry) *string { return &t.Service })},
+			Doc: "name of this program in traces; savant by default", field: func(s *Settings) any { return &s.Telemetry.Service }},
 	}
 }
