@@ -49,9 +49,6 @@ type Options struct {
 	Confirm func(ctx context.Context, tool string, args json.RawMessage) (bool, error)
 	// Observe is called with each event of telemetry; it may be nil.
 	Observe func(telemetry.Event)
-	// Describe asks git about the repository at once, since an agent's run will
-	// want to know.
-	Describe bool
 	// Engines fills the registry; nil for Savant's own engines.
 	Engines func(*App) error
 }
@@ -83,8 +80,6 @@ type App struct {
 	layers   []library.Layer
 	search   *repo.Search
 	calls    callTracing
-	// described has what git knows of the repository, where it was asked already.
-	described <-chan description
 }
 
 // AbsolutePath is SAVANT_PATH from the root.
@@ -104,9 +99,6 @@ func Open(ctx context.Context, options Options) (*App, error) {
 	var err error
 	if a.Path, err = AbsolutePath(a.settings); err != nil {
 		return nil, err
-	}
-	if options.Describe {
-		a.describeSoon(ctx)
 	}
 	if a.files, err = openProject(a.Path); err != nil {
 		return nil, Misconfigured(fault.New(fault.InvalidParams, "%s: expected a folder, got %q: %w",

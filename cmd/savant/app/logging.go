@@ -55,7 +55,8 @@ type attributes func(groups []string, a slog.Attr) slog.Attr
 // cleaning takes secrets out of what is logged, and where the folder is: an error
 // may quote anything.
 func cleaning(redactor *redact.Redactor, folder string) attributes {
-	text := func(said string) slog.Value { return slog.StringValue(redactor.Text(within(folder, said))) }
+	relative := within(folder)
+	text := func(said string) slog.Value { return slog.StringValue(redactor.Text(relative(said))) }
 	return func(_ []string, a slog.Attr) slog.Attr {
 		switch value := a.Value.Any().(type) {
 		case string:

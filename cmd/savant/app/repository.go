@@ -12,34 +12,9 @@ import (
 	"savant/reasoning"
 )
 
-// description is what is known of a repository, or why it is not.
-type description struct {
-	repo *reasoning.Repo
-	err  error
-}
-
-// describeSoon begins to ask git before the program is put together: a run
-// asks its first question when both are done.
-func (a *App) describeSoon(ctx context.Context) {
-	described := make(chan description, 1)
-	a.described = described
-	go func() {
-		repo, err := describe(ctx, a.Path, a.gitRoots())
-		described <- description{repo, err}
-	}()
-}
-
 // repository describes the repository at SAVANT_PATH to a run.
 func (a *App) repository(ctx context.Context) (*reasoning.Repo, error) {
-	if a.described == nil {
-		return describe(ctx, a.Path, a.gitRoots())
-	}
-	select {
-	case made := <-a.described:
-		return made.repo, made.err
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
+	return describe(ctx, a.Path, a.gitRoots())
 }
 
 // describe says what git knows. The questions are asked at once; nil where

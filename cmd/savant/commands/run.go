@@ -83,7 +83,6 @@ func (p *program) agentCommand() *cobra.Command {
 			if terminal.Is(p.stdin) && terminal.Is(p.stderr) {
 				p.open.Confirm = p.confirmCall
 			}
-			p.open.Describe = !want.order.SkipGit && !want.order.DryRun
 			p.open.Observe = p.shownEvents(want)
 			return p.with(command.Context(), func(a *app.App) error { return p.runAgent(command.Context(), a, want) })
 		}}
