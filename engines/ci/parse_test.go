@@ -115,8 +115,8 @@ func TestPlansOfTAPAreHeldAgainstResults(t *testing.T) {
 	for text, want := range map[string][]string{
 		"1..3\nok 1\nok 2":             {"no result of test 3 of the plan 1..3"},
 		"ok\nok\n1..3":                 {"no result of test 3 of the plan 1..3"},
-		"1..9\nok 9\nok 2\nok 3\nok 5": {"no result of tests 1, 4, 6 to 8 of the plan 1..9"},
-		"1..1\nok 1\nok 2\nok 3":       {"tests 2 to 3 beyond the plan 1..1"},
+		"1..9\nok 9\nok 2\nok 3\nok 5": {"no result of tests 1, 4, 6, 7, 8 of the plan 1..9"},
+		"1..1\nok 1\nok 2\nok 3":       {"tests 2, 3 beyond the plan 1..1"},
 		"1..2\nok 1\nok 1\nok 2":       {"3 results for the plan 1..2"},
 		"1..2\nok 2\nok 2":             {"no result of test 1 of the plan 1..2"},
 		"1..1\n":                       {"no result of test 1 of the plan 1..1"},
@@ -127,7 +127,7 @@ func TestPlansOfTAPAreHeldAgainstResults(t *testing.T) {
 		"ok 1\nok 2\n1..2\nok 1\n1..1":                           nil,
 		"ok 1\nok 2":                                             nil,
 		"1..2 # both\nok 1\n  ---\n  1..7\n  ...\nok 2":          nil,
-		"1..99999999999999999999\nok 99999999999999999999\nok 1": {"no result of tests 2 to 1073741823 of the plan 1..1073741824"},
+		"1..99999999999999999999\nok 99999999999999999999\nok 1": {"no result of tests 2, 3, 4, 5, 6, 7, 8, 9, … of the plan 1..1073741824"},
 		"1..3\nok 1\nBail out! no disk":                          {"bail out: no disk"},
 	} {
 		reading := newReading(parserTAP)

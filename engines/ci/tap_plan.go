@@ -2,6 +2,7 @@ package ci
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,26 +14,22 @@ import (
 // would run, and what it ran. A document without a plan is taken as it comes.
 type tapPlan struct {
 	planned bool
-	length  int // of the plan 1..length
-	results int // the points that came
-	next    int // the number of a point that has none, less one
-	// seen are the numbers of the points, in the order they came.
-	seen []span
+	length  int          // of the plan 1..length
+	results int          // the points that came
+	last    int          // the number of the last point
+	seen    map[int]bool // the numbers of all points
 }
-
-// span is a range of numbers, both ends included.
-type span struct{ from, to int }
 
 var (
 	tapPlanLine = pattern.Lazy(`^( *)1\.\.(\d+)\s*(?:#.*)?$`)
 	tapVersion  = pattern.Lazy(`(?i)^TAP version \d+\s*$`)
 )
 
-// maxPlan bounds the numbers of points, so that they can be counted on.
+// maxPlan bounds the numbers of points.
 const maxPlan = 1 << 30
 
-// maxSpans bounds how many gaps a failure names.
-const maxSpans = 8
+// maxNumbers bounds how many numbers a failure names.
+const maxNumbers = 8
 
 func tapNumber(text string) int {
 	number, err := strconv.Atoi(text)
@@ -45,15 +42,14 @@ func tapNumber(text string) int {
 // result counts a point; its number may be left out.
 func (p *tapPlan) result(number string) {
 	p.results++
-	p.next++
+	p.last++
 	if number != "" {
-		p.next = tapNumber(number)
+		p.last = tapNumber(number)
 	}
-	if last := len(p.seen) - 1; last >= 0 && p.seen[last].to+1 == p.next {
-		p.seen[last].to = p.next
-		return
+	if p.seen == nil {
+		p.seen = map[int]bool{}
 	}
-	p.seen = append(p.seen, span{p.next, p.next})
+	p.seen[p.last] = true
 }
 
 // complete says whether all that was planned came, so that a point of number 1
@@ -66,15 +62,13 @@ func (p *tapPlan) failures() []string {
 	if !p.planned {
 		return nil
 	}
-	slices.SortFunc(p.seen, func(a, b span) int { return a.from - b.from })
-	var missing, beyond []span
-	from := 1
-	for _, each := range p.seen {
-		missing = appendSpan(missing, from, min(each.from-1, p.length))
-		beyond = appendSpan(beyond, max(each.from, p.length+1), each.to)
-		from = max(from, each.to+1)
+	var missing []int
+	for number := 1; number <= p.length && len(missing) <= maxNumbers; number++ {
+		if !p.seen[number] {
+			missing = append(missing, number)
+		}
 	}
-	missing = appendSpan(missing, from, p.length)
+	beyond := slices.DeleteFunc(slices.Sorted(maps.Keys(p.seen)), func(number int) bool { return number <= p.length })
 	var said []string
 	if len(missing) > 0 {
 		said = append(said, fmt.Sprintf("no result of %s of the plan 1..%d", numbers(missing), p.length))
@@ -88,31 +82,17 @@ func (p *tapPlan) failures() []string {
 	return said
 }
 
-// appendSpan adds a range, if there is anything in it, to those before.
-func appendSpan(spans []span, from, to int) []span {
-	if from > to {
-		return spans
+// numbers writes the numbers of tests for a person: "tests 2, 4, 5".
+func numbers(of []int) string {
+	if len(of) == 1 {
+		return fmt.Sprintf("test %d", of[0])
 	}
-	return append(spans, span{from, to})
-}
-
-// numbers writes ranges for a person: "tests 2, 4 to 6".
-func numbers(spans []span) string {
-	said := make([]string, 0, maxSpans+1)
-	for i, each := range spans {
-		if i == maxSpans {
-			said = append(said, "…")
-			break
-		}
-		text := strconv.Itoa(each.from)
-		if each.to > each.from {
-			text += " to " + strconv.Itoa(each.to)
-		}
-		said = append(said, text)
+	var said []string
+	for _, each := range of[:min(len(of), maxNumbers)] {
+		said = append(said, strconv.Itoa(each))
 	}
-	word := "tests "
-	if len(spans) == 1 && spans[0].from == spans[0].to {
-		word = "test "
+	if len(of) > maxNumbers {
+		said = append(said, "…")
 	}
-	return word + strings.Join(said, ", ")
+	return "tests " + strings.Join(said, ", ")
 }
