@@ -15,18 +15,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// floor is where a package stands in the house: it may import the packages it
-// names, all of which stand lower. Above them, the foundations need not be
-// named: fault, which every error is made of, internal/jsonvalue, which says how
-// JSON looks, internal/pattern, which holds regular expressions back, and
-// internal/redact, which takes secrets out.
-type floor struct {
+// rule says what a package may import: the packages it names, all of which have
+// a lower height, and the foundations below it.
+type rule struct {
 	height  int
 	imports []string
 }
 
-// TestNoPatternIsCompiledAtTheStart holds regular expressions back: those of the
-// program together would be a tenth of its start.
+// TestNoPatternIsCompiledAtTheStart: compiling all regular expressions would take a
+// tenth of the program's start.
 func TestNoPatternIsCompiledAtTheStart(t *testing.T) {
 	require.NoError(t, fs.WalkDir(os.DirFS("."), ".", func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || path.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
@@ -38,14 +35,15 @@ func TestNoPatternIsCompiledAtTheStart(t *testing.T) {
 	}))
 }
 
-// top is above every floor.
+// top is above every other height.
 const top = 99
 
+// foundations need not be named in a rule.
 var foundations = []string{"fault", "internal/jsonvalue", "internal/pattern", "internal/redact"}
 
-// floors is the house of docs/architecture.md, by folder. A row changes by
+// rules are the packages of docs/architecture.md, by folder. A row changes by
 // decision, not to make a build pass; a package without a row fails.
-var floors = map[string]floor{
+var rules = map[string]rule{
 	".":                   {height: 0},
 	"cmd/savant":          {height: top, imports: []string{"cmd/savant/app", "cmd/savant/commands"}},
 	"cmd/savant/commands": {height: top - 1, imports: []string{"*"}},
@@ -100,7 +98,6 @@ var floors = map[string]floor{
 	"agent/memory":      {height: 2, imports: []string{"internal/atomicfile", "internal/filelock", "internal/journal", "internal/ownfolder"}},
 	"agent":             {height: 5, imports: []string{"engines", "reasoning", "agent/memory", "telemetry"}},
 	"agent/agenttest":   {height: 6, imports: []string{"agent", "engines", "reasoning", "telemetry"}},
-	"hub":               {height: 4, imports: []string{"telemetry", "think/state", "agent/memory"}},
 }
 
 // users names the packages that may import a library which shapes the program,
@@ -117,7 +114,6 @@ var users = map[string]string{
 	"github.com/lmittmann/tint":             "cmd/savant/app",
 	"modernc.org/sqlite":                    "engines/repo/index",
 	"go.opentelemetry.io":                   "telemetry/otel",
-	"go.mongodb.org/mongo-driver":           "reasoning/mongoqueue",
 }
 
 // testLibraries are for tests, and for the packages that hold tests for others.
@@ -226,7 +222,7 @@ func TestImports(t *testing.T) {
 
 // judge returns what is wrong with an import, or "".
 func judge(each imported) string {
-	row, known := floors[each.folder]
+	row, known := rules[each.folder]
 	if !known {
 		return "the package has no row in imports_test.go: decide where it stands"
 	}
@@ -246,7 +242,7 @@ func judge(each imported) string {
 		target, ours = ".", true
 	}
 	if ours && !row.allows(target) {
-		return each.folder + " may import only [" + strings.Join(row.imports, " ") + "] and what is below every floor"
+		return each.folder + " may import only [" + strings.Join(row.imports, " ") + "] and what is the foundations"
 	}
 	return ""
 }
@@ -256,21 +252,43 @@ func (i imported) within(folder string) bool {
 	return i.path == folder || strings.HasPrefix(i.path, folder+"/")
 }
 
-func (f floor) allows(target string) bool {
-	return slices.Contains(f.imports, "*") || slices.Contains(f.imports, target) || slices.Contains(foundations, target) && floors[target].height < f.height
+func (r rule) allows(target string) bool {
+	return slices.Contains(r.imports, "*") || slices.Contains(r.imports, target) || slices.Contains(foundations, target) && rules[target].height < r.height
 }
 
 // TestImportsPointDownward keeps the table itself honest.
 func TestImportsPointDownward(t *testing.T) {
-	for folder, row := range floors {
+	for folder, row := range rules {
 		for _, target := range row.imports {
 			if target == "*" {
 				continue
 			}
-			below, known := floors[target]
+			below, known := rules[target]
 			require.True(t, known, "%s may import %s, which has no row", folder, target)
 			require.Less(t, below.height, row.height, "%s may import %s, which is not lower", folder, target)
 		}
+	}
+}
+
+// maxFiles is how many files that are not tests a folder may have.
+const maxFiles = 25
+
+// TestFoldersAreSmall keeps a folder to what a reader can take in, and the table
+// to the packages there are.
+func TestFoldersAreSmall(t *testing.T) {
+	files := map[string]map[string]bool{}
+	for _, each := range allImports(t) {
+		if files[each.folder] == nil {
+			files[each.folder] = map[string]bool{}
+		}
+		files[each.folder][each.file] = true
+	}
+	for folder, names := range files {
+		require.LessOrEqual(t, len(names), maxFiles, "%s has too many files", folder)
+	}
+	for folder := range rules {
+		_, err := os.Stat(folder)
+		require.NoError(t, err, "the table has a package that does not exist")
 	}
 }
 
