@@ -1,9 +1,11 @@
 package memory_test
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -146,4 +148,41 @@ func TestASnapshotThatCannotBeWrittenIsAnErrorAndNoMore(t *testing.T) {
 	require.ErrorIs(t, err, fault.StateNotSaved)
 	require.NoError(t, session.Append("call", nil, true), "the journal goes on")
 	require.NoError(t, session.Close())
+}
+
+// TestMissingSectorsOfTheLastLineAreDropped: a crash may keep the newline of the last line
+// and lose whole sectors before it, which are zero then. Any other change of
+// the last line is damage, since what it says may have been acted on.
+func TestMissingSectorsOfTheLastLineAreDropped(t *testing.T) {
+	const sector = 512
+	store, folder := open(t)
+	session := create(t, store, "r1")
+	require.NoError(t, session.Append("started", nil, true))
+	file := filepath.Join(folder, ".savant", "sessions", "r1.journal")
+	before, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.NoError(t, session.Append("call", map[string]any{"text": strings.Repeat("x", 4*sector)}, true))
+	require.NoError(t, session.Close())
+	whole, err := os.ReadFile(file)
+	require.NoError(t, err)
+	for from := len(before); from/sector < len(whole)/sector; from = (from/sector + 1) * sector {
+		torn := bytes.Clone(whole)
+		clear(torn[from : (from/sector+1)*sector])
+		write(t, folder, torn)
+		again, records, err := store.Resume("r1")
+		require.NoError(t, err, from)
+		require.Len(t, records, 1, from)
+		require.NoError(t, again.Append("next", nil, true))
+		require.NoError(t, again.Close())
+		records, err = store.Records("r1")
+		require.NoError(t, err)
+		require.Equal(t, "next", records[1].Kind)
+	}
+	for at := len(before); at < len(whole); at += 97 {
+		damaged := bytes.Clone(whole)
+		damaged[at] ^= 4
+		write(t, folder, damaged)
+		_, _, err := store.Resume("r1")
+		require.ErrorIs(t, err, fault.StateCorrupt, at)
+	}
 }

@@ -107,3 +107,17 @@ func writeRun(b *testing.B, folder string, key state.Key, count int) {
 	require.NoError(b, os.MkdirAll(runs, 0o700))
 	require.NoError(b, os.WriteFile(filepath.Join(runs, key.Run+".journal"), journal, 0o600))
 }
+
+// BenchmarkListFirst measures the first listing of a process.
+func BenchmarkListFirst(b *testing.B) {
+	folder := b.TempDir()
+	for i := range 10_000 {
+		writeRun(b, folder, state.Key{Workflow: fmt.Sprint("w", i%4), Run: fmt.Sprint("r", i)}, 3)
+	}
+	for b.Loop() {
+		store := openDir(b, folder)
+		infos, err := store.List(context.Background(), state.Filter{})
+		require.NoError(b, err)
+		require.Len(b, infos, 10_000)
+	}
+}

@@ -22,7 +22,7 @@ type Problem struct {
 // what is wrong. It changes nothing. UNKNOWN_RUN if the run has no file.
 func (d *Dir) Check(ctx context.Context, key Key) ([]Problem, error) {
 	problems := []Problem{}
-	err := d.with(ctx, key, reading, func(j *runJournal) error {
+	err := d.with(ctx, key, replaying, func(j *runJournal) error {
 		return j.replay(0, 0, func(Link, []byte) error { return nil })
 	})
 	if errors.Is(err, fault.UnknownRun) && d.orphan(key) {

@@ -10,7 +10,7 @@ import (
 )
 
 // TestWhatAStepAsksOfTheDisk: one write and one sync, no read, whatever the
-// length of the run; looking for other processes is a stat.
+// length of the run; looking for other processes reads nothing either.
 func TestWhatAStepAsksOfTheDisk(t *testing.T) {
 	disk, d := stage(t, operation{prepare: grow(150)})
 	require.NoError(t, appendNext(151)(d))
@@ -21,7 +21,7 @@ func TestWhatAStepAsksOfTheDisk(t *testing.T) {
 	disk.trace = nil
 	_, _, err := d.Head(context.Background(), faultKey)
 	require.NoError(t, err)
-	require.Equal(t, []string{"stat" + journal}, disk.trace)
+	require.Equal(t, []string{"lock" + journal, "stat" + journal, "unlock" + journal}, disk.trace)
 }
 
 // TestReadingOne: one record costs a read of that record, wherever it is.
@@ -37,6 +37,33 @@ func TestReadingOne(t *testing.T) {
 		require.Equal(t, version, records[0].Version)
 		require.Less(t, total, 4*sector)
 	}
+}
+
+// TestOpeningReadsOnce: the first read of a run goes over its journal once, but for the head.
+func TestOpeningReadsOnce(t *testing.T) {
+	disk, _ := stage(t, operation{prepare: grow(150)})
+	d := openSim(disk)
+	total := 0
+	disk.read = func(bytes int) { total += bytes }
+	records, err := d.Records(t.Context(), faultKey, 0, 0)
+	require.NoError(t, err)
+	require.Len(t, records, 150)
+	require.Less(t, total, len(disk.fileAt(journalName(faultKey)).current)+4*headLength)
+
+	_, err = openSim(disk).Append(t.Context(), faultKey, faultRecord(151))
+	require.NoError(t, err)
+	for after, count := range map[int]int{0: 151, 149: 2, 150: 1} {
+		records, err = openSim(disk).Records(t.Context(), faultKey, after, 0)
+		require.NoError(t, err)
+		require.Len(t, records, count)
+	}
+	_, err = openSim(disk).Append(t.Context(), faultKey, faultRecord(152))
+	require.NoError(t, err)
+	records, err = d.Records(t.Context(), faultKey, 148, 3)
+	require.NoError(t, err, "of which it verifies one anew and two for the first time")
+	require.Len(t, records, 3)
+	require.Equal(t, 149, records[0].Version)
+	require.Equal(t, 151, records[2].Version)
 }
 
 // TestFewHandles: beyond the limit the journal used longest ago is closed, and

@@ -149,14 +149,14 @@ func (d *Dir) with(ctx context.Context, key Key, wanted mode, work func(*runJour
 	}
 	defer d.give(j)
 	release, err := j.hold(ctx, wanted)
-	if err != nil && wanted == reading {
+	if err != nil && wanted.reads() {
 		return toReader(j.name, err)
 	}
 	if err != nil {
 		return err
 	}
 	defer release()
-	if len(j.verified.chain) == 0 && (wanted == reading || wanted == writing) {
+	if len(j.verified.chain) == 0 && (wanted.reads() || wanted == writing) {
 		return unknownRun(key)
 	}
 	return work(j)
@@ -217,7 +217,7 @@ func (d *Dir) begin(ctx context.Context, key Key, first Record) (Record, error) 
 // Records implements Store.
 func (d *Dir) Records(ctx context.Context, key Key, after, limit int) ([]Record, error) {
 	found := []Record{}
-	err := d.with(ctx, key, reading, func(j *runJournal) error {
+	err := d.with(ctx, key, replaying, func(j *runJournal) error {
 		return j.replay(after, limit, func(link Link, line []byte) error {
 			record, err := recordOf(line)
 			if err != nil {
@@ -235,24 +235,12 @@ func (d *Dir) Records(ctx context.Context, key Key, after, limit int) ([]Record,
 
 // Head implements Store.
 func (d *Dir) Head(ctx context.Context, key Key) (version int, hash string, err error) {
-	j, err := d.take(ctx, key)
-	if err != nil {
-		return 0, "", err
-	}
-	now, err := d.disk.Stat(j.name)
-	last, fresh := j.verified.link(), err == nil && j.verified.fresh(now)
-	d.give(j)
-	if fresh {
-		return last.Version, last.Hash, nil
-	}
 	err = d.with(ctx, key, reading, func(j *runJournal) error {
-		last = j.verified.link()
+		last := j.verified.link()
+		version, hash = last.Version, last.Hash
 		return nil
 	})
-	if err != nil {
-		return 0, "", err
-	}
-	return last.Version, last.Hash, nil
+	return version, hash, err
 }
 
 // ensureFolder makes a folder and those above it, durably.

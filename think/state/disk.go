@@ -1,9 +1,11 @@
 package state
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"savant/internal/atomicfile"
@@ -24,10 +26,8 @@ type disk interface {
 	Open(name string, flags int) (file, error)
 	Mkdir(name string) error
 	Stat(name string) (stat, error)
-	// Names returns the names in a folder, unsorted.
-	Names(folder string) ([]string, error)
-	// Folder opens a folder as a disk of its own: shorter names are faster.
-	Folder(name string) (disk, error)
+	// Entries returns what is in a folder, unsorted.
+	Entries(folder string) ([]entry, error)
 	// Touch sets the time of a file's last change to now.
 	Touch(name string) error
 	Close() error
@@ -57,6 +57,24 @@ type stat struct {
 
 func (s stat) same(other stat) bool {
 	return s.identity == other.identity && s.size == other.size && s.modified.Equal(other.modified)
+}
+
+// entry is a file or folder in a folder.
+type entry struct {
+	name   string
+	folder bool
+	stat   stat
+}
+
+// namesIn returns the names in a folder, sorted.
+func namesIn(target disk, folder string) ([]string, error) {
+	entries, err := target.Entries(folder)
+	names := make([]string, 0, len(entries))
+	for _, each := range entries {
+		names = append(names, each.name)
+	}
+	slices.Sort(names)
+	return names, err
 }
 
 // identity is what a file keeps when it is renamed.
@@ -96,12 +114,13 @@ func readHead(target disk, name string) (Record, error) {
 	return headOf(start), err
 }
 
-// readRange reads the bytes from one offset up to another.
+// readRange reads the bytes from one offset up to another, or fewer if the file
+// was cut meanwhile.
 func readRange(source io.ReaderAt, from, to int64) ([]byte, error) {
 	data := make([]byte, to-from)
 	n, err := source.ReadAt(data, from)
-	if n == len(data) {
-		return data, nil
+	if errors.Is(err, io.EOF) {
+		err = nil
 	}
-	return nil, err
+	return data[:n], err
 }

@@ -39,8 +39,14 @@ func (d *Dir) gcLater() {
 // and returns how many: those that nobody has written to for an hour.
 func (d *Dir) GCTemporary(ctx context.Context) (removed int, err error) {
 	for _, top := range []string{stateFolder, artifactFolder, receiptFolder} {
-		count, err := d.gcFolder(ctx, top, 2)
-		removed += count
+		err := d.walk(ctx, top, func(name string, found stat) error {
+			base := path.Base(name) // as atomicfile names them
+			if strings.HasPrefix(base, ".") && strings.HasSuffix(base, temporarySuffix) &&
+				d.now().Sub(found.modified) >= staleAge && d.disk.Remove(name) == nil {
+				removed++
+			}
+			return nil
+		})
 		if err != nil {
 			return removed, err
 		}
@@ -48,44 +54,27 @@ func (d *Dir) GCTemporary(ctx context.Context) (removed int, err error) {
 	return removed, nil
 }
 
-// gcFolder removes the stale temporary files of a folder and of those below
-// it, to a depth.
-func (d *Dir) gcFolder(ctx context.Context, folder string, depth int) (removed int, err error) {
+// walk visits the files below a folder. A folder that is not there has none.
+func (d *Dir) walk(ctx context.Context, folder string, visit func(name string, found stat) error) error {
 	if ctx.Err() != nil {
-		return 0, interrupted(ctx, folder)
+		return interrupted(ctx, folder)
 	}
-	names, err := d.disk.Names(folder)
-	if err != nil {
-		return 0, nil // not there, or no folder
+	entries, err := d.disk.Entries(folder)
+	if err != nil && !absent(err) {
+		return notRead(folder, err)
 	}
-	for _, name := range names {
-		below := path.Join(folder, name)
-		switch {
-		case strings.HasPrefix(name, ".") && strings.HasSuffix(name, temporarySuffix): // as atomicfile names them
-			removed += d.removeStale(below)
-		case depth > 0 && mayBeFolder(name):
-			count, err := d.gcFolder(ctx, below, depth-1)
-			removed += count
-			if err != nil {
-				return removed, err
-			}
+	for _, each := range entries {
+		name := path.Join(folder, each.name)
+		if each.folder {
+			err = d.walk(ctx, name, visit)
+		} else {
+			err = visit(name, each.stat)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	return removed, nil
-}
-
-// mayBeFolder tells the folders of the store from its files by their names, so
-// that the collection need not ask the disk about each of thousands.
-func mayBeFolder(name string) bool {
-	return !strings.HasSuffix(name, journalSuffix) && !strings.HasSuffix(name, jsonSuffix) && !digestPattern().MatchString(name)
-}
-
-func (d *Dir) removeStale(name string) int {
-	found, err := d.disk.Stat(name)
-	if err != nil || d.now().Sub(found.modified) < staleAge || d.disk.Remove(name) != nil {
-		return 0
-	}
-	return 1
+	return nil
 }
 
 // The bounds of the receipts that are kept. A receipt is of use between a call
@@ -102,45 +91,23 @@ const (
 // need not share a count.
 func collectsReceipts(id string) bool { return id[:2] == "aa" }
 
-// kept is a receipt's file.
-type kept struct {
-	name string
-	stat stat
-}
-
 // gcReceipts removes the oldest receipts beyond the bounds. What cannot be
 // removed stays until the next collection.
-func (d *Dir) gcReceipts(ctx context.Context) {
-	files := d.receipts(ctx)
-	slices.SortFunc(files, func(a, b kept) int { return b.stat.modified.Compare(a.stat.modified) })
+func (d *Dir) gcReceipts() {
+	files, err := d.disk.Entries(receiptFolder)
+	if err != nil {
+		return
+	}
+	files = slices.DeleteFunc(files, func(each entry) bool {
+		id, ok := strings.CutSuffix(each.name, jsonSuffix)
+		return !ok || !receiptPattern().MatchString(id)
+	})
+	slices.SortFunc(files, func(a, b entry) int { return b.stat.modified.Compare(a.stat.modified) })
 	var bytes int64
 	for i, each := range files {
 		bytes += each.stat.size
 		if i >= maxReceipts || bytes > maxReceiptBytes || d.now().Sub(each.stat.modified) >= maxReceiptAge {
-			_ = d.disk.Remove(each.name)
+			_ = d.disk.Remove(path.Join(receiptFolder, each.name))
 		}
 	}
-}
-
-// receipts lists the receipts that are kept, unsorted; none once ctx ended.
-func (d *Dir) receipts(ctx context.Context) []kept {
-	names, err := d.disk.Names(receiptFolder)
-	if err != nil {
-		return nil
-	}
-	files := make([]kept, 0, len(names))
-	for _, name := range names {
-		if ctx.Err() != nil {
-			return nil
-		}
-		id, ok := strings.CutSuffix(name, jsonSuffix)
-		if !ok || !receiptPattern().MatchString(id) {
-			continue
-		}
-		name = path.Join(receiptFolder, name)
-		if found, err := d.disk.Stat(name); err == nil {
-			files = append(files, kept{name, found})
-		}
-	}
-	return files
 }

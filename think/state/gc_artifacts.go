@@ -3,7 +3,6 @@ package state
 import (
 	"context"
 	"path"
-	"slices"
 	"time"
 )
 
@@ -23,72 +22,33 @@ type Collected struct {
 func (d *Dir) GCArtifacts(ctx context.Context, grace time.Duration, dry bool) (Collected, error) {
 	named := map[string]bool{}
 	for _, folder := range []string{stateFolder, trashFolder, receiptFolder} {
-		if err := d.mark(ctx, folder, named); err != nil {
+		if err := d.walk(ctx, folder, func(name string, _ stat) error { return d.mark(name, named) }); err != nil {
 			return Collected{}, err
 		}
 	}
-	digests, err := d.artifacts(ctx)
-	if err != nil {
-		return Collected{}, err
-	}
 	var removed Collected
-	for _, digest := range digests {
+	err := d.walk(ctx, artifactFolder, func(name string, found stat) error {
+		digest := path.Base(name)
 		if ctx.Err() != nil {
-			return removed, interrupted(ctx, artifactFolder)
+			return interrupted(ctx, artifactFolder)
 		}
-		if named[digest] {
-			continue
+		if ArtifactFile(digest) != name || named[digest] || d.now().Sub(found.modified) < grace {
+			return nil
 		}
-		size, old, err := d.gcArtifact(digest, grace, dry)
-		if err != nil {
-			return removed, err
+		gone, err := dry, error(nil)
+		if !dry {
+			gone, err = d.gcArtifact(digest, found)
 		}
-		if old {
-			removed.Artifacts, removed.Bytes = removed.Artifacts+1, removed.Bytes+size
+		if gone {
+			removed.Artifacts, removed.Bytes = removed.Artifacts+1, removed.Bytes+found.size
 		}
-	}
-	return removed, nil
+		return err
+	})
+	return removed, err
 }
 
-// artifacts returns the digests of all artifacts, sorted.
-func (d *Dir) artifacts(ctx context.Context) ([]string, error) {
-	folders, err := d.disk.Names(artifactFolder)
-	if err != nil && !missing(err) {
-		return nil, notRead(artifactFolder, err)
-	}
-	var digests []string
-	for _, folder := range folders {
-		if ctx.Err() != nil {
-			return nil, interrupted(ctx, artifactFolder)
-		}
-		names, err := d.disk.Names(path.Join(artifactFolder, folder))
-		if err != nil {
-			continue // not a folder of this store
-		}
-		for _, name := range names {
-			if digestPattern().MatchString(name) {
-				digests = append(digests, name)
-			}
-		}
-	}
-	slices.Sort(digests)
-	return digests, nil
-}
-
-// mark collects the digests that the files below a folder name.
-func (d *Dir) mark(ctx context.Context, name string, named map[string]bool) error {
-	if ctx.Err() != nil {
-		return interrupted(ctx, name)
-	}
-	names, notFolder := d.disk.Names(name)
-	for _, below := range names {
-		if err := d.mark(ctx, path.Join(name, below), named); err != nil {
-			return err
-		}
-	}
-	if notFolder == nil || missing(notFolder) {
-		return nil
-	}
+// mark collects the digests that a file names.
+func (d *Dir) mark(name string, named map[string]bool) error {
 	text, err := readAll(d.disk, name)
 	if missing(err) {
 		return nil
@@ -114,38 +74,23 @@ func digestsIn(text []byte, found map[string]bool) {
 	}
 }
 
-// gcArtifact removes one artifact unless it is new, and returns its size.
+// gcArtifact removes an artifact that was found old, and reports whether it did.
 // PutArtifact may touch it at any moment, which makes it new: so the file is
 // moved aside first, and put back if that happened in between.
-func (d *Dir) gcArtifact(digest string, grace time.Duration, dry bool) (size int64, old bool, err error) {
+func (d *Dir) gcArtifact(digest string, found stat) (gone bool, err error) {
 	name := artifactName(digest)
-	found, err := d.disk.Stat(name)
-	if missing(err) {
-		return 0, false, nil
-	}
-	if err != nil {
-		return 0, false, notRead(name, err)
-	}
-	old = d.now().Sub(found.modified) >= grace
-	if dry || !old {
-		return found.size, old, nil
-	}
 	aside := path.Join(path.Dir(name), "."+digest+temporarySuffix)
-	if err := d.disk.Rename(name, aside); err != nil {
-		return 0, false, notSaved(name, err)
+	if err := d.disk.Rename(name, aside); err != nil && !missing(err) {
+		return false, notSaved(name, err)
 	}
-	if again, err := d.disk.Stat(aside); err != nil || !again.same(found) {
-		return 0, false, d.putBack(aside, name)
+	again, err := d.disk.Stat(aside)
+	if gone = err == nil && again.same(found); gone {
+		err = d.disk.Remove(aside)
+	} else {
+		err = d.disk.Rename(aside, name)
 	}
-	if err := d.disk.Remove(aside); err != nil {
-		return 0, false, notSaved(name, err)
+	if err != nil && !missing(err) {
+		return false, notSaved(name, err)
 	}
-	return found.size, true, nil
-}
-
-func (d *Dir) putBack(aside, name string) error {
-	if err := d.disk.Rename(aside, name); err != nil {
-		return notSaved(name, err)
-	}
-	return nil
+	return gone, nil
 }

@@ -114,7 +114,7 @@ func TestGCTrash(t *testing.T) {
 	require.NoError(t, d.GCTrash(items[0]))
 	require.NoError(t, d.GCTrash(items[0]), "again")
 	require.ErrorIs(t, d.Undelete(ctx, faultKey), fault.UnknownRun)
-	names, err := disk.Names(trashFolder)
+	names, err := namesIn(disk, trashFolder)
 	require.NoError(t, err)
 	require.Equal(t, []string{"of somebody else"}, names)
 	require.ErrorIs(t, d.GCTrash(Trashed{Folder: ".savant/state/w"}), fault.InvalidParams)
@@ -209,7 +209,7 @@ func TestReceiptsAreCollected(t *testing.T) {
 	collecting := faultReceipt
 	collecting.ID = "aaaa2222"
 	require.NoError(t, d.PutReceipt(t.Context(), collecting))
-	names, err := disk.Names(receiptFolder)
+	names, err := namesIn(disk, receiptFolder)
 	require.NoError(t, err)
 	require.Len(t, names, 2001)
 	require.Nil(t, disk.fileAt(old))

@@ -23,11 +23,10 @@ type Trashed struct {
 
 // Trash lists the trash, the newest first.
 func (d *Dir) Trash(ctx context.Context) ([]Trashed, error) {
-	names, err := d.disk.Names(trashFolder)
+	names, err := namesIn(d.disk, trashFolder)
 	if err != nil && !missing(err) {
 		return nil, notRead(trashFolder, err)
 	}
-	slices.Sort(names)
 	found := []Trashed{}
 	for _, name := range slices.Backward(names) {
 		if ctx.Err() != nil {
@@ -46,7 +45,7 @@ func (d *Dir) Trash(ctx context.Context) ([]Trashed, error) {
 
 // trashedRun returns the run whose journal a folder of the trash holds.
 func (d *Dir) trashedRun(folder string) (workflow, run string) {
-	names, err := d.disk.Names(folder)
+	names, err := namesIn(d.disk, folder)
 	if err != nil {
 		return "", ""
 	}
@@ -75,16 +74,9 @@ func (d *Dir) GCTrash(item Trashed) error {
 
 // erase removes a file, or a folder with all that it holds.
 func (d *Dir) erase(name string) error {
-	err := d.disk.Remove(name)
-	if err == nil || missing(err) {
-		return nil
-	}
-	names, notFolder := d.disk.Names(name)
-	if notFolder != nil {
-		return notSaved(name, err)
-	}
-	for _, below := range names {
-		if err := d.erase(path.Join(name, below)); err != nil {
+	below, _ := d.disk.Entries(name) // none of a file
+	for _, each := range below {
+		if err := d.erase(path.Join(name, each.name)); err != nil {
 			return err
 		}
 	}

@@ -27,6 +27,9 @@ type runJournal struct {
 	opened      identity
 	writable    bool
 	verified    verified
+	// lines are the last of the verified records, if the holder of the journal
+	// is replaying and verified them itself.
+	lines [][]byte
 }
 
 // verified is the content of a journal, and the file as it was then.
@@ -55,15 +58,18 @@ func newJournal(target disk, key Key) *runJournal {
 type mode int
 
 const (
-	reading mode = iota
+	reading   mode = iota
+	replaying      // as reading, and keeps the lines that it verifies
 	writing
 	creating // as writing, and the file need not exist
 	moving   // as writing, whatever the file holds: nothing is read
 )
 
+func (m mode) reads() bool { return m == reading || m == replaying }
+
 func (m mode) flags() int {
 	switch m {
-	case reading:
+	case reading, replaying:
 		return os.O_RDONLY
 	case creating:
 		return os.O_RDWR | os.O_CREATE
@@ -76,7 +82,7 @@ func (m mode) flags() int {
 // for moving, verifies what is new. The caller has the turn, and calls
 // release.
 func (j *runJournal) hold(ctx context.Context, wanted mode) (release func(), err error) {
-	if j.verified.unsynced && wanted == reading {
+	if j.verified.unsynced && wanted.reads() {
 		wanted = writing
 	}
 	for {
@@ -99,7 +105,7 @@ func (j *runJournal) hold(ctx context.Context, wanted mode) (release func(), err
 
 // lock waits for the lock of the file, and then looks which file has its name.
 func (j *runJournal) lock(ctx context.Context, wanted mode) (stat, error) {
-	err := filelock.Wait(ctx, func() (bool, error) { return j.file.TryLock(wanted != reading) })
+	err := filelock.Wait(ctx, func() (bool, error) { return j.file.TryLock(!wanted.reads()) })
 	if err != nil && ctx.Err() != nil {
 		return stat{}, interrupted(ctx, j.name)
 	}
@@ -114,19 +120,19 @@ func (j *runJournal) lock(ctx context.Context, wanted mode) (stat, error) {
 }
 
 func (j *runJournal) open(wanted mode) error {
-	if j.file != nil && (j.writable || wanted == reading) {
+	if j.file != nil && (j.writable || wanted.reads()) {
 		return nil
 	}
 	j.close()
 	opened, info, err := openFile(j.disk, j.name, wanted.flags())
 	switch {
 	case err == nil:
-		j.file, j.opened, j.writable = opened, info.identity, wanted != reading
+		j.file, j.opened, j.writable = opened, info.identity, !wanted.reads()
 		return nil
 	case missing(err) && wanted != creating:
 		j.verified = verified{}
 		return unknownRun(j.key)
-	case wanted == reading:
+	case wanted.reads():
 		return notRead(j.name, err)
 	default:
 		return notSaved(j.name, err)
@@ -134,6 +140,7 @@ func (j *runJournal) open(wanted mode) error {
 }
 
 func (j *runJournal) release() {
+	j.lines = nil
 	if j.file != nil && j.file.Unlock() != nil {
 		j.close() // which unlocks
 	}
@@ -167,11 +174,11 @@ func (j *runJournal) refresh(wanted mode, now stat) error {
 	}
 	fresh := j.verified.fresh(now)
 	if !fresh {
-		if err := j.catchUp(now); err != nil {
+		if err := j.catchUp(now, wanted == replaying); err != nil {
 			return err
 		}
 	}
-	if wanted != reading {
+	if !wanted.reads() {
 		return j.makeDurable()
 	}
 	if fresh || now.size == 0 {
@@ -189,14 +196,18 @@ func (j *runJournal) syncFailed(err error) error {
 	return notSaved(j.name, err)
 }
 
-// catchUp verifies the file up to its end.
-func (j *runJournal) catchUp(now stat) error {
+// catchUp verifies the file up to its end. It keeps the lines if keep is set.
+func (j *runJournal) catchUp(now stat, keep bool) error {
 	known := j.verified.file.identity == now.identity
 	from := chain{}
 	if known && now.size > j.verified.file.size {
 		from = j.verified.chain // the file only grew: what was verified stays so
 	}
-	more, err := scanner{name: j.name, key: j.key, file: j.file, size: now.size}.scan(from.link(), from.end())
+	s := scanner{name: j.name, key: j.key, file: j.file, size: now.size}
+	if j.lines = nil; keep {
+		s.visit = func(_ Link, line []byte) error { j.lines = append(j.lines, line); return nil }
+	}
+	more, err := s.scan(from.link(), from.end())
 	if err != nil {
 		return err
 	}
@@ -266,20 +277,29 @@ func (j *runJournal) append(hash string, line []byte) error {
 }
 
 // replay visits at most limit records after a version, all of them if limit is
-// not positive, and verifies them again.
+// not positive. It verifies again what the holder did not verify itself.
 func (j *runJournal) replay(after, limit int, visit func(Link, []byte) error) error {
 	last := len(j.verified.chain)
+	inHand := last - len(j.lines)
 	after = min(max(after, 0), last)
 	if limit > 0 {
 		last = min(after+limit, last)
 	}
-	if after == last {
-		return nil
+	if upTo := min(inHand, last); after < upTo {
+		from := j.verified.chain[:after]
+		found, err := scanner{j.name, j.key, j.file, j.verified.endOf(upTo), visit}.scan(from.link(), from.end())
+		if err == nil && !slices.Equal(found, j.verified.chain[after:upTo]) {
+			err = corruptRecord(j.name, upTo, "is not the one that was verified")
+		}
+		if err != nil {
+			return err
+		}
+		after = upTo
 	}
-	from := j.verified.chain[:after]
-	found, err := scanner{j.name, j.key, j.file, j.verified.endOf(last), visit}.scan(from.link(), from.end())
-	if err == nil && !slices.Equal(found, j.verified.chain[after:last]) {
-		err = corruptRecord(j.name, last, "is not the one that was verified")
+	for version := after + 1; version <= last; version++ {
+		if err := visit(Link{version, j.verified.hashOf(version)}, j.lines[version-inHand-1]); err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }

@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
-	"io"
 	"os"
 	"slices"
-	"sync"
 	"time"
 )
 
@@ -45,7 +42,7 @@ func (d *Dir) workflows(only string) ([]string, error) {
 	if only != "" {
 		return []string{only}, validateName("workflow", only)
 	}
-	names, err := d.disk.Names(stateFolder)
+	names, err := namesIn(d.disk, stateFolder)
 	if err != nil && !missing(err) {
 		return nil, notRead(stateFolder, err)
 	}
@@ -61,7 +58,7 @@ func (d *Dir) listRun(ctx context.Context, key Key) ([]Info, error) {
 	_, err := d.disk.Stat(name)
 	switch {
 	case err == nil:
-		if info, ok := infoOf(d.disk, name, key, make([]byte, listBlock)); ok {
+		if info, ok := d.infoOf(key); ok {
 			return []Info{info}, nil
 		}
 	case !absent(err):
@@ -79,42 +76,36 @@ type listed struct {
 	ok   bool
 }
 
+// listWorkflow describes the runs of a workflow. It reads the journals that are
+// not as they were when this process listed them last.
 func (d *Dir) listWorkflow(ctx context.Context, workflow string) ([]Info, error) {
-	folder, err := d.disk.Folder(runsFolder(workflow))
+	folder := runsFolder(workflow)
+	entries, err := d.disk.Entries(folder)
 	if absent(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, notRead(runsFolder(workflow), err)
+		return nil, notRead(folder, err)
 	}
-	defer func() { _ = folder.Close() }() // only read
-	names, err := folder.Names(".")
-	if err != nil {
-		return nil, notRead(runsFolder(workflow), err)
-	}
-	runs := withSuffix(names, journalSuffix)
-	found := make([]listed, len(runs))
 	d.mu.Lock()
 	known := d.listings[workflow]
 	d.mu.Unlock()
-	var readers sync.WaitGroup
-	const count = 4
-	for first := range count {
-		readers.Go(func() {
-			block := make([]byte, listBlock)
-			for i := first; i < len(runs) && ctx.Err() == nil; i += count {
-				found[i] = listOne(folder, Key{workflow, runs[i]}, known[runs[i]], block)
-			}
-		})
-	}
-	readers.Wait()
-	if ctx.Err() != nil {
-		return nil, interrupted(ctx, runsFolder(workflow))
-	}
-	infos, now := []Info{}, map[string]listed{}
-	for i, each := range found {
-		if now[runs[i]] = each; each.ok {
-			infos = append(infos, each.info)
+	infos, now := []Info{}, make(map[string]listed, len(entries))
+	for _, each := range entries {
+		run, ok := cutSuffix(each.name, journalSuffix)
+		if !ok {
+			continue
+		}
+		if ctx.Err() != nil {
+			return nil, interrupted(ctx, folder)
+		}
+		found := known[run]
+		if !found.stat.same(each.stat) {
+			found.stat = each.stat
+			found.info, found.ok = d.infoOf(Key{workflow, run})
+		}
+		if now[run] = found; found.ok {
+			infos = append(infos, found.info)
 		}
 	}
 	d.mu.Lock()
@@ -123,74 +114,49 @@ func (d *Dir) listWorkflow(ctx context.Context, workflow string) ([]Info, error)
 	return infos, nil
 }
 
-// listOne reads a journal unless it is as it was when known was made.
-func listOne(folder disk, key Key, known listed, block []byte) listed {
-	name := key.Run + journalSuffix
-	now, err := folder.Stat(name)
-	if err == nil && now.same(known.stat) {
-		return known
-	}
-	info, ok := infoOf(folder, name, key, block)
-	return listed{now, info, ok}
-}
-
-// listBlock is what is read first of either end of a journal, in bytes: with
-// large values in artifacts the last record is within it.
-const listBlock = 4 << 10
-
 // infoOf describes a run from the two ends of its journal; false if it has no
-// record. block is listBlock bytes to read into.
-func infoOf(folder disk, name string, key Key, block []byte) (Info, bool) {
+// record.
+func (d *Dir) infoOf(key Key) (Info, bool) {
 	info := Info{Workflow: key.Workflow, Run: key.Run, Status: StatusDamaged}
-	opened, now, err := openFile(folder, name, os.O_RDONLY)
+	opened, now, err := openFile(d.disk, journalName(key), os.O_RDONLY)
 	if err != nil {
 		return info, !missing(err)
 	}
 	defer func() { _ = opened.Close() }() // only read
-	start, err := readBlock(opened, 0, min(now.size, listBlock), block)
-	if err != nil {
-		return info, true
-	}
+	start, err := readRange(opened, 0, min(now.size, headLength))
 	first := headOf(start)
-	if checkBinding(journalName(key), key, first) != nil {
+	if err != nil || checkBinding(journalName(key), key, first) != nil {
 		return info, true
 	}
 	info.Created, info.Updated = first.Time, first.Time
-	last, err := lastRecord(opened, key, now.size, start)
+	last, err := lastRecord(opened, key, now.size)
 	if err == nil && last.Version > 0 {
 		info.Status, info.Version, info.Updated = last.Status, last.Version, last.Time
 	}
 	return info, err != nil || last.Version > 0
 }
 
+// listBlock is what is read first of the end of a journal, in bytes: with large
+// values in artifacts the last record is within it.
+const listBlock = 4 << 10
+
 // lastRecord returns what stands before the data of the last record that is
-// whole. start is how the file begins, up to listBlock bytes; its memory is used
-// again. If the file does not end with a record that matches its hash, all of it
-// is read.
-func lastRecord(source file, key Key, size int64, start []byte) (last Record, err error) {
-	tail := start
-	if size > listBlock {
-		if tail, err = readBlock(source, size-listBlock, size, start[:cap(start)]); err != nil {
-			return Record{}, err
-		}
+// whole. If the journal does not end with a record that matches its hash, all of
+// it is read.
+func lastRecord(source file, key Key, size int64) (last Record, err error) {
+	from := max(0, size-listBlock)
+	tail, err := readRange(source, from, size)
+	if err != nil {
+		return Record{}, err
 	}
 	line, ended := bytes.CutSuffix(tail, []byte("\n"))
-	if begin := bytes.LastIndexByte(line, '\n') + 1; ended && (begin > 0 || size <= listBlock) && isWhole(line[begin:]) {
+	if begin := bytes.LastIndexByte(line, '\n') + 1; ended && (begin > 0 || from == 0) && isWhole(line[begin:]) {
 		return headOf(line[begin:]), nil
 	}
 	s := scanner{name: journalName(key), key: key, file: source, size: size}
 	s.visit = func(_ Link, line []byte) error { last = headOf(line); return nil }
 	_, err = s.scan(Link{}, 0)
 	return last, err
-}
-
-// readBlock is readRange that reads into block.
-func readBlock(source io.ReaderAt, from, to int64, block []byte) ([]byte, error) {
-	n, err := source.ReadAt(block[:to-from], from)
-	if errors.Is(err, io.EOF) { // somebody cut the file meanwhile
-		err = nil
-	}
-	return block[:n], err
 }
 
 // sortNewestFirst orders a listing by the time of the last change, then by
@@ -221,12 +187,12 @@ func (d *Dir) Keys(ctx context.Context) ([]Key, error) {
 		return nil, err
 	}
 	keys := []Key{}
-	for _, workflow := range slices.Sorted(slices.Values(workflows)) {
+	for _, workflow := range workflows {
 		folder := runsFolder(workflow)
 		if ctx.Err() != nil {
 			return nil, interrupted(ctx, folder)
 		}
-		names, err := d.disk.Names(folder)
+		names, err := namesIn(d.disk, folder)
 		if err != nil && !absent(err) {
 			return nil, notRead(folder, err)
 		}
@@ -251,6 +217,6 @@ func runsAmong(names []string) []string {
 // was lost, or a deletion was interrupted.
 func (d *Dir) orphan(key Key) bool {
 	_, err := d.disk.Stat(snapshotName(key))
-	checkpoints, _ := d.disk.Names(checkpointFolder(key))
+	checkpoints, _ := d.disk.Entries(checkpointFolder(key))
 	return err == nil || len(checkpoints) > 0
 }

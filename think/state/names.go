@@ -43,9 +43,16 @@ func artifactName(digest string) string {
 func withSuffix(names []string, suffix string) []string {
 	found := make([]string, 0, len(names))
 	for _, name := range names {
-		if base, ok := strings.CutSuffix(name, suffix); ok && namePattern().MatchString(base) {
+		if base, ok := cutSuffix(name, suffix); ok {
 			found = append(found, base)
 		}
 	}
 	return found
+}
+
+// cutSuffix returns a name without its suffix; false if it has another one or
+// is that of a temporary file.
+func cutSuffix(name, suffix string) (string, bool) {
+	base, ok := strings.CutSuffix(name, suffix)
+	return base, ok && namePattern().MatchString(base)
 }

@@ -30,7 +30,7 @@ const (
 // importOldLogs imports the logs that no process has locked, and removes them.
 // A log stays while a journal is damaged before the records it has of it.
 func (d *Dir) importOldLogs() error {
-	names, err := d.disk.Names(oldLogFolder)
+	names, err := namesIn(d.disk, oldLogFolder)
 	if missing(err) {
 		return nil
 	}

@@ -50,7 +50,7 @@ func requireFour(t *testing.T, disk *simDisk, where any) {
 }
 
 func logsOn(t *testing.T, disk *simDisk) []string {
-	names, err := disk.Names(oldLogFolder)
+	names, err := namesIn(disk, oldLogFolder)
 	require.NoError(t, err)
 	return withSuffix(names, oldLogSuffix)
 }

@@ -22,9 +22,8 @@ type osDisk struct {
 	root *os.Root
 }
 
-func openDisk(folder string) (disk, error) { return newOSDisk(os.OpenRoot(folder)) }
-
-func newOSDisk(root *os.Root, err error) (disk, error) {
+func openDisk(folder string) (disk, error) {
+	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return nil, err
 	}
@@ -53,23 +52,22 @@ func (d osDisk) Stat(name string) (stat, error) {
 	return statOf(info)
 }
 
-func (d osDisk) Names(folder string) ([]string, error) {
+func (d osDisk) Entries(folder string) ([]entry, error) {
 	opened, err := d.root.OpenFile(folder, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = opened.Close() }() // only read
-	return opened.Readdirnames(-1)
-}
-
-func (d osDisk) Folder(name string) (disk, error) {
-	root, err := d.root.OpenRoot(name)
-	if err != nil {
-		if info, failed := d.root.Stat(name); failed == nil && !info.IsDir() {
-			err = unix.ENOTDIR // OpenRoot has no code for it
+	infos, err := opened.Readdir(-1)
+	entries := make([]entry, 0, len(infos))
+	for _, info := range infos {
+		found, failed := statOf(info)
+		if failed != nil {
+			return nil, failed
 		}
+		entries = append(entries, entry{info.Name(), info.IsDir(), found})
 	}
-	return newOSDisk(root, err)
+	return entries, err
 }
 
 func (d osDisk) Touch(name string) error {

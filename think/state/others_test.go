@@ -89,7 +89,7 @@ func TestARunStartsClean(t *testing.T) {
 	require.Zero(t, snapshot)
 	_, err = d.Load(context.Background(), faultKey, "c")
 	require.ErrorIs(t, err, fault.CheckpointNotFound)
-	names, err := disk.Names(trashFolder)
+	names, err := namesIn(disk, trashFolder)
 	require.NoError(t, err)
 	require.Len(t, names, 1, "nothing is erased")
 }

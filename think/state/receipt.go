@@ -71,7 +71,7 @@ func (d *Dir) PutReceipt(ctx context.Context, receipt Receipt) error {
 		return err
 	}
 	if collectsReceipts(receipt.ID) {
-		d.gcReceipts(ctx)
+		d.gcReceipts()
 	}
 	if err := d.placeReceipt(name, data); err != nil {
 		return notSaved(name, err)

@@ -141,7 +141,7 @@ func TestRepair(t *testing.T) {
 // requireRepaired: the run has its good versions and goes on, the damaged files
 // are in the trash, and the other run knows nothing of it.
 func requireRepaired(t *testing.T, disk *simDisk, c damaged, kept string) {
-	names, err := disk.Names(kept)
+	names, err := namesIn(disk, kept)
 	require.NoError(t, err)
 	require.Equal(t, c.kept, slices.Sorted(slices.Values(names)))
 	d := openSim(disk)

@@ -253,8 +253,8 @@ func (f *simFile) stat() stat {
 	return stat{identity{1, f.inode}, int64(len(f.current)), time.Unix(f.modified, 0)}
 }
 
-func (d *simDisk) Names(name string) ([]string, error) {
-	if err := d.hit("names " + name); err != nil {
+func (d *simDisk) Entries(name string) ([]entry, error) {
+	if err := d.hit("entries " + name); err != nil {
 		return nil, err
 	}
 	if _, found, err := d.find(name); err == nil && found != nil {
@@ -264,32 +264,12 @@ func (d *simDisk) Names(name string) ([]string, error) {
 	if !ok {
 		return nil, syscall.ENOENT
 	}
-	names := []string{}
-	for name := range folder.current {
-		names = append(names, strings.TrimSuffix(name, "/"))
+	entries := []entry{}
+	for name, file := range folder.current {
+		base, isFolder := strings.CutSuffix(name, "/")
+		entries = append(entries, entry{base, isFolder, file.stat()})
 	}
-	return names, nil
-}
-
-func (d *simDisk) Folder(name string) (disk, error) {
-	if _, ok := d.folders[name]; !ok {
-		return nil, syscall.ENOENT
-	}
-	return subDisk{d, name}, nil
-}
-
-// subDisk is what List reads through.
-type subDisk struct {
-	*simDisk
-	folder string
-}
-
-func (d subDisk) Open(name string, flags int) (file, error) {
-	return d.simDisk.Open(path.Join(d.folder, name), flags)
-}
-
-func (d subDisk) Names(name string) ([]string, error) {
-	return d.simDisk.Names(path.Join(d.folder, name))
+	return entries, nil
 }
 
 func (d *simDisk) SyncFolder(name string) error {

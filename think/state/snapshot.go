@@ -150,11 +150,11 @@ func (d *Dir) Checkpoints(ctx context.Context, key Key) ([]CheckpointInfo, error
 // checkpointNames returns the named checkpoints of a run by name, readable or
 // not.
 func (d *Dir) checkpointNames(key Key) ([]string, error) {
-	names, err := d.disk.Names(checkpointFolder(key))
+	names, err := namesIn(d.disk, checkpointFolder(key))
 	if err != nil && !missing(err) {
 		return nil, notRead(checkpointFolder(key), err)
 	}
-	return slices.Sorted(slices.Values(withSuffix(names, jsonSuffix))), nil
+	return withSuffix(names, jsonSuffix), nil
 }
 
 // validateNames accepts the names of a run and of a checkpoint; "" is that of

@@ -164,25 +164,44 @@ func TestDamagedArtifactIsRefusedAndPutAgain(t *testing.T) {
 	require.Equal(t, faultValue, found)
 }
 
-// TestNothingOfADeletedRunComesBack: it is deleted, by this process or another
-// one, at any call of the disk that a save makes before it has the lock.
+// TestNothingOfADeletedRunComesBack: another process tries to delete the run before
+// each call of the disk that a save makes. Either the lock keeps it out, or the save
+// finds no run.
 func TestNothingOfADeletedRunComesBack(t *testing.T) {
+	once, cancel := context.WithCancel(context.Background())
+	cancel() // a lock that is held is not waited for
 	for _, name := range []string{"", "c"} {
-		for _, same := range []bool{true, false} {
+		outcomes := map[bool]int{}
+		for n := 1; ; n++ {
 			disk, _ := smallRun(t, faultKey, 3)
-			d := openSim(disk)
-			deleter := d
-			if !same {
-				deleter = openSim(disk)
-			}
+			d, other := openSim(disk), openSim(disk)
 			snapshot, err := snapshotAt(d, 3)
 			require.NoError(t, err)
-			require.NoError(t, deleter.Delete(context.Background(), faultKey))
-			require.ErrorIs(t, d.Save(context.Background(), faultKey, name, snapshot), fault.UnknownRun, name)
-			require.False(t, d.orphan(faultKey), name)
-			require.Nil(t, disk.fileAt(latestName("w")), name)
-			require.NoError(t, d.Undelete(context.Background(), faultKey), name)
+			disk.calls = 0
+			deleted := false
+			disk.meet = func() {
+				if disk.calls == n {
+					deleted = other.Delete(once, faultKey) == nil
+				}
+			}
+			err = d.Save(context.Background(), faultKey, name, snapshot)
+			disk.meet = nil
+			if disk.calls < n {
+				break
+			}
+			outcomes[deleted]++
+			if !deleted {
+				require.NoError(t, err, "%q, call %d", name, n)
+				require.NoError(t, other.Delete(context.Background(), faultKey), "%q, call %d", name, n)
+			} else {
+				require.ErrorIs(t, err, fault.UnknownRun, "%q, call %d", name, n)
+			}
+			require.False(t, d.orphan(faultKey), "%q, call %d", name, n)
+			require.Nil(t, disk.fileAt(latestName("w")), "%q, call %d", name, n)
+			require.NoError(t, d.Undelete(context.Background(), faultKey), "%q, call %d", name, n)
 		}
+		require.Positive(t, outcomes[true], "%q: none before the lock", name)
+		require.Greater(t, outcomes[false], 4, "%q: few under the lock", name)
 	}
 }
 

@@ -190,11 +190,10 @@ func (d *Dir) restoreLatest(key Key) {
 
 // findTrash returns the folder of the run of this name deleted last.
 func (d *Dir) findTrash(key Key) (string, error) {
-	names, err := d.disk.Names(trashFolder)
+	names, err := namesIn(d.disk, trashFolder)
 	if err != nil && !missing(err) {
 		return "", notRead(trashFolder, err)
 	}
-	slices.Sort(names)
 	for _, name := range slices.Backward(names) {
 		if name[min(len(name), len(trashDate)):] != trashLabel(key) {
 			continue
