@@ -1,7 +1,6 @@
-// Package telemetry is what Savant tells of its work: one shape of event for
-// Think and the agent, kept in memory for those who follow and written to
-// logs/agent_trace.log for those who come later. What looks like a secret is
-// taken out here, once, before an event is seen by anyone.
+// Package telemetry records what Savant does: Think and the agent share one type
+// of event, written to logs/agent_trace.log. Events are redacted here, before
+// anything else sees them.
 package telemetry
 
 import (
@@ -26,8 +25,8 @@ const (
 	RunFinished       Type = "run_finished"
 )
 
-// Request is a request that a client of the server made. It has a span and no
-// event. Its metadata have the id of the request and the protocol's version.
+// Request is a request from a client of the server. It has a span and no event.
+// Its metadata hold the request id and the protocol version.
 const (
 	Request Type = "request"
 
@@ -35,10 +34,10 @@ const (
 	MetaProtocol  = "protocol_version"
 )
 
-// StatusCanceled is the status of what whoever asked for it took back.
+// StatusCanceled is the status of a call that its caller canceled.
 const StatusCanceled = "canceled"
 
-// Types returns every type there is.
+// Types returns every type of event.
 func Types() []Type {
 	return []Type{RunStarted, PromptSnapshot, ReasoningStep, ToolCallStarted, ToolCallCompleted,
 		MemorySnapshot, PolicyDenied, Retry, Error, RunFinished}
@@ -95,15 +94,15 @@ type Failure struct {
 	Details string `json:"details,omitempty"`
 }
 
-// maxLine bounds a line of the trace file in bytes: it is written at once, and
-// a reader can hold it. maxText bounds each text of an event.
+// maxLine is the size limit of a line of the trace file, maxText that of each
+// text of an event, both in bytes.
 const (
 	maxLine = 32 << 10
 	maxText = 2000
 )
 
-// line returns the event as one line of JSON. What does not fit is left out,
-// and the line says so.
+// line returns the event as one line of JSON. If that is too long, it leaves out
+// the arguments, the output and the metadata, and says so.
 func (e Event) line() ([]byte, error) {
 	data, err := json.Marshal(e)
 	if err != nil {

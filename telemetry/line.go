@@ -5,17 +5,19 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"savant/fault"
 )
 
-// maxArgs is how much of a call's arguments a readable line shows, in bytes,
-// maxFinal how much of an answer.
+// maxArgs is how many bytes of a call's arguments a readable line shows,
+// maxFinal how many of an answer.
 const (
 	maxArgs  = 160
 	maxFinal = 200
 )
 
-// Line returns an event as a person reads it, on one line, or "" for what only
-// the trace holds: `1 tool context.fts_search {"query":"indexer"} 89ms`.
+// Line returns an event as one readable line, or "" for a type that only the
+// trace shows: `1 tool context.fts_search {"query":"indexer"} 89ms`.
 func Line(e Event) string {
 	var text string
 	switch e.Type {
@@ -39,7 +41,8 @@ func Line(e Event) string {
 	return strings.Map(printable, strings.TrimSpace(text))
 }
 
-// printable keeps a line one line, and free of what steers a terminal.
+// printable turns line breaks and tabs into spaces and drops what is not
+// printable, so that a line stays one line and cannot control a terminal.
 func printable(r rune) rune {
 	if r == '\n' || r == '\r' || r == '\t' {
 		return ' '
@@ -56,7 +59,7 @@ func callLine(e Event) string {
 		text = fmt.Sprintf("%d tool %s", e.Step, e.ToolName)
 	}
 	if len(e.Args) > 0 {
-		text += " " + cutTo(string(e.Args), maxArgs)
+		text += " " + fault.Cut(string(e.Args), maxArgs)
 	}
 	text += " " + Elapsed(e.DurationMS)
 	if e.Status != "" && e.Status != "ok" {
@@ -65,25 +68,25 @@ func callLine(e Event) string {
 	return text + failure(e)
 }
 
-// decisionLine tells of decisions that are no calls: those have lines of their
-// own.
+// decisionLine is empty for the decision to call a tool: the call has its own
+// line.
 func decisionLine(e Event) string {
 	if e.Action == "tool" {
 		return ""
 	}
-	return fmt.Sprintf("%d %s %s %s", e.Step, e.Action, cutTo(metadata(e, "decision_summary"), maxArgs), Elapsed(e.DurationMS))
+	return fmt.Sprintf("%d %s %s %s", e.Step, e.Action, fault.Cut(metadata(e, "decision_summary"), maxArgs), Elapsed(e.DurationMS))
 }
 
 func finalLine(e Event) string {
 	return fmt.Sprintf("finished %s, steps %v, tokens %d+%d, %s%s: %s", e.Status, e.Metadata["steps"], e.PromptTokens, e.OutputTokens,
-		Elapsed(e.DurationMS), failure(e), cutTo(metadata(e, "final"), maxFinal))
+		Elapsed(e.DurationMS), failure(e), fault.Cut(metadata(e, "final"), maxFinal))
 }
 
 func failure(e Event) string {
 	if e.Error == nil {
 		return ""
 	}
-	return " " + e.Error.Code + ": " + cutTo(e.Error.Details, maxArgs)
+	return " " + e.Error.Code + ": " + fault.Cut(e.Error.Details, maxArgs)
 }
 
 func metadata(e Event, name string) string {
@@ -91,7 +94,7 @@ func metadata(e Event, name string) string {
 	return text
 }
 
-// Elapsed writes milliseconds the way people read them: 0.4ms, 89ms, 1.3s.
+// Elapsed formats milliseconds for people: 0.4ms, 89ms, 1.3s.
 func Elapsed(milliseconds float64) string {
 	switch {
 	case milliseconds < 1:

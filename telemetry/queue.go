@@ -3,139 +3,133 @@ package telemetry
 import (
 	"fmt"
 	"sync"
-	"time"
+	"sync/atomic"
 )
 
-// Bounds of the queue: how many events wait at most, how many are written
-// together, and how long they are gathered for that.
+// maxQueue is how many events wait at most, maxBatch how many are written with
+// one write.
 const (
-	maxQueue    = 4096
-	maxTogether = 256
-	gatherFor   = 100 * time.Millisecond
+	maxQueue = 4096
+	maxBatch = 256
 )
 
-// queue holds what is recorded later, by one worker. The worker starts with the
-// first event and ends when the recorder is closed.
+// queue holds the events that a worker records in the background. The worker
+// starts with the first item and ends when the recorder is closed.
 type queue struct {
-	start sync.Once
-	items chan Event
-	flush chan chan struct{} // each is closed when the items before it are recorded
-	stop  chan struct{}      // closed: record what is left, and end
-	done  chan struct{}      // closed when the worker has ended
+	items   chan item
+	dropped atomic.Int64  // events that found the queue full, not yet reported
+	done    chan struct{} // closed when the worker has ended
 
-	mu     sync.Mutex
-	closed bool
-	lost   int // events that found no place, and are not counted in the log yet
+	mu              sync.Mutex
+	started, closed bool
+}
+
+// item is an event, or for Flush a channel to close once the items before it are
+// recorded.
+type item struct {
+	event    Event
+	recorded chan struct{}
 }
 
 func newQueue() *queue {
-	return &queue{items: make(chan Event, maxQueue), flush: make(chan chan struct{}), stop: make(chan struct{}), done: make(chan struct{})}
+	return &queue{items: make(chan item, maxQueue), done: make(chan struct{})}
 }
 
-// RecordLater is Record for who must not wait, not even for a disk: the event
-// is completed, cleaned, kept and written by another goroutine, in order. Where
-// too many wait already it is left out, and an event of the type error says how
-// many were. The event and what it points to belong to the recorder then.
+// RecordLater is Record without waiting for the disk: a worker completes,
+// redacts and writes the event, in order. An event that finds the queue full is
+// dropped, and an event of the type error reports how many were. The event and
+// what it points to must not be changed afterwards.
 func (r *Recorder) RecordLater(e Event) {
 	if r == nil {
 		return
 	}
 	e = r.stamped(e)
-	q := r.queue
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.closed {
+	r.queue.mu.Lock()
+	defer r.queue.mu.Unlock()
+	if r.queue.closed {
 		return
 	}
-	q.start.Do(func() { go r.work() })
+	r.startWorker()
 	select {
-	case q.items <- e:
+	case r.queue.items <- item{event: e}:
 	default:
-		q.lost++
+		r.queue.dropped.Add(1)
 	}
 }
 
-// Flush returns when every event that was handed over before is recorded.
+// startWorker starts the worker once. The queue is locked.
+func (r *Recorder) startWorker() {
+	if !r.queue.started {
+		r.queue.started = true
+		go r.work()
+	}
+}
+
+// Flush returns when every event handed over before is recorded.
 func (r *Recorder) Flush() {
 	if r == nil {
 		return
 	}
-	q, written := r.queue, make(chan struct{})
-	q.start.Do(func() { close(q.done) }) // no event was ever handed over
-	select {
-	case q.flush <- written:
-		<-written
-	case <-q.done:
+	recorded := make(chan struct{})
+	if !r.flushInto(recorded) {
+		recorded = r.queue.done
 	}
+	<-recorded
 }
 
-// closeQueue lets no more events in, and returns when all are recorded.
+// flushInto puts a channel into the queue; false where the queue is closed.
+func (r *Recorder) flushInto(recorded chan struct{}) bool {
+	r.queue.mu.Lock()
+	defer r.queue.mu.Unlock()
+	if r.queue.closed {
+		return false
+	}
+	r.startWorker()
+	r.queue.items <- item{recorded: recorded} // the worker makes room without the lock
+	return true
+}
+
+// closeQueue accepts no more events, and returns when the worker has ended.
 func (r *Recorder) closeQueue() {
 	q := r.queue
 	q.mu.Lock()
 	if !q.closed {
 		q.closed = true
-		close(q.stop)
+		r.startWorker()
+		close(q.items)
 	}
-	q.start.Do(func() { close(q.done) })
 	q.mu.Unlock()
 	<-q.done
 }
 
-// work records what is in the queue. It gathers first: what is written while a
-// run waits for its disk makes that slower.
+// work records the items of the queue, those that wait together as one batch.
 func (r *Recorder) work() {
-	q := r.queue
-	defer close(q.done)
-	pause := time.NewTimer(gatherFor)
-	defer pause.Stop()
+	defer close(r.queue.done)
 	var batch []Event
-	for {
-		var written chan struct{}
-		stopped := false
-		select {
-		case e := <-q.items:
-			if batch = append(batch, e); len(batch) == 1 {
-				pause.Reset(gatherFor)
-			}
-			if len(batch) < maxTogether {
-				continue
-			}
-		case <-pause.C:
-		case written = <-q.flush:
-		case <-q.stop:
-			stopped = true
+	for next := range r.queue.items {
+		if next.recorded == nil {
+			batch = append(batch, next.event)
 		}
-		for (stopped || written != nil) && len(q.items) > 0 {
-			batch = append(batch, <-q.items)
+		if next.recorded != nil || len(batch) == maxBatch || len(r.queue.items) == 0 {
+			r.recordBatch(batch)
+			batch = nil
 		}
-		r.recordQueued(batch)
-		batch = nil
-		if written != nil {
-			close(written)
-		}
-		if stopped {
-			return
+		if next.recorded != nil {
+			close(next.recorded)
 		}
 	}
 }
 
-// recordQueued records events that waited, and how many were lost.
-func (r *Recorder) recordQueued(events []Event) {
-	if r.options.Complete != nil {
-		for i := range events {
+// recordBatch records events, and how many were dropped.
+func (r *Recorder) recordBatch(events []Event) {
+	for i := range events {
+		if r.options.Complete != nil {
 			events[i] = r.options.Complete(events[i])
 		}
 	}
-	if len(events) > 0 {
-		r.record(events)
-	}
-	r.queue.mu.Lock()
-	lost := r.queue.lost
-	r.queue.lost = 0
-	r.queue.mu.Unlock()
-	if lost > 0 {
+	r.record(events)
+	if dropped := r.queue.dropped.Swap(0); dropped > 0 {
 		r.Record(Event{Type: Error, Error: &Failure{Code: "LIMIT_EXCEEDED",
-			Details: fmt.Sprintf("%d events were not recorded: too many waited", lost)}})
+			Details: fmt.Sprintf("%d events were not recorded: too many waited", dropped)}})
 	}
 }

@@ -12,15 +12,15 @@ import (
 	"savant/internal/ownfolder"
 )
 
-// Written calls each for the lines of the trace files that tell of a run, the
-// oldest first; a line is only valid during the call. What was moved aside twice
-// is gone.
+// Written calls each for the lines of a run in the trace file and the one
+// rotated before it, the oldest line first. A line is only valid during the
+// call.
 func (r *Recorder) Written(run string, each func(e Event, line []byte)) error {
 	if r == nil || r.options.Root == nil {
 		return nil
 	}
-	// The newer is opened first: when it is moved meanwhile, it is opened twice
-	// and not missed.
+	// The newer file is opened first: if it is rotated in between, it is opened
+	// twice rather than missed.
 	newer, err := openTrace(r.options.Root, TraceFile)
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func (r *Recorder) Written(run string, each func(e Event, line []byte)) error {
 	return errors.Join(err, newer.read(run, each))
 }
 
-// traceFile is a file of the trace; one that is not there has no lines.
+// traceFile is an open trace file; File is nil where there is none.
 type traceFile struct {
 	*os.File
 	name string // relative to SAVANT_PATH
@@ -69,8 +69,7 @@ func (f traceFile) same(other traceFile) bool {
 	return err == nil && os.SameFile(ours, theirs)
 }
 
-// read passes over what is no line of the trace: one that is too long, and what
-// a crash left of the last.
+// read skips lines that are too long or not JSON, such as a torn last line.
 func (f traceFile) read(run string, each func(Event, []byte)) error {
 	if f.File == nil {
 		return nil

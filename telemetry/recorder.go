@@ -1,9 +1,7 @@
 package telemetry
 
 import (
-	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"os"
 	"sync"
@@ -20,30 +18,27 @@ const (
 	RuntimeFile = "logs/agent_runtime.log"
 )
 
-// Options are what a Recorder is made of; the zero value keeps events in
-// memory alone.
+// Options are the settings of a Recorder; all may be left out.
 type Options struct {
 	// Root is SAVANT_PATH; nil writes no files.
 	Root *os.Root
-	// Redactor takes secrets out; nil knows their shapes only.
+	// Redactor removes secrets; nil is redact.Shapes.
 	Redactor *redact.Redactor
-	// Keep is how many events stay in memory; 0 is 1024.
-	Keep int
-	// MaxFile is the size in bytes above which a file is moved to NAME.1 and
-	// begun anew; 0 is 10 MB.
+	// MaxFile is the size in bytes above which a file is renamed to NAME.1 and
+	// a new one is started; 0 is 10 MB.
 	MaxFile int64
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
-	// Logger is told once when a file cannot be written, and whenever their
-	// folder had to be made again; nil discards it.
+	// Logger gets a warning when a file cannot be written (once for each file)
+	// and when the folder of the files had to be created again. nil discards.
 	Logger *slog.Logger
-	// Observe is told of every event, clean, in order; it must not block and
-	// not record.
+	// Observe is called with every redacted event, in order. It must not block
+	// and not record.
 	Observe func(Event)
-	// Complete adds to an event of RecordLater what takes time to find out; nil
-	// adds nothing.
+	// Complete adds fields to an event of RecordLater, in the background, before
+	// it is recorded. nil adds nothing.
 	Complete func(Event) Event
-	// Trace opens the spans of Recorder.Span; nil opens none.
+	// Trace opens the spans of Recorder.Span; nil opens no spans.
 	Trace Tracer
 }
 
@@ -53,31 +48,22 @@ type output struct {
 	failed bool // a failure was logged
 }
 
-// Recorder keeps and writes events. It may be used by several goroutines at
-// once.
+// Recorder redacts events and writes them. It is safe for concurrent use.
 type Recorder struct {
 	options        Options
 	trace, runtime *output // nil where no files are written
 	queue          *queue
 
-	mu       sync.Mutex
-	ring     []Event
-	last     uint64        // the sequence of the newest event
-	recorded chan struct{} // closed at the next event
-	closed   bool
+	mu     sync.Mutex
+	last   uint64 // the sequence of the newest event
+	closed bool
 }
 
-const (
-	defaultKeep    = 1024
-	defaultMaxFile = 10 << 20
-)
+const defaultMaxFile = 10 << 20
 
-// NewRecorder returns a recorder. Files are made when there is something to
-// write.
+// NewRecorder returns a recorder. It creates a file with the first event that is
+// written to it.
 func NewRecorder(options Options) *Recorder {
-	if options.Keep <= 0 {
-		options.Keep = defaultKeep
-	}
 	if options.MaxFile <= 0 {
 		options.MaxFile = defaultMaxFile
 	}
@@ -88,9 +74,9 @@ func NewRecorder(options Options) *Recorder {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
 	if options.Redactor == nil {
-		options.Redactor = redact.New()
+		options.Redactor = redact.Shapes()
 	}
-	r := &Recorder{options: options, queue: newQueue(), recorded: make(chan struct{})}
+	r := &Recorder{options: options, queue: newQueue()}
 	if options.Root != nil {
 		r.trace = &output{File: logfile.New(options.Root, TraceFile, options.MaxFile)}
 		r.runtime = &output{File: logfile.New(options.Root, RuntimeFile, options.MaxFile)}
@@ -98,11 +84,11 @@ func NewRecorder(options Options) *Recorder {
 	return r
 }
 
-// Redactor returns what takes the secrets out.
+// Redactor returns the redactor that events go through.
 func (r *Recorder) Redactor() *redact.Redactor { return r.options.Redactor }
 
-// Record keeps an event and writes it. It never fails: telemetry is not worth
-// a step. A nil recorder records nothing.
+// Record redacts an event and writes it. It reports no error, since a step must
+// not fail because of telemetry. A nil recorder records nothing.
 func (r *Recorder) Record(e Event) {
 	if r == nil {
 		return
@@ -117,20 +103,19 @@ func (r *Recorder) stamped(e Event) Event {
 	return e
 }
 
-// record keeps and writes some events. They are not the caller's any more.
+// record redacts, numbers and writes events. It changes the slice.
 func (r *Recorder) record(events []Event) {
 	for i := range events {
 		events[i] = clean(r.options.Redactor, events[i])
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed {
+	if r.closed || len(events) == 0 {
 		return
 	}
 	for i := range events {
 		r.last++
 		events[i].Sequence = r.last
-		r.keep(events[i])
 	}
 	r.write(events)
 	for i := range events {
@@ -138,20 +123,9 @@ func (r *Recorder) record(events []Event) {
 			r.options.Observe(events[i])
 		}
 	}
-	close(r.recorded)
-	r.recorded = make(chan struct{})
 }
 
-// keep puts an event into the ring, over the oldest where it is full.
-func (r *Recorder) keep(e Event) {
-	if len(r.ring) < r.options.Keep {
-		r.ring = append(r.ring, e)
-		return
-	}
-	r.ring[int((e.Sequence-1)%uint64(r.options.Keep))] = e
-}
-
-// write appends the lines of events to each file, with one write.
+// write appends the lines of events to each file, with one write for each.
 func (r *Recorder) write(events []Event) {
 	if r.trace == nil {
 		return
@@ -165,7 +139,7 @@ func (r *Recorder) write(events []Event) {
 			readable = append(readable, events[i].Timestamp+" "+events[i].RunID+" "+text+"\n"...)
 		}
 	}
-	anew, err := r.trace.Append(trace) // first: a line of each event is in it
+	anew, err := r.trace.Append(trace) // first, since it has a line for each event
 	r.complain(r.trace, err)
 	if anew && err == nil {
 		r.options.Logger.Warn("the folder of the telemetry was deleted or moved: it is made again", "file", r.trace.Name())
@@ -174,8 +148,8 @@ func (r *Recorder) write(events []Event) {
 	r.complain(r.runtime, err)
 }
 
-// complain logs the first failure of a file, whose name is relative to
-// SAVANT_PATH: that of an error is not.
+// complain logs the first failure of a file. It leaves out the absolute path
+// that the error holds.
 func (r *Recorder) complain(file *output, err error) {
 	if err != nil && !file.failed {
 		file.failed = true
@@ -183,61 +157,7 @@ func (r *Recorder) complain(file *output, err error) {
 	}
 }
 
-// Batch is what happened after a cursor. Missed is how many events between the
-// cursor and the first of these are no longer kept: nothing is left out in
-// silence. Next is the cursor for what follows.
-type Batch struct {
-	Events []Event `json:"events"`
-	Missed uint64  `json:"missed,omitempty"`
-	Next   uint64  `json:"next"`
-}
-
-// Since returns the events after a cursor, at most limit of them (0: all).
-// Cursor 0 is the beginning; one beyond the newest event counts as the newest.
-func (r *Recorder) Since(cursor uint64, limit int) Batch {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.since(cursor, limit)
-}
-
-func (r *Recorder) since(cursor uint64, limit int) Batch {
-	cursor = min(cursor, r.last)
-	batch := Batch{Events: []Event{}, Next: cursor}
-	if oldest := r.last - uint64(len(r.ring)); cursor < oldest {
-		batch.Missed, cursor = oldest-cursor, oldest
-	}
-	for cursor < r.last && (limit <= 0 || len(batch.Events) < limit) {
-		batch.Events = append(batch.Events, r.ring[int(cursor%uint64(r.options.Keep))])
-		cursor++
-	}
-	batch.Next = cursor
-	return batch
-}
-
-// Wait is Since, but waits until there is an event. It returns ctx's error when
-// ctx ends first, and io.EOF when the recorder was closed and everything was
-// handed out.
-func (r *Recorder) Wait(ctx context.Context, cursor uint64, limit int) (Batch, error) {
-	for {
-		r.mu.Lock()
-		batch, recorded, closed := r.since(cursor, limit), r.recorded, r.closed
-		r.mu.Unlock()
-		switch {
-		case len(batch.Events) > 0:
-			return batch, nil
-		case closed:
-			return batch, io.EOF
-		}
-		select {
-		case <-recorded:
-		case <-ctx.Done():
-			return batch, context.Cause(ctx)
-		}
-	}
-}
-
-// Close records what was handed over, ends the recording, wakes those who wait
-// and lets go of the files.
+// Close records the events that wait, stops recording and closes the files.
 func (r *Recorder) Close() error {
 	r.closeQueue()
 	r.mu.Lock()
@@ -246,7 +166,6 @@ func (r *Recorder) Close() error {
 		return nil
 	}
 	r.closed = true
-	close(r.recorded)
 	if r.trace == nil {
 		return nil
 	}

@@ -2,10 +2,8 @@ package telemetry_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -91,55 +89,16 @@ func TestReadableLines(t *testing.T) {
 	}, lines(t, folder, telemetry.RuntimeFile))
 }
 
-// TestASlowSubscriberIsToldWhatItMissed: nothing is dropped in silence.
-func TestASlowSubscriberIsToldWhatItMissed(t *testing.T) {
-	r := telemetry.NewRecorder(telemetry.Options{Keep: 4})
-	for i := range 10 {
-		r.Record(telemetry.Event{Type: telemetry.Error, Step: i + 1})
-	}
-	batch := r.Since(0, 3)
-	require.Equal(t, uint64(6), batch.Missed)
-	require.Equal(t, uint64(9), batch.Next)
-	require.Equal(t, []int{7, 8, 9}, steps(batch))
-	require.Equal(t, telemetry.Batch{Events: batch.Events[:0], Next: 10}, r.Since(10, 0))
-	require.Equal(t, uint64(10), r.Since(99, 0).Next)
-}
-
-func steps(batch telemetry.Batch) []int {
-	var list []int
-	for _, each := range batch.Events {
-		list = append(list, each.Step)
-	}
-	return list
-}
-
-func TestWaitEnds(t *testing.T) {
-	r := telemetry.NewRecorder(telemetry.Options{})
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := r.Wait(ctx, 0, 0)
-	require.ErrorIs(t, err, context.Canceled)
-	var seen []int
-	done := make(chan error)
-	go func() {
-		cursor := uint64(0)
-		for {
-			batch, err := r.Wait(t.Context(), cursor, 0)
-			if err != nil {
-				done <- err
-				return
-			}
-			seen, cursor = append(seen, steps(batch)...), batch.Next
-		}
-	}()
-	for i := range 5 {
-		r.Record(telemetry.Event{Type: telemetry.Error, Step: i})
+func TestEventsAreNumberedUntilTheEnd(t *testing.T) {
+	var seen []uint64
+	r := telemetry.NewRecorder(telemetry.Options{Observe: func(e telemetry.Event) { seen = append(seen, e.Sequence) }})
+	for range 3 {
+		r.Record(telemetry.Event{Type: telemetry.Error})
 	}
 	require.NoError(t, r.Close())
-	require.ErrorIs(t, <-done, io.EOF)
-	require.Equal(t, []int{0, 1, 2, 3, 4}, seen)
 	r.Record(telemetry.Event{Type: telemetry.Error}) // after the end: nothing
-	require.Empty(t, r.Since(5, 0).Events)
+	require.Equal(t, []uint64{1, 2, 3}, seen)
+	require.NoError(t, r.Close(), "closing twice is allowed")
 }
 
 func TestAFolderThatCannotBeWrittenCostsNoStep(t *testing.T) {
@@ -148,9 +107,10 @@ func TestAFolderThatCannotBeWrittenCostsNoStep(t *testing.T) {
 	root, err := os.OpenRoot(folder)
 	require.NoError(t, err)
 	defer root.Close()
-	r := telemetry.NewRecorder(telemetry.Options{Root: root})
+	var seen []telemetry.Event
+	r := telemetry.NewRecorder(telemetry.Options{Root: root, Observe: func(e telemetry.Event) { seen = append(seen, e) }})
 	r.Record(telemetry.Event{Type: telemetry.Error})
-	require.Len(t, r.Since(0, 0).Events, 1)
+	require.Len(t, seen, 1)
 	require.NoError(t, r.Close())
 }
 

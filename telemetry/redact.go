@@ -2,8 +2,7 @@ package telemetry
 
 import "savant/internal/redact"
 
-// clean returns an event without secrets and with its texts cut. Texts are
-// redacted whole, before they are cut.
+// clean redacts the texts of an event and then cuts them.
 func clean(r *redact.Redactor, e Event) Event {
 	for _, text := range []*string{&e.SessionID, &e.RunID, &e.Workflow, &e.StepID, &e.Model, &e.Action, &e.ToolName, &e.CallID,
 		&e.Output, &e.Status, &e.TraceParent} {

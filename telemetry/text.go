@@ -3,28 +3,16 @@ package telemetry
 import (
 	"bytes"
 	"encoding/json"
-	"unicode/utf8"
 
+	"savant/fault"
 	"savant/internal/jsonvalue"
 )
 
-// cut returns at most maxText bytes of a text, ending in "…" where it was cut,
-// never inside a character.
-func cut(text string) string { return cutTo(text, maxText) }
+// cut returns at most maxText bytes of a text.
+func cut(text string) string { return fault.Cut(text, maxText) }
 
-func cutTo(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	end := limit - len("…")
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "…"
-}
-
-// short returns JSON without spaces that is not longer than a text may be; else
-// the beginning of it, as a JSON string.
+// short returns JSON without spaces if it has at most maxText bytes, and else
+// its beginning as a JSON string.
 func short(raw json.RawMessage) json.RawMessage {
 	var compact bytes.Buffer
 	if len(raw) <= 2*maxText && json.Compact(&compact, raw) == nil && compact.Len() <= maxText {
@@ -37,7 +25,7 @@ func short(raw json.RawMessage) json.RawMessage {
 	return text
 }
 
-// bounded returns a value of JSON with every text in it cut.
+// bounded cuts every text in a JSON value, in place.
 func bounded(value any) any {
 	switch v := value.(type) {
 	case string:

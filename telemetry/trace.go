@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Trace is a place in a trace, as W3C Trace Context writes it: the values of
-// traceparent and tracestate.
+// Trace is a position in a trace: the values of traceparent and tracestate (W3C
+// Trace Context).
 type Trace struct{ Parent, State string }
 
 type traceKey struct{}
 
-// WithTrace returns a context for work that belongs to a trace. What is no
-// traceparent leaves ctx as it is; what is no tracestate is left out.
+// WithTrace returns a context for work that belongs to a trace. An invalid
+// traceparent is ignored: ctx is returned. An invalid tracestate is dropped.
 func WithTrace(ctx context.Context, trace Trace) context.Context {
 	if !isTraceParent(trace.Parent) {
 		return ctx
@@ -23,11 +23,11 @@ func WithTrace(ctx context.Context, trace Trace) context.Context {
 	return context.WithValue(ctx, traceKey{}, trace)
 }
 
-// maxTraceState is how long a tracestate may be, in bytes, to be passed on.
+// maxTraceState is the size limit of a tracestate in bytes.
 const maxTraceState = 512
 
-// isTraceParent knows version 00 of W3C Trace Context: 00, a trace, a span and
-// flags in lower-case hex. A trace or a span of zeros is none.
+// isTraceParent accepts version 00 of W3C Trace Context: 00, a trace id, a span
+// id and flags in lower-case hex. An id of zeros is invalid.
 func isTraceParent(text string) bool {
 	fields := strings.Split(text, "-")
 	return len(fields) == 4 && fields[0] == "00" && isHex(fields[1], 32) && isHex(fields[2], 16) && isHex(fields[3], 2) &&
@@ -38,21 +38,20 @@ func isHex(text string, length int) bool {
 	return len(text) == length && strings.Trim(text, "0123456789abcdef") == ""
 }
 
-// TraceFrom returns the place in a trace that work has, empty where it has none.
+// TraceFrom returns the trace of a context, empty where it has none.
 func TraceFrom(ctx context.Context) Trace {
 	trace, _ := ctx.Value(traceKey{}).(Trace)
 	return trace
 }
 
-// Tracer opens a span for the work that an event begins. It returns the
-// context of that work, and what ends the span, given how it went. The types
+// Tracer opens a span for the work that an event begins. It returns the context
+// of that work and a function that ends the span with the final event. The types
 // RunStarted, ReasoningStep, ToolCallStarted and Request begin work.
 type Tracer func(ctx context.Context, begun Event) (context.Context, func(ended Event))
 
-// Span opens a span where spans are wanted. It records nothing; arguments,
-// outputs and details of errors are not shown, and secrets are taken out of the
-// rest. The function it
-// returns has to be called once.
+// Span opens a span if Options.Trace is set. It records no event. A span shows no
+// arguments, outputs and error details; the rest is redacted. The returned
+// function must be called once.
 func (r *Recorder) Span(ctx context.Context, begun Event) (context.Context, func(Event)) {
 	if r == nil || r.options.Trace == nil {
 		return ctx, func(Event) {}
@@ -61,7 +60,7 @@ func (r *Recorder) Span(ctx context.Context, begun Event) (context.Context, func
 	return inside, func(ended Event) { end(clean(r.options.Redactor, bare(ended))) }
 }
 
-// bare is an event without what was worked on. Details of errors may quote it.
+// bare removes arguments, output and error details, which may quote them.
 func bare(e Event) Event {
 	e.Args, e.Output = nil, ""
 	if e.Error != nil {
