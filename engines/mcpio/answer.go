@@ -117,8 +117,8 @@ func (r *request) forProtocol() (json.RawMessage, error) {
 	message := map[string]any{"jsonrpc": jsonrpc.Version, "id": r.ID, "method": r.Method}
 	if jsonrpc.Kind(r.Params) == "object" {
 		given := map[string]json.RawMessage{}
-		for raw, value := range jsonvalue.Members(r.Params) {
-			if name := jsonvalue.Text(raw); !isDisguised(name) {
+		for name, value := range jsonvalue.Members(r.Params) {
+			if !isDisguised(name) {
 				given[name] = value
 			}
 		}

@@ -42,7 +42,7 @@ func readParams(given json.RawMessage) (params, error) {
 	case "object":
 		p.InputResponses = map[string]json.RawMessage{}
 		for name, value := range jsonvalue.Members(responses) {
-			p.InputResponses[jsonvalue.Text(name)] = value
+			p.InputResponses[name] = value
 		}
 	default:
 		return p, fmt.Errorf("params.inputResponses is %s", kind)

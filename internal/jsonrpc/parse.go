@@ -80,7 +80,7 @@ func Text(name string, to *string) Field { return Field{name: name, text: to} }
 func ReadObject(object json.RawMessage, within string, fields ...Field) error {
 	for name, value := range jsonvalue.Members(object) {
 		for i := range fields {
-			if !jsonvalue.IsName(name, fields[i].name) {
+			if name != fields[i].name {
 				continue
 			}
 			if err := fields[i].set(value); err != nil {
@@ -133,8 +133,8 @@ func Kind(raw json.RawMessage) string {
 // is missing.
 func nearMiss(object json.RawMessage, name string) string {
 	for sent := range jsonvalue.Members(object) {
-		if text := jsonvalue.Text(sent); text != name && strings.EqualFold(text, name) {
-			return fmt.Sprintf("; %q was sent, and names are told apart by the case of their letters", text)
+		if sent != name && strings.EqualFold(sent, name) {
+			return fmt.Sprintf("; %q was sent, and names are told apart by the case of their letters", sent)
 		}
 	}
 	return ""

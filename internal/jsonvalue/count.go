@@ -6,9 +6,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Count returns how many values a JSON text holds, members and items each one,
-// and at most limit+1: decoded, each takes some 50 bytes beside its own. It ends
-// at what is not JSON.
+// Count returns how many values a JSON text holds, with the members and items
+// inside them, and at most limit+1. It stops at the first syntax error. It
+// decodes nothing: a decoded value takes some 50 bytes beside its own.
 func Count(data []byte, limit int) int {
 	decoder := jsontext.NewDecoder(bytes.NewBuffer(data), tolerant)
 	for count := 0; ; {

@@ -31,9 +31,9 @@ var (
 	errEnds    = errors.New("unexpected end of JSON input")
 )
 
-// tolerant are the options to read what others wrote: member names are checked
-// by this package where they must be unique, and an escaped half of a surrogate
-// pair, which JavaScript writes, is U+FFFD.
+// tolerant are the options of every reader. Where member names must be unique,
+// this package checks them. Half of a surrogate pair as an escape, which
+// JavaScript writes, is read as U+FFFD.
 var tolerant = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 // Decode reads exactly one JSON value. It refuses what is not UTF-8, member
@@ -46,9 +46,9 @@ func Decode(data []byte) (any, error) {
 	return decode(data, true)
 }
 
-// DecodeStored is Decode of what an earlier release may have accepted and
-// stored: of a name given twice the last value counts, and bytes that are not
-// UTF-8 are U+FFFD.
+// DecodeStored is Decode for data that an earlier release may have accepted and
+// stored: the last of two members with the same name counts, and bytes that are
+// not UTF-8 are read as U+FFFD.
 func DecodeStored(data []byte) (any, error) { return decode(data, false) }
 
 func checkUTF8(data []byte) error {
@@ -141,8 +141,8 @@ func (d *decoder) object(depth int) (any, error) {
 	return object, err
 }
 
-// finish returns the error of a decoder as an *Error; without one it refuses
-// what follows the value.
+// finish returns the error of a decoder as an *Error. Without an error it checks
+// that nothing follows the value.
 func (d *decoder) finish(err error, data []byte) error {
 	end := int(d.InputOffset())
 	if err == nil {
@@ -156,8 +156,8 @@ func (d *decoder) finish(err error, data []byte) error {
 	return located(err, end, data)
 }
 
-// located returns an error of the library as an *Error. Where the library does
-// not say the place, it is at.
+// located returns an error of the library as an *Error, at the offset at if the
+// library does not say where.
 func located(err error, at int, data []byte) error {
 	var known *Error
 	var syntax *jsontext.SyntacticError
@@ -181,28 +181,22 @@ func located(err error, at int, data []byte) error {
 
 func givenTwice(name string) error { return fmt.Errorf("member %.100q is given twice", name) }
 
-// Option changes how Unmarshal reads.
-type Option = json.Options
-
-// KnownMembersOnly refuses members that no field is named for.
-func KnownMembersOnly() Option { return json.RejectUnknownMembers(true) }
-
-// Unmarshal reads exactly one JSON value into a Go value. Names of members are
-// matched letter by letter; it refuses what Decode refuses, but for depth. A
-// field of type any is read as Decode reads it. The error is an *Error.
-func Unmarshal(data []byte, into any, options ...Option) error {
+// Unmarshal reads exactly one JSON value into a Go value. Member names are case
+// sensitive. It refuses what Decode refuses, except for depth, and reads a field
+// of type any as Decode does. The error is an *Error.
+func Unmarshal(data []byte, into any) error {
 	if err := checkUTF8(data); err != nil {
 		return err
 	}
-	err := json.Unmarshal(data, into, json.JoinOptions(options...), jsontext.AllowInvalidUTF8(true), json.WithUnmarshalers(exactNumbers))
+	err := json.Unmarshal(data, into, jsontext.AllowInvalidUTF8(true), json.WithUnmarshalers(exactNumbers))
 	if err == nil {
 		return nil
 	}
 	return located(err, 0, data)
 }
 
-// UnmarshalStored is Unmarshal of what an earlier release may have accepted and
-// stored; see DecodeStored.
+// UnmarshalStored is Unmarshal for data that an earlier release may have accepted
+// and stored; see DecodeStored.
 func UnmarshalStored(data []byte, into any) error {
 	if err := json.Unmarshal(data, into, tolerant, json.WithUnmarshalers(storedNumbers)); err != nil {
 		return located(err, 0, data)
@@ -210,13 +204,12 @@ func UnmarshalStored(data []byte, into any) error {
 	return nil
 }
 
-// Misfit is the cause of an *Error where a value does not fit the Go type that
-// it is read into.
+// Misfit is the cause of an *Error if a value does not fit its Go type.
 type Misfit struct {
-	// Pointer is where the value is (RFC 6901), "" for the whole.
+	// Pointer is the place of the value (RFC 6901), "" for the whole.
 	Pointer string
-	// Kind is the kind of JSON that came: string, number, object, array, true,
-	// false or null; Type is the Go type.
+	// Kind is the kind of the JSON value: string, number, object, array, true,
+	// false or null. Type is the Go type.
 	Kind, Type string
 	Err        error // why, or nil
 }
@@ -227,8 +220,6 @@ func (m *Misfit) Error() string {
 		what = strconv.Quote(m.Pointer)
 	}
 	switch {
-	case errors.Is(m.Err, json.ErrUnknownName):
-		return "unknown member " + what
 	case m.Err != nil:
 		return what + ": " + m.Err.Error()
 	}

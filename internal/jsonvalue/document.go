@@ -9,15 +9,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Node is a JSON value that knows where it stands, for files that people write:
-// what is wrong with them is said with line and column.
+// Node is a JSON value with its place in the text. It is for files that people
+// write, whose errors are reported with line and column.
 type Node struct {
 	// Offset is where the value begins, in bytes.
 	Offset int
 	// Raw is the text of the value. It begins with one of {, [, ", t, f, n, - and
 	// digits.
 	Raw []byte
-	// Members are those of an object in their order; a name may be there twice.
+	// Members are those of an object, in order. Names may repeat.
 	Members []NodeMember
 	// Items are those of a list.
 	Items []Node
@@ -107,8 +107,8 @@ func (r *reader) items(node *Node, depth int) error {
 	return err
 }
 
-// At returns the value that an RFC 6901 pointer leads to, or the last one on
-// the way that there is.
+// At returns the value at an RFC 6901 pointer, or the last value on the way to
+// it that exists.
 func (n Node) At(pointer string) Node {
 	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		next, found := n.child(strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~"))

@@ -36,7 +36,7 @@ func ExampleUnmarshal() {
 		Tool string `json:"tool"`
 		Args any    `json:"args"`
 	}
-	err := jsonvalue.Unmarshal([]byte(`{"tool":"git.log","args":{"limit":9007199254740993}}`), &call, jsonvalue.KnownMembersOnly())
+	err := jsonvalue.Unmarshal([]byte(`{"tool":"git.log","args":{"limit":9007199254740993}}`), &call)
 	fmt.Println(call.Tool, call.Args, err)
 	// Output: git.log map[limit:9007199254740993] <nil>
 }

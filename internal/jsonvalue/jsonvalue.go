@@ -1,5 +1,5 @@
-// Package jsonvalue is the one place where Savant reads and writes JSON whose
-// exact form matters. It is a thin layer over go-json-experiment/json.
+// Package jsonvalue reads and writes all JSON whose exact form matters. It is a
+// thin layer over go-json-experiment/json.
 //
 // A JSON value is nil, bool, int, float64, string, []any, map[string]any, or
 // json.Number for a number that neither int nor float64 holds exactly enough.
@@ -10,7 +10,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -23,48 +22,6 @@ const (
 	maxDepth    = 200
 	maxExponent = 308
 )
-
-// Normal returns a decoded value with its numbers in the forms above; it
-// refuses values that are nested too deeply or hold a number out of bounds.
-// Maps and slices are changed in place.
-func Normal(value any) (any, error) { return normal(value, 0) }
-
-func normal(value any, depth int) (any, error) {
-	if depth > maxDepth {
-		return nil, errTooDeep
-	}
-	switch v := value.(type) {
-	case nil, bool, string, int:
-		return v, nil
-	case json.Number:
-		return number(string(v))
-	case float64:
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, errors.New("not a JSON number")
-		}
-		return v, nil
-	case []any:
-		for i := range v {
-			item, err := normal(v[i], depth+1)
-			if err != nil {
-				return nil, err
-			}
-			v[i] = item
-		}
-		return v, nil
-	case map[string]any:
-		for key := range v {
-			item, err := normal(v[key], depth+1)
-			if err != nil {
-				return nil, err
-			}
-			v[key] = item
-		}
-		return v, nil
-	default:
-		return nil, fmt.Errorf("%T is not a JSON value", value)
-	}
-}
 
 // number returns the value of a JSON number.
 func number(text string) (any, error) {

@@ -45,11 +45,15 @@ func (s Statuses) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(jsonvalue.AppendText(out, status.ID), ':')
-		var err error
-		if out, err = jsonvalue.Append(out, status); err != nil {
+		id, err := jsonvalue.Encode(status.ID)
+		if err != nil {
 			return nil, err
 		}
+		data, err := jsonvalue.Encode(status)
+		if err != nil {
+			return nil, err
+		}
+		out = append(append(append(out, id...), ':'), data...)
 	}
 	return append(out, '}'), nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
@@ -28,7 +29,7 @@ func encode(record Record) (Record, []byte, error) {
 	if len(record.Data) == 0 {
 		record.Data = []byte("null")
 	}
-	if err := jsonvalue.Compact(&compact, record.Data); err != nil {
+	if err := json.Compact(&compact, record.Data); err != nil {
 		return Record{}, nil, err
 	}
 	record.Data, record.Hash = compact.Bytes(), ""
@@ -48,10 +49,10 @@ func encode(record Record) (Record, []byte, error) {
 func recordOf(line []byte) (Record, error) {
 	var record Record
 	for name, value := range jsonvalue.Members(line) {
-		if field := jsonvalue.Text(name); field == "data" {
+		if name == "data" {
 			record.Data = value
 		} else {
-			record.set(field, value)
+			record.set(name, value)
 		}
 	}
 	if record.Hash == "" {
@@ -70,11 +71,10 @@ const headLength = 1024
 func headOf(text []byte) Record {
 	var head Record
 	for name, value := range jsonvalue.Members(text[:min(len(text), headLength)]) {
-		field := jsonvalue.Text(name)
-		if field == "data" || field == "state" {
+		if name == "data" || name == "state" {
 			break
 		}
-		head.set(field, value)
+		head.set(name, value)
 	}
 	return head
 }

@@ -199,7 +199,7 @@ func readSnapshot(target disk, name string, key Key) (Snapshot, error) {
 		return Snapshot{}, corrupt(name, "is of the run %s", of)
 	}
 	var compact bytes.Buffer
-	if err := jsonvalue.Compact(&compact, found.State); err != nil {
+	if err := json.Compact(&compact, found.State); err != nil {
 		return Snapshot{}, corrupt(name, "has no state")
 	}
 	found.State = compact.Bytes()
@@ -219,7 +219,7 @@ func readSnapshot(target disk, name string, key Key) (Snapshot, error) {
 // the store sets.
 func (d *Dir) encodeSnapshot(key Key, snapshot Snapshot) ([]byte, error) {
 	var compact, text bytes.Buffer
-	if err := jsonvalue.Compact(&compact, snapshot.State); err != nil {
+	if err := json.Compact(&compact, snapshot.State); err != nil {
 		return nil, fault.New(fault.InvalidParams, "the state of a snapshot is not JSON: %w", err)
 	}
 	snapshot.State, snapshot.Digest = compact.Bytes(), digestOf(compact.Bytes(), "")
@@ -227,7 +227,7 @@ func (d *Dir) encodeSnapshot(key Key, snapshot Snapshot) ([]byte, error) {
 	snapshot.Time = cmp.Or(snapshot.Time, d.now().UTC().Format(time.RFC3339Nano))
 	whole, err := jsonvalue.Encode(snapshot)
 	if err == nil {
-		err = jsonvalue.Indent(&text, whole)
+		err = json.Indent(&text, whole, "", "  ")
 	}
 	if err != nil {
 		return nil, fault.New(fault.InvalidParams, "a snapshot does not encode: %w", err)
