@@ -129,8 +129,9 @@ func WithReceipt(encoded json.RawMessage, receipt string) json.RawMessage {
 	}
 	out := []byte(`{"` + ReceiptKey + `":"` + receipt + `"`)
 	for name, value := range jsonvalue.Members(encoded) {
-		if !jsonvalue.IsName(name, ReceiptKey) {
-			out = slices.Concat(out, []byte{','}, name, []byte{':'}, value)
+		key, err := jsonvalue.Encode(name)
+		if err == nil && name != ReceiptKey {
+			out = slices.Concat(out, []byte{','}, key, []byte{':'}, value)
 		}
 	}
 	return append(out, '}')
