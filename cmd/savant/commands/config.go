@@ -43,15 +43,13 @@ func (p *program) showConfig(origin bool) error {
 	if p.json {
 		return p.print(map[string]any{"settings": shownSettings(p.loaded.Values, origin)})
 	}
-	table := terminal.NewTable(p.stdout)
-	for _, value := range p.loaded.Values {
+	return terminal.Table(p.stdout, p.loaded.Values, func(value settings.Value) []string {
 		cells := []string{value.Setting.Key, value.Shown()}
 		if origin {
 			cells = append(cells, value.Origin.String())
 		}
-		table.Row(cells...)
-	}
-	return table.Flush()
+		return cells
+	})
 }
 
 func shownSettings(values []settings.Value, origin bool) []shownSetting {

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -10,6 +11,7 @@ import (
 
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/terminal"
+	"savant/engines"
 	"savant/engines/mcpio/mount"
 	"savant/fault"
 )
@@ -42,11 +44,9 @@ func (p *program) listEngines(a *app.App) error {
 	if p.json {
 		return p.print(map[string]any{"engines": list})
 	}
-	table := terminal.NewTable(p.stdout)
-	for _, each := range list {
-		table.Row(each.Engine, terminal.Count(len(each.Tools), "tool"), each.Description)
-	}
-	return table.Flush()
+	return terminal.Table(p.stdout, list, func(each listedEngine) []string {
+		return []string{each.Engine, terminal.Count(len(each.Tools), "tool"), each.Description}
+	})
 }
 
 func (p *program) enginesStatusCommand() *cobra.Command {
@@ -65,18 +65,13 @@ func (p *program) showHealth(ctx context.Context, a *app.App) error {
 	if p.json {
 		return p.print(map[string]any{"engines": all, "problems": a.Mounts.Problems()})
 	}
-	table := terminal.NewTable(p.stdout)
-	for _, each := range all {
-		about := each.Reason
-		if about == "" {
-			about = each.Description
-		}
+	return terminal.Table(p.stdout, all, func(each engines.Health) []string {
+		about := cmp.Or(each.Reason, each.Description)
 		if each.Left > 0 {
 			about = terminal.Count(each.Left, "call") + " left behind; " + about
 		}
-		table.Row(each.Engine, each.State, terminal.Count(len(each.Tools), "tool"), about)
-	}
-	return table.Flush()
+		return []string{each.Engine, each.State, terminal.Count(len(each.Tools), "tool"), about}
+	})
 }
 
 func (p *program) engineApproveCommand() *cobra.Command {

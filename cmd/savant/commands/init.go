@@ -50,7 +50,7 @@ func (p *program) init(ctx context.Context, yes bool) error {
 	if err := p.agreeToWrite(ctx, yes); err != nil {
 		return err
 	}
-	if err := writeOnce(root, ci.File, string(proposal.YAML)); err != nil {
+	if err := write(root, ci.File, proposal.YAML); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(p.stdout, "Wrote %s. Look at it, change it as you like, and commit it; commands: %s.\n", ci.File, strings.Join(proposal.Commands, ", "))
@@ -73,15 +73,12 @@ func (p *program) agreeToWrite(ctx context.Context, yes bool) error {
 	return statusError(exitFailed)
 }
 
-// writeOnce writes a file below .savant that is not there yet.
-func writeOnce(root *os.Root, name, text string) error {
-	if _, err := root.Lstat(name); err == nil {
-		return nil
-	}
+// write writes a file below .savant.
+func write(root *os.Root, name string, text []byte) error {
 	if err := ownfolder.Mkdir(root, ownfolder.State, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return app.Misconfigured(ownfolder.NotSaved(ownfolder.State, err))
 	}
-	if err := atomicfile.Write(root, name, []byte(text), 0o644); err != nil {
+	if err := atomicfile.Write(root, name, text, 0o644); err != nil {
 		return app.Misconfigured(ownfolder.NotSaved(name, err))
 	}
 	return nil

@@ -1,14 +1,11 @@
 package commands
 
 import (
-	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"savant/agent"
-	"savant/fault"
 	"savant/reasoning"
 )
 
@@ -61,11 +58,11 @@ func (p *program) readGoal(want *runFlags, args []string) error {
 		given = append(given, want.input)
 	}
 	if want.file != "" {
-		text, err := p.goalFile(want.file)
+		text, err := p.read("--agent-file", want.file, maxGoalFile)
 		if err != nil {
 			return err
 		}
-		given = append(given, text)
+		given = append(given, string(text))
 	}
 	order := &want.order
 	forced := order.ForceTool != "" || order.Workflow != "" || order.ForceFinish
@@ -84,26 +81,6 @@ func (p *program) readGoal(want *runFlags, args []string) error {
 
 // maxGoalFile bounds what is read of a goal, in bytes.
 const maxGoalFile = 1 << 20
-
-func (p *program) goalFile(name string) (string, error) {
-	source := p.stdin
-	if name != "-" {
-		file, err := os.Open(name)
-		if err != nil {
-			return "", usageError("--agent-file: " + err.Error())
-		}
-		defer file.Close()
-		source = file
-	}
-	text, err := io.ReadAll(io.LimitReader(source, maxGoalFile+1))
-	if err != nil {
-		return "", usageError("--agent-file: " + err.Error())
-	}
-	if len(text) > maxGoalFile {
-		return "", fault.New(fault.LimitExceeded, "--agent-file: more than %d bytes", maxGoalFile)
-	}
-	return string(text), nil
-}
 
 // ofNewRuns are the flags that a run has from its beginning: one that goes on
 // keeps its own.

@@ -45,12 +45,10 @@ func (p *program) tableOfRuns(list []agent.Report) error {
 	if len(list) == 0 {
 		fmt.Fprintln(p.stderr, "no runs of the agent; those of workflows: savant state list")
 	}
-	table := terminal.NewTable(p.stdout)
-	for _, each := range list {
+	return terminal.Table(p.stdout, list, func(each agent.Report) []string {
 		goal := strings.Join(strings.Fields(fault.Cut(each.Goal, 80)), " ")
-		table.Row(each.RunID, string(each.Status), fmt.Sprintf("%d steps", each.Steps), goal)
-	}
-	return table.Flush()
+		return []string{each.RunID, string(each.Status), fmt.Sprintf("%d steps", each.Steps), goal}
+	})
 }
 
 func (p *program) runsShowCommand() *cobra.Command {

@@ -9,6 +9,7 @@ import (
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/terminal"
 	"savant/think"
+	"savant/think/state"
 )
 
 func (p *program) stateCommand() *cobra.Command {
@@ -42,11 +43,9 @@ func (p *program) listRuns(ctx context.Context, a *app.App, in think.StateListIn
 	if len(list.Runs) == 0 {
 		fmt.Fprintln(p.stderr, "no runs of workflows; those of the agent: savant runs list")
 	}
-	table := terminal.NewTable(p.stdout)
-	for _, run := range list.Runs {
-		table.Row(run.Run, run.Workflow, run.Status, fmt.Sprintf("v%d", run.Version), run.Updated)
-	}
-	return table.Flush()
+	return terminal.Table(p.stdout, list.Runs, func(run state.Info) []string {
+		return []string{run.Run, run.Workflow, run.Status, fmt.Sprintf("v%d", run.Version), run.Updated}
+	})
 }
 
 func (p *program) stateGetCommand() *cobra.Command {

@@ -44,66 +44,49 @@ func (p *program) stateShowCommand() *cobra.Command {
 
 func (p *program) showRun(found *think.StateGet) error {
 	whole := found.Snapshot
-	table := terminal.NewTable(p.stdout)
-	table.Row("run", whole.RunID)
+	var rows [][]string
+	row := func(cells ...string) { rows = append(rows, cells) }
+	row("run", whole.RunID)
 	drift := ""
 	if found.Drift {
 		drift = "; its file has changed since"
 	}
-	table.Row("workflow", whole.Workflow+" "+whole.Release+drift)
-	table.Row("status", fmt.Sprintf("%s, v%d", whole.Status, whole.Version))
+	row("workflow", whole.Workflow+" "+whole.Release+drift)
+	row("status", fmt.Sprintf("%s, v%d", whole.Status, whole.Version))
 	if count := len(found.History); count > 0 {
-		table.Row("began", found.History[0].Time)
-		table.Row("changed", found.History[count-1].Time)
+		row("began", found.History[0].Time)
+		row("changed", found.History[count-1].Time)
 	}
 	if whole.Error != nil {
-		table.Row("because", whole.Error.Error())
+		row("because", whole.Error.Error())
 	}
 	if len(found.Outstanding) > 0 {
-		table.Row("waits for", strings.Join(found.Outstanding, ", "))
+		row("waits for", strings.Join(found.Outstanding, ", "))
 	}
-	table.Row("steps", countStatuses(whole.Steps))
-	if seen := countWitnesses(whole.Steps); seen != "" {
-		table.Row("witness", seen)
+	row("steps", count(whole.Steps, func(each flow.StepStatus) string { return string(each.Status) }))
+	if seen := count(whole.Steps, func(each flow.StepStatus) string { return each.Witness }); seen != "" {
+		row("witness", seen)
 	}
 	for _, each := range found.Checkpoints {
-		table.Row("checkpoint", fmt.Sprintf("%s, v%d", each.Name, each.Version))
+		row("checkpoint", fmt.Sprintf("%s, v%d", each.Name, each.Version))
 	}
 	if from := found.Lineage; from != nil {
-		table.Row("fork of", fmt.Sprintf("%s, v%d", from.Run, from.Version))
+		row("fork of", fmt.Sprintf("%s, v%d", from.Run, from.Version))
 	}
-	return table.Flush()
+	return terminal.Table(p.stdout, rows, slices.Clone[[]string])
 }
 
-// countStatuses sums steps up: "3 done, 1 issued".
-func countStatuses(steps flow.Statuses) string {
-	return countBy(steps, func(each flow.StepStatus) string { return string(each.Status) })
-}
-
-// countWitnesses says who saw the results of steps: "3 gateway, 1 self".
-func countWitnesses(steps flow.Statuses) string {
-	return countBy(steps, func(each flow.StepStatus) string { return each.Witness })
-}
-
-func countBy(steps flow.Statuses, word func(flow.StepStatus) string) string {
-	words := make([]string, 0, len(steps))
-	for _, each := range steps {
-		words = append(words, word(each))
-	}
-	return countWords(words)
-}
-
-// countWords counts how often each word that is not empty occurs.
-func countWords(words []string) string {
+// count sums items up by a word of each that is not empty: "3 done, 1 issued".
+func count[T any](items []T, word func(T) string) string {
 	counts := map[string]int{}
-	for _, word := range words {
-		if word != "" {
-			counts[word]++
+	for _, each := range items {
+		if said := word(each); said != "" {
+			counts[said]++
 		}
 	}
 	parts := make([]string, 0, len(counts))
-	for _, status := range slices.Sorted(maps.Keys(counts)) {
-		parts = append(parts, fmt.Sprintf("%d %s", counts[status], status))
+	for _, said := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%d %s", counts[said], said))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -114,11 +97,9 @@ func (p *program) stateHistoryCommand() *cobra.Command {
 		if err != nil || p.json {
 			return p.printed(map[string]any{"workflow": key.Workflow, "run": key.Run, "history": events}, err)
 		}
-		table := terminal.NewTable(p.stdout)
-		for _, each := range events {
-			table.Row(fmt.Sprintf("v%d", each.Version), each.Time, each.Kind, eventText(each))
-		}
-		return table.Flush()
+		return terminal.Table(p.stdout, events, func(each think.Event) []string {
+			return []string{fmt.Sprintf("v%d", each.Version), each.Time, each.Kind, eventText(each)}
+		})
 	})
 }
 

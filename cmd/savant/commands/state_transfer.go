@@ -62,7 +62,7 @@ func writeInto(device string, fill func(io.Writer) error) error {
 	if err != nil {
 		return notWritten(device, err)
 	}
-	return errors.Join(fill(opened), ifNotWritten(device, opened.Close()))
+	return errors.Join(fill(opened), notWritten(device, opened.Close()))
 }
 
 // replaceFile puts a file in its place once all of it is written, readable for
@@ -73,11 +73,11 @@ func replaceFile(file string, fill func(io.Writer) error) error {
 		return notWritten(file, err)
 	}
 	if err = fill(temporary); err == nil {
-		err = ifNotWritten(file, temporary.Sync())
+		err = notWritten(file, temporary.Sync())
 	}
-	err = errors.Join(err, ifNotWritten(file, temporary.Close()))
+	err = errors.Join(err, notWritten(file, temporary.Close()))
 	if err == nil {
-		err = ifNotWritten(file, os.Rename(temporary.Name(), file))
+		err = notWritten(file, os.Rename(temporary.Name(), file))
 	}
 	if err != nil {
 		_ = os.Remove(temporary.Name()) // the first error is the one to report
@@ -85,14 +85,11 @@ func replaceFile(file string, fill func(io.Writer) error) error {
 	return err
 }
 
-func ifNotWritten(file string, err error) error {
+// notWritten says that a file was not written because of err; nil without one.
+func notWritten(file string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return notWritten(file, err)
-}
-
-func notWritten(file string, err error) error {
 	return fault.New(fault.StateNotSaved, "%s was not written: %w", file, errors.Unwrap(err))
 }
 

@@ -48,12 +48,10 @@ func (p *program) listTools(ctx context.Context, a *app.App) error {
 		_, err = fmt.Fprintf(p.stdout, "%s\n", list)
 		return err
 	}
-	table := terminal.NewTable(p.stdout)
-	for _, tool := range published.Tools() {
+	return terminal.Table(p.stdout, published.Tools(), func(tool engines.Tool) []string {
 		first, _, _ := strings.Cut(tool.Description, ". ")
-		table.Row(tool.Name, strings.TrimSuffix(first, "."))
-	}
-	return table.Flush()
+		return []string{tool.Name, strings.TrimSuffix(first, ".")}
+	})
 }
 
 func (p *program) callCommand() *cobra.Command {
@@ -100,23 +98,13 @@ const maxArguments = 64 << 20
 
 // argumentsOf reads what a flag names: JSON, @FILE or - for stdin.
 func (p *program) argumentsOf(flag, given string) (json.RawMessage, error) {
-	var source io.Reader = strings.NewReader(given)
-	if name, isFile := strings.CutPrefix(given, "@"); isFile {
-		file, err := os.Open(name)
-		if err != nil {
-			return nil, usageError(flag + ": " + err.Error())
+	raw := []byte(given)
+	name, isFile := strings.CutPrefix(given, "@")
+	if isFile || given == "-" {
+		var err error
+		if raw, err = p.read(flag, name, maxArguments); err != nil {
+			return nil, err
 		}
-		defer file.Close()
-		source = file
-	} else if given == "-" {
-		source = p.stdin
-	}
-	raw, err := io.ReadAll(io.LimitReader(source, maxArguments+1))
-	if err != nil {
-		return nil, usageError(flag + ": " + err.Error())
-	}
-	if len(raw) > maxArguments {
-		return nil, fault.New(fault.LimitExceeded, "%s: more than %d bytes", flag, maxArguments)
 	}
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {
@@ -129,4 +117,26 @@ func (p *program) argumentsOf(flag, given string) (json.RawMessage, error) {
 		return nil, usageError(flag + " is not JSON: " + err.Error())
 	}
 	return raw, nil
+}
+
+// read returns the content of the file that a flag names, or of stdin for -, of
+// at most limit bytes.
+func (p *program) read(flag, name string, limit int64) ([]byte, error) {
+	source := p.stdin
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, usageError(flag + ": " + err.Error())
+		}
+		defer file.Close()
+		source = file
+	}
+	data, err := io.ReadAll(io.LimitReader(source, limit+1))
+	if err != nil {
+		return nil, usageError(flag + ": " + err.Error())
+	}
+	if int64(len(data)) > limit {
+		return nil, fault.New(fault.LimitExceeded, "%s: more than %d bytes", flag, limit)
+	}
+	return data, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -60,22 +61,15 @@ func (p *program) verify(ctx context.Context, a *app.App, key state.Key, verbose
 
 // printWitnesses lists who saw the result of each step come about.
 func (p *program) printWitnesses(log []think.Event) error {
-	table := terminal.NewTable(p.stdout)
-	for _, each := range log {
-		if each.Witness != "" {
-			table.Row(fmt.Sprintf("v%d", each.Version), each.Step, witnessed(each))
-		}
-	}
-	return table.Flush()
+	seen := slices.DeleteFunc(slices.Clone(log), func(each think.Event) bool { return each.Witness == "" })
+	return terminal.Table(p.stdout, seen, func(each think.Event) []string {
+		return []string{fmt.Sprintf("v%d", each.Version), each.Step, witnessed(each)}
+	})
 }
 
 // sumOfWitnesses says how many results each kind of witness saw.
 func sumOfWitnesses(log []think.Event) string {
-	seen := make([]string, len(log))
-	for i, each := range log {
-		seen[i] = each.Witness
-	}
-	if counted := countWords(seen); counted != "" {
+	if counted := count(log, func(each think.Event) string { return each.Witness }); counted != "" {
 		return "; witness " + counted
 	}
 	return ""

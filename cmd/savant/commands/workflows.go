@@ -31,18 +31,16 @@ func (p *program) listWorkflows(ctx context.Context, a *app.App, in library.Cata
 	if err != nil || p.json {
 		return p.printed(list, err)
 	}
-	table := terminal.NewTable(p.stdout)
-	for _, workflow := range list.Workflows {
+	if list.Note != "" {
+		fmt.Fprintf(p.stderr, "savant: warning: %s\n", terminal.Visible(list.Note))
+	}
+	return terminal.Table(p.stdout, list.Workflows, func(workflow library.CatalogEntry) []string {
 		about := workflow.Desc
 		if workflow.Error != "" {
 			about = "not valid: " + workflow.Error
 		}
-		table.Row(workflow.ID, workflow.Version, parameters(workflow.Params), strings.ReplaceAll(about, "\n", " "))
-	}
-	if list.Note != "" {
-		fmt.Fprintf(p.stderr, "savant: warning: %s\n", terminal.Visible(list.Note))
-	}
-	return table.Flush()
+		return []string{workflow.ID, workflow.Version, parameters(workflow.Params), strings.ReplaceAll(about, "\n", " ")}
+	})
 }
 
 // parameters names the parameters of a workflow, those that may be left out in
