@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -110,29 +109,22 @@ func internalReply(id json.RawMessage) *jsonrpc.Reply {
 	return jsonrpc.Fail(id, jsonrpc.InternalError, coded.Error(), coded)
 }
 
-// forProtocol returns the message as mcp-go gets it: with the members that were
-// read, and without parameters that mcp-go, which ignores the case of names,
-// would take for others.
+// protocolNames are the parameters that mcp-go reads.
+var protocolNames = []string{"_meta", "protocolVersion", "capabilities", "clientInfo", "cursor", "ref", "argument", "context", "level", "uri", "name",
+	"arguments", "notifications"}
+
+// forProtocol returns the message as mcp-go gets it: with the parameters that it
+// reads and no others, since it ignores the case of names.
 func (r *request) forProtocol() (json.RawMessage, error) {
 	message := map[string]any{"jsonrpc": jsonrpc.Version, "id": r.ID, "method": r.Method}
 	if jsonrpc.Kind(r.Params) == "object" {
 		given := map[string]json.RawMessage{}
 		for name, value := range jsonvalue.Members(r.Params) {
-			if !isDisguised(name) {
+			if slices.Contains(protocolNames, name) {
 				given[name] = value
 			}
 		}
 		message["params"] = given
 	}
 	return json.Marshal(message)
-}
-
-// protocolNames are the parameters that mcp-go reads.
-var protocolNames = []string{"_meta", "protocolVersion", "capabilities", "clientInfo", "cursor", "ref", "argument", "context", "level", "uri", "name",
-	"arguments", "notifications"}
-
-// isDisguised says whether a name is that of a parameter in other letters.
-func isDisguised(name string) bool {
-	return !slices.Contains(protocolNames, name) &&
-		slices.ContainsFunc(protocolNames, func(known string) bool { return strings.EqualFold(name, known) })
 }

@@ -42,7 +42,6 @@ func (c *connection) startCall(ctx context.Context, r *request, to deliver) {
 		c.answerSoon(ctx, to, refusal(r, fault.New(fault.LimitExceeded, "too many calls are waiting; send fewer at once")))
 		return
 	}
-	asked.pacer = c.newPacer(r.params.Meta)
 	callCtx, end := c.running.begin(ctx, r.ID)
 	c.work.Go(func() {
 		defer end()
@@ -62,6 +61,7 @@ func (c *connection) runCall(ctx context.Context, asked *call, to deliver) {
 		return
 	}
 	asked.started = time.Now()
+	asked.pacer = newPacer(asked.params.Meta, c.lines.Write)
 	traced, end := c.traced(ctx, asked)
 	answer := asked.readEra(traced)
 	if answer == nil {

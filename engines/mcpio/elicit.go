@@ -61,7 +61,7 @@ func answerOf(m *jsonrpc.Message) (engines.Answer, error) {
 // may be there once, so that an answer cannot be read in two ways.
 func readAnswer(raw json.RawMessage) (engines.Answer, error) {
 	var action, content json.RawMessage
-	err := jsonrpc.ReadObject(raw, "", jsonrpc.Raw("action", &action), jsonrpc.Raw("content", &content))
+	err := jsonrpc.ReadObject(raw, "", map[string]any{"action": &action, "content": &content})
 	if err != nil || jsonrpc.Kind(raw) != "object" {
 		return engines.Answer{}, fault.New(fault.ToolFailed, "the client's answer is not an elicitation result")
 	}

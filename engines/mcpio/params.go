@@ -31,9 +31,8 @@ func readParams(given json.RawMessage) (params, error) {
 		return p, fmt.Errorf("params is %s", kind)
 	}
 	var responses json.RawMessage
-	err := jsonrpc.ReadObject(given, "params.", jsonrpc.Raw("_meta", &p.Meta), jsonrpc.Raw("name", &p.Name), jsonrpc.Raw("uri", &p.URI),
-		jsonrpc.Raw("arguments", &p.Arguments), jsonrpc.Raw("requestId", &p.RequestID), jsonrpc.Raw("inputResponses", &responses),
-		jsonrpc.Text("requestState", &p.RequestState))
+	err := jsonrpc.ReadObject(given, "params.", map[string]any{"_meta": &p.Meta, "name": &p.Name, "uri": &p.URI, "arguments": &p.Arguments,
+		"requestId": &p.RequestID, "inputResponses": &responses, "requestState": &p.RequestState})
 	if err != nil {
 		return p, err
 	}

@@ -18,36 +18,19 @@ const (
 	// that arrives in one chunk with the reply.
 	progressSpacing = 5 * time.Millisecond
 	// maxProgressWaiting bounds how far a reply is delayed by what waits to be
-	// sent before it. Beyond it the latest report replaces the one before.
+	// sent before it. Beyond it the oldest report is dropped.
 	maxProgressWaiting = 8
 )
-
-// newPacer returns the pacer of a request, or nil when its _meta does not ask
-// for progress.
-func (c *connection) newPacer(meta json.RawMessage) *pacer {
-	if len(meta) == 0 {
-		return nil
-	}
-	token := json.RawMessage(jsonvalue.Member(meta, "progressToken"))
-	if !jsonrpc.ValidID(token) {
-		return nil
-	}
-	return &pacer{token: token, write: c.lines.Write}
-}
 
 // pacer sends the progress of one request. A nil pacer sends none.
 type pacer struct {
 	token json.RawMessage
-	write func(any) error
+	// waiting are the reports to send; sent is closed when all are.
+	waiting chan progress
+	sent    chan struct{}
 
 	mu       sync.Mutex
-	waiting  []progress
 	reported *float64
-	last     time.Time
-	// idle is closed when the sending goroutine has nothing left; it is nil
-	// when none was started.
-	idle     chan struct{}
-	sending  bool
 	finished bool
 }
 
@@ -57,6 +40,24 @@ type progress struct {
 	Done    float64         `json:"progress"`
 	Total   float64         `json:"total,omitempty"`
 	Message string          `json:"message,omitempty"`
+}
+
+// newPacer returns the pacer of a request, which has to be finished, or nil when
+// its _meta does not ask for progress.
+func newPacer(meta json.RawMessage, write func(any) error) *pacer {
+	token := json.RawMessage(jsonvalue.Member(meta, "progressToken"))
+	if !jsonrpc.ValidID(token) {
+		return nil
+	}
+	p := &pacer{token: token, waiting: make(chan progress, maxProgressWaiting), sent: make(chan struct{})}
+	go func() {
+		defer close(p.sent)
+		for report := range p.waiting {
+			_ = write(jsonrpc.Notify(string(mcp.MethodNotificationProgress), report))
+			time.Sleep(progressSpacing)
+		}
+	}()
+	return p
 }
 
 // reporter returns the function tools report with, or nil.
@@ -77,41 +78,17 @@ func (p *pacer) report(done, total float64, message string) {
 	}
 	p.reported = &done
 	if len(p.waiting) == maxProgressWaiting {
-		p.waiting = p.waiting[:maxProgressWaiting-1]
+		p.dropOldest()
 	}
-	p.waiting = append(p.waiting, progress{p.token, done, total, message})
-	if !p.sending {
-		p.sending, p.idle = true, make(chan struct{})
-		go p.send(p.idle)
-	}
+	p.waiting <- progress{p.token, done, total, message}
 }
 
-// send writes what waits, spaced, until nothing does.
-func (p *pacer) send(idle chan<- struct{}) {
-	defer close(idle)
-	for {
-		next, wait, any := p.next()
-		if !any {
-			return
-		}
-		time.Sleep(wait)
-		_ = p.write(jsonrpc.Notify(string(mcp.MethodNotificationProgress), next))
-		p.mu.Lock()
-		p.last = time.Now()
-		p.mu.Unlock()
+// dropOldest makes room among the reports that wait.
+func (p *pacer) dropOldest() {
+	select {
+	case <-p.waiting:
+	default: // it was sent meanwhile
 	}
-}
-
-// next takes the next report and the time to wait before it is written.
-func (p *pacer) next() (next progress, wait time.Duration, any bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.waiting) == 0 {
-		p.sending = false
-		return progress{}, 0, false
-	}
-	next, p.waiting = p.waiting[0], p.waiting[1:]
-	return next, time.Until(p.last.Add(progressSpacing)), true
 }
 
 // finish sends what still waits, nothing if ctx has ended, and returns when
@@ -122,14 +99,10 @@ func (p *pacer) finish(ctx context.Context) {
 	}
 	p.mu.Lock()
 	p.finished = true
-	if ctx.Err() != nil {
-		p.waiting = nil
+	for ctx.Err() != nil && len(p.waiting) > 0 {
+		p.dropOldest()
 	}
-	idle := p.idle
+	close(p.waiting)
 	p.mu.Unlock()
-	if idle == nil {
-		return
-	}
-	<-idle
-	time.Sleep(time.Until(p.last.Add(progressSpacing)))
+	<-p.sent
 }

@@ -11,6 +11,7 @@ package mcpio
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"log/slog"
 	"slices"
@@ -106,24 +107,12 @@ func New(options Options) (*Server, error) {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Name == "" {
-		o.Name = "savant"
-	}
-	if o.Version == "" {
-		o.Version = "0.0.0"
-	}
-	if o.ToolNames == "" {
-		o.ToolNames = NamesAuto
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.SlowCall == 0 {
-		o.SlowCall = DefaultSlowCall
-	}
-	if o.MaxLine <= 0 {
-		o.MaxLine = DefaultMaxLine
-	}
+	o.Name = cmp.Or(o.Name, "savant")
+	o.Version = cmp.Or(o.Version, "0.0.0")
+	o.ToolNames = cmp.Or(o.ToolNames, NamesAuto)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.SlowCall = cmp.Or(o.SlowCall, DefaultSlowCall)
+	o.MaxLine = cmp.Or(max(o.MaxLine, 0), DefaultMaxLine)
 	if o.BeforeList == nil {
 		o.BeforeList = func() {}
 	}

@@ -54,57 +54,38 @@ func read(data []byte) (m *Message, version string, err error) {
 	if kind := Kind(data); kind != "object" {
 		return m, "", fmt.Errorf("it is %s, not an object", kind)
 	}
-	err = ReadObject(data, "", Text("jsonrpc", &version), Raw("id", &m.ID), Text("method", &m.Method), Raw("params", &m.Params),
-		Raw("result", &m.Result), Raw("error", &m.Error))
+	err = ReadObject(data, "", map[string]any{"jsonrpc": &version, "id": &m.ID, "method": &m.Method, "params": &m.Params,
+		"result": &m.Result, "error": &m.Error})
 	return m, version, err
 }
 
-// Field says where ReadObject puts a member.
-type Field struct {
-	name  string
-	raw   *json.RawMessage
-	text  *string
-	found bool
-}
-
-// Raw is a field that takes any value as it came.
-func Raw(name string, to *json.RawMessage) Field { return Field{name: name, raw: to} }
-
-// Text is a field that takes a string; null is an empty one.
-func Text(name string, to *string) Field { return Field{name: name, text: to} }
-
 // ReadObject reads the members of an object, which is known to be valid JSON,
-// that fields name. Names are compared letter by letter. A member that is there
+// that into names: any value as it came into a *json.RawMessage, a text or null
+// into a *string. Names are compared letter by letter. A member that is there
 // twice is refused: nobody can know which one is meant. within is the path of
 // the object for errors.
-func ReadObject(object json.RawMessage, within string, fields ...Field) error {
+func ReadObject(object json.RawMessage, within string, into map[string]any) error {
+	seen := make(map[string]bool, len(into))
 	for name, value := range jsonvalue.Members(object) {
-		for i := range fields {
-			if name != fields[i].name {
-				continue
+		target, wanted := into[name]
+		switch {
+		case !wanted:
+			continue
+		case seen[name]:
+			return fmt.Errorf("%s%s is there twice", within, name)
+		}
+		seen[name] = true
+		kind := Kind(value)
+		switch to := target.(type) {
+		case *json.RawMessage:
+			*to = value
+		case *string:
+			if kind != "string" && kind != "null" {
+				return fmt.Errorf("%s%s is %s", within, name, kind)
 			}
-			if err := fields[i].set(value); err != nil {
-				return fmt.Errorf("%s%s %w", within, fields[i].name, err)
-			}
-			break
+			*to = jsonvalue.Text(value)
 		}
 	}
-	return nil
-}
-
-func (f *Field) set(value json.RawMessage) error {
-	kind := Kind(value)
-	switch {
-	case f.found:
-		return errors.New("is there twice")
-	case f.raw != nil:
-		*f.raw = value[:len(value):len(value)]
-	case kind == "string":
-		*f.text = jsonvalue.Text(value)
-	case kind != "null":
-		return fmt.Errorf("is %s", kind)
-	}
-	f.found = true
 	return nil
 }
 
