@@ -43,7 +43,7 @@ func TestABadEntryIsOneEngineOffline(t *testing.T) {
 		`{"command": "x", "args": "y"}`:                    "expected a list of texts",
 		`{"command": "x", "env": {"A": 1}}`:                "expected an object of names and texts",
 		`{"command": "x", "headers": {}}`:                  "headers are for servers with a url",
-		`{"url": "http://h/", "headers": {"X-Key:": "x"}}`: "expected names of headers, without spaces or colons (.savant/mcp.json:2:",
+		`{"url": "http://h/", "headers": {"X-Key:": "x"}}`: "expected names of headers, without spaces or colons, and texts of one line (.savant/mcp.json:2:",
 		`{"url": "http://h/", "headers": {"X-Key": "a\u0007${API_TOKEN}"}}`: "headers: the value of X-Key has a line break or another control character",
 		`{"command": "x", "timeout": -1}`:                                   "expected seconds",
 		`{"command": "x", "allow": ["["]}`:                                  "expected patterns",

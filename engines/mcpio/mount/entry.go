@@ -20,7 +20,7 @@ const (
 // entry is one server as the file has it.
 type entry struct {
 	name     string
-	kind     string // "type": stdio, http, or empty for what the other keys say
+	kind     string // "type", empty for what the other keys say
 	command  string
 	args     []string
 	env      map[string]string
@@ -30,7 +30,7 @@ type entry struct {
 	disabled bool
 	// allow and deny are glob patterns of the server's own names of tools.
 	allow, deny []string
-	timeout     time.Duration
+	timeout     duration
 	// wrong is why the server cannot be mounted, or nil.
 	wrong *fault.Error
 }
@@ -81,25 +81,9 @@ func unknownKey(key string, known []string) string {
 // ignored are the keys of other clients that read the same file.
 var ignored = []string{"autoApprove", "alwaysAllow", "trust", "description", "icon", "gallery", "version"}
 
-// fields are the keys of a server. Each function reads one, and returns what
-// it expected, or "".
-var fields = map[string]func(*entry, jsonvalue.Node) string{
-	"type":     func(e *entry, v jsonvalue.Node) string { return kindOf(v, &e.kind) },
-	"command":  func(e *entry, v jsonvalue.Node) string { return textOf(v, &e.command) },
-	"args":     func(e *entry, v jsonvalue.Node) string { return listOf(v, &e.args) },
-	"env":      func(e *entry, v jsonvalue.Node) string { return textsOf(v, &e.env) },
-	"cwd":      func(e *entry, v jsonvalue.Node) string { return textOf(v, &e.dir) },
-	"url":      func(e *entry, v jsonvalue.Node) string { return textOf(v, &e.url) },
-	"headers":  func(e *entry, v jsonvalue.Node) string { return headersOf(v, &e.headers) },
-	"disabled": func(e *entry, v jsonvalue.Node) string { return truthOf(v, &e.disabled) },
-	"allow":    func(e *entry, v jsonvalue.Node) string { return patternsOf(v, &e.allow) },
-	"deny":     func(e *entry, v jsonvalue.Node) string { return patternsOf(v, &e.deny) },
-	"timeout":  func(e *entry, v jsonvalue.Node) string { return durationOf(v, &e.timeout) },
-}
-
 // entry reads one server and keeps its first error.
 func (d *document) entry(group string, named jsonvalue.NodeMember) entry {
-	made := entry{name: named.Name, timeout: defaultTimeout}
+	made := entry{name: named.Name, timeout: duration(defaultTimeout)}
 	at := group + "." + named.Name
 	if !isObject(named.Value) {
 		made.wrong = d.wrong(named.Value.Offset, at, "expected an object with command or url")
@@ -107,13 +91,13 @@ func (d *document) entry(group string, named jsonvalue.NodeMember) entry {
 	}
 	seen := map[string]bool{}
 	for _, each := range named.Value.Members {
-		read, has := fields[each.Name]
+		key, has := fields[each.Name]
 		switch {
 		case seen[each.Name]:
 			made.fail(d.wrong(each.Offset, at+"."+each.Name, "the key is there twice"))
 		case has:
-			if expected := read(&made, each.Value); expected != "" {
-				made.fail(d.wrong(each.Value.Offset, at+"."+each.Name, "expected "+expected))
+			if !decode(each.Value, key.into(&made)) || key.fits != nil && !key.fits(&made) {
+				made.fail(d.wrong(each.Value.Offset, at+"."+each.Name, "expected "+key.expected))
 			}
 		case !slices.Contains(ignored, each.Name):
 			made.fail(d.wrong(each.Offset, at+"."+each.Name, unknownKey(each.Name, slices.Sorted(maps.Keys(fields)))))
@@ -139,7 +123,7 @@ func (e *entry) complete() string {
 		return "expected command or url"
 	case e.command != "" && e.url != "":
 		return "expected command or url, not both"
-	case e.url == "" && e.kind == "http", e.command == "" && e.kind == "stdio":
+	case e.url == "" && e.isHTTP(), e.command == "" && e.kind == "stdio":
 		return "type does not fit the other keys"
 	case e.url != "" && (e.args != nil || e.env != nil || e.dir != ""):
 		return "args, env and cwd are for servers with a command"

@@ -1,103 +1,94 @@
 package mount
 
 import (
-	"fmt"
+	"encoding/json"
+	"errors"
 	"math"
 	"path"
 	"slices"
 	"strings"
 	"time"
 
-	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/internal/pattern"
 )
 
-// The readers of fields: each sets what it is given, or returns what it expected.
-
-func textOf(v jsonvalue.Node, into *string) string {
-	if !decode(v, into) || *into == "" || strings.ContainsRune(*into, 0) {
-		return "a text that is not empty"
-	}
-	return ""
+// field is one key of a server: what to say when its value is not as expected,
+// where the value goes, and a check of what its type does not say; nil: none.
+type field struct {
+	expected string
+	into     func(*entry) any
+	fits     func(*entry) bool
 }
 
-func kindOf(v jsonvalue.Node, into *string) string {
-	switch kind := jsonvalue.Text(v.Raw); kind {
-	case "stdio":
-		*into = kind
-	case "http", "streamable-http", "streamableHttp":
-		*into = "http"
-	case "sse":
-		return "stdio or http: the transport HTTP+SSE of 2024-11-05 is not spoken"
-	default:
-		return "stdio or http"
-	}
-	return ""
+const (
+	aText    = "a text that is not empty"
+	patterns = `patterns of names, as in ["read_*"]`
+)
+
+// fields are the keys of a server.
+var fields = map[string]field{
+	"type": {"stdio or http; the transport HTTP+SSE of 2024-11-05 is not spoken", func(e *entry) any { return &e.kind },
+		func(e *entry) bool { return e.kind == "stdio" || e.isHTTP() }},
+	"command": {aText, func(e *entry) any { return &e.command }, func(e *entry) bool { return isText(e.command) }},
+	"args": {"a list of texts", func(e *entry) any { return &e.args }, func(e *entry) bool {
+		return !strings.ContainsRune(strings.Join(e.args, ""), 0)
+	}},
+	"env": {"an object of names and texts of one line", func(e *entry) any { return &e.env }, func(e *entry) bool { return oneLine(e.env) }},
+	"cwd": {aText, func(e *entry) any { return &e.dir }, func(e *entry) bool { return isText(e.dir) }},
+	"url": {aText, func(e *entry) any { return &e.url }, func(e *entry) bool { return isText(e.url) }},
+	"headers": {"names of headers, without spaces or colons, and texts of one line", func(e *entry) any { return &e.headers }, func(e *entry) bool {
+		for name := range e.headers {
+			if !headerName().MatchString(name) {
+				return false
+			}
+		}
+		return oneLine(e.headers)
+	}},
+	"disabled": {"true or false", func(e *entry) any { return &e.disabled }, nil},
+	"allow":    {patterns, func(e *entry) any { return &e.allow }, func(e *entry) bool { return arePatterns(e.allow) }},
+	"deny":     {patterns, func(e *entry) any { return &e.deny }, func(e *entry) bool { return arePatterns(e.deny) }},
+	"timeout":  {`seconds, or a duration such as "90s", of at most 24 hours`, func(e *entry) any { return &e.timeout }, nil},
 }
 
-func listOf(v jsonvalue.Node, into *[]string) string {
-	if !decode(v, into) || slices.ContainsFunc(*into, func(text string) bool { return strings.ContainsRune(text, 0) }) {
-		return "a list of texts"
-	}
-	return ""
+func (e *entry) isHTTP() bool {
+	return slices.Contains([]string{"http", "streamable-http", "streamableHttp"}, e.kind)
 }
 
-func textsOf(v jsonvalue.Node, into *map[string]string) string {
-	if !decode(v, into) {
-		return "an object of names and texts"
-	}
-	for name, text := range *into {
+func isText(text string) bool { return text != "" && !strings.ContainsRune(text, 0) }
+
+func oneLine(texts map[string]string) bool {
+	for name, text := range texts {
 		if name == "" || strings.ContainsAny(name, "=\x00\r\n") || strings.ContainsAny(text, "\x00\r\n") {
-			return "an object of names and texts of one line"
+			return false
 		}
 	}
-	return ""
+	return true
 }
 
 // headerName is a token of RFC 9110, 5.6.2.
 var headerName = pattern.Lazy("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
-func headersOf(v jsonvalue.Node, into *map[string]string) string {
-	for _, each := range v.Members {
-		if !headerName().MatchString(each.Name) {
-			return "names of headers, without spaces or colons"
-		}
-	}
-	return textsOf(v, into)
+func arePatterns(given []string) bool {
+	return !slices.ContainsFunc(given, func(each string) bool {
+		_, err := path.Match(each, "")
+		return err != nil
+	})
 }
 
-func truthOf(v jsonvalue.Node, into *bool) string {
-	if !decode(v, into) {
-		return "true or false"
-	}
-	return ""
-}
+// duration is written as a number of seconds, or as a text such as "90s".
+type duration time.Duration
 
-func patternsOf(v jsonvalue.Node, into *[]string) string {
-	if expected := listOf(v, into); expected != "" {
-		return `a list of patterns, as in ["read_*"]`
-	}
-	for _, pattern := range *into {
-		if _, err := path.Match(pattern, ""); err != nil {
-			return fmt.Sprintf("patterns; %q is none", fault.Cut(pattern, 60))
-		}
-	}
-	return ""
-}
-
-// durationOf reads a number of seconds, or a duration such as "90s".
-func durationOf(v jsonvalue.Node, into *time.Duration) string {
-	var given time.Duration
+// UnmarshalJSON refuses what is not above 0 and at most 24 hours.
+func (d *duration) UnmarshalJSON(raw []byte) error {
 	var seconds float64
-	if decode(v, &seconds) && seconds <= math.Floor(maxTimeout.Seconds()) {
+	given, _ := time.ParseDuration(jsonvalue.Text(raw))
+	if json.Unmarshal(raw, &seconds) == nil && seconds <= math.Floor(maxTimeout.Seconds()) {
 		given = time.Duration(seconds * float64(time.Second))
-	} else {
-		given, _ = time.ParseDuration(jsonvalue.Text(v.Raw))
 	}
 	if given <= 0 || given > maxTimeout {
-		return `seconds, or a duration such as "90s", of at most 24 hours`
+		return errors.New("out of bounds")
 	}
-	*into = given
-	return ""
+	*d = duration(given)
+	return nil
 }

@@ -190,8 +190,12 @@ type fingerprint struct {
 }
 
 func (e *entry) fingerprint() (fingerprint, error) {
-	digest, err := jsonvalue.Digest(map[string]any{"command": e.command, "args": anys(e.args), "cwd": e.dir,
-		"env": anyMap(e.env), "url": e.url, "headers": anyMap(e.headers)})
+	// Nothing is an empty list or object in the digest, since files hold it.
+	args, env, headers := []string{}, map[string]string{}, map[string]string{}
+	args = append(args, e.args...)
+	maps.Copy(env, e.env)
+	maps.Copy(headers, e.headers)
+	digest, err := jsonvalue.Digest(map[string]any{"command": e.command, "args": args, "cwd": e.dir, "env": env, "url": e.url, "headers": headers})
 	if err != nil {
 		return fingerprint{}, err
 	}
@@ -224,20 +228,4 @@ func (e *entry) fingerprint() (fingerprint, error) {
 func mark(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return fmt.Sprintf("(%s)", hex.EncodeToString(sum[:4]))
-}
-
-func anys(texts []string) []any {
-	list := make([]any, len(texts))
-	for i, text := range texts {
-		list[i] = text
-	}
-	return list
-}
-
-func anyMap(texts map[string]string) map[string]any {
-	made := make(map[string]any, len(texts))
-	for name, text := range texts {
-		made[name] = text
-	}
-	return made
 }

@@ -4,6 +4,7 @@
 package mount
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -67,8 +68,8 @@ type Mounts struct {
 	work     sync.WaitGroup
 	adopting sync.Mutex
 
-	reloading sync.Mutex // guards file; held during Reload
-	file      fs.FileInfo
+	reloading sync.Mutex // guards seen; held during Reload
+	seen      string     // the text of the file, or why it could not be read
 
 	mutex    sync.Mutex // guards what follows
 	servers  []*server  // in the order of the file
@@ -81,18 +82,10 @@ var errStopping = errors.New("the program is stopping")
 // starts nothing and never fails: what cannot be mounted is an engine that is
 // offline, or, if its name cannot be that of an engine, one of the Problems.
 func Open(options Options) *Mounts {
-	if options.Logger == nil {
-		options.Logger = slog.New(slog.DiscardHandler)
-	}
-	if options.FirstPause == 0 {
-		options.FirstPause = defaultFirstPause
-	}
-	if options.ListFor == 0 {
-		options.ListFor = defaultListFor
-	}
-	if options.PingTime == 0 {
-		options.PingTime = defaultPingTime
-	}
+	options.Logger = cmp.Or(options.Logger, slog.New(slog.DiscardHandler))
+	options.FirstPause = cmp.Or(options.FirstPause, defaultFirstPause)
+	options.ListFor = cmp.Or(options.ListFor, defaultListFor)
+	options.PingTime = cmp.Or(options.PingTime, defaultPingTime)
 	m := &Mounts{options: options}
 	m.life, m.end = context.WithCancelCause(context.Background())
 	_, m.mounted = lookupIn(options.Environment)(mountedBy)
@@ -100,27 +93,25 @@ func Open(options Options) *Mounts {
 	return m
 }
 
-// read returns the servers of the file; none where there is no file.
-func (m *Mounts) read() ([]entry, error) {
+// readConfig returns the text of the file of servers; "{}" where there is none.
+func (m *Mounts) readConfig() ([]byte, error) {
 	info, err := m.options.Root.Stat(configName)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return []byte("{}"), nil
+	case err == nil && !info.Mode().IsRegular(): // a pipe would block
+		return nil, fault.New(fault.InvalidParams, "%s: expected a file", configName)
+	case err == nil && info.Size() > maxConfig:
+		return nil, fault.New(fault.LimitExceeded, "%s has more than %d bytes", configName, maxConfig)
 	}
 	var data []byte
-	if err == nil && !info.Mode().IsRegular() { // a pipe would block
-		err = fault.New(fault.InvalidParams, "%s: expected a file", configName)
-	} else if err == nil && info.Size() <= maxConfig {
+	if err == nil {
 		data, err = m.options.Root.ReadFile(configName)
-	} else if err == nil {
-		err = fault.New(fault.LimitExceeded, "%s has more than %d bytes", configName, maxConfig)
 	}
 	if err != nil {
-		if errors.As(err, new(*fault.Error)) {
-			return nil, err
-		}
 		return nil, fault.New(fault.InvalidParams, "%s cannot be read: %w", configName, errors.Unwrap(err))
 	}
-	return entries(configName, data)
+	return data, nil
 }
 
 // problem keeps and logs an error that is not of one engine.
@@ -152,7 +143,7 @@ func (m *Mounts) add(each entry, trusted *pinned, lockErr error) {
 	s.life, s.end = context.WithCancelCause(m.life)
 	s.prepare(m.options.Environment, m.options.Path, lockErr)
 	err := m.options.Registry.AddEngine(engines.Engine{Name: each.name, Description: "The MCP server " + each.name + " of " + configName + ".",
-		Timeout: each.timeout, Status: s.status})
+		Timeout: time.Duration(each.timeout), Status: s.status})
 	if err != nil {
 		s.end(err)
 		m.problem(fault.New(fault.IDCollision, "%s: server %s: its name is that of another engine: rename it", configName, each.name))

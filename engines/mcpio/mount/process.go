@@ -68,23 +68,17 @@ func (l launch) hideCause(err error) error {
 
 // pipes connects the streams and returns the child's ends.
 func (p *process) pipes() (theirs []*os.File, err error) {
-	childIn, stdin, err := os.Pipe()
-	if err != nil {
-		return nil, err
+	var ends [3][2]*os.File // read, write
+	for i := range ends {
+		if ends[i][0], ends[i][1], err = os.Pipe(); err != nil {
+			break
+		}
 	}
-	p.stdin, theirs = stdin, append(theirs, childIn)
-	stdout, childOut, err := os.Pipe()
-	if err != nil {
-		return theirs, err
+	p.stdin, p.stdout, p.stderr = ends[0][1], ends[1][0], ends[2][0]
+	if err == nil {
+		p.command.Stdin, p.command.Stdout, p.command.Stderr = ends[0][0], ends[1][1], ends[2][1]
 	}
-	p.stdout, theirs = stdout, append(theirs, childOut)
-	stderr, childErr, err := os.Pipe()
-	if err != nil {
-		return theirs, err
-	}
-	p.stderr, theirs = stderr, append(theirs, childErr)
-	p.command.Stdin, p.command.Stdout, p.command.Stderr = childIn, childOut, childErr
-	return theirs, nil
+	return []*os.File{ends[0][0], ends[1][1], ends[2][1]}, err
 }
 
 // wait waits for the end of the server, ends what it left behind, and limits how
@@ -101,9 +95,7 @@ func (p *process) wait() {
 
 func (p *process) closeStreams() {
 	for _, each := range []*os.File{p.stdin, p.stdout, p.stderr} {
-		if each != nil {
-			_ = each.Close()
-		}
+		_ = each.Close() // of a nil file it is an error, too
 	}
 }
 

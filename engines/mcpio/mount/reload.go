@@ -3,12 +3,9 @@ package mount
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	"savant/engines"
 )
@@ -16,21 +13,29 @@ import (
 // errReplaced is why a server ends whose entry in the file changed or went.
 var errReplaced = errors.New("it was taken out of " + configName + ", or changed there; if it is still there, call again")
 
-// Reload reads the file of servers again if it changed: new servers are added,
-// those that are gone are removed with their tools, changed ones are replaced. If
-// the file as a whole is wrong, the servers stay as they were, and Problems and
-// the log say so. If the file did not change, this costs one stat.
+// Reload reads the file of servers: new servers are added, those that are gone
+// are removed with their tools, changed ones are replaced. If the file as a whole
+// is wrong, the servers stay as they were, and Problems and the log say so. If it
+// did not change since, nothing happens.
 func (m *Mounts) Reload() {
 	m.reloading.Lock()
 	defer m.reloading.Unlock()
-	now := m.fileState()
-	if m.mounted || m.life.Err() != nil || sameFile(now, m.file) {
+	if m.mounted || m.life.Err() != nil {
 		return
 	}
-	if now == nil || time.Since(now.ModTime()) > tick { // it was looked at before it is read, so a change in between is seen next time
-		m.file = now
+	text, err := m.readConfig()
+	seen := string(text)
+	if err != nil {
+		seen = err.Error()
 	}
-	all, err := m.read()
+	if m.seen == seen {
+		return
+	}
+	m.seen = seen
+	var all []entry
+	if err == nil {
+		all, err = entries(configName, text)
+	}
 	if err != nil {
 		m.forget()
 		m.problem(err)
@@ -38,9 +43,6 @@ func (m *Mounts) Reload() {
 	}
 	m.take(all)
 }
-
-// tick is how long a file may change again without a new modification time.
-const tick = 50 * time.Millisecond
 
 // take makes the servers those of the file.
 func (m *Mounts) take(all []entry) {
@@ -71,22 +73,6 @@ func (s *server) retire(why error) {
 	defer s.adopting.Unlock()
 	s.end(why)
 	_ = s.registry.RemoveEngine(s.entry.name) // it is there: the name is this server's
-}
-
-// fileState returns what sameFile compares; nil: there is no file.
-func (m *Mounts) fileState() fs.FileInfo {
-	info, err := m.options.Root.Stat(configName)
-	if err != nil {
-		return nil
-	}
-	return info
-}
-
-func sameFile(a, b fs.FileInfo) bool {
-	if a == nil || b == nil {
-		return a == nil && b == nil
-	}
-	return a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && os.SameFile(a, b)
 }
 
 // all returns the servers in the order of the file, those added last at the end.
