@@ -53,11 +53,6 @@ func parseRule(line string) (rule, bool) {
 	return made, true
 }
 
-// rulesOutAll says whether rules are the one that virtual environments write.
-func rulesOutAll(rules []rule) bool {
-	return len(rules) == 1 && rules[0].anywhere && !rules[0].negated && !rules[0].foldersToo && rules[0].segments[0] == "*"
-}
-
 // ignores says whether a path is unwanted: the last rule that fits decides,
 // those of deeper folders after those above.
 func (s *ruleset) ignores(name string, folder bool) bool {

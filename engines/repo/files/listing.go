@@ -40,18 +40,18 @@ type Listing struct {
 // List lists a folder: through the git program in a working tree, else by
 // walking. Symbolic links are not followed. An unreadable folder is TOOL_FAILED.
 func List(ctx context.Context, folder string) (Listing, error) {
-	files, ignored, err := gitListing(ctx, folder)
+	files, err := gitListing(ctx, folder)
 	if err := ctx.Err(); err != nil {
 		return Listing{}, Stopped(err)
 	}
-	w := &walk{ctx: ctx, folder: folder, git: err == nil && len(files) > 0, ignored: ignored}
+	w := &walk{ctx: ctx, folder: folder}
+	if err == nil && len(files) > 0 {
+		w.found = Listing{Git: true, Files: slices.DeleteFunc(files, own)}
+	}
 	if err := w.enter(".", nil); err != nil {
 		return Listing{}, err
 	}
-	listing := Listing{Files: w.files, Folders: w.folders, Rules: w.rules, Git: w.git, Unread: w.unread, Unsure: w.unsure}
-	if w.git {
-		listing.Files = slices.DeleteFunc(files, own)
-	}
+	listing := w.found
 	slices.Sort(listing.Files)
 	listing.Files = slices.Compact(listing.Files) // a conflict lists a path up to three times
 	slices.Sort(listing.Folders)
@@ -75,16 +75,11 @@ func own(name string) bool {
 	return false
 }
 
-// walk goes through folders.
+// walk goes through folders. It lists the files only where git has not.
 type walk struct {
-	ctx            context.Context
-	folder         string
-	git            bool
-	ignored        ignored // as git says
-	files, folders []string
-	rules          []string
-	unread         int
-	unsure         bool
+	ctx    context.Context
+	folder string
+	found  Listing
 }
 
 // enter lists one folder and those below; one that cannot be read, other than
@@ -98,14 +93,11 @@ func (w *walk) enter(name string, rules *ruleset) error {
 		return NotRead(err)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		w.unread++
-		w.unsure = w.unsure || !errors.Is(err, fs.ErrPermission)
+		w.found.Unread++
+		w.found.Unsure = w.found.Unsure || !errors.Is(err, fs.ErrPermission)
 	}
-	w.folders = append(w.folders, name)
-	rules, closed := w.rulesOf(name, entries, rules)
-	if closed && w.hidden(name) {
-		return nil // nothing can appear here before that changes
-	}
+	w.found.Folders = append(w.found.Folders, name)
+	rules = w.rulesOf(name, entries, rules)
 	for _, entry := range entries {
 		if err := w.visit(path.Join(name, entry.Name()), entry, rules); err != nil {
 			return err
@@ -117,44 +109,30 @@ func (w *walk) enter(name string, rules *ruleset) error {
 func (w *walk) visit(name string, entry fs.DirEntry, rules *ruleset) error {
 	switch {
 	case entry.IsDir():
-		if neverListed[entry.Name()] || name == ".savant" || w.ignored.ruled[name] || rules.ignores(name, true) {
+		if neverListed[entry.Name()] || name == ".savant" || rules.ignores(name, true) {
 			return nil
 		}
 		return w.enter(name, rules)
-	case w.git || !entry.Type().IsRegular() || rules.ignores(name, false) || own(name) || len(w.files) == maxFiles:
+	case w.found.Git || !entry.Type().IsRegular() || rules.ignores(name, false) || own(name) || len(w.found.Files) == maxFiles:
 		return nil
 	}
-	w.files = append(w.files, name)
+	w.found.Files = append(w.found.Files, name)
 	return nil
 }
 
-// hidden says whether git knows no file of a folder.
-func (w *walk) hidden(name string) bool {
-	for ; name != "."; name = path.Dir(name) {
-		if w.ignored.hidden[name] {
-			return true
-		}
-	}
-	return false
-}
-
-// rulesOf notes a folder's rules, and returns those that apply in it unless git
-// applies them; closed says that they ignore everything in the folder.
-func (w *walk) rulesOf(name string, entries []fs.DirEntry, above *ruleset) (_ *ruleset, closed bool) {
+// rulesOf notes a folder's .gitignore and returns the rules that apply in it.
+func (w *walk) rulesOf(name string, entries []fs.DirEntry, above *ruleset) *ruleset {
 	for _, entry := range entries {
 		if entry.Name() != ignoreFile || !entry.Type().IsRegular() {
 			continue
 		}
-		w.rules = append(w.rules, path.Join(name, ignoreFile))
+		w.found.Rules = append(w.found.Rules, path.Join(name, ignoreFile))
 		text, err := os.ReadFile(filepath.Join(w.folder, filepath.FromSlash(name), ignoreFile))
-		switch {
-		case err == nil && w.git:
-			return above, rulesOutAll(parseRules(string(text)))
-		case err == nil:
-			return &ruleset{above: above, base: strings.TrimPrefix(name+"/", "./"), rules: parseRules(string(text))}, false
+		if err == nil {
+			return &ruleset{above: above, base: strings.TrimPrefix(name+"/", "./"), rules: parseRules(string(text))}
 		}
 	}
-	return above, false
+	return above
 }
 
 // FolderError is wrapped by the TOOL_FAILED of a folder that cannot be read at

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -18,9 +19,8 @@ type source struct {
 // sourcesOf returns the names of all sources of a listing. This program is one:
 // another version may have other rules of what is secret.
 func sourcesOf(ctx context.Context, folder string, listing Listing) []string {
-	names := append(append([]string{}, listing.Folders...), listing.Rules...)
 	found := repositoryOf(folder)
-	names = append(names, found.sources...)
+	names := slices.Concat(listing.Folders, listing.Rules, found.sources)
 	if listing.Git && found.git != "" {
 		shared := sharedFolder(found.git)
 		names = append(names, filepath.Join(found.git, "index"), filepath.Join(shared, "config"),
@@ -94,7 +94,7 @@ func gitConfiguration(ctx context.Context, folder string) []string {
 	if users := cmp.Or(os.Getenv("XDG_CONFIG_HOME"), filepath.Join(home, ".config")); filepath.IsAbs(users) {
 		names = append(names, filepath.Join(users, "git", "config"), filepath.Join(users, "git", "ignore"))
 	}
-	lines, _ := gitRecords(ctx, folder, "", "config", "-z", "--list", "--show-origin") // without git it decides nothing
+	lines, _ := gitRecords(ctx, folder, "config", "-z", "--list", "--show-origin") // without git it decides nothing
 	for _, line := range lines {
 		if name, ok := strings.CutPrefix(line, "file:"); ok {
 			names = append(names, absolute(folder, name))
@@ -106,7 +106,8 @@ func gitConfiguration(ctx context.Context, folder string) []string {
 			names = append(names, absolute(folder, name))
 		}
 	}
-	return unique(names)
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 func absolute(folder, name string) string {
@@ -114,15 +115,4 @@ func absolute(folder, name string) string {
 		return name
 	}
 	return filepath.Join(folder, name)
-}
-
-func unique(names []string) []string {
-	var once []string
-	known := map[string]bool{}
-	for _, name := range names {
-		if !known[name] {
-			once, known[name] = append(once, name), true
-		}
-	}
-	return once
 }

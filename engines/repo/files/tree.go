@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/gob"
-	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -25,7 +23,6 @@ type Tree struct {
 	sources []source  // nil before the first listing
 	listed  time.Time // when the listing and the stamps of its sources were taken
 	taken   time.Time // when the stamps of the files were taken
-	looks   int       // how often all files were looked at
 	watched watched
 }
 
@@ -67,7 +64,7 @@ func (t *Tree) Look(ctx context.Context) (changed bool, err error) {
 		return said == filesChanged, ctx.Err()
 	}
 	t.watched.trustedFrom = time.Time{} // the events are gone, also if this look fails
-	if t.looks++; t.looks > 1 {         // a process that looks once does not need a watch
+	if t.sources != nil {
 		t.watched.begin(t.folder, t.listing.Folders)
 	}
 	if said == unknown && t.sources != nil && !t.unsure() {
@@ -88,7 +85,8 @@ func (t *Tree) list(ctx context.Context, now time.Time) error {
 		return err
 	}
 	if !slices.Equal(listing.Folders, t.listing.Folders) {
-		_ = t.watched.stop() // the next look watches the new folders
+		_ = t.watched.stop()
+		t.watched.begin(t.folder, listing.Folders)
 	}
 	sources, err := t.stampSources(sourcesOf(ctx, t.folder, listing))
 	if err != nil {
@@ -135,11 +133,7 @@ func (t *Tree) stampSources(names []string) ([]source, error) {
 	}
 	defer from.close()
 	sources := make([]source, len(names))
-	inParallel(len(names), func(begin, end int) {
-		for i := begin; i < end; i++ {
-			sources[i] = source{names[i], from.status(names[i]).stamp}
-		}
-	})
+	inParallel(len(names), func(i int) { sources[i] = source{names[i], from.status(names[i]).stamp} })
 	return sources, nil
 }
 
@@ -151,11 +145,7 @@ func (t *Tree) stampFiles(now time.Time) error {
 	}
 	defer from.close()
 	all := make([]status, len(t.listing.Files))
-	inParallel(len(all), func(begin, end int) {
-		for i := begin; i < end; i++ {
-			all[i] = from.status(t.listing.Files[i])
-		}
-	})
+	inParallel(len(all), func(i int) { all[i] = from.status(t.listing.Files[i]) })
 	t.stamps, t.linked, t.unread, t.taken = make([]Stamp, len(all)), nil, 0, now
 	for i := range all {
 		t.keep(i, all[i])
@@ -181,21 +171,13 @@ func (t *Tree) keep(i int, found status) {
 // maxWorkers bounds how many goroutines look at files.
 const maxWorkers = 4
 
-// share is how many names one goroutine takes at a time.
-const share = 512
-
-// inParallel divides a range among goroutines.
-func inParallel(length int, do func(begin, end int)) {
-	var next atomic.Int64
+// inParallel calls do with each number below length, on several processors.
+func inParallel(length int, do func(i int)) {
 	var group sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), maxWorkers, (length+share-1)/share) {
+	for worker := range maxWorkers {
 		group.Go(func() {
-			for {
-				begin := int(next.Add(share)) - share
-				if begin >= length {
-					return
-				}
-				do(begin, min(begin+share, length))
+			for i := worker; i < length; i += maxWorkers {
+				do(i)
 			}
 		})
 	}

@@ -110,9 +110,6 @@ func (b *batches) commit(ctx context.Context) error {
 		b.exec(ctx, "UPDATE meta SET listing = NULL") // it is of other files
 		b.index.saved = time.Time{}
 	}
-	if b.updated >= minSegmented {
-		b.exec(ctx, markSegmented)
-	}
 	if b.err != nil {
 		return b.err
 	}

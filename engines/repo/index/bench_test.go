@@ -132,8 +132,6 @@ func BenchmarkQuery(b *testing.B) {
 			refresh(b, unwatched)
 			refresh(b, ix)
 			refresh(b, ix) // the second look begins to watch
-			_, err := index.Merged(ix)
-			require.NoError(b, err)
 			var searched, first, second, third, later, looked, grepped samples
 			for i := 0; b.Loop(); i++ {
 				query := words(asked[i%len(asked)])
@@ -197,8 +195,6 @@ func BenchmarkSearch(b *testing.B) {
 	ix := open(b, folder, cache)
 	refresh(b, ix)
 	refresh(b, ix) // the second look begins to watch
-	_, err := index.Merged(ix)
-	require.NoError(b, err)
 	var walked, first, later samples
 	for i := 0; b.Loop(); i++ {
 		query := words(asked[i%len(asked)])
@@ -232,8 +228,6 @@ func BenchmarkManyChanges(b *testing.B) {
 	ix := open(b, folder, b.TempDir())
 	var built, took, read samples
 	built.time(func() { find(b, ix, words("checksum")) })
-	_, err := index.Merged(ix)
-	require.NoError(b, err)
 	sources := everyOther(b, folder, 1000)
 	for i := 0; b.Loop(); i++ {
 		for _, name := range sources {
@@ -248,8 +242,6 @@ func BenchmarkManyChanges(b *testing.B) {
 			}
 		})
 		took.time(func() { find(b, ix, words("checksum")) })
-		_, err := index.Merged(ix)
-		require.NoError(b, err)
 	}
 	b.ReportMetric(took.quantile(0.5), "p50-ms")
 	b.ReportMetric(took.quantile(0.5)/read.quantile(0.5), "changed/read")

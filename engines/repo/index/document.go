@@ -2,6 +2,7 @@ package index
 
 import (
 	"bytes"
+	"strings"
 )
 
 // A file is indexed as the set of its terms. The index only answers which files
@@ -16,23 +17,18 @@ const (
 // often is how many times a frequent term is in a file, at least.
 const often = 5
 
-// reader makes terms of files, one after the other.
+// reader makes the terms of one file.
 type reader struct {
-	words map[string]int // words as they are written, and how often
-	terms map[string]int // terms, and how often
+	terms map[string]int // and how often each is in the text
 	marks map[string]bool
 	fold  []byte
-	out   []byte
 }
 
-func newReader() *reader {
-	return &reader{words: map[string]int{}, terms: map[string]int{}, marks: map[string]bool{}}
-}
-
-// document returns the terms of a file, separated by spaces, and the number of
-// its words. The terms are overwritten by the next call.
-func (r *reader) document(path string, text []byte, language string) (terms []byte, words int) {
-	r.reset()
+// termsOf returns the terms of a file, separated by spaces, and the number of its
+// words.
+func termsOf(path string, text []byte, language string) (terms string, words int) {
+	r := &reader{terms: map[string]int{}, marks: map[string]bool{}}
+	written := map[string]int{} // words as they are written, and how often
 	for at := 0; ; {
 		word, ok := nextWord(text, at)
 		if !ok {
@@ -41,28 +37,15 @@ func (r *reader) document(path string, text []byte, language string) (terms []by
 		at = word.end
 		words++
 		if word.end-word.start <= maxWord {
-			r.words[string(text[word.start:word.end])]++
+			written[string(text[word.start:word.end])]++
 		}
 	}
-	for word, times := range r.words {
+	for word, times := range written {
 		r.eachTerm([]byte(word), func(term []byte) { r.terms[string(term)] += times })
 	}
 	r.definitions(text, language)
 	r.marked(markPath, []byte(path))
 	return r.join(), words
-}
-
-// maxKept bounds the words whose memory is kept for the next file.
-const maxKept = 20_000
-
-func (r *reader) reset() {
-	if len(r.words) > maxKept || len(r.terms) > maxKept {
-		*r = *newReader()
-		return
-	}
-	clear(r.words)
-	clear(r.terms)
-	clear(r.marks)
 }
 
 // eachTerm yields a word in lower case, and its parts where it has several.
@@ -81,13 +64,8 @@ func (r *reader) eachTerm(word []byte, yield func([]byte)) {
 }
 
 func (r *reader) definitions(text []byte, language string) {
-	for len(text) > 0 {
-		line := text
-		if end := bytes.IndexByte(text, '\n'); end >= 0 {
-			line, text = text[:end], text[end+1:]
-		} else {
-			text = nil
-		}
+	for line := range bytes.Lines(text) {
+		line = bytes.TrimSuffix(line, []byte("\n"))
 		if name, ok := definition(line, language); ok {
 			r.marked(markDefined, line[name.start:name.end])
 		}
@@ -109,16 +87,16 @@ func (r *reader) marked(mark byte, text []byte) {
 	}
 }
 
-func (r *reader) join() []byte {
-	r.out = r.out[:0]
+func (r *reader) join() string {
+	var out strings.Builder
 	for term, times := range r.terms {
-		r.out = append(append(r.out, term...), ' ')
+		out.WriteString(term + " ")
 		if times >= often {
-			r.out = append(append(append(r.out, markFrequent), term...), ' ')
+			out.WriteString(string(markFrequent) + term + " ")
 		}
 	}
 	for term := range r.marks {
-		r.out = append(append(r.out, term...), ' ')
+		out.WriteString(term + " ")
 	}
-	return r.out
+	return out.String()
 }

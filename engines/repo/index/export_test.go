@@ -27,14 +27,3 @@ func LimitSize(ix *Index, more int) (lift func() error, err error) {
 		return ix.db.QueryRowContext(context.Background(), "PRAGMA max_page_count = 1000000").Scan(&limit)
 	}, err
 }
-
-// Merged waits until the index is merged, as far as this process does that, and
-// says whether it is.
-func Merged(ix *Index) (whole bool, err error) {
-	if ix.merging.over != nil {
-		<-ix.merging.over
-	}
-	var pieces int
-	err = ix.db.QueryRowContext(context.Background(), "PRAGMA application_id").Scan(&pieces)
-	return pieces == 0, err
-}

@@ -36,12 +36,11 @@ type Index struct {
 	root         *os.Root
 
 	// refreshing is held by the one Refresh at a time, which alone uses the tree,
-	// saved, current and merging.
+	// saved and current.
 	refreshing chan struct{}
 	tree       *files.Tree
 	saved      time.Time // when the listing that the database holds was made
 	current    bool      // the index has what the tree has
-	merging    merging
 
 	mutex   sync.RWMutex // guards what follows; held for reading while db is read
 	db      *sql.DB      // nil where it was damaged and could not be renewed
@@ -133,7 +132,6 @@ func otherCache() string {
 
 // Close closes the index. No call may be under way.
 func (ix *Index) Close() error {
-	ix.merging.stop()
 	var failed error
 	if ix.db != nil {
 		failed = ix.db.Close()

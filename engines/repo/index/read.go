@@ -8,7 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
-	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -20,8 +20,10 @@ const (
 	maxFileBytes = 1 << 20
 	// binaryProbe is how much of a file is searched for a NUL byte, as git does.
 	binaryProbe = 8000
-	// maxWorkers bounds how many files are read at once.
+	// maxWorkers bounds how many files are read at once, readAtOnce how many are
+	// read before they are written.
 	maxWorkers = 4
+	readAtOnce = 100
 )
 
 // document is a file made ready to be written.
@@ -91,50 +93,40 @@ func hashOf(text []byte) uint64 {
 	return sum.Sum64()
 }
 
-// readAll makes documents of files on several processors, in the order of the
-// files. The channel is closed after the last, or when ctx ends; finish waits
-// for the readers.
-func (ix *Index) readAll(ctx context.Context, candidates []candidate) (documents <-chan document, finish func()) {
-	type job struct {
-		candidate candidate
-		made      chan document
-	}
-	jobs, ordered, out := make(chan job), make(chan job, 4*maxWorkers), make(chan document)
-	var group sync.WaitGroup
-	group.Go(func() {
-		defer close(jobs)
-		defer close(ordered)
-		for _, each := range candidates {
-			next := job{each, make(chan document, 1)}
+// readAll makes documents of files on several processors. They come in the order
+// of the files, some at a time, so that some are read while others are written.
+// The channel is closed after the last, or when ctx ends.
+func (ix *Index) readAll(ctx context.Context, candidates []candidate) <-chan []document {
+	out := make(chan []document)
+	go func() {
+		defer close(out)
+		for chunk := range slices.Chunk(candidates, readAtOnce) {
+			made := make([]document, len(chunk))
+			inParallel(len(chunk), func(i int) { made[i] = ix.document(chunk[i]) })
 			select {
-			case ordered <- next:
+			case out <- made:
 			case <-ctx.Done():
 				return
 			}
-			jobs <- next
 		}
-	})
-	for range min(runtime.GOMAXPROCS(0), maxWorkers) {
+	}()
+	return out
+}
+
+// inParallel calls do with each number below length, on several processors.
+func inParallel(length int, do func(i int)) {
+	var group sync.WaitGroup
+	for worker := range maxWorkers {
 		group.Go(func() {
-			r := newReader()
-			for each := range jobs {
-				each.made <- ix.document(r, each.candidate)
+			for i := worker; i < length; i += maxWorkers {
+				do(i)
 			}
 		})
 	}
-	group.Go(func() {
-		defer close(out)
-		for each := range ordered {
-			select {
-			case out <- <-each.made:
-			case <-ctx.Done():
-			}
-		}
-	})
-	return out, group.Wait
+	group.Wait()
 }
 
-func (ix *Index) document(r *reader, each candidate) document {
+func (ix *Index) document(each candidate) document {
 	text, skipped := ix.read(each.path)
 	made := document{known: each.known, file: file{path: each.path, stamp: each.stamp, racy: each.racy, skipped: skipped, hash: hashOf(text)}}
 	if known := each.known; known != nil && known.hash == made.file.hash && known.skipped == skipped {
@@ -142,8 +134,7 @@ func (ix *Index) document(r *reader, each candidate) document {
 		return made
 	}
 	if skipped == "" {
-		terms, words := r.document(each.path, text, files.Language(each.path))
-		made.terms, made.file.words = string(terms), words
+		made.terms, made.file.words = termsOf(each.path, text, files.Language(each.path))
 	}
 	return made
 }

@@ -54,9 +54,6 @@ func (ix *Index) Refresh(ctx context.Context, progress Progress) (Changes, error
 			changes, err = ix.refresh(ctx, progress)
 		}
 	}
-	if err == nil {
-		ix.mergeLater(ctx, changes)
-	}
 	return changes, coded(err)
 }
 
@@ -185,15 +182,20 @@ func (ix *Index) write(ctx context.Context, todo work, progress Progress) (Chang
 	byID(todo.updated)
 	slices.SortFunc(todo.removed, func(x, y *file) int { return int(x.id - y.id) })
 	b := &batches{index: ix, done: Changes{First: ix.catalog.edition.generation == 0}}
-	documents, finish := ix.readAll(ctx, todo.updated)
-	defer finish()
-	defer cancel()
+	documents := ix.readAll(ctx, todo.updated)
+	defer func() { // ends the reading and waits for it
+		cancel()
+		for range documents {
+		}
+	}()
 	defer b.rollback()
 	b.remove(ctx, todo.removed)
 	done := 0
-	for each := range documents {
-		done++
-		b.add(ctx, each)
+	for read := range documents {
+		done += len(read)
+		for _, each := range read {
+			b.add(ctx, each)
+		}
 		if !b.full() {
 			continue
 		}
@@ -204,6 +206,9 @@ func (ix *Index) write(ctx context.Context, todo work, progress Progress) (Chang
 	}
 	if err := errors.Join(ctx.Err(), b.commit(ctx)); err != nil {
 		return b.done, err
+	}
+	if 2*b.done.Updated >= len(ix.catalog.files) {
+		_, _ = ix.db.ExecContext(ctx, optimize) // an index in several segments is as correct, only slower
 	}
 	progress(done, len(todo.updated))
 	ix.saveListing(ctx)

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
-	"sync"
 	"sync/atomic"
 )
 
@@ -154,33 +153,23 @@ type scored struct {
 func fetchAll(ctx context.Context, db *sql.DB, leaves []leaf) ([]postings, error) {
 	found := make([]postings, len(leaves))
 	failed := make([]error, len(leaves))
-	var group sync.WaitGroup
-	for i := range leaves {
-		group.Go(func() { found[i], failed[i] = leaves[i].fetch(ctx, db) })
-	}
-	group.Wait()
+	inParallel(len(leaves), func(i int) { found[i], failed[i] = leaves[i].fetch(ctx, db) })
 	return found, errors.Join(failed...)
 }
 
 // examine reads files and returns the findings of those that match.
 func (s *search) examine(files []*file) []finding {
 	findings := make([]finding, len(files))
-	var group sync.WaitGroup
-	for worker := range maxWorkers {
-		group.Go(func() {
-			for i := worker; i < len(files); i += maxWorkers {
-				raw, skipped := s.index.read(files[i].path)
-				switch {
-				case skipped == "":
-					findings[i] = examine(files[i], raw, s.leaves, s.weights)
-					findings[i].score = s.score(findings[i])
-				case skipped == skippedUnreadable && s.index.has(files[i].path):
-					s.unread.Add(1)
-				}
-			}
-		})
-	}
-	group.Wait()
+	inParallel(len(files), func(i int) {
+		raw, skipped := s.index.read(files[i].path)
+		switch {
+		case skipped == "":
+			findings[i] = examine(files[i], raw, s.leaves, s.weights)
+			findings[i].score = s.score(findings[i])
+		case skipped == skippedUnreadable && s.index.has(files[i].path):
+			s.unread.Add(1)
+		}
+	})
 	return slices.DeleteFunc(findings, func(f finding) bool {
 		return f.file == nil || !s.root.holds(f.found)
 	})
