@@ -76,7 +76,7 @@ func TestRefusals(t *testing.T) {
 	for answer, text := range map[string]string{
 		`{}`: "action is missing",
 		`{"action":"tool","tool_name":"git.log","args":` + nested(9000) + `}`:                           "nested deeper than 200",
-		`{"action":"tool","calls":[{"tool_name":"git.log","args":` + strconv.Quote(nested(202)) + `}]}`: "nested deeper than 200",
+		`{"action":"tool","calls":[{"tool_name":"git.log","args":` + strconv.Quote(nested(201)) + `}]}`: "nested deeper than 200",
 		`{"action":null}`:                                           "action is missing",
 		`{"action":"tool"}`:                                         "tool_name is missing",
 		`{"action":"tool","calls":[]}`:                              "tool_name is missing",

@@ -68,7 +68,7 @@ func checkUTF8(data []byte) error {
 
 func decode(data []byte, unique bool) (any, error) {
 	d := decoder{jsontext.NewDecoder(bytes.NewBuffer(data), tolerant), unique}
-	value, err := d.value(0)
+	value, err := d.value()
 	if err = d.finish(err, data); err != nil {
 		return nil, err
 	}
@@ -81,8 +81,8 @@ type decoder struct {
 	unique bool // member names given twice are refused
 }
 
-func (d *decoder) value(depth int) (any, error) {
-	if depth > maxDepth {
+func (d *decoder) value() (any, error) {
+	if d.tooDeep(d.PeekKind()) {
 		return nil, errTooDeep
 	}
 	token, err := d.ReadToken()
@@ -102,17 +102,22 @@ func (d *decoder) value(depth int) (any, error) {
 		}
 		return value, nil
 	case '[':
-		return d.list(depth)
+		return d.list()
 	case '{':
-		return d.object(depth)
+		return d.object()
 	}
 	return nil, nil
 }
 
-func (d *decoder) list(depth int) (any, error) {
+// tooDeep says whether a value of this kind is nested too deeply where it begins.
+func (d *decoder) tooDeep(kind jsontext.Kind) bool {
+	return (kind == '[' || kind == '{') && d.StackDepth() >= maxDepth
+}
+
+func (d *decoder) list() (any, error) {
 	list := []any{}
 	for d.PeekKind() != ']' {
-		item, err := d.value(depth + 1)
+		item, err := d.value()
 		if err != nil {
 			return nil, err
 		}
@@ -122,7 +127,7 @@ func (d *decoder) list(depth int) (any, error) {
 	return list, err
 }
 
-func (d *decoder) object(depth int) (any, error) {
+func (d *decoder) object() (any, error) {
 	object := map[string]any{}
 	for d.PeekKind() != '}' {
 		token, err := d.ReadToken()
@@ -133,7 +138,7 @@ func (d *decoder) object(depth int) (any, error) {
 		if _, twice := object[name]; twice && d.unique {
 			return nil, givenTwice(name)
 		}
-		if object[name], err = d.value(depth + 1); err != nil {
+		if object[name], err = d.value(); err != nil {
 			return nil, err
 		}
 	}
@@ -247,7 +252,7 @@ var exactNumbers, storedNumbers = numbersOf(true), numbersOf(false)
 func numbersOf(unique bool) *json.Unmarshalers {
 	return json.UnmarshalFromFunc(func(from *jsontext.Decoder, into *any) error {
 		d := decoder{Decoder: from, unique: unique}
-		value, err := d.value(from.StackDepth())
+		value, err := d.value()
 		*into = value
 		return err
 	})

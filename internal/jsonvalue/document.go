@@ -36,7 +36,7 @@ func Read(data []byte) (Node, error) {
 		return Node{}, err
 	}
 	r := reader{decoder{jsontext.NewDecoder(bytes.NewBuffer(data), tolerant), false}, data}
-	root, err := r.node(0)
+	root, err := r.node()
 	if err = r.finish(err, data); err != nil {
 		return Node{}, err
 	}
@@ -54,17 +54,17 @@ func (r *reader) next() int {
 	return at + len(r.data[at:]) - len(bytes.TrimLeft(r.data[at:], " \t\r\n,:"))
 }
 
-func (r *reader) node(depth int) (node Node, err error) {
-	if depth > maxDepth {
+func (r *reader) node() (node Node, err error) {
+	kind := r.PeekKind()
+	if r.tooDeep(kind) {
 		return node, errTooDeep
 	}
-	kind := r.PeekKind()
 	node.Offset = r.next()
 	switch kind {
 	case '{':
-		err = r.members(&node, depth)
+		err = r.members(&node)
 	case '[':
-		err = r.items(&node, depth)
+		err = r.items(&node)
 	default:
 		err = r.SkipValue()
 	}
@@ -72,7 +72,7 @@ func (r *reader) node(depth int) (node Node, err error) {
 	return node, err
 }
 
-func (r *reader) members(node *Node, depth int) error {
+func (r *reader) members(node *Node) error {
 	if _, err := r.ReadToken(); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (r *reader) members(node *Node, depth int) error {
 			return err
 		}
 		member.Name = token.String()
-		if member.Value, err = r.node(depth + 1); err != nil {
+		if member.Value, err = r.node(); err != nil {
 			return err
 		}
 		node.Members = append(node.Members, member)
@@ -92,12 +92,12 @@ func (r *reader) members(node *Node, depth int) error {
 	return err
 }
 
-func (r *reader) items(node *Node, depth int) error {
+func (r *reader) items(node *Node) error {
 	if _, err := r.ReadToken(); err != nil {
 		return err
 	}
 	for r.PeekKind() != ']' {
-		item, err := r.node(depth + 1)
+		item, err := r.node()
 		if err != nil {
 			return err
 		}
