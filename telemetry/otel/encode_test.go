@@ -26,7 +26,9 @@ func TestAnySpanIsReadAsItWas(t *testing.T) {
 		span.SetStatus(codes.Error, told)
 		span.End()
 		var request collector.ExportTraceServiceRequest
-		require.NoError(t, proto.Unmarshal(encodeRequest(recorded.Ended()), &request))
+		body, err := encodeRequest(recorded.Ended())
+		require.NoError(t, err)
+		require.NoError(t, proto.Unmarshal(body, &request))
 		require.Empty(t, request.ProtoReflect().GetUnknown())
 		scoped := request.GetResourceSpans()[0].GetScopeSpans()[0]
 		require.Equal(t, "savant", scoped.GetScope().GetName())
@@ -58,18 +60,5 @@ func TestWhatACollectorRejectsIsRead(t *testing.T) {
 		require.Equal(t, rejected, rejectedSpans(answer))
 	}
 	require.Zero(t, rejectedSpans(nil))
-}
-
-// FuzzRejectedSpans reads whatever a collector may answer.
-func FuzzRejectedSpans(f *testing.F) {
-	f.Add([]byte{0x0a, 0x02, 0x08, 0x05})
-	f.Add([]byte("<html>"))
-	f.Add([]byte("\b\x02\b0")) // the number of the field, as another kind
-	f.Fuzz(func(t *testing.T, answer []byte) {
-		var read collector.ExportTraceServiceResponse
-		got := rejectedSpans(answer)
-		if proto.Unmarshal(answer, &read) == nil && got != 0 {
-			require.NotNil(t, read.GetPartialSuccess())
-		}
-	})
+	require.Zero(t, rejectedSpans([]byte("<html>")))
 }

@@ -20,8 +20,8 @@ import (
 	"savant/fault"
 )
 
-// exporter posts spans to a collector. It never fails: what cannot be sent is
-// counted, and told once.
+// exporter posts spans to a collector. It never fails: spans that cannot be sent
+// are counted, and the log says so once.
 type exporter struct {
 	address   string
 	header    http.Header
@@ -31,7 +31,7 @@ type exporter struct {
 	life      context.Context
 	stop      context.CancelFunc
 	delivered atomic.Int64
-	// closing: whoever cannot be reached now is not asked again.
+	// closing: a collector that cannot be reached is not asked again.
 	closing atomic.Bool
 }
 
@@ -55,7 +55,8 @@ func newExporter(options Options) (*exporter, error) {
 	return e, nil
 }
 
-// refuseRedirect: the headers are for one host, and OTLP knows no redirects.
+// refuseRedirect follows none: the headers are for one host, and OTLP has no
+// redirects.
 func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // endpoint is the address to post to, by the rules of the OTLP exporter's
@@ -77,8 +78,8 @@ func endpoint(options Options) (string, error) {
 
 // What no header may hold.
 const (
-	unfitValue = "\r\n\x00"
-	unfitName  = unfitValue + " \t:"
+	badInValue = "\r\n\x00"
+	badInName  = badInValue + " \t:"
 )
 
 // headers reads name=value pairs, with commas between them.
@@ -91,7 +92,7 @@ func headers(given string) (http.Header, error) {
 		name, value, found := strings.Cut(pair, "=")
 		name = strings.TrimSpace(name)
 		decoded, err := url.PathUnescape(strings.TrimSpace(value))
-		if !found || err != nil || name == "" || strings.ContainsAny(name, unfitName) || strings.ContainsAny(decoded, unfitValue) {
+		if !found || err != nil || name == "" || strings.ContainsAny(name, badInName) || strings.ContainsAny(decoded, badInValue) {
 			return nil, fault.New(fault.InvalidParams, "OTEL_EXPORTER_OTLP_HEADERS: expected name=value,name=value with values percent-encoded")
 		}
 		header.Set(name, decoded)
@@ -99,7 +100,7 @@ func headers(given string) (http.Header, error) {
 	return header, nil
 }
 
-// ExportSpans sends spans, again where the collector asks for patience.
+// ExportSpans sends spans, with further attempts after errors that may pass.
 func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	if len(spans) == 0 {
 		return nil
@@ -107,7 +108,7 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(e.life, cancel)()
-	rejected, err := e.send(ctx, encodeRequest(spans))
+	rejected, err := e.send(ctx, spans)
 	if err != nil {
 		e.warnOnce.Do(func() {
 			e.logger.Warn("traces cannot be sent; spans are left out while that is so", "cause", err.Error())
@@ -131,7 +132,11 @@ const (
 	firstPause = 200 * time.Millisecond
 )
 
-func (e *exporter) send(ctx context.Context, body []byte) (rejected int64, err error) {
+func (e *exporter) send(ctx context.Context, spans []sdktrace.ReadOnlySpan) (rejected int64, err error) {
+	body, err := encodeRequest(spans)
+	if err != nil {
+		return 0, err
+	}
 	for attempt, pause := 1, firstPause; ; attempt, pause = attempt+1, 2*pause {
 		answer, again, err := e.post(ctx, body)
 		if err == nil {
@@ -150,8 +155,8 @@ func (e *exporter) send(ctx context.Context, body []byte) (rejected int64, err e
 	}
 }
 
-// post makes one attempt. again is how long the collector wants to be left
-// alone before the next one, negative where there is no use in another.
+// post makes one attempt. again is how long the collector asks to wait before the
+// next one; negative: another attempt is of no use.
 func (e *exporter) post(ctx context.Context, body []byte) (answer []byte, again time.Duration, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.address, bytes.NewReader(body))
 	if err != nil {
@@ -173,11 +178,12 @@ func (e *exporter) post(ctx context.Context, body []byte) (answer []byte, again 
 	if response.StatusCode/100 == 2 {
 		return answer, 0, nil // taken, whatever became of the rest of the answer
 	}
-	return nil, patience(response), errors.Join(err, fmt.Errorf("the collector answered HTTP %d", response.StatusCode))
+	return nil, retryAfter(response), errors.Join(err, fmt.Errorf("the collector answered HTTP %d", response.StatusCode))
 }
 
-// patience reads what may be tried again, by the OTLP specification.
-func patience(response *http.Response) time.Duration {
+// retryAfter is how long to wait before another attempt, by the OTLP
+// specification; negative: there is none.
+func retryAfter(response *http.Response) time.Duration {
 	switch response.StatusCode {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))

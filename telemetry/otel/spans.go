@@ -11,35 +11,6 @@ import (
 	"savant/telemetry"
 )
 
-// The attributes of the semantic conventions that spans have.
-const (
-	keyOperation    = attribute.Key("gen_ai.operation.name")
-	keyAgent        = attribute.Key("gen_ai.agent.name")
-	keyConversation = attribute.Key("gen_ai.conversation.id")
-	keyProvider     = attribute.Key("gen_ai.provider.name")
-	keyModel        = attribute.Key("gen_ai.request.model")
-	keyInputTokens  = attribute.Key("gen_ai.usage.input_tokens")
-	keyOutputTokens = attribute.Key("gen_ai.usage.output_tokens")
-	keyTool         = attribute.Key("gen_ai.tool.name")
-	keyToolType     = attribute.Key("gen_ai.tool.type")
-	keyToolCall     = attribute.Key("gen_ai.tool.call.id")
-	keyMethod       = attribute.Key("mcp.method.name")
-	keyProtocol     = attribute.Key("mcp.protocol.version")
-	keyRequest      = attribute.Key("jsonrpc.request.id")
-	keyTransport    = attribute.Key("network.transport")
-	keyErrorType    = attribute.Key("error.type")
-)
-
-// Those that only Savant has.
-const (
-	keyWorkflow = attribute.Key("savant.workflow")
-	keyStepID   = attribute.Key("savant.step_id")
-	keyStep     = attribute.Key("savant.step")
-	keyAction   = attribute.Key("savant.action")
-	keyStatus   = attribute.Key("savant.status")
-	keyCode     = attribute.Key("savant.error.code")
-)
-
 const agentName = "savant"
 
 // nameOf is the name of a span. A tool that does not exist is not part of it:
@@ -74,44 +45,46 @@ func kindOf(work telemetry.Type) trace.SpanKind {
 // attributes is a list of attributes; what has no value is left out.
 type attributes []attribute.KeyValue
 
-func (a *attributes) text(key attribute.Key, value string) {
+func (a *attributes) text(key, value string) {
 	if value != "" {
-		*a = append(*a, key.String(value))
+		*a = append(*a, attribute.String(key, value))
 	}
 }
 
-func (a *attributes) number(key attribute.Key, value int) {
+func (a *attributes) number(key string, value int) {
 	if value != 0 {
-		*a = append(*a, key.Int(value))
+		*a = append(*a, attribute.Int(key, value))
 	}
 }
 
+// attributesOf returns the attributes of the semantic conventions, and under
+// savant. those that only Savant has.
 func attributesOf(work telemetry.Type, e telemetry.Event) []attribute.KeyValue {
 	var list attributes
-	list.text(keyConversation, e.RunID)
-	list.number(keyStep, e.Step)
+	list.text("gen_ai.conversation.id", e.RunID)
+	list.number("savant.step", e.Step)
 	switch work {
 	case telemetry.RunStarted:
-		list.text(keyOperation, "invoke_agent")
-		list.text(keyAgent, agentName)
+		list.text("gen_ai.operation.name", "invoke_agent")
+		list.text("gen_ai.agent.name", agentName)
 		list.model(e)
-		list.text(keyStatus, e.Status)
+		list.text("savant.status", e.Status)
 	case telemetry.ReasoningStep:
-		list.text(keyOperation, "chat")
+		list.text("gen_ai.operation.name", "chat")
 		list.model(e)
-		list.text(keyAction, e.Action)
+		list.text("savant.action", e.Action)
 	case telemetry.Request:
-		list.text(keyMethod, "tools/call")
-		list.text(keyTransport, "pipe")
-		list.text(keyRequest, meta(e, telemetry.MetaRequestID))
-		list.text(keyProtocol, meta(e, telemetry.MetaProtocol))
+		list.text("mcp.method.name", "tools/call")
+		list.text("network.transport", "pipe")
+		list.text("jsonrpc.request.id", meta(e, telemetry.MetaRequestID))
+		list.text("mcp.protocol.version", meta(e, telemetry.MetaProtocol))
 		list.tool(e)
 	default:
 		list.tool(e)
-		list.text(keyToolType, "function")
-		list.text(keyToolCall, e.CallID)
-		list.text(keyWorkflow, e.Workflow)
-		list.text(keyStepID, e.StepID)
+		list.text("gen_ai.tool.type", "function")
+		list.text("gen_ai.tool.call.id", e.CallID)
+		list.text("savant.workflow", e.Workflow)
+		list.text("savant.step_id", e.StepID)
 	}
 	return list
 }
@@ -119,18 +92,18 @@ func attributesOf(work telemetry.Type, e telemetry.Event) []attribute.KeyValue {
 func (a *attributes) model(e telemetry.Event) {
 	if e.Model != "" {
 		provider, model := modelOf(e.Model)
-		a.text(keyProvider, provider)
-		a.text(keyModel, model)
+		a.text("gen_ai.provider.name", provider)
+		a.text("gen_ai.request.model", model)
 	}
-	a.number(keyInputTokens, e.PromptTokens)
-	a.number(keyOutputTokens, e.OutputTokens)
+	a.number("gen_ai.usage.input_tokens", e.PromptTokens)
+	a.number("gen_ai.usage.output_tokens", e.OutputTokens)
 }
 
 func (a *attributes) tool(e telemetry.Event) {
-	a.text(keyOperation, "execute_tool")
-	a.text(keyTool, e.ToolName)
+	a.text("gen_ai.operation.name", "execute_tool")
+	a.text("gen_ai.tool.name", e.ToolName)
 	if e.Error != nil {
-		a.text(keyCode, e.Error.Code)
+		a.text("savant.error.code", e.Error.Code)
 	}
 }
 

@@ -4,8 +4,8 @@
 // show names, codes, counts and times; never arguments, results or prompts.
 //
 // The exporter is our own because that of OpenTelemetry (otlptracehttp v1.47.0)
-// links gRPC: with it a program that only knew net/http grew by 11.5 MB and
-// started 0.6 ms later, with this one by 1.5 MB and 0.15 ms.
+// links gRPC: with it a program that only knew net/http grew by 11.5 MB, with this
+// one by 4 MB.
 package otel
 
 import (
@@ -114,7 +114,7 @@ func (t *Tracing) end(span trace.Span, begun, ended telemetry.Event) {
 	span.SetName(nameOf(begun.Type, ended))
 	span.SetAttributes(attributesOf(begun.Type, ended)...)
 	if kind := errorType(begun.Type, ended); kind != "" {
-		span.SetAttributes(keyErrorType.String(kind))
+		span.SetAttributes(attribute.String("error.type", kind))
 		span.SetStatus(codes.Error, ended.Error.Code)
 	}
 	if span.SpanContext().IsSampled() && span.IsRecording() {
