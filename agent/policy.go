@@ -55,6 +55,9 @@ func newGuard(policy Policy, options RunOptions) guard {
 	policy.ReadOnly = policy.ReadOnly || options.ReadOnly
 	policy.Allow = slices.Concat(policy.Allow, options.Allow)
 	policy.Deny = slices.Concat(policy.Deny, options.Deny)
+	for i, each := range policy.Deny { // someone who denies GIT.* means git.*
+		policy.Deny[i] = strings.ToLower(each)
+	}
 	return guard{policy: policy, cues: cuesOf(options.Goal)}
 }
 
@@ -128,7 +131,7 @@ func (g guard) denies(t engines.Tool, forced bool) string {
 		{RuleDisableContext, p.DisableContext && engine == "context"},
 		{RuleDisableSearch, p.DisableSearch && search},
 		{RuleThink, !p.AllowThink && engine == "think"},
-		{RuleDeny, matches(lowered(p.Deny), strings.ToLower(t.Name))},
+		{RuleDeny, matches(p.Deny, strings.ToLower(t.Name))},
 		{RuleAllow, len(p.Allow) > 0 && !matches(p.Allow, t.Name)},
 		{RuleReadOnly, p.ReadOnly && !t.ReadOnly},
 		{RuleGoalTools, g.cues.noTools && !forced},
@@ -171,15 +174,6 @@ func matches(patterns []string, name string) bool {
 		underscored, _ := path.Match(pattern, engines.Underscored(name))
 		return err == nil && (dotted || underscored)
 	})
-}
-
-// lowered returns patterns in lower case: someone who denies GIT.* means git.*.
-func lowered(patterns []string) []string {
-	small := make([]string, len(patterns))
-	for i, each := range patterns {
-		small[i] = strings.ToLower(each)
-	}
-	return small
 }
 
 // cues are what the words of a goal ask for.

@@ -3,9 +3,9 @@ package agent
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"savant/agent/memory"
-	"savant/internal/jsonvalue"
 )
 
 // A run is stuck when the same step is made sameSteps times in a row,
@@ -20,7 +20,7 @@ const (
 
 // trace is what the agent needs of a step to notice that it is stuck.
 type trace struct {
-	digest string // of what was done and what came of it
+	done string // what was done and what came of it
 	what   string
 	// fruitless: nothing was called, or every call failed.
 	fruitless bool
@@ -28,7 +28,7 @@ type trace struct {
 
 func traceOf(step memory.Step) trace {
 	made := trace{what: step.Action, fruitless: true}
-	parts := []any{step.Action}
+	parts := []string{step.Action}
 	if len(step.Calls) == 0 {
 		parts = append(parts, step.Reasoning)
 	}
@@ -41,11 +41,7 @@ func traceOf(step memory.Step) trace {
 		}
 		made.fruitless = false
 	}
-	digest, err := jsonvalue.Digest(parts)
-	if err != nil {
-		digest = fmt.Sprint(parts...)
-	}
-	made.digest = digest
+	made.done = strings.Join(parts, "\x00")
 	return made
 }
 
@@ -66,7 +62,7 @@ func stuckBecause(traces []trace) string {
 // repeats says whether each step is the one made period steps before.
 func repeats(traces []trace, period int) bool {
 	for i := period; i < len(traces); i++ {
-		if traces[i].digest != traces[i-period].digest {
+		if traces[i].done != traces[i-period].done {
 			return false
 		}
 	}

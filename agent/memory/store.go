@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -255,17 +256,7 @@ func (s *Store) makeFolder(name string) error {
 	if err != nil {
 		return err
 	}
-	parent, _, _ := strings.Cut(name, "/")
-	if parent == name {
-		parent = "."
-	}
-	return s.syncFolder(parent)
+	return s.syncFolder(path.Dir(name))
 }
 
-func (s *Store) syncFolder(name string) error {
-	opened, err := s.root.Open(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(opened.Sync(), opened.Close())
-}
+func (s *Store) syncFolder(name string) error { return atomicfile.Root(s.root).SyncFolder(name) }

@@ -16,21 +16,6 @@ const anthropicVersion = "2023-06-01"
 // answerTool is the tool that the model answers with.
 const answerTool = "answer"
 
-type anthropicRequest struct {
-	Model      string            `json:"model"`
-	MaxTokens  int               `json:"max_tokens"`
-	System     string            `json:"system,omitempty"`
-	Messages   []message         `json:"messages"`
-	Tools      []anthropicTool   `json:"tools,omitempty"`
-	ToolChoice map[string]string `json:"tool_choice,omitempty"`
-}
-
-type anthropicTool struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	InputSchema json.RawMessage `json:"input_schema"`
-}
-
 type anthropicReply struct {
 	Content []struct {
 		Type  string          `json:"type"`
@@ -45,10 +30,13 @@ type anthropicReply struct {
 
 // Generate asks the Anthropic API.
 func (a *anthropic) Generate(ctx context.Context, prompt Prompt) (Reply, error) {
-	request := anthropicRequest{Model: a.model, MaxTokens: maxOutput, System: prompt.System, Messages: []message{{"user", prompt.User}}}
+	request := map[string]any{"model": a.model, "max_tokens": maxOutput, "messages": []message{{"user", prompt.User}}}
+	if prompt.System != "" {
+		request["system"] = prompt.System
+	}
 	if len(prompt.Schema) > 0 {
-		request.Tools = []anthropicTool{{Name: answerTool, Description: "Give the answer.", InputSchema: prompt.Schema}}
-		request.ToolChoice = map[string]string{"type": "tool", "name": answerTool}
+		request["tools"] = []any{map[string]any{"name": answerTool, "description": "Give the answer.", "input_schema": prompt.Schema}}
+		request["tool_choice"] = map[string]string{"type": "tool", "name": answerTool}
 	}
 	header := http.Header{}
 	header.Set("X-Api-Key", a.key)

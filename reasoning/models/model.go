@@ -28,6 +28,9 @@ type Prompt struct {
 	Schema       json.RawMessage
 }
 
+// messages is the conversation that asks the prompt.
+func (p Prompt) messages() []message { return []message{{"system", p.System}, {"user", p.User}} }
+
 // Reply is the answer of a model. Tokens are as the service counted them, or 0.
 type Reply struct {
 	Text                       string

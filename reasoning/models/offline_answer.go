@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"savant/fault"
-	"savant/reasoning"
 )
 
 // Bounds of an answer.
@@ -85,12 +84,8 @@ func (p *planner) writeNothing(out *strings.Builder) {
 // writeOthers quotes the results of the tools that the goal names.
 func (p *planner) writeOthers(out *strings.Builder) {
 	for _, outcome := range p.found.others {
-		fmt.Fprintf(out, "From %s:\n   > %s\n\n", outcome.ToolName, fault.Cut(resultText(outcome), maxOtherQuote))
+		fmt.Fprintf(out, "From %s:\n   > %s\n\n", outcome.ToolName, fault.Cut(strings.Join(strings.Fields(string(outcome.Result)), " "), maxOtherQuote))
 	}
-}
-
-func resultText(outcome reasoning.Outcome) string {
-	return strings.Join(strings.Fields(string(outcome.Result)), " ")
 }
 
 // writeGaps says what the answer lacks: words of the goal that were not found in what

@@ -80,7 +80,10 @@ func (p *planner) spanAt(r reading, i int) (span, bool) {
 	for j := commentAbove(r.lines, i); j <= i; j++ {
 		s.lines = append(s.lines, quoted{r.start + j, r.lines[j]})
 	}
-	s.score = 1.5*p.weigh(textOf(s.lines)) + repeated*p.sum(s.lines)
+	s.score = 1.5 * p.weigh(textOf(s.lines))
+	for _, q := range s.lines { // a word that a comment repeats counts again
+		s.score += repeated * p.weigh(q.text)
+	}
 	var body []quoted
 	if !isPackage(r.lines[i]) {
 		body = p.tellingLines(r, i+1)
@@ -127,33 +130,16 @@ func isComment(line string) bool {
 
 // tellingLines are the lines of a body with most words of the goal, in their order.
 func (p *planner) tellingLines(r reading, from int) []quoted {
-	type scored struct {
-		quoted
-		score float64
-	}
-	var all []scored
+	var lines []quoted
 	for j := from; j < len(r.lines) && j < from+maxBody && !declaration().MatchString(r.lines[j]) && r.lines[j] != "}"; j++ {
-		if score := p.weigh(r.lines[j]); score > 0 {
-			all = append(all, scored{quoted{r.start + j, r.lines[j]}, score})
+		if p.weigh(r.lines[j]) > 0 {
+			lines = append(lines, quoted{r.start + j, r.lines[j]})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
-	all = all[:min(len(all), maxTelling)]
-	slices.SortFunc(all, func(a, b scored) int { return a.number - b.number })
-	lines := make([]quoted, len(all))
-	for i := range all {
-		lines[i] = all[i].quoted
-	}
+	slices.SortStableFunc(lines, func(a, b quoted) int { return cmp.Compare(p.weigh(b.text), p.weigh(a.text)) })
+	lines = lines[:min(len(lines), maxTelling)]
+	slices.SortFunc(lines, func(a, b quoted) int { return a.number - b.number })
 	return lines
-}
-
-// sum weighs each line separately: a word that a comment repeats counts again.
-func (p *planner) sum(lines []quoted) float64 {
-	total := 0.0
-	for _, q := range lines {
-		total += p.weigh(q.text)
-	}
-	return total
 }
 
 func textOf(lines []quoted) string {

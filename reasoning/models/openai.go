@@ -10,12 +10,6 @@ import (
 // free arguments of tools.
 type openAI struct{ *service }
 
-type openAIRequest struct {
-	Model          string            `json:"model"`
-	Messages       []message         `json:"messages"`
-	ResponseFormat map[string]string `json:"response_format,omitempty"`
-}
-
 type openAIReply struct {
 	Choices []struct {
 		Message struct {
@@ -31,9 +25,9 @@ type openAIReply struct {
 
 // Generate asks an OpenAI-compatible service.
 func (o *openAI) Generate(ctx context.Context, prompt Prompt) (Reply, error) {
-	request := openAIRequest{Model: o.model, Messages: []message{{"system", prompt.System}, {"user", prompt.User}}}
+	request := map[string]any{"model": o.model, "messages": prompt.messages()}
 	if len(prompt.Schema) > 0 {
-		request.ResponseFormat = map[string]string{"type": "json_object"}
+		request["response_format"] = map[string]string{"type": "json_object"}
 	}
 	header := http.Header{}
 	if o.key != "" { // local servers have none

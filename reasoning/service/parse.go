@@ -155,14 +155,11 @@ func rename(text string) (renamed string, changed bool) {
 	}
 	changed = renameMembers(members)
 	var calls []map[string]json.RawMessage
-	if json.Unmarshal(members["calls"], &calls) == nil {
-		renamedCalls := false
+	if json.Unmarshal(members["calls"], &calls) == nil && calls != nil {
 		for _, call := range calls {
-			renamedCalls = renameMembers(call) || renamedCalls
+			changed = renameMembers(call) || changed
 		}
-		if renamedCalls {
-			members["calls"], changed = encode(calls), true
-		}
+		members["calls"] = encode(calls)
 	}
 	if action := actionOf(members); action != "" {
 		members["action"], changed = encode(action), true
