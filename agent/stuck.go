@@ -21,7 +21,7 @@ const (
 // trace is what the agent needs of a step to notice that it is stuck.
 type trace struct {
 	done string // what was done and what came of it
-	what   string
+	what string
 	// fruitless: nothing was called, or every call failed.
 	fruitless bool
 }
