@@ -16,15 +16,22 @@ func Normalise(value any) any {
 	if !isText {
 		return value
 	}
-	text = strings.TrimSpace(text)
-	inner := strings.TrimSpace(unfence(text))
+	if inner := JSONText(text); inner != "" {
+		if decoded, err := jsonvalue.DecodeStored([]byte(inner)); err == nil {
+			return decoded
+		}
+	}
+	return strings.TrimSpace(text)
+}
+
+// JSONText returns the part of a text that Normalise decodes, which may turn
+// out not to be JSON; "" where it decodes nothing.
+func JSONText(text string) string {
+	inner := strings.TrimSpace(unfence(strings.TrimSpace(text)))
 	if !strings.HasPrefix(inner, "{") && !strings.HasPrefix(inner, "[") {
-		return text
+		return ""
 	}
-	if decoded, err := jsonvalue.DecodeStored([]byte(inner)); err == nil {
-		return decoded
-	}
-	return text
+	return inner
 }
 
 // unfence returns what is between the fences when the text is one fenced block.

@@ -25,12 +25,31 @@ func TestAResultOfTooManyValuesIsRefused(t *testing.T) {
 	list := func(items int) json.RawMessage {
 		return json.RawMessage("[" + strings.Repeat(`0,`, items-1) + "0]")
 	}
-	_, err = engine.Next(t.Context(), think.NextInput{RunID: "r", StepID: "a", ResultSnapshot: list(200_000)})
-	require.ErrorIs(t, err, fault.ResultTooLarge)
+	text := func(value any) json.RawMessage {
+		data, err := json.Marshal(value)
+		require.NoError(t, err)
+		return data
+	}
+	tool := func(text string) any {
+		return map[string]any{"content": []any{map[string]any{"type": "text", "text": text}}}
+	}
+	long := string(list(200_000))
+	for name, result := range map[string]json.RawMessage{
+		"as a value":                   list(200_000),
+		"as a text":                    text(long),
+		"as a text in a fence":         text("```json\n" + long + "\n```"),
+		"as text that is not ended":    text(long[:len(long)-1] + ",0"),
+		"as the content of a tool":     text(tool(long)),
+		"as the content of a text":     text(string(text(tool(long)))),
+		"as what only seems a receipt": text(tool(`{"_receipt":` + long + "}")),
+	} {
+		_, err = engine.Next(t.Context(), think.NextInput{RunID: "r", StepID: "a", ResultSnapshot: result})
+		require.ErrorIs(t, err, fault.ResultTooLarge, name)
+	}
 	at, err := engine.Position(t.Context(), "", "r")
 	require.NoError(t, err)
 	require.Equal(t, 1, at.Version)
-	reply, err := engine.Next(t.Context(), think.NextInput{RunID: "r", StepID: "a", Attempt: 1, ResultSnapshot: list(199_999)})
+	reply, err := engine.Next(t.Context(), think.NextInput{RunID: "r", StepID: "a", Attempt: 1, ResultSnapshot: text(tool(string(list(199_999))))})
 	require.NoError(t, err)
 	require.Equal(t, "done", reply.Outcome)
 }

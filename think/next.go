@@ -83,19 +83,23 @@ type submission struct {
 	during int
 }
 
-// maxValues is how many JSON values a result may have: each takes a hundred
-// bytes once it is decoded.
+// maxValues is how many JSON values a result may have, also those of JSON inside
+// its texts: each takes a hundred bytes once it is decoded.
 const maxValues = 200_000
 
 // submission reads the result of a step: VALIDATION_FAILED, RESULT_TOO_LARGE.
 func (in NextInput) submission(raw json.RawMessage) (submission, error) {
+	tooLarge := fault.New(fault.ResultTooLarge, "the result of step %q has more than %d JSON values: keep it elsewhere and answer with where it is",
+		fault.Cut(in.StepID, 120), maxValues)
 	if len(raw) > maxValues && jsonvalue.Count(raw, maxValues) > maxValues {
-		return submission{}, fault.New(fault.ResultTooLarge, "the result of step %q has more than %d JSON values: keep it elsewhere and answer with where it is",
-			fault.Cut(in.StepID, 120), maxValues)
+		return submission{}, tooLarge
 	}
 	value, err := jsonvalue.Decode(raw)
 	if err != nil {
 		return submission{}, fault.New(fault.ValidationFailed, "result_snapshot: %s", err).With(fault.Diagnostic{Path: "result_snapshot", Message: err.Error()})
+	}
+	if len(raw) > maxValues && flow.TooManyValues(value, maxValues) {
+		return submission{}, tooLarge
 	}
 	digest, err := jsonvalue.Digest(value)
 	if err != nil {

@@ -51,6 +51,25 @@ func readings(value any) []any {
 	return append(candidates, text)
 }
 
+// TooManyValues says whether a text of a result holds JSON of more than so many
+// values. It is asked before the text is decoded: a value takes far more memory
+// than its text.
+func TooManyValues(result any, limit int) bool {
+	if text, ok := result.(string); ok {
+		if holdsMore(text, limit) {
+			return true
+		}
+		result = schemas.Normalise(text) // which may be a CallToolResult
+	}
+	object, _ := result.(map[string]any)
+	content, _ := object["content"].([]any)
+	return holdsMore(contentText(content), limit)
+}
+
+func holdsMore(text string, limit int) bool {
+	return len(text) > limit && jsonvalue.Count([]byte(schemas.JSONText(text)), limit) > limit
+}
+
 // mayBeScalar says whether a text can be the JSON of a number, string, boolean
 // or null.
 func mayBeScalar(text string) bool {
@@ -187,10 +206,13 @@ func contentText(content []any) string {
 	return strings.Join(parts, "\n")
 }
 
+// maxReceiptText is longer than every text that carries a receipt alone.
+const maxReceiptText = 1000
+
 // onlyReceipt tells the text that carries a receipt beside what a tool gave
 // from what it gave.
 func onlyReceipt(text string) bool {
-	if !strings.HasPrefix(text, `{"`+receiptKey+`":`) {
+	if len(text) > maxReceiptText || !strings.HasPrefix(text, `{"`+receiptKey+`":`) {
 		return false
 	}
 	value, err := jsonvalue.DecodeStored([]byte(text))
