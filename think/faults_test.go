@@ -22,16 +22,20 @@ import (
 
 // Whatever read or write of the store fails, each call is refused or gives the
 // reply that it gives without a fault; then the run goes on as if nothing had
-// been, in this engine and in another, and has all that it captured.
+// been, in this engine and in another, and has all that it captured. A write may
+// fail before it is done, and after: then the store has what it refused.
 func TestNoFaultOfTheStoreIsTakenForAnAnswer(t *testing.T) {
 	for name, each := range faultyCalls() {
 		for _, reopened := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s reopened %t", name, reopened), func(t *testing.T) {
 				t.Parallel()
 				want, calls := each.without(t, reopened)
-				require.Positive(t, calls, "the call does not reach the store")
-				for at := 1; at <= calls; at++ {
-					each.with(t, reopened, at, want)
+				require.NotEmpty(t, calls, "the call does not reach the store")
+				for at, called := range calls {
+					each.with(t, reopened, storeFault{at: at + 1}, want)
+					if called.writes && !reopened {
+						each.with(t, reopened, storeFault{at: at + 1, done: true}, want)
+					}
 				}
 			})
 		}
@@ -44,13 +48,13 @@ type faultyCall struct {
 	call  func(context.Context, *think.Engine) (any, error)
 	// again is a code that the call may answer after one that was refused; and
 	// partly says that it may answer something else then, since a part of it was
-	// done.
-	again  fault.Code
-	partly bool
+	// done. twice says so where the whole of it was.
+	again         fault.Code
+	partly, twice bool
 }
 
-// without returns the reply to the call, and how often it calls the store.
-func (c faultyCall) without(t *testing.T, reopened bool) (string, int) {
+// without returns the reply to the call, and its calls of the store.
+func (c faultyCall) without(t *testing.T, reopened bool) (string, []storeCall) {
 	f := newFaulty(t, c.after, reopened)
 	f.store.counts = true
 	reply, err := c.call(t.Context(), f.engine)
@@ -59,22 +63,22 @@ func (c faultyCall) without(t *testing.T, reopened bool) (string, int) {
 }
 
 // with makes the call while one call of the store fails.
-func (c faultyCall) with(t *testing.T, reopened bool, at int, want string) {
+func (c faultyCall) with(t *testing.T, reopened bool, fails storeFault, want string) {
 	f := newFaulty(t, c.after, reopened)
-	f.store.counts, f.store.fails = true, at
+	f.store.counts, f.store.fails = true, fails
 	reply, err := c.call(t.Context(), f.engine)
-	f.store.fails = 0
+	f.store.counts = false
 	if err == nil {
-		require.Equal(t, want, encode(t, reply), "with a fault at call %d, %s", at, f.store.failed)
+		require.Equal(t, want, encode(t, reply), "with the fault %+v", fails)
 	} else {
 		require.Contains(t, []fault.Code{fault.Internal, fault.StateNotSaved}, fault.From(err).Code, "%v", err)
 		reply, err := c.call(t.Context(), f.engine)
 		if c.again != "" && err != nil {
 			require.Equal(t, c.again, fault.From(err).Code, "%v", err)
 		} else {
-			require.NoError(t, err, "after a fault at call %d, %s", at, f.store.failed)
-			if !c.partly {
-				require.Equal(t, want, encode(t, reply), "after a fault at call %d, %s", at, f.store.failed)
+			require.NoError(t, err, "after the fault %+v", fails)
+			if !c.partly && !(c.twice && fails.done) {
+				require.Equal(t, want, encode(t, reply), "after the fault %+v", fails)
 			}
 		}
 	}
@@ -174,8 +178,9 @@ func faultyCalls() map[string]faultyCall {
 			return nextFaulty("each_1", `{"short":true}`)(context.WithValue(ctx, personKey{}, true), e)
 		}},
 		"save":          {after: 5, call: reset(think.ResetInput{Save: "here"})},
-		"reset":         {after: 7, call: reset(think.ResetInput{Checkpoint: "seen"})},
-		"reset the end": {after: 8, call: reset(think.ResetInput{Checkpoint: "v6", Force: true})},
+		"reset":         {after: 7, again: fault.CheckpointNotFound, call: reset(think.ResetInput{Checkpoint: "seen"})},
+		"reset the end": {after: 8, twice: true, call: reset(think.ResetInput{Checkpoint: "v6", Force: true})},
+		"reset all":     {after: 6, again: fault.UnknownRun, call: reset(think.ResetInput{Force: true})},
 		"explain": {after: 5, call: func(ctx context.Context, e *think.Engine) (any, error) {
 			return e.Explain(ctx, think.ExplainInput{RunID: "r", StepID: "ok"})
 		}},
@@ -226,6 +231,9 @@ func (f *faulty) open(t *testing.T) {
 	f.engine = think.New(think.Options{Library: library.New(library.Layer{Files: files}), Store: f.store, ProjectEvery: time.Hour,
 		Now: func() time.Time { return now }, NewID: func() string { return "fresh" },
 		Receipt: func(context.Context, string) (state.Receipt, error) {
+			if err := f.store.read("Receipt"); err != nil {
+				return state.Receipt{}, err
+			}
 			return state.Receipt{ID: "seenaaaa", Tool: "tool.read", Input: "d", Result: json.RawMessage(faultyLong("d")), Time: now}, nil
 		},
 		Asked: func(call string, _ json.RawMessage) (string, string, error) { return call, "d", nil },
@@ -241,9 +249,11 @@ func (f *faulty) open(t *testing.T) {
 }
 
 // finish answers what is left, and holds the outputs and the records to those of
-// a run without faults.
+// a run without faults; one that was deleted is planned anew.
 func (f *faulty) finish(t *testing.T) {
 	for range 2 {
+		_, err := faultySteps[0](t.Context(), f.engine)
+		require.NoError(t, err)
 		for _, step := range faultySteps {
 			at, err := f.engine.Position(t.Context(), "", "r")
 			require.NoError(t, err)
@@ -265,91 +275,116 @@ func (f *faulty) finish(t *testing.T) {
 	}
 }
 
-// failing is a store whose n-th call fails: reads with INTERNAL, writes with
+// failing is a store of which one call fails: reads with INTERNAL, writes with
 // STATE_NOT_SAVED.
 type failing struct {
 	state.Storage
-	counts       bool
-	calls, fails int
-	failed       string
+	counts bool
+	calls  []storeCall
+	fails  storeFault
 }
 
-func (f *failing) call(name string, code fault.Code) error {
+type storeCall struct {
+	name   string
+	writes bool
+}
+
+// storeFault lets a call of the store fail by its number, from 1; done: after it
+// did what it was called for.
+type storeFault struct {
+	at   int
+	done bool
+}
+
+// fault notes a call and says whether it fails.
+func (f *failing) fault(call storeCall) bool {
 	if !f.counts {
-		return nil
+		return false
 	}
-	if f.calls++; f.calls != f.fails {
-		return nil
-	}
-	f.failed = name
-	return fault.New(code, "the disk fails")
+	f.calls = append(f.calls, call)
+	return len(f.calls) == f.fails.at
 }
 
-func (f *failing) Append(ctx context.Context, key state.Key, next state.Record) (state.Record, error) {
-	if err := f.call("Append", fault.StateNotSaved); err != nil {
-		return state.Record{}, err
+func (f *failing) read(name string) error {
+	if f.fault(storeCall{name: name}) {
+		return fault.New(fault.Internal, "the disk fails in %s", name)
 	}
-	return f.Storage.Append(ctx, key, next)
+	return nil
+}
+
+func (f *failing) write(name string, do func() error) error {
+	if !f.fault(storeCall{name, true}) {
+		return do()
+	}
+	if f.fails.done {
+		if err := do(); err != nil {
+			return err
+		}
+	}
+	return fault.New(fault.StateNotSaved, "the disk fails in %s", name)
+}
+
+func (f *failing) Append(ctx context.Context, key state.Key, next state.Record) (record state.Record, err error) {
+	err = f.write("Append", func() (err error) {
+		record, err = f.Storage.Append(ctx, key, next)
+		return err
+	})
+	return record, err
+}
+
+func (f *failing) Save(ctx context.Context, key state.Key, name string, snapshot state.Snapshot) error {
+	return f.write("Save", func() error { return f.Storage.Save(ctx, key, name, snapshot) })
+}
+
+func (f *failing) Delete(ctx context.Context, key state.Key) error {
+	return f.write("Delete", func() error { return f.Storage.Delete(ctx, key) })
+}
+
+func (f *failing) PutArtifact(ctx context.Context, data []byte) (digest string, err error) {
+	err = f.write("PutArtifact", func() (err error) {
+		digest, err = f.Storage.PutArtifact(ctx, data)
+		return err
+	})
+	return digest, err
 }
 
 func (f *failing) Records(ctx context.Context, key state.Key, after, limit int) ([]state.Record, error) {
-	if err := f.call("Records", fault.Internal); err != nil {
+	if err := f.read("Records"); err != nil {
 		return nil, err
 	}
 	return f.Storage.Records(ctx, key, after, limit)
 }
 
 func (f *failing) Head(ctx context.Context, key state.Key) (int, string, error) {
-	if err := f.call("Head", fault.Internal); err != nil {
+	if err := f.read("Head"); err != nil {
 		return 0, "", err
 	}
 	return f.Storage.Head(ctx, key)
 }
 
-func (f *failing) Save(ctx context.Context, key state.Key, name string, snapshot state.Snapshot) error {
-	if err := f.call("Save "+name, fault.StateNotSaved); err != nil {
-		return err
-	}
-	return f.Storage.Save(ctx, key, name, snapshot)
-}
-
 func (f *failing) Load(ctx context.Context, key state.Key, name string) (state.Snapshot, error) {
-	if err := f.call("Load "+name, fault.Internal); err != nil {
+	if err := f.read("Load"); err != nil {
 		return state.Snapshot{}, err
 	}
 	return f.Storage.Load(ctx, key, name)
 }
 
 func (f *failing) Checkpoints(ctx context.Context, key state.Key) ([]state.CheckpointInfo, error) {
-	if err := f.call("Checkpoints", fault.Internal); err != nil {
+	if err := f.read("Checkpoints"); err != nil {
 		return nil, err
 	}
 	return f.Storage.Checkpoints(ctx, key)
 }
 
 func (f *failing) List(ctx context.Context, filter state.Filter) ([]state.Info, error) {
-	if err := f.call("List", fault.Internal); err != nil {
+	if err := f.read("List"); err != nil {
 		return nil, err
 	}
 	return f.Storage.List(ctx, filter)
 }
 
-func (f *failing) Delete(ctx context.Context, key state.Key) error {
-	if err := f.call("Delete", fault.StateNotSaved); err != nil {
-		return err
-	}
-	return f.Storage.Delete(ctx, key)
-}
-
-func (f *failing) PutArtifact(ctx context.Context, data []byte) (string, error) {
-	if err := f.call("PutArtifact", fault.StateNotSaved); err != nil {
-		return "", err
-	}
-	return f.Storage.PutArtifact(ctx, data)
-}
-
 func (f *failing) Artifact(ctx context.Context, digest string) ([]byte, error) {
-	if err := f.call("Artifact", fault.Internal); err != nil {
+	if err := f.read("Artifact"); err != nil {
 		return nil, err
 	}
 	return f.Storage.Artifact(ctx, digest)
