@@ -54,9 +54,8 @@ type Engine struct {
 	Options
 	mu       sync.Mutex
 	live     map[state.Key]*live
-	uses     int                    // counts the calls of hold
-	named    map[string]state.Key   // runs called for by their id alone
-	graphs   map[string]*flow.Graph // by the digests of a run's workflows
+	uses     int                  // counts the calls of hold
+	named    map[string]state.Key // runs called for by their id alone
 	projects *projector
 }
 
@@ -123,7 +122,7 @@ func New(options Options) *Engine {
 	if options.ProjectEvery <= 0 {
 		options.ProjectEvery = time.Second
 	}
-	e := &Engine{Options: options, live: map[state.Key]*live{}, named: map[string]state.Key{}, graphs: map[string]*flow.Graph{}}
+	e := &Engine{Options: options, live: map[state.Key]*live{}, named: map[string]state.Key{}}
 	e.projects = newProjector(e)
 	return e
 }

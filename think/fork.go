@@ -3,8 +3,6 @@ package think
 import (
 	"context"
 
-	"savant/fault"
-	"savant/internal/jsonvalue"
 	"savant/think/flow"
 	"savant/think/library"
 	"savant/think/state"
@@ -59,33 +57,20 @@ func (e *Engine) Fork(ctx context.Context, key state.Key, records []state.Record
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	standing, err := e.standing(ctx, l)
-	if err != nil {
-		return nil, err
-	}
-	return standing.restore()
+	return restored(e.standing(ctx, l))
 }
 
 // carry gives a recorded answer to a fork, which refuses it where the run did.
 func (e *Engine) carry(ctx context.Context, key state.Key, record state.Record) error {
-	var data answerData
-	if err := decodeData(record, &data); err != nil {
-		return err
-	}
-	raw, err := e.resultOf(ctx, data)
+	given, err := e.recorded(ctx, record)
 	if err != nil {
 		return err
-	}
-	value, err := jsonvalue.DecodeStored(raw)
-	if err != nil {
-		return fault.New(fault.StateCorrupt, "record %d holds a result that is not JSON", record.Version)
 	}
 	l, err := e.open(ctx, key.Workflow, key.Run)
 	if err != nil {
 		return err
 	}
 	defer l.mu.Unlock()
-	_, err = e.settle(ctx, l, submission{raw: raw, carried: data.Receipt,
-		Answer: flow.Answer{Step: data.Step, Attempt: data.Attempt, Result: value, Digest: data.Digest, Witness: data.Witness}})
+	_, err = e.settle(ctx, l, given)
 	return err
 }

@@ -67,11 +67,7 @@ func (l *live) waiting() *Pending {
 //
 // Only callers that have a person before them may call it: no tool does.
 func (e *Engine) Approve(ctx context.Context, workflow, run, step, digest string, answer any) (*Reply, error) {
-	replied, err := e.approve(ctx, Pending{Workflow: workflow, RunID: run, StepID: step, Digest: digest}, answer, 0)
-	if err != nil {
-		return nil, err
-	}
-	return replied.restore()
+	return restored(e.approve(ctx, Pending{Workflow: workflow, RunID: run, StepID: step, Digest: digest}, answer, 0))
 }
 
 // approve gives a person's answer to what they were asked; during is the version
@@ -139,11 +135,7 @@ func (e *Engine) whereabouts(ctx context.Context, asked Pending) (*Reply, error)
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	replied, err := e.standing(ctx, l)
-	if err != nil {
-		return nil, err
-	}
-	return replied.restore()
+	return restored(e.standing(ctx, l))
 }
 
 // elicit puts one question to the person behind the client.

@@ -2,8 +2,6 @@ package think
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	"savant/fault"
 	"savant/think/flow"
@@ -12,13 +10,6 @@ import (
 
 // pinned returns the graph that a run was planned with, from its artifacts.
 func (e *Engine) pinned(ctx context.Context, plan planData) (*flow.Graph, error) {
-	key := graphKey(plan.Workflow, plan.Pins, plan.Schemas)
-	e.mu.Lock()
-	graph := e.graphs[key]
-	e.mu.Unlock()
-	if graph != nil {
-		return graph, nil
-	}
 	set, current, err := e.pinnedSchemas(ctx, plan.Schemas)
 	if err != nil {
 		return nil, err
@@ -41,33 +32,10 @@ func (e *Engine) pinned(ctx context.Context, plan planData) (*flow.Graph, error)
 	if err != nil {
 		return nil, err
 	}
-	graph, err = library.Link(root, find)
-	if err != nil {
-		return nil, err
-	}
-	e.remember(key, graph)
-	return graph, nil
+	return library.Link(root, find)
 }
 
-func (e *Engine) remember(key string, graph *flow.Graph) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if len(e.graphs) >= maxLive {
-		e.graphs = map[string]*flow.Graph{}
-	}
-	e.graphs[key] = graph
-}
-
-func graphKey(root string, pins map[string]pin, schemas string) string {
-	names := make([]string, 0, len(pins))
-	for name := range pins {
-		names = append(names, name+"="+pins[name].Digest)
-	}
-	slices.Sort(names)
-	return root + "\x00" + schemas + "\x00" + strings.Join(names, "\x00")
-}
-
-// pins keeps the sources of a graph's workflows and names them.
+// pin keeps the sources of a graph's workflows and names them.
 func (e *Engine) pin(ctx context.Context, graph *flow.Graph) (map[string]pin, error) {
 	pins := map[string]pin{}
 	for reference, workflow := range graph.Workflows() {

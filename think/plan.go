@@ -92,15 +92,10 @@ func (e *Engine) existing(ctx context.Context, key state.Key, given map[string]a
 	if !reflect.DeepEqual(params, l.run.Params()) {
 		return nil, fault.New(fault.StateConflict, "run %q exists with other parameters; use another run_id, or omit it", key.Run)
 	}
-	answer := e.standing
 	if l.version == 1 {
-		answer = func(ctx context.Context, l *live) (settled, error) { return e.repeat(ctx, l, 1) }
+		return restored(e.repeat(ctx, l, 1))
 	}
-	replied, err := answer(ctx, l)
-	if err != nil {
-		return nil, err
-	}
-	return replied.restore()
+	return restored(e.standing(ctx, l))
 }
 
 // standing is the reply to "where is this run?".
@@ -194,7 +189,6 @@ func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (se
 	if err != nil {
 		return settled{}, err
 	}
-	e.remember(graphKey(graph.Workflow.Name, pins, begin.schemas), graph)
 	l.run, l.pins, l.times = run, pins, map[int]time.Time{}
 	l.moved(out, record, now)
 	e.project(ctx, l, true)

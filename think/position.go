@@ -47,10 +47,6 @@ func (e *Engine) Position(ctx context.Context, workflow, run string) (*Position,
 	if at.Final == nil {
 		return at, nil
 	}
-	replied, err := e.standing(ctx, l)
-	if err != nil {
-		return nil, err
-	}
-	at.Last, err = replied.restore()
+	at.Last, err = restored(e.standing(ctx, l))
 	return at, err
 }

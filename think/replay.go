@@ -24,9 +24,6 @@ func (e *Engine) refresh(ctx context.Context, l *live) error {
 		if l.version == version && l.hash == hash {
 			return nil
 		}
-		if l.version < version && e.follow(ctx, l) == nil {
-			return nil
-		}
 	}
 	l.forget()
 	records, err := e.Store.Records(ctx, l.key, 0, 0)
@@ -47,33 +44,6 @@ func (l *live) takeOver(replayed *replayed, records []state.Record) {
 	l.run, l.pins, l.times = replayed.run, replayed.plan.Pins, handedOut(records, replayed.now)
 	l.now, l.version, l.hash = replayed.now, last.Version, last.Hash
 	l.now.Change = flow.Change{}
-}
-
-// follow applies the records that another process has added to a run in
-// memory. After an error the run is in no state: it must be made again.
-func (e *Engine) follow(ctx context.Context, l *live) error {
-	records, err := e.Store.Records(ctx, l.key, l.version, 0)
-	if err != nil {
-		return err
-	}
-	if len(records) == 0 || records[0].Prev != l.hash {
-		return fault.New(fault.StateConflict, "run %s has another history now", l.key)
-	}
-	for _, record := range records {
-		if record.Kind == kindReset {
-			return fault.New(fault.StateConflict, "run %s was reset", l.key)
-		}
-		out, err := e.apply(ctx, l.past(), l.run, record)
-		if err != nil {
-			return err
-		}
-		at, _ := time.Parse(time.RFC3339Nano, record.Time) // the zero time makes nothing late
-		l.moved(out, record, at)
-	}
-	if last := records[len(records)-1]; l.now.Hash != last.State {
-		return fault.New(fault.StateCorrupt, "run %s: record %d does not follow from the records before it", l.key, last.Version)
-	}
-	return nil
 }
 
 // past is where the recorded answers of a run are read from: the records in
@@ -349,25 +319,26 @@ func (e *Engine) resume(ctx context.Context, p past, run *flow.Run, record state
 
 // answerOf reads an answer back from its record.
 func (e *Engine) answerOf(ctx context.Context, record state.Record) (flow.Answer, error) {
+	given, err := e.recorded(ctx, record)
+	return given.Answer, err
+}
+
+// recorded reads an answer back from its record, as it was handed in.
+func (e *Engine) recorded(ctx context.Context, record state.Record) (given submission, err error) {
 	var data answerData
 	if err := decodeData(record, &data); err != nil {
-		return flow.Answer{}, err
+		return given, err
 	}
-	raw, err := e.resultOf(ctx, data)
-	if err != nil {
-		return flow.Answer{}, err
+	raw := data.Result
+	if data.ResultRef != "" {
+		if raw, err = e.Store.Artifact(ctx, data.ResultRef); err != nil {
+			return given, err
+		}
 	}
 	value, err := jsonvalue.DecodeStored(raw)
 	if err != nil {
-		return flow.Answer{}, fault.New(fault.StateCorrupt, "record %d holds a result that is not JSON", record.Version)
+		return given, fault.New(fault.StateCorrupt, "record %d holds a result that is not JSON", record.Version)
 	}
-	return flow.Answer{Step: data.Step, Attempt: data.Attempt, Result: value, Digest: data.Digest,
-		Person: data.Person, Shown: data.Shown, Witness: data.Witness, Late: data.Late}, nil
-}
-
-func (e *Engine) resultOf(ctx context.Context, data answerData) (json.RawMessage, error) {
-	if data.ResultRef == "" {
-		return data.Result, nil
-	}
-	return e.Store.Artifact(ctx, data.ResultRef)
+	return submission{raw: raw, carried: data.Receipt, Answer: flow.Answer{Step: data.Step, Attempt: data.Attempt, Result: value,
+		Digest: data.Digest, Person: data.Person, Shown: data.Shown, Witness: data.Witness, Late: data.Late}}, nil
 }

@@ -109,6 +109,14 @@ const (
 	maxRepeated = 600
 )
 
+// restored returns what the client is sent for what an event came to.
+func restored(replied settled, err error) (*Reply, error) {
+	if err != nil {
+		return nil, err
+	}
+	return replied.restore()
+}
+
 // restore returns what the client is sent.
 func (r reply) restore() (*Reply, error) {
 	out := *r.Reply

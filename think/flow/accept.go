@@ -45,10 +45,7 @@ func readings(value any) []any {
 	if _, still := candidates[0].(string); !still {
 		return append(candidates, text)
 	}
-	if mayBeScalar(text) {
-		candidates = append(candidates, jsonvalue.TextOrValue(text))
-	}
-	return append(candidates, text)
+	return append(candidates, jsonvalue.TextOrValue(text), text)
 }
 
 // TooManyValues says whether a text of a result holds JSON of more than so many
@@ -68,19 +65,6 @@ func TooManyValues(result any, limit int) bool {
 
 func holdsMore(text string, limit int) bool {
 	return len(text) > limit && jsonvalue.Count([]byte(schemas.JSONText(text)), limit) > limit
-}
-
-// mayBeScalar says whether a text can be the JSON of a number, string, boolean
-// or null.
-func mayBeScalar(text string) bool {
-	text = strings.Trim(text, " \t\r\n")
-	switch text {
-	case "":
-		return false
-	case "true", "false", "null":
-		return true
-	}
-	return strings.IndexByte(`-0123456789"`, text[0]) >= 0
 }
 
 // fit extracts, checks and encodes one value.

@@ -1,10 +1,12 @@
 package flow
 
 import (
+	"slices"
 	"strconv"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/think/flow/expression"
 )
 
 // activate decides a node whose dependencies are settled.
@@ -13,12 +15,12 @@ func (n *nodeState) activate() {
 		return
 	}
 	if n.frame.haltCause != "" && n.step().Join != JoinDone {
-		n.skip(n.frame.haltCause)
+		n.settleNode(Skipped, n.frame.haltCause)
 		return
 	}
 	if cause, bad := n.blockedBy(); cause != "" {
 		n.bad = bad
-		n.skip(cause)
+		n.settleNode(Skipped, cause)
 		return
 	}
 	if n.step().When != nil && !n.node().staticWhen && !n.node().perItem && !n.decideWhen(nil) {
@@ -40,21 +42,15 @@ func (n *nodeState) activate() {
 // blockedBy returns why the step is skipped for what came before it, and the
 // failed step behind it if there is one.
 func (n *nodeState) blockedBy() (cause, bad string) {
-	join := n.step().Join
+	join, deps := n.step().Join, n.node().deps
 	if join != JoinDone {
-		done := 0
-		for _, dep := range n.node().deps {
-			d := &n.frame.nodes[dep]
-			if d.bad != "" {
-				return "upstream_failed:" + d.bad, d.bad
-			}
-			if d.status == Done {
-				done++
-			}
+		if cause, bad = n.upstream(); bad != "" {
+			return cause, bad
 		}
-		if join == JoinAny && done == 0 && len(n.node().deps) > 0 {
-			return "no_dependency_done", ""
-		}
+	}
+	isDone := func(dep int) bool { return n.frame.nodes[dep].status == Done }
+	if join == JoinAny && len(deps) > 0 && !slices.ContainsFunc(deps, isDone) {
+		return "no_dependency_done", ""
 	}
 	for _, r := range n.node().reads {
 		d := &n.frame.nodes[r.node]
@@ -72,25 +68,15 @@ func (n *nodeState) decideWhen(u *unit) bool {
 	if u != nil {
 		item = u.item
 	}
-	value, err := n.step().When.Eval(n.env(item))
+	yes, err := n.step().whenAt.decide("when", n.step().When, n.env(item))
 	if err != nil {
-		n.frame.run.block(n.step().whenAt.failure(err))
-		return false
-	}
-	yes, ok := value.(bool)
-	if !ok {
-		where := n.step().whenAt
-		at := where.at(0)
-		message := "when must give true or false, not " + kind(value)
-		n.frame.run.block(fault.New(fault.ExpressionError, "%s:%d:%d: %s", where.file, at.line, at.column, message).With(fault.Diagnostic{
-			File: where.file, Path: where.path, Line: at.line, Column: at.column, Message: message,
-			Expected: "boolean", Actual: kind(value)}))
+		n.frame.run.block(err)
 		return false
 	}
 	if u == nil {
 		n.when = &yes
 		if !yes {
-			n.skip("when")
+			n.settleNode(Skipped, "when")
 		}
 		return true
 	}
@@ -102,29 +88,44 @@ func (n *nodeState) decideWhen(u *unit) bool {
 
 // decideList computes a loop's list, once.
 func (n *nodeState) decideList() bool {
-	where := n.step().foreachAt
+	where, limit := n.step().foreachAt, n.frame.graph.Workflow.Limits.Items
 	value, err := n.step().Foreach.Eval(n.env(-1))
-	if err != nil {
-		n.frame.run.block(where.failure(err))
-		return false
-	}
-	at := where.at(0)
-	refuse := func(code fault.Code, message, expected, actual string) bool {
-		n.frame.run.block(fault.New(code, "%s:%d:%d: %s", where.file, at.line, at.column, message).With(fault.Diagnostic{
-			File: where.file, Path: where.path, Line: at.line, Column: at.column, Message: message, Expected: expected, Actual: actual}))
-		return false
-	}
 	list, ok := value.([]any)
+	switch {
+	case err != nil:
+		n.frame.run.block(where.failure(err))
+	case !ok:
+		n.frame.run.block(where.unfit(fault.ForeachNotArray, "foreach must give a list, not "+kind(value), "array", kind(value)))
+	case len(list) > limit:
+		n.frame.run.block(where.unfit(fault.LimitExceeded, "the loop has "+strconv.Itoa(len(list))+" items; limits.items is "+strconv.Itoa(limit),
+			"at most "+strconv.Itoa(limit), strconv.Itoa(len(list))))
+	default:
+		n.list = &loopList{items: list}
+		n.list.sum, _ = jsonvalue.Digest(list)
+		return true
+	}
+	return false
+}
+
+// decide evaluates an expression that must give true or false; name is that of
+// its key.
+func (s *source) decide(name string, program *expression.Program, env expression.Env) (bool, error) {
+	value, err := program.Eval(env)
+	if err != nil {
+		return false, s.failure(err)
+	}
+	yes, ok := value.(bool)
 	if !ok {
-		return refuse(fault.ForeachNotArray, "foreach must give a list, not "+kind(value), "array", kind(value))
+		return false, s.unfit(fault.ExpressionError, name+" must give true or false, not "+kind(value), "boolean", kind(value))
 	}
-	if limit := n.frame.graph.Workflow.Limits.Items; len(list) > limit {
-		return refuse(fault.LimitExceeded, "the loop has "+strconv.Itoa(len(list))+" items; limits.items is "+strconv.Itoa(limit),
-			"at most "+strconv.Itoa(limit), strconv.Itoa(len(list)))
-	}
-	n.list = &loopList{items: list}
-	n.list.sum, _ = jsonvalue.Digest(list)
-	return true
+	return yes, nil
+}
+
+// unfit is the error of an expression whose value cannot be used.
+func (s *source) unfit(code fault.Code, message, expected, actual string) *fault.Error {
+	at := s.at(0)
+	return fault.New(code, "%s:%d:%d: %s", s.file, at.line, at.column, message).With(fault.Diagnostic{
+		File: s.file, Path: s.path, Line: at.line, Column: at.column, Message: message, Expected: expected, Actual: actual})
 }
 
 // expand creates the node's units and begins them.

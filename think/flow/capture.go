@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"slices"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -13,10 +12,6 @@ import (
 // Inline is the size in bytes up to which a capture stays in memory. A longer
 // one is known by its digest; the core asks for it when it has to be read.
 const Inline = 8 << 10
-
-// maxHeld is how many bytes of longer captures stay in memory from one event
-// to the next.
-const maxHeld = 1 << 20
 
 // Ref names a capture that is not in memory: the step whose answer gave it, and
 // the version of that answer.
@@ -99,28 +94,20 @@ func (r *Run) Provide(ref Ref, answer Answer) error {
 	return nil
 }
 
-// hold notes a capture that may leave the memory again.
+// hold notes a long capture, which leaves the memory at the next event.
 func (u *unit) hold() {
 	if len(u.value) > Inline {
 		u.run().held = append(u.run().held, u)
 	}
 }
 
-// shed lets long captures go from memory, the oldest first. Their answers must
-// be durable.
+// shed lets long captures go from memory. Their answers must be durable.
 func (r *Run) shed() {
-	total := 0
-	for at, u := range slices.Backward(r.held) {
-		if total += len(u.value); total <= maxHeld {
-			continue
-		}
-		for _, old := range r.held[:at+1] {
-			old.value, old.away = nil, true
-			old.node.away++
-		}
-		r.held = slices.Clone(r.held[at+1:])
-		return
+	for _, u := range r.held {
+		u.value, u.away = nil, true
+		u.node.away++
 	}
+	r.held = nil
 }
 
 // bytes returns the canonical JSON of the unit's capture, nil for none.

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"bytes"
+	"cmp"
 
 	"savant/fault"
 )
@@ -114,10 +115,6 @@ func (n *nodeState) captures(status Status) bool {
 	return status != Skipped && n.units[0].sum != ""
 }
 
-func (n *nodeState) skip(cause string) {
-	n.settleNode(Skipped, cause)
-}
-
 // settleNode ends a node and frees what waited for it.
 func (n *nodeState) settleNode(status Status, cause string) {
 	r, f := n.frame.run, n.frame
@@ -147,12 +144,9 @@ func (f *frame) halt(cause string, above bool) {
 		switch {
 		case n.status.settled():
 		case n.units == nil && n.step().Join != JoinDone:
-			if up, bad := n.upstream(); bad != "" {
-				n.bad = bad
-				n.skip(up)
-			} else {
-				n.skip(cause)
-			}
+			up, bad := n.upstream()
+			n.bad = bad
+			n.settleNode(Skipped, cmp.Or(up, cause))
 		case n.step().Join != JoinDone:
 			n.haltUnits(cause)
 		}

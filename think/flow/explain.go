@@ -1,6 +1,8 @@
 package flow
 
 import (
+	"fmt"
+
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/think/flow/expression"
@@ -74,11 +76,7 @@ func (r *Run) Explain(step string) (*Explanation, []Ref, error) {
 func (g *Graph) Explain(step string) (*Explanation, error) {
 	at, ok := g.index[step]
 	if !ok {
-		names := make([]string, 0, len(g.nodes))
-		for i := range g.nodes {
-			names = append(names, g.nodes[i].step.ID)
-		}
-		return nil, fault.New(fault.UnknownStep, "workflow %q has no step %q%s", g.Workflow.Name, fault.Cut(step, 120), suggestionOnly(step, names))
+		return nil, g.unknown(fmt.Sprintf("workflow %q", g.Workflow.Name), step)
 	}
 	n := &nodeState{frame: &frame{graph: g}, index: at}
 	e := n.graphExplanation()

@@ -107,20 +107,10 @@ func (f *frame) close() {
 func (u *unit) until(outputs any) bool {
 	env := u.node.env(u.item)
 	env.Result = outputs
-	value, err := u.step().Until.Eval(env)
-	if err != nil {
-		u.run().block(u.step().untilAt.failure(err))
-		return false
-	}
-	yes, ok := value.(bool)
+	yes, err := u.step().untilAt.decide("until", u.step().Until, env)
 	switch {
-	case !ok:
-		where := u.step().untilAt
-		at := where.at(0)
-		message := "until must give true or false, not " + kind(value)
-		u.run().block(fault.New(fault.ExpressionError, "%s:%d:%d: %s", where.file, at.line, at.column, message).With(
-			fault.Diagnostic{File: where.file, Path: where.path, Line: at.line, Column: at.column, Message: message, Expected: "boolean", Actual: kind(value)}))
-		return false
+	case err != nil:
+		u.run().block(err)
 	case yes:
 		return true
 	case u.frame().haltCause != "" && u.step().Join != JoinDone:

@@ -9,11 +9,9 @@ import (
 
 // Instruction is one thing to do, as it is handed out.
 type Instruction struct {
-	StepID string `json:"step_id"`
-	Call   string `json:"call"`
-	Input  any    `json:"input"`
-	// InputTemplate repeats Input for older callers.
-	InputTemplate any    `json:"input_template"`
+	StepID        string `json:"step_id"`
+	Call          string `json:"call"`
+	Input         any    `json:"input"`
 	CaptureAs     string `json:"capture_as,omitempty"`
 	SuccessSchema any    `json:"success_schema,omitempty"`
 	Rationale     string `json:"rationale,omitempty"`
@@ -101,7 +99,7 @@ func (r *Run) issuedIDs() []string {
 func (u *unit) instruction() Instruction {
 	s := u.step()
 	u.render()
-	i := Instruction{StepID: u.id, Call: s.Call, Input: u.rare().input, InputTemplate: u.rare().input, CaptureAs: s.CaptureAs,
+	i := Instruction{StepID: u.id, Call: s.Call, Input: u.rare().input, CaptureAs: s.CaptureAs,
 		Rationale: s.Rationale, Attempt: u.attempt, Timeout: s.Timeout, Backoff: s.Retry.Backoff, Version: u.issuedAt}
 	if s.Person() {
 		i.Shown = u.run().shown(u)

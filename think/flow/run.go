@@ -41,7 +41,7 @@ type Run struct {
 	units   int // created so far, against limits.steps
 	ran     int
 	params  map[string]any
-	held    []*unit // whose long capture is in memory, the oldest first
+	held    []*unit // whose long capture is in memory
 	// What the event under way did: touched holds each unit once, in the order
 	// met, answered is the unit that it answers.
 	touched  []*unit

@@ -68,11 +68,15 @@ func (u *unit) repeat(index int, digest string) (int, error) {
 }
 
 func (r *Run) unknown(step string) error {
-	names := make([]string, 0, len(r.graph.nodes))
-	for i := range r.graph.nodes {
-		names = append(names, r.graph.nodes[i].step.ID)
+	return r.graph.unknown("the run", step).Attach("expected", r.issuedIDs())
+}
+
+func (g *Graph) unknown(what, step string) *fault.Error {
+	names := make([]string, len(g.nodes))
+	for i := range g.nodes {
+		names[i] = g.nodes[i].step.ID
 	}
-	return fault.New(fault.UnknownStep, "the run has no step %q%s", fault.Cut(step, 120), suggestionOnly(step, names)).Attach("expected", r.issuedIDs())
+	return fault.New(fault.UnknownStep, "%s has no step %q%s", what, fault.Cut(step, 120), suggestionOnly(step, names))
 }
 
 // expect refuses an answer to a step that is not handed out.
