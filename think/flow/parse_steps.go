@@ -151,17 +151,17 @@ func cutLast(text, separator string) (before, after string, found bool) {
 }
 
 func (p *parser) staticScope(all []raw) expression.Scope {
-	scope := expression.Scope{Params: make([]string, 0, len(p.w.Params)), Captures: make([]string, 0, len(all)), Steps: make([]string, 0, len(all))}
+	scope := expression.Scope{Params: expression.Names{}, Captures: expression.Names{}, Steps: expression.Names{}}
 	for _, param := range p.w.Params {
-		scope.Params = append(scope.Params, param.Name)
+		scope.Params[param.Name] = true
 	}
 	for _, r := range all {
-		scope.Steps = append(scope.Steps, r.step.ID)
+		scope.Steps[r.step.ID] = true
 		if r.step.CaptureAs != "" {
-			scope.Captures = append(scope.Captures, r.step.CaptureAs)
+			scope.Captures[r.step.CaptureAs] = true
 		}
 	}
-	return scope.Indexed()
+	return scope
 }
 
 // plain reads the keys that hold no expression.

@@ -53,7 +53,7 @@ func (r *rewriter) access(node ast.Node, soft bool) ast.Node {
 		return r.follow(&path{text: "the value"}, r.node(base, false), links, node)
 	case slices.Contains(r.locals, name.Value):
 		return r.follow(&path{text: name.Value}, &ast.IdentifierNode{Value: name.Value}, links, node)
-	case isLiteral(name.Value):
+	case name.Value == null:
 		return r.follow(&path{text: name.Value}, &ast.NilNode{}, links, node)
 	}
 	start, rest := r.origin(name, links, soft)

@@ -3,6 +3,7 @@ package expression
 import (
 	"encoding/json"
 	"math"
+	"math/big"
 )
 
 // addition is +, for two numbers or two strings.
@@ -21,41 +22,40 @@ func addition(e *evaluation) any {
 		e.fail("+ needs two numbers or two strings, found %s and %s%s", kind(a), kind(b), fix)
 		return nil
 	}
-	return e.add(a, b)
+	return e.compute(add, a, b)
 }
 
-// add adds two numeric operands.
-func (e *evaluation) add(a, b any) any {
-	return e.arithmetic(a, b, addInts, func(x, y float64) float64 { return x + y })
+// arithmetic is an operation on integers and on floats. ints reports false if
+// the exact result is not an int.
+type arithmetic struct {
+	ints   func(x, y int) (int, bool)
+	floats func(x, y float64) float64
 }
 
-func addInts(x, y int) (int, bool) {
-	sum := x + y
-	return sum, (sum > x) == (y > 0)
-}
-
-func subtractInts(x, y int) (int, bool) {
-	difference := x - y
-	return difference, (difference < x) == (y > 0)
-}
-
-func multiplyInts(x, y int) (int, bool) {
-	if x == 0 || y == 0 {
-		return 0, true
+var (
+	add      = arithmetic{exactly((*big.Int).Add), func(x, y float64) float64 { return x + y }}
+	subtract = arithmetic{exactly((*big.Int).Sub), func(x, y float64) float64 { return x - y }}
+	multiply = arithmetic{exactly((*big.Int).Mul), func(x, y float64) float64 { return x * y }}
+	divide   = arithmetic{
+		func(x, y int) (int, bool) { return x / y, x%y == 0 && (y != -1 || x != math.MinInt) },
+		func(x, y float64) float64 { return x / y },
 	}
-	product := x * y
-	wrapped := x == -1 && y == math.MinInt || y == -1 && x == math.MinInt
-	return product, !wrapped && product/y == x
+)
+
+// exactly returns an operation on integers that detects overflow.
+func exactly(operate func(z, x, y *big.Int) *big.Int) func(x, y int) (int, bool) {
+	return func(x, y int) (int, bool) {
+		result := operate(new(big.Int), big.NewInt(int64(x)), big.NewInt(int64(y)))
+		return int(result.Int64()), result.IsInt64()
+	}
 }
 
-func subtraction(e *evaluation) any {
-	a, b := e.numbers()
-	return e.arithmetic(a, b, subtractInts, func(x, y float64) float64 { return x - y })
-}
-
-func multiplication(e *evaluation) any {
-	a, b := e.numbers()
-	return e.arithmetic(a, b, multiplyInts, func(x, y float64) float64 { return x * y })
+// numeric returns the operator for two numbers.
+func numeric(operation arithmetic) function {
+	return func(e *evaluation) any {
+		a, b := e.numbers()
+		return e.compute(operation, a, b)
+	}
 }
 
 // division is exact where it can be: 6 / 3 is 2 and 7 / 2 is 3.5.
@@ -65,9 +65,7 @@ func division(e *evaluation) any {
 		e.fail("division by zero")
 		return nil
 	}
-	return e.arithmetic(a, b,
-		func(x, y int) (int, bool) { return x / y, x%y == 0 && (y != -1 || x != math.MinInt) },
-		func(x, y float64) float64 { return x / y })
+	return e.compute(divide, a, b)
 }
 
 func modulo(e *evaluation) any {
@@ -92,16 +90,16 @@ func (e *evaluation) numbers() (a, b any) {
 	return a, b
 }
 
-// arithmetic computes with integers as long as both are and the result is one,
-// else with floats. ints reports false where its result is not exact.
-func (e *evaluation) arithmetic(a, b any, ints func(x, y int) (int, bool), floats func(x, y float64) float64) any {
+// compute uses integers if both operands and the result are integers, and else
+// floats.
+func (e *evaluation) compute(operation arithmetic, a, b any) any {
 	if e.tooLong(a) || e.tooLong(b) {
 		return nil
 	}
 	x, xInt := a.(int)
 	y, yInt := b.(int)
 	if xInt && yInt {
-		if result, isExact := ints(x, y); isExact {
+		if result, isExact := operation.ints(x, y); isExact {
 			return result
 		}
 		if e.said() != "/" {
@@ -109,11 +107,10 @@ func (e *evaluation) arithmetic(a, b any, ints func(x, y int) (int, bool), float
 			return nil
 		}
 	}
-	return e.finite(floats(asFloat(a), asFloat(b)))
+	return e.finite(operation.floats(asFloat(a), asFloat(b)))
 }
 
-// tooLong refuses to compute with an integer beyond 64 bits: a float would
-// silently round it.
+// tooLong refuses an integer beyond 64 bits: a float would silently round it.
 func (e *evaluation) tooLong(value any) bool {
 	number, ok := value.(json.Number)
 	if ok {
@@ -122,7 +119,7 @@ func (e *evaluation) tooLong(value any) bool {
 	return ok
 }
 
-// finite returns a computed float as a value.
+// finite returns the float that was computed as a value.
 func (e *evaluation) finite(f float64) any {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		e.fail("the result of %s is not a number", e.said())
@@ -143,31 +140,17 @@ func power(e *evaluation) any {
 		}
 		return e.finite(math.Pow(asFloat(a), asFloat(b)))
 	}
-	result, isExact := 1, true
-	for square := base; exponent > 0 && isExact; exponent /= 2 {
-		if exponent%2 == 1 {
-			result, isExact = multiplyInts(result, square)
-		}
-		if exponent > 1 && isExact {
-			square, isExact = multiplyInts(square, square)
-		}
+	if exponent > 64 { // overflows, or the base is 0, 1 or -1 and only parity counts
+		exponent = 64 + exponent%2
 	}
-	if !isExact {
+	result := new(big.Int).Exp(big.NewInt(int64(base)), big.NewInt(int64(exponent)), nil)
+	if !result.IsInt64() {
 		e.fail("the result of %s is beyond 64 bits", e.said())
 	}
-	return result
+	return int(result.Int64())
 }
 
-func negation(e *evaluation) any {
-	number := e.number(0)
-	if i, ok := number.(int); ok && i == math.MinInt {
-		e.fail("the result of - is beyond 64 bits")
-		return nil
-	} else if ok {
-		return -i
-	}
-	return e.finite(-asFloat(number))
-}
+func negation(e *evaluation) any { return e.compute(subtract, 0, e.number(0)) }
 
 func absolute(e *evaluation) any {
 	if number := e.number(0); compareNumbers(number, 0) >= 0 {
@@ -189,7 +172,7 @@ func (e *evaluation) number(i int) any {
 	return number
 }
 
-// rounded returns a function that makes an integer of a number.
+// rounded returns a function that rounds a number to an integer.
 func rounded(round func(float64) float64) function {
 	return func(e *evaluation) any {
 		number := e.number(0)

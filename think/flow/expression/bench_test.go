@@ -12,7 +12,7 @@ import (
 const typical = `len(filter(state.changed.files, .name endsWith ".go")) > 0 && params.pr != 0`
 
 func typicalScope() expression.Scope {
-	return expression.Scope{Params: []string{"pr"}, Captures: []string{"changed"}}
+	return expression.Scope{Params: expression.NamesOf("pr"), Captures: expression.NamesOf("changed")}
 }
 
 func typicalEnv() expression.Env {

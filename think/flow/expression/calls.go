@@ -29,14 +29,14 @@ func (r *rewriter) builtin(n *ast.BuiltinNode) ast.Node {
 		if len(n.Arguments) == 1 {
 			return call("+sum", n, r.node(n.Arguments[0], false))
 		}
-		return call("+sum", n, r.keys(n, n.Arguments[0]))
+		return call("+sum", n, r.mapped(n, r.node(n.Arguments[0], false)))
 	case "groupBy", "sortBy":
 		return r.byKey(n)
 	}
 	return r.named(n.Name, n.Arguments, n)
 }
 
-// itself is the predicate #.
+// itself returns the predicate #.
 func itself(at ast.Node) ast.Node {
 	item := &ast.PointerNode{}
 	item.SetLocation(at.Location())
@@ -45,16 +45,16 @@ func itself(at ast.Node) ast.Node {
 	return predicate
 }
 
-// predicate keeps a loop of the virtual machine, over what is surely a list
-// and with every turn paid for.
+// predicate keeps a loop of the virtual machine. It checks that the list is one
+// and spends the cost of each turn.
 func (r *rewriter) predicate(n *ast.BuiltinNode, check string) ast.Node {
 	list := call("+list", n.Arguments[0], r.node(n.Arguments[0], false))
 	return &ast.BuiltinNode{Name: n.Name, Arguments: []ast.Node{list, r.body(n, check)}}
 }
 
-// fromEnd rewrites findLast and findLastIndex as a search in the reversed list:
-// the backward loops of expr-lang leave a value on the stack at every turn,
-// which a call around them takes for its argument.
+// fromEnd rewrites findLast and findLastIndex as a search in the reversed list.
+// The backward loops of expr-lang leave a value on the stack at every turn, which
+// an enclosing call takes for its argument.
 func (r *rewriter) fromEnd(n *ast.BuiltinNode) ast.Node {
 	return r.hold(call("+reversed", n.Arguments[0], r.node(n.Arguments[0], false)),
 		func(list func() ast.Node) ast.Node {
@@ -67,8 +67,8 @@ func (r *rewriter) fromEnd(n *ast.BuiltinNode) ast.Node {
 		})
 }
 
-// body rewrites the predicate of a function, its second argument. A turn is
-// paid for by the size of the predicate.
+// body rewrites the predicate of a function, its second argument. The cost of a
+// turn is the size of the predicate.
 func (r *rewriter) body(n *ast.BuiltinNode, check string) ast.Node {
 	predicate := n.Arguments[1].(*ast.PredicateNode) // as the parser made it
 	visits := r.visits
@@ -81,11 +81,7 @@ func (r *rewriter) body(n *ast.BuiltinNode, check string) ast.Node {
 	return body
 }
 
-// keys returns what the predicate of n gives for each item of a list.
-func (r *rewriter) keys(n *ast.BuiltinNode, list ast.Node) ast.Node {
-	return r.mapped(n, r.node(list, false))
-}
-
+// mapped returns the values of the predicate of n for each item of a list.
 func (r *rewriter) mapped(n *ast.BuiltinNode, list ast.Node) ast.Node {
 	checked := call("+list", n.Arguments[0], list)
 	mapped := &ast.BuiltinNode{Name: "map", Arguments: []ast.Node{checked, r.body(n, "+turn")}}
@@ -93,9 +89,9 @@ func (r *rewriter) mapped(n *ast.BuiltinNode, list ast.Node) ast.Node {
 	return mapped
 }
 
-// byKey rewrites groupBy and sortBy: a call on the list and the keys of its
-// items. Those of expr-lang are not stable, panic on keys that are no map keys
-// and evaluate the order of sortBy inside the loop.
+// byKey rewrites groupBy and sortBy as a call with the list and the keys of its
+// items. Those of expr-lang are not stable, panic on keys that are not hashable,
+// and evaluate the order argument of sortBy inside the loop.
 func (r *rewriter) byKey(n *ast.BuiltinNode) ast.Node {
 	return r.hold(r.node(n.Arguments[0], false), func(list func() ast.Node) ast.Node {
 		arguments := []ast.Node{list(), r.mapped(n, list())}
@@ -106,7 +102,7 @@ func (r *rewriter) byKey(n *ast.BuiltinNode) ast.Node {
 	})
 }
 
-// reduce evaluates its first value outside of the loop: expr-lang does it
+// reduce evaluates the initial value outside the loop. expr-lang evaluates it
 // inside, where # is already the item of the inner list.
 func (r *rewriter) reduce(n *ast.BuiltinNode) ast.Node {
 	list := r.node(n.Arguments[0], false)

@@ -1,13 +1,9 @@
 package expression
 
-import (
-	"strings"
-)
+import "cmp"
 
-func equality(e *evaluation) any { return e.equal(e.args[0], e.args[1], 0) }
-
-// equal compares two values as JSON does: 1 equals 1.0, different types are
-// not equal. It pays for every value it looks at.
+// equal compares two values as JSON: 1 equals 1.0, different types are not equal.
+// It spends a step for each value that it visits.
 func (e *evaluation) equal(a, b any, depth int) bool {
 	if !e.spend(1) || !e.within(depth) {
 		return false
@@ -44,8 +40,8 @@ func (e *evaluation) equalLists(a, b []any, depth int) bool {
 	return true
 }
 
-// equalObjects visits the fields in a fixed order, so that what it spends
-// before it finds a difference is the same each time.
+// equalObjects visits the fields in a fixed order, so that it always spends the
+// same.
 func (e *evaluation) equalObjects(a, b map[string]any, depth int) bool {
 	if len(a) != len(b) || !e.spend(len(a)) {
 		return false
@@ -59,7 +55,7 @@ func (e *evaluation) equalObjects(a, b map[string]any, depth int) bool {
 	return true
 }
 
-// within tells whether a value is not nested too deeply.
+// within reports whether a value is not nested too deeply.
 func (e *evaluation) within(depth int) bool {
 	if depth > maxDepth {
 		e.fail("the value is nested deeper than %d", maxDepth)
@@ -73,7 +69,7 @@ func (e *evaluation) compare(a, b any) int {
 	if x, ok := a.(string); ok {
 		if y, ok := b.(string); ok {
 			e.scan(min(len(x), len(y)))
-			return order(x, y)
+			return cmp.Compare(x, y)
 		}
 	}
 	x, y := operand(a), operand(b)
@@ -89,7 +85,7 @@ func ordering(holds func(order int) bool) function {
 	return func(e *evaluation) any { return holds(e.compare(e.args[0], e.args[1])) }
 }
 
-// truth passes a boolean on and refuses everything else.
+// truth returns its argument, which must be a boolean.
 func truth(e *evaluation) any {
 	if _, ok := e.args[0].(bool); !ok {
 		e.fail("true or false is needed here, found %s", kind(e.args[0]))
@@ -133,23 +129,4 @@ func ofTexts(holds func(text, part string) bool) function {
 		}
 		return holds(e.str(0), e.str(1))
 	}
-}
-
-// isNull is the guard in front of what stands behind a ?.
-func isNull(e *evaluation) any { return e.args[0] == nil }
-
-// The operators that compare, by the name the rewriter calls them.
-var comparisons = map[string]function{
-	"+equal":       equality,
-	"+less":        ordering(func(order int) bool { return order < 0 }),
-	"+lessOrEqual": ordering(func(order int) bool { return order <= 0 }),
-	"+more":        ordering(func(order int) bool { return order > 0 }),
-	"+moreOrEqual": ordering(func(order int) bool { return order >= 0 }),
-	"+in":          membership,
-	"+contains":    ofTexts(strings.Contains),
-	"+startsWith":  ofTexts(strings.HasPrefix),
-	"+endsWith":    ofTexts(strings.HasSuffix),
-	"+matches":     matching,
-	"+truth":       truth,
-	"+isNull":      isNull,
 }

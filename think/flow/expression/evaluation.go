@@ -6,9 +6,9 @@ import (
 	"github.com/expr-lang/expr/builtin"
 )
 
-// evaluation is one run of a Program: its values, what it has spent, and the
-// call that is being answered. Functions read their arguments through it; the
-// first that does not fit is the error of the call.
+// evaluation is one run of a Program: its values, the budget it has spent, and
+// the current call. Functions read their arguments through it; the first invalid
+// argument becomes the error of the call.
 type evaluation struct {
 	env                Env
 	steps, items, text int
@@ -18,16 +18,18 @@ type evaluation struct {
 	err                *failure
 }
 
-// function answers one call of a source or of the rewriter.
+// function implements one function or operator.
 type function func(*evaluation) any
 
-// adapt gives a function the shape that expr-lang calls. The first argument is
-// the evaluation.
+// adapt gives a function the shape that expr-lang calls. The first argument of
+// the call is the evaluation.
 func adapt(name string, answer function) *builtin.Function {
 	return &builtin.Function{Name: name, Func: func(args ...any) (any, error) {
 		e := args[0].(*evaluation)
 		e.name, e.args = name, args[1:]
-		e.spend(1)
+		if name != "truth" { // a check that the source does not say is free
+			e.spend(1)
+		}
 		if e.err == nil {
 			if value := answer(e); e.err == nil {
 				return value, nil
@@ -44,14 +46,14 @@ func (e *evaluation) fail(format string, args ...any) {
 	}
 }
 
-// failAt records an error that has its own place in the source.
+// failAt records an error with its own place in the source.
 func (e *evaluation) failAt(offset int, format string, args ...any) {
 	if e.err == nil {
 		e.err = &failure{message: fmt.Sprintf(format, args...), offset: offset, placed: true}
 	}
 }
 
-// spend takes steps from the budget; it tells whether the call may go on.
+// spend takes steps from the budget. It reports whether the call may go on.
 func (e *evaluation) spend(steps int) bool {
 	e.steps += steps
 	if e.steps > maxSteps {
@@ -60,7 +62,7 @@ func (e *evaluation) spend(steps int) bool {
 	return e.err == nil
 }
 
-// scan spends what reading so many bytes of text costs.
+// scan spends the cost of reading so many bytes of text.
 func (e *evaluation) scan(bytes int) bool { return e.spend(bytes / bytesPerStep) }
 
 const itemsExceeded = "the expression makes lists of more than 20000 items in all"
@@ -87,7 +89,7 @@ func (e *evaluation) produce(bytes int) bool {
 	return e.scan(bytes)
 }
 
-// said names the function or operator being answered, as a source writes it.
+// said returns the name of the current function or operator as a source writes it.
 func (e *evaluation) said() string {
 	if symbol, ok := symbols[e.name]; ok {
 		return symbol
@@ -95,16 +97,16 @@ func (e *evaluation) said() string {
 	return e.name
 }
 
-// newText accounts for a text that was made, and returns it.
+// newText spends the budget for a new text and returns it.
 func (e *evaluation) newText(text string) any {
 	e.produce(len(text))
 	return text
 }
 
-// has tells whether the call has an argument i.
+// has reports whether the call has an argument i.
 func (e *evaluation) has(i int) bool { return i < len(e.args) }
 
-// needs records that argument i is not what the function takes.
+// needs records that argument i has the wrong type.
 func (e *evaluation) needs(i int, wanted string) {
 	if len(e.args) == 1 {
 		e.fail("%s needs %s, found %s", e.said(), wanted, kind(e.args[i]))
@@ -118,7 +120,7 @@ func ordinal(i int) string {
 	return names[min(i, len(names)-1)]
 }
 
-// str returns argument i, a string, and pays for reading it.
+// str returns argument i, a string, and spends the cost of reading it.
 func (e *evaluation) str(i int) string {
 	text, ok := e.args[i].(string)
 	if !ok {
@@ -128,7 +130,7 @@ func (e *evaluation) str(i int) string {
 	return text
 }
 
-// list returns argument i, a list that is not for changing.
+// list returns argument i, a list. Do not change it.
 func (e *evaluation) list(i int) []any {
 	items, ok := e.args[i].([]any)
 	if !ok {
@@ -138,7 +140,7 @@ func (e *evaluation) list(i int) []any {
 	return items
 }
 
-// object returns argument i, an object that is not for changing.
+// object returns argument i, an object. Do not change it.
 func (e *evaluation) object(i int) map[string]any {
 	fields, ok := e.args[i].(map[string]any)
 	if !ok {
@@ -148,7 +150,7 @@ func (e *evaluation) object(i int) map[string]any {
 	return fields
 }
 
-// integer returns argument i, or otherwise where there is none.
+// integer returns argument i, an integer, or otherwise if there is no such argument.
 func (e *evaluation) integer(i, otherwise int) int {
 	if !e.has(i) {
 		return otherwise

@@ -13,7 +13,7 @@ import (
 	lazy "savant/internal/pattern"
 )
 
-// Error is what is wrong with a source, or went wrong in an evaluation.
+// Error is an error in a source or of an evaluation.
 type Error struct {
 	// Code is EXPRESSION_ERROR, UNRESOLVED_VAR, AMBIGUOUS_NAME, or for a text
 	// that grew too long TEMPLATE_RENDER_ERROR.
@@ -31,13 +31,7 @@ func (e *Error) Error() string {
 // Unwrap makes the code visible to errors.Is.
 func (e *Error) Unwrap() error { return e.Code }
 
-// shifted returns the error as seen from a text in which the source begins at
-// the byte offset.
-func (e *Error) shifted(offset int) *Error {
-	return &Error{Code: e.Code, Offset: e.Offset + offset, Message: e.Message}
-}
-
-// failure is an error inside the virtual machine. It has no place where it
+// failure is an error inside the virtual machine. Unless placed is set, it
 // happened at the operation that the machine reports.
 type failure struct {
 	message string
@@ -47,8 +41,8 @@ type failure struct {
 
 func (f *failure) Error() string { return f.message }
 
-// evaluationError turns what the machine returned into an Error. Only texts of
-// this package are passed on: those of the Go runtime name types and addresses.
+// evaluationError converts an error of the virtual machine. It passes on only
+// messages of this package: those of the Go runtime name types and addresses.
 func evaluationError(source string, err error) *Error {
 	failed := &Error{Code: fault.ExpressionError, Message: notEvaluated}
 	var place *file.Error
@@ -68,7 +62,7 @@ func evaluationError(source string, err error) *Error {
 	return failed
 }
 
-// parseError turns an error of the parser into an Error.
+// parseError converts an error of the parser.
 func parseError(source string, err error) *Error {
 	failed := &Error{Code: fault.ExpressionError, Message: "the expression cannot be read"}
 	var place *file.Error
@@ -90,10 +84,10 @@ func parseError(source string, err error) *Error {
 	return failed
 }
 
-// tokens matches how the parser writes a token: Operator("=").
+// tokens matches a token as the parser prints it: Operator("=").
 var tokens = lazy.Lazy(`token (?:[A-Z][a-z]+)\("(.*)"\)`)
 
-// plain says what the parser said in the words of this package.
+// plain rewords a message of the parser.
 func plain(message string) string {
 	switch {
 	case strings.Contains(message, "exceeds maximum allowed nodes"):
@@ -109,8 +103,8 @@ func plain(message string) string {
 	return tokens().ReplaceAllString(message, `"$1"`)
 }
 
-// numberBefore returns where the number before an offset begins: the parser
-// reports a number that it cannot read at the token behind it.
+// numberBefore returns where the number before an offset begins. The parser
+// reports an invalid number at the token after it.
 func numberBefore(source string, offset int) int {
 	before := strings.TrimRight(source[:offset], " \t\r\n")
 	return 1 + strings.LastIndexFunc(before, func(char rune) bool {
@@ -118,7 +112,7 @@ func numberBefore(source string, offset int) int {
 	})
 }
 
-// hints are the fixes of common mistakes, by the message of the parser.
+// hints say how to fix common mistakes, by the message of the parser.
 var hints = map[string]string{
 	`unexpected "="`:   "use == to compare",
 	`unexpected "}"`:   "a brace is closed that was not opened",
@@ -144,8 +138,8 @@ func byteOffset(source string, runes int) int {
 	return len(source)
 }
 
-// maxQuoted is how many bytes of a value a message shows, maxMessage how many
-// of what the parser said.
+// maxQuoted is how many bytes of a value a message shows, maxMessage how many of
+// a message of the parser.
 const (
 	maxQuoted  = 60
 	maxMessage = 300

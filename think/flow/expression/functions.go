@@ -12,15 +12,15 @@ import (
 // variadic is the maximum of a function that takes any number of arguments.
 const variadic = 1 << 10
 
-// signature is a function that a source can call, and how many arguments it
-// takes.
+// signature is a function that a source can call, with the number of its
+// arguments.
 type signature struct {
 	least, most int
 	answer      function
 }
 
-// functions is the allow-list, beside the predicate functions. An answer of
-// nil is for those that the rewriter makes of others.
+// functions is the allow-list. The answer is nil where the rewriter replaces the
+// call by others.
 var functions = map[string]signature{
 	// of lists
 	"len": {1, 1, length}, "first": {1, 1, first}, "last": {1, 1, last}, "take": {2, 2, take},
@@ -57,26 +57,35 @@ var functions = map[string]signature{
 	"findIndex": {}, "findLast": {}, "findLastIndex": {}, "groupBy": {}, "sortBy": {}, "reduce": {}, "sum": {},
 }
 
-// internal are the functions that only the rewriter calls.
+// operators are the binary operators that become calls. and, or, ?? and the
+// conditional stay jumps of the virtual machine.
+var operators = map[string]function{
+	"+": addition, "-": numeric(subtract), "*": numeric(multiply), "/": division, "%": modulo,
+	"**": power, "^": power, "..": span, "in": membership, "matches": matching,
+	"==":         func(e *evaluation) any { return e.equal(e.args[0], e.args[1], 0) },
+	"<":          ordering(func(order int) bool { return order < 0 }),
+	"<=":         ordering(func(order int) bool { return order <= 0 }),
+	">":          ordering(func(order int) bool { return order > 0 }),
+	">=":         ordering(func(order int) bool { return order >= 0 }),
+	"contains":   ofTexts(strings.Contains),
+	"startsWith": ofTexts(strings.HasPrefix),
+	"endsWith":   ofTexts(strings.HasSuffix),
+}
+
+// internal are further functions that only the rewriter calls.
 var internal = map[string]function{
-	"+add": addition, "+subtract": subtraction, "+multiply": multiplication, "+divide": division,
-	"+modulo": modulo, "+power": power, "+negate": negation, "+range": span,
-	"+number": func(e *evaluation) any { return e.number(0) },
-	"+get":    get, "+slice": slice, "+key": objectKey, "+result": result,
-	"+list": aList, "+reversed": reversed, "+mirrored": mirrored, "+someItems": someItems, "+test": test, "+turn": turn,
-	"+sum": sum, "+groupBy": groupedBy, "+sortBy": sortedBy,
+	"negate": negation, "number": func(e *evaluation) any { return e.number(0) },
+	"get": get, "a slice": slice, "key": objectKey, "result": result, "truth": truth,
+	"isNull": func(e *evaluation) any { return e.args[0] == nil },
+	"list":   aList, "reversed": reversed, "mirrored": mirrored, "someItems": someItems, "test": test, "turn": turn,
+	"sum": sum, "groupBy": groupedBy, "sortBy": sortedBy,
 }
 
-// symbols are how a source writes what the rewriter calls.
-var symbols = map[string]string{
-	"+add": "+", "+subtract": "-", "+multiply": "*", "+divide": "/", "+modulo": "%", "+power": "**",
-	"+negate": "-", "+number": "+", "+range": "..", "+less": "<", "+lessOrEqual": "<=", "+more": ">",
-	"+moreOrEqual": ">=", "+in": "in", "+contains": "contains", "+startsWith": "startsWith",
-	"+endsWith": "endsWith", "+matches": "matches", "+slice": "a slice", "+sum": "sum",
-	"+groupBy": "groupBy", "+sortBy": "sortBy", "+list": "a predicate function", "+someItems": "reduce",
-}
+// symbols are how messages name a function that is not called by its own name.
+var symbols = map[string]string{"negate": "-", "number": "+", "^": "**", "list": "a predicate function", "someItems": "reduce"}
 
-// callable is every function in the shape that expr-lang calls.
+// callable is every function in the shape that expr-lang calls. Those that a
+// source cannot call by name begin with "+".
 var callable = table()
 
 func table() map[string]*builtin.Function {
@@ -86,24 +95,24 @@ func table() map[string]*builtin.Function {
 			all[name] = adapt(name, known.answer)
 		}
 	}
-	for _, answers := range []map[string]function{internal, comparisons} {
+	for _, answers := range []map[string]function{operators, internal} {
 		for name, answer := range answers {
-			all[name] = adapt(name, answer)
+			all["+"+name] = adapt(name, answer)
 		}
 	}
 	return all
 }
 
-// functionNames are sorted, so that the nearest of two is always the same.
+// functionNames are sorted, so that suggestions are deterministic.
 var functionNames = slices.Sorted(maps.Keys(functions))
 
-// turn ends a turn of a loop: what the predicate gave, and what it costs.
+// turn returns the value of a predicate and spends the cost of one turn.
 func turn(e *evaluation) any {
 	e.spend(e.integer(1, 0))
 	return e.args[0]
 }
 
-// test is turn for a predicate that has to give a boolean.
+// test is turn for a predicate that must return a boolean.
 func test(e *evaluation) any {
 	if _, ok := e.args[0].(bool); !ok {
 		e.fail("a predicate has to give true or false, found %s", kind(e.args[0]))
@@ -111,7 +120,7 @@ func test(e *evaluation) any {
 	return turn(e)
 }
 
-// reversed is the list of a search from the end.
+// reversed returns a list in reverse order.
 func reversed(e *evaluation) any {
 	items, _ := aList(e).([]any)
 	turned, _ := e.copied(items).([]any)
@@ -119,7 +128,7 @@ func reversed(e *evaluation) any {
 	return turned
 }
 
-// mirrored turns an index in a reversed list, or null, into one of the list.
+// mirrored converts an index in a reversed list, or null, to one in the list.
 func mirrored(e *evaluation) any {
 	if index, ok := e.args[1].(int); ok {
 		return len(e.list(0)) - 1 - index
@@ -127,7 +136,7 @@ func mirrored(e *evaluation) any {
 	return nil
 }
 
-// aList passes a list on to a predicate function.
+// aList returns its argument, which must be a list.
 func aList(e *evaluation) any {
 	items, ok := e.args[0].([]any)
 	if !ok {

@@ -74,7 +74,7 @@ func TestCostIsBounded(t *testing.T) {
 const repeated = "0123456789abcdef"
 
 func evalWith(source, text string) error {
-	program, err := expression.Compile(source, expression.Scope{Captures: []string{"text"}})
+	program, err := expression.Compile(source, expression.Scope{Captures: expression.NamesOf("text")})
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func TestLimitsLeaveRoom(t *testing.T) {
 		`join(map(files, .name), "\n")`,
 		`files`,
 	} {
-		program, err := expression.Compile(source, expression.Scope{Captures: []string{"files"}})
+		program, err := expression.Compile(source, expression.Scope{Captures: expression.NamesOf("files")})
 		require.NoError(t, err)
 		_, err = program.Eval(expression.Env{State: func(string) any { return files }})
 		require.NoError(t, err, source)
@@ -107,13 +107,13 @@ func TestLimitsLeaveRoom(t *testing.T) {
 // A value of the surroundings that is not of package jsonvalue is refused
 // when it comes out, never passed on.
 func TestForeignValuesDoNotComeOut(t *testing.T) {
-	program, err := expression.Compile(`text`, expression.Scope{Captures: []string{"text"}})
+	program, err := expression.Compile(`text`, expression.Scope{Captures: expression.NamesOf("text")})
 	require.NoError(t, err)
 	for _, value := range []any{int64(1), []string{"a"}, struct{}{}, func() {}, map[string]int{}} {
 		_, err = program.Eval(expression.Env{State: func(string) any { return value }})
 		require.ErrorIs(t, err, fault.ExpressionError)
 	}
-	program, err = expression.Compile(`text + 1`, expression.Scope{Captures: []string{"text"}})
+	program, err = expression.Compile(`text + 1`, expression.Scope{Captures: expression.NamesOf("text")})
 	require.NoError(t, err)
 	_, err = program.Eval(expression.Env{State: func(string) any { return int64(1) }})
 	require.ErrorContains(t, err, "found not a JSON value and integer")
@@ -122,7 +122,7 @@ func TestForeignValuesDoNotComeOut(t *testing.T) {
 // What an Env does not hold is null, as what was never given.
 func TestEmptySurroundingsAreNull(t *testing.T) {
 	program, err := expression.Compile(`[params.a, state.b, steps.c.status, file, loop.index, run.id, result, params]`, expression.Scope{
-		Params: []string{"a"}, Captures: []string{"b"}, Steps: []string{"c"}, Item: "file", Result: true})
+		Params: expression.NamesOf("a"), Captures: expression.NamesOf("b"), Steps: expression.NamesOf("c"), Item: "file", Result: true})
 	require.NoError(t, err)
 	value, err := program.Eval(expression.Env{})
 	require.NoError(t, err)

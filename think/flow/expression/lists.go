@@ -1,9 +1,6 @@
 package expression
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // first and last are null for an empty list.
 func first(e *evaluation) any { return end(e.list(0), 0) }
@@ -37,7 +34,7 @@ func concat(e *evaluation) any {
 	return joined
 }
 
-// flatten takes lists in lists apart, however deep.
+// flattened replaces lists in a list by their items, at every depth.
 func flattened(e *evaluation) any { return e.flatten([]any{}, e.list(0), 0) }
 
 func (e *evaluation) flatten(flat, items []any, depth int) []any {
@@ -54,8 +51,7 @@ func (e *evaluation) flatten(flat, items []any, depth int) []any {
 	return flat
 }
 
-// uniq keeps the first of equal items. Items are equal when their encodings
-// are, which is what keeps this from comparing each with each.
+// uniq keeps the first of equal items. It compares encodings, in linear time.
 func uniq(e *evaluation) any {
 	seen, kept := map[string]bool{}, []any{}
 	for _, item := range e.list(0) {
@@ -142,7 +138,7 @@ func groupedBy(e *evaluation) any {
 	return groups
 }
 
-// numeric returns the numbers among the arguments, lists taken apart.
+// numeric returns the arguments as one flat list of numbers.
 func (e *evaluation) numeric() []any {
 	numbers := e.flatten(nil, e.args, 0)
 	for i, value := range numbers {
@@ -160,13 +156,10 @@ func (e *evaluation) numeric() []any {
 
 func sum(e *evaluation) any {
 	e.list(0)
-	return e.total(e.numeric())
-}
-
-func (e *evaluation) total(numbers []any) any {
+	numbers := e.numeric()
 	total := any(0)
 	for _, number := range numbers {
-		if total = e.add(total, number); e.err != nil {
+		if total = e.compute(add, total, number); e.err != nil {
 			return nil
 		}
 	}
@@ -190,10 +183,7 @@ func extreme(sign int) function {
 	}
 }
 
-func mean(e *evaluation) any {
-	numbers := e.numeric()
-	return e.middle(numbers)
-}
+func mean(e *evaluation) any { return e.middle(e.numeric()) }
 
 func median(e *evaluation) any {
 	numbers := e.numeric()
@@ -202,7 +192,7 @@ func median(e *evaluation) any {
 	return e.middle(numbers[max(half-1+len(numbers)%2, 0):min(half+1, len(numbers))])
 }
 
-// middle is the mean of numbers, null where there are none.
+// middle is the mean of numbers, null for none.
 func (e *evaluation) middle(numbers []any) any {
 	if len(numbers) == 0 || e.err != nil {
 		return nil
@@ -214,10 +204,10 @@ func (e *evaluation) middle(numbers []any) any {
 	return e.finite(total / float64(len(numbers)))
 }
 
-// someItems is the list of a reduce that has no first value.
+// someItems returns the list of a reduce without an initial value.
 func someItems(e *evaluation) any {
 	items := e.list(0)
-	if e.err == nil && cmp.Compare(len(items), 1) < 0 {
+	if e.err == nil && len(items) == 0 {
 		e.fail("reduce of an empty list needs a value to start from, as its third argument")
 	}
 	return items

@@ -2,7 +2,6 @@ package expression
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
@@ -10,29 +9,25 @@ import (
 	"savant/fault"
 )
 
-// isLiteral tells whether a bare name is a literal. null is JSON's word for
-// what expr-lang calls nil.
-func isLiteral(name string) bool { return name == "null" }
+// null is a literal, which expr-lang calls nil.
+const null = "null"
 
-// foreign are literals of other languages.
+// foreign are literals of other languages, with ours.
 var foreign = map[string]string{
 	"True": "true", "TRUE": "true", "False": "false", "FALSE": "false",
 	"None": "null", "NULL": "null", "Null": "null", "undefined": "null",
 }
 
-// known tells where the roots are known that are not known everywhere.
+// known says where a root is available that is not available everywhere.
 var known = map[string]string{rootResult: "extract", rootLoop: "a step with foreach"}
 
-// origin resolves the name an access starts with and takes from the links
-// those that belong to the name. The path is nil where the name is not a read
-// of the surroundings.
+// origin resolves the name an access starts with, and returns the links that are
+// left. The path is nil if the name is invalid.
 func (r *rewriter) origin(name *ast.IdentifierNode, links []link, soft bool) (*path, []link) {
-	switch {
-	case r.scope.isRoot(name.Value):
+	if r.scope.isRoot(name.Value) {
 		return r.fromRoot(name, links, soft)
-	default:
-		return r.fromBareName(name, links, soft)
 	}
+	return r.fromBareName(name, links, soft)
 }
 
 func (r *rewriter) fromRoot(name *ast.IdentifierNode, links []link, soft bool) (*path, []link) {
@@ -53,7 +48,7 @@ func (r *rewriter) fromRoot(name *ast.IdentifierNode, links []link, soft bool) (
 	return r.read(name, root, key, links[1:], soft), links[1:]
 }
 
-// status resolves steps.A.status, the one field a step has.
+// status resolves steps.A.status, the only field of a step.
 func (r *rewriter) status(name *ast.IdentifierNode, id string, links []link, soft bool) (*path, []link) {
 	if field, constant := firstName(links[1:]); !constant || field != "status" {
 		at := links[min(len(links), 2)-1].key
@@ -102,7 +97,7 @@ func (r *rewriter) unresolved(at ast.Node, message string) *path {
 	return nil
 }
 
-// unknown says what is wrong with a bare name that means nothing.
+// unknown explains why a bare name has no meaning.
 func (r *rewriter) unknown(name string) string {
 	if name == "$env" {
 		return "there is no $env: name what is needed, as in params.x or state.a"
@@ -138,7 +133,7 @@ func (r *rewriter) spelled(name string) string {
 
 func (r *rewriter) notUnder(root, name string) string {
 	message := fmt.Sprintf("there is no %s %s", singular(root), quote(name))
-	names := slices.Sorted(slices.Values(r.scope.under(root)))
+	names := r.scope.under(root)
 	if meant := fault.Nearest(name, names); meant != "" {
 		return message + ": did you mean " + under(root, meant) + "?"
 	}

@@ -1,14 +1,15 @@
 package expression
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"math/big"
 	"strconv"
 )
 
-// canonical returns a finite float as JSON would give it back: an integral one
-// is an int, or a json.Number where JSON writes it out beyond 64 bits.
+// canonical returns a finite float as it would be after encoding and decoding: an
+// integral one is an int, or a json.Number beyond 64 bits.
 func canonical(f float64) any {
 	const (
 		beyondInt   = 1 << 63 // the first float that no int64 holds
@@ -24,8 +25,7 @@ func canonical(f float64) any {
 	}
 }
 
-// operand returns a value with a float made canonical, so that no operation
-// tells 2.0 from 2.
+// operand returns a value, floats made canonical: 2.0 and 2 must act the same.
 func operand(value any) any {
 	if f, ok := value.(float64); ok {
 		return canonical(f)
@@ -33,7 +33,7 @@ func operand(value any) any {
 	return value
 }
 
-// isNumber tells whether an operand is an int, a float64 or a json.Number.
+// isNumber reports whether an operand is an int, a float64 or a json.Number.
 func isNumber(value any) bool {
 	switch value.(type) {
 	case int, float64, json.Number:
@@ -48,25 +48,14 @@ func compareNumbers(a, b any) int {
 	x, xInt := a.(int)
 	y, yInt := b.(int)
 	if xInt && yInt {
-		return order(x, y)
+		return cmp.Compare(x, y)
 	}
 	v, vFloat := a.(float64)
 	w, wFloat := b.(float64)
 	if vFloat && wFloat {
-		return order(v, w)
+		return cmp.Compare(v, w)
 	}
 	return exact(a).Cmp(exact(b))
-}
-
-func order[T int | float64 | string](a, b T) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	default:
-		return 0
-	}
 }
 
 // exact returns a numeric operand without rounding. Package jsonvalue keeps a

@@ -10,15 +10,6 @@ import (
 	"savant/fault"
 )
 
-// operators are the binary operators that are calls; the others are jumps.
-var operators = map[string]string{
-	"+": "+add", "-": "+subtract", "*": "+multiply", "/": "+divide", "%": "+modulo",
-	"**": "+power", "^": "+power", "..": "+range",
-	"==": "+equal", "<": "+less", "<=": "+lessOrEqual", ">": "+more", ">=": "+moreOrEqual",
-	"in": "+in", "contains": "+contains", "startsWith": "+startsWith", "endsWith": "+endsWith",
-	"matches": "+matches",
-}
-
 func (r *rewriter) binary(n *ast.BinaryNode, soft bool) ast.Node {
 	switch n.Operator {
 	case "and", "&&", "or", "||":
@@ -26,16 +17,15 @@ func (r *rewriter) binary(n *ast.BinaryNode, soft bool) ast.Node {
 	case "??":
 		return &ast.BinaryNode{Operator: "??", Left: r.node(n.Left, true), Right: r.node(n.Right, soft)}
 	case "!=":
-		equal := call("+equal", n, r.node(n.Left, false), r.node(n.Right, false))
+		equal := call("+==", n, r.node(n.Left, false), r.node(n.Right, false))
 		return &ast.UnaryNode{Operator: "not", Node: equal}
 	case "matches":
 		return call("+matches", n, r.node(n.Left, false), r.pattern(n.Right))
 	}
-	name, known := operators[n.Operator]
-	if !known {
+	if _, known := operators[n.Operator]; !known {
 		return r.fail(n, fault.ExpressionError, "there is no operator "+n.Operator)
 	}
-	return call(name, n, r.node(n.Left, false), r.node(n.Right, false))
+	return call("+"+n.Operator, n, r.node(n.Left, false), r.node(n.Right, false))
 }
 
 func (r *rewriter) unary(n *ast.UnaryNode) ast.Node {
@@ -57,37 +47,10 @@ func (r *rewriter) unary(n *ast.UnaryNode) ast.Node {
 
 // truth rewrites an operand that has to be true or false.
 func (r *rewriter) truth(node ast.Node) ast.Node {
-	operand := r.node(node, false)
-	if isTruth(operand) {
-		return operand
-	}
-	return call("+truth", node, operand)
+	return call("+truth", node, r.node(node, false))
 }
 
-// isTruth tells whether a rewritten node cannot be anything but a boolean.
-func isTruth(node ast.Node) bool {
-	switch n := node.(type) {
-	case *ast.BoolNode:
-		return true
-	case *ast.UnaryNode:
-		return n.Operator == "not"
-	case *ast.BinaryNode:
-		return n.Operator != "??"
-	case *ast.CallNode:
-		callee, ok := n.Callee.(*ast.IdentifierNode)
-		return ok && truths[callee.Value]
-	default:
-		return false
-	}
-}
-
-// truths are the internal functions that give a boolean.
-var truths = map[string]bool{
-	"+equal": true, "+less": true, "+lessOrEqual": true, "+more": true, "+moreOrEqual": true,
-	"+in": true, "+contains": true, "+startsWith": true, "+endsWith": true, "+matches": true,
-}
-
-// pattern rewrites the right side of matches. A literal is compiled here, once.
+// pattern rewrites the right side of matches. A literal is compiled here.
 func (r *rewriter) pattern(node ast.Node) ast.Node {
 	literal, ok := node.(*ast.StringNode)
 	if !ok {
@@ -109,11 +72,11 @@ func (r *rewriter) slice(n *ast.SliceNode) ast.Node {
 	if n.To != nil {
 		to = r.node(n.To, false)
 	}
-	return call("+slice", n, value, from, to)
+	return call("+a slice", n, value, from, to)
 }
 
-// object rewrites {key: value}. The machine fills objects from the back, so a
-// key written twice would silently keep its first value.
+// object rewrites {key: value}. A repeated key is an error: the virtual machine
+// fills objects from the end and would silently keep the first value.
 func (r *rewriter) object(n *ast.MapNode) ast.Node {
 	pairs := make([]ast.Node, 0, len(n.Pairs))
 	seen := make(map[string]bool, len(n.Pairs))
@@ -132,8 +95,8 @@ func (r *rewriter) object(n *ast.MapNode) ast.Node {
 	return &ast.MapNode{Pairs: pairs}
 }
 
-// pointer rewrites #, #index and #acc. The machine reads the innermost
-// predicate, where #acc of an outer one would silently be null.
+// pointer rewrites #, #index and #acc. The virtual machine looks them up in the
+// innermost predicate, where #acc of an outer one would silently be null.
 func (r *rewriter) pointer(n *ast.PointerNode) ast.Node {
 	innermost := ""
 	if len(r.predicates) > 0 {

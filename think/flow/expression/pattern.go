@@ -7,8 +7,8 @@ import (
 	"regexp/syntax"
 )
 
-// pattern is a regular expression (RE2) with its size. Matching takes time in
-// proportion to that size and the text, which is what a match spends.
+// pattern is a regular expression (RE2) with the size of its program. A match
+// spends that size times the length of the text.
 type pattern struct {
 	source       string
 	compiled     *regexp.Regexp
@@ -20,36 +20,22 @@ func newPattern(source string) (*pattern, error) {
 		return nil, fmt.Errorf("the pattern has more than %d bytes", maxPattern)
 	}
 	tree, err := syntax.Parse(source, syntax.Perl)
-	if err != nil {
-		return nil, invalidPattern(err)
+	if wrong, is := errors.AsType[*syntax.Error](err); is {
+		return nil, fmt.Errorf("the pattern is wrong: %s: %s", wrong.Code, quote(wrong.Expr))
 	}
 	program, err := syntax.Compile(tree.Simplify())
-	if err != nil {
-		return nil, invalidPattern(err)
-	}
-	if len(program.Inst) > maxInstructions {
+	if err != nil || len(program.Inst) > maxInstructions {
 		return nil, errors.New("the pattern repeats too much")
 	}
 	compiled, err := regexp.Compile(source)
-	if err != nil {
-		return nil, invalidPattern(err)
-	}
-	return &pattern{source, compiled, len(program.Inst)}, nil
-}
-
-func invalidPattern(err error) error {
-	var wrong *syntax.Error
-	if errors.As(err, &wrong) {
-		return fmt.Errorf("the pattern is wrong: %s: %s", wrong.Code, quote(wrong.Expr))
-	}
-	return errors.New("the pattern is wrong")
+	return &pattern{source, compiled, len(program.Inst)}, err
 }
 
 // compileSteps is spent to compile a pattern at run time.
 const compileSteps = 500
 
-// matching is matches. A pattern that is computed is compiled here; the last
-// one is kept, so that a loop over one pattern compiles it once.
+// matching is matches. It compiles a computed pattern and keeps the last one, so
+// that a loop with the same pattern compiles it once.
 func matching(e *evaluation) any {
 	constant, ok := e.args[1].(*pattern)
 	if !ok {

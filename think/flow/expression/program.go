@@ -16,23 +16,16 @@ import (
 	"savant/fault"
 )
 
-// Program is a compiled expression. It never changes and may be evaluated by
-// several goroutines at once.
+// Program is a compiled expression. It is immutable and safe for concurrent use.
 type Program struct {
 	source     string
 	references []Reference
-	run        evaluator
+	code       *vm.Program
 }
 
-// evaluator is what a Program is compiled to: code for the virtual machine, or
-// the one read that it is. Its errors are those of the virtual machine.
-type evaluator interface {
-	evaluate(*evaluation) (any, error)
-}
-
-// Compile reads an expression whose names mean what the scope says. Errors are
-// *Error: EXPRESSION_ERROR for what is not of the language, UNRESOLVED_VAR and
-// AMBIGUOUS_NAME for names.
+// Compile compiles an expression; the scope says what its names mean. Errors are
+// *Error: EXPRESSION_ERROR for syntax, UNRESOLVED_VAR and AMBIGUOUS_NAME for
+// names.
 func Compile(source string, scope Scope) (program *Program, err error) {
 	defer func() {
 		if recover() != nil {
@@ -43,7 +36,7 @@ func Compile(source string, scope Scope) (program *Program, err error) {
 		return nil, err
 	}
 	config := newConfig()
-	tree, err := parse(source, config)
+	tree, err := parser.ParseWithConfig(source, config)
 	if err != nil {
 		return nil, parseError(source, err)
 	}
@@ -52,15 +45,15 @@ func Compile(source string, scope Scope) (program *Program, err error) {
 	if rewriter.err != nil {
 		return nil, rewriter.err
 	}
-	run, err := translate(tree, config)
+	code, err := translate(tree, config)
 	if err != nil {
 		return nil, invalid(0, notCompiled)
 	}
-	return &Program{source, distinct(rewriter.references), run}, nil
+	return &Program{source, distinct(rewriter.references), code}, nil
 }
 
-// newConfig returns a strict configuration: no variables, no builtins, only
-// the functions of this package. The cache in it is not for sharing.
+// newConfig returns a strict configuration: no variables, no builtins, only the
+// functions of this package. It holds a cache, so each compilation needs its own.
 func newConfig() *conf.Config {
 	config := &conf.Config{
 		ExpectAny: true, ShortCircuit: true, MaxNodes: maxNodes, Functions: callable,
@@ -69,36 +62,19 @@ func newConfig() *conf.Config {
 	return config
 }
 
-// What is said where a wall behind the rewriter had to stop something. No
-// source is known that gets so far.
+// Messages of the checks behind the rewriter. No source is known that gets there.
 const (
 	notCompiled  = "the expression cannot be compiled"
 	notEvaluated = "the expression cannot be evaluated"
 )
 
-// translate compiles a rewritten tree. The checker is a second wall: a name
-// that the rewriter left is an unknown name to it. The program would keep the
-// tree, for its disassembler; without, a typical one takes 3 KB and not 8.
-func translate(tree *parser.Tree, config *conf.Config) (evaluator, error) {
-	if read := soleRead(tree.Node); read != nil {
-		return read, nil
-	}
+// translate compiles a rewritten tree. expr-lang's checker is a second line of
+// defense: it refuses any name that the rewriter did not replace.
+func translate(tree *parser.Tree, config *conf.Config) (*vm.Program, error) {
 	if _, err := checker.Check(tree, config); err != nil {
 		return nil, err
 	}
-	compiled, err := compiler.Compile(tree, config)
-	if root, ok := tree.Node.(*ast.CallNode); ok {
-		root.Callee, root.Arguments = nil, nil
-	}
-	return code{compiled}, err
-}
-
-// code is a program of the virtual machine.
-type code struct{ *vm.Program }
-
-func (c code) evaluate(e *evaluation) (any, error) {
-	machine := vm.VM{MemoryBudget: maxItems}
-	return machine.Run(c.Program, e)
+	return compiler.Compile(tree, config)
 }
 
 func checkSource(source string) *Error {
@@ -121,26 +97,26 @@ func invalid(offset int, message string) *Error {
 func (p *Program) Source() string { return p.source }
 
 // References returns what the expression reads, each root and name once, in
-// the order of the source. A name read both ways is a hard read.
+// source order. A name with both hard and soft reads is reported as hard.
 func (p *Program) References() []Reference { return slices.Clone(p.references) }
 
-// Eval returns the value of the expression: the same bytes for the same
-// values, always. Errors are *Error with EXPRESSION_ERROR.
+// Eval returns the value of the expression, always the same for the same Env.
+// Errors are *Error with EXPRESSION_ERROR.
 func (p *Program) Eval(env Env) (value any, err error) {
 	defer func() {
 		if recover() != nil {
 			value, err = nil, invalid(0, notEvaluated)
 		}
 	}()
-	value, err = p.run.evaluate(&evaluation{env: env})
+	machine := vm.VM{MemoryBudget: maxItems}
+	value, err = machine.Run(p.code, &evaluation{env: env})
 	if err != nil {
 		return nil, evaluationError(p.source, err)
 	}
 	return value, nil
 }
 
-// result rewrites a whole expression. The call around it checks what comes
-// out.
+// result rewrites a whole expression, inside a call that checks its result.
 func (r *rewriter) result(root ast.Node) ast.Node {
 	checked := call("+result", root, r.node(root, false))
 	checked.SetLocation(root.Location())

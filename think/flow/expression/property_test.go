@@ -110,7 +110,7 @@ func envOf(values map[string]any) expression.Env {
 }
 
 func propertyScope() expression.Scope {
-	return expression.Scope{Params: []string{"p"}, Captures: []string{"a", "b", "l"}, Steps: []string{"s"}}
+	return expression.Scope{Params: expression.NamesOf("p"), Captures: expression.NamesOf("a", "b", "l"), Steps: expression.NamesOf("s")}
 }
 
 // The same expression over the same values gives the same bytes: in 50

@@ -21,10 +21,10 @@ func reads() *rapid.Generator[string] {
 	})
 }
 
-// A read by itself skips the virtual machine; as a part of something else it
-// does not. Both have to give the same value, or the same error in its place.
+// A read gives the same value alone and inside another expression, or the same
+// error at its place.
 func TestReadIsWhatTheMachineReads(t *testing.T) {
-	scope := expression.Scope{Params: []string{"p"}, Captures: []string{"a", "b"}, Steps: []string{"s"}}
+	scope := expression.Scope{Params: expression.NamesOf("p"), Captures: expression.NamesOf("a", "b"), Steps: expression.NamesOf("s")}
 	rapid.Check(t, func(t *rapid.T) {
 		source, before := reads().Draw(t, "source"), "true ? "
 		alone, err := expression.Compile(source, scope)
@@ -58,7 +58,7 @@ func TestReadOfTooMuch(t *testing.T) {
 	for range 300 {
 		deep = []any{deep}
 	}
-	program, err := expression.Compile("  a[0]", expression.Scope{Captures: []string{"a"}})
+	program, err := expression.Compile("  a[0]", expression.Scope{Captures: expression.NamesOf("a")})
 	require.NoError(t, err)
 	_, err = program.Eval(expression.Env{State: func(string) any { return deep }})
 	require.EqualError(t, err, "EXPRESSION_ERROR: the result is too large, too deep or not a JSON value (at byte 3)")

@@ -129,7 +129,7 @@ func (r *rewriter) let(n *ast.VariableDeclaratorNode, soft bool) ast.Node {
 // takenAs says what a name already means, "" where nothing.
 func (r *rewriter) takenAs(name string) string {
 	switch {
-	case r.scope.isRoot(name), isLiteral(name), name == "$env":
+	case r.scope.isRoot(name), name == null, name == "$env":
 		return "this name belongs to the language"
 	case slices.Contains(r.locals, name):
 		return "this name was given before"

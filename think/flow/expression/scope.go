@@ -1,6 +1,9 @@
 package expression
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // The roots of the language: what a Reference starts from.
 const (
@@ -13,49 +16,44 @@ const (
 	rootResult = "result"
 )
 
-// Scope is what the names in a source may mean. It is known when the workflow
-// is parsed, before any value is.
+// Scope says what the names in a source mean. It is known when the workflow is
+// parsed, before there are values.
 type Scope struct {
-	Params   []string // names under params
-	Captures []string // names under state
-	Steps    []string // ids under steps; each has .status
-	// Item is the name of the loop variable, "" outside loops. With it, loop
-	// is known.
+	Params   Names // names under params
+	Captures Names // names under state
+	Steps    Names // ids under steps; each has .status
+	// Item is the name of the loop variable, "" outside loops. If it is set, loop
+	// is available too.
 	Item string
-	// Result tells that result is known, as in extract.
+	// Result reports whether result is available, as in extract.
 	Result bool
-
-	index *index
 }
 
-// index answers for a scope with thousands of names what a search through
-// them would.
-type index struct{ params, captures, steps map[string]bool }
+// Names is a set of names.
+type Names map[string]bool
 
-// Indexed returns the scope with its names hashed. Use it where many sources
-// are compiled in one large scope; Item and Result may be changed afterwards,
-// the lists may not.
-func (s Scope) Indexed() Scope {
-	s.index = &index{set(s.Params), set(s.Captures), set(s.Steps)}
-	return s
-}
-
-func set(names []string) map[string]bool {
-	hashed := make(map[string]bool, len(names))
+// NamesOf returns a set of names.
+func NamesOf(names ...string) Names {
+	set := make(Names, len(names))
 	for _, name := range names {
-		hashed[name] = true
+		set[name] = true
 	}
-	return hashed
+	return set
 }
 
 // The names under run and under loop.
 var (
-	runNames  = []string{"id", "workflow", "version"}
-	loopNames = []string{"index", "first", "last", "length"}
+	runNames  = NamesOf("id", "workflow", "version")
+	loopNames = NamesOf("index", "first", "last", "length")
 )
 
-// under returns the names that may follow a root, nil where any may.
-func (s Scope) under(root string) []string {
+// has reports whether a name exists under a root.
+func (s Scope) has(root, name string) bool { return s.names(root)[name] }
+
+// under returns the names under a root, sorted.
+func (s Scope) under(root string) []string { return slices.Sorted(maps.Keys(s.names(root))) }
+
+func (s Scope) names(root string) Names {
 	switch root {
 	case rootParams:
 		return s.Params
@@ -72,23 +70,8 @@ func (s Scope) under(root string) []string {
 	}
 }
 
-// has tells whether a name stands under a root.
-func (s Scope) has(root, name string) bool {
-	if s.index != nil {
-		switch root {
-		case rootParams:
-			return s.index.params[name]
-		case rootState:
-			return s.index.captures[name]
-		case rootSteps:
-			return s.index.steps[name]
-		}
-	}
-	return slices.Contains(s.under(root), name)
-}
-
-// isRoot tells whether a name is a root in this scope. The loop variable is
-// not one: it is a bare name, and may be ambiguous.
+// isRoot reports whether a name is a root in this scope. The loop variable is a
+// bare name instead, which may be ambiguous.
 func (s Scope) isRoot(name string) bool {
 	switch name {
 	case rootParams, rootState, rootSteps, rootRun:
@@ -117,7 +100,7 @@ func (s Scope) meanings(name string) []string {
 	return roots
 }
 
-// bareNames returns everything a bare name could have been, sorted.
+// bareNames returns every name that is valid in this scope, sorted.
 func (s Scope) bareNames() []string {
 	names := []string{rootParams, rootState, rootSteps, rootRun}
 	if s.Item != "" {
@@ -126,19 +109,19 @@ func (s Scope) bareNames() []string {
 	if s.Result {
 		names = append(names, rootResult)
 	}
-	names = slices.Concat(names, s.Captures, s.Params)
+	names = slices.Concat(names, s.under(rootState), s.under(rootParams))
 	slices.Sort(names)
 	return names
 }
 
-// Reference is one read of the surroundings, found in the parsed expression.
+// Reference is one read of the Env, found when the expression is compiled.
 type Reference struct {
 	// Root is params, state, steps, item, loop, run or result. Name is what
 	// is read under it; "" for item and result, and where params, loop or run
 	// is read as a whole. A bare name is resolved: the capture a is {state a}.
 	Root, Name string
-	// Soft tells that a null is expected: the read is directly followed by ?.
-	// or is itself the left side of ??.
+	// Soft reports that null is expected: ?. follows the read, or the read is the
+	// left side of ??.
 	Soft bool
 	// Offset is the byte in the source where the read begins.
 	Offset int

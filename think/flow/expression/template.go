@@ -10,24 +10,24 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// Text is a string that may hold {{ }} expressions. It never changes and may
-// be rendered by several goroutines at once.
+// Text is a string that may hold {{ }} expressions. It is immutable and safe for
+// concurrent use.
 type Text struct {
 	source string
 	parts  []part
 	whole  bool // one expression and nothing else: it keeps its type
 }
 
-// part is either words that stand as they are or an expression.
+// part is either literal words or an expression.
 type part struct {
 	words   string
 	program *Program
 	offset  int // of the expression in the source
 }
 
-// CompileText reads a string whose expressions mean what the scope says. }}
-// without {{ is text; {{ as text is written {{ "{{" }}. Errors are those of
-// Compile, with offsets into the whole string.
+// CompileText compiles a string with expressions in {{ }}. A }} without {{ is
+// text; {{ as text is written {{ "{{" }}. Errors are those of Compile, with
+// offsets into the whole string.
 func CompileText(source string, scope Scope) (*Text, error) {
 	text := &Text{source: source}
 	if inner, offset := Unwrap(source); offset > 0 {
@@ -67,7 +67,7 @@ func (t *Text) add(source string, offset int, scope Scope) error {
 	return nil
 }
 
-// unclosed says why no }} was found for a {{ that ends at the offset.
+// unclosed is the error of a {{ without }}. offset is the end of the {{.
 func unclosed(rest string, offset int) *Error {
 	message := "{{ is not closed by }}"
 	if strings.Contains(rest, closing) {
@@ -77,16 +77,16 @@ func unclosed(rest string, offset int) *Error {
 	return invalid(offset-len(opening), message)
 }
 
-// placed returns an error as seen from the whole text.
+// placed adds an offset to the place of an error.
 func placed(err error, offset int) error {
 	var inner *Error
 	if errors.As(err, &inner) {
-		return inner.shifted(offset)
+		return &Error{Code: inner.Code, Offset: inner.Offset + offset, Message: inner.Message}
 	}
 	return err
 }
 
-// Literal tells that the text holds no expression.
+// Literal reports whether the text holds no expression.
 func (t *Text) Literal() bool {
 	return !slices.ContainsFunc(t.parts, func(p part) bool { return p.program != nil })
 }
@@ -107,11 +107,11 @@ func (t *Text) References() []Reference {
 	return distinct(all)
 }
 
-// Render returns the text with its expressions evaluated, once: what a value
-// holds is data. A text that is one whole {{ }}, with or without white space
-// around it, gives the value itself; in a mixed text strings stand as they
-// are and other values as JSON. Errors are *Error: EXPRESSION_ERROR with
-// offsets into the whole text, TEMPLATE_RENDER_ERROR for more than 1 MiB.
+// Render evaluates the expressions of the text. It does not expand {{ }} inside
+// their values. A text that is one {{ }}, with or without white space around it,
+// returns the value itself; in other texts a string is inserted as it is and any
+// other value as JSON. Errors are *Error: EXPRESSION_ERROR with offsets into the
+// whole text, TEMPLATE_RENDER_ERROR for more than 1 MiB.
 func (t *Text) Render(env Env) (any, error) {
 	if t.whole {
 		value, err := t.parts[0].program.Eval(env)
