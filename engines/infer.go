@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -128,10 +129,8 @@ func unlessEmpty(s *shape) *shape {
 }
 
 func shapeOfStruct(t reflect.Type, within []reflect.Type) *shape {
-	for _, outer := range within {
-		if outer == t {
-			panic(fmt.Sprintf("engines: %v contains itself", t))
-		}
+	if slices.Contains(within, t) {
+		panic(fmt.Sprintf("engines: %v contains itself", t))
 	}
 	within = append(within, t)
 	made := &shape{Type: "object", Properties: &members{}}

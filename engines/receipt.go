@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -131,7 +130,7 @@ func WithReceipt(encoded json.RawMessage, receipt string) json.RawMessage {
 	for name, value := range jsonvalue.Members(encoded) {
 		key, err := jsonvalue.Encode(name)
 		if err == nil && name != ReceiptKey {
-			out = slices.Concat(out, []byte{','}, key, []byte{':'}, value)
+			out = append(append(append(append(out, ','), key...), ':'), value...)
 		}
 	}
 	return append(out, '}')

@@ -77,11 +77,7 @@ func (r *Registry) Shows(engine string) bool {
 // they are new. A name that is taken in either spelling is ID_COLLISION; for other
 // errors see Tool.Check.
 func (r *Registry) Add(tools ...Tool) error {
-	rows, err := examined(tools)
-	if err != nil {
-		return err
-	}
-	return r.table.change(func(next *contents) error { return next.putAll(rows) })
+	return r.table.change(tools, func(*contents) error { return nil })
 }
 
 // AddEngine adds an engine and its tools, or nothing. An engine that is there
@@ -91,16 +87,12 @@ func (r *Registry) AddEngine(engine Engine, tools ...Tool) error {
 	if err := engine.check(tools); err != nil {
 		return err
 	}
-	rows, err := examined(tools)
-	if err != nil {
-		return err
-	}
-	return r.table.change(func(next *contents) error {
+	return r.table.change(tools, func(next *contents) error {
 		if next.engines[engine.Name] != nil {
 			return fault.New(fault.IDCollision, "there is an engine %s already", engine.Name)
 		}
 		next.engines[engine.Name] = newPort(engine)
-		return next.putAll(rows)
+		return nil
 	})
 }
 
@@ -111,29 +103,16 @@ func (r *Registry) ReplaceTools(engine string, tools ...Tool) error {
 	if err := (Engine{Name: engine}).check(tools); err != nil {
 		return err
 	}
-	rows, err := examined(tools)
-	if err != nil {
-		return err
-	}
-	return r.table.change(func(next *contents) error {
-		if next.engines[engine] == nil {
-			return fault.New(fault.InvalidParams, "no engine is named %q", fault.Cut(engine, maxName))
-		}
-		next.removeTools(engine)
-		return next.putAll(rows)
-	})
+	return r.table.change(tools, func(next *contents) error { return next.removeTools(engine) })
 }
 
 // RemoveEngine removes an engine and its tools. Running calls go on. An unknown
 // engine is INVALID_PARAMS.
 func (r *Registry) RemoveEngine(engine string) error {
-	return r.table.change(func(next *contents) error {
-		if next.engines[engine] == nil {
-			return fault.New(fault.InvalidParams, "no engine is named %q", fault.Cut(engine, maxName))
-		}
-		next.removeTools(engine)
+	return r.table.change(nil, func(next *contents) error {
+		err := next.removeTools(engine)
 		delete(next.engines, engine)
-		return nil
+		return err
 	})
 }
 
@@ -159,7 +138,7 @@ func (r *Registry) Version() uint64 { return r.table.now().version }
 
 // Tools returns the tools, sorted by name.
 func (r *Registry) Tools() []Tool {
-	tools := slices.Clone(r.table.now().sorted())
+	tools := slices.Clone(r.table.now().tools)
 	if r.only == nil {
 		return tools
 	}

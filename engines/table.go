@@ -25,8 +25,7 @@ type contents struct {
 	version uint64
 	spelt   map[string]*row // by either spelling
 	engines map[string]*port
-	// sorted returns the tools by name. They are sorted once, when first needed.
-	sorted func() []Tool
+	tools   []Tool // sorted by name
 	// replaced is closed when other contents are published.
 	replaced chan struct{}
 }
@@ -47,17 +46,13 @@ func newTable(options Options) *table {
 }
 
 func (t *table) publish(next *contents) {
-	next.sorted = sync.OnceValue(func() []Tool {
-		tools := make([]Tool, 0, len(next.spelt))
-		for name, each := range next.spelt {
-			if name == each.tool.Name {
-				tools = append(tools, each.tool)
-			}
-		}
-		slices.SortFunc(tools, func(a, b Tool) int { return cmp.Compare(a.Name, b.Name) })
-		return tools
-	})
 	next.replaced = make(chan struct{})
+	for name, each := range next.spelt {
+		if name == each.tool.Name {
+			next.tools = append(next.tools, each.tool)
+		}
+	}
+	slices.SortFunc(next.tools, func(a, b Tool) int { return cmp.Compare(a.Name, b.Name) })
 	if old := t.contents.Swap(next); old != nil {
 		close(old.replaced)
 	}
@@ -65,8 +60,17 @@ func (t *table) publish(next *contents) {
 
 func (t *table) now() *contents { return t.contents.Load() }
 
-// change publishes the contents that edit made, unless it fails.
-func (t *table) change(edit func(next *contents) error) error {
+// change publishes the contents that edit made, with more tools, unless one of
+// them is wrong or edit fails.
+func (t *table) change(tools []Tool, edit func(next *contents) error) error {
+	var rows []*row
+	for _, tool := range tools {
+		in, err := tool.examine()
+		if err != nil {
+			return err
+		}
+		rows = append(rows, &row{tool: tool, inputs: in, output: sync.OnceValue(func() OutputSchema { return PublishedOutput(tool.Output) })})
+	}
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	old := t.now()
@@ -74,29 +78,12 @@ func (t *table) change(edit func(next *contents) error) error {
 	if err := edit(next); err != nil {
 		return err
 	}
-	t.publish(next)
-	return nil
-}
-
-// examined checks tools and returns their rows.
-func examined(tools []Tool) ([]*row, error) {
-	rows := make([]*row, len(tools))
-	for i, tool := range tools {
-		in, err := tool.examine()
-		if err != nil {
-			return nil, err
-		}
-		rows[i] = &row{tool: tool, inputs: in, output: sync.OnceValue(func() OutputSchema { return PublishedOutput(tool.Output) })}
-	}
-	return rows, nil
-}
-
-func (c *contents) putAll(rows []*row) error {
 	for _, each := range rows {
-		if err := c.put(each); err != nil {
+		if err := next.put(each); err != nil {
 			return err
 		}
 	}
+	t.publish(next)
 	return nil
 }
 
@@ -117,6 +104,11 @@ func (c *contents) put(added *row) error {
 	return nil
 }
 
-func (c *contents) removeTools(engine string) {
+// removeTools removes the tools of an engine. An unknown engine is INVALID_PARAMS.
+func (c *contents) removeTools(engine string) error {
+	if c.engines[engine] == nil {
+		return fault.New(fault.InvalidParams, "no engine is named %q", fault.Cut(engine, maxName))
+	}
 	maps.DeleteFunc(c.spelt, func(_ string, each *row) bool { return EngineOf(each.tool.Name) == engine })
+	return nil
 }

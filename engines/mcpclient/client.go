@@ -5,6 +5,7 @@ package mcpclient
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -82,12 +83,8 @@ var ErrSessionOver = errors.New("the server has forgotten the session")
 
 // newClient returns a client without its link.
 func newClient(ctx context.Context, options Options) *Client {
-	if options.Name == "" {
-		options.Name = "savant"
-	}
-	if options.MaxLine <= 0 {
-		options.MaxLine = DefaultMaxLine
-	}
+	options.Name = cmp.Or(options.Name, "savant")
+	options.MaxLine = cmp.Or(max(options.MaxLine, 0), DefaultMaxLine)
 	c := &Client{options: options}
 	c.life, c.end = context.WithCancel(context.WithoutCancel(ctx))
 	return c

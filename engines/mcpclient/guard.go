@@ -16,8 +16,6 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-var errTooMuch = errors.New("the answer is too large")
-
 // statusError is an HTTP status that carries no JSON-RPC message.
 type statusError int
 
@@ -48,7 +46,7 @@ func (g *guard) RoundTrip(request *http.Request) (*http.Response, error) {
 		return response, nil
 	}
 	over, _ := request.Context().Value(overKey{}).(*atomic.Bool)
-	response.Body = &bounded{body: response.Body, left: g.limit, over: over}
+	response.Body = bounded{http.MaxBytesReader(nil, response.Body, g.limit), over}
 	withEventLines(response)
 	if !refused(response) {
 		return response, nil
@@ -114,26 +112,16 @@ func refusesToSpeak(request *http.Request, response *http.Response) bool {
 	return response.StatusCode >= 400 || response.StatusCode < 300 && (err != nil || kind != "text/event-stream")
 }
 
-// bounded is a body of which no more than a limit is read.
+// bounded is a body of http.MaxBytesReader that notes when there was more.
 type bounded struct {
-	body io.ReadCloser
-	left int64
+	io.ReadCloser
 	over *atomic.Bool // may be nil
 }
 
-func (b *bounded) Read(into []byte) (int, error) {
-	if b.left <= 0 {
-		if b.over != nil {
-			b.over.Store(true)
-		}
-		return 0, errTooMuch
+func (b bounded) Read(into []byte) (int, error) {
+	n, err := b.ReadCloser.Read(into)
+	if b.over != nil && errors.As(err, new(*http.MaxBytesError)) {
+		b.over.Store(true)
 	}
-	if int64(len(into)) > b.left {
-		into = into[:b.left]
-	}
-	n, err := b.body.Read(into)
-	b.left -= int64(n)
 	return n, err
 }
-
-func (b *bounded) Close() error { return b.body.Close() }

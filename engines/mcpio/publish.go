@@ -1,7 +1,6 @@
 package mcpio
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -16,58 +15,25 @@ var dottedClients = map[string]string{
 	"savant": "our own client; names go to a person, never to a model's API",
 }
 
-// published is the list of tools, under their canonical names.
-type published struct {
-	// version is that of the registry.
-	version uint64
-	tools   []mcp.Tool
-}
-
-// publish checks the tools and builds their published forms.
-func publish(version uint64, tools []engines.Tool) (published, error) {
-	list := published{version: version}
-	for _, tool := range tools {
-		entry, err := publishTool(tool)
-		if err != nil {
-			return list, err
-		}
-		list.tools = append(list.tools, entry)
-	}
-	return list, nil
-}
-
 // tools returns the list for a client, by the name it sends ("" if unknown), as
-// the registry is now. A tool that came after New and that clients could not use
-// is left out, and the log says so.
+// the registry is now, with names that the client can use: one spelling, never
+// both. A tool that came after New and that clients could not use is left out,
+// and the log says so.
 func (s *Server) tools(client string) []mcp.Tool {
 	s.options.BeforeList()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if version := s.options.Registry.Version(); version != s.published.version {
-		usable := slices.DeleteFunc(s.options.Registry.Tools(), func(tool engines.Tool) bool {
-			_, err := publishTool(tool)
-			if err != nil {
-				s.logger.Warn("a tool is not listed", "tool", tool.Name, "error", err)
-			}
-			return err != nil
-		})
-		if list, err := publish(version, usable); err == nil {
-			s.published = list
-		}
-	}
-	return s.spelled(client, s.published.tools)
-}
-
-// spelled returns tools with names that the client can use: one spelling, never
-// both.
-func (s *Server) spelled(client string, tools []mcp.Tool) []mcp.Tool {
 	_, dotted := dottedClients[strings.ToLower(client)]
 	dotted = s.options.ToolNames == NamesDotted || s.options.ToolNames == NamesAuto && dotted
-	list := append([]mcp.Tool{}, tools...)
-	for i := range list {
-		if !dotted {
-			list[i].Name = engines.Underscored(list[i].Name)
+	list := []mcp.Tool{}
+	for _, tool := range s.options.Registry.Tools() {
+		entry, err := publishTool(tool)
+		if err != nil {
+			s.logger.Warn("a tool is not listed", "tool", tool.Name, "error", err)
+			continue
 		}
+		if !dotted {
+			entry.Name = engines.Underscored(entry.Name)
+		}
+		list = append(list, entry)
 	}
 	return list
 }

@@ -15,7 +15,6 @@ import (
 	"encoding/json"
 	"log/slog"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/server"
@@ -76,9 +75,6 @@ type Server struct {
 	options  Options
 	logger   *slog.Logger
 	protocol *server.MCPServer
-
-	mu        sync.Mutex
-	published published
 }
 
 // New checks every tool of the registry and returns a server for them. The
@@ -91,10 +87,10 @@ func New(options Options) (*Server, error) {
 		return nil, fault.New(fault.Internal, "a server needs a registry of tools")
 	}
 	s := &Server{options: options, logger: options.Logger}
-	var err error
-	version := options.Registry.Version()
-	if s.published, err = publish(version, options.Registry.Tools()); err != nil {
-		return nil, err
+	for _, tool := range options.Registry.Tools() {
+		if _, err := publishTool(tool); err != nil {
+			return nil, err
+		}
 	}
 	if !slices.Contains([]string{NamesAuto, NamesUnderscore, NamesDotted}, options.ToolNames) {
 		return nil, fault.New(fault.InvalidParams, "tool names are %q, %q or %q, not %q", NamesAuto, NamesUnderscore, NamesDotted, options.ToolNames)

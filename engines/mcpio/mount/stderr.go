@@ -23,15 +23,13 @@ const (
 // logStderr logs what a server writes to its stderr until that ends.
 func logStderr(in io.Reader, server string, hidden *redact.Redactor, logger *slog.Logger) {
 	lines := bufio.NewReaderSize(in, 4096)
-	var minute time.Time
-	logged, dropped := 0, 0
-	for {
+	minute, logged, dropped := time.Now(), 0, 0
+	for ended := false; !ended; {
 		text, err := boundedLine(lines)
-		if now := time.Now(); now.Sub(minute) >= time.Minute {
-			if dropped > 0 {
-				logger.Info("a server wrote more than is logged", "server", server, "lines", dropped)
-			}
-			minute, logged, dropped = now, 0, 0
+		ended = err != nil
+		over := time.Since(minute) >= time.Minute
+		if over {
+			minute, logged = time.Now(), 0
 		}
 		switch {
 		case text == "":
@@ -41,12 +39,10 @@ func logStderr(in io.Reader, server string, hidden *redact.Redactor, logger *slo
 		default:
 			dropped++
 		}
-		if err != nil {
-			break
+		if dropped > 0 && (over || ended) {
+			logger.Info("a server wrote more than is logged", "server", server, "lines", dropped)
+			dropped = 0
 		}
-	}
-	if dropped > 0 {
-		logger.Info("a server wrote more than is logged", "server", server, "lines", dropped)
 	}
 }
 
