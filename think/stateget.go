@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"math"
-	"strconv"
 	"strings"
 
 	"savant/fault"
@@ -49,10 +48,6 @@ type More struct {
 	Left    int    `json:"left"`
 	After   string `json:"after,omitempty"`
 }
-
-// maxVarWhole is how long a capture may be in a page of the state; a longer one
-// is read by its name.
-const maxVarWhole = 4000
 
 // maxState is how long a page of the state is, in bytes.
 const maxState = 64_000
@@ -129,12 +124,14 @@ func (e *Engine) valueOf(ctx context.Context, l *live, in StateGetInput) (json.R
 // statePage returns all of a run's state that the limit allows, or of one of
 // its sections.
 func (e *Engine) statePage(ctx context.Context, l *live, in StateGetInput) (*StateGet, error) {
-	first, err := e.Store.Records(ctx, l.key, 0, 1)
+	first, err := e.record(ctx, l.past(), 1)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := planOf(first)
-	if err != nil {
+	var plan struct {
+		Lineage *lineage `json:"lineage"`
+	}
+	if err := decodeData(first, &plan); err != nil {
 		return nil, err
 	}
 	checkpoints, err := e.Store.Checkpoints(ctx, l.key)
@@ -144,15 +141,20 @@ func (e *Engine) statePage(ctx context.Context, l *live, in StateGetInput) (*Sta
 	if checkpoints == nil {
 		checkpoints = []state.CheckpointInfo{}
 	}
-	out := &StateGet{Checkpoints: checkpoints, Outstanding: l.outstanding(), Drift: e.drifted(l.pins), Lineage: plan.Lineage}
-	p := statePager{live: l, in: in, out: out}
-	if err := p.snapshot(); err != nil {
+	snapshot := l.run.Head()
+	snapshot.Params = shortParams(snapshot, in.Limit/4)
+	out := &StateGet{Snapshot: &snapshot, Checkpoints: checkpoints, Outstanding: l.outstanding(), Drift: e.drifted(l.pins), Lineage: plan.Lineage}
+	p := statePage{in: in, out: out}
+	if err := p.fill(l.run); err != nil {
 		return nil, err
 	}
-	if err := e.previewLong(ctx, l, out.Snapshot); err != nil {
+	if err := e.previewLong(ctx, l, &snapshot); err != nil {
 		return nil, err
 	}
-	return out, e.history(ctx, &p)
+	if p.asked("history") {
+		err = p.history(ctx, l, e.Store)
+	}
+	return out, err
 }
 
 // previewLong puts their beginnings in the place of long captures.
@@ -173,34 +175,20 @@ func (e *Engine) previewLong(ctx context.Context, l *live, whole *flow.Snapshot)
 	return nil
 }
 
-// history adds the events after the page before, read from the journal a few at
-// a time.
-func (e *Engine) history(ctx context.Context, p *statePager) error {
-	if !p.asked("history") {
-		return nil
-	}
-	after := 0
-	if p.in.After != "" {
-		var err error
-		if after, err = strconv.Atoi(p.in.After); err != nil || after < 0 {
-			return fault.New(fault.InvalidParams, "after: expected a version of the history, got %q", fault.Cut(p.in.After, 60))
+// shortParams returns the parameters of a run. Where they have more bytes than
+// most, previews stand for the long ones.
+func shortParams(whole flow.Snapshot, most int) map[string]any {
+	short, total := map[string]any{}, 0
+	for name, value := range whole.Params {
+		data := encoded(value)
+		total += len(data)
+		if short[name] = value; len(data) > maxVarWhole {
+			short[name] = preview{Preview: fault.Cut(string(data[:min(len(data), 4*maxPreview)]), maxPreview), Size: len(data), SHA256: hexSum(data),
+				Ref: varURI(whole.Workflow, whole.RunID, "params."+name)}
 		}
 	}
-	const batch = 64
-	for version := p.live.version; after < version; {
-		records, err := e.Store.Records(ctx, p.live.key, after, min(batch, version-after))
-		if err != nil || len(records) == 0 {
-			return err
-		}
-		for _, record := range records {
-			each := EventOf(record)
-			if p.left -= len(encoded(each)) + 1; p.left < 0 && len(p.out.History) > 0 {
-				p.more("history", version-after, strconv.Itoa(after))
-				return nil
-			}
-			p.out.History = append(p.out.History, each)
-			after = record.Version
-		}
+	if total <= most {
+		return whole.Params
 	}
-	return nil
+	return short
 }

@@ -73,14 +73,14 @@ func TestALongStateComesInPages(t *testing.T) {
 	require.Greater(t, sizeOf(t, whole), 200_000)
 
 	first := get(t, engine, think.StateGetInput{})
-	require.LessOrEqual(t, sizeOf(t, first), 66_000)
+	require.LessOrEqual(t, sizeOf(t, first), 64<<10)
 	var steps flow.Statuses
 	var history []think.Event
 	lists := map[string]any{}
 	for _, more := range first.More {
 		require.Positive(t, more.Left)
 		for page := first; ; {
-			require.LessOrEqual(t, sizeOf(t, page), 66_000)
+			require.LessOrEqual(t, sizeOf(t, page), 64<<10)
 			switch more.Section {
 			case "steps":
 				steps = append(steps, page.Snapshot.Steps...)
@@ -100,7 +100,7 @@ func TestALongStateComesInPages(t *testing.T) {
 	}
 	require.Equal(t, whole.Snapshot.Steps, steps)
 	require.Equal(t, whole.History, history)
-	require.Equal(t, flow.LongList{Items: 1500}, first.Snapshot.Lists["each"])
+	require.JSONEq(t, `{"items":1500}`, encode(t, first.Snapshot.Lists["each"]))
 	require.Equal(t, []any{1, 2}, first.Snapshot.Lists["few"])
 
 	for _, in := range []think.StateGetInput{{Var: "params.text"}, {List: "each"}, {Var: "words", Limit: 1000}} {

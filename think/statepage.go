@@ -1,124 +1,158 @@
 package think
 
 import (
+	"context"
 	"encoding/json"
+	"strconv"
 
 	"savant/fault"
 	"savant/think/flow"
+	"savant/think/state"
 )
 
-// statePager fills one reply of StateGet.
-type statePager struct {
-	live *live
-	in   StateGetInput
-	out  *StateGet
-	left int // bytes of the limit
+// A page of a run's state is filled with its members in a fixed order: the
+// captures, the lists of loops, the steps, the history. One budget of bytes
+// bounds it, and from the first member that does not fit on all are left out.
+type statePage struct {
+	in    StateGetInput
+	out   *StateGet
+	left  int               // bytes of the budget
+	full  bool              // a member did not fit
+	found bool              // the member that the page comes after was met
+	last  map[string]string // by section, the name of the member taken last
 }
 
-func (p *statePager) asked(section string) bool { return p.in.Section == "" || p.in.Section == section }
+// maxVarWhole is how long a capture may be in a page of the state; a longer one
+// is read by its name.
+const maxVarWhole = 4000
 
-func (p *statePager) more(section string, left int, after string) {
-	if left > 0 && p.asked(section) {
-		p.out.More = append(p.out.More, More{section, left, after})
-	}
+// longList stands for the list of a loop that does not fit into a page.
+type longList struct {
+	Items int `json:"items"`
 }
 
-// snapshot adds the part of the snapshot that fits: INVALID_PARAMS for a name
-// that its section does not have.
-func (p *statePager) snapshot() error {
-	params := p.params()
-	p.left = max(p.in.Limit-len(encoded(params)), p.in.Limit/4)
-	part, err := p.part()
-	if err != nil {
-		return err
+// fill adds what fits of a run's snapshot: INVALID_PARAMS for a name that the
+// section does not have.
+func (p *statePage) fill(run *flow.Run) error {
+	if p.in.After != "" && p.in.Section == "" {
+		return fault.New(fault.InvalidParams, "after is for one section: name it, too")
 	}
-	snapshot, rests := p.live.run.Page(part)
-	snapshot.Params = params
-	p.out.Snapshot = &snapshot
-	for _, each := range []struct {
-		section string
-		asked   flow.Range
-		rest    flow.Rest
-	}{{"vars", part.Vars, rests.Vars}, {"steps", part.Steps, rests.Steps}, {"lists", part.Lists, rests.Lists}} {
-		if !each.rest.Found {
-			return fault.New(fault.InvalidParams, "after: the section %s has no %q", each.section, fault.Cut(each.asked.After, 120))
+	snapshot := p.out.Snapshot
+	p.last, p.left = map[string]string{}, max(p.in.Limit-len(encoded(p.out)), p.in.Limit/4)
+	p.found = p.in.After == "" || p.in.Section == "history"
+	for name, value := range run.Vars(maxVarWhole) {
+		if p.asked("vars") && p.take("vars", name, sizeOfVar(value)) {
+			snapshot.Vars[name] = value
 		}
-		p.left -= min(each.asked.Bytes, each.rest.Size)
-		p.more(each.section, each.rest.Left, each.rest.Last)
+	}
+	for id, value := range run.Lists() {
+		if items, _ := value.([]any); p.asked("lists") {
+			size, whole := sizeOfList(items, p.left)
+			if !whole {
+				value = longList{len(items)}
+			}
+			if p.take("lists", id, size) {
+				snapshot.Lists[id] = value
+			}
+		}
+	}
+	for step := range run.Steps() {
+		if p.asked("steps") && p.take("steps", step.ID, sizeOfStep(step)) {
+			snapshot.Steps = append(snapshot.Steps, step)
+		}
+	}
+	if !p.found {
+		return fault.New(fault.InvalidParams, "after: the section %s has no %q", p.in.Section, fault.Cut(p.in.After, 120))
 	}
 	return nil
 }
 
-// part says which part of the snapshot is asked for: one section, or of each as
-// much as the limit allows.
-func (p *statePager) part() (flow.Page, error) {
-	page := flow.Page{Longest: maxVarWhole}
-	asked := flow.Range{After: p.in.After, Bytes: p.left}
-	switch p.in.Section {
-	case "vars":
-		page.Vars = asked
-	case "steps":
-		page.Steps = asked
-	case "lists":
-		page.Lists = asked
-	case "":
-		if p.in.After != "" {
-			return page, fault.New(fault.InvalidParams, "after is for one section: name it, too")
+func (p *statePage) asked(section string) bool { return p.in.Section == "" || p.in.Section == section }
+
+// take says whether the next member of a section belongs to the page.
+func (p *statePage) take(section, name string, size int) bool {
+	switch {
+	case !p.found:
+		p.found = name == p.in.After
+		return false
+	case !p.fits(section, name, size):
+		p.leave(section, 1)
+		return false
+	}
+	return true
+}
+
+// fits takes a member that fits into the page. A page has one at least.
+func (p *statePage) fits(section, name string, size int) bool {
+	size += len(name) + len(`"":,`)
+	if p.full = p.full || size > p.left && len(p.last) > 0; p.full {
+		return false
+	}
+	p.left -= size
+	p.last[section] = name
+	return true
+}
+
+// leave notes members that were left out.
+func (p *statePage) leave(section string, count int) {
+	if at := len(p.out.More) - 1; at >= 0 && p.out.More[at].Section == section {
+		p.out.More[at].Left += count
+		return
+	}
+	p.out.More = append(p.out.More, More{section, count, p.last[section]})
+}
+
+// The sizes of members as JSON in bytes, about.
+
+func sizeOfVar(value any) int {
+	if whole, ok := value.(json.RawMessage); ok {
+		return len(whole)
+	}
+	return 3 * maxPreview // it becomes a preview
+}
+
+func sizeOfStep(s flow.StepStatus) int {
+	return len(`{"status":"","cause":"","witness":"gateway"}`) + len(s.Status) + len(s.Cause) + len(s.Code) + len(s.Details)
+}
+
+// sizeOfList also says whether the list has at most so many bytes; else it
+// becomes a longList.
+func sizeOfList(items []any, most int) (size int, whole bool) {
+	for _, item := range items {
+		if size += len(encoded(item)) + 1; size >= most {
+			return len(`{"items":100000}`), false
 		}
-		snapshot, all := p.live.run.Page(page) // measures
-		shares := share(p.left, snapshot.Version*eventSize, all.Vars.Size, all.Steps.Size, all.Lists.Size)
-		page.Vars.Bytes, page.Steps.Bytes, page.Lists.Bytes = shares[0], shares[1], shares[2]
 	}
-	return page, nil
+	return size + 1, true
 }
 
-// eventSize is about how long an event of the history is, in bytes.
-const eventSize = 260
-
-// share divides bytes among sections by what each needs. Where they need more
-// than there is, each of them and what is reserved has a right to a quarter.
-func share(bytes, reserved int, needs ...int) []int {
-	shares := make([]int, len(needs))
-	rest, quarter := bytes, bytes/4
-	total := reserved
-	for _, need := range needs {
-		total += need
-	}
-	if total > bytes {
-		rest -= min(reserved, quarter)
-	}
-	for i, need := range needs {
-		shares[i] = need
-		if total > bytes {
-			shares[i] = min(need, quarter)
+// history adds the events after the page before, read from the journal a few at
+// a time.
+func (p *statePage) history(ctx context.Context, l *live, store state.Storage) error {
+	after := 0
+	if p.in.After != "" {
+		var err error
+		if after, err = strconv.Atoi(p.in.After); err != nil || after < 0 {
+			return fault.New(fault.InvalidParams, "after: expected a version of the history, got %q", fault.Cut(p.in.After, 60))
 		}
-		rest -= shares[i]
 	}
-	for i, need := range needs {
-		extra := min(need-shares[i], max(0, rest))
-		shares[i] += extra
-		rest -= extra
+	const batch = 64
+	for after < l.version && !p.full {
+		records, err := store.Records(ctx, l.key, after, min(batch, l.version-after))
+		if err != nil || len(records) == 0 {
+			return err
+		}
+		for _, record := range records {
+			event := EventOf(record)
+			if !p.fits("history", strconv.Itoa(record.Version), len(encoded(event))) {
+				break
+			}
+			p.out.History = append(p.out.History, event)
+			after = record.Version
+		}
 	}
-	return shares
-}
-
-// params returns the run's parameters. Where they are long, those that are too
-// long for a page are shortened.
-func (p *statePager) params() map[string]any {
-	params := p.live.run.Params()
-	if len(encoded(params)) <= p.in.Limit/4 {
-		return params
+	if after < l.version {
+		p.leave("history", l.version-after)
 	}
-	short := map[string]any{}
-	for name, value := range params {
-		short[name] = shortParam(p.live, name, encoded(value))
-	}
-	return short
-}
-
-func shortParam(l *live, name string, value json.RawMessage) any {
-	if len(value) <= maxVarWhole {
-		return value
-	}
-	return preview{Preview: fault.Cut(string(value), maxPreview), Size: len(value), SHA256: hexSum(value), Ref: varURI(l.key.Workflow, l.key.Run, "params."+name)}
+	return nil
 }
