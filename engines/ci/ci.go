@@ -44,7 +44,13 @@ type Options struct {
 // does not allow) and TOOL_FAILED (cancelled, or not to be started). Tests that
 // fail, and a command that takes too long, are a report.
 func Engine(options Options) (engines.Engine, []engines.Tool) {
-	r := newRunner(options)
+	if options.Environment == nil {
+		options.Environment = os.LookupEnv
+	}
+	if options.Grace <= 0 {
+		options.Grace = time.Second
+	}
+	r := &runner{options}
 	engine := engines.Engine{Name: Name, Description: "runs the tests and the other commands that " + File + " names",
 		Concurrency: concurrency, Status: r.status}
 	return engine, []engines.Tool{
@@ -66,23 +72,7 @@ func tool[In, Out any](name, title string, f func(context.Context, In) (Out, err
 	return made
 }
 
-type runner struct {
-	path     string
-	readYAML func(string, []byte) (any, func(string) (int, int), error)
-	lookup   func(string) (string, bool)
-	grace    time.Duration
-}
-
-func newRunner(options Options) *runner {
-	r := &runner{path: options.Path, readYAML: options.ReadYAML, lookup: options.Environment, grace: options.Grace}
-	if r.lookup == nil {
-		r.lookup = os.LookupEnv
-	}
-	if r.grace <= 0 {
-		r.grace = time.Second
-	}
-	return r
-}
+type runner struct{ Options }
 
 // status says whether there are commands to run.
 func (r *runner) status(context.Context) engines.Status {

@@ -53,7 +53,7 @@ func (r *runner) load() (map[string]command, error) {
 	if len(src) > maxFile {
 		return nil, fault.New(fault.LimitExceeded, "%s is larger than %d bytes", File, maxFile)
 	}
-	value, at, err := r.readYAML(File, src)
+	value, at, err := r.ReadYAML(File, src)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (r *runner) load() (map[string]command, error) {
 
 // root opens SAVANT_PATH, which may have been moved since Savant began.
 func (r *runner) root() (*os.Root, error) {
-	root, err := os.OpenRoot(r.path)
+	root, err := os.OpenRoot(r.Path)
 	var failed *fs.PathError
 	if errors.As(err, &failed) {
 		err = failed.Err // people know the path, and clients need not

@@ -67,7 +67,7 @@ func (r *runner) execute(ctx context.Context, chosen command, args []string) (*R
 	process := exec.CommandContext(limited, chosen.argv[0], append(chosen.argv[1:len(chosen.argv):len(chosen.argv)], args...)...)
 	process.Dir, process.Env = dir.Name(), variables
 	process.Stdout, process.Stderr = shown.stream(true), shown.stream(false)
-	process.WaitDelay = r.grace
+	process.WaitDelay = r.Grace
 	group := processgroup.New()
 	defer group.End()
 	process.Cancel = group.Ask // and WaitDelay later the command is killed

@@ -17,20 +17,15 @@ const (
 	TimedOut Outcome = "timed_out"
 )
 
-// outcomeOf says what became of a command; parsed: a parser looked for tests.
-func outcomeOf(report *Report, parsed bool) Outcome {
-	count := func(found *int) int {
-		if found == nil {
-			return 0
-		}
-		return *found
-	}
+// outcomeOf says what became of a command and the tests that were found, nil for
+// none; parsed: a parser looked for tests.
+func outcomeOf(report *Report, found *tests, parsed bool) Outcome {
 	switch {
 	case report.TimedOut:
 		return TimedOut
-	case report.ExitCode != 0, count(report.Failed) > 0:
+	case report.ExitCode != 0, found != nil && found.failed > 0:
 		return Failed
-	case parsed && count(report.Passed) == 0:
+	case parsed && (found == nil || found.passed == 0):
 		return NoTests
 	}
 	return Passed

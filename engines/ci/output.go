@@ -69,7 +69,7 @@ func (o *output) conclude(report *Report, dir *os.Root, pattern string, started 
 	found.report(report, o.hidden)
 	report.Note = note
 	_, unparsed := o.reading.(noReading)
-	report.Outcome = outcomeOf(report, !unparsed)
+	report.Outcome = outcomeOf(report, found, !unparsed)
 }
 
 // take passes a line on to the parser, the tail and the caller.

@@ -20,10 +20,11 @@ type Proposal struct {
 	YAML []byte
 }
 
-// proposed is one command of a proposal, as it is written.
+// proposed is one command of a proposal, as it is written; kind is what was
+// recognised, empty where nothing was.
 type proposed struct {
-	name, comment string
-	lines         []string
+	kind, name, comment string
+	lines               []string
 }
 
 const header = `# The commands that ci.run_tests (the one named tests) and ci.run may run, and
@@ -41,15 +42,15 @@ func Recognise(project fs.FS) Proposal {
 	var proposal Proposal
 	var text strings.Builder
 	text.WriteString(header)
-	for _, kind := range []func(fs.FS) (string, proposed){recogniseGo, recogniseNode, recognisePython, recogniseMake} {
-		what, command := kind(project)
-		if what == "" {
+	for _, kind := range []func(fs.FS) proposed{recogniseGo, recogniseNode, recognisePython, recogniseMake} {
+		command := kind(project)
+		if command.kind == "" {
 			continue
 		}
 		if len(proposal.Commands) == 0 {
 			command.name = testsCommand
 		}
-		proposal.Kinds = append(proposal.Kinds, what)
+		proposal.Kinds = append(proposal.Kinds, command.kind)
 		proposal.Commands = append(proposal.Commands, command.name)
 		command.write(&text)
 	}
@@ -84,11 +85,11 @@ func exists(project fs.FS, name string) bool {
 	return err == nil
 }
 
-func recogniseGo(project fs.FS) (string, proposed) {
+func recogniseGo(project fs.FS) proposed {
 	if !exists(project, "go.mod") {
-		return "", proposed{}
+		return proposed{}
 	}
-	return "Go (go.mod)", proposed{name: "tests-go", comment: "ci.run may add -run=REGEXP, and -count=1 to pass by the cache.", lines: []string{
+	return proposed{kind: "Go (go.mod)", name: "tests-go", comment: "ci.run may add -run=REGEXP, and -count=1 to pass by the cache.", lines: []string{
 		"command: [go, test, -json, ./...]",
 		"parser: go-test-json",
 		"timeout: 10m",
@@ -96,15 +97,15 @@ func recogniseGo(project fs.FS) (string, proposed) {
 	}}
 }
 
-func recogniseNode(project fs.FS) (string, proposed) {
+func recogniseNode(project fs.FS) proposed {
 	text, ok := contentOf(project, "package.json")
 	var manifest struct{ Scripts map[string]string }
 	if !ok || json.Unmarshal([]byte(text), &manifest) != nil {
-		return "", proposed{}
+		return proposed{}
 	}
 	script := manifest.Scripts["test"]
 	if script == "" || strings.Contains(script, "no test specified") { // what npm init writes
-		return "", proposed{}
+		return proposed{}
 	}
 	program := "npm"
 	switch {
@@ -113,21 +114,21 @@ func recogniseNode(project fs.FS) (string, proposed) {
 	case exists(project, "yarn.lock"):
 		program = "yarn"
 	}
-	return "Node (package.json, " + program + ")", proposed{name: "tests-node",
+	return proposed{kind: "Node (package.json, " + program + ")", name: "tests-node",
 		comment: "With a runner that writes TAP or JUnit, set parser: tap, or junit and report.",
 		lines:   []string{"command: [" + program + ", test]", "timeout: 10m"}}
 }
 
-func recognisePython(project fs.FS) (string, proposed) {
+func recognisePython(project fs.FS) proposed {
 	if exists(project, "tox.ini") {
-		return "Python (tox.ini)", proposed{name: "tests-python", comment: "tox runs what tox.ini says.",
+		return proposed{kind: "Python (tox.ini)", name: "tests-python", comment: "tox runs what tox.ini says.",
 			lines: []string{"command: [tox]", "timeout: 30m"}}
 	}
 	manifest, hasManifest := contentOf(project, "pyproject.toml")
 	by := ""
 	switch {
 	case strings.Contains(manifest, "[tool.tox"):
-		return "Python (pyproject.toml, tox)", proposed{name: "tests-python", comment: "tox runs what pyproject.toml says.",
+		return proposed{kind: "Python (pyproject.toml, tox)", name: "tests-python", comment: "tox runs what pyproject.toml says.",
 			lines: []string{"command: [tox]", "timeout: 30m"}}
 	case exists(project, "pytest.ini"):
 		by = "pytest.ini"
@@ -136,7 +137,7 @@ func recognisePython(project fs.FS) (string, proposed) {
 	case hasManifest && (strings.Contains(manifest, "pytest") || exists(project, "tests")):
 		by = "pyproject.toml"
 	default:
-		return "", proposed{}
+		return proposed{}
 	}
 	start := "python3, -m, pytest"
 	switch {
@@ -145,7 +146,7 @@ func recognisePython(project fs.FS) (string, proposed) {
 	case exists(project, "poetry.lock"):
 		start = "poetry, run, pytest"
 	}
-	return "Python (" + by + ", pytest)", proposed{name: "tests-python", comment: "ci.run may add -k=EXPRESSION.", lines: []string{
+	return proposed{kind: "Python (" + by + ", pytest)", name: "tests-python", comment: "ci.run may add -k=EXPRESSION.", lines: []string{
 		"command: [" + start + ", -q, --junitxml=.savant/ci/pytest.xml]",
 		"parser: junit",
 		"report: .savant/ci/pytest.xml",
@@ -156,17 +157,17 @@ func recognisePython(project fs.FS) (string, proposed) {
 
 var makeTarget = pattern.Lazy(`(?m)^test\s*:([^=]|$)`)
 
-func recogniseMake(project fs.FS) (string, proposed) {
+func recogniseMake(project fs.FS) proposed {
 	for _, name := range []string{"GNUmakefile", "makefile", "Makefile"} { // the order in which make looks
 		text, ok := contentOf(project, name)
 		if !ok {
 			continue
 		}
 		if !makeTarget().MatchString(text) {
-			return "", proposed{}
+			return proposed{}
 		}
-		return "Make (" + name + ")", proposed{name: "make-test", comment: "The target test of " + name + ".",
+		return proposed{kind: "Make (" + name + ")", name: "make-test", comment: "The target test of " + name + ".",
 			lines: []string{"command: [make, test]", "timeout: 30m"}}
 	}
-	return "", proposed{}
+	return proposed{}
 }

@@ -38,10 +38,9 @@ func pauseBefore(backoff string, attempt int) time.Duration {
 		return 0
 	}
 	for range attempt - 2 {
-		if pause >= maxPause/2 {
-			return max(pause, maxPause)
+		if pause < maxPause {
+			pause = min(2*pause, maxPause)
 		}
-		pause *= 2
 	}
 	return pause
 }

@@ -32,7 +32,7 @@ type drive struct {
 	last     *think.Position
 }
 
-// watcher is a call that waits.
+// watcher is a call that waits and is told of events.
 type watcher struct{ tell func(Event) }
 
 func newDrive(d *Driver, at place, above callStack) *drive {
@@ -183,14 +183,13 @@ func (v *drive) follow(workers *workers) (*Outcome, error) {
 // read.
 func (v *drive) standing() *Outcome {
 	at, err := v.look(context.WithoutCancel(v.ctx))
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil
-	}
-	if at.Blocked != nil || at.Final != nil {
+	case at.Blocked != nil || at.Final != nil:
 		return outcomeOf(at)
 	}
-	return &Outcome{Status: Interrupted, RunID: at.RunID, Workflow: at.Workflow, Steps: at.Ran, version: at.Version,
-		Note: "The run can be continued: call workflow.workflow_run again with this run_id."}
+	return newOutcome(at, Interrupted, "The run can be continued: call workflow.workflow_run again with this run_id.")
 }
 
 // handIn hands in what came of an instruction, and tells how that was taken.

@@ -73,9 +73,14 @@ type Pending struct {
 	Others []string `json:"others,omitempty"`
 }
 
+// newOutcome returns an outcome of a status for where a run stands.
+func newOutcome(at *think.Position, status Status, note string) *Outcome {
+	return &Outcome{Status: status, RunID: at.RunID, Workflow: at.Workflow, Steps: at.Ran, Error: at.Blocked, Note: note, version: at.Version}
+}
+
 // outcomeOf returns the outcome of a run that is finished or blocked.
 func outcomeOf(at *think.Position) *Outcome {
-	out := &Outcome{Status: Blocked, RunID: at.RunID, Workflow: at.Workflow, Steps: at.Ran, Error: at.Blocked, version: at.Version}
+	out := newOutcome(at, Blocked, "")
 	if at.Final == nil {
 		return out
 	}
@@ -89,7 +94,7 @@ func outcomeOf(at *think.Position) *Outcome {
 // waiting returns the outcome of a run whose outstanding steps all wait for
 // somebody else. A person comes first: they may be at hand.
 func waiting(at *think.Position, left map[string]left) *Outcome {
-	out := &Outcome{Status: Waiting, RunID: at.RunID, Workflow: at.Workflow, Steps: at.Ran, version: at.Version}
+	out := newOutcome(at, Waiting, "Once the step is answered (a model answers with think.next), call workflow.workflow_run again with this run_id to go on.")
 	first := max(0, slices.IndexFunc(at.Outstanding, person))
 	out.Pending = pendingOf(at.RunID, at.Outstanding[first], left)
 	for i, next := range at.Outstanding {
@@ -97,7 +102,6 @@ func waiting(at *think.Position, left map[string]left) *Outcome {
 			out.Pending.Others = append(out.Pending.Others, next.StepID)
 		}
 	}
-	out.Note = "Once the step is answered (a model answers with think.next), call workflow.workflow_run again with this run_id to go on."
 	if out.Pending.For == ForPerson {
 		out.Note = "Once the person has answered, call workflow.workflow_run again with this run_id to go on."
 	}

@@ -24,11 +24,7 @@ func (a *App) mountServers() {
 
 // FollowMounts looks after the mounted servers while MCP is served: those never
 // seen are started in the background, and clients are told of their tools.
-func (a *App) FollowMounts(ctx context.Context) {
-	published, err := a.Published()
-	if err != nil {
-		return // Server has returned it
-	}
+func (a *App) FollowMounts(ctx context.Context, published *engines.Registry) {
 	go a.Mounts.Discover(ctx, published.Engines()...)
 	go a.Mounts.Follow(ctx, published.Shows)
 }

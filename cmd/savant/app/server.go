@@ -12,12 +12,8 @@ import (
 	"savant/telemetry"
 )
 
-// Server returns an MCP server that publishes the engines of MCP_SERVICE.
-func (a *App) Server(ctx context.Context) (*mcpio.Server, error) {
-	published, err := a.Published()
-	if err != nil {
-		return nil, err
-	}
+// Server returns an MCP server of the engines that are published.
+func (a *App) Server(ctx context.Context, published *engines.Registry) (_ *mcpio.Server, err error) {
 	var offer engines.Offer // prompts and resources are Think's
 	if slices.Contains(published.Engines(), "think") {
 		if offer, err = guide.Catalog(ctx, a.Think); err != nil {
@@ -52,11 +48,7 @@ func (a *App) trace() telemetry.Tracer {
 const healthPatience = 250 * time.Millisecond
 
 // LogHealth writes one line of how the published engines are.
-func (a *App) LogHealth(ctx context.Context) {
-	published, err := a.Published()
-	if err != nil {
-		return // Server has returned it
-	}
+func (a *App) LogHealth(ctx context.Context, published *engines.Registry) {
 	asking, cancel := context.WithTimeout(ctx, healthPatience)
 	defer cancel()
 	var states []any

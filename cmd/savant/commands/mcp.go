@@ -27,13 +27,17 @@ func (p *program) serve(ctx context.Context) error {
 	defer close()
 	return p.with(closing, func(a *app.App) error {
 		defer close()
-		server, err := a.Server(ctx)
+		published, err := a.Published()
 		if err != nil {
 			return err
 		}
-		a.FollowMounts(closing)
+		server, err := a.Server(ctx, published)
+		if err != nil {
+			return err
+		}
+		a.FollowMounts(closing, published)
 		a.Logger.Info("serving MCP", "engines", p.settings.Services, "version", p.world.Version)
-		a.LogHealth(closing)
+		a.LogHealth(closing, published)
 		err = p.serveClient(ctx, server)
 		a.Logger.Info("stopped", "signal", ctx.Err() != nil)
 		return err

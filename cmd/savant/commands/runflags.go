@@ -69,7 +69,7 @@ func (p *program) readGoal(want *runFlags, args []string) error {
 	switch {
 	case len(given) > 1:
 		return usageError("the goal is given more than once")
-	case want.resume != "" && (len(given) > 0 || forced):
+	case want.resume != "" && len(given) > 0:
 		return usageError("--resume goes on with a goal that is given already")
 	case len(given) == 0 && want.resume == "" && !forced:
 		return usageError("no goal; usage: savant run \"what you want\"")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -67,7 +68,14 @@ func (p *program) checkRuns(ctx context.Context, a *app.App, workflow string, ar
 		if err != nil {
 			return err
 		}
-		out.add(checked)
+		out.Checked++
+		if len(checked.Problems) == 0 {
+			continue
+		}
+		out.Damaged = append(out.Damaged, checked)
+		if checked.Repaired == nil || len(checked.Repaired.Remaining) > 0 {
+			out.Remaining++
+		}
 	}
 	if p.json {
 		err = p.print(out)
@@ -89,13 +97,7 @@ func runsToCheck(ctx context.Context, a *app.App, workflow string, args []string
 	if workflow == "" {
 		return keys, err
 	}
-	var of []state.Key
-	for _, key := range keys {
-		if key.Workflow == workflow {
-			of = append(of, key)
-		}
-	}
-	return of, err
+	return slices.DeleteFunc(keys, func(key state.Key) bool { return key.Workflow != workflow }), err
 }
 
 func checkRun(ctx context.Context, a *app.App, key state.Key, repair bool) (checkedRun, error) {
@@ -103,7 +105,9 @@ func checkRun(ctx context.Context, a *app.App, key state.Key, repair bool) (chec
 	problems, err := a.Keeper().Check(ctx, key)
 	out.Problems = problems
 	if coded := fault.From(err); coded != nil && coded.Code == fault.Internal {
-		out.unreadable(coded)
+		// This need not be damage: nothing is given up, and other runs are checked.
+		out.Problems = append(out.Problems, state.Problem{File: key.Workflow + "/" + key.Run, Message: coded.Message(), Blocking: true})
+		out.Refused = fault.New(coded.Code, "make the file readable first")
 		return out, nil
 	}
 	if err != nil || len(problems) == 0 || !repair {
@@ -115,29 +119,6 @@ func checkRun(ctx context.Context, a *app.App, key state.Key, repair bool) (chec
 		return out, nil
 	}
 	return out, err
-}
-
-// unreadable notes that a file of a run cannot be read, which need not be damage:
-// nothing of it is given up, and other runs are checked all the same.
-func (c *checkedRun) unreadable(because *fault.Error) {
-	c.Problems = append(c.Problems, state.Problem{File: c.Workflow + "/" + c.Run, Message: because.Message(), Blocking: true})
-	c.Refused = fault.New(because.Code, "make the file readable first")
-}
-
-// remains reports whether something is still wrong with a run.
-func (c checkedRun) remains() bool {
-	return c.Repaired == nil || len(c.Repaired.Remaining) > 0
-}
-
-func (r *checkReport) add(checked checkedRun) {
-	r.Checked++
-	if len(checked.Problems) == 0 {
-		return
-	}
-	r.Damaged = append(r.Damaged, checked)
-	if checked.remains() {
-		r.Remaining++
-	}
 }
 
 func (p *program) printCheck(out checkReport) {

@@ -37,7 +37,7 @@ func (p *program) listTools(ctx context.Context, a *app.App) error {
 		return err
 	}
 	if p.json {
-		server, err := a.Server(ctx)
+		server, err := a.Server(ctx, published)
 		if err != nil {
 			return err
 		}

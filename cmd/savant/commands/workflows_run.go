@@ -55,7 +55,8 @@ func (p *program) runWorkflow(ctx context.Context, a *app.App, want wanted) erro
 	for {
 		outcome, err := a.Driver.Run(ctx, request, shown.tell)
 		if outcome == nil && ctx.Err() != nil {
-			return p.notBegun(want)
+			return p.conclude(&workflow.Outcome{Status: workflow.Interrupted, RunID: want.run, Workflow: want.name,
+				Note: "It was interrupted before anything was done: give the same command again."})
 		}
 		if outcome == nil || err != nil && ctx.Err() == nil {
 			return p.withParameters(err, want.name)
@@ -69,23 +70,6 @@ func (p *program) runWorkflow(ctx context.Context, a *app.App, want wanted) erro
 		}
 		return p.conclude(outcome)
 	}
-}
-
-// notBegun says that the program was interrupted before there was a run, or before
-// the run to continue was opened.
-func (p *program) notBegun(want wanted) error {
-	outcome := &workflow.Outcome{Status: workflow.Interrupted, RunID: want.run, Workflow: want.name,
-		Note: "It was interrupted before anything was done: give the same command again."}
-	if want.run != "" {
-		return p.conclude(outcome)
-	}
-	if p.json {
-		if err := p.print(outcome); err != nil {
-			return err
-		}
-	}
-	fmt.Fprintf(p.stderr, "the run of %s was interrupted before it began: give the same command again\n", terminal.Visible(want.name))
-	return statusError(exitInterrupted)
 }
 
 // withParameters adds how parameters are given to an error about them.
@@ -214,6 +198,10 @@ func (p *program) printPending(outcome *workflow.Outcome) {
 func (p *program) printEnd(outcome *workflow.Outcome) {
 	if terminal.Is(p.stderr) {
 		fmt.Fprint(p.stderr, terminal.ClearLine)
+	}
+	if outcome.RunID == "" {
+		fmt.Fprintf(p.stderr, "the run of %s was interrupted before it began: give the same command again\n", terminal.Visible(outcome.Workflow))
+		return
 	}
 	fmt.Fprintf(p.stderr, "run %s of %s: %s", outcome.RunID, outcome.Workflow, outcome.Status)
 	if outcome.Summary != "" {
