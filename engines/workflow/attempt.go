@@ -17,13 +17,13 @@ import (
 
 // result is what an attempt gave.
 type result struct {
-	// snapshot is the value, or what a client passes on of a call that failed.
+	// snapshot is the value, or a CallToolResult with isError if the call failed.
 	snapshot json.RawMessage
-	// receipt is of the call, where it left one.
+	// receipt is that of the call; empty if there is none.
 	receipt string
-	// left is set where the step is for somebody else: nothing was done.
+	// left is set if somebody else has to answer the step. Nothing was done then.
 	left *left
-	// void: the attempt was interrupted and counts as none.
+	// void: the attempt was interrupted and does not count.
 	void bool
 }
 

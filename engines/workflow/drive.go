@@ -16,7 +16,7 @@ import (
 type drive struct {
 	driver *Driver
 	at     place
-	top    bool // no drive waits for it
+	top    bool // no other drive waits for this one
 	// release lets other programs drive the run.
 	release func()
 
@@ -63,7 +63,7 @@ func (v *drive) await(ctx context.Context, wait time.Duration, watching *watcher
 	select {
 	case <-v.over:
 	case <-enough:
-		return v.sofar(), nil
+		return v.running(), nil
 	case <-ctx.Done():
 		v.interrupt(context.Cause(ctx))
 		<-v.over
@@ -104,8 +104,8 @@ func (v *drive) tell(event Event) {
 	}
 }
 
-// sofar is the outcome of a drive that goes on.
-func (v *drive) sofar() *Outcome {
+// running is the outcome for a caller that stops waiting while the drive goes on.
+func (v *drive) running() *Outcome {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	out := &Outcome{Status: Running, RunID: v.at.run, Workflow: v.at.workflow,
@@ -128,8 +128,8 @@ func (v *drive) look(ctx context.Context) (*think.Position, error) {
 	return at, nil
 }
 
-// work takes the run as far as it goes. Whatever it began has ended when it
-// returns, and what was done all the same is handed in.
+// work drives the run until it is over or waits for somebody else. When it returns,
+// every call that it began has ended, and results that came late are handed in.
 func (v *drive) work() (*Outcome, error) {
 	defer func() { v.release() }()
 	workers := newWorkers(v)

@@ -67,8 +67,8 @@ func (w *workers) begin(next flow.Instruction) {
 	}()
 }
 
-// stop cancels everything and returns when it has ended. What was done all the
-// same is handed in, so that it is not done again.
+// stop cancels all calls and waits for them. A result that came in spite of that is
+// handed in, so that the call is not made again.
 func (w *workers) stop() {
 	for _, each := range w.busy {
 		each.cancel()
@@ -85,8 +85,9 @@ func (w *workers) stop() {
 	clear(w.busy)
 }
 
-// give gives Think a result. refused is what was wrong with it, elsewhere is
-// set where Savant may not give it; an error means that the drive cannot go on.
+// give hands a result to Think. refused says what was wrong with the result;
+// elsewhere is set if only somebody else may answer the step. After an error the
+// drive cannot go on.
 func (v *drive) give(done finished) (refused *fault.Error, elsewhere *left, err error) {
 	ctx := context.WithoutCancel(v.ctx) // what was done is written down
 	in := think.NextInput{Workflow: v.at.workflow, RunID: v.at.run, StepID: done.next.StepID, Attempt: done.next.Attempt}
@@ -110,8 +111,8 @@ func (v *drive) give(done finished) (refused *fault.Error, elsewhere *left, err 
 	return nil, nil, v.overtaken(ctx, done.next, err)
 }
 
-// overtaken returns nil where a result was not taken because the run has gone
-// on without it.
+// overtaken returns nil if the result was refused because the run has moved on
+// meanwhile, and the error otherwise.
 func (v *drive) overtaken(ctx context.Context, next flow.Instruction, err error) error {
 	if errors.Is(err, fault.StateConflict) {
 		return fault.New(fault.StateConflict, "run %s is driven by another program, too: %w", v.at.run, err)

@@ -11,8 +11,8 @@ type Loaded struct {
 	Settings
 	// Values are what holds, in the order of the table.
 	Values []Value
-	// Secrets are the secrets of every source, also those that another comes
-	// before: what to take out of all that is shown.
+	// Secrets are the secrets of every source, also those that another source
+	// overrides. They are redacted wherever text is shown.
 	Secrets []string
 	// Exposed: the file holds a secret, and others on the machine may read it.
 	Exposed bool
@@ -59,7 +59,7 @@ func Load(flag, env Lookup) (*Loaded, error) {
 			loaded.Given = value.Origin.Source == FromFlag || value.Origin.Source == FromEnvironment
 		}
 	}
-	if err := keepSecretsHome(loaded.Values, loaded.TrustedHosts); err != nil {
+	if err := checkSecretTargets(loaded.Values, loaded.TrustedHosts); err != nil {
 		return nil, err
 	}
 	return loaded, nil

@@ -193,7 +193,7 @@ func (a *App) Close(ctx context.Context) error {
 	select {
 	case err := <-closed:
 		return err
-	case <-time.After(CloseGrace + a.flushTime()):
+	case <-time.After(CloseGrace + flushHurried):
 		return nil
 	}
 }

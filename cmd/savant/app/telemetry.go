@@ -148,18 +148,13 @@ func completed(begun telemetry.Event, ended engines.Event) telemetry.Event {
 // withNames adds to the event of a call the run, workflow and step that its
 // arguments name, in the place of the arguments where a journal has them.
 func withNames(e telemetry.Event) telemetry.Event {
-	e = withRun(e)
-	if e.ToolName == stepTool {
-		e.Args = nil
-	}
-	return e
-}
-
-func withRun(e telemetry.Event) telemetry.Event {
 	if e.RunID == "" {
 		e.RunID = jsonvalue.TextMember(e.Args, "run_id")
 		e.Workflow = jsonvalue.TextMember(e.Args, "workflow")
 		e.StepID = jsonvalue.TextMember(e.Args, "step_id")
+	}
+	if e.ToolName == stepTool {
+		e.Args = nil
 	}
 	return e
 }
@@ -169,14 +164,6 @@ const (
 	flushUsually = 500 * time.Millisecond
 	flushHurried = 80 * time.Millisecond
 )
-
-// flushTime is how much longer closing may take for them.
-func (a *App) flushTime() time.Duration {
-	if a.calls.tracing == nil {
-		return 0
-	}
-	return flushHurried
-}
 
 // flushTraces sends the last spans. Once ctx has ended that may take no longer
 // than flushHurried.
