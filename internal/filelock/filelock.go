@@ -6,20 +6,8 @@ package filelock
 
 import (
 	"context"
-	"os"
 	"time"
 )
-
-// TryLock takes the lock of a file, shared or exclusive, and returns false if
-// another handle holds it.
-func TryLock(file *os.File, exclusive bool) (bool, error) { return tryLock(file, exclusive) }
-
-// Lock waits for the exclusive lock of a file. It is for locks that are held
-// for a moment: the wait cannot be canceled.
-func Lock(file *os.File) error { return lock(file) }
-
-// Unlock releases the lock of a file before it is closed.
-func Unlock(file *os.File) error { return unlock(file) }
 
 // The pause between two attempts grows from the first to the longest.
 const (

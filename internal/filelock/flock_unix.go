@@ -12,7 +12,9 @@ import (
 // Supported says whether a lock keeps others out on this system.
 const Supported = true
 
-func tryLock(file *os.File, exclusive bool) (bool, error) {
+// TryLock takes the lock of a file, shared or exclusive, and returns false if
+// another handle holds it.
+func TryLock(file *os.File, exclusive bool) (bool, error) {
 	how := unix.LOCK_SH
 	if exclusive {
 		how = unix.LOCK_EX
@@ -24,9 +26,12 @@ func tryLock(file *os.File, exclusive bool) (bool, error) {
 	return err == nil, err
 }
 
-func lock(file *os.File) error { return flock(file, unix.LOCK_EX) }
+// Lock waits for the exclusive lock of a file. It is for locks that are held
+// for a moment: the wait cannot be canceled.
+func Lock(file *os.File) error { return flock(file, unix.LOCK_EX) }
 
-func unlock(file *os.File) error { return flock(file, unix.LOCK_UN) }
+// Unlock releases the lock of a file before it is closed.
+func Unlock(file *os.File) error { return flock(file, unix.LOCK_UN) }
 
 // flock uses the raw connection, because os.File.Fd may make a file blocking.
 func flock(file *os.File, how int) error {

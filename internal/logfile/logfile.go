@@ -18,13 +18,10 @@ import (
 // another process writes meanwhile is the last of the file that was moved. A
 // File is not for several goroutines at once.
 type File struct {
-	root  *os.Root
-	name  string // below root, in a folder
-	limit int64
-
-	folder *os.Root // of the file, nil until there is something to write
-	inside fs.FileInfo
-	file   *os.File
+	root   *os.Root
+	name   string // below root, in a folder
+	limit  int64
+	file   *os.File // nil until there is something to write
 	opened fs.FileInfo
 }
 
@@ -43,11 +40,7 @@ func (f *File) Append(lines []byte) (anew bool, err error) {
 	if len(lines) == 0 {
 		return false, nil
 	}
-	anew = f.leave()
-	if err := f.enter(); err != nil {
-		return anew, err
-	}
-	full, err := f.open()
+	full, anew, err := f.open()
 	if err == nil && full {
 		err = f.rotate()
 	}
@@ -57,61 +50,31 @@ func (f *File) Append(lines []byte) (anew bool, err error) {
 	return anew, err
 }
 
-// leave lets go of a folder that no longer has its name: what is written there
-// nobody finds.
-func (f *File) leave() bool {
-	if f.folder == nil {
-		return false
-	}
-	named, err := f.root.Stat(path.Dir(f.name))
-	if err == nil && os.SameFile(named, f.inside) || err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false
-	}
-	_ = f.Close() // every line is in it
-	return true
-}
-
-// enter makes the folder and opens it.
-func (f *File) enter() error {
-	if f.folder != nil {
-		return nil
-	}
-	name := path.Dir(f.name)
-	if err := ownfolder.Mkdir(f.root, name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	folder, err := f.root.OpenRoot(name)
-	if err != nil {
-		return err
-	}
-	if f.inside, err = folder.Stat("."); err != nil {
-		return errors.Join(err, folder.Close())
-	}
-	f.folder = folder
-	return nil
-}
-
-func (f *File) base() string { return path.Base(f.name) }
-
 // open makes sure that the open file is the one that has the name, and says
-// whether it is over the limit.
-func (f *File) open() (full bool, err error) {
-	named, err := f.folder.Lstat(f.base())
+// whether it is over the limit and whether its folder was gone.
+func (f *File) open() (full, anew bool, err error) {
+	named, err := f.root.Lstat(f.name)
 	if err == nil && f.file != nil && os.SameFile(named, f.opened) {
-		return named.Size() > f.limit, nil
+		return named.Size() > f.limit, false, nil
 	}
-	if err := f.release(); err != nil {
-		return false, err
+	wasOpen := f.file != nil
+	if err := f.Close(); err != nil {
+		return false, false, err
 	}
-	file, err := f.folder.OpenFile(f.base(), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
+	err = ownfolder.Mkdir(f.root, path.Dir(f.name), 0o700)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return false, false, err
+	}
+	anew = wasOpen && err == nil
+	file, err := f.root.OpenFile(f.name, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
 	if err != nil {
-		return false, err
+		return false, anew, err
 	}
 	f.file = file
 	if f.opened, err = file.Stat(); err != nil {
-		return false, err
+		return false, anew, err
 	}
-	return f.opened.Size() > f.limit, f.endLine()
+	return f.opened.Size() > f.limit, anew, f.endLine()
 }
 
 // endLine ends a torn line, which a killed process did not write whole. Where
@@ -138,32 +101,23 @@ func (f *File) rotate() error {
 	if err := filelock.Lock(full); err != nil {
 		return err
 	}
-	named, err := f.folder.Lstat(f.base())
+	named, err := f.root.Lstat(f.name)
 	if err == nil && os.SameFile(named, f.opened) {
-		err = f.folder.Rename(f.base(), f.base()+".1")
+		err = f.root.Rename(f.name, f.name+".1")
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(err, filelock.Unlock(full))
 	}
-	_, err = f.open() // closes the moved one, which ends its lock
-	return err
-}
-
-func (f *File) release() error {
-	if f.file == nil {
-		return nil
-	}
-	err := f.file.Close()
-	f.file = nil
+	_, _, err = f.open() // closes the moved one, which ends its lock
 	return err
 }
 
 // Close lets go of the file. It may be appended to again.
 func (f *File) Close() error {
-	err := f.release()
-	if f.folder != nil {
-		err = errors.Join(err, f.folder.Close())
-		f.folder = nil
+	if f.file == nil {
+		return nil
 	}
+	err := f.file.Close()
+	f.file = nil
 	return err
 }

@@ -112,8 +112,7 @@ func (r *repair) cut(ctx context.Context, upTo int) error {
 	}
 	r.checkpoints = append(r.checkpoints, made.Checkpoints...)
 	for _, each := range made.Lost {
-		r.out.Lost = append(r.out.Lost, LostRecord{Version: each.Version, Kind: each.Kind, Time: each.Time,
-			Step: think.EventOf(state.Record{Data: each.Data}).Step})
+		r.out.Lost = append(r.out.Lost, LostRecord{each.Version, each.Kind, think.EventOf(each).Step, each.Time})
 	}
 	slices.SortFunc(r.out.Lost, func(a, b LostRecord) int { return cmp.Compare(a.Version, b.Version) })
 	return nil

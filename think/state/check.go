@@ -35,58 +35,29 @@ func (d *Dir) Check(ctx context.Context, key Key) ([]Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := d.Load(ctx, key, ""); isCorrupt(err) {
-		problems = append(problems, problemOf(journalName(key), err, true))
-	} else {
-		problems = append(problems, d.checkReadable(ctx, key)...)
-	}
-	names, err := d.checkpointNames(key)
+	files, err := d.snapshotFiles(key)
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range names {
-		if err := d.checkSnapshot(ctx, checkpointName(key, name), key); err != nil {
-			problems = append(problems, problemOf(checkpointName(key, name), err, false))
+	for _, file := range files {
+		err := d.checkSnapshot(ctx, file.name, key)
+		if err == nil || missing(err) || file.keep == keptLatest && !d.isLatest(key) {
+			continue // or another run has become the latest
 		}
+		problems = append(problems, problemOf(file.name, err, false))
 	}
 	return problems, nil
 }
 
-// checkReadable checks the readable file of a run, and that of its workflow if it
-// is of this run or does not say of which.
-func (d *Dir) checkReadable(ctx context.Context, key Key) []Problem {
-	var problems []Problem
-	if err := d.checkSnapshot(ctx, snapshotName(key), key); err != nil && !missing(err) {
-		problems = append(problems, problemOf(snapshotName(key), err, false))
-	}
-	latest := latestName(key.Workflow)
-	if !d.isLatest(key) {
-		return problems
-	}
-	// Another run may have become the latest meanwhile.
-	if err := d.checkSnapshot(ctx, latest, key); err != nil && !missing(err) && d.isLatest(key) {
-		problems = append(problems, problemOf(latest, err, false))
-	}
-	return problems
-}
-
-// isLatest says whether the readable file of a workflow's latest run is this
-// run's, or does not say whose it is.
-func (d *Dir) isLatest(key Key) bool {
-	head, err := readHead(d.disk, latestName(key.Workflow))
-	return err == nil && (head.Run == key.Run || head.Run == "")
-}
-
+// checkSnapshot checks one file while the journal is held, so that no step
+// replaces it meanwhile.
 func (d *Dir) checkSnapshot(ctx context.Context, name string, key Key) error {
-	found, err := readSnapshot(d.disk, name, key)
-	if err != nil {
-		return err
-	}
 	return d.with(ctx, key, reading, func(j *runJournal) error {
-		if !j.verified.standsFor(found) {
-			return notARecord(key, found)
+		found, err := readSnapshot(d.disk, name, key)
+		if err == nil && !j.verified.standsFor(found) {
+			err = notARecord(key, found)
 		}
-		return nil
+		return err
 	})
 }
 

@@ -21,16 +21,15 @@ const staleAge = time.Hour
 func (d *Dir) gcLater() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Add(1)
-	timer := time.AfterFunc(gcDelay, func() {
-		defer running.Done()
-		_, _ = d.GCTemporary(ctx) // what stays is in nobody's way
+	running.Go(func() {
+		select {
+		case <-ctx.Done():
+		case <-time.After(gcDelay):
+			_, _ = d.GCTemporary(ctx) // what stays is in nobody's way
+		}
 	})
 	d.endGC = func() {
 		cancel()
-		if timer.Stop() {
-			running.Done()
-		}
 		running.Wait()
 	}
 }
@@ -86,10 +85,10 @@ const (
 	maxReceiptAge   = 7 * 24 * time.Hour
 )
 
-// collectsReceipts picks one receipt in 1,024 to start a collection: it looks at
-// 2,000 files, which takes as long as writing 100. Ids are random, so processes
-// need not share a count.
-func collectsReceipts(id string) bool { return id[:2] == "aa" }
+// gcID begins the ids of the receipts that start a collection, one in 1,024: it
+// looks at 2,000 files, which takes as long as writing 100. Ids are random, so
+// processes need not share a count.
+const gcID = "aa"
 
 // gcReceipts removes the oldest receipts beyond the bounds. What cannot be
 // removed stays until the next collection.

@@ -70,27 +70,13 @@ func (d *Dir) PutReceipt(ctx context.Context, receipt Receipt) error {
 	if err != nil {
 		return err
 	}
-	if collectsReceipts(receipt.ID) {
+	if strings.HasPrefix(receipt.ID, gcID) {
 		d.gcReceipts()
 	}
-	if err := d.placeReceipt(name, data); err != nil {
-		return notSaved(name, err)
-	}
-	return nil
-}
-
-// placeReceipt writes the file, and makes its folder for the first one.
-func (d *Dir) placeReceipt(name string, data []byte) error {
-	err := atomicfile.Replace(d.disk, name, data, filePermission, atomicfile.Lazy)
-	if !missing(err) {
+	if err := d.ensureFolder(receiptFolder); err != nil {
 		return err
 	}
-	for _, folder := range []string{path.Dir(receiptFolder), receiptFolder} {
-		if err := d.disk.Mkdir(folder); err != nil && !exists(err) {
-			return err
-		}
-	}
-	return atomicfile.Replace(d.disk, name, data, filePermission, atomicfile.Lazy)
+	return d.replace(name, data, atomicfile.Lazy)
 }
 
 // Receipt returns a receipt with its whole result. An id in capitals is the

@@ -15,22 +15,15 @@ type Repaired struct {
 	// Version is the last good one, where the run stands now; 0 when no record
 	// of it is whole, and the run is gone.
 	Version int
-	// Lost are the records known to have come after it, by version.
-	Lost []Lost
+	// Lost are the records known to have come after it, by version. One that
+	// cannot be read has nothing but its Version.
+	Lost []Record
 	// Kept is the folder of the trash that holds the damaged files unchanged;
 	// empty if nothing was damaged.
 	Kept string
 	// Checkpoints are damaged ones, now in Kept, that can be made again from
 	// the record each stands for: Name and Version are set.
 	Checkpoints []CheckpointInfo
-}
-
-// Lost is a record that a repair left behind.
-type Lost struct {
-	Version int
-	// Kind, Time and Data are empty where the record cannot be read.
-	Kind, Time string
-	Data       json.RawMessage
 }
 
 // Repair makes a run whole again: its journal ends before the first record that
@@ -95,7 +88,7 @@ func (r *repair) run(upTo int) error {
 
 // restore moves what is damaged to the trash and puts what is good in its place,
 // the journal last: until then the run is as damaged as before.
-func (r *repair) restore(text []byte, bad []badFile) error {
+func (r *repair) restore(text []byte, bad []snapshotFile) error {
 	kept, err := r.dir.makeTrash(damagedLabel + trashLabel(r.key))
 	if err != nil {
 		return err
@@ -129,34 +122,42 @@ const (
 	keptNamed    = "checkpoint." // and the name of the checkpoint
 )
 
-// badFile is a file that does not stand for a whole record.
-type badFile struct {
+// snapshotFile is a file that has to stand for a record.
+type snapshotFile struct {
 	name string
 	// keep is its name in the trash, checkpoint that of the checkpoint it is.
 	keep, checkpoint string
 }
 
-// snapshots returns the files of a run that stand for a record, as candidates.
-func (r *repair) snapshots() ([]badFile, error) {
-	names, err := r.dir.checkpointNames(r.key)
+// snapshotFiles returns the files of a run that have to stand for a record, whether
+// they are there or not: the readable one, that of its workflow if it is of this
+// run or does not say of which, and the checkpoints.
+func (d *Dir) snapshotFiles(key Key) ([]snapshotFile, error) {
+	names, err := d.checkpointNames(key)
 	if err != nil {
 		return nil, err
 	}
-	files := []badFile{{name: snapshotName(r.key), keep: keptSnapshot}}
-	for _, name := range names {
-		files = append(files, badFile{checkpointName(r.key, name), keptNamed + name + jsonSuffix, name})
+	files := []snapshotFile{{name: snapshotName(key), keep: keptSnapshot}}
+	if d.isLatest(key) {
+		files = append(files, snapshotFile{name: latestName(key.Workflow), keep: keptLatest})
 	}
-	latest := latestName(r.key.Workflow)
-	if head, err := readHead(r.dir.disk, latest); err == nil && (head.Run == r.key.Run || head.Run == "") {
-		files = append(files, badFile{name: latest, keep: keptLatest})
+	for _, name := range names {
+		files = append(files, snapshotFile{checkpointName(key, name), keptNamed + name + jsonSuffix, name})
 	}
 	return files, nil
 }
 
+// isLatest reports whether the readable file of a workflow's latest run is this
+// run's, or does not say whose it is.
+func (d *Dir) isLatest(key Key) bool {
+	head, err := readHead(d.disk, latestName(key.Workflow))
+	return err == nil && (head.Run == key.Run || head.Run == "")
+}
+
 // badSnapshots returns those that do not stand for a whole record, and notes
 // the checkpoints among them that can be made again.
-func (r *repair) badSnapshots() (bad []badFile, err error) {
-	files, err := r.snapshots()
+func (r *repair) badSnapshots() (bad []snapshotFile, err error) {
+	files, err := r.dir.snapshotFiles(r.key)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +180,7 @@ func (r *repair) badSnapshots() (bad []badFile, err error) {
 
 // noteCheckpoint keeps the name of a checkpoint whose state was changed but
 // that still says which record it stands for.
-func (r *repair) noteCheckpoint(file badFile) {
+func (r *repair) noteCheckpoint(file snapshotFile) {
 	data, err := readAll(r.dir.disk, file.name)
 	var snapshot Snapshot
 	if err == nil && json.Unmarshal(data, &snapshot) == nil && r.found.standsFor(snapshot) {
@@ -189,19 +190,18 @@ func (r *repair) noteCheckpoint(file badFile) {
 
 // lost lists the records after the last good one: those that can still be read,
 // and the numbers of those that are known to have been there.
-func (r *repair) lost() []Lost {
+func (r *repair) lost() []Record {
 	byVersion := map[int]Record{}
 	known := max(r.known, len(r.found.chain)+r.found.lines)
 	for _, record := range r.found.beyond {
-		if record.Version > len(r.found.chain) {
-			byVersion[record.Version] = record
-			known = max(known, record.Version)
-		}
+		byVersion[record.Version] = record
+		known = max(known, record.Version)
 	}
-	lost := []Lost{}
+	lost := []Record{}
 	for version := len(r.found.chain) + 1; version <= known; version++ {
 		record := byVersion[version]
-		lost = append(lost, Lost{version, record.Kind, record.Time, record.Data})
+		record.Version = version
+		lost = append(lost, record)
 	}
 	return lost
 }

@@ -99,15 +99,9 @@ func (d *Dir) Load(ctx context.Context, key Key, name string) (Snapshot, error) 
 }
 
 func (j *runJournal) projection() (Snapshot, error) {
-	name := snapshotName(j.key)
-	found, err := readSnapshot(j.disk, name, j.key)
-	switch last := len(j.verified.chain); {
-	case err != nil:
+	found, err := readSnapshot(j.disk, snapshotName(j.key), j.key)
+	if err != nil || !j.verified.standsFor(found) {
 		return Snapshot{}, unlessIgnorable(err)
-	case found.Version > last: // while the journal is locked no projection can be ahead of it
-		return Snapshot{}, corrupt(j.name, "ends after record %d, but %s stands for record %d", last, name, found.Version)
-	case !j.verified.standsFor(found):
-		return Snapshot{}, nil
 	}
 	return found, nil
 }
@@ -172,10 +166,10 @@ func notARecord(key Key, snapshot Snapshot) error {
 
 // unlessIgnorable returns the error of a snapshot that must not be passed over.
 func unlessIgnorable(err error) error {
-	if isNewer(err) || !(missing(err) || isCorrupt(err)) {
-		return err
+	if missing(err) || isCorrupt(err) && !isNewer(err) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // readSnapshot reads and verifies a snapshot of a run by itself, without the
@@ -191,9 +185,6 @@ func readSnapshot(target disk, name string, key Key) (Snapshot, error) {
 	var found Snapshot
 	if err := json.Unmarshal(data, &found); err != nil {
 		return Snapshot{}, corrupt(name, "is not a snapshot: %w", err)
-	}
-	if found.Format > Format {
-		return Snapshot{}, newer(name, found.Format)
 	}
 	if of := (Key{found.Workflow, found.Run}); of != key {
 		return Snapshot{}, corrupt(name, "is of the run %s", of)
