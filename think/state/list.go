@@ -33,7 +33,7 @@ func (d *Dir) List(ctx context.Context, filter Filter) ([]Info, error) {
 		}
 		infos = append(infos, found...)
 	}
-	sortNewestFirst(infos)
+	slices.SortFunc(infos, newestFirst)
 	return infos, nil
 }
 
@@ -159,24 +159,17 @@ func lastRecord(source file, key Key, size int64) (last Record, err error) {
 	return last, err
 }
 
-// sortNewestFirst orders a listing by the time of the last change, then by
-// name. The times are RFC 3339 but not all of one width, so they are parsed.
-func sortNewestFirst(infos []Info) {
-	type timed struct {
-		Info
-		at time.Time
-	}
-	order := make([]timed, len(infos))
-	for i, info := range infos {
-		at, _ := time.Parse(time.RFC3339Nano, info.Updated) // the zero time sorts last
-		order[i] = timed{info, at}
-	}
-	slices.SortFunc(order, func(a, b timed) int {
-		return cmp.Or(b.at.Compare(a.at), cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Run, b.Run))
-	})
-	for i := range order {
-		infos[i] = order[i].Info
-	}
+// newestFirst orders a listing by the time of the last change, then by name. The
+// times are RFC 3339 but not all of one width, so they are parsed.
+func newestFirst(a, b Info) int {
+	return cmp.Or(updated(b).Compare(updated(a)), cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Run, b.Run))
+}
+
+// updated returns when a run changed last; the zero time, which sorts last, for a
+// damaged one.
+func updated(info Info) time.Time {
+	at, _ := time.Parse(time.RFC3339Nano, info.Updated)
+	return at
 }
 
 // Keys returns every run that has a file here, also one whose journal is gone,

@@ -54,15 +54,11 @@ func (d *Dir) project(j *runJournal, snapshot Snapshot, text []byte) error {
 // a newer format.
 func (d *Dir) replaceSnapshots(text []byte, durability atomicfile.Durability, names ...string) error {
 	var refused error
-	names = slices.DeleteFunc(names, func(name string) bool {
-		present, err := readHead(d.disk, name)
-		if err != nil || present.Format <= Format {
-			return false
-		}
-		refused = newer(name, present.Format)
-		return true
-	})
 	for _, name := range names {
+		if present, err := readHead(d.disk, name); err == nil && present.Format > Format {
+			refused = newer(name, present.Format)
+			continue
+		}
 		if err := d.replace(name, text, durability); err != nil {
 			return err
 		}

@@ -1,9 +1,9 @@
 package statetest
 
 import (
+	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"savant/think/state"
@@ -25,10 +25,7 @@ func (m *Memory) List(_ context.Context, filter state.Filter) ([]state.Info, err
 		}
 	}
 	slices.SortFunc(infos, func(a, b state.Info) int {
-		if c := parseTime(b.Updated).Compare(parseTime(a.Updated)); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Workflow+"/"+a.Run, b.Workflow+"/"+b.Run)
+		return cmp.Or(parseTime(b.Updated).Compare(parseTime(a.Updated)), cmp.Compare(a.Key().String(), b.Key().String()))
 	})
 	return infos, nil
 }

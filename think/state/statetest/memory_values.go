@@ -2,12 +2,12 @@ package statetest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	"savant/fault"
@@ -64,9 +64,7 @@ func (r *run) complete(key state.Key, snapshot state.Snapshot) (state.Snapshot, 
 	snapshot.State, snapshot.Lazy = compact.Bytes(), false
 	snapshot.Format, snapshot.Workflow, snapshot.Run = state.Format, key.Workflow, key.Run
 	snapshot.Digest = digest(snapshot.State)
-	if snapshot.Time == "" {
-		snapshot.Time = time.Now().UTC().Format(time.RFC3339Nano)
-	}
+	snapshot.Time = cmp.Or(snapshot.Time, time.Now().UTC().Format(time.RFC3339Nano))
 	return snapshot, nil
 }
 
@@ -90,10 +88,7 @@ func (m *Memory) Checkpoints(_ context.Context, key state.Key) ([]state.Checkpoi
 		infos = append(infos, state.CheckpointInfo{Name: name, Version: snapshot.Version, Time: snapshot.Time, Hash: snapshot.Hash})
 	}
 	slices.SortFunc(infos, func(a, b state.CheckpointInfo) int {
-		if a.Version != b.Version {
-			return a.Version - b.Version
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.Name, b.Name))
 	})
 	return infos, nil
 }

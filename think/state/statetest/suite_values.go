@@ -128,7 +128,7 @@ func testList(t *testing.T, store state.Storage) {
 func keysOf(infos []state.Info) []string {
 	keys := make([]string, 0, len(infos))
 	for _, info := range infos {
-		keys = append(keys, info.Workflow+"/"+info.Run)
+		keys = append(keys, info.Key().String())
 	}
 	return keys
 }
