@@ -54,10 +54,7 @@ type recent struct {
 }
 
 func (r *Runtime) newRun(options RunOptions, session *memory.Session, began time.Time) *Run {
-	cache, err := lru.New[string, memory.Call](maxCached)
-	if err != nil {
-		panic("agent: the cache of calls: " + err.Error()) // maxCached is positive
-	}
+	cache, _ := lru.New[string, memory.Call](maxCached) // fails only for a size below 1
 	ctx, cancel := context.WithCancelCause(r.ctx)
 	return &Run{runtime: r, session: session, options: options, began: began, ctx: ctx, cancel: cancel, ended: make(chan struct{}),
 		guard: newGuard(r.options.Policy, options), cache: cache, state: Boot, changed: make(chan struct{}),

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -176,10 +177,6 @@ func (r *Runtime) listTool(ctx context.Context, in ListInput) (ListOutput, error
 	if err != nil {
 		return ListOutput{}, err
 	}
-	limit := in.Limit
-	if limit == 0 {
-		limit = defaultList
-	}
-	shown := list[:min(limit, len(list))]
+	shown := list[:min(cmp.Or(in.Limit, defaultList), len(list))]
 	return ListOutput{Runs: shown, More: len(list) - len(shown)}, nil
 }

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/journal"
+	"savant/internal/jsonvalue"
 	"savant/internal/ownfolder"
 )
 
@@ -30,13 +30,11 @@ const (
 )
 
 func (r Record) line() ([]byte, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(r); err != nil {
+	data, err := jsonvalue.Encode(r)
+	if err != nil {
 		return nil, err
 	}
-	body := bytes.TrimSuffix(out.Bytes(), []byte("}\n"))
+	body := data[:len(data)-1] // without the closing brace
 	sum := crc32.ChecksumIEEE(body)
 	return fmt.Appendf(body, `%s%08x"}`+"\n", sumStart, sum), nil
 }

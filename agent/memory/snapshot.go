@@ -70,16 +70,14 @@ func (s *Session) Save() (Saved, error) {
 func (s *Session) document() ([]byte, Saved, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v, document := s.fit()
-	for { // the names of files take room, so that more outputs may be cut
-		more, err := s.saveCutOutputs(v)
-		if err != nil {
+	var v View
+	var document Snapshot
+	var err error
+	for more := true; more; { // the names of files take room, so that more outputs may be cut
+		v, document = s.fit()
+		if more, err = s.saveCutOutputs(v); err != nil {
 			return nil, Saved{}, err
 		}
-		if !more {
-			break
-		}
-		v, document = s.fit()
 	}
 	if v.Omitted > 0 {
 		document.Summaries = []string{v.Summary}

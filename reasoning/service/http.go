@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -111,15 +112,9 @@ func (h *handler) read(w http.ResponseWriter, r *http.Request) (reasoning.Reques
 }
 
 func statusOf(err error) int {
-	switch fault.From(err).Code {
-	case fault.InvalidParams:
-		return http.StatusBadRequest
-	case fault.LimitExceeded:
-		return http.StatusRequestEntityTooLarge
-	case fault.ReasoningUnavailable:
-		return http.StatusServiceUnavailable
-	}
-	return http.StatusInternalServerError
+	statuses := map[fault.Code]int{fault.InvalidParams: http.StatusBadRequest, fault.LimitExceeded: http.StatusRequestEntityTooLarge,
+		fault.ReasoningUnavailable: http.StatusServiceUnavailable}
+	return cmp.Or(statuses[fault.From(err).Code], http.StatusInternalServerError)
 }
 
 func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error, status int) {

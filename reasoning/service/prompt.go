@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"savant/reasoning"
@@ -106,13 +107,8 @@ func assemble(texts []string, dropped []int) Prompt {
 }
 
 func joined(texts []string) string {
-	var out strings.Builder
-	for _, text := range texts {
-		if text != "" {
-			out.WriteString(text + "\n\n")
-		}
-	}
-	return strings.TrimRight(out.String(), "\n")
+	written := slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return text == "" })
+	return strings.TrimRight(strings.Join(written, "\n\n"), "\n")
 }
 
 // cut returns the beginning of a text within a number of tokens, and says how much

@@ -1,4 +1,4 @@
-// Package otel hands spans to an OpenTelemetry collector, by OTLP over HTTP in
+// Package otel sends spans to an OpenTelemetry collector, by OTLP over HTTP in
 // protobuf. Spans are named and described by the semantic conventions for
 // generative AI and for the Model Context Protocol (as of semconv 1.41). They
 // show names, codes, counts and times; never arguments, results or prompts.
@@ -43,7 +43,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// How spans are gathered. What does not fit into the queue is left out and
+// How spans are gathered. Spans that do not fit into the queue are dropped and
 // counted.
 const (
 	gatherFor = time.Second
@@ -62,8 +62,8 @@ type Tracing struct {
 	ended atomic.Int64
 }
 
-// Open returns what makes spans. It reaches nobody yet. An address or a header
-// that is none is INVALID_PARAMS, which repeats neither.
+// Open returns a Tracing. It connects to nothing yet. A bad address or header is
+// INVALID_PARAMS, which repeats neither.
 func Open(ctx context.Context, options Options) (*Tracing, error) {
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
@@ -82,7 +82,7 @@ func Open(ctx context.Context, options Options) (*Tracing, error) {
 	return &Tracing{provider: provider, tracer: tracer, exporter: sending, logger: options.Logger}, nil
 }
 
-// describe says what the spans come from. OTEL_RESOURCE_ATTRIBUTES adds to it.
+// describe returns the resource of the spans. OTEL_RESOURCE_ATTRIBUTES adds to it.
 func describe(ctx context.Context, options Options) (*resource.Resource, error) {
 	usual := resource.WithAttributes(attribute.String("service.name", "savant"), attribute.String("service.version", options.Version))
 	given := []resource.Option{usual, resource.WithTelemetrySDK(), resource.WithFromEnv()}
@@ -92,9 +92,8 @@ func describe(ctx context.Context, options Options) (*resource.Resource, error) 
 	return resource.New(ctx, given...)
 }
 
-// Span is a telemetry.Tracer. The span belongs to that of ctx, else to the
-// place in a trace that telemetry.WithTrace gave ctx; the context returned has
-// the span's own.
+// Span is a telemetry.Tracer. The parent of the span is the span of ctx, else the
+// one that telemetry.WithTrace put into ctx. The context returned has the new span.
 func (t *Tracing) Span(ctx context.Context, begun telemetry.Event) (context.Context, func(telemetry.Event)) {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		from := telemetry.TraceFrom(ctx)
@@ -123,21 +122,12 @@ func (t *Tracing) end(span trace.Span, begun, ended telemetry.Event) {
 	span.End()
 }
 
-// Close sends what was gathered, for as long as ctx lasts, and ends the
-// sending.
+// Close sends the spans that wait, until ctx ends. The log says how many were not
+// sent.
 func (t *Tracing) Close(ctx context.Context) {
 	t.exporter.closing.Store(true)
-	sent := make(chan struct{})
-	go func() {
-		defer close(sent)
-		_ = t.provider.Shutdown(context.WithoutCancel(ctx)) // what was not sent is counted below
-	}()
-	select {
-	case <-sent:
-	case <-ctx.Done():
-	}
-	t.exporter.stop() // what is still being sent fails at once
-	<-sent
+	defer context.AfterFunc(ctx, t.exporter.stop)()     // then what is still being sent fails at once
+	_ = t.provider.Shutdown(context.WithoutCancel(ctx)) // spans that were not sent are counted below
 	if missing := t.ended.Load() - t.exporter.delivered.Load(); missing > 0 {
 		t.logger.Warn("the collector of traces did not get every span", "missing", missing)
 	}
