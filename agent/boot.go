@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"context"
 	"encoding/json"
 
 	"savant/internal/jsonvalue"
@@ -119,16 +118,12 @@ func (r *Run) detect() (workflow, parameter string) {
 			return each.Workflow, each.ParamFromGoal
 		}
 	}
-	return named(r.workflows(r.ctx), r.options.Goal), ""
-}
-
-func (r *Run) workflows(ctx context.Context) []string {
 	if r.runtime.options.Workflows == nil {
-		return nil
+		return "", ""
 	}
-	names, err := r.runtime.options.Workflows(ctx)
+	names, err := r.runtime.options.Workflows(r.ctx)
 	r.warn("the workflows are not listed", err)
-	return names
+	return named(names, r.options.Goal), ""
 }
 
 // recordStart records that the run starts or goes on, and what it knows.

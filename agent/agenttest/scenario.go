@@ -35,20 +35,13 @@ func Read(file string) (Scenario, error) {
 	if s.Archive, err = txtar.ParseFile(file); err != nil {
 		return s, err
 	}
+	into := map[string]any{"order.json": &s.Order, "policy.json": &s.Policy, "answers.json": &s.Answers}
 	for _, each := range s.Archive.Files {
-		var into any
-		switch each.Name {
-		case "order.json":
-			into = &s.Order
-		case "policy.json":
-			into = &s.Policy
-		case "answers.json":
-			into = &s.Answers
-		case "transcript":
+		if each.Name == "transcript" {
 			s.Transcript = string(each.Data)
 			continue
 		}
-		if err := json.Unmarshal(each.Data, into); err != nil {
+		if err := json.Unmarshal(each.Data, into[each.Name]); err != nil {
 			return s, fmt.Errorf("%s: %s: %w", file, each.Name, err)
 		}
 	}

@@ -9,44 +9,19 @@ import (
 // lenientJSON turns what is nearly JSON into JSON: strings in single quotes, commas
 // before a closing bracket, Python's constants.
 func lenientJSON(text string) string {
-	var out strings.Builder
-	for i := 0; i < len(text); {
-		rest := text[i:]
-		switch c := rest[0]; {
-		case c == '"' || c == '\'':
-			end := stringEnd(rest)
-			out.WriteString(requote(rest[:end]))
-			i += end
-		case c == ',' && trailingComma().MatchString(rest):
-			i++
-		default:
-			written, length := rest[:1], 1
-			for _, pair := range [][2]string{{"True", "true"}, {"False", "false"}, {"None", "null"}} {
-				if strings.HasPrefix(rest, pair[0]) {
-					written, length = pair[1], len(pair[0])
-				}
-			}
-			out.WriteString(written)
-			i += length
+	return notQuiteJSON().ReplaceAllStringFunc(text, func(part string) string {
+		switch part[0] {
+		case '"', '\'':
+			return requote(part)
+		case ',':
+			return part[len(part)-1:]
 		}
-	}
-	return out.String()
+		return map[string]string{"True": "true", "False": "false", "None": "null"}[part]
+	})
 }
 
-var trailingComma = pattern.Lazy(`^,\s*[}\]]`)
-
-// stringEnd returns where the string ends that a text begins with.
-func stringEnd(text string) int {
-	for i := 1; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case text[0]:
-			return i + 1
-		}
-	}
-	return len(text)
-}
+// notQuiteJSON matches what lenientJSON rewrites. A string may lack its end.
+var notQuiteJSON = pattern.Lazy(`(?s)"(?:\\.|[^"\\])*"?|'(?:\\.|[^'\\])*'?|,\s*[}\]]|True|False|None`)
 
 // requote writes a string in double quotes, its line breaks escaped.
 func requote(text string) string {
