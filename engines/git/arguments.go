@@ -23,8 +23,9 @@ func invalid(argument, expected, actual string) *fault.Error {
 		With(fault.Diagnostic{Path: argument, Expected: expected, Actual: fault.Cut(actual, 200), Message: "expected " + expected})
 }
 
-// commit returns the full hash of the commit a caller names. Only hashes are
-// ever given to other git commands, so that a name cannot be anything else.
+// commit returns the full hash of the commit that a caller names. Other git commands
+// get hashes only, so a name cannot be taken for anything else. INVALID_PARAMS: there
+// is no such commit.
 func (r *repository) commit(ctx context.Context, argument, name string) (string, error) {
 	if name == "" || len(name) > maxRevision || name[0] == '-' || strings.ContainsFunc(name, unicode.IsControl) {
 		return "", invalid(argument, "the name of a commit", name)
@@ -45,7 +46,7 @@ func (r *repository) commit(ctx context.Context, argument, name string) (string,
 
 var fullHash = pattern.Lazy(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
-// refused says whether git ran to its end and failed.
+// refused reports whether git ran to its end and failed.
 func refused(err error) bool {
 	return errors.Is(err, fault.ToolFailed) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
@@ -77,12 +78,12 @@ func inTree(argument string, paths ...string) ([]string, error) {
 	return cleaned, nil
 }
 
-// path-like words in what git says.
+// absolutePath finds absolute paths in a message of git.
 var absolutePath = pattern.Lazy(`(^|[\s'"(=])(/[^\s'":]*)`)
 
-// said is TOOL_FAILED with the first lines of git's complaint. Paths inside the
-// root become relative, others are taken out.
-func said(complaint *gitrun.Complaint, root string) error {
+// gitFailed returns TOOL_FAILED with the first lines of git's message. Paths inside
+// the root become relative; others are removed.
+func gitFailed(complaint *gitrun.Complaint, root string) error {
 	text := strings.TrimSpace(complaint.Text)
 	if lines := strings.SplitN(text, "\n", 4); len(lines) == 4 {
 		text = strings.Join(lines[:3], "\n")

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -46,7 +47,7 @@ func (e *engine) blame(ctx context.Context, in blameIn) (blamed, error) {
 	if err != nil {
 		return blamed{}, err
 	}
-	start, count := orDefault(in.Start, 1), orDefault(in.Lines, 500)
+	start, count := cmp.Or(in.Start, 1), cmp.Or(in.Lines, 500)
 	args := []string{"blame", "--porcelain", "--no-textconv", fmt.Sprintf("-L%d,+%d", start, count+1)}
 	if in.Ref != "" {
 		hash, err := r.commit(ctx, "ref", in.Ref)
@@ -67,8 +68,8 @@ func (e *engine) blame(ctx context.Context, in blameIn) (blamed, error) {
 	return made, nil
 }
 
-// beyondEnd finds the refusal of a start after the last line; an empty file has
-// no first line, which is no mistake.
+// beyondEnd returns INVALID_PARAMS if git refused a start after the last line. An
+// empty file has no line 1; asking for it is no error.
 func beyondEnd(err error, start int) error {
 	if !refused(err) || !strings.Contains(fault.From(err).Message(), " has only ") {
 		return err
@@ -79,15 +80,15 @@ func beyondEnd(err error, start int) error {
 	return invalid("start", "a line of the file", strconv.Itoa(start))
 }
 
-// origin is what blame says once about a commit.
+// origin describes a commit. Blame prints it once for each commit.
 type origin struct {
 	author, zone string
 	seconds      int64
 }
 
-// parseBlame reads `git blame --porcelain`: for each line a header that names
-// its commit, what is known of a commit where it comes first, and the text
-// behind a tab. An incomplete last line is left out.
+// parseBlame reads `git blame --porcelain`. Each line has a header that names its
+// commit, the description of the commit if it is the commit's first line, and the
+// text after a tab. An incomplete last line is left out.
 func parseBlame(text string) []blamedLine {
 	lines, origins := []blamedLine{}, map[string]*origin{}
 	var hash string

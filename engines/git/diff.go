@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -51,7 +52,7 @@ func (e *engine) diff(ctx context.Context, in diffIn) (changes, error) {
 	return r.compare(ctx, sides, in.Paths, in.Context, in.NoPatch, in.MaxBytes)
 }
 
-// sides returns the arguments that say what is compared.
+// sides returns the arguments of git diff that say what is compared.
 func (r *repository) sides(ctx context.Context, in diffIn) ([]string, error) {
 	if in.Staged && in.To != "" {
 		return nil, fault.New(fault.InvalidParams, "staged compares the index, so to cannot be given")
@@ -59,9 +60,12 @@ func (r *repository) sides(ctx context.Context, in diffIn) ([]string, error) {
 	if in.MergeBase && in.From == "" {
 		return nil, fault.New(fault.InvalidParams, "merge_base needs from")
 	}
-	to, err := r.to(ctx, in)
-	if err != nil {
-		return nil, err
+	to := ""
+	if in.To != "" {
+		var err error
+		if to, err = r.commit(ctx, "to", in.To); err != nil {
+			return nil, err
+		}
 	}
 	from, err := r.from(ctx, in, to)
 	if err != nil {
@@ -76,15 +80,8 @@ func (r *repository) sides(ctx context.Context, in diffIn) ([]string, error) {
 	return []string{from, to}, nil
 }
 
-func (r *repository) to(ctx context.Context, in diffIn) (string, error) {
-	if in.To == "" {
-		return "", nil
-	}
-	return r.commit(ctx, "to", in.To)
-}
-
-// from returns the commit to compare with: the one asked for, else the first
-// parent of to, else HEAD; the empty tree if that does not exist.
+// from returns the commit to compare with: the one that was asked for, else the first
+// parent of to, else HEAD. If it does not exist, the empty tree is used.
 func (r *repository) from(ctx context.Context, in diffIn, to string) (string, error) {
 	switch {
 	case in.MergeBase:
@@ -96,10 +93,7 @@ func (r *repository) from(ctx context.Context, in diffIn, to string) (string, er
 		return r.before(shown), err
 	}
 	head, err := r.head(ctx)
-	if head == "" {
-		head = r.emptyTree()
-	}
-	return head, err
+	return cmp.Or(head, r.emptyTree()), err
 }
 
 func (r *repository) mergeBase(ctx context.Context, name, to string) (string, error) {
@@ -107,10 +101,7 @@ func (r *repository) mergeBase(ctx context.Context, name, to string) (string, er
 	if err != nil {
 		return "", err
 	}
-	if to == "" {
-		to = "HEAD"
-	}
-	found, err := r.run(ctx, "", "merge-base", from, to)
+	found, err := r.run(ctx, "", "merge-base", from, cmp.Or(to, "HEAD"))
 	if refused(err) {
 		return "", fault.New(fault.InvalidParams, "from and to have no commit in common")
 	}
@@ -132,7 +123,7 @@ func (r *repository) compare(ctx context.Context, sides, paths []string, around 
 	if err != nil {
 		return changes{}, err
 	}
-	limit := min(orDefault(maxBytes, r.engine.maxBytes), r.engine.maxBytes)
+	limit := min(cmp.Or(maxBytes, r.engine.maxBytes), r.engine.maxBytes)
 	args := []string{"diff", "--raw", "--numstat", "--no-abbrev", "--no-color", "--no-ext-diff", "--no-textconv", "--no-relative", "-M",
 		"--submodule=short", "--ignore-submodules=dirty", "-O/dev/null"}
 	if !noPatch {

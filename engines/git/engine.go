@@ -7,8 +7,8 @@ import (
 	"savant/engines"
 )
 
-// Engine returns the particulars of git.*: it is offline where the program is
-// not there.
+// Engine describes git.*. Its status is offline if the git program is not
+// installed.
 func Engine() engines.Engine {
 	return engines.Engine{
 		Name:        "git",

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -50,7 +51,7 @@ func (e *engine) files(ctx context.Context, in filesIn) (fileList, error) {
 	if err != nil {
 		return fileList{}, err
 	}
-	return listed(out, orDefault(in.Limit, 1000)), nil
+	return listed(out, cmp.Or(in.Limit, 1000)), nil
 }
 
 func listed(out gitrun.Output, limit int) fileList {

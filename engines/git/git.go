@@ -1,7 +1,7 @@
-// Package git is the engine git.*: what a repository holds, read through the
-// git program, never changed. Nothing a caller sends reaches a shell or can be
-// an option, nothing outside the allowed roots is read, no program that a
-// repository's own configuration names is run, and every answer is bounded.
+// Package git is the engine git.*. It reads repositories through the git program
+// and never changes them. What a caller sends reaches no shell and is never an
+// option. Nothing outside the allowed roots is read. No program that a
+// repository's own configuration names is run. Every answer is bounded.
 package git
 
 import (
@@ -11,7 +11,7 @@ import (
 	"savant/engines"
 )
 
-// What Options leaves at zero.
+// Defaults of Options.
 const (
 	defaultMaxBytes = 256 << 10
 	defaultTimeout  = 60 * time.Second

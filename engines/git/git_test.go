@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -51,7 +52,8 @@ func (w *workshop) gitIn(folder string, args ...string) string {
 	command.Dir = folder
 	command.Env = append(os.Environ(), "GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada",
 		"GIT_COMMITTER_EMAIL=ada@example.com", "GIT_AUTHOR_DATE=2026-07-28T10:00:00+02:00", "GIT_COMMITTER_DATE=2026-07-28T10:00:00+02:00",
-		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=protocol.file.allow", "GIT_CONFIG_VALUE_0=always")
+		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=protocol.file.allow", "GIT_CONFIG_VALUE_0=always",
+		"GIT_CONFIG_KEY_1=maintenance.auto", "GIT_CONFIG_VALUE_1=false") // which would start another process after each commit
 	out, err := command.CombinedOutput()
 	require.NoError(w.t, err, "git %v: %s", args, out)
 	return strings.TrimSpace(string(out))
@@ -72,8 +74,25 @@ func (w *workshop) commit(message string, files ...string) string {
 	}
 	w.git("add", "-A")
 	w.git("commit", "-q", "--allow-empty", "-m", message)
-	return w.git("rev-parse", "HEAD")
+	return w.head()
 }
+
+// head returns the hash of HEAD, which it reads without starting git.
+func (w *workshop) head() string {
+	w.t.Helper()
+	read := func(name string) string {
+		text, err := os.ReadFile(filepath.Join(w.root, ".git", filepath.FromSlash(name)))
+		require.NoError(w.t, err)
+		return strings.TrimSpace(string(text))
+	}
+	head := read("HEAD")
+	if branch, ok := strings.CutPrefix(head, "ref: "); ok {
+		return read(branch)
+	}
+	return head
+}
+
+var loadSchemas = sync.OnceValues(func() (*schemas.Set, error) { return schemas.Load() })
 
 // call runs a tool and checks its result against its output schema.
 func (w *workshop) call(name, args string) (map[string]any, error) {
@@ -89,7 +108,7 @@ func (w *workshop) call(name, args string) (map[string]any, error) {
 	tool, _ := w.table.Resolve(name)
 	output, err := jsonvalue.Decode(tool.Output)
 	require.NoError(w.t, err)
-	set, err := schemas.Load()
+	set, err := loadSchemas()
 	require.NoError(w.t, err)
 	schema, err := set.Inline(output)
 	require.NoError(w.t, err)

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -57,7 +58,7 @@ func (e *engine) log(ctx context.Context, in logIn) (history, error) {
 	if err != nil {
 		return history{}, err
 	}
-	limit := orDefault(in.Limit, 20)
+	limit := cmp.Or(in.Limit, 20)
 	args, err := r.logArguments(ctx, in, limit)
 	if err != nil || args == nil {
 		return history{Commits: []commit{}}, err

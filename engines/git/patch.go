@@ -35,7 +35,7 @@ func parseDiff(text string, cut bool) changes {
 func parseRaw(line string) fileDiff {
 	fields := strings.Split(line, "\t")
 	modes := strings.Fields(fields[0])
-	made := fileDiff{Path: unquote(fields[len(fields)-1]), Status: stateName(modes[len(modes)-1][0])}
+	made := fileDiff{Path: unquote(fields[len(fields)-1]), Status: stateNames[modes[len(modes)-1][0]]}
 	if len(fields) == 3 {
 		made.RenamedFrom = unquote(fields[1])
 	}

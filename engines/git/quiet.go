@@ -7,9 +7,10 @@ import (
 	"savant/fault"
 )
 
-// quieten reads the repository's own configuration, not the user's, for what
-// git would run or quote because of it.
-func (r *repository) quieten(ctx context.Context, roots []string) error {
+// checkConfiguration reads the repository's own configuration, not the user's. It
+// switches off the filter programs that git would run, and notes whether git blame
+// would quote a file outside the roots.
+func (r *repository) checkConfiguration(ctx context.Context, roots []string) error {
 	listed, err := r.run(ctx, "", "config", "--list", "--show-scope", "--null")
 	if err != nil {
 		return err
@@ -26,16 +27,16 @@ func (r *repository) quieten(ctx context.Context, roots []string) error {
 		if key == "blame.ignorerevsfile" {
 			r.leaks = r.leaks || strings.HasPrefix(value, "~") || outside(roots, absolute(r.top, value))
 		}
-		if err := r.quietenFilter(key); err != nil {
+		if err := r.switchOffFilter(key); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// quietenFilter switches off the program that git would run over files of some
-// kind: "filter.NAME.clean".
-func (r *repository) quietenFilter(key string) error {
+// switchOffFilter switches off a program that git would run on some files, as
+// "filter.NAME.clean" configures it.
+func (r *repository) switchOffFilter(key string) error {
 	name, isFilter := strings.CutPrefix(key, "filter.")
 	last := strings.LastIndexByte(name, '.')
 	if !isFilter || last < 0 {

@@ -13,8 +13,8 @@ import (
 	"savant/internal/ownfolder"
 )
 
-// repository is one that may be read: its folders were found to be inside the
-// roots, and are passed to git, so that it does not look for others.
+// repository is a repository that may be read. Its folders are inside the roots, and
+// git is told their paths, so it does not look for others.
 type repository struct {
 	engine *engine
 	root   string // the allowed root it is in
@@ -28,7 +28,7 @@ type repository struct {
 	leaks bool
 }
 
-// open finds the repository around a folder, without leaving the roots.
+// open finds the repository that holds a folder, without leaving the roots.
 func (e *engine) open(ctx context.Context, folder string) (*repository, error) {
 	roots, err := e.resolvedRoots(filepath.IsAbs(folder))
 	if err != nil {
@@ -39,7 +39,7 @@ func (e *engine) open(ctx context.Context, folder string) (*repository, error) {
 		return nil, err
 	}
 	if _, err := os.Stat(start + string(filepath.Separator) + "."); err != nil { // which needs the right to enter it
-		return nil, ownfolder.NotOpened(called(folder), err)
+		return nil, ownfolder.NotOpened(displayName(folder), err)
 	}
 	found, err := gitrun.Run(ctx, gitrun.Command{Folder: start, Variables: ceilings(roots), Limit: 64 << 10,
 		Args: []string{"rev-parse", "--show-toplevel", "--git-dir", "--git-common-dir", "--show-object-format"}})
@@ -56,11 +56,12 @@ func (e *engine) open(ctx context.Context, folder string) (*repository, error) {
 			return nil, err
 		}
 	}
-	return r, errors.Join(r.checkObjects(roots), r.quieten(ctx, roots))
+	return r, errors.Join(r.checkObjects(roots), r.checkConfiguration(ctx, roots))
 }
 
-// resolvedRoots returns the roots that exist. The first has to, unless a
-// repository is named by its whole path: another root must not take its place.
+// resolvedRoots returns the roots that exist. The first root must exist, unless the
+// caller names a repository by an absolute path: a relative path is never looked up
+// in another root.
 func (e *engine) resolvedRoots(whole bool) ([]string, error) {
 	roots := make([]string, 0, len(e.roots))
 	var failed error
@@ -77,21 +78,21 @@ func (e *engine) resolvedRoots(whole bool) ([]string, error) {
 		}
 	}
 	if len(roots) == 0 || failed != nil && !whole {
-		return nil, ownfolder.NotOpened(called("."), failed)
+		return nil, ownfolder.NotOpened(displayName("."), failed)
 	}
 	return roots, nil
 }
 
-// called is how errors call the folder a caller names.
-func called(folder string) string {
+// displayName returns the name of a folder in errors.
+func displayName(folder string) string {
 	if folder == "" || folder == "." {
 		return "SAVANT_PATH"
 	}
 	return fmt.Sprintf("repo: %q", fault.Cut(folder, 200))
 }
 
-// locate resolves the folder a caller names and says which root it is in. A
-// folder outside and one that does not exist are told apart only inside.
+// locate resolves the folder that a caller names and returns its root. Whether a
+// folder exists is revealed only inside the roots.
 func locate(roots []string, folder string) (start, root string, err error) {
 	if folder == "" {
 		folder = "."
@@ -121,8 +122,8 @@ func absolute(base, path string) string {
 	return filepath.Join(base, path)
 }
 
-// inside resolves symbolic links and refuses what is in none of the roots.
-// What does not exist is judged by the folder it would be in.
+// inside resolves symbolic links and refuses paths outside the roots. If a path does
+// not exist, its nearest existing folder decides.
 func inside(roots []string, path string) (string, error) {
 	resolved, err := filepath.EvalSymlinks(path)
 	missing := err != nil
@@ -178,7 +179,7 @@ func notOpened(err error, root string) error {
 			"name one inside SAVANT_PATH or SAVANT_GIT_ROOTS").
 			With(fault.Diagnostic{Path: "repo", Message: "no git repository with a working tree is here"})
 	}
-	return said(complaint, root)
+	return gitFailed(complaint, root)
 }
 
 // checkObjects refuses a repository whose objects are elsewhere, by a link or
@@ -217,12 +218,13 @@ func (r *repository) runBounded(ctx context.Context, limit int, input string, ar
 		Input: input, Limit: limit, Args: args})
 	var complaint *gitrun.Complaint
 	if errors.As(err, &complaint) {
-		return gitrun.Output{}, said(complaint, r.root)
+		return gitrun.Output{}, gitFailed(complaint, r.root)
 	}
 	return out, err
 }
 
-// emptyTree names the tree without files, which first commits are compared with.
+// emptyTree returns the hash of the tree without files. A first commit is compared
+// with it.
 func (r *repository) emptyTree() string {
 	if r.format == "sha256" {
 		return "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 
 	"savant/fault"
@@ -27,10 +28,7 @@ func (e *engine) show(ctx context.Context, in showIn) (shown, error) {
 	if err != nil {
 		return shown{}, err
 	}
-	if in.Ref == "" {
-		in.Ref = "HEAD"
-	}
-	hash, err := r.commit(ctx, "ref", in.Ref)
+	hash, err := r.commit(ctx, "ref", cmp.Or(in.Ref, "HEAD"))
 	if err != nil {
 		return shown{}, err
 	}

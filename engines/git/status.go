@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -46,18 +47,11 @@ func (e *engine) status(ctx context.Context, in statusIn) (status, error) {
 	}
 	made := parseStatus(out.Records())
 	made.Clean = len(made.Files) == 0 && !out.Cut
-	if limit := orDefault(in.Limit, 500); len(made.Files) > limit || out.Cut {
+	if limit := cmp.Or(in.Limit, 500); len(made.Files) > limit || out.Cut {
 		made.Files = made.Files[:min(limit, len(made.Files))]
 		made.Truncated, made.Note = true, fmt.Sprintf("only the first %d files are listed", len(made.Files))
 	}
 	return made, nil
-}
-
-func orDefault(value, otherwise int) int {
-	if value == 0 {
-		return otherwise
-	}
-	return value
 }
 
 // parseStatus reads `git status --porcelain=v2 -z --branch`.
@@ -110,27 +104,8 @@ func (s *status) add(line string, before int, renamedFrom string) {
 		return
 	}
 	s.Files = append(s.Files, changedFile{Path: fields[before], RenamedFrom: renamedFrom,
-		Index: stateName(fields[0][0]), Worktree: stateName(fields[0][1])})
+		Index: stateNames[fields[0][0]], Worktree: stateNames[fields[0][1]]})
 }
 
-// stateName spells out git's letters.
-func stateName(letter byte) string {
-	switch letter {
-	case 'M':
-		return "modified"
-	case 'T':
-		return "type_changed"
-	case 'A':
-		return "added"
-	case 'D':
-		return "deleted"
-	case 'R':
-		return "renamed"
-	case 'C':
-		return "copied"
-	case 'U':
-		return "unmerged"
-	default:
-		return ""
-	}
-}
+// stateNames are git's letters, spelled out; other letters have no name.
+var stateNames = map[byte]string{'M': "modified", 'T': "type_changed", 'A': "added", 'D': "deleted", 'R': "renamed", 'C': "copied", 'U': "unmerged"}

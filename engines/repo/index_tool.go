@@ -7,8 +7,8 @@ import (
 	"savant/engines/repo/index"
 )
 
-// refresh brings an index up to date. The caller behind the call hears how
-// building goes, and so does a person where it takes long.
+// refresh brings an index up to date and reports progress to the client and, if it
+// takes long, to the log.
 func (s *Search) refresh(ctx context.Context, in *searched, ix *index.Index) (index.Changes, error) {
 	b := newBuilding(ctx, s.logger, in.name)
 	changes, err := ix.Refresh(ctx, b.progress(ctx))

@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ import (
 	"savant/internal/pattern"
 )
 
-// Where the memory is, and its bounds.
+// The folder of the memory, and its bounds.
 const (
 	memoryFolder   = ".savant/memory"
 	memoryEnding   = ".md"
@@ -72,12 +73,12 @@ func (e *reader) memoryWrite(_ context.Context, in memoryWriteIn) (memoryWriteOu
 		return memoryWriteOut{}, notOpened("", err)
 	}
 	defer root.Close()
-	folder, err := ownMemory(root)
+	folder, err := lockMemory(root)
 	if err != nil {
 		return memoryWriteOut{}, err
 	}
 	defer folder.Close()
-	content, err := grown(root, in)
+	content, err := newContent(root, in)
 	if err != nil {
 		return memoryWriteOut{}, err
 	}
@@ -101,9 +102,9 @@ func (e *reader) secretIn(text string) int {
 	return 1 + strings.Count(text[:same], "\n")
 }
 
-// ownMemory makes the folder if it does not exist, and locks it against other
+// lockMemory makes the folder if it does not exist and locks it against other
 // processes until it is closed, so that no update is lost.
-func ownMemory(root *os.Root) (*os.File, error) {
+func lockMemory(root *os.Root) (*os.File, error) {
 	if err := root.MkdirAll(memoryFolder, 0o755); err != nil {
 		return nil, ownfolder.NotSaved(memoryFolder, err)
 	}
@@ -118,8 +119,9 @@ func ownMemory(root *os.Root) (*os.File, error) {
 	return folder, nil
 }
 
-// grown returns what the file is to hold, within the bounds.
-func grown(root *os.Root, in memoryWriteIn) (string, error) {
+// newContent returns the new content of the file. LIMIT_EXCEEDED: it is too long, or
+// there are too many files.
+func newContent(root *os.Root, in memoryWriteIn) (string, error) {
 	names, err := memoryNames(root)
 	if err != nil {
 		return "", err
@@ -217,18 +219,14 @@ func (e *reader) memorySearch(ctx context.Context, in memorySearchIn) (memorySea
 		name := fmt.Sprintf("%s/%s", run.Workflow, run.Run)
 		sections = append(sections, section{row: memoryRow{Source: "run", Name: name, Title: run.Workflow, Time: run.Time}, text: run.Summary})
 	}
-	limit := in.Limit
-	if limit == 0 {
-		limit = 10
-	}
-	out := memorySearchOut{Rows: ranked(sections, in.Query, limit)}
+	out := memorySearchOut{Rows: ranked(sections, in.Query, cmp.Or(in.Limit, 10))}
 	if len(out.Rows) == 0 {
 		out.Note = "nothing was found"
 	}
 	return out, nil
 }
 
-// sections reads the memory, cut at its headings.
+// sections reads the memory and splits it at its headings.
 func (e *reader) sections() ([]section, error) {
 	root, err := os.OpenRoot(e.path)
 	if err != nil {
@@ -245,7 +243,7 @@ func (e *reader) sections() ([]section, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, cutAtHeadings(name, text)...)
+		all = append(all, splitAtHeadings(name, text)...)
 	}
 	return all, nil
 }

@@ -57,9 +57,9 @@ func shaped(pairs ...string) []shape {
 	return shapes
 }
 
-// shapes are how definitions look, one line at a time, in code that is
-// formatted as is usual. They miss definitions that begin on the line before,
-// and see those in comments: an outline is for finding one's way.
+// shapes find definitions line by line in code that is formatted as usual. They
+// miss a definition that begins on an earlier line and find those in comments; an
+// outline need not be exact.
 var shapes = map[string][]shape{
 	"python": shaped(
 		"class", `^\s*class\s+(?P<name>\w+)`,

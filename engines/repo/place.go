@@ -63,8 +63,8 @@ func locate(in repository, named string) (place, error) {
 	return place{root: root, name: way, info: info}, nil
 }
 
-// notFound says why nothing is at a path: there is none, or it or the whole
-// repository cannot be read.
+// notFound returns the error of a path that cannot be resolved: it does not exist,
+// it cannot be read, or the whole repository cannot be read.
 func notFound(in repository, base, named string, cause error) error {
 	if errors.Is(cause, fs.ErrNotExist) || errors.Is(cause, syscall.ENOTDIR) {
 		return missing(named)

@@ -20,8 +20,8 @@ type section struct {
 // maxSnippet bounds what is shown of a section, in bytes.
 const maxSnippet = 600
 
-// cutAtHeadings makes sections of a file of the memory.
-func cutAtHeadings(name, text string) []section {
+// splitAtHeadings splits a file of the memory into sections.
+func splitAtHeadings(name, text string) []section {
 	lines := strings.SplitAfter(text, "\n")
 	title := titleOf(name, text)
 	starts := []definition{{Name: title, Line: 1}}

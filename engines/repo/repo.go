@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -22,7 +23,7 @@ import (
 // Name is the engine's name.
 const Name = "context"
 
-// Options says what may be read.
+// Options say what may be read.
 type Options struct {
 	// Path is SAVANT_PATH, absolute; Repos are further folders, as SAVANT_REPOS
 	// lists them.
@@ -34,7 +35,7 @@ type Options struct {
 	Redactor *redact.Redactor
 }
 
-// PastRun is what a run came to.
+// PastRun is the outcome of a run.
 type PastRun struct {
 	Workflow, Run string
 	// Summary is the text the run ended with; Time is RFC 3339.
@@ -70,11 +71,10 @@ func Tools(options Options) []engines.Tool {
 	}, e.memoryTools())
 }
 
-// reader is what the tools work on.
+// reader holds what the tools of Tools need.
 type reader struct {
 	path  string
-	repos map[string]string // by the name tools use
-	names []string          // of repos, in their order
+	repos []repository
 	past  func(context.Context) ([]PastRun, error)
 	// redactor finds what the memory must not hold.
 	redactor *redact.Redactor
@@ -83,11 +83,7 @@ type reader struct {
 }
 
 func newReader(options Options) *reader {
-	e := &reader{path: options.Path, repos: map[string]string{}, past: options.Past, redactor: options.Redactor}
-	for name, folder := range RepoNames(options.Repos) {
-		e.repos[name] = folder
-		e.names = append(e.names, name)
-	}
+	e := &reader{path: options.Path, repos: repositories(options.Path, options.Repos), past: options.Past, redactor: options.Redactor}
 	if e.past == nil {
 		e.past = func(context.Context) ([]PastRun, error) { return nil, nil }
 	}
@@ -98,22 +94,50 @@ func newReader(options Options) *reader {
 	return e
 }
 
-// repository is a folder by the name search gives it; "" and "." are SAVANT_PATH.
+// repository is a folder with the name that tools use for it; "" is SAVANT_PATH.
 type repository struct{ name, folder string }
 
-func (e *reader) repository(name string) (repository, error) {
-	if name == "" || name == "." {
-		return repository{name, e.path}, nil
+// repositories returns SAVANT_PATH and the folders of SAVANT_REPOS, in their order.
+// The name of a folder is its last element, or its whole path if an earlier folder
+// has that name.
+func repositories(project string, folders []string) []repository {
+	all := []repository{{"", project}}
+	taken := map[string]bool{}
+	for _, folder := range folders {
+		name := filepath.Base(filepath.Clean(folder))
+		if taken[name] {
+			name = filepath.ToSlash(filepath.Clean(folder))
+		}
+		if !taken[name] {
+			all = append(all, repository{name, folder})
+		}
+		taken[name] = true
 	}
-	if folder, ok := e.repos[name]; ok {
-		return repository{name, folder}, nil
-	}
-	known := strings.Join(append([]string{"."}, e.names...), ", ")
-	return repository{}, invalid("repo", "one of "+known, name)
+	return all
 }
 
-// named says which repository it is whose folder cannot be read; other errors
-// stay as they are.
+// lookup returns the index of the repository with a name; "" and "." are SAVANT_PATH.
+func lookup(repos []repository, name string) (int, error) {
+	known := []string{"."}
+	for i, each := range repos {
+		if each.name == name || i == 0 && name == "." {
+			return i, nil
+		}
+		if i > 0 {
+			known = append(known, each.name)
+		}
+	}
+	return 0, fault.New(fault.InvalidParams, "repo: no repository is named %q; known: %s", fault.Cut(name, 100), strings.Join(known, ", ")).
+		With(fault.Diagnostic{Path: "repo", Pointer: "/repo", Message: "not a repository of SAVANT_REPOS"})
+}
+
+func (e *reader) repository(name string) (repository, error) {
+	i, err := lookup(e.repos, name)
+	return e.repos[i], err
+}
+
+// named adds the repository's name to the error of a folder that cannot be read. It
+// returns other errors unchanged.
 func named(name string, err error) error {
 	var unread *files.FolderError
 	if !errors.As(err, &unread) {

@@ -6,14 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
 	"savant/engines"
 	"savant/engines/repo/index"
-	"savant/fault"
 )
 
 // SearchOptions say what can be searched.
@@ -32,7 +30,8 @@ type SearchOptions struct {
 // index is opened when it is first needed and kept until Close.
 type Search struct {
 	logger *slog.Logger
-	repos  []*searched
+	known  []repository
+	repos  []*searched // of known, in the same order
 }
 
 // searched is one folder with its index.
@@ -46,37 +45,14 @@ type searched struct {
 
 // NewSearch returns the tools; nothing is opened yet.
 func NewSearch(options SearchOptions) *Search {
-	s := &Search{logger: options.Logger}
+	s := &Search{logger: options.Logger, known: repositories(options.Path, options.Repos)}
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)
 	}
-	s.repos = []*searched{{project: options.Path, options: index.Options{Folder: options.Path, CacheFolder: options.CacheFolder}}}
-	for name, folder := range RepoNames(options.Repos) {
-		s.repos = append(s.repos, &searched{name: name, project: options.Path, options: index.Options{Folder: folder, CacheFolder: options.CacheFolder}})
+	for _, each := range s.known {
+		s.repos = append(s.repos, &searched{name: each.name, project: options.Path, options: index.Options{Folder: each.folder, CacheFolder: options.CacheFolder}})
 	}
 	return s
-}
-
-// RepoNames yields the folders of SAVANT_REPOS, in their order, with the name
-// that tools use for each: its last element, or the whole path where another
-// folder has that name already.
-func RepoNames(folders []string) func(yield func(name, folder string) bool) {
-	return func(yield func(name, folder string) bool) {
-		taken := map[string]bool{}
-		for _, folder := range folders {
-			name := filepath.Base(filepath.Clean(folder))
-			if taken[name] {
-				name = filepath.ToSlash(filepath.Clean(folder))
-			}
-			if taken[name] {
-				continue
-			}
-			taken[name] = true
-			if !yield(name, folder) {
-				return
-			}
-		}
-	}
 }
 
 // Close closes the indexes. s may be nil. No call may be under way.
@@ -175,8 +151,8 @@ func (s *Search) find(ctx context.Context, in searchIn, literal bool) (searchOut
 	return out, nil
 }
 
-// noteOn says what rows alone do not: that there are none, and that not all could
-// be looked at.
+// noteOn returns the note of an answer: that there are no rows, and that some files
+// or folders cannot be read.
 func noteOn(rows int, unread index.Unread) string {
 	var notes []string
 	if rows == 0 {
@@ -214,20 +190,11 @@ func (s *Search) findIn(ctx context.Context, in *searched, query *index.ParsedQu
 	return rows, found.Unread, nil
 }
 
-// named returns the repositories to look in.
+// named returns the repository with a name, or all of them for "".
 func (s *Search) named(name string) ([]*searched, error) {
 	if name == "" {
 		return s.repos, nil
 	}
-	known := []string{"."}
-	for _, each := range s.repos {
-		if each.name == name || each.name == "" && name == "." {
-			return []*searched{each}, nil
-		}
-		if each.name != "" {
-			known = append(known, each.name)
-		}
-	}
-	return nil, fault.New(fault.InvalidParams, "repo: no repository is named %q; known: %s", fault.Cut(name, 100), strings.Join(known, ", ")).
-		With(fault.Diagnostic{Path: "repo", Message: "not a repository of SAVANT_REPOS"})
+	i, err := lookup(s.known, name)
+	return s.repos[i : i+1], err
 }

@@ -9,19 +9,19 @@ import (
 	"savant/engines/repo/index"
 )
 
-// How long an index is silently built, and how often a person hears of it then.
+// After quietTime a build is logged every progressEvery.
 const (
 	quietTime     = time.Second
 	progressEvery = 2 * time.Second
 )
 
-// building tells a client and a person how far an index is.
+// building reports the progress of a build to the client and to the log.
 type building struct {
 	logger *slog.Logger
 	repo   string
 	client func(done, total float64, message string) // nil where it did not ask
 
-	began, said time.Time // said is zero while the person has heard nothing
+	began, logged time.Time // logged is zero until the first line in the log
 }
 
 func (b *building) progress(ctx context.Context) index.Progress {
@@ -31,22 +31,22 @@ func (b *building) progress(ctx context.Context) index.Progress {
 			b.client(float64(done), float64(total), "indexing files")
 		}
 		now := time.Now()
-		if now.Sub(b.began) < quietTime || now.Sub(b.said) < progressEvery {
+		if now.Sub(b.began) < quietTime || now.Sub(b.logged) < progressEvery {
 			return
 		}
-		b.said = now
+		b.logged = now
 		b.logger.InfoContext(ctx, "building the search index", "repo", b.repo, "files", done, "of", total)
 	}
 }
 
-// finished says what was done: a few files that changed are no news for a
-// person who heard nothing of it before.
+// finished logs what was done: at level INFO for a first build and for one whose
+// progress was logged, else at level DEBUG.
 func (b *building) finished(ctx context.Context, changes index.Changes) {
 	if changes == (index.Changes{}) {
 		return
 	}
 	level := slog.LevelDebug
-	if changes.First || !b.said.IsZero() {
+	if changes.First || !b.logged.IsZero() {
 		level = slog.LevelInfo
 	}
 	b.logger.Log(ctx, level, "the search index was updated", "repo", b.repo, "updated", changes.Updated,

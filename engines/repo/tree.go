@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"cmp"
 	"context"
 	"path"
 	"path/filepath"
@@ -10,7 +11,7 @@ import (
 	"savant/engines/repo/files"
 )
 
-// What context.tree does when it is not told.
+// Defaults of context.tree.
 const (
 	defaultDepth   = 3
 	defaultEntries = 200
@@ -62,20 +63,13 @@ func (e *reader) tree(ctx context.Context, in treeIn) (treeOut, error) {
 	if err != nil {
 		return treeOut{}, named(in.Repo, err)
 	}
-	depth, limit := in.Depth, in.Limit
-	if depth == 0 {
-		depth = defaultDepth
-	}
-	if limit == 0 {
-		limit = defaultEntries
-	}
-	out := arrange(listing.Files, filepath.ToSlash(found.name), depth, limit)
+	out := arrange(listing.Files, filepath.ToSlash(found.name), cmp.Or(in.Depth, defaultDepth), cmp.Or(in.Limit, defaultEntries))
 	out.Unread = listing.Unread
 	return out, nil
 }
 
-// arrange makes a tree of the files below a folder. Where there are too many
-// entries the upper levels win.
+// arrange makes a tree of the files below a folder. If there are too many entries,
+// the upper levels are listed.
 func arrange(names []string, below string, depth, limit int) treeOut {
 	out := treeOut{Path: below, Entries: []treeEntry{}}
 	prefix := ""
@@ -106,8 +100,8 @@ func arrange(names []string, below string, depth, limit int) treeOut {
 	return out
 }
 
-// choose takes the first of the names, which come by levels, and says which
-// folders are not shown whole.
+// choose keeps the first names, which are sorted by level, and marks the folders
+// that are not listed completely.
 func (t *treeOut) choose(names []string, counts map[string]int, deepest, limit int) {
 	kept := names[:min(limit, len(names))]
 	t.Truncated = len(kept) < len(names)

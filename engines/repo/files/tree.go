@@ -59,15 +59,15 @@ func (t *Tree) Close() error { return t.watched.stop() }
 // certain that nothing did. Errors are those of List.
 func (t *Tree) Look(ctx context.Context) (changed bool, err error) {
 	now := time.Now()
-	said := t.hear(now)
-	if said == nothingChanged || said == filesChanged {
-		return said == filesChanged, ctx.Err()
+	result := t.readEvents(now)
+	if result == nothingChanged || result == filesChanged {
+		return result == filesChanged, ctx.Err()
 	}
 	t.watched.trustedFrom = time.Time{} // the events are gone, also if this look fails
 	if t.sources != nil {
 		t.watched.begin(t.folder, t.listing.Folders)
 	}
-	if said == unknown && t.sources != nil && !t.unsure() {
+	if result == unknown && t.sources != nil && !t.unsure() {
 		before := t.stamps
 		same, err := t.same(now)
 		if err != nil || same {

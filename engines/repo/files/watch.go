@@ -19,7 +19,7 @@ type event struct {
 	appears, folder bool
 }
 
-// verdict is what the events since the last look come to.
+// verdict is what the events since the last look show.
 type verdict int
 
 const (
@@ -60,9 +60,9 @@ func (w *watched) stop() error {
 	return stopped.close()
 }
 
-// hear brings the tree up to date with the events since the last look, if they
-// are all there is to know.
-func (t *Tree) hear(now time.Time) verdict {
+// readEvents brings the tree up to date by the events since the last look. unknown:
+// the events are not enough.
+func (t *Tree) readEvents(now time.Time) verdict {
 	w := &t.watched
 	if w.watch == nil {
 		return unknown
@@ -113,7 +113,7 @@ func (t *Tree) restamp(touched []int, now time.Time) verdict {
 	}) {
 		return listingChanged
 	}
-	said := nothingChanged
+	result := nothingChanged
 	slices.Sort(touched)
 	for _, i := range slices.Compact(touched) {
 		before := t.stamps[i]
@@ -122,9 +122,9 @@ func (t *Tree) restamp(touched []int, now time.Time) verdict {
 			return unknown
 		}
 		if t.stamps[i] != before {
-			said = filesChanged
+			result = filesChanged
 		}
 	}
 	t.taken = now
-	return said
+	return result
 }

@@ -34,9 +34,9 @@ var localSystems = []int64{
 
 var errUnwatched = errors.New("the folder cannot be watched")
 
-// watch learns from the kernel what changes in folders (inotify(7)). It is read
-// at each look, by no goroutine of its own: the kernel queues an event before
-// the call that makes a change returns, so a read has all earlier changes.
+// watch reports what changes in folders (inotify(7)). Each look reads its events: the
+// kernel queues an event before the call that makes a change returns, so a read sees
+// all earlier changes.
 type watch struct {
 	descriptor int
 	folders    map[int32]string

@@ -57,7 +57,7 @@ func built(t testing.TB, folder string) (cache string) {
 // so is another process that had the damaged one open.
 func TestASearchThatMeetsDamage(t *testing.T) {
 	folder := t.TempDir()
-	manyFiles(t, folder, 500)
+	manyFiles(t, folder, 200)
 	cache := built(t, folder)
 	ix, other := open(t, folder, cache), open(t, folder, cache)
 	damage(t, database(t, cache))
@@ -75,7 +75,7 @@ func TestASearchThatMeetsDamage(t *testing.T) {
 // TestSearchesWhileAnIndexIsRenewed: none of those under way fails.
 func TestSearchesWhileAnIndexIsRenewed(t *testing.T) {
 	folder := t.TempDir()
-	manyFiles(t, folder, 300)
+	manyFiles(t, folder, 200)
 	cache := built(t, folder)
 	ix := open(t, folder, cache)
 	damage(t, database(t, cache))
@@ -83,7 +83,7 @@ func TestSearchesWhileAnIndexIsRenewed(t *testing.T) {
 	failed := make([]error, 8)
 	for i := range failed {
 		group.Go(func() {
-			for range 20 {
+			for range 5 {
 				if _, err := ix.Refresh(context.Background(), nil); err != nil {
 					failed[i] = err
 				}
@@ -120,7 +120,7 @@ func TestAFullDisk(t *testing.T) {
 	refresh(t, ix)
 	lift, err := index.LimitSize(ix, 0)
 	require.NoError(t, err)
-	manyFiles(t, folder, 1500)
+	manyFiles(t, folder, 200)
 	_, err = ix.Refresh(context.Background(), nil)
 	require.ErrorIs(t, err, fault.ToolFailed)
 	require.ErrorContains(t, err, "disk that holds the user's cache folder is full")
@@ -131,5 +131,5 @@ func TestAFullDisk(t *testing.T) {
 		require.Equal(t, []string{"a.txt"}, paths(rows))
 	}
 	require.NoError(t, lift())
-	require.Equal(t, 1500, refresh(t, ix).Updated)
+	require.Equal(t, 200, refresh(t, ix).Updated)
 }

@@ -29,12 +29,7 @@ type reader struct {
 func termsOf(path string, text []byte, language string) (terms string, words int) {
 	r := &reader{terms: map[string]int{}, marks: map[string]bool{}}
 	written := map[string]int{} // words as they are written, and how often
-	for at := 0; ; {
-		word, ok := nextWord(text, at)
-		if !ok {
-			break
-		}
-		at = word.end
+	for word := range eachWord(text) {
 		words++
 		if word.end-word.start <= maxWord {
 			written[string(text[word.start:word.end])]++
@@ -54,11 +49,10 @@ func (r *reader) eachTerm(word []byte, yield func([]byte)) {
 	if whole := trimmed(r.fold); len(whole) > 0 {
 		yield(whole)
 	}
-	first, ok := nextPart(word, 0)
-	if !ok || first.end-first.start == len(trimmed(word)) {
-		return
-	}
-	for part := first; ok; part, ok = nextPart(word, part.end) {
+	for part := range eachPart(word) {
+		if part.end-part.start == len(trimmed(word)) {
+			return // the only part
+		}
 		yield(r.fold[part.start:part.end])
 	}
 }
@@ -74,16 +68,10 @@ func (r *reader) definitions(text []byte, language string) {
 
 // marked adds the terms of a text under a mark.
 func (r *reader) marked(mark byte, text []byte) {
-	for at := 0; ; {
-		word, ok := nextWord(text, at)
-		if !ok {
-			return
+	for word := range eachWord(text) {
+		if word.end-word.start <= maxWord {
+			r.eachTerm(text[word.start:word.end], func(term []byte) { r.marks[string(mark)+string(term)] = true })
 		}
-		at = word.end
-		if word.end-word.start > maxWord {
-			continue
-		}
-		r.eachTerm(text[word.start:word.end], func(term []byte) { r.marks[string(mark)+string(term)] = true })
 	}
 }
 

@@ -27,3 +27,9 @@ func LimitSize(ix *Index, more int) (lift func() error, err error) {
 		return ix.db.QueryRowContext(context.Background(), "PRAGMA max_page_count = 1000000").Scan(&limit)
 	}, err
 }
+
+// Search asks an index as it is, without a look at the folder.
+func Search(ctx context.Context, ix *Index, query *ParsedQuery) ([]Row, error) {
+	rows, _, err := ix.search(ctx, query)
+	return rows, err
+}

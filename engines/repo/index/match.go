@@ -41,13 +41,8 @@ func (l *leaf) places(in text) (places []int, exact int) {
 
 // shortIn says whether a part of the path is an abbreviation of the word.
 func (l *leaf) shortIn(name text) bool {
-	for at := 0; len(l.short) > 0; {
-		word, ok := nextWord(name.raw, at)
-		if !ok {
-			return false
-		}
-		at = word.end
-		for part, ok := nextPart(name.raw[word.start:word.end], 0); ok; part, ok = nextPart(name.raw[word.start:word.end], part.end) {
+	for word := range eachWord(name.raw) {
+		for part := range eachPart(name.raw[word.start:word.end]) {
 			if slices.Contains(l.short, string(name.folded[word.start+part.start:word.start+part.end])) {
 				return true
 			}
@@ -104,14 +99,7 @@ func (l *leaf) is(found []byte, wanted string, last bool) bool {
 	return string(found) == wanted
 }
 
-func (l *leaf) inForms(found []byte) bool {
-	for _, form := range l.forms {
-		if string(found) == form {
-			return true
-		}
-	}
-	return false
-}
+func (l *leaf) inForms(found []byte) bool { return slices.Contains(l.forms, string(found)) }
 
 // phraseAt says whether the parts of the leaf follow each other from a part on.
 func (l *leaf) phraseAt(in text, word, part span) bool {
@@ -149,7 +137,7 @@ func wordAround(raw []byte, at int) (span, bool) {
 
 // partAt returns the part of a word that begins at a place.
 func partAt(raw []byte, word span, at int) (span, bool) {
-	for part, ok := nextPart(raw[word.start:word.end], 0); ok; part, ok = nextPart(raw[word.start:word.end], part.end) {
+	for part := range eachPart(raw[word.start:word.end]) {
 		if word.start+part.start == at {
 			return span{at, word.start + part.end}, true
 		}

@@ -28,7 +28,7 @@ func settled(t testing.TB, folder, cache string) (listed time.Time) {
 		if _, listed = process(t, folder, cache, "needle"); listed.Equal(before) {
 			return listed
 		}
-		time.Sleep(30 * time.Millisecond)
+		time.Sleep(10 * time.Millisecond)
 	}
 }
 

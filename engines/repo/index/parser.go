@@ -1,6 +1,7 @@
 package index
 
 import (
+	"slices"
 	"strings"
 
 	"savant/internal/words"
@@ -38,12 +39,9 @@ func (p *parser) question() {
 }
 
 func (q *ParsedQuery) has(l leaf) bool {
-	for _, each := range q.leaves {
-		if each.whole == l.whole && each.prefix == l.prefix && strings.Join(each.parts, " ") == strings.Join(l.parts, " ") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(q.leaves, func(each leaf) bool {
+		return each.whole == l.whole && each.prefix == l.prefix && slices.Equal(each.parts, l.parts)
+	})
 }
 
 // expression reads all tokens: any = all {OR all}, all = not {[AND] not},
@@ -71,19 +69,10 @@ func (n *node) positive() bool {
 	case opNot:
 		return false
 	case opAny:
-		for _, each := range n.nodes {
-			if !each.positive() {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(n.nodes, func(each *node) bool { return !each.positive() })
+	default:
+		return slices.ContainsFunc(n.nodes, (*node).positive)
 	}
-	for _, each := range n.nodes {
-		if each.positive() {
-			return true
-		}
-	}
-	return false
 }
 
 func (p *parser) next(kinds string) (token, bool) {

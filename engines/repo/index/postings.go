@@ -77,9 +77,7 @@ func ids(ctx context.Context, db *sql.DB, match string) ([]int64, error) {
 		}
 		found = append(found, id)
 	}
-	if !slices.IsSorted(found) {
-		slices.Sort(found)
-	}
+	slices.Sort(found)
 	return found, nil
 }
 
@@ -111,17 +109,8 @@ func (n *node) holds(found []bool) bool {
 	case opNot:
 		return !n.nodes[0].holds(found)
 	case opAny:
-		for _, each := range n.nodes {
-			if each.holds(found) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(n.nodes, func(each *node) bool { return each.holds(found) })
+	default:
+		return !slices.ContainsFunc(n.nodes, func(each *node) bool { return !each.holds(found) })
 	}
-	for _, each := range n.nodes {
-		if !each.holds(found) {
-			return false
-		}
-	}
-	return true
 }

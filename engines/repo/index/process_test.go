@@ -65,7 +65,7 @@ func childCommand(folder, cache string) *exec.Cmd {
 // TestKilledWhileBuilding: what a killed process did is kept, and another goes on.
 func TestKilledWhileBuilding(t *testing.T) {
 	folder, cache := t.TempDir(), t.TempDir()
-	const files = 2200
+	const files = 1100
 	for i := range files {
 		write(t, folder, filepath.Join(fmt.Sprint("d", i%20), fmt.Sprint(i, ".txt")), "needle number\n")
 	}
@@ -88,7 +88,7 @@ func TestKilledWhileBuilding(t *testing.T) {
 // TestTwoProcessesAtOnce: both build, and both are right.
 func TestTwoProcessesAtOnce(t *testing.T) {
 	folder, cache := t.TempDir(), t.TempDir()
-	for i := range 1500 {
+	for i := range 1100 {
 		write(t, folder, fmt.Sprint(i, ".txt"), "needle\n")
 	}
 	first, second := childCommand(folder, cache), childCommand(folder, cache)
@@ -103,5 +103,5 @@ func TestTwoProcessesAtOnce(t *testing.T) {
 	}
 	status, err := ix.Status(context.Background())
 	require.NoError(t, err)
-	require.Equal(t, 1500, status.Files)
+	require.Equal(t, 1100, status.Files)
 }

@@ -181,16 +181,11 @@ func leafOf(t token) (made leaf, ok bool) {
 	made = leaf{text: t.text, prefix: t.prefix}
 	words := 0
 	folded := fold(nil, text)
-	for at := 0; ; {
-		word, found := nextWord(text, at)
-		if !found {
-			break
-		}
-		at = word.end
+	for word := range eachWord(text) {
 		words++
 		made.whole = string(trimmed(folded[word.start:word.end]))
 		whole := text[word.start:word.end]
-		for part, ok := nextPart(whole, 0); ok; part, ok = nextPart(whole, part.end) {
+		for part := range eachPart(whole) {
 			made.parts = append(made.parts, string(folded[word.start+part.start:word.start+part.end]))
 		}
 	}

@@ -23,7 +23,7 @@ func TestAnyHistoryAnswersAsAFreshIndex(t *testing.T) {
 	if os.Getenv("CI") == "" { // each history takes a third of a second
 		checks := flag.Lookup("rapid.checks").Value
 		usual := checks.String()
-		require.NoError(t, checks.Set("15"))
+		require.NoError(t, checks.Set("8"))
 		defer func() { require.NoError(t, checks.Set(usual)) }()
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -119,7 +119,7 @@ func opened(t require.TestingT, folder, cache string) *index.Index {
 func (h *history) settle(t *rapid.T) {
 	h.refresh(t) // the second look begins to watch
 	for h.refresh(t); !index.Current(h.old); h.refresh(t) {
-		time.Sleep(30 * time.Millisecond)
+		time.Sleep(10 * time.Millisecond)
 	}
 }
 

@@ -38,27 +38,23 @@ type Answer struct {
 	Unread  Unread
 }
 
-// Find is Refresh, then Search: what it finds is never older than the call.
+// Find brings the index up to date, as Refresh does, and searches: what it finds
+// is never older than the call. A row holds what its file says now; a file that is
+// gone or no longer matches has no row. Errors are TOOL_FAILED.
 func (ix *Index) Find(ctx context.Context, query *ParsedQuery, progress Progress) (Answer, error) {
 	changes, err := ix.Refresh(ctx, progress)
 	if err != nil {
 		return Answer{Changes: changes}, err
 	}
 	rows, unread, err := ix.search(ctx, query)
-	missed := ix.Unread()
-	missed.Files += unread
+	ix.mutex.RLock()
+	defer ix.mutex.RUnlock()
+	missed := Unread{Files: ix.unseen.Files + ix.catalog.unread + unread, Folders: ix.unseen.Folders}
 	return Answer{Rows: rows, Changes: changes, Unread: missed}, err
 }
 
-// Search finds files by the index as it is and reads the best of them: a row
-// holds what a file says now, and a file that is gone or no longer fits has no
-// row. A damaged index is built anew, once. Errors are TOOL_FAILED.
-func (ix *Index) Search(ctx context.Context, query *ParsedQuery) ([]Row, error) {
-	rows, _, err := ix.search(ctx, query)
-	return rows, err
-}
-
-// search is Search that counts the files that are there and could not be read.
+// search finds files by the index as it is and reads the best of them; unread
+// counts those that exist and cannot be read. A damaged index is built anew, once.
 func (ix *Index) search(ctx context.Context, query *ParsedQuery) (rows []Row, unread int, err error) {
 	s := &search{ParsedQuery: query, index: ix}
 	rows, err = s.run(ctx)

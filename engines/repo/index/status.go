@@ -6,16 +6,8 @@ import (
 	"time"
 )
 
-// Unread counts what was there at the last Refresh and could not be read, and so
-// not be found.
+// Unread counts what exists and could not be read, so that it was not searched.
 type Unread struct{ Files, Folders int }
-
-// Unread returns what the last Refresh could not read.
-func (ix *Index) Unread() Unread {
-	ix.mutex.RLock()
-	defer ix.mutex.RUnlock()
-	return Unread{Files: ix.unseen.Files + ix.catalog.unread, Folders: ix.unseen.Folders}
-}
 
 // Status says what is indexed.
 type Status struct {

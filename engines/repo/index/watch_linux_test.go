@@ -25,7 +25,7 @@ func settle(t testing.TB, ix *index.Index) {
 	deadline := time.Now().Add(time.Minute)
 	for refresh(t, ix); !index.Tree(ix).Watching() || !index.Current(ix); refresh(t, ix) {
 		require.True(t, time.Now().Before(deadline), "the folder is never trusted")
-		time.Sleep(30 * time.Millisecond)
+		time.Sleep(10 * time.Millisecond)
 	}
 }
 

@@ -1,6 +1,8 @@
 package index
 
 import (
+	"bytes"
+	"iter"
 	"unicode"
 	"unicode/utf8"
 )
@@ -72,6 +74,24 @@ func nextWord(text []byte, from int) (found span, ok bool) {
 		}
 	}
 	return span{start, end}, end > start
+}
+
+// eachWord yields the words of a text.
+func eachWord(text []byte) iter.Seq[span] {
+	return each(func(at int) (span, bool) { return nextWord(text, at) })
+}
+
+// eachPart yields the parts of a word.
+func eachPart(word []byte) iter.Seq[span] {
+	return each(func(at int) (span, bool) { return nextPart(word, at) })
+}
+
+func each(next func(from int) (span, bool)) iter.Seq[span] {
+	return func(yield func(span) bool) {
+		for found, ok := next(0); ok && yield(found); {
+			found, ok = next(found.end)
+		}
+	}
 }
 
 // wordCharacter returns how many bytes of a word stand at i, none where there
@@ -151,11 +171,5 @@ func fold(into, text []byte) []byte {
 
 // trimmed returns a word without the underscores around it.
 func trimmed(word []byte) []byte {
-	for len(word) > 0 && word[0] == '_' {
-		word = word[1:]
-	}
-	for len(word) > 0 && word[len(word)-1] == '_' {
-		word = word[:len(word)-1]
-	}
-	return word
+	return bytes.Trim(word, "_")
 }
