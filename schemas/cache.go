@@ -2,12 +2,12 @@ package schemas
 
 import "sync"
 
-// maxCached bounds the text of the compiled schemas a Set keeps, in bytes; what
-// is compiled takes about twenty times that. think.validate takes any schema a
-// client sends, so without a bound memory would grow with them.
+// maxCached bounds the compiled schemas of a Set by the bytes of their text. A
+// compiled schema takes about twenty times its text. Clients send schemas to
+// think.validate, so the cache must not grow without a bound.
 const maxCached = 2 << 20
 
-// cache compiles each schema once, also when several goroutines ask at once.
+// cache compiles each schema once, even for concurrent callers.
 type cache struct {
 	mutex   sync.Mutex
 	entries map[string]func() (*Schema, error)
@@ -16,7 +16,7 @@ type cache struct {
 
 func newCache() *cache { return &cache{entries: map[string]func() (*Schema, error){}} }
 
-// get returns the schema of a key, which is its text or its name.
+// get returns the schema of a key, compiled once.
 func (c *cache) get(key string, compile func() (*Schema, error)) (*Schema, error) {
 	c.mutex.Lock()
 	once, cached := c.entries[key]

@@ -11,20 +11,20 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// mismatch is one keyword that a value does not meet.
+// mismatch is one keyword that a value violates.
 type mismatch struct {
 	pointer, keyword string
-	// schema is the object the keyword is in, subschema what the keyword says.
+	// schema is the object with the keyword, subschema the keyword's value.
 	schema    map[string]any
 	subschema any
 	value     any
-	// known is false for a schema that does not fit its metaschema: there the
-	// validator's own words, the fallback, are all there is.
+	// known is false for a schema that does not fit its metaschema: then only the
+	// validator's own message, the fallback, is available.
 	known    bool
 	fallback string
 }
 
-// sayings has what a keyword expects, as a format of its value.
+// sayings say what a keyword expects, as a format of its value.
 var sayings = map[string]string{
 	"minimum":          "at least %s",
 	"maximum":          "at most %s",
@@ -63,8 +63,8 @@ func (m mismatch) describe() []finding {
 	return []finding{m.inOtherWords()}
 }
 
-// expected says what a keyword asks for, or "" where the validator says it
-// well enough.
+// expected says what a keyword expects, or "" if the validator's message is good
+// enough.
 func (m mismatch) expected() string {
 	if saying, ok := sayings[m.keyword]; ok {
 		said := m.subschema
@@ -106,7 +106,7 @@ func (m mismatch) finding(expected string) finding {
 	}}
 }
 
-// missing makes one finding for each property that is required and absent.
+// missing returns one finding for each required property that is absent.
 func (m mismatch) missing() []finding {
 	object := fields(m.value)
 	names, _ := m.subschema.([]any)
@@ -128,7 +128,7 @@ func (m mismatch) missing() []finding {
 	return found
 }
 
-// unexpected makes one finding for each property nothing allows.
+// unexpected returns one finding for each property that is not allowed.
 func (m mismatch) unexpected() []finding {
 	allowed := slices.Sorted(maps.Keys(fields(m.schema["properties"])))
 	var found []finding
@@ -157,7 +157,7 @@ func (m mismatch) matchesPattern(name string) bool {
 	return false
 }
 
-// choice lists the values of an enum, with the nearest to what came.
+// choice lists the values of an enum and suggests the nearest one.
 func (m mismatch) choice() finding {
 	choices, _ := m.subschema.([]any)
 	var shown, names []string
@@ -176,7 +176,7 @@ func (m mismatch) choice() finding {
 	return f
 }
 
-// inOtherWords reads the validator's own message.
+// inOtherWords uses the validator's own message.
 func (m mismatch) inOtherWords() finding {
 	f := finding{keyword: m.keyword, Diagnostic: fault.Diagnostic{Pointer: m.pointer, Message: m.fallback}}
 	if wanted, ok := strings.CutPrefix(m.fallback, "value must be "); ok {

@@ -11,8 +11,8 @@ import (
 	"savant/fault"
 )
 
-// explainer turns the validator's tree of errors into diagnostics: only its
-// leaves, in words, in an order that does not change.
+// explainer converts the validator's tree of errors to diagnostics. It keeps only
+// the leaves, in a stable order.
 type explainer struct {
 	documents map[string]any
 	value     any
@@ -47,9 +47,9 @@ func (e explainer) findings(err *jsonschema.ValidationError) []finding {
 	return found
 }
 
-// alternatives keeps what the branches that were meant have to say: not those
-// that fail by type here, nor, where others are left, those that fail by a
-// const or enum, which tell one kind of object from another.
+// alternatives keeps the errors of the branches that were likely meant. It drops
+// branches that fail by the type of this value, and then those that fail by a
+// const or enum, which distinguish kinds of objects, unless none would be left.
 func (e explainer) alternatives(err *jsonschema.ValidationError) []finding {
 	here := pointerOf(err.InstanceLocation)
 	branches := make([][]finding, len(err.Causes))
@@ -66,7 +66,7 @@ func (e explainer) alternatives(err *jsonschema.ValidationError) []finding {
 	return slices.Concat(branches...)
 }
 
-// unless drops the branches with a finding that is off, if any is without.
+// unless drops the branches with a finding that is off, unless all have one.
 func unless(branches [][]finding, off func(finding) bool) [][]finding {
 	kept := slices.DeleteFunc(slices.Clone(branches), func(branch []finding) bool {
 		return slices.ContainsFunc(branch, off)
@@ -77,7 +77,7 @@ func unless(branches [][]finding, off func(finding) bool) [][]finding {
 	return kept
 }
 
-// merge says "a or b" where each branch expects one thing of the same value.
+// merge returns "a or b" if each branch has one finding, about the same value.
 func merge(branches [][]finding, here string) (finding, bool) {
 	var expected []string
 	for _, branch := range branches {
@@ -96,7 +96,7 @@ func merge(branches [][]finding, here string) (finding, bool) {
 	return either, true
 }
 
-// leaf describes one error by the keyword that was not met.
+// leaf describes one error by the keyword that was violated.
 func (e explainer) leaf(err *jsonschema.ValidationError) []finding {
 	m := mismatch{
 		pointer:  pointerOf(err.InstanceLocation),
@@ -118,7 +118,7 @@ func (e explainer) leaf(err *jsonschema.ValidationError) []finding {
 	return m.describe()
 }
 
-// keywordAt finds the schema around a keyword's location, and what is there.
+// keywordAt returns the schema around a keyword, and the keyword's value.
 func (e explainer) keywordAt(location string) (schema map[string]any, at any) {
 	address, pointer, _ := strings.Cut(location, "#")
 	value := e.documents[address]
@@ -131,7 +131,7 @@ func (e explainer) keywordAt(location string) (schema map[string]any, at any) {
 	return schema, value
 }
 
-// pointerOf reads a location of the validator, which escapes JSON pointers as
+// pointerOf returns the JSON pointer of a location, which the validator escapes as
 // in a URL.
 func pointerOf(location string) string {
 	pointer, err := url.PathUnescape(location)
@@ -149,7 +149,7 @@ func lastToken(location string) string {
 	return tokens[len(tokens)-1]
 }
 
-// tidy sorts diagnostics by file, pointer and message, and drops repetitions.
+// tidy sorts diagnostics by file, pointer and message, and drops duplicates.
 func tidy(diagnostics []fault.Diagnostic) []fault.Diagnostic {
 	slices.SortStableFunc(diagnostics, func(a, b fault.Diagnostic) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Message, b.Message))

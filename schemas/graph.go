@@ -20,26 +20,26 @@ const (
 	maxSubschemas = 4000
 )
 
-// node is one subschema in the graph of what it applies to.
+// node is one subschema, with the subschemas it applies.
 type node struct {
-	// weight is what judging one value costs without the subschemas.
+	// weight is the cost of checking one value, without the subschemas.
 	weight int
-	// same are judged against the same value, below against values inside it.
+	// same apply to the same value, below to values inside it.
 	same  []*node
 	below []edge
 }
 
-// edge leads from a subschema to one that judges part of the value: a property
-// or an item. Where name and index do not narrow it, it judges all of them.
+// edge leads to a subschema that applies to properties or items of the value: to
+// one of them if only is set, else to all.
 type edge struct {
 	to    *node
 	items bool // of an array; else properties of an object
 	name  string
-	only  bool // just the property called name
+	only  bool // just the property or item called name
 }
 
-// graph walks a schema and all it refers to: it finds what is not allowed,
-// makes every reference absolute, and learns how subschemas apply.
+// graph walks a schema and all it refers to. It reports what is not allowed, makes
+// every reference absolute, and records which subschemas apply where.
 type graph struct {
 	set         *Set
 	documents   map[string]any // by address, references rewritten
@@ -47,7 +47,7 @@ type graph struct {
 	diagnostics []fault.Diagnostic
 }
 
-// The keywords that hold subschemas, of all three drafts together.
+// The keywords with subschemas, of all three drafts.
 var (
 	sameOne   = []string{"not", "if", "then", "else"}
 	sameList  = []string{"allOf", "anyOf", "oneOf"}
@@ -56,13 +56,10 @@ var (
 	itemList  = []string{"prefixItems", "items"}
 	fieldOne  = []string{"additionalProperties", "unevaluatedProperties", "propertyNames"}
 	unjudged  = []string{"$defs", "definitions"}
-	forbidden = map[string]string{
-		"$dynamicRef":   "use $ref",
-		"$recursiveRef": "use $ref",
-	}
+	forbidden = []string{"$dynamicRef", "$recursiveRef"}
 )
 
-// walk returns the node of a subschema, and visits each once.
+// walk returns the node of a subschema. It visits each subschema once.
 func (g *graph) walk(at place, value any) *node {
 	key := at.address + "#" + at.pointer
 	if known := g.nodes[key]; known != nil {
@@ -156,19 +153,18 @@ func (g *graph) walkFields(made *node, at place, schema map[string]any) {
 	}
 }
 
-// restrict reports what this validator does not take. It drops the "$id" of a
-// document, whose name is what others refer to, and "contentSchema", which is
-// an annotation but which the library applies in draft 7, to numbers of any
-// size.
+// restrict reports what this package does not support. It removes the "$id" of a
+// document, since others refer to it by its name, and "contentSchema", which the
+// library applies in draft 7 although it is an annotation.
 func (g *graph) restrict(at place, schema map[string]any) {
 	if _, has := schema["$id"]; has && at.pointer != "" {
 		g.wrong(at.child("$id"), "$id inside a schema is not supported; name the schema and use $ref")
 	}
 	delete(schema, "$id")
 	delete(schema, "contentSchema")
-	for _, keyword := range slices.Sorted(maps.Keys(forbidden)) {
+	for _, keyword := range forbidden {
 		if _, has := schema[keyword]; has {
-			g.wrong(at.child(keyword), keyword+" is not supported; "+forbidden[keyword])
+			g.wrong(at.child(keyword), keyword+" is not supported; use $ref")
 		}
 	}
 	if pattern, ok := schema["pattern"].(string); ok {
@@ -197,7 +193,7 @@ func (g *graph) wrong(at place, message string) {
 	g.diagnostics = append(g.diagnostics, g.diagnostic(at, message))
 }
 
-// diagnostic points into a schema and says which, unless it is inline.
+// diagnostic points into a schema, and names the schema unless it is inline.
 func (g *graph) diagnostic(at place, message string) fault.Diagnostic {
 	return g.set.of(nameOf(at.address), fault.Diagnostic{Pointer: at.pointer, Message: message})
 }

@@ -13,18 +13,18 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// errTooLarge is said of a text that is more than maxBytes.
+// errTooLarge is the error of a text of more than maxBytes.
 var errTooLarge = fmt.Errorf("larger than %d KB", maxBytes>>10)
 
 // Load is LoadFolder of the roots of layers.
 func Load(layers ...fs.FS) (*Set, error) { return LoadFolder(".", layers...) }
 
-// LoadFolder reads every *.json file of a folder in each layer. A name is the
-// base name without ".json"; a later layer wins. A nil layer and a missing
-// folder hold nothing. A file that cannot be read or is not JSON takes its
-// name, and is told to those who ask for it, see Broken; whether a file is a
-// schema is found out by Named. A folder that cannot be read, of which nobody
-// knows which names it takes, is YAML_SCHEMA_VIOLATION.
+// LoadFolder reads every *.json file of a folder in each layer. The name of a
+// schema is the base name without ".json"; a later layer wins. A nil layer and a
+// missing folder are empty. A file that cannot be read or is not JSON is kept
+// under its name, see Broken. Named finds out whether a file is a schema. A
+// folder that cannot be read is YAML_SCHEMA_VIOLATION, since its names are
+// unknown.
 func LoadFolder(folder string, layers ...fs.FS) (*Set, error) {
 	sources := map[string]source{}
 	for _, layer := range layers {
@@ -78,7 +78,7 @@ func loadFile(layer fs.FS, file string) source {
 	return broken(file, 0, 0, "not a schema: %w", err)
 }
 
-// read returns a file, or somewhat more of it than a schema may have.
+// read returns a file, or its beginning if it is longer than maxBytes.
 func read(layer fs.FS, name string) ([]byte, error) {
 	file, err := layer.Open(name)
 	if err != nil {
@@ -99,7 +99,7 @@ func broken(file string, line, column int, format string, because error) source 
 		With(fault.Diagnostic{File: file, Line: line, Column: column, Message: message.Error()})}
 }
 
-// cause leaves out of an error of a file what is known already: its name.
+// cause removes the file name from an error.
 func cause(err error) error {
 	var failed *fs.PathError
 	if errors.As(err, &failed) {

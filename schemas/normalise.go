@@ -6,11 +6,10 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// Normalise returns what a model most likely meant by a result that is text:
-// the text trimmed, and, where it is a JSON object or array (also inside a
-// Markdown code fence), the value itself. Any other value, and text inside a
-// value, is data and stays as it is; so does text that is a bare number, since
-// only its schema can tell "42" from 42.
+// Normalise returns what a model most likely meant by a result that is text: the
+// value of a JSON object or array, also inside a Markdown code fence, and else
+// the trimmed text. A bare number stays text, since only its schema can tell "42"
+// from 42. Any other value, with the text inside it, is returned unchanged.
 func Normalise(value any) any {
 	text, isText := value.(string)
 	if !isText {
@@ -34,7 +33,7 @@ func JSONText(text string) string {
 	return inner
 }
 
-// unfence returns what is between the fences when the text is one fenced block.
+// unfence returns the inside of a text that is one fenced block, else the text.
 func unfence(text string) string {
 	body, opened := strings.CutPrefix(text, "```")
 	body, closed := strings.CutSuffix(body, "```")

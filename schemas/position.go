@@ -11,12 +11,11 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// maxPlaced is of how many diagnostics the places are looked for: more are not
-// told, and each reads the file.
+// maxPlaced is how many diagnostics get a line and a column. Each one reads the
+// file, and no more are shown.
 const maxPlaced = 20
 
-// of returns a diagnostic of a named schema with the file that the schema was
-// read from, or the name that a workflow has for it.
+// of adds to a diagnostic the file of a named schema, or its path in the workflow.
 func (s *Set) of(name string, d fault.Diagnostic) fault.Diagnostic {
 	held, known := s.sources[name]
 	switch {
@@ -29,8 +28,8 @@ func (s *Set) of(name string, d fault.Diagnostic) fault.Diagnostic {
 	return d
 }
 
-// compileDiagnostics says what the metaschemas have against a schema and those
-// that it refers to. The validator does not tell which of them it means.
+// compileDiagnostics checks a schema and those it refers to against their
+// metaschemas. The validator does not say which of them is invalid.
 func (s *Set) compileDiagnostics(name string, documents map[string]any, err error) []fault.Diagnostic {
 	var found []fault.Diagnostic
 	for address, document := range documents {
@@ -56,8 +55,7 @@ func (s *Set) compileDiagnostics(name string, documents map[string]any, err erro
 	return found
 }
 
-// placed sorts diagnostics, and says the lines and columns of the first in
-// their files.
+// placed sorts diagnostics and adds line and column to the first ones.
 func (s *Set) placed(found []fault.Diagnostic) []fault.Diagnostic {
 	found = tidy(found)
 	for i := range found[:min(maxPlaced, len(found))] {

@@ -10,14 +10,14 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// Where schemas live for the validator. Nothing is ever loaded by address.
+// Addresses of schemas for the validator. Nothing is loaded from them.
 const (
 	namedAddress  = "mem:///named/"
 	inlineAddress = "mem:///inline"
 )
 
-// metaWeight stands for judging one value against a draft's metaschema, whose
-// vocabularies are eight schemas.
+// metaWeight is the cost of checking one value against the metaschema of a draft,
+// which consists of eight schemas.
 const metaWeight = 10
 
 // drafts are the values "$schema" may have; a trailing "#" is allowed, and
@@ -78,8 +78,8 @@ func unescapeAddress(escaped string) string {
 	return name
 }
 
-// refer follows a "$ref" and rewrites it to the one address the validator
-// knows the target by.
+// refer follows a "$ref" and rewrites it to the address that the validator uses
+// for the target.
 func (g *graph) refer(made *node, at place, schema map[string]any, reference string) {
 	base, fragment, _ := strings.Cut(reference, "#")
 	if isDraft(base) && fragment == "" {
@@ -101,7 +101,7 @@ func (g *graph) refer(made *node, at place, schema map[string]any, reference str
 	made.same = append(made.same, g.walk(target, value))
 }
 
-// document makes the schema a reference names part of the graph.
+// document adds the schema that a reference names to the graph.
 func (g *graph) document(at place, name string) (address string, found bool) {
 	held, known := g.set.lookup(unescapeAddress(name))
 	if !known {
@@ -138,7 +138,7 @@ func (g *graph) unknown(at place, name string) fault.Diagnostic {
 	return found
 }
 
-// locate finds what a fragment points at: a JSON pointer or an "$anchor".
+// locate finds the target of a fragment: a JSON pointer or an "$anchor".
 func (g *graph) locate(root place, fragment string) (place, any, bool) {
 	value := g.documents[root.address]
 	fragment, err := url.PathUnescape(fragment)
@@ -161,7 +161,7 @@ func (g *graph) locate(root place, fragment string) (place, any, bool) {
 	return root, value, true
 }
 
-// findAnchor searches a schema, in the order of its keys, for an "$anchor".
+// findAnchor searches a schema for an "$anchor", in the order of its keys.
 func findAnchor(at place, value any, anchor string) (place, any, bool) {
 	switch v := value.(type) {
 	case map[string]any:

@@ -15,7 +15,7 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// Schema judges values. It may be used by several goroutines at once.
+// Schema checks values. It is safe for concurrent use.
 type Schema struct {
 	name     string
 	value    any
@@ -26,9 +26,9 @@ type Schema struct {
 	paths     int
 }
 
-// maxValues bounds how many values one value may hold, itself included. The
-// validator keeps about 1.2 KB for each that does not fit (jsonschema v5.3.1),
-// and cannot be interrupted: a line of 64 MiB can hold 33 million.
+// maxValues is how many values one value may hold, itself included. The validator
+// cannot be interrupted and takes about 1.2 KB for each invalid one (jsonschema
+// v5.3.1); a line of 64 MiB can hold 33 million.
 const maxValues = 1_000_000
 
 // Name returns the name of a named schema, or "".
@@ -99,11 +99,10 @@ func build(documents map[string]any, address string) (*jsonschema.Schema, error)
 	return compiler.Compile(address)
 }
 
-// Check returns nil when a value fits, else VALIDATION_FAILED with a diagnostic
-// {pointer, expected, actual, message} for each thing that is wrong, sorted. A
-// value that would take too long to judge, or holds too many others, is
-// LIMIT_EXCEEDED. The value is JSON
-// as jsonvalue has it, anything else is encoded first; it is not changed.
+// Check returns nil if a value fits, and else VALIDATION_FAILED with a diagnostic
+// {pointer, expected, actual, message} for each error, sorted. A value that would
+// take too long to check, or holds too many others, is LIMIT_EXCEEDED. A value
+// that is not of package jsonvalue is encoded first. The value is not changed.
 func (s *Schema) Check(value any) (err error) {
 	defer contain(&err)
 	count, plain := size(value, 0)
@@ -152,8 +151,8 @@ func (s *Schema) label() string {
 	return "the schema " + s.name
 }
 
-// tooMuch counts exactly only where the simple bound, every path of the schema
-// for every value, is beyond the limit.
+// tooMuch reports whether a check would take too long. It counts exactly only if
+// the simple bound, every path for every value, is beyond the limit.
 func (s *Schema) tooMuch(value any, count int) bool {
 	limit := maxVisits + visitsPerValue*count
 	if s.paths < many && s.paths*count <= limit {
@@ -163,8 +162,8 @@ func (s *Schema) tooMuch(value any, count int) bool {
 	return m.cost(s.root, value) > limit
 }
 
-// size counts a value and all values inside it, and reports whether they are
-// of the types the validator knows, with numbers it can bear.
+// size counts a value and all values inside it. plain reports whether the
+// validator can handle their types and numbers.
 func size(value any, depth int) (count int, plain bool) {
 	count = 1
 	switch v := value.(type) {
@@ -201,8 +200,8 @@ func recode(value any) (any, error) {
 	return jsonvalue.Decode(data)
 }
 
-// contain turns a panic of the validator into INTERNAL. Its
-// text may quote the value and stays out of what a client sees.
+// contain converts a panic of the validator to INTERNAL. Its text may quote the
+// value, so clients do not see it.
 func contain(err *error) {
 	if cause := recover(); cause != nil {
 		*err = fault.From(fmt.Errorf("schemas: the validator panicked: %v", cause))

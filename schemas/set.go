@@ -1,13 +1,12 @@
-// Package schemas is the Validator: named JSON Schemas in layers, inline ones,
-// and what a value that does not fit is told.
+// Package schemas is the Validator: named JSON Schemas in layers, inline schemas,
+// and diagnostics for values that do not fit.
 //
 // Drafts 2020-12 (the default), 2019-09 and 7 are read, chosen by "$schema".
 // A "$ref" names another schema of the same Set ("Finding", "Finding.json",
 // "Finding#/$defs/line"), a place in its own schema ("#/…"), or the metaschema
-// of a draft: nothing is ever read from a file or the network. "pattern" is an
-// RE2 expression. "format" is asserted in every draft, where the format is known:
-// a procedure that asks for a date means one. What is inside text
-// ("contentSchema") is not judged.
+// of a draft: nothing is read from a file or the network. "pattern" is an RE2
+// expression. A known "format" is asserted in every draft. "contentSchema" is
+// ignored.
 package schemas
 
 import (
@@ -20,15 +19,15 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// Set is a collection of named schemas. It does not change: With
-// returns another. Everything may be called by several goroutines at once.
+// Set is a collection of named schemas. It is immutable and safe for concurrent
+// use.
 type Set struct {
 	sources  map[string]source
 	compiled *cache
 }
 
-// With returns a Set that also holds a workflow's own schemas, which win over
-// those of the same name. Values are decoded JSON and are copied.
+// With returns a Set that also holds a workflow's own schemas. They replace those
+// of the same name. Values are decoded JSON and are copied.
 func (s *Set) With(local map[string]any) (*Set, error) {
 	if len(local) == 0 {
 		return s, nil
@@ -48,8 +47,8 @@ func (s *Set) With(local map[string]any) (*Set, error) {
 func (s *Set) Names() []string { return slices.Sorted(maps.Keys(s.sources)) }
 
 // Named returns a schema by its name, with or without ".json". It is
-// SCHEMA_NOT_FOUND, with the nearest name, or YAML_SCHEMA_VIOLATION with the
-// places of what is wrong in it, or in what it refers to.
+// SCHEMA_NOT_FOUND with the nearest name, or YAML_SCHEMA_VIOLATION with the places
+// of the errors in it and in what it refers to.
 func (s *Set) Named(name string) (*Schema, error) {
 	found, known := s.lookup(name)
 	switch {
@@ -63,9 +62,9 @@ func (s *Set) Named(name string) (*Schema, error) {
 	})
 }
 
-// Inline returns the schema that a decoded JSON value is: an object or a
-// boolean. It is YAML_SCHEMA_VIOLATION with pointers to what is wrong. The
-// value is copied; the same content is compiled once.
+// Inline returns the schema of a decoded JSON value, an object or a boolean. An
+// invalid schema is YAML_SCHEMA_VIOLATION with pointers to the errors. The value
+// is copied; the same content is compiled once.
 func (s *Set) Inline(schema any) (*Schema, error) {
 	wrong := func(err error) error { return violation("inline schema", fault.Diagnostic{Message: err.Error()}) }
 	raw, err := jsonvalue.Encode(schema)

@@ -9,15 +9,15 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// source is one schema as it was given: its text, to be decoded for those who
-// change it, and the value for those who only read it.
+// source is one schema as it was given: its text, decoded anew where the value
+// will be changed, and the value for readers.
 type source struct {
 	raw   []byte
 	value any
 	// file is where it was read from; empty for a schema of a workflow.
 	file string
-	// broken is why there is no value: whoever refers to it is told. unread: the
-	// file is there, and was not to be read.
+	// broken is the error if there is no value; references to it report the error.
+	// unread is set for a file that exists and could not be read.
 	broken *fault.Error
 	unread bool
 }
@@ -41,29 +41,27 @@ func newSource(value any) (source, error) {
 	return decode(raw)
 }
 
-// Source returns a named schema as it was written, if it is JSON; do not
-// change it.
+// Source returns a named schema as it was written, if it is JSON. Do not change it.
 func (s *Set) Source(name string) (any, bool) {
 	found, ok := s.sources[name]
 	return found.value, ok && found.broken == nil
 }
 
-// Broken returns why nothing can be had of a named schema, whose file is not
-// JSON or cannot be read: YAML_SCHEMA_VIOLATION with the file, and the line and
-// column where they are known. It is nil for all other names.
+// Broken returns the error of a schema file that is not JSON or cannot be read:
+// YAML_SCHEMA_VIOLATION with the file and, if known, line and column. It is nil
+// for all other names.
 func (s *Set) Broken(name string) *fault.Error {
 	broken := s.sources[name].broken
 	if broken == nil {
 		return nil
 	}
-	own := *broken // theirs to add to
+	own := *broken // the caller may add to it
 	own.Diagnostics = slices.Clone(broken.Diagnostics)
 	return &own
 }
 
-// Unread says which files could not be read, and why: reading them again may go
-// otherwise, though nothing of them has changed. It is empty where there are
-// none.
+// Unread lists the files that could not be read, with the reasons, "" if there are
+// none. A later attempt may succeed although the files have not changed.
 func (s *Set) Unread() string {
 	var unread strings.Builder
 	for _, name := range s.Names() {
@@ -74,8 +72,8 @@ func (s *Set) Unread() string {
 	return unread.String()
 }
 
-// WithBroken returns a Set in which the schemas of some names are broken, for
-// the reasons given.
+// WithBroken returns a Set in which the named schemas are broken, for the given
+// reasons.
 func (s *Set) WithBroken(reasons map[string]string) *Set {
 	if len(reasons) == 0 {
 		return s
