@@ -6,7 +6,6 @@ package ci
 
 import (
 	"context"
-	"os"
 	"time"
 
 	"savant/engines"
@@ -30,8 +29,6 @@ type Options struct {
 	// ("commands.tests.args[0]") stands; zero where it does not know. Its
 	// errors carry diagnostics.
 	ReadYAML func(file string, src []byte) (value any, at func(path string) (line, column int), err error)
-	// Environment looks up a variable of this process; os.LookupEnv when nil.
-	Environment func(name string) (string, bool)
 	// Grace is how long a command has to end after it was asked to, before it
 	// is killed; a second when zero.
 	Grace time.Duration
@@ -44,9 +41,6 @@ type Options struct {
 // does not allow) and TOOL_FAILED (cancelled, or not to be started). Tests that
 // fail, and a command that takes too long, are a report.
 func Engine(options Options) (engines.Engine, []engines.Tool) {
-	if options.Environment == nil {
-		options.Environment = os.LookupEnv
-	}
 	if options.Grace <= 0 {
 		options.Grace = time.Second
 	}

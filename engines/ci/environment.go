@@ -2,6 +2,7 @@ package ci
 
 import (
 	"maps"
+	"os"
 	"slices"
 
 	"savant/fault"
@@ -32,23 +33,23 @@ var credentials = pattern.Lazy(`://[^/\s,|]*@`)
 
 // environment returns the variables of a command, sorted, and the values among
 // them that must not be shown: those that ci.yaml takes from this process.
-func (r *runner) environment(of command) (variables, secrets []string, err error) {
+func environment(of command) (variables, secrets []string, err error) {
 	values := maps.Clone(fixed)
 	for _, name := range passed {
-		if value, set := r.Environment(name); set && !credentials().MatchString(value) {
+		if value, set := os.LookupEnv(name); set && !credentials().MatchString(value) {
 			values[name] = value
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(of.env)) {
 		for _, match := range reference().FindAllStringSubmatch(of.env[name], -1) {
-			value, set := r.Environment(match[1])
+			value, set := os.LookupEnv(match[1])
 			if !set {
 				return nil, nil, fault.New(fault.EngineOffline, "%s: commands.%s.env.%s: Savant's own environment has no %s", File, of.name, name, match[1])
 			}
 			secrets = append(secrets, value)
 		}
 		values[name] = reference().ReplaceAllStringFunc(of.env[name], func(found string) string {
-			value, _ := r.Environment(found[2 : len(found)-1])
+			value, _ := os.LookupEnv(found[2 : len(found)-1])
 			return value
 		})
 	}

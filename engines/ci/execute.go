@@ -56,7 +56,7 @@ func (r *runner) execute(ctx context.Context, chosen command, args []string) (*R
 		return nil, err
 	}
 	defer dir.Close()
-	variables, secrets, err := r.environment(chosen)
+	variables, secrets, err := environment(chosen)
 	if err != nil {
 		return nil, err
 	}

@@ -103,27 +103,27 @@ func parse(data []byte, folder string, table []Setting) (map[string]Value, error
 	root, err := jsonvalue.Read(data)
 	var wrong *jsonvalue.Error
 	if errors.As(err, &wrong) {
-		return nil, complain(fault.InvalidParams, diagnose(data, wrong.Offset, "", "not JSON: "+wrong.Error()))
+		return nil, complain(diagnose(data, wrong.Offset, "", "not JSON: "+wrong.Error()))
 	}
 	if root.Raw[0] != '{' {
-		return nil, complain(fault.InvalidParams, diagnose(data, root.Offset, "", "expected an object, got "+kindOf(root.Raw)))
+		return nil, complain(diagnose(data, root.Offset, "", "expected an object, got "+kindOf(root.Raw)))
 	}
 	r := &reader{data: data, folder: folder, table: table, values: map[string]Value{}}
 	r.object("", root)
 	if len(r.wrong) > 0 {
-		return nil, complain(fault.InvalidParams, r.wrong...)
+		return nil, complain(r.wrong...)
 	}
 	return r.values, nil
 }
 
 // complain makes what is wrong with the file one error.
-func complain(code fault.Code, wrong ...fault.Diagnostic) *fault.Error {
+func complain(wrong ...fault.Diagnostic) *fault.Error {
 	first := wrong[0]
 	details := fmt.Sprintf("%s:%d:%d: %s", FileName, first.Line, first.Column, first.Message)
 	if len(wrong) > 1 {
 		details = fmt.Sprintf("%s (%d more)", details, len(wrong)-1)
 	}
-	return fault.New(code, "%s", details).With(wrong...)
+	return fault.New(fault.InvalidParams, "%s", details).With(wrong...)
 }
 
 // diagnose says what is wrong at a place of the text.

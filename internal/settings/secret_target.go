@@ -54,7 +54,7 @@ func untrustedTarget(secret, address Value) error {
 	message := address.Setting.Key + " of this file says where " + secret.Origin.Name + " would be sent, and the file may be somebody else's: " +
 		"if the address is right, say so with " + EnvTrustedHosts + "=" + trustedName(address.Text) + " or set " + address.Setting.Env +
 		"; if not, take it out of the file"
-	return complain(fault.InvalidParams, fault.Diagnostic{File: FileName, Path: address.Setting.Key, Line: address.Origin.Line,
+	return complain(fault.Diagnostic{File: FileName, Path: address.Setting.Key, Line: address.Origin.Line,
 		Column: address.Origin.Column, Message: message})
 }
 
