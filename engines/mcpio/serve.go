@@ -119,13 +119,18 @@ func (c *connection) receive(ctx context.Context, data []byte, to deliver) {
 }
 
 // initialize is handled before the next line is read: what follows depends on it.
+// The client is told of all changes from its reply on.
 func (c *connection) initialize(ctx context.Context, r *request, to deliver) {
 	answer := c.handle(ctx, r)
 	c.peer = *r.session
-	replied := c.subscribeInitialized(r.session)
+	if !c.peer.initialized || c.subscribed {
+		c.answerSoon(ctx, to, answer)
+		return
+	}
+	c.subscribed = true
+	all := mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
 	c.soon(ctx, func() {
-		_ = to(answer)
-		replied()
+		c.subscriptions.add(&subscription{cancel: func() {}, filter: all}, func() { _ = to(answer) })
 	})
 }
 

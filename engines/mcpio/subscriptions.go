@@ -14,29 +14,29 @@ import (
 // subscriptions are those to tell when a list changes: a client that has
 // initialized, and, from revision 2026-07-28 on, each subscriptions/listen.
 type subscriptions struct {
+	// announcing is held while a subscription is acknowledged and while a change
+	// is told, so that the client knows of a subscription before its changes.
+	announcing sync.Mutex
+
 	mu    sync.Mutex
 	open  map[*subscription]struct{}
 	ended bool
 }
 
-// subscription is told of the changes that its filter holds, which is empty at
-// first.
+// subscription is told of the changes that its filter holds.
 type subscription struct {
 	// id is that of the subscriptions/listen request; nil for a client that
 	// has initialized.
 	id     json.RawMessage
 	cancel context.CancelFunc
 	filter mcp.SubscriptionFilter
-	// ready is closed when the client knows of its subscription. Notifications
-	// wait for that, and none is lost in between.
-	ready chan struct{}
 }
 
-func newSubscription(id json.RawMessage, cancel context.CancelFunc) *subscription {
-	return &subscription{id: id, cancel: cancel, ready: make(chan struct{})}
-}
-
-func (s *subscriptions) add(one *subscription) {
+// add opens a subscription once acknowledge has told the client of it.
+func (s *subscriptions) add(one *subscription, acknowledge func()) {
+	s.announcing.Lock()
+	defer s.announcing.Unlock()
+	acknowledge()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open == nil {
@@ -52,12 +52,6 @@ func (s *subscriptions) remove(one *subscription) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.open, one)
-}
-
-func (s *subscriptions) grant(one *subscription, filter mcp.SubscriptionFilter) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	one.filter = filter
 }
 
 // end lets every subscriptions/listen be answered.
@@ -85,19 +79,6 @@ func (s *subscriptions) of(method string) []*subscription {
 	return told
 }
 
-// subscribeInitialized subscribes a client that has initialized to all changes.
-// It is called before the reply is written; the function it returns, after.
-func (c *connection) subscribeInitialized(peer *session) (replied func()) {
-	if !peer.initialized || c.subscribed {
-		return func() {}
-	}
-	c.subscribed = true
-	one := newSubscription(nil, func() {})
-	one.filter = mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
-	c.subscriptions.add(one)
-	return func() { close(one.ready) }
-}
-
 // startListening serves subscriptions/listen, which lasts until the client
 // cancels it or leaves. It counts as a call that is not answered.
 func (c *connection) startListening(ctx context.Context, r *request, to deliver) {
@@ -119,10 +100,8 @@ func (c *connection) startListening(ctx context.Context, r *request, to deliver)
 func (c *connection) listen(ctx context.Context, r *request) *jsonrpc.Reply {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	one := newSubscription(r.ID, cancel)
-	c.subscriptions.add(one)
+	one := &subscription{id: r.ID, cancel: cancel}
 	defer c.subscriptions.remove(one)
-
 	r.session.notifications = make(chan mcp.JSONRPCNotification, 1)
 	acknowledged := make(chan struct{})
 	go func() {
@@ -131,11 +110,8 @@ func (c *connection) listen(ctx context.Context, r *request) *jsonrpc.Reply {
 		if !open {
 			return // it was refused
 		}
-		if filter, granted := note.Params.AdditionalFields["notifications"].(mcp.SubscriptionFilter); granted {
-			c.subscriptions.grant(one, filter)
-		}
-		_ = c.lines.Write(note)
-		close(one.ready)
+		one.filter, _ = note.Params.AdditionalFields["notifications"].(mcp.SubscriptionFilter)
+		c.subscriptions.add(one, func() { _ = c.lines.Write(note) })
 	}()
 	answer := c.handle(ctx, r)
 	close(r.session.notifications)
@@ -159,14 +135,13 @@ func (c *connection) watch(ctx context.Context, watch func(context.Context, func
 			c.server.logPanic("watch", panicked)
 		}
 	}()
-	changed := func(list string) { c.changed(ctx, list) }
-	if err := watch(ctx, changed); err != nil && ctx.Err() == nil {
+	if err := watch(ctx, c.changed); err != nil && ctx.Err() == nil {
 		c.server.logger.Warn("changes are not announced any more", "error", err)
 	}
 }
 
 // changed tells everyone who wants to know that a list has changed.
-func (c *connection) changed(ctx context.Context, list string) {
+func (c *connection) changed(list string) {
 	var method string
 	switch {
 	case list == "tools":
@@ -178,12 +153,9 @@ func (c *connection) changed(ctx context.Context, list string) {
 	default:
 		return
 	}
+	c.subscriptions.announcing.Lock()
+	defer c.subscriptions.announcing.Unlock()
 	for _, one := range c.subscriptions.of(method) {
-		select {
-		case <-one.ready:
-		case <-ctx.Done():
-			return
-		}
 		var params any
 		if one.id != nil {
 			params = map[string]any{"_meta": map[string]any{mcp.MetaKeySubscriptionID: one.id}}
