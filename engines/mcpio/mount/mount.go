@@ -138,7 +138,7 @@ func (m *Mounts) add(each entry, trusted *pinned, lockErr error) {
 		return
 	}
 	s := &server{entry: each, registry: m.options.Registry, root: m.options.Root, logger: m.options.Logger,
-		starter: starter{version: m.options.Version, logger: m.options.Logger},
+		version: m.options.Version,
 		work:    &m.work, adopting: &m.adopting, trusted: trusted, pause: m.newPause(), listFor: m.options.ListFor, pingTime: m.options.PingTime}
 	s.life, s.end = context.WithCancelCause(m.life)
 	s.prepare(m.options.Environment, m.options.Path, lockErr)

@@ -46,41 +46,36 @@ func (m *Mounts) ReviewLaunch(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := s.mayReview(); err != nil {
-		return "", err
-	}
+	return s.reviewLaunch()
+}
+
+// reviewLaunch is ReviewLaunch. The error is why the server cannot be started.
+func (s *server) reviewLaunch() (string, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if s.trusted == nil || s.trusted.Launch.Digest == s.print.Digest {
+	switch {
+	case s.fixed != nil && s.fixed.Code != fault.ToolChanged:
+		return "", s.fixed
+	case s.trusted == nil || s.trusted.Launch.Digest == s.print.Digest:
 		return "", nil
 	}
 	return diff(s.trusted.Launch.Lines, s.print.Lines), nil
 }
 
-// mayReview returns why the server cannot be started for a review, or nil.
-func (s *server) mayReview() error {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if s.fixed != nil && s.fixed.Code != fault.ToolChanged {
-		return s.fixed
-	}
-	return nil
-}
-
 // Review starts a server, whatever is trusted of it, compares, and ends the
 // server again. Nothing changes.
 func (m *Mounts) Review(ctx context.Context, name string) (Review, error) {
-	launchDiff, err := m.ReviewLaunch(name)
+	s, err := m.server(name)
 	if err != nil {
 		return Review{}, err
 	}
-	s, err := m.server(name)
+	launchDiff, err := s.reviewLaunch()
 	if err != nil {
 		return Review{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	began, err := s.starter.start(ctx, name, s.launch)
+	began, err := s.start(ctx)
 	if err != nil {
 		coded := fault.From(err)
 		return Review{}, fault.New(coded.Code, "%s does not start: %s", name, s.launch.hidden.Text(coded.Message()))

@@ -26,7 +26,7 @@ type server struct {
 	entry    entry
 	print    fingerprint
 	launch   launch
-	starter  starter
+	version  string // Savant's, which servers are told
 	registry *engines.Registry
 	root     *os.Root
 	logger   *slog.Logger
@@ -132,7 +132,7 @@ func (s *server) begin() {
 	s.work.Go(func() {
 		ctx, cancel := context.WithTimeout(s.life, startTimeout)
 		defer cancel()
-		began, err := s.starter.start(ctx, s.entry.name, s.launch)
+		began, err := s.start(ctx)
 		if err == nil {
 			if err = s.adopt(began); err != nil {
 				began.close()

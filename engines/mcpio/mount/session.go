@@ -2,7 +2,6 @@ package mount
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -32,16 +31,10 @@ type session struct {
 	closed sync.Once
 }
 
-// starter starts servers; version is Savant's, which the servers are told.
-type starter struct {
-	version string
-	logger  *slog.Logger
-}
-
-// start reaches a server and lists its tools. ctx bounds all of it.
-func (by starter) start(ctx context.Context, name string, l launch) (*session, error) {
+// start reaches the server and lists its tools. ctx bounds all of it.
+func (of *server) start(ctx context.Context) (*session, error) {
 	s := &session{relist: make(chan struct{}, 1), listed: time.Now()}
-	options := mcpclient.Options{Name: "savant-mount", Version: by.version, MaxLine: maxMessage,
+	options := mcpclient.Options{Name: "savant-mount", Version: of.version, MaxLine: maxMessage,
 		ToolsChanged: func() {
 			select {
 			case s.relist <- struct{}{}:
@@ -49,10 +42,10 @@ func (by starter) start(ctx context.Context, name string, l launch) (*session, e
 			}
 		}}
 	var err error
-	if l.url != "" {
-		s.client, err = mcpclient.ConnectHTTP(ctx, l.url, l.headers, options)
+	if of.launch.url != "" {
+		s.client, err = mcpclient.ConnectHTTP(ctx, of.launch.url, of.launch.headers, options)
 	} else {
-		err = s.startProcess(ctx, by, name, l, options)
+		err = s.startProcess(ctx, of, options)
 	}
 	if err != nil {
 		return nil, err
@@ -64,14 +57,14 @@ func (by starter) start(ctx context.Context, name string, l launch) (*session, e
 	return s, nil
 }
 
-func (s *session) startProcess(ctx context.Context, by starter, name string, l launch, options mcpclient.Options) error {
+func (s *session) startProcess(ctx context.Context, of *server, options mcpclient.Options) error {
 	var err error
-	if s.process, err = startProcess(l); err != nil {
+	if s.process, err = startProcess(of.launch); err != nil {
 		return err
 	}
 	go func() {
 		defer s.process.stderr.Close()
-		logStderr(s.process.stderr, name, l.hidden, by.logger)
+		logStderr(s.process.stderr, of.entry.name, of.launch.hidden, of.logger)
 	}()
 	if s.client, err = mcpclient.Connect(ctx, s.process.stdin, s.process.stdout, options); err != nil {
 		s.process.stop()
