@@ -116,6 +116,9 @@ func New(options Options) *Engine {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
+	if options.Person == nil {
+		options.Person = func(context.Context) Ask { return nil }
+	}
 	if options.NewID == nil {
 		options.NewID = func() string { return strings.ToLower(rand.Text()) }
 	}
@@ -164,7 +167,7 @@ func (e *Engine) evict() {
 
 // open returns a run brought up to its journal, locked; the caller unlocks it.
 func (e *Engine) open(ctx context.Context, workflow, run string) (*live, error) {
-	key, err := e.locate(ctx, workflow, run)
+	key, err := e.Locate(ctx, workflow, run)
 	if err != nil {
 		return nil, err
 	}
@@ -186,9 +189,9 @@ func (e *Engine) open(ctx context.Context, workflow, run string) (*live, error) 
 // forget drops a run from memory, so that it is read from disk again.
 func (l *live) forget() { l.run, l.now, l.version, l.hash, l.times = nil, flow.Outcome{}, 0, "", nil }
 
-// locate completes a key: a run may be named without its workflow where its
-// id is unique.
-func (e *Engine) locate(ctx context.Context, workflow, run string) (state.Key, error) {
+// Locate completes a key: a run may be named without its workflow where its id
+// is unique. UNKNOWN_RUN, INVALID_PARAMS.
+func (e *Engine) Locate(ctx context.Context, workflow, run string) (state.Key, error) {
 	if run == "" {
 		return state.Key{}, fault.New(fault.InvalidParams, "run_id is missing: use the one that think.plan returned")
 	}

@@ -29,12 +29,9 @@ type Event struct {
 func EventOf(record state.Record) Event {
 	out := Event{Version: record.Version, Kind: record.Kind, Time: record.Time, Hash: record.State}
 	var data struct {
-		Step    string `json:"step"`
-		Attempt int    `json:"attempt"`
-		To      int    `json:"to"`
-		Witness string `json:"witness"`
-		Receipt string `json:"receipt"`
-		Reply   struct {
+		answerData
+		To    int `json:"to"`
+		Reply struct {
 			Fault *fault.Error `json:"fault"`
 		} `json:"reply"`
 	}

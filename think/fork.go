@@ -24,7 +24,7 @@ func (e *Engine) Fork(ctx context.Context, key state.Key, records []state.Record
 	if err != nil {
 		return nil, err
 	}
-	line, err := effective(records)
+	line, err := Effective(records)
 	if err != nil {
 		return nil, err
 	}

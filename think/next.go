@@ -89,23 +89,26 @@ const maxValues = 200_000
 
 // submission reads the result of a step: VALIDATION_FAILED, RESULT_TOO_LARGE.
 func (in NextInput) submission(raw json.RawMessage) (submission, error) {
-	tooLarge := fault.New(fault.ResultTooLarge, "the result of step %q has more than %d JSON values: keep it elsewhere and answer with where it is",
-		fault.Cut(in.StepID, 120), maxValues)
 	if len(raw) > maxValues && jsonvalue.Count(raw, maxValues) > maxValues {
-		return submission{}, tooLarge
+		return submission{}, in.tooLarge()
 	}
 	value, err := jsonvalue.Decode(raw)
 	if err != nil {
 		return submission{}, fault.New(fault.ValidationFailed, "result_snapshot: %s", err).With(fault.Diagnostic{Path: "result_snapshot", Message: err.Error()})
 	}
 	if len(raw) > maxValues && flow.TooManyValues(value, maxValues) {
-		return submission{}, tooLarge
+		return submission{}, in.tooLarge()
 	}
 	digest, err := jsonvalue.Digest(value)
 	if err != nil {
 		return submission{}, fault.New(fault.ValidationFailed, "result_snapshot: %s", err)
 	}
 	return submission{Answer: flow.Answer{Step: in.StepID, Attempt: in.Attempt, Result: value, Digest: digest}, raw: raw}, nil
+}
+
+func (in NextInput) tooLarge() error {
+	return fault.New(fault.ResultTooLarge, "the result of step %q has more than %d JSON values: keep it elsewhere and answer with where it is",
+		fault.Cut(in.StepID, 120), maxValues)
 }
 
 // withoutResult answers a call that only asks about a person's step.
@@ -123,7 +126,8 @@ func (e *Engine) withoutResult(ctx context.Context, l *live, step string) (settl
 	if err != nil {
 		return settled{}, err
 	}
-	if isAnswered(explained.Status) && (explained.Call == flow.CallApprove || explained.Call == flow.CallAsk) {
+	answered := explained.Status == flow.Done || explained.Status == flow.Failed // as a declined approval has
+	if answered && (explained.Call == flow.CallApprove || explained.Call == flow.CallAsk) {
 		replied, err := e.standing(ctx, l) // a person has answered meanwhile
 		replied.waiting = nil
 		return replied, err
@@ -131,10 +135,6 @@ func (e *Engine) withoutResult(ctx context.Context, l *live, step string) (settl
 	_, err = l.run.Settle(flow.Answer{Step: step}) // which says why it is not outstanding
 	return settled{}, err
 }
-
-// isAnswered says whether a person's step was settled by an answer; a declined
-// approval has failed.
-func isAnswered(status flow.Status) bool { return status == flow.Done || status == flow.Failed }
 
 // settle applies an answer, writes it down and replies; l is held and fresh.
 func (e *Engine) settle(ctx context.Context, l *live, given submission) (settled, error) {

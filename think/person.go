@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -102,7 +103,7 @@ const maxForms = 20
 // disk before anybody is asked, and the run is not held meanwhile: a person may
 // take an hour, and another terminal may answer first.
 func (e *Engine) askPerson(ctx context.Context, replied settled) (*Reply, error) {
-	ask, during := e.asker(ctx), replied.version
+	ask, during := e.Person(ctx), replied.version
 	for range maxForms {
 		asked := replied.waiting
 		if replied.Fault != nil || asked == nil || ask == nil {
@@ -206,14 +207,18 @@ func flat(schema any) bool {
 		return false
 	}
 	for _, each := range fields {
-		field, _ := each.(map[string]any)
-		switch field["type"] {
-		case "string", "integer", "number", "boolean":
-		default:
+		if !plain(each) {
 			return false
 		}
 	}
 	return true
+}
+
+// plain says whether a schema is that of one field of a form.
+func plain(schema any) bool {
+	described, _ := schema.(map[string]any)
+	kind, _ := described["type"].(string)
+	return slices.Contains([]string{"string", "integer", "number", "boolean"}, kind)
 }
 
 // Ask puts a form to the person behind a call and waits for what they do.
@@ -231,13 +236,4 @@ type Form struct {
 type Filled struct {
 	Action  string
 	Content json.RawMessage
-}
-
-// asker returns how to ask the person behind a call, nil where nobody can be
-// asked.
-func (e *Engine) asker(ctx context.Context) Ask {
-	if e.Person == nil {
-		return nil
-	}
-	return e.Person(ctx)
 }

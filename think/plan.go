@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"reflect"
 	"strings"
 	"time"
@@ -270,7 +271,7 @@ func strictly(warnings []fault.Diagnostic) error {
 // elicitParams asks the person for required parameters, where the client can.
 func (e *Engine) elicitParams(ctx context.Context, workflow *flow.Workflow, given map[string]any) (map[string]any, error) {
 	missing := workflow.Missing(given)
-	ask := e.asker(ctx)
+	ask := e.Person(ctx)
 	if len(missing) == 0 || ask == nil {
 		return given, nil
 	}
@@ -290,9 +291,7 @@ func (e *Engine) elicitParams(ctx context.Context, workflow *flow.Workflow, give
 	if !ok {
 		return given, nil
 	}
-	for name, value := range given {
-		filled[name] = value
-	}
+	maps.Copy(filled, given)
 	return filled, nil
 }
 
@@ -301,12 +300,10 @@ func (e *Engine) elicitParams(ctx context.Context, workflow *flow.Workflow, give
 func paramForm(params []flow.Param) (json.RawMessage, bool) {
 	properties, required := map[string]any{}, []string{}
 	for _, param := range params {
-		schema, _ := param.Schema.(map[string]any)
-		switch schema["type"] {
-		case "string", "integer", "number", "boolean":
-		default:
+		if !plain(param.Schema) {
 			return nil, false
 		}
+		schema, _ := param.Schema.(map[string]any)
 		field := map[string]any{"type": schema["type"]}
 		for _, key := range []string{"description", "enum", "minimum", "maximum", "minLength", "maxLength", "title"} {
 			if value, ok := schema[key]; ok {

@@ -9,12 +9,13 @@ import (
 	"savant/think/state"
 )
 
-// The kinds of records that a run's journal holds.
+// The kinds of records that a run's journal holds; KindReset goes back to an
+// earlier version.
 const (
 	kindPlan   = "plan"
 	kindResult = "result"
 	kindPerson = "person"
-	kindReset  = "reset"
+	KindReset  = "reset"
 )
 
 // pin is one workflow that a run follows, whatever becomes of its file. The

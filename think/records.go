@@ -11,13 +11,6 @@ import (
 
 // This file is what the packages that audit and maintain runs build on.
 
-// Effective returns the records that make the state after the last one: a reset
-// takes the place of all that came after the version it names. STATE_CORRUPT.
-func Effective(records []state.Record) ([]state.Record, error) { return effective(records) }
-
-// KindReset is the kind of a reset's record.
-const KindReset = kindReset
-
 // Replay is a run made again from its records.
 type Replay struct {
 	replayed
@@ -98,18 +91,6 @@ func (r *Replay) Instructions() []Instruction {
 		out = append(out, wired)
 	}
 	return out
-}
-
-// Locate completes a key: a run may be named without its workflow where its id
-// is unique. UNKNOWN_RUN, INVALID_PARAMS.
-func (e *Engine) Locate(ctx context.Context, workflow, run string) (state.Key, error) {
-	return e.locate(ctx, workflow, run)
-}
-
-// VersionOf returns the version that a checkpoint's name stands for, see
-// ResetInput: CHECKPOINT_NOT_FOUND.
-func (e *Engine) VersionOf(ctx context.Context, key state.Key, records []state.Record, name string) (int, error) {
-	return e.target(ctx, key, records, name)
 }
 
 // Alone does work on the files of a run while no request of this engine uses

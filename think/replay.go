@@ -189,7 +189,7 @@ func (e *Engine) replayRecords(ctx context.Context, p past) (*replayed, error) {
 	if err != nil {
 		return nil, err
 	}
-	line, err := effective(p.records)
+	line, err := Effective(p.records)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +205,7 @@ func (e *Engine) replayRecords(ctx context.Context, p past) (*replayed, error) {
 		}
 	}
 	last := p.records[len(p.records)-1]
-	if last.Kind == kindReset {
+	if last.Kind == KindReset {
 		run.SkipTo(last.Version)
 		if now, err = e.proceed(ctx, p, run, run.Proceed()); err != nil {
 			return nil, err
@@ -223,7 +223,7 @@ func (e *Engine) replayRecords(ctx context.Context, p past) (*replayed, error) {
 func handedOut(records []state.Record, now flow.Outcome) map[int]time.Time {
 	reset := 0
 	for _, record := range records {
-		if record.Kind == kindReset {
+		if record.Kind == KindReset {
 			reset = record.Version
 		}
 	}
@@ -236,13 +236,13 @@ func handedOut(records []state.Record, now flow.Outcome) map[int]time.Time {
 	return times
 }
 
-// effective returns the records that make the state after the last one: a
-// reset takes the place of all that came after the version it names.
-func effective(records []state.Record) ([]state.Record, error) {
+// Effective returns the records that make the state after the last one: a reset
+// takes the place of all that came after the version it names. STATE_CORRUPT.
+func Effective(records []state.Record) ([]state.Record, error) {
 	var line []state.Record
 	for at := len(records); at > 0; {
 		record := records[at-1]
-		if record.Kind != kindReset {
+		if record.Kind != KindReset {
 			line = append(line, record)
 			at--
 			continue

@@ -56,7 +56,7 @@ func (e *Engine) Reset(ctx context.Context, in ResetInput) (*ResetOutput, error)
 	if err != nil {
 		return nil, err
 	}
-	to, err := e.target(ctx, l.key, records, in.Checkpoint)
+	to, err := e.VersionOf(ctx, l.key, records, in.Checkpoint)
 	if err != nil {
 		return nil, err
 	}
@@ -104,8 +104,9 @@ func versionOf(name string) (int, bool) {
 	return version, err == nil && version > 0
 }
 
-// target finds the version that a checkpoint's name stands for.
-func (e *Engine) target(ctx context.Context, key state.Key, records []state.Record, name string) (int, error) {
+// VersionOf returns the version that a checkpoint's name stands for, see
+// ResetInput: CHECKPOINT_NOT_FOUND.
+func (e *Engine) VersionOf(ctx context.Context, key state.Key, records []state.Record, name string) (int, error) {
 	if name == "start" {
 		return 1, nil
 	}
@@ -122,7 +123,7 @@ func (e *Engine) target(ctx context.Context, key state.Key, records []state.Reco
 	if !errors.Is(err, fault.CheckpointNotFound) && !errors.Is(err, fault.InvalidParams) {
 		return 0, err
 	}
-	line, lineErr := effective(records)
+	line, lineErr := Effective(records)
 	if lineErr != nil {
 		return 0, lineErr
 	}
@@ -151,7 +152,7 @@ func (e *Engine) resetTo(ctx context.Context, l *live, records []state.Record, t
 	if err != nil {
 		return nil, fault.New(fault.Internal, "encoding a reset: %w", err)
 	}
-	record, err := e.Store.Append(ctx, l.key, state.Record{Version: past.now.Version, Kind: kindReset, Time: stamp(e.Now()),
+	record, err := e.Store.Append(ctx, l.key, state.Record{Version: past.now.Version, Kind: KindReset, Time: stamp(e.Now()),
 		Status: string(past.now.Status), Data: data, State: past.now.Hash})
 	if err != nil {
 		l.forget()

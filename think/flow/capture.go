@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -196,7 +197,8 @@ func (n *nodeState) variable(name string) Var {
 // something is missing.
 func (r *Run) Var(name string) ([]byte, []Ref) {
 	for _, f := range r.frames() {
-		if at, ok := f.graph.captures[trimmed(name, f.prefix)]; ok {
+		own, inside := strings.CutPrefix(name, f.prefix)
+		if at, ok := f.graph.captures[own]; ok && inside {
 			var m missing
 			if m.capture(&f.nodes[at]); len(m.refs) > 0 {
 				return nil, m.refs
@@ -205,13 +207,6 @@ func (r *Run) Var(name string) ([]byte, []Ref) {
 		}
 	}
 	return nil, nil
-}
-
-func trimmed(name, prefix string) string {
-	if len(name) > len(prefix) && name[:len(prefix)] == prefix {
-		return name[len(prefix):]
-	}
-	return ""
 }
 
 // frames returns the root and every child frame.

@@ -110,8 +110,10 @@ func (u *unit) instruction() Instruction {
 	if s.Schema != nil {
 		i.Schema = s.Schema.JSON()
 		i.SuccessSchema = i.Schema
-		if s.Schema.Name() != "" && jsonSize(i.SuccessSchema) > maxSchema {
-			i.SuccessSchema = s.Schema.Name()
+		if name := s.Schema.Name(); name != "" {
+			if whole, err := jsonvalue.Encode(i.Schema); err == nil && len(whole) > maxSchema {
+				i.SuccessSchema = name
+			}
 		}
 	}
 	if shown := u.rare().shown; shown != nil {
@@ -121,14 +123,6 @@ func (u *unit) instruction() Instruction {
 		}
 	}
 	return i
-}
-
-func jsonSize(value any) int {
-	data, err := jsonvalue.Encode(value)
-	if err != nil {
-		return 0
-	}
-	return len(data)
 }
 
 func (r *Run) shown(u *unit) string {

@@ -124,7 +124,7 @@ func (n *nodeState) loop() bool  { return n.step().Foreach != nil }
 // unit yet, or item stands for the loop's index.
 func (n *nodeState) env(item int) expression.Env {
 	f := n.frame
-	env := expression.Env{Params: f.params, State: f.capture, Steps: f.statusOf, Run: f.run.about()}
+	env := f.env()
 	if own := n.step().CaptureAs; n.step().Rounds > 0 && own != "" {
 		env.State = func(name string) any {
 			if name == own && len(n.units) == 1 {
