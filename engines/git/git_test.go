@@ -32,7 +32,7 @@ func newWorkshop(t testing.TB, initArgs ...string) *workshop {
 	t.Setenv("XDG_CONFIG_HOME", "")
 	w := &workshop{t: t, root: t.TempDir()}
 	w.table = w.engine(git.Options{Roots: []string{w.root}})
-	w.git(append([]string{"init", "-q", "-b", "main"}, initArgs...)...)
+	w.git(append([]string{"init", "-q", "--template=", "-b", "main"}, initArgs...)...)
 	return w
 }
 
