@@ -158,8 +158,8 @@ func TestDeleteLosesNothing(t *testing.T) {
 	}
 }
 
-// TestRandomFaultsLoseNothingAcknowledged goes on for long, through faults,
-// crashes and changes of process.
+// TestErrorsNameTheCauseAndNoPath: they reach clients, so they name the file below
+// SAVANT_PATH, the cause and what to do.
 func TestErrorsNameTheCauseAndNoPath(t *testing.T) {
 	disk, d := stage(t, operation{prepare: grow(2)})
 	disk.failAt, disk.fault = 3, failENOSPC
