@@ -108,9 +108,8 @@ func (e *Error) Attach(name string, value any) *Error {
 	return e
 }
 
-// Hint says what to do about an error. It is data, so that each front end says
-// it in its own words: a command line names the command where a client reads
-// the name of a tool.
+// Hint says what to do about an error. It is data, so that each front end words it:
+// the command line names a command where a client reads the name of a tool.
 type Hint struct {
 	// Call is the tool or command to call, if there is one.
 	Call string
@@ -120,13 +119,13 @@ type Hint struct {
 
 func (h Hint) String() string { return strings.TrimSpace(h.Call + " " + h.Text) }
 
-// DidYouMean is the hint that a name is likely one of others.
+// DidYouMean is a hint that suggests names.
 func DidYouMean(names ...string) Hint {
 	return Hint{Text: "did you mean " + strings.Join(names, " or ") + "?"}
 }
 
-// Hinted returns a copy of the error with a hint. An error that has one
-// already is returned as it is.
+// Hinted returns a copy of the error with a hint. An error that already has a hint
+// is returned as it is.
 func (e *Error) Hinted(hint Hint) *Error {
 	if hint == (Hint{}) || e.Hint != (Hint{}) {
 		return e
@@ -141,7 +140,7 @@ func (e *Error) Message() string {
 	switch {
 	case e.Hint == (Hint{}):
 		return e.Details
-	case strings.HasSuffix(e.Details, ":"): // they lead to the hint
+	case strings.HasSuffix(e.Details, ":"): // the details introduce the hint
 		return e.Details + " " + e.Hint.String()
 	}
 	return e.Details + "; " + e.Hint.String()
@@ -164,7 +163,7 @@ func (e *Error) Unwrap() []error {
 }
 
 // From returns err as an *Error. An error without a code becomes INTERNAL with
-// neutral details: its text may hold paths or secrets, which belong in the log.
+// neutral details, since its text may hold paths or secrets.
 func From(err error) *Error {
 	if err == nil {
 		return nil
@@ -188,17 +187,17 @@ const (
 	maxDiagnostics = 10
 )
 
-// wire is an error's own members, the code first: a client that cuts an answer
-// cuts its end.
+// wire has an error's own members. The code is first, since a client that cuts an
+// answer cuts its end.
 type wire struct {
 	Error       Code         `json:"error"`
 	Details     string       `json:"details"`
 	Diagnostics []Diagnostic `json:"diagnostics"`
 }
 
-// MarshalJSON writes {"error", "details", "diagnostics"} and then what was
-// attached, by name. Its own members stay under 20 KB: texts are cut, the
-// harder the longer they are once escaped.
+// MarshalJSON writes {"error", "details", "diagnostics"} and then the attached
+// members, sorted by name. The error's own members stay under 20 KB: texts are cut
+// shorter until they fit.
 func (e *Error) MarshalJSON() ([]byte, error) {
 	var own []byte
 	for details, text := maxDetails, maxText; ; details, text = details/2, text/2 {
@@ -239,8 +238,8 @@ func (e *Error) shortened(limit int) []Diagnostic {
 	return list
 }
 
-// UnmarshalJSON reads what MarshalJSON writes; a hint stays the end of the
-// details, and further members come back in Extra as json.RawMessage.
+// UnmarshalJSON reads what MarshalJSON writes. A hint stays the end of the details,
+// and further members are in Extra as json.RawMessage.
 func (e *Error) UnmarshalJSON(data []byte) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(data, &members); err != nil {

@@ -1,7 +1,7 @@
 package fault
 
-// maxMisspelt is how long a name may be that is held against others, in bytes:
-// longer ones are no slip of the pen, and would take seconds.
+// maxMisspelt is the longest name in bytes that is compared with others. Longer
+// ones are no typing errors, and would take seconds.
 const maxMisspelt = 500
 
 // Nearest returns the candidate closest to name by edit distance, or "" when

@@ -1,5 +1,5 @@
-// Package pattern holds regular expressions back until they are needed: all of
-// the program's together would take a tenth of its start.
+// Package pattern compiles regular expressions on first use. Compiling all of the
+// program's at once would take a tenth of its start.
 package pattern
 
 import (
@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Lazy returns a regular expression that is compiled when it is first asked
-// for. It panics then where text is none, so a test has to reach it.
+// Lazy returns a function that compiles a regular expression on its first call. It
+// panics if text is invalid, so a test has to reach it.
 func Lazy(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }

@@ -7,9 +7,9 @@ import (
 	"savant/internal/pattern"
 )
 
-// assignments are the words of names that end in the name of a secret: what is
-// assigned to one is found by a rule. Every name that SecretName knows has one
-// of the words: where case is ignored, two further letters are an s and a k.
+// assignments are the last words of names of secrets; secret judges the value
+// that is assigned. Every name that SecretName matches has one of the words. Where
+// case is ignored, Unicode has two further letters for s and k.
 func assignments(secret func(r *reading, at, end int) span) []word {
 	var list []word
 	for _, text := range []string{"token", "key", "secret", "password", "passwd", "passphrase", "authorization", "cookie", "credential", "credentials"} {
@@ -21,11 +21,11 @@ func assignments(secret func(r *reading, at, end int) span) []word {
 	return list
 }
 
-// keyNames are what a key is called that is secret; "key" alone is none.
+// keyNames are the words before "key" that make it a secret.
 var keyNames = []string{"api", "access", "private", "secret", "auth", "signing", "encryption"}
 
-// namesSecret says whether a name that ends at end, in a word from at, is that
-// of a secret.
+// namesSecret reports whether the name that ends at end, with a word from at, is
+// that of a secret.
 func namesSecret(text string, at, end int) bool {
 	if end < len(text) && keyBytes[text[end]] {
 		return false
@@ -38,16 +38,16 @@ func namesSecret(text string, at, end int) bool {
 		slices.ContainsFunc(keyNames, func(name string) bool { return strings.HasSuffix(before, name) })
 }
 
-// value is what is assigned to a name.
+// value is a value that is assigned to a name.
 type value struct {
 	span
-	// quoted: it is a text in quotes. colon: it follows ":"; defines: := or =>;
-	// spaced: there are spaces beside the sign.
+	// quoted: the value is in quotes. The sign is ":" (colon) or ":=" or "=>"
+	// (defines), with spaces beside it (spaced).
 	quoted, colon, defines, spaced bool
 }
 
-// assignment reads what follows a name: perhaps the quote that closes it, a
-// sign (: = := =>) and a value.
+// assignment reads what follows a name: an optional closing quote, a sign (: = :=
+// =>) and a value.
 func assignment(r *reading, end int) (value, bool) {
 	at := r.run(end, escapes)
 	if r.has(at, quotes) {
@@ -84,12 +84,12 @@ var (
 	signs   = bytesOf(":=>")
 )
 
-// maxNested is how many backslashes a quote within JSON within a text may have.
+// maxNested is how many backslashes may precede a quote in JSON inside a text.
 const maxNested = 15
 
-// quoted returns what stands in quotes at a place, to the end of the line where
-// they are not closed. Within JSON in a text the quotes are escaped: a quote with
-// more backslashes is part of what is quoted.
+// quoted returns the text in quotes at a place, up to the end of the line if they
+// are not closed. In JSON inside a text the quotes are escaped; a quote with more
+// backslashes belongs to the quoted text.
 func (r *reading) quoted(at int) (inside span, is bool) {
 	open := r.run(at, escapes)
 	depth := open - at
@@ -112,7 +112,7 @@ func (r *reading) quoted(at int) (inside span, is bool) {
 	return span{open + 1, len(r.text)}, true
 }
 
-// assigned takes everything that is assigned to the name of a secret.
+// assigned returns everything that is assigned to the name of a secret.
 func assigned(r *reading, at, end int) span {
 	v, is := assignment(r, end)
 	switch {
@@ -129,8 +129,8 @@ func assigned(r *reading, at, end int) span {
 	return span{v.from, r.run(v.from, inValue)}
 }
 
-// What a value does not begin with, and what it consists of: in a log, in a line
-// of a header and in source code.
+// noValue cannot begin a value. The others are the bytes of a value in a log, in a
+// header and in source code.
 var (
 	noValue  = bytesOf(" \t\r\n,;&}\"'[({")
 	inValue  = otherThan(" \t\r\n,;&}\"'")
@@ -139,12 +139,12 @@ var (
 	called   = bytesOf("([{")
 )
 
-// maxJudged is how much of a value is looked at, in bytes, to tell what it is.
+// maxJudged is how many bytes of a value are examined.
 const maxJudged = 256
 
-// literal takes what is assigned to the name of a secret and is no expression:
-// texts in quotes that hold no variable, what has digits, and what is assigned
-// to a name in capitals, as in a list of variables.
+// literal returns a value that is assigned to the name of a secret, if it is no
+// expression: a text in quotes without a variable, a value with digits, or one
+// that is assigned to a name in capitals, as in a list of variables.
 func literal(r *reading, at, end int) span {
 	v, is := assignment(r, end)
 	if !is || !namesSecret(r.text, at, end) || r.has(v.from, placeholder) {
@@ -166,8 +166,8 @@ func literal(r *reading, at, end int) span {
 	return span{}
 }
 
-// selector is a member of something: process.env.API_KEY_1.
+// selector matches a member access: process.env.API_KEY_1.
 var selector = pattern.Lazy(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$`)
 
-// placeholder are what a text begins with that stands for another.
+// placeholder begins a text that stands for another.
 var placeholder = bytesOf("$<%{")

@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// known are the words of values: each is a secret where it stands. What is
-// escaped for an address may be so in either case.
+// known are the words of known values. URL escapes match in either case.
 func known(values []string) []word {
 	list := make([]word, len(values))
 	for i, each := range values {
@@ -19,12 +18,12 @@ func known(values []string) []word {
 	return list
 }
 
-// minLine is how long a line of a value is, in bytes, that is looked for by
-// itself: what is read line by line shows no more at once.
+// minLine is the least length in bytes of a line of a value that is searched for
+// by itself, since output may be read line by line.
 const minLine = 16
 
-// encodings are the ways a value stands in JSON, also in JSON within a text, in
-// addresses, in headers and in dumps of bytes.
+// encodings returns a value as it appears in JSON, in JSON inside a text, in URLs,
+// in headers and in hex dumps.
 func encodings(value string) []string {
 	all := forms(value)
 	if lines := strings.FieldsFunc(value, func(r rune) bool { return r == '\n' || r == '\r' }); len(lines) > 1 {
@@ -48,12 +47,12 @@ func forms(value string) []string {
 		all = append(all, digits, strings.ToUpper(digits))
 	}
 	if len(value) < usual {
-		return all // what base64 makes of it would be too short
+		return all // its base64 would be too short
 	}
 	return append(all, inBase64(value)...)
 }
 
-// escaped returns a text as it stands in JSON, without the quotes.
+// escaped returns a text as it is in JSON, without the quotes.
 func escaped(text string, html bool) string {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -64,10 +63,9 @@ func escaped(text string, html bool) string {
 	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSuffix(out.String(), "\n"), `"`), `"`)
 }
 
-// inBase64 returns what base64 makes of a value whatever stands before and
-// behind it, such as a user's name and a colon: three bytes become four
-// letters, so there are three ways. Letters that neighbours have a part in are
-// left out.
+// inBase64 returns a value in base64 with anything before and behind it, such as a
+// user name and a colon. Three bytes become four letters, so there are three ways.
+// It leaves out letters that depend on the neighbors.
 func inBase64(value string) []string {
 	var all []string
 	for before := range 3 {

@@ -10,9 +10,9 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// JSON returns a JSON value without secrets: in texts, in names, and in
-// members with the name of a secret. What is not JSON is redacted as text. What
-// holds no secret stays byte for byte.
+// JSON removes secrets from a JSON value: in texts, in names, and in members with
+// the name of a secret. Invalid JSON is redacted as text. A value without secrets
+// is returned byte for byte.
 func (r *Redactor) JSON(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || r.harmless(raw) {
 		return raw
@@ -28,8 +28,8 @@ func (r *Redactor) JSON(raw json.RawMessage) json.RawMessage {
 	return encode(clean)
 }
 
-// harmless says for certain that a JSON value holds no secret, without taking it
-// apart: it has none of the words, and no escape that could hide one.
+// harmless reports that a JSON value holds no secret, without decoding it: it has
+// none of the words, and no escape that could hide one.
 func (r *Redactor) harmless(raw json.RawMessage) bool {
 	if r.words.none() {
 		return json.Valid(raw)
@@ -38,7 +38,7 @@ func (r *Redactor) harmless(raw json.RawMessage) bool {
 	return !strings.Contains(text, `\u`) && !strings.Contains(text, `\/`) && !r.hinted(text) && json.Valid(raw)
 }
 
-// decode reads exactly one JSON value; numbers stay as they are written.
+// decode reads exactly one JSON value. Numbers stay as they are written.
 func decode(raw json.RawMessage) (any, error) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
@@ -52,7 +52,7 @@ func decode(raw json.RawMessage) (any, error) {
 	return value, nil
 }
 
-// encode writes what consists of JSON values alone.
+// encode encodes a redacted value.
 func encode(value any) json.RawMessage {
 	raw, err := jsonvalue.Encode(value)
 	if err != nil {
@@ -61,8 +61,8 @@ func encode(value any) json.RawMessage {
 	return raw
 }
 
-// Value returns a value of JSON without secrets; the one given is not changed.
-// Values that are not of the types of encoding/json are encoded first.
+// Value removes secrets from a decoded JSON value, on a copy. A value of another
+// type is encoded first.
 func (r *Redactor) Value(value any) any {
 	clean, _ := r.value(value)
 	return clean

@@ -2,16 +2,14 @@ package redact
 
 import "strings"
 
-// reading is a text that is looked through. What was counted once is not counted
-// again: in a text that is made for it, every word begins a run of bytes that
-// goes to the end.
+// reading is one pass over a text. It remembers what it has measured, so that a
+// hostile text, in which every word begins a run to the end, takes linear time.
 type reading struct {
 	text string
-	// runs are the last that were counted, ends is how far it was to the end of
-	// the last private key.
+	// runs are the last runs of each set, ends is the last private key.
 	runs map[*set]span
 	ends span
-	// searched is how far each rule has gone, found what they found.
+	// searched is how far each rule has searched, found what the rules found.
 	searched map[*rule]int
 	found    []span
 }
@@ -20,7 +18,7 @@ func newReading(text string) *reading {
 	return &reading{text: text, runs: map[*set]span{}, searched: map[*rule]int{}}
 }
 
-// run returns the end of the bytes of a set that stand at a place.
+// run returns the end of the run of bytes of a set that begins at a place.
 func (r *reading) run(at int, of *set) int {
 	if last := r.runs[of]; last.from <= at && at < last.to {
 		return last.to
@@ -33,17 +31,17 @@ func (r *reading) run(at int, of *set) int {
 	return to
 }
 
-// begins says whether a word can begin at a place.
+// begins reports whether a word can begin at a place.
 func (r *reading) begins(at int) bool { return at == 0 || !wordBytes[r.text[at-1]] }
 
-// follows says whether a place is right behind a byte.
+// follows reports whether a place is right behind a byte.
 func (r *reading) follows(at int, before byte) bool { return at > 0 && r.text[at-1] == before }
 
-// has says whether a byte of a set stands at a place.
+// has reports whether a byte of a set is at a place.
 func (r *reading) has(at int, of *set) bool { return at < len(r.text) && of[r.text[at]] }
 
-// keyEnd returns the end of a private key that goes on at a place: behind the
-// line that ends it, or that of the text.
+// keyEnd returns the end of a private key that continues at a place: behind its
+// last line, or the end of the text.
 func (r *reading) keyEnd(at int) int {
 	const line, dashes = "-----END ", "-----"
 	if r.ends.from <= at && at < r.ends.to {
@@ -80,7 +78,7 @@ func otherThan(text string) *set {
 
 const letters, digits = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789"
 
-// What names and secrets consist of.
+// The bytes of names and secrets.
 var (
 	blanks       = bytesOf(" \t\r\n")
 	alphanumeric = bytesOf(letters + digits)

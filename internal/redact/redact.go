@@ -1,8 +1,7 @@
-// Package redact takes secrets out of what is logged, traced, shown or given to
-// a model: values that are known, in the usual encodings, and what looks like a
-// secret. It is the one place that says how one looks. Which files are kept
-// back whole is another question, which engines/repo/index answers by their
-// names.
+// Package redact removes secrets from text and JSON before it is logged, traced,
+// shown or given to a model: known values, in the usual encodings, and texts that
+// look like a secret. It alone defines how a secret looks. engines/repo/index
+// decides by name which files are withheld as a whole.
 package redact
 
 import (
@@ -13,32 +12,32 @@ import (
 	"sync"
 )
 
-// Mark stands where a secret was.
+// Mark replaces a secret.
 const Mark = "[redacted]"
 
-// usual is the length in bytes below which a value of the environment is not
-// looked for, shortest below which none is: it would be found in ordinary text.
+// usual is the least length in bytes of a value of the environment, shortest that
+// of any value. Shorter ones would be found in ordinary text.
 const (
 	usual    = 8
 	shortest = 3
 )
 
-// Redactor takes secrets out. It may be used by several goroutines at once.
+// Redactor removes secrets. It is safe for concurrent use.
 type Redactor struct {
-	// names: members of JSON that are named like a secret are taken out, too.
+	// names also removes the values of JSON members that are named like a secret.
 	names bool
 	words *finder
-	// certain and known are made of the same values when they are first asked for.
+	// certain and known have the same values. They are built on first use.
 	certain, known func() *Redactor
 }
 
-// New returns a redactor for logs and traces, which nobody works with: it takes
-// out these values, where they have 8 bytes or more, what looks like a secret,
-// and what is assigned to a name of one.
+// New returns a redactor for logs and traces. It removes these values if they have
+// 8 bytes or more, texts that look like a secret, and everything that is assigned
+// to the name of a secret.
 func New(values ...string) *Redactor { return FromLength(usual, values...) }
 
-// FromLength is New for values that are secrets for certain, down to a length
-// in bytes; 3 at least.
+// FromLength is New with another least length in bytes, at least 3. It is for
+// values that are certain to be secrets.
 func FromLength(least int, values ...string) *Redactor {
 	var all []string
 	for _, value := range values {
@@ -86,9 +85,9 @@ func passwordOf(value string) (password string, has bool) {
 	return address.User.Password()
 }
 
-// Certain returns a redactor for what a model works with, such as source code:
-// of what is assigned to the name of a secret it takes out literals and what
-// looks random, and leaves expressions and types.
+// Certain returns a redactor for data that a model works with, such as source
+// code. Of the values assigned to the name of a secret it removes literals and
+// random texts, and leaves expressions and types.
 func (r *Redactor) Certain() *Redactor { return r.certain() }
 
 func certain(values []string) *Redactor {
@@ -98,8 +97,7 @@ func certain(values []string) *Redactor {
 	return made
 }
 
-// Known returns a redactor for data: it takes out the values it was told of,
-// and changes nothing for how it looks.
+// Known returns a redactor for data: it removes the known values only.
 func (r *Redactor) Known() *Redactor { return r.known() }
 
 func data(values []string) *Redactor {
@@ -118,7 +116,7 @@ func (r *Redactor) Text(text string) string {
 	done := 0
 	for i := 0; i < len(spans); {
 		from, to := spans[i].from, spans[i].to
-		for i++; i < len(spans) && spans[i].from <= to; i++ { // what overlaps is one secret
+		for i++; i < len(spans) && spans[i].from <= to; i++ { // overlapping places are one secret
 			to = max(to, spans[i].to)
 		}
 		out.WriteString(text[done:from])
@@ -163,8 +161,8 @@ func (r *Redactor) spans(text string) []span {
 	return all
 }
 
-// hinted says whether a text has any of the words that secrets are found by. A
-// text that has none holds no secret.
+// hinted reports whether a text has any of the words. A text without them holds no
+// secret.
 func (r *Redactor) hinted(text string) bool {
 	for at := 0; ; at++ {
 		var words []word

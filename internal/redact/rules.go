@@ -11,19 +11,19 @@ import (
 	"savant/internal/pattern"
 )
 
-// rulesFile has the shapes of keys of some two hundred services, as data.
+// rulesFile describes the keys of some two hundred services.
 //
 //go:embed rules.tsv
 var rulesFile string
 
-// rule finds the keys of one service. It is tried only near its keywords, and
-// its pattern is compiled when the first of them is met.
+// rule finds the keys of one service. It is tried only near its keywords. Its
+// pattern is compiled on first use.
 type rule struct {
 	keywords []string
 	pattern  func() *regexp.Regexp
 	// group of the pattern that is the secret; 0: the first that is not empty.
 	group int
-	// entropy in bits a byte: what has less is no key.
+	// entropy is the least entropy of a key, in bits a byte.
 	entropy float64
 }
 
@@ -57,20 +57,20 @@ func services() []word {
 	return list
 }
 
-// A rule is tried on a part of the text around its keyword: some bytes before,
-// where the name that a key is assigned to begins, and so many from the keyword
-// on. Keywords whose longest key ends within a part are not tried again.
+// A rule is tried on the text around its keyword: beforeKeyword bytes before it,
+// for the name that a key is assigned to, and partOfText bytes from it on.
+// Keywords whose longest key ends within that part are not tried again.
 const (
 	beforeKeyword = 64
 	longestKey    = 320
 	partOfText    = 4 * longestKey
 )
 
-// mostEntropy bounds what a rule may ask for: one random key in ten of 30 letters
-// has less than 4, and what is missed is shown.
+// mostEntropy bounds the entropy of a rule. One in ten random keys of 30 letters
+// has less than 4, and a key that is missed is shown.
 const mostEntropy = 3
 
-// search adds what the rule finds around a keyword to what was found.
+// search adds the keys that the rule finds around a keyword.
 func (k *rule) search(r *reading, at int) {
 	if at+longestKey <= r.searched[k] {
 		return
@@ -105,7 +105,7 @@ func (k *rule) secret(match []int) span {
 	return span{match[0], match[1]}
 }
 
-// entropy is that of Shannon, in bits a byte.
+// entropy is the Shannon entropy in bits a byte.
 func entropy(text string) float64 {
 	var counts [256]int
 	for i := range len(text) {

@@ -2,10 +2,9 @@ package redact
 
 import "strings"
 
-// keys are what the keys of well-known services begin with, and how many bytes
-// of what kind follow at least. Behind an underscore, as in the name of a file,
-// they are found where as many follow as named are long; 0: not there, where
-// they could be part of any name.
+// keys are the prefixes of keys of well-known services, and how many bytes of
+// which kind follow at least. named is the same number behind an underscore, where
+// a prefix may be part of a name; 0 never matches there.
 var keys = []struct {
 	prefixes string
 	of       *set
@@ -19,7 +18,7 @@ var keys = []struct {
 	{"hf_ npm_", alphanumeric, 30, 30},                                   // Hugging Face, npm
 }
 
-// shapes are the words of what looks like a secret by itself.
+// shapes are the words of texts that look like a secret by themselves.
 func shapes() []word {
 	list := []word{
 		{text: "eyJ", secret: webToken},
@@ -42,8 +41,8 @@ func shapes() []word {
 	return list
 }
 
-// webToken is a JSON web token (RFC 7519): two or three parts in base64 with
-// points between, the first an object.
+// webToken is a JSON web token (RFC 7519): two or three parts in base64, separated
+// by dots, the first an object.
 func webToken(r *reading, at, end int) span {
 	head := r.run(end, keyBytes)
 	if !r.begins(at) || head-end < 6 || head == len(r.text) || r.text[head] != '.' {
@@ -59,8 +58,8 @@ func webToken(r *reading, at, end int) span {
 	return span{at, body}
 }
 
-// credentials are what follows the scheme of an authorization header. What
-// could be the next word of a sentence is none.
+// credentials follow the scheme of an authorization header. The next word of a
+// sentence does not count.
 func credentials(r *reading, at, end int) span {
 	from := r.run(end, blanks)
 	if strings.HasPrefix(r.text[end:], "%20") {
@@ -73,8 +72,8 @@ func credentials(r *reading, at, end int) span {
 	return span{from, to}
 }
 
-// random says whether a text is more than words: it has digits, or capitals
-// within.
+// random reports whether a text is more than words: it has digits, or capitals
+// inside.
 func random(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; '0' <= c && c <= '9' || i > 0 && 'A' <= c && c <= 'Z' {
@@ -84,7 +83,7 @@ func random(text string) bool {
 	return false
 }
 
-// maxLabel is how much may stand before PRIVATE KEY in its first line, in bytes.
+// maxLabel is how many bytes may precede PRIVATE KEY in its line.
 const maxLabel = 40
 
 // privateKey is a block of RFC 7468 or OpenPGP, to its end or that of the text.
