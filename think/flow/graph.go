@@ -2,9 +2,9 @@ package flow
 
 import (
 	"container/heap"
-	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"savant/fault"
@@ -132,67 +132,59 @@ func (g *Graph) connect(r *report, i int) {
 	for k, id := range step.Deps {
 		at, known := g.index[id]
 		if !known {
-			names := make([]string, 0, len(g.index))
-			for name := range g.index {
-				names = append(names, name)
-			}
-			slices.Sort(names)
-			r.addAt(fault.UnknownStep, step.path+".deps", step.depsAt[k], "no step %q%s", fault.Cut(id, 80), suggestionOnly(id, names))
+			r.addAt(fault.UnknownStep, step.path+".deps", step.depsAt[k], "no step %q%s", fault.Cut(id, 80), suggestion(id, slices.Sorted(maps.Keys(g.index)), ""))
 			continue
 		}
 		n.deps = append(n.deps, at)
 	}
-	add := func(reference expression.Reference, where *source) {
-		switch reference.Root {
-		case "state":
-			from := g.captures[reference.Name]
-			if from == i && step.Rounds > 0 {
-				return // a repeat reads its last round
-			}
-			if from == i {
-				r.addAt(fault.CyclicDependency, where.path, where.at(reference.Offset), "step %q reads its own capture %q", step.ID, reference.Name)
-				return
-			}
-			n.deps = append(n.deps, from)
-			n.read(from, reference.Name, !reference.Soft)
-		case "steps":
-			from := g.index[reference.Name]
-			if from == i {
-				r.addAt(fault.CyclicDependency, where.path, where.at(reference.Offset), "step %q reads its own status", step.ID)
-				return
-			}
-			n.deps = append(n.deps, from)
-		}
-	}
-	static := func(p *expression.Program) bool {
-		for _, reference := range p.References() {
-			if reference.Root != "params" && reference.Root != "run" {
-				return false
-			}
-		}
-		return true
-	}
-	program := func(p *expression.Program, where *source) {
-		if p != nil {
-			for _, reference := range p.References() {
-				add(reference, where)
-			}
-		}
-	}
+	add := func(reference expression.Reference, where *source) { g.depend(r, i, reference, where) }
 	step.input.references(add)
-	program(step.When, step.whenAt)
-	program(step.Foreach, step.foreachAt)
-	program(step.Extract, step.extractAt)
-	program(step.Until, step.untilAt)
-	if step.When != nil {
-		n.staticWhen = static(step.When)
-		n.perItem = slices.ContainsFunc(step.When.References(), func(reference expression.Reference) bool {
-			return reference.Root == "item" || reference.Root == "loop"
-		})
+	for _, each := range []struct {
+		program *expression.Program
+		where   *source
+	}{{step.When, step.whenAt}, {step.Foreach, step.foreachAt}, {step.Extract, step.extractAt}, {step.Until, step.untilAt}} {
+		if each.program != nil {
+			for _, reference := range each.program.References() {
+				add(reference, each.where)
+			}
+		}
 	}
-	n.staticForeach = step.Foreach != nil && static(step.Foreach)
+	n.staticWhen = step.When != nil && only(step.When, "params", "run")
+	n.staticForeach = step.Foreach != nil && only(step.Foreach, "params", "run")
+	n.perItem = step.When != nil && !only(step.When, "params", "run", "state", "steps")
 	slices.Sort(n.deps)
 	n.deps = slices.Compact(n.deps)
+}
+
+// depend adds what a step depends on by one reference.
+func (g *Graph) depend(r *report, i int, reference expression.Reference, where *source) {
+	n := &g.nodes[i]
+	var from int
+	var own string
+	switch reference.Root {
+	case "state":
+		from, own = g.captures[reference.Name], "capture "+strconv.Quote(reference.Name)
+		if from == i && n.step.Rounds > 0 {
+			return // a repeat reads its last round
+		}
+	case "steps":
+		from, own = g.index[reference.Name], "status"
+	default:
+		return
+	}
+	if from == i {
+		r.addAt(fault.CyclicDependency, where.path, where.at(reference.Offset), "step %q reads its own %s", n.step.ID, own)
+		return
+	}
+	n.deps = append(n.deps, from)
+	if reference.Root == "state" {
+		n.read(from, reference.Name, !reference.Soft)
+	}
+}
+
+// only says whether a program names nothing but some roots.
+func only(p *expression.Program, roots ...string) bool {
+	return !slices.ContainsFunc(p.References(), func(reference expression.Reference) bool { return !slices.Contains(roots, reference.Root) })
 }
 
 // connectEnd finds the captures that the end of the workflow reads.
@@ -353,7 +345,7 @@ func (c *compiler) childParams(r *report, step *Step, w *Workflow) {
 	}
 	for _, f := range given.fields {
 		if !slices.Contains(known, f.key) {
-			r.addAt(fault.InvalidParams, step.path+".input_template.params."+f.key, step.childAt, "workflow %q has no parameter %q%s", w.Name, f.key, suggestionOnly(f.key, known))
+			r.addAt(fault.InvalidParams, step.path+".input_template.params."+f.key, step.childAt, "workflow %q has no parameter %q%s", w.Name, f.key, suggestion(f.key, known, ""))
 		}
 	}
 }
@@ -395,40 +387,34 @@ func (g *Graph) Workflows() map[string]*Workflow {
 func (w *Workflow) Bind(given map[string]any) (map[string]any, error) {
 	bound := make(map[string]any, len(w.Params))
 	var problems []fault.Diagnostic
-	report := func(name, format string, cause error) {
-		d := fault.Diagnostic{Path: "params." + name, Message: format}
-		var checked *fault.Error
-		if errors.As(cause, &checked) {
-			for _, each := range checked.Diagnostics {
-				each.Path = "params." + name
-				problems = append(problems, each)
-			}
-			return
-		}
-		problems = append(problems, d)
+	report := func(name string, each fault.Diagnostic) {
+		each.Path = "params." + name
+		problems = append(problems, each)
 	}
 	known := make([]string, 0, len(w.Params))
 	for _, param := range w.Params {
 		known = append(known, param.Name)
 		value, ok := given[param.Name]
-		switch {
-		case ok && (value != nil || !param.HasDefault || param.Default == nil):
-			if value == nil && !param.Required {
-				break
-			}
-			if err := param.check.Check(value); err != nil {
-				report(param.Name, "", err)
-			}
-		case param.HasDefault:
+		if (!ok || value == nil && param.Default != nil) && param.HasDefault {
 			value = param.Default
-		case param.Required:
-			report(param.Name, "is required", nil)
+		} else if ok && (value != nil || param.Required) {
+			if err := param.check.Check(value); err != nil {
+				problem := fault.From(err)
+				for _, each := range problem.Diagnostics {
+					report(param.Name, each)
+				}
+				if len(problem.Diagnostics) == 0 {
+					report(param.Name, fault.Diagnostic{Message: problem.Message()})
+				}
+			}
+		} else if !ok && param.Required {
+			report(param.Name, fault.Diagnostic{Message: "is required"})
 		}
 		bound[param.Name] = value
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !slices.Contains(known, name) {
-			report(name, "the workflow has no such parameter"+suggestionOnly(name, known), nil)
+			report(name, fault.Diagnostic{Message: "the workflow has no such parameter" + suggestion(name, known, "")})
 		}
 	}
 	if len(problems) > 0 {

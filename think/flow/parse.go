@@ -44,7 +44,6 @@ type parser struct {
 	programs map[string]*expression.Program
 	texts    map[string]*expression.Text
 	inlined  map[string]*schemas.Schema // by what was written
-	called   map[string]bool            // tools whose names are right
 }
 
 var workflowKeys = []string{"name", "version", "description", "desc", "params", "schemas", "limits", "steps", "outputs", "summary", "artifacts", "strict_tools"}
@@ -79,7 +78,7 @@ func (p *parser) mapping(node *yaml.Node, at string, known []string) (entries, b
 	}
 	for i := 0; i+1 < len(node.Content) && known != nil; i += 2 {
 		if key := node.Content[i]; !slices.Contains(known, key.Value) {
-			p.add(fault.YAMLSchemaViolation, join(at, key.Value), key, "unknown key %q%s", fault.Cut(key.Value, 80), suggestion(key.Value, known))
+			p.add(fault.YAMLSchemaViolation, join(at, key.Value), key, "unknown key %q%s", fault.Cut(key.Value, 80), suggestion(key.Value, known, listed(known)))
 		}
 	}
 	return node.Content, true
@@ -92,21 +91,23 @@ func subject(path string) string {
 	return path
 }
 
-func suggestion(name string, known []string) string {
+// suggestion names the known word that is nearest to a name; where none is near
+// it returns otherwise.
+func suggestion(name string, known []string, otherwise string) string {
 	if nearest := fault.Nearest(name, known); nearest != "" {
 		return "; did you mean " + strconv.Quote(nearest) + "?"
 	}
-	if len(known) == 0 {
-		return ""
-	}
-	listed := slices.Sorted(slices.Values(known))
-	return "; known: " + fault.Cut(strings.Join(listed, ", "), 300)
+	return otherwise
+}
+
+func listed(known []string) string {
+	return "; known: " + fault.Cut(strings.Join(slices.Sorted(slices.Values(known)), ", "), 300)
 }
 
 func (p *parser) workflow(w *Workflow, root *yaml.Node) {
 	p.w = w
 	p.programs, p.texts = map[string]*expression.Program{}, map[string]*expression.Text{}
-	p.inlined, p.called = map[string]*schemas.Schema{}, map[string]bool{}
+	p.inlined = map[string]*schemas.Schema{}
 	keys, ok := p.mapping(root, "", workflowKeys)
 	if !ok {
 		return
@@ -137,7 +138,10 @@ func (p *parser) workflow(w *Workflow, root *yaml.Node) {
 	p.steps(keys.value("steps"), root)
 	p.ending(keys)
 	if node := keys.value("strict_tools"); node != nil {
-		p.boolean(node, "strict_tools", &w.StrictTools)
+		strict, ok := valueOf(node).(bool)
+		if w.StrictTools = strict; !ok {
+			p.add(fault.YAMLSchemaViolation, "strict_tools", node, "strict_tools must be true or false")
+		}
 	}
 }
 
@@ -167,18 +171,15 @@ func (p *parser) text(keys entries, key, at string) string {
 	return node.Value
 }
 
-func (p *parser) boolean(node *yaml.Node, at string, into *bool) {
-	value, ok := valueOf(node).(bool)
-	if !ok {
-		p.add(fault.YAMLSchemaViolation, at, node, "%s must be true or false", at)
+// integer sets into where the map has the key.
+func (p *parser) integer(keys entries, key, at string, low, high int, into *int) {
+	node := keys.value(key)
+	if node == nil {
+		return
 	}
-	*into = value
-}
-
-func (p *parser) integer(node *yaml.Node, at string, low, high int, into *int) {
 	value, ok := valueOf(node).(int)
 	if !ok || value < low || value > high {
-		p.add(fault.YAMLSchemaViolation, at, node, "%s must be an integer from %d to %d", at, low, high)
+		p.add(fault.YAMLSchemaViolation, join(at, key), node, "%s must be an integer from %d to %d", join(at, key), low, high)
 		return
 	}
 	*into = value
@@ -190,18 +191,9 @@ func (p *parser) limits(node *yaml.Node) {
 		return
 	}
 	keys, _ := p.mapping(node, "limits", []string{"items", "parallel", "steps"})
-	for key, limit := range map[string]struct {
-		into *int
-		most int
-	}{
-		"items":    {&p.w.Limits.Items, maxLimit},
-		"parallel": {&p.w.Limits.Parallel, MaxParallel},
-		"steps":    {&p.w.Limits.Steps, maxLimit},
-	} {
-		if value := keys.value(key); value != nil {
-			p.integer(value, "limits."+key, 1, limit.most, limit.into)
-		}
-	}
+	p.integer(keys, "items", "limits", 1, maxLimit, &p.w.Limits.Items)
+	p.integer(keys, "parallel", "limits", 1, MaxParallel, &p.w.Limits.Parallel)
+	p.integer(keys, "steps", "limits", 1, maxLimit, &p.w.Limits.Steps)
 }
 
 func (p *parser) schemas(node *yaml.Node) {
@@ -242,10 +234,7 @@ func (p *parser) schemaProblem(err error, at string, node *yaml.Node) {
 }
 
 func (p *parser) params(node *yaml.Node) {
-	if node == nil {
-		return
-	}
-	if node.Tag == "!!null" {
+	if node == nil || node.Tag == "!!null" {
 		return
 	}
 	if node.Kind != yaml.MappingNode {

@@ -87,28 +87,16 @@ func (p *parser) names(step *Step, keys entries, node *yaml.Node) {
 }
 
 func (p *parser) call(step *Step, node *yaml.Node) {
-	if p.called[step.Call] {
-		return // most steps call what another one calls
-	}
 	prefix, _, _ := strings.Cut(step.Call, ".")
 	switch {
 	case slices.Contains(reservedCalls, step.Call):
 	case slices.Contains([]string{"llm", "human", "flow"}, prefix):
-		p.add(fault.UnknownTool, step.path+".call", node, "unknown call %q%s", fault.Cut(step.Call, 80), suggestion(step.Call, reservedCalls))
+		p.add(fault.UnknownTool, step.path+".call", node, "unknown call %q%s", fault.Cut(step.Call, 80), suggestion(step.Call, reservedCalls, listed(reservedCalls)))
 	case strings.Contains(step.Call, "{{"):
 		p.add(fault.YAMLSchemaViolation, step.path+".call", node, "a call is a literal name, never a template")
 	case !toolName().MatchString(step.Call) || len(step.Call) > 128:
-		p.add(fault.YAMLSchemaViolation, step.path+".call", node, "call %q: a tool is written server.tool%s", fault.Cut(step.Call, 80), nearReserved(step.Call))
-	default:
-		p.called[step.Call] = true
+		p.add(fault.YAMLSchemaViolation, step.path+".call", node, "call %q: a tool is written server.tool%s", fault.Cut(step.Call, 80), suggestion(step.Call, reservedCalls, ", or one of "+strings.Join(reservedCalls, ", ")))
 	}
-}
-
-func nearReserved(call string) string {
-	if nearest := fault.Nearest(call, reservedCalls); nearest != "" {
-		return "; did you mean " + strconv.Quote(nearest) + "?"
-	}
-	return ", or one of " + strings.Join(reservedCalls, ", ")
 }
 
 // collisions finds two steps with one id, one capture twice, and ids that a
@@ -171,9 +159,7 @@ func (p *parser) plain(r raw) {
 	s.Retry = Retry{Max: DefaultRetries}
 	if node := keys.value("retry"); node != nil {
 		retry, _ := p.mapping(node, s.path+".retry", []string{"max", "backoff"})
-		if max := retry.value("max"); max != nil {
-			p.integer(max, s.path+".retry.max", 0, 100, &s.Retry.Max)
-		}
+		p.integer(retry, "max", s.path+".retry", 0, 100, &s.Retry.Max)
 		s.Retry.Backoff = p.duration(retry, "backoff", s.path+".retry")
 	}
 	s.Timeout = p.duration(keys, "timeout", s.path)
@@ -208,17 +194,10 @@ func (p *parser) choice(keys entries, key, at string, known ...string) string {
 		return known[0]
 	}
 	if node.Kind != yaml.ScalarNode || !slices.Contains(known, node.Value) {
-		p.add(fault.YAMLSchemaViolation, join(at, key), node, "%q is none of %s%s", fault.Cut(node.Value, 60), strings.Join(known, ", "), suggestionOnly(node.Value, known))
+		p.add(fault.YAMLSchemaViolation, join(at, key), node, "%q is none of %s%s", fault.Cut(node.Value, 60), strings.Join(known, ", "), suggestion(node.Value, known, ""))
 		return known[0]
 	}
 	return node.Value
-}
-
-func suggestionOnly(name string, known []string) string {
-	if nearest := fault.Nearest(name, known); nearest != "" {
-		return "; did you mean " + strconv.Quote(nearest) + "?"
-	}
-	return ""
 }
 
 func (p *parser) schema(node *yaml.Node, at string) *schemas.Schema {
@@ -237,28 +216,19 @@ func (p *parser) schema(node *yaml.Node, at string) *schemas.Schema {
 
 // inline reads a schema that is written out, once for each text.
 func (p *parser) inline(node *yaml.Node) (*schemas.Schema, error) {
-	key := string(appendNode(nil, node))
-	if known := p.inlined[key]; known != nil {
+	value := valueOf(node)
+	text, err := jsonvalue.Encode(value)
+	if err != nil {
+		return p.w.set.Inline(value)
+	}
+	if known := p.inlined[string(text)]; known != nil {
 		return known, nil
 	}
-	schema, err := p.w.set.Inline(valueOf(node))
+	schema, err := p.w.set.Inline(value)
 	if err == nil {
-		p.inlined[key] = schema
+		p.inlined[string(text)] = schema
 	}
 	return schema, err
-}
-
-// appendNode appends what tells the value of a node from any other.
-func appendNode(to []byte, node *yaml.Node) []byte {
-	to = append(to, byte(node.Kind))
-	to = append(append(to, node.Tag...), 0)
-	to = append(strconv.AppendInt(to, int64(len(node.Value)), 10), ' ')
-	to = append(to, node.Value...)
-	to = append(strconv.AppendInt(to, int64(len(node.Content)), 10), ' ')
-	for _, below := range node.Content {
-		to = appendNode(to, below)
-	}
-	return to
 }
 
 func (p *parser) deps(s *Step, node *yaml.Node) {
@@ -360,7 +330,7 @@ func (p *parser) repeat(s *Step, node *yaml.Node, scope expression.Scope) {
 		p.add(fault.YAMLSchemaViolation, at, node, "repeat needs both until and max")
 		return
 	}
-	p.integer(keys.value("max"), at+".max", 1, 1000, &s.Rounds)
+	p.integer(keys, "max", at, 1, 1000, &s.Rounds)
 	scope.Result = true
 	s.Until, s.untilAt = p.compile(keys.value("until"), at+".until", scope)
 }
@@ -396,7 +366,7 @@ func (p *parser) inputOf(r raw) {
 	for _, f := range s.input.fields {
 		if rule.known != nil && !slices.Contains(rule.known, f.key) {
 			key, _ := entry(node, f.key)
-			p.add(fault.YAMLSchemaViolation, s.path+".input_template."+f.key, key, "%s takes %s, not %q%s", s.Call, strings.Join(rule.known, " and "), f.key, suggestionOnly(f.key, rule.known))
+			p.add(fault.YAMLSchemaViolation, s.path+".input_template."+f.key, key, "%s takes %s, not %q%s", s.Call, strings.Join(rule.known, " and "), f.key, suggestion(f.key, rule.known, ""))
 		}
 	}
 	if s.Call == CallRun {

@@ -76,7 +76,7 @@ func (g *Graph) unknown(what, step string) *fault.Error {
 	for i := range g.nodes {
 		names[i] = g.nodes[i].step.ID
 	}
-	return fault.New(fault.UnknownStep, "%s has no step %q%s", what, fault.Cut(step, 120), suggestionOnly(step, names))
+	return fault.New(fault.UnknownStep, "%s has no step %q%s", what, fault.Cut(step, 120), suggestion(step, names, ""))
 }
 
 // expect refuses an answer to a step that is not handed out.
