@@ -111,6 +111,31 @@ func TestDocumentedCallsAnswerAsWritten(t *testing.T) {
 	}
 }
 
+var (
+	listed   = regexp.MustCompile("(?m)^\\| `([a-z/]+\\.go)` \\| (.*) \\|$")
+	function = regexp.MustCompile("`(?:(\\w+)\\.)?(\\w+)`")
+)
+
+// TestTheWayOfACallIsThere looks each function of docs/architecture.md up in its
+// file.
+func TestTheWayOfACallIsThere(t *testing.T) {
+	page, err := os.ReadFile("docs/architecture.md")
+	require.NoError(t, err)
+	rows := listed.FindAllStringSubmatch(string(page), -1)
+	require.NotEmpty(t, rows)
+	for _, row := range rows {
+		source, err := os.ReadFile(row[1])
+		require.NoError(t, err)
+		for _, each := range function.FindAllStringSubmatch(row[2], -1) {
+			receiver := ""
+			if each[1] != "" {
+				receiver = `\(\w+ \*?` + each[1] + `\) `
+			}
+			require.Regexp(t, `(?m)^func `+receiver+each[2]+`[\[(]`, string(source), "%s has no %s", row[1], each[0])
+		}
+	}
+}
+
 // TestRunFileFitsItsPublishedSchema holds a state file that a run wrote
 // against schemas/run.json.
 func TestRunFileFitsItsPublishedSchema(t *testing.T) {
