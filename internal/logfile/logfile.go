@@ -1,5 +1,5 @@
-// Package logfile writes log files that several processes append to. A file
-// over its limit is moved to NAME.1 and begun anew.
+// Package logfile writes and rotates log files that several processes append to,
+// such as the trace file: a file over its limit is moved to NAME.1 and begun anew.
 package logfile
 
 import (
@@ -12,7 +12,7 @@ import (
 	"savant/internal/ownfolder"
 )
 
-// File is a file of lines, made when there is something to write. Lines are
+// File is a log file that is rotated, made when there is something to write. Lines are
 // part of one write to a file opened for appending, so each stands whole. Who
 // moves a full file holds its lock, so that it is moved once; a line that
 // another process writes meanwhile is the last of the file that was moved. A

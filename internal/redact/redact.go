@@ -1,6 +1,6 @@
 // Package redact removes secrets from text and JSON before it is logged, traced,
 // shown or given to a model: known values, in the usual encodings, and texts that
-// look like a secret. It alone defines how a secret looks. engines/repo/index
+// look like a secret. It alone defines how a secret looks. engines/repo/files
 // decides by name which files are withheld as a whole.
 package redact
 
@@ -22,7 +22,8 @@ const (
 	shortest = 3
 )
 
-// Redactor removes secrets. It is safe for concurrent use.
+// Redactor redacts secrets: it replaces each secret in a text or a JSON value by
+// Mark. It is safe for concurrent use.
 type Redactor struct {
 	// names also removes the values of JSON members that are named like a secret.
 	names bool
