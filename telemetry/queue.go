@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // maxQueue is how many events wait at most, maxBatch how many are written with
@@ -102,20 +103,40 @@ func (r *Recorder) closeQueue() {
 	<-q.done
 }
 
-// work records the items of the queue, those that wait together as one batch.
+// gathering is how long an event waits for others: what comes within it is written
+// with one write, since a write with its look at the file costs more than a step's
+// own work.
+const gathering = 100 * time.Millisecond
+
+// work records the items of the queue, those that come together as one batch.
 func (r *Recorder) work() {
 	defer close(r.queue.done)
 	var batch []Event
-	for next := range r.queue.items {
-		if next.recorded == nil {
-			batch = append(batch, next.event)
-		}
-		if next.recorded != nil || len(batch) == maxBatch || len(r.queue.items) == 0 {
-			r.recordBatch(batch)
-			batch = nil
-		}
-		if next.recorded != nil {
-			close(next.recorded)
+	var due <-chan time.Time // while a batch waits
+	write := func() {
+		r.recordBatch(batch)
+		batch, due = nil, nil
+	}
+	for {
+		select {
+		case <-due:
+			write()
+		case next, open := <-r.queue.items:
+			switch {
+			case !open:
+				write()
+				return
+			case next.recorded != nil:
+				write()
+				close(next.recorded)
+			default:
+				if batch = append(batch, next.event); due == nil {
+					due = time.After(gathering)
+				}
+				if len(batch) == maxBatch {
+					write()
+				}
+			}
 		}
 	}
 }
