@@ -20,8 +20,8 @@ type Policy struct {
 	DisableTools, DisableContext, DisableSearch, AllowThink bool
 	// ReadOnly denies what is not annotated as reading only.
 	ReadOnly bool
-	// A tool must match a pattern of Allow, unless there are none, and no
-	// pattern of Deny.
+	// A tool that matches a pattern of Deny is denied. If Allow has patterns, a
+	// tool that matches none of them is denied, too.
 	Allow, Deny []string
 	// Confirm asks the person whether a destructive call may be made. If it is
 	// nil, nobody can be asked, and only tools that Allow names are called.

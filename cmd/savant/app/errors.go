@@ -15,8 +15,8 @@ func (c *ConfigurationError) Error() string { return c.fault.Error() }
 // Unwrap keeps the coded error visible to errors.As.
 func (c *ConfigurationError) Unwrap() error { return c.fault }
 
-// Misconfigured makes any error one of configuration. It keeps the error's code,
-// or has INVALID_PARAMS where there is none.
+// Misconfigured makes any error one of configuration. It keeps the error's
+// code; an error without a code gets INVALID_PARAMS.
 func Misconfigured(err error) error {
 	if coded := (*fault.Error)(nil); errors.As(err, &coded) {
 		return &ConfigurationError{coded}

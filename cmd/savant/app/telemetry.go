@@ -91,7 +91,7 @@ func (a *App) beginCall(ctx context.Context, begun engines.Event, args json.RawM
 	caller, ours := agent.CallerFrom(ctx)
 	event := telemetry.Event{Type: telemetry.ToolCallStarted, Source: a.source(ours), SessionID: a.calls.process, RunID: caller.RunID, Step: caller.Step,
 		ToolName: begun.Tool, CallID: strconv.FormatUint(a.calls.numbers.Add(1), 10), Args: args}
-	record := a.Recorder.RecordLater // nobody who asks for a call waits for its trace
+	record := a.Recorder.RecordLater // a caller does not wait for the trace
 	if ours {
 		event.SessionID = caller.RunID
 	}
