@@ -7,26 +7,16 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
 	"unicode/utf16"
 
 	"savant/fault"
+	"savant/internal/visible"
 )
 
 // Visible returns text with every character that does not print, but for new
 // lines and tabs, written as its number: what a model or a file says must not
 // steer the terminal of the person who reads it.
-func Visible(text string) string {
-	var out strings.Builder
-	for _, r := range text {
-		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
-			out.WriteRune(r)
-		} else {
-			fmt.Fprintf(&out, "\\u{%x}", r)
-		}
-	}
-	return out.String()
-}
+func Visible(text string) string { return visible.Characters(text) }
 
 // Indented returns a value as indented JSON. Characters that do not print are
 // escaped, as Visible does: it is the same JSON, and safe on a terminal.
@@ -40,7 +30,7 @@ func Indented(value any) (string, error) {
 	}
 	var out strings.Builder
 	for _, r := range encoded.String() {
-		if r == '\n' || unicode.IsPrint(r) { // a tab or a new line in a string is escaped already
+		if visible.Characters(string(r)) == string(r) { // a tab or a new line in a string is escaped already
 			out.WriteRune(r)
 			continue
 		}
