@@ -44,12 +44,16 @@ var foundations = []string{"fault", "internal/jsonvalue", "internal/pattern", "i
 // rules are the packages of docs/architecture.md, by folder. A row changes by
 // decision, not to make a build pass; a package without a row fails.
 var rules = map[string]rule{
-	".":                   {height: 0},
-	"cmd/savant":          {height: top, imports: []string{"cmd/savant/app", "cmd/savant/commands"}},
-	"cmd/savant/commands": {height: top - 1, imports: []string{"*"}},
-	"cmd/savant/demo":     {height: top - 2, imports: []string{"cmd/savant/app", "cmd/savant/terminal", "engines", "engines/mcpclient", "internal/gitrun", "internal/settings", "think", "think/library"}},
-	"cmd/savant/app":      {height: top - 3, imports: []string{"*"}},
-	"cmd/savant/terminal": {height: 1},
+	".":                             {height: 0},
+	"cmd/savant":                    {height: top, imports: []string{"cmd/savant/app", "cmd/savant/cli", "cmd/savant/commands"}},
+	"cmd/savant/commands":           {height: top - 1, imports: []string{"*"}},
+	"cmd/savant/commands/agents":    {height: top - 2, imports: []string{"*"}},
+	"cmd/savant/commands/workflows": {height: top - 3, imports: []string{"*"}},
+	"cmd/savant/commands/states":    {height: top - 3, imports: []string{"*"}},
+	"cmd/savant/cli":                {height: top - 4, imports: []string{"cmd/savant/app", "cmd/savant/terminal", "internal/settings"}},
+	"cmd/savant/demo":               {height: top - 2, imports: []string{"cmd/savant/app", "cmd/savant/terminal", "engines", "engines/mcpclient", "internal/gitrun", "internal/settings", "think", "think/library"}},
+	"cmd/savant/app":                {height: top - 5, imports: []string{"*"}},
+	"cmd/savant/terminal":           {height: 1},
 
 	"fault":                 {height: 0},
 	"internal/atomicfile":   {height: 0},
@@ -102,7 +106,7 @@ var rules = map[string]rule{
 }
 
 // users names the packages that may import a library which shapes the program,
-// so that the library can be replaced: one, or two with a space between.
+// so that the library can be replaced: one, or several with spaces between.
 var users = map[string]string{
 	"github.com/go-json-experiment/json":    "internal/jsonvalue",
 	"github.com/mark3labs/mcp-go":           "engines/mcpio engines/mcpclient",
@@ -111,7 +115,7 @@ var users = map[string]string{
 	"go.yaml.in/yaml":                       "think/flow",
 	"github.com/expr-lang/expr":             "think/flow/expression",
 	"github.com/santhosh-tekuri/jsonschema": "schemas",
-	"github.com/spf13/cobra":                "cmd/savant/commands",
+	"github.com/spf13/cobra":                "cmd/savant/cli cmd/savant/commands cmd/savant/commands/agents cmd/savant/commands/states cmd/savant/commands/workflows",
 	"github.com/lmittmann/tint":             "cmd/savant/app",
 	"modernc.org/sqlite":                    "engines/repo/index",
 	"go.opentelemetry.io":                   "telemetry/otel",

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
 	"savant/cmd/savant/commands"
 )
 
@@ -32,6 +33,6 @@ func start(engines func(*app.App) error) int {
 	// instead of ending the process. It is caught, not ignored, so that child
 	// processes start with the usual behaviour.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	return commands.Run(ctx, os.Args[1:], commands.World{Version: version, Environment: os.Environ(),
+	return commands.Run(ctx, os.Args[1:], cli.World{Version: version, Environment: os.Environ(),
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Engines: engines})
 }

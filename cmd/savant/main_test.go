@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
 	"savant/cmd/savant/commands"
 	"savant/cmd/savant/terminal"
 	"savant/internal/settings"
@@ -155,7 +156,7 @@ func run(ctx context.Context, args, environment []string, stdin io.Reader, stdou
 
 // runWith has other engines than the program's own.
 func runWith(ctx context.Context, engines func(*app.App) error, args, environment []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return commands.Run(ctx, args, commands.World{Environment: environment, Stdin: stdin, Stdout: stdout, Stderr: stderr, Engines: engines})
+	return commands.Run(ctx, args, cli.World{Environment: environment, Stdin: stdin, Stdout: stdout, Stderr: stderr, Engines: engines})
 }
 
 // openApp is the program put together, without a command.

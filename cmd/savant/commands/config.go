@@ -6,22 +6,23 @@ import (
 	"github.com/spf13/cobra"
 
 	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
 	"savant/internal/settings"
 )
 
 func (p *program) configCommand() *cobra.Command {
-	return group("config", "Show the settings", p.configShowCommand())
+	return cli.Group("config", "Show the settings", p.configShowCommand())
 }
 
 func (p *program) configShowCommand() *cobra.Command {
 	var origin bool
-	command := &cobra.Command{Use: "show", Short: "Print every setting with the value that holds", Args: positional(cobra.NoArgs),
+	command := &cobra.Command{Use: "show", Short: "Print every setting with the value that holds", Args: cli.Positional(cobra.NoArgs),
 		Long: "Print every setting with the value that holds, by its name in " + settings.FileName + ". Of a secret only whether it is\n" +
 			"set is shown. With --origin, say where each value is from: a flag, a variable, a line of the file, or the default.",
 		RunE: func(*cobra.Command, []string) error { return p.showConfig(origin) }}
 	command.Flags().BoolVar(&origin, "origin", false, "say where each value is from")
-	return p.jsonFlag(command)
+	return p.JSONFlag(command)
 }
 
 // shownSetting is a setting as `savant config show --json` shows it. A secret
@@ -37,13 +38,13 @@ type shownSetting struct {
 }
 
 func (p *program) showConfig(origin bool) error {
-	if p.loaded.Exposed {
-		fmt.Fprintf(p.stderr, "savant: warning: %s\n", app.ExposedFile)
+	if p.Loaded.Exposed {
+		fmt.Fprintf(p.Stderr, "savant: warning: %s\n", app.ExposedFile)
 	}
-	if p.json {
-		return p.print(map[string]any{"settings": shownSettings(p.loaded.Values, origin)})
+	if p.JSON {
+		return p.Print(map[string]any{"settings": shownSettings(p.Loaded.Values, origin)})
 	}
-	return terminal.Table(p.stdout, p.loaded.Values, func(value settings.Value) []string {
+	return terminal.Table(p.Stdout, p.Loaded.Values, func(value settings.Value) []string {
 		cells := []string{value.Setting.Key, value.Shown()}
 		if origin {
 			cells = append(cells, value.Origin.String())

@@ -3,6 +3,7 @@ package commands
 import (
 	"github.com/spf13/cobra"
 
+	"savant/cmd/savant/cli"
 	"savant/cmd/savant/demo"
 	"savant/cmd/savant/terminal"
 )
@@ -10,10 +11,10 @@ import (
 func (p *program) demoCommand() *cobra.Command {
 	var repository string
 	command := &cobra.Command{Use: "demo", Short: "Drive a workflow on a git repository through a server of its own, and show every step",
-		Args: positional(cobra.NoArgs),
+		Args: cli.Positional(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error {
-			return demo.Run(command.Context(), demo.Options{Repository: repository, Version: p.world.Version, Environment: p.world.Environment,
-				Settings: p.settings, Stdout: p.stdout, Stderr: p.stderr, Coloured: terminal.Coloured(p.stdout, p.variable)})
+			return demo.Run(command.Context(), demo.Options{Repository: repository, Version: p.World.Version, Environment: p.World.Environment,
+				Settings: p.Settings, Stdout: p.Stdout, Stderr: p.Stderr, Coloured: terminal.Coloured(p.Stdout, p.Variable)})
 		}}
 	command.Flags().StringVar(&repository, "repo", ".", "a folder of the git repository")
 	return command

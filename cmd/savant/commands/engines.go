@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
 	"savant/engines"
 	"savant/engines/mcpio/mount"
@@ -17,7 +18,7 @@ import (
 )
 
 func (p *program) enginesCommand() *cobra.Command {
-	return group("engines", "List the engines, and say how they are", p.enginesListCommand(), p.enginesStatusCommand(), p.engineApproveCommand())
+	return cli.Group("engines", "List the engines, and say how they are", p.enginesListCommand(), p.enginesStatusCommand(), p.engineApproveCommand())
 }
 
 // listedEngine is an engine as `savant engines list --json` shows it.
@@ -28,8 +29,8 @@ type listedEngine struct {
 }
 
 func (p *program) enginesListCommand() *cobra.Command {
-	return p.jsonFlag(&cobra.Command{Use: "list", Short: "List the engines and their tools; nothing is started", Args: positional(cobra.NoArgs),
-		RunE: p.onApp(func(ctx context.Context, a *app.App, _ []string) error { return p.listEngines(a) })})
+	return p.JSONFlag(&cobra.Command{Use: "list", Short: "List the engines and their tools; nothing is started", Args: cli.Positional(cobra.NoArgs),
+		RunE: p.OnApp(func(ctx context.Context, a *app.App, _ []string) error { return p.listEngines(a) })})
 }
 
 func (p *program) listEngines(a *app.App) error {
@@ -41,18 +42,18 @@ func (p *program) listEngines(a *app.App) error {
 		}
 		list = append(list, each)
 	}
-	if p.json {
-		return p.print(map[string]any{"engines": list})
+	if p.JSON {
+		return p.Print(map[string]any{"engines": list})
 	}
-	return terminal.Table(p.stdout, list, func(each listedEngine) []string {
+	return terminal.Table(p.Stdout, list, func(each listedEngine) []string {
 		return []string{each.Engine, terminal.Count(len(each.Tools), "tool"), each.Description}
 	})
 }
 
 func (p *program) enginesStatusCommand() *cobra.Command {
-	return p.jsonFlag(&cobra.Command{Use: "status", Short: "Ask every engine how it is", Args: positional(cobra.NoArgs),
+	return p.JSONFlag(&cobra.Command{Use: "status", Short: "Ask every engine how it is", Args: cli.Positional(cobra.NoArgs),
 		Long: "Ask every engine how it is: ready, idle (it starts with the first call), offline or disabled, with the reason.",
-		RunE: p.onApp(func(ctx context.Context, a *app.App, _ []string) error {
+		RunE: p.OnApp(func(ctx context.Context, a *app.App, _ []string) error {
 			return p.showHealth(ctx, a)
 		})})
 }
@@ -62,10 +63,10 @@ func (p *program) showHealth(ctx context.Context, a *app.App) error {
 		return err
 	}
 	all := a.Tools.Health(ctx)
-	if p.json {
-		return p.print(map[string]any{"engines": all, "problems": a.Mounts.Problems()})
+	if p.JSON {
+		return p.Print(map[string]any{"engines": all, "problems": a.Mounts.Problems()})
 	}
-	return terminal.Table(p.stdout, all, func(each engines.Health) []string {
+	return terminal.Table(p.Stdout, all, func(each engines.Health) []string {
 		about := cmp.Or(each.Reason, each.Description)
 		if each.Left > 0 {
 			about = terminal.Count(each.Left, "call") + " left behind; " + about
@@ -79,8 +80,8 @@ func (p *program) engineApproveCommand() *cobra.Command {
 	command := &cobra.Command{Use: "approve NAME", Short: "See what changed in a mounted MCP server, and accept it",
 		Long: "See what changed in a mounted MCP server since it was trusted, and accept it. How the server is started is shown\n" +
 			"before it is started; then its tools are compared. It asks at a terminal; elsewhere --yes is needed.",
-		Args: positional(cobra.ExactArgs(1)),
-		RunE: p.onApp(func(ctx context.Context, a *app.App, args []string) error {
+		Args: cli.Positional(cobra.ExactArgs(1)),
+		RunE: p.OnApp(func(ctx context.Context, a *app.App, args []string) error {
 			return p.approveServer(ctx, a, args[0], yes)
 		})}
 	command.Flags().BoolVar(&yes, "yes", false, "accept without asking")
@@ -94,7 +95,7 @@ func (p *program) approveServer(ctx context.Context, a *app.App, name string, ye
 		return err
 	}
 	if launch != "" {
-		fmt.Fprintf(p.stdout, "%s is started in another way than was approved:\n\n%s\n", name, launch)
+		fmt.Fprintf(p.Stdout, "%s is started in another way than was approved:\n\n%s\n", name, launch)
 		if err := p.accepted(ctx, "Start it, to see its tools?", yes); err != nil {
 			return err
 		}
@@ -117,23 +118,23 @@ func (p *program) approveServer(ctx context.Context, a *app.App, name string, ye
 	if err := a.Mounts.Accept(review); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.stdout, "Accepted. %s is called as it is now.\n", name)
+	fmt.Fprintf(p.Stdout, "Accepted. %s is called as it is now.\n", name)
 	return nil
 }
 
 func (p *program) printReview(review mount.Review) {
 	for _, tool := range slices.Sorted(maps.Keys(review.Refused)) {
-		fmt.Fprintf(p.stdout, "tool %s is left out: %s\n", terminal.Visible(tool), terminal.Visible(review.Refused[tool]))
+		fmt.Fprintf(p.Stdout, "tool %s is left out: %s\n", terminal.Visible(tool), terminal.Visible(review.Refused[tool]))
 	}
 	switch {
 	case review.Same():
-		fmt.Fprintf(p.stdout, "%s is what was approved; there is nothing to accept.\n", review.Server)
+		fmt.Fprintf(p.Stdout, "%s is what was approved; there is nothing to accept.\n", review.Server)
 		return
 	case review.First:
-		fmt.Fprintf(p.stdout, "%s was never seen before. Its tools:\n\n", review.Server)
+		fmt.Fprintf(p.Stdout, "%s was never seen before. Its tools:\n\n", review.Server)
 	}
 	for _, each := range review.Changes {
-		fmt.Fprintf(p.stdout, "tool %s is %s:\n%s\n", each.Tool, each.Kind, each.Diff)
+		fmt.Fprintf(p.Stdout, "tool %s is %s:\n%s\n", each.Tool, each.Kind, each.Diff)
 	}
 }
 
@@ -142,10 +143,10 @@ func (p *program) accepted(ctx context.Context, question string, yes bool) error
 	if yes {
 		return nil
 	}
-	if !terminal.Is(p.stdin) {
+	if !terminal.Is(p.Stdin) {
 		return fault.New(fault.ApprovalRequired, "nothing was accepted: ask a person to run this at a terminal, or give --yes")
 	}
-	if agreed, _ := terminal.Confirm(ctx, p.stdin, p.stdout, question); !agreed {
+	if agreed, _ := terminal.Confirm(ctx, p.Stdin, p.Stdout, question); !agreed {
 		return fault.New(fault.ApprovalRequired, "nothing was accepted")
 	}
 	return nil

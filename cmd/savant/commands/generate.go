@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
 	"savant/fault"
 	"savant/internal/atomicfile"
 	"savant/internal/pattern"
@@ -27,15 +28,15 @@ import (
 var templates embed.FS
 
 func (p *program) generateCommand() *cobra.Command {
-	return group("generate", "Write what new parts of Savant begin with", p.generateEngineCommand())
+	return cli.Group("generate", "Write what new parts of Savant begin with", p.generateEngineCommand())
 }
 
 func (p *program) generateEngineCommand() *cobra.Command {
 	return &cobra.Command{Use: "engine NAME", Short: "Write an engine with one tool, its schema and a test into Savant's sources",
 		Long: "Write an engine with one tool, its schema and a test into engines/NAME of a checkout of Savant, and print the two\n" +
 			"lines that enter it in the program. No other file is changed.",
-		Args: positional(cobra.ExactArgs(1)),
-		RunE: p.onApp(func(_ context.Context, a *app.App, args []string) error {
+		Args: cli.Positional(cobra.ExactArgs(1)),
+		RunE: p.OnApp(func(_ context.Context, a *app.App, args []string) error {
 			return p.generateEngine(args[0], a.Tools.Engines())
 		})}
 }
@@ -52,7 +53,7 @@ func (p *program) generateEngine(name string, taken []string) error {
 	if err := writeEngine(tree, name); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.stdout, `Written: engines/%[1]s/%[1]s.go with the tool %[1]s.hello, and its test. Add these two lines:
+	_, err = fmt.Fprintf(p.Stdout, `Written: engines/%[1]s/%[1]s.go with the tool %[1]s.hello, and its test. Add these two lines:
 
 imports_test.go, in the table:
 	"engines/%[1]s": {height: 3, imports: []string{"engines"}},

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
 	"savant/engines/ci"
 	"savant/fault"
@@ -24,7 +25,7 @@ func (p *program) initCommand() *cobra.Command {
 	command := &cobra.Command{Use: "init", Short: "Write " + ci.File + " for the project it recognises, asking first",
 		Long: "Write " + ci.File + ", which names the commands that models may run through ci.run_tests and ci.run.\n" +
 			"It recognises Go, Node, Python and Make projects, shows what it would write and asks first. Nothing is overwritten.",
-		Args: positional(cobra.NoArgs),
+		Args: cli.Positional(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error { return p.init(command.Context(), yes) }}
 	command.Flags().BoolVar(&yes, "yes", false, "write without asking")
 	return command
@@ -32,13 +33,13 @@ func (p *program) initCommand() *cobra.Command {
 
 // init shows the proposal, asks, and writes what is not there yet.
 func (p *program) init(ctx context.Context, yes bool) error {
-	root, err := os.OpenRoot(p.settings.Path)
+	root, err := os.OpenRoot(p.Settings.Path)
 	if err != nil {
-		return app.Misconfigured(fault.New(fault.InvalidParams, "%s: expected a folder, got %q: %w", settings.EnvPath, p.settings.Path, errors.Unwrap(err)))
+		return app.Misconfigured(fault.New(fault.InvalidParams, "%s: expected a folder, got %q: %w", settings.EnvPath, p.Settings.Path, errors.Unwrap(err)))
 	}
 	defer root.Close()
 	if _, err := root.Lstat(ci.File); err == nil {
-		_, err = fmt.Fprintf(p.stdout, "%s is there already and stays as it is.\n", ci.File)
+		_, err = fmt.Fprintf(p.Stdout, "%s is there already and stays as it is.\n", ci.File)
 		return err
 	}
 	proposal := ci.Recognise(root.FS())
@@ -46,14 +47,14 @@ func (p *program) init(ctx context.Context, yes bool) error {
 		return fault.New(fault.InvalidParams, "no project was recognised here: expected go.mod, package.json with a test script, "+
 			"pytest or tox, or a Makefile with a target test; docs/ci.md says how %s is written by hand", ci.File)
 	}
-	fmt.Fprintf(p.stdout, "Recognised: %s.\n%s would be:\n\n%s\n", terminal.Visible(strings.Join(proposal.Kinds, ", ")), ci.File, terminal.Visible(string(proposal.YAML)))
+	fmt.Fprintf(p.Stdout, "Recognised: %s.\n%s would be:\n\n%s\n", terminal.Visible(strings.Join(proposal.Kinds, ", ")), ci.File, terminal.Visible(string(proposal.YAML)))
 	if err := p.agreeToWrite(ctx, yes); err != nil {
 		return err
 	}
 	if err := write(root, ci.File, proposal.YAML); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.stdout, "Wrote %s. Look at it, change it as you like, and commit it; commands: %s.\n", ci.File, strings.Join(proposal.Commands, ", "))
+	_, err = fmt.Fprintf(p.Stdout, "Wrote %s. Look at it, change it as you like, and commit it; commands: %s.\n", ci.File, strings.Join(proposal.Commands, ", "))
 	return err
 }
 
@@ -62,15 +63,15 @@ func (p *program) agreeToWrite(ctx context.Context, yes bool) error {
 	if yes {
 		return nil
 	}
-	if !terminal.Is(p.stdin) {
-		fmt.Fprintln(p.stderr, "savant: nothing was written, since nobody can be asked here; to write it without being asked: savant init --yes")
-		return statusError(exitUsage)
+	if !terminal.Is(p.Stdin) {
+		fmt.Fprintln(p.Stderr, "savant: nothing was written, since nobody can be asked here; to write it without being asked: savant init --yes")
+		return cli.StatusError(cli.ExitUsage)
 	}
-	if agreed, _ := terminal.Confirm(ctx, p.stdin, p.stdout, "Write it?"); agreed {
+	if agreed, _ := terminal.Confirm(ctx, p.Stdin, p.Stdout, "Write it?"); agreed {
 		return nil
 	}
-	fmt.Fprintln(p.stderr, "savant: nothing was written")
-	return statusError(exitFailed)
+	fmt.Fprintln(p.Stderr, "savant: nothing was written")
+	return cli.StatusError(cli.ExitFailed)
 }
 
 // write writes a file below .savant.

@@ -10,22 +10,23 @@ import (
 	"github.com/spf13/cobra"
 
 	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
 	"savant/engines/mcpio"
 )
 
 func (p *program) mcpCommand() *cobra.Command {
-	return &cobra.Command{Use: "mcp", Short: "Serve MCP on stdin and stdout", Args: positional(cobra.NoArgs),
+	return &cobra.Command{Use: "mcp", Short: "Serve MCP on stdin and stdout", Args: cli.Positional(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error { return p.serve(command.Context()) }}
 }
 
 // serve answers one client until its stream or ctx ends.
 func (p *program) serve(ctx context.Context) error {
-	p.serving = true
+	p.Serving = true
 	// After the client or a signal ends serving, closing must not take long.
 	closing, close := context.WithCancel(ctx)
 	defer close()
-	return p.with(closing, func(a *app.App) error {
+	return p.With(closing, func(a *app.App) error {
 		defer close()
 		published, err := a.Published()
 		if err != nil {
@@ -36,7 +37,7 @@ func (p *program) serve(ctx context.Context) error {
 			return err
 		}
 		a.FollowMounts(closing, published)
-		a.Logger.Info("serving MCP", "engines", p.settings.Services, "version", p.world.Version)
+		a.Logger.Info("serving MCP", "engines", p.Settings.Services, "version", p.World.Version)
 		a.LogHealth(closing, published)
 		err = p.serveClient(ctx, server)
 		a.Logger.Info("stopped", "signal", ctx.Err() != nil)
@@ -57,13 +58,13 @@ const pollUnread = 100 * time.Millisecond
 func (p *program) serveClient(ctx context.Context, server *mcpio.Server) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	in := &ending{Reader: p.stdin, ended: func() { go p.watchUnread(ctx, stop) }}
-	return server.Serve(ctx, in, p.stdout)
+	in := &ending{Reader: p.Stdin, ended: func() { go p.watchUnread(ctx, stop) }}
+	return server.Serve(ctx, in, p.Stdout)
 }
 
 // watchUnread stops the server once nobody can read what it writes.
 func (p *program) watchUnread(ctx context.Context, stop func()) {
-	file, isFile := p.stdout.Writer.(*os.File)
+	file, isFile := p.Stdout.Writer.(*os.File)
 	if !isFile {
 		return
 	}

@@ -12,13 +12,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
 	"savant/fault"
 	"savant/reasoning"
 )
 
 func (p *program) reasoningCommand() *cobra.Command {
-	return group("reasoning", "Ask for one decision, or serve decisions to others", p.decideCommand(), p.reasoningServeCommand())
+	return cli.Group("reasoning", "Ask for one decision, or serve decisions to others", p.decideCommand(), p.reasoningServeCommand())
 }
 
 func (p *program) decideCommand() *cobra.Command {
@@ -26,16 +27,16 @@ func (p *program) decideCommand() *cobra.Command {
 	command := &cobra.Command{Use: "decide --request @FILE|-", Short: "Ask for the decision of one request and print the intent",
 		Long: "Ask for the decision of one request (schemas/reasoning_request.json) and print the intent as it was checked and " +
 			"repaired: a way to try a Reasoning API.",
-		Args: positional(cobra.NoArgs),
+		Args: cli.Positional(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error {
-			raw, err := p.argumentsOf("--request", given)
+			raw, err := p.ArgumentsOf("--request", given)
 			if err != nil {
 				return err
 			}
 			return p.decideOnce(command.Context(), raw)
 		}}
 	command.Flags().StringVar(&given, "request", "-", "the request: JSON, @FILE to read it from a file, - from stdin")
-	return p.jsonFlag(command)
+	return p.JSONFlag(command)
 }
 
 func (p *program) decideOnce(ctx context.Context, raw json.RawMessage) error {
@@ -43,7 +44,7 @@ func (p *program) decideOnce(ctx context.Context, raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &request); err != nil {
 		return fault.New(fault.InvalidParams, "the request: %w", err)
 	}
-	client, _, err := app.Reasoner(p.settings.Reasoning, p.world.Version, nil)
+	client, _, err := app.Reasoner(p.Settings.Reasoning, p.World.Version, nil)
 	if err != nil {
 		return err
 	}
@@ -55,7 +56,7 @@ func (p *program) decideOnce(ctx context.Context, raw json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	return p.print(app.Redactor(p.world.Environment, p.loaded).Certain().JSON(json.RawMessage(text))) // it may repeat what it was sent
+	return p.Print(app.Redactor(p.World.Environment, p.Loaded).Certain().JSON(json.RawMessage(text))) // it may repeat what it was sent
 }
 
 func (p *program) reasoningServeCommand() *cobra.Command {
@@ -63,7 +64,7 @@ func (p *program) reasoningServeCommand() *cobra.Command {
 	command := &cobra.Command{Use: "serve", Short: "Serve POST /agent_intent with the reasoning service inside",
 		Long: "Serve POST /agent_intent with the reasoning service inside. REASONING_API_TOKEN, where it is set, is the bearer " +
 			"token that callers must have; without one only an address of this machine is served.",
-		Args: positional(cobra.NoArgs),
+		Args: cli.Positional(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error { return p.serveReasoning(command.Context(), address) }}
 	command.Flags().StringVar(&address, "address", "127.0.0.1:8732", "where to listen; port 0 takes a free one")
 	return command
@@ -71,7 +72,7 @@ func (p *program) reasoningServeCommand() *cobra.Command {
 
 // serveReasoning serves until ctx ends, and then lets decisions finish for a moment.
 func (p *program) serveReasoning(ctx context.Context, address string) error {
-	handler, err := app.ReasoningHandler(p.settings.Reasoning)
+	handler, err := app.ReasoningHandler(p.Settings.Reasoning)
 	if err != nil {
 		return err
 	}
@@ -79,10 +80,10 @@ func (p *program) serveReasoning(ctx context.Context, address string) error {
 	if err != nil {
 		return app.Misconfigured(err)
 	}
-	if ip := listener.Addr().(*net.TCPAddr).IP; p.settings.Reasoning.Token == "" && !ip.IsLoopback() {
+	if ip := listener.Addr().(*net.TCPAddr).IP; p.Settings.Reasoning.Token == "" && !ip.IsLoopback() {
 		return errors.Join(app.Misconfigured(fault.New(fault.InvalidParams, "--address %s is reachable from elsewhere: set REASONING_API_TOKEN", address)), listener.Close())
 	}
-	fmt.Fprintf(p.stderr, "serving http://%s%s\n", listener.Addr(), reasoning.Endpoint)
+	fmt.Fprintf(p.Stderr, "serving http://%s%s\n", listener.Addr(), reasoning.Endpoint)
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 5 * time.Minute,
 		BaseContext: func(net.Listener) context.Context { return ctx }}
 	served := make(chan error, 1)

@@ -1,4 +1,4 @@
-package commands
+package workflows
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -25,15 +26,17 @@ type approval struct {
 	answered            bool
 }
 
-func (p *program) approveCommand() *cobra.Command {
+// ApproveCommand is `savant approve`.
+func ApproveCommand(shared *cli.Program) *cobra.Command {
+	p := &program{shared}
 	var said approval
 	command := &cobra.Command{Use: "approve RUN [STEP]", Short: "Answer a step that waits for a person",
 		Long: "Answer a step that waits for a person: human.approve or human.ask. It shows what is asked and asks for your answer,\n" +
 			"at a terminal only, so that nothing but a person can give it.",
-		Args: positional(cobra.RangeArgs(1, 2)),
+		Args: cli.Positional(cobra.RangeArgs(1, 2)),
 		RunE: func(command *cobra.Command, args []string) error {
 			said.run, said.step, said.answered = args[0], strings.Join(args[1:], ""), command.Flags().Changed("answer")
-			return p.with(command.Context(), func(a *app.App) error { return p.approve(command.Context(), a, said) })
+			return p.With(command.Context(), func(a *app.App) error { return p.approve(command.Context(), a, said) })
 		}}
 	flags := command.Flags()
 	flags.StringVar(&said.workflow, "workflow", "", "the run's workflow, where its id is not unique")
@@ -44,7 +47,7 @@ func (p *program) approveCommand() *cobra.Command {
 }
 
 func (p *program) approve(ctx context.Context, a *app.App, said approval) error {
-	if !terminal.Is(p.stdin) {
+	if !terminal.Is(p.Stdin) {
 		return fault.New(fault.ApprovalRequired, "only a person can answer: run savant approve at a terminal")
 	}
 	return p.approveOnce(ctx, a, said)
@@ -89,7 +92,7 @@ func chosen(waiting []think.Pending, said approval) (think.Pending, error) {
 	case len(waiting) == 0:
 		return think.Pending{}, fault.New(fault.InvalidTransition, "run %s waits for nobody", said.run)
 	case said.step == "":
-		return think.Pending{}, usageError("run " + terminal.Visible(said.run) + " waits for several answers; name one of " + terminal.Visible(strings.Join(ids, ", ")))
+		return think.Pending{}, cli.UsageError("run " + terminal.Visible(said.run) + " waits for several answers; name one of " + terminal.Visible(strings.Join(ids, ", ")))
 	}
 	return think.Pending{}, fault.New(fault.UnknownStep, "step %s waits for nobody; waiting: %s", said.step, strings.Join(ids, ", "))
 }
@@ -100,7 +103,7 @@ func (p *program) show(asked think.Pending) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s %s asks, at step %s:\n\n%s\n\ninput:\n%sdigest: %s\n\n", asked.Workflow, asked.RunID, asked.StepID,
+	_, err = fmt.Fprintf(p.Stdout, "%s %s asks, at step %s:\n\n%s\n\ninput:\n%sdigest: %s\n\n", asked.Workflow, asked.RunID, asked.StepID,
 		terminal.Visible(asked.Message), input, asked.Digest)
 	return err
 }
@@ -111,7 +114,7 @@ func (p *program) decide(ctx context.Context, asked think.Pending, said approval
 		return p.answer(ctx, asked, said)
 	}
 	if said.answered {
-		return nil, usageError("step " + asked.StepID + " asks for approval: --answer is for questions")
+		return nil, cli.UsageError("step " + asked.StepID + " asks for approval: --answer is for questions")
 	}
 	question := "Approve this?"
 	if said.decline {
@@ -132,12 +135,12 @@ func (p *program) decide(ctx context.Context, asked think.Pending, said approval
 
 func (p *program) answer(ctx context.Context, asked think.Pending, said approval) (any, error) {
 	if said.decline || said.comment != "" {
-		return nil, usageError("step " + asked.StepID + " asks a question: --decline and --comment are for approvals")
+		return nil, cli.UsageError("step " + asked.StepID + " asks a question: --decline and --comment are for approvals")
 	}
 	if said.answered {
 		return typed(said.answer, asked.Schema), p.confirm(ctx, "Send the answer "+terminal.Visible(said.answer)+"?")
 	}
-	line, err := terminal.Ask(ctx, p.stdin, p.stdout, "Answer: ")
+	line, err := terminal.Ask(ctx, p.Stdin, p.Stdout, "Answer: ")
 	if err != nil {
 		return nil, stillWaits(err)
 	}
@@ -156,7 +159,7 @@ func typed(text string, schema any) any {
 // confirm returns nil when the person says yes. Anything else leaves the step
 // as it is.
 func (p *program) confirm(ctx context.Context, question string) error {
-	agreed, err := terminal.Confirm(ctx, p.stdin, p.stdout, question)
+	agreed, err := terminal.Confirm(ctx, p.Stdin, p.Stdout, question)
 	if err == nil && !agreed {
 		err = terminal.ErrNoAnswer
 	}
@@ -175,9 +178,9 @@ func stillWaits(err error) error {
 }
 
 func (p *program) printStanding(asked think.Pending, reply *think.Reply) {
-	fmt.Fprintf(p.stdout, "Recorded. Run %s is %s", asked.RunID, reply.State.Status)
+	fmt.Fprintf(p.Stdout, "Recorded. Run %s is %s", asked.RunID, reply.State.Status)
 	if reply.Instruction != nil {
-		fmt.Fprintf(p.stdout, "; next is step %s", reply.Instruction.StepID)
+		fmt.Fprintf(p.Stdout, "; next is step %s", reply.Instruction.StepID)
 	}
-	fmt.Fprintln(p.stdout, ".")
+	fmt.Fprintln(p.Stdout, ".")
 }

@@ -1,10 +1,11 @@
-package commands
+package workflows
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
 	"savant/engines/workflow"
 	"savant/fault"
@@ -33,16 +35,16 @@ func (p *program) workflowsRunCommand() *cobra.Command {
 			"At a terminal it asks you what the workflow asks a person. It stops where a model or another client has to answer,\n" +
 			"and says how to go on. A run that was interrupted is continued by --run-id.",
 		Example: "  savant workflows run repo_tour --param commits=3\n  savant workflows run repo_tour --run-id 01k2…",
-		Args:    positional(cobra.ExactArgs(1)),
+		Args:    cli.Positional(cobra.ExactArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
 			want.name = args[0]
-			return p.with(command.Context(), func(a *app.App) error { return p.runWorkflow(command.Context(), a, want) })
+			return p.With(command.Context(), func(a *app.App) error { return p.runWorkflow(command.Context(), a, want) })
 		}}
 	flags := command.Flags()
 	flags.StringArrayVar(&want.pairs, "param", nil, "a parameter, name=value: text, or JSON where the parameter is not text; may be repeated")
 	flags.StringVar(&want.params, "params", "", "the parameters as JSON, @FILE to read them from a file, - from stdin")
 	flags.StringVar(&want.run, "run-id", "", "continue this run, or name a new one")
-	return p.jsonFlag(command)
+	return p.JSONFlag(command)
 }
 
 func (p *program) runWorkflow(ctx context.Context, a *app.App, want wanted) error {
@@ -50,7 +52,7 @@ func (p *program) runWorkflow(ctx context.Context, a *app.App, want wanted) erro
 	if err != nil {
 		return err
 	}
-	shown := &stepLines{out: p.stderr, onTerminal: terminal.Is(p.stderr), coloured: terminal.Coloured(p.stderr, p.variable)}
+	shown := &stepLines{out: p.Stderr, onTerminal: terminal.Is(p.Stderr), coloured: terminal.Coloured(p.Stderr, p.Variable)}
 	request := workflow.Request{Workflow: want.name, Params: params, RunID: want.run}
 	for {
 		outcome, err := a.Driver.Run(ctx, request, shown.tell)
@@ -75,7 +77,7 @@ func (p *program) runWorkflow(ctx context.Context, a *app.App, want wanted) erro
 // withParameters adds how parameters are given to an error about them.
 func (p *program) withParameters(err error, workflow string) error {
 	coded := fault.From(err)
-	if coded == nil || p.json || coded.Code != fault.InvalidParams || !strings.Contains(coded.Message(), "params.") {
+	if coded == nil || p.JSON || coded.Code != fault.InvalidParams || !strings.Contains(coded.Message(), "params.") {
 		return err
 	}
 	return fault.New(coded.Code, "%s; give it as --param NAME=VALUE: savant workflows read %s shows which there are", coded.Message(), workflow).
@@ -86,14 +88,14 @@ func (p *program) withParameters(err error, workflow string) error {
 func (p *program) params(ctx context.Context, a *app.App, want wanted) (map[string]any, error) {
 	var params map[string]any
 	if want.params != "" {
-		raw, err := p.argumentsOf("--params", want.params)
+		raw, err := p.ArgumentsOf("--params", want.params)
 		if err != nil {
 			return nil, err
 		}
 		value, err := jsonvalue.Decode(raw)
 		given, isObject := value.(map[string]any)
 		if err != nil || !isObject {
-			return nil, usageError("--params: expected a JSON object of parameters")
+			return nil, cli.UsageError("--params: expected a JSON object of parameters")
 		}
 		params = given
 	}
@@ -107,7 +109,7 @@ func (p *program) params(ctx context.Context, a *app.App, want wanted) (map[stri
 	for _, pair := range want.pairs {
 		name, text, ok := strings.Cut(pair, "=")
 		if !ok {
-			return nil, usageError("--param " + terminal.Visible(pair) + ": expected name=value")
+			return nil, cli.UsageError("--param " + terminal.Visible(pair) + ": expected name=value")
 		}
 		if params == nil {
 			params = map[string]any{}
@@ -121,17 +123,18 @@ func (p *program) params(ctx context.Context, a *app.App, want wanted) (map[stri
 // and reports whether that moved the run on. The question goes to stderr: stdout is
 // for the outputs.
 func (p *program) answerHere(ctx context.Context, a *app.App, outcome *workflow.Outcome) bool {
-	if outcome.Pending == nil || outcome.Pending.For != workflow.ForPerson || !terminal.Is(p.stdin) {
+	if outcome.Pending == nil || outcome.Pending.For != workflow.ForPerson || !terminal.Is(p.Stdin) {
 		return false
 	}
-	asking := *p
-	asking.stdout = &terminal.Output{Writer: p.stderr}
+	shared := *p.Program
+	shared.Stdout = &terminal.Output{Writer: p.Stderr}
+	asking := &program{&shared}
 	for ctx.Err() == nil {
 		err := asking.approveOnce(ctx, a, approval{workflow: outcome.Workflow, run: outcome.RunID, step: outcome.Pending.StepID})
 		if err == nil {
 			return true
 		}
-		fmt.Fprintf(p.stderr, "%s\n", terminal.Visible(fault.From(err).Error()))
+		fmt.Fprintf(p.Stderr, "%s\n", terminal.Visible(fault.From(err).Error()))
 		if !errors.Is(err, fault.ValidationFailed) {
 			return false
 		}
@@ -141,25 +144,25 @@ func (p *program) answerHere(ctx context.Context, a *app.App, outcome *workflow.
 
 // conclude prints where the run was left, and returns how the program ends.
 func (p *program) conclude(outcome *workflow.Outcome) error {
-	if p.json {
-		if err := p.print(outcome); err != nil {
+	if p.JSON {
+		if err := p.Print(outcome); err != nil {
 			return err
 		}
 	} else if err := p.printOutputs(outcome.Outputs); err != nil {
 		return err
 	}
-	p.printEnd(outcome)
+	PrintEnd(p.Stderr, outcome)
 	switch outcome.Status {
 	case workflow.Done:
 		return nil
 	case workflow.Waiting:
-		return statusError(exitPending)
+		return cli.StatusError(cli.ExitPending)
 	case workflow.Interrupted:
-		return statusError(exitInterrupted)
+		return cli.StatusError(cli.ExitInterrupted)
 	case workflow.Blocked:
-		return statusError(exitCode(outcome.Error))
+		return cli.StatusError(cli.ExitCode(outcome.Error))
 	}
-	return statusError(exitFailed)
+	return cli.StatusError(cli.ExitFailed)
 }
 
 // printOutputs prints one output a line: text as it is, all else as JSON.
@@ -177,7 +180,7 @@ func (p *program) printOutputs(raw json.RawMessage) error {
 		if json.Unmarshal(outputs[name], &plain) == nil && text != "null" {
 			text = plain
 		}
-		if _, err := fmt.Fprintf(p.stdout, "%s: %s\n", terminal.Visible(name), terminal.Visible(text)); err != nil {
+		if _, err := fmt.Fprintf(p.Stdout, "%s: %s\n", terminal.Visible(name), terminal.Visible(text)); err != nil {
 			return err
 		}
 	}
@@ -185,40 +188,40 @@ func (p *program) printOutputs(raw json.RawMessage) error {
 }
 
 // printPending tells what a run waits for, and how it is answered.
-func (p *program) printPending(outcome *workflow.Outcome) {
+func printPending(out io.Writer, outcome *workflow.Outcome) {
 	pending := outcome.Pending
-	fmt.Fprintf(p.stderr, "  step %s waits for a %s. %s\n", terminal.Visible(pending.StepID), pending.For, terminal.Visible(pending.Why))
+	fmt.Fprintf(out, "  step %s waits for a %s. %s\n", terminal.Visible(pending.StepID), pending.For, terminal.Visible(pending.Why))
 	if pending.For != workflow.ForPerson {
-		fmt.Fprintf(p.stderr, "  to answer it yourself: savant workflows answer %s %s --result JSON|@FILE|-; without --result it shows what is asked\n",
+		fmt.Fprintf(out, "  to answer it yourself: savant workflows answer %s %s --result JSON|@FILE|-; without --result it shows what is asked\n",
 			outcome.RunID, terminal.Visible(pending.StepID))
 	}
 }
 
-// printEnd tells on stderr how the run ended and how to go on.
-func (p *program) printEnd(outcome *workflow.Outcome) {
-	if terminal.Is(p.stderr) {
-		fmt.Fprint(p.stderr, terminal.ClearLine)
+// PrintEnd tells how the run ended and how to go on.
+func PrintEnd(out io.Writer, outcome *workflow.Outcome) {
+	if terminal.Is(out) {
+		fmt.Fprint(out, terminal.ClearLine)
 	}
 	if outcome.RunID == "" {
-		fmt.Fprintf(p.stderr, "the run of %s was interrupted before it began: give the same command again\n", terminal.Visible(outcome.Workflow))
+		fmt.Fprintf(out, "the run of %s was interrupted before it began: give the same command again\n", terminal.Visible(outcome.Workflow))
 		return
 	}
-	fmt.Fprintf(p.stderr, "run %s of %s: %s", outcome.RunID, outcome.Workflow, outcome.Status)
+	fmt.Fprintf(out, "run %s of %s: %s", outcome.RunID, outcome.Workflow, outcome.Status)
 	if outcome.Summary != "" {
-		fmt.Fprintf(p.stderr, ": %s", terminal.Visible(outcome.Summary))
+		fmt.Fprintf(out, ": %s", terminal.Visible(outcome.Summary))
 	}
-	fmt.Fprintln(p.stderr)
+	fmt.Fprintln(out)
 	for _, each := range outcome.Failures {
-		fmt.Fprintf(p.stderr, "  failed %s: %s: %s\n", terminal.Visible(each.Step), each.Code, terminal.Visible(each.Details))
+		fmt.Fprintf(out, "  failed %s: %s: %s\n", terminal.Visible(each.Step), each.Code, terminal.Visible(each.Details))
 	}
 	if outcome.Error != nil {
-		fmt.Fprintf(p.stderr, "  %s\n", terminal.Visible(outcome.Error.Error()))
-		terminal.Diagnostics(p.stderr, outcome.Error)
+		fmt.Fprintf(out, "  %s\n", terminal.Visible(outcome.Error.Error()))
+		terminal.Diagnostics(out, outcome.Error)
 	}
 	if outcome.Pending != nil {
-		p.printPending(outcome)
+		printPending(out, outcome)
 	}
 	if outcome.Status == workflow.Waiting || outcome.Status == workflow.Interrupted {
-		fmt.Fprintf(p.stderr, "  to go on: savant workflows run %s --run-id %s\n", outcome.Workflow, outcome.RunID)
+		fmt.Fprintf(out, "  to go on: savant workflows run %s --run-id %s\n", outcome.Workflow, outcome.RunID)
 	}
 }

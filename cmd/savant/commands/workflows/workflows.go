@@ -1,4 +1,6 @@
-package commands
+// Package workflows has the commands that list, check and run workflows, and
+// answer their steps.
+package workflows
 
 import (
 	"context"
@@ -9,32 +11,38 @@ import (
 	"github.com/spf13/cobra"
 
 	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
 	"savant/fault"
 	"savant/think/library"
 )
 
-func (p *program) workflowsCommand() *cobra.Command {
-	return group("workflows", "List, read, check and run workflows, and answer their steps", p.workflowsListCommand(), p.workflowsReadCommand(), p.validateCommand(),
+// program is one run of the command line, as the commands of this package see it.
+type program struct{ *cli.Program }
+
+// Command is `savant workflows`.
+func Command(shared *cli.Program) *cobra.Command {
+	p := &program{shared}
+	return cli.Group("workflows", "List, read, check and run workflows, and answer their steps", p.workflowsListCommand(), p.workflowsReadCommand(), p.validateCommand(),
 		p.workflowsRunCommand(), p.workflowsAnswerCommand())
 }
 
 func (p *program) workflowsListCommand() *cobra.Command {
-	return p.jsonFlag(&cobra.Command{Use: "list [FILTER]", Short: "List workflows with their parameters", Args: positional(cobra.MaximumNArgs(1)),
-		RunE: p.onApp(func(ctx context.Context, a *app.App, args []string) error {
+	return p.JSONFlag(&cobra.Command{Use: "list [FILTER]", Short: "List workflows with their parameters", Args: cli.Positional(cobra.MaximumNArgs(1)),
+		RunE: p.OnApp(func(ctx context.Context, a *app.App, args []string) error {
 			return p.listWorkflows(ctx, a, library.CatalogInput{Filter: strings.Join(args, "")})
 		})})
 }
 
 func (p *program) listWorkflows(ctx context.Context, a *app.App, in library.CatalogInput) error {
 	list, err := a.Think.Library.Catalog(ctx, in)
-	if err != nil || p.json {
-		return p.printed(list, err)
+	if err != nil || p.JSON {
+		return p.Printed(list, err)
 	}
 	if list.Note != "" {
-		fmt.Fprintf(p.stderr, "savant: warning: %s\n", terminal.Visible(list.Note))
+		fmt.Fprintf(p.Stderr, "savant: warning: %s\n", terminal.Visible(list.Note))
 	}
-	return terminal.Table(p.stdout, list.Workflows, func(workflow library.CatalogEntry) []string {
+	return terminal.Table(p.Stdout, list.Workflows, func(workflow library.CatalogEntry) []string {
 		about := workflow.Desc
 		if workflow.Error != "" {
 			about = "not valid: " + workflow.Error
@@ -61,14 +69,14 @@ func parameters(params map[string]any) string {
 }
 
 func (p *program) workflowsReadCommand() *cobra.Command {
-	return p.jsonFlag(&cobra.Command{Use: "read NAME", Short: "Print a workflow's YAML; with --json also its parsed form and graph",
-		Args: positional(cobra.ExactArgs(1)),
-		RunE: p.onApp(func(ctx context.Context, a *app.App, args []string) error {
+	return p.JSONFlag(&cobra.Command{Use: "read NAME", Short: "Print a workflow's YAML; with --json also its parsed form and graph",
+		Args: cli.Positional(cobra.ExactArgs(1)),
+		RunE: p.OnApp(func(ctx context.Context, a *app.App, args []string) error {
 			read, err := a.Think.Library.Read(ctx, library.ReadInput{Workflow: args[0]})
-			if err != nil || p.json {
-				return p.printed(read, err)
+			if err != nil || p.JSON {
+				return p.Printed(read, err)
 			}
-			_, err = fmt.Fprint(p.stdout, strings.TrimSuffix(read.YAML, "\n")+"\n")
+			_, err = fmt.Fprint(p.Stdout, strings.TrimSuffix(read.YAML, "\n")+"\n")
 			return err
 		})})
 }
@@ -78,11 +86,11 @@ func (p *program) validateCommand() *cobra.Command {
 	command := &cobra.Command{Use: "validate [NAME|PATH…]", Short: "Check workflows by name, workflow files, or all of a folder",
 		Long: "Check workflows by name, workflow files, or all of a folder; without one those of SAVANT_PATH, with its schemas.\n" +
 			"Prints file:line:col: error: message [CODE]; exit code 3 if there are errors.",
-		RunE: p.onApp(func(ctx context.Context, a *app.App, paths []string) error {
+		RunE: p.OnApp(func(ctx context.Context, a *app.App, paths []string) error {
 			return p.validate(ctx, a, paths, strict)
 		})}
 	command.Flags().BoolVar(&strict, "strict-tools", false, "a tool that no engine has is an error, not a warning")
-	return p.jsonFlag(command)
+	return p.JSONFlag(command)
 }
 
 // checkedFiles is what validate --json prints.
@@ -105,13 +113,13 @@ func (p *program) validate(ctx context.Context, a *app.App, paths []string, stri
 		out.Errors += len(checked.Errors)
 		out.Warnings += len(checked.Warnings)
 	}
-	if p.json {
-		err = p.print(out)
+	if p.JSON {
+		err = p.Print(out)
 	} else {
 		p.printChecked(out)
 	}
 	if err == nil && out.Errors > 0 {
-		return statusError(exitInvalid)
+		return cli.StatusError(cli.ExitInvalid)
 	}
 	return err
 }
@@ -132,12 +140,12 @@ func unseen(found []fault.Diagnostic, seen map[fault.Diagnostic]bool) []fault.Di
 func (p *program) printChecked(out checkedFiles) {
 	for _, file := range out.Files {
 		for _, each := range file.Errors {
-			fmt.Fprintln(p.stdout, terminal.DiagnosticLine(each, each.Code))
+			fmt.Fprintln(p.Stdout, terminal.DiagnosticLine(each, each.Code))
 		}
 		for _, each := range file.Warnings {
 			each.Severity = "warning"
-			fmt.Fprintln(p.stdout, terminal.DiagnosticLine(each, each.Code))
+			fmt.Fprintln(p.Stdout, terminal.DiagnosticLine(each, each.Code))
 		}
 	}
-	fmt.Fprintf(p.stdout, "%s, %s, %s\n", terminal.Count(len(out.Files), "file"), terminal.Count(out.Errors, "error"), terminal.Count(out.Warnings, "warning"))
+	fmt.Fprintf(p.Stdout, "%s, %s, %s\n", terminal.Count(len(out.Files), "file"), terminal.Count(out.Errors, "error"), terminal.Count(out.Warnings, "warning"))
 }

@@ -1,4 +1,4 @@
-package commands
+package states
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
 	"savant/fault"
 	"savant/think/maintenance"
@@ -39,9 +40,9 @@ func (p *program) stateExportCommand() *cobra.Command {
 func (p *program) writeFile(file string, fill func(io.Writer) error) error {
 	switch file {
 	case "":
-		return usageError("export: name the file to write with -o")
+		return cli.UsageError("export: name the file to write with -o")
 	case "-":
-		return fill(p.stdout)
+		return fill(p.Stdout)
 	}
 	info, err := os.Stat(file)
 	switch {
@@ -94,9 +95,9 @@ func notWritten(file string, err error) error {
 }
 
 func (p *program) stateImportCommand() *cobra.Command {
-	return p.jsonFlag(&cobra.Command{Use: "import FILE", Short: "Take in a run that export wrote, once all of it is verified", Args: positional(cobra.ExactArgs(1)),
-		RunE: p.onApp(func(ctx context.Context, a *app.App, args []string) error {
-			from, closeFile, err := p.readable(args[0])
+	return p.JSONFlag(&cobra.Command{Use: "import FILE", Short: "Take in a run that export wrote, once all of it is verified", Args: cli.Positional(cobra.ExactArgs(1)),
+		RunE: p.OnApp(func(ctx context.Context, a *app.App, args []string) error {
+			from, closeFile, err := p.Readable(args[0])
 			if err != nil {
 				return err
 			}
@@ -109,30 +110,14 @@ func (p *program) stateImportCommand() *cobra.Command {
 		})})
 }
 
-// readable opens a file, or stdin for -.
-func (p *program) readable(file string) (from io.Reader, closeFile func(), err error) {
-	if file == "-" {
-		return p.stdin, func() {}, nil
-	}
-	opened, err := os.Open(file)
-	if err != nil {
-		return nil, nil, fault.New(fault.InvalidParams, "%s: %w", file, errors.Unwrap(err))
-	}
-	if info, err := opened.Stat(); err == nil && info.IsDir() {
-		_ = opened.Close()
-		return nil, nil, fault.New(fault.InvalidParams, "%s: expected a file, got a folder", file)
-	}
-	return opened, func() { _ = opened.Close() }, nil // only read
-}
-
 func (p *program) printTransferred(done *maintenance.Transferred, what string) error {
-	if p.json {
-		return p.print(done)
+	if p.JSON {
+		return p.Print(done)
 	}
 	if done.Existed {
 		what = "is here already, the very same"
 	}
-	_, err := fmt.Fprintf(p.stdout, "%s/%s at v%d, with %s: %s\n", done.Workflow, done.Run, done.Version,
+	_, err := fmt.Fprintf(p.Stdout, "%s/%s at v%d, with %s: %s\n", done.Workflow, done.Run, done.Version,
 		terminal.Count(done.Artifacts, "artifact"), terminal.Visible(what))
 	return err
 }

@@ -1,4 +1,4 @@
-package commands
+package workflows
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
 	"savant/fault"
 	"savant/think"
@@ -29,15 +30,15 @@ func (p *program) workflowsAnswerCommand() *cobra.Command {
 			"What is asked of a person (human.approve, human.ask) is answered with savant approve.",
 		Example: "  savant workflows answer 01k2… greet\n" +
 			`  savant workflows answer 01k2… greet --result '{"text": "Hello!"}'`,
-		Args: positional(cobra.RangeArgs(1, 2)),
+		Args: cli.Positional(cobra.RangeArgs(1, 2)),
 		RunE: func(command *cobra.Command, args []string) error {
 			given.run, given.step = args[0], strings.Join(args[1:], "")
-			return p.with(command.Context(), func(a *app.App) error { return p.answerByHand(command.Context(), a, given) })
+			return p.With(command.Context(), func(a *app.App) error { return p.answerByHand(command.Context(), a, given) })
 		}}
 	command.Flags().StringVar(&given.workflow, "workflow", "", "the run's workflow, where its id is not unique")
 	command.Flags().StringVar(&given.receipt, "receipt", "", "in place of a result: the _receipt of the step's call, made with savant call")
 	command.Flags().StringVar(&given.result, "result", "", "the step's whole result: JSON, @FILE to read it from a file, - from stdin")
-	return p.jsonFlag(command)
+	return p.JSONFlag(command)
 }
 
 // answerByHand prints the instruction, or hands in its result.
@@ -48,7 +49,7 @@ func (p *program) answerByHand(ctx context.Context, a *app.App, given byHand) er
 	}
 	if given.result == "" && given.receipt == "" {
 		asked, err := outstanding(at, given.step)
-		return p.printed(question(asked), err)
+		return p.Printed(question(asked), err)
 	}
 	step := given.step
 	if step == "" {
@@ -59,8 +60,8 @@ func (p *program) answerByHand(ctx context.Context, a *app.App, given byHand) er
 		step = asked.StepID
 	}
 	reply, err := p.handIn(ctx, a, think.NextInput{Workflow: at.Workflow, RunID: at.RunID, StepID: step}, given)
-	if err != nil || p.json {
-		return p.printed(reply, err)
+	if err != nil || p.JSON {
+		return p.Printed(reply, err)
 	}
 	p.printRecorded(at, reply)
 	return nil
@@ -69,12 +70,12 @@ func (p *program) answerByHand(ctx context.Context, a *app.App, given byHand) er
 // handIn gives the result, or the receipt that stands for it.
 func (p *program) handIn(ctx context.Context, a *app.App, in think.NextInput, given byHand) (*think.Reply, error) {
 	if given.receipt != "" && given.result != "" {
-		return nil, usageError("--result and --receipt: one of them")
+		return nil, cli.UsageError("--result and --receipt: one of them")
 	}
 	if in.ResultRef = given.receipt; in.ResultRef != "" {
 		return a.Think.Next(ctx, in)
 	}
-	result, err := p.argumentsOf("--result", given.result)
+	result, err := p.ArgumentsOf("--result", given.result)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +113,7 @@ func outstanding(at *think.Position, step string) (flow.Instruction, error) {
 	case len(ids) == 0:
 		return flow.Instruction{}, fault.New(fault.InvalidTransition, "run %s is %s: no step of it waits for an answer", at.RunID, at.Status)
 	case step == "":
-		return flow.Instruction{}, usageError("run " + at.RunID + " waits for several answers; name one of " + waiting)
+		return flow.Instruction{}, cli.UsageError("run " + at.RunID + " waits for several answers; name one of " + waiting)
 	}
 	return flow.Instruction{}, fault.New(fault.InvalidTransition, "step %s of run %s does not wait for an answer; waiting: %s", step, at.RunID, waiting)
 }
@@ -120,6 +121,6 @@ func outstanding(at *think.Position, step string) (flow.Instruction, error) {
 func (p *program) printRecorded(at *think.Position, reply *think.Reply) {
 	p.printStanding(think.Pending{RunID: at.RunID}, reply)
 	if !reply.Done {
-		fmt.Fprintf(p.stdout, "To go on: savant workflows run %s --run-id %s\n", at.Workflow, at.RunID)
+		fmt.Fprintf(p.Stdout, "To go on: savant workflows run %s --run-id %s\n", at.Workflow, at.RunID)
 	}
 }

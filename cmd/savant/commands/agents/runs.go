@@ -1,4 +1,4 @@
-package commands
+package agents
 
 import (
 	"context"
@@ -10,53 +10,56 @@ import (
 	"savant/agent"
 	"savant/agent/memory"
 	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
 	"savant/fault"
 	"savant/telemetry"
 )
 
-func (p *program) runsCommand() *cobra.Command {
-	return group("runs", "Look at the runs of the agent, and end them", p.runsListCommand(), p.runsShowCommand(),
+// RunsCommand is `savant runs`.
+func RunsCommand(shared *cli.Program) *cobra.Command {
+	p := &program{shared}
+	return cli.Group("runs", "Look at the runs of the agent, and end them", p.runsListCommand(), p.runsShowCommand(),
 		p.runsCancelCommand(), p.runsTraceCommand())
 }
 
 func (p *program) runsListCommand() *cobra.Command {
 	var limit int
-	command := &cobra.Command{Use: "list", Short: "List runs, the last changed first", Args: positional(cobra.NoArgs),
-		RunE: p.onApp(func(ctx context.Context, a *app.App, _ []string) error {
+	command := &cobra.Command{Use: "list", Short: "List runs, the last changed first", Args: cli.Positional(cobra.NoArgs),
+		RunE: p.OnApp(func(ctx context.Context, a *app.App, _ []string) error {
 			if limit < 1 {
-				return errLimit
+				return cli.ErrLimit
 			}
 			list, err := a.Agent.List(ctx)
 			if err != nil {
 				return err
 			}
 			list = list[:min(len(list), limit)]
-			if p.json {
-				return p.print(map[string]any{"runs": list})
+			if p.JSON {
+				return p.Print(map[string]any{"runs": list})
 			}
 			return p.tableOfRuns(list)
 		})}
 	command.Flags().IntVar(&limit, "limit", 50, "how many runs at most")
-	return p.jsonFlag(command)
+	return p.JSONFlag(command)
 }
 
 func (p *program) tableOfRuns(list []agent.Report) error {
 	if len(list) == 0 {
-		fmt.Fprintln(p.stderr, "no runs of the agent; those of workflows: savant state list")
+		fmt.Fprintln(p.Stderr, "no runs of the agent; those of workflows: savant state list")
 	}
-	return terminal.Table(p.stdout, list, func(each agent.Report) []string {
+	return terminal.Table(p.Stdout, list, func(each agent.Report) []string {
 		goal := strings.Join(strings.Fields(fault.Cut(each.Goal, 80)), " ")
 		return []string{each.RunID, string(each.Status), fmt.Sprintf("%d steps", each.Steps), goal}
 	})
 }
 
 func (p *program) runsShowCommand() *cobra.Command {
-	return p.jsonFlag(&cobra.Command{Use: "show RUN", Short: "Show what a run did and what it came to", Args: positional(cobra.ExactArgs(1)),
-		RunE: p.onApp(func(ctx context.Context, a *app.App, args []string) error {
+	return p.JSONFlag(&cobra.Command{Use: "show RUN", Short: "Show what a run did and what it came to", Args: cli.Positional(cobra.ExactArgs(1)),
+		RunE: p.OnApp(func(ctx context.Context, a *app.App, args []string) error {
 			report, err := a.Agent.Report(args[0])
-			if err != nil || p.json {
-				return p.printed(report, err)
+			if err != nil || p.JSON {
+				return p.Printed(report, err)
 			}
 			p.showReport(report)
 			return nil
@@ -64,18 +67,18 @@ func (p *program) runsShowCommand() *cobra.Command {
 }
 
 func (p *program) showReport(report agent.Report) {
-	fmt.Fprintf(p.stdout, "run     %s\ngoal    %s\nstatus  %s\nsteps   %d\n", report.RunID, terminal.Visible(report.Goal), report.Status, report.Steps)
+	fmt.Fprintf(p.Stdout, "run     %s\ngoal    %s\nstatus  %s\nsteps   %d\n", report.RunID, terminal.Visible(report.Goal), report.Status, report.Steps)
 	for _, step := range report.Transcript {
-		fmt.Fprintln(p.stdout, terminal.Visible(stepLine(step)))
+		fmt.Fprintln(p.Stdout, terminal.Visible(stepLine(step)))
 	}
 	if report.Error != nil {
-		fmt.Fprintf(p.stdout, "because %s\n", terminal.Visible(report.Error.Error()))
+		fmt.Fprintf(p.Stdout, "because %s\n", terminal.Visible(report.Error.Error()))
 	}
 	if report.Warning != "" {
-		fmt.Fprintf(p.stdout, "warning %s\n", terminal.Visible(report.Warning))
+		fmt.Fprintf(p.Stdout, "warning %s\n", terminal.Visible(report.Warning))
 	}
 	if report.Final != "" {
-		fmt.Fprintf(p.stdout, "\n%s\n", terminal.Visible(report.Final))
+		fmt.Fprintf(p.Stdout, "\n%s\n", terminal.Visible(report.Final))
 	}
 }
 
@@ -107,27 +110,27 @@ func callOutcome(call memory.Call) string {
 }
 
 func (p *program) runsCancelCommand() *cobra.Command {
-	return p.jsonFlag(&cobra.Command{Use: "cancel RUN", Short: "End a run, in whatever process it is; what it did is kept", Args: positional(cobra.ExactArgs(1)),
-		RunE: p.onApp(func(ctx context.Context, a *app.App, args []string) error {
+	return p.JSONFlag(&cobra.Command{Use: "cancel RUN", Short: "End a run, in whatever process it is; what it did is kept", Args: cli.Positional(cobra.ExactArgs(1)),
+		RunE: p.OnApp(func(ctx context.Context, a *app.App, args []string) error {
 			if err := a.Agent.Cancel(args[0]); err != nil {
 				return err
 			}
-			if p.json {
-				return p.print(map[string]any{"run_id": args[0], "canceled": true})
+			if p.JSON {
+				return p.Print(map[string]any{"run_id": args[0], "canceled": true})
 			}
 			standing := "is told to end"
 			if report, err := a.Agent.Report(args[0]); err == nil && report.Status == agent.StatusCanceled {
 				standing = "is canceled"
 			}
-			fmt.Fprintf(p.stdout, "run %s %s\n", args[0], standing)
+			fmt.Fprintf(p.Stdout, "run %s %s\n", args[0], standing)
 			return nil
 		})})
 }
 
 func (p *program) runsTraceCommand() *cobra.Command {
-	return p.jsonFlag(&cobra.Command{Use: "trace RUN", Short: "Print the events of a run", Args: positional(cobra.ExactArgs(1)),
+	return p.JSONFlag(&cobra.Command{Use: "trace RUN", Short: "Print the events of a run", Args: cli.Positional(cobra.ExactArgs(1)),
 		Long: "Print the events of a run, a line each; with --json as they are in the trace. What was moved aside twice is gone.",
-		RunE: p.onApp(func(ctx context.Context, a *app.App, args []string) error {
+		RunE: p.OnApp(func(ctx context.Context, a *app.App, args []string) error {
 			if _, err := a.Agent.Report(args[0]); err != nil {
 				return err
 			}
@@ -137,13 +140,13 @@ func (p *program) runsTraceCommand() *cobra.Command {
 
 // traceLine prints an event of the trace.
 func (p *program) traceLine(e telemetry.Event, line []byte) {
-	if p.json {
-		fmt.Fprint(p.stdout, terminal.Visible(string(line)))
+	if p.JSON {
+		fmt.Fprint(p.Stdout, terminal.Visible(string(line)))
 		return
 	}
 	text := telemetry.Line(e)
 	if text == "" {
 		text = strings.TrimSpace(fmt.Sprintf("%d %s %s %s", e.Step, e.Type, e.ToolName, e.Status))
 	}
-	fmt.Fprintln(p.stdout, e.Timestamp, terminal.Visible(text))
+	fmt.Fprintln(p.Stdout, e.Timestamp, terminal.Visible(text))
 }

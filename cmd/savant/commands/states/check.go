@@ -1,4 +1,4 @@
-package commands
+package states
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
 	"savant/fault"
 	"savant/think/maintenance"
@@ -41,17 +42,17 @@ func (p *program) stateCheckCommand() *cobra.Command {
 		Long: "Verify every record, snapshot, checkpoint and artifact that is kept of a run, or of all of them.\n\n" +
 			"With --repair a damaged run goes back to its last good version. The damaged files are kept in the trash,\n" +
 			"and what is lost is told. Exit code 3 if something is or stays wrong.",
-		Args: positional(cobra.MaximumNArgs(1)),
-		RunE: p.onApp(func(ctx context.Context, a *app.App, args []string) error {
+		Args: cli.Positional(cobra.MaximumNArgs(1)),
+		RunE: p.OnApp(func(ctx context.Context, a *app.App, args []string) error {
 			if all && len(args) > 0 {
-				return usageError("name a run or pass --all, not both")
+				return cli.UsageError("name a run or pass --all, not both")
 			}
 			return p.checkRuns(ctx, a, workflow, args, repair)
 		})}
 	command.Flags().StringVar(&workflow, "workflow", "", "the run's workflow, where its id is not unique")
 	command.Flags().BoolVar(&all, "all", false, "check all runs, as without a RUN")
 	command.Flags().BoolVar(&repair, "repair", false, "restore the last good version of what is damaged")
-	return p.jsonFlag(command)
+	return p.JSONFlag(command)
 }
 
 func (p *program) checkRuns(ctx context.Context, a *app.App, workflow string, args []string, repair bool) error {
@@ -77,13 +78,13 @@ func (p *program) checkRuns(ctx context.Context, a *app.App, workflow string, ar
 			out.Remaining++
 		}
 	}
-	if p.json {
-		err = p.print(out)
+	if p.JSON {
+		err = p.Print(out)
 	} else {
 		p.printCheck(out)
 	}
 	if err == nil && out.Remaining > 0 {
-		return statusError(exitInvalid)
+		return cli.StatusError(cli.ExitInvalid)
 	}
 	return err
 }
@@ -123,18 +124,18 @@ func checkRun(ctx context.Context, a *app.App, key state.Key, repair bool) (chec
 
 func (p *program) printCheck(out checkReport) {
 	for _, each := range out.Damaged {
-		fmt.Fprintf(p.stdout, "%s/%s:\n", each.Workflow, each.Run)
+		fmt.Fprintf(p.Stdout, "%s/%s:\n", each.Workflow, each.Run)
 		for _, problem := range each.Problems {
-			fmt.Fprintln(p.stdout, "  "+problemLine(problem))
+			fmt.Fprintln(p.Stdout, "  "+problemLine(problem))
 		}
 		if each.Refused != nil {
-			fmt.Fprintln(p.stdout, "  not repaired: "+terminal.Visible(each.Refused.Details))
+			fmt.Fprintln(p.Stdout, "  not repaired: "+terminal.Visible(each.Refused.Details))
 		}
 		if each.Repaired != nil {
 			p.printRepaired(each.Repaired)
 		}
 	}
-	fmt.Fprintf(p.stdout, "%s checked, %d damaged, %d still damaged\n", terminal.Count(out.Checked, "run"), len(out.Damaged), out.Remaining)
+	fmt.Fprintf(p.Stdout, "%s checked, %d damaged, %d still damaged\n", terminal.Count(out.Checked, "run"), len(out.Damaged), out.Remaining)
 }
 
 func problemLine(problem state.Problem) string {
@@ -143,7 +144,7 @@ func problemLine(problem state.Problem) string {
 
 func (p *program) printRepaired(done *maintenance.Repaired) {
 	line := func(format string, args ...any) {
-		fmt.Fprintln(p.stdout, "  "+terminal.Visible(fmt.Sprintf(format, args...)))
+		fmt.Fprintln(p.Stdout, "  "+terminal.Visible(fmt.Sprintf(format, args...)))
 	}
 	if done.Version == 0 {
 		line("the run is gone: no record of it is whole")

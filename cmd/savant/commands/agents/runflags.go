@@ -1,4 +1,4 @@
-package commands
+package agents
 
 import (
 	"strings"
@@ -6,13 +6,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"savant/agent"
+	"savant/cmd/savant/cli"
 	"savant/reasoning"
 )
 
 // readRunFlags reads what the flags name, and refuses what does not go together.
 func (p *program) readRunFlags(want *runFlags, args []string) error {
 	if want.slm && want.llm {
-		return usageError("--slm and --llm: one of them")
+		return cli.UsageError("--slm and --llm: one of them")
 	}
 	if want.slm {
 		want.order.Model = reasoning.ModelSLM
@@ -22,13 +23,13 @@ func (p *program) readRunFlags(want *runFlags, args []string) error {
 	}
 	want.order.Allow, want.order.Deny, want.order.MaxSteps = want.allow, want.deny, want.maxSteps
 	if want.maxSteps < 1 {
-		return usageError("--max-steps: expected a number from 1")
+		return cli.UsageError("--max-steps: expected a number from 1")
 	}
 	if want.args != "" && want.order.ForceTool == "" {
-		return usageError("--force-args: they are those of --force-tool, which is missing")
+		return cli.UsageError("--force-args: they are those of --force-tool, which is missing")
 	}
 	if want.args != "" {
-		raw, err := p.argumentsOf("--force-args", want.args)
+		raw, err := p.ArgumentsOf("--force-args", want.args)
 		if err != nil {
 			return err
 		}
@@ -42,7 +43,7 @@ func (p *program) readRunFlags(want *runFlags, args []string) error {
 func readPatterns(command *cobra.Command, want *runFlags) error {
 	for name, patterns := range map[string][]string{"allow": want.allow, "deny": want.deny} {
 		if command.Flags().Changed(name) && len(patterns) == 0 {
-			return usageError("--" + name + ": expected a pattern such as git.*, got nothing")
+			return cli.UsageError("--" + name + ": expected a pattern such as git.*, got nothing")
 		}
 	}
 	return nil
@@ -58,7 +59,7 @@ func (p *program) readGoal(want *runFlags, args []string) error {
 		given = append(given, want.input)
 	}
 	if want.file != "" {
-		text, err := p.read("--agent-file", want.file, maxGoalFile)
+		text, err := p.Read("--agent-file", want.file, maxGoalFile)
 		if err != nil {
 			return err
 		}
@@ -68,11 +69,11 @@ func (p *program) readGoal(want *runFlags, args []string) error {
 	forced := order.ForceTool != "" || order.Workflow != "" || order.ForceFinish
 	switch {
 	case len(given) > 1:
-		return usageError("the goal is given more than once")
+		return cli.UsageError("the goal is given more than once")
 	case want.resume != "" && len(given) > 0:
-		return usageError("--resume goes on with a goal that is given already")
+		return cli.UsageError("--resume goes on with a goal that is given already")
 	case len(given) == 0 && want.resume == "" && !forced:
-		return usageError("no goal; usage: savant run \"what you want\"")
+		return cli.UsageError("no goal; usage: savant run \"what you want\"")
 	case len(given) == 1:
 		order.Goal = strings.TrimSpace(given[0])
 	}
@@ -95,7 +96,7 @@ func readResume(command *cobra.Command, want *runFlags) error {
 	}
 	for _, name := range ofNewRuns {
 		if command.Flags().Changed(name) {
-			return usageError("--resume goes on with a run as it was ordered: leave out --" + name + ", or begin a new run")
+			return cli.UsageError("--resume goes on with a run as it was ordered: leave out --" + name + ", or begin a new run")
 		}
 	}
 	if command.Flags().Changed("max-steps") {

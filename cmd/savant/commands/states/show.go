@@ -1,4 +1,4 @@
-package commands
+package states
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
 	"savant/think"
 	"savant/think/flow"
@@ -20,8 +21,8 @@ import (
 // workflow where its id is unique.
 func (p *program) runCommand(use, short string, work func(context.Context, *app.App, state.Key) error) *cobra.Command {
 	var workflow string
-	command := &cobra.Command{Use: use + " RUN", Short: short, Args: positional(cobra.ExactArgs(1)),
-		RunE: p.onApp(func(ctx context.Context, a *app.App, args []string) error {
+	command := &cobra.Command{Use: use + " RUN", Short: short, Args: cli.Positional(cobra.ExactArgs(1)),
+		RunE: p.OnApp(func(ctx context.Context, a *app.App, args []string) error {
 			key, err := a.Keeper().Locate(ctx, workflow, args[0])
 			if err != nil {
 				return err
@@ -29,14 +30,14 @@ func (p *program) runCommand(use, short string, work func(context.Context, *app.
 			return work(ctx, a, key)
 		})}
 	command.Flags().StringVar(&workflow, "workflow", "", "the run's workflow, where its id is not unique")
-	return p.jsonFlag(command)
+	return p.JSONFlag(command)
 }
 
 func (p *program) stateShowCommand() *cobra.Command {
 	return p.runCommand("show", "Show where a run stands", func(ctx context.Context, a *app.App, key state.Key) error {
 		found, err := a.Think.StateGet(ctx, think.StateGetInput{Workflow: key.Workflow, RunID: key.Run, Limit: -1})
-		if err != nil || p.json {
-			return p.printed(found, err)
+		if err != nil || p.JSON {
+			return p.Printed(found, err)
 		}
 		return p.showRun(found)
 	})
@@ -73,7 +74,7 @@ func (p *program) showRun(found *think.StateGet) error {
 	if from := found.Lineage; from != nil {
 		row("fork of", fmt.Sprintf("%s, v%d", from.Run, from.Version))
 	}
-	return terminal.Table(p.stdout, rows, slices.Clone[[]string])
+	return terminal.Table(p.Stdout, rows, slices.Clone[[]string])
 }
 
 // count sums items up by a word of each that is not empty: "3 done, 1 issued".
@@ -94,10 +95,10 @@ func count[T any](items []T, word func(T) string) string {
 func (p *program) stateHistoryCommand() *cobra.Command {
 	return p.runCommand("history", "List the records of a run", func(ctx context.Context, a *app.App, key state.Key) error {
 		events, err := a.Keeper().History(ctx, key)
-		if err != nil || p.json {
-			return p.printed(map[string]any{"workflow": key.Workflow, "run": key.Run, "history": events}, err)
+		if err != nil || p.JSON {
+			return p.Printed(map[string]any{"workflow": key.Workflow, "run": key.Run, "history": events}, err)
 		}
-		return terminal.Table(p.stdout, events, func(each think.Event) []string {
+		return terminal.Table(p.Stdout, events, func(each think.Event) []string {
 			return []string{fmt.Sprintf("v%d", each.Version), each.Time, each.Kind, eventText(each)}
 		})
 	})

@@ -1,4 +1,5 @@
-package commands
+// Package agents has the commands that run the agent and look at its runs.
+package agents
 
 import (
 	"context"
@@ -10,6 +11,8 @@ import (
 
 	"savant/agent"
 	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
+	"savant/cmd/savant/commands/workflows"
 	"savant/cmd/savant/terminal"
 	"savant/engines/workflow"
 	"savant/fault"
@@ -54,37 +57,45 @@ func (f outputFlag) String() string {
 	return string(*f.format)
 }
 
+// OutputType is what the usage calls a format of output.
+const OutputType = "format"
+
 // Type is what the usage calls the value.
-func (outputFlag) Type() string { return "format" }
+func (outputFlag) Type() string { return OutputType }
 
 // Set takes one of the formats.
 func (f outputFlag) Set(text string) error {
 	switch given := outputFormat(text); given {
 	case outputText, outputJSON, outputStream:
 		*f.format = given
-		f.program.json, f.program.lines = given != outputText, given == outputStream
+		f.program.JSON, f.program.Lines = given != outputText, given == outputStream
 		return nil
 	}
 	return errors.New("there is no such format")
 }
 
-func (p *program) agentCommand() *cobra.Command {
+// program is one run of the command line, as the commands of this package see it.
+type program struct{ *cli.Program }
+
+// RunCommand is `savant run`.
+func RunCommand(shared *cli.Program) *cobra.Command {
+	p := &program{shared}
 	want := runFlags{outputFormat: outputText}
 	command := &cobra.Command{Use: "run [GOAL]", Short: "Give the agent a goal, and print its answer",
 		Long: "Give the agent a goal, and print its answer on stdout. Steps are shown on stderr, one line each.\n" +
 			"The first Ctrl-C cancels and saves, the second ends the program at once; --resume goes on.\n\n" +
 			"Exit codes: 0 done, 1 failed, 2 usage, 4 configuration or nobody decides, 7 limit of steps, 130 cancelled.",
 		Example: "  savant run \"Where is the stdio loop and how does it end?\"\n  savant run --resume 01k2… --max-steps 50",
-		Args:    positional(cobra.MaximumNArgs(1)),
+		Args:    cli.Positional(cobra.MaximumNArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
 			if err := errors.Join(readResume(command, &want), readPatterns(command, &want), p.readRunFlags(&want, args)); err != nil {
 				return err
 			}
-			if terminal.Is(p.stdin) && terminal.Is(p.stderr) {
-				p.open.Confirm = p.confirmCall
+			if terminal.Is(p.Stdin) && terminal.Is(p.Stderr) {
+				p.Open.Confirm = p.confirmCall
 			}
-			p.open.Observe = p.shownEvents(want)
-			return p.with(command.Context(), func(a *app.App) error { return p.runAgent(command.Context(), a, want) })
+			p.Open.Observe = p.shownEvents(want)
+			return p.With(command.Context(), func(a *app.App) error { return p.runAgent(command.Context(), a, want) })
 		}}
 	flags := command.Flags()
 	flags.StringVar(&want.input, "agent-input", "", "the goal")
@@ -130,7 +141,7 @@ func start(a *app.App, want runFlags) (*agent.Run, error) {
 // refused makes invalid options an error of usage.
 func refused(err error) error {
 	if errors.Is(err, fault.InvalidParams) {
-		return usageError(fault.From(err).Message())
+		return cli.UsageError(fault.From(err).Message())
 	}
 	return err
 }
@@ -142,7 +153,7 @@ func (p *program) shownEvents(want runFlags) func(telemetry.Event) {
 			return
 		}
 		if want.outputFormat == outputStream {
-			_ = p.line(e) // without a reader the run goes on
+			_ = p.Line(e) // without a reader the run goes on
 		}
 		if want.quiet || shownAtEnd(e) {
 			return
@@ -152,7 +163,7 @@ func (p *program) shownEvents(want runFlags) func(telemetry.Event) {
 			text = fmt.Sprintf("run %s: %v tools, decided by %v", e.RunID, e.Metadata["tools"], e.Metadata["decider"])
 		}
 		if text != "" {
-			fmt.Fprintln(p.stderr, terminal.Visible(text))
+			fmt.Fprintln(p.Stderr, terminal.Visible(text))
 		}
 	}
 }
@@ -171,30 +182,23 @@ func shownAtEnd(e telemetry.Event) bool {
 	return false
 }
 
-// line writes a value to stdout as one line of JSON.
-func (p *program) line(value any) error {
-	encoder := json.NewEncoder(p.stdout)
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(value)
-}
-
 // finishRun prints what came of a run, and says how the program ends.
 func (p *program) finishRun(report agent.Report, want runFlags) error {
 	switch want.outputFormat {
 	case outputJSON:
-		if err := p.print(report); err != nil {
+		if err := p.Print(report); err != nil {
 			return err
 		}
 	case outputStream:
-		_ = p.line(map[string]any{"type": "report", "report": report})
+		_ = p.Line(map[string]any{"type": "report", "report": report})
 	default:
 		if report.Final != "" && report.Status != agent.StatusCanceled {
-			fmt.Fprintln(p.stdout, terminal.Visible(report.Final))
+			fmt.Fprintln(p.Stdout, terminal.Visible(report.Final))
 		}
 		p.printRunEnd(report, want)
 	}
-	if code := exitOfRun(report); code != exitOK {
-		return statusError(code)
+	if code := exitOfRun(report); code != cli.ExitOK {
+		return cli.StatusError(code)
 	}
 	return nil
 }
@@ -202,13 +206,13 @@ func (p *program) finishRun(report agent.Report, want runFlags) error {
 // printRunEnd says on stderr how the run ended, beside its answer.
 func (p *program) printRunEnd(report agent.Report, want runFlags) {
 	if report.Error != nil {
-		fmt.Fprintf(p.stderr, "savant: %s\n", terminal.Visible(report.Error.Error()))
+		fmt.Fprintf(p.Stderr, "savant: %s\n", terminal.Visible(report.Error.Error()))
 	}
 	if report.Warning != "" {
-		fmt.Fprintf(p.stderr, "savant: warning: %s\n", terminal.Visible(report.Warning))
+		fmt.Fprintf(p.Stderr, "savant: warning: %s\n", terminal.Visible(report.Warning))
 	}
 	if report.Status == agent.StatusCanceled {
-		fmt.Fprintf(p.stderr, "%s; go on with: %s\n", report.Final, howToGoOn(report))
+		fmt.Fprintf(p.Stderr, "%s; go on with: %s\n", report.Final, howToGoOn(report))
 		return
 	}
 	p.printWaiting(report)
@@ -217,9 +221,9 @@ func (p *program) printRunEnd(report agent.Report, want runFlags) {
 		if report.Model != "" {
 			end += ", last decided by " + terminal.Visible(report.Model)
 		}
-		fmt.Fprintln(p.stderr, end)
+		fmt.Fprintln(p.Stderr, end)
 		if more := howToGoOn(report); more != "" {
-			fmt.Fprintln(p.stderr, "to go on:", more)
+			fmt.Fprintln(p.Stderr, "to go on:", more)
 		}
 	}
 }
@@ -227,7 +231,7 @@ func (p *program) printRunEnd(report agent.Report, want runFlags) {
 // confirmCall asks the person at the terminal about a destructive call. It is
 // asked on stderr: stdout is for the answer alone.
 func (p *program) confirmCall(ctx context.Context, tool string, args json.RawMessage) (bool, error) {
-	agreed, _ := terminal.Confirm(ctx, p.stdin, p.stderr, "Call "+terminal.Visible(tool)+" "+terminal.Visible(string(args))+"?")
+	agreed, _ := terminal.Confirm(ctx, p.Stdin, p.Stderr, "Call "+terminal.Visible(tool)+" "+terminal.Visible(string(args))+"?")
 	return agreed, nil
 }
 
@@ -236,16 +240,16 @@ func (p *program) confirmCall(ctx context.Context, tool string, args json.RawMes
 func exitOfRun(report agent.Report) int {
 	switch report.Status {
 	case agent.StatusOK:
-		return exitOK
+		return cli.ExitOK
 	case agent.StatusMaxSteps:
-		return exitMaxSteps
+		return cli.ExitMaxSteps
 	case agent.StatusCanceled, agent.StatusInterrupted:
-		return exitInterrupted
+		return cli.ExitInterrupted
 	}
 	if report.Error != nil && report.Error.Code == fault.ReasoningUnavailable {
-		return exitConfiguration
+		return cli.ExitConfiguration
 	}
-	return exitFailed
+	return cli.ExitFailed
 }
 
 // printWaiting says on stderr how to continue the workflows that a run of the agent
@@ -267,7 +271,7 @@ func (p *program) printWaiting(report agent.Report) {
 	}
 	for _, run := range order {
 		if outcome := left[run]; outcome.Status == workflow.Waiting && outcome.Pending != nil {
-			p.printEnd(outcome)
+			workflows.PrintEnd(p.Stderr, outcome)
 		}
 	}
 }

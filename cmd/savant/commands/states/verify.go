@@ -1,4 +1,4 @@
-package commands
+package states
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
 	"savant/think"
 	"savant/think/audit"
@@ -19,7 +20,9 @@ import (
 // long is refused with a reason where it is parsed.
 const maxAgainst = 8 << 20
 
-func (p *program) verifyCommand() *cobra.Command {
+// VerifyCommand is `savant verify`.
+func VerifyCommand(shared *cli.Program) *cobra.Command {
+	p := &program{shared}
 	var file string
 	var verbose bool
 	command := p.runCommand("verify", "Replay a run and compare every state and instruction with its record",
@@ -43,8 +46,8 @@ func (p *program) verify(ctx context.Context, a *app.App, key state.Key, verbose
 	if err != nil {
 		return err
 	}
-	if p.json {
-		return verdict(p.print(out), out.Difference)
+	if p.JSON {
+		return verdict(p.Print(out), out.Difference)
 	}
 	if verbose {
 		if err := p.printWitnesses(out.Log); err != nil {
@@ -52,7 +55,7 @@ func (p *program) verify(ctx context.Context, a *app.App, key state.Key, verbose
 		}
 	}
 	if out.Difference == nil {
-		fmt.Fprintf(p.stdout, "%s: %s, %s%s\n", key.Run, terminal.Count(out.To, "record"), out.Verdict, sumOfWitnesses(out.Log))
+		fmt.Fprintf(p.Stdout, "%s: %s, %s%s\n", key.Run, terminal.Count(out.To, "record"), out.Verdict, sumOfWitnesses(out.Log))
 	} else {
 		p.printDifference(key, out.Difference)
 	}
@@ -62,7 +65,7 @@ func (p *program) verify(ctx context.Context, a *app.App, key state.Key, verbose
 // printWitnesses lists who saw the result of each step come about.
 func (p *program) printWitnesses(log []think.Event) error {
 	seen := slices.DeleteFunc(slices.Clone(log), func(each think.Event) bool { return each.Witness == "" })
-	return terminal.Table(p.stdout, seen, func(each think.Event) []string {
+	return terminal.Table(p.Stdout, seen, func(each think.Event) []string {
 		return []string{fmt.Sprintf("v%d", each.Version), each.Step, witnessed(each)}
 	})
 }
@@ -85,7 +88,7 @@ func witnessed(each think.Event) string {
 }
 
 func (p *program) verifyAgainst(ctx context.Context, a *app.App, key state.Key, file string) error {
-	from, closeFile, err := p.readable(file)
+	from, closeFile, err := p.Readable(file)
 	if err != nil {
 		return err
 	}
@@ -98,11 +101,11 @@ func (p *program) verifyAgainst(ctx context.Context, a *app.App, key state.Key, 
 	if err != nil {
 		return err
 	}
-	if p.json {
-		return verdict(p.print(out), out.Difference)
+	if p.JSON {
+		return verdict(p.Print(out), out.Difference)
 	}
 	if out.Difference == nil {
-		fmt.Fprintf(p.stdout, "%s: %s, %s under %s\n", key.Run, terminal.Count(out.Answers, "answer"), out.Verdict, terminal.Visible(file))
+		fmt.Fprintf(p.Stdout, "%s: %s, %s under %s\n", key.Run, terminal.Count(out.Answers, "answer"), out.Verdict, terminal.Visible(file))
 	} else {
 		p.printDifference(key, out.Difference)
 	}
@@ -113,7 +116,7 @@ func (p *program) verifyAgainst(ctx context.Context, a *app.App, key state.Key, 
 // not be printed.
 func verdict(err error, found *think.Difference) error {
 	if err == nil && found != nil {
-		return statusError(exitInvalid)
+		return cli.StatusError(cli.ExitInvalid)
 	}
 	return err
 }
@@ -123,5 +126,5 @@ func (p *program) printDifference(key state.Key, d *think.Difference) {
 	if d.Step != "" {
 		where += fmt.Sprintf(", step %q", d.Step)
 	}
-	fmt.Fprintf(p.stdout, "%s: differs at %s\n  recorded %s\n  replayed %s\n", key.Run, terminal.Visible(where), terminal.Visible(d.Recorded), terminal.Visible(d.Replayed))
+	fmt.Fprintf(p.Stdout, "%s: differs at %s\n  recorded %s\n  replayed %s\n", key.Run, terminal.Visible(where), terminal.Visible(d.Recorded), terminal.Visible(d.Replayed))
 }

@@ -1,4 +1,4 @@
-package commands
+package states
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
 	"savant/fault"
 	"savant/internal/claim"
@@ -24,12 +25,12 @@ func (p *program) statePruneCommand() *cobra.Command {
 		Long: "Move the runs to the trash that finished and changed last longer than AGE ago (30d, 2w, 12h), and remove\n" +
 			"artifacts that no run names any more, and claims that nobody holds. A run in progress and a damaged one stay.\n\n" +
 			"With --purge also erase, for good, what has been in the trash for so long.",
-		Args: positional(cobra.NoArgs),
+		Args: cli.Positional(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) (err error) {
 			if in.OlderThan, err = parseAge(age); err != nil {
 				return err
 			}
-			return p.with(command.Context(), func(a *app.App) error {
+			return p.With(command.Context(), func(a *app.App) error {
 				kept, err := a.Keeper().Prune(command.Context(), in)
 				if err != nil {
 					return err
@@ -41,7 +42,7 @@ func (p *program) statePruneCommand() *cobra.Command {
 	command.Flags().StringVar(&age, "older-than", "", "how long ago: a number of d, w, or a duration such as 12h")
 	command.Flags().BoolVar(&in.DryRun, "dry-run", false, "only say what would be removed")
 	command.Flags().BoolVar(&in.Purge, "purge", false, "also erase what is in the trash for so long")
-	return p.jsonFlag(command)
+	return p.JSONFlag(command)
 }
 
 // parseAge reads a number of days or weeks, or a duration of Go's.
@@ -56,7 +57,7 @@ func parseAge(text string) (time.Duration, error) {
 	if age, err := time.ParseDuration(text); err == nil && age >= 0 {
 		return age, nil
 	}
-	return 0, usageError(fmt.Sprintf("--older-than: expected an age such as 30d, 2w or 12h, got %q", fault.Cut(text, 60)))
+	return 0, cli.UsageError(fmt.Sprintf("--older-than: expected an age such as 30d, 2w or 12h, got %q", fault.Cut(text, 60)))
 }
 
 // pruned is what a prune removed, or would.
@@ -67,38 +68,38 @@ type pruned struct {
 }
 
 func (p *program) printPruned(pruned *pruned) error {
-	if p.json {
-		return p.print(pruned)
+	if p.JSON {
+		return p.Print(pruned)
 	}
 	moved, erased, removed := "moved to the trash", "erased", "removed"
 	if pruned.DryRun {
 		moved, erased, removed = "would be moved to the trash", "would be erased", "would be removed"
 	}
 	for _, each := range pruned.Runs {
-		fmt.Fprintf(p.stdout, "%s/%s, %s, last changed %s: %s\n", each.Workflow, each.Run, each.Status, each.Updated, moved)
+		fmt.Fprintf(p.Stdout, "%s/%s, %s, last changed %s: %s\n", each.Workflow, each.Run, each.Status, each.Updated, moved)
 	}
 	for _, each := range pruned.Purged {
-		fmt.Fprintf(p.stdout, "%s: %s\n", terminal.Visible(each.Folder), erased)
+		fmt.Fprintf(p.Stdout, "%s: %s\n", terminal.Visible(each.Folder), erased)
 	}
 	if pruned.Claims > 0 {
-		fmt.Fprintf(p.stdout, "%s of processes that were killed: %s\n", terminal.Count(pruned.Claims, "claim"), removed)
+		fmt.Fprintf(p.Stdout, "%s of processes that were killed: %s\n", terminal.Count(pruned.Claims, "claim"), removed)
 	}
-	_, err := fmt.Fprintf(p.stdout, "%s %s, %s %s, %s (%d bytes) %s\n", terminal.Count(len(pruned.Runs), "run"), moved,
+	_, err := fmt.Fprintf(p.Stdout, "%s %s, %s %s, %s (%d bytes) %s\n", terminal.Count(len(pruned.Runs), "run"), moved,
 		terminal.Count(len(pruned.Purged), "folder"), erased, terminal.Count(pruned.Swept.Artifacts, "artifact"), pruned.Swept.Bytes, removed)
 	return err
 }
 
 func (p *program) stateRestoreCommand() *cobra.Command {
 	var workflow string
-	command := &cobra.Command{Use: "restore RUN", Short: "Bring back a run from the trash", Args: positional(cobra.ExactArgs(1)),
-		RunE: p.onApp(func(ctx context.Context, a *app.App, args []string) error {
+	command := &cobra.Command{Use: "restore RUN", Short: "Bring back a run from the trash", Args: cli.Positional(cobra.ExactArgs(1)),
+		RunE: p.OnApp(func(ctx context.Context, a *app.App, args []string) error {
 			key, err := a.Keeper().Undelete(ctx, workflow, args[0])
-			if err != nil || p.json {
-				return p.printed(map[string]string{"workflow": key.Workflow, "run": key.Run}, err)
+			if err != nil || p.JSON {
+				return p.Printed(map[string]string{"workflow": key.Workflow, "run": key.Run}, err)
 			}
-			_, err = fmt.Fprintf(p.stdout, "%s is back\n", key)
+			_, err = fmt.Fprintf(p.Stdout, "%s is back\n", key)
 			return err
 		})}
 	command.Flags().StringVar(&workflow, "workflow", "", "the run's workflow, where its id is not unique")
-	return p.jsonFlag(command)
+	return p.JSONFlag(command)
 }

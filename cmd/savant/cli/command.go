@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/terminal"
+	"savant/fault"
+)
+
+// OnApp is what a command runs that works on the program put together.
+func (p *Program) OnApp(work func(ctx context.Context, a *app.App, args []string) error) func(*cobra.Command, []string) error {
+	return func(command *cobra.Command, args []string) error {
+		ctx := command.Context()
+		return p.With(ctx, func(a *app.App) error { return work(ctx, a, args) })
+	}
+}
+
+// JSONFlag lets a command answer in JSON, and returns it.
+func (p *Program) JSONFlag(command *cobra.Command) *cobra.Command {
+	command.Flags().BoolVar(&p.JSON, "json", false, "print the result, or the error, as JSON on stdout")
+	return command
+}
+
+// Printed writes the result of a call to stdout as JSON. It does nothing but
+// return err where there is one.
+func (p *Program) Printed(result any, err error) error {
+	if err != nil {
+		return err
+	}
+	return p.Print(result)
+}
+
+// Group is a command that only holds others.
+func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	command := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs,
+		RunE: func(command *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return UnknownCommand(command, args[0])
+			}
+			return UsageError(command.CommandPath() + ": which of " + strings.Join(names(command), ", ") + "?")
+		}}
+	command.AddCommand(commands...)
+	return command
+}
+
+// UnknownCommand refuses a name that is no command of a group.
+func UnknownCommand(command *cobra.Command, name string) error {
+	known := names(command)
+	message := "unknown command \"" + terminal.Visible(name) + "\" for " + command.CommandPath()
+	if nearest := fault.Nearest(name, known); nearest != "" {
+		message += ", did you mean " + nearest + "?"
+	}
+	return UsageError(message + "; known: " + strings.Join(known, ", "))
+}
+
+func names(command *cobra.Command) []string {
+	var known []string
+	for _, each := range command.Commands() {
+		if each.IsAvailableCommand() {
+			known = append(known, each.Name())
+		}
+	}
+	return known
+}
+
+// Positional checks the number of arguments and names the way to give them.
+func Positional(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(command *cobra.Command, args []string) error {
+		if err := check(command, args); err != nil {
+			return UsageError(err.Error() + "; usage: " + command.UseLine())
+		}
+		return nil
+	}
+}
+
+// ErrLimit refuses a list of nothing.
+const ErrLimit = UsageError("--limit: expected a number from 1")

@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/terminal"
+	"savant/fault"
+)
+
+// The exit codes of the program.
+const (
+	ExitOK            = 0
+	ExitFailed        = 1 // all other errors
+	ExitUsage         = 2 // the command line is not one
+	ExitInvalid       = 3 // a workflow, a parameter or a result is not valid
+	ExitConfiguration = 4 // a setting, or the place the program runs in
+	ExitUnknown       = 5 // no such workflow, run, step, checkpoint or prompt
+	ExitConflict      = 6 // somebody else was first
+	ExitMaxSteps      = 7 // a run of the agent reached its limit of steps
+	ExitPending       = 8 // a run waits for a person, a model or another client
+
+	ExitInterrupted = 130 // by a signal; the run can be continued
+)
+
+// exitCodes maps what a fault says to an exit code; others are ExitFailed.
+var exitCodes = map[fault.Code]int{
+	fault.InvalidParams:       ExitInvalid,
+	fault.YAMLSchemaViolation: ExitInvalid,
+	fault.UnresolvedVar:       ExitInvalid,
+	fault.UnknownTool:         ExitInvalid,
+	fault.CyclicDependency:    ExitInvalid,
+	fault.AmbiguousName:       ExitInvalid,
+	fault.DuplicateCapture:    ExitInvalid,
+	fault.IDCollision:         ExitInvalid,
+	fault.ExpressionError:     ExitInvalid,
+	fault.TemplateRenderError: ExitInvalid,
+	fault.ForeachNotArray:     ExitInvalid,
+	fault.LimitExceeded:       ExitInvalid,
+	fault.SchemaNotFound:      ExitInvalid,
+	fault.ValidationFailed:    ExitInvalid,
+	fault.NotWitnessed:        ExitInvalid,
+	fault.StateCorrupt:        ExitInvalid,
+	fault.UnknownWorkflow:     ExitUnknown,
+	fault.UnknownRun:          ExitUnknown,
+	fault.UnknownStep:         ExitUnknown,
+	fault.CheckpointNotFound:  ExitUnknown,
+	fault.PromptNotFound:      ExitUnknown,
+	fault.StateConflict:       ExitConflict,
+
+	fault.ReasoningUnavailable: ExitConfiguration,
+}
+
+// UsageError is a command line that is not one.
+type UsageError string
+
+func (u UsageError) Error() string { return string(u) }
+
+// StatusError ends the program with a code when everything was said already.
+type StatusError int
+
+func (s StatusError) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+// ExitCode says how the program ends after an error.
+func ExitCode(err error) int {
+	var status StatusError
+	switch {
+	case err == nil:
+		return ExitOK
+	case errors.As(err, &status):
+		return int(status)
+	case errors.As(err, new(UsageError)):
+		return ExitUsage
+	case errors.As(err, new(*app.ConfigurationError)):
+		return ExitConfiguration
+	}
+	if code, ok := exitCodes[fault.From(err).Code]; ok {
+		return code
+	}
+	return ExitFailed
+}
+
+// Report tells what went wrong with a command and returns the exit code: one
+// line, then one for each diagnostic; with --json the fault as JSON on stdout.
+func (p *Program) Report(err error) int {
+	code := ExitCode(err)
+	var usage UsageError
+	switch {
+	case err == nil || errors.As(err, new(StatusError)):
+		return code
+	case p.Stdout.Failed() != nil && errors.Is(err, p.Stdout.Failed()):
+		return ExitOK // of the command; ended reports what was not written
+	case errors.As(err, &usage):
+		p.reportUsage(string(usage))
+		return code
+	case p.JSON:
+		p.printFault(fault.From(err))
+		return code
+	}
+	coded := explained(err)
+	fmt.Fprintf(p.Stderr, "savant: %s: %s\n", coded.Code, terminal.Visible(p.forPeople(coded)))
+	terminal.Diagnostics(p.Stderr, coded)
+	return code
+}
+
+// reportUsage tells what is wrong with the command line: on stderr in any case,
+// since a flag may be wrong that is before --json.
+func (p *Program) reportUsage(wrong string) {
+	command := cmp.Or(p.Command, "savant")
+	if p.JSON {
+		p.printFault(fault.New(fault.InvalidParams, "%s; %s --help shows the usage", wrong, command))
+	}
+	fmt.Fprintf(p.Stderr, "savant: %s\nRun '%s --help' for usage.\n", wrong, command)
+}
+
+// printFault prints an error for a program.
+func (p *Program) printFault(coded *fault.Error) {
+	write := p.Print
+	if p.Lines {
+		write = p.Line
+	}
+	if err := write(coded.Hinted(p.hint(coded))); err != nil {
+		fmt.Fprintf(p.Stderr, "savant: %v\n", err)
+	}
+}
+
+// explained is fault.From for the person at the machine, who may see the cause
+// of an error that has no code.
+func explained(err error) *fault.Error {
+	coded := fault.From(err)
+	if coded.Code == fault.Internal && !errors.As(err, new(*fault.Error)) {
+		return fault.New(fault.Internal, "%w", err)
+	}
+	return coded
+}
+
+// commands are what people type where clients call a tool.
+var commands = map[string]string{
+	"think.state.list":     "savant state list",
+	"think.workflows.list": "savant workflows list",
+	"think.reset":          "savant call think.reset",
+	"agent.list":           "savant runs list",
+}
+
+// forPeople is what an error says, for somebody at a command line: with the
+// commands there are, and what to do.
+func (p *Program) forPeople(said *fault.Error) string {
+	hinted := *said.Hinted(p.hint(said))
+	if command := commands[hinted.Hint.Call]; command != "" {
+		hinted.Hint.Call = command
+	}
+	return hinted.Message()
+}
+
+// ErrNotPublished is the cause of an error about a tool that this server does
+// not publish.
+var ErrNotPublished = errors.New("which is not among those of")
+
+// hint says what to do about an error that has no hint where that is not a
+// matter of the one call; the zero Hint for others.
+func (p *Program) hint(said *fault.Error) fault.Hint {
+	switch {
+	case strings.Contains(said.Details, "path escapes from parent"): // what os.Root says
+		return fault.Hint{Text: fmt.Sprintf("what Savant keeps has to be inside SAVANT_PATH, which is %q: no link may lead out of it", p.Settings.Path)}
+	case (said.Code == fault.StateNotSaved || said.Code == fault.Internal) && (errors.Is(said, fs.ErrPermission) || errors.Is(said, syscall.EROFS)):
+		return fault.Hint{Text: fmt.Sprintf("SAVANT_PATH is %q; --path names another folder", p.Settings.Path)}
+	case said.Code == fault.UnknownRun:
+		return fault.Hint{Call: "savant state list", Text: "shows the runs there are"}
+	case said.Code == fault.UnknownTool && len(said.Diagnostics) == 0 && !errors.Is(said, ErrNotPublished):
+		return fault.Hint{Call: "savant tools", Text: "lists those there are"}
+	}
+	for _, sign := range []string{".savant/state/", ".savant/artifacts/", "does not follow from the records before it"} {
+		if strings.Contains(said.Details, sign) {
+			return app.OnDamage(said)
+		}
+	}
+	return fault.Hint{}
+}

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"savant/fault"
+)
+
+// maxArguments bounds what is read of a file or stdin: as much as a line of
+// the protocol.
+const maxArguments = 64 << 20
+
+// ArgumentsOf reads what a flag names: JSON, @FILE or - for stdin.
+func (p *Program) ArgumentsOf(flag, given string) (json.RawMessage, error) {
+	raw := []byte(given)
+	name, isFile := strings.CutPrefix(given, "@")
+	if isFile || given == "-" {
+		var err error
+		if raw, err = p.Read(flag, name, maxArguments); err != nil {
+			return nil, err
+		}
+	}
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 {
+		return nil, UsageError(flag + ": expected JSON, got nothing")
+	}
+	if !utf8.Valid(raw) {
+		return nil, UsageError(flag + " is not JSON: text is not UTF-8")
+	}
+	if err := json.Unmarshal(raw, new(json.RawMessage)); err != nil {
+		return nil, UsageError(flag + " is not JSON: " + err.Error())
+	}
+	return raw, nil
+}
+
+// Read returns the content of the file that a flag names, or of stdin for -, of
+// at most limit bytes.
+func (p *Program) Read(flag, name string, limit int64) ([]byte, error) {
+	source := p.Stdin
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, UsageError(flag + ": " + err.Error())
+		}
+		defer file.Close()
+		source = file
+	}
+	data, err := io.ReadAll(io.LimitReader(source, limit+1))
+	if err != nil {
+		return nil, UsageError(flag + ": " + err.Error())
+	}
+	if int64(len(data)) > limit {
+		return nil, fault.New(fault.LimitExceeded, "%s: more than %d bytes", flag, limit)
+	}
+	return data, nil
+}
+
+// Readable opens a file, or stdin for -.
+func (p *Program) Readable(file string) (from io.Reader, closeFile func(), err error) {
+	if file == "-" {
+		return p.Stdin, func() {}, nil
+	}
+	opened, err := os.Open(file)
+	if err != nil {
+		return nil, nil, fault.New(fault.InvalidParams, "%s: %w", file, errors.Unwrap(err))
+	}
+	if info, err := opened.Stat(); err == nil && info.IsDir() {
+		_ = opened.Close()
+		return nil, nil, fault.New(fault.InvalidParams, "%s: expected a file, got a folder", file)
+	}
+	return opened, func() { _ = opened.Close() }, nil // only read
+}

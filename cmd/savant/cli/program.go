@@ -1,0 +1,81 @@
+// Package cli is what all commands of the program share: its streams and settings,
+// how it reports errors and ends, and how arguments and files are read.
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/terminal"
+	"savant/internal/settings"
+)
+
+// World is what a start of the program sees.
+type World struct {
+	// Version is what the linker was told; empty for what the Go tool knows.
+	Version     string
+	Environment []string
+	Stdin       io.Reader
+	Stdout      io.Writer
+	Stderr      io.Writer
+	// Engines fills the registry; nil for Savant's own engines.
+	Engines func(*app.App) error
+}
+
+// Program is one run of the command line: the world it sees, its settings and
+// flags.
+type Program struct {
+	World    World
+	Stdin    io.Reader
+	Stdout   *terminal.Output
+	Stderr   io.Writer
+	Settings settings.Settings
+	Loaded   *settings.Loaded // the same, with where each value is from
+	// Command is what was run: "savant state list".
+	Command string
+	// JSON makes results and errors JSON on stdout.
+	JSON bool
+	// Lines: what is JSON on stdout is one line each.
+	Lines bool
+	// Serving: the command answers clients until it is told to end.
+	Serving bool
+	// Open is what a command opens the program with, beside its world.
+	Open app.Options
+}
+
+// With runs work on the program put together, and takes it apart again.
+func (p *Program) With(ctx context.Context, work func(*app.App) error) error {
+	options := p.Open
+	options.Version, options.Environment, options.Engines = p.World.Version, p.World.Environment, p.World.Engines
+	options.Settings, options.Stderr, options.Serving = p.Loaded, p.Stderr, p.Serving
+	a, err := app.Open(ctx, options)
+	if err != nil {
+		return err
+	}
+	return errors.Join(work(a), a.Close(ctx))
+}
+
+// Variable returns an environment variable.
+func (p *Program) Variable(name string) (string, bool) {
+	return app.Variable(p.World.Environment, name)
+}
+
+// Print writes a value to stdout as one indented JSON document.
+func (p *Program) Print(value any) error {
+	text, err := terminal.Indented(value)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(p.Stdout, text)
+	return err
+}
+
+// Line writes a value to stdout as one line of JSON.
+func (p *Program) Line(value any) error {
+	encoder := json.NewEncoder(p.Stdout)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(value)
+}

@@ -1,0 +1,136 @@
+// Package commands is the command line: a file or a package below for each command.
+// A command reads its flags, calls what does the work, and shows what came of it.
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
+	"savant/cmd/savant/commands/agents"
+	"savant/cmd/savant/commands/states"
+	"savant/cmd/savant/commands/workflows"
+	"savant/cmd/savant/terminal"
+	"savant/internal/settings"
+)
+
+// Run is the whole program. It returns the exit code.
+func Run(ctx context.Context, args []string, world cli.World) int {
+	world.Version = app.VersionOf(world.Version)
+	p := &program{&cli.Program{World: world, Stdin: world.Stdin, Stdout: &terminal.Output{Writer: world.Stdout}, Stderr: world.Stderr}}
+	return p.run(ctx, args)
+}
+
+// program is the command line in this package.
+type program struct{ *cli.Program }
+
+func (p *program) run(ctx context.Context, args []string) int {
+	root := p.root()
+	root.SetArgs(args)
+	root.SetIn(p.Stdin)
+	root.SetOut(p.Stdout)
+	root.SetErr(p.Stderr)
+	command, err := root.ExecuteContextC(ctx)
+	p.Command = command.CommandPath()
+	return p.ended(ctx, p.Report(err))
+}
+
+// ended returns the exit code of the program. It differs from the command's own
+// where the output could not be written, or a signal ended the command.
+func (p *program) ended(ctx context.Context, code int) int {
+	if code == cli.ExitFailed && ctx.Err() != nil {
+		return cli.ExitInterrupted
+	}
+	if code != cli.ExitOK || p.Serving || p.Stdout.Failed() == nil { // a client may leave when it likes
+		return code
+	}
+	if !p.Stdout.Unread() {
+		fmt.Fprintf(p.Stderr, "savant: stdout could not be written to: %v\n", p.Stdout.Failed())
+	}
+	return cli.ExitFailed
+}
+
+func (p *program) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "savant",
+		Short: "Makes a language model follow a procedure exactly, and proves that it did",
+		Long: "Savant makes a language model follow a procedure exactly, and proves that it did.\n\n" +
+			"With MCP_SERVICE set and no arguments it serves MCP on its standard streams, as `savant mcp` does.",
+		Version:           p.World.Version,
+		Args:              cobra.ArbitraryArgs,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		PersistentPreRunE: p.configure,
+		RunE:              p.withoutCommand,
+	}
+	root.SetUsageTemplate(usageTemplate(root.UsageTemplate()))
+	root.SetVersionTemplate("savant {{.Version}}\n")
+	root.SetFlagErrorFunc(wrongFlag)
+	for _, row := range settings.Table() {
+		root.PersistentFlags().String(row.Flag, row.Default, row.Doc+" ["+row.Env+"]")
+	}
+	root.AddCommand(p.mcpCommand(), p.demoCommand(), p.toolsCommand(), p.callCommand(), p.enginesCommand(), p.generateCommand(), workflows.Command(p.Program),
+		workflows.ApproveCommand(p.Program), p.initCommand(), states.Command(p.Program), states.VerifyCommand(p.Program), agents.RunCommand(p.Program), agents.RunsCommand(p.Program), p.reasoningCommand(), p.configCommand())
+	helpForKnown(root)
+	return root
+}
+
+// helpForKnown makes help of a command that there is not a mistake.
+func helpForKnown(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	for _, each := range root.Commands() {
+		if each.Name() != "help" {
+			continue
+		}
+		help := each.Run
+		each.Run = nil
+		each.RunE = func(command *cobra.Command, args []string) error {
+			if found, rest, err := root.Find(args); err != nil || len(rest) > 0 {
+				return cli.UnknownCommand(found, args[len(args)-max(len(rest), 1)])
+			}
+			help(command, args)
+			return nil
+		}
+	}
+}
+
+// usageTemplate names the settings in one line where the template would list them
+// all: each is a flag of every command.
+func usageTemplate(whole string) string {
+	const list = "{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}"
+	return strings.Replace(whole, "\n\nGlobal Flags:\n"+list, "\n\nEach setting is a flag, too: savant --help lists them, savant config show says what holds.", 1)
+}
+
+// configure reads the settings, before any command runs.
+func (p *program) configure(command *cobra.Command, _ []string) error {
+	loaded, err := settings.Load(func(row settings.Setting) (string, bool) {
+		flag := command.Flags().Lookup(row.Flag)
+		if flag == nil || !flag.Changed {
+			return "", false
+		}
+		return flag.Value.String(), true
+	}, func(row settings.Setting) (string, bool) { return p.Variable(row.Env) })
+	if err != nil {
+		return app.Misconfigured(err)
+	}
+	p.Settings, p.Loaded = loaded.Settings, loaded
+	return nil
+}
+
+// withoutCommand serves if a client has started the program with MCP_SERVICE, and
+// prints the usage otherwise.
+func (p *program) withoutCommand(command *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return cli.UnknownCommand(command, args[0])
+	}
+	if p.Settings.Given {
+		return p.serve(command.Context())
+	}
+	command.SetOut(p.Stderr)
+	return errors.Join(command.Usage(), cli.UsageError("no command; set MCP_SERVICE to serve MCP"))
+}
