@@ -58,7 +58,7 @@ func (r *Run) call(a asked) (memory.Call, error) {
 }
 
 // result answers a call: from the cache if it only reads, or by the tool. A tool
-// that may be called twice is called again after a failure.
+// that may be called twice is called again after a failure, RetryLimit times.
 func (r *Run) result(a asked, tool engines.Tool) memory.Call {
 	made := memory.Call{Tool: a.ToolName, Args: r.runtime.redactor.JSON(a.Args)}
 	allowed := tool.Name != "" && r.guard.denies(tool, a.forced) == ""
@@ -77,7 +77,7 @@ func (r *Run) result(a asked, tool engines.Tool) memory.Call {
 		return earlier
 	}
 	result, err := r.invoke(a, tool)
-	if err != nil && r.mayRepeat(tool, err) {
+	for again := 0; err != nil && again < r.runtime.options.RetryLimit && r.mayRepeat(tool, err); again++ {
 		r.event(a.step, telemetry.Event{Type: telemetry.Retry, ToolName: tool.Name, Error: failure(err)})
 		result, err = r.invoke(a, tool)
 	}
@@ -142,7 +142,7 @@ func (r *Run) permit(ctx context.Context, a asked, tool engines.Tool) error {
 	return r.guard.confirm(ctx, tool, a)
 }
 
-// mayRepeat says whether a failed call is made once more.
+// mayRepeat says whether a failed call may be made once more.
 func (r *Run) mayRepeat(tool engines.Tool, err error) bool {
 	repeatable := []fault.Code{fault.ToolFailed, fault.ToolTimeout, fault.EngineOffline, fault.EngineBusy, fault.Internal}
 	return r.ctx.Err() == nil && (tool.ReadOnly || tool.Idempotent) && slices.Contains(repeatable, fault.From(err).Code)

@@ -22,7 +22,7 @@ type RunOptions struct {
 	Goal string `json:"goal"`
 	// RunID is the id of the run; "" makes a new one.
 	RunID string `json:"run_id,omitempty"`
-	// MaxSteps bounds the decisions; 0 is DefaultMaxSteps.
+	// MaxSteps bounds the decisions; 0 is that of the runtime.
 	MaxSteps int `json:"max_steps,omitempty"`
 	// DryRun asks no model and calls nothing that reaches outside or changes
 	// anything. A forced tool is called only if it only reads.

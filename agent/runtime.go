@@ -32,6 +32,10 @@ type Options struct {
 	Workflows func(context.Context) ([]string, error)
 	// DisableDetect keeps a goal from leading to a workflow by itself.
 	DisableDetect bool
+	// MaxSteps bounds the decisions of a run whose options do not; 0 is
+	// DefaultMaxSteps. RetryLimit is how often a call that failed and may be
+	// repeated is made again.
+	MaxSteps, RetryLimit int
 	// TimeoutMS tells the Reasoning API how long it has, in milliseconds.
 	TimeoutMS int
 	// SnapshotPause is how long a run makes no step before its snapshot, which is
@@ -86,6 +90,9 @@ func New(options Options) *Runtime {
 // becomes of the caller. The errors are INVALID_PARAMS, ENGINE_BUSY when too many
 // runs go on, ID_COLLISION and STATE_NOT_SAVED.
 func (r *Runtime) Start(options RunOptions) (*Run, error) {
+	if options.MaxSteps == 0 {
+		options.MaxSteps = r.options.MaxSteps
+	}
 	if err := options.check(); err != nil {
 		return nil, err
 	}

@@ -7,13 +7,34 @@ type Agent struct {
 	DisableTools, DisableContext, DisableSearch, AllowThink bool
 	// DisableDetect: a goal never leads to a workflow by itself.
 	DisableDetect bool
+	// MaxSteps bounds the decisions of a run, RetryLimit how often a call that
+	// failed and may be repeated is made again.
+	MaxSteps, RetryLimit int
 }
+
+// maxAgentSteps and maxRepeats keep a run from going on for ever.
+const (
+	maxAgentSteps = 1000
+	maxRepeats    = 10
+)
 
 func agentRows() []Setting {
 	row := func(flag, env, key, doc string, field func(*Settings) any) Setting {
 		return Setting{Flag: flag, Env: env, Key: key, Kind: Switch, Default: "false", Doc: doc, field: field}
 	}
+	number := func(flag, env, key, standard, doc string, least, most int, field func(*Settings) any) Setting {
+		return Setting{Flag: flag, Env: env, Key: key, Kind: Number, Min: least, Max: most, Default: standard, Doc: doc, field: field}
+	}
 	return []Setting{
+		number("agent-max-steps", "AGENT_MAX_STEPS", "agent.max_steps", "25", "decisions of a run at most", 1, maxAgentSteps,
+			func(s *Settings) any { return &s.Agent.MaxSteps }),
+		number("agent-retry-limit", "AGENT_RETRY_LIMIT", "agent.retry_limit", "1",
+			"how often the agent makes a failed call again, of a tool that only reads or may be repeated", 0, maxRepeats,
+			func(s *Settings) any { return &s.Agent.RetryLimit }),
+		number("agent-slm-budget-tokens", "AGENT_SLM_BUDGET_TOKENS", "agent.prompt.slm_budget_tokens", "8000",
+			"size of a prompt for the small model at most, in estimated tokens", minBudget, maxBudget, func(s *Settings) any { return &s.Reasoning.SLMBudget }),
+		number("agent-llm-budget-tokens", "AGENT_LLM_BUDGET_TOKENS", "agent.prompt.llm_budget_tokens", "32000",
+			"size of a prompt for the large model at most, in estimated tokens", minBudget, maxBudget, func(s *Settings) any { return &s.Reasoning.LLMBudget }),
 		row("agent-disable-tools", "AGENT_DISABLE_TOOLS", "agent.disable_tools", "the agent may call no tool",
 			func(s *Settings) any { return &s.Agent.DisableTools }),
 		row("agent-disable-context-tools", "AGENT_DISABLE_CONTEXT_TOOLS", "agent.disable_context_tools", "the agent may not call context.*",

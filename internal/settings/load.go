@@ -1,6 +1,10 @@
 package settings
 
-import "slices"
+import (
+	"slices"
+
+	"savant/fault"
+)
 
 // Lookup returns the text that a source has for a row, and false where it has
 // none.
@@ -38,6 +42,9 @@ func Load(flag, env Lookup) (*Loaded, error) {
 	if err := table[at].check(new(Settings), path.Text); err != nil {
 		return nil, err
 	}
+	if err := given.checkSupported(); err != nil {
+		return nil, err
+	}
 	var err error
 	if given.file, err = readFile(path.Text, table); err != nil {
 		return nil, err
@@ -46,7 +53,11 @@ func Load(flag, env Lookup) (*Loaded, error) {
 	for _, row := range table {
 		all := given.all(row)
 		value := all[0]
-		if err := row.check(&loaded.Settings, value.Text); err != nil {
+		named := row
+		if value.Origin.Source == FromEnvironment {
+			named.Env = value.Origin.Name
+		}
+		if err := named.check(&loaded.Settings, value.Text); err != nil {
 			return nil, err
 		}
 		loaded.Values = append(loaded.Values, value)
@@ -77,11 +88,53 @@ func (s *sources) all(row Setting) []Value {
 	if text, ok := s.flag(row); ok {
 		all = append(all, Value{row, text, Origin{Source: FromFlag, Name: "--" + row.Flag}})
 	}
-	if text, ok := s.env(row); ok && text != "" {
-		all = append(all, Value{row, text, Origin{Source: FromEnvironment, Name: row.Env}})
+	for _, name := range []string{row.Env, row.OtherEnv} {
+		if text, ok := s.variable(name); ok {
+			all = append(all, Value{row, text, Origin{Source: FromEnvironment, Name: name}})
+		}
 	}
 	if held, ok := s.file.values[row.Key]; ok {
 		all = append(all, held)
 	}
-	return append(all, Value{row, row.Default, Origin{Source: FromDefault}})
+	all = append(all, Value{row, row.Default, Origin{Source: FromDefault}})
+	for i := range all {
+		if row.normal != nil {
+			all[i].Text = row.normal(all[i].Text)
+		}
+	}
+	return all
+}
+
+// variable returns a variable by its name. An empty one counts as none.
+func (s *sources) variable(name string) (string, bool) {
+	if name == "" {
+		return "", false
+	}
+	text, ok := s.env(Setting{Env: name})
+	return text, ok && text != ""
+}
+
+// unsupported are variables of a version to come. They are refused where they ask
+// for what this version does not do: to ignore them would do something else.
+var unsupported = []struct {
+	env    string
+	served []string // values that ask for nothing more
+	asks   string
+}{
+	{"REASONING_TRANSPORT", []string{"http"}, "decisions over a queue"},
+	{"SAVANT_STORE", []string{"file", "files", "dir"}, "runs in a database"},
+	{"MONGO_URI", nil, "a MongoDB database"},
+	{"MONGO_HOST", nil, "a MongoDB database"},
+	{"SAVANT_ENV", nil, "one database for each environment"},
+}
+
+// checkSupported refuses a variable that this version does not heed.
+func (s *sources) checkSupported() error {
+	for _, each := range unsupported {
+		if text, set := s.variable(each.env); set && !slices.Contains(each.served, text) {
+			return fault.New(fault.InvalidParams, "%s is set and asks for %s, which this version of Savant has not: unset it for Savant, as in env -u %s savant …",
+				each.env, each.asks, each.env)
+		}
+	}
+	return nil
 }

@@ -51,16 +51,25 @@ func documents(t *rapid.T) map[string]any {
 	for range rapid.IntRange(0, 4).Draw(t, "settings") {
 		row := rapid.SampledFrom(table).Draw(t, "row")
 		value := values(t, row)
-		block, name, nested := strings.Cut(row.Key, ".")
-		within, isObject := file[block].(map[string]any)
-		switch {
-		case !nested:
-			file[block] = value
-		case !isObject:
-			file[block] = map[string]any{name: value}
-		default:
-			within[name] = value
+		parts := strings.Split(row.Key, ".")
+		if rapid.Bool().Draw(t, "camelCase") {
+			for i := range parts {
+				parts[i] = camelCase(parts[i])
+			}
 		}
+		within := file
+		for _, block := range parts[:len(parts)-1] {
+			below, isObject := within[block].(map[string]any)
+			if !isObject {
+				below = map[string]any{}
+				within[block] = below
+			}
+			within = below
+		}
+		name := row.Key[strings.LastIndexByte(row.Key, '.')+1:]
+		delete(within, name)
+		delete(within, camelCase(name))
+		within[parts[len(parts)-1]] = value
 	}
 	if rapid.IntRange(0, 9).Draw(t, "unknown") == 0 {
 		file[rapid.SampledFrom([]string{"agnt", "llm", "$schema", "savant_path", "reasoning", "reasoning.api_url", "llm.slm_model", ""}).

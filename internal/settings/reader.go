@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -36,18 +37,19 @@ func (r *reader) object(prefix string, object jsonvalue.Node) {
 		if len(r.wrong) == maxWrong {
 			return // also bounds the time: each line is counted from the beginning
 		}
-		if before, twice := first[member.Name]; twice {
+		name := snake(member.Name)
+		if before, twice := first[name]; twice {
 			line, _ := jsonvalue.Place(r.data, before)
 			r.complain(member.Offset, prefix+member.Name, fmt.Sprintf("%q is there already, in line %d", fault.Cut(member.Name, maxShown), line))
 		} else {
-			first[member.Name] = member.Offset
+			first[name] = member.Offset
 		}
 		r.member(prefix, member)
 	}
 }
 
 func (r *reader) member(prefix string, member jsonvalue.NodeMember) {
-	key, value := prefix+member.Name, member.Value
+	key, value := prefix+snake(member.Name), member.Value
 	row, isSetting := r.row(key)
 	switch {
 	case strings.Contains(member.Name, "."): // a Key in one word would pass for a nested one
@@ -79,6 +81,10 @@ func (r *reader) setting(row Setting, value jsonvalue.Node) {
 		r.add(diagnostic)
 		return
 	}
+	if _, twice := r.values[row.Key]; twice && row.OtherKey != "" {
+		r.complain(value.Offset, row.Key, row.Key+" and "+row.OtherKey+" are one setting: leave one out")
+		return
+	}
 	line, column := jsonvalue.Place(r.data, value.Offset)
 	r.values[row.Key] = Value{Setting: row, Text: text, Origin: Origin{Source: FromFile, Name: FileName, Line: line, Column: column}}
 }
@@ -96,11 +102,28 @@ func (s Setting) misfit(text string) *misfit {
 }
 
 func (r *reader) row(key string) (Setting, bool) {
-	at := slices.IndexFunc(r.table, func(row Setting) bool { return row.Key == key })
+	at := slices.IndexFunc(r.table, func(row Setting) bool { return row.Key == key || row.OtherKey != "" && row.OtherKey == key })
 	if at < 0 {
 		return Setting{}, false
 	}
 	return r.table[at], true
+}
+
+// snake writes a name in camelCase in snake_case: maxSteps and max_steps are one
+// key. Any other name stays as it is.
+func snake(name string) string {
+	if strings.Contains(name, "_") || name == "" || !unicode.IsLower(rune(name[0])) {
+		return name
+	}
+	var out strings.Builder
+	runes := []rune(name)
+	for i, each := range runes {
+		if unicode.IsUpper(each) && (!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
+			out.WriteByte('_')
+		}
+		out.WriteRune(unicode.ToLower(each))
+	}
+	return out.String()
 }
 
 // isBlock says whether settings are nested below a key.
@@ -136,7 +159,7 @@ func (r *reader) elsewhere(name string) string {
 	for _, row := range r.table {
 		whole := strings.ReplaceAll(row.Key, ".", "_")
 		last := row.Key[strings.LastIndexByte(row.Key, '.')+1:]
-		if name == row.Key || strings.EqualFold(name, row.Env) || slices.Contains([]string{row.Flag, whole, last}, name) {
+		if name == row.Key || strings.EqualFold(name, row.Env) || row.OtherEnv != "" && strings.EqualFold(name, row.OtherEnv) || slices.Contains([]string{row.Flag, whole, last}, name) {
 			return row.Key
 		}
 	}
@@ -145,11 +168,15 @@ func (r *reader) elsewhere(name string) string {
 
 // nested writes a Key as the file has it.
 func nested(key string) string {
-	block, name, isNested := strings.Cut(key, ".")
-	if !isNested {
+	parts := strings.Split(key, ".")
+	if len(parts) == 1 {
 		return fmt.Sprintf("%q", key)
 	}
-	return fmt.Sprintf("{%q: {%q: …}}", block, name)
+	written := "…"
+	for _, each := range slices.Backward(parts) {
+		written = fmt.Sprintf("{%q: %s}", each, written)
+	}
+	return written
 }
 
 // names are the keys that an object may have.
@@ -171,13 +198,14 @@ const (
 	aList    = "a list"
 	aNumber  = "a number"
 	aBoolean = "a boolean"
+	anObject = "an object"
 )
 
 // kindOf names the type of a JSON value by how it begins.
 func kindOf(raw []byte) string {
 	switch raw[0] {
 	case '{':
-		return "an object"
+		return anObject
 	case '[':
 		return aList
 	case '"':

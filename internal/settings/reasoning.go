@@ -11,10 +11,16 @@ type Reasoning struct {
 	// Timeout bounds one attempt to reach it, Retries those after the first.
 	Timeout time.Duration
 	Retries int
-	// SLM and LLM are the models of the service inside, as PROVIDER:NAME;
-	// ModelTimeout bounds the answer of either.
-	SLM, LLM     string
-	ModelTimeout time.Duration
+	// SLM and LLM are the models of the service inside, as PROVIDER:NAME, or as a
+	// NAME of Provider. Provider is empty where none was chosen, and Offline
+	// where no model is to be asked. ModelTimeout bounds the answer of either.
+	SLM, LLM, Provider string
+	ModelTimeout       time.Duration
+	// SLMBudget and LLMBudget are how large a prompt for either may be, in
+	// estimated tokens.
+	SLMBudget, LLMBudget int
+	// Prices are what tokens cost, by model.
+	Prices Prices
 	// Addresses and keys of the providers.
 	OllamaURL                  string
 	AnthropicURL, AnthropicKey string
@@ -26,6 +32,16 @@ const (
 	EnvReasoningURL = "REASONING_API_URL"
 	EnvSLM          = "SAVANT_SLM"
 	EnvLLM          = "SAVANT_LLM"
+)
+
+// Offline is the provider that stands for no model at all: the offline planner
+// decides, and no Ollama is looked for.
+const Offline = "offline"
+
+// Bounds of a prompt's budget, in estimated tokens.
+const (
+	minBudget = 2_000
+	maxBudget = 2_000_000
 )
 
 // maxRetries keeps a dead service from being asked for minutes.
@@ -47,13 +63,15 @@ func reasoningRows() []Setting {
 // modelRows are the models of the service inside.
 func modelRows() []Setting {
 	return []Setting{
-		{Flag: "slm-model", Env: EnvSLM, Key: "llm.slm_model",
-			Doc: "small model of the service inside, as PROVIDER:NAME; ollama, anthropic or openai", field: func(s *Settings) any { return &s.Reasoning.SLM }},
-		{Flag: "llm-model", Env: EnvLLM, Key: "llm.llm_model",
-			Doc: "large model of the service inside, as PROVIDER:NAME", field: func(s *Settings) any { return &s.Reasoning.LLM }},
+		{Flag: "llm-provider", Env: "LLM_PROVIDER", Key: "llm.provider", Allowed: []string{"ollama", "anthropic", "openai", Offline},
+			Doc: "provider of models that are named without one, ollama by default; offline asks no model", field: func(s *Settings) any { return &s.Reasoning.Provider }},
+		{Flag: "slm-model", Env: EnvSLM, Key: "llm.slm_model", OtherEnv: "SLM_MODEL",
+			Doc: "small model of the service inside, as NAME or PROVIDER:NAME; ollama, anthropic or openai", field: func(s *Settings) any { return &s.Reasoning.SLM }},
+		{Flag: "llm-model", Env: EnvLLM, Key: "llm.llm_model", OtherEnv: "LLM_MODEL",
+			Doc: "large model of the service inside, as NAME or PROVIDER:NAME", field: func(s *Settings) any { return &s.Reasoning.LLM }},
 		{Flag: "model-timeout-ms", Env: "SAVANT_MODEL_TIMEOUT_MS", Key: "llm.model_timeout_ms", Kind: Number, Min: 1, Max: maxWait, Default: "120000",
 			Doc: "milliseconds a model may take to answer", field: func(s *Settings) any { return &s.Reasoning.ModelTimeout }},
-		{Flag: "ollama-url", Env: "SAVANT_OLLAMA_URL", Key: "llm.ollama_url", Kind: Address, Default: "http://127.0.0.1:11434",
+		{Flag: "ollama-url", Env: "SAVANT_OLLAMA_URL", Key: "llm.ollama_url", OtherEnv: "OLLAMA_HOST", OtherKey: "llm.ollama_host", Kind: Address, Default: "http://127.0.0.1:11434", normal: ollamaAddress,
 			Doc: "address of Ollama", field: func(s *Settings) any { return &s.Reasoning.OllamaURL }},
 		{Flag: "anthropic-url", Env: "ANTHROPIC_BASE_URL", Key: "llm.anthropic_url", Kind: Address, Default: "https://api.anthropic.com",
 			Doc: "address of the Anthropic API", field: func(s *Settings) any { return &s.Reasoning.AnthropicURL }},
@@ -63,5 +81,7 @@ func modelRows() []Setting {
 			Doc: "address of the OpenAI API, or of one like it, with its version", field: func(s *Settings) any { return &s.Reasoning.OpenAIURL }},
 		{Flag: "openai-key", Env: "OPENAI_API_KEY", Key: "llm.openai_key", Secret: true, SentTo: "llm.openai_url",
 			Doc: "key for it", field: func(s *Settings) any { return &s.Reasoning.OpenAIKey }},
+		{Flag: "llm-prices", Env: "LLM_PRICES", Key: "llm.prices", Kind: PriceList,
+			Doc: "what a million tokens cost, by model: {\"MODEL\": {\"input\": 3, \"output\": 15}}", field: func(s *Settings) any { return &s.Reasoning.Prices }},
 	}
 }

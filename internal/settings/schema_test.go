@@ -22,10 +22,11 @@ const schemaFile = "../../schemas/settings.json"
 
 // blocks are the nested objects of the file of settings.
 var blocks = map[string]string{
-	"agent":     "What the agent may do.",
-	"llm":       "The models of the reasoning service inside.",
-	"reasoning": "Who decides what an agent does.",
-	"telemetry": "What is logged and told.",
+	"agent":        "What the agent may do.",
+	"agent.prompt": "How large the prompts of the reasoning service inside may be.",
+	"llm":          "The models of the reasoning service inside.",
+	"reasoning":    "Who decides what an agent does.",
+	"telemetry":    "What is logged and told.",
 }
 
 // TestTheSchemaIsTheTable holds schemas/settings.json and the table together:
@@ -78,18 +79,28 @@ func schema(t *testing.T) []byte {
 		if row.NotInFile != "" {
 			continue
 		}
-		block, name, isNested := strings.Cut(row.Key, ".")
-		if !isNested {
-			properties.set(row.Key, property(t, row))
-			continue
+		for _, key := range []string{row.Key, row.OtherKey} {
+			if key == "" {
+				continue
+			}
+			within := properties
+			parts := strings.Split(key, ".")
+			for i := range len(parts) - 1 {
+				block := strings.Join(parts[:i+1], ".")
+				if nested[block] == nil {
+					require.NotEmpty(t, blocks[block], block)
+					nested[block] = new(object)
+					within.set(parts[i], new(object).set("type", "object").set("description", blocks[block]).
+						set("additionalProperties", false).set("properties", nested[block]))
+				}
+				within = nested[block]
+			}
+			name := parts[len(parts)-1]
+			within.set(name, property(t, row))
+			if camel := camelCase(name); camel != name {
+				within.set(camel, new(object).set("$ref", "#/properties/"+strings.Join(parts, "/properties/")))
+			}
 		}
-		if nested[block] == nil {
-			require.NotEmpty(t, blocks[block], block)
-			nested[block] = new(object)
-			properties.set(block, new(object).set("type", "object").set("description", blocks[block]).
-				set("additionalProperties", false).set("properties", nested[block]))
-		}
-		nested[block].set(name, property(t, row))
 	}
 	whole := new(object).set("$schema", "https://json-schema.org/draft/2020-12/schema").
 		set("title", "Settings of Savant").
@@ -101,6 +112,15 @@ func schema(t *testing.T) []byte {
 	encoder.SetIndent("", "  ")
 	require.NoError(t, encoder.Encode(whole))
 	return out.Bytes()
+}
+
+// camelCase writes a name in the other spelling of the file.
+func camelCase(name string) string {
+	parts := strings.Split(name, "_")
+	for i := 1; i < len(parts); i++ {
+		parts[i] = strings.ToUpper(parts[i][:1]) + parts[i][1:]
+	}
+	return strings.Join(parts, "")
 }
 
 func property(t *testing.T, row settings.Setting) *object {
@@ -118,11 +138,20 @@ func property(t *testing.T, row settings.Setting) *object {
 		standard = row.Default
 	case settings.Folders:
 		made.set("type", []string{"string", "array"}).set("items", text)
+	case settings.PriceList:
+		price := new(object).set("type", "number").set("minimum", 0)
+		made.set("type", "object").set("propertyNames", new(object).set("pattern", `\S`)).set("additionalProperties", new(object).set("type", "object").
+			set("required", []string{"input", "output"}).set("additionalProperties", false).
+			set("properties", new(object).set("input", price).set("output", price)))
 	default:
 		made.set("type", "string")
 	}
 	if len(row.Allowed) > 0 {
-		made.set("enum", row.Allowed)
+		allowed := row.Allowed
+		if row.Default == "" {
+			allowed = append([]string{""}, allowed...)
+		}
+		made.set("enum", allowed)
 	}
 	if row.Default != "" {
 		made.set("default", standard)

@@ -16,7 +16,7 @@ const maxWait = 86_400_000
 // assign fills the field of a setting by the field's type. It returns what was
 // expected instead of the value, or "" where the value fits.
 func (s Setting) assign(into *Settings, value string) (expected string) {
-	if len(s.Allowed) > 0 && !slices.Contains(s.Allowed, value) {
+	if len(s.Allowed) > 0 && value != s.Default && !slices.Contains(s.Allowed, value) {
 		return "one of " + strings.Join(s.Allowed, ", ")
 	}
 	number, err := strconv.Atoi(value)
@@ -47,6 +47,11 @@ func (s Setting) assign(into *Settings, value string) (expected string) {
 		*field = time.Duration(number) * time.Millisecond
 		if number == 0 { // never
 			*field = -1
+		}
+	case *Prices:
+		var err error
+		if *field, err = readPrices(value); err != nil {
+			return err.Error()
 		}
 	case *slog.Level:
 		if field.UnmarshalText([]byte(value)) != nil {

@@ -31,11 +31,16 @@ type Setting struct {
 	SentTo string
 	// NotInFile says why the file cannot hold the setting; empty: it can.
 	NotInFile string
+	// OtherEnv and OtherKey are other names of the variable and the key; empty for
+	// none. What has the first name comes before what has the other.
+	OtherEnv, OtherKey string
 
 	// needs says what is expected of a value that may not be empty.
 	needs string
 	// field returns a pointer to the field that the setting fills.
 	field func(*Settings) any
+	// normal rewrites a value as every reader of it expects; nil keeps it.
+	normal func(string) string
 }
 
 // Kind is the type of a value. All of them have a text, which is what flags
@@ -57,6 +62,8 @@ const (
 	// Address is a URL: it may hold what is not for everybody, so its user,
 	// password and query are not shown.
 	Address
+	// PriceList is a JSON object: what each model costs.
+	PriceList
 )
 
 // Settings are the values, checked and in their own types.

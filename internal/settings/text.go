@@ -31,6 +31,10 @@ func (s Setting) text(value jsonvalue.Node, folder string) (string, *misfit) {
 		return "", &misfit{"true or false", kind}
 	case s.Kind == Switch:
 		return string(value.Raw), nil
+	case s.Kind == PriceList && kind != anObject:
+		return "", &misfit{"an object of prices by model", kind}
+	case s.Kind == PriceList:
+		return string(value.Raw), nil
 	case s.Kind == List && kind != aText:
 		return listText(value)
 	case s.Kind == Folders:

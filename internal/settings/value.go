@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -112,6 +113,11 @@ func (v Value) JSON() any {
 		return append([]string{}, folders(v.Text)...)
 	case Address:
 		return shownAddress(v.Text)
+	case PriceList:
+		if v.Text == "" {
+			return map[string]any{}
+		}
+		return json.RawMessage(v.Text)
 	}
 	return v.Text
 }

@@ -1,10 +1,12 @@
 package models
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"savant/fault"
@@ -40,6 +42,8 @@ type Reply struct {
 // Options say where the services are and which keys they want. An address has
 // no trailing path beyond the one its provider documents.
 type Options struct {
+	// Provider is whose a model is that is named without one; "" is Ollama.
+	Provider                   string
 	OllamaURL                  string
 	AnthropicURL, AnthropicKey string
 	OpenAIURL, OpenAIKey       string
@@ -50,11 +54,12 @@ const maxOutput = 4096
 
 // Open returns the model of a name such as "ollama:qwen3:4b",
 // "anthropic:NAME" or "openai:NAME", the last for every service with that
-// interface. An unknown provider or a missing key is INVALID_PARAMS.
+// interface; a name without a provider is one of Options.Provider. An unknown
+// provider or a missing key is INVALID_PARAMS.
 func Open(name string, options Options) (Model, error) {
-	provider, model, ok := strings.Cut(name, ":")
-	if !ok || strings.TrimSpace(model) == "" {
-		return nil, fault.New(fault.InvalidParams, "model %q: expected PROVIDER:NAME, such as ollama:qwen3:4b", name)
+	provider, model := named(name, options.Provider)
+	if model == "" {
+		return nil, fault.New(fault.InvalidParams, "model %q: expected NAME or PROVIDER:NAME, such as ollama:qwen3:4b", name)
 	}
 	made := service{provider: provider, model: model, client: reasoning.NewHTTPClient()}
 	switch provider {
@@ -71,7 +76,19 @@ func Open(name string, options Options) (Model, error) {
 		made.base, made.key = options.OpenAIURL, options.OpenAIKey
 		return &openAI{&made}, made.check()
 	}
-	return nil, fault.New(fault.InvalidParams, "model %q: unknown provider %q; known: ollama, anthropic, openai", name, provider)
+	return nil, fault.New(fault.InvalidParams, "model %q: unknown provider %q; known: %s", name, provider, strings.Join(providers, ", "))
+}
+
+// providers are those there are, the first is that of a name without one.
+var providers = []string{"ollama", "anthropic", "openai"}
+
+// named splits the name of a model from its provider. What stands before a colon
+// and is no provider is part of the name: llama3:latest.
+func named(name, standard string) (provider, model string) {
+	if before, after, has := strings.Cut(name, ":"); has && slices.Contains(providers, before) {
+		return before, strings.TrimSpace(after)
+	}
+	return cmp.Or(standard, providers[0]), strings.TrimSpace(name)
 }
 
 // service is the common part of the three clients.

@@ -152,12 +152,15 @@ func TestARefusalIsAnError(t *testing.T) {
 
 func TestModelsThatCannotBeOpened(t *testing.T) {
 	good := models.Options{OllamaURL: "http://localhost:1", AnthropicURL: "https://a.example", OpenAIURL: "https://o.example/v1"}
-	for name, text := range map[string]string{"qwen3": "expected PROVIDER:NAME", "ollama:": "expected PROVIDER:NAME", "anthropic:m": "ANTHROPIC_API_KEY is not set", "acme:m": "unknown provider"} {
+	for name, text := range map[string]string{"": "expected NAME or PROVIDER:NAME", "ollama:": "expected NAME or PROVIDER:NAME", "anthropic:m": "ANTHROPIC_API_KEY is not set"} {
 		_, err := models.Open(name, good)
 		require.ErrorIs(t, err, fault.InvalidParams)
 		require.Contains(t, err.Error(), text)
 	}
-	_, err := models.Open("ollama:m", models.Options{OllamaURL: "https://ada:hunter2@host"})
+	_, err := models.Open("m", models.Options{Provider: "acme"})
+	require.ErrorIs(t, err, fault.InvalidParams)
+	require.ErrorContains(t, err, "unknown provider")
+	_, err = models.Open("ollama:m", models.Options{OllamaURL: "https://ada:hunter2@host"})
 	require.ErrorIs(t, err, fault.InvalidParams)
 	require.NotContains(t, err.Error(), "hunter2")
 }
@@ -182,4 +185,19 @@ func TestAnErrorInAGoodAnswerIsTold(t *testing.T) {
 			require.Less(t, len(err.Error()), 700)
 		}
 	}
+}
+
+// A name without a provider is one of the provider that is set, and of Ollama where
+// none is; a tag behind a colon is no provider.
+func TestANameWithoutAProvider(t *testing.T) {
+	options := models.Options{OllamaURL: "http://localhost:1", OpenAIURL: "https://o.example/v1"}
+	for name, want := range map[string]string{"phi3.5": "ollama:phi3.5", "llama3:latest": "ollama:llama3:latest", "openai:m:1": "openai:m:1"} {
+		model, err := models.Open(name, options)
+		require.NoError(t, err)
+		require.Equal(t, want, model.Name())
+	}
+	options.Provider = "openai"
+	model, err := models.Open("gpt", options)
+	require.NoError(t, err)
+	require.Equal(t, "openai:gpt", model.Name())
 }

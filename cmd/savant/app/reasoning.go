@@ -37,7 +37,7 @@ func Reasoner(s settings.Reasoning, version string, observe func(context.Context
 
 // reasoningService is the one inside the program, with the models that are set.
 func reasoningService(s settings.Reasoning) (*service.Service, error) {
-	options := models.Options{OllamaURL: s.OllamaURL, AnthropicURL: s.AnthropicURL, AnthropicKey: s.AnthropicKey,
+	options := models.Options{Provider: s.Provider, OllamaURL: s.OllamaURL, AnthropicURL: s.AnthropicURL, AnthropicKey: s.AnthropicKey,
 		OpenAIURL: s.OpenAIURL, OpenAIKey: s.OpenAIKey}
 	made := service.Options{Timeout: s.ModelTimeout}
 	var err error

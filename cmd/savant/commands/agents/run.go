@@ -28,7 +28,7 @@ type runFlags struct {
 	resume       string
 	maxSteps     int
 	limit        int // of a run that goes on; 0: as it has it
-	slm, llm     bool
+	slm, llm     modelFlag
 	quiet        bool
 	allow, deny  []string
 	outputFormat outputFormat
@@ -88,7 +88,7 @@ func RunCommand(shared *cli.Program) *cobra.Command {
 		Example: "  savant run \"Where is the stdio loop and how does it end?\"\n  savant run --resume 01k2… --max-steps 50",
 		Args:    cli.Positional(cobra.MaximumNArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
-			if err := errors.Join(readResume(command, &want), readPatterns(command, &want), p.readRunFlags(&want, args)); err != nil {
+			if err := errors.Join(readResume(command, &want), readPatterns(command, &want), p.readModels(&want), p.readRunFlags(command, &want, args)); err != nil {
 				return err
 			}
 			if terminal.Is(p.Stdin) && terminal.Is(p.Stderr) {
@@ -100,7 +100,7 @@ func RunCommand(shared *cli.Program) *cobra.Command {
 	flags := command.Flags()
 	flags.StringVar(&want.input, "agent-input", "", "the goal")
 	flags.StringVar(&want.file, "agent-file", "", "a file that holds the goal, - for stdin")
-	flags.IntVar(&want.maxSteps, "max-steps", agent.DefaultMaxSteps, "decisions at most")
+	flags.IntVar(&want.maxSteps, "max-steps", 0, "decisions at most; without it agent.max_steps holds")
 	flags.BoolVar(&want.order.DryRun, "dry-run", false, "ask nobody and change nothing")
 	flags.StringVar(&want.order.ForceTool, "force-tool", "", "a tool to call first")
 	flags.StringVar(&want.args, "force-args", "", "its arguments: JSON, @FILE to read them from a file, - from stdin")
@@ -114,8 +114,7 @@ func RunCommand(shared *cli.Program) *cobra.Command {
 	flags.StringVar(&want.order.RunID, "run-id", "", "name the new run")
 	flags.BoolVar(&want.quiet, "quiet", false, "show no steps")
 	flags.Var(outputFlag{p, &want.outputFormat}, "output", "text, json or stream-json")
-	flags.BoolVar(&want.slm, "slm", false, "let the small model decide")
-	flags.BoolVar(&want.llm, "llm", false, "let the large model decide")
+	modelFlags(flags, &want)
 	flags.BoolVar(&want.order.SkipGit, "skip-git", false, "do not look at the git repository first")
 	return command
 }

@@ -7,22 +7,12 @@ import (
 
 	"savant/agent"
 	"savant/cmd/savant/cli"
-	"savant/reasoning"
 )
 
 // readRunFlags reads what the flags name, and refuses what does not go together.
-func (p *program) readRunFlags(want *runFlags, args []string) error {
-	if want.slm && want.llm {
-		return cli.UsageError("--slm and --llm: one of them")
-	}
-	if want.slm {
-		want.order.Model = reasoning.ModelSLM
-	}
-	if want.llm {
-		want.order.Model = reasoning.ModelLLM
-	}
+func (p *program) readRunFlags(command *cobra.Command, want *runFlags, args []string) error {
 	want.order.Allow, want.order.Deny, want.order.MaxSteps = want.allow, want.deny, want.maxSteps
-	if want.maxSteps < 1 {
+	if command.Flags().Changed("max-steps") && want.maxSteps < 1 {
 		return cli.UsageError("--max-steps: expected a number from 1")
 	}
 	if want.args != "" && want.order.ForceTool == "" {
@@ -86,7 +76,7 @@ const maxGoalFile = 1 << 20
 // ofNewRuns are the flags that a run has from its beginning: one that goes on
 // keeps its own.
 var ofNewRuns = [...]string{"agent-input", "agent-file", "dry-run", "force-tool", "force-args", "force-finish", "allow", "deny", "read-only", "workflow",
-	"persona", "run-id", "slm", "llm", "skip-git"}
+	"persona", "run-id", "skip-git"}
 
 // readResume refuses with --resume what would be of no effect, and takes the
 // new limit of steps, where one is given.
@@ -97,6 +87,11 @@ func readResume(command *cobra.Command, want *runFlags) error {
 	for _, name := range ofNewRuns {
 		if command.Flags().Changed(name) {
 			return cli.UsageError("--resume goes on with a run as it was ordered: leave out --" + name + ", or begin a new run")
+		}
+	}
+	for name, given := range map[string]modelFlag{"slm": want.slm, "llm": want.llm} {
+		if given.forced {
+			return cli.UsageError("--resume goes on with a run as it was ordered: leave out --" + name + ", or name a model with --" + name + "=NAME")
 		}
 	}
 	if command.Flags().Changed("max-steps") {

@@ -1,0 +1,77 @@
+package agents
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"savant/cmd/savant/cli"
+	"savant/internal/settings"
+	"savant/reasoning"
+)
+
+// modelFlag is --slm or --llm: alone it has that model decide, with a name it says
+// which model that is.
+type modelFlag struct {
+	forced bool
+	name   string
+}
+
+func (f *modelFlag) String() string {
+	if f.name == "" && f.forced {
+		return "true"
+	}
+	return f.name
+}
+
+// Type is what the usage calls the value.
+func (*modelFlag) Type() string { return "model" }
+
+// Set takes the name of a model, or whether it is to decide.
+func (f *modelFlag) Set(text string) error {
+	if forced, err := strconv.ParseBool(text); err == nil {
+		*f = modelFlag{forced: forced}
+		return nil
+	}
+	if text = strings.TrimSpace(text); text == "" {
+		return errors.New("expected the name of a model")
+	}
+	*f = modelFlag{name: text}
+	return nil
+}
+
+func modelFlags(flags *pflag.FlagSet, want *runFlags) {
+	for name, of := range map[string]struct {
+		flag *modelFlag
+		size string
+	}{"slm": {&want.slm, "small"}, "llm": {&want.llm, "large"}} {
+		flags.Var(of.flag, name, "let the "+of.size+" model decide; with =NAME, the "+of.size+" model of this run: --"+name+"=ollama:NAME")
+		flags.Lookup(name).NoOptDefVal = "true"
+	}
+}
+
+// readModels takes the models that a run is to have, and the one that is to decide.
+func (p *program) readModels(want *runFlags) error {
+	inside := &p.Loaded.Reasoning
+	if inside.URL != "" && (want.slm.name != "" || want.llm.name != "") {
+		return cli.UsageError("--slm and --llm name models of the service inside, and " + settings.EnvReasoningURL + " has another decide: leave one out")
+	}
+	if want.slm.forced && want.llm.forced {
+		return cli.UsageError("--slm and --llm: one of them")
+	}
+	if want.slm.name != "" {
+		inside.SLM = want.slm.name
+	}
+	if want.llm.name != "" {
+		inside.LLM = want.llm.name
+	}
+	switch {
+	case want.slm.forced:
+		want.order.Model = reasoning.ModelSLM
+	case want.llm.forced:
+		want.order.Model = reasoning.ModelLLM
+	}
+	return nil
+}

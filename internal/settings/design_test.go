@@ -1,0 +1,103 @@
+package settings_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/fault"
+	"savant/internal/settings"
+)
+
+// environment is a source that has whatever variables there are, by name alone.
+func environment(values map[string]string) settings.Lookup {
+	return func(row settings.Setting) (string, bool) {
+		value, ok := values[row.Env]
+		return value, ok
+	}
+}
+
+func TestOtherNamesOfVariables(t *testing.T) {
+	loaded, err := settings.Load(from(nil), environment(map[string]string{"LLM_PROVIDER": "openai", "SLM_MODEL": "phi3.5",
+		"LLM_MODEL": "second", "SAVANT_LLM": "llama3:latest", "OLLAMA_HOST": "box"}))
+	require.NoError(t, err)
+	require.Equal(t, "openai", loaded.Reasoning.Provider)
+	require.Equal(t, "phi3.5", loaded.Reasoning.SLM)
+	require.Equal(t, "llama3:latest", loaded.Reasoning.LLM, "the first name comes first")
+	require.Equal(t, "http://box:11434", loaded.Reasoning.OllamaURL)
+	require.Equal(t, "environment SLM_MODEL", origins(loaded)["SAVANT_SLM"])
+
+	_, err = settings.Load(from(nil), environment(map[string]string{"LLM_PROVIDER": "acme"}))
+	require.EqualError(t, err, `LLM_PROVIDER: expected one of ollama, anthropic, openai, offline, got "acme"`)
+}
+
+func TestOllamaHostIsReadAsOllamaReadsIt(t *testing.T) {
+	for given, expected := range map[string]string{
+		"127.0.0.1": "http://127.0.0.1:11434", ":8080": "http://127.0.0.1:8080", "0.0.0.0": "http://127.0.0.1:11434",
+		"0.0.0.0:1": "http://127.0.0.1:1", "[::]:2": "http://127.0.0.1:2", "[::1]": "http://[::1]:11434", "::1": "http://[::1]:11434",
+		"box:9/api": "http://box:9/api", "https://box": "https://box", "http://[::1]": "http://[::1]", " \"box:3\" ": "http://box:3",
+		"http://0.0.0.0:11434/": "http://127.0.0.1:11434/", "http://u:p@box": "http://u:p@box",
+	} {
+		loaded, err := settings.Load(from(nil), environment(map[string]string{"OLLAMA_HOST": given}))
+		require.NoError(t, err)
+		require.Equal(t, expected, loaded.Reasoning.OllamaURL, given)
+	}
+}
+
+func TestBothSpellingsOfAKey(t *testing.T) {
+	loaded, err := load(t, `{"agent": {"maxSteps": 7, "retryLimit": 3, "prompt": {"slmBudgetTokens": 4000, "llm_budget_tokens": 9000}},
+		"llm": {"provider": "ollama", "slmModel": "phi3.5", "llm_model": "llama3", "ollamaHost": ":99"}, "mcpService": "think",
+		"reasoning": {"apiTimeoutMs": 7, "apiRetries": 1}}`, nil, nil)
+	require.NoError(t, err)
+	require.Equal(t, 7, loaded.Agent.MaxSteps)
+	require.Equal(t, 3, loaded.Agent.RetryLimit)
+	require.Equal(t, 4000, loaded.Reasoning.SLMBudget)
+	require.Equal(t, 9000, loaded.Reasoning.LLMBudget)
+	require.Equal(t, "phi3.5", loaded.Reasoning.SLM)
+	require.Equal(t, "llama3", loaded.Reasoning.LLM)
+	require.Equal(t, "http://127.0.0.1:99", loaded.Reasoning.OllamaURL)
+	require.Equal(t, []string{"think"}, loaded.Services)
+	require.Equal(t, 1, loaded.Reasoning.Retries)
+
+	for text, expected := range map[string]string{
+		`{"agent": {"maxSteps": 7, "max_steps": 8}}`:              `1:27: "max_steps" is there already, in line 1`,
+		`{"agent": {"prompt": {"budget": 1}}}`:                    `1:23: unknown key "agent.prompt.budget": expected one of slm_budget_tokens, llm_budget_tokens`,
+		`{"llm": {"ollamaHost": "a", "ollama_url": "http://b"}}`:  `1:43: llm.ollama_url and llm.ollama_host are one setting: leave one out`,
+		`{"llm": {"prices": {"m": {"input": 1}}}}`:                `1:20: llm.prices: expected prices by model, {"MODEL": {"input": NUMBER, "output": NUMBER}}, each a number from 0, got "{\"m\": {\"input\": 1}}"`,
+		`{"llm": {"prices": {"m": {"input": -1, "output": 1}}}}`:  `1:20: llm.prices: expected prices by model`,
+		`{"llm": {"prices": {"m": {"input": "1", "output": 1}}}}`: `1:20: llm.prices: expected prices by model`,
+		`{"llm": {"prices": []}}`:                                 `1:20: llm.prices: expected an object of prices by model, got a list`,
+		`{"Agent": {}}`:                                           `1:2: unknown key "Agent"`,
+	} {
+		_, err := load(t, text, nil, nil)
+		require.ErrorContains(t, err, expected, text)
+	}
+}
+
+func TestPrices(t *testing.T) {
+	loaded, err := load(t, `{"llm": {"prices": {"anthropic:big": {"input": 3, "output": 15}, "phi3.5": {"input": 0, "output": 0.5}}}}`, nil, nil)
+	require.NoError(t, err)
+	cost, known := loaded.Reasoning.Prices.Of("anthropic:big", 1_000_000, 200_000)
+	require.True(t, known)
+	require.InDelta(t, 6, cost, 1e-9)
+	cost, known = loaded.Reasoning.Prices.Of("ollama:phi3.5", 9, 1_000_000)
+	require.True(t, known)
+	require.InDelta(t, 0.5, cost, 1e-9)
+	_, known = loaded.Reasoning.Prices.Of("openai:other", 1, 1)
+	require.False(t, known)
+}
+
+// A variable that asks for what there is not yet is refused: nobody is to believe
+// that runs are in a database, or decided over a queue.
+func TestAVariableOfAVersionToComeIsRefused(t *testing.T) {
+	for name, value := range map[string]string{"REASONING_TRANSPORT": "mongo", "SAVANT_STORE": "mongo", "MONGO_URI": "mongodb://h", "MONGO_HOST": "h", "SAVANT_ENV": "test"} {
+		_, err := settings.Load(from(nil), environment(map[string]string{name: value}))
+		require.ErrorIs(t, err, fault.InvalidParams)
+		require.ErrorContains(t, err, name)
+		require.NotContains(t, err.Error(), "mongodb://")
+	}
+	for name, value := range map[string]string{"REASONING_TRANSPORT": "http", "SAVANT_STORE": "file", "MONGO_URI": ""} {
+		_, err := settings.Load(from(nil), environment(map[string]string{name: value}))
+		require.NoError(t, err)
+	}
+}
