@@ -20,6 +20,9 @@ type Loaded struct {
 	Secrets []string
 	// Exposed: the file holds a secret, and others on the machine may read it.
 	Exposed bool
+	// Found is the folder above the working folder that is SAVANT_PATH because
+	// nothing named one; nil otherwise.
+	Found *Found
 }
 
 // Chosen says whether a setting, named by its variable, is from any source but
@@ -34,11 +37,19 @@ func (l *Loaded) Chosen(env string) bool {
 // file under SAVANT_PATH before defaults. An empty variable counts as none,
 // since clients pass those on. The error is an *Error for a flag or variable,
 // and a *fault.Error that names line and column for the file.
+//
+// Where nothing names SAVANT_PATH, it is the nearest folder with .savant, workflows/
+// or .git, from the working folder upward, else the working folder.
 func Load(flag, env Lookup) (*Loaded, error) {
 	table := Table()
 	given := &sources{flag: flag, env: env}
 	at := slices.IndexFunc(table, func(row Setting) bool { return row.Env == EnvPath })
 	path := given.all(table[at])[0]
+	if path.Origin.Source == FromDefault {
+		if given.found = find(); given.found != nil {
+			path = given.all(table[at])[0]
+		}
+	}
 	if err := table[at].check(new(Settings), path.Text); err != nil {
 		return nil, err
 	}
@@ -49,7 +60,7 @@ func Load(flag, env Lookup) (*Loaded, error) {
 	if given.file, err = readFile(path.Text, table); err != nil {
 		return nil, err
 	}
-	loaded := &Loaded{Exposed: given.file.exposed}
+	loaded := &Loaded{Exposed: given.file.exposed, Found: given.found}
 	for _, row := range table {
 		all := given.all(row)
 		value := all[0]
@@ -80,6 +91,7 @@ func Load(flag, env Lookup) (*Loaded, error) {
 type sources struct {
 	flag, env Lookup
 	file      file
+	found     *Found // in the place of the default of SAVANT_PATH
 }
 
 // all returns every value that there is for a row, the one that holds first.
@@ -95,6 +107,9 @@ func (s *sources) all(row Setting) []Value {
 	}
 	if held, ok := s.file.values[row.Key]; ok {
 		all = append(all, held)
+	}
+	if row.Env == EnvPath && s.found != nil {
+		all = append(all, Value{row, s.found.relative(), Origin{Source: FromAbove, Name: s.found.Sign}})
 	}
 	all = append(all, Value{row, row.Default, Origin{Source: FromDefault}})
 	for i := range all {

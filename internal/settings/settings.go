@@ -124,7 +124,7 @@ func generalRows() []Setting {
 		{Flag: "service", Env: EnvServices, Key: "mcp_service", Kind: List, Default: All,
 			Doc: "engines to publish over MCP: a name, a comma list or all", needs: "an engine's name, a comma list or all", field: func(s *Settings) any { return &s.Services }},
 		{Flag: "path", Env: EnvPath, Key: "savant_path", Default: "./", NotInFile: "is where this file is found",
-			Doc: "folder of workflows/, schemas/, config/, .savant/ and logs/", needs: "a folder", field: func(s *Settings) any { return &s.Path }},
+			Doc: "folder of workflows/, schemas/, config/, .savant/ and logs/; else the nearest one from here upward with .savant, workflows/ or .git", needs: "a folder", field: func(s *Settings) any { return &s.Path }},
 		{Flag: "log-level", Env: EnvLogLevel, Key: "telemetry.log_level", Default: "info",
 			Allowed: []string{"debug", "info", "warn", "error"},
 			Doc:     "lowest level that is logged", field: func(s *Settings) any { return &s.LogLevel }},

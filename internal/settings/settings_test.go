@@ -19,6 +19,7 @@ func from(values map[string]string) func(settings.Setting) (string, bool) {
 }
 
 func TestDefaults(t *testing.T) {
+	t.Chdir(t.TempDir())
 	loaded, err := settings.Load(from(nil), from(nil))
 	require.NoError(t, err)
 	require.Equal(t, settings.Settings{Services: []string{"all"}, Path: "./", TrustedHosts: []string{}, LogLevel: slog.LevelInfo,
@@ -39,6 +40,7 @@ func TestFlagsWinOverTheEnvironment(t *testing.T) {
 }
 
 func TestAnEmptyVariableIsNone(t *testing.T) {
+	t.Chdir(t.TempDir())
 	loaded, err := settings.Load(from(nil), from(map[string]string{settings.EnvServices: "", settings.EnvSlow: "", settings.EnvPath: ""}))
 	require.NoError(t, err)
 	require.False(t, loaded.Given)

@@ -17,14 +17,15 @@ const (
 	FromFlag        Source = "flag"
 	FromEnvironment Source = "environment"
 	FromFile        Source = "file"
+	FromAbove       Source = "found"
 	FromDefault     Source = "default"
 )
 
 // Origin is the place that a value comes from.
 type Origin struct {
 	Source Source `json:"source"`
-	// Name is the flag with its dashes, the variable or the file; empty for a
-	// default.
+	// Name is the flag with its dashes, the variable, the file, or the entry that a
+	// folder was found by; empty for a default.
 	Name string `json:"name,omitempty"`
 	// Line and Column are the place of a value in the file, from 1.
 	Line   int `json:"line,omitempty"`
@@ -38,6 +39,8 @@ func (o Origin) String() string {
 		return string(o.Source) + " " + o.Name
 	case FromFile:
 		return fmt.Sprintf("%s:%d", o.Name, o.Line)
+	case FromAbove:
+		return "the nearest folder above with " + o.Name
 	}
 	return string(o.Source)
 }

@@ -1,0 +1,93 @@
+package settings
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Found is a folder above the working folder that was taken for SAVANT_PATH,
+// since nothing named one.
+type Found struct {
+	// Folder is its absolute path; Sign is the entry that it was known by.
+	Folder, Sign string
+}
+
+// find looks for the project that the working folder is in, from there upward as
+// git does: the nearest folder with .savant, workflows/ or .git. It returns nil
+// where that is the working folder itself, or where there is none.
+//
+// A folder above is taken only on the word of the person who runs the program: in
+// a folder that others may write to, anybody could put a .savant with commands. The
+// home folder and the root are not taken for a project from below.
+func find() *Found {
+	working, err := os.Getwd()
+	if err != nil {
+		return nil
+	}
+	if working, err = filepath.EvalSymlinks(working); err != nil {
+		return nil
+	}
+	home, _ := os.UserHomeDir()
+	if resolved, err := filepath.EvalSymlinks(home); err == nil {
+		home = resolved
+	}
+	for folder := working; ; folder = filepath.Dir(folder) {
+		if above := filepath.Dir(folder); folder != working && (above == folder || folder == home) {
+			return nil
+		}
+		sign, info := signOf(folder)
+		switch {
+		case sign != "" && folder == working:
+			return nil
+		case sign != "" && ownedAs(info, working):
+			return &Found{Folder: folder, Sign: sign}
+		case filepath.Dir(folder) == folder:
+			return nil
+		}
+	}
+}
+
+// signOf returns the entry of a folder that makes it a project, "" for none.
+func signOf(folder string) (sign string, info os.FileInfo) {
+	for _, name := range []string{".savant", "workflows", ".git"} {
+		info, err := os.Stat(filepath.Join(folder, name))
+		switch {
+		case err != nil || !info.IsDir() && name != ".git": // .git is a file in a worktree and in a submodule
+		case name == "workflows" && !holdsWorkflows(folder):
+		default:
+			return name, info
+		}
+	}
+	return "", nil
+}
+
+// holdsWorkflows tells workflows/ of Savant from other folders of that name: it has
+// YAML files, and is not that of a service, as .github/workflows.
+func holdsWorkflows(folder string) bool {
+	if strings.HasPrefix(filepath.Base(folder), ".") {
+		return false
+	}
+	entries, err := os.ReadDir(filepath.Join(folder, "workflows"))
+	return err == nil && slices.ContainsFunc(entries, func(entry os.DirEntry) bool {
+		ending := filepath.Ext(entry.Name())
+		return ending == ".yaml" || ending == ".yml"
+	})
+}
+
+// relative names a found folder as a person in the working folder would: "..". A
+// working folder that was reached by a link has another parent than its path says.
+func (f *Found) relative() string {
+	working, err := os.Getwd()
+	if err != nil {
+		return f.Folder
+	}
+	if physical, err := filepath.EvalSymlinks(working); err != nil || physical != working {
+		return f.Folder
+	}
+	if named, err := filepath.Rel(working, f.Folder); err == nil {
+		return named
+	}
+	return f.Folder
+}
