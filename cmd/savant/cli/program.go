@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 
 	"savant/cmd/savant/app"
@@ -48,6 +49,7 @@ type Program struct {
 
 // With runs work on the program put together, and takes it apart again.
 func (p *Program) With(ctx context.Context, work func(*app.App) error) error {
+	p.NameFolder()
 	options := p.Open
 	options.Version, options.Environment, options.Engines = p.World.Version, p.World.Environment, p.World.Engines
 	options.Settings, options.Stderr, options.Serving = p.Loaded, p.Stderr, p.Serving
@@ -56,6 +58,14 @@ func (p *Program) With(ctx context.Context, work func(*app.App) error) error {
 		return err
 	}
 	return errors.Join(work(a), a.Close(ctx))
+}
+
+// NameFolder says on stderr which folder a command works in, where that is not the
+// working folder and nobody named it.
+func (p *Program) NameFolder() {
+	if found := p.Loaded.Found; found != nil {
+		fmt.Fprintf(p.Stderr, "savant: working in %s, the nearest folder above with %s\n", terminal.Visible(found.Folder), found.Sign)
+	}
 }
 
 // Variable returns an environment variable.

@@ -38,6 +38,7 @@ type shownSetting struct {
 }
 
 func (p *program) showConfig(origin bool) error {
+	p.NameFolder()
 	if p.Loaded.Exposed {
 		fmt.Fprintf(p.Stderr, "savant: warning: %s\n", app.ExposedFile)
 	}

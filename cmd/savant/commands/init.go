@@ -33,6 +33,7 @@ func (p *program) initCommand() *cobra.Command {
 
 // init shows the proposal, asks, and writes what is not there yet.
 func (p *program) init(ctx context.Context, yes bool) error {
+	p.NameFolder()
 	root, err := os.OpenRoot(p.Settings.Path)
 	if err != nil {
 		return app.Misconfigured(fault.New(fault.InvalidParams, "%s: expected a folder, got %q: %w", settings.EnvPath, p.Settings.Path, errors.Unwrap(err)))

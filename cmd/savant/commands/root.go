@@ -119,9 +119,6 @@ func (p *program) configure(command *cobra.Command, _ []string) error {
 		return app.Misconfigured(err)
 	}
 	p.Settings, p.Loaded = loaded.Settings, loaded
-	if found := loaded.Found; found != nil {
-		fmt.Fprintf(p.Stderr, "savant: working in %s, the nearest folder above with %s\n", terminal.Visible(found.Folder), found.Sign)
-	}
 	return nil
 }
 
