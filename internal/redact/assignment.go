@@ -123,7 +123,7 @@ func assigned(r *reading, at, end int) span {
 	case noValue[r.text[v.from]]:
 		return span{}
 	}
-	if name := r.text[at:end]; v.colon && (strings.EqualFold(name, "authorization") || strings.EqualFold(name, "cookie")) {
+	if v.colon && headerName(r.text[at:end]) {
 		return span{v.from, r.run(v.from, inHeader)} // it has spaces and ";"
 	}
 	return span{v.from, r.run(v.from, inValue)}
@@ -143,28 +143,126 @@ var (
 const maxJudged = 256
 
 // literal returns a value that is assigned to the name of a secret, if it is no
-// expression: a text in quotes without a variable, a value with digits, or one
-// that is assigned to a name in capitals, as in a list of variables.
+// expression and no word: a header, a text in quotes that is no label, a value with
+// digits, or one that is assigned to a name in capitals, as in a list of variables.
 func literal(r *reading, at, end int) span {
 	v, is := assignment(r, end)
 	if !is || !namesSecret(r.text, at, end) || r.has(v.from, placeholder) {
 		return span{}
 	}
+	name := r.text[at:end]
+	if v.colon && r.follows(at, ':') { // arn:aws:secretsmanager:…:secret:NAME
+		return span{}
+	}
 	if v.quoted {
-		return v.span
+		if v.colon && v.to-v.from < longWord && r.inSentence(at) && !isPassword(name) {
+			return span{}
+		}
+		inside := r.text[v.from:min(v.to, v.from+maxJudged)]
+		if inHeaderValue(inside) || !scheme().MatchString(inside) && inQuotes(name, inside, v.colon) {
+			return v.span
+		}
+		return span{}
+	}
+	if v.colon && headerName(name) {
+		if to := r.run(v.from, inHeader); inHeaderValue(r.text[v.from:min(to, v.from+maxHeader)]) {
+			return span{v.from, to}
+		}
+		return span{}
 	}
 	to := r.run(v.from, inCode)
 	found := r.text[v.from:min(to, v.from+maxJudged)]
 	switch {
-	case v.defines || r.has(to, called):
+	case v.defines || r.has(to, called) || number().MatchString(found):
 		return span{}
-	case !v.spaced && !v.colon && r.text[at:end] == strings.ToUpper(r.text[at:end]):
-		return span{v.from, to}
-	case len(found) >= 6 && strings.ContainsAny(found, digits) && !selector().MatchString(found):
+	case !v.spaced && !v.colon && name == strings.ToUpper(name) && !r.has(r.nameStart(at)-1, inExpression):
+		if len(found) > shortest && !exampleWord(found) {
+			return span{v.from, to}
+		}
+		return span{}
+	case len(found) >= 6 && mixed(found) && !selector().MatchString(found) && !secretNamed().MatchString(found) && !strings.ContainsAny(found, "*"):
 		return span{v.from, to}
 	}
 	return span{}
 }
+
+// nameStart returns where the name in capitals that has a place begins.
+func (r *reading) nameStart(at int) int {
+	for least := max(0, at-maxLabel); at > least && capitalBytes[r.text[at-1]]; {
+		at--
+	}
+	return at
+}
+
+// inExpression precedes the name of a member, or of a further variable of a
+// declaration.
+var inExpression = bytesOf(".,")
+
+var capitalBytes = bytesOf("ABCDEFGHIJKLMNOPQRSTUVWXYZ" + digits + "_")
+
+func headerName(name string) bool {
+	return strings.EqualFold(name, "authorization") || strings.EqualFold(name, "cookie")
+}
+
+// inHeaderValue reports whether a part of the value of a header is a secret.
+func inHeaderValue(text string) bool {
+	if strings.Contains(text, "${") {
+		return false
+	}
+	return slices.ContainsFunc(strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" \t;,=\\", c) }), func(part string) bool {
+		return len(part) >= 12 && mixed(part) && !selector().MatchString(part)
+	})
+}
+
+// scheme matches how the value of a header begins: a scheme of authorization, or
+// the name of a cookie.
+var scheme = pattern.Lazy(`^(?i:bearer|basic|token|digest|negotiate|apikey) |^[\w-]+=`)
+
+// maxHeader is how many bytes of a header are examined.
+const maxHeader = 4096
+
+// inQuotes reports whether a text in quotes is a secret. Programs have many that are
+// none: the label of a field, the kind of a token, the name of another variable.
+func inQuotes(name, text string, colon bool) bool {
+	password := isPassword(name)
+	switch {
+	case text == "" || strings.Contains(text, "${") || number().MatchString(text) || secretNamed().MatchString(text) || exampleWord(text):
+		return false
+	case strings.ContainsAny(text, digits) && strings.ContainsAny(text, letters):
+		return len(text) >= 6 && !strings.Contains(text, `\u`) && !strings.Contains(text, `\U`)
+	case strings.ContainsAny(text, " \t"):
+		return false
+	case password && !colon:
+		return len(text) >= 6 && !strings.ContainsAny(text, "-_.:/%{}[]()")
+	}
+	return password && strings.ContainsAny(text, "!@#$^&*?+=\"\\") || len(text) >= longWord && changes(text)*4 > len(text)
+}
+
+func isPassword(name string) bool { return strings.HasPrefix(strings.ToLower(name), "pass") }
+
+// inSentence reports whether a word stands right before the name: in "unrecognized
+// token: 'x'" the name is no name.
+func (r *reading) inSentence(at int) bool {
+	return at > 1 && r.text[at-1] == ' ' && wordBytes[r.text[at-2]]
+}
+
+// changes counts how often a capital follows a small letter.
+func changes(text string) (count int) {
+	for i := 1; i < len(text); i++ {
+		if 'A' <= text[i] && text[i] <= 'Z' && 'a' <= text[i-1] && text[i-1] <= 'z' {
+			count++
+		}
+	}
+	return count
+}
+
+// number matches a number as source code has it, which is the kind of a token or of
+// a key, and types with a number; decimal digits may be a password.
+var number = pattern.Lazy(`^([-+]?0[xXoObB][0-9a-fA-F_]{1,16}[uUlL]*|(u?int|float|[iuf])(8|16|32|64|128)(_t)?|base64|utf-?8)$`)
+
+// secretNamed matches the name of another variable with a secret, or of its test:
+// testRSA2048PrivateKey, X-Fake-Token-2.
+var secretNamed = pattern.Lazy(`(?i)^[a-z][\w-]*(token|key|secret|password|passwd|passphrase|cookie|credentials?)[-_]?\d{0,4}$`)
 
 // selector matches a member access: process.env.API_KEY_1.
 var selector = pattern.Lazy(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$`)

@@ -38,7 +38,7 @@ func (r *reading) begins(at int) bool { return at == 0 || !wordBytes[r.text[at-1
 func (r *reading) follows(at int, before byte) bool { return at > 0 && r.text[at-1] == before }
 
 // has reports whether a byte of a set is at a place.
-func (r *reading) has(at int, of *set) bool { return at < len(r.text) && of[r.text[at]] }
+func (r *reading) has(at int, of *set) bool { return at >= 0 && at < len(r.text) && of[r.text[at]] }
 
 // keyEnd returns the end of a private key that continues at a place: behind its
 // last line, or the end of the text.
@@ -81,6 +81,7 @@ const letters, digits = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", 
 // The bytes of names and secrets.
 var (
 	blanks       = bytesOf(" \t\r\n")
+	dots         = bytesOf(".")
 	alphanumeric = bytesOf(letters + digits)
 	wordBytes    = bytesOf(letters + digits + "_")
 	keyBytes     = bytesOf(letters + digits + "_-")

@@ -27,15 +27,24 @@ type rule struct {
 	entropy float64
 }
 
+// gitleaks lets few bytes follow a key. In a sentence, in markup and in an address
+// others do, such as a comma, a bracket or an ampersand.
+const (
+	endOfKey      = `(?:[\x60'"\s;]|\\[nr]|$)`
+	endOfAzureKey = `(?:$|[\\'"\x60\s<),])`
+	anyEnd        = `(?:[^\w-]|$)`
+)
+
 // rules are those of the file.
 var rules = sync.OnceValue(func() []*rule {
 	var list []*rule
+	ends := strings.NewReplacer(endOfKey, anyEnd, endOfAzureKey, anyEnd)
 	for line := range strings.Lines(rulesFile) {
 		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 5)
 		if strings.HasPrefix(line, "#") || len(fields) != 5 {
 			continue
 		}
-		made := &rule{keywords: strings.Fields(fields[3]), pattern: pattern.Lazy(fields[4])}
+		made := &rule{keywords: strings.Fields(fields[3]), pattern: pattern.Lazy(ends.Replace(fields[4]))}
 		made.entropy, _ = strconv.ParseFloat(fields[1], 64) // a test reads all of them
 		made.group, _ = strconv.Atoi(fields[2])
 		list = append(list, made)
@@ -61,7 +70,7 @@ func services() []word {
 // for the name that a key is assigned to, and partOfText bytes from it on.
 // Keywords whose longest key ends within that part are not tried again.
 const (
-	beforeKeyword = 64
+	beforeKeyword = 96
 	longestKey    = 320
 	partOfText    = 4 * longestKey
 )
@@ -81,6 +90,9 @@ func (k *rule) search(r *reading, at int) {
 		r.searched[k] = math.MaxInt
 	}
 	for _, match := range k.pattern().FindAllStringSubmatchIndex(r.text[from:to], -1) {
+		if at := from + match[0]; r.follows(at, '+') { // it stands within base64
+			continue
+		}
 		found := k.secret(match)
 		if key := r.text[from+found.from : from+found.to]; entropy(key) > min(k.entropy, mostEntropy) {
 			end := from + found.to

@@ -1,36 +1,64 @@
 package redact
 
-import "strings"
+import (
+	"bytes"
+	"encoding/base64"
+	"strings"
+	"unicode/utf8"
+)
 
 // keys are the prefixes of keys of well-known services, and how many bytes of
 // which kind follow at least. named is the same number behind an underscore, where
-// a prefix may be part of a name; 0 never matches there.
+// a prefix may be part of a name; 0 never matches there. Where a prefix also begins
+// ordinary names (sk_buff), the rest must be dense: no word has that many letters.
 var keys = []struct {
 	prefixes string
 	of       *set
 	least    int
 	named    int
+	word     int
 }{
-	{"sk- sk_ pk- pk_ rk- rk_ whsec_", keyBytes, 8, 0},
-	{"ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat-", keyBytes, 8, 20},
-	{"xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", keyBytes, 8, 20}, // Slack
-	{"AKIA ASIA AIza", keyBytes, 12, 16},                                 // AWS, Google
-	{"hf_ npm_", alphanumeric, 30, 30},                                   // Hugging Face, npm
+	{"sk- pk- rk-", keyBytes, 8, 0, 12},
+	{"sk_ pk_ rk_ whsec_", keyBytes, 8, 0, longWord},
+	{"ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", keyBytes, 8, 20, longWord},
+	{"glpat-", keyBytes, 8, 20, 0},
+	{"xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", keyBytes, 8, 20, 0}, // Slack
+	{"AKIA ASIA", alphanumeric, 12, 16, 0},                                  // AWS
+	{"AIza", keyBytes, 12, 16, 0},                                           // Google
+	{"AKID", alphanumeric, 28, 0, longWord},                                 // Tencent
+	{"hf_ npm_", alphanumeric, 30, 30, 0},                                   // Hugging Face, npm
+	// Google; Groq, xAI, Nvidia, Tavily, Cerebras, Pinecone, LangSmith, Perplexity; Docker, Supabase, Sentry, Figma; Square,
+	// Flutterwave, Shopify; New Relic, Contentful, CircleCI, Tailscale, Atlassian
+	{"GOCSPX- gsk_ xai- nvapi- tvly- csk- pcsk_ lsv2_pt_ lsv2_sk_ pplx- dckr_pat_ dckr_oat_ sb_secret_ sntrys_ sntryu_ figd_ figo_", keyBytes, 20, 20, 0},
+	{"sq0atp- sq0csp- FLWSECK- FLWSECK_TEST- shpat_ shpss_ shpca_ shppa_ NRAK- NRII- NRJS- CFPAT- CCIPAT_ tskey- ATBB ATCTT3 ATATT3", keyBytes, 20, 20, 0},
+	{"rzp_live_ rzp_test_", alphanumeric, 14, 14, 0}, // Razorpay
+	// Google; Replicate, Fireworks, Voyage, Resend, Render, crates.io, NuGet; Netlify, Supabase, Neon, Notion, PostHog, Buildkite,
+	// SonarQube, Adafruit, Honeycomb
+	{"ya29. 1//0 r8_ fw_ pa- re_ rnd_ cio oy2 nfp_ sbp_ napi_ ntn_ phx_ phs_ bkua_ sqp_ squ_ sqa_ aio_ hcaik_ secret_", keyBytes, 22, 22, longWord},
 }
 
-// shapes are the words of texts that look like a secret by themselves.
-func shapes() []word {
+// shapes are the words of texts that look like a secret by themselves. What follows
+// a scheme and stands before the host of an address is judged by the two functions.
+func shapes(credentials, userInfo func(r *reading, at, end int) span) []word {
 	list := []word{
 		{text: "eyJ", secret: webToken},
 		{text: "bearer", fold: true, secret: credentials},
 		{text: "basic", fold: true, secret: credentials},
 		{text: "PRIVATE KEY", secret: privateKey},
 		{text: "://", secret: userInfo},
+		{text: ":AA", secret: telegram},
+		{text: "pat", secret: airtable},
+	}
+	for _, text := range discordBegins() {
+		list = append(list, word{text: text, secret: discord})
 	}
 	for _, each := range keys {
 		for prefix := range strings.FieldsSeq(each.prefixes) {
 			list = append(list, word{text: prefix, secret: func(r *reading, at, end int) span {
 				to := r.run(end, each.of)
+				if each.word > 0 && !dense(r.text[end:min(to, end+maxJudged)], each.word) {
+					return span{}
+				}
 				if r.begins(at) && to-end >= each.least || each.named > 0 && r.follows(at, '_') && to-end >= each.named {
 					return span{at, to}
 				}
@@ -39,6 +67,80 @@ func shapes() []word {
 		}
 	}
 	return list
+}
+
+// dense reports whether a text is more than words with - and _ between them: one
+// part has as many letters as no word, or there are digits and capitals among its
+// letters.
+func dense(text string, word int) bool {
+	for part := range strings.FieldsFuncSeq(text, func(c rune) bool { return c == '-' || c == '_' }) {
+		if len(part) >= word || len(part) >= 10 && mixed(part) {
+			return true
+		}
+	}
+	return changes(text) >= 3 && mixed(text)
+}
+
+// longWord is how many letters few words have.
+const longWord = 16
+
+// mixed reports whether a text has both digits and letters.
+func mixed(text string) bool {
+	return strings.ContainsAny(text, digits) && strings.ContainsAny(text, letters)
+}
+
+// telegram is the token of a bot: its number, a colon and 35 bytes that begin with
+// AA.
+func telegram(r *reading, at, end int) span {
+	from := at
+	for from > 0 && at-from <= 11 && '0' <= r.text[from-1] && r.text[from-1] <= '9' {
+		from--
+	}
+	if to := r.run(at+1, keyBytes); at-from >= 8 && at-from <= 11 && r.begins(from) && to-at > 33 && to-at < 40 {
+		return span{from, to}
+	}
+	return span{}
+}
+
+// airtable is a personal access token: pat, 14 bytes, a dot, 64 digits of hex.
+func airtable(r *reading, at, end int) span {
+	dot := r.run(end, alphanumeric)
+	if !r.begins(at) || dot-end != 14 || !r.has(dot, dots) {
+		return span{}
+	}
+	if to := r.run(dot+1, alphanumeric); to-dot > 64 {
+		return span{at, to}
+	}
+	return span{}
+}
+
+// discord is the token of a bot: its number in base64, and two further parts.
+func discord(r *reading, at, _ int) span {
+	first := r.run(at, keyBytes)
+	if !r.begins(at) || first-at < 22 || first-at > 28 || !r.has(first, dots) {
+		return span{}
+	}
+	second := r.run(first+1, keyBytes)
+	if second-first < 6 || second-first > 8 || !r.has(second, dots) {
+		return span{}
+	}
+	if to := r.run(second+1, keyBytes); to-second > 26 && to-second < 50 {
+		return span{at, to}
+	}
+	return span{}
+}
+
+// discordBegins are the first letters of decimal digits in base64.
+func discordBegins() []string {
+	var all []string
+	for _, first := range "MNO" {
+		for _, second := range "DTjz" {
+			for _, third := range letters + digits {
+				all = append(all, string([]rune{first, second, third}))
+			}
+		}
+	}
+	return all
 }
 
 // webToken is a JSON web token (RFC 7519): two or three parts in base64, separated
@@ -72,6 +174,26 @@ func credentials(r *reading, at, end int) span {
 	return span{from, to}
 }
 
+// likelyCredentials are credentials that are no words behind "basic" or "bearer" in
+// a comment or a name: a user and a password in base64, or a token.
+func likelyCredentials(r *reading, at, end int) span {
+	found := credentials(r, at, end)
+	text := r.text[found.from:min(found.to, found.from+maxJudged)]
+	if strings.EqualFold(r.text[at:end], "basic") {
+		if raw, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "=")); err == nil && bytes.ContainsRune(raw, ':') && utf8.Valid(raw) {
+			return found
+		}
+		if len(text) >= longWord && mixed(text) && dense(text, longWord) {
+			return found
+		}
+		return span{}
+	}
+	if dense(text, longWord) || len(text) >= 10 && mixed(text) && !selector().MatchString(text) {
+		return found
+	}
+	return span{}
+}
+
 // random reports whether a text is more than words: it has digits, or capitals
 // inside.
 func random(text string) bool {
@@ -102,4 +224,28 @@ func userInfo(r *reading, at, end int) span {
 		return span{}
 	}
 	return span{end, end + max(0, strings.LastIndexByte(r.text[end:r.run(end, userBytes)], '@'))}
+}
+
+// likelyUserInfo is a user with a password, or a token in place of both, that does
+// not stand for another: ssh://git@host and http://user:password@host hold nothing.
+func likelyUserInfo(r *reading, at, end int) span {
+	found := userInfo(r, at, end)
+	user, password, has := strings.Cut(r.text[found.from:min(found.to, found.from+maxJudged)], ":")
+	switch {
+	case found.from == found.to, !has && !(len(user) >= longWord && dense(user, longWord)):
+		return span{}
+	case has && (len(password) <= shortest || placeholder[password[0]] || exampleWord(password)):
+		return span{}
+	}
+	return found
+}
+
+// exampleWord reports whether a text is what examples have in place of a secret.
+func exampleWord(text string) bool {
+	text = strings.ToLower(text)
+	switch text {
+	case "password", "passwd", "pass", "secret", "token", "value", "string", "redacted":
+		return true
+	}
+	return strings.HasPrefix(text, "your") || strings.HasPrefix(text, "[redacted") || strings.Trim(text, "*x.-") == ""
 }
