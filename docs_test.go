@@ -160,3 +160,22 @@ func TestRunFileFitsItsPublishedSchema(t *testing.T) {
 		require.NoError(t, schema.Check(value), name)
 	}
 }
+
+// TestEachPromiseOfSecurityNamesItsTest: the last column of the table names files of
+// tests that there are.
+func TestEachPromiseOfSecurityNamesItsTest(t *testing.T) {
+	page, err := os.ReadFile("docs/security.md")
+	require.NoError(t, err)
+	_, table, found := strings.Cut(string(page), "| promise | attack | test |\n| --- | --- | --- |\n")
+	require.True(t, found)
+	table, _, _ = strings.Cut(table, "\n\n")
+	for row := range strings.SplitSeq(strings.TrimSpace(table), "\n") {
+		cells := strings.Split(strings.Trim(row, "|"), " | ")
+		require.Len(t, cells, 3, row)
+		tests := regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cells[2], -1)
+		require.NotEmpty(t, tests, row)
+		for _, each := range tests {
+			require.FileExists(t, each[1], row)
+		}
+	}
+}

@@ -107,12 +107,22 @@ func (r *Run) forcedCall() (reasoning.Call, bool) {
 	return reasoning.Call{ToolName: workflowTool, Args: args}, true
 }
 
-// detect returns the workflow that the goal leads to, if it may be run.
+// detect returns the workflow that the goal leads to, if it may be run. Words that
+// forbid it come first.
 func (r *Run) detect() (workflow, parameter string) {
 	tool, exists := find(r.runtime.options.Toolbox.Tools(), workflowTool)
-	if r.runtime.options.DisableDetect || !exists || r.guard.denies(tool, true) != "" {
+	if r.runtime.options.DisableDetect || !exists || r.guard.cues.noRun || r.guard.denies(tool, r.options.orderOf(tool.Name)) != "" {
 		return "", ""
 	}
+	workflow, parameter = r.led()
+	if workflow == "" || forbids(r.options.Goal, workflow) {
+		return "", ""
+	}
+	return workflow, parameter
+}
+
+// led returns the workflow that a rule or a name in the goal leads to.
+func (r *Run) led() (workflow, parameter string) {
 	for _, each := range r.briefing.rules {
 		if each.Workflow != "" {
 			return each.Workflow, each.ParamFromGoal
@@ -130,7 +140,7 @@ func (r *Run) detect() (workflow, parameter string) {
 func (r *Run) recordStart(t turn) {
 	metadata := map[string]any{"goal": r.options.Goal, "persona": r.briefing.persona.Name, "decider": r.runtime.options.Decider,
 		"max_steps": r.options.MaxSteps, "amr_rules_triggered": ruleNames(r.briefing.rules),
-		"tools": len(r.guard.allowed(r.runtime.options.Toolbox.Tools(), false))}
+		"tools": len(r.guard.allowed(r.runtime.options.Toolbox.Tools()))}
 	if t.index > 0 {
 		metadata["resumed_at"] = t.index
 	}

@@ -61,14 +61,14 @@ func (r *Run) call(a asked) (memory.Call, error) {
 // that may be called twice is called again after a failure, RetryLimit times.
 func (r *Run) result(a asked, tool engines.Tool) memory.Call {
 	made := memory.Call{Tool: a.ToolName, Args: r.runtime.redactor.JSON(a.Args)}
-	allowed := tool.Name != "" && r.guard.denies(tool, a.forced) == ""
+	allowed := tool.Name != "" && r.guard.denies(tool, r.orderOf(a)) == ""
 	key := cacheKey(a.Call)
 	if a.incomplete {
 		made.Error = fault.New(fault.ToolFailed, "%s was not called again when the run went on: its arguments held what looks like a secret, "+
 			"which is not kept; whether the call before had an effect is not known", a.ToolName)
 		return made
 	}
-	if allowed && r.options.DryRun && (!tool.ReadOnly || tool.OpenWorld) {
+	if allowed && r.options.DryRun && changes(tool) {
 		made.Note = "dry run: not called"
 		return made
 	}
@@ -109,7 +109,7 @@ func (r *Run) invoke(a asked, tool engines.Tool) (engines.Result, error) {
 		err := r.permit(ctx, a, tool)
 		var result engines.Result
 		if err == nil {
-			result, err = r.runtime.options.Toolbox.Invoke(ctx, tool.Name, a.Args)
+			result, err = r.runtime.options.Toolbox.Invoke(engines.GuardWithin(ctx, r.guard), tool.Name, a.Args)
 		}
 		answers <- answer{result, err}
 	}()
@@ -130,16 +130,24 @@ func (r *Run) invoke(a asked, tool engines.Tool) (engines.Result, error) {
 // rule, or the error of asking the person.
 func (r *Run) permit(ctx context.Context, a asked, tool engines.Tool) error {
 	if tool.Name == "" {
-		return r.guard.unknown(a.ToolName, r.runtime.options.Toolbox.Tools(), a.forced)
+		return r.guard.unknown(a.ToolName, r.runtime.options.Toolbox.Tools())
 	}
-	rule := r.guard.denies(tool, a.forced)
+	rule := r.guard.denies(tool, r.orderOf(a))
 	if rule == "" && !rules[r.current()].calls {
 		rule = RuleState
 	}
 	if rule != "" {
 		return denied(tool.Name, rule)
 	}
-	return r.guard.confirm(ctx, tool, a)
+	return r.guard.confirm(ctx, tool, a.Args, r.orderOf(a))
+}
+
+// orderOf says which rules a call escapes.
+func (r *Run) orderOf(a asked) order {
+	if !a.forced {
+		return order{}
+	}
+	return r.options.orderOf(a.ToolName)
 }
 
 // mayRepeat says whether a failed call may be made once more.

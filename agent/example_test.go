@@ -24,6 +24,8 @@ func (s scripted) RoundTrip(_ context.Context, request reasoning.Request) (json.
 // clockTools is a Toolbox with one tool.
 type clockTools struct{}
 
+func (clockTools) Engines() []string { return []string{"clock"} }
+
 func (clockTools) Tools() []engines.Tool {
 	return []engines.Tool{{Name: "clock.now", Description: "Tells the time.", Input: json.RawMessage(`{"type":"object"}`), ReadOnly: true}}
 }

@@ -133,13 +133,13 @@ func (h *history) turn(d decision) turn {
 
 // restore makes a run of its journal, and the turn that it goes on with. The
 // caller closes the session on error.
-func (r *Runtime) restore(session *memory.Session, records []memory.Record, maxSteps int) (*Run, turn, error) {
+func (r *Runtime) restore(session *memory.Session, records []memory.Record, maxSteps int, asking *asking) (*Run, turn, error) {
 	h, err := readHistory(session.ID(), records)
 	if err != nil {
 		return nil, turn{}, err
 	}
 	options := h.started.Options
-	options.RunID = session.ID()
+	options.RunID, options.asking = session.ID(), asking
 	if maxSteps > 0 {
 		options.MaxSteps = maxSteps
 	}

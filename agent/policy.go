@@ -3,7 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
-	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -21,7 +21,8 @@ type Policy struct {
 	// ReadOnly denies what is not annotated as reading only.
 	ReadOnly bool
 	// A tool that matches a pattern of Deny is denied. If Allow has patterns, a
-	// tool that matches none of them is denied, too.
+	// tool that matches none of them is denied, too. They are patterns of a person:
+	// a destructive tool that Allow names is called without a question.
 	Allow, Deny []string
 	// Confirm asks the person whether a destructive call may be made. If it is
 	// nil, nobody can be asked, and only tools that Allow names are called.
@@ -42,29 +43,77 @@ const (
 	RuleAllow          = "allow"
 	RuleReadOnly       = "read-only"
 	RuleDestructive    = "destructive"
+	RuleDryRun         = "dry run"
 )
 
 // guard is the policy of one run: that of the runtime, that of its options, and
 // what the words of the goal ask for.
 type guard struct {
 	policy Policy
-	cues   cues
+	// unasked are the patterns of tools that a person named, so that a
+	// destructive one is called without a question.
+	unasked []string
+	dryRun  bool
+	cues    cues
 }
 
 func newGuard(policy Policy, options RunOptions) guard {
+	g := guard{dryRun: options.DryRun, cues: cuesOf(options.Goal), unasked: policy.Allow}
+	if options.Typed {
+		g.unasked = slices.Concat(policy.Allow, options.Allow)
+	}
 	policy.ReadOnly = policy.ReadOnly || options.ReadOnly
 	policy.Allow = slices.Concat(policy.Allow, options.Allow)
 	policy.Deny = slices.Concat(policy.Deny, options.Deny)
-	for i, each := range policy.Deny { // someone who denies GIT.* means git.*
-		policy.Deny[i] = strings.ToLower(each)
+	if policy.Confirm == nil && options.asking != nil {
+		policy.Confirm = options.asking.confirm
 	}
-	return guard{policy: policy, cues: cuesOf(options.Goal)}
+	g.policy = policy
+	return g
 }
 
-// allowed returns the tools that may be called, or that may be forced.
-func (g guard) allowed(tools []engines.Tool, forced bool) []engines.Tool {
-	return slices.DeleteFunc(tools, func(t engines.Tool) bool { return g.denies(t, forced) != "" })
+// order says which rules a call escapes because somebody ordered it. The zero order
+// is a call that the agent decided on, or one that a rule or a name in the goal
+// led to.
+type order struct {
+	// words: the words of the goal do not bind the call.
+	words bool
+	// destructive: nobody is asked.
+	destructive bool
 }
+
+// orderOf is the order of a call that came without a decision.
+func (o RunOptions) orderOf(tool string) order {
+	given := o.ForceTool != "" || o.Workflow != ""
+	// A workflow destroys nothing by itself: each of its calls meets the guard.
+	return order{words: given, destructive: given && o.Typed || tool == workflowTool}
+}
+
+// allowed returns the tools that the agent may decide to call.
+func (g guard) allowed(tools []engines.Tool) []engines.Tool {
+	return slices.DeleteFunc(tools, func(t engines.Tool) bool { return g.denies(t, order{}) != "" })
+}
+
+// Permit is the guard of the calls that a call of the run makes in turn, such as
+// those of a workflow. They meet what a call of its own meets.
+func (g guard) Permit(ctx context.Context, t engines.Tool, args json.RawMessage) error {
+	none := order{destructive: t.Name == workflowTool}
+	rule := g.denies(t, none)
+	if rule == "" && g.dryRun && changes(t) {
+		rule = RuleDryRun
+	}
+	if rule == "" {
+		return g.confirm(ctx, t, args, none)
+	}
+	refused := denied(t.Name, rule)
+	if rule == RuleDestructive {
+		refused = refused.Hinted(fault.Hint{Text: "nobody can be asked here; a person allows it by name (--allow) or at a terminal"})
+	}
+	return refused
+}
+
+// changes says whether a dry run leaves a call out.
+func changes(t engines.Tool) bool { return !t.ReadOnly || t.OpenWorld }
 
 // find returns the tool of a name in either spelling.
 func find(tools []engines.Tool, name string) (engines.Tool, bool) {
@@ -77,9 +126,9 @@ func find(tools []engines.Tool, name string) (engines.Tool, bool) {
 }
 
 // unknown is UNKNOWN_TOOL with the nearest of what may be called.
-func (g guard) unknown(name string, tools []engines.Tool, forced bool) error {
+func (g guard) unknown(name string, tools []engines.Tool) error {
 	err := fault.New(fault.UnknownTool, "no tool is named %q", fault.Cut(name, 200))
-	if near := nearest(name, g.allowed(tools, forced)); len(near) > 0 {
+	if near := nearest(name, g.allowed(tools)); len(near) > 0 {
 		err = err.Hinted(fault.DidYouMean(near...)).Attach("nearest", near)
 	}
 	return err
@@ -88,25 +137,30 @@ func (g guard) unknown(name string, tools []engines.Tool, forced bool) error {
 // maxNearest is how many names are suggested for an unknown one.
 const maxNearest = 3
 
-// nearest returns the name closest in spelling, and names that hold a word of the
-// one given.
+// nearest returns the names of tools that are near to one.
 func nearest(name string, tools []engines.Tool) []string {
 	names := make([]string, len(tools))
 	for i, each := range tools {
 		names[i] = each.Name
 	}
-	near := []string{}
+	return near(name, names)
+}
+
+// near returns the name closest in spelling, and names that hold a word of the one
+// given.
+func near(name string, names []string) []string {
+	found := []string{}
 	if best := fault.Nearest(strings.ReplaceAll(name, "_", "."), names); best != "" {
-		near = append(near, best)
+		found = append(found, best)
 	}
-	words := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("._-/:", r) })
+	words := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("._-/:*?", r) })
 	for _, each := range names {
 		shares := slices.ContainsFunc(words, func(word string) bool { return len(word) > 2 && strings.Contains(each, word) })
-		if shares && !slices.Contains(near, each) && len(near) < maxNearest {
-			near = append(near, each)
+		if shares && !slices.Contains(found, each) && len(found) < maxNearest {
+			found = append(found, each)
 		}
 	}
-	return near
+	return found
 }
 
 func denied(tool, rule string) *fault.Error {
@@ -116,10 +170,8 @@ func denied(tool, rule string) *fault.Error {
 // searching matches the names of tools that search.
 var searching = pattern.Lazy(`(^|[._-])(search|grep|find|fts)([._-]|$)`)
 
-// denies returns the first rule that denies a tool, or "". A forced call, which the
-// person ordered by name or by a rule, is not held against the words of the goal,
-// and needs no confirmation.
-func (g guard) denies(t engines.Tool, forced bool) string {
+// denies returns the first rule that denies a call, or "".
+func (g guard) denies(t engines.Tool, o order) string {
 	engine := engines.EngineOf(t.Name)
 	p, search := g.policy, searching().MatchString(t.Name)
 	for _, each := range []struct {
@@ -131,12 +183,12 @@ func (g guard) denies(t engines.Tool, forced bool) string {
 		{RuleDisableContext, p.DisableContext && engine == "context"},
 		{RuleDisableSearch, p.DisableSearch && search},
 		{RuleThink, !p.AllowThink && engine == "think"},
-		{RuleDeny, matches(p.Deny, strings.ToLower(t.Name))},
+		{RuleDeny, matches(p.Deny, t.Name)},
 		{RuleAllow, len(p.Allow) > 0 && !matches(p.Allow, t.Name)},
 		{RuleReadOnly, p.ReadOnly && !t.ReadOnly},
-		{RuleGoalTools, g.cues.noTools && !forced},
-		{RuleGoalSearch, g.cues.noSearch && search && !forced},
-		{RuleDestructive, t.Destructive && !t.ReadOnly && p.Confirm == nil && !matches(p.Allow, t.Name) && !forced},
+		{RuleGoalTools, g.cues.noTools && !o.words},
+		{RuleGoalSearch, g.cues.noSearch && search && !o.words},
+		{RuleDestructive, g.asks(t, o) && p.Confirm == nil},
 	} {
 		if each.hit {
 			return each.rule
@@ -145,13 +197,18 @@ func (g guard) denies(t engines.Tool, forced bool) string {
 	return ""
 }
 
+// asks says whether a person has to agree to a call.
+func (g guard) asks(t engines.Tool, o order) bool {
+	return t.Destructive && !t.ReadOnly && !o.destructive && !matches(g.unasked, t.Name)
+}
+
 // confirm asks the person about a destructive call: TOOL_DENIED when the answer
 // is no.
-func (g guard) confirm(ctx context.Context, t engines.Tool, a asked) error {
-	if a.forced || !t.Destructive || t.ReadOnly || g.policy.Confirm == nil || matches(g.policy.Allow, t.Name) {
+func (g guard) confirm(ctx context.Context, t engines.Tool, args json.RawMessage, o order) error {
+	if !g.asks(t, o) || g.policy.Confirm == nil {
 		return nil
 	}
-	yes, err := g.policy.Confirm(ctx, t.Name, a.Args)
+	yes, err := g.policy.Confirm(ctx, t.Name, args)
 	if err != nil {
 		return err
 	}
@@ -161,33 +218,37 @@ func (g guard) confirm(ctx context.Context, t engines.Tool, a asked) error {
 	return nil
 }
 
-// validPattern says whether a pattern can match a name.
-func validPattern(pattern string) bool {
-	_, err := path.Match(pattern, "")
-	return err == nil && pattern != ""
-}
+// notRunning is how a goal forbids to run what follows.
+const notRunning = `(?i)\b(do not|don't|dont|must not|never|without|avoid|not to|instead of) (ever |actually |please |just |even )?` +
+	`(run|running|start|starting|execute|executing|launch|launching|trigger|triggering|use|using|call|calling|invoke|invoking|perform|performing) `
 
-// matches says whether a name in either spelling matches one of the patterns.
-func matches(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(pattern string) bool {
-		dotted, err := path.Match(pattern, name)
-		underscored, _ := path.Match(pattern, engines.Underscored(name))
-		return err == nil && (dotted || underscored)
-	})
-}
-
-// cues are what the words of a goal ask for.
-type cues struct{ noTools, noSearch bool }
+// cues are what the words of a goal ask for. noRun: no workflow is to be run.
+type cues struct{ noTools, noSearch, noRun bool }
 
 var (
-	noToolsCue = pattern.Lazy(`(?i)\b(do not|don't|dont|never|without) (use |using |call |calling )?(any of )?(any |the |your |these )?tools?\b|\bno tools?\b`)
+	noToolsCue = pattern.Lazy(`(?i)\b(do not|don't|dont|must not|never|without|avoid) ((ever|please|even) )?((use|using|call|calling|run|running|execute|executing|invoke|invoking) )?(any of )?(any |the |your |these |other )*tools?\b|\bno tools?\b`)
 	// "A page without search" is a subject, not a way of working.
 	noSearchCue = pattern.Lazy(`(?i)\b(do not|don't|dont|never) search\b|\b(without|no) searching\b`)
+	// "Explain X, but do not run it", "without a workflow". "The jobs never start" is
+	// a subject: what is not to be run has to follow.
+	noRunCue = pattern.Lazy(notRunning + `(the |a |any |your |its |this |that |these )*(it|them|this|that|anything|something|workflows?|commands?|scripts?|code|programs?|shell)\b` +
+		`|\b(no|without|avoid) (the |a |any |using |running )*workflows?\b`)
 )
 
-// cuesOf reads a goal, whose lines may be wrapped and whose apostrophes may be
-// typographic.
+// forbids says whether a goal forbids to run a workflow by its name.
+func forbids(goal, workflow string) bool {
+	expression, err := regexp.Compile(notRunning + `(the |a |any |workflow |our )*["'\x60]?` + regexp.QuoteMeta(workflow) + `(?:$|[^\pL\pN_])`)
+	return err == nil && expression.MatchString(plainWords(goal))
+}
+
+// plainWords returns a goal, whose lines may be wrapped and whose apostrophes may be
+// typographic, as words with single spaces.
+func plainWords(goal string) string {
+	return strings.ReplaceAll(strings.Join(strings.Fields(goal), " "), "’", "'")
+}
+
+// cuesOf reads a goal.
 func cuesOf(goal string) cues {
-	goal = strings.ReplaceAll(strings.Join(strings.Fields(goal), " "), "’", "'")
-	return cues{noTools: noToolsCue().MatchString(goal), noSearch: noSearchCue().MatchString(goal)}
+	goal = plainWords(goal)
+	return cues{noTools: noToolsCue().MatchString(goal), noSearch: noSearchCue().MatchString(goal), noRun: noRunCue().MatchString(goal)}
 }

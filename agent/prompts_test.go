@@ -31,11 +31,27 @@ func TestCuesAreFoundAsPeopleWriteThem(t *testing.T) {
 	}
 }
 
+func TestWordsThatForbidARun(t *testing.T) {
+	for _, goal := range []string{"explain it, do not run it", "Describe the tour without running anything", "don't execute any commands", "answer without a workflow",
+		"no workflows, please", "never\nrun the workflow", "Don’t use a workflow", "say what it does instead of running it"} {
+		require.True(t, cuesOf(goal).noRun, goal)
+	}
+	for _, goal := range []string{"fix the bug: the jobs never start", "tests do not run on Mondays", "run the workflow", "why is it not running?", "do not search"} {
+		require.False(t, cuesOf(goal).noRun, goal)
+	}
+	for _, goal := range []string{"what is repo_tour? do not run repo_tour", "without starting the `repo_tour` workflow", "Never use workflow repo_tour."} {
+		require.True(t, forbids(goal, "repo_tour"), goal)
+	}
+	for _, goal := range []string{"run repo_tour", "do not run repo_tour_2", "do not wait, run repo_tour"} {
+		require.False(t, forbids(goal, "repo_tour"), goal)
+	}
+}
+
 func TestAPatternOfDenyFitsInAnyCase(t *testing.T) {
 	for _, each := range []string{"git.*", "GIT.*", "Git_Status", "[G]it.?tatus"} {
 		guard := newGuard(Policy{}, RunOptions{Deny: []string{each}})
-		require.Equal(t, RuleDeny, guard.denies(engines.Tool{Name: "git.status", ReadOnly: true}, false), each)
+		require.Equal(t, RuleDeny, guard.denies(engines.Tool{Name: "git.status", ReadOnly: true}, order{}), each)
 	}
 	guard := newGuard(Policy{Deny: []string{"FILES.read*"}}, RunOptions{})
-	require.Equal(t, RuleDeny, guard.denies(engines.Tool{Name: "files.ReadAll", ReadOnly: true}, false))
+	require.Equal(t, RuleDeny, guard.denies(engines.Tool{Name: "files.ReadAll", ReadOnly: true}, order{}))
 }

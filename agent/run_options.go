@@ -39,6 +39,10 @@ type RunOptions struct {
 	// Allow and Deny are patterns of tool names: git.*, context.fts_search.
 	Allow []string `json:"allow,omitempty"`
 	Deny  []string `json:"deny,omitempty"`
+	// Typed says that a person gave ForceTool, Workflow and Allow on a command
+	// line. The forced call and what Allow names are then not asked about; ordered
+	// by a client, they are.
+	Typed bool `json:"typed,omitempty"`
 	// ReadOnly offers only tools that change nothing.
 	ReadOnly bool `json:"read_only,omitempty"`
 	// Model is "slm" or "llm" to force one, else "".
@@ -49,6 +53,10 @@ type RunOptions struct {
 	// form of W3C Trace Context. A resumed run stays in it.
 	TraceParent string `json:"traceparent,omitempty"`
 	TraceState  string `json:"tracestate,omitempty"`
+
+	// asking reaches the person behind the client that ordered the run; nil where
+	// the client cannot ask one.
+	asking *asking
 }
 
 // Bounds of the options.

@@ -120,7 +120,7 @@ func TestResumeGoesOnFromEveryRecord(t *testing.T) {
 // for what was ordered.
 func TestAForcedCallIsForcedStillWhenItIsMadeAgain(t *testing.T) {
 	w := newWorld(t, nil, nil)
-	run, err := w.runtime.Start(agent.RunOptions{Goal: "do not use tools", RunID: "r1", ForceTool: "test.destroy", ForceArgs: json.RawMessage(`{"text":"x"}`), ForceFinish: true})
+	run, err := w.runtime.Start(agent.RunOptions{Goal: "do not use tools", RunID: "r1", Typed: true, ForceTool: "test.destroy", ForceArgs: json.RawMessage(`{"text":"x"}`), ForceFinish: true})
 	require.NoError(t, err)
 	require.Equal(t, agent.StatusOK, ended(t, run).Status)
 	journal, err := os.ReadFile(filepath.Join(w.folder, ".savant", "sessions", "r1.journal"))

@@ -96,6 +96,13 @@ func (r *Runtime) Start(options RunOptions) (*Run, error) {
 	if err := options.check(); err != nil {
 		return nil, err
 	}
+	var err error
+	if options.Allow, err = understood("allow", options.Allow, r.options.Toolbox); err != nil {
+		return nil, err
+	}
+	if options.Deny, err = understood("deny", options.Deny, r.options.Toolbox); err != nil {
+		return nil, err
+	}
 	options.Goal = r.redactor.Text(options.Goal)
 	if options.RunID == "" {
 		options.RunID = r.options.NewID()
@@ -122,6 +129,11 @@ func (r *Runtime) Start(options RunOptions) (*Run, error) {
 // well ends again as it did. The errors are UNKNOWN_RUN, STATE_CONFLICT when
 // another process runs it, STATE_CORRUPT and ENGINE_BUSY.
 func (r *Runtime) Resume(id string, maxSteps int) (*Run, error) {
+	return r.resume(id, maxSteps, nil)
+}
+
+// resume is Resume for a caller who may be asked about destructive calls.
+func (r *Runtime) resume(id string, maxSteps int, asking *asking) (*Run, error) {
 	if run := r.running(id); run != nil {
 		return run, nil
 	}
@@ -130,7 +142,7 @@ func (r *Runtime) Resume(id string, maxSteps int) (*Run, error) {
 		if err != nil {
 			return nil, turn{}, err
 		}
-		run, t, err := r.restore(session, records, maxSteps)
+		run, t, err := r.restore(session, records, maxSteps, asking)
 		if err != nil {
 			return nil, turn{}, errors.Join(err, session.Close())
 		}

@@ -12,7 +12,10 @@ import (
 type Toolbox interface {
 	// Tools returns all tools, sorted by name. The caller may change the list.
 	Tools() []engines.Tool
-	// Invoke calls a tool by its name in either spelling. The error is a
+	// Engines returns the names of all engines, also of those whose tools are not
+	// known yet. The caller may change the list.
+	Engines() []string
+	// Invoke asks the guards of ctx (engines.GuardWithin), and calls a tool by its name in either spelling. The error is a
 	// *fault.Error: UNKNOWN_TOOL, INVALID_PARAMS, TOOL_DENIED, or that of the
 	// tool.
 	Invoke(ctx context.Context, name string, args json.RawMessage) (engines.Result, error)

@@ -65,7 +65,7 @@ type ListOutput struct {
 func (r *Runtime) Tools() []engines.Tool {
 	run := engines.Bind("agent.run", "Gives a goal to the agent, which works on it step by step with its own tools. Answers when it is done, "+
 		"or with status running once wait_ms is over: then ask agent.status.", r.runTool)
-	run.Title, run.OpenWorld = "Run the agent", true
+	run.Title, run.Destructive, run.OpenWorld = "Run the agent", true, true
 	status := engines.Bind("agent.status", "Says how a run of the agent stands, with its steps so far; waits up to wait_ms for its end.", r.statusTool)
 	status.Title, status.ReadOnly, status.Idempotent = "Status of a run", true, true
 	cancel := engines.Bind("agent.cancel", "Ends a run of the agent; what it did is kept.", r.cancelTool)
@@ -92,7 +92,7 @@ func (r *Runtime) startOrResume(ctx context.Context, in RunInput) (*Run, error) 
 		within := telemetry.TraceFrom(ctx)
 		return r.Start(RunOptions{Goal: in.Goal, MaxSteps: in.MaxSteps, Workflow: in.Workflow, ForceTool: in.ForceTool, ForceArgs: arguments,
 			ForceFinish: in.ForceFinish, DryRun: in.DryRun, ReadOnly: in.ReadOnly, Allow: in.Allow, Deny: in.Deny,
-			TraceParent: within.Parent, TraceState: within.State})
+			TraceParent: within.Parent, TraceState: within.State, asking: newAsking(ctx)})
 	}
 	if _, err := r.Report(in.RunID); err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (r *Runtime) startOrResume(ctx context.Context, in RunInput) (*Run, error) 
 	if name := in.ofNewRun(); name != "" {
 		return nil, invalid(name, fmt.Sprintf("run %s has that from its beginning; leave it out, or leave out run_id for a new run", in.RunID))
 	}
-	return r.Resume(in.RunID, in.MaxSteps)
+	return r.resume(in.RunID, in.MaxSteps, newAsking(ctx))
 }
 
 // ofNewRun returns the name of an argument that only a new run takes, if one is
@@ -132,7 +132,7 @@ func (in RunInput) forceArgs() (json.RawMessage, error) {
 }
 
 // wait returns the report when the run or the time to wait has ended. The client
-// gets each step as progress.
+// gets each step as progress, and the questions about destructive calls.
 func wait(ctx context.Context, run *Run, given *int, usual int) Report {
 	milliseconds := usual
 	if given != nil {
@@ -140,6 +140,7 @@ func wait(ctx context.Context, run *Run, given *int, usual int) Report {
 	}
 	bounded, cancel := context.WithTimeout(ctx, time.Duration(milliseconds)*time.Millisecond)
 	defer cancel()
+	defer run.options.asking.attach(ctx)()
 	progress := engines.CallerFrom(ctx).Progress
 	return run.Wait(bounded, func(report Report) {
 		if progress != nil {

@@ -24,7 +24,7 @@ type turn struct {
 type asked struct {
 	reasoning.Call
 	step, number int
-	// forced: the person ordered this call, by name or by a rule.
+	// forced: nobody decided on this call; somebody ordered it, or the goal led to it.
 	forced bool
 	// incomplete: the run was resumed, and the journal does not hold all
 	// arguments of the call.

@@ -74,6 +74,8 @@ func (r *Registry) Invoke(ctx context.Context, name string, args json.RawMessage
 // that the tool does not declare are dropped, with a note in the log, since
 // clients add their own.
 //
+// The guards of the context are asked next, see GuardWithin.
+//
 // A name that no tool has is UNKNOWN_TOOL with the nearest name, or
 // ENGINE_OFFLINE where its engine is not there to have it. ENGINE_BUSY means
 // that the call was not begun. A call over its time is TOOL_TIMEOUT. A tool that
@@ -105,7 +107,11 @@ func (t Target) Invoke(ctx context.Context, args json.RawMessage) (result Result
 	if err != nil {
 		return Result{}, err
 	}
-	return table.conclude(ctx, t.row, accepted, table.perform(ctx, t.row, accepted))
+	within, err := guarded(ctx, t.row.tool, accepted)
+	if err != nil {
+		return Result{}, table.coded(ctx, t.row.tool.Name, err)
+	}
+	return table.conclude(ctx, t.row, accepted, table.perform(within, t.row, accepted))
 }
 
 // findMissing gives Options.Missing the chance to put a tool into the table.

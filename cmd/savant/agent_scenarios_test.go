@@ -34,11 +34,15 @@ func scenarioEngines(a *app.App) error {
 // in TestATerminalIsAskedBeforeADestructiveCall.
 var (
 	notByCommand = map[string]string{
-		"destructive_confirmed": "a person answers",
-		"destructive_declined":  "a person answers",
-		"wrong_order":           "the command line refuses it before there is an order",
+		"pattern_unknown":               "the command line refuses it",
+		"destructive_allowed_by_client": "it is of clients",
+		"destructive_forced_by_client":  "it is of clients",
+		"destructive_confirmed":         "a person answers",
+		"destructive_declined":          "a person answers",
+		"wrong_order":                   "the command line refuses it before there is an order",
 	}
 	notOverMCP = map[string]string{
+		"destructive_allowed":   "it is of the command line",
 		"destructive_confirmed": "a person answers",
 		"destructive_declined":  "a person answers",
 		"unknown_persona":       "agent.run has no persona",

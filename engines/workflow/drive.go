@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"savant/engines"
 	"savant/fault"
 	"savant/think"
 	"savant/think/flow"
@@ -35,9 +36,12 @@ type drive struct {
 // watcher is a call that waits and is told of events.
 type watcher struct{ tell func(Event) }
 
-func newDrive(d *Driver, at place, above callStack) *drive {
+// newDrive returns a drive that outlives the call of ctx, which begins it, and is
+// bound by the guards of that call.
+func newDrive(ctx context.Context, d *Driver, at place) *drive {
+	above := callStackOf(ctx)
 	v := &drive{driver: d, at: at, top: len(above) == 0, release: func() {}, over: make(chan struct{}), watchers: map[*watcher]bool{}}
-	v.ctx, v.interrupt = context.WithCancelCause(above.push(context.Background(), at))
+	v.ctx, v.interrupt = context.WithCancelCause(above.push(engines.InheritGuards(context.Background(), ctx), at))
 	return v
 }
 

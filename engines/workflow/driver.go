@@ -211,7 +211,7 @@ func (d *Driver) join(ctx context.Context, at place, watch func(Event)) (*drive,
 	case len(above) == 0 && d.top >= d.Drives:
 		return nil, nil, fault.New(fault.EngineBusy, "%d runs are being driven already; run %s waits: call again with its run_id", d.top, at.run)
 	}
-	begun := newDrive(d, at, above)
+	begun := newDrive(ctx, d, at)
 	d.drives[at] = begun
 	if begun.top {
 		d.top++

@@ -11,6 +11,7 @@ import (
 
 // readRunFlags reads what the flags name, and refuses what does not go together.
 func (p *program) readRunFlags(command *cobra.Command, want *runFlags, args []string) error {
+	want.order.Typed = true
 	want.order.Allow, want.order.Deny, want.order.MaxSteps = want.allow, want.deny, want.maxSteps
 	if command.Flags().Changed("max-steps") && want.maxSteps < 1 {
 		return cli.UsageError("--max-steps: expected a number from 1")
