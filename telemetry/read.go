@@ -19,14 +19,25 @@ func (r *Recorder) Written(run string, each func(e Event, line []byte)) error {
 	if r == nil || r.options.Root == nil {
 		return nil
 	}
+	if current := r.options.in(TraceFile); current != TraceFile { // older programs wrote there in any case
+		if err := r.written(TraceFile, run, each); err != nil {
+			return err
+		}
+		return r.written(current, run, each)
+	}
+	return r.written(TraceFile, run, each)
+}
+
+// written reads one trace file and the one rotated before it.
+func (r *Recorder) written(file, run string, each func(e Event, line []byte)) error {
 	// The newer file is opened first: if it is rotated in between, it is opened
 	// twice rather than missed.
-	newer, err := openTrace(r.options.Root, TraceFile)
+	newer, err := openTrace(r.options.Root, file)
 	if err != nil {
 		return err
 	}
 	defer newer.close()
-	older, err := openTrace(r.options.Root, TraceFile+".1")
+	older, err := openTrace(r.options.Root, file+".1")
 	if err != nil {
 		return err
 	}

@@ -44,6 +44,28 @@ func TestWhatIsWrittenOfARunIsFound(t *testing.T) {
 	require.NoError(t, none.Written("r1", nil))
 }
 
+// Where the files are in another folder, what older programs wrote is read, too.
+func TestWrittenInTwoFolders(t *testing.T) {
+	r, folder := recorder(t, telemetry.Options{})
+	r.Record(telemetry.Event{Type: telemetry.Error, RunID: "r1", Step: 1})
+	require.NoError(t, r.Close())
+	root, err := os.OpenRoot(folder)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, root.Close()) })
+	other := telemetry.NewRecorder(telemetry.Options{Root: root, Folder: ".savant/logs"})
+	other.Record(telemetry.Event{Type: telemetry.Error, RunID: "r1", Step: 2})
+	require.Len(t, lines(t, folder, telemetry.TraceFile), 1)
+	require.Len(t, lines(t, folder, ".savant/logs/agent_trace.log"), 1)
+	require.NoError(t, other.Close())
+
+	reading := telemetry.NewRecorder(telemetry.Options{Root: root, Folder: ".savant/logs", ReadOnly: true})
+	reading.Record(telemetry.Event{Type: telemetry.Error, RunID: "r1", Step: 3})
+	var steps []int
+	require.NoError(t, reading.Written("r1", func(e telemetry.Event, _ []byte) { steps = append(steps, e.Step) }))
+	require.Equal(t, []int{1, 2}, steps)
+	require.NoError(t, reading.Close())
+}
+
 // What a kill left of a line does not spoil the next.
 func TestATornLineIsEnded(t *testing.T) {
 	r, folder := recorder(t, telemetry.Options{})

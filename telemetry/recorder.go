@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"path"
 	"sync"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 	"savant/internal/redact"
 )
 
-// Names of the files, under SAVANT_PATH.
+// Names of the files, under SAVANT_PATH, unless Options.Folder names another folder.
 const (
 	TraceFile   = "logs/agent_trace.log"
 	RuntimeFile = "logs/agent_runtime.log"
@@ -22,6 +23,10 @@ const (
 type Options struct {
 	// Root is SAVANT_PATH; nil writes no files.
 	Root *os.Root
+	// Folder is where the files are, below Root; empty is that of TraceFile.
+	Folder string
+	// ReadOnly: no files are written. Those that there are can be read.
+	ReadOnly bool
 	// Redactor removes secrets; nil is redact.Shapes.
 	Redactor *redact.Redactor
 	// MaxFile is the size in bytes above which a file is renamed to NAME.1 and
@@ -40,6 +45,14 @@ type Options struct {
 	Complete func(Event) Event
 	// Trace opens the spans of Recorder.Span; nil opens no spans.
 	Trace Tracer
+}
+
+// in names a file in the folder of the files.
+func (o Options) in(file string) string {
+	if o.Folder == "" {
+		return file
+	}
+	return path.Join(o.Folder, path.Base(file))
 }
 
 // output is one of the files.
@@ -77,9 +90,9 @@ func NewRecorder(options Options) *Recorder {
 		options.Redactor = redact.Shapes()
 	}
 	r := &Recorder{options: options, queue: newQueue()}
-	if options.Root != nil {
-		r.trace = &output{File: logfile.New(options.Root, TraceFile, options.MaxFile)}
-		r.runtime = &output{File: logfile.New(options.Root, RuntimeFile, options.MaxFile)}
+	if options.Root != nil && !options.ReadOnly {
+		r.trace = &output{File: logfile.New(options.Root, options.in(TraceFile), options.MaxFile)}
+		r.runtime = &output{File: logfile.New(options.Root, options.in(RuntimeFile), options.MaxFile)}
 	}
 	return r
 }

@@ -3,41 +3,104 @@
 package ownfolder
 
 import (
+	"bytes"
+	"crypto/rand"
 	"errors"
 	"io/fs"
 	"os"
 	"path"
+	"strings"
 
 	"savant/internal/atomicfile"
 )
 
 // State is the folder of Savant's state and of what people write for it; Logs is
-// that of its logs.
+// that of its logs, StateLogs where Logs is somebody else's.
 const (
-	State = ".savant"
-	Logs  = "logs"
+	State     = ".savant"
+	Logs      = "logs"
+	StateLogs = State + "/logs"
 )
+
+// logsIgnored is the .gitignore of logs. Its first line is how Savant knows Logs for
+// its own.
+const logsIgnored = "# Made by Savant: logs stay here.\n*\n"
 
 // ignored are the .gitignore files, which ignore themselves too: a tree that
 // was clean stays so. What people write and share is let in.
 var ignored = map[string]string{
-	State: "# Made by Savant: state stays here, what people write is shared.\n*\n!ci.yaml\n!mcp.json\n!memory/\n!memory/*.md\n",
-	Logs:  "# Made by Savant: logs stay here.\n*\n",
+	State:     "# Made by Savant: state stays here, what people write is shared.\n*\n!ci.yaml\n!mcp.json\n!memory/\n!memory/*.md\n",
+	Logs:      logsIgnored,
+	StateLogs: logsIgnored,
+}
+
+// LogFolder returns where logs go: Logs if there is none yet or if Savant made it,
+// else StateLogs. It makes nothing.
+func LogFolder(root *os.Root) string {
+	_, err := root.Lstat(Logs)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Logs
+	}
+	info, err := root.Lstat(Logs + "/.gitignore")
+	if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<16 {
+		return StateLogs
+	}
+	text, err := root.ReadFile(Logs + "/.gitignore")
+	first, _, _ := bytes.Cut(text, []byte("\n"))
+	if err != nil || !strings.HasPrefix(logsIgnored, string(bytes.TrimSpace(first))+"\n") {
+		return StateLogs
+	}
+	return Logs
 }
 
 // Mkdir makes a folder, as os.Root.Mkdir does: fs.ErrExist if it exists. A folder
 // of Savant's own gets a .gitignore when it is made; State gets one also if it
 // exists without, as in a clone that holds what people share. Failing to write
-// it is no error: the project only sees more untracked files.
+// it is no error: the project only sees more untracked files. State is made for
+// StateLogs.
 func Mkdir(root *os.Root, name string, permission os.FileMode) error {
+	switch name {
+	case Logs:
+		return mkdirLogs(root, permission)
+	case StateLogs:
+		if err := Mkdir(root, State, permission); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
 	err := root.Mkdir(name, permission)
 	text, own := ignored[name]
-	if !own || err != nil && (name != State || !errors.Is(err, fs.ErrExist)) {
+	if !own || err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	file := path.Join(name, ".gitignore")
+	ignore(root, name, text)
+	return err
+}
+
+// ignore writes the .gitignore of a folder, if it has none.
+func ignore(root *os.Root, folder, text string) {
+	file := path.Join(folder, ".gitignore")
 	if _, missing := root.Lstat(file); errors.Is(missing, fs.ErrNotExist) {
 		_ = atomicfile.Replace(atomicfile.Root(root), file, []byte(text), 0o600, atomicfile.Lazy)
 	}
-	return err
+}
+
+// mkdirLogs makes Logs with its .gitignore at once: another process that sees the
+// folder without would take it for somebody else's.
+func mkdirLogs(root *os.Root, permission os.FileMode) error {
+	if _, err := root.Lstat(Logs); !errors.Is(err, fs.ErrNotExist) {
+		return root.Mkdir(Logs, permission)
+	}
+	made := "." + Logs + "-" + strings.ToLower(rand.Text())
+	if err := root.Mkdir(made, permission); err != nil {
+		return err
+	}
+	ignore(root, made, logsIgnored)
+	err := root.Rename(made, Logs)
+	if err == nil {
+		return nil
+	}
+	if gone := root.RemoveAll(made); gone != nil {
+		return errors.Join(err, gone)
+	}
+	return root.Mkdir(Logs, permission) // fs.ErrExist, where another process was first
 }

@@ -1,10 +1,12 @@
 package ownfolder_test
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -53,6 +55,61 @@ func TestFolderOfTheProjectIsLeftAlone(t *testing.T) {
 	for _, name := range []string{"logs", "other"} {
 		require.NoFileExists(t, filepath.Join(folder, name, ".gitignore"))
 	}
+}
+
+// Logs are for the folder that Savant made, else for one of its own.
+func TestWhereLogsGo(t *testing.T) {
+	for name, c := range map[string]struct {
+		prepare  func(root *os.Root) error
+		expected string
+	}{
+		"none yet":       {func(*os.Root) error { return nil }, ownfolder.Logs},
+		"made by Savant": {func(root *os.Root) error { return ownfolder.Mkdir(root, ownfolder.Logs, 0o700) }, ownfolder.Logs},
+		"empty":          {func(root *os.Root) error { return root.Mkdir("logs", 0o700) }, ownfolder.StateLogs},
+		"a file":         {func(root *os.Root) error { return root.WriteFile("logs", nil, 0o600) }, ownfolder.StateLogs},
+		"ignored by another": {func(root *os.Root) error {
+			return errors.Join(root.Mkdir("logs", 0o700), root.WriteFile("logs/.gitignore", []byte("*\n!.gitignore\n"), 0o600))
+		}, ownfolder.StateLogs},
+		"its .gitignore is empty": {func(root *os.Root) error {
+			return errors.Join(root.Mkdir("logs", 0o700), root.WriteFile("logs/.gitignore", nil, 0o600))
+		}, ownfolder.StateLogs},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root, err := os.OpenRoot(t.TempDir())
+			require.NoError(t, err)
+			defer root.Close()
+			require.NoError(t, c.prepare(root))
+			require.Equal(t, c.expected, ownfolder.LogFolder(root))
+		})
+	}
+}
+
+// Whoever sees logs/ of Savant's sees it with its .gitignore, however many make it.
+func TestLogsAreMadeAtOnce(t *testing.T) {
+	folder := t.TempDir()
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			root, err := os.OpenRoot(folder)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer root.Close()
+			for range 20 {
+				if at := ownfolder.LogFolder(root); at != ownfolder.Logs {
+					t.Error(at)
+				}
+				if err := ownfolder.Mkdir(root, ownfolder.Logs, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.Len(t, entries, 1, "nothing else is left")
 }
 
 // A clone holds what people share of the folder, and not the .gitignore, which

@@ -44,6 +44,8 @@ type Options struct {
 	Stderr io.Writer
 	// Serving says that clients are served: the log is all they leave to see.
 	Serving bool
+	// Looking says that the command only looks: it makes no folder of logs.
+	Looking bool
 	// Confirm asks the person at the terminal about a destructive call of the
 	// agent; nil where nobody can be asked.
 	Confirm func(ctx context.Context, tool string, args json.RawMessage) (bool, error)
@@ -76,6 +78,7 @@ type App struct {
 	settings settings.Settings
 	redactor *redact.Redactor
 	log      *logFile
+	logs     string // the folder of logs, below Root
 	files    projectFiles
 	layers   []library.Layer
 	search   *repo.Search
@@ -92,7 +95,8 @@ func AbsolutePath(s settings.Settings) (string, error) {
 	return path, nil
 }
 
-// Open puts the program together. Nothing is written yet. The error is a
+// Open puts the program together. It writes nothing yet, except that it makes the folder of
+// logs where that is not the usual one. The error is a
 // ConfigurationError where a setting or the folder is what is wrong.
 func Open(ctx context.Context, options Options) (*App, error) {
 	a := &App{options: options, settings: options.Settings.Settings, redactor: Redactor(options.Environment, options.Settings), FlushTime: flushUsually}

@@ -1,10 +1,13 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log"
 	"log/slog"
+	"path"
 	"sync"
 	"time"
 
@@ -18,7 +21,7 @@ import (
 )
 
 const (
-	logName = "logs/savant.log"
+	logName = "savant.log"
 	// maxLog is the size in bytes above which the log becomes savant.log.1 and
 	// another is begun.
 	maxLog = 10 << 20
@@ -28,7 +31,10 @@ const (
 // Never to stdout: that is the protocol's. Secrets are in neither, and what is in
 // the folder of SAVANT_PATH is named from there.
 func (a *App) openLog() {
-	a.log = &logFile{file: logfile.New(a.Root, logName, maxLog), complain: a.options.Stderr}
+	a.log = &logFile{complain: a.options.Stderr}
+	if a.openLogFolder() {
+		a.log.file = logfile.New(a.Root, path.Join(a.logs, logName), maxLog)
+	}
 	clean := cleaning(a.redactor, a.Path)
 	a.Logger = slog.New(slog.NewMultiHandler(a.screen(clean),
 		slog.NewJSONHandler(a.log, &slog.HandlerOptions{Level: a.settings.LogLevel, ReplaceAttr: clean})))
@@ -37,6 +43,23 @@ func (a *App) openLog() {
 		a.Logger.Warn(ExposedFile)
 	}
 }
+
+// openLogFolder chooses the folder of logs and reports whether logs are written. Where
+// it is not the usual one, that is said when it is made.
+func (a *App) openLogFolder() (written bool) {
+	a.logs = ownfolder.LogFolder(a.Root)
+	_, err := a.Root.Lstat(a.logs)
+	switch missing := errors.Is(err, fs.ErrNotExist); {
+	case missing && a.options.Looking:
+		return false
+	case missing && a.logs != ownfolder.Logs && ownfolder.Mkdir(a.Root, a.logs, 0o700) == nil:
+		fmt.Fprintf(a.options.Stderr, "savant: %s\n", LogsElsewhere)
+	}
+	return true
+}
+
+// LogsElsewhere says why the folder of logs is not the usual one.
+const LogsElsewhere = "the logs go to " + ownfolder.StateLogs + "/: " + ownfolder.Logs + "/ is there and is not Savant's own"
 
 // ExposedFile warns that others on the machine may read a secret in the file of
 // settings.
@@ -91,13 +114,13 @@ func (a *App) screen(clean attributes) slog.Handler {
 	return slog.NewTextHandler(out, &slog.HandlerOptions{Level: level, ReplaceAttr: clean})
 }
 
-// logFile is logs/savant.log under SAVANT_PATH. Where it cannot be written, that
-// is said once and the work goes on.
+// logFile is savant.log in the folder of logs. Where it cannot be written, that is
+// said once and the work goes on.
 type logFile struct {
 	complain io.Writer
 
 	mu   sync.Mutex
-	file *logfile.File
+	file *logfile.File // nil where nothing is written
 	lost bool
 }
 
@@ -105,12 +128,12 @@ type logFile struct {
 func (l *logFile) Write(record []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.lost {
+	if l.lost || l.file == nil {
 		return len(record), nil
 	}
 	if _, err := l.file.Append(record); err != nil {
 		l.lost = true
-		fmt.Fprintf(l.complain, "savant: warning: %s is not written: %v\n", logName, ownfolder.Reason(err))
+		fmt.Fprintf(l.complain, "savant: warning: %s is not written: %v\n", l.file.Name(), ownfolder.Reason(err))
 	}
 	return len(record), nil
 }
@@ -120,5 +143,8 @@ func (l *logFile) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lost = true
+	if l.file == nil {
+		return nil
+	}
 	return l.file.Close()
 }

@@ -19,6 +19,15 @@ func (p *Program) OnApp(work func(ctx context.Context, a *app.App, args []string
 	}
 }
 
+// OnLook is OnApp for a command that only looks.
+func (p *Program) OnLook(work func(ctx context.Context, a *app.App, args []string) error) func(*cobra.Command, []string) error {
+	run := p.OnApp(work)
+	return func(command *cobra.Command, args []string) error {
+		p.Open.Looking = true
+		return run(command, args)
+	}
+}
+
 // JSONFlag lets a command answer in JSON, and returns it.
 func (p *Program) JSONFlag(command *cobra.Command) *cobra.Command {
 	command.Flags().BoolVar(&p.JSON, "json", false, "print the result, or the error, as JSON on stdout")

@@ -2,12 +2,14 @@ package commands
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
+	"savant/internal/ownfolder"
 	"savant/internal/settings"
 )
 
@@ -43,15 +45,29 @@ func (p *program) showConfig(origin bool) error {
 		fmt.Fprintf(p.Stderr, "savant: warning: %s\n", app.ExposedFile)
 	}
 	if p.JSON {
-		return p.Print(map[string]any{"settings": shownSettings(p.Loaded.Values, origin)})
+		return p.Print(map[string]any{"settings": shownSettings(p.Loaded.Values, origin), "logs": p.logFolder()})
 	}
-	return terminal.Table(p.Stdout, p.Loaded.Values, func(value settings.Value) []string {
+	err := terminal.Table(p.Stdout, p.Loaded.Values, func(value settings.Value) []string {
 		cells := []string{value.Setting.Key, value.Shown()}
 		if origin {
 			cells = append(cells, value.Origin.String())
 		}
 		return cells
 	})
+	if p.logFolder() == ownfolder.StateLogs {
+		fmt.Fprintf(p.Stderr, "savant: %s\n", app.LogsElsewhere)
+	}
+	return err
+}
+
+// logFolder is where logs go, below SAVANT_PATH.
+func (p *program) logFolder() string {
+	root, err := os.OpenRoot(p.Settings.Path)
+	if err != nil {
+		return ownfolder.Logs // who needs the folder says what is wrong with it
+	}
+	defer root.Close()
+	return ownfolder.LogFolder(root)
 }
 
 func shownSettings(values []settings.Value, origin bool) []shownSetting {

@@ -30,7 +30,7 @@ type listedEngine struct {
 
 func (p *program) enginesListCommand() *cobra.Command {
 	return p.JSONFlag(&cobra.Command{Use: "list", Short: "List the engines and their tools; nothing is started", Args: cli.Positional(cobra.NoArgs),
-		RunE: p.OnApp(func(ctx context.Context, a *app.App, _ []string) error { return p.listEngines(a) })})
+		RunE: p.OnLook(func(ctx context.Context, a *app.App, _ []string) error { return p.listEngines(a) })})
 }
 
 func (p *program) listEngines(a *app.App) error {
@@ -53,7 +53,7 @@ func (p *program) listEngines(a *app.App) error {
 func (p *program) enginesStatusCommand() *cobra.Command {
 	return p.JSONFlag(&cobra.Command{Use: "status", Short: "Ask every engine how it is", Args: cli.Positional(cobra.NoArgs),
 		Long: "Ask every engine how it is: ready, idle (it starts with the first call), offline or disabled, with the reason.",
-		RunE: p.OnApp(func(ctx context.Context, a *app.App, _ []string) error {
+		RunE: p.OnLook(func(ctx context.Context, a *app.App, _ []string) error {
 			return p.showHealth(ctx, a)
 		})})
 }

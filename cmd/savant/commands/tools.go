@@ -20,7 +20,7 @@ import (
 func (p *program) toolsCommand() *cobra.Command {
 	return p.JSONFlag(&cobra.Command{Use: "tools", Short: "List the tools that are published", Args: cli.Positional(cobra.NoArgs),
 		Long: "List the tools that are published: with --json, exactly what tools/list answers.",
-		RunE: p.OnApp(func(ctx context.Context, a *app.App, _ []string) error {
+		RunE: p.OnLook(func(ctx context.Context, a *app.App, _ []string) error {
 			return p.listTools(ctx, a)
 		})})
 }

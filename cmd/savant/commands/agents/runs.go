@@ -26,7 +26,7 @@ func RunsCommand(shared *cli.Program) *cobra.Command {
 func (p *program) runsListCommand() *cobra.Command {
 	var limit int
 	command := &cobra.Command{Use: "list", Short: "List runs, the last changed first", Args: cli.Positional(cobra.NoArgs),
-		RunE: p.OnApp(func(ctx context.Context, a *app.App, _ []string) error {
+		RunE: p.OnLook(func(ctx context.Context, a *app.App, _ []string) error {
 			if limit < 1 {
 				return cli.ErrLimit
 			}
@@ -56,7 +56,7 @@ func (p *program) tableOfRuns(list []agent.Report) error {
 
 func (p *program) runsShowCommand() *cobra.Command {
 	return p.JSONFlag(&cobra.Command{Use: "show RUN", Short: "Show what a run did and what it came to", Args: cli.Positional(cobra.ExactArgs(1)),
-		RunE: p.OnApp(func(ctx context.Context, a *app.App, args []string) error {
+		RunE: p.OnLook(func(ctx context.Context, a *app.App, args []string) error {
 			report, err := a.Agent.Report(args[0])
 			if err != nil || p.JSON {
 				return p.Printed(report, err)
@@ -130,7 +130,7 @@ func (p *program) runsCancelCommand() *cobra.Command {
 func (p *program) runsTraceCommand() *cobra.Command {
 	return p.JSONFlag(&cobra.Command{Use: "trace RUN", Short: "Print the events of a run", Args: cli.Positional(cobra.ExactArgs(1)),
 		Long: "Print the events of a run, a line each; with --json as they are in the trace. What was moved aside twice is gone.",
-		RunE: p.OnApp(func(ctx context.Context, a *app.App, args []string) error {
+		RunE: p.OnLook(func(ctx context.Context, a *app.App, args []string) error {
 			if _, err := a.Agent.Report(args[0]); err != nil {
 				return err
 			}

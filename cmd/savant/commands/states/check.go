@@ -43,12 +43,13 @@ func (p *program) stateCheckCommand() *cobra.Command {
 			"With --repair a damaged run goes back to its last good version. The damaged files are kept in the trash,\n" +
 			"and what is lost is told. Exit code 3 if something is or stays wrong.",
 		Args: cli.Positional(cobra.MaximumNArgs(1)),
-		RunE: p.OnApp(func(ctx context.Context, a *app.App, args []string) error {
+		RunE: func(command *cobra.Command, args []string) error {
 			if all && len(args) > 0 {
 				return cli.UsageError("name a run or pass --all, not both")
 			}
-			return p.checkRuns(ctx, a, workflow, args, repair)
-		})}
+			p.Open.Looking = !repair
+			return p.With(command.Context(), func(a *app.App) error { return p.checkRuns(command.Context(), a, workflow, args, repair) })
+		}}
 	command.Flags().StringVar(&workflow, "workflow", "", "the run's workflow, where its id is not unique")
 	command.Flags().BoolVar(&all, "all", false, "check all runs, as without a RUN")
 	command.Flags().BoolVar(&repair, "repair", false, "restore the last good version of what is damaged")

@@ -30,6 +30,7 @@ func (p *program) statePruneCommand() *cobra.Command {
 			if in.OlderThan, err = parseAge(age); err != nil {
 				return err
 			}
+			p.Open.Looking = in.DryRun
 			return p.With(command.Context(), func(a *app.App) error {
 				kept, err := a.Keeper().Prune(command.Context(), in)
 				if err != nil {

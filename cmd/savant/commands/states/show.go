@@ -17,12 +17,12 @@ import (
 	"savant/think/state"
 )
 
-// runCommand is a command about one run, which may be named without its
+// runCommand is a command that looks at one run, which may be named without its
 // workflow where its id is unique.
 func (p *program) runCommand(use, short string, work func(context.Context, *app.App, state.Key) error) *cobra.Command {
 	var workflow string
 	command := &cobra.Command{Use: use + " RUN", Short: short, Args: cli.Positional(cobra.ExactArgs(1)),
-		RunE: p.OnApp(func(ctx context.Context, a *app.App, args []string) error {
+		RunE: p.OnLook(func(ctx context.Context, a *app.App, args []string) error {
 			key, err := a.Keeper().Locate(ctx, workflow, args[0])
 			if err != nil {
 				return err

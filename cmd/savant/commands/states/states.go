@@ -28,7 +28,7 @@ func Command(shared *cli.Program) *cobra.Command {
 func (p *program) stateListCommand() *cobra.Command {
 	var in think.StateListInput
 	command := &cobra.Command{Use: "list", Short: "List runs, the last changed first", Args: cli.Positional(cobra.NoArgs),
-		RunE: p.OnApp(func(ctx context.Context, a *app.App, _ []string) error {
+		RunE: p.OnLook(func(ctx context.Context, a *app.App, _ []string) error {
 			if in.Limit < 1 {
 				return cli.ErrLimit
 			}
@@ -55,7 +55,7 @@ func (p *program) listRuns(ctx context.Context, a *app.App, in think.StateListIn
 func (p *program) stateGetCommand() *cobra.Command {
 	var in think.StateGetInput
 	command := &cobra.Command{Use: "get RUN", Short: "Print the whole state of a run as JSON", Args: cli.Positional(cobra.ExactArgs(1)),
-		RunE: p.OnApp(func(ctx context.Context, a *app.App, args []string) error {
+		RunE: p.OnLook(func(ctx context.Context, a *app.App, args []string) error {
 			in.RunID, in.Limit = args[0], -1
 			found, err := a.Think.StateGet(ctx, in)
 			return p.Printed(found, err)

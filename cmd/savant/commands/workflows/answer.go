@@ -33,6 +33,7 @@ func (p *program) workflowsAnswerCommand() *cobra.Command {
 		Args: cli.Positional(cobra.RangeArgs(1, 2)),
 		RunE: func(command *cobra.Command, args []string) error {
 			given.run, given.step = args[0], strings.Join(args[1:], "")
+			p.Open.Looking = given.result == "" && given.receipt == ""
 			return p.With(command.Context(), func(a *app.App) error { return p.answerByHand(command.Context(), a, given) })
 		}}
 	command.Flags().StringVar(&given.workflow, "workflow", "", "the run's workflow, where its id is not unique")

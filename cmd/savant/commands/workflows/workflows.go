@@ -29,7 +29,7 @@ func Command(shared *cli.Program) *cobra.Command {
 
 func (p *program) workflowsListCommand() *cobra.Command {
 	return p.JSONFlag(&cobra.Command{Use: "list [FILTER]", Short: "List workflows with their parameters", Args: cli.Positional(cobra.MaximumNArgs(1)),
-		RunE: p.OnApp(func(ctx context.Context, a *app.App, args []string) error {
+		RunE: p.OnLook(func(ctx context.Context, a *app.App, args []string) error {
 			return p.listWorkflows(ctx, a, library.CatalogInput{Filter: strings.Join(args, "")})
 		})})
 }
@@ -71,7 +71,7 @@ func parameters(params map[string]any) string {
 func (p *program) workflowsReadCommand() *cobra.Command {
 	return p.JSONFlag(&cobra.Command{Use: "read NAME", Short: "Print a workflow's YAML; with --json also its parsed form and graph",
 		Args: cli.Positional(cobra.ExactArgs(1)),
-		RunE: p.OnApp(func(ctx context.Context, a *app.App, args []string) error {
+		RunE: p.OnLook(func(ctx context.Context, a *app.App, args []string) error {
 			read, err := a.Think.Library.Read(ctx, library.ReadInput{Workflow: args[0]})
 			if err != nil || p.JSON {
 				return p.Printed(read, err)
@@ -86,7 +86,7 @@ func (p *program) validateCommand() *cobra.Command {
 	command := &cobra.Command{Use: "validate [NAME|PATH…]", Short: "Check workflows by name, workflow files, or all of a folder",
 		Long: "Check workflows by name, workflow files, or all of a folder; without one those of SAVANT_PATH, with its schemas.\n" +
 			"Prints file:line:col: error: message [CODE]; exit code 3 if there are errors.",
-		RunE: p.OnApp(func(ctx context.Context, a *app.App, paths []string) error {
+		RunE: p.OnLook(func(ctx context.Context, a *app.App, paths []string) error {
 			return p.validate(ctx, a, paths, strict)
 		})}
 	command.Flags().BoolVar(&strict, "strict-tools", false, "a tool that no engine has is an error, not a warning")
