@@ -114,8 +114,36 @@ func retryable(err error) error {
 	return err
 }
 
-// attempt is one round trip within the timeout.
+// How long a service may say that it is still deciding, and the shortest pause
+// between two questions.
+const (
+	maxPending   = time.Hour
+	pendingPause = 100 * time.Millisecond
+)
+
+// attempt is one round trip, and those that follow while the service is still
+// deciding.
 func (c *Client) attempt(ctx context.Context, request Request) ([]byte, error) {
+	began := time.Now()
+	for {
+		answer, err := c.roundTrip(ctx, request)
+		var pending *Pending
+		if !errors.As(err, &pending) {
+			return answer, err
+		}
+		if time.Since(began) > maxPending {
+			return nil, fault.New(fault.ReasoningUnavailable, "it was still deciding after %s", maxPending)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(min(max(pending.After, pendingPause), maxRetryAfter)):
+		}
+	}
+}
+
+// roundTrip is one round trip within the timeout.
+func (c *Client) roundTrip(ctx context.Context, request Request) ([]byte, error) {
 	if c.options.Timeout <= 0 {
 		return c.options.Transport.RoundTrip(ctx, request)
 	}

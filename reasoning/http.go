@@ -3,10 +3,11 @@ package reasoning
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
+	"time"
 
 	"savant/fault"
 	"savant/telemetry"
@@ -67,17 +68,25 @@ func (t *HTTP) Name() string { return "the Reasoning API at " + t.address.Host }
 // Close closes idle connections.
 func (t *HTTP) Close() { t.client.CloseIdleConnections() }
 
-// RoundTrip posts the request. Its Idempotency-Key is RUN_ID/STEP, so that a
-// question that is asked again because the answer was lost has the same key. The
-// trace of ctx goes with it. Network errors and HTTP 429, 502, 503, 504 and 529 are
-// Temporary.
+// patience is the part of an attempt's time that a service is told it has before it
+// should say that it is still at work (RFC 7240, respond-async). The rest is for the
+// way there and back.
+const patience = 0.75
+
+// RoundTrip posts the request. Its Idempotency-Key is the key of the request, so
+// that a question that is asked again because the answer was lost has the same key.
+// The trace of ctx goes with it. Network errors and HTTP 429, 500, 502, 503, 504 and
+// 529 are Temporary; HTTP 202 is Pending.
 func (t *HTTP) RoundTrip(ctx context.Context, request Request) (json.RawMessage, error) {
 	body, err := request.Encode()
 	if err != nil {
 		return nil, err
 	}
 	header := t.header(ctx)
-	header.Set("Idempotency-Key", request.RunID+"/"+strconv.Itoa(request.Step))
+	header.Set("Idempotency-Key", request.Key())
+	if until, bounded := ctx.Deadline(); bounded {
+		header.Set("Prefer", fmt.Sprintf("respond-async, wait=%d", max(1, int(time.Until(until).Seconds()*patience))))
+	}
 	return Post(ctx, t.client, t.address.String(), header, body)
 }
 

@@ -38,6 +38,11 @@ type Intent struct {
 	OutputTokens int    `json:"output_tokens,omitempty"`
 	// Prompt describes what the model was shown; nil if there was no prompt.
 	Prompt *Prompt `json:"prompt,omitempty"`
+	// Warnings says what a person should know of the decision, one sentence each: that
+	// its input was cut.
+	Warnings []string `json:"warnings,omitempty"`
+	// Cached says that the same question was answered before: nothing was paid.
+	Cached bool `json:"cached,omitempty"`
 	// Repairs says what was repaired in the answer, one sentence each.
 	Repairs []string `json:"repairs,omitempty"`
 }

@@ -89,7 +89,8 @@ func (r *repairer) intent() Intent {
 	r.unwrap()
 	r.earlierRepairs()
 	intent := Intent{Action: r.action(), Reasoning: r.text("reasoning"), Model: r.text("model"),
-		PromptTokens: r.count("prompt_tokens"), OutputTokens: r.count("output_tokens"), Prompt: r.prompt()}
+		PromptTokens: r.count("prompt_tokens"), OutputTokens: r.count("output_tokens"), Prompt: r.prompt(),
+		Warnings: r.warnings(), Cached: read(r, "cached", "true or false", func(bool) bool { return true })}
 	switch intent.Action {
 	case ActionTool:
 		r.tool(&intent)
@@ -100,10 +101,7 @@ func (r *repairer) intent() Intent {
 	case ActionFinish:
 		r.finish(&intent)
 	case ActionError:
-		if intent.Error = r.text("error"); intent.Error == "" {
-			r.repaired("error was missing")
-			intent.Error = "no reason was given"
-		}
+		r.failure(&intent)
 	}
 	return intent
 }
@@ -141,10 +139,28 @@ func (r *repairer) action() Action {
 	return action
 }
 
-// finish uses the reasoning as the answer if there is no other.
+// failure uses the reasoning as the error if there is no other.
+func (r *repairer) failure(intent *Intent) {
+	if intent.Error = r.text("error"); intent.Error != "" {
+		return
+	}
+	r.repaired("error was missing")
+	if intent.Error = intent.Reasoning; intent.Error == "" {
+		intent.Error = "no reason was given"
+	}
+}
+
+// finish reads the answer. It may stand under the name of the action, and the
+// reasoning is the answer if there is no other.
 func (r *repairer) finish(intent *Intent) {
 	if intent.Final = r.text("final"); intent.Final != "" {
 		return
+	}
+	if raw := r.members["finish"]; len(raw) > 0 && strings.ContainsRune(`"{[`, rune(raw[0])) {
+		if intent.Final = r.text("finish"); intent.Final != "" {
+			r.repaired("final was named finish")
+			return
+		}
 	}
 	if intent.Reasoning == "" {
 		r.refuse("action is %q, but final is missing", intent.Action)
@@ -182,6 +198,15 @@ func (r *repairer) prompt() *Prompt {
 		prompt.Sections = list(prompt.Sections)
 	}
 	return prompt
+}
+
+// warnings reads sentences, as many and as long as a person would read.
+func (r *repairer) warnings() []string {
+	given := read(r, "warnings", "a list of sentences", func([]string) bool { return true })
+	for i := range given {
+		given[i] = fault.Cut(given[i], maxReceived)
+	}
+	return given[:min(len(given), MaxCalls)]
 }
 
 // read returns a member of an intent, or nothing if it is missing or not what is

@@ -30,8 +30,9 @@ func NewHTTPClient() *http.Client {
 
 // Post sends JSON and returns the body of a good answer, at most MaxAnswer bytes.
 // Errors are REASONING_UNAVAILABLE, *Temporary for network errors and HTTP 429,
-// 502, 503, 504 and 529 (overloaded, at some services). They hold neither the
-// address nor credentials of the header.
+// 500, 502, 503, 504 and 529 (overloaded, at some services), *Pending for HTTP 202;
+// INVALID_INTENT and LIMIT_EXCEEDED if a refusal has one of these codes. They hold
+// neither the address nor credentials of the header.
 func Post(ctx context.Context, client *http.Client, address string, header http.Header, body []byte) (json.RawMessage, error) {
 	post, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
@@ -54,10 +55,13 @@ func readAnswer(ctx context.Context, response *http.Response, sent http.Header) 
 	if response.ContentLength > MaxAnswer {
 		return nil, invalid(nil, fmt.Sprintf("it is larger than %d bytes", MaxAnswer))
 	}
+	if response.StatusCode == http.StatusAccepted {
+		return nil, &Pending{After: RetryAfter(response.Header.Get("Retry-After"), time.Now())}
+	}
 	good := response.StatusCode/100 == 2
 	limit := int64(MaxAnswer)
 	if !good {
-		limit = 4 * maxReceived
+		limit = maxRefusal
 	}
 	answer, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
 	switch {
@@ -68,6 +72,10 @@ func readAnswer(ctx context.Context, response *http.Response, sent http.Header) 
 	}
 	return nil, statusError(response, hide(string(answer), sent))
 }
+
+// maxRefusal is the most bytes of a refusal that are read: an error of Savant is
+// smaller.
+const maxRefusal = 20_000
 
 // statusOverloaded is not in any standard.
 const statusOverloaded = 529
@@ -80,11 +88,24 @@ func statusError(response *http.Response, body string) error {
 	}
 	err := fault.New(fault.ReasoningUnavailable, "it answered %s", strings.TrimSuffix(fmt.Sprintf("HTTP %d: %s", response.StatusCode,
 		fault.Cut(strings.ToValidUTF8(said, "\uFFFD"), maxReceived)), ": "))
+	if coded := refusal(response.StatusCode, body); coded != nil {
+		return coded
+	}
 	switch response.StatusCode {
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout, statusOverloaded:
+	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout, statusOverloaded:
 		return &Temporary{Err: err, After: RetryAfter(response.Header.Get("Retry-After"), time.Now())}
 	}
 	return err
+}
+
+// refusal is the error that a service of Savant refused a question with, if it is
+// about the question or its answer: then asking again brings the same.
+func refusal(status int, body string) error {
+	var said fault.Error
+	if status/100 != 4 || json.Unmarshal([]byte(body), &said) != nil || said.Code != fault.InvalidIntent && said.Code != fault.LimitExceeded {
+		return nil
+	}
+	return fault.New(said.Code, "%s", said.Details)
 }
 
 // hide removes from a body the credentials that were sent, however short, and

@@ -16,6 +16,8 @@ type Request struct {
 	Step      int    `json:"step"`
 	// Goal is what the person wants, in their words.
 	Goal string `json:"goal"`
+	// Question is set if a step of a workflow is to be answered.
+	Question *Question `json:"question,omitempty"`
 	// Persona is who the agent speaks as, Driver how it works.
 	Persona Persona `json:"persona"`
 	Driver  Driver  `json:"driver"`

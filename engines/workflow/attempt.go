@@ -128,13 +128,13 @@ func (v *drive) generate(ctx context.Context, next flow.Instruction) (result, er
 		return result{left: &left{ForModel, "No Reasoning API is configured: a model has to answer this step."}}, nil
 	}
 	question := Question{Workflow: v.at.workflow, RunID: v.at.run, StepID: next.StepID, Input: encoded(next.Input),
-		Rationale: next.Rationale, Attempt: next.Attempt, Diagnostics: next.Diagnostics}
-	if next.SuccessSchema != nil {
-		question.Schema = encoded(next.SuccessSchema)
+		Rationale: next.Rationale, Attempt: next.Attempt, Issued: next.Version, Diagnostics: next.Diagnostics}
+	if next.Schema != nil {
+		question.Schema = encoded(next.Schema)
 	}
 	answer, err := v.driver.Generate(ctx, question)
 	switch {
-	case errors.Is(err, fault.ReasoningUnavailable):
+	case errors.Is(err, fault.ReasoningUnavailable), errors.Is(err, fault.LimitExceeded):
 		return result{left: &left{ForModel, fault.From(err).Error()}}, nil
 	case err != nil:
 		return result{}, err

@@ -36,15 +36,17 @@ type Question struct {
 	// has to fit, empty where anything does.
 	Input, Schema json.RawMessage
 	Rationale     string
-	// Attempt counts from 1; Diagnostics say what was wrong with the last one.
+	// Attempt counts from 1; Diagnostics say what was wrong with the last one. Issued
+	// is the version of the run that handed the step out.
 	Attempt     int
+	Issued      int
 	Diagnostics []fault.Diagnostic
 }
 
 // Generate answers a Question with JSON, or with text that holds it. It returns
 // soon after ctx has ended, and is called by several goroutines at once.
-// REASONING_UNAVAILABLE leaves the step to somebody else; any other error fails
-// its attempt.
+// REASONING_UNAVAILABLE and LIMIT_EXCEEDED leave the step to somebody else: another
+// model, or one with more room, can answer it. Any other error fails its attempt.
 type Generate func(context.Context, Question) (json.RawMessage, error)
 
 // Options are what a Driver is made of. Think and Toolbox are required.

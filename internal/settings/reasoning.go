@@ -53,7 +53,7 @@ func reasoningRows() []Setting {
 			Doc: "address of a Reasoning API; without one the service inside decides", field: func(s *Settings) any { return &s.Reasoning.URL }},
 		{Flag: "reasoning-api-token", Env: "REASONING_API_TOKEN", Key: "reasoning.api_token", Secret: true, SentTo: "reasoning.api_url",
 			Doc: "bearer token for it", field: func(s *Settings) any { return &s.Reasoning.Token }},
-		{Flag: "reasoning-api-timeout-ms", Env: "REASONING_API_TIMEOUT_MS", Key: "reasoning.api_timeout_ms", Kind: Number, Min: 1, Max: maxWait, Default: "5000",
+		{Flag: "reasoning-api-timeout-ms", Env: "REASONING_API_TIMEOUT_MS", Key: "reasoning.api_timeout_ms", Kind: Number, Min: 1, Max: maxWait, Default: "120000",
 			Doc: "milliseconds an attempt to reach it may take", field: func(s *Settings) any { return &s.Reasoning.Timeout }},
 		{Flag: "reasoning-api-retries", Env: "REASONING_API_RETRIES", Key: "reasoning.api_retries", Kind: Number, Max: maxRetries, Default: "2",
 			Doc: "attempts after the first", field: func(s *Settings) any { return &s.Reasoning.Retries }},

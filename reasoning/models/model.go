@@ -23,11 +23,22 @@ type Model interface {
 	Generate(ctx context.Context, prompt Prompt) (Reply, error)
 }
 
-// Prompt is the question to a model. Schema is the JSON Schema of the answer, for
-// services that can enforce one.
+// Windowed is a model that can say how large its window is.
+type Windowed interface {
+	// Window is the number of tokens of prompt and answer together; 0 if the service
+	// does not say. It asks the service once.
+	Window(ctx context.Context) int
+}
+
+// Prompt is the question to a model.
 type Prompt struct {
 	System, User string
-	Schema       json.RawMessage
+	// Schema is the JSON Schema of the answer, for services that can enforce one.
+	// Enforce: nothing else may come back. Without it Schema may be a hint.
+	Schema  json.RawMessage
+	Enforce bool
+	// Stream is told what the model writes as it comes; nil: it comes at once.
+	Stream func(text string)
 }
 
 // messages is the conversation that asks the prompt.

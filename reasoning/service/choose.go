@@ -1,6 +1,7 @@
 package service
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -18,24 +19,64 @@ const (
 
 var flagged = strings.Fields("architecture design redesign refactor migrate prove security vulnerability race deadlock tradeoff trade-off")
 
-// choose returns the model for a request, nil for the offline planner. A model that
-// the user forces and that is not set is REASONING_UNAVAILABLE.
-func (s *Service) choose(request reasoning.Request) (models.Model, error) {
+// choice is a model that is asked. A choice without a model is the offline planner.
+type choice struct {
+	model models.Model
+	// budget is how large a prompt of it may be, and setting the setting that says so.
+	budget  int
+	setting string
+	// why says why it is not the small model; "" if it is, or if there is no other.
+	why string
+}
+
+func (s *Service) small() choice {
+	return choice{model: s.options.SLM, budget: s.options.SmallBudget, setting: "agent.prompt.slm_budget_tokens"}
+}
+
+func (s *Service) large(why string) choice {
+	return choice{model: s.options.LLM, budget: s.options.LargeBudget, setting: "agent.prompt.llm_budget_tokens", why: why}
+}
+
+// choose returns the model for a request. A model that the user forces and that is
+// not set is REASONING_UNAVAILABLE.
+func (s *Service) choose(request reasoning.Request) (choice, error) {
 	small, large := s.options.SLM, s.options.LLM
 	switch forced := request.Policy.Model; {
 	case forced == reasoning.ModelLLM && large == nil:
-		return nil, fault.New(fault.ReasoningUnavailable, "the large model was asked for, but none is set: set SAVANT_LLM")
+		return choice{}, fault.New(fault.ReasoningUnavailable, "the large model was asked for, but none is set: set SAVANT_LLM")
 	case forced == reasoning.ModelSLM && small == nil:
-		return nil, fault.New(fault.ReasoningUnavailable, "the small model was asked for, but none is set: set SAVANT_SLM")
-	case forced == reasoning.ModelLLM || forced != reasoning.ModelSLM && (small == nil || large != nil && demanding(request)):
-		return large, nil
+		return choice{}, fault.New(fault.ReasoningUnavailable, "the small model was asked for, but none is set: set SAVANT_SLM")
+	case forced == reasoning.ModelLLM:
+		return s.large("it was asked for"), nil
+	case forced == reasoning.ModelSLM || large == nil:
+		return s.small(), nil
+	case small == nil:
+		return s.large(""), nil
 	}
-	return small, nil
+	if why := demanding(request); why != "" {
+		return s.large(why), nil
+	}
+	return s.small(), nil
 }
 
-// demanding says whether the work asks for the large model.
-func demanding(request reasoning.Request) bool {
-	words := strings.Fields(strings.ToLower(request.Goal))
-	return request.Policy.Stuck || request.Step > smallSteps || len(words) > smallGoal ||
-		slices.ContainsFunc(words, func(word string) bool { return slices.Contains(flagged, strings.Trim(word, ".,;:?!\"'()`")) })
+// demanding says why the work asks for the large model, or "". Of a question the task
+// counts: what its data says is not what is asked.
+func demanding(request reasoning.Request) string {
+	wanted := request.Goal
+	if request.Question != nil {
+		wanted = request.Question.Task
+	}
+	words := strings.Fields(strings.ToLower(wanted))
+	hard := slices.IndexFunc(words, func(word string) bool { return slices.Contains(flagged, strings.Trim(word, ".,;:?!\"'()`")) })
+	switch {
+	case request.Policy.Stuck:
+		return "the last steps repeated themselves"
+	case request.Step > smallSteps:
+		return fmt.Sprintf("the run is past step %d", smallSteps)
+	case len(words) > smallGoal:
+		return fmt.Sprintf("the goal has more than %d words", smallGoal)
+	case hard >= 0:
+		return fmt.Sprintf("the goal says %q", words[hard])
+	}
+	return ""
 }

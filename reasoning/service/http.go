@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -36,23 +37,36 @@ type HandlerOptions struct {
 	Schema *schemas.Schema
 	// Token is the bearer token that requests must have; "" requires none.
 	Token string
+	// Base ends decisions that are being made when the server ends; nil: nothing does.
+	Base context.Context
 	// Logger gets the causes of INTERNAL; nil discards them.
 	Logger *slog.Logger
 }
 
 // NewHandler serves POST /agent_intent. An error is a fault as JSON:
 // INVALID_PARAMS 400, TOOL_DENIED 401 (403 for pages in a browser), LIMIT_EXCEEDED
-// 413, REASONING_UNAVAILABLE 503, any other 500.
+// 413, INVALID_INTENT 422, REASONING_UNAVAILABLE 503, any other 500.
+//
+// A request with an Idempotency-Key is decided once, however often it comes within
+// AnswersTTL, and also if whoever asked waits no more. If it has "Prefer:
+// respond-async, wait=SECONDS", too, it is answered with 202 when that time is over:
+// whoever asks again gets the decision.
 func NewHandler(options HandlerOptions) http.Handler {
+	if options.Base == nil {
+		options.Base = context.Background()
+	}
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("POST "+reasoning.Endpoint, &handler{options})
+	mux.Handle("POST "+reasoning.Endpoint, &handler{options, newAnswers(options.Base)})
 	return mux
 }
 
-type handler struct{ options HandlerOptions }
+type handler struct {
+	options HandlerOptions
+	answers *answers
+}
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Origin") != "" { // any web page can post to this machine
@@ -69,13 +83,64 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, r, err, statusOf(err))
 		return
 	}
-	intent, err := h.options.Decider.Decide(r.Context(), request)
-	if err != nil {
+	intent, err := h.decide(r, request)
+	switch {
+	case errors.Is(err, errStill):
+		w.Header().Set("Retry-After", "0")
+		w.Header().Set("Preference-Applied", "respond-async")
+		h.write(w, r, http.StatusAccepted, map[string]string{"status": "deciding"})
+	case err != nil:
 		h.refuse(w, r, err, statusOf(err))
-		return
+	default:
+		h.write(w, r, http.StatusOK, intent)
 	}
-	h.write(w, r, http.StatusOK, intent)
 }
+
+// errStill says that a decision takes longer than whoever asked waits.
+var errStill = errors.New("still deciding")
+
+// decide returns the decision, or errStill.
+func (h *handler) decide(r *http.Request, request reasoning.Request) (reasoning.Intent, error) {
+	key := r.Header.Get("Idempotency-Key")
+	if key == "" {
+		return h.options.Decider.Decide(r.Context(), request)
+	}
+	ctx := r.Context()
+	if wait, async := patienceOf(r.Header.Values("Prefer")); async {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, wait, errStill)
+		defer cancel()
+	}
+	intent, err := h.answers.ask(ctx, key, request, h.options.Decider.Decide)
+	if err != nil && r.Context().Err() == nil && errors.Is(context.Cause(ctx), errStill) && errors.Is(err, context.DeadlineExceeded) {
+		return intent, errStill
+	}
+	return intent, err
+}
+
+// patienceOf reads the preferences respond-async and wait (RFC 7240). Without wait
+// it is defaultWait.
+func patienceOf(prefer []string) (wait time.Duration, async bool) {
+	wait = defaultWait
+	for _, each := range strings.FieldsFunc(strings.Join(prefer, ","), func(c rune) bool { return c == ',' || c == ';' }) {
+		name, value, _ := strings.Cut(strings.TrimSpace(each), "=")
+		switch strings.ToLower(strings.TrimSpace(name)) {
+		case "respond-async":
+			async = true
+		case "wait":
+			if seconds, err := strconv.Atoi(strings.Trim(value, `" `)); err == nil && seconds >= 0 {
+				wait = min(time.Duration(seconds), maxWait) * time.Second
+			}
+		}
+	}
+	return wait, async
+}
+
+// How long a request waits that does not say, and the most seconds it may say.
+const (
+	defaultWait = 10 * time.Second
+	maxWait     = 3600
+)
 
 // authorized compares digests, so that its duration reveals nothing of the token.
 func (h *handler) authorized(r *http.Request) bool {
@@ -113,7 +178,7 @@ func (h *handler) read(w http.ResponseWriter, r *http.Request) (reasoning.Reques
 
 func statusOf(err error) int {
 	statuses := map[fault.Code]int{fault.InvalidParams: http.StatusBadRequest, fault.LimitExceeded: http.StatusRequestEntityTooLarge,
-		fault.ReasoningUnavailable: http.StatusServiceUnavailable}
+		fault.InvalidIntent: http.StatusUnprocessableEntity, fault.ReasoningUnavailable: http.StatusServiceUnavailable}
 	return cmp.Or(statuses[fault.From(err).Code], http.StatusInternalServerError)
 }
 

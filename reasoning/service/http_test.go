@@ -32,12 +32,19 @@ func (d decider) Decide(ctx context.Context, request reasoning.Request) (reasoni
 
 const token = "sekrit-0123456789"
 
-func serve(t *testing.T, d decider) *httptest.Server {
+// requestSchema is the published schema of a request.
+func requestSchema(t *testing.T) *schemas.Schema {
 	t.Helper()
 	set, err := schemas.Load(os.DirFS("../../schemas"))
 	require.NoError(t, err)
 	schema, err := set.Named("reasoning_request")
 	require.NoError(t, err)
+	return schema
+}
+
+func serve(t *testing.T, d decider) *httptest.Server {
+	t.Helper()
+	schema := requestSchema(t)
 	server := httptest.NewServer(service.NewHandler(service.HandlerOptions{Decider: d, Schema: schema, Token: token}))
 	t.Cleanup(server.Close)
 	return server
@@ -101,7 +108,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		"no goal":       {"POST", "/agent_intent", "Bearer " + token, strings.Replace(good, `"goal":"g",`, "", 1), nil, 400, fault.InvalidParams},
 		"too large":     {"POST", "/agent_intent", "Bearer " + token, strings.Repeat(" ", service.MaxRequest+1), nil, 413, fault.LimitExceeded},
 		"no model":      {"POST", "/agent_intent", "Bearer " + token, good, fault.New(fault.ReasoningUnavailable, "down"), 503, fault.ReasoningUnavailable},
-		"no intent":     {"POST", "/agent_intent", "Bearer " + token, good, fault.New(fault.InvalidIntent, "no"), 500, fault.InvalidIntent},
+		"no intent":     {"POST", "/agent_intent", "Bearer " + token, good, fault.New(fault.InvalidIntent, "no"), 422, fault.InvalidIntent},
 		"inside":        {"POST", "/agent_intent", "Bearer " + token, good, errors.New("open /home/ada/secret"), 500, fault.Internal},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"savant/fault"
 	"savant/reasoning"
 )
 
@@ -16,99 +17,180 @@ type Prompt struct {
 	Description  reasoning.Prompt
 }
 
-// budget is the size of a whole prompt, in estimated tokens.
-const budget = 8000
+// The budgets of whole prompts, in estimated tokens. The sections' own budgets are
+// those of SmallBudget; in a larger prompt they grow with it.
+const (
+	SmallBudget = 8000
+	LargeBudget = 32_000
+)
 
 // section is one part of a prompt.
 type section struct {
 	name, title string
 	// budget is how large the section is meant to be, in estimated tokens.
 	budget int
+	// fixed: the section is never cut. system: it is in the system message.
+	fixed, system bool
 	// write returns the text within a number of tokens.
 	write func(reasoning.Request, int) string
 }
 
-// sections are in the order of the prompt. Those of the system message are never
-// cut. The others are cut to their budgets, and the last ones further if the whole
-// is over its budget.
-var sections = []section{
-	{"system_schema", "", 500, writeSystem},
-	{"persona", "Who you are", 800, func(r reasoning.Request, _ int) string { return r.Persona.Text }},
-	{"driver", "How you work", 1200, func(r reasoning.Request, _ int) string { return r.Driver.Text }},
-	{"rules", "Workflows that fit the goal", 200, writeRules},
-	{"goal", "Goal", 1000, func(r reasoning.Request, limit int) string { return cut(r.Goal, limit) }},
-	{"tools", "Tools", 2500, writeTools},
-	{"last_output", "What the last step brought", 1500, writeLastOutput},
-	{"memory", "Steps so far", 2000, writeMemory},
-	{"repo", "Repository", 1500, writeRepo},
-	{"extras", "Mind", 300, writeExtras},
+// decision are the sections of a prompt that asks what to do next, in their order.
+// Those that are not fixed are cut to their budgets, and further, as cutFirst says,
+// if the whole is over its budget.
+var decision = []section{
+	{"system_schema", "", 500, true, true, writeSystem},
+	{"persona", "Who you are", 800, true, true, func(r reasoning.Request, _ int) string { return r.Persona.Text }},
+	{"driver", "How you work", 1200, true, true, func(r reasoning.Request, _ int) string { return r.Driver.Text }},
+	{"rules", "Workflows that fit the goal", 200, true, true, writeRules},
+	{"goal", "Goal", 1000, true, false, func(r reasoning.Request, _ int) string { return r.Goal }},
+	{"tools", "Tools", 2500, false, false, writeTools},
+	{"last_output", "What the last step brought", 1500, false, false, writeLastOutput},
+	{"memory", "Steps so far", 2000, false, false, writeMemory},
+	{"repo", "Repository", 1500, false, false, writeRepo},
+	{"extras", "Mind", 300, false, false, writeExtras},
 }
 
-// How many sections make the system message, and before which one further cutting
-// ends.
-const (
-	inSystem    = 4
-	firstCutOff = 7
-)
+// answer are the sections of a prompt that asks for the answer of a step.
+var answer = []section{
+	{"system_schema", "", 500, true, true, writeAnswerSystem},
+	{"goal", "Task", 1000, true, false, func(r reasoning.Request, _ int) string { return r.Question.Task }},
+	{"input", "Input", unbounded, false, false, writeInput},
+	{"extras", "Mind", 300, false, false, writeNotes},
+}
+
+// cutFirst is the order in which sections make room for others.
+var cutFirst = []string{"extras", "repo", "memory", "tools", "last_output", "input"}
 
 // Tokens estimates the tokens of a text: one for each four bytes, rounded up.
 func Tokens(text string) int { return (len(text) + 3) / 4 }
 
-// Build writes the prompt of a request. The same request gives the same bytes.
-func Build(request reasoning.Request) Prompt {
-	texts := make([]string, len(sections))
-	dropped := make([]int, len(sections))
-	total := 0
-	for i, each := range sections {
-		texts[i], dropped[i] = each.within(request, each.budget)
-		total += Tokens(texts[i])
+// Build writes the prompt of a request within a budget. The same arguments give the
+// same bytes. What is never cut and does not fit is LIMIT_EXCEEDED. A correction
+// follows the rest: what was wrong with the answer before.
+func Build(request reasoning.Request, budget int, correction string) (Prompt, error) {
+	made := draft{request: request, budget: budget, sections: decision}
+	if request.Question != nil {
+		made.sections = answer
 	}
-	for i := len(sections) - 1; i >= firstCutOff; i-- {
-		if total > budget && texts[i] != "" {
-			before := Tokens(texts[i])
-			var more int
-			texts[i], more = sections[i].within(request, max(0, before-(total-budget)-frame))
-			dropped[i] = max(dropped[i], more)
-			total += Tokens(texts[i]) - before
+	if correction != "" {
+		made.correction = "\n\n" + cut(correction, budget*maxCorrection/SmallBudget)
+	}
+	made.write()
+	if made.over() > 0 {
+		return Prompt{}, made.tooLarge()
+	}
+	return made.prompt(), nil
+}
+
+// maxCorrection is the budget of a correction, as those of the sections are.
+const maxCorrection = 500
+
+// draft is a prompt in the making.
+type draft struct {
+	request    reasoning.Request
+	budget     int
+	sections   []section
+	texts      []string // by section
+	full       []int    // tokens of the whole section
+	dropped    []int    // tokens left out of it
+	correction string
+}
+
+// write fills the sections and cuts them until the whole fits its budget, or
+// nothing is left to cut.
+func (d *draft) write() {
+	d.texts, d.full, d.dropped = make([]string, len(d.sections)), make([]int, len(d.sections)), make([]int, len(d.sections))
+	for i, each := range d.sections {
+		d.full[i] = Tokens(each.write(d.request, unbounded))
+		d.fill(i, each.scaled(d.budget))
+	}
+	for _, name := range cutFirst {
+		i := slices.IndexFunc(d.sections, func(s section) bool { return s.name == name })
+		if i < 0 || d.texts[i] == "" {
+			continue
+		}
+		// A text may come out a little longer than it was meant to be.
+		for limit := Tokens(d.texts[i]); d.over() > 0 && limit > 0; {
+			limit = max(0, limit-d.over()-frame)
+			d.fill(i, limit)
+		}
+		if d.over() > 0 {
+			d.texts[i], d.dropped[i] = "", d.full[i]
 		}
 	}
-	return assemble(texts, dropped)
 }
 
 // frame is room for a section's title, in tokens.
 const frame = 10
 
-// unbounded is a limit that no section reaches: the whole section is measured.
+// unbounded is a limit that no section reaches: the whole section is written.
 const unbounded = 1 << 40
 
-// within returns a section's text with its title, and how many tokens were left
-// out of it.
-func (s section) within(request reasoning.Request, limit int) (text string, dropped int) {
-	text = s.write(request, limit)
-	dropped = max(0, Tokens(s.write(request, unbounded))-Tokens(text))
-	if text != "" && s.title != "" {
-		text = "# " + s.title + "\n" + strings.TrimRight(text, "\n")
+// scaled returns the budget of the section in a prompt of a budget.
+func (s section) scaled(budget int) int {
+	if s.budget == unbounded {
+		return s.budget
 	}
-	return text, dropped
+	return s.budget * budget / SmallBudget
 }
 
-// assemble joins the texts and describes them.
-func assemble(texts []string, dropped []int) Prompt {
-	var made Prompt
-	for i, text := range texts {
-		made.Description.Sections = append(made.Description.Sections,
-			reasoning.Section{Name: sections[i].name, Tokens: Tokens(text), Trimmed: dropped[i]})
+// fill writes a section within a number of tokens, with its title.
+func (d *draft) fill(i, limit int) {
+	each := d.sections[i]
+	text := ""
+	if limit > 0 {
+		text = each.write(d.request, limit)
 	}
-	made.System, made.User = joined(texts[:inSystem]), joined(texts[inSystem:])
+	d.dropped[i] = max(0, d.full[i]-Tokens(text))
+	if text != "" && each.title != "" {
+		text = "# " + each.title + "\n" + strings.TrimRight(text, "\n")
+	}
+	d.texts[i] = text
+}
+
+// over is how many tokens the prompt is above its budget.
+func (d *draft) over() int {
+	system, user := d.messages()
+	return Tokens(system) + Tokens(user) - d.budget
+}
+
+func (d *draft) messages() (system, user string) {
+	return d.joined(true), d.joined(false) + d.correction
+}
+
+func (d *draft) joined(system bool) string {
+	var written []string
+	for i, text := range d.texts {
+		if text != "" && d.sections[i].system == system {
+			written = append(written, text)
+		}
+	}
+	return strings.TrimRight(strings.Join(written, "\n\n"), "\n")
+}
+
+// prompt joins the texts and describes them.
+func (d *draft) prompt() Prompt {
+	var made Prompt
+	for i, text := range d.texts {
+		made.Description.Sections = append(made.Description.Sections,
+			reasoning.Section{Name: d.sections[i].name, Tokens: Tokens(text), Trimmed: d.dropped[i]})
+	}
+	made.System, made.User = d.messages()
 	made.Description.Tokens = Tokens(made.System) + Tokens(made.User)
 	sum := sha256.Sum256([]byte(made.System + "\x00" + made.User))
 	made.Description.Hash = hex.EncodeToString(sum[:])
 	return made
 }
 
-func joined(texts []string) string {
-	written := slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return text == "" })
-	return strings.TrimRight(strings.Join(written, "\n\n"), "\n")
+// tooLarge is the error of a prompt that nothing can be cut from any more.
+func (d *draft) tooLarge() error {
+	what := "what an agent is told at step " + fmt.Sprint(d.request.Step) + " and what is never cut of it (goal, driver, persona)"
+	if q := d.request.Question; q != nil {
+		what = "step " + q.StepID + ": its task and its schema, which are never cut,"
+	}
+	return fault.New(fault.LimitExceeded, "%s have %d tokens; the prompt has a budget of %d", what, d.over()+d.budget, d.budget).
+		Attach("tokens", d.over()+d.budget).Attach("budget", d.budget)
 }
 
 // cut returns the beginning of a text within a number of tokens, and says how much

@@ -7,15 +7,23 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"savant/fault"
 	"savant/reasoning"
 	"savant/reasoning/service"
 )
 
+// build writes the prompt of a request for the small model.
+func build(t require.TestingT, request reasoning.Request) service.Prompt {
+	prompt, err := service.Build(request, service.SmallBudget, "")
+	require.NoError(t, err)
+	return prompt
+}
+
 func TestGoldenPrompt(t *testing.T) {
-	prompt := service.Build(whole())
+	prompt := build(t, whole())
 	text := "=== system\n" + prompt.System + "\n=== user\n" + prompt.User + "\n"
 	require.Equal(t, golden(t, "testdata/prompt.txt", text), text)
-	require.Equal(t, prompt, service.Build(whole()), "the same input gives the same bytes")
+	require.Equal(t, prompt, build(t, whole()), "the same input gives the same bytes")
 	require.Len(t, prompt.Description.Hash, 64)
 	for _, section := range prompt.Description.Sections {
 		require.Zero(t, section.Trimmed, section.Name)
@@ -33,53 +41,59 @@ func sizes(prompt service.Prompt) (tokens, trimmed map[string]int) {
 
 const slack = 20 // a section's title and the note of what was left out
 
+// The goal is never cut; everything else is cut to its budget, and the whole never
+// has more than its own. In a larger prompt the sections are larger.
 func TestALargeRequestFitsTheBudget(t *testing.T) {
-	prompt := service.Build(large())
-	tokens, trimmed := sizes(prompt)
-	require.LessOrEqual(t, prompt.Description.Tokens, 8000+slack)
-	for name, budget := range map[string]int{"goal": 1000, "tools": 2500, "last_output": 1500, "memory": 2000, "repo": 1500, "extras": 300} {
-		require.LessOrEqual(t, tokens[name], budget+slack, name)
-		if name != "tools" { // they are written shorter, not cut
-			require.Positive(t, trimmed[name], name)
+	request := large()
+	for _, budget := range []int{service.SmallBudget, service.LargeBudget} {
+		prompt, err := service.Build(request, budget, strings.Repeat("wrong ", 2000))
+		require.NoError(t, err)
+		tokens, trimmed := sizes(prompt)
+		require.LessOrEqual(t, prompt.Description.Tokens, budget)
+		require.Contains(t, prompt.User, request.Goal)
+		for name, own := range map[string]int{"tools": 2500, "last_output": 1500, "memory": 2000, "repo": 1500, "extras": 300} {
+			require.LessOrEqual(t, tokens[name], own*budget/service.SmallBudget+slack, name)
+			require.Positive(t, trimmed[name]+tokens[name], name)
 		}
+		require.Contains(t, prompt.User, "engine.tool39")
 	}
-	require.Contains(t, prompt.User, "engine.tool39")
-	require.Contains(t, prompt.User, "earlier steps are not shown")
+	request.Goal = "short"
+	require.Contains(t, build(t, request).User, "earlier steps are not shown")
 }
 
-// The first four are never trimmed: extras, repo and memory make room for
-// them, in this order, the next only when the one before is gone.
+// The sections make room in a fixed order, the next only when the one before is
+// gone; those that are never cut stay whole, or the request is refused.
 func TestTheOrderOfTrimming(t *testing.T) {
 	request := large()
+	request.Goal = "goal"
 	request.Driver.Text = ""
-	whole := service.Build(request)
+	whole := build(t, request)
 	full, _ := sizes(whole)
-	over := 8000 - whole.Description.Tokens
-	for _, c := range []struct{ driver, gone int }{
-		{over + full["extras"]/2, 0},
-		{over + full["extras"] + full["repo"]/2, 1},
-		{over + full["extras"] + full["repo"] + full["memory"]/2, 2},
-		{over + 20_000, 3},
-	} {
-		request.Driver.Text = strings.Repeat("rule", c.driver)
-		prompt := service.Build(request)
+	order := []string{"extras", "repo", "memory", "tools", "last_output"}
+	driver := service.SmallBudget - whole.Description.Tokens
+	for gone, name := range order {
+		request.Driver.Text = strings.Repeat("rule", driver+full[name]/2)
+		prompt := build(t, request)
 		tokens, trimmed := sizes(prompt)
 		require.Contains(t, prompt.System, request.Driver.Text)
 		require.Zero(t, trimmed["driver"])
-		for i, name := range []string{"extras", "repo", "memory"} {
+		require.LessOrEqual(t, prompt.Description.Tokens, service.SmallBudget)
+		for i, other := range order {
 			switch {
-			case i < c.gone:
-				require.Zero(t, tokens[name], "%d %s", c.gone, name)
-			case i == c.gone:
-				require.Less(t, tokens[name], full[name])
+			case i < gone:
+				require.Zero(t, tokens[other], "%s %s", name, other)
+			case i == gone:
+				require.Less(t, tokens[other], full[other])
 			default:
-				require.Equal(t, full[name], tokens[name], "%d %s", c.gone, name)
+				require.Equal(t, full[other], tokens[other], "%s %s", name, other)
 			}
 		}
-		if c.gone < 3 {
-			require.LessOrEqual(t, prompt.Description.Tokens, 8000+slack)
-		}
+		driver += full[name]
 	}
+	request.Driver.Text = strings.Repeat("rule", 8000)
+	_, err := service.Build(request, service.SmallBudget, "")
+	require.ErrorIs(t, err, fault.LimitExceeded)
+	require.ErrorContains(t, err, "budget of 8000")
 }
 
 func TestSecretsDoNotReachAModel(t *testing.T) {
@@ -89,7 +103,7 @@ func TestSecretsDoNotReachAModel(t *testing.T) {
 		raw := []byte(`"` + planted + `"`)
 		request.LastOutput[0].Result, request.Memory.Steps[0].Outcomes = raw, []reasoning.Outcome{{ToolName: "a.b", Result: raw}}
 		request.Memory.Summary = planted
-		prompt := service.Build(request)
+		prompt := build(t, request)
 		for _, part := range []string{"abcdefghijklmnop", "hunter2"} {
 			require.NotContains(t, prompt.System+prompt.User, part)
 		}
@@ -103,9 +117,9 @@ func TestThePromptIsAFunctionOfTheRequest(t *testing.T) {
 		request.Goal, request.Memory.Summary = text.Draw(t, "goal"), text.Draw(t, "summary")
 		request.Repo.Recent = rapid.SliceOfN(text, 0, 20).Draw(t, "recent")
 		request.Policy.Notes = rapid.SliceOfN(text, 0, 5).Draw(t, "notes")
-		prompt := service.Build(request)
-		require.Equal(t, prompt, service.Build(request))
-		require.LessOrEqual(t, prompt.Description.Tokens, 8000+slack)
+		prompt := build(t, request)
+		require.Equal(t, prompt, build(t, request))
+		require.LessOrEqual(t, prompt.Description.Tokens, service.SmallBudget)
 		require.True(t, strings.HasPrefix(prompt.User, "# "))
 	})
 }

@@ -32,7 +32,7 @@ func TestAModelDecides(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "ollama:small", intent.Model)
 	require.Equal(t, []int{100, 10}, []int{intent.PromptTokens, intent.OutputTokens})
-	prompt := service.Build(whole())
+	prompt := build(t, whole())
 	require.Equal(t, &prompt.Description, intent.Prompt)
 	require.Equal(t, prompt.System, slm.asked[0].System)
 	require.Equal(t, prompt.User, slm.asked[0].User)

@@ -118,10 +118,12 @@ func writeOutcome(outcome reasoning.Outcome, limit int) string {
 	return cut(clean(shown, limit)+text[len(shown):], limit)
 }
 
-// clean removes secrets from what is shown. What is larger than a whole prompt is
-// only measured.
+// maxParts is more than a section has parts that share its limit.
+const maxParts = 1 << 10
+
+// clean removes secrets from what is shown. What has no limit is only measured.
 func clean(text string, limit int) string {
-	if limit > budget {
+	if limit >= unbounded/maxParts {
 		return text
 	}
 	return redact.Shapes().Certain().Text(text)

@@ -39,7 +39,7 @@ func Reasoner(s settings.Reasoning, version string, observe func(context.Context
 func reasoningService(s settings.Reasoning) (*service.Service, error) {
 	options := models.Options{Provider: s.Provider, OllamaURL: s.OllamaURL, AnthropicURL: s.AnthropicURL, AnthropicKey: s.AnthropicKey,
 		OpenAIURL: s.OpenAIURL, OpenAIKey: s.OpenAIKey}
-	made := service.Options{Timeout: s.ModelTimeout}
+	made := service.Options{Timeout: s.ModelTimeout, SmallBudget: s.SLMBudget, LargeBudget: s.LLMBudget}
 	var err error
 	if s.SLM != "" {
 		if made.SLM, err = models.Open(s.SLM, options); err != nil {
@@ -54,8 +54,9 @@ func reasoningService(s settings.Reasoning) (*service.Service, error) {
 	return service.New(made), nil
 }
 
-// ReasoningHandler serves the service inside to others, who need the token.
-func ReasoningHandler(s settings.Reasoning) (http.Handler, error) {
+// ReasoningHandler serves the service inside to others, who need the token, until
+// ctx ends.
+func ReasoningHandler(ctx context.Context, s settings.Reasoning) (http.Handler, error) {
 	inside, err := reasoningService(s)
 	if err != nil {
 		return nil, Misconfigured(err)
@@ -72,5 +73,5 @@ func ReasoningHandler(s settings.Reasoning) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return service.NewHandler(service.HandlerOptions{Decider: inside, Schema: schema, Token: s.Token}), nil
+	return service.NewHandler(service.HandlerOptions{Decider: inside, Schema: schema, Token: s.Token, Base: ctx}), nil
 }

@@ -72,7 +72,7 @@ func (p *program) reasoningServeCommand() *cobra.Command {
 
 // serveReasoning serves until ctx ends, and then lets decisions finish for a moment.
 func (p *program) serveReasoning(ctx context.Context, address string) error {
-	handler, err := app.ReasoningHandler(p.Settings.Reasoning)
+	handler, err := app.ReasoningHandler(ctx, p.Settings.Reasoning)
 	if err != nil {
 		return err
 	}

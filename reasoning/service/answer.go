@@ -1,0 +1,143 @@
+package service
+
+import (
+	"encoding/json"
+	"strings"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/reasoning"
+	"savant/schemas"
+)
+
+// readAnswer finds the answer of a question in what a model wrote: the JSON that
+// fits the schema, which may stand in a fenced block, amid prose or in an intent.
+// Without a schema the whole text is the answer. INVALID_INTENT says what is wrong.
+func readAnswer(text string, question *reasoning.Question) (reasoning.Intent, error) {
+	if len(text) > maxText {
+		return reasoning.Intent{}, fault.New(fault.InvalidIntent, "the answer is larger than %d bytes", maxText)
+	}
+	text = withoutThoughts(text)
+	intent, isIntent := intentOf(text)
+	isIntent = isIntent && !hasAction(question.Schema)
+	switch {
+	case text == "":
+		return reasoning.Intent{}, fault.New(fault.InvalidIntent, "the answer is empty")
+	case isIntent && intent.Action == reasoning.ActionError:
+		return intent, nil
+	case len(question.Schema) == 0 && isIntent:
+		return intent, nil
+	case len(question.Schema) == 0:
+		return finished(text), nil
+	}
+	schema, err := schemaIn(question.Schema)
+	if err != nil {
+		return reasoning.Intent{}, err
+	}
+	tried := values(text)
+	if isIntent { // a schema that takes any object would take the intent, too
+		tried = append(values(intent.Final), tried...)
+	}
+	return fitting(tried, schema)
+}
+
+// hasAction says whether a schema has a member of its own that an intent has, too.
+func hasAction(raw json.RawMessage) bool {
+	var schema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	return json.Unmarshal(raw, &schema) == nil && schema.Properties["action"] != nil
+}
+
+// finished is the intent of an answer.
+func finished(answer string) reasoning.Intent {
+	return reasoning.Intent{Action: reasoning.ActionFinish, Final: answer}
+}
+
+// intentOf reads a text that is an intent to finish or to give up, in so many words.
+func intentOf(text string) (reasoning.Intent, bool) {
+	for _, each := range candidates(text) {
+		var members map[string]json.RawMessage
+		if json.Unmarshal([]byte(each), &members) != nil || members["action"] == nil {
+			continue
+		}
+		intent, err := reasoning.ParseIntent([]byte(each), nil)
+		if err == nil && (intent.Action == reasoning.ActionError || intent.Action == reasoning.ActionFinish && (members["final"] != nil || members["finish"] != nil)) {
+			return intent, true
+		}
+	}
+	return reasoning.Intent{}, false
+}
+
+// schemaIn compiles the schema of a question. One that is none is INVALID_PARAMS.
+func schemaIn(raw json.RawMessage) (*schemas.Schema, error) {
+	value, err := jsonvalue.DecodeStored(raw)
+	if err != nil {
+		return nil, fault.New(fault.InvalidParams, "question.schema is not JSON: %w", err)
+	}
+	set, err := schemas.Load()
+	if err != nil {
+		return nil, err
+	}
+	schema, err := set.Inline(value)
+	if err != nil {
+		return nil, fault.New(fault.InvalidParams, "question.schema: %s", fault.From(err).Message())
+	}
+	return schema, nil
+}
+
+// candidate is a value in what a model wrote, and what was repaired to read it.
+type candidate struct {
+	value   any
+	repairs []string
+}
+
+// values returns what may be the answer: the JSON values of a text, and the text
+// itself.
+func values(text string) []candidate {
+	var found []candidate
+	for i, each := range candidates(text) {
+		var repairs []string
+		value, err := jsonvalue.DecodeStored([]byte(each))
+		if err != nil {
+			if value, err = jsonvalue.DecodeStored([]byte(lenientJSON(each))); err != nil {
+				continue
+			}
+			repairs = append(repairs, "it was not quite JSON")
+		}
+		if i > 0 {
+			repairs = append(repairs, "the answer stood amid other text")
+		}
+		found = append(found, candidate{value, repairs})
+	}
+	return append(found, candidate{value: strings.TrimSpace(text)})
+}
+
+// fitting returns the first candidate that fits. The error is about the first one
+// that is more than text.
+func fitting(tried []candidate, schema *schemas.Schema) (reasoning.Intent, error) {
+	var wrong error
+	for _, each := range tried {
+		err := schema.Check(each.value)
+		if err == nil {
+			intent := finished(jsonText(each.value))
+			intent.Repairs = each.repairs
+			return intent, nil
+		}
+		if _, isText := each.value.(string); wrong == nil && !isText {
+			wrong = err
+		}
+	}
+	if wrong == nil {
+		return reasoning.Intent{}, fault.New(fault.InvalidIntent, "the answer is not JSON")
+	}
+	coded := fault.From(wrong)
+	said := coded.Details
+	for _, each := range coded.Diagnostics {
+		said += "\n- " + each.Message
+		if each.Pointer != "" {
+			said += " (at " + each.Pointer + ")"
+		}
+	}
+	return reasoning.Intent{}, fault.New(fault.InvalidIntent, "the answer does not fit the schema: %s", said).With(coded.Diagnostics...)
+}

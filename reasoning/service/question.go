@@ -1,0 +1,160 @@
+package service
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"savant/internal/jsonvalue"
+	"savant/internal/redact"
+	"savant/reasoning"
+)
+
+// answerInstructions is the first section of a prompt that asks for the answer of a
+// step.
+//
+//go:embed answer.md
+var answerInstructions string
+
+// writeAnswerSystem is the form of the answer, with its schema.
+func writeAnswerSystem(request reasoning.Request, _ int) string {
+	text := strings.TrimSpace(answerInstructions)
+	if schema := request.Question.Schema; len(schema) > 0 {
+		return text + "\n\nAnswer with one JSON value and nothing else. It has to fit this JSON Schema:\n" + string(schema)
+	}
+	return text + "\n\nAnswer with the answer and nothing else. If the task asks for JSON, that is the JSON value alone."
+}
+
+// writeNotes says what was wrong with the attempt before.
+func writeNotes(request reasoning.Request, limit int) string {
+	var out strings.Builder
+	for _, note := range request.Policy.Notes {
+		out.WriteString("- " + note + "\n")
+	}
+	return cut(out.String(), limit)
+}
+
+// writeInput writes the data of a question: each member under its name, texts as
+// they are. If that is too long, the longest texts are cut to the same length, each
+// with a note in its place; then the longest lists; and in the end the whole.
+func writeInput(request reasoning.Request, limit int) string {
+	data := request.Data()
+	if data == "" {
+		return ""
+	}
+	data = redact.Shapes().Certain().Text(data)
+	value, err := jsonvalue.DecodeStored([]byte(data))
+	members, isObject := value.(map[string]any)
+	if err != nil || !isObject {
+		return cut(data, limit)
+	}
+	whole := written(members)
+	if Tokens(whole) <= limit {
+		return whole
+	}
+	text := shortest(func(length int) string { return written(shorten(members, length, unbounded)) }, shortestText, len(whole), limit)
+	if Tokens(text) > limit {
+		text = shortest(func(length int) string { return written(shorten(members, shortestText, length)) }, 1, len(whole), limit)
+	}
+	return cut(text, limit)
+}
+
+// shortestText is the length in bytes below which a text is not cut.
+const shortestText = 200
+
+// shortest returns what is written at the largest length, from least to most, that
+// is within the limit of tokens; where none is, what is written at the least.
+func shortest(write func(length int) string, least, most, limit int) string {
+	best := write(least)
+	for least < most-1 {
+		middle := least + (most-least)/2
+		if text := write(middle); Tokens(text) <= limit {
+			best, least = text, middle
+		} else {
+			most = middle
+		}
+	}
+	return best
+}
+
+// shorten returns a value whose texts are cut to a number of bytes, and whose lists
+// to a number of items. A note says in each place how much is missing.
+func shorten(value any, text, items int) any {
+	switch value := value.(type) {
+	case string:
+		return shortenText(value, text)
+	case []any:
+		kept := make([]any, 0, min(len(value), items)+1)
+		for _, each := range value[:min(len(value), items)] {
+			kept = append(kept, shorten(each, text, items))
+		}
+		if left := len(value) - len(kept); left > 0 {
+			kept = append(kept, fmt.Sprintf("… (%d items left out)", left))
+		}
+		return kept
+	case map[string]any:
+		kept := make(map[string]any, len(value))
+		for name, each := range value {
+			kept[name] = shorten(each, text, items)
+		}
+		return kept
+	}
+	return value
+}
+
+// shortenText cuts a text at the end of a line, if there is one near.
+func shortenText(text string, length int) string {
+	if len(text) <= length {
+		return text
+	}
+	keep := length
+	for keep > 0 && !utf8.RuneStart(text[keep]) {
+		keep--
+	}
+	if line := strings.LastIndexByte(text[:keep], '\n'); line > keep*3/4 {
+		keep = line
+	}
+	return text[:keep] + fmt.Sprintf("\n… (%d of %d tokens left out)", Tokens(text[keep:]), Tokens(text))
+}
+
+// written is the data as a model reads it.
+func written(value any) string {
+	members := value.(map[string]any)
+	var out strings.Builder
+	for i, name := range slices.Sorted(maps.Keys(members)) {
+		if i > 0 {
+			out.WriteString("\n\n")
+		}
+		text, isText := members[name].(string)
+		if !isText {
+			text = jsonText(members[name])
+		}
+		out.WriteString("## " + name + "\n" + strings.TrimRight(text, "\n"))
+	}
+	return out.String()
+}
+
+// jsonText writes a value that came from JSON.
+func jsonText(value any) string {
+	raw, err := jsonvalue.Encode(value)
+	if err != nil {
+		panic("service: what was JSON does not encode: " + err.Error())
+	}
+	return string(raw)
+}
+
+// schemaOf is the schema that an answer is asked in, for services that enforce one:
+// that of the question, or that of intents.
+func schemaOf(request reasoning.Request) (schema json.RawMessage, exact bool) {
+	switch {
+	case request.Question == nil:
+		return intentSchema, false
+	case len(request.Question.Schema) == 0 || request.Question.Schema[0] != '{':
+		return nil, false
+	}
+	return request.Question.Schema, true
+}

@@ -1,0 +1,185 @@
+package service_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"savant/fault"
+	"savant/reasoning"
+	"savant/reasoning/service"
+)
+
+const verdict = `{"type":"object","required":["decision"],"properties":{"decision":{"enum":["approve","request_changes"]},"summary":{"type":"string"}}}`
+
+// judge is a question with data.
+func judge(input, schema string) reasoning.Request {
+	return reasoning.Request{SessionID: "r1", RunID: "r1", Step: 1, Policy: reasoning.Policy{NoTools: true, MustFinish: true}}.
+		Ask(reasoning.Question{Workflow: "review", StepID: "judge", Attempt: 1, Schema: json.RawMessage(schema)}, json.RawMessage(input))
+}
+
+// input is the data of a question.
+func input(t require.TestingT, members map[string]any) string {
+	raw, err := json.Marshal(members)
+	require.NoError(t, err)
+	return string(raw)
+}
+
+// What fits the schema is the answer, however the model wraps it.
+func TestAnAnswerThatFitsIsAccepted(t *testing.T) {
+	const yes = `{"decision":"approve"}`
+	for name, c := range map[string]struct{ schema, text, want string }{
+		"exactly":                {verdict, yes, yes},
+		"in a fence":             {verdict, "Here it is:\n```json\n" + yes + "\n```", yes},
+		"amid prose":             {verdict, "I say " + yes + " since it works.", yes},
+		"after thoughts":         {verdict, `<think>{"decision":"request_changes"}</think>` + yes, yes},
+		"not quite JSON":         {verdict, `{'decision': 'approve',}`, yes},
+		"in an intent":           {verdict, `{"action":"finish","final":"{\"decision\":\"approve\"}"}`, yes},
+		"an object in an intent": {verdict, `{"action":"finish","final":{"decision":"approve"},"reasoning":"why"}`, yes},
+		"any object":             {`{"type":"object"}`, `{"a":1}`, `{"a":1}`},
+		"any object, an intent":  {`{"type":"object"}`, `{"action":"finish","final":"{\"a\":1}"}`, `{"a":1}`},
+		"with a member action":   {`{"type":"object","required":["action"],"properties":{"action":{"enum":["finish"]}}}`, `{"action":"finish","final":"x"}`, `{"action":"finish","final":"x"}`},
+		"a list":                 {`{"type":"array"}`, `[1, 2]`, `[1,2]`},
+		"a text":                 {`{"type":"string","maxLength":20}`, `Hello, Ada!`, `"Hello, Ada!"`},
+		"a quoted text":          {`{"type":"string","maxLength":20}`, `"Hello, Ada!"`, `"Hello, Ada!"`},
+		"a large number":         {`{"type":"integer"}`, `9007199254740993`, `9007199254740993`},
+		"no schema":              {``, "Hello, Ada!", "Hello, Ada!"},
+		"no schema, an intent":   {``, `{"action":"finish","final":"Hello, Ada!"}`, "Hello, Ada!"},
+		"no schema, an answer":   {``, `{"answer":"Hello"}`, `{"answer":"Hello"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			slm := &scripted{name: "ollama:small", lines: []string{c.text}}
+			intent, err := reasoning.New(reasoning.Options{Transport: service.New(service.Options{SLM: slm})}).Decide(t.Context(), judge(`{"task":"Judge."}`, c.schema))
+			require.NoError(t, err)
+			require.Equal(t, reasoning.ActionFinish, intent.Action)
+			require.Equal(t, c.want, intent.Final)
+			require.Len(t, slm.asked, 1)
+			require.Equal(t, c.schema, string(slm.asked[0].Schema))
+			require.Equal(t, c.schema != "", slm.asked[0].Enforce)
+			require.Contains(t, slm.asked[0].System, c.schema)
+			require.NotContains(t, slm.asked[0].System, "tool_name")
+		})
+	}
+}
+
+func TestAnAnswerThatDoesNotFitIsAskedForOnceMore(t *testing.T) {
+	slm := &scripted{name: "ollama:small", lines: []string{`{"decision":"maybe"}`, `{"decision":"approve"}`}}
+	intent, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), judge(`{"task":"Judge."}`, verdict))
+	require.NoError(t, err)
+	require.Equal(t, `{"decision":"approve"}`, intent.Final)
+	require.Contains(t, slm.asked[1].User, "/decision")
+	require.Contains(t, slm.asked[1].User, `{"decision":"maybe"}`)
+	slm.lines = []string{"no", "no"}
+	_, err = service.New(service.Options{SLM: slm}).Decide(t.Context(), judge(`{"task":"Judge."}`, verdict))
+	require.ErrorIs(t, err, fault.InvalidIntent)
+	slm.lines = []string{`{"action":"error","error":"no patch"}`}
+	intent, err = service.New(service.Options{SLM: slm}).Decide(t.Context(), judge(`{"task":"Judge."}`, verdict))
+	require.NoError(t, err)
+	require.Equal(t, "no patch", intent.Error)
+}
+
+// The offline planner is no model: it answers no step.
+func TestThePlannerAnswersNoStep(t *testing.T) {
+	_, err := service.New(service.Options{}).Decide(t.Context(), judge(`{"task":"Judge."}`, verdict))
+	require.ErrorIs(t, err, fault.ReasoningUnavailable)
+	require.ErrorContains(t, err, "set SAVANT_SLM")
+}
+
+// Data is cut in its place, and the cut is told; task and schema are whole, and the
+// prompt never has more than its budget.
+func TestOnlyDataIsCut(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		members := map[string]any{"task": strings.Repeat("Judge this. ", rapid.IntRange(1, 500).Draw(t, "task")) + "END"}
+		for i := range rapid.IntRange(0, 5).Draw(t, "members") {
+			text := rapid.StringMatching(`[a-zé\n ]{5}`).Draw(t, "text")
+			members[fmt.Sprintf("part%d", i)] = strings.Repeat(text, rapid.IntRange(0, 20_000).Draw(t, "length"))
+		}
+		var files []any
+		for i := range rapid.IntRange(0, 5000).Draw(t, "files") {
+			files = append(files, map[string]any{"path": fmt.Sprintf("folder/file%d.go", i), "lines": i})
+		}
+		members["files"] = files
+		request := judge(input(t, members), verdict)
+		prompt := build(t, request)
+		require.LessOrEqual(t, prompt.Description.Tokens, service.SmallBudget)
+		require.LessOrEqual(t, service.Tokens(prompt.System)+service.Tokens(prompt.User), service.SmallBudget)
+		require.Contains(t, prompt.User, members["task"])
+		require.Contains(t, prompt.System, verdict)
+		_, trimmed := sizes(prompt)
+		require.Equal(t, trimmed["input"] > 0, strings.Contains(prompt.User, "left out)"))
+		for name := range members {
+			if name != "task" {
+				require.Contains(t, prompt.User, "## "+name)
+			}
+		}
+	})
+}
+
+func TestWhereWhatWasLeftOut(t *testing.T) {
+	members := map[string]any{"task": "Judge.", "patch": "+first line\n" + strings.Repeat("+a line of the patch\n", 4000), "title": "A short title", "files": []any{"a.go", "b.go"}}
+	slm := &scripted{name: "ollama:small", lines: []string{`{"decision":"approve"}`}}
+	intent, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), judge(input(t, members), verdict))
+	require.NoError(t, err)
+	shown := slm.asked[0].User
+	require.Contains(t, shown, "## title\nA short title")
+	require.Contains(t, shown, `["a.go","b.go"]`)
+	require.Regexp(t, `## patch\n\+first line\n(.|\n)*\+a line of the patch\n… \(\d+ of 21003 tokens left out\)\n\n## title`, shown)
+	require.Len(t, intent.Warnings, 1)
+	require.Regexp(t, `the input of step judge was cut: ollama:small did not see \d+ tokens of it, since its prompt has a budget of 8000 \(agent.prompt.slm_budget_tokens\)`, intent.Warnings[0])
+	_, trimmed := sizes(service.Prompt{Description: *intent.Prompt})
+	require.Positive(t, trimmed["input"])
+}
+
+// The large model is asked for what the small one would not see whole.
+func TestALargeQuestionGoesToTheLargeModel(t *testing.T) {
+	request := judge(input(t, map[string]any{"task": "Judge.", "patch": strings.Repeat("+a line of the patch\n", 4000)}), verdict)
+	slm := &scripted{name: "ollama:small", lines: []string{`{"decision":"approve"}`}}
+	llm := &scripted{name: "ollama:large", lines: []string{`{"decision":"approve"}`}}
+	var calls []service.ModelCall
+	inside := service.New(service.Options{SLM: slm, LLM: llm, Called: func(_ context.Context, call service.ModelCall) { calls = append(calls, call) }})
+	intent, err := inside.Decide(t.Context(), request)
+	require.NoError(t, err)
+	require.Equal(t, "ollama:large", intent.Model)
+	require.Empty(t, slm.asked)
+	require.Empty(t, intent.Warnings)
+	require.Contains(t, llm.asked[0].User, strings.Repeat("+a line of the patch\n", 3999))
+	require.Len(t, calls, 1)
+	require.Contains(t, calls[0].Switch, "does not fit the 8000 tokens")
+	require.Equal(t, service.Origin{SessionID: "r1", RunID: "r1", Step: 1, Workflow: "review", StepID: "judge", Attempt: 1, Purpose: service.PurposeAnswer}, calls[0].Origin)
+	request.Policy.Model = reasoning.ModelSLM
+	intent, err = inside.Decide(t.Context(), request)
+	require.NoError(t, err)
+	require.Len(t, intent.Warnings, 1)
+}
+
+func TestWhatCannotBeCutIsRefused(t *testing.T) {
+	slm := &scripted{name: "ollama:small"}
+	_, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), judge(input(t, map[string]any{"task": strings.Repeat("Judge this. ", 3000)}), verdict))
+	require.ErrorIs(t, err, fault.LimitExceeded)
+	require.Regexp(t, `step judge: its task and its schema, which are never cut, have 9\d\d\d tokens; the prompt has a budget of 8000; shorten them, or raise agent.prompt.slm_budget_tokens, or set a large model with SAVANT_LLM`, err.Error())
+	require.Empty(t, slm.asked)
+}
+
+// narrow is a model with a small window.
+type narrow struct {
+	*scripted
+	window int
+}
+
+func (n narrow) Window(context.Context) int { return n.window }
+
+func TestAModelsOwnWindowBoundsThePrompt(t *testing.T) {
+	request := judge(input(t, map[string]any{"task": "Judge.", "patch": strings.Repeat("+a line of the patch\n", 4000)}), verdict)
+	for window, most := range map[int]int{8192: 5120, 0: 8000, 1 << 20: 8000} {
+		slm := narrow{&scripted{name: "ollama:small", lines: []string{`{"decision":"approve"}`}}, window}
+		intent, err := service.New(service.Options{SLM: slm}).Decide(t.Context(), request)
+		require.NoError(t, err)
+		require.LessOrEqual(t, intent.Prompt.Tokens, most)
+		require.Greater(t, intent.Prompt.Tokens, most-100)
+	}
+}
