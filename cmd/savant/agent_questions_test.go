@@ -19,10 +19,16 @@ var questions = []struct{ question, file string }{
 	{"Where is the stdio loop and how does it end?", "engines/mcpio/serve.go"},
 	{"How are secrets redacted?", "internal/redact/"},
 	{"Where does the agent notice that it is stuck?", "agent/stuck.go"},
-	{"How is a torn journal line dropped?", "internal/journal/journal.go"},
+	{"How is a torn journal line dropped?", "docs/state.md"},
 	{"How does policy deny a tool?", "agent/policy.go"},
 	{"How is the prompt trimmed to its budget?", "reasoning/service/prompt.go"},
 	{"Where is the trace file rotated?", "telemetry/"},
+	{"Which environment variable sets the folder Savant works in?", "docs/configuration.md"},
+	{"What does exit code 6 mean?", "docs/configuration.md"},
+	{"How do I add my own engine?", "docs/engines.md"},
+	{"What does witness required do?", "docs/language.md"},
+	{"How many workflows are bundled?", "README.md"},
+	{"Which tests cover the journal?", "internal/journal/journal_test.go"},
 }
 
 // answeredPlace is where an answer of the offline planner names a place.
@@ -47,7 +53,7 @@ func TestTheAgentAnswersQuestionsAboutThisRepository(t *testing.T) {
 			answers := func(file string) bool { return strings.HasPrefix(file, each.file) }
 			require.True(t, slices.ContainsFunc(files, answers), "no %s in\n%s", each.file, stdout.String())
 			require.True(t, i > 0 || answers(files[0]), stdout.String())
-			require.NotContains(t, stdout.String(), "cannot be read")
+			require.NotRegexp(t, `(?m)^(the hits of|what) context\.`, stdout.String(), "what a tool answered was not understood")
 		})
 	}
 }

@@ -254,6 +254,9 @@ func TestLog(t *testing.T) {
 	} {
 		require.Equal(t, want, rows(w.must("git.log", args)["commits"], "hash"), args)
 	}
+	counted := w.must("git.log", `{"limit":1,"authors":true,"paths":["a.txt"]}`)
+	require.Equal(t, []any{map[string]any{"name": "Ada", "email": "ada@example.com", "commits": 2}}, counted["authors"])
+	require.Nil(t, w.must("git.log", `{"authors":true,"author":"nobody"}`)["authors"])
 	cut := w.must("git.log", `{"limit":2}`)
 	require.Equal(t, true, cut["truncated"])
 	require.Equal(t, "there are more than these 2 commits", cut["note"])

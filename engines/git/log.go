@@ -3,13 +3,16 @@ package git
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
+	"savant/fault"
 	"savant/internal/pattern"
 )
 
@@ -25,12 +28,23 @@ type logIn struct {
 	Since  string   `json:"since,omitempty" doc:"Only commits after this date, 2026-07-28 or RFC 3339."`
 	Until  string   `json:"until,omitempty" doc:"Only commits before this date."`
 	Files  bool     `json:"files,omitempty" doc:"Also list the paths each commit changed."`
+	// Authors counts over all that fit, whatever limit and skip are.
+	Authors bool `json:"authors,omitempty" doc:"Also count the commits of each author, over all that fit."`
 }
 
 type history struct {
-	Commits   []commit `json:"commits"`
+	Commits []commit `json:"commits"`
+	// Authors has the one with most commits first.
+	Authors   []author `json:"authors,omitempty"`
 	Truncated bool     `json:"truncated"`
 	Note      string   `json:"note,omitempty"`
+}
+
+// author is who made commits; .mailmap joins the names of one person.
+type author struct {
+	Name    string `json:"name"`
+	Email   string `json:"email"`
+	Commits int    `json:"commits"`
 }
 
 // commit is one commit; Date is the author's, RFC 3339.
@@ -59,11 +73,12 @@ func (e *engine) log(ctx context.Context, in logIn) (history, error) {
 		return history{}, err
 	}
 	limit := cmp.Or(in.Limit, 20)
-	args, err := r.logArguments(ctx, in, limit)
-	if err != nil || args == nil {
+	selected, err := r.selectedCommits(ctx, in)
+	if err != nil || selected == nil {
 		return history{Commits: []commit{}}, err
 	}
-	out, err := r.run(ctx, "", args...)
+	out, err := r.run(ctx, "", slices.Concat([]string{"log", "-z", commitFormat, "--no-show-signature",
+		"--max-count=" + strconv.Itoa(limit+1), "--skip=" + strconv.Itoa(in.Skip)}, selected)...)
 	if err != nil {
 		return history{}, err
 	}
@@ -80,7 +95,32 @@ func (e *engine) log(ctx context.Context, in logIn) (history, error) {
 	if in.Files {
 		err = r.addFiles(ctx, &made)
 	}
+	if in.Authors {
+		err = errors.Join(err, r.countAuthors(ctx, selected, &made))
+	}
 	return made, err
+}
+
+// countAuthors adds who made the commits that are selected.
+func (r *repository) countAuthors(ctx context.Context, selected []string, h *history) error {
+	out, err := r.run(ctx, "", slices.Concat([]string{"shortlog", "--summary", "--numbered", "--email"}, selected)...)
+	if err != nil {
+		return err
+	}
+	lines := strings.Split(string(out.Data), "\n")
+	for _, line := range lines[:len(lines)-1] {
+		count, person, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		number, err := strconv.Atoi(count)
+		at := strings.LastIndex(person, " <")
+		if err != nil || at < 0 {
+			return fault.New(fault.ToolFailed, "git shortlog printed a line that is no count: %q", line)
+		}
+		h.Authors = append(h.Authors, author{Name: person[:at], Email: strings.TrimSuffix(person[at+2:], ">"), Commits: number})
+	}
+	if out.Cut {
+		h.truncate("not all authors are listed")
+	}
+	return nil
 }
 
 func (h *history) truncate(note string) {
@@ -90,8 +130,9 @@ func (h *history) truncate(note string) {
 	h.Truncated, h.Note = true, note
 }
 
-// logArguments returns nil for a repository without commits.
-func (r *repository) logArguments(ctx context.Context, in logIn, limit int) ([]string, error) {
+// selectedCommits returns the arguments of git that select commits; nil for a
+// repository without any.
+func (r *repository) selectedCommits(ctx context.Context, in logIn) ([]string, error) {
 	paths, err := inTree("paths", in.Paths...)
 	if err != nil {
 		return nil, err
@@ -116,8 +157,7 @@ func (r *repository) logArguments(ctx context.Context, in logIn, limit int) ([]s
 		}
 		args = append(args, "^"+from)
 	}
-	args = append([]string{"log", "-z", commitFormat, "--no-show-signature", "--fixed-strings", "--regexp-ignore-case",
-		"--max-count=" + strconv.Itoa(limit+1), "--skip=" + strconv.Itoa(in.Skip)}, args...)
+	args = append([]string{"--fixed-strings", "--regexp-ignore-case"}, args...)
 	return append(append(args, start, "--"), paths...), nil
 }
 

@@ -1,3 +1,3 @@
 // Package models has small clients of Ollama, Anthropic and OpenAI-compatible
-// services, and the offline planner, which decides without a model.
+// services.
 package models

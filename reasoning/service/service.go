@@ -13,6 +13,7 @@ import (
 	"savant/fault"
 	"savant/reasoning"
 	"savant/reasoning/models"
+	"savant/reasoning/planner"
 )
 
 // Options name the models; each may be nil. Without any the offline planner
@@ -56,7 +57,7 @@ func (s *Service) Name() string {
 		}
 	}
 	if len(names) == 0 {
-		names = []string{"the " + models.OfflinePlanner + ", which is not a model"}
+		names = []string{"the " + planner.Name + ", which is not a model"}
 	}
 	return "the reasoning service inside, with " + strings.Join(names, " and ")
 }
@@ -75,7 +76,7 @@ func (s *Service) Decide(ctx context.Context, request reasoning.Request) (reason
 		return reasoning.Intent{}, fault.New(fault.ReasoningUnavailable, "step %s wants a model, and none is set: the offline planner is none", request.Question.StepID).
 			Hinted(fault.Hint{Text: "set SAVANT_SLM or SAVANT_LLM"})
 	case first.model == nil:
-		return models.Plan(request), nil
+		return planner.Plan(request, time.Now()), nil
 	}
 	asked := &conversation{service: s, request: request}
 	first.budget = s.room(ctx, first, request)

@@ -13,6 +13,7 @@ import (
 	"savant/fault"
 	"savant/reasoning"
 	"savant/reasoning/models"
+	"savant/reasoning/planner"
 	"savant/reasoning/service"
 )
 
@@ -21,7 +22,7 @@ func TestWithoutAModelThePlannerDecides(t *testing.T) {
 	require.Contains(t, inside.Name(), "not a model")
 	intent, err := inside.Decide(t.Context(), reasoning.Request{RunID: "r1", Step: 1, Goal: "Where is the loop?"})
 	require.NoError(t, err)
-	require.Equal(t, models.OfflinePlanner, intent.Model)
+	require.Equal(t, planner.Name, intent.Model)
 	require.Nil(t, intent.Prompt)
 }
 

@@ -1,4 +1,4 @@
-package models
+package planner
 
 import (
 	_ "embed"
@@ -8,6 +8,7 @@ import (
 	"sync"
 	"unicode"
 
+	"savant/internal/pattern"
 	english "savant/internal/words"
 )
 
@@ -22,7 +23,7 @@ type word struct {
 // vocabularyFile is a file of its own, so that a search of this repository ranks
 // it as data.
 //
-//go:embed offline_words.json
+//go:embed vocabulary.json
 var vocabularyFile []byte
 
 // vocabulary is what the planner knows of words. Stop words say how a question is
@@ -35,19 +36,19 @@ var vocabulary = sync.OnceValue(func() (read struct {
 	Common  []string            `json:"common"`
 }) {
 	if err := json.Unmarshal(vocabularyFile, &read); err != nil {
-		panic("models: the embedded vocabulary is not JSON: " + err.Error())
+		panic("planner: the embedded vocabulary is not JSON: " + err.Error())
 	}
 	return read
 })
 
 // wordsOf returns the words of a goal that say what it is about, in order, each
 // once. If there are none, it returns all words.
-func wordsOf(goal string) []word {
-	all := strings.FieldsFunc(goal, func(c rune) bool {
+func wordsOf(goal string, orAll bool) []word {
+	all := strings.FieldsFunc(memberDot().ReplaceAllString(goal, "$1 $2"), func(c rune) bool {
 		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && c != '_' && c != '.' && c != '/'
 	})
 	var words []word
-	for _, keepStop := range []bool{false, true} {
+	for _, keepStop := range []bool{false, orAll} {
 		for _, text := range all {
 			text = strings.Trim(text, "./_")
 			lower := strings.ToLower(text)
@@ -66,6 +67,10 @@ func wordsOf(goal string) []word {
 	}
 	return words[:min(len(words), 8)]
 }
+
+// memberDot is the dot of a package and its member, as in sync.Pool, which programs
+// declare without the package.
+var memberDot = pattern.Lazy(`\b([a-z]\w*)\.([A-Z]\w*)\b`)
 
 func has(words []word, lower string) bool {
 	return slices.ContainsFunc(words, func(w word) bool { return w.stem == stem(lower) })
@@ -123,22 +128,56 @@ func rarity(w word) int {
 	return score
 }
 
-// weigh says how much of the goal a text holds. A related word counts a third.
-func (p *planner) weigh(text string) float64 {
-	lower := strings.ToLower(text)
+// field is a text that holds words of the goal, and how much they count there.
+type field struct {
+	text   string
+	factor float64
+}
+
+// cover says how much of the goal some texts hold: the sum of the weights of its
+// words, each times the factor of the best text that has it. A related word counts
+// a third.
+func (p *planner) cover(fields ...field) float64 {
+	for i := range fields {
+		fields[i].text = strings.ToLower(fields[i].text)
+	}
 	total := 0.0
 	for _, w := range p.words {
-		switch {
-		case mentions(lower, w.stem):
-			total += w.weight
-		case slices.ContainsFunc(w.related, func(each string) bool { return mentions(lower, each) }):
-			total += w.weight / 3
+		best := 0.0
+		for _, f := range fields {
+			switch {
+			case mentions(f.text, w.stem):
+				best = max(best, f.factor)
+			case slices.ContainsFunc(w.related, func(each string) bool { return mentions(f.text, each) }):
+				best = max(best, f.factor/3)
+			}
 		}
+		total += w.weight * best
 	}
 	return total
 }
 
-// mentions finds a word, or the beginning of one, in lower-case text.
+// weigh says how much of the goal a text holds.
+func (p *planner) weigh(text string) float64 { return p.cover(field{text, 1}) }
+
+// coverage is the part of the goal that some texts hold together, from 0 to 1.
+func (p *planner) coverage(texts ...string) float64 {
+	return p.weigh(strings.Join(texts, " ")) / max(p.weight(), 1)
+}
+
+// weight is that of all words of the goal.
+func (p *planner) weight() (sum float64) {
+	for _, w := range p.words {
+		sum += w.weight
+	}
+	return sum
+}
+
+// maxShort is the length up to which a word has to stand alone: "ui" is not in "uint".
+const maxShort = 2
+
+// mentions finds a word, or the beginning of one, in lower-case text. A number and a
+// short word are found as a whole.
 func mentions(lower, stem string) bool {
 	for from := 0; ; {
 		at := strings.Index(lower[from:], stem)
@@ -146,11 +185,24 @@ func mentions(lower, stem string) bool {
 			return false
 		}
 		at += from
-		if at == 0 || !isLetter(lower[at-1]) || len(stem) > 4 {
+		end := at + len(stem)
+		begins := at == 0 || !isLetter(lower[at-1])
+		switch {
+		case isDigit(stem[0]):
+			if (at == 0 || !isDigit(lower[at-1])) && (end == len(lower) || !isDigit(lower[end])) {
+				return true
+			}
+		case len(stem) <= maxShort:
+			if rest := strings.TrimPrefix(lower[end:], "s"); begins && (end == len(lower) || !isLetter(lower[end]) || rest == "" || !isLetter(rest[0])) {
+				return true
+			}
+		case begins || len(stem) > 4:
 			return true
 		}
 		from = at + 1
 	}
 }
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' }

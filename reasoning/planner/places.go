@@ -1,4 +1,4 @@
-package models
+package planner
 
 import (
 	"cmp"
@@ -15,24 +15,29 @@ import (
 type place struct {
 	path  string
 	line  int
+	text  string // the hit's
 	score float64
 }
 
-// weighWords gives each word of the goal its weight: one that is in few of the
-// hits weighs more.
+// weighWords gives each word of the goal its weight: one that is in few of the hits
+// for all words weighs more.
 func (p *planner) weighWords() {
 	for i, w := range p.words {
-		count := 0
+		count, all := 0, 0
 		for _, hit := range p.found.rows {
+			if !hit.whole {
+				continue
+			}
+			all++
 			if mentions(strings.ToLower(hit.Path+" "+hit.Snippet), w.stem) {
 				count++
 			}
 		}
-		p.words[i].weight = 1 + math.Log(float64(1+len(p.found.rows))/float64(1+count))
+		p.words[i].weight = 1 + math.Log(float64(1+all)/float64(1+count))
 	}
 }
 
-// places returns the best lines that were not read yet, the best first. They are
+// places returns the best lines, the best first. They are
 // far enough from each other to be read separately, and at most two of one file.
 func (p *planner) places() []place {
 	hits := map[string]int{} // by file
@@ -44,30 +49,62 @@ func (p *planner) places() []place {
 		if hit.Path == "" {
 			continue
 		}
-		score := p.weigh(hit.Snippet) + p.weigh(hit.Path)/2 + 1/float64(1+hit.rank) + again*float64(min(hits[hit.Path], maxCounted)-1)
+		score := p.cover(field{hit.Snippet, 1}, field{hit.Path, 0.5}) + inBase*p.weigh(path.Base(hit.Path)) + ranked*hit.share*p.weigh(hit.query) + again*float64(min(hits[hit.Path], maxCounted)-1)
 		if p.followed(declared(hit.Snippet)) {
-			score += definition
+			score += definition * p.weight()
 		}
-		all = append(all, place{hit.Path, max(1, hit.Line), score * standing(hit.Path)})
+		if hit.heading && p.weigh(hit.Snippet) > 0 {
+			score += definition * p.weight()
+		}
+		all = append(all, place{hit.Path, max(1, hit.Line), hit.Snippet, score * p.standing(hit.Path)})
 	}
 	slices.SortStableFunc(all, func(a, b place) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.path, b.path), a.line-b.line)
 	})
 	var best []place
 	for _, at := range all {
-		if !p.wasRead(at) && apart(best, at) {
+		if apart(best, at) {
 			best = append(best, at)
 		}
 	}
 	return best
 }
 
+// maxDocuments is how many documents are read or quoted where there are other files.
+const maxDocuments = 3
+
+// mixed returns the first count of all, not all of them from documents if there are
+// others.
+func mixed[T any](all []T, count int, pathOf func(T) string) []T {
+	var chosen, rest []T
+	documents := 0
+	for _, each := range all {
+		if isDocument(pathOf(each)) {
+			if documents++; documents > maxDocuments {
+				rest = append(rest, each)
+				continue
+			}
+		}
+		chosen = append(chosen, each)
+	}
+	chosen = append(chosen[:min(len(chosen), count)], rest...)
+	return chosen[:min(len(chosen), count)]
+}
+
+// ranked is how much the order of the search counts beside the words of a hit, as a
+// part of all words.
+const ranked = 0.35
+
+// inBase is what a word adds that the name of the file has: the file is about it.
+const inBase = 0.4
+
 // again is what each further hit of a file adds to a score, up to maxCounted hits,
-// definition what it adds that the hit declares a name that was searched for.
+// definition what it adds, as a part of all words, that the hit declares a name that
+// was searched for, or that it is a heading with words of the goal.
 const (
 	again      = 0.2
 	maxCounted = 5
-	definition = 2
+	definition = 0.25
 )
 
 // declared is the name that a text declares in one of its lines, or "".
@@ -82,14 +119,8 @@ func declared(text string) string {
 
 // followed says whether a name, or one that ends in it, was searched for.
 func (p *planner) followed(name string) bool {
-	return name != "" && slices.ContainsFunc(p.found.searches, func(query string) bool {
+	return name != "" && telling(name) > 1 && slices.ContainsFunc(p.found.searches, func(query string) bool {
 		return query == name || strings.HasSuffix(query, "."+name)
-	})
-}
-
-func (p *planner) wasRead(at place) bool {
-	return slices.ContainsFunc(p.found.reads, func(r reading) bool {
-		return r.path == at.path && at.line >= r.start && at.line < r.start+len(r.lines)
 	})
 }
 
@@ -106,23 +137,41 @@ func apart(chosen []place, at place) bool {
 	return true
 }
 
-// standing weighs a file by its kind: sources before documents, documents before
-// data, tests and other people's code.
-func standing(name string) float64 {
+// standing weighs a file by its kind. Sources come before documents for a question
+// that asks where, documents before sources for another one; tests are first if they
+// are asked for. Data and other people's code come last.
+func (p *planner) standing(name string) float64 {
 	base := path.Base(name)
 	switch {
 	case strings.Contains(name, "testdata/") || strings.Contains(name, "node_modules/") || strings.Contains(name, "vendor/"):
 		return 0.2
-	case strings.HasSuffix(base, "_test.go") || strings.Contains(base, ".test.") || strings.Contains(base, ".spec.") || strings.HasPrefix(base, "test_"):
+	case isTest(base):
+		if p.question.kind == tests {
+			return 1.2
+		}
 		return 0.4
+	case isDocument(base):
+		switch p.question.kind {
+		case explain:
+			return 1.6
+		case locate:
+			return 0.8
+		}
+		return 0.6
 	}
 	switch path.Ext(base) {
-	case ".md", ".rst", ".txt", ".adoc":
-		return 0.8
 	case ".json", ".yaml", ".yml", ".toml", ".sum", ".lock", ".svg", ".html", ".css":
 		return 0.5
 	}
 	return 1
+}
+
+func isTest(base string) bool {
+	return strings.Contains(base, "_test.") || strings.Contains(base, ".test.") || strings.Contains(base, ".spec.") || strings.HasPrefix(base, "test_")
+}
+
+func isDocument(name string) bool {
+	return slices.Contains([]string{".md", ".mdx", ".rst", ".txt", ".adoc"}, path.Ext(name))
 }
 
 // identifier is a name of code: camel case, snake case, or joined by dots.
@@ -137,7 +186,7 @@ func (p *planner) names() []string {
 	scores := map[string]float64{}
 	for _, each := range p.found.reads {
 		for _, line := range each.lines {
-			near := p.weigh(line) * standing(each.path)
+			near := p.weigh(line) * p.standing(each.path)
 			if near == 0 {
 				continue
 			}
@@ -147,7 +196,7 @@ func (p *planner) names() []string {
 		}
 	}
 	names := slices.DeleteFunc(slices.Collect(maps.Keys(scores)), func(name string) bool {
-		return p.searched(name) || has(p.words, strings.ToLower(name)) || uninteresting(name)
+		return telling(name) == 1 || p.searched(name) || has(p.words, strings.ToLower(name)) || uninteresting(name)
 	})
 	slices.SortFunc(names, func(a, b string) int {
 		return cmp.Or(cmp.Compare(scores[b], scores[a]), strings.Compare(a, b))
@@ -180,4 +229,14 @@ func (p *planner) searched(name string) bool {
 	return slices.ContainsFunc(p.found.searches, func(query string) bool {
 		return slices.Contains(strings.Fields(query), name)
 	})
+}
+
+// scarcest returns the word of the goal that the fewest hits have, if a search of it
+// alone may find more.
+func (p *planner) scarcest() (word, bool) {
+	if len(p.words) < 2 {
+		return word{}, false
+	}
+	rare := slices.MaxFunc(p.words, func(a, b word) int { return cmp.Compare(a.weight, b.weight) })
+	return rare, !p.searched(rare.text) || !slices.Contains(p.found.searches, rare.text)
 }

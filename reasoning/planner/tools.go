@@ -1,4 +1,4 @@
-package models
+package planner
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 
 // toolkit has the offered tools that the planner can use.
 type toolkit struct {
-	search, read *usable // nil: there is none
+	search, read, log, outline *usable // nil: there is none
 	// others are calls of tools that the goal names and that need no arguments.
 	others []reasoning.Call
 }
@@ -23,12 +23,19 @@ type usable struct {
 	arguments []string
 }
 
-// What tools call the arguments that the planner gives: to a search the query and
-// the most hits, to a reading the path, the first and the last line.
+// What tools call the arguments that the planner gives: to a search the query, the
+// most hits and the globs of files; to a reading the path, the first and the last
+// line; to an outline the path; to a list of commits the most commits, the date they come after, the commit
+// they come after, the paths they change, and that their files are wanted.
 var (
-	searchArguments = [][]string{{"query", "q", "text", "pattern"}, {"limit", "max_results", "top_k"}}
+	searchArguments = [][]string{{"query", "q", "text", "pattern"}, {"limit", "max_results", "top_k"}, {"paths", "globs"}}
 	readArguments   = [][]string{{"path", "file"}, {"start_line", "start", "from_line"}, {"end_line", "end", "to_line"}}
+	outlineArgument = [][]string{{"path", "file"}}
+	logArguments    = [][]string{{"limit", "max_count"}, {"since"}, {"from"}, {"paths"}, {"files"}, {"authors"}}
 )
+
+// searchPaths is the place of the globs among the arguments of a search.
+const searchPaths = 2
 
 // inputSchema is what the planner reads of an input schema.
 type inputSchema struct {
@@ -36,8 +43,8 @@ type inputSchema struct {
 	Required   []string                   `json:"required"`
 }
 
-// chooseTools finds a tool that searches text and one that reads lines by their
-// descriptions. Those of Savant come first.
+// chooseTools finds a tool that searches text, one that reads lines and one that
+// lists commits by their names and descriptions. Those of Savant come first.
 func chooseTools(request reasoning.Request) toolkit {
 	var kit toolkit
 	for _, tool := range request.Tools {
@@ -53,6 +60,13 @@ func chooseTools(request reasoning.Request) toolkit {
 		}
 		if found := schema.usable(tool.Name, readArguments, 2); reads && found != nil && (kit.read == nil || tool.Name == "context.read") {
 			kit.read = found
+		}
+		own := tool.Name[strings.LastIndex(tool.Name, ".")+1:]
+		if found := schema.usable(tool.Name, outlineArgument, 1); strings.HasSuffix(own, "outline") && found != nil && kit.outline == nil {
+			kit.outline = found
+		}
+		if found := schema.usable(tool.Name, logArguments, 1); strings.HasSuffix(own, "log") && found != nil && (kit.log == nil || tool.Name == "git.log") {
+			kit.log = found
 		}
 	}
 	kit.others = otherCalls(request)
@@ -86,17 +100,20 @@ func (s inputSchema) property(names ...string) string {
 	return ""
 }
 
-// call returns a call with the values of the arguments.
+// takes says whether the tool has an argument.
+func (u *usable) takes(number int) bool { return u.arguments[number] != "" }
+
+// call returns a call with the values of the arguments; nil is left out.
 func (u *usable) call(values ...any) reasoning.Call {
 	args := map[string]any{}
-	for i, name := range u.arguments {
-		if name != "" {
-			args[name] = values[i]
+	for i, value := range values {
+		if name := u.arguments[i]; name != "" && value != nil {
+			args[name] = value
 		}
 	}
 	raw, err := jsonvalue.Encode(args)
 	if err != nil {
-		panic("models: arguments of text and numbers do not encode: " + err.Error())
+		panic("planner: arguments of text and numbers do not encode: " + err.Error())
 	}
 	return reasoning.Call{ToolName: u.name, Args: raw}
 }

@@ -1,4 +1,4 @@
-package models_test
+package planner_test
 
 import (
 	"cmp"
@@ -14,13 +14,14 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"savant/engines/repo"
 	"savant/fault"
 	"savant/reasoning"
-	"savant/reasoning/models"
+	"savant/reasoning/planner"
 )
 
 // offered are the tools of a repository, as an agent would offer them.
@@ -31,6 +32,9 @@ var offered = []reasoning.Tool{
 		InputSchema: json.RawMessage(`{"type":"object","required":["path"],"properties":{"path":{"type":"string"},"start_line":{"type":"integer"},"end_line":{"type":"integer"}}}`)},
 	{Name: "git.status", Description: "The state of the work tree.", ReadOnly: true, InputSchema: json.RawMessage(`{"type":"object","properties":{}}`)},
 }
+
+// asked is when the questions are.
+var asked = time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
 
 // world answers calls over a tree of files: a search that ranks lines by how
 // rare the words are that they hold, and a reading of ranges.
@@ -171,10 +175,10 @@ func pursue(t *testing.T, w *world, request reasoning.Request) (steps []reasonin
 	t.Helper()
 	for request.Step = 1; ; request.Step++ {
 		require.Less(t, request.Step, 10, "it does not finish")
-		intent := models.Plan(request)
-		again := models.Plan(request)
+		intent := planner.Plan(request, asked)
+		again := planner.Plan(request, asked)
 		require.Equal(t, intent, again)
-		require.Equal(t, models.OfflinePlanner, intent.Model)
+		require.Equal(t, planner.Name, intent.Model)
 		if intent.Action == reasoning.ActionFinish {
 			return request.Memory.Steps, intent.Final
 		}
@@ -297,7 +301,7 @@ func TestPlannerSurvivesWhatToolsAnswer(t *testing.T) {
 			request := reasoning.Request{Goal: "Where is the loop?", Tools: offered}
 			for request.Step = 1; ; request.Step++ {
 				require.Less(t, request.Step, 10)
-				intent := models.Plan(request)
+				intent := planner.Plan(request, asked)
 				if intent.Action == reasoning.ActionFinish {
 					require.NotEmpty(t, intent.Final)
 					return
@@ -325,14 +329,14 @@ func TestPlannerReadsTheBeginningOfWhatWasCut(t *testing.T) {
 		{Index: 1, Outcomes: []reasoning.Outcome{cut("context.search", `{"query":"loop"}`, `{"rows":[{"path":"a.go","line":7,"snippet":"the loop"},{"path":"b`)}},
 		{Index: 2, Outcomes: []reasoning.Outcome{cut("context.read", `{"path":"a.go","start_line":7}`, `{"path":"a.go","text":"func loop() {\n\tprint(\"a\\n\")\n\treturn \"b\\nc`)}},
 	}
-	intent := models.Plan(reasoning.Request{Goal: "Where is the loop?", Step: 3, Tools: offered, Memory: reasoning.Memory{Steps: steps},
-		Limits: reasoning.Limits{StepsLeft: 1}})
+	intent := planner.Plan(reasoning.Request{Goal: "Where is the loop?", Step: 3, Tools: offered, Memory: reasoning.Memory{Steps: steps},
+		Limits: reasoning.Limits{StepsLeft: 1}}, asked)
 	require.Contains(t, intent.Final, "> a.go:7: func loop() {")
 	require.NotContains(t, intent.Final, "cannot be read")
 }
 
 func TestPlannerKeepsToTheNumberOfCalls(t *testing.T) {
-	intent := models.Plan(reasoning.Request{Goal: "Where is the stdio loop?", Tools: offered, Limits: reasoning.Limits{MaxCalls: 1}})
+	intent := planner.Plan(reasoning.Request{Goal: "Where is the stdio loop?", Tools: offered, Limits: reasoning.Limits{MaxCalls: 1}}, asked)
 	require.Equal(t, "context.search", intent.ToolName)
 	require.JSONEq(t, `{"query":"stdio loop","limit":8}`, string(intent.Args))
 }

@@ -1,8 +1,9 @@
-package models
+package planner
 
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"savant/fault"
@@ -14,6 +15,7 @@ type evidence struct {
 	searches []string // the queries
 	rows     []row
 	reads    []reading
+	past     []record
 	others   []reasoning.Outcome
 	// rounds counts the steps that searched. readAfterFollowUp: a step after the
 	// second of them read.
@@ -30,7 +32,11 @@ type row struct {
 	Line    int     `json:"line"`
 	Snippet string  `json:"snippet"`
 	Score   float64 `json:"score"`
-	rank    int
+	// share is the score as a part of the best one of its search, which was for query.
+	share float64
+	query string
+	// whole: the search was for all words of the goal. heading: it is one of an outline.
+	whole, heading bool
 }
 
 // reading is a range of a file that was read.
@@ -71,6 +77,10 @@ func (p *planner) take(outcomes []reasoning.Outcome) {
 			p.takeSearch(outcome)
 		case isRead:
 			p.takeRead(outcome)
+		case p.tools.outline.is(outcome):
+			p.takeOutline(outcome)
+		case p.question.kind == history && p.tools.log.is(outcome):
+			p.takeLog(outcome)
 		default:
 			e.others = append(e.others, outcome)
 		}
@@ -92,14 +102,42 @@ func (p *planner) takeSearch(outcome reasoning.Outcome) {
 		return
 	}
 	for i, each := range result.Rows {
-		if p.repeatsGoal(each.Snippet) {
+		known := func(r row) bool { return r.Path == each.Path && r.Line == each.Line && r.query == query }
+		if p.repeatsGoal(each.Snippet) || slices.ContainsFunc(p.found.rows, known) {
 			continue
 		}
-		each.rank = i
+		each.share, each.query, each.whole = 1/float64(1+i), query, query == join(p.words)
+		if best := result.Rows[0].Score; best > 0 {
+			each.share = each.Score / best
+		}
 		p.found.rows = append(p.found.rows, each)
 		if p.tools.read == nil && each.Path != "" && each.Snippet != "" { // the hit is all there is to read
 			p.found.reads = append(p.found.reads, reading{path: each.Path, start: max(1, each.Line), lines: strings.Split(each.Snippet, "\n")})
 		}
+	}
+}
+
+// takeOutline adds the headings of a document that have words of the goal as hits, as
+// good as the best one that the document had.
+func (p *planner) takeOutline(outcome reasoning.Outcome) {
+	var result struct {
+		Path        string `json:"path"`
+		Definitions []struct {
+			Signature string `json:"signature"`
+			Line      int    `json:"line"`
+		} `json:"definitions"`
+	}
+	if json.Unmarshal(outcome.Result, &result) != nil {
+		return // the outline only helps
+	}
+	best := row{}
+	for _, hit := range p.found.rows {
+		if hit.Path == result.Path && hit.share > best.share {
+			best = hit
+		}
+	}
+	for _, each := range result.Definitions {
+		p.found.rows = append(p.found.rows, row{Path: result.Path, Line: each.Line, Snippet: each.Signature, share: best.share, query: best.query, heading: true})
 	}
 }
 

@@ -1,0 +1,159 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"savant/fault"
+)
+
+// Bounds of an answer.
+const (
+	maxPassages   = 5
+	maxQuote      = 200
+	maxOtherQuote = 1200
+	maxHits       = 6
+)
+
+// noModel is the end of every answer.
+const noModel = "No model was asked: this is the offline planner, which searches, reads and quotes. " +
+	"Set REASONING_API_URL, SAVANT_SLM or SAVANT_LLM for an answer that was thought about."
+
+// enough is the part of the goal's words, by weight, that a passage must have to be
+// called an answer: less of a long goal, whose words rarely stand all together.
+func (p *planner) enough() float64 {
+	switch count := len(p.words); {
+	case count <= 3:
+		return 0.55
+	case count <= 5:
+		return 0.5
+	}
+	return 0.4
+}
+
+// near is the part of the best score that a passage must have to answer.
+const near = 0.75
+
+// answer writes what was found, and whether that answers the goal. Every statement is
+// a quote with its path and line, or a commit.
+func (p *planner) answer() (text string, found bool) {
+	var out strings.Builder
+	switch {
+	case p.question.kind == change:
+		out.WriteString("This goal asks for a change. Nothing was changed: the offline planner only searches, reads and quotes.\n\n")
+	case len(p.found.past) > 0:
+		found = p.writeHistory(&out)
+	default:
+		found = p.writeFound(&out)
+	}
+	if p.writeOthers(&out) {
+		found = true
+	}
+	p.writeFailures(&out)
+	out.WriteString(noModel)
+	return out.String(), found
+}
+
+// writeFound quotes the best passages, or the hits if nothing could be read. What
+// the goal names and nobody mentions comes first.
+func (p *planner) writeFound(out *strings.Builder) bool {
+	passages := p.passages()
+	if p.question.kind == history && p.tools.log == nil {
+		out.WriteString("The commits would answer this, and no tool that lists them is offered (git.log).\n")
+		passages = nil
+	}
+	if missing := p.missing(); len(p.found.searches) > 0 && len(missing) > 0 {
+		fmt.Fprintf(out, "Not found: %s.\n", quoteAll(missing))
+	}
+	switch {
+	case len(passages) > 0:
+		return p.writePassages(out, mixed(passages, maxPassages, func(s passage) string { return s.path }))
+	case len(p.found.rows) > 0:
+		p.writeHits(out)
+		return true
+	case len(p.found.others) == 0:
+		p.writeNothing(out)
+	}
+	return false
+}
+
+func (p *planner) writePassages(out *strings.Builder, passages []passage) bool {
+	good := slices.ContainsFunc(passages, func(s passage) bool { return s.score >= near*passages[0].score && s.coverage >= p.enough() })
+	if goal := fault.Cut(p.request.Goal, maxQuote); good {
+		fmt.Fprintf(out, "Found for %q, the best first: %s.\n\n", goal, passages[0].where())
+	} else {
+		fmt.Fprintf(out, "Nothing fits %q well; nearest:\n\n", goal)
+	}
+	for i, s := range passages {
+		fmt.Fprintf(out, "%d. %s\n", i+1, s.where())
+		for _, q := range s.lines[:min(len(s.lines), maxComment+maxSection)] {
+			fmt.Fprintf(out, "   > %s:%d: %s\n", s.path, q.number, fault.Cut(strings.TrimRight(q.text, " \t\r"), maxQuote))
+		}
+	}
+	out.WriteString("\n")
+	return good
+}
+
+// writeHits quotes hits whose files could not be read.
+func (p *planner) writeHits(out *strings.Builder) {
+	fmt.Fprintf(out, "Hits of the search for %q; they were not read further.\n\n", join(p.words))
+	places := p.places()
+	for _, at := range places[:min(len(places), maxHits)] {
+		i := slices.IndexFunc(p.found.rows, func(r row) bool { return r.Path == at.path && max(1, r.Line) == at.line })
+		fmt.Fprintf(out, "   > %s:%d: %s\n", at.path, at.line, fault.Cut(strings.Join(strings.Fields(p.found.rows[i].Snippet), " "), maxQuote))
+	}
+	out.WriteString("\n")
+}
+
+func (p *planner) writeNothing(out *strings.Builder) {
+	switch {
+	case p.request.Policy.NoTools:
+		out.WriteString("No tool may be called, so I did not look.\n\n")
+	case len(p.found.searches) > 0:
+		fmt.Fprintf(out, "Nothing was found for %s.\n\n", quoteAll(p.found.searches))
+	case p.tools.search == nil && len(p.tools.others) == 0:
+		out.WriteString("I have no tool to look: none of those offered searches text, and the goal names none that can be called as it is.\n\n")
+	default:
+		out.WriteString("I did not get to look.\n\n")
+	}
+}
+
+// writeOthers quotes the results of the tools that the goal names, and says whether
+// there are any.
+func (p *planner) writeOthers(out *strings.Builder) bool {
+	for _, outcome := range p.found.others {
+		fmt.Fprintf(out, "From %s:\n   > %s\n\n", outcome.ToolName, fault.Cut(strings.Join(strings.Fields(string(outcome.Result)), " "), maxOtherQuote))
+	}
+	return len(p.found.others) > 0
+}
+
+// missing returns the words of the goal that no hit and nothing that was read has.
+func (p *planner) missing() (missing []string) {
+	for _, w := range p.words {
+		inHit := slices.ContainsFunc(p.found.rows, func(r row) bool { return mentions(strings.ToLower(r.Path+" "+r.Snippet), w.stem) })
+		inRead := slices.ContainsFunc(p.found.reads, func(r reading) bool {
+			return mentions(strings.ToLower(r.path+" "+strings.Join(r.lines, "\n")), w.stem)
+		})
+		if !inHit && !inRead {
+			missing = append(missing, w.text)
+		}
+	}
+	return missing
+}
+
+// writeFailures says which calls failed.
+func (p *planner) writeFailures(out *strings.Builder) {
+	failures := slices.Compact(slices.Sorted(slices.Values(p.found.failures)))
+	for _, failure := range failures[:min(len(failures), 3)] {
+		fmt.Fprintf(out, "%s.\n", failure)
+	}
+}
+
+func quoteAll(texts []string) string {
+	quotedTexts := make([]string, len(texts))
+	for i, text := range texts {
+		quotedTexts[i] = fmt.Sprintf("%q", text)
+	}
+	return strings.Join(quotedTexts, ", ")
+}

@@ -1,0 +1,127 @@
+package planner
+
+import (
+	"strings"
+
+	"savant/internal/pattern"
+)
+
+var (
+	documentHeading = pattern.Lazy(`^#{1,6}\s+(.*?)\s*#*\s*$`)
+	listItem        = pattern.Lazy(`^\s*(?:[-*+]|\d+[.)])\s`)
+	tableRule       = pattern.Lazy(`^\|?[\s:|-]+\|?$`)
+)
+
+// documentReader cuts what was read of a document into passages: headings with what
+// follows them, rows of tables, items of lists, paragraphs.
+type documentReader struct {
+	planner *planner
+	reading reading
+	heading string
+	header  *quoted // of the table that is read
+	block   []quoted
+	fenced  bool
+	found   []passage
+}
+
+func (p *planner) documentPassages(r reading) []passage {
+	d := documentReader{planner: p, reading: r, fenced: beginsFenced(r.lines)}
+	for i, line := range r.lines {
+		d.line(i, quoted{r.start + i, line})
+	}
+	d.end()
+	return d.found
+}
+
+// beginsFenced says whether lines begin inside of fenced code: the first fence that
+// they have names no language, and one of all has no other.
+func beginsFenced(lines []string) bool {
+	var fences []string
+	for _, line := range lines {
+		if text := strings.TrimSpace(line); strings.HasPrefix(text, "```") {
+			fences = append(fences, text)
+		}
+	}
+	return len(fences)%2 == 1 && fences[0] == "```"
+}
+
+func (d *documentReader) line(i int, q quoted) {
+	text := strings.TrimSpace(q.text)
+	if strings.HasPrefix(text, "```") {
+		d.fenced = !d.fenced
+		d.block = append(d.block, q)
+		return
+	}
+	if d.fenced {
+		d.block = append(d.block, q)
+		return
+	}
+	if !strings.HasPrefix(text, "|") {
+		d.header = nil
+	}
+	switch match := documentHeading().FindStringSubmatch(text); {
+	case match != nil:
+		d.end()
+		d.heading = match[1]
+		d.section(i, q)
+	case text == "":
+		d.end()
+	case strings.HasPrefix(text, "|"):
+		d.end()
+		d.row(q, text)
+	case listItem().MatchString(q.text):
+		d.end()
+		d.block = []quoted{q}
+	default:
+		d.block = append(d.block, q)
+	}
+}
+
+// section adds a heading with the lines that follow it. The words of the heading count
+// most.
+func (d *documentReader) section(i int, heading quoted) {
+	s := passage{path: d.reading.path, heading: d.heading, nameLine: heading.number, lines: []quoted{heading}}
+	for j := i + 1; j < len(d.reading.lines) && j <= i+maxSection; j++ {
+		if line := d.reading.lines[j]; documentHeading().MatchString(line) {
+			break
+		} else if strings.TrimSpace(line) != "" {
+			s.lines = append(s.lines, quoted{d.reading.start + j, line})
+		}
+	}
+	if d.planner.weigh(d.heading) > 0 {
+		d.add(s, field{d.heading, 1.4}, field{textOf(s.lines[1:]), inBody})
+	}
+}
+
+// row adds a row of a table, with the first one, which names the columns.
+func (d *documentReader) row(q quoted, text string) {
+	switch {
+	case d.header == nil:
+		d.header = &q
+	case !tableRule().MatchString(text):
+		d.add(passage{path: d.reading.path, heading: d.heading, nameLine: q.number, lines: []quoted{*d.header, q}},
+			field{text, 1.1}, field{d.header.text, inHeading}, field{d.heading, inHeading})
+	}
+}
+
+// end adds the paragraph or the item that was read.
+func (d *documentReader) end() {
+	if len(d.block) > 0 {
+		factor := 1.0
+		if strings.HasPrefix(d.block[0].text, "```") {
+			factor = inExample
+		}
+		d.add(passage{path: d.reading.path, heading: d.heading, nameLine: d.block[0].number, lines: d.block[:min(len(d.block), maxSection)]},
+			field{textOf(d.block), factor}, field{d.heading, inHeading})
+	}
+	d.block = nil
+}
+
+func (d *documentReader) add(s passage, fields ...field) {
+	if d.planner.weigh(fields[0].text) == 0 || d.planner.repeatsGoal(fields[0].text) {
+		return
+	}
+	if d.planner.value(&s, fields...); s.score > 0 {
+		d.found = append(d.found, s)
+	}
+}

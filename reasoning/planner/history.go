@@ -1,0 +1,216 @@
+package planner
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"savant/fault"
+	"savant/reasoning"
+)
+
+// record is what a tool answered that lists commits.
+type record struct {
+	Commits []struct {
+		Short   string   `json:"short"`
+		Hash    string   `json:"hash"`
+		Author  string   `json:"author"`
+		Date    string   `json:"date"`
+		Subject string   `json:"subject"`
+		Files   []string `json:"files"`
+	} `json:"commits"`
+	Authors   []author `json:"authors"`
+	Truncated bool     `json:"truncated"`
+}
+
+// author is a person with the number of their commits.
+type author struct {
+	Name    string `json:"name"`
+	Commits int    `json:"commits"`
+}
+
+// Bounds of a question about the past.
+const (
+	usualCommits = 20
+	maxCommits   = 50
+	maxFiles     = 8
+)
+
+// searchSubject searches for what the question about the past is about, where it
+// names no path.
+func (p *planner) searchSubject() ([]reasoning.Call, string) {
+	if p.tools.search == nil || !p.hasSubject() || len(p.question.period.paths) > 0 || len(p.found.searches) > 0 {
+		return nil, ""
+	}
+	query := join(p.words)
+	return []reasoning.Call{p.tools.search.call(query, searchLimit)}, "Look for the files of " + query + "."
+}
+
+// hasSubject says whether the question is about a part of the project.
+func (p *planner) hasSubject() bool {
+	return strings.TrimSpace(p.question.subject) != "" && len(p.words) > 0
+}
+
+// readHistory lists the commits of the period, of the paths that the question names
+// or that its subject was found in.
+func (p *planner) readHistory() ([]reasoning.Call, string) {
+	if len(p.found.past) > 0 || p.found.failed > 0 {
+		return nil, ""
+	}
+	period := p.question.period
+	paths := period.paths
+	if len(paths) == 0 && p.hasSubject() {
+		if paths = p.subjectPaths(); len(paths) == 0 {
+			return nil, ""
+		}
+	}
+	limit := period.last
+	switch {
+	case limit == 0 && (!period.since.IsZero() || period.after != "" || p.question.when):
+		limit = maxCommits
+	case limit == 0:
+		limit = usualCommits
+	}
+	values := []any{min(limit, maxCommits), nil, nil, nil, !p.question.authors && !p.question.when, nil}
+	if !period.since.IsZero() {
+		values[1] = period.since.Format(time.RFC3339)
+	}
+	if period.after != "" {
+		values[2] = period.after
+	}
+	if len(paths) > 0 {
+		values[3] = paths
+	}
+	if p.question.authors {
+		values[5] = true
+	}
+	return []reasoning.Call{p.tools.log.call(values...)}, "The commits answer this: " + p.selected(paths) + "."
+}
+
+// subjectPaths are the folder that has the name of a word of the subject, else the
+// file that holds the most of it.
+func (p *planner) subjectPaths() []string {
+	for _, w := range p.words {
+		for _, hit := range p.found.rows {
+			parts := strings.Split(path.Dir(hit.Path), "/")
+			if i := slices.IndexFunc(parts, func(part string) bool { return stem(strings.ToLower(part)) == w.stem }); i >= 0 {
+				return []string{strings.Join(parts[:i+1], "/")}
+			}
+		}
+	}
+	for _, at := range p.places() {
+		if p.coverage(at.text, at.path) >= p.enough() {
+			return []string{at.path}
+		}
+	}
+	return nil
+}
+
+// selected says which commits were asked for.
+func (p *planner) selected(paths []string) string {
+	period := p.question.period
+	text := "commits"
+	if period.last > 0 {
+		text = fmt.Sprintf("the last %d commits", period.last)
+	}
+	if !period.since.IsZero() {
+		text += " since " + period.since.Format(time.DateOnly)
+	}
+	if period.after != "" {
+		text += " since " + period.after
+	}
+	if len(paths) > 0 {
+		text += " that change " + strings.Join(paths, ", ")
+	}
+	return text
+}
+
+func (p *planner) takeLog(outcome reasoning.Outcome) {
+	var result record
+	if json.Unmarshal(wholePart(outcome, `},{`, `}],"truncated":true}`), &result) != nil {
+		p.found.failures = append(p.found.failures, "what "+outcome.ToolName+" answered cannot be read")
+		return
+	}
+	result.Truncated = result.Truncated || outcome.Cut
+	p.found.past = append(p.found.past, result)
+	var paths []string
+	if p.tools.log.takes(3) && p.tools.log.argument(outcome, 3, &paths) == nil {
+		p.question.period.paths = paths
+	}
+}
+
+// writeHistory tells the commits that were listed. It says whether there are any.
+func (p *planner) writeHistory(out *strings.Builder) bool {
+	past := p.found.past[len(p.found.past)-1]
+	which := p.selected(p.question.period.paths)
+	if len(past.Commits) == 0 {
+		fmt.Fprintf(out, "No commit fits: %s.\n\n", which)
+		return false
+	}
+	switch {
+	case p.question.authors:
+		past.writeAuthors(out, which)
+	case p.question.when:
+		newest, oldest := past.Commits[0], past.Commits[len(past.Commits)-1]
+		fmt.Fprintf(out, "Last changed %s by %s: %s %s\n", newest.Date, newest.Author, newest.Short, newest.Subject)
+		if !past.Truncated {
+			fmt.Fprintf(out, "First commit %s by %s: %s %s\n", oldest.Date, oldest.Author, oldest.Short, oldest.Subject)
+		}
+		fmt.Fprintf(out, "Looked at: %s.\n", which)
+	default:
+		more := ""
+		if past.Truncated && p.question.period.last == 0 {
+			more = " (the newest; there are more)"
+		}
+		fmt.Fprintf(out, "Listed: %s, %d%s.\n\n", which, len(past.Commits), more)
+		past.writeCommits(out)
+	}
+	out.WriteString("\n")
+	return true
+}
+
+func (r record) writeCommits(out *strings.Builder) {
+	for _, each := range r.Commits {
+		fmt.Fprintf(out, "   > %s %s %s: %s\n", each.Short, day(each.Date), each.Author, fault.Cut(each.Subject, maxQuote))
+		if count := len(each.Files); count > 0 {
+			shown, rest := strings.Join(each.Files[:min(count, maxFiles)], ", "), ""
+			if count > maxFiles {
+				rest = fmt.Sprintf(" and %d more", count-maxFiles)
+			}
+			fmt.Fprintf(out, "     changes %s%s\n", shown, rest)
+		}
+	}
+}
+
+// writeAuthors counts who made the commits; by the tool's count, which is of all of
+// them, where it gives one.
+func (r record) writeAuthors(out *strings.Builder, which string) {
+	authors, of := r.Authors, "all "
+	if len(authors) == 0 {
+		of = fmt.Sprintf("the newest %d of ", len(r.Commits))
+		if !r.Truncated {
+			of = "all "
+		}
+		for _, each := range r.Commits {
+			i := slices.IndexFunc(authors, func(a author) bool { return a.Name == each.Author })
+			if i < 0 {
+				i, authors = len(authors), append(authors, author{Name: each.Author})
+			}
+			authors[i].Commits++
+		}
+		slices.SortStableFunc(authors, func(a, b author) int { return cmp.Compare(b.Commits, a.Commits) })
+	}
+	fmt.Fprintf(out, "%s made the most, counted over %s%s:\n\n", authors[0].Name, of, which)
+	for _, each := range authors[:min(len(authors), 10)] {
+		fmt.Fprintf(out, "   > %d: %s\n", each.Commits, each.Name)
+	}
+	newest := r.Commits[0]
+	fmt.Fprintf(out, "\nThe newest is %s %s by %s: %s\n", newest.Short, day(newest.Date), newest.Author, fault.Cut(newest.Subject, maxQuote))
+}
+
+// day is the date of a time in RFC 3339.
+func day(date string) string { return date[:min(len(date), len(time.DateOnly))] }

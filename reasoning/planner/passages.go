@@ -1,0 +1,217 @@
+package planner
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// passage is quoted as a whole: a declaration with the comment above it and the best
+// lines below, a part of a document, or a line of text.
+type passage struct {
+	path  string
+	lines []quoted
+	// name is what the passage declares, at nameLine; empty for text. heading is the one
+	// that a part of a document stands under; nameLine is then where the part begins.
+	name     string
+	nameLine int
+	heading  string
+	score    float64
+	// coverage is the part of the goal's words that the passage has, from 0 to 1.
+	coverage float64
+}
+
+// quoted is a line of a file.
+type quoted struct {
+	number int
+	text   string
+}
+
+// Bounds of one passage.
+const (
+	maxComment = 10
+	maxBody    = 25
+	maxTelling = 3
+	maxSection = 14
+)
+
+// Weights of a passage: a word that is repeated, a word that only the body of a
+// declaration has, one that only the heading, the path or an example has.
+const (
+	repeated  = 0.15
+	inBody    = 0.5
+	inHeading = 0.8
+	inPath    = 0.5
+	inExample = 0.7
+)
+
+// passages returns what is worth quoting, the best first, each line once.
+func (p *planner) passages() []passage {
+	var all []passage
+	for _, each := range p.found.reads {
+		bonus := ranked * p.share(each)
+		var found []passage
+		if isDocument(each.path) {
+			found = p.documentPassages(each)
+		} else {
+			found = p.codePassages(each)
+		}
+		for _, s := range found {
+			s.score = (s.score + bonus*s.coverage) * p.standing(s.path)
+			all = append(all, s)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b passage) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.path, b.path), a.lines[0].number-b.lines[0].number)
+	})
+	return distinct(all)
+}
+
+// share is the best share of a search among the hits in what was read, times what
+// the search was for.
+func (p *planner) share(r reading) (best float64) {
+	for _, hit := range p.found.rows {
+		if hit.Path == r.path && hit.Line >= r.start && hit.Line < r.start+len(r.lines) {
+			best = max(best, hit.share*p.weigh(hit.query))
+		}
+	}
+	return best
+}
+
+// distinct removes passages that share a line with a better one.
+func distinct(all []passage) []passage {
+	type at struct {
+		path   string
+		number int
+	}
+	taken := map[at]bool{}
+	var kept []passage
+	for _, s := range all {
+		if slices.ContainsFunc(s.lines, func(q quoted) bool { return taken[at{s.path, q.number}] }) {
+			continue
+		}
+		for _, q := range s.lines {
+			taken[at{s.path, q.number}] = true
+		}
+		kept = append(kept, s)
+	}
+	return kept
+}
+
+func (p *planner) codePassages(r reading) (found []passage) {
+	for i := range r.lines {
+		if s, ok := p.passageAt(r, i); ok {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// passageAt returns the passage of a line that declares something, or of a line of
+// text that holds words of the goal.
+func (p *planner) passageAt(r reading, i int) (passage, bool) {
+	match := declaration().FindStringSubmatch(r.lines[i])
+	if match == nil {
+		return p.textAt(r, i)
+	}
+	s := passage{path: r.path, name: match[1], nameLine: r.start + i}
+	for j := commentAbove(r.lines, i); j <= i; j++ {
+		s.lines = append(s.lines, quoted{r.start + j, r.lines[j]})
+	}
+	var body []quoted
+	if !isPackage(r.lines[i]) {
+		body = p.tellingLines(r, i+1)
+	}
+	head := textOf(s.lines)
+	p.value(&s, field{head, 1}, field{s.name, 1.2}, field{textOf(body), inBody})
+	if s.score == 0 || isPackage(r.lines[i]) && len(s.lines) == 1 {
+		return passage{}, false
+	}
+	s.score *= 1.3 // a declaration says more than a line
+	for _, q := range s.lines {
+		s.score += repeated * p.weigh(q.text)
+	}
+	if p.followed(s.name) {
+		s.score += definition * p.weight()
+	}
+	if i := slices.IndexFunc(p.words, func(w word) bool { return strings.EqualFold(w.text, s.name) }); i >= 0 {
+		s.score += p.words[i].weight / 2 // the goal names it
+	}
+	s.lines = append(s.lines, body...)
+	return s, true
+}
+
+// value sets the score and the coverage of a passage. The path counts for what holds
+// words of the goal without it.
+func (p *planner) value(s *passage, fields ...field) {
+	if s.score = p.cover(slices.Clone(fields)...); s.score == 0 {
+		return
+	}
+	s.score = p.cover(append(fields, field{s.path, inPath})...) + inBase*p.weigh(path.Base(s.path))
+	texts := []string{s.path}
+	for _, f := range fields {
+		texts = append(texts, f.text)
+	}
+	s.coverage = p.coverage(texts...)
+}
+
+// isPackage says whether a line names a package: only the comment above it counts.
+func isPackage(line string) bool {
+	return strings.HasPrefix(line, "package ") || strings.HasPrefix(line, "module ")
+}
+
+func (p *planner) textAt(r reading, i int) (passage, bool) {
+	line := strings.TrimSpace(r.lines[i])
+	s := passage{path: r.path, lines: []quoted{{r.start + i, r.lines[i]}}}
+	p.value(&s, field{line, 1})
+	return s, s.score > 0 && len(line) >= 8 && !p.repeatsGoal(line)
+}
+
+// commentAbove returns where the comment above a line begins.
+func commentAbove(lines []string, at int) int {
+	first := at
+	for first > 0 && at-first < maxComment && isComment(lines[first-1]) {
+		first--
+	}
+	return first
+}
+
+func isComment(line string) bool {
+	line = strings.TrimSpace(line)
+	return slices.ContainsFunc([]string{"//", "#", "/*", "*", `"""`, "--"}, func(mark string) bool { return strings.HasPrefix(line, mark) })
+}
+
+// tellingLines are the lines of a body with most words of the goal, in their order.
+func (p *planner) tellingLines(r reading, from int) []quoted {
+	var lines []quoted
+	for j := from; j < len(r.lines) && j < from+maxBody && !declaration().MatchString(r.lines[j]) && r.lines[j] != "}"; j++ {
+		if p.weigh(r.lines[j]) > 0 {
+			lines = append(lines, quoted{r.start + j, r.lines[j]})
+		}
+	}
+	slices.SortStableFunc(lines, func(a, b quoted) int { return cmp.Compare(p.weigh(b.text), p.weigh(a.text)) })
+	lines = lines[:min(len(lines), maxTelling)]
+	slices.SortFunc(lines, func(a, b quoted) int { return a.number - b.number })
+	return lines
+}
+
+func textOf(lines []quoted) string {
+	var out strings.Builder
+	for _, q := range lines {
+		out.WriteString(q.text + "\n")
+	}
+	return out.String()
+}
+
+// where names a passage.
+func (s passage) where() string {
+	switch {
+	case s.name != "":
+		return fmt.Sprintf("%s:%d, %s", s.path, s.nameLine, s.name)
+	case s.heading != "":
+		return fmt.Sprintf("%s:%d, under %q", s.path, s.nameLine, s.heading)
+	}
+	return fmt.Sprintf("%s:%d", s.path, s.lines[0].number)
+}

@@ -1,0 +1,202 @@
+// Package planner decides without a model. It searches, reads and quotes by fixed
+// rules, and says only what it found.
+package planner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"savant/reasoning"
+)
+
+// Name is how the planner signs its decisions. It is not a model.
+const Name = "offline-planner"
+
+// How much the planner asks for. An agent shows what the last step read whole, so
+// that the answer comes from there.
+const (
+	maxQueries   = 4
+	maxReads     = 5
+	maxOther     = 2
+	searchLimit  = 8
+	readLines    = 40
+	linesBefore  = 10 // before a hit, where its comment or its heading is
+	maxFollowUps = 3
+	maxOutlines  = 3
+)
+
+// Plan decides what to do from the request alone. A question about the past of the
+// repository goes to a tool that lists commits. For any other question it searches
+// for the words of the goal, reads the best places, searches for the names found
+// there, reads again, and answers with quotes. A goal that asks for a change is
+// refused. The same request gets the same intent on the same day; now tells which
+// day "last week" ends on.
+func Plan(request reasoning.Request, now time.Time) reasoning.Intent {
+	p := &planner{request: request, question: ask(request.Goal, now), tools: chooseTools(request)}
+	p.words = wordsOf(p.question.subject, p.question.kind != history)
+	p.gather()
+	p.weighWords()
+	intent := p.decide()
+	intent.Model = Name
+	return intent
+}
+
+// planner makes one decision.
+type planner struct {
+	request  reasoning.Request
+	question question
+	tools    toolkit
+	words    []word
+	found    evidence
+}
+
+func (p *planner) decide() reasoning.Intent {
+	if p.mayCall() {
+		for _, phase := range p.phases() {
+			calls, why := phase()
+			if limit := p.request.Limits.MaxCalls; limit > 0 {
+				calls = calls[:min(len(calls), limit)]
+			}
+			switch len(calls) {
+			case 0:
+				continue
+			case 1:
+				return reasoning.Intent{Action: reasoning.ActionTool, ToolName: calls[0].ToolName, Args: calls[0].Args, Reasoning: why}
+			}
+			return reasoning.Intent{Action: reasoning.ActionTool, Calls: calls, Reasoning: why}
+		}
+	}
+	final, _ := p.answer()
+	return reasoning.Intent{Action: reasoning.ActionFinish, Final: final,
+		Reasoning: "I have what searching and reading can give; the answer quotes it."}
+}
+
+func (p *planner) phases() []func() ([]reasoning.Call, string) {
+	if p.question.kind == history && p.tools.log != nil {
+		return []func() ([]reasoning.Call, string){p.searchSubject, p.readHistory}
+	}
+	return []func() ([]reasoning.Call, string){p.firstSearch, p.firstRead, p.followUp, p.secondRead}
+}
+
+// mayCall leaves the last step for the answer.
+func (p *planner) mayCall() bool {
+	policy, limits := p.request.Policy, p.request.Limits
+	return !policy.NoTools && !policy.MustFinish && !policy.Stuck && limits.StepsLeft != 1 && p.question.kind != change
+}
+
+// firstSearch searches for the words of the goal, and calls the other tools that
+// the goal names.
+func (p *planner) firstSearch() (calls []reasoning.Call, why string) {
+	if len(p.found.searches) > 0 || len(p.found.others) > 0 || p.found.failed > 0 {
+		return nil, ""
+	}
+	if p.tools.search != nil {
+		calls = p.firstQueries()
+	}
+	return append(calls, p.tools.others...), "Look for the words of the goal: " + strings.Join(strings.Fields(join(p.words)), ", ") + "."
+}
+
+// firstQueries are all words of the goal; the same in the files of the kind that
+// answers such a question; words of like meaning; and the word that finds least
+// with its related ones.
+func (p *planner) firstQueries() (calls []reasoning.Call) {
+	if len(p.words) == 0 {
+		return nil
+	}
+	calls = p.wholeQueries()
+	if related := relatedTo(p.words); related != "" {
+		calls = append(calls, p.tools.search.call(related, searchLimit))
+	}
+	if len(p.words) > 1 {
+		rare := rarest(p.words)
+		query := strings.Join(append([]string{rare.text}, rare.related[:min(len(rare.related), 2)]...), " ")
+		calls = append(calls, p.tools.search.call(query, searchLimit))
+	}
+	return calls[:min(len(calls), maxQueries)]
+}
+
+// wholeQueries are all words of the goal, in all files and in those of the kind that
+// answers such a question.
+func (p *planner) wholeQueries() []reasoning.Call {
+	calls := []reasoning.Call{p.tools.search.call(join(p.words), searchLimit)}
+	if kind := globs(p.question.kind); kind != nil && p.tools.search.takes(searchPaths) {
+		calls = append(calls, p.tools.search.call(join(p.words), searchLimit, kind))
+	}
+	return calls
+}
+
+// firstRead reads around the best hits.
+func (p *planner) firstRead() ([]reasoning.Call, string) {
+	if len(p.found.reads) > 0 || p.found.readFailed {
+		return nil, ""
+	}
+	return p.readPlaces("Read around the best hits: ")
+}
+
+// followUp searches for the word that the hits have least, and for the names near
+// the goal's words.
+func (p *planner) followUp() (calls []reasoning.Call, why string) {
+	if p.tools.search == nil || len(p.found.reads) == 0 || p.found.rounds >= 2 || p.answered() {
+		return nil, ""
+	}
+	names := p.names()
+	if w, found := p.scarcest(); found {
+		names = append([]string{w.text}, names...)
+	}
+	calls = p.wholeQueries() // again, since what they found may be cut by now
+	for _, name := range names {
+		calls = append(calls, p.tools.search.call(name, searchLimit))
+	}
+	calls = append(calls, p.outlines()...)
+	return calls, "Follow the names that stand beside the goal's words: " + strings.Join(names, ", ") + "."
+}
+
+// outlines asks for the headings of the best documents: a search gives one line of
+// each file, which need not be in the section that answers.
+func (p *planner) outlines() (calls []reasoning.Call) {
+	if p.tools.outline == nil || p.question.kind != explain {
+		return nil
+	}
+	var taken []string
+	for _, at := range p.places() {
+		if isDocument(at.path) && !slices.Contains(taken, at.path) && len(calls) < maxOutlines {
+			taken = append(taken, at.path)
+			calls = append(calls, p.tools.outline.call(at.path))
+		}
+	}
+	return calls
+}
+
+// answered says whether a document answers the question already.
+func (p *planner) answered() bool {
+	best := p.passages()
+	return p.question.kind == explain && len(best) > 0 && isDocument(best[0].path) && best[0].coverage >= plenty
+}
+
+// plenty is the coverage with which no more is looked for.
+const plenty = 0.9
+
+// secondRead reads the best places again, with what the follow-up found: what was
+// read before may be cut by now.
+func (p *planner) secondRead() ([]reasoning.Call, string) {
+	if p.found.rounds < 2 || p.found.readAfterFollowUp {
+		return nil, ""
+	}
+	return p.readPlaces("Read around what was found since: ")
+}
+
+// readPlaces reads the best places.
+func (p *planner) readPlaces(why string) (calls []reasoning.Call, _ string) {
+	if p.tools.read == nil {
+		return nil, ""
+	}
+	var where []string
+	for _, at := range mixed(p.places(), maxReads, func(at place) string { return at.path }) {
+		first := max(1, at.line-linesBefore)
+		calls = append(calls, p.tools.read.call(at.path, first, first+readLines-1))
+		where = append(where, fmt.Sprintf("%s:%d", at.path, at.line))
+	}
+	return calls, why + strings.Join(where, ", ") + "."
+}

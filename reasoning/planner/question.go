@@ -1,0 +1,142 @@
+package planner
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"savant/internal/pattern"
+)
+
+// kind is what a goal asks for, which decides where its answer is looked for.
+type kind int
+
+const (
+	explain kind = iota // how, what, which, why: documents answer first
+	locate              // where: code answers first
+	tests               // which tests: tests answer first
+	history             // who, when, what changed: the commits answer
+	change              // something is to be made or mended, which no search does
+)
+
+// question is a goal as the planner understands it.
+type question struct {
+	kind kind
+	// subject is what the question is about: the goal without the words that select
+	// commits or tests.
+	subject string
+	period  period
+	// authors: the answer counts who made the commits. when: it is their dates.
+	authors, when bool
+}
+
+// period selects commits; a zero field does not restrict.
+type period struct {
+	last  int       // only that many, the newest
+	since time.Time // only those after
+	after string    // only those that are not in this tag
+	paths []string  // only those that change these
+}
+
+var (
+	leading    = pattern.Lazy(`^(?i:(?:please|kindly|now|and|ok|hey|could you|can you|would you|will you|i want you to|i would like you to|let us|let's)[\s,]+)+`)
+	asksChange = pattern.Lazy(`^(?i:fix|add|implement|refactor|rename|remove|delete|update|replace|move|bump|change|rewrite|correct|upgrade|install|commit|push|merge|revert|migrate|convert|reformat|format|create|edit|append|insert|write|mend|repair|improve|clean)\b`)
+	asksWhere  = pattern.Lazy(`^(?i:where|in which (?:file|package|function|folder))\b`)
+	asksTests  = pattern.Lazy(`^(?i:(?:which|what|where are(?: the)?|list(?: the)?|show(?: me)?(?: the)?|find(?: the)?)\s+(?:\w+\s+)?tests?)\b`)
+	testWords  = pattern.Lazy(`(?i)\b(?:tests?|cover(?:s|ed|ing)?)\b`)
+	asksWho    = pattern.Lazy(`^(?i:who(?:se|'s| is| has| have| are)?\s+(?:\w+\s+)?(?:wrote|written|changed?|authors?|authored|committed|commits?|created|added|made|touched|contributed|contributors?|introduced|removed|deleted|edited|modified|fixed|worked))\b`)
+	asksWhen   = pattern.Lazy(`^(?i:when (?:was|were|did|has|have))\b`)
+	asksPast   = pattern.Lazy(`(?i)^(?:what|which files?)(?:'s| has| have| was| were| is)?\s+(?:been\s+)?(?:changed|new|happened|modified)\b|^(?:which|what|show|list|summari[sz]e|tell)\b.*\b(?:commits|changelog|contributors|authors)\b|\b(?:last|latest|recent|newest) (?:\w+ )?(?:commits?|changes)\b|\b(?:commit|git) (?:history|log)\b|^how many (?:commits|authors|contributors)\b`)
+	lastUnits  = pattern.Lazy(`(?i)\b(?:in |during |over |within )?(?:the )?(?:last|past|this|previous)\s+(?:(\d+|one|two|three|four|five|six|seven|eight|nine|ten|few|couple of)\s+)?(commit|day|week|month|year|hour)s?\b`)
+	daysAgo    = pattern.Lazy(`(?i)\b(?:since )?(today|yesterday|recently)\b`)
+	sinceDate  = pattern.Lazy(`(?i)\bsince\s+(\d{4}-\d{2}-\d{2})\b`)
+	sinceTag   = pattern.Lazy(`(?i)\bsince\s+(?:the\s+)?(?:tag |release |version )?(v?\d+\.\d[\w.+-]*\w)`)
+	namedPath  = pattern.Lazy("[\\w.~-]*/[\\w./~-]*\\w|\\b[\\w-]+\\.[a-z]{1,5}\\b|\\b[A-Z]{3,}[A-Z_]*\\.[a-z]+\\b")
+	pastWords  = pattern.Lazy(`(?i)\b(?:who|when|what|which|whose|show|list|tell|me|most|commits?|committed|changed?|changes|wrote|written|write|authors?|authored|made|create[ds]?|add(?:ed)?|touched|contributed|contributors?|introduced|removed|deleted|edited|modified|fixed|worked|new|latest|recent|newest|happened|history|log|git|last|first|how many|there|files?|lines?|by|been|since|time|ever|on)\b`)
+)
+
+var numbers = []string{"", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
+
+// ask understands a goal. now is when it is asked.
+func ask(goal string, now time.Time) question {
+	text := strings.TrimSpace(leading().ReplaceAllString(strings.TrimSpace(goal), ""))
+	asked := question{subject: goal}
+	is := func(expression func() *regexp.Regexp) bool { return expression().MatchString(text) }
+	switch {
+	case is(asksChange):
+		asked.kind = change
+	case is(asksWho), is(asksWhen), is(asksPast):
+		asked.kind, asked.when = history, is(asksWhen)
+		asked.authors = is(asksWho) || strings.Contains(text, "contributors") || strings.Contains(text, "authors")
+		asked.period, asked.subject = periodOf(text, now)
+	case is(asksTests):
+		asked.kind, asked.subject = tests, testWords().ReplaceAllString(text, " ")
+	case is(asksWhere):
+		asked.kind = locate
+	}
+	return asked
+}
+
+// periodOf returns which commits a text selects, and what of it says something else.
+func periodOf(text string, now time.Time) (chosen period, rest string) {
+	take := func(expression func() *regexp.Regexp, use func(match []string)) {
+		if match := expression().FindStringSubmatch(text); match != nil {
+			use(match)
+			text = strings.Replace(text, match[0], " ", 1)
+		}
+	}
+	take(sinceDate, func(match []string) { chosen.since, _ = time.ParseInLocation(time.DateOnly, match[1], now.Location()) })
+	take(sinceTag, func(match []string) { chosen.after = match[1] })
+	take(lastUnits, func(match []string) { chosen.count(match[1], strings.ToLower(match[2]), now) })
+	take(daysAgo, func(match []string) {
+		days := map[string]int{"today": 0, "yesterday": 1, "recently": 14}[strings.ToLower(match[1])]
+		chosen.since = time.Date(now.Year(), now.Month(), now.Day()-days, 0, 0, 0, 0, now.Location())
+	})
+	for _, named := range namedPath().FindAllString(text, -1) {
+		chosen.paths = append(chosen.paths, path.Clean(named))
+		text = strings.Replace(text, named, " ", 1)
+	}
+	return chosen, pastWords().ReplaceAllString(text, " ")
+}
+
+// count restricts to a number of commits, or of days and the like.
+func (c *period) count(amount, unit string, now time.Time) {
+	number, err := strconv.Atoi(amount)
+	if amount = strings.ToLower(amount); err != nil {
+		number = max(1, slices.Index(numbers, amount))
+		switch amount {
+		case "few":
+			number = 3
+		case "couple of":
+			number = 2
+		}
+	}
+	switch unit {
+	case "commit":
+		c.last = number
+	case "hour":
+		c.since = now.Add(-time.Duration(number) * time.Hour)
+	case "day":
+		c.since = now.AddDate(0, 0, -number)
+	case "week":
+		c.since = now.AddDate(0, 0, -7*number)
+	case "month":
+		c.since = now.AddDate(0, -number, 0)
+	case "year":
+		c.since = now.AddDate(-number, 0, 0)
+	}
+}
+
+// globs are of the files that answer a question of this kind best; nil for any.
+func globs(k kind) []string {
+	switch k {
+	case explain:
+		return []string{"*.md", "*.mdx", "*.rst", "*.adoc", "*.txt"}
+	case tests:
+		return []string{"*_test.*", "*.test.*", "*.spec.*", "test_*", "**/tests/**", "**/test/**"}
+	}
+	return nil
+}
