@@ -196,7 +196,7 @@ func (o RunOptions) outcomeOfForced(t turn) outcome {
 	case o.DryRun:
 		return outcome{Status: StatusOK, Final: "ok"}
 	case call.Error != nil && (o.ForceFinish || ordered && (call.Error.Code == fault.UnknownTool || call.Error.Code == fault.UnknownWorkflow)):
-		return outcome{Status: StatusFailed, Error: call.Error}
+		return outcome{Status: StatusError, Error: call.Error}
 	case call.Error == nil && (o.ForceFinish || call.Tool == workflowTool && workflowDone(call.Output)):
 		return outcome{Status: StatusOK, Final: readable(call.Output)}
 	}

@@ -95,7 +95,7 @@ func (r *Run) follow(t turn) (turn, Signal, error) {
 		return t, finish, nil
 	}
 	r.remember(t.step())
-	return t, failed, fault.New(fault.ReasoningUnavailable, "nothing could be decided: %s", t.intent.Error)
+	return t, failed, fault.New(fault.GaveUp, "%s", t.intent.Error)
 }
 
 // milliseconds is a duration as events and calls hold it.

@@ -111,7 +111,9 @@ func (h *history) add(record memory.Record) error {
 		h.calls[each.Step][each.Number] = each.Call
 	case recordFinished:
 		h.ended = new(outcome)
-		return json.Unmarshal(record.Data, h.ended)
+		err := json.Unmarshal(record.Data, h.ended)
+		h.ended.Status = h.ended.Status.current()
+		return err
 	}
 	return nil // a kind of a newer version
 }
@@ -196,5 +198,6 @@ func reportOf(id string, records []memory.Record) (Report, error) {
 	if h.ended != nil {
 		report.end(*h.ended)
 	}
+	report.Transcript = report.transcript(report.Transcript)
 	return report, nil
 }

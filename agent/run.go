@@ -75,7 +75,7 @@ func (r *Run) Report() Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	report := r.report
-	report.Transcript = r.session.Steps()
+	report.Transcript = report.transcript(r.session.Steps())
 	return report
 }
 
@@ -134,7 +134,7 @@ func (r *Run) advance(state State, t turn) (State, turn) {
 	t, signal, err := r.perform(state, t)
 	if err != nil {
 		cause := r.clean(err)
-		signal, t.outcome = failed, outcome{Status: StatusFailed, Error: cause}
+		signal, t.outcome = failed, outcome{Status: StatusError, Error: cause}
 		r.session.Fail(memory.Failure{Step: t.index, Code: cause.Code, Details: cause.Message()})
 	}
 	if r.ctx.Err() != nil && signal != failed && signal != finish && signal != exhausted {
@@ -142,7 +142,7 @@ func (r *Run) advance(state State, t turn) (State, turn) {
 	}
 	to, err := next(state, signal)
 	if err != nil {
-		t.outcome = outcome{Status: StatusFailed, Error: fault.From(err)}
+		t.outcome = outcome{Status: StatusError, Error: fault.From(err)}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -110,12 +110,23 @@ type Status string
 const (
 	StatusRunning     Status = "running"
 	StatusOK          Status = "ok"
-	StatusFailed      Status = "failed"
+	StatusError       Status = "error"
 	StatusCanceled    Status = "canceled"
 	StatusMaxSteps    Status = "max_steps"
 	StatusStuck       Status = "stuck"
 	StatusInterrupted Status = "interrupted"
 )
+
+// statusFailed is what StatusError was called; old sessions have it.
+const statusFailed Status = "failed"
+
+// current returns the status as it is called now.
+func (s Status) current() Status {
+	if s == statusFailed {
+		return StatusError
+	}
+	return s
+}
 
 // Report says how a run stands or ended.
 type Report struct {
@@ -143,6 +154,35 @@ func (r *Report) add(intent reasoning.Intent) {
 	r.Model = intent.Model
 	r.PromptTokens += intent.PromptTokens
 	r.OutputTokens += intent.OutputTokens
+}
+
+// The text of a cancel, and the action of its step in a transcript.
+const (
+	canceledByUser = "Canceled by user"
+	actionCancel   = "cancel"
+)
+
+// transcript returns the steps of a run with the one that ended it: a cancel, or a
+// finish that nobody decided (a forced one, one at the limit of steps).
+func (r *Report) transcript(steps []memory.Step) []memory.Step {
+	index := 1
+	if len(steps) > 0 {
+		last := steps[len(steps)-1]
+		if last.Action == string(reasoning.ActionFinish) {
+			return steps
+		}
+		index = last.Index + 1
+	}
+	end := memory.Step{Index: index, Final: r.Final}
+	switch r.Status {
+	case StatusCanceled:
+		end.Action = actionCancel
+	case StatusOK, StatusMaxSteps, StatusStuck:
+		end.Action = string(reasoning.ActionFinish)
+	default:
+		return steps
+	}
+	return append(slices.Clone(steps), end)
 }
 
 func (r *Report) end(o outcome) {

@@ -107,7 +107,7 @@ func (r *Run) recordSaved(step int) {
 // conclude writes how the run ended, and returns the event that says so.
 func (r *Run) conclude(state State, t turn) telemetry.Event {
 	if state == Cancel {
-		t.outcome = outcome{Status: StatusCanceled, Final: "Canceled by user"}
+		t.outcome = outcome{Status: StatusCanceled, Final: canceledByUser}
 		if errors.Is(context.Cause(r.ctx), errClosed) {
 			t.outcome = outcome{Status: StatusInterrupted}
 		}

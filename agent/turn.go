@@ -57,7 +57,7 @@ func newTurn(index int, intent reasoning.Intent, incomplete []int) turn {
 // step returns the step that memory holds of a turn. When policy denied every
 // call nothing was done: it is a step that only reasons.
 func (t turn) step() memory.Step {
-	step := memory.Step{Index: t.index, Action: string(t.intent.Action), Reasoning: t.intent.Reasoning, Calls: t.done}
+	step := memory.Step{Index: t.index, Action: string(t.intent.Action), Reasoning: t.intent.Reasoning, Final: t.intent.Final, Error: t.intent.Error, Calls: t.done}
 	if len(t.done) > 0 && !slices.ContainsFunc(t.done, func(c memory.Call) bool { return c.Rule == "" }) {
 		step.Action = string(reasoning.ActionReason)
 	}

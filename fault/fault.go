@@ -56,6 +56,7 @@ const (
 	ToolChanged          Code = "TOOL_CHANGED"
 	ReasoningUnavailable Code = "REASONING_UNAVAILABLE"
 	InvalidIntent        Code = "INVALID_INTENT"
+	GaveUp               Code = "GAVE_UP"
 	Internal             Code = "INTERNAL"
 )
 

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -110,7 +111,7 @@ func summary(steps []remembered) string {
 // each returned.
 func summarize(step Step) string {
 	if len(step.Calls) == 0 {
-		return fault.Cut(fmt.Sprintf("%d %s: %s", step.Index, step.Action, oneLine(step.Reasoning)), maxLine)
+		return fault.Cut(fmt.Sprintf("%d %s: %s", step.Index, step.Action, oneLine(cmp.Or(step.Reasoning, step.Final, step.Error))), maxLine)
 	}
 	parts := make([]string, len(step.Calls))
 	for i, each := range step.Calls {
@@ -146,7 +147,7 @@ func shortened(steps []Step, budget int) []Step {
 // cut returns the step with texts of at most limit bytes. With hardly any room
 // it has only the first of its calls.
 func (s Step) cut(limit int) Step {
-	s.Reasoning = fault.Cut(s.Reasoning, limit)
+	s.Reasoning, s.Final, s.Error = fault.Cut(s.Reasoning, limit), fault.Cut(s.Final, limit), fault.Cut(s.Error, limit)
 	calls := make([]Call, 0, len(s.Calls))
 	for i, each := range s.Calls {
 		if limit < minText && i == wholeSteps {

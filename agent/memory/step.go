@@ -19,10 +19,14 @@ import (
 type Step struct {
 	// Index counts from 1.
 	Index int `json:"index"`
-	// Action is what was decided: tool, reason, finish or error.
+	// Action is what was decided: tool, reason, finish or error; cancel if the run was
+	// canceled.
 	Action    string `json:"action"`
 	Reasoning string `json:"reasoning,omitempty"`
-	Calls     []Call `json:"calls,omitempty"`
+	// Final is the answer of a finish, Error why an error could decide nothing.
+	Final string `json:"final,omitempty"`
+	Error string `json:"error,omitempty"`
+	Calls []Call `json:"calls,omitempty"`
 }
 
 // Call is one call of a tool: Output or Error.

@@ -1,0 +1,104 @@
+package agent_test
+
+import (
+	"bytes"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/agent"
+	"savant/agent/memory"
+	"savant/fault"
+)
+
+// What ended a run is the last step of its transcript, live and read again.
+func TestTheEndIsAStepOfTheTranscript(t *testing.T) {
+	for name, c := range map[string]struct {
+		answers []string
+		options agent.RunOptions
+		cancel  bool
+		want    []memory.Step
+		steps   int
+	}{
+		"a finish": {[]string{read, answer}, agent.RunOptions{Goal: "g"}, false,
+			[]memory.Step{{Index: 1, Action: "tool"}, {Index: 2, Action: "finish", Final: "the answer"}}, 2},
+		"a finish of that name": {[]string{`{"action":"finish","finish":"the answer"}`}, agent.RunOptions{Goal: "g"}, false,
+			[]memory.Step{{Index: 1, Action: "finish", Final: "the answer"}}, 1},
+		"a forced finish": {nil, agent.RunOptions{Goal: "g", ForceFinish: true}, false,
+			[]memory.Step{{Index: 1, Action: "finish", Final: "ok"}}, 0},
+		"the limit": {[]string{read}, agent.RunOptions{Goal: "g", MaxSteps: 1}, false,
+			[]memory.Step{{Index: 1, Action: "tool"}, {Index: 2, Action: "finish", Final: "No answer was reached."}}, 1},
+		"a cancel": {[]string{read, hang}, agent.RunOptions{Goal: "g"}, true,
+			[]memory.Step{{Index: 1, Action: "tool"}, {Index: 2, Action: "cancel", Final: "Canceled by user"}}, 1},
+		"giving up": {[]string{`{"action":"error","reasoning":"there is no such branch"}`}, agent.RunOptions{Goal: "g"}, false,
+			[]memory.Step{{Index: 1, Action: "error", Reasoning: "there is no such branch", Error: "there is no such branch"}}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, script(c.answers...), nil)
+			run, err := w.runtime.Start(c.options)
+			require.NoError(t, err)
+			if c.cancel {
+				require.Eventually(t, func() bool { return strings.Contains(w.log.Text(), "tool_call_started 2 test.hang") }, endless, time.Millisecond)
+				run.Cancel()
+			}
+			live := ended(t, run)
+			stored, err := w.runtime.Report(run.ID())
+			require.NoError(t, err)
+			for _, report := range []agent.Report{live, stored} {
+				require.Equal(t, c.steps, report.Steps)
+				require.Len(t, report.Transcript, len(c.want))
+				for i, step := range report.Transcript {
+					require.True(t, strings.HasPrefix(step.Final, c.want[i].Final), step.Final)
+					step.Final, step.Calls = c.want[i].Final, nil
+					require.Equal(t, c.want[i], step)
+				}
+			}
+		})
+	}
+}
+
+// Whoever decides may decide that it cannot be done: that is no service that could
+// not be reached.
+func TestGivingUpIsADecision(t *testing.T) {
+	w := newWorld(t, script(`{"action":"error","reasoning":"there is no such branch"}`), nil)
+	run, err := w.runtime.Start(agent.RunOptions{Goal: "g"})
+	require.NoError(t, err)
+	report := ended(t, run)
+	require.Equal(t, agent.StatusError, report.Status)
+	require.Equal(t, fault.GaveUp, report.Error.Code)
+	require.Equal(t, "there is no such branch", report.Error.Details)
+}
+
+// A session of an earlier version says failed.
+func TestAnOldStatusIsRead(t *testing.T) {
+	w := newWorld(t, script(`{"action":"error","error":"no"}`), nil)
+	run, err := w.runtime.Start(agent.RunOptions{Goal: "g", RunID: "r1"})
+	require.NoError(t, err)
+	require.Equal(t, agent.StatusError, ended(t, run).Status)
+	for _, name := range []string{"r1.journal", "r1.json"} {
+		file := filepath.Join(w.folder, ".savant", "sessions", name)
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Contains(t, string(text), `"status":"error"`)
+		var old []byte
+		for line := range bytes.Lines(bytes.ReplaceAll(text, []byte(`"status":"error"`), []byte(`"status":"failed"`))) {
+			if body, _, has := bytes.Cut(line, []byte(`,"crc":"`)); has {
+				line = fmt.Appendf(bytes.Clone(body), `,"crc":"%08x"}`+"\n", crc32.ChecksumIEEE(body))
+			}
+			old = append(old, line...)
+		}
+		require.NoError(t, os.WriteFile(file, old, 0o600))
+	}
+	report, err := w.runtime.Report("r1")
+	require.NoError(t, err)
+	require.Equal(t, agent.StatusError, report.Status)
+	list, err := w.runtime.List(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, agent.StatusError, list[0].Status)
+}
