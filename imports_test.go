@@ -70,6 +70,7 @@ var rules = map[string]rule{
 	"internal/ownfolder":    {height: 1, imports: []string{"internal/atomicfile"}},
 	"internal/logfile":      {height: 2, imports: []string{"internal/filelock", "internal/ownfolder"}},
 	"internal/settings":     {height: 1},
+	"internal/withheld":     {height: 1},
 
 	"schemas":               {height: 1},
 	"think/flow/expression": {height: 1},
@@ -83,10 +84,10 @@ var rules = map[string]rule{
 
 	"engines":             {height: 2, imports: []string{"schemas"}},
 	"internal/words":      {height: 0},
-	"engines/repo/files":  {height: 2, imports: []string{"internal/gitrun"}},
-	"engines/repo/index":  {height: 3, imports: []string{"engines/repo/files", "internal/filelock", "internal/words"}},
-	"engines/repo":        {height: 4, imports: []string{"engines", "engines/repo/files", "engines/repo/index", "internal/atomicfile", "internal/filelock", "internal/ownfolder", "internal/words"}},
-	"engines/git":         {height: 3, imports: []string{"engines", "internal/gitrun", "internal/ownfolder"}},
+	"engines/repo/files":  {height: 2, imports: []string{"internal/gitrun", "internal/withheld"}},
+	"engines/repo/index":  {height: 3, imports: []string{"engines/repo/files", "internal/filelock", "internal/withheld", "internal/words"}},
+	"engines/repo":        {height: 4, imports: []string{"engines", "engines/repo/files", "engines/repo/index", "internal/atomicfile", "internal/filelock", "internal/ownfolder", "internal/withheld", "internal/words"}},
+	"engines/git":         {height: 3, imports: []string{"engines", "internal/gitrun", "internal/ownfolder", "internal/withheld"}},
 	"engines/ci":          {height: 3, imports: []string{"engines", "internal/processgroup"}},
 	"internal/jsonrpc":    {height: 1},
 	"engines/mcpio":       {height: 4, imports: []string{"engines", "internal/jsonrpc", "telemetry"}},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"savant/fault"
+	"savant/internal/withheld"
 )
 
 type blameIn struct {
@@ -46,6 +47,9 @@ func (e *engine) blame(ctx context.Context, in blameIn) (blamed, error) {
 	paths, err := inTree("path", in.Path)
 	if err != nil {
 		return blamed{}, err
+	}
+	if e.kept.Has(paths[0]) {
+		return blamed{}, withheld.Denied(in.Path)
 	}
 	start, count := cmp.Or(in.Start, 1), cmp.Or(in.Lines, 500)
 	args := []string{"blame", "--porcelain", "--no-textconv", fmt.Sprintf("-L%d,+%d", start, count+1)}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"savant/fault"
+	"savant/internal/withheld"
 )
 
 type diffIn struct {
@@ -38,6 +39,8 @@ type fileDiff struct {
 	Deletions   int    `json:"deletions"`
 	Binary      bool   `json:"binary"`
 	Patch       string `json:"patch"`
+	// Withheld says that the patch is left out because the file may hold secrets.
+	Withheld bool `json:"withheld,omitempty"`
 }
 
 func (e *engine) diff(ctx context.Context, in diffIn) (changes, error) {
@@ -142,7 +145,26 @@ func (r *repository) compare(ctx context.Context, sides, paths []string, around 
 	if out.Cut {
 		made.Truncated, made.Note = true, cutNote(made.Files, limit)
 	}
+	made.withhold(r.engine.kept)
 	return made, nil
+}
+
+// withhold takes away the patches of files that may hold secrets, also where they
+// have or had another name.
+func (c *changes) withhold(kept withheld.Files) {
+	count := 0
+	for i := range c.Files {
+		f := &c.Files[i]
+		if kept.Has(f.Path) || f.RenamedFrom != "" && kept.Has(f.RenamedFrom) {
+			f.Patch, f.Withheld = "", true
+			count++
+		}
+	}
+	if count == 0 {
+		return
+	}
+	note := fmt.Sprintf("%d of the files may hold secrets, so their patches are withheld; a person can have them shown by %s", count, withheld.Setting)
+	c.Note = strings.TrimPrefix(c.Note+"; "+note, "; ")
 }
 
 func cutNote(files []fileDiff, limit int) string {

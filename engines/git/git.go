@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"savant/engines"
+	"savant/internal/withheld"
 )
 
 // Defaults of Options.
@@ -22,6 +23,8 @@ type Options struct {
 	// Roots are the folders repositories must be in, after symbolic links;
 	// a relative repo is looked up in the first. Empty is the working folder.
 	Roots []string
+	// Withheld are the files whose content is not shown, in no version.
+	Withheld withheld.Files
 	// MaxBytes bounds what is read from git in one call; 256 KB when zero.
 	MaxBytes int
 	// Timeout bounds one call; a minute when zero.
@@ -30,7 +33,7 @@ type Options struct {
 
 // Tools returns the engine's tools. All of them only read. Their errors are
 // INVALID_PARAMS (no such folder, commit or path), TOOL_DENIED (a repository
-// that is, or keeps its data, outside the roots), ENGINE_OFFLINE (git is not
+// that is, or keeps its data, outside the roots, or a file that may hold secrets), ENGINE_OFFLINE (git is not
 // installed), TOOL_TIMEOUT and TOOL_FAILED (what git said, a folder that was moved
 // or cannot be entered).
 func Tools(options Options) []engines.Tool {
@@ -67,12 +70,13 @@ func tool[In, Out any](name, title string, f func(context.Context, In) (Out, err
 
 type engine struct {
 	roots    []string
+	kept     withheld.Files
 	maxBytes int
 	timeout  time.Duration
 }
 
 func newEngine(options Options) *engine {
-	e := &engine{roots: options.Roots, maxBytes: options.MaxBytes, timeout: options.Timeout}
+	e := &engine{roots: options.Roots, kept: options.Withheld, maxBytes: options.MaxBytes, timeout: options.Timeout}
 	if len(e.roots) == 0 {
 		e.roots = []string{"."}
 	}

@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"os"
 	"strings"
 
 	"savant/fault"
@@ -27,11 +28,24 @@ func (r *repository) checkConfiguration(ctx context.Context, roots []string) err
 		if key == "blame.ignorerevsfile" {
 			r.leaks = r.leaks || strings.HasPrefix(value, "~") || outside(roots, absolute(r.top, value))
 		}
+		if readWhole[key] && (strings.HasPrefix(value, "~") || outside(roots, absolute(r.top, value)) || !regular(absolute(r.top, value))) {
+			r.quiet = append(r.quiet, key+"=/dev/null")
+		}
 		if err := r.switchOffFilter(key); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// readWhole are settings with the name of a file that git reads. What is outside the
+// roots, or is no file, is not read.
+var readWhole = map[string]bool{"core.excludesfile": true, "core.attributesfile": true, "mailmap.file": true}
+
+// regular reports whether a file is one, or is not there.
+func regular(path string) bool {
+	info, err := os.Stat(path)
+	return err != nil || info.Mode().IsRegular()
 }
 
 // switchOffFilter switches off a program that git would run on some files, as

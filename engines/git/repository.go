@@ -41,6 +41,9 @@ func (e *engine) open(ctx context.Context, folder string) (*repository, error) {
 	if _, err := os.Stat(start + string(filepath.Separator) + "."); err != nil { // which needs the right to enter it
 		return nil, ownfolder.NotOpened(displayName(folder), err)
 	}
+	if err := checkLinks(ctx, roots, start, root); err != nil {
+		return nil, err
+	}
 	found, err := gitrun.Run(ctx, gitrun.Command{Folder: start, Variables: ceilings(roots), Limit: 64 << 10,
 		Args: []string{"rev-parse", "--show-toplevel", "--git-dir", "--git-common-dir", "--show-object-format"}})
 	if err != nil {
@@ -56,7 +59,7 @@ func (e *engine) open(ctx context.Context, folder string) (*repository, error) {
 			return nil, err
 		}
 	}
-	return r, errors.Join(r.checkObjects(roots), r.checkConfiguration(ctx, roots))
+	return r, errors.Join(r.checkObjects(ctx, roots), r.checkConfiguration(ctx, roots))
 }
 
 // resolvedRoots returns the roots that exist. The first root must exist, unless the
@@ -183,10 +186,26 @@ func notOpened(err error, root string) error {
 }
 
 // checkObjects refuses a repository whose objects are elsewhere, by a link or
-// by the alternates file: the caller may not read them.
-func (r *repository) checkObjects(roots []string) error {
+// by the alternates file: the caller may not read them. A folder of objects may name
+// further ones.
+func (r *repository) checkObjects(ctx context.Context, roots []string) error {
+	l := links{ctx: ctx, roots: roots, seen: map[string]bool{}}
 	objects, err := inside(roots, filepath.Join(r.common, "objects"))
 	if err != nil {
+		return err
+	}
+	return l.checkAlternates(objects, 0)
+}
+
+// maxAlternates is how many folders of objects may name each other in a row, as in
+// git.
+const maxAlternates = 5
+
+func (l links) checkAlternates(objects string, depth int) error {
+	if depth > maxAlternates {
+		return nil // git does not follow them so far
+	}
+	if err := l.walk(objects); err != nil {
 		return err
 	}
 	data, err := os.ReadFile(filepath.Join(objects, "info", "alternates"))
@@ -200,8 +219,12 @@ func (r *repository) checkObjects(roots []string) error {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		if _, err := inside(roots, absolute(objects, line)); err != nil {
+		further, err := inside(l.roots, absolute(objects, line))
+		if err != nil {
 			return fault.New(fault.ToolDenied, "the repository borrows objects from outside the allowed roots")
+		}
+		if err := l.checkAlternates(further, depth+1); err != nil {
+			return err
 		}
 	}
 	return nil

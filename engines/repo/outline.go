@@ -117,7 +117,7 @@ func (e *reader) outline(_ context.Context, in outlineIn) (outlineOut, error) {
 	if err != nil {
 		return outlineOut{}, err
 	}
-	source, err := text(from, in.Path)
+	source, err := e.text(from, in.Path)
 	if err != nil {
 		return outlineOut{}, err
 	}

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"syscall"
 
-	"savant/engines/repo/files"
 	"savant/fault"
 	"savant/internal/ownfolder"
+	"savant/internal/withheld"
 )
 
 // maxRead bounds the file that is looked at: lines are counted to its end.
@@ -27,7 +27,7 @@ type place struct {
 
 // locate finds what a caller names in a repository. It opens nothing but its
 // folder, which the caller closes.
-func locate(in repository, named string) (place, error) {
+func (e *reader) locate(in repository, named string) (place, error) {
 	base, err := filepath.EvalSymlinks(in.folder)
 	if err != nil {
 		return place{}, notOpened(in.name, err)
@@ -49,8 +49,8 @@ func locate(in repository, named string) (place, error) {
 	if err != nil || !filepath.IsLocal(way) {
 		return place{}, outside(named)
 	}
-	if files.Secret(filepath.ToSlash(way)) || files.Secret(filepath.ToSlash(clean)) {
-		return place{}, fault.New(fault.ToolDenied, "path: %q is kept from models: it may hold secrets, or is Savant's or git's own", fault.Cut(named, 200))
+	if e.kept.Has(filepath.ToSlash(way)) || e.kept.Has(filepath.ToSlash(clean)) {
+		return place{}, withheld.Denied(named)
 	}
 	root, err := os.OpenRoot(base)
 	if err != nil {
@@ -91,8 +91,8 @@ func missing(named string) error {
 
 // text reads a whole text file of a repository. INVALID_PARAMS: it is not a text
 // file.
-func text(in repository, named string) (string, error) {
-	found, err := locate(in, named)
+func (e *reader) text(in repository, named string) (string, error) {
+	found, err := e.locate(in, named)
 	if err != nil {
 		return "", err
 	}

@@ -40,7 +40,7 @@ func (e *reader) read(_ context.Context, in readIn) (readOut, error) {
 	if err != nil {
 		return readOut{}, err
 	}
-	whole, err := text(from, in.Path)
+	whole, err := e.text(from, in.Path)
 	if err != nil {
 		return readOut{}, err
 	}

@@ -18,6 +18,7 @@ import (
 	"savant/fault"
 	"savant/internal/ownfolder"
 	"savant/internal/redact"
+	"savant/internal/withheld"
 )
 
 // Name is the engine's name.
@@ -29,6 +30,8 @@ type Options struct {
 	// lists them.
 	Path  string
 	Repos []string
+	// Withheld are the files that are not read.
+	Withheld withheld.Files
 	// Past returns what earlier runs came to, the latest first; nil: nothing.
 	Past func(context.Context) ([]PastRun, error)
 	// Redactor says what must not be remembered; nil: what looks like a secret.
@@ -75,6 +78,7 @@ func Tools(options Options) []engines.Tool {
 type reader struct {
 	path  string
 	repos []repository
+	kept  withheld.Files
 	past  func(context.Context) ([]PastRun, error)
 	// redactor finds what the memory must not hold.
 	redactor *redact.Redactor
@@ -83,7 +87,7 @@ type reader struct {
 }
 
 func newReader(options Options) *reader {
-	e := &reader{path: options.Path, repos: repositories(options.Path, options.Repos), past: options.Past, redactor: options.Redactor}
+	e := &reader{path: options.Path, repos: repositories(options.Path, options.Repos), kept: options.Withheld, past: options.Past, redactor: options.Redactor}
 	if e.past == nil {
 		e.past = func(context.Context) ([]PastRun, error) { return nil, nil }
 	}

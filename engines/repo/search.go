@@ -12,6 +12,7 @@ import (
 
 	"savant/engines"
 	"savant/engines/repo/index"
+	"savant/internal/withheld"
 )
 
 // SearchOptions say what can be searched.
@@ -22,6 +23,8 @@ type SearchOptions struct {
 	// CacheFolder holds the indexes; savant/index in the user's cache folder when
 	// empty, and .savant/cache/index below Path where the user has none.
 	CacheFolder string
+	// Withheld are the files that are not found.
+	Withheld withheld.Files
 	// Logger is told how building goes; nil discards it.
 	Logger *slog.Logger
 }
@@ -50,7 +53,7 @@ func NewSearch(options SearchOptions) *Search {
 		s.logger = slog.New(slog.DiscardHandler)
 	}
 	for _, each := range s.known {
-		s.repos = append(s.repos, &searched{name: each.name, project: options.Path, options: index.Options{Folder: each.folder, CacheFolder: options.CacheFolder}})
+		s.repos = append(s.repos, &searched{name: each.name, project: options.Path, options: index.Options{Folder: each.folder, CacheFolder: options.CacheFolder, Withheld: options.Withheld}})
 	}
 	return s
 }

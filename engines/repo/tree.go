@@ -51,7 +51,7 @@ func (e *reader) tree(ctx context.Context, in treeIn) (treeOut, error) {
 		return treeOut{}, err
 	}
 	below := path.Clean(strings.TrimSuffix(in.Path, "/"))
-	found, err := locate(from, below)
+	found, err := e.locate(from, below)
 	if err != nil {
 		return treeOut{}, err
 	}
@@ -59,7 +59,7 @@ func (e *reader) tree(ctx context.Context, in treeIn) (treeOut, error) {
 	if !found.info.IsDir() {
 		return treeOut{}, invalid("path", "a folder", in.Path)
 	}
-	listing, err := files.List(ctx, found.root.Name())
+	listing, err := files.List(ctx, found.root.Name(), e.kept)
 	if err != nil {
 		return treeOut{}, named(in.Repo, err)
 	}

@@ -26,6 +26,7 @@ var settings = []string{
 	"color.ui=never",
 	"protocol.allow=never",
 	"log.showSignature=false",
+	"log.mailmap=false",
 	"status.submoduleSummary=false",
 	"submodule.recurse=false",
 	"safe.bareRepository=explicit",

@@ -86,6 +86,9 @@ type Settings struct {
 	GitRoots []string
 	// Repos are folders that context.* reads beside Path.
 	Repos []string
+	// ShownFiles are patterns of files that models may see, though their names say
+	// that they hold secrets.
+	ShownFiles []string
 	// TrustedHosts are where secrets that are not of the file may be sent,
 	// though the file names the address.
 	TrustedHosts []string
@@ -111,6 +114,7 @@ const (
 	EnvRepos     = "SAVANT_REPOS"
 
 	EnvTrustedHosts = "SAVANT_TRUSTED_HOSTS"
+	EnvShownFiles   = "SAVANT_SHOWN_FILES"
 )
 
 // Table returns every setting there is. The published schema is made from it:
@@ -137,6 +141,8 @@ func generalRows() []Setting {
 			Doc: "folders git.* may read beside SAVANT_PATH, separated as in PATH", field: func(s *Settings) any { return &s.GitRoots }},
 		{Flag: "repos", Env: EnvRepos, Key: "repos", Kind: Folders,
 			Doc: "repositories context.* reads beside SAVANT_PATH, separated as in PATH", field: func(s *Settings) any { return &s.Repos }},
+		{Flag: "shown-files", Env: EnvShownFiles, Key: "shown_files", Kind: List, NotInFile: "says what of this project is kept from models",
+			Doc: "patterns of files that models may see though their names say that they hold secrets", field: func(s *Settings) any { return &s.ShownFiles }},
 		{Flag: "trusted-hosts", Env: EnvTrustedHosts, Key: "trusted_hosts", Kind: List, NotInFile: "says which hosts this file may name",
 			Doc: "hosts that your tokens and keys may be sent to where the file names the address", field: func(s *Settings) any { return &s.TrustedHosts }},
 	}

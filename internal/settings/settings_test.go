@@ -22,7 +22,7 @@ func TestDefaults(t *testing.T) {
 	t.Chdir(t.TempDir())
 	loaded, err := settings.Load(from(nil), from(nil))
 	require.NoError(t, err)
-	require.Equal(t, settings.Settings{Services: []string{"all"}, Path: "./", TrustedHosts: []string{}, LogLevel: slog.LevelInfo,
+	require.Equal(t, settings.Settings{Services: []string{"all"}, Path: "./", TrustedHosts: []string{}, ShownFiles: []string{}, LogLevel: slog.LevelInfo,
 		SlowCall: time.Second, ToolNames: "auto",
 		Agent: settings.Agent{MaxSteps: 25, RetryLimit: 1},
 		Reasoning: settings.Reasoning{Timeout: 2 * time.Minute, Retries: 2, ModelTimeout: 2 * time.Minute, SLMBudget: 8000, LLMBudget: 32000,

@@ -14,6 +14,7 @@ import (
 	"savant/engines/repo"
 	"savant/fault"
 	"savant/internal/settings"
+	"savant/internal/withheld"
 	"savant/think/flow"
 	"savant/think/state"
 )
@@ -24,10 +25,14 @@ const stepsAtOnce = 256
 
 // AddEngines fills the registry: one line for each engine.
 func (a *App) AddEngines() error {
-	reading := git.Options{Roots: a.gitRoots()}
+	kept, err := withheld.Except(a.settings.ShownFiles)
+	if err != nil {
+		return Misconfigured(&settings.Error{Setting: withheld.Setting, Value: strings.Join(a.settings.ShownFiles, ","), Expected: "patterns such as *.pem or deploy/prod.env"})
+	}
+	reading := git.Options{Roots: a.gitRoots(), Withheld: kept}
 	commands, commandTools := ci.Engine(ci.Options{Path: a.Path, ReadYAML: flow.ReadYAMLPlaces})
-	a.search = repo.NewSearch(repo.SearchOptions{Path: a.Path, Repos: a.settings.Repos, Logger: a.Logger})
-	files, fileTools := repo.Engine(repo.Options{Path: a.Path, Repos: a.settings.Repos, Past: a.finishedRuns, Redactor: a.Recorder.Redactor()}, a.search)
+	a.search = repo.NewSearch(repo.SearchOptions{Path: a.Path, Repos: a.settings.Repos, Withheld: kept, Logger: a.Logger})
+	files, fileTools := repo.Engine(repo.Options{Path: a.Path, Repos: a.settings.Repos, Withheld: kept, Past: a.finishedRuns, Redactor: a.Recorder.Redactor()}, a.search)
 	return errors.Join(
 		a.Tools.AddEngine(engines.Engine{Name: "think", Description: "guides a model through a workflow", Concurrency: stepsAtOnce, OrderBy: "run_id"}, guide.Tools(a.Think)...),
 		a.Tools.AddEngine(engines.Engine{Name: "workflow", Description: "runs a workflow without a client", OrderBy: "run_id"}, a.Driver.Tools()...),

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"savant/fault"
+	"savant/internal/withheld"
 )
 
 // maxFiles bounds what one folder's listing may hold.
@@ -20,7 +21,7 @@ const maxFiles = 500_000
 var neverListed = map[string]bool{".git": true, ".hg": true, ".svn": true, ".jj": true, "node_modules": true, "__pycache__": true, ".venv": true}
 
 // Listing is what a folder holds for a reader: no ignored files, none of
-// Savant's own, none of version control, none that is Secret. Names are
+// Savant's own, none of version control, none that is withheld. Names are
 // relative, with slashes, sorted. A name may be that of a deleted file, a link
 // or a folder (a submodule).
 type Listing struct {
@@ -39,17 +40,29 @@ type Listing struct {
 
 // List lists a folder: through the git program in a working tree, else by
 // walking. Symbolic links are not followed. An unreadable folder is TOOL_FAILED.
-func List(ctx context.Context, folder string) (Listing, error) {
-	files, err := gitListing(ctx, folder)
-	if err := ctx.Err(); err != nil {
-		return Listing{}, Stopped(err)
+func List(ctx context.Context, folder string, kept withheld.Files) (Listing, error) {
+	w := &walk{ctx: ctx, folder: folder, kept: kept}
+	if found := repositoryOf(folder); found.git != "" && !blocks(found.git) {
+		w.found.Git = true
+		if err := w.enter(".", nil); err != nil {
+			return Listing{}, err
+		}
+		var listed []string
+		if !w.blocked {
+			listed, _ = gitListing(ctx, folder) // where git fails, files are looked for here
+		}
+		if err := ctx.Err(); err != nil {
+			return Listing{}, Stopped(err)
+		}
+		w.found.Files = slices.DeleteFunc(listed, w.own)
+		if len(listed) == 0 {
+			w.found = Listing{}
+		}
 	}
-	w := &walk{ctx: ctx, folder: folder}
-	if err == nil && len(files) > 0 {
-		w.found = Listing{Git: true, Files: slices.DeleteFunc(files, own)}
-	}
-	if err := w.enter(".", nil); err != nil {
-		return Listing{}, err
+	if !w.found.Git {
+		if err := w.enter(".", nil); err != nil {
+			return Listing{}, err
+		}
 	}
 	listing := w.found
 	slices.Sort(listing.Files)
@@ -60,8 +73,8 @@ func List(ctx context.Context, folder string) (Listing, error) {
 
 // own says whether a file is Savant's: its state, its logs, or part of what is
 // never listed, such as what no model may see.
-func own(name string) bool {
-	if strings.HasSuffix(name, "/") || Secret(name) {
+func (w *walk) own(name string) bool {
+	if strings.HasSuffix(name, "/") || w.kept.Has(name) {
 		return true
 	}
 	if strings.HasPrefix(name, "logs/") && strings.Contains(path.Base(name), ".log") {
@@ -79,7 +92,10 @@ func own(name string) bool {
 type walk struct {
 	ctx    context.Context
 	folder string
+	kept   withheld.Files
 	found  Listing
+	// blocked: a file of rules is a pipe or a device, for which git would wait.
+	blocked bool
 }
 
 // enter lists one folder and those below; one that cannot be read, other than
@@ -113,7 +129,7 @@ func (w *walk) visit(name string, entry fs.DirEntry, rules *ruleset) error {
 			return nil
 		}
 		return w.enter(name, rules)
-	case w.found.Git || !entry.Type().IsRegular() || rules.ignores(name, false) || own(name) || len(w.found.Files) == maxFiles:
+	case w.found.Git || !entry.Type().IsRegular() || rules.ignores(name, false) || w.own(name) || len(w.found.Files) == maxFiles:
 		return nil
 	}
 	w.found.Files = append(w.found.Files, name)
@@ -123,7 +139,11 @@ func (w *walk) visit(name string, entry fs.DirEntry, rules *ruleset) error {
 // rulesOf notes a folder's .gitignore and returns the rules that apply in it.
 func (w *walk) rulesOf(name string, entries []fs.DirEntry, above *ruleset) *ruleset {
 	for _, entry := range entries {
-		if entry.Name() != ignoreFile || !entry.Type().IsRegular() {
+		switch {
+		case entry.Name() != ignoreFile:
+			continue
+		case !entry.Type().IsRegular():
+			w.blocked = w.blocked || entry.Type()&^fs.ModeSymlink != 0
 			continue
 		}
 		w.found.Rules = append(w.found.Rules, path.Join(name, ignoreFile))

@@ -26,7 +26,9 @@ func sourcesOf(ctx context.Context, folder string, listing Listing) []string {
 		names = append(names, filepath.Join(found.git, "index"), filepath.Join(shared, "config"),
 			filepath.Join(found.git, "config.worktree"), filepath.Join(shared, "info", "exclude"))
 	}
-	names = append(names, gitConfiguration(ctx, folder)...)
+	if found.git == "" || !blocks(found.git) {
+		names = append(names, gitConfiguration(ctx, folder)...)
+	}
 	if program, err := os.Executable(); err == nil {
 		names = append(names, program)
 	}
@@ -64,8 +66,32 @@ func repositoryOf(folder string) repository {
 	}
 }
 
+// blocks reports whether a file that git reads when it lists files is no file: git
+// would wait for who writes to a pipe.
+func blocks(git string) bool {
+	if !regular(filepath.Join(git, "commondir")) {
+		return true
+	}
+	shared := sharedFolder(git)
+	for _, name := range []string{"HEAD", "index", "config", "config.worktree", "packed-refs", "shallow", "info/exclude", "info/attributes", "info/sparse-checkout"} {
+		if !regular(filepath.Join(git, name)) || !regular(filepath.Join(shared, name)) {
+			return true
+		}
+	}
+	return false
+}
+
+// regular reports whether a file is one, or is not there.
+func regular(name string) bool {
+	info, err := os.Stat(name)
+	return err != nil || info.Mode().IsRegular()
+}
+
 // linkedFolder reads a file that names a folder; "" if it names none.
 func linkedFolder(folder, named, prefix string) string {
+	if !regular(named) {
+		return ""
+	}
 	text, err := os.ReadFile(named)
 	target, ok := strings.CutPrefix(strings.TrimSpace(string(text)), prefix)
 	if err != nil || !ok || target == "" {

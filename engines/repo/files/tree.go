@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"savant/internal/withheld"
 )
 
 // Tree is a folder's listing with the stamp of each file, as last seen. Files
@@ -16,6 +18,7 @@ import (
 // goroutine at a time.
 type Tree struct {
 	folder  string
+	kept    withheld.Files
 	listing Listing
 	stamps  []Stamp   // of the listing's files; zero for what is no regular file
 	unread  int       // files whose status cannot be read
@@ -26,8 +29,9 @@ type Tree struct {
 	watched watched
 }
 
-// NewTree returns the Tree of a folder. Nothing is looked at before Look.
-func NewTree(folder string) *Tree { return &Tree{folder: folder} }
+// NewTree returns the Tree of a folder, without the files that are withheld. Nothing
+// is looked at before Look.
+func NewTree(folder string, kept withheld.Files) *Tree { return &Tree{folder: folder, kept: kept} }
 
 // Names returns the files, sorted; Stamps has a stamp for each, zero for what is
 // no regular file; Taken is when the stamps were taken. Nobody may change them.
@@ -80,7 +84,7 @@ func (t *Tree) Look(ctx context.Context) (changed bool, err error) {
 // list lists and stamps all files. What changes after now and before its stamp
 // is taken has a stamp that is racy.
 func (t *Tree) list(ctx context.Context, now time.Time) error {
-	listing, err := List(ctx, t.folder)
+	listing, err := List(ctx, t.folder, t.kept)
 	if err != nil {
 		return err
 	}
@@ -190,6 +194,7 @@ type state struct {
 	Listing Listing
 	Sources []source
 	Listed  time.Time
+	Shown   []string // of what would be withheld
 }
 
 // State returns the listing without its files, for Restore in another process;
@@ -198,7 +203,7 @@ func (t *Tree) State() []byte {
 	if t.sources == nil || t.unsure() {
 		return nil
 	}
-	kept := state{Listing: t.listing, Sources: t.sources, Listed: t.listed}
+	kept := state{Listing: t.listing, Sources: t.sources, Listed: t.listed, Shown: t.kept.Shown()}
 	kept.Listing.Files = nil
 	var data bytes.Buffer
 	if err := gob.NewEncoder(&data).Encode(kept); err != nil {
@@ -208,11 +213,11 @@ func (t *Tree) State() []byte {
 }
 
 // Restore begins with a State of another process and the regular files it had
-// listed. A damaged State is ignored. The next Look trusts the listing only if
+// listed. A damaged State is ignored, and one that withheld other files. The next Look trusts the listing only if
 // none of its sources has changed.
 func (t *Tree) Restore(data []byte, names []string) {
 	var kept state
-	if t.sources != nil || gob.NewDecoder(bytes.NewReader(data)).Decode(&kept) != nil {
+	if t.sources != nil || gob.NewDecoder(bytes.NewReader(data)).Decode(&kept) != nil || !slices.Equal(kept.Shown, t.kept.Shown()) {
 		return
 	}
 	t.listing, t.sources, t.listed = kept.Listing, kept.Sources, kept.Listed

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"savant/internal/withheld"
 )
 
 func write(t *testing.T, folder, name, text string) {
@@ -34,7 +36,7 @@ func aged(t *testing.T, tree *Tree) {
 func TestEventsAreNotTrustedForever(t *testing.T) {
 	folder := t.TempDir()
 	write(t, folder, "a.txt", "text\n")
-	tree := NewTree(folder)
+	tree := NewTree(folder, withheld.Files{})
 	defer tree.Close()
 	aged(t, tree)
 	_, err := tree.Look(t.Context())
@@ -58,11 +60,11 @@ func TestRestore(t *testing.T) {
 	folder := t.TempDir()
 	write(t, folder, "a.txt", "text\n")
 	write(t, folder, "deep/b.txt", "text\n")
-	first := NewTree(folder)
+	first := NewTree(folder, withheld.Files{})
 	defer first.Close()
 	aged(t, first)
 	next := func(state []byte) *Tree {
-		tree := NewTree(folder)
+		tree := NewTree(folder, withheld.Files{})
 		tree.Restore(state, first.Names())
 		_, err := tree.Look(t.Context())
 		require.NoError(t, err)

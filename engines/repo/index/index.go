@@ -18,6 +18,7 @@ import (
 
 	"savant/engines/repo/files"
 	"savant/fault"
+	"savant/internal/withheld"
 )
 
 // Options say what is indexed and where the index is.
@@ -27,6 +28,8 @@ type Options struct {
 	// CacheFolder holds the indexes; savant/index in the user's cache folder
 	// when empty.
 	CacheFolder string
+	// Withheld are the files that are neither indexed nor found.
+	Withheld withheld.Files
 }
 
 // Index is the index of one folder. It may be used by several goroutines at
@@ -66,7 +69,7 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 		return nil, files.NotRead(err)
 	}
 	ix := &Index{folder: folder, file: file, root: root, refreshing: make(chan struct{}, 1),
-		tree: files.NewTree(folder)}
+		tree: files.NewTree(folder, options.Withheld)}
 	err = ix.load(ctx)
 	if isStale(err) {
 		err = ix.renew(ctx)

@@ -14,6 +14,7 @@ import (
 	"savant/engines/repo/files"
 	"savant/engines/repo/index"
 	"savant/fault"
+	"savant/internal/withheld"
 )
 
 func open(t testing.TB, folder, cache string) *index.Index {
@@ -188,7 +189,7 @@ func TestARepositoryCannotLeadElsewhere(t *testing.T) {
 	write(t, folder, ".gitignore", "ignored.txt\n")
 	require.NoError(t, exec.Command("git", "init", "-q", folder).Run())
 	require.NoError(t, exec.Command("git", "-C", folder, "config", "core.worktree", outside).Run())
-	listing, err := files.List(t.Context(), folder)
+	listing, err := files.List(t.Context(), folder, withheld.Files{})
 	require.NoError(t, err)
 	require.Equal(t, []string{".gitignore", "a.txt"}, listing.Files)
 	require.False(t, listing.Git)

@@ -1,0 +1,161 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"savant/fault"
+)
+
+// links looks through what git keeps for one repository before git reads any of it.
+// A link that leaves the roots would have git read, and quote, what the caller may
+// not see; a pipe would have it wait.
+type links struct {
+	ctx   context.Context
+	roots []string
+	seen  map[string]bool
+}
+
+// checkLinks checks the repository that git would find for a folder, up to its root.
+// If there is none, git says so.
+func checkLinks(ctx context.Context, roots []string, start, root string) error {
+	for at := start; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			l := links{ctx: ctx, roots: roots, seen: map[string]bool{}}
+			return errors.Join(l.checkTop(at), l.checkNamed(at, ".git"))
+		}
+		if at == root || at == filepath.Dir(at) {
+			return nil
+		}
+	}
+}
+
+// checkTop checks the files of the working tree's top that git reads for itself.
+func (l links) checkTop(top string) error {
+	for _, name := range []string{".gitignore", ".gitattributes", ".gitmodules", ".mailmap"} {
+		if info, err := os.Lstat(filepath.Join(top, name)); err == nil {
+			if err := l.checkEntry(top, fs.FileInfoToDirEntry(info)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkNamed checks a folder of git, or the one that a file names: .git of a linked
+// working tree or a submodule, commondir.
+func (l links) checkNamed(folder, name string) error {
+	path := filepath.Join(folder, name)
+	resolved, err := inside(l.roots, path)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(resolved)
+	switch {
+	case err != nil:
+		return nil // git says what is wrong with it
+	case info.IsDir():
+		return l.walk(resolved)
+	case !info.Mode().IsRegular():
+		return denied(path)
+	}
+	text, err := os.ReadFile(resolved)
+	if err != nil || len(text) > 64<<10 {
+		return denied(path)
+	}
+	target := strings.TrimSpace(strings.TrimPrefix(string(text), "gitdir:"))
+	if target == "" {
+		return nil
+	}
+	if resolved, err = inside(l.roots, absolute(folder, target)); errors.Is(err, fault.InvalidParams) {
+		return nil // it does not exist
+	}
+	if err != nil {
+		return err
+	}
+	return l.walk(resolved)
+}
+
+// notRead are folders beside HEAD that git does not read here, or that hold what
+// others keep.
+var notRead = map[string]bool{"hooks": true, "lfs": true, "annex": true}
+
+// walk checks a folder and those below it.
+func (l links) walk(folder string) error {
+	if l.seen[folder] {
+		return nil
+	}
+	l.seen[folder] = true
+	if err := l.ctx.Err(); err != nil {
+		return fault.New(fault.ToolFailed, "stopped: %w", err)
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil // git cannot read it either
+	}
+	_, err = os.Lstat(filepath.Join(folder, "HEAD"))
+	repository := err == nil
+	for _, entry := range entries {
+		if repository && notRead[entry.Name()] {
+			continue
+		}
+		if err := l.checkEntry(folder, entry); err != nil {
+			return err
+		}
+	}
+	if repository {
+		if _, err := os.Lstat(filepath.Join(folder, "commondir")); err == nil {
+			return l.checkNamed(folder, "commondir")
+		}
+	}
+	return nil
+}
+
+func (l links) checkEntry(folder string, entry fs.DirEntry) error {
+	path := filepath.Join(folder, entry.Name())
+	switch kind := entry.Type(); {
+	case kind.IsDir():
+		return l.walk(path)
+	case kind&fs.ModeSymlink != 0:
+		return l.checkLink(path)
+	case kind.IsRegular(), kind&fs.ModeSocket != 0: // git's own watcher has a socket; opening one fails at once
+		return nil
+	}
+	return denied(path)
+}
+
+// checkLink checks where a link leads. One that leads to nothing is refused if what
+// is missing would be outside.
+func (l links) checkLink(path string) error {
+	resolved, err := inside(l.roots, path)
+	if errors.Is(err, fault.InvalidParams) {
+		target, failed := os.Readlink(path)
+		if failed != nil {
+			return denied(path)
+		}
+		if resolved, err = inside(l.roots, absolute(filepath.Dir(path), target)); errors.Is(err, fault.InvalidParams) {
+			return nil
+		}
+	}
+	if err != nil {
+		return denied(path)
+	}
+	info, err := os.Stat(resolved)
+	switch {
+	case err != nil, info.Mode().IsRegular():
+		return nil
+	case info.IsDir():
+		return l.walk(resolved)
+	}
+	return denied(path)
+}
+
+// denied is TOOL_DENIED of a file of git that is no file of the repository.
+func denied(path string) error {
+	folder := filepath.Base(filepath.Dir(path))
+	return fault.New(fault.ToolDenied, "%s of the repository leads outside the allowed roots, or is no regular file", filepath.ToSlash(filepath.Join(folder, filepath.Base(path))))
+}

@@ -1,0 +1,158 @@
+// Package withheld says by name which files' content is kept from models: what git
+// and Savant keep for themselves, and files that hold keys or credentials by
+// convention. context.* and git.* ask it, so that what one does not show the other
+// does not show either.
+package withheld
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"savant/fault"
+)
+
+// Setting is the variable with the patterns of what is to be shown. The project
+// itself cannot set it.
+const Setting = "SAVANT_SHOWN_FILES"
+
+// Files are the files that are withheld. The zero value withholds all that may hold
+// secrets.
+type Files struct{ shown []string }
+
+// Except returns the files that are withheld where some are to be shown: patterns
+// with * and ? within a name. A pattern without a slash fits names at any depth.
+// What git and Savant keep for themselves is never shown.
+func Except(patterns []string) (Files, error) {
+	shown := make([]string, len(patterns))
+	for i, each := range patterns {
+		shown[i] = strings.ToLower(strings.Trim(strings.TrimPrefix(each, "./"), "/"))
+		if _, err := path.Match(shown[i], ""); err != nil || shown[i] == "" {
+			return Files{}, fmt.Errorf("%q is not a pattern", each)
+		}
+	}
+	return Files{shown}, nil
+}
+
+// Shown returns the patterns.
+func (f Files) Shown() []string { return f.shown }
+
+// Has reports whether a file is withheld, by its path with slashes.
+func (f Files) Has(name string) bool {
+	name = strings.ToLower(path.Clean(name))
+	segments := strings.Split(name, "/")
+	for _, segment := range segments {
+		if segment == ".git" || segment == ".savant" {
+			return true
+		}
+	}
+	return secret(segments) && !f.shows(name)
+}
+
+// Denied is TOOL_DENIED of a file that is withheld.
+func Denied(name string) *fault.Error {
+	return fault.New(fault.ToolDenied, "path: %q is kept from models: it may hold secrets, or is Savant's or git's own", fault.Cut(name, 200)).
+		Hinted(fault.Hint{Text: "a person can have files of that name shown by " + Setting})
+}
+
+func (f Files) shows(name string) bool {
+	for _, pattern := range f.shown {
+		subject := name
+		if !strings.Contains(pattern, "/") {
+			subject = path.Base(name)
+		}
+		if fits, err := path.Match(pattern, subject); err == nil && fits {
+			return true
+		}
+	}
+	return false
+}
+
+// names are files that hold credentials by convention.
+var names = setOf(".netrc _netrc .git-credentials .npmrc .pypirc .pgpass pgpass.conf .htpasswd .my.cnf .mylogin.cnf .envrc .dockercfg .dockerconfigjson .s3cfg .boto " +
+	".vault-token .vault_pass .terraformrc terraform.rc credentials.tfrc.json .databrickscfg rclone.conf kaggle.json kubeconfig .kubeconfig credentials " +
+	"credentials.json application_default_credentials.json access_tokens.db credentials.db .pulumi-credentials.json .secrets master.key")
+
+// folders are those whose files all count: ssh, cloud services, clusters, key rings.
+var folders = setOf(".ssh .aws .azure .gcloud .kube .gnupg .password-store .oci .aliyun .chef .gem")
+
+// within are files that count in a folder of a certain name only.
+var within = setOf(".docker/config.json gcloud/credentials gcloud/legacy_credentials gh/hosts.yml glab-cli/config.yml .cargo/credentials .cargo/credentials.toml " +
+	".m2/settings.xml .m2/settings-security.xml .composer/auth.json composer/auth.json .streamlit/secrets.toml .snowsql/config .config/hub .gradle/gradle.properties " +
+	".terraform/terraform.tfstate .bundle/config .nuget/nuget.config")
+
+// endings are those of private keys, key stores, password databases and states.
+var endings = setOf(".key .pem .p8 .p12 .pfx .pkcs12 .jks .keystore .ppk .kdbx .kdb .keychain .ovpn .tfstate .kubeconfig .env")
+
+// secret reports whether a file may hold secrets, by the parts of its path in small
+// letters.
+func secret(segments []string) bool {
+	base := segments[len(segments)-1]
+	for i, folder := range segments[:len(segments)-1] {
+		if folders[folder] || within[folder+"/"+segments[i+1]] {
+			return true
+		}
+	}
+	switch ending := path.Ext(base); {
+	case example(base):
+		return false
+	case base == ".env", strings.HasPrefix(base, ".env."), names[base], endings[ending], strings.Contains(base, ".tfstate."):
+		return true
+	case ending == ".pub":
+		return false
+	case ending == ".json" && credentialsJSON(strings.TrimSuffix(base, ending)):
+		return true
+	}
+	return privateKey(base)
+}
+
+// privateKey reports the usual names of private keys of ssh: id_rsa, id_ed25519.old.
+func privateKey(base string) bool {
+	kind, is := strings.CutPrefix(base, "id_")
+	for _, each := range []string{"rsa", "dsa", "ecdsa", "ed25519", "xmss"} {
+		if rest, fits := strings.CutPrefix(kind, each); is && fits && (rest == "" || strings.ContainsAny(rest[:1], "._-")) {
+			return path.Ext(base) == "" || !sources[path.Ext(base)]
+		}
+	}
+	return false
+}
+
+// sources are endings of programs, which are named for what they do.
+var sources = setOf(".go .py .js .ts .rs .c .h .java .rb .md .txt .sh")
+
+// credentialsJSON reports the names under which services give out keys as JSON, such
+// as serviceAccountKey.json and client_secret_1.apps.googleusercontent.com.json.
+func credentialsJSON(stem string) bool {
+	plain := strings.NewReplacer("-", "", "_", "", ".", "").Replace(stem)
+	for _, each := range []string{"serviceaccount", "clientsecret", "firebaseadminsdk"} {
+		if strings.Contains(plain, each) {
+			return true
+		}
+	}
+	for _, each := range []string{"credentials", "credential", "gcpkey", "gcloudkey", "sakey"} {
+		if strings.HasPrefix(plain, each) || strings.HasSuffix(plain, each) {
+			return !strings.Contains(plain, "schema")
+		}
+	}
+	return false
+}
+
+// example reports a file that shows what such a file looks like: .env.example,
+// sample.env, credentials.example.json.
+func example(base string) bool {
+	for part := range strings.FieldsFuncSeq(base, func(c rune) bool { return c == '.' || c == '-' || c == '_' }) {
+		switch part {
+		case "example", "examples", "sample", "template", "dist", "tmpl", "tpl":
+			return true
+		}
+	}
+	return false
+}
+
+func setOf(list string) map[string]bool {
+	set := map[string]bool{}
+	for each := range strings.FieldsSeq(list) {
+		set[each] = true
+	}
+	return set
+}
