@@ -56,9 +56,13 @@ func (r *row) accept(ctx context.Context, args json.RawMessage, logger *slog.Log
 	if err != nil {
 		return nil, r.refused(err)
 	}
-	values, dropped, changed, err := r.inputs.forgive(sent)
+	stray, values, changed, err := r.inputs.forgive(sent)
+	dropped := slices.Sorted(maps.Keys(stray))
 	if len(dropped) > 0 {
 		logger.DebugContext(ctx, "arguments the tool does not declare were dropped", "tool", r.tool.Name, "arguments", dropped)
+	}
+	if err == nil && len(stray) > 0 && r.tool.Stray != nil {
+		err = r.tool.Stray(sent, stray)
 	}
 	if err != nil {
 		return nil, r.refused(err)
@@ -83,13 +87,13 @@ func (r *row) refused(err error) error {
 }
 
 // forgive takes out of sent, or changes in it, what is forgiven, and returns the
-// values to check.
-func (in *inputs) forgive(sent map[string]json.RawMessage) (values map[string]any, dropped []string, changed bool, err error) {
-	values = make(map[string]any, len(sent))
+// values to check. stray are the arguments that nobody declared.
+func (in *inputs) forgive(sent map[string]json.RawMessage) (stray map[string]json.RawMessage, values map[string]any, changed bool, err error) {
+	stray, values = map[string]json.RawMessage{}, make(map[string]any, len(sent))
 	for _, name := range slices.Sorted(maps.Keys(sent)) {
 		declared, known := in.properties[name]
 		if !known && !in.open {
-			dropped = append(dropped, name)
+			stray[name] = sent[name]
 		}
 		if (!known && !in.open) || in.absent(name, sent[name]) {
 			delete(sent, name)
@@ -98,14 +102,14 @@ func (in *inputs) forgive(sent map[string]json.RawMessage) (values map[string]an
 		}
 		value, again, err := read(declared, sent[name])
 		if err != nil {
-			return nil, dropped, changed, invalid(name, err)
+			return stray, nil, changed, invalid(name, err)
 		}
 		if again != nil {
 			sent[name], changed = again, true
 		}
 		values[name] = value
 	}
-	return values, dropped, changed, nil
+	return stray, values, changed, nil
 }
 
 // readArguments returns the members of the JSON object that arguments are, and

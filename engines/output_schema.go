@@ -67,7 +67,29 @@ func (t Tool) OutputCheck() func(result json.RawMessage) error {
 	}
 }
 
+// Fits holds a value against the output schema of a tool of Savant's own:
+// VALIDATION_FAILED. It is nil for a name that no such tool has, and for a tool
+// without one. Mounted tools describe themselves, so theirs is only a claim.
+func (r *Registry) Fits(name string, value any) error {
+	found, ok := r.find(name)
+	if !ok || found.tool.derived == nil {
+		return nil
+	}
+	schema, err := found.result()
+	if err != nil || schema == nil {
+		return err
+	}
+	if err = schema.Check(value); errors.Is(err, fault.LimitExceeded) {
+		return nil
+	}
+	return err
+}
+
+// compileOutput returns the schema of the tool's results; nil without one.
 func (t Tool) compileOutput() (*schemas.Schema, error) {
+	if len(t.Output) == 0 {
+		return nil, nil
+	}
 	what := t.Name + ": output"
 	root, err := objectOf(what, t.Output)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"savant/fault"
+	"savant/schemas"
 )
 
 // table is what all views of a registry share. A change replaces its contents as
@@ -36,6 +37,8 @@ type row struct {
 	inputs *inputs
 	// output returns the published output schema, made at the first call.
 	output func() OutputSchema
+	// result compiles the output schema, once; it gives nil without one.
+	result func() (*schemas.Schema, error)
 	port   *port
 }
 
@@ -69,7 +72,8 @@ func (t *table) change(tools []Tool, edit func(next *contents) error) error {
 		if err != nil {
 			return err
 		}
-		rows = append(rows, &row{tool: tool, inputs: in, output: sync.OnceValue(func() OutputSchema { return PublishedOutput(tool.Output) })})
+		rows = append(rows, &row{tool: tool, inputs: in, output: sync.OnceValue(func() OutputSchema { return PublishedOutput(tool.Output) }),
+			result: sync.OnceValues(tool.compileOutput)})
 	}
 	t.mutex.Lock()
 	defer t.mutex.Unlock()

@@ -23,6 +23,10 @@ type Tool struct {
 	// any value that marshals to a JSON object, or a Content. Errors carry a
 	// fault.Code. It has to end when its context does.
 	Call func(context.Context, json.RawMessage) (any, error)
+	// Stray is told of arguments that the tool does not declare, and of those
+	// that it does, before the first are dropped. An error refuses the call: it is
+	// for what was meant as another argument, and says which. nil drops them all.
+	Stray func(declared, stray map[string]json.RawMessage) error
 	// derived is the input schema that Bind made of a Go type. It is valid by
 	// construction, so it is compiled at the first call: compiling all of them
 	// would be half of the time a server takes to start.

@@ -98,7 +98,7 @@ func (e *Engine) answerFacts(ctx context.Context, now flow.Outcome, record state
 
 // instructionFacts are what was handed out.
 func instructionFacts(now flow.Outcome, recorded *Reply) []fact {
-	was, is := recorded.Instructions, now.Instructions
+	was := recorded.Instructions
 	if first := recorded.Instruction; len(was) == 0 && first != nil {
 		was = []Instruction{*first}
 	}
@@ -108,17 +108,20 @@ func instructionFacts(now flow.Outcome, recorded *Reply) []fact {
 		facts = append(facts, fact{"ready ", strings.Join(recorded.Ready, " "), strings.Join(now.Ready[:told], " ")},
 			fact{"steps ready ", strconv.Itoa(len(recorded.Ready) + recorded.ReadyMore), strconv.Itoa(now.ReadyTotal)})
 	}
-	for i := range max(len(was), len(is)) {
-		var each fact
-		if i < len(was) {
-			each.recorded = was[i].essence()
-		}
-		if i < len(is) {
-			each.replayed = wire(is[i]).essence()
-		}
-		facts = append(facts, each)
+	waits, told := []string{}, slices.Clone(recorded.Outstanding)
+	for _, each := range was {
+		told = append(told, each.StepID)
 	}
-	return facts
+	for _, next := range now.Instructions {
+		waits = append(waits, next.StepID)
+		at := slices.IndexFunc(was, func(each Instruction) bool { return each.StepID == next.StepID })
+		if at >= 0 {
+			facts = append(facts, fact{"", was[at].essence(), wire(next).essence()})
+		}
+	}
+	slices.Sort(waits)
+	slices.Sort(told)
+	return append(facts, fact{"outstanding ", strings.Join(told, " "), strings.Join(waits, " ")})
 }
 
 // essence is what an instruction asks for, without what is said about it.

@@ -34,6 +34,10 @@ type Options struct {
 	// Asked returns a call as a receipt has it: the canonical name of the tool,
 	// and the digest of its arguments. Required with Receipt.
 	Asked func(call string, input json.RawMessage) (tool, digest string, err error)
+	// Fits holds a value against the output schema of a tool:
+	// VALIDATION_FAILED; nil where there is no such tool, or it has none.
+	// Without it no result is held against a tool.
+	Fits func(call string, value any) error
 	// Person returns how to ask the person behind a call, nil where the client
 	// cannot; without it nobody is asked.
 	Person func(ctx context.Context) Ask

@@ -4,8 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	"savant/fault"
 	"savant/think/flow"
@@ -19,29 +22,110 @@ func hexSum(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// ExplainInput names a step, of a run or of a workflow.
-type ExplainInput struct {
-	Workflow string `json:"workflow,omitempty"`
-	RunID    string `json:"run_id,omitempty"`
-	StepID   string `json:"step_id"`
+// listedRuns bounds the runs that an error lists.
+const listedRuns = 8
+
+// openRun is a run that could be meant, as an error lists it.
+type openRun struct {
+	Workflow string   `json:"workflow"`
+	RunID    string   `json:"run_id"`
+	Status   string   `json:"status"`
+	Steps    []string `json:"steps,omitempty"`
+	Age      string   `json:"age"`
 }
 
-// Explain tells why a step is where it is: UNKNOWN_STEP, UNKNOWN_RUN,
-// UNKNOWN_WORKFLOW.
-func (e *Engine) Explain(ctx context.Context, in ExplainInput) (*flow.Explanation, error) {
-	if in.RunID == "" {
-		graph, err := e.Library.Graph(in.Workflow)
-		if err != nil {
-			return nil, err
-		}
-		return graph.Explain(in.StepID)
-	}
-	l, err := e.open(ctx, in.Workflow, in.RunID)
+// implied returns the run that a call means which names none: the one open run,
+// of a workflow where that is named. INVALID_PARAMS where none is open, and with
+// the open ones where there are several.
+func (e *Engine) implied(ctx context.Context, workflow string) (state.Key, error) {
+	infos, open, err := e.openRuns(ctx, workflow)
 	if err != nil {
-		return nil, err
+		return state.Key{}, err
 	}
-	defer l.mu.Unlock()
-	return e.explain(ctx, l.past(), l.run, in.StepID)
+	of := ""
+	if workflow != "" {
+		of = " of workflow " + fault.Cut(plainName(workflow), 80)
+	}
+	switch len(open) {
+	case 1:
+		return open[0].Key(), nil
+	case 0:
+		none := fault.New(fault.InvalidParams, "run_id is missing, and no run%s is open", of).With(fault.Diagnostic{Path: "run_id", Message: "missing, and no run is open"})
+		if len(infos) > 0 {
+			last := infos[0]
+			none.Details += ": the last, " + last.Run + " of " + last.Workflow + ", is " + last.Status
+		}
+		return state.Key{}, none.Hinted(fault.Hint{Call: "think.plan", Text: "starts one"})
+	}
+	many := fault.New(fault.InvalidParams, "run_id is missing, and %d runs%s are open: name one of", len(open), of)
+	many.With(fault.Diagnostic{Path: "run_id", Message: "missing, and several runs are open"})
+	runs := e.describe(ctx, open[:min(len(open), listedRuns)])
+	for i, each := range runs {
+		join := ", "
+		if i == 0 {
+			join = " "
+		}
+		many.Details += join + each.RunID + " (" + each.Workflow + ", " + strings.Join(append(each.Steps, each.Age+" ago"), ", ") + ")"
+	}
+	if more := len(open) - len(runs); more > 0 {
+		many.Details += fmt.Sprintf(" and %d more", more)
+	}
+	return state.Key{}, many.Attach("runs", runs)
+}
+
+// openRuns returns the runs there are, the last changed first, and those of them
+// that are not over.
+func (e *Engine) openRuns(ctx context.Context, workflow string) (all, open []state.Info, err error) {
+	if all, err = e.Store.List(ctx, state.Filter{Workflow: plainName(workflow)}); err != nil {
+		return nil, nil, err
+	}
+	for _, info := range all {
+		if slices.Contains([]flow.Status{flow.Running, flow.Waiting, flow.Blocked}, flow.Status(info.Status)) {
+			open = append(open, info)
+		}
+	}
+	return all, open, nil
+}
+
+// describe says of runs where they stand.
+func (e *Engine) describe(ctx context.Context, infos []state.Info) []openRun {
+	runs := make([]openRun, 0, len(infos))
+	for _, info := range infos {
+		run := openRun{Workflow: info.Workflow, RunID: info.Run, Status: info.Status}
+		if changed, err := time.Parse(time.RFC3339Nano, info.Updated); err == nil {
+			run.Age = age(e.Now().Sub(changed))
+		}
+		if at, err := e.Position(ctx, info.Workflow, info.Run); err == nil {
+			for _, next := range at.Outstanding[:min(len(at.Outstanding), 3)] {
+				run.Steps = append(run.Steps, next.StepID)
+			}
+		}
+		runs = append(runs, run)
+	}
+	return runs
+}
+
+// age writes a time that has passed in one unit: 40 s, 3 min, 5 h, 2 d.
+func age(passed time.Duration) string {
+	switch passed = max(passed, 0); {
+	case passed < 100*time.Second:
+		return fmt.Sprintf("%d s", int(passed.Seconds()))
+	case passed < 100*time.Minute:
+		return fmt.Sprintf("%d min", int(passed.Minutes()))
+	case passed < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(passed.Hours()))
+	}
+	return fmt.Sprintf("%d d", int(passed.Hours()/24))
+}
+
+// ofImplied says in an error which run was meant, where the call did not.
+func ofImplied(run string, err error) error {
+	if run == "" || err == nil {
+		return err
+	}
+	said := *fault.From(err)
+	said.Extra = maps.Clone(said.Extra)
+	return said.Attach("run_id", run)
 }
 
 // StateListInput selects runs.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"savant/fault"
@@ -15,7 +17,7 @@ import (
 // NextInput answers an instruction.
 type NextInput struct {
 	Workflow string `json:"workflow,omitempty"`
-	RunID    string `json:"run_id"`
+	RunID    string `json:"run_id,omitempty" doc:"default: the open run"`
 	StepID   string `json:"step_id"`
 	// ResultSnapshot is any JSON value, null too; it is absent where a
 	// ResultRef is given, and to ask where a person's step stands.
@@ -34,9 +36,17 @@ func (e *Engine) Next(ctx context.Context, in NextInput) (*Reply, error) {
 	if in.StepID == "" {
 		return nil, fault.New(fault.InvalidParams, "step_id is missing: use the one of the instruction that was answered")
 	}
+	meant := ""
+	if in.RunID == "" {
+		key, err := e.implied(ctx, in.Workflow)
+		if err != nil {
+			return nil, err
+		}
+		in.Workflow, in.RunID, meant = key.Workflow, key.Run, key.Run
+	}
 	replied, err := e.next(ctx, in)
 	if err != nil {
-		return nil, err
+		return nil, ofImplied(meant, err)
 	}
 	return e.askPerson(ctx, replied)
 }
@@ -47,6 +57,43 @@ func (e *Engine) next(ctx context.Context, in NextInput) (settled, error) {
 		return settled{}, err
 	}
 	defer l.mu.Unlock()
+	replied, err := e.answer(ctx, l, in)
+	return replied, e.repeatInstruction(l, in.StepID, err)
+}
+
+// repeatInstruction says in an error about an answer that changed nothing what is
+// to be done: the instruction that the answer was for, or those that wait.
+func (e *Engine) repeatInstruction(l *live, step string, err error) error {
+	if err == nil || l.run == nil || l.now.Final != nil || l.now.Blocked != nil {
+		return err
+	}
+	said := *fault.From(err)
+	repeated := []fault.Code{fault.InvalidParams, fault.InvalidTransition, fault.UnknownStep, fault.NotWitnessed, fault.StateConflict,
+		fault.ApprovalRequired, fault.ValidationFailed, fault.ResultTooLarge}
+	if !slices.Contains(repeated, said.Code) {
+		return err
+	}
+	said.Extra = maps.Clone(said.Extra)
+	if next, outstanding := l.instruction(step); outstanding {
+		now := l.now
+		now.Instructions = []flow.Instruction{next}
+		return said.Attach("instruction", composed(now, everything, false, nil).Instruction)
+	}
+	waiting := composed(l.now, everything, false, nil)
+	if waiting.Instruction != nil {
+		said.Attach("instruction", waiting.Instruction)
+	}
+	if len(waiting.Instructions) > 0 {
+		said.Attach("instructions", waiting.Instructions)
+	}
+	if len(waiting.Schemas) > 0 {
+		said.Attach("schemas", waiting.Schemas)
+	}
+	return &said
+}
+
+// answer takes a result in whichever way it was sent.
+func (e *Engine) answer(ctx context.Context, l *live, in NextInput) (settled, error) {
 	if in.ResultRef != "" {
 		return e.nextByReceipt(ctx, l, in)
 	}
@@ -55,6 +102,12 @@ func (e *Engine) next(ctx context.Context, in NextInput) (settled, error) {
 	}
 	given, err := in.submission(in.ResultSnapshot)
 	if err != nil {
+		return settled{}, err
+	}
+	if replied, taken, err := e.nextByClaim(ctx, l, in, flow.ClaimOf(given.Result)); taken || err != nil {
+		return replied, err
+	}
+	if err := e.holdAgainstTool(l, given); err != nil {
 		return settled{}, err
 	}
 	return e.settle(ctx, l, given)

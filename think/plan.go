@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,7 +65,7 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	planned, err := e.create(ctx, key, beginning{graph: graph, named: named, params: params, warnings: warnings})
+	planned, err := e.create(ctx, key, beginning{graph: graph, named: named, params: params, warnings: warnings, window: windowOf(workflow)})
 	if errors.Is(err, fault.StateConflict) && in.RunID != "" {
 		return e.existing(ctx, key, given) // another process planned it first
 	}
@@ -72,6 +73,58 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 		return nil, err
 	}
 	return e.askPerson(ctx, planned)
+}
+
+// StrayParams refuses arguments of a call that starts a run where they are
+// parameters of its workflow, sent beside params, or an object of these under
+// another name: the run would begin with defaults. INVALID_PARAMS.
+func (e *Engine) StrayParams(declared, stray map[string]json.RawMessage) error {
+	var name string
+	if json.Unmarshal(declared["workflow"], &name) != nil {
+		return nil
+	}
+	workflow, err := e.Library.Find(strings.TrimSpace(name), "")
+	if err != nil {
+		return nil // the call says so
+	}
+	given := map[string]json.RawMessage{}
+	_ = json.Unmarshal(declared["params"], &given)
+	var beside, within []string
+	for _, sent := range sortedKeys(stray) {
+		var members map[string]json.RawMessage
+		_ = json.Unmarshal(stray[sent], &members)
+		for _, param := range workflow.Params {
+			if _, inside := members[param.Name]; inside && len(given) == 0 && !slices.Contains(within, sent) {
+				within = append(within, sent)
+			}
+			if !strings.EqualFold(sent, param.Name) {
+				continue
+			}
+			if value, there := given[param.Name]; !there || !sameJSON(value, stray[sent]) {
+				beside = append(beside, param.Name)
+				given[param.Name] = stray[sent]
+			}
+		}
+	}
+	switch {
+	case len(beside) > 0:
+		wrong := fault.New(fault.InvalidParams, "put %s into params: %s", strings.Join(beside, ", "),
+			fault.Cut(string(encoded(map[string]any{"workflow": workflow.Name, "params": given})), 600))
+		for _, each := range beside {
+			wrong.With(fault.Diagnostic{Path: each, Message: "a parameter of the workflow, sent beside params", Expected: "params." + each})
+		}
+		return wrong
+	case len(within) > 0:
+		return fault.New(fault.InvalidParams, "there is no argument %q: send the parameters of the workflow as params", fault.Cut(within[0], 80)).
+			With(fault.Diagnostic{Path: within[0], Message: "it holds parameters of the workflow", Expected: "params"})
+	}
+	return nil
+}
+
+func sameJSON(a, b json.RawMessage) bool {
+	one, err := jsonvalue.Decode(a)
+	other, otherErr := jsonvalue.Decode(b)
+	return err == nil && otherErr == nil && reflect.DeepEqual(one, other)
 }
 
 func plainName(workflow string) string {
@@ -107,7 +160,7 @@ func (e *Engine) standing(ctx context.Context, l *live) (settled, error) {
 	if l.now.Final != nil {
 		return e.repeat(ctx, l, l.version)
 	}
-	out := composed(l.now, e.drifted(l.pins), nil)
+	out := composed(l.now, everything, e.drifted(l.pins), nil)
 	return settled{reply: reply{Reply: out}, waiting: l.waiting()}, nil
 }
 
@@ -157,7 +210,18 @@ type beginning struct {
 	named    library.Named
 	params   map[string]any
 	warnings []fault.Diagnostic
-	from     *lineage
+	// window is that of the run; a fork has its run's.
+	window int
+	from   *lineage
+}
+
+// windowOf returns what a new run of a workflow may hand out at once, beside the
+// rest of a reply.
+func windowOf(workflow *flow.Workflow) int {
+	if workflow.Limits.Parallel <= 1 {
+		return 0
+	}
+	return maxHandedOut - maxReply
 }
 
 // create writes the first record of a run and answers it.
@@ -172,13 +236,13 @@ func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (se
 			return settled{}, err
 		}
 	}
-	run, out := graph.Start(key.Run, params)
+	run, out := graph.StartWithin(key.Run, params, begin.window)
 	answer, err := e.compose(ctx, out, false)
 	if err != nil {
 		return settled{}, err
 	}
 	answer.Reply.Warnings = begin.warnings[:min(3, len(begin.warnings))]
-	data, err := jsonvalue.Encode(planData{Workflow: graph.Workflow.Name, Pins: pins, Schemas: begin.schemas, Params: params, Lineage: begin.from, Reply: answer})
+	data, err := jsonvalue.Encode(planData{Workflow: graph.Workflow.Name, Pins: pins, Schemas: begin.schemas, Params: params, Window: begin.window, Lineage: begin.from, Reply: answer})
 	if err != nil {
 		return settled{}, fault.New(fault.Internal, "encoding the plan: %w", err)
 	}
@@ -208,7 +272,7 @@ func (e *Engine) compose(ctx context.Context, out flow.Outcome, drift bool) (rep
 			kept = append(kept, artifactOf(a))
 		}
 	}
-	answer := reply{Fault: out.Rejected, Reply: composed(out, drift, kept)}
+	answer := reply{Fault: out.Rejected, Reply: composed(out, changes, drift, kept)}
 	for _, each := range kept[min(len(answer.Reply.Artifacts), len(kept)):] {
 		answer.More = append(answer.More, each.SHA256)
 	}

@@ -41,9 +41,6 @@ func (e *Engine) Position(ctx context.Context, workflow, run string) (*Position,
 		at.Blocked = blockedFault(l.now)
 		return at, nil
 	}
-	for i := range at.Outstanding {
-		at.Outstanding[i].SuccessSchema = at.Outstanding[i].Schema
-	}
 	if at.Final == nil {
 		return at, nil
 	}

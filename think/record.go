@@ -33,6 +33,9 @@ type planData struct {
 	// Schemas is the digest of the named schemas the run is held against.
 	Schemas string         `json:"schemas,omitempty"`
 	Params  map[string]any `json:"params"`
+	// Window bounds what the run hands out at once, see flow.StartWithin. Runs of
+	// older programs have none.
+	Window int `json:"window,omitempty"`
 	// Lineage says what a fork was made from.
 	Lineage *lineage `json:"lineage,omitempty"`
 	Reply   reply    `json:"reply"`

@@ -43,7 +43,7 @@ func (e *Engine) Restart(ctx context.Context, key state.Key, records []state.Rec
 	if err != nil {
 		return nil, err
 	}
-	run, now := graph.Start(key.Run, plan.Params)
+	run, now := graph.StartWithin(key.Run, plan.Params, plan.Window)
 	return &Replay{replayed{run, now, plan}, e, past{key, records}}, nil
 }
 
@@ -86,9 +86,7 @@ func (r *Replay) Snapshot(ctx context.Context, longest int) (flow.Snapshot, erro
 func (r *Replay) Instructions() []Instruction {
 	var out []Instruction
 	for _, next := range r.now.Instructions {
-		wired := wire(next)
-		wired.InputTemplate = wired.Input
-		out = append(out, wired)
+		out = append(out, wire(next))
 	}
 	return out
 }

@@ -193,7 +193,7 @@ func (e *Engine) replayRecords(ctx context.Context, p past) (*replayed, error) {
 	if err != nil {
 		return nil, err
 	}
-	run, now := graph.Start(p.key.Run, plan.Params)
+	run, now := graph.StartWithin(p.key.Run, plan.Params, plan.Window)
 	for i, record := range line[1:] {
 		if i < len(line)-2 {
 			err = e.resume(ctx, p, run, record)

@@ -13,9 +13,14 @@ import (
 // Reply is what think.plan and think.next answer.
 type Reply struct {
 	Instruction *Instruction `json:"instruction,omitempty"`
-	// Instructions are all that are outstanding, where limits.parallel allows
-	// more than one.
+	// Instructions are those to do now where there are several; one alone is
+	// Instruction.
 	Instructions []Instruction `json:"instructions,omitempty"`
+	// Outstanding are the ids of instructions that were handed out before and
+	// still wait for their answers.
+	Outstanding []string `json:"outstanding,omitempty"`
+	// Schemas are success schemas that several instructions name.
+	Schemas map[string]json.RawMessage `json:"schemas,omitempty"`
 	// Ready are the first ids of the other steps that could run; ReadyMore
 	// counts the rest.
 	Ready     []string `json:"ready"`
@@ -41,7 +46,6 @@ type Instruction struct {
 	StepID        string             `json:"step_id"`
 	Call          string             `json:"call"`
 	Input         json.RawMessage    `json:"input"`
-	InputTemplate json.RawMessage    `json:"input_template,omitempty"`
 	CaptureAs     string             `json:"capture_as,omitempty"`
 	SuccessSchema json.RawMessage    `json:"success_schema,omitempty"`
 	Rationale     string             `json:"rationale,omitempty"`
@@ -85,8 +89,7 @@ type artifact struct {
 	Ref    string `json:"ref"`
 }
 
-// reply is a recorded reply: Fault is set where the answer was refused. The
-// input's second copy is not recorded but put back by restore.
+// reply is a recorded reply: Fault is set where the answer was refused.
 type reply struct {
 	Fault *fault.Error `json:"fault,omitempty"`
 	Reply *Reply       `json:"reply"`
@@ -105,9 +108,10 @@ const (
 	maxSteps       = 12
 	maxVars        = 8
 	maxOutputs     = 1200
-	// maxRepeated is the length up to which input_template repeats an input.
-	maxRepeated = 600
 )
+
+// maxHandedOut bounds the instructions of one reply, in bytes, but for the first.
+const maxHandedOut = 60_000
 
 // restored returns what the client is sent for what an event came to.
 func restored(replied settled, err error) (*Reply, error) {
@@ -120,16 +124,6 @@ func restored(replied settled, err error) (*Reply, error) {
 // restore returns what the client is sent.
 func (r reply) restore() (*Reply, error) {
 	out := *r.Reply
-	if out.Instruction != nil {
-		first := *out.Instruction
-		out.Instruction = &first
-	}
-	out.Instructions = slices.Clone(out.Instructions)
-	out.each(func(i *Instruction) {
-		if len(i.Input) <= maxRepeated {
-			i.InputTemplate = i.Input
-		}
-	})
 	if r.Fault == nil {
 		return &out, nil
 	}
@@ -139,36 +133,99 @@ func (r reply) restore() (*Reply, error) {
 		again.Diagnostics = nil // the error has them
 		refused.Attach("instruction", &again)
 	}
+	if len(out.Outstanding) > 0 {
+		refused.Attach("outstanding", out.Outstanding)
+	}
 	refused.Attach("state", out.State)
 	return nil, &refused
 }
 
-// composed makes the reply to an event: what the run hands out now, and of its
+// scope says which instructions a reply has whole.
+type scope bool
+
+const (
+	// changes: those that the event handed out, or asks for again.
+	changes scope = false
+	// everything: all that wait, as far as they fit.
+	everything scope = true
+)
+
+// composed makes the reply to an event: what the run hands out, and of its
 // state what the event changed.
-func composed(now flow.Outcome, drift bool, artifacts []artifact) *Reply {
+func composed(now flow.Outcome, whole scope, drift bool, artifacts []artifact) *Reply {
 	out := &Reply{Drift: drift, Ready: []string{}, State: delta{RunID: now.RunID, Version: now.Version, Status: now.Status}}
 	out.State.add(now, maxVars, maxSteps, maxVar)
 	if now.Final != nil {
 		out.finish(now, artifacts)
+		out.Note = reopening(now)
 		return out.bound(now)
 	}
-	for i, next := range now.Instructions {
-		wired := wire(next)
-		if i == 0 {
-			out.Instruction = &wired
-		}
-		if now.Workflow.Limits.Parallel > 1 {
-			out.Instructions = append(out.Instructions, wired)
-		}
-	}
+	out.handOut(now, whole)
 	out.Ready, out.ReadyMore = now.Ready, now.ReadyTotal-len(now.Ready)
-	if now.Status == flow.Waiting {
+	switch {
+	case now.Status == flow.Waiting:
 		out.Note = "A person must answer this step, not you. Ask them to run: savant approve " + now.RunID + " " + now.Instructions[0].StepID +
 			" — then call think.next with this step_id and no result_snapshot."
-	} else if slices.ContainsFunc(now.Instructions, func(i flow.Instruction) bool { return i.Witness != "" }) {
+	case slices.ContainsFunc(now.Instructions, func(i flow.Instruction) bool { return i.Witness != "" }):
 		out.Note = noteWitness
+	default:
+		out.Note = reopening(now)
 	}
 	return out.bound(now)
+}
+
+// handOut puts the instructions into a reply, one alone as Instruction, and the
+// ids of the others that wait.
+func (r *Reply) handOut(now flow.Outcome, whole scope) {
+	size := 0
+	var names []string
+	for _, next := range now.Instructions {
+		wired := wire(next)
+		size += len(wired.Input) + len(wired.SuccessSchema) + len(wired.Rationale)
+		if fits := len(r.Instructions) == 0 || size <= maxHandedOut-maxReply; whole == everything && fits || whole == changes && next.New {
+			r.Instructions, names = append(r.Instructions, wired), append(names, next.SchemaName)
+			continue
+		}
+		r.Outstanding = append(r.Outstanding, next.StepID)
+	}
+	if len(r.Instructions) == 1 {
+		r.Instruction, r.Instructions = &r.Instructions[0], nil
+		return
+	}
+	r.shareSchemas(names)
+}
+
+// minShared is the length from which a schema is worth a name.
+const minShared = 60
+
+// shareSchemas puts a schema that several instructions have into the reply once,
+// under its name.
+func (r *Reply) shareSchemas(names []string) {
+	uses := map[string]int{}
+	for _, each := range r.Instructions {
+		uses[string(each.SuccessSchema)]++
+	}
+	for i := range r.Instructions {
+		each, name := &r.Instructions[i], names[i]
+		if uses[string(each.SuccessSchema)] < 2 || len(each.SuccessSchema) < minShared {
+			continue
+		}
+		if known, taken := r.Schemas[name]; taken && string(known) != string(each.SuccessSchema) {
+			continue
+		}
+		if r.Schemas == nil {
+			r.Schemas = map[string]json.RawMessage{}
+		}
+		r.Schemas[name], each.SuccessSchema = each.SuccessSchema, encoded(name)
+	}
+}
+
+// reopening tells how a step is opened again whose last attempt failed.
+func reopening(now flow.Outcome) string {
+	if now.Exhausted == "" {
+		return ""
+	}
+	return "The last attempt of step " + now.Exhausted + " failed. To open it again: " + flow.Reopen(now.RunID, now.Exhausted, now.Final != nil)
 }
 
 // noteWitness tells how to answer an instruction with witness "required".
@@ -251,21 +308,16 @@ func (r *Reply) bound(now flow.Outcome) *Reply {
 			short := r.Ready[:min(3, len(r.Ready))]
 			r.Ready, r.ReadyMore = short, r.ReadyMore+len(r.Ready)-len(short)
 		},
-		func() { r.each(func(i *Instruction) { i.Rationale = fault.Cut(i.Rationale, 200) }) },
-		func() {
-			for i := range r.Instructions {
-				r.Instructions[i].Rationale = "" // the first has its own in instruction
-			}
-		},
+		r.cutRationales,
 		func() { r.each(func(i *Instruction) { i.Diagnostics = i.Diagnostics[:min(1, len(i.Diagnostics))] }) },
-		func() { r.each(func(i *Instruction) { i.SuccessSchema = named(i.SuccessSchema) }) },
+		r.nameSchemas,
 		func() {
 			r.Artifacts = r.Artifacts[:min(3, len(r.Artifacts))]
 			r.Failed = r.Failed[:min(2, len(r.Failed))]
 		},
 	}
 	for _, cut := range cuts {
-		if r.size() <= maxReply {
+		if r.size() <= r.room() {
 			break
 		}
 		cut()
@@ -273,12 +325,31 @@ func (r *Reply) bound(now flow.Outcome) *Reply {
 	return r
 }
 
-// named replaces a schema by where it can be read.
-func named(schema json.RawMessage) json.RawMessage {
-	if len(schema) < 200 {
-		return schema
+// cutRationales shortens what is said about the instructions; the items of a loop
+// need it once.
+func (r *Reply) cutRationales() {
+	said := map[string]bool{}
+	r.each(func(i *Instruction) {
+		long := i.Rationale
+		if i.Rationale = fault.Cut(long, 200); said[long] {
+			i.Rationale = ""
+		}
+		said[long] = true
+	})
+}
+
+// nameSchemas replaces long schemas by where they can be read.
+func (r *Reply) nameSchemas() {
+	r.each(func(i *Instruction) {
+		if len(i.SuccessSchema) >= 200 {
+			i.SuccessSchema = json.RawMessage(`"see think.explain"`)
+		}
+	})
+	for name, schema := range r.Schemas {
+		if len(schema) >= 200 {
+			r.Schemas[name] = json.RawMessage(`"see think.explain"`)
+		}
 	}
-	return json.RawMessage(`"see think.explain"`)
 }
 
 func (r *Reply) each(change func(*Instruction)) {
@@ -290,14 +361,18 @@ func (r *Reply) each(change func(*Instruction)) {
 	}
 }
 
-// size returns the length of the reply as it is sent.
+// size returns the length of the reply as it is sent, without inputs that are
+// long by themselves: a client that cuts replies cuts these anyway.
 func (r *Reply) size() int {
+	inputs := 0
+	r.each(func(i *Instruction) { inputs += len(i.Input) })
 	size := len(encoded(r))
-	r.each(func(i *Instruction) {
-		// A short input is sent twice; one copy is counted.
-		if len(i.Input) <= maxRepeated {
-			size += len(i.Input) + len(`,"input_template":`)
-		}
-	})
+	if inputs >= maxReply/2 {
+		size -= inputs
+	}
 	return size
 }
+
+// room is how long the reply may be. Several instructions have the room that
+// their replies would have had one by one.
+func (r *Reply) room() int { return maxReply * max(1, len(r.Instructions)) }

@@ -16,7 +16,7 @@ import (
 // ResetInput says where a run goes back to.
 type ResetInput struct {
 	Workflow   string `json:"workflow,omitempty"`
-	RunID      string `json:"run_id"`
+	RunID      string `json:"run_id,omitempty" doc:"default: the open run"`
 	Checkpoint string `json:"checkpoint,omitempty" doc:"a version such as v3, a step id (before its answer), a named checkpoint, or start"`
 	Save       string `json:"save,omitempty" doc:"name a checkpoint of the present state instead"`
 	Force      bool   `json:"force,omitempty" doc:"also a finished run; without a checkpoint: move the run to the trash"`
@@ -27,13 +27,34 @@ type ResetOutput struct {
 	OK          bool         `json:"ok"`
 	State       delta        `json:"state"`
 	Instruction *Instruction `json:"instruction,omitempty"`
-	Checkpoint  string       `json:"checkpoint,omitempty"`
+	// The rest is as in a Reply.
+	Instructions []Instruction              `json:"instructions,omitempty"`
+	Schemas      map[string]json.RawMessage `json:"schemas,omitempty"`
+	Outstanding  []string                   `json:"outstanding,omitempty"`
+	Note         string                     `json:"note,omitempty"`
+	Checkpoint   string                     `json:"checkpoint,omitempty"`
 }
 
 // Reset goes back to a checkpoint. Nothing is erased: the reset is a record
 // of its own. CHECKPOINT_NOT_FOUND; INVALID_PARAMS; RESET_NOT_ALLOWED for a finished run, or
 // a whole run, without force; UNKNOWN_RUN.
 func (e *Engine) Reset(ctx context.Context, in ResetInput) (*ResetOutput, error) {
+	meant := ""
+	if in.RunID == "" {
+		if in.Checkpoint == "" && in.Save == "" {
+			return nil, fault.New(fault.InvalidParams, "name a checkpoint (start, v2, a step id); to move a whole run to the trash, name it by run_id, with force")
+		}
+		key, err := e.implied(ctx, in.Workflow)
+		if err != nil {
+			return nil, err
+		}
+		in.Workflow, in.RunID, meant = key.Workflow, key.Run, key.Run
+	}
+	out, err := e.reset(ctx, in)
+	return out, ofImplied(meant, err)
+}
+
+func (e *Engine) reset(ctx context.Context, in ResetInput) (*ResetOutput, error) {
 	l, err := e.open(ctx, in.Workflow, in.RunID)
 	if err != nil {
 		return nil, err
@@ -92,7 +113,7 @@ func (e *Engine) saveCheckpoint(ctx context.Context, l *live, name string) (*Res
 		return nil, err
 	}
 	e.project(ctx, l, true)
-	return &ResetOutput{OK: true, Checkpoint: name, State: composed(l.now, false, nil).State}, nil
+	return &ResetOutput{OK: true, Checkpoint: name, State: composed(l.now, changes, false, nil).State}, nil
 }
 
 func versionOf(name string) (int, bool) {
@@ -147,7 +168,7 @@ func (e *Engine) resetTo(ctx context.Context, l *live, records []state.Record, t
 		return nil, err
 	}
 	past.now.Change = flow.Change{}
-	out := composed(past.now, e.drifted(past.plan.Pins), nil)
+	out := composed(past.now, everything, e.drifted(past.plan.Pins), nil)
 	data, err := jsonvalue.Encode(resetData{To: to, Name: name, Reply: reply{Reply: out}})
 	if err != nil {
 		return nil, fault.New(fault.Internal, "encoding a reset: %w", err)
@@ -164,5 +185,6 @@ func (e *Engine) resetTo(ctx context.Context, l *live, records []state.Record, t
 	if err != nil {
 		return nil, err
 	}
-	return &ResetOutput{OK: true, State: restored.State, Instruction: restored.Instruction}, nil
+	return &ResetOutput{OK: true, State: restored.State, Instruction: restored.Instruction, Instructions: restored.Instructions,
+		Schemas: restored.Schemas, Outstanding: restored.Outstanding, Note: restored.Note}, nil
 }

@@ -28,6 +28,8 @@ type StateGetInput struct {
 
 // StateGet is the state of a run, or a page of it.
 type StateGet struct {
+	// RunID says which run was meant, where the call named none.
+	RunID       string                 `json:"run_id,omitempty"`
 	Snapshot    *flow.Snapshot         `json:"snapshot,omitempty"`
 	History     []Event                `json:"history,omitempty"`
 	Checkpoints []state.CheckpointInfo `json:"checkpoints,omitzero"`
@@ -63,10 +65,23 @@ func (e *Engine) StateGet(ctx context.Context, in StateGetInput) (*StateGet, err
 		}
 		return &StateGet{Artifact: part}, nil
 	}
+	meant := ""
 	if in.RunID == "" {
-		return nil, fault.New(fault.InvalidParams, "missing argument \"run_id\"").
-			With(fault.Diagnostic{Path: "run_id", Message: "missing argument \"run_id\""})
+		key, err := e.implied(ctx, in.Workflow)
+		if err != nil {
+			return nil, err
+		}
+		in.Workflow, in.RunID, meant = key.Workflow, key.Run, key.Run
 	}
+	out, err := e.stateGet(ctx, in)
+	if err != nil {
+		return nil, ofImplied(meant, err)
+	}
+	out.RunID = meant
+	return out, nil
+}
+
+func (e *Engine) stateGet(ctx context.Context, in StateGetInput) (*StateGet, error) {
 	switch {
 	case in.Limit < 0:
 		in.Limit = math.MaxInt / 4

@@ -47,6 +47,74 @@ func (e *Engine) nextByReceipt(ctx context.Context, l *live, in NextInput) (sett
 	return e.settle(ctx, l, given)
 }
 
+// nextByClaim answers with a receipt that was sent in the place of a result, or
+// together with it. taken is false where the result is to be taken as it came.
+//
+// What is nothing but a receipt is never a result: NOT_WITNESSED where the
+// receipt is not kept here. A reply that carries its receipt is answered by the
+// receipt if that proves the call; else it is a result like any other.
+func (e *Engine) nextByClaim(ctx context.Context, l *live, in NextInput, claim flow.Claim) (replied settled, taken bool, err error) {
+	next, outstanding := l.instruction(in.StepID)
+	if claim.Receipt == "" || outstanding && next.Shown != "" {
+		return settled{}, false, nil
+	}
+	id := strings.ToLower(strings.TrimSpace(claim.Receipt))
+	asRef := in
+	asRef.ResultSnapshot, asRef.ResultRef = nil, id
+	if e.Receipt == nil {
+		if claim.Alone {
+			return settled{}, false, notAResult(id)
+		}
+		return settled{}, false, nil
+	}
+	receipt, err := e.Receipt(ctx, id)
+	switch {
+	case err != nil && !errors.Is(err, fault.NotWitnessed) && !errors.Is(err, fault.InvalidParams):
+		return settled{}, false, err
+	case err != nil && claim.Alone:
+		replied, err = e.repeatReceipt(ctx, l, asRef, notAResult(id))
+		return replied, err == nil, err
+	case err != nil:
+		return settled{}, false, nil
+	case claim.Whole && (!outstanding || e.attest(l, in.StepID, receipt) != nil):
+		return settled{}, false, nil
+	}
+	replied, err = e.nextByReceipt(ctx, l, asRef)
+	return replied, true, err
+}
+
+// notAResult refuses a receipt that nobody has, sent as a result.
+func notAResult(id string) error {
+	return fault.New(fault.NotWitnessed, "result_snapshot is only a receipt, and %q is none that is kept here: call the tool through Savant and send the _receipt of its reply as result_ref, or send its whole result as result_snapshot", fault.Cut(id, 60)).
+		With(fault.Diagnostic{Path: "result_snapshot", Message: "a receipt is not a result", Expected: "the tool's whole result, or result_ref", Actual: fault.Cut(id, 60)})
+}
+
+// holdAgainstTool holds a result that nobody witnessed against the output
+// schema of the tool that was to be called: VALIDATION_FAILED, and nothing is
+// recorded.
+func (e *Engine) holdAgainstTool(l *live, given submission) error {
+	next, outstanding := l.instruction(given.Step)
+	if e.Fits == nil || !outstanding || next.Shown != "" || next.Witness == "required" || given.Attempt > 0 && given.Attempt != next.Attempt {
+		return nil
+	}
+	var first error
+	for _, value := range flow.Values(given.Result) {
+		err := e.Fits(next.Call, value)
+		if err == nil {
+			return nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	if first == nil {
+		return nil // the tool failed
+	}
+	misfit := fault.From(first)
+	return fault.New(fault.ValidationFailed, "step %q: this is not what %s answers: %s. Call %s and send its _receipt as result_ref, or its whole result as it came; if the call failed, with \"isError\": true",
+		given.Step, next.Call, misfit.Message(), next.Call).With(misfit.Diagnostics...)
+}
+
 // resultOfCall returns what a client would have handed in: of a call that
 // failed, a CallToolResult that says so. A receipt is held against the step's
 // own input, so that a tool which refused it will again.

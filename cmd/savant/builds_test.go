@@ -92,18 +92,29 @@ func driveBranching(t *testing.T, command *exec.Cmd, folder string) []string {
 	return replies
 }
 
-// stepOf returns the step that a reply hands out.
+// stepOf returns a step that waits after a reply: the first it hands out, else
+// the first that was handed out before.
 func stepOf(t *testing.T, line string) string {
+	type instruction struct {
+		StepID string `json:"step_id"`
+	}
 	var got struct {
 		Result struct {
 			StructuredContent struct {
-				Instruction struct {
-					StepID string `json:"step_id"`
-				}
+				Instruction  *instruction
+				Instructions []instruction
+				Outstanding  []string
 			}
 		}
 	}
 	require.NoError(t, json.Unmarshal([]byte(line), &got))
-	require.NotEmpty(t, got.Result.StructuredContent.Instruction.StepID, line)
-	return got.Result.StructuredContent.Instruction.StepID
+	reply := got.Result.StructuredContent
+	switch {
+	case reply.Instruction != nil:
+		return reply.Instruction.StepID
+	case len(reply.Instructions) > 0:
+		return reply.Instructions[0].StepID
+	}
+	require.NotEmpty(t, reply.Outstanding, line)
+	return reply.Outstanding[0]
 }

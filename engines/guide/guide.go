@@ -19,6 +19,7 @@ const readFirst = " Read think.driver_prompt once before you start."
 func Tools(e *think.Engine) []engines.Tool {
 	tool := func(t engines.Tool, title string, change ...func(*engines.Tool)) engines.Tool {
 		t.Title, t.ReadOnly, t.Idempotent = title, true, true
+		withAliases(&t)
 		for _, each := range change {
 			each(&t)
 		}
@@ -29,10 +30,10 @@ func Tools(e *think.Engine) []engines.Tool {
 	repeats := func(t *engines.Tool) { t.Idempotent = false }
 	destroys := func(t *engines.Tool) { t.Destructive = true }
 	return []engines.Tool{
-		tool(engines.Bind("think.plan", "Start a workflow run, or return an existing one where it stands. Answers the first instruction: do it, then call think.next."+readFirst, e.Plan), "Start a workflow", writes, eager),
+		tool(engines.Bind("think.plan", "Start a workflow run, or return an existing one where it stands. Answers the first instruction: do it, then call think.next."+readFirst, e.Plan), "Start a workflow", writes, eager, withParams(e)),
 		tool(engines.Bind("think.next", "Give the result of the current instruction; answers the next one, or done. Repeat until done is true. An error says what to mend and shows the instruction again."+readFirst, e.Next), "Next instruction", writes, eager),
 		tool(engines.Bind("think.driver_prompt", "How to follow a workflow: the loop, names of tools, passing results, errors.", e.Library.DriverPrompt), "Driver prompt", eager),
-		tool(engines.Bind("think.explain", "Why a step exists and why it is where it is: conditions with their operands, skips with their cause, its success schema.", e.Explain), "Explain a step"),
+		tool(engines.Bind("think.explain", "Where a run stands: what is done, skipped, failed and why, what waits and what comes next. With step_id: why a step is where it is, its conditions with their operands, its success schema.", e.ExplainAny), "Explain a run or a step"),
 		tool(engines.Bind("think.reset", "Take a run back to a checkpoint, or save one by name. The history is kept; force reopens a finished run or moves a run to the trash.", e.Reset), "Reset a run", writes, repeats, destroys),
 		tool(engines.Bind("think.workflows.list", "The workflows there are, with their parameters.", e.Library.Catalog), "List workflows"),
 		tool(engines.Bind("think.workflows.read", "One workflow: its YAML, parsed form, graph and Mermaid picture.", e.Library.Read), "Read a workflow"),

@@ -167,6 +167,91 @@ func normalise(value any) (any, *fault.Error) {
 // through Savant carries its receipt.
 const receiptKey = "_receipt"
 
+// claimPattern is a text that says a receipt and nothing else: the id alone, or
+// with the name under which it came.
+var claimPattern = pattern.Lazy(`(?i)^\W*(?:_?receipt\W+|result_ref\W+)?([a-z2-7]{8})\W*$`)
+
+// Claim is a receipt that stands in a result.
+type Claim struct {
+	// Receipt is the id as it was given; "" where there is none.
+	Receipt string
+	// Alone: the result is nothing but the receipt. Else it may be, or it is a
+	// tool's reply with its receipt.
+	Alone bool
+	// Whole: the result has more than a receipt.
+	Whole bool
+}
+
+// ClaimOf finds the receipt that a result carries, or was sent in its place.
+func ClaimOf(result any) Claim {
+	text, isText := result.(string)
+	if isText {
+		result = schemas.Normalise(text)
+	}
+	object, ok := result.(map[string]any)
+	if !ok {
+		if found := claimPattern().FindStringSubmatch(text); isText && len(text) <= maxReceiptText && found != nil {
+			return Claim{Receipt: found[1]}
+		}
+		return Claim{}
+	}
+	if id, ok := object[receiptKey].(string); ok {
+		return Claim{Receipt: id, Alone: len(object) == 1, Whole: len(object) > 1}
+	}
+	for _, key := range []string{"result_ref", "receipt"} {
+		if id, ok := object[key].(string); ok && len(object) == 1 {
+			return Claim{Receipt: id}
+		}
+	}
+	return claimIn(object)
+}
+
+// claimIn finds the receipt in a CallToolResult.
+func claimIn(object map[string]any) Claim {
+	content, isResult := object["content"].([]any)
+	structured, _ := object["structuredContent"].(map[string]any)
+	if id, ok := structured[receiptKey].(string); ok {
+		return Claim{Receipt: id, Alone: len(structured) == 1, Whole: len(structured) > 1}
+	}
+	rest := len(structured) > 0
+	var claim Claim
+	for _, item := range content {
+		block, _ := item.(map[string]any)
+		text, ok := block["text"].(string)
+		switch {
+		case ok && onlyReceipt(text):
+			inner, _ := schemas.Normalise(text).(map[string]any)
+			claim.Receipt, _ = inner[receiptKey].(string)
+		case ok && strings.HasPrefix(strings.TrimSpace(text), "{"):
+			inner, _ := schemas.Normalise(text).(map[string]any)
+			if id, ok := inner[receiptKey].(string); ok {
+				claim.Receipt = id
+			}
+			rest = true
+		default:
+			rest = true
+		}
+	}
+	if !isResult || claim.Receipt == "" {
+		return Claim{}
+	}
+	return Claim{Receipt: claim.Receipt, Alone: !rest, Whole: rest}
+}
+
+// Values returns what a result may mean once it is unwrapped, the likeliest
+// first; none where it says that the tool failed.
+func Values(result any) []any {
+	var values []any
+	for _, reading := range readings(result) {
+		value, problem := normalise(reading)
+		if problem != nil {
+			return nil
+		}
+		values = append(values, value)
+	}
+	return values
+}
+
 // withoutReceipt takes the receipt out of a reply that was handed in as it
 // came: it is no part of what the tool gave.
 func withoutReceipt(value any) any {

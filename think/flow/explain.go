@@ -167,3 +167,67 @@ func shortened(value any) any {
 	}
 	return fault.Cut(string(data), maxOperand)
 }
+
+// Line is where one step stands among the steps of its run.
+type Line struct {
+	ID, Call string
+	Status   Status
+	Cause    string
+	Attempt  int
+	Failure  *fault.Error
+	// Items counts those of a loop, Settled those of them that have ended.
+	Items, Settled int
+	// After are the steps that this one waits for; When and Foreach are its
+	// conditions, as they are written.
+	After         []string
+	When, Foreach string
+	// Declined: the condition was false.
+	Declined bool
+}
+
+// Outline returns a line for each step, in their order: a loop once, with the
+// items of it that failed or wait, and the steps of a workflow that goes on
+// below the step that runs it.
+func (r *Run) Outline() []Line { return r.root.outline(nil) }
+
+func (f *frame) outline(list []Line) []Line {
+	for i := range f.nodes {
+		n := &f.nodes[i]
+		list = append(list, n.line())
+		for k := range n.units {
+			u := &n.units[k]
+			if n.loop() && (u.status == Failed || u.status == Issued) {
+				list = append(list, u.line())
+			}
+			if rounds := u.rounds(); len(rounds) > 0 && (u.status == Issued || u.status == Failed) {
+				list = rounds[len(rounds)-1].outline(list)
+			}
+		}
+	}
+	return list
+}
+
+func (n *nodeState) line() Line {
+	s := n.step()
+	line := Line{ID: n.id(), Call: s.Call, Status: n.standing(), Cause: n.cause, Declined: n.when != nil && !*n.when}
+	if s.When != nil {
+		line.When = s.When.Source()
+	}
+	if s.Foreach != nil {
+		line.Foreach, line.Items, line.Settled = s.Foreach.Source(), len(n.units), len(n.units)-n.open
+	}
+	if !n.loop() && len(n.units) == 1 {
+		u := &n.units[0]
+		line.Attempt, line.Failure = u.attempt, u.rare().failure
+	}
+	for _, dep := range n.node().deps {
+		if d := &n.frame.nodes[dep]; !d.status.settled() {
+			line.After = append(line.After, d.id())
+		}
+	}
+	return line
+}
+
+func (u *unit) line() Line {
+	return Line{ID: u.id, Call: u.step().Call, Status: u.status, Cause: u.cause, Attempt: u.attempt, Failure: u.rare().failure}
+}

@@ -21,8 +21,11 @@ type Instruction struct {
 	// it; no client is told.
 	Backoff string `json:"-"`
 	Witness string `json:"witness,omitempty"`
-	// Schema is the whole of SuccessSchema, where that is only a name too.
-	Schema any `json:"-"`
+	// SchemaName names SuccessSchema: its own name, else the id of its step.
+	SchemaName string `json:"-"`
+	// New says that the last event handed the instruction out, or asks for it
+	// again because the answer was refused.
+	New bool `json:"-"`
 	// Version is that of the event which handed the step out.
 	Version int `json:"-"`
 	// Shown identifies what a person is shown, where the step waits for one: an
@@ -33,31 +36,72 @@ type Instruction struct {
 	Done        bool               `json:"done"`
 }
 
-// maxSchema is how much of a success_schema an instruction carries; a larger
-// one is named, and think.explain shows it.
-const maxSchema = 1200
-
-// issue hands out ready units, in declaration order, up to limits.parallel. It
-// returns the captures that are missing for that.
+// issue hands out ready units, in declaration order, up to limits.parallel, and
+// in one event no more than the run's window has room for. It returns the
+// captures that are missing for that.
 func (r *Run) issue() []Ref {
-	for len(r.issued) < r.graph.Workflow.Limits.Parallel && len(r.ready) > 0 && r.blocked == nil {
+	for len(r.issued) < r.graph.Workflow.Limits.Parallel && len(r.ready) > 0 && r.blocked == nil && r.rejected == nil {
 		u := r.ready[0]
-		if !r.resuming {
-			var m missing
-			if m.node(u.node); len(m.refs) > 0 {
-				return m.refs
+		if bounded := r.window > 0 && len(r.fresh) > 0; bounded || !r.resuming {
+			refs, ok := r.prepare(u, bounded)
+			if len(refs) > 0 {
+				return refs
 			}
-			if !u.render() {
+			if !ok {
 				return nil
 			}
 		}
 		r.ready = r.ready[1:]
 		u.status, u.attempt, u.issuedAt = Issued, 1, r.version
-		r.issued = insert(r.issued, u)
+		r.issued, r.fresh = insert(r.issued, u), append(r.fresh, u)
 		u.touch()
 	}
 	return nil
 }
+
+// prepare renders a unit that is to be handed out, and where it comes after
+// others of the same event these too. It returns the captures that are missing
+// for that; ok is false where the unit cannot be handed out: there is no room
+// for it, or the run is blocked.
+func (r *Run) prepare(u *unit, bounded bool) (refs []Ref, ok bool) {
+	units := []*unit{u}
+	if bounded {
+		units = append(slices.Clone(r.fresh), u)
+	}
+	var m missing
+	for _, each := range units {
+		if !each.rare().rendered {
+			m.node(each.node)
+		}
+	}
+	if len(m.refs) > 0 {
+		return m.refs, false
+	}
+	total := 0
+	for _, each := range units {
+		if !each.render() {
+			return nil, false
+		}
+		if bounded {
+			total += each.length()
+		}
+	}
+	return nil, !bounded || total <= r.window
+}
+
+// length is about how many bytes of JSON the unit takes in a reply.
+func (u *unit) length() int {
+	input, _ := jsonvalue.Encode(u.rare().input)
+	size := len(input) + len(u.step().Rationale) + len(u.id) + instructionBytes
+	if schema := u.step().Schema; schema != nil && (u.item <= 0) { // the items of a loop share theirs
+		whole, _ := jsonvalue.Encode(schema.JSON())
+		size += len(whole)
+	}
+	return size
+}
+
+// instructionBytes is what an instruction has beside its texts.
+const instructionBytes = 200
 
 // render computes what the unit is handed out with; false means that it cannot
 // be and the run is blocked.
@@ -108,14 +152,12 @@ func (u *unit) instruction() Instruction {
 		i.Witness = s.Witness
 	}
 	if s.Schema != nil {
-		i.Schema = s.Schema.JSON()
-		i.SuccessSchema = i.Schema
-		if name := s.Schema.Name(); name != "" {
-			if whole, err := jsonvalue.Encode(i.Schema); err == nil && len(whole) > maxSchema {
-				i.SuccessSchema = name
-			}
+		i.SuccessSchema, i.SchemaName = s.Schema.JSON(), s.Schema.Name()
+		if i.SchemaName == "" {
+			i.SchemaName = u.node.id()
 		}
 	}
+	i.New = slices.Contains(u.run().fresh, u) || u.run().rejected != nil && u == u.run().answered
 	if shown := u.rare().shown; shown != nil {
 		i.Diagnostics = shown.Diagnostics
 		if len(i.Diagnostics) > 5 {

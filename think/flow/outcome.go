@@ -36,6 +36,9 @@ type Outcome struct {
 	// is done, and Size its length in bytes.
 	Captured string
 	Size     int
+	// Exhausted is the answered step where its last attempt failed, and it was no
+	// person's no.
+	Exhausted string
 	// Blocked is why the run cannot go on, or nil.
 	Blocked *fault.Error
 	// Final is the report of a finished run, or nil; do not change it.
@@ -106,6 +109,8 @@ func (r *Run) Proceed() Outcome {
 	}
 	if u := r.answered; u != nil && u.status == Done {
 		out.Captured, out.Size = u.sum, u.size
+	} else if u != nil && u.status == Failed && !u.step().Person() {
+		out.Exhausted = u.id
 	}
 	return out
 }
@@ -115,7 +120,7 @@ func (r *Run) begin(u *unit, digest string) {
 	for _, touched := range r.touched {
 		touched.seen = false
 	}
-	r.touched, r.settled, r.answered, r.rejected = nil, nil, u, nil
+	r.touched, r.settled, r.answered, r.rejected, r.fresh = nil, nil, u, nil, nil
 	r.shed()
 	r.version++
 	u.attempts = append(u.attempts, attempt{digest, r.version})

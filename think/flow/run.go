@@ -48,6 +48,11 @@ type Run struct {
 	settled  []*nodeState
 	answered *unit
 	rejected *fault.Error
+	// fresh are the units that the event handed out.
+	fresh []*unit
+	// window bounds, in bytes, what one event hands out after the first
+	// instruction; 0 for no bound.
+	window int
 	// resuming is set while a recorded answer is applied again: what was
 	// handed out then need not be rendered.
 	resuming bool
@@ -99,7 +104,13 @@ func (t task) do(r *Run) {
 // Start begins a run: params must come from Bind. The run is at version 1, and
 // nothing is missing.
 func (g *Graph) Start(id string, params map[string]any) (*Run, Outcome) {
-	r := &Run{graph: g, id: id, version: 1, params: params}
+	return g.StartWithin(id, params, 0)
+}
+
+// StartWithin is Start of a run that hands out, in one event, no more
+// instructions than have about so many bytes, and one in any case.
+func (g *Graph) StartWithin(id string, params map[string]any, window int) (*Run, Outcome) {
+	r := &Run{graph: g, id: id, version: 1, params: params, window: window}
 	r.root = r.open(g, "", params, nil)
 	return r, r.Proceed()
 }

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 
 	"savant/fault"
@@ -53,6 +54,8 @@ func (r *Run) Answered(step string, attempt int, digest string) (version int, er
 		return u.repeat(attempt-1, digest)
 	case u.status.settled() && attempt <= 0:
 		return u.repeat(made-1, digest)
+	case u.status == Failed && !u.step().Person():
+		return 0, fault.New(fault.InvalidTransition, "step %q failed at attempt %d, its last", step, u.attempt).Attach("expected", r.issuedIDs()).Hinted(u.reopening())
 	case attempt > u.attempt || u.status.settled():
 		return 0, fault.New(fault.InvalidTransition, "step %q is at attempt %d, not %d", step, u.attempt, attempt).Attach("expected", r.issuedIDs())
 	}
@@ -63,8 +66,30 @@ func (u *unit) repeat(index int, digest string) (int, error) {
 	if given := u.attempts[index]; given.digest == digest {
 		return given.version, nil
 	}
-	return 0, fault.New(fault.StateConflict, "step %q has another answer already (attempt %d, recorded as version %d)",
-		u.id, index+1, u.attempts[index].version).Hinted(fault.Hint{Call: "think.reset", Text: "goes back to before it"})
+	conflict := fault.New(fault.StateConflict, "step %q has another answer already (attempt %d, recorded as version %d)",
+		u.id, index+1, u.attempts[index].version)
+	if u.status == Failed && !u.step().Person() {
+		conflict = fault.New(fault.StateConflict, "step %q failed at its last attempt (%d, recorded as version %d) and takes no other answer",
+			u.id, index+1, u.attempts[index].version)
+	}
+	if !u.status.settled() {
+		return 0, conflict.Hinted(fault.Hint{Text: fmt.Sprintf("the step is at attempt %d now", u.attempt)})
+	}
+	return 0, conflict.Hinted(u.reopening())
+}
+
+// Reopen is the call that opens a step again.
+func Reopen(run, step string, over bool) string {
+	force := ""
+	if over {
+		force = `, "force": true`
+	}
+	return fmt.Sprintf(`think.reset {"run_id": %q, "checkpoint": %q%s}`, run, step, force)
+}
+
+func (u *unit) reopening() fault.Hint {
+	call, arguments, _ := strings.Cut(Reopen(u.run().id, u.id, u.run().final != nil), " ")
+	return fault.Hint{Call: call, Text: arguments + " goes back to before its answer"}
 }
 
 func (r *Run) unknown(step string) error {
@@ -98,7 +123,11 @@ func (r *Run) expect(n *nodeState, u *unit, step string) error {
 	if ids := r.issuedIDs(); len(ids) > 0 {
 		expected = strings.Join(ids, ", ")
 	}
-	return fault.New(fault.InvalidTransition, "step %q is %s%s; expected %s", step, status, why, fault.Cut(expected, 1000)).Attach("expected", r.issuedIDs())
+	refused := fault.New(fault.InvalidTransition, "step %q is %s%s; expected %s", step, status, why, fault.Cut(expected, 1000)).Attach("expected", r.issuedIDs())
+	if u != nil && u.status == Failed && !u.step().Person() {
+		return refused.Hinted(u.reopening())
+	}
+	return refused
 }
 
 // Settle takes a new answer; call Answered first. An error means that nothing

@@ -168,6 +168,7 @@ func (a *App) engine(layers ...library.Layer) *think.Engine {
 		ToolNames: a.Tools.Names,
 		Receipt:   a.Store.Receipt,
 		Asked:     guide.Asked(a.Tools),
+		Fits:      a.Tools.Fits,
 		Now:       time.Now,
 		NewID:     newID,
 		Logger:    a.Logger,

@@ -1,0 +1,65 @@
+package guide
+
+import (
+	"encoding/json"
+
+	"savant/engines"
+	"savant/internal/jsonvalue"
+	"savant/think"
+)
+
+// aliases are what models call the arguments of Think's tools.
+var aliases = engines.Aliases{
+	"workflow":        {"workflowname", "workflowid"},
+	"params":          {"param", "parameters", "args", "arguments", "inputs", "input", "variables"},
+	"run_id":          {"run", "id", "runname", "workflowrunid"},
+	"step_id":         {"step", "id", "stepname", "currentstep"},
+	"result_snapshot": {"result", "results", "output", "outputs", "response", "answer", "value", "snapshot", "data", "content", "text", "json", "payload", "stepresult", "toolresult", "resultjson", "structuredcontent"},
+	"result_ref":      {"receipt", "receiptid", "resultreceipt", "ref", "resultreference"},
+	"attempt":         {"attemptnumber", "attemptno"},
+	"checkpoint":      {"to", "version", "target", "step", "stepid", "name", "tostep", "fromstep", "tocheckpoint"},
+	"save":            {"saveas", "savecheckpoint"},
+	"force":           {"forced"},
+	"var":             {"capture", "variable", "name", "key"},
+	"artifact":        {"sha256", "digest"},
+	"filter":          {"query", "search"},
+	"workflow_yaml":   {"yaml", "source", "workflowtext"},
+	"action":          {"mode", "command"},
+	"from_step":       {"from", "step", "stepid", "checkpoint", "version"},
+	"to_step":         {"to"},
+	"new_run_id":      {"newrun", "newid"},
+}
+
+// withAliases refuses arguments that were meant as another one of a tool.
+func withAliases(t *engines.Tool) {
+	input := t.Input
+	t.Stray = func(declared, stray map[string]json.RawMessage) error {
+		own := engines.Aliases{}
+		for name := range jsonvalue.Members(member(input, "properties")) {
+			own[name] = aliases[name]
+		}
+		return own.Stray(declared, stray)
+	}
+}
+
+func member(object json.RawMessage, wanted string) json.RawMessage {
+	for name, value := range jsonvalue.Members(object) {
+		if name == wanted {
+			return value
+		}
+	}
+	return nil
+}
+
+// withParams refuses parameters of the workflow that were sent beside params.
+func withParams(e *think.Engine) func(*engines.Tool) {
+	return func(t *engines.Tool) {
+		others := t.Stray
+		t.Stray = func(declared, stray map[string]json.RawMessage) error {
+			if err := e.StrayParams(declared, stray); err != nil {
+				return err
+			}
+			return others(declared, stray)
+		}
+	}
+}

@@ -1,0 +1,291 @@
+package think
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"savant/fault"
+	"savant/think/flow"
+)
+
+// ExplainInput names a step, of a run or of a workflow; without a step the run
+// is explained.
+type ExplainInput struct {
+	Workflow string `json:"workflow,omitempty"`
+	RunID    string `json:"run_id,omitempty"`
+	StepID   string `json:"step_id,omitempty" doc:"default: the whole run"`
+}
+
+// StepExplanation tells of a step, and of which run where the call named none.
+type StepExplanation struct {
+	RunID string `json:"run_id,omitempty"`
+	*flow.Explanation
+}
+
+// Explain tells why a step is where it is: UNKNOWN_STEP, UNKNOWN_RUN,
+// UNKNOWN_WORKFLOW.
+func (e *Engine) Explain(ctx context.Context, in ExplainInput) (*flow.Explanation, error) {
+	if in.RunID == "" {
+		graph, err := e.Library.Graph(in.Workflow)
+		if err != nil {
+			return nil, err
+		}
+		return graph.Explain(in.StepID)
+	}
+	l, err := e.open(ctx, in.Workflow, in.RunID)
+	if err != nil {
+		return nil, err
+	}
+	defer l.mu.Unlock()
+	return e.explain(ctx, l.past(), l.run, in.StepID)
+}
+
+// ExplainAny is think.explain: a StepExplanation or a RunExplanation. A call
+// that names no run means the open one; where there is none, the workflow.
+func (e *Engine) ExplainAny(ctx context.Context, in ExplainInput) (any, error) {
+	meant := ""
+	if in.RunID == "" {
+		if in.Workflow != "" && in.StepID != "" {
+			if _, open, err := e.openRuns(ctx, in.Workflow); err != nil || len(open) == 0 {
+				return e.Explain(ctx, in) // of the workflow
+			}
+		}
+		key, err := e.implied(ctx, in.Workflow)
+		if err != nil {
+			return nil, err
+		}
+		in.Workflow, in.RunID, meant = key.Workflow, key.Run, key.Run
+	}
+	if in.StepID == "" {
+		return e.ExplainRun(ctx, in.Workflow, in.RunID)
+	}
+	explained, err := e.Explain(ctx, in)
+	if err != nil {
+		return nil, ofImplied(meant, err)
+	}
+	return StepExplanation{RunID: meant, Explanation: explained}, nil
+}
+
+// RunExplanation tells where a run stands: Text for a person, the rest for who
+// goes on with it.
+type RunExplanation struct {
+	RunID    string      `json:"run_id"`
+	Workflow string      `json:"workflow"`
+	Status   flow.Status `json:"status"`
+	Version  int         `json:"version"`
+	Text     string      `json:"text"`
+	// Done are ids; each list has at most maxExplained entries, More counts the
+	// steps that were left out.
+	Done    []string      `json:"done"`
+	Skipped []skippedStep `json:"skipped"`
+	Failed  []failedStep  `json:"failed"`
+	Waiting []waitingStep `json:"waiting"`
+	Next    []comingStep  `json:"next"`
+	More    int           `json:"more,omitempty"`
+	Note    string        `json:"note,omitempty"`
+	// Instruction, Instructions and Schemas are what is to be done now, as
+	// think.plan repeats it.
+	Instruction  *Instruction               `json:"instruction,omitempty"`
+	Instructions []Instruction              `json:"instructions,omitempty"`
+	Schemas      map[string]json.RawMessage `json:"schemas,omitempty"`
+}
+
+type skippedStep struct {
+	StepID string `json:"step_id"`
+	Cause  string `json:"cause"`
+	Why    string `json:"why"`
+}
+
+type failedStep struct {
+	StepID   string     `json:"step_id"`
+	Code     fault.Code `json:"code"`
+	Details  string     `json:"details"`
+	Attempts int        `json:"attempts,omitempty"`
+}
+
+type waitingStep struct {
+	StepID  string `json:"step_id"`
+	Call    string `json:"call"`
+	For     string `json:"for"` // model, person or tool
+	Attempt int    `json:"attempt"`
+	Since   string `json:"since,omitempty"`
+}
+
+type comingStep struct {
+	StepID  string   `json:"step_id"`
+	Call    string   `json:"call"`
+	After   []string `json:"after,omitempty"`
+	When    string   `json:"when,omitempty"`
+	Foreach string   `json:"foreach,omitempty"`
+}
+
+// maxExplained bounds each list of a RunExplanation.
+const maxExplained = 12
+
+// ExplainRun tells where a run stands: what is done, skipped and failed, what
+// waits for whom, and what comes next under which conditions.
+func (e *Engine) ExplainRun(ctx context.Context, workflow, run string) (*RunExplanation, error) {
+	l, err := e.open(ctx, workflow, run)
+	if err != nil {
+		return nil, err
+	}
+	defer l.mu.Unlock()
+	out := &RunExplanation{RunID: l.key.Run, Workflow: l.key.Workflow, Status: l.now.Status, Version: l.now.Version, Done: []string{},
+		Skipped: []skippedStep{}, Failed: []failedStep{}, Waiting: []waitingStep{}, Next: []comingStep{}}
+	for _, line := range l.run.Outline() {
+		out.add(line)
+	}
+	for _, next := range l.now.Instructions {
+		out.wait(e, l, next)
+	}
+	if l.now.Final == nil && l.now.Blocked == nil {
+		standing := composed(l.now, everything, e.drifted(l.pins), nil)
+		out.Instruction, out.Instructions, out.Schemas, out.Note = standing.Instruction, standing.Instructions, standing.Schemas, standing.Note
+	}
+	out.Text = out.read(l.now)
+	return out, nil
+}
+
+// keep says whether a list has room, and counts what it has none for.
+func (x *RunExplanation) keep(length int) bool {
+	if length < maxExplained {
+		return true
+	}
+	x.More++
+	return false
+}
+
+func (x *RunExplanation) add(line flow.Line) {
+	switch line.Status {
+	case flow.Done:
+		if x.keep(len(x.Done)) {
+			x.Done = append(x.Done, line.ID)
+		}
+	case flow.Skipped:
+		if x.keep(len(x.Skipped)) {
+			x.Skipped = append(x.Skipped, skippedStep{line.ID, line.Cause, whySkipped(line)})
+		}
+	case flow.Failed:
+		failed := failedStep{StepID: line.ID, Attempts: line.Attempt}
+		if line.Failure != nil {
+			failed.Code, failed.Details = line.Failure.Code, fault.Cut(line.Failure.Message(), 300)
+		}
+		if line.Failure == nil && line.Items > 0 { // its items say why
+			failed.Details = "an item of the loop failed"
+		}
+		if x.keep(len(x.Failed)) {
+			x.Failed = append(x.Failed, failed)
+		}
+	case flow.Issued: // see wait
+	default:
+		if x.keep(len(x.Next)) {
+			x.Next = append(x.Next, comingStep{line.ID, line.Call, line.After, line.When, line.Foreach})
+		}
+	}
+}
+
+func (x *RunExplanation) wait(e *Engine, l *live, next flow.Instruction) {
+	if !x.keep(len(x.Waiting)) {
+		return
+	}
+	waiting := waitingStep{StepID: next.StepID, Call: next.Call, For: "tool", Attempt: next.Attempt}
+	switch {
+	case next.Shown != "":
+		waiting.For = "person"
+	case next.Call == flow.CallGenerate:
+		waiting.For = "model"
+	}
+	if at, known := l.times[next.Version]; known {
+		waiting.Since = age(e.Now().Sub(at))
+	}
+	x.Waiting = append(x.Waiting, waiting)
+}
+
+// whySkipped says a cause in words.
+func whySkipped(line flow.Line) string {
+	cause, of, _ := strings.Cut(line.Cause, ":")
+	switch cause {
+	case "when":
+		return "its condition is false: " + line.When
+	case "missing_data":
+		return "it needs " + of + ", which no step gave"
+	case "upstream_failed":
+		return "step " + of + " before it failed"
+	case "no_dependency_done":
+		return "no step before it is done"
+	case "run_failed":
+		return "the run had failed"
+	case "skip_rest":
+		return "a step failed that skips the rest"
+	}
+	return line.Cause
+}
+
+// read writes the explanation as text for a person.
+func (x *RunExplanation) read(now flow.Outcome) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "Run %s of workflow %s is %s (version %d).\n", x.RunID, x.Workflow, x.Status, x.Version)
+	list := func(title string, lines []string) {
+		if len(lines) > 0 {
+			fmt.Fprintf(&text, "%s:\n- %s\n", title, strings.Join(lines, "\n- "))
+		}
+	}
+	var skipped, failed, waiting, next []string
+	for _, each := range x.Skipped {
+		skipped = append(skipped, each.StepID+": "+each.Why)
+	}
+	for _, each := range x.Failed {
+		failed = append(failed, strings.TrimSuffix(each.StepID+": "+string(each.Code)+": "+each.Details, ": "))
+	}
+	for _, each := range x.Waiting {
+		line := each.StepID + " waits for a " + each.For + ": " + each.Call
+		if each.Attempt > 1 {
+			line += fmt.Sprintf(", attempt %d", each.Attempt)
+		}
+		if each.Since != "" {
+			line += ", handed out " + each.Since + " ago"
+		}
+		waiting = append(waiting, line)
+	}
+	for _, each := range x.Next {
+		next = append(next, each.line())
+	}
+	if len(x.Done) > 0 {
+		fmt.Fprintf(&text, "Done: %s.\n", strings.Join(x.Done, ", "))
+	}
+	list("Skipped", skipped)
+	list("Failed", failed)
+	list("Waiting", waiting)
+	list("Next", next)
+	if x.More > 0 {
+		fmt.Fprintf(&text, "%d more steps; think.state.get shows them all.\n", x.More)
+	}
+	switch {
+	case now.Blocked != nil:
+		fmt.Fprintf(&text, "It cannot go on: %s. Mend the workflow's file, then fork the run: think.debug {run_id, action: fork, adopt: true}.\n", now.Blocked.Message())
+	case now.Final != nil:
+		fmt.Fprintf(&text, "It is over: %s\n", now.Final.Summary)
+	case len(x.Waiting) > 0 && !slices.ContainsFunc(x.Waiting, func(each waitingStep) bool { return each.For != "person" }):
+		text.WriteString("Nobody but a person can move it on.\n")
+	default:
+		text.WriteString("To go on, do what the instruction says and answer with think.next.\n")
+	}
+	return text.String()
+}
+
+func (c comingStep) line() string {
+	line := c.StepID + ": " + c.Call
+	if len(c.After) > 0 {
+		line += ", after " + strings.Join(c.After, ", ")
+	}
+	if c.When != "" {
+		line += ", if " + c.When
+	}
+	if c.Foreach != "" {
+		line += ", for each of " + c.Foreach
+	}
+	return line
+}
