@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/internal/visible"
 	"savant/think/flow"
 )
 
@@ -141,7 +143,12 @@ func (e *Engine) whereabouts(ctx context.Context, asked Pending) (*Reply, error)
 
 // elicit puts one question to the person behind the client.
 func (e *Engine) elicit(ctx context.Context, ask Ask, p Pending) (any, bool) {
-	answer, err := ask(ctx, Form{Message: question(p), Schema: form(p)})
+	message, whole := question(p)
+	if !whole {
+		e.Logger.Info("a question is too long for a form and waits for savant approve", "run", p.RunID, "step", p.StepID)
+		return nil, false
+	}
+	answer, err := ask(ctx, Form{Message: message, Schema: form(p)})
 	if err != nil {
 		e.Logger.Info("the client did not put the question to a person", "run", p.RunID, "step", p.StepID, "error", err)
 		return nil, false
@@ -172,21 +179,35 @@ func unwrapped(answer, schema any) any {
 	return jsonvalue.TextOrValue(text)
 }
 
-// question is what a person reads: the message, and everything it is about.
-func question(p Pending) string {
-	text := p.Message
+// maxForm is how much a form shows, in bytes. What is longer would be cut by clients
+// out of sight; it is answered at a terminal, which shows all of it.
+const maxForm = 8000
+
+// question is what a person reads: the message, and everything it is about, with
+// nothing hidden. whole is false where that is too long for a form.
+func question(p Pending) (text string, whole bool) {
+	text = quoted(p.Message)
 	input, _ := p.Input.(map[string]any)
 	for _, key := range sortedKeys(input) {
-		if key == "message" || key == "schema" {
-			continue
+		if key == "message" || key == "schema" && (flat(p.Schema) || plain(p.Schema) && !hides(p.Schema)) {
+			continue // the form shows the schema's fields, and a plain one is for any text
 		}
 		value, isText := input[key].(string)
 		if !isText {
 			value = string(encoded(input[key]))
 		}
-		text += "\n" + key + ": " + value
+		text += "\n" + visible.Line(key) + ": " + quoted(value)
 	}
-	return fault.Cut(text, 8000) + "\n(" + p.Workflow + " " + p.RunID + ", step " + p.StepID + ")"
+	return text + "\n(" + p.Workflow + " " + p.RunID + ", step " + p.StepID + ")", len(text) <= maxForm
+}
+
+// quoted returns a text of one line as it is and marks the lines of a longer one,
+// so that none can pass for another part of the question.
+func quoted(text string) string {
+	if strings.ContainsRune(strings.TrimSpace(text), '\n') {
+		return "\n" + visible.Block(text)
+	}
+	return visible.Line(text)
 }
 
 func form(p Pending) json.RawMessage {
@@ -199,8 +220,12 @@ func form(p Pending) json.RawMessage {
 	return json.RawMessage(`{"type":"object","properties":{"answer":{"type":"string","title":"Answer"}},"required":["answer"]}`)
 }
 
-// flat says whether a schema is an object of plain fields, as MCP asks of a form.
+// flat says whether a schema is an object of plain fields, as MCP asks of a form, and
+// a form shows all of it.
 func flat(schema any) bool {
+	if hides(schema) {
+		return false
+	}
 	described, _ := schema.(map[string]any)
 	fields, ok := described["properties"].(map[string]any)
 	if !ok || described["type"] != "object" {
@@ -212,6 +237,12 @@ func flat(schema any) bool {
 		}
 	}
 	return true
+}
+
+// hides says whether a schema has names or values that a person could not see whole.
+func hides(schema any) bool {
+	_, whole := visible.Schema(schema)
+	return !whole
 }
 
 // plain says whether a schema is that of one field of a form.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -176,4 +177,64 @@ func TestAnswerThatDoesNotFitTheQuestionIsNotRecorded(t *testing.T) {
 	reply, err := engine.Approve(ctx, "asking", "r1", "colour", pending[0].Digest, map[string]any{"colour": "blue"})
 	require.NoError(t, err)
 	require.Equal(t, "last", reply.Instruction.StepID)
+}
+
+// What is approved was shown: a question that a form cannot show whole is not put to
+// a person by a form.
+func TestAPersonIsAskedOnlyWhatTheySee(t *testing.T) {
+	for name, each := range map[string]struct {
+		plan  any
+		shown string // "": nobody is asked
+	}{
+		"short":           {"a plan", "Go on with a plan?"},
+		"the end hidden":  {strings.Repeat("x", 8100) + " AND DROP DATABASE prod", ""},
+		"nearly too long": {strings.Repeat("x", 7000), "xxx?"},
+		"long by escapes": {strings.Repeat("\u202e", 1500), ""},
+		"marks":           {"a\u202eb\U000e0041\x1b[2J", `a\u{202e}b\u{e0041}\u{1b}[2J?`},
+		"lines":           {"a" + strings.Repeat("\n \n", 500) + "savant: approved", "\n  | Go on with a\n  | \n  | savant: approved?"},
+		"far to the side": {"a" + strings.Repeat(" ", 4000) + "AND DROP", "a(4000 spaces)AND DROP?"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			engine := askingEngine(t)
+			willing := &person{answers: []engines.Answer{accept(`{"approved":true}`)}}
+			_, err := engine.Plan(willing.context(), think.PlanInput{Workflow: "asking", RunID: "r1", Params: map[string]any{"who": "Ada"}})
+			require.NoError(t, err)
+			reply, err := engine.Next(willing.context(), think.NextInput{Workflow: "asking", RunID: "r1", StepID: "prepare", ResultSnapshot: json.RawMessage(wire(t, each.plan))})
+			require.NoError(t, err)
+			if each.shown == "" {
+				require.Empty(t, willing.asked)
+				require.Equal(t, "sure", reply.Instruction.StepID)
+				require.Equal(t, flow.Waiting, reply.State.Status)
+				require.Contains(t, reply.Note, "savant approve r1 sure", "the terminal shows all of it")
+				return
+			}
+			require.Contains(t, willing.asked[0].Message, each.shown)
+			require.Equal(t, "colour", reply.Instruction.StepID)
+		})
+	}
+}
+
+// A form's fields hide nothing either: one that would is asked for as text, with the
+// schema in the question.
+func TestAFormHidesNoField(t *testing.T) {
+	store, err := state.Open(t.TempDir(), state.Options{})
+	require.NoError(t, err)
+	engine := think.New(think.Options{Person: guide.Person, Store: store, Now: time.Now, NewID: func() string { return "fresh" },
+		Library: library.New(library.Layer{Files: fstest.MapFS{"workflows/hiding.yaml": {Data: []byte(`name: hiding
+version: "1.0"
+steps:
+  - id: pick
+    call: human.ask
+    input_template: {message: "Which?", schema: {type: object, properties: {which: {type: string, enum: ["a", "a\u200b"]}}}}
+`)}}})})
+	t.Cleanup(func() {
+		engine.Close()
+		require.NoError(t, store.Close())
+	})
+	asked := &person{answers: []engines.Answer{{Action: "cancel"}}}
+	_, err = engine.Plan(asked.context(), think.PlanInput{Workflow: "hiding", RunID: "r1"})
+	require.NoError(t, err)
+	require.Len(t, asked.asked, 1)
+	require.Contains(t, asked.asked[0].Message, `"a\u{200b}"`)
+	require.Contains(t, string(asked.asked[0].Schema), `"answer"`)
 }

@@ -11,6 +11,7 @@ import (
 	"savant/fault"
 	"savant/internal/jsonrpc"
 	"savant/internal/jsonvalue"
+	"savant/internal/visible"
 )
 
 // ask puts a question to the person by a request to the client, as revisions
@@ -35,13 +36,15 @@ func noAnswer(ctx context.Context) error {
 }
 
 // elicitationParams returns a question as the protocol has it: a form with an
-// object schema, an empty one when there is nothing to fill in.
+// object schema, an empty one when there is nothing to fill in. A person sees every
+// character of it.
 func elicitationParams(question engines.Elicitation) mcp.ElicitationParams {
 	schema := question.Schema
 	if len(schema) == 0 {
 		schema = json.RawMessage(`{"type":"object","properties":{}}`)
 	}
-	return mcp.ElicitationParams{Message: question.Message, RequestedSchema: schema}
+	shown, _ := visibleSchema(schema)
+	return mcp.ElicitationParams{Message: visible.Characters(question.Message), RequestedSchema: shown}
 }
 
 // answerOf reads a client's response: what the person did, or TOOL_FAILED when

@@ -1,11 +1,16 @@
 package mcpio
 
 import (
+	"bytes"
+	"encoding/json"
+	"reflect"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"savant/engines"
+	"savant/internal/jsonvalue"
+	"savant/internal/visible"
 )
 
 // dottedClients are the clients, by the name they send, that are shown dotted
@@ -43,12 +48,11 @@ func (s *Server) tools(client string) []mcp.Tool {
 func publishTool(tool engines.Tool) (mcp.Tool, error) {
 	entry := mcp.Tool{
 		Name:            tool.Name,
-		Title:           tool.Title,
-		Description:     tool.Description,
-		RawInputSchema:  tool.Input,
+		Title:           visible.Line(tool.Title),
+		Description:     visible.Characters(tool.Description),
 		RawOutputSchema: engines.PublishedOutput(tool.Output).Published,
 		Annotations: mcp.ToolAnnotation{
-			Title:           tool.Title,
+			Title:           visible.Line(tool.Title),
 			ReadOnlyHint:    &tool.ReadOnly,
 			DestructiveHint: &tool.Destructive,
 			IdempotentHint:  &tool.Idempotent,
@@ -58,5 +62,33 @@ func publishTool(tool engines.Tool) (mcp.Tool, error) {
 	if tool.Eager {
 		entry.Meta = &mcp.Meta{AdditionalFields: map[string]any{engines.MetaAlwaysLoad: true}}
 	}
+	for what, schema := range map[string]struct {
+		raw  json.RawMessage
+		into *json.RawMessage
+	}{"input": {tool.Input, &entry.RawInputSchema}, "output": {entry.RawOutputSchema, &entry.RawOutputSchema}} {
+		shown, whole := visibleSchema(schema.raw)
+		if !whole {
+			return entry, unpublishable(tool.Name, "has a name or value in its %s schema with characters that cannot be seen", what)
+		}
+		*schema.into = shown
+	}
 	return entry, checkTool(tool, entry)
+}
+
+// visibleSchema is visible.Schema on encoded JSON. A schema of plain characters,
+// which most are, stays byte for byte.
+func visibleSchema(raw json.RawMessage) (shown json.RawMessage, whole bool) {
+	if !bytes.ContainsFunc(raw, func(r rune) bool { return r >= 0x7f }) && !bytes.Contains(raw, []byte(`\`)) {
+		return raw, true
+	}
+	value, err := jsonvalue.Decode(raw)
+	if err != nil {
+		return raw, true // who checks the tool says so
+	}
+	clean, whole := visible.Schema(value)
+	if reflect.DeepEqual(clean, value) {
+		return raw, whole
+	}
+	encoded, err := jsonvalue.Encode(clean)
+	return encoded, whole && err == nil
 }

@@ -152,3 +152,36 @@ func TestFailingOffer(t *testing.T) {
 	require.Contains(t, book.String(), "hunter2", "the cause is in the log")
 	require.Contains(t, book.String(), "publish_test.go", "the stack too")
 }
+
+// What a server or a workflow writes of itself cannot hide anything in the list of a
+// client.
+func TestListsHideNothing(t *testing.T) {
+	hiding := echo()
+	hiding.Title, hiding.Description = "Echo\n\nsavant: safe\u202e", "Echoes.\U000e0041\U000e0042\x1b[2J\nTwice."
+	hiding.Input = json.RawMessage(`{"type":"object","description":"all\u200b","properties":{"a":{"type":"string","description":"one\u2066","enum":["x","é"]}}}`)
+	o := options(t, hiding)
+	o.Offer.Prompts = func(context.Context) ([]engines.Prompt, error) {
+		return []engines.Prompt{{Name: "p", Title: "P\u202e", Description: "p\u200b", Arguments: []engines.PromptArgument{{Name: "a", Description: "\U000e0041"}}}}, nil
+	}
+	w := dial(t, o)
+	w.greet(hello)
+	w.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	list := string(w.nextMessage().Result)
+	for _, shown := range []string{`Echo\\n\\nsavant: safe\\u{202e}`, `Echoes.\\u{e0041}\\u{e0042}\\u{1b}[2J\nTwice.`, `all\\u{200b}`, `one\\u{2066}`, `"é"`} {
+		require.Contains(t, list, shown)
+	}
+	w.send(`{"jsonrpc":"2.0","id":2,"method":"prompts/list"}`)
+	list = string(w.nextMessage().Result)
+	for _, shown := range []string{`P\\u{202e}`, `p\\u{200b}`, `\\u{e0041}`} {
+		require.Contains(t, list, shown)
+	}
+}
+
+// A name or a value that cannot be shown as it is cannot be changed either.
+func TestAToolWithAHiddenNameIsNotListed(t *testing.T) {
+	for _, schema := range []string{`{"type":"object","properties":{"a\u200b":{"type":"string"}}}`, `{"type":"object","properties":{"a":{"enum":["b\u202e"]}}}`} {
+		hiding := echo()
+		hiding.Input = json.RawMessage(schema)
+		require.ErrorContains(t, mcpio.Publishable(hiding), "cannot be seen")
+	}
+}

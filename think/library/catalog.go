@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"savant/fault"
+	"savant/internal/visible"
 	"savant/think/flow"
 )
 
@@ -42,7 +43,7 @@ func (l *Library) Catalog(_ context.Context, in CatalogInput) (*Catalog, error) 
 		if each.Err != nil {
 			entry.Error = fault.Cut(fault.From(each.Err).Error(), 300)
 		} else {
-			entry.Version, entry.Desc, entry.Params = each.Workflow.Version, each.Workflow.Description, describeParams(each.Workflow)
+			entry.Version, entry.Desc, entry.Params = each.Workflow.Version, visible.Characters(each.Workflow.Description), describeParams(each.Workflow)
 		}
 		text := strings.ToLower(entry.ID + " " + entry.Desc)
 		if strings.Contains(text, strings.ToLower(in.Filter)) {
@@ -62,7 +63,7 @@ func describeParams(workflow *flow.Workflow) map[string]any {
 		if param.Required {
 			described["required"] = true
 		}
-		params[param.Name] = described
+		params[param.Name], _ = visible.Schema(described)
 	}
 	return params
 }
@@ -94,6 +95,6 @@ func (l *Library) Read(_ context.Context, in ReadInput) (*WorkflowRead, error) {
 		return nil, err
 	}
 	w := graph.Workflow
-	return &WorkflowRead{ID: w.Name, Version: w.Version, Desc: w.Description, File: w.File, Digest: w.Digest, Params: describeParams(w),
+	return &WorkflowRead{ID: w.Name, Version: w.Version, Desc: visible.Characters(w.Description), File: w.File, Digest: w.Digest, Params: describeParams(w),
 		YAML: string(w.Source), Parsed: w.Parsed(), Graph: graph.Picture(), Mermaid: graph.Mermaid()}, nil
 }

@@ -18,6 +18,7 @@ import (
 	"savant/internal/ownfolder"
 	"savant/internal/redact"
 	"savant/internal/settings"
+	"savant/internal/visible"
 )
 
 const (
@@ -75,11 +76,13 @@ func logOfLibraries(logger *slog.Logger) {
 // attributes changes what is logged.
 type attributes func(groups []string, a slog.Attr) slog.Attr
 
-// cleaning takes secrets out of what is logged, and where the folder is: an error
-// may quote anything.
+// cleaning takes secrets out of what is logged, and where the folder is, and writes
+// out what cannot be seen: an error may quote anything.
 func cleaning(redactor *redact.Redactor, folder string) attributes {
 	relative := within(folder)
-	text := func(said string) slog.Value { return slog.StringValue(redactor.Text(relative(said))) }
+	text := func(said string) slog.Value {
+		return slog.StringValue(visible.Characters(redactor.Text(relative(said))))
+	}
 	return func(_ []string, a slog.Attr) slog.Attr {
 		switch value := a.Value.Any().(type) {
 		case string:

@@ -115,7 +115,7 @@ func (p *Program) reportUsage(wrong string) {
 	if p.JSON {
 		p.printFault(fault.New(fault.InvalidParams, "%s; %s --help shows the usage", wrong, command))
 	}
-	fmt.Fprintf(p.Stderr, "savant: %s\nRun '%s --help' for usage.\n", wrong, command)
+	fmt.Fprintf(p.Stderr, "savant: %s\nRun '%s --help' for usage.\n", terminal.Visible(wrong), command)
 }
 
 // printFault prints an error for a program.
@@ -125,7 +125,7 @@ func (p *Program) printFault(coded *fault.Error) {
 		write = p.Line
 	}
 	if err := write(coded.Hinted(p.hint(coded))); err != nil {
-		fmt.Fprintf(p.Stderr, "savant: %v\n", err)
+		fmt.Fprintf(p.Stderr, "savant: %s\n", terminal.Visible(err.Error()))
 	}
 }
 

@@ -48,7 +48,7 @@ func (p *program) init(ctx context.Context, yes bool) error {
 		return fault.New(fault.InvalidParams, "no project was recognised here: expected go.mod, package.json with a test script, "+
 			"pytest or tox, or a Makefile with a target test; docs/ci.md says how %s is written by hand", ci.File)
 	}
-	fmt.Fprintf(p.Stdout, "Recognised: %s.\n%s would be:\n\n%s\n", terminal.Visible(strings.Join(proposal.Kinds, ", ")), ci.File, terminal.Visible(string(proposal.YAML)))
+	fmt.Fprintf(p.Stdout, "Recognised: %s.\n%s would be:\n\n%s\n", terminal.Visible(strings.Join(proposal.Kinds, ", ")), ci.File, terminal.Content(string(proposal.YAML)))
 	if err := p.agreeToWrite(ctx, yes); err != nil {
 		return err
 	}

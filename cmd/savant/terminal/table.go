@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	"savant/internal/visible"
 )
 
 // Table writes a row for each item, in columns. What does not print in a cell is
@@ -12,7 +14,11 @@ import (
 func Table[T any](out io.Writer, items []T, cells func(T) []string) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, each := range items {
-		fmt.Fprintln(table, Visible(strings.Join(cells(each), "\t")))
+		shown := cells(each)
+		for i := range shown {
+			shown[i] = visible.Line(shown[i])
+		}
+		fmt.Fprintln(table, strings.Join(shown, "\t"))
 	}
 	return table.Flush()
 }

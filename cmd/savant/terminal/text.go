@@ -13,10 +13,32 @@ import (
 	"savant/internal/visible"
 )
 
-// Visible returns text with every character that does not print, but for new
-// lines and tabs, written as its number: what a model or a file says must not
-// steer the terminal of the person who reads it.
-func Visible(text string) string { return visible.Characters(text) }
+// Visible returns text of others for a place within or after our own words: what a
+// model or a file says must not steer the terminal, hide a part of itself or pass
+// for a line of ours. Lines that follow the first are indented.
+func Visible(text string) string { return visible.Text(text) }
+
+// Content returns a text that is the output itself, such as an answer, with its lines
+// as they are. Characters that cannot be seen are written out, and a line that begins
+// as ours do is indented.
+func Content(text string) string {
+	lines := strings.Split(visible.Characters(text), "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, "savant: ") {
+			lines[i] = "  " + line
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Quoted returns a text of one line as it is. The lines of a longer one are marked,
+// so that none can pass for a line of ours.
+func Quoted(text string) string {
+	if strings.ContainsRune(strings.TrimSpace(text), '\n') {
+		return visible.Block(text)
+	}
+	return visible.Line(text)
+}
 
 // Indented returns a value as indented JSON. Characters that do not print are
 // escaped, as Visible does: it is the same JSON, and safe on a terminal.

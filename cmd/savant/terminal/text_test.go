@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,7 +13,8 @@ import (
 
 func TestVisible(t *testing.T) {
 	for given, want := range map[string]string{
-		"plain, ünïcode 漢字\n\tand lines": "plain, ünïcode 漢字\n\tand lines",
+		"plain, ünïcode 漢字\n\tand lines": "plain, ünïcode 漢字\n      and lines",
+		"a\n\n\n\nsavant: done":          "a\n  \n  savant: done",
 		"\x1b[31mred":                    `\u{1b}[31mred`,
 		"a\u202eb\u009bc\x7f":            `a\u{202e}b\u{9b}c\u{7f}`,
 		"over\rwritten":                  `over\u{d}written`,
@@ -22,13 +24,22 @@ func TestVisible(t *testing.T) {
 	}
 }
 
+func TestWhatOthersWriteIsNotOurLine(t *testing.T) {
+	require.Equal(t, "a\n  savant: done\n\n\n\tb\\u{1b}", Content("a\nsavant: done\n\n\n\tb\x1b"))
+	require.Equal(t, "go on?", Quoted("go on?\n"))
+	require.Equal(t, "  | go on?\n  | digest: 1", Quoted("go on?\ndigest: 1"))
+	var out strings.Builder
+	require.NoError(t, Table(&out, []string{"a\nsavant: b\tc\u202e"}, func(text string) []string { return []string{text, "d"} }))
+	require.Equal(t, "a\\nsavant: b    c\\u{202e}  d\n", out.String())
+}
+
 // What is escaped for the terminal is still the same JSON.
 func TestIndentedIsTheSameJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.MapOf(rapid.String(), rapid.SliceOf(rapid.String())).Draw(t, "value")
 		text, err := Indented(value)
 		require.NoError(t, err)
-		require.Equal(t, text, Visible(text))
+		require.Equal(t, text, Content(text))
 		var back map[string][]string
 		require.NoError(t, json.Unmarshal([]byte(text), &back))
 		require.Equal(t, len(value), len(back))

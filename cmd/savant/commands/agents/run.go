@@ -192,7 +192,7 @@ func (p *program) finishRun(report agent.Report, want runFlags) error {
 		_ = p.Line(map[string]any{"type": "report", "report": report})
 	default:
 		if report.Final != "" && report.Status != agent.StatusCanceled {
-			fmt.Fprintln(p.Stdout, terminal.Visible(report.Final))
+			fmt.Fprintln(p.Stdout, terminal.Content(report.Final))
 		}
 		p.printRunEnd(report, want)
 	}

@@ -78,7 +78,7 @@ func (p *program) showReport(report agent.Report) {
 		fmt.Fprintf(p.Stdout, "warning %s\n", terminal.Visible(report.Warning))
 	}
 	if report.Final != "" {
-		fmt.Fprintf(p.Stdout, "\n%s\n", terminal.Visible(report.Final))
+		fmt.Fprintf(p.Stdout, "\n%s\n", terminal.Content(report.Final))
 	}
 }
 
@@ -141,7 +141,7 @@ func (p *program) runsTraceCommand() *cobra.Command {
 // traceLine prints an event of the trace.
 func (p *program) traceLine(e telemetry.Event, line []byte) {
 	if p.JSON {
-		fmt.Fprint(p.Stdout, terminal.Visible(string(line)))
+		fmt.Fprint(p.Stdout, terminal.Content(string(line)))
 		return
 	}
 	text := telemetry.Line(e)

@@ -104,7 +104,7 @@ func (p *program) show(asked think.Pending) error {
 		return err
 	}
 	_, err = fmt.Fprintf(p.Stdout, "%s %s asks, at step %s:\n\n%s\n\ninput:\n%sdigest: %s\n\n", asked.Workflow, asked.RunID, asked.StepID,
-		terminal.Visible(asked.Message), input, asked.Digest)
+		terminal.Quoted(asked.Message), input, asked.Digest)
 	return err
 }
 

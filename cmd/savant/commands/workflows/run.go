@@ -180,7 +180,7 @@ func (p *program) printOutputs(raw json.RawMessage) error {
 		if json.Unmarshal(outputs[name], &plain) == nil && text != "null" {
 			text = plain
 		}
-		if _, err := fmt.Fprintf(p.Stdout, "%s: %s\n", terminal.Visible(name), terminal.Visible(text)); err != nil {
+		if _, err := fmt.Fprintf(p.Stdout, "%s: %s\n", terminal.Visible(name), terminal.Content(text)); err != nil {
 			return err
 		}
 	}

@@ -76,7 +76,11 @@ func (p *program) workflowsReadCommand() *cobra.Command {
 			if err != nil || p.JSON {
 				return p.Printed(read, err)
 			}
-			_, err = fmt.Fprint(p.Stdout, strings.TrimSuffix(read.YAML, "\n")+"\n")
+			text := strings.TrimSuffix(read.YAML, "\n") + "\n"
+			if terminal.Is(p.Stdout) { // a file gets the workflow as it is
+				text = terminal.Content(text)
+			}
+			_, err = fmt.Fprint(p.Stdout, text)
 			return err
 		})})
 }
