@@ -129,8 +129,8 @@ func (v *drive) generate(ctx context.Context, next flow.Instruction) (result, er
 	}
 	question := Question{Workflow: v.at.workflow, RunID: v.at.run, StepID: next.StepID, Input: encoded(next.Input),
 		Rationale: next.Rationale, Attempt: next.Attempt, Issued: next.Version, Diagnostics: next.Diagnostics}
-	if next.Schema != nil {
-		question.Schema = encoded(next.Schema)
+	if next.SuccessSchema != nil {
+		question.Schema = encoded(next.SuccessSchema)
 	}
 	answer, err := v.driver.Generate(ctx, question)
 	switch {
