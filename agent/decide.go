@@ -24,9 +24,10 @@ func (r *Run) loop(t turn) (turn, Signal, error) {
 func (r *Run) decide(t turn) (turn, Signal, error) {
 	t = turn{index: t.index + 1}
 	began := r.runtime.options.Now()
-	intent, err := r.ask(t)
+	intent, calls, err := r.ask(t)
 	took := r.runtime.options.Now().Sub(began)
 	if err != nil {
+		r.recordCalls(t.index, calls)
 		if r.ctx.Err() != nil {
 			return t, canceled, nil
 		}
@@ -38,22 +39,26 @@ func (r *Run) decide(t turn) (turn, Signal, error) {
 	if err := r.appendDecision(t); err != nil {
 		return t, failed, err
 	}
+	r.recordPrompt(t)
+	r.recordCalls(t.index, calls)
 	r.recordDecision(t, took)
 	r.update(func(report *Report) { report.add(t.intent) })
 	return r.follow(t)
 }
 
-// ask asks the Reasoning API, within a span of the run's trace.
-func (r *Run) ask(t turn) (reasoning.Intent, error) {
+// ask asks the Reasoning API, within a span of the run's trace, and returns the
+// calls of models that it took, too.
+func (r *Run) ask(t turn) (reasoning.Intent, []reasoning.ModelCall, error) {
+	observed := new(reasoning.Observed)
 	ctx, end := r.runtime.options.Recorder.Span(r.ctx, telemetry.Event{Type: telemetry.ReasoningStep, RunID: r.ID(), Step: t.index})
-	intent, err := r.runtime.options.Client.Decide(ctx, r.request(t.index))
+	intent, err := r.runtime.options.Client.Decide(reasoning.WithObserver(ctx, observed.Observer(nil)), r.request(t.index))
 	ended := telemetry.Event{RunID: r.ID(), Step: t.index, Action: string(intent.Action), Model: intent.Model,
 		PromptTokens: intent.PromptTokens, OutputTokens: intent.OutputTokens}
 	if err != nil {
 		ended.Error = failure(err)
 	}
 	end(ended)
-	return intent, err
+	return intent, observed.Calls(), err
 }
 
 // cleanIntent returns a decision without secrets, since it is stored, shown and

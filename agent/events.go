@@ -22,20 +22,25 @@ func failure(err error) *telemetry.Failure {
 	return &telemetry.Failure{Code: string(coded.Code), Details: coded.Message()}
 }
 
-// recordDecision records a decision and the prompt behind it, once for each step.
-func (r *Run) recordDecision(t turn, took time.Duration) {
+// recordPrompt records what a model was shown for a decision.
+func (r *Run) recordPrompt(t turn) {
 	if t.intent.Prompt != nil {
-		r.event(t.index, promptShown(t.intent))
+		r.event(t.index, t.intent.Prompt.Event(t.intent.Model))
 	}
+}
+
+// recordCalls records the calls of models that a decision took.
+func (r *Run) recordCalls(step int, calls []reasoning.ModelCall) {
+	for _, each := range calls {
+		r.event(step, each.Event())
+	}
+}
+
+// recordDecision records a decision, once for each step.
+func (r *Run) recordDecision(t turn, took time.Duration) {
 	e := r.decided(t.intent)
 	e.DurationMS = milliseconds(took)
 	r.event(t.index, e)
-}
-
-// promptShown is the event of what a model was shown.
-func promptShown(intent reasoning.Intent) telemetry.Event {
-	return telemetry.Event{Type: telemetry.PromptSnapshot, Model: intent.Model, PromptTokens: intent.Prompt.Tokens,
-		Metadata: map[string]any{"hash": intent.Prompt.Hash, "sections": intent.Prompt.Sections}}
 }
 
 // decided is the event of a decision.
@@ -82,13 +87,36 @@ func callEnded(id string, made memory.Call) []telemetry.Event {
 	return []telemetry.Event{{Type: telemetry.PolicyDenied, ToolName: made.Tool, CallID: id, Metadata: map[string]any{"rule": made.Rule}}, e}
 }
 
+// toolCalls counts the calls that policy let through.
+func toolCalls(steps []memory.Step) (count int) {
+	for _, step := range steps {
+		for _, each := range step.Calls {
+			if each.Rule == "" {
+				count++
+			}
+		}
+	}
+	return count
+}
+
+// finishes counts the steps that gave an answer.
+func finishes(steps []memory.Step) (count int) {
+	for _, step := range steps {
+		if step.Action == string(reasoning.ActionFinish) {
+			count++
+		}
+	}
+	return count
+}
+
 // recordEnd records how the run ended, and returns the event.
 func (r *Run) recordEnd(step int, ended outcome) telemetry.Event {
 	report := r.Report()
 	e := telemetry.Event{Type: telemetry.RunFinished, Status: string(ended.Status), Model: report.Model,
 		PromptTokens: report.PromptTokens, OutputTokens: report.OutputTokens,
 		DurationMS: milliseconds(r.runtime.options.Now().Sub(r.began)),
-		Metadata:   map[string]any{"final": ended.Final, "steps": report.Steps, "warning": ended.Warning}}
+		Metadata: map[string]any{"final": ended.Final, "steps": report.Steps, "warning": ended.Warning, "tool_calls": toolCalls(report.Transcript),
+			"finishes": finishes(report.Transcript)}}
 	if ended.Error != nil {
 		e.Error = failure(ended.Error)
 		r.event(step, telemetry.Event{Type: telemetry.Error, Error: e.Error, Metadata: map[string]any{"ends_run": true}})

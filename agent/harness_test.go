@@ -56,7 +56,7 @@ func newWorld(t testing.TB, answers []json.RawMessage, change func(*agent.Option
 	require.NoError(t, registry.Add(agenttest.Tools(folder)...))
 	ids := 0
 	options := agent.Options{Toolbox: registry, Memory: store, Recorder: recorder, Now: time.Now, Decider: "a script", RetryLimit: 1,
-		Client:    reasoning.New(reasoning.Options{Transport: transport, Name: "the script", Retries: 1}),
+		Client:    reasoning.New(reasoning.Options{Transport: transport, Name: "the script", Retries: 1, Remote: true}),
 		NewID:     func() string { ids++; return fmt.Sprintf("run%d", ids) },
 		Prompts:   func(context.Context) (agent.Prompts, error) { return agenttest.Prompts(), nil },
 		Workflows: func(context.Context) ([]string, error) { return agenttest.Workflows(), nil },

@@ -55,10 +55,9 @@ func notesOf(calls []memory.Call) []string {
 
 // snapshots writes the snapshots of a run, one at a time.
 type snapshots struct {
-	mu      sync.Mutex
-	timer   *time.Timer // of the next one; nil before the first
-	ended   bool        // the last one is written
-	written *telemetry.Event
+	mu    sync.Mutex
+	timer *time.Timer // of the next one; nil before the first
+	ended bool        // the last one is written
 }
 
 // saveSoon replaces the snapshot once the run has made no step for the pause.
@@ -74,34 +73,27 @@ func (r *Run) saveSoon(step int) {
 	r.snapshots.timer = time.AfterFunc(pause, func() { r.save(step, outcome{}) })
 }
 
-// save replaces the snapshot of the run and records that the one before was
-// written. A failure costs a warning, not the run.
+// save replaces the snapshot of the run and records it, with the last step that it
+// has. A failure costs a warning, not the run.
 func (r *Run) save(step int, ended outcome) {
 	r.snapshots.mu.Lock()
 	defer r.snapshots.mu.Unlock()
 	if r.snapshots.ended {
 		return
 	}
-	r.recordSaved(step)
 	r.session.Describe(memory.Head{Goal: r.options.Goal, Status: string(cmp.Or(ended.Status, StatusRunning)), Final: ended.Final, Started: stamp(r.began),
 		State: map[string]any{"state": string(r.current()), "persona": r.briefing.persona.Name, "max_steps": r.options.MaxSteps}})
 	held, err := r.session.Save()
-	r.snapshots.written = &telemetry.Event{Step: step, Type: telemetry.MemorySnapshot, Status: "ok", Metadata: map[string]any{"steps": held.Steps,
+	e := telemetry.Event{Type: telemetry.MemorySnapshot, Status: "ok", Metadata: map[string]any{"steps": held.Steps,
 		"summarized": held.Summarized, "errors": held.Errors, "bytes": held.Bytes}}
-	if err != nil {
+	if err == nil {
+		step = held.Steps // the run may have gone on meanwhile
+	} else {
 		r.runtime.options.Logger.Warn("the snapshot of a run is not written", "run", r.ID(), "cause", err.Error())
-		r.snapshots.written = &telemetry.Event{Step: step, Type: telemetry.Error, Error: failure(err)}
+		e = telemetry.Event{Type: telemetry.Error, Error: failure(err)}
 	}
-	if r.snapshots.ended = ended.Status != ""; r.snapshots.ended {
-		r.recordSaved(step)
-	}
-}
-
-// recordSaved records the event of the last snapshot.
-func (r *Run) recordSaved(step int) {
-	if e := r.snapshots.written; e != nil {
-		r.event(cmp.Or(e.Step, step), *e)
-	}
+	r.event(step, e)
+	r.snapshots.ended = ended.Status != ""
 }
 
 // conclude writes how the run ended, and returns the event that says so.

@@ -44,7 +44,7 @@ func (r *Run) backfillTrace() {
 
 func (r *Run) backfillStep(d decision, has recorded) {
 	if d.Intent.Prompt != nil && d.Step > has.shown {
-		r.backfill(promptShown(d.Intent), d)
+		r.backfill(d.Intent.Prompt.Event(d.Intent.Model), d)
 	}
 	if d.Step > has.decided {
 		r.backfill(r.decided(d.Intent), d)

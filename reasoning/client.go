@@ -18,6 +18,9 @@ type Options struct {
 	// Reasoning API at api.example"); it must not hold a secret.
 	Transport Transport
 	Name      string
+	// Remote: the transport leads to a service that calls models unobserved. The
+	// client then describes the prompt and tells of the call.
+	Remote bool
 	// Timeout bounds one attempt; 0 means no limit.
 	Timeout time.Duration
 	// Retries is how many attempts may follow the first.
@@ -67,17 +70,28 @@ func New(options Options) *Client {
 // ctx when it ended first. A tool that was not offered is no error here: its name
 // stays as it was answered.
 func (c *Client) Decide(ctx context.Context, request Request) (Intent, error) {
-	answer, err := c.ask(ctx, request)
+	began := time.Now()
+	answer, attempts, err := c.ask(ctx, request)
 	if err != nil {
 		return Intent{}, err
 	}
-	return ParseIntent(answer, request.Tools)
+	intent, err := ParseIntent(answer, request.Tools)
+	if c.options.Remote && intent.Prompt == nil && err == nil {
+		intent.Prompt = request.describe()
+	}
+	observer := ObserverFrom(ctx)
+	observer.prompted(intent)
+	if c.options.Remote {
+		observer.Call(ModelCall{Model: intent.Model, Purpose: request.Purpose(), PromptTokens: intent.PromptTokens, OutputTokens: intent.OutputTokens,
+			Duration: time.Since(began), Cached: intent.Cached, Retry: attempts - 1, Remote: true, Err: err})
+	}
+	return intent, err
 }
 
-// ask makes attempts until one is answered.
-func (c *Client) ask(ctx context.Context, request Request) ([]byte, error) {
+// ask makes attempts until one is answered, and counts them.
+func (c *Client) ask(ctx context.Context, request Request) (answer []byte, attempts int, err error) {
 	attempt := Attempt{SessionID: request.SessionID, RunID: request.RunID, Step: request.Step}
-	answer, err := backoff.Retry(ctx, func() ([]byte, error) {
+	answer, err = backoff.Retry(ctx, func() ([]byte, error) {
 		attempt.Number++
 		started := time.Now()
 		answer, err := c.attempt(ctx, request)
@@ -90,14 +104,14 @@ func (c *Client) ask(ctx context.Context, request Request) ([]byte, error) {
 		c.observe(ctx, attempt)
 	}))
 	if err == nil {
-		return answer, nil
+		return answer, attempt.Number, nil
 	}
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return nil, attempt.Number, context.Cause(ctx)
 	}
 	attempt.Wait, attempt.Last = 0, true
 	c.observe(ctx, attempt)
-	return nil, c.unavailable(attempt)
+	return nil, attempt.Number, c.unavailable(attempt)
 }
 
 // retryable tells backoff whether and when to try again after an error.

@@ -47,12 +47,16 @@ type Driver struct {
 	Version string `json:"version,omitempty"`
 	Hash    string `json:"hash,omitempty"`
 	Text    string `json:"text,omitempty"`
+	// Complex says that the work is for the large model.
+	Complex bool `json:"complex,omitempty"`
 }
 
 // Rule is an AMR rule of prompts.yml that the goal triggers, with its workflow.
 type Rule struct {
 	Name     string `json:"name"`
 	Workflow string `json:"workflow,omitempty"`
+	// Complex says that the work is for the large model.
+	Complex bool `json:"complex,omitempty"`
 }
 
 // Repo describes a repository. Paths are relative to its root and use slashes.

@@ -15,6 +15,7 @@ type Type string
 const (
 	RunStarted        Type = "run_started"
 	PromptSnapshot    Type = "prompt_snapshot"
+	LLMCall           Type = "llm_call"
 	ReasoningStep     Type = "reasoning_step"
 	ToolCallStarted   Type = "tool_call_started"
 	ToolCallCompleted Type = "tool_call_completed"
@@ -39,7 +40,7 @@ const StatusCanceled = "canceled"
 
 // Types returns every type of event.
 func Types() []Type {
-	return []Type{RunStarted, PromptSnapshot, ReasoningStep, ToolCallStarted, ToolCallCompleted,
+	return []Type{RunStarted, PromptSnapshot, LLMCall, ReasoningStep, ToolCallStarted, ToolCallCompleted,
 		MemorySnapshot, PolicyDenied, Retry, Error, RunFinished}
 }
 

@@ -25,6 +25,10 @@ func Line(e Event) string {
 		text = "started " + strconv.Quote(metadata(e, "goal"))
 	case ToolCallCompleted:
 		text = callLine(e)
+	case LLMCall:
+		if metadata(e, "switch") != "" || e.Error != nil {
+			text = at(e) + callOfModel(e)
+		}
 	case ReasoningStep:
 		text = decisionLine(e)
 	case PolicyDenied:

@@ -148,7 +148,7 @@ func (r *Recorder) write(events []Event) {
 		line, err := events[i].line()
 		r.complain(r.trace, err)
 		trace = append(trace, line...)
-		if text := Line(events[i]); text != "" {
+		if text := RuntimeLine(events[i]); text != "" {
 			readable = append(readable, events[i].Timestamp+" "+events[i].RunID+" "+text+"\n"...)
 		}
 	}

@@ -75,17 +75,32 @@ func TestEveryEventFitsThePublishedSchema(t *testing.T) {
 
 func TestReadableLines(t *testing.T) {
 	r, folder := recorder(t, telemetry.Options{})
-	r.Record(telemetry.Event{Type: telemetry.RunStarted, RunID: "r1", Metadata: map[string]any{"goal": "say\nhello"}})
+	r.Record(telemetry.Event{Type: telemetry.RunStarted, RunID: "r1", Metadata: map[string]any{"goal": "say\nhello", "decider": "ollama:s", "tools": 7}})
+	r.Record(telemetry.Event{Type: telemetry.PromptSnapshot, RunID: "r1", Step: 1, PromptTokens: 900})
+	r.Record(telemetry.Event{Type: telemetry.LLMCall, RunID: "r1", Step: 1, Model: "ollama:l", PromptTokens: 7, OutputTokens: 2, DurationMS: 1300,
+		Metadata: map[string]any{"provider": "ollama", "purpose": "decide", "cache": false, "retry": 2, "switch": "it was stuck"}})
+	r.Record(telemetry.Event{Type: telemetry.ReasoningStep, RunID: "r1", Step: 1, Action: "tool", ToolName: "context.fts_search", DurationMS: 1301,
+		Metadata: map[string]any{"decision_summary": "look first"}})
 	r.Record(telemetry.Event{Type: telemetry.ToolCallStarted, RunID: "r1", ToolName: "context.fts_search"})
 	r.Record(telemetry.Event{Type: telemetry.ToolCallCompleted, RunID: "r1", Step: 1, ToolName: "context.fts_search",
 		Args: json.RawMessage(`{"query":"indexer\u001b[31m"}`), DurationMS: 89.4, Status: "ok"})
+	r.Record(telemetry.Event{Type: telemetry.MemorySnapshot, RunID: "r1", Step: 1, Metadata: map[string]any{"steps": 1, "bytes": 300}})
+	r.Record(telemetry.Event{Type: telemetry.LLMCall, RunID: "r2", Workflow: "w", StepID: "say", Model: "m", DurationMS: 20, Status: "failed",
+		Metadata: map[string]any{"cache": true}, Error: &telemetry.Failure{Code: "INVALID_INTENT", Details: "no"}})
 	r.Record(telemetry.Event{Type: telemetry.RunFinished, RunID: "r1", Status: "ok", DurationMS: 1234, PromptTokens: 7, OutputTokens: 2,
-		Metadata: map[string]any{"steps": 1, "final": "hello\x1b[0m"}})
+		Metadata: map[string]any{"steps": 8, "tool_calls": 2, "finishes": 1, "cost": 0.5, "final": "hello\x1b[0m"}})
+	r.Record(telemetry.Event{Type: telemetry.RunFinished, RunID: "r1", Status: "stuck", Metadata: map[string]any{"steps": 1, "tool_calls": 0, "finishes": 0, "final": "no"}})
 	const at = "2026-01-02T03:04:05.0000006Z r1 "
 	require.Equal(t, []string{
-		at + `started "say\nhello"`,
-		at + `1 tool context.fts_search {"query":"indexer\u001b[31m"} 89ms`,
-		at + `finished ok, steps 1, tokens 7+2, 1.2s: hello[0m`,
+		at + `Session started: "say\nhello", decided by ollama:s, 7 tools`,
+		at + `1 build_prompt → 900 tokens`,
+		at + `1 llm_call(ollama:l) → 1.3s, 7+2 tokens, retry 2, switched to it: it was stuck`,
+		at + `1 parse_output → tool context.fts_search: look first (1.3s)`,
+		at + `1 tool_call(context.fts_search) → 89ms {"query":"indexer\u001b[31m"}`,
+		at + `1 update_memory → 1 step, 300 bytes`,
+		"2026-01-02T03:04:05.0000006Z r2 w/say llm_call(m) → 20ms, 0+0 tokens, from the cache INVALID_INTENT: no",
+		at + `Session complete: 8 steps, 2 tools, 1 finish; 7+2 tokens, 1.2s, cost 0.5000: hello[0m`,
+		at + `Session ended (stuck): 1 step, 0 tools, 0 finishes; 0+0 tokens, 0.0ms: no`,
 	}, lines(t, folder, telemetry.RuntimeFile))
 }
 

@@ -200,7 +200,7 @@ func TestLogsThatAreDeletedComeBack(t *testing.T) {
 			trace, _ := os.ReadFile(filepath.Join(folder, "logs", "agent_trace.log"))
 			readable, _ := os.ReadFile(filepath.Join(folder, "logs", "agent_runtime.log")) // is written last
 			return strings.Count(string(trace), `"run_id":"`+run+`"`) >= 2 &&              // begun and completed
-				strings.Contains(string(readable), " "+run+" think.plan ")
+				strings.Contains(string(readable), " "+run+" tool_call(think.plan) ")
 		}
 	}
 	plan("r1")

@@ -61,7 +61,7 @@ func (v *drive) attempt(ctx context.Context, next flow.Instruction) finished {
 		limited, cancel = context.WithTimeoutCause(ctx, limit, errLate)
 		defer cancel()
 	}
-	got, err := v.carryOut(limited, next)
+	got, err := v.carryOut(withStep(limited, Step{v.at.workflow, v.at.run, next.StepID}), next)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:

@@ -41,12 +41,13 @@ func (c *counting) Generate(ctx context.Context, _ models.Prompt) (models.Reply,
 func TestTheServiceInsideIsPaidOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := &counting{took: time.Second}
-		var calls []service.ModelCall
-		inside := service.New(service.Options{SLM: model, Called: func(_ context.Context, call service.ModelCall) { calls = append(calls, call) }})
+		var calls []reasoning.ModelCall
+		observed := reasoning.WithObserver(t.Context(), reasoning.Observer{Called: func(call reasoning.ModelCall) { calls = append(calls, call) }})
+		inside := service.New(service.Options{SLM: model})
 		client := reasoning.New(reasoning.Options{Transport: inside})
-		first, err := client.Decide(t.Context(), whole())
+		first, err := client.Decide(observed, whole())
 		require.NoError(t, err)
-		again, err := client.Decide(t.Context(), whole())
+		again, err := client.Decide(observed, whole())
 		require.NoError(t, err)
 		require.Equal(t, 1, model.calls)
 		require.False(t, first.Cached)

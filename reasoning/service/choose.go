@@ -2,7 +2,6 @@ package service
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"savant/fault"
@@ -10,14 +9,13 @@ import (
 	"savant/reasoning/models"
 )
 
-// The large model is for runs of more than smallSteps steps, and for goals of more
-// than smallGoal words or with a word of flagged.
+// The large model is for runs of more than smallSteps steps, for goals of more than
+// smallGoal words, and for diffs of more than smallDiff lines.
 const (
 	smallSteps = 8
 	smallGoal  = 60
+	smallDiff  = 500
 )
-
-var flagged = strings.Fields("architecture design redesign refactor migrate prove security vulnerability race deadlock tradeoff trade-off")
 
 // choice is a model that is asked. A choice without a model is the offline planner.
 type choice struct {
@@ -59,24 +57,35 @@ func (s *Service) choose(request reasoning.Request) (choice, error) {
 	return s.small(), nil
 }
 
-// demanding says why the work asks for the large model, or "". Of a question the task
-// counts: what its data says is not what is asked.
+// demanding returns why the work asks for the large model; "" if it does not. Of a
+// question the task counts: what its data says is not what is asked.
 func demanding(request reasoning.Request) string {
+	switch {
+	case request.Policy.Stuck:
+		return "the last steps repeated themselves"
+	case request.Driver.Complex:
+		return "the driver prompt is flagged complex"
+	}
+	for _, rule := range request.Rules {
+		if rule.Complex {
+			return "the rule " + rule.Name + " is flagged complex"
+		}
+	}
+	if lines := largestDiff(request); lines > smallDiff {
+		return fmt.Sprintf("a diff of %d lines is in the input", lines)
+	}
 	wanted := request.Goal
 	if request.Question != nil {
 		wanted = request.Question.Task
 	}
-	words := strings.Fields(strings.ToLower(wanted))
-	hard := slices.IndexFunc(words, func(word string) bool { return slices.Contains(flagged, strings.Trim(word, ".,;:?!\"'()`")) })
+	if why := demandOfWords(wanted); why != "" {
+		return why
+	}
 	switch {
-	case request.Policy.Stuck:
-		return "the last steps repeated themselves"
 	case request.Step > smallSteps:
 		return fmt.Sprintf("the run is past step %d", smallSteps)
-	case len(words) > smallGoal:
+	case len(strings.Fields(wanted)) > smallGoal:
 		return fmt.Sprintf("the goal has more than %d words", smallGoal)
-	case hard >= 0:
-		return fmt.Sprintf("the goal says %q", words[hard])
 	}
 	return ""
 }

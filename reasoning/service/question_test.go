@@ -140,9 +140,10 @@ func TestALargeQuestionGoesToTheLargeModel(t *testing.T) {
 	request := judge(input(t, map[string]any{"task": "Judge.", "patch": strings.Repeat("+a line of the patch\n", 4000)}), verdict)
 	slm := &scripted{name: "ollama:small", lines: []string{`{"decision":"approve"}`}}
 	llm := &scripted{name: "ollama:large", lines: []string{`{"decision":"approve"}`}}
-	var calls []service.ModelCall
-	inside := service.New(service.Options{SLM: slm, LLM: llm, Called: func(_ context.Context, call service.ModelCall) { calls = append(calls, call) }})
-	intent, err := inside.Decide(t.Context(), request)
+	var calls []reasoning.ModelCall
+	ctx := reasoning.WithObserver(t.Context(), reasoning.Observer{Called: func(call reasoning.ModelCall) { calls = append(calls, call) }})
+	inside := service.New(service.Options{SLM: slm, LLM: llm})
+	intent, err := inside.Decide(ctx, request)
 	require.NoError(t, err)
 	require.Equal(t, "ollama:large", intent.Model)
 	require.Empty(t, slm.asked)
@@ -150,7 +151,7 @@ func TestALargeQuestionGoesToTheLargeModel(t *testing.T) {
 	require.Contains(t, llm.asked[0].User, strings.Repeat("+a line of the patch\n", 3999))
 	require.Len(t, calls, 1)
 	require.Contains(t, calls[0].Switch, "does not fit the 8000 tokens")
-	require.Equal(t, service.Origin{SessionID: "r1", RunID: "r1", Step: 1, Workflow: "review", StepID: "judge", Attempt: 1, Purpose: service.PurposeAnswer}, calls[0].Origin)
+	require.Equal(t, reasoning.PurposeAnswer, calls[0].Purpose)
 	request.Policy.Model = reasoning.ModelSLM
 	intent, err = inside.Decide(t.Context(), request)
 	require.NoError(t, err)

@@ -26,14 +26,10 @@ type Options struct {
 	// tokens; 0 is the constant of that name. A model that says that its window is
 	// smaller gets smaller prompts.
 	SmallBudget, LargeBudget int
-	// Called is told of each call of a model when it has returned; Said of each piece
-	// of text as a model writes it. Each may be nil, and may be called by several
-	// goroutines at once. Without Said no model is asked to stream.
-	Called func(context.Context, ModelCall)
-	Said   func(context.Context, Speech)
 }
 
-// Service decides what an agent does next, and answers steps of workflows. The
+// Service decides what an agent does next, and answers steps of workflows. It tells
+// the reasoning.Observer of a context of each call of a model. The
 // answers it gave to RoundTrip are its only state. It may be used by several
 // goroutines at once.
 type Service struct {
@@ -172,7 +168,7 @@ func (s *Service) RoundTrip(ctx context.Context, request reasoning.Request) (jso
 		return nil, err
 	}
 	if intent.Cached {
-		s.called(ctx, request, ModelCall{Model: intent.Model, Cached: true})
+		reasoning.ObserverFrom(ctx).Call(reasoning.ModelCall{Model: intent.Model, Purpose: request.Purpose(), Cached: true})
 	}
 	return json.Marshal(intent)
 }
@@ -184,6 +180,7 @@ type conversation struct {
 	prompt                     Prompt
 	promptTokens, outputTokens int
 	repairs                    []string
+	calls                      int // of models so far
 }
 
 func (c *conversation) note(repair string) { c.repairs = append(c.repairs, repair) }
@@ -235,11 +232,11 @@ func (c *conversation) ask(ctx context.Context, chosen choice, correction string
 		return "", c.service.refused(err, chosen)
 	}
 	c.prompt = prompt
-	call := ModelCall{Model: chosen.model.Name(), Retry: correction != "", Switch: chosen.why, Prompt: &prompt.Description}
 	began := time.Now()
 	reply, err := c.generate(ctx, chosen.model, prompt)
-	call.Elapsed, call.PromptTokens, call.OutputTokens, call.Err = time.Since(began), reply.PromptTokens, reply.OutputTokens, err
-	c.service.called(ctx, c.request, call)
+	reasoning.ObserverFrom(ctx).Call(reasoning.ModelCall{Model: chosen.model.Name(), Purpose: c.request.Purpose(), PromptTokens: reply.PromptTokens,
+		OutputTokens: reply.OutputTokens, Duration: time.Since(began), Retry: c.calls, Switch: chosen.why, Err: err})
+	c.calls++
 	c.promptTokens += reply.PromptTokens
 	c.outputTokens += reply.OutputTokens
 	return reply.Text, err
@@ -255,9 +252,7 @@ func (c *conversation) generate(ctx context.Context, model models.Model, prompt 
 	defer cancel()
 	asked := models.Prompt{System: prompt.System, User: prompt.User}
 	asked.Schema, asked.Enforce = schemaOf(c.request)
-	if said := c.service.options.Said; said != nil {
-		asked.Stream = func(text string) { said(ctx, Speech{Of: identify(c.request), Model: model.Name(), Text: text}) }
-	}
+	asked.Stream = reasoning.ObserverFrom(ctx).Wrote
 	reply, err := model.Generate(bounded, asked)
 	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
 		return reply, fault.New(fault.ReasoningUnavailable, "%s gave no answer within %s", model.Name(), timeout)

@@ -3,6 +3,7 @@ package service_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -98,6 +99,75 @@ func TestWhichModelIsAsked(t *testing.T) {
 			require.Equal(t, c.want, intent.Model)
 		})
 	}
+}
+
+// Each reason to ask the large model stands in the call that is observed, and work
+// of other kinds stays with the small one.
+func TestWhyTheLargeModelIsAsked(t *testing.T) {
+	goal := func(text string) func(*reasoning.Request) { return func(r *reasoning.Request) { r.Goal = text } }
+	patch := func(lines int) string {
+		return "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,2 +1,3 @@ func f\n" + strings.Repeat("+x := 1\n", lines)
+	}
+	output := func(value any) func(*reasoning.Request) {
+		return func(r *reasoning.Request) {
+			raw, err := json.Marshal(value)
+			require.NoError(t, err)
+			r.LastOutput = []reasoning.Outcome{{ToolName: "git.diff", Result: raw}}
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(*reasoning.Request)
+		why    string
+	}{
+		"the driver":         {func(r *reasoning.Request) { r.Driver.Complex = true }, "the driver prompt is flagged complex"},
+		"a rule":             {func(r *reasoning.Request) { r.Rules = []reasoning.Rule{{Name: "big", Complex: true}} }, "the rule big is flagged complex"},
+		"stuck":              {func(r *reasoning.Request) { r.Policy.Stuck = true }, "the last steps repeated themselves"},
+		"the person":         {func(r *reasoning.Request) { r.Policy.Model = "llm" }, "it was asked for"},
+		"past step 8":        {func(r *reasoning.Request) { r.Step = 9 }, "the run is past step 8"},
+		"a merge request":    {goal("Please review merge request 7"), "a merge request is to be reviewed"},
+		"an MR":              {goal("Reviewing this MR is what I want"), "a merge request is to be reviewed"},
+		"my PR":              {goal("my PR needs a review"), "a merge request is to be reviewed"},
+		"two files":          {goal("Refactoring a.go and b.go"), "several files are to be reworked"},
+		"files":              {goal("rename the type across all packages"), "several files are to be reworked"},
+		"a stem":             {goal("Refactored it?"), `the goal says "Refactored"`},
+		"another stem":       {goal("Who migrates the data?"), `the goal says "migrates"`},
+		"a diff in a result": {output(map[string]any{"files": []any{map[string]any{"patch": patch(501)}}}), "a diff of 501 lines is in the input"},
+		"a cut result":       {output(fmt.Sprintf(`{"patch": %q}`, patch(600))), "a diff of 600 lines is in the input"},
+		"a diff's counts":    {output(map[string]any{"files": []any{map[string]any{"additions": 400, "deletions": 150, "patch": ""}}}), "a diff of 550 lines is in the input"},
+		"a diff in the goal": {goal("What is this?\n" + patch(501)), "a diff of 501 lines is in the input"},
+
+		"a diff of 500":    {output(map[string]any{"patch": patch(500)}), ""},
+		"one file":         {goal("rename a function in a.go"), ""},
+		"a review":         {goal("Where is the review written?"), ""},
+		"words that begin": {goal("Trace the designated professor's racer"), ""},
+		"plus signs":       {goal("Why?\n" + strings.Repeat("+ more\n", 20)), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			slm, llm := &scripted{name: "slm", lines: []string{finish}}, &scripted{name: "llm", lines: []string{finish}}
+			request := whole()
+			request.Goal = "Where is it?"
+			c.change(&request)
+			var calls []reasoning.ModelCall
+			ctx := reasoning.WithObserver(t.Context(), reasoning.Observer{Called: func(call reasoning.ModelCall) { calls = append(calls, call) }})
+			_, err := service.New(service.Options{SLM: slm, LLM: llm}).Decide(ctx, request)
+			require.NoError(t, err)
+			require.Len(t, calls, 1)
+			require.Equal(t, c.why, calls[0].Switch)
+			require.Equal(t, map[bool]string{true: "slm", false: "llm"}[c.why == ""], calls[0].Model)
+		})
+	}
+}
+
+// A switch because of unusable answers is told with the calls before it.
+func TestEachCallOfAModelIsTold(t *testing.T) {
+	slm, llm := &scripted{name: "ollama:s", lines: []string{"no", "no"}}, &scripted{name: "ollama:l", lines: []string{finish}}
+	var told []string
+	ctx := reasoning.WithObserver(t.Context(), reasoning.Observer{Called: func(call reasoning.ModelCall) {
+		told = append(told, fmt.Sprint(call.Model, " ", call.Provider(), " ", call.Purpose, " ", call.Retry, " ", call.Switch))
+	}})
+	_, err := service.New(service.Options{SLM: slm, LLM: llm}).Decide(ctx, whole())
+	require.NoError(t, err)
+	require.Equal(t, []string{"ollama:s ollama decide 0 ", "ollama:s ollama decide 1 ", "ollama:l ollama decide 2 ollama:s gave no usable answer"}, told)
 }
 
 func TestTheOnlyModelThereIs(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"savant/engines/workflow"
 	"savant/fault"
 	"savant/reasoning"
+	"savant/telemetry"
 )
 
 // answerer returns who answers the llm.generate steps of driven workflows: the
@@ -27,8 +28,28 @@ func (a *App) answerer() (workflow.Generate, error) {
 	clean := a.redactor.Certain()
 	return func(ctx context.Context, question workflow.Question) (json.RawMessage, error) {
 		question.Input = clean.JSON(question.Input)
+		ctx, recorded := a.observeStep(ctx, question)
+		defer recorded()
 		return a.answered(ctx, client, name, question)
 	}, nil
+}
+
+// observeStep returns a context for the decision about a step. The function it
+// returns records what was found out about the decision.
+func (a *App) observeStep(ctx context.Context, question workflow.Question) (_ context.Context, recorded func()) {
+	observed := new(reasoning.Observed)
+	return reasoning.WithObserver(ctx, observed.Observer(nil)), func() {
+		events := observed.Prompt()
+		for _, each := range observed.Calls() {
+			events = append(events, each.Event())
+		}
+		for _, each := range events {
+			each.Source, each.SessionID, each.RunID = a.source(false), a.calls.process, question.RunID
+			each.Workflow, each.StepID = question.Workflow, question.StepID
+			each.TraceParent = telemetry.TraceFrom(ctx).Parent
+			a.Recorder.RecordLater(each)
+		}
+	}
 }
 
 // howToAnswer is the driver text of such a decision.

@@ -23,7 +23,7 @@ func Reasoner(s settings.Reasoning, version string, observe func(context.Context
 		if err != nil {
 			return nil, "", Misconfigured(err)
 		}
-		options.Transport, options.Name = transport, transport.Name()
+		options.Transport, options.Name, options.Remote = transport, transport.Name(), true
 		return reasoning.New(options), options.Name, nil
 	}
 	inside, err := reasoningService(s)

@@ -13,6 +13,7 @@ import (
 
 	"savant/agent"
 	"savant/engines"
+	"savant/engines/workflow"
 	"savant/internal/jsonvalue"
 	"savant/internal/redact"
 	"savant/internal/settings"
@@ -94,6 +95,9 @@ func (a *App) beginCall(ctx context.Context, begun engines.Event, args json.RawM
 	record := a.Recorder.RecordLater // a caller does not wait for the trace
 	if ours {
 		event.SessionID = caller.RunID
+	}
+	if step, driven := workflow.StepFrom(ctx); driven {
+		event.RunID, event.Workflow, event.StepID = step.RunID, step.Workflow, step.StepID
 	}
 	if ours && caller.Tool == begun.Tool {
 		record = func(telemetry.Event) {}

@@ -1,0 +1,95 @@
+package telemetry
+
+import (
+	"fmt"
+	"strings"
+
+	"savant/fault"
+)
+
+// RuntimeLine returns an event as a line of logs/agent_runtime.log, which says what
+// was worked on for how long: `2 tool_call(git.log) → 89ms {"limit":3}`.
+func RuntimeLine(e Event) string {
+	var text string
+	switch e.Type {
+	case RunStarted:
+		text = fmt.Sprintf("Session started: %q, decided by %s, %v tools", metadata(e, "goal"), metadata(e, "decider"), e.Metadata["tools"])
+	case PromptSnapshot:
+		text = at(e) + fmt.Sprintf("build_prompt → %d tokens", e.PromptTokens)
+	case LLMCall:
+		text = at(e) + callOfModel(e)
+	case ReasoningStep:
+		text = at(e) + strings.TrimRight(fmt.Sprintf("parse_output → %s %s", e.Action, e.ToolName), " ")
+		if summary := metadata(e, "decision_summary"); summary != "" && summary != e.ToolName {
+			text += ": " + fault.Cut(summary, maxArgs)
+		}
+		text += " (" + Elapsed(e.DurationMS) + ")"
+	case ToolCallCompleted:
+		text = at(e) + fmt.Sprintf("tool_call(%s) → %s", e.ToolName, Elapsed(e.DurationMS))
+		if e.Status != "" && e.Status != "ok" {
+			text += " " + e.Status
+		}
+		if len(e.Args) > 0 {
+			text += " " + fault.Cut(string(e.Args), maxArgs)
+		}
+		text += failure(e)
+	case MemorySnapshot:
+		text = at(e) + fmt.Sprintf("update_memory → %s, %v bytes", count(e.Metadata["steps"], "step"), e.Metadata["bytes"])
+	case RunFinished:
+		text = sessionLine(e)
+	default:
+		text = Line(e)
+	}
+	return strings.Map(printable, strings.TrimSpace(text))
+}
+
+// at is the step that an event belongs to, or the step of a workflow.
+func at(e Event) string {
+	switch {
+	case e.Step > 0:
+		return fmt.Sprintf("%d ", e.Step)
+	case e.StepID != "":
+		return e.Workflow + "/" + e.StepID + " "
+	}
+	return ""
+}
+
+// callOfModel says which model was called, what it took, and why it was that one.
+func callOfModel(e Event) string {
+	text := fmt.Sprintf("llm_call(%s) → %s, %d+%d tokens", e.Model, Elapsed(e.DurationMS), e.PromptTokens, e.OutputTokens)
+	if e.Metadata["cache"] == true {
+		text += ", from the cache"
+	}
+	if again, _ := e.Metadata["retry"].(int); again > 0 {
+		text += fmt.Sprintf(", retry %d", again)
+	}
+	if why := metadata(e, "switch"); why != "" {
+		text += ", switched to it: " + why
+	}
+	return text + failure(e)
+}
+
+func sessionLine(e Event) string {
+	ended := "Session complete"
+	if e.Status != "ok" {
+		ended = "Session ended (" + e.Status + ")"
+	}
+	text := fmt.Sprintf("%s: %s, %s, %s; %d+%d tokens, %s", ended, count(e.Metadata["steps"], "step"), count(e.Metadata["tool_calls"], "tool"),
+		count(e.Metadata["finishes"], "finish"), e.PromptTokens, e.OutputTokens, Elapsed(e.DurationMS))
+	if cost, priced := e.Metadata["cost"].(float64); priced {
+		text += fmt.Sprintf(", cost %.4f", cost)
+	}
+	return text + failure(e) + ": " + fault.Cut(metadata(e, "final"), maxFinal)
+}
+
+// count is a number with its noun: 1 step, 2 steps, 0 finishes.
+func count(number any, noun string) string {
+	n, _ := number.(int)
+	switch {
+	case n == 1:
+		return "1 " + noun
+	case strings.HasSuffix(noun, "sh"):
+		noun += "e"
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
