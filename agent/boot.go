@@ -33,6 +33,9 @@ func (r *Run) boot(t turn) (turn, Signal, error) {
 		brief.repo = repo
 	}
 	r.backfillTrace()
+	if t.index == 0 {
+		brief.begins = r.forcedCall()
+	}
 	r.recordStart(t)
 	r.save(t.index, outcome{}) // from now on lists show the run
 	if len(t.asked) > 0 {
@@ -55,8 +58,8 @@ func (r *Run) ready(t turn) (turn, Signal, error) {
 	if t.index > 0 {
 		return t, begin, nil
 	}
-	if call, found := r.forcedCall(); found {
-		t = newTurn(1, reasoning.Intent{Action: reasoning.ActionTool, ToolName: r.canonical(call.ToolName), Args: call.Args, Model: forcedBy}, nil)
+	if call := r.briefing.begins.call; call.ToolName != "" {
+		t = newTurn(1, reasoning.Intent{Action: reasoning.ActionTool, ToolName: r.canonical(call.ToolName), Args: call.Args, Model: forcedBy, Reasoning: r.briefing.begins.text()}, nil)
 		if err := r.appendDecision(t); err != nil {
 			return t, failed, err
 		}
@@ -80,21 +83,21 @@ const workflowWait = 3_600_000
 const forcedBy = "forced"
 
 // forcedCall returns the call that comes first: a forced tool, a workflow that
-// the options name, or one that the goal leads to.
-func (r *Run) forcedCall() (reasoning.Call, bool) {
+// the options name, or one that the goal leads to. It is empty where there is none.
+func (r *Run) forcedCall() beginning {
 	if r.options.ForceTool != "" {
 		args := r.options.ForceArgs
 		if len(args) == 0 {
 			args = json.RawMessage("{}")
 		}
-		return reasoning.Call{ToolName: r.options.ForceTool, Args: args}, true
+		return beginning{call: reasoning.Call{ToolName: r.options.ForceTool, Args: args}}
 	}
-	name, parameter := r.options.Workflow, ""
+	name, parameter, because := r.options.Workflow, "", becauseOrdered
 	if name == "" {
-		name, parameter = r.detect()
+		name, parameter, because = r.detect()
 	}
 	if name == "" {
-		return reasoning.Call{}, false
+		return beginning{}
 	}
 	input := map[string]any{"workflow": name, "wait_ms": workflowWait}
 	if parameter != "" {
@@ -104,36 +107,36 @@ func (r *Run) forcedCall() (reasoning.Call, bool) {
 	if err != nil {
 		panic("agent: strings and numbers do not encode: " + err.Error())
 	}
-	return reasoning.Call{ToolName: workflowTool, Args: args}, true
+	return beginning{reasoning.Call{ToolName: workflowTool, Args: args}, name, because}
 }
 
 // detect returns the workflow that the goal leads to, if it may be run. Words that
 // forbid it come first.
-func (r *Run) detect() (workflow, parameter string) {
+func (r *Run) detect() (workflow, parameter, because string) {
 	tool, exists := find(r.runtime.options.Toolbox.Tools(), workflowTool)
 	if r.runtime.options.DisableDetect || !exists || r.guard.cues.noRun || r.guard.denies(tool, r.options.orderOf(tool.Name)) != "" {
-		return "", ""
+		return "", "", ""
 	}
-	workflow, parameter = r.led()
+	workflow, parameter, because = r.led()
 	if workflow == "" || forbids(r.options.Goal, workflow) {
-		return "", ""
+		return "", "", ""
 	}
-	return workflow, parameter
+	return workflow, parameter, because
 }
 
 // led returns the workflow that a rule or a name in the goal leads to.
-func (r *Run) led() (workflow, parameter string) {
+func (r *Run) led() (workflow, parameter, because string) {
 	for _, each := range r.briefing.rules {
 		if each.Workflow != "" {
-			return each.Workflow, each.ParamFromGoal
+			return each.Workflow, each.ParamFromGoal, becauseOfRule(each.Name)
 		}
 	}
 	if r.runtime.options.Workflows == nil {
-		return "", ""
+		return "", "", ""
 	}
 	names, err := r.runtime.options.Workflows(r.ctx)
 	r.warn("the workflows are not listed", err)
-	return named(names, r.options.Goal), ""
+	return named(names, r.options.Goal), "", becauseNamed
 }
 
 // recordStart records that the run starts or goes on, and what it knows.
@@ -143,6 +146,9 @@ func (r *Run) recordStart(t turn) {
 		"tools": len(r.guard.allowed(r.runtime.options.Toolbox.Tools()))}
 	if t.index > 0 {
 		metadata["resumed_at"] = t.index
+	}
+	if begins := r.briefing.begins; begins.workflow != "" {
+		metadata["begins"] = begins.text()
 	}
 	if repo := r.briefing.repo; repo != nil {
 		metadata["repo"] = repo.Name + " " + repo.Branch

@@ -34,7 +34,7 @@ func (r *Run) act(t turn) (turn, Signal, error) {
 		return t, canceled, nil
 	}
 	t.asked = nil
-	t.outcome = r.options.outcomeOfForced(t)
+	t.outcome = r.outcomeOfForced(t)
 	return t, done, nil
 }
 
@@ -184,36 +184,34 @@ func (r *Run) remembersResult(key string, made memory.Call, tool engines.Tool) {
 }
 
 // outcomeOfForced is the end of a run after a forced call, where that ends it: in
-// a dry run, with ForceFinish, or when a workflow is done. What was ordered and
-// does not exist ends the run, too: nothing else would do.
-func (o RunOptions) outcomeOfForced(t turn) outcome {
+// a dry run, with ForceFinish, or when a workflow has ended or waits for somebody. What
+// was ordered and cannot be begun ends the run, too: nothing else would do. A workflow
+// that only the goal led to, without what it needs to begin, does not.
+func (r *Run) outcomeOfForced(t turn) outcome {
 	if t.intent.Model != forcedBy || len(t.done) == 0 {
 		return outcome{}
 	}
-	call := t.done[0]
+	o, call := r.options, t.done[0]
 	ordered := o.ForceTool != "" || o.Workflow != ""
+	begun := call.Tool == workflowTool && call.Rule == ""
 	switch {
 	case o.DryRun:
 		return outcome{Status: StatusOK, Final: "ok"}
-	case call.Error != nil && (o.ForceFinish || ordered && (call.Error.Code == fault.UnknownTool || call.Error.Code == fault.UnknownWorkflow)):
+	case call.Error != nil && (o.ForceFinish || ordered && call.Error.Code == fault.UnknownTool ||
+		begun && (ordered || call.Error.Code != fault.InvalidParams)):
 		return outcome{Status: StatusError, Error: call.Error}
-	case call.Error == nil && (o.ForceFinish || call.Tool == workflowTool && workflowDone(call.Output)):
+	case call.Error != nil:
+		return outcome{}
+	}
+	if begun {
+		if end := r.outcomeOfWorkflow(call); end.Status != "" {
+			return end
+		}
+	}
+	if o.ForceFinish {
 		return outcome{Status: StatusOK, Final: readable(call.Output)}
 	}
 	return outcome{}
-}
-
-// workflowDone says whether an output is that of a workflow that is done.
-func workflowDone(output json.RawMessage) bool {
-	var members struct {
-		Done    bool   `json:"done"`
-		Outcome string `json:"outcome"`
-		Status  string `json:"status"`
-	}
-	if json.Unmarshal(output, &members) != nil {
-		return false
-	}
-	return members.Done || members.Outcome == "done" || members.Status == "done" || members.Status == "ok"
 }
 
 // readable returns the part of an output that is meant for people, or its JSON.

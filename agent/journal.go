@@ -170,7 +170,7 @@ func (r *Run) replay(h *history) (t turn) {
 			continue
 		}
 		r.remember(t.step())
-		t.outcome = r.options.outcomeOfForced(t)
+		t.outcome = r.outcomeOfForced(t)
 		if each.Intent.Action == reasoning.ActionFinish {
 			t.outcome = outcome{Status: StatusOK, Final: each.Intent.Final}
 		}

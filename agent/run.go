@@ -44,6 +44,7 @@ type briefing struct {
 	persona reasoning.Persona
 	rules   []Rule
 	repo    *reasoning.Repo
+	begins  beginning // of a new run
 }
 
 // recent is what the next decision and the search for loops need of past steps.

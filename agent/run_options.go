@@ -105,7 +105,8 @@ func isObject(raw json.RawMessage) bool {
 // Status says how a run stands.
 type Status string
 
-// The statuses of a run. Interrupted: the program that drove it ended, and it can be
+// The statuses of a run. Waiting: the workflow that it began with waits for somebody
+// else. Interrupted: the program that drove it ended, and it can be
 // resumed.
 const (
 	StatusRunning     Status = "running"
@@ -114,6 +115,7 @@ const (
 	StatusCanceled    Status = "canceled"
 	StatusMaxSteps    Status = "max_steps"
 	StatusStuck       Status = "stuck"
+	StatusWaiting     Status = "waiting"
 	StatusInterrupted Status = "interrupted"
 )
 
@@ -177,7 +179,7 @@ func (r *Report) transcript(steps []memory.Step) []memory.Step {
 	switch r.Status {
 	case StatusCanceled:
 		end.Action = actionCancel
-	case StatusOK, StatusMaxSteps, StatusStuck:
+	case StatusOK, StatusMaxSteps, StatusStuck, StatusWaiting:
 		end.Action = string(reasoning.ActionFinish)
 	default:
 		return steps

@@ -56,7 +56,9 @@ func Prompts() agent.Prompts {
 }
 
 // Workflows are the workflows of a scenario.
-func Workflows() []string { return []string{"hello", "repo_tour", "review_v1"} }
+func Workflows() []string {
+	return []string{"hello", "repo_tour", "review_v1", "review_local"}
+}
 
 // Ending is the end of a transcript: how the run ended.
 func Ending(report agent.Report) string {

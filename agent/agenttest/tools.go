@@ -76,7 +76,20 @@ func Tools(folder string) []engines.Tool {
 		Params   map[string]any `json:"params,omitempty"`
 		WaitMS   int            `json:"wait_ms,omitempty"`
 	}) (any, error) {
-		return map[string]any{"status": map[bool]string{true: "pending", false: "done"}[given.Workflow == "review_v1"], "summary": "ran " + given.Workflow}, nil
+		outcome := map[string]any{"status": "done", "run_id": "w1", "workflow": given.Workflow, "summary": "ran " + given.Workflow}
+		switch given.Workflow {
+		case "review_v1":
+			outcome["status"], outcome["pending"] = "pending", map[string]any{"step_id": "judge", "for": "model", "why": "A model has to answer."}
+		case "fails_v1":
+			outcome["status"], outcome["failed"] = "failed", []any{map[string]any{"step": "a", "code": "TOOL_FAILED", "details": "it broke"}}
+		case "blocked_v1":
+			outcome["status"], outcome["error"] = "blocked", map[string]any{"error": "EXPRESSION_ERROR", "details": "workflows/blocked_v1.yaml:9:3: no boolean"}
+		case "review_local":
+			return nil, fault.New(fault.InvalidParams, "params.pr: required")
+		case "damaged_v1":
+			return nil, fault.New(fault.YAMLSchemaViolation, "workflows/damaged_v1.yaml:1:1: not a workflow")
+		}
+		return outcome, nil
 	})
 	workflow.Destructive, workflow.OpenWorld = true, true
 	destroy := say("test.destroy", write)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"savant/agent"
+	"savant/agent/memory"
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/commands/workflows"
@@ -84,7 +85,8 @@ func RunCommand(shared *cli.Program) *cobra.Command {
 	command := &cobra.Command{Use: "run [GOAL]", Short: "Give the agent a goal, and print its answer",
 		Long: "Give the agent a goal, and print its answer on stdout. Steps are shown on stderr, one line each.\n" +
 			"The first Ctrl-C cancels and saves, the second ends the program at once; --resume goes on.\n\n" +
-			"Exit codes: 0 done, 1 failed, 2 usage, 4 configuration or nobody decides, 7 limit of steps, 130 cancelled.",
+			"Exit codes: 0 done, 1 failed, 2 usage, 4 configuration or nobody decides, 7 limit of steps, 8 a workflow waits for\n" +
+			"somebody, 130 cancelled. A run that began with a workflow ends with the exit code of savant workflows run.",
 		Example: "  savant run \"Where is the stdio loop and how does it end?\"\n  savant run --resume 01k2… --max-steps 50",
 		Args:    cli.Positional(cobra.MaximumNArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -159,6 +161,9 @@ func (p *program) shownEvents(want runFlags) func(telemetry.Event) {
 		}
 		text := telemetry.Line(e)
 		if e.Type == telemetry.RunStarted {
+			if begins, _ := e.Metadata["begins"].(string); begins != "" {
+				fmt.Fprintln(p.Stderr, terminal.Visible(begins))
+			}
 			text = fmt.Sprintf("run %s: %v tools, decided by %v", e.RunID, e.Metadata["tools"], e.Metadata["decider"])
 		}
 		if text != "" {
@@ -204,7 +209,8 @@ func (p *program) finishRun(report agent.Report, want runFlags) error {
 
 // printRunEnd says on stderr how the run ended, beside its answer.
 func (p *program) printRunEnd(report agent.Report, want runFlags) {
-	if report.Error != nil {
+	ended := endOfWorkflow(report)
+	if report.Error != nil && ended == nil {
 		fmt.Fprintf(p.Stderr, "savant: %s\n", terminal.Visible(report.Error.Error()))
 	}
 	if report.Warning != "" {
@@ -214,7 +220,11 @@ func (p *program) printRunEnd(report agent.Report, want runFlags) {
 		fmt.Fprintf(p.Stderr, "%s; go on with: %s\n", report.Final, howToGoOn(report))
 		return
 	}
-	p.printWaiting(report)
+	if ended != nil {
+		workflows.PrintEnd(p.Stderr, ended)
+	} else {
+		p.printWaiting(report)
+	}
 	if !want.quiet {
 		end := fmt.Sprintf("run %s: %s, steps %d", report.RunID, report.Status, report.Steps)
 		if report.Model != "" {
@@ -234,19 +244,51 @@ func (p *program) confirmCall(ctx context.Context, tool string, args json.RawMes
 	return agreed, nil
 }
 
-// exitOfRun is the exit code that a run ends with. One that was stuck has
-// failed.
+// endOfWorkflow is the outcome of the workflow that a run began with and ended by:
+// it failed, or waits for somebody. nil for other runs.
+func endOfWorkflow(report agent.Report) *workflow.Outcome {
+	if report.Status != agent.StatusError && report.Status != agent.StatusWaiting || !onlyAWorkflow(report) {
+		return nil
+	}
+	outcome := new(workflow.Outcome)
+	if json.Unmarshal(callsOf(report)[0].Output, outcome) != nil || outcome.RunID == "" {
+		return nil
+	}
+	return outcome
+}
+
+// onlyAWorkflow reports whether all that a run did was to run a workflow.
+func onlyAWorkflow(report agent.Report) bool {
+	calls := callsOf(report)
+	return len(calls) == 1 && calls[0].Tool == workflow.Name
+}
+
+func callsOf(report agent.Report) []memory.Call {
+	var calls []memory.Call
+	for _, step := range report.Transcript {
+		calls = append(calls, step.Calls...)
+	}
+	return calls
+}
+
+// exitOfRun is the exit code that a run ends with: that of the workflow, where it
+// ended by one. One that was stuck has failed.
 func exitOfRun(report agent.Report) int {
+	if ended := endOfWorkflow(report); ended != nil {
+		return workflows.ExitCode(ended)
+	}
 	switch report.Status {
 	case agent.StatusOK:
 		return cli.ExitOK
+	case agent.StatusWaiting:
+		return cli.ExitPending
 	case agent.StatusMaxSteps:
 		return cli.ExitMaxSteps
 	case agent.StatusCanceled, agent.StatusInterrupted:
 		return cli.ExitInterrupted
 	}
-	if report.Error != nil && report.Error.Code == fault.ReasoningUnavailable {
-		return cli.ExitConfiguration
+	if report.Error != nil && (report.Error.Code == fault.ReasoningUnavailable || onlyAWorkflow(report)) {
+		return cli.ExitCode(report.Error)
 	}
 	return cli.ExitFailed
 }

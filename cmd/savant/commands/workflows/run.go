@@ -152,17 +152,25 @@ func (p *program) conclude(outcome *workflow.Outcome) error {
 		return err
 	}
 	PrintEnd(p.Stderr, outcome)
+	if code := ExitCode(outcome); code != cli.ExitOK {
+		return cli.StatusError(code)
+	}
+	return nil
+}
+
+// ExitCode is how the program ends after a run was left like this.
+func ExitCode(outcome *workflow.Outcome) int {
 	switch outcome.Status {
 	case workflow.Done:
-		return nil
+		return cli.ExitOK
 	case workflow.Waiting:
-		return cli.StatusError(cli.ExitPending)
+		return cli.ExitPending
 	case workflow.Interrupted:
-		return cli.StatusError(cli.ExitInterrupted)
+		return cli.ExitInterrupted
 	case workflow.Blocked:
-		return cli.StatusError(cli.ExitCode(outcome.Error))
+		return cli.ExitCode(outcome.Error)
 	}
-	return cli.StatusError(cli.ExitFailed)
+	return cli.ExitFailed
 }
 
 // printOutputs prints one output a line: text as it is, all else as JSON.
