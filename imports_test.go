@@ -78,7 +78,8 @@ var rules = map[string]rule{
 	"think/state":           {height: 2, imports: []string{"internal/atomicfile", "internal/filelock", "internal/journal", "internal/ownfolder"}},
 	"think/state/statetest": {height: 3, imports: []string{"think/state"}},
 	"think/library":         {height: 3, imports: []string{"schemas", "think/flow"}},
-	"think":                 {height: 4, imports: []string{"schemas", "think/flow", "think/library", "think/state"}},
+	"think/check":           {height: 3, imports: []string{"schemas", "think/flow", "think/flow/expression"}},
+	"think":                 {height: 4, imports: []string{"schemas", "think/check", "think/flow", "think/library", "think/state"}},
 	"think/audit":           {height: 5, imports: []string{"think", "think/flow", "think/state"}},
 	"think/maintenance":     {height: 6, imports: []string{"think", "think/audit", "think/state"}},
 
@@ -115,7 +116,7 @@ var users = map[string]string{
 	"github.com/rogpeppe/go-internal/diff":  "engines/mcpio/mount",
 	"gopkg.in/yaml.v3":                      "think/flow",
 	"go.yaml.in/yaml":                       "think/flow",
-	"github.com/expr-lang/expr":             "think/flow/expression",
+	"github.com/expr-lang/expr":             "think/flow/expression think/check",
 	"github.com/santhosh-tekuri/jsonschema": "schemas",
 	"github.com/spf13/cobra":                "cmd/savant/cli cmd/savant/commands cmd/savant/commands/agents cmd/savant/commands/states cmd/savant/commands/workflows",
 	"github.com/lmittmann/tint":             "cmd/savant/app",

@@ -71,7 +71,7 @@ type Diagnostic struct {
 	Column int    `json:"column,omitempty"`
 	// Code is set where it differs from the code of the whole error.
 	Code Code `json:"code,omitempty"`
-	// Severity is "warning" or empty for an error.
+	// Severity is "warning" or "note", or empty for an error.
 	Severity string `json:"severity,omitempty"`
 	Message  string `json:"message"`
 	// Pointer, Expected and Actual describe a value that does not fit its
@@ -79,6 +79,8 @@ type Diagnostic struct {
 	Pointer  string `json:"pointer,omitempty"`
 	Expected string `json:"expected,omitempty"`
 	Actual   string `json:"actual,omitempty"`
+	// Source is the line of the file, and below it a caret under the column.
+	Source string `json:"source,omitempty"`
 }
 
 // Error is the one error type that leaves a package of Savant.
@@ -231,7 +233,7 @@ func (e *Error) shortened(limit int) []Diagnostic {
 		if i == maxDiagnostics {
 			return append(list, Diagnostic{Message: fmt.Sprintf("and %d more", len(e.Diagnostics)-i)})
 		}
-		for _, text := range []*string{&d.Message, &d.Path, &d.Pointer, &d.Expected, &d.Actual, &d.File} {
+		for _, text := range []*string{&d.Message, &d.Path, &d.Pointer, &d.Expected, &d.Actual, &d.File, &d.Source} {
 			*text = Cut(*text, limit)
 		}
 		list = append(list, d)

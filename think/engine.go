@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"savant/fault"
+	"savant/think/check"
 	"savant/think/flow"
 	"savant/think/library"
 	"savant/think/state"
@@ -26,6 +27,9 @@ type Options struct {
 	Store   state.Storage
 	// KnownTool says whether a registry has a tool; nil knows all.
 	KnownTool func(name string) bool
+	// Tool returns what is known of a tool's arguments and results, so that a
+	// workflow's calls are checked before it runs; nil knows nothing.
+	Tool check.Tools
 	// ToolNames lists the names of the registry's tools, for suggestions.
 	ToolNames func() []string
 	// Receipt returns what a call through the registry left, its result whole:

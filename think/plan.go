@@ -12,6 +12,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/think/check"
 	"savant/think/flow"
 	"savant/think/library"
 	"savant/think/state"
@@ -57,6 +58,11 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 	if len(warnings) > 0 && (in.StrictTools || workflow.StrictTools) {
 		return nil, strictly(warnings)
 	}
+	report := check.Graph(graph, e.Tool)
+	if err := report.Fault(); err != nil {
+		return nil, err
+	}
+	warnings = append(warnings, report.Warnings...)
 	given, err = e.elicitParams(ctx, workflow, given)
 	if err != nil {
 		return nil, err
@@ -326,10 +332,14 @@ func (e *Engine) nearestTool(name string) string {
 }
 
 func strictly(warnings []fault.Diagnostic) error {
+	return fault.New(fault.UnknownTool, "%s", warnings[0].Message).With(errorsOf(warnings)...)
+}
+
+func errorsOf(warnings []fault.Diagnostic) []fault.Diagnostic {
 	for i := range warnings {
 		warnings[i].Severity = ""
 	}
-	return fault.New(fault.UnknownTool, "%s", warnings[0].Message).With(warnings...)
+	return warnings
 }
 
 // elicitParams asks the person for required parameters, where the client can.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
+	"regexp"
 	"strconv"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"savant/internal/jsonvalue"
+	static "savant/think/check"
 	"savant/think/flow"
 )
 
@@ -161,4 +163,22 @@ func outcome(t *rapid.T, now flow.Outcome) string {
 	data, err := jsonvalue.Encode(now.Final)
 	require.NoError(t, err)
 	return string(data)
+}
+
+// blocks matches the one condition of generated workflows that may have no value.
+var blocks = regexp.MustCompile(`c\d+\.n > 1`)
+
+// What is generated without a mistake is not blamed before it runs.
+func TestChecksBlameNothingThatIsRight(t *testing.T) {
+	check(t, 500, func(t *rapid.T) {
+		g := generate(t, false)
+		for _, text := range g.files {
+			if blocks.MatchString(text) {
+				return
+			}
+		}
+		found := static.Graph(g.compile(t), nil)
+		require.Empty(t, found.Errors, "%s", g)
+		require.Empty(t, found.Warnings, "%s", g)
+	})
 }

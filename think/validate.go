@@ -7,6 +7,7 @@ import (
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/schemas"
+	"savant/think/check"
 	"savant/think/flow"
 )
 
@@ -27,6 +28,8 @@ type ValidateOutput struct {
 	Code     fault.Code         `json:"code,omitempty"`
 	Errors   []fault.Diagnostic `json:"errors"`
 	Warnings []fault.Diagnostic `json:"warnings,omitempty"`
+	// Notes are about what has no effect, such as a capture that nobody reads.
+	Notes []fault.Diagnostic `json:"notes,omitempty"`
 }
 
 // Validate checks without a run. What is wrong with the thing checked is an
@@ -37,15 +40,35 @@ func (e *Engine) Validate(_ context.Context, in ValidateInput) (*ValidateOutput,
 		return e.validateResponse(in)
 	case in.WorkflowYAML != "":
 		workflow, err := e.Library.Parse("", []byte(in.WorkflowYAML))
-		return e.validateWorkflow(workflow, err, in.StrictTools)
+		return e.quoting(in.WorkflowYAML)(e.validateWorkflow(workflow, err, in.StrictTools))
 	case in.Workflow != "":
 		workflow, err := e.Library.Find(in.Workflow, "")
 		if err != nil && fault.From(err).Code == fault.UnknownWorkflow && len(fault.From(err).Diagnostics) == 0 {
 			return nil, err
 		}
-		return e.validateWorkflow(workflow, err, in.StrictTools)
+		return e.quoting("")(e.validateWorkflow(workflow, err, in.StrictTools))
 	}
 	return nil, fault.New(fault.InvalidParams, "give schema and response, or workflow, or workflow_yaml")
+}
+
+// quoting adds the lines that diagnostics are about; text is the one of a workflow
+// without a file.
+func (e *Engine) quoting(text string) func(*ValidateOutput, error) (*ValidateOutput, error) {
+	return func(out *ValidateOutput, err error) (*ValidateOutput, error) {
+		if err != nil {
+			return nil, err
+		}
+		for _, list := range [][]fault.Diagnostic{out.Errors, out.Warnings, out.Notes} {
+			for i, d := range list {
+				if d.File == "" {
+					list[i] = d.Quoting(text)
+				} else {
+					list[i] = d.Quoting(e.Library.Text(d.File))
+				}
+			}
+		}
+		return out, nil
+	}
 }
 
 func (e *Engine) validateResponse(in ValidateInput) (*ValidateOutput, error) {
@@ -111,11 +134,14 @@ func (e *Engine) validateWorkflow(workflow *flow.Workflow, err error, strict boo
 	if err != nil {
 		return judged(err), nil
 	}
+	report := check.Graph(graph, e.Tool)
 	warnings := e.unknownTools(graph)
 	if len(warnings) > 0 && (strict || workflow.StrictTools) {
-		return judged(strictly(warnings)), nil
+		report.Errors = append(report.Errors, errorsOf(warnings)...)
+		warnings = nil
 	}
-	out := judged(nil)
-	out.Warnings = warnings
+	out := judged(report.Fault())
+	out.Warnings = append(warnings, report.Warnings...)
+	out.Notes = report.Notes
 	return out, nil
 }

@@ -358,6 +358,16 @@ func Reference(name, version string) string {
 	return name + "@" + version
 }
 
+// Child returns the graph of the workflow that a flow.run step runs, nil for any
+// other step.
+func (g *Graph) Child(step string) *Graph {
+	at, known := g.index[step]
+	if !known {
+		return nil
+	}
+	return g.nodes[at].child
+}
+
 // Workflows returns every workflow of the graph by the reference that names
 // it, the root by its name.
 func (g *Graph) Workflows() map[string]*Workflow {

@@ -23,6 +23,14 @@ type source struct {
 	shift      int // of the expression in the text
 }
 
+// Site is where a text of a workflow stands.
+type Site = source
+
+// Diagnostic returns a diagnostic for the byte of the text at an offset.
+func (s *source) Diagnostic(code fault.Code, offset int, message string) fault.Diagnostic {
+	return s.diagnostic(&expression.Error{Code: code, Offset: offset, Message: message})
+}
+
 func (p *parser) source(node *yaml.Node, at string, shift int) *source {
 	return &source{report: p.report, file: p.file, path: at, start: placeOf(node), style: node.Style, text: node.Value, shift: shift}
 }

@@ -31,6 +31,31 @@ type field struct {
 	value *template
 }
 
+// Template is a value of a workflow as it is written, for who reads workflows.
+type Template = template
+
+// Member is one value of a map, by its key, or of a list.
+type Member struct {
+	Key   string
+	Value *Template
+}
+
+// Literal returns a value that is neither map nor list and holds no expression.
+func (t *template) Literal() (value any, ok bool) { return t.literal, t.form == literalForm }
+
+// Text returns a text with expressions in it, and where it stands.
+func (t *template) Text() (text *expression.Text, at *Site, ok bool) {
+	return t.text, t.where, t.form == textForm
+}
+
+// Members returns the values of a map, or of a list.
+func (t *template) Members() (members []Member, isList bool) {
+	for _, f := range t.fields {
+		members = append(members, Member{f.key, f.value})
+	}
+	return members, t.form == listForm
+}
+
 func (t *template) render(env expression.Env) (any, error) {
 	if t == nil {
 		return map[string]any{}, nil

@@ -195,3 +195,30 @@ func (w *Workflow) Tools() []fault.Diagnostic {
 
 // Input returns the step's input_template as written.
 func (s *Step) Input() any { return s.input.source() }
+
+// Template returns the step's input_template, nil where it has none.
+func (s *Step) Template() *Template { return s.input }
+
+// Path is where the step is in its file: "steps[3]".
+func (s *Step) Path() string { return s.path }
+
+// Sites are where the expressions of a step stand, nil for those it has not.
+type Sites struct{ When, Foreach, Extract, Until *Site }
+
+// Sites returns where the step's expressions stand.
+func (s *Step) Sites() Sites { return Sites{s.whenAt, s.foreachAt, s.extractAt, s.untilAt} }
+
+// Check holds a value against the parameter's schema: VALIDATION_FAILED.
+func (p Param) Check(value any) error { return p.check.Check(value) }
+
+// Template returns the output's value as written.
+func (o Output) Template() *Template { return o.value }
+
+// From returns the expression of the artifact's value, and where it stands.
+func (a Artifact) From() (*expression.Program, *Site) { return a.from, a.where }
+
+// Summary returns the summary as written, nil where there is none.
+func (w *Workflow) Summary() *Template { return w.summary }
+
+// SchemaSet returns the named schemas, those of the file among them.
+func (w *Workflow) SchemaSet() *schemas.Set { return w.set }

@@ -8,6 +8,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"savant/fault"
 	"savant/internal/pattern"
 )
 
@@ -41,6 +42,60 @@ func ReadYAMLPlaces(file string, src []byte) (value any, at func(path string) (l
 	places := map[string]place{}
 	locate(root, "", places)
 	return valueOf(root), func(path string) (int, int) { return places[path].line, places[path].column }, nil
+}
+
+// Layout says where things stand in a file, by their paths as diagnostics write them.
+type Layout struct {
+	parser parser
+	keys   map[string]place
+	values map[string]*yaml.Node
+}
+
+// Layout reads the workflow's file again. It takes as long as parsing, and is for
+// who has something to say.
+func (w *Workflow) Layout() *Layout {
+	r := &report{file: w.File}
+	l := &Layout{parser{report: r}, map[string]place{}, map[string]*yaml.Node{}}
+	if root := r.readSource(w.Source); root != nil {
+		locate(root, "", l.keys)
+		l.read(root, "")
+	}
+	return l
+}
+
+func (l *Layout) read(node *yaml.Node, path string) {
+	l.values[path] = node
+	switch node.Kind {
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			l.read(node.Content[i+1], join(path, node.Content[i].Value))
+		}
+	case yaml.SequenceNode:
+		for i, item := range node.Content {
+			l.read(item, path+"["+strconv.Itoa(i)+"]")
+		}
+	}
+}
+
+// Key returns a diagnostic at the key of a path; of a path that is not there, at
+// what would hold it.
+func (l *Layout) Key(code fault.Code, path, message string) fault.Diagnostic {
+	found := fault.Diagnostic{File: l.parser.file, Path: path, Code: code, Message: message}
+	for at := path; ; at = at[:max(0, strings.LastIndexAny(at, ".["))] {
+		if where, known := l.keys[at]; known || at == "" {
+			found.Line, found.Column = where.line, where.column
+			return found
+		}
+	}
+}
+
+// Value returns where the value of a path stands, nil for a path that is not there.
+func (l *Layout) Value(path string) *Site {
+	node := l.values[path]
+	if node == nil {
+		return nil
+	}
+	return l.parser.source(node, path, 0)
 }
 
 // locate adds the places of a node and of all below it.

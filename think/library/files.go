@@ -76,6 +76,16 @@ func (l *Library) readFile(key fileKey) (file, error) {
 	return fresh, nil
 }
 
+// Text returns the text of a file as diagnostics name it, "" where there is none.
+func (l *Library) Text(name string) string {
+	for at := range slices.Backward(l.layers) {
+		if read, err := l.readFile(fileKey{at, name}); err == nil {
+			return string(read.src)
+		}
+	}
+	return ""
+}
+
 func unreadable(name string, err error) error {
 	return fault.New(fault.YAMLSchemaViolation, "%s cannot be read: %w", name, withoutPath(err))
 }

@@ -82,6 +82,7 @@ type App struct {
 	files    projectFiles
 	layers   []library.Layer
 	search   *repo.Search
+	own      []string // the engines that are not mounted
 	calls    callTracing
 }
 
@@ -141,6 +142,7 @@ func (a *App) openEngines() error {
 	if err := errors.Join(add(a), a.openAgent()); err != nil {
 		return err
 	}
+	a.own = a.Tools.Engines()
 	a.mountServers()
 	return nil
 }
@@ -165,6 +167,7 @@ func (a *App) engine(layers ...library.Layer) *think.Engine {
 		Store:     a.Store,
 		Person:    guide.Person,
 		KnownTool: func(name string) bool { _, known := a.Tools.Resolve(name); return known },
+		Tool:      a.knownTool,
 		ToolNames: a.Tools.Names,
 		Receipt:   a.Store.Receipt,
 		Asked:     guide.Asked(a.Tools),

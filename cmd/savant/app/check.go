@@ -20,6 +20,7 @@ type CheckedFile struct {
 	Valid    bool               `json:"valid"`
 	Errors   []fault.Diagnostic `json:"errors"`
 	Warnings []fault.Diagnostic `json:"warnings"`
+	Notes    []fault.Diagnostic `json:"notes"`
 }
 
 // CheckWorkflows checks what paths and names stand for, or all that SAVANT_PATH has.
@@ -132,8 +133,8 @@ func (a *App) checkFile(ctx context.Context, file string, strict bool) (CheckedF
 	if err != nil {
 		return CheckedFile{}, err
 	}
-	checked := CheckedFile{File: file, Valid: out.Valid, Errors: out.Errors, Warnings: out.Warnings}
-	for _, list := range [][]fault.Diagnostic{checked.Errors, checked.Warnings} {
+	checked := CheckedFile{File: file, Valid: out.Valid, Errors: out.Errors, Warnings: out.Warnings, Notes: out.Notes}
+	for _, list := range [][]fault.Diagnostic{checked.Errors, checked.Warnings, checked.Notes} {
 		for i := range list {
 			list[i] = placed(list[i], folder, file, out.Code)
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think/check"
 )
 
 // checkSchemas checks the schema files of SAVANT_PATH, those too that no
@@ -22,17 +24,46 @@ func (a *App) checkSchemas() ([]CheckedFile, error) {
 		if !isSchema || entry.IsDir() || strings.HasPrefix(name, ".") {
 			continue
 		}
-		_, err := set.Named(name)
-		files = append(files, a.checkedSchema(filepath.Join(a.settings.Path, "schemas", entry.Name()), err))
+		schema, err := set.Named(name)
+		file := filepath.Join(a.settings.Path, "schemas", entry.Name())
+		text, _ := fs.ReadFile(a.files, "schemas/"+entry.Name())
+		if err == nil {
+			files = append(files, misnamedIn(file, text, schema.JSON()))
+			continue
+		}
+		checked := a.checkedSchema(file, err)
+		for i := range checked.Errors {
+			if checked.Errors[i].File == file {
+				checked.Errors[i] = checked.Errors[i].Quoting(string(text))
+			}
+		}
+		files = append(files, checked)
 	}
 	return files, nil
 }
 
-func (a *App) checkedSchema(file string, err error) CheckedFile {
-	checked := CheckedFile{File: file, Valid: err == nil}
-	if err == nil {
-		return checked
+// misnamedIn reports the keywords of a schema file that mean nothing.
+func misnamedIn(file string, text []byte, schema any) CheckedFile {
+	checked := CheckedFile{File: file}
+	root, err := jsonvalue.Read(text)
+	for _, wrong := range check.Keywords(schema) {
+		d := fault.Diagnostic{File: file, Pointer: wrong.Pointer, Code: fault.YAMLSchemaViolation, Message: wrong.Message}
+		if err == nil {
+			d.Line, d.Column = jsonvalue.Place(text, root.At(wrong.Pointer).Offset)
+			d = d.Quoting(string(text))
+		}
+		if wrong.Certain {
+			checked.Errors = append(checked.Errors, d)
+		} else {
+			checked.Warnings = append(checked.Warnings, d)
+		}
 	}
+	checked.Valid = len(checked.Errors) == 0
+	return checked
+}
+
+func (a *App) checkedSchema(file string, err error) CheckedFile {
+	checked := CheckedFile{File: file}
 	problem := fault.From(err)
 	checked.Errors = problem.Diagnostics
 	if len(checked.Errors) == 0 {

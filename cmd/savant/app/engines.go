@@ -15,6 +15,7 @@ import (
 	"savant/fault"
 	"savant/internal/settings"
 	"savant/internal/withheld"
+	"savant/think/check"
 	"savant/think/flow"
 	"savant/think/state"
 )
@@ -59,6 +60,12 @@ func (a *App) toolOptions() engines.Options {
 			return a.Store.PutReceipt(ctx, state.Receipt(receipt))
 		},
 	}
+}
+
+// knownTool returns what the registry says of a tool, for the checks before a run.
+func (a *App) knownTool(name string) (check.Tool, bool) {
+	tool, known := a.Tools.Resolve(name)
+	return check.Tool{Input: tool.Input, Output: tool.Output, Own: slices.Contains(a.own, engines.EngineOf(tool.Name))}, known
 }
 
 // Published returns the tools of the engines that MCP_SERVICE names.

@@ -52,6 +52,19 @@ func Compile(source string, scope Scope) (program *Program, err error) {
 	return &Program{source, distinct(rewriter.references), code}, nil
 }
 
+// Parse returns the syntax tree of the expression, before anything was rewritten, for
+// who reads expressions. It is a new one at each call.
+func (p *Program) Parse() (ast.Node, error) {
+	tree, err := parser.ParseWithConfig(p.source, newConfig())
+	if err != nil {
+		return nil, parseError(p.source, err)
+	}
+	return tree.Node, nil
+}
+
+// Offset returns the byte of the expression at which a node of its tree begins.
+func (p *Program) Offset(node ast.Node) int { return byteOffset(p.source, node.Location().From) }
+
 // newConfig returns a strict configuration: no variables, no builtins, only the
 // functions of this package. It holds a cache, so each compilation needs its own.
 func newConfig() *conf.Config {

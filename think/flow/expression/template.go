@@ -86,6 +86,23 @@ func placed(err error, offset int) error {
 	return err
 }
 
+// Part is one expression of a Text, and the byte of the text at which it begins.
+type Part struct {
+	Program *Program
+	Offset  int
+}
+
+// Parts returns the expressions of the text in their order. whole says that the text
+// is one expression and nothing else, whose value it gives.
+func (t *Text) Parts() (parts []Part, whole bool) {
+	for _, p := range t.parts {
+		if p.program != nil {
+			parts = append(parts, Part{p.program, p.offset})
+		}
+	}
+	return parts, t.whole
+}
+
 // Literal reports whether the text holds no expression.
 func (t *Text) Literal() bool {
 	return !slices.ContainsFunc(t.parts, func(p part) bool { return p.program != nil })

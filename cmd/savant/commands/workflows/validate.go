@@ -1,0 +1,116 @@
+package workflows
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
+	"savant/cmd/savant/terminal"
+	"savant/fault"
+)
+
+func (p *program) validateCommand() *cobra.Command {
+	var strict bool
+	var format string
+	command := &cobra.Command{Use: "validate [NAME|PATH…]", Short: "Check workflows by name, workflow files, or all of a folder",
+		Long: "Check workflows by name, workflow files, or all of a folder; without one those of SAVANT_PATH, with its schemas.\n" +
+			"What is known before a run is checked: the form, names, fields of results, arguments of tools, conditions, schemas.\n" +
+			"Prints file:line:col: error: message [CODE] with the line; exit code 3 if there are errors.\n" +
+			"--format sarif is for code scanning, --format github for annotations of GitHub's workflows.",
+		Example: "  savant workflows validate\n  savant workflows validate workflows/review.yaml --format github",
+		RunE: p.OnLook(func(ctx context.Context, a *app.App, paths []string) error {
+			return p.validate(ctx, a, paths, strict, format)
+		})}
+	command.Flags().StringVar(&format, "format", "text", "how findings are printed: text, json, sarif or github")
+	command.Flags().BoolVar(&strict, "strict-tools", false, "a tool that no engine has is an error, not a warning")
+	return p.JSONFlag(command)
+}
+
+// checkedFiles is what validate --json prints.
+type checkedFiles struct {
+	Files    []app.CheckedFile `json:"files"`
+	Errors   int               `json:"errors"`
+	Warnings int               `json:"warnings"`
+	Notes    int               `json:"notes"`
+}
+
+func (p *program) validate(ctx context.Context, a *app.App, paths []string, strict bool, format string) error {
+	if p.JSON && format == "text" {
+		format = "json"
+	}
+	if !slices.Contains([]string{"text", "json", "sarif", "github"}, format) || p.JSON && format != "json" {
+		return cli.UsageError("--format " + terminal.Visible(format) + ": expected text, json, sarif or github, and --json stands for json")
+	}
+	p.JSON = p.JSON || format == "json"
+	found, err := a.CheckWorkflows(ctx, paths, strict)
+	if err != nil {
+		return err
+	}
+	out := checkedFiles{Files: []app.CheckedFile{}}
+	seen := map[fault.Diagnostic]bool{}
+	for _, checked := range found {
+		checked.Errors, checked.Warnings, checked.Notes = unseen(checked.Errors, seen), unseen(checked.Warnings, seen), unseen(checked.Notes, seen)
+		out.Files = append(out.Files, checked)
+		out.Errors += len(checked.Errors)
+		out.Warnings += len(checked.Warnings)
+		out.Notes += len(checked.Notes)
+	}
+	switch format {
+	case "json":
+		err = p.Print(out)
+	case "sarif":
+		err = terminal.SARIF(p.Stdout, p.World.Version, out.findings())
+	case "github":
+		terminal.GitHub(p.Stdout, out.findings())
+	default:
+		p.printChecked(out)
+	}
+	if err == nil && out.Errors > 0 {
+		return cli.StatusError(cli.ExitInvalid)
+	}
+	return err
+}
+
+// findings returns what was found in the order of the files, with its severity.
+func (c checkedFiles) findings() []fault.Diagnostic {
+	var all []fault.Diagnostic
+	for _, file := range c.Files {
+		own := slices.Concat(file.Errors, file.Warnings, file.Notes)
+		for i := range own[len(file.Errors) : len(file.Errors)+len(file.Warnings)] {
+			own[len(file.Errors)+i].Severity = "warning"
+		}
+		slices.SortStableFunc(own, func(a, b fault.Diagnostic) int {
+			return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		})
+		all = append(all, own...)
+	}
+	return all
+}
+
+// unseen returns the diagnostics that were not seen before: a workflow that others
+// run is checked once for each of them.
+func unseen(found []fault.Diagnostic, seen map[fault.Diagnostic]bool) []fault.Diagnostic {
+	fresh := []fault.Diagnostic{}
+	for _, each := range found {
+		if !seen[each] {
+			fresh = append(fresh, each)
+		}
+		seen[each] = true
+	}
+	return fresh
+}
+
+func (p *program) printChecked(out checkedFiles) {
+	for _, each := range out.findings() {
+		fmt.Fprintln(p.Stdout, terminal.DiagnosticLine(each, each.Code))
+		if quoted := terminal.SourceLine(each); quoted != "" {
+			fmt.Fprintln(p.Stdout, quoted)
+		}
+	}
+	fmt.Fprintf(p.Stdout, "%s, %s, %s\n", terminal.Count(len(out.Files), "file"), terminal.Count(out.Errors, "error"), terminal.Count(out.Warnings, "warning"))
+}

@@ -1,0 +1,150 @@
+package check
+
+import "github.com/expr-lang/expr/ast"
+
+// signature says which kinds the arguments of a function have, the last one's for
+// those after it, and what the function gives. Where nothing is said of an argument
+// it may be anything.
+type signature struct {
+	arguments []kinds
+	gives     *Type
+}
+
+var (
+	nullableNumber = &Type{kinds: number | null}
+	nullableIndex  = &Type{kinds: integer | null}
+	texts          = listOf(ofText)
+	pairs          = listOf(&Type{kinds: list})
+	typeOfValue    = &Type{kinds: text, values: []any{"nil", "bool", "int", "float", "string", "array", "map"}}
+	anyList        = &Type{kinds: list}
+	anyObject      = &Type{kinds: object}
+)
+
+// signatures are the functions that give the same type whatever they are given.
+// calls.go of the expressions says the same by what they do.
+var signatures = map[string]signature{
+	"len":       {[]kinds{text | list | object}, ofInt},
+	"keys":      {[]kinds{object}, texts},
+	"values":    {[]kinds{object}, anyList},
+	"toPairs":   {[]kinds{object}, pairs},
+	"fromPairs": {[]kinds{list}, anyObject},
+
+	"trim": {[]kinds{text}, ofText}, "trimPrefix": {[]kinds{text}, ofText}, "trimSuffix": {[]kinds{text}, ofText},
+	"upper": {[]kinds{text}, ofText}, "lower": {[]kinds{text}, ofText},
+	"split": {[]kinds{text, text, number}, texts}, "splitAfter": {[]kinds{text, text, number}, texts},
+	"join": {[]kinds{list, text}, ofText}, "replace": {[]kinds{text, text, text, number}, ofText}, "repeat": {[]kinds{text, number}, ofText},
+	"indexOf": {[]kinds{text}, ofInt}, "lastIndexOf": {[]kinds{text}, ofInt},
+	"hasPrefix": {[]kinds{text}, ofBool}, "hasSuffix": {[]kinds{text}, ofBool},
+
+	"abs": {[]kinds{number}, ofNumber}, "ceil": {[]kinds{number}, ofNumber}, "floor": {[]kinds{number}, ofNumber}, "round": {[]kinds{number}, ofNumber},
+	"min": {[]kinds{number | list}, nullableNumber}, "max": {[]kinds{number | list}, nullableNumber},
+	"mean": {[]kinds{number | list}, nullableNumber}, "median": {[]kinds{number | list}, nullableNumber},
+
+	"int": {nil, ofInt}, "float": {nil, ofNumber}, "string": {nil, ofText}, "type": {nil, typeOfValue},
+	"toJSON": {nil, ofText}, "fromJSON": {[]kinds{text}, anything},
+}
+
+// call returns what a function gives, and checks its arguments.
+func (i *inference) call(name string, arguments []ast.Node, at ast.Node) *Type {
+	if known, ok := signatures[name]; ok {
+		for k, argument := range arguments {
+			found := i.node(argument)
+			if len(known.arguments) > 0 {
+				i.needs(argument, found, known.arguments[min(k, len(known.arguments)-1)], "the argument of "+name)
+			}
+		}
+		return known.gives
+	}
+	if len(arguments) == 0 {
+		return anything
+	}
+	given := i.need(arguments[0], list, "the first argument of "+name)
+	if given.kinds&list == 0 {
+		given = anyList
+	}
+	return i.ofList(name, given, arguments)
+}
+
+// ofList returns what a function of a list gives.
+func (i *inference) ofList(name string, given *Type, arguments []ast.Node) *Type {
+	item := given.itemType()
+	same := listOf(item)
+	switch name {
+	case "all", "any", "none", "one":
+		i.predicate(item, arguments, true)
+		return ofBool
+	case "filter":
+		i.predicate(item, arguments, true)
+		return same
+	case "find", "findLast":
+		i.predicate(item, arguments, true)
+		return item.withNull()
+	case "findIndex", "findLastIndex":
+		i.predicate(item, arguments, true)
+		return nullableIndex
+	case "count":
+		i.predicate(item, arguments, true)
+		return ofInt
+	case "map":
+		return listOf(i.predicate(item, arguments, false))
+	case "sum":
+		i.predicate(item, arguments, false)
+		return ofNumber
+	case "groupBy":
+		i.predicate(item, arguments, false)
+		return &Type{kinds: object, rest: same}
+	case "sortBy":
+		i.predicate(item, arguments, false)
+		return same
+	case "reduce":
+		i.predicate(item, arguments, false)
+		return anything
+	}
+	for _, each := range arguments[1:] {
+		more := i.node(each)
+		if name == "concat" {
+			i.needs(each, more, list, "an argument of concat")
+			item = join(item, more.itemType())
+		}
+	}
+	switch name {
+	case "first", "last":
+		return item.withNull()
+	case "flatten":
+		return listOf(flat(item))
+	}
+	return listOf(item) // take, reverse, uniq, concat, sort
+}
+
+// flat returns the type of the items that a list's items, or their items, are.
+func flat(item *Type) *Type {
+	for item.kinds&list != 0 {
+		inner := item.itemType()
+		if item.kinds == list {
+			item = inner
+		} else {
+			item = join(item.only(every&^list), inner)
+		}
+		if item == anything || inner == anything {
+			return anything
+		}
+	}
+	return item
+}
+
+// predicate returns the type of a function's predicate for an item.
+func (i *inference) predicate(item *Type, arguments []ast.Node, boolean bool) *Type {
+	if len(arguments) < 2 {
+		return anything
+	}
+	i.items = append(i.items, item)
+	before := len(i.untyped)
+	defer func() { i.items, i.untyped = i.items[:len(i.items)-1], i.untyped[:before] }()
+	var found *Type
+	if boolean {
+		found = i.truth(arguments[1], "a predicate")
+	} else {
+		found = i.node(arguments[1])
+	}
+	return found
+}

@@ -1,0 +1,463 @@
+package check
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/expr-lang/expr/ast"
+
+	"savant/fault"
+	"savant/think/flow/expression"
+)
+
+// Severities of a diagnostic; an error has none.
+const (
+	warning = "warning"
+	note    = "note"
+)
+
+// finding is what is wrong at a byte of an expression.
+type finding struct {
+	code     fault.Code
+	severity string
+	offset   int
+	message  string
+}
+
+// scope says what the names of an expression are.
+type scope struct {
+	params   map[string]*Type
+	captures map[string]*Type
+	item     string // the name of the loop's variable, "" outside loops
+	of       *Type  // its type
+	result   *Type  // nil where there is none
+}
+
+// inference finds the type of one expression.
+type inference struct {
+	scope
+	program  *expression.Program
+	findings []finding
+	locals   map[string]*Type
+	items    []*Type // of the predicates around, the innermost last
+	// untyped are reads whose type the expression itself asks for, so that what is
+	// known of it says nothing about the branches.
+	untyped []string
+}
+
+// infer returns the type of a compiled expression, and what is wrong in it.
+func infer(program *expression.Program, in scope) (*Type, []finding) {
+	tree, err := program.Parse()
+	if err != nil {
+		return anything, nil // it was compiled: the parser read it
+	}
+	i := &inference{scope: in, program: program, locals: map[string]*Type{}}
+	return i.node(tree), i.findings
+}
+
+func (i *inference) report(at ast.Node, severity string, format string, args ...any) {
+	found := finding{code: fault.ExpressionError, severity: severity, offset: i.program.Offset(at), message: fmt.Sprintf(format, args...)}
+	if !slices.Contains(i.findings, found) {
+		i.findings = append(i.findings, found)
+	}
+}
+
+func (i *inference) node(node ast.Node) *Type {
+	switch n := node.(type) {
+	case *ast.NilNode:
+		return ofNull
+	case *ast.BoolNode:
+		return literal(n.Value)
+	case *ast.IntegerNode:
+		return literal(n.Value)
+	case *ast.FloatNode:
+		return ofNumber
+	case *ast.StringNode:
+		return literal(n.Value)
+	case *ast.IdentifierNode, *ast.MemberNode, *ast.ChainNode:
+		return i.access(n)
+	case *ast.UnaryNode:
+		return i.unary(n)
+	case *ast.BinaryNode:
+		return i.binary(n)
+	case *ast.ConditionalNode:
+		return i.conditional(n)
+	case *ast.VariableDeclaratorNode:
+		return i.let(n)
+	case *ast.SliceNode:
+		return i.slice(n)
+	case *ast.ArrayNode:
+		return i.array(n)
+	case *ast.MapNode:
+		return i.mapping(n)
+	case *ast.PointerNode:
+		return i.pointer(n)
+	case *ast.PredicateNode:
+		return i.node(n.Node)
+	case *ast.BuiltinNode:
+		return i.call(n.Name, n.Arguments, n)
+	case *ast.CallNode:
+		if name, ok := n.Callee.(*ast.IdentifierNode); ok {
+			return i.call(name.Value, n.Arguments, n)
+		}
+	}
+	return anything
+}
+
+func (i *inference) conditional(n *ast.ConditionalNode) *Type {
+	i.truth(n.Cond, "a condition")
+	before := len(i.untyped)
+	i.untyped = append(i.untyped, asked(n.Cond)...)
+	joined := join(i.node(n.Exp1), i.node(n.Exp2))
+	i.untyped = i.untyped[:before]
+	return joined
+}
+
+// truth checks an operand that has to be true or false.
+func (i *inference) truth(node ast.Node, what string) *Type {
+	found := i.node(node)
+	if found.kinds&boolean == 0 {
+		i.report(node, "", "%s has to be true or false, and this is %s%s", what, found.kinds, truthHint(found))
+	}
+	return ofBool
+}
+
+// truthHint says how a value is turned into a condition.
+func truthHint(of *Type) string {
+	switch {
+	case of.kinds&^null == list, of.kinds&^null == text, of.kinds&^null == object:
+		return ": to ask whether it is empty write len(…) > 0"
+	case of.kinds&^null&^number == 0 && of.kinds&number != 0:
+		return ": compare it, as in … > 0"
+	}
+	return ""
+}
+
+func (i *inference) let(n *ast.VariableDeclaratorNode) *Type {
+	outer := i.locals
+	value := i.node(n.Value)
+	i.locals = maps.Clone(outer)
+	i.locals[n.Name] = value
+	rest := i.node(n.Expr)
+	i.locals = outer
+	return rest
+}
+
+func (i *inference) slice(n *ast.SliceNode) *Type {
+	sliced := i.node(n.Node)
+	for _, bound := range []ast.Node{n.From, n.To} {
+		if bound != nil {
+			i.need(bound, number, "a bound of a slice")
+		}
+	}
+	if sliced.kinds&(list|text) == 0 && sliced.kinds&^null != 0 {
+		i.report(n, "", "%s cannot be sliced: a list or a string can", sliced.kinds)
+		return anything
+	}
+	part := *sliced
+	part.values = nil
+	part.kinds &= list | text
+	return &part
+}
+
+func (i *inference) array(n *ast.ArrayNode) *Type {
+	all := make([]*Type, len(n.Nodes))
+	for at, each := range n.Nodes {
+		all[at] = i.node(each)
+	}
+	if len(all) == 0 {
+		return &Type{kinds: list}
+	}
+	return listOf(join(all...))
+}
+
+func (i *inference) mapping(n *ast.MapNode) *Type {
+	made := &Type{kinds: object, fields: map[string]*Type{}, openness: closed, origin: "the map"}
+	for _, each := range n.Pairs {
+		pair, ok := each.(*ast.PairNode)
+		if !ok {
+			return anything
+		}
+		value := i.node(pair.Value)
+		if name, constant := pair.Key.(*ast.StringNode); constant {
+			made.fields[name.Value] = value
+		} else {
+			i.node(pair.Key)
+			made.openness = open
+		}
+	}
+	return made
+}
+
+func (i *inference) pointer(n *ast.PointerNode) *Type {
+	switch {
+	case n.Name == "index":
+		return ofInt
+	case n.Name != "" || len(i.items) == 0:
+		return anything
+	}
+	return i.items[len(i.items)-1]
+}
+
+// link is one member access: .key, ?.key or [key].
+type link struct {
+	key      ast.Node
+	optional bool
+	at       ast.Node
+}
+
+func flatten(node ast.Node) (base ast.Node, links []link) {
+	for {
+		switch n := node.(type) {
+		case *ast.ChainNode:
+			node = n.Node
+		case *ast.MemberNode:
+			links = append(links, link{n.Property, n.Optional, n})
+			node = n.Node
+		default:
+			slices.Reverse(links)
+			return node, links
+		}
+	}
+}
+
+// access follows a name, or a value, and its members.
+func (i *inference) access(node ast.Node) *Type {
+	base, links := flatten(node)
+	var found *Type
+	var said string // the read as written, up to here
+	if name, ok := base.(*ast.IdentifierNode); ok {
+		found, said, links = i.name(name.Value, links)
+	} else {
+		found, said = i.node(base), ""
+		if pointer, ok := base.(*ast.PointerNode); ok {
+			said = "#" + pointer.Name
+		}
+	}
+	guarded := false
+	for _, each := range links {
+		for _, inner := range []ast.Node{each.key} {
+			if _, constant := inner.(*ast.StringNode); !constant {
+				i.node(inner)
+			}
+		}
+		if slices.Contains(i.untyped, said) {
+			found = anything
+		}
+		guarded = guarded || each.optional
+		found = i.member(found, each, said)
+		said = spelled(said, each.key)
+	}
+	if slices.Contains(i.untyped, said) {
+		found = anything
+	}
+	if guarded {
+		return found.withNull()
+	}
+	return found
+}
+
+// spelled adds a member to a read, or returns "" where it is computed.
+func spelled(said string, key ast.Node) string {
+	switch k := key.(type) {
+	case *ast.StringNode:
+		if said != "" {
+			return said + "." + k.Value
+		}
+	case *ast.IntegerNode:
+		if said != "" {
+			return said + "[" + strconv.Itoa(k.Value) + "]"
+		}
+	}
+	return ""
+}
+
+// name returns the type of what an access begins with, and the links that are left.
+func (i *inference) name(name string, links []link) (*Type, string, []link) {
+	if local, ok := i.locals[name]; ok {
+		return local, name, links
+	}
+	first := ""
+	if len(links) > 0 {
+		if key, ok := links[0].key.(*ast.StringNode); ok {
+			first = key.Value
+		}
+	}
+	switch {
+	case name == "null":
+		return ofNull, name, links
+	case name == "params" && first != "":
+		return known(i.params, first), name + "." + first, links[1:]
+	case name == "state" && first != "":
+		return known(i.captures, first), name + "." + first, links[1:]
+	case name == "steps" && len(links) > 1:
+		return settled, "steps." + first + ".status", links[2:]
+	case name == "run" && first != "":
+		return ofText, name + "." + first, links[1:]
+	case name == "loop" && first != "" && i.item != "":
+		if first == "index" || first == "length" {
+			return ofInt, name + "." + first, links[1:]
+		}
+		return ofBool, name + "." + first, links[1:]
+	case name == "result" && i.result != nil:
+		return i.result, name, links
+	case name == i.item && i.item != "":
+		return i.of, name, links
+	case i.captures[name] != nil:
+		return i.captures[name], name, links
+	}
+	return known(i.params, name), name, links
+}
+
+// settled is the status of a step that another one reads: it has settled by then.
+var settled = &Type{kinds: text, values: []any{"done", "skipped", "failed"}}
+
+func known(types map[string]*Type, name string) *Type {
+	if found := types[name]; found != nil {
+		return found
+	}
+	return anything
+}
+
+// member returns the type of a member, and reports one that cannot be there.
+func (i *inference) member(of *Type, l link, said string) *Type {
+	if of.kinds&^null == 0 {
+		return anything // null alone: what is read is not there in any case
+	}
+	switch key := l.key.(type) {
+	case *ast.StringNode:
+		return i.field(of, key.Value, l, said)
+	case *ast.IntegerNode, *ast.UnaryNode:
+		if of.kinds&(list|text) == 0 {
+			i.report(l.at, "", "%s is %s and has no items", subject(said), of.kinds&^null)
+			return anything
+		}
+		return of.element()
+	}
+	if of.kinds&(list|text|object) == 0 {
+		i.report(l.at, "", "%s is %s and has no members", subject(said), of.kinds&^null)
+	}
+	if of.kinds&^null == list {
+		return of.itemType()
+	}
+	return anything
+}
+
+// element returns the type of one item of a list, or character of a string.
+func (t *Type) element() *Type {
+	switch t.kinds & (list | text) {
+	case list:
+		return t.itemType()
+	case text:
+		return ofText
+	}
+	return anything
+}
+
+func (i *inference) field(of *Type, name string, l link, said string) *Type {
+	if of.kinds&object == 0 {
+		fix := ""
+		if name == "length" && of.kinds&(list|text) != 0 {
+			fix = ": write len(…)"
+		} else if of.kinds&^null == list {
+			fix = ": one item is read with [0], and map(…, ." + name + ") reads it of each"
+		}
+		i.report(l.at, "", "%s is %s and has no field %q%s", subject(said), of.kinds&^null, fault.Cut(name, 60), fix)
+		return anything
+	}
+	found, certain := of.field(name)
+	if found != nil {
+		return found
+	}
+	severity := ""
+	switch {
+	case l.optional && ofTool(certain):
+		return ofNull
+	case l.optional || certain == declared:
+		severity = warning
+	}
+	i.report(l.at, severity, "%s has no field %q%s%s", subject(said), fault.Cut(name, 60), nearestField(name, of), says(of))
+	if l.optional {
+		return ofNull
+	}
+	return anything
+}
+
+func subject(said string) string {
+	if said == "" {
+		return "the value"
+	}
+	return fault.Cut(said, 80)
+}
+
+func says(of *Type) string {
+	if of.origin == "" {
+		return ""
+	}
+	return " (" + of.origin + ")"
+}
+
+// nearestField names the field that is likely meant, or some that there are.
+func nearestField(name string, of *Type) string {
+	fields := slices.Sorted(maps.Keys(of.fields))
+	if len(fields) == 0 {
+		return ": it has none"
+	}
+	if nearest := fault.Nearest(name, fields); nearest != "" {
+		return ": did you mean " + strconv.Quote(nearest) + "?"
+	}
+	more := ""
+	if len(fields) > 8 {
+		fields, more = fields[:8], ", …"
+	}
+	return ": it has " + strings.Join(fields, ", ") + more
+}
+
+// asked returns the reads whose type or presence a condition asks for.
+func asked(condition ast.Node) []string {
+	a := &asking{}
+	ast.Walk(&condition, a)
+	return a.reads
+}
+
+type asking struct{ reads []string }
+
+// Visit gathers the x of type(x) and of "key" in x.
+func (a *asking) Visit(node *ast.Node) {
+	switch n := (*node).(type) {
+	case *ast.BuiltinNode:
+		if n.Name == "type" && len(n.Arguments) == 1 {
+			a.reads = append(a.reads, written(n.Arguments[0]))
+		}
+	case *ast.CallNode:
+		if callee, ok := n.Callee.(*ast.IdentifierNode); ok && callee.Value == "type" && len(n.Arguments) == 1 {
+			a.reads = append(a.reads, written(n.Arguments[0]))
+		}
+	case *ast.BinaryNode:
+		if n.Operator == "in" || n.Operator == "not in" {
+			a.reads = append(a.reads, written(n.Right))
+		}
+	}
+}
+
+// written returns a read as it is written, "" for anything else.
+func written(node ast.Node) string {
+	base, links := flatten(node)
+	said := ""
+	switch n := base.(type) {
+	case *ast.IdentifierNode:
+		said = n.Value
+	case *ast.PointerNode:
+		said = "#" + n.Name
+	}
+	for _, each := range links {
+		said = spelled(said, each.key)
+	}
+	if said == "" {
+		return "\x00" // equal to no read
+	}
+	return said
+}

@@ -1,0 +1,231 @@
+package check
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/expr-lang/expr/ast"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+)
+
+// need reports an operand that can be none of some kinds.
+func (i *inference) need(node ast.Node, wanted kinds, what string) *Type {
+	found := i.node(node)
+	i.needs(node, found, wanted, what)
+	return found
+}
+
+func (i *inference) needs(node ast.Node, found *Type, wanted kinds, what string) {
+	if found.kinds&wanted == 0 && found.kinds&^null != 0 {
+		i.report(node, "", "%s has to be %s, and this is %s", what, wanted, found.kinds)
+	}
+}
+
+func (i *inference) unary(n *ast.UnaryNode) *Type {
+	switch n.Operator {
+	case "not", "!":
+		return i.truth(n.Node, "the operand of "+n.Operator)
+	}
+	switch operand := n.Node.(type) {
+	case *ast.IntegerNode:
+		if n.Operator == "-" {
+			return literal(-operand.Value)
+		}
+	}
+	i.need(n.Node, number, "the operand of "+n.Operator)
+	return ofNumber
+}
+
+func (i *inference) binary(n *ast.BinaryNode) *Type {
+	switch n.Operator {
+	case "and", "&&", "or", "||":
+		return i.logical(n)
+	case "??":
+		return join(i.node(n.Left).withoutNull(), i.node(n.Right))
+	case "==", "!=":
+		i.compare(n)
+		return ofBool
+	case "<", "<=", ">", ">=":
+		i.ordered(n)
+		return ofBool
+	case "in", "not in":
+		i.membership(n)
+		return ofBool
+	case "contains", "startsWith", "endsWith", "matches":
+		i.need(n.Left, text, "the left side of "+n.Operator)
+		i.need(n.Right, text, "the right side of "+n.Operator)
+		return ofBool
+	case "+":
+		return i.addition(n)
+	case "..":
+		i.need(n.Left, number, "the left side of ..")
+		i.need(n.Right, number, "the right side of ..")
+		return listOf(ofInt)
+	}
+	i.need(n.Left, number, "the left side of "+n.Operator)
+	i.need(n.Right, number, "the right side of "+n.Operator)
+	return ofNumber
+}
+
+// logical also knows that the right side is reached only after the left one was
+// asked.
+func (i *inference) logical(n *ast.BinaryNode) *Type {
+	i.truth(n.Left, "the left side of "+n.Operator)
+	before := len(i.untyped)
+	i.untyped = append(i.untyped, asked(n.Left)...)
+	i.truth(n.Right, "the right side of "+n.Operator)
+	i.untyped = i.untyped[:before]
+	return ofBool
+}
+
+func (i *inference) addition(n *ast.BinaryNode) *Type {
+	left, right := i.node(n.Left), i.node(n.Right)
+	i.needs(n.Left, left, number|text, "the left side of +")
+	i.needs(n.Right, right, number|text, "the right side of +")
+	shared := loose(left.kinds) & loose(right.kinds) & (number | text)
+	if left.kinds&(number|text) != 0 && right.kinds&(number|text) != 0 && shared == 0 {
+		i.report(n, "", "+ needs two numbers or two strings, and these are %s and %s; string(…) makes a string of any value",
+			left.kinds&(number|text), right.kinds&(number|text))
+		return anything
+	}
+	if shared == 0 {
+		return anything
+	}
+	return &Type{kinds: shared}
+}
+
+func (i *inference) ordered(n *ast.BinaryNode) {
+	left, right := i.node(n.Left), i.node(n.Right)
+	i.needs(n.Left, left, number|text, "the left side of "+n.Operator)
+	i.needs(n.Right, right, number|text, "the right side of "+n.Operator)
+	a, b := loose(left.kinds)&(number|text), loose(right.kinds)&(number|text)
+	if a != 0 && b != 0 && a&b == 0 {
+		i.report(n, "", "%s cannot be compared with %s by %s", a, b, n.Operator)
+	}
+}
+
+// compare reports an == that can never hold, and a != that always does.
+func (i *inference) compare(n *ast.BinaryNode) {
+	left, right := i.node(n.Left), i.node(n.Right)
+	if isNull(n.Left) || isNull(n.Right) || left.kinds == 0 || right.kinds == 0 || canEqual(left, right) {
+		return
+	}
+	if (left.kinds|right.kinds)&(list|object) != 0 && (left.values == nil || right.values == nil) {
+		return // of lists and maps, of which little is known
+	}
+	if n.Operator == "!=" {
+		i.report(n, warning, "this comparison is always true: %s", differ(n, left, right))
+		return
+	}
+	i.report(n, "", "this comparison is never true: %s", differ(n, left, right))
+}
+
+func isNull(node ast.Node) bool {
+	if name, ok := node.(*ast.IdentifierNode); ok {
+		return name.Value == "null"
+	}
+	_, literally := node.(*ast.NilNode)
+	return literally
+}
+
+// differ says why two values are never equal.
+func differ(n *ast.BinaryNode, left, right *Type) string {
+	values, other, at := left, right, n.Left
+	if values.values == nil || constant(n.Left) && right.values != nil {
+		values, other, at = right, left, n.Right
+	}
+	if values.values != nil && other.values != nil {
+		fix := ""
+		if wrong, ok := other.values[0].(string); ok && len(other.values) == 1 {
+			fix = meant(wrong, values.values)
+		}
+		return subject(plainly(at)) + " is one of " + shown(values.values) + fix
+	}
+	return left.kinds.String() + " is never equal to " + right.kinds.String()
+}
+
+func constant(node ast.Node) bool {
+	switch node.(type) {
+	case *ast.StringNode, *ast.IntegerNode, *ast.BoolNode, *ast.FloatNode:
+		return true
+	}
+	return false
+}
+
+// plainly returns a read as it is written, "" for anything else.
+func plainly(node ast.Node) string { return strings.TrimPrefix(written(node), "\x00") }
+
+// statuses are what people take for the status of a step.
+var statuses = map[string]string{"success": "done", "succeeded": "done", "completed": "done", "complete": "done", "ok": "done", "passed": "done", "finished": "done",
+	"failure": "failed", "error": "failed", "skip": "skipped"}
+
+func meant(wrong string, values []any) string {
+	var known []string
+	for _, value := range values {
+		if word, ok := value.(string); ok {
+			known = append(known, word)
+		}
+	}
+	nearest := fault.Nearest(wrong, known)
+	if word := statuses[strings.ToLower(wrong)]; word != "" && nearest == "" {
+		for _, each := range known {
+			if each == word {
+				nearest = word
+			}
+		}
+	}
+	if typical := typeNames[wrong]; nearest == "" && typical != "" && len(known) > 0 && known[0] == "nil" {
+		nearest = typical
+	}
+	if nearest == "" {
+		return ""
+	}
+	return "; did you mean " + strconv.Quote(nearest) + "?"
+}
+
+// typeNames are what other languages call the types that type() gives.
+var typeNames = map[string]string{"object": "map", "dict": "map", "list": "array", "number": "int", "integer": "int", "boolean": "bool", "str": "string", "null": "nil", "none": "nil"}
+
+func shown(values []any) string {
+	var said []string
+	for at, value := range values {
+		if at == 8 {
+			said = append(said, "…")
+			break
+		}
+		data, err := jsonvalue.Encode(value)
+		if err != nil {
+			continue
+		}
+		said = append(said, fault.Cut(string(data), 60))
+	}
+	return strings.Join(said, ", ")
+}
+
+func (i *inference) membership(n *ast.BinaryNode) {
+	left, right := i.node(n.Left), i.node(n.Right)
+	if right.kinds&(list|object) == 0 && right.kinds&^null != 0 {
+		fix := ""
+		if right.kinds&text != 0 {
+			fix = ": a string is searched with contains"
+		}
+		i.report(n.Right, "", "the right side of %s has to be a list or an object, and this is %s%s", n.Operator, right.kinds, fix)
+		return
+	}
+	if members, ok := n.Right.(*ast.ArrayNode); ok && left.kinds != 0 {
+		for _, each := range members.Nodes {
+			if !constant(each) {
+				continue
+			}
+			if member := i.node(each); !canEqual(left, member) {
+				i.report(each, "", "%s is never equal to this: %s", subject(plainly(n.Left)), differ(&ast.BinaryNode{Operator: "==", Left: n.Left, Right: each}, left, member))
+			}
+		}
+		return
+	}
+	if right.kinds&object == 0 && right.item != nil && left.kinds != 0 && right.item.kinds != 0 && (left.kinds|right.item.kinds)&(list|object) == 0 && !canEqual(left, right.item) {
+		i.report(n, "", "this is never true: %s", differ(n, left, right.item))
+	}
+}

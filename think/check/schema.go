@@ -1,0 +1,166 @@
+package check
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"savant/schemas"
+)
+
+// Bounds of the reading of one schema. What lies beyond them is taken for any value.
+const (
+	maxDepth      = 12
+	maxSubschemas = 3000
+)
+
+// reader makes a type of a JSON Schema. The type holds every value that fits.
+type reader struct {
+	set *schemas.Set
+	// unnamed is what holds of fields that a schema neither names nor speaks of.
+	unnamed openness
+	origin  string
+	read    int
+}
+
+// typeOf returns the type of a schema's values. root is the document that
+// references without a name lead into.
+func (r *reader) typeOf(schema, root any, depth int) *Type {
+	if r.read++; depth > maxDepth || r.read > maxSubschemas {
+		return anything
+	}
+	written, ok := schema.(map[string]any)
+	if !ok {
+		return anything // true, false, or nothing to read
+	}
+	found := r.own(written, root, depth)
+	if reference, ok := written["$ref"].(string); ok {
+		if target, document, known := r.follow(reference, root); known {
+			found = meet(found, r.typeOf(target, document, depth+1))
+		}
+	}
+	for _, each := range items(written["allOf"]) {
+		found = meet(found, r.typeOf(each, root, depth+1))
+	}
+	for _, keyword := range []string{"anyOf", "oneOf"} {
+		var choices []*Type
+		for _, each := range items(written[keyword]) {
+			choices = append(choices, r.typeOf(each, root, depth+1))
+		}
+		if len(choices) > 0 {
+			found = meet(found, join(choices...))
+		}
+	}
+	return found
+}
+
+// own reads the keywords of one schema, without those of the schemas it applies.
+func (r *reader) own(schema map[string]any, root any, depth int) *Type {
+	made := &Type{kinds: kindsOf(schema["type"]), origin: r.origin}
+	if constant, said := schema["const"]; said {
+		made = meet(made, literal(constant))
+	}
+	if values, ok := schema["enum"].([]any); ok && len(values) > 0 && len(values) <= maxValues {
+		made.values = values
+		var possible kinds
+		for _, value := range values {
+			possible |= kindOf(value)
+		}
+		made.kinds &= possible
+	}
+	if made.kinds&list != 0 && schema["prefixItems"] == nil {
+		if each, ok := schema["items"].(map[string]any); ok {
+			made.item = r.typeOf(each, root, depth+1)
+		}
+	}
+	if made.kinds&object != 0 {
+		r.fields(made, schema, root, depth)
+	}
+	return made
+}
+
+func (r *reader) fields(made *Type, schema map[string]any, root any, depth int) {
+	properties, named := schema["properties"].(map[string]any)
+	made.fields = make(map[string]*Type, len(properties))
+	for name, each := range properties {
+		made.fields[name] = r.typeOf(each, root, depth+1)
+	}
+	_, patterns := schema["patternProperties"]
+	additional, said := schema["additionalProperties"]
+	switch {
+	case patterns:
+	case additional == false:
+		made.openness = closed
+	case said:
+		if rest, ok := additional.(map[string]any); ok {
+			made.rest = r.typeOf(rest, root, depth+1)
+		}
+	case named && !composed(schema):
+		made.openness = r.unnamed
+	}
+}
+
+// composed says whether other schemas of the same value may name more fields.
+func composed(schema map[string]any) bool {
+	return slices.ContainsFunc([]string{"$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"}, func(keyword string) bool {
+		_, has := schema[keyword]
+		return has
+	})
+}
+
+// kindsOf reads "type", a name or a list of names.
+func kindsOf(written any) kinds {
+	var found kinds
+	switch v := written.(type) {
+	case string:
+		found = kindNamed[v]
+	case []any:
+		for _, each := range v {
+			name, _ := each.(string)
+			found |= kindNamed[name]
+		}
+	}
+	if found == 0 {
+		return every
+	}
+	return found
+}
+
+var kindNamed = map[string]kinds{"null": null, "boolean": boolean, "integer": integer, "number": number, "string": text, "array": list, "object": object}
+
+// follow returns what a reference leads to: a schema of the set, or a place in a
+// document.
+func (r *reader) follow(reference string, root any) (target, document any, known bool) {
+	name, fragment, _ := strings.Cut(reference, "#")
+	if document = root; name != "" {
+		plain, err := url.PathUnescape(name)
+		if err != nil || r.set == nil {
+			return nil, nil, false
+		}
+		if document, known = r.set.Source(plain); !known {
+			if document, known = r.set.Source(strings.TrimSuffix(plain, ".json")); !known {
+				return nil, nil, false
+			}
+		}
+	}
+	fragment, err := url.PathUnescape(fragment)
+	if err != nil || fragment != "" && fragment[0] != '/' {
+		return nil, nil, false
+	}
+	target = document
+	for token := range strings.SplitSeq(strings.TrimPrefix(fragment, "/"), "/") {
+		if token == "" {
+			continue
+		}
+		at, _ := target.(map[string]any)
+		if target, known = at[strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")]; !known {
+			return nil, nil, false
+		}
+	}
+	return target, document, true
+}
+
+func items(value any) []any {
+	list, _ := value.([]any)
+	return list
+}

@@ -1,0 +1,284 @@
+package check
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"savant/fault"
+	"savant/schemas"
+	"savant/think/flow"
+)
+
+func (c *checker) workflow() {
+	for _, step := range c.w.Steps {
+		c.step(step)
+	}
+	end := c.scopeOf(nil)
+	for _, output := range c.w.Outputs {
+		c.value(output.Template(), "outputs."+output.Name, end)
+	}
+	for _, artifact := range c.w.Artifacts {
+		if program, site := artifact.From(); program != nil {
+			c.expression(program, site, end)
+		}
+	}
+	if summary := c.w.Summary(); summary != nil {
+		c.value(summary, "summary", end)
+	}
+	c.keywordsOfWorkflow()
+	c.unused()
+}
+
+func (c *checker) step(step *flow.Step) {
+	in, sites := c.scopeOf(step), step.Sites()
+	if step.Foreach != nil {
+		found := c.expression(step.Foreach, sites.Foreach, scope{params: c.params, captures: c.captures})
+		if found.kinds&list == 0 {
+			c.atSite(sites.Foreach, finding{code: fault.ForeachNotArray, message: fmt.Sprintf("foreach needs a list, and this is %s%s", found.kinds, listHint(found))})
+		}
+	}
+	if step.When != nil {
+		c.condition("when", c.expression(step.When, sites.When, in), sites.When)
+	}
+	if step.Extract != nil {
+		inner := in
+		inner.result = c.resultOf(step)
+		c.expression(step.Extract, sites.Extract, inner)
+	}
+	if step.Until != nil {
+		inner := in
+		inner.result = c.outputsOf(step)
+		c.condition("until", c.expression(step.Until, sites.Until, inner), sites.Until)
+	}
+	path := step.Path() + ".input_template"
+	input := c.value(step.Template(), path, in)
+	switch step.Call {
+	case flow.CallAssert:
+		c.assertion(step, input.fields["that"], path+".that")
+	case flow.CallRun:
+		c.childParams(step, in)
+	}
+	c.callOf(step)
+	if tool, known := c.tool(step.Call); known && step.Tool() != "" {
+		c.arguments(step, tool, in)
+	}
+	c.leftInRationale(step)
+}
+
+// listHint says what of a value may be the list.
+func listHint(of *Type) string {
+	var lists []string
+	for _, name := range slices.Sorted(maps.Keys(of.fields)) {
+		if of.fields[name].kinds == list {
+			lists = append(lists, name)
+		}
+	}
+	switch {
+	case len(lists) > 0 && len(lists) < 4:
+		return ": its list is ." + strings.Join(lists, " or .")
+	case of.kinds&^null == object:
+		return ": values(…) and keys(…) make lists of one"
+	case of.kinds&^null == number || of.kinds&^null == integer:
+		return ": 1..n counts"
+	case of.kinds&^null == text:
+		return ": split(…, \"\\n\") makes one of its lines"
+	}
+	return ""
+}
+
+// condition checks what decides whether something happens.
+func (c *checker) condition(key string, found *Type, site *flow.Site) {
+	if found.kinds&boolean == 0 {
+		c.atSite(site, finding{code: fault.ExpressionError, message: fmt.Sprintf("%s has to give true or false, and this gives %s%s", key, found.kinds, truthHint(found))})
+	}
+}
+
+func (c *checker) assertion(step *flow.Step, that *Type, path string) {
+	if that == nil || that.kinds&boolean != 0 {
+		return
+	}
+	fix := truthHint(that)
+	if t := member(step.Template(), "that"); that.kinds == text && t != nil {
+		if written, ok := t.Literal(); ok {
+			fix = fmt.Sprintf(": a text without {{ }} is not evaluated; write \"{{ %s }}\"", fault.Cut(fmt.Sprint(written), 60))
+		} else {
+			fix = ": the whole text has to be one {{ }}"
+		}
+	}
+	c.atValue(fault.ExpressionError, "", path, 0, "that has to give true or false, and this gives %s%s", that.kinds, fix)
+}
+
+// callOf checks whether whoever has to answer the step can.
+func (c *checker) callOf(step *flow.Step) {
+	prefix, _, _ := strings.Cut(step.Call, ".")
+	path := step.Path()
+	switch {
+	case step.Witness == "required" && step.Tool() == "":
+		c.at(fault.YAMLSchemaViolation, "", path+".witness", "%s is no tool: nothing leaves a receipt, so witness: required can never be met; remove it", step.Call)
+	case prefix != "think" && prefix != "agent":
+	case step.Witness == "required":
+		c.at(fault.YAMLSchemaViolation, "", path+".call", "%s leaves no receipt that a step could take, so witness: required can never be met", step.Call)
+	case prefix == "think":
+		c.at(fault.YAMLSchemaViolation, warning, path+".call", "%s steers runs and is no work of a step: to run another workflow call flow.run", step.Call)
+	default:
+		c.at(fault.YAMLSchemaViolation, warning, path+".call", "%s starts a run of the agent beside this one: call the tools themselves, or llm.generate", step.Call)
+	}
+}
+
+// childParams holds what a step gives against the parameters of its workflow.
+func (c *checker) childParams(step *flow.Step, in scope) {
+	child := c.graph.Child(step.ID)
+	given := member(step.Template(), "params")
+	if child == nil || given == nil {
+		return
+	}
+	if _, site, isText := given.Text(); isText {
+		if found := c.rendered(given, "", in, false); found.kinds&object == 0 {
+			c.atSite(site, finding{code: fault.InvalidParams, message: fmt.Sprintf("params must give a map, and this gives %s", found.kinds)})
+		}
+		return
+	}
+	for _, param := range child.Workflow.Params {
+		value := member(given, param.Name)
+		if value == nil {
+			continue
+		}
+		at := step.Path() + ".input_template.params." + param.Name
+		what := "the parameter " + param.Name + " of " + child.Workflow.Name
+		if plain, ok := plainValue(value); ok {
+			if err := param.Check(plain); err != nil && (plain != nil || param.Required) {
+				c.atValue(fault.InvalidParams, "", at, 0, "%s does not fit: %s", what, firstProblem(err))
+			}
+			continue
+		}
+		r := &reader{set: child.Workflow.SchemaSet()}
+		wanted := r.typeOf(param.Schema, param.Schema, 0)
+		if !param.Required {
+			wanted = wanted.withNull()
+		}
+		c.fits(value, wanted, at, what, in)
+	}
+}
+
+// fits reports a template that can give nothing that is wanted.
+func (c *checker) fits(value *flow.Template, wanted *Type, path, what string, in scope) {
+	found := c.rendered(value, "", in, false)
+	var message string
+	switch {
+	case found.kinds == 0 || wanted.kinds == 0:
+		return
+	case loose(found.kinds)&loose(wanted.kinds) == 0:
+		message = fmt.Sprintf("%s is %s, and this gives %s", what, wanted.kinds, found.kinds)
+	case found.values != nil && wanted.values != nil && !canEqual(found, wanted):
+		message = fmt.Sprintf("%s is one of %s, and this gives %s", what, shown(wanted.values), shown(found.values))
+	default:
+		return
+	}
+	if _, site, ok := value.Text(); ok {
+		c.atSite(site, finding{code: fault.InvalidParams, message: message})
+		return
+	}
+	c.at(fault.InvalidParams, "", path, "%s", message)
+}
+
+// arguments holds the input of a step against the tool that it calls.
+func (c *checker) arguments(step *flow.Step, tool Tool, in scope) {
+	var root map[string]any
+	if len(tool.Input) == 0 || json.Unmarshal(tool.Input, &root) != nil {
+		return
+	}
+	properties, named := root["properties"].(map[string]any)
+	additional, said := root["additionalProperties"]
+	_, patterns := root["patternProperties"]
+	open := patterns || said && additional != false || !named
+	path := step.Path() + ".input_template"
+	given := map[string]bool{}
+	var unknown []string
+	if input := step.Template(); input != nil {
+		members, _ := input.Members()
+		for _, each := range members {
+			given[each.Key] = true
+			declared, known := properties[each.Key]
+			switch {
+			case known:
+				c.argument(step.Call, each, declared, root, path+"."+each.Key, in)
+			case !open:
+				unknown = append(unknown, each.Key)
+			}
+		}
+	}
+	var missing []string
+	for _, each := range items(root["required"]) {
+		if name, _ := each.(string); !given[name] {
+			missing = append(missing, name)
+		}
+	}
+	for _, name := range unknown {
+		candidates := slices.DeleteFunc(slices.Sorted(maps.Keys(properties)), func(known string) bool { return given[known] })
+		nearest := fault.Nearest(name, candidates)
+		if nearest == "" && len(missing) == 1 && len(unknown) == 1 {
+			nearest = missing[0]
+		}
+		fix := "; it takes " + strings.Join(slices.Sorted(maps.Keys(properties)), ", ")
+		if nearest != "" {
+			fix = ": did you mean " + strconv.Quote(nearest) + "?"
+			missing = slices.DeleteFunc(missing, func(each string) bool { return each == nearest })
+		}
+		c.at(fault.InvalidParams, "", path+"."+name, "%s has no argument %q%s", step.Call, fault.Cut(name, 60), fault.Cut(fix, 300))
+	}
+	if len(missing) > 0 {
+		c.at(fault.InvalidParams, "", path, "%s needs the argument %s", step.Call, strings.Join(missing, ", "))
+	}
+}
+
+// argument checks one argument, as the registry would: null stands for one that is
+// left out, and a list or map may come as JSON text.
+func (c *checker) argument(call string, given flow.Member, declared any, root map[string]any, path string, in scope) {
+	required := slices.Contains(items(root["required"]), any(given.Key))
+	what := "the argument " + given.Key + " of " + call
+	r := &reader{}
+	wanted := r.typeOf(declared, root, 0)
+	if plain, ok := plainValue(given.Value); ok {
+		if words, isText := plain.(string); isText && wanted.kinds&text == 0 && wanted.kinds&(list|object) != 0 {
+			plain = schemas.Normalise(words)
+		}
+		if schema := c.compiled(declared, root); schema != nil && (plain != nil || required) {
+			if err := schema.Check(plain); err != nil {
+				c.atValue(fault.InvalidParams, "", path, 0, "%s does not fit: %s", what, firstProblem(err))
+			}
+		}
+		return
+	}
+	if !required {
+		wanted = wanted.withNull()
+	}
+	if wanted.kinds&(list|object) != 0 {
+		wanted = joinTwo(wanted, ofText)
+	}
+	c.fits(given.Value, wanted, path, what, in)
+	c.inside(given.Value, wanted, path, what)
+}
+
+// inside reports the members of a map that is written out which cannot be there.
+func (c *checker) inside(value *flow.Template, wanted *Type, path, what string) {
+	if _, _, isText := value.Text(); isText {
+		return
+	}
+	members, isList := value.Members()
+	for i, each := range members {
+		if isList {
+			c.inside(each.Value, wanted.itemType(), fmt.Sprintf("%s[%d]", path, i), what)
+			continue
+		}
+		field, certain := wanted.field(each.Key)
+		if field == nil && certain == closed {
+			c.at(fault.InvalidParams, "", path+"."+each.Key, "%s has no field %q%s", what, fault.Cut(each.Key, 60), nearestField(each.Key, wanted))
+		} else if field != nil {
+			c.inside(each.Value, field, path+"."+each.Key, what)
+		}
+	}
+}

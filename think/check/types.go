@@ -1,0 +1,367 @@
+// Package check finds what is wrong with a workflow before it runs: fields that no
+// result has, arguments that a tool does not take, conditions that can never hold.
+// It says only what is certain. What it cannot know it takes to be right.
+package check
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"savant/internal/jsonvalue"
+)
+
+// kinds is a set of JSON types, in the words of jsonvalue.Kind.
+type kinds uint8
+
+const (
+	null kinds = 1 << iota
+	boolean
+	integer
+	fraction // a number that may have a fraction
+	text
+	list
+	object
+
+	number = integer | fraction
+	every  = null | boolean | number | text | list | object
+)
+
+// names are the kinds as messages name them.
+var names = []struct {
+	of   kinds
+	name string
+}{{null, "null"}, {boolean, "a boolean"}, {number, "a number"}, {integer, "an integer"}, {fraction, "a number"}, {text, "a string"}, {list, "a list"}, {object, "an object"}}
+
+func (k kinds) String() string {
+	if k == every {
+		return "any value"
+	}
+	var said []string
+	for _, each := range names {
+		if k&each.of == each.of {
+			said = append(said, each.name)
+			k &^= each.of
+		}
+	}
+	return strings.Join(said, " or ")
+}
+
+// kindOf returns the kind of a decoded JSON value.
+func kindOf(value any) kinds {
+	switch jsonvalue.Kind(value) {
+	case "null":
+		return null
+	case "boolean":
+		return boolean
+	case "integer":
+		return integer
+	case "number":
+		return fraction
+	case "string":
+		return text
+	case "array":
+		return list
+	case "object":
+		return object
+	}
+	return every
+}
+
+// openness says what is known of the fields that a type does not name.
+type openness uint8
+
+const (
+	// open: there may be others.
+	open openness = iota
+	// declared: a tool of another server names what it gives, without saying that
+	// there is no more.
+	declared
+	// exact: a tool of Savant names all that it gives.
+	exact
+	// closed: there are no others.
+	closed
+)
+
+func ofTool(o openness) bool { return o == declared || o == exact }
+
+// Type is what is known of a value: a set that holds it. Types are never changed.
+type Type struct {
+	kinds kinds
+	// values are all that the value can be, nil where they are not known.
+	values []any
+	// fields are those of an object; rest is the type of each other one, nil for any.
+	fields   map[string]*Type
+	openness openness
+	rest     *Type
+	// item is the type of a list's items, nil for any.
+	item *Type
+	// origin says where an object's fields come from, for messages.
+	origin string
+}
+
+var (
+	anything = &Type{kinds: every}
+	ofNull   = &Type{kinds: null, values: []any{nil}}
+	ofBool   = &Type{kinds: boolean}
+	ofInt    = &Type{kinds: integer}
+	ofNumber = &Type{kinds: number}
+	ofText   = &Type{kinds: text}
+)
+
+func listOf(item *Type) *Type { return &Type{kinds: list, item: item} }
+
+// literal returns the type of a value that is known.
+func literal(value any) *Type {
+	made := &Type{kinds: kindOf(value)}
+	switch v := value.(type) {
+	case map[string]any:
+		made.fields, made.openness = make(map[string]*Type, len(v)), closed
+		for name, each := range v {
+			made.fields[name] = literal(each)
+		}
+	case []any:
+		items := make([]*Type, len(v))
+		for i, each := range v {
+			items[i] = literal(each)
+		}
+		made.item = join(items...)
+		if len(v) == 0 {
+			made.item = nil
+		}
+	default:
+		made.values = []any{value}
+	}
+	return made
+}
+
+// maxValues bounds the values of a type.
+const maxValues = 100
+
+// join returns a type of all values that one of the types has.
+func join(types ...*Type) *Type {
+	if len(types) == 0 {
+		return anything
+	}
+	joined := types[0]
+	for _, each := range types[1:] {
+		joined = joinTwo(joined, each)
+	}
+	return joined
+}
+
+func joinTwo(a, b *Type) *Type {
+	switch {
+	case a == b:
+		return a
+	case a.kinds == every && a.plain():
+		return a
+	case b.kinds == every && b.plain():
+		return b
+	}
+	joined := &Type{kinds: a.kinds | b.kinds}
+	if a.values != nil && b.values != nil && len(a.values)+len(b.values) <= maxValues {
+		joined.values = slices.Clone(a.values)
+		for _, value := range b.values {
+			if !slices.ContainsFunc(joined.values, func(known any) bool { return same(known, value) }) {
+				joined.values = append(joined.values, value)
+			}
+		}
+	}
+	switch {
+	case a.kinds&list == 0:
+		joined.item = b.item
+	case b.kinds&list == 0:
+		joined.item = a.item
+	case a.item != nil && b.item != nil:
+		joined.item = joinTwo(a.item, b.item)
+	}
+	switch {
+	case a.kinds&object == 0:
+		joined.fieldsOf(b)
+	case b.kinds&object == 0:
+		joined.fieldsOf(a)
+	default:
+		joined.joinFields(a, b)
+	}
+	return joined
+}
+
+// plain says whether nothing is known but the kinds.
+func (t *Type) plain() bool {
+	return t.values == nil && t.fields == nil && t.openness == open && t.rest == nil && t.item == nil
+}
+
+func (t *Type) fieldsOf(other *Type) {
+	t.fields, t.openness, t.rest, t.origin = other.fields, other.openness, other.rest, other.origin
+}
+
+func (t *Type) joinFields(a, b *Type) {
+	t.openness = min(a.openness, b.openness)
+	t.fields = map[string]*Type{}
+	t.origin = a.origin
+	for name := range maps.Keys(a.fields) {
+		t.fields[name] = a.fields[name]
+		if other, _ := b.field(name); other != nil {
+			t.fields[name] = joinTwo(a.fields[name], other)
+		}
+	}
+	for name := range maps.Keys(b.fields) {
+		if a.fields[name] == nil {
+			t.fields[name] = b.fields[name]
+			if other, _ := a.field(name); other != nil {
+				t.fields[name] = joinTwo(b.fields[name], other)
+			}
+		}
+	}
+	if a.rest != nil && b.rest != nil {
+		t.rest = joinTwo(a.rest, b.rest)
+	}
+}
+
+// field returns the type of an object's field, or nil and how certain it is that
+// there is none.
+func (t *Type) field(name string) (*Type, openness) {
+	switch {
+	case t.fields[name] != nil:
+		return t.fields[name], t.openness
+	case t.openness != open:
+		return nil, t.openness
+	case t.rest != nil:
+		return t.rest, open
+	}
+	return anything, open
+}
+
+// meet returns a type of the values that both types have.
+func meet(a, b *Type) *Type {
+	switch {
+	case a == anything:
+		return b
+	case b == anything:
+		return a
+	}
+	met := &Type{kinds: a.kinds & b.kinds}
+	if met.kinds == 0 {
+		return anything // the two contradict each other: nothing can be said
+	}
+	switch {
+	case a.values == nil:
+		met.values = b.values
+	case b.values == nil:
+		met.values = a.values
+	default:
+		met.values = []any{}
+		for _, value := range a.values {
+			if slices.ContainsFunc(b.values, func(other any) bool { return same(value, other) }) {
+				met.values = append(met.values, value)
+			}
+		}
+	}
+	switch {
+	case a.item == nil:
+		met.item = b.item
+	case b.item == nil:
+		met.item = a.item
+	default:
+		met.item = meet(a.item, b.item)
+	}
+	met.meetFields(a, b)
+	return met
+}
+
+func (t *Type) meetFields(a, b *Type) {
+	t.openness, t.origin, t.fields = b.openness, b.origin, map[string]*Type{}
+	if a.openness > b.openness || a.openness == b.openness && b.fields == nil {
+		t.openness, t.origin = a.openness, a.origin
+	}
+	for _, pair := range [][2]*Type{{a, b}, {b, a}} {
+		for name, own := range pair[0].fields {
+			other, certain := pair[1].field(name)
+			switch {
+			case other != nil:
+				t.fields[name] = meet(own, other)
+			case ofTool(certain) && !ofTool(pair[0].openness):
+				t.fields[name] = own // the workflow's own schema names it
+			}
+		}
+	}
+	switch {
+	case a.rest == nil:
+		t.rest = b.rest
+	case b.rest == nil:
+		t.rest = a.rest
+	default:
+		t.rest = meet(a.rest, b.rest)
+	}
+}
+
+// withNull returns a type that may be null as well.
+func (t *Type) withNull() *Type {
+	if t.kinds&null != 0 {
+		return t
+	}
+	return joinTwo(t, ofNull)
+}
+
+// withoutNull returns a type that is not null.
+func (t *Type) withoutNull() *Type {
+	if t.kinds&null == 0 {
+		return t
+	}
+	bare := *t
+	bare.kinds &^= null
+	if bare.values != nil {
+		bare.values = slices.DeleteFunc(slices.Clone(bare.values), func(value any) bool { return value == nil })
+	}
+	return &bare
+}
+
+// only returns the part of a type that is of some kinds.
+func (t *Type) only(of kinds) *Type {
+	part := *t
+	part.kinds &= of
+	if part.values != nil {
+		part.values = slices.DeleteFunc(slices.Clone(part.values), func(value any) bool { return kindOf(value)&of == 0 })
+	}
+	return &part
+}
+
+// itemType returns the type of a list's items.
+func (t *Type) itemType() *Type {
+	if t.item == nil {
+		return anything
+	}
+	return t.item
+}
+
+// canEqual says whether a value of one type may equal one of another.
+func canEqual(a, b *Type) bool {
+	if a.values == nil || b.values == nil {
+		return loose(a.kinds)&loose(b.kinds) != 0 && (a.values == nil || anyOf(a.values, b)) && (b.values == nil || anyOf(b.values, a))
+	}
+	for _, value := range a.values {
+		if slices.ContainsFunc(b.values, func(other any) bool { return same(value, other) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// loose takes integers and other numbers for one kind: 2 equals 2.0.
+func loose(k kinds) kinds {
+	if k&number != 0 {
+		return k | number
+	}
+	return k
+}
+
+func anyOf(values []any, of *Type) bool {
+	return slices.ContainsFunc(values, func(value any) bool { return loose(kindOf(value))&loose(of.kinds) != 0 })
+}
+
+func same(a, b any) bool {
+	left, errLeft := jsonvalue.Encode(a)
+	right, errRight := jsonvalue.Encode(b)
+	return errLeft == nil && errRight == nil && string(left) == string(right)
+}
