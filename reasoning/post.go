@@ -34,19 +34,81 @@ func NewHTTPClient() *http.Client {
 // INVALID_INTENT and LIMIT_EXCEEDED if a refusal has one of these codes. They hold
 // neither the address nor credentials of the header.
 func Post(ctx context.Context, client *http.Client, address string, header http.Header, body []byte) (json.RawMessage, error) {
-	post, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+	response, err := send(ctx, client, http.MethodPost, address, header, body)
 	if err != nil {
-		return nil, fault.New(fault.ReasoningUnavailable, "the address is not one to post to")
-	}
-	post.Header = header
-	header.Set("Content-Type", "application/json")
-	header.Set("Accept", "application/json")
-	response, err := client.Do(post)
-	if err != nil {
-		return nil, networkError(ctx, err)
+		return nil, err
 	}
 	defer response.Body.Close()
 	return readAnswer(ctx, response, header)
+}
+
+// Get returns the body of a good answer to a question about a service, with the
+// errors of Post.
+func Get(ctx context.Context, client *http.Client, address string, header http.Header) (json.RawMessage, error) {
+	response, err := send(ctx, client, http.MethodGet, address, header, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	return readAnswer(ctx, response, header)
+}
+
+// maxStream is the most bytes of an answer that comes in parts: each part of a few
+// letters has some hundred bytes around it.
+const maxStream = 64 << 20
+
+// PostStream sends JSON and hands the body of a good answer, at most maxStream
+// bytes, to read as it comes. The errors are those of Post and of read. A body that
+// breaks off is a network error.
+func PostStream(ctx context.Context, client *http.Client, address string, header http.Header, body []byte, read func(io.Reader) error) error {
+	response, err := send(ctx, client, http.MethodPost, address, header, body)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode/100 != 2 {
+		_, err = readAnswer(ctx, response, header)
+		return err
+	}
+	stream := &watched{Reader: io.LimitReader(response.Body, maxStream)}
+	if err = read(stream); stream.broken != nil {
+		return networkError(ctx, stream.broken)
+	}
+	return err
+}
+
+// watched keeps the error that reading broke off with.
+type watched struct {
+	io.Reader
+	broken error
+}
+
+func (w *watched) Read(into []byte) (int, error) {
+	n, err := w.Reader.Read(into)
+	if err != nil && !errors.Is(err, io.EOF) {
+		w.broken = err
+	}
+	return n, err
+}
+
+// send sends a request and returns the answer, whatever its status.
+func send(ctx context.Context, client *http.Client, method, address string, header http.Header, body []byte) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
+	if err != nil {
+		return nil, fault.New(fault.ReasoningUnavailable, "the address is not one to post to")
+	}
+	request.Header = header
+	if method == http.MethodPost {
+		header.Set("Content-Type", "application/json")
+	}
+	if header.Get("Accept") == "" {
+		header.Set("Accept", "application/json")
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, networkError(ctx, err)
+	}
+	return response, nil
 }
 
 // readAnswer returns the body of a good answer, and the error of any other. It
@@ -93,10 +155,27 @@ func statusError(response *http.Response, body string) error {
 	}
 	switch response.StatusCode {
 	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout, statusOverloaded:
-		return &Temporary{Err: err, After: RetryAfter(response.Header.Get("Retry-After"), time.Now())}
+		if !strings.Contains(body, quotaUsedUp) {
+			return &Temporary{Err: &Refused{Status: response.StatusCode, Err: err}, After: Patience(response.Header, time.Now())}
+		}
 	}
-	return err
+	return &Refused{Status: response.StatusCode, Err: err}
 }
+
+// quotaUsedUp is how services with OpenAI's interface say, with the status of a rate
+// limit, that nothing more is paid for: another attempt meets the same.
+const quotaUsedUp = "insufficient_quota"
+
+// Refused is a request that was answered with another status than a good one.
+type Refused struct {
+	Status int
+	Err    error
+}
+
+func (r *Refused) Error() string { return r.Err.Error() }
+
+// Unwrap makes the cause visible to errors.As.
+func (r *Refused) Unwrap() error { return r.Err }
 
 // refusal is the error that a service of Savant refused a question with, if it is
 // about the question or its answer: then asking again brings the same.
@@ -124,6 +203,40 @@ func RetryAfter(value string, now time.Time) time.Duration {
 		return max(date.Sub(now), 0)
 	}
 	return 0
+}
+
+// Patience is how long a service asks to wait: Retry-After, the same in
+// milliseconds, or the time until a limit of requests or tokens that is used up is
+// filled again, as OpenAI and Anthropic tell it. 0: it does not say.
+func Patience(header http.Header, now time.Time) time.Duration {
+	if milliseconds, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil && milliseconds > 0 {
+		return time.Duration(min(milliseconds, 1<<31)) * time.Millisecond
+	}
+	if header.Get("Retry-After") != "" {
+		return RetryAfter(header.Get("Retry-After"), now)
+	}
+	var longest time.Duration
+	for _, limit := range []string{"Requests", "Tokens", "Input-Tokens", "Output-Tokens"} {
+		if header.Get("X-Ratelimit-Remaining-"+limit) == "0" {
+			longest = max(longest, until(header.Get("X-Ratelimit-Reset-"+limit), now))
+		}
+		if header.Get("Anthropic-Ratelimit-"+limit+"-Remaining") == "0" {
+			longest = max(longest, until(header.Get("Anthropic-Ratelimit-"+limit+"-Reset"), now))
+		}
+	}
+	return longest
+}
+
+// until reads when a limit is filled again: a duration ("6m0s"), seconds, or a time
+// of RFC 3339.
+func until(value string, now time.Time) time.Duration {
+	if duration, err := time.ParseDuration(value); err == nil {
+		return max(duration, 0)
+	}
+	if at, err := time.Parse(time.RFC3339, value); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return RetryAfter(value, now)
 }
 
 // networkError is the error of a request that got no answer, without the address.

@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
+
+	"savant/fault"
 )
 
 // anthropic speaks POST /v1/messages. The model must use one tool whose input has
-// the prompt's schema: that service has no other way to enforce a schema.
+// the prompt's schema: all models of that service can be made to.
 type anthropic struct{ *service }
 
 // anthropicVersion is the version of the interface, as its header wants it.
@@ -16,48 +19,177 @@ const anthropicVersion = "2023-06-01"
 // answerTool is the tool that the model answers with.
 const answerTool = "answer"
 
-type anthropicReply struct {
-	Content []struct {
-		Type  string          `json:"type"`
-		Text  string          `json:"text"`
-		Input json.RawMessage `json:"input"`
-	} `json:"content"`
-	Usage struct {
-		InputTokens  int `json:"input_tokens"`
-		OutputTokens int `json:"output_tokens"`
-	} `json:"usage"`
+func (a *anthropic) header() http.Header {
+	header := http.Header{}
+	header.Set("X-Api-Key", a.key)
+	header.Set("Anthropic-Version", anthropicVersion)
+	return header
 }
 
 // Generate asks the Anthropic API.
 func (a *anthropic) Generate(ctx context.Context, prompt Prompt) (Reply, error) {
-	request := map[string]any{"model": a.model, "max_tokens": maxOutput, "messages": []message{{"user", prompt.User}}}
-	if prompt.System != "" {
-		request["system"] = prompt.System
+	forms := []form{{}}
+	if made, ok := objectForm(prompt.Schema); ok {
+		forms = []form{made, {}}
 	}
-	if len(prompt.Schema) > 0 {
-		request["tools"] = []any{map[string]any{"name": answerTool, "description": "Give the answer.", "input_schema": prompt.Schema}}
-		request["tool_choice"] = map[string]string{"type": "tool", "name": answerTool}
-	}
-	header := http.Header{}
-	header.Set("X-Api-Key", a.key)
-	header.Set("Anthropic-Version", anthropicVersion)
-	var reply anthropicReply
-	if err := a.post(ctx, "/v1/messages", header, request, &reply); err != nil {
-		return Reply{}, err
-	}
-	return Reply{Text: reply.text(), PromptTokens: reply.Usage.InputTokens, OutputTokens: reply.Usage.OutputTokens}, nil
+	return inForms(forms, func(wanted form) (Reply, error) {
+		request := map[string]any{"model": a.model, "max_tokens": maxOutput, "messages": []message{{"user", prompt.User}}}
+		if prompt.System != "" {
+			request["system"] = prompt.System
+		}
+		if wanted.schema != nil {
+			request["tools"] = []any{map[string]any{"name": answerTool, "description": "Give the answer.", "input_schema": wanted.schema}}
+			request["tool_choice"] = map[string]string{"type": "tool", "name": answerTool}
+		}
+		answer := &anthropicAnswer{collected: collected{stream: prompt.Stream}}
+		reply, err := a.exchange(ctx, "/v1/messages", a.header(), request, answer)
+		reply.Text = wanted.unwrap(reply.Text)
+		return reply, err
+	})
 }
 
-// text is the tool's input, or what was written where no tool was used.
-func (r anthropicReply) text() string {
-	written := ""
-	for _, block := range r.Content {
-		switch block.Type {
-		case "tool_use":
-			return string(block.Input)
-		case "text":
-			written += block.Text
+// anthropicAnswer takes a message of Anthropic, or the events of one.
+type anthropicAnswer struct {
+	collected
+	blocks []*anthropicBlock
+}
+
+// anthropicBlock is a part of a message: text, or the use of a tool.
+type anthropicBlock struct {
+	kind, name string
+	text       strings.Builder
+}
+
+// anthropicContent is a block as it travels, whole or at its beginning.
+type anthropicContent struct {
+	Type  string          `json:"type"`
+	Text  string          `json:"text"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
+}
+
+type anthropicUsage struct {
+	InputTokens   int `json:"input_tokens"`
+	CacheCreation int `json:"cache_creation_input_tokens"`
+	CacheRead     int `json:"cache_read_input_tokens"`
+	OutputTokens  int `json:"output_tokens"`
+}
+
+type anthropicEvent struct {
+	Type string `json:"type"`
+	// Of a whole message, and of the message that message_start begins.
+	Content    []anthropicContent `json:"content"`
+	StopReason string             `json:"stop_reason"`
+	Usage      anthropicUsage     `json:"usage"`
+	Message    struct {
+		Usage anthropicUsage `json:"usage"`
+	} `json:"message"`
+	// Of the events of a block, and of message_delta.
+	Block anthropicContent `json:"content_block"`
+	Delta struct {
+		Text        string `json:"text"`
+		PartialJSON string `json:"partial_json"`
+		StopReason  string `json:"stop_reason"`
+	} `json:"delta"`
+}
+
+func (a *anthropicAnswer) take(part []byte) error {
+	var event anthropicEvent
+	if err := json.Unmarshal(part, &event); err != nil {
+		return err
+	}
+	switch event.Type {
+	case "message_start":
+		a.count(event.Message.Usage)
+	case "content_block_start":
+		a.begin(event.Block)
+	case "content_block_delta":
+		a.write(event.Delta.Text + event.Delta.PartialJSON)
+	case "message_delta":
+		a.count(event.Usage)
+		a.stop(event.Delta.StopReason)
+	case "message_stop":
+		a.end()
+	case "ping", "content_block_stop":
+	default: // a whole message
+		for _, each := range event.Content {
+			a.begin(each)
+			if each.Type == "tool_use" {
+				a.write(string(each.Input))
+			}
+		}
+		a.count(event.Usage)
+		a.stop(event.StopReason)
+		a.end()
+	}
+	return a.refused()
+}
+
+// begin begins a block. The beginning of a tool's use in a stream has an empty
+// input, which is not it.
+func (a *anthropicAnswer) begin(block anthropicContent) {
+	a.blocks = append(a.blocks, &anthropicBlock{kind: block.Type, name: block.Name})
+	if block.Type == "text" {
+		a.write(block.Text)
+	}
+}
+
+func (a *anthropicAnswer) write(text string) {
+	if len(a.blocks) == 0 || text == "" {
+		return
+	}
+	block := a.blocks[len(a.blocks)-1]
+	block.text.WriteString(text)
+	if a.stream != nil && (block.kind == "text" || block.kind == "tool_use") {
+		a.stream(text)
+	}
+}
+
+func (a *anthropicAnswer) count(usage anthropicUsage) {
+	if read := usage.InputTokens + usage.CacheCreation + usage.CacheRead; read > 0 {
+		a.reply.PromptTokens = read
+	}
+	if usage.OutputTokens > 0 {
+		a.reply.OutputTokens = usage.OutputTokens
+	}
+}
+
+func (a *anthropicAnswer) stop(reason string) {
+	switch reason {
+	case "max_tokens", "model_context_window_exceeded":
+		a.reply.Cut = true
+	case "refusal":
+		a.refusal.WriteString("it declines to answer this")
+	}
+}
+
+// end makes the answer of the blocks: the input of the tool to answer with, else
+// other calls, else what was written.
+func (a *anthropicAnswer) end() {
+	a.ended = true
+	var written strings.Builder
+	for _, block := range a.blocks {
+		switch {
+		case block.kind == "tool_use" && block.name == answerTool:
+			a.text.Reset()
+			a.text.WriteString(block.text.String())
+			a.calls = nil
+			return
+		case block.kind == "tool_use":
+			made := a.callAt(len(a.calls))
+			made.name = block.name
+			made.args.WriteString(block.text.String())
+		case block.kind == "text":
+			written.WriteString(block.text.String())
 		}
 	}
-	return written
+	a.text.WriteString(written.String())
+}
+
+// refused is the error of a refusal, whatever was written before it.
+func (a *anthropicAnswer) refused() error {
+	if a.ended && a.refusal.Len() > 0 {
+		return fault.New(fault.ReasoningUnavailable, "the model refused: %s", a.refusal.String())
+	}
+	return nil
 }

@@ -44,10 +44,12 @@ type Prompt struct {
 // messages is the conversation that asks the prompt.
 func (p Prompt) messages() []message { return []message{{"system", p.System}, {"user", p.User}} }
 
-// Reply is the answer of a model. Tokens are as the service counted them, or 0.
+// Reply is the answer of a model. Tokens are as the service counted them, or 0. Cut:
+// the answer ended at the limit of tokens, and more was to follow.
 type Reply struct {
 	Text                       string
 	PromptTokens, OutputTokens int
+	Cut                        bool
 }
 
 // Options say where the services are and which keys they want. An address has
@@ -72,20 +74,20 @@ func Open(name string, options Options) (Model, error) {
 	if model == "" {
 		return nil, fault.New(fault.InvalidParams, "model %q: expected NAME or PROVIDER:NAME, such as ollama:qwen3:4b", name)
 	}
-	made := service{provider: provider, model: model, client: reasoning.NewHTTPClient()}
+	made := &service{provider: provider, model: model, client: reasoning.NewHTTPClient()}
 	switch provider {
 	case "ollama":
 		made.base = options.OllamaURL
-		return &ollama{&made}, made.check()
+		return &ollama{made}, made.check()
 	case "anthropic":
 		made.base, made.key = options.AnthropicURL, options.AnthropicKey
 		if made.key == "" {
 			return nil, fault.New(fault.InvalidParams, "model %q: ANTHROPIC_API_KEY is not set", name)
 		}
-		return &anthropic{&made}, made.check()
+		return &anthropic{made}, made.check()
 	case "openai":
 		made.base, made.key = options.OpenAIURL, options.OpenAIKey
-		return &openAI{&made}, made.check()
+		return &openAI{made}, made.check()
 	}
 	return nil, fault.New(fault.InvalidParams, "model %q: unknown provider %q; known: %s", name, provider, strings.Join(providers, ", "))
 }
@@ -107,6 +109,7 @@ type service struct {
 	provider, model string
 	base, key       string
 	client          *http.Client
+	window          window
 }
 
 // check reads the address. Its error does not repeat it, as it may hold a secret.
@@ -121,25 +124,6 @@ func (s *service) check() error {
 
 // Name is "provider:model".
 func (s *service) Name() string { return s.provider + ":" + s.model }
-
-// post sends a request and decodes the answer.
-func (s *service) post(ctx context.Context, path string, header http.Header, request, into any) error {
-	body, err := json.Marshal(request)
-	if err != nil {
-		return err
-	}
-	answer, err := reasoning.Post(ctx, s.client, s.base+path, header, body)
-	if err != nil {
-		return err
-	}
-	if said := refusal(answer); said != "" {
-		return s.failed("answered an error: " + said)
-	}
-	if err := json.Unmarshal(answer, into); err != nil {
-		return s.failed("answered what is not its documented JSON")
-	}
-	return nil
-}
 
 // maxRefusal is the most bytes of an error that are repeated.
 const maxRefusal = 500

@@ -33,7 +33,7 @@ type provider struct {
 
 var providers = map[string]provider{
 	"ollama": {model: "ollama:qwen3:4b", path: "/api/chat",
-		request: `{"model":"qwen3:4b","messages":[{"role":"system","content":"be brief"},{"role":"user","content":"what next?"}],"stream":false,
+		request: `{"model":"qwen3:4b","messages":[{"role":"system","content":"be brief"},{"role":"user","content":"what next?"}],"stream":false,"truncate":false,
 			"format":{"type":"object"},"options":{"temperature":0,"num_predict":4096,"num_ctx":16384}}`,
 		answer: `{"model":"qwen3:4b","created_at":"2026-01-01T00:00:00Z","message":{"role":"assistant","content":"{\"a\":1}"},
 			"done_reason":"stop","done":true,"total_duration":1,"prompt_eval_count":26,"eval_count":7}`,

@@ -2,30 +2,80 @@ package models
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 )
 
 // ollama speaks POST /api/chat of Ollama, whose "format" enforces a JSON Schema.
 type ollama struct{ *service }
 
-// ollamaContext is enough for the prompt, its schema and the answer. With its
-// default Ollama would cut the prompt silently.
+// ollamaContext is the least window that Ollama is asked to open. With its default
+// it would cut the prompt silently; and each change of the size loads the model anew.
 const ollamaContext = 16_384
 
-type ollamaReply struct {
-	Message         message `json:"message"`
-	PromptEvalCount int     `json:"prompt_eval_count"`
-	EvalCount       int     `json:"eval_count"`
+// room is the window for a prompt and the answer: the least one, or that doubled
+// until both fit. Estimates of tokens may be a quarter too low.
+func (o *ollama) room(prompt Prompt) int {
+	needed := (len(prompt.System)+len(prompt.User))/4*5/4 + maxOutput
+	size := ollamaContext
+	for size < needed {
+		size *= 2
+	}
+	o.window.mu.Lock()
+	defer o.window.mu.Unlock()
+	if o.window.size > 0 {
+		return min(size, o.window.size)
+	}
+	return size
+}
+
+// ollamaAnswer takes a reply of Ollama, or one of its parts: both look the same.
+type ollamaAnswer struct{ collected }
+
+func (a *ollamaAnswer) take(part []byte) error {
+	var reply struct {
+		Message struct {
+			Content   string `json:"content"`
+			ToolCalls []struct {
+				Function struct {
+					Name      string          `json:"name"`
+					Arguments json.RawMessage `json:"arguments"`
+				} `json:"function"`
+			} `json:"tool_calls"`
+		} `json:"message"`
+		Done            bool   `json:"done"`
+		DoneReason      string `json:"done_reason"`
+		PromptEvalCount int    `json:"prompt_eval_count"`
+		EvalCount       int    `json:"eval_count"`
+	}
+	if err := json.Unmarshal(part, &reply); err != nil {
+		return err
+	}
+	a.wrote(reply.Message.Content)
+	for _, each := range reply.Message.ToolCalls {
+		made := a.callAt(len(a.calls))
+		made.name = each.Function.Name
+		made.args.Write(each.Function.Arguments)
+	}
+	if reply.Done {
+		a.ended, a.reply.Cut = true, reply.DoneReason == "length"
+		a.reply.PromptTokens, a.reply.OutputTokens = reply.PromptEvalCount, reply.EvalCount
+	}
+	return nil
 }
 
 // Generate asks Ollama.
 func (o *ollama) Generate(ctx context.Context, prompt Prompt) (Reply, error) {
-	request := map[string]any{"model": o.model, "messages": prompt.messages(), "stream": false,
-		"options": map[string]int{"temperature": 0, "num_predict": maxOutput, "num_ctx": ollamaContext}}
+	forms := []any{nil}
 	if len(prompt.Schema) > 0 {
-		request["format"] = prompt.Schema
+		forms = []any{prompt.Schema, "json"}
 	}
-	var reply ollamaReply
-	err := o.post(ctx, "/api/chat", http.Header{}, request, &reply)
-	return Reply{Text: reply.Message.Content, PromptTokens: reply.PromptEvalCount, OutputTokens: reply.EvalCount}, err
+	return inForms(forms, func(format any) (Reply, error) {
+		request := map[string]any{"model": o.model, "messages": prompt.messages(), "stream": false, "truncate": false,
+			"options": map[string]int{"temperature": 0, "num_predict": maxOutput, "num_ctx": o.room(prompt)}}
+		if format != nil {
+			request["format"] = format
+		}
+		return o.exchange(ctx, "/api/chat", http.Header{}, request, &ollamaAnswer{collected{stream: prompt.Stream}})
+	})
 }

@@ -2,47 +2,152 @@ package models
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
+	"strings"
+
+	"savant/fault"
 )
 
 // openAI speaks POST /chat/completions, which many services and local servers offer.
-// It asks for json_object, which all of them have; json_schema does not allow the
-// free arguments of tools.
+// A schema that is to be enforced is sent as json_schema; else json_object is asked
+// for, which nearly all of them have.
 type openAI struct{ *service }
 
-type openAIReply struct {
-	Choices []struct {
-		Message struct {
-			Content string `json:"content"`
-			Refusal string `json:"refusal"`
-		} `json:"message"`
-	} `json:"choices"`
-	Usage struct {
-		PromptTokens     int `json:"prompt_tokens"`
-		CompletionTokens int `json:"completion_tokens"`
-	} `json:"usage"`
-}
-
-// Generate asks an OpenAI-compatible service.
-func (o *openAI) Generate(ctx context.Context, prompt Prompt) (Reply, error) {
-	request := map[string]any{"model": o.model, "messages": prompt.messages()}
-	if len(prompt.Schema) > 0 {
-		request["response_format"] = map[string]string{"type": "json_object"}
-	}
+func (o *openAI) header() http.Header {
 	header := http.Header{}
 	if o.key != "" { // local servers have none
 		header.Set("Authorization", "Bearer "+o.key)
 	}
-	var reply openAIReply
-	if err := o.post(ctx, "/chat/completions", header, request, &reply); err != nil {
-		return Reply{}, err
+	return header
+}
+
+// openAIForm is a response_format, and the schema in it.
+type openAIForm struct {
+	format any
+	schema form
+}
+
+// forms are what is asked for, in the order of preference.
+func (o *openAI) forms(prompt Prompt) []openAIForm {
+	if len(prompt.Schema) == 0 {
+		return []openAIForm{{}}
 	}
-	if len(reply.Choices) == 0 {
-		return Reply{}, o.failed("answered without a choice")
+	forms := []openAIForm{{format: map[string]string{"type": "json_object"}}, {}}
+	made, ok := objectForm(prompt.Schema)
+	if !ok {
+		return forms[1:]
 	}
-	said := reply.Choices[0].Message
-	if said.Content == "" && said.Refusal != "" {
-		return Reply{}, o.failed("refused: " + said.Refusal)
+	if made.around {
+		forms = forms[1:] // json_object would be no answer
 	}
-	return Reply{Text: said.Content, PromptTokens: reply.Usage.PromptTokens, OutputTokens: reply.Usage.CompletionTokens}, nil
+	if prompt.Enforce {
+		format := map[string]any{"type": "json_schema", "json_schema": map[string]any{"name": answerTool, "schema": made.schema, "strict": strict(made.schema)}}
+		forms = append([]openAIForm{{format, made}}, forms...)
+	}
+	return forms
+}
+
+// Generate asks an OpenAI-compatible service.
+func (o *openAI) Generate(ctx context.Context, prompt Prompt) (Reply, error) {
+	return inForms(o.forms(prompt), func(wanted openAIForm) (Reply, error) {
+		request := map[string]any{"model": o.model, "messages": prompt.messages()}
+		if wanted.format != nil {
+			request["response_format"] = wanted.format
+		}
+		if prompt.Stream != nil {
+			request["stream_options"] = map[string]bool{"include_usage": true}
+		}
+		reply, err := o.exchange(ctx, "/chat/completions", o.header(), request, &openAIAnswer{collected{stream: prompt.Stream}})
+		reply.Text = wanted.schema.unwrap(reply.Text)
+		return reply, err
+	})
+}
+
+// openAIAnswer takes a completion, or the chunks of one.
+type openAIAnswer struct{ collected }
+
+// openAIMessage is a whole message, or what a chunk adds to it.
+type openAIMessage struct {
+	Content   json.RawMessage `json:"content"`
+	Refusal   string          `json:"refusal"`
+	ToolCalls []struct {
+		Index    *int `json:"index"`
+		Function struct {
+			Name      string `json:"name"`
+			Arguments string `json:"arguments"`
+		} `json:"function"`
+	} `json:"tool_calls"`
+}
+
+func (a *openAIAnswer) take(part []byte) error {
+	var chunk struct {
+		Object  string `json:"object"`
+		Choices []struct {
+			Message      *openAIMessage `json:"message"`
+			Delta        *openAIMessage `json:"delta"`
+			FinishReason string         `json:"finish_reason"`
+		} `json:"choices"`
+		Usage struct {
+			PromptTokens     int `json:"prompt_tokens"`
+			CompletionTokens int `json:"completion_tokens"`
+		} `json:"usage"`
+	}
+	if err := json.Unmarshal(part, &chunk); err != nil {
+		return err
+	}
+	if chunk.Usage.PromptTokens > 0 {
+		a.reply.PromptTokens, a.reply.OutputTokens = chunk.Usage.PromptTokens, chunk.Usage.CompletionTokens
+	}
+	if len(chunk.Choices) == 0 {
+		if a.ended || strings.HasSuffix(chunk.Object, ".chunk") { // the usage comes behind the last choice
+			return nil
+		}
+		return fault.New(fault.ReasoningUnavailable, "the service answered without a choice")
+	}
+	choice := chunk.Choices[0]
+	for _, said := range []*openAIMessage{choice.Message, choice.Delta} {
+		if said != nil {
+			a.add(*said)
+		}
+	}
+	a.ended = a.ended || choice.FinishReason != "" || choice.Message != nil
+	switch choice.FinishReason {
+	case "length":
+		a.reply.Cut = true
+	case "content_filter":
+		return fault.New(fault.ReasoningUnavailable, "the service's content filter ended the answer")
+	}
+	return nil
+}
+
+func (a *openAIAnswer) add(said openAIMessage) {
+	a.wrote(contentText(said.Content))
+	a.refusal.WriteString(said.Refusal)
+	for i, each := range said.ToolCalls {
+		number := i
+		if each.Index != nil {
+			number = *each.Index
+		}
+		made := a.callAt(number)
+		made.name += each.Function.Name
+		made.args.WriteString(each.Function.Arguments)
+	}
+}
+
+// contentText reads a content: a text, or a list of parts with texts.
+func contentText(raw json.RawMessage) string {
+	var text string
+	if len(raw) == 0 || json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	if json.Unmarshal(raw, &parts) == nil {
+		for _, each := range parts {
+			text += each.Text
+		}
+	}
+	return text
 }

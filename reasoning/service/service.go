@@ -187,17 +187,17 @@ func (c *conversation) note(repair string) { c.repairs = append(c.repairs, repai
 
 // decide asks a model, and once more if its answer cannot be used.
 func (c *conversation) decide(ctx context.Context, chosen choice) (reasoning.Intent, error) {
-	text, err := c.ask(ctx, chosen, "")
+	reply, err := c.ask(ctx, chosen, "")
 	if err != nil {
 		return reasoning.Intent{}, err
 	}
-	intent, wrong := c.read(text)
+	intent, wrong := c.read(reply)
 	if errors.Is(wrong, fault.InvalidIntent) {
 		c.note("the model was asked once more: " + fault.From(wrong).Details)
-		if text, err = c.ask(ctx, chosen, again(text, wrong)); err != nil {
+		if reply, err = c.ask(ctx, chosen, again(reply.Text, wrong)); err != nil {
 			return reasoning.Intent{}, err
 		}
-		intent, wrong = c.read(text)
+		intent, wrong = c.read(reply)
 	}
 	if wrong != nil {
 		return reasoning.Intent{}, wrong
@@ -205,12 +205,19 @@ func (c *conversation) decide(ctx context.Context, chosen choice) (reasoning.Int
 	return c.signed(intent, chosen), nil
 }
 
-// read returns the intent in what a model wrote.
-func (c *conversation) read(text string) (reasoning.Intent, error) {
-	if c.request.Question != nil {
-		return readAnswer(text, c.request.Question)
+// read returns the intent in what a model wrote. An answer that was cut off may still
+// hold one; a text without a schema that was cut off is none.
+func (c *conversation) read(reply models.Reply) (intent reasoning.Intent, wrong error) {
+	question := c.request.Question
+	if question != nil {
+		intent, wrong = readAnswer(reply.Text, question)
+	} else {
+		intent, wrong = Parse(reply.Text, c.request.Tools)
 	}
-	return Parse(text, c.request.Tools)
+	if reply.Cut && (errors.Is(wrong, fault.InvalidIntent) || question != nil && len(question.Schema) == 0) {
+		return reasoning.Intent{}, fault.New(fault.InvalidIntent, "the answer was cut off at the limit of %d tokens: answer in fewer words", reply.OutputTokens)
+	}
+	return intent, wrong
 }
 
 // maxRepeated is how much of a bad answer the model is shown again, in bytes.
@@ -223,13 +230,13 @@ func again(text string, wrong error) string {
 
 // ask returns one answer of a model, within the timeout. A model that is too slow
 // is not asked again.
-func (c *conversation) ask(ctx context.Context, chosen choice, correction string) (string, error) {
+func (c *conversation) ask(ctx context.Context, chosen choice, correction string) (models.Reply, error) {
 	prompt, err := Build(c.request, chosen.budget, correction)
 	if err != nil && correction != "" { // there is no room for it
 		prompt, err = Build(c.request, chosen.budget, "")
 	}
 	if err != nil {
-		return "", c.service.refused(err, chosen)
+		return models.Reply{}, c.service.refused(err, chosen)
 	}
 	c.prompt = prompt
 	began := time.Now()
@@ -239,7 +246,7 @@ func (c *conversation) ask(ctx context.Context, chosen choice, correction string
 	c.calls++
 	c.promptTokens += reply.PromptTokens
 	c.outputTokens += reply.OutputTokens
-	return reply.Text, err
+	return reply, err
 }
 
 // generate is one call of a model within the timeout.

@@ -1,0 +1,242 @@
+package models
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"savant/fault"
+	"savant/reasoning"
+)
+
+// taker reads the answer of a service: a whole one, or its parts one by one.
+type taker interface {
+	take(part []byte) error
+	// taken is what was taken.
+	taken() *collected
+}
+
+// collected is an answer in the making.
+type collected struct {
+	stream func(string)
+	text   strings.Builder
+	calls  []*call
+	reply  Reply
+	// ended: the service said that the answer is complete.
+	ended bool
+	// refusal is what a model said instead of an answer.
+	refusal strings.Builder
+}
+
+func (c *collected) taken() *collected { return c }
+
+// call is a call of a tool that a model made in the way of its service. No tools
+// are offered so; some models do it all the same.
+type call struct {
+	name string
+	args strings.Builder
+}
+
+// wrote takes a piece of text.
+func (c *collected) wrote(text string) {
+	c.text.WriteString(text)
+	if c.stream != nil && text != "" {
+		c.stream(text)
+	}
+}
+
+// callAt returns the call of a number.
+func (c *collected) callAt(number int) *call {
+	number = min(max(number, 0), reasoning.MaxCalls-1)
+	for len(c.calls) <= number {
+		c.calls = append(c.calls, new(call))
+	}
+	return c.calls[number]
+}
+
+// answer is the reply: the text, or the calls as an intent.
+func (c *collected) answer() Reply {
+	reply := c.reply
+	reply.Text = c.text.String()
+	if len(c.calls) == 0 || strings.TrimSpace(reply.Text) != "" {
+		return reply
+	}
+	calls := make([]reasoning.Call, len(c.calls))
+	for i := range c.calls {
+		calls[i].ToolName = c.calls[i].name
+		if args := strings.TrimSpace(c.calls[i].args.String()); json.Valid([]byte(args)) {
+			calls[i].Args = json.RawMessage(args)
+		}
+	}
+	raw, err := json.Marshal(reasoning.Intent{Action: reasoning.ActionTool, Calls: calls})
+	if err == nil {
+		reply.Text = string(raw)
+	}
+	return reply
+}
+
+// exchange sends a request and has the answer taken, in parts if the taker wants to
+// stream.
+func (s *service) exchange(ctx context.Context, path string, header http.Header, request map[string]any, into taker) (Reply, error) {
+	made := into.taken()
+	if made.stream != nil {
+		request["stream"] = true
+	}
+	body, err := json.Marshal(request)
+	if err != nil {
+		return Reply{}, err
+	}
+	if made.stream != nil {
+		header.Set("Accept", "text/event-stream, application/x-ndjson, application/json")
+		err = reasoning.PostStream(ctx, s.client, s.base+path, header, body, func(answer io.Reader) error { return s.parts(answer, into) })
+	} else {
+		var answer json.RawMessage
+		if answer, err = reasoning.Post(ctx, s.client, s.base+path, header, body); err == nil {
+			err = s.part(answer, into)
+		}
+	}
+	switch {
+	case err != nil:
+		return made.reply, err
+	case made.refusal.Len() > 0 && made.text.Len() == 0:
+		return made.reply, s.failed("refused: " + made.refusal.String())
+	}
+	return made.answer(), nil
+}
+
+// part takes one part, or a whole answer.
+func (s *service) part(answer []byte, into taker) error {
+	if said := refusal(answer); said != "" {
+		err := s.failed("answered an error: " + said)
+		if strings.Contains(string(answer), "overloaded") || strings.Contains(string(answer), "rate_limit") {
+			return &reasoning.Temporary{Err: err}
+		}
+		return err
+	}
+	if err := into.take(answer); err != nil {
+		if coded := (*fault.Error)(nil); errors.As(err, &coded) {
+			return err
+		}
+		return s.failed("answered what is not its documented JSON")
+	}
+	return nil
+}
+
+// parts takes an answer that comes in parts: server-sent events, or JSON objects one
+// after the other. A service that does not stream sends one.
+func (s *service) parts(answer io.Reader, into taker) error {
+	buffered := bufio.NewReader(answer)
+	first, err := firstByte(buffered)
+	if err != nil {
+		return s.brokeOff(into)
+	}
+	if first == '{' {
+		err = s.objects(buffered, into)
+	} else {
+		err = s.events(buffered, into)
+	}
+	if err != nil {
+		return err
+	}
+	return s.brokeOff(into)
+}
+
+// brokeOff is the error of an answer without an end.
+func (s *service) brokeOff(into taker) error {
+	if into.taken().ended {
+		return nil
+	}
+	return &reasoning.Temporary{Err: s.failed("broke off in the middle of its answer")}
+}
+
+func firstByte(from *bufio.Reader) (byte, error) {
+	for {
+		next, err := from.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		if !strings.ContainsRune(" \t\r\n", rune(next)) {
+			return next, from.UnreadByte()
+		}
+	}
+}
+
+// objects takes JSON objects, one after the other.
+func (s *service) objects(from io.Reader, into taker) error {
+	for decoder := json.NewDecoder(from); ; {
+		var object json.RawMessage
+		switch err := decoder.Decode(&object); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			return s.brokeOff(into)
+		case err != nil:
+			return s.failed("answered what is not its documented JSON")
+		}
+		if err := s.part(object, into); err != nil {
+			return err
+		}
+	}
+}
+
+// endOfEvents is what OpenAI's interface sends last.
+const endOfEvents = "[DONE]"
+
+// events takes server-sent events, whose data are JSON objects.
+func (s *service) events(from *bufio.Reader, into taker) error {
+	var data []byte
+	for {
+		line, err := from.ReadBytes('\n')
+		text := bytes.TrimRight(line, "\r\n")
+		if value, is := bytes.CutPrefix(text, []byte("data:")); is {
+			data = append(data, bytes.TrimPrefix(value, []byte(" "))...)
+		}
+		if (len(text) == 0 || err != nil) && len(data) > 0 {
+			if string(data) == endOfEvents {
+				into.taken().ended = true
+				return nil
+			}
+			if err := s.part(data, into); err != nil {
+				return err
+			}
+			data = nil
+		}
+		if err != nil {
+			return nil // parts says whether it was the end
+		}
+	}
+}
+
+// formRefused says whether a service refused the form in which an answer was wanted:
+// many know only some of the forms of the interface they offer.
+func formRefused(err error) bool {
+	var refused *reasoning.Refused
+	if !errors.As(err, &refused) {
+		return false
+	}
+	switch refused.Status {
+	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError, http.StatusNotImplemented:
+		said := strings.ToLower(refused.Error())
+		for _, word := range []string{"schema", "response_format", "grammar", "format", "tool"} {
+			if strings.Contains(said, word) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// inForms asks in one form after the other until one is not refused.
+func inForms[F any](forms []F, ask func(F) (Reply, error)) (reply Reply, err error) {
+	for _, form := range forms {
+		if reply, err = ask(form); !formRefused(err) {
+			break
+		}
+	}
+	return reply, err
+}
