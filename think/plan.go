@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -293,9 +294,19 @@ func artifactOf(a flow.FinalArtifact) artifact {
 	return artifact{Name: a.Name, Type: a.Type, Size: len(a.Data), SHA256: digest, Ref: artifactURI(digest)}
 }
 
+// blockedFault is the error of a run that is blocked: why, and the way out, which is a
+// new run under the mended file.
 func blockedFault(out flow.Outcome) *fault.Error {
 	cause := out.Blocked
-	return &fault.Error{Code: cause.Code, Details: "run " + out.RunID + " is blocked: " + cause.Message(), Diagnostics: cause.Diagnostics}
+	file := "the workflow"
+	if len(cause.Diagnostics) > 0 && cause.Diagnostics[0].File != "" {
+		file = cause.Diagnostics[0].File
+		if line := cause.Diagnostics[0].Line; line > 0 {
+			file += ":" + strconv.Itoa(line)
+		}
+	}
+	return &fault.Error{Code: cause.Code, Details: "run " + out.RunID + " is blocked: " + cause.Message(), Diagnostics: cause.Diagnostics,
+		Hint: fault.Hint{Text: "mend " + file + ", then: savant state fork " + out.RunID + " --adopt"}}
 }
 
 // unknownTools returns a warning for each tool that no registry knows; the

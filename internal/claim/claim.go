@@ -37,8 +37,7 @@ func Take(ctx context.Context, root *os.Root, name string) (release func(), err 
 			return nil, err
 		}
 	}
-	sum := sha256.Sum256([]byte(name))
-	file := path.Join(Folder, hex.EncodeToString(sum[:16])+suffix)
+	file := fileOf(name)
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, ErrTaken)
 	defer cancel()
 	var held claimed
@@ -47,6 +46,22 @@ func Take(ctx context.Context, root *os.Root, name string) (release func(), err 
 		return err == nil, notTaken(err)
 	})
 	return held.release, err
+}
+
+// Taken reports whether somebody holds a claim. It makes nothing. On a system without
+// file locks nobody is seen.
+func Taken(root *os.Root, name string) bool {
+	held, err := attempt(root, fileOf(name), os.O_RDWR)
+	if err == nil {
+		_ = held.file.Close() // the file stays, as whoever left it has it
+	}
+	return errors.Is(err, ErrTaken)
+}
+
+// fileOf is the lock file of a name.
+func fileOf(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return path.Join(Folder, hex.EncodeToString(sum[:16])+suffix)
 }
 
 // notTaken drops ErrTaken: the attempt is repeated.
