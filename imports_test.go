@@ -69,7 +69,8 @@ var rules = map[string]rule{
 	"internal/gitrun":       {height: 1},
 	"internal/ownfolder":    {height: 1, imports: []string{"internal/atomicfile"}},
 	"internal/logfile":      {height: 2, imports: []string{"internal/filelock", "internal/ownfolder"}},
-	"internal/settings":     {height: 1},
+	"internal/trust":        {height: 1, imports: []string{"internal/atomicfile", "internal/filelock"}},
+	"internal/settings":     {height: 2, imports: []string{"internal/trust"}},
 	"internal/withheld":     {height: 1},
 
 	"schemas":               {height: 1},
@@ -89,11 +90,11 @@ var rules = map[string]rule{
 	"engines/repo/index":  {height: 3, imports: []string{"engines/repo/files", "internal/filelock", "internal/withheld", "internal/words"}},
 	"engines/repo":        {height: 4, imports: []string{"engines", "engines/repo/files", "engines/repo/index", "internal/atomicfile", "internal/filelock", "internal/ownfolder", "internal/withheld", "internal/words"}},
 	"engines/git":         {height: 3, imports: []string{"engines", "internal/gitrun", "internal/ownfolder", "internal/withheld"}},
-	"engines/ci":          {height: 3, imports: []string{"engines", "internal/processgroup"}},
+	"engines/ci":          {height: 3, imports: []string{"engines", "internal/processgroup", "internal/trust"}},
 	"internal/jsonrpc":    {height: 1},
 	"engines/mcpio":       {height: 4, imports: []string{"engines", "internal/jsonrpc", "telemetry"}},
 	"engines/mcpclient":   {height: 4, imports: []string{"engines", "internal/httpclient", "internal/jsonrpc", "telemetry"}},
-	"engines/mcpio/mount": {height: 5, imports: []string{"engines", "engines/mcpclient", "engines/mcpio", "internal/atomicfile", "internal/filelock", "internal/ownfolder", "internal/processgroup"}},
+	"engines/mcpio/mount": {height: 5, imports: []string{"engines", "engines/mcpclient", "engines/mcpio", "internal/atomicfile", "internal/filelock", "internal/ownfolder", "internal/processgroup", "internal/trust"}},
 	"engines/guide":       {height: 6, imports: []string{"think", "think/audit", "think/flow", "think/library", "engines"}},
 	"engines/workflow":    {height: 5, imports: []string{"think", "think/flow", "engines"}},
 

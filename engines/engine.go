@@ -45,6 +45,8 @@ type Status struct {
 	State string `json:"state"`
 	// Reason says why, and what to do; empty when ready.
 	Reason string `json:"reason,omitempty"`
+	// Code is that of calls while it is offline; empty is ENGINE_OFFLINE.
+	Code fault.Code `json:"code,omitempty"`
 }
 
 // drivers are the engines whose calls only drive the calls of other engines.

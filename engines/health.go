@@ -1,6 +1,7 @@
 package engines
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"sync"
@@ -91,7 +92,7 @@ func (p *port) remember(failed *fault.Error) {
 	}
 }
 
-// missing returns ENGINE_OFFLINE when the name of an unknown tool begins with that
+// missing returns ENGINE_OFFLINE, or the code of the engine's status, when the name of an unknown tool begins with that
 // of an engine that is offline, disabled, or was never started: such an engine may
 // have no tools yet.
 func (r *Registry) missing(ctx context.Context, name string) error {
@@ -106,7 +107,7 @@ func (r *Registry) missing(ctx context.Context, name string) error {
 		status := r.table.status(ctx, port)
 		unseen := status.State == Idle && len(r.Engine(engine)) == 0
 		if unseen || status.State == Offline || status.State == Disabled {
-			return fault.New(fault.EngineOffline, "engine %s is %s: %s", engine, status.State, status.Reason)
+			return fault.New(cmp.Or(status.Code, fault.EngineOffline), "engine %s is %s: %s", engine, status.State, status.Reason)
 		}
 	}
 	return nil

@@ -54,6 +54,7 @@ const (
 	ToolTimeout          Code = "TOOL_TIMEOUT"
 	ToolDenied           Code = "TOOL_DENIED"
 	ToolChanged          Code = "TOOL_CHANGED"
+	TrustRequired        Code = "TRUST_REQUIRED"
 	ReasoningUnavailable Code = "REASONING_UNAVAILABLE"
 	InvalidIntent        Code = "INVALID_INTENT"
 	GaveUp               Code = "GAVE_UP"

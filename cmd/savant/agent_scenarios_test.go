@@ -137,6 +137,7 @@ func (s *stage) writeProject(t *testing.T) {
 		text += "  - {phrases: " + phrases + ", " + strings.TrimPrefix(compact(t, rule), "{") + "\n"
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(s.folder, "prompts.yml"), []byte(text), 0o600))
+	trusts(t, s.folder)
 	require.NoError(t, os.Mkdir(filepath.Join(s.folder, "workflows"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(s.folder, "workflows", "review_v1.yaml"),
 		[]byte("name: review_v1\nversion: \"1.0\"\nsteps:\n  - {id: a, call: llm.generate, input_template: {task: Review}}\n"), 0o600))

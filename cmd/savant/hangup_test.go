@@ -28,6 +28,7 @@ func TestAClosedTerminalLeavesNoCommandBehind(t *testing.T) {
 			require.NoError(t, os.Mkdir(filepath.Join(folder, ".savant"), 0o700))
 			require.NoError(t, os.WriteFile(filepath.Join(folder, ".savant", "ci.yaml"),
 				[]byte(`commands: {tests: {command: [sh, -c, "echo $$ > written; mv written started; exec sleep 600"]}}`), 0o600))
+			trusts(t, folder)
 			command := exec.Command("savant", "call", "ci.run_tests", "--path", folder)
 			var stderr strings.Builder
 			command.Stderr = &stderr

@@ -34,11 +34,28 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv("GORACE", quickExit); err != nil {
 		panic(err)
 	}
-	testscript.Main(m, map[string]func(){
+	testscript.Main(ownConfiguration{m}, map[string]func(){
 		"savant":              func() { os.Exit(start(nil)) },
 		"savant-with-nothing": func() { os.Exit(serveWithNothing()) },
 		"savant-in-scenario":  func() { os.Exit(inScenario()) },
 	})
+}
+
+// ownConfiguration runs the tests with a folder of configuration of their own, where
+// what is trusted is kept. The program itself, as which this binary may run, keeps
+// the one it is given.
+type ownConfiguration struct{ *testing.M }
+
+func (m ownConfiguration) Run() int {
+	folder, err := os.MkdirTemp("", "savant-configuration-")
+	if err == nil {
+		defer os.RemoveAll(folder)
+		err = os.Setenv("XDG_CONFIG_HOME", folder)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return m.M.Run()
 }
 
 func TestScripts(t *testing.T) {
@@ -49,6 +66,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", quickExit)
 			env.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, ".tmp", "configuration"))
 			env.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
 			for _, who := range []string{"AUTHOR", "COMMITTER"} {
 				env.Setenv("GIT_"+who+"_NAME", "Ada")
@@ -62,6 +80,7 @@ func TestScripts(t *testing.T) {
 			"answered": answered,
 			"decides":  decides,
 			"empty":    empty,
+			"digest":   digest,
 			"expand":   expand,
 			"receipt":  receipt,
 		},
@@ -76,6 +95,14 @@ func expand(ts *testscript.TestScript, _ bool, args []string) {
 	to := ts.MkAbs(args[1])
 	ts.Check(os.MkdirAll(filepath.Dir(to), 0o700))
 	ts.Check(os.WriteFile(to, []byte(strings.ReplaceAll(ts.ReadFile(args[0]), "SAVANT\"", self+"\"")), 0o600))
+}
+
+// digest puts the digest that savant trust --list --json printed into a variable:
+// digest FILE NAME.
+func digest(ts *testscript.TestScript, _ bool, args []string) {
+	var listed struct{ Digest string }
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &listed))
+	ts.Setenv(args[1], listed.Digest)
 }
 
 // exits runs a command and checks its exit code: exits 3 savant verify r1.
@@ -164,7 +191,7 @@ func openApp(t testing.TB, folder string) *app.App {
 	t.Helper()
 	environment := []string{"SAVANT_PATH=" + folder, "LOG_LEVEL=error"}
 	loaded, err := settings.Load(func(settings.Setting) (string, bool) { return "", false },
-		func(row settings.Setting) (string, bool) { return app.Variable(environment, row.Env) })
+		func(row settings.Setting) (string, bool) { return app.Variable(environment, row.Env) }, app.Trust(environment))
 	require.NoError(t, err)
 	a, err := app.Open(t.Context(), app.Options{Environment: environment, Settings: loaded, Stderr: io.Discard})
 	require.NoError(t, err)

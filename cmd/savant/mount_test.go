@@ -24,6 +24,7 @@ func TestASignalEndsMountedServers(t *testing.T) {
 	script := fmt.Sprintf("trap '' TERM; echo $$ > pid; %s mcp; sleep 600 & wait; sleep 600", self)
 	config := fmt.Sprintf(`{"mcpServers": {"odd": {"command": "sh", "args": ["-c", %q], "env": {"MCP_SERVICE": "git"}}}}`, script)
 	require.NoError(t, os.WriteFile(filepath.Join(folder, ".savant/mcp.json"), []byte(config), 0o600))
+	trusts(t, folder)
 
 	s := serveIn(t, folder, "MCP_SERVICE=think,odd")
 	require.Eventually(t, func() bool {
@@ -56,6 +57,7 @@ func TestAServerComesWhileClientsAreServed(t *testing.T) {
 	require.True(t, s.lines.Scan())
 	config := `{"mcpServers": {"inner": {"command": "savant", "args": ["mcp"], "env": {"MCP_SERVICE": "think"}}}}`
 	require.NoError(t, os.WriteFile(filepath.Join(folder, ".savant/mcp.json"), []byte(config), 0o600))
+	trusts(t, folder)
 	said(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"inner_think_workflows_list","arguments":{}}}`)
 	told, answered := false, false
 	for !told || !answered {
@@ -77,6 +79,7 @@ func TestClientsAreToldOfAServerSeenFirst(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Join(folder, ".savant"), 0o700))
 	config := `{"mcpServers": {"inner": {"command": "savant", "args": ["mcp"], "env": {"MCP_SERVICE": "git"}}}}`
 	require.NoError(t, os.WriteFile(filepath.Join(folder, ".savant/mcp.json"), []byte(config), 0o600))
+	trusts(t, folder)
 	s := serveIn(t, folder)
 	said := func(line string) {
 		_, err := s.stdin.Write([]byte(line + "\n"))

@@ -29,6 +29,7 @@ func TestAKilledServerLeavesNothingRunning(t *testing.T) {
 			folder := t.TempDir()
 			require.NoError(t, os.Mkdir(filepath.Join(folder, ".savant"), 0o700))
 			require.NoError(t, os.WriteFile(filepath.Join(folder, c.file), []byte(c.content), 0o600))
+			trusts(t, folder)
 			s := serveIn(t, folder, "MCP_SERVICE=all")
 			s.send(t, 1, c.tool, map[string]any{})
 			var ids []string

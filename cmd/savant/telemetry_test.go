@@ -128,6 +128,7 @@ func TestOneTraceFromTheClientToTheLastServer(t *testing.T) {
 	config := fmt.Sprintf(`{"mcpServers": {"inner": {"command": "savant", "args": ["mcp"], "env": {"MCP_SERVICE": "git",
 		"OTEL_EXPORTER_OTLP_ENDPOINT": %q, "OTEL_SERVICE_NAME": "inner"}}}}`, c.URL)
 	require.NoError(t, os.WriteFile(filepath.Join(folder, ".savant/mcp.json"), []byte(config), 0o600))
+	trusts(t, folder)
 	api, parents := asking(t, "inner.git_status")
 	s := serveIn(t, folder, "REASONING_API_URL="+api, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL, "MY_API_TOKEN="+plantedSecret)
 	require.Eventually(t, func() bool { return s.lists(t, "inner_git_status") }, hang, 10*time.Millisecond, "the server was not discovered")

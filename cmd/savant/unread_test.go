@@ -27,6 +27,7 @@ func TestACallEndsWithItsReaderNotWithItsStream(t *testing.T) {
 			folder := t.TempDir()
 			require.NoError(t, os.Mkdir(filepath.Join(folder, ".savant"), 0o700))
 			require.NoError(t, os.WriteFile(filepath.Join(folder, ".savant", "ci.yaml"), []byte(untilGo), 0o600))
+			trusts(t, folder)
 			command := exec.Command("savant", "mcp", "--path", folder)
 			command.Env = append(os.Environ(), "MCP_SERVICE=ci")
 			in, err := command.StdinPipe()

@@ -6,9 +6,13 @@ package ci
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"savant/engines"
+	"savant/internal/trust"
 )
 
 // File is where the commands are named, relative to SAVANT_PATH.
@@ -21,14 +25,18 @@ const Name = "ci"
 // compete for its files.
 const concurrency = 2
 
+// ReadYAML reads a file as JSON values and says where the value of a path
+// ("commands.tests.args[0]") stands; zero where it does not know. Its errors carry
+// diagnostics.
+type ReadYAML func(file string, src []byte) (value any, at func(path string) (line, column int), err error)
+
 // Options says where commands run and how their file is read.
 type Options struct {
 	// Path is SAVANT_PATH: commands run there or below.
-	Path string
-	// ReadYAML reads a file as JSON values and says where the value of a path
-	// ("commands.tests.args[0]") stands; zero where it does not know. Its
-	// errors carry diagnostics.
-	ReadYAML func(file string, src []byte) (value any, at func(path string) (line, column int), err error)
+	Path     string
+	ReadYAML ReadYAML
+	// Trust says which commands a person accepted. The others are not run.
+	Trust *trust.Folder
 	// Grace is how long a command has to end after it was asked to, before it
 	// is killed; a second when zero.
 	Grace time.Duration
@@ -36,7 +44,7 @@ type Options struct {
 
 // Engine returns the engine and its tools. Commands can write whatever their
 // user can, so neither tool is read-only. Errors of both are ENGINE_OFFLINE
-// (there is no ci.yaml, or the program is not installed), YAML_SCHEMA_VIOLATION
+// (there is no ci.yaml, or the program is not installed), TRUST_REQUIRED, YAML_SCHEMA_VIOLATION
 // with places in ci.yaml, INVALID_PARAMS (a name or an argument that the file
 // does not allow) and TOOL_FAILED (cancelled, or not to be started). Tests that
 // fail, and a command that takes too long, are a report.
@@ -70,10 +78,21 @@ type runner struct{ Options }
 
 // status says whether there are commands to run.
 func (r *runner) status(context.Context) engines.Status {
-	if _, err := r.load(); err != nil {
+	commands, err := r.load()
+	if err != nil {
 		return engines.Status{State: engines.Offline, Reason: reason(err)}
 	}
-	return engines.Status{State: engines.Ready}
+	var refused []string
+	for _, name := range slices.Sorted(maps.Keys(commands)) {
+		if err := r.Trust.Require(commands[name].part); err != nil {
+			refused = append(refused, reason(err))
+		}
+	}
+	state := engines.Ready
+	if len(refused) > 0 && len(refused) == len(commands) {
+		state = engines.Offline
+	}
+	return engines.Status{State: state, Reason: strings.Join(refused, "; ")}
 }
 
 // testsInput takes nothing: which tests there are is the project's to say.
@@ -99,6 +118,9 @@ func (r *runner) run(ctx context.Context, in runInput) (*Report, error) {
 	}
 	chosen, err := choose(commands, in.Name)
 	if err != nil {
+		return nil, err
+	}
+	if err := r.Trust.Require(chosen.part); err != nil {
 		return nil, err
 	}
 	if err := chosen.allows(in.Args); err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"savant/fault"
+	"savant/internal/trust"
 )
 
 // Bounds of ci.yaml and of what a caller adds.
@@ -34,26 +35,47 @@ type command struct {
 	patterns []*regexp.Regexp
 	parser   string
 	report   string // of JUnit: a path or a pattern of paths below dir
+	// part is the row as what a person accepts.
+	part trust.Part
 }
 
 // load reads ci.yaml as it is now: people change it while a server runs.
 func (r *runner) load() (map[string]command, error) {
+	src, err := r.text()
+	if errors.Is(err, errNoFile) {
+		return nil, fault.New(fault.EngineOffline, "there is no %s, which names the commands that may run: `savant init` writes one", File)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return read(src, r.ReadYAML)
+}
+
+// errNoFile: nobody has named commands.
+var errNoFile = errors.New("there is no " + File)
+
+// text returns the text of ci.yaml: errNoFile.
+func (r *runner) text() ([]byte, error) {
 	root, err := r.root()
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
 	src, err := source(root)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fault.New(fault.EngineOffline, "there is no %s, which names the commands that may run: `savant init` writes one", File)
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, errNoFile
+	case err != nil:
 		return nil, fault.New(fault.EngineOffline, "%s cannot be read; it must be a file below SAVANT_PATH: %w", File, err)
-	}
-	if len(src) > maxFile {
+	case len(src) > maxFile:
 		return nil, fault.New(fault.LimitExceeded, "%s is larger than %d bytes", File, maxFile)
 	}
-	value, at, err := r.ReadYAML(File, src)
+	return src, nil
+}
+
+// read returns the commands of a ci.yaml.
+func read(src []byte, readYAML ReadYAML) (map[string]command, error) {
+	value, at, err := readYAML(File, src)
 	if err != nil {
 		return nil, err
 	}

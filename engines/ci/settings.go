@@ -13,6 +13,7 @@ import (
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/internal/pattern"
+	"savant/internal/trust"
 )
 
 // settingsReader checks the values of ci.yaml and collects all that is wrong
@@ -148,6 +149,10 @@ func (s *settingsReader) command(name string, row any, where string) command {
 		made.patterns = s.patterns(value, below(where, keyArgs))
 	}
 	s.parser(members, where, &made)
+	var err error
+	if made.part, err = trust.Of(trust.Command, name, File, members, made.shown()...); err != nil {
+		s.wrong(where, "it has no digest")
+	}
 	return made
 }
 

@@ -24,7 +24,7 @@ func (c catalog) prompts(context.Context) ([]engines.Prompt, error) {
 		}}}
 	for _, entry := range c.think.Library.List() {
 		if entry.Err == nil && entry.Name != driverPrompt {
-			list = append(list, c.workflowPrompt(entry.Workflow))
+			list = append(list, c.workflowPrompt(entry))
 		}
 	}
 	return list, nil
@@ -40,8 +40,9 @@ func (c catalog) driver(ctx context.Context, version string) (string, error) {
 	return prompt.PromptMD, nil
 }
 
-func (c catalog) workflowPrompt(workflow *flow.Workflow) engines.Prompt {
-	prompt := engines.Prompt{Name: workflow.Name, Title: "Run the workflow " + workflow.Name, Description: workflow.Description}
+func (c catalog) workflowPrompt(entry library.Entry) engines.Prompt {
+	workflow := entry.Workflow
+	prompt := engines.Prompt{Name: workflow.Name, Title: "Run the workflow " + workflow.Name + marked(entry), Description: workflow.Description}
 	for _, param := range workflow.Params {
 		prompt.Arguments = append(prompt.Arguments, engines.PromptArgument{Name: param.Name, Description: param.Description, Required: param.Required})
 	}
@@ -58,6 +59,17 @@ func (c catalog) workflowPrompt(workflow *flow.Workflow) engines.Prompt {
 		return fmt.Sprintf("%s\n\nNow follow the workflow `%s`: call think.plan with\n\n```json\n%s\n```\n", strings.TrimSpace(driver), workflow.Name, call), err
 	}
 	return prompt
+}
+
+// marked is added to the title of a workflow that is not bundled.
+func marked(entry library.Entry) string {
+	switch {
+	case entry.Origin != library.Project:
+		return ""
+	case entry.Replaces:
+		return " (of this project, in the place of the bundled one)"
+	}
+	return " (of this project)"
 }
 
 // typed reads prompt arguments, which are always text, as the parameters'

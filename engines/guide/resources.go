@@ -16,7 +16,7 @@ const maxRunsListed = 50
 func (c catalog) resources(ctx context.Context) ([]engines.Resource, error) {
 	var list []engines.Resource
 	for _, entry := range c.think.Library.List() {
-		r := engines.Resource{URI: workflowPrefix + entry.Name, Name: entry.Name, Title: "Workflow " + entry.Name, MIMEType: "application/yaml"}
+		r := engines.Resource{URI: workflowPrefix + entry.Name, Name: entry.Name, Title: "Workflow " + entry.Name + marked(entry), MIMEType: "application/yaml"}
 		if entry.Workflow != nil {
 			r.Description = entry.Workflow.Description
 		}

@@ -150,7 +150,7 @@ func (v *drive) generate(ctx context.Context, next flow.Instruction) (result, er
 func failure(err error) json.RawMessage {
 	said := *fault.From(err)
 	switch said.Code {
-	case fault.InvalidParams, fault.ToolDenied, fault.ToolChanged:
+	case fault.InvalidParams, fault.ToolDenied, fault.ToolChanged, fault.TrustRequired:
 		said.Extra = maps.Clone(said.Extra)
 		said.Attach("retry", false)
 	}

@@ -19,7 +19,7 @@ func environment(values map[string]string) settings.Lookup {
 
 func TestOtherNamesOfVariables(t *testing.T) {
 	loaded, err := settings.Load(from(nil), environment(map[string]string{"LLM_PROVIDER": "openai", "SLM_MODEL": "phi3.5",
-		"LLM_MODEL": "second", "SAVANT_LLM": "llama3:latest", "OLLAMA_HOST": "box"}))
+		"LLM_MODEL": "second", "SAVANT_LLM": "llama3:latest", "OLLAMA_HOST": "box"}), everybody)
 	require.NoError(t, err)
 	require.Equal(t, "openai", loaded.Reasoning.Provider)
 	require.Equal(t, "phi3.5", loaded.Reasoning.SLM)
@@ -27,7 +27,7 @@ func TestOtherNamesOfVariables(t *testing.T) {
 	require.Equal(t, "http://box:11434", loaded.Reasoning.OllamaURL)
 	require.Equal(t, "environment SLM_MODEL", origins(loaded)["SAVANT_SLM"])
 
-	_, err = settings.Load(from(nil), environment(map[string]string{"LLM_PROVIDER": "acme"}))
+	_, err = settings.Load(from(nil), environment(map[string]string{"LLM_PROVIDER": "acme"}), everybody)
 	require.EqualError(t, err, `LLM_PROVIDER: expected one of ollama, anthropic, openai, offline, got "acme"`)
 }
 
@@ -38,7 +38,7 @@ func TestOllamaHostIsReadAsOllamaReadsIt(t *testing.T) {
 		"box:9/api": "http://box:9/api", "https://box": "https://box", "http://[::1]": "http://[::1]", " \"box:3\" ": "http://box:3",
 		"http://0.0.0.0:11434/": "http://127.0.0.1:11434/", "http://u:p@box": "http://u:p@box",
 	} {
-		loaded, err := settings.Load(from(nil), environment(map[string]string{"OLLAMA_HOST": given}))
+		loaded, err := settings.Load(from(nil), environment(map[string]string{"OLLAMA_HOST": given}), everybody)
 		require.NoError(t, err)
 		require.Equal(t, expected, loaded.Reasoning.OllamaURL, given)
 	}
@@ -91,13 +91,13 @@ func TestPrices(t *testing.T) {
 // that runs are in a database, or decided over a queue.
 func TestAVariableOfAVersionToComeIsRefused(t *testing.T) {
 	for name, value := range map[string]string{"REASONING_TRANSPORT": "mongo", "SAVANT_STORE": "mongo", "MONGO_URI": "mongodb://h", "MONGO_HOST": "h", "SAVANT_ENV": "test"} {
-		_, err := settings.Load(from(nil), environment(map[string]string{name: value}))
+		_, err := settings.Load(from(nil), environment(map[string]string{name: value}), everybody)
 		require.ErrorIs(t, err, fault.InvalidParams)
 		require.ErrorContains(t, err, name)
 		require.NotContains(t, err.Error(), "mongodb://")
 	}
 	for name, value := range map[string]string{"REASONING_TRANSPORT": "http", "SAVANT_STORE": "file", "MONGO_URI": ""} {
-		_, err := settings.Load(from(nil), environment(map[string]string{name: value}))
+		_, err := settings.Load(from(nil), environment(map[string]string{name: value}), everybody)
 		require.NoError(t, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +14,11 @@ import (
 
 	"savant/fault"
 	"savant/internal/settings"
+	"savant/internal/trust"
 )
+
+// everybody accepts what the file says.
+func everybody(string, []string, []trust.Part) *trust.Folder { return nil }
 
 // project makes a folder with this file of settings.
 func project(t testing.TB, text string) string {
@@ -32,7 +37,7 @@ func load(t testing.TB, text string, flags, variables map[string]string) (*setti
 	for name, value := range variables {
 		all[name] = value
 	}
-	return settings.Load(from(flags), from(all))
+	return settings.Load(from(flags), from(all), everybody)
 }
 
 // origins are those of a few rows, by variable.
@@ -153,14 +158,14 @@ func TestAFileThatCannotBeRead(t *testing.T) {
 
 	folder := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, settings.FileName), 0o700))
-	_, err = settings.Load(from(nil), from(map[string]string{settings.EnvPath: folder}))
+	_, err = settings.Load(from(nil), from(map[string]string{settings.EnvPath: folder}), everybody)
 	require.EqualError(t, err, "INVALID_PARAMS: config/settings.json: expected a file")
 
 	folder = t.TempDir()
 	outside := filepath.Join(project(t, "{}"), settings.FileName)
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "config"), 0o700))
 	require.NoError(t, os.Symlink(outside, filepath.Join(folder, settings.FileName)))
-	_, err = settings.Load(from(nil), from(map[string]string{settings.EnvPath: folder}))
+	_, err = settings.Load(from(nil), from(map[string]string{settings.EnvPath: folder}), everybody)
 	require.ErrorContains(t, err, "config/settings.json cannot be read: ")
 	require.NotContains(t, err.Error(), folder)
 }
@@ -169,7 +174,7 @@ func TestAFileThatCannotBeRead(t *testing.T) {
 func TestAProjectWithAFileNamedConfig(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "config"), []byte("[core]\n"), 0o600))
-	loaded, err := settings.Load(from(nil), from(map[string]string{settings.EnvPath: folder}))
+	loaded, err := settings.Load(from(nil), from(map[string]string{settings.EnvPath: folder}), everybody)
 	require.NoError(t, err)
 	require.Equal(t, folder, loaded.Path)
 }
@@ -182,7 +187,7 @@ func TestAFileWithASecretThatOthersMayRead(t *testing.T) {
 		for mode, readable := range map[os.FileMode]bool{0o600: false, 0o640: true, 0o604: true} {
 			folder := project(t, text)
 			require.NoError(t, os.Chmod(filepath.Join(folder, settings.FileName), mode))
-			loaded, err := settings.Load(from(nil), from(map[string]string{settings.EnvPath: folder}))
+			loaded, err := settings.Load(from(nil), from(map[string]string{settings.EnvPath: folder}), everybody)
 			require.NoError(t, err)
 			require.Equal(t, exposed && readable, loaded.Exposed, "%s %s", text, mode)
 		}
@@ -198,36 +203,111 @@ func TestEverySecretIsKnown(t *testing.T) {
 	require.Equal(t, "of a flag", loaded.Reasoning.OpenAIKey)
 }
 
-// Whoever wrote the file of a project cannot name where one's own keys go.
-func TestASecretGoesToNoAddressOfTheFile(t *testing.T) {
+// Whoever wrote the file of a project cannot name where content and one's own keys
+// go, and no folder outside, before a person has accepted it.
+func TestAGuardedValueOfTheFileIsNotUsed(t *testing.T) {
+	checked := 0
 	for _, row := range settings.Table() {
-		if row.SentTo == "" {
+		if !row.Guarded {
+			require.NotEqual(t, settings.Address, row.Kind, "%s: an address of the file has to be accepted", row.Key)
 			continue
 		}
-		block, name, _ := strings.Cut(row.SentTo, ".")
-		_, key, _ := strings.Cut(row.Key, ".")
-		address := `{"` + block + `": {"` + name + `": "http://evil.example"}}`
-		both := `{"` + block + `": {"` + name + `": "http://fine.example", "` + key + `": "hunter2hunter2"}}`
-		secret := map[string]string{row.Env: "sekrit-sekrit"}
-		for _, source := range []func() (*settings.Loaded, error){
-			func() (*settings.Loaded, error) { return load(t, address, nil, secret) },
-			func() (*settings.Loaded, error) { return load(t, address, secret, nil) },
-			func() (*settings.Loaded, error) { return load(t, both, nil, secret) },
-		} {
-			_, err := source()
-			require.ErrorContains(t, err, row.SentTo+" of this file says where ", row.Key)
-			require.ErrorContains(t, err, settings.EnvTrustedHosts+"=http://", "what to do is said")
-			require.NotContains(t, err.Error(), "sekrit")
-			require.Equal(t, 1, fault.From(err).Diagnostics[0].Line)
+		checked++
+		value := "http://evil.example/"
+		switch {
+		case row.Kind == settings.Folders:
+			value = filepath.Dir(t.TempDir())
+		case len(row.Allowed) > 0:
+			value = row.Allowed[0]
+		case row.Kind != settings.Address:
+			value = "openai:m"
 		}
-		_, err := load(t, both, nil, nil)
-		require.NoError(t, err)
-		_, err = load(t, address, nil, nil)
-		require.NoError(t, err)
+		text := `{"` + strings.ReplaceAll(row.Key, ".", `": {"`) + `": "` + value + `"` + strings.Repeat("}", 1+strings.Count(row.Key, "."))
+		folder := project(t, text)
+		nobody := trust.Open(t.TempDir(), folder)
+		read := func(variables map[string]string) *settings.Loaded {
+			variables[settings.EnvPath] = folder
+			loaded, err := settings.Load(from(nil), from(variables), func(string, []string, []trust.Part) *trust.Folder { return nobody })
+			require.NoError(t, err, text)
+			return loaded
+		}
+		held := func(loaded *settings.Loaded) settings.Value {
+			return loaded.Values[slices.IndexFunc(loaded.Values, func(v settings.Value) bool { return v.Setting.Key == row.Key })]
+		}
+		loaded := read(map[string]string{})
+		require.Equal(t, row.Default, held(loaded).Text, row.Key)
+		require.Len(t, loaded.Parts, 1, row.Key)
+		require.Equal(t, "setting:"+row.Key, loaded.Parts[0].ID())
+		require.Contains(t, strings.Join(loaded.Parts[0].Shown, "\n"), value)
+		require.ErrorIs(t, nobody.Require(loaded.Parts[0]), fault.TrustRequired)
+		require.Equal(t, value, held(read(map[string]string{row.Env: value})).Text, "a variable is the person's own")
+
+		require.NoError(t, nobody.Accept(loaded.Parts...))
+		loaded = read(map[string]string{})
+		require.Equal(t, value, held(loaded).Text, row.Key)
+		require.NoError(t, loaded.Reasoning.Waiting)
+		require.NoError(t, os.WriteFile(filepath.Join(folder, settings.FileName), []byte(strings.Replace(text, value, value+"x", 1)), 0o600))
+		if len(row.Allowed) == 0 {
+			require.Equal(t, row.Default, held(read(map[string]string{})).Text, "another value is not accepted")
+		}
 	}
-	_, err := load(t, `{"reasoning": {"api_url": "http://evil.example"}}`, nil,
-		map[string]string{"REASONING_API_TOKEN": "sekrit-sekrit", settings.EnvReasoningURL: "http://mine.example"})
-	require.NoError(t, err, "the address is beside the secret")
+	require.Greater(t, checked, 8)
+}
+
+// Who would decide is not asked while the file says who that is and nobody has
+// accepted it; what the file says of others is no matter.
+func TestWhoDecidesHasToBeAccepted(t *testing.T) {
+	for text, waits := range map[string]bool{
+		`{"reasoning": {"api_url": "http://a.example"}}`:                                                                           true,
+		`{"llm": {"slm_model": "openai:m"}}`:                                                                                       true,
+		`{"llm": {"ollama_url": "http://a.example"}}`:                                                                              false,
+		`{"telemetry": {"otlp_endpoint": "http://a.example"}, "git_roots": ["/"], "repos": ["/"]}`:                                 false,
+		`{"reasoning": {"api_token": "sekrit-sekrit"}, "agent": {"disable_tools": true}, "git_roots": ["."], "repos": ["config"]}`: false,
+	} {
+		folder := project(t, text)
+		loaded, err := settings.Load(from(nil), from(map[string]string{settings.EnvPath: folder}), nobody(t))
+		require.NoError(t, err)
+		require.Equal(t, waits, loaded.Reasoning.Waiting != nil, text)
+	}
+	folder := project(t, `{"llm": {"ollama_url": "http://a.example", "provider": "openai"}, "reasoning": {"api_url": "http://a.example"}}`)
+	for waits, variables := range map[string]map[string]string{
+		"":             {settings.EnvReasoningURL: "http://mine.example"},
+		"llm.provider": {settings.EnvReasoningURL: "", settings.EnvSLM: "qwen3"},
+	} {
+		variables[settings.EnvPath] = folder
+		loaded, err := settings.Load(from(nil), from(variables), nobody(t))
+		require.NoError(t, err)
+		require.Equal(t, waits == "", loaded.Reasoning.Waiting == nil)
+	}
+}
+
+// nobody has accepted anything.
+func nobody(t *testing.T) settings.Trust {
+	return func(path string, _ []string, _ []trust.Part) *trust.Folder { return trust.Open(t.TempDir(), path) }
+}
+
+// A folder that is outside only by a link is outside, and where it leads belongs to
+// what is accepted.
+func TestAFolderOutsideByALink(t *testing.T) {
+	outside, other := t.TempDir(), t.TempDir()
+	folder := project(t, `{"git_roots": ["inside", "link"]}`)
+	link := filepath.Join(folder, "link")
+	require.NoError(t, os.Mkdir(filepath.Join(folder, "inside"), 0o700))
+	require.NoError(t, os.Symlink(outside, link))
+	said := trust.Open(t.TempDir(), folder)
+	read := func() *settings.Loaded {
+		loaded, err := settings.Load(from(nil), from(map[string]string{settings.EnvPath: folder}), func(string, []string, []trust.Part) *trust.Folder { return said })
+		require.NoError(t, err)
+		return loaded
+	}
+	loaded := read()
+	require.Equal(t, []string{filepath.Join(folder, "inside")}, loaded.GitRoots)
+	require.Contains(t, loaded.Parts[0].Shown[0], filepath.Base(outside))
+	require.NoError(t, said.Accept(loaded.Parts...))
+	require.Len(t, read().GitRoots, 2)
+	require.NoError(t, os.Remove(link))
+	require.NoError(t, os.Symlink(other, link))
+	require.Len(t, read().GitRoots, 1, "it leads elsewhere now")
 }
 
 // A person who knows that the address of the file is right can say so, once, and
@@ -255,16 +335,11 @@ func TestAHostCanBeTrusted(t *testing.T) {
 	} {
 		file := `{"reasoning": {"api_url": "` + c.address + `"}}`
 		secret := map[string]string{"REASONING_API_TOKEN": "sekrit-sekrit"}
-		loaded, err := load(t, file, map[string]string{settings.EnvTrustedHosts: c.trusted}, secret)
-		require.Equal(t, c.ok, err == nil, "%s, trusted %s: %v", c.address, c.trusted, err)
-		if c.ok {
-			require.Equal(t, "sekrit-sekrit", loaded.Reasoning.Token)
-			continue
-		}
-		_, suggested, _ := strings.Cut(err.Error(), settings.EnvTrustedHosts+"=")
-		suggested, _, _ = strings.Cut(suggested, " ")
-		_, err = load(t, file, nil, map[string]string{"REASONING_API_TOKEN": "sekrit-sekrit", settings.EnvTrustedHosts: suggested})
-		require.NoError(t, err, "what the error says helps: %s", suggested)
+		secret[settings.EnvPath] = project(t, file)
+		loaded, err := settings.Load(from(map[string]string{settings.EnvTrustedHosts: c.trusted}), from(secret), nobody(t))
+		require.NoError(t, err)
+		require.Equal(t, c.ok, loaded.Reasoning.URL == c.address, "%s, trusted %s", c.address, c.trusted)
+		require.Equal(t, c.ok, loaded.Reasoning.Waiting == nil)
 	}
 	_, err := load(t, `{"trusted_hosts": ["evil.example"], "reasoning": {"api_url": "https://evil.example"}}`, nil, nil)
 	require.ErrorContains(t, err, "trusted_hosts says which hosts this file may name, so it cannot be set here: use the variable "+settings.EnvTrustedHosts)

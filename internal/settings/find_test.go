@@ -50,7 +50,7 @@ func TestTheProjectIsFoundUpward(t *testing.T) {
 			top := tree(t, c.entries...)
 			t.Setenv("HOME", filepath.Join(top, "home"))
 			t.Chdir(filepath.Join(top, c.in))
-			loaded, err := settings.Load(from(nil), from(nil))
+			loaded, err := settings.Load(from(nil), from(nil), everybody)
 			require.NoError(t, err)
 			if c.is == "" {
 				require.Nil(t, loaded.Found)
@@ -71,12 +71,12 @@ func TestAFoundProjectHasItsSettings(t *testing.T) {
 	top := tree(t, "a/.savant/", "a/config/", "a/b/", "other/")
 	require.NoError(t, os.WriteFile(filepath.Join(top, "a/config/settings.json"), []byte(`{"tool_names": "dotted"}`), 0o600))
 	t.Chdir(filepath.Join(top, "a/b"))
-	loaded, err := settings.Load(from(nil), from(map[string]string{settings.EnvPath: ""}))
+	loaded, err := settings.Load(from(nil), from(map[string]string{settings.EnvPath: ""}), everybody)
 	require.NoError(t, err)
 	require.Equal(t, "..", loaded.Path)
 	require.Equal(t, "dotted", loaded.ToolNames)
 	for _, given := range []string{".", filepath.Join(top, "other")} {
-		loaded, err = settings.Load(from(nil), from(map[string]string{settings.EnvPath: given}))
+		loaded, err = settings.Load(from(nil), from(map[string]string{settings.EnvPath: given}), everybody)
 		require.NoError(t, err)
 		require.Nil(t, loaded.Found)
 		require.Equal(t, given, loaded.Path)
@@ -91,7 +91,7 @@ func TestAFolderReachedByALink(t *testing.T) {
 		t.Skip("no links here")
 	}
 	t.Chdir(link)
-	loaded, err := settings.Load(from(nil), from(nil))
+	loaded, err := settings.Load(from(nil), from(nil), everybody)
 	require.NoError(t, err)
 	require.Equal(t, filepath.Join(top, "a"), loaded.Path)
 }

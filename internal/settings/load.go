@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"savant/fault"
+	"savant/internal/trust"
 )
 
 // Lookup returns the text that a source has for a row, and false where it has
@@ -23,7 +24,15 @@ type Loaded struct {
 	// Found is the folder above the working folder that is SAVANT_PATH because
 	// nothing named one; nil otherwise.
 	Found *Found
+	// Parts are the values of the file that hold only once they are accepted.
+	Parts []trust.Part
+	// Folder is what was said about the folder of SAVANT_PATH.
+	Folder *trust.Folder
 }
+
+// Trust returns what was said about the parts of the folder of SAVANT_PATH.
+// digests are those of SAVANT_TRUST, and parts what its file of settings brings.
+type Trust func(path string, digests []string, parts []trust.Part) *trust.Folder
 
 // Chosen says whether a setting, named by its variable, is from any source but
 // its default. Of settings that were not loaded none is.
@@ -35,35 +44,48 @@ func (l *Loaded) Chosen(env string) bool {
 
 // Load reads the table from its sources: flags before variables before the
 // file under SAVANT_PATH before defaults. An empty variable counts as none,
-// since clients pass those on. The error is an *Error for a flag or variable,
-// and a *fault.Error that names line and column for the file.
+// since clients pass those on. A guarded value of the file is passed over unless
+// trusting accepts it. The error is an *Error for a flag or variable, and a
+// *fault.Error that names line and column for the file.
 //
 // Where nothing names SAVANT_PATH, it is the nearest folder with .savant, workflows/
 // or .git, from the working folder upward, else the working folder.
-func Load(flag, env Lookup) (*Loaded, error) {
+func Load(flag, env Lookup, trusting Trust) (*Loaded, error) {
 	table := Table()
 	given := &sources{flag: flag, env: env}
 	at := slices.IndexFunc(table, func(row Setting) bool { return row.Env == EnvPath })
-	path := given.all(table[at])[0]
-	if path.Origin.Source == FromDefault {
-		if given.found = find(); given.found != nil {
-			path = given.all(table[at])[0]
-		}
+	if given.all(table[at])[0].Origin.Source == FromDefault {
+		given.found = find()
 	}
-	if err := table[at].check(new(Settings), path.Text); err != nil {
-		return nil, err
+	early := new(Settings) // what has to be known before the file can be used
+	for _, row := range table {
+		if row.NotInFile == "" {
+			continue
+		}
+		if err := row.check(early, given.all(row)[0].Text); err != nil {
+			return nil, err
+		}
 	}
 	if err := given.checkSupported(); err != nil {
 		return nil, err
 	}
 	var err error
-	if given.file, err = readFile(path.Text, table); err != nil {
+	if given.file, err = readFile(early.Path, table); err != nil {
 		return nil, err
 	}
 	loaded := &Loaded{Exposed: given.file.exposed, Found: given.found}
+	guard := guard{path: early.Path, hosts: early.TrustedHosts, waiting: map[string]error{}}
+	if loaded.Parts, err = guard.parts(given, table); err != nil {
+		return nil, err
+	}
+	loaded.Folder = trusting(early.Path, early.Trust, loaded.Parts)
+	guard.folder = loaded.Folder
 	for _, row := range table {
 		all := given.all(row)
-		value := all[0]
+		value, err := guard.pass(all)
+		if err != nil {
+			return nil, err
+		}
 		named := row
 		if value.Origin.Source == FromEnvironment {
 			named.Env = value.Origin.Name
@@ -81,9 +103,7 @@ func Load(flag, env Lookup) (*Loaded, error) {
 			loaded.Given = value.Origin.Source == FromFlag || value.Origin.Source == FromEnvironment
 		}
 	}
-	if err := checkSecretTargets(loaded.Values, loaded.TrustedHosts); err != nil {
-		return nil, err
-	}
+	loaded.Reasoning.Waiting = guard.decides(loaded.Reasoning)
 	return loaded, nil
 }
 
@@ -98,20 +118,20 @@ type sources struct {
 func (s *sources) all(row Setting) []Value {
 	var all []Value
 	if text, ok := s.flag(row); ok {
-		all = append(all, Value{row, text, Origin{Source: FromFlag, Name: "--" + row.Flag}})
+		all = append(all, Value{Setting: row, Text: text, Origin: Origin{Source: FromFlag, Name: "--" + row.Flag}})
 	}
 	for _, name := range []string{row.Env, row.OtherEnv} {
 		if text, ok := s.variable(name); ok {
-			all = append(all, Value{row, text, Origin{Source: FromEnvironment, Name: name}})
+			all = append(all, Value{Setting: row, Text: text, Origin: Origin{Source: FromEnvironment, Name: name}})
 		}
 	}
 	if held, ok := s.file.values[row.Key]; ok {
 		all = append(all, held)
 	}
 	if row.Env == EnvPath && s.found != nil {
-		all = append(all, Value{row, s.found.relative(), Origin{Source: FromAbove, Name: s.found.Sign}})
+		all = append(all, Value{Setting: row, Text: s.found.relative(), Origin: Origin{Source: FromAbove, Name: s.found.Sign}})
 	}
-	all = append(all, Value{row, row.Default, Origin{Source: FromDefault}})
+	all = append(all, Value{Setting: row, Text: row.Default, Origin: Origin{Source: FromDefault}})
 	for i := range all {
 		if row.normal != nil {
 			all[i].Text = row.normal(all[i].Text)

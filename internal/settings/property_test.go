@@ -35,7 +35,7 @@ func TestTheReaderAndTheSchemaAgree(t *testing.T) {
 		require.NoError(t, os.WriteFile(folder+"/"+settings.FileName, text, 0o600))
 		value, err := jsonvalue.Decode(text)
 		require.NoError(t, err)
-		_, err = settings.Load(from(nil), from(map[string]string{settings.EnvPath: folder}))
+		_, err = settings.Load(from(nil), from(map[string]string{settings.EnvPath: folder}), everybody)
 		if fits := schema.Check(value); fits == nil {
 			require.NoError(t, err, "%s", text)
 		} else {
@@ -103,7 +103,7 @@ func FuzzFile(f *testing.F) {
 	folder := project(f, "{}")
 	f.Fuzz(func(t *testing.T, text []byte) {
 		require.NoError(t, os.WriteFile(folder+"/"+settings.FileName, text, 0o600))
-		loaded, err := settings.Load(from(nil), from(map[string]string{settings.EnvPath: folder}))
+		loaded, err := settings.Load(from(nil), from(map[string]string{settings.EnvPath: folder}), everybody)
 		if err != nil {
 			return
 		}

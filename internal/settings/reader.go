@@ -86,7 +86,11 @@ func (r *reader) setting(row Setting, value jsonvalue.Node) {
 		return
 	}
 	line, column := jsonvalue.Place(r.data, value.Offset)
-	r.values[row.Key] = Value{Setting: row, Text: text, Origin: Origin{Source: FromFile, Name: FileName, Line: line, Column: column}}
+	made := Value{Setting: row, Text: text, Origin: Origin{Source: FromFile, Name: FileName, Line: line, Column: column}}
+	if row.Kind == Folders {
+		made.written, _ = texts(value)
+	}
+	r.values[row.Key] = made
 }
 
 // misfit says what is wrong with a text of the file; nil where it fits.

@@ -1,6 +1,9 @@
 package settings
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Reasoning says who decides what an agent does next, and where the models
 // are that the built-in reasoning service may use.
@@ -25,6 +28,9 @@ type Reasoning struct {
 	OllamaURL                  string
 	AnthropicURL, AnthropicKey string
 	OpenAIURL, OpenAIKey       string
+	// Waiting is the error of a call that would have gone where a value of the
+	// file says, which nobody has accepted; nil without one.
+	Waiting error
 }
 
 // Variables of the Reasoning API and of the models that messages name.
@@ -49,7 +55,7 @@ const maxRetries = 10
 
 func reasoningRows() []Setting {
 	return []Setting{
-		{Flag: "reasoning-api-url", Env: EnvReasoningURL, Key: "reasoning.api_url", Kind: Address,
+		{Flag: "reasoning-api-url", Env: EnvReasoningURL, Key: "reasoning.api_url", Kind: Address, Guarded: true,
 			Doc: "address of a Reasoning API; without one the service inside decides", field: func(s *Settings) any { return &s.Reasoning.URL }},
 		{Flag: "reasoning-api-token", Env: "REASONING_API_TOKEN", Key: "reasoning.api_token", Secret: true, SentTo: "reasoning.api_url",
 			Doc: "bearer token for it", field: func(s *Settings) any { return &s.Reasoning.Token }},
@@ -63,21 +69,21 @@ func reasoningRows() []Setting {
 // modelRows are the models of the service inside.
 func modelRows() []Setting {
 	return []Setting{
-		{Flag: "llm-provider", Env: "LLM_PROVIDER", Key: "llm.provider", Allowed: []string{"ollama", "anthropic", "openai", Offline},
+		{Flag: "llm-provider", Env: "LLM_PROVIDER", Key: "llm.provider", Guarded: true, Allowed: append(slices.Clone(providers), Offline),
 			Doc: "provider of models that are named without one, ollama by default; offline asks no model", field: func(s *Settings) any { return &s.Reasoning.Provider }},
-		{Flag: "slm-model", Env: EnvSLM, Key: "llm.slm_model", OtherEnv: "SLM_MODEL",
+		{Flag: "slm-model", Env: EnvSLM, Key: "llm.slm_model", Guarded: true, OtherEnv: "SLM_MODEL",
 			Doc: "small model of the service inside, as NAME or PROVIDER:NAME; ollama, anthropic or openai", field: func(s *Settings) any { return &s.Reasoning.SLM }},
-		{Flag: "llm-model", Env: EnvLLM, Key: "llm.llm_model", OtherEnv: "LLM_MODEL",
+		{Flag: "llm-model", Env: EnvLLM, Key: "llm.llm_model", Guarded: true, OtherEnv: "LLM_MODEL",
 			Doc: "large model of the service inside, as NAME or PROVIDER:NAME", field: func(s *Settings) any { return &s.Reasoning.LLM }},
 		{Flag: "model-timeout-ms", Env: "SAVANT_MODEL_TIMEOUT_MS", Key: "llm.model_timeout_ms", Kind: Number, Min: 1, Max: maxWait, Default: "120000",
 			Doc: "milliseconds a model may take to answer", field: func(s *Settings) any { return &s.Reasoning.ModelTimeout }},
-		{Flag: "ollama-url", Env: "SAVANT_OLLAMA_URL", Key: "llm.ollama_url", OtherEnv: "OLLAMA_HOST", OtherKey: "llm.ollama_host", Kind: Address, Default: "http://127.0.0.1:11434", normal: ollamaAddress,
+		{Flag: "ollama-url", Env: "SAVANT_OLLAMA_URL", Key: "llm.ollama_url", OtherEnv: "OLLAMA_HOST", OtherKey: "llm.ollama_host", Kind: Address, Guarded: true, Default: "http://127.0.0.1:11434", normal: ollamaAddress,
 			Doc: "address of Ollama", field: func(s *Settings) any { return &s.Reasoning.OllamaURL }},
-		{Flag: "anthropic-url", Env: "ANTHROPIC_BASE_URL", Key: "llm.anthropic_url", Kind: Address, Default: "https://api.anthropic.com",
+		{Flag: "anthropic-url", Env: "ANTHROPIC_BASE_URL", Key: "llm.anthropic_url", Kind: Address, Guarded: true, Default: "https://api.anthropic.com",
 			Doc: "address of the Anthropic API", field: func(s *Settings) any { return &s.Reasoning.AnthropicURL }},
 		{Flag: "anthropic-key", Env: "ANTHROPIC_API_KEY", Key: "llm.anthropic_key", Secret: true, SentTo: "llm.anthropic_url",
 			Doc: "key for it", field: func(s *Settings) any { return &s.Reasoning.AnthropicKey }},
-		{Flag: "openai-url", Env: "OPENAI_BASE_URL", Key: "llm.openai_url", Kind: Address, Default: "https://api.openai.com/v1",
+		{Flag: "openai-url", Env: "OPENAI_BASE_URL", Key: "llm.openai_url", Kind: Address, Guarded: true, Default: "https://api.openai.com/v1",
 			Doc: "address of the OpenAI API, or of one like it, with its version", field: func(s *Settings) any { return &s.Reasoning.OpenAIURL }},
 		{Flag: "openai-key", Env: "OPENAI_API_KEY", Key: "llm.openai_key", Secret: true, SentTo: "llm.openai_url",
 			Doc: "key for it", field: func(s *Settings) any { return &s.Reasoning.OpenAIKey }},

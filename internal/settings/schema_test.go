@@ -172,7 +172,7 @@ func property(t *testing.T, row settings.Setting) *object {
 func TestBoundsHold(t *testing.T) {
 	for _, row := range settings.Table() {
 		accepts := func(value string) bool {
-			_, err := settings.Load(from(nil), from(map[string]string{row.Env: value}))
+			_, err := settings.Load(from(nil), from(map[string]string{row.Env: value}), everybody)
 			return err == nil
 		}
 		switch row.Kind {

@@ -34,6 +34,9 @@ type Setting struct {
 	// OtherEnv and OtherKey are other names of the variable and the key; empty for
 	// none. What has the first name comes before what has the other.
 	OtherEnv, OtherKey string
+	// Guarded: a value of the file holds only once a person accepted it, since
+	// the file may be somebody else's. Of folders only those outside are meant.
+	Guarded bool
 
 	// needs says what is expected of a value that may not be empty.
 	needs string
@@ -89,9 +92,11 @@ type Settings struct {
 	// ShownFiles are patterns of files that models may see, though their names say
 	// that they hold secrets.
 	ShownFiles []string
-	// TrustedHosts are where secrets that are not of the file may be sent,
-	// though the file names the address.
+	// TrustedHosts are hosts that the file may name: an address there holds
+	// without being accepted. Trust are digests of all that a folder brings: it
+	// is accepted as a whole where one of them fits.
 	TrustedHosts []string
+	Trust        []string
 	// Reasoning is who decides what an agent does, Agent what it may do.
 	Reasoning Reasoning
 	Agent     Agent
@@ -115,6 +120,7 @@ const (
 
 	EnvTrustedHosts = "SAVANT_TRUSTED_HOSTS"
 	EnvShownFiles   = "SAVANT_SHOWN_FILES"
+	EnvTrust        = "SAVANT_TRUST"
 )
 
 // Table returns every setting there is. The published schema is made from it:
@@ -137,14 +143,16 @@ func generalRows() []Setting {
 		{Flag: "tool-names", Env: EnvToolNames, Key: "tool_names", Default: "auto",
 			Allowed: []string{"auto", "underscore", "dotted"},
 			Doc:     "how names of tools are listed", field: func(s *Settings) any { return &s.ToolNames }},
-		{Flag: "git-roots", Env: EnvGitRoots, Key: "git_roots", Kind: Folders,
+		{Flag: "git-roots", Env: EnvGitRoots, Key: "git_roots", Kind: Folders, Guarded: true,
 			Doc: "folders git.* may read beside SAVANT_PATH, separated as in PATH", field: func(s *Settings) any { return &s.GitRoots }},
-		{Flag: "repos", Env: EnvRepos, Key: "repos", Kind: Folders,
+		{Flag: "repos", Env: EnvRepos, Key: "repos", Kind: Folders, Guarded: true,
 			Doc: "repositories context.* reads beside SAVANT_PATH, separated as in PATH", field: func(s *Settings) any { return &s.Repos }},
 		{Flag: "shown-files", Env: EnvShownFiles, Key: "shown_files", Kind: List, NotInFile: "says what of this project is kept from models",
 			Doc: "patterns of files that models may see though their names say that they hold secrets", field: func(s *Settings) any { return &s.ShownFiles }},
 		{Flag: "trusted-hosts", Env: EnvTrustedHosts, Key: "trusted_hosts", Kind: List, NotInFile: "says which hosts this file may name",
-			Doc: "hosts that your tokens and keys may be sent to where the file names the address", field: func(s *Settings) any { return &s.TrustedHosts }},
+			Doc: "hosts that the file may name as addresses without being accepted by savant trust", field: func(s *Settings) any { return &s.TrustedHosts }},
+		{Flag: "trust", Env: EnvTrust, Key: "trust", Kind: List, NotInFile: "says whether what this folder brings is used",
+			Doc: "digest of what the folder brings, as savant trust prints it: accepted without being asked, for CI", field: func(s *Settings) any { return &s.Trust }},
 	}
 }
 

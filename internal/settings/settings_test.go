@@ -20,9 +20,9 @@ func from(values map[string]string) func(settings.Setting) (string, bool) {
 
 func TestDefaults(t *testing.T) {
 	t.Chdir(t.TempDir())
-	loaded, err := settings.Load(from(nil), from(nil))
+	loaded, err := settings.Load(from(nil), from(nil), everybody)
 	require.NoError(t, err)
-	require.Equal(t, settings.Settings{Services: []string{"all"}, Path: "./", TrustedHosts: []string{}, ShownFiles: []string{}, LogLevel: slog.LevelInfo,
+	require.Equal(t, settings.Settings{Services: []string{"all"}, Path: "./", TrustedHosts: []string{}, Trust: []string{}, ShownFiles: []string{}, LogLevel: slog.LevelInfo,
 		SlowCall: time.Second, ToolNames: "auto",
 		Agent: settings.Agent{MaxSteps: 25, RetryLimit: 1},
 		Reasoning: settings.Reasoning{Timeout: 2 * time.Minute, Retries: 2, ModelTimeout: 2 * time.Minute, SLMBudget: 8000, LLMBudget: 32000,
@@ -31,7 +31,7 @@ func TestDefaults(t *testing.T) {
 
 func TestFlagsWinOverTheEnvironment(t *testing.T) {
 	loaded, err := settings.Load(from(map[string]string{settings.EnvLogLevel: "debug"}),
-		from(map[string]string{settings.EnvLogLevel: "error", settings.EnvPath: "/elsewhere", settings.EnvServices: " think, git,think,"}))
+		from(map[string]string{settings.EnvLogLevel: "error", settings.EnvPath: "/elsewhere", settings.EnvServices: " think, git,think,"}), everybody)
 	require.NoError(t, err)
 	require.Equal(t, slog.LevelDebug, loaded.LogLevel)
 	require.Equal(t, "/elsewhere", loaded.Path)
@@ -41,7 +41,7 @@ func TestFlagsWinOverTheEnvironment(t *testing.T) {
 
 func TestAnEmptyVariableIsNone(t *testing.T) {
 	t.Chdir(t.TempDir())
-	loaded, err := settings.Load(from(nil), from(map[string]string{settings.EnvServices: "", settings.EnvSlow: "", settings.EnvPath: ""}))
+	loaded, err := settings.Load(from(nil), from(map[string]string{settings.EnvServices: "", settings.EnvSlow: "", settings.EnvPath: ""}), everybody)
 	require.NoError(t, err)
 	require.False(t, loaded.Given)
 	require.Equal(t, time.Second, loaded.SlowCall)
@@ -49,7 +49,7 @@ func TestAnEmptyVariableIsNone(t *testing.T) {
 }
 
 func TestZeroIsNeverSlow(t *testing.T) {
-	loaded, err := settings.Load(from(nil), from(map[string]string{settings.EnvSlow: "0"}))
+	loaded, err := settings.Load(from(nil), from(map[string]string{settings.EnvSlow: "0"}), everybody)
 	require.NoError(t, err)
 	require.Negative(t, loaded.SlowCall)
 }
@@ -69,7 +69,7 @@ func TestRefusals(t *testing.T) {
 		{settings.EnvPath, "a\x00b", `SAVANT_PATH: expected a folder, got "a\x00b"`},
 	} {
 		t.Run(c.variable+"="+c.value, func(t *testing.T) {
-			_, err := settings.Load(from(nil), from(map[string]string{c.variable: c.value}))
+			_, err := settings.Load(from(nil), from(map[string]string{c.variable: c.value}), everybody)
 			require.EqualError(t, err, c.message)
 			require.ErrorAs(t, err, new(*settings.Error))
 		})
@@ -78,7 +78,7 @@ func TestRefusals(t *testing.T) {
 
 // An empty flag was typed on purpose: it is not read as none.
 func TestAnEmptyFlagIsRefused(t *testing.T) {
-	_, err := settings.Load(from(map[string]string{settings.EnvPath: ""}), from(nil))
+	_, err := settings.Load(from(map[string]string{settings.EnvPath: ""}), from(nil), everybody)
 	require.EqualError(t, err, `SAVANT_PATH: expected a folder, got ""`)
 }
 

@@ -50,6 +50,8 @@ type Value struct {
 	Setting Setting
 	Text    string
 	Origin  Origin
+	// written are the folders as the file has them.
+	written []string
 }
 
 // What is shown of a secret, and of an empty text.

@@ -21,6 +21,12 @@ type CatalogEntry struct {
 	Version string         `json:"version,omitempty"`
 	Desc    string         `json:"desc,omitempty"`
 	Params  map[string]any `json:"params,omitempty"`
+	// Origin says whose the workflow is: bundled or project.
+	Origin string `json:"origin,omitempty"`
+	// Replaces: it takes the place of one of another origin.
+	Replaces bool `json:"replaces,omitempty"`
+	// Held is a file of the same name that is not used, since nobody accepted it.
+	Held string `json:"held,omitempty"`
 	// Error tells why the file is not valid.
 	Error string `json:"error,omitempty"`
 }
@@ -39,7 +45,7 @@ func (l *Library) Catalog(_ context.Context, in CatalogInput) (*Catalog, error) 
 		out.Note = fault.Cut(fault.From(err).Message(), 300)
 	}
 	for _, each := range l.List() {
-		entry := CatalogEntry{ID: each.Name}
+		entry := CatalogEntry{ID: each.Name, Origin: each.Origin, Replaces: each.Replaces, Held: each.Held}
 		if each.Err != nil {
 			entry.Error = fault.Cut(fault.From(each.Err).Error(), 300)
 		} else {
@@ -79,6 +85,7 @@ type WorkflowRead struct {
 	Version string         `json:"version"`
 	Desc    string         `json:"desc,omitempty"`
 	File    string         `json:"file"`
+	Origin  string         `json:"origin,omitempty"`
 	Digest  string         `json:"digest"`
 	Params  map[string]any `json:"params"`
 	YAML    string         `json:"yaml"`
@@ -95,6 +102,7 @@ func (l *Library) Read(_ context.Context, in ReadInput) (*WorkflowRead, error) {
 		return nil, err
 	}
 	w := graph.Workflow
-	return &WorkflowRead{ID: w.Name, Version: w.Version, Desc: visible.Characters(w.Description), File: w.File, Digest: w.Digest, Params: describeParams(w),
+	origin, _ := l.originOf(w.Name)
+	return &WorkflowRead{ID: w.Name, Version: w.Version, Desc: visible.Characters(w.Description), File: w.File, Origin: origin, Digest: w.Digest, Params: describeParams(w),
 		YAML: string(w.Source), Parsed: w.Parsed(), Graph: graph.Picture(), Mermaid: graph.Mermaid()}, nil
 }

@@ -36,7 +36,18 @@ type Layer struct {
 	Files fs.FS
 	// Folder is where Files is on disk, watched for changes; empty for none.
 	Folder string
+	// Origin says whose the files are, in lists; empty for nobody's.
+	Origin string
+	// Held says whether a file is there and not shown by Files, since nobody has
+	// accepted it; nil: there are none.
+	Held func(name string) bool
 }
+
+// The origins of what the program is put together with.
+const (
+	Bundled = "bundled"
+	Project = "project"
+)
 
 // Library finds workflows by name. A file is looked at anew at each use, and
 // parsed and linked once for each content. It may be used by several

@@ -18,6 +18,39 @@ type Entry struct {
 	Name, File string
 	Workflow   *flow.Workflow
 	Err        error
+	// Origin, Replaces and Held are those of a CatalogEntry.
+	Origin, Held string
+	Replaces     bool
+}
+
+// originOf says whose the workflow of a name is, and whether it takes the place of
+// another origin's.
+func (l *Library) originOf(name string) (origin string, replaces bool) {
+	for at, layer := range slices.Backward(l.layers) {
+		if _, err := l.workflowFile(at, name); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if origin != "" {
+			return origin, true
+		}
+		if origin = layer.Origin; origin == "" {
+			return "", false
+		}
+	}
+	return origin, false
+}
+
+// held returns the file of a name that a layer has and does not show, or "".
+func (l *Library) held(name string) string {
+	for _, layer := range l.layers {
+		for _, extension := range extensions {
+			file := path.Join(workflowFolder, name+extension)
+			if layer.Held != nil && layer.Held(file) {
+				return file
+			}
+		}
+	}
+	return ""
 }
 
 // List returns every workflow by name, those with errors too.
@@ -25,7 +58,8 @@ func (l *Library) List() []Entry {
 	var entries []Entry
 	for _, name := range l.Names() {
 		workflow, err := l.Find(name, "")
-		entry := Entry{Name: name, Workflow: workflow, Err: err, File: path.Join(workflowFolder, name+".yaml")}
+		entry := Entry{Name: name, Workflow: workflow, Err: err, File: path.Join(workflowFolder, name+".yaml"), Held: l.held(name)}
+		entry.Origin, entry.Replaces = l.originOf(name)
 		if workflow != nil {
 			entry.File = workflow.File
 		}

@@ -27,6 +27,7 @@ import (
 	"savant/internal/ownfolder"
 	"savant/internal/redact"
 	"savant/internal/settings"
+	"savant/internal/trust"
 	"savant/telemetry"
 	"savant/think"
 	"savant/think/library"
@@ -81,6 +82,7 @@ type App struct {
 	logs     string // the folder of logs, below Root
 	files    projectFiles
 	layers   []library.Layer
+	trust    *trust.Folder
 	search   *repo.Search
 	own      []string // the engines that are not mounted
 	calls    callTracing
@@ -114,7 +116,10 @@ func Open(ctx context.Context, options Options) (*App, error) {
 		return nil, errors.Join(err, a.files.Close())
 	}
 	a.openLog()
-	a.layers = []library.Layer{{Files: savant.Files}, {Files: a.files, Folder: a.Path}}
+	a.trust = options.Settings.Folder
+	project := guardedFiles{a.files.regularFiles, savant.Files, a.trust}
+	a.layers = []library.Layer{{Files: savant.Files, Origin: library.Bundled}, {Files: project, Folder: a.Path, Origin: library.Project, Held: project.Held}}
+	a.sayUnused()
 	if a.Store, err = state.Open(a.Path, state.Options{}); err != nil {
 		return nil, errors.Join(err, a.files.Close())
 	}

@@ -31,7 +31,7 @@ func (a *App) AddEngines() error {
 		return Misconfigured(&settings.Error{Setting: withheld.Setting, Value: strings.Join(a.settings.ShownFiles, ","), Expected: "patterns such as *.pem or deploy/prod.env"})
 	}
 	reading := git.Options{Roots: a.gitRoots(), Withheld: kept}
-	commands, commandTools := ci.Engine(ci.Options{Path: a.Path, ReadYAML: flow.ReadYAMLPlaces})
+	commands, commandTools := ci.Engine(ci.Options{Path: a.Path, ReadYAML: flow.ReadYAMLPlaces, Trust: a.trust})
 	a.search = repo.NewSearch(repo.SearchOptions{Path: a.Path, Repos: a.settings.Repos, Withheld: kept, Logger: a.Logger})
 	files, fileTools := repo.Engine(repo.Options{Path: a.Path, Repos: a.settings.Repos, Withheld: kept, Past: a.finishedRuns, Redactor: a.Recorder.Redactor()}, a.search)
 	return errors.Join(

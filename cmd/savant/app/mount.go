@@ -16,6 +16,7 @@ func (a *App) mountServers() {
 		Root:        a.Root,
 		Path:        a.Path,
 		Registry:    a.Tools,
+		Trust:       a.trust,
 		Environment: a.options.Environment,
 		Version:     a.options.Version,
 		Logger:      a.Logger,

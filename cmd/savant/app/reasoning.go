@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"io/fs"
 	"net/http"
 
@@ -18,6 +19,10 @@ import (
 // own. observe is called with each failed attempt and may be nil.
 func Reasoner(s settings.Reasoning, version string, observe func(context.Context, reasoning.Attempt)) (client *reasoning.Client, name string, err error) {
 	options := reasoning.Options{Timeout: s.Timeout, Retries: s.Retries, Observe: observe}
+	if s.Waiting != nil {
+		options.Transport = refused{s.Waiting}
+		return reasoning.New(options), "nobody", nil
+	}
 	if s.URL != "" {
 		transport, err := reasoning.NewHTTP(reasoning.HTTPOptions{URL: s.URL, Token: s.Token, UserAgent: "savant/" + version})
 		if err != nil {
@@ -33,6 +38,14 @@ func Reasoner(s settings.Reasoning, version string, observe func(context.Context
 	// The service inside bounds each answer of a model itself.
 	options.Transport, options.Name, options.Timeout = inside, inside.Name(), 0
 	return reasoning.New(options), options.Name, nil
+}
+
+// refused is the way to whom the file of settings names and nobody accepted.
+type refused struct{ why error }
+
+// RoundTrip sends nothing.
+func (r refused) RoundTrip(context.Context, reasoning.Request) (json.RawMessage, error) {
+	return nil, r.why
 }
 
 // reasoningService is the one inside the program, with the models that are set.
@@ -57,6 +70,9 @@ func reasoningService(s settings.Reasoning) (*service.Service, error) {
 // ReasoningHandler serves the service inside to others, who need the token, until
 // ctx ends.
 func ReasoningHandler(ctx context.Context, s settings.Reasoning) (http.Handler, error) {
+	if s.Waiting != nil {
+		return nil, Misconfigured(s.Waiting)
+	}
 	inside, err := reasoningService(s)
 	if err != nil {
 		return nil, Misconfigured(err)

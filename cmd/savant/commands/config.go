@@ -9,8 +9,10 @@ import (
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
+	"savant/fault"
 	"savant/internal/ownfolder"
 	"savant/internal/settings"
+	"savant/internal/visible"
 )
 
 func (p *program) configCommand() *cobra.Command {
@@ -43,6 +45,11 @@ func (p *program) showConfig(origin bool) error {
 	p.NameFolder()
 	if p.Loaded.Exposed {
 		fmt.Fprintf(p.Stderr, "savant: warning: %s\n", app.ExposedFile)
+	}
+	for _, each := range p.Loaded.Parts {
+		if err := p.Loaded.Folder.Require(each); err != nil {
+			fmt.Fprintf(p.Stderr, "savant: warning: %s\n", visible.Line(fault.From(err).Message()))
+		}
 	}
 	if p.JSON {
 		return p.Print(map[string]any{"settings": shownSettings(p.Loaded.Values, origin), "logs": p.logFolder()})

@@ -3,6 +3,7 @@ package commands
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"savant/engines"
 	"savant/engines/mcpio/mount"
 	"savant/fault"
+	"savant/internal/trust"
 )
 
 func (p *program) enginesCommand() *cobra.Command {
@@ -88,8 +90,23 @@ func (p *program) engineApproveCommand() *cobra.Command {
 	return command
 }
 
-// approveServer shows what changed, in two steps, and asks after each.
+// approveServer shows how the server is started, and then what changed of its
+// tools, and asks after each. A no about a server is kept.
 func (p *program) approveServer(ctx context.Context, a *app.App, name string, yes bool) error {
+	part, refused, err := a.Mounts.Part(name)
+	if err != nil {
+		return err
+	}
+	if refused != nil {
+		p.showPart(part, notes[p.Loaded.Folder.Said(part)])
+		if err := p.accepted(ctx, "Trust it, and start it to see its tools?", yes, part); err != nil {
+			return err
+		}
+		if err := acceptParts(p.Loaded.Folder, a.Path, part); err != nil {
+			return err
+		}
+		a.Mounts.Reload()
+	}
 	launch, err := a.Mounts.ReviewLaunch(name)
 	if err != nil {
 		return err
@@ -108,11 +125,11 @@ func (p *program) approveServer(ctx context.Context, a *app.App, name string, ye
 	if review.Same() {
 		return nil
 	}
-	switch err := p.accepted(ctx, "Accept this?", yes); {
-	case err != nil && review.First: // a no does not keep a new server out: say what does
-		return fault.New(fault.ApprovalRequired, "%s; %s is trusted all the same when it is first used, unless .savant/mcp.json has \"disabled\": true for it",
-			fault.From(err).Message(), name)
-	case err != nil:
+	var unseen []trust.Part
+	if review.First {
+		unseen = append(unseen, part) // a no keeps the whole server out
+	}
+	if err := p.accepted(ctx, "Accept this?", yes, unseen...); err != nil {
 		return err
 	}
 	if err := a.Mounts.Accept(review); err != nil {
@@ -138,16 +155,22 @@ func (p *program) printReview(review mount.Review) {
 	}
 }
 
-// accepted returns nil when the person says yes, or said so beforehand.
-func (p *program) accepted(ctx context.Context, question string, yes bool) error {
-	if yes {
-		return nil
-	}
-	if !terminal.Is(p.Stdin) {
+// accepted returns nil when the person says yes, or said so beforehand. A no is
+// kept about these parts.
+func (p *program) accepted(ctx context.Context, question string, yes bool, parts ...trust.Part) error {
+	agreed, err := p.agrees(ctx, question, yes)
+	switch {
+	case errors.Is(err, errNobody):
 		return fault.New(fault.ApprovalRequired, "nothing was accepted: ask a person to run this at a terminal, or give --yes")
-	}
-	if agreed, _ := terminal.Confirm(ctx, p.Stdin, p.Stdout, question); !agreed {
+	case err != nil:
+		return err
+	case agreed:
+		return nil
+	case len(parts) == 0:
 		return fault.New(fault.ApprovalRequired, "nothing was accepted")
 	}
-	return nil
+	if err := p.Loaded.Folder.Refuse(parts...); err != nil {
+		return err
+	}
+	return fault.New(fault.ApprovalRequired, "nothing was accepted, and the no is kept: %s is not used; savant trust asks again", parts[0])
 }

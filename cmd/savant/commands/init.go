@@ -18,6 +18,8 @@ import (
 	"savant/internal/atomicfile"
 	"savant/internal/ownfolder"
 	"savant/internal/settings"
+	"savant/internal/visible"
+	"savant/think/flow"
 )
 
 func (p *program) initCommand() *cobra.Command {
@@ -55,8 +57,21 @@ func (p *program) init(ctx context.Context, yes bool) error {
 	if err := write(root, ci.File, proposal.YAML); err != nil {
 		return err
 	}
+	p.trustWritten(proposal.YAML)
 	_, err = fmt.Fprintf(p.Stdout, "Wrote %s. Look at it, change it as you like, and commit it; commands: %s.\n", ci.File, strings.Join(proposal.Commands, ", "))
 	return err
+}
+
+// trustWritten accepts the commands of a file that was written at the user's order.
+// Where that cannot be kept, savant trust will ask.
+func (p *program) trustWritten(text []byte) {
+	parts, err := ci.PartsOf(text, flow.ReadYAMLPlaces)
+	if err == nil {
+		err = p.Loaded.Folder.Accept(parts...)
+	}
+	if err != nil {
+		fmt.Fprintf(p.Stderr, "savant: warning: its commands do not run before savant trust: %s\n", visible.Line(fault.From(err).Message()))
+	}
 }
 
 // agreeToWrite returns nil when the person agreed to what was shown.

@@ -75,7 +75,7 @@ func (p *program) root() *cobra.Command {
 		root.PersistentFlags().String(row.Flag, row.Default, row.Doc+" ["+row.Env+"]")
 	}
 	root.AddCommand(p.mcpCommand(), p.demoCommand(), p.toolsCommand(), p.callCommand(), p.enginesCommand(), p.generateCommand(), workflows.Command(p.Program),
-		workflows.ApproveCommand(p.Program), p.initCommand(), states.Command(p.Program), states.VerifyCommand(p.Program), agents.RunCommand(p.Program), agents.RunsCommand(p.Program), p.reasoningCommand(), p.configCommand())
+		workflows.ApproveCommand(p.Program), p.initCommand(), p.trustCommand(), states.Command(p.Program), states.VerifyCommand(p.Program), agents.RunCommand(p.Program), agents.RunsCommand(p.Program), p.reasoningCommand(), p.configCommand())
 	helpForKnown(root)
 	return root
 }
@@ -114,7 +114,7 @@ func (p *program) configure(command *cobra.Command, _ []string) error {
 			return "", false
 		}
 		return flag.Value.String(), true
-	}, func(row settings.Setting) (string, bool) { return p.Variable(row.Env) })
+	}, func(row settings.Setting) (string, bool) { return p.Variable(row.Env) }, app.Trust(p.World.Environment))
 	if err != nil {
 		return app.Misconfigured(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"savant/engines"
 	"savant/fault"
 	"savant/internal/redact"
+	"savant/internal/trust"
 )
 
 // Options say what is mounted, and where. All but Logger are required.
@@ -30,6 +31,9 @@ type Options struct {
 	Registry *engines.Registry
 	// Environment is Savant's own, of which servers get only what is listed.
 	Environment []string
+	// Trust says which servers a person accepted. The others are not started,
+	// none of their tools is listed, and no variable is put into their entries.
+	Trust *trust.Folder
 	// Version is what servers are told.
 	Version string
 	// Logger gets starts and ends of servers and what they write to stderr;
@@ -69,7 +73,7 @@ type Mounts struct {
 	adopting sync.Mutex
 
 	reloading sync.Mutex // guards seen; held during Reload
-	seen      string     // the text of the file, or why it could not be read
+	seen      string     // the text of the file, or why it could not be read, and when trust last changed
 
 	mutex    sync.Mutex // guards what follows
 	servers  []*server  // in the order of the file
@@ -137,7 +141,7 @@ func (m *Mounts) add(each entry, trusted *pinned, lockErr error) {
 		m.problem(fault.New(fault.InvalidParams, "%s: server %q: %s", configName, fault.Cut(each.name, 60), message))
 		return
 	}
-	s := &server{entry: each, registry: m.options.Registry, root: m.options.Root, logger: m.options.Logger,
+	s := &server{entry: each, untrusted: m.untrusted(each), registry: m.options.Registry, root: m.options.Root, logger: m.options.Logger,
 		version: m.options.Version,
 		work:    &m.work, adopting: &m.adopting, trusted: trusted, pause: m.newPause(), listFor: m.options.ListFor, pingTime: m.options.PingTime}
 	s.life, s.end = context.WithCancelCause(m.life)
@@ -150,7 +154,7 @@ func (m *Mounts) add(each entry, trusted *pinned, lockErr error) {
 		return
 	}
 	m.set(append(m.all(), s))
-	if s.trusted == nil || each.disabled {
+	if s.trusted == nil || each.disabled || s.untrusted != nil {
 		return
 	}
 	var tools []string
@@ -173,6 +177,10 @@ func (s *server) prepare(environment []string, folder string, lockErr error) {
 	s.launch.hidden, s.launch.secrets = redact.Shapes(), redact.Shapes().Known()
 	if s.entry.wrong != nil {
 		s.fixed = s.entry.wrong
+		return
+	}
+	if s.untrusted != nil {
+		s.fixed = s.untrusted
 		return
 	}
 	var err error

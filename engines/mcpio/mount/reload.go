@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"savant/engines"
+	"savant/fault"
 )
 
 // errReplaced is why a server ends whose entry in the file changed or went.
@@ -16,21 +17,24 @@ var errReplaced = errors.New("it was taken out of " + configName + ", or changed
 // Reload reads the file of servers: new servers are added, those that are gone
 // are removed with their tools, changed ones are replaced. If the file as a whole
 // is wrong, the servers stay as they were, and Problems and the log say so. If it
-// did not change since, nothing happens.
+// did not change since, nor what a person accepted, nothing happens.
 func (m *Mounts) Reload() {
 	m.reloading.Lock()
 	defer m.reloading.Unlock()
 	if m.mounted || m.life.Err() != nil {
 		return
 	}
+	stamp := m.options.Trust.Stamp() // before the answers that are read below
 	text, err := m.readConfig()
 	seen := string(text)
 	if err != nil {
 		seen = err.Error()
 	}
+	seen += "\n" + stamp
 	if m.seen == seen {
 		return
 	}
+	opened := m.seen != ""
 	m.seen = seen
 	var all []entry
 	if err == nil {
@@ -42,6 +46,11 @@ func (m *Mounts) Reload() {
 		return
 	}
 	m.take(all)
+	for _, each := range m.all() {
+		if opened && each.untrusted != nil { // at the start whoever opens says it of all that is not used
+			m.options.Logger.Warn("a server is not used", "server", each.entry.name, "reason", each.untrusted.Message())
+		}
+	}
 }
 
 // take makes the servers those of the file.
@@ -53,7 +62,9 @@ func (m *Mounts) take(all []entry) {
 	}
 	var kept []*server
 	for _, each := range m.all() {
-		if i := slices.IndexFunc(all, func(e entry) bool { return reflect.DeepEqual(e, each.entry) }); i >= 0 {
+		if i := slices.IndexFunc(all, func(e entry) bool {
+			return reflect.DeepEqual(e, each.entry) && reflect.DeepEqual(m.untrusted(e), each.untrusted)
+		}); i >= 0 {
 			kept = append(kept, each)
 			all = slices.Delete(all, i, i+1)
 			continue
@@ -65,6 +76,19 @@ func (m *Mounts) take(all []entry) {
 	for _, each := range all {
 		m.add(each, held.Servers[each.name], lockErr)
 	}
+}
+
+// untrusted returns why a server may not be used that nobody accepted, or nil. A
+// disabled one is not asked about.
+func (m *Mounts) untrusted(each entry) *fault.Error {
+	if each.wrong != nil || each.disabled {
+		return nil
+	}
+	part, err := each.part()
+	if err == nil {
+		err = m.options.Trust.Require(part)
+	}
+	return fault.From(err)
 }
 
 // retire removes the server's engine and ends its session.
@@ -104,9 +128,14 @@ func (m *Mounts) Seek(ctx context.Context, tool string, shown func(engine string
 	var may []string
 	for _, each := range m.all() {
 		name := each.entry.name
-		if shown(name) && (strings.HasPrefix(tool, name+".") || strings.HasPrefix(tool, engines.Underscored(name)+"_")) {
+		if shown(name) && claims(name, tool) {
 			may = append(may, name)
 		}
 	}
 	m.Discover(ctx, may...)
+}
+
+// claims says whether a tool's name begins with that of a server.
+func claims(server, tool string) bool {
+	return strings.HasPrefix(tool, server+".") || strings.HasPrefix(tool, engines.Underscored(server)+"_")
 }

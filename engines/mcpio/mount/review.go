@@ -1,6 +1,7 @@
 package mount
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -68,6 +69,9 @@ func (m *Mounts) Review(ctx context.Context, name string) (Review, error) {
 	s, err := m.server(name)
 	if err != nil {
 		return Review{}, err
+	}
+	if _, refused, err := m.Part(name); err != nil || refused != nil {
+		return Review{}, cmp.Or(err, refused)
 	}
 	launchDiff, err := s.reviewLaunch()
 	if err != nil {
@@ -168,6 +172,9 @@ func (m *Mounts) Refresh() {
 
 // refresh reads again what is trusted of the server.
 func (s *server) refresh() error {
+	if s.untrusted != nil {
+		return nil
+	}
 	held, err := readLock(s.root)
 	if err != nil {
 		return err

@@ -23,13 +23,15 @@ const (
 
 // server is one mounted server and the engine that it is.
 type server struct {
-	entry    entry
-	print    fingerprint
-	launch   launch
-	version  string // Savant's, which servers are told
-	registry *engines.Registry
-	root     *os.Root
-	logger   *slog.Logger
+	entry entry
+	// untrusted is why nothing of the server is used, or nil: nobody accepted it.
+	untrusted *fault.Error
+	print     fingerprint
+	launch    launch
+	version   string // Savant's, which servers are told
+	registry  *engines.Registry
+	root      *os.Root
+	logger    *slog.Logger
 	// life ends with the mounts, or when the server is replaced; work counts the
 	// goroutines that run until then.
 	life context.Context

@@ -17,6 +17,8 @@ func (s *server) status(context.Context) engines.Status {
 	switch {
 	case s.entry.disabled:
 		return engines.Status{State: engines.Disabled, Reason: `"disabled": true in ` + configName}
+	case s.untrusted != nil:
+		return engines.Status{State: engines.Offline, Reason: s.untrusted.Message(), Code: s.untrusted.Code}
 	case s.fixed != nil:
 		return engines.Status{State: engines.Offline, Reason: s.fixed.Details + place(s.fixed)}
 	case s.live == nil && s.starting != nil:

@@ -46,8 +46,19 @@ func (p *program) listWorkflows(ctx context.Context, a *app.App, in library.Cata
 		if workflow.Error != "" {
 			about = "not valid: " + workflow.Error
 		}
-		return []string{workflow.ID, workflow.Version, parameters(workflow.Params), strings.ReplaceAll(about, "\n", " ")}
+		if workflow.Held != "" {
+			about += " (" + workflow.Held + " is not used before savant trust)"
+		}
+		return []string{workflow.ID, workflow.Version, origin(workflow), parameters(workflow.Params), strings.ReplaceAll(about, "\n", " ")}
 	})
+}
+
+// origin says whose a workflow is.
+func origin(workflow library.CatalogEntry) string {
+	if workflow.Replaces {
+		return workflow.Origin + ", replaces"
+	}
+	return workflow.Origin
 }
 
 // parameters names the parameters of a workflow, those that may be left out in

@@ -73,11 +73,13 @@ before(async () => {
   git("init", "-q");
   git("add", ".");
   git("commit", "-q", "-m", "Charge for it");
+  const env = { PATH: process.env.PATH, HOME: join(base, "home"), XDG_CACHE_HOME: join(base, "cache"), SAVANT_PATH: folder, LOG_LEVEL: "error" };
+  execFileSync(process.env.SAVANT_BINARY, ["trust", "--yes"], { env });
   client = new Client({ name: "typescript", version: "1.0.0" });
   await client.connect(new StdioClientTransport({
     command: process.env.SAVANT_BINARY,
     args: ["mcp"],
-    env: { PATH: process.env.PATH, HOME: join(base, "home"), XDG_CACHE_HOME: join(base, "cache"), SAVANT_PATH: folder, LOG_LEVEL: "error" },
+    env,
     stderr: "inherit",
   }));
   ({ tools } = await client.listTools());

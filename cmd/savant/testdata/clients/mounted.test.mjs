@@ -23,7 +23,7 @@ function reference(name, ...args) {
   return { command: process.execPath, args: [path, ...args], env: { PLANTED_TOKEN: "${PLANTED}" } };
 }
 
-const environment = () => ({ PATH: process.env.PATH, SAVANT_PATH: folder, PLANTED: secret, OUTSIDE: "outside", LOG_LEVEL: "info" });
+const environment = () => ({ PATH: process.env.PATH, SAVANT_PATH: folder, XDG_CONFIG_HOME: join(folder, "configuration"), PLANTED: secret, OUTSIDE: "outside", LOG_LEVEL: "info" });
 
 before(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), "savant-")));
@@ -35,6 +35,7 @@ before(async () => {
     everything: reference("everything"),
     thinking: reference("sequential-thinking"),
   } }));
+  await savant("trust", "--yes");
   // The first look at the servers: what they are is kept.
   await savant("engines", "status");
   client = new Client({ name: "typescript", version: "1.0.0" });

@@ -33,11 +33,13 @@ before(async () => {
   git("init", "-q");
   git("add", "workflows");
   git("commit", "-q", "-m", "Begin with a workflow");
+  const env = { PATH: process.env.PATH, HOME: folder, MCP_SERVICE: "all", SAVANT_PATH: folder, LOG_LEVEL: "error" };
+  execFileSync(process.env.SAVANT_BINARY, ["trust", "--yes"], { env });
   client = new Client({ name: "typescript", version: "1.0.0" });
   const transport = new StdioClientTransport({
     command: process.env.SAVANT_BINARY,
     args: ["mcp"],
-    env: { PATH: process.env.PATH, HOME: folder, MCP_SERVICE: "all", SAVANT_PATH: folder, LOG_LEVEL: "error" },
+    env,
     stderr: "inherit",
   });
   await client.connect(transport);

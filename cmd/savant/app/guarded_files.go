@@ -1,0 +1,208 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"savant/fault"
+	"savant/internal/trust"
+)
+
+// guardedFiles are the files of a project as workflows, schemas and prompts are
+// read from them. What would take the place of a bundled file is there only once a
+// person has accepted it; prompts belong together, so all of them have to be.
+type guardedFiles struct {
+	regularFiles
+	bundled fs.FS
+	folder  *trust.Folder
+}
+
+// maxGuarded is the largest file that can be shown to a person and accepted, in
+// bytes.
+const maxGuarded = 256 << 10
+
+// promptsFolder holds prompts beside promptsName.
+const (
+	promptsName   = "prompts.yml"
+	promptsFolder = "prompts"
+)
+
+// kind says what a file is that has to be accepted, or "".
+func (g guardedFiles) kind(name string) trust.Kind {
+	folder, file := path.Split(name)
+	stem := strings.TrimSuffix(file, path.Ext(file))
+	has := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(each string) bool { _, err := fs.Stat(g.bundled, folder+stem+each); return err == nil })
+	}
+	switch ending := path.Ext(file); {
+	case name == promptsName || strings.HasPrefix(name, promptsFolder+"/"):
+		return trust.Prompt
+	case folder == "workflows/" && (ending == ".yaml" || ending == ".yml") && has(".yaml", ".yml"):
+		return trust.Workflow
+	case folder == "schemas/" && ending == ".json" && has(ending):
+		return trust.Schema
+	}
+	return ""
+}
+
+// part reads a file as what a person accepts. guarded: it has to be accepted. The
+// error is why it cannot be.
+func (g guardedFiles) part(name string) (part trust.Part, info fs.FileInfo, guarded bool, err error) {
+	kind := g.kind(name)
+	if kind == "" {
+		return part, nil, false, nil
+	}
+	file, err := g.regularFiles.Open(name)
+	if err != nil {
+		return part, nil, true, err
+	}
+	defer file.Close()
+	if info, err = file.Stat(); err != nil || info.IsDir() {
+		return part, info, false, err
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxGuarded+1))
+	if err == nil && len(text) > maxGuarded {
+		err = fault.New(fault.LimitExceeded, "%s has more than %d bytes, so it cannot be shown and accepted", name, maxGuarded)
+	}
+	if err != nil {
+		return part, info, true, err
+	}
+	if same, err := fs.ReadFile(g.bundled, name); err == nil && string(same) == string(text) {
+		return trust.Part{Text: string(text)}, info, false, nil // it replaces nothing
+	}
+	shown := "is what models are told"
+	if kind != trust.Prompt {
+		shown = "takes the place of the bundled " + string(kind)
+	} else if _, err := fs.Stat(g.bundled, name); err == nil {
+		shown += ", in the place of the bundled file"
+	}
+	id := name
+	if kind != trust.Prompt {
+		id = strings.TrimSuffix(path.Base(name), path.Ext(name))
+	}
+	return trust.OfFile(kind, id, name, text, fmt.Sprintf("%s, %d bytes:", shown, len(text))), info, true, nil
+}
+
+// accepts says whether a file may be used.
+func (g guardedFiles) accepts(part trust.Part) bool {
+	if !g.folder.Accepts(part) {
+		return false
+	}
+	if part.Kind != trust.Prompt {
+		return true
+	}
+	parts, problems := g.prompts()
+	return len(problems) == 0 && !slices.ContainsFunc(parts, func(each trust.Part) bool { return !g.folder.Accepts(each) })
+}
+
+// Held says whether a file is there and not used, since nobody accepted it.
+func (g guardedFiles) Held(name string) bool {
+	part, _, guarded, err := g.part(name)
+	return guarded && !errors.Is(err, fs.ErrNotExist) && (err != nil || !g.accepts(part))
+}
+
+// Open opens a file or a folder. What is not accepted does not exist.
+func (g guardedFiles) Open(name string) (fs.File, error) {
+	part, info, guarded, err := g.part(name)
+	switch {
+	case !guarded && err == nil && part.Text == "":
+		return g.regularFiles.Open(name)
+	case err == nil && (!guarded || g.accepts(part)):
+		return &readFile{info, strings.NewReader(part.Text)}, nil
+	case err == nil || errors.Is(err, fault.LimitExceeded):
+		err = &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return nil, err
+}
+
+// Stat tells of what Open opens.
+func (g guardedFiles) Stat(name string) (fs.FileInfo, error) {
+	if g.kind(name) != "" && g.Held(name) {
+		if info, err := g.regularFiles.Stat(name); err != nil || info.Mode().IsRegular() {
+			return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
+		}
+	}
+	return g.regularFiles.Stat(name)
+}
+
+// ReadDir lists what Open opens.
+func (g guardedFiles) ReadDir(name string) ([]fs.DirEntry, error) {
+	entries, err := g.regularFiles.ReadDir(name)
+	return slices.DeleteFunc(entries, func(each fs.DirEntry) bool {
+		below := path.Join(name, each.Name())
+		if g.kind(below) == "" || each.IsDir() {
+			return false
+		}
+		_, err := g.Stat(below)
+		return errors.Is(err, fs.ErrNotExist)
+	}), err
+}
+
+// readFile is a file whose content was read already: what was checked is what is
+// used.
+type readFile struct {
+	info fs.FileInfo
+	*strings.Reader
+}
+
+func (r *readFile) Stat() (fs.FileInfo, error) { return r.info, nil }
+func (r *readFile) Close() error               { return nil }
+
+// maxPrompts bounds the files of prompts.
+const maxPrompts = 200
+
+// prompts are the files of prompts, and why some cannot be accepted.
+func (g guardedFiles) prompts() (parts []trust.Part, problems []error) {
+	names := []string{promptsName}
+	err := fs.WalkDir(g.regularFiles, promptsFolder, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil && name == promptsFolder:
+			return nil // there is none
+		case err != nil:
+			return err
+		case len(names) > maxPrompts:
+			return fault.New(fault.LimitExceeded, "%s has more than %d files", promptsFolder, maxPrompts)
+		case !entry.IsDir():
+			names = append(names, name)
+		}
+		return nil
+	})
+	if err != nil {
+		problems = append(problems, err)
+	}
+	return g.read(names, problems)
+}
+
+// parts are all files that have to be accepted, and why some cannot be.
+func (g guardedFiles) parts() (parts []trust.Part, problems []error) {
+	parts, problems = g.prompts()
+	var names []string
+	for _, folder := range []string{"workflows", "schemas"} {
+		entries, _ := g.regularFiles.ReadDir(folder)
+		for _, each := range entries {
+			names = append(names, path.Join(folder, each.Name()))
+		}
+	}
+	more, problems := g.read(names, problems)
+	return append(parts, more...), problems
+}
+
+// read reads those of the files that have to be accepted.
+func (g guardedFiles) read(names []string, problems []error) ([]trust.Part, []error) {
+	var parts []trust.Part
+	for _, name := range names {
+		part, _, guarded, err := g.part(name)
+		switch {
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			problems = append(problems, err)
+		case guarded && err == nil:
+			parts = append(parts, part)
+		}
+	}
+	return parts, problems
+}

@@ -1,0 +1,93 @@
+package app
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"savant"
+	"savant/engines/ci"
+	"savant/engines/mcpio/mount"
+	"savant/fault"
+	"savant/internal/settings"
+	"savant/internal/trust"
+	"savant/internal/visible"
+	"savant/think/flow"
+)
+
+// Brought is what a folder brings that is used only once a person has accepted it.
+type Brought struct {
+	Parts []trust.Part
+	// Problems are why something of it cannot be read, so neither used.
+	Problems []error
+}
+
+// WhatIsBrought looks through a folder; file is what its settings bring. Nothing
+// is started.
+func WhatIsBrought(path string, file []trust.Part) Brought {
+	found := Brought{Parts: slices.Clone(file)}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return found // who needs the folder says what is wrong with it
+	}
+	defer root.Close()
+	add := func(parts []trust.Part, err error) {
+		found.Parts = append(found.Parts, parts...)
+		if err != nil {
+			found.Problems = append(found.Problems, err)
+		}
+	}
+	add(mount.Parts(root))
+	add(ci.Parts(path, flow.ReadYAMLPlaces))
+	parts, problems := guardedFiles{regularFiles: regularFiles{root.FS()}, bundled: savant.Files}.parts()
+	add(parts, nil)
+	found.Problems = append(found.Problems, problems...)
+	trust.Sort(found.Parts)
+	return found
+}
+
+// Trust returns what was said about a folder, as the settings need it. What
+// SAVANT_TRUST names is accepted for this process.
+func Trust(environment []string) settings.Trust {
+	return func(path string, digests []string, file []trust.Part) *trust.Folder {
+		folder := trust.Open(Configuration(environment), path)
+		if len(digests) > 0 {
+			brought := WhatIsBrought(path, file)
+			if slices.Contains(digests, trust.Digest(brought.Parts)) {
+				folder.Allow(brought.Parts...)
+			}
+		}
+		return folder
+	}
+}
+
+// Configuration is the user's folder of configuration.
+func Configuration(environment []string) string {
+	return trust.Configuration(func(name string) (string, bool) { return Variable(environment, name) })
+}
+
+// maxNamed is how many parts a warning names.
+const maxNamed = 8
+
+// sayUnused warns of what the folder brings and nobody has said anything about:
+// what was refused is known.
+func (a *App) sayUnused() {
+	var names []string
+	for _, each := range WhatIsBrought(a.Path, a.options.Settings.Parts).Parts {
+		if said := a.trust.Said(each); said == trust.Unsaid || said == trust.Changed {
+			names = append(names, visible.Line(fault.Cut(each.ID(), 80)))
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	if more := len(names) - maxNamed; more > 0 {
+		names = append(names[:maxNamed], fmt.Sprintf("and %d more", more))
+	}
+	said := "this folder brings what is not used until a person trusts it: savant trust shows it and asks"
+	if len(a.settings.Trust) > 0 {
+		said += " (" + settings.EnvTrust + " is not the digest of what it brings now)"
+	}
+	a.Logger.Warn(said, "parts", strings.Join(names, ", "))
+}

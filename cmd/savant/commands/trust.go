@@ -1,0 +1,283 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
+	"savant/cmd/savant/terminal"
+	"savant/engines/ci"
+	"savant/engines/mcpio/mount"
+	"savant/fault"
+	"savant/internal/redact"
+	"savant/internal/settings"
+	"savant/internal/trust"
+	"savant/internal/visible"
+)
+
+// trustFlags are those of `savant trust`.
+type trustFlags struct{ list, revoke, yes bool }
+
+func (p *program) trustCommand() *cobra.Command {
+	var given trustFlags
+	command := &cobra.Command{Use: "trust [PART…]", Short: "See what this folder would start, send to or replace, and accept it",
+		Long: "See what this folder brings that starts programs (" + ci.File + ", " + mount.File + "), says where content is sent or what is\n" +
+			"read outside the folder (" + settings.FileName + "), or takes the place of bundled prompts, workflows and schemas.\n" +
+			"None of it is used until you say yes here. The answer is kept in your own folder of configuration, by folder and content:\n" +
+			"what changes later is shown and asked about again. A part is named KIND:NAME, as --list prints it; without one all are meant.\n" +
+			"It asks at a terminal; elsewhere --yes accepts what is printed, and " + settings.EnvTrust + "=DIGEST accepts exactly what has that digest.",
+		RunE: func(command *cobra.Command, parts []string) error {
+			if given.list && given.revoke {
+				return cli.UsageError("--list and --revoke: one of them")
+			}
+			return p.trust(command.Context(), given, parts)
+		}}
+	command.Flags().BoolVar(&given.list, "list", false, "list what this folder brings and what was said about it; start and change nothing")
+	command.Flags().BoolVar(&given.revoke, "revoke", false, "forget what was said about these parts, or about the whole folder")
+	command.Flags().BoolVar(&given.yes, "yes", false, "accept without asking; what was refused only where it is named")
+	return p.JSONFlag(command)
+}
+
+func (p *program) trust(ctx context.Context, given trustFlags, ids []string) error {
+	path, err := app.AbsolutePath(p.Settings)
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return app.Misconfigured(fault.New(fault.InvalidParams, "%s: expected a folder, got %q", settings.EnvPath, p.Settings.Path))
+	}
+	folder, brought := p.Loaded.Folder, app.WhatIsBrought(path, p.Loaded.Parts)
+	if err := knownParts(ids, folder, brought.Parts); err != nil {
+		return err
+	}
+	switch {
+	case given.revoke:
+		return p.revokeTrust(folder, ids)
+	case given.list:
+		return p.listTrust(folder, brought)
+	}
+	p.warnOf(brought.Problems)
+	asked := unsettled(folder, brought.Parts, ids, given.yes)
+	if len(asked) == 0 {
+		return p.nothingToTrust(folder, brought.Parts)
+	}
+	p.showParts(folder, asked, brought.Parts)
+	return p.settle(ctx, path, given.yes, asked)
+}
+
+// knownParts refuses the name of a part that there is not.
+func knownParts(ids []string, folder *trust.Folder, parts []trust.Part) error {
+	known := folder.Known()
+	for _, each := range parts {
+		known = append(known, each.ID())
+	}
+	for _, id := range ids {
+		if slices.Contains(known, id) {
+			continue
+		}
+		unknown := fault.New(fault.InvalidParams, "this folder brings no %q that has to be trusted", fault.Cut(id, 100))
+		if near := fault.Nearest(id, known); near != "" {
+			return unknown.Hinted(fault.DidYouMean(visible.Line(near)))
+		}
+		return unknown.Hinted(fault.Hint{Call: "savant trust --list", Text: "shows what it brings"})
+	}
+	return nil
+}
+
+// unsettled are the parts to ask about: those that are named, or all, unless they
+// are accepted. Without a person to ask, what was refused stays so unless it is
+// named.
+func unsettled(folder *trust.Folder, parts []trust.Part, ids []string, yes bool) []trust.Part {
+	return slices.DeleteFunc(slices.Clone(parts), func(each trust.Part) bool {
+		named, said := slices.Contains(ids, each.ID()), folder.Said(each)
+		return said == trust.Accepted || len(ids) > 0 && !named || said == trust.Refused && yes && !named
+	})
+}
+
+// warnOf says what of the folder cannot be read, and so is not used.
+func (p *program) warnOf(problems []error) {
+	for _, each := range problems {
+		fmt.Fprintf(p.Stderr, "savant: warning: %s\n", visible.Line(fault.From(each).Message()))
+	}
+}
+
+func (p *program) nothingToTrust(folder *trust.Folder, parts []trust.Part) error {
+	said := "Nothing here has to be trusted.\n"
+	refused := slices.ContainsFunc(parts, func(each trust.Part) bool { return folder.Said(each) == trust.Refused })
+	switch {
+	case refused:
+		said = "There is nothing new. What was refused stays so, unless it is named: savant trust --list shows it.\n"
+	case len(parts) > 0:
+		said = fmt.Sprintf("There is nothing new: %s trusted. For CI: %s=%s\n", terminal.Count(len(parts), "part"), settings.EnvTrust, trust.Digest(parts))
+	}
+	_, err := fmt.Fprint(p.Stdout, said)
+	return err
+}
+
+// notes say how a part stands that is asked about.
+var notes = map[trust.Answer]string{
+	trust.Unsaid:  "",
+	trust.Changed: " (not as it was trusted)",
+	trust.Refused: " (refused before)",
+}
+
+// showParts prints what the answer will be bound to, and the digest of all.
+func (p *program) showParts(folder *trust.Folder, asked, all []trust.Part) {
+	fmt.Fprintf(p.Stdout, "What is in %s is not used until you trust it:\n\n", visible.Line(folder.Path))
+	for _, each := range asked {
+		p.showPart(each, notes[folder.Said(each)])
+	}
+	fmt.Fprintf(p.Stdout, "The digest of all that the folder brings, for CI: %s=%s\n", settings.EnvTrust, trust.Digest(all))
+}
+
+// showPart prints one part: its name, its lines and its text.
+func (p *program) showPart(part trust.Part, note string) {
+	fmt.Fprintf(p.Stdout, "%s %s, of %s%s\n", part.Kind, visible.Line(part.Name), visible.Line(part.File), note)
+	for _, line := range part.Shown {
+		fmt.Fprintf(p.Stdout, "    %s\n", visible.Line(p.ownEyes(line)))
+	}
+	if part.Text != "" {
+		fmt.Fprintln(p.Stdout, visible.Block(p.ownEyes(part.Text)))
+	}
+	fmt.Fprintln(p.Stdout)
+}
+
+// ownEyes removes what looks like a secret unless it is a person who reads it at a
+// terminal. They have to see all of it, since a command may be made to look like one.
+func (p *program) ownEyes(text string) string {
+	if terminal.Is(p.Stdout) {
+		return text
+	}
+	return redact.Shapes().Text(text)
+}
+
+// settle asks about the parts that were shown, and keeps the answer.
+func (p *program) settle(ctx context.Context, path string, yes bool, asked []trust.Part) error {
+	agreed, err := p.agrees(ctx, "Trust "+these(len(asked))+"?", yes)
+	if errors.Is(err, errNobody) {
+		fmt.Fprintf(p.Stderr, "savant: nothing was trusted, since nobody can be asked here; to trust what is printed: savant trust --yes, or set %s\n", settings.EnvTrust)
+		return cli.StatusError(cli.ExitUsage)
+	}
+	if err != nil {
+		return err
+	}
+	if !agreed {
+		if err := p.Loaded.Folder.Refuse(asked...); err != nil {
+			return err
+		}
+		fmt.Fprintln(p.Stderr, "savant: nothing was trusted, and you are not reminded of it; savant trust asks again")
+		return cli.StatusError(cli.ExitFailed)
+	}
+	if err := acceptParts(p.Loaded.Folder, path, asked...); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.Stdout, "Trusted: %s. A server that runs already takes servers, commands, workflows and prompts over by itself; settings with its next start.\n",
+		terminal.Count(len(asked), "part"))
+	return err
+}
+
+// acceptParts keeps that a person accepted parts, also where the lock file holds
+// how a server was started before.
+func acceptParts(folder *trust.Folder, path string, parts ...trust.Part) error {
+	if err := folder.Accept(parts...); err != nil {
+		return err
+	}
+	var names []string
+	for _, each := range parts {
+		if each.Kind == trust.Server {
+			names = append(names, each.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return mount.AcceptLaunch(root, names...)
+}
+
+func these(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return fmt.Sprintf("these %d parts", n)
+}
+
+// errNobody: there is no terminal to ask at.
+var errNobody = errors.New("nobody can be asked")
+
+// agrees asks a person and reports whether the answer is yes: errNobody, or
+// APPROVAL_REQUIRED where nothing was answered.
+func (p *program) agrees(ctx context.Context, question string, yes bool) (bool, error) {
+	if yes {
+		return true, nil
+	}
+	if !terminal.Is(p.Stdin) {
+		return false, errNobody
+	}
+	agreed, err := terminal.Confirm(ctx, p.Stdin, p.Stdout, question)
+	if err != nil {
+		return false, fault.New(fault.ApprovalRequired, "nothing was answered, and nothing was accepted")
+	}
+	return agreed, nil
+}
+
+// listedPart is a part as `savant trust --list --json` shows it.
+type listedPart struct {
+	trust.Part
+	Answer trust.Answer `json:"answer"`
+}
+
+func (p *program) listTrust(folder *trust.Folder, brought app.Brought) error {
+	list := []listedPart{}
+	for _, each := range brought.Parts {
+		each.Text, each.Shown = "", slices.Clone(each.Shown)
+		for i := range each.Shown {
+			each.Shown[i] = p.ownEyes(each.Shown[i])
+		}
+		list = append(list, listedPart{each, folder.Said(each)})
+	}
+	elsewhere := slices.DeleteFunc(trust.All(app.Configuration(p.World.Environment)), func(each trust.Elsewhere) bool { return each.Folder == folder.Path })
+	if p.JSON {
+		problems := []*fault.Error{}
+		for _, each := range brought.Problems {
+			problems = append(problems, fault.From(each))
+		}
+		return p.Print(map[string]any{"folder": folder.Path, "digest": trust.Digest(brought.Parts), "parts": list, "problems": problems, "elsewhere": elsewhere})
+	}
+	p.warnOf(brought.Problems)
+	err := terminal.Table(p.Stdout, list, func(each listedPart) []string {
+		return []string{visible.Line(each.ID()), string(each.Answer), visible.Line(fault.Cut(strings.Join(each.Shown, "; "), 200))}
+	})
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(p.Stderr, "nothing here has to be trusted")
+	}
+	return terminal.Table(p.Stdout, elsewhere, func(each trust.Elsewhere) []string {
+		return []string{visible.Line(each.Folder), fmt.Sprintf("%d accepted, %d refused", each.Accepted, each.Refused)}
+	})
+}
+
+func (p *program) revokeTrust(folder *trust.Folder, ids []string) error {
+	gone, err := folder.Forget(ids...)
+	if err != nil {
+		return err
+	}
+	if p.JSON {
+		return p.Print(map[string]any{"folder": folder.Path, "forgotten": gone})
+	}
+	_, err = fmt.Fprintf(p.Stdout, "Forgot what was said about %s of %s.\n", terminal.Count(gone, "part"), visible.Line(folder.Path))
+	return err
+}

@@ -1,0 +1,72 @@
+package ci
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"savant/internal/trust"
+)
+
+// Parts returns the commands that the file of a folder names, each as what a
+// person accepts; none where there is no file.
+func Parts(path string, readYAML ReadYAML) ([]trust.Part, error) {
+	r := &runner{Options{Path: path, ReadYAML: readYAML}}
+	src, err := r.text()
+	if errors.Is(err, errNoFile) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return PartsOf(src, readYAML)
+}
+
+// PartsOf returns the commands of the text of a ci.yaml.
+func PartsOf(src []byte, readYAML ReadYAML) ([]trust.Part, error) {
+	commands, err := read(src, readYAML)
+	return partsOf(commands), err
+}
+
+func partsOf(commands map[string]command) []trust.Part {
+	var parts []trust.Part
+	for _, name := range slices.Sorted(maps.Keys(commands)) {
+		parts = append(parts, commands[name].part)
+	}
+	return parts
+}
+
+// shown are the lines about a command for a person, who has to see all that can
+// run: nothing is redacted, since what looks like a secret may be a command.
+func (c command) shown() []string {
+	var lines []string
+	line := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	line("runs %s", trust.CommandLine(c.argv...))
+	if c.dir != "." {
+		line("in %s", c.dir)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.env)) {
+		line("with %s=%s", name, c.env[name])
+	}
+	if names := c.inserted(); len(names) > 0 {
+		line("gets from your environment %s", strings.Join(names, ", "))
+	}
+	if len(c.patterns) > 0 {
+		line("with arguments of a model, %s", c.allowed())
+	}
+	return lines
+}
+
+// inserted are the names that ${NAME} takes from Savant's environment.
+func (c command) inserted() []string {
+	var names []string
+	for _, text := range c.env {
+		for _, match := range reference().FindAllStringSubmatch(text, -1) {
+			names = append(names, match[1])
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

@@ -1,0 +1,156 @@
+package mount
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"savant/internal/trust"
+)
+
+// Parts returns the servers that the file of a folder names, each as what a person
+// accepts. Those that are wrong or disabled are none. Nothing is started.
+func Parts(root *os.Root) ([]trust.Part, error) {
+	text, err := (&Mounts{options: Options{Root: root}}).readConfig()
+	if err != nil {
+		return nil, err
+	}
+	all, err := entries(configName, text)
+	if err != nil {
+		return nil, err
+	}
+	var parts []trust.Part
+	for _, each := range all {
+		if each.wrong != nil || each.disabled {
+			continue
+		}
+		part, err := each.part()
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part)
+	}
+	return parts, nil
+}
+
+// File names the servers, below SAVANT_PATH.
+const File = configName
+
+// Part returns what a person accepts of a server, and why it may not be started;
+// nil: it may.
+func (m *Mounts) Part(name string) (part trust.Part, refused error, err error) {
+	s, err := m.server(name)
+	if err != nil {
+		return part, nil, err
+	}
+	if s.entry.wrong != nil {
+		return part, nil, s.entry.wrong
+	}
+	if part, err = s.entry.part(); err != nil {
+		return part, nil, err
+	}
+	return part, m.options.Trust.Require(part), nil
+}
+
+// AcceptLaunch makes the way to start servers the one that is pinned, where
+// something of them is pinned: a person has accepted it.
+func AcceptLaunch(root *os.Root, names ...string) error {
+	text, err := (&Mounts{options: Options{Root: root}}).readConfig()
+	if err != nil {
+		return err
+	}
+	all, err := entries(configName, text)
+	if err != nil {
+		return err
+	}
+	held, err := readLock(root)
+	if err != nil {
+		return err
+	}
+	for _, each := range all {
+		print, err := each.fingerprint()
+		if err != nil {
+			return err
+		}
+		known := held.Servers[each.name]
+		if known == nil || known.Launch.Digest == print.Digest || !slices.Contains(names, each.name) {
+			continue
+		}
+		err = pinServer(root, each.name, func(held *pinned) *pinned {
+			if held == nil {
+				return nil
+			}
+			return &pinned{Launch: print, Tools: held.Tools}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// part is the server as what a person accepts: how it is started or reached, what
+// it gets of the environment, and which of its tools are offered.
+func (e *entry) part() (trust.Part, error) {
+	content := map[string]any{"command": e.command, "args": append([]string{}, e.args...), "cwd": e.dir, "url": e.url,
+		"env": texts(e.env), "headers": texts(e.headers), "allow": append([]string{}, e.allow...), "deny": append([]string{}, e.deny...)}
+	return trust.Of(trust.Server, e.name, configName, content, e.shown()...)
+}
+
+func texts(given map[string]string) map[string]string {
+	made := map[string]string{}
+	maps.Copy(made, given)
+	return made
+}
+
+// shown are the lines about the server for a person, who has to see all that the
+// file says: nothing is redacted, since what looks like a secret may be a command.
+func (e *entry) shown() []string {
+	var lines []string
+	line := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	if e.command != "" {
+		line("starts %s", trust.CommandLine(append([]string{e.command}, e.args...)...))
+	}
+	if e.dir != "" {
+		line("in %s", e.dir)
+	}
+	if e.url != "" {
+		line("sends to %s", e.url)
+		if address, err := url.Parse(e.url); err == nil && address.Host != "" {
+			line("host %s", address.Host)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.env)) {
+		line("with %s=%s", name, e.env[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.headers)) {
+		line("with the header %s: %s", name, e.headers[name])
+	}
+	if names := e.variables(); len(names) > 0 {
+		line("gets from your environment %s", strings.Join(names, ", "))
+	}
+	if e.allow != nil {
+		line("offers only the tools %s", strings.Join(e.allow, ", "))
+	}
+	if len(e.deny) > 0 {
+		line("does not offer the tools %s", strings.Join(e.deny, ", "))
+	}
+	return lines
+}
+
+// variables are the names that ${NAME} takes from the environment.
+func (e *entry) variables() []string {
+	given := slices.Concat([]string{e.command, e.dir, e.url}, e.args, slices.Collect(maps.Values(e.env)), slices.Collect(maps.Values(e.headers)))
+	var names []string
+	for _, text := range given {
+		for _, found := range variable().FindAllStringSubmatch(text, -1) {
+			name, _, _ := strings.Cut(found[1], ":-")
+			names = append(names, strings.TrimPrefix(name, "env:"))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

@@ -1,0 +1,197 @@
+package settings
+
+import (
+	"cmp"
+	"net"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"savant/internal/trust"
+)
+
+// guard passes over the values of the file that nobody accepted.
+type guard struct {
+	path    string
+	hosts   []string
+	folder  *trust.Folder
+	waiting map[string]error // by Key: why a value of the file does not hold
+}
+
+// parts returns what the file brings that has to be accepted.
+func (g *guard) parts(given *sources, table []Setting) ([]trust.Part, error) {
+	var parts []trust.Part
+	for _, row := range table {
+		for _, value := range given.all(row) {
+			part, guarded, err := g.part(value)
+			if err != nil {
+				return nil, err
+			}
+			if guarded {
+				parts = append(parts, part)
+			}
+		}
+	}
+	return parts, nil
+}
+
+// part returns the part that a value of the file is, if it has to be accepted.
+func (g *guard) part(value Value) (part trust.Part, guarded bool, err error) {
+	row := value.Setting
+	switch {
+	case !row.Guarded || value.Origin.Source != FromFile || value.Text == "":
+		return part, false, nil
+	case row.Kind == Folders:
+		content, shown := g.outside(value)
+		if len(content) == 0 {
+			return part, false, nil
+		}
+		part, err = trust.Of(trust.Setting, row.Key, FileName, content, shown...)
+	case row.Kind == Address:
+		if trusts(g.hosts, value.Text) {
+			return part, false, nil
+		}
+		part, err = trust.Of(trust.Setting, row.Key, FileName, value.Text, "sends to "+value.Text, "host "+host(value.Text), "is the "+about(row))
+		if secret := sentTo(row.Key); secret != "" {
+			part.Shown = append(part.Shown, "and "+secret+", if it is set")
+		}
+	default:
+		part, err = trust.Of(trust.Setting, row.Key, FileName, value.Text, "asks "+value.Text, "is the "+about(row))
+	}
+	return part, true, err
+}
+
+// about is what a setting is, without its remarks.
+func about(row Setting) string {
+	head, _, _ := strings.Cut(row.Doc, ";")
+	head, _, _ = strings.Cut(head, ",")
+	return head
+}
+
+// outside returns the folders of a value that are not inside SAVANT_PATH, each as
+// it is written and with what it leads to. A relative folder stays relative, so
+// that the digest is the same wherever SAVANT_PATH is.
+func (g *guard) outside(value Value) (content [][2]string, shown []string) {
+	root := trust.Resolved(g.path)
+	for i, folder := range value.Setting.list(value.Text) {
+		target, inside := trust.Inside(g.path, folder)
+		if inside {
+			continue
+		}
+		written := folder
+		if i < len(value.written) {
+			written = value.written[i]
+		}
+		line := "reads " + written
+		if target != written {
+			line += ", which leads to " + target
+		}
+		if below, err := filepath.Rel(root, trust.Resolved(target)); err == nil && !filepath.IsAbs(written) {
+			target = filepath.ToSlash(below)
+		}
+		content = append(content, [2]string{written, target})
+		shown = append(shown, line)
+	}
+	return content, shown
+}
+
+// pass returns the value that holds of those there are, the first before the
+// next: of the file only what was accepted.
+func (g *guard) pass(all []Value) (Value, error) {
+	value := all[0]
+	part, guarded, err := g.part(value)
+	if err != nil || !guarded {
+		return value, err
+	}
+	refused := g.folder.Require(part)
+	switch {
+	case refused == nil:
+		return value, nil
+	case value.Setting.Kind == Folders:
+		value.Text = g.insideOnly(value)
+		return value, nil
+	}
+	g.waiting[value.Setting.Key] = refused
+	return all[1], nil
+}
+
+// providers of models, as llm.provider may name them; the first is that of a model
+// that is named without one.
+var providers = []string{"ollama", "anthropic", "openai"}
+
+// decides returns why whoever decides may not be asked: what the file says of it
+// would hold, and nobody accepted that. Nil: it may.
+func (g *guard) decides(by Reasoning) error {
+	keys := []string{"reasoning.api_url", "llm.slm_model", "llm.llm_model"}
+	for _, model := range []string{by.SLM, by.LLM} {
+		provider, _, _ := strings.Cut(model, ":")
+		if model == "" {
+			continue
+		}
+		if !slices.Contains(providers, provider) {
+			keys = append(keys, "llm.provider")
+			provider = cmp.Or(by.Provider, providers[0])
+		}
+		keys = append(keys, "llm."+provider+"_url")
+	}
+	if by.URL != "" {
+		keys = nil
+	}
+	for _, key := range keys {
+		if refused := g.waiting[key]; refused != nil {
+			return refused
+		}
+	}
+	return nil
+}
+
+// insideOnly is a list of folders without those outside.
+func (g *guard) insideOnly(value Value) string {
+	return strings.Join(slices.DeleteFunc(value.Setting.list(value.Text), func(folder string) bool {
+		_, inside := trust.Inside(g.path, folder)
+		return !inside
+	}), listSeparator)
+}
+
+// sentTo returns the variable of the secret that is sent to an address, or "".
+func sentTo(key string) string {
+	for _, row := range Table() {
+		if row.SentTo == key {
+			return row.Env
+		}
+	}
+	return ""
+}
+
+// host is the host of an address, whatever stands before it.
+func host(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Host == "" {
+		return "unknown"
+	}
+	return parsed.Host
+}
+
+// trusts reports whether an address is at one of the hosts, which may have a port.
+// A host that is reached unencrypted over a network has to be named with its
+// scheme: http://HOST.
+func trusts(hosts []string, address string) bool {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Host == "" {
+		return false
+	}
+	names := []string{parsed.Scheme + "://" + parsed.Host}
+	if private(parsed) {
+		names = append(names, parsed.Host, parsed.Hostname())
+	}
+	return slices.ContainsFunc(hosts, func(host string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, strings.TrimSuffix(host, "/")) })
+	})
+}
+
+// private reports whether nobody on the network can read what is sent to an address.
+func private(address *url.URL) bool {
+	ip := net.ParseIP(address.Hostname())
+	return address.Scheme == "https" || address.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,353 @@
+package trust
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"savant/fault"
+	"savant/internal/atomicfile"
+	"savant/internal/filelock"
+)
+
+// Folder is what was said about the parts of one folder. It notices what other
+// processes write. A nil Folder accepts everything: for a program that brings its
+// own files, and for tests of what is not trust. It may be used by several
+// goroutines at once.
+type Folder struct {
+	// Path is the folder, with links resolved.
+	Path string
+	keep string // the folder of the files; empty: there is none
+
+	mutex   sync.Mutex
+	allowed map[string]bool // by key: what the environment accepts
+	info    fs.FileInfo     // of the file when it was read; nil for none
+	held    kept
+	failed  error // why what was said is not known
+}
+
+// kept is the file of one folder.
+type kept struct {
+	Version int `json:"version"` // 1
+	// Folder is for a person who looks at the file.
+	Folder  string   `json:"folder"`
+	Answers []answer `json:"answers"`
+}
+
+// answer is what was said of a part with this content.
+type answer struct {
+	Kind   Kind      `json:"kind"`
+	Name   string    `json:"name"`
+	Digest string    `json:"digest"`
+	Answer Answer    `json:"answer"`
+	At     time.Time `json:"at"`
+}
+
+// maxKept bounds the file, in bytes; maxAnswers how many contents of one part are
+// remembered, so that a change of branch does not ask anew.
+const (
+	maxKept    = 16 << 20
+	maxAnswers = 20
+)
+
+// Open returns what was said about a folder. configuration is the user's folder
+// of configuration; empty: there is none, and nothing is accepted.
+func Open(configuration, path string) *Folder {
+	f := &Folder{Path: Resolved(path), allowed: map[string]bool{}}
+	if configuration != "" {
+		f.keep = filepath.Join(configuration, "savant", "trust")
+	}
+	return f
+}
+
+// Resolved is the absolute path without links, as far as it is there.
+func Resolved(path string) string {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	if target, err := filepath.EvalSymlinks(absolute); err == nil {
+		return target
+	}
+	return absolute
+}
+
+func (f *Folder) name() string {
+	sum := sha256.Sum256([]byte(f.Path))
+	return hex.EncodeToString(sum[:16]) + ".json"
+}
+
+func key(p Part) string { return p.ID() + " " + p.Digest }
+
+// Allow accepts parts for this process alone.
+func (f *Folder) Allow(parts ...Part) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	for _, each := range parts {
+		f.allowed[key(each)] = true
+	}
+}
+
+// Said returns what was said about a part.
+func (f *Folder) Said(part Part) Answer {
+	said, _ := f.said(part)
+	return said
+}
+
+// said also returns why nothing is known.
+func (f *Folder) said(part Part) (Answer, error) {
+	if f == nil {
+		return Accepted, nil
+	}
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if f.allowed[key(part)] {
+		return Accepted, nil
+	}
+	f.read()
+	said := Unsaid
+	for _, each := range f.held.Answers {
+		switch {
+		case each.Kind != part.Kind || each.Name != part.Name:
+		case each.Digest == part.Digest:
+			return each.Answer, nil
+		case each.Answer == Accepted:
+			said = Changed
+		}
+	}
+	return said, f.failed
+}
+
+// Accepts says whether a part may be used.
+func (f *Folder) Accepts(part Part) bool { return f.Said(part) == Accepted }
+
+// Require returns nil if a part may be used: TRUST_REQUIRED says why it may not.
+func (f *Folder) Require(part Part) error {
+	said, failed := f.said(part)
+	switch {
+	case said == Accepted:
+		return nil
+	case failed != nil:
+		return fault.New(fault.TrustRequired, "%s is not used: %w", part, failed).Hinted(Hint())
+	}
+	return required(part, said)
+}
+
+// Stamp changes when what was said may have changed.
+func (f *Folder) Stamp() string {
+	if f == nil || f.keep == "" {
+		return ""
+	}
+	info, err := os.Stat(filepath.Join(f.keep, f.name()))
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%d %d", info.ModTime().UnixNano(), info.Size())
+}
+
+// read reads the file if it changed; the mutex is held. What cannot be read
+// accepts nothing.
+func (f *Folder) read() {
+	if f.keep == "" {
+		f.failed = errNoFolder
+		return
+	}
+	info, err := os.Stat(filepath.Join(f.keep, f.name()))
+	if err == nil && f.info != nil && os.SameFile(info, f.info) && info.ModTime().Equal(f.info.ModTime()) && info.Size() == f.info.Size() {
+		return
+	}
+	f.info, f.held, f.failed = nil, kept{}, nil
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err == nil {
+		f.held, err = readKept(filepath.Join(f.keep, f.name()))
+	}
+	if err != nil {
+		f.failed = fmt.Errorf("what was trusted is not known, since the file that holds it cannot be read: %w", withoutPath(err))
+		return
+	}
+	f.info = info
+}
+
+var errNoFolder = errors.New("there is no folder for what is trusted: set XDG_CONFIG_HOME or HOME to one, by its whole path")
+
+func readKept(file string) (held kept, err error) {
+	info, err := os.Stat(file)
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxKept) {
+		err = errors.New("it is not a file of Savant's")
+	}
+	var data []byte
+	if err == nil {
+		data, err = os.ReadFile(file)
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &held)
+	}
+	if err == nil && held.Version != 1 {
+		err = fmt.Errorf("its version is %d, and this Savant knows 1", held.Version)
+	}
+	if err != nil {
+		return kept{}, err
+	}
+	return held, nil
+}
+
+// withoutPath leaves the path of this machine out.
+func withoutPath(err error) error {
+	var failed *fs.PathError
+	if errors.As(err, &failed) {
+		return failed.Err
+	}
+	return err
+}
+
+// Accept keeps that a person accepted parts: STATE_NOT_SAVED.
+func (f *Folder) Accept(parts ...Part) error { return f.say(Accepted, parts) }
+
+// Refuse keeps that a person refused parts: STATE_NOT_SAVED.
+func (f *Folder) Refuse(parts ...Part) error { return f.say(Refused, parts) }
+
+func (f *Folder) say(said Answer, parts []Part) error {
+	now := time.Now().UTC().Truncate(time.Second)
+	return f.edit(func(held []answer) []answer {
+		for _, part := range parts {
+			held = slices.DeleteFunc(held, func(a answer) bool { return a.Kind == part.Kind && a.Name == part.Name && a.Digest == part.Digest })
+			held = append(held, answer{part.Kind, part.Name, part.Digest, said, now})
+			held = latest(held, part)
+		}
+		return held
+	})
+}
+
+// latest drops the oldest answers about a part beyond the bound.
+func latest(held []answer, part Part) []answer {
+	same := func(a answer) bool { return a.Kind == part.Kind && a.Name == part.Name }
+	for count := len(slices.DeleteFunc(slices.Clone(held), func(a answer) bool { return !same(a) })); count > maxAnswers; count-- {
+		at := slices.IndexFunc(held, same)
+		held = slices.Delete(held, at, at+1)
+	}
+	return held
+}
+
+// Forget drops what was said about the parts of these IDs, about all without any.
+// It returns how many parts that were.
+func (f *Folder) Forget(ids ...string) (int, error) {
+	gone := map[string]bool{}
+	err := f.edit(func(held []answer) []answer {
+		return slices.DeleteFunc(held, func(a answer) bool {
+			id := Part{Kind: a.Kind, Name: a.Name}.ID()
+			drop := len(ids) == 0 || slices.Contains(ids, id)
+			if drop {
+				gone[id] = true
+			}
+			return drop
+		})
+	})
+	return len(gone), err
+}
+
+// Known returns the IDs of the parts about which something was said, sorted.
+func (f *Folder) Known() []string {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.read()
+	var ids []string
+	for _, each := range f.held.Answers {
+		ids = append(ids, Part{Kind: each.Kind, Name: each.Name}.ID())
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// edit changes the file. Other processes that do the same wait.
+func (f *Folder) edit(change func([]answer) []answer) error {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	err := f.write(change)
+	if err != nil && !errors.As(err, new(*fault.Error)) {
+		return fault.New(fault.StateNotSaved, "what was trusted could not be kept in %s: %w", filepath.Join(f.keep, f.name()), withoutPath(err))
+	}
+	return err
+}
+
+func (f *Folder) write(change func([]answer) []answer) error {
+	if f.keep == "" {
+		return fault.New(fault.StateNotSaved, "%w", errNoFolder)
+	}
+	if err := os.MkdirAll(f.keep, 0o700); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(f.keep)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	guard, err := root.OpenFile("lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer guard.Close()
+	if err := filelock.Lock(guard); err != nil {
+		return err
+	}
+	f.info = nil // read again what another process may have written in between
+	f.read()
+	if f.failed != nil {
+		return f.failed
+	}
+	next := kept{Version: 1, Folder: f.Path, Answers: change(slices.Clone(f.held.Answers))}
+	f.info = nil
+	if len(next.Answers) == 0 {
+		if err := root.Remove(f.name()); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	data, err := json.MarshalIndent(next, "", " ")
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(root, f.name(), append(data, '\n'), 0o600)
+}
+
+// Elsewhere is a folder about which something was said.
+type Elsewhere struct {
+	Folder   string `json:"folder"`
+	Accepted int    `json:"accepted"`
+	Refused  int    `json:"refused"`
+}
+
+// All returns every folder about which something was said, by path. Files that
+// cannot be read are left out.
+func All(configuration string) []Elsewhere {
+	folder := filepath.Join(configuration, "savant", "trust")
+	files, _ := os.ReadDir(folder)
+	var all []Elsewhere
+	for _, file := range files {
+		held, err := readKept(filepath.Join(folder, file.Name()))
+		if err != nil || held.Folder == "" {
+			continue
+		}
+		found := Elsewhere{Folder: held.Folder}
+		for _, each := range held.Answers {
+			if each.Answer == Accepted {
+				found.Accepted++
+			} else {
+				found.Refused++
+			}
+		}
+		all = append(all, found)
+	}
+	slices.SortFunc(all, func(a, b Elsewhere) int { return strings.Compare(a.Folder, b.Folder) })
+	return all
+}
