@@ -19,6 +19,7 @@ type diffIn struct {
 	MergeBase bool     `json:"merge_base,omitempty" doc:"Compare with where to branched off from."`
 	Paths     []string `json:"paths,omitempty" doc:"Only these files or folders, relative to the repository's top."`
 	Context   *int     `json:"context,omitempty" min:"0" max:"100" doc:"Unchanged lines around each change; default 3."`
+	Functions bool     `json:"functions,omitempty" doc:"Show each change with the whole function around it."`
 	NoPatch   bool     `json:"no_patch,omitempty" doc:"Only list the files, with their counts of lines."`
 	MaxBytes  int      `json:"max_bytes,omitempty" min:"1000" max:"10000000" doc:"Most bytes to read; default and most: the server's limit."`
 }
@@ -52,7 +53,7 @@ func (e *engine) diff(ctx context.Context, in diffIn) (changes, error) {
 	if err != nil {
 		return changes{}, err
 	}
-	return r.compare(ctx, sides, in.Paths, in.Context, in.NoPatch, in.MaxBytes)
+	return r.compare(ctx, comparison{sides, in.Paths, in.Context, in.Functions, in.NoPatch, in.MaxBytes})
 }
 
 // sides returns the arguments of git diff that say what is compared.
@@ -119,24 +120,35 @@ func (r *repository) before(c commit) string {
 	return c.Parents[0]
 }
 
+// comparison is what git diff is asked for.
+type comparison struct {
+	sides, paths       []string
+	around             *int // unchanged lines around each change
+	functions, noPatch bool
+	maxBytes           int
+}
+
 // compare runs git diff and takes its list of files, counts and patches from
 // one output, so that they describe the same moment of the working tree.
-func (r *repository) compare(ctx context.Context, sides, paths []string, around *int, noPatch bool, maxBytes int) (changes, error) {
-	paths, err := inTree("paths", paths...)
+func (r *repository) compare(ctx context.Context, c comparison) (changes, error) {
+	paths, err := inTree("paths", c.paths...)
 	if err != nil {
 		return changes{}, err
 	}
-	limit := min(cmp.Or(maxBytes, r.engine.maxBytes), r.engine.maxBytes)
+	limit := min(cmp.Or(c.maxBytes, r.engine.maxBytes), r.engine.maxBytes)
 	args := []string{"diff", "--raw", "--numstat", "--no-abbrev", "--no-color", "--no-ext-diff", "--no-textconv", "--no-relative", "-M",
 		"--submodule=short", "--ignore-submodules=dirty", "-O/dev/null"}
-	if !noPatch {
+	if !c.noPatch {
 		lines := 3
-		if around != nil {
-			lines = *around
+		if c.around != nil {
+			lines = *c.around
+		}
+		if c.functions {
+			args = append(args, "--function-context")
 		}
 		args = append(args, "--patch", "--src-prefix=a/", "--dst-prefix=b/", "--inter-hunk-context=0", "--unified="+strconv.Itoa(lines))
 	}
-	args = append(append(append(args, sides...), "--"), paths...)
+	args = append(append(append(args, c.sides...), "--"), paths...)
 	out, err := r.runBounded(ctx, limit, "", args...)
 	if err != nil {
 		return changes{}, err

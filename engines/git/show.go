@@ -36,7 +36,7 @@ func (e *engine) show(ctx context.Context, in showIn) (shown, error) {
 	if err != nil {
 		return shown{}, err
 	}
-	made, err := r.compare(ctx, []string{r.before(described), hash}, in.Paths, in.Context, in.NoPatch, in.MaxBytes)
+	made, err := r.compare(ctx, comparison{sides: []string{r.before(described), hash}, paths: in.Paths, around: in.Context, noPatch: in.NoPatch, maxBytes: in.MaxBytes})
 	if err != nil {
 		return shown{}, err
 	}

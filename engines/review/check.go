@@ -1,0 +1,162 @@
+package review
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"savant/internal/pattern"
+	"savant/internal/words"
+)
+
+// Finding is one thing that a review noticed. Evidence is quoted from the patch.
+type Finding struct {
+	Path       string `json:"path" doc:"File, relative to the repository."`
+	Line       int    `json:"line,omitempty" min:"0" doc:"Line in the new version."`
+	Severity   string `json:"severity" enum:"blocker,major,minor,note"`
+	Message    string `json:"message" doc:"What is wrong and why it matters."`
+	Suggestion string `json:"suggestion,omitempty" doc:"What to write instead."`
+	Evidence   string `json:"evidence" doc:"The line of the patch that shows it, quoted."`
+}
+
+// Dropped is a finding that the change does not bear out.
+type Dropped struct {
+	Finding
+	Why string `json:"why"`
+}
+
+var severities = []string{"blocker", "major", "minor", "note"}
+
+// check keeps the findings whose evidence stands in the patch of their file, corrects
+// their lines to where it stands, and merges those that say the same. The kept ones
+// are in the order of severity, then of the files.
+func (c *change) check(findings []Finding) (kept []Finding, dropped []Dropped, merged int) {
+	for _, each := range findings {
+		each.Path = strings.TrimPrefix(each.Path, "./")
+		line, why := c.locate(each)
+		if why != "" {
+			dropped = append(dropped, Dropped{each, why})
+			continue
+		}
+		each.Line = line
+		if i := slices.IndexFunc(kept, func(other Finding) bool { return same(each, other) }); i >= 0 {
+			if slices.Index(severities, each.Severity) < slices.Index(severities, kept[i].Severity) {
+				kept[i].Severity = each.Severity
+			}
+			merged++
+			continue
+		}
+		kept = append(kept, each)
+	}
+	slices.SortStableFunc(kept, func(a, b Finding) int {
+		return cmp.Or(slices.Index(severities, a.Severity)-slices.Index(severities, b.Severity), strings.Compare(a.Path, b.Path), a.Line-b.Line)
+	})
+	return kept, dropped, merged
+}
+
+// locate returns the line of the new version where the evidence of a finding stands,
+// the nearest one to the line that it claims. Of a line that was removed it is the one
+// that follows.
+func (c *change) locate(f Finding) (at int, why string) {
+	file, known := c.files[f.Path]
+	switch {
+	case !known:
+		return 0, "the file is not in the change"
+	case file.LeftOut != "":
+		return 0, "the file was not reviewed: " + file.LeftOut
+	}
+	quote := quoted(f.Evidence)
+	if len(quote) == 0 {
+		return 0, "it quotes nothing"
+	}
+	best := -1
+	for _, hunk := range c.hunks[f.Path] {
+		next := 0 // the line of the new version that stands here or follows
+		for i := len(hunk.lines) - 1; i >= 0; i-- {
+			each := hunk.lines[i]
+			if each.New > 0 {
+				next = each.New
+			}
+			if holds(hunk.lines[i:], quote) && (best < 0 || distance(next, f.Line) < distance(best, f.Line)) {
+				best = max(next, 1)
+			}
+		}
+	}
+	if best < 0 {
+		return 0, "its evidence is not in the patch of the file"
+	}
+	return best, ""
+}
+
+func distance(a, b int) int { return max(a-b, b-a) }
+
+// quoted returns the lines of a quotation as they are compared: without the numbers
+// and signs that a part shows, without the white space around and the empty ones.
+func quoted(evidence string) (lines []string) {
+	for text := range strings.Lines(evidence) {
+		text = strings.TrimSpace(shownNumber().ReplaceAllString(text, ""))
+		if text = plain(text); text != "" {
+			lines = append(lines, text)
+		}
+	}
+	return lines
+}
+
+// shownNumber is what a part shows before a line: its number and its sign.
+var shownNumber = pattern.Lazy(`^\s*(?:\d+ [ +-]|[+-])`)
+
+// plain joins runs of white space.
+func plain(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// holds says whether lines begin with a quotation: each line of it is part of the
+// next line that is not empty. Removed and added lines may stand between them.
+func holds(lines []line, quote []string) bool {
+	if !strings.Contains(plain(lines[0].Text), quote[0]) {
+		return false
+	}
+	found := 1
+	for _, each := range lines[1:] {
+		if found == len(quote) {
+			break
+		}
+		if strings.Contains(plain(each.Text), quote[found]) {
+			found++
+		} else if each.Kind == ' ' && plain(each.Text) != "" {
+			return false
+		}
+	}
+	return found == len(quote)
+}
+
+// same says whether two findings speak of the same: the same line, and more than half
+// of the words of the shorter message.
+func same(a, b Finding) bool {
+	if a.Path != b.Path || a.Line != b.Line {
+		return false
+	}
+	first, second := telling(a.Message), telling(b.Message)
+	shared := 0
+	for _, word := range first {
+		if slices.Contains(second, word) {
+			shared++
+		}
+	}
+	return 2*shared > min(len(first), len(second))
+}
+
+// telling returns the words of a text that say something, each once.
+func telling(text string) []string {
+	all := slices.DeleteFunc(words.Of(text), words.IsStop)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// ungrounded says which findings were dropped, for people.
+func ungrounded(dropped []Dropped) string {
+	var out strings.Builder
+	for _, each := range dropped {
+		fmt.Fprintf(&out, "- %s:%d: %s (%s)\n", each.Path, each.Line, each.Message, each.Why)
+	}
+	return out.String()
+}

@@ -1,0 +1,225 @@
+// Package review reads a change for a review: it finds what is to be reviewed, cuts it
+// into parts that fit a prompt, holds findings against the patch, and writes the
+// report. Models judge; everything here is computed.
+package review
+
+import (
+	"context"
+	"encoding/json"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"savant/engines"
+	"savant/fault"
+)
+
+// Name is the engine's name.
+const Name = "review"
+
+// keptChanges is how many changes are kept between the calls of reviews.
+const keptChanges = 4
+
+// Bounds of a part, in bytes. The default fits the prompt of a small model (8,000
+// tokens) with the task, the schema and a ticket beside it.
+const (
+	defaultPartBytes = 16_000
+	minPartBytes     = 2_000
+	maxPartBytes     = 100_000
+)
+
+// Tools is the registry: the engine reads changes with its tools, under the guards of
+// whoever calls.
+type Tools interface {
+	Tools() []engines.Tool
+	Invoke(ctx context.Context, name string, args json.RawMessage) (engines.Result, error)
+}
+
+type engine struct {
+	tools Tools
+	kept  *lru.Cache[string, *change]
+}
+
+// Engine returns the engine and its tools, which only read. Their errors are those of
+// git.diff, git.log and git.status, of a mounted server that has the change, and
+// INVALID_PARAMS (a target, base or part that there is none of), STATE_CONFLICT (the
+// working tree changed since review.change), LIMIT_EXCEEDED and TOOL_FAILED.
+func Engine(tools Tools) (engines.Engine, []engines.Tool) {
+	kept, err := lru.New[string, *change](keptChanges)
+	if err != nil {
+		panic("review: " + err.Error()) // only a size below 1 is an error
+	}
+	e := &engine{tools: tools, kept: kept}
+	return engines.Engine{Name: Name, Description: "reads changes for reviews, and holds findings against them"}, []engines.Tool{
+		tool("review.change", "What is reviewed", e.change,
+			"Says what a review is about: the files of a change, what of it is left out and why, and in how many parts it is read. "+
+				"The change is a branch, a range, a pull or merge request, or the uncommitted changes."),
+		tool("review.part", "A part of a change", e.part,
+			"One part of a change with the lines around it: each changed line stands in one part, with its number in the new version."),
+		tool("review.check", "Check findings", e.check,
+			"Holds findings against a change: keeps those whose evidence stands in the patch of their file, corrects their lines, merges those that say the same."),
+		tool("review.report", "Report of a review", e.report,
+			"Writes the report of a review as Markdown: the decision, the findings, and what was and was not seen."),
+	}
+}
+
+func tool[In, Out any](name, title string, f func(context.Context, In) (Out, error), description string) engines.Tool {
+	made := engines.Bind(name, description, f)
+	made.Title = title
+	made.Output = engines.SchemaOf[Out]()
+	made.ReadOnly, made.Idempotent = true, true
+	return made
+}
+
+type changeIn struct {
+	Repo   string `json:"repo,omitempty" doc:"Folder in the repository; default: the project."`
+	Target string `json:"target,omitempty" doc:"A branch, a range (main..feature), the number or address of a pull or merge request; default: the current branch, or what is not committed."`
+	Base   string `json:"base,omitempty" doc:"What a branch is compared with, from where it branched off; default: main or master."`
+	Bytes  int    `json:"part_bytes,omitempty" min:"2000" max:"100000" doc:"Most bytes of a part; default 16000."`
+}
+
+// placeIn says which change a call is about.
+type placeIn struct {
+	Repo   string `json:"repo,omitempty" doc:"As review.change got it."`
+	Source source `json:"source" doc:"Of review.change."`
+	Digest string `json:"digest,omitempty" doc:"Of review.change: a working tree that changed since is refused."`
+	Bytes  int    `json:"part_bytes,omitempty" min:"2000" max:"100000" doc:"As review.change got it."`
+}
+
+func (e *engine) change(ctx context.Context, in changeIn) (Manifest, error) {
+	wanted, err := parseTarget(in.Target)
+	if err != nil {
+		return Manifest{}, err
+	}
+	from, err := e.resolve(ctx, in.Repo, wanted, in.Base)
+	if err != nil {
+		return Manifest{}, err
+	}
+	c, err := e.load(ctx, in.Repo, from, room(in.Bytes))
+	if err != nil {
+		return Manifest{}, err
+	}
+	m := c.manifest()
+	m.Title = from.title(in.Target)
+	m.CheckedOut, err = e.checkedOut(ctx, in.Repo, from)
+	return m, err
+}
+
+func room(bytes int) int {
+	if bytes == 0 {
+		return defaultPartBytes
+	}
+	return min(max(bytes, minPartBytes), maxPartBytes)
+}
+
+// manifest says what a change is.
+func (c *change) manifest() Manifest {
+	m := Manifest{Source: c.source, Digest: c.digest, Files: c.order, Parts: []partInfo{}}
+	if m.Files == nil {
+		m.Files = []fileChange{}
+	}
+	for i, each := range c.parts {
+		m.Parts = append(m.Parts, partInfo{Number: i + 1, Paths: each.paths(), Lines: each.changes()})
+		m.Lines.Reviewed += each.changes()
+	}
+	for _, file := range c.order {
+		m.Lines.All += file.lines()
+	}
+	m.Lines.LeftOut = m.Lines.All - m.Lines.Reviewed
+	return m
+}
+
+// title names a change in a few words.
+func (s source) title(target string) string {
+	switch {
+	case target != "":
+		return fault.Cut(oneParagraph(target), 200)
+	case s.Head == "":
+		return "uncommitted changes"
+	}
+	return s.Head[:min(len(s.Head), 12)]
+}
+
+// checkedOut says whether the files on disk are those of the change.
+func (e *engine) checkedOut(ctx context.Context, repo string, from source) (bool, error) {
+	if from.Head == "" {
+		return true, nil
+	}
+	if from.Forge != "" {
+		return false, nil
+	}
+	var tree struct {
+		Head  string `json:"head"`
+		Clean bool   `json:"clean"`
+	}
+	err := e.call(ctx, "git.status", inRepo(repo, map[string]any{"limit": 1}), &tree)
+	return tree.Clean && tree.Head == from.Head, err
+}
+
+// loaded returns the change that a call is about.
+func (e *engine) loaded(ctx context.Context, in placeIn) (*change, error) {
+	c, err := e.load(ctx, in.Repo, in.Source, room(in.Bytes))
+	if err != nil {
+		return nil, err
+	}
+	if in.Digest != "" && in.Digest != c.digest {
+		return nil, fault.New(fault.StateConflict, "the change is not the one that review.change described: it was edited since").
+			Hinted(fault.Hint{Call: "review.change", Text: "begins the review again"})
+	}
+	return c, nil
+}
+
+type partIn struct {
+	placeIn
+	Part int `json:"part" min:"1" doc:"Its number, from 1."`
+}
+
+type partOut struct {
+	Number int      `json:"number"`
+	Of     int      `json:"of"`
+	Paths  []string `json:"paths"`
+	Lines  int      `json:"lines" doc:"changed lines"`
+	Text   string   `json:"text" doc:"The lines: number in the new version, sign, text. A removed line has no number."`
+}
+
+func (e *engine) part(ctx context.Context, in partIn) (partOut, error) {
+	c, err := e.loaded(ctx, in.placeIn)
+	if err != nil {
+		return partOut{}, err
+	}
+	if in.Part > len(c.parts) {
+		return partOut{}, fault.New(fault.InvalidParams, "part: there are %d", len(c.parts)).
+			With(fault.Diagnostic{Path: "part", Expected: "a number that review.change lists", Message: "there is no such part"})
+	}
+	each := c.parts[in.Part-1]
+	return partOut{Number: in.Part, Of: len(c.parts), Paths: each.paths(), Lines: each.changes(), Text: each.text(c.files)}, nil
+}
+
+type checkIn struct {
+	placeIn
+	Findings []Finding `json:"findings"`
+}
+
+type checkOut struct {
+	Findings []Finding `json:"findings"`
+	Dropped  []Dropped `json:"dropped"`
+	Merged   int       `json:"merged" doc:"how many said what another one says"`
+}
+
+func (e *engine) check(ctx context.Context, in checkIn) (checkOut, error) {
+	c, err := e.loaded(ctx, in.placeIn)
+	if err != nil {
+		return checkOut{}, err
+	}
+	out := checkOut{Findings: []Finding{}, Dropped: []Dropped{}}
+	kept, dropped, merged := c.check(in.Findings)
+	out.Findings, out.Dropped, out.Merged = append(out.Findings, kept...), append(out.Dropped, dropped...), merged
+	return out, nil
+}
+
+type reportOut struct {
+	Markdown string `json:"markdown"`
+}
+
+func (e *engine) report(_ context.Context, in Report) (reportOut, error) {
+	return reportOut{in.Markdown()}, nil
+}

@@ -1,0 +1,250 @@
+package review
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"savant/engines"
+	"savant/fault"
+	"savant/internal/jsonvalue"
+)
+
+// The tools of mounted servers that have pull and merge requests: GitHub's own server,
+// GitLab's own, and the common ones beside it, which differ in the names of arguments.
+const (
+	githubRead  = "pull_request_read"
+	gitlabRead  = "get_merge_request"
+	gitlabDiffs = "get_merge_request_diffs"
+)
+
+// resolveForge asks a mounted server for a request that is not in the repository.
+func (e *engine) resolveForge(ctx context.Context, wanted target) (source, error) {
+	if tool, found := e.find(githubRead); found && !strings.Contains(wanted.host, "gitlab") && wanted.project != "" {
+		at := source{Forge: engines.EngineOf(tool.Name), Project: wanted.project, Number: wanted.number}
+		var request struct {
+			Head struct {
+				SHA string `json:"sha"`
+			} `json:"head"`
+			Base struct {
+				SHA string `json:"sha"`
+			} `json:"base"`
+		}
+		err := e.ask(ctx, tool.Name, at.githubArgs("get"), &request)
+		at.Base, at.Head = request.Base.SHA, request.Head.SHA
+		return at, err
+	}
+	if tool, found := e.find(gitlabRead); found && wanted.project != "" {
+		at := source{Forge: engines.EngineOf(tool.Name), Project: wanted.project, Number: wanted.number}
+		var request struct {
+			SHA  string `json:"sha"`
+			Refs struct {
+				Base string `json:"base_sha"`
+				Head string `json:"head_sha"`
+			} `json:"diff_refs"`
+		}
+		err := e.ask(ctx, tool.Name, at.gitlabArgs(tool), &request)
+		at.Base, at.Head = request.Refs.Base, cmp.Or(request.Refs.Head, request.SHA)
+		return at, err
+	}
+	return source{}, fault.New(fault.InvalidParams, "target: request %d is not in this repository, and no mounted server was asked: "+
+		"it takes the address of the request, and GitHub's or GitLab's MCP server", wanted.number).
+		Hinted(fault.Hint{Text: "fetch it: git fetch origin pull/N/head:pr/N (GitHub), git fetch origin merge-requests/N/head:mr/N (GitLab)"})
+}
+
+// readForge returns the files of a request with their patches.
+func (e *engine) readForge(ctx context.Context, from source) ([]fileChange, error) {
+	if name := from.Forge + "." + githubRead; e.has(name) {
+		var text string
+		if err := e.ask(ctx, name, from.githubArgs("get_diff"), &text); err != nil {
+			return nil, err
+		}
+		return parseGitDiff(text), nil
+	}
+	tool, found := e.find(gitlabDiffs)
+	if !found {
+		return nil, fault.New(fault.EngineOffline, "the server %s, which has the change, is not there", from.Forge)
+	}
+	var diffs []struct {
+		OldPath   string `json:"old_path"`
+		NewPath   string `json:"new_path"`
+		Diff      string `json:"diff"`
+		New       bool   `json:"new_file"`
+		Deleted   bool   `json:"deleted_file"`
+		Renamed   bool   `json:"renamed_file"`
+		Collapsed bool   `json:"collapsed"`
+		TooLarge  bool   `json:"too_large"`
+	}
+	if err := e.ask(ctx, tool.Name, from.gitlabArgs(tool), &diffs); err != nil {
+		return nil, err
+	}
+	var files []fileChange
+	for _, each := range diffs {
+		file := fileChange{Path: each.NewPath, Status: "modified", patch: each.Diff}
+		switch {
+		case each.New:
+			file.Status = "added"
+		case each.Deleted:
+			file.Status = "deleted"
+		case each.Renamed:
+			file.Status, file.RenamedFrom = "renamed", each.OldPath
+		}
+		if each.TooLarge || each.Collapsed {
+			file.LeftOut = "too long: the forge does not show its patch"
+		}
+		file.count()
+		files = append(files, file)
+	}
+	return files, nil
+}
+
+// githubArgs are those of pull_request_read.
+func (s source) githubArgs(method string) map[string]any {
+	owner, name, _ := strings.Cut(s.Project, "/")
+	return map[string]any{"method": method, "owner": owner, "repo": name, "pullNumber": s.Number}
+}
+
+// gitlabArgs are those of a tool about one merge request, by the names that it has for
+// them.
+func (s source) gitlabArgs(tool engines.Tool) map[string]any {
+	var schema struct {
+		Properties map[string]struct {
+			Type any `json:"type"`
+		} `json:"properties"`
+	}
+	_ = json.Unmarshal(tool.Input, &schema) // without properties the usual names are used
+	name := func(names ...string) string {
+		for _, each := range names {
+			if _, has := schema.Properties[each]; has {
+				return each
+			}
+		}
+		return names[0]
+	}
+	number := name("merge_request_iid", "mr_iid", "iid")
+	args := map[string]any{name("project_id", "id", "project_path"): s.Project, number: s.Number}
+	if schema.Properties[number].Type == "string" {
+		args[number] = strconv.Itoa(s.Number)
+	}
+	return args
+}
+
+// find returns the tool of a mounted server by its own name.
+func (e *engine) find(own string) (engines.Tool, bool) {
+	tools := e.tools.Tools()
+	i := slices.IndexFunc(tools, func(tool engines.Tool) bool {
+		_, name, _ := strings.Cut(tool.Name, ".")
+		return name == own
+	})
+	if i < 0 {
+		return engines.Tool{}, false
+	}
+	return tools[i], true
+}
+
+func (e *engine) has(name string) bool {
+	return slices.ContainsFunc(e.tools.Tools(), func(tool engines.Tool) bool { return tool.Name == name })
+}
+
+// ask calls a tool of a mounted server and reads the JSON, or the text, that it
+// answers.
+func (e *engine) ask(ctx context.Context, tool string, args map[string]any, into any) error {
+	raw, err := jsonvalue.Encode(args)
+	if err != nil {
+		return fault.From(err)
+	}
+	result, err := e.tools.Invoke(ctx, tool, raw)
+	if err != nil {
+		return err
+	}
+	var content struct {
+		Content []struct {
+			Type string `json:"type"`
+			Text string `json:"text"`
+		} `json:"content"`
+	}
+	text := string(result.JSON)
+	if json.Unmarshal(result.JSON, &content) == nil && len(content.Content) > 0 {
+		text = ""
+		for _, block := range content.Content {
+			text += block.Text
+		}
+	}
+	if plain, wanted := into.(*string); wanted {
+		*plain = text
+		return nil
+	}
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		return fault.New(fault.ToolFailed, "%s answered what cannot be read as JSON: %w", tool, err)
+	}
+	return nil
+}
+
+// parseGitDiff reads what `git diff` prints: a part for each file. Paths are taken
+// from its lines ---, +++ and rename, which name them without doubt.
+func parseGitDiff(text string) (files []fileChange) {
+	const first = "diff --git "
+	for _, section := range strings.Split("\n"+text, "\n"+first)[1:] {
+		file := fileChange{Status: "modified", patch: first + section + "\n"}
+		head, _, _ := strings.Cut(section, "\n@@ ")
+		lines := strings.Split(head, "\n")
+		if i := strings.LastIndex(lines[0], " b/"); i >= 0 {
+			file.Path = unquote(lines[0][i+1:], "b/")
+		}
+		for _, each := range lines[1:] {
+			key, value, _ := strings.Cut(each, " ")
+			switch {
+			case key == "new" && strings.HasPrefix(value, "file"):
+				file.Status = "added"
+			case key == "deleted":
+				file.Status = "deleted"
+			case key == "rename" && strings.HasPrefix(value, "from "):
+				file.Status, file.RenamedFrom = "renamed", unquote(value[len("from "):], "")
+			case key == "rename":
+				file.Path = unquote(strings.TrimPrefix(value, "to "), "")
+			case key == "Binary", key == "GIT":
+				file.Binary = true
+			case key == "---" && value != "/dev/null" && file.Path == "":
+				file.Path = unquote(value, "a/")
+			case key == "+++" && value != "/dev/null":
+				file.Path = unquote(value, "b/")
+			}
+		}
+		file.count()
+		files = append(files, file)
+	}
+	return files
+}
+
+// unquote reads a path as git prints it, without the letter of its side.
+func unquote(text, side string) string {
+	text = strings.TrimRight(text, "\t\r")
+	if strings.HasPrefix(text, `"`) {
+		var plain string
+		if json.Unmarshal([]byte(text), &plain) == nil {
+			text = plain
+		}
+	}
+	return strings.TrimPrefix(text, side)
+}
+
+// count sets how many lines a file adds and removes by its patch.
+func (f *fileChange) count() {
+	hunks, err := parsePatch(f.Path, f.patch)
+	if err != nil {
+		return // told when the change is packed
+	}
+	for _, hunk := range hunks {
+		for _, each := range hunk.lines {
+			switch each.Kind {
+			case '+':
+				f.Additions++
+			case '-':
+				f.Deletions++
+			}
+		}
+	}
+}

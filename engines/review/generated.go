@@ -1,0 +1,64 @@
+package review
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"savant/internal/pattern"
+)
+
+// Folders and files that people do not write. What is in them is named in the report
+// and not read.
+var (
+	vendored  = []string{"vendor", "node_modules", "third_party", "bower_components", "Pods"}
+	lockFiles = []string{"go.sum", "go.work.sum", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "Cargo.lock",
+		"poetry.lock", "Pipfile.lock", "uv.lock", "composer.lock", "Gemfile.lock", "mix.lock", "flake.lock", "gradle.lockfile", "Podfile.lock", "packages.lock.json"}
+	generatedNames = []string{"*.pb.go", "*.pb.gw.go", "*_generated.go", "zz_generated.*", "*.gen.go", "*_gen.go", "*.g.dart", "*_pb2.py", "*_pb2_grpc.py",
+		"*.min.js", "*.min.css", "*.map", "*.snap", "*.designer.cs"}
+)
+
+// generatedMark is what Go (golang.org/s/generatedcode) and most other generators
+// write at the top of a file.
+var generatedMark = pattern.Lazy(`(?m)^\W*(?:Code generated .* DO NOT EDIT|@generated\b|(?i:auto-?generated)\b.*(?i:do not (?:edit|modify)))`)
+
+// leftOut says why nobody reviews a file, or "".
+func leftOut(file fileChange, patch string) string {
+	base := path.Base(file.Path)
+	switch folders := strings.Split(path.Dir(file.Path), "/"); {
+	case file.Binary:
+		return "binary"
+	case slices.ContainsFunc(folders, func(folder string) bool { return slices.Contains(vendored, folder) }):
+		return "vendored"
+	case slices.Contains(lockFiles, base):
+		return "lock file"
+	case slices.ContainsFunc(generatedNames, func(name string) bool { fits, _ := path.Match(name, base); return fits }):
+		return "generated"
+	}
+	if generatedMark().MatchString(firstLines(patch)) {
+		return "generated"
+	}
+	return ""
+}
+
+// firstLines are those of a patch's first lines that belong to the top of the file in
+// its new version, without their signs.
+func firstLines(patch string) string {
+	hunks, err := parsePatch("", patch)
+	if err != nil || len(hunks) == 0 {
+		return ""
+	}
+	var out strings.Builder
+	for _, each := range hunks[0].lines {
+		if each.New > topLines {
+			break
+		}
+		if each.Kind != '-' {
+			out.WriteString(each.Text + "\n")
+		}
+	}
+	return out.String()
+}
+
+// topLines is how far down a generator's mark is looked for.
+const topLines = 20

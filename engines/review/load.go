@@ -1,0 +1,191 @@
+package review
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+)
+
+// change is what is reviewed, read whole.
+type change struct {
+	source source
+	order  []fileChange
+	files  map[string]fileChange
+	hunks  map[string][]passage // by path, with all that was read around them
+	parts  []part
+	// digest is of all patches: a working tree may change while it is reviewed.
+	digest string
+}
+
+// fileChange is one file of a change. LeftOut says why it is not reviewed.
+type fileChange struct {
+	Path        string `json:"path"`
+	Status      string `json:"status"`
+	RenamedFrom string `json:"renamed_from,omitempty"`
+	Additions   int    `json:"additions"`
+	Deletions   int    `json:"deletions"`
+	Binary      bool   `json:"binary,omitempty"`
+	LeftOut     string `json:"left_out,omitempty" doc:"why the file is not reviewed: binary, generated, vendored, lock file, no lines"`
+	patch       string
+}
+
+// told says what became of a file, for the heading of its part.
+func (f fileChange) told() string {
+	text := fmt.Sprintf("%s, +%d -%d", f.Status, f.Additions, f.Deletions)
+	if f.RenamedFrom != "" {
+		text += ", from " + f.RenamedFrom
+	}
+	return text
+}
+
+// lines is how many lines a file adds and removes.
+func (f fileChange) lines() int { return f.Additions + f.Deletions }
+
+// diff is what git.diff answers.
+type diff struct {
+	Files []struct {
+		fileChange
+		Patch string `json:"patch"`
+	} `json:"files"`
+	Truncated bool `json:"truncated"`
+}
+
+// load reads a change and packs it into parts of at most room bytes. One between two
+// commits, or from a forge, is kept for the calls that follow.
+func (e *engine) load(ctx context.Context, repo string, from source, room int) (*change, error) {
+	key := fmt.Sprint(repo, "\x00", from, "\x00", room)
+	if kept, found := e.kept.Get(key); found {
+		return kept, nil
+	}
+	files, err := e.read(ctx, repo, from)
+	if err != nil {
+		return nil, err
+	}
+	c := &change{source: from, files: map[string]fileChange{}, hunks: map[string][]passage{}}
+	sum := sha256.New()
+	var passages []passage
+	for _, file := range files {
+		fmt.Fprintf(sum, "%q %q %q\n", file.Path, file.RenamedFrom, file.patch)
+		if file.LeftOut = leftOut(file, file.patch); file.LeftOut == "" {
+			hunks, err := parsePatch(file.Path, file.patch)
+			if err != nil {
+				return nil, fault.New(fault.ToolFailed, "read the change: %w", err)
+			}
+			if len(hunks) == 0 {
+				file.LeftOut = noLines(file)
+			}
+			c.hunks[file.Path] = hunks
+			for _, hunk := range hunks {
+				passages = append(passages, clip(hunk)...)
+			}
+		}
+		c.order, c.files[file.Path] = append(c.order, file), file
+	}
+	c.parts, c.digest = pack(passages, room), hex.EncodeToString(sum.Sum(nil))
+	if from.fixed() {
+		e.kept.Add(key, c)
+	}
+	return c, nil
+}
+
+// noLines says why a file without hunks is in a change.
+func noLines(file fileChange) string {
+	if file.RenamedFrom != "" {
+		return "renamed without a change"
+	}
+	return "no lines changed"
+}
+
+// read returns the files of a change with their patches.
+func (e *engine) read(ctx context.Context, repo string, from source) ([]fileChange, error) {
+	if from.Forge != "" {
+		return e.readForge(ctx, from)
+	}
+	args := map[string]any{"from": from.Base, "functions": true, "max_bytes": maxAnswer}
+	if repo != "" {
+		args["repo"] = repo
+	}
+	if from.Head != "" {
+		args["to"], args["merge_base"] = from.Head, from.MergeBase
+	}
+	var all diff
+	if err := e.call(ctx, "git.diff", args, &all); err != nil {
+		return nil, err
+	}
+	if all.Truncated { // too long for one answer: each file by itself
+		args["no_patch"] = true
+		all = diff{}
+		if err := e.call(ctx, "git.diff", args, &all); err != nil {
+			return nil, err
+		}
+		delete(args, "no_patch")
+		for i := range all.Files {
+			if err := e.readFile(ctx, args, &all.Files[i].fileChange, &all.Files[i].Patch); err != nil {
+				return nil, err
+			}
+		}
+		if all.Truncated {
+			return nil, fault.New(fault.LimitExceeded, "the change has more files than one answer of git.diff lists (%d)", len(all.Files))
+		}
+	}
+	var files []fileChange
+	for _, each := range all.Files {
+		each.fileChange.patch = each.Patch
+		files = append(files, each.fileChange)
+	}
+	return files, nil
+}
+
+// maxAnswer bounds what is asked of git.diff at once, in bytes. With the escapes of
+// JSON it is less than what the registry passes on whole (1 MB).
+const maxAnswer = 500_000
+
+// readFile reads the patch of one file. If it is too long with the functions around
+// it, it is read without them.
+func (e *engine) readFile(ctx context.Context, args map[string]any, file *fileChange, patch *string) error {
+	if file.Binary {
+		return nil
+	}
+	paths := []string{file.Path}
+	if file.RenamedFrom != "" {
+		paths = append(paths, file.RenamedFrom)
+	}
+	for _, functions := range []bool{true, false} {
+		args["paths"], args["functions"] = paths, functions
+		var one diff
+		if err := e.call(ctx, "git.diff", args, &one); err != nil {
+			return err
+		}
+		for _, each := range one.Files {
+			if each.Path == file.Path {
+				*patch = each.Patch
+			}
+		}
+		if !one.Truncated {
+			return nil
+		}
+	}
+	file.LeftOut = "too long: its patch alone is more than git.diff answers"
+	return nil
+}
+
+// call runs another tool, under the guards of this one's caller.
+func (e *engine) call(ctx context.Context, tool string, args any, into any) error {
+	raw, err := jsonvalue.Encode(args)
+	if err != nil {
+		return fault.From(err)
+	}
+	result, err := e.tools.Invoke(ctx, tool, raw)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(result.JSON, into); err != nil {
+		return fault.New(fault.ToolFailed, "%s answered what cannot be read: %w", tool, err)
+	}
+	return nil
+}

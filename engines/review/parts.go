@@ -1,0 +1,72 @@
+package review
+
+import (
+	"fmt"
+	"strings"
+)
+
+// part is what a model reads at once: passages of one or several files.
+type part struct {
+	passages []passage
+}
+
+// pack puts passages into parts of at most room bytes, in their order. A passage that
+// is longer is split at its lines; what of it has no change is left out.
+func pack(passages []passage, room int) (parts []part) {
+	var current part
+	size := 0
+	for _, whole := range passages {
+		for _, each := range whole.split(room - headRoom) {
+			if each.changes() == 0 {
+				continue
+			}
+			length := len(each.text()) + headRoom + len(each.path)
+			if size > 0 && size+length > room {
+				parts, current, size = append(parts, current), part{}, 0
+			}
+			current.passages = append(current.passages, each)
+			size += length
+		}
+	}
+	if len(current.passages) > 0 {
+		parts = append(parts, current)
+	}
+	return parts
+}
+
+// headRoom is kept for the heading of a file in a part, in bytes.
+const headRoom = 120
+
+// paths are the files of a part, in order.
+func (p part) paths() (paths []string) {
+	for _, each := range p.passages {
+		if len(paths) == 0 || paths[len(paths)-1] != each.path {
+			paths = append(paths, each.path)
+		}
+	}
+	return paths
+}
+
+func (p part) changes() (count int) {
+	for _, each := range p.passages {
+		count += each.changes()
+	}
+	return count
+}
+
+// text writes a part as the model reads it: a heading for each file, then its
+// passages with numbered lines.
+func (p part) text(files map[string]fileChange) string {
+	var out strings.Builder
+	for i, each := range p.passages {
+		switch {
+		case i == 0 || p.passages[i-1].path != each.path:
+			file := files[each.path]
+			fmt.Fprintf(&out, "## %s (%s)\n", each.path, file.told())
+		default:
+			out.WriteString("      …\n")
+		}
+		out.WriteString(each.text())
+	}
+	return out.String()
+}

@@ -1,0 +1,113 @@
+package review
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Report is what a review came to.
+type Report struct {
+	Change   Manifest  `json:"change"`
+	Decision string    `json:"decision"`
+	Summary  string    `json:"summary"`
+	Reasons  []string  `json:"reasons,omitempty"`
+	Findings []Finding `json:"findings"`
+	Dropped  []Dropped `json:"dropped,omitempty"`
+	// Tests is the outcome of the tests, or why there is none.
+	Tests string `json:"tests,omitempty"`
+}
+
+// Manifest says what a change is and what of it is reviewed, without its patches.
+type Manifest struct {
+	Source source `json:"source"`
+	// Digest is of all patches: review.part refuses a working tree that changed since.
+	Digest string       `json:"digest"`
+	Files  []fileChange `json:"files"`
+	Parts  []partInfo   `json:"parts"`
+	// Lines are added and removed ones.
+	Lines Lines `json:"lines"`
+	// CheckedOut: the files on disk are those of the change, so that tests speak of it.
+	CheckedOut bool   `json:"checked_out"`
+	Title      string `json:"title" doc:"the change in a few words"`
+}
+
+// Lines counts the changed lines of a change.
+type Lines struct {
+	All      int `json:"all"`
+	Reviewed int `json:"reviewed"`
+	LeftOut  int `json:"left_out"`
+}
+
+// partInfo names a part and says what is in it.
+type partInfo struct {
+	Number int      `json:"number"`
+	Paths  []string `json:"paths"`
+	Lines  int      `json:"lines" doc:"changed lines"`
+}
+
+// Markdown writes a report for people: the decision, the findings by severity, and
+// what was seen.
+func (r Report) Markdown() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "# Review of %s: %s\n\n%s\n", r.Change.Title, strings.ReplaceAll(r.Decision, "_", " "), oneParagraph(r.Summary))
+	for _, reason := range r.Reasons {
+		fmt.Fprintf(&out, "\n- %s", oneParagraph(reason))
+	}
+	if len(r.Reasons) > 0 {
+		out.WriteString("\n")
+	}
+	if r.Tests != "" {
+		fmt.Fprintf(&out, "\nTests: %s.\n", oneParagraph(r.Tests))
+	}
+	fmt.Fprintf(&out, "\n## Findings (%d)\n", len(r.Findings))
+	if len(r.Findings) == 0 {
+		out.WriteString("\nNone.\n")
+	}
+	for _, f := range r.Findings {
+		fmt.Fprintf(&out, "\n### %s: %s:%d\n\n%s\n\n%s", f.Severity, f.Path, f.Line, oneParagraph(f.Message), fenced(f.Evidence))
+		if f.Suggestion != "" {
+			fmt.Fprintf(&out, "\nSuggestion:\n\n%s", fenced(f.Suggestion))
+		}
+	}
+	r.writeSeen(&out)
+	return out.String()
+}
+
+// writeSeen says what was reviewed and what was not, by lines.
+func (r Report) writeSeen(out *strings.Builder) {
+	lines := r.Change.Lines
+	fmt.Fprintf(out, "\n## What was seen\n\n%d of %d changed lines, in %d parts.", lines.Reviewed, lines.All, len(r.Change.Parts))
+	if lines.LeftOut > 0 {
+		fmt.Fprintf(out, " %d lines were left out.", lines.LeftOut)
+	}
+	out.WriteString("\n\n| file | change | lines | |\n| --- | --- | --- | --- |\n")
+	for _, file := range r.Change.Files {
+		change := file.Status
+		if file.RenamedFrom != "" {
+			change += " from " + cell(file.RenamedFrom)
+		}
+		seen := "reviewed"
+		if file.LeftOut != "" {
+			seen = "left out: " + file.LeftOut
+		}
+		fmt.Fprintf(out, "| %s | %s | +%d -%d | %s |\n", cell(file.Path), change, file.Additions, file.Deletions, seen)
+	}
+	if len(r.Dropped) > 0 {
+		fmt.Fprintf(out, "\nDropped, since the change does not bear them out:\n\n%s", ungrounded(r.Dropped))
+	}
+}
+
+func oneParagraph(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+func cell(text string) string {
+	return "`" + strings.NewReplacer("|", `\|`, "`", "'", "\n", " ").Replace(text) + "`"
+}
+
+// fenced puts text into a fence that is longer than any in it.
+func fenced(text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + "\n" + strings.TrimRight(text, "\n") + "\n" + fence + "\n"
+}

@@ -1,0 +1,210 @@
+package review
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"savant/fault"
+	"savant/internal/pattern"
+)
+
+// source names a change, so that the calls of one review speak of the same.
+type source struct {
+	// Base and Head are commits; Head is empty for the working tree. MergeBase: the
+	// change begins where Head branched off from Base.
+	Base      string `json:"base,omitempty"`
+	Head      string `json:"head,omitempty"`
+	MergeBase bool   `json:"merge_base,omitempty"`
+	// Forge is the engine of the forge that has the change, Project and Number name it
+	// there. Head is its commit.
+	Forge   string `json:"forge,omitempty"`
+	Project string `json:"project,omitempty"`
+	Number  int    `json:"number,omitempty"`
+}
+
+// fixed says whether the change cannot change.
+func (s source) fixed() bool { return s.Head != "" }
+
+// target is what a person asks to review.
+type target struct {
+	from, to  string // of a range
+	mergeBase bool
+	branch    string
+	project   string // of a forge: owner/name, or a path of groups
+	host      string
+	number    int // of a pull or merge request
+}
+
+var (
+	requestURL    = pattern.Lazy(`https?://[^\s/]+/\S+?/(?:pull|pulls|merge_requests)/\d+\S*`)
+	requestNumber = pattern.Lazy(`(?i)(?:^|\s)(?:(?:pull request|merge request|pull|pr|mr)\s*[#!]?\s*|[#!])(\d+)\b|^\s*(\d{1,9})\s*$`)
+	commitRange   = pattern.Lazy(`(?:^|\s)([\w./@{}~^-]*?[\w}~^])(\.{2,3})([\w./@{}~^-]+)?(?:\s|$)`)
+	namedBranch   = pattern.Lazy(`(?i)\b(?:branch|commit|tag)\s+([\w./-]*\w)|(?:^|\s)(\S*\w)\s+branch\b`)
+	oneWord       = pattern.Lazy(`^\s*([\w./@{}~^-]+)\s*$`)
+	ownChange     = pattern.Lazy(`(?i)^\s*(?:HEAD)?\s*$|\b(?:my|this|these|the|local|uncommitted)\s+(?:\w+\s+)?(?:changes?|diff|code|branch|work|pr|mr|pull request|merge request)\b`)
+)
+
+// parseTarget reads what is to be reviewed, a name or a sentence: a range, the address
+// or number of a pull request, a branch, or nothing for the current branch.
+func parseTarget(text string) (target, error) {
+	if address := requestURL().FindString(text); address != "" {
+		return parseAddress(address)
+	}
+	if match := commitRange().FindStringSubmatch(text); match != nil {
+		to := match[3]
+		if to == "" {
+			to = "HEAD"
+		}
+		return target{from: match[1], to: to, mergeBase: match[2] == "..."}, nil
+	}
+	if match := requestNumber().FindStringSubmatch(text); match != nil {
+		number, err := strconv.Atoi(match[1] + match[2])
+		return target{number: number}, err
+	}
+	if ownChange().MatchString(text) {
+		return target{}, nil
+	}
+	for _, expression := range []func() *regexp.Regexp{oneWord, namedBranch} {
+		if match := expression().FindStringSubmatch(text); match != nil {
+			return target{branch: strings.Join(match[1:], "")}, nil
+		}
+	}
+	return target{}, nil
+}
+
+// parseAddress reads https://HOST/OWNER/NAME/pull/12 and
+// https://HOST/GROUP/…/NAME/-/merge_requests/12.
+func parseAddress(text string) (target, error) {
+	address, err := url.Parse(text)
+	if err != nil {
+		return target{}, fault.New(fault.InvalidParams, "target: %w", err)
+	}
+	parts := strings.Split(strings.Trim(address.Path, "/"), "/")
+	at := slices.IndexFunc(parts, func(part string) bool { return part == "pull" || part == "pulls" || part == "merge_requests" })
+	number := 0
+	if at > 0 && at+1 < len(parts) {
+		number, _ = strconv.Atoi(parts[at+1])
+	}
+	project := strings.TrimSuffix(strings.Join(parts[:max(at, 0)], "/"), "/-")
+	if number == 0 || project == "" {
+		return target{}, fault.New(fault.InvalidParams, "target: %q is no address of a pull or merge request", fault.Cut(text, 200))
+	}
+	return target{project: project, host: address.Host, number: number}, nil
+}
+
+// What the base of a branch is usually called, the best guess first.
+var usualBases = []string{"origin/HEAD", "origin/main", "main", "origin/master", "master", "origin/develop", "develop", "trunk"}
+
+// refsOf are the names under which git hosts and people keep the head of a pull or
+// merge request.
+func refsOf(number int) []string {
+	var names []string
+	for _, form := range []string{"refs/pull/%d/head", "refs/remotes/origin/pull/%d/head", "refs/remotes/origin/pull/%d", "refs/remotes/origin/pr/%d", "refs/remotes/pr/%d",
+		"refs/heads/pr/%d", "refs/heads/pull/%d", "refs/heads/pr-%d", "refs/merge-requests/%d/head", "refs/remotes/origin/merge-requests/%d",
+		"refs/remotes/origin/merge-requests/%d/head", "refs/heads/mr/%d", "refs/heads/mr-%d"} {
+		names = append(names, fmt.Sprintf(form, number))
+	}
+	return names
+}
+
+// resolve finds the change that a target names. base is what it is compared with, ""
+// for the usual.
+func (e *engine) resolve(ctx context.Context, repo string, wanted target, base string) (source, error) {
+	switch {
+	case wanted.from != "":
+		from, err := e.commit(ctx, repo, "target", wanted.from)
+		if err != nil {
+			return source{}, err
+		}
+		to, err := e.commit(ctx, repo, "target", wanted.to)
+		return source{Base: from, Head: to, MergeBase: wanted.mergeBase}, err
+	case wanted.number > 0:
+		return e.resolveRequest(ctx, repo, wanted, base)
+	case wanted.branch != "":
+		head, err := e.commit(ctx, repo, "target", wanted.branch)
+		if err != nil {
+			return source{}, err
+		}
+		return e.against(ctx, repo, head, base)
+	}
+	head, err := e.commit(ctx, repo, "repo", "HEAD")
+	if err != nil {
+		return source{}, err
+	}
+	var tree struct {
+		Clean bool `json:"clean"`
+	}
+	if err := e.call(ctx, "git.status", inRepo(repo, map[string]any{"limit": 1}), &tree); err != nil {
+		return source{}, err
+	}
+	if tree.Clean || base != "" {
+		return e.against(ctx, repo, head, base)
+	}
+	return source{Base: head}, nil
+}
+
+// against compares a commit with where it branched off from the base.
+func (e *engine) against(ctx context.Context, repo, head, base string) (source, error) {
+	if base != "" {
+		from, err := e.commit(ctx, repo, "base", base)
+		return source{Base: from, Head: head, MergeBase: true}, err
+	}
+	for _, name := range usualBases {
+		from, err := e.commit(ctx, repo, "base", name)
+		switch {
+		case errors.Is(err, fault.InvalidParams):
+			continue
+		case err != nil:
+			return source{}, err
+		case from != head:
+			return source{Base: from, Head: head, MergeBase: true}, nil
+		}
+	}
+	return source{}, fault.New(fault.InvalidParams, "base: nothing to compare with was found: there is no main or master that differs").
+		Hinted(fault.Hint{Text: "name a base, or a range such as main..HEAD"})
+}
+
+// resolveRequest finds a pull or merge request: its head where it was fetched, else
+// the forge has it.
+func (e *engine) resolveRequest(ctx context.Context, repo string, wanted target, base string) (source, error) {
+	for _, name := range refsOf(wanted.number) {
+		head, err := e.commit(ctx, repo, "target", name)
+		switch {
+		case errors.Is(err, fault.InvalidParams):
+			continue
+		case err != nil:
+			return source{}, err
+		}
+		return e.against(ctx, repo, head, base)
+	}
+	return e.resolveForge(ctx, wanted)
+}
+
+// commit returns the hash of a commit; INVALID_PARAMS: there is none of that name.
+func (e *engine) commit(ctx context.Context, repo, argument, name string) (string, error) {
+	var found struct {
+		Commits []struct {
+			Hash string `json:"hash"`
+		} `json:"commits"`
+	}
+	if err := e.call(ctx, "git.log", inRepo(repo, map[string]any{"ref": name, "limit": 1}), &found); err != nil {
+		return "", err
+	}
+	if len(found.Commits) == 0 {
+		return "", fault.New(fault.InvalidParams, "%s: there is no commit %s", argument, fault.Cut(name, 200))
+	}
+	return found.Commits[0].Hash, nil
+}
+
+func inRepo(repo string, args map[string]any) map[string]any {
+	if repo != "" {
+		args["repo"] = repo
+	}
+	return args
+}
