@@ -45,9 +45,9 @@ var (
 	requestURL    = pattern.Lazy(`https?://[^\s/]+/\S+?/(?:pull|pulls|merge_requests)/\d+\S*`)
 	requestNumber = pattern.Lazy(`(?i)(?:^|\s)(?:(?:pull request|merge request|pull|pr|mr)\s*[#!]?\s*|[#!])(\d+)\b|^\s*(\d{1,9})\s*$`)
 	commitRange   = pattern.Lazy(`(?:^|\s)([\w./@{}~^-]*?[\w}~^])(\.{2,3})([\w./@{}~^-]+)?(?:\s|$)`)
-	namedBranch   = pattern.Lazy(`(?i)\b(?:branch|commit|tag)\s+([\w./-]*\w)|(?:^|\s)(\S*\w)\s+branch\b`)
+	branchAfter   = pattern.Lazy(`(?i)\b(?:branch|commit|tag)\s+([\w./-]*\w)`)
+	branchBefore  = pattern.Lazy(`(?i)(?:^|\s)(\S*\w)\s+branch\b`)
 	oneWord       = pattern.Lazy(`^\s*([\w./@{}~^-]+)\s*$`)
-	ownChange     = pattern.Lazy(`(?i)^\s*(?:HEAD)?\s*$|\b(?:my|this|these|the|local|uncommitted)\s+(?:\w+\s+)?(?:changes?|diff|code|branch|work|pr|mr|pull request|merge request)\b`)
 )
 
 // parseTarget reads what is to be reviewed, a name or a sentence: a range, the address
@@ -67,16 +67,20 @@ func parseTarget(text string) (target, error) {
 		number, err := strconv.Atoi(match[1] + match[2])
 		return target{number: number}, err
 	}
-	if ownChange().MatchString(text) {
-		return target{}, nil
-	}
-	for _, expression := range []func() *regexp.Regexp{oneWord, namedBranch} {
-		if match := expression().FindStringSubmatch(text); match != nil {
-			return target{branch: strings.Join(match[1:], "")}, nil
+	for _, expression := range []func() *regexp.Regexp{branchAfter, branchBefore, oneWord} {
+		match := expression().FindStringSubmatch(text)
+		if match == nil {
+			continue
+		}
+		if name := strings.Join(match[1:], ""); name != "HEAD" && !slices.Contains(pronouns, strings.ToLower(name)) {
+			return target{branch: name}, nil
 		}
 	}
 	return target{}, nil
 }
+
+// pronouns are words before "branch" that name none: the current one is meant.
+var pronouns = []string{"this", "my", "the", "our", "current"}
 
 // parseAddress reads https://HOST/OWNER/NAME/pull/12 and
 // https://HOST/GROUP/…/NAME/-/merge_requests/12.
