@@ -91,6 +91,7 @@ var rules = map[string]rule{
 	"engines/repo":        {height: 4, imports: []string{"engines", "engines/repo/files", "engines/repo/index", "internal/atomicfile", "internal/filelock", "internal/ownfolder", "internal/withheld", "internal/words"}},
 	"engines/git":         {height: 3, imports: []string{"engines", "internal/gitrun", "internal/ownfolder", "internal/withheld"}},
 	"engines/ci":          {height: 3, imports: []string{"engines", "internal/processgroup", "internal/trust"}},
+	"engines/review":      {height: 3, imports: []string{"engines", "internal/words"}},
 	"internal/jsonrpc":    {height: 1},
 	"engines/mcpio":       {height: 4, imports: []string{"engines", "internal/jsonrpc", "telemetry"}},
 	"engines/mcpclient":   {height: 4, imports: []string{"engines", "internal/httpclient", "internal/jsonrpc", "telemetry"}},

@@ -4,6 +4,7 @@
 package review
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -39,7 +40,7 @@ type engine struct {
 	kept  *lru.Cache[string, *change]
 }
 
-// Engine returns the engine and its tools, which only read. Their errors are those of
+// Engine returns the engine and its tools. All but review.comment only read. Their errors are those of
 // git.diff, git.log and git.status, of a mounted server that has the change, and
 // INVALID_PARAMS (a target, base or part that there is none of), STATE_CONFLICT (the
 // working tree changed since review.change), LIMIT_EXCEEDED and TOOL_FAILED.
@@ -49,6 +50,9 @@ func Engine(tools Tools) (engines.Engine, []engines.Tool) {
 		panic("review: " + err.Error()) // only a size below 1 is an error
 	}
 	e := &engine{tools: tools, kept: kept}
+	commenting := tool("review.comment", "Post a review", e.comment,
+		"Posts the report as a comment of the pull or merge request, with GitHub's or GitLab's MCP server; at most once for each head commit.")
+	commenting.ReadOnly, commenting.OpenWorld = false, true
 	return engines.Engine{Name: Name, Description: "reads changes for reviews, and holds findings against them"}, []engines.Tool{
 		tool("review.change", "What is reviewed", e.change,
 			"Says what a review is about: the files of a change, what of it is left out and why, and in how many parts it is read. "+
@@ -59,6 +63,7 @@ func Engine(tools Tools) (engines.Engine, []engines.Tool) {
 			"Holds findings against a change: keeps those whose evidence stands in the patch of their file, corrects their lines, merges those that say the same."),
 		tool("review.report", "Report of a review", e.report,
 			"Writes the report of a review as Markdown: the decision, the findings, and what was and was not seen."),
+		commenting,
 	}
 }
 
@@ -71,10 +76,11 @@ func tool[In, Out any](name, title string, f func(context.Context, In) (Out, err
 }
 
 type changeIn struct {
-	Repo   string `json:"repo,omitempty" doc:"Folder in the repository; default: the project."`
-	Target string `json:"target,omitempty" doc:"A branch, a range (main..feature), the number or address of a pull or merge request; default: the current branch, or what is not committed."`
-	Base   string `json:"base,omitempty" doc:"What a branch is compared with, from where it branched off; default: main or master."`
-	Bytes  int    `json:"part_bytes,omitempty" min:"2000" max:"100000" doc:"Most bytes of a part; default 16000."`
+	Repo    string `json:"repo,omitempty" doc:"Folder in the repository; default: the project."`
+	Target  string `json:"target,omitempty" doc:"A branch, a range (main..feature), the number or address of a pull or merge request; default: the current branch, or what is not committed."`
+	Project string `json:"project,omitempty" doc:"Project on the forge, owner/name, where target is a number."`
+	Base    string `json:"base,omitempty" doc:"What a branch is compared with, from where it branched off; default: main or master."`
+	Bytes   int    `json:"part_bytes,omitempty" min:"2000" max:"100000" doc:"Most bytes of a part; default 16000."`
 }
 
 // placeIn says which change a call is about.
@@ -90,6 +96,7 @@ func (e *engine) change(ctx context.Context, in changeIn) (Manifest, error) {
 	if err != nil {
 		return Manifest{}, err
 	}
+	wanted.project = cmp.Or(wanted.project, in.Project)
 	from, err := e.resolve(ctx, in.Repo, wanted, in.Base)
 	if err != nil {
 		return Manifest{}, err
@@ -218,8 +225,9 @@ func (e *engine) check(ctx context.Context, in checkIn) (checkOut, error) {
 
 type reportOut struct {
 	Markdown string `json:"markdown"`
+	Report   Report `json:"report"`
 }
 
 func (e *engine) report(_ context.Context, in Report) (reportOut, error) {
-	return reportOut{in.Markdown()}, nil
+	return reportOut{in.Markdown(), in}, nil
 }

@@ -104,7 +104,11 @@ func (e *engine) readForge(ctx context.Context, from source) ([]fileChange, erro
 // githubArgs are those of pull_request_read.
 func (s source) githubArgs(method string) map[string]any {
 	owner, name, _ := strings.Cut(s.Project, "/")
-	return map[string]any{"method": method, "owner": owner, "repo": name, "pullNumber": s.Number}
+	args := map[string]any{"method": method, "owner": owner, "repo": name, "pullNumber": s.Number}
+	if method == "get_comments" {
+		args["perPage"] = 100
+	}
+	return args
 }
 
 // gitlabArgs are those of a tool about one merge request, by the names that it has for

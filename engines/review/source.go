@@ -21,8 +21,8 @@ type source struct {
 	Base      string `json:"base,omitempty"`
 	Head      string `json:"head,omitempty"`
 	MergeBase bool   `json:"merge_base,omitempty"`
-	// Forge is the engine of the forge that has the change, Project and Number name it
-	// there. Head is its commit.
+	// Forge is the engine of the forge that the change is read from; empty if it is in
+	// the repository. Project and Number name the request there.
 	Forge   string `json:"forge,omitempty"`
 	Project string `json:"project,omitempty"`
 	Number  int    `json:"number,omitempty"`
@@ -185,7 +185,9 @@ func (e *engine) resolveRequest(ctx context.Context, repo string, wanted target,
 		case err != nil:
 			return source{}, err
 		}
-		return e.against(ctx, repo, head, base)
+		found, err := e.against(ctx, repo, head, base)
+		found.Project, found.Number = wanted.project, wanted.number
+		return found, err
 	}
 	return e.resolveForge(ctx, wanted)
 }

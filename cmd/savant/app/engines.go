@@ -12,6 +12,7 @@ import (
 	"savant/engines/git"
 	"savant/engines/guide"
 	"savant/engines/repo"
+	"savant/engines/review"
 	"savant/fault"
 	"savant/internal/settings"
 	"savant/internal/withheld"
@@ -34,7 +35,9 @@ func (a *App) AddEngines() error {
 	commands, commandTools := ci.Engine(ci.Options{Path: a.Path, ReadYAML: flow.ReadYAMLPlaces, Trust: a.trust})
 	a.search = repo.NewSearch(repo.SearchOptions{Path: a.Path, Repos: a.settings.Repos, Withheld: kept, Logger: a.Logger})
 	files, fileTools := repo.Engine(repo.Options{Path: a.Path, Repos: a.settings.Repos, Withheld: kept, Past: a.finishedRuns, Redactor: a.Recorder.Redactor()}, a.search)
+	reviewing, reviewTools := review.Engine(a.Tools)
 	return errors.Join(
+		a.Tools.AddEngine(reviewing, reviewTools...),
 		a.Tools.AddEngine(engines.Engine{Name: "think", Description: "guides a model through a workflow", Concurrency: stepsAtOnce, OrderBy: "run_id"}, guide.Tools(a.Think)...),
 		a.Tools.AddEngine(engines.Engine{Name: "workflow", Description: "runs a workflow without a client", OrderBy: "run_id"}, a.Driver.Tools()...),
 		a.Tools.AddEngine(git.Engine(), git.Tools(reading)...),

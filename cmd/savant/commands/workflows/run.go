@@ -52,16 +52,26 @@ func (p *program) runWorkflow(ctx context.Context, a *app.App, want wanted) erro
 	if err != nil {
 		return err
 	}
+	outcome, err := p.drive(ctx, a, workflow.Request{Workflow: want.name, Params: params, RunID: want.run})
+	if err != nil {
+		return err
+	}
+	return p.conclude(outcome)
+}
+
+// drive runs a workflow until it is done or waits for somebody who is not here. Steps
+// are shown on stderr, and questions to a person are put to the one at the terminal.
+func (p *program) drive(ctx context.Context, a *app.App, request workflow.Request) (*workflow.Outcome, error) {
+	first := request
 	shown := &stepLines{out: p.Stderr, onTerminal: terminal.Is(p.Stderr), coloured: terminal.Coloured(p.Stderr, p.Variable)}
-	request := workflow.Request{Workflow: want.name, Params: params, RunID: want.run}
 	for {
 		outcome, err := a.Driver.Run(ctx, request, shown.tell)
 		if outcome == nil && ctx.Err() != nil {
-			return p.conclude(&workflow.Outcome{Status: workflow.Interrupted, RunID: want.run, Workflow: want.name,
-				Note: "It was interrupted before anything was done: give the same command again."})
+			return &workflow.Outcome{Status: workflow.Interrupted, RunID: first.RunID, Workflow: first.Workflow,
+				Note: "It was interrupted before anything was done: give the same command again."}, nil
 		}
 		if outcome == nil || err != nil && ctx.Err() == nil {
-			return p.withParameters(err, want.name)
+			return nil, p.withParameters(err, first.Workflow)
 		}
 		if p.answerHere(ctx, a, outcome) {
 			request = workflow.Request{Workflow: outcome.Workflow, RunID: outcome.RunID}
@@ -70,7 +80,7 @@ func (p *program) runWorkflow(ctx context.Context, a *app.App, want wanted) erro
 		if ctx.Err() != nil && outcome.Status == workflow.Waiting { // at the question
 			outcome.Status = workflow.Interrupted
 		}
-		return p.conclude(outcome)
+		return outcome, nil
 	}
 }
 

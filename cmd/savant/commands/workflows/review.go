@@ -1,0 +1,142 @@
+package workflows
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
+	"savant/cmd/savant/terminal"
+	"savant/engines/review"
+	"savant/engines/workflow"
+	"savant/fault"
+	"savant/internal/atomicfile"
+)
+
+// reviewWorkflow is the workflow that reviews follow, headless and in clients.
+const reviewWorkflow = "review_mr"
+
+// reviewWanted is what a person asks to be reviewed.
+type reviewWanted struct {
+	wanted
+	base, project, jira, focus string
+	output, file               string
+	noTests, post              bool
+	repo                       string
+}
+
+// ReviewCommand is `savant review`.
+func ReviewCommand(shared *cli.Program) *cobra.Command {
+	p := &program{shared}
+	want := reviewWanted{wanted: wanted{name: reviewWorkflow}}
+	command := &cobra.Command{Use: "review [BRANCH|RANGE|NUMBER|ADDRESS]", Short: "Review a change with a model, and print the report",
+		Long: "Review a branch, a range (main..feature), a pull or merge request by its number or address, or what is not committed.\n" +
+			"The whole change is read in parts, each finding has to quote it, and the report says what was and was not seen.\n" +
+			"A model has to be set (SAVANT_SLM, SAVANT_LLM or REASONING_API_URL); a client reviews with the workflow review_mr.\n\n" +
+			"Exit codes: 0 no changes are asked for, 1 changes are asked for or the review failed, 4 no model, 8 it waits.",
+		Example: "  savant review\n  savant review main..feature --output sarif --output-file review.sarif\n  savant review 12 --base origin/main",
+		Args:    cli.Positional(cobra.MaximumNArgs(1)),
+		RunE: func(command *cobra.Command, args []string) error {
+			if !strings.Contains("markdown json sarif", want.output) || want.output == "" {
+				return cli.UsageError("--output: expected markdown, json or sarif")
+			}
+			return p.With(command.Context(), func(a *app.App) error {
+				return p.review(command.Context(), a, want, strings.Join(args, ""))
+			})
+		}}
+	flags := command.Flags()
+	flags.StringVar(&want.base, "base", "", "what a branch is compared with, from where it branched off (default main or master)")
+	flags.StringVar(&want.repo, "repo", "", "the repository, a folder below the project (default the project)")
+	flags.StringVar(&want.project, "project", "", "the project on the forge, owner/name")
+	flags.StringVar(&want.jira, "jira", "", "the ticket behind the change, PROJ-12, which a mounted Jira server has")
+	flags.StringVar(&want.focus, "focus", "", "what to look at, in the order of importance")
+	flags.BoolVar(&want.noTests, "no-tests", false, "do not run the project's tests")
+	flags.BoolVar(&want.post, "post", false, "post the report as a comment of the request, after you agreed")
+	flags.StringVar(&want.output, "output", "markdown", "markdown, json or sarif")
+	flags.StringVar(&want.file, "output-file", "", "write the report to this file instead of stdout")
+	flags.StringVar(&want.run, "run-id", "", "continue this review, or name a new one")
+	return command
+}
+
+func (p *program) review(ctx context.Context, a *app.App, want reviewWanted, target string) error {
+	outcome, err := p.drive(ctx, a, workflow.Request{Workflow: reviewWorkflow, Params: want.params(target), RunID: want.run})
+	if err != nil || outcome.Status != workflow.Done {
+		if outcome != nil {
+			return p.conclude(outcome)
+		}
+		return err
+	}
+	var outputs struct {
+		Report   review.Report `json:"report"`
+		Markdown string        `json:"markdown"`
+	}
+	if err := json.Unmarshal(outcome.Outputs, &outputs); err != nil || outputs.Markdown == "" {
+		return fault.New(fault.Internal, "run %s of %s has no report that can be read: %w", outcome.RunID, reviewWorkflow, errors.Join(err))
+	}
+	text := []byte(outputs.Markdown)
+	switch want.output {
+	case "json":
+		text, err = json.MarshalIndent(outputs.Report, "", "  ")
+	case "sarif":
+		text, err = outputs.Report.SARIF()
+	}
+	if err != nil {
+		return fault.From(err)
+	}
+	if err := p.writeReport(want, text); err != nil {
+		return err
+	}
+	PrintEnd(p.Stderr, outcome)
+	if outputs.Report.Decision == "request_changes" {
+		return cli.StatusError(cli.ExitFailed)
+	}
+	return nil
+}
+
+// writeReport writes a report to the file that was asked for, whole or not at all, or
+// to stdout.
+func (p *program) writeReport(want reviewWanted, text []byte) error {
+	text = append([]byte(strings.TrimRight(string(text), "\n")), '\n')
+	if want.file != "" {
+		folder, err := os.OpenRoot(filepath.Dir(want.file))
+		if err != nil {
+			return cli.UsageError("--output-file: " + err.Error())
+		}
+		defer func() { _ = folder.Close() }() // it was only read
+		return atomicfile.Write(folder, filepath.Base(want.file), text, 0o644)
+	}
+	if want.output == "markdown" {
+		text = []byte(terminal.Visible(string(text)))
+	}
+	_, err := p.Stdout.Write(text)
+	return err
+}
+
+// params are the parameters of the workflow; nil goes on with a review as it is.
+func (w reviewWanted) params(target string) map[string]any {
+	params := map[string]any{}
+	for name, value := range map[string]string{"target": target, "base": w.base, "repo": w.repo, "project": w.project, "focus": w.focus} {
+		if value != "" {
+			params[name] = value
+		}
+	}
+	if w.jira != "" {
+		params["jira"] = map[string]any{"ticket_id": w.jira}
+	}
+	if w.noTests {
+		params["run_tests"] = false
+	}
+	if w.post {
+		params["post"] = true
+	}
+	if len(params) == 0 {
+		return nil
+	}
+	return params
+}
