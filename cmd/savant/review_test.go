@@ -91,7 +91,9 @@ func TestAReviewSeesTheWholeChange(t *testing.T) {
 		require.NoError(t, err, string(out))
 		return strings.TrimSpace(string(out))
 	}
-	write := func(name, text string) { require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600)) }
+	write := func(name, text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
+	}
 	text := "package a\n"
 	for i := range 100 {
 		text += fmt.Sprintf("\nfunc f%d() {\n%s}\n", i, strings.Repeat("\tcall()\n", 20))

@@ -227,8 +227,7 @@ func parseGitDiff(text string) (files []fileChange) {
 func unquote(text, side string) string {
 	text = strings.TrimRight(text, "\t\r")
 	if strings.HasPrefix(text, `"`) {
-		var plain string
-		if json.Unmarshal([]byte(text), &plain) == nil {
+		if plain, err := strconv.Unquote(text); err == nil { // git quotes as C does, which Go reads
 			text = plain
 		}
 	}

@@ -71,7 +71,10 @@ func (e *engine) load(ctx context.Context, repo string, from source, room int) (
 	var passages []passage
 	for _, file := range files {
 		fmt.Fprintf(sum, "%q %q %q\n", file.Path, file.RenamedFrom, file.patch)
-		if file.LeftOut = leftOut(file, file.patch); file.LeftOut == "" {
+		if file.LeftOut == "" {
+			file.LeftOut = leftOut(file, file.patch)
+		}
+		if file.LeftOut == "" {
 			hunks, err := parsePatch(file.Path, file.patch)
 			if err != nil {
 				return nil, fault.New(fault.ToolFailed, "read the change: %w", err)

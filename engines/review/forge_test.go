@@ -1,0 +1,148 @@
+package review_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/engines"
+	"savant/engines/review"
+	"savant/fault"
+)
+
+const requestPatch = `diff --git a/pay.go b/pay.go
+index 1..2 100644
+--- a/pay.go
++++ b/pay.go
+@@ -6,3 +6,3 @@ func pay() error {
+ 	err := send()
+-	return err
++	return nil
+ }
+diff --git "a/b\303\274.txt" "b/b\303\274.txt"
+new file mode 100644
+--- /dev/null
++++ "b/b\303\274.txt"
+@@ -0,0 +1 @@
++--- not a header
+diff --git a/old.go b/new.go
+similarity index 100%
+rename from old.go
+rename to new.go
+diff --git a/logo.png b/logo.png
+Binary files a/logo.png and b/logo.png differ
+`
+
+// forge answers as the MCP servers of GitHub and GitLab do: JSON or text in a block of
+// content.
+type forge struct {
+	t        *testing.T
+	comments []string
+	asked    []string
+}
+
+func (f *forge) tool(name string, properties string, answer func(args map[string]any) string) engines.Tool {
+	return engines.Tool{Name: name, Description: "A tool of a forge.", Input: json.RawMessage(`{"type":"object","properties":` + properties + `}`),
+		Call: func(_ context.Context, raw json.RawMessage) (any, error) {
+			var args map[string]any
+			require.NoError(f.t, json.Unmarshal(raw, &args))
+			f.asked = append(f.asked, name+" "+string(raw))
+			blocks, err := json.Marshal([]map[string]string{{"type": "text", "text": answer(args)}})
+			return engines.Content{Blocks: blocks}, err
+		}}
+}
+
+func (f *forge) list() string {
+	rows := []map[string]string{}
+	for _, each := range f.comments {
+		rows = append(rows, map[string]string{"body": each})
+	}
+	data, err := json.Marshal(rows)
+	require.NoError(f.t, err)
+	return string(data)
+}
+
+func TestARequestIsReadFromGitHub(t *testing.T) {
+	f := &forge{t: t}
+	read := f.tool("github.pull_request_read", `{"method":{},"owner":{},"repo":{},"pullNumber":{},"perPage":{}}`, func(args map[string]any) string {
+		switch args["method"] {
+		case "get":
+			return `{"number":12,"head":{"ref":"feature","sha":"a2"},"base":{"ref":"main","sha":"b1"}}`
+		case "get_diff":
+			return requestPatch
+		}
+		return f.list()
+	})
+	write := f.tool("github.add_issue_comment", `{"owner":{},"repo":{},"issue_number":{},"body":{}}`, func(args map[string]any) string {
+		f.comments = append(f.comments, args["body"].(string))
+		return `{"id":1}`
+	})
+	d := newDesk(t)
+	require.NoError(t, d.tools.AddEngine(engines.Engine{Name: "github"}, read, write))
+	d.write("a.txt", "1\n")
+	d.commit("begin")
+	m := call[review.Manifest](d, "review.change", map[string]any{"target": "https://github.com/ada/it/pull/12"})
+	var files []string
+	for _, each := range m.Files {
+		files = append(files, each.Path+" "+each.Status+" "+each.LeftOut)
+	}
+	require.Equal(t, []string{"pay.go modified ", "bü.txt added ", "new.go renamed renamed without a change", "logo.png modified binary"}, files)
+	require.Equal(t, review.Lines{All: 3, Reviewed: 3}, m.Lines)
+	part := call[partText](d, "review.part", map[string]any{"source": m.Source, "digest": m.Digest, "part": 1})
+	require.Contains(t, part.Text, "      -\treturn err\n    7 +\treturn nil\n")
+	require.Contains(t, part.Text, "    1 +--- not a header\n")
+
+	type outcome struct {
+		Posted bool
+		Why    string
+	}
+	comment := map[string]any{"source": m.Source, "markdown": "# Review"}
+	require.True(t, call[outcome](d, "review.comment", comment).Posted)
+	require.Equal(t, outcome{Why: "a review of this commit was posted before"}, call[outcome](d, "review.comment", comment))
+	require.Len(t, f.comments, 1)
+	require.True(t, strings.HasPrefix(f.comments[0], "# Review\n"))
+	require.Contains(t, strings.Join(f.asked, "\n"), `"issue_number":12`)
+}
+
+func TestARequestIsReadFromGitLab(t *testing.T) {
+	f := &forge{t: t}
+	d := newDesk(t)
+	about := `{"project_id":{"type":"string"},"merge_request_iid":{"type":"string"},"body":{"type":"string"}}`
+	require.NoError(t, d.tools.AddEngine(engines.Engine{Name: "lab"},
+		f.tool("lab.get_merge_request", about, func(map[string]any) string {
+			return `{"iid":7,"sha":"a2","diff_refs":{"base_sha":"b1","head_sha":"a2"}}`
+		}),
+		f.tool("lab.get_merge_request_diffs", about, func(map[string]any) string {
+			return `[{"old_path":"a.go","new_path":"a.go","diff":"@@ -1 +1 @@\n-a\n+b\n"},{"old_path":"x","new_path":"y","renamed_file":true,"diff":""},
+				{"old_path":"z","new_path":"z","new_file":true,"too_large":true,"diff":""}]`
+		}),
+		f.tool("lab.get_merge_request_notes", about, func(map[string]any) string { return f.list() }),
+		f.tool("lab.create_merge_request_note", about, func(args map[string]any) string {
+			f.comments = append(f.comments, args["body"].(string))
+			return `{}`
+		})))
+	d.write("a.txt", "1\n")
+	d.commit("begin")
+	m := call[review.Manifest](d, "review.change", map[string]any{"target": "MR 7", "project": "group/it"})
+	require.Equal(t, 2, m.Lines.Reviewed)
+	require.Equal(t, "too long: the forge does not show its patch", m.Files[2].LeftOut)
+	require.Contains(t, f.asked[0], `"merge_request_iid":"7"`)
+	for range 2 {
+		call[map[string]any](d, "review.comment", map[string]any{"source": m.Source, "markdown": "# Review"})
+	}
+	require.Len(t, f.comments, 1)
+}
+
+// Without a forge a request that was not fetched is refused, with what to do.
+func TestARequestThatIsNowhere(t *testing.T) {
+	d := newDesk(t)
+	d.write("a.txt", "1\n")
+	d.commit("begin")
+	_, err := d.tools.Invoke(t.Context(), "review.change", json.RawMessage(`{"target":"https://github.com/ada/it/pull/12"}`))
+	require.ErrorIs(t, err, fault.InvalidParams)
+	require.Contains(t, fault.From(err).Hint.Text, "git fetch origin pull/N/head")
+	d.refused(fault.InvalidParams, "review.comment", map[string]any{"source": map[string]any{}, "markdown": "x"})
+}
