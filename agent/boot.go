@@ -12,6 +12,9 @@ import (
 // What cannot be read is a warning; an unknown persona is INVALID_PARAMS.
 func (r *Run) boot(t turn) (turn, Signal, error) {
 	options, brief := r.runtime.options, &r.briefing
+	if options.Prepare != nil && !r.options.DryRun {
+		options.Prepare(r.ctx)
+	}
 	if options.Prompts != nil {
 		prompts, err := options.Prompts(r.ctx)
 		r.warn("prompts.yml is not read", err)

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 
@@ -44,6 +45,10 @@ func (r *Run) act(t turn) (turn, Signal, error) {
 func (r *Run) call(a asked) (memory.Call, error) {
 	tool, known := find(r.runtime.options.Toolbox.Tools(), a.ToolName)
 	r.event(a.step, callStarted(a))
+	if !known {
+		tool, a.absent = r.seek(a)
+		known = tool.Name != ""
+	}
 	began := r.runtime.options.Now()
 	made := r.result(a, tool)
 	if r.ctx.Err() != nil && made.Error != nil {
@@ -93,6 +98,17 @@ func (r *Run) result(a asked, tool engines.Tool) memory.Call {
 	return made
 }
 
+// seek looks further for a tool that nobody has yet, if policy would let it be
+// called: to look for it may start a server.
+func (r *Run) seek(a asked) (engines.Tool, error) {
+	reading := engines.Tool{Name: a.ToolName, ReadOnly: true}
+	from, seeks := r.runtime.options.Toolbox.(Seeker)
+	if !seeks || r.options.DryRun || r.guard.denies(reading, r.orderOf(a)) != "" {
+		return engines.Tool{}, nil
+	}
+	return from.Seek(r.ctx, a.ToolName)
+}
+
 // abandonAfter is how long a call may take to return once the run has ended.
 const abandonAfter = 25 * time.Millisecond
 
@@ -129,6 +145,9 @@ func (r *Run) invoke(a asked, tool engines.Tool) (engines.Result, error) {
 // permit says whether a call may be made: UNKNOWN_TOOL, TOOL_DENIED with the
 // rule, or the error of asking the person.
 func (r *Run) permit(ctx context.Context, a asked, tool engines.Tool) error {
+	if errors.Is(a.absent, fault.EngineOffline) {
+		return a.absent
+	}
 	if tool.Name == "" {
 		return r.guard.unknown(a.ToolName, r.runtime.options.Toolbox.Tools())
 	}

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -38,6 +37,7 @@ const (
 	RuleDisableSearch  = "AGENT_DISABLE_SEARCH_TOOLS"
 	RuleThink          = "AGENT_ALLOW_THINK_TOOLS"
 	RuleGoalTools      = "goal: no tools"
+	RuleGoalContext    = "goal: no context tools"
 	RuleGoalSearch     = "goal: no searching"
 	RuleDeny           = "deny"
 	RuleAllow          = "allow"
@@ -187,6 +187,7 @@ func (g guard) denies(t engines.Tool, o order) string {
 		{RuleAllow, len(p.Allow) > 0 && !matches(p.Allow, t.Name)},
 		{RuleReadOnly, p.ReadOnly && !t.ReadOnly},
 		{RuleGoalTools, g.cues.noTools && !o.words},
+		{RuleGoalContext, g.cues.noContext && engine == "context" && !o.words},
 		{RuleGoalSearch, g.cues.noSearch && search && !o.words},
 		{RuleDestructive, g.asks(t, o) && p.Confirm == nil},
 	} {
@@ -216,39 +217,4 @@ func (g guard) confirm(ctx context.Context, t engines.Tool, args json.RawMessage
 		return denied(t.Name, RuleDestructive)
 	}
 	return nil
-}
-
-// notRunning is how a goal forbids to run what follows.
-const notRunning = `(?i)\b(do not|don't|dont|must not|never|without|avoid|not to|instead of) (ever |actually |please |just |even )?` +
-	`(run|running|start|starting|execute|executing|launch|launching|trigger|triggering|use|using|call|calling|invoke|invoking|perform|performing) `
-
-// cues are what the words of a goal ask for. noRun: no workflow is to be run.
-type cues struct{ noTools, noSearch, noRun bool }
-
-var (
-	noToolsCue = pattern.Lazy(`(?i)\b(do not|don't|dont|must not|never|without|avoid) ((ever|please|even) )?((use|using|call|calling|run|running|execute|executing|invoke|invoking) )?(any of )?(any |the |your |these |other )*tools?\b|\bno tools?\b`)
-	// "A page without search" is a subject, not a way of working.
-	noSearchCue = pattern.Lazy(`(?i)\b(do not|don't|dont|never) search\b|\b(without|no) searching\b`)
-	// "Explain X, but do not run it", "without a workflow". "The jobs never start" is
-	// a subject: what is not to be run has to follow.
-	noRunCue = pattern.Lazy(notRunning + `(the |a |any |your |its |this |that |these )*(it|them|this|that|anything|something|workflows?|commands?|scripts?|code|programs?|shell)\b` +
-		`|\b(no|without|avoid) (the |a |any |using |running )*workflows?\b`)
-)
-
-// forbids says whether a goal forbids to run a workflow by its name.
-func forbids(goal, workflow string) bool {
-	expression, err := regexp.Compile(notRunning + `(the |a |any |workflow |our )*["'\x60]?` + regexp.QuoteMeta(workflow) + `(?:$|[^\pL\pN_])`)
-	return err == nil && expression.MatchString(plainWords(goal))
-}
-
-// plainWords returns a goal, whose lines may be wrapped and whose apostrophes may be
-// typographic, as words with single spaces.
-func plainWords(goal string) string {
-	return strings.ReplaceAll(strings.Join(strings.Fields(goal), " "), "’", "'")
-}
-
-// cuesOf reads a goal.
-func cuesOf(goal string) cues {
-	goal = plainWords(goal)
-	return cues{noTools: noToolsCue().MatchString(goal), noSearch: noSearchCue().MatchString(goal), noRun: noRunCue().MatchString(goal)}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"savant/fault"
+	"savant/internal/pattern"
 	"savant/reasoning"
 )
 
@@ -19,6 +20,8 @@ type Rule struct {
 	Persona  string
 	// ParamFromGoal is the parameter of the workflow that takes the goal.
 	ParamFromGoal string
+	// Complex says that the large model is to decide.
+	Complex bool
 }
 
 // Prompts is the content of prompts.yml: instructions for a model, and rules.
@@ -51,18 +54,40 @@ func (p Prompts) without(persona string) string {
 	return fmt.Sprintf("prompts.yml has no %s; known: %s", fault.Cut(persona, 60), fault.Cut(strings.Join(known, ", "), 300))
 }
 
-// triggered returns the rules with a phrase that the goal has, in their order.
+// question is how a goal begins that asks about something: it orders nothing.
+var question = pattern.Lazy(`(?i)^\W*(how|what|where|when|why|which|who|whose)\b`)
+
+// triggered returns the rules with a phrase that the goal has, in their order. A
+// goal that asks about a review does not order one; a phrase may be a question
+// itself.
 func triggered(rules []Rule, goal string) []Rule {
+	asks := question().MatchString(goal)
 	return slices.DeleteFunc(slices.Clone(rules), func(rule Rule) bool {
-		return !slices.ContainsFunc(rule.Phrases, func(phrase string) bool { return says(goal, phrase) })
+		return !slices.ContainsFunc(rule.Phrases, func(phrase string) bool {
+			return says(goal, phrase) && (!asks || question().MatchString(phrase))
+		})
 	})
 }
+
+// gap stands in a phrase for up to three words.
+const gap = "…"
 
 // says reports whether a text holds a phrase as whole words, in any case and with
 // any spaces between them.
 func says(text, phrase string) bool {
 	words := strings.Fields(phrase)
-	expression, err := regexp.Compile(`(?i)(?:^|[^\pL\pN_])` + regexp.QuoteMeta(strings.Join(words, " ")) + `(?:$|[^\pL\pN_])`)
+	var wanted strings.Builder
+	for i, each := range words {
+		switch {
+		case each == gap:
+			wanted.WriteString(`(?: \S+){0,3}`)
+			continue
+		case i > 0:
+			wanted.WriteByte(' ')
+		}
+		wanted.WriteString(regexp.QuoteMeta(each))
+	}
+	expression, err := regexp.Compile(`(?i)(?:^|[^\pL\pN_])` + wanted.String() + `(?:$|[^\pL\pN_])`)
 	return len(words) > 0 && err == nil && expression.MatchString(strings.Join(strings.Fields(text), " "))
 }
 

@@ -15,6 +15,10 @@ func TestAPhraseIsSaidAsWholeWords(t *testing.T) {
 	for _, text := range []string{"", "review", "preview my changes", "review my changeset", "review_my_changes", "reviewmy changes", "review my changes2"} {
 		require.False(t, says(text, "review my changes"), text)
 	}
+	for _, text := range []string{"review mr", "Review this MR!", "please review my last pull-request mr 7"} {
+		require.True(t, says(text, "review … mr"), text)
+	}
+	require.False(t, says("review all of what is in mr 7", "review … mr"))
 	require.True(t, says("prüfe die ÄNDERUNG", "änderung"))
 	require.False(t, says("anything", " "))
 }
@@ -25,6 +29,16 @@ func TestCuesAreFoundAsPeopleWriteThem(t *testing.T) {
 	}
 	for _, goal := range []string{"without\nsearching", "do not\u00a0search the web", "Don’t search"} {
 		require.Equal(t, cues{noSearch: true}, cuesOf(goal), goal)
+	}
+	for _, goal := range []string{"Explain it without search", "no search, please", "Without search: what is new?", "read README.md, no search",
+		"do not use search tools", "Explain the loop without search and tell me"} {
+		require.Equal(t, cues{noSearch: true}, cuesOf(goal), goal)
+	}
+	for _, goal := range []string{"do not use context tools", "Don’t use the context tools, please", "answer without context tools", "no context tools"} {
+		require.Equal(t, cues{noContext: true}, cuesOf(goal), goal)
+	}
+	for _, goal := range []string{"Write a page without search", "why are there no search results?", "the shop has no search engine", "What does context mean here?"} {
+		require.Equal(t, cues{}, cuesOf(goal), goal)
 	}
 	for _, goal := range []string{"What do not-for-profit tools do?", "which tools are there?", "a page without search"} {
 		require.Equal(t, cues{}, cuesOf(goal), goal)
@@ -54,4 +68,12 @@ func TestAPatternOfDenyFitsInAnyCase(t *testing.T) {
 	}
 	guard := newGuard(Policy{Deny: []string{"FILES.read*"}}, RunOptions{})
 	require.Equal(t, RuleDeny, guard.denies(engines.Tool{Name: "files.ReadAll", ReadOnly: true}, order{}))
+}
+
+// A goal that asks about a review does not order one, and a rule may be a question.
+func TestAQuestionIsNoOrder(t *testing.T) {
+	rules := []Rule{{Name: "review", Phrases: []string{"code review"}}, {Name: "intro", Phrases: []string{"what does this do"}}}
+	require.Len(t, triggered(rules, "Do a code review"), 1)
+	require.Empty(t, triggered(rules, "How does a code review work here?"))
+	require.Len(t, triggered(rules, "What does this do?"), 1)
 }

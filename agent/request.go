@@ -14,7 +14,7 @@ func (r *Run) request(step int) reasoning.Request {
 	brief := r.briefing
 	triggered := make([]reasoning.Rule, len(brief.rules))
 	for i, each := range brief.rules {
-		triggered[i] = reasoning.Rule{Name: each.Name, Workflow: each.Workflow}
+		triggered[i] = reasoning.Rule{Name: each.Name, Workflow: each.Workflow, Complex: each.Complex}
 	}
 	return reasoning.Request{
 		SessionID: r.ID(), RunID: r.ID(), Step: step, Goal: r.options.Goal,

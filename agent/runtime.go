@@ -25,6 +25,9 @@ type Options struct {
 	// Recorder may be nil: then nothing is recorded.
 	Recorder *telemetry.Recorder
 	Policy   Policy
+	// Prepare waits for tools that are not known yet, when a run starts; nil waits
+	// for none.
+	Prepare func(context.Context)
 	// Prompts, Repo and Workflows are called when a run starts. Each may be nil.
 	// Their errors are warnings: a run needs none of them.
 	Prompts   func(context.Context) (Prompts, error)

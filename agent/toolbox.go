@@ -20,3 +20,11 @@ type Toolbox interface {
 	// tool.
 	Invoke(ctx context.Context, name string, args json.RawMessage) (engines.Result, error)
 }
+
+// Seeker is a Toolbox that may have tools which nobody knows yet.
+type Seeker interface {
+	// Seek returns the tool of a name in either spelling, and may wait for it: a
+	// server that was never seen may have it. The errors are UNKNOWN_TOOL, and
+	// ENGINE_OFFLINE where the engine is not there to have it.
+	Seek(ctx context.Context, name string) (engines.Tool, error)
+}

@@ -29,6 +29,9 @@ type asked struct {
 	// incomplete: the run was resumed, and the journal does not hold all
 	// arguments of the call.
 	incomplete bool
+	// absent is why nobody has the tool; nil where somebody has it, or where that
+	// was not asked.
+	absent error
 }
 
 // id names a call within its run: step 2, first call is 2.1.

@@ -114,6 +114,19 @@ func (t Target) Invoke(ctx context.Context, args json.RawMessage) (result Result
 	return table.conclude(ctx, t.row, accepted, table.perform(within, t.row, accepted))
 }
 
+// Seek returns the tool of a name in either spelling. Where nobody has it yet, it is
+// looked for as for a call. The errors are UNKNOWN_TOOL and ENGINE_OFFLINE.
+func (r *Registry) Seek(ctx context.Context, name string) (Tool, error) {
+	found, ok := r.find(name)
+	if !ok {
+		found = r.findMissing(ctx, name)
+	}
+	if found == nil {
+		return Tool{}, r.unknown(ctx, name)
+	}
+	return found.tool, nil
+}
+
 // findMissing gives Options.Missing the chance to put a tool into the table.
 func (r *Registry) findMissing(ctx context.Context, name string) *row {
 	if r.table.options.Missing == nil {

@@ -50,7 +50,8 @@ func Read(file string) (Scenario, error) {
 
 // Prompts are the prompts of a scenario.
 func Prompts() agent.Prompts {
-	return agent.Prompts{Personas: []reasoning.Persona{{Name: "engineer", Text: "You are careful."}, {Name: "reviewer", Text: "You review."}},
+	return agent.Prompts{Personas: []reasoning.Persona{{Name: "engineer", Text: "You are careful."}, {Name: "reviewer", Text: "You review."},
+		{Name: "writer", Text: "You write."}},
 		Rules: []agent.Rule{{Name: "tour", Phrases: []string{"repository tour"}, Workflow: "repo_tour", Persona: "reviewer"},
 			{Name: "bug", Phrases: []string{"fix the bug"}, Workflow: "bug_fix", ParamFromGoal: "bug"}}}
 }

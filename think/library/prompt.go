@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"savant/fault"
@@ -35,15 +37,11 @@ func (l *Library) DriverPrompt(_ context.Context, in DriverPromptInput) (*Driver
 	if version == "" || version == "latest" {
 		version = latest
 	}
-	file, ok := files[version]
+	chosen, ok := files[version]
 	if !ok {
 		return nil, fault.New(fault.PromptNotFound, "no driver prompt of version %q; known: %s", fault.Cut(version, 60), strings.Join(sortedKeys(files), ", "))
 	}
-	text, err := l.readAny(path.Join(promptFolder, file))
-	if err != nil {
-		return nil, fault.New(fault.PromptNotFound, "prompts/%s, the driver prompt %s, cannot be read", file, version)
-	}
-	return &DriverPrompt{Version: version, Hash: hexSum(text), PromptMD: string(text)}, nil
+	return l.readPrompt(version, chosen.file)
 }
 
 // DriverPromptVersions returns the versions of the driver prompt, sorted:
@@ -53,35 +51,146 @@ func (l *Library) DriverPromptVersions() ([]string, error) {
 	return sortedKeys(files), err
 }
 
+// AgentPrompt returns the driver prompt of the agent, the latest version:
+// PROMPT_NOT_FOUND. complex says whether prompts.yml flags it so.
+func (l *Library) AgentPrompt() (prompt *DriverPrompt, complex bool, err error) {
+	file, err := l.Prompts()
+	if err != nil {
+		return nil, false, err
+	}
+	latest, versions, err := versionsOf(file, "agent")
+	if err != nil {
+		return nil, false, err
+	}
+	prompt, err = l.readPrompt(latest, versions[latest].file)
+	return prompt, versions[latest].complex, err
+}
+
+// readPrompt reads the file of a version.
+func (l *Library) readPrompt(version, file string) (*DriverPrompt, error) {
+	text, err := l.readAny(path.Join(promptFolder, file))
+	if err != nil {
+		return nil, fault.New(fault.PromptNotFound, "prompts/%s, the driver prompt %s, cannot be read", file, version)
+	}
+	return &DriverPrompt{Version: version, Hash: hexSum(text), PromptMD: string(text)}, nil
+}
+
+// promptVersion is one version of a driver prompt.
+type promptVersion struct {
+	file    string
+	complex bool
+}
+
 // prompts returns the latest version of the driver prompt and the file of each,
 // from prompts.yml.
-func (l *Library) prompts() (latest string, files map[string]string, err error) {
-	src, err := l.readAny("prompts.yml")
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil, fault.New(fault.PromptNotFound, "there is no prompts.yml")
-	}
+func (l *Library) prompts() (latest string, versions map[string]promptVersion, err error) {
+	file, err := l.Prompts()
 	if err != nil {
 		return "", nil, err
 	}
-	value, err := flow.ReadYAML("prompts.yml", src)
-	if err != nil {
-		return "", nil, err
-	}
-	top, _ := value.(map[string]any)
-	driver, _ := top["driver"].(map[string]any)
-	latest, _ = driver["latest"].(string)
-	versions, _ := driver["versions"].(map[string]any)
-	files = map[string]string{}
-	for version, each := range versions {
+	return versionsOf(file, "driver")
+}
+
+// versionsOf reads a section of prompts.yml that has versions.
+func versionsOf(prompts map[string]any, section string) (latest string, versions map[string]promptVersion, err error) {
+	of, _ := prompts[section].(map[string]any)
+	latest, _ = of["latest"].(string)
+	listed, _ := of["versions"].(map[string]any)
+	whole, _ := of["complex"].(bool)
+	versions = map[string]promptVersion{}
+	for version, each := range listed {
 		described, _ := each.(map[string]any)
 		file, _ := described["file"].(string)
 		if !fs.ValidPath(file) {
-			return "", nil, fault.New(fault.PromptNotFound, "prompts.yml: driver.versions.%s.file must name a file of prompts/", version)
+			return "", nil, fault.New(fault.PromptNotFound, "prompts.yml: %s.versions.%s.file must name a file of prompts/", section, version)
 		}
-		files[version] = file
+		complex, _ := described["complex"].(bool)
+		versions[version] = promptVersion{file: file, complex: complex || whole}
 	}
-	if _, ok := files[latest]; !ok {
-		return "", nil, fault.New(fault.PromptNotFound, "prompts.yml: driver.latest %q is none of driver.versions", latest)
+	if _, ok := versions[latest]; !ok {
+		return "", nil, fault.New(fault.PromptNotFound, "prompts.yml: %s.latest %q is none of %s.versions", section, latest, section)
 	}
-	return latest, files, nil
+	return latest, versions, nil
+}
+
+// promptsFile says what models are told.
+const promptsFile = "prompts.yml"
+
+// Prompts returns prompts.yml. What the file of a layer sets comes before the
+// layers below: members one by one, entries of a list by their name.
+func (l *Library) Prompts() (map[string]any, error) {
+	merged := map[string]any{}
+	found := false
+	for _, layer := range l.layers {
+		source, err := fs.ReadFile(layer.Files, promptsFile)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fault.New(fault.Internal, "%s cannot be read", promptsFile)
+		}
+		value, err := flow.ReadYAML(promptsFile, source)
+		if err != nil {
+			return nil, err
+		}
+		if value != nil {
+			top, isObject := value.(map[string]any)
+			if !isObject {
+				return nil, fault.New(fault.PromptNotFound, "%s: expected an object of driver, agent, personas and amr_rules", promptsFile)
+			}
+			merged = overlay(merged, top).(map[string]any)
+		}
+		found = true
+	}
+	if !found {
+		return nil, fault.New(fault.PromptNotFound, "there is no prompts.yml")
+	}
+	return merged, nil
+}
+
+// overlay lays a value over another one. Where the value is nothing, the other one
+// stays.
+func overlay(below, above any) any {
+	if above == nil {
+		return below
+	}
+	switch over := above.(type) {
+	case map[string]any:
+		under, isObject := below.(map[string]any)
+		if !isObject {
+			return above
+		}
+		merged := maps.Clone(under)
+		for name, value := range over {
+			merged[name] = overlay(under[name], value)
+		}
+		return merged
+	case []any:
+		under, isList := below.([]any)
+		if !isList || nameOf(first(over)) == "" || nameOf(first(under)) == "" {
+			return above
+		}
+		merged := slices.Clone(over)
+		for _, each := range under {
+			if !slices.ContainsFunc(over, func(other any) bool { return nameOf(other) == nameOf(each) }) {
+				merged = append(merged, each)
+			}
+		}
+		return merged
+	}
+	return above
+}
+
+func first(list []any) any {
+	if len(list) == 0 {
+		return nil
+	}
+	return list[0]
+}
+
+// nameOf is the name of an entry of a list; "" where it has none.
+func nameOf(entry any) string {
+	members, _ := entry.(map[string]any)
+	name, _ := members["name"].(string)
+	return name
 }

@@ -25,11 +25,23 @@ func (a *App) openAgent() error {
 		Toolbox: a.Tools, Client: client, Decider: decider, Memory: memory.Open(a.Root, time.Now), Recorder: a.Recorder,
 		Policy: agent.Policy{DisableTools: given.DisableTools, DisableContext: given.DisableContext, DisableSearch: given.DisableSearch,
 			AllowThink: given.AllowThink, Confirm: oneAtATime(a.options.Confirm)},
-		Prompts: a.prompts, Repo: a.repository,
+		Prepare: a.awaitMounts, Prompts: a.prompts, Repo: a.repository,
 		Workflows:     func(context.Context) ([]string, error) { return a.Think.Library.Names(), a.Think.Library.Unlisted() },
 		DisableDetect: given.DisableDetect, SnapshotPause: agent.DefaultPause, TimeoutMS: int(a.settings.Reasoning.Timeout / time.Millisecond),
 		MaxSteps: given.MaxSteps, RetryLimit: given.RetryLimit, Now: time.Now, NewID: newID, Logger: a.Logger})
 	return a.Tools.AddEngine(engines.Engine{Name: "agent", Description: "works on a goal by itself"}, a.Agent.Tools()...)
+}
+
+// awaitMounts waits until the mounted servers that were never seen are known, so that
+// the first run of the agent is offered their tools, too.
+func (a *App) awaitMounts(ctx context.Context) {
+	if a.Mounts == nil {
+		return
+	}
+	a.Mounts.Reload()
+	if err := a.AwaitServers(ctx, a.Tools); err != nil {
+		a.Logger.DebugContext(ctx, "mounted servers were not waited for", "cause", err.Error())
+	}
 }
 
 // confirm asks a person about a call.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -14,64 +13,50 @@ import (
 	"savant/engines/git"
 	"savant/engines/repo/files"
 	"savant/reasoning"
-	"savant/think/flow"
-	"savant/think/library"
 )
 
-// promptsFile is the shape of prompts.yml, as far as the agent reads it.
-type promptsFile struct {
+// agentPrompts is the shape of prompts.yml, as far as the agent reads it.
+type agentPrompts struct {
 	Personas []reasoning.Persona `json:"personas"`
-	Rules    []struct {
-		Name     string   `json:"name"`
-		Phrases  []string `json:"phrases"`
-		Workflow string   `json:"workflow"`
-		Persona  string   `json:"persona"`
-		Param    string   `json:"params_from_goal"`
-	} `json:"amr_rules"`
+	Rules    []amrRule           `json:"amr_rules"`
+}
+
+// amrRule is a rule that leads from a goal to a workflow.
+type amrRule struct {
+	Name     string   `json:"name"`
+	Phrases  []string `json:"phrases"`
+	Workflow string   `json:"workflow"`
+	Persona  string   `json:"persona"`
+	Param    string   `json:"params_from_goal"`
+	Complex  bool     `json:"complex"`
 }
 
 // prompts reads the driver prompt, the personas and the rules of the agent.
-func (a *App) prompts(ctx context.Context) (agent.Prompts, error) {
+func (a *App) prompts(context.Context) (agent.Prompts, error) {
 	var read agent.Prompts
-	driver, err := a.Think.Library.DriverPrompt(ctx, library.DriverPromptInput{})
+	driver, complex, err := a.Think.Library.AgentPrompt()
 	if err != nil {
 		return read, err
 	}
-	read.Driver = reasoning.Driver{Version: driver.Version, Hash: driver.Hash, Text: driver.PromptMD}
-	source, err := a.layered("prompts.yml")
+	read.Driver = reasoning.Driver{Version: driver.Version, Hash: driver.Hash, Text: driver.PromptMD, Complex: complex}
+	whole, err := a.Think.Library.Prompts()
 	if err != nil {
 		return read, err
 	}
-	value, err := flow.ReadYAML("prompts.yml", source)
+	raw, err := json.Marshal(whole)
 	if err != nil {
 		return read, err
 	}
-	raw, err := json.Marshal(value)
-	if err != nil {
-		return read, err
-	}
-	var file promptsFile
+	var file agentPrompts
 	if err := json.Unmarshal(raw, &file); err != nil {
 		return read, err
 	}
 	read.Personas = file.Personas
 	for _, each := range file.Rules {
 		read.Rules = append(read.Rules, agent.Rule{Name: each.Name, Phrases: each.Phrases, Workflow: each.Workflow,
-			Persona: each.Persona, ParamFromGoal: each.Param})
+			Persona: each.Persona, ParamFromGoal: each.Param, Complex: each.Complex})
 	}
 	return read, nil
-}
-
-// layered reads a file of the last layer that has it.
-func (a *App) layered(name string) ([]byte, error) {
-	err := error(fs.ErrNotExist)
-	for _, layer := range slices.Backward(a.layers) {
-		var source []byte
-		if source, err = fs.ReadFile(layer.Files, name); err == nil {
-			return source, nil
-		}
-	}
-	return nil, err
 }
 
 func gitTools(roots []string) map[string]engines.Tool {

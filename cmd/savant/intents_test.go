@@ -1,0 +1,44 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/reasoning"
+)
+
+// TestGoalsThatMeanAReview: the rules that are bundled lead from the words of a
+// person to a review, and from other words not. Whoever decides is told which rule
+// was met, and never what is for clients.
+func TestGoalsThatMeanAReview(t *testing.T) {
+	var asked reasoning.Request
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = reasoning.Request{}
+		_ = json.NewDecoder(r.Body).Decode(&asked)
+		_ = json.NewEncoder(w).Encode(reasoning.Intent{Action: reasoning.ActionFinish, Final: "so"})
+	}))
+	defer api.Close()
+	for goal, rule := range map[string]string{
+		"Review this MR": "merge_request_review", "please review pull request 12": "merge_request_review", "Review my PR, please": "merge_request_review",
+		"Could you review the merge request !12?": "merge_request_review", "Code review": "local_review", "Review my code": "local_review",
+		"review this diff": "local_review", "How is a code review done here?": "", "Where is the PR template?": "",
+	} {
+		var stdout, stderr strings.Builder
+		code := run(t.Context(), []string{"run", "--skip-git", goal}, []string{"SAVANT_PATH=" + t.TempDir(), "REASONING_API_URL=" + api.URL,
+			"AGENT_DISABLE_WORKFLOW_AUTODETECT=1"}, strings.NewReader(""), &stdout, &stderr)
+		require.Equal(t, exitOK, code, stderr.String())
+		met := ""
+		if len(asked.Rules) > 0 {
+			met = asked.Rules[0].Name
+			require.Equal(t, met == "merge_request_review", asked.Rules[0].Complex)
+		}
+		require.Equal(t, rule, met, goal)
+		require.NotContains(t, asked.Driver.Text, "think.")
+		require.Equal(t, "1.0", asked.Driver.Version)
+	}
+}
