@@ -39,7 +39,7 @@ func TestNoPatternIsCompiledAtTheStart(t *testing.T) {
 const top = 99
 
 // foundations need not be named in a rule.
-var foundations = []string{"fault", "internal/jsonvalue", "internal/pattern", "internal/redact", "internal/visible"}
+var foundations = []string{"fault", "internal/jsonvalue", "internal/pattern", "internal/redact", "internal/regular", "internal/visible"}
 
 // rules are the packages of docs/architecture.md, by folder. A row changes by
 // decision, not to make a build pass; a package without a row fails.
@@ -61,16 +61,17 @@ var rules = map[string]rule{
 	"internal/jsonvalue":    {height: 0},
 	"internal/pattern":      {height: 0},
 	"internal/processgroup": {height: 0},
-	"internal/filelock":     {height: 0},
+	"internal/filelock":     {height: 1},
 	"internal/journal":      {height: 0},
+	"internal/regular":      {height: 0},
 	"internal/visible":      {height: 0},
 	"internal/redact":       {height: 1},
 	"internal/claim":        {height: 2, imports: []string{"internal/filelock", "internal/ownfolder"}},
 	"internal/gitrun":       {height: 1},
 	"internal/ownfolder":    {height: 1, imports: []string{"internal/atomicfile"}},
 	"internal/logfile":      {height: 2, imports: []string{"internal/filelock", "internal/ownfolder"}},
-	"internal/trust":        {height: 1, imports: []string{"internal/atomicfile", "internal/filelock"}},
-	"internal/settings":     {height: 2, imports: []string{"internal/trust"}},
+	"internal/trust":        {height: 2, imports: []string{"internal/atomicfile", "internal/filelock"}},
+	"internal/settings":     {height: 3, imports: []string{"internal/trust"}},
 	"internal/withheld":     {height: 1},
 
 	"schemas":               {height: 1},

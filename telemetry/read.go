@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"savant/internal/ownfolder"
+	"savant/internal/regular"
 )
 
 // Written calls each for the lines of a run in the trace file and the one
@@ -55,7 +56,7 @@ type traceFile struct {
 }
 
 func openTrace(root *os.Root, name string) (traceFile, error) {
-	file, err := root.Open(name)
+	file, err := regular.Open(root, name, os.O_RDONLY, 0)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return traceFile{}, ownfolder.NotRead(name, err)
 	}

@@ -18,6 +18,7 @@ import (
 	"savant/internal/filelock"
 	"savant/internal/ownfolder"
 	"savant/internal/pattern"
+	"savant/internal/regular"
 )
 
 // Where sessions are, under SAVANT_PATH.
@@ -127,7 +128,7 @@ func (s *Store) openJournal(id string, flags int) (*os.File, error) {
 	if err := checkID(id); err != nil {
 		return nil, err
 	}
-	file, err := s.root.OpenFile(journalName(id), flags, filePermission)
+	file, err := regular.Open(s.root, journalName(id), flags, filePermission)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, unknown(id)
 	}
@@ -153,7 +154,7 @@ func (s *Store) read(id, name string) ([]byte, error) {
 	if err := checkID(id); err != nil {
 		return nil, err
 	}
-	data, err := s.root.ReadFile(name)
+	data, err := regular.ReadFile(s.root, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, unknown(id)
 	}
@@ -190,7 +191,7 @@ func (s *Store) Running(id string) bool {
 // List returns the snapshots of all sessions, the last changed first. It leaves out
 // a snapshot that cannot be read.
 func (s *Store) List(ctx context.Context) ([]Snapshot, error) {
-	entries, err := fs.ReadDir(s.root.FS(), folder)
+	entries, err := regular.ReadDir(s.root, folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -224,7 +225,7 @@ func (s *Store) Cancel(id string) error {
 		return err
 	}
 	defer func() { _ = file.Close() }() // only read
-	request, err := s.root.OpenFile(cancelName(id), os.O_CREATE|os.O_WRONLY, filePermission)
+	request, err := regular.Open(s.root, cancelName(id), os.O_CREATE|os.O_WRONLY, filePermission)
 	if err != nil {
 		return ownfolder.NotSaved(cancelName(id), err)
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/cli"
@@ -19,6 +20,10 @@ var version string
 
 func main() { os.Exit(start(nil)) }
 
+// ending is how long the program may take to end after a signal, whatever it waits
+// for. What it has acknowledged is on disk, and its children end with it.
+const ending = 1800 * time.Millisecond
+
 // start runs the program in this process, with engines in the place of its own
 // where they are given, and returns its exit code.
 func start(engines func(*app.App) error) int {
@@ -28,7 +33,10 @@ func start(engines func(*app.App) error) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, func() {
+		stop() // a second signal ends the process at once
+		time.AfterFunc(ending, func() { os.Exit(cli.ExitInterrupted) })
+	})
 	// A client may close stderr and go on: what is written there then fails
 	// instead of ending the process. It is caught, not ignored, so that child
 	// processes start with the usual behaviour.

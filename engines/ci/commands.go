@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"savant/fault"
+	"savant/internal/regular"
 	"savant/internal/trust"
 )
 
@@ -105,7 +106,7 @@ func source(root *os.Root) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, errors.New("it is not a regular file")
 	}
-	file, err := root.Open(File)
+	file, err := regular.Open(root, File, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}

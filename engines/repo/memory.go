@@ -18,6 +18,7 @@ import (
 	"savant/internal/filelock"
 	"savant/internal/ownfolder"
 	"savant/internal/pattern"
+	"savant/internal/regular"
 )
 
 // The folder of the memory, and its bounds.
@@ -55,7 +56,7 @@ type memoryWriteOut struct {
 	Bytes int    `json:"bytes"` // of the whole file now
 }
 
-func (e *reader) memoryWrite(_ context.Context, in memoryWriteIn) (memoryWriteOut, error) {
+func (e *reader) memoryWrite(ctx context.Context, in memoryWriteIn) (memoryWriteOut, error) {
 	if !memoryName().MatchString(in.Name) {
 		return memoryWriteOut{}, invalid("name", "1 to 64 lower-case letters, digits, - or _, a letter or digit first", in.Name)
 	}
@@ -73,7 +74,7 @@ func (e *reader) memoryWrite(_ context.Context, in memoryWriteIn) (memoryWriteOu
 		return memoryWriteOut{}, notOpened("", err)
 	}
 	defer root.Close()
-	folder, err := lockMemory(root)
+	folder, err := lockMemory(ctx, root)
 	if err != nil {
 		return memoryWriteOut{}, err
 	}
@@ -104,7 +105,7 @@ func (e *reader) secretIn(text string) int {
 
 // lockMemory makes the folder if it does not exist and locks it against other
 // processes until it is closed, so that no update is lost.
-func lockMemory(root *os.Root) (*os.File, error) {
+func lockMemory(ctx context.Context, root *os.Root) (*os.File, error) {
 	if err := root.MkdirAll(memoryFolder, 0o755); err != nil {
 		return nil, ownfolder.NotSaved(memoryFolder, err)
 	}
@@ -112,7 +113,11 @@ func lockMemory(root *os.Root) (*os.File, error) {
 	if err != nil {
 		return nil, ownfolder.NotSaved(memoryFolder, err)
 	}
-	if err := filelock.Lock(folder); err != nil {
+	err = filelock.Acquire(ctx, memoryFolder, func() (bool, error) { return filelock.TryLock(folder, true) })
+	if errors.Is(err, fault.StateConflict) {
+		return nil, errors.Join(err, folder.Close())
+	}
+	if err != nil {
 		_ = folder.Close() // only read
 		return nil, ownfolder.NotSaved(memoryFolder, err)
 	}
@@ -146,7 +151,7 @@ func newContent(root *os.Root, in memoryWriteIn) (string, error) {
 
 // memoryNames lists the memory, sorted, without the ending.
 func memoryNames(root *os.Root) ([]string, error) {
-	entries, err := fs.ReadDir(root.FS(), memoryFolder)
+	entries, err := regular.ReadDir(root, memoryFolder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -164,7 +169,7 @@ func memoryNames(root *os.Root) ([]string, error) {
 }
 
 func memoryText(root *os.Root, name string) (string, error) {
-	file, err := root.Open(path.Join(memoryFolder, name+memoryEnding))
+	file, err := regular.Open(root, path.Join(memoryFolder, name+memoryEnding), os.O_RDONLY, 0)
 	if err != nil {
 		return "", ownfolder.NotRead(path.Join(memoryFolder, name+memoryEnding), err)
 	}

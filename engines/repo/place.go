@@ -12,6 +12,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/ownfolder"
+	"savant/internal/regular"
 	"savant/internal/withheld"
 )
 
@@ -103,7 +104,7 @@ func (e *reader) text(in repository, named string) (string, error) {
 	if found.info.Size() > maxRead {
 		return "", fault.New(fault.LimitExceeded, "path: %q has %d bytes; at most %d are read", fault.Cut(named, 200), found.info.Size(), maxRead)
 	}
-	file, err := found.root.Open(found.name)
+	file, err := regular.Open(found.root, found.name, os.O_RDONLY, 0)
 	if err != nil {
 		return "", invalid("path", "a file that may be read", named)
 	}

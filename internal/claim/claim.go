@@ -13,6 +13,7 @@ import (
 
 	"savant/internal/filelock"
 	"savant/internal/ownfolder"
+	"savant/internal/regular"
 )
 
 // ErrTaken says that another process, or another caller in this one, holds the
@@ -88,7 +89,7 @@ func (c claimed) release() {
 // attempt takes the lock of a file. A holder removes its file on release, so a
 // lock counts only if the file still has its name; otherwise it is ErrTaken.
 func attempt(root *os.Root, name string, flags int) (claimed, error) {
-	file, err := root.OpenFile(name, flags, 0o600)
+	file, err := regular.Open(root, name, flags, 0o600)
 	if err != nil {
 		return claimed{}, err
 	}

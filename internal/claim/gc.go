@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"savant/internal/filelock"
+	"savant/internal/regular"
 )
 
 // GC removes the files of claims that nobody holds, which killed processes
@@ -18,7 +19,7 @@ func GC(ctx context.Context, root *os.Root, dry bool) (removed int, err error) {
 	if !filelock.Supported {
 		return 0, nil
 	}
-	entries, err := fs.ReadDir(root.FS(), Folder)
+	entries, err := regular.ReadDir(root, Folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}

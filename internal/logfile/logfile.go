@@ -10,6 +10,7 @@ import (
 
 	"savant/internal/filelock"
 	"savant/internal/ownfolder"
+	"savant/internal/regular"
 )
 
 // File is a log file that is rotated, made when there is something to write. Lines are
@@ -66,7 +67,7 @@ func (f *File) open() (full, anew bool, err error) {
 		return false, false, err
 	}
 	anew = wasOpen && err == nil
-	file, err := f.root.OpenFile(f.name, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
+	file, err := regular.Open(f.root, f.name, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
 	if err != nil {
 		return false, anew, err
 	}
@@ -98,8 +99,8 @@ func (f *File) endLine() error {
 // rotate moves the file to NAME.1, unless another process did so meanwhile.
 func (f *File) rotate() error {
 	full := f.file
-	if err := filelock.Lock(full); err != nil {
-		return err
+	if free, err := filelock.TryLock(full, true); err != nil || !free {
+		return err // another process moves it, or keeps it: the next line tries again
 	}
 	named, err := f.root.Lstat(f.name)
 	if err == nil && os.SameFile(named, f.opened) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"savant/internal/atomicfile"
+	"savant/internal/regular"
 )
 
 // State is the folder of Savant's state and of what people write for it; Logs is
@@ -45,7 +46,7 @@ func LogFolder(root *os.Root) string {
 	if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<16 {
 		return StateLogs
 	}
-	text, err := root.ReadFile(Logs + "/.gitignore")
+	text, err := regular.ReadFile(root, Logs+"/.gitignore")
 	first, _, _ := bytes.Cut(text, []byte("\n"))
 	if err != nil || !strings.HasPrefix(logsIgnored, string(bytes.TrimSpace(first))+"\n") {
 		return StateLogs

@@ -12,6 +12,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/internal/regular"
 )
 
 // FileName is the file of settings, under SAVANT_PATH. Its shape is published
@@ -60,7 +61,7 @@ func readBounded(root *os.Root) ([]byte, fs.FileMode, error) {
 	if !info.Mode().IsRegular() {
 		return nil, 0, fault.New(fault.InvalidParams, "%s: expected a file", FileName)
 	}
-	opened, err := root.Open(FileName)
+	opened, err := regular.Open(root, FileName, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, 0, unreadable(err)
 	}

@@ -105,9 +105,12 @@ func (j *runJournal) hold(ctx context.Context, wanted mode) (release func(), err
 
 // lock waits for the lock of the file, and then looks which file has its name.
 func (j *runJournal) lock(ctx context.Context, wanted mode) (stat, error) {
-	err := filelock.Wait(ctx, func() (bool, error) { return j.file.TryLock(!wanted.reads()) })
+	err := filelock.Acquire(ctx, j.name, func() (bool, error) { return j.file.TryLock(!wanted.reads()) })
 	if err != nil && ctx.Err() != nil {
 		return stat{}, interrupted(ctx, j.name)
+	}
+	if errors.Is(err, fault.StateConflict) {
+		return stat{}, err
 	}
 	if err != nil {
 		return stat{}, notSaved(j.name, err)

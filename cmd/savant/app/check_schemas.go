@@ -7,6 +7,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/internal/regular"
 	"savant/think/check"
 )
 
@@ -17,7 +18,7 @@ func (a *App) checkSchemas() ([]CheckedFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	entries, _ := fs.ReadDir(a.Root.FS(), "schemas") // which the set was made of
+	entries, _ := regular.ReadDir(a.Root, "schemas") // which the set was made of
 	var files []CheckedFile
 	for _, entry := range entries {
 		name, isSchema := strings.CutSuffix(entry.Name(), ".json")

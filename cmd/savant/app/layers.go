@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"syscall"
 )
 
 // errNoFile is why a pipe, a socket or a device is not read.
@@ -26,8 +27,17 @@ func (r regularFiles) Open(name string) (fs.File, error) {
 }
 
 // Stat and ReadDir open nothing that could wait.
-func (r regularFiles) Stat(name string) (fs.FileInfo, error)      { return fs.Stat(r.FS, name) }
-func (r regularFiles) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(r.FS, name) }
+func (r regularFiles) Stat(name string) (fs.FileInfo, error) { return fs.Stat(r.FS, name) }
+func (r regularFiles) ReadDir(name string) ([]fs.DirEntry, error) {
+	info, err := fs.Stat(r.FS, name) // before it is opened: a pipe would block
+	if err == nil && !info.IsDir() {
+		err = &fs.PathError{Op: "readdir", Path: name, Err: syscall.ENOTDIR}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return fs.ReadDir(r.FS, name)
+}
 
 // projectFiles are the regular files below SAVANT_PATH.
 type projectFiles struct {

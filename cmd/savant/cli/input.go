@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"savant/fault"
+	"savant/internal/regular"
 )
 
 // maxArguments bounds what is read of a file or stdin: as much as a line of
@@ -61,18 +64,20 @@ func (p *Program) Read(flag, name string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// Readable opens a file, or stdin for -.
+// Readable opens a regular file, or stdin for -.
 func (p *Program) Readable(file string) (from io.Reader, closeFile func(), err error) {
 	if file == "-" {
 		return p.Stdin, func() {}, nil
 	}
-	opened, err := os.Open(file)
-	if err != nil {
-		return nil, nil, fault.New(fault.InvalidParams, "%s: %w", file, errors.Unwrap(err))
-	}
-	if info, err := opened.Stat(); err == nil && info.IsDir() {
-		_ = opened.Close()
+	opened, err := regular.OpenPath(file)
+	var failed *fs.PathError
+	switch {
+	case errors.Is(err, syscall.EISDIR):
 		return nil, nil, fault.New(fault.InvalidParams, "%s: expected a file, got a folder", file)
+	case errors.As(err, &failed):
+		return nil, nil, fault.New(fault.InvalidParams, "%s: %w", file, failed.Err)
+	case err != nil:
+		return nil, nil, fault.From(err)
 	}
 	return opened, func() { _ = opened.Close() }, nil // only read
 }

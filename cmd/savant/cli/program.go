@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/terminal"
@@ -45,6 +46,8 @@ type Program struct {
 	Serving bool
 	// Open is what a command opens the program with, beside its world.
 	Open app.Options
+	// logger is that of the program once it is put together.
+	logger *slog.Logger
 }
 
 // With runs work on the program put together, and takes it apart again.
@@ -57,7 +60,17 @@ func (p *Program) With(ctx context.Context, work func(*app.App) error) error {
 	if err != nil {
 		return err
 	}
+	p.logger = a.Logger
 	return errors.Join(work(a), a.Close(ctx))
+}
+
+// TellHeld says that a lock is waited for, which another process holds.
+func (p *Program) TellHeld(name string) {
+	if p.logger != nil {
+		p.logger.Warn("waiting for another process, which has locked "+name, "file", name)
+		return
+	}
+	fmt.Fprintf(p.Stderr, "savant: waiting for another process, which has locked %s\n", name)
 }
 
 // NameFolder says on stderr which folder a command works in, where that is not the

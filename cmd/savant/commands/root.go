@@ -16,6 +16,7 @@ import (
 	"savant/cmd/savant/commands/states"
 	"savant/cmd/savant/commands/workflows"
 	"savant/cmd/savant/terminal"
+	"savant/internal/filelock"
 	"savant/internal/settings"
 )
 
@@ -35,7 +36,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 	root.SetIn(p.Stdin)
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
-	command, err := root.ExecuteContextC(ctx)
+	command, err := root.ExecuteContextC(filelock.Telling(ctx, p.TellHeld))
 	p.Command = command.CommandPath()
 	return p.ended(ctx, p.Report(err))
 }

@@ -2,6 +2,7 @@ package mount
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"savant/internal/atomicfile"
 	"savant/internal/filelock"
 	"savant/internal/ownfolder"
+	"savant/internal/regular"
 )
 
 // Names below SAVANT_PATH.
@@ -59,7 +61,7 @@ func readLock(root *os.Root) (*lockFile, error) {
 	}
 	var data []byte
 	if err == nil && info.Mode().IsRegular() && info.Size() <= maxLock {
-		data, err = root.ReadFile(lockName)
+		data, err = regular.ReadFile(root, lockName)
 	}
 	if err == nil {
 		err = json.Unmarshal(data, held)
@@ -105,12 +107,12 @@ func editLock(root *os.Root, name string, edit func(*pinned) *pinned) error {
 	if err := ownfolder.Mkdir(root, folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	guard, err := root.OpenFile(guardName, os.O_CREATE|os.O_RDWR, 0o600)
+	guard, err := regular.Open(root, guardName, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
 	defer guard.Close()
-	if err := filelock.Lock(guard); err != nil {
+	if err := filelock.Acquire(context.Background(), lockName, func() (bool, error) { return filelock.TryLock(guard, true) }); err != nil {
 		return err
 	}
 	held, err := readLock(root)

@@ -19,6 +19,7 @@ import (
 	"savant/engines"
 	"savant/fault"
 	"savant/internal/redact"
+	"savant/internal/regular"
 	"savant/internal/trust"
 )
 
@@ -110,7 +111,7 @@ func (m *Mounts) readConfig() ([]byte, error) {
 	}
 	var data []byte
 	if err == nil {
-		data, err = m.options.Root.ReadFile(configName)
+		data, err = regular.ReadFile(m.options.Root, configName)
 	}
 	if err != nil {
 		return nil, fault.New(fault.InvalidParams, "%s cannot be read: %w", configName, errors.Unwrap(err))

@@ -114,7 +114,7 @@ func lock(ctx context.Context, file string) (release func(), err error) {
 	if err != nil {
 		return nil, notWritten(files.Plain(err))
 	}
-	if err := filelock.Wait(ctx, func() (bool, error) { return filelock.TryLock(opened, true) }); err != nil {
+	if err := filelock.Acquire(ctx, "the index in the user's cache folder", func() (bool, error) { return filelock.TryLock(opened, true) }); err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
 	return func() { _ = opened.Close() }, nil // nothing was written

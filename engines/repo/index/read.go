@@ -7,12 +7,14 @@ import (
 	"hash/fnv"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"syscall"
 
 	"savant/engines/repo/files"
+	"savant/internal/regular"
 )
 
 const (
@@ -43,7 +45,7 @@ func (ix *Index) read(name string) (text []byte, skipped string) {
 	} else if info.Size() > maxFileBytes {
 		return nil, skippedLarge
 	}
-	opened, err := ix.root.Open(name)
+	opened, err := regular.Open(ix.root, name, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, skippedUnreadable
 	}

@@ -1,0 +1,70 @@
+// Package regular opens files that somebody else may have put there. Opening never
+// waits, and a pipe, a device or a socket is refused: reading one could last for ever.
+package regular
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// ErrIrregular is the cause of the error of a pipe, a device or a socket.
+var ErrIrregular = errors.New("not a regular file")
+
+// Open opens a file below a root, as os.Root.OpenFile does. The error of a folder is
+// that of EISDIR.
+func Open(root *os.Root, name string, flags int, permission fs.FileMode) (*os.File, error) {
+	return checked(name, func() (*os.File, error) { return root.OpenFile(name, flags|nonblocking, permission) })
+}
+
+// OpenPath is Open for reading a file that a person names.
+func OpenPath(name string) (*os.File, error) {
+	return checked(name, func() (*os.File, error) { return os.OpenFile(name, os.O_RDONLY|nonblocking, 0) })
+}
+
+func checked(name string, open func() (*os.File, error)) (*os.File, error) {
+	file, err := open()
+	if errors.Is(err, syscall.ENXIO) { // a socket, or a pipe that nobody reads
+		return nil, &fs.PathError{Op: "open", Path: name, Err: ErrIrregular}
+	}
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	switch {
+	case err == nil && info.Mode().IsRegular():
+		return file, nil
+	case err == nil && info.IsDir():
+		err = &fs.PathError{Op: "open", Path: name, Err: syscall.EISDIR}
+	case err == nil:
+		err = &fs.PathError{Op: "open", Path: name, Err: ErrIrregular}
+	}
+	return nil, errors.Join(err, file.Close())
+}
+
+// ReadFile reads a whole file below a root.
+func ReadFile(root *os.Root, name string) (data []byte, err error) {
+	file, err := Open(root, name, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // only read
+	return io.ReadAll(file)
+}
+
+// ReadDir lists a folder below a root, sorted by name. The error of what is no folder
+// is that of ENOTDIR.
+func ReadDir(root *os.Root, name string) ([]fs.DirEntry, error) {
+	folder, err := root.OpenFile(name, os.O_RDONLY|nonblocking, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = folder.Close() }() // only read
+	entries, err := folder.ReadDir(-1)
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, err
+}
