@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -19,13 +20,24 @@ type eventLines struct {
 	body    io.Closer
 	begun   bool
 	afterCR bool // the last byte was CR: an LF that follows ends the same line
+	// quiet counts the bytes since the last line of data. matched is how much of the
+	// word data the current line begins with; -1: it begins otherwise.
+	quiet, matched int
+	silent         func() // told when the stream is ended for that; may be nil
 }
 
+// maxQuiet is how many bytes without an event a stream may have. Comments that keep
+// a connection open have that many in years.
+const maxQuiet = 1 << 20
+
+// errQuiet ends a stream that sends and has no events.
+var errQuiet = errors.New("the event stream has no events")
+
 // withEventLines replaces the body of an event stream by one that mcp-go can read.
-func withEventLines(response *http.Response) {
+func withEventLines(response *http.Response, silent func()) {
 	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if err == nil && kind == "text/event-stream" {
-		response.Body = &eventLines{in: bufio.NewReader(response.Body), body: response.Body}
+		response.Body = &eventLines{in: bufio.NewReader(response.Body), body: response.Body, silent: silent}
 	}
 }
 
@@ -36,10 +48,37 @@ func (e *eventLines) Read(into []byte) (int, error) {
 	}
 	for {
 		n, err := e.in.Read(into)
-		if n = e.normalize(into[:n]); n > 0 || err != nil || len(into) == 0 {
+		if n = e.normalize(into[:n]); e.listen(into[:n]) {
+			if e.silent != nil {
+				e.silent()
+			}
+			return 0, errQuiet
+		}
+		if n > 0 || err != nil || len(into) == 0 {
 			return n, err
 		}
 	}
+}
+
+// listen counts what was read outside of lines of data, and reports whether it is too
+// much.
+func (e *eventLines) listen(read []byte) bool {
+	const field = "data"
+	for _, each := range read {
+		switch {
+		case each == '\n':
+			e.matched = 0
+		case e.matched == len(field): // within a line of data
+			e.quiet = 0
+			continue
+		case e.matched >= 0 && each == field[e.matched]:
+			e.matched++
+		default:
+			e.matched = -1
+		}
+		e.quiet++
+	}
+	return e.quiet > maxQuiet
 }
 
 func (e *eventLines) Close() error { return e.body.Close() }

@@ -35,3 +35,26 @@ func TestEventLinesAreThoseOfTheWhole(t *testing.T) {
 		require.Equal(t, whole.Replace(strings.TrimPrefix(text, "\ufeff")), read.String())
 	})
 }
+
+// endless repeats a text.
+type endless string
+
+func (e endless) Read(into []byte) (int, error) { return copy(into, e), nil }
+
+// A stream that sends and sends and has no events is ended; one with large events is
+// not.
+func TestAStreamWithoutEventsIsEnded(t *testing.T) {
+	for _, text := range []string{": ping\n\n", "\n", "event: x\n", "dat", ":", "id: 1\ndat: 2\n\n"} {
+		told := 0
+		lines := &eventLines{in: bufio.NewReader(endless(text)), body: io.NopCloser(nil), silent: func() { told++ }}
+		read, err := io.Copy(io.Discard, lines)
+		require.ErrorIs(t, err, errQuiet, text)
+		require.LessOrEqual(t, read, int64(maxQuiet+8192))
+		require.Equal(t, 1, told)
+	}
+	large := "data: " + strings.Repeat("x", 2*maxQuiet) + "\n\n"
+	lines := &eventLines{in: bufio.NewReader(strings.NewReader(strings.Repeat(": ping\n"+large, 3))), body: io.NopCloser(nil)}
+	read, err := io.Copy(io.Discard, lines)
+	require.NoError(t, err)
+	require.Equal(t, int64(3*(len(large)+len(": ping\n"))), read)
+}

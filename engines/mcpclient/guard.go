@@ -29,6 +29,9 @@ type guard struct {
 	base    *http.Transport
 	headers map[string]string
 	limit   int64
+	// mute: the stream for messages between answers sent much and no event, so it is
+	// not asked for again.
+	mute atomic.Bool
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -36,6 +39,11 @@ func (g *guard) RoundTrip(request *http.Request) (*http.Response, error) {
 	request = request.Clone(request.Context())
 	for name, value := range g.headers { // mcp-go leaves them out of DELETE
 		request.Header.Set(name, value)
+	}
+	listening := request.Method == http.MethodGet
+	if listening && g.mute.Load() {
+		return &http.Response{StatusCode: http.StatusMethodNotAllowed, Status: "405", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{},
+			Body: http.NoBody, Request: request}, nil
 	}
 	response, err := g.base.RoundTrip(request)
 	if err != nil {
@@ -47,7 +55,11 @@ func (g *guard) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	over, _ := request.Context().Value(overKey{}).(*atomic.Bool)
 	response.Body = bounded{http.MaxBytesReader(nil, response.Body, g.limit), over}
-	withEventLines(response)
+	withEventLines(response, func() {
+		if listening {
+			g.mute.Store(true)
+		}
+	})
 	if !refused(response) {
 		return response, nil
 	}
