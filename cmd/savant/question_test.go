@@ -147,9 +147,12 @@ func TestALargePatchIsCutAndTold(t *testing.T) {
 	models := newOllama(t, map[string][]string{"small": {asksForChanges}, "large": {asksForChanges}})
 	environment := []string{"SAVANT_PATH=" + folder, "SAVANT_SLM=ollama:small", "SAVANT_OLLAMA_URL=" + models.URL}
 	var stdout, stderr strings.Builder
-	code := run(t.Context(), []string{"workflows", "run", "review_v1", "--run-id", "r1"}, environment, strings.NewReader(""), &stdout, &stderr)
+	code := run(t.Context(), []string{"workflows", "run", "--json", "review_v1", "--run-id", "r1"}, environment, strings.NewReader(""), &stdout, &stderr)
 	require.Equal(t, exitOK, code, stderr.String())
 	require.Contains(t, stderr.String(), "the input of step verdict was cut")
+	var outcome struct{ Warnings []string }
+	require.NoError(t, json.Unmarshal([]byte(stdout.String()), &outcome))
+	require.Len(t, outcome.Warnings, 1)
 	shown := models.asked[0].Messages
 	require.Regexp(t, `… \(\d+ of \d+ tokens left out\)`, shown[1].Content)
 	require.LessOrEqual(t, (len(shown[0].Content)+3)/4+(len(shown[1].Content)+3)/4, 8000)

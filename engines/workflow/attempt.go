@@ -128,7 +128,7 @@ func (v *drive) generate(ctx context.Context, next flow.Instruction) (result, er
 		return result{left: &left{ForModel, "No Reasoning API is configured: a model has to answer this step."}}, nil
 	}
 	question := Question{Workflow: v.at.workflow, RunID: v.at.run, StepID: next.StepID, Input: encoded(next.Input),
-		Rationale: next.Rationale, Attempt: next.Attempt, Issued: next.Version, Diagnostics: next.Diagnostics}
+		Rationale: next.Rationale, Attempt: next.Attempt, Issued: next.Version, Diagnostics: next.Diagnostics, Warn: v.warn}
 	if next.SuccessSchema != nil {
 		question.Schema = encoded(next.SuccessSchema)
 	}

@@ -31,6 +31,7 @@ type drive struct {
 	mu       sync.Mutex // held while watchers are told
 	watchers map[*watcher]bool
 	last     *think.Position
+	warnings []string
 }
 
 // watcher is a call that waits and is told of events.
@@ -50,6 +51,9 @@ func (v *drive) run() {
 	defer v.driver.forget(v)
 	defer v.interrupt(nil)
 	v.outcome, v.err = v.work()
+	if v.outcome != nil {
+		v.outcome.Warnings = v.warnings
+	}
 	if v.err != nil && !v.interrupted() {
 		v.driver.Logger.WarnContext(v.ctx, "a run is driven no further", "workflow", v.at.workflow, "run", v.at.run, "error", v.err)
 	}
@@ -106,6 +110,13 @@ func (v *drive) tell(event Event) {
 	for each := range v.watchers {
 		each.tell(event)
 	}
+}
+
+// warn keeps a sentence for the outcome.
+func (v *drive) warn(warning string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.warnings = append(v.warnings, warning)
 }
 
 // running is the outcome for a caller that stops waiting while the drive goes on.

@@ -41,6 +41,9 @@ type Question struct {
 	Attempt     int
 	Issued      int
 	Diagnostics []fault.Diagnostic
+	// Warn takes a sentence about the answer that a person should read, for example
+	// that the input was cut. It stands in the Outcome of the drive.
+	Warn func(string)
 }
 
 // Generate answers a Question with JSON, or with text that holds it. It returns

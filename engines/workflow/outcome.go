@@ -43,6 +43,8 @@ type Outcome struct {
 	Failures  []flow.Failure  `json:"failed,omitempty"`
 	Pending   *Pending        `json:"pending,omitempty"`
 	Error     *fault.Error    `json:"error,omitempty"`
+	// Warnings are sentences about answers of models: that an input was cut.
+	Warnings []string `json:"warnings,omitempty"`
 	// Note says how to go on.
 	Note string `json:"note,omitempty"`
 

@@ -77,6 +77,7 @@ func (a *App) answered(ctx context.Context, client *reasoning.Client, name strin
 	}
 	for _, warning := range intent.Warnings {
 		a.Logger.WarnContext(ctx, warning, "run", question.RunID, "step", question.StepID)
+		question.Warn(warning)
 	}
 	return json.RawMessage(strings.TrimSpace(intent.Final)), nil
 }
