@@ -20,7 +20,8 @@ const (
 // choice is a model that is asked. A choice without a model is the offline planner.
 type choice struct {
 	model models.Model
-	// budget is how large a prompt of it may be, and setting the setting that says so.
+	// budget is how large a prompt of it may be, and setting the setting that says so;
+	// "" if the model's own window does.
 	budget  int
 	setting string
 	// why says why it is not the small model; "" if it is, or if there is no other.

@@ -75,18 +75,23 @@ func (s *Service) Decide(ctx context.Context, request reasoning.Request) (reason
 		return planner.Plan(request, time.Now()), nil
 	}
 	asked := &conversation{service: s, request: request}
-	first.budget = s.room(ctx, first, request)
-	if whole, err := fits(request, first.budget); !whole && s.mayEscalate(first, request) {
-		first = s.larger(ctx, request, fmt.Sprintf("what is asked does not fit the %d tokens of a prompt of %s", first.budget, first.model.Name()))
-		asked.note(first.why + ", so " + first.model.Name() + " was asked")
-	} else if err != nil {
+	first, prompt, err := s.prepare(ctx, first, request)
+	if (err != nil || cutInput(prompt) > 0) && s.mayEscalate(first, request) {
+		why := fmt.Sprintf("what is asked does not fit the %d tokens of a prompt of %s", first.budget, first.model.Name())
+		first, prompt, err = s.prepare(ctx, s.large(why), request)
+		asked.note(why + ", so " + first.model.Name() + " was asked")
+	}
+	if err != nil {
 		return reasoning.Intent{}, s.refused(err, first)
 	}
-	intent, err := asked.decide(ctx, first)
+	intent, err := asked.decide(ctx, first, prompt)
 	if errors.Is(err, fault.InvalidIntent) && s.mayEscalate(first, request) {
-		second := s.larger(ctx, request, first.model.Name()+" gave no usable answer")
+		second, prompt, failed := s.prepare(ctx, s.large(first.model.Name()+" gave no usable answer"), request)
+		if failed != nil {
+			return reasoning.Intent{}, s.refused(failed, second)
+		}
 		asked.note(second.why + ", so " + second.model.Name() + " was asked")
-		intent, err = asked.decide(ctx, second)
+		intent, err = asked.decide(ctx, second, prompt)
 	}
 	return intent, err
 }
@@ -96,46 +101,26 @@ func (s *Service) mayEscalate(asked choice, request reasoning.Request) bool {
 	return s.options.LLM != nil && s.options.LLM != asked.model && request.Policy.Model != reasoning.ModelSLM
 }
 
-// larger is the choice of the large model in place of the small one.
-func (s *Service) larger(ctx context.Context, request reasoning.Request, why string) choice {
-	large := s.large(why)
-	large.budget = s.room(ctx, large, request)
-	return large
-}
-
-// room returns the budget of a prompt: that of the settings, or less if the model
-// says that its window is smaller. Only what could be too large is worth asking a
-// model for.
-func (s *Service) room(ctx context.Context, chosen choice, request reasoning.Request) int {
-	windowed, says := chosen.model.(models.Windowed)
-	if !says {
-		return chosen.budget
-	}
+// prepare writes the prompt for a model, within the budget of the settings, or less
+// if the model says that its window is smaller. Only what could be too large is worth
+// asking a model for.
+func (s *Service) prepare(ctx context.Context, chosen choice, request reasoning.Request) (choice, Prompt, error) {
 	prompt, err := Build(request, chosen.budget, "")
-	if err == nil && prompt.Description.Tokens <= smallestWindow {
-		return chosen.budget
+	windowed, says := chosen.model.(models.Windowed)
+	if !says || err == nil && prompt.Description.Tokens <= smallestWindow {
+		return chosen, prompt, err
 	}
-	window := windowed.Window(ctx)
-	if window <= 0 {
-		return chosen.budget
+	if window := windowed.Window(ctx); window > 0 && window*5/8 < chosen.budget {
+		chosen.budget, chosen.setting = window*5/8, "" // it is the model's own
+		prompt, err = Build(request, chosen.budget, "")
 	}
-	return min(chosen.budget, window*5/8)
+	return chosen, prompt, err
 }
 
 // smallestWindow is a prompt that fits every model in use, in estimated tokens. Of a
 // model's window a prompt gets five eighths: estimates err, and the answer needs
 // room, too.
 const smallestWindow = 4000
-
-// fits says whether nothing of a question has to be cut. Other requests are cut to
-// the budgets of their sections, whatever the model.
-func fits(request reasoning.Request, budget int) (bool, error) {
-	prompt, err := Build(request, budget, "")
-	if err != nil {
-		return false, err
-	}
-	return cutInput(prompt) == 0, nil
-}
 
 // cutInput is how many tokens of a question's data a prompt does not show.
 func cutInput(prompt Prompt) int {
@@ -153,7 +138,10 @@ func (s *Service) refused(err error, chosen choice) error {
 	if coded.Code != fault.LimitExceeded {
 		return err
 	}
-	advice := "shorten them, or raise " + chosen.setting
+	advice := "shorten them"
+	if chosen.setting != "" {
+		advice += ", or raise " + chosen.setting
+	}
 	if s.options.LLM == nil || s.options.LLM != chosen.model {
 		advice += ", or set a large model with SAVANT_LLM"
 	}
@@ -186,15 +174,19 @@ type conversation struct {
 func (c *conversation) note(repair string) { c.repairs = append(c.repairs, repair) }
 
 // decide asks a model, and once more if its answer cannot be used.
-func (c *conversation) decide(ctx context.Context, chosen choice) (reasoning.Intent, error) {
-	reply, err := c.ask(ctx, chosen, "")
+func (c *conversation) decide(ctx context.Context, chosen choice, prompt Prompt) (reasoning.Intent, error) {
+	reply, err := c.ask(ctx, chosen, prompt)
 	if err != nil {
 		return reasoning.Intent{}, err
 	}
 	intent, wrong := c.read(reply)
 	if errors.Is(wrong, fault.InvalidIntent) {
 		c.note("the model was asked once more: " + fault.From(wrong).Details)
-		if reply, err = c.ask(ctx, chosen, again(reply.Text, wrong)); err != nil {
+		corrected, err := Build(c.request, chosen.budget, again(reply.Text, wrong))
+		if err == nil { // else there is no room for it
+			prompt = corrected
+		}
+		if reply, err = c.ask(ctx, chosen, prompt); err != nil {
 			return reasoning.Intent{}, err
 		}
 		intent, wrong = c.read(reply)
@@ -230,14 +222,7 @@ func again(text string, wrong error) string {
 
 // ask returns one answer of a model, within the timeout. A model that is too slow
 // is not asked again.
-func (c *conversation) ask(ctx context.Context, chosen choice, correction string) (models.Reply, error) {
-	prompt, err := Build(c.request, chosen.budget, correction)
-	if err != nil && correction != "" { // there is no room for it
-		prompt, err = Build(c.request, chosen.budget, "")
-	}
-	if err != nil {
-		return models.Reply{}, c.service.refused(err, chosen)
-	}
+func (c *conversation) ask(ctx context.Context, chosen choice, prompt Prompt) (models.Reply, error) {
 	c.prompt = prompt
 	began := time.Now()
 	reply, err := c.generate(ctx, chosen.model, prompt)
@@ -275,7 +260,7 @@ func (c *conversation) signed(intent reasoning.Intent, chosen choice) reasoning.
 	intent.Repairs = append(slices.Clone(c.repairs), intent.Repairs...)
 	if left := cutInput(c.prompt); left > 0 {
 		intent.Warnings = append(intent.Warnings, fmt.Sprintf("the input of step %s was cut: %s did not see %d tokens of it, since its prompt has a budget of %d (%s)",
-			c.request.Question.StepID, intent.Model, left, chosen.budget, chosen.setting))
+			c.request.Question.StepID, intent.Model, left, chosen.budget, cmp.Or(chosen.setting, "its own window has no room for more")))
 	}
 	return intent
 }
