@@ -31,7 +31,7 @@ func echoing(t *testing.T) string {
 		}
 		asked := new(bytes.Buffer)
 		_, _ = asked.ReadFrom(request.Body)
-		if strings.Contains(asked.String(), "refuse") {
+		if strings.Contains(asked.String(), `"refuse"`) || strings.Contains(asked.String(), `Goal\nrefuse`) {
 			http.Error(answer, "the key "+token+" is bad", http.StatusBadRequest)
 			return
 		}

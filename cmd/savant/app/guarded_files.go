@@ -123,7 +123,11 @@ func (g guardedFiles) Open(name string) (fs.File, error) {
 // Stat tells of what Open opens.
 func (g guardedFiles) Stat(name string) (fs.FileInfo, error) {
 	if g.kind(name) != "" && g.Held(name) {
-		if info, err := g.regularFiles.Stat(name); err != nil || info.Mode().IsRegular() {
+		info, err := g.regularFiles.Stat(name)
+		switch {
+		case err != nil:
+			return nil, err
+		case info.Mode().IsRegular():
 			return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
 		}
 	}
