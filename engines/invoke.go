@@ -147,6 +147,12 @@ func (r *Registry) unknown(ctx context.Context, name string) error {
 		return err
 	}
 	name = fault.Cut(name, maxEcho)
+	if hint := r.table.options.Hint; hint != nil {
+		unknown := fault.New(fault.UnknownTool, "no tool is named %q", name)
+		if said := hint(name, unknown); said != (fault.Hint{}) {
+			return unknown.Hinted(said)
+		}
+	}
 	names := r.Names()
 	near := fault.Nearest(name, names)
 	if near == "" { // an underscore spelling, misspelt

@@ -24,6 +24,8 @@ type Receipt struct {
 	// arguments as the tool got them (InputDigest), and of the result.
 	Input  string `json:"input"`
 	Output string `json:"output"`
+	// Arguments are what Input is the digest of, unless they are long.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Failed: Result is the fault of a call that failed.
 	Failed bool `json:"failed,omitempty"`
 	// Artifact is the reference of the whole result when it was too large to
@@ -37,6 +39,10 @@ type Receipt struct {
 // receiptID is the length of an id, with five bits a character: short enough for
 // a model to copy without a mistake.
 const receiptID = 8
+
+// maxArguments is the length up to which a receipt keeps the arguments of its
+// call, to show what differs from an instruction.
+const maxArguments = 8 << 10
 
 // draws is how many ids are tried for one receipt: several collisions in a row
 // are not chance.
@@ -78,6 +84,9 @@ const receiptGrace = 2 * time.Second
 // kept, the call is not affected: the log says so, and the id is empty.
 func (t *table) leaveReceipt(ctx context.Context, tool string, args json.RawMessage, receipt Receipt) string {
 	receipt.Tool = tool
+	if len(args) <= maxArguments {
+		receipt.Arguments = args
+	}
 	var err error
 	if receipt.Input, err = digestOf(args); err == nil {
 		receipt.Output, err = digestOf(receipt.Result)

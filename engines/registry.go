@@ -24,7 +24,8 @@ type Options struct {
 	// ID_COLLISION for an id that is taken, and is called again with another.
 	Receipts func(context.Context, Receipt) error
 	// Hint says what to do about an error of a tool, by its canonical name, that
-	// has no hint; the zero Hint where there is nothing to say.
+	// has no hint, or about UNKNOWN_TOOL of a name as it came; the zero Hint where
+	// there is nothing to say.
 	Hint func(tool string, err *fault.Error) fault.Hint
 	// Artifacts keeps a result over ResultLimit and returns its reference.
 	// Without it such a result is LIMIT_EXCEEDED.

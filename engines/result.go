@@ -104,7 +104,7 @@ func (t *table) excerpt(ctx context.Context, tool string, encoded json.RawMessag
 	sum := sha256.Sum256(encoded)
 	short := Excerpt{Truncated: true, Bytes: len(encoded), SHA256: hex.EncodeToString(sum[:]), Artifact: ref,
 		Preview: fault.Cut(string(encoded[:min(len(encoded), 2*maxPreview)]), maxPreview),
-		Note:    fmt.Sprintf("The result was too large. Ask for less, or read it in parts: think.state.get {artifact: %q}.", ref)}
+		Note:    CallerFrom(ctx).Spelled(fmt.Sprintf("The result was too large. Ask for less, or read it in parts: think.state.get {artifact: %q}.", ref))}
 	shown, err := jsonvalue.Encode(short)
 	if err != nil {
 		return Result{}, t.coded(ctx, tool, err)

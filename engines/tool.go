@@ -94,10 +94,21 @@ type Answer struct {
 }
 
 // Caller is the client behind a call, as far as it can do more than wait.
-// Either function is nil where the client cannot.
+// A function is nil where the client cannot.
 type Caller struct {
 	Elicit   func(context.Context, Elicitation) (Answer, error)
 	Progress func(done, total float64, message string)
+	// Spell writes a text of ours as the client can use it: tools have the names
+	// that its list has, and commands can be run as they stand.
+	Spell func(text string) string
+}
+
+// Spelled returns a text of ours as the client can use it.
+func (c Caller) Spelled(text string) string {
+	if c.Spell == nil {
+		return text
+	}
+	return c.Spell(text)
 }
 
 type callerKey struct{}

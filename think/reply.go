@@ -338,16 +338,19 @@ func (r *Reply) cutRationales() {
 	})
 }
 
+// SeeExplain stands for a schema that a reply has no room for.
+const SeeExplain = "see think.explain"
+
 // nameSchemas replaces long schemas by where they can be read.
 func (r *Reply) nameSchemas() {
 	r.each(func(i *Instruction) {
 		if len(i.SuccessSchema) >= 200 {
-			i.SuccessSchema = json.RawMessage(`"see think.explain"`)
+			i.SuccessSchema = encoded(SeeExplain)
 		}
 	})
 	for name, schema := range r.Schemas {
 		if len(schema) >= 200 {
-			r.Schemas[name] = json.RawMessage(`"see think.explain"`)
+			r.Schemas[name] = encoded(SeeExplain)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -197,12 +199,55 @@ func (e *Engine) compareCall(next flow.Instruction, receipt state.Receipt) error
 		return unwitnessed(next.StepID, receipt, "is of a call of "+receipt.Tool+", not of "+next.Call, next.Call, receipt.Tool)
 	case err != nil:
 		return unwitnessed(next.StepID, receipt, "is of a call of "+receipt.Tool+", which refuses the input of the instruction: "+fault.From(err).Message(),
-			"the instruction's input", "other arguments")
+			string(encoded(next.Input)), orAbsent(receipt.Arguments))
 	case digest != receipt.Input:
-		return unwitnessed(next.StepID, receipt, "is of a call of "+receipt.Tool+" with other arguments: call it with exactly the instruction's input",
-			"input "+digest, "input "+receipt.Input)
+		return otherInput(next, receipt)
 	}
 	return nil
+}
+
+// otherInput tells a receipt of a call with other arguments: both side by side,
+// and each member that differs.
+func otherInput(next flow.Instruction, receipt state.Receipt) error {
+	what := "is of a call of " + receipt.Tool + " with other arguments: call it with exactly the instruction's input"
+	input := encoded(next.Input)
+	if len(receipt.Arguments) == 0 {
+		return unwitnessed(next.StepID, receipt, what, string(input), "other arguments, which the receipt does not keep")
+	}
+	wrong := fault.From(unwitnessed(next.StepID, receipt, what, string(input), string(receipt.Arguments)))
+	var asked, given map[string]json.RawMessage
+	if json.Unmarshal(input, &asked) != nil || json.Unmarshal(receipt.Arguments, &given) != nil {
+		return wrong
+	}
+	for _, name := range slices.Compact(slices.Sorted(seqOf(asked, given))) {
+		one, here := asked[name]
+		other, there := given[name]
+		if here && there && sameJSON(one, other) {
+			continue
+		}
+		wrong.With(fault.Diagnostic{Path: "input." + name, Message: "differs", Expected: orAbsent(one), Actual: orAbsent(other)})
+	}
+	return wrong
+}
+
+// seqOf returns the names of both, some twice.
+func seqOf(one, other map[string]json.RawMessage) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, each := range []map[string]json.RawMessage{one, other} {
+			for name := range each {
+				if !yield(name) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func orAbsent(value json.RawMessage) string {
+	if value == nil {
+		return "absent"
+	}
+	return string(value)
 }
 
 func unwitnessed(step string, receipt state.Receipt, what, expected, actual string) error {

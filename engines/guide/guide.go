@@ -5,8 +5,10 @@ package guide
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"savant/engines"
+	"savant/fault"
 	"savant/think"
 	"savant/think/audit"
 )
@@ -30,11 +32,11 @@ func Tools(e *think.Engine) []engines.Tool {
 	repeats := func(t *engines.Tool) { t.Idempotent = false }
 	destroys := func(t *engines.Tool) { t.Destructive = true }
 	return []engines.Tool{
-		tool(engines.Bind("think.plan", "Start a workflow run, or return an existing one where it stands. Answers the first instruction: do it, then call think.next."+readFirst, e.Plan), "Start a workflow", writes, eager, withParams(e)),
-		tool(engines.Bind("think.next", "Give the result of the current instruction; answers the next one, or done. Repeat until done is true. An error says what to mend and shows the instruction again."+readFirst, e.Next), "Next instruction", writes, eager),
-		tool(engines.Bind("think.driver_prompt", "How to follow a workflow: the loop, names of tools, passing results, errors.", e.Library.DriverPrompt), "Driver prompt", eager),
-		tool(engines.Bind("think.explain", "Where a run stands: what is done, skipped, failed and why, what waits and what comes next. With step_id: why a step is where it is, its conditions with their operands, its success schema.", e.ExplainAny), "Explain a run or a step"),
-		tool(engines.Bind("think.reset", "Take a run back to a checkpoint, or save one by name. The history is kept; force reopens a finished run or moves a run to the trash.", e.Reset), "Reset a run", writes, repeats, destroys),
+		tool(engines.Bind("think.plan", "Start a workflow run, or return an existing one where it stands. Answers the first instruction: do it, then call think.next."+readFirst, spelt(e.Plan, speltReply)), "Start a workflow", writes, eager, withParams(e)),
+		tool(engines.Bind("think.next", "Give the result of the current instruction; answers the next one, or done. Repeat until done is true. An error says what to mend and shows the instruction again."+readFirst, spelt(e.Next, speltReply)), "Next instruction", writes, eager),
+		tool(engines.Bind("think.driver_prompt", "How to follow a workflow: the loop, names of tools, passing results, errors.", spelt(e.Library.DriverPrompt, speltPrompt)), "Driver prompt", eager),
+		tool(engines.Bind("think.explain", "Where a run stands: what is done, skipped, failed and why, what waits and what comes next. With step_id: why a step is where it is, its conditions with their operands, its success schema.", spelt(e.ExplainAny, speltExplanation)), "Explain a run or a step"),
+		tool(engines.Bind("think.reset", "Take a run back to a checkpoint, or save one by name. The history is kept; force reopens a finished run or moves a run to the trash.", spelt(e.Reset, speltReset)), "Reset a run", writes, repeats, destroys),
 		tool(engines.Bind("think.workflows.list", "The workflows there are, with their parameters.", e.Library.Catalog), "List workflows"),
 		tool(engines.Bind("think.workflows.read", "One workflow: its YAML, parsed form, graph and Mermaid picture.", e.Library.Read), "Read a workflow"),
 		tool(engines.Bind("think.state.get", "The whole state of a run: steps, captures, history, checkpoints; a long one in pages, see more; or one value.", e.StateGet), "State of a run"),
@@ -52,6 +54,21 @@ func listRuns(e *think.Engine) func(context.Context, think.StateListInput) (*thi
 		in.Limit = min(in.Limit, maxRuns)
 		return e.StateList(ctx, in)
 	}
+}
+
+// NoTool says what to do about a name that was called as a tool and is a step's
+// call that nobody calls; the zero Hint for any other name.
+func NoTool(name string) fault.Hint {
+	kind, rest, _ := strings.Cut(strings.ReplaceAll(name, "_", "."), ".")
+	switch {
+	case kind == "llm" && rest == "generate":
+		return fault.Hint{Text: "llm.generate is a step that you do yourself: write what input.task asks for, as success_schema says, and send it with think.next {step_id, result_snapshot}"}
+	case kind == "human" && (rest == "approve" || rest == "ask"):
+		return fault.Hint{Text: "human." + rest + " is a step that only a person answers: show them its input and how to answer, wait, and then call think.next with its step_id and no result_snapshot"}
+	case kind == "flow" && (rest == "set" || rest == "assert" || rest == "run"):
+		return fault.Hint{Text: "flow." + rest + " is a step that Savant does itself: answer the instruction that waits with think.next"}
+	}
+	return fault.Hint{}
 }
 
 // Person is think.Options.Person over the client behind a call.

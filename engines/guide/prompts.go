@@ -37,7 +37,7 @@ func (c catalog) driver(ctx context.Context, version string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return prompt.PromptMD, nil
+	return engines.CallerFrom(ctx).Spelled(prompt.PromptMD), nil
 }
 
 func (c catalog) workflowPrompt(entry library.Entry) engines.Prompt {
@@ -56,7 +56,8 @@ func (c catalog) workflowPrompt(entry library.Entry) engines.Prompt {
 			return "", err
 		}
 		call, err := jsonText(map[string]any{"workflow": workflow.Name, "params": params})
-		return fmt.Sprintf("%s\n\nNow follow the workflow `%s`: call think.plan with\n\n```json\n%s\n```\n", strings.TrimSpace(driver), workflow.Name, call), err
+		return fmt.Sprintf("%s\n\nNow follow the workflow `%s`: call %s with\n\n```json\n%s\n```\n", strings.TrimSpace(driver), workflow.Name,
+			engines.CallerFrom(ctx).Spelled("think.plan"), call), err
 	}
 	return prompt
 }

@@ -95,6 +95,7 @@ func (r *request) fail(code int, err error) error {
 	if errors.Is(coded, fault.Internal) {
 		code = jsonrpc.InternalError
 	}
+	coded = fault.From(spelled(coded, r.speller()))
 	r.failure = &jsonrpc.Error{Code: code, Message: coded.Error(), Data: coded}
 	return coded
 }

@@ -110,11 +110,12 @@ func (c *connection) perform(ctx context.Context, asked *call, caller engines.Ca
 			done = newOutcome(asked.target, engines.Result{}, errors.New("panic"))
 		}
 	}()
+	caller.Spell = asked.speller()
 	result, err := asked.target.Invoke(engines.WithCaller(ctx, caller), asked.args)
 	if err != nil {
 		c.server.logCause("tool failed", asked.target.Name(), fault.From(err))
 	}
-	return newOutcome(asked.target, result, err)
+	return newOutcome(asked.target, result, spelled(err, caller.Spell))
 }
 
 // logCall records a call: at debug level, or as a warning with its parts timed

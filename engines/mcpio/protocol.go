@@ -42,6 +42,12 @@ func (s *Server) newProtocol() *server.MCPServer {
 func (s *Server) listHooks() *server.Hooks {
 	hooks := &server.Hooks{}
 	hooks.AddOnError(reportInvalidParams)
+	hooks.AddAfterInitialize(func(_ context.Context, _ any, asked *mcp.InitializeRequest, result *mcp.InitializeResult) {
+		result.Instructions = s.spell(asked.Params.ClientInfo.Name, result.Instructions)
+	})
+	hooks.AddAfterDiscover(func(ctx context.Context, _ any, _ *mcp.DiscoverRequest, result *mcp.DiscoverResult) {
+		result.Instructions = s.spell(requestFrom(ctx).session.client.Name, result.Instructions)
+	})
 	hooks.AddAfterListTools(func(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
 		result.Tools = s.tools(requestFrom(ctx).session.client.Name)
 	})

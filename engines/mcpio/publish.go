@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
-	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -26,8 +25,7 @@ var dottedClients = map[string]string{
 // and the log says so.
 func (s *Server) tools(client string) []mcp.Tool {
 	s.options.BeforeList()
-	_, dotted := dottedClients[strings.ToLower(client)]
-	dotted = s.options.ToolNames == NamesDotted || s.options.ToolNames == NamesAuto && dotted
+	dotted := s.isDotted(client)
 	list := []mcp.Tool{}
 	for _, tool := range s.options.Registry.Tools() {
 		entry, err := publishTool(tool)
@@ -35,6 +33,7 @@ func (s *Server) tools(client string) []mcp.Tool {
 			s.logger.Warn("a tool is not listed", "tool", tool.Name, "error", err)
 			continue
 		}
+		entry.Description = s.spell(client, entry.Description)
 		if !dotted {
 			entry.Name = engines.Underscored(entry.Name)
 		}

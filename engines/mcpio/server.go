@@ -54,6 +54,10 @@ type Options struct {
 	BeforeList func()
 	// Offer is what is published beside the tools.
 	Offer engines.Offer
+	// Command is how a person starts this program, with what it needs to find the
+	// same folder. It takes the place of "savant" where a text names a command;
+	// "" leaves that.
+	Command string
 	// Logger receives one record a call, never with arguments or results.
 	// Nil discards.
 	Logger *slog.Logger

@@ -60,7 +60,14 @@ func (d *Driver) call(ctx context.Context, in Input) (*Outcome, error) {
 	if nested {
 		return outcome, unfinished(outcome)
 	}
-	return outcome.short(), nil
+	short, caller := outcome.short(), engines.CallerFrom(ctx)
+	short.Note = caller.Spelled(short.Note)
+	if short.Pending != nil {
+		pending := *short.Pending
+		pending.Why = caller.Spelled(pending.Why)
+		short.Pending = &pending
+	}
+	return short, nil
 }
 
 // unfinished makes what is not done a failure of the step that asked for it.

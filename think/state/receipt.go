@@ -26,6 +26,8 @@ type Receipt struct {
 	// who keeps the receipt.
 	Input  string `json:"input"`
 	Output string `json:"output"`
+	// Arguments are what Input is the digest of, unless they are long.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Failed: Result is the fault of a call that failed.
 	Failed bool `json:"failed,omitempty"`
 	// Artifact is the digest under which a large result is kept, or empty.

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"savant/engines"
+	"savant/engines/guide"
 	"savant/fault"
 	"savant/think/state"
 )
@@ -12,6 +13,9 @@ import (
 // hintForTool is the hint that clients get with an error of a tool. They cannot
 // repair a run, but the person who reads the hint can.
 func hintForTool(tool string, said *fault.Error) fault.Hint {
+	if said.Code == fault.UnknownTool {
+		return guide.NoTool(tool)
+	}
 	if engine := engines.EngineOf(tool); engine != "think" && engine != "workflow" {
 		return fault.Hint{}
 	}

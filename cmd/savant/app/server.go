@@ -2,8 +2,11 @@ package app
 
 import (
 	"context"
+	"os"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"savant/cmd/savant/terminal"
 	"savant/engines"
@@ -28,11 +31,33 @@ func (a *App) Server(ctx context.Context, published *engines.Registry) (_ *mcpio
 		Registry:   published,
 		BeforeList: a.Mounts.Reload,
 		Offer:      offer,
+		Command:    a.command(),
 		Logger:     a.Logger,
 		ToolNames:  a.settings.ToolNames,
 		SlowCall:   a.settings.SlowCall,
 		Trace:      a.trace(),
 	})
+}
+
+// command is how a person starts this program for the same folder, from wherever
+// they are.
+func (a *App) command() string {
+	program, err := os.Executable()
+	if err != nil {
+		program = "savant"
+	}
+	return shellWord(program) + " --path " + shellWord(a.Path)
+}
+
+// shellWord quotes a word for a shell where it has to be.
+func shellWord(word string) string {
+	plain := strings.IndexFunc(word, func(r rune) bool {
+		return !strings.ContainsRune("/._-+:@%", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}) < 0
+	if plain && word != "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // trace opens the spans of requests; nil where no traces are wanted.

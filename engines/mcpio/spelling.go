@@ -1,0 +1,62 @@
+package mcpio
+
+import (
+	"strings"
+
+	"savant/engines"
+	"savant/fault"
+	"savant/internal/pattern"
+)
+
+var (
+	// dottedWord is what may be the canonical name of a tool in a text.
+	dottedWord = pattern.Lazy(`[A-Za-z0-9_/-]+(?:\.[A-Za-z0-9_/-]+)+`)
+	// command is where a text names a command of the program: the name in small
+	// letters, and the first word after it.
+	command = pattern.Lazy(`(^|[^A-Za-z0-9_./-])savant( [a-z]+)`)
+)
+
+// isDotted says whether a client, by the name it sends, is shown names with dots.
+func (s *Server) isDotted(client string) bool {
+	_, known := dottedClients[strings.ToLower(client)]
+	return s.options.ToolNames == NamesDotted || s.options.ToolNames == NamesAuto && known
+}
+
+// spell writes a text of Savant's own for a client: tools that are listed have
+// the name that its list has, and commands begin with Options.Command.
+func (s *Server) spell(client, text string) string {
+	if s.options.Command != "" && strings.Contains(text, "savant ") {
+		text = command().ReplaceAllStringFunc(text, func(found string) string {
+			return strings.Replace(found, "savant", s.options.Command, 1)
+		})
+	}
+	if s.isDotted(client) || !strings.Contains(text, ".") {
+		return text
+	}
+	return dottedWord().ReplaceAllStringFunc(text, func(word string) string {
+		if tool, known := s.options.Registry.Resolve(word); known && tool.Name == word {
+			return engines.Underscored(word)
+		}
+		return word
+	})
+}
+
+// speller is spell for the client of a request.
+func (r *request) speller() func(text string) string {
+	client := r.session.client.Name
+	return func(text string) string { return r.connection.server.spell(client, text) }
+}
+
+// spelled returns an error as a client reads it.
+func spelled(err error, spell func(text string) string) error {
+	if err == nil {
+		return nil
+	}
+	said := *fault.From(err)
+	said.Details, said.Hint = spell(said.Message()), fault.Hint{}
+	said.Diagnostics = append([]fault.Diagnostic(nil), said.Diagnostics...)
+	for i := range said.Diagnostics {
+		said.Diagnostics[i].Message = spell(said.Diagnostics[i].Message)
+	}
+	return &said
+}
