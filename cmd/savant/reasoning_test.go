@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -42,6 +43,15 @@ func TestReasoningIsServedToOthers(t *testing.T) {
 		require.Contains(t, complaint.String(), c.stderr)
 		require.NotContains(t, complaint.String(), "sekrit")
 	}
+	// A page whose name leads here names itself, and has no use of it.
+	asked, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(request))
+	require.NoError(t, err)
+	asked.Host = "rebound.example"
+	asked.Header.Set("Authorization", "Bearer sekrit")
+	answer, err := http.DefaultClient.Do(asked)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	require.Equal(t, http.StatusForbidden, answer.StatusCode)
 	stop()
 	require.Equal(t, exitOK, <-ended)
 }

@@ -25,8 +25,8 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// DefaultMaxLine is the length in bytes up to which a message is read: 64 MiB.
-const DefaultMaxLine = 64 << 20
+// DefaultMaxLine is the length in bytes up to which a message is read: 32 MiB.
+const DefaultMaxLine = 32 << 20
 
 // Options say who the client is and what it can do.
 type Options struct {

@@ -34,8 +34,8 @@ const (
 	NamesDotted     = "dotted"
 )
 
-// DefaultMaxLine is the length in bytes up to which a line is read: 64 MiB.
-const DefaultMaxLine = 64 << 20
+// DefaultMaxLine is the length in bytes up to which a line is read: 32 MiB.
+const DefaultMaxLine = 32 << 20
 
 // DefaultSlowCall is the duration above which a call is logged as slow.
 const DefaultSlowCall = time.Second

@@ -52,15 +52,21 @@ type HandlerOptions struct {
 // respond-async, wait=SECONDS", too, it is answered with 202 when that time is over:
 // whoever asks again gets the decision.
 func NewHandler(options HandlerOptions) http.Handler {
-	if options.Base == nil {
-		options.Base = context.Background()
-	}
-	if options.Logger == nil {
-		options.Logger = slog.New(slog.DiscardHandler)
-	}
+	options = options.filled()
 	mux := http.NewServeMux()
 	mux.Handle("POST "+reasoning.Endpoint, &handler{options, newAnswers(options.Base)})
 	return mux
+}
+
+// filled returns the options with what was left out.
+func (o HandlerOptions) filled() HandlerOptions {
+	if o.Base == nil {
+		o.Base = context.Background()
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
 }
 
 type handler struct {

@@ -1,8 +1,11 @@
 package flow
 
 import (
+	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"path"
 	"slices"
 	"strconv"
@@ -27,14 +30,36 @@ func Parse(file string, src []byte, set *schemas.Set) (*Workflow, error) {
 	if root := r.readSource(src); root != nil {
 		p.workflow(w, root)
 	}
-	name := file
-	if name == "" {
-		name = "workflow"
-	}
-	if err := r.failure(name); err != nil {
+	return r.outcome(w)
+}
+
+// outcome returns the workflow, or what is wrong with its file.
+func (r *report) outcome(w *Workflow) (*Workflow, error) {
+	if err := r.failure(cmp.Or(r.file, "workflow")); err != nil {
 		return nil, err
 	}
 	return w, nil
+}
+
+// ErrNoHead says that the steps of a workflow do not begin within what was read.
+var ErrNoHead = errors.New("the steps do not begin within what was read")
+
+// ParseHead reads the beginning of a large file: what says which workflow it is and
+// what parameters it takes. The workflow has no steps, no source and no digest, so it
+// can be listed and not run; whether the rest is valid is not known. ErrNoHead: src
+// does not reach to the key steps.
+func ParseHead(file string, src []byte, set *schemas.Set) (*Workflow, error) {
+	end := bytes.Index(src, []byte("\nsteps:"))
+	if end < 0 {
+		return nil, ErrNoHead
+	}
+	r := &report{file: file, needs: "; a workflow needs name, version and steps"}
+	p := &parser{report: r}
+	w := &Workflow{File: file, set: set}
+	if root := r.readSource(src[:end+1]); root != nil {
+		p.head(w, root)
+	}
+	return r.outcome(w)
 }
 
 type parser struct {
@@ -105,12 +130,29 @@ func listed(known []string) string {
 }
 
 func (p *parser) workflow(w *Workflow, root *yaml.Node) {
+	keys, ok := p.head(w, root)
+	if !ok {
+		return
+	}
+	p.steps(keys.value("steps"), root)
+	p.ending(keys)
+	if node := keys.value("strict_tools"); node != nil {
+		strict, ok := valueOf(node).(bool)
+		if w.StrictTools = strict; !ok {
+			p.add(fault.YAMLSchemaViolation, "strict_tools", node, "strict_tools must be true or false")
+		}
+	}
+}
+
+// head reads all but what a workflow does: its name, version, description, schemas
+// and parameters.
+func (p *parser) head(w *Workflow, root *yaml.Node) (entries, bool) {
 	p.w = w
 	p.programs, p.texts = map[string]*expression.Program{}, map[string]*expression.Text{}
 	p.inlined = map[string]*schemas.Schema{}
 	keys, ok := p.mapping(root, "", workflowKeys)
 	if !ok {
-		return
+		return nil, false
 	}
 	w.Name = p.required(keys, "name", "", root)
 	base := strings.TrimSuffix(strings.TrimSuffix(path.Base(w.File), ".yaml"), ".yml")
@@ -135,14 +177,7 @@ func (p *parser) workflow(w *Workflow, root *yaml.Node) {
 	p.limits(keys.value("limits"))
 	p.schemas(keys.value("schemas"))
 	p.params(keys.value("params"))
-	p.steps(keys.value("steps"), root)
-	p.ending(keys)
-	if node := keys.value("strict_tools"); node != nil {
-		strict, ok := valueOf(node).(bool)
-		if w.StrictTools = strict; !ok {
-			p.add(fault.YAMLSchemaViolation, "strict_tools", node, "strict_tools must be true or false")
-		}
-	}
+	return keys, true
 }
 
 // required returns a scalar as it is written, so that 1.10 stays "1.10".

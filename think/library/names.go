@@ -2,6 +2,7 @@ package library
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"maps"
 	"path"
@@ -27,7 +28,7 @@ type Entry struct {
 // another origin's.
 func (l *Library) originOf(name string) (origin string, replaces bool) {
 	for at, layer := range slices.Backward(l.layers) {
-		if _, err := l.workflowFile(at, name); errors.Is(err, fs.ErrNotExist) {
+		if _, size := l.sizeOf(at, name); size < 0 {
 			continue
 		}
 		if origin != "" {
@@ -53,11 +54,73 @@ func (l *Library) held(name string) string {
 	return ""
 }
 
-// List returns every workflow by name, those with errors too.
+// large is the size in bytes from which a listing reads only the beginning of a file,
+// and beginning is how much of it.
+const (
+	large     = 256 << 10
+	beginning = 64 << 10
+)
+
+// sizeOf returns the file of a layer that holds a workflow, and its size; -1 where
+// there is none. A file that cannot be looked at has size 0.
+func (l *Library) sizeOf(at int, name string) (file string, size int64) {
+	for _, extension := range extensions {
+		file = path.Join(workflowFolder, name+extension)
+		info, err := fs.Stat(l.layers[at].Files, file)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && info.IsDir():
+			continue
+		case err != nil:
+			return file, 0
+		}
+		return file, info.Size()
+	}
+	return "", -1
+}
+
+// listed returns the workflow of a name for a listing. Of a large file it reads only
+// the beginning: whether the rest is valid shows when it is used or validated.
+func (l *Library) listed(name string) (*flow.Workflow, error) {
+	for at := range slices.Backward(l.layers) {
+		file, size := l.sizeOf(at, name)
+		switch {
+		case size < 0:
+			continue
+		case size < large || size > maxWorkflowFile:
+			return l.Find(name, "")
+		}
+		return l.beginningOf(at, file, size)
+	}
+	return l.Find(name, "")
+}
+
+func (l *Library) beginningOf(at int, name string, size int64) (*flow.Workflow, error) {
+	set, err := l.Schemas()
+	if err != nil {
+		return nil, err
+	}
+	opened, err := l.layers[at].Files.Open(name)
+	if err != nil {
+		return nil, unreadable(name, err)
+	}
+	defer func() { _ = opened.Close() }() // only read
+	src, err := io.ReadAll(io.LimitReader(opened, beginning))
+	if err != nil {
+		return nil, unreadable(name, err)
+	}
+	workflow, err := flow.ParseHead(name, src, set)
+	if errors.Is(err, flow.ErrNoHead) {
+		return nil, fault.New(fault.LimitExceeded, "%s has %d bytes, and its steps do not begin within the first %d, so it is not listed whole; savant workflows validate checks it", name, size, beginning)
+	}
+	return workflow, err
+}
+
+// List returns every workflow by name, those with errors too. Of large files only the
+// beginning is read.
 func (l *Library) List() []Entry {
 	var entries []Entry
 	for _, name := range l.Names() {
-		workflow, err := l.Find(name, "")
+		workflow, err := l.listed(name)
 		entry := Entry{Name: name, Workflow: workflow, Err: err, File: path.Join(workflowFolder, name+".yaml"), Held: l.held(name)}
 		entry.Origin, entry.Replaces = l.originOf(name)
 		if workflow != nil {

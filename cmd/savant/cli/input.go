@@ -17,7 +17,7 @@ import (
 
 // maxArguments bounds what is read of a file or stdin: as much as a line of
 // the protocol.
-const maxArguments = 64 << 20
+const maxArguments = 32 << 20
 
 // ArgumentsOf reads what a flag names: JSON, @FILE or - for stdin.
 func (p *Program) ArgumentsOf(flag, given string) (json.RawMessage, error) {

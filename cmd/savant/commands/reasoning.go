@@ -16,6 +16,7 @@ import (
 	"savant/cmd/savant/terminal"
 	"savant/fault"
 	"savant/reasoning"
+	"savant/reasoning/service"
 )
 
 func (p *program) reasoningCommand() *cobra.Command {
@@ -63,7 +64,8 @@ func (p *program) reasoningServeCommand() *cobra.Command {
 	var address string
 	command := &cobra.Command{Use: "serve", Short: "Serve POST /agent_intent with the reasoning service inside",
 		Long: "Serve POST /agent_intent with the reasoning service inside. REASONING_API_TOKEN, where it is set, is the bearer " +
-			"token that callers must have; without one only an address of this machine is served.",
+			"token that callers must have; without one only an address of this machine is served. At such an address a request has to name an address, localhost or " +
+			"the host of --address, so that no web page can ask under a name of its own.",
 		Args: cli.Positional(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error { return p.serveReasoning(command.Context(), address) }}
 	command.Flags().StringVar(&address, "address", "127.0.0.1:8732", "where to listen; port 0 takes a free one")
@@ -80,10 +82,18 @@ func (p *program) serveReasoning(ctx context.Context, address string) error {
 	if err != nil {
 		return app.Misconfigured(err)
 	}
-	if ip := listener.Addr().(*net.TCPAddr).IP; p.Settings.Reasoning.Token == "" && !ip.IsLoopback() {
+	local, token := listener.Addr().(*net.TCPAddr).IP.IsLoopback(), p.Settings.Reasoning.Token != ""
+	if !token && !local {
 		return errors.Join(app.Misconfigured(fault.New(fault.InvalidParams, "--address %s is reachable from elsewhere: set REASONING_API_TOKEN", address)), listener.Close())
 	}
+	if local {
+		name, _, _ := net.SplitHostPort(address) // it was listened to
+		handler = service.ForHosts(handler, name)
+	}
 	fmt.Fprintf(p.Stderr, "serving http://%s%s\n", listener.Addr(), reasoning.Endpoint)
+	if !token {
+		fmt.Fprintln(p.Stderr, "any program of this machine may ask; with REASONING_API_TOKEN only those that have the token")
+	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 5 * time.Minute,
 		BaseContext: func(net.Listener) context.Context { return ctx }}
 	served := make(chan error, 1)
