@@ -32,8 +32,30 @@ type Receipt struct {
 	// return; Result holds the whole here too.
 	Artifact string          `json:"artifact,omitempty"`
 	Result   json.RawMessage `json:"result,omitempty"`
+	// Run is the run that made the call by itself; empty where a client made it.
+	Run string `json:"run,omitempty"`
+	// Command, CommandDigest and CommandFile name what a tool such as ci.run
+	// carried out: its name in the file of commands, its digest there, and that of
+	// the file. Empty for other tools.
+	Command       string `json:"command,omitempty"`
+	CommandDigest string `json:"command_digest,omitempty"`
+	CommandFile   string `json:"command_file,omitempty"`
 	// Time is when the call was over.
 	Time time.Time `json:"time"`
+}
+
+// Commanded is a result of a tool that carries out commands which a file names: it
+// says which one. The receipt repeats it.
+type Commanded interface {
+	Commanded() (name, digest, file string)
+}
+
+type runKey struct{}
+
+// ForRun returns the context of a call that a run makes by itself. Its receipt is
+// good for that run alone.
+func ForRun(ctx context.Context, run string) context.Context {
+	return context.WithValue(ctx, runKey{}, run)
 }
 
 // receiptID is the length of an id, with five bits a character: short enough for
@@ -87,6 +109,7 @@ func (t *table) leaveReceipt(ctx context.Context, tool string, args json.RawMess
 	if len(args) <= maxArguments {
 		receipt.Arguments = args
 	}
+	receipt.Run, _ = ctx.Value(runKey{}).(string)
 	var err error
 	if receipt.Input, err = digestOf(args); err == nil {
 		receipt.Output, err = digestOf(receipt.Result)

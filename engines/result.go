@@ -87,7 +87,11 @@ func (t *table) conclude(ctx context.Context, found *row, args json.RawMessage, 
 		}
 	}
 	if t.options.Receipts != nil {
-		result.Receipt = t.leaveReceipt(ctx, found.tool.Name, args, Receipt{Artifact: result.Artifact, Result: got.encoded, Time: time.Now()})
+		receipt := Receipt{Artifact: result.Artifact, Result: got.encoded, Time: time.Now()}
+		if of, is := got.value.(Commanded); is {
+			receipt.Command, receipt.CommandDigest, receipt.CommandFile = of.Commanded()
+		}
+		result.Receipt = t.leaveReceipt(ctx, found.tool.Name, args, receipt)
 	}
 	return result, nil
 }

@@ -35,6 +35,15 @@ type Options struct {
 	// Receipt returns what a call through the registry left, its result whole:
 	// NOT_WITNESSED for what is not kept. Nil: calls leave nothing.
 	Receipt func(ctx context.Context, id string) (state.Receipt, error)
+	// Latest returns the last call of a tool with arguments of a digest that a client
+	// made through the registry; nil: none is known.
+	Latest func(ctx context.Context, tool, input string) (state.LatestCall, error)
+	// Commands returns the digests of the commands that some tools may carry out, by
+	// name, as they are now; nil where the tools carry out none. Without it no run is
+	// held to its commands.
+	Commands func(tools []string) map[string]string
+	// Imports knows which runs were imported; nil: none was.
+	Imports Imports
 	// Asked returns a call as a receipt has it: the canonical name of the tool,
 	// and the digest of its arguments. Required with Receipt.
 	Asked func(call string, input json.RawMessage) (tool, digest string, err error)
@@ -54,6 +63,14 @@ type Options struct {
 	// 0 means a second. A run that does not rest is written after five times
 	// that.
 	ProjectEvery time.Duration
+}
+
+// Imports says which records of a run were made elsewhere. *state.Dir is one.
+type Imports interface {
+	// Imported returns the version up to which they were, or 0.
+	Imported(ctx context.Context, key state.Key) (version int, err error)
+	// MarkImported notes that the records up to a link were.
+	MarkImported(ctx context.Context, key state.Key, last state.Link) error
 }
 
 // Engine is Think. All methods may be called at once; those on one run are
@@ -76,8 +93,10 @@ type live struct {
 	version int          // of the last record applied
 	hash    string       // of the last record applied
 	pins    map[string]pin
-	times   map[int]time.Time // when outstanding steps were handed out, by version
-	used    int               // the last use, as the engine counts; the engine's to guard
+	// commands are the digests of the commands that the run was planned with.
+	commands map[string]string
+	times    map[int]time.Time // when outstanding steps were handed out, by version
+	used     int               // the last use, as the engine counts; the engine's to guard
 }
 
 // moved notes where a run stands after a record that was made at a time.

@@ -1,6 +1,7 @@
 package think
 
 import (
+	"context"
 	"encoding/json"
 
 	"savant/fault"
@@ -22,6 +23,9 @@ type Event struct {
 	// or "person". Receipt is that of the call, where it was the gateway.
 	Witness string `json:"witness,omitempty"`
 	Receipt string `json:"receipt,omitempty"`
+	// Claimed says that the record was imported: its witness or approval is what
+	// somebody else wrote.
+	Claimed bool   `json:"claimed,omitempty"`
 	Hash    string `json:"hash"`
 }
 
@@ -45,4 +49,32 @@ func EventOf(record state.Record) Event {
 		}
 	}
 	return out
+}
+
+// Events describes the records of a run, and returns the version up to which they were
+// imported, or 0.
+func (e *Engine) Events(ctx context.Context, key state.Key, records []state.Record) (events []Event, imported int, err error) {
+	if imported, err = e.imported(ctx, key); err != nil {
+		return nil, 0, err
+	}
+	events = []Event{}
+	for _, record := range records {
+		event := EventOf(record)
+		event.Claimed = event.claims(imported)
+		events = append(events, event)
+	}
+	return events, imported, nil
+}
+
+// claims says whether an event vouches for something that was not seen here, in a run
+// whose records up to a version were imported.
+func (e Event) claims(imported int) bool {
+	return e.Version <= imported && (e.Kind == kindPerson || e.Witness != "" && e.Witness != flow.WitnessSelf)
+}
+
+func (e *Engine) imported(ctx context.Context, key state.Key) (int, error) {
+	if e.Imports == nil {
+		return 0, nil
+	}
+	return e.Imports.Imported(ctx, key)
 }

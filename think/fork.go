@@ -30,7 +30,7 @@ func (e *Engine) Fork(ctx context.Context, key state.Key, records []state.Record
 	}
 	last := records[len(records)-1]
 	begin := beginning{graph: past.run.Graph(), schemas: past.plan.Schemas, params: past.plan.Params, window: past.plan.Window,
-		from: &lineage{Run: key.Run, Version: last.Version, Hash: last.Hash}}
+		commands: past.plan.Commands, from: &lineage{Run: key.Run, Version: last.Version, Hash: last.Hash}}
 	if adopted != nil {
 		begin.graph, begin.schemas, begin.named = adopted.Graph, "", adopted.Schemas
 		if begin.params, err = adopted.Graph.Workflow.Bind(begin.params); err != nil {
@@ -57,6 +57,13 @@ func (e *Engine) Fork(ctx context.Context, key state.Key, records []state.Record
 		return nil, err
 	}
 	defer l.mu.Unlock()
+	if imported, err := e.imported(ctx, key); err != nil {
+		return nil, err
+	} else if imported > 0 { // what it carries over was not seen here either
+		if err := e.Imports.MarkImported(ctx, target, state.Link{Version: l.version, Hash: l.hash}); err != nil {
+			return nil, err
+		}
+	}
 	return restored(e.standing(ctx, l))
 }
 

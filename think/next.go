@@ -200,7 +200,7 @@ func (e *Engine) settle(ctx context.Context, l *live, given submission) (settled
 		return e.repeat(ctx, l, version)
 	}
 	if given.receipt != nil {
-		if err := e.attest(l, answer.Step, *given.receipt); err != nil {
+		if err := e.attest(ctx, l, answer.Step, *given.receipt); err != nil {
 			return settled{}, err
 		}
 	}

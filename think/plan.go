@@ -220,6 +220,8 @@ type beginning struct {
 	// window is that of the run; a fork has its run's.
 	window int
 	from   *lineage
+	// commands are those that the run is held to; nil: those there are now.
+	commands map[string]string
 }
 
 // windowOf returns what a new run of a workflow may hand out at once, beside the
@@ -234,6 +236,9 @@ func windowOf(workflow *flow.Workflow) int {
 // create writes the first record of a run and answers it.
 func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (settled, error) {
 	graph, params := begin.graph, begin.params
+	if begin.commands == nil && e.Commands != nil {
+		begin.commands = e.Commands(toolsOf(graph))
+	}
 	pins, err := e.pin(ctx, graph)
 	if err != nil {
 		return settled{}, err
@@ -249,7 +254,7 @@ func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (se
 		return settled{}, err
 	}
 	answer.Reply.Warnings = begin.warnings[:min(3, len(begin.warnings))]
-	data, err := jsonvalue.Encode(planData{Workflow: graph.Workflow.Name, Pins: pins, Schemas: begin.schemas, Params: params, Window: begin.window, Lineage: begin.from, Reply: answer})
+	data, err := jsonvalue.Encode(planData{Workflow: graph.Workflow.Name, Pins: pins, Commands: begin.commands, Schemas: begin.schemas, Params: params, Window: begin.window, Lineage: begin.from, Reply: answer})
 	if err != nil {
 		return settled{}, fault.New(fault.Internal, "encoding the plan: %w", err)
 	}
@@ -262,9 +267,20 @@ func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (se
 		return settled{}, err
 	}
 	l.run, l.pins, l.times = run, pins, map[int]time.Time{}
+	l.commands = begin.commands
 	l.moved(out, record, now)
 	e.project(ctx, l, true)
 	return settled{answer, 1, l.waiting()}, nil
+}
+
+// toolsOf lists the tools that a workflow and those it runs call.
+func toolsOf(graph *flow.Graph) (tools []string) {
+	for _, reference := range sortedKeys(graph.Workflows()) {
+		for _, each := range graph.Workflows()[reference].Tools() {
+			tools = append(tools, each.Actual)
+		}
+	}
+	return tools
 }
 
 // compose makes the reply to an event, and keeps the artifacts of a run that it

@@ -36,6 +36,9 @@ type planData struct {
 	// Window bounds what the run hands out at once, see flow.StartWithin. Runs of
 	// older programs have none.
 	Window int `json:"window,omitempty"`
+	// Commands are the digests of the commands that the run's tools carry out, as
+	// they were when it was planned.
+	Commands map[string]string `json:"commands,omitempty"`
 	// Lineage says what a fork was made from.
 	Lineage *lineage `json:"lineage,omitempty"`
 	Reply   reply    `json:"reply"`

@@ -42,6 +42,7 @@ func (e *Engine) refresh(ctx context.Context, l *live) error {
 func (l *live) takeOver(replayed *replayed, records []state.Record) {
 	last := records[len(records)-1]
 	l.run, l.pins, l.times = replayed.run, replayed.plan.Pins, handedOut(records, replayed.now)
+	l.commands = replayed.plan.Commands
 	l.now, l.version, l.hash = replayed.now, last.Version, last.Hash
 	l.now.Change = flow.Change{}
 }

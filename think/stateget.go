@@ -36,7 +36,9 @@ type StateGet struct {
 	Outstanding []string               `json:"outstanding,omitzero"`
 	Drift       bool                   `json:"drift,omitempty"`
 	Lineage     *lineage               `json:"lineage,omitempty"`
-	Value       json.RawMessage        `json:"value,omitempty"`
+	// Imported is the version up to which the run was made elsewhere.
+	Imported int             `json:"imported,omitempty"`
+	Value    json.RawMessage `json:"value,omitempty"`
 	// Part is of the JSON of a value that is longer than the limit.
 	Part     *Part `json:"part,omitempty"`
 	Artifact *Part `json:"artifact,omitempty"`
@@ -159,6 +161,9 @@ func (e *Engine) statePage(ctx context.Context, l *live, in StateGetInput) (*Sta
 	snapshot := l.run.Head()
 	snapshot.Params = shortParams(snapshot, in.Limit/4)
 	out := &StateGet{Snapshot: &snapshot, Checkpoints: checkpoints, Outstanding: l.outstanding(), Drift: e.drifted(l.pins), Lineage: plan.Lineage}
+	if out.Imported, err = e.imported(ctx, l.key); err != nil {
+		return nil, err
+	}
 	p := statePage{in: in, out: out}
 	if err := p.fill(l.run); err != nil {
 		return nil, err

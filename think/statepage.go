@@ -144,6 +144,7 @@ func (p *statePage) history(ctx context.Context, l *live, store state.Storage) e
 		}
 		for _, record := range records {
 			event := EventOf(record)
+			event.Claimed = event.claims(p.out.Imported)
 			if !p.fits("history", strconv.Itoa(record.Version), len(encoded(event))) {
 				break
 			}

@@ -1,6 +1,7 @@
 package think
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -78,7 +79,7 @@ func (e *Engine) nextByClaim(ctx context.Context, l *live, in NextInput, claim f
 		return replied, err == nil, err
 	case err != nil:
 		return settled{}, false, nil
-	case claim.Whole && (!outstanding || e.attest(l, in.StepID, receipt) != nil):
+	case claim.Whole && (!outstanding || e.attest(ctx, l, in.StepID, receipt) != nil):
 		return settled{}, false, nil
 	}
 	replied, err = e.nextByReceipt(ctx, l, asRef)
@@ -165,8 +166,9 @@ func (e *Engine) repeatReceipt(ctx context.Context, l *live, in NextInput, cause
 // attest holds a receipt against the instruction it is given for: the call must
 // be the one that was asked for, made since it was asked for. A receipt that is
 // older could only repeat what was seen at another step, before the work
-// between. NOT_WITNESSED says what differs, and nothing changes.
-func (e *Engine) attest(l *live, step string, receipt state.Receipt) error {
+// between. A command that it carried out must be the one that the run was planned
+// with. NOT_WITNESSED says what differs, and nothing changes.
+func (e *Engine) attest(ctx context.Context, l *live, step string, receipt state.Receipt) error {
 	next, outstanding := l.instruction(step)
 	if !outstanding || next.Shown != "" {
 		return nil // a person's step says itself who answers it
@@ -178,7 +180,30 @@ func (e *Engine) attest(l *live, step string, receipt state.Receipt) error {
 		return unwitnessed(step, receipt, "is of a call made before the step was handed out: "+e.whenToCall(next.Call, asked),
 			"after "+asked.UTC().Format(time.RFC3339Nano), receipt.Time.UTC().Format(time.RFC3339Nano))
 	}
-	return nil
+	if planned, held := l.commands[receipt.Command]; len(l.commands) > 0 && receipt.CommandDigest != "" && (!held || planned != receipt.CommandDigest) {
+		return unwitnessed(step, receipt, "is of the command "+receipt.Command+", which is not what it was when the run was planned: put the command back, or plan a new run",
+			"command "+cmp.Or(planned, "none of that name"), "command "+receipt.CommandDigest)
+	}
+	return e.attestChoice(ctx, l, step, receipt)
+}
+
+// attestChoice refuses a receipt that was chosen among several: it must be of a call
+// that the run made itself, or of the last call of its kind that a client made. An
+// earlier one that saw the same is as good.
+func (e *Engine) attestChoice(ctx context.Context, l *live, step string, receipt state.Receipt) error {
+	switch {
+	case receipt.Run == l.key.Run:
+		return nil
+	case receipt.Run != "":
+		return unwitnessed(step, receipt, "is of a call that run "+receipt.Run+" made for itself: make the call yourself", "a call for this run", "run "+receipt.Run)
+	case e.Latest == nil:
+		return nil
+	}
+	latest, err := e.Latest(ctx, receipt.Tool, receipt.Input)
+	if err != nil || latest.ID == "" || latest.ID == receipt.ID || latest.Output == receipt.Output || latest.Time.Before(receipt.Time) {
+		return err
+	}
+	return unwitnessed(step, receipt, "is not of the latest call of "+receipt.Tool+", which had another result: send "+latest.ID, latest.ID, receipt.ID)
 }
 
 // whenToCall says how to get a receipt that is young enough. While the clock

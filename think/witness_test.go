@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/engines"
+	"savant/fault"
 	"savant/think"
 	"savant/think/state"
 )
@@ -121,4 +123,29 @@ func TestAWitnessedStepWithoutAResultAsksForTheReceipt(t *testing.T) {
 		_, err := l.registry.Invoke(t.Context(), "think.next", json.RawMessage(request))
 		require.ErrorContains(t, err, "result_ref is missing: call tool.search through Savant and send the _receipt of its reply")
 	}
+}
+
+// A receipt of a call that a run made by itself is good for no other run.
+func TestAReceiptIsBoundToTheRunThatMadeTheCall(t *testing.T) {
+	root := t.TempDir()
+	place(t, root, "large.yaml", []byte(fmt.Sprintf(largeWorkflow, 9)))
+	d := openLocal(t, root)
+	defer d.close(t)
+	give := func(run, receipt string) (string, error) {
+		result, err := d.registry.Invoke(t.Context(), "think.next", json.RawMessage(fmt.Sprintf(`{"workflow":"large","run_id":%q,"step_id":"find","result_ref":%q}`, run, receipt)))
+		return string(result.JSON), err
+	}
+	for _, run := range []string{"r1", "r2"} {
+		d.call(t, "think.plan", json.RawMessage(fmt.Sprintf(`{"workflow":"large","run_id":%q}`, run)))
+	}
+	made, err := d.registry.Invoke(engines.ForRun(t.Context(), "r1"), "tool.search", json.RawMessage(`{"bytes":9}`))
+	require.NoError(t, err)
+	_, err = give("r2", made.Receipt)
+	require.ErrorIs(t, err, fault.NotWitnessed)
+	require.ErrorContains(t, err, "a call that run r1 made for itself")
+	_, err = d.registry.Invoke(t.Context(), "tool.search", json.RawMessage(`{"bytes":9}`)) // a later one does not take its place
+	require.NoError(t, err)
+	said, err := give("r1", made.Receipt)
+	require.NoError(t, err)
+	require.Contains(t, said, `"size":9`)
 }

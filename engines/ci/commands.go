@@ -1,6 +1,8 @@
 package ci
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -37,7 +39,9 @@ type command struct {
 	parser   string
 	report   string // of JUnit: a path or a pattern of paths below dir
 	// part is the row as what a person accepts.
-	part trust.Part
+	part   trust.Part
+	digest string // of the row as it is written
+	file   string // the SHA-256 of ci.yaml
 }
 
 // load reads ci.yaml as it is now: people change it while a server runs.
@@ -80,9 +84,35 @@ func read(src []byte, readYAML ReadYAML) (map[string]command, error) {
 	if err != nil {
 		return nil, err
 	}
-	reader := &settingsReader{at: at}
+	reader := &settingsReader{at: at, file: sumOf(src)}
 	commands := reader.commands(value)
 	return commands, reader.failure()
+}
+
+func sumOf(src []byte) string {
+	sum := sha256.Sum256(src)
+	return hex.EncodeToString(sum[:])
+}
+
+// Digests returns what the commands of ci.yaml are now: their digests by name, and
+// that of the file under File, empty where there is none. They are what a Report
+// names. Nothing runs, and a file that is not valid has no commands.
+func Digests(options Options) map[string]string {
+	r := &runner{options}
+	digests := map[string]string{File: ""}
+	src, err := r.text()
+	if err != nil {
+		return digests
+	}
+	digests[File] = sumOf(src)
+	commands, err := read(src, r.ReadYAML)
+	if err != nil {
+		return digests
+	}
+	for name, each := range commands {
+		digests[name] = each.digest
+	}
+	return digests
 }
 
 // root opens SAVANT_PATH, which may have been moved since Savant began.

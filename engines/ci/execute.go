@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"savant/engines"
@@ -41,6 +42,23 @@ type Report struct {
 	// Note says what else the reader should know, for example that the report was
 	// not written.
 	Note string `json:"note,omitempty"`
+	// Command is what was carried out.
+	Command *Command `json:"command,omitempty"`
+}
+
+// Command names what was carried out, so that a result says what it is of.
+type Command struct {
+	// Name is that in ci.yaml, and Line the program with its arguments.
+	Name string   `json:"name"`
+	Line []string `json:"line"`
+	// Digest is that of the command in ci.yaml, File that of the file.
+	Digest string `json:"digest"`
+	File   string `json:"file"`
+}
+
+// Commanded implements engines.Commanded.
+func (r *Report) Commanded() (name, digest, file string) {
+	return r.Command.Name, r.Command.Digest, r.Command.File
 }
 
 // ExitTimedOut is the exit code of timeout(1) for a command over its time.
@@ -64,7 +82,8 @@ func (r *runner) execute(ctx context.Context, chosen command, args []string) (*R
 	defer end(nil)
 
 	shown := newOutput(newReading(chosen.parser), hiding(secrets), engines.CallerFrom(ctx).Progress)
-	process := exec.CommandContext(limited, chosen.argv[0], append(chosen.argv[1:len(chosen.argv):len(chosen.argv)], args...)...)
+	line := slices.Concat(chosen.argv, args)
+	process := exec.CommandContext(limited, line[0], line[1:]...)
 	process.Dir, process.Env = dir.Name(), variables
 	process.Stdout, process.Stderr = shown.stream(true), shown.stream(false)
 	process.WaitDelay = r.Grace
@@ -87,6 +106,10 @@ func (r *runner) execute(ctx context.Context, chosen command, args []string) (*R
 	if report.ExitCode, err = exitCode(process, ended, report.TimedOut); err != nil {
 		return nil, err
 	}
+	for i := range line {
+		line[i] = shown.hidden.Text(line[i])
+	}
+	report.Command = &Command{Name: chosen.name, Line: line, Digest: chosen.digest, File: chosen.file}
 	report.Tail, report.Truncated = shown.tail.text()
 	shown.conclude(report, dir, chosen.report, started)
 	return report, nil

@@ -21,6 +21,7 @@ import (
 type settingsReader struct {
 	at          func(path string) (line, column int)
 	diagnostics []fault.Diagnostic
+	file        string // the SHA-256 of what is read
 }
 
 var (
@@ -127,7 +128,8 @@ func (s *settingsReader) commands(value any) map[string]command {
 }
 
 func (s *settingsReader) command(name string, row any, where string) command {
-	made := command{name: name, dir: ".", timeout: defaultTimeout, parser: parserNone}
+	made := command{name: name, dir: ".", timeout: defaultTimeout, parser: parserNone, file: s.file}
+	made.digest, _ = jsonvalue.Digest(row) // YAML that was read has a digest
 	members := s.object(row, where, commandKeys())
 	if members == nil {
 		return made

@@ -115,7 +115,7 @@ const busyPause = 500 * time.Millisecond
 // made again until ctx ends.
 func (v *drive) invoke(ctx context.Context, next flow.Instruction) (engines.Result, error) {
 	return backoff.Retry(ctx, func() (engines.Result, error) {
-		got, err := v.driver.Toolbox.Invoke(ctx, next.Call, encoded(next.Input))
+		got, err := v.driver.Toolbox.Invoke(engines.ForRun(ctx, v.at.run), next.Call, encoded(next.Input))
 		if err != nil && !errors.Is(err, fault.EngineBusy) {
 			err = backoff.Permanent(err)
 		}

@@ -44,6 +44,9 @@ type DebugOutput struct {
 	Verdict string `json:"verdict,omitempty"`
 	// Log is the run's history up to where it was looked at.
 	Log []think.Event `json:"log,omitempty"`
+	// Imported is the version up to which the run was made elsewhere: the witnesses
+	// and approvals of these records are claimed, not seen here.
+	Imported int `json:"imported,omitempty"`
 	// Difference is the first record that did not come out the same.
 	Difference *think.Difference `json:"difference,omitempty"`
 	// Patch is an RFC 6902 patch between two states.
@@ -87,8 +90,9 @@ func (a *Auditor) Debug(ctx context.Context, in DebugInput) (*DebugOutput, error
 // hashes and replies.
 func (a *Auditor) verify(ctx context.Context, key state.Key, records []state.Record) (*DebugOutput, error) {
 	out := &DebugOutput{Action: "replay", Verdict: verdictIdentical, To: len(records)}
-	for _, record := range records {
-		out.Log = append(out.Log, think.EventOf(record))
+	var err error
+	if out.Log, out.Imported, err = a.engine.Events(ctx, key, records); err != nil {
+		return nil, err
 	}
 	at, err := a.engine.Replay(ctx, key, records, 1)
 	if err != nil {

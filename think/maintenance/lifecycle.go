@@ -68,11 +68,8 @@ func (k *Keeper) History(ctx context.Context, key state.Key) ([]think.Event, err
 	if err != nil {
 		return nil, err
 	}
-	events := make([]think.Event, 0, len(records))
-	for _, record := range records {
-		events = append(events, think.EventOf(record))
-	}
-	return events, nil
+	events, _, err := k.engine.Events(ctx, key, records)
+	return events, err
 }
 
 // Undelete brings back the run of this id that was deleted last: UNKNOWN_RUN

@@ -2,9 +2,13 @@ package state
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"path"
 
 	"savant/fault"
 	"savant/internal/atomicfile"
+	"savant/internal/jsonvalue"
 )
 
 // replaceJournal puts a whole new journal in the place of the file that the
@@ -18,8 +22,8 @@ func (d *Dir) replaceJournal(j *runJournal, data []byte) error {
 	return nil
 }
 
-// Adopt makes a run of records that were sealed elsewhere: all of them, or none
-// when anything fails. A run that has exactly these records stays as it is.
+// Adopt makes a run of records that were sealed elsewhere, and marks it as imported:
+// all of them, or none when anything fails. A run that has exactly these records stays as it is.
 // STATE_CONFLICT when it has others; STATE_CORRUPT when the records are not a
 // chain of this run.
 func (d *Dir) Adopt(ctx context.Context, key Key, records []Record) error {
@@ -43,6 +47,9 @@ func (d *Dir) Adopt(ctx context.Context, key Key, records []Record) error {
 		if err := d.trashLeftovers(key); err != nil {
 			return err
 		}
+		if err := d.MarkImported(ctx, key, last); err != nil {
+			return err
+		}
 		return d.replaceJournal(j, data)
 	})
 }
@@ -64,4 +71,54 @@ func journalOf(key Key, records []Record) (last Link, data []byte, err error) {
 		return Link{}, nil, fault.New(fault.InvalidParams, "a run has at least one record")
 	}
 	return last, data, nil
+}
+
+func importName(key Key) string { return path.Join(importFolder, key.Workflow, key.Run+jsonSuffix) }
+
+// MarkImported notes that the records of a run up to a link were made elsewhere: what
+// they say of witnesses and approvals was not seen here. The note is of exactly these
+// records, so it says nothing about another run of the name.
+func (d *Dir) MarkImported(ctx context.Context, key Key, last Link) error {
+	if err := key.Validate(); err != nil {
+		return err
+	}
+	name := importName(key)
+	if ctx.Err() != nil {
+		return interrupted(ctx, name)
+	}
+	data, err := jsonvalue.Encode(last)
+	if err != nil {
+		return fault.New(fault.Internal, "encoding the note of an import: %w", err)
+	}
+	if err := d.ensureFolder(path.Dir(name)); err != nil {
+		return err
+	}
+	return d.replace(name, append(data, '\n'), atomicfile.Durable)
+}
+
+// Imported returns the version up to which the records of a run were made elsewhere,
+// 0 for a run of this folder.
+func (d *Dir) Imported(ctx context.Context, key Key) (version int, err error) {
+	if err := key.Validate(); err != nil {
+		return 0, err
+	}
+	data, err := readAll(d.disk, importName(key))
+	if missing(err) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, notRead(importName(key), err)
+	}
+	var last Link
+	if json.Unmarshal(data, &last) != nil || last.Version < 1 {
+		return 0, corruptRecord(importName(key), 1, "is not a note of an import")
+	}
+	records, err := d.Records(ctx, key, last.Version-1, 1)
+	if err != nil && !errors.Is(err, fault.UnknownRun) {
+		return 0, err
+	}
+	if len(records) == 0 || records[0].Hash != last.Hash {
+		return 0, nil // of an earlier run of the name
+	}
+	return last.Version, nil
 }

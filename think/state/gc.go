@@ -97,10 +97,22 @@ func (d *Dir) gcReceipts() {
 	if err != nil {
 		return
 	}
-	files = slices.DeleteFunc(files, func(each entry) bool {
-		id, ok := strings.CutSuffix(each.name, jsonSuffix)
-		return !ok || !receiptPattern().MatchString(id)
-	})
+	receipts, latest := []entry{}, []entry{}
+	for _, each := range files {
+		id, isJSON := strings.CutSuffix(each.name, jsonSuffix)
+		switch {
+		case isLatestCall(each.name):
+			latest = append(latest, each)
+		case isJSON && receiptPattern().MatchString(id):
+			receipts = append(receipts, each)
+		}
+	}
+	d.removeOldest(receipts)
+	d.removeOldest(latest)
+}
+
+// removeOldest removes the oldest of some files beside the receipts beyond the bounds.
+func (d *Dir) removeOldest(files []entry) {
 	slices.SortFunc(files, func(a, b entry) int { return b.stat.modified.Compare(a.stat.modified) })
 	var bytes int64
 	for i, each := range files {

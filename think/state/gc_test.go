@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"strings"
 	"testing"
 	"time"
 
@@ -204,6 +205,11 @@ func TestReceiptsAreCollected(t *testing.T) {
 		require.NoError(t, made.Close())
 		aged(name(i), time.Duration(i+1)*time.Minute)
 	}
+	stale := receiptFolder + "/" + latestPrefix + strings.Repeat("0", 32) + ".json"
+	made, err := disk.Create(stale, filePermission)
+	require.NoError(t, err)
+	require.NoError(t, made.Close())
+	aged(stale, 8*24*time.Hour)
 	old := receiptFolder + "/" + faultReceipt.ID + ".json"
 	aged(old, 8*24*time.Hour)
 	collecting := faultReceipt
@@ -211,8 +217,9 @@ func TestReceiptsAreCollected(t *testing.T) {
 	require.NoError(t, d.PutReceipt(t.Context(), collecting))
 	names, err := namesIn(disk, receiptFolder)
 	require.NoError(t, err)
-	require.Len(t, names, 2001)
+	require.Len(t, names, 2002, "with the note of the latest call")
 	require.Nil(t, disk.fileAt(old))
+	require.Nil(t, disk.fileAt(stale))
 	require.NotNil(t, disk.fileAt(name(0)), "the youngest")
 	require.Nil(t, disk.fileAt(name(2099)))
 	_, err = d.Receipt(t.Context(), "aaaa2222")

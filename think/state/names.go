@@ -11,6 +11,7 @@ const (
 	trashFolder    = ".savant/trash"
 	artifactFolder = ".savant/artifacts/sha256"
 	receiptFolder  = ".savant/receipts"
+	importFolder   = ".savant/imported"
 
 	journalSuffix    = ".journal"
 	jsonSuffix       = ".json"

@@ -33,6 +33,14 @@ type Receipt struct {
 	// Artifact is the digest under which a large result is kept, or empty.
 	Artifact string          `json:"artifact,omitempty"`
 	Result   json.RawMessage `json:"result,omitempty"`
+	// Run is the run that made the call by itself; empty where a client made it.
+	Run string `json:"run,omitempty"`
+	// Command, CommandDigest and CommandFile name what a tool such as ci.run
+	// carried out: its name in the file of commands, its digest there, and that of
+	// the file. Empty for other tools.
+	Command       string `json:"command,omitempty"`
+	CommandDigest string `json:"command_digest,omitempty"`
+	CommandFile   string `json:"command_file,omitempty"`
 	// Time is when the call was over.
 	Time time.Time `json:"time"`
 }
@@ -78,7 +86,10 @@ func (d *Dir) PutReceipt(ctx context.Context, receipt Receipt) error {
 	if err := d.ensureFolder(receiptFolder); err != nil {
 		return err
 	}
-	return d.replace(name, data, atomicfile.Lazy)
+	if err := d.replace(name, data, atomicfile.Lazy); err != nil || receipt.Run != "" {
+		return err
+	}
+	return d.putLatest(receipt)
 }
 
 // Receipt returns a receipt with its whole result. An id in capitals is the
@@ -154,4 +165,53 @@ func decodeReceipt(id string, data []byte) (Receipt, error) {
 		return Receipt{}, noReceipt(id, "is damaged")
 	}
 	return found.Receipt, nil
+}
+
+// LatestCall is the last call of a tool with some arguments that a client made.
+type LatestCall struct {
+	// ID is that of its receipt, Output the digest of its result.
+	ID     string    `json:"id"`
+	Output string    `json:"output"`
+	Time   time.Time `json:"time"`
+}
+
+// latestPrefix begins the names of the files that hold a LatestCall, beside the
+// receipts. They go when they are as old as receipts may be.
+const latestPrefix = "latest-"
+
+func latestCallName(tool, input string) string {
+	return path.Join(receiptFolder, latestPrefix+digestOf([]byte(tool+" "+input), "")[:32]+jsonSuffix)
+}
+
+// isLatestCall says whether a file beside the receipts holds a LatestCall.
+func isLatestCall(name string) bool { return strings.HasPrefix(name, latestPrefix) }
+
+// putLatest notes a call as the last of its kind. Like the receipt it is not synced.
+func (d *Dir) putLatest(receipt Receipt) error {
+	data, err := jsonvalue.Encode(LatestCall{ID: receipt.ID, Output: receipt.Output, Time: receipt.Time})
+	if err != nil {
+		return fault.New(fault.InvalidParams, "a receipt does not encode: %w", err)
+	}
+	return d.replace(latestCallName(receipt.Tool, receipt.Input), append(data, '\n'), atomicfile.Lazy)
+}
+
+// LatestCall returns the last call of a tool with arguments of a digest, or the zero
+// value where none is known.
+func (d *Dir) LatestCall(ctx context.Context, tool, input string) (LatestCall, error) {
+	name := latestCallName(tool, input)
+	if ctx.Err() != nil {
+		return LatestCall{}, interrupted(ctx, name)
+	}
+	data, err := readAll(d.disk, name)
+	if missing(err) {
+		return LatestCall{}, nil
+	}
+	if err != nil {
+		return LatestCall{}, notRead(name, err)
+	}
+	var found LatestCall
+	if json.Unmarshal(data, &found) != nil { // torn by a crash: the next call writes it anew
+		return LatestCall{}, nil
+	}
+	return found, nil
 }

@@ -32,7 +32,7 @@ func (a *App) AddEngines() error {
 		return Misconfigured(&settings.Error{Setting: withheld.Setting, Value: strings.Join(a.settings.ShownFiles, ","), Expected: "patterns such as *.pem or deploy/prod.env"})
 	}
 	reading := git.Options{Roots: a.gitRoots(), Withheld: kept}
-	commands, commandTools := ci.Engine(ci.Options{Path: a.Path, ReadYAML: flow.ReadYAMLPlaces, Trust: a.trust})
+	commands, commandTools := ci.Engine(a.ciOptions())
 	a.search = repo.NewSearch(repo.SearchOptions{Path: a.Path, Repos: a.settings.Repos, Withheld: kept, Logger: a.Logger})
 	files, fileTools := repo.Engine(repo.Options{Path: a.Path, Repos: a.settings.Repos, Withheld: kept, Past: a.finishedRuns, Redactor: a.Recorder.Redactor()}, a.search)
 	reviewing, reviewTools := review.Engine(a.Tools)
@@ -44,6 +44,20 @@ func (a *App) AddEngines() error {
 		a.Tools.AddEngine(commands, commandTools...),
 		a.Tools.AddEngine(files, fileTools...),
 	)
+}
+
+func (a *App) ciOptions() ci.Options {
+	return ci.Options{Path: a.Path, ReadYAML: flow.ReadYAMLPlaces, Trust: a.trust}
+}
+
+// commandDigests is think.Options.Commands.
+func (a *App) commandDigests(tools []string) map[string]string {
+	for _, each := range tools {
+		if tool, known := a.Tools.Resolve(each); known && engines.EngineOf(tool.Name) == ci.Name {
+			return ci.Digests(a.ciOptions())
+		}
+	}
+	return nil
 }
 
 func (a *App) gitRoots() []string { return append([]string{a.Path}, a.settings.GitRoots...) }

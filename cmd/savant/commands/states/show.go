@@ -68,6 +68,9 @@ func (p *program) showRun(found *think.StateGet) error {
 	if seen := count(whole.Steps, func(each flow.StepStatus) string { return each.Witness }); seen != "" {
 		row("witness", seen)
 	}
+	if found.Imported > 0 {
+		row("imported", fmt.Sprintf("at v%d; witnesses and approvals up to there are claimed", found.Imported))
+	}
 	for _, each := range found.Checkpoints {
 		row("checkpoint", fmt.Sprintf("%s, v%d", each.Name, each.Version))
 	}

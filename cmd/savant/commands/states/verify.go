@@ -55,7 +55,7 @@ func (p *program) verify(ctx context.Context, a *app.App, key state.Key, verbose
 		}
 	}
 	if out.Difference == nil {
-		fmt.Fprintf(p.Stdout, "%s: %s, %s%s\n", key.Run, terminal.Count(out.To, "record"), out.Verdict, sumOfWitnesses(out.Log))
+		fmt.Fprintf(p.Stdout, "%s: %s, %s%s\n%s", key.Run, terminal.Count(out.To, "record"), out.Verdict, sumOfWitnesses(out.Log), imported(out.Imported))
 	} else {
 		p.printDifference(key, out.Difference)
 	}
@@ -70,12 +70,28 @@ func (p *program) printWitnesses(log []think.Event) error {
 	})
 }
 
-// sumOfWitnesses says how many results each kind of witness saw.
+// sumOfWitnesses says how many results each kind of witness saw, and how many one is
+// only claimed for.
 func sumOfWitnesses(log []think.Event) string {
-	if counted := count(log, func(each think.Event) string { return each.Witness }); counted != "" {
+	witness := func(each think.Event) string {
+		if each.Claimed {
+			return "claimed"
+		}
+		return each.Witness
+	}
+	if counted := count(log, witness); counted != "" {
 		return "; witness " + counted
 	}
 	return ""
+}
+
+// imported is a line that says up to which version a run was imported; nothing for
+// others.
+func imported(version int) string {
+	if version == 0 {
+		return ""
+	}
+	return fmt.Sprintf("  imported at v%d: witnesses and approvals up to there are claimed, nothing here saw them\n", version)
 }
 
 // witnessed says who saw a result come about: "witness gateway, receipt …".
@@ -83,6 +99,9 @@ func witnessed(each think.Event) string {
 	text := "witness " + each.Witness
 	if each.Receipt != "" {
 		text += ", receipt " + each.Receipt
+	}
+	if each.Claimed {
+		text += ", claimed"
 	}
 	return text
 }
