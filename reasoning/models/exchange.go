@@ -101,6 +101,8 @@ func (s *service) exchange(ctx context.Context, path string, header http.Header,
 		}
 	}
 	switch {
+	case errors.As(err, new(*reasoning.Pending)):
+		return made.reply, s.failed("answered HTTP 202, which is no answer")
 	case err != nil:
 		return made.reply, err
 	case made.refusal.Len() > 0 && made.text.Len() == 0:

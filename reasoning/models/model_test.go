@@ -100,6 +100,8 @@ func TestProvidersFail(t *testing.T) {
 			"overloaded":   {529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, true},
 			"down":         {503, "", true},
 			"not JSON":     {200, "<html>", false},
+			"no answer":    {202, "", false},
+			"broken":       {500, "", true},
 		} {
 			t.Run(name+"/"+what, func(t *testing.T) {
 				_, err := open(t, p.model, func(w http.ResponseWriter, r *http.Request) {

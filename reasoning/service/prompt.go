@@ -185,7 +185,7 @@ func (d *draft) prompt() Prompt {
 
 // tooLarge is the error of a prompt that nothing can be cut from any more.
 func (d *draft) tooLarge() error {
-	what := "what an agent is told at step " + fmt.Sprint(d.request.Step) + " and what is never cut of it (goal, driver, persona)"
+	what := fmt.Sprintf("step %d: the goal, the driver prompt and the persona, which are never cut,", d.request.Step)
 	if q := d.request.Question; q != nil {
 		what = "step " + q.StepID + ": its task and its schema, which are never cut,"
 	}
