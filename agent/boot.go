@@ -144,7 +144,7 @@ func (r *Run) led() (workflow, parameter, because string) {
 
 // recordStart records that the run starts or goes on, and what it knows.
 func (r *Run) recordStart(t turn) {
-	metadata := map[string]any{"goal": r.options.Goal, "persona": r.briefing.persona.Name, "decider": r.runtime.options.Decider,
+	metadata := map[string]any{"goal": r.options.Goal, "persona": r.briefing.persona.Name, "decider": r.decider(),
 		"max_steps": r.options.MaxSteps, "amr_rules_triggered": ruleNames(r.briefing.rules),
 		"tools": len(r.guard.allowed(r.runtime.options.Toolbox.Tools()))}
 	if t.index > 0 {
@@ -157,6 +157,14 @@ func (r *Run) recordStart(t turn) {
 		metadata["repo"] = repo.Name + " " + repo.Branch
 	}
 	r.event(t.index, telemetry.Event{Type: telemetry.RunStarted, Status: string(StatusRunning), Metadata: metadata})
+}
+
+// decider says who decides.
+func (r *Run) decider() string {
+	if r.runtime.options.WhoDecides == nil || r.options.DryRun {
+		return r.runtime.options.Decider
+	}
+	return r.runtime.options.WhoDecides(r.ctx)
 }
 
 func ruleNames(rules []Rule) []any {

@@ -28,6 +28,7 @@ func (r *Run) decide(t turn) (turn, Signal, error) {
 	took := r.runtime.options.Now().Sub(began)
 	if err != nil {
 		r.recordCalls(t.index, calls)
+		r.update(func(report *Report) { report.pay(r.cost(calls)) })
 		if r.ctx.Err() != nil {
 			return t, canceled, nil
 		}
@@ -36,13 +37,14 @@ func (r *Run) decide(t turn) (turn, Signal, error) {
 		return t, failed, err
 	}
 	t = newTurn(t.index, r.cleanIntent(intent), nil)
+	t.cost = r.cost(calls)
 	if err := r.appendDecision(t); err != nil {
 		return t, failed, err
 	}
 	r.recordPrompt(t)
 	r.recordCalls(t.index, calls)
 	r.recordDecision(t, took)
-	r.update(func(report *Report) { report.add(t.intent) })
+	r.update(func(report *Report) { report.add(t.intent, t.cost) })
 	return r.follow(t)
 }
 
@@ -50,8 +52,10 @@ func (r *Run) decide(t turn) (turn, Signal, error) {
 // calls of models that it took, too.
 func (r *Run) ask(t turn) (reasoning.Intent, []reasoning.ModelCall, error) {
 	observed := new(reasoning.Observed)
+	wrote, flush := r.wrote(t.index)
 	ctx, end := r.runtime.options.Recorder.Span(r.ctx, telemetry.Event{Type: telemetry.ReasoningStep, RunID: r.ID(), Step: t.index})
-	intent, err := r.runtime.options.Client.Decide(reasoning.WithObserver(ctx, observed.Observer(nil)), r.request(t.index))
+	intent, err := r.runtime.options.Client.Decide(reasoning.WithObserver(ctx, observed.Observer(wrote)), r.request(t.index))
+	flush()
 	ended := telemetry.Event{RunID: r.ID(), Step: t.index, Action: string(intent.Action), Model: intent.Model,
 		PromptTokens: intent.PromptTokens, OutputTokens: intent.OutputTokens}
 	if err != nil {

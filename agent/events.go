@@ -32,7 +32,11 @@ func (r *Run) recordPrompt(t turn) {
 // recordCalls records the calls of models that a decision took.
 func (r *Run) recordCalls(step int, calls []reasoning.ModelCall) {
 	for _, each := range calls {
-		r.event(step, each.Event())
+		e := each.Event()
+		if cost, known := r.price(each); known {
+			e.Metadata["cost"] = cost
+		}
+		r.event(step, e)
 	}
 }
 
@@ -117,6 +121,9 @@ func (r *Run) recordEnd(step int, ended outcome) telemetry.Event {
 		DurationMS: milliseconds(r.runtime.options.Now().Sub(r.began)),
 		Metadata: map[string]any{"final": ended.Final, "steps": report.Steps, "warning": ended.Warning, "tool_calls": toolCalls(report.Transcript),
 			"finishes": finishes(report.Transcript)}}
+	if report.Cost != nil {
+		e.Metadata["cost"] = *report.Cost
+	}
 	if ended.Error != nil {
 		e.Error = failure(ended.Error)
 		r.event(step, telemetry.Event{Type: telemetry.Error, Error: e.Error, Metadata: map[string]any{"ends_run": true}})

@@ -35,6 +35,8 @@ type decision struct {
 	// Withheld are the numbers of the calls whose arguments held secrets, which
 	// are left out.
 	Withheld []int `json:"withheld,omitempty"`
+	// Cost is what it cost; nil where that is not known.
+	Cost *float64 `json:"cost,omitempty"`
 
 	time string // when it was written
 }
@@ -48,7 +50,7 @@ type callRecord struct {
 
 // appendDecision writes a decision, without the secrets in its arguments.
 func (r *Run) appendDecision(t turn) error {
-	written := decision{Step: t.index, Intent: t.intent}
+	written := decision{Step: t.index, Intent: t.intent, Cost: t.cost}
 	var withheld bool
 	if written.Intent.Args, withheld = r.runtime.withoutSecrets(t.intent.Args); withheld && len(t.intent.Calls) == 0 {
 		written.Withheld = []int{0}
@@ -165,7 +167,7 @@ func (r *Runtime) restore(session *memory.Session, records []memory.Record, maxS
 func (r *Run) replay(h *history) (t turn) {
 	for _, each := range h.decisions {
 		t = h.turn(each)
-		r.report.add(each.Intent)
+		r.report.add(each.Intent, each.Cost)
 		if len(t.asked) > 0 {
 			continue
 		}
@@ -189,7 +191,7 @@ func reportOf(id string, records []memory.Record) (Report, error) {
 	}
 	report := Report{RunID: id, Status: StatusInterrupted, Goal: h.started.Options.Goal, Transcript: []memory.Step{}}
 	for _, each := range h.decisions {
-		report.add(each.Intent)
+		report.add(each.Intent, each.Cost)
 		if t := h.turn(each); len(t.asked) == 0 {
 			report.Steps = each.Step
 			report.Transcript = append(report.Transcript, t.step())

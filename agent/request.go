@@ -20,7 +20,7 @@ func (r *Run) request(step int) reasoning.Request {
 		SessionID: r.ID(), RunID: r.ID(), Step: step, Goal: r.options.Goal,
 		Persona: brief.persona, Driver: brief.prompts.Driver, Rules: triggered, Repo: brief.repo, Tools: offered,
 		Policy: reasoning.Policy{Model: r.options.Model, ReadOnly: r.guard.policy.ReadOnly, NoTools: len(offered) == 0,
-			MustFinish: left == 1 && r.options.MaxSteps > 1, Notes: r.recent.notes},
+			MustFinish: left == 1 && r.options.MaxSteps > 1, Stuck: almostStuck(r.recent.traces), Notes: r.recent.notes},
 		Memory: r.remembered(), LastOutput: outcomes(r.recent.calls),
 		Limits: reasoning.Limits{MaxSteps: r.options.MaxSteps, StepsLeft: left, MaxCalls: reasoning.MaxCalls,
 			TimeoutMS: r.runtime.options.TimeoutMS},

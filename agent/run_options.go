@@ -145,17 +145,32 @@ type Report struct {
 	Warning string       `json:"warning,omitempty"`
 	Error   *fault.Error `json:"error,omitempty"`
 	// Model made the last decision.
-	Model        string        `json:"model,omitempty"`
-	PromptTokens int           `json:"prompt_tokens,omitempty"`
-	OutputTokens int           `json:"output_tokens,omitempty"`
-	Transcript   []memory.Step `json:"transcript,omitempty"`
+	Model        string `json:"model,omitempty"`
+	PromptTokens int    `json:"prompt_tokens,omitempty"`
+	OutputTokens int    `json:"output_tokens,omitempty"`
+	// Cost is what the models cost by the prices of the settings; nil where none is known.
+	Cost       *float64      `json:"cost,omitempty"`
+	Transcript []memory.Step `json:"transcript,omitempty"`
 }
 
 // add counts what a decision cost.
-func (r *Report) add(intent reasoning.Intent) {
+func (r *Report) add(intent reasoning.Intent, cost *float64) {
+	r.pay(cost)
 	r.Model = intent.Model
 	r.PromptTokens += intent.PromptTokens
 	r.OutputTokens += intent.OutputTokens
+}
+
+// pay adds a cost that is known.
+func (r *Report) pay(cost *float64) {
+	if cost == nil {
+		return
+	}
+	sum := *cost
+	if r.Cost != nil {
+		sum += *r.Cost
+	}
+	r.Cost = &sum
 }
 
 // The text of a cancel, and the action of its step in a transcript.

@@ -21,7 +21,14 @@ type Options struct {
 	Client  *reasoning.Client
 	// Decider says who decides, for people; it must not hold a secret.
 	Decider string
-	Memory  *memory.Store
+	// WhoDecides says it when a run starts, where that is only known then; nil: Decider.
+	WhoDecides func(context.Context) string
+	// Wrote is called with each part of what a model writes, as it comes, without
+	// secrets; nil: models answer at once. It may be called by several goroutines.
+	Wrote func(runID string, step int, text string)
+	// Price is what tokens of a model cost, where that is known; nil: it is not.
+	Price  func(model string, promptTokens, outputTokens int) (cost float64, known bool)
+	Memory *memory.Store
 	// Recorder may be nil: then nothing is recorded.
 	Recorder *telemetry.Recorder
 	Policy   Policy

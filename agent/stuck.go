@@ -59,6 +59,15 @@ func stuckBecause(traces []trace) string {
 	return ""
 }
 
+// almostStuck says that the run will be stuck if the next step is like the last ones:
+// whoever decides is told, and the large model is asked.
+func almostStuck(traces []trace) bool {
+	count := len(traces)
+	return count >= sameSteps-1 && repeats(traces[count-sameSteps+1:], 1) ||
+		count >= 2*alternations-2 && repeats(traces[count-2*alternations+2:], 2) ||
+		count >= fruitlessSteps-2 && !slices.ContainsFunc(traces[count-fruitlessSteps+2:], func(t trace) bool { return !t.fruitless })
+}
+
 // repeats says whether each step is the one made period steps before.
 func repeats(traces []trace, period int) bool {
 	for i := period; i < len(traces); i++ {

@@ -16,6 +16,8 @@ type turn struct {
 	intent reasoning.Intent
 	asked  []asked       // the calls still to be made
 	done   []memory.Call // the calls by number; those still to be made are empty
+	// cost is what the decision cost; nil where that is not known.
+	cost *float64
 	// outcome is how the run ends; it has no status while the run goes on.
 	outcome outcome
 }

@@ -64,6 +64,9 @@ func New(options Options) *Client {
 	return &Client{options: options}
 }
 
+// Transport returns that of the client.
+func (c *Client) Transport() Transport { return c.options.Transport }
+
 // Decide returns what to do at this step, checked and repaired as
 // docs/reasoning-api.md says. The errors are REASONING_UNAVAILABLE when no attempt
 // was answered, INVALID_INTENT when the answer cannot be used, and the cause of

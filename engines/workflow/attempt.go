@@ -123,9 +123,15 @@ func (v *drive) invoke(ctx context.Context, next flow.Instruction) (engines.Resu
 	}, backoff.WithBackOff(backoff.NewConstantBackOff(busyPause)), backoff.WithMaxElapsedTime(0))
 }
 
+// noModel is why a step is left to a model.
+const noModel = "No Reasoning API is configured: a model has to answer this step."
+
+// ErrNoModel is returned by a Generate that found no model to ask.
+var ErrNoModel = errors.New("no model is configured")
+
 func (v *drive) generate(ctx context.Context, next flow.Instruction) (result, error) {
 	if v.driver.Generate == nil {
-		return result{left: &left{ForModel, "No Reasoning API is configured: a model has to answer this step."}}, nil
+		return result{left: &left{ForModel, noModel}}, nil
 	}
 	question := Question{Workflow: v.at.workflow, RunID: v.at.run, StepID: next.StepID, Input: encoded(next.Input),
 		Rationale: next.Rationale, Attempt: next.Attempt, Issued: next.Version, Diagnostics: next.Diagnostics, Warn: v.warn}
@@ -134,6 +140,8 @@ func (v *drive) generate(ctx context.Context, next flow.Instruction) (result, er
 	}
 	answer, err := v.driver.Generate(ctx, question)
 	switch {
+	case errors.Is(err, ErrNoModel):
+		return result{left: &left{ForModel, noModel}}, nil
 	case errors.Is(err, fault.ReasoningUnavailable), errors.Is(err, fault.LimitExceeded):
 		return result{left: &left{ForModel, fault.From(err).Error()}}, nil
 	case err != nil:

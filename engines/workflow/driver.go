@@ -49,7 +49,7 @@ type Question struct {
 // Generate answers a Question with JSON, or with text that holds it. It returns
 // soon after ctx has ended, and is called by several goroutines at once.
 // REASONING_UNAVAILABLE and LIMIT_EXCEEDED leave the step to somebody else: another
-// model, or one with more room, can answer it. Any other error fails its attempt.
+// model, or one with more room, can answer it. So does ErrNoModel. Any other error fails its attempt.
 type Generate func(context.Context, Question) (json.RawMessage, error)
 
 // Options are what a Driver is made of. Think and Toolbox are required.

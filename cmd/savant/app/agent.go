@@ -20,9 +20,13 @@ func (a *App) openAgent() error {
 	if err != nil {
 		return err
 	}
+	var whoDecides func(context.Context) string
+	if late, isLate := client.Transport().(*lateService); isLate {
+		whoDecides = late.name
+	}
 	given := a.settings.Agent
 	a.Agent = agent.New(agent.Options{
-		Toolbox: a.Tools, Client: client, Decider: decider, Memory: memory.Open(a.Root, time.Now), Recorder: a.Recorder,
+		Toolbox: a.Tools, Client: client, Decider: decider, WhoDecides: whoDecides, Wrote: a.options.Wrote, Price: a.settings.Reasoning.Prices.Of, Memory: memory.Open(a.Root, time.Now), Recorder: a.Recorder,
 		Policy: agent.Policy{DisableTools: given.DisableTools, DisableContext: given.DisableContext, DisableSearch: given.DisableSearch,
 			AllowThink: given.AllowThink, Confirm: oneAtATime(a.options.Confirm)},
 		Prepare: a.awaitMounts, Prompts: a.prompts, Repo: a.repository,

@@ -18,15 +18,24 @@ import (
 // planner is no model.
 func (a *App) answerer() (workflow.Generate, error) {
 	s := a.settings.Reasoning
-	if s.URL == "" && s.SLM == "" && s.LLM == "" {
+	if s.URL == "" && s.SLM == "" && s.LLM == "" && !undecided(s) && s.Waiting == nil {
 		return nil, nil
 	}
 	client, name, err := Reasoner(s, a.options.Version, nil)
 	if err != nil {
 		return nil, err
 	}
+	late, _ := client.Transport().(*lateService)
 	clean := a.redactor.Certain()
 	return func(ctx context.Context, question workflow.Question) (json.RawMessage, error) {
+		name := name
+		if late != nil {
+			inside, err := late.open(ctx)
+			if err != nil || !late.hasModel {
+				return nil, workflow.ErrNoModel
+			}
+			name = inside.Name()
+		}
 		question.Input = clean.JSON(question.Input)
 		ctx, recorded := a.observeStep(ctx, question)
 		defer recorded()
@@ -41,7 +50,7 @@ func (a *App) observeStep(ctx context.Context, question workflow.Question) (_ co
 	return reasoning.WithObserver(ctx, observed.Observer(nil)), func() {
 		events := observed.Prompt()
 		for _, each := range observed.Calls() {
-			events = append(events, each.Event())
+			events = append(events, a.priced(each))
 		}
 		for _, each := range events {
 			each.Source, each.SessionID, each.RunID = a.source(false), a.calls.process, question.RunID
@@ -50,6 +59,15 @@ func (a *App) observeStep(ctx context.Context, question workflow.Question) (_ co
 			a.Recorder.RecordLater(each)
 		}
 	}
+}
+
+// priced is the event of a call of a model, with its cost where the price is known.
+func (a *App) priced(call reasoning.ModelCall) telemetry.Event {
+	e := call.Event()
+	if cost, known := a.settings.Reasoning.Prices.Of(call.Model, call.PromptTokens, call.OutputTokens); known && !call.Cached {
+		e.Metadata["cost"] = cost
+	}
+	return e
 }
 
 // howToAnswer is the driver text of such a decision.

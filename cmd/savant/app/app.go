@@ -52,6 +52,9 @@ type Options struct {
 	Confirm func(ctx context.Context, tool string, args json.RawMessage) (bool, error)
 	// Observe is called with each event of telemetry; it may be nil.
 	Observe func(telemetry.Event)
+	// Wrote is called with each part of what a model writes for the agent, as it
+	// comes, without secrets; nil: models answer at once.
+	Wrote func(runID string, step int, text string)
 	// Engines fills the registry; nil for Savant's own engines.
 	Engines func(*App) error
 }

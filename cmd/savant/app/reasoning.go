@@ -31,6 +31,10 @@ func Reasoner(s settings.Reasoning, version string, observe func(context.Context
 		options.Transport, options.Name, options.Remote = transport, transport.Name(), true
 		return reasoning.New(options), options.Name, nil
 	}
+	if undecided(s) {
+		options.Transport, options.Name, options.Timeout = &lateService{settings: s}, "the reasoning service inside", 0
+		return reasoning.New(options), options.Name, nil
+	}
 	inside, err := reasoningService(s)
 	if err != nil {
 		return nil, "", Misconfigured(err)
@@ -50,7 +54,11 @@ func (r refused) RoundTrip(context.Context, reasoning.Request) (json.RawMessage,
 
 // reasoningService is the one inside the program, with the models that are set.
 func reasoningService(s settings.Reasoning) (*service.Service, error) {
-	options := models.Options{Provider: s.Provider, OllamaURL: s.OllamaURL, AnthropicURL: s.AnthropicURL, AnthropicKey: s.AnthropicKey,
+	provider := s.Provider
+	if provider == settings.Offline {
+		provider = ""
+	}
+	options := models.Options{Provider: provider, OllamaURL: s.OllamaURL, AnthropicURL: s.AnthropicURL, AnthropicKey: s.AnthropicKey,
 		OpenAIURL: s.OpenAIURL, OpenAIKey: s.OpenAIKey}
 	made := service.Options{Timeout: s.ModelTimeout, SmallBudget: s.SLMBudget, LargeBudget: s.LLMBudget}
 	var err error
@@ -73,7 +81,7 @@ func ReasoningHandler(ctx context.Context, s settings.Reasoning) (http.Handler, 
 	if s.Waiting != nil {
 		return nil, Misconfigured(s.Waiting)
 	}
-	inside, err := reasoningService(s)
+	inside, err := reasoningService(withDefaults(ctx, s))
 	if err != nil {
 		return nil, Misconfigured(err)
 	}

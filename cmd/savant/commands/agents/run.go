@@ -96,8 +96,12 @@ func RunCommand(shared *cli.Program) *cobra.Command {
 			if terminal.Is(p.Stdin) && terminal.Is(p.Stderr) {
 				p.Open.Confirm = p.confirmCall
 			}
-			p.Open.Observe = p.shownEvents(want)
-			return p.With(command.Context(), func(a *app.App) error { return p.runAgent(command.Context(), a, want) })
+			shown := &shownRun{program: p, want: want}
+			p.Open.Observe, p.Open.Wrote = shown.event, shown.wrote
+			if want.quiet && want.outputFormat != outputStream {
+				p.Open.Wrote = nil
+			}
+			return p.With(command.Context(), func(a *app.App) error { return p.runAgent(command.Context(), a, want, shown) })
 		}}
 	flags := command.Flags()
 	flags.StringVar(&want.input, "agent-input", "", "the goal")
@@ -121,7 +125,7 @@ func RunCommand(shared *cli.Program) *cobra.Command {
 	return command
 }
 
-func (p *program) runAgent(ctx context.Context, a *app.App, want runFlags) error {
+func (p *program) runAgent(ctx context.Context, a *app.App, want runFlags, shown *shownRun) error {
 	run, err := start(a, want)
 	if err != nil {
 		return refused(err)
@@ -129,6 +133,7 @@ func (p *program) runAgent(ctx context.Context, a *app.App, want runFlags) error
 	stop := context.AfterFunc(ctx, run.Cancel)
 	defer stop()
 	report := run.Wait(context.Background(), nil) // canceled, it ends soon, and what it did is kept
+	shown.end()
 	return p.finishRun(report, want)
 }
 
@@ -145,31 +150,6 @@ func refused(err error) error {
 		return cli.UsageError(fault.From(err).Message())
 	}
 	return err
-}
-
-// shownEvents shows steps on stderr while they are made, or events on stdout.
-func (p *program) shownEvents(want runFlags) func(telemetry.Event) {
-	return func(e telemetry.Event) {
-		if e.Source != telemetry.SourceAgent {
-			return
-		}
-		if want.outputFormat == outputStream {
-			_ = p.Line(e) // without a reader the run goes on
-		}
-		if want.quiet || shownAtEnd(e) {
-			return
-		}
-		text := telemetry.Line(e)
-		if e.Type == telemetry.RunStarted {
-			if begins, _ := e.Metadata["begins"].(string); begins != "" {
-				fmt.Fprintln(p.Stderr, terminal.Visible(begins))
-			}
-			text = fmt.Sprintf("run %s: %v tools, decided by %v", e.RunID, e.Metadata["tools"], e.Metadata["decider"])
-		}
-		if text != "" {
-			fmt.Fprintln(p.Stderr, terminal.Visible(text))
-		}
-	}
 }
 
 // shownAtEnd reports whether printRunEnd shows what an event says: how the run
@@ -227,6 +207,9 @@ func (p *program) printRunEnd(report agent.Report, want runFlags) {
 	}
 	if !want.quiet {
 		end := fmt.Sprintf("run %s: %s, steps %d", report.RunID, report.Status, report.Steps)
+		if report.Cost != nil {
+			end += ", cost " + money(*report.Cost)
+		}
 		if report.Model != "" {
 			end += ", last decided by " + terminal.Visible(report.Model)
 		}

@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -66,8 +67,22 @@ func (p *program) runsShowCommand() *cobra.Command {
 		})})
 }
 
+// money writes an amount with as many places as it takes to see it.
+func money(amount float64) string {
+	if amount != 0 && amount < 0.01 {
+		return strconv.FormatFloat(amount, 'g', 3, 64)
+	}
+	return strconv.FormatFloat(amount, 'f', 2, 64)
+}
+
 func (p *program) showReport(report agent.Report) {
 	fmt.Fprintf(p.Stdout, "run     %s\ngoal    %s\nstatus  %s\nsteps   %d\n", report.RunID, terminal.Visible(report.Goal), report.Status, report.Steps)
+	if report.PromptTokens+report.OutputTokens > 0 {
+		fmt.Fprintf(p.Stdout, "tokens  %d+%d\n", report.PromptTokens, report.OutputTokens)
+	}
+	if report.Cost != nil {
+		fmt.Fprintf(p.Stdout, "cost    %s\n", money(*report.Cost))
+	}
 	for _, step := range report.Transcript {
 		fmt.Fprintln(p.Stdout, terminal.Visible(stepLine(step)))
 	}

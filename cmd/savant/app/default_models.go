@@ -1,0 +1,121 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"savant/internal/settings"
+	"savant/reasoning"
+	"savant/reasoning/service"
+)
+
+// The models that decide where none is set and an Ollama on this machine has them.
+const (
+	defaultSLM = "phi3.5"
+	defaultLLM = "llama3"
+)
+
+// ollamaPatience is how long an Ollama may take to say which models it has, and
+// maxTags how much of its answer is read, in bytes.
+const (
+	ollamaPatience = 300 * time.Millisecond
+	maxTags        = 1 << 20
+)
+
+// undecided says that nobody was chosen to decide: then an Ollama is looked for.
+func undecided(s settings.Reasoning) bool {
+	return s.Waiting == nil && s.URL == "" && s.SLM == "" && s.LLM == "" && (s.Provider == "" || s.Provider == "ollama")
+}
+
+// withDefaults returns settings with the models of Ollama, where nobody was chosen
+// and it has them.
+func withDefaults(ctx context.Context, s settings.Reasoning) settings.Reasoning {
+	if !undecided(s) {
+		return s
+	}
+	for _, name := range ollamaModels(ctx, s.OllamaURL) {
+		family, _, _ := strings.Cut(name, ":")
+		switch {
+		case family == defaultSLM && (s.SLM == "" || name == defaultSLM+":latest"):
+			s.SLM = "ollama:" + name
+		case family == defaultLLM && (s.LLM == "" || name == defaultLLM+":latest"):
+			s.LLM = "ollama:" + name
+		}
+	}
+	return s
+}
+
+// ollamaModels are those that an Ollama has; none if nobody answers in time.
+func ollamaModels(ctx context.Context, address string) []string {
+	ctx, cancel := context.WithTimeout(ctx, ollamaPatience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(address, "/")+"/api/tags", http.NoBody)
+	if err != nil {
+		return nil
+	}
+	client := reasoning.NewHTTPClient()
+	defer client.CloseIdleConnections()
+	response, err := client.Do(request)
+	if err != nil {
+		return nil
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxTags))
+	var tags struct {
+		Models []struct {
+			Name string `json:"name"`
+		} `json:"models"`
+	}
+	if err != nil || response.StatusCode != http.StatusOK || json.Unmarshal(body, &tags) != nil {
+		return nil
+	}
+	var names []string
+	for _, each := range tags.Models {
+		names = append(names, each.Name)
+	}
+	return names
+}
+
+// lateService is the service inside, whose models are looked for when they are first
+// needed: no command waits for an Ollama that it does not ask.
+type lateService struct {
+	settings settings.Reasoning
+	once     sync.Once
+	made     *service.Service
+	err      error
+	// hasModel: a model was found.
+	hasModel bool
+}
+
+// open returns the service.
+func (l *lateService) open(ctx context.Context) (*service.Service, error) {
+	l.once.Do(func() {
+		found := withDefaults(context.WithoutCancel(ctx), l.settings)
+		l.hasModel = found.SLM != "" || found.LLM != ""
+		l.made, l.err = reasoningService(found)
+	})
+	return l.made, l.err
+}
+
+// RoundTrip asks the service.
+func (l *lateService) RoundTrip(ctx context.Context, request reasoning.Request) (json.RawMessage, error) {
+	inside, err := l.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return inside.RoundTrip(ctx, request)
+}
+
+// name says who decides.
+func (l *lateService) name(ctx context.Context) string {
+	inside, err := l.open(ctx)
+	if err != nil {
+		return "nobody"
+	}
+	return inside.Name()
+}

@@ -1,0 +1,89 @@
+package agents
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"savant/cmd/savant/terminal"
+	"savant/telemetry"
+)
+
+// shownRun shows a run while it goes on: steps and what a model writes on stderr, or
+// events on stdout.
+type shownRun struct {
+	program *program
+	want    runFlags
+
+	mu sync.Mutex
+	// amid: what a model writes does not end with the end of a line.
+	amid bool
+}
+
+// event shows an event of the run.
+func (s *shownRun) event(e telemetry.Event) {
+	if e.Source != telemetry.SourceAgent {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.want.outputFormat == outputStream {
+		_ = s.program.Line(e) // without a reader the run goes on
+	}
+	if s.want.quiet || shownAtEnd(e) {
+		return
+	}
+	text := telemetry.Line(e)
+	if e.Type == telemetry.RunStarted {
+		if begins, _ := e.Metadata["begins"].(string); begins != "" {
+			fmt.Fprintln(s.program.Stderr, terminal.Visible(begins))
+		}
+		text = fmt.Sprintf("run %s: %v tools, decided by %v", e.RunID, e.Metadata["tools"], e.Metadata["decider"])
+	}
+	if text != "" {
+		s.endLine()
+		fmt.Fprintln(s.program.Stderr, terminal.Visible(text))
+	}
+}
+
+// written is a part of what a model writes, as --output stream-json has it.
+type written struct {
+	Type  string `json:"type"`
+	RunID string `json:"run_id"`
+	Step  int    `json:"step"`
+	Text  string `json:"text"`
+}
+
+// wrote shows a part of what a model writes.
+func (s *shownRun) wrote(runID string, step int, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.want.outputFormat == outputStream {
+		_ = s.program.Line(written{"llm_text", runID, step, text})
+	}
+	if s.want.quiet || s.want.outputFormat == outputStream {
+		return
+	}
+	for part := range strings.Lines(text) {
+		line, ended := strings.CutSuffix(part, "\n")
+		fmt.Fprint(s.program.Stderr, terminal.Content(line))
+		if s.amid = !ended; ended {
+			fmt.Fprintln(s.program.Stderr)
+		}
+	}
+}
+
+// endLine ends a line that a model has begun. The caller holds the lock.
+func (s *shownRun) endLine() {
+	if s.amid {
+		fmt.Fprintln(s.program.Stderr)
+		s.amid = false
+	}
+}
+
+// end is called when the run is over.
+func (s *shownRun) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.endLine()
+}
