@@ -104,6 +104,7 @@ func (r *Run) follow(t turn) (turn, Signal, error) {
 		return t, finish, nil
 	}
 	r.remember(t.step())
+	t.outcome.Final = t.intent.Final // what was found is told, too
 	return t, failed, fault.New(fault.GaveUp, "%s", t.intent.Error)
 }
 

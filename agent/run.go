@@ -135,7 +135,7 @@ func (r *Run) advance(state State, t turn) (State, turn) {
 	t, signal, err := r.perform(state, t)
 	if err != nil {
 		cause := r.clean(err)
-		signal, t.outcome = failed, outcome{Status: StatusError, Error: cause}
+		signal, t.outcome = failed, outcome{Status: StatusError, Final: t.outcome.Final, Error: cause}
 		r.session.Fail(memory.Failure{Step: t.index, Code: cause.Code, Details: cause.Message()})
 	}
 	if r.ctx.Err() != nil && signal != failed && signal != finish && signal != exhausted {
@@ -143,7 +143,7 @@ func (r *Run) advance(state State, t turn) (State, turn) {
 	}
 	to, err := next(state, signal)
 	if err != nil {
-		t.outcome = outcome{Status: StatusError, Error: fault.From(err)}
+		t.outcome = outcome{Status: StatusError, Final: t.outcome.Final, Error: fault.From(err)}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

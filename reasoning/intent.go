@@ -13,7 +13,8 @@ const (
 	ActionReason Action = "reason"
 	// ActionFinish ends the run with Final.
 	ActionFinish Action = "finish"
-	// ActionError ends the run: Error says why nothing can be decided.
+	// ActionError ends the run: Error says why nothing can be decided, and Final may
+	// hold what was found all the same.
 	ActionError Action = "error"
 )
 

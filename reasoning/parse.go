@@ -102,6 +102,9 @@ func (r *repairer) intent() Intent {
 		r.finish(&intent)
 	case ActionError:
 		r.failure(&intent)
+		if _, given := r.members["final"]; given {
+			intent.Final = r.text("final")
+		}
 	}
 	return intent
 }

@@ -58,6 +58,19 @@ func TestTheAgentAnswersQuestionsAboutThisRepository(t *testing.T) {
 	}
 }
 
+// TestWhatCannotBeAnsweredFails: an answer that says nothing fits, or that nothing was
+// changed, is printed, and the program exits as grep does without a match.
+func TestWhatCannotBeAnsweredFails(t *testing.T) {
+	folder := copyOfSources(t)
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	for goal, text := range map[string]string{"Why do zebras graze?": "Nothing fits", "Fix the typo in README.md": "Nothing was changed"} {
+		var stdout, stderr strings.Builder
+		code := run(t.Context(), []string{"run", goal}, []string{"SAVANT_PATH=" + folder, "LOG_LEVEL=warn"}, strings.NewReader(""), &stdout, &stderr)
+		require.Equal(t, 1, code, stderr.String())
+		require.Contains(t, stdout.String(), text)
+	}
+}
+
 // copyOfSources copies what a clone would hold, so that a run leaves nothing in
 // the work tree.
 func copyOfSources(t *testing.T) string {

@@ -59,7 +59,7 @@ func (p *planner) passages() []passage {
 			found = p.codePassages(each)
 		}
 		for _, s := range found {
-			s.score = (s.score + bonus*s.coverage) * p.standing(s.path)
+			s.score = (s.score + bonus*s.coverage) * (1 + s.coverage) / 2 * p.standing(s.path)
 			all = append(all, s)
 		}
 	}

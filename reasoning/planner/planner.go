@@ -68,7 +68,11 @@ func (p *planner) decide() reasoning.Intent {
 			return reasoning.Intent{Action: reasoning.ActionTool, Calls: calls, Reasoning: why}
 		}
 	}
-	final, _ := p.answer()
+	final, found := p.answer()
+	if !found {
+		return reasoning.Intent{Action: reasoning.ActionError, Final: final, Error: "the offline planner found no answer",
+			Reasoning: "Nothing that I found fits the goal well."}
+	}
 	return reasoning.Intent{Action: reasoning.ActionFinish, Final: final,
 		Reasoning: "I have what searching and reading can give; the answer quotes it."}
 }

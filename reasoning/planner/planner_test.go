@@ -179,7 +179,7 @@ func pursue(t *testing.T, w *world, request reasoning.Request) (steps []reasonin
 		again := planner.Plan(request, asked)
 		require.Equal(t, intent, again)
 		require.Equal(t, planner.Name, intent.Model)
-		if intent.Action == reasoning.ActionFinish {
+		if intent.Action == reasoning.ActionFinish || intent.Action == reasoning.ActionError {
 			return request.Memory.Steps, intent.Final
 		}
 		step := reasoning.Step{Index: request.Step, Action: intent.Action, Reasoning: intent.Reasoning}
@@ -302,7 +302,7 @@ func TestPlannerSurvivesWhatToolsAnswer(t *testing.T) {
 			for request.Step = 1; ; request.Step++ {
 				require.Less(t, request.Step, 10)
 				intent := planner.Plan(request, asked)
-				if intent.Action == reasoning.ActionFinish {
+				if intent.Action == reasoning.ActionFinish || intent.Action == reasoning.ActionError {
 					require.NotEmpty(t, intent.Final)
 					return
 				}

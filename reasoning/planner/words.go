@@ -80,6 +80,9 @@ func has(words []word, lower string) bool {
 func stem(lower string) string {
 	for _, ending := range []string{"ies", "ing", "ed", "es", "s"} {
 		if base, cut := strings.CutSuffix(lower, ending); cut && len(base) >= 3 && !strings.HasSuffix(base, "s") {
+			if last := len(base) - 1; len(ending) > 1 && last >= 3 && base[last] == base[last-1] && base[last] != 'l' {
+				base = base[:last] // trimmed, running
+			}
 			return base
 		}
 	}
