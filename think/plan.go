@@ -139,19 +139,22 @@ func plainName(workflow string) string {
 	return name
 }
 
-// existing returns a run where it stands, if its parameters are those given.
+// existing returns a run where it stands, if its parameters are those given, if
+// any are.
 func (e *Engine) existing(ctx context.Context, key state.Key, given map[string]any) (*Reply, error) {
 	l, err := e.open(ctx, key.Workflow, key.Run)
 	if err != nil {
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	params, err := l.run.Graph().Workflow.Bind(given)
-	if err != nil {
-		return nil, err
-	}
-	if !reflect.DeepEqual(params, l.run.Params()) {
-		return nil, fault.New(fault.StateConflict, "run %q exists with other parameters; use another run_id, or omit it", key.Run)
+	if given != nil { // without parameters a run is gone on with
+		params, err := l.run.Graph().Workflow.Bind(given)
+		if err != nil {
+			return nil, err
+		}
+		if !reflect.DeepEqual(params, l.run.Params()) {
+			return nil, fault.New(fault.StateConflict, "run %q exists with other parameters; use another run_id, or omit it", key.Run)
+		}
 	}
 	if l.version == 1 {
 		return restored(e.repeat(ctx, l, 1))

@@ -12,6 +12,7 @@ import (
 
 	"savant/engines"
 	"savant/engines/workflow"
+	"savant/fault"
 	"savant/think"
 	"savant/think/flow"
 )
@@ -164,4 +165,27 @@ func TestAnAnswerThatDoesNotFitLosesNoOther(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, workflow.Waiting, outcome.Status)
 	require.Equal(t, "n", outcome.Pending.StepID)
+}
+
+// What was meant as a parameter, or as another argument, starts no run with
+// defaults.
+func TestParametersBesideParamsAreTold(t *testing.T) {
+	registry, b := house(t, map[string]string{
+		"main": "name: main\nversion: '1'\nparams: {n: {type: integer, default: 1}}\nsteps: [{id: a, call: flow.set, capture_as: a, input_template: {value: '{{ n + 1 }}'}}]\noutputs: {n: '{{ a }}'}"})
+	for args, want := range map[string]string{
+		`{"workflow":"main","n":3}`:                   `put n into params`,
+		`{"workflow":"main","parameters":{"n":3}}`:    `as params`,
+		`{"workflow":"main","runId":"r"}`:             `send it as run_id`,
+		`{"workflow":"main","params":{},"n":"three"}`: `put n into params`,
+	} {
+		_, err := call(t, t.Context(), registry, args)
+		require.ErrorIs(t, err, fault.InvalidParams, args)
+		require.ErrorContains(t, err, want, args)
+	}
+	runs, err := b.think.StateList(t.Context(), think.StateListInput{})
+	require.NoError(t, err)
+	require.Empty(t, runs.Runs)
+	outcome, err := call(t, t.Context(), registry, `{"workflow":"main","params":{"n":3},"n":3,"task_progress":"x"}`)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"n":4}`, string(outcome.Outputs))
 }
