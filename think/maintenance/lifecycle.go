@@ -130,12 +130,18 @@ const artifactGrace = 24 * time.Hour
 
 // Prune moves finished runs to the trash that changed last so long ago, empties
 // the trash where that is asked, and removes artifacts that nothing names any
-// more. A run in progress stays, whatever its age, and so does a damaged one.
+// more. A run in progress stays, whatever its age, and so does a damaged one. First it
+// finishes what a killed process was moving.
 func (k *Keeper) Prune(ctx context.Context, in PruneInput) (*Pruned, error) {
 	before := k.engine.Now().Add(-in.OlderThan)
 	out := &Pruned{Runs: []state.Info{}, Purged: []state.Trashed{}, DryRun: in.DryRun}
 	if in.Purge {
 		if err := k.purge(ctx, before, out); err != nil {
+			return out, err
+		}
+	}
+	if !in.DryRun {
+		if _, err := k.dir.FinishMoves(ctx); err != nil {
 			return out, err
 		}
 	}

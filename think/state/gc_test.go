@@ -225,3 +225,55 @@ func TestReceiptsAreCollected(t *testing.T) {
 	_, err = d.Receipt(t.Context(), "aaaa2222")
 	require.NoError(t, err)
 }
+
+// TestFinishMoves: a Delete or an Undelete that was killed anywhere leaves the run
+// whole after FinishMoves, in its place or in the trash, and nothing beside it.
+func TestFinishMoves(t *testing.T) {
+	ctx := context.Background()
+	for _, op := range operations() {
+		if op.name != "delete" && op.name != "undelete" {
+			continue
+		}
+		whole, _ := outcomes(t, operation{prepare: furnished, act: func(*Dir) error { return nil }})
+		for n := 1; ; n++ {
+			disk, d := stage(t, op)
+			disk.failAt, disk.fault = n, failCrash
+			_ = op.act(d)
+			killed := disk.dead
+			disk.dead, disk.failAt, disk.calls = false, -1, 0
+			disk.kill()
+			d = openSim(disk)
+			_, err := d.FinishMoves(ctx)
+			require.NoError(t, err, "%s, call %d", op.name, n)
+			again, err := d.FinishMoves(ctx)
+			require.NoError(t, err)
+			require.Empty(t, again, "%s, call %d: finished is finished", op.name, n)
+			left, err := namesIn(disk, runsFolder(faultKey.Workflow))
+			require.NoError(t, err)
+			if _, _, err := d.Head(ctx, faultKey); err != nil {
+				require.ErrorIs(t, err, fault.UnknownRun)
+				for _, each := range left {
+					require.NotContains(t, each, faultKey.Run+".", "%s, call %d", op.name, n)
+				}
+				_, err = disk.Stat(latestName(faultKey.Workflow))
+				require.True(t, missing(err), "%s, call %d", op.name, n)
+				require.NoError(t, d.Undelete(ctx, faultKey), "%s, call %d", op.name, n)
+			}
+			require.Equal(t, whole, mustLook(t, disk), "%s, call %d", op.name, n)
+			if !killed {
+				break
+			}
+		}
+	}
+}
+
+// A run whose journal is nowhere is damaged: what is left of it stays for a repair.
+func TestFinishMovesLeavesDamageAlone(t *testing.T) {
+	disk, d := stage(t, operation{prepare: furnished})
+	require.NoError(t, disk.Remove(journalName(faultKey)))
+	moved, err := d.FinishMoves(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, moved)
+	_, err = disk.Stat(snapshotName(faultKey))
+	require.NoError(t, err)
+}

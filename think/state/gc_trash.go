@@ -1,7 +1,10 @@
 package state
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"path"
 	"slices"
 	"time"
@@ -82,6 +85,118 @@ func (d *Dir) erase(name string) error {
 	}
 	if err := d.disk.Remove(name); err != nil && !missing(err) {
 		return notSaved(name, err)
+	}
+	return nil
+}
+
+// emptyAge is how long an empty folder of the trash may be about to be filled.
+const emptyAge = time.Hour
+
+// FinishMoves finishes what a Delete or an Undelete began whose process was killed:
+// the files of a run go where its journal is, which is in the trash. It also removes
+// the empty journal that an Undelete left, and folders of the trash that were never
+// filled. It returns the runs that it moved.
+func (d *Dir) FinishMoves(ctx context.Context) ([]Key, error) {
+	workflows, err := d.workflows("")
+	if err != nil {
+		return nil, err
+	}
+	var finished []Key
+	for _, workflow := range workflows {
+		keys, err := d.unfinished(workflow)
+		if err != nil {
+			return finished, err
+		}
+		for _, key := range keys {
+			if ctx.Err() != nil {
+				return finished, interrupted(ctx, runsFolder(workflow))
+			}
+			done, err := d.finishMove(ctx, key)
+			if err != nil {
+				return finished, err
+			}
+			if done {
+				finished = append(finished, key)
+			}
+		}
+	}
+	return finished, d.removeEmptyTrash()
+}
+
+// unfinished returns the runs of a workflow that have files and no record: also those
+// of whose files only the projection of the workflow's latest run is left.
+func (d *Dir) unfinished(workflow string) ([]Key, error) {
+	folder := runsFolder(workflow)
+	entries, err := d.disk.Entries(folder)
+	if err != nil && !absent(err) {
+		return nil, notRead(folder, err)
+	}
+	runs, alive := map[string]bool{}, map[string]bool{}
+	for _, each := range entries {
+		for _, suffix := range []string{jsonSuffix, checkpointSuffix, journalSuffix} {
+			run, ok := cutSuffix(each.name, suffix)
+			if !ok {
+				continue
+			}
+			runs[run] = true
+			alive[run] = alive[run] || suffix == journalSuffix && each.stat.size > 0
+		}
+	}
+	var latest struct{ Run string }
+	if text, err := readAll(d.disk, latestName(workflow)); err == nil && json.Unmarshal(text, &latest) == nil && latest.Run != "" {
+		runs[latest.Run] = true
+	}
+	var keys []Key
+	for run := range runs {
+		if key := (Key{workflow, run}); !alive[run] && key.Validate() == nil {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b Key) int { return cmp.Compare(a.Run, b.Run) })
+	return keys, nil
+}
+
+// finishMove moves what is left of a run to where its journal is in the trash. A run
+// whose journal is nowhere is damaged, and left to a check.
+func (d *Dir) finishMove(ctx context.Context, key Key) (done bool, err error) {
+	folder, err := d.findTrash(key)
+	if errors.Is(err, fault.UnknownRun) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	err = d.with(ctx, key, creating, func(j *runJournal) error {
+		if len(j.verified.chain) > 0 {
+			return nil // a new run has the name
+		}
+		if err := d.moveProjections(key, runsFolder(key.Workflow), folder); err != nil {
+			return err
+		}
+		if err := d.disk.Remove(j.name); err != nil && !missing(err) { // it has no record
+			return notSaved(j.name, err)
+		}
+		j.forget()
+		done = true
+		return d.dropLatest(key)
+	})
+	return done, err
+}
+
+func (d *Dir) removeEmptyTrash() error {
+	names, err := namesIn(d.disk, trashFolder)
+	if err != nil && !missing(err) {
+		return notRead(trashFolder, err)
+	}
+	for _, name := range names {
+		moved, err := time.Parse(trashDate, name[:min(len(name), len(trashDate))])
+		if err != nil || d.now().Sub(moved) < emptyAge {
+			continue
+		}
+		folder := path.Join(trashFolder, name)
+		if inside, err := d.disk.Entries(folder); err == nil && len(inside) == 0 {
+			_ = d.disk.Remove(folder) // who fills it meanwhile keeps it
+		}
 	}
 	return nil
 }
