@@ -39,18 +39,7 @@ func TestExclusiveAndShared(t *testing.T) {
 	requireLock(t, second, true, true)
 	requireLock(t, first, false, false)
 	require.NoError(t, second.Close(), "closing releases the lock")
-	require.NoError(t, filelock.Lock(first))
-}
-
-func TestLockWaitsForTheOther(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "file")
-	first, second := open(t, name), open(t, name)
-	require.NoError(t, filelock.Lock(first))
-	held := make(chan error)
-	go func() { held <- filelock.Lock(second) }()
-	require.NoError(t, filelock.Unlock(first))
-	require.NoError(t, <-held)
-	requireLock(t, first, true, false)
+	requireLock(t, first, true, true)
 }
 
 func TestWait(t *testing.T) {

@@ -10,8 +10,5 @@ const Supported = false
 // TryLock grants every lock.
 func TryLock(*os.File, bool) (bool, error) { return true, nil }
 
-// Lock grants every lock.
-func Lock(*os.File) error { return nil }
-
 // Unlock has nothing to release.
 func Unlock(*os.File) error { return nil }

@@ -26,10 +26,6 @@ func TryLock(file *os.File, exclusive bool) (bool, error) {
 	return err == nil, err
 }
 
-// Lock waits for the exclusive lock of a file. It is for locks that are held
-// for a moment: the wait cannot be canceled.
-func Lock(file *os.File) error { return flock(file, unix.LOCK_EX) }
-
 // Unlock releases the lock of a file before it is closed.
 func Unlock(file *os.File) error { return flock(file, unix.LOCK_UN) }
 

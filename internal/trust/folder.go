@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -297,7 +298,7 @@ func (f *Folder) write(change func([]answer) []answer) error {
 		return err
 	}
 	defer guard.Close()
-	if err := filelock.Lock(guard); err != nil {
+	if err := filelock.Acquire(context.Background(), "what is trusted", func() (bool, error) { return filelock.TryLock(guard, true) }); err != nil {
 		return err
 	}
 	f.info = nil // read again what another process may have written in between
