@@ -31,6 +31,7 @@ func matches(patterns []string, name string) bool {
 // spellings are the ways to read a pattern, as it is and as clients write the names
 // of an MCP server's tools: ci/run, mcp__savant__ci_run, savant:ci.run.
 func spellings(pattern string) []string {
+	pattern = strings.TrimSpace(pattern) // --deny "git.*, ci"
 	plain := strings.NewReplacer("/", ".", ":", ".").Replace(pattern)
 	all := []string{pattern, plain}
 	rest := pattern

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -47,6 +48,37 @@ func TestATerminalIsAskedBeforeADestructiveCall(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, command.Wait())
 			s.check(t, readStream(t, stdout.String()))
+		})
+	}
+}
+
+// TestATerminalIsAskedAboutTheCallsOfAWorkflow: a workflow that a person ordered is
+// not asked about, what it would destroy is.
+func TestATerminalIsAskedAboutTheCallsOfAWorkflow(t *testing.T) {
+	for typed, runs := range map[string]bool{"y\n": true, "n\n": false, "\n": false} {
+		t.Run(strings.TrimSpace(typed), func(t *testing.T) {
+			s := setStage(t, "../../agent/testdata/scenarios/finish.txtar")
+			for name, text := range map[string]string{
+				".savant/ci.yaml":     "commands: {mark: {command: [touch, ran]}}\n",
+				"workflows/mark.yaml": "name: mark\nversion: \"1\"\nsteps:\n  - {id: go, call: ci.run, input_template: {name: mark}}\n"} {
+				require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(s.folder, name)), 0o700))
+				require.NoError(t, os.WriteFile(filepath.Join(s.folder, name), []byte(text), 0o600))
+			}
+			trust := exec.Command("savant", "trust", "--yes")
+			trust.Env = s.environment
+			out, err := trust.CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			person, program := atTerminal(t)
+			command := exec.Command("savant", "run", "--quiet", "--workflow", "mark", "go")
+			command.Env, command.Stdin, command.Stderr = s.environment, program, program
+			require.NoError(t, command.Start())
+			t.Cleanup(func() { _ = command.Process.Kill() }) // where the test failed
+			require.Contains(t, readUntil(t, person, "[y/N] "), `Call ci.run {"name":"mark"}? [y/N] `)
+			_, err = person.WriteString(typed)
+			require.NoError(t, err)
+			_ = command.Wait() // how it ends is the script's to say
+			_, err = os.Stat(filepath.Join(s.folder, "ran"))
+			require.Equal(t, runs, err == nil)
 		})
 	}
 }

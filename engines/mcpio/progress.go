@@ -10,6 +10,7 @@ import (
 
 	"savant/internal/jsonrpc"
 	"savant/internal/jsonvalue"
+	"savant/internal/visible"
 )
 
 const (
@@ -80,7 +81,7 @@ func (p *pacer) report(done, total float64, message string) {
 	if len(p.waiting) == maxProgressWaiting {
 		p.dropOldest()
 	}
-	p.waiting <- progress{p.token, done, total, message}
+	p.waiting <- progress{p.token, done, total, visible.Line(message)}
 }
 
 // dropOldest makes room among the reports that wait.

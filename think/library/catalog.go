@@ -45,9 +45,9 @@ func (l *Library) Catalog(_ context.Context, in CatalogInput) (*Catalog, error) 
 		out.Note = fault.Cut(fault.From(err).Message(), 300)
 	}
 	for _, each := range l.List() {
-		entry := CatalogEntry{ID: each.Name, Origin: each.Origin, Replaces: each.Replaces, Held: each.Held}
+		entry := CatalogEntry{ID: visible.Line(each.Name), Origin: each.Origin, Replaces: each.Replaces, Held: each.Held}
 		if each.Err != nil {
-			entry.Error = fault.Cut(fault.From(each.Err).Error(), 300)
+			entry.Error = fault.Cut(visible.Characters(fault.From(each.Err).Error()), 300)
 		} else {
 			entry.Version, entry.Desc, entry.Params = each.Workflow.Version, visible.Characters(each.Workflow.Description), describeParams(each.Workflow)
 		}
