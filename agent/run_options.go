@@ -137,6 +137,8 @@ type Report struct {
 	// State is the state the machine is in.
 	State State  `json:"state,omitempty"`
 	Goal  string `json:"goal,omitempty"`
+	// Updated is when it changed last, in RFC 3339; lists have it.
+	Updated string `json:"updated,omitempty"`
 	// Steps counts the decisions so far, a forced tool included.
 	Steps int `json:"steps"`
 	// Final is the answer.

@@ -239,7 +239,7 @@ func (r *Runtime) List(ctx context.Context) ([]Report, error) {
 	}
 	list := make([]Report, 0, len(snapshots))
 	for _, each := range snapshots {
-		report := Report{RunID: each.SessionID, Status: Status(each.Status).current(), Goal: each.Goal, Steps: each.Count, Final: each.Final}
+		report := Report{RunID: each.SessionID, Status: Status(each.Status).current(), Goal: each.Goal, Steps: each.Count, Final: each.Final, Updated: each.Updated}
 		if report.Status == StatusRunning && !r.options.Memory.Running(each.SessionID) {
 			report.Status = StatusInterrupted
 		}

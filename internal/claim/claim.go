@@ -49,14 +49,23 @@ func Take(ctx context.Context, root *os.Root, name string) (release func(), err 
 	return held.release, err
 }
 
-// Taken reports whether somebody holds a claim. It makes nothing. On a system without
-// file locks nobody is seen.
-func Taken(root *os.Root, name string) bool {
-	held, err := attempt(root, fileOf(name), os.O_RDWR)
+// State reports whether somebody holds a claim, and whether its last holder left a mark
+// of unfinished work: it was killed, or called Leave. It makes nothing. On a system
+// without file locks nobody is seen to hold one.
+func State(root *os.Root, name string) (held, left bool) {
+	found, err := attempt(root, fileOf(name), os.O_RDWR)
 	if err == nil {
-		_ = held.file.Close() // the file stays, as whoever left it has it
+		_ = found.file.Close() // the file stays
 	}
-	return errors.Is(err, ErrTaken)
+	return errors.Is(err, ErrTaken), err == nil
+}
+
+// Leave marks the work under a claim as unfinished, as the end of a killed process
+// does. The next to take the claim removes the mark.
+func Leave(root *os.Root, name string) {
+	if file, err := root.OpenFile(fileOf(name), os.O_CREATE|os.O_RDWR, 0o600); err == nil {
+		_ = file.Close()
+	}
 }
 
 // fileOf is the lock file of a name.

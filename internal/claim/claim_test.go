@@ -102,6 +102,27 @@ func TestAbandonedClaimsAreRemoved(t *testing.T) {
 	release()
 }
 
+// State tells a claim that is held from work that was left, and makes nothing.
+func TestTheStateOfAClaim(t *testing.T) {
+	root := folder(t)
+	standing := func() [2]bool {
+		held, left := claim.State(root, "a/b")
+		return [2]bool{held, left}
+	}
+	require.Equal(t, [2]bool{false, false}, standing())
+	release, err := claim.Take(t.Context(), root, "a/b")
+	require.NoError(t, err)
+	require.Equal(t, [2]bool{true, false}, standing())
+	release()
+	require.Equal(t, [2]bool{false, false}, standing())
+	claim.Leave(root, "a/b")
+	require.Equal(t, [2]bool{false, true}, standing())
+	release, err = claim.Take(t.Context(), root, "a/b")
+	require.NoError(t, err, "a mark keeps nobody out")
+	release()
+	require.Equal(t, [2]bool{false, false}, standing())
+}
+
 // GC never gives a claim to two holders, and never keeps everybody out.
 func TestTurnsAreTakenDuringGC(t *testing.T) {
 	root := folder(t)

@@ -18,16 +18,33 @@ func (a *App) Undriven(key state.Key) error {
 }
 
 // Driven reports whether a process drives a run now.
-func (a *App) Driven(key state.Key) bool { return claim.Taken(a.Root, key.String()) }
+func (a *App) Driven(key state.Key) bool {
+	held, _ := claim.State(a.Root, key.String())
+	return held
+}
+
+// unfinished reports whether a run that nobody drives any more stands at a call that
+// Savant would make.
+func (a *App) unfinished(workflow, run string) bool {
+	at, err := a.Think.Position(context.Background(), workflow, run)
+	return err == nil && at.Blocked == nil && at.Final == nil && a.waitsFor(at.Outstanding) == forTool && a.knowsOne(at.Outstanding)
+}
 
 // claimRun has a run of a workflow driven by one process at a time. Where that
 // cannot be had, as in a folder that cannot be written, nobody is kept out: who
 // drives it then fails, or not, by what else is written.
 func (a *App) claimRun(ctx context.Context, workflow, run string) (release func(), err error) {
-	release, err = claim.Take(ctx, a.Root, state.Key{Workflow: workflow, Run: run}.String())
+	name := state.Key{Workflow: workflow, Run: run}.String()
+	free, err := claim.Take(ctx, a.Root, name)
 	switch {
 	case err == nil:
-		return release, nil
+		return func() {
+			unfinished := a.unfinished(workflow, run)
+			free()
+			if unfinished {
+				claim.Leave(a.Root, name)
+			}
+		}, nil
 	case errors.Is(err, claim.ErrTaken):
 		return nil, fault.New(fault.StateConflict, "run %s is being driven by another process; it can be continued when that has ended", run)
 	case ctx.Err() != nil:

@@ -54,7 +54,11 @@ func (p *program) showConfig(origin bool) error {
 	if p.JSON {
 		return p.Print(map[string]any{"settings": shownSettings(p.Loaded.Values, origin), "logs": p.logFolder()})
 	}
-	err := terminal.Table(p.Stdout, p.Loaded.Values, func(value settings.Value) []string {
+	header := []string{"SETTING", "VALUE"}
+	if origin {
+		header = append(header, "FROM")
+	}
+	err := terminal.Table(p.Stdout, header, p.Loaded.Values, func(value settings.Value) []string {
 		cells := []string{value.Setting.Key, value.Shown()}
 		if origin {
 			cells = append(cells, value.Origin.String())

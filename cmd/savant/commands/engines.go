@@ -47,7 +47,7 @@ func (p *program) listEngines(a *app.App) error {
 	if p.JSON {
 		return p.Print(map[string]any{"engines": list})
 	}
-	return terminal.Table(p.Stdout, list, func(each listedEngine) []string {
+	return terminal.Table(p.Stdout, []string{"ENGINE", "TOOLS", "ABOUT"}, list, func(each listedEngine) []string {
 		return []string{each.Engine, terminal.Count(len(each.Tools), "tool"), each.Description}
 	})
 }
@@ -68,7 +68,7 @@ func (p *program) showHealth(ctx context.Context, a *app.App) error {
 	if p.JSON {
 		return p.Print(map[string]any{"engines": all, "problems": a.Mounts.Problems()})
 	}
-	return terminal.Table(p.Stdout, all, func(each engines.Health) []string {
+	return terminal.Table(p.Stdout, []string{"ENGINE", "STATE", "TOOLS", "ABOUT"}, all, func(each engines.Health) []string {
 		about := cmp.Or(each.Reason, each.Description)
 		if each.Left > 0 {
 			about = terminal.Count(each.Left, "call") + " left behind; " + about

@@ -45,7 +45,7 @@ func (p *program) listTools(ctx context.Context, a *app.App) error {
 		_, err = fmt.Fprintf(p.Stdout, "%s\n", list)
 		return err
 	}
-	return terminal.Table(p.Stdout, published.Tools(), func(tool engines.Tool) []string {
+	return terminal.Table(p.Stdout, []string{"TOOL", "ABOUT"}, published.Tools(), func(tool engines.Tool) []string {
 		first, _, _ := strings.Cut(tool.Description, ". ")
 		return []string{tool.Name, strings.TrimSuffix(first, ".")}
 	})

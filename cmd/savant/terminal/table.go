@@ -1,24 +1,143 @@
 package terminal
 
 import (
-	"fmt"
 	"io"
+	"os"
 	"strings"
-	"text/tabwriter"
+	"unicode"
+
+	"golang.org/x/term"
+	"golang.org/x/text/width"
 
 	"savant/internal/visible"
 )
 
-// Table writes a row for each item, in columns. What does not print in a cell is
-// made visible.
-func Table[T any](out io.Writer, items []T, cells func(T) []string) error {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+// Table writes a row for each item, in columns under a header. What does not print in
+// a cell is made visible. At a terminal a row is one line: long cells are cut, the
+// longest first, but for the first column, which names the item. Without items nothing is written, and without a header none.
+func Table[T any](out io.Writer, header []string, items []T, cells func(T) []string) error {
+	if len(items) == 0 {
+		return nil
+	}
+	var rows [][]string
+	if len(header) > 0 {
+		rows = append(rows, header)
+	}
 	for _, each := range items {
 		shown := cells(each)
 		for i := range shown {
 			shown[i] = visible.Line(shown[i])
 		}
-		fmt.Fprintln(table, strings.Join(shown, "\t"))
+		rows = append(rows, shown)
 	}
-	return table.Flush()
+	_, err := io.WriteString(out, laidOut(rows, widthOf(out)))
+	return err
+}
+
+// gap is between two columns.
+const gap = "  "
+
+// laidOut returns rows in columns, of lines that are no longer than a limit; 0 is
+// none.
+func laidOut(rows [][]string, limit int) string {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], columns(cell))
+		}
+	}
+	if limit > 0 {
+		shrink(widths, limit-len(gap)*(len(widths)-1))
+	}
+	var out strings.Builder
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			cell = cutTo(cell, widths[i])
+			line.WriteString(cell)
+			if i < len(row)-1 {
+				line.WriteString(strings.Repeat(" ", widths[i]-columns(cell)) + gap)
+			}
+		}
+		out.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return out.String()
+}
+
+// narrowest is what shrinking leaves of a column.
+const narrowest = 6
+
+// shrink takes from the widest column after the first until all of them fit a limit.
+func shrink(widths []int, limit int) {
+	total := 0
+	for _, each := range widths {
+		total += each
+	}
+	for ; total > limit; total-- {
+		widest := -1
+		for i := range widths[1:] {
+			if widest < 0 || widths[i+1] >= widths[widest] {
+				widest = i + 1
+			}
+		}
+		if widest < 0 || widths[widest] <= narrowest {
+			return
+		}
+		widths[widest]--
+	}
+}
+
+// columns is how many columns of a terminal a text takes.
+func columns(text string) int {
+	n := 0
+	for _, r := range text {
+		n += columnsOf(r)
+	}
+	return n
+}
+
+func columnsOf(r rune) int {
+	if unicode.In(r, unicode.Mn, unicode.Me) {
+		return 0
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}
+
+// cutTo cuts a text that takes more columns than a limit, and ends it with …
+func cutTo(text string, limit int) string {
+	if columns(text) <= limit {
+		return text
+	}
+	taken := 0
+	for i, r := range text {
+		if taken+columnsOf(r) > limit-1 {
+			return text[:i] + "…"
+		}
+		taken += columnsOf(r)
+	}
+	return text
+}
+
+// widthOf is how many columns the terminal has that a stream goes to, 0 for another
+// stream.
+func widthOf(out io.Writer) int {
+	if wrapped, ok := out.(*Output); ok {
+		out = wrapped.Writer
+	}
+	file, ok := out.(*os.File)
+	if !ok {
+		return 0
+	}
+	columns, _, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		return 0
+	}
+	return columns
 }

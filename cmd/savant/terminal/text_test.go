@@ -29,7 +29,7 @@ func TestWhatOthersWriteIsNotOurLine(t *testing.T) {
 	require.Equal(t, "go on?", Quoted("go on?\n"))
 	require.Equal(t, "  | go on?\n  | digest: 1", Quoted("go on?\ndigest: 1"))
 	var out strings.Builder
-	require.NoError(t, Table(&out, []string{"a\nsavant: b\tc\u202e"}, func(text string) []string { return []string{text, "d"} }))
+	require.NoError(t, Table(&out, nil, []string{"a\nsavant: b\tc\u202e"}, func(text string) []string { return []string{text, "d"} }))
 	require.Equal(t, "a\\nsavant: b    c\\u{202e}  d\n", out.String())
 }
 

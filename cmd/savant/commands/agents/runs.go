@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -49,9 +50,10 @@ func (p *program) tableOfRuns(list []agent.Report) error {
 	if len(list) == 0 {
 		fmt.Fprintln(p.Stderr, "no runs of the agent; those of workflows: savant state list")
 	}
-	return terminal.Table(p.Stdout, list, func(each agent.Report) []string {
+	now := time.Now()
+	return terminal.Table(p.Stdout, []string{"RUN", "STATUS", "STEPS", "CHANGED", "GOAL"}, list, func(each agent.Report) []string {
 		goal := strings.Join(strings.Fields(fault.Cut(each.Goal, 80)), " ")
-		return []string{each.RunID, string(each.Status), fmt.Sprintf("%d steps", each.Steps), goal}
+		return []string{each.RunID, string(each.Status), strconv.Itoa(each.Steps), terminal.When(each.Updated, now), goal}
 	})
 }
 

@@ -76,8 +76,9 @@ func (p *program) printPruned(pruned *pruned) error {
 	if pruned.DryRun {
 		moved, erased, removed = "would be moved to the trash", "would be erased", "would be removed"
 	}
+	now := time.Now()
 	for _, each := range pruned.Runs {
-		fmt.Fprintf(p.Stdout, "%s/%s, %s, last changed %s: %s\n", each.Workflow, each.Run, each.Status, each.Updated, moved)
+		fmt.Fprintf(p.Stdout, "%s/%s, %s, last changed %s: %s\n", each.Workflow, each.Run, each.Status, terminal.When(each.Updated, now), moved)
 	}
 	for _, each := range pruned.Purged {
 		fmt.Fprintf(p.Stdout, "%s: %s\n", terminal.Visible(each.Folder), erased)

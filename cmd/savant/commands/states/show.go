@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -39,11 +40,12 @@ func (p *program) stateShowCommand() *cobra.Command {
 		if err != nil || p.JSON {
 			return p.Printed(found, err)
 		}
-		return p.showRun(found)
+		return p.showRun(found, a.StandingOf(ctx, state.Info{Workflow: key.Workflow, Run: key.Run, Status: string(found.Snapshot.Status)}))
 	})
 }
 
-func (p *program) showRun(found *think.StateGet) error {
+func (p *program) showRun(found *think.StateGet, standing app.Standing) error {
+	now := time.Now()
 	whole := found.Snapshot
 	var rows [][]string
 	row := func(cells ...string) { rows = append(rows, cells) }
@@ -53,18 +55,23 @@ func (p *program) showRun(found *think.StateGet) error {
 		drift = "; its file has changed since"
 	}
 	row("workflow", whole.Workflow+" "+whole.Release+drift)
-	row("status", fmt.Sprintf("%s, v%d", whole.Status, whole.Version))
+	row("status", fmt.Sprintf("%s, v%d", standing, whole.Version))
 	if count := len(found.History); count > 0 {
-		row("began", found.History[0].Time)
-		row("changed", found.History[count-1].Time)
+		row("began", terminal.When(found.History[0].Time, now))
+		row("changed", terminal.When(found.History[count-1].Time, now))
 	}
 	if whole.Error != nil {
 		row("because", whole.Error.Error())
 	}
 	if len(found.Outstanding) > 0 {
-		row("waits for", strings.Join(found.Outstanding, ", "))
+		row("stands at", strings.Join(found.Outstanding, ", "))
 	}
 	row("steps", count(whole.Steps, func(each flow.StepStatus) string { return string(each.Status) }))
+	for _, each := range whole.Steps {
+		if each.Status == flow.Failed {
+			row("failed", each.ID+": "+each.Code+": "+each.Details)
+		}
+	}
 	if seen := count(whole.Steps, func(each flow.StepStatus) string { return each.Witness }); seen != "" {
 		row("witness", seen)
 	}
@@ -77,7 +84,7 @@ func (p *program) showRun(found *think.StateGet) error {
 	if from := found.Lineage; from != nil {
 		row("fork of", fmt.Sprintf("%s, v%d", from.Run, from.Version))
 	}
-	return terminal.Table(p.Stdout, rows, slices.Clone[[]string])
+	return terminal.Table(p.Stdout, nil, rows, slices.Clone[[]string])
 }
 
 // count sums items up by a word of each that is not empty: "3 done, 1 issued".
@@ -101,8 +108,9 @@ func (p *program) stateHistoryCommand() *cobra.Command {
 		if err != nil || p.JSON {
 			return p.Printed(map[string]any{"workflow": key.Workflow, "run": key.Run, "history": events}, err)
 		}
-		return terminal.Table(p.Stdout, events, func(each think.Event) []string {
-			return []string{fmt.Sprintf("v%d", each.Version), each.Time, each.Kind, eventText(each)}
+		now := time.Now()
+		return terminal.Table(p.Stdout, []string{"VERSION", "TIME", "KIND", "STEP"}, events, func(each think.Event) []string {
+			return []string{fmt.Sprintf("v%d", each.Version), terminal.When(each.Time, now), each.Kind, eventText(each)}
 		})
 	})
 }

@@ -4,6 +4,7 @@ package states
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -41,15 +42,33 @@ func (p *program) stateListCommand() *cobra.Command {
 
 func (p *program) listRuns(ctx context.Context, a *app.App, in think.StateListInput) error {
 	list, err := a.Think.StateList(ctx, in)
-	if err != nil || p.JSON {
-		return p.Printed(list, err)
+	if err != nil {
+		return err
 	}
-	if len(list.Runs) == 0 {
+	runs := make([]listedRun, len(list.Runs))
+	for i, each := range list.Runs {
+		runs[i] = listedRun{each, a.StandingOf(ctx, each)}
+	}
+	if p.JSON {
+		return p.Print(map[string]any{"runs": runs, "total": list.Total})
+	}
+	if len(runs) == 0 {
 		fmt.Fprintln(p.Stderr, "no runs of workflows; those of the agent: savant runs list")
 	}
-	return terminal.Table(p.Stdout, list.Runs, func(run state.Info) []string {
-		return []string{run.Run, run.Workflow, run.Status, fmt.Sprintf("v%d", run.Version), run.Updated}
+	now := time.Now()
+	err = terminal.Table(p.Stdout, []string{"RUN", "WORKFLOW", "STATUS", "STEP", "VERSION", "CHANGED"}, runs, func(run listedRun) []string {
+		return []string{run.Run, run.Workflow, run.Standing.String(), run.Standing.Step(), fmt.Sprintf("v%d", run.Version), terminal.When(run.Updated, now)}
 	})
+	if more := list.Total - len(runs); err == nil && more > 0 {
+		fmt.Fprintf(p.Stderr, "%s more: --limit %d shows all\n", terminal.Count(more, "run"), list.Total)
+	}
+	return err
+}
+
+// listedRun is a run as `savant state list --json` shows it.
+type listedRun struct {
+	state.Info
+	Standing app.Standing `json:"standing"`
 }
 
 func (p *program) stateGetCommand() *cobra.Command {

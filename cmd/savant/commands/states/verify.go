@@ -65,7 +65,7 @@ func (p *program) verify(ctx context.Context, a *app.App, key state.Key, verbose
 // printWitnesses lists who saw the result of each step come about.
 func (p *program) printWitnesses(log []think.Event) error {
 	seen := slices.DeleteFunc(slices.Clone(log), func(each think.Event) bool { return each.Witness == "" })
-	return terminal.Table(p.Stdout, seen, func(each think.Event) []string {
+	return terminal.Table(p.Stdout, []string{"VERSION", "STEP", "SEEN BY"}, seen, func(each think.Event) []string {
 		return []string{fmt.Sprintf("v%d", each.Version), each.Step, witnessed(each)}
 	})
 }

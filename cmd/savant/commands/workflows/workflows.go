@@ -41,7 +41,7 @@ func (p *program) listWorkflows(ctx context.Context, a *app.App, in library.Cata
 	if list.Note != "" {
 		fmt.Fprintf(p.Stderr, "savant: warning: %s\n", terminal.Visible(list.Note))
 	}
-	return terminal.Table(p.Stdout, list.Workflows, func(workflow library.CatalogEntry) []string {
+	return terminal.Table(p.Stdout, []string{"WORKFLOW", "VERSION", "PARAMETERS", "ABOUT"}, list.Workflows, func(workflow library.CatalogEntry) []string {
 		about := workflow.Desc
 		if workflow.Error != "" {
 			about = "not valid: " + workflow.Error

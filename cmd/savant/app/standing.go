@@ -1,0 +1,95 @@
+package app
+
+import (
+	"context"
+	"strings"
+
+	"savant/internal/claim"
+	"savant/think/flow"
+	"savant/think/state"
+)
+
+// Standing is where a run is, for people: what it does or for whom it waits.
+type Standing struct {
+	// Status is running (a process drives it), waiting, interrupted (the process that
+	// drove it has ended), blocked, damaged, or how the run ended.
+	Status string `json:"status"`
+	// WaitsFor is person, model or tool (of a client), where the run waits.
+	WaitsFor string `json:"waits_for,omitempty"`
+	// Steps are those that it stands at.
+	Steps []string `json:"steps,omitempty"`
+}
+
+// String is a standing in a word or two: "waiting (person)".
+func (s Standing) String() string {
+	if s.WaitsFor != "" {
+		return s.Status + " (" + s.WaitsFor + ")"
+	}
+	return s.Status
+}
+
+// Step names the steps that a run stands at, the first with the number of the rest.
+func (s Standing) Step() string { return strings.Join(s.Steps, ", ") }
+
+// StandingOf returns where a run of a listing is. Only a run that has not ended is
+// opened; one that cannot be is damaged.
+func (a *App) StandingOf(ctx context.Context, run state.Info) Standing {
+	if run.Status != string(flow.Running) && run.Status != string(flow.Waiting) {
+		return Standing{Status: run.Status}
+	}
+	at, err := a.Think.Position(ctx, run.Workflow, run.Run)
+	if err != nil {
+		return Standing{Status: run.Status}
+	}
+	out := Standing{Status: "waiting"}
+	for _, next := range at.Outstanding {
+		out.Steps = append(out.Steps, next.StepID)
+	}
+	driven, left := claim.State(a.Root, run.Key().String())
+	switch {
+	case at.Blocked != nil || at.Final != nil || len(at.Outstanding) == 0:
+		out.Status = string(at.Status)
+	case driven:
+		out.Status = string(flow.Running)
+	default:
+		out.WaitsFor = a.waitsFor(at.Outstanding)
+		if left && out.WaitsFor == forTool {
+			out = Standing{Status: "interrupted", Steps: out.Steps}
+		}
+	}
+	if out.WaitsFor == forTool && a.knowsOne(at.Outstanding) {
+		out.WaitsFor = forModel // a client that is guided calls it
+	}
+	return out
+}
+
+// For whom a run waits.
+const (
+	forPerson = "person"
+	forModel  = "model"
+	forTool   = "tool"
+)
+
+// waitsFor returns for whom a run waits that nobody drives; a person comes first.
+func (a *App) waitsFor(outstanding []flow.Instruction) string {
+	whom := forTool
+	for _, next := range outstanding {
+		switch next.Call {
+		case flow.CallApprove, flow.CallAsk:
+			return forPerson
+		case flow.CallGenerate:
+			whom = forModel
+		}
+	}
+	return whom
+}
+
+// knowsOne reports whether Savant has the tool of one of the instructions.
+func (a *App) knowsOne(outstanding []flow.Instruction) bool {
+	for _, next := range outstanding {
+		if _, known := a.Tools.Resolve(next.Call); known {
+			return true
+		}
+	}
+	return false
+}
