@@ -256,7 +256,7 @@ func (p *program) listTrust(folder *trust.Folder, brought app.Brought) error {
 		return p.Print(map[string]any{"folder": folder.Path, "digest": trust.Digest(brought.Parts), "parts": list, "problems": problems, "elsewhere": elsewhere})
 	}
 	p.warnOf(brought.Problems)
-	err := terminal.Table(p.Stdout, list, func(each listedPart) []string {
+	err := terminal.Table(p.Stdout, []string{"PART", "TRUSTED", "WHAT"}, list, func(each listedPart) []string {
 		return []string{visible.Line(each.ID()), string(each.Answer), visible.Line(fault.Cut(strings.Join(each.Shown, "; "), 200))}
 	})
 	if err != nil {
@@ -265,7 +265,7 @@ func (p *program) listTrust(folder *trust.Folder, brought app.Brought) error {
 	if len(list) == 0 {
 		fmt.Fprintln(p.Stderr, "nothing here has to be trusted")
 	}
-	return terminal.Table(p.Stdout, elsewhere, func(each trust.Elsewhere) []string {
+	return terminal.Table(p.Stdout, []string{"FOLDER", "ANSWERS"}, elsewhere, func(each trust.Elsewhere) []string {
 		return []string{visible.Line(each.Folder), fmt.Sprintf("%d accepted, %d refused", each.Accepted, each.Refused)}
 	})
 }
