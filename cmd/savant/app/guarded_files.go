@@ -100,10 +100,11 @@ func (g guardedFiles) accepts(part trust.Part) bool {
 	return len(problems) == 0 && !slices.ContainsFunc(parts, func(each trust.Part) bool { return !g.folder.Accepts(each) })
 }
 
-// Held says whether a file is there and not used, since nobody accepted it.
+// Held says whether a file is there and not used, since nobody accepted it. What
+// cannot be read is not held: that is an error, as it is for any other file.
 func (g guardedFiles) Held(name string) bool {
 	part, _, guarded, err := g.part(name)
-	return guarded && !errors.Is(err, fs.ErrNotExist) && (err != nil || !g.accepts(part))
+	return guarded && (err == nil && !g.accepts(part) || errors.Is(err, fault.LimitExceeded))
 }
 
 // Open opens a file or a folder. What is not accepted does not exist.
@@ -122,14 +123,8 @@ func (g guardedFiles) Open(name string) (fs.File, error) {
 
 // Stat tells of what Open opens.
 func (g guardedFiles) Stat(name string) (fs.FileInfo, error) {
-	if g.kind(name) != "" && g.Held(name) {
-		info, err := g.regularFiles.Stat(name)
-		switch {
-		case err != nil:
-			return nil, err
-		case info.Mode().IsRegular():
-			return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
-		}
+	if g.Held(name) {
+		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
 	}
 	return g.regularFiles.Stat(name)
 }

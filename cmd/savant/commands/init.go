@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ import (
 	"savant/internal/atomicfile"
 	"savant/internal/ownfolder"
 	"savant/internal/settings"
+	"savant/internal/trust"
 	"savant/internal/visible"
 	"savant/think/flow"
 )
@@ -42,8 +44,7 @@ func (p *program) init(ctx context.Context, yes bool) error {
 	}
 	defer root.Close()
 	if _, err := root.Lstat(ci.File); err == nil {
-		_, err = fmt.Fprintf(p.Stdout, "%s is there already and stays as it is.\n", ci.File)
-		return err
+		return p.initBefore()
 	}
 	proposal := ci.Recognise(root.FS())
 	if len(proposal.Commands) == 0 {
@@ -59,6 +60,17 @@ func (p *program) init(ctx context.Context, yes bool) error {
 	}
 	p.trustWritten(proposal.YAML)
 	_, err = fmt.Fprintf(p.Stdout, "Wrote %s. Look at it, change it as you like, and commit it; commands: %s.\n", ci.File, strings.Join(proposal.Commands, ", "))
+	return err
+}
+
+// initBefore says that there are commands already, and which of them do not run yet.
+func (p *program) initBefore() error {
+	said := ci.File + " is there already and stays as it is."
+	parts, _ := ci.Parts(p.Settings.Path, flow.ReadYAMLPlaces) // what is wrong with it is said where it is used
+	if slices.ContainsFunc(parts, func(each trust.Part) bool { return !p.Loaded.Folder.Accepts(each) }) {
+		said += " Not all of it runs yet: savant trust shows what it would run, and asks."
+	}
+	_, err := fmt.Fprintln(p.Stdout, said)
 	return err
 }
 

@@ -46,6 +46,7 @@ func (p *program) trustCommand() *cobra.Command {
 }
 
 func (p *program) trust(ctx context.Context, given trustFlags, ids []string) error {
+	p.NameFolder()
 	path, err := app.AbsolutePath(p.Settings)
 	if err != nil {
 		return err
@@ -178,7 +179,7 @@ func (p *program) settle(ctx context.Context, path string, yes bool, asked []tru
 	if err := acceptParts(p.Loaded.Folder, path, asked...); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.Stdout, "Trusted: %s. A server that runs already takes servers, commands, workflows and prompts over by itself; settings with its next start.\n",
+	_, err = fmt.Fprintf(p.Stdout, "Trusted: %s. A savant mcp that runs takes it over by itself, but settings and its instructions with its next start.\n",
 		terminal.Count(len(asked), "part"))
 	return err
 }
