@@ -67,10 +67,11 @@ func (r Request) Data() string {
 	return strings.TrimPrefix(rest, InputMark)
 }
 
-// Key names what is asked: two requests have the same key only if the same is
-// asked. A service that keeps its answers by key is paid once for each. The key of a
-// question has run, unit and attempt, and a digest of the rest, since a run id is
-// only unique within a workflow, and can be used again once its run is deleted.
+// Key names what is asked, so that a service that keeps its answers by key is paid
+// once for each. The key of an agent's request has run and step. That of a question
+// has run, unit and attempt, and a digest of the rest, since a run id is only unique
+// within a workflow, and can be used again once its run is deleted: two questions
+// have the same key only if the same is asked.
 func (r Request) Key() string {
 	if r.Question == nil {
 		return r.RunID + "/" + strconv.Itoa(r.Step)

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -104,7 +105,7 @@ const maxStepShown = 120
 
 func stepLine(step memory.Step) string {
 	if len(step.Calls) == 0 {
-		return fmt.Sprintf("%6d  %s %s", step.Index, step.Action, fault.Cut(step.Reasoning, maxStepShown))
+		return fmt.Sprintf("%6d  %s %s", step.Index, step.Action, fault.Cut(cmp.Or(step.Reasoning, step.Error), maxStepShown))
 	}
 	lines := make([]string, len(step.Calls))
 	for i, each := range step.Calls {
