@@ -12,6 +12,9 @@ type word struct {
 	text string
 	// fold ignores case.
 	fold bool
+	// likely rules out most places at a glance, so that a text without secrets need
+	// not be decoded; nil rules out none.
+	likely func(text string, at int) bool
 	// secret returns the place of the secret, if there is one, given the place of
 	// the word.
 	secret func(r *reading, at, end int) span
@@ -22,7 +25,13 @@ func (w word) standsAt(text string, at int) bool {
 		return false
 	}
 	there := text[at : at+len(w.text)]
-	return there == w.text || w.fold && strings.EqualFold(there, w.text)
+	return (there == w.text || w.fold && strings.EqualFold(there, w.text)) && (w.likely == nil || w.likely(text, at))
+}
+
+// beginsKey reports whether a key can begin at a place: not within a word, other than
+// behind an underscore.
+func beginsKey(text string, at int) bool {
+	return at == 0 || text[at-1] == '_' || !wordBytes[text[at-1]]
 }
 
 // finder finds the words in a text in one pass. It looks up three bytes, in lower

@@ -47,14 +47,14 @@ func shapes(credentials, userInfo func(r *reading, at, end int) span) []word {
 		{text: "PRIVATE KEY", secret: privateKey},
 		{text: "://", secret: userInfo},
 		{text: ":AA", secret: telegram},
-		{text: "pat", secret: airtable},
+		{text: "pat", likely: hasDot, secret: airtable},
 	}
 	for _, text := range discordBegins() {
-		list = append(list, word{text: text, secret: discord})
+		list = append(list, word{text: text, likely: beginsKey, secret: discord})
 	}
 	for _, each := range keys {
 		for prefix := range strings.FieldsSeq(each.prefixes) {
-			list = append(list, word{text: prefix, secret: func(r *reading, at, end int) span {
+			list = append(list, word{text: prefix, likely: beginsKey, secret: func(r *reading, at, end int) span {
 				to := r.run(end, each.of)
 				if each.word > 0 && !dense(r.text[end:min(to, end+maxJudged)], each.word) {
 					return span{}
@@ -100,6 +100,12 @@ func telegram(r *reading, at, end int) span {
 		return span{from, to}
 	}
 	return span{}
+}
+
+// hasDot reports whether there is a dot where airtable has one.
+func hasDot(text string, at int) bool {
+	const dot = len("pat") + 14
+	return at+dot < len(text) && text[at+dot] == '.'
 }
 
 // airtable is a personal access token: pat, 14 bytes, a dot, 64 digits of hex.
