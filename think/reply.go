@@ -3,6 +3,7 @@ package think
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"savant/fault"
@@ -168,9 +169,8 @@ func composed(now flow.Outcome, whole scope, drift bool, artifacts []artifact) *
 			" — then call think.next with this step_id and no result_snapshot."
 	case slices.ContainsFunc(now.Instructions, func(i flow.Instruction) bool { return i.Witness != "" }):
 		out.Note = noteWitness
-	default:
-		out.Note = reopening(now)
 	}
+	out.Note = strings.TrimSpace(out.Note + " " + reopening(now))
 	return out.bound(now)
 }
 

@@ -34,6 +34,9 @@ func (e *Engine) nextByReceipt(ctx context.Context, l *live, in NextInput) (sett
 	if e.Receipt == nil {
 		return settled{}, fault.New(fault.NotWitnessed, "result_ref: no call is witnessed here; send the result as result_snapshot")
 	}
+	if claim := flow.ClaimOf(in.ResultRef); claim.Receipt != "" { // also quoted, or as JSON
+		in.ResultRef = claim.Receipt
+	}
 	receipt, err := e.Receipt(ctx, in.ResultRef)
 	if err != nil {
 		return e.repeatReceipt(ctx, l, in, err)

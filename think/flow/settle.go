@@ -72,7 +72,10 @@ func (u *unit) repeat(index int, digest string) (int, error) {
 		conflict = fault.New(fault.StateConflict, "step %q failed at its last attempt (%d, recorded as version %d) and takes no other answer",
 			u.id, index+1, u.attempts[index].version)
 	}
-	if !u.status.settled() {
+	switch {
+	case u.step().Person():
+		return 0, conflict // it is not for a model to ask again
+	case !u.status.settled():
 		return 0, conflict.Hinted(fault.Hint{Text: fmt.Sprintf("the step is at attempt %d now", u.attempt)})
 	}
 	return 0, conflict.Hinted(u.reopening())
