@@ -79,6 +79,8 @@ func hidden(r rune) bool {
 		return r < ' '
 	case r == 0xfe0e || r == 0xfe0f: // say whether the character before is text or an emoji
 		return false
+	case r == 0x3000: // the space between words in Chinese and Japanese, as wide as a character
+		return false
 	case r == 0x2800: // the Braille pattern without dots
 		return true
 	}

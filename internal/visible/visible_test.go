@@ -13,7 +13,7 @@ import (
 
 func TestCharactersAreWrittenOut(t *testing.T) {
 	for given, want := range map[string]string{
-		"plain, ünïcode 漢字 👍🏽 ❤️":          "plain, ünïcode 漢字 👍🏽 ❤️",
+		"plain, ünïcode 漢\u3000字 👍🏽 ❤️": "plain, ünïcode 漢\u3000字 👍🏽 ❤️",
 		"\x1b[31mred\x07":                  `\u{1b}[31mred\u{7}`,
 		"a\u202eb\u009bc\x7f\u2066":        `a\u{202e}b\u{9b}c\u{7f}\u{2066}`,
 		"over\rwritten":                    `over\u{d}written`,

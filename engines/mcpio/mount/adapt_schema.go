@@ -11,6 +11,7 @@ import (
 	"savant/engines/mcpio"
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/internal/visible"
 )
 
 // maxDescription is how much of a tool's description is published, in bytes.
@@ -33,8 +34,8 @@ func adaptSchema(engine, name string, definition mcpclient.Definition) (engines.
 	if strings.TrimSpace(tool.Title) == "" {
 		tool.Title = definition.Name
 	}
-	tool.Title = fault.Cut(tool.Title, 100)
-	description := strings.TrimSpace(tool.Description)
+	tool.Title = fault.Cut(visible.Line(tool.Title), 100)
+	description := strings.TrimSpace(visible.Characters(tool.Description))
 	if description == "" {
 		description = "The tool " + definition.Name + " of the MCP server " + engine + ", which does not describe it."
 	}

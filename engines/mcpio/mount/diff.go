@@ -6,24 +6,16 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
 
 	linediff "github.com/rogpeppe/go-internal/diff"
+
+	"savant/internal/visible"
 )
 
-// visible writes out what a terminal would not show as it is: control
-// characters, marks that change the direction of text, and other characters
-// that cannot be seen.
-func visible(text string) string {
-	var out strings.Builder
-	for _, r := range strings.ToValidUTF8(text, "\uFFFD") {
-		if r == ' ' || unicode.IsGraphic(r) && !unicode.Is(unicode.Zs, r) {
-			out.WriteRune(r)
-			continue
-		}
-		fmt.Fprintf(&out, "\\u{%04x}", r)
-	}
-	return out.String()
+// shown writes out what cannot be seen, line by line, so that two lines that differ
+// look different.
+func shown(text string) string {
+	return strings.NewReplacer("\t", `\u{9}`, "\n", `\u{a}`).Replace(visible.Characters(text))
 }
 
 // lines writes a definition for people, a member at a time; texts as they
@@ -69,7 +61,7 @@ func diff(old, now []string) string {
 			if err != nil {
 				text = line[1:]
 			}
-			fmt.Fprintf(&out, "%c %s\n", line[0], visible(text))
+			fmt.Fprintf(&out, "%c %s\n", line[0], shown(text))
 		}
 	}
 	return out.String()

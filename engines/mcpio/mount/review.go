@@ -122,7 +122,7 @@ func changes(old, now map[string]pin) []Change {
 		case !has:
 			kind = "gone"
 		}
-		all = append(all, Change{Tool: visible(name), Kind: kind, Diff: diff(lines(before.Definition), lines(after.Definition))})
+		all = append(all, Change{Tool: shown(name), Kind: kind, Diff: diff(lines(before.Definition), lines(after.Definition))})
 	}
 	return all
 }
