@@ -143,7 +143,7 @@ func (c *checker) atValue(code fault.Code, severity, path string, offset int, fo
 		c.at(code, severity, path, format, args...)
 		return
 	}
-	c.atSite(site, finding{code, severity, offset, fmt.Sprintf(format, args...)})
+	c.atSite(site, finding{code: code, severity: severity, offset: offset, message: fmt.Sprintf(format, args...)})
 }
 
 func (c *checker) atSite(site *flow.Site, f finding) {
@@ -250,6 +250,9 @@ func (c *checker) text(t *flow.Template, words *expression.Text, site *flow.Site
 		c.read(part.Program)
 		for _, each := range wrong {
 			each.offset += part.Offset
+			if each.missing && !strings.HasSuffix(path, ".that") {
+				each.code = fault.TemplateRenderError
+			}
 			c.atSite(site, each)
 		}
 	}

@@ -25,6 +25,7 @@ type finding struct {
 	severity string
 	offset   int
 	message  string
+	missing  bool // a field that is not there
 }
 
 // scope says what the names of an expression are.
@@ -59,7 +60,15 @@ func infer(program *expression.Program, in scope) (*Type, []finding) {
 }
 
 func (i *inference) report(at ast.Node, severity string, format string, args ...any) {
-	found := finding{code: fault.ExpressionError, severity: severity, offset: i.program.Offset(at), message: fmt.Sprintf(format, args...)}
+	i.add(finding{code: fault.ExpressionError, severity: severity, offset: i.program.Offset(at), message: fmt.Sprintf(format, args...)})
+}
+
+// absent reports a field that cannot be there.
+func (i *inference) absent(at ast.Node, severity string, format string, args ...any) {
+	i.add(finding{code: fault.ExpressionError, severity: severity, offset: i.program.Offset(at), message: fmt.Sprintf(format, args...), missing: true})
+}
+
+func (i *inference) add(found finding) {
 	if !slices.Contains(i.findings, found) {
 		i.findings = append(i.findings, found)
 	}
@@ -365,7 +374,7 @@ func (i *inference) field(of *Type, name string, l link, said string) *Type {
 		} else if of.kinds&^null == list {
 			fix = ": one item is read with [0], and map(…, ." + name + ") reads it of each"
 		}
-		i.report(l.at, "", "%s is %s and has no field %q%s", subject(said), of.kinds&^null, fault.Cut(name, 60), fix)
+		i.absent(l.at, "", "%s is %s and has no field %q%s", subject(said), of.kinds&^null, fault.Cut(name, 60), fix)
 		return anything
 	}
 	found, certain := of.field(name)
@@ -379,7 +388,7 @@ func (i *inference) field(of *Type, name string, l link, said string) *Type {
 	case l.optional || certain == declared:
 		severity = warning
 	}
-	i.report(l.at, severity, "%s has no field %q%s%s", subject(said), fault.Cut(name, 60), nearestField(name, of), says(of))
+	i.absent(l.at, severity, "%s has no field %q%s%s", subject(said), fault.Cut(name, 60), nearestField(name, of), says(of))
 	if l.optional {
 		return ofNull
 	}

@@ -217,7 +217,7 @@ func (u *unit) assert() {
 	u.attempt = 1
 	env := u.node.env(u.item)
 	that := u.step().input.field("that")
-	value, err := that.render(env)
+	value, err := that.condition(env)
 	if err != nil {
 		u.run().block(err)
 		return

@@ -237,8 +237,9 @@ func (f *frame) artifact(a Artifact) (*FinalArtifact, *fault.Error) {
 	return &FinalArtifact{a.Name, a.Type, data}, nil
 }
 
-// summary renders the workflow's summary, or counts the steps where there is
-// none or it cannot be rendered. That no step ran is always said.
+// summary renders the workflow's summary, or counts the steps where there is none or
+// it reads what no step produced. Where it cannot be rendered that is said, and the run
+// is done all the same; that no step ran is always said.
 func (r *Run) summary(final *Final) string {
 	w := r.graph.Workflow
 	counted := fmt.Sprintf("%s %s: %s, %d of %d steps ran", w.Name, w.Version, final.Outcome, final.Ran, r.total())
@@ -250,7 +251,7 @@ func (r *Run) summary(final *Final) string {
 	}
 	value, err := w.summary.render(r.root.env())
 	if err != nil {
-		return counted
+		return counted + "; the summary cannot be rendered: " + fault.Cut(fault.From(err).Message(), 300)
 	}
 	text, ok := value.(string)
 	if !ok {

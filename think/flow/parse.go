@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -103,7 +104,7 @@ func (p *parser) mapping(node *yaml.Node, at string, known []string) (entries, b
 	}
 	for i := 0; i+1 < len(node.Content) && known != nil; i += 2 {
 		if key := node.Content[i]; !slices.Contains(known, key.Value) {
-			p.add(fault.YAMLSchemaViolation, join(at, key.Value), key, "unknown key %q%s", fault.Cut(key.Value, 80), suggestion(key.Value, known, listed(known)))
+			p.add(fault.YAMLSchemaViolation, join(at, key.Value), key, "unknown key %q%s", fault.Cut(key.Value, 80), meantKey(key.Value, known))
 		}
 	}
 	return node.Content, true
@@ -125,6 +126,29 @@ func suggestion(name string, known []string, otherwise string) string {
 	return otherwise
 }
 
+// otherKeys are keys of other languages for workflows, with those of this one.
+var otherKeys = map[string][]string{
+	"when": {"if", "only_if", "condition", "unless"}, "deps": {"needs", "depends_on", "depends-on", "dependsOn", "depends", "after", "requires"},
+	"call":           {"run", "uses", "tool", "action", "function", "use", "command", "type"},
+	"input_template": {"with", "input", "inputs", "args", "arguments", "params", "parameters", "prompt", "task", "message"},
+	"capture_as":     {"output", "outputs", "save_as", "register", "store_as", "result", "as_var"},
+	"foreach":        {"for_each", "for-each", "loop", "with_items", "each", "for", "matrix"}, "id": {"name", "key"},
+	"success_schema": {"schema", "output_schema", "response_schema", "result_schema"}, "retry": {"max_retries", "attempts"},
+	"on_failure": {"on_error", "continue_on_error", "continue-on-error", "onFailure", "on-failure"}, "rationale": {"description", "desc", "why", "reason", "comment"},
+	"timeout": {"timeout-minutes", "timeout_seconds", "timeout_minutes"}, "repeat": {"until", "while"},
+	"steps": {"jobs", "tasks", "stages", "nodes"}, "params": {"inputs", "parameters", "args", "variables", "vars", "input"},
+}
+
+// meantKey names the key that is likely meant by one that is not known.
+func meantKey(key string, known []string) string {
+	for _, own := range slices.Sorted(maps.Keys(otherKeys)) {
+		if slices.Contains(known, own) && slices.Contains(otherKeys[own], key) {
+			return "; say " + strconv.Quote(own)
+		}
+	}
+	return suggestion(key, known, listed(known))
+}
+
 func listed(known []string) string {
 	return "; known: " + fault.Cut(strings.Join(slices.Sorted(slices.Values(known)), ", "), 300)
 }
@@ -139,7 +163,7 @@ func (p *parser) workflow(w *Workflow, root *yaml.Node) {
 	if node := keys.value("strict_tools"); node != nil {
 		strict, ok := valueOf(node).(bool)
 		if w.StrictTools = strict; !ok {
-			p.add(fault.YAMLSchemaViolation, "strict_tools", node, "strict_tools must be true or false")
+			p.add(fault.YAMLSchemaViolation, "strict_tools", node, "strict_tools must be true or false%s", boolean(node.Value))
 		}
 	}
 }
@@ -296,9 +320,14 @@ func (p *parser) param(key, node *yaml.Node) {
 		}
 		schema = map[string]any{}
 	}
-	if required, ok := schema["required"].(bool); ok {
+	switch required := schema["required"].(type) {
+	case bool:
 		param.Required = required
 		delete(schema, "required")
+	case string:
+		_, value := entry(node, "required")
+		p.add(fault.YAMLSchemaViolation, at+".required", value, "required must be true or false, not text%s", boolean(required))
+		return
 	}
 	param.Default, param.HasDefault = schema["default"]
 	param.Description, _ = schema["description"].(string)
@@ -315,6 +344,17 @@ func (p *parser) param(key, node *yaml.Node) {
 		}
 	}
 	p.w.Params = append(p.w.Params, param)
+}
+
+// boolean says what is written for a word that YAML does not read as true or false.
+func boolean(word string) string {
+	switch strings.ToLower(word) {
+	case "yes", "on", "y", "1", "true":
+		return ": write true"
+	case "no", "off", "n", "0", "false":
+		return ": write false"
+	}
+	return ""
 }
 
 func firstMessage(err error) string {

@@ -60,7 +60,9 @@ func (p *parser) names(step *Step, keys entries, node *yaml.Node) {
 			p.add(fault.YAMLSchemaViolation, step.path+".id", id, "id %q: use letters, digits, _ and -, starting with a letter, at most 64", fault.Cut(step.ID, 80))
 		}
 	}
-	step.Call = p.required(keys, "call", step.path, node)
+	if keys.value("call") != nil || !p.saidOtherwise(keys, "call") {
+		step.Call = p.required(keys, "call", step.path, node)
+	}
 	if call := keys.value("call"); call != nil && step.Call != "" {
 		step.callAt = p.source(call, "", 0).at(0)
 		p.call(step, call)
@@ -84,6 +86,12 @@ func (p *parser) names(step *Step, keys entries, node *yaml.Node) {
 	} else if as := keys.value("as"); as != nil {
 		p.add(fault.YAMLSchemaViolation, step.path+".as", as, "as names the variable of a loop, and this step has no foreach")
 	}
+}
+
+// saidOtherwise says whether a key was given in the words of another language, which
+// is reported there.
+func (p *parser) saidOtherwise(keys entries, key string) bool {
+	return slices.ContainsFunc(otherKeys[key], func(other string) bool { return keys.value(other) != nil })
 }
 
 func (p *parser) call(step *Step, node *yaml.Node) {
@@ -139,7 +147,7 @@ func cutLast(text, separator string) (before, after string, found bool) {
 }
 
 func (p *parser) staticScope(all []raw) expression.Scope {
-	scope := expression.Scope{Params: expression.Names{}, Captures: expression.Names{}, Steps: expression.Names{}}
+	scope := expression.Scope{Params: expression.Names{}, Captures: expression.Names{}, Steps: expression.Names{}, Kept: map[string]string{}}
 	for _, param := range p.w.Params {
 		scope.Params[param.Name] = true
 	}
@@ -147,6 +155,7 @@ func (p *parser) staticScope(all []raw) expression.Scope {
 		scope.Steps[r.step.ID] = true
 		if r.step.CaptureAs != "" {
 			scope.Captures[r.step.CaptureAs] = true
+			scope.Kept[r.step.ID] = r.step.CaptureAs
 		}
 	}
 	return scope

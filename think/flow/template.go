@@ -1,6 +1,9 @@
 package flow
 
 import (
+	"errors"
+
+	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/think/flow/expression"
 )
@@ -63,6 +66,10 @@ func (t *template) render(env expression.Env) (any, error) {
 	switch t.form {
 	case textForm:
 		value, err := t.text.Render(env)
+		var problem *expression.Error
+		if errors.As(err, &problem) && problem.Missing {
+			err = &expression.Error{Code: fault.TemplateRenderError, Offset: problem.Offset, Message: problem.Message}
+		}
 		if err != nil {
 			return nil, t.where.failure(err)
 		}
@@ -90,6 +97,19 @@ func (t *template) render(env expression.Env) (any, error) {
 	default:
 		return t.literal, nil
 	}
+}
+
+// condition is render for a template that decides something: what it cannot read is
+// an error of the expression.
+func (t *template) condition(env expression.Env) (any, error) {
+	if t.form != textForm {
+		return t.render(env)
+	}
+	value, err := t.text.Render(env)
+	if err != nil {
+		return nil, t.where.failure(err)
+	}
+	return value, nil
 }
 
 // references returns what the template reads.

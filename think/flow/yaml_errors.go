@@ -35,7 +35,10 @@ func (r *report) syntax(err error) {
 	at.line = min(at.line, max(1, len(r.lines)))
 	at.column = r.indent(at.line) + 1
 	fix := ""
-	switch {
+	switch opened := r.openQuote(); {
+	case opened > 0 && (parserError(text) || strings.Contains(text, "unexpected end of stream") || opened <= at.line):
+		at.line, at.column = opened, r.indent(opened)+1
+		fix = "; a quote that opens on this line is not closed"
 	case strings.Contains(text, "mapping values are not allowed"):
 		fix = "; quote a value that contains `: `"
 	case strings.Contains(text, "cannot start any token"), strings.Contains(text, "found character"), strings.Contains(text, "tab character"):
@@ -46,6 +49,59 @@ func (r *report) syntax(err error) {
 		fix = "; anchors and aliases are not part of the language: write the value out, or quote a text that starts with *"
 	}
 	r.addAt(fault.YAMLSchemaViolation, "", at, "%s%s", fault.Cut(text, 300), fix)
+}
+
+// opensQuote matches where a quoted value begins.
+var opensQuote = pattern.Lazy(`(?:^|[:,\-\[{])\s*(["'])`)
+
+// openQuote returns the first line on which a quoted value begins that does not end
+// before another one begins, 0 where there is none. It is asked only where the file
+// cannot be read.
+func (r *report) openQuote() int {
+	for at := 0; at < len(r.lines); at++ {
+		quote, open := openedOn(string(r.lines[at]))
+		if !open {
+			continue
+		}
+		end := at + 1
+		for end < len(r.lines) && !bytes.Contains(r.lines[end], []byte(quote)) {
+			end++
+		}
+		if end == len(r.lines) {
+			return at + 1
+		}
+		line := string(r.lines[end])
+		if begins := opensQuote().FindStringSubmatchIndex(line); begins != nil && begins[2] == strings.Index(line, quote) && strings.TrimSpace(line) != quote {
+			return at + 1
+		}
+		at = end // a text of several lines
+	}
+	return 0
+}
+
+// openedOn returns the quote that is open at the end of a line.
+func openedOn(line string) (quote string, open bool) {
+	for {
+		begins := opensQuote().FindStringSubmatchIndex(line)
+		if begins == nil {
+			return "", false
+		}
+		if comment := strings.Index(line, " #"); comment >= 0 && comment < begins[2] {
+			return "", false
+		}
+		quote = line[begins[2]:begins[3]]
+		rest := line[begins[3]:]
+		if quote == `"` {
+			rest = strings.ReplaceAll(strings.ReplaceAll(rest, `\\`, "__"), `\"`, "__")
+		} else {
+			rest = strings.ReplaceAll(rest, `''`, "__")
+		}
+		end := strings.Index(rest, quote)
+		if end < 0 {
+			return quote, true
+		}
+		line = rest[end+1:]
+	}
 }
 
 // unknownAnchor matches the one message that names no line.

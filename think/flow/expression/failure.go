@@ -22,6 +22,8 @@ type Error struct {
 	Offset int
 	// Message is one line, without code and place.
 	Message string
+	// Missing says that a member was read which is not there.
+	Missing bool
 }
 
 func (e *Error) Error() string {
@@ -32,7 +34,8 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Code }
 
 // failure is an error inside the virtual machine. Unless placed is set, it
-// happened at the operation that the machine reports.
+// happened at the operation that the machine reports; a member that is not there has
+// a place of its own.
 type failure struct {
 	message string
 	offset  int
@@ -55,7 +58,7 @@ func evaluationError(source string, err error) *Error {
 	var inner *failure
 	if errors.As(err, &inner) {
 		failed.Message = inner.message
-		if inner.placed {
+		if failed.Missing = inner.placed; inner.placed {
 			failed.Offset = inner.offset
 		}
 	}
@@ -74,14 +77,41 @@ func parseError(source string, err error) *Error {
 		failed.Offset = numberBefore(source, failed.Offset)
 	}
 	switch fix := hints[failed.Message]; {
+	case strings.Contains(source, "$"+opening):
+		failed.Message = "an expression stands here without ${{ }}"
 	case strings.Contains(source, opening):
 		failed.Message = "an expression stands here without {{ }}"
 	case strings.Contains(source, "=>"):
 		failed.Message = "a predicate is written without =>, as in filter(list, .size > 1)"
 	case fix != "":
 		failed.Message += ": " + fix
+	default:
+		failed.filter(source)
 	}
 	return failed
+}
+
+// uncalled matches a function behind | that is not called.
+var uncalled = lazy.Lazy(`\|\s*([A-Za-z_][A-Za-z0-9_]*)\s*(?:$|[^\sA-Za-z0-9_(])`)
+
+// filter rewords an error about x | name, as other languages write filters.
+func (e *Error) filter(source string) {
+	match := uncalled().FindStringSubmatchIndex(source)
+	if match == nil || strings.HasPrefix(source[match[0]:], "||") || match[0] > 0 && source[match[0]-1] == '|' {
+		return
+	}
+	name := source[match[2]:match[3]]
+	e.Offset = match[2]
+	if _, known := functions[name]; known {
+		e.Message = fmt.Sprintf("a function behind | is called: write | %s() or %s(…)", name, name)
+		return
+	}
+	e.Message = noFunction(name)
+	if meant := similar[name]; meant != "" {
+		if _, known := functions[meant]; known {
+			e.Message += fmt.Sprintf(", as in %s(…)", meant)
+		}
+	}
 }
 
 // tokens matches a token as the parser prints it: Operator("=").

@@ -16,6 +16,7 @@ const null = "null"
 var foreign = map[string]string{
 	"True": "true", "TRUE": "true", "False": "false", "FALSE": "false",
 	"None": "null", "NULL": "null", "Null": "null", "undefined": "null",
+	"yes": "true", "Yes": "true", "on": "true", "no": "false", "No": "false", "off": "false",
 }
 
 // known says where a root is available that is not available everywhere.
@@ -52,7 +53,11 @@ func (r *rewriter) fromRoot(name *ast.IdentifierNode, links []link, soft bool) (
 func (r *rewriter) status(name *ast.IdentifierNode, id string, links []link, soft bool) (*path, []link) {
 	if field, constant := firstName(links[1:]); !constant || field != "status" {
 		at := links[min(len(links), 2)-1].key
-		return r.unresolved(at, fmt.Sprintf("a step has one field: write %s", under(rootSteps, id)+".status")), nil
+		message := fmt.Sprintf("a step has one field: write %s", under(rootSteps, id)+".status")
+		if constant && fault.Nearest(field, []string{"status"}) == "" {
+			message += "; " + r.kept(id)
+		}
+		return r.unresolved(at, message), nil
 	}
 	resolved := r.read(name, rootSteps, id, links[2:], soft)
 	resolved.text += ".status"
@@ -91,6 +96,14 @@ func (r *rewriter) read(at *ast.IdentifierNode, root, name string, rest []link, 
 	return &path{root: root, name: name, text: text}
 }
 
+// kept says how the result of a step is read.
+func (r *rewriter) kept(id string) string {
+	if capture := r.scope.Kept[id]; capture != "" {
+		return fmt.Sprintf("the result of step %s is %s", quote(id), under(rootState, capture))
+	}
+	return fmt.Sprintf("step %s keeps no result: give it capture_as: NAME and read state.NAME", quote(id))
+}
+
 // unresolved fails with UNRESOLVED_VAR.
 func (r *rewriter) unresolved(at ast.Node, message string) *path {
 	r.fail(at, fault.UnresolvedVar, message)
@@ -110,6 +123,9 @@ func (r *rewriter) unknown(name string) string {
 	}
 	if _, ok := functions[name]; ok {
 		return fmt.Sprintf("%s is a function: write %s(…)", name, name)
+	}
+	if r.scope.Steps[name] {
+		return fmt.Sprintf("there is no name %s: %s", quote(name), r.kept(name))
 	}
 	if meant := fault.Nearest(name, r.scope.bareNames()); meant != "" {
 		return fmt.Sprintf("there is no name %s: did you mean %s?", quote(name), r.spelled(meant))
@@ -133,6 +149,9 @@ func (r *rewriter) spelled(name string) string {
 
 func (r *rewriter) notUnder(root, name string) string {
 	message := fmt.Sprintf("there is no %s %s", singular(root), quote(name))
+	if root == rootState && r.scope.Steps[name] {
+		return message + ": " + r.kept(name)
+	}
 	names := r.scope.under(root)
 	if meant := fault.Nearest(name, names); meant != "" {
 		return message + ": did you mean " + under(root, meant) + "?"

@@ -22,6 +22,8 @@ type Scope struct {
 	Params   Names // names under params
 	Captures Names // names under state
 	Steps    Names // ids under steps; each has .status
+	// Kept are the captures by the ids of their steps, for messages.
+	Kept map[string]string
 	// Item is the name of the loop variable, "" outside loops. If it is set, loop
 	// is available too.
 	Item string

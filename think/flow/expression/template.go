@@ -81,7 +81,7 @@ func unclosed(rest string, offset int) *Error {
 func placed(err error, offset int) error {
 	var inner *Error
 	if errors.As(err, &inner) {
-		return &Error{Code: inner.Code, Offset: inner.Offset + offset, Message: inner.Message}
+		return &Error{Code: inner.Code, Offset: inner.Offset + offset, Message: inner.Message, Missing: inner.Missing}
 	}
 	return err
 }
