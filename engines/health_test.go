@@ -180,3 +180,17 @@ func TestEnginesThatAreDown(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, engines.Ready, table.Health(t.Context())[2].State)
 }
+
+// A tool that a view does not show is named with what to add.
+func TestACallOfWhatIsNotPublished(t *testing.T) {
+	table := engines.NewRegistry(engines.Options{})
+	require.NoError(t, table.Add(engines.Tool{Name: "ci.test", Description: "runs tests", Input: json.RawMessage(`{"type":"object"}`),
+		Call: func(context.Context, json.RawMessage) (any, error) { return map[string]any{}, nil }}))
+	for _, name := range []string{"ci.test", "ci_test"} {
+		_, err := table.Only("git").Invoke(t.Context(), name, nil)
+		require.ErrorIs(t, err, fault.UnknownTool)
+		require.ErrorContains(t, err, name+" is a tool of the engine ci, which this server does not publish; add ci to MCP_SERVICE")
+	}
+	_, err := table.Invoke(t.Context(), "ci.test", nil)
+	require.NoError(t, err)
+}

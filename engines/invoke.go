@@ -158,6 +158,11 @@ func (r *Registry) unknown(ctx context.Context, name string) error {
 	if near == "" { // an underscore spelling, misspelt
 		near = fault.Nearest(strings.ReplaceAll(name, "_", "."), names)
 	}
+	if hidden, there := r.table.now().spelt[name]; there {
+		engine := EngineOf(hidden.tool.Name)
+		return fault.New(fault.UnknownTool, "%s is a tool of the engine %s, which this server does not publish", name, engine).
+			Hinted(fault.Hint{Text: "add " + engine + " to MCP_SERVICE"})
+	}
 	unknown := fault.New(fault.UnknownTool, "no tool is named %q", name)
 	if near == "" {
 		return unknown

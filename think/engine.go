@@ -30,6 +30,9 @@ type Options struct {
 	// Tool returns what is known of a tool's arguments and results, so that a
 	// workflow's calls are checked before it runs; nil knows nothing.
 	Tool check.Tools
+	// Unpublished returns the engine of a tool that is there and not offered to the
+	// client, "" for any other tool; nil: all are offered.
+	Unpublished func(name string) (engine string)
 	// ToolNames lists the names of the registry's tools, for suggestions.
 	ToolNames func() []string
 	// Receipt returns what a call through the registry left, its result whole:

@@ -25,6 +25,9 @@ type PlanInput struct {
 	Params      map[string]any `json:"params,omitempty" doc:"the workflow's parameters"`
 	RunID       string         `json:"run_id,omitempty" doc:"continue or name a run; omit for a new one"`
 	StrictTools bool           `json:"strict_tools,omitempty" doc:"refuse tools this server does not know"`
+	// Driven says that this program carries the steps out itself, also with tools that
+	// it does not publish.
+	Driven bool `json:"-"`
 }
 
 // Plan starts a run, or returns one that exists where it stands. Errors:
@@ -55,7 +58,10 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 		return nil, err
 	}
 	workflow := graph.Workflow
-	warnings := e.unknownTools(graph)
+	warnings, unseen := e.unknownTools(graph, in.Driven)
+	if len(unseen) > 0 {
+		return nil, fault.New(fault.UnknownTool, "%s", unseen[0].Message).With(unseen...)
+	}
 	if len(warnings) > 0 && (in.StrictTools || workflow.StrictTools) {
 		return nil, strictly(warnings)
 	}
@@ -328,27 +334,61 @@ func blockedFault(out flow.Outcome) *fault.Error {
 		Hint: fault.Hint{Text: "mend " + file + ", then: savant state fork " + out.RunID + " --adopt"}}
 }
 
-// unknownTools returns a warning for each tool that no registry knows; the
-// client may have it all the same.
-func (e *Engine) unknownTools(graph *flow.Graph) []fault.Diagnostic {
+// unknownTools returns a warning for each tool that the client will not find here:
+// no registry knows it, so that the client must have it, or it is not published. unseen
+// are the errors of steps whose result only a call through Savant can prove, and that
+// call cannot be made.
+func (e *Engine) unknownTools(graph *flow.Graph, driven bool) (found, unseen []fault.Diagnostic) {
 	if e.KnownTool == nil {
-		return nil
+		return nil, nil
 	}
-	var found []fault.Diagnostic
 	seen := map[string]bool{}
 	for _, reference := range sortedKeys(graph.Workflows()) {
-		for _, d := range graph.Workflows()[reference].Tools() {
-			if e.KnownTool(d.Actual) || seen[d.Actual] {
+		workflow := graph.Workflows()[reference]
+		for _, d := range workflow.Tools() {
+			message := e.notFound(d.Actual, driven)
+			if message == "" {
+				continue
+			}
+			if known := e.KnownTool(d.Actual); known {
+				unseen = append(unseen, witnessed(workflow, d.Actual, message)...)
+			}
+			if seen[d.Actual] {
 				continue
 			}
 			seen[d.Actual] = true
-			d.Severity = "warning"
-			d.Message = "this server has no tool " + d.Actual + "; the client must have it"
-			if nearest := e.nearestTool(d.Actual); nearest != "" {
-				d.Message += ", or did you mean " + nearest + "?"
-			}
-			d.Actual = ""
+			d.Severity, d.Message, d.Actual = "warning", message, ""
 			found = append(found, d)
+		}
+	}
+	return found, unseen
+}
+
+// notFound says why a client finds no tool of a name, "" where it does.
+func (e *Engine) notFound(tool string, driven bool) string {
+	if e.KnownTool(tool) {
+		if e.Unpublished == nil || driven || e.Unpublished(tool) == "" {
+			return ""
+		}
+		return "this server does not publish " + tool + ": add " + e.Unpublished(tool) + " to MCP_SERVICE"
+	}
+	message := "this server has no tool " + tool + "; the client must have it"
+	if nearest := e.nearestTool(tool); nearest != "" {
+		message += ", or did you mean " + nearest + "?"
+	}
+	return message
+}
+
+// witnessed returns an error for each step that takes only a receipt of a tool.
+func witnessed(workflow *flow.Workflow, tool, message string) []fault.Diagnostic {
+	var found []fault.Diagnostic
+	for _, step := range workflow.Steps {
+		if step.Tool() != tool || step.Witness != "required" {
+			continue
+		}
+		message := message + "; step " + step.ID + " has witness: required, so nothing else can answer it"
+		if at := workflow.Layout().Value(step.Path() + ".call"); at != nil {
+			found = append(found, at.Diagnostic(fault.UnknownTool, 0, message))
 		}
 	}
 	return found

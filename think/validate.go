@@ -3,6 +3,8 @@ package think
 import (
 	"context"
 	"encoding/json"
+	"strconv"
+	"strings"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -24,6 +26,8 @@ type ValidateInput struct {
 // ValidateOutput says whether it is valid, and what is wrong.
 type ValidateOutput struct {
 	Valid bool `json:"valid"`
+	// Capture is what a step would keep of a response that is valid.
+	Capture any `json:"capture,omitempty"`
 	// Code is that of the first error.
 	Code     fault.Code         `json:"code,omitempty"`
 	Errors   []fault.Diagnostic `json:"errors"`
@@ -91,10 +95,34 @@ func (e *Engine) validateResponse(in ValidateInput) (*ValidateOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	if schema.Check(response) == nil {
-		return judged(nil), nil
+	capture := response
+	if schema.Check(response) != nil {
+		capture = schemas.Normalise(response)
 	}
-	return judged(schema.Check(schemas.Normalise(response))), nil
+	out := judged(schema.Check(capture))
+	if out.Valid {
+		out.Capture = capture
+	}
+	for i := range out.Errors {
+		out.Errors[i].Path = pathOf(out.Errors[i].Pointer)
+	}
+	return out, nil
+}
+
+// pathOf writes a JSON pointer as paths are written: "items[0].name".
+func pathOf(pointer string) string {
+	var path strings.Builder
+	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		if _, err := strconv.Atoi(token); err == nil {
+			path.WriteString("[" + token + "]")
+			continue
+		}
+		if path.Len() > 0 {
+			path.WriteByte('.')
+		}
+		path.WriteString(strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~"))
+	}
+	return path.String()
 }
 
 // schemaOf finds a schema by name, or compiles one given as an object or as
@@ -135,7 +163,8 @@ func (e *Engine) validateWorkflow(workflow *flow.Workflow, err error, strict boo
 		return judged(err), nil
 	}
 	report := check.Graph(graph, e.Tool)
-	warnings := e.unknownTools(graph)
+	warnings, unseen := e.unknownTools(graph, false)
+	report.Errors = append(report.Errors, unseen...)
 	if len(warnings) > 0 && (strict || workflow.StrictTools) {
 		report.Errors = append(report.Errors, errorsOf(warnings)...)
 		warnings = nil

@@ -181,7 +181,7 @@ func (d *Driver) find(ctx context.Context, in Request) (place, error) {
 		run = d.Think.NewID()
 	}
 	silent := engines.WithCaller(ctx, engines.Caller{}) // it asks nobody: that comes when the run gets no further
-	_, refused := d.Think.Plan(silent, think.PlanInput{Workflow: in.Workflow, Params: in.Params, RunID: run})
+	_, refused := d.Think.Plan(silent, think.PlanInput{Workflow: in.Workflow, Params: in.Params, RunID: run, Driven: true})
 	if errors.Is(refused, fault.StateConflict) {
 		return place{}, refused
 	}

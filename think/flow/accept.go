@@ -86,11 +86,35 @@ func (u *unit) fit(value any) ([]byte, *fault.Error) {
 			return nil, fault.New(problem.Code, "the result of step %q does not fit its success_schema: %s", u.id, firstMessage(problem)).With(problem.Diagnostics...)
 		}
 	}
+	if problem := u.checked(value); problem != nil {
+		return nil, problem
+	}
 	data, err := jsonvalue.Encode(value)
 	if err != nil {
 		return nil, fault.New(fault.ValidationFailed, "the result of step %q is not JSON: %w", u.id, err)
 	}
 	return data, nil
+}
+
+// checked holds a value against the step's checks. A field that is not there is for the
+// schema to require.
+func (u *unit) checked(value any) *fault.Error {
+	for _, each := range u.step().Checks {
+		part, at := value, ""
+		if each.Field != "" {
+			object, _ := value.(map[string]any)
+			field, has := object[each.Field]
+			if !has {
+				continue
+			}
+			part, at = field, "/"+strings.ReplaceAll(strings.ReplaceAll(each.Field, "~", "~0"), "/", "~1")
+		}
+		if err := schemas.CheckText(each.By, part, at); err != nil {
+			problem := fault.From(err)
+			return fault.New(problem.Code, "the result of step %q does not pass its check %s: %s", u.id, each.By.Name(), firstMessage(problem)).With(problem.Diagnostics...)
+		}
+	}
+	return nil
 }
 
 // acceptPerson reads a person's answer: {approved, comment} for an approval,
@@ -309,6 +333,17 @@ func toolFailed(result map[string]any, text string) *fault.Error {
 	}
 	return fault.New(fault.ToolFailed, "%s", said).With(
 		fault.Diagnostic{Pointer: "/isError", Message: "the tool reported an error", Expected: "a result", Actual: fault.Cut(text, 400)})
+}
+
+// failedCall says whether a result tells nothing but that the call failed. It needs no
+// witness: it can only fail the step.
+func failedCall(result any) bool {
+	for _, reading := range readings(result) {
+		if _, problem := normalise(reading); problem == nil || problem.Code != fault.ToolFailed {
+			return false
+		}
+	}
+	return true
 }
 
 // toolFault reads {"error": CODE, "details": text, …} from the result of a call

@@ -344,7 +344,7 @@ func (c *compiler) childParams(r *report, step *Step, w *Workflow) {
 		return
 	}
 	for _, f := range given.fields {
-		if !slices.Contains(known, f.key) {
+		if !slices.Contains(known, f.key) && !w.OpenParams {
 			r.addAt(fault.InvalidParams, step.path+".input_template.params."+f.key, step.childAt, "workflow %q has no parameter %q%s", w.Name, f.key, suggestion(f.key, known, ""))
 		}
 	}
@@ -423,7 +423,10 @@ func (w *Workflow) Bind(given map[string]any) (map[string]any, error) {
 		bound[param.Name] = value
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if !slices.Contains(known, name) {
+		if slices.Contains(known, name) {
+			continue
+		}
+		if bound[name] = given[name]; !w.OpenParams {
 			report(name, fault.Diagnostic{Message: "the workflow has no such parameter" + suggestion(name, known, "")})
 		}
 	}

@@ -74,7 +74,7 @@ type parser struct {
 
 var workflowKeys = []string{"name", "version", "description", "desc", "params", "schemas", "limits", "steps", "outputs", "summary", "artifacts", "strict_tools"}
 
-var stepKeys = []string{"id", "call", "input_template", "deps", "when", "foreach", "as", "extract", "success_schema", "capture_as",
+var stepKeys = []string{"id", "call", "input_template", "deps", "when", "foreach", "as", "extract", "success_schema", "check", "capture_as",
 	"rationale", "retry", "on_failure", "timeout", "join", "effect", "witness", "repeat"}
 
 // entries are what a map of the file holds, key and value in turn: of so few
@@ -160,6 +160,9 @@ func (p *parser) workflow(w *Workflow, root *yaml.Node) {
 	}
 	p.steps(keys.value("steps"), root)
 	p.ending(keys)
+	if w.OpenParams {
+		p.impliedParams()
+	}
 	if node := keys.value("strict_tools"); node != nil {
 		strict, ok := valueOf(node).(bool)
 		if w.StrictTools = strict; !ok {
@@ -201,6 +204,7 @@ func (p *parser) head(w *Workflow, root *yaml.Node) (entries, bool) {
 	p.limits(keys.value("limits"))
 	p.schemas(keys.value("schemas"))
 	p.params(keys.value("params"))
+	w.OpenParams = keys.value("params") == nil
 	return keys, true
 }
 
@@ -302,6 +306,32 @@ func (p *parser) params(node *yaml.Node) {
 	}
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		p.param(node.Content[i], node.Content[i+1])
+	}
+}
+
+// impliedParams declares the parameters that a file without params reads: those that
+// are read softly may be left out.
+func (p *parser) impliedParams() {
+	required := map[string]bool{}
+	note := func(references []expression.Reference) {
+		for _, reference := range references {
+			if reference.Root == "params" && reference.Name != "" {
+				required[reference.Name] = required[reference.Name] || !reference.Soft
+			}
+		}
+	}
+	for _, program := range p.programs {
+		note(program.References())
+	}
+	for _, text := range p.texts {
+		note(text.References())
+	}
+	for _, name := range slices.Sorted(maps.Keys(required)) {
+		check, err := p.w.set.Inline(map[string]any{})
+		if err != nil {
+			return // never: it is the schema of anything
+		}
+		p.w.Params = append(p.w.Params, Param{Name: name, Required: required[name], Schema: map[string]any{}, check: check})
 	}
 }
 

@@ -147,7 +147,7 @@ func cutLast(text, separator string) (before, after string, found bool) {
 }
 
 func (p *parser) staticScope(all []raw) expression.Scope {
-	scope := expression.Scope{Params: expression.Names{}, Captures: expression.Names{}, Steps: expression.Names{}, Kept: map[string]string{}}
+	scope := expression.Scope{Params: expression.Names{}, Captures: expression.Names{}, Steps: expression.Names{}, Kept: map[string]string{}, AnyParam: p.w.OpenParams}
 	for _, param := range p.w.Params {
 		scope.Params[param.Name] = true
 	}
@@ -179,8 +179,36 @@ func (p *parser) plain(r raw) {
 	if node := keys.value("success_schema"); node != nil {
 		s.Schema = p.schema(node, s.path+".success_schema")
 	}
+	if node := keys.value("check"); node != nil {
+		p.checks(s, node)
+	}
 	if node := keys.value("deps"); node != nil {
 		p.deps(s, node)
+	}
+}
+
+// checks reads the validators of a step: one for its result, or one for each of some
+// fields.
+func (p *parser) checks(s *Step, node *yaml.Node) {
+	at := s.path + ".check"
+	add := func(field, at string, named *yaml.Node) {
+		if named.Kind != yaml.ScalarNode || named.Tag != "!!str" {
+			p.add(fault.YAMLSchemaViolation, at, named, "a check is the name of one, or a map of fields to names")
+			return
+		}
+		by, err := p.w.set.Validator(named.Value)
+		if err != nil {
+			p.schemaProblem(err, at, named)
+			return
+		}
+		s.Checks = append(s.Checks, Check{field, by})
+	}
+	if node.Kind != yaml.MappingNode {
+		add("", at, node)
+		return
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		add(node.Content[i].Value, join(at, node.Content[i].Value), node.Content[i+1])
 	}
 }
 

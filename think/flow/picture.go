@@ -20,6 +20,9 @@ type NodeInfo struct {
 	When        string `json:"when,omitempty"`
 	Foreach     string `json:"foreach,omitempty"`
 	Workflow    string `json:"workflow,omitempty"`
+	// Deps are the steps that come before; an entry has none.
+	Deps  []string `json:"deps"`
+	Entry bool     `json:"entry"`
 }
 
 // Picture is the shape of a graph.
@@ -33,7 +36,11 @@ func (g *Graph) Picture() Picture {
 	p := Picture{Nodes: []NodeInfo{}, Edges: []Edge{}}
 	for i := range g.nodes {
 		n := &g.nodes[i]
-		info := NodeInfo{ID: n.step.ID, Call: n.step.Call, CaptureAs: n.step.CaptureAs, Conditional: n.conditional(), Workflow: n.step.Child}
+		info := NodeInfo{ID: n.step.ID, Call: n.step.Call, CaptureAs: n.step.CaptureAs, Conditional: n.conditional(), Workflow: n.step.Child,
+			Deps: []string{}, Entry: len(n.deps) == 0}
+		for _, dep := range n.deps {
+			info.Deps = append(info.Deps, g.nodes[dep].step.ID)
+		}
 		if n.step.When != nil {
 			info.When = n.step.When.Source()
 		}

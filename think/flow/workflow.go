@@ -59,14 +59,17 @@ type Workflow struct {
 	// StrictTools makes a tool that no registry knows an error at plan.
 	StrictTools bool
 	// Digest is the hex SHA-256 of the file's bytes.
-	Digest    string
-	Source    []byte
-	Params    []Param
-	Schemas   map[string]any
-	Limits    Limits
-	Steps     []*Step
-	Outputs   []Output
-	Artifacts []Artifact
+	Digest string
+	Source []byte
+	Params []Param
+	// OpenParams says that the file has no params: what it reads is required, and any
+	// other parameter is accepted.
+	OpenParams bool
+	Schemas    map[string]any
+	Limits     Limits
+	Steps      []*Step
+	Outputs    []Output
+	Artifacts  []Artifact
 
 	summary *template
 	set     *schemas.Set
@@ -135,14 +138,22 @@ type Retry struct {
 	Backoff string
 }
 
+// Check names a validator of the result, or of one of its fields.
+type Check struct {
+	Field string // "" for the whole result
+	By    schemas.Validator
+}
+
 // Step is one step as written.
 type Step struct {
 	ID, Call, CaptureAs, Rationale string
 	Deps                           []string
 	When, Foreach, Extract         *expression.Program
 	// As names the loop variable; it is empty outside loops.
-	As        string
-	Schema    *schemas.Schema
+	As     string
+	Schema *schemas.Schema
+	// Checks are held against the result after the schema.
+	Checks    []Check
 	Retry     Retry
 	OnFailure OnFailure
 	Join      Join

@@ -89,6 +89,8 @@ type WorkflowRead struct {
 	Digest  string         `json:"digest"`
 	Params  map[string]any `json:"params"`
 	YAML    string         `json:"yaml"`
+	// WorkflowYAML is the same text under the name that think.validate takes it by.
+	WorkflowYAML string `json:"workflow_yaml"`
 	// Parsed is the file's content as JSON.
 	Parsed  any          `json:"parsed"`
 	Graph   flow.Picture `json:"graph"`
@@ -104,5 +106,5 @@ func (l *Library) Read(_ context.Context, in ReadInput) (*WorkflowRead, error) {
 	w := graph.Workflow
 	origin, _ := l.originOf(w.Name)
 	return &WorkflowRead{ID: w.Name, Version: w.Version, Desc: visible.Characters(w.Description), File: w.File, Origin: origin, Digest: w.Digest, Params: describeParams(w),
-		YAML: string(w.Source), Parsed: w.Parsed(), Graph: graph.Picture(), Mermaid: graph.Mermaid()}, nil
+		YAML: string(w.Source), WorkflowYAML: string(w.Source), Parsed: w.Parsed(), Graph: graph.Picture(), Mermaid: graph.Mermaid()}, nil
 }

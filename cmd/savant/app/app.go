@@ -171,21 +171,22 @@ func (a *App) engine(layers ...library.Layer) *think.Engine {
 	files := library.New(layers...)
 	files.Logger = a.Logger
 	return think.New(think.Options{
-		Library:   files,
-		Store:     a.Store,
-		Person:    guide.Person,
-		KnownTool: func(name string) bool { _, known := a.Tools.Resolve(name); return known },
-		Tool:      a.knownTool,
-		ToolNames: a.Tools.Names,
-		Receipt:   a.Store.Receipt,
-		Latest:    a.Store.LatestCall,
-		Imports:   a.Store,
-		Commands:  a.commandDigests,
-		Asked:     guide.Asked(a.Tools),
-		Fits:      a.Tools.Fits,
-		Now:       time.Now,
-		NewID:     newID,
-		Logger:    a.Logger,
+		Library:     files,
+		Store:       a.Store,
+		Person:      guide.Person,
+		KnownTool:   func(name string) bool { _, known := a.Tools.Resolve(name); return known },
+		Tool:        a.knownTool,
+		Unpublished: a.unpublished,
+		ToolNames:   a.Tools.Names,
+		Receipt:     a.Store.Receipt,
+		Latest:      a.Store.LatestCall,
+		Imports:     a.Store,
+		Commands:    a.commandDigests,
+		Asked:       guide.Asked(a.Tools),
+		Fits:        a.Tools.Fits,
+		Now:         time.Now,
+		NewID:       newID,
+		Logger:      a.Logger,
 	})
 }
 

@@ -85,6 +85,16 @@ func (a *App) knownTool(name string) (check.Tool, bool) {
 	return check.Tool{Input: tool.Input, Output: tool.Output, Own: slices.Contains(a.own, engines.EngineOf(tool.Name))}, known
 }
 
+// unpublished returns the engine of a tool that MCP_SERVICE leaves out, or "".
+func (a *App) unpublished(name string) string {
+	tool, known := a.Tools.Resolve(name)
+	engine := engines.EngineOf(tool.Name)
+	if !known || slices.Contains(a.settings.Services, settings.All) || slices.Contains(a.settings.Services, engine) {
+		return ""
+	}
+	return engine
+}
+
 // Published returns the tools of the engines that MCP_SERVICE names.
 func (a *App) Published() (*engines.Registry, error) {
 	known := a.Tools.Engines()

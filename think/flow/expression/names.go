@@ -157,7 +157,7 @@ func (r *rewriter) notUnder(root, name string) string {
 		return message + ": did you mean " + under(root, meant) + "?"
 	}
 	for _, other := range []string{rootState, rootParams} {
-		if other != root && root != rootSteps && r.scope.has(other, name) {
+		if other != root && root != rootSteps && r.scope.names(other)[name] {
 			return message + ": did you mean " + under(other, name) + "?"
 		}
 	}

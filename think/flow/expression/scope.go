@@ -19,7 +19,9 @@ const (
 // Scope says what the names in a source mean. It is known when the workflow is
 // parsed, before there are values.
 type Scope struct {
-	Params   Names // names under params
+	Params Names // names under params
+	// AnyParam says that every name under params is one: the file declares none.
+	AnyParam bool
 	Captures Names // names under state
 	Steps    Names // ids under steps; each has .status
 	// Kept are the captures by the ids of their steps, for messages.
@@ -50,7 +52,9 @@ var (
 )
 
 // has reports whether a name exists under a root.
-func (s Scope) has(root, name string) bool { return s.names(root)[name] }
+func (s Scope) has(root, name string) bool {
+	return s.names(root)[name] || root == rootParams && s.AnyParam
+}
 
 // under returns the names under a root, sorted.
 func (s Scope) under(root string) []string { return slices.Sorted(maps.Keys(s.names(root))) }
@@ -95,7 +99,7 @@ func (s Scope) meanings(name string) []string {
 		roots = append(roots, rootItem)
 	}
 	for _, root := range []string{rootState, rootParams} {
-		if s.has(root, name) {
+		if s.names(root)[name] {
 			roots = append(roots, root)
 		}
 	}
