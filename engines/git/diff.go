@@ -42,6 +42,8 @@ type fileDiff struct {
 	Patch       string `json:"patch"`
 	// Withheld says that the patch is left out because the file may hold secrets.
 	Withheld bool `json:"withheld,omitempty"`
+	// submodule: it is the commit of one.
+	submodule bool
 }
 
 func (e *engine) diff(ctx context.Context, in diffIn) (changes, error) {
@@ -154,6 +156,13 @@ func (r *repository) compare(ctx context.Context, c comparison) (changes, error)
 		return changes{}, err
 	}
 	made := parseDiff(string(out.Data), out.Cut)
+	for _, f := range made.Files {
+		if f.submodule {
+			if err := r.checkSubmodule(ctx, f.Path); err != nil {
+				return changes{}, err
+			}
+		}
+	}
 	if out.Cut {
 		made.Truncated, made.Note = true, cutNote(made.Files, limit)
 	}

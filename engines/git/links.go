@@ -34,6 +34,19 @@ func checkLinks(ctx context.Context, roots []string, start, root string) error {
 	}
 }
 
+// checkSubmodule refuses a submodule that is kept outside the roots: git has read
+// which commit it is at.
+func (r *repository) checkSubmodule(ctx context.Context, path string) error {
+	if _, err := os.Lstat(filepath.Join(r.top, filepath.FromSlash(path), ".git")); err != nil {
+		return nil // it is not checked out
+	}
+	roots, err := r.engine.resolvedRoots(true)
+	if err != nil {
+		return err
+	}
+	return links{ctx: ctx, roots: roots, seen: map[string]bool{}}.checkNamed(filepath.Join(r.top, filepath.FromSlash(path)), ".git")
+}
+
 // checkTop checks the files of the working tree's top that git reads for itself.
 func (l links) checkTop(top string) error {
 	for _, name := range []string{".gitignore", ".gitattributes", ".gitmodules", ".mailmap"} {

@@ -60,6 +60,23 @@ func TestLinksWithinTheRootsAreFine(t *testing.T) {
 	w.must("git.log", `{"repo":"linked"}`)
 }
 
+// Git reads which commit a submodule is at from wherever its .git leads.
+func TestSubmodulesStayInTheRoots(t *testing.T) {
+	outside := newWorkshop(t)
+	secret := outside.commit("secret")
+	w := newWorkshop(t)
+	first := w.commit("first", "a.txt", "1\n")
+	w.git("update-index", "--add", "--cacheinfo", "160000,"+first+",sub")
+	w.git("commit", "-q", "-m", "second")
+	w.write("sub/.git", "gitdir: "+outside.root+"/.git\n")
+	for _, tool := range []string{"git.diff", "git.status"} {
+		require.NotContains(t, w.refuses(fault.ToolDenied, tool, `{}`), secret)
+	}
+	require.NoError(t, os.RemoveAll(filepath.Join(w.root, "sub")))
+	w.git("clone", "-q", w.root, "sub")
+	require.Contains(t, quotedJSON(t, w.must("git.diff", `{}`)), "Subproject commit", "one inside is shown")
+}
+
 // An alternate inside the roots may name one outside.
 func TestAlternatesOfAlternatesStayInTheRoots(t *testing.T) {
 	outside := newWorkshop(t)

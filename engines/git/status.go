@@ -29,6 +29,7 @@ type status struct {
 
 // changedFile says how a file differs: index from HEAD, worktree from index.
 type changedFile struct {
+	submodule   bool   // it is the commit of one
 	Path        string `json:"path"`
 	Index       string `json:"index,omitempty"`
 	Worktree    string `json:"worktree,omitempty"`
@@ -46,6 +47,13 @@ func (e *engine) status(ctx context.Context, in statusIn) (status, error) {
 		return status{}, err
 	}
 	made := parseStatus(out.Records())
+	for _, f := range made.Files {
+		if f.submodule {
+			if err := r.checkSubmodule(ctx, f.Path); err != nil {
+				return status{}, err
+			}
+		}
+	}
 	made.Clean = len(made.Files) == 0 && !out.Cut
 	if limit := cmp.Or(in.Limit, 500); len(made.Files) > limit || out.Cut {
 		made.Files = made.Files[:min(limit, len(made.Files))]
@@ -103,7 +111,7 @@ func (s *status) add(line string, before int, renamedFrom string) {
 	if len(fields) != before+1 || len(fields[0]) != 2 {
 		return
 	}
-	s.Files = append(s.Files, changedFile{Path: fields[before], RenamedFrom: renamedFrom,
+	s.Files = append(s.Files, changedFile{Path: fields[before], RenamedFrom: renamedFrom, submodule: strings.HasPrefix(fields[1], "S"),
 		Index: stateNames[fields[0][0]], Worktree: stateNames[fields[0][1]]})
 }
 
