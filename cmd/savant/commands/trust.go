@@ -150,10 +150,11 @@ func (p *program) showPart(part trust.Part, note string) {
 	fmt.Fprintln(p.Stdout)
 }
 
-// ownEyes removes what looks like a secret unless it is a person who reads it at a
-// terminal. They have to see all of it, since a command may be made to look like one.
+// ownEyes removes what looks like a secret unless a person is at a terminal. They
+// have to see all that they are asked about, since a command may be made to look
+// like a secret.
 func (p *program) ownEyes(text string) string {
-	if terminal.Is(p.Stdout) {
+	if terminal.Is(p.Stdin) || terminal.Is(p.Stdout) {
 		return text
 	}
 	return redact.Shapes().Text(text)

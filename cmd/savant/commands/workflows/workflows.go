@@ -41,13 +41,13 @@ func (p *program) listWorkflows(ctx context.Context, a *app.App, in library.Cata
 	if list.Note != "" {
 		fmt.Fprintf(p.Stderr, "savant: warning: %s\n", terminal.Visible(list.Note))
 	}
-	return terminal.Table(p.Stdout, []string{"WORKFLOW", "VERSION", "PARAMETERS", "ABOUT"}, list.Workflows, func(workflow library.CatalogEntry) []string {
+	return terminal.Table(p.Stdout, []string{"WORKFLOW", "VERSION", "ORIGIN", "PARAMETERS", "ABOUT"}, list.Workflows, func(workflow library.CatalogEntry) []string {
 		about := workflow.Desc
 		if workflow.Error != "" {
 			about = "not valid: " + workflow.Error
 		}
 		if workflow.Held != "" {
-			about += " (" + workflow.Held + " is not used before savant trust)"
+			about = "(" + workflow.Held + " is not used before savant trust) " + about // first, since a terminal cuts the end
 		}
 		return []string{workflow.ID, workflow.Version, origin(workflow), parameters(workflow.Params), strings.ReplaceAll(about, "\n", " ")}
 	})
