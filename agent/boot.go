@@ -36,7 +36,7 @@ func (r *Run) boot(t turn) (turn, Signal, error) {
 		brief.repo = repo
 	}
 	r.backfillTrace()
-	if t.index == 0 {
+	if t.index == 0 || r.turned {
 		brief.begins = r.forcedCall()
 	}
 	r.recordStart(t)
@@ -58,11 +58,11 @@ func (r *Run) ready(t turn) (turn, Signal, error) {
 	if t.outcome.Status != "" { // the resumed run had decided to end
 		return t, finish, nil
 	}
-	if t.index > 0 {
+	if t.index > 0 && !r.turned {
 		return t, begin, nil
 	}
 	if call := r.briefing.begins.call; call.ToolName != "" {
-		t = newTurn(1, reasoning.Intent{Action: reasoning.ActionTool, ToolName: r.canonical(call.ToolName), Args: call.Args, Model: forcedBy, Reasoning: r.briefing.begins.text()}, nil)
+		t = newTurn(t.index+1, reasoning.Intent{Action: reasoning.ActionTool, ToolName: r.canonical(call.ToolName), Args: call.Args, Model: forcedBy, Reasoning: r.briefing.begins.text()}, nil)
 		if err := r.appendDecision(t); err != nil {
 			return t, failed, err
 		}

@@ -20,6 +20,7 @@ const (
 	recordDecision = "decision"
 	recordCall     = "call"
 	recordFinished = "finished"
+	recordGoal     = "goal" // a new goal, which the run goes on with
 )
 
 type started struct {
@@ -76,6 +77,9 @@ type history struct {
 	decisions []decision
 	calls     map[int]map[int]memory.Call // by step and number
 	ended     *outcome                    // the last end, if nothing followed it
+	goals     []newGoal                   // those after the first
+	earlier   []exchange                  // the goals before the last, with their answers
+	turnedAt  int                         // how many decisions there were before the last goal
 }
 
 func readHistory(id string, records []memory.Record) (history, error) {
@@ -111,6 +115,12 @@ func (h *history) add(record memory.Record) error {
 			h.calls[each.Step] = map[int]memory.Call{}
 		}
 		h.calls[each.Step][each.Number] = each.Call
+	case recordGoal:
+		var next newGoal
+		if err := json.Unmarshal(record.Data, &next); err != nil {
+			return err
+		}
+		h.follow(next)
 	case recordFinished:
 		h.ended = new(outcome)
 		err := json.Unmarshal(record.Data, h.ended)
@@ -137,15 +147,26 @@ func (h *history) turn(d decision) turn {
 
 // restore makes a run of its journal, and the turn that it goes on with. The
 // caller closes the session on error.
-func (r *Runtime) restore(session *memory.Session, records []memory.Record, maxSteps int, asking *asking) (*Run, turn, error) {
+func (r *Runtime) restore(session *memory.Session, records []memory.Record, more more) (*Run, turn, error) {
 	h, err := readHistory(session.ID(), records)
 	if err != nil {
 		return nil, turn{}, err
 	}
-	options := h.started.Options
-	options.RunID, options.asking = session.ID(), asking
-	if maxSteps > 0 {
-		options.MaxSteps = maxSteps
+	if more.goal != "" && more.goal != h.options().Goal {
+		next, err := r.nextGoal(more.goal, &h, more.maxSteps)
+		if err == nil {
+			err = session.Append(recordGoal, next, memory.Durable)
+		}
+		if err != nil {
+			return nil, turn{}, err
+		}
+		h.follow(next)
+		more.maxSteps = 0
+	}
+	options := h.options()
+	options.RunID, options.asking = session.ID(), more.asking
+	if more.maxSteps > 0 {
+		options.MaxSteps = more.maxSteps
 	}
 	if err := options.check(); err != nil {
 		return nil, turn{}, err
@@ -158,14 +179,18 @@ func (r *Runtime) restore(session *memory.Session, records []memory.Record, maxS
 		return nil, turn{}, memory.Damaged(session.ID(), fmt.Errorf("record 1: %w", err))
 	}
 	run := r.newRun(options, session, began)
-	run.unrecorded = &h
+	run.unrecorded, run.earlier = &h, h.earlier
+	run.turned = len(h.goals) > 0 && h.turnedAt == len(h.decisions)
 	return run, run.replay(&h), nil
 }
 
 // replay applies the decisions of a journal to memory, without calling anything,
 // and returns the turn of the last.
 func (r *Run) replay(h *history) (t turn) {
-	for _, each := range h.decisions {
+	for i, each := range h.decisions {
+		if i == h.turnedAt {
+			r.recent = recent{}
+		}
 		t = h.turn(each)
 		r.report.add(each.Intent, each.Cost)
 		if len(t.asked) > 0 {
@@ -180,6 +205,9 @@ func (r *Run) replay(h *history) (t turn) {
 	if h.ended != nil && h.ended.Status == StatusOK {
 		t.outcome = *h.ended
 	}
+	if r.turned {
+		r.recent, t.outcome = recent{}, outcome{}
+	}
 	return t
 }
 
@@ -189,7 +217,7 @@ func reportOf(id string, records []memory.Record) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	report := Report{RunID: id, Status: StatusInterrupted, Goal: h.started.Options.Goal, Transcript: []memory.Step{}}
+	report := Report{RunID: id, Status: StatusInterrupted, Goal: h.options().Goal, Transcript: []memory.Step{}}
 	for _, each := range h.decisions {
 		report.add(each.Intent, each.Cost)
 		if t := h.turn(each); len(t.asked) == 0 {

@@ -17,7 +17,7 @@ func (r *Run) request(step int) reasoning.Request {
 		triggered[i] = reasoning.Rule{Name: each.Name, Workflow: each.Workflow, Complex: each.Complex}
 	}
 	return reasoning.Request{
-		SessionID: r.ID(), RunID: r.ID(), Step: step, Goal: r.options.Goal,
+		SessionID: r.ID(), RunID: r.ID(), Step: step, Goal: r.question(),
 		Persona: brief.persona, Driver: brief.prompts.Driver, Rules: triggered, Repo: brief.repo, Tools: offered,
 		Policy: reasoning.Policy{Model: r.options.Model, ReadOnly: r.guard.policy.ReadOnly, NoTools: len(offered) == 0,
 			MustFinish: left == 1 && r.options.MaxSteps > 1, Stuck: almostStuck(r.recent.traces), Notes: r.recent.notes},

@@ -28,6 +28,8 @@ type Run struct {
 	briefing   briefing
 	recent     recent
 	unrecorded *history // of a resumed run: the trace may lack events of it
+	earlier    []exchange
+	turned     bool // the run goes on with a goal that nothing was decided for yet
 
 	snapshots snapshots
 	cache     *lru.Cache[string, memory.Call]

@@ -139,12 +139,29 @@ func (r *Runtime) Start(options RunOptions) (*Run, error) {
 // well ends again as it did. The errors are UNKNOWN_RUN, STATE_CONFLICT when
 // another process runs it, STATE_CORRUPT and ENGINE_BUSY.
 func (r *Runtime) Resume(id string, maxSteps int) (*Run, error) {
-	return r.resume(id, maxSteps, nil)
+	return r.resume(id, more{maxSteps: maxSteps})
+}
+
+// Continue goes on with a run with a new goal, as Resume does; the steps and answers
+// before are remembered. maxSteps bounds the decisions for the goal; 0 is as for a new
+// run. INVALID_TRANSITION: the run is still at its goal.
+func (r *Runtime) Continue(id, goal string, maxSteps int) (*Run, error) {
+	return r.resume(id, more{goal: goal, maxSteps: maxSteps})
+}
+
+// more is what a run is to go on with.
+type more struct {
+	goal     string // "" is the goal it has
+	maxSteps int    // 0 is the limit it has
+	asking   *asking
 }
 
 // resume is Resume for a caller who may be asked about destructive calls.
-func (r *Runtime) resume(id string, maxSteps int, asking *asking) (*Run, error) {
+func (r *Runtime) resume(id string, more more) (*Run, error) {
 	if run := r.running(id); run != nil {
+		if more.goal != "" && more.goal != run.options.Goal {
+			return nil, fault.New(fault.InvalidTransition, "run %s is still at its goal: wait for its end, or cancel it, before it gets another one", id)
+		}
 		return run, nil
 	}
 	return r.launch(id, func() (*Run, turn, error) {
@@ -152,7 +169,7 @@ func (r *Runtime) resume(id string, maxSteps int, asking *asking) (*Run, error) 
 		if err != nil {
 			return nil, turn{}, err
 		}
-		run, t, err := r.restore(session, records, maxSteps, asking)
+		run, t, err := r.restore(session, records, more)
 		if err != nil {
 			return nil, turn{}, errors.Join(err, session.Close())
 		}

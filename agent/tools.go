@@ -25,7 +25,7 @@ const (
 // RunInput is the input of agent.run.
 type RunInput struct {
 	Goal        string         `json:"goal,omitempty" doc:"What is wanted, in your words."`
-	RunID       string         `json:"run_id,omitempty" doc:"A run to go on with; then no goal is needed."`
+	RunID       string         `json:"run_id,omitempty" doc:"A run to go on with: with its goal, or with a new one."`
 	MaxSteps    int            `json:"max_steps,omitempty" min:"1" max:"1000" doc:"Decisions at most; 25 by default."`
 	Workflow    string         `json:"workflow,omitempty" doc:"A workflow to run first."`
 	ForceTool   string         `json:"force_tool,omitempty" doc:"A tool to call first."`
@@ -100,13 +100,13 @@ func (r *Runtime) startOrResume(ctx context.Context, in RunInput) (*Run, error) 
 	if name := in.ofNewRun(); name != "" {
 		return nil, invalid(name, fmt.Sprintf("run %s has that from its beginning; leave it out, or leave out run_id for a new run", in.RunID))
 	}
-	return r.resume(in.RunID, in.MaxSteps, newAsking(ctx))
+	return r.resume(in.RunID, more{goal: in.Goal, maxSteps: in.MaxSteps, asking: newAsking(ctx)})
 }
 
 // ofNewRun returns the name of an argument that only a new run takes, if one is
 // given: it would have no effect on a run that goes on.
 func (in RunInput) ofNewRun() string {
-	given := map[string]bool{"goal": in.Goal != "", "workflow": in.Workflow != "", "force_tool": in.ForceTool != "", "force_args": len(in.ForceArgs) > 0,
+	given := map[string]bool{"workflow": in.Workflow != "", "force_tool": in.ForceTool != "", "force_args": len(in.ForceArgs) > 0,
 		"force_finish": in.ForceFinish, "dry_run": in.DryRun, "read_only": in.ReadOnly, "allow": len(in.Allow) > 0, "deny": len(in.Deny) > 0}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if given[name] {

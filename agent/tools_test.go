@@ -80,7 +80,7 @@ func TestARunKeepsWhatItWasOrdered(t *testing.T) {
 	w := newWorld(t, script(answer), nil)
 	report, err := called[agent.Report](t, w, t.Context(), "agent.run", `{"goal":"g"}`)
 	require.NoError(t, err)
-	for name, value := range map[string]string{"goal": `"other"`, "read_only": "true", "deny": `["git.*"]`, "allow": `["git.*"]`, "workflow": `"w"`,
+	for name, value := range map[string]string{"read_only": "true", "deny": `["git.*"]`, "allow": `["git.*"]`, "workflow": `"w"`,
 		"force_tool": `"x"`, "force_args": `{"a":1}`, "force_finish": "true", "dry_run": "true"} {
 		_, err := called[agent.Report](t, w, t.Context(), "agent.run", `{"run_id":"`+report.RunID+`","`+name+`":`+value+`}`)
 		require.ErrorIs(t, err, fault.InvalidParams, name)

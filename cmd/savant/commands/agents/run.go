@@ -87,7 +87,7 @@ func RunCommand(shared *cli.Program) *cobra.Command {
 			"The first Ctrl-C cancels and saves, the second ends the program at once; --resume goes on.\n\n" +
 			"Exit codes: 0 done, 1 failed, 2 usage, 4 configuration or nobody decides, 7 limit of steps, 8 a workflow waits for\n" +
 			"somebody, 130 cancelled. A run that began with a workflow ends with the exit code of savant workflows run.",
-		Example: "  savant run \"Where is the stdio loop and how does it end?\"\n  savant run --resume 01k2… --max-steps 50",
+		Example: "  savant run \"Where is the stdio loop and how does it end?\"\n  savant run --resume 01k2… --max-steps 50\n  savant run --resume 01k2… \"And who wrote it?\"",
 		Args:    cli.Positional(cobra.MaximumNArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
 			if err := errors.Join(readResume(command, &want), readPatterns(command, &want), p.readModels(&want), p.readRunFlags(command, &want, args)); err != nil {
@@ -116,7 +116,7 @@ func RunCommand(shared *cli.Program) *cobra.Command {
 	flags.BoolVar(&want.order.ReadOnly, "read-only", false, "only tools that change nothing")
 	flags.StringVar(&want.order.Workflow, "workflow", "", "a workflow to run first")
 	flags.StringVar(&want.order.Persona, "persona", "", "who the agent speaks as, of prompts.yml")
-	flags.StringVar(&want.resume, "resume", "", "go on with this run")
+	flags.StringVar(&want.resume, "resume", "", "go on with this run, with its goal or a new one")
 	flags.StringVar(&want.order.RunID, "run-id", "", "name the new run")
 	flags.BoolVar(&want.quiet, "quiet", false, "show no steps")
 	flags.Var(outputFlag{p, &want.outputFormat}, "output", "text, json or stream-json")
@@ -138,6 +138,9 @@ func (p *program) runAgent(ctx context.Context, a *app.App, want runFlags, shown
 }
 
 func start(a *app.App, want runFlags) (*agent.Run, error) {
+	if want.resume != "" && want.order.Goal != "" {
+		return a.Agent.Continue(want.resume, want.order.Goal, want.limit)
+	}
 	if want.resume != "" {
 		return a.Agent.Resume(want.resume, want.limit)
 	}

@@ -61,8 +61,6 @@ func (p *program) readGoal(want *runFlags, args []string) error {
 	switch {
 	case len(given) > 1:
 		return cli.UsageError("the goal is given more than once")
-	case want.resume != "" && len(given) > 0:
-		return cli.UsageError("--resume goes on with a goal that is given already")
 	case len(given) == 0 && want.resume == "" && !forced:
 		return cli.UsageError("no goal; usage: savant run \"what you want\"")
 	case len(given) == 1:
@@ -76,7 +74,7 @@ const maxGoalFile = 1 << 20
 
 // ofNewRuns are the flags that a run has from its beginning: one that goes on
 // keeps its own.
-var ofNewRuns = [...]string{"agent-input", "agent-file", "dry-run", "force-tool", "force-args", "force-finish", "allow", "deny", "read-only", "workflow",
+var ofNewRuns = [...]string{"dry-run", "force-tool", "force-args", "force-finish", "allow", "deny", "read-only", "workflow",
 	"persona", "run-id", "skip-git"}
 
 // readResume refuses with --resume what would be of no effect, and takes the

@@ -1,0 +1,93 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+
+	"savant/fault"
+)
+
+// newGoal is the record of a goal that a run goes on with, after it had ended or was
+// interrupted.
+type newGoal struct {
+	Goal string `json:"goal"`
+	// MaxSteps is the new limit of decisions, those before the goal included.
+	MaxSteps int    `json:"max_steps"`
+	Time     string `json:"time"`
+}
+
+// exchange is an earlier goal of a run and what it came to.
+type exchange struct{ goal, final string }
+
+// follow makes history go on with a goal.
+func (h *history) follow(next newGoal) {
+	earlier := exchange{goal: h.options().Goal}
+	if h.ended != nil {
+		earlier.final = h.ended.Final
+	}
+	h.earlier = append(h.earlier, earlier)
+	h.goals, h.ended, h.turnedAt = append(h.goals, next), nil, len(h.decisions)
+}
+
+// options are those that hold now. What was ordered to come first belonged to the
+// first goal.
+func (h *history) options() RunOptions {
+	options := h.started.Options
+	if len(h.goals) == 0 {
+		return options
+	}
+	last := h.goals[len(h.goals)-1]
+	options.Goal, options.MaxSteps = last.Goal, last.MaxSteps
+	options.ForceTool, options.ForceArgs, options.ForceFinish, options.Workflow = "", nil, false, ""
+	return options
+}
+
+// lastStep is the number of the last decision.
+func (h *history) lastStep() int {
+	if len(h.decisions) == 0 {
+		return 0
+	}
+	return h.decisions[len(h.decisions)-1].Step
+}
+
+// nextGoal checks a goal that a run is to go on with.
+func (r *Runtime) nextGoal(goal string, h *history, maxSteps int) (newGoal, error) {
+	if maxSteps == 0 {
+		maxSteps = r.options.MaxSteps
+	}
+	if maxSteps == 0 {
+		maxSteps = DefaultMaxSteps
+	}
+	next := newGoal{Goal: r.redactor.Text(strings.TrimSpace(goal)), MaxSteps: h.lastStep() + maxSteps, Time: stamp(r.options.Now())}
+	if len(next.Goal) > maxGoal {
+		return next, invalid("goal", "it is longer than 20,000 bytes; put the details into a file and name it")
+	}
+	if next.MaxSteps > maxMaxSteps {
+		return next, invalid("max_steps", fmt.Sprintf("run has %d steps already, and %d are the most; begin a new run", h.lastStep(), maxMaxSteps))
+	}
+	return next, nil
+}
+
+// How much of earlier goals and answers a question repeats: exchanges, and bytes of
+// each text.
+const (
+	maxExchanges = 5
+	maxExchanged = 1500
+)
+
+// question is the goal as whoever decides is told it: with what was asked and
+// answered before in the same run.
+func (r *Run) question() string {
+	if len(r.earlier) == 0 {
+		return r.options.Goal
+	}
+	var out strings.Builder
+	out.WriteString(r.options.Goal + "\n\nEarlier in this conversation:")
+	for _, each := range r.earlier[max(0, len(r.earlier)-maxExchanges):] {
+		fmt.Fprintf(&out, "\n- Asked: %s", fault.Cut(each.goal, maxExchanged))
+		if each.final != "" {
+			fmt.Fprintf(&out, "\n  Answered: %s", fault.Cut(each.final, maxExchanged))
+		}
+	}
+	return out.String()
+}
