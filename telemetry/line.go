@@ -24,7 +24,9 @@ func Line(e Event) string {
 	case RunStarted:
 		text = "started " + strconv.Quote(metadata(e, "goal"))
 	case ToolCallCompleted:
-		text = callLine(e)
+		if e.Status != "denied" { // the denial has its line
+			text = callLine(e)
+		}
 	case LLMCall:
 		if metadata(e, "switch") != "" || e.Error != nil {
 			text = at(e) + callOfModel(e)
@@ -34,7 +36,7 @@ func Line(e Event) string {
 	case PolicyDenied:
 		text = fmt.Sprintf("%d denied %s by %s", e.Step, e.ToolName, metadata(e, "rule"))
 	case Retry:
-		text = fmt.Sprintf("%d retry %s%s", e.Step, e.ToolName, failure(e))
+		text = strings.TrimSpace(fmt.Sprintf("%d retry %s", e.Step, e.ToolName)) + failure(e)
 	case Error:
 		text = fmt.Sprintf("%d error%s", e.Step, failure(e))
 	case RunFinished:

@@ -84,6 +84,10 @@ func TestReadableLines(t *testing.T) {
 	r.Record(telemetry.Event{Type: telemetry.ToolCallStarted, RunID: "r1", ToolName: "context.fts_search"})
 	r.Record(telemetry.Event{Type: telemetry.ToolCallCompleted, RunID: "r1", Step: 1, ToolName: "context.fts_search",
 		Args: json.RawMessage(`{"query":"indexer\u001b[31m"}`), DurationMS: 89.4, Status: "ok"})
+	r.Record(telemetry.Event{Type: telemetry.PolicyDenied, RunID: "r1", Step: 1, ToolName: "git.log", Metadata: map[string]any{"rule": "deny"}})
+	r.Record(telemetry.Event{Type: telemetry.ToolCallCompleted, RunID: "r1", Step: 1, ToolName: "git.log", Status: "denied",
+		Error: &telemetry.Failure{Code: "TOOL_DENIED", Details: "git.log may not be called: deny"}})
+	r.Record(telemetry.Event{Type: telemetry.Error, RunID: "r1", Step: 1, Error: &telemetry.Failure{Code: "REASONING_UNAVAILABLE"}, Metadata: map[string]any{"attempt": 3}})
 	r.Record(telemetry.Event{Type: telemetry.MemorySnapshot, RunID: "r1", Step: 1, Metadata: map[string]any{"steps": 1, "bytes": 300}})
 	r.Record(telemetry.Event{Type: telemetry.LLMCall, RunID: "r2", Workflow: "w", StepID: "say", Model: "m", DurationMS: 20, Status: "failed",
 		Metadata: map[string]any{"cache": true}, Error: &telemetry.Failure{Code: "INVALID_INTENT", Details: "no"}})
@@ -97,6 +101,7 @@ func TestReadableLines(t *testing.T) {
 		at + `1 llm_call(ollama:l) → 1.3s, 7+2 tokens, retry 2, switched to it: it was stuck`,
 		at + `1 parse_output → tool context.fts_search: look first (1.3s)`,
 		at + `1 tool_call(context.fts_search) → 89ms {"query":"indexer\u001b[31m"}`,
+		at + `1 tool_call(git.log) → 0.0ms denied TOOL_DENIED: git.log may not be called: deny`,
 		at + `1 update_memory → 1 step, 300 bytes`,
 		"2026-01-02T03:04:05.0000006Z r2 w/say llm_call(m) → 20ms, 0+0 tokens, from the cache INVALID_INTENT: no",
 		at + `Session complete: 8 steps, 2 tools, 1 finish; 7+2 tokens, 1.2s, cost 0.5000: hello[0m`,
@@ -175,4 +180,17 @@ func TestWritersOfSeveralFilesAtOnce(t *testing.T) {
 	info, err := os.Stat(filepath.Join(folder, "logs", "agent_trace.log.1"))
 	require.NoError(t, err)
 	require.Less(t, info.Size(), int64(21_000), "a file is moved at the first line over the limit")
+}
+
+// TestOneLineForOneFailure: at the terminal a denied call is one line, and so is one
+// that failed.
+func TestOneLineForOneFailure(t *testing.T) {
+	denied := telemetry.Event{Type: telemetry.PolicyDenied, Step: 1, ToolName: "git.log", Metadata: map[string]any{"rule": "deny"}}
+	call := telemetry.Event{Type: telemetry.ToolCallCompleted, Step: 1, ToolName: "git.log", Status: "denied", Error: &telemetry.Failure{Code: "TOOL_DENIED"}}
+	require.Equal(t, "1 denied git.log by deny", telemetry.Line(denied))
+	require.Empty(t, telemetry.Line(call))
+	call.Status = "failed"
+	require.Contains(t, telemetry.Line(call), "1 tool git.log")
+	require.Equal(t, "1 retry REASONING_UNAVAILABLE: gone", telemetry.Line(telemetry.Event{Type: telemetry.Retry, Step: 1,
+		Error: &telemetry.Failure{Code: "REASONING_UNAVAILABLE", Details: "gone"}}))
 }

@@ -20,7 +20,7 @@ func RuntimeLine(e Event) string {
 		text = at(e) + callOfModel(e)
 	case ReasoningStep:
 		text = at(e) + strings.TrimRight(fmt.Sprintf("parse_output → %s %s", e.Action, e.ToolName), " ")
-		if summary := metadata(e, "decision_summary"); summary != "" && summary != e.ToolName {
+		if summary := metadata(e, "decision_summary"); e.Action != "error" && summary != "" && summary != e.ToolName {
 			text += ": " + fault.Cut(summary, maxArgs)
 		}
 		text += " (" + Elapsed(e.DurationMS) + ")"
@@ -33,6 +33,11 @@ func RuntimeLine(e Event) string {
 			text += " " + fault.Cut(string(e.Args), maxArgs)
 		}
 		text += failure(e)
+	case PolicyDenied: // the call has its line
+	case Error:
+		if e.Metadata["attempt"] == nil && e.Metadata["ends_run"] != true { // the last line says why a run ended
+			text = Line(e)
+		}
 	case MemorySnapshot:
 		text = at(e) + fmt.Sprintf("update_memory → %s, %v bytes", count(e.Metadata["steps"], "step"), e.Metadata["bytes"])
 	case RunFinished:

@@ -34,63 +34,6 @@ func writeRules(request reasoning.Request, _ int) string {
 	return out.String()
 }
 
-// writeTools lists the tools with arguments and descriptions; if that is too long,
-// with the first sentence; if that is too long, with the arguments alone; and else
-// by name.
-func writeTools(request reasoning.Request, limit int) string {
-	if len(request.Tools) == 0 {
-		return "There are none: finish."
-	}
-	for _, detail := range []func(reasoning.Tool) string{described, brief, named} {
-		var out strings.Builder
-		for _, tool := range request.Tools {
-			out.WriteString("- " + detail(tool) + "\n")
-		}
-		if Tokens(out.String()) <= limit {
-			return out.String()
-		}
-	}
-	var names []string
-	for _, tool := range request.Tools {
-		names = append(names, tool.Name)
-	}
-	return cut(strings.Join(names, ", "), limit)
-}
-
-func described(tool reasoning.Tool) string {
-	return named(tool) + ": " + strings.Join(strings.Fields(tool.Description), " ")
-}
-
-func brief(tool reasoning.Tool) string {
-	first, _, _ := strings.Cut(strings.Join(strings.Fields(tool.Description), " "), ". ")
-	return named(tool) + ": " + strings.TrimSuffix(first, ".")
-}
-
-// named is a tool with its arguments: "git.log(limit?: integer, path: string)".
-func named(tool reasoning.Tool) string {
-	var schema struct {
-		Properties map[string]struct {
-			Type any `json:"type"`
-		} `json:"properties"`
-		Required []string `json:"required"`
-	}
-	if len(tool.InputSchema) > 0 && json.Unmarshal(tool.InputSchema, &schema) != nil {
-		return tool.Name
-	}
-	var arguments []string
-	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
-		written := name
-		if !slices.Contains(schema.Required, name) {
-			written += "?"
-		}
-		if kind, ok := schema.Properties[name].Type.(string); ok {
-			written += ": " + kind
-		}
-		arguments = append(arguments, written)
-	}
-	return tool.Name + "(" + strings.Join(arguments, ", ") + ")"
-}
-
 // writeLastOutput gives each outcome an equal share.
 func writeLastOutput(request reasoning.Request, limit int) string {
 	var out strings.Builder

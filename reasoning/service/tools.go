@@ -1,0 +1,154 @@
+package service
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"savant/internal/words"
+	"savant/reasoning"
+)
+
+// How much of a tool is told, from the least on.
+var details = []func(reasoning.Tool) string{
+	func(tool reasoning.Tool) string { return tool.Name },
+	named, brief, described,
+}
+
+// writeTools lists the tools with arguments and descriptions. If that is too long,
+// the tools that fit the goal best keep as much of theirs as there is room for; the
+// others have their arguments, or their names alone.
+func writeTools(request reasoning.Request, limit int) string {
+	if len(request.Tools) == 0 {
+		return "There are none: finish."
+	}
+	lines, used := toolLines(request.Tools, len(details)-1)
+	if within(used, limit) {
+		return strings.Join(lines, "")
+	}
+	least := 1
+	if lines, used = toolLines(request.Tools, least); !within(used, limit) {
+		least = 0
+		if lines, used = toolLines(request.Tools, least); !within(used, limit) {
+			return cut(strings.TrimRight(strings.ReplaceAll(strings.Join(lines, ""), "\n- ", ", "), "\n"), limit)
+		}
+	}
+	for _, at := range fittest(request) {
+		for detail := len(details) - 1; detail > least; detail-- {
+			line := toolLine(request.Tools[at], detail)
+			if more := used - len(lines[at]) + len(line); within(more, limit) {
+				lines[at], used = line, more
+				break
+			}
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// within says whether so many bytes are within so many tokens.
+func within(bytes, limit int) bool { return (bytes+3)/4 <= limit }
+
+// toolLines are the lines of all tools in the same detail, and their size in bytes.
+func toolLines(tools []reasoning.Tool, detail int) (lines []string, used int) {
+	for _, each := range tools {
+		lines = append(lines, toolLine(each, detail))
+		used += len(lines[len(lines)-1])
+	}
+	return lines, used
+}
+
+func toolLine(tool reasoning.Tool, detail int) string { return "- " + details[detail](tool) + "\n" }
+
+// fittest are the numbers of the tools, those first that share the rarest words with
+// the goal. A tool that the run has called fits, too.
+func fittest(request reasoning.Request) []int {
+	texts := make([][]string, len(request.Tools))
+	numbers := make([]int, len(request.Tools))
+	for i, each := range request.Tools {
+		numbers[i], texts[i] = i, words.Of(each.Name+" "+each.Title+" "+each.Description)
+	}
+	scores := make([]float64, len(request.Tools))
+	asked := slices.Compact(slices.Sorted(slices.Values(words.Of(request.Goal))))
+	for _, word := range asked {
+		if words.IsStop(word) || len(word) < 2 {
+			continue
+		}
+		var with []int
+		for i, text := range texts {
+			if slices.ContainsFunc(text, func(other string) bool { return related(word, other) }) {
+				with = append(with, i)
+			}
+		}
+		for _, i := range with {
+			scores[i] += words.Rarity(len(with), len(texts))
+		}
+	}
+	for i, each := range request.Tools {
+		if called(request, each.Name) {
+			scores[i]++
+		}
+	}
+	slices.SortStableFunc(numbers, func(a, b int) int {
+		switch {
+		case scores[a] > scores[b]:
+			return -1
+		case scores[a] < scores[b]:
+			return 1
+		}
+		return 0
+	})
+	return numbers
+}
+
+// shortStem is how many letters two forms of a word share at least.
+const shortStem = 4
+
+// related says whether two words are the same but for their ending.
+func related(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	return a == b || len(a) >= shortStem && strings.HasPrefix(b, a)
+}
+
+// called says whether a run has called a tool.
+func called(request reasoning.Request, tool string) bool {
+	return slices.ContainsFunc(request.Memory.Steps, func(step reasoning.Step) bool {
+		return slices.ContainsFunc(step.Outcomes, func(o reasoning.Outcome) bool { return o.ToolName == tool })
+	})
+}
+
+func described(tool reasoning.Tool) string {
+	return named(tool) + ": " + strings.Join(strings.Fields(tool.Description), " ")
+}
+
+func brief(tool reasoning.Tool) string {
+	first, _, _ := strings.Cut(strings.Join(strings.Fields(tool.Description), " "), ". ")
+	return named(tool) + ": " + strings.TrimSuffix(first, ".")
+}
+
+// named is a tool with its arguments: "git.log(limit?: integer, path: string)".
+func named(tool reasoning.Tool) string {
+	var schema struct {
+		Properties map[string]struct {
+			Type any `json:"type"`
+		} `json:"properties"`
+		Required []string `json:"required"`
+	}
+	if len(tool.InputSchema) > 0 && json.Unmarshal(tool.InputSchema, &schema) != nil {
+		return tool.Name
+	}
+	var arguments []string
+	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
+		written := name
+		if !slices.Contains(schema.Required, name) {
+			written += "?"
+		}
+		if kind, ok := schema.Properties[name].Type.(string); ok {
+			written += ": " + kind
+		}
+		arguments = append(arguments, written)
+	}
+	return tool.Name + "(" + strings.Join(arguments, ", ") + ")"
+}
