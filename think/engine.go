@@ -30,6 +30,8 @@ type Options struct {
 	// Tool returns what is known of a tool's arguments and results, so that a
 	// workflow's calls are checked before it runs; nil knows nothing.
 	Tool check.Tools
+	// ToolsVersion changes whenever Tool may answer otherwise; nil: it never does.
+	ToolsVersion func() uint64
 	// Unpublished returns the engine of a tool that is there and not offered to the
 	// client, "" for any other tool; nil: all are offered.
 	Unpublished func(name string) (engine string)
@@ -85,6 +87,39 @@ type Engine struct {
 	uses     int                  // counts the calls of hold
 	named    map[string]state.Key // runs called for by their id alone
 	projects *projector
+	checks   map[*flow.Graph]checkedGraph
+}
+
+// checkedGraph is what was found in a workflow, with the tools of a version.
+type checkedGraph struct {
+	tools uint64
+	found check.Report
+}
+
+// maxChecked bounds the graphs whose findings are remembered; all go when it is reached.
+const maxChecked = 64
+
+// checked returns what is wrong with a workflow. The library gives the same graph while
+// its files do not change, so a plan of it costs no second look.
+func (e *Engine) checked(graph *flow.Graph) check.Report {
+	var tools uint64
+	if e.ToolsVersion != nil {
+		tools = e.ToolsVersion()
+	}
+	e.mu.Lock()
+	known, ok := e.checks[graph]
+	e.mu.Unlock()
+	if !ok || known.tools != tools {
+		known = checkedGraph{tools, check.Graph(graph, e.Tool)}
+		e.mu.Lock()
+		if len(e.checks) >= maxChecked {
+			clear(e.checks)
+		}
+		e.checks[graph] = known
+		e.mu.Unlock()
+	}
+	found := known.found // the caller may change the lists
+	return check.Report{Errors: slices.Clone(found.Errors), Warnings: slices.Clone(found.Warnings), Notes: slices.Clone(found.Notes)}
 }
 
 // live is a run in memory. It is only a cache: the journal is the truth.
@@ -155,7 +190,7 @@ func New(options Options) *Engine {
 	if options.ProjectEvery <= 0 {
 		options.ProjectEvery = time.Second
 	}
-	e := &Engine{Options: options, live: map[state.Key]*live{}, named: map[string]state.Key{}}
+	e := &Engine{Options: options, live: map[state.Key]*live{}, named: map[string]state.Key{}, checks: map[*flow.Graph]checkedGraph{}}
 	e.projects = newProjector(e)
 	return e
 }

@@ -13,7 +13,6 @@ import (
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
-	"savant/think/check"
 	"savant/think/flow"
 	"savant/think/library"
 	"savant/think/state"
@@ -65,7 +64,7 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 	if len(warnings) > 0 && (in.StrictTools || workflow.StrictTools) {
 		return nil, strictly(warnings)
 	}
-	report := check.Graph(graph, e.Tool)
+	report := e.checked(graph)
 	if err := report.Fault(); err != nil {
 		return nil, err
 	}

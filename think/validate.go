@@ -9,7 +9,6 @@ import (
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/schemas"
-	"savant/think/check"
 	"savant/think/flow"
 )
 
@@ -162,7 +161,7 @@ func (e *Engine) validateWorkflow(workflow *flow.Workflow, err error, strict boo
 	if err != nil {
 		return judged(err), nil
 	}
-	report := check.Graph(graph, e.Tool)
+	report := e.checked(graph)
 	warnings, unseen := e.unknownTools(graph, false)
 	report.Errors = append(report.Errors, unseen...)
 	if len(warnings) > 0 && (strict || workflow.StrictTools) {

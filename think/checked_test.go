@@ -1,0 +1,50 @@
+package think_test
+
+import (
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/fault"
+	"savant/think"
+	static "savant/think/check"
+	"savant/think/library"
+	"savant/think/state/statetest"
+)
+
+// A plan of an unchanged workflow is checked once for each version of the tools, and
+// what a caller does to the findings stays with it.
+func TestAWorkflowIsCheckedOnceForItsTools(t *testing.T) {
+	asked, version := 0, uint64(1)
+	input := `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`
+	engine := think.New(think.Options{
+		Library: library.New(library.Layer{Files: fstest.MapFS{"workflows/w.yaml": {Data: []byte(
+			"name: w\nversion: '1'\nsteps:\n  - {id: a, call: x.y, input_template: {n: five}, capture_as: unread}\n")}}}),
+		Store: statetest.NewMemory(), NewID: func() string { return "r" },
+		Tool: func(string) (static.Tool, bool) {
+			asked++
+			return static.Tool{Input: []byte(input)}, true
+		},
+		ToolsVersion: func() uint64 { return version },
+	})
+	defer engine.Close()
+	for range 3 {
+		_, err := engine.Plan(t.Context(), think.PlanInput{Workflow: "w"})
+		require.ErrorIs(t, err, fault.InvalidParams)
+		require.Contains(t, fault.From(err).Diagnostics[0].Source, "n: five")
+		out, err := engine.Validate(t.Context(), think.ValidateInput{Workflow: "w"})
+		require.NoError(t, err)
+		require.Len(t, out.Errors, 1)
+		require.Len(t, out.Notes, 1)
+		out.Notes[0].Message = "changed"
+	}
+	once := asked
+	require.Positive(t, once)
+	version, input = 2, `{"type":"object","properties":{"n":{"type":"string"}}}`
+	out, err := engine.Validate(t.Context(), think.ValidateInput{Workflow: "w"})
+	require.NoError(t, err)
+	require.True(t, out.Valid, "the tool takes it now")
+	require.Equal(t, `the capture "unread" is never read`, out.Notes[0].Message)
+	require.Equal(t, 2*once, asked)
+}
