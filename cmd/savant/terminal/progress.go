@@ -7,22 +7,25 @@ import (
 	"time"
 )
 
-// progressEvery is how often a command says how a call goes. A call that takes
-// less is not spoken of.
-const progressEvery = time.Second
+// A command says how a call goes once it has taken firstProgress, and then every
+// progressEvery.
+const (
+	firstProgress = 300 * time.Millisecond
+	progressEvery = time.Second
+)
 
-// Progress returns what writes lines of progress to out: at most one each second,
-// and none in the first.
+// Progress returns what writes lines of progress to out: at most one each second, and
+// none in the first 300 ms.
 func Progress(out io.Writer, now func() time.Time) func(done, total float64, message string) {
 	var mu sync.Mutex
-	last := now()
+	due := now().Add(firstProgress)
 	return func(done, total float64, message string) {
 		mu.Lock()
 		defer mu.Unlock()
-		if now().Sub(last) < progressEvery {
+		if now().Before(due) {
 			return
 		}
-		last = now()
+		due = now().Add(progressEvery)
 		line := Visible(message)
 		if total > 0 {
 			line += fmt.Sprintf(": %.0f of %.0f", done, total)

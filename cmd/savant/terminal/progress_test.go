@@ -8,13 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A call that takes long is spoken of once a second, and a short one never.
+// A call that takes long is spoken of after 300 ms and then once a second, and a short one never.
 func TestProgressIsPaced(t *testing.T) {
 	clock := time.Unix(0, 0)
 	var out strings.Builder
 	tell := Progress(&out, func() time.Time { return clock })
 	tell(1, 9, "indexing files")
-	clock = clock.Add(999 * time.Millisecond)
+	clock = clock.Add(299 * time.Millisecond)
 	tell(2, 9, "indexing files")
 	require.Empty(t, out.String())
 	for done := range 4 {

@@ -116,17 +116,17 @@ func (p *program) decide(ctx context.Context, asked think.Pending, said approval
 	if said.answered {
 		return nil, cli.UsageError("step " + asked.StepID + " asks for approval: --answer is for questions")
 	}
-	question := "Approve this?"
+	approved := false
+	var err error
 	if said.decline {
-		question = "Decline this?"
+		err = p.confirm(ctx, "Decline this?")
+	} else if approved, err = p.approves(ctx); err != nil {
+		err = stillWaits(err)
 	}
-	switch err := p.confirm(ctx, question); {
-	case err != nil && ctx.Err() == nil && !said.decline: // a no leaves the step waiting: say how to decline it
-		return nil, fault.New(fault.ApprovalRequired, "%s; to decline it: savant approve %s %s --decline", fault.From(err).Message(), asked.RunID, asked.StepID)
-	case err != nil:
+	if err != nil {
 		return nil, err
 	}
-	answer := map[string]any{"approved": !said.decline}
+	answer := map[string]any{"approved": approved}
 	if said.comment != "" {
 		answer["comment"] = said.comment
 	}
@@ -140,11 +140,8 @@ func (p *program) answer(ctx context.Context, asked think.Pending, said approval
 	if said.answered {
 		return typed(said.answer, asked.Schema), p.confirm(ctx, "Send the answer "+terminal.Visible(said.answer)+"?")
 	}
-	line, err := terminal.Ask(ctx, p.Stdin, p.Stdout, "Answer: ")
-	if err != nil {
-		return nil, stillWaits(err)
-	}
-	return typed(line, asked.Schema), nil
+	value, err := p.ask(ctx, asked.Schema)
+	return value, stillWaits(err)
 }
 
 // typed reads an answer as JSON where its schema asks for more than text.
