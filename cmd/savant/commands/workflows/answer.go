@@ -20,6 +20,7 @@ type byHand struct {
 	workflow, run, step string
 	result              string // JSON, @file or -
 	receipt             string // of a call, in place of its result
+	editor              bool   // the result is written in an editor
 }
 
 func (p *program) workflowsAnswerCommand() *cobra.Command {
@@ -33,10 +34,11 @@ func (p *program) workflowsAnswerCommand() *cobra.Command {
 		Args: cli.Positional(cobra.RangeArgs(1, 2)),
 		RunE: func(command *cobra.Command, args []string) error {
 			given.run, given.step = args[0], strings.Join(args[1:], "")
-			p.Open.Looking = given.result == "" && given.receipt == ""
+			p.Open.Looking = given.result == "" && given.receipt == "" && !given.editor
 			return p.With(command.Context(), func(a *app.App) error { return p.answerByHand(command.Context(), a, given) })
 		}}
 	command.Flags().StringVar(&given.workflow, "workflow", "", "the run's workflow, where its id is not unique")
+	command.Flags().BoolVar(&given.editor, "editor", false, "write the result in $EDITOR, with what is asked above it")
 	command.Flags().StringVar(&given.receipt, "receipt", "", "in place of a result: the _receipt of the step's call, made with savant call")
 	command.Flags().StringVar(&given.result, "result", "", "the step's whole result: JSON, @FILE to read it from a file, - from stdin")
 	return p.JSONFlag(command)
@@ -48,9 +50,23 @@ func (p *program) answerByHand(ctx context.Context, a *app.App, given byHand) er
 	if err != nil {
 		return err
 	}
-	if given.result == "" && given.receipt == "" {
+	if given.editor && (given.result != "" || given.receipt != "") {
+		return cli.UsageError("--editor, --result and --receipt: one of them")
+	}
+	if given.result == "" && given.receipt == "" && !given.editor {
 		asked, err := outstanding(at, given.step)
 		return p.Printed(question(asked), err)
+	}
+	if given.editor {
+		asked, err := outstanding(at, given.step)
+		if err != nil {
+			return err
+		}
+		written, err := p.edited(ctx, asked)
+		if err != nil {
+			return err
+		}
+		given.step, given.result = asked.StepID, string(written)
 	}
 	step := given.step
 	if step == "" {
