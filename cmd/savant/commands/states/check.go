@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -62,7 +63,9 @@ func (p *program) checkRuns(ctx context.Context, a *app.App, workflow string, ar
 		return err
 	}
 	out := checkReport{Damaged: []checkedRun{}}
-	for _, key := range keys {
+	tell := terminal.Progress(p.Stderr, time.Now)
+	for i, key := range keys {
+		tell(float64(i), float64(len(keys)), "checking runs")
 		checked, err := checkRun(ctx, a, key, repair)
 		if len(args) == 0 && fault.From(err) != nil && fault.From(err).Code == fault.UnknownRun {
 			continue // a name without a record is no run

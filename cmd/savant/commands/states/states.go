@@ -46,7 +46,9 @@ func (p *program) listRuns(ctx context.Context, a *app.App, in think.StateListIn
 		return err
 	}
 	runs := make([]listedRun, len(list.Runs))
+	tell := terminal.Progress(p.Stderr, time.Now)
 	for i, each := range list.Runs {
+		tell(float64(i), float64(len(list.Runs)), "opening runs")
 		runs[i] = listedRun{each, a.StandingOf(ctx, each)}
 	}
 	if p.JSON {
