@@ -97,6 +97,9 @@ steps:
 	require.Positive(t, kinds[telemetry.LLMCall], stderr.String())
 	require.Positive(t, kinds[telemetry.PromptSnapshot])
 	require.Positive(t, kinds[telemetry.ToolCallCompleted])
+	stdout.Reset()
+	require.Equal(t, exitOK, run(t.Context(), []string{"runs", "trace", "l1"}, []string{"SAVANT_PATH=" + folder}, strings.NewReader(""), &stdout, &stderr))
+	require.Contains(t, stdout.String(), "look/tell llm_call(ollama:small) → ")
 	require.Regexp(t, `(?m)^look/tell llm_call\(ollama:small\) → `, runtimeLog(t, folder))
 }
 

@@ -3,6 +3,7 @@ package agents
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -147,12 +148,22 @@ func (p *program) runsCancelCommand() *cobra.Command {
 
 func (p *program) runsTraceCommand() *cobra.Command {
 	return p.JSONFlag(&cobra.Command{Use: "trace RUN", Short: "Print the events of a run", Args: cli.Positional(cobra.ExactArgs(1)),
-		Long: "Print the events of a run, a line each; with --json as they are in the trace. What was moved aside twice is gone.",
+		Long: "Print the events of a run, of the agent or of a workflow, a line each; with --json as they are in the trace. What was moved\n" +
+			"aside twice is gone.",
 		RunE: p.OnLook(func(ctx context.Context, a *app.App, args []string) error {
-			if _, err := a.Agent.Report(args[0]); err != nil {
-				return err
+			_, unknown := a.Agent.Report(args[0])
+			if unknown != nil && !errors.Is(unknown, fault.UnknownRun) {
+				return unknown
 			}
-			return a.Recorder.Written(args[0], p.traceLine)
+			traced := false // a run of a workflow has a trace, too
+			err := a.Recorder.Written(args[0], func(e telemetry.Event, line []byte) {
+				traced = true
+				p.traceLine(e, line)
+			})
+			if err == nil && !traced {
+				return unknown
+			}
+			return err
 		})})
 }
 
@@ -163,6 +174,9 @@ func (p *program) traceLine(e telemetry.Event, line []byte) {
 		return
 	}
 	text := telemetry.Line(e)
+	if e.Type == telemetry.LLMCall {
+		text = telemetry.RuntimeLine(e)
+	}
 	if text == "" {
 		text = strings.TrimSpace(fmt.Sprintf("%d %s %s %s", e.Step, e.Type, e.ToolName, e.Status))
 	}
