@@ -14,12 +14,28 @@ const (
 	markFrequent = '+' // the term stands in the file often
 )
 
+// bytesPerWord is about how much text brings one word that was not there before.
+const bytesPerWord = 40
+
 // often is how many times a frequent term is in a file, at least.
 const often = 5
 
+// counts says how often each text occurs. A text that is already there is counted
+// without a copy of it, which most words of a file are.
+type counts map[string]*int
+
+func (c counts) add(text []byte, times int) {
+	if known := c[string(text)]; known != nil {
+		*known += times
+		return
+	}
+	first := times
+	c[string(text)] = &first
+}
+
 // reader makes the terms of one file.
 type reader struct {
-	terms map[string]int // and how often each is in the text
+	terms counts // of the text
 	marks map[string]bool
 	fold  []byte
 }
@@ -27,16 +43,16 @@ type reader struct {
 // termsOf returns the terms of a file, separated by spaces, and the number of its
 // words.
 func termsOf(path string, text []byte, language string) (terms string, words int) {
-	r := &reader{terms: map[string]int{}, marks: map[string]bool{}}
-	written := map[string]int{} // words as they are written, and how often
+	written := make(counts, len(text)/bytesPerWord) // words as they are written
 	for word := range eachWord(text) {
 		words++
 		if word.end-word.start <= maxWord {
-			written[string(text[word.start:word.end])]++
+			written.add(text[word.start:word.end], 1)
 		}
 	}
+	r := &reader{terms: make(counts, len(written)), marks: map[string]bool{}}
 	for word, times := range written {
-		r.eachTerm([]byte(word), func(term []byte) { r.terms[string(term)] += times })
+		r.eachTerm([]byte(word), func(term []byte) { r.terms.add(term, *times) })
 	}
 	r.definitions(text, language)
 	r.marked(markPath, []byte(path))
@@ -77,14 +93,19 @@ func (r *reader) marked(mark byte, text []byte) {
 
 func (r *reader) join() string {
 	var out strings.Builder
+	out.Grow(len(r.terms) * 10)
 	for term, times := range r.terms {
-		out.WriteString(term + " ")
-		if times >= often {
-			out.WriteString(string(markFrequent) + term + " ")
+		out.WriteString(term)
+		out.WriteByte(' ')
+		if *times >= often {
+			out.WriteByte(markFrequent)
+			out.WriteString(term)
+			out.WriteByte(' ')
 		}
 	}
 	for term := range r.marks {
-		out.WriteString(term + " ")
+		out.WriteString(term)
+		out.WriteByte(' ')
 	}
 	return out.String()
 }
