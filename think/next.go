@@ -48,17 +48,39 @@ func (e *Engine) Next(ctx context.Context, in NextInput) (*Reply, error) {
 	if err != nil {
 		return nil, ofImplied(meant, err)
 	}
+	if replied.Fault == nil && replied.waiting == nil {
+		return replied.Reply, nil
+	}
 	return e.askPerson(ctx, replied)
 }
 
-func (e *Engine) next(ctx context.Context, in NextInput) (settled, error) {
+// next takes a result in whichever way it was sent.
+func (e *Engine) next(ctx context.Context, in NextInput) (replied settled, err error) {
 	l, err := e.open(ctx, in.Workflow, in.RunID)
 	if err != nil {
 		return settled{}, err
 	}
-	defer l.mu.Unlock()
-	replied, err := e.answer(ctx, l, in)
-	return replied, e.repeatInstruction(l, in.StepID, err)
+	defer func() {
+		err = e.repeatInstruction(l, in.StepID, err)
+		l.mu.Unlock()
+	}()
+	if in.ResultRef != "" {
+		return e.nextByReceipt(ctx, l, in)
+	}
+	if len(in.ResultSnapshot) == 0 {
+		return e.withoutResult(ctx, l, in.StepID)
+	}
+	given, err := in.submission(in.ResultSnapshot)
+	if err != nil {
+		return settled{}, err
+	}
+	if replied, taken, err := e.nextByClaim(ctx, l, in, flow.ClaimOf(given.Result)); taken || err != nil {
+		return replied, err
+	}
+	if err := e.holdAgainstTool(l, given); err != nil {
+		return settled{}, err
+	}
+	return e.settle(ctx, l, given)
 }
 
 // repeatInstruction says in an error about an answer that changed nothing what is
@@ -77,9 +99,9 @@ func (e *Engine) repeatInstruction(l *live, step string, err error) error {
 	if next, outstanding := l.instruction(step); outstanding {
 		now := l.now
 		now.Instructions = []flow.Instruction{next}
-		return said.Attach("instruction", composed(now, everything, false, nil).Instruction)
+		return said.Attach("instruction", composed(now, everything, false, nil).Reply.Instruction)
 	}
-	waiting := composed(l.now, everything, false, nil)
+	waiting := composed(l.now, everything, false, nil).Reply
 	if waiting.Instruction != nil {
 		said.Attach("instruction", waiting.Instruction)
 	}
@@ -90,27 +112,6 @@ func (e *Engine) repeatInstruction(l *live, step string, err error) error {
 		said.Attach("schemas", waiting.Schemas)
 	}
 	return &said
-}
-
-// answer takes a result in whichever way it was sent.
-func (e *Engine) answer(ctx context.Context, l *live, in NextInput) (settled, error) {
-	if in.ResultRef != "" {
-		return e.nextByReceipt(ctx, l, in)
-	}
-	if len(in.ResultSnapshot) == 0 {
-		return e.withoutResult(ctx, l, in.StepID)
-	}
-	given, err := in.submission(in.ResultSnapshot)
-	if err != nil {
-		return settled{}, err
-	}
-	if replied, taken, err := e.nextByClaim(ctx, l, in, flow.ClaimOf(given.Result)); taken || err != nil {
-		return replied, err
-	}
-	if err := e.holdAgainstTool(l, given); err != nil {
-		return settled{}, err
-	}
-	return e.settle(ctx, l, given)
 }
 
 // settled is what an event came to, for the call that made it.
@@ -241,10 +242,11 @@ func (e *Engine) append(ctx context.Context, l *live, answered answerData, out f
 	if err != nil {
 		return settled{}, err
 	}
-	replied, err := e.compose(ctx, out, e.drifted(l.pins))
+	kept, err := e.keepArtifacts(ctx, out.Final)
 	if err != nil {
 		return settled{}, err
 	}
+	replied := composed(out, changes, e.drifted(l.pins), kept)
 	answered.Value, answered.Size = out.Captured, out.Size
 	if answered.Value == answered.Digest {
 		answered.Value = sameDigest

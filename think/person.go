@@ -128,7 +128,7 @@ func (e *Engine) askPerson(ctx context.Context, replied settled) (*Reply, error)
 		}
 		replied = next
 	}
-	return replied.restore()
+	return restored(replied, nil)
 }
 
 // whereabouts replies where the run of a question is now.

@@ -175,8 +175,7 @@ func (e *Engine) standing(ctx context.Context, l *live) (settled, error) {
 	if l.now.Final != nil {
 		return e.repeat(ctx, l, l.version)
 	}
-	out := composed(l.now, everything, e.drifted(l.pins), nil)
-	return settled{reply: reply{Reply: out}, waiting: l.waiting()}, nil
+	return settled{reply: composed(l.now, everything, e.drifted(l.pins), nil), waiting: l.waiting()}, nil
 }
 
 // repeat returns the reply that a version was answered with.
@@ -257,10 +256,11 @@ func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (se
 		}
 	}
 	run, out := graph.StartWithin(key.Run, params, begin.window)
-	answer, err := e.compose(ctx, out, false)
+	kept, err := e.keepArtifacts(ctx, out.Final)
 	if err != nil {
 		return settled{}, err
 	}
+	answer := composed(out, changes, false, kept)
 	answer.Reply.Warnings = begin.warnings[:min(3, len(begin.warnings))]
 	data, err := jsonvalue.Encode(planData{Workflow: graph.Workflow.Name, Pins: pins, Commands: begin.commands, Schemas: begin.schemas, Params: params, Window: begin.window, Lineage: begin.from, Reply: answer})
 	if err != nil {
@@ -291,26 +291,19 @@ func toolsOf(graph *flow.Graph) (tools []string) {
 	return tools
 }
 
-// compose makes the reply to an event, and keeps the artifacts of a run that it
-// ended.
-func (e *Engine) compose(ctx context.Context, out flow.Outcome, drift bool) (reply, error) {
-	var kept []artifact
-	if out.Final != nil {
-		for _, a := range out.Final.Artifacts {
-			if _, err := e.Store.PutArtifact(ctx, a.Data); err != nil {
-				return reply{}, err
-			}
-			kept = append(kept, artifactOf(a))
+// keepArtifacts keeps the artifacts of a run that has ended; final is nil while it
+// goes on.
+func (e *Engine) keepArtifacts(ctx context.Context, final *flow.Final) (kept []artifact, err error) {
+	if final == nil {
+		return nil, nil
+	}
+	for _, each := range final.Artifacts {
+		if _, err := e.Store.PutArtifact(ctx, each.Data); err != nil {
+			return nil, err
 		}
+		kept = append(kept, artifactOf(each))
 	}
-	answer := reply{Fault: out.Rejected, Reply: composed(out, changes, drift, kept)}
-	for _, each := range kept[min(len(answer.Reply.Artifacts), len(kept)):] {
-		answer.More = append(answer.More, each.SHA256)
-	}
-	if out.Blocked != nil {
-		answer.Fault = blockedFault(out)
-	}
-	return answer, nil
+	return kept, nil
 }
 
 func artifactOf(a flow.FinalArtifact) artifact {

@@ -44,7 +44,7 @@ func (l *live) takeOver(replayed *replayed, records []state.Record) {
 	l.run, l.pins, l.times = replayed.run, replayed.plan.Pins, handedOut(records, replayed.now)
 	l.commands = replayed.plan.Commands
 	l.now, l.version, l.hash = replayed.now, last.Version, last.Hash
-	l.now.Change = flow.Change{}
+	l.now.Change, l.now.Rejected = flow.Change{}, nil
 }
 
 // past is where the recorded answers of a run are read from: the records in

@@ -116,29 +116,28 @@ const maxHandedOut = 60_000
 
 // restored returns what the client is sent for what an event came to.
 func restored(replied settled, err error) (*Reply, error) {
+	if err == nil && replied.Fault != nil {
+		err = replied.refusal()
+	}
 	if err != nil {
 		return nil, err
 	}
-	return replied.restore()
+	return replied.Reply, nil
 }
 
-// restore returns what the client is sent.
-func (r reply) restore() (*Reply, error) {
-	out := *r.Reply
-	if r.Fault == nil {
-		return &out, nil
-	}
+// refusal returns the error that the client is sent for an answer that was refused.
+func (r reply) refusal() error {
 	refused := fault.Error{Code: r.Fault.Code, Details: r.Fault.Message(), Diagnostics: r.Fault.Diagnostics}
-	if out.Instruction != nil {
-		again := *out.Instruction
+	if r.Reply.Instruction != nil {
+		again := *r.Reply.Instruction
 		again.Diagnostics = nil // the error has them
 		refused.Attach("instruction", &again)
 	}
-	if len(out.Outstanding) > 0 {
-		refused.Attach("outstanding", out.Outstanding)
+	if len(r.Reply.Outstanding) > 0 {
+		refused.Attach("outstanding", r.Reply.Outstanding)
 	}
-	refused.Attach("state", out.State)
-	return nil, &refused
+	refused.Attach("state", r.Reply.State)
+	return &refused
 }
 
 // scope says which instructions a reply has whole.
@@ -152,31 +151,38 @@ const (
 )
 
 // composed makes the reply to an event: what the run hands out, and of its
-// state what the event changed.
-func composed(now flow.Outcome, whole scope, drift bool, artifacts []artifact) *Reply {
+// state what the event changed. kept are the artifacts of a run that it ended.
+func composed(now flow.Outcome, whole scope, drift bool, kept []artifact) reply {
 	out := &Reply{Drift: drift, Ready: []string{}, State: delta{RunID: now.RunID, Version: now.Version, Status: now.Status}}
 	out.State.add(now, maxVars, maxSteps, maxVar)
 	if now.Final != nil {
-		out.finish(now, artifacts)
-		out.Note = reopening(now)
-		return out.bound(now)
-	}
-	out.handOut(now, whole)
-	out.Ready, out.ReadyMore = now.Ready, now.ReadyTotal-len(now.Ready)
-	switch {
-	case now.Status == flow.Waiting:
-		out.Note = "A person must answer this step, not you. Ask them to run: savant approve " + now.RunID + " " + now.Instructions[0].StepID +
-			" — then call think.next with this step_id and no result_snapshot."
-	case slices.ContainsFunc(now.Instructions, func(i flow.Instruction) bool { return i.Witness != "" }):
-		out.Note = noteWitness
+		out.finish(now, kept)
+	} else {
+		out.handOut(now, whole)
+		out.Ready, out.ReadyMore = now.Ready, now.ReadyTotal-len(now.Ready)
 	}
 	out.Note = strings.TrimSpace(out.Note + " " + reopening(now))
-	return out.bound(now)
+	out.bound(now)
+	made := reply{Fault: now.Rejected, Reply: out}
+	if now.Blocked != nil {
+		made.Fault = blockedFault(now)
+	}
+	for _, each := range kept[min(len(out.Artifacts), len(kept)):] {
+		made.More = append(made.More, each.SHA256)
+	}
+	return made
 }
 
-// handOut puts the instructions into a reply, one alone as Instruction, and the
-// ids of the others that wait.
+// handOut puts the instructions into a reply, one alone as Instruction, with the ids
+// of the others that wait and a note on what they cannot say.
 func (r *Reply) handOut(now flow.Outcome, whole scope) {
+	switch {
+	case now.Status == flow.Waiting:
+		r.Note = "A person must answer this step, not you. Ask them to run: savant approve " + now.RunID + " " + now.Instructions[0].StepID +
+			" — then call think.next with this step_id and no result_snapshot."
+	case slices.ContainsFunc(now.Instructions, func(i flow.Instruction) bool { return i.Witness != "" }):
+		r.Note = noteWitness
+	}
 	size := 0
 	var names []string
 	for _, next := range now.Instructions {
@@ -300,7 +306,7 @@ func (r *Reply) finish(now flow.Outcome, artifacts []artifact) {
 
 // bound cuts what can be asked for again until the reply is short enough:
 // state first, then the schema and diagnostics of the instruction.
-func (r *Reply) bound(now flow.Outcome) *Reply {
+func (r *Reply) bound(now flow.Outcome) {
 	cuts := []func(){
 		func() { r.State.add(now, 4, 6, maxVarShort) },
 		func() {
@@ -322,7 +328,6 @@ func (r *Reply) bound(now flow.Outcome) *Reply {
 		}
 		cut()
 	}
-	return r
 }
 
 // cutRationales shortens what is said about the instructions; the items of a loop

@@ -113,7 +113,7 @@ func (e *Engine) saveCheckpoint(ctx context.Context, l *live, name string) (*Res
 		return nil, err
 	}
 	e.project(ctx, l, true)
-	return &ResetOutput{OK: true, Checkpoint: name, State: composed(l.now, changes, false, nil).State}, nil
+	return &ResetOutput{OK: true, Checkpoint: name, State: composed(l.now, changes, false, nil).Reply.State}, nil
 }
 
 func versionOf(name string) (int, bool) {
@@ -168,7 +168,7 @@ func (e *Engine) resetTo(ctx context.Context, l *live, records []state.Record, t
 		return nil, err
 	}
 	past.now.Change = flow.Change{}
-	out := composed(past.now, everything, e.drifted(past.plan.Pins), nil)
+	out := composed(past.now, everything, e.drifted(past.plan.Pins), nil).Reply
 	data, err := jsonvalue.Encode(resetData{To: to, Name: name, Reply: reply{Reply: out}})
 	if err != nil {
 		return nil, fault.New(fault.Internal, "encoding a reset: %w", err)
@@ -181,10 +181,6 @@ func (e *Engine) resetTo(ctx context.Context, l *live, records []state.Record, t
 	}
 	l.takeOver(past, append(records, record))
 	e.project(ctx, l, true)
-	restored, err := reply{Reply: out}.restore()
-	if err != nil {
-		return nil, err
-	}
-	return &ResetOutput{OK: true, State: restored.State, Instruction: restored.Instruction, Instructions: restored.Instructions,
-		Schemas: restored.Schemas, Outstanding: restored.Outstanding, Note: restored.Note}, nil
+	return &ResetOutput{OK: true, State: out.State, Instruction: out.Instruction, Instructions: out.Instructions,
+		Schemas: out.Schemas, Outstanding: out.Outstanding, Note: out.Note}, nil
 }

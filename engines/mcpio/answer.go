@@ -52,7 +52,10 @@ func (c *connection) served(ctx context.Context, r *request, serve func(context.
 	if r.failure != nil || err != nil {
 		return &jsonrpc.Reply{JSONRPC: jsonrpc.Version, ID: r.ID, Error: r.failure}
 	}
-	return r.succeed(result)
+	if r.session.modern {
+		r.stamp(result)
+	}
+	return jsonrpc.Succeed(r.ID, result)
 }
 
 // handle lets mcp-go answer a request.

@@ -80,7 +80,10 @@ func (c *connection) runCall(ctx context.Context, asked *call, to deliver) {
 			done = c.perform(traced, asked, caller)
 		}
 		asked.code = done.code
-		answer = asked.succeed(done.result)
+		if asked.session.modern {
+			asked.stamp(done.result)
+		}
+		answer = jsonrpc.Succeed(asked.ID, done.result)
 	}
 	called := time.Now()
 	end()

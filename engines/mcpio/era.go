@@ -51,15 +51,12 @@ func (r *request) readEra(ctx context.Context) *jsonrpc.Reply {
 	return nil
 }
 
-// succeed returns the reply with a result. From revision 2026-07-28 on, a result
-// says that it is complete and which server it is of.
-func (r *request) succeed(result mcp.ResultMetadata) *jsonrpc.Reply {
-	if r.session.modern {
-		if result.GetResultType() == "" {
-			result.SetResultType(mcp.ResultTypeComplete)
-		}
-		options := r.connection.server.options
-		result.EnsureResultMeta().SetServerInfo(mcp.Implementation{Name: options.Name, Title: options.Title, Version: options.Version})
+// stamp completes the result of a request from revision 2026-07-28 on: it says that
+// it is complete and which server it is of.
+func (r *request) stamp(result mcp.ResultMetadata) {
+	if result.GetResultType() == "" {
+		result.SetResultType(mcp.ResultTypeComplete)
 	}
-	return jsonrpc.Succeed(r.ID, result)
+	options := r.connection.server.options
+	result.EnsureResultMeta().SetServerInfo(mcp.Implementation{Name: options.Name, Title: options.Title, Version: options.Version})
 }
