@@ -26,7 +26,7 @@ const run = { workflow: "hello", run_id: "r1" };
 // The table: a tool, its arguments, and what holds of its result. Rows are
 // called from top to bottom; arguments may be made from results before, by name.
 const table = [
-  ["think.driver_prompt", {}, (is) => is.prompt_md.includes("think.next")],
+  ["think.driver_prompt", {}, (is) => is.prompt_md.includes("think_next")],
   ["think.workflows.list", {}, (is) => is.workflows.some((each) => each.id === "hello")],
   ["think.workflows.read", { workflow: "hello" }, (is) => is.yaml.includes("greet")],
   ["think.plan", { ...run, params: { name: "Ada" } }, (is) => is.instruction.step_id === "greet"],
@@ -52,6 +52,10 @@ const table = [
   ["context.read", (results) => ({ path: results["context.search"].rows[0].path }), (is) => is.text.includes("Charge takes money")],
   ["context.memory_write", { name: "payments", text: "# Payments\nCents, never floats." }, (is) => is !== undefined],
   ["context.memory_search", { query: "floats" }, (is) => is.rows.length === 1],
+  ["review.change", { target: "HEAD~1..HEAD" }, (is) => is.parts.length === 1],
+  ["review.part", (results) => ({ source: results["review.change"].source, part: 1 }), (is) => is.text.includes("## pay.go")],
+  ["review.check", (results) => ({ source: results["review.change"].source, findings: [] }), (is) => is.findings.length === 0],
+  ["review.report", (results) => ({ change: results["review.change"], decision: "approve", summary: "Fine.", findings: [] }), (is) => is.markdown.includes("pay.go")],
   ["ci.run_tests", {}, (is) => is.exit_code === 0 && is.tail.includes("git version")],
   ["ci.run", { name: "lint", args: ["refs/heads/main"] }, (is) => is.exit_code === 0],
   ["agent.run", { goal: "What takes money?", wait_ms: 20000 }, (is) => is.run_id !== ""],
@@ -59,6 +63,9 @@ const table = [
   ["agent.list", {}, (is) => is.runs.length === 1],
   ["agent.cancel", async () => ({ run_id: await longRun() }), async (is) => await outcome(is.run_id) === "canceled"],
 ];
+
+// These need another server: a forge that has the request to comment on.
+const elsewhere = ["review_comment"];
 
 let base, folder, client, tools;
 
@@ -71,6 +78,7 @@ before(async () => {
   await writeFile(join(folder, ".savant", "ci.yaml"), commands);
   const git = (...args) => execFileSync("git", ["-C", folder, "-c", "user.name=Ada", "-c", "user.email=ada@example.org", ...args]);
   git("init", "-q");
+  git("commit", "-q", "--allow-empty", "-m", "Begin");
   git("add", ".");
   git("commit", "-q", "-m", "Charge for it");
   const env = { PATH: process.env.PATH, HOME: join(base, "home"), XDG_CACHE_HOME: join(base, "cache"), SAVANT_PATH: folder, LOG_LEVEL: "error" };
@@ -110,7 +118,7 @@ async function outcome(run_id) {
 const listed = (name) => name.replaceAll(".", "_");
 
 test("each published tool has one row, and each row a tool", () => {
-  assert.deepEqual(table.map(([name]) => listed(name)).sort(), tools.map((tool) => tool.name).sort());
+  assert.deepEqual([...table.map(([name]) => listed(name)), ...elsewhere].sort(), tools.map((tool) => tool.name).sort());
 });
 
 test("each tool says what it is in a form that every client takes", () => {
@@ -157,8 +165,9 @@ test("each tool refuses arguments of the wrong kind with a coded error that is n
   }
 });
 
-test("nothing is written outside the project and the cache", async () => {
-  assert.deepEqual((await readdir(base)).sort(), ["cache", "project"]);
+test("nothing is written outside the project, the cache and what a person trusts", async () => {
+  assert.deepEqual((await readdir(base)).sort(), ["cache", "home", "project"]);
+  assert.deepEqual(await readdir(join(base, "home")), [".config"]);
   assert.deepEqual((await readdir(folder)).sort(), [".git", ".gitignore", ".savant", "logs", "pay.go"].sort());
   assert.deepEqual(await readdir(join(base, "cache")), ["savant"]);
 });

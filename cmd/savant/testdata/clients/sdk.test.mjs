@@ -45,7 +45,7 @@ async function answer(name, args) {
 
 test("the server says who it is and how to be driven", () => {
   assert.equal(client.getServerVersion().name, "savant");
-  assert.match(client.getInstructions(), /think\.next/);
+  assert.match(client.getInstructions(), /think_next/);
 });
 
 test("the tools are listed under names every client takes", async () => {
