@@ -1,0 +1,203 @@
+package telemetry
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Cursor is a place in the trace: up to where each of its files was read, the one that
+// it stands in last. As a text it
+// can be kept and read by another process. The zero Cursor is before the first event
+// that is left.
+type Cursor struct{ read []place }
+
+// place is how far a file was read. A file is known by its first line, which it keeps
+// when it is moved; every line has its own time, so no two files begin alike.
+type place struct {
+	file string
+	at   int64
+}
+
+// String writes a cursor: FILE:OFFSET, joined by commas.
+func (c Cursor) String() string {
+	parts := make([]string, len(c.read))
+	for i, each := range c.read {
+		parts[i] = each.file + ":" + strconv.FormatInt(each.at, 10)
+	}
+	return strings.Join(parts, ",")
+}
+
+// ParseCursor reads what String wrote; false for anything else.
+func ParseCursor(text string) (Cursor, bool) {
+	var c Cursor
+	if text == "" {
+		return c, true
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		file, at, _ := strings.Cut(part, ":")
+		offset, err := strconv.ParseInt(at, 10, 64)
+		if id, wrong := hex.DecodeString(file); wrong != nil || len(id) != idLength || err != nil || offset < 0 || len(c.read) == maxPlaces {
+			return Cursor{}, false
+		}
+		c.read = append(c.read, place{file, offset})
+	}
+	return c, true
+}
+
+// idLength is how many bytes of a digest name a file, maxPlaces how many files there
+// are at once: the current one and the one before it, in two folders.
+const (
+	idLength  = 8
+	maxPlaces = 4
+)
+
+// of returns how far a file was read.
+func (c Cursor) of(file string) (int64, bool) {
+	for _, each := range c.read {
+		if each.file == file {
+			return each.at, true
+		}
+	}
+	return 0, false
+}
+
+// move sets how far a file was read.
+func (c *Cursor) move(file string, at int64) {
+	i := slices.IndexFunc(c.read, func(each place) bool { return each.file == file })
+	if i < 0 {
+		c.read = append(c.read, place{file: file})
+		i = len(c.read) - 1
+	}
+	c.read[i].at = at
+}
+
+// Since calls each for the events of a run after a cursor, whatever process wrote them, the
+// oldest file first, and moves the cursor past every one, until each returns false. A
+// line is only valid during the call; the last one, where it is not whole yet, is left
+// for the next time. lost says that the file the cursor stood in is gone, so that events
+// may be missing: the trace keeps one moved file beside the current one.
+func (r *Recorder) Since(c *Cursor, run string, each func(e Event, line []byte) bool) (lost bool, err error) {
+	files, err := r.traceFiles()
+	if err != nil {
+		return false, err
+	}
+	defer files.close()
+	now := Cursor{}
+	for _, file := range files {
+		if at, known := c.of(file.id); known {
+			now.move(file.id, at)
+		}
+	}
+	if count := len(c.read); count > 0 { // those before the last were read to their end
+		_, still := now.of(c.read[count-1].file)
+		lost = !still
+	}
+	*c = now
+	for _, file := range files {
+		if more, err := file.readAfter(c, run, each); err != nil || !more {
+			return lost, err
+		}
+	}
+	return lost, nil
+}
+
+// knownTrace is an open trace file with what it is known by.
+type knownTrace struct {
+	traceFile
+	id string
+}
+
+type knownTraces []knownTrace
+
+func (files knownTraces) close() {
+	for _, each := range files {
+		each.close()
+	}
+}
+
+// traceFiles opens the files that have a whole line, the oldest first. A file that is
+// moved meanwhile is opened once.
+func (r *Recorder) traceFiles() (files knownTraces, err error) {
+	if r == nil || r.options.Root == nil {
+		return nil, nil
+	}
+	names := []string{TraceFile, r.options.in(TraceFile)}
+	for _, name := range slices.Compact(names) {
+		// The newer one is opened first: moved in between, it is opened twice, not missed.
+		pair := knownTraces{}
+		for _, each := range []string{name, name + ".1"} {
+			opened, err := openTrace(r.options.Root, each)
+			if err != nil {
+				pair.close()
+				files.close()
+				return nil, err
+			}
+			id, whole := opened.identity()
+			if !whole || slices.ContainsFunc(slices.Concat(files, pair), func(other knownTrace) bool { return other.id == id }) {
+				opened.close()
+				continue
+			}
+			pair = append(pair, knownTrace{opened, id})
+		}
+		slices.Reverse(pair)
+		files = append(files, pair...)
+	}
+	return files, nil
+}
+
+// identity names a file by its first line; false where it has none yet.
+func (f traceFile) identity() (string, bool) {
+	if f.File == nil {
+		return "", false
+	}
+	first := make([]byte, 4096)
+	n, err := f.ReadAt(first, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", false
+	}
+	end := bytes.IndexByte(first[:n], '\n')
+	if end < 0 && n < len(first) {
+		return "", false
+	}
+	if end < 0 {
+		end = n // its first part is enough
+	}
+	sum := sha256.Sum256(first[:end])
+	return hex.EncodeToString(sum[:idLength]), true
+}
+
+// readAfter reads the whole lines of a run after the cursor; more is false once each returned
+// false. Lines that are too long or no JSON are passed over.
+func (f knownTrace) readAfter(c *Cursor, run string, each func(Event, []byte) bool) (more bool, err error) {
+	at, _ := c.of(f.id)
+	c.move(f.id, at)
+	lines := bufio.NewReaderSize(io.NewSectionReader(f, at, 1<<62), 2*maxLine)
+	for long := false; ; {
+		line, err := lines.ReadSlice('\n')
+		switch {
+		case errors.Is(err, io.EOF):
+			return true, nil // what is left is no whole line
+		case errors.Is(err, bufio.ErrBufferFull):
+			at += int64(len(line))
+			long = true
+			continue
+		case err != nil:
+			return false, err
+		}
+		at += int64(len(line))
+		c.move(f.id, at)
+		var e Event
+		if !long && bytes.Contains(line, []byte(run)) && json.Unmarshal(line, &e) == nil && e.RunID == run && !each(e, line) {
+			return false, nil
+		}
+		long = false
+	}
+}

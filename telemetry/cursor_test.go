@@ -1,0 +1,108 @@
+package telemetry_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/telemetry"
+)
+
+// readSince returns the steps of the events after a cursor, which goes through its
+// text each time, as between processes.
+func readSince(t *testing.T, r *telemetry.Recorder, c *telemetry.Cursor) (steps []int, lost bool) {
+	t.Helper()
+	kept, ok := telemetry.ParseCursor(c.String())
+	require.True(t, ok, c.String())
+	lost, err := r.Since(&kept, "r", func(e telemetry.Event, line []byte) bool {
+		require.True(t, strings.HasSuffix(string(line), "\n"))
+		steps = append(steps, e.Step)
+		return true
+	})
+	require.NoError(t, err)
+	*c = kept
+	return steps, lost
+}
+
+// TestACursorLosesNothing reads while files are moved, in parts of any length, and sees
+// each event once and in order. What was moved twice is said to be lost.
+func TestACursorLosesNothing(t *testing.T) {
+	for _, every := range []int{1, 3, 7, 40} {
+		r, _ := recorder(t, telemetry.Options{MaxFile: 12_000})
+		var c telemetry.Cursor
+		var seen []int
+		for step := 1; step <= 200; step++ {
+			r.Record(telemetry.Event{Type: telemetry.Error, RunID: "r", Step: step, Output: strings.Repeat("x", 100)})
+			if step%every == 0 {
+				more, lost := readSince(t, r, &c)
+				require.False(t, lost)
+				seen = append(seen, more...)
+			}
+		}
+		require.Len(t, seen, 200/every*every)
+		for i, step := range seen {
+			require.Equal(t, i+1, step)
+		}
+	}
+	r, _ := recorder(t, telemetry.Options{MaxFile: 2000})
+	r.Record(telemetry.Event{Type: telemetry.Error, RunID: "r", Step: 1})
+	var c telemetry.Cursor
+	readSince(t, r, &c)
+	for step := range 100 {
+		r.Record(telemetry.Event{Type: telemetry.Error, RunID: "r", Step: step + 2})
+	}
+	steps, lost := readSince(t, r, &c)
+	require.True(t, lost)
+	require.Equal(t, 101, steps[len(steps)-1])
+}
+
+// TestALineIsReadOnceItIsWhole: a line that is being written is left for the next time,
+// one that is no JSON is passed over, and a place where reading stopped is kept.
+func TestALineIsReadOnceItIsWhole(t *testing.T) {
+	r, folder := recorder(t, telemetry.Options{})
+	var c telemetry.Cursor
+	steps, lost := readSince(t, r, &c)
+	require.Empty(t, steps)
+	require.False(t, lost)
+	require.NoError(t, os.Mkdir(filepath.Join(folder, "logs"), 0o700))
+	file, err := os.Create(filepath.Join(folder, "logs", "agent_trace.log"))
+	require.NoError(t, err)
+	defer file.Close()
+	write := func(text string) {
+		_, err := file.WriteString(text)
+		require.NoError(t, err)
+	}
+	write(`{"run_id":"r","step":`)
+	steps, _ = readSince(t, r, &c)
+	require.Empty(t, steps)
+	write("1}\nnonsense\n" + strings.Repeat("y", 100<<10) + "\n{\"run_id\":\"of another, not r\",\"step\":9}\n{\"run_id\":\"r\",\"step\":2}\n{\"run_id\":\"r\",\"st")
+	steps, _ = readSince(t, r, &c)
+	require.Equal(t, []int{1, 2}, steps)
+	write("ep\":3}\n{\"run_id\":\"r\",\"step\":4}\n")
+	_, err = r.Since(&c, "r", func(e telemetry.Event, _ []byte) bool { require.Equal(t, 3, e.Step); return false })
+	require.NoError(t, err)
+	steps, _ = readSince(t, r, &c)
+	require.Equal(t, []int{4}, steps)
+}
+
+func TestNoCursorIsTakenFromAnythingElse(t *testing.T) {
+	for _, text := range []string{"1", "zz:1", "0011223344556677:-1", "0011223344556677:x", "0011223344556677", ",", "0011:5",
+		strings.Repeat("0011223344556677:1,", 5) + "0011223344556677:1"} {
+		_, ok := telemetry.ParseCursor(text)
+		require.False(t, ok, text)
+	}
+	// An offset beyond the end has nothing after it.
+	r, _ := recorder(t, telemetry.Options{})
+	r.Record(telemetry.Event{Type: telemetry.Error, RunID: "r", Step: 1})
+	var end telemetry.Cursor
+	readSince(t, r, &end)
+	file, _, _ := strings.Cut(end.String(), ":")
+	beyond, ok := telemetry.ParseCursor(fmt.Sprintf("%s:%d", file, int64(1)<<61))
+	require.True(t, ok)
+	steps, _ := readSince(t, r, &beyond)
+	require.Empty(t, steps)
+}
