@@ -108,6 +108,7 @@ var rules = map[string]rule{
 	"telemetry/otel":    {height: 4, imports: []string{"telemetry"}},
 	"agent/memory":      {height: 2, imports: []string{"internal/atomicfile", "internal/filelock", "internal/journal", "internal/ownfolder"}},
 	"agent":             {height: 5, imports: []string{"engines", "reasoning", "agent/memory", "telemetry"}},
+	"hub":               {height: 7, imports: []string{"agent", "engines", "telemetry", "think", "think/flow", "think/library", "think/maintenance", "think/state"}},
 	"agent/agenttest":   {height: 6, imports: []string{"agent", "engines", "reasoning", "telemetry"}},
 }
 

@@ -1,0 +1,125 @@
+// Package hub serves the web page of Savant: what there is, how each run stands, and
+// why it went as it did. It reads through the packages that the command line reads
+// through, and keeps nothing of its own.
+package hub
+
+import (
+	"context"
+	"embed"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"savant/agent"
+	"savant/engines"
+	"savant/internal/redact"
+	"savant/telemetry"
+	"savant/think"
+	"savant/think/maintenance"
+	"savant/think/state"
+)
+
+// Options are what a hub shows, and where it is served. All but Key are needed.
+type Options struct {
+	// Address is where it listens, as HOST:PORT: the only name, beside localhost, that a
+	// request may give it.
+	Address string
+	// Folder is SAVANT_PATH, Version what the program calls itself, Decider who decides
+	// for the agent.
+	Folder, Version, Decider string
+	// Key signs sessions. A program that is started with the same one knows the sessions
+	// of the one before it; nil makes one that nobody else has.
+	Key []byte
+
+	Think    *think.Engine
+	Keeper   *maintenance.Keeper
+	Agent    *agent.Runtime
+	Tools    *engines.Registry
+	Recorder *telemetry.Recorder
+	Redactor *redact.Redactor
+	Runs     Runs
+	// Logs is the folder of the trace, absolute: changes in it are shown at once.
+	Logs   string
+	Logger *slog.Logger
+}
+
+// Runs says of a run of a workflow where it stands, for people.
+type Runs interface {
+	Standing(ctx context.Context, run state.Info) Standing
+}
+
+// Standing is where a run is: its status, for whom it waits, and at which steps.
+type Standing struct {
+	Status, WaitsFor string
+	Steps            []string
+}
+
+// Hub serves the pages. It may be used by several goroutines at once.
+type Hub struct {
+	options Options
+	gate    *gate
+	pages   *template.Template
+	changes *changes
+}
+
+//go:embed templates/*.html
+var templates embed.FS
+
+//go:embed static
+var static embed.FS
+
+// New returns a hub that works until ctx ends.
+func New(ctx context.Context, options Options) (*Hub, error) {
+	gate, err := newGate(options.Address, options.Key)
+	if err != nil {
+		return nil, err
+	}
+	pages, err := template.New("").Funcs(functions()).ParseFS(templates, "templates/*.html")
+	if err != nil {
+		return nil, err
+	}
+	return &Hub{options: options, gate: gate, pages: pages, changes: watch(ctx, options.Logs, options.Logger)}, nil
+}
+
+// Link returns an address that opens the hub once: whoever follows it first has a
+// session.
+func (h *Hub) Link() string { return "http://" + h.options.Address + h.gate.link() }
+
+// Handler serves the pages. What is not open to everyone needs a session.
+func (h *Hub) Handler() http.Handler {
+	inside := http.NewServeMux()
+	inside.HandleFunc("GET /{$}", h.overview)
+	inside.HandleFunc("GET /runs", h.listRuns)
+	inside.HandleFunc("GET /runs/{workflow}/{run}", h.showRun)
+	inside.HandleFunc("GET /workflows", h.listWorkflows)
+	inside.HandleFunc("GET /workflows/{name}", h.showWorkflow)
+	inside.HandleFunc("GET /diagnostics/agents", h.listAgents)
+	inside.HandleFunc("GET /diagnostics/agents/{run}", h.showAgent)
+	inside.HandleFunc("GET /diagnostics/agents/{run}/live", h.live)
+	inside.HandleFunc("GET /diagnostics/agents/{run}/trace.ndjson", h.downloadTrace)
+	inside.HandleFunc("GET /diagnostics/agents/{run}/session.json", h.downloadSession)
+	inside.HandleFunc("POST /diagnostics/agents/{run}/cancel", h.cancelAgent)
+	inside.HandleFunc("/", h.noPage)
+
+	all := http.NewServeMux()
+	all.HandleFunc("GET /healthz", h.health)
+	all.HandleFunc("GET /enter", h.enter)
+	all.Handle("GET /static/", http.FileServerFS(static))
+	all.Handle("/", h.gate.withSession(inside, h.closed, h.refuse))
+	return h.gate.guarded(all, h.refuse)
+}
+
+// health answers without a session, and says nothing but how it is.
+func (h *Hub) health(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
+	defer cancel()
+	w.Header().Set("Content-Type", "application/json")
+	answer := `{"status":"ok"}`
+	if _, err := h.options.Think.StateList(ctx, think.StateListInput{Limit: 1}); err != nil {
+		h.options.Logger.WarnContext(r.Context(), "the hub cannot read the runs", "cause", err.Error())
+		answer = `{"status":"failed"}`
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	_, _ = w.Write([]byte(answer + "\n")) // whoever asked may be gone
+}

@@ -1,0 +1,267 @@
+package hub
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"savant/fault"
+	"savant/internal/redact"
+	"savant/internal/visible"
+	"savant/telemetry"
+)
+
+// page is what every page has beside its own view.
+type page struct {
+	Title, At string // At is the part of the hub it belongs to
+	Folder    string
+	Version   string
+	CSRF      string
+	Problem   string
+	View      any
+}
+
+// source is the text of a file: what is certainly a secret is taken out of it, and
+// expressions that only name one stay.
+type source string
+
+// show answers with a page. Its secrets are gone before it is rendered, and what cannot
+// be seen is written out.
+func (h *Hub) show(w http.ResponseWriter, r *http.Request, status int, name string, shown page) {
+	shown.Folder, shown.Version = h.options.Folder, h.options.Version
+	shown = clean(h.options.Redactor, shown)
+	if session := h.gate.session(r, time.Now()); session != "" {
+		shown.CSRF = h.gate.token(session)
+	}
+	var text bytes.Buffer
+	if err := h.pages.ExecuteTemplate(&text, name, shown); err != nil {
+		h.options.Logger.ErrorContext(r.Context(), "a page of the hub failed", "page", name, "cause", err.Error())
+		http.Error(w, "an internal error; the log has the cause", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(text.Bytes()) // whoever asked may be gone
+}
+
+// fail answers with what went wrong, and what to do.
+func (h *Hub) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil {
+		return // nobody waits
+	}
+	h.problem(w, r, statusOf(err), err)
+}
+
+func (h *Hub) problem(w http.ResponseWriter, r *http.Request, status int, err error) {
+	h.show(w, r, status, "problem.html", page{Title: http.StatusText(status), Problem: fault.From(err).Message()})
+}
+
+// refuse and closed answer whoever may not have the page.
+func (h *Hub) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	h.problem(w, r, http.StatusForbidden, err)
+}
+
+func (h *Hub) closed(w http.ResponseWriter, r *http.Request, err error) {
+	h.problem(w, r, http.StatusUnauthorized, err)
+}
+
+func (h *Hub) noPage(w http.ResponseWriter, r *http.Request) {
+	h.problem(w, r, http.StatusNotFound, fault.New(fault.InvalidParams, "there is no page %q", fault.Cut(r.URL.Path, 100)))
+}
+
+// enter gives a session to whoever follows the link first.
+func (h *Hub) enter(w http.ResponseWriter, r *http.Request) {
+	if !h.gate.redeem(r.URL.Query().Get("key")) {
+		if h.gate.session(r, time.Now()) != "" { // it was followed twice
+			http.Redirect(w, r, "/", http.StatusSeeOther)
+			return
+		}
+		h.closed(w, r, fault.New(fault.ToolDenied, "the link was followed already, or is of another start: savant hub prints a new one"))
+		return
+	}
+	http.SetCookie(w, h.gate.newSession(time.Now()))
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+func statusOf(err error) int {
+	switch {
+	case errors.Is(err, fault.UnknownRun), errors.Is(err, fault.UnknownWorkflow):
+		return http.StatusNotFound
+	case errors.Is(err, fault.InvalidParams):
+		return http.StatusBadRequest
+	case errors.Is(err, fault.StateConflict), errors.Is(err, fault.InvalidTransition):
+		return http.StatusConflict
+	}
+	return http.StatusInternalServerError
+}
+
+// clean returns a copy of a value without secrets in its texts, whatever field they
+// are in, and with characters that cannot be seen written out.
+func clean[T any](r *redact.Redactor, value T) T {
+	cleanIn(r, reflect.ValueOf(&value).Elem())
+	return value
+}
+
+// cleanIn cleans a value in its place, and what it points to in a copy. A field that
+// cannot be set would stay as it is, so a view may have none.
+func cleanIn(r *redact.Redactor, value reflect.Value) {
+	switch value.Kind() {
+	case reflect.String:
+		with := r
+		if value.Type() == reflect.TypeFor[source]() {
+			with = r.Certain()
+		}
+		value.SetString(visible.Characters(with.Text(value.String())))
+	case reflect.Interface:
+		if !value.IsNil() {
+			value.Set(cleanCopy(r, value.Elem()))
+		}
+	case reflect.Pointer:
+		if !value.IsNil() {
+			inside := reflect.New(value.Type().Elem())
+			inside.Elem().Set(cleanCopy(r, value.Elem()))
+			value.Set(inside)
+		}
+	case reflect.Struct:
+		for i := range value.NumField() {
+			cleanIn(r, value.Field(i))
+		}
+	case reflect.Slice:
+		if !value.IsNil() {
+			copied := reflect.MakeSlice(value.Type(), value.Len(), value.Len())
+			reflect.Copy(copied, value)
+			value.Set(copied)
+		}
+		fallthrough
+	case reflect.Array:
+		for i := range value.Len() {
+			cleanIn(r, value.Index(i))
+		}
+	case reflect.Map:
+		if value.IsNil() {
+			return
+		}
+		copied := reflect.MakeMapWithSize(value.Type(), value.Len())
+		for each := value.MapRange(); each.Next(); {
+			copied.SetMapIndex(cleanCopy(r, each.Key()), cleanCopy(r, each.Value()))
+		}
+		value.Set(copied)
+	}
+}
+
+func cleanCopy(r *redact.Redactor, value reflect.Value) reflect.Value {
+	copied := reflect.New(value.Type()).Elem()
+	copied.Set(value)
+	cleanIn(r, copied)
+	return copied
+}
+
+// indented writes a value as JSON for people, without its secrets: those of members
+// that are named like one, too.
+func (h *Hub) indented(value any) string {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return err.Error()
+	}
+	var out bytes.Buffer
+	if json.Indent(&out, h.options.Redactor.JSON(raw), "", "  ") != nil {
+		return string(h.options.Redactor.JSON(raw))
+	}
+	return out.String()
+}
+
+// functions are those of the templates.
+func functions() template.FuncMap {
+	return template.FuncMap{
+		"segment": url.PathEscape, // one part of a path, whatever characters it has
+		"query":   func(values url.Values) template.URL { return template.URL("?" + values.Encode()) },
+		"elapsed": telemetry.Elapsed,
+		"when":    when,
+		"count":   count,
+		"join":    strings.Join,
+		"mark":    mark,
+	}
+}
+
+// when writes a time of RFC 3339 for people, in UTC to the second.
+func when(text string) string {
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return text
+	}
+	return at.UTC().Format("2006-01-02 15:04:05")
+}
+
+// count writes a number of things: "1 run", "2 runs".
+func count(number int, thing string) string {
+	if number == 1 {
+		return "1 " + thing
+	}
+	return strconv.Itoa(number) + " " + thing + "s"
+}
+
+// mark is the class of a status: one of the four states, each of which has a shape
+// beside its colour.
+func mark(status string) string {
+	switch word, _, _ := strings.Cut(status, " "); word {
+	case "done", "ok", "ready", "cached":
+		return "good"
+	case "failed", "error", "damaged", "blocked", "denied", "offline", "stuck", "max_steps":
+		return "bad"
+	case "running", "issued", "started":
+		return "going"
+	}
+	return "still"
+}
+
+// pager is which part of a list is shown, from 0, and how to come to the others.
+type pager struct {
+	First, Last, Total int // of the shown, from 1
+	Newer, Older       url.Values
+}
+
+// paged returns the part of a list that a query asks for, and the pager. fallback is
+// the page that is shown where it asks for none.
+func paged(r *http.Request, name string, total, size, fallback int) (from, to int, out pager) {
+	last := max(0, (total-1)/size)
+	at := min(max(fallback, 0), last)
+	if asked, err := strconv.Atoi(r.URL.Query().Get(name)); err == nil {
+		at = min(max(asked, 0), last)
+	}
+	from, to = at*size, min(total, (at+1)*size)
+	out = pager{First: min(from+1, total), Last: to, Total: total}
+	if at > 0 {
+		out.Newer = with(r, name, strconv.Itoa(at-1))
+	}
+	if at < last {
+		out.Older = with(r, name, strconv.Itoa(at+1))
+	}
+	return from, to, out
+}
+
+// with is the query of a request with another value for a name. It is encoded by the
+// template, once it is clean.
+func with(r *http.Request, name, value string) url.Values {
+	query := r.URL.Query()
+	query.Set(name, value)
+	return query
+}
+
+// last is the number of the last page of a list.
+func last(total, size int) int { return (total - 1) / size }
+
+// contains reports whether a text is in one of others, whatever its case.
+func contains(wanted string, texts ...string) bool {
+	if wanted == "" {
+		return true
+	}
+	return strings.Contains(strings.ToLower(fmt.Sprint(texts)), strings.ToLower(wanted))
+}
