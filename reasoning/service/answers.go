@@ -53,8 +53,8 @@ type pending struct {
 // decide decides a request.
 type decide func(context.Context, reasoning.Request) (reasoning.Intent, error)
 
-func newAnswers(base context.Context) *answers {
-	a := &answers{base: base, pending: map[string]*pending{}}
+func newAnswers() *answers {
+	a := &answers{pending: map[string]*pending{}}
 	a.kept, _ = lru.NewWithEvict(maxAnswers, func(_ string, old kept) { a.size -= old.size }) // fails only for a size below 1
 	return a
 }

@@ -54,7 +54,9 @@ type HandlerOptions struct {
 func NewHandler(options HandlerOptions) http.Handler {
 	options = options.filled()
 	mux := http.NewServeMux()
-	mux.Handle("POST "+reasoning.Endpoint, &handler{options, newAnswers(options.Base)})
+	kept := newAnswers()
+	kept.base = options.Base
+	mux.Handle("POST "+reasoning.Endpoint, &handler{options, kept})
 	return mux
 }
 
