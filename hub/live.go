@@ -138,7 +138,8 @@ func (s *stream) sendNew() {
 		return s.err == nil
 	})
 	if lost {
-		s.write("event: lost\ndata: \n\n")
+		s.write("event: lost\ndata: events are gone from the trace\n\n")
+		s.sendNew()
 	}
 	if err != nil {
 		s.hub.options.Logger.Warn("a live page ended", "cause", err.Error())

@@ -83,7 +83,8 @@ func (c *Cursor) move(file string, at int64) {
 // oldest file first, and moves the cursor past every one, until each returns false. A
 // line is only valid during the call; the last one, where it is not whole yet, is left
 // for the next time. lost says that the file the cursor stood in is gone, so that events
-// may be missing: the trace keeps one moved file beside the current one.
+// may be missing: the trace keeps one moved file beside the current one. Nothing is read
+// then, and the cursor is before the first event that is left.
 func (r *Recorder) Since(c *Cursor, run string, each func(e Event, line []byte) bool) (lost bool, err error) {
 	files, err := r.traceFiles()
 	if err != nil {
@@ -97,16 +98,18 @@ func (r *Recorder) Since(c *Cursor, run string, each func(e Event, line []byte) 
 		}
 	}
 	if count := len(c.read); count > 0 { // those before the last were read to their end
-		_, still := now.of(c.read[count-1].file)
-		lost = !still
+		if _, still := now.of(c.read[count-1].file); !still {
+			*c = Cursor{}
+			return true, nil
+		}
 	}
 	*c = now
 	for _, file := range files {
 		if more, err := file.readAfter(c, run, each); err != nil || !more {
-			return lost, err
+			return false, err
 		}
 	}
-	return lost, nil
+	return false, nil
 }
 
 // knownTrace is an open trace file with what it is known by.

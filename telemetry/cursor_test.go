@@ -57,6 +57,9 @@ func TestACursorLosesNothing(t *testing.T) {
 	}
 	steps, lost := readSince(t, r, &c)
 	require.True(t, lost)
+	require.Empty(t, steps)
+	steps, lost = readSince(t, r, &c)
+	require.False(t, lost)
 	require.Equal(t, 101, steps[len(steps)-1])
 }
 
