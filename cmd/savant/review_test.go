@@ -167,4 +167,14 @@ func TestAReviewSeesTheWholeChange(t *testing.T) {
 	require.Equal(t, exitOK, code)
 	require.Contains(t, stdout, "There is nothing to review.")
 	require.Contains(t, stdout, "0 of 0 changed lines")
+
+	// Without a report nothing is on stdout, and no part of a name is a form.
+	code, stdout, stderr = savant("review", "nosuch")
+	require.Equal(t, 1, code)
+	require.Empty(t, stdout)
+	require.Contains(t, stderr, `expected a commit of this repository, got "nosuch"`)
+	code, stdout, stderr = savant("review", "feature", "--output", "mark")
+	require.Equal(t, 2, code)
+	require.Empty(t, stdout)
+	require.Contains(t, stderr, "expected markdown, json or sarif")
 }

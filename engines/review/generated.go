@@ -22,8 +22,8 @@ var (
 // write at the top of a file.
 var generatedMark = pattern.Lazy(`(?m)^\W*(?:Code generated .* DO NOT EDIT|@generated\b|(?i:auto-?generated)\b.*(?i:do not (?:edit|modify)))`)
 
-// leftOut says why nobody reviews a file, or "".
-func leftOut(file fileChange, patch string) string {
+// leftOut says why nobody reviews a file, as far as its name and kind tell, or "".
+func leftOut(file fileChange) string {
 	base := path.Base(file.Path)
 	switch folders := strings.Split(path.Dir(file.Path), "/"); {
 	case file.Binary:
@@ -35,25 +35,19 @@ func leftOut(file fileChange, patch string) string {
 	case slices.ContainsFunc(generatedNames, func(name string) bool { fits, _ := path.Match(name, base); return fits }):
 		return "generated"
 	}
-	if generatedMark().MatchString(firstLines(patch)) {
-		return "generated"
-	}
 	return ""
 }
 
-// firstLines are those of a patch's first lines that belong to the top of the file in
-// its new version, without their signs.
-func firstLines(patch string) string {
-	hunks, err := parsePatch("", patch)
-	if err != nil || len(hunks) == 0 {
-		return ""
-	}
+// top is the text of those lines of a passage that belong to the top of the file: in
+// its new version, or in the old one where nothing is left of it.
+func (p passage) top() string {
+	deleted := !slices.ContainsFunc(p.lines, func(each line) bool { return each.Kind != '-' })
 	var out strings.Builder
-	for _, each := range hunks[0].lines {
-		if each.New > topLines {
+	for _, each := range p.lines {
+		if max(each.Old, each.New) > topLines {
 			break
 		}
-		if each.Kind != '-' {
+		if each.Kind != '-' || deleted {
 			out.WriteString(each.Text + "\n")
 		}
 	}

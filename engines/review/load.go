@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"path"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -30,7 +31,7 @@ type fileChange struct {
 	Additions   int    `json:"additions"`
 	Deletions   int    `json:"deletions"`
 	Binary      bool   `json:"binary,omitempty"`
-	LeftOut     string `json:"left_out,omitempty" doc:"why the file is not reviewed: binary, generated, vendored, lock file, no lines"`
+	LeftOut     string `json:"left_out,omitempty" doc:"why the file is not reviewed: binary, generated, vendored, lock file, untracked, no lines"`
 	patch       string
 }
 
@@ -72,15 +73,17 @@ func (e *engine) load(ctx context.Context, repo string, from source, room int) (
 	for _, file := range files {
 		fmt.Fprintf(sum, "%q %q %q\n", file.Path, file.RenamedFrom, file.patch)
 		if file.LeftOut == "" {
-			file.LeftOut = leftOut(file, file.patch)
+			file.LeftOut = leftOut(file)
 		}
 		if file.LeftOut == "" {
 			hunks, err := parsePatch(file.Path, file.patch)
-			if err != nil {
+			switch {
+			case err != nil:
 				return nil, fault.New(fault.ToolFailed, "read the change: %w", err)
-			}
-			if len(hunks) == 0 {
+			case len(hunks) == 0:
 				file.LeftOut = noLines(file)
+			case generatedMark().MatchString(e.top(ctx, repo, from, hunks[0])):
+				file.LeftOut, hunks = "generated", nil
 			}
 			c.hunks[file.Path] = hunks
 			for _, hunk := range hunks {
@@ -141,7 +144,47 @@ func (e *engine) read(ctx context.Context, repo string, from source) ([]fileChan
 		each.fileChange.patch = each.Patch
 		files = append(files, each.fileChange)
 	}
+	if from.Head == "" {
+		untracked, err := e.untracked(ctx, repo)
+		return append(files, untracked...), err
+	}
 	return files, nil
+}
+
+// untracked names the files and folders that git does not know, which no diff has.
+func (e *engine) untracked(ctx context.Context, repo string) (files []fileChange, err error) {
+	var tree struct {
+		Files []struct {
+			Path     string `json:"path"`
+			Worktree string `json:"worktree"`
+		} `json:"files"`
+	}
+	if err := e.call(ctx, "git.status", inRepo(repo, map[string]any{"limit": 10_000}), &tree); err != nil {
+		return nil, err
+	}
+	for _, each := range tree.Files {
+		if each.Worktree == "untracked" {
+			files = append(files, fileChange{Path: each.Path, Status: "untracked", LeftOut: "untracked; git add -N lets it be read"})
+		}
+	}
+	return files, nil
+}
+
+// top is the beginning of a file in its new version. Where the patch begins further
+// down, the file on disk has the same beginning, unless another branch changed it;
+// without one the file is reviewed.
+func (e *engine) top(ctx context.Context, repo string, from source, first passage) string {
+	if first.lines[0].New <= 1 || from.Forge != "" {
+		return first.top()
+	}
+	var read struct {
+		Text string `json:"text"`
+	}
+	file := path.Join(repo, first.path)
+	if err := e.call(ctx, "context.read", map[string]any{"path": file, "end_line": topLines}, &read); err != nil {
+		return first.top()
+	}
+	return read.Text
 }
 
 // maxAnswer bounds what is asked of git.diff at once, in bytes. With the escapes of

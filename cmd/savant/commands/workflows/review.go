@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -44,7 +45,7 @@ func ReviewCommand(shared *cli.Program) *cobra.Command {
 		Example: "  savant review\n  savant review main..feature --output sarif --output-file review.sarif\n  savant review 12 --base origin/main",
 		Args:    cli.Positional(cobra.MaximumNArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
-			if !strings.Contains("markdown json sarif", want.output) || want.output == "" {
+			if !slices.Contains([]string{"markdown", "json", "sarif"}, want.output) {
 				return cli.UsageError("--output: expected markdown, json or sarif")
 			}
 			return p.With(command.Context(), func(a *app.App) error {
@@ -69,6 +70,7 @@ func (p *program) review(ctx context.Context, a *app.App, want reviewWanted, tar
 	outcome, err := p.drive(ctx, a, workflow.Request{Workflow: reviewWorkflow, Params: want.params(target), RunID: want.run})
 	if err != nil || outcome.Status != workflow.Done {
 		if outcome != nil {
+			outcome.Outputs = nil // of a run that made no report
 			return p.conclude(outcome)
 		}
 		return err
