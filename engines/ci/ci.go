@@ -95,7 +95,7 @@ func (r *runner) status(context.Context) engines.Status {
 	return engines.Status{State: state, Reason: strings.Join(refused, "; ")}
 }
 
-// testsInput takes nothing: which tests there are is the project's to say.
+// testsInput has no arguments: ci.yaml decides which tests run.
 type testsInput struct{}
 
 // runInput names a command.

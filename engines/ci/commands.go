@@ -38,7 +38,7 @@ type command struct {
 	patterns []*regexp.Regexp
 	parser   string
 	report   string // of JUnit: a path or a pattern of paths below dir
-	// part is the row as what a person accepts.
+	// part is the row in the form in which a person accepts it.
 	part   trust.Part
 	digest string // of the row as it is written
 	file   string // the SHA-256 of ci.yaml
@@ -56,10 +56,10 @@ func (r *runner) load() (map[string]command, error) {
 	return read(src, r.ReadYAML)
 }
 
-// errNoFile: nobody has named commands.
+// errNoFile says that the folder has no ci.yaml.
 var errNoFile = errors.New("there is no " + File)
 
-// text returns the text of ci.yaml: errNoFile.
+// text returns the text of ci.yaml, or errNoFile.
 func (r *runner) text() ([]byte, error) {
 	root, err := r.root()
 	if err != nil {

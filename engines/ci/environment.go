@@ -10,9 +10,9 @@ import (
 	"savant/internal/redact"
 )
 
-// passed are the variables a command gets from this process: where programs,
-// homes and caches are, language and time zone, and what the tool chains need
-// to find themselves. Everything else, and so every secret, it gets only where
+// passed lists the variables that every command gets from this process: where programs,
+// home folders and caches are, the language and time zone, and what tool chains need to
+// find their parts. Any other variable, and so any secret, reaches a command only if
 // ci.yaml lists it.
 var passed = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "LANG", "LC_ALL", "LC_CTYPE", "SYSTEMROOT",
@@ -21,7 +21,8 @@ var passed = []string{
 	"CGO_ENABLED", "CC", "CXX", "CARGO_HOME", "RUSTUP_HOME", "JAVA_HOME", "NVM_DIR", "PYENV_ROOT", "VIRTUAL_ENV",
 }
 
-// fixed variables: a command can ask nobody and has no terminal.
+// fixed are variables that every command gets: no person watches it, and it has no
+// terminal.
 var fixed = map[string]string{"CI": "true", "NO_COLOR": "1", "TERM": "dumb"}
 
 // reference is a part of a value of env that is taken from this process:
@@ -59,12 +60,12 @@ func environment(of command) (variables, secrets []string, err error) {
 	return variables, secrets, nil
 }
 
-// minSecret is the shortest value that is hidden: a shorter one is part of too
-// many words to hide anything.
+// minSecret is the length from which a value is hidden. A shorter value occurs within
+// ordinary words, and hiding it would damage the output.
 const minSecret = 4
 
-// hiding returns what takes secrets out of a text, and leaves the rest of it as
-// the command wrote it.
+// hiding returns a redactor that replaces the given secrets in a text and leaves the
+// rest as the command wrote it.
 func hiding(secrets []string) *redact.Redactor {
 	return redact.FromLength(minSecret, secrets...).Known()
 }

@@ -19,16 +19,17 @@ type Report struct {
 	// ExitCode is the command's; 128 and the signal's number when it was
 	// killed, as shells say it; ExitTimedOut when it took too long.
 	ExitCode int `json:"exit_code"`
-	// Outcome says whether the command did what it is for, which an exit code of
-	// 0 does not where no test ran.
+	// Outcome is the result in one word. An exit code of 0 alone is not enough: it may
+	// be that no test ran.
 	Outcome Outcome `json:"outcome" enum:"passed,failed,no_tests,timed_out"`
 	// TimedOut says that the command was ended at its timeout.
 	TimedOut bool `json:"timed_out"`
 	// DurationMS is how long it ran, in milliseconds.
 	DurationMS int64 `json:"duration_ms"`
-	// Passed, Failed and Skipped count the tests a parser found; a test that
-	// holds others counts beside them. Absent where no parser is set, and where
-	// no test was found, which the note says: none failed is not that all passed.
+	// Passed, Failed and Skipped count the tests that the parser found; a test with
+	// subtests counts as one more. They are absent if no parser is set. They are also
+	// absent if no test was found, since 0 failed would look like success; the note
+	// says so.
 	Passed  *int `json:"passed,omitempty"`
 	Failed  *int `json:"failed,omitempty"`
 	Skipped *int `json:"skipped,omitempty"`
@@ -46,12 +47,12 @@ type Report struct {
 	Command *Command `json:"command,omitempty"`
 }
 
-// Command names what was carried out, so that a result says what it is of.
+// Command names the command that was run, so that a report shows what it is about.
 type Command struct {
 	// Name is that in ci.yaml, and Line the program with its arguments.
 	Name string   `json:"name"`
 	Line []string `json:"line"`
-	// Digest is that of the command in ci.yaml, File that of the file.
+	// Digest is the digest of the command in ci.yaml, File that of the whole file.
 	Digest string `json:"digest"`
 	File   string `json:"file"`
 }
@@ -141,7 +142,8 @@ func notStarted(chosen command, err error) error {
 	return fault.New(fault.ToolFailed, "%s could not be started: %w", program, err)
 }
 
-// exitCode reads how the process ended. Output that outlived it is no failure.
+// exitCode returns how the process ended. It is no error if a child of it kept the
+// output open.
 func exitCode(process *exec.Cmd, ended error, timedOut bool) (int, error) {
 	var exit *exec.ExitError
 	switch {

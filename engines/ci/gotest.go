@@ -13,12 +13,12 @@ import (
 // `go doc test2json` describes it. Other lines are shown as they are.
 type goReading struct {
 	tests *tests
-	// failed are the packages of which a test failed, so that the package's
-	// own failure says nothing new.
+	// failed holds the packages with a failed test. The failure of such a package adds
+	// nothing and is not counted.
 	failed map[string]bool
-	// running are the tests of a package that have begun and not ended, with the
-	// number of the event: what a panic or the end of its time ended is said
-	// nowhere else.
+	// running holds the tests of a package that have begun and not ended, with the
+	// number of the event. If a panic or a timeout ended them, go test writes no other
+	// event for them.
 	running map[string]map[string]int
 	events  int
 	partial string // of a line that came in several events
@@ -80,8 +80,8 @@ func (g *goReading) ended(event goEvent) {
 	}
 }
 
-// began remembers a running test. Benchmarks are left out: nothing says that one
-// ended well.
+// began notes a running test. Benchmarks are left out, since no event says that one
+// passed.
 func (g *goReading) began(event goEvent) {
 	if strings.HasPrefix(event.Test, "Benchmark") {
 		return

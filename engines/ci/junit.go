@@ -28,7 +28,8 @@ type junitReading struct {
 
 func (j *junitReading) line(text string) (string, bool) { return text, true }
 
-// conclude reads the reports that this run wrote; older ones are of another.
+// conclude reads the reports that this run wrote. Older files are reports of another
+// run.
 func (j *junitReading) conclude(dir *os.Root, report string, started time.Time) (*tests, string) {
 	names, err := fs.Glob(dir.FS(), report)
 	if err != nil {
@@ -108,8 +109,7 @@ func (j *junitReading) read(source io.Reader) error {
 	}
 }
 
-// latin decodes what reports are written in beside UTF-8: ISO 8859-1, of which
-// ASCII is a part.
+// latin decodes the encodings of reports other than UTF-8: ISO 8859-1 and ASCII.
 func latin(charset string, source io.Reader) (io.Reader, error) {
 	switch strings.ToLower(charset) {
 	case "iso-8859-1", "latin1", "us-ascii", "ascii":
@@ -118,7 +118,7 @@ func latin(charset string, source io.Reader) (io.Reader, error) {
 	return nil, fmt.Errorf("it is written in %q; expected UTF-8", charset)
 }
 
-// enter and leave keep the names of the suites around what is read.
+// enter and leave track the names of the suites around the current element.
 func (j *junitReading) enter(start xml.StartElement) {
 	if start.Name.Local != "testsuite" {
 		return

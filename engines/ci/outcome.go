@@ -1,7 +1,7 @@
 package ci
 
-// Outcome is what became of a command, in one word. Only passed is a success:
-// where a parser is set, an exit code of 0 may mean that nothing was tested.
+// Outcome is how a command ended, in one word. Only passed is a success: where a parser
+// is set, an exit code of 0 may mean that nothing was tested.
 type Outcome string
 
 // The outcomes.
@@ -17,8 +17,8 @@ const (
 	TimedOut Outcome = "timed_out"
 )
 
-// outcomeOf says what became of a command and the tests that were found, nil for
-// none; parsed: a parser looked for tests.
+// outcomeOf returns how a command ended. found are its tests, nil for none; parsed says
+// that a parser looked for tests.
 func outcomeOf(report *Report, found *tests, parsed bool) Outcome {
 	switch {
 	case report.TimedOut:

@@ -18,8 +18,8 @@ const (
 	maxTailBytes = 16 << 10
 	// maxShownLine is how much of one line is kept, in bytes.
 	maxShownLine = 1000
-	// maxLine is how much of one line a parser sees; a parser's line is JSON
-	// that holds a line of the program.
+	// maxLine is how much of one line a parser sees. It is more than maxShownLine,
+	// because a parser may read JSON that holds a line of the program.
 	maxLine = 1 << 20
 	// progressSpacing is the least time between two reports of progress.
 	progressSpacing = 200 * time.Millisecond
@@ -56,8 +56,8 @@ func (o *output) close() {
 	}
 }
 
-// conclude writes the tests that were found into a report, and what became of
-// the command; see reading for the arguments.
+// conclude writes the tests and the outcome into a report; see reading for the
+// arguments.
 func (o *output) conclude(report *Report, dir *os.Root, pattern string, started time.Time) {
 	found, note := o.reading.conclude(dir, pattern, started)
 	if found.none() {
@@ -132,8 +132,8 @@ func (s *stream) end() {
 // escape matches what steers a terminal (ECMA-48 control sequences).
 var escape = pattern.Lazy("\x1b(\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|[@-Z\\\\^_])")
 
-// plain returns a line as text: valid UTF-8, without escapes, and of a line
-// that was written over only its last state.
+// plain returns a line as valid UTF-8 without escape sequences. If carriage returns
+// overwrote the line, as in a progress bar, only its last state is left.
 func plain(line string) string {
 	line = strings.TrimRight(line, "\r")
 	line = line[strings.LastIndexByte(line, '\r')+1:]

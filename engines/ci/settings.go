@@ -74,7 +74,8 @@ func (s *settingsReader) failure() error {
 	return fault.New(fault.YAMLSchemaViolation, "%s", details).With(s.diagnostics...)
 }
 
-// object returns the members of a value, or complains.
+// object returns the members of a value. It notes an error if the value is no mapping
+// or has an unknown key.
 func (s *settingsReader) object(value any, where string, known []string) map[string]any {
 	members, ok := value.(map[string]any)
 	if !ok {
@@ -90,7 +91,8 @@ func (s *settingsReader) object(value any, where string, known []string) map[str
 	return members
 }
 
-// meant is the end of a message about a name that nothing has.
+// meant returns the end of a message about an unknown name: what was likely meant, and
+// the known names.
 func meant(name string, known []string) string {
 	if near := fault.Nearest(name, known); near != "" {
 		return fmt.Sprintf("; did you mean %q? Known: %s", near, strings.Join(known, ", "))
@@ -199,7 +201,7 @@ func (s *settingsReader) texts(value any, where string) []string {
 	return texts
 }
 
-// local returns a path that stays below where it is taken from.
+// local returns a relative path that does not leave the folder it starts in.
 func (s *settingsReader) local(value any, where string) string {
 	text, ok := value.(string)
 	clean := path.Clean(text)

@@ -37,8 +37,8 @@ var (
 // tapEscapes are those of TAP 14.
 var tapEscapes = strings.NewReplacer(`\\`, `\`, `\#`, `#`)
 
-// tapIndent is how far a subtest is indented, tapDepth how deep one is told apart
-// from those around it.
+// tapIndent is the indentation of a subtest, in spaces. Subtests nested deeper than
+// tapDepth count as subtests at that depth.
 const (
 	tapIndent = 4
 	tapDepth  = 64
@@ -70,8 +70,8 @@ func (t *tapReading) line(text string) (string, bool) {
 	return text, true
 }
 
-// inDetails says whether a line is part of the YAML block behind a test point:
-// what it quotes may look like a point.
+// inDetails says whether a line belongs to the YAML block after a test point. Such a
+// line may look like a test point.
 func (t *tapReading) inDetails(line string) bool {
 	if t.details != "" {
 		within := strings.TrimSpace(line) == "" || strings.HasPrefix(line, strings.TrimRight(t.details, "."))
@@ -92,8 +92,8 @@ func (t *tapReading) enter(depth int, name string) {
 	t.suites = append(t.suites[:min(depth, len(t.suites))], name)
 }
 
-// plan takes how many points a document, or a subtest, has. A second one is that
-// of the next document.
+// plan notes how many points a document or a subtest announces. A second plan begins
+// the next document.
 func (t *tapReading) plan(depth, length int) {
 	if t.open(depth).planned {
 		t.close(depth)
@@ -111,8 +111,8 @@ func (t *tapReading) open(depth int) *tapPlan {
 	return &t.plans[depth]
 }
 
-// close ends the documents of a depth and below: what is missing in one, or too
-// much, failed.
+// close ends the documents at a depth and below it. Points that are missing from the
+// plan or beyond it count as failed.
 func (t *tapReading) close(depth int) {
 	for last := len(t.plans) - 1; last >= depth; last-- {
 		for _, each := range t.plans[last].failures() {

@@ -10,8 +10,8 @@ import (
 	"savant/internal/pattern"
 )
 
-// tapPlan is what one document of TAP, or one of its subtests, said that it
-// would run, and what it ran. A document without a plan is taken as it comes.
+// tapPlan is the plan of one TAP document, or of one of its subtests, and the points
+// that came. Without a plan any number of points is right.
 type tapPlan struct {
 	planned bool
 	length  int          // of the plan 1..length
@@ -52,12 +52,12 @@ func (p *tapPlan) result(number string) {
 	p.seen[p.last] = true
 }
 
-// complete says whether all that was planned came, so that a point of number 1
-// is the first of another document: outputs of several programs are often one
-// after the other.
+// complete says whether all planned points have come. A point with number 1 then begins
+// another document: the outputs of several programs are often written one after the
+// other.
 func (p *tapPlan) complete() bool { return p.planned && p.results > 0 && p.results >= p.length }
 
-// failures name what keeps results from being those of the plan, by number.
+// failures lists how the points differ from the plan.
 func (p *tapPlan) failures() []string {
 	if !p.planned {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"savant/internal/redact"
 )
 
-// tests is what a parser found in a command's output. A test that holds others
-// counts beside them.
+// tests is what a parser found in the output of a command. A test with subtests counts
+// as one more.
 type tests struct {
 	passed, failed, skipped int
 	// failedTests and skippedTests are bounded; the counts are not.
@@ -70,8 +70,8 @@ func (t *tests) report(into *Report, hidden *redact.Redactor) {
 	into.FailedTests, into.SkippedTests = t.failedTests, t.skippedTests
 }
 
-// noTest is the note of a command that was to run tests and told of none: it may
-// well have ended with 0.
+// noTest is the note of a command in whose output the parser found no test. Its exit
+// code may be 0.
 const noTest = "no test was found in the output; is the parser right?"
 
 // noneRan is the note where tests were found, and none of them ran.
@@ -117,7 +117,7 @@ func newReading(parser string) reading {
 	return noReading{}
 }
 
-// noReading is for commands that are no tests.
+// noReading is the parser of commands that run no tests.
 type noReading struct{}
 
 func (noReading) line(text string) (string, bool)                       { return text, true }

@@ -23,7 +23,7 @@ type CatalogEntry struct {
 	Params  map[string]any `json:"params,omitempty"`
 	// Origin says whose the workflow is: bundled or project.
 	Origin string `json:"origin,omitempty"`
-	// Replaces: it takes the place of one of another origin.
+	// Replaces says that it takes the place of a workflow of another origin.
 	Replaces bool `json:"replaces,omitempty"`
 	// Held is a file of the same name that is not used, since nobody accepted it.
 	Held string `json:"held,omitempty"`

@@ -90,7 +90,7 @@ func unreadable(name string, err error) error {
 	return fault.New(fault.YAMLSchemaViolation, "%s cannot be read: %w", name, withoutPath(err))
 }
 
-// withoutPath removes the file's name from an error whose message names it
+// withoutPath removes the name of the file from an error whose message names it
 // already.
 func withoutPath(err error) error {
 	var failed *fs.PathError

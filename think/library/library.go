@@ -36,14 +36,15 @@ type Layer struct {
 	Files fs.FS
 	// Folder is where Files is on disk, watched for changes; empty for none.
 	Folder string
-	// Origin says whose the files are, in lists; empty for nobody's.
+	// Origin is where the files come from, as lists show it; empty if they show
+	// nothing.
 	Origin string
 	// Held says whether a file is there and not shown by Files, since nobody has
 	// accepted it; nil: there are none.
 	Held func(name string) bool
 }
 
-// The origins of what the program is put together with.
+// The origins of the layers of this program.
 const (
 	Bundled = "bundled"
 	Project = "project"
@@ -53,7 +54,7 @@ const (
 // parsed and linked once for each content. It may be used by several
 // goroutines at once.
 type Library struct {
-	// Logger receives what concerns no single call; New sets one that discards.
+	// Logger receives messages that belong to no call; New sets one that discards them.
 	Logger *slog.Logger
 	layers []Layer
 
@@ -105,8 +106,8 @@ func (l *Library) parse(file string, src []byte, digest string) (*flow.Workflow,
 	return l.parseWith(set, file, src, digest)
 }
 
-// parseWith parses a file with a set of schemas. It keeps the outcome unless
-// the schemas have changed meanwhile; of calls at once all get the first one's.
+// parseWith parses a file with a set of schemas. It keeps the outcome unless the
+// schemas have changed meanwhile. Concurrent calls share the outcome of the first.
 func (l *Library) parseWith(set *schemas.Set, file string, src []byte, digest string) (*flow.Workflow, error) {
 	key := parsedKey{file, digest}
 	l.mu.Lock()

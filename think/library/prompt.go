@@ -113,7 +113,7 @@ func versionsOf(prompts map[string]any, section string) (latest string, versions
 	return latest, versions, nil
 }
 
-// promptsFile says what models are told.
+// promptsFile is the file with the instructions for models.
 const promptsFile = "prompts.yml"
 
 // Prompts returns prompts.yml. What the file of a layer sets comes before the
@@ -148,8 +148,8 @@ func (l *Library) Prompts() (map[string]any, error) {
 	return merged, nil
 }
 
-// overlay lays a value over another one. Where the value is nothing, the other one
-// stays.
+// overlay merges the value of an upper layer into that of a lower one. A null above
+// leaves the value below.
 func overlay(below, above any) any {
 	if above == nil {
 		return below

@@ -118,8 +118,8 @@ func ReadNamed(text []byte) (*schemas.Set, error) {
 	return set.WithBroken(broken), nil
 }
 
-// Snapshot returns the graph of a workflow and the named schemas it was read
-// with: one moment of both, also while somebody edits them.
+// Snapshot returns the graph of a workflow and the named schemas that it was read with.
+// Both are of one moment, even if a file changes meanwhile.
 func (l *Library) Snapshot(ctx context.Context, workflow string) (*flow.Graph, Named, error) {
 	for {
 		before, err := l.Named()

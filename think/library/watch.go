@@ -11,10 +11,11 @@ import (
 	"savant/fault"
 )
 
-// debounce gathers the events of one save: editors write, rename and touch.
+// debounce is how long events are collected after a change: to save a file, editors
+// write, rename and touch it.
 const debounce = 50 * time.Millisecond
 
-// watched are the folders whose changes are told.
+// watched lists the folders whose changes are reported.
 var watched = []string{workflowFolder, schemaFolder, promptFolder}
 
 // Watch calls changed with the folders whose files changed (workflows, schemas,

@@ -128,7 +128,7 @@ func reversed(e *evaluation) any {
 	return turned
 }
 
-// mirrored converts an index in a reversed list, or null, to one in the list.
+// mirrored converts an index in a reversed list to one in the list; null stays null.
 func mirrored(e *evaluation) any {
 	if index, ok := e.args[1].(int); ok {
 		return len(e.list(0)) - 1 - index
@@ -136,7 +136,7 @@ func mirrored(e *evaluation) any {
 	return nil
 }
 
-// aList returns its argument, which must be a list.
+// aList returns its argument, and fails if it is not a list.
 func aList(e *evaluation) any {
 	items, ok := e.args[0].([]any)
 	if !ok {

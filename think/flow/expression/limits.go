@@ -7,9 +7,9 @@ const (
 	maxSource = 1024
 	// maxNodes is what the parser may create.
 	maxNodes = 1000
-	// maxVisits bounds the walk over the parsed tree. It is more than maxNodes
-	// because the tree is not one: a < b < c and a ?: b share a node, and
-	// nested they would double the work at every level.
+	// maxVisits bounds the walk over the parsed tree. It exceeds maxNodes because nodes
+	// can be shared: a < b < c and a ?: b use one node twice, and nesting doubles the
+	// work at every level.
 	maxVisits = 2000
 )
 
@@ -30,8 +30,8 @@ const (
 	maxInstructions = 1000
 )
 
-// Limits of a result. A short expression can make a value that is small in
-// memory and endless when written, since its parts are shared.
+// Limits of a result. The parts of a value can be shared, so a short expression can
+// make one that is small in memory and enormous when written.
 const (
 	maxResultValues = 1_000_000
 	maxResultText   = 16 << 20

@@ -96,7 +96,7 @@ func (r *rewriter) read(at *ast.IdentifierNode, root, name string, rest []link, 
 	return &path{root: root, name: name, text: text}
 }
 
-// kept says how the result of a step is read.
+// kept explains how the result of a step is read, for messages.
 func (r *rewriter) kept(id string) string {
 	if capture := r.scope.Kept[id]; capture != "" {
 		return fmt.Sprintf("the result of step %s is %s", quote(id), under(rootState, capture))
@@ -176,7 +176,7 @@ func (r *rewriter) ambiguous(name string, meanings []string) string {
 	return fmt.Sprintf("%s is %s: write %s", quote(name), strings.Join(said, " and "), fix)
 }
 
-// singular says what one name under a root is.
+// singular names one entry of a root, for messages.
 func singular(root string) string {
 	switch root {
 	case rootParams:

@@ -58,8 +58,7 @@ func get(e *evaluation) any {
 	return value
 }
 
-// read returns what the surroundings hold under a name. What was declared and
-// has no value is null.
+// read returns the value of a name in the Env. A declared name without a value is null.
 func (env *Env) read(root, name string) any {
 	var object map[string]any
 	switch root {

@@ -52,8 +52,8 @@ func Compile(source string, scope Scope) (program *Program, err error) {
 	return &Program{source, distinct(rewriter.references), code}, nil
 }
 
-// Parse returns the syntax tree of the expression, before anything was rewritten, for
-// who reads expressions. It is a new one at each call.
+// Parse returns the syntax tree of the expression as it was written. Each call returns
+// a new tree.
 func (p *Program) Parse() (ast.Node, error) {
 	tree, err := parser.ParseWithConfig(p.source, newConfig())
 	if err != nil {
@@ -75,7 +75,8 @@ func newConfig() *conf.Config {
 	return config
 }
 
-// Messages of the checks behind the rewriter. No source is known that gets there.
+// Messages of the checks that follow the rewriter. No expression is known that fails
+// them.
 const (
 	notCompiled  = "the expression cannot be compiled"
 	notEvaluated = "the expression cannot be evaluated"

@@ -126,7 +126,7 @@ func (r *rewriter) let(n *ast.VariableDeclaratorNode, soft bool) ast.Node {
 	return &ast.VariableDeclaratorNode{Name: n.Name, Value: value, Expr: rest}
 }
 
-// takenAs says what a name already means, "" where nothing.
+// takenAs returns what a name already means, or "".
 func (r *rewriter) takenAs(name string) string {
 	switch {
 	case r.scope.isRoot(name), name == null, name == "$env":

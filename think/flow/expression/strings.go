@@ -5,12 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// ofText returns a function that makes a text of a text.
+// ofText makes a function of the language from a Go function on a string.
 func ofText(change func(string) string) function {
 	return func(e *evaluation) any { return e.newText(change(e.str(0))) }
 }
 
-// ofPair returns a function that makes a text of a text and an affix.
+// ofPair makes a function of the language from a Go function on a string and an affix.
 func ofPair(change func(text, affix string) string) function {
 	return func(e *evaluation) any { return e.newText(change(e.str(0), e.str(1))) }
 }
