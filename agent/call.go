@@ -125,6 +125,9 @@ func (r *Run) invoke(a asked, tool engines.Tool) (engines.Result, error) {
 		err := r.permit(ctx, a, tool)
 		var result engines.Result
 		if err == nil {
+			if looks := r.runtime.options.Progress; looks != nil {
+				ctx = engines.WithCaller(ctx, engines.Caller{Progress: looks(tool.Name)})
+			}
 			result, err = r.runtime.options.Toolbox.Invoke(engines.GuardWithin(ctx, r.guard), tool.Name, a.Args)
 		}
 		answers <- answer{result, err}

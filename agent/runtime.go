@@ -26,6 +26,9 @@ type Options struct {
 	// Wrote is called with each part of what a model writes, as it comes, without
 	// secrets; nil: models answer at once. It may be called by several goroutines.
 	Wrote func(runID string, step int, text string)
+	// Progress returns what a call of a tool reports its progress to, anew for each call;
+	// nil: nobody looks. Several goroutines call both.
+	Progress func(tool string) func(done, total float64, message string)
 	// Price is what tokens of a model cost, where that is known; nil: it is not.
 	Price  func(model string, promptTokens, outputTokens int) (cost float64, known bool)
 	Memory *memory.Store

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"time"
 
@@ -61,6 +62,7 @@ func (v *drive) attempt(ctx context.Context, next flow.Instruction) finished {
 		limited, cancel = context.WithTimeoutCause(ctx, limit, errLate)
 		defer cancel()
 	}
+	limited = engines.WithCaller(limited, engines.Caller{Progress: v.working(limited, next)})
 	got, err := v.carryOut(withStep(limited, Step{v.at.workflow, v.at.run, next.StepID}), next)
 	switch {
 	case err == nil:
@@ -72,6 +74,20 @@ func (v *drive) attempt(ctx context.Context, next flow.Instruction) finished {
 		got.snapshot = failure(err)
 	}
 	return finished{next, got, time.Since(began)}
+}
+
+// working returns what tells those who watch the drive of the progress that a step's
+// tool reports, until ctx ends. The calls that began the drive may be over by then.
+func (v *drive) working(ctx context.Context, next flow.Instruction) func(done, total float64, message string) {
+	return func(done, total float64, message string) {
+		if ctx.Err() != nil {
+			return
+		}
+		if total > 0 {
+			message += fmt.Sprintf(": %.0f of %.0f", done, total)
+		}
+		v.tell(Event{Kind: Working, StepID: next.StepID, Call: next.Call, Attempt: next.Attempt, Doing: message})
+	}
 }
 
 // sleep waits, and says whether ctx allows to go on.

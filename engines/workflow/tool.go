@@ -85,7 +85,7 @@ func unfinished(outcome *Outcome) error {
 	return fault.New(fault.ToolFailed, "run %s of workflow %s is %s: %s", outcome.RunID, outcome.Workflow, outcome.Status, details)
 }
 
-// progress tells the client behind a call of each step; nil where it does not
+// progress tells the client behind a call of each step and how far it is; nil where it does not
 // ask.
 func progress(ctx context.Context) func(Event) {
 	report := engines.CallerFrom(ctx).Progress
@@ -107,6 +107,8 @@ func (e Event) String() string {
 			return fmt.Sprintf("%s: %s, attempt %d", e.StepID, e.Call, e.Attempt)
 		}
 		return e.StepID + ": " + e.Call
+	case Working:
+		return e.StepID + ": " + e.Doing
 	case Settled:
 		if e.Why == "" {
 			return e.StepID + ": " + string(e.Status)

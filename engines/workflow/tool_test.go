@@ -189,3 +189,24 @@ func TestParametersBesideParamsAreTold(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, `{"n":4}`, string(outcome.Outputs))
 }
+
+// The client is told what the tools of the steps report, also those of a run below.
+func TestTheClientIsToldHowFarAStepIs(t *testing.T) {
+	var late func(done, total float64, message string)
+	tool := engines.Bind("tool.x", "Takes long.", func(ctx context.Context, _ struct{}) (any, error) {
+		late = engines.CallerFrom(ctx).Progress
+		late(3, 9, "indexing files")
+		late(4, 0, "ok  pay")
+		return map[string]any{}, nil
+	})
+	files := one("steps: [{id: a, call: workflow.workflow_run, input_template: {workflow: below}}]")
+	files["below"] = "name: below\nversion: \"1\"\nsteps: [{id: b, call: tool.x}]\n"
+	registry, _ := house(t, files, tool)
+	var told []string
+	caller := engines.Caller{Progress: func(_, _ float64, message string) { told = append(told, message) }}
+	outcome, err := call(t, engines.WithCaller(t.Context(), caller), registry, `{"workflow":"main","run_id":"r"}`)
+	require.NoError(t, err)
+	require.Equal(t, workflow.Done, outcome.Status)
+	late(5, 0, "too late")
+	require.Equal(t, []string{"a: workflow.workflow_run", "a: b: tool.x", "a: b: indexing files: 3 of 9", "a: b: ok  pay", "a: b: done", "a: done"}, told)
+}

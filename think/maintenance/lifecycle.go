@@ -110,6 +110,14 @@ type PruneInput struct {
 	DryRun bool
 	// Purge also erases what is in the trash for so long.
 	Purge bool
+	// Progress is told how far it is; it may be nil.
+	Progress func(done, total float64, message string)
+}
+
+func (in PruneInput) tell(done, total int, message string) {
+	if in.Progress != nil {
+		in.Progress(float64(done), float64(total), message)
+	}
 }
 
 // Pruned says what Prune removed.
@@ -136,7 +144,7 @@ func (k *Keeper) Prune(ctx context.Context, in PruneInput) (*Pruned, error) {
 	before := k.engine.Now().Add(-in.OlderThan)
 	out := &Pruned{Runs: []state.Info{}, Purged: []state.Trashed{}, DryRun: in.DryRun}
 	if in.Purge {
-		if err := k.purge(ctx, before, out); err != nil {
+		if err := k.purge(ctx, before, in, out); err != nil {
 			return out, err
 		}
 	}
@@ -149,7 +157,8 @@ func (k *Keeper) Prune(ctx context.Context, in PruneInput) (*Pruned, error) {
 	if err != nil {
 		return out, err
 	}
-	for _, info := range infos {
+	for i, info := range infos {
+		in.tell(i, len(infos), "pruning runs")
 		if !finished(info) || !olderThan(info.Updated, before) {
 			continue
 		}
@@ -160,6 +169,7 @@ func (k *Keeper) Prune(ctx context.Context, in PruneInput) (*Pruned, error) {
 		}
 		out.Runs = append(out.Runs, info)
 	}
+	in.tell(0, 0, "looking for artifacts that no run names")
 	out.Swept, err = k.dir.GCArtifacts(ctx, artifactGrace, in.DryRun)
 	return out, err
 }
@@ -172,12 +182,13 @@ func (k *Keeper) pruneRun(ctx context.Context, info state.Info, dry bool) error 
 	return k.engine.Alone(key, func() error { return k.dir.DeleteAt(ctx, key, info.Version) })
 }
 
-func (k *Keeper) purge(ctx context.Context, before time.Time, out *Pruned) error {
+func (k *Keeper) purge(ctx context.Context, before time.Time, in PruneInput, out *Pruned) error {
 	items, err := k.dir.Trash(ctx)
 	if err != nil {
 		return err
 	}
-	for _, item := range items {
+	for i, item := range items {
+		in.tell(i, len(items), "emptying the trash")
 		if !olderThan(item.Moved, before) {
 			continue
 		}

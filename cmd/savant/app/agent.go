@@ -26,7 +26,7 @@ func (a *App) openAgent() error {
 	}
 	given := a.settings.Agent
 	a.Agent = agent.New(agent.Options{
-		Toolbox: a.Tools, Client: client, Decider: decider, WhoDecides: whoDecides, Wrote: a.options.Wrote, Price: a.settings.Reasoning.Prices.Of, Memory: memory.Open(a.Root, time.Now), Recorder: a.Recorder,
+		Toolbox: a.Tools, Client: client, Decider: decider, WhoDecides: whoDecides, Wrote: a.options.Wrote, Progress: a.options.Progress, Price: a.settings.Reasoning.Prices.Of, Memory: memory.Open(a.Root, time.Now), Recorder: a.Recorder,
 		Policy: agent.Policy{DisableTools: given.DisableTools, DisableContext: given.DisableContext, DisableSearch: given.DisableSearch,
 			AllowThink: given.AllowThink, Confirm: oneAtATime(a.options.Confirm)},
 		Prepare: a.awaitMounts, Prompts: a.prompts, Repo: a.repository,

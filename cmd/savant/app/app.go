@@ -55,6 +55,9 @@ type Options struct {
 	// Wrote is called with each part of what a model writes for the agent, as it
 	// comes, without secrets; nil: models answer at once.
 	Wrote func(runID string, step int, text string)
+	// Progress returns what a call that the agent makes reports its progress to; nil:
+	// nobody looks.
+	Progress func(tool string) func(done, total float64, message string)
 	// Engines fills the registry; nil for Savant's own engines.
 	Engines func(*App) error
 }

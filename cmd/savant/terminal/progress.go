@@ -17,6 +17,12 @@ const (
 // Progress returns what writes lines of progress to out: at most one each second, and
 // none in the first 300 ms.
 func Progress(out io.Writer, now func() time.Time) func(done, total float64, message string) {
+	return Paced(now, func(line string) { fmt.Fprintln(out, line) })
+}
+
+// Paced is Progress for a line that is shown otherwise. It is shown by one goroutine
+// at a time.
+func Paced(now func() time.Time, show func(line string)) func(done, total float64, message string) {
 	var mu sync.Mutex
 	due := now().Add(firstProgress)
 	return func(done, total float64, message string) {
@@ -30,6 +36,6 @@ func Progress(out io.Writer, now func() time.Time) func(done, total float64, mes
 		if total > 0 {
 			line += fmt.Sprintf(": %.0f of %.0f", done, total)
 		}
-		fmt.Fprintln(out, line)
+		show(line)
 	}
 }

@@ -93,10 +93,13 @@ func RunCommand(shared *cli.Program) *cobra.Command {
 			if err := errors.Join(readResume(command, &want), readPatterns(command, &want), p.readModels(&want), p.readRunFlags(command, &want, args)); err != nil {
 				return err
 			}
-			if terminal.Is(p.Stdin) && terminal.Is(p.Stderr) {
-				p.Open.Confirm = p.confirmCall
-			}
 			shown := &shownRun{program: p, want: want}
+			if terminal.Is(p.Stdin) && terminal.Is(p.Stderr) {
+				p.Open.Confirm = shown.confirmCall
+			}
+			if terminal.Is(p.Stderr) && !want.quiet {
+				p.Open.Progress = shown.progress
+			}
 			p.Open.Observe, p.Open.Wrote = shown.event, shown.wrote
 			if want.quiet && want.outputFormat != outputStream {
 				p.Open.Wrote = nil
@@ -221,13 +224,6 @@ func (p *program) printRunEnd(report agent.Report, want runFlags) {
 			fmt.Fprintln(p.Stderr, "to go on:", more)
 		}
 	}
-}
-
-// confirmCall asks the person at the terminal about a destructive call. It is
-// asked on stderr: stdout is for the answer alone.
-func (p *program) confirmCall(ctx context.Context, tool string, args json.RawMessage) (bool, error) {
-	agreed, _ := terminal.Confirm(ctx, p.Stdin, p.Stderr, "Call "+terminal.Visible(tool)+" "+terminal.Visible(string(args))+"?")
-	return agreed, nil
 }
 
 // endOfWorkflow is the outcome of the workflow that a run began with and ended by:

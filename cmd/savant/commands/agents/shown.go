@@ -1,9 +1,12 @@
 package agents
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"savant/cmd/savant/terminal"
 	"savant/telemetry"
@@ -18,6 +21,36 @@ type shownRun struct {
 	mu sync.Mutex
 	// amid: what a model writes does not end with the end of a line.
 	amid bool
+	// silent: a question is open, or the run is over: no progress is shown.
+	silent bool
+}
+
+// progress shows how far a call is that takes long.
+func (s *shownRun) progress(tool string) func(done, total float64, message string) {
+	return terminal.Paced(time.Now, func(line string) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.silent {
+			return
+		}
+		s.endLine()
+		fmt.Fprintf(s.program.Stderr, "%s: %s\n", terminal.Visible(tool), line)
+	})
+}
+
+// confirmCall asks the person at the terminal about a destructive call, one at a time.
+// It is asked on stderr: stdout is for the answer alone.
+func (s *shownRun) confirmCall(ctx context.Context, tool string, args json.RawMessage) (bool, error) {
+	s.silence(true)
+	defer s.silence(false)
+	agreed, _ := terminal.Confirm(ctx, s.program.Stdin, s.program.Stderr, "Call "+terminal.Visible(tool)+" "+terminal.Visible(string(args))+"?")
+	return agreed, nil
+}
+
+func (s *shownRun) silence(silent bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.silent = silent
 }
 
 // event shows an event of the run.
@@ -85,5 +118,6 @@ func (s *shownRun) endLine() {
 func (s *shownRun) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.silent = true
 	s.endLine()
 }

@@ -32,6 +32,9 @@ func (p *program) statePruneCommand() *cobra.Command {
 			}
 			p.Open.Looking = in.DryRun
 			return p.With(command.Context(), func(a *app.App) error {
+				if terminal.Is(p.Stderr) {
+					in.Progress = terminal.Progress(p.Stderr, time.Now)
+				}
 				kept, err := a.Keeper().Prune(command.Context(), in)
 				if err != nil {
 					return err

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -63,7 +64,7 @@ func (p *program) runWorkflow(ctx context.Context, a *app.App, want wanted) erro
 // are shown on stderr, and questions to a person are put to the one at the terminal.
 func (p *program) drive(ctx context.Context, a *app.App, request workflow.Request) (*workflow.Outcome, error) {
 	first := request
-	shown := &stepLines{out: p.Stderr, onTerminal: terminal.Is(p.Stderr), coloured: terminal.Coloured(p.Stderr, p.Variable)}
+	shown := &stepLines{out: p.Stderr, onTerminal: terminal.Is(p.Stderr), coloured: terminal.Coloured(p.Stderr, p.Variable), now: time.Now}
 	for {
 		outcome, err := a.Driver.Run(ctx, request, shown.tell)
 		if outcome == nil && ctx.Err() != nil {

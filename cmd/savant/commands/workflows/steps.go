@@ -12,22 +12,31 @@ import (
 )
 
 // stepLines shows the steps of a driven run, one line for each that ended. At a
-// terminal a last line says what is being done, and each line how long it took.
+// terminal a last line says what is being done, and each line how long it took; of a
+// step that takes long, lines before say how far its tool is.
 type stepLines struct {
 	out                  io.Writer
 	onTerminal, coloured bool
+	now                  func() time.Time
+
+	paced map[string]func(done, total float64, message string) // by step under way
 }
 
 // maxWhy is how much of a failure a line has, in bytes.
 const maxWhy = 300
 
 func (s *stepLines) tell(event workflow.Event) {
-	if event.Kind == workflow.Begins {
-		if s.onTerminal {
-			fmt.Fprintf(s.out, "%s… %s %s", terminal.ClearLine, terminal.Visible(event.StepID), terminal.Visible(event.Call))
+	switch event.Kind {
+	case workflow.Begins:
+		s.begins(event)
+		return
+	case workflow.Working:
+		if tell := s.paced[event.StepID]; tell != nil {
+			tell(0, 0, event.Doing)
 		}
 		return
 	}
+	delete(s.paced, event.StepID)
 	colour, mark := terminal.Faint, string(event.Kind)
 	switch {
 	case event.Kind == workflow.Settled && event.Status == flow.Done:
@@ -51,4 +60,20 @@ func (s *stepLines) tell(event workflow.Event) {
 		line += fmt.Sprintf("; again in %v", event.Wait)
 	}
 	fmt.Fprintln(s.out, line)
+}
+
+// begins shows at a terminal what is being done, and from when its progress counts.
+func (s *stepLines) begins(event workflow.Event) {
+	if !s.onTerminal {
+		return
+	}
+	doing := fmt.Sprintf("… %s %s", terminal.Visible(event.StepID), terminal.Visible(event.Call))
+	fmt.Fprint(s.out, terminal.ClearLine+doing)
+	if s.paced == nil {
+		s.paced = map[string]func(done, total float64, message string){}
+	}
+	s.paced[event.StepID] = terminal.Paced(s.now, func(line string) {
+		fmt.Fprintf(s.out, "%s%s %s: %s\n%s", terminal.ClearLine, terminal.Paint(s.coloured, terminal.Faint, fmt.Sprintf("%-7s", workflow.Working)),
+			terminal.Visible(event.StepID), fault.Cut(line, maxWhy), doing)
+	})
 }

@@ -32,8 +32,36 @@ func TestStepsAreShownOneALine(t *testing.T) {
 		"done    a git.log\n"+
 		"failed  b ci.run: "+strings.Repeat("x", 297)+"…\n"+
 		"left    c llm.generate: nobody\n", show(stepLines{}))
-	shown := show(stepLines{onTerminal: true, coloured: true})
+	shown := show(stepLines{onTerminal: true, coloured: true, now: time.Now})
 	require.Contains(t, shown, terminal.ClearLine+"… a git.log"+terminal.ClearLine+"\x1b[31mrefused\x1b[0m a git.log (attempt 1)\x1b[2m 1s\x1b[0m: ")
 	require.Contains(t, shown, "\x1b[32mdone   \x1b[0m a git.log\x1b[2m 20ms\x1b[0m\n")
 	require.NotContains(t, shown, "\x1b[2J")
+}
+
+// Of a step that takes long a terminal has a line now and then, with what is being done
+// after it; other streams have none, and nor has a step that is over.
+func TestAStepThatTakesLongIsSpokenOf(t *testing.T) {
+	for _, onTerminal := range []bool{true, false} {
+		clock := time.Unix(0, 0)
+		var out strings.Builder
+		lines := stepLines{out: &out, onTerminal: onTerminal, now: func() time.Time { return clock }}
+		event := workflow.Event{Kind: workflow.Begins, StepID: "a", Call: "ci.run", Attempt: 1}
+		lines.tell(event)
+		event.Kind, event.Doing = workflow.Working, "ok\x1b[2J pay"
+		lines.tell(event)
+		clock = clock.Add(400 * time.Millisecond)
+		lines.tell(event)
+		lines.tell(event)
+		event.Kind, event.Status = workflow.Settled, flow.Done
+		lines.tell(event)
+		clock = clock.Add(time.Hour)
+		event.Kind = workflow.Working
+		lines.tell(event)
+		if onTerminal {
+			require.Equal(t, terminal.ClearLine+"… a ci.run"+terminal.ClearLine+"working a: ok\\u{1b}[2J pay\n… a ci.run"+
+				terminal.ClearLine+"done    a ci.run 0s\n", out.String())
+		} else {
+			require.Equal(t, "done    a ci.run\n", out.String())
+		}
+	}
 }
