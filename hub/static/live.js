@@ -8,6 +8,7 @@ const said = document.getElementById("live-state");
 // maxRows bounds what a page keeps: the server has the rest.
 const maxRows = 1000;
 
+let wanted = false; // what the switch says
 let source = null;
 let after = ""; // the place of the last row, in the trace
 let left = 0;   // rows that were taken off the page
@@ -26,7 +27,7 @@ function add(markup) {
   if (atEnd) window.scrollTo(0, document.documentElement.scrollHeight);
 }
 
-function on() {
+function open() {
   const address = new URL(bar.dataset.live, location.href);
   if (after !== "") address.searchParams.set("after", after);
   source = new EventSource(address);
@@ -36,21 +37,33 @@ function on() {
   source.addEventListener("error", () => {
     say(source.readyState === EventSource.CLOSED ? "Not live: the session has ended. Open the link that savant hub prints." : "The hub does not answer. Trying again…");
   });
-  button.setAttribute("aria-pressed", "true");
-  button.textContent = "Live: on";
   say("Connecting…");
 }
 
-function off() {
-  source.close();
+function close() {
+  if (source) source.close();
   source = null;
-  button.setAttribute("aria-pressed", "false");
-  button.textContent = "Live: off";
   say("");
+}
+
+// follow opens the stream while it is wanted and seen. A hidden page holds none: a browser
+// has six for all its tabs. Shown again, it goes on after its last row.
+function follow() {
+  const seen = document.visibilityState === "visible";
+  if (wanted && seen && !source) open();
+  if (!(wanted && seen)) close();
+}
+
+function turn(live) {
+  wanted = live;
+  button.setAttribute("aria-pressed", String(live));
+  button.textContent = live ? "Live: on" : "Live: off";
+  follow();
 }
 
 if (bar && list) {
   bar.hidden = false;
-  button.addEventListener("click", () => (source ? off() : on()));
-  on();
+  button.addEventListener("click", () => turn(!wanted));
+  document.addEventListener("visibilitychange", follow);
+  turn(true);
 }
