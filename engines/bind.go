@@ -33,6 +33,16 @@ func Bind[In, Out any](name, description string, f func(context.Context, In) (Ou
 	}
 }
 
+// BindReading is Bind for a tool that only reads, with its title and with an output
+// schema: SchemaOf[Out].
+func BindReading[In, Out any](name, title string, f func(context.Context, In) (Out, error), description string) Tool {
+	made := Bind(name, description, f)
+	made.Title = title
+	made.Output = SchemaOf[Out]()
+	made.ReadOnly, made.Idempotent = true, true
+	return made
+}
+
 // decode reads arguments into a struct; INVALID_PARAMS where a value fits the
 // schema but not the Go type, such as a number beyond 64 bits.
 func decode[In any](args json.RawMessage, in *In) error {

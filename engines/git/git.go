@@ -5,7 +5,6 @@
 package git
 
 import (
-	"context"
 	"time"
 
 	"savant/engines"
@@ -39,33 +38,25 @@ type Options struct {
 func Tools(options Options) []engines.Tool {
 	e := newEngine(options)
 	tools := []engines.Tool{
-		tool("git.status", "Git status", e.status,
+		engines.BindReading("git.status", "Git status", e.status,
 			"Branch, upstream and changed files of a git repository, untracked ones included."),
-		tool("git.log", "Git log", e.log,
+		engines.BindReading("git.log", "Git log", e.log,
 			"Commits of a git repository, newest first, with author, date and message; of some paths, or after some commit, if asked."),
-		tool("git.diff", "Git diff", e.diff,
+		engines.BindReading("git.diff", "Git diff", e.diff,
 			"Changes between two states of a git repository, as one patch per file. By default the working tree against HEAD; "+
 				"from alone compares the working tree with that commit, from and to two commits, to alone a commit with its first parent, "+
 				"staged the index. Untracked files are not part of it: git.status lists them."),
-		tool("git.show", "Git show", e.show,
+		engines.BindReading("git.show", "Git show", e.show,
 			"One commit of a git repository: its message and its changes against its first parent; a first commit is all additions."),
-		tool("git.blame", "Git blame", e.blame,
+		engines.BindReading("git.blame", "Git blame", e.blame,
 			"For each line of a file in a git repository, the commit, author and date that last changed it."),
-		tool("git.files", "Git files", e.files,
+		engines.BindReading("git.files", "Git files", e.files,
 			"Paths of the files a git repository holds, now or at a commit; ignored files are left out."),
 	}
 	for i := range tools {
 		tools[i].Timeout = e.timeout
 	}
 	return tools
-}
-
-func tool[In, Out any](name, title string, f func(context.Context, In) (Out, error), description string) engines.Tool {
-	made := engines.Bind(name, description, f)
-	made.Title = title
-	made.Output = engines.SchemaOf[Out]()
-	made.ReadOnly, made.Idempotent = true, true
-	return made
 }
 
 type engine struct {

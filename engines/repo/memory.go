@@ -37,7 +37,7 @@ func (e *reader) memoryTools() []engines.Tool {
 	write.Title, write.Output = "Write to memory", engines.SchemaOf[memoryWriteOut]()
 	write.Destructive = true // replace takes away what was there
 	return []engines.Tool{
-		searchTool("context.memory_search", "Search memory", e.memorySearch,
+		engines.BindReading("context.memory_search", "Search memory", e.memorySearch,
 			"Searches what was kept by context.memory_write, and what earlier runs came to, best first."),
 		write,
 	}

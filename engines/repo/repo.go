@@ -64,12 +64,12 @@ func Engine(options Options, search *Search) (engines.Engine, []engines.Tool) {
 func Tools(options Options) []engines.Tool {
 	e := newReader(options)
 	return slices.Concat([]engines.Tool{
-		searchTool("context.read", "Read a file", e.read,
+		engines.BindReading("context.read", "Read a file", e.read,
 			"Reads lines of a text file of the project: up to 400 lines or 64 KB at once; total_lines says how many there are."),
-		searchTool("context.outline", "Outline a file", e.outline,
+		engines.BindReading("context.outline", "Outline a file", e.outline,
 			"Lists what a file defines, with kind, line and signature: Go exactly; Python, JavaScript, TypeScript, Rust, Java, C, C++ and Ruby "+
 				"by the shape of their lines; headings of Markdown, targets of a Makefile."),
-		searchTool("context.tree", "Folder tree", e.tree,
+		engines.BindReading("context.tree", "Folder tree", e.tree,
 			"Lists the folders and files of the project that are not ignored, to a depth, with the number of files below each folder."),
 	}, e.memoryTools())
 }

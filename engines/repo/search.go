@@ -77,22 +77,14 @@ func (s *Search) Close() error {
 // TOOL_FAILED (a folder that cannot be read, an index that cannot be written).
 func (s *Search) Tools() []engines.Tool {
 	return []engines.Tool{
-		searchTool("context.search", "Search files", s.search,
+		engines.BindReading("context.search", "Search files", s.search,
 			"Searches the project's files for a question or some words, best first: files with all the words, and those that define them, "+
 				"before those with some. Understands \"phrases\" and prefix*; readFile finds read_file too. Lines are read from the files as they are now."),
-		searchTool("context.fts_search", "Search files by expression", s.ftsSearch,
+		engines.BindReading("context.fts_search", "Search files by expression", s.ftsSearch,
 			"Searches the project's files for an expression: every word is needed; AND, OR, NOT, ( ), \"phrases\" and prefix* have their meaning."),
-		searchTool("context.index", "Search index", s.indexTool,
+		engines.BindReading("context.index", "Search index", s.indexTool,
 			"Says what the search index holds: files, bytes, what was skipped and why, its size and age; action refresh brings it up to date first."),
 	}
-}
-
-func searchTool[In, Out any](name, title string, f func(context.Context, In) (Out, error), description string) engines.Tool {
-	made := engines.Bind(name, description, f)
-	made.Title = title
-	made.Output = engines.SchemaOf[Out]()
-	made.ReadOnly, made.Idempotent = true, true
-	return made
 }
 
 type searchIn struct {

@@ -50,29 +50,21 @@ func Engine(tools Tools) (engines.Engine, []engines.Tool) {
 		panic("review: " + err.Error()) // only a size below 1 is an error
 	}
 	e := &engine{tools: tools, kept: kept}
-	commenting := tool("review.comment", "Post a review", e.comment,
+	commenting := engines.BindReading("review.comment", "Post a review", e.comment,
 		"Posts the report as a comment of the pull or merge request, with GitHub's or GitLab's MCP server; at most once for each head commit.")
 	commenting.ReadOnly, commenting.OpenWorld = false, true
 	return engines.Engine{Name: Name, Description: "reads changes for reviews, and holds findings against them"}, []engines.Tool{
-		tool("review.change", "What is reviewed", e.change,
+		engines.BindReading("review.change", "What is reviewed", e.change,
 			"Says what a review is about: the files of a change, what of it is left out and why, and in how many parts it is read. "+
 				"The change is a branch, a range, a pull or merge request, or the uncommitted changes."),
-		tool("review.part", "A part of a change", e.part,
+		engines.BindReading("review.part", "A part of a change", e.part,
 			"One part of a change with the lines around it: each changed line stands in one part, with its number in the new version."),
-		tool("review.check", "Check findings", e.check,
+		engines.BindReading("review.check", "Check findings", e.check,
 			"Holds findings against a change: keeps those whose evidence stands in the patch of their file, corrects their lines, merges those that say the same."),
-		tool("review.report", "Report of a review", e.report,
+		engines.BindReading("review.report", "Report of a review", e.report,
 			"Writes the report of a review as Markdown: the decision, the findings, and what was and was not seen."),
 		commenting,
 	}
-}
-
-func tool[In, Out any](name, title string, f func(context.Context, In) (Out, error), description string) engines.Tool {
-	made := engines.Bind(name, description, f)
-	made.Title = title
-	made.Output = engines.SchemaOf[Out]()
-	made.ReadOnly, made.Idempotent = true, true
-	return made
 }
 
 type changeIn struct {
