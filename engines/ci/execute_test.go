@@ -27,11 +27,11 @@ func project(t testing.TB, file string) (string, *engines.Registry) {
 	return impatient(t, file, time.Minute)
 }
 
-// brief is a grace for commands of which some process does not end by itself.
+// brief is the grace in tests with a process that does not end by itself.
 const brief = 50 * time.Millisecond
 
-// impatient is project with a grace: what a command wrote and nobody has read by
-// then is lost.
+// impatient is project with a grace. Output that has not been read when it is over is
+// lost.
 func impatient(t testing.TB, file string, grace time.Duration) (string, *engines.Registry) {
 	t.Helper()
 	folder := t.TempDir()
@@ -176,8 +176,8 @@ func TestProgressIsReported(t *testing.T) {
 	require.True(t, strings.HasPrefix(said, "one"), said)
 }
 
-// A parser that finds nothing, as one that is the wrong one, says so: that no
-// test failed would look like success.
+// A parser that finds no test, for instance because it is the wrong one, says so: "no
+// test failed" would look like success.
 func TestNoTestAtAllIsTold(t *testing.T) {
 	folder, registry := project(t, "")
 	for _, command := range []string{
@@ -196,8 +196,8 @@ func TestNoTestAtAllIsTold(t *testing.T) {
 	}
 }
 
-// FuzzSettings shows that no ci.yaml and no arguments, whatever their bytes,
-// fail inside or start what the file does not name.
+// FuzzSettings shows that no ci.yaml and no arguments, whatever their bytes, cause an
+// internal error or start a command that the file does not name.
 func FuzzSettings(f *testing.F) {
 	f.Add("commands: {lint: {command: [\"true\"], args: ['a+']}}", "a")
 	f.Add("commands: {lint: {comand: [a], env: {A: 1}, timeout: x, dir: ..}}", "")
@@ -212,8 +212,7 @@ func FuzzSettings(f *testing.F) {
 	})
 }
 
-// Where SAVANT_PATH was moved away is said as what it is, and commands run again
-// when it is back.
+// If SAVANT_PATH is moved away, the error says so; once it is back, commands run again.
 func TestAMovedFolderIsTold(t *testing.T) {
 	folder, registry := project(t, `commands: {tests: {command: [echo, said]}}`)
 	require.NoError(t, os.Rename(folder, folder+".moved"))

@@ -18,10 +18,9 @@ import (
 
 var update = flag.Bool("update", false, "write golden files anew")
 
-// TestParsersReadWhatToolsWrite holds the parsers against output of real tools:
-// go test -json, node --test with its tap and junit reporters, gotestsum; and
-// against what pytest's and surefire's documents, and the specifications of TAP
-// 13 and 14, say that tools write.
+// TestParsersReadWhatToolsWrite feeds the parsers real output of go test -json, of node
+// --test with its tap and junit reporters and of gotestsum, and output made after the
+// documentation of pytest and surefire and the specifications of TAP 13 and 14.
 func TestParsersReadWhatToolsWrite(t *testing.T) {
 	for file, parser := range map[string]string{"go.json": parserGo, "go_build.json": parserGo, "node.tap": parserTAP, "node.xml": parserJUnit,
 		"go_more.json": parserGo, "gotestsum.xml": parserJUnit, "pytest.xml": parserJUnit, "surefire.xml": parserJUnit,
@@ -54,8 +53,8 @@ func TestParsersReadWhatToolsWrite(t *testing.T) {
 	}
 }
 
-// What was running when the output ended has failed, whatever the exit code: the
-// command was ended at its timeout, or something cut what it wrote.
+// Tests that were running when the output ended have failed, whatever the exit code:
+// the command reached its timeout, or its output was cut.
 func TestGoTestsThatWereRunningAtTheEndOfTheOutputFailed(t *testing.T) {
 	reading := newReading(parserGo)
 	for line := range strings.SplitSeq(`{"Action":"run","Package":"q","Test":"TestLater"}
@@ -75,8 +74,8 @@ func TestGoTestsThatWereRunningAtTheEndOfTheOutputFailed(t *testing.T) {
 	require.Equal(t, tests{passed: 1, failed: 3, failedTests: []string{"p.TestHangs (did not end)", "p.TestHangs/inside (did not end)", "q.TestLater (did not end)"}}, *found)
 }
 
-// Of a benchmark that ended well nothing says so: those before one that failed
-// have not failed with it.
+// go test writes no event when a benchmark ends well. Benchmarks that ran before a
+// failed one are not counted as failed.
 func TestBenchmarksBeforeOneThatFailedHaveNotFailed(t *testing.T) {
 	reading := newReading(parserGo)
 	for line := range strings.SplitSeq(`{"Action":"run","Package":"x","Test":"BenchmarkGood"}
@@ -89,8 +88,8 @@ func TestBenchmarksBeforeOneThatFailedHaveNotFailed(t *testing.T) {
 	require.Equal(t, tests{failed: 1, failedTests: []string{"x.BenchmarkBad"}}, *found)
 }
 
-// A program that writes events of its own cannot keep the reader of them busy:
-// this took minutes where each event looked through all running tests.
+// A program that writes many events of its own does not slow the parser down. This took
+// minutes when each event was compared with all running tests.
 func TestManyGoTestsThatRunAtOnceAreRead(t *testing.T) {
 	const many = 200_000
 	reading := newReading(parserGo)
@@ -188,8 +187,8 @@ func TestProjectsAreRecognised(t *testing.T) {
 	}
 }
 
-// FuzzGoTests, FuzzTAP and FuzzJUnit show that no output, whatever its bytes,
-// breaks a parser or a bound: what is counted is no more than what came.
+// FuzzGoTests, FuzzTAP and FuzzJUnit show that no output, whatever its bytes, breaks a
+// parser or exceeds a bound: a parser counts no more tests than the output can hold.
 func FuzzGoTests(f *testing.F) {
 	f.Add([]byte(`{"Action":"run","Package":"a","Test":"b"}` + "\n" + `{"Action":"fail","Package":"a"}`))
 	fuzzLines(f, parserGo, "*.json")

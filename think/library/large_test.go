@@ -13,7 +13,7 @@ import (
 	"savant/think/library"
 )
 
-// counting counts the bytes that are read of files.
+// counting is a file system that counts the bytes read from its files.
 type counting struct {
 	fs.FS
 	read *int

@@ -14,10 +14,9 @@ import (
 	"savant/think/library"
 )
 
-// TestAFileThatCannotBeReadIsNotReplaced: a workflow of the folder that is
-// there and cannot be read, here a link that leads out, is an error. The
-// bundled one of its name is another procedure, and must not be followed in
-// its place.
+// TestAFileThatCannotBeReadIsNotReplaced: if a workflow of the folder cannot be read,
+// here because it is a link that leaves the folder, that is an error. The bundled
+// workflow of the same name is another procedure and must not be used instead.
 func TestAFileThatCannotBeReadIsNotReplaced(t *testing.T) {
 	folder, outside := t.TempDir(), t.TempDir()
 	source, err := savant.Files.ReadFile("workflows/hello.yaml")
@@ -31,7 +30,8 @@ func TestAFileThatCannotBeReadIsNotReplaced(t *testing.T) {
 	require.NotContains(t, err.Error(), outside)
 }
 
-// TestAFileNamedWorkflowsHidesNothing: what is no folder holds no workflows.
+// TestAFileNamedWorkflowsHidesNothing: a file in the place of the folder workflows
+// counts as an empty folder.
 func TestAFileNamedWorkflowsHidesNothing(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows"), []byte("x"), 0o644))
@@ -40,8 +40,7 @@ func TestAFileNamedWorkflowsHidesNothing(t *testing.T) {
 	require.Equal(t, "hello", found.Name)
 }
 
-// libraryOf is the library of a folder over the bundled files, as a server has
-// it.
+// libraryOf returns the library that a server has: a folder over the bundled files.
 func libraryOf(t *testing.T, folder string) *library.Library {
 	root, err := os.OpenRoot(folder)
 	require.NoError(t, err)
@@ -49,8 +48,8 @@ func libraryOf(t *testing.T, folder string) *library.Library {
 	return library.New(library.Layer{Files: savant.Files}, library.Layer{Files: root.FS()})
 }
 
-// unlistable is a folder whose workflows can be read by name and not listed, as
-// one without the right to read it.
+// unlistable is a folder whose workflows can be read by name but not listed, like a
+// folder without the permission to read it.
 type unlistable struct{ fs.FS }
 
 func (u unlistable) ReadDir(name string) ([]fs.DirEntry, error) {
@@ -60,8 +59,8 @@ func (u unlistable) ReadDir(name string) ([]fs.DirEntry, error) {
 	return fs.ReadDir(u.FS, name)
 }
 
-// TestAFolderThatCannotBeListedIsTold: the bundled workflows are not all there
-// are.
+// TestAFolderThatCannotBeListedIsTold: a catalog says that it is incomplete if it shows
+// only the bundled workflows.
 func TestAFolderThatCannotBeListedIsTold(t *testing.T) {
 	folder := t.TempDir()
 	place(t, folder, "own.yaml", []byte("name: own\nversion: \"1\"\nsteps: [{id: a, call: llm.generate, input_template: {task: x}}]\n"))

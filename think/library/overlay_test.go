@@ -11,7 +11,8 @@ import (
 	"savant/think/library"
 )
 
-// over is the library with a prompts.yml of a project, and other files.
+// over returns the library of a project with a prompts.yml and other files, over the
+// bundled ones.
 func over(text string, others map[string]string) *library.Library {
 	files := fstest.MapFS{"prompts.yml": {Data: []byte(text)}}
 	for name, content := range others {

@@ -8,7 +8,7 @@ import (
 	"savant/think/flow/expression"
 )
 
-// typical is an expression as workflows have them.
+// typical is an expression of the kind that workflows contain.
 const typical = `len(filter(state.changed.files, .name endsWith ".go")) > 0 && params.pr != 0`
 
 func typicalScope() expression.Scope {
@@ -54,7 +54,7 @@ func BenchmarkEval(b *testing.B) {
 	}
 }
 
-// BenchmarkBudget is the longest that an evaluation can take.
+// BenchmarkBudget measures the longest possible evaluation.
 func BenchmarkBudget(b *testing.B) {
 	program, err := expression.Compile(`let l = 1..300; all(l, all(l, all(l, # > 0)))`, expression.Scope{})
 	if err != nil {

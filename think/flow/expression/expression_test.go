@@ -16,7 +16,7 @@ import (
 	"savant/think/flow/expression"
 )
 
-// world is the surroundings that most tests speak about.
+// world is the environment that most tests use.
 const world = `{
 	"params": {"pr": 7, "name": "x", "limit": 2.0, "both": 1},
 	"state": {
@@ -163,8 +163,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// The machine keeps a stack: what a function leaves on it would be taken for
-// an argument of the call around it.
+// The virtual machine has a stack. A value that a function left on it would become an
+// argument of the enclosing call.
 func TestPredicateFunctionsLeaveNothingBehind(t *testing.T) {
 	for _, source := range []string{
 		`all([1, 2], # > 1)`, `all([1, 2], # > 0)`, `any([1, 2], # > 1)`, `any([1], # > 1)`, `none([1, 2], # > 1)`,

@@ -21,7 +21,8 @@ var seeds = []string{
 	`0x1f + 0b1 + 0o7 + 1e3`, `"\u00e9\x41\101"`, `a.b()`, `1;2`,
 }
 
-// checkError holds errors to what they promise.
+// checkError checks an error: its place is in the source, and its message is one short
+// line that shows nothing of the inside.
 func checkError(t *testing.T, source string, err error) {
 	var failed *expression.Error
 	require.True(t, errors.As(err, &failed), "%v", err)

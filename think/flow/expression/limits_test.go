@@ -11,8 +11,8 @@ import (
 	"savant/think/flow/expression"
 )
 
-// What the library does when nobody looks, and what is made of it: each is a
-// short source that took seconds, gigabytes or the process.
+// Sources that once took seconds or gigabytes, or ended the process, in expr-lang or in
+// the functions built on it.
 func TestCostIsBounded(t *testing.T) {
 	doubling := "let a0 = text; "
 	for i := range 20 {
@@ -104,8 +104,8 @@ func TestLimitsLeaveRoom(t *testing.T) {
 	}
 }
 
-// A value of the surroundings that is not of package jsonvalue is refused
-// when it comes out, never passed on.
+// A value in the Env that package jsonvalue does not make is refused when an expression
+// returns it.
 func TestForeignValuesDoNotComeOut(t *testing.T) {
 	program, err := expression.Compile(`text`, expression.Scope{Captures: expression.NamesOf("text")})
 	require.NoError(t, err)

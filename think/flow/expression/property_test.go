@@ -68,7 +68,7 @@ func sources(depth int) *rapid.Generator[string] {
 	})
 }
 
-// outcome is everything that can be seen of an evaluation.
+// outcome returns everything that a caller can see of an evaluation.
 func outcome(t require.TestingT, program *expression.Program, env expression.Env) string {
 	value, err := program.Eval(env)
 	if err != nil {
@@ -113,9 +113,9 @@ func propertyScope() expression.Scope {
 	return expression.Scope{Params: expression.NamesOf("p"), Captures: expression.NamesOf("a", "b", "l"), Steps: expression.NamesOf("s")}
 }
 
-// The same expression over the same values gives the same bytes: in 50
-// evaluations, compiled anew, over maps that were filled in another order and
-// over values that were on disk. And the values stay as they were.
+// The same expression over the same values gives the same bytes: in 50 evaluations,
+// after compiling anew, with maps filled in another order and with values read back
+// from disk. The values are not changed.
 func TestEvaluationDependsOnNothingElse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		source := sources(3).Draw(t, "source")

@@ -9,8 +9,8 @@ import (
 	"savant/think/flow/expression"
 )
 
-// reads generates expressions that are one read: of what there is, and of what
-// there is not.
+// reads generates expressions with a single read, of values that exist and of values
+// that do not.
 func reads() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		source := rapid.SampledFrom([]string{"p", "params.p", "a", "state.a", `state["b"]`, "run.id", "steps.s.status"}).Draw(t, "root")
@@ -21,8 +21,8 @@ func reads() *rapid.Generator[string] {
 	})
 }
 
-// A read gives the same value alone and inside another expression, or the same
-// error at its place.
+// A read alone and the same read inside another expression give the same value, or the
+// same error at the same place.
 func TestReadIsWhatTheMachineReads(t *testing.T) {
 	scope := expression.Scope{Params: expression.NamesOf("p"), Captures: expression.NamesOf("a", "b"), Steps: expression.NamesOf("s")}
 	rapid.Check(t, func(t *rapid.T) {
