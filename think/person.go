@@ -24,7 +24,8 @@ type Pending struct {
 	Input any `json:"input"`
 	// Digest binds an answer to exactly this.
 	Digest string `json:"digest"`
-	// Schema is what an answer to human.ask must fit; nil allows any text.
+	// Schema is what an answer to human.ask must fit: the schema of its input, else
+	// the step's success_schema. nil allows any text.
 	Schema any `json:"schema,omitempty"`
 }
 
@@ -48,7 +49,9 @@ func (l *live) pending() []Pending {
 		p := Pending{Workflow: l.key.Workflow, RunID: l.key.Run, StepID: next.StepID, Call: next.Call, Input: next.Input, Digest: next.Shown}
 		input, _ := next.Input.(map[string]any)
 		p.Message, _ = input["message"].(string)
-		p.Schema = input["schema"]
+		if p.Schema = input["schema"]; p.Schema == nil && p.Call == flow.CallAsk {
+			p.Schema = next.SuccessSchema
+		}
 		list = append(list, p)
 	}
 	return list
