@@ -248,6 +248,7 @@ func TestSteps(t *testing.T) {
 		{"  - {id: p, call: llm.generate, input_template: {task: \"{% if x %}a{% endif %}\"}}", "{% if", `warning: {% if x %} stays text`},
 		{"  - {id: p, call: llm.generate, input_template: {task: \"a ${{ params.name }}\"}}", "${{", `warning: the $ of ${{ }} stays text`},
 		{"  - {id: p, call: llm.generate, input_template: {task: \"a ${name}\"}}", "${name", `warning: ${name} stays text: write {{ name }}`},
+		{"  - {id: p, call: llm.generate, input_template: {task: \"a ${params.name}\"}}", "${params", `warning: ${params.name} stays text: write {{ params.name }}`},
 		{"  - {id: p, call: llm.generate, input_template: {task: x}, rationale: \"for {{ name }}\"}", "{{ name", `warning: a rationale is not a template`},
 		{"  - {id: p, call: llm.generate, input_template: {task: x}, success_schema: {type: object, requird: [a]}}", "requird", `error: "requird" is no keyword of JSON Schema and has no effect: did you mean "required"?`},
 		{"  - {id: p, call: llm.generate, input_template: {task: x}, success_schema: {properties: {a: {min_length: 3}}}}", "min_length", `did you mean "minLength"?`},

@@ -11,7 +11,7 @@ import (
 
 var (
 	block       = pattern.Lazy(`\{%.*?%\}`)
-	interpolate = pattern.Lazy(`\$\{\s*([A-Za-z_][A-Za-z0-9_]*)`)
+	interpolate = pattern.Lazy(`\$\{\s*(([A-Za-z_][A-Za-z0-9_]*)(?:\.[A-Za-z_][A-Za-z0-9_]*)*)`)
 )
 
 // leftAsText warns of what other languages would replace in a text and this one
@@ -37,11 +37,11 @@ func (c *checker) leftAsText(value any, parts []expression.Part, path string, in
 		c.atValue(fault.TemplateRenderError, warning, path, at, "the $ of ${{ }} stays text: write {{ }}")
 	}
 	for _, match := range interpolate().FindAllStringSubmatchIndex(words, -1) {
-		name := words[match[2]:match[3]]
+		whole, name := words[match[2]:match[3]], words[match[4]:match[5]]
 		if within(match[0]) || strings.ToUpper(name) == name && !c.names(name, in) {
 			continue // what a shell would replace, as ${HOME}
 		}
-		c.atValue(fault.TemplateRenderError, warning, path, match[0], "${%s} stays text: write {{ %s }}", name, name)
+		c.atValue(fault.TemplateRenderError, warning, path, match[0], "${%s} stays text: write {{ %s }}", whole, whole)
 		return
 	}
 }
