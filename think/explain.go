@@ -149,6 +149,16 @@ func (e *Engine) ExplainRun(ctx context.Context, workflow, run string) (*RunExpl
 	return out, nil
 }
 
+// answered returns the first step that failed by an answer, which a reset gives up.
+func (x *RunExplanation) answered() string {
+	for _, each := range x.Failed {
+		if each.Attempts > 0 && each.Code != "" {
+			return each.StepID
+		}
+	}
+	return ""
+}
+
 // keep says whether a list has room, and counts what it has none for.
 func (x *RunExplanation) keep(length int) bool {
 	if length < maxExplained {
@@ -268,6 +278,9 @@ func (x *RunExplanation) read(now flow.Outcome) string {
 		fmt.Fprintf(&text, "It cannot go on: %s. Mend the workflow's file, then fork the run: think.debug {run_id, action: fork, adopt: true}.\n", now.Blocked.Message())
 	case now.Final != nil:
 		fmt.Fprintf(&text, "It is over: %s\n", now.Final.Summary)
+		if x.Status == flow.Failed && len(x.answered()) > 0 {
+			text.WriteString("To open it again: " + flow.Reopen(x.RunID, x.answered(), true) + "\n")
+		}
 	case len(x.Waiting) > 0 && !slices.ContainsFunc(x.Waiting, func(each waitingStep) bool { return each.For != "person" }):
 		text.WriteString("Nobody but a person can move it on.\n")
 	default:

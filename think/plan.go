@@ -311,10 +311,16 @@ func artifactOf(a flow.FinalArtifact) artifact {
 	return artifact{Name: a.Name, Type: a.Type, Size: len(a.Data), SHA256: digest, Ref: artifactURI(digest)}
 }
 
-// blockedFault is the error of a run that is blocked: why, and the way out, which is a
-// new run under the mended file.
+// blockedFault is the error of a run that is blocked: why, and the way out.
 func blockedFault(out flow.Outcome) *fault.Error {
 	cause := out.Blocked
+	return &fault.Error{Code: cause.Code, Details: "run " + out.RunID + " is blocked: " + cause.Message(), Diagnostics: cause.Diagnostics,
+		Hint: fault.Hint{Text: WayOut(out.RunID, cause)}}
+}
+
+// WayOut says what leads out of a run that is blocked for a cause: a new run under the
+// mended file.
+func WayOut(run string, cause *fault.Error) string {
 	file := "the workflow"
 	if len(cause.Diagnostics) > 0 && cause.Diagnostics[0].File != "" {
 		file = cause.Diagnostics[0].File
@@ -322,8 +328,7 @@ func blockedFault(out flow.Outcome) *fault.Error {
 			file += ":" + strconv.Itoa(line)
 		}
 	}
-	return &fault.Error{Code: cause.Code, Details: "run " + out.RunID + " is blocked: " + cause.Message(), Diagnostics: cause.Diagnostics,
-		Hint: fault.Hint{Text: "mend " + file + ", then: savant state fork " + out.RunID + " --adopt"}}
+	return "mend " + file + ", then: savant state fork " + run + " --adopt"
 }
 
 // unknownTools returns a warning for each tool that the client will not find here:
@@ -342,8 +347,11 @@ func (e *Engine) unknownTools(graph *flow.Graph, driven bool) (found, unseen []f
 			if message == "" {
 				continue
 			}
-			if known := e.KnownTool(d.Actual); known {
-				unseen = append(unseen, witnessed(workflow, d.Actual, message)...)
+			if e.KnownTool(d.Actual) {
+				if errors := witnessed(workflow, d.Actual, message); len(errors) > 0 {
+					unseen = append(unseen, errors...)
+					continue
+				}
 			}
 			if seen[d.Actual] {
 				continue

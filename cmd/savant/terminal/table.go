@@ -14,14 +14,16 @@ import (
 
 // Table writes a row for each item, in columns under a header. What does not print in
 // a cell is made visible. At a terminal a row is one line: long cells are cut, the
-// longest first, but for the first column, which names the item. Without items nothing is written, and without a header none.
+// longest first, but for the first column, which names the item. Without items nothing
+// is written. Rows without a header tell of one thing, and are whole.
 func Table[T any](out io.Writer, header []string, items []T, cells func(T) []string) error {
 	if len(items) == 0 {
 		return nil
 	}
 	var rows [][]string
+	width := 0
 	if len(header) > 0 {
-		rows = append(rows, header)
+		rows, width = append(rows, header), widthOf(out)
 	}
 	for _, each := range items {
 		shown := cells(each)
@@ -30,7 +32,7 @@ func Table[T any](out io.Writer, header []string, items []T, cells func(T) []str
 		}
 		rows = append(rows, shown)
 	}
-	_, err := io.WriteString(out, laidOut(rows, widthOf(out)))
+	_, err := io.WriteString(out, laidOut(rows, width))
 	return err
 }
 

@@ -62,6 +62,7 @@ func (p *program) showRun(found *think.StateGet, standing app.Standing) error {
 	}
 	if whole.Error != nil {
 		row("because", whole.Error.Error())
+		row("to go on", think.WayOut(whole.RunID, whole.Error))
 	}
 	if len(found.Outstanding) > 0 {
 		row("stands at", strings.Join(found.Outstanding, ", "))
