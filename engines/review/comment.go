@@ -40,12 +40,12 @@ func (e *engine) comment(ctx context.Context, in commentIn) (commentOut, error) 
 	if err != nil {
 		return commentOut{}, err
 	}
-	var before string
-	if err := e.ask(ctx, read, readArgs, &before); err != nil {
+	before, err := e.askPages(ctx, read, readArgs)
+	if err != nil {
 		return commentOut{}, err
 	}
 	// JSON may escape < and >: the commit is what is looked for.
-	if strings.Contains(before, "savant review of "+in.Source.Head) {
+	if strings.Contains(strings.Join(before, "\n"), "savant review of "+in.Source.Head) {
 		return commentOut{Why: "a review of this commit was posted before"}, nil
 	}
 	var answer string
@@ -54,18 +54,18 @@ func (e *engine) comment(ctx context.Context, in commentIn) (commentOut, error) 
 
 // commentTools returns the tools that list and add comments of a request, with their
 // arguments.
-func (e *engine) commentTools(at source, body string) (read string, readArgs map[string]any, write string, writeArgs map[string]any, err error) {
-	if adds, found := e.find(githubComment); found && e.has(engines.EngineOf(adds.Name)+"."+githubRead) {
+func (e *engine) commentTools(at source, body string) (read engines.Tool, readArgs map[string]any, write string, writeArgs map[string]any, err error) {
+	adds, found := e.find(githubComment)
+	if lists, listed := e.find(githubRead); found && listed {
 		owner, name, _ := strings.Cut(at.Project, "/")
-		return engines.EngineOf(adds.Name) + "." + githubRead, at.githubArgs("get_comments"), adds.Name,
-			map[string]any{"owner": owner, "repo": name, "issue_number": at.Number, "body": body}, nil
+		return lists, at.githubArgs("get_comments"), adds.Name, map[string]any{"owner": owner, "repo": name, "issue_number": at.Number, "body": body}, nil
 	}
-	adds, found := e.find(gitlabComment)
+	adds, found = e.find(gitlabComment)
 	if lists, listed := e.find(gitlabNotes); found && listed {
 		args := at.gitlabArgs(adds)
 		args["body"] = body
-		return lists.Name, at.gitlabArgs(lists), adds.Name, args, nil
+		return lists, at.gitlabArgs(lists), adds.Name, args, nil
 	}
-	return "", nil, "", nil, fault.New(fault.EngineOffline, "no mounted server lists and adds comments of requests").
+	return engines.Tool{}, nil, "", nil, fault.New(fault.EngineOffline, "no mounted server lists and adds comments of requests").
 		Hinted(fault.Hint{Text: "mount GitHub's or GitLab's MCP server in .savant/mcp.json"})
 }

@@ -68,7 +68,7 @@ func (e *engine) readForge(ctx context.Context, from source) ([]fileChange, erro
 	if !found {
 		return nil, fault.New(fault.EngineOffline, "the server %s, which has the change, is not there", from.Forge)
 	}
-	var diffs []struct {
+	type fileDiff struct {
 		OldPath   string `json:"old_path"`
 		NewPath   string `json:"new_path"`
 		Diff      string `json:"diff"`
@@ -78,8 +78,17 @@ func (e *engine) readForge(ctx context.Context, from source) ([]fileChange, erro
 		Collapsed bool   `json:"collapsed"`
 		TooLarge  bool   `json:"too_large"`
 	}
-	if err := e.ask(ctx, tool.Name, from.gitlabArgs(tool), &diffs); err != nil {
+	answers, err := e.askPages(ctx, tool, from.gitlabArgs(tool))
+	if err != nil {
 		return nil, err
+	}
+	var diffs []fileDiff
+	for _, each := range answers {
+		var page []fileDiff
+		if err := decode(tool.Name, each, &page); err != nil {
+			return nil, err
+		}
+		diffs = append(diffs, page...)
 	}
 	var files []fileChange
 	for _, each := range diffs {
@@ -104,25 +113,16 @@ func (e *engine) readForge(ctx context.Context, from source) ([]fileChange, erro
 // githubArgs are those of pull_request_read.
 func (s source) githubArgs(method string) map[string]any {
 	owner, name, _ := strings.Cut(s.Project, "/")
-	args := map[string]any{"method": method, "owner": owner, "repo": name, "pullNumber": s.Number}
-	if method == "get_comments" {
-		args["perPage"] = 100
-	}
-	return args
+	return map[string]any{"method": method, "owner": owner, "repo": name, "pullNumber": s.Number}
 }
 
 // gitlabArgs are those of a tool about one merge request, by the names that it has for
 // them.
 func (s source) gitlabArgs(tool engines.Tool) map[string]any {
-	var schema struct {
-		Properties map[string]struct {
-			Type any `json:"type"`
-		} `json:"properties"`
-	}
-	_ = json.Unmarshal(tool.Input, &schema) // without properties the usual names are used
+	properties := propertiesOf(tool) // without any the usual names are used
 	name := func(names ...string) string {
 		for _, each := range names {
-			if _, has := schema.Properties[each]; has {
+			if _, has := properties[each]; has {
 				return each
 			}
 		}
@@ -130,10 +130,57 @@ func (s source) gitlabArgs(tool engines.Tool) map[string]any {
 	}
 	number := name("merge_request_iid", "mr_iid", "iid")
 	args := map[string]any{name("project_id", "id", "project_path"): s.Project, number: s.Number}
-	if schema.Properties[number].Type == "string" {
+	if properties[number].Type == "string" {
 		args[number] = strconv.Itoa(s.Number)
 	}
 	return args
+}
+
+// property is what an argument of a tool may be.
+type property struct {
+	Type any `json:"type"`
+}
+
+func propertiesOf(tool engines.Tool) map[string]property {
+	var schema struct {
+		Properties map[string]property `json:"properties"`
+	}
+	_ = json.Unmarshal(tool.Input, &schema) // a tool without a readable schema has none
+	return schema.Properties
+}
+
+// maxPages bounds how many pages of one list are read.
+const maxPages = 100
+
+// askPages calls a tool of a mounted server that lists something, and returns its
+// answers: one, or where the tool lists in pages, those up to the first that is empty,
+// is no list, or repeats the one before.
+func (e *engine) askPages(ctx context.Context, tool engines.Tool, args map[string]any) (answers []string, err error) {
+	properties := propertiesOf(tool)
+	for _, size := range []string{"perPage", "per_page"} {
+		if _, has := properties[size]; has {
+			args[size] = 100
+		}
+	}
+	_, paged := properties["page"]
+	for page := 1; page <= maxPages; page++ {
+		if paged {
+			args["page"] = page
+		}
+		var text string
+		if err := e.ask(ctx, tool.Name, args, &text); err != nil {
+			return nil, err
+		}
+		var list []json.RawMessage
+		isList := json.Unmarshal([]byte(text), &list) == nil
+		if page > 1 && (!isList || len(list) == 0 || text == answers[page-2]) {
+			return answers, nil
+		}
+		if answers = append(answers, text); !paged || !isList || len(list) == 0 {
+			return answers, nil
+		}
+	}
+	return nil, fault.New(fault.LimitExceeded, "%s listed more than %d pages", tool.Name, maxPages)
 }
 
 // find returns the tool of a mounted server by its own name.
@@ -181,6 +228,11 @@ func (e *engine) ask(ctx context.Context, tool string, args map[string]any, into
 		*plain = text
 		return nil
 	}
+	return decode(tool, text, into)
+}
+
+// decode reads the JSON that a tool answered.
+func decode(tool, text string, into any) error {
 	if err := json.Unmarshal([]byte(text), into); err != nil {
 		return fault.New(fault.ToolFailed, "%s answered what cannot be read as JSON: %w", tool, err)
 	}

@@ -136,6 +136,47 @@ func TestARequestIsReadFromGitLab(t *testing.T) {
 	require.Len(t, f.comments, 1)
 }
 
+// A server that lists in pages is asked for all of them: for the files of a request,
+// and for the comments among which a review may stand already.
+func TestEveryPageOfAListIsRead(t *testing.T) {
+	f := &forge{t: t}
+	d := newDesk(t)
+	about := `{"id":{"type":"string"},"merge_request_iid":{"type":"integer"},"body":{"type":"string"},"page":{"type":"integer"},"per_page":{"type":"integer"}}`
+	page := func(args map[string]any, rows []string) string {
+		if at := int(args["page"].(float64)); at <= len(rows) {
+			return "[" + rows[at-1] + "]"
+		}
+		return "[]"
+	}
+	f.comments = []string{"hello", "hello again"}
+	require.NoError(t, d.tools.AddEngine(engines.Engine{Name: "lab"},
+		f.tool("lab.get_merge_request", about, func(map[string]any) string { return `{"iid":7,"diff_refs":{"base_sha":"b1","head_sha":"a2"}}` }),
+		f.tool("lab.get_merge_request_diffs", about, func(args map[string]any) string {
+			return page(args, []string{`{"old_path":"a","new_path":"a","diff":"@@ -1 +1 @@\n-a\n+b\n"}`, `{"old_path":"c","new_path":"c","diff":"@@ -1 +1 @@\n-c\n+d\n"}`})
+		}),
+		f.tool("lab.get_merge_request_notes", about, func(args map[string]any) string {
+			var rows []string
+			for _, each := range f.comments {
+				row, err := json.Marshal(map[string]string{"body": each})
+				require.NoError(t, err)
+				rows = append(rows, string(row))
+			}
+			return page(args, rows)
+		}),
+		f.tool("lab.create_merge_request_note", about, func(args map[string]any) string {
+			f.comments = append(f.comments, args["body"].(string))
+			return `{}`
+		})))
+	d.write("a.txt", "1\n")
+	d.commit("begin")
+	m := call[review.Manifest](d, "review.change", map[string]any{"target": "MR 7", "project": "group/it"})
+	require.Equal(t, review.Lines{All: 4, Reviewed: 4}, m.Lines)
+	for range 2 {
+		call[map[string]any](d, "review.comment", map[string]any{"source": m.Source, "markdown": "# Review"})
+	}
+	require.Len(t, f.comments, 3)
+}
+
 // Without a forge a request that was not fetched is refused, with what to do.
 func TestARequestThatIsNowhere(t *testing.T) {
 	d := newDesk(t)
