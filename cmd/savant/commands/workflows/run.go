@@ -211,7 +211,7 @@ func printPending(out io.Writer, outcome *workflow.Outcome) {
 	pending := outcome.Pending
 	fmt.Fprintf(out, "  step %s waits for a %s. %s\n", terminal.Visible(pending.StepID), pending.For, terminal.Visible(pending.Why))
 	if pending.For != workflow.ForPerson {
-		fmt.Fprintf(out, "  to answer it yourself: savant workflows answer %s %s --result JSON|@FILE|-; without --result it shows what is asked\n",
+		fmt.Fprintf(out, "  to answer it yourself: savant workflows answer %s %s --editor, or --result JSON|@FILE|-; without either it shows what is asked\n",
 			outcome.RunID, terminal.Visible(pending.StepID))
 	}
 }
