@@ -91,7 +91,12 @@ func (h *Hub) eventView(e telemetry.Event) eventView {
 	view := eventView{Type: string(e.Type), Time: e.Timestamp, Text: telemetry.Line(e), Step: e.Step, Action: e.Action, Tool: e.ToolName, Model: e.Model,
 		Status: e.Status, DurationMS: e.DurationMS, PromptTokens: e.PromptTokens, OutputTokens: e.OutputTokens, CallID: e.CallID, Output: e.Output}
 	if view.Text == "" {
-		view.Text = strings.TrimSpace(telemetry.RuntimeLine(e))
+		view.Text = telemetry.RuntimeLine(e)
+	}
+	if view.Text == "" && e.Step > 0 { // as savant runs trace has it
+		view.Text = strconv.Itoa(e.Step) + " " + e.ToolName
+	} else if view.Text == "" {
+		view.Text = e.ToolName
 	}
 	if len(e.Args) > 0 {
 		view.Args = h.indented(e.Args)

@@ -25,28 +25,30 @@ type Options struct {
 	// Address is where it listens, as HOST:PORT: the only name, beside localhost, that a
 	// request may give it.
 	Address string
-	// Folder is SAVANT_PATH, Version what the program calls itself, Decider who decides
-	// for the agent.
-	Folder, Version, Decider string
+	// Folder is SAVANT_PATH, Version what the program calls itself.
+	Folder, Version string
 	// Key signs sessions. A program that is started with the same one knows the sessions
 	// of the one before it; nil makes one that nobody else has.
 	Key []byte
 
-	Think    *think.Engine
-	Keeper   *maintenance.Keeper
-	Agent    *agent.Runtime
-	Tools    *engines.Registry
-	Recorder *telemetry.Recorder
-	Redactor *redact.Redactor
-	Runs     Runs
+	Think     *think.Engine
+	Keeper    *maintenance.Keeper
+	Agent     *agent.Runtime
+	Tools     *engines.Registry
+	Recorder  *telemetry.Recorder
+	Redactor  *redact.Redactor
+	Standings Standings
 	// Logs is the folder of the trace, absolute: changes in it are shown at once.
 	Logs   string
 	Logger *slog.Logger
 }
 
-// Runs says of a run of a workflow where it stands, for people.
-type Runs interface {
+// Standings says for people how things stand.
+type Standings interface {
+	// Standing is where a run of a workflow is.
 	Standing(ctx context.Context, run state.Info) Standing
+	// Decider is who decides for the agent.
+	Decider(ctx context.Context) string
 }
 
 // Standing is where a run is: its status, for whom it waits, and at which steps.

@@ -24,6 +24,7 @@ type overviewView struct {
 	Agents    []agentRow
 	Total     int // runs of workflows
 	Waiting   []runRow
+	Looked    int // at how many of the latest runs, for those that wait
 	AgentRuns int
 }
 
@@ -39,7 +40,7 @@ func (h *Hub) overview(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, err)
 		return
 	}
-	view := overviewView{Decider: h.options.Decider, Engines: h.engines(ctx), Total: list.Total, AgentRuns: len(reports)}
+	view := overviewView{Decider: h.options.Standings.Decider(ctx), Looked: len(list.Runs), Engines: h.engines(ctx), Total: list.Total, AgentRuns: len(reports)}
 	for i, each := range list.Runs {
 		row := h.runRow(ctx, each)
 		if i < latest {

@@ -26,7 +26,7 @@ type runRow struct {
 }
 
 func (h *Hub) runRow(ctx context.Context, run state.Info) runRow {
-	return runRow{run, h.options.Runs.Standing(ctx, run)}
+	return runRow{run, h.options.Standings.Standing(ctx, run)}
 }
 
 type runsView struct {
@@ -84,7 +84,7 @@ func (h *Hub) showRun(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, err)
 		return
 	}
-	view := runView{Info: info, Standing: h.options.Runs.Standing(ctx, info)}
+	view := runView{Info: info, Standing: h.options.Standings.Standing(ctx, info)}
 	found, err := h.options.Think.StateGet(ctx, think.StateGetInput{Workflow: key.Workflow, RunID: key.Run})
 	if err == nil {
 		err = h.fillRun(r, &view, found, key)

@@ -305,6 +305,7 @@ func TestTheHubShowsWhatTheCommandsSay(t *testing.T) {
 	for path, says := range map[string]string{"/": "savant workflows run NAME", "/runs": "savant workflows run NAME", "/diagnostics/agents": "savant run &#34;what you want&#34;"} {
 		require.Contains(t, html(empty.page(path)), html(says), path)
 	}
+	require.Contains(t, empty.page("/"), "No run of a workflow waits for anybody.")
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "asks.yaml"),
 		[]byte("name: asks\nversion: \"1\"\nsteps:\n  - {id: sure, call: human.approve, input_template: {message: \"Sure?\"}}\n  - {id: more, call: nobody.has}\n"), 0o600))
@@ -313,6 +314,9 @@ func TestTheHubShowsWhatTheCommandsSay(t *testing.T) {
 
 	h := empty // what other processes did since it was started is there, too
 	require.Contains(t, h.page("/"), `href="/runs/asks/r1"`)
+	require.Contains(t, h.page("/"), "with the offline-planner, which is not a model")
+	require.NotContains(t, h.page("/"), "waits for anybody")
+	require.Contains(t, h.page("/diagnostics/agents/a1?type=tool_call_started"), `<span class="line">1 git.status</span>`)
 	run := h.page("/runs/asks/r1")
 	require.Contains(t, run, "waiting</span> for person at <code>sure</code>")
 	var history struct {
@@ -338,6 +342,13 @@ func TestTheHubShowsWhatTheCommandsSay(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(savantIn(t, folder, "runs", "show", "a1", "--json")), &shown))
 	require.NoError(t, json.Unmarshal([]byte(h.page("/diagnostics/agents/a1/session.json")), &downloaded))
 	require.Equal(t, shown, downloaded)
+
+	savantIn(t, folder, "workflows", "run", "asks", "--run-id", "r2")
+	journal := filepath.Join(folder, ".savant", "state", "asks", "r2.journal")
+	records, err := os.ReadFile(journal)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(journal, bytes.ReplaceAll(records, []byte(`"kind"`), []byte(`"kinq"`)), 0o600))
+	require.Contains(t, h.page("/runs/asks/r2"), "does not match its hash", "a damaged run says what is wrong with it")
 
 	for path, status := range map[string]int{"/runs/asks/none": 404, "/runs/none/r1": 404, "/workflows/none": 404, "/diagnostics/agents/none": 404, "/none": 404, "/runs?workflow=..": 400} {
 		got, _, _ := h.ask(h.client, http.MethodGet, path, nil)

@@ -11,18 +11,33 @@ import (
 // Hub returns the web page of all that there is here, served at address until ctx
 // ends.
 func (a *App) Hub(ctx context.Context, address string) (*hub.Hub, error) {
-	_, decider, err := Reasoner(a.settings.Reasoning, a.options.Version, nil)
+	client, decider, err := Reasoner(a.settings.Reasoning, a.options.Version, nil)
 	if err != nil {
 		return nil, err
 	}
-	return hub.New(ctx, hub.Options{Address: address, Folder: a.Path, Version: a.options.Version, Decider: decider, Think: a.Think, Keeper: a.Keeper(),
-		Agent: a.Agent, Tools: a.Tools, Recorder: a.Recorder, Redactor: a.redactor, Runs: standings{a}, Logs: filepath.Join(a.Path, filepath.FromSlash(a.logs)), Logger: a.Logger})
+	late, _ := client.Transport().(*lateService)
+	return hub.New(ctx, hub.Options{Address: address, Folder: a.Path, Version: a.options.Version, Think: a.Think, Keeper: a.Keeper(),
+		Agent: a.Agent, Tools: a.Tools, Recorder: a.Recorder, Redactor: a.redactor, Standings: standings{a, decider, late}, Logs: filepath.Join(a.Path, filepath.FromSlash(a.logs)), Logger: a.Logger})
 }
 
-// standings says for the hub where runs stand.
-type standings struct{ app *App }
+// standings says for the hub how things stand.
+type standings struct {
+	app     *App
+	decider string
+	late    *lateService // nil where the models are known
+}
 
+// Standing is where a run of a workflow is.
 func (s standings) Standing(ctx context.Context, run state.Info) hub.Standing {
 	at := s.app.StandingOf(ctx, run)
 	return hub.Standing{Status: at.Status, WaitsFor: at.WaitsFor, Steps: at.Steps}
+}
+
+// Decider is who decides for the agent: of models that nobody set, those that are
+// found when it is first asked.
+func (s standings) Decider(ctx context.Context) string {
+	if s.late != nil {
+		return s.late.name(ctx)
+	}
+	return s.decider
 }
