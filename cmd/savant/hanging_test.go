@@ -35,10 +35,13 @@ func TestNoPipeHangsTheProgram(t *testing.T) {
 	look, list, run := []string{"tools"}, []string{"workflows", "list"}, []string{"workflows", "run", "hello", "--run-id", "r1"}
 	check, prune, sessions := []string{"state", "check", "--all"}, []string{"state", "prune", "--older-than", "1h"}, []string{"runs", "list"}
 	status, tree := []string{"call", "git.status"}, []string{"call", "context.search", "--args", `{"query":"swordfish"}`}
+	begin := []string{"init", "--yes"}
 	remember, recall := []string{"call", "context.memory_write", "--args", `{"name":"notes","text":"x"}`}, []string{"call", "context.memory_search", "--args", `{"query":"x"}`}
 	for name, commands := range map[string][][]string{
 		"logs/savant.log": {look, run}, "logs/agent_trace.log": {status, {"runs", "trace", "x"}}, "logs/.gitignore": {look}, "logs": {look, run}, "config/settings.json": {look},
 		".gitignore": {status, tree}, "sub/.gitignore": {tree}, ".git/info/exclude": {status, tree}, ".git/HEAD": {status, tree}, ".git/config": {status, tree}, ".git": {status, tree},
+		"sub/deep/.gitignore": {status}, ".savant/.gitignore": {status, tree}, "node_modules/.gitignore": {tree},
+		"package.json": {begin}, "pyproject.toml": {begin}, "Makefile": {begin}, "go.mod": {begin},
 		"workflows/hello.yaml": {list, run, {"workflows", "validate"}}, "workflows": {list}, "schemas/x.json": {list, {"workflows", "validate"}}, "schemas": {list, {"workflows", "validate"}},
 		"prompts.yml": {{"run", "hello"}}, "prompts/system.md": {{"run", "hello"}},
 		".savant/mcp.json": {look, {"engines", "status"}}, ".savant/mcp.lock.json": {look}, ".savant/mcp.lock": {look}, ".savant/ci.yaml": {look, {"call", "ci.run"}},

@@ -71,6 +71,9 @@ func (p proposed) write(to *strings.Builder) {
 const maxRecognised = 1 << 20
 
 func contentOf(project fs.FS, name string) (string, bool) {
+	if info, err := fs.Stat(project, name); err != nil || !info.Mode().IsRegular() { // opening a pipe would wait
+		return "", false
+	}
 	file, err := project.Open(name)
 	if err != nil {
 		return "", false

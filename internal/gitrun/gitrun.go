@@ -82,10 +82,10 @@ func (o Output) Records() []string {
 
 // Run runs git to its end. Errors are ENGINE_OFFLINE (git is not installed),
 // TOOL_DENIED (the repository belongs to another user), TOOL_FAILED (ctx
-// ended), and a Complaint where git itself failed.
+// ended, or git waits for a pipe), and a Complaint where git itself failed.
 func Run(ctx context.Context, c Command) (Output, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	process := c.process(ctx)
 	complaint := &limited{max: maxComplaint}
 	process.Stderr = complaint
@@ -96,9 +96,10 @@ func Run(ctx context.Context, c Command) (Output, error) {
 	if err := process.Start(); err != nil {
 		return Output{}, c.notStarted(ctx, err)
 	}
+	go endWaiting(ctx, c.Folder, cancel)
 	data, readErr := io.ReadAll(io.LimitReader(stdout, int64(c.Limit)+1))
 	if len(data) > c.Limit {
-		cancel()
+		cancel(nil)
 		_ = process.Wait() // killed by us: its exit code means nothing
 		return Output{Data: data[:c.Limit], Cut: true}, nil
 	}
