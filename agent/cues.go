@@ -8,7 +8,7 @@ import (
 )
 
 // notRunning is how a goal forbids to run what follows.
-const notRunning = `(?i)\b(do not|don't|dont|must not|never|without|avoid|not to|instead of) (ever |actually |please |just |even )?` +
+const notRunning = `(?i)\b((do not|don't|dont|never) want (you|it|anything) to|do not|don't|dont|must not|should not|shouldn't|may not|never|without|avoid|refrain from|not to|instead of|rather than) (ever |actually |please |just |even )?` +
 	`(run|running|start|starting|execute|executing|launch|launching|trigger|triggering|use|using|call|calling|invoke|invoking|perform|performing) `
 
 // cues are what the words of a goal ask for. noRun: no workflow is to be run.
@@ -25,7 +25,7 @@ var (
 	// "Explain X, but do not run it", "without a workflow". "The jobs never start" is
 	// a subject: what is not to be run has to follow.
 	noRunCue = pattern.Lazy(notRunning + `(the |a |any |your |its |this |that |these )*(it|them|this|that|anything|something|workflows?|commands?|scripts?|code|programs?|shell)\b` +
-		`|\b(no|without|avoid) (the |a |any |using |running )*workflows?\b`)
+		`|\b(no|without|avoid) (the |a |any |using |running )*workflows?\b|\b(no|without) commands?($|[^\pL\pN_ -]| please\b)|\b(run|execute|start) nothing\b`)
 )
 
 // forbids says whether a goal forbids to run a workflow by its name.

@@ -47,13 +47,14 @@ func TestCuesAreFoundAsPeopleWriteThem(t *testing.T) {
 
 func TestWordsThatForbidARun(t *testing.T) {
 	for _, goal := range []string{"explain it, do not run it", "Describe the tour without running anything", "don't execute any commands", "answer without a workflow",
-		"no workflows, please", "never\nrun the workflow", "Don’t use a workflow", "say what it does instead of running it"} {
+		"no workflows, please", "never\nrun the workflow", "Don’t use a workflow", "say what it does instead of running it", "refrain from running anything", "I don't want you to start it",
+		"answer from what you know, no commands", "look, but run nothing"} {
 		require.True(t, cuesOf(goal).noRun, goal)
 	}
-	for _, goal := range []string{"fix the bug: the jobs never start", "tests do not run on Mondays", "run the workflow", "why is it not running?", "do not search"} {
+	for _, goal := range []string{"fix the bug: the jobs never start", "tests do not run on Mondays", "run the workflow", "why is it not running?", "do not search", "why are there no commands in the list?"} {
 		require.False(t, cuesOf(goal).noRun, goal)
 	}
-	for _, goal := range []string{"what is repo_tour? do not run repo_tour", "without starting the `repo_tour` workflow", "Never use workflow repo_tour."} {
+	for _, goal := range []string{"what is repo_tour? do not run repo_tour", "without starting the `repo_tour` workflow", "Never use workflow repo_tour.", "I do not want you to run repo_tour"} {
 		require.True(t, forbids(goal, "repo_tour"), goal)
 	}
 	for _, goal := range []string{"run repo_tour", "do not run repo_tour_2", "do not wait, run repo_tour"} {
