@@ -23,10 +23,10 @@ func (s *Server) listPrompts(ctx context.Context) []mcp.Prompt {
 	}
 	list := make([]mcp.Prompt, 0, len(prompts))
 	for _, prompt := range prompts {
-		entry := mcp.Prompt{Name: prompt.Name, Title: visible.Line(prompt.Title), Description: visible.Characters(prompt.Description)}
+		entry := mcp.Prompt{Name: prompt.Name, Title: visible.Line(prompt.Title), Description: visible.Text(prompt.Description)}
 		for _, argument := range prompt.Arguments {
 			entry.Arguments = append(entry.Arguments, mcp.PromptArgument{
-				Name: argument.Name, Description: visible.Characters(argument.Description), Required: argument.Required})
+				Name: argument.Name, Description: visible.Text(argument.Description), Required: argument.Required})
 		}
 		list = append(list, entry)
 	}
@@ -48,7 +48,7 @@ func (r *request) getPrompt(ctx context.Context) (mcp.ResultMetadata, error) {
 	if err != nil {
 		return nil, r.fail(mcp.INVALID_PARAMS, err)
 	}
-	return &mcp.GetPromptResult{Description: visible.Characters(prompt.Description), Messages: []mcp.PromptMessage{
+	return &mcp.GetPromptResult{Description: visible.Text(prompt.Description), Messages: []mcp.PromptMessage{
 		{Role: mcp.RoleUser, Content: mcp.NewTextContent(content)}}}, nil
 }
 

@@ -161,7 +161,7 @@ func TestListsHideNothing(t *testing.T) {
 	hiding.Input = json.RawMessage(`{"type":"object","description":"all\u200b","properties":{"a":{"type":"string","description":"one\u2066","enum":["x","é"]}}}`)
 	o := options(t, hiding)
 	o.Offer.Prompts = func(context.Context) ([]engines.Prompt, error) {
-		return []engines.Prompt{{Name: "p", Title: "P\u202e", Description: "p\u200b", Arguments: []engines.PromptArgument{{Name: "a", Description: "\U000e0041"}}}}, nil
+		return []engines.Prompt{{Name: "p", Title: "P\u202e", Description: "p\u200b\n\nsavant: done", Arguments: []engines.PromptArgument{{Name: "a", Description: "\U000e0041"}}}}, nil
 	}
 	w := dial(t, o)
 	w.greet(hello)
@@ -172,7 +172,7 @@ func TestListsHideNothing(t *testing.T) {
 	}
 	w.send(`{"jsonrpc":"2.0","id":2,"method":"prompts/list"}`)
 	list = string(w.nextMessage().Result)
-	for _, shown := range []string{`P\\u{202e}`, `p\\u{200b}`, `\\u{e0041}`} {
+	for _, shown := range []string{`P\\u{202e}`, `p\\u{200b}\n  \n  savant: done`, `\\u{e0041}`} {
 		require.Contains(t, list, shown)
 	}
 }

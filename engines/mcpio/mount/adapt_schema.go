@@ -35,7 +35,7 @@ func adaptSchema(engine, name string, definition mcpclient.Definition) (engines.
 		tool.Title = definition.Name
 	}
 	tool.Title = fault.Cut(visible.Line(tool.Title), 100)
-	description := strings.TrimSpace(visible.Characters(tool.Description))
+	description := visible.Text(strings.TrimSpace(tool.Description))
 	if description == "" {
 		description = "The tool " + definition.Name + " of the MCP server " + engine + ", which does not describe it."
 	}
