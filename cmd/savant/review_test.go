@@ -150,7 +150,16 @@ func TestAReviewSeesTheWholeChange(t *testing.T) {
 	}
 	require.Equal(t, (len(lines)-10+22)/23, seen, "each changed line is seen once")
 
-	// The other forms, from the same review.
+	// The other forms. What is printed is what a file gets.
+	code, stdout, stderr = savant("review", "feature", "--no-tests")
+	require.Equal(t, 1, code, stderr)
+	printed := filepath.Join(t.TempDir(), "review.md")
+	code, _, stderr = savant("review", "feature", "--output-file", printed, "--no-tests")
+	require.Equal(t, 1, code, stderr)
+	written, err := os.ReadFile(printed)
+	require.NoError(t, err)
+	require.Equal(t, string(written), stdout)
+	require.Contains(t, stdout, "\n## Findings")
 	file := filepath.Join(t.TempDir(), "review.sarif")
 	code, _, stderr = savant("review", "feature", "--output", "sarif", "--output-file", file, "--no-tests")
 	require.Equal(t, 1, code, stderr)

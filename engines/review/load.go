@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"slices"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
@@ -31,7 +32,7 @@ type fileChange struct {
 	Additions   int    `json:"additions"`
 	Deletions   int    `json:"deletions"`
 	Binary      bool   `json:"binary,omitempty"`
-	LeftOut     string `json:"left_out,omitempty" doc:"why the file is not reviewed: binary, generated, vendored, lock file, untracked, no lines"`
+	LeftOut     string `json:"left_out,omitempty" doc:"why the file is not reviewed: binary, generated, vendored, lock file, untracked, a line longer than a part, no lines"`
 	patch       string
 }
 
@@ -82,6 +83,8 @@ func (e *engine) load(ctx context.Context, repo string, from source, room int) (
 				return nil, fault.New(fault.ToolFailed, "read the change: %w", err)
 			case len(hunks) == 0:
 				file.LeftOut = noLines(file)
+			case slices.ContainsFunc(hunks, func(hunk passage) bool { return hunk.longest() > room }):
+				file.LeftOut, hunks = "a line is longer than a part", nil
 			case generatedMark().MatchString(e.top(ctx, repo, from, hunks[0])):
 				file.LeftOut, hunks = "generated", nil
 			}

@@ -67,6 +67,16 @@ func parsePatch(path, patch string) ([]passage, error) {
 	return hunks, nil
 }
 
+// longest is the length of the longest changed line, in bytes.
+func (p passage) longest() (most int) {
+	for _, each := range p.lines {
+		if each.Kind != ' ' {
+			most = max(most, len(each.Text))
+		}
+	}
+	return most
+}
+
 func numbers(first, count string) (begin, lines int) {
 	begin, _ = strconv.Atoi(first) // the pattern allows digits only; a number too large is 0
 	lines = 1

@@ -178,7 +178,8 @@ func TestAChangeIsShownInItsFunction(t *testing.T) {
 type finding = review.Finding
 
 // What nobody reads is named: a generated file also where its mark is far above the
-// change, or was deleted with the file, and files that git does not know.
+// change, or was deleted with the file, one with a line that no part has room for, and
+// files that git does not know.
 func TestWhatIsLeftOutIsNamed(t *testing.T) {
 	d := newDesk(t)
 	read := engines.Bind("context.read", "Reads.", func(_ context.Context, in struct {
@@ -201,6 +202,8 @@ func TestWhatIsLeftOutIsNamed(t *testing.T) {
 		d.write(name, strings.Replace(string(text)+function("Next", 40), "(50)", "(51)", 1))
 	}
 	require.NoError(t, os.Remove(filepath.Join(d.folder, "old_string.go")))
+	d.write("page.js", "var x = \""+strings.Repeat("x", 20_000)+"\"\n")
+	d.git("add", "page.js")
 	d.write("new.go", "package a\n")
 	d.write("fresh/new.go", "package fresh\n")
 
@@ -210,7 +213,8 @@ func TestWhatIsLeftOutIsNamed(t *testing.T) {
 		left[file.Path] = file.LeftOut
 	}
 	untracked := "untracked; git add -N lets it be read"
-	require.Equal(t, map[string]string{"kind_string.go": "generated", "old_string.go": "generated", "hand.go": "", "new.go": untracked, "fresh/": untracked}, left)
+	require.Equal(t, map[string]string{"kind_string.go": "generated", "old_string.go": "generated", "hand.go": "",
+		"page.js": "a line is longer than a part", "new.go": untracked, "fresh/": untracked}, left)
 	require.Len(t, m.Parts, 1)
 	require.Equal(t, m.Lines.All, m.Lines.Reviewed+m.Lines.LeftOut)
 }

@@ -115,7 +115,7 @@ func (p *program) writeReport(want reviewWanted, text []byte) error {
 		return atomicfile.Write(folder, filepath.Base(want.file), text, 0o644)
 	}
 	if want.output == "markdown" {
-		text = []byte(terminal.Visible(string(text)))
+		text = []byte(terminal.Content(string(text)))
 	}
 	_, err := p.Stdout.Write(text)
 	return err
