@@ -119,6 +119,7 @@ func TestWhatARunCosts(t *testing.T) {
 	environment := []string{"SAVANT_PATH=" + folder, "OLLAMA_HOST=" + o.URL, "SLM_MODEL=small", "LLM_MODEL=large"}
 	var stdout, stderr strings.Builder
 	require.Equal(t, exitOK, run(t.Context(), []string{"run", "--skip-git", "--output", "json", "What is it?"}, environment, strings.NewReader(""), &stdout, &stderr), stderr.String())
+	require.Contains(t, stderr.String(), "\nno\nno\n{", "each call begins a line")
 	var report agent.Report
 	require.NoError(t, json.Unmarshal([]byte(stdout.String()), &report))
 	require.NotNil(t, report.Cost)

@@ -245,6 +245,9 @@ func (c *conversation) generate(ctx context.Context, model models.Model, prompt 
 	asked := models.Prompt{System: prompt.System, User: prompt.User}
 	asked.Schema, asked.Enforce = schemaOf(c.request)
 	asked.Stream = reasoning.ObserverFrom(ctx).Wrote
+	if asked.Stream != nil && c.calls > 0 {
+		asked.Stream("\n") // what this call writes does not go on the last one's line
+	}
 	reply, err := model.Generate(bounded, asked)
 	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
 		return reply, fault.New(fault.ReasoningUnavailable, "%s gave no answer within %s", model.Name(), timeout)
