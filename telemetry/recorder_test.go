@@ -89,8 +89,8 @@ func TestReadableLines(t *testing.T) {
 		Error: &telemetry.Failure{Code: "TOOL_DENIED", Details: "git.log may not be called: deny"}})
 	r.Record(telemetry.Event{Type: telemetry.Error, RunID: "r1", Step: 1, Error: &telemetry.Failure{Code: "REASONING_UNAVAILABLE"}, Metadata: map[string]any{"attempt": 3}})
 	r.Record(telemetry.Event{Type: telemetry.MemorySnapshot, RunID: "r1", Step: 1, Metadata: map[string]any{"steps": 1, "bytes": 300}})
-	r.Record(telemetry.Event{Type: telemetry.LLMCall, RunID: "r2", Workflow: "w", StepID: "say", Model: "m", DurationMS: 20, Status: "failed",
-		Metadata: map[string]any{"cache": true}, Error: &telemetry.Failure{Code: "INVALID_INTENT", Details: "no"}})
+	r.Record(telemetry.Event{Type: telemetry.LLMCall, RunID: "r2", Workflow: "w", StepID: "say", DurationMS: 20, Status: "failed",
+		Metadata: map[string]any{"cache": true, "provider": "reasoning_api"}, Error: &telemetry.Failure{Code: "INVALID_INTENT", Details: "no"}})
 	r.Record(telemetry.Event{Type: telemetry.RunFinished, RunID: "r1", Status: "ok", DurationMS: 1234, PromptTokens: 7, OutputTokens: 2,
 		Metadata: map[string]any{"steps": 8, "tool_calls": 2, "finishes": 1, "cost": 0.5, "final": "hello\x1b[0m"}})
 	r.Record(telemetry.Event{Type: telemetry.RunFinished, RunID: "r1", Status: "stuck", Metadata: map[string]any{"steps": 1, "tool_calls": 0, "finishes": 0, "final": "no"}})
@@ -103,7 +103,7 @@ func TestReadableLines(t *testing.T) {
 		at + `1 tool_call(context.fts_search) → 89ms {"query":"indexer\u001b[31m"}`,
 		at + `1 tool_call(git.log) → 0.0ms denied TOOL_DENIED: git.log may not be called: deny`,
 		at + `1 update_memory → 1 step, 300 bytes`,
-		"2026-01-02T03:04:05.0000006Z r2 w/say llm_call(m) → 20ms, 0+0 tokens, from the cache INVALID_INTENT: no",
+		"2026-01-02T03:04:05.0000006Z r2 w/say llm_call(reasoning_api) → 20ms, 0+0 tokens, from the cache INVALID_INTENT: no",
 		at + `Session complete: 8 steps, 2 tools, 1 finish; 7+2 tokens, 1.2s, cost 0.5000: hello[0m`,
 		at + `Session ended (stuck): 1 step, 0 tools, 0 finishes; 0+0 tokens, 0.0ms: no`,
 	}, lines(t, folder, telemetry.RuntimeFile))

@@ -61,7 +61,11 @@ func at(e Event) string {
 
 // callOfModel says which model was called, what it took, and why it was that one.
 func callOfModel(e Event) string {
-	text := fmt.Sprintf("llm_call(%s) → %s, %d+%d tokens", e.Model, Elapsed(e.DurationMS), e.PromptTokens, e.OutputTokens)
+	name := e.Model
+	if name == "" { // a service outside need not say which
+		name, _ = e.Metadata["provider"].(string)
+	}
+	text := fmt.Sprintf("llm_call(%s) → %s, %d+%d tokens", name, Elapsed(e.DurationMS), e.PromptTokens, e.OutputTokens)
 	if e.Metadata["cache"] == true {
 		text += ", from the cache"
 	}
