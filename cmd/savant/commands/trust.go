@@ -259,7 +259,7 @@ func (p *program) listTrust(folder *trust.Folder, brought app.Brought) error {
 	}
 	p.warnOf(brought.Problems)
 	err := terminal.Table(p.Stdout, []string{"PART", "TRUSTED", "WHAT"}, list, func(each listedPart) []string {
-		return []string{visible.Line(each.ID()), string(each.Answer), visible.Line(fault.Cut(strings.Join(each.Shown, "; "), 200))}
+		return []string{visible.Line(each.ID()), string(each.Answer), visible.Line(fault.Cut(strings.TrimSuffix(strings.Join(each.Shown, "; "), ":"), 200))}
 	})
 	if err != nil {
 		return err
