@@ -111,7 +111,7 @@ func (h *Hub) infoOf(ctx context.Context, key state.Key) (state.Info, error) {
 	if err := key.Validate(); err != nil {
 		return state.Info{}, fault.New(fault.UnknownRun, "there is no run %q of a workflow %q", fault.Cut(key.Run, 100), fault.Cut(key.Workflow, 100))
 	}
-	listed, err := h.options.Think.Store.List(ctx, state.Filter{Workflow: key.Workflow, Run: key.Run})
+	listed, err := h.options.Think.Store.List(ctx, state.Filter(key))
 	if err == nil && len(listed) == 0 {
 		err = fault.New(fault.UnknownRun, "there is no run %q of a workflow %q", key.Run, key.Workflow)
 	}
