@@ -41,7 +41,10 @@ func serveHub(t *testing.T, folder string) *hubAt {
 	require.NoError(t, command.Start())
 	t.Cleanup(func() { _ = command.Wait() })
 	line, err := bufio.NewReader(out).ReadString('\n')
-	require.NoError(t, err, said.String())
+	if err != nil {
+		_ = command.Wait() // only then all that it said is there
+		require.NoError(t, err, said.String())
+	}
 	link := strings.TrimSpace(line)
 	base, _, found := strings.Cut(link, "/enter?key=")
 	require.True(t, found, link)

@@ -69,7 +69,7 @@ func Engine(tools Tools) (engines.Engine, []engines.Tool) {
 
 type changeIn struct {
 	Repo    string `json:"repo,omitempty" doc:"Folder in the repository; default: the project."`
-	Target  string `json:"target,omitempty" doc:"A branch, a range (main..feature), the number or address of a pull or merge request; default: the current branch, or what is not committed."`
+	Target  string `json:"target,omitempty" doc:"A branch, a range (main...feature), the number or address of a pull or merge request; default: the current branch, or what is not committed."`
 	Project string `json:"project,omitempty" doc:"Project on the forge, owner/name, where target is a number."`
 	Base    string `json:"base,omitempty" doc:"What a branch is compared with, from where it branched off; default: main or master."`
 	Bytes   int    `json:"part_bytes,omitempty" min:"2000" max:"100000" doc:"Most bytes of a part; default 16000."`

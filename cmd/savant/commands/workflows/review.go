@@ -37,12 +37,12 @@ func ReviewCommand(shared *cli.Program) *cobra.Command {
 	p := &program{shared}
 	want := reviewWanted{wanted: wanted{name: reviewWorkflow}}
 	command := &cobra.Command{Use: "review [BRANCH|RANGE|NUMBER|ADDRESS]", Short: "Review a change with a model, and print the report",
-		Long: "Review a branch, a range (main..feature), a pull or merge request by its number or address, or what is not committed.\n" +
+		Long: "Review a branch, a range (main...feature), a pull or merge request by its number or address, or what is not committed.\n" +
 			"The whole change is read in parts, each finding has to quote it, and the report says what was and was not seen.\n" +
 			"A model has to be set (SAVANT_SLM, SAVANT_LLM or REASONING_API_URL), else the review waits for one; a client reviews with\n" +
 			"the workflow review_mr.\n\n" +
 			"Exit codes: 0 no changes are asked for, 1 changes are asked for or the review failed, 8 it waits.",
-		Example: "  savant review\n  savant review main..feature --output sarif --output-file review.sarif\n  savant review 12 --base origin/main",
+		Example: "  savant review\n  savant review main...feature --output sarif --output-file review.sarif\n  savant review 12 --base origin/main",
 		Args:    cli.Positional(cobra.MaximumNArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
 			if !slices.Contains([]string{"markdown", "json", "sarif"}, want.output) {
