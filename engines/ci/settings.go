@@ -67,7 +67,7 @@ func (s *settingsReader) failure() error {
 		return a.Column - b.Column
 	})
 	first := s.diagnostics[0]
-	details := fmt.Sprintf("%s: %d:%d: %s: %s", File, first.Line, first.Column, first.Path, first.Message)
+	details := fmt.Sprintf("%s:%d:%d: %s: %s", File, first.Line, first.Column, first.Path, first.Message)
 	if more := len(s.diagnostics) - 1; more > 0 {
 		details += fmt.Sprintf(" (and %d more)", more)
 	}

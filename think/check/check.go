@@ -72,7 +72,7 @@ func (r Report) Fault() error {
 		return nil
 	}
 	first := r.Errors[0]
-	err := fault.New(first.Code, "%s: %d:%d: %s", cmp.Or(first.File, "workflow"), first.Line, first.Column, first.Message)
+	err := fault.New(first.Code, "%s:%d:%d: %s", cmp.Or(first.File, "workflow"), first.Line, first.Column, first.Message)
 	if more := len(r.Errors) - 1; more > 0 {
 		err.Details += fmt.Sprintf(" (and %d more)", more)
 	}

@@ -48,7 +48,7 @@ func (r *report) failure(name string) error {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Message, b.Message))
 	})
 	first := r.diagnostics[0]
-	err := fault.New(first.Code, "%s: %d:%d: %s", name, first.Line, first.Column, first.Message)
+	err := fault.New(first.Code, "%s:%d:%d: %s", name, first.Line, first.Column, first.Message)
 	if more := len(r.diagnostics) - 1; more > 0 {
 		err.Details += fmt.Sprintf(" (and %d more)", more)
 	}
