@@ -49,18 +49,5 @@ func (p *program) serveHub(ctx context.Context, a *app.App, address string) erro
 	// Streams last, so that a bound of writing is theirs alone; what is not streamed is short.
 	server := &http.Server{Handler: pages.Handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 5 * time.Minute,
 		MaxHeaderBytes: 64 << 10, BaseContext: func(net.Listener) context.Context { return ctx }}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
-	select {
-	case err := <-served:
-		return err
-	case <-ctx.Done():
-	}
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), app.CloseGrace)
-	defer cancel()
-	if server.Shutdown(closing) != nil {
-		server.Close()
-	}
-	<-served
-	return nil
+	return serveUntilDone(ctx, server, listener)
 }

@@ -97,6 +97,11 @@ func (p *program) serveReasoning(ctx context.Context, address string) error {
 	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 5 * time.Minute,
 		BaseContext: func(net.Listener) context.Context { return ctx }}
+	return serveUntilDone(ctx, server, listener)
+}
+
+// serveUntilDone serves until ctx ends, and then lets requests finish for a moment.
+func serveUntilDone(ctx context.Context, server *http.Server, listener net.Listener) error {
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	select {

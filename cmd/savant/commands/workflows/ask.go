@@ -102,7 +102,7 @@ func (p *program) askValue(ctx context.Context, name string, schema map[string]a
 		if value, ok := valueOf(line, schema, choices); ok {
 			return value, true, nil
 		}
-		fmt.Fprintln(p.Stdout, "That is none of what is asked for.")
+		fmt.Fprintln(p.Stdout, "That does not fit.")
 	}
 }
 
