@@ -86,7 +86,7 @@ const workflowWait = 3_600_000
 const forcedBy = "forced"
 
 // forcedCall returns the call that comes first: a forced tool, a workflow that
-// the options name, or one that the goal leads to. It is empty where there is none.
+// the options name, or one that the goal leads to. It is empty if there is no such call.
 func (r *Run) forcedCall() beginning {
 	if r.options.ForceTool != "" {
 		args := r.options.ForceArgs

@@ -135,7 +135,7 @@ func TestABurstIsSentWhole(t *testing.T) {
 	require.NotContains(t, h.page("/diagnostics/agents/many?type=retry&page=0"), "data-live", "only the last page goes on")
 }
 
-// TestAStreamBeginsAtAPlaceOfTheTrace refuses places that are none.
+// TestAStreamBeginsAtAPlaceOfTheTrace: a text that is not a place of the trace is refused.
 func TestAStreamBeginsAtAPlaceOfTheTrace(t *testing.T) {
 	folder := t.TempDir()
 	savantIn(t, folder, "run", "--quiet", "--run-id", "known", "a goal")

@@ -135,14 +135,14 @@ func TestTheHubIsForWhoHasItsLink(t *testing.T) {
 	status, _, _ := h.ask(browser(t), http.MethodGet, strings.TrimPrefix(h.link, h.base), nil)
 	require.Equal(t, http.StatusUnauthorized, status, "a link is good once")
 	status, _, _ = h.ask(h.client, http.MethodGet, strings.TrimPrefix(h.link, h.base), nil)
-	require.Equal(t, http.StatusOK, status, "who has a session may follow it again")
+	require.Equal(t, http.StatusOK, status, "the link can be followed again within its session")
 	status, _, _ = h.ask(stranger, http.MethodGet, "/enter?key=", nil)
 	require.Equal(t, http.StatusUnauthorized, status)
 
 	another := serveHub(t, folder)
 	name := "savant_hub_" + regexp.MustCompile(`\d+$`).FindString(another.base)
 	status, _, _ = another.ask(stranger, http.MethodGet, "/", nil, "Cookie", name+"="+cookie.Value)
-	require.Equal(t, http.StatusUnauthorized, status, "a session of one hub is none of another")
+	require.Equal(t, http.StatusUnauthorized, status, "a session is valid for one hub only")
 
 	status, body, _ := h.ask(stranger, http.MethodGet, "/healthz", nil)
 	require.Equal(t, http.StatusOK, status)

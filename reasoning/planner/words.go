@@ -176,7 +176,7 @@ func (p *planner) weight() (sum float64) {
 	return sum
 }
 
-// maxShort is the length up to which a word has to stand alone: "ui" is not in "uint".
+// maxShort is the length up to which a word has to stand alone: "os" is not found in "host".
 const maxShort = 2
 
 // mentions finds a word, or the beginning of one, in lower-case text. A number and a

@@ -160,8 +160,8 @@ func (g guardedFiles) prompts() (parts []trust.Part, problems []error) {
 	names := []string{promptsName}
 	err := fs.WalkDir(g.regularFiles, promptsFolder, func(name string, entry fs.DirEntry, err error) error {
 		switch {
-		case err != nil && name == promptsFolder:
-			return nil // there is none
+		case name == promptsFolder && errors.Is(err, fs.ErrNotExist):
+			return nil
 		case err != nil:
 			return err
 		case len(names) > maxPrompts:

@@ -66,7 +66,7 @@ func (p *program) reasoningServeCommand() *cobra.Command {
 		Long: "Serve POST /agent_intent with the reasoning service inside. REASONING_API_TOKEN, where it is set, is the bearer " +
 			"token that callers must have; without one only an address of this machine is served. At such an address a request has to name an address, localhost or " +
 			"the host of --address, so that no web page can ask under a name of its own.\n\n" +
-			"An answer is kept for an hour: who asks again with the same Idempotency-Key gets it, and no model is paid again.",
+			"An answer is kept for an hour. A request with the same Idempotency-Key gets it again, and no model is paid.",
 		Args: cli.Positional(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error { return p.serveReasoning(command.Context(), address) }}
 	command.Flags().StringVar(&address, "address", "127.0.0.1:8732", "where to listen; port 0 takes a free one")
