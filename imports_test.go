@@ -72,6 +72,7 @@ var rules = map[string]rule{
 	"internal/logfile":      {height: 2, imports: []string{"internal/filelock", "internal/ownfolder"}},
 	"internal/trust":        {height: 2, imports: []string{"internal/atomicfile", "internal/filelock"}},
 	"internal/settings":     {height: 3, imports: []string{"internal/trust"}},
+	"internal/webguard":     {height: 1},
 	"internal/withheld":     {height: 1},
 
 	"schemas":               {height: 1},
@@ -103,12 +104,12 @@ var rules = map[string]rule{
 	"reasoning":         {height: 4, imports: []string{"internal/httpclient", "telemetry"}},
 	"reasoning/models":  {height: 5, imports: []string{"reasoning"}},
 	"reasoning/planner": {height: 5, imports: []string{"internal/words", "reasoning"}},
-	"reasoning/service": {height: 6, imports: []string{"internal/words", "schemas", "reasoning", "reasoning/models", "reasoning/planner"}},
+	"reasoning/service": {height: 6, imports: []string{"internal/webguard", "internal/words", "schemas", "reasoning", "reasoning/models", "reasoning/planner"}},
 	"telemetry":         {height: 3, imports: []string{"internal/logfile", "internal/ownfolder"}},
 	"telemetry/otel":    {height: 4, imports: []string{"telemetry"}},
 	"agent/memory":      {height: 2, imports: []string{"internal/atomicfile", "internal/filelock", "internal/journal", "internal/ownfolder"}},
 	"agent":             {height: 5, imports: []string{"engines", "reasoning", "agent/memory", "telemetry"}},
-	"hub":               {height: 7, imports: []string{"agent", "engines", "telemetry", "think", "think/flow", "think/library", "think/maintenance", "think/state"}},
+	"hub":               {height: 7, imports: []string{"agent", "engines", "internal/webguard", "telemetry", "think", "think/flow", "think/library", "think/maintenance", "think/state"}},
 	"agent/agenttest":   {height: 6, imports: []string{"agent", "engines", "reasoning", "telemetry"}},
 }
 

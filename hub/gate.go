@@ -4,18 +4,16 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/base64"
 	"net"
 	"net/http"
-	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"savant/fault"
+	"savant/internal/webguard"
 )
 
 // policy lets a page load its own files alone: nothing inline, nothing from
@@ -33,7 +31,7 @@ const (
 // of their own, forms of other sites, and programs that never saw the link.
 type gate struct {
 	key    []byte
-	hosts  []string
+	guard  webguard.Guard
 	cookie string
 
 	mu   sync.Mutex
@@ -57,7 +55,11 @@ func newGate(address string, key []byte) (*gate, error) {
 		hosts = append(hosts, strings.TrimSuffix(hosts[0], ":80"), "localhost")
 	}
 	// Cookies do not know ports: two hubs of one machine need two names.
-	return &gate{key: key, hosts: hosts, cookie: "savant_hub_" + port, keys: map[[sha256.Size]byte]bool{}}, nil
+	guard := webguard.Guard{Hosts: hosts}
+	for _, each := range hosts {
+		guard.Origins = append(guard.Origins, "http://"+each)
+	}
+	return &gate{key: key, guard: guard, cookie: "savant_hub_" + port, keys: map[[sha256.Size]byte]bool{}}, nil
 }
 
 // link makes a path that gives a session to whoever asks for it first.
@@ -91,7 +93,7 @@ func (g *gate) newSession(now time.Time) *http.Cookie {
 func (g *gate) session(r *http.Request, now time.Time) string {
 	for _, cookie := range r.CookiesNamed(g.cookie) {
 		at := strings.LastIndexByte(cookie.Value, '.')
-		if at < 0 || !equal(cookie.Value[at+1:], g.sign("session", cookie.Value[:at])) {
+		if at < 0 || !webguard.Equal(cookie.Value[at+1:], g.sign("session", cookie.Value[:at])) {
 			continue
 		}
 		until, _, _ := strings.Cut(cookie.Value, ".")
@@ -111,8 +113,6 @@ func (g *gate) sign(purpose, text string) string {
 	return base64.RawURLEncoding.EncodeToString(sum.Sum(nil))
 }
 
-func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
-
 // guarded sets the headers of every answer and refuses requests that name another
 // host, as a rebound name of a site does, or come from another origin.
 func (g *gate) guarded(next http.Handler, refuse func(http.ResponseWriter, *http.Request, error)) http.Handler {
@@ -125,33 +125,17 @@ func (g *gate) guarded(next http.Handler, refuse func(http.ResponseWriter, *http
 		header.Set("Cross-Origin-Opener-Policy", "same-origin")
 		header.Set("Cross-Origin-Resource-Policy", "same-origin")
 		header.Set("Cache-Control", "no-store")
-		switch {
-		case !slices.Contains(g.hosts, strings.ToLower(r.Host)):
-			refuse(w, r, fault.New(fault.ToolDenied, "the hub is not known as %q: use http://%s", fault.Cut(r.Host, 100), g.hosts[0]))
-		case !g.fromHere(r):
-			refuse(w, r, fault.New(fault.ToolDenied, "the request comes from another site"))
-		default:
-			r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-			next.ServeHTTP(w, r)
+		err := g.guard.CheckHost(r)
+		if err == nil {
+			err = g.guard.CheckOrigin(r)
 		}
+		if err != nil {
+			refuse(w, r, err)
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		next.ServeHTTP(w, r)
 	})
-}
-
-// fromHere reports whether a request comes from a page of the hub, from a program, or
-// is a person's own step to a page. Another port of this machine is another origin,
-// though browsers send it the cookie.
-func (g *gate) fromHere(r *http.Request) bool {
-	for _, origin := range r.Header.Values("Origin") {
-		from, err := url.Parse(origin)
-		if err != nil || from.Scheme != "http" || !strings.EqualFold(from.Host, r.Host) {
-			return false
-		}
-	}
-	switch r.Header.Get("Sec-Fetch-Site") {
-	case "", "same-origin", "none":
-		return true
-	}
-	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" // a link on another page
 }
 
 // withSession lets through whoever has a session, and changes only from a form of it.
@@ -162,7 +146,7 @@ func (g *gate) withSession(next http.Handler, closed, refuse func(http.ResponseW
 			closed(w, r, fault.New(fault.ToolDenied, "this page needs the link that savant hub printed"))
 			return
 		}
-		if r.Method != http.MethodGet && r.Method != http.MethodHead && !equal(r.PostFormValue("csrf"), g.token(session)) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead && !webguard.Equal(r.PostFormValue("csrf"), g.token(session)) {
 			refuse(w, r, fault.New(fault.ToolDenied, "the form is not one of this session: load the page again"))
 			return
 		}

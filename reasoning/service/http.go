@@ -3,8 +3,6 @@ package service
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"io"
@@ -18,6 +16,7 @@ import (
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/internal/redact"
+	"savant/internal/webguard"
 	"savant/reasoning"
 	"savant/schemas"
 )
@@ -155,9 +154,7 @@ func (h *handler) authorized(r *http.Request) bool {
 	if h.options.Token == "" {
 		return true
 	}
-	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	want, got := sha256.Sum256([]byte(h.options.Token)), sha256.Sum256([]byte(given))
-	return subtle.ConstantTimeCompare(want[:], got[:]) == 1 && strings.EqualFold(scheme, "bearer")
+	return webguard.Equal(webguard.Digest(h.options.Token), webguard.Digest(webguard.Bearer(r)))
 }
 
 // read returns a request that matches the schema.
