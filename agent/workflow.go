@@ -41,6 +41,8 @@ func (r *Run) outcomeOfWorkflow(call memory.Call) outcome {
 		return outcome{}
 	}
 	switch {
+	case end.Status == "cancelled" || end.Outcome == "cancelled":
+		return outcome{Status: StatusError, Final: end.Summary, Error: fault.New(fault.RunCancelled, "run %s: %s", end.RunID, end.Summary)}
 	case end.Done || end.Outcome == "done" || end.Status == "done" || end.Status == "ok":
 		return outcome{Status: StatusOK, Final: readable(call.Output)}
 	case end.Status == "failed" || end.Outcome == "failed":

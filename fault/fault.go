@@ -40,6 +40,7 @@ const (
 	RepeatExhausted      Code = "REPEAT_EXHAUSTED"
 	StateConflict        Code = "STATE_CONFLICT"
 	StateCorrupt         Code = "STATE_CORRUPT"
+	RunCancelled         Code = "RUN_CANCELLED"
 	UnknownRun           Code = "UNKNOWN_RUN"
 	UnknownStep          Code = "UNKNOWN_STEP"
 	CheckpointNotFound   Code = "CHECKPOINT_NOT_FOUND"

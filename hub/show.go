@@ -97,7 +97,7 @@ func statusOf(err error) int {
 		return http.StatusNotFound
 	case errors.Is(err, fault.InvalidParams):
 		return http.StatusBadRequest
-	case errors.Is(err, fault.StateConflict), errors.Is(err, fault.InvalidTransition):
+	case errors.Is(err, fault.StateConflict), errors.Is(err, fault.InvalidTransition), errors.Is(err, fault.RunCancelled):
 		return http.StatusConflict
 	}
 	return http.StatusInternalServerError

@@ -57,8 +57,8 @@ func (e *Engine) compare(ctx context.Context, now flow.Outcome, record state.Rec
 // is not known is applied as an answer, so that must not pass.
 func recordFacts(now flow.Outcome, record state.Record) []fact {
 	known := record.Kind
-	if !slices.Contains([]string{kindPlan, kindResult, kindPerson, KindReset}, known) {
-		known = "plan, result, person or reset"
+	if !slices.Contains([]string{kindPlan, kindResult, kindPerson, kindCancelled, KindReset}, known) {
+		known = "plan, result, person, cancelled or reset"
 	}
 	facts := []fact{{"kind ", record.Kind, known}}
 	if record.Status != "" {

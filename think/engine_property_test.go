@@ -25,7 +25,8 @@ import (
 // A run behind an engine gives the same replies in another engine over another
 // store, and where two engines over one store take turns; its record replays
 // identically; a new engine over the same store stands where the first did;
-// forks and resets come out at the recorded hashes.
+// forks and resets come out at the recorded hashes. Wherever a run stands it can be
+// cancelled, unless it has ended, and then only a fork goes on.
 func TestEnginesAgree(t *testing.T) {
 	check(t, 300, func(t *rapid.T) {
 		g := generate(t, false)
@@ -50,6 +51,7 @@ func TestEnginesAgree(t *testing.T) {
 		require.NoError(t, err)
 		other.replays("r")
 		other.returnsTo(got)
+		other.cancels(newSession(t, g, client, store))
 	})
 }
 
@@ -169,6 +171,40 @@ func (s *session) returnsTo(got *think.StateGet) {
 	require.NoError(s.t, err)
 	require.Equal(s.t, got.History[version-1].Hash, s.hash("r"))
 	s.replays("r")
+}
+
+// cancels cancels the run where it stands, and looks at it in another engine.
+func (s *session) cancels(again *session) {
+	before, err := s.engine.StateGet(s.t.Context(), think.StateGetInput{Workflow: "main", RunID: "r"})
+	require.NoError(s.t, err)
+	next := s.outstanding()
+	by := flow.Cancellation{By: "ada", Reason: "enough"}
+	_, err = s.engine.Cancel(s.t.Context(), think.CancelInput{Workflow: "main", RunID: "r", Cancellation: by})
+	if over := before.Snapshot.Status; over == flow.Done || over == flow.Failed {
+		require.ErrorIs(s.t, err, fault.InvalidTransition)
+		return
+	}
+	require.NoError(s.t, err)
+	s.replays("r")
+	require.Equal(s.t, s.hash("r"), again.hash("r"))
+	got, err := again.engine.StateGet(s.t.Context(), think.StateGetInput{Workflow: "main", RunID: "r"})
+	require.NoError(s.t, err)
+	require.Equal(s.t, flow.Cancelled, got.Snapshot.Status)
+	require.Equal(s.t, &by, got.Snapshot.Cancelled)
+	require.Empty(s.t, got.Outstanding)
+	for _, step := range got.Snapshot.Steps {
+		require.Contains(s.t, []flow.Status{flow.Done, flow.Failed, flow.Skipped}, step.Status, step.ID)
+	}
+	if next != nil && next.Call != flow.CallApprove {
+		require.Contains(s.t, again.give(next)(), `"error":"RUN_CANCELLED"`)
+	}
+	_, err = again.engine.Reset(s.t.Context(), think.ResetInput{Workflow: "main", RunID: "r", Checkpoint: "start", Force: true})
+	require.ErrorIs(s.t, err, fault.RunCancelled)
+	out, err := audit.New(again.engine).Debug(s.t.Context(), audit.DebugInput{Workflow: "main", RunID: "r", Action: "fork", NewRunID: "again"})
+	if err == nil {
+		require.NotEqual(s.t, flow.Cancelled, out.Reply.State.Status)
+	}
+	again.replays("again")
 }
 
 func (s *session) hash(run string) string {

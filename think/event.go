@@ -23,6 +23,9 @@ type Event struct {
 	// or "person". Receipt is that of the call, where it was the gateway.
 	Witness string `json:"witness,omitempty"`
 	Receipt string `json:"receipt,omitempty"`
+	// By and Reason are of who cancelled the run.
+	By     string `json:"by,omitempty"`
+	Reason string `json:"reason,omitempty"`
 	// Claimed says that the record was imported: its witness or approval is what
 	// somebody else wrote.
 	Claimed bool   `json:"claimed,omitempty"`
@@ -34,6 +37,7 @@ func EventOf(record state.Record) Event {
 	out := Event{Version: record.Version, Kind: record.Kind, Time: record.Time, Hash: record.State}
 	var data struct {
 		answerData
+		flow.Cancellation
 		To    int `json:"to"`
 		Reply struct {
 			Fault *fault.Error `json:"fault"`
@@ -41,6 +45,7 @@ func EventOf(record state.Record) Event {
 	}
 	if json.Unmarshal(record.Data, &data) == nil {
 		out.Step, out.Attempt, out.To, out.Witness, out.Receipt = data.Step, data.Attempt, data.To, data.Witness, data.Receipt
+		out.By, out.Reason = data.By, data.Reason
 		if out.Witness == "" && record.Kind == kindResult {
 			out.Witness = flow.WitnessSelf
 		}
@@ -69,7 +74,7 @@ func (e *Engine) Events(ctx context.Context, key state.Key, records []state.Reco
 // claims says whether an event vouches for something that was not seen here, in a run
 // whose records up to a version were imported.
 func (e Event) claims(imported int) bool {
-	return e.Version <= imported && (e.Kind == kindPerson || e.Witness != "" && e.Witness != flow.WitnessSelf)
+	return e.Version <= imported && (e.Kind == kindPerson || e.Kind == kindCancelled || e.Witness != "" && e.Witness != flow.WitnessSelf)
 }
 
 func (e *Engine) imported(ctx context.Context, key state.Key) (int, error) {

@@ -228,6 +228,8 @@ func whySkipped(line flow.Line) string {
 		return "no step before it is done"
 	case "run_failed":
 		return "the run had failed"
+	case "cancelled":
+		return "the run was cancelled"
 	case "skip_rest":
 		return "a step failed that skips the rest"
 	}
@@ -278,6 +280,9 @@ func (x *RunExplanation) read(now flow.Outcome) string {
 		fmt.Fprintf(&text, "It cannot go on: %s. Mend the workflow's file, then fork the run: think.debug {run_id, action: fork, adopt: true}.\n", now.Blocked.Message())
 	case now.Final != nil:
 		fmt.Fprintf(&text, "It is over: %s\n", now.Final.Summary)
+		if x.Status == flow.Cancelled {
+			text.WriteString("A new run with its answers: savant state fork " + x.RunID + "\n")
+		}
 		if x.Status == flow.Failed && len(x.answered()) > 0 {
 			text.WriteString("To open it again: " + flow.Reopen(x.RunID, x.answered(), true) + "\n")
 		}

@@ -17,7 +17,7 @@ type Adoption struct {
 
 // Fork starts a new run, of an id unless that is empty, with the answers of an
 // old one up to the last of records. A person's answers do not carry over: the
-// fork stops before the first. adopted, unless it is nil, takes the place of the
+// fork stops before the first. Nor does a cancellation. adopted, unless it is nil, takes the place of the
 // run's graph. INVALID_PARAMS, STATE_CONFLICT, STATE_CORRUPT.
 func (e *Engine) Fork(ctx context.Context, key state.Key, records []state.Record, id string, adopted *Adoption) (*Reply, error) {
 	past, err := e.replay(ctx, key, records, 0)
@@ -45,7 +45,7 @@ func (e *Engine) Fork(ctx context.Context, key state.Key, records []state.Record
 		return nil, err
 	}
 	for _, record := range line[1:] {
-		if record.Kind == kindPerson {
+		if record.Kind == kindPerson || record.Kind == kindCancelled {
 			break
 		}
 		if err := e.carry(ctx, target, record); err != nil {

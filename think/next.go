@@ -29,7 +29,7 @@ type NextInput struct {
 
 // Next takes a result and returns what comes next. Errors: VALIDATION_FAILED
 // or TOOL_FAILED with the same instruction again while attempts are left,
-// INVALID_TRANSITION, STATE_CONFLICT, APPROVAL_REQUIRED, NOT_WITNESSED,
+// INVALID_TRANSITION, STATE_CONFLICT, APPROVAL_REQUIRED, NOT_WITNESSED, RUN_CANCELLED,
 // UNKNOWN_RUN, UNKNOWN_STEP, RESULT_TOO_LARGE, STATE_NOT_SAVED, and what blocks
 // a run.
 func (e *Engine) Next(ctx context.Context, in NextInput) (*Reply, error) {
@@ -64,6 +64,9 @@ func (e *Engine) next(ctx context.Context, in NextInput) (replied settled, err e
 		err = e.repeatInstruction(l, in.StepID, err)
 		l.mu.Unlock()
 	}()
+	if err := l.run.Cancelled(); err != nil {
+		return settled{}, err
+	}
 	if in.ResultRef != "" {
 		return e.nextByReceipt(ctx, l, in)
 	}

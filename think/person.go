@@ -30,14 +30,14 @@ type Pending struct {
 }
 
 // Pending returns the steps of a run that wait for a person, in declaration
-// order. UNKNOWN_RUN.
+// order. UNKNOWN_RUN, RUN_CANCELLED.
 func (e *Engine) Pending(ctx context.Context, workflow, run string) ([]Pending, error) {
 	l, err := e.open(ctx, workflow, run)
 	if err != nil {
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	return l.pending(), nil
+	return l.pending(), l.run.Cancelled()
 }
 
 func (l *live) pending() []Pending {
@@ -84,6 +84,9 @@ func (e *Engine) approve(ctx context.Context, asked Pending, answer any, during 
 		return settled{}, err
 	}
 	defer l.mu.Unlock()
+	if err := l.run.Cancelled(); err != nil {
+		return settled{}, err
+	}
 	if err := e.check(ctx, l, asked.StepID, answer, true); err != nil {
 		return settled{}, err
 	}

@@ -10,12 +10,13 @@ import (
 )
 
 // The kinds of records that a run's journal holds; KindReset goes back to an
-// earlier version.
+// earlier version, and nothing follows a cancellation.
 const (
-	kindPlan   = "plan"
-	kindResult = "result"
-	kindPerson = "person"
-	KindReset  = "reset"
+	kindPlan      = "plan"
+	kindResult    = "result"
+	kindPerson    = "person"
+	kindCancelled = "cancelled"
+	KindReset     = "reset"
 )
 
 // pin is one workflow that a run follows, whatever becomes of its file. The

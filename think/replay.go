@@ -273,11 +273,15 @@ func (e *Engine) apply(ctx context.Context, p past, run *flow.Run, record state.
 // give gives a recorded answer to a run, which may refuse it. The answer is read
 // anew each time, since a run takes it over.
 func (e *Engine) give(ctx context.Context, p past, run *flow.Run, record state.Record) (out flow.Outcome, refused, err error) {
-	answer, err := e.answerOf(ctx, record)
-	if err != nil {
+	if _, err := e.proceed(ctx, p, run, run.Proceed()); err != nil { // what was resumed is to be rendered
 		return out, nil, err
 	}
-	if _, err := e.proceed(ctx, p, run, run.Proceed()); err != nil { // what was resumed is to be rendered
+	if record.Kind == kindCancelled {
+		out, refused = cancelAgain(run, record)
+		return out, refused, nil
+	}
+	answer, err := e.answerOf(ctx, record)
+	if err != nil {
 		return out, nil, err
 	}
 	run.SkipTo(record.Version - 1)

@@ -293,6 +293,9 @@ func (r *Reply) finish(now flow.Outcome, artifacts []artifact) {
 	if r.Artifacts == nil {
 		r.Artifacts = []artifact{}
 	}
+	if final.Outcome == string(flow.Cancelled) {
+		r.Note = "A person cancelled this run: do no step of it. A new run with its answers: savant state fork " + now.RunID
+	}
 	r.Failed = final.Failed
 	if len(r.Failed) > 5 {
 		r.Failed = r.Failed[:5]

@@ -37,7 +37,7 @@ type ResetOutput struct {
 
 // Reset goes back to a checkpoint. Nothing is erased: the reset is a record
 // of its own. CHECKPOINT_NOT_FOUND; INVALID_PARAMS; RESET_NOT_ALLOWED for a finished run, or
-// a whole run, without force; UNKNOWN_RUN.
+// a whole run, without force; RUN_CANCELLED; UNKNOWN_RUN.
 func (e *Engine) Reset(ctx context.Context, in ResetInput) (*ResetOutput, error) {
 	meant := ""
 	if in.RunID == "" {
@@ -69,6 +69,9 @@ func (e *Engine) reset(ctx context.Context, in ResetInput) (*ResetOutput, error)
 	}
 	if in.Checkpoint == "" {
 		return e.discard(ctx, l, in.Force)
+	}
+	if err := l.run.Cancelled(); err != nil {
+		return nil, err
 	}
 	if l.now.Final != nil && !in.Force {
 		return nil, fault.New(fault.ResetNotAllowed, "run %q is %s; pass force to reopen it", l.key.Run, l.now.Status)

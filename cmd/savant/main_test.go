@@ -174,6 +174,7 @@ const (
 	exitConfiguration = 4
 	exitPending       = 8
 	exitInterrupted   = 130
+	exitConflict      = 6
 )
 
 // run is the program with an environment of its own, in this process.

@@ -113,3 +113,24 @@ func TestARunThatIsInterruptedBeforeItBegins(t *testing.T) {
 		}
 	}
 }
+
+// A run that one process drives is cancelled by another: the first ends at once, though
+// its step would be tried again in an hour.
+func TestADrivenRunIsCancelled(t *testing.T) {
+	folder := patientIn(t)
+	command := exec.Command("savant", "workflows", "run", "patient", "--run-id", "r1", "--path", folder)
+	stderr, err := command.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, command.Start())
+	lines := bufio.NewScanner(stderr)
+	require.True(t, lines.Scan())
+	require.Contains(t, lines.Text(), "again in 1h0m0s")
+	out, err := exec.Command("savant", "state", "cancel", "r1", "--reason", "no more", "--path", folder).CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Contains(t, string(out), "the process that drives it ends its calls")
+	require.True(t, lines.Scan())
+	require.Regexp(t, `^run r1 of patient: cancelled: patient 1.0: cancelled by .+: no more, 0 of 1 steps ran$`, lines.Text())
+	require.Error(t, command.Wait())
+	require.Equal(t, exitConflict, command.ProcessState.ExitCode())
+	require.Equal(t, 3, verified(t, folder, "r1"), "the plan, the attempt that failed, and the end")
+}

@@ -159,9 +159,15 @@ func (v *drive) work() (*Outcome, error) {
 	return v.standing(), err
 }
 
+// lookAgain is how often a drive whose calls take long looks whether somebody else moved
+// the run on, or cancelled it.
+const lookAgain = time.Second
+
 // follow has the run's instructions carried out until it is over or all of them
 // wait for somebody else.
 func (v *drive) follow(workers *workers) (*Outcome, error) {
+	others := time.NewTicker(lookAgain)
+	defer others.Stop()
 	for claimed := v.driver.Claim == nil; ; {
 		at, err := v.look(v.ctx)
 		if err != nil {
@@ -185,6 +191,7 @@ func (v *drive) follow(workers *workers) (*Outcome, error) {
 		select {
 		case done := <-workers.done:
 			err = v.handIn(workers, done)
+		case <-others.C:
 		case <-v.ctx.Done():
 			err = context.Cause(v.ctx)
 		}

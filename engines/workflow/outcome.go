@@ -17,6 +17,7 @@ type Status string
 const (
 	Done        Status = "done"
 	Failed      Status = "failed"
+	Cancelled   Status = "cancelled"   // by a person, who says why in Summary
 	Blocked     Status = "blocked"     // Error says why
 	Waiting     Status = "pending"     // for whom says Pending
 	Running     Status = "running"     // the drive goes on by itself

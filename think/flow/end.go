@@ -3,6 +3,7 @@ package flow
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 
 	"savant/fault"
 )
@@ -173,4 +174,62 @@ func (n *nodeState) haltUnits(cause string) {
 			u.settle(Skipped, cause, nil, nil)
 		}
 	}
+}
+
+// Cancellation says who ended a run before its end, and why.
+type Cancellation struct {
+	By     string `json:"by"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// causeCancelled is why a step of a cancelled run is skipped that had not ended.
+const causeCancelled = "cancelled"
+
+// Cancel ends the run as it stands: what was handed out is taken back and nothing is
+// handed out any more. It is an event, so it makes a version. INVALID_TRANSITION for a
+// run that has ended, RUN_CANCELLED for one that was cancelled.
+func (r *Run) Cancel(by Cancellation) (Outcome, error) {
+	switch {
+	case r.cancelled != nil:
+		return Outcome{}, r.Cancelled()
+	case r.final != nil:
+		return Outcome{}, fault.New(fault.InvalidTransition, "run %s is %s: there is nothing to cancel", r.id, r.status())
+	}
+	r.forgetEvent()
+	r.version++
+	r.cancelled = &by
+	for _, u := range r.issued {
+		u.touch()
+	}
+	r.issued, r.ready, r.queue, r.blocked = nil, nil, nil, nil
+	r.final = &Final{Outcome: string(Cancelled), Ran: r.ran, Outputs: map[string]any{}, Artifacts: []FinalArtifact{}, Failed: r.reported()}
+	r.final.Summary = fmt.Sprintf("%s %s: %s, %d of %d steps ran", r.graph.Workflow.Name, r.graph.Workflow.Version, by, r.ran, r.total())
+	return r.Proceed(), nil
+}
+
+// Cancelled returns the error of a run that was cancelled, nil for any other.
+func (r *Run) Cancelled() error {
+	if r.cancelled == nil {
+		return nil
+	}
+	return fault.New(fault.RunCancelled, "run %s was %s", r.id, r.cancelled).
+		Hinted(fault.Hint{Text: "no step of it waits any more; a new run with its answers: savant state fork " + r.id})
+}
+
+// String says what happened: "cancelled by ada: the branch is gone".
+func (c Cancellation) String() string {
+	text := "cancelled by " + c.By
+	if c.Reason != "" {
+		text += ": " + c.Reason
+	}
+	return text
+}
+
+// seen is a step's status and cause as a reader means them: what had not ended when the
+// run was cancelled never will.
+func (r *Run) seen(status Status, cause string) (Status, string) {
+	if r.cancelled != nil && !status.settled() {
+		return Skipped, causeCancelled
+	}
+	return status, cause
 }

@@ -55,14 +55,17 @@ func (r *Run) Explain(step string) (*Explanation, []Ref, error) {
 		return nil, m.refs, nil
 	}
 	e := n.graphExplanation()
-	e.StepID, e.Status, e.Cause = step, n.standing(), n.cause
+	e.StepID = step
+	e.Status, e.Cause = n.standing()
 	if u != nil {
-		e.Status, e.Cause, e.Attempt = u.status, u.cause, u.attempt
+		e.Status, e.Cause = r.seen(u.status, u.cause)
+		e.Attempt = u.attempt
 	}
 	for _, dep := range n.node().deps {
 		d := &n.frame.nodes[dep]
 		e.DependsOn = append(e.DependsOn, d.id())
-		e.Why = append(e.Why, Condition{Kind: "depends_on", Step: d.id(), Status: d.standing(), Cause: d.cause})
+		status, cause := d.standing()
+		e.Why = append(e.Why, Condition{Kind: "depends_on", Step: d.id(), Status: status, Cause: cause})
 	}
 	e.Why = append(e.Why, n.conditions(u)...)
 	if u != nil && u.rare().failure != nil {
@@ -209,7 +212,8 @@ func (f *frame) outline(list []Line) []Line {
 
 func (n *nodeState) line() Line {
 	s := n.step()
-	line := Line{ID: n.id(), Call: s.Call, Status: n.standing(), Cause: n.cause, Declined: n.when != nil && !*n.when}
+	line := Line{ID: n.id(), Call: s.Call, Declined: n.when != nil && !*n.when}
+	line.Status, line.Cause = n.standing()
 	if s.When != nil {
 		line.When = s.When.Source()
 	}
@@ -229,5 +233,7 @@ func (n *nodeState) line() Line {
 }
 
 func (u *unit) line() Line {
-	return Line{ID: u.id, Call: u.step().Call, Status: u.status, Cause: u.cause, Attempt: u.attempt, Failure: u.rare().failure}
+	line := Line{ID: u.id, Call: u.step().Call, Attempt: u.attempt, Failure: u.rare().failure}
+	line.Status, line.Cause = u.run().seen(u.status, u.cause)
+	return line
 }

@@ -12,7 +12,7 @@ import (
 
 // Final is what a finished run reports.
 type Final struct {
-	// Outcome is "done" or "failed".
+	// Outcome is "done", "failed" or "cancelled".
 	Outcome   string
 	Summary   string
 	Outputs   map[string]any
@@ -175,13 +175,11 @@ func (f *frame) lacks(references func(func(expression.Reference, *source))) bool
 // finish makes the report of the whole run.
 func (r *Run) finish() {
 	f, w := r.root, r.graph.Workflow
-	final := &Final{Outcome: "done", Ran: r.ran, Failed: []Failure{}, Artifacts: []FinalArtifact{}}
+	final := &Final{Outcome: "done", Ran: r.ran, Artifacts: []FinalArtifact{}}
 	if f.fatal() != nil {
 		final.Outcome = "failed"
 	}
-	for _, u := range r.failures() {
-		final.Failed = append(final.Failed, Failure{u.id, u.rare().failure.Code, fault.Cut(u.rare().failure.Details, 300)})
-	}
+	final.Failed = r.reported()
 	outputs, problem := f.outputs()
 	final.Outputs = outputs
 	if problem != nil {
@@ -202,6 +200,15 @@ func (r *Run) finish() {
 func (f *Final) fail(step string, problem *fault.Error) {
 	f.Outcome = "failed"
 	f.Failed = append(f.Failed, Failure{step, problem.Code, fault.Cut(problem.Message(), 300)})
+}
+
+// reported lists the failed steps for a report.
+func (r *Run) reported() []Failure {
+	list := []Failure{}
+	for _, u := range r.failures() {
+		list = append(list, Failure{u.id, u.rare().failure.Code, fault.Cut(u.rare().failure.Details, 300)})
+	}
+	return list
 }
 
 // failures returns every failed unit of every frame in declaration order.

@@ -117,13 +117,19 @@ func (r *Run) Proceed() Outcome {
 
 // begin starts the event of an answer to a unit.
 func (r *Run) begin(u *unit, digest string) {
-	for _, touched := range r.touched {
-		touched.seen = false
-	}
-	r.touched, r.settled, r.answered, r.rejected, r.fresh = nil, nil, u, nil, nil
+	r.forgetEvent()
+	r.answered = u
 	r.shed()
 	r.version++
 	u.attempts = append(u.attempts, attempt{digest, r.version})
+}
+
+// forgetEvent forgets what the event before did.
+func (r *Run) forgetEvent() {
+	for _, touched := range r.touched {
+		touched.seen = false
+	}
+	r.touched, r.settled, r.answered, r.rejected, r.fresh = nil, nil, nil, nil, nil
 }
 
 func (r *Run) changed() Change {
@@ -149,7 +155,8 @@ func (r *Run) changed() Change {
 }
 
 func (u *unit) describe() StepStatus {
-	s := StepStatus{ID: u.id, Status: u.status, Cause: u.cause, Attempt: u.attempt, Witness: u.witness, Late: u.late}
+	s := StepStatus{ID: u.id, Attempt: u.attempt, Witness: u.witness, Late: u.late}
+	s.Status, s.Cause = u.run().seen(u.status, u.cause)
 	if failure := u.rare().failure; failure != nil {
 		s.Code, s.Details = string(failure.Code), failure.Details
 	}
@@ -157,14 +164,17 @@ func (u *unit) describe() StepStatus {
 }
 
 func (n *nodeState) describe() StepStatus {
-	return StepStatus{ID: n.id(), Status: n.standing(), Cause: n.cause}
+	s := StepStatus{ID: n.id()}
+	s.Status, s.Cause = n.standing()
+	return s
 }
 
-// standing is the status of a node as a reader means it: issued as long as a
+// standing is the status and cause of a node as a reader means it: issued as long as a
 // unit of it is.
-func (n *nodeState) standing() Status {
-	if n.status == Ready && slices.ContainsFunc(n.units, func(u unit) bool { return u.status == Issued }) {
-		return Issued
+func (n *nodeState) standing() (Status, string) {
+	status := n.status
+	if status == Ready && slices.ContainsFunc(n.units, func(u unit) bool { return u.status == Issued }) {
+		status = Issued
 	}
-	return n.status
+	return n.frame.run.seen(status, n.cause)
 }

@@ -8,7 +8,7 @@ import (
 // Status is where a step or a run stands.
 type Status string
 
-// The statuses of a step; a run is running, waiting, blocked, done or failed.
+// The statuses of a step; a run is running, waiting, blocked, done, failed or cancelled.
 const (
 	Pending     Status = "pending"
 	Conditional Status = "conditional"
@@ -18,9 +18,10 @@ const (
 	Skipped     Status = "skipped"
 	Failed      Status = "failed"
 
-	Running Status = "running"
-	Waiting Status = "waiting"
-	Blocked Status = "blocked"
+	Running   Status = "running"
+	Waiting   Status = "waiting"
+	Blocked   Status = "blocked"
+	Cancelled Status = "cancelled"
 )
 
 func (s Status) settled() bool { return s == Done || s == Skipped || s == Failed }
@@ -35,13 +36,15 @@ type Run struct {
 	root    *frame
 	blocked *fault.Error
 	final   *Final
-	ready   []*unit // by position
-	issued  []*unit // by position
-	queue   []task
-	units   int // created so far, against limits.steps
-	ran     int
-	params  map[string]any
-	held    []*unit // whose long capture is in memory
+	// cancelled says who ended the run; final is set, too.
+	cancelled *Cancellation
+	ready     []*unit // by position
+	issued    []*unit // by position
+	queue     []task
+	units     int // created so far, against limits.steps
+	ran       int
+	params    map[string]any
+	held      []*unit // whose long capture is in memory
 	// What the event under way did: touched holds each unit once, in the order
 	// met, answered is the unit that it answers.
 	touched  []*unit

@@ -39,8 +39,12 @@ type Answer struct {
 // Answered says whether an answer repeats one that the run already has: the
 // version that answer made, or 0 for a new one. A different answer to what is
 // settled is STATE_CONFLICT; a step that was not issued is INVALID_TRANSITION
-// or UNKNOWN_STEP.
+// or UNKNOWN_STEP. A cancelled run takes no answer, not even a repeated one:
+// RUN_CANCELLED.
 func (r *Run) Answered(step string, attempt int, digest string) (version int, err error) {
+	if r.cancelled != nil {
+		return 0, r.Cancelled()
+	}
 	n, u := r.find(step)
 	if n == nil {
 		return 0, r.unknown(step)
@@ -109,6 +113,9 @@ func (g *Graph) unknown(what, step string) *fault.Error {
 
 // expect refuses an answer to a step that is not handed out.
 func (r *Run) expect(n *nodeState, u *unit, step string) error {
+	if r.cancelled != nil {
+		return r.Cancelled()
+	}
 	if u != nil && u.status == Issued && !u.step().engine() {
 		return nil
 	}
@@ -214,7 +221,7 @@ func declined(step *Step, value any) bool {
 // refs where something is missing that the step reads.
 func (r *Run) Check(step string, value any, person bool) ([]Ref, error) {
 	_, u := r.find(step)
-	if u == nil || u.status != Issued || u.step().Person() != person || declined(u.step(), value) {
+	if r.cancelled != nil || u == nil || u.status != Issued || u.step().Person() != person || declined(u.step(), value) {
 		return nil, nil
 	}
 	var m missing

@@ -25,6 +25,8 @@ type Snapshot struct {
 	Steps    Statuses       `json:"steps"`
 	Lists    map[string]any `json:"lists,omitempty"`
 	Error    *fault.Error   `json:"error,omitempty"`
+	// Cancelled says who ended the run before its end.
+	Cancelled *Cancellation `json:"cancelled,omitempty"`
 }
 
 // Whole is the longest value of a Snapshot that leaves none out.
@@ -84,7 +86,7 @@ func (r *Run) Snapshot(longest int) (Snapshot, []Ref) {
 // Head returns the state of the run without captures, lists and steps.
 func (r *Run) Head() Snapshot {
 	return Snapshot{RunID: r.id, Workflow: r.graph.Workflow.Name, Release: r.graph.Workflow.Version, Digest: r.graph.Workflow.Digest,
-		Version: r.version, Status: r.status(), Hash: r.hash(), Params: r.params, Vars: map[string]any{}, Steps: Statuses{}, Lists: map[string]any{}, Error: r.blocked}
+		Version: r.version, Status: r.status(), Hash: r.hash(), Params: r.params, Vars: map[string]any{}, Steps: Statuses{}, Lists: map[string]any{}, Error: r.blocked, Cancelled: r.cancelled}
 }
 
 // Vars returns the captures by name, see Snapshot. No capture of at most longest

@@ -4,6 +4,7 @@ package maintenance
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -203,7 +204,9 @@ func (k *Keeper) purge(ctx context.Context, before time.Time, in PruneInput, out
 }
 
 // finished reports whether nothing more is expected of a run.
-func finished(info state.Info) bool { return info.Status == "done" || info.Status == "failed" }
+func finished(info state.Info) bool {
+	return slices.Contains([]string{"done", "failed", "cancelled"}, info.Status)
+}
 
 // olderThan reports whether a time is before another; one that cannot be read
 // is not.

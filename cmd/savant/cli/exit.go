@@ -47,6 +47,7 @@ var exitCodes = map[fault.Code]int{
 	fault.NotWitnessed:        ExitInvalid,
 	fault.StateCorrupt:        ExitInvalid,
 	fault.UnknownWorkflow:     ExitUnknown,
+	fault.RunCancelled:        ExitConflict,
 	fault.UnknownRun:          ExitUnknown,
 	fault.UnknownStep:         ExitUnknown,
 	fault.CheckpointNotFound:  ExitUnknown,

@@ -64,6 +64,10 @@ func (p *program) showRun(found *think.StateGet, standing app.Standing) error {
 		row("because", whole.Error.Error())
 		row("to go on", think.WayOut(whole.RunID, whole.Error))
 	}
+	if whole.Cancelled != nil {
+		row("because", whole.Cancelled.String())
+		row("to go on", "savant state fork "+whole.RunID)
+	}
 	if len(found.Outstanding) > 0 {
 		row("stands at", strings.Join(found.Outstanding, ", "))
 	}
@@ -124,6 +128,12 @@ func eventText(each think.Event) string {
 	}
 	if each.To > 0 {
 		text += fmt.Sprintf("to v%d", each.To)
+	}
+	if each.By != "" {
+		text += (&flow.Cancellation{By: each.By, Reason: each.Reason}).String()
+	}
+	if each.Claimed && each.Witness == "" {
+		text += " (claimed)"
 	}
 	if each.Refused != "" {
 		text += ": " + string(each.Refused)

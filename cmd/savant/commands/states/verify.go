@@ -74,7 +74,7 @@ func (p *program) printWitnesses(log []think.Event) error {
 // only claimed for.
 func sumOfWitnesses(log []think.Event) string {
 	witness := func(each think.Event) string {
-		if each.Claimed {
+		if each.Claimed && each.Witness != "" {
 			return "claimed"
 		}
 		return each.Witness

@@ -180,6 +180,8 @@ func ExitCode(outcome *workflow.Outcome) int {
 		return cli.ExitInterrupted
 	case workflow.Blocked:
 		return cli.ExitCode(outcome.Error)
+	case workflow.Cancelled:
+		return cli.ExitConflict
 	}
 	return cli.ExitFailed
 }
