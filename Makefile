@@ -11,7 +11,7 @@ TESTFLAGS ?=
 BENCHTIME ?= 1s
 FUZZTIME  ?= 10s
 
-.PHONY: help build test race lint bench fuzz ask demo clients think-test clean
+.PHONY: help build test race lint bench fuzz ask demo clients think-test ferret clean
 
 build: ## bin/savant
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/savant ./cmd/savant
@@ -19,6 +19,9 @@ build: ## bin/savant
 test: ## all tests
 	@echo 'compiling what changed since the last time, which takes minutes the first time; then testing'
 	go test $(TESTFLAGS) ./...
+
+ferret: ## bin/ferret, a database server for tests; with it, make test tests the MongoDB store too
+	cd internal/ferret && go build -trimpath -tags ferretdb_no_postgresql -o ../../bin/ferret .
 
 race: ## all tests with the race detector; needs a C compiler
 	CGO_ENABLED=1 go test -race $(TESTFLAGS) ./...

@@ -74,6 +74,8 @@ var rules = map[string]rule{
 	"internal/settings":     {height: 3, imports: []string{"internal/trust"}},
 	"internal/webguard":     {height: 1},
 	"internal/withheld":     {height: 1},
+	"internal/mongo":        {height: 1},
+	"internal/mongotest":    {height: 2, imports: []string{"internal/filelock"}},
 
 	"schemas":               {height: 1},
 	"think/flow/expression": {height: 1},
@@ -126,13 +128,14 @@ var users = map[string]string{
 	"github.com/spf13/cobra":                "cmd/savant/cli cmd/savant/commands cmd/savant/commands/agents cmd/savant/commands/states cmd/savant/commands/workflows",
 	"github.com/lmittmann/tint":             "cmd/savant/app",
 	"modernc.org/sqlite":                    "engines/repo/index",
+	"go.mongodb.org":                        "internal/mongo",
 	"go.opentelemetry.io":                   "telemetry/otel",
 }
 
 // testLibraries are for tests, and for the packages that hold tests for others.
 var (
 	testLibraries = []string{"github.com/stretchr/testify", "github.com/rogpeppe/go-internal/testscript", "github.com/rogpeppe/go-internal/txtar", "pgregory.net/rapid", "go.uber.org/goleak", "testing"}
-	testPackages  = []string{"think/state/statetest", "agent/agenttest"}
+	testPackages  = []string{"think/state/statetest", "agent/agenttest", "internal/mongotest"}
 )
 
 // pure packages decide from their arguments alone, so they may not reach what

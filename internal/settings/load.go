@@ -158,9 +158,6 @@ var unsupported = []struct {
 }{
 	{"REASONING_TRANSPORT", []string{"http"}, "decisions over a queue"},
 	{"SAVANT_STORE", []string{"file", "files", "dir"}, "runs in a database"},
-	{"MONGO_URI", nil, "a MongoDB database"},
-	{"MONGO_HOST", nil, "a MongoDB database"},
-	{"SAVANT_ENV", nil, "one database for each environment"},
 }
 
 // checkSupported refuses a variable that this version does not heed.

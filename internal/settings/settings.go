@@ -100,6 +100,8 @@ type Settings struct {
 	// Reasoning is who decides what an agent does, Agent what it may do.
 	Reasoning Reasoning
 	Agent     Agent
+	// Mongo is the database that several machines share.
+	Mongo Mongo
 	// Telemetry is where traces go.
 	Telemetry Telemetry
 }
@@ -126,7 +128,7 @@ const (
 // Table returns every setting there is. The published schema is made from it:
 // go test ./internal/settings -update.
 func Table() []Setting {
-	return slices.Concat(generalRows(), reasoningRows(), modelRows(), agentRows(), telemetryRows())
+	return slices.Concat(generalRows(), reasoningRows(), modelRows(), agentRows(), telemetryRows(), mongoRows())
 }
 
 func generalRows() []Setting {

@@ -1,0 +1,199 @@
+package mongo
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	driver "go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"golang.org/x/sync/errgroup"
+)
+
+// Document is what a collection keeps under a key.
+type Document struct {
+	// Key is unique in its collection.
+	Key string
+	// Nonce tells who wrote the document. Insert draws one where it is empty.
+	Nonce string
+	// Time is when it was written, in milliseconds; the present when zero.
+	Time time.Time
+	// Meta is a short text beside the body, and Body the value. A large one is
+	// kept in parts.
+	Meta string
+	Body []byte
+}
+
+// stored is a document as the server has it.
+type stored struct {
+	Key   string    `bson:"_id"`
+	Nonce string    `bson:"nonce"`
+	Time  time.Time `bson:"at"`
+	Meta  string    `bson:"meta,omitempty"`
+	Body  any       `bson:"body,omitempty"`
+	// Parts is how many parts the body has; 0 where it is in Body.
+	Parts int `bson:"parts,omitempty"`
+}
+
+// Collection is documents by their keys.
+type Collection struct {
+	database         *Database
+	documents, parts *driver.Collection
+}
+
+// attempts is how often a call is sent whose connection breaks.
+const attempts = 4
+
+// Insert adds a document unless there is one of its key, and says whether this one
+// is there now. A majority has it then. An insert that was sent twice, or whose
+// answer was lost, is known by its nonce. After an error it may be there or not.
+func (c *Collection) Insert(ctx context.Context, document Document) (won bool, err error) {
+	document.Nonce = cmp.Or(document.Nonce, rand.Text())
+	if document.Time.IsZero() {
+		document.Time = time.Now()
+	}
+	row, err := c.split(ctx, document)
+	if err != nil {
+		return false, err
+	}
+	for attempt := 1; ; attempt++ {
+		_, err := c.documents.InsertOne(ctx, row)
+		switch {
+		case err == nil:
+			return true, nil
+		case driver.IsDuplicateKeyError(err):
+			return c.ours(ctx, row)
+		case attempt == attempts || !repeatable(err):
+			return false, c.database.failed(err)
+		}
+	}
+}
+
+// ours says whether the document of a key is the one that was to be inserted. A
+// reader sees only what a majority has.
+func (c *Collection) ours(ctx context.Context, row stored) (bool, error) {
+	found, there, err := c.find(ctx, row.Key)
+	if err == nil && there && found.Nonce == row.Nonce {
+		return true, nil
+	}
+	if err == nil && row.Parts > 0 {
+		err = c.deleteParts(ctx, row)
+	}
+	return false, err
+}
+
+// Find returns the document of a key, and false if there is none.
+func (c *Collection) Find(ctx context.Context, key string) (Document, bool, error) {
+	row, there, err := c.find(ctx, key)
+	if err != nil || !there {
+		return Document{}, false, err
+	}
+	document, err := c.join(ctx, row)
+	return document, err == nil, err
+}
+
+func (c *Collection) find(ctx context.Context, key string) (row stored, there bool, err error) {
+	err = c.retry(func() error { return c.documents.FindOne(ctx, byKey(key)).Decode(&row) })
+	if errors.Is(err, driver.ErrNoDocuments) {
+		return stored{}, false, nil
+	}
+	return row, err == nil, c.database.failed(err)
+}
+
+// atOnce is how many documents are looked up at the same time.
+const atOnce = 16
+
+// FindAll returns the documents of keys, in their order. Where there is none the
+// document has no Key.
+func (c *Collection) FindAll(ctx context.Context, keys []string) ([]Document, error) {
+	found := make([]Document, len(keys))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for i, key := range keys {
+		group.Go(func() (err error) {
+			found[i], _, err = c.Find(ctx, key)
+			return err
+		})
+	}
+	return found, group.Wait()
+}
+
+// Range calls visit with the documents whose key is at least from and below to, by
+// key. A large body is not read: it is nil then.
+func (c *Collection) Range(ctx context.Context, from, to string, visit func(Document) error) error {
+	within := bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: from}, {Key: "$lt", Value: to}}}}
+	cursor, err := c.documents.Find(ctx, within, options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}))
+	if err != nil {
+		return c.database.failed(err)
+	}
+	defer cursor.Close(context.WithoutCancel(ctx))
+	for cursor.Next(ctx) {
+		var row stored
+		if err := cursor.Decode(&row); err != nil {
+			return c.database.failed(err)
+		}
+		if err := visit(row.document()); err != nil {
+			return err
+		}
+	}
+	return c.database.failed(cursor.Err())
+}
+
+// Replace puts a document in the place of the one of its key, if there is one. Of two
+// at once either stays. It is for what can be made again.
+func (c *Collection) Replace(ctx context.Context, document Document) error {
+	document.Nonce = cmp.Or(document.Nonce, rand.Text())
+	if document.Time.IsZero() {
+		document.Time = time.Now()
+	}
+	row, err := c.split(ctx, document)
+	if err != nil {
+		return err
+	}
+	return c.database.failed(c.retry(func() error {
+		_, err := c.documents.ReplaceOne(ctx, byKey(row.Key), row, options.Replace().SetUpsert(true))
+		if driver.IsDuplicateKeyError(err) { // another one was first
+			_, err = c.documents.ReplaceOne(ctx, byKey(row.Key), row)
+		}
+		return err
+	}))
+}
+
+// Delete removes documents by their keys, one after the other.
+func (c *Collection) Delete(ctx context.Context, keys ...string) error {
+	for _, key := range keys {
+		row, there, err := c.find(ctx, key)
+		if err != nil {
+			return err
+		}
+		if !there {
+			continue
+		}
+		err = c.retry(func() error {
+			_, err := c.documents.DeleteOne(ctx, byKey(key))
+			return err
+		})
+		if err == nil && row.Parts > 0 {
+			err = c.deleteParts(ctx, row)
+		}
+		if err != nil {
+			return c.database.failed(err)
+		}
+	}
+	return nil
+}
+
+// retry repeats a call that does the same when it is done twice.
+func (c *Collection) retry(call func() error) error {
+	for attempt := 1; ; attempt++ {
+		err := call()
+		if err == nil || attempt == attempts || !repeatable(err) {
+			return err
+		}
+	}
+}
+
+func byKey(key string) bson.D { return bson.D{{Key: "_id", Value: key}} }

@@ -1,0 +1,158 @@
+package mongo_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/fault"
+	"savant/internal/mongo"
+	"savant/internal/mongotest"
+)
+
+func open(t *testing.T, uri string) *mongo.Database {
+	t.Helper()
+	database, err := mongo.Open(mongo.Options{Address: mongo.Address{URI: uri}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, database.Close(context.Background())) })
+	return database
+}
+
+// newDatabase returns an empty database that goes with the test.
+func newDatabase(t *testing.T, server *mongotest.Server) *mongo.Database {
+	t.Helper()
+	database := open(t, server.URI(mongotest.NewDatabase()))
+	t.Cleanup(func() { _ = database.Drop(context.Background()) })
+	return database
+}
+
+func TestNames(t *testing.T) {
+	for _, each := range []struct {
+		address    mongo.Address
+		name, host string
+	}{
+		{mongo.Address{Host: "db"}, "savant_development", "db"},
+		{mongo.Address{Host: "db:27018", Environment: "test"}, "savant_test", "db:27018"},
+		{mongo.Address{URI: "mongodb://ada:secret@a:1,b:2/?replicaSet=rs", Host: "unused", Environment: "test"}, "savant_test", "a:1,b:2"},
+		{mongo.Address{URI: "mongodb://a/of_ours?authSource=admin", Environment: "test"}, "of_ours", "a"},
+	} {
+		database, err := mongo.Open(mongo.Options{Address: each.address})
+		require.NoError(t, err)
+		require.Equal(t, each.name, database.Name())
+		require.Equal(t, each.host, database.Host())
+		require.NoError(t, database.Close(context.Background()))
+	}
+	for _, address := range []mongo.Address{{}, {URI: "http://ada:secret@a/"}, {URI: "mongodb://ada:secret@a:b/"}, {Host: "ada:secret@h"}, {URI: "mongodb://ada:secret@/x"}} {
+		_, err := mongo.Open(mongo.Options{Address: address})
+		require.Error(t, err)
+		require.NotContains(t, err.Error(), "secret")
+	}
+}
+
+func TestDocuments(t *testing.T) {
+	t.Parallel()
+	server := mongotest.Start(t)
+	database := newDatabase(t, server)
+	ctx := t.Context()
+	require.NoError(t, database.Ping(ctx))
+	documents := database.Collection("documents")
+	_, there, err := documents.Find(ctx, "a@000001")
+	require.NoError(t, err)
+	require.False(t, there)
+
+	large := []byte(strings.Repeat("ü0123456789", 800_000)) // in parts, cut inside a character if nobody looks
+	bodies := map[string][]byte{"a@000001": []byte(`{"a.b":{"$c":[[1],["<&>\u2028"]]}}`), "a@000002": {0xff, 0xfe, 0}, "b": large}
+	for key, body := range bodies {
+		won, err := documents.Insert(ctx, mongo.Document{Key: key, Meta: "m", Body: body})
+		require.NoError(t, err)
+		require.True(t, won)
+		won, err = documents.Insert(ctx, mongo.Document{Key: key, Body: append([]byte("other"), body...)})
+		require.NoError(t, err)
+		require.False(t, won, "a key was inserted twice")
+		found, there, err := documents.Find(ctx, key)
+		require.NoError(t, err)
+		require.True(t, there)
+		require.True(t, bytes.Equal(body, found.Body), key)
+		require.Equal(t, "m", found.Meta)
+		require.WithinDuration(t, time.Now(), found.Time, time.Minute)
+	}
+	all, err := documents.FindAll(ctx, []string{"b", "none", "a@000001"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"b", "", "a@000001"}, []string{all[0].Key, all[1].Key, all[2].Key})
+	var keys []string
+	require.NoError(t, documents.Range(ctx, "a@", "a@~", func(d mongo.Document) error {
+		keys = append(keys, d.Key)
+		return nil
+	}))
+	require.Equal(t, []string{"a@000001", "a@000002"}, keys)
+
+	require.NoError(t, documents.Replace(ctx, mongo.Document{Key: "hint", Body: []byte("1")}))
+	require.NoError(t, documents.Replace(ctx, mongo.Document{Key: "hint", Body: []byte("2")}))
+	found, _, err := documents.Find(ctx, "hint")
+	require.NoError(t, err)
+	require.Equal(t, "2", string(found.Body))
+	require.NoError(t, documents.Delete(ctx, "b", "hint", "none"))
+	_, there, err = documents.Find(ctx, "b")
+	require.NoError(t, err)
+	require.False(t, there)
+}
+
+// Of those who insert one key at once, one wins, also where requests and answers are
+// lost, late and sent twice.
+func TestOneInsertWins(t *testing.T) {
+	t.Parallel()
+	server := mongotest.Start(t)
+	proxy := mongotest.NewProxy(t, server, 1)
+	name := mongotest.NewDatabase()
+	proxy.Use(mongotest.Faults{Delay: 0.1, MaxDelay: time.Millisecond, Lose: 0.005, LoseReply: 0.005, Repeat: 0.1})
+	const writers, keys = 4, 50
+	var won [keys]atomic.Int64
+	var unsure [keys]atomic.Bool
+	var group sync.WaitGroup
+	for writer := range writers {
+		documents := open(t, proxy.URI(name)).Collection("documents")
+		group.Go(func() {
+			for key := range keys {
+				first, err := documents.Insert(t.Context(), mongo.Document{Key: fmt.Sprint(key), Nonce: fmt.Sprintf("%d-%d", writer, key)})
+				if err != nil {
+					unsure[key].Store(true)
+				} else if first {
+					won[key].Add(1)
+				}
+			}
+		})
+	}
+	group.Wait()
+	for key := range keys {
+		require.LessOrEqual(t, won[key].Load(), int64(1), "key %d was won twice", key)
+		require.True(t, won[key].Load() == 1 || unsure[key].Load(), "nobody won key %d", key)
+	}
+}
+
+// A database that is away is told with its host and cause, and found again.
+func TestAway(t *testing.T) {
+	t.Parallel()
+	server := mongotest.Start(t)
+	proxy := mongotest.NewProxy(t, server, 1)
+	documents := open(t, proxy.URI(mongotest.NewDatabase())).Collection("documents")
+	_, err := documents.Insert(t.Context(), mongo.Document{Key: "a"})
+	require.NoError(t, err)
+	server.Kill()
+	_, err = documents.Insert(t.Context(), mongo.Document{Key: "b"})
+	require.Error(t, err)
+	told := mongo.Coded(fault.StateNotSaved, "run r was not saved", err)
+	require.ErrorIs(t, told, fault.StateNotSaved)
+	require.ErrorContains(t, told, strings.TrimPrefix(strings.TrimSuffix(proxy.URI(""), "/"), "mongodb://"))
+	server.Restart()
+	proxy.Follow(server)
+	_, there, err := documents.Find(t.Context(), "a")
+	require.NoError(t, err)
+	require.True(t, there)
+}

@@ -1,0 +1,119 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	driver "go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+// partSize is how long a body may be before it is kept in parts, and the longest
+// part, in bytes. A document of MongoDB has at most 16 MB.
+const partSize = 8 << 20
+
+// errPartMissing says that a document has lost a part.
+var errPartMissing = errors.New("a part of a document is missing")
+
+// split returns a document as the server is to have it, after it wrote the parts of
+// a large body. They belong to the document by its nonce.
+func (c *Collection) split(ctx context.Context, document Document) (stored, error) {
+	row := stored{Key: document.Key, Nonce: document.Nonce, Time: document.Time.UTC(), Meta: document.Meta}
+	if len(document.Body) <= partSize {
+		row.Body = value(document.Body)
+		return row, nil
+	}
+	if _, there, err := c.find(ctx, document.Key); err != nil || there {
+		return row, err // the key is taken: the parts need not be sent
+	}
+	for rest := document.Body; len(rest) > 0; row.Parts++ {
+		size := cut(rest)
+		part := stored{Key: row.part(row.Parts), Nonce: row.Nonce, Time: row.Time, Meta: row.Key, Body: value(rest[:size])}
+		rest = rest[size:]
+		err := c.retry(func() error {
+			_, err := c.parts.InsertOne(ctx, part)
+			if driver.IsDuplicateKeyError(err) { // the nonce is nobody else's
+				return nil
+			}
+			return err
+		})
+		if err != nil {
+			return stored{}, c.database.failed(err)
+		}
+	}
+	return row, nil
+}
+
+// cut returns where to cut the first part off, between two characters.
+func cut(body []byte) int {
+	if len(body) <= partSize {
+		return len(body)
+	}
+	for size := partSize; size > partSize-utf8.UTFMax; size-- {
+		if utf8.RuneStart(body[size]) {
+			return size
+		}
+	}
+	return partSize
+}
+
+// value is a body as a string, so that a person and every server can read it, or as
+// bytes where it is no text.
+func value(body []byte) any {
+	if utf8.Valid(body) {
+		return string(body)
+	}
+	return body
+}
+
+func bytesOf(value any) []byte {
+	switch value := value.(type) {
+	case string:
+		return []byte(value)
+	case []byte:
+		return value
+	case bson.Binary:
+		return value.Data
+	}
+	return nil
+}
+
+// part is the key of a part, from 0.
+func (s stored) part(number int) string { return fmt.Sprintf("%s/%04d", s.Nonce, number) }
+
+// document returns a row without the parts.
+func (s stored) document() Document {
+	return Document{Key: s.Key, Nonce: s.Nonce, Time: s.Time, Meta: s.Meta, Body: bytesOf(s.Body)}
+}
+
+// join returns a row with its parts.
+func (c *Collection) join(ctx context.Context, row stored) (Document, error) {
+	document := row.document()
+	for number := range row.Parts {
+		var part stored
+		err := c.retry(func() error { return c.parts.FindOne(ctx, byKey(row.part(number))).Decode(&part) })
+		if errors.Is(err, driver.ErrNoDocuments) {
+			return Document{}, fmt.Errorf("%s: %w", row.Key, errPartMissing)
+		}
+		if err != nil {
+			return Document{}, c.database.failed(err)
+		}
+		document.Body = append(document.Body, bytesOf(part.Body)...)
+	}
+	return document, nil
+}
+
+func (c *Collection) deleteParts(ctx context.Context, row stored) error {
+	for number := range row.Parts {
+		err := c.retry(func() error {
+			_, err := c.parts.DeleteOne(ctx, byKey(row.part(number)))
+			return err
+		})
+		if err != nil {
+			return c.database.failed(err)
+		}
+	}
+	return nil
+}
