@@ -11,7 +11,7 @@ TESTFLAGS ?=
 BENCHTIME ?= 1s
 FUZZTIME  ?= 10s
 
-.PHONY: help build test race lint bench fuzz ask demo clients think-test ferret clean
+.PHONY: help build test browser race lint bench fuzz ask demo clients think-test ferret clean
 
 build: ## bin/savant
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/savant ./cmd/savant
@@ -22,6 +22,9 @@ test: ## all tests
 
 ferret: ## bin/ferret, a database server for tests; with it, make test tests the MongoDB store too
 	cd internal/ferret && go build -trimpath -tags ferretdb_no_postgresql -o ../../bin/ferret .
+
+browser: ## the pages of the hub in a real browser; needs chromium
+	SAVANT_BROWSER_TESTS=1 go test -count=1 $(TESTFLAGS) ./cmd/savant/browsertest
 
 race: ## all tests with the race detector; needs a C compiler
 	CGO_ENABLED=1 go test -race $(TESTFLAGS) ./...
