@@ -29,7 +29,9 @@ func project(t testing.TB, files map[string]string, past ...repo.PastRun) (strin
 		require.NoError(t, os.WriteFile(full, []byte(text), 0o644))
 	}
 	registry := engines.NewRegistry(engines.Options{})
-	engine, tools := repo.Engine(repo.Options{Path: folder, Past: func(context.Context) ([]repo.PastRun, error) { return past, nil }}, nil)
+	search := repo.NewSearch(repo.SearchOptions{Path: folder, CacheFolder: t.TempDir()})
+	t.Cleanup(func() { require.NoError(t, search.Close()) })
+	engine, tools := repo.Engine(repo.Options{Path: folder, Past: func(context.Context) ([]repo.PastRun, error) { return past, nil }}, search)
 	require.NoError(t, registry.AddEngine(engine, tools...))
 	return folder, registry
 }
@@ -77,6 +79,29 @@ func TestOutlines(t *testing.T) {
 			require.Equal(t, string(want), got.String())
 		})
 	}
+}
+
+// A caller can ask for several places of a file, and how rare the words are.
+func TestSearchCountsWordsAndGivesSeveralPlaces(t *testing.T) {
+	far := strings.Repeat("nothing\n", 20)
+	_, registry := project(t, map[string]string{"a.txt": "a zebra\n" + far + "the zebra and its stripes\n" + far + "zebras\n", "b.txt": "stripes\n", "c.txt": "c\n"})
+	places := func(args map[string]any) (found []string, counts any) {
+		out, err := call(t, registry, "context.search", args)
+		require.NoError(t, err)
+		for _, each := range out["rows"].([]any) {
+			row := each.(map[string]any)
+			found = append(found, fmt.Sprintf("%v:%v", row["path"], row["line"]))
+		}
+		return found, out["counts"]
+	}
+	found, counts := places(map[string]any{"query": "zebra stripes unicorn"})
+	require.Equal(t, []string{"a.txt:22", "b.txt:1"}, found)
+	require.Nil(t, counts)
+	found, counts = places(map[string]any{"query": "zebra stripes unicorn", "per_file": 2, "counts": true})
+	require.Equal(t, []string{"a.txt:22", "a.txt:1", "b.txt:1"}, found)
+	require.Equal(t, map[string]any{"files": 3.0, "words": map[string]any{"zebra": 1.0, "stripes": 2.0, "unicorn": 0.0}}, counts)
+	found, _ = places(map[string]any{"query": "zebra", "per_file": 5, "limit": 2})
+	require.Len(t, found, 2)
 }
 
 func TestReadIsBounded(t *testing.T) {

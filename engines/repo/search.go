@@ -91,14 +91,24 @@ type searchIn struct {
 	Query    string   `json:"query,omitempty" doc:"What to look for."`
 	Q        string   `json:"q,omitempty" doc:"The same as query."`
 	Limit    int      `json:"limit,omitempty" min:"1" max:"50" doc:"Most rows to return; default 10."`
+	PerFile  int      `json:"per_file,omitempty" min:"1" max:"5" doc:"Most rows of one file; default 1."`
+	Counts   bool     `json:"counts,omitempty" doc:"Also say how many files have each word: a word of few files says most."`
 	Paths    []string `json:"paths,omitempty" doc:"Only files in these folders or fitting these globs: src, *.md, cmd/**/*_test.go."`
 	Language string   `json:"language,omitempty" doc:"Only files of this language, or of several separated by commas: go, python, markdown."`
 	Repo     string   `json:"repo,omitempty" doc:"Only this repository of SAVANT_REPOS; . is the project itself; default all."`
 }
 
 type searchOut struct {
-	Rows []searchRow `json:"rows"`
-	Note string      `json:"note,omitempty"`
+	Counts *searchCounts `json:"counts,omitempty"`
+	Rows   []searchRow   `json:"rows"`
+	Note   string        `json:"note,omitempty"`
+}
+
+// searchCounts has how many files were searched, and how many of them have each word
+// of the query.
+type searchCounts struct {
+	Files int            `json:"files"`
+	Words map[string]int `json:"words"`
 }
 
 type searchRow struct {
@@ -118,7 +128,7 @@ func (s *Search) ftsSearch(ctx context.Context, in searchIn) (searchOut, error) 
 }
 
 func (s *Search) find(ctx context.Context, in searchIn, literal bool) (searchOut, error) {
-	query := index.Query{Text: cmp.Or(in.Query, in.Q), Literal: literal, Limit: cmp.Or(in.Limit, 10), Paths: in.Paths}
+	query := index.Query{Text: cmp.Or(in.Query, in.Q), Literal: literal, Limit: cmp.Or(in.Limit, 10), PerFile: in.PerFile, Paths: in.Paths}
 	if in.Language != "" {
 		query.Languages = strings.Split(in.Language, ",")
 	}
@@ -131,14 +141,20 @@ func (s *Search) find(ctx context.Context, in searchIn, literal bool) (searchOut
 		return searchOut{}, err
 	}
 	out := searchOut{Rows: []searchRow{}}
+	if in.Counts {
+		out.Counts = &searchCounts{Words: map[string]int{}}
+	}
 	var unread index.Unread
 	for _, each := range repos {
-		rows, missed, err := s.findIn(ctx, each, parsed)
+		found, err := s.findIn(ctx, each, parsed)
 		if err != nil {
 			return searchOut{}, named(each.name, err)
 		}
-		out.Rows = append(out.Rows, rows...)
-		unread.Files, unread.Folders = unread.Files+missed.Files, unread.Folders+missed.Folders
+		for _, row := range found.Rows {
+			out.Rows = append(out.Rows, searchRow{Repo: each.name, Path: row.Path, Line: row.Line, Snippet: row.Snippet, Score: row.Score})
+		}
+		unread.Files, unread.Folders = unread.Files+found.Unread.Files, unread.Folders+found.Unread.Folders
+		out.Counts.add(found.Counts)
 	}
 	slices.SortStableFunc(out.Rows, func(a, b searchRow) int { return cmp.Compare(b.Score, a.Score) })
 	out.Rows = out.Rows[:min(len(out.Rows), query.Limit)]
@@ -167,22 +183,29 @@ func counted(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-func (s *Search) findIn(ctx context.Context, in *searched, query *index.ParsedQuery) ([]searchRow, index.Unread, error) {
+// add adds the counts of one repository. c may be nil.
+func (c *searchCounts) add(of index.Counts) {
+	if c == nil {
+		return
+	}
+	c.Files += of.Files
+	for word, files := range of.Words {
+		c.Words[word] += files
+	}
+}
+
+func (s *Search) findIn(ctx context.Context, in *searched, query *index.ParsedQuery) (index.Answer, error) {
 	ix, err := in.open(ctx)
 	if err != nil {
-		return nil, index.Unread{}, err
+		return index.Answer{}, err
 	}
 	b := newBuilding(ctx, s.logger, in.name)
 	found, err := ix.Find(ctx, query, b.progress(ctx))
 	if err != nil {
-		return nil, index.Unread{}, err
+		return index.Answer{}, err
 	}
 	b.finished(ctx, found.Changes)
-	rows := make([]searchRow, 0, len(found.Rows))
-	for _, row := range found.Rows {
-		rows = append(rows, searchRow{Repo: in.name, Path: row.Path, Line: row.Line, Snippet: row.Snippet, Score: row.Score})
-	}
-	return rows, found.Unread, nil
+	return found, nil
 }
 
 // named returns the repository with a name, or all of them for "".

@@ -128,9 +128,16 @@ func (p *planner) writeOthers(out *strings.Builder) bool {
 	return len(p.found.others) > 0
 }
 
-// missing returns the words of the goal that no hit and nothing that was read has.
+// missing returns the words of the goal that no file has. If the search does not count
+// files, it returns those that no hit and nothing that was read has.
 func (p *planner) missing() (missing []string) {
 	for _, w := range p.words {
+		if with, counted := p.found.counts.Words[w.text]; counted {
+			if with == 0 {
+				missing = append(missing, w.text)
+			}
+			continue
+		}
 		inHit := slices.ContainsFunc(p.found.rows, func(r row) bool { return mentions(strings.ToLower(r.Path+" "+r.Snippet), w.stem) })
 		inRead := slices.ContainsFunc(p.found.reads, func(r reading) bool {
 			return mentions(strings.ToLower(r.path+" "+strings.Join(r.lines, "\n")), w.stem)

@@ -89,7 +89,7 @@ func (d *documentReader) section(i int, heading quoted) {
 		}
 	}
 	if d.planner.weigh(d.heading) > 0 {
-		d.add(s, field{d.heading, 1.4}, field{textOf(s.lines[1:]), inBody})
+		d.add(s, d.heading, field{d.heading, 1.2}, field{textOf(s.lines[1:]), inBody})
 	}
 }
 
@@ -99,7 +99,8 @@ func (d *documentReader) row(q quoted, text string) {
 	case d.header == nil:
 		d.header = &q
 	case !tableRule().MatchString(text):
-		d.add(passage{path: d.reading.path, heading: d.heading, nameLine: q.number, lines: []quoted{*d.header, q}},
+		first, _, _ := strings.Cut(strings.TrimPrefix(text, "|"), "|")
+		d.add(passage{path: d.reading.path, heading: d.heading, nameLine: q.number, lines: []quoted{*d.header, q}}, first,
 			field{text, 1.1}, field{d.header.text, inHeading}, field{d.heading, inHeading})
 	}
 }
@@ -111,17 +112,17 @@ func (d *documentReader) end() {
 		if strings.HasPrefix(d.block[0].text, "```") {
 			factor = inExample
 		}
-		d.add(passage{path: d.reading.path, heading: d.heading, nameLine: d.block[0].number, lines: d.block[:min(len(d.block), maxSection)]},
+		d.add(passage{path: d.reading.path, heading: d.heading, nameLine: d.block[0].number, lines: d.block[:min(len(d.block), maxSection)]}, "",
 			field{textOf(d.block), factor}, field{d.heading, inHeading})
 	}
 	d.block = nil
 }
 
-func (d *documentReader) add(s passage, fields ...field) {
+func (d *documentReader) add(s passage, title string, fields ...field) {
 	if d.planner.weigh(fields[0].text) == 0 || d.planner.repeatsGoal(fields[0].text) {
 		return
 	}
-	if d.planner.value(&s, fields...); s.score > 0 {
+	if d.planner.value(&s, title, fields...); s.score > 0 {
 		d.found = append(d.found, s)
 	}
 }

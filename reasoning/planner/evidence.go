@@ -3,6 +3,7 @@ package planner
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,17 +14,24 @@ import (
 // evidence is what the steps so far brought, read back from the request.
 type evidence struct {
 	searches []string // the queries
+	counts   counts
 	rows     []row
 	reads    []reading
 	past     []record
 	others   []reasoning.Outcome
-	// rounds counts the steps that searched. readAfterFollowUp: a step after the
+	// rounds counts the steps that searched and did not read. readAfterFollowUp: a step after the
 	// second of them read.
 	rounds            int
 	readAfterFollowUp bool
 	readFailed        bool
 	failed            int
 	failures          []string // sentences for the answer
+}
+
+// counts say how many files were searched, and how many of them have a word.
+type counts struct {
+	Files int            `json:"files"`
+	Words map[string]int `json:"words"`
 }
 
 // row is one hit of a search.
@@ -49,6 +57,7 @@ type reading struct {
 // gather reads the outcomes of the run. Memory may have cut those of the last
 // step, or not have them yet: they are also in the last output.
 func (p *planner) gather() {
+	p.found.counts.Words = map[string]int{}
 	steps, last := p.request.Memory.Steps, p.request.LastOutput
 	if count := len(steps); len(last) > 0 && count > 0 && steps[count-1].Index == p.request.Step-1 {
 		steps = steps[:count-1]
@@ -61,10 +70,10 @@ func (p *planner) gather() {
 
 // take adds the outcomes of one step.
 func (p *planner) take(outcomes []reasoning.Outcome) {
-	e, searched := &p.found, false
+	e, searched, read := &p.found, false, false
 	for _, outcome := range outcomes {
 		isSearch, isRead := p.tools.search.is(outcome), p.tools.read.is(outcome)
-		searched = searched || isSearch
+		searched, read = searched || isSearch, read || isRead
 		if isRead && e.rounds >= 2 {
 			e.readAfterFollowUp = true
 		}
@@ -85,7 +94,7 @@ func (p *planner) take(outcomes []reasoning.Outcome) {
 			e.others = append(e.others, outcome)
 		}
 	}
-	if searched {
+	if searched && !read {
 		e.rounds++
 	}
 }
@@ -95,13 +104,18 @@ func (p *planner) takeSearch(outcome reasoning.Outcome) {
 	_ = p.tools.search.argument(outcome, 0, &query) // the query of a cut call is empty
 	p.found.searches = append(p.found.searches, query)
 	var result struct {
-		Rows []row `json:"rows"`
+		Counts counts `json:"counts"`
+		Rows   []row  `json:"rows"`
 	}
 	if json.Unmarshal(wholePart(outcome, `},{`, `}]}`), &result) != nil {
 		if !outcome.Cut { // of a cut answer the first hit may be too long to be there whole
 			p.found.failures = append(p.found.failures, "the hits of "+outcome.ToolName+" cannot be read")
 		}
 		return
+	}
+	if result.Counts.Files > 0 {
+		p.found.counts.Files = result.Counts.Files
+		maps.Copy(p.found.counts.Words, result.Counts.Words)
 	}
 	for i, each := range result.Rows {
 		known := func(r row) bool { return r.Path == each.Path && r.Line == each.Line && r.query == query }

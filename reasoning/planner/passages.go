@@ -3,7 +3,6 @@ package planner
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 )
@@ -31,16 +30,18 @@ type quoted struct {
 
 // Bounds of one passage.
 const (
+	textNear   = 2 // lines around a line of text
 	maxComment = 10
 	maxBody    = 25
 	maxTelling = 3
 	maxSection = 14
 )
 
-// Weights of a passage: a word that is repeated, a word that only the body of a
+// Weights of a passage: its title, a value, a word that only the body of a
 // declaration has, one that only the heading, the path or an example has.
 const (
-	repeated  = 0.15
+	titled    = 0.8  // a title that says what the goal says, and no more
+	hasValue  = 1.25 // it has a value of the kind that is asked for
 	inBody    = 0.5
 	inHeading = 0.8
 	inPath    = 0.5
@@ -51,7 +52,7 @@ const (
 func (p *planner) passages() []passage {
 	var all []passage
 	for _, each := range p.found.reads {
-		bonus := ranked * p.share(each)
+		share := p.share(each)
 		var found []passage
 		if isDocument(each.path) {
 			found = p.documentPassages(each)
@@ -59,7 +60,7 @@ func (p *planner) passages() []passage {
 			found = p.codePassages(each)
 		}
 		for _, s := range found {
-			s.score = (s.score + bonus*s.coverage) * (1 + s.coverage) / 2 * p.standing(s.path)
+			s.score *= s.coverage * (1 + share) / 2 * p.standing(s.path)
 			all = append(all, s)
 		}
 	}
@@ -69,12 +70,11 @@ func (p *planner) passages() []passage {
 	return distinct(all)
 }
 
-// share is the best share of a search among the hits in what was read, times what
-// the search was for.
+// share is the best rank of a hit in what was read.
 func (p *planner) share(r reading) (best float64) {
 	for _, hit := range p.found.rows {
 		if hit.Path == r.path && hit.Line >= r.start && hit.Line < r.start+len(r.lines) {
-			best = max(best, hit.share*p.weigh(hit.query))
+			best = max(best, p.rank(hit))
 		}
 	}
 	return best
@@ -125,31 +125,30 @@ func (p *planner) passageAt(r reading, i int) (passage, bool) {
 		body = p.tellingLines(r, i+1)
 	}
 	head := textOf(s.lines)
-	p.value(&s, field{head, 1}, field{s.name, 1.2}, field{textOf(body), inBody})
+	p.value(&s, s.name, field{head, 1}, field{textOf(body), inBody})
 	if s.score == 0 || isPackage(r.lines[i]) && len(s.lines) == 1 {
 		return passage{}, false
 	}
 	s.score *= 1.3 // a declaration says more than a line
-	for _, q := range s.lines {
-		s.score += repeated * p.weigh(q.text)
-	}
 	if p.followed(s.name) {
-		s.score += definition * p.weight()
-	}
-	if i := slices.IndexFunc(p.words, func(w word) bool { return strings.EqualFold(w.text, s.name) }); i >= 0 {
-		s.score += p.words[i].weight / 2 // the goal names it
+		s.score += definition
 	}
 	s.lines = append(s.lines, body...)
 	return s, true
 }
 
-// value sets the score and the coverage of a passage. The path counts for what holds
-// words of the goal without it.
-func (p *planner) value(s *passage, fields ...field) {
-	if s.score = p.cover(slices.Clone(fields)...); s.score == 0 {
+// value sets the score and the coverage of a passage with a title: what it declares, its
+// heading, or the first cell of its row; "" for none. The path counts for what holds words
+// of the goal without it.
+func (p *planner) value(s *passage, title string, fields ...field) {
+	if p.cover(slices.Clone(fields)...) == 0 {
 		return
 	}
-	s.score = p.cover(append(fields, field{s.path, inPath})...) + inBase*p.weigh(path.Base(s.path))
+	s.score = p.cover(append(slices.Clone(fields), field{s.path, inPath})...) / p.weight()
+	s.score *= 1 + titled*p.likeness(title)
+	if expected := p.question.value; expected != nil && slices.ContainsFunc(fields, func(f field) bool { return expected().MatchString(f.text) }) {
+		s.score *= hasValue
+	}
 	texts := []string{s.path}
 	for _, f := range fields {
 		texts = append(texts, f.text)
@@ -164,9 +163,19 @@ func isPackage(line string) bool {
 
 func (p *planner) textAt(r reading, i int) (passage, bool) {
 	line := strings.TrimSpace(r.lines[i])
-	s := passage{path: r.path, lines: []quoted{{r.start + i, r.lines[i]}}}
-	p.value(&s, field{line, 1})
-	return s, s.score > 0 && len(line) >= 8 && !p.repeatsGoal(line)
+	if p.weigh(line) == 0 || len(line) < 8 || p.repeatsGoal(line) {
+		return passage{}, false
+	}
+	s := passage{path: r.path, nameLine: r.start + i}
+	var near []quoted
+	for j := max(0, i-textNear); j < len(r.lines) && j <= i+textNear; j++ {
+		s.lines = append(s.lines, quoted{r.start + j, r.lines[j]})
+		if j != i {
+			near = append(near, quoted{r.start + j, r.lines[j]})
+		}
+	}
+	p.value(&s, "", field{line, 1}, field{textOf(near), inBody})
+	return s, true
 }
 
 // commentAbove returns where the comment above a line begins.
@@ -213,5 +222,5 @@ func (s passage) where() string {
 	case s.heading != "":
 		return fmt.Sprintf("%s:%d, under %q", s.path, s.nameLine, s.heading)
 	}
-	return fmt.Sprintf("%s:%d", s.path, s.lines[0].number)
+	return fmt.Sprintf("%s:%d", s.path, max(s.nameLine, s.lines[0].number))
 }

@@ -3,12 +3,12 @@ package planner
 import (
 	"cmp"
 	"maps"
-	"math"
 	"path"
 	"slices"
 	"strings"
 
 	"savant/internal/pattern"
+	english "savant/internal/words"
 )
 
 // place is a line worth reading.
@@ -19,42 +19,55 @@ type place struct {
 	score float64
 }
 
-// weighWords gives each word of the goal its weight: one that is in few of the hits
-// for all words weighs more.
+// weighWords gives each word of the goal its weight: the fewer files have it, the more
+// it weighs. Words that no file has weigh as much as the others on average, which is 1.
 func (p *planner) weighWords() {
+	sum, found := 0.0, 0
 	for i, w := range p.words {
-		count, all := 0, 0
-		for _, hit := range p.found.rows {
-			if !hit.whole {
-				continue
-			}
-			all++
-			if mentions(strings.ToLower(hit.Path+" "+hit.Snippet), w.stem) {
-				count++
-			}
+		if with, all := p.filesWith(w); with > 0 {
+			p.words[i].weight = english.Rarity(with, max(with, all))
+			sum += p.words[i].weight
+			found++
 		}
-		p.words[i].weight = 1 + math.Log(float64(1+all)/float64(1+count))
 	}
+	for i := range p.words {
+		if p.words[i].weight == 0 || sum == 0 {
+			p.words[i].weight = 1
+		} else {
+			p.words[i].weight *= float64(found) / sum
+		}
+	}
+}
+
+// filesWith says how many of all files have a word. A search that does not count files
+// leaves the hits for all words to count.
+func (p *planner) filesWith(w word) (with, all int) {
+	if with, counted := p.found.counts.Words[w.text]; counted {
+		return with, p.found.counts.Files
+	}
+	for _, hit := range p.found.rows {
+		if !hit.whole {
+			continue
+		}
+		all++
+		if mentions(strings.ToLower(hit.Path+" "+hit.Snippet), w.stem) {
+			with++
+		}
+	}
+	return with, all
 }
 
 // places returns the best lines, the best first. They are
 // far enough from each other to be read separately, and at most two of one file.
 func (p *planner) places() []place {
-	hits := map[string]int{} // by file
-	for _, hit := range p.found.rows {
-		hits[hit.Path]++
-	}
 	var all []place
 	for _, hit := range p.found.rows {
 		if hit.Path == "" {
 			continue
 		}
-		score := p.cover(field{hit.Snippet, 1}, field{hit.Path, 0.5}) + inBase*p.weigh(path.Base(hit.Path)) + ranked*hit.share*p.weigh(hit.query) + again*float64(min(hits[hit.Path], maxCounted)-1)
-		if p.followed(declared(hit.Snippet)) {
-			score += definition * p.weight()
-		}
-		if hit.heading && p.weigh(hit.Snippet) > 0 {
-			score += definition * p.weight()
+		score := p.cover(field{hit.Snippet, 1}, field{hit.Path, inPath})/p.weight() + p.rank(hit)
+		if p.followed(declared(hit.Snippet)) || hit.heading && p.weigh(hit.Snippet) > 0 {
+			score += definition
 		}
 		all = append(all, place{hit.Path, max(1, hit.Line), hit.Snippet, score * p.standing(hit.Path)})
 	}
@@ -91,19 +104,20 @@ func mixed[T any](all []T, count int, pathOf func(T) string) []T {
 	return chosen[:min(len(chosen), count)]
 }
 
-// ranked is how much the order of the search counts beside the words of a hit, as a
-// part of all words.
-const ranked = 0.35
+// rank is the score of a hit as a part of the best one of its search, times what the
+// search was for. What a search for other words found counts less.
+func (p *planner) rank(hit row) float64 {
+	if hit.whole {
+		return hit.share
+	}
+	return otherWords * hit.share * p.weigh(hit.query) / p.weight()
+}
 
-// inBase is what a word adds that the name of the file has: the file is about it.
-const inBase = 0.4
-
-// again is what each further hit of a file adds to a score, up to maxCounted hits,
-// definition what it adds, as a part of all words, that the hit declares a name that
-// was searched for, or that it is a heading with words of the goal.
+// otherWords is how much a search for other words than the goal's counts; definition is
+// what it adds to a hit that it declares a name that was searched for, or that it is a
+// heading with words of the goal.
 const (
-	again      = 0.2
-	maxCounted = 5
+	otherWords = 0.7
 	definition = 0.25
 )
 
@@ -147,9 +161,11 @@ func (p *planner) standing(name string) float64 {
 		return 0.2
 	case isTest(base):
 		if p.question.kind == tests {
-			return 1.2
+			return 1
 		}
 		return 0.4
+	case p.question.kind == tests:
+		return 0.5
 	case isDocument(base):
 		switch p.question.kind {
 		case explain:

@@ -17,10 +17,10 @@ const Name = "offline-planner"
 // How much the planner asks for. An agent shows what the last step read whole, so
 // that the answer comes from there.
 const (
-	maxQueries   = 4
 	maxReads     = 5
 	maxOther     = 2
-	searchLimit  = 8
+	searchLimit  = 12
+	perFile      = 3
 	readLines    = 40
 	linesBefore  = 10 // before a hit, where its comment or its heading is
 	maxFollowUps = 3
@@ -97,38 +97,31 @@ func (p *planner) firstSearch() (calls []reasoning.Call, why string) {
 		return nil, ""
 	}
 	if p.tools.search != nil {
-		calls = p.firstQueries()
+		calls = p.wholeQueries()
 	}
 	return append(calls, p.tools.others...), "Look for the words of the goal: " + strings.Join(strings.Fields(join(p.words)), ", ") + "."
-}
-
-// firstQueries are all words of the goal; the same in the files of the kind that
-// answers such a question; words of like meaning; and the word that finds least
-// with its related ones.
-func (p *planner) firstQueries() (calls []reasoning.Call) {
-	if len(p.words) == 0 {
-		return nil
-	}
-	calls = p.wholeQueries()
-	if related := relatedTo(p.words); related != "" {
-		calls = append(calls, p.tools.search.call(related, searchLimit))
-	}
-	if len(p.words) > 1 {
-		rare := rarest(p.words)
-		query := strings.Join(append([]string{rare.text}, rare.related[:min(len(rare.related), 2)]...), " ")
-		calls = append(calls, p.tools.search.call(query, searchLimit))
-	}
-	return calls[:min(len(calls), maxQueries)]
 }
 
 // wholeQueries are all words of the goal, in all files and in those of the kind that
 // answers such a question.
 func (p *planner) wholeQueries() []reasoning.Call {
-	calls := []reasoning.Call{p.tools.search.call(join(p.words), searchLimit)}
+	if len(p.words) == 0 {
+		return nil
+	}
+	calls := []reasoning.Call{p.search(join(p.words), nil)}
 	if kind := globs(p.question.kind); kind != nil && p.tools.search.takes(searchPaths) {
-		calls = append(calls, p.tools.search.call(join(p.words), searchLimit, kind))
+		calls = append(calls, p.search(join(p.words), kind))
 	}
 	return calls
+}
+
+// search is a call of the search, in the files of some globs; nil for all files.
+func (p *planner) search(query string, globs []string) reasoning.Call {
+	var paths any
+	if globs != nil {
+		paths = globs
+	}
+	return p.tools.search.call(query, searchLimit, paths, perFile, true)
 }
 
 // firstRead reads around the best hits.
@@ -149,9 +142,9 @@ func (p *planner) followUp() (calls []reasoning.Call, why string) {
 	if w, found := p.scarcest(); found {
 		names = append([]string{w.text}, names...)
 	}
-	calls = p.wholeQueries() // again, since what they found may be cut by now
+	calls = p.wholeQueries()
 	for _, name := range names {
-		calls = append(calls, p.tools.search.call(name, searchLimit))
+		calls = append(calls, p.search(name, nil))
 	}
 	calls = append(calls, p.outlines()...)
 	return calls, "Follow the names that stand beside the goal's words: " + strings.Join(names, ", ") + "."
@@ -191,7 +184,8 @@ func (p *planner) secondRead() ([]reasoning.Call, string) {
 	return p.readPlaces("Read around what was found since: ")
 }
 
-// readPlaces reads the best places.
+// readPlaces reads the best places. It searches again, since memory may cut what an
+// earlier step found.
 func (p *planner) readPlaces(why string) (calls []reasoning.Call, _ string) {
 	if p.tools.read == nil {
 		return nil, ""
@@ -201,6 +195,9 @@ func (p *planner) readPlaces(why string) (calls []reasoning.Call, _ string) {
 		first := max(1, at.line-linesBefore)
 		calls = append(calls, p.tools.read.call(at.path, first, first+readLines-1))
 		where = append(where, fmt.Sprintf("%s:%d", at.path, at.line))
+	}
+	if len(calls) > 0 && p.tools.search != nil {
+		calls = append(calls, p.wholeQueries()...)
 	}
 	return calls, why + strings.Join(where, ", ") + "."
 }

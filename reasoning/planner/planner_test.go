@@ -338,5 +338,5 @@ func TestPlannerReadsTheBeginningOfWhatWasCut(t *testing.T) {
 func TestPlannerKeepsToTheNumberOfCalls(t *testing.T) {
 	intent := planner.Plan(reasoning.Request{Goal: "Where is the stdio loop?", Tools: offered, Limits: reasoning.Limits{MaxCalls: 1}}, asked)
 	require.Equal(t, "context.search", intent.ToolName)
-	require.JSONEq(t, `{"query":"stdio loop","limit":8}`, string(intent.Args))
+	require.JSONEq(t, `{"query":"stdio loop","limit":12}`, string(intent.Args))
 }

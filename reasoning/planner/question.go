@@ -29,6 +29,8 @@ type question struct {
 	// commits or tests.
 	subject string
 	period  period
+	// value is what the answer should have, for a question about a number or a variable.
+	value func() *regexp.Regexp
 	// authors: the answer counts who made the commits. when: it is their dates.
 	authors, when bool
 }
@@ -58,6 +60,14 @@ var (
 	pastWords  = pattern.Lazy(`(?i)\b(?:who|when|what|which|whose|show|list|tell|me|most|commits?|committed|changed?|changes|wrote|written|write|authors?|authored|made|create[ds]?|add(?:ed)?|touched|contributed|contributors?|introduced|removed|deleted|edited|modified|fixed|worked|new|latest|recent|newest|happened|history|log|git|last|first|how many|there|files?|lines?|by|been|since|time|ever|on)\b`)
 )
 
+// What asks for a value, and what one looks like.
+var (
+	asksNumber   = pattern.Lazy(`(?i)\bhow (?:many|much|long|often|big|large)\b|\b(?:default|maximum|minimum|limit|number|timeout|version)s?\b`)
+	number       = pattern.Lazy(`\d|(?i:\b(?:one|two|three|four|five|six|seven|eight|nine|ten|none|unlimited)\b)`)
+	asksVariable = pattern.Lazy(`(?i)\b(?:environment )?variables?\b`)
+	variable     = pattern.Lazy(`\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b`)
+)
+
 var numbers = []string{"", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
 
 // ask understands a goal. now is when it is asked.
@@ -76,6 +86,12 @@ func ask(goal string, now time.Time) question {
 		asked.kind, asked.subject = tests, testWords().ReplaceAllString(text, " ")
 	case is(asksWhere):
 		asked.kind = locate
+	}
+	switch {
+	case is(asksVariable):
+		asked.value = variable
+	case is(asksNumber):
+		asked.value = number
 	}
 	return asked
 }

@@ -88,7 +88,7 @@ func TestAChangeIsRefused(t *testing.T) {
 // What nothing fits is told, with the words that are nowhere.
 func TestNothingFits(t *testing.T) {
 	w := newWorld(t, small)
-	_, final := pursue(t, w, reasoning.Request{Goal: "Warum schläft der indexer manchmal?", Tools: offered})
+	_, final := pursue(t, w, reasoning.Request{Goal: "Warum schläft walkFiles manchmal?", Tools: offered})
 	require.Regexp(t, `^Not found: .*"manchmal"`, final)
 	require.Contains(t, final, "Nothing fits")
 	_, final = pursue(t, w, reasoning.Request{Goal: "How does the indexer build?", Tools: offered})

@@ -24,11 +24,12 @@ type usable struct {
 }
 
 // What tools call the arguments that the planner gives: to a search the query, the
-// most hits and the globs of files; to a reading the path, the first and the last
+// most hits, the globs of files, the most hits of one file, and that the files with each
+// word are counted; to a reading the path, the first and the last
 // line; to an outline the path; to a list of commits the most commits, the date they come after, the commit
 // they come after, the paths they change, and that their files are wanted.
 var (
-	searchArguments = [][]string{{"query", "q", "text", "pattern"}, {"limit", "max_results", "top_k"}, {"paths", "globs"}}
+	searchArguments = [][]string{{"query", "q", "text", "pattern"}, {"limit", "max_results", "top_k"}, {"paths", "globs"}, {"per_file"}, {"counts"}}
 	readArguments   = [][]string{{"path", "file"}, {"start_line", "start", "from_line"}, {"end_line", "end", "to_line"}}
 	outlineArgument = [][]string{{"path", "file"}}
 	logArguments    = [][]string{{"limit", "max_count"}, {"since"}, {"from"}, {"paths"}, {"files"}, {"authors"}}

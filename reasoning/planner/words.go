@@ -14,10 +14,9 @@ import (
 
 // word is one word of the goal.
 type word struct {
-	text    string
-	stem    string   // in lower case
-	related []string // the words that programs use for it
-	weight  float64  // how much it tells; set once there are hits
+	text   string
+	stem   string  // in lower case
+	weight float64 // how much it tells; set once there are hits
 }
 
 // vocabularyFile is a file of its own, so that a search of this repository ranks
@@ -27,13 +26,11 @@ type word struct {
 var vocabularyFile []byte
 
 // vocabulary is what the planner knows of words. Stop words say how a question is
-// asked, not what it is about. Related words are those that programs use for the
-// words people use; they count less. Common names are packages and receivers whose
-// members say nothing about a project.
+// asked, not what it is about. Common names are packages and receivers whose members
+// say nothing about a project.
 var vocabulary = sync.OnceValue(func() (read struct {
-	Stop    []string            `json:"stop"`
-	Related map[string][]string `json:"related"`
-	Common  []string            `json:"common"`
+	Stop   []string `json:"stop"`
+	Common []string `json:"common"`
 }) {
 	if err := json.Unmarshal(vocabularyFile, &read); err != nil {
 		panic("planner: the embedded vocabulary is not JSON: " + err.Error())
@@ -55,11 +52,7 @@ func wordsOf(goal string, orAll bool) []word {
 			if text == "" || !keepStop && (english.IsStop(lower) || slices.Contains(vocabulary().Stop, lower)) || has(words, lower) {
 				continue
 			}
-			w := word{text: text, stem: stem(lower), related: vocabulary().Related[lower]}
-			if w.related == nil {
-				w.related = vocabulary().Related[w.stem]
-			}
-			words = append(words, w)
+			words = append(words, word{text: text, stem: stem(lower)})
 		}
 		if len(words) > 0 {
 			break
@@ -98,39 +91,6 @@ func join(words []word) string {
 	return strings.Join(texts, " ")
 }
 
-// relatedTo is one query of related words: first those that are related to several
-// words of the goal.
-func relatedTo(words []word) string {
-	shared := map[string]int{}
-	var all []string
-	for _, w := range words {
-		for _, each := range w.related {
-			if shared[each]++; shared[each] == 1 {
-				all = append(all, each)
-			}
-		}
-	}
-	slices.SortStableFunc(all, func(a, b string) int { return shared[b] - shared[a] })
-	return strings.Join(all[:min(len(all), maxRelated)], " ")
-}
-
-// maxRelated is how many related words one query has.
-const maxRelated = 5
-
-// rarest guesses the word that finds least: one spelled like an identifier,
-// else the longest; the first of equals.
-func rarest(words []word) word {
-	return slices.MaxFunc(words, func(a, b word) int { return rarity(a) - rarity(b) })
-}
-
-func rarity(w word) int {
-	score := len(w.text)
-	if strings.ContainsAny(w.text, "_./") || strings.ToLower(w.text[1:]) != w.text[1:] {
-		score += 20
-	}
-	return score
-}
-
 // field is a text that holds words of the goal, and how much they count there.
 type field struct {
 	text   string
@@ -138,8 +98,7 @@ type field struct {
 }
 
 // cover says how much of the goal some texts hold: the sum of the weights of its
-// words, each times the factor of the best text that has it. A related word counts
-// a third.
+// words, each times the factor of the best text that has it.
 func (p *planner) cover(fields ...field) float64 {
 	for i := range fields {
 		fields[i].text = strings.ToLower(fields[i].text)
@@ -148,11 +107,8 @@ func (p *planner) cover(fields ...field) float64 {
 	for _, w := range p.words {
 		best := 0.0
 		for _, f := range fields {
-			switch {
-			case mentions(f.text, w.stem):
+			if mentions(f.text, w.stem) {
 				best = max(best, f.factor)
-			case slices.ContainsFunc(w.related, func(each string) bool { return mentions(f.text, each) }):
-				best = max(best, f.factor/3)
 			}
 		}
 		total += w.weight * best
@@ -167,6 +123,22 @@ func (p *planner) weigh(text string) float64 { return p.cover(field{text, 1}) }
 func (p *planner) coverage(texts ...string) float64 {
 	return p.weigh(strings.Join(texts, " ")) / max(p.weight(), 1)
 }
+
+// likeness says how much a title says what the goal says, and no more: 1 if the words of
+// both are the same.
+func (p *planner) likeness(title string) float64 {
+	parts := titlePart().FindAllString(title, -1)
+	fits := 0
+	for _, part := range parts {
+		if english.IsStop(strings.ToLower(part)) || p.weigh(part) > 0 {
+			fits++
+		}
+	}
+	return p.coverage(title) * float64(fits) / float64(max(1, len(parts)))
+}
+
+// titlePart is a word of a title, or a part of an identifier.
+var titlePart = pattern.Lazy(`[A-Z]?[a-z]+|[A-Z]+|[0-9]+`)
 
 // weight is that of all words of the goal.
 func (p *planner) weight() (sum float64) {

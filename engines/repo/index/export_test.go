@@ -30,6 +30,6 @@ func LimitSize(ix *Index, more int) (lift func() error, err error) {
 
 // Search asks an index as it is, without a look at the folder.
 func Search(ctx context.Context, ix *Index, query *ParsedQuery) ([]Row, error) {
-	rows, _, err := ix.search(ctx, query)
+	rows, _, _, err := ix.search(ctx, query)
 	return rows, err
 }

@@ -2,6 +2,9 @@ package index
 
 import (
 	"bytes"
+	"cmp"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -16,9 +19,21 @@ type finding struct {
 	times   []float64 // how often each is in the text; another form counts half
 	defined []bool    // leaves in the name of a definition
 	inPath  []bool
-	line    int // the best line, from 1
-	snippet string
+	lines   *lines
 	score   float64
+	rows    []Row // the best places, the best first
+}
+
+// finding examines a file and makes its rows.
+func (s *search) finding(f *file, raw []byte) finding {
+	made := examine(f, raw, s.leaves, s.weights)
+	made.score = s.score(made)
+	for _, at := range made.lines.best(s.perFile) {
+		line := raw[at.start:made.lines.end(at.start)]
+		made.rows = append(made.rows, Row{Path: f.path, Line: at.number, Snippet: snippetOf(line, at.first-at.start), Score: made.score * at.share})
+	}
+	made.lines = nil
+	return made
 }
 
 // examine reads what a text has of the leaves; weights say what each is worth
@@ -27,7 +42,8 @@ func examine(f *file, raw []byte, leaves []leaf, weights []float64) finding {
 	made := finding{file: f, found: make([]bool, len(leaves)), times: make([]float64, len(leaves)),
 		defined: make([]bool, len(leaves)), inPath: make([]bool, len(leaves))}
 	in, name := newText(raw), newText([]byte(f.path))
-	lines := newLines(raw, files.Language(f.path), leaves)
+	lines := newLines(raw, files.Language(f.path), leaves, weights)
+	made.lines = lines
 	for i := range leaves {
 		places, exact := leaves[i].places(in)
 		inName, _ := leaves[i].places(name)
@@ -38,7 +54,6 @@ func examine(f *file, raw []byte, leaves []leaf, weights []float64) finding {
 			made.defined[i] = lines.mark(at, i, weights[i]) || made.defined[i]
 		}
 	}
-	made.line, made.snippet = lines.best()
 	return made
 }
 
@@ -47,6 +62,7 @@ type lines struct {
 	raw      []byte
 	language string
 	leaves   []leaf
+	weights  []float64
 	marked   map[int]*mark // by where the line begins
 }
 
@@ -58,8 +74,8 @@ type mark struct {
 	named  bool
 }
 
-func newLines(raw []byte, language string, leaves []leaf) *lines {
-	return &lines{raw: raw, language: language, leaves: leaves, marked: map[int]*mark{}}
+func newLines(raw []byte, language string, leaves []leaf, weights []float64) *lines {
+	return &lines{raw: raw, language: language, leaves: leaves, weights: weights, marked: map[int]*mark{}}
 }
 
 // definitionFactor is how much better a line is for a leaf it defines.
@@ -94,22 +110,79 @@ func (l *lines) end(start int) int {
 	return len(l.raw)
 }
 
-// best returns the line with the most, the first of equals: its number and its
-// text. Where no line has anything it is the first that is not blank.
-func (l *lines) best() (number int, snippet string) {
-	start, best := -1, &mark{}
-	for at, m := range l.marked {
-		if start < 0 || m.score > best.score || m.score == best.score && at < start {
-			start, best = at, m
+// A line with other words of the query near it is better: a comment and what it is
+// about, a heading and the text below.
+const (
+	linesBefore, linesAfter = 3, 6
+	nearFactor              = 0.4
+)
+
+// apart is how far from each other the places of one file are, in lines.
+const apart = 12
+
+// spot is a line that was found.
+type spot struct {
+	start, number int // the line: where it begins, and its number from 1
+	first         int // where its first leaf is
+	leaves        uint64
+	score         float64
+	share         float64 // score as a part of the best one's
+}
+
+// best returns the lines with the most, at most count, the first of equals. Where no
+// line has anything it is the first that is not blank.
+func (l *lines) best(count int) []spot {
+	if len(l.marked) == 0 {
+		start := len(l.raw) - len(bytes.TrimLeft(l.raw, " \t\r\n"))
+		start = bytes.LastIndexByte(l.raw[:start], '\n') + 1
+		return []spot{{start: start, number: l.number(0, 1, start), first: start, share: 1}}
+	}
+	spots := l.spots()
+	slices.SortStableFunc(spots, func(a, b spot) int { return cmp.Compare(b.score, a.score) })
+	var best []spot
+	for _, each := range spots {
+		if len(best) == count {
+			break
+		}
+		if !slices.ContainsFunc(best, func(other spot) bool { return max(other.number-each.number, each.number-other.number) < apart }) {
+			each.share = each.score / spots[0].score
+			best = append(best, each)
 		}
 	}
-	if start < 0 {
-		start = len(l.raw) - len(bytes.TrimLeft(l.raw, " \t\r\n"))
-		start = bytes.LastIndexByte(l.raw[:start], '\n') + 1
-		best.first = start
+	return best
+}
+
+// spots returns the lines with leaves, in the order of the text, each with what the
+// lines near it add.
+func (l *lines) spots() []spot {
+	var spots []spot
+	number, from := 1, 0
+	for _, start := range slices.Sorted(maps.Keys(l.marked)) {
+		m := l.marked[start]
+		number, from = l.number(from, number, start), start
+		spots = append(spots, spot{start: start, number: number, first: m.first, leaves: m.leaves, score: m.score})
 	}
-	line := l.raw[start:l.end(start)]
-	return bytes.Count(l.raw[:start], []byte("\n")) + 1, snippetOf(line, best.first-start)
+	for i := range spots {
+		missing := uint64(0)
+		for j := i - 1; j >= 0 && spots[i].number-spots[j].number <= linesBefore; j-- {
+			missing |= spots[j].leaves
+		}
+		for j := i + 1; j < len(spots) && spots[j].number-spots[i].number <= linesAfter; j++ {
+			missing |= spots[j].leaves
+		}
+		for leaf, weight := range l.weights {
+			if (missing&^spots[i].leaves)&(1<<leaf) != 0 {
+				spots[i].score += nearFactor * weight
+			}
+		}
+	}
+	return spots
+}
+
+// number returns the number of the line that begins at start; the one that begins at
+// from has a number.
+func (l *lines) number(from, number, start int) int {
+	return number + bytes.Count(l.raw[from:start], []byte("\n"))
 }
 
 // maxSnippet is the longest snippet, in bytes.

@@ -23,8 +23,9 @@ type Query struct {
 	// AND, OR, NOT and parentheses are operators. Otherwise files with all the
 	// words come first, and those with some follow.
 	Literal bool
-	// Limit is the most rows; 10 when zero.
-	Limit int
+	// Limit is the most rows; 10 when zero. PerFile is the most rows of one file; 1
+	// when zero.
+	Limit, PerFile int
 	// Paths are folders or globs a file must have one of; Languages likewise.
 	Paths, Languages []string
 }
@@ -63,6 +64,7 @@ type ParsedQuery struct {
 	literal bool
 	ofTests bool // the query speaks of tests
 	limit   int
+	perFile int
 }
 
 func (q *ParsedQuery) add(l leaf) *node {
@@ -80,7 +82,7 @@ func Parse(query Query) (*ParsedQuery, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := &ParsedQuery{literal: query.Literal, limit: query.Limit}
+	made := &ParsedQuery{literal: query.Literal, limit: query.Limit, perFile: max(1, query.PerFile)}
 	if made.limit <= 0 {
 		made.limit = defaultLimit
 	}

@@ -48,6 +48,17 @@ func speaksOfTests(leaves []leaf) bool {
 	})
 }
 
+// count says how many files have each leaf.
+func (s *search) count(c *catalog) Counts {
+	counts := Counts{Files: c.indexed, Words: map[string]int{}}
+	for i, found := range s.found {
+		files := slices.Concat(found.body, found.path)
+		slices.Sort(files)
+		counts.Words[s.leaves[i].text] = len(slices.Compact(files))
+	}
+	return counts
+}
+
 // estimate scores every file by the index alone; scores are by id. A score is
 // multiplied by the share of the question that the file covers.
 func (s *search) estimate(c *catalog) []float64 {

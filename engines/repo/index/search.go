@@ -34,8 +34,18 @@ const (
 // Answer is what a query finds.
 type Answer struct {
 	Rows    []Row
+	Counts  Counts
 	Changes Changes
 	Unread  Unread
+}
+
+// Counts say how rare the words of a query are.
+type Counts struct {
+	// Files is how many files have words at all.
+	Files int
+	// Words is how many of them have a word of the query, in their text or their path, by
+	// the word as it was asked.
+	Words map[string]int
 }
 
 // Find brings the index up to date, as Refresh does, and searches: what it finds
@@ -46,16 +56,16 @@ func (ix *Index) Find(ctx context.Context, query *ParsedQuery, progress Progress
 	if err != nil {
 		return Answer{Changes: changes}, err
 	}
-	rows, unread, err := ix.search(ctx, query)
+	rows, counts, unread, err := ix.search(ctx, query)
 	ix.mutex.RLock()
 	defer ix.mutex.RUnlock()
 	missed := Unread{Files: ix.unseen.Files + ix.catalog.unread + unread, Folders: ix.unseen.Folders}
-	return Answer{Rows: rows, Changes: changes, Unread: missed}, err
+	return Answer{Rows: rows, Counts: counts, Changes: changes, Unread: missed}, err
 }
 
 // search finds files by the index as it is and reads the best of them; unread
 // counts those that exist and cannot be read. A damaged index is built anew, once.
-func (ix *Index) search(ctx context.Context, query *ParsedQuery) (rows []Row, unread int, err error) {
+func (ix *Index) search(ctx context.Context, query *ParsedQuery) (rows []Row, counts Counts, unread int, err error) {
 	s := &search{ParsedQuery: query, index: ix}
 	rows, err = s.run(ctx)
 	if isStale(err) && ctx.Err() == nil {
@@ -64,7 +74,7 @@ func (ix *Index) search(ctx context.Context, query *ParsedQuery) (rows []Row, un
 			rows, err = s.run(ctx)
 		}
 	}
-	return rows, int(s.unread.Load()), coded(err)
+	return rows, s.counts, int(s.unread.Load()), coded(err)
 }
 
 // search is one query under way.
@@ -75,6 +85,7 @@ type search struct {
 	found   []postings
 	weights []float64 // of the leaves: the rarer the more
 	average float64   // words in a file
+	counts  Counts
 	unread  atomic.Int64
 }
 
@@ -96,9 +107,10 @@ func (s *search) run(ctx context.Context) ([]Row, error) {
 	})
 	rows := make([]Row, 0, s.limit)
 	for _, each := range findings[:min(len(findings), s.limit)] {
-		rows = append(rows, Row{Path: each.file.path, Line: each.line, Snippet: each.snippet, Score: each.score})
+		rows = append(rows, each.rows...)
 	}
-	return rows, nil
+	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(b.Score, a.Score) })
+	return rows[:min(len(rows), s.limit)], nil
 }
 
 // rank asks the index and returns the files that may match, best first.
@@ -114,6 +126,7 @@ func (s *search) rank(ctx context.Context) ([]*file, error) {
 		return nil, err
 	}
 	s.average = ix.catalog.averageWords()
+	s.counts = s.count(ix.catalog)
 	scores := s.estimate(ix.catalog)
 	var fitting []int64
 	if s.literal {
@@ -160,8 +173,7 @@ func (s *search) examine(files []*file) []finding {
 		raw, skipped := s.index.read(files[i].path)
 		switch {
 		case skipped == "":
-			findings[i] = examine(files[i], raw, s.leaves, s.weights)
-			findings[i].score = s.score(findings[i])
+			findings[i] = s.finding(files[i], raw)
 		case skipped == skippedUnreadable && s.index.has(files[i].path):
 			s.unread.Add(1)
 		}
