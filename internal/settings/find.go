@@ -26,7 +26,14 @@ func find() *Found {
 	if err != nil {
 		return nil
 	}
-	if working, err = filepath.EvalSymlinks(working); err != nil {
+	return FindFrom(working)
+}
+
+// FindFrom is what SAVANT_PATH is for a program that works in a folder and that nobody
+// told: nil where that is the folder itself.
+func FindFrom(working string) *Found {
+	working, err := filepath.EvalSymlinks(working)
+	if err != nil {
 		return nil
 	}
 	home, _ := os.UserHomeDir()

@@ -1,8 +1,10 @@
 package state
 
 import (
+	"bytes"
 	"errors"
 	"io"
+	"os"
 
 	"savant/internal/journal"
 )
@@ -102,4 +104,104 @@ func (s scanner) checkFormat() error {
 		return newer(s.name, format)
 	}
 	return nil
+}
+
+// Mark is a record up to which a journal was read. Reading goes on behind it.
+type Mark struct {
+	Version int    `json:"version"`
+	Hash    string `json:"hash"`
+	// State is the engine's hash of the run's state after the record.
+	State string `json:"state"`
+	// Start and End are where the record's line is, in bytes.
+	Start int64 `json:"start"`
+	End   int64 `json:"end"`
+}
+
+// Reader reads journals without a lock and without writing: for who only looks, and
+// must not wait. A record that is being appended may not be seen yet, or may be seen
+// before it is durable.
+type Reader struct{ disk disk }
+
+// OpenReader returns a reader of the folder SAVANT_PATH, which must exist.
+func OpenReader(savantPath string) (*Reader, error) {
+	target, err := openDisk(savantPath)
+	if err != nil {
+		return nil, notRead("SAVANT_PATH", err)
+	}
+	return &Reader{target}, nil
+}
+
+// Close ends the reader.
+func (r *Reader) Close() error { return r.disk.Close() }
+
+// Find returns the runs of an id, in every workflow.
+func (r *Reader) Find(run string) ([]Key, error) {
+	if err := validateName("run_id", run); err != nil {
+		return nil, err
+	}
+	folders, err := namesIn(r.disk, stateFolder)
+	if err != nil && !missing(err) {
+		return nil, notRead(stateFolder, err)
+	}
+	var found []Key
+	for _, workflow := range folders {
+		key := Key{workflow, run}
+		if key.Validate() != nil {
+			continue
+		}
+		if _, err := r.disk.Stat(journalName(key)); err == nil {
+			found = append(found, key)
+		}
+	}
+	return found, nil
+}
+
+// After returns the records behind a mark, verified, and the mark of the last one. If
+// the journal does not have the mark any more, it was repaired or the run was made
+// again: then whole is true, and the records are all there are. UNKNOWN_RUN,
+// STATE_CORRUPT.
+func (r *Reader) After(key Key, mark Mark) (records []Record, last Mark, whole bool, err error) {
+	if err := key.Validate(); err != nil {
+		return nil, Mark{}, false, err
+	}
+	name := journalName(key)
+	opened, info, err := openFile(r.disk, name, os.O_RDONLY)
+	if missing(err) {
+		return nil, Mark{}, false, unknownRun(key)
+	}
+	if err != nil {
+		return nil, Mark{}, false, notRead(name, err)
+	}
+	defer func() { _ = opened.Close() }() // only read
+	if !mark.in(opened, info.size) {
+		mark = Mark{}
+	}
+	whole, last = mark == Mark{}, mark
+	_, err = scanner{name, key, opened, info.size, func(link Link, line []byte) error {
+		record, err := recordOf(line)
+		if err != nil {
+			return corruptRecord(name, link.Version, "is not JSON")
+		}
+		records = append(records, record)
+		last = Mark{link.Version, link.Hash, record.State, last.End, last.End + int64(len(line)) + 1}
+		return nil
+	}}.scan(Link{mark.Version, mark.Hash}, mark.End)
+	if err == nil && last.Version == 0 {
+		err = unknownRun(key) // a journal without a record is no run
+	}
+	return records, last, whole, err
+}
+
+// in reports whether a journal has the record of a mark where it was.
+func (m Mark) in(journal io.ReaderAt, size int64) bool {
+	if m.Version < 1 || m.Start < 0 || m.End <= m.Start+1 || m.End > size {
+		return false
+	}
+	line, err := readRange(journal, m.Start, m.End)
+	content, ended := bytes.CutSuffix(line, []byte("\n"))
+	if err != nil || int64(len(line)) != m.End-m.Start || !ended {
+		return false
+	}
+	_, hash, ok := split(content)
+	return ok && hash == m.Hash && isWhole(content)
 }

@@ -1,0 +1,243 @@
+// Package hooks holds the commands that clients' hooks start: they hold a model to the
+// run that it planned.
+package hooks
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
+	"savant/fault"
+	"savant/internal/settings"
+	"savant/think/gate"
+	"savant/think/gate/clients"
+	"savant/think/gate/sessions"
+)
+
+// limit is how long the hook may take. Clients wait longer, and let a tool pass when
+// they have waited in vain.
+const limit = 2 * time.Second
+
+// flagPath names SAVANT_PATH on the command line.
+const flagPath = "path"
+
+// maxEvent bounds an event, in bytes.
+const maxEvent = 64 << 20
+
+// Command is `savant hook`. configure reads the settings, which only `release` needs: the
+// hook itself has to answer at once.
+func Command(p *cli.Program, configure func(*cobra.Command, []string) error) *cobra.Command {
+	h := &hook{Program: p}
+	command := &cobra.Command{
+		Use: "hook CLIENT", Short: "Answer a client's hook: hold its model to the run that it planned",
+		Long: "Reads an event of the client's hook on stdin and answers in the client's form. While a run that the session planned is open, " +
+			"only the issued call passes, and the model's turn does not end.\n\nClients: " + strings.Join(clients.Names(), ", ") + ".\ndocs/enforcement.md says what each can enforce.",
+		Args: cli.Positional(cobra.ExactArgs(1)), ValidArgs: clients.Names(),
+		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
+		RunE:              h.run,
+	}
+	command.Flags().StringVar(&h.event, "event", "", "the event's name, for clients that do not say it")
+	command.Flags().BoolVar(&h.plugin, "plugin", false, "print the file that the client loads in the place of hooks (opencode, cline)")
+	release := &cobra.Command{Use: "release [RUN]", Short: "Let go of a run, or of all runs, in every session",
+		Args: cli.Positional(cobra.MaximumNArgs(1)), PersistentPreRunE: configure, RunE: h.release}
+	command.AddCommand(release)
+	return command
+}
+
+// hook is one call of the command.
+type hook struct {
+	*cli.Program
+	event  string
+	plugin bool
+}
+
+func (h *hook) run(command *cobra.Command, args []string) error {
+	client, err := clients.Find(args[0])
+	if err != nil {
+		return err
+	}
+	path := ""
+	if flag := command.Flags().Lookup(flagPath); flag != nil && flag.Changed {
+		path = flag.Value.String()
+	} else if named, ok := h.Variable(settings.EnvPath); ok {
+		path = named
+	}
+	if h.plugin {
+		return h.printPlugin(client.Name, path)
+	}
+	answer := h.answer(command.Context(), client, path)
+	if answer.Stderr != "" {
+		fmt.Fprint(h.Stderr, answer.Stderr)
+	}
+	if _, err := io.WriteString(h.Stdout, answer.Stdout); err != nil {
+		return err
+	}
+	if answer.Exit != cli.ExitOK {
+		return cli.StatusError(answer.Exit)
+	}
+	return nil
+}
+
+// printPlugin prints a client's plugin, which starts this program.
+func (h *hook) printPlugin(client, path string) error {
+	program, err := os.Executable()
+	if err != nil {
+		return fault.New(fault.Internal, "this program's path is not known: %w", err)
+	}
+	started := []string{program}
+	if path != "" {
+		if path, err = filepath.Abs(path); err != nil {
+			return fault.New(fault.Internal, "the working folder is gone: %w", err)
+		}
+		started = append(started, "--"+flagPath, path)
+	}
+	text, err := clients.Plugin(client, append(started, "hook", client))
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(h.Stdout, text)
+	return err
+}
+
+// answer decides within the limit, whatever goes wrong.
+func (h *hook) answer(ctx context.Context, client clients.Client, path string) clients.Answer {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	asked := &asking{client: client, path: path, event: h.event}
+	decided := make(chan clients.Answer, 1)
+	go func() {
+		defer func() {
+			if panicked := recover(); panicked != nil {
+				fmt.Fprintf(h.Stderr, "savant hook: %v\n%s", panicked, debug.Stack())
+				decided <- asked.failed(fault.New(fault.Internal, "the gate failed"))
+			}
+		}()
+		decided <- asked.decide(ctx, h)
+	}()
+	select {
+	case answer := <-decided:
+		return answer
+	case <-ctx.Done():
+		return asked.failed(fault.New(fault.Internal, "the gate did not decide within %s", limit))
+	}
+}
+
+// asking is one event, as far as it is read.
+type asking struct {
+	client      clients.Client
+	path, event string
+	known       atomic.Pointer[known]
+}
+
+// known is an event that was read, and the folder SAVANT_PATH that it concerns.
+type known struct {
+	clients.Report
+	path string
+}
+
+func (a *asking) decide(ctx context.Context, h *hook) clients.Answer {
+	text, err := io.ReadAll(io.LimitReader(h.Stdin, maxEvent))
+	if err != nil {
+		return a.failed(fault.New(fault.Internal, "the client's event could not be read: %w", err))
+	}
+	report, err := a.client.Read(text, a.event)
+	a.known.Store(&known{report, projectOf(a.path, h.Variable, report.Project)})
+	if err != nil {
+		return a.failed(err)
+	}
+	opened, err := sessions.Open(a.known.Load().path, nil)
+	if err != nil { // a folder that cannot be opened has no run of this session
+		return a.client.Answer(report.Named, gate.Decision{})
+	}
+	defer func() { _ = opened.Close() }() // only files that were read
+	return a.client.Answer(report.Named, opened.Ask(ctx, report.Event))
+}
+
+// failed is the answer where nothing could be decided: no tool passes if a session of
+// the client has a run here.
+func (a *asking) failed(cause error) clients.Answer {
+	event := a.known.Load()
+	if event == nil {
+		event = &known{path: projectOf(a.path, func(string) (string, bool) { return "", false }, "")}
+	}
+	if event.Named == "" {
+		event.Named, event.Kind = a.client.BeforeTool(), gate.BeforeTool
+	}
+	opened, err := sessions.Open(event.path, nil)
+	if err != nil {
+		return a.client.Answer(event.Named, gate.Decision{})
+	}
+	defer func() { _ = opened.Close() }() // only files that were read
+	if !opened.Gated(a.client.Name) {
+		return a.client.Answer(event.Named, gate.Decision{})
+	}
+	return a.client.Answer(event.Named, gate.Failed(event.Kind, cause))
+}
+
+// projectVariables are what clients tell their hooks of the project.
+var projectVariables = []string{"CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "QWEN_PROJECT_DIR"}
+
+// projectOf is SAVANT_PATH as the server of the same project finds it: what was named,
+// else the project that the client works in, or the one above it.
+func projectOf(named string, variable func(string) (string, bool), reported string) string {
+	if named != "" {
+		return named
+	}
+	folder := reported
+	for _, each := range projectVariables {
+		if text, ok := variable(each); ok && text != "" {
+			folder = text
+			break
+		}
+	}
+	if folder == "" {
+		folder = "."
+	}
+	if absolute, err := filepath.Abs(folder); err == nil {
+		folder = absolute
+	}
+	if found := settings.FindFrom(folder); found != nil {
+		return found.Folder
+	}
+	return folder
+}
+
+func (h *hook) release(command *cobra.Command, args []string) error {
+	path, err := app.AbsolutePath(h.Settings)
+	if err != nil {
+		return err
+	}
+	opened, err := sessions.Open(path, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = opened.Close() }() // only files that were read
+	run := ""
+	if len(args) == 1 {
+		run = args[0]
+	}
+	released, err := opened.Release(command.Context(), run)
+	if err != nil {
+		return err
+	}
+	if run != "" && len(released) == 0 {
+		return fault.New(fault.UnknownRun, "no session is held to a run %q", fault.Cut(run, 120))
+	}
+	for _, key := range released {
+		fmt.Fprintf(h.Stdout, "released %s\n", key)
+	}
+	if len(released) == 0 {
+		fmt.Fprintln(h.Stdout, "no session is held to a run")
+	}
+	return nil
+}

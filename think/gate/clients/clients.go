@@ -1,0 +1,208 @@
+// Package clients knows the hooks of each client: how its events read, and how it is
+// answered. A row of the table is a client; what they share is written once.
+package clients
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think/gate"
+)
+
+// Client is a row: where the members of a client's event are, and its answers.
+type Client struct {
+	Name string
+	// The members of the event's JSON, by path, the first that is there. A path goes
+	// down by dots.
+	session, event, tool, input, output, folder, project, agent []string
+	// kinds are the client's names of the events that matter; others are gate.Other.
+	kinds map[string]gate.Kind
+	// amend completes an event that a row alone cannot say; it may be nil.
+	amend func(said payload, e *gate.Event)
+	// refuse and hold are what the client reads as a refusal of a tool, and as the
+	// wish that the model goes on. hold is nil where a client cannot be held.
+	refuse, hold func(event, reason string) any
+	// status is the exit status of a refusal, where the client reads no JSON: then
+	// the reason goes to stderr.
+	status int
+	// silent says that nothing is printed where nothing is to be said; otherwise {}.
+	silent bool
+}
+
+// Answer is what the program that the client's hook started prints, and its exit status.
+type Answer struct {
+	Stdout, Stderr string
+	Exit           int
+}
+
+// Names lists the clients.
+func Names() []string {
+	var names []string
+	for _, each := range table() {
+		names = append(names, each.Name)
+	}
+	return names
+}
+
+// Find returns the row of a client: INVALID_PARAMS.
+func Find(name string) (Client, error) {
+	for _, each := range table() {
+		if each.Name == name {
+			return each, nil
+		}
+	}
+	wrong := fault.New(fault.InvalidParams, "there is no client %q: one of %s", fault.Cut(name, 80), strings.Join(Names(), ", "))
+	if nearest := fault.Nearest(name, Names()); nearest != "" {
+		wrong = wrong.Hinted(fault.DidYouMean(nearest))
+	}
+	return Client{}, wrong
+}
+
+// HoldsTurns reports whether the client lets a hook keep the model's turn from ending.
+func (c Client) HoldsTurns() bool { return c.hold != nil }
+
+// BeforeTool is the client's name of the event before a tool.
+func (c Client) BeforeTool() string {
+	for _, name := range c.Expected() {
+		if c.kinds[name] == gate.BeforeTool {
+			return name
+		}
+	}
+	return ""
+}
+
+// Report is an event as a client reported it.
+type Report struct {
+	gate.Event
+	// Named is the event's name, as the client says it.
+	Named string
+	// Project is the folder of the project, "" where the client does not say.
+	Project string
+}
+
+// Read reads a client's event. event names it where its JSON does not: INVALID_PARAMS
+// for what is no JSON object.
+func (c Client) Read(text []byte, event string) (Report, error) {
+	said, err := payloadOf(text)
+	if err != nil {
+		return Report{Named: event, Event: gate.Event{Client: c.Name, Kind: c.kind(event)}}, err
+	}
+	named := said.text(c.event)
+	if named == "" {
+		named = event
+	}
+	e := gate.Event{Client: c.Name, Session: said.text(c.session), Agent: said.text(c.agent), Kind: c.kind(named),
+		Folder: said.text(c.folder), Tool: said.text(c.tool), Input: arguments(said.raw(c.input)), Output: said.raw(c.output)}
+	if c.amend != nil {
+		c.amend(said, &e)
+	}
+	if e.Kind == gate.TurnEnd && e.Agent != "" {
+		e.Kind = gate.Other // a subagent ends, not the session's turn
+	}
+	project := said.text(c.project)
+	if project == "" {
+		project = e.Folder
+	}
+	return Report{Event: e, Named: named, Project: project}, nil
+}
+
+func (c Client) kind(named string) gate.Kind {
+	if kind, ok := c.kinds[named]; ok {
+		return kind
+	}
+	return gate.Other
+}
+
+// Answer says a decision in the client's form.
+func (c Client) Answer(named string, d gate.Decision) Answer {
+	var said any = map[string]any{}
+	switch {
+	case d.Verdict == gate.Refuse && c.status != 0:
+		return Answer{Stderr: d.Reason + "\n", Exit: c.status}
+	case d.Verdict == gate.Refuse:
+		said = c.refuse(named, d.Reason)
+	case d.Verdict == gate.Hold && c.hold != nil:
+		said = c.hold(named, d.Reason)
+	case c.silent || c.status != 0:
+		return Answer{}
+	}
+	text, err := jsonvalue.Encode(said)
+	if err != nil {
+		return Answer{Stderr: d.Reason + "\n", Exit: 2}
+	}
+	return Answer{Stdout: string(text) + "\n"}
+}
+
+// payload is an event's JSON object, by member.
+type payload map[string]json.RawMessage
+
+func payloadOf(text []byte) (payload, error) {
+	var said payload
+	text = []byte(strings.TrimPrefix(string(text), "\ufeff"))
+	if err := jsonvalue.UnmarshalStored(text, &said); err != nil || said == nil {
+		return nil, fault.New(fault.InvalidParams, "the client's event is no JSON object")
+	}
+	return said, nil
+}
+
+// raw returns the first member that is there.
+func (p payload) raw(paths []string) json.RawMessage {
+	for _, path := range paths {
+		at := p
+		names := strings.Split(path, ".")
+		for _, name := range names[:len(names)-1] {
+			var below payload
+			if json.Unmarshal(at[name], &below) != nil {
+				below = nil
+			}
+			at = below
+		}
+		if value := at[names[len(names)-1]]; len(value) > 0 && string(value) != "null" {
+			return value
+		}
+	}
+	return nil
+}
+
+// text returns the first member that is a text, or a list of texts.
+func (p payload) text(paths []string) string {
+	for _, path := range paths {
+		raw := p.raw([]string{path})
+		var one string
+		if json.Unmarshal(raw, &one) == nil && one != "" {
+			return one
+		}
+		var several []string
+		if json.Unmarshal(raw, &several) == nil && len(several) > 0 {
+			return several[0]
+		}
+	}
+	return ""
+}
+
+// arguments returns a tool's arguments. Some clients send them as text that holds JSON.
+func arguments(raw json.RawMessage) json.RawMessage {
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		return raw
+	}
+	if value, err := jsonvalue.DecodeStored([]byte(text)); err == nil {
+		if _, isObject := value.(map[string]any); isObject {
+			return json.RawMessage(text)
+		}
+	}
+	return raw
+}
+
+// Expected lists the events of a client that its configuration has to report.
+func (c Client) Expected() []string {
+	var names []string
+	for name := range c.kinds {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

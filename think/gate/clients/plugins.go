@@ -1,0 +1,30 @@
+package clients
+
+import (
+	"embed"
+	"io/fs"
+	"strings"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+)
+
+// plugins are the files that clients without commands as hooks load.
+//
+//go:embed plugins/*.js
+var plugins embed.FS
+
+// Plugin returns the file that a client loads in the place of hooks: it starts command,
+// a program and its arguments, for each event. INVALID_PARAMS for a client that has
+// hooks of its own.
+func Plugin(client string, command []string) (string, error) {
+	text, err := fs.ReadFile(plugins, "plugins/"+client+".js")
+	if err != nil {
+		return "", fault.New(fault.InvalidParams, "%s needs no plugin: its hooks start savant hook %s", client, client)
+	}
+	started, err := jsonvalue.Encode(command)
+	if err != nil {
+		return "", fault.New(fault.Internal, "encoding a command: %w", err)
+	}
+	return strings.Replace(string(text), `["savant"]`, string(started), 1), nil
+}

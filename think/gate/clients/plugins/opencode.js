@@ -1,0 +1,83 @@
+// Savant's gate for opencode. While a run of a workflow is open in a session, only the
+// call that Savant issued passes, and the model's turn does not end before the run does.
+// Written by `savant hook opencode --plugin`; it asks the program below about each event.
+import { spawn } from "node:child_process"
+
+const COMMAND = ["savant"]
+const LIMIT_MS = 10000
+
+// gated are the sessions that called Think: where Savant cannot be asked, no tool of
+// theirs passes.
+const gated = new Set()
+
+// ask sends an event to Savant and returns its decision.
+function ask(event) {
+  if (/think[._](plan|next)(_[0-9a-z]+)?$/.test(event.tool_name ?? "")) gated.add(event.session_id)
+  const failed = (why) => event.hook_event_name === "PreToolUse" && gated.has(event.session_id) ? { decision: "deny", reason: `Refused: Savant's gate could not be asked (${why}). Tell the person.` } : {}
+  return new Promise((resolve) => {
+    let child
+    try {
+      child = spawn(COMMAND[0], COMMAND.slice(1), { stdio: ["pipe", "pipe", "ignore"] })
+    } catch (error) {
+      return resolve(failed(error.message))
+    }
+    const timer = setTimeout(() => { child.kill("SIGKILL"); resolve(failed("no answer in time")) }, LIMIT_MS)
+    let out = ""
+    child.stdout.on("data", (part) => { out += part })
+    child.stdin.on("error", () => {})
+    child.on("error", (error) => { clearTimeout(timer); resolve(failed(error.message)) })
+    child.on("close", (status) => {
+      clearTimeout(timer)
+      try {
+        resolve(status === 0 ? JSON.parse(out || "{}") : failed(`exit status ${status}`))
+      } catch {
+        resolve(failed("its answer is no JSON"))
+      }
+    })
+    child.stdin.end(JSON.stringify(event))
+  })
+}
+
+export const Savant = async ({ client, directory }) => {
+  const roots = new Map() // the session that a subagent's session belongs to
+
+  async function rootOf(id) {
+    if (roots.has(id)) return roots.get(id)
+    let at = id
+    for (let depth = 0; depth < 16; depth++) {
+      let parent
+      try {
+        parent = (await client.session.get({ path: { id: at } }))?.data?.parentID
+      } catch {
+        return at // ask again the next time
+      }
+      if (!parent) break
+      at = parent
+    }
+    roots.set(id, at)
+    return at
+  }
+
+  async function event(name, id, more) {
+    const root = await rootOf(id)
+    return { hook_event_name: name, session_id: root, cwd: directory, ...(root !== id && { agent_id: id }), ...more }
+  }
+
+  return {
+    "tool.execute.before": async (input, output) => {
+      const said = await ask(await event("PreToolUse", input.sessionID, { tool_name: input.tool, tool_input: output.args ?? {}, tool_use_id: input.callID }))
+      if (said.decision) throw new Error(said.reason)
+    },
+    "tool.execute.after": async (input, output) => {
+      if (!/think[._](plan|next|reset)$/.test(input.tool)) return
+      await ask(await event("PostToolUse", input.sessionID, { tool_name: input.tool, tool_input: input.args ?? {}, tool_use_id: input.callID, tool_response: output }))
+    },
+    event: async ({ event: happened }) => {
+      const part = happened.properties?.part
+      if (happened.type !== "message.part.updated" || part?.type !== "step-finish" || part.reason === "tool-calls") return
+      const said = await ask(await event("Stop", part.sessionID, {}))
+      if (said.decision !== "block") return
+      await client.session.prompt({ path: { id: part.sessionID }, body: { noReply: true, parts: [{ type: "text", text: said.reason, synthetic: true }] } })
+    },
+  }
+}

@@ -1,0 +1,244 @@
+package gate
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/internal/redact"
+)
+
+// Decide says whether a tool may be called while runs of the session are open.
+// prefixes are what the client puts before the names of this server's tools.
+func Decide(runs []Run, prefixes []string, e Event) Decision {
+	open := slices.DeleteFunc(slices.Clone(runs), func(run Run) bool { return !run.Open() })
+	if e.Kind != BeforeTool || len(open) == 0 || searches(e) {
+		return Decision{}
+	}
+	if own, ok := Own(prefixes, e.Tool); ok {
+		if name, prefix, isThink := ThinkTool(own); isThink && prefix == "" {
+			return think(open, name, e)
+		}
+	}
+	for _, run := range open {
+		if run.passes(prefixes, e) {
+			return Decision{}
+		}
+	}
+	return refuse(open[len(open)-1], prefixes, e)
+}
+
+// passes reports whether an instruction of the run lets a call through.
+func (r Run) passes(prefixes []string, e Event) bool {
+	for _, issued := range r.Issued {
+		switch {
+		case issued.Call == callGenerate:
+			if issued.allows(prefixes, e) {
+				return true
+			}
+		case issued.person():
+			if reads(prefixes, e) {
+				return true
+			}
+		case named(prefixes, e.Tool, issued.Call) && sameInput(issued.Input, e.Input):
+			return true
+		}
+	}
+	return false
+}
+
+// AllowRead is the word of `allow:` for reading within the project. It is what a step
+// allows that says nothing.
+const AllowRead = "read"
+
+// allows reports whether a step that the model answers lets a call through.
+func (i Issued) allows(prefixes []string, e Event) bool {
+	allowed := []string{AllowRead}
+	if i.Allow != nil {
+		allowed = *i.Allow
+	}
+	return slices.ContainsFunc(allowed, func(each string) bool {
+		if each == AllowRead {
+			return reads(prefixes, e)
+		}
+		return slices.ContainsFunc(spellings(prefixes, e.Tool), func(spelt string) bool { return matches(dotted(each), dotted(spelt)) })
+	})
+}
+
+// added are arguments that some clients add to every call.
+var added = []string{"wait_for_previous", "task_progress"}
+
+// sameInput compares what was issued with what is called, as JSON values.
+func sameInput(issued, called json.RawMessage) bool {
+	want, got := object(issued), object(called)
+	if want == nil || got == nil {
+		return false
+	}
+	for _, name := range added {
+		if _, wanted := want[name]; !wanted {
+			delete(got, name)
+		}
+	}
+	one, err := jsonvalue.Digest(want)
+	other, otherErr := jsonvalue.Digest(got)
+	return err == nil && otherErr == nil && one == other
+}
+
+// object reads arguments, nil where they are none. Some clients send them as text.
+func object(raw json.RawMessage) map[string]any {
+	if text := strings.TrimSpace(string(raw)); text == "" || text == "null" {
+		return map[string]any{}
+	}
+	value, err := jsonvalue.Decode(raw)
+	if text, isText := value.(string); isText && err == nil {
+		value, err = jsonvalue.Decode([]byte(text))
+	}
+	members, _ := value.(map[string]any)
+	if err != nil {
+		return nil
+	}
+	return members
+}
+
+// think decides on a tool of Think: all pass but those that would end the gate.
+func think(open []Run, name string, e Event) Decision {
+	run := open[len(open)-1]
+	switch input := object(e.Input); {
+	case name == asking:
+		return Decision{Verdict: Refuse, Why: HooksOnly, Workflow: run.Workflow, Run: run.ID,
+			Reason: "Refused: think.hook is for the client's hooks. " + run.next()}
+	case name == resetting && discards(input):
+		return Decision{Verdict: Refuse, Why: RunDiscarded, Workflow: run.Workflow, Run: run.ID,
+			Reason: "Refused: only a person may take the open run away: savant state delete " + run.ID + ". " + run.next()}
+	}
+	return Decision{}
+}
+
+// discards reports whether think.reset would move a run to the trash.
+func discards(input map[string]any) bool {
+	text := func(name string) string { value, _ := input[name].(string); return value }
+	return input == nil || text("checkpoint") == "" && text("save") == ""
+}
+
+// refuse says why a call does not pass, and what to do.
+func refuse(run Run, prefixes []string, e Event) Decision {
+	d := Decision{Verdict: Refuse, Why: NotIssued, Workflow: run.Workflow, Run: run.ID}
+	what := shortName(e.Tool) + " is not the issued call."
+	if len(run.Issued) > 0 {
+		d.Step = run.Issued[0].Step
+	}
+	switch {
+	case slices.ContainsFunc(run.Issued, func(i Issued) bool { return named(prefixes, e.Tool, i.Call) }):
+		d.Why, what = OtherInput, shortName(e.Tool)+" is the issued tool, with another input."
+	case run.Waits():
+		d.Why, what = PersonAsked, shortName(e.Tool)+" has to wait: a person is asked."
+	case len(run.Issued) > 0 && !slices.ContainsFunc(run.Issued, func(i Issued) bool { return i.Call != callGenerate }):
+		d.Why, what = NotAllowed, shortName(e.Tool)+" is not allowed while you answer step "+d.Step+"."
+	}
+	d.Reason = "Refused: " + what + " " + run.next() + " " + run.release()
+	return d
+}
+
+func shortName(tool string) string { return fault.Cut(tool, 120) }
+
+// maxShown bounds what a reason shows of an input, and maxNamed how many instructions
+// it names.
+const (
+	maxShown = 1500
+	maxNamed = 3
+)
+
+// next says what a run waits for.
+func (r Run) next() string {
+	at := "Run " + r.ID + " of " + r.Workflow
+	if len(r.Issued) == 0 {
+		return at + " is open: call think.next or think.explain with run_id " + r.ID + " to see what it waits for."
+	}
+	var steps []string
+	for i, issued := range r.Issued {
+		if i == maxNamed {
+			steps = append(steps, "and others: think.explain shows them")
+			break
+		}
+		steps = append(steps, issued.does(r.ID))
+	}
+	return at + " stands at " + strings.Join(steps, "; ") + "."
+}
+
+// does says what an instruction asks for.
+func (i Issued) does(run string) string {
+	switch {
+	case i.person():
+		return "step " + i.Step + ", which a person answers: end your turn; they answer in the client's form or with savant approve " + run + " " + i.Step
+	case i.Call == callGenerate:
+		return "step " + i.Step + ": answer it yourself with think.next; meanwhile " + i.allowed()
+	}
+	return "step " + i.Step + ": call " + i.Call + " with exactly " + shown(i.Input) + ", then think.next with its result"
+}
+
+// allowed says what the model may call while it answers.
+func (i Issued) allowed() string {
+	switch {
+	case i.Allow == nil:
+		return "only reading within the project is allowed"
+	case len(*i.Allow) == 0:
+		return "no tool is allowed"
+	}
+	return "these tools are allowed: " + fault.Cut(strings.Join(*i.Allow, ", "), 300)
+}
+
+// shown is an input as a reason may show it: without secrets, and not too long.
+func shown(input json.RawMessage) string {
+	if len(input) == 0 {
+		return "{}"
+	}
+	return fault.Cut(string(redact.Shapes().JSON(input)), maxShown)
+}
+
+func (r Run) release() string {
+	return "A person can end this gate: savant hook release " + r.ID + "."
+}
+
+// Stops counts the ends of the model's turn that were held in a row without a new
+// record of the run.
+type Stops struct {
+	Progress int `json:"progress"`
+	Held     int `json:"held"`
+}
+
+// maxHeld is how many ends are held in a row that brought nothing.
+const maxHeld = 2
+
+// End says whether the model's turn may end: it is held while a run is open and the
+// model can take it on, but not for ever. stops are those of each run, by place; they
+// are returned as they are after this end.
+func End(runs []Run, stops []Stops) (Decision, []Stops) {
+	stops = slices.Clone(stops)
+	var held Decision
+	for i, run := range runs {
+		if stops[i].Progress != run.Progress {
+			stops[i] = Stops{Progress: run.Progress}
+		}
+		if !run.Open() || run.Waits() || stops[i].Held >= maxHeld {
+			continue
+		}
+		stops[i].Held++
+		if held.Verdict == Pass {
+			held = Decision{Verdict: Hold, Why: NotIssued, Workflow: run.Workflow, Run: run.ID,
+				Reason: "The run is not finished. " + run.next() + " Go on until think.next answers done. " + run.release()}
+		}
+	}
+	return held, stops
+}
+
+// Failed is the decision where the gate could not decide while a run may be open: no
+// tool passes, and the turn may end, since nothing would bound holding it.
+func Failed(kind Kind, cause error) Decision {
+	if kind != BeforeTool {
+		return Decision{}
+	}
+	return Decision{Verdict: Refuse, Why: GateFailed, Reason: "Refused: Savant's gate could not decide, and a run of this session may be open: " +
+		fault.From(cause).Message() + ". Tell the person. They can end the gate: savant hook release."}
+}

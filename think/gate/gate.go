@@ -1,0 +1,110 @@
+// Package gate decides what a client may do while a run that it planned is open:
+// only the call that was issued passes, and the model's turn does not end while the
+// run can go on. It decides from its arguments alone: what stands in the run's
+// records, and the event that a client's hook reports. It reads and writes nothing.
+package gate
+
+import "encoding/json"
+
+// Kind is what a client's hook reports.
+type Kind string
+
+// The kinds of events. A client has more; those are Other, and nothing is decided.
+const (
+	BeforeTool Kind = "before_tool"
+	AfterTool  Kind = "after_tool"
+	TurnEnd    Kind = "turn_end"
+	Other      Kind = "other"
+)
+
+// Event is what a client's hook reports, in one form for all clients.
+type Event struct {
+	// Client is the client's name in the table of clients, Session its own id of
+	// the conversation. Agent is set inside a subagent, which is gated with its session.
+	Client, Session, Agent string
+	Kind                   Kind
+	// Project is the folder of the project, and Folder the one that relative paths are
+	// of; "" where the client does not say.
+	Project, Folder string
+	// Tool is the tool as the client names it, Input its arguments. Output is what
+	// it answered, after the call.
+	Tool          string
+	Input, Output json.RawMessage
+	// Paths are the places that the arguments of a reading tool name, absolute and
+	// without links; whoever reports the event fills them in.
+	Paths []string
+}
+
+// Verdict is what is decided about an event.
+type Verdict string
+
+// The verdicts: Pass lets the event happen, Refuse stops a tool, and Hold keeps the
+// model's turn from ending.
+const (
+	Pass   Verdict = ""
+	Refuse Verdict = "refuse"
+	Hold   Verdict = "hold"
+)
+
+// Decision is a verdict, and what the model is told.
+type Decision struct {
+	Verdict Verdict
+	Reason  string
+	// Why is the cause in one word, for the record: see the constants. Workflow, Run and
+	// Step say which instruction stood against it; they are empty where the gate failed.
+	Why                 string
+	Workflow, Run, Step string
+}
+
+// The causes of a refusal.
+const (
+	NotIssued    = "not_issued"    // another tool than the issued one
+	OtherInput   = "other_input"   // the issued tool with another input
+	NotAllowed   = "not_allowed"   // the model answers, and the step does not allow the tool
+	PersonAsked  = "person_asked"  // a person has to answer
+	HooksOnly    = "hooks_only"    // think.hook, which is for hooks
+	RunDiscarded = "run_discarded" // think.reset that would take the open run away
+	GateFailed   = "gate_failed"   // the gate could not decide
+)
+
+// Run is where an open run of the session stands, as its records say.
+type Run struct {
+	Workflow string `json:"workflow"`
+	ID       string `json:"run"`
+	// Status is that of the last record.
+	Status string `json:"status"`
+	// Issued are the instructions that wait for an answer.
+	Issued []Issued `json:"issued,omitempty"`
+	// Progress is the version of the last record that is no refusal.
+	Progress int `json:"progress"`
+}
+
+// Issued is one instruction that waits.
+type Issued struct {
+	Step  string          `json:"step_id"`
+	Call  string          `json:"call"`
+	Input json.RawMessage `json:"input,omitempty"`
+	// Allow is what the model may call while it answers the step; nil: the default.
+	Allow *[]string `json:"allow,omitempty"`
+}
+
+// The statuses in which a run is open: it can go on, or waits for a person.
+const (
+	statusRunning = "running"
+	statusWaiting = "waiting"
+)
+
+// Open reports whether the run is gated.
+func (r Run) Open() bool { return r.Status == statusRunning || r.Status == statusWaiting }
+
+// Waits reports whether only a person can take the run on.
+func (r Run) Waits() bool { return r.Status == statusWaiting }
+
+// The calls that no tool carries out.
+const (
+	callGenerate = "llm.generate"
+	callApprove  = "human.approve"
+	callAsk      = "human.ask"
+)
+
+func (i Issued) person() bool { return i.Call == callApprove || i.Call == callAsk }

@@ -1,0 +1,119 @@
+package gate
+
+import (
+	"slices"
+	"strings"
+)
+
+// thinkTools are Think's tools; asking is the one that hooks call.
+var thinkTools = []string{"think.plan", "think.next", "think.driver_prompt", "think.explain", "think.reset", "think.workflows.list",
+	"think.workflows.read", "think.state.get", "think.state.list", "think.validate", "think.debug", asking}
+
+const (
+	planning   = "think.plan"
+	continuing = "think.next"
+	resetting  = "think.reset"
+	asking     = "think.hook"
+)
+
+// ThinkTool recognises a tool of Think under the name that a client gives it, such as
+// mcp__savant__think_plan: its own name, and what the client puts before the names of
+// the same server.
+func ThinkTool(tool string) (name, prefix string, ok bool) {
+	for _, each := range thinkTools {
+		for _, spelt := range []string{each, strings.ReplaceAll(each, ".", "_")} {
+			prefix, found := strings.CutSuffix(tool, spelt)
+			if found && (prefix == "" || !alphanumeric(prefix[len(prefix)-1])) {
+				return each, prefix, true
+			}
+		}
+	}
+	return "", "", false
+}
+
+// Plans reports whether the call of a tool of Think starts a run, and Steps whether
+// its reply says where a run stands.
+func Plans(name string) bool { return name == planning }
+func Steps(name string) bool { return name == planning || name == continuing || name == resetting }
+
+// Own returns the name that one of the server's own tools has there, where the client
+// puts one of the prefixes before it.
+func Own(prefixes []string, tool string) (name string, ok bool) {
+	for _, prefix := range prefixes {
+		if rest, found := strings.CutPrefix(tool, prefix); found && rest != "" {
+			return rest, true
+		}
+	}
+	return "", false
+}
+
+// elsewhere are what clients put before the names of all servers.
+var elsewhere = []string{"mcp__", "mcp_", "MCP:", "@"}
+
+// spellings returns a tool's name as a workflow may write it: without what the client
+// puts before it.
+func spellings(prefixes []string, tool string) []string {
+	found := []string{tool}
+	if own, ok := Own(prefixes, tool); ok {
+		found = append(found, own)
+	}
+	for _, prefix := range elsewhere {
+		if rest, ok := strings.CutPrefix(tool, prefix); ok && rest != "" {
+			return append(found, rest)
+		}
+	}
+	return found
+}
+
+// named reports whether a client's tool is the one that a workflow calls by a name.
+func named(prefixes []string, tool, call string) bool {
+	return slices.ContainsFunc(spellings(prefixes, tool), func(each string) bool { return dotted(each) == dotted(call) })
+}
+
+// dotted writes a name in small letters with a dot for each run of other characters:
+// clients replace dots by one or two underscores. Stars stay, for patterns.
+func dotted(name string) string {
+	var out strings.Builder
+	gap := false
+	for i := range len(name) {
+		c := name[i]
+		if !alphanumeric(c) && c != '*' {
+			gap = out.Len() > 0
+			continue
+		}
+		if gap {
+			out.WriteByte('.')
+		}
+		gap = false
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		out.WriteByte(c)
+	}
+	return out.String()
+}
+
+func alphanumeric(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
+}
+
+// matches holds a name against a pattern in which a star stands for any characters,
+// both dotted.
+func matches(pattern, name string) bool {
+	parts := strings.Split(pattern, "*")
+	if len(parts) == 1 {
+		return pattern == name
+	}
+	rest, ok := strings.CutPrefix(name, parts[0])
+	if !ok {
+		return false
+	}
+	for _, part := range parts[1 : len(parts)-1] {
+		at := strings.Index(rest, part)
+		if at < 0 {
+			return false
+		}
+		rest = rest[at+len(part):]
+	}
+	return strings.HasSuffix(rest, parts[len(parts)-1])
+}

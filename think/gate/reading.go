@@ -1,0 +1,124 @@
+package gate
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"savant/internal/jsonvalue"
+)
+
+// client is what is known of a client's own tools, by the names it gives them.
+type client struct {
+	// search are its tools that search for tools: without them a model may not find
+	// the issued one.
+	search []string
+	// reads are those that only read, look for files, keep the model's list of things
+	// to do, or ask the person.
+	reads []string
+}
+
+// clients are the rows of the clients' own tools. What is not in them counts as a tool
+// that changes something.
+var clients = map[string]client{
+	"claude-code": {search: []string{"ToolSearch"}, reads: []string{"Read", "Grep", "Glob", "LS", "NotebookRead", "LSP", "TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet", "AskUserQuestion"}},
+	"codex":       {search: []string{"tool_search", "tool_search_tool"}, reads: []string{"read_file", "list_dir", "grep_files", "view_image", "update_plan", "request_user_input"}},
+	"gemini-cli":  {reads: []string{"read_file", "read_many_files", "list_directory", "glob", "search_file_content", "grep_search", "write_todos", "ask_user"}},
+	"qwen-code":   {search: []string{"tool_search"}, reads: []string{"read_file", "read_many_files", "list_directory", "glob", "grep_search", "search_file_content", "todo_write", "ask_user_question", "lsp"}},
+	"opencode":    {reads: []string{"read", "grep", "glob", "list", "lsp", "todowrite", "todoread", "question"}},
+	"cline":       {reads: []string{"read_files", "read_file", "list_files", "search_files", "search_codebase", "list_code_definition_names", "ask_question", "ask_followup_question"}},
+	"cursor":      {reads: []string{"Read", "Grep", "Glob", "LS", "SemanticSearch", "ReadLints", "TodoWrite", "AskQuestion"}},
+	"vscode": {search: []string{"tool_search", "tool_search_tool_regex"}, reads: []string{"read_file", "readFile", "list_dir", "listDirectory", "file_search", "fileSearch", "grep_search", "textSearch",
+		"semantic_search", "codebase", "get_errors", "problems", "manage_todo_list", "todos", "Read", "Grep", "Glob", "LS"}},
+	"copilot-cli": {reads: []string{"view", "grep", "glob", "update_todo", "ask_user"}},
+	"windsurf":    {reads: []string{"read_code"}},
+	"kiro":        {search: []string{"tool_search"}, reads: []string{"fs_read", "read", "grep", "glob", "code", "todo_list"}},
+}
+
+// ownReads are the server's tools that only read.
+var ownReads = []string{"git.status", "git.log", "git.diff", "git.show", "git.blame", "git.files",
+	"context.search", "context.fts_search", "context.read", "context.outline", "context.tree", "context.memory_search",
+	"review.change", "review.part", "review.check"}
+
+// OwnReads lists the server's own tools that count as reading.
+func OwnReads() []string { return slices.Clone(ownReads) }
+
+// Searches reports whether an event is the client's own search for tools.
+func searches(e Event) bool { return slices.Contains(clients[e.Client].search, e.Tool) }
+
+// reads reports whether an event only reads within the project.
+func reads(prefixes []string, e Event) bool {
+	if own, ok := Own(prefixes, e.Tool); ok {
+		return slices.ContainsFunc(ownReads, func(each string) bool { return dotted(each) == dotted(own) })
+	}
+	if !slices.Contains(clients[e.Client].reads, e.Tool) {
+		return false
+	}
+	return len(Places(e)) == 0 || e.Project != "" && len(e.Paths) == len(Places(e)) &&
+		!slices.ContainsFunc(e.Paths, func(place string) bool { return !within(e.Project, place) })
+}
+
+func within(folder, place string) bool {
+	relative, err := filepath.Rel(folder, place)
+	return err == nil && relative != ".." && !strings.HasPrefix(relative, ".."+string(filepath.Separator))
+}
+
+// notPlaces are arguments of reading tools that are no paths, whatever they look like.
+// A pattern is one of a tool that looks for files by name.
+var notPlaces = []string{"query", "regex", "content", "description", "task", "todos", "questions", "question", "task_progress"}
+
+// Places returns the texts of the arguments of a client's own reading tool that may be
+// paths; any other text is within the project when it is taken for a relative one.
+func Places(e Event) []string {
+	if !slices.Contains(clients[e.Client].reads, e.Tool) {
+		return nil
+	}
+	var found []string
+	for name, value := range jsonvalue.Members(e.Input) {
+		if slices.Contains(notPlaces, name) || name == "pattern" && strings.Contains(strings.ToLower(e.Tool), "grep") ||
+			name == "pattern" && strings.Contains(e.Tool, "search_file_content") {
+			continue
+		}
+		found = append(found, textsOf(value)...)
+	}
+	return found
+}
+
+// textsOf returns all texts within a value; those with a file's address as its path.
+func textsOf(value json.RawMessage) []string {
+	decoded, err := jsonvalue.DecodeStored(value)
+	if err != nil {
+		return []string{"/"} // which is in no project
+	}
+	var found []string
+	var walk func(any)
+	walk = func(value any) {
+		switch value := value.(type) {
+		case string:
+			if path, isFile := strings.CutPrefix(value, "file://"); isFile {
+				value = path
+			}
+			found = append(found, value)
+		case []any:
+			for _, each := range value {
+				walk(each)
+			}
+		case map[string]any:
+			for _, name := range sortedKeys(value) {
+				walk(value[name])
+			}
+		}
+	}
+	walk(decoded)
+	return found
+}
+
+func sortedKeys(object map[string]any) []string {
+	names := make([]string, 0, len(object))
+	for name := range object {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

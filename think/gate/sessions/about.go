@@ -1,0 +1,176 @@
+package sessions
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think/gate"
+	"savant/think/state"
+)
+
+// about is what an event says of runs, where it is a call of Think.
+type about struct {
+	prefix string
+	// runs are those of this project that the session plans or goes on with.
+	runs []state.Key
+	// probe is the digest of a call that is about to start a run.
+	probe string
+}
+
+func (a about) nothing() bool { return len(a.runs) == 0 && a.probe == "" }
+
+// about reads what an event says of runs.
+func (g *Gate) about(e gate.Event) (about, error) {
+	name, prefix, ok := gate.ThinkTool(e.Tool)
+	if !ok || e.Kind != gate.BeforeTool && e.Kind != gate.AfterTool {
+		return about{}, nil
+	}
+	said := about{prefix: prefix}
+	if e.Kind == gate.BeforeTool && gate.Plans(name) {
+		said.probe = probeOf(text(e.Input, "workflow"), text(e.Input, "run_id"))
+	}
+	if !gate.Steps(name) {
+		return said, nil
+	}
+	ids := []string{}
+	if id := text(e.Input, "run_id"); id != "" && !gate.Plans(name) {
+		ids = append(ids, id)
+	}
+	if e.Kind == gate.AfterTool {
+		if id := runOf(e.Output); id != "" {
+			ids = append(ids, id)
+		}
+	}
+	for _, id := range ids {
+		found, err := g.reader.Find(id)
+		if errors.Is(err, fault.InvalidParams) {
+			continue // no run has such a name
+		}
+		if err != nil {
+			return said, err
+		}
+		for _, key := range found {
+			if workflow, _, _ := strings.Cut(text(e.Input, "workflow"), "@"); workflow == "" || len(found) == 1 || key.Workflow == workflow {
+				said.runs = append(said.runs, key)
+			}
+		}
+	}
+	return said, nil
+}
+
+// maxDepth bounds how deep a reply is looked for in what a client wraps around it.
+const maxDepth = 8
+
+// runOf finds the run that a reply of think.plan or think.next tells of, whatever the
+// client has wrapped it in: lists, objects, and texts that hold JSON.
+func runOf(output json.RawMessage) string {
+	value, err := jsonvalue.DecodeStored(output)
+	if err != nil {
+		return ""
+	}
+	return runIn(value, maxDepth)
+}
+
+func runIn(value any, depth int) string {
+	if depth == 0 {
+		return ""
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		if standing, ok := value["state"].(map[string]any); ok {
+			if id, _ := standing["run_id"].(string); id != "" {
+				return id
+			}
+		}
+		for _, name := range []string{"structuredContent", "structured_content", "content", "llmContent", "text", "output", "result", "returnDisplay"} {
+			if id := runIn(value[name], depth-1); id != "" {
+				return id
+			}
+		}
+	case []any:
+		for _, each := range value[:min(len(value), 16)] {
+			if id := runIn(each, depth-1); id != "" {
+				return id
+			}
+		}
+	case string:
+		from, to := strings.IndexByte(value, '{'), strings.LastIndexByte(value, '}')
+		if from < 0 || to < from {
+			return ""
+		}
+		if inner, err := jsonvalue.DecodeStored([]byte(value[from : to+1])); err == nil {
+			return runIn(inner, depth-1)
+		}
+	}
+	return ""
+}
+
+// maxRecorded is how many refusals since the run's last progress are recorded one by
+// one. Beyond, a record stands for as many as there were before.
+const maxRecorded = 8
+
+// record writes a refusal into the journal of its run. A refusal that cannot be
+// recorded is counted by the next one that can.
+func (g *Gate) record(ctx context.Context, s *session, e gate.Event, d gate.Decision) {
+	for _, each := range s.Pairs {
+		if each.Run.ID != d.Run || each.Run.Workflow != d.Workflow {
+			continue
+		}
+		if each.RefusedAt != each.Run.Progress {
+			each.RefusedAt, each.Refused = each.Run.Progress, 0
+		}
+		each.Refused++
+		each.Unrecorded++
+		if each.Refused > maxRecorded && each.Refused&(each.Refused-1) != 0 {
+			return
+		}
+		if g.append(ctx, each, refusalOf(e, d, each.Unrecorded)) == nil {
+			each.Unrecorded = 0
+		}
+		return
+	}
+}
+
+func refusalOf(e gate.Event, d gate.Decision, times int) gate.Refusal {
+	digest := ""
+	if value, err := jsonvalue.DecodeStored(e.Input); err == nil {
+		digest, _ = jsonvalue.Digest(value)
+	}
+	if times == 1 {
+		times = 0
+	}
+	return gate.Refusal{Client: e.Client, Session: fault.Cut(e.Session, 128), Agent: fault.Cut(e.Agent, 128), Tool: fault.Cut(e.Tool, 200),
+		Input: digest, Step: d.Step, Why: d.Why, Times: times}
+}
+
+// attempts is how often a record is tried while other processes write to the run.
+const attempts = 4
+
+// append writes the record behind the last one, and follows it.
+func (g *Gate) append(ctx context.Context, p *pair, refusal gate.Refusal) error {
+	data, err := jsonvalue.Encode(refusal)
+	if err != nil {
+		return fault.New(fault.Internal, "encoding a refusal: %w", err)
+	}
+	store, err := state.Open(g.path, state.Options{Now: g.now})
+	if err != nil {
+		return err
+	}
+	for range attempts {
+		_, err = store.Append(ctx, p.key(), state.Record{Version: p.Mark.Version + 1, Kind: gate.KindRefused, Status: p.Run.Status, Data: data, State: p.Mark.State})
+		if err == nil || !errors.Is(err, fault.StateConflict) {
+			break
+		}
+		if err = g.follow(p); err != nil || !p.Run.Open() {
+			break
+		}
+	}
+	if err == nil {
+		err = g.follow(p)
+	}
+	return errors.Join(err, store.Close())
+}

@@ -1,0 +1,69 @@
+package sessions
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"strings"
+	"time"
+
+	"savant/internal/jsonvalue"
+	"savant/internal/ownfolder"
+	"savant/internal/regular"
+)
+
+// A probe says that hooks were asked about a call of think.plan just before it: then the
+// session that makes the call is gated. It counts once.
+
+// probeExpiry is how long a probe counts: a person may have to permit the call first.
+const probeExpiry = time.Hour
+
+// probe is the content of its file.
+type probe struct {
+	Time time.Time `json:"time"`
+}
+
+// probeOf names a call of think.plan by what no client changes on the way.
+func probeOf(workflow, run string) string {
+	name, _, _ := strings.Cut(workflow, "@")
+	digest, _ := jsonvalue.Digest(map[string]any{"workflow": name, "run": run})
+	return digest[:min(len(digest), 24)]
+}
+
+// probed notes that hooks were asked about a call.
+func (g *Gate) probed(digest string) error {
+	if err := g.mkdir(); err != nil {
+		return err
+	}
+	return g.write(path.Join(probeFolder, digest+suffix), probe{g.now()})
+}
+
+// Probed reports whether hooks were asked about a call of think.plan that is being made
+// now, and forgets that they were.
+func (g *Gate) Probed(ctx context.Context, workflow, run string) (bool, error) {
+	name := path.Join(probeFolder, probeOf(workflow, run)+suffix)
+	if _, err := g.root.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	found := false
+	err := g.locked(ctx, func() error {
+		data, err := regular.ReadFile(g.root, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return ownfolder.NotRead(name, err)
+		}
+		var said probe
+		if jsonvalue.UnmarshalStored(data, &said) == nil {
+			age := g.now().Sub(said.Time)
+			found = age >= 0 && age < probeExpiry
+		}
+		if err := g.root.Remove(name); err != nil {
+			return ownfolder.NotSaved(name, err)
+		}
+		return nil
+	})
+	return found && err == nil, err
+}

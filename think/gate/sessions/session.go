@@ -1,0 +1,190 @@
+package sessions
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"savant/fault"
+	"savant/internal/atomicfile"
+	"savant/internal/filelock"
+	"savant/internal/jsonvalue"
+	"savant/internal/ownfolder"
+	"savant/internal/regular"
+	"savant/think/gate"
+	"savant/think/state"
+)
+
+// The files of the gate, below SAVANT_PATH. Each session has one that is replaced
+// whole, and one lock orders who changes them.
+const (
+	folder      = ownfolder.State + "/hooks"
+	probeFolder = folder + "/probes"
+	lockName    = folder + "/.lock"
+	suffix      = ".json"
+)
+
+// format is the version of a session's file; a newer one is not read.
+const format = 1
+
+// session is what is known of one conversation of a client: the runs that it planned
+// or went on with.
+type session struct {
+	Format  int    `json:"format"`
+	Client  string `json:"client"`
+	Session string `json:"session"`
+	// Prefixes are what the client puts before the names of this server's tools.
+	Prefixes []string `json:"prefixes"`
+	Pairs    []*pair  `json:"runs"`
+}
+
+// pair binds a run to the session.
+type pair struct {
+	Run gate.Run `json:"run"`
+	// Mark is up to where the run's journal was read.
+	Mark state.Mark `json:"mark"`
+	// Seen is when the session last called Think for the run; long after, it is
+	// forgotten.
+	Seen  time.Time  `json:"seen"`
+	Stops gate.Stops `json:"stops"`
+	// Refused counts the refusals since the run's last progress, and Unrecorded those
+	// that no record counts yet.
+	Refused    int `json:"refused,omitempty"`
+	RefusedAt  int `json:"refused_at,omitempty"`
+	Unrecorded int `json:"unrecorded,omitempty"`
+}
+
+func (p *pair) key() state.Key { return state.Key{Workflow: p.Run.Workflow, Run: p.Run.ID} }
+
+// expiry is how long a session may not call Think for a run before the run is forgotten.
+const expiry = 12 * time.Hour
+
+// maxPairs and maxPrefixes bound a session's file.
+const (
+	maxPairs    = 32
+	maxPrefixes = 4
+)
+
+func fileOf(e gate.Event) string {
+	sum := sha256.Sum256([]byte(e.Client + "\x00" + e.Session))
+	return path.Join(folder, e.Client+"-"+hex.EncodeToString(sum[:12])+suffix)
+}
+
+// load reads the session of an event, nil where there is none.
+func (g *Gate) load(name string) (*session, error) {
+	data, err := regular.ReadFile(g.root, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, ownfolder.NotRead(name, err)
+	}
+	read := new(session)
+	if err := jsonvalue.UnmarshalStored(data, read); err != nil || read.Format != format || slices.Contains(read.Pairs, nil) {
+		return nil, fault.New(fault.StateCorrupt, "%s cannot be read", name)
+	}
+	return read, nil
+}
+
+// save replaces the file of a session, or removes it where it says nothing. A crash of
+// the machine may lose the last change, so nothing is synced: the pair is learnt again
+// from the next event of Think.
+func (g *Gate) save(name string, s *session) error {
+	if len(s.Pairs) == 0 {
+		if err := g.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return ownfolder.NotSaved(name, err)
+		}
+		return nil
+	}
+	return g.write(name, s)
+}
+
+func (g *Gate) write(name string, value any) error {
+	data, err := jsonvalue.Encode(value)
+	if err != nil {
+		return fault.New(fault.Internal, "encoding %s: %w", name, err)
+	}
+	if err := atomicfile.Replace(atomicfile.Root(g.root), name, data, 0o600, atomicfile.Lazy); err != nil {
+		return ownfolder.NotSaved(name, err)
+	}
+	return nil
+}
+
+// mkdir makes the folders of the gate.
+func (g *Gate) mkdir() error {
+	for _, each := range []string{ownfolder.State, folder, probeFolder} {
+		if err := ownfolder.Mkdir(g.root, each, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return ownfolder.NotSaved(each, err)
+		}
+	}
+	return nil
+}
+
+// locked runs work while no other process changes the gate's files.
+func (g *Gate) locked(ctx context.Context, work func() error) error {
+	file, err := g.root.OpenFile(lockName, os.O_RDWR|os.O_CREATE, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = g.mkdir(); err != nil {
+			return err
+		}
+		file, err = g.root.OpenFile(lockName, os.O_RDWR|os.O_CREATE, 0o600)
+	}
+	if err != nil {
+		return ownfolder.NotSaved(lockName, err)
+	}
+	defer func() { _ = file.Close() }() // and with it the lock
+	if err := filelock.Wait(ctx, func() (bool, error) { return filelock.TryLock(file, true) }); err != nil {
+		return fault.New(fault.StateConflict, "%s: another process has had it locked for too long: %w", lockName, err)
+	}
+	return work()
+}
+
+// learn notes that the session calls Think under a prefix.
+func (s *session) learn(prefix string) {
+	if prefix == "" || slices.Contains(s.Prefixes, prefix) {
+		return
+	}
+	s.Prefixes = append(s.Prefixes, prefix)
+	if len(s.Prefixes) > maxPrefixes {
+		s.Prefixes = s.Prefixes[1:]
+	}
+}
+
+// pair binds a run to the session, or notes that the session goes on with it.
+func (s *session) pair(key state.Key, at time.Time) {
+	for _, each := range s.Pairs {
+		if each.key() == key {
+			each.Seen = at
+			return
+		}
+	}
+	if len(s.Pairs) >= maxPairs {
+		s.Pairs = s.Pairs[1:]
+	}
+	s.Pairs = append(s.Pairs, &pair{Run: gate.Run{Workflow: key.Workflow, ID: key.Run}, Seen: at})
+}
+
+// sessionFiles lists the files of all sessions.
+func (g *Gate) sessionFiles() ([]string, error) {
+	entries, err := regular.ReadDir(g.root, folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, ownfolder.NotRead(folder, err)
+	}
+	var found []string
+	for _, entry := range entries {
+		if strings.HasSuffix(entry.Name(), suffix) && !strings.HasPrefix(entry.Name(), ".") {
+			found = append(found, path.Join(folder, entry.Name()))
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,268 @@
+// Package sessions keeps the gate's memory: which run belongs to which conversation of
+// which client, learnt from the calls of Think that the client's hooks report. It
+// reads where those runs stand from their journals, asks package gate what an event
+// comes to, and records refusals. All of it is below .savant of one project.
+package sessions
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"savant/fault"
+	"savant/internal/ownfolder"
+	"savant/think/gate"
+	"savant/think/state"
+)
+
+// Gate decides on the events of the clients of one project. Its methods may be called
+// at once, by several processes too.
+type Gate struct {
+	root   *os.Root
+	path   string
+	reader *state.Reader
+	now    func() time.Time
+}
+
+// Open returns the gate of the folder SAVANT_PATH. now is the clock; nil is time.Now.
+// Nothing is written before a run is planned.
+func Open(savantPath string, now func() time.Time) (*Gate, error) {
+	path, err := filepath.Abs(savantPath)
+	if err == nil {
+		path, err = filepath.EvalSymlinks(path)
+	}
+	if err != nil {
+		return nil, ownfolder.NotRead("SAVANT_PATH", err)
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, ownfolder.NotRead("SAVANT_PATH", err)
+	}
+	reader, err := state.OpenReader(path)
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	if now == nil {
+		now = time.Now
+	}
+	return &Gate{root, path, reader, now}, nil
+}
+
+// Close ends the gate.
+func (g *Gate) Close() error { return errors.Join(g.reader.Close(), g.root.Close()) }
+
+// Ask decides on an event. It never fails: where it cannot decide and the session may
+// have an open run, no tool passes.
+func (g *Gate) Ask(ctx context.Context, e gate.Event) gate.Decision {
+	if e.Session == "" || e.Kind == gate.Other {
+		return gate.Decision{}
+	}
+	name := fileOf(e)
+	about, err := g.about(e)
+	if _, missing := g.root.Stat(name); err == nil && errors.Is(missing, os.ErrNotExist) && about.nothing() {
+		return gate.Decision{} // no run of this session is gated, and this event plans none
+	}
+	if err != nil {
+		return gate.Failed(e.Kind, err)
+	}
+	var decided gate.Decision
+	err = g.locked(ctx, func() error {
+		decided, err = g.decide(ctx, name, e, about)
+		return err
+	})
+	if err != nil {
+		return gate.Failed(e.Kind, err)
+	}
+	return decided
+}
+
+// Gated reports whether a client has a session with a run here, for a caller that
+// could not read which session an event is of.
+func (g *Gate) Gated(client string) bool {
+	names, err := g.sessionFiles()
+	return err != nil || slices.ContainsFunc(names, func(name string) bool {
+		return client == "" || strings.HasPrefix(name, folder+"/"+client+"-")
+	})
+}
+
+// decide decides on an event while the files are locked.
+func (g *Gate) decide(ctx context.Context, name string, e gate.Event, about about) (gate.Decision, error) {
+	s, err := g.load(name)
+	if err != nil {
+		return gate.Decision{}, err
+	}
+	if s == nil {
+		s = &session{Format: format, Client: e.Client, Session: e.Session}
+	}
+	if about.probe != "" {
+		if err := g.probed(about.probe); err != nil {
+			return gate.Decision{}, err
+		}
+	}
+	now := g.now()
+	for _, key := range about.runs {
+		s.learn(about.prefix)
+		s.pair(key, now)
+	}
+	if err := g.catchUp(s, now); err != nil {
+		return gate.Decision{}, err
+	}
+	decided := g.verdict(s, e)
+	if decided.Verdict == gate.Refuse {
+		g.record(ctx, s, e, decided)
+	}
+	return decided, g.save(name, s)
+}
+
+// verdict asks package gate.
+func (g *Gate) verdict(s *session, e gate.Event) gate.Decision {
+	runs := make([]gate.Run, len(s.Pairs))
+	stops := make([]gate.Stops, len(s.Pairs))
+	for i, each := range s.Pairs {
+		runs[i], stops[i] = each.Run, each.Stops
+	}
+	if e.Kind == gate.TurnEnd {
+		decided, after := gate.End(runs, stops)
+		for i, each := range s.Pairs {
+			each.Stops = after[i]
+		}
+		return decided
+	}
+	e.Project = g.path
+	e.Paths = g.resolve(e)
+	return gate.Decide(runs, s.Prefixes, e)
+}
+
+// catchUp reads where the runs of a session stand now. Runs that have ended, that are
+// gone, and that the session has not gone on with for long are forgotten.
+func (g *Gate) catchUp(s *session, now time.Time) error {
+	for _, each := range s.Pairs {
+		if now.Sub(each.Seen) > expiry {
+			each.Run.Status = ""
+			continue
+		}
+		if err := g.follow(each); err != nil && !errors.Is(err, fault.UnknownRun) {
+			return err
+		} else if err != nil {
+			each.Run.Status = ""
+		}
+	}
+	s.Pairs = slices.DeleteFunc(s.Pairs, func(each *pair) bool { return !each.Run.Open() })
+	return nil
+}
+
+// follow applies the records that a run's journal has behind the pair's mark.
+func (g *Gate) follow(p *pair) error {
+	found, mark, whole, err := g.reader.After(p.key(), p.Mark)
+	if err != nil {
+		return err
+	}
+	ok := !whole
+	if ok {
+		p.Run, ok, err = p.Run.Follow(read(found))
+	}
+	if !ok && !whole { // a reset: what it goes back to is before the mark
+		found, mark, _, err = g.reader.After(p.key(), state.Mark{})
+	}
+	if !ok && err == nil {
+		p.Run, err = gate.Standing(p.key().Workflow, p.key().Run, read(found))
+	}
+	if err == nil {
+		p.Mark = mark
+	}
+	return err
+}
+
+func read(records []state.Record) []gate.Record {
+	out := make([]gate.Record, len(records))
+	for i, each := range records {
+		out[i] = gate.Record{Version: each.Version, Kind: each.Kind, Status: each.Status, Data: each.Data}
+	}
+	return out
+}
+
+// resolve returns the places that an event's arguments name, absolute and without
+// links. What does not exist yet is taken from the nearest folder that does.
+func (g *Gate) resolve(e gate.Event) []string {
+	from := e.Folder
+	if from == "" {
+		from = g.path
+	}
+	var found []string
+	for _, place := range gate.Places(e) {
+		switch {
+		case strings.HasPrefix(place, "~"):
+			place = string(filepath.Separator) // the home folder holds more than the project
+		case !filepath.IsAbs(place):
+			place = filepath.Join(from, place)
+		}
+		found = append(found, real(filepath.Clean(place)))
+	}
+	return found
+}
+
+// real resolves the links of as much of a path as exists.
+func real(place string) string {
+	rest := ""
+	for at := place; ; at = filepath.Dir(at) {
+		if resolved, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(resolved, rest)
+		}
+		if filepath.Dir(at) == at {
+			return place
+		}
+		rest = filepath.Join(filepath.Base(at), rest)
+	}
+}
+
+// Release lets go of a run in every session, or of all runs where run is "". It returns
+// which were gated. A damaged file is removed with the rest where run is "".
+func (g *Gate) Release(ctx context.Context, run string) ([]state.Key, error) {
+	var released []state.Key
+	names, err := g.sessionFiles()
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	err = g.locked(ctx, func() error {
+		for _, name := range names {
+			s, err := g.load(name)
+			if errors.Is(err, fault.StateCorrupt) && run == "" {
+				s, err = new(session), nil
+			}
+			if err != nil {
+				return err
+			}
+			if s == nil {
+				continue
+			}
+			s.Pairs = slices.DeleteFunc(s.Pairs, func(each *pair) bool {
+				wanted := run == "" || each.Run.ID == run
+				if wanted && !slices.Contains(released, each.key()) {
+					released = append(released, each.key())
+				}
+				return wanted
+			})
+			if err := g.save(name, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return released, err
+}
+
+// text reads a member of arguments.
+func text(input json.RawMessage, name string) string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(input, &members) != nil {
+		return ""
+	}
+	var value string
+	_ = json.Unmarshal(members[name], &value) // what is no text names nothing
+	return strings.TrimSpace(value)
+}
