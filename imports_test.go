@@ -88,7 +88,7 @@ var rules = map[string]rule{
 	"think/gate/sessions":   {height: 3, imports: []string{"internal/atomicfile", "internal/filelock", "internal/ownfolder", "think/gate", "think/state"}},
 	"think/library":         {height: 3, imports: []string{"schemas", "think/flow"}},
 	"think/check":           {height: 3, imports: []string{"schemas", "think/flow", "think/flow/expression"}},
-	"think":                 {height: 4, imports: []string{"schemas", "think/check", "think/flow", "think/library", "think/state"}},
+	"think":                 {height: 4, imports: []string{"schemas", "think/check", "think/flow", "think/gate", "think/library", "think/state"}},
 	"think/audit":           {height: 5, imports: []string{"think", "think/flow", "think/state"}},
 	"think/maintenance":     {height: 6, imports: []string{"think", "think/audit", "think/state"}},
 

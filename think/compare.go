@@ -33,6 +33,9 @@ func (e *Engine) compare(ctx context.Context, now flow.Outcome, record state.Rec
 	if got := now.Hash; got != record.State {
 		return &Difference{record.Version, step, record.State, got}, nil
 	}
+	if record.Kind == KindRefused {
+		return refusalDifference(now, record), nil
+	}
 	answer, err := replyOf(record)
 	if err != nil {
 		return &Difference{record.Version, step, "a reply", fault.From(err).Message()}, nil
@@ -51,6 +54,17 @@ func (e *Engine) compare(ctx context.Context, now flow.Outcome, record state.Rec
 		}
 	}
 	return nil, nil
+}
+
+// refusalDifference holds a refusal against the run, of which it changes nothing.
+func refusalDifference(now flow.Outcome, record state.Record) *Difference {
+	switch {
+	case refusalOf(record) == nil:
+		return &Difference{record.Version, "", "a refusal", "it cannot be read"}
+	case record.Status != string(now.Status):
+		return &Difference{record.Version, "", "status " + record.Status, "status " + string(now.Status)}
+	}
+	return nil
 }
 
 // recordFacts are what stands around a record's data. A record of a kind that

@@ -134,6 +134,7 @@ type live struct {
 	// commands are the digests of the commands that the run was planned with.
 	commands map[string]string
 	times    map[int]time.Time // when outstanding steps were handed out, by version
+	refused  int               // calls that the gate refused
 	used     int               // the last use, as the engine counts; the engine's to guard
 }
 
@@ -252,7 +253,9 @@ func (e *Engine) open(ctx context.Context, workflow, run string) (*live, error) 
 }
 
 // forget drops a run from memory, so that it is read from disk again.
-func (l *live) forget() { l.run, l.now, l.version, l.hash, l.times = nil, flow.Outcome{}, 0, "", nil }
+func (l *live) forget() {
+	l.run, l.now, l.version, l.hash, l.times, l.refused = nil, flow.Outcome{}, 0, "", nil, 0
+}
 
 // Locate completes a key: a run may be named without its workflow where its id
 // is unique. UNKNOWN_RUN, INVALID_PARAMS.

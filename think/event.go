@@ -6,6 +6,7 @@ import (
 
 	"savant/fault"
 	"savant/think/flow"
+	"savant/think/gate"
 	"savant/think/state"
 )
 
@@ -26,6 +27,8 @@ type Event struct {
 	// By and Reason are of who cancelled the run.
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason,omitempty"`
+	// Refusal is the call that the gate refused.
+	Refusal *gate.Refusal `json:"refusal,omitempty"`
 	// Claimed says that the record was imported: its witness or approval is what
 	// somebody else wrote.
 	Claimed bool   `json:"claimed,omitempty"`
@@ -45,7 +48,7 @@ func EventOf(record state.Record) Event {
 	}
 	if json.Unmarshal(record.Data, &data) == nil {
 		out.Step, out.Attempt, out.To, out.Witness, out.Receipt = data.Step, data.Attempt, data.To, data.Witness, data.Receipt
-		out.By, out.Reason = data.By, data.Reason
+		out.By, out.Reason, out.Refusal = data.By, data.Reason, refusalOf(record)
 		if out.Witness == "" && record.Kind == kindResult {
 			out.Witness = flow.WitnessSelf
 		}

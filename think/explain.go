@@ -76,7 +76,9 @@ type RunExplanation struct {
 	Workflow string      `json:"workflow"`
 	Status   flow.Status `json:"status"`
 	Version  int         `json:"version"`
-	Text     string      `json:"text"`
+	// Refused counts the calls that the gate refused.
+	Refused int    `json:"refused,omitempty"`
+	Text    string `json:"text"`
 	// Done are ids; each list has at most maxExplained entries, More counts the
 	// steps that were left out.
 	Done    []string      `json:"done"`
@@ -133,7 +135,7 @@ func (e *Engine) ExplainRun(ctx context.Context, workflow, run string) (*RunExpl
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	out := &RunExplanation{RunID: l.key.Run, Workflow: l.key.Workflow, Status: l.now.Status, Version: l.now.Version, Done: []string{},
+	out := &RunExplanation{RunID: l.key.Run, Workflow: l.key.Workflow, Status: l.now.Status, Version: l.now.Version, Refused: l.refused, Done: []string{},
 		Skipped: []skippedStep{}, Failed: []failedStep{}, Waiting: []waitingStep{}, Next: []comingStep{}}
 	for _, line := range l.run.Outline() {
 		out.add(line)
@@ -272,6 +274,9 @@ func (x *RunExplanation) read(now flow.Outcome) string {
 	list("Failed", failed)
 	list("Waiting", waiting)
 	list("Next", next)
+	if x.Refused > 0 {
+		fmt.Fprintf(&text, "Refused by the gate: %d calls that were not issued.\n", x.Refused)
+	}
 	if x.More > 0 {
 		fmt.Fprintf(&text, "%d more steps; think.state.get shows them all.\n", x.More)
 	}

@@ -6,6 +6,7 @@ import (
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/think/flow"
+	"savant/think/gate"
 	"savant/think/state"
 )
 
@@ -17,6 +18,9 @@ const (
 	kindPerson    = "person"
 	kindCancelled = "cancelled"
 	KindReset     = "reset"
+	// KindRefused notes a call that the gate kept the client from making. It changes
+	// nothing of the run.
+	KindRefused = gate.KindRefused
 )
 
 // pin is one workflow that a run follows, whatever becomes of its file. The

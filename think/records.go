@@ -57,6 +57,11 @@ func (r *Replay) Params() map[string]any { return r.plan.Params }
 // Apply gives the next recorded answer to the run: STATE_CORRUPT where it does
 // not follow from the records before it.
 func (r *Replay) Apply(ctx context.Context, record state.Record) (err error) {
+	if record.Kind == KindRefused {
+		r.run.SkipTo(record.Version)
+		r.now.Version = record.Version
+		return nil
+	}
 	r.now, err = r.engine.apply(ctx, r.past, r.run, record)
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/think/flow"
+	"savant/think/gate"
 	"savant/think/state"
 )
 
@@ -23,6 +24,9 @@ func (e *Engine) refresh(ctx context.Context, l *live) error {
 		}
 		if l.version == version && l.hash == hash {
 			return nil
+		}
+		if passed, err := e.passRefusals(ctx, l, version); passed || err != nil {
+			return err
 		}
 	}
 	l.forget()
@@ -38,11 +42,54 @@ func (e *Engine) refresh(ctx context.Context, l *live) error {
 	return nil
 }
 
+// passRefusals brings a held run up to a version where nothing but refusals were
+// recorded since. They change nothing, so the run need not be replayed.
+func (e *Engine) passRefusals(ctx context.Context, l *live, version int) (passed bool, err error) {
+	if version <= l.version {
+		return false, nil
+	}
+	records, err := e.Store.Records(ctx, l.key, l.version, 0)
+	if err != nil {
+		l.forget()
+		return false, err
+	}
+	follows := len(records) > 0 && records[0].Prev == l.hash
+	if !follows || slices.ContainsFunc(records, func(record state.Record) bool {
+		return record.Kind != KindRefused || record.State != l.now.Hash
+	}) {
+		return false, nil
+	}
+	last := records[len(records)-1]
+	l.run.SkipTo(last.Version)
+	l.now.Version, l.version, l.hash = last.Version, last.Version, last.Hash
+	l.refused += refusalsIn(records)
+	return true, nil
+}
+
+// refusalsIn counts the calls that the gate refused.
+func refusalsIn(records []state.Record) (count int) {
+	for _, record := range records {
+		if refusal := refusalOf(record); refusal != nil {
+			count += refusal.Count()
+		}
+	}
+	return count
+}
+
+// refusalOf reads what the gate refused, nil for a record of another kind.
+func refusalOf(record state.Record) *gate.Refusal {
+	refusal := new(gate.Refusal)
+	if record.Kind != KindRefused || decodeData(record, refusal) != nil {
+		return nil
+	}
+	return refusal
+}
+
 // takeOver puts a run that was made again from its records into memory.
 func (l *live) takeOver(replayed *replayed, records []state.Record) {
 	last := records[len(records)-1]
 	l.run, l.pins, l.times = replayed.run, replayed.plan.Pins, handedOut(records, replayed.now)
-	l.commands = replayed.plan.Commands
+	l.commands, l.refused = replayed.plan.Commands, refusalsIn(records)
 	l.now, l.version, l.hash = replayed.now, last.Version, last.Hash
 	l.now.Change, l.now.Rejected = flow.Change{}, nil
 }
@@ -206,7 +253,7 @@ func (e *Engine) replayRecords(ctx context.Context, p past) (*replayed, error) {
 		}
 	}
 	last := p.records[len(p.records)-1]
-	if last.Kind == KindReset {
+	if last.Kind == KindReset || last.Kind == KindRefused {
 		run.SkipTo(last.Version)
 		if now, err = e.proceed(ctx, p, run, run.Proceed()); err != nil {
 			return nil, err
@@ -238,13 +285,16 @@ func handedOut(records []state.Record, now flow.Outcome) map[int]time.Time {
 }
 
 // Effective returns the records that make the state after the last one: a reset
-// takes the place of all that came after the version it names. STATE_CORRUPT.
+// takes the place of all that came after the version it names. What the gate refused
+// changes nothing and is left out. STATE_CORRUPT.
 func Effective(records []state.Record) ([]state.Record, error) {
 	var line []state.Record
 	for at := len(records); at > 0; {
 		record := records[at-1]
 		if record.Kind != KindReset {
-			line = append(line, record)
+			if record.Kind != KindRefused {
+				line = append(line, record)
+			}
 			at--
 			continue
 		}

@@ -36,6 +36,8 @@ type StateGet struct {
 	Outstanding []string               `json:"outstanding,omitzero"`
 	Drift       bool                   `json:"drift,omitempty"`
 	Lineage     *lineage               `json:"lineage,omitempty"`
+	// Refused counts the calls that the gate refused.
+	Refused int `json:"refused,omitempty"`
 	// Imported is the version up to which the run was made elsewhere.
 	Imported int             `json:"imported,omitempty"`
 	Value    json.RawMessage `json:"value,omitempty"`
@@ -160,7 +162,7 @@ func (e *Engine) statePage(ctx context.Context, l *live, in StateGetInput) (*Sta
 	}
 	snapshot := l.run.Head()
 	snapshot.Params = shortParams(snapshot, in.Limit/4)
-	out := &StateGet{Snapshot: &snapshot, Checkpoints: checkpoints, Outstanding: l.outstanding(), Drift: e.drifted(l.pins), Lineage: plan.Lineage}
+	out := &StateGet{Snapshot: &snapshot, Checkpoints: checkpoints, Outstanding: l.outstanding(), Drift: e.drifted(l.pins), Lineage: plan.Lineage, Refused: l.refused}
 	if out.Imported, err = e.imported(ctx, l.key); err != nil {
 		return nil, err
 	}

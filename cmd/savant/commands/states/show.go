@@ -80,6 +80,9 @@ func (p *program) showRun(found *think.StateGet, standing app.Standing) error {
 	if seen := count(whole.Steps, func(each flow.StepStatus) string { return each.Witness }); seen != "" {
 		row("witness", seen)
 	}
+	if found.Refused > 0 {
+		row("refused", refusedCalls(found.Refused))
+	}
 	if found.Imported > 0 {
 		row("imported", fmt.Sprintf("at v%d; witnesses and approvals up to there are claimed", found.Imported))
 	}
@@ -91,6 +94,9 @@ func (p *program) showRun(found *think.StateGet, standing app.Standing) error {
 	}
 	return terminal.Table(p.Stdout, nil, rows, slices.Clone[[]string])
 }
+
+// refusedCalls says how many calls the gate refused.
+func refusedCalls(number int) string { return terminal.Count(number, "call") + " that were not issued" }
 
 // count sums items up by a word of each that is not empty: "3 done, 1 issued".
 func count[T any](items []T, word func(T) string) string {
@@ -131,6 +137,12 @@ func eventText(each think.Event) string {
 	}
 	if each.By != "" {
 		text += (&flow.Cancellation{By: each.By, Reason: each.Reason}).String()
+	}
+	if refusal := each.Refusal; refusal != nil {
+		text += ": " + terminal.Visible(refusal.Tool) + " (" + refusal.Why + ")"
+		if refusal.Times > 1 {
+			text += fmt.Sprintf(", %d times", refusal.Times)
+		}
 	}
 	if each.Claimed && each.Witness == "" {
 		text += " (claimed)"

@@ -55,7 +55,7 @@ func (p *program) verify(ctx context.Context, a *app.App, key state.Key, verbose
 		}
 	}
 	if out.Difference == nil {
-		fmt.Fprintf(p.Stdout, "%s: %s, %s%s\n%s", key.Run, terminal.Count(out.To, "record"), out.Verdict, sumOfWitnesses(out.Log), imported(out.Imported))
+		fmt.Fprintf(p.Stdout, "%s: %s, %s%s\n%s", key.Run, terminal.Count(out.To, "record"), out.Verdict, sumOfWitnesses(out.Log)+sumOfRefusals(out.Log), imported(out.Imported))
 	} else {
 		p.printDifference(key, out.Difference)
 	}
@@ -83,6 +83,20 @@ func sumOfWitnesses(log []think.Event) string {
 		return "; witness " + counted
 	}
 	return ""
+}
+
+// sumOfRefusals says how many calls the gate refused.
+func sumOfRefusals(log []think.Event) string {
+	refused := 0
+	for _, each := range log {
+		if each.Refusal != nil {
+			refused += each.Refusal.Count()
+		}
+	}
+	if refused == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; refused %d", refused)
 }
 
 // imported is a line that says up to which version a run was imported; nothing for
