@@ -115,7 +115,8 @@ var rules = map[string]rule{
 	"telemetry/otel":    {height: 4, imports: []string{"telemetry"}},
 	"agent/memory":      {height: 2, imports: []string{"internal/atomicfile", "internal/filelock", "internal/journal", "internal/ownfolder"}},
 	"agent":             {height: 5, imports: []string{"engines", "reasoning", "agent/memory", "telemetry"}},
-	"hub":               {height: 7, imports: []string{"agent", "engines", "internal/webguard", "telemetry", "think", "think/flow", "think/library", "think/maintenance", "think/state"}},
+	"hub/graph":         {height: 1},
+	"hub":               {height: 7, imports: []string{"agent", "engines", "hub/graph", "internal/webguard", "telemetry", "think", "think/audit", "think/flow", "think/library", "think/maintenance", "think/state"}},
 	"agent/agenttest":   {height: 6, imports: []string{"agent", "engines", "reasoning", "telemetry"}},
 }
 

@@ -94,6 +94,8 @@ func (h *Hub) Handler() http.Handler {
 	inside.HandleFunc("GET /{$}", h.overview)
 	inside.HandleFunc("GET /runs", h.listRuns)
 	inside.HandleFunc("GET /runs/{workflow}/{run}", h.showRun)
+	inside.HandleFunc("POST /runs/{workflow}/{run}/verify", h.verifyRun)
+	inside.HandleFunc("GET /compare", h.compare)
 	inside.HandleFunc("GET /workflows", h.listWorkflows)
 	inside.HandleFunc("GET /workflows/{name}", h.showWorkflow)
 	inside.HandleFunc("GET /diagnostics/agents", h.listAgents)

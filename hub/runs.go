@@ -4,20 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"slices"
 
 	"savant/fault"
 	"savant/think"
-	"savant/think/flow"
 	"savant/think/state"
 )
 
-// How many rows a page of runs, of steps and of records has.
-const (
-	runsPage    = 50
-	stepsPage   = 200
-	recordsPage = 100
-)
+// runsPage is how many rows a page of runs has.
+const runsPage = 50
 
 // runRow is a run of a workflow in a list.
 type runRow struct {
@@ -57,55 +51,6 @@ func (h *Hub) listRuns(w http.ResponseWriter, r *http.Request) {
 	h.fail(w, r, err)
 }
 
-type runView struct {
-	state.Info
-	Standing    Standing
-	Damage      string // why the state cannot be shown
-	Release     string
-	Drift       bool
-	Because     string
-	Imported    int
-	Began       string
-	Params      string
-	Vars        string
-	Steps       []flow.StepStatus
-	StepPager   pager
-	History     []think.Event
-	Pager       pager
-	Checkpoints []state.CheckpointInfo
-	ForkRun     string
-	ForkVersion int
-}
-
-func (h *Hub) showRun(w http.ResponseWriter, r *http.Request) {
-	ctx, key := r.Context(), state.Key{Workflow: r.PathValue("workflow"), Run: r.PathValue("run")}
-	info, err := h.infoOf(ctx, key)
-	if err != nil {
-		h.fail(w, r, err)
-		return
-	}
-	view := runView{Info: info, Standing: h.options.Standings.Standing(ctx, info)}
-	found, err := h.options.Think.StateGet(ctx, think.StateGetInput{Workflow: key.Workflow, RunID: key.Run})
-	if err == nil {
-		err = h.fillRun(r, &view, found, key)
-	}
-	if err != nil {
-		view.Damage = fault.From(err).Message()
-	}
-	// The history needs no replay, so a damaged run may have one.
-	events, err := h.options.Keeper.History(ctx, key)
-	if err == nil {
-		from, to, pager := paged(r, "records", len(events), recordsPage, last(len(events), recordsPage))
-		view.History, view.Pager = events[from:to], pager
-		if len(events) > 0 {
-			view.Began = events[0].Time
-		}
-	} else if view.Damage == "" {
-		view.Damage = fault.From(err).Message()
-	}
-	h.show(w, r, http.StatusOK, "run.html", page{Title: key.Run, At: "runs", View: view})
-}
-
 // infoOf returns the line of a run in the listing: UNKNOWN_RUN.
 func (h *Hub) infoOf(ctx context.Context, key state.Key) (state.Info, error) {
 	if err := key.Validate(); err != nil {
@@ -119,36 +64,6 @@ func (h *Hub) infoOf(ctx context.Context, key state.Key) (state.Info, error) {
 		return state.Info{}, err
 	}
 	return listed[0], nil
-}
-
-// fillRun takes over the state of a run.
-func (h *Hub) fillRun(r *http.Request, view *runView, found *think.StateGet, key state.Key) error {
-	whole := found.Snapshot
-	view.Release, view.Drift, view.Imported = whole.Release, found.Drift, found.Imported
-	view.Checkpoints = found.Checkpoints
-	if whole.Error != nil {
-		view.Because = whole.Error.Error()
-	}
-	if found.Lineage != nil {
-		view.ForkRun, view.ForkVersion = found.Lineage.Run, found.Lineage.Version
-	}
-	view.Params, view.Vars = h.indented(whole.Params), h.indented(whole.Vars)
-	steps, err := h.stepsOf(r.Context(), key)
-	if err != nil {
-		return err
-	}
-	from, to, pager := paged(r, "steps", len(steps), stepsPage, 0)
-	view.Steps, view.StepPager = slices.Clone(steps[from:to]), pager
-	return nil
-}
-
-// stepsOf returns all steps of a run: a page of the state has only so many.
-func (h *Hub) stepsOf(ctx context.Context, key state.Key) (flow.Statuses, error) {
-	found, err := h.options.Think.StateGet(ctx, think.StateGetInput{Workflow: key.Workflow, RunID: key.Run, Section: "steps", Limit: -1})
-	if err != nil {
-		return nil, err
-	}
-	return found.Snapshot.Steps, nil
 }
 
 // compact is a value as JSON in one line.

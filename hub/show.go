@@ -93,7 +93,7 @@ func (h *Hub) enter(w http.ResponseWriter, r *http.Request) {
 
 func statusOf(err error) int {
 	switch {
-	case errors.Is(err, fault.UnknownRun), errors.Is(err, fault.UnknownWorkflow):
+	case errors.Is(err, fault.UnknownRun), errors.Is(err, fault.UnknownWorkflow), errors.Is(err, fault.CheckpointNotFound):
 		return http.StatusNotFound
 	case errors.Is(err, fault.InvalidParams):
 		return http.StatusBadRequest
@@ -181,13 +181,18 @@ func (h *Hub) indented(value any) string {
 // functions are those of the templates.
 func functions() template.FuncMap {
 	return template.FuncMap{
-		"segment": url.PathEscape, // one part of a path, whatever characters it has
-		"query":   func(values url.Values) template.URL { return template.URL("?" + values.Encode()) },
-		"elapsed": telemetry.Elapsed,
-		"when":    when,
-		"count":   count,
-		"join":    strings.Join,
-		"mark":    mark,
+		"segment":  url.PathEscape, // one part of a path, whatever characters it has
+		"query":    func(values url.Values) template.URL { return template.URL("?" + values.Encode()) },
+		"elapsed":  telemetry.Elapsed,
+		"when":     when,
+		"count":    count,
+		"join":     strings.Join,
+		"mark":     mark,
+		"curve":    curve,
+		"less":     func(a, b int) int { return a - b },
+		"step":     func(query url.Values, id string) template.URL { return queryWith(query, "step", id) },
+		"unit":     func(query url.Values, id string) template.URL { return queryWith(query, "open", id) },
+		"statuses": statusOrder,
 	}
 }
 
@@ -253,6 +258,24 @@ func with(r *http.Request, name, value string) url.Values {
 	query := r.URL.Query()
 	query.Set(name, value)
 	return query
+}
+
+// without is the query of a request without a name.
+func without(r *http.Request, name string) url.Values {
+	query := r.URL.Query()
+	query.Del(name)
+	return query
+}
+
+// queryWith is a query with another value for a name.
+func queryWith(query url.Values, name, value string) template.URL {
+	out := url.Values{name: {value}}
+	for key, values := range query {
+		if key != name {
+			out[key] = values
+		}
+	}
+	return template.URL("?" + out.Encode())
 }
 
 // last is the number of the last page of a list.

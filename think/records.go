@@ -3,6 +3,7 @@ package think
 import (
 	"context"
 	"encoding/json"
+	"iter"
 
 	"savant/fault"
 	"savant/think/flow"
@@ -11,11 +12,46 @@ import (
 
 // This file is what the packages that audit and maintain runs build on.
 
-// Replay is a run made again from its records.
-type Replay struct {
-	replayed
+// View is a run as it is, or as it was at a version.
+type View struct {
 	engine *Engine
 	past   past
+	run    *flow.Run
+	now    flow.Outcome
+}
+
+// View hands a run to look, as it is (version 0) or as it was: CHECKPOINT_NOT_FOUND
+// for a version that it has not; UNKNOWN_RUN, STATE_CORRUPT. The run stands still
+// until look returns, and may not be used afterwards.
+func (e *Engine) View(ctx context.Context, key state.Key, version int, look func(*View) error) error {
+	l, err := e.open(ctx, key.Workflow, key.Run)
+	if err != nil {
+		return err
+	}
+	if version <= 0 || version == l.version {
+		defer l.mu.Unlock()
+		return look(&View{e, l.past(), l.run, l.now})
+	}
+	latest := l.version
+	l.mu.Unlock()
+	if version > latest {
+		return fault.New(fault.CheckpointNotFound, "run %q has no version v%d: the last is v%d", key.Run, version, latest)
+	}
+	records, err := e.Store.Records(ctx, l.key, 0, version)
+	if err != nil {
+		return err
+	}
+	replay, err := e.Replay(ctx, l.key, records, 0)
+	if err != nil {
+		return err
+	}
+	return look(&replay.View)
+}
+
+// Replay is a run made again from its records.
+type Replay struct {
+	View
+	plan planData
 }
 
 // Replay makes a run again from its records up to a version (0: all of them)
@@ -25,7 +61,7 @@ func (e *Engine) Replay(ctx context.Context, key state.Key, records []state.Reco
 	if err != nil {
 		return nil, err
 	}
-	return &Replay{*out, e, past{key, records}}, nil
+	return &Replay{View{e, past{key, records}, out.run, out.now}, out.plan}, nil
 }
 
 // Restart makes a run again up to its plan, under another graph unless that is
@@ -44,15 +80,14 @@ func (e *Engine) Restart(ctx context.Context, key state.Key, records []state.Rec
 		return nil, err
 	}
 	run, now := graph.StartWithin(key.Run, plan.Params, plan.Window)
-	return &Replay{replayed{run, now, plan}, e, past{key, records}}, nil
+	return &Replay{View{e, past{key, records}, run, now}, plan}, nil
 }
 
 // Now is where the run stands.
-func (r *Replay) Now() flow.Outcome { return r.now }
+func (v *View) Now() flow.Outcome { return v.now }
 
-// File is the file of the run's workflow, Params are its parameters.
-func (r *Replay) File() string           { return r.plan.Pins[r.plan.Workflow].File }
-func (r *Replay) Params() map[string]any { return r.plan.Params }
+// File is the file of the run's workflow.
+func (r *Replay) File() string { return r.plan.Pins[r.plan.Workflow].File }
 
 // Apply gives the next recorded answer to the run: STATE_CORRUPT where it does
 // not follow from the records before it.
@@ -78,23 +113,59 @@ func (r *Replay) Compare(ctx context.Context, record state.Record) (*Difference,
 }
 
 // Capture returns the JSON of a capture, nil where there is none.
-func (r *Replay) Capture(ctx context.Context, name string) (json.RawMessage, error) {
-	return r.engine.capture(ctx, r.past, r.run, name)
+func (v *View) Capture(ctx context.Context, name string) (json.RawMessage, error) {
+	return v.engine.capture(ctx, v.past, v.run, name)
 }
 
 // Snapshot returns the state of the run, captures up to a length in bytes.
-func (r *Replay) Snapshot(ctx context.Context, longest int) (flow.Snapshot, error) {
-	return r.engine.snapshot(ctx, r.past, r.run, longest)
+func (v *View) Snapshot(ctx context.Context, longest int) (flow.Snapshot, error) {
+	return v.engine.snapshot(ctx, v.past, v.run, longest)
 }
 
 // Instructions are what the run waits for, as a reply shows them.
-func (r *Replay) Instructions() []Instruction {
+func (v *View) Instructions() []Instruction {
 	var out []Instruction
-	for _, next := range r.now.Instructions {
+	for _, next := range v.now.Instructions {
 		out = append(out, wire(next))
 	}
 	return out
 }
+
+// Explain tells why a step is where it is: UNKNOWN_STEP.
+func (v *View) Explain(ctx context.Context, step string) (*flow.Explanation, error) {
+	return v.engine.explain(ctx, v.past, v.run, step)
+}
+
+// Picture returns the run's workflow, or the one that a unit runs: UNKNOWN_STEP.
+func (v *View) Picture(unit string) (*flow.RunPicture, error) { return v.run.Picture(unit) }
+
+// Steps returns the steps in their order, a loop before its items.
+func (v *View) Steps() iter.Seq[flow.StepStatus] { return v.run.Steps() }
+
+// Vars returns the captures by name, those of more than longest bytes as flow.Long.
+func (v *View) Vars(longest int) iter.Seq2[string, any] { return v.run.Vars(min(longest, flow.Inline)) }
+
+// Answers returns the versions at which a step, or an item of a loop, was answered.
+func (v *View) Answers(step string) []int { return v.run.Answers(step) }
+
+// IssuedOf returns the version at which a step was handed out, 0 where it was not.
+func (v *View) IssuedOf(step string) int { return v.run.IssuedOf(step) }
+
+// CaptureOf returns the name of the capture that a step makes, "" where it makes none.
+func (v *View) CaptureOf(step string) string { return v.run.CaptureOf(step) }
+
+// Answer returns the answer that made a version, as it was handed in: STATE_CORRUPT.
+func (v *View) Answer(ctx context.Context, version int) (json.RawMessage, error) {
+	record, err := v.engine.record(ctx, v.past, version)
+	if err != nil {
+		return nil, err
+	}
+	given, err := v.engine.recorded(ctx, record)
+	return given.raw, err
+}
+
+// Params are the run's parameters; do not change them.
+func (v *View) Params() map[string]any { return v.run.Params() }
 
 // Alone does work on the files of a run while no request of this engine uses
 // it. The run is read from disk again afterwards.

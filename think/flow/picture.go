@@ -2,6 +2,7 @@ package flow
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -53,6 +54,144 @@ func (g *Graph) Picture() Picture {
 		}
 	}
 	return p
+}
+
+// RunPicture is a workflow of a run under way: its steps with where they stand.
+type RunPicture struct {
+	Workflow string
+	// Unit is the step that runs the workflow, "" where it is the run's own. Round is
+	// the one shown of so many Rounds, from 1; both are 0 for the run's own.
+	Unit          string
+	Round, Rounds int
+	Nodes         []StepPicture
+	Edges         []Edge
+}
+
+// StepPicture is a step as the picture of a run shows it: its place in the graph, and
+// where it stands.
+type StepPicture struct {
+	NodeInfo
+	Now StepStatus // with its id in the run
+	// Held is what the condition gave, nil where it is undecided or there is none.
+	Held *bool
+	// Items counts those of a loop by status, Rounds those of the workflow that the
+	// step runs.
+	Items  map[Status]int
+	Rounds int
+	// Issued is the version at which the step, or the first of its items, was handed
+	// out, Answered that of the last answer; 0 where there is none.
+	Issued, Answered int
+}
+
+// Picture returns the workflow of the run, or the last round of the one that a unit runs:
+// "build", "each_3", "poll"; "poll_0" is the first round. UNKNOWN_STEP where there is none.
+func (r *Run) Picture(unit string) (*RunPicture, error) {
+	f := r.frameOf(unit)
+	if f == nil {
+		return nil, r.unknown(unit)
+	}
+	shape := f.graph.Picture()
+	p := &RunPicture{Workflow: f.graph.Workflow.Name, Unit: unit, Edges: shape.Edges}
+	if f.owner != nil {
+		p.Unit, p.Round, p.Rounds = f.owner.id, f.round+1, len(f.owner.rounds())
+	}
+	for i, info := range shape.Nodes {
+		p.Nodes = append(p.Nodes, f.nodes[i].picture(info))
+	}
+	return p, nil
+}
+
+// frameOf returns what Picture shows, nil where there is none.
+func (r *Run) frameOf(unit string) *frame {
+	if unit == "" {
+		return r.root
+	}
+	if _, u := r.find(unit); u != nil && len(u.rounds()) > 0 {
+		return u.rounds()[len(u.rounds())-1]
+	}
+	base, number, _ := cutLast(unit, "_")
+	round, err := strconv.Atoi(number)
+	if _, u := r.find(base); err == nil && u != nil && u.step().Rounds > 0 && round >= 0 && round < len(u.rounds()) {
+		return u.rounds()[round]
+	}
+	return nil
+}
+
+func (n *nodeState) picture(info NodeInfo) StepPicture {
+	p := StepPicture{NodeInfo: info, Now: n.describe(), Held: n.when}
+	if !n.loop() && len(n.units) == 1 {
+		p.Now, p.Rounds = n.units[0].describe(), len(n.units[0].rounds())
+	}
+	if n.loop() {
+		p.Items = map[Status]int{}
+	}
+	for k := range n.units {
+		u := &n.units[k]
+		if n.loop() {
+			p.Items[u.status]++
+		}
+		issued, answered := u.span()
+		if p.Issued == 0 || issued > 0 && issued < p.Issued {
+			p.Issued = issued
+		}
+		p.Answered = max(p.Answered, answered)
+	}
+	return p
+}
+
+// Answers returns the versions at which a step, or an item of a loop, was answered; nil
+// where there is no such step.
+func (r *Run) Answers(step string) []int {
+	_, u := r.find(step)
+	if u == nil {
+		return nil
+	}
+	var versions []int
+	for _, each := range u.attempts {
+		versions = append(versions, each.version)
+	}
+	return versions
+}
+
+// IssuedOf returns the version at which a step, or an item of a loop, was handed out last;
+// 0 where it was not.
+func (r *Run) IssuedOf(step string) int {
+	_, u := r.find(step)
+	if u == nil {
+		return 0
+	}
+	return u.issuedAt
+}
+
+// CaptureOf returns the name of the capture that a step makes, "" where it makes none:
+// an item of a loop is only a part of one.
+func (r *Run) CaptureOf(step string) string {
+	n, _ := r.find(step)
+	if n == nil || n.id() != step || n.step().CaptureAs == "" {
+		return ""
+	}
+	return n.frame.prefix + n.step().CaptureAs
+}
+
+// span returns the version at which a unit, or the first step of the workflow that it
+// runs, was handed out, and that of the last answer; 0 for none.
+func (u *unit) span() (issued, answered int) {
+	issued = u.issuedAt
+	if count := len(u.attempts); count > 0 {
+		answered = u.attempts[count-1].version
+	}
+	for _, round := range u.rounds() {
+		for i := range round.nodes {
+			for k := range round.nodes[i].units {
+				from, to := round.nodes[i].units[k].span()
+				if issued == 0 || from > 0 && from < issued {
+					issued = from
+				}
+				answered = max(answered, to)
+			}
+		}
+	}
+	return issued, answered
 }
 
 // Mermaid returns the graph as a Mermaid flow chart.

@@ -1,0 +1,410 @@
+package hub
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"savant/hub/graph"
+	"savant/think"
+	"savant/think/flow"
+)
+
+// How many steps of a workflow are drawn: of a larger one those around a step, unless
+// the whole is asked for, which is bounded too.
+const (
+	drawnPart  = 100
+	drawnWhole = 2000
+)
+
+// drawing is the graph of a workflow with places, as the template writes it.
+type drawing struct {
+	Workflow      string
+	Width, Height int
+	Nodes         []drawnNode
+	Edges         []drawnEdge
+	Drawn, Steps  int    // how many of the steps are drawn
+	Around        string // the step around which they are, where not all are
+	Whole         url.Values
+	Legend        bool
+}
+
+// drawnNode is a step with its place; X and Y are of its upper left corner.
+type drawnNode struct {
+	graph.Box
+	ID, Label, Call, Line, Condition string
+	Status                           string
+	Word                             string // the status and what is to be said beside it
+	Title                            string // all of it, for the pointer
+	Kind                             string // person, model, engine, tool
+	Loop, Selected                   bool
+	Href                             url.Values
+	Toggle                           url.Values // opens or closes the workflow that it runs
+	Open                             bool
+	Inside                           []drawnWorkflow
+}
+
+// drawnWorkflow is a workflow that is opened in a step.
+type drawnWorkflow struct {
+	X, Y           int
+	Drawing        *drawing
+	Unit, Rounds   string
+	Earlier, Later url.Values
+}
+
+// drawnEdge is an edge; Status is that of the step it leads to.
+type drawnEdge struct {
+	Points []graph.Point
+	Status string
+}
+
+// Measures of a node in the drawing, in pixels. Letters have one width.
+const (
+	letter, smallLetter   = 8, 7
+	leastWidth, mostWidth = 150, 300
+	lineHeight            = 16
+	inset                 = 12
+)
+
+type artist struct {
+	hub    *Hub
+	r      *http.Request
+	events map[int]think.Event
+	opened []string
+	asked  string // the step that is selected
+	whole  bool
+}
+
+// draw gives a scene places.
+func (h *Hub) draw(r *http.Request, s *scene, events map[int]think.Event) (*drawing, error) {
+	a := &artist{hub: h, r: r, events: events, opened: s.Opened, asked: r.URL.Query().Get("step"), whole: r.URL.Query().Get("graph") == "whole"}
+	return a.drawing(s)
+}
+
+func (a *artist) drawing(s *scene) (*drawing, error) {
+	out := &drawing{Workflow: s.Workflow, Steps: len(s.Nodes), Legend: s.Unit == "" && !s.NoRun}
+	chosen := a.chosen(s, out)
+	var sizes []graph.Size
+	number := map[string]int{}
+	for i, at := range chosen {
+		node, err := a.node(s, at)
+		if err != nil {
+			return nil, err
+		}
+		number[s.Nodes[at].ID] = i
+		out.Nodes = append(out.Nodes, node)
+		sizes = append(sizes, graph.Size{Width: node.Width, Height: node.Height})
+	}
+	var edges []graph.Edge
+	for _, edge := range s.Edges {
+		from, known := number[edge.From]
+		if to, also := number[edge.To]; known && also {
+			edges = append(edges, graph.Edge{From: from, To: to})
+		}
+	}
+	edges = graph.Reduce(len(sizes), edges)
+	laid, err := graph.Layout(sizes, edges)
+	if err != nil {
+		return nil, err
+	}
+	out.Width, out.Height, out.Drawn = laid.Width, laid.Height, len(chosen)
+	for i := range out.Nodes {
+		out.Nodes[i].Box = laid.Nodes[i]
+	}
+	for i, points := range laid.Edges {
+		out.Edges = append(out.Edges, drawnEdge{points, out.Nodes[edges[i].To].Status})
+	}
+	return out, nil
+}
+
+// chosen returns the places of the steps that are drawn: all, or those nearest to the
+// step that is selected, or at which the run stands.
+func (a *artist) chosen(s *scene, out *drawing) []int {
+	most := drawnPart
+	if a.whole {
+		most = drawnWhole
+	}
+	all := make([]int, len(s.Nodes))
+	for i := range all {
+		all[i] = i
+	}
+	if len(all) <= most {
+		return all
+	}
+	around := s.focus(a.asked)
+	out.Around = s.Nodes[around].Now.ID
+	if !a.whole && len(all) <= drawnWhole {
+		out.Whole = with(a.r, "graph", "whole")
+	}
+	return s.near(around, most)
+}
+
+// focus is the step that a part of a large workflow is drawn around.
+func (s *scene) focus(asked string) int {
+	at := slices.IndexFunc(s.Nodes, func(n flow.StepPicture) bool { return asked != "" && isUnitOf(asked, n.Now.ID) })
+	for _, status := range []flow.Status{flow.Failed, flow.Issued, flow.Ready} {
+		if at < 0 {
+			at = slices.IndexFunc(s.Nodes, func(n flow.StepPicture) bool { return n.Now.Status == status })
+		}
+	}
+	return max(at, 0)
+}
+
+// near returns the steps that the fewest edges part from one, in their order.
+func (s *scene) near(from, most int) []int {
+	number, beside := map[string]int{}, make([][]int, len(s.Nodes))
+	for i, node := range s.Nodes {
+		number[node.ID] = i
+	}
+	for _, edge := range s.Edges {
+		a, b := number[edge.From], number[edge.To]
+		beside[a], beside[b] = append(beside[a], b), append(beside[b], a)
+	}
+	found, seen := []int{from}, map[int]bool{from: true}
+	for at := 0; at < len(found) && len(found) < most; at++ {
+		for _, next := range beside[found[at]] {
+			if !seen[next] && len(found) < most {
+				seen[next] = true
+				found = append(found, next)
+			}
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+func (a *artist) node(s *scene, at int) (drawnNode, error) {
+	step := s.Nodes[at]
+	n := drawnNode{ID: step.Now.ID, Label: shortened(step.ID, 28), Call: shortened(callOf(step), 36), Status: string(step.Now.Status), Kind: kindOf(step.Call),
+		Loop: step.Foreach != "", Selected: a.asked == step.Now.ID, Href: with(a.r, "step", step.Now.ID)}
+	n.Word = a.word(step)
+	n.Condition = shortened(conditionOf(step, s.Why[at]), 36)
+	n.Title = a.title(step, s.Why[at])
+	lines := 2
+	for _, each := range []string{n.Word, n.Condition} {
+		if each != "" {
+			lines++
+		}
+	}
+	n.Width = min(max(leastWidth, 34+inset+max(letter*len([]rune(n.Label))+24, smallLetter*max(len([]rune(n.Call)), len([]rune(n.Word)), len([]rune(n.Condition))))), mostWidth)
+	n.Height = lines*lineHeight + inset
+	a.toggle(&n, s, step)
+	return n, a.inside(&n, s.Inside[at])
+}
+
+// toggle links to the page with the workflow of a step opened or closed.
+func (a *artist) toggle(n *drawnNode, s *scene, step flow.StepPicture) {
+	if step.Workflow == "" || step.Foreach != "" && !s.NoRun {
+		return // the panel of a loop has its items
+	}
+	if step.Rounds == 0 && !s.NoRun {
+		return // it has not begun
+	}
+	n.Open = slices.ContainsFunc(a.opened, func(id string) bool { return isUnitOf(id, n.ID) })
+	n.Toggle = a.withOpened(n.ID, n.ID, !n.Open)
+}
+
+// withOpened is the address with a unit opened, or closed, in the place of the others of
+// its step.
+func (a *artist) withOpened(step, unit string, open bool) url.Values {
+	query := a.r.URL.Query()
+	query["open"] = slices.DeleteFunc(slices.Clone(a.opened), func(id string) bool { return isUnitOf(id, step) })
+	if open {
+		query.Add("open", unit)
+	}
+	if len(query["open"]) == 0 {
+		query.Set("open", "") // nothing, rather than what a page opens by itself
+	}
+	return query
+}
+
+// inside puts the workflows that are opened in a step into it, side by side.
+func (a *artist) inside(n *drawnNode, opened []*scene) error {
+	x, below := inset, n.Height
+	for _, each := range opened {
+		d, err := a.drawing(each)
+		if err != nil {
+			return err
+		}
+		w := drawnWorkflow{X: x, Y: below + lineHeight, Drawing: d, Unit: each.Unit}
+		if each.Rounds > 1 {
+			w.Rounds = fmt.Sprintf("round %d of %d", each.Round, each.Rounds)
+			if each.Round > 1 {
+				w.Earlier = a.withOpened(n.ID, each.Unit+"_"+strconv.Itoa(each.Round-2), true)
+			}
+			if each.Round < each.Rounds {
+				w.Later = a.withOpened(n.ID, each.Unit+"_"+strconv.Itoa(each.Round), true)
+			}
+		}
+		n.Inside = append(n.Inside, w)
+		n.Height = max(n.Height, below+lineHeight+d.Height+inset)
+		x += max(d.Width, mostWidth*2/3) + inset
+		n.Width = max(n.Width, x)
+	}
+	return nil
+}
+
+// word is the status of a step and what belongs beside it: items of a loop, the attempt,
+// who saw the result, how long it took.
+func (a *artist) word(step flow.StepPicture) string {
+	if step.Now.Status == "" {
+		return ""
+	}
+	parts := []string{string(step.Now.Status)}
+	if step.Foreach != "" && len(step.Items) > 0 {
+		total := 0
+		for _, count := range step.Items {
+			total += count
+		}
+		parts = append(parts, fmt.Sprintf("%d of %d", step.Items[flow.Done]+step.Items[flow.Skipped]+step.Items[flow.Failed], total))
+		if failed := step.Items[flow.Failed]; failed > 0 {
+			parts = append(parts, fmt.Sprintf("%d failed", failed))
+		}
+	}
+	if step.Now.Attempt > 1 {
+		parts = append(parts, fmt.Sprintf("attempt %d", step.Now.Attempt))
+	}
+	if step.Rounds > 1 {
+		parts = append(parts, fmt.Sprintf("%d rounds", step.Rounds))
+	}
+	if step.Now.Status == flow.Issued && flowWaits(step.Call) != "" {
+		parts = append(parts, "waits for "+flowWaits(step.Call))
+	}
+	if step.Now.Witness != "" && step.Now.Witness != flow.WitnessSelf {
+		parts = append(parts, step.Now.Witness)
+	}
+	if took := a.took(step); took != "" {
+		parts = append(parts, took)
+	}
+	return strings.Join(parts, " · ")
+}
+
+// took is how long a step took that has ended.
+func (a *artist) took(step flow.StepPicture) string {
+	if step.Now.Status != flow.Done && step.Now.Status != flow.Failed || step.Answered <= step.Issued {
+		return ""
+	}
+	return between(a.events, step.Issued, step.Answered)
+}
+
+// flowWaits is for whom a call waits.
+func flowWaits(call string) string {
+	switch kindOf(call) {
+	case "person":
+		return "a person"
+	case "model":
+		return "a model"
+	case "tool":
+		return "a tool"
+	}
+	return ""
+}
+
+// kindOf is what carries a call out.
+func kindOf(call string) string {
+	switch call {
+	case flow.CallApprove, flow.CallAsk:
+		return "person"
+	case flow.CallGenerate:
+		return "model"
+	case flow.CallRun, flow.CallAssert, flow.CallSet:
+		return "engine"
+	}
+	return "tool"
+}
+
+func callOf(step flow.StepPicture) string {
+	if step.Workflow != "" {
+		return step.Call + " " + step.Workflow
+	}
+	return step.Call
+}
+
+// conditionOf is the condition of a step, and what it gave.
+func conditionOf(step flow.StepPicture, why *flow.Explanation) string {
+	switch {
+	case step.When != "" && step.Held != nil:
+		return fmt.Sprintf("%t: if %s", *step.Held, step.When)
+	case step.When != "":
+		return "if " + step.When
+	case step.Foreach != "":
+		return "for each of " + step.Foreach
+	}
+	return ""
+}
+
+// title says all of a step in lines.
+func (a *artist) title(step flow.StepPicture, why *flow.Explanation) string {
+	lines := []string{step.Now.ID + ": " + callOf(step)}
+	if step.Now.Status != "" {
+		lines = append(lines, strings.TrimSpace(string(step.Now.Status)+" "+step.Now.Cause))
+	}
+	if step.Now.Code != "" {
+		lines = append(lines, step.Now.Code+": "+shortened(step.Now.Details, 300))
+	}
+	if step.Now.Witness != "" {
+		lines = append(lines, "seen by "+step.Now.Witness)
+	}
+	if took := a.took(step); took != "" {
+		lines = append(lines, "took "+took)
+	}
+	if why == nil {
+		for _, each := range []struct{ word, expression string }{{"if ", step.When}, {"for each of ", step.Foreach}} {
+			if each.expression != "" {
+				lines = append(lines, each.word+each.expression)
+			}
+		}
+		return strings.Join(lines, "\n")
+	}
+	for _, each := range why.Why {
+		if each.Expression != "" {
+			lines = append(lines, a.hub.reason(each).String())
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// String says a condition with what it read and gave.
+func (c reason) String() string {
+	text := c.Kind + " " + c.Expression
+	if c.Value != "" {
+		text += " = " + c.Value
+	}
+	for _, each := range c.Operands {
+		text += "\n  " + each.Name + " = " + each.Value
+	}
+	return text
+}
+
+// shortened cuts a text to a number of letters.
+func shortened(text string, most int) string {
+	letters := []rune(text)
+	if len(letters) <= most {
+		return text
+	}
+	return string(letters[:most-1]) + "…"
+}
+
+// curve writes the points of an edge as a path: straight in the rows that it passes,
+// bent between them.
+func curve(points []graph.Point) string {
+	if len(points) == 0 {
+		return ""
+	}
+	var path strings.Builder
+	fmt.Fprintf(&path, "M%d %d", points[0].X, points[0].Y)
+	for i := 1; i < len(points); i++ {
+		from, to := points[i-1], points[i]
+		switch middle := (from.Y + to.Y) / 2; {
+		case from == to:
+		case from.X == to.X:
+			fmt.Fprintf(&path, "V%d", to.Y)
+		default:
+			fmt.Fprintf(&path, "C%d %d %d %d %d %d", from.X, middle, to.X, middle, to.X, to.Y)
+		}
+	}
+	return path.String()
+}

@@ -1,0 +1,200 @@
+// Package graph lays out graphs in rows: each node below all that it comes after, few
+// crossings, no overlaps. It is pure: the same graph gives the same drawing.
+package graph
+
+import "savant/fault"
+
+// The space between nodes of a row, between rows, and around the drawing.
+const (
+	columnGap = 24
+	rowGap    = 40
+	margin    = 8
+)
+
+// Size is how large a node is.
+type Size struct{ Width, Height int }
+
+// Edge says that the node To comes after the node From.
+type Edge struct{ From, To int }
+
+// Box is where a node is; X and Y are its upper left corner.
+type Box struct{ X, Y, Width, Height int }
+
+// Point is a place of a drawing.
+type Point struct{ X, Y int }
+
+// Drawing is a graph with places. Its parts have the order of what they stand for.
+type Drawing struct {
+	Width, Height int
+	Nodes         []Box
+	// Edges are the points of each edge: from the bottom of its upper node to the top of
+	// its lower one. The parts between an even point and the next are straight.
+	Edges [][]Point
+}
+
+// Layout draws a graph: INVALID_PARAMS for an edge of no node, CYCLIC_DEPENDENCY.
+func Layout(nodes []Size, edges []Edge) (Drawing, error) {
+	l := &layout{edges: edges}
+	for _, size := range nodes {
+		l.nodes = append(l.nodes, place{Size: size})
+	}
+	for _, edge := range edges {
+		if min(edge.From, edge.To) < 0 || max(edge.From, edge.To) >= len(nodes) {
+			return Drawing{}, fault.New(fault.InvalidParams, "the edge %d → %d is of no node", edge.From, edge.To)
+		}
+	}
+	if err := l.rank(); err != nil {
+		return Drawing{}, err
+	}
+	l.split()
+	l.fillRows()
+	l.order()
+	l.align()
+	return l.drawing(len(nodes)), nil
+}
+
+// layout is a graph on its way to a drawing.
+type layout struct {
+	nodes []place // those of the graph, then the bends of long edges
+	edges []Edge
+	bends [][]int // of each edge, the places it passes between its nodes
+	rows  [][]int // the places of each row, from left to right
+}
+
+// place is a node, or the bend of an edge in a row that it passes.
+type place struct {
+	Size
+	row          int
+	at           int // its number in its row
+	x            float64
+	bend         bool
+	above, below []int
+}
+
+// rank gives each node the row after the last of those it comes after.
+func (l *layout) rank() error {
+	waits, below := make([]int, len(l.nodes)), make([][]int, len(l.nodes))
+	for _, edge := range l.edges {
+		waits[edge.To]++
+		below[edge.From] = append(below[edge.From], edge.To)
+	}
+	var free []int
+	for i, count := range waits {
+		if count == 0 {
+			free = append(free, i)
+		}
+	}
+	for done := 0; done < len(free); done++ {
+		i := free[done]
+		for _, to := range below[i] {
+			l.nodes[to].row = max(l.nodes[to].row, l.nodes[i].row+1)
+			if waits[to]--; waits[to] == 0 {
+				free = append(free, to)
+			}
+		}
+	}
+	if len(free) < len(l.nodes) {
+		return fault.New(fault.CyclicDependency, "nodes wait for each other")
+	}
+	return nil
+}
+
+// maxPlaces bounds the nodes and bends of a drawing.
+const maxPlaces = 20_000
+
+// split gives an edge that passes rows a bend in each of them, so that it goes around
+// their nodes. An edge for which there are no bends left goes behind them.
+func (l *layout) split() {
+	l.bends = make([][]int, len(l.edges))
+	for i, edge := range l.edges {
+		from := edge.From
+		first, last := l.nodes[edge.From].row+1, l.nodes[edge.To].row
+		if last > first && len(l.nodes)+last-first > maxPlaces {
+			continue
+		}
+		for row := first; row < last; row++ {
+			bend := len(l.nodes)
+			l.nodes = append(l.nodes, place{row: row, bend: true})
+			l.bends[i] = append(l.bends[i], bend)
+			l.connect(from, bend)
+			from = bend
+		}
+		l.connect(from, edge.To)
+	}
+}
+
+func (l *layout) connect(from, to int) {
+	l.nodes[from].below = append(l.nodes[from].below, to)
+	l.nodes[to].above = append(l.nodes[to].above, from)
+}
+
+// fillRows puts the places into their rows: what hangs together side by side, in the
+// order of the graph.
+func (l *layout) fillRows() {
+	rows := 0
+	for _, each := range l.nodes {
+		rows = max(rows, each.row+1)
+	}
+	l.rows = make([][]int, rows)
+	seen := make([]bool, len(l.nodes))
+	var stack []int
+	for first := range l.nodes {
+		stack = append(stack, first)
+		for len(stack) > 0 {
+			i := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			if seen[i] {
+				continue
+			}
+			seen[i] = true
+			row := l.nodes[i].row
+			l.rows[row] = append(l.rows[row], i)
+			for k := len(l.nodes[i].below) - 1; k >= 0; k-- { // the first comes off the stack first
+				stack = append(stack, l.nodes[i].below[k])
+			}
+		}
+	}
+	l.number()
+}
+
+func (l *layout) number() {
+	for _, row := range l.rows {
+		for at, i := range row {
+			l.nodes[i].at = at
+		}
+	}
+}
+
+// drawing returns what was laid out, of the first nodes that are those of the graph.
+func (l *layout) drawing(nodes int) Drawing {
+	var out Drawing
+	tops, bottoms := make([]int, len(l.rows)), make([]int, len(l.rows))
+	y := margin
+	for i, row := range l.rows {
+		tops[i], bottoms[i] = y, y
+		for _, each := range row {
+			bottoms[i] = max(bottoms[i], y+l.nodes[each].Height)
+		}
+		y = bottoms[i] + rowGap
+	}
+	out.Height = max(y-rowGap, 0) + margin
+	for _, each := range l.nodes[:nodes] {
+		box := Box{X: l.left(each), Width: each.Width, Height: each.Height}
+		box.Y = tops[each.row] + (bottoms[each.row]-tops[each.row]-each.Height)/2
+		out.Nodes = append(out.Nodes, box)
+	}
+	for _, each := range l.nodes {
+		out.Width = max(out.Width, l.left(each)+each.Width+margin)
+	}
+	for i, edge := range l.edges {
+		from, to := out.Nodes[edge.From], out.Nodes[edge.To]
+		points := []Point{{from.X + from.Width/2, from.Y + from.Height}, {from.X + from.Width/2, bottoms[l.nodes[edge.From].row]}}
+		for _, bend := range l.bends[i] {
+			each := l.nodes[bend]
+			points = append(points, Point{l.left(each), tops[each.row]}, Point{l.left(each), bottoms[each.row]})
+		}
+		middle := to.X + to.Width/2
+		out.Edges = append(out.Edges, append(points, Point{middle, tops[l.nodes[edge.To].row]}, Point{middle, to.Y}))
+	}
+	return out
+}

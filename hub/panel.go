@@ -1,0 +1,203 @@
+package hub
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/think"
+	"savant/think/flow"
+)
+
+// panelShown is how much of a value the panel shows, in bytes.
+const panelShown = 16 << 10
+
+// panel is a step of a run with all that is known of it: why it runs or not, what it was
+// asked, and what came back.
+type panel struct {
+	ID, Call, Status, Cause string
+	Rationale, File         string
+	Line, Attempt           int
+	DependsOn               []string
+	Why                     []reason
+	Issued                  int // the version at which it was handed out
+	IssuedAt                string
+	WaitsFor                string
+	Input                   string
+	Schema                  string
+	Answers                 []answerRow
+	Capture                 *capture
+	Result                  *capture // the last answer, where it is no capture
+	Items                   []statusCount
+	Units                   []string // those of a loop that run a workflow, to open
+	Unknown                 string   // why there is no such step
+}
+
+// reason is one thing that decided about a step.
+type reason struct {
+	Kind, Expression, Value, Step, Status, Cause, Message string
+	Operands                                              []operand
+}
+
+// operand is what an expression read.
+type operand struct{ Name, Value string }
+
+// answerRow is one answer that a step was given, and how long it took from the version
+// After at which it was asked for.
+type answerRow struct {
+	think.Event
+	After int
+	Took  string
+}
+
+// statusCount is how many items of a loop have a status.
+type statusCount struct {
+	Status string
+	Count  int
+}
+
+// panelOf reads the step that the query names; nil where it names none.
+func (h *Hub) panelOf(r *http.Request, v *think.View) (*panel, error) {
+	id := r.URL.Query().Get("step")
+	if id == "" {
+		return nil, nil //nolint:nilnil // no step is asked for
+	}
+	explained, err := v.Explain(r.Context(), id)
+	if fault.From(err).Code == fault.UnknownStep {
+		return &panel{ID: id, Unknown: fault.From(err).Message()}, nil
+	} else if err != nil {
+		return nil, err
+	}
+	p := &panel{ID: id, Call: explained.Call, Status: string(explained.Status), Cause: explained.Cause, Rationale: explained.Rationale,
+		File: explained.File, Line: explained.Line, Attempt: explained.Attempt, DependsOn: explained.DependsOn}
+	for _, each := range explained.Why {
+		p.Why = append(p.Why, h.reason(each))
+	}
+	if explained.SuccessSchema != nil {
+		p.Schema, _ = h.value(h.encoded(explained.SuccessSchema), panelShown)
+	}
+	p.addInstruction(h, v)
+	p.addItems(v)
+	return p, h.addAnswers(r, v, p)
+}
+
+func (h *Hub) reason(c flow.Condition) reason {
+	out := reason{Kind: c.Kind, Expression: c.Expression, Step: c.Step, Status: string(c.Status), Cause: c.Cause, Message: c.Message}
+	if c.Value != nil {
+		out.Value = h.oneLine(c.Value)
+	}
+	for name, value := range c.Operands {
+		out.Operands = append(out.Operands, operand{name, h.oneLine(value)})
+	}
+	slices.SortFunc(out.Operands, func(a, b operand) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// addInstruction says what the step was handed out with, where it waits for an answer.
+func (p *panel) addInstruction(h *Hub, v *think.View) {
+	for _, next := range v.Now().Instructions {
+		if next.StepID != p.ID {
+			continue
+		}
+		p.Issued, p.WaitsFor = next.Version, "a tool"
+		switch {
+		case next.Shown != "":
+			p.WaitsFor = "a person"
+		case next.Call == flow.CallGenerate:
+			p.WaitsFor = "a model"
+		}
+		p.Input, _ = h.value(h.encoded(next.Input), panelShown)
+	}
+}
+
+// maxUnits bounds the items of a loop that the panel offers to open.
+const maxUnits = 20
+
+// addItems counts the items of a loop, and names those that run a workflow.
+func (p *panel) addItems(v *think.View) {
+	counts := map[flow.Status]int{}
+	for step := range v.Steps() {
+		if step.ID == p.ID || !isUnitOf(step.ID, p.ID) {
+			continue
+		}
+		counts[step.Status]++
+		if p.Call == flow.CallRun && len(p.Units) < maxUnits {
+			if _, err := v.Picture(step.ID); err == nil {
+				p.Units = append(p.Units, step.ID)
+			}
+		}
+	}
+	p.Items = countsOf(counts)
+}
+
+// statusOrder is how the statuses of steps are listed: what asks for a look first.
+func statusOrder() []flow.Status {
+	return []flow.Status{flow.Failed, flow.Issued, flow.Ready, flow.Done, flow.Skipped, flow.Conditional, flow.Pending}
+}
+
+func countsOf(counts map[flow.Status]int) []statusCount {
+	var out []statusCount
+	for _, each := range statusOrder() {
+		if counts[each] > 0 {
+			out = append(out, statusCount{string(each), counts[each]})
+		}
+	}
+	return out
+}
+
+// addAnswers reads the answers that the step was given, and what became of the last.
+func (h *Hub) addAnswers(r *http.Request, v *think.View, p *panel) error {
+	versions := v.Answers(p.ID)
+	after := v.IssuedOf(p.ID)
+	for _, version := range versions {
+		p.Answers = append(p.Answers, answerRow{Event: think.Event{Version: version}, After: after})
+		after = version // another attempt is asked for with the refusal
+	}
+	p.Answers = p.Answers[max(0, len(versions)-maxUnits):]
+	name := v.CaptureOf(p.ID)
+	if raw, err := v.Capture(r.Context(), name); name != "" && err != nil {
+		return err
+	} else if name != "" && raw != nil {
+		p.Capture = &capture{Name: name, Size: len(raw)}
+		p.Capture.Text, p.Capture.Cut = h.value(raw, panelShown)
+		return nil
+	}
+	if len(versions) == 0 {
+		return nil
+	}
+	raw, err := v.Answer(r.Context(), versions[len(versions)-1])
+	if err != nil {
+		return err
+	}
+	p.Result = &capture{Size: len(raw)}
+	p.Result.Text, p.Result.Cut = h.value(raw, panelShown)
+	return nil
+}
+
+// fillTimes says when the step was handed out and answered.
+func (p *panel) fillTimes(events map[int]think.Event) {
+	if p == nil {
+		return
+	}
+	p.IssuedAt = events[p.Issued].Time
+	for i, each := range p.Answers {
+		if event, known := events[each.Version]; known {
+			p.Answers[i].Event, p.Answers[i].Took = event, between(events, each.After, each.Version)
+		}
+	}
+}
+
+// oneLine is a value as JSON in one line, without its secrets.
+func (h *Hub) oneLine(value any) string {
+	return fault.Cut(string(h.options.Redactor.JSON(h.encoded(value))), captureShown)
+}
+
+func (h *Hub) encoded(value any) []byte {
+	raw, err := jsonvalue.Encode(value)
+	if err != nil {
+		return []byte(`"a value that is not JSON"`)
+	}
+	return raw
+}

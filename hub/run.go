@@ -1,0 +1,278 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"savant/fault"
+	"savant/think"
+	"savant/think/flow"
+	"savant/think/state"
+)
+
+// How many rows a page of steps, of captures and of records has, and how much of a
+// capture it shows.
+const (
+	stepsPage    = 100
+	capturesPage = 30
+	recordsPage  = 50
+	captureShown = 400
+)
+
+// runView is the page of a run of a workflow: what holds for the run, and how it stood
+// at the version that is asked for.
+type runView struct {
+	state.Info
+	Standing    Standing
+	Damage      string // why the state cannot be shown
+	Because     string
+	Release     string
+	Drift       bool
+	Imported    int
+	Began       string
+	Params      string
+	Checkpoints []state.CheckpointInfo
+	ForkRun     string
+	ForkVersion int
+	Moment      *moment // nil where the state cannot be shown
+	Changes     *changesView
+	History     []think.Event
+	Pager       pager
+}
+
+// moment is a run as it was at one of its versions.
+type moment struct {
+	Version, Latest          int
+	Past                     bool // it is not the latest
+	Status                   string
+	Record                   think.Event // what made the version
+	Earlier, Later, Present  url.Values
+	Kept                     []formField // what the slider's form keeps of the address
+	Drawing                  *drawing
+	Panel                    *panel
+	Filter                   stepFilter
+	Steps                    []flow.StepStatus
+	StepPager                pager
+	Captures                 []capture
+	CapturePager             pager
+	StepHref                 url.Values // the address of a step's panel, without its id
+	FirstIssued, FirstFailed string
+}
+
+// formField is a hidden field of a form.
+type formField struct{ Name, Value string }
+
+// stepFilter is which steps of a run are listed.
+type stepFilter struct{ Query, Status string }
+
+// capture is a capture of a run, as far as the page shows it.
+type capture struct {
+	Name, Text string
+	Size       int // in bytes
+	Cut        bool
+}
+
+func (h *Hub) showRun(w http.ResponseWriter, r *http.Request) {
+	view, err := h.runPage(r)
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	h.show(w, r, http.StatusOK, "run.html", page{Title: view.Run, At: "runs", View: view})
+}
+
+// runPage reads what the page of a run shows. What is damaged is told in the page:
+// UNKNOWN_RUN, CHECKPOINT_NOT_FOUND for a version that the run has not.
+func (h *Hub) runPage(r *http.Request) (*runView, error) {
+	ctx, key := r.Context(), state.Key{Workflow: r.PathValue("workflow"), Run: r.PathValue("run")}
+	info, err := h.infoOf(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	view := &runView{Info: info, Standing: h.options.Standings.Standing(ctx, info)}
+	// A page of the state without its members: what holds for the whole run.
+	found, err := h.options.Think.StateGet(ctx, think.StateGetInput{Workflow: key.Workflow, RunID: key.Run, Section: "history", After: strconv.Itoa(info.Version)})
+	if err == nil {
+		h.fillRun(view, found)
+		view.Moment, err = h.momentOf(r, key)
+	}
+	if fault.From(err).Code == fault.CheckpointNotFound {
+		return nil, err
+	}
+	if err == nil {
+		view.Changes, err = h.changesOf(r, key, info.Version)
+	}
+	if err != nil {
+		view.Damage = fault.From(err).Message()
+	}
+	// The history needs no replay, so a damaged run may have one.
+	if err := h.fillHistory(r, view, key); err != nil && view.Damage == "" {
+		view.Damage = fault.From(err).Message()
+	}
+	return view, nil
+}
+
+// fillRun takes over what holds for a run.
+func (h *Hub) fillRun(view *runView, found *think.StateGet) {
+	whole := found.Snapshot
+	view.Version, view.Release, view.Drift, view.Imported = whole.Version, whole.Release, found.Drift, found.Imported
+	view.Checkpoints = found.Checkpoints
+	if whole.Error != nil {
+		view.Because = whole.Error.Error()
+	}
+	if found.Lineage != nil {
+		view.ForkRun, view.ForkVersion = found.Lineage.Run, found.Lineage.Version
+	}
+	view.Params = h.indented(whole.Params)
+}
+
+// fillHistory reads a page of the records of a run.
+func (h *Hub) fillHistory(r *http.Request, view *runView, key state.Key) error {
+	from, to, pager := paged(r, "records", view.Version, recordsPage, last(view.Version, recordsPage))
+	events, err := h.events(r.Context(), key, from, to-from)
+	if err != nil {
+		return err
+	}
+	view.History, view.Pager = events, pager
+	first, err := h.events(r.Context(), key, 0, 1)
+	if err == nil && len(first) > 0 {
+		view.Began = first[0].Time
+	}
+	return err
+}
+
+// events describes the records of a run after a version.
+func (h *Hub) events(ctx context.Context, key state.Key, after, count int) ([]think.Event, error) {
+	records, err := h.options.Think.Store.Records(ctx, key, after, count)
+	if err != nil {
+		return nil, err
+	}
+	events, _, err := h.options.Think.Events(ctx, key, records)
+	return events, err
+}
+
+// momentOf reads a run as it was at the version that is asked for.
+func (h *Hub) momentOf(r *http.Request, key state.Key) (*moment, error) {
+	ctx, query := r.Context(), r.URL.Query()
+	version, _ := strconv.Atoi(query.Get("version"))
+	out := &moment{Filter: stepFilter{query.Get("q"), query.Get("status")}, StepHref: without(r, "step")}
+	var scene *scene
+	err := h.options.Think.View(ctx, key, version, func(v *think.View) error {
+		now := v.Now()
+		out.Version, out.Status = now.Version, string(now.Status)
+		out.listSteps(r, v)
+		err := h.listCaptures(r, v, out)
+		if err == nil {
+			scene, err = sceneOf(r, v)
+		}
+		if err == nil {
+			out.Panel, err = h.panelOf(r, v)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	latest, _, err := h.options.Think.Store.Head(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	out.place(r, latest)
+	events, err := h.eventsAt(ctx, key, scene.versions(out.Version, out.Panel))
+	if err != nil {
+		return nil, err
+	}
+	out.Record = events[out.Version]
+	out.Panel.fillTimes(events)
+	out.Drawing, err = h.draw(r, scene, events)
+	return out, err
+}
+
+// place says where the version is among those of the run.
+func (m *moment) place(r *http.Request, latest int) {
+	m.Latest, m.Past = latest, m.Version < latest
+	if m.Version > 1 {
+		m.Earlier = with(r, "version", strconv.Itoa(m.Version-1))
+	}
+	if m.Past {
+		m.Present = without(r, "version")
+		m.Later = with(r, "version", strconv.Itoa(m.Version+1))
+	}
+	for _, name := range []string{"step", "open", "graph", "q", "status"} {
+		for _, value := range r.URL.Query()[name] {
+			m.Kept = append(m.Kept, formField{name, value})
+		}
+	}
+}
+
+// listSteps takes the page of the steps that the filter lists.
+func (m *moment) listSteps(r *http.Request, v *think.View) {
+	var fit flow.Statuses
+	for step := range v.Steps() {
+		switch {
+		case m.FirstIssued == "" && step.Status == flow.Issued:
+			m.FirstIssued = step.ID
+		case m.FirstFailed == "" && step.Status == flow.Failed:
+			m.FirstFailed = step.ID
+		}
+		if (m.Filter.Status == "" || m.Filter.Status == string(step.Status)) && contains(m.Filter.Query, step.ID, step.Cause, step.Code) {
+			fit = append(fit, step)
+		}
+	}
+	from, to, pager := paged(r, "steps", len(fit), stepsPage, 0)
+	m.Steps, m.StepPager = slices.Clone(fit[from:to]), pager
+}
+
+// listCaptures takes a page of the captures, of long ones the beginning.
+func (h *Hub) listCaptures(r *http.Request, v *think.View, m *moment) error {
+	var names []string
+	values := map[string]any{}
+	for name, value := range v.Vars(captureShown) {
+		names = append(names, name)
+		values[name] = value
+	}
+	from, to, pager := paged(r, "captures", len(names), capturesPage, 0)
+	m.CapturePager = pager
+	for _, name := range names[from:to] {
+		shown, err := h.captureOf(r.Context(), v, name, values[name], captureShown)
+		if err != nil {
+			return err
+		}
+		m.Captures = append(m.Captures, shown)
+	}
+	return nil
+}
+
+// captureOf returns a capture for the page, cut to a length; value is what the run's
+// list of captures has for it.
+func (h *Hub) captureOf(ctx context.Context, v *think.View, name string, value any, most int) (capture, error) {
+	out := capture{Name: name}
+	if long, is := value.(flow.Long); is && long.Size > tooLarge {
+		out.Size, out.Cut = long.Size, true
+		return out, nil
+	}
+	raw, err := v.Capture(ctx, name)
+	if err != nil {
+		return out, err
+	}
+	out.Size = len(raw)
+	out.Text, out.Cut = h.value(raw, most)
+	return out, nil
+}
+
+// tooLarge is how long a value may be that a page shows something of, in bytes: its
+// secrets are looked for in the whole of it.
+const tooLarge = 256 << 10
+
+// value writes JSON for people, without its secrets, and cuts it to a length.
+func (h *Hub) value(raw json.RawMessage, most int) (text string, cut bool) {
+	if len(raw) > tooLarge {
+		return "", true
+	}
+	text = h.indented(raw)
+	return fault.Cut(text, most), len(text) > most
+}

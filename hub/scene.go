@@ -1,0 +1,195 @@
+package hub
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"savant/telemetry"
+	"savant/think"
+	"savant/think/flow"
+	"savant/think/state"
+)
+
+// A scene is what a drawing shows, before it has a place: the steps of a workflow, those
+// of the workflows that are opened in it, and why each condition held or not.
+type scene struct {
+	*flow.RunPicture
+	// Inside are the workflows opened in a step, by the place of the step.
+	Inside map[int][]*scene
+	// Why are the explanations of steps with conditions, by the place of the step.
+	Why    map[int]*flow.Explanation
+	Opened []string // the units that are opened in it and below, in their order
+	NoRun  bool     // it is of a workflow, no run of it
+}
+
+// maxOpened bounds the workflows opened in a drawing, and maxExplained the conditions
+// that are explained in it.
+const (
+	maxOpened    = 30
+	maxExplained = 200
+)
+
+// sceneOf reads what the drawing of a run shows. The workflows are opened that the query
+// names; where it says nothing of it, those in which the run stands or has failed.
+func sceneOf(r *http.Request, v *think.View) (*scene, error) {
+	b := &sceneBuilder{ctx: r.Context(), view: v}
+	b.open, b.chosen = r.URL.Query()["open"]
+	return b.scene("")
+}
+
+type sceneBuilder struct {
+	ctx       context.Context
+	view      *think.View
+	open      []string
+	chosen    bool
+	opened    int
+	explained int
+}
+
+func (b *sceneBuilder) scene(unit string) (*scene, error) {
+	picture, err := b.view.Picture(unit)
+	if err != nil {
+		return nil, err
+	}
+	s := &scene{RunPicture: picture, Inside: map[int][]*scene{}, Why: map[int]*flow.Explanation{}}
+	for i, node := range picture.Nodes {
+		if (node.When != "" || node.Foreach != "") && b.explained < maxExplained {
+			b.explained++
+			if s.Why[i], err = b.view.Explain(b.ctx, node.Now.ID); err != nil {
+				return nil, err
+			}
+		}
+		for _, id := range b.unitsOf(node) {
+			if b.opened++; b.opened > maxOpened {
+				break
+			}
+			inside, err := b.scene(id)
+			if err != nil {
+				return nil, err
+			}
+			s.Inside[i] = append(s.Inside[i], inside)
+			s.Opened = append(append(s.Opened, id), inside.Opened...)
+		}
+	}
+	return s, nil
+}
+
+// unitsOf returns the units of a step whose workflow is opened.
+func (b *sceneBuilder) unitsOf(node flow.StepPicture) []string {
+	if node.Workflow == "" {
+		return nil
+	}
+	if !b.chosen {
+		if node.Rounds > 0 && (node.Now.Status == flow.Issued || node.Now.Status == flow.Failed || node.Now.Status == flow.Ready) {
+			return []string{node.Now.ID}
+		}
+		return nil
+	}
+	var out []string
+	for _, id := range b.open {
+		if isUnitOf(id, node.Now.ID) && !slices.Contains(out, id) {
+			if _, err := b.view.Picture(id); err == nil { // it may not have begun at this version
+				out = append(out, id)
+			}
+		}
+	}
+	return out
+}
+
+// isUnitOf says whether an id is that of a step, of an item or a round of it.
+func isUnitOf(id, step string) bool {
+	rest, is := strings.CutPrefix(id, step)
+	if !is || rest == "" {
+		return is
+	}
+	number, is := strings.CutPrefix(rest, "_")
+	_, err := strconv.Atoi(number)
+	return is && err == nil
+}
+
+// sceneOfWorkflow is the scene of a workflow without a run.
+func sceneOfWorkflow(graph *flow.Graph, open []string) *scene {
+	return sceneBelow(graph, "", open)
+}
+
+func sceneBelow(graph *flow.Graph, prefix string, open []string) *scene {
+	shape := graph.Picture()
+	s := &scene{RunPicture: &flow.RunPicture{Workflow: graph.Workflow.Name, Unit: strings.TrimSuffix(prefix, "/"), Edges: shape.Edges}, Inside: map[int][]*scene{}, NoRun: true}
+	for i, info := range shape.Nodes {
+		id := prefix + info.ID
+		s.Nodes = append(s.Nodes, flow.StepPicture{NodeInfo: info, Now: flow.StepStatus{ID: id}})
+		if child := graph.Child(info.ID); child != nil && slices.Contains(open, id) {
+			inside := sceneBelow(child, id+"/", open)
+			s.Inside[i] = []*scene{inside}
+			s.Opened = append(append(s.Opened, id), inside.Opened...)
+		}
+	}
+	return s
+}
+
+// versions are those whose records the page shows: its own, and those of the drawing and
+// the panel.
+func (s *scene) versions(own int, p *panel) []int {
+	wanted := map[int]bool{own: true}
+	s.addVersions(wanted)
+	if p != nil {
+		for _, each := range p.Answers {
+			wanted[each.Version], wanted[each.After] = true, true
+		}
+		wanted[p.Issued] = true
+	}
+	delete(wanted, 0)
+	return slices.Sorted(maps.Keys(wanted))
+}
+
+func (s *scene) addVersions(wanted map[int]bool) {
+	for _, node := range s.Nodes {
+		wanted[node.Issued], wanted[node.Answered] = true, true
+	}
+	for _, inside := range s.Inside {
+		for _, each := range inside {
+			each.addVersions(wanted)
+		}
+	}
+}
+
+// maxNear is how far two versions may be from each other that are read at once.
+const maxNear = 4
+
+// eventsAt describes the records of some versions of a run, which are in their order.
+func (h *Hub) eventsAt(ctx context.Context, key state.Key, versions []int) (map[int]think.Event, error) {
+	found := map[int]think.Event{}
+	for from := 0; from < len(versions); {
+		to := from + 1
+		for to < len(versions) && versions[to]-versions[to-1] <= maxNear {
+			to++
+		}
+		events, err := h.events(ctx, key, versions[from]-1, versions[to-1]-versions[from]+1)
+		if err != nil {
+			return nil, err
+		}
+		for _, event := range events {
+			found[event.Version] = event
+		}
+		from = to
+	}
+	return found, nil
+}
+
+// between is the time from one record to another, "" where one is not there.
+func between(events map[int]think.Event, from, to int) string {
+	began, err := time.Parse(time.RFC3339Nano, events[from].Time)
+	if err != nil {
+		return ""
+	}
+	ended, err := time.Parse(time.RFC3339Nano, events[to].Time)
+	if err != nil || ended.Before(began) {
+		return ""
+	}
+	return telemetry.Elapsed(float64(ended.Sub(began)) / float64(time.Millisecond))
+}

@@ -1,0 +1,78 @@
+// Moves through the versions and the steps of a run without loading the page again. The
+// server makes what is shown; without this script each link and form loads the page.
+let loading = null;
+
+// load shows the part of another address of this page in the place of the present one.
+async function load(address, push) {
+  if (loading) loading.abort();
+  const own = loading = new AbortController();
+  let answer;
+  try {
+    answer = await fetch(address, { signal: own.signal, credentials: "same-origin" });
+    const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const next = parsed.getElementById("moment");
+    if (!answer.ok || !next) throw new Error("not a page of a run");
+    const shown = document.getElementById("moment");
+    const focused = identity(document.activeElement);
+    const scrolled = places(shown);
+    shown.replaceWith(next);
+    restore(next, focused, scrolled);
+    if (push) history.pushState(null, "", address);
+    else history.replaceState(null, "", address);
+  } catch {
+    if (!own.signal.aborted) location.assign(address); // the browser says what is wrong
+  }
+}
+
+// identity is what finds a control again in the page that takes the place of this one.
+function identity(element) {
+  if (!element || !element.closest("#moment")) return null;
+  return { id: element.id, label: element.getAttribute("aria-label"), text: element.textContent };
+}
+
+function places(shown) {
+  return [...shown.querySelectorAll(".scroll")].map((each) => [each.scrollLeft, each.scrollTop]);
+}
+
+function restore(next, focused, scrolled) {
+  next.querySelectorAll(".scroll").forEach((each, i) => { if (scrolled[i]) [each.scrollLeft, each.scrollTop] = scrolled[i]; });
+  if (!focused) return;
+  const same = [...next.querySelectorAll("a, input, button, select")].find((each) =>
+    focused.id ? each.id === focused.id : each.getAttribute("aria-label") === focused.label && each.textContent === focused.text);
+  const selected = next.querySelector(".node.selected > a");
+  (same || selected)?.focus({ preventScroll: true });
+}
+
+// addressOf is the address that a form asks for.
+function addressOf(form) {
+  const address = new URL(form.getAttribute("action") || "", location.href);
+  address.search = new URLSearchParams(new FormData(form)).toString();
+  return address;
+}
+
+let waiting = 0;
+document.addEventListener("input", (event) => {
+  if (event.target.id !== "version") return;
+  const output = document.getElementById("version-shown");
+  output.value = `v${event.target.value} of v${event.target.max}`;
+  clearTimeout(waiting);
+  waiting = setTimeout(() => load(addressOf(event.target.form), false), 60);
+});
+
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (!form.closest("#moment") || form.method !== "get") return;
+  event.preventDefault();
+  load(addressOf(form), true);
+});
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("#moment a");
+  if (!link || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  const address = new URL(link.getAttribute("href"), location.href);
+  if (address.pathname !== location.pathname || address.origin !== location.origin) return;
+  event.preventDefault();
+  load(address, true);
+});
+
+window.addEventListener("popstate", () => load(new URL(location.href), false));

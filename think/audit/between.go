@@ -1,0 +1,216 @@
+package audit
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"slices"
+
+	"github.com/wI2L/jsondiff"
+
+	"savant/fault"
+	"savant/think"
+	"savant/think/flow"
+	"savant/think/state"
+)
+
+// At is a run at one of its versions, 0 for as it is.
+type At struct {
+	state.Key
+	Version int
+}
+
+// Changes are what differs between two states: of one run, or of two.
+type Changes struct {
+	From, To Side
+	// Steps are in the order of the later state, those that it has not at the end.
+	Steps    []StepChange
+	Captures []ValueChange
+}
+
+// Side is one of the states that are compared.
+type Side struct {
+	At
+	Status       flow.Status
+	Digest, Hash string // of the workflow, and of the state
+	Params       map[string]any
+}
+
+// StepChange is a step on both sides: nil where one has no such step. Same says that it
+// stands alike.
+type StepChange struct {
+	ID            string
+	Before, After *flow.StepStatus
+	Same          bool
+}
+
+// ValueChange is a capture that differs, with the places in which it does. Whole counts
+// the places, some of which may be left out.
+type ValueChange struct {
+	Name       string
+	Places     []PlaceChange
+	Whole      int
+	SizeBefore int // in bytes, 0 where there is none
+	SizeAfter  int
+}
+
+// PlaceChange is one place of a value, as an RFC 6901 pointer: nil where one side has
+// nothing there.
+type PlaceChange struct {
+	Path          string
+	Before, After json.RawMessage
+}
+
+// maxPlaces bounds the places of a ValueChange, and maxCompared how long a value may be
+// in which they are looked for, in bytes.
+const (
+	maxPlaces   = 50
+	maxCompared = 1 << 20
+)
+
+// Between compares two states: UNKNOWN_RUN, CHECKPOINT_NOT_FOUND, STATE_CORRUPT.
+func (a *Auditor) Between(ctx context.Context, from, to At) (*Changes, error) {
+	before, err := a.stateAt(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	after, err := a.stateAt(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	out := &Changes{From: before.Side, To: after.Side, Steps: stepsBetween(before.steps, after.steps)}
+	for _, name := range slices.Concat(after.names, before.names) {
+		changed, err := a.valueBetween(ctx, before, after, name)
+		if err != nil {
+			return nil, err
+		}
+		known := slices.ContainsFunc(out.Captures, func(each ValueChange) bool { return each.Name == name })
+		if changed != nil && !known {
+			out.Captures = append(out.Captures, *changed)
+		}
+	}
+	return out, nil
+}
+
+// compared is a state that is compared. Its captures are read when they are needed.
+type compared struct {
+	Side
+	steps    []flow.StepStatus
+	names    []string
+	captures map[string]any // json.RawMessage, or flow.Long for a long one
+}
+
+func (a *Auditor) stateAt(ctx context.Context, at At) (*compared, error) {
+	out := &compared{Side: Side{At: at}, captures: map[string]any{}}
+	err := a.engine.View(ctx, at.Key, at.Version, func(v *think.View) error {
+		now := v.Now()
+		out.Version, out.Status, out.Hash, out.Params = now.Version, now.Status, now.Hash, v.Params()
+		out.Digest = now.Workflow.Digest
+		out.steps = slices.Collect(v.Steps())
+		out.names, out.captures = collected(v.Vars(maxCapture))
+		return nil
+	})
+	return out, err
+}
+
+func collected(values iter.Seq2[string, any]) (names []string, found map[string]any) {
+	found = map[string]any{}
+	for name, value := range values {
+		if raw, short := value.(json.RawMessage); short {
+			value = slices.Clone(raw)
+		}
+		names, found[name] = append(names, name), value
+	}
+	return names, found
+}
+
+func stepsBetween(before, after []flow.StepStatus) []StepChange {
+	was := map[string]*flow.StepStatus{}
+	for i := range before {
+		was[before[i].ID] = &before[i]
+	}
+	out := make([]StepChange, 0, len(after))
+	for i := range after {
+		change := StepChange{ID: after[i].ID, Before: was[after[i].ID], After: &after[i]}
+		change.Same = change.Before != nil && *change.Before == *change.After
+		delete(was, change.ID)
+		out = append(out, change)
+	}
+	for i := range before {
+		if was[before[i].ID] != nil {
+			out = append(out, StepChange{ID: before[i].ID, Before: &before[i]})
+		}
+	}
+	return out
+}
+
+// valueBetween compares a capture of two states, nil where it is the same.
+func (a *Auditor) valueBetween(ctx context.Context, before, after *compared, name string) (*ValueChange, error) {
+	one, other := before.captures[name], after.captures[name]
+	if long, is := one.(flow.Long); is && long.SHA256 != "" && one == other {
+		return nil, nil //nolint:nilnil // it is the same
+	}
+	sides := [2]json.RawMessage{}
+	for i, each := range []*compared{before, after} {
+		var err error
+		if sides[i], err = a.captureOf(ctx, each, name); err != nil {
+			return nil, err
+		}
+	}
+	if string(sides[0]) == string(sides[1]) {
+		return nil, nil //nolint:nilnil // it is the same
+	}
+	return placesBetween(name, sides[0], sides[1])
+}
+
+func (a *Auditor) captureOf(ctx context.Context, side *compared, name string) (raw json.RawMessage, err error) {
+	switch value := side.captures[name].(type) {
+	case json.RawMessage:
+		return value, nil
+	case flow.Long:
+		err = a.engine.View(ctx, side.Key, side.Version, func(v *think.View) error {
+			found, err := v.Capture(ctx, name)
+			raw = slices.Clone(found)
+			return err
+		})
+	}
+	return raw, err
+}
+
+// placesBetween finds where two values differ. Of a value that is not there on one side,
+// or too long to look into, that is the whole.
+func placesBetween(name string, before, after json.RawMessage) (*ValueChange, error) {
+	out := &ValueChange{Name: name, SizeBefore: len(before), SizeAfter: len(after), Whole: 1}
+	if before == nil || after == nil || max(len(before), len(after)) > maxCompared {
+		out.Places = []PlaceChange{{Before: before, After: after}}
+		return out, nil
+	}
+	patch, err := jsondiff.CompareJSON(before, after, jsondiff.Invertible())
+	if err != nil {
+		return nil, fault.New(fault.Internal, "comparing two captures: %w", err)
+	}
+	out.Whole = 0
+	var was json.RawMessage // a test before a change says what was there
+	for _, each := range patch {
+		value, err := json.Marshal(each.Value)
+		if err != nil {
+			return nil, fault.New(fault.Internal, "comparing two captures: %w", err)
+		}
+		if each.Type == jsondiff.OperationTest {
+			was = value
+			continue
+		}
+		if out.Whole++; len(out.Places) < maxPlaces {
+			place := PlaceChange{Path: each.Path, Before: was}
+			if each.Type != jsondiff.OperationRemove {
+				place.After = value
+			}
+			out.Places = append(out.Places, place)
+		}
+		was = nil
+	}
+	if out.Whole == 0 { // numbers that only differ beyond a float's digits
+		out.Whole, out.Places = 1, []PlaceChange{{Before: before, After: after}}
+	}
+	return out, nil
+}
