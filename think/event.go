@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/think/flow"
 	"savant/think/gate"
 	"savant/think/state"
@@ -37,7 +38,7 @@ type Event struct {
 
 // EventOf describes a record.
 func EventOf(record state.Record) Event {
-	out := Event{Version: record.Version, Kind: record.Kind, Time: record.Time, Hash: record.State}
+	out := Event{Version: record.Version, Kind: record.Kind, Time: record.Time, Hash: jsonvalue.SHA256(record.State)}
 	var data struct {
 		answerData
 		flow.Cancellation

@@ -98,23 +98,30 @@ func (e *Engine) repeatInstruction(l *live, step string, err error) error {
 	if !slices.Contains(repeated, said.Code) {
 		return err
 	}
+	next, found := l.about(step)
+	if !found {
+		return err
+	}
+	now := l.now
+	now.Instructions = []flow.Instruction{next}
 	said.Extra = maps.Clone(said.Extra)
-	if next, outstanding := l.instruction(step); outstanding {
-		now := l.now
-		now.Instructions = []flow.Instruction{next}
-		return said.Attach("instruction", composed(now, everything, false, nil).Reply.Instruction)
+	return said.Attach("instruction", composed(now, everything, false, nil).Reply.Instruction)
+}
+
+// about returns the instruction that an answer to a step was for: the step's own, else
+// the only one that waits, else the first of those that the step waits for, or whose
+// name is near.
+func (l *live) about(step string) (next flow.Instruction, found bool) {
+	if next, found = l.instruction(step); found {
+		return next, true
 	}
-	waiting := composed(l.now, everything, false, nil).Reply
-	if waiting.Instruction != nil {
-		said.Attach("instruction", waiting.Instruction)
+	if len(l.now.Instructions) == 1 {
+		return l.now.Instructions[0], true
 	}
-	if len(waiting.Instructions) > 0 {
-		said.Attach("instructions", waiting.Instructions)
+	if awaited := l.run.Awaited(step); len(awaited) > 0 {
+		return l.instruction(awaited[0])
 	}
-	if len(waiting.Schemas) > 0 {
-		said.Attach("schemas", waiting.Schemas)
-	}
-	return &said
+	return l.instruction(fault.Nearest(step, l.outstanding()))
 }
 
 // settled is what an event came to, for the call that made it.

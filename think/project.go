@@ -74,7 +74,7 @@ func (e *Engine) snapshotOf(ctx context.Context, l *live) (state.Snapshot, error
 		return state.Snapshot{}, fault.New(fault.Internal, "encoding a state: %w", err)
 	}
 	return state.Snapshot{Workflow: l.key.Workflow, Run: l.key.Run, Version: l.version, Status: string(whole.Status),
-		Hash: whole.Hash, Record: l.hash, State: data}, nil
+		Hash: l.now.Hash, Record: l.hash, State: data}, nil
 }
 
 // nameLong puts where they can be read in the place of long captures.

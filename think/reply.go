@@ -49,6 +49,7 @@ type Instruction struct {
 	Input         json.RawMessage    `json:"input"`
 	CaptureAs     string             `json:"capture_as,omitempty"`
 	SuccessSchema json.RawMessage    `json:"success_schema,omitempty"`
+	Check         json.RawMessage    `json:"check,omitempty"`
 	Rationale     string             `json:"rationale,omitempty"`
 	Attempt       int                `json:"attempt"`
 	Timeout       string             `json:"timeout,omitempty"`
@@ -242,6 +243,9 @@ func wire(i flow.Instruction) Instruction {
 		Attempt: i.Attempt, Timeout: i.Timeout, Witness: i.Witness, Diagnostics: i.Diagnostics}
 	if i.SuccessSchema != nil {
 		out.SuccessSchema = encoded(i.SuccessSchema)
+	}
+	if i.Check != nil {
+		out.Check = encoded(i.Check)
 	}
 	return out
 }

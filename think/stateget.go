@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/think/flow"
 	"savant/think/state"
 )
@@ -159,6 +160,12 @@ func (e *Engine) statePage(ctx context.Context, l *live, in StateGetInput) (*Sta
 	}
 	if checkpoints == nil {
 		checkpoints = []state.CheckpointInfo{}
+	}
+	for i := range checkpoints {
+		checkpoints[i].Hash = jsonvalue.SHA256(checkpoints[i].Hash)
+	}
+	if plan.Lineage != nil {
+		plan.Lineage.Hash = jsonvalue.SHA256(plan.Lineage.Hash)
 	}
 	snapshot := l.run.Head()
 	snapshot.Params = shortParams(snapshot, in.Limit/4)

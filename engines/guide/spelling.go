@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"savant/engines"
+	"savant/internal/jsonvalue"
 	"savant/think"
 	"savant/think/library"
 )
@@ -56,6 +57,6 @@ func speltPrompt(prompt *library.DriverPrompt, spell func(string) string) *libra
 	out := *prompt
 	out.PromptMD = spell(out.PromptMD)
 	sum := sha256.Sum256([]byte(out.PromptMD))
-	out.Hash = hex.EncodeToString(sum[:])
+	out.Hash = jsonvalue.SHA256(hex.EncodeToString(sum[:]))
 	return &out
 }

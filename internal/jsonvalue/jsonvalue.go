@@ -78,3 +78,6 @@ func Kind(value any) string {
 		return fmt.Sprintf("%T", value)
 	}
 }
+
+// SHA256 writes a digest as replies show it: with the name of its kind.
+func SHA256(digest string) string { return "sha256:" + digest }

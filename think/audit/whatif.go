@@ -56,7 +56,7 @@ func (a *Auditor) WhatIf(ctx context.Context, workflow, run string, source []byt
 	if err != nil {
 		return nil, err
 	}
-	out := &Comparison{Workflow: key.Workflow, RunID: key.Run, Release: other.Version, Digest: other.Digest, Verdict: verdictIdentical}
+	out := &Comparison{Workflow: key.Workflow, RunID: key.Run, Release: other.Version, Digest: jsonvalue.SHA256(other.Digest), Verdict: verdictIdentical}
 	both, err := a.replayBoth(ctx, key, records, graph)
 	if err != nil {
 		return nil, err

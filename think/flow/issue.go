@@ -14,9 +14,11 @@ type Instruction struct {
 	Input         any    `json:"input"`
 	CaptureAs     string `json:"capture_as,omitempty"`
 	SuccessSchema any    `json:"success_schema,omitempty"`
-	Rationale     string `json:"rationale,omitempty"`
-	Attempt       int    `json:"attempt"`
-	Timeout       string `json:"timeout,omitempty"`
+	// Check is as the step has it: the name of a validator, or fields and their names.
+	Check     any    `json:"check,omitempty"`
+	Rationale string `json:"rationale,omitempty"`
+	Attempt   int    `json:"attempt"`
+	Timeout   string `json:"timeout,omitempty"`
 	// Backoff is what a runtime waits before the second attempt, as Retry has
 	// it; no client is told.
 	Backoff string `json:"-"`
@@ -144,7 +146,7 @@ func (u *unit) instruction() Instruction {
 	s := u.step()
 	u.render()
 	i := Instruction{StepID: u.id, Call: s.Call, Input: u.rare().input, CaptureAs: s.CaptureAs,
-		Rationale: s.Rationale, Attempt: u.attempt, Timeout: s.Timeout, Backoff: s.Retry.Backoff, Version: u.issuedAt}
+		Check: s.checks(), Rationale: s.Rationale, Attempt: u.attempt, Timeout: s.Timeout, Backoff: s.Retry.Backoff, Version: u.issuedAt}
 	if s.Person() {
 		i.Shown = u.run().shown(u)
 	}
@@ -165,6 +167,49 @@ func (u *unit) instruction() Instruction {
 		}
 	}
 	return i
+}
+
+// checks returns the step's validators by name as its file has them, nil for none.
+func (s *Step) checks() any {
+	if len(s.Checks) == 0 {
+		return nil
+	}
+	fields := make(map[string]any, len(s.Checks))
+	for _, each := range s.Checks {
+		if each.Field == "" {
+			return each.By.Name()
+		}
+		fields[each.Field] = each.By.Name()
+	}
+	return fields
+}
+
+// Awaited returns which of the issued steps a step waits for, in their order; none for a
+// step that is not there.
+func (r *Run) Awaited(step string) (ids []string) {
+	n, _ := r.find(step)
+	if n == nil {
+		return nil
+	}
+	above := map[int]bool{}
+	for queue := []int{n.index}; len(queue) > 0; queue = queue[1:] {
+		for _, dep := range n.frame.graph.nodes[queue[0]].deps {
+			if !above[dep] {
+				above[dep] = true
+				queue = append(queue, dep)
+			}
+		}
+	}
+	for _, u := range r.issued {
+		at := u.node
+		for at.frame != n.frame && at.frame.owner != nil { // a step of a workflow that one above runs
+			at = at.frame.owner.node
+		}
+		if at.frame == n.frame && above[at.index] {
+			ids = append(ids, u.id)
+		}
+	}
+	return ids
 }
 
 func (r *Run) shown(u *unit) string {

@@ -85,8 +85,8 @@ func (r *Run) Snapshot(longest int) (Snapshot, []Ref) {
 
 // Head returns the state of the run without captures, lists and steps.
 func (r *Run) Head() Snapshot {
-	return Snapshot{RunID: r.id, Workflow: r.graph.Workflow.Name, Release: r.graph.Workflow.Version, Digest: r.graph.Workflow.Digest,
-		Version: r.version, Status: r.status(), Hash: r.hash(), Params: r.params, Vars: map[string]any{}, Steps: Statuses{}, Lists: map[string]any{}, Error: r.blocked, Cancelled: r.cancelled}
+	return Snapshot{RunID: r.id, Workflow: r.graph.Workflow.Name, Release: r.graph.Workflow.Version, Digest: jsonvalue.SHA256(r.graph.Workflow.Digest),
+		Version: r.version, Status: r.status(), Hash: jsonvalue.SHA256(r.hash()), Params: r.params, Vars: map[string]any{}, Steps: Statuses{}, Lists: map[string]any{}, Error: r.blocked, Cancelled: r.cancelled}
 }
 
 // Vars returns the captures by name, see Snapshot. No capture of at most longest

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/internal/visible"
 	"savant/think/flow"
 )
@@ -105,6 +106,6 @@ func (l *Library) Read(_ context.Context, in ReadInput) (*WorkflowRead, error) {
 	}
 	w := graph.Workflow
 	origin, _ := l.originOf(w.Name)
-	return &WorkflowRead{ID: w.Name, Version: w.Version, Desc: visible.Characters(w.Description), File: w.File, Origin: origin, Digest: w.Digest, Params: describeParams(w),
+	return &WorkflowRead{ID: w.Name, Version: w.Version, Desc: visible.Characters(w.Description), File: w.File, Origin: origin, Digest: jsonvalue.SHA256(w.Digest), Params: describeParams(w),
 		YAML: string(w.Source), WorkflowYAML: string(w.Source), Parsed: w.Parsed(), Graph: graph.Picture(), Mermaid: graph.Mermaid()}, nil
 }

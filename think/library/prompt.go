@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/think/flow"
 )
 
@@ -72,7 +73,7 @@ func (l *Library) readPrompt(version, file string) (*DriverPrompt, error) {
 	if err != nil {
 		return nil, fault.New(fault.PromptNotFound, "prompts/%s, the driver prompt %s, cannot be read", file, version)
 	}
-	return &DriverPrompt{Version: version, Hash: hexSum(text), PromptMD: string(text)}, nil
+	return &DriverPrompt{Version: version, Hash: jsonvalue.SHA256(hexSum(text)), PromptMD: string(text)}, nil
 }
 
 // promptVersion is one version of a driver prompt.

@@ -38,7 +38,7 @@ func (d *display) server(client *mcpclient.Client, tools []engines.Tool, driver 
 	name, version, protocol := client.ServerInfo()
 	fmt.Fprintln(d.out, d.paint(terminal.Bold, "The workflow "+demoWorkflow+", guided over MCP"))
 	d.line("server", fmt.Sprintf("%s %s, protocol %s, %s", terminal.Visible(name), terminal.Visible(version), terminal.Visible(protocol), terminal.Count(len(tools), "tool")))
-	d.line("driver", fmt.Sprintf("prompt %s, %d bytes, sha256 %.12s…", terminal.Visible(driver.Version), len(driver.PromptMD), driver.Hash))
+	d.line("driver", fmt.Sprintf("prompt %s, %d bytes, sha256 %.12s…", terminal.Visible(driver.Version), len(driver.PromptMD), strings.TrimPrefix(driver.Hash, "sha256:")))
 }
 
 func (d *display) instruction(reply think.Reply) {
