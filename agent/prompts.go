@@ -69,13 +69,22 @@ func triggered(rules []Rule, goal string) []Rule {
 	})
 }
 
-// gap stands in a phrase for up to three words.
-const gap = "…"
+// What stands in a phrase for other words: gap for up to three, request for the number of
+// a pull or merge request: #12, !12, or 12 at the end of the text. A phrase that begins with whole is the whole text.
+const (
+	gap     = "…"
+	request = "{request}"
+	whole   = "="
+)
 
 // says reports whether a text holds a phrase as whole words, in any case and with
 // any spaces between them.
 func says(text, phrase string) bool {
 	words := strings.Fields(phrase)
+	begin, end := `(?i)(?:^|[^\pL\pN_])`, `(?:$|[^\pL\pN_])`
+	if len(words) > 0 && words[0] == whole {
+		words, begin, end = words[1:], `(?i)^\W*`, `\W*$`
+	}
 	var wanted strings.Builder
 	for i, each := range words {
 		switch {
@@ -85,9 +94,13 @@ func says(text, phrase string) bool {
 		case i > 0:
 			wanted.WriteByte(' ')
 		}
+		if each == request {
+			wanted.WriteString(`(?:[#!]\d+|\d+\W*$)`)
+			continue
+		}
 		wanted.WriteString(regexp.QuoteMeta(each))
 	}
-	expression, err := regexp.Compile(`(?i)(?:^|[^\pL\pN_])` + wanted.String() + `(?:$|[^\pL\pN_])`)
+	expression, err := regexp.Compile(begin + wanted.String() + end)
 	return len(words) > 0 && err == nil && expression.MatchString(strings.Join(strings.Fields(text), " "))
 }
 

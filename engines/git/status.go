@@ -11,6 +11,7 @@ import (
 type statusIn struct {
 	Repo  string `json:"repo,omitempty" doc:"Folder in the repository; default: the allowed root."`
 	Limit int    `json:"limit,omitempty" min:"1" max:"10000" doc:"Most files to list; default 500."`
+	All   bool   `json:"all_untracked,omitempty" doc:"List each file of untracked folders, not the folders."`
 }
 
 // status is the state of a working tree. Branch is empty when HEAD is detached,
@@ -41,8 +42,11 @@ func (e *engine) status(ctx context.Context, in statusIn) (status, error) {
 	if err != nil {
 		return status{}, err
 	}
-	out, err := r.run(ctx, "", "status", "--porcelain=v2", "-z", "--branch", "--ahead-behind",
-		"--untracked-files=normal", "--ignore-submodules=dirty", "--find-renames")
+	untracked := "--untracked-files=normal"
+	if in.All {
+		untracked = "--untracked-files=all"
+	}
+	out, err := r.run(ctx, "", "status", "--porcelain=v2", "-z", "--branch", "--ahead-behind", untracked, "--ignore-submodules=dirty", "--find-renames")
 	if err != nil {
 		return status{}, err
 	}

@@ -32,7 +32,7 @@ type fileChange struct {
 	Additions   int    `json:"additions"`
 	Deletions   int    `json:"deletions"`
 	Binary      bool   `json:"binary,omitempty"`
-	LeftOut     string `json:"left_out,omitempty" doc:"why the file is not reviewed: binary, generated, vendored, lock file, untracked, a line longer than a part, no lines"`
+	LeftOut     string `json:"left_out,omitempty" doc:"why the file is not reviewed: binary, generated, vendored, lock file, not to be read, a line longer than a part, no lines"`
 	patch       string
 }
 
@@ -150,25 +150,6 @@ func (e *engine) read(ctx context.Context, repo string, from source) ([]fileChan
 	if from.Head == "" {
 		untracked, err := e.untracked(ctx, repo)
 		return append(files, untracked...), err
-	}
-	return files, nil
-}
-
-// untracked names the files and folders that git does not know, which no diff has.
-func (e *engine) untracked(ctx context.Context, repo string) (files []fileChange, err error) {
-	var tree struct {
-		Files []struct {
-			Path     string `json:"path"`
-			Worktree string `json:"worktree"`
-		} `json:"files"`
-	}
-	if err := e.call(ctx, "git.status", inRepo(repo, map[string]any{"limit": 10_000}), &tree); err != nil {
-		return nil, err
-	}
-	for _, each := range tree.Files {
-		if each.Worktree == "untracked" {
-			files = append(files, fileChange{Path: each.Path, Status: "untracked", LeftOut: "untracked; git add -N lets it be read"})
-		}
 	}
 	return files, nil
 }

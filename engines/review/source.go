@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,35 +34,32 @@ func (s source) fixed() bool { return s.Head != "" }
 
 // target is what a person asks to review.
 type target struct {
-	from, to  string // of a range
-	mergeBase bool
-	branch    string
-	project   string // of a forge: owner/name, or a path of groups
-	host      string
-	number    int // of a pull or merge request
+	from, to string // of a range
+	branch   string
+	project  string // of a forge: owner/name, or a path of groups
+	host     string
+	number   int // of a pull or merge request
 }
 
 var (
 	requestURL    = pattern.Lazy(`https?://[^\s/]+/\S+?/(?:pull|pulls|merge_requests)/\d+\S*`)
 	requestNumber = pattern.Lazy(`(?i)(?:^|\s)(?:(?:pull request|merge request|pull|pr|mr)\s*[#!]?\s*|[#!])(\d+)\b|^\s*(\d{1,9})\s*$`)
-	commitRange   = pattern.Lazy(`(?:^|\s)([\w./@{}~^-]*?[\w}~^])(\.{2,3})([\w./@{}~^-]+)?(?:\s|$)`)
+	commitRange   = pattern.Lazy(`(?:^|\s)([\w./@{}~^-]*?[\w}~^])\.{2,3}([\w./@{}~^-]+)?(?:\s|$)`)
 	branchAfter   = pattern.Lazy(`(?i)\b(?:branch|commit|tag)\s+([\w./-]*\w)`)
 	branchBefore  = pattern.Lazy(`(?i)(?:^|\s)(\S*\w)\s+branch\b`)
 	oneWord       = pattern.Lazy(`^\s*([\w./@{}~^-]+)\s*$`)
 )
 
 // parseTarget reads what is to be reviewed, a name or a sentence: a range, the address
-// or number of a pull request, a branch, or nothing for the current branch.
+// or number of a pull request, a branch, or nothing for the current branch. A range means
+// what its end brought since it left the beginning, as forges show it, with two dots and
+// with three: what the beginning got since is no part of the change.
 func parseTarget(text string) (target, error) {
 	if address := requestURL().FindString(text); address != "" {
 		return parseAddress(address)
 	}
 	if match := commitRange().FindStringSubmatch(text); match != nil {
-		to := match[3]
-		if to == "" {
-			to = "HEAD"
-		}
-		return target{from: match[1], to: to, mergeBase: match[2] == "..."}, nil
+		return target{from: match[1], to: cmp.Or(match[2], "HEAD")}, nil
 	}
 	if match := requestNumber().FindStringSubmatch(text); match != nil {
 		number, err := strconv.Atoi(match[1] + match[2])
@@ -127,7 +125,7 @@ func (e *engine) resolve(ctx context.Context, repo string, wanted target, base s
 			return source{}, err
 		}
 		to, err := e.commit(ctx, repo, "target", wanted.to)
-		return source{Base: from, Head: to, MergeBase: wanted.mergeBase}, err
+		return source{Base: from, Head: to, MergeBase: true}, err
 	case wanted.number > 0:
 		return e.resolveRequest(ctx, repo, wanted, base)
 	case wanted.branch != "":
@@ -171,7 +169,7 @@ func (e *engine) against(ctx context.Context, repo, head, base string) (source, 
 		}
 	}
 	return source{}, fault.New(fault.InvalidParams, "base: nothing to compare with was found: there is no main or master that differs").
-		Hinted(fault.Hint{Text: "name a base, or a range such as main..HEAD"})
+		Hinted(fault.Hint{Text: "name a base, or a range such as main...HEAD"})
 }
 
 // resolveRequest finds a pull or merge request: its head where it was fetched, else

@@ -1,0 +1,113 @@
+package review
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"savant/fault"
+)
+
+// Bounds of what is read of files that git does not know: whoever has more of them has
+// most likely not said which ones to ignore.
+const (
+	maxUntracked      = 500
+	maxUntrackedBytes = 1 << 20
+)
+
+// untracked returns the files that git does not know, which no diff has, each as one
+// that is added whole.
+func (e *engine) untracked(ctx context.Context, repo string) (files []fileChange, err error) {
+	var tree struct {
+		Files []struct {
+			Path     string `json:"path"`
+			Worktree string `json:"worktree"`
+		} `json:"files"`
+		Truncated bool `json:"truncated"`
+	}
+	if err := e.call(ctx, "git.status", inRepo(repo, map[string]any{"limit": 10_000, "all_untracked": true}), &tree); err != nil {
+		return nil, err
+	}
+	if tree.Truncated {
+		return nil, fault.New(fault.LimitExceeded, "the working tree has more changed files than git.status lists (%d)", len(tree.Files)).
+			Hinted(fault.Hint{Text: "name those that git should not know in .gitignore"})
+	}
+	for _, each := range tree.Files {
+		if each.Worktree != "untracked" {
+			continue
+		}
+		file := fileChange{Path: each.Path, Status: "untracked"}
+		if file.LeftOut = leftOut(file); file.LeftOut == "" {
+			if len(files) == maxUntracked {
+				file.LeftOut = fmt.Sprintf("untracked, and more than %d files are", maxUntracked)
+			} else if err := e.readUntracked(ctx, repo, &file); err != nil {
+				return nil, err
+			}
+		}
+		files = append(files, file)
+	}
+	return files, nil
+}
+
+// page is what context.read answers.
+type page struct {
+	Text      string `json:"text"`
+	EndLine   int    `json:"end_line"`
+	Total     int    `json:"total_lines"`
+	Truncated bool   `json:"truncated"`
+}
+
+// readUntracked reads a file page by page and makes the patch that adds it. LeftOut says
+// why it is not read.
+func (e *engine) readUntracked(ctx context.Context, repo string, file *fileChange) error {
+	if strings.HasSuffix(file.Path, "/") {
+		file.LeftOut = "untracked, a repository of its own"
+		return nil
+	}
+	var text strings.Builder
+	for start := 1; ; {
+		var read page
+		err := e.call(ctx, "context.read", map[string]any{"path": path.Join(repo, file.Path), "start_line": start}, &read)
+		switch {
+		case errors.Is(err, fault.ToolDenied):
+			file.LeftOut = "untracked, and models do not see a file of this name"
+		case errors.Is(err, fault.UnknownTool):
+			file.LeftOut = "untracked; git add -N lets it be read"
+		case errors.Is(err, fault.InvalidParams), errors.Is(err, fault.LimitExceeded):
+			file.LeftOut = "untracked, and no text file that can be read"
+		case err != nil:
+			return err
+		case read.Truncated && read.EndLine-start+1 > strings.Count(read.Text, "\n"):
+			file.LeftOut = "a line is longer than a part"
+		case text.Len() > maxUntrackedBytes:
+			file.LeftOut = fmt.Sprintf("untracked, and longer than %d bytes", maxUntrackedBytes)
+		default:
+			text.WriteString(read.Text)
+			if read.EndLine < read.Total {
+				start = read.EndLine + 1
+				continue
+			}
+			file.patch, file.Additions = added(text.String()), read.Total
+		}
+		return nil
+	}
+}
+
+// added is the patch of a file that is new.
+func added(text string) string {
+	lines := strings.SplitAfter(text, "\n")
+	if lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "@@ -0,0 +1,%d @@\n", len(lines))
+	for _, line := range lines {
+		out.WriteString("+" + strings.TrimSuffix(line, "\n") + "\n")
+	}
+	return out.String()
+}
