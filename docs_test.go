@@ -95,7 +95,7 @@ func TestDocumentedCallsAnswerAsWritten(t *testing.T) {
 		require.NoError(t, store.Close())
 	})
 	registry := engines.NewRegistry(engines.Options{})
-	require.NoError(t, registry.Add(guide.Tools(engine)...))
+	require.NoError(t, registry.Add(guide.Tools(engine, guide.Hooks{})...))
 	exchanges := exchange.FindAllStringSubmatch(string(text), -1)
 	require.Greater(t, len(exchanges), 5)
 	for _, each := range exchanges {

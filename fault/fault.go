@@ -55,6 +55,7 @@ const (
 	ToolTimeout          Code = "TOOL_TIMEOUT"
 	ToolDenied           Code = "TOOL_DENIED"
 	ToolChanged          Code = "TOOL_CHANGED"
+	HooksMissing         Code = "HOOKS_MISSING"
 	TrustRequired        Code = "TRUST_REQUIRED"
 	ReasoningUnavailable Code = "REASONING_UNAVAILABLE"
 	InvalidIntent        Code = "INVALID_INTENT"

@@ -140,7 +140,7 @@ func instructionFacts(now flow.Outcome, recorded *Reply) []fact {
 
 // essence is what an instruction asks for, without what is said about it.
 func (i Instruction) essence() string {
-	rest := Instruction{CaptureAs: i.CaptureAs, Attempt: i.Attempt, Timeout: i.Timeout, Witness: i.Witness, Done: i.Done, Call: i.Call}
+	rest := Instruction{CaptureAs: i.CaptureAs, Attempt: i.Attempt, Timeout: i.Timeout, Witness: i.Witness, Allow: i.Allow, Done: i.Done, Call: i.Call}
 	return i.StepID + " " + string(i.Input) + " " + string(encoded(rest))
 }
 

@@ -44,18 +44,20 @@ type Reply struct {
 
 // Instruction is flow.Instruction with its values as JSON.
 type Instruction struct {
-	StepID        string             `json:"step_id"`
-	Call          string             `json:"call"`
-	Input         json.RawMessage    `json:"input"`
-	CaptureAs     string             `json:"capture_as,omitempty"`
-	SuccessSchema json.RawMessage    `json:"success_schema,omitempty"`
-	Check         json.RawMessage    `json:"check,omitempty"`
-	Rationale     string             `json:"rationale,omitempty"`
-	Attempt       int                `json:"attempt"`
-	Timeout       string             `json:"timeout,omitempty"`
-	Witness       string             `json:"witness,omitempty"`
-	Diagnostics   []fault.Diagnostic `json:"diagnostics,omitempty"`
-	Done          bool               `json:"done"`
+	StepID        string          `json:"step_id"`
+	Call          string          `json:"call"`
+	Input         json.RawMessage `json:"input"`
+	CaptureAs     string          `json:"capture_as,omitempty"`
+	SuccessSchema json.RawMessage `json:"success_schema,omitempty"`
+	Check         json.RawMessage `json:"check,omitempty"`
+	Rationale     string          `json:"rationale,omitempty"`
+	Attempt       int             `json:"attempt"`
+	Timeout       string          `json:"timeout,omitempty"`
+	Witness       string          `json:"witness,omitempty"`
+	// Allow is what the model may call while it answers the step.
+	Allow       *[]string          `json:"allow,omitempty"`
+	Diagnostics []fault.Diagnostic `json:"diagnostics,omitempty"`
+	Done        bool               `json:"done"`
 }
 
 // delta is what a call changed of a run's state.
@@ -240,7 +242,7 @@ const noteWitness = "Where witness is required, Savant must see the call: make i
 
 func wire(i flow.Instruction) Instruction {
 	out := Instruction{StepID: i.StepID, Call: i.Call, Input: encoded(i.Input), CaptureAs: i.CaptureAs, Rationale: i.Rationale,
-		Attempt: i.Attempt, Timeout: i.Timeout, Witness: i.Witness, Diagnostics: i.Diagnostics}
+		Attempt: i.Attempt, Timeout: i.Timeout, Witness: i.Witness, Allow: i.Allow, Diagnostics: i.Diagnostics}
 	if i.SuccessSchema != nil {
 		out.SuccessSchema = encoded(i.SuccessSchema)
 	}

@@ -59,7 +59,7 @@ func openWorld(root string) (*world, error) {
 		Receipt:   store.Receipt,
 		Asked:     askedOf(registry),
 	})
-	if err := registry.Add(append(guide.Tools(engine), witnessedTools()...)...); err != nil {
+	if err := registry.Add(append(guide.Tools(engine, guide.Hooks{}), witnessedTools()...)...); err != nil {
 		return nil, err
 	}
 	return &world{root: root, store: store, engine: engine, registry: registry}, nil

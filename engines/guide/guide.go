@@ -17,8 +17,9 @@ import (
 // through: some clients drop the server's instructions.
 const readFirst = " Read think.driver_prompt once before you start."
 
-// Tools returns the tools of Think.
-func Tools(e *think.Engine) []engines.Tool {
+// Tools returns the tools of Think. hooks says what the hooks of clients have to do
+// with them.
+func Tools(e *think.Engine, hooks Hooks) []engines.Tool {
 	tool := func(t engines.Tool, title string, change ...func(*engines.Tool)) engines.Tool {
 		t.Title, t.ReadOnly, t.Idempotent = title, true, true
 		withAliases(&t)
@@ -31,8 +32,8 @@ func Tools(e *think.Engine) []engines.Tool {
 	eager := func(t *engines.Tool) { t.Eager = true }
 	repeats := func(t *engines.Tool) { t.Idempotent = false }
 	destroys := func(t *engines.Tool) { t.Destructive = true }
-	return []engines.Tool{
-		tool(engines.Bind("think.plan", "Start a workflow run, or return an existing one where it stands. Answers the first instruction: do it, then call think.next."+readFirst, spelt(e.Plan, speltReply)), "Start a workflow", writes, eager, withParams(e)),
+	tools := []engines.Tool{
+		tool(engines.Bind("think.plan", "Start a workflow run, or return an existing one where it stands. Answers the first instruction: do it, then call think.next."+readFirst, spelt(hooks.required(e), speltReply)), "Start a workflow", writes, eager, withParams(e)),
 		tool(engines.Bind("think.next", "Give the result of the current instruction; answers the next one, or done. Repeat until done is true. An error says what to mend and shows the instruction again."+readFirst, spelt(e.Next, speltReply)), "Next instruction", writes, eager),
 		tool(engines.Bind("think.driver_prompt", "How to follow a workflow: the loop, names of tools, passing results, errors.", spelt(e.Library.DriverPrompt, speltPrompt)), "Driver prompt", eager),
 		tool(engines.Bind("think.explain", "Where a run stands: what is done, skipped, failed and why, what waits and what comes next. With step_id: why a step is where it is, its conditions with their operands, its success schema.", spelt(e.ExplainAny, speltExplanation)), "Explain a run or a step"),
@@ -44,6 +45,10 @@ func Tools(e *think.Engine) []engines.Tool {
 		tool(engines.Bind("think.validate", "Check a response against a schema, or a workflow by name or text, with line and column.", e.Validate), "Validate"),
 		tool(engines.Bind("think.debug", "Replay a run and compare it with its record, diff two of its states, look at one, or fork a new run from it.", audit.New(e).Debug), "Debug a run", writes, repeats),
 	}
+	if hooks.Ask != nil {
+		tools = append(tools, tool(engines.Bind("think.hook", "For the client's hooks, not for you.", hooks.Ask), "Answer a hook", repeats))
+	}
+	return tools
 }
 
 // maxRuns bounds the runs of one reply: about 64 KB.

@@ -183,7 +183,7 @@ func TestRunsAreListedInPages(t *testing.T) {
 		require.NoError(t, err)
 	}
 	table := engines.NewRegistry(engines.Options{})
-	require.NoError(t, table.Add(guide.Tools(engine)...))
+	require.NoError(t, table.Add(guide.Tools(engine, guide.Hooks{})...))
 	seen := map[string]bool{}
 	for _, page := range []struct{ offset, want int }{{0, 300}, {300, 10}, {400, 0}} {
 		result, err := table.Invoke(t.Context(), "think.state.list", json.RawMessage(fmt.Sprintf(`{"limit":1000,"offset":%d}`, page.offset)))

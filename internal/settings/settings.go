@@ -85,6 +85,9 @@ type Settings struct {
 	SlowCall time.Duration
 	// ToolNames is how names of tools are listed: auto, underscore or dotted.
 	ToolNames string
+	// Enforce says whether a run may be planned by a session without hooks: off or
+	// required.
+	Enforce string
 	// GitRoots are folders that git.* may read beside Path.
 	GitRoots []string
 	// Repos are folders that context.* reads beside Path.
@@ -117,6 +120,7 @@ const (
 	EnvLogLevel  = "LOG_LEVEL"
 	EnvSlow      = "SLOW_THRESHOLD_MS"
 	EnvToolNames = "SAVANT_TOOL_NAMES"
+	EnvEnforce   = "SAVANT_ENFORCE"
 	EnvGitRoots  = "SAVANT_GIT_ROOTS"
 	EnvRepos     = "SAVANT_REPOS"
 
@@ -145,6 +149,9 @@ func generalRows() []Setting {
 		{Flag: "tool-names", Env: EnvToolNames, Key: "tool_names", Default: "auto",
 			Allowed: []string{"auto", "underscore", "dotted"},
 			Doc:     "how names of tools are listed", field: func(s *Settings) any { return &s.ToolNames }},
+		{Flag: "enforce", Env: EnvEnforce, Key: "enforce", Default: "off",
+			Allowed: []string{"off", "required"},
+			Doc:     "required: think.plan is refused unless the client's hooks hold the session to the run", field: func(s *Settings) any { return &s.Enforce }},
 		{Flag: "git-roots", Env: EnvGitRoots, Key: "git_roots", Kind: Folders, Guarded: true,
 			Doc: "folders git.* may read beside SAVANT_PATH, separated as in PATH", field: func(s *Settings) any { return &s.GitRoots }},
 		{Flag: "repos", Env: EnvRepos, Key: "repos", Kind: Folders, Guarded: true,

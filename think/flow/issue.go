@@ -23,6 +23,8 @@ type Instruction struct {
 	// it; no client is told.
 	Backoff string `json:"-"`
 	Witness string `json:"witness,omitempty"`
+	// Allow is what the model may call while it answers the step.
+	Allow *[]string `json:"allow,omitempty"`
 	// SchemaName names SuccessSchema: its own name, else the id of its step.
 	SchemaName string `json:"-"`
 	// New says that the last event handed the instruction out, or asks for it
@@ -145,7 +147,7 @@ func (r *Run) issuedIDs() []string {
 func (u *unit) instruction() Instruction {
 	s := u.step()
 	u.render()
-	i := Instruction{StepID: u.id, Call: s.Call, Input: u.rare().input, CaptureAs: s.CaptureAs,
+	i := Instruction{StepID: u.id, Call: s.Call, Allow: s.Allow, Input: u.rare().input, CaptureAs: s.CaptureAs,
 		Check: s.checks(), Rationale: s.Rationale, Attempt: u.attempt, Timeout: s.Timeout, Backoff: s.Retry.Backoff, Version: u.issuedAt}
 	if s.Person() {
 		i.Shown = u.run().shown(u)

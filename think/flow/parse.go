@@ -72,10 +72,10 @@ type parser struct {
 	inlined  map[string]*schemas.Schema // by what was written
 }
 
-var workflowKeys = []string{"name", "version", "description", "desc", "params", "schemas", "limits", "steps", "outputs", "summary", "artifacts", "strict_tools"}
+var workflowKeys = []string{"name", "version", "description", "desc", "params", "schemas", "limits", "steps", "outputs", "summary", "artifacts", "strict_tools", "enforce"}
 
 var stepKeys = []string{"id", "call", "input_template", "deps", "when", "foreach", "as", "extract", "success_schema", "check", "capture_as",
-	"rationale", "retry", "on_failure", "timeout", "join", "effect", "witness", "repeat"}
+	"rationale", "retry", "on_failure", "timeout", "join", "effect", "witness", "allow", "repeat"}
 
 // entries are what a map of the file holds, key and value in turn: of so few
 // keys, looking through them costs less than a Go map.
@@ -163,6 +163,7 @@ func (p *parser) workflow(w *Workflow, root *yaml.Node) {
 	if w.OpenParams {
 		p.impliedParams()
 	}
+	w.Enforce = p.choice(keys, "enforce", "", EnforceOff, EnforceRequired)
 	if node := keys.value("strict_tools"); node != nil {
 		strict, ok := valueOf(node).(bool)
 		if w.StrictTools = strict; !ok {

@@ -185,6 +185,36 @@ func (p *parser) plain(r raw) {
 	if node := keys.value("deps"); node != nil {
 		p.deps(s, node)
 	}
+	if node := keys.value("allow"); node != nil {
+		p.allow(s, node)
+	}
+}
+
+// maxAllowed bounds the list of tools that a step allows.
+const maxAllowed = 64
+
+// allow reads which tools the model may call while it answers a step.
+func (p *parser) allow(s *Step, node *yaml.Node) {
+	list := node.Content
+	switch {
+	case s.Call != CallGenerate:
+		p.add(fault.YAMLSchemaViolation, s.path+".allow", node, "allow is for llm.generate: at any other step only the issued call passes")
+		return
+	case node.Kind == yaml.ScalarNode && node.Tag == "!!str":
+		list = []*yaml.Node{node}
+	case node.Kind != yaml.SequenceNode || len(list) > maxAllowed:
+		p.add(fault.YAMLSchemaViolation, s.path+".allow", node, "allow must be a list of at most %d tools: names, patterns such as git.*, or read", maxAllowed)
+		return
+	}
+	allowed := []string{}
+	for i, item := range list {
+		if item.Kind != yaml.ScalarNode || item.Tag != "!!str" || !toolPattern().MatchString(item.Value) {
+			p.add(fault.YAMLSchemaViolation, s.path+".allow["+strconv.Itoa(i)+"]", item, "a tool is allowed by its name, by a pattern such as git.*, or by the word read")
+			continue
+		}
+		allowed = append(allowed, item.Value)
+	}
+	s.Allow = &allowed
 }
 
 // checks reads the validators of a step: one for its result, or one for each of some

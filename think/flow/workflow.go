@@ -44,6 +44,7 @@ var (
 	stepName     = pattern.Lazy(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
 	variableName = pattern.Lazy(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
 	toolName     = pattern.Lazy(`^[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_][A-Za-z0-9_/-]*)+$`)
+	toolPattern  = pattern.Lazy(`^[A-Za-z0-9*@][A-Za-z0-9*@:._/-]{0,127}$`)
 	durationText = pattern.Lazy(`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`)
 	versionText  = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$`)
 )
@@ -58,6 +59,8 @@ type Workflow struct {
 	File string
 	// StrictTools makes a tool that no registry knows an error at plan.
 	StrictTools bool
+	// Enforce is one of the Enforce constants.
+	Enforce string
 	// Digest is the hex SHA-256 of the file's bytes.
 	Digest string
 	Source []byte
@@ -74,6 +77,12 @@ type Workflow struct {
 	summary *template
 	set     *schemas.Set
 }
+
+// Whether a run may be planned by a session that no hooks hold to it.
+const (
+	EnforceOff      = "off"
+	EnforceRequired = "required"
+)
 
 // Param is one parameter: a JSON Schema with two keys of ours.
 type Param struct {
@@ -160,6 +169,9 @@ type Step struct {
 	// Timeout is a Go duration such as "30s", or empty.
 	Timeout string
 	Witness string
+	// Allow are the tools that the model may call while it answers an llm.generate
+	// step: names, patterns, or "read"; nil where the step does not say.
+	Allow *[]string
 	// Child and ChildVersion name the workflow of a flow.run step; Until and
 	// Rounds are its repeat, Rounds 0 without one.
 	Child, ChildVersion string

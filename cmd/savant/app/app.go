@@ -30,6 +30,7 @@ import (
 	"savant/internal/trust"
 	"savant/telemetry"
 	"savant/think"
+	"savant/think/gate/sessions"
 	"savant/think/library"
 	"savant/think/maintenance"
 	"savant/think/state"
@@ -90,6 +91,7 @@ type App struct {
 	layers   []library.Layer
 	trust    *trust.Folder
 	search   *repo.Search
+	gate     *sessions.Gate
 	own      []string // the engines that are not mounted
 	calls    callTracing
 }
@@ -242,6 +244,9 @@ func (a *App) closeFiles(ctx context.Context) error {
 	}
 	if a.Think != nil {
 		a.Think.Close()
+	}
+	if a.gate != nil {
+		_ = a.gate.Close() // only files that were read
 	}
 	err := errors.Join(a.search.Close(), a.Store.Close(), a.Recorder.Close())
 	a.flushTraces(ctx)

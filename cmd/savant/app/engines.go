@@ -1,11 +1,13 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"savant/engines"
 	"savant/engines/ci"
@@ -14,10 +16,13 @@ import (
 	"savant/engines/repo"
 	"savant/engines/review"
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/internal/settings"
 	"savant/internal/withheld"
 	"savant/think/check"
 	"savant/think/flow"
+	"savant/think/gate/clients"
+	"savant/think/gate/sessions"
 	"savant/think/state"
 )
 
@@ -36,14 +41,39 @@ func (a *App) AddEngines() error {
 	a.search = repo.NewSearch(repo.SearchOptions{Path: a.Path, Repos: a.settings.Repos, Withheld: kept, Logger: a.Logger})
 	files, fileTools := repo.Engine(repo.Options{Path: a.Path, Repos: a.settings.Repos, Withheld: kept, Past: a.finishedRuns, Redactor: a.Recorder.Redactor()}, a.search)
 	reviewing, reviewTools := review.Engine(a.Tools)
+	opened, err := sessions.Open(a.Path, time.Now)
+	if err != nil {
+		return err
+	}
+	a.gate = opened
 	return errors.Join(
 		a.Tools.AddEngine(reviewing, reviewTools...),
-		a.Tools.AddEngine(engines.Engine{Name: "think", Description: "guides a model through a workflow", Concurrency: stepsAtOnce, OrderBy: "run_id"}, guide.Tools(a.Think)...),
+		a.Tools.AddEngine(engines.Engine{Name: "think", Description: "guides a model through a workflow", Concurrency: stepsAtOnce, OrderBy: "run_id"}, guide.Tools(a.Think, a.hooks(opened))...),
 		a.Tools.AddEngine(engines.Engine{Name: "workflow", Description: "runs a workflow without a client", OrderBy: "run_id"}, a.Driver.Tools()...),
 		a.Tools.AddEngine(git.Engine(), git.Tools(reading)...),
 		a.Tools.AddEngine(commands, commandTools...),
 		a.Tools.AddEngine(files, fileTools...),
 	)
+}
+
+// hooks is what the hooks of clients have to do with Think's tools.
+func (a *App) hooks(opened *sessions.Gate) guide.Hooks {
+	return guide.Hooks{Required: a.settings.Enforce == flow.EnforceRequired, Probed: opened.Probed,
+		Ask: func(ctx context.Context, in guide.HookInput) (any, error) {
+			client, err := clients.Find(in.Client)
+			if err != nil {
+				return nil, err
+			}
+			text, err := jsonvalue.Encode(in)
+			if err != nil {
+				return nil, fault.New(fault.InvalidParams, "the event is not JSON: %w", err)
+			}
+			report, err := client.Read(text, in.Event)
+			if err != nil {
+				return nil, err
+			}
+			return jsonvalue.TextOrValue(cmp.Or(client.Answer(report.Named, opened.Ask(ctx, report.Event)).Stdout, "{}")), nil
+		}}
 }
 
 func (a *App) ciOptions() ci.Options {

@@ -36,6 +36,15 @@ func (g *Gate) probed(digest string) error {
 	if err := g.mkdir(); err != nil {
 		return err
 	}
+	entries, err := regular.ReadDir(g.root, probeFolder)
+	if err != nil {
+		return ownfolder.NotRead(probeFolder, err)
+	}
+	for _, entry := range entries { // those whose call was never made
+		if info, err := entry.Info(); err == nil && g.now().Sub(info.ModTime()) > probeExpiry {
+			_ = g.root.Remove(path.Join(probeFolder, entry.Name())) // it counts no more either way
+		}
+	}
 	return g.write(path.Join(probeFolder, digest+suffix), probe{g.now()})
 }
 

@@ -64,7 +64,7 @@ func (g *Gate) Ask(ctx context.Context, e gate.Event) gate.Decision {
 	}
 	name := fileOf(e)
 	about, err := g.about(e)
-	if _, missing := g.root.Stat(name); err == nil && errors.Is(missing, os.ErrNotExist) && about.nothing() {
+	if _, missing := g.root.Stat(name); errors.Is(missing, os.ErrNotExist) && (err != nil || about.nothing()) {
 		return gate.Decision{} // no run of this session is gated, and this event plans none
 	}
 	if err != nil {

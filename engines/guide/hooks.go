@@ -1,0 +1,72 @@
+package guide
+
+import (
+	"context"
+
+	"savant/fault"
+	"savant/think"
+	"savant/think/flow"
+)
+
+// Hooks are how clients are held to the runs that they plan; the zero value is a server
+// that knows of no hooks.
+type Hooks struct {
+	// Ask answers an event of a client's hook in the client's form, as savant hook does;
+	// nil publishes no tool for it.
+	Ask func(context.Context, HookInput) (any, error)
+	// Probed reports whether a hook was asked about a call of think.plan just before it.
+	// It is required where Required is set, or a workflow may be planned that asks for it.
+	Probed func(ctx context.Context, workflow, run string) (bool, error)
+	// Required: every plan needs hooks, not only that of a workflow with enforce: required.
+	Required bool
+}
+
+// HookInput is an event of a client's hook, under Claude Code's names. Clients fill in
+// texts; some keep objects.
+type HookInput struct {
+	Client       string `json:"client"`
+	Event        string `json:"hook_event_name"`
+	SessionID    string `json:"session_id"`
+	ToolName     string `json:"tool_name,omitempty"`
+	ToolInput    any    `json:"tool_input,omitempty"`
+	ToolResponse any    `json:"tool_response,omitempty"`
+	Cwd          string `json:"cwd,omitempty"`
+	AgentID      string `json:"agent_id,omitempty"`
+}
+
+// required is think.plan for clients: HOOKS_MISSING where hooks have to hold the session
+// to the run and none was asked.
+func (h Hooks) required(e *think.Engine) func(context.Context, think.PlanInput) (*think.Reply, error) {
+	return func(ctx context.Context, in think.PlanInput) (*think.Reply, error) {
+		if h.Probed != nil && (h.Required || asksForHooks(ctx, e, in.Workflow)) {
+			probed, err := h.Probed(ctx, in.Workflow, in.RunID)
+			if err != nil {
+				return nil, err
+			}
+			if !probed {
+				return nil, hooksMissing()
+			}
+		}
+		return e.Plan(ctx, in)
+	}
+}
+
+// asksForHooks reports whether a workflow, or one that it runs, has enforce: required.
+// What is wrong with it Plan says.
+func asksForHooks(ctx context.Context, e *think.Engine, name string) bool {
+	graph, _, err := e.Library.Snapshot(ctx, name)
+	if err != nil {
+		return false
+	}
+	for _, each := range graph.Workflows() {
+		if each.Enforce == flow.EnforceRequired {
+			return true
+		}
+	}
+	return false
+}
+
+func hooksMissing() error {
+	return fault.New(fault.HooksMissing, "the workflow has to be enforced, and no hook of this client was asked about the call").
+		Hinted(fault.Hint{Text: "a person sets the hooks up and starts the client anew: savant setup CLIENT; docs/enforcement.md says which clients can"})
+}
