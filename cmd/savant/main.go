@@ -7,6 +7,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -33,14 +34,17 @@ func start(engines func(*app.App) error) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
+	var within atomic.Int64
+	within.Store(int64(ending))
 	context.AfterFunc(ctx, func() {
 		stop() // a second signal ends the process at once
-		time.AfterFunc(ending, func() { os.Exit(cli.ExitInterrupted) })
+		time.AfterFunc(time.Duration(within.Load()), func() { os.Exit(cli.ExitInterrupted) })
 	})
 	// A client may close stderr and go on: what is written there then fails
 	// instead of ending the process. It is caught, not ignored, so that child
 	// processes start with the usual behaviour.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return commands.Run(ctx, os.Args[1:], cli.World{Version: version, Environment: os.Environ(),
-		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Engines: engines})
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Engines: engines,
+		EndWithin: func(longest time.Duration) { within.Store(int64(longest)) }})
 }

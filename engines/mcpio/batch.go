@@ -26,15 +26,15 @@ type batch struct {
 
 // receiveBatch serves an array of messages. Only revision 2025-03-26 has them;
 // under any other the array is refused as a whole.
-func (c *connection) receiveBatch(ctx context.Context, data []byte) {
-	messages, refused := splitBatch(data, c.peer.version)
+func (c *connection) receiveBatch(ctx context.Context, data []byte, from source, to deliver) {
+	messages, refused := splitBatch(data, from.peer.version)
 	if refused != nil {
-		c.answerSoon(ctx, c.lines.Write, refused)
+		c.answerSoon(ctx, to, refused)
 		return
 	}
-	b := &batch{left: len(messages), send: c.lines.Write}
+	b := &batch{left: len(messages), send: to}
 	for _, one := range messages {
-		c.receive(ctx, one, b.deliver)
+		c.receive(ctx, one, from, b.deliver)
 	}
 }
 
@@ -91,8 +91,13 @@ func (b *batch) deliver(answer any) error {
 		b.replies = append(b.replies, answer)
 	}
 	b.left--
-	if b.left == 0 && len(b.replies) > 0 {
-		_ = b.send(b.replies) // who writes has stopped the connection
+	if b.left > 0 {
+		return nil
 	}
+	var replies any
+	if len(b.replies) > 0 {
+		replies = b.replies
+	}
+	_ = b.send(replies) // who writes has stopped the connection
 	return nil
 }

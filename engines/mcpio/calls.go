@@ -42,7 +42,7 @@ func (c *connection) startCall(ctx context.Context, r *request, to deliver) {
 		c.answerSoon(ctx, to, refusal(r, fault.New(fault.LimitExceeded, "too many calls are waiting; send fewer at once")))
 		return
 	}
-	callCtx, end := c.running.begin(ctx, r.ID)
+	callCtx, end := c.running.begin(ctx, r.scope, r.ID)
 	c.work.Go(func() {
 		defer end()
 		c.runCall(callCtx, asked, to)
@@ -61,7 +61,7 @@ func (c *connection) runCall(ctx context.Context, asked *call, to deliver) {
 		return
 	}
 	asked.started = time.Now()
-	asked.pacer = newPacer(asked.params.Meta, c.lines.Write)
+	asked.pacer = newPacer(asked.params.Meta, asked.send)
 	traced, end := c.traced(ctx, asked)
 	answer := asked.readEra(traced)
 	if answer == nil {
@@ -71,10 +71,10 @@ func (c *connection) runCall(ctx context.Context, asked *call, to deliver) {
 		switch {
 		case resumed != nil:
 			done = c.resume(traced, resumed, asked)
-		case asked.session.canElicit() && asked.session.modern:
+		case asked.canAsk() && asked.session.modern:
 			done = c.begin(traced, asked)
-		case asked.session.canElicit():
-			caller.Elicit = c.ask
+		case asked.canAsk():
+			caller.Elicit = asked.ask
 			fallthrough
 		default:
 			done = c.perform(traced, asked, caller)
@@ -127,7 +127,7 @@ func (s *Server) logCall(ctx context.Context, asked *call, called time.Time) {
 	tool, now := asked.target.Name(), time.Now()
 	outcome := "ok"
 	switch {
-	case errors.Is(context.Cause(ctx), errCancelledByClient):
+	case errors.Is(context.Cause(ctx), ErrCancelledByClient):
 		outcome = "cancelled"
 	case asked.code != "":
 		outcome = string(asked.code)

@@ -51,6 +51,7 @@ func (s *Server) newConnection(out io.Writer, stop context.CancelCauseFunc) *con
 // request is one request and what is known of who sent it.
 type request struct {
 	*jsonrpc.Message
+	source
 	params     params
 	connection *connection
 	session    *session // a copy for this request
@@ -60,10 +61,35 @@ type request struct {
 	failure *jsonrpc.Error
 }
 
-func (c *connection) newRequest(m *jsonrpc.Message, given params) *request {
-	peer := c.peer
-	return &request{Message: m, params: given, connection: c, session: &peer, received: time.Now()}
+// source is the client that a message came from.
+type source struct {
+	// peer is what initialize told of the client.
+	peer session
+	// scope tells the ids of its requests from those of other clients.
+	scope string
+	// send takes what is sent to the client before the reply.
+	send deliver
+	// mute says that the client's user must not be asked.
+	mute bool
+	// gone is closed when the client cannot answer a question any more.
+	gone <-chan struct{}
+	// initialized, when set, is told of a client that initialized, which the
+	// connection then does not remember.
+	initialized func(*session)
 }
+
+// stream is the one client of stdio.
+func (c *connection) stream() source {
+	return source{peer: c.peer, send: c.lines.Write, gone: c.gone}
+}
+
+func (c *connection) newRequest(m *jsonrpc.Message, given params, from source) *request {
+	peer := from.peer
+	return &request{Message: m, source: from, params: given, connection: c, session: &peer, received: time.Now()}
+}
+
+// canAsk says whether the client's user may be asked, and the client can do it.
+func (r *request) canAsk() bool { return !r.mute && r.session.canElicit() }
 
 // soon runs work on a goroutine. The reading goroutine waits only when far too
 // many replies are not yet written, and never beyond the end of ctx.
@@ -87,7 +113,7 @@ func (c *connection) answerSoon(ctx context.Context, to deliver, answer any) {
 // replyTo delivers the reply to a request; one that the client cancelled gets
 // none, and one that does not marshal is INTERNAL.
 func replyTo(ctx context.Context, to deliver, answer *jsonrpc.Reply) {
-	if errors.Is(context.Cause(ctx), errCancelledByClient) {
+	if errors.Is(context.Cause(ctx), ErrCancelledByClient) {
 		_ = to(nil)
 		return
 	}

@@ -16,17 +16,18 @@ import (
 
 // ask puts a question to the person by a request to the client, as revisions
 // up to 2025-11-25 have it.
-func (c *connection) ask(ctx context.Context, question engines.Elicitation) (engines.Answer, error) {
-	id, answer := c.questions.Open()
-	defer c.questions.Forget(id)
-	_ = c.lines.Write(jsonrpc.Request{JSONRPC: jsonrpc.Version, ID: id, Method: string(mcp.MethodElicitationCreate), Params: elicitationParams(question)})
+func (r *request) ask(ctx context.Context, question engines.Elicitation) (engines.Answer, error) {
+	questions := &r.connection.questions
+	id, answer := questions.Open()
+	defer questions.Forget(id)
+	_ = r.send(jsonrpc.Request{JSONRPC: jsonrpc.Version, ID: id, Method: string(mcp.MethodElicitationCreate), Params: elicitationParams(question)})
 	select {
 	case m := <-answer:
 		return answerOf(m)
 	case <-ctx.Done():
-		_ = c.lines.Write(jsonrpc.Notify(string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id, "reason": "the call that asked is over"}))
+		_ = r.send(jsonrpc.Notify(string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id, "reason": "the call that asked is over"}))
 		return engines.Answer{}, noAnswer(ctx)
-	case <-c.gone:
+	case <-r.gone:
 		return engines.Answer{}, fault.New(fault.EngineOffline, "the client left before the question was answered")
 	}
 }

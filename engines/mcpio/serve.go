@@ -34,10 +34,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	c := s.newConnection(out, stop)
 	defer c.lines.Close()
 
-	go c.watch(ctx, s.watchTools())
-	if watch := s.options.Offer.Watch; watch != nil {
-		go c.watch(ctx, watch)
-	}
+	c.watchLists(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- c.receiveAll(ctx, jsonrpc.NewReader(in, s.options.MaxLine)) }()
 	var err error
@@ -69,9 +66,9 @@ func (c *connection) receiveAll(ctx context.Context, in *jsonrpc.Reader) (broken
 			ended, broken = true, fault.New(fault.EngineOffline, "reading from the client: %w", err)
 		case len(data) == 0:
 		case data[0] == '[':
-			c.receiveBatch(ctx, data)
+			c.receiveBatch(ctx, data, c.stream(), c.lines.Write)
 		default:
-			c.receive(ctx, data, c.lines.Write)
+			c.receive(ctx, data, c.stream(), c.lines.Write)
 		}
 		c.reading.Unlock()
 	}
@@ -84,7 +81,7 @@ type deliver func(reply any) error
 
 // receive routes one message. It must not block, except for a client that does
 // not read its replies: what may take time is done by goroutines.
-func (c *connection) receive(ctx context.Context, data []byte, to deliver) {
+func (c *connection) receive(ctx context.Context, data []byte, from source, to deliver) {
 	m, refused := jsonrpc.Parse(data)
 	if refused != nil {
 		c.answerSoon(ctx, to, refused)
@@ -99,18 +96,18 @@ func (c *connection) receive(ctx context.Context, data []byte, to deliver) {
 		c.answerSoon(ctx, to, nil)
 	case m.IsNotification():
 		if m.Method == string(mcp.MethodNotificationCancelled) {
-			c.running.cancel(given.RequestID)
+			c.running.cancel(from.scope, given.RequestID)
 		}
 		c.answerSoon(ctx, to, nil)
 	case method == mcp.MethodToolsCall:
-		c.startCall(ctx, c.newRequest(m, given), to)
+		c.startCall(ctx, c.newRequest(m, given, from), to)
 	case method == mcp.MethodSubscriptionsListen:
-		c.startListening(ctx, c.newRequest(m, given), to)
+		c.startListening(ctx, c.newRequest(m, given, from), to)
 	case method == mcp.MethodInitialize:
-		c.initialize(ctx, c.newRequest(m, given), to)
+		c.initialize(ctx, c.newRequest(m, given, from), to)
 	default:
-		r := c.newRequest(m, given)
-		requestCtx, end := c.running.begin(ctx, r.ID)
+		r := c.newRequest(m, given, from)
+		requestCtx, end := c.running.begin(ctx, r.scope, r.ID)
 		c.soon(ctx, func() {
 			defer end()
 			replyTo(requestCtx, to, c.answer(requestCtx, r))
@@ -122,15 +119,19 @@ func (c *connection) receive(ctx context.Context, data []byte, to deliver) {
 // The client is told of all changes from its reply on.
 func (c *connection) initialize(ctx context.Context, r *request, to deliver) {
 	answer := c.handle(ctx, r)
+	if r.initialized != nil {
+		r.initialized(r.session)
+		c.answerSoon(ctx, to, answer)
+		return
+	}
 	c.peer = *r.session
 	if !c.peer.initialized || c.subscribed {
 		c.answerSoon(ctx, to, answer)
 		return
 	}
 	c.subscribed = true
-	all := mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
 	c.soon(ctx, func() {
-		c.subscriptions.add(&subscription{cancel: func() {}, filter: all}, func() { _ = to(answer) })
+		c.subscriptions.add(&subscription{cancel: func() {}, filter: allChanges(), send: c.lines.Write}, func() { _ = to(answer) })
 	})
 }
 

@@ -30,6 +30,7 @@ type subscription struct {
 	id     json.RawMessage
 	cancel context.CancelFunc
 	filter mcp.SubscriptionFilter
+	send   deliver
 }
 
 // add opens a subscription once acknowledge has told the client of it.
@@ -87,7 +88,7 @@ func (c *connection) startListening(ctx context.Context, r *request, to deliver)
 		c.answerSoon(ctx, to, refusal(r, fault.New(fault.LimitExceeded, "too many requests are open")))
 		return
 	}
-	requestCtx, end := c.running.begin(ctx, r.ID)
+	requestCtx, end := c.running.begin(ctx, r.scope, r.ID)
 	c.work.Go(func() {
 		defer turn.leave()
 		defer end()
@@ -100,7 +101,7 @@ func (c *connection) startListening(ctx context.Context, r *request, to deliver)
 func (c *connection) listen(ctx context.Context, r *request) *jsonrpc.Reply {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	one := &subscription{id: r.ID, cancel: cancel}
+	one := &subscription{id: r.ID, cancel: cancel, send: r.send}
 	defer c.subscriptions.remove(one)
 	r.session.notifications = make(chan mcp.JSONRPCNotification, 1)
 	acknowledged := make(chan struct{})
@@ -111,12 +112,25 @@ func (c *connection) listen(ctx context.Context, r *request) *jsonrpc.Reply {
 			return // it was refused
 		}
 		one.filter, _ = note.Params.AdditionalFields["notifications"].(mcp.SubscriptionFilter)
-		c.subscriptions.add(one, func() { _ = c.lines.Write(note) })
+		c.subscriptions.add(one, func() { _ = r.send(note) })
 	}()
 	answer := c.handle(ctx, r)
 	close(r.session.notifications)
 	<-acknowledged
 	return answer
+}
+
+// allChanges is the filter of a client that has initialized.
+func allChanges() mcp.SubscriptionFilter {
+	return mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
+}
+
+// watchLists announces changed lists until ctx ends.
+func (c *connection) watchLists(ctx context.Context) {
+	go c.watch(ctx, c.server.watchTools())
+	if watch := c.server.options.Offer.Watch; watch != nil {
+		go c.watch(ctx, watch)
+	}
 }
 
 // watchTools returns what announces that the registry changed from now on.
@@ -160,6 +174,6 @@ func (c *connection) changed(list string) {
 		if one.id != nil {
 			params = map[string]any{"_meta": map[string]any{mcp.MetaKeySubscriptionID: one.id}}
 		}
-		_ = c.lines.Write(jsonrpc.Notify(method, params))
+		_ = one.send(jsonrpc.Notify(method, params))
 	}
 }

@@ -36,7 +36,7 @@ func (c *connection) traced(ctx context.Context, asked *call) (context.Context, 
 		ended := telemetry.Event{Type: telemetry.Request, Source: telemetry.SourceMCP, ToolName: asked.target.Name(),
 			Metadata: map[string]any{telemetry.MetaRequestID: string(bytes.Trim(asked.ID, `"`)), telemetry.MetaProtocol: asked.session.version}}
 		switch {
-		case errors.Is(context.Cause(ctx), errCancelledByClient):
+		case errors.Is(context.Cause(ctx), ErrCancelledByClient):
 			ended.Status, ended.Error = telemetry.StatusCanceled, &telemetry.Failure{Code: telemetry.StatusCanceled}
 		case asked.code != "":
 			ended.Error = &telemetry.Failure{Code: string(asked.code)}

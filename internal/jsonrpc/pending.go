@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"sync"
@@ -9,6 +10,10 @@ import (
 // Pending holds the requests of ours that are not answered. Its zero value is
 // ready; it may be used by several goroutines at once.
 type Pending struct {
+	// Unguessable gives requests ids that nobody can guess: whoever answers may not be
+	// the one that was asked.
+	Unguessable bool
+
 	mu      sync.Mutex
 	asked   int
 	waiting map[string]chan *Message
@@ -23,6 +28,9 @@ func (p *Pending) Open() (json.RawMessage, <-chan *Message) {
 	}
 	p.asked++
 	id := fmt.Sprintf(`"savant-%d"`, p.asked)
+	if p.Unguessable {
+		id = `"savant-` + rand.Text() + `"`
+	}
 	answer := make(chan *Message, 1)
 	p.waiting[id] = answer
 	return json.RawMessage(id), answer
@@ -36,12 +44,14 @@ func (p *Pending) Forget(id json.RawMessage) {
 }
 
 // Deliver hands an answer to whoever asked. One that nobody waits for is
-// dropped.
-func (p *Pending) Deliver(m *Message) {
+// dropped. It returns whether somebody did.
+func (p *Pending) Deliver(m *Message) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if answer, waits := p.waiting[string(m.ID)]; waits {
+	answer, waits := p.waiting[string(m.ID)]
+	if waits {
 		delete(p.waiting, string(m.ID))
 		answer <- m
 	}
+	return waits
 }

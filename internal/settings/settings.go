@@ -107,6 +107,8 @@ type Settings struct {
 	Mongo Mongo
 	// Telemetry is where traces go.
 	Telemetry Telemetry
+	// HTTP is how MCP is served over HTTP.
+	HTTP HTTP
 }
 
 // All is the value of MCP_SERVICE that stands for every engine.
@@ -132,7 +134,7 @@ const (
 // Table returns every setting there is. The published schema is made from it:
 // go test ./internal/settings -update.
 func Table() []Setting {
-	return slices.Concat(generalRows(), reasoningRows(), modelRows(), agentRows(), telemetryRows(), mongoRows())
+	return slices.Concat(generalRows(), reasoningRows(), modelRows(), agentRows(), telemetryRows(), mongoRows(), httpRows())
 }
 
 func generalRows() []Setting {

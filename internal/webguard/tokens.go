@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
@@ -24,6 +25,12 @@ type Token struct {
 	Digest string `json:"digest"`
 	// Scopes are what its bearer may do; what they mean is the server's.
 	Scopes []string `json:"scopes,omitempty"`
+	// Path is the one folder that its bearer works in; empty: that of the server.
+	Path string `json:"path,omitempty"`
+	// PerMinute is how many requests its bearer may send in a minute, PerDay how many
+	// tools they may call in a day; 0: what the server says.
+	PerMinute int `json:"per_minute,omitempty"`
+	PerDay    int `json:"per_day,omitempty"`
 }
 
 // Tokens are those that a server accepts.
@@ -76,7 +83,7 @@ func parseTokens(data []byte) (Tokens, error) {
 		return nil, err
 	}
 	if len(held.Tokens) == 0 {
-		return nil, errors.New(`it has no tokens: expected {"tokens": [{"name": "…", "digest": "sha256:…"}]}`)
+		return nil, fmt.Errorf(`%w: expected {"tokens": [{"name": "…", "digest": "sha256:…"}]}`, ErrNoTokens)
 	}
 	for _, each := range held.Tokens {
 		digits, known := strings.CutPrefix(each.Digest, digestPrefix)
@@ -86,6 +93,9 @@ func parseTokens(data []byte) (Tokens, error) {
 	}
 	return held.Tokens, nil
 }
+
+// ErrNoTokens is the cause of an error about a file of tokens without one.
+var ErrNoTokens = errors.New("it has no tokens")
 
 const digestPrefix = "sha256:"
 

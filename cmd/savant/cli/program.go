@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"time"
 
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/terminal"
@@ -25,6 +26,9 @@ type World struct {
 	Stderr      io.Writer
 	// Engines fills the registry; nil for Savant's own engines.
 	Engines func(*app.App) error
+	// EndWithin says how long the program may take to end after a signal, where that
+	// is not the usual time; it may be nil.
+	EndWithin func(time.Duration)
 }
 
 // Program is one run of the command line: the world it sees, its settings and

@@ -11,17 +11,21 @@ import (
 
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/cli"
+	"savant/cmd/savant/commands/remote"
 	"savant/cmd/savant/terminal"
 	"savant/engines/mcpio"
 )
 
 func (p *program) mcpCommand() *cobra.Command {
-	return &cobra.Command{Use: "mcp", Short: "Serve MCP on stdin and stdout", Args: cli.Positional(cobra.NoArgs),
+	return &cobra.Command{Use: "mcp", Short: "Serve MCP on stdin and stdout, or over HTTP with --http HOST:PORT", Args: cli.Positional(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error { return p.serve(command.Context()) }}
 }
 
-// serve answers one client until its stream or ctx ends.
+// serve answers one client until its stream or ctx ends, or those that come over HTTP.
 func (p *program) serve(ctx context.Context) error {
+	if p.Settings.HTTP.Address != "" {
+		return remote.Serve(ctx, p.Program)
+	}
 	p.Serving = true
 	// After the client or a signal ends serving, closing must not take long.
 	closing, close := context.WithCancel(ctx)

@@ -1,0 +1,146 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
+	"savant/engines/mcpio/streamable"
+	"savant/fault"
+	"savant/internal/settings"
+)
+
+// projects are the folders that are served: the one of the server, and those that
+// tokens are bound to. One is opened when its first caller comes. It may be used by
+// several goroutines at once.
+type projects struct {
+	program *cli.Program
+	main    *app.App
+	ctx     context.Context
+	stop    context.CancelFunc
+
+	mu   sync.Mutex
+	open map[string]*project // by folder; "" is the server's own
+}
+
+// project is one folder, opened or being opened.
+type project struct {
+	once   sync.Once
+	served *streamable.Project
+	app    *app.App // nil for the server's own
+	err    error
+}
+
+func newProjects(p *cli.Program, a *app.App) *projects {
+	ctx, stop := context.WithCancel(context.Background())
+	return &projects{program: p, main: a, ctx: ctx, stop: stop, open: map[string]*project{}}
+}
+
+// of returns what is served of a folder. A folder that cannot be opened is tried again
+// by the next caller.
+func (p *projects) of(_ context.Context, folder string) (*streamable.Project, error) {
+	if folder != "" {
+		folder = filepath.Clean(folder)
+	}
+	if folder == p.main.Path {
+		folder = ""
+	}
+	p.mu.Lock()
+	if p.ctx.Err() != nil {
+		p.mu.Unlock()
+		return nil, fault.New(fault.EngineOffline, "the server is ending")
+	}
+	one := p.open[folder]
+	if one == nil {
+		one = &project{}
+		p.open[folder] = one
+	}
+	p.mu.Unlock()
+	one.once.Do(func() { one.err = p.begin(one, folder) })
+	if one.err == nil {
+		return one.served, nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.open[folder] == one {
+		delete(p.open, folder)
+	}
+	return nil, one.err
+}
+
+// begin opens a folder and serves it.
+func (p *projects) begin(one *project, folder string) error {
+	a := p.main
+	if folder != "" {
+		opened, err := p.openFolder(folder)
+		if err != nil {
+			p.main.Logger.Error("the folder of a token cannot be opened", "folder", folder, "error", fault.From(err).Message())
+			return fault.New(fault.EngineOffline, "the folder of this token cannot be opened; the log of the server has the cause")
+		}
+		a, one.app = opened, opened
+	}
+	published, err := a.Published()
+	if err != nil {
+		return err
+	}
+	server, err := a.Server(p.ctx, published)
+	if err != nil {
+		return err
+	}
+	a.FollowMounts(p.ctx, published)
+	a.Logger.Info("serving MCP over HTTP", "engines", p.program.Settings.Services, "version", p.program.World.Version)
+	a.LogHealth(p.ctx, published)
+	one.served = &streamable.Project{Server: server, Exchanges: server.Exchanges(), Registry: published}
+	return nil
+}
+
+// openFolder puts the program together for another folder: with the flags and
+// variables of this one, and the folder's own settings.
+func (p *projects) openFolder(folder string) (*app.App, error) {
+	if !filepath.IsAbs(folder) {
+		return nil, fault.New(fault.InvalidParams, "%q: a token's folder is named by its whole path", folder)
+	}
+	loaded, err := settings.Load(func(row settings.Setting) (string, bool) {
+		if row.Env == settings.EnvPath {
+			return folder, true
+		}
+		for _, value := range p.program.Loaded.Values {
+			if value.Setting.Flag == row.Flag && value.Origin.Source == settings.FromFlag {
+				return value.Text, true
+			}
+		}
+		return "", false
+	}, func(row settings.Setting) (string, bool) { return p.program.Variable(row.Env) }, app.Trust(p.program.World.Environment))
+	if err != nil {
+		return nil, err
+	}
+	options := p.program.Open
+	options.Version, options.Environment, options.Engines = p.program.World.Version, p.program.World.Environment, p.program.World.Engines
+	options.Settings, options.Stderr, options.Serving = loaded, p.program.Stderr, true
+	return app.Open(p.ctx, options)
+}
+
+// close ends what runs and closes the folders of tokens. It may be called twice.
+func (p *projects) close() {
+	p.mu.Lock()
+	open := p.open
+	p.open = map[string]*project{}
+	p.stop()
+	p.mu.Unlock()
+	var all sync.WaitGroup
+	for _, one := range open {
+		all.Go(func() {
+			one.once.Do(func() { one.err = errors.New("the server is ending") })
+			if one.served != nil {
+				one.served.Exchanges.Close()
+			}
+			if one.app != nil {
+				_ = one.app.Close(p.ctx) // what was acknowledged is on disk
+			}
+		})
+	}
+	all.Wait()
+}

@@ -1,0 +1,175 @@
+// Package remote holds the commands for clients elsewhere: `savant mcp --http` and
+// `savant token`.
+package remote
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
+	"savant/engines/mcpio/streamable"
+	"savant/fault"
+	"savant/internal/access"
+	"savant/internal/settings"
+	"savant/internal/webguard"
+	"savant/think"
+)
+
+// endGrace is what the program may take to end beside the draining.
+const endGrace = 600 * time.Millisecond
+
+// Serve serves MCP over HTTP until ctx ends, and then answers what was begun.
+func Serve(ctx context.Context, p *cli.Program) error {
+	p.Serving = true
+	given := p.Settings.HTTP
+	host, _, err := net.SplitHostPort(given.Address)
+	if err != nil {
+		return app.Misconfigured(&settings.Error{Setting: settings.EnvHTTP, Value: given.Address, Expected: "HOST:PORT, such as 127.0.0.1:8080"})
+	}
+	// After a signal ends serving, closing must not take long.
+	closing, closeNow := context.WithCancel(context.WithoutCancel(ctx))
+	defer closeNow()
+	return p.With(closing, func(a *app.App) error {
+		defer closeNow()
+		door, issuer, err := openDoor(p, a, host)
+		if err != nil {
+			return err
+		}
+		if issuer != nil {
+			defer issuer.Close()
+		}
+		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", given.Address)
+		if err != nil {
+			return app.Misconfigured(fault.New(fault.InvalidParams, "--http %s: %w", given.Address, err))
+		}
+		return serve(ctx, p, a, door, listener)
+	})
+}
+
+// openDoor says who is let in. Without tokens only programs of this machine are.
+func openDoor(p *cli.Program, a *app.App, host string) (*access.Door, *access.Issuer, error) {
+	given := p.Settings.HTTP
+	var issuer *access.Issuer
+	var err error
+	if given.Issuer != "" {
+		audience := cmp.Or(given.Audience, given.URL)
+		if audience == "" {
+			return nil, nil, app.Misconfigured(fault.New(fault.InvalidParams, "%s needs %s, or SAVANT_HTTP_AUDIENCE: what tokens have to be for", settings.EnvHTTPIssuer, settings.EnvHTTPURL))
+		}
+		if given.Audience == "" {
+			audience = resource(given.URL)
+		}
+		if issuer, err = access.NewIssuer(given.Issuer, audience, a.Logger); err != nil {
+			return nil, nil, app.Misconfigured(err)
+		}
+	}
+	local := webguard.IsLoopback(net.JoinHostPort(host, "0"))
+	door, err := access.NewDoor(access.DoorOptions{File: tokenFile(p), Issuer: issuer, Open: local, Logger: a.Logger})
+	if err != nil {
+		return nil, nil, app.Misconfigured(err)
+	}
+	if !local && !door.HasTokens() {
+		return nil, nil, app.Misconfigured(fault.New(fault.InvalidParams, "--http %s is reachable from elsewhere, and nobody has a token", given.Address).
+			Hinted(fault.Hint{Call: "savant token add NAME", Text: "makes one"}))
+	}
+	return door, issuer, nil
+}
+
+// tokenFile is where tokens are kept.
+func tokenFile(p *cli.Program) string {
+	if p.Settings.HTTP.Tokens != "" {
+		return p.Settings.HTTP.Tokens
+	}
+	folder := app.Configuration(p.World.Environment)
+	if folder == "" {
+		return ""
+	}
+	return filepath.Join(folder, "savant", "tokens.json")
+}
+
+// resource is the address of MCP at a server.
+func resource(address string) string {
+	address = strings.TrimSuffix(address, "/")
+	if strings.HasSuffix(address, streamable.Path) {
+		return address
+	}
+	return address + streamable.Path
+}
+
+// serve answers requests until ctx ends.
+func serve(ctx context.Context, p *cli.Program, a *app.App, door *access.Door, listener net.Listener) error {
+	given := p.Settings.HTTP
+	projects := newProjects(p, a)
+	defer projects.close()
+	if _, err := projects.of(ctx, ""); err != nil { // a mistake in the settings is told at once
+		return errors.Join(err, listener.Close())
+	}
+	public := cmp.Or(given.URL, "http://"+listener.Addr().String())
+	guard, err := guardOf(public, listener.Addr())
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	answering := streamable.New(streamable.Options{Guard: guard, Door: door, Project: projects.of, Ready: ready(a), Resource: resource(public), Issuer: given.Issuer,
+		MaxBody: int64(given.MaxBody), PerMinute: given.PerMinute, Logger: a.Logger})
+	server := &http.Server{Handler: answering.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) }, ErrorLog: nil}
+	fmt.Fprintf(p.Stderr, "savant: serving MCP at http://%s%s\n", listener.Addr(), streamable.Path)
+	if door.Open() {
+		fmt.Fprintln(p.Stderr, "savant: any program of this machine may ask; once there is a token (savant token add NAME), the next start asks for one")
+	}
+	if p.World.EndWithin != nil {
+		p.World.EndWithin(given.Drain + endGrace)
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), given.Drain)
+	defer cancel()
+	if answering.End(draining) != nil {
+		a.Logger.Warn("requests are cut off", "after", given.Drain)
+	}
+	projects.close()
+	err = server.Close()
+	<-served
+	a.Logger.Info("stopped", "signal", true)
+	return err
+}
+
+// guardOf is what the server is known as: by its addresses, and by its public name.
+func guardOf(public string, listening net.Addr) (webguard.Guard, error) {
+	parsed, err := url.Parse(public)
+	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
+		return webguard.Guard{}, app.Misconfigured(&settings.Error{Setting: settings.EnvHTTPURL, Value: public, Expected: "an address, such as https://savant.example"})
+	}
+	_, port, err := net.SplitHostPort(listening.String())
+	if err != nil {
+		return webguard.Guard{}, err
+	}
+	guard := webguard.Guard{Hosts: []string{strings.ToLower(parsed.Host), strings.ToLower(parsed.Hostname())}, Addresses: true,
+		Origins: []string{strings.ToLower(parsed.Scheme + "://" + parsed.Host)}}
+	for _, host := range []string{"localhost", "127.0.0.1", "::1"} {
+		guard.Origins = append(guard.Origins, "http://"+net.JoinHostPort(host, port))
+	}
+	return guard, nil
+}
+
+// ready says whether the store answers.
+func ready(a *app.App) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := a.Think.StateList(ctx, think.StateListInput{Limit: 1})
+		return err
+	}
+}

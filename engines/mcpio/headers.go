@@ -1,0 +1,108 @@
+package mcpio
+
+import (
+	"bytes"
+	"net/http"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"savant/fault"
+	"savant/internal/jsonrpc"
+	"savant/internal/jsonvalue"
+)
+
+// Revision 2026-07-28 repeats parts of a message in headers of HTTP, so that what
+// stands between can route it. A server has to refuse a message that says something
+// else than its headers.
+
+// Names of headers.
+const (
+	HeaderRevision = mcp.HeaderProtocolVersion
+	HeaderSession  = mcp.HeaderSessionID
+)
+
+// OldestHTTP is the first revision with Streamable HTTP; a client that names none
+// speaks it.
+const OldestHTTP = mcp.ProtocolVersion20250326
+
+// HasSessions says whether a revision, as a header names it, has sessions and a stream
+// of its own for what the server says; those from 2026-07-28 on have neither.
+func HasSessions(revision string) bool { return !mcp.IsModernProtocol(revision) }
+
+// RevisionOf returns the revision that a message over HTTP is of, as it or its header
+// says; the later one if they differ.
+func RevisionOf(header http.Header, m *jsonrpc.Message) string {
+	return max(header.Get(HeaderRevision), statedRevision(m))
+}
+
+func statedRevision(m *jsonrpc.Message) string {
+	return jsonvalue.TextMember(jsonvalue.Member(m.Params, "_meta"), mcp.MetaKeyProtocolVersion)
+}
+
+// CheckHeaders returns the reply that refuses a message whose headers are missing, of
+// another message, or of a revision that is not spoken; nil for any other.
+func (s *Server) CheckHeaders(header http.Header, m *jsonrpc.Message) *jsonrpc.Reply {
+	named, stated := header.Get(HeaderRevision), statedRevision(m)
+	id := m.ID
+	if id == nil {
+		id = jsonrpc.NoID
+	}
+	mismatch := func(why string) *jsonrpc.Reply { return jsonrpc.Fail(id, mcp.HEADER_MISMATCH, why, nil) }
+	for name, values := range header {
+		if len(values) > 1 && isProtocolHeader(name) {
+			return mismatch("the header " + name + " is there twice")
+		}
+	}
+	modern := !HasSessions(named) || !HasSessions(stated)
+	switch {
+	case !modern && named != "" && !mcp.IsValidProtocolVersion(named):
+		return unsupported(id, named)
+	case !modern || m.IsNotification():
+		return nil
+	case m.IsResponse():
+		return jsonrpc.Fail(id, jsonrpc.InvalidRequest, "from revision "+mcp.ProtocolVersion20260728+" on a client sends no responses: answers go with the request that is sent again", nil)
+	case named == "":
+		return mismatch("the header " + HeaderRevision + " is missing")
+	case stated == "":
+		return jsonrpc.Fail(id, jsonrpc.InvalidParams, "missing or invalid _meta field "+mcp.MetaKeyProtocolVersion, nil)
+	case named != stated:
+		return mismatch("the header " + HeaderRevision + " is " + fault.Cut(named, maxEcho) + ", and the message says " + fault.Cut(stated, maxEcho))
+	case !mcp.IsValidProtocolVersion(named):
+		return unsupported(id, named)
+	}
+	if err := mcp.ValidateStandardHeaders(header.Get, named, mcp.MCPMethod(m.Method), m.Params); err != nil {
+		return mismatch(fault.Cut(err.Error(), 3*maxEcho))
+	}
+	if err := s.checkParamHeaders(header, m); err != nil {
+		return mismatch(fault.Cut(err.Error(), 3*maxEcho))
+	}
+	return nil
+}
+
+// checkParamHeaders compares the arguments that a tool's schema wants in headers.
+func (s *Server) checkParamHeaders(header http.Header, m *jsonrpc.Message) error {
+	if m.Method != string(mcp.MethodToolsCall) {
+		return nil
+	}
+	tool, known := s.options.Registry.Resolve(jsonvalue.TextMember(m.Params, "name"))
+	if !known || !bytes.Contains(tool.Input, []byte("x-mcp-header")) {
+		return nil
+	}
+	return mcp.ValidateParamHeadersLookup(func(name string) (string, bool) {
+		values := header.Values(name)
+		if len(values) == 0 {
+			return "", false
+		}
+		return values[0], true
+	}, &mcp.Tool{Name: tool.Name, RawInputSchema: tool.Input}, m.Params)
+}
+
+func isProtocolHeader(name string) bool {
+	const prefix = "Mcp-" // as net/http writes names
+	return len(name) > len(prefix) && name[:len(prefix)] == prefix
+}
+
+func unsupported(id []byte, revision string) *jsonrpc.Reply {
+	failure := mcp.UnsupportedProtocolVersionError{Version: fault.Cut(revision, maxEcho), Supported: mcp.ValidProtocolVersions}.JSONRPCError().Error
+	return jsonrpc.Fail(id, failure.Code, failure.Message, failure.Data)
+}

@@ -1,0 +1,63 @@
+package streamable
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"savant/fault"
+	"savant/internal/access"
+)
+
+// metadataPath is where clients learn whose tokens count (RFC 9728).
+const metadataPath = "/.well-known/oauth-protected-resource"
+
+// readyPatience is how long the store may take to answer.
+const readyPatience = 5 * time.Second
+
+// metadataAddress is metadataPath as clients know it.
+func (s *Server) metadataAddress() string {
+	return strings.TrimSuffix(s.options.Resource, Path) + metadataPath + Path
+}
+
+func (s *Server) metadata(w http.ResponseWriter, r *http.Request) {
+	if s.options.Issuer == "" {
+		s.refuse(w, r, http.StatusNotFound, nil, fault.New(fault.InvalidParams, "no authorisation server is set: tokens come from whoever runs this server"))
+		return
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"resource": s.options.Resource, "authorization_servers": []string{s.options.Issuer},
+		"scopes_supported": access.Scopes(), "bearer_methods_supported": []string{"header"}, "resource_name": "Savant"})
+}
+
+// health says that the program answers.
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+// ready says whether requests are served: not while the server ends, nor without its
+// store. The log has the cause.
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
+	select {
+	case <-s.ending:
+		writeJSON(w, http.StatusServiceUnavailable, map[string]string{"status": "ending"})
+		return
+	default:
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), readyPatience)
+	defer cancel()
+	if err := s.options.Ready(ctx); err != nil {
+		coded := fault.From(err)
+		s.options.Logger.WarnContext(r.Context(), "not ready", "code", string(coded.Code), "cause", err.Error())
+		writeJSON(w, http.StatusServiceUnavailable, map[string]string{"status": "failed", "error": string(coded.Code)})
+		return
+	}
+	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+func writeJSON(w http.ResponseWriter, status int, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(value) // whoever asked may be gone
+}

@@ -1,0 +1,184 @@
+package streamable
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"savant/engines/mcpio"
+	"savant/fault"
+	"savant/internal/access"
+	"savant/internal/jsonrpc"
+)
+
+// post serves a message, or a batch of them.
+func (s *Server) post(w http.ResponseWriter, r *http.Request, caller access.Caller, project *Project) {
+	stream, ok := acceptable(r)
+	if !ok {
+		s.refuse(w, r, http.StatusNotAcceptable, nil, fault.New(fault.InvalidParams, "a client has to accept application/json and text/event-stream"))
+		return
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		s.refuse(w, r, http.StatusUnsupportedMediaType, nil, fault.New(fault.InvalidParams, "the content type has to be application/json"))
+		return
+	}
+	data, status, err := s.body(w, r)
+	if err != nil {
+		s.refuse(w, r, status, nil, err)
+		return
+	}
+	peer, scope, err := peerOf(r.Header)
+	if err != nil {
+		s.refuse(w, r, http.StatusNotFound, nil, err)
+		return
+	}
+	messages, refused := messagesOf(data)
+	if refused != nil {
+		writeReply(w, http.StatusBadRequest, refused)
+		return
+	}
+	for _, m := range messages {
+		if !s.admit(w, r, caller, project, m) {
+			return
+		}
+	}
+	if scope != "" {
+		scope = caller.Name + " " + scope
+	}
+	exchange := mcpio.Exchange{Data: data, Peer: peer, Scope: scope, Mute: !stream || !caller.May(access.Approve)}
+	switch m := messages[0]; {
+	case len(messages) == 1 && m.IsResponse():
+		s.answerTo(w, r, project, m)
+	case len(messages) == 1 && m.IsNotification():
+		_, _ = project.Exchanges.Handle(r.Context(), muted(exchange))
+		w.WriteHeader(http.StatusAccepted)
+	default:
+		s.exchange(w, r, project, exchange, stream, !mcpio.HasSessions(mcpio.RevisionOf(r.Header, m)))
+	}
+}
+
+// acceptable says whether the client takes a stream, and whether it takes anything
+// that is sent.
+func acceptable(r *http.Request) (stream, ok bool) {
+	accept := strings.ToLower(strings.Join(r.Header.Values("Accept"), ","))
+	if accept == "" || strings.Contains(accept, "*/*") {
+		return true, true
+	}
+	stream = strings.Contains(accept, eventStream)
+	return stream, stream || strings.Contains(accept, "application/json")
+}
+
+// body reads the message, for a bounded time.
+func (s *Server) body(w http.ResponseWriter, r *http.Request) (data []byte, status int, err error) {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(s.options.BodyTime)) // a writer of tests may not have it
+	data, err = io.ReadAll(http.MaxBytesReader(w, r.Body, s.options.MaxBody))
+	var over *http.MaxBytesError
+	switch {
+	case errors.As(err, &over):
+		return nil, http.StatusRequestEntityTooLarge, fault.New(fault.LimitExceeded, "a message has at most %d bytes", s.options.MaxBody)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		w.Header().Set("Connection", "close")
+		return nil, http.StatusRequestTimeout, fault.New(fault.LimitExceeded, "the message did not arrive within %s", s.options.BodyTime)
+	case err != nil:
+		return nil, http.StatusBadRequest, fault.New(fault.InvalidParams, "the message was cut: %w", err)
+	}
+	_ = control.SetReadDeadline(time.Time{}) // from now on reading only notices that the client leaves
+	return data, 0, nil
+}
+
+// messagesOf reads a message, or the messages of a batch; refused says why that cannot
+// be done.
+func messagesOf(data []byte) (messages []*jsonrpc.Message, refused *jsonrpc.Reply) {
+	data = bytes.TrimSpace(bytes.TrimPrefix(data, jsonrpc.ByteOrderMark))
+	parts := []json.RawMessage{data}
+	if len(data) > 0 && data[0] == '[' {
+		parts = nil
+		if err := json.Unmarshal(data, &parts); err != nil {
+			return nil, jsonrpc.Fail(jsonrpc.NoID, jsonrpc.ParseError, "this is not JSON: "+err.Error(), nil)
+		}
+		if len(parts) == 0 {
+			return nil, jsonrpc.Fail(jsonrpc.NoID, jsonrpc.InvalidRequest, "the batch is empty", nil)
+		}
+	}
+	for _, part := range parts {
+		m, refused := jsonrpc.Parse(part)
+		if refused != nil {
+			return nil, refused
+		}
+		messages = append(messages, m)
+	}
+	return messages, nil
+}
+
+// admit says whether a message is served: its headers fit it, and the caller may send
+// it. Otherwise it answers.
+func (s *Server) admit(w http.ResponseWriter, r *http.Request, caller access.Caller, project *Project, m *jsonrpc.Message) bool {
+	if refused := project.Server.CheckHeaders(r.Header, m); refused != nil {
+		writeReply(w, http.StatusBadRequest, refused)
+		return false
+	}
+	needed := needs(project.Registry, m)
+	for _, scope := range needed {
+		if !caller.May(scope) {
+			s.forbid(w, r, m.ID, caller, needed...)
+			return false
+		}
+	}
+	if m.Method == "tools/call" {
+		if err := s.quotas.call(caller); err != nil {
+			s.overQuota(w, r, m.ID, caller, err)
+			return false
+		}
+	}
+	return true
+}
+
+// answerTo hands on what a person answered.
+func (s *Server) answerTo(w http.ResponseWriter, r *http.Request, project *Project, m *jsonrpc.Message) {
+	if !project.Exchanges.Deliver(m) {
+		s.refuse(w, r, http.StatusBadRequest, m.ID, fault.New(fault.InvalidTransition, "no call of this server waits for the answer any more: make the call again"))
+		return
+	}
+	w.WriteHeader(http.StatusAccepted)
+}
+
+// muted is an exchange that nothing is sent to.
+func muted(exchange mcpio.Exchange) mcpio.Exchange {
+	exchange.Mute, exchange.Send = true, func(any) error { return nil }
+	return exchange
+}
+
+// exchange serves requests. From revision 2026-07-28 on a client that leaves cancels
+// its request; before, it may leave, and says so if it does not want the answer.
+func (s *Server) exchange(w http.ResponseWriter, r *http.Request, project *Project, exchange mcpio.Exchange, stream, modern bool) {
+	answer := &answer{writer: w, control: http.NewResponseController(w), stream: stream, modern: modern}
+	defer answer.keepAlive(keepAliveInterval)()
+	exchange.Send, exchange.Gone = answer.send, r.Context().Done()
+	if !stream {
+		exchange = muted(exchange)
+	}
+	exchange.Initialized = func(peer mcpio.Peer) {
+		if id, err := newSessionID(peer); err == nil {
+			w.Header().Set(mcpio.HeaderSession, id)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
+	defer cancel(nil)
+	if modern {
+		defer context.AfterFunc(r.Context(), func() { cancel(mcpio.ErrCancelledByClient) })()
+	}
+	reply, err := project.Exchanges.Handle(ctx, exchange)
+	if err != nil && !answer.close() {
+		s.refuse(w, r, http.StatusServiceUnavailable, nil, err)
+		return
+	}
+	answer.finish(reply)
+}

@@ -1,0 +1,114 @@
+package streamable
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/time/rate"
+
+	"savant/internal/access"
+)
+
+// Bounds of what is counted: callers that are remembered, and requests of one caller
+// that run at once, streams among them.
+const (
+	maxCallers = 10_000
+	maxRunning = 256
+)
+
+// quotas count what each caller does, on this server alone.
+type quotas struct {
+	perMinute int
+	now       func() time.Time
+
+	mu      sync.Mutex
+	callers *lru.Cache[string, *usage]
+}
+
+// usage is what one caller did.
+type usage struct {
+	limiter *rate.Limiter
+	bound   int // what limiter allows in a minute
+	running int
+	day     string
+	calls   int // on that day
+}
+
+// overError says what a caller has too much of, and how long to wait.
+type overError struct {
+	what string
+	wait time.Duration
+}
+
+func (e *overError) Error() string { return e.what }
+
+func newQuotas(perMinute int) *quotas {
+	callers, err := lru.New[string, *usage](maxCallers)
+	if err != nil {
+		panic(err) // the size is a constant above 0
+	}
+	return &quotas{perMinute: perMinute, now: time.Now, callers: callers}
+}
+
+// of returns the usage of a caller; the mutex is held.
+func (q *quotas) of(caller access.Caller) *usage {
+	bound := caller.PerMinute
+	if bound == 0 && caller.Name != access.Local().Name {
+		bound = q.perMinute
+	}
+	used, known := q.callers.Get(caller.Name)
+	if !known {
+		used = &usage{}
+		q.callers.Add(caller.Name, used)
+	}
+	if used.limiter == nil || used.bound != bound {
+		used.bound, used.limiter = bound, rate.NewLimiter(rate.Inf, 0)
+		if bound > 0 { // what comes at once is a tenth of a minute's
+			used.limiter = rate.NewLimiter(rate.Limit(float64(bound)/60), max(1, bound/10))
+		}
+	}
+	return used
+}
+
+// admit counts a request of a caller until release. The error is an *overError.
+func (q *quotas) admit(caller access.Caller) (release func(), err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	used := q.of(caller)
+	if used.running >= maxRunning {
+		return nil, &overError{fmt.Sprintf("%d requests are running; send fewer at once", used.running), time.Second}
+	}
+	now := q.now()
+	if reserved := used.limiter.ReserveN(now, 1); !reserved.OK() || reserved.DelayFrom(now) > 0 {
+		wait := reserved.DelayFrom(now)
+		reserved.CancelAt(now)
+		return nil, &overError{fmt.Sprintf("more than %d requests in a minute", used.bound), wait}
+	}
+	used.running++
+	return func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		used.running--
+	}, nil
+}
+
+// call counts a call of a tool. The error is an *overError.
+func (q *quotas) call(caller access.Caller) error {
+	if caller.PerDay == 0 {
+		return nil
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	used, now := q.of(caller), q.now().UTC()
+	if day := now.Format(time.DateOnly); used.day != day {
+		used.day, used.calls = day, 0
+	}
+	if used.calls >= caller.PerDay {
+		midnight := now.Truncate(24 * time.Hour).Add(24 * time.Hour)
+		return &overError{fmt.Sprintf("%d calls were made today, and more are not allowed", used.calls), midnight.Sub(now)}
+	}
+	used.calls++
+	return nil
+}

@@ -1,0 +1,543 @@
+package streamable_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"savant/engines"
+	"savant/engines/mcpio"
+	"savant/engines/mcpio/streamable"
+	"savant/fault"
+	"savant/internal/access"
+	"savant/internal/webguard"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// served is a server with tools of the tests, at a real listener.
+type served struct {
+	t        *testing.T
+	url      string
+	answers  *streamable.Server
+	tokens   string // the file
+	registry *engines.Registry
+	logged   *lockedBuffer
+	project  *streamable.Project
+	notReady error
+	release  chan struct{} // lets test.wait and test.forever go on
+	begun    chan struct{} // test.wait has begun
+	ended    chan error    // how the context of test.wait ended
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(data []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.Write(data)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.String()
+}
+
+// serve starts a server that needs tokens if it is not open.
+func serve(t *testing.T, open bool, change ...func(*streamable.Options)) *served {
+	t.Helper()
+	s := &served{t: t, logged: &lockedBuffer{}, tokens: filepath.Join(t.TempDir(), "tokens.json"), release: make(chan struct{}), begun: make(chan struct{}, 100), ended: make(chan error, 100)}
+	s.registry = engines.NewRegistry(engines.Options{})
+	require.NoError(t, s.registry.Add(s.tools()...))
+	server, err := mcpio.New(mcpio.Options{Registry: s.registry})
+	require.NoError(t, err)
+	s.project = &streamable.Project{Server: server, Exchanges: server.Exchanges(), Registry: s.registry}
+	door, err := access.NewDoor(access.DoorOptions{File: s.tokens, Open: open})
+	require.NoError(t, err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	options := streamable.Options{Door: door, Logger: slog.New(slog.NewTextHandler(s.logged, nil)),
+		Guard:   webguard.Guard{Addresses: true, Hosts: []string{"savant.example"}, Origins: []string{"http://" + listener.Addr().String()}},
+		Project: func(context.Context, string) (*streamable.Project, error) { return s.project, nil },
+		Ready:   func(context.Context) error { return s.notReady }, Resource: "https://savant.example/mcp"}
+	for _, each := range change {
+		each(&options)
+	}
+	s.answers = streamable.New(options)
+	running := &httptest.Server{Listener: listener, Config: &http.Server{Handler: s.answers.Handler()}}
+	running.Start()
+	s.url = running.URL
+	t.Cleanup(func() {
+		s.project.Exchanges.Close()
+		running.CloseClientConnections()
+		running.Close()
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	})
+	return s
+}
+
+func (s *served) tools() []engines.Tool {
+	tool := func(name string, change func(*engines.Tool), call func(context.Context, json.RawMessage) (any, error)) engines.Tool {
+		one := engines.Tool{Name: name, Title: name, Description: name + " of the tests.", Input: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`), Call: call}
+		change(&one)
+		return one
+	}
+	echo := func(_ context.Context, args json.RawMessage) (any, error) { return args, nil }
+	return []engines.Tool{
+		tool("test.read", func(t *engines.Tool) { t.ReadOnly = true }, echo),
+		tool("test.act", func(*engines.Tool) {}, echo),
+		tool("test.progress", func(t *engines.Tool) { t.ReadOnly = true }, func(ctx context.Context, _ json.RawMessage) (any, error) {
+			if report := engines.CallerFrom(ctx).Progress; report != nil {
+				report(1, 2, "half")
+			}
+			return map[string]any{"done": true}, nil
+		}),
+		tool("test.wait", func(t *engines.Tool) { t.ReadOnly = true }, func(ctx context.Context, _ json.RawMessage) (any, error) {
+			s.begun <- struct{}{}
+			select {
+			case <-s.release:
+				s.ended <- nil
+				return map[string]any{"waited": true}, nil
+			case <-ctx.Done():
+				s.ended <- context.Cause(ctx)
+				return nil, ctx.Err()
+			}
+		}),
+		tool("test.ask", func(t *engines.Tool) { t.ReadOnly = true }, func(ctx context.Context, _ json.RawMessage) (any, error) {
+			elicit := engines.CallerFrom(ctx).Elicit
+			if elicit == nil {
+				return map[string]any{"asked": false}, nil
+			}
+			answer, err := elicit(ctx, engines.Elicitation{Message: "Ship it?"})
+			if err != nil {
+				return nil, err
+			}
+			return map[string]any{"asked": true, "action": answer.Action}, nil
+		}),
+	}
+}
+
+// token makes a token with scopes.
+func (s *served) token(token webguard.Token) string {
+	s.t.Helper()
+	secret, err := access.Add(context.Background(), s.tokens, token)
+	require.NoError(s.t, err)
+	return secret
+}
+
+// reply is what a test looks at in an answer.
+type reply struct {
+	status int
+	header http.Header
+	body   string
+	events []string
+	Result json.RawMessage
+	Error  *struct {
+		Code int
+		Data struct{ Error, Details, Scope string }
+	}
+}
+
+// ask sends a request; headers are pairs.
+func (s *served) ask(method, path, body string, headers ...string) *reply {
+	s.t.Helper()
+	answer, err := http.DefaultClient.Do(s.request(s.t.Context(), method, path, strings.NewReader(body), headers...))
+	require.NoError(s.t, err)
+	return s.read(answer)
+}
+
+func (s *served) request(ctx context.Context, method, path string, body io.Reader, headers ...string) *http.Request {
+	request, err := http.NewRequestWithContext(ctx, method, s.url+path, body)
+	require.NoError(s.t, err)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json, text/event-stream")
+	for i := 0; i < len(headers); i += 2 {
+		switch {
+		case headers[i] == "Host":
+			request.Host = headers[i+1]
+		case headers[i+1] == "":
+			request.Header.Del(headers[i])
+		default:
+			request.Header.Add(headers[i], headers[i+1])
+		}
+	}
+	return request
+}
+
+func (s *served) read(answer *http.Response) *reply {
+	s.t.Helper()
+	defer answer.Body.Close()
+	data, err := io.ReadAll(answer.Body)
+	require.NoError(s.t, err)
+	r := &reply{status: answer.StatusCode, header: answer.Header, body: string(data)}
+	last := r.body
+	if strings.HasPrefix(answer.Header.Get("Content-Type"), "text/event-stream") {
+		for line := range strings.Lines(r.body) {
+			if event, is := strings.CutPrefix(line, "data: "); is {
+				r.events = append(r.events, strings.TrimSpace(event))
+				last = event
+			}
+		}
+	}
+	if strings.HasPrefix(strings.TrimSpace(last), `{"jsonrpc"`) {
+		require.NoError(s.t, json.Unmarshal([]byte(last), r), last)
+	}
+	return r
+}
+
+func (s *served) post(body string, headers ...string) *reply {
+	s.t.Helper()
+	return s.ask(http.MethodPost, streamable.Path, body, headers...)
+}
+
+func call(tool string) string {
+	return `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"` + tool + `","arguments":{"text":"hi"}}}`
+}
+
+// modern returns a call of revision 2026-07-28 and its headers.
+func modern(tool string, members ...string) (body string, headers []string) {
+	return `{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"` + tool + `","arguments":{},` + strings.Join(members, "") +
+			`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}`,
+		[]string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", tool}
+}
+
+const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"test","version":"1"}}}`
+
+func TestACallIsAnsweredWithJSON(t *testing.T) {
+	s := serve(t, true)
+	for _, revision := range []string{"", "2025-03-26", "2025-06-18", "2025-11-25"} {
+		got := s.post(call("test.read"), "Mcp-Protocol-Version", revision)
+		require.Equal(t, http.StatusOK, got.status, got.body)
+		require.Equal(t, "application/json", got.header.Get("Content-Type"))
+		require.Contains(t, string(got.Result), `"structuredContent":{"text":"hi"}`)
+	}
+	body, headers := modern("test_read")
+	got := s.post(body, headers...)
+	require.Equal(t, http.StatusOK, got.status, got.body)
+	require.Contains(t, string(got.Result), `"resultType":"complete"`)
+	require.Equal(t, http.StatusAccepted, s.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`).status)
+	got = s.post(`[`+call("test.read")+`,{"jsonrpc":"2.0","method":"notifications/initialized"},`+call("test.act")+`]`, "Mcp-Protocol-Version", "2025-03-26")
+	require.Equal(t, http.StatusOK, got.status)
+	require.Equal(t, 2, strings.Count(got.body, "structuredContent"), got.body)
+}
+
+// Progress comes before the reply, as events of one stream.
+func TestProgressIsStreamed(t *testing.T) {
+	s := serve(t, true)
+	got := s.post(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"test.progress","_meta":{"progressToken":"p"}}}`)
+	require.Equal(t, "text/event-stream", got.header.Get("Content-Type"))
+	require.Equal(t, "no", got.header.Get("X-Accel-Buffering"))
+	require.Len(t, got.events, 2)
+	require.JSONEq(t, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1,"total":2,"message":"half"}}`, got.events[0])
+	require.Contains(t, got.events[1], `"done":true`)
+	got = s.post(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"test.progress","_meta":{"progressToken":"p"}}}`, "Accept", "", "Accept", "application/json")
+	require.Equal(t, "application/json", got.header.Get("Content-Type"), "a client that takes no stream gets none")
+	require.Contains(t, string(got.Result), `"done":true`)
+}
+
+// The session id is all that a server needs to know of a client: another server asks
+// the user of a client that initialized at the first.
+func TestAnotherServerKnowsTheSession(t *testing.T) {
+	first, second := serve(t, true), serve(t, true)
+	id := first.post(initialize).header.Get("Mcp-Session-Id")
+	require.NotEmpty(t, id)
+	require.NotEqual(t, id, first.post(initialize).header.Get("Mcp-Session-Id"))
+
+	answer, err := http.DefaultClient.Do(second.request(t.Context(), http.MethodPost, streamable.Path, strings.NewReader(call("test.ask")), "Mcp-Session-Id", id, "Mcp-Protocol-Version", "2025-11-25"))
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	events := bufio.NewScanner(answer.Body)
+	question := nextEvent(t, events)
+	require.Contains(t, question, `"method":"elicitation/create"`)
+	require.Contains(t, question, "Ship it?")
+	var asked struct{ ID string }
+	require.NoError(t, json.Unmarshal([]byte(question), &asked))
+	require.Equal(t, http.StatusBadRequest, second.post(`{"jsonrpc":"2.0","id":"savant-1","result":{"action":"accept"}}`, "Mcp-Session-Id", id).status, "an id that is guessed")
+	require.Equal(t, http.StatusAccepted, second.post(`{"jsonrpc":"2.0","id":"`+asked.ID+`","result":{"action":"accept","content":{}}}`, "Mcp-Session-Id", id).status)
+	require.Contains(t, nextEvent(t, events), `{"action":"accept","asked":true}`)
+
+	require.Contains(t, second.post(call("test.ask")).body, `"asked":false`, "of a client without an id nothing is known")
+	for _, made := range []string{"x", "AAAA", strings.Repeat("A", 10_000), "e30"} {
+		got := second.post(call("test.read"), "Mcp-Session-Id", made)
+		require.Equal(t, http.StatusNotFound, got.status, made)
+		require.Equal(t, "INVALID_PARAMS", got.Error.Data.Error)
+	}
+}
+
+func nextEvent(t *testing.T, events *bufio.Scanner) string {
+	t.Helper()
+	for events.Scan() {
+		if data, is := strings.CutPrefix(events.Text(), "data: "); is {
+			return data
+		}
+	}
+	require.NoError(t, events.Err())
+	require.Fail(t, "the stream ended")
+	return ""
+}
+
+// From revision 2026-07-28 on the call is sent again with the answer.
+func TestAQuestionInTheResult(t *testing.T) {
+	s := serve(t, true)
+	body, headers := modern("test_ask")
+	var asked struct{ RequestState string }
+	got := s.post(body, headers...)
+	require.Contains(t, string(got.Result), `"resultType":"input_required"`, got.body)
+	require.NoError(t, json.Unmarshal(got.Result, &asked))
+	body, _ = modern("test_ask", `"requestState":"`+asked.RequestState+`","inputResponses":{"question":{"action":"accept","content":{}}},`)
+	require.Contains(t, s.post(body, headers...).body, `{"action":"accept","asked":true}`)
+}
+
+func TestHeadersHaveToFitTheMessage(t *testing.T) {
+	s := serve(t, true)
+	body, headers := modern("test_read")
+	for what, change := range map[string][]string{
+		"no method":        {"Mcp-Method", ""},
+		"no name":          {"Mcp-Name", ""},
+		"no revision":      {"Mcp-Protocol-Version", ""},
+		"two names":        {"Mcp-Name", "test_act"},
+		"another revision": {"Mcp-Protocol-Version", "", "Mcp-Protocol-Version", "2025-11-25"},
+		"another name":     {"Mcp-Name", "", "Mcp-Name", "test_act"},
+		"another method":   {"Mcp-Method", "", "Mcp-Method", "tools/list"},
+		"bad base64":       {"Mcp-Name", "", "Mcp-Name", "=?base64?!!?="},
+	} {
+		got := s.post(body, append(append([]string{}, headers...), change...)...)
+		require.Equal(t, http.StatusBadRequest, got.status, what)
+		require.Equal(t, -32020, got.Error.Code, what)
+	}
+	got := s.post(body, append(headers, "Mcp-Name", "", "Mcp-Name", "=?base64?dGVzdF9yZWFk?=")...)
+	require.Equal(t, http.StatusOK, got.status, got.body)
+	got = s.post(call("test.read"), "Mcp-Protocol-Version", "1999-01-01")
+	require.Equal(t, http.StatusBadRequest, got.status)
+	require.Equal(t, -32022, got.Error.Code)
+	got = s.post(strings.Replace(body, "tools/call", "no/such", 1), append(headers, "Mcp-Method", "", "Mcp-Method", "no/such", "Mcp-Name", "")...)
+	require.Equal(t, http.StatusNotFound, got.status, got.body)
+	require.Equal(t, http.StatusOK, s.post(`{"jsonrpc":"2.0","id":1,"method":"no/such"}`).status, "before that revision an error is an answer")
+}
+
+func TestWhatIsNoMessageIsRefused(t *testing.T) {
+	s := serve(t, true, func(o *streamable.Options) { o.MaxBody = 1000 })
+	for body, status := range map[string]int{"": 400, "{": 400, "[]": 400, "[1]": 400, `{"jsonrpc":"1.0","id":1,"method":"ping"}`: 400, `{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}`: 400,
+		`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", 1000) + `"}`: 413} {
+		got := s.post(body)
+		require.Equal(t, status, got.status, body)
+		require.NotNil(t, got.Error, body)
+	}
+	require.Equal(t, http.StatusUnsupportedMediaType, s.post(call("test.read"), "Content-Type", "").status)
+	require.Equal(t, http.StatusUnsupportedMediaType, s.post(call("test.read"), "Content-Type", "", "Content-Type", "text/plain").status)
+	require.Equal(t, http.StatusNotAcceptable, s.post(call("test.read"), "Accept", "", "Accept", "text/html").status)
+	require.Equal(t, http.StatusMethodNotAllowed, s.ask(http.MethodDelete, streamable.Path, "").status)
+	require.Equal(t, http.StatusMethodNotAllowed, s.ask(http.MethodOptions, streamable.Path, "").status)
+	require.Equal(t, http.StatusMethodNotAllowed, s.ask(http.MethodGet, streamable.Path, "", "Mcp-Protocol-Version", "2026-07-28").status)
+	require.Equal(t, http.StatusNotFound, s.ask(http.MethodGet, "/", "").status)
+	require.Equal(t, http.StatusNotFound, s.ask(http.MethodGet, "/.well-known/oauth-protected-resource", "").status)
+}
+
+func TestABodyThatDoesNotArriveIsGivenUp(t *testing.T) {
+	s := serve(t, true, func(o *streamable.Options) { o.BodyTime = time.Millisecond })
+	body, write := io.Pipe()
+	defer write.Close()
+	go func() { _, _ = io.WriteString(write, `{"jsonrpc"`) }()
+	answer, err := http.DefaultClient.Do(s.request(t.Context(), http.MethodPost, streamable.Path, body))
+	require.NoError(t, err)
+	require.Equal(t, http.StatusRequestTimeout, s.read(answer).status)
+}
+
+func TestOtherHostsAndSitesAreRefused(t *testing.T) {
+	s := serve(t, true)
+	for _, headers := range [][]string{{"Host", "evil.example"}, {"Host", "127.0.0.1.evil.example"}, {"Origin", "http://evil.example"}, {"Origin", "null"}, {"Sec-Fetch-Site", "cross-site"}} {
+		for _, path := range []string{streamable.Path, "/healthz"} {
+			got := s.ask(http.MethodPost, path, call("test.read"), headers...)
+			require.Equal(t, http.StatusForbidden, got.status, headers)
+			require.Equal(t, "TOOL_DENIED", got.Error.Data.Error)
+		}
+	}
+	for _, headers := range [][]string{{"Host", "savant.example"}, {"Host", "localhost:1"}, {"Origin", s.url}} {
+		require.Equal(t, http.StatusOK, s.post(call("test.read"), headers...).status, headers)
+	}
+}
+
+func TestTokensAndScopes(t *testing.T) {
+	s := serve(t, false, func(o *streamable.Options) { o.Issuer = "https://login.example" })
+	got := s.post(call("test.read"))
+	require.Equal(t, http.StatusUnauthorized, got.status, "nobody is let in before there is a token")
+	require.Equal(t, `Bearer scope="read", resource_metadata="https://savant.example/.well-known/oauth-protected-resource/mcp"`, got.header.Get("WWW-Authenticate"))
+
+	read := s.token(webguard.Token{Name: "reader", Scopes: []string{"read"}})
+	all := s.token(webguard.Token{Name: "all", Scopes: []string{"run", "approve"}})
+	got = s.post(call("test.read"), "Authorization", "Bearer "+read+"x")
+	require.Equal(t, http.StatusUnauthorized, got.status)
+	require.Contains(t, got.header.Get("WWW-Authenticate"), `error="invalid_token"`)
+	require.Equal(t, http.StatusOK, s.post(call("test.read"), "Authorization", "Bearer "+read).status)
+	for _, tool := range []string{"test.act", "test_act", "test.none"} {
+		got = s.post(call(tool), "Authorization", "Bearer "+read)
+		require.Equal(t, http.StatusForbidden, got.status, tool)
+		require.Equal(t, `Bearer error="insufficient_scope", scope="run", resource_metadata="https://savant.example/.well-known/oauth-protected-resource/mcp"`, got.header.Get("WWW-Authenticate"))
+		require.Equal(t, "TOOL_DENIED", got.Error.Data.Error)
+		require.Equal(t, "run", got.Error.Data.Scope)
+	}
+	require.Equal(t, http.StatusForbidden, s.post(`[`+call("test.read")+`,`+call("test.act")+`]`, "Authorization", "Bearer "+read).status, "one of a batch")
+	require.Equal(t, http.StatusOK, s.post(call("test.act"), "Authorization", "Bearer "+all).status)
+
+	body, headers := modern("test_ask")
+	require.Contains(t, s.post(body, append(headers, "Authorization", "Bearer "+read)...).body, `"asked":false`, "without the scope the user is not asked")
+	require.Contains(t, s.post(body, append(headers, "Authorization", "Bearer "+all)...).body, `input_required`)
+	body, _ = modern("test_ask", `"requestState":"x","inputResponses":{"question":{"action":"accept"}},`)
+	require.Equal(t, http.StatusForbidden, s.post(body, append(headers, "Authorization", "Bearer "+read)...).status)
+	require.Equal(t, http.StatusForbidden, s.post(`{"jsonrpc":"2.0","id":"savant-1","result":{"action":"accept"}}`, "Authorization", "Bearer "+read).status)
+
+	require.NoError(t, access.Revoke(t.Context(), s.tokens, "reader"))
+	require.Equal(t, http.StatusUnauthorized, s.post(call("test.read"), "Authorization", "Bearer "+read).status)
+	require.NoError(t, os.WriteFile(s.tokens, []byte("{"), 0o600))
+	require.Equal(t, http.StatusUnauthorized, s.post(call("test.read"), "Authorization", "Bearer "+all).status, "a damaged file lets nobody in")
+	for _, secret := range []string{read, all, webguard.Digest(read)} {
+		require.NotContains(t, s.logged.String(), secret)
+	}
+	got = s.ask(http.MethodGet, "/.well-known/oauth-protected-resource/mcp", "")
+	require.JSONEq(t, `{"resource":"https://savant.example/mcp","authorization_servers":["https://login.example"],"scopes_supported":["read","guide","run","approve"],
+		"bearer_methods_supported":["header"],"resource_name":"Savant"}`, got.body)
+}
+
+func TestQuotas(t *testing.T) {
+	s := serve(t, false)
+	slow := "Bearer " + s.token(webguard.Token{Name: "slow", Scopes: []string{"read"}, PerMinute: 20})
+	daily := "Bearer " + s.token(webguard.Token{Name: "daily", Scopes: []string{"read"}, PerDay: 2})
+	for range 2 { // a tenth of a minute's at once
+		require.Equal(t, http.StatusOK, s.post(call("test.read"), "Authorization", slow).status)
+		require.Equal(t, http.StatusOK, s.post(call("test.read"), "Authorization", daily).status)
+	}
+	for _, token := range []string{slow, daily} {
+		got := s.post(call("test.read"), "Authorization", token)
+		require.Equal(t, http.StatusTooManyRequests, got.status)
+		require.Equal(t, "LIMIT_EXCEEDED", got.Error.Data.Error)
+		require.NotEmpty(t, got.header.Get("Retry-After"))
+	}
+	require.Equal(t, http.StatusOK, s.post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "Authorization", daily).status, "lists are no calls")
+}
+
+// A client that leaves cancels its call from revision 2026-07-28 on; before, the call
+// goes on until the client says that it does not want the answer.
+func TestClientsThatLeave(t *testing.T) {
+	s := serve(t, true)
+	leave := func(body string, headers ...string) {
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			<-s.begun
+			cancel()
+		}()
+		_, err := http.DefaultClient.Do(s.request(ctx, http.MethodPost, streamable.Path, strings.NewReader(body), headers...)) //nolint:bodyclose // there is none
+		require.ErrorIs(t, err, context.Canceled)
+	}
+	body, headers := modern("test_wait")
+	leave(body, headers...)
+	require.ErrorIs(t, <-s.ended, context.Canceled)
+
+	leave(call("test.wait"))
+	close(s.release)
+	require.NoError(t, <-s.ended)
+
+	s.release = make(chan struct{})
+	one, other := s.post(initialize).header.Get("Mcp-Session-Id"), s.post(initialize).header.Get("Mcp-Session-Id")
+	cancelled := make(chan *reply)
+	go func() { cancelled <- s.post(call("test.wait"), "Mcp-Session-Id", one) }()
+	<-s.begun
+	cancel := `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`
+	require.Equal(t, http.StatusAccepted, s.post(cancel, "Mcp-Session-Id", other).status, "the same id of another client")
+	require.Equal(t, http.StatusAccepted, s.post(cancel).status)
+	select {
+	case err := <-s.ended:
+		require.Fail(t, "a client cancelled the call of another", "%v", err)
+	default:
+	}
+	require.Equal(t, http.StatusAccepted, s.post(cancel, "Mcp-Session-Id", one).status)
+	require.ErrorIs(t, <-s.ended, context.Canceled)
+	require.Empty(t, (<-cancelled).body, "no reply to a cancelled call")
+}
+
+// The server tells of changes on a stream of its own, or of subscriptions/listen.
+func TestStreams(t *testing.T) {
+	s := serve(t, true)
+	open := func(method, body string, headers ...string) *bufio.Scanner {
+		answer, err := http.DefaultClient.Do(s.request(t.Context(), method, streamable.Path, strings.NewReader(body), headers...))
+		require.NoError(t, err)
+		t.Cleanup(func() { answer.Body.Close() })
+		require.Equal(t, "text/event-stream", answer.Header.Get("Content-Type"))
+		return bufio.NewScanner(answer.Body)
+	}
+	old := open(http.MethodGet, "")
+	require.True(t, old.Scan(), "it begins at once")
+	latest := open(http.MethodPost, `{"jsonrpc":"2.0","id":9,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},
+		"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "subscriptions/listen")
+	require.Contains(t, nextEvent(t, latest), "notifications/subscriptions/acknowledged")
+	require.NoError(t, s.registry.ReplaceTools("test", s.tools()[:1]...))
+	require.JSONEq(t, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`, nextEvent(t, old))
+	require.Contains(t, nextEvent(t, latest), `"method":"notifications/tools/list_changed"`)
+	ended := make(chan error)
+	go func() { ended <- s.answers.End(context.Background()) }()
+	require.NoError(t, <-ended, "streams do not hold up the end")
+	for old.Scan() {
+	}
+	require.Contains(t, nextEvent(t, latest), `"id":9`)
+}
+
+// What was begun is answered, what comes later is not begun.
+func TestTheEnd(t *testing.T) {
+	s := serve(t, true)
+	require.Equal(t, http.StatusOK, s.ask(http.MethodGet, "/readyz", "").status)
+	s.notReady = fault.New(fault.StateNotSaved, "the disk is gone")
+	require.JSONEq(t, `{"status":"failed","error":"STATE_NOT_SAVED"}`, s.ask(http.MethodGet, "/readyz", "").body)
+	require.Equal(t, http.StatusOK, s.ask(http.MethodGet, "/healthz", "").status)
+	s.notReady = nil
+
+	begun := make(chan *reply)
+	go func() { begun <- s.post(call("test.wait")) }()
+	<-s.begun
+	late, stop := context.WithCancelCause(context.Background())
+	ended := make(chan error)
+	go func() { ended <- s.answers.End(late) }()
+	for s.ask(http.MethodGet, "/readyz", "").status == http.StatusOK {
+	}
+	got := s.post(call("test.read"))
+	require.Equal(t, http.StatusServiceUnavailable, got.status)
+	require.Equal(t, "ENGINE_OFFLINE", got.Error.Data.Error)
+	require.NotEmpty(t, got.header.Get("Retry-After"))
+	require.Equal(t, http.StatusOK, s.ask(http.MethodGet, "/healthz", "").status)
+	close(s.release)
+	require.Contains(t, (<-begun).body, `"waited":true`)
+	require.NoError(t, <-ended)
+	stop(errors.New("unused"))
+}
+
+func TestAnEndThatTakesTooLong(t *testing.T) {
+	s := serve(t, true)
+	begun := make(chan *reply)
+	go func() { begun <- s.post(call("test.wait")) }()
+	<-s.begun
+	over := errors.New("over")
+	late, stop := context.WithCancelCause(context.Background())
+	stop(over)
+	require.ErrorIs(t, s.answers.End(late), over)
+	s.project.Exchanges.Close()
+	require.Error(t, <-s.ended)
+	require.NotEmpty(t, (<-begun).body, "the client is told")
+}

@@ -1,0 +1,143 @@
+package access
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"savant/fault"
+	"savant/internal/atomicfile"
+	"savant/internal/filelock"
+	"savant/internal/webguard"
+)
+
+// Tokens reads the tokens of a file: none where there is no file, or an empty list.
+// The error is INVALID_PARAMS.
+func Tokens(path string) (webguard.Tokens, error) {
+	if _, err := os.Stat(path); path == "" || errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	tokens, err := webguard.ReadTokens(path)
+	if errors.Is(err, webguard.ErrNoTokens) {
+		return nil, nil
+	}
+	return tokens, err
+}
+
+// document is a file of tokens. What else it has is kept as it is.
+type document struct {
+	members map[string]json.RawMessage
+	tokens  []json.RawMessage
+}
+
+// Add makes a token, keeps its digest in a file and returns it: it is known to nobody
+// else from then on. A name that is taken is ID_COLLISION.
+func Add(ctx context.Context, path string, token webguard.Token) (string, error) {
+	secret := webguard.NewToken()
+	token.Digest = webguard.Digest(secret)
+	err := edit(ctx, path, func(held *document) error {
+		if slices.ContainsFunc(held.tokens, named(token.Name)) {
+			return fault.New(fault.IDCollision, "there is a token named %q already: revoke it first, or choose another name", token.Name)
+		}
+		added, err := json.Marshal(token)
+		held.tokens = append(held.tokens, added)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	return secret, nil
+}
+
+// Revoke removes the token of a name; INVALID_PARAMS if there is none.
+func Revoke(ctx context.Context, path, name string) error {
+	return edit(ctx, path, func(held *document) error {
+		before := len(held.tokens)
+		held.tokens = slices.DeleteFunc(held.tokens, named(name))
+		if len(held.tokens) == before {
+			return fault.New(fault.InvalidParams, "there is no token named %q", fault.Cut(name, 100)).
+				Hinted(fault.Hint{Call: "savant token list", Text: "shows those there are"})
+		}
+		return nil
+	})
+}
+
+func named(name string) func(json.RawMessage) bool {
+	return func(raw json.RawMessage) bool {
+		var each webguard.Token
+		return json.Unmarshal(raw, &each) == nil && each.Name == name
+	}
+}
+
+// edit changes a file of tokens, one process at a time. The file is for its owner alone.
+func edit(ctx context.Context, path string, change func(*document) error) error {
+	folder, name := filepath.Split(path)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return unsaved(path, err)
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return unsaved(path, err)
+	}
+	defer root.Close()
+	lock, err := root.OpenFile("."+name+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return unsaved(path, err)
+	}
+	defer lock.Close()
+	if err := filelock.Acquire(ctx, name, func() (bool, error) { return filelock.TryLock(lock, true) }); err != nil {
+		return err
+	}
+	held, err := read(path)
+	if err != nil {
+		return err
+	}
+	if err := change(held); err != nil {
+		return err
+	}
+	if held.members["tokens"], err = json.Marshal(held.tokens); err != nil {
+		return err
+	}
+	data, err := json.MarshalIndent(held.members, "", "  ")
+	if err == nil {
+		err = atomicfile.Write(root, name, append(data, '\n'), 0o600)
+	}
+	if err != nil {
+		return unsaved(path, err)
+	}
+	return nil
+}
+
+// read returns what a file holds, once it was checked.
+func read(path string) (*document, error) {
+	held := &document{members: map[string]json.RawMessage{}, tokens: []json.RawMessage{}}
+	if _, err := Tokens(path); err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return held, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &held.members)
+	}
+	if raw, there := held.members["tokens"]; err == nil && there {
+		err = json.Unmarshal(raw, &held.tokens)
+	}
+	if err != nil {
+		return nil, unsaved(path, err)
+	}
+	return held, nil
+}
+
+func unsaved(path string, err error) error {
+	var failed *fs.PathError
+	if errors.As(err, &failed) {
+		err = failed.Err
+	}
+	return fault.New(fault.StateNotSaved, "the file of tokens %s: %w", path, err)
+}

@@ -1,0 +1,233 @@
+package access
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/MicahParks/keyfunc/v3"
+	"github.com/golang-jwt/jwt/v5"
+	"golang.org/x/time/rate"
+
+	"savant/fault"
+	"savant/internal/httpclient"
+)
+
+// How long the issuer is waited for, how far clocks may be apart, how often its keys
+// are fetched for a token of an unknown key, and how long what it says of itself may be.
+const (
+	issuerPatience = 10 * time.Second
+	clockLeeway    = 30 * time.Second
+	keysInterval   = 10 * time.Second
+	maxMetadata    = 1 << 20
+)
+
+// Issuer is an authorisation server whose access tokens (JSON Web Tokens, RFC 9068)
+// are accepted. Its keys are fetched when the first token comes, and kept. It may be
+// used by several goroutines at once.
+type Issuer struct {
+	address, audience string
+	client            *http.Client
+	logger            *slog.Logger
+	parser            *jwt.Parser
+
+	mu    sync.Mutex
+	life  context.Context
+	end   context.CancelFunc
+	keys  keyfunc.Keyfunc
+	tried time.Time // when the keys could not be fetched
+	why   error
+}
+
+// NewIssuer returns an issuer whose tokens have to be for an audience: the address of
+// this server. An address that is not https, other than of this machine, is
+// INVALID_PARAMS.
+func NewIssuer(address, audience string, logger *slog.Logger) (*Issuer, error) {
+	if err := secure(address); err != nil {
+		return nil, fault.New(fault.InvalidParams, "the address of the authorisation server: %w", err)
+	}
+	if audience == "" {
+		return nil, fault.New(fault.InvalidParams, "tokens of an authorisation server need an audience, so that those for other servers are refused")
+	}
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	life, end := context.WithCancel(context.Background())
+	return &Issuer{address: address, audience: audience, logger: logger, life: life, end: end,
+		client: &http.Client{Timeout: issuerPatience, CheckRedirect: httpclient.SameOrigin, Transport: bounded{http.DefaultTransport}},
+		parser: jwt.NewParser(jwt.WithIssuer(address), jwt.WithAudience(audience), jwt.WithExpirationRequired(), jwt.WithLeeway(clockLeeway),
+			jwt.WithValidMethods([]string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}))}, nil
+}
+
+// Address is the issuer's own name.
+func (i *Issuer) Address() string { return i.address }
+
+// Close ends the fetching of keys.
+func (i *Issuer) Close() { i.end() }
+
+// claims are what is read of a token.
+type claims struct {
+	jwt.RegisteredClaims
+	Scope    string          `json:"scope"`
+	Scp      json.RawMessage `json:"scp"` // a text, or a list of texts
+	ClientID string          `json:"client_id"`
+}
+
+// Caller returns who bears a token that this issuer signed, for this server, and that
+// is valid now. The error says why there is none, without the token.
+func (i *Issuer) Caller(ctx context.Context, token string) (Caller, error) {
+	keys, err := i.keySet(ctx)
+	if err != nil {
+		return Caller{}, err
+	}
+	var said claims
+	parsed, err := i.parser.ParseWithClaims(token, &said, keys.KeyfuncCtx(ctx))
+	if err != nil {
+		return Caller{}, err
+	}
+	if typ, _ := parsed.Header["typ"].(string); typ != "" && !isAccessToken(typ) {
+		return Caller{}, fmt.Errorf("it is a token of type %q, not an access token", fault.Cut(typ, 40))
+	}
+	name := said.Subject
+	if name == "" {
+		name = said.ClientID
+	}
+	if name == "" {
+		return Caller{}, errors.New("it says not whose it is")
+	}
+	return Caller{Name: "oauth:" + fault.Cut(name, 100), Scopes: known(append(strings.Fields(said.Scope), scopeList(said.Scp)...))}, nil
+}
+
+// isAccessToken says whether a type may be that of an access token: many servers give
+// theirs the general one.
+func isAccessToken(typ string) bool {
+	typ = strings.TrimPrefix(strings.ToLower(typ), "application/")
+	return typ == "at+jwt" || typ == "jwt"
+}
+
+func scopeList(raw json.RawMessage) []string {
+	var list []string
+	var text string
+	switch {
+	case json.Unmarshal(raw, &list) == nil:
+		return list
+	case json.Unmarshal(raw, &text) == nil:
+		return strings.Fields(text)
+	}
+	return nil
+}
+
+// keySet returns the issuer's keys. A failure is remembered for a moment, so that
+// tokens that somebody makes up cost the issuer nothing.
+func (i *Issuer) keySet(ctx context.Context) (keyfunc.Keyfunc, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.keys != nil {
+		return i.keys, nil
+	}
+	if i.why != nil && time.Since(i.tried) < keysInterval {
+		return nil, i.why
+	}
+	address, err := i.keysAddress(ctx)
+	if err == nil {
+		must := false
+		i.keys, err = keyfunc.NewDefaultOverrideCtx(i.life, []string{address}, keyfunc.Override{Client: i.client, HTTPTimeout: issuerPatience,
+			NoErrorReturnFirstHTTPReq: &must, RateLimitWaitMax: time.Millisecond, RefreshUnknownKID: rate.NewLimiter(rate.Every(keysInterval), 1),
+			RefreshErrorHandlerFunc: func(string) func(context.Context, error) {
+				return func(ctx context.Context, err error) {
+					i.logger.WarnContext(ctx, "the keys of the authorisation server are not fetched", "cause", err.Error())
+				}
+			}})
+	}
+	if err != nil {
+		i.keys, i.tried, i.why = nil, time.Now(), fmt.Errorf("the keys of the authorisation server cannot be fetched: %w", err)
+		return nil, i.why
+	}
+	return i.keys, nil
+}
+
+// keysAddress finds where the keys are, by RFC 8414 and by OpenID Connect Discovery.
+func (i *Issuer) keysAddress(ctx context.Context) (string, error) {
+	var failed error
+	for _, address := range i.wellKnown() {
+		found, err := i.metadata(ctx, address)
+		if err == nil {
+			return found, nil
+		}
+		failed = errors.Join(failed, err)
+	}
+	return "", failed
+}
+
+func (i *Issuer) wellKnown() []string {
+	base := strings.TrimSuffix(i.address, "/")
+	parsed, err := url.Parse(base)
+	if err != nil {
+		return nil
+	}
+	origin := parsed.Scheme + "://" + parsed.Host
+	return []string{origin + "/.well-known/oauth-authorization-server" + parsed.Path, origin + "/.well-known/openid-configuration" + parsed.Path,
+		base + "/.well-known/openid-configuration"}
+}
+
+// metadata reads what a server says of itself. Metadata of another issuer is refused.
+func (i *Issuer) metadata(ctx context.Context, address string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return "", err
+	}
+	answer, err := i.client.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer answer.Body.Close()
+	var said struct {
+		Issuer string `json:"issuer"`
+		Keys   string `json:"jwks_uri"`
+	}
+	switch {
+	case answer.StatusCode != http.StatusOK:
+		return "", fmt.Errorf("%s: HTTP %d", address, answer.StatusCode)
+	case json.NewDecoder(answer.Body).Decode(&said) != nil:
+		return "", fmt.Errorf("%s: it is not JSON", address)
+	case said.Issuer != i.address:
+		return "", fmt.Errorf("%s: it is of another issuer, %q", address, fault.Cut(said.Issuer, 200))
+	}
+	return said.Keys, secure(said.Keys)
+}
+
+// secure refuses an address that others on the way could answer for.
+func secure(address string) error {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Host == "" {
+		return fmt.Errorf("expected an address, got %q", fault.Cut(address, 200))
+	}
+	host := parsed.Hostname()
+	if ip := net.ParseIP(host); parsed.Scheme == "https" || parsed.Scheme == "http" && (host == "localhost" || ip != nil && ip.IsLoopback()) {
+		return nil
+	}
+	return fmt.Errorf("expected https, got %q", fault.Cut(address, 200))
+}
+
+// bounded cuts answers that are too long.
+type bounded struct{ http.RoundTripper }
+
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := b.RoundTripper.RoundTrip(r)
+	if err == nil {
+		answer.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(answer.Body, maxMetadata), answer.Body}
+	}
+	return answer, err
+}

@@ -1,0 +1,58 @@
+package settings
+
+import "time"
+
+// HTTP says how MCP is served over HTTP.
+type HTTP struct {
+	// Address is where to listen, as HOST:PORT; empty: MCP is served on stdin and stdout.
+	Address string
+	// URL is the address of the server as clients know it, where another one stands
+	// before it.
+	URL string
+	// Tokens is the file of tokens; empty: the one of the user's configuration.
+	Tokens string
+	// Issuer is an authorisation server whose tokens count, and Audience what they have
+	// to be for; empty: URL.
+	Issuer, Audience string
+	// MaxBody is how long a message may be, in bytes. PerMinute is how many requests a
+	// token may send in a minute; 0: any number.
+	MaxBody, PerMinute int
+	// Drain is how long requests may take to be answered once the program is told to end.
+	Drain time.Duration
+}
+
+// Names of variables that messages name.
+const (
+	EnvHTTP       = "SAVANT_HTTP"
+	EnvHTTPURL    = "SAVANT_HTTP_URL"
+	EnvHTTPTokens = "SAVANT_HTTP_TOKENS"
+	EnvHTTPIssuer = "SAVANT_HTTP_ISSUER"
+)
+
+const (
+	maxHTTPBody  = 256 << 20
+	maxPerMinute = 1_000_000
+	maxDrain     = 3_600_000
+)
+
+func httpRows() []Setting {
+	const why = "says who may reach this machine"
+	return []Setting{
+		{Flag: "http", Env: EnvHTTP, Key: "http.address", NotInFile: why,
+			Doc: "HOST:PORT where savant mcp serves MCP over HTTP; empty: on stdin and stdout", field: func(s *Settings) any { return &s.HTTP.Address }},
+		{Flag: "http-url", Env: EnvHTTPURL, Key: "http.url", NotInFile: why,
+			Doc: "address of that server as clients know it, such as https://savant.example; by default the one it listens at", field: func(s *Settings) any { return &s.HTTP.URL }},
+		{Flag: "http-tokens", Env: EnvHTTPTokens, Key: "http.tokens", NotInFile: why,
+			Doc: "file of the tokens that are accepted; savant token writes it; by default savant/tokens.json in the user's configuration", field: func(s *Settings) any { return &s.HTTP.Tokens }},
+		{Flag: "http-issuer", Env: EnvHTTPIssuer, Key: "http.issuer", NotInFile: why,
+			Doc: "address of an OAuth authorisation server whose access tokens are accepted", field: func(s *Settings) any { return &s.HTTP.Issuer }},
+		{Flag: "http-audience", Env: "SAVANT_HTTP_AUDIENCE", Key: "http.audience", NotInFile: why,
+			Doc: "audience that its tokens have to name; by default the address of the server", field: func(s *Settings) any { return &s.HTTP.Audience }},
+		{Flag: "http-max-body", Env: "SAVANT_HTTP_MAX_BODY", Key: "http.max_body", NotInFile: why, Kind: Number, Min: 1024, Max: maxHTTPBody, Default: "8388608",
+			Doc: "bytes of a message over HTTP at most", field: func(s *Settings) any { return &s.HTTP.MaxBody }},
+		{Flag: "http-per-minute", Env: "SAVANT_HTTP_PER_MINUTE", Key: "http.per_minute", NotInFile: why, Kind: Number, Max: maxPerMinute, Default: "6000",
+			Doc: "requests of one token in a minute at most, where the token does not say; 0 is any number", field: func(s *Settings) any { return &s.HTTP.PerMinute }},
+		{Flag: "http-drain-ms", Env: "SAVANT_HTTP_DRAIN_MS", Key: "http.drain_ms", NotInFile: why, Kind: Number, Min: 1, Max: maxDrain, Default: "1200",
+			Doc: "milliseconds that requests may take to be answered once the program is told to end", field: func(s *Settings) any { return &s.HTTP.Drain }},
+	}
+}
