@@ -11,10 +11,21 @@ TESTFLAGS ?=
 BENCHTIME ?= 1s
 FUZZTIME  ?= 10s
 
-.PHONY: help build test browser race lint bench fuzz ask demo clients think-test ferret clean
+.PHONY: help build test browser race lint bench fuzz ask demo clients think-test ferret install dist dist-check platforms clean
 
 build: ## bin/savant
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/savant ./cmd/savant
+
+install: ## the program into the folder of go install
+	go install -trimpath -ldflags '$(LDFLAGS)' ./cmd/savant
+
+OWNER ?= OWNER
+dist: ## packages for all platforms in dist/: make dist VERSION=v1.2.3 OWNER=name
+	cd internal/dist && go run . -source ../.. -out ../../dist -owner '$(OWNER)' \
+	  $(if $(filter command environment,$(firstword $(origin VERSION))),-version '$(VERSION)') $(if $(TARGETS),-targets '$(TARGETS)')
+
+dist-check: ## a release of this platform, twice, and each package tried
+	cd internal/dist && go test $(TESTFLAGS) ./...
 
 test: ## all tests
 	@echo 'compiling what changed since the last time, which takes minutes the first time; then testing'
@@ -63,4 +74,4 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 12
 
 clean: ## what was built
-	rm -rf bin $(CLIENTS)/node_modules
+	rm -rf bin dist $(CLIENTS)/node_modules
