@@ -48,6 +48,10 @@ lint: ## formatting, vet and staticcheck
 bench: ## ratios of what steps, plans and starts cost
 	go test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...
 
+platforms: ## vet for Windows and macOS, where nothing is run
+	CGO_ENABLED=0 GOOS=windows go vet ./...
+	CGO_ENABLED=0 GOOS=darwin go vet ./...
+
 fuzz: ## each fuzz target for a while
 	.ci/fuzz $(FUZZTIME)
 

@@ -2,7 +2,9 @@ package savant_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -184,4 +186,28 @@ func TestEachPromiseOfSecurityNamesItsTest(t *testing.T) {
 			require.FileExists(t, each[1], row)
 		}
 	}
+}
+
+// TestTheLinksThatInstallHoldTheDocumentedServer decodes the links of VS Code and
+// Cursor in docs/clients.md.
+func TestTheLinksThatInstallHoldTheDocumentedServer(t *testing.T) {
+	page, err := os.ReadFile("docs/clients.md")
+	require.NoError(t, err)
+	_, encoded, found := strings.Cut(string(page), "vscode:mcp/install?")
+	require.True(t, found)
+	encoded, _, _ = strings.Cut(encoded, "\n")
+	text, err := url.QueryUnescape(encoded)
+	require.NoError(t, err)
+	wanted := `"command":"savant","args":["mcp"],"env":{"MCP_SERVICE":"think,git,context,ci","SAVANT_PATH":"${workspaceFolder}"}}`
+	require.JSONEq(t, `{"name":"savant","type":"stdio",`+wanted, text)
+
+	_, encoded, found = strings.Cut(string(page), "cursor://anysphere.cursor-deeplink/mcp/install?")
+	require.True(t, found)
+	encoded, _, _ = strings.Cut(encoded, "\n")
+	values, err := url.ParseQuery(encoded)
+	require.NoError(t, err)
+	require.Equal(t, "savant", values.Get("name"))
+	decoded, err := base64.StdEncoding.DecodeString(values.Get("config"))
+	require.NoError(t, err)
+	require.JSONEq(t, `{`+wanted, string(decoded))
 }

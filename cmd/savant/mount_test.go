@@ -1,46 +1,13 @@
 package main
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
-
-// No process is left behind: a mounted server that ends neither with its input
-// nor by SIGTERM is killed, and so is what it started.
-func TestASignalEndsMountedServers(t *testing.T) {
-	folder := t.TempDir()
-	self, err := exec.LookPath("savant")
-	require.NoError(t, err)
-	require.NoError(t, os.Mkdir(filepath.Join(folder, ".savant"), 0o700))
-	script := fmt.Sprintf("trap '' TERM; echo $$ > pid; %s mcp; sleep 600 & wait; sleep 600", self)
-	config := fmt.Sprintf(`{"mcpServers": {"odd": {"command": "sh", "args": ["-c", %q], "env": {"MCP_SERVICE": "git"}}}}`, script)
-	require.NoError(t, os.WriteFile(filepath.Join(folder, ".savant/mcp.json"), []byte(config), 0o600))
-	trusts(t, folder)
-
-	s := serveIn(t, folder, "MCP_SERVICE=think,odd")
-	require.Eventually(t, func() bool {
-		_, err := os.Stat(filepath.Join(folder, ".savant/mcp.lock.json"))
-		return err == nil
-	}, hang, 10*time.Millisecond, "the server was not discovered")
-	data, err := os.ReadFile(filepath.Join(folder, "pid"))
-	require.NoError(t, err)
-	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
-	require.NoError(t, err)
-	group, err := syscall.Getpgid(pid)
-	require.NoError(t, err)
-	require.NoError(t, s.command.Process.Signal(syscall.SIGTERM))
-	require.NoError(t, s.wait(t))
-	require.Eventually(t, func() bool { return isGroupGone(group) }, hang, 10*time.Millisecond, "a process is left")
-}
 
 // A server that is written into the file while clients are served comes with
 // its tools: they are told, and a call need not wait for that.

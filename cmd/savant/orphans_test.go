@@ -3,7 +3,9 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -50,12 +52,6 @@ func TestAKilledServerLeavesNothingRunning(t *testing.T) {
 	}
 }
 
-// isGone says whether a process has ended, waited for or not.
-func isGone(id int) bool {
-	status, err := os.ReadFile("/proc/" + strconv.Itoa(id) + "/stat")
-	return syscall.Kill(id, 0) != nil || err == nil && strings.Contains(string(status), ") Z ")
-}
-
 // isGroupGone says whether every process of a group has ended, waited for or
 // not: what is orphaned waits for whoever is the first process of the machine.
 func isGroupGone(group int) bool {
@@ -71,4 +67,32 @@ func isGroupGone(group int) bool {
 		}
 	}
 	return true
+}
+
+// No process is left behind: a mounted server that ends neither with its input
+// nor by SIGTERM is killed, and so is what it started.
+func TestASignalEndsMountedServers(t *testing.T) {
+	folder := t.TempDir()
+	self, err := exec.LookPath("savant")
+	require.NoError(t, err)
+	require.NoError(t, os.Mkdir(filepath.Join(folder, ".savant"), 0o700))
+	script := fmt.Sprintf("trap '' TERM; echo $$ > pid; %s mcp; sleep 600 & wait; sleep 600", self)
+	config := fmt.Sprintf(`{"mcpServers": {"odd": {"command": "sh", "args": ["-c", %q], "env": {"MCP_SERVICE": "git"}}}}`, script)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, ".savant/mcp.json"), []byte(config), 0o600))
+	trusts(t, folder)
+
+	s := serveIn(t, folder, "MCP_SERVICE=think,odd")
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(filepath.Join(folder, ".savant/mcp.lock.json"))
+		return err == nil
+	}, hang, 10*time.Millisecond, "the server was not discovered")
+	data, err := os.ReadFile(filepath.Join(folder, "pid"))
+	require.NoError(t, err)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	require.NoError(t, err)
+	group, err := syscall.Getpgid(pid)
+	require.NoError(t, err)
+	require.NoError(t, s.command.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, s.wait(t))
+	require.Eventually(t, func() bool { return isGroupGone(group) }, hang, 10*time.Millisecond, "a process is left")
 }

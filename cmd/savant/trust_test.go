@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -77,6 +78,13 @@ func TestAServerWrittenWhileServingWaitsForAPerson(t *testing.T) {
 	require.Eventually(t, func() bool { return !s.lists(t, "first_git_status") }, hang, 10*time.Millisecond)
 	require.NoError(t, s.stdin.Close())
 	require.NoError(t, s.wait(t))
+}
+
+// isGone says whether a process has ended, waited for or not.
+func isGone(id int) bool {
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(id) + "/stat")
+	process, lost := os.FindProcess(id)
+	return lost != nil || process.Signal(syscall.Signal(0)) != nil || err == nil && strings.Contains(string(status), ") Z ")
 }
 
 // answerTo returns the line that answers a request.

@@ -52,10 +52,12 @@ func (t target) program() string {
 	return "savant"
 }
 
-// Semantic Versioning 2.0.0 without build metadata, which npm drops.
-var semanticVersion = regexp.MustCompile(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
-
-func semantic(version string) bool { return semanticVersion.MatchString(version) }
+// semantic says whether it is a version of Semantic Versioning 2.0.0 without build
+// metadata, which npm drops.
+func semantic(version string) bool {
+	pattern := regexp.MustCompile(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
+	return pattern.MatchString(version)
+}
 
 // name is the name of a file of the release: savant_1.2.3_linux_amd64.deb.
 func (r release) name(prefix string, t target, suffix string) string {

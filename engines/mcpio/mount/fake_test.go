@@ -166,7 +166,7 @@ func (f fake) call(asked request) {
 // gone waits for a process to be gone, for a minute or more.
 func gone(pid int) bool {
 	for range 6000 {
-		if syscall.Kill(pid, 0) != nil {
+		if process, err := os.FindProcess(pid); err != nil || process.Signal(syscall.Signal(0)) != nil {
 			return true
 		}
 		// A zombie of somebody else counts as gone.
