@@ -13,6 +13,7 @@ import (
 
 	"savant/agent"
 	"savant/engines"
+	"savant/hub/events"
 	"savant/internal/redact"
 	"savant/telemetry"
 	"savant/think"
@@ -62,6 +63,7 @@ type Hub struct {
 	options Options
 	gate    *gate
 	pages   *template.Template
+	index   *events.Index
 	changes *changes
 }
 
@@ -81,7 +83,8 @@ func New(ctx context.Context, options Options) (*Hub, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Hub{options: options, gate: gate, pages: pages, changes: watch(ctx, options.Logs, options.Logger)}, nil
+	index := events.New(options.Recorder, nil)
+	return &Hub{options: options, gate: gate, pages: pages, index: index, changes: watch(ctx, index, options.Logs, options.Logger)}, nil
 }
 
 // Link returns an address that opens the hub once: whoever follows it first has a
@@ -100,7 +103,9 @@ func (h *Hub) Handler() http.Handler {
 	inside.HandleFunc("GET /workflows/{name}", h.showWorkflow)
 	inside.HandleFunc("GET /diagnostics/agents", h.listAgents)
 	inside.HandleFunc("GET /diagnostics/agents/{run}", h.showAgent)
-	inside.HandleFunc("GET /diagnostics/agents/{run}/live", h.live)
+	inside.HandleFunc("GET /diagnostics/agents/{run}/rows", h.sendRows)
+	inside.HandleFunc("GET /diagnostics/agents/{run}/event", h.sendEvent)
+	inside.HandleFunc("GET /live", h.live)
 	inside.HandleFunc("GET /diagnostics/agents/{run}/trace.ndjson", h.downloadTrace)
 	inside.HandleFunc("GET /diagnostics/agents/{run}/session.json", h.downloadSession)
 	inside.HandleFunc("POST /diagnostics/agents/{run}/cancel", h.cancelAgent)

@@ -1,42 +1,52 @@
 package hub
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
 
-	"savant/telemetry"
+	"savant/hub/events"
 )
 
-// A page that is live reads the trace itself, from the place it stands at: nothing is
-// kept for it, so a slow page costs no memory and holds up no writer.
+// A stream says which runs have new events; a page that shows one of them asks for the
+// rows that it needs. So nothing is kept for a page, a slow or hidden one costs no memory
+// and holds up no writer, and one stream serves all tabs of a browser, which has six
+// connections for them.
 
 const (
 	// lookAgain is how often the trace is looked at where no change of it was told: its
 	// folder may not be there yet, or be on a disk that tells nothing.
 	lookAgain = time.Second
+	// between is how long a change waits for those that follow it.
+	between = 20 * time.Millisecond
 	// keepAlive is how often a silent stream says that it is there.
 	keepAlive = 15 * time.Second
 	// sendTime is how long a page may take to accept what is sent.
 	sendTime = 30 * time.Second
+	// maxNamed is how many runs a change names; of more it says that any may have changed.
+	maxNamed = 100
 )
 
-// changes tells pages that the trace may have grown.
+// changes reads the trace when it grows, and tells pages.
 type changes struct {
-	mu   sync.Mutex
-	next chan struct{} // closed with the next change
+	index *events.Index
+
+	mu      sync.Mutex
+	next    chan struct{} // closed with the next change
+	waiting int           // streams
 }
 
-// watch tells of changes in a folder until ctx ends.
-func watch(ctx context.Context, folder string, logger *slog.Logger) *changes {
-	c := &changes{next: make(chan struct{})}
+// watch looks at the trace in a folder until ctx ends.
+func watch(ctx context.Context, index *events.Index, folder string, logger *slog.Logger) *changes {
+	c := &changes{index: index, next: make(chan struct{})}
 	go c.follow(ctx, folder, logger)
 	return c
 }
@@ -44,26 +54,55 @@ func watch(ctx context.Context, folder string, logger *slog.Logger) *changes {
 func (c *changes) follow(ctx context.Context, folder string, logger *slog.Logger) {
 	ticker := time.NewTicker(lookAgain)
 	defer ticker.Stop()
-	var events chan fsnotify.Event
+	var told chan fsnotify.Event
 	watcher, err := fsnotify.NewWatcher()
 	if err == nil {
 		defer watcher.Close()
-		events = watcher.Events
+		told = watcher.Events
 	} else {
 		logger.Warn("live pages look at the trace once a second: its changes are not told", "cause", err.Error())
 	}
-	for {
+	for failed := false; ; {
 		if watcher != nil {
 			_ = watcher.Add(folder) // it may not be there, or be made again
 		}
+		before := c.index.Now()
+		if err := c.index.Refresh(); err != nil && !failed {
+			failed = true
+			logger.Warn("the trace cannot be read", "cause", err.Error())
+		}
+		if c.index.Now() != before {
+			c.tell()
+		}
+		if !c.wait(ctx, told, ticker.C) {
+			return
+		}
+	}
+}
+
+// wait returns when the trace is to be read again; false when ctx ended. Without a
+// stream that is only once a second.
+func (c *changes) wait(ctx context.Context, told <-chan fsnotify.Event, tick <-chan time.Time) bool {
+	pause := time.After(between)
+	for grown, rested := false, false; !grown || !rested; {
 		select {
 		case <-ctx.Done():
-			return
-		case <-events:
-		case <-ticker.C:
+			return false
+		case <-tick:
+			return true
+		case <-told:
+			grown = grown || c.heard()
+		case <-pause:
+			rested = true
 		}
-		c.tell()
 	}
+	return true
+}
+
+func (c *changes) heard() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.waiting > 0
 }
 
 func (c *changes) tell() {
@@ -80,86 +119,76 @@ func (c *changes) after() <-chan struct{} {
 	return c.next
 }
 
-// live sends the events of a run as they are written, by whatever process, each as the
-// row that the page would have of it. It begins after the cursor of Last-Event-ID, or of
-// the query: a browser that comes back gets what it missed.
+// listen counts a stream until the function it returns is called.
+func (c *changes) listen() (end func()) {
+	count := func(by int) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.waiting += by
+	}
+	count(1)
+	return func() { count(-1) }
+}
+
+// live sends which runs have new events, written by whatever process. It begins after
+// Last-Event-ID, so that a browser that comes back is told what it missed; where that is
+// of an earlier hub it is told that anything may have changed.
 func (h *Hub) live(w http.ResponseWriter, r *http.Request) {
-	run := r.PathValue("run")
-	if _, err := h.options.Agent.Report(run); err != nil {
-		h.fail(w, r, err)
-		return
+	defer h.changes.listen()()
+	id := r.Header.Get("Last-Event-ID")
+	if id == "" {
+		id = r.URL.Query().Get("after") // of a stream that was made anew
 	}
-	at := r.URL.Query().Get("after")
-	if came := r.Header.Get("Last-Event-ID"); came != "" {
-		at = came
-	}
-	cursor, known := telemetry.ParseCursor(at)
-	if !known {
-		http.Error(w, "the place in the trace is not one of this hub", http.StatusBadRequest)
-		return
-	}
+	at := markOf(id)
 	w.Header().Set("Content-Type", "text/event-stream")
-	s := &stream{hub: h, out: w, control: http.NewResponseController(w), run: run, filter: filterOf(r), cursor: cursor}
-	s.comment("live")
+	s := &stream{out: w, control: http.NewResponseController(w)}
+	s.write("retry: 500\n\n")
 	silent := time.NewTicker(keepAlive)
 	defer silent.Stop()
 	for s.err == nil {
-		changed := h.changes.after() // before reading: what is written meanwhile is read next time
-		s.sendNew()
+		changed := h.changes.after() // before looking: what is written meanwhile is seen next time
+		at = s.sendChanges(h.index, at)
 		s.flush()
 		select {
 		case <-r.Context().Done():
 			return
 		case <-changed:
 		case <-silent.C:
-			s.comment("still here")
+			s.write(": still here\n\n")
 		}
 	}
 }
 
-// stream is what one live page is sent.
+// markOf reads the id of an event of a stream; one that is none is before everything.
+func markOf(id string) events.Mark {
+	epoch, now, _ := strings.Cut(id, ".")
+	number, err := strconv.ParseUint(now, 10, 64)
+	if err != nil {
+		return events.Mark{}
+	}
+	return events.Mark{Epoch: epoch, Now: number}
+}
+
+// stream is what one browser is sent.
 type stream struct {
-	hub     *Hub
 	out     http.ResponseWriter
 	control *http.ResponseController
-	run     string
-	filter  filter
-	cursor  telemetry.Cursor
 	unsent  bool
-	err     error // the page is gone
+	err     error // the browser is gone
 }
 
-// sendNew sends the events after the cursor.
-func (s *stream) sendNew() {
-	lost, err := s.hub.options.Recorder.Since(&s.cursor, s.run, func(e telemetry.Event, line []byte) bool {
-		if s.filter.shows(e, line) {
-			s.send(e)
-		}
-		return s.err == nil
-	})
-	if lost {
-		s.write("event: lost\ndata: events are gone from the trace\n\n")
-		s.sendNew()
+// sendChanges sends what changed since a mark, and returns the next.
+func (s *stream) sendChanges(index *events.Index, since events.Mark) events.Mark {
+	runs, all, now := index.Changed(since)
+	kind, data := "changed", []byte("[]")
+	if all || len(runs) > maxNamed {
+		kind = "reset"
+	} else if data, _ = json.Marshal(runs); len(runs) == 0 { // texts can always be written
+		return now
 	}
-	if err != nil {
-		s.hub.options.Logger.Warn("a live page ended", "cause", err.Error())
-		s.err = err
-	}
+	s.write(fmt.Sprintf("id: %s.%d\nevent: %s\ndata: %s\n\n", now.Epoch, now.Now, kind, data))
+	return now
 }
-
-// send sends an event as its row, which the page of the run has from the same template.
-func (s *stream) send(e telemetry.Event) {
-	var row bytes.Buffer
-	if err := s.hub.pages.ExecuteTemplate(&row, "event", clean(s.hub.options.Redactor, s.hub.eventView(e))); err != nil {
-		s.err = err
-		return
-	}
-	// A line of a stream ends at each of the three line breaks.
-	text := strings.NewReplacer("\r\n", "\ndata: ", "\r", "\ndata: ", "\n", "\ndata: ").Replace(row.String())
-	s.write(fmt.Sprintf("id: %s\nevent: row\ndata: %s\n\n", s.cursor, text))
-}
-
-func (s *stream) comment(text string) { s.write(": " + text + "\n\n") }
 
 func (s *stream) write(text string) {
 	if s.err != nil {

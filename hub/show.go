@@ -260,10 +260,12 @@ func with(r *http.Request, name, value string) url.Values {
 	return query
 }
 
-// without is the query of a request without a name.
-func without(r *http.Request, name string) url.Values {
+// without is the query of a request without some names.
+func without(r *http.Request, names ...string) url.Values {
 	query := r.URL.Query()
-	query.Del(name)
+	for _, each := range names {
+		query.Del(each)
+	}
 	return query
 }
 

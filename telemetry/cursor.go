@@ -79,13 +79,32 @@ func (c *Cursor) move(file string, at int64) {
 	c.read[i].at = at
 }
 
-// Since calls each for the events of a run after a cursor, whatever process wrote them, the
-// oldest file first, and moves the cursor past every one, until each returns false. A
-// line is only valid during the call; the last one, where it is not whole yet, is left
-// for the next time. lost says that the file the cursor stood in is gone, so that events
-// may be missing: the trace keeps one moved file beside the current one. Nothing is read
-// then, and the cursor is before the first event that is left.
+// Files names the files that the cursor has been in and that were there when it was
+// moved last.
+func (c Cursor) Files() []string {
+	names := make([]string, len(c.read))
+	for i, each := range c.read {
+		names[i] = each.file
+	}
+	return names
+}
+
+// Since calls each for the events of a run after a cursor, as Lines does.
 func (r *Recorder) Since(c *Cursor, run string, each func(e Event, line []byte) bool) (lost bool, err error) {
+	return r.Lines(c, func(_ Place, line []byte) bool {
+		var e Event
+		return !bytes.Contains(line, []byte(run)) || json.Unmarshal(line, &e) != nil || e.RunID != run || each(e, line)
+	})
+}
+
+// Lines calls each for the lines after a cursor, whatever process wrote them, the oldest
+// file first, and moves the cursor past every one, until each returns false. A line is
+// only valid during the call; the last one, where it is not whole yet, is left for the
+// next time, and one that is too long is passed over. lost says that the file the cursor
+// stood in is gone, so that events may be missing: the trace keeps one moved file beside
+// the current one. Nothing is read then, and the cursor is before the first event that is
+// left.
+func (r *Recorder) Lines(c *Cursor, each func(at Place, line []byte) bool) (lost bool, err error) {
 	files, err := r.traceFiles()
 	if err != nil {
 		return false, err
@@ -105,7 +124,7 @@ func (r *Recorder) Since(c *Cursor, run string, each func(e Event, line []byte) 
 	}
 	*c = now
 	for _, file := range files {
-		if more, err := file.readAfter(c, run, each); err != nil || !more {
+		if more, err := file.readAfter(c, each); err != nil || !more {
 			return false, err
 		}
 	}
@@ -177,9 +196,9 @@ func (f traceFile) identity() (string, bool) {
 	return hex.EncodeToString(sum[:idLength]), true
 }
 
-// readAfter reads the whole lines of a run after the cursor; more is false once each returned
-// false. Lines that are too long or no JSON are passed over.
-func (f knownTrace) readAfter(c *Cursor, run string, each func(Event, []byte) bool) (more bool, err error) {
+// readAfter reads the whole lines after the cursor; more is false once each returned
+// false. Lines that are too long are passed over.
+func (f knownTrace) readAfter(c *Cursor, each func(Place, []byte) bool) (more bool, err error) {
 	at, _ := c.of(f.id)
 	c.move(f.id, at)
 	lines := bufio.NewReaderSize(io.NewSectionReader(f, at, 1<<62), 2*maxLine)
@@ -195,10 +214,10 @@ func (f knownTrace) readAfter(c *Cursor, run string, each func(Event, []byte) bo
 		case err != nil:
 			return false, err
 		}
+		place := Place{File: f.id, At: at, Length: len(line)}
 		at += int64(len(line))
 		c.move(f.id, at)
-		var e Event
-		if !long && bytes.Contains(line, []byte(run)) && json.Unmarshal(line, &e) == nil && e.RunID == run && !each(e, line) {
+		if !long && !each(place, line) {
 			return false, nil
 		}
 		long = false

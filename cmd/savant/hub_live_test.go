@@ -3,9 +3,9 @@ package main
 import (
 	"bufio"
 	"encoding/json"
-	stdhtml "html"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,19 +18,17 @@ import (
 	"savant/telemetry"
 )
 
-// liveEvents are what a live page is sent.
+// liveEvents are what a browser is told.
 type liveEvents struct {
 	t     *testing.T
 	body  io.Closer
 	lines *bufio.Scanner
 }
 
-// liveOf opens the stream that a page of a run names, after a place where one is given.
-func (h *hubAt) liveOf(page, after string) *liveEvents {
+// live opens the stream of a hub, after the last event of an earlier one where it is given.
+func (h *hubAt) live(after string) *liveEvents {
 	h.t.Helper()
-	address := regexp.MustCompile(`data-live="([^"]+)"`).FindStringSubmatch(page)
-	require.NotNil(h.t, address, page)
-	request, err := http.NewRequestWithContext(h.t.Context(), http.MethodGet, h.base+stdhtml.UnescapeString(address[1]), nil)
+	request, err := http.NewRequestWithContext(h.t.Context(), http.MethodGet, h.base+"/live", nil)
 	require.NoError(h.t, err)
 	if after != "" {
 		request.Header.Set("Last-Event-ID", after)
@@ -40,9 +38,22 @@ func (h *hubAt) liveOf(page, after string) *liveEvents {
 	require.Equal(h.t, http.StatusOK, answer.StatusCode)
 	require.Equal(h.t, "text/event-stream", answer.Header.Get("Content-Type"))
 	h.t.Cleanup(func() { answer.Body.Close() })
-	lines := bufio.NewScanner(answer.Body)
-	lines.Buffer(nil, 1<<20)
-	return &liveEvents{h.t, answer.Body, lines}
+	return &liveEvents{h.t, answer.Body, bufio.NewScanner(answer.Body)}
+}
+
+// rowsSent is what a page asks for when it is told that a run has changed.
+type rowsSent struct {
+	Epoch        string
+	Total, Found int
+	From         int
+	Rows         []string
+}
+
+// rows returns up to 500 rows of a run from a number on; query begins with & or is empty.
+func (h *hubAt) rows(run string, from int, query string) (sent rowsSent) {
+	h.t.Helper()
+	require.NoError(h.t, json.Unmarshal([]byte(h.page("/diagnostics/agents/"+run+"/rows?from="+strconv.Itoa(from)+"&count=500"+query)), &sent))
+	return sent
 }
 
 // next waits for the next event.
@@ -74,43 +85,77 @@ func TestARunInAnotherProcessIsSeenLive(t *testing.T) {
 	folder := t.TempDir()
 	running := runningAgent(t, folder, "going")
 	h := serveHub(t, folder)
-	page := h.page("/diagnostics/agents/going")
-	live := h.liveOf(page, "")
+	live := h.live("")
+	_, kind, _ := live.next()
+	require.Equal(t, "reset", kind, "a page that comes anew looks at what there is")
+	rows := rowKind.FindAllString(h.page("/diagnostics/agents/going"), -1)
+	before := len(rows)
 	savantIn(t, folder, "runs", "cancel", "going")
 	require.Error(t, running.Wait())
-	rows := rowKind.FindAllString(page, -1)
-	for {
+	for !strings.Contains(strings.Join(rows, ""), string(telemetry.RunFinished)) {
 		_, kind, data := live.next()
-		require.Equal(t, "row", kind)
-		rows = append(rows, rowKind.FindString(data))
-		if strings.Contains(data, ">"+string(telemetry.RunFinished)+"<") {
-			break
-		}
+		require.Equal(t, "changed", kind)
+		require.JSONEq(t, `["going"]`, data)
+		rows = append(rows, rowKind.FindAllString(strings.Join(h.rows("going", len(rows), "").Rows, ""), -1)...)
 	}
-	require.Greater(t, len(rows), len(rowKind.FindAllString(page, -1)))
+	require.Greater(t, len(rows), before)
 	require.Equal(t, rowKind.FindAllString(h.page("/diagnostics/agents/going"), -1), rows)
 }
 
-// TestABurstIsSentWhole writes 5,000 events at once, with every line break there is,
-// beside those of other runs. A page that goes away and comes back at its place gets
-// each once, in order, and pages that read nothing hold nobody up.
-func TestABurstIsSentWhole(t *testing.T) {
+// TestABurstLosesNothing writes 5,000 events of a run among those of others, in two
+// halves, between which the hub is started anew. Whoever follows the stream, also after
+// it was cut off, has each event once and in order, and streams that nobody reads hold
+// nobody up.
+func TestABurstLosesNothing(t *testing.T) {
 	const burst = 5000
 	folder := t.TempDir()
 	savantIn(t, folder, "run", "--quiet", "--run-id", "many", "a goal")
 	h := serveHub(t, folder)
-	page := h.page("/diagnostics/agents/many?type=retry")
 	for range 5 {
-		h.liveOf(page, "") // nobody reads it
+		h.live("") // nobody reads it
 	}
-	live := h.liveOf(page, "")
+	number := regexp.MustCompile(`<span class="line">(\d+) retry`)
+	var got []string
+	id := ""
+	for half := range 2 {
+		live := h.live(id)
+		writeBurst(t, folder, half*burst/2, burst/2)
+		for messages := 1; len(got) < (half+1)*burst/2; messages++ {
+			id, _, _ = live.next()
+			for sent := h.rows("many", len(got), "&type=retry"); len(sent.Rows) > 0; sent = h.rows("many", len(got), "&type=retry") {
+				for _, each := range sent.Rows {
+					got = append(got, number.FindStringSubmatch(each)[1])
+				}
+			}
+			if messages == 1 {
+				require.NoError(t, live.body.Close())
+				live = h.live(id)
+			}
+		}
+		require.NoError(t, live.body.Close())
+		h = serveHub(t, folder)
+	}
+	require.Len(t, got, burst)
+	for i, each := range got {
+		require.Equal(t, strconv.Itoa(i+1), each)
+	}
+	page := h.page("/diagnostics/agents/many?type=retry")
+	require.Contains(t, page, "5000 retry")
+	require.Less(t, len(page), 300<<10, "a page has a part of the events")
+	require.Equal(t, 100, strings.Count(h.page("/diagnostics/agents/many?type=retry&page=0"), `<li class="row"`))
+}
+
+// writeBurst appends events of a run to the trace, each among others, with every line
+// break there is.
+func writeBurst(t testing.TB, folder string, from, count int) {
+	t.Helper()
 	trace, err := os.OpenFile(filepath.Join(folder, "logs", "agent_trace.log"), os.O_APPEND|os.O_WRONLY, 0)
 	require.NoError(t, err)
 	defer trace.Close()
 	var lines []byte
-	for i := 1; i <= burst; i++ {
+	for i := from + 1; i <= from+count; i++ {
 		for _, e := range []telemetry.Event{
-			{Type: telemetry.Retry, RunID: "many", Step: i, CallID: "call" + strconv.Itoa(i) + ".", Output: "one\ntwo\r\nthree\rfour\n\nid: 0:0\ndata: five"},
+			{Type: telemetry.Retry, RunID: "many", Step: i, Output: "one\ntwo\r\nthree\rfour\n\nid: 0:0\ndata: five"},
 			{Type: telemetry.Retry, RunID: "other", Step: i, Output: "many"}, {Type: telemetry.Error, RunID: "many", Step: i}} {
 			line, err := json.Marshal(e)
 			require.NoError(t, err)
@@ -119,33 +164,51 @@ func TestABurstIsSentWhole(t *testing.T) {
 	}
 	_, err = trace.Write(lines)
 	require.NoError(t, err)
-	call := regexp.MustCompile(`<dt>Call</dt><dd>call(\d+)\.</dd>`)
-	for i := 1; i <= burst; i++ {
-		id, kind, data := live.next()
-		require.Equal(t, "row", kind)
-		require.Equal(t, []string{strconv.Itoa(i)}, call.FindStringSubmatch(data)[1:], "row %d", i)
-		if i%1700 == 0 {
-			require.NoError(t, live.body.Close())
-			live = h.liveOf(page, id)
-		}
-	}
-	last := h.page("/diagnostics/agents/many?type=retry")
-	require.Contains(t, last, "call5000.")
-	require.Less(t, len(last), 300<<10, "a page has a part of the events")
-	require.NotContains(t, h.page("/diagnostics/agents/many?type=retry&page=0"), "data-live", "only the last page goes on")
 }
 
-// TestAStreamBeginsAtAPlaceOfTheTrace: a text that is not a place of the trace is refused.
-func TestAStreamBeginsAtAPlaceOfTheTrace(t *testing.T) {
+// TestAStreamGoesOnWhereItWas: a browser that comes back is told of what changed since,
+// and of nothing else; the id of another hub, or a made up one, of everything.
+func TestAStreamGoesOnWhereItWas(t *testing.T) {
 	folder := t.TempDir()
-	savantIn(t, folder, "run", "--quiet", "--run-id", "known", "a goal")
-	h := serveHub(t, folder)
-	for _, id := range []string{"1", "x:y", "../logs:0", "0011223344556677:-5"} {
-		status, _, _ := h.ask(h.client, http.MethodGet, "/diagnostics/agents/known/live", nil, "Last-Event-ID", id)
-		require.Equal(t, http.StatusBadRequest, status, id)
+	for _, run := range []string{"one", "many"} {
+		savantIn(t, folder, "run", "--quiet", "--run-id", run, "a goal")
 	}
-	status, _, _ := h.ask(h.client, http.MethodGet, "/diagnostics/agents/nobody/live", nil)
-	require.Equal(t, http.StatusNotFound, status)
-	_, kind, _ := h.liveOf(h.page("/diagnostics/agents/known"), "0011223344556677:5").next()
-	require.Equal(t, "lost", kind, "a trace that is gone is said to be")
+	h := serveHub(t, folder)
+	id, kind, _ := h.live("").next()
+	require.Equal(t, "reset", kind)
+	writeBurst(t, folder, 0, 1)
+	_, kind, runs := h.live(id).next()
+	require.Equal(t, "changed", kind)
+	require.JSONEq(t, `["many", "other"]`, runs)
+	for _, id := range []string{"1", "x:y", "x.1", "9." + id, id + "x"} {
+		_, kind, _ := h.live(id).next()
+		require.Equal(t, "reset", kind, id)
+	}
+	for _, query := range []string{"", "?from=0", "?from=-1&count=1", "?from=0&count=501", "?from=x&count=1"} {
+		status, _, _ := h.ask(h.client, http.MethodGet, "/diagnostics/agents/one/rows"+query, nil)
+		require.Equal(t, http.StatusBadRequest, status, query)
+	}
+	require.Empty(t, h.rows("one", 1_000_000, "").Rows)
+}
+
+// TestTheDetailsOfAnEvent: each row leads to them, and only those of the run are shown.
+func TestTheDetailsOfAnEvent(t *testing.T) {
+	folder := t.TempDir()
+	savantIn(t, folder, "run", "--quiet", "--run-id", "a1", "--force-tool", "git.status", "--force-finish")
+	savantIn(t, folder, "run", "--quiet", "--run-id", "a2", "a goal")
+	h := serveHub(t, folder)
+	place := regexp.MustCompile(`data-place="([^"]+)"`).FindStringSubmatch(h.page("/diagnostics/agents/a1?type=tool_call_completed"))
+	require.NotNil(t, place)
+	in := "event=" + url.QueryEscape(place[1])
+	for _, path := range []string{"/diagnostics/agents/a1?type=tool_call_completed&" + in, "/diagnostics/agents/a1?view=grouped&" + in, "/diagnostics/agents/a1/event?" + in} {
+		require.Contains(t, h.page(path), "<dt>Call</dt><dd>1.1</dd>", path)
+	}
+	require.Contains(t, h.page("/diagnostics/agents/a1?"+in), `aria-current="true"><time`)
+	for _, path := range []string{"/diagnostics/agents/a2/event?" + in, "/diagnostics/agents/a2?" + in, "/diagnostics/agents/a1/event?event=0011223344556677:0:10"} {
+		body := h.page(path)
+		require.Contains(t, body, "not in the trace any more", path)
+		require.NotContains(t, body, "<dt>Call</dt>", path)
+	}
+	status, _, _ := h.ask(h.client, http.MethodGet, "/diagnostics/agents/a1/event?event=x", nil)
+	require.Equal(t, http.StatusBadRequest, status)
 }

@@ -106,7 +106,7 @@ func savantIn(t *testing.T, folder string, args ...string) string {
 	return string(out)
 }
 
-const hubPages = "/ /runs /runs/w/r /workflows /workflows/repo_tour /diagnostics/agents /diagnostics/agents/known /diagnostics/agents/known/live " +
+const hubPages = "/ /runs /runs/w/r /workflows /workflows/repo_tour /diagnostics/agents /diagnostics/agents/known /diagnostics/agents/known/rows /diagnostics/agents/known/event /live " +
 	"/diagnostics/agents/known/trace.ndjson /diagnostics/agents/known/session.json /nowhere"
 
 // TestTheHubIsForWhoHasItsLink: no page says anything without a session, a link gives
@@ -278,6 +278,15 @@ func TestHostileTextsAreShownAsText(t *testing.T) {
 		requireHarmless(t, path, body)
 	}
 	require.Contains(t, h.page("/diagnostics/agents/hostile"), "&lt;img src=x onerror=alert(1)&gt;")
+	places := regexp.MustCompile(`data-place="([^"]+)"`).FindAllStringSubmatch(h.page("/diagnostics/agents/hostile"), -1)
+	require.Greater(t, len(places), len(telemetry.Types()))
+	for _, place := range places {
+		for _, path := range []string{"/diagnostics/agents/hostile?event=", "/diagnostics/agents/hostile/event?q=" + in + "&event="} {
+			path += url.QueryEscape(place[1])
+			requireHarmless(t, path, h.page(path))
+		}
+	}
+	requireHarmless(t, "rows", strings.Join(h.rows("hostile", 0, "&q="+in+"&view="+in).Rows, ""))
 	for _, path := range []string{"/" + url.PathEscape(hostile), "/runs/" + url.PathEscape(hostile) + "/x", "/runs/mean/" + url.PathEscape(hostile), "/runs/..%2f..%2f/x",
 		"/workflows/" + url.PathEscape(hostile), "/workflows/..%2f..%2fetc", "/diagnostics/agents/" + url.PathEscape(hostile), "/runs?workflow=" + in, "/diagnostics/agents/..%2fx/session.json"} {
 		status, body, _ := h.ask(h.client, http.MethodGet, path, nil)
@@ -337,7 +346,7 @@ func TestTheHubShowsWhatTheCommandsSay(t *testing.T) {
 	agent := h.page("/diagnostics/agents/a1?view=grouped")
 	require.Regexp(t, `Step #1 tool <code>git\.status</code>, events=\d+`, agent)
 	only := h.page("/diagnostics/agents/a1?type=tool_call_started")
-	require.Equal(t, 1, strings.Count(only, `<li class="event">`))
+	require.Equal(t, 1, strings.Count(only, `<li class="row"`))
 	require.Contains(t, only, `value="tool_call_started" checked`)
 	_, trace, _ := h.ask(h.client, http.MethodGet, "/diagnostics/agents/a1/trace.ndjson", nil)
 	require.Equal(t, savantIn(t, folder, "runs", "trace", "a1", "--json"), trace)

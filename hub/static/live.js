@@ -1,69 +1,55 @@
-// Shows the events of a run as they are written. The rows come from the server, from the
-// template that the page is made of. Without this script the page is as it was loaded.
-const list = document.getElementById("events");
-const bar = document.getElementById("live");
-const button = document.getElementById("live-switch");
-const said = document.getElementById("live-state");
-
-// maxRows bounds what a page keeps: the server has the rest.
-const maxRows = 1000;
-
-let wanted = false; // what the switch says
+// Tells which runs have new events. One tab of a browser holds the stream for all of its
+// tabs, since a browser has six connections to a server; when that tab is closed, another
+// takes over. A tab is told names of runs only, and asks for what it shows.
+const channel = new BroadcastChannel("savant-live");
+const listeners = new Set();
+let state = "connecting"; // or open, retrying, closed
+let holds = false; // whether this tab has the stream
 let source = null;
-let after = ""; // the place of the last row, in the trace
-let left = 0;   // rows that were taken off the page
+let last = ""; // the place of the last message: a stream that is made anew begins there
 
-function say(text) { said.textContent = text; }
-
-function add(markup) {
-  const parsed = new DOMParser().parseFromString(markup, "text/html");
-  const atEnd = window.innerHeight + window.scrollY >= document.documentElement.scrollHeight - 40;
-  list.append(...parsed.body.children);
-  while (list.childElementCount > maxRows) {
-    list.firstElementChild.remove();
-    left++;
+function hear(message) {
+  if (message.kind === "hello") {
+    if (holds) channel.postMessage({ kind: "state", state });
+    return;
   }
-  if (left > 0) say(`Live. ${left} earlier rows are on earlier pages.`);
-  if (atEnd) window.scrollTo(0, document.documentElement.scrollHeight);
+  if (message.kind === "state") state = message.state;
+  for (const each of listeners) each(message);
+}
+
+function tell(message) {
+  channel.postMessage(message);
+  hear(message);
 }
 
 function open() {
-  const address = new URL(bar.dataset.live, location.href);
-  if (after !== "") address.searchParams.set("after", after);
-  source = new EventSource(address);
-  source.addEventListener("open", () => say("Live."));
-  source.addEventListener("row", (event) => { after = event.lastEventId; add(event.data); });
-  source.addEventListener("lost", () => say("Live. Some events are gone from the trace: refresh the page."));
+  source = new EventSource(last === "" ? "/live" : `/live?after=${encodeURIComponent(last)}`);
+  source.addEventListener("open", () => tell({ kind: "state", state: "open" }));
+  source.addEventListener("changed", (event) => { last = event.lastEventId; tell({ kind: "changed", runs: JSON.parse(event.data) }); });
+  source.addEventListener("reset", (event) => { last = event.lastEventId; tell({ kind: "changed", runs: null }); });
   source.addEventListener("error", () => {
-    say(source.readyState === EventSource.CLOSED ? "Not live: the session has ended. Open the link that savant hub prints." : "The hub does not answer. Trying again…");
+    if (source.readyState !== EventSource.CLOSED) return tell({ kind: "state", state: "retrying" });
+    tell({ kind: "state", state: "closed" }); // the session has ended; a new one may come from another tab
+    setTimeout(open, 2000);
   });
-  say("Connecting…");
 }
 
-function close() {
-  if (source) source.close();
-  source = null;
-  say("");
+let started = false;
+function start() {
+  if (started) return;
+  started = true;
+  channel.addEventListener("message", (event) => hear(event.data));
+  channel.postMessage({ kind: "hello" });
+  // The lock is held until the tab is closed. Without locks, as over plain HTTP from
+  // another machine, each tab has its own stream.
+  if (navigator.locks) navigator.locks.request("savant-live", () => new Promise(() => { holds = true; open(); }));
+  else open();
 }
 
-// follow opens the stream while it is wanted and seen. A hidden page holds none: a browser
-// has six for all its tabs. Shown again, it goes on after its last row.
-function follow() {
-  const seen = document.visibilityState === "visible";
-  if (wanted && seen && !source) open();
-  if (!(wanted && seen)) close();
-}
-
-function turn(live) {
-  wanted = live;
-  button.setAttribute("aria-pressed", String(live));
-  button.textContent = live ? "Live: on" : "Live: off";
-  follow();
-}
-
-if (bar && list) {
-  bar.hidden = false;
-  button.addEventListener("click", () => turn(!wanted));
-  document.addEventListener("visibilitychange", follow);
-  turn(true);
+// listen calls a function with each message: {kind: "changed", runs: names, or null for
+// any} and {kind: "state", state}.
+export function listen(listener) {
+  listeners.add(listener);
+  start();
+  listener({ kind: "state", state });
 }

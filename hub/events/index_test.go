@@ -1,0 +1,77 @@
+package events_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/hub/events"
+	"savant/telemetry"
+)
+
+// TestTheIndexFollowsTheTrace: it has each event once, whatever files come and go.
+func TestTheIndexFollowsTheTrace(t *testing.T) {
+	root, err := os.OpenRoot(t.TempDir())
+	require.NoError(t, err)
+	defer root.Close()
+	recorder := telemetry.NewRecorder(telemetry.Options{Root: root, MaxFile: 20_000})
+	seen := 0
+	index := events.New(recorder, func(events.Line) { seen++ })
+	require.NoError(t, index.Refresh(), "before there is a trace")
+
+	write := func(count int) {
+		for range count {
+			recorder.Record(telemetry.Event{Type: telemetry.Retry, RunID: "r", Step: 7, Output: strings.Repeat("x", 300)})
+			recorder.Record(telemetry.Event{Type: telemetry.Error, RunID: "s"})
+			recorder.Record(telemetry.Event{Type: telemetry.ToolCallStarted})
+		}
+	}
+	write(10)
+	require.NoError(t, index.Refresh())
+	require.Equal(t, 30, seen)
+	before := index.Now()
+	selected, err := index.Select("r", events.Filter{Types: []string{"retry"}, Step: 7, Query: "XXX"})
+	require.NoError(t, err)
+	require.Equal(t, 10, selected.Total)
+	require.Len(t, selected.Places, 10)
+	for _, none := range []events.Filter{{Types: []string{"error"}}, {Types: []string{"nothing"}}, {Step: 6}, {Query: "yyy"}} {
+		selected, err := index.Select("r", none)
+		require.NoError(t, err)
+		require.Empty(t, selected.Places, none)
+	}
+	runs, all, _ := index.Changed(before)
+	require.Empty(t, runs)
+	require.False(t, all)
+
+	write(1)
+	require.NoError(t, index.Refresh())
+	runs, all, now := index.Changed(before)
+	require.Equal(t, []string{"r", "s"}, runs)
+	require.False(t, all)
+
+	for range 30 { // a file is moved aside, and the one before it is gone
+		write(5)
+		require.NoError(t, index.Refresh())
+	}
+	require.Equal(t, 33+450, seen)
+	require.Zero(t, index.Lost())
+	_, all, _ = index.Changed(now)
+	require.True(t, all, "events have other numbers")
+	selected, err = index.Select("r", events.Filter{})
+	require.NoError(t, err)
+	require.Less(t, selected.Total, 161)
+	found, err := index.Read(selected.Places)
+	require.NoError(t, err)
+	for _, each := range found {
+		require.Equal(t, "r", each.RunID)
+	}
+
+	write(500) // twice moved aside meanwhile
+	require.NoError(t, index.Refresh())
+	require.EqualValues(t, 1, index.Lost())
+	selected, err = index.Select("r", events.Filter{})
+	require.NoError(t, err)
+	require.NotEmpty(t, selected.Places)
+}

@@ -1,0 +1,232 @@
+// The events of a run: the list has the rows that can be seen, and asks the server for
+// them as it is scrolled; new events come live; an event opens in the panel beside. The
+// rows come from the template that the page is made of. Without this script the page is
+// as it was loaded.
+import { listen } from "./live.js";
+
+const list = document.getElementById("events");
+const panel = document.getElementById("details");
+
+const rowHeight = 32; // as in hub.css
+const chunkSize = 100; // rows that are asked for at once
+const maxChunks = 12; // what is kept of them
+const beyond = 15; // rows that are made above and below what can be seen
+
+class Rows {
+  constructor(scroller, list) {
+    this.scroller = scroller;
+    this.list = list;
+    this.epoch = list.dataset.epoch;
+    this.found = Number(list.dataset.found);
+    this.chunks = new Map(); // by number, those used last at the end
+    this.asked = new Set();
+    this.shown = new Map(); // elements by the number of their row
+    this.atEnd = true;
+    this.changed = () => {};
+    list.replaceChildren();
+    scroller.classList.add("scrolls");
+    scroller.addEventListener("scroll", () => {
+      this.atEnd = scroller.scrollTop + scroller.clientHeight >= scroller.scrollHeight - rowHeight;
+      requestAnimationFrame(() => this.draw());
+    });
+    new ResizeObserver(() => { this.settle(); this.draw(); }).observe(scroller);
+    this.resize();
+  }
+
+  resize() { this.list.style.height = `${Math.max(this.found, 1) * rowHeight}px`; }
+
+  // settle keeps the end in view where it was.
+  settle() { if (this.atEnd) this.scroller.scrollTop = this.scroller.scrollHeight; }
+
+  show(number) {
+    this.atEnd = false;
+    this.scroller.scrollTop = Math.max(0, number * rowHeight - this.scroller.clientHeight / 2);
+    this.draw();
+  }
+
+  draw() {
+    const first = Math.max(0, Math.floor(this.scroller.scrollTop / rowHeight) - beyond);
+    const end = Math.min(this.found, Math.ceil((this.scroller.scrollTop + this.scroller.clientHeight) / rowHeight) + beyond);
+    for (const [number, element] of this.shown) {
+      if ((number < first || number >= end) && !element.contains(document.activeElement)) {
+        element.remove();
+        this.shown.delete(number);
+      }
+    }
+    for (let number = first; number < end; number++) {
+      if (this.shown.has(number)) continue;
+      const rows = this.chunk(Math.floor(number / chunkSize));
+      const markup = rows?.[number % chunkSize];
+      if (markup === undefined) continue;
+      this.shown.set(number, this.place(number, markup));
+    }
+  }
+
+  // place adds a row where it belongs among the shown, so that it is read in order.
+  place(number, markup) {
+    const row = new DOMParser().parseFromString(markup, "text/html").body.firstElementChild;
+    row.style.top = `${number * rowHeight}px`;
+    row.setAttribute("aria-posinset", number + 1);
+    row.setAttribute("aria-setsize", this.found);
+    mark(row.querySelector("a"));
+    let next = null;
+    for (const [other, element] of this.shown) {
+      if (other > number && (next === null || other < next.number)) next = { number: other, element };
+    }
+    this.list.insertBefore(row, next?.element ?? null);
+    return row;
+  }
+
+  // chunk returns rows that are here, and asks for those that are not, or of which there
+  // are more now.
+  chunk(number) {
+    const rows = this.chunks.get(number);
+    const wanted = Math.min(chunkSize, this.found - number * chunkSize);
+    if (rows) {
+      this.chunks.delete(number);
+      this.chunks.set(number, rows);
+    }
+    if (!rows || rows.length < wanted) this.ask(number).catch(() => {}); // asked again when the hub is there again
+    return rows;
+  }
+
+  async ask(number) {
+    if (this.asked.has(number)) return;
+    this.asked.add(number);
+    try {
+      const address = new URL(this.list.dataset.rows, location.href);
+      address.searchParams.set("from", number * chunkSize);
+      address.searchParams.set("count", chunkSize);
+      const answer = await fetch(address);
+      if (!answer.ok) throw new Error(answer.statusText);
+      this.take(number, await answer.json());
+    } finally {
+      this.asked.delete(number);
+    }
+    this.draw();
+  }
+
+  take(number, sent) {
+    if (sent.epoch !== this.epoch) { // old events are gone, and the others have new numbers
+      this.epoch = sent.epoch;
+      this.chunks.clear();
+      for (const element of this.shown.values()) element.remove();
+      this.shown.clear();
+    }
+    this.chunks.set(number, sent.rows);
+    while (this.chunks.size > maxChunks) this.chunks.delete(this.chunks.keys().next().value);
+    if (sent.found !== this.found) {
+      this.found = sent.found;
+      this.resize();
+      this.settle();
+    }
+    this.changed(sent);
+  }
+
+  // refresh asks for the end of the list, and so for how long it is.
+  refresh() { return this.ask(Math.floor(this.found / chunkSize)); }
+}
+
+// Live.
+const says = { connecting: "Connecting…", open: "Live.", retrying: "The hub does not answer. Trying again…",
+  closed: "Not live: the session has ended. Open the link that savant hub prints." };
+
+function follow(rows) {
+  const bar = document.getElementById("live");
+  const button = document.getElementById("live-switch");
+  const said = document.getElementById("live-state");
+  const counted = document.getElementById("live-count");
+  let wanted = true;
+  let state = "connecting";
+  let behind = false; // the run has changed since the rows were asked for
+  let asking = false;
+
+  const say = (text) => { if (said.textContent !== text) said.textContent = text; };
+  rows.changed = (sent) => { counted.textContent = `${sent.found.toLocaleString("en")} of ${sent.total.toLocaleString("en")} events`; };
+
+  // One request at a time, and none while nobody looks: however many events there are,
+  // a page asks for the rows that it shows.
+  async function catchUp() {
+    if (!behind || asking || !wanted || document.visibilityState !== "visible") return;
+    asking = true;
+    behind = false;
+    try {
+      await rows.refresh();
+    } catch {
+      behind = true; // asked again with the next message
+    }
+    asking = false;
+    if (behind && state === "open") setTimeout(catchUp, 500);
+  }
+
+  function turn(live) {
+    wanted = live;
+    button.setAttribute("aria-pressed", String(live));
+    button.textContent = live ? "Live: on" : "Live: off";
+    say(live ? says[state] : "");
+    catchUp();
+  }
+
+  listen((message) => {
+    if (message.kind === "state") {
+      if (message.state === "open" && state !== "open") behind = true; // it was away
+      state = message.state;
+      if (wanted) say(says[state]);
+    } else if (message.runs === null || message.runs.includes(list.dataset.run)) {
+      behind = true;
+    }
+    catchUp();
+  });
+  document.addEventListener("visibilitychange", catchUp);
+  button.addEventListener("click", () => turn(!wanted));
+  bar.hidden = false;
+  turn(true);
+}
+
+// The panel. Its event is in the address, so that it can be linked to, and back and
+// forward work.
+const chosen = () => new URLSearchParams(location.search).get("event") ?? "";
+
+function mark(link) {
+  if (link.dataset.place === chosen()) link.setAttribute("aria-current", "true");
+  else link.removeAttribute("aria-current");
+}
+
+async function fill() {
+  for (const link of document.querySelectorAll("a[data-place]")) mark(link);
+  const place = chosen();
+  if (place === "") {
+    panel.hidden = true;
+    return;
+  }
+  const answer = await fetch(`${panelAddress}${location.search}`);
+  if (!answer.ok || place !== chosen()) return;
+  const filled = new DOMParser().parseFromString(await answer.text(), "text/html").body.firstElementChild;
+  panel.replaceChildren(...filled.childNodes);
+  panel.hidden = false;
+  panel.scrollTop = 0;
+}
+
+const panelAddress = `${location.pathname}/event`;
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-place], a[data-close]");
+  if (!link || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  const query = new URLSearchParams(location.search);
+  if (link.dataset.place) query.set("event", link.dataset.place);
+  else query.delete("event");
+  history.pushState(null, "", `?${query}`);
+  fill();
+});
+addEventListener("popstate", fill);
+
+if (list) {
+  const rows = new Rows(document.getElementById("scroller"), list);
+  document.querySelector(".pager")?.remove(); // the list has all of them
+  const at = Number(list.dataset.at);
+  if (at > 0) rows.show(at - 1);
+  else rows.settle();
+  rows.draw();
+  follow(rows);
+}

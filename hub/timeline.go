@@ -1,0 +1,233 @@
+package hub
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"savant/fault"
+	"savant/hub/events"
+	"savant/telemetry"
+)
+
+// How many rows a page of events has, and of steps; and how many rows are sent at once
+// to a page that shows them as it is scrolled.
+const (
+	eventsPage = 100
+	groupsPage = 50
+	maxRows    = 500
+)
+
+// filterOf returns which events of a run are shown. It is in the query of the address.
+func filterOf(r *http.Request) events.Filter {
+	query := r.URL.Query()
+	step, _ := strconv.Atoi(query.Get("step"))
+	return events.Filter{Types: slices.DeleteFunc(slices.Clone(query["type"]), func(each string) bool { return each == "" }), Query: query.Get("q"), Step: step}
+}
+
+// timeline are the events of a run, a page of them, and one with its details.
+type timeline struct {
+	Filter  events.Filter
+	Types   []telemetry.Type
+	Grouped bool
+	Epoch   string
+	Total   int // events of the run, without the filter
+	Found   int // events that the filter lets through
+	Events  []eventRow
+	Groups  []group
+	Pager   pager
+	Rows    url.Values // the query that further rows of the same filter have
+	Chosen  *eventView
+	At      int  // the number of the chosen event, from 1; 0 where it is not among the found
+	Gone    bool // the chosen event is not in the trace any more
+	Close   url.Values
+}
+
+// group is one step of a run with its events.
+type group struct {
+	Step                       int
+	Action, Tool, Model        string
+	PromptTokens, OutputTokens int
+	Count                      int
+	Events                     []eventRow
+}
+
+// selectEvents returns the events of a run that a request asks for, with what was
+// written up to now.
+func (h *Hub) selectEvents(r *http.Request, run string) (events.Selection, error) {
+	if err := h.index.Refresh(); err != nil {
+		return events.Selection{}, err
+	}
+	return h.index.Select(run, filterOf(r))
+}
+
+func (h *Hub) fillTimeline(r *http.Request, run string, view *timeline) error {
+	view.Filter, view.Types, view.Grouped = filterOf(r), telemetry.Types(), r.URL.Query().Get("view") == "grouped"
+	selected, err := h.selectEvents(r, run)
+	if err != nil {
+		return err
+	}
+	view.Epoch, view.Total, view.Found = selected.Epoch, selected.Total, len(selected.Places)
+	view.Rows, view.Close = without(r, "event", "page", "view"), without(r, "event")
+	if err := h.choose(r, run, selected, view); err != nil {
+		return err
+	}
+	if view.Grouped {
+		view.Groups, err = h.groups(r, selected, &view.Pager)
+		return err
+	}
+	shown := last(view.Found, eventsPage)
+	if view.At > 0 {
+		shown = (view.At - 1) / eventsPage
+	}
+	from, to, pager := paged(r, "page", view.Found, eventsPage, shown)
+	view.Pager = pager
+	view.Events, err = h.rows(r, selected, from, to)
+	return err
+}
+
+// choose takes over the details of the event that the address names.
+func (h *Hub) choose(r *http.Request, run string, selected events.Selection, view *timeline) error {
+	place, named := telemetry.ParsePlace(r.URL.Query().Get("event"))
+	if !named {
+		return nil
+	}
+	found, err := h.eventAt(run, place)
+	if err != nil || found == nil {
+		view.Gone = err == nil
+		return err
+	}
+	view.Chosen = found
+	view.At = slices.Index(selected.Places, place) + 1
+	return nil
+}
+
+// eventAt returns the details of an event of a run; nil where it is not there.
+func (h *Hub) eventAt(run string, place telemetry.Place) (*eventView, error) {
+	found, err := h.index.Read([]telemetry.Place{place})
+	if err != nil || found[0].Type == "" || found[0].RunID != run {
+		return nil, err
+	}
+	view := h.eventView(found[0])
+	return &view, nil
+}
+
+// rows returns a part of the selected events.
+func (h *Hub) rows(r *http.Request, selected events.Selection, from, to int) ([]eventRow, error) {
+	found, err := h.index.Read(selected.Places[from:to])
+	if err != nil {
+		return nil, err
+	}
+	chosen := r.URL.Query().Get("event")
+	rows := make([]eventRow, len(found))
+	for i, each := range found {
+		rows[i] = rowOf(each)
+		rows[i].Number, rows[i].Chosen = from+i+1, rows[i].Place == chosen
+		rows[i].Link = with(r, "event", rows[i].Place)
+		rows[i].Link.Del("from")
+		rows[i].Link.Del("count")
+	}
+	return rows, nil
+}
+
+// groups returns a page of steps with their events.
+func (h *Hub) groups(r *http.Request, selected events.Selection, at *pager) ([]group, error) {
+	steps := map[int][]telemetry.Place{}
+	var order []int
+	for i, step := range selected.Steps {
+		if steps[step] == nil {
+			order = append(order, step)
+		}
+		steps[step] = append(steps[step], selected.Places[i])
+	}
+	slices.Sort(order)
+	from, to, pager := paged(r, "page", len(order), groupsPage, last(len(order), groupsPage))
+	*at = pager
+	var out []group
+	for _, step := range order[from:to] {
+		found, err := h.index.Read(steps[step][:min(len(steps[step]), eventsPage)])
+		if err != nil {
+			return nil, err
+		}
+		made := group{Step: step, Count: len(steps[step])}
+		for _, each := range found {
+			if each.Type == telemetry.ReasoningStep {
+				made.Action, made.Tool, made.Model = each.Action, each.ToolName, each.Model
+				made.PromptTokens, made.OutputTokens = each.PromptTokens, each.OutputTokens
+			}
+			row := rowOf(each)
+			row.Link = with(r, "event", row.Place)
+			made.Events = append(made.Events, row)
+		}
+		out = append(out, made)
+	}
+	return out, nil
+}
+
+// sentRows is what a page that is scrolled is sent: rows of the list as they are in a
+// page, and how many there are.
+type sentRows struct {
+	Epoch string   `json:"epoch"`
+	Total int      `json:"total"`
+	Found int      `json:"found"`
+	From  int      `json:"from"`
+	Rows  []string `json:"rows"`
+}
+
+// sendRows sends count rows from a number on, which counts from 0.
+func (h *Hub) sendRows(w http.ResponseWriter, r *http.Request) {
+	run := r.PathValue("run")
+	selected, err := h.selectEvents(r, run)
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	from, wrong := strconv.Atoi(r.URL.Query().Get("from"))
+	count, wrongToo := strconv.Atoi(r.URL.Query().Get("count"))
+	if wrong != nil || wrongToo != nil || from < 0 || count < 0 || count > maxRows {
+		h.fail(w, r, fault.New(fault.InvalidParams, "from and count: expected numbers from 0, count up to %d", maxRows))
+		return
+	}
+	from = min(from, len(selected.Places))
+	rows, err := h.rows(r, selected, from, min(from+count, len(selected.Places)))
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	sent := sentRows{Epoch: selected.Epoch, Total: selected.Total, Found: len(selected.Places), From: from, Rows: []string{}}
+	for _, each := range clean(h.options.Redactor, rows) {
+		var text bytes.Buffer
+		if err := h.pages.ExecuteTemplate(&text, "row", each); err != nil {
+			h.fail(w, r, fault.New(fault.Internal, "a row of the timeline: %w", err))
+			return
+		}
+		sent.Rows = append(sent.Rows, text.String())
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(sent) // whoever asked may be gone
+}
+
+// sendEvent sends the details of one event as they are in a page.
+func (h *Hub) sendEvent(w http.ResponseWriter, r *http.Request) {
+	place, named := telemetry.ParsePlace(r.URL.Query().Get("event"))
+	if !named {
+		h.fail(w, r, fault.New(fault.InvalidParams, "event: expected a place in the trace"))
+		return
+	}
+	found, err := h.eventAt(r.PathValue("run"), place)
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	view := timeline{Chosen: found, Gone: found == nil, Close: without(r, "event")}
+	var text bytes.Buffer
+	if err := h.pages.ExecuteTemplate(&text, "details", clean(h.options.Redactor, view)); err != nil {
+		h.fail(w, r, fault.New(fault.Internal, "the details of an event: %w", err))
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(text.Bytes()) // whoever asked may be gone
+}

@@ -1,0 +1,103 @@
+package telemetry
+
+import (
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+
+	"savant/internal/ownfolder"
+)
+
+// Place is where a line of the trace is: how many bytes are before it in a file, which is
+// known by its first line. It stays the same when the file is moved.
+type Place struct {
+	File   string
+	At     int64
+	Length int // with the line break
+}
+
+// String writes a place: FILE:OFFSET:LENGTH.
+func (p Place) String() string {
+	return p.File + ":" + strconv.FormatInt(p.At, 10) + ":" + strconv.Itoa(p.Length)
+}
+
+// ParsePlace reads what String wrote; false for anything else.
+func ParsePlace(text string) (Place, bool) {
+	fields := strings.Split(text, ":")
+	if len(fields) != 3 {
+		return Place{}, false
+	}
+	at, wrong := strconv.ParseInt(fields[1], 10, 64)
+	length, wrongToo := strconv.Atoi(fields[2])
+	return Place{fields[0], at, length}, wrong == nil && wrongToo == nil && at >= 0 && length > 0 && length <= 2*maxLine
+}
+
+// window is how much of a file is read at once where places follow one another.
+const window = 256 << 10
+
+// At calls each for the lines at places, with their numbers among these, until it
+// returns false. Lines of a file that is gone are left out, and one that is not at its
+// place. A line is only valid during the call. Places that follow one another in a file
+// are read together.
+func (r *Recorder) At(places []Place, each func(number int, line []byte) bool) error {
+	files, err := r.traceFiles()
+	if err != nil {
+		return err
+	}
+	defer files.close()
+	reading := map[string]*windowed{}
+	for _, file := range files {
+		reading[file.id] = &windowed{file: file}
+	}
+	for i, place := range places {
+		from := reading[place.File]
+		if from == nil {
+			continue
+		}
+		line, err := from.line(place)
+		if err != nil {
+			return ownfolder.NotRead(from.file.name, err)
+		}
+		if line != nil && !each(i, line) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// windowed is a file, of which a part was read.
+type windowed struct {
+	file knownTrace
+	at   int64
+	part []byte
+}
+
+// line returns the line at a place; nil where there is none.
+func (w *windowed) line(place Place) ([]byte, error) {
+	from := place.At - w.at
+	if from < 0 || from+int64(place.Length) > int64(len(w.part)) {
+		buffer := w.part[:cap(w.part)]
+		wanted := place.Length
+		if w.part != nil { // a second one is wanted: those after it most likely, too
+			wanted = max(wanted, window)
+		}
+		if len(buffer) < wanted {
+			buffer = make([]byte, wanted)
+		}
+		n, err := w.file.ReadAt(buffer[:wanted], place.At)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		w.at, w.part, from = place.At, buffer[:n], 0
+	}
+	if from+int64(place.Length) > int64(len(w.part)) {
+		return nil, nil
+	}
+	line := w.part[from : from+int64(place.Length)]
+	whole := line[len(line)-1] == '\n' && (place.At == 0 || from == 0 || w.part[from-1] == '\n')
+	if !whole {
+		return nil, nil
+	}
+	return line, nil
+}
