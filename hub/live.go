@@ -25,8 +25,8 @@ const (
 	// lookAgain is how often the trace is looked at where no change of it was told: its
 	// folder may not be there yet, or be on a disk that tells nothing.
 	lookAgain = time.Second
-	// between is how long a change waits for those that follow it.
-	between = 20 * time.Millisecond
+	// settling is how long a change waits for those that follow it.
+	settling = 20 * time.Millisecond
 	// keepAlive is how often a silent stream says that it is there.
 	keepAlive = 15 * time.Second
 	// sendTime is how long a page may take to accept what is sent.
@@ -83,7 +83,7 @@ func (c *changes) follow(ctx context.Context, folder string, logger *slog.Logger
 // wait returns when the trace is to be read again; false when ctx ended. Without a
 // stream that is only once a second.
 func (c *changes) wait(ctx context.Context, told <-chan fsnotify.Event, tick <-chan time.Time) bool {
-	pause := time.After(between)
+	pause := time.After(settling)
 	for grown, rested := false, false; !grown || !rested; {
 		select {
 		case <-ctx.Done():
