@@ -2,6 +2,7 @@ package hub
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"slices"
 
@@ -65,7 +66,7 @@ func (h *Hub) panelOf(r *http.Request, v *think.View) (*panel, error) {
 		return nil, nil //nolint:nilnil // no step is asked for
 	}
 	explained, err := v.Explain(r.Context(), id)
-	if fault.From(err).Code == fault.UnknownStep {
+	if errors.Is(err, fault.UnknownStep) {
 		return &panel{ID: id, Unknown: fault.From(err).Message()}, nil
 	} else if err != nil {
 		return nil, err

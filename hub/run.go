@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -100,7 +101,7 @@ func (h *Hub) runPage(r *http.Request) (*runView, error) {
 		h.fillRun(view, found)
 		view.Moment, err = h.momentOf(r, key)
 	}
-	if fault.From(err).Code == fault.CheckpointNotFound {
+	if errors.Is(err, fault.CheckpointNotFound) {
 		return nil, err
 	}
 	if err == nil {
