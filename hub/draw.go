@@ -190,7 +190,7 @@ func (a *artist) node(s *scene, at int) (drawnNode, error) {
 		}
 	}
 	n.Width = min(max(leastWidth, 34+inset+max(letter*len([]rune(n.Label))+24, smallLetter*max(len([]rune(n.Call)), len([]rune(n.Word)), len([]rune(n.Condition))))), mostWidth)
-	n.Height = lines*lineHeight + inset
+	n.Height = lines*lineHeight + lineHeight
 	a.toggle(&n, s, step)
 	return n, a.inside(&n, s.Inside[at])
 }

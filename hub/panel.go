@@ -71,7 +71,7 @@ func (h *Hub) panelOf(r *http.Request, v *think.View) (*panel, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	p := &panel{ID: id, Call: explained.Call, Status: string(explained.Status), Cause: explained.Cause, Rationale: explained.Rationale,
+	p := &panel{ID: id, Call: explained.Call, Status: string(explained.Status), Cause: think.Cause(explained.Cause), Rationale: explained.Rationale,
 		File: explained.File, Line: explained.Line, Attempt: explained.Attempt, DependsOn: explained.DependsOn}
 	for _, each := range explained.Why {
 		p.Why = append(p.Why, h.reason(each))
@@ -86,7 +86,9 @@ func (h *Hub) panelOf(r *http.Request, v *think.View) (*panel, error) {
 
 func (h *Hub) reason(c flow.Condition) reason {
 	out := reason{Kind: c.Kind, Expression: c.Expression, Step: c.Step, Status: string(c.Status), Cause: c.Cause, Message: c.Message}
-	if c.Value != nil {
+	if code, is := c.Value.(fault.Code); is {
+		out.Value = string(code)
+	} else if c.Value != nil {
 		out.Value = h.oneLine(c.Value)
 	}
 	for name, value := range c.Operands {

@@ -216,12 +216,20 @@ func (x *RunExplanation) wait(e *Engine, l *live, next flow.Instruction) {
 	x.Waiting = append(x.Waiting, waiting)
 }
 
-// whySkipped says a cause in words.
+// whySkipped says a cause in words, with the condition.
 func whySkipped(line flow.Line) string {
-	cause, of, _ := strings.Cut(line.Cause, ":")
-	switch cause {
+	if line.Cause == "when" {
+		return Cause(line.Cause) + ": " + line.When
+	}
+	return Cause(line.Cause)
+}
+
+// Cause says in words why a step was skipped.
+func Cause(cause string) string {
+	word, of, _ := strings.Cut(cause, ":")
+	switch word {
 	case "when":
-		return "its condition is false: " + line.When
+		return "its condition is false"
 	case "missing_data":
 		return "it needs " + of + ", which no step gave"
 	case "upstream_failed":
@@ -230,12 +238,10 @@ func whySkipped(line flow.Line) string {
 		return "no step before it is done"
 	case "run_failed":
 		return "the run had failed"
-	case "cancelled":
-		return "the run was cancelled"
 	case "skip_rest":
 		return "a step failed that skips the rest"
 	}
-	return line.Cause
+	return cause
 }
 
 // read writes the explanation as text for a person.
