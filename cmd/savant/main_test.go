@@ -58,8 +58,11 @@ func (m ownConfiguration) Run() int {
 	return m.M.Run()
 }
 
-func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
+func TestScripts(t *testing.T) { testscript.Run(t, scripts()) }
+
+// scripts are those of testdata, which may be changed before they run.
+func scripts() testscript.Params {
+	return testscript.Params{
 		Dir:                 "testdata/scripts",
 		RequireExplicitExec: true,
 		UpdateScripts:       *update,
@@ -84,7 +87,7 @@ func TestScripts(t *testing.T) {
 			"expand":   expand,
 			"receipt":  receipt,
 		},
-	})
+	}
 }
 
 // expand writes a file with the program's own name in the place of SAVANT:

@@ -122,20 +122,39 @@ func (c *Collection) FindAll(ctx context.Context, keys []string) ([]Document, er
 }
 
 // Range calls visit with the documents whose key is at least from and below to, by
-// key. A large body is not read: it is nil then.
+// key, whole.
 func (c *Collection) Range(ctx context.Context, from, to string, visit func(Document) error) error {
+	return c.each(ctx, from, to, options.Find(), func(row stored) error {
+		document, err := c.join(ctx, row)
+		if errors.Is(err, ErrPartMissing) {
+			document, err = row.document(), nil
+		}
+		if err != nil {
+			return err
+		}
+		return visit(document)
+	})
+}
+
+// Heads is Range without the bodies.
+func (c *Collection) Heads(ctx context.Context, from, to string, visit func(Document) error) error {
+	without := options.Find().SetProjection(bson.D{{Key: "body", Value: 0}})
+	return c.each(ctx, from, to, without, func(row stored) error { return visit(row.document()) })
+}
+
+func (c *Collection) each(ctx context.Context, from, to string, how *options.FindOptionsBuilder, visit func(stored) error) error {
 	within := bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: from}, {Key: "$lt", Value: to}}}}
-	cursor, err := c.documents.Find(ctx, within, options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}))
+	cursor, err := c.documents.Find(ctx, within, how.SetSort(bson.D{{Key: "_id", Value: 1}}))
 	if err != nil {
 		return c.database.failed(err)
 	}
-	defer cursor.Close(context.WithoutCancel(ctx))
+	defer func() { _ = cursor.Close(context.WithoutCancel(ctx)) }()
 	for cursor.Next(ctx) {
 		var row stored
 		if err := cursor.Decode(&row); err != nil {
 			return c.database.failed(err)
 		}
-		if err := visit(row.document()); err != nil {
+		if err := visit(row); err != nil {
 			return err
 		}
 	}
@@ -149,17 +168,46 @@ func (c *Collection) Replace(ctx context.Context, document Document) error {
 	if document.Time.IsZero() {
 		document.Time = time.Now()
 	}
-	row, err := c.split(ctx, document)
-	if err != nil {
-		return err
+	row := document.row()
+	var before stored
+	if len(document.Body) > partSize {
+		var err error
+		if before, _, err = c.find(ctx, document.Key); err != nil {
+			return err
+		}
+		if row, err = c.writeParts(ctx, document); err != nil {
+			return err
+		}
 	}
-	return c.database.failed(c.retry(func() error {
+	err := c.retry(func() error {
 		_, err := c.documents.ReplaceOne(ctx, byKey(row.Key), row, options.Replace().SetUpsert(true))
 		if driver.IsDuplicateKeyError(err) { // another one was first
 			_, err = c.documents.ReplaceOne(ctx, byKey(row.Key), row)
 		}
 		return err
-	}))
+	})
+	if err == nil && before.Parts > 0 {
+		return c.deleteParts(ctx, before)
+	}
+	return c.database.failed(err)
+}
+
+// DeleteThis removes a document unless another was put in its place, and says whether
+// it did.
+func (c *Collection) DeleteThis(ctx context.Context, document Document) (gone bool, err error) {
+	row, there, err := c.find(ctx, document.Key)
+	if err != nil || !there || row.Nonce != document.Nonce {
+		return false, err
+	}
+	this := append(byKey(row.Key), bson.E{Key: "nonce", Value: row.Nonce})
+	deleted, err := c.documents.DeleteOne(ctx, this)
+	if err != nil {
+		return false, c.database.failed(err)
+	}
+	if gone = deleted.DeletedCount > 0; gone {
+		err = c.deleteParts(ctx, row)
+	}
+	return gone, err
 }
 
 // Delete removes documents by their keys, one after the other.

@@ -14,20 +14,24 @@ import (
 // part, in bytes. A document of MongoDB has at most 16 MB.
 const partSize = 8 << 20
 
-// errPartMissing says that a document has lost a part.
-var errPartMissing = errors.New("a part of a document is missing")
+// ErrPartMissing says that a document has lost a part.
+var ErrPartMissing = errors.New("a part of a document is missing")
 
-// split returns a document as the server is to have it, after it wrote the parts of
-// a large body. They belong to the document by its nonce.
+// split returns a document as the server is to have it. The parts of a large body are
+// written first, unless the key is taken: then nobody needs them.
 func (c *Collection) split(ctx context.Context, document Document) (stored, error) {
-	row := stored{Key: document.Key, Nonce: document.Nonce, Time: document.Time.UTC(), Meta: document.Meta}
 	if len(document.Body) <= partSize {
-		row.Body = value(document.Body)
-		return row, nil
+		return document.row(), nil
 	}
 	if _, there, err := c.find(ctx, document.Key); err != nil || there {
-		return row, err // the key is taken: the parts need not be sent
+		return document.row().head(), err
 	}
+	return c.writeParts(ctx, document)
+}
+
+// writeParts writes a large body. The parts belong to the document by its nonce.
+func (c *Collection) writeParts(ctx context.Context, document Document) (stored, error) {
+	row := document.row().head()
 	for rest := document.Body; len(rest) > 0; row.Parts++ {
 		size := cut(rest)
 		part := stored{Key: row.part(row.Parts), Nonce: row.Nonce, Time: row.Time, Meta: row.Key, Body: value(rest[:size])}
@@ -44,6 +48,17 @@ func (c *Collection) split(ctx context.Context, document Document) (stored, erro
 		}
 	}
 	return row, nil
+}
+
+// row returns a document as the server has it where the body is not large.
+func (d Document) row() stored {
+	return stored{Key: d.Key, Nonce: d.Nonce, Time: d.Time.UTC(), Meta: d.Meta, Body: value(d.Body)}
+}
+
+// head returns a row without its body.
+func (s stored) head() stored {
+	s.Body = nil
+	return s
 }
 
 // cut returns where to cut the first part off, between two characters.
@@ -95,7 +110,7 @@ func (c *Collection) join(ctx context.Context, row stored) (Document, error) {
 		var part stored
 		err := c.retry(func() error { return c.parts.FindOne(ctx, byKey(row.part(number))).Decode(&part) })
 		if errors.Is(err, driver.ErrNoDocuments) {
-			return Document{}, fmt.Errorf("%s: %w", row.Key, errPartMissing)
+			return Document{}, fmt.Errorf("%s: %w", row.Key, ErrPartMissing)
 		}
 		if err != nil {
 			return Document{}, c.database.failed(err)

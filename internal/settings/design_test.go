@@ -90,12 +90,12 @@ func TestPrices(t *testing.T) {
 // A variable that asks for what there is not yet is refused: nobody is to believe
 // that runs are in a database, or decided over a queue.
 func TestAVariableOfAVersionToComeIsRefused(t *testing.T) {
-	for name, value := range map[string]string{"REASONING_TRANSPORT": "mongo", "SAVANT_STORE": "mongo"} {
+	for name, value := range map[string]string{"REASONING_TRANSPORT": "mongo"} {
 		_, err := settings.Load(from(nil), environment(map[string]string{name: value}), everybody)
 		require.ErrorIs(t, err, fault.InvalidParams)
 		require.ErrorContains(t, err, name)
 	}
-	for name, value := range map[string]string{"REASONING_TRANSPORT": "http", "SAVANT_STORE": "file", "MONGO_URI": "", "MONGO_HOST": "h", "SAVANT_ENV": "test"} {
+	for name, value := range map[string]string{"REASONING_TRANSPORT": "http", "SAVANT_STORE": "dir", "MONGO_URI": "", "MONGO_HOST": "h", "SAVANT_ENV": "test"} {
 		_, err := settings.Load(from(nil), environment(map[string]string{name: value}), everybody)
 		require.NoError(t, err)
 	}

@@ -157,7 +157,6 @@ var unsupported = []struct {
 	asks   string
 }{
 	{"REASONING_TRANSPORT", []string{"http"}, "decisions over a queue"},
-	{"SAVANT_STORE", []string{"file", "files", "dir"}, "runs in a database"},
 }
 
 // checkSupported refuses a variable that this version does not heed.

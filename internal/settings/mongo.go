@@ -1,5 +1,11 @@
 package settings
 
+// Where runs are kept.
+const (
+	StoreFile  = "file"
+	StoreMongo = "mongo"
+)
+
 // Mongo says where the database is that several machines share.
 type Mongo struct {
 	// URI is a connection string; Host is HOST or HOST:PORT, used without a URI.
@@ -13,6 +19,8 @@ const EnvMongoURI = "MONGO_URI"
 
 func mongoRows() []Setting {
 	return []Setting{
+		{Flag: "store", Env: "SAVANT_STORE", Key: "store", Default: StoreFile, Allowed: []string{StoreFile, StoreMongo}, normal: storeName,
+			Doc: "where runs are kept: file, the folder .savant, or mongo, a database that several machines share", field: func(s *Settings) any { return &s.Store }},
 		{Flag: "mongo-uri", Env: EnvMongoURI, Key: "mongo.uri", Kind: Address, Guarded: true,
 			Doc: "connection string of MongoDB; a database that it names is used whatever SAVANT_ENV is", field: func(s *Settings) any { return &s.Mongo.URI }},
 		{Flag: "mongo-host", Env: "MONGO_HOST", Key: "mongo.host", Guarded: true,
@@ -20,4 +28,12 @@ func mongoRows() []Setting {
 		{Flag: "env", Env: "SAVANT_ENV", Key: "env", Default: "development", Allowed: []string{"development", "test"},
 			Doc: "environment: the database of MongoDB is savant_development or savant_test", field: func(s *Settings) any { return &s.Mongo.Environment }},
 	}
+}
+
+// storeName knows the folder by its other names.
+func storeName(text string) string {
+	if text == "files" || text == "dir" {
+		return StoreFile
+	}
+	return text
 }

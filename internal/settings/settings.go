@@ -103,6 +103,8 @@ type Settings struct {
 	// Reasoning is who decides what an agent does, Agent what it may do.
 	Reasoning Reasoning
 	Agent     Agent
+	// Store is where runs are kept: StoreFile or StoreMongo.
+	Store string
 	// Mongo is the database that several machines share.
 	Mongo Mongo
 	// Telemetry is where traces go.

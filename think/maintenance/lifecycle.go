@@ -19,11 +19,11 @@ import (
 // of the engine.
 type Keeper struct {
 	engine *think.Engine
-	dir    *state.Dir
+	dir    state.Backend
 }
 
 // New returns the keeper of an engine's runs; dir is its store.
-func New(engine *think.Engine, dir *state.Dir) *Keeper { return &Keeper{engine, dir} }
+func New(engine *think.Engine, dir state.Backend) *Keeper { return &Keeper{engine, dir} }
 
 // nameOf returns the name of a workflow's reference, NAME or NAME@VERSION.
 func nameOf(workflow string) string {
@@ -194,7 +194,7 @@ func (k *Keeper) purge(ctx context.Context, before time.Time, in PruneInput, out
 			continue
 		}
 		if !out.DryRun {
-			if err := k.dir.GCTrash(item); err != nil {
+			if err := k.dir.GCTrash(ctx, item); err != nil {
 				return err
 			}
 		}

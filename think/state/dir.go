@@ -29,7 +29,7 @@ type Dir struct {
 	listings map[string]map[string]listed
 }
 
-var _ Storage = (*Dir)(nil)
+var _ Backend = (*Dir)(nil)
 
 // Options of Open; the zero value is right for a program.
 type Options struct {

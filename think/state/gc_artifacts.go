@@ -56,12 +56,12 @@ func (d *Dir) mark(name string, named map[string]bool) error {
 	if err != nil {
 		return notRead(name, err)
 	}
-	digestsIn(text, named)
+	DigestsIn(text, named)
 	return nil
 }
 
-// digestsIn collects every run of as many hexadecimal digits as a digest has.
-func digestsIn(text []byte, found map[string]bool) {
+// DigestsIn collects every run of as many hexadecimal digits as a digest has.
+func DigestsIn(text []byte, found map[string]bool) {
 	digits := 0
 	for i, c := range text {
 		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {

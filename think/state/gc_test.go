@@ -112,13 +112,13 @@ func TestGCTrash(t *testing.T) {
 	items, err = d.Trash(ctx)
 	require.NoError(t, err)
 	require.Equal(t, []Trashed{{Folder: ".savant/trash/20260102T030405.000000000Z-w-r", Workflow: "w", Run: "r", Moved: "2026-01-02T03:04:05Z"}}, items)
-	require.NoError(t, d.GCTrash(items[0]))
-	require.NoError(t, d.GCTrash(items[0]), "again")
+	require.NoError(t, d.GCTrash(t.Context(), items[0]))
+	require.NoError(t, d.GCTrash(t.Context(), items[0]), "again")
 	require.ErrorIs(t, d.Undelete(ctx, faultKey), fault.UnknownRun)
 	names, err := namesIn(disk, trashFolder)
 	require.NoError(t, err)
 	require.Equal(t, []string{"of somebody else"}, names)
-	require.ErrorIs(t, d.GCTrash(Trashed{Folder: ".savant/state/w"}), fault.InvalidParams)
+	require.ErrorIs(t, d.GCTrash(t.Context(), Trashed{Folder: ".savant/state/w"}), fault.InvalidParams)
 }
 
 // TestGCTrashInterrupted: no part of a run comes back.
@@ -131,7 +131,7 @@ func TestGCTrashInterrupted(t *testing.T) {
 		require.NoError(t, err)
 		whole := mustUndelete(t, disk)
 		disk.calls, disk.failAt, disk.fault = 0, n, failEIO
-		err = d.GCTrash(items[0])
+		err = d.GCTrash(t.Context(), items[0])
 		over := disk.calls < n
 		disk.failAt = -1
 		if err != nil {

@@ -62,7 +62,7 @@ func (d *Dir) trashedRun(folder string) (workflow, run string) {
 
 // GCTrash erases a folder of the trash for good. Its journal goes first: after
 // an interruption nothing can bring back a part of the run.
-func (d *Dir) GCTrash(item Trashed) error {
+func (d *Dir) GCTrash(_ context.Context, item Trashed) error {
 	if path.Dir(item.Folder) != trashFolder {
 		return fault.New(fault.InvalidParams, "%q is no folder of the trash", fault.Cut(item.Folder, 300))
 	}

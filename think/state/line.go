@@ -45,6 +45,40 @@ func encode(record Record) (Record, []byte, error) {
 	return record, append(body, hashField+record.Hash+lineEnd+"\n"...), nil
 }
 
+// Line returns the line of a sealed record, without its newline: the bytes that its
+// hash covers, and the hash.
+func Line(record Record) ([]byte, error) {
+	again, line, err := encode(record)
+	if err != nil || again.Hash != record.Hash {
+		return nil, corruptRecord(record.Run, record.Version, "does not match its hash")
+	}
+	return line[:len(line)-1], nil
+}
+
+// ReadLine returns the record of a line, without its newline, verified as the one of
+// key after last. name is for messages. STATE_CORRUPT.
+func ReadLine(name string, key Key, last Link, line []byte) (Record, error) {
+	if format := headOf(line).Format; format > Format {
+		return Record{}, newer(name, format)
+	}
+	if _, err := check(name, key, last, line); err != nil {
+		return Record{}, err
+	}
+	record, err := recordOf(line)
+	if err != nil {
+		return Record{}, corruptRecord(name, last.Version+1, "is not JSON")
+	}
+	return record, nil
+}
+
+// ReadHead returns the fields of a line before its data, and its hash. Nothing is
+// verified.
+func ReadHead(line []byte) Record {
+	head := headOf(line)
+	_, head.Hash, _ = split(line)
+	return head
+}
+
 // recordOf reads a verified line. Data shares the line's bytes.
 func recordOf(line []byte) (Record, error) {
 	var record Record

@@ -33,7 +33,7 @@ func (d *Dir) List(ctx context.Context, filter Filter) ([]Info, error) {
 		}
 		infos = append(infos, found...)
 	}
-	slices.SortFunc(infos, newestFirst)
+	SortInfos(infos)
 	return infos, nil
 }
 
@@ -158,6 +158,9 @@ func lastRecord(source file, key Key, size int64) (last Record, err error) {
 	_, err = s.scan(Link{}, 0)
 	return last, err
 }
+
+// SortInfos orders a listing as List does.
+func SortInfos(infos []Info) { slices.SortFunc(infos, newestFirst) }
 
 // newestFirst orders a listing by the time of the last change, then by name. The
 // times are RFC 3339 but not all of one width, so they are parsed.

@@ -76,7 +76,7 @@ func (d *Dir) PutReceipt(ctx context.Context, receipt Receipt) error {
 		}
 		return fault.New(fault.IDCollision, "there is a receipt %s already", receipt.ID)
 	}
-	data, err := encodeReceipt(receipt)
+	data, err := EncodeReceipt(receipt)
 	if err != nil {
 		return err
 	}
@@ -106,34 +106,43 @@ func (d *Dir) Receipt(ctx context.Context, id string) (Receipt, error) {
 	}
 	data, err := readAll(d.disk, name)
 	if missing(err) {
-		return Receipt{}, noReceipt(id, "is not known, or no longer kept")
+		return Receipt{}, NoReceipt(id, "is not known, or no longer kept")
 	}
 	if err != nil {
 		return Receipt{}, notRead(name, err)
 	}
-	receipt, err := decodeReceipt(id, data)
+	receipt, err := DecodeReceipt(id, data)
 	if err == nil && receipt.Artifact != "" {
 		if receipt.Result, err = d.Artifact(ctx, receipt.Artifact); isCorrupt(err) {
-			return Receipt{}, noReceipt(id, "has lost its result")
+			return Receipt{}, NoReceipt(id, "has lost its result")
 		}
 	}
 	return receipt, err
 }
 
 func receiptName(id string) (string, error) {
-	if !receiptPattern().MatchString(id) {
-		return "", fault.New(fault.InvalidParams, "%q is no receipt: expected the 8 characters of a-z and 2-7 that a reply has under _receipt", fault.Cut(id, 60))
+	if err := CheckReceiptID(id); err != nil {
+		return "", err
 	}
 	return path.Join(receiptFolder, id+jsonSuffix), nil
 }
 
-func noReceipt(id, what string) error {
+// CheckReceiptID returns INVALID_PARAMS for what is no id.
+func CheckReceiptID(id string) error {
+	if !receiptPattern().MatchString(id) {
+		return fault.New(fault.InvalidParams, "%q is no receipt: expected the 8 characters of a-z and 2-7 that a reply has under _receipt", fault.Cut(id, 60))
+	}
+	return nil
+}
+
+// NoReceipt is NOT_WITNESSED of an id, with the reason.
+func NoReceipt(id, what string) error {
 	return fault.New(fault.NotWitnessed, "the receipt %s %s: call the tool again through Savant and give the _receipt of its new reply", id, what)
 }
 
-// encodeReceipt appends the result to the other fields, so that its bytes stay as
+// EncodeReceipt returns the bytes to keep of a receipt. It appends the result to the other fields, so that its bytes stay as
 // they are.
-func encodeReceipt(receipt Receipt) ([]byte, error) {
+func EncodeReceipt(receipt Receipt) ([]byte, error) {
 	result := receipt.Result
 	receipt.Result = nil
 	head, err := jsonvalue.Encode(receiptFile{Format, receipt})
@@ -151,18 +160,18 @@ func encodeReceipt(receipt Receipt) ([]byte, error) {
 	return body.Bytes(), nil
 }
 
-// decodeReceipt verifies the bytes of a receipt's file.
-func decodeReceipt(id string, data []byte) (Receipt, error) {
+// DecodeReceipt verifies the bytes of a receipt. NOT_WITNESSED.
+func DecodeReceipt(id string, data []byte) (Receipt, error) {
 	var found receiptFile
 	body, hash, whole := split(bytes.TrimSuffix(data, []byte("\n")))
 	if !whole || digestOf(body, "}") != hash || json.Unmarshal(data, &found) != nil {
-		return Receipt{}, noReceipt(id, "is damaged")
+		return Receipt{}, NoReceipt(id, "is damaged")
 	}
 	if found.Format > Format {
-		return Receipt{}, noReceipt(id, "was written by a newer Savant")
+		return Receipt{}, NoReceipt(id, "was written by a newer Savant")
 	}
 	if found.ID != id {
-		return Receipt{}, noReceipt(id, "is damaged")
+		return Receipt{}, NoReceipt(id, "is damaged")
 	}
 	return found.Receipt, nil
 }
@@ -180,7 +189,12 @@ type LatestCall struct {
 const latestPrefix = "latest-"
 
 func latestCallName(tool, input string) string {
-	return path.Join(receiptFolder, latestPrefix+digestOf([]byte(tool+" "+input), "")[:32]+jsonSuffix)
+	return path.Join(receiptFolder, LatestCallKey(tool, input)+jsonSuffix)
+}
+
+// LatestCallKey names the last call of a tool with arguments of a digest.
+func LatestCallKey(tool, input string) string {
+	return latestPrefix + digestOf([]byte(tool+" "+input), "")[:32]
 }
 
 // isLatestCall says whether a file beside the receipts holds a LatestCall.

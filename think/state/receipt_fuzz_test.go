@@ -12,13 +12,13 @@ import (
 // the byte, or an error.
 func FuzzReceipt(f *testing.F) {
 	receipt := Receipt{ID: "abcd2345", Tool: "t", Input: strings.Repeat("a", 64), Result: json.RawMessage(`{"hash":"<x>"}`)}
-	whole, err := encodeReceipt(receipt)
+	whole, err := EncodeReceipt(receipt)
 	require.NoError(f, err)
 	for _, seed := range [][]byte{whole, whole[:len(whole)/2], []byte("}"), nil, []byte(`{"hash":""}`)} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		found, err := decodeReceipt("abcd2345", data)
+		found, err := DecodeReceipt("abcd2345", data)
 		if err != nil {
 			return
 		}

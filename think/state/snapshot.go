@@ -16,10 +16,10 @@ import (
 // Save implements Store. The files are replaced while the journal is locked, so
 // that nothing of a run that is deleted or repaired meanwhile comes back.
 func (d *Dir) Save(ctx context.Context, key Key, name string, snapshot Snapshot) error {
-	if err := validateNames(key, name); err != nil {
+	if err := ValidateNames(key, name); err != nil {
 		return err
 	}
-	text, err := d.encodeSnapshot(key, snapshot)
+	text, err := EncodeSnapshot(key, snapshot, d.now())
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (d *Dir) replace(name string, data []byte, durability atomicfile.Durability
 // Load implements Store. A readable snapshot that is damaged, or not of this
 // journal, is passed over: it can be made again, and Check reports it.
 func (d *Dir) Load(ctx context.Context, key Key, name string) (Snapshot, error) {
-	if err := validateNames(key, name); err != nil {
+	if err := ValidateNames(key, name); err != nil {
 		return Snapshot{}, err
 	}
 	var found Snapshot
@@ -147,9 +147,9 @@ func (d *Dir) checkpointNames(key Key) ([]string, error) {
 	return withSuffix(names, jsonSuffix), nil
 }
 
-// validateNames accepts the names of a run and of a checkpoint; "" is that of
+// ValidateNames accepts the names of a run and of a checkpoint; "" is that of
 // the readable snapshot.
-func validateNames(key Key, checkpoint string) error {
+func ValidateNames(key Key, checkpoint string) error {
 	if err := key.Validate(); err != nil || checkpoint == "" {
 		return err
 	}
@@ -175,6 +175,12 @@ func readSnapshot(target disk, name string, key Key) (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, notRead(name, err)
 	}
+	return DecodeSnapshot(name, key, data)
+}
+
+// DecodeSnapshot verifies the text of a snapshot of a run by itself. name is for
+// messages. STATE_CORRUPT.
+func DecodeSnapshot(name string, key Key, data []byte) (Snapshot, error) {
 	if head := headOf(data); head.Format > Format { // whose other fields may have changed
 		return Snapshot{}, newer(name, head.Format)
 	}
@@ -202,16 +208,16 @@ func readSnapshot(target disk, name string, key Key) (Snapshot, error) {
 	return found, nil
 }
 
-// encodeSnapshot returns the text of a snapshot, for people to read, with what
-// the store sets.
-func (d *Dir) encodeSnapshot(key Key, snapshot Snapshot) ([]byte, error) {
+// EncodeSnapshot returns the text of a snapshot, for people to read, with what
+// a store sets. INVALID_PARAMS.
+func EncodeSnapshot(key Key, snapshot Snapshot, now time.Time) ([]byte, error) {
 	var compact, text bytes.Buffer
 	if err := json.Compact(&compact, snapshot.State); err != nil {
 		return nil, fault.New(fault.InvalidParams, "the state of a snapshot is not JSON: %w", err)
 	}
 	snapshot.State, snapshot.Digest = compact.Bytes(), digestOf(compact.Bytes(), "")
 	snapshot.Format, snapshot.Workflow, snapshot.Run = Format, key.Workflow, key.Run
-	snapshot.Time = cmp.Or(snapshot.Time, d.now().UTC().Format(time.RFC3339Nano))
+	snapshot.Time = cmp.Or(snapshot.Time, now.UTC().Format(time.RFC3339Nano))
 	whole, err := jsonvalue.Encode(snapshot)
 	if err == nil {
 		err = json.Indent(&text, whole, "", "  ")

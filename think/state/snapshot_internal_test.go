@@ -24,7 +24,7 @@ func TestSnapshotFileIsIndentedJSON(t *testing.T) {
 		state, err := jsonvalue.Encode(values.Draw(t, "state"))
 		require.NoError(t, err)
 		given := Snapshot{Version: 3, Status: "done", Hash: "h", Record: "r", State: state}
-		data, err := d.encodeSnapshot(Key{Workflow: "w", Run: "r"}, given)
+		data, err := EncodeSnapshot(Key{Workflow: "w", Run: "r"}, given, d.now())
 		require.NoError(t, err)
 
 		var read Snapshot
@@ -37,7 +37,7 @@ func TestSnapshotFileIsIndentedJSON(t *testing.T) {
 		require.Equal(t, digestOf(state, ""), read.Digest)
 	})
 	for _, bad := range []string{"", "{", "1 2", "nul"} {
-		_, err := d.encodeSnapshot(Key{Workflow: "w", Run: "r"}, Snapshot{State: json.RawMessage(bad)})
+		_, err := EncodeSnapshot(Key{Workflow: "w", Run: "r"}, Snapshot{State: json.RawMessage(bad)}, d.now())
 		require.Error(t, err, "%q", bad)
 	}
 }

@@ -1,6 +1,9 @@
 package state
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Store keeps runs. All methods may be called at once, by several processes
 // too. Every method returns INVALID_PARAMS for a name that is not allowed,
@@ -58,6 +61,57 @@ type Artifacts interface {
 type Storage interface {
 	Store
 	Artifacts
+}
+
+// Receipts keeps what says that a call went through Savant, for a while. Dir has the
+// contract of each method.
+type Receipts interface {
+	PutReceipt(ctx context.Context, receipt Receipt) error
+	Receipt(ctx context.Context, id string) (Receipt, error)
+	LatestCall(ctx context.Context, tool, input string) (LatestCall, error)
+}
+
+// Upkeep is what looking after runs asks of a store, beyond their use. Dir has the
+// contract of each method; a place is a file there, and a key in a database.
+type Upkeep interface {
+	// Keys returns every run there is something of, by workflow and name.
+	Keys(ctx context.Context) ([]Key, error)
+	// Check returns what is wrong with a run and changes nothing. UNKNOWN_RUN.
+	Check(ctx context.Context, key Key) ([]Problem, error)
+	// Repair ends a run before its first damaged record, or after the version upTo
+	// unless that is 0. What it takes away is kept. UNKNOWN_RUN.
+	Repair(ctx context.Context, key Key, upTo int) (Repaired, error)
+	// Quarantine sets an artifact aside that was changed, and says where.
+	Quarantine(ctx context.Context, digest string) (kept string, err error)
+	// DeleteAt is Delete of a run that is still at a version: STATE_CONFLICT.
+	DeleteAt(ctx context.Context, key Key, version int) error
+	// Undelete brings back the run of this name that was deleted last.
+	// STATE_CONFLICT if a run of the name exists, UNKNOWN_RUN if none was deleted.
+	Undelete(ctx context.Context, key Key) error
+	// Trash lists what was deleted, the newest first; GCTrash erases one item.
+	Trash(ctx context.Context) ([]Trashed, error)
+	GCTrash(ctx context.Context, item Trashed) error
+	// FinishMoves finishes what a killed process left half done, and returns the
+	// runs of which it was.
+	FinishMoves(ctx context.Context) ([]Key, error)
+	// GCArtifacts removes the artifacts older than grace that nothing names.
+	GCArtifacts(ctx context.Context, grace time.Duration, dry bool) (Collected, error)
+	// Adopt makes a run of records that were sealed elsewhere, all or none.
+	Adopt(ctx context.Context, key Key, records []Record) error
+	// Imported returns the version up to which the records of a run were made
+	// elsewhere, or 0; MarkImported notes it.
+	Imported(ctx context.Context, key Key) (version int, err error)
+	MarkImported(ctx context.Context, key Key, last Link) error
+}
+
+// Backend is a store with all that the program asks of one: a folder (Dir) or a
+// database.
+type Backend interface {
+	Storage
+	Receipts
+	Upkeep
+	// Close lets go of the store. What was acknowledged is durable already.
+	Close() error
 }
 
 // Filter selects runs; an empty field matches all.

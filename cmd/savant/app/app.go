@@ -24,6 +24,7 @@ import (
 	"savant/engines/repo"
 	"savant/engines/workflow"
 	"savant/fault"
+	"savant/internal/mongo"
 	"savant/internal/ownfolder"
 	"savant/internal/redact"
 	"savant/internal/settings"
@@ -69,7 +70,7 @@ type App struct {
 	// Root is the folder of SAVANT_PATH, and Path its absolute path.
 	Root   *os.Root
 	Path   string
-	Store  *state.Dir
+	Store  state.Backend
 	Think  *think.Engine
 	Driver *workflow.Driver
 	// Tools are those of every engine there is.
@@ -94,6 +95,7 @@ type App struct {
 	gate     *sessions.Gate
 	own      []string // the engines that are not mounted
 	calls    callTracing
+	database *mongo.Database // nil where runs are kept in the folder
 }
 
 // AbsolutePath is SAVANT_PATH from the root.
@@ -128,7 +130,7 @@ func Open(ctx context.Context, options Options) (*App, error) {
 	project := guardedFiles{a.files.regularFiles, savant.Files, a.trust}
 	a.layers = []library.Layer{{Files: savant.Files, Origin: library.Bundled}, {Files: project, Folder: a.Path, Origin: library.Project, Held: project.Held}}
 	a.sayUnused()
-	if a.Store, err = state.Open(a.Path, state.Options{}); err != nil {
+	if a.Store, err = a.openStore(); err != nil {
 		return nil, errors.Join(err, a.files.Close())
 	}
 	a.openTelemetry()
@@ -248,7 +250,7 @@ func (a *App) closeFiles(ctx context.Context) error {
 	if a.gate != nil {
 		_ = a.gate.Close() // only files that were read
 	}
-	err := errors.Join(a.search.Close(), a.Store.Close(), a.Recorder.Close())
+	err := errors.Join(a.search.Close(), a.closeStore(ctx), a.Recorder.Close())
 	a.flushTraces(ctx)
 	return errors.Join(err, a.log.Close(), a.files.Close())
 }

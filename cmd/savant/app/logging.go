@@ -8,14 +8,18 @@ import (
 	"log"
 	"log/slog"
 	"path"
+	"path/filepath"
+	"regexp"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/lmittmann/tint"
 
 	"savant/cmd/savant/terminal"
 	"savant/internal/logfile"
 	"savant/internal/ownfolder"
+	"savant/internal/pattern"
 	"savant/internal/redact"
 	"savant/internal/settings"
 	"savant/internal/visible"
@@ -150,4 +154,15 @@ func (l *logFile) Close() error {
 		return nil
 	}
 	return l.file.Close()
+}
+
+// within returns a function that makes absolute paths below a folder relative to
+// it, wherever a text has them: "open /home/ada/project/logs: …" is "open logs: …"
+// in /home/ada/project. A path that only contains the folder's stays.
+func within(folder string) func(text string) string {
+	if !filepath.IsAbs(folder) || filepath.Dir(folder) == folder || !utf8.ValidString(folder) {
+		return func(text string) string { return text }
+	}
+	below := pattern.Lazy(`(^|[^\pL\pN_.-])` + regexp.QuoteMeta(folder+string(filepath.Separator)))
+	return func(text string) string { return below().ReplaceAllString(text, "$1") }
 }

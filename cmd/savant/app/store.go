@@ -1,0 +1,51 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"savant/fault"
+	"savant/internal/mongo"
+	"savant/internal/settings"
+	"savant/think/state"
+	"savant/think/state/mongostate"
+)
+
+// openStore opens the runs where the settings say they are.
+func (a *App) openStore() (state.Backend, error) { return a.OpenStore(a.settings.Store) }
+
+// OpenStore opens the runs of the folder or of the database, whatever the settings say.
+// The database closes with the program.
+func (a *App) OpenStore(where string) (state.Backend, error) {
+	if where != settings.StoreMongo {
+		return state.Open(a.Path, state.Options{})
+	}
+	database, err := a.openDatabase()
+	if err != nil {
+		return nil, err
+	}
+	return mongostate.Open(database, mongostate.Options{})
+}
+
+// openDatabase returns the connection to the database, which is made once.
+func (a *App) openDatabase() (*mongo.Database, error) {
+	if a.database != nil {
+		return a.database, nil
+	}
+	at := a.settings.Mongo
+	database, err := mongo.Open(mongo.Options{Address: mongo.Address{URI: at.URI, Host: at.Host, Environment: at.Environment}})
+	if err != nil {
+		return nil, Misconfigured(fault.New(fault.InvalidParams, "%w", err))
+	}
+	a.database = database
+	return database, nil
+}
+
+// closeStore lets go of the runs and of the database.
+func (a *App) closeStore(ctx context.Context) error {
+	err := a.Store.Close()
+	if a.database != nil {
+		err = errors.Join(err, a.database.Close(context.WithoutCancel(ctx)))
+	}
+	return err
+}

@@ -1,0 +1,125 @@
+package mongostate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/internal/mongo"
+	"savant/think/state"
+)
+
+// Adopt implements state.Upkeep. The records are written as staged ones, which nobody
+// sees; one entry then makes them the run, all at once.
+func (s *Store) Adopt(ctx context.Context, key state.Key, records []state.Record) error {
+	lines, last, err := linesOf(key, records)
+	if err != nil {
+		return err
+	}
+	if err := s.announce(ctx, key); err != nil {
+		return err
+	}
+	for {
+		at, err := s.locate(ctx, key)
+		if err != nil {
+			return err
+		}
+		if at.version() == last.Version && at.hash == last.Hash {
+			return nil
+		}
+		if version := at.version(); version > 0 {
+			return fault.New(fault.StateConflict, "run %q of workflow %q exists, at version v%d", key.Run, key.Workflow, version)
+		}
+		won, err := s.stage(ctx, key, at, lines, last)
+		if err != nil || won {
+			return err
+		}
+	}
+}
+
+// stage writes records after a place and makes them the run. It is false where
+// somebody else wrote in between.
+func (s *Store) stage(ctx context.Context, key state.Key, at place, lines [][]byte, last state.Link) (won bool, err error) {
+	seq := at.seq
+	for _, line := range lines {
+		seq++
+		if won, err := s.insert(ctx, key, entry{seq: seq, meta: meta{Op: isStaged, From: at.seq}, body: line}); err != nil || !won {
+			s.places.Remove(key)
+			return false, err
+		}
+	}
+	if err := s.MarkImported(ctx, key, last); err != nil {
+		return false, err
+	}
+	staged := errors.New("somebody else wrote in between")
+	err = s.change(ctx, key, func(now place) (view, error) {
+		if now.seq != seq {
+			return view{}, staged
+		}
+		return view{Run: spans{{at.seq + 1, len(lines)}}, Trash: at.trash}, nil
+	})
+	if errors.Is(err, staged) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// linesOf returns the lines of records, verified, and the end of their chain.
+func linesOf(key state.Key, records []state.Record) (lines [][]byte, last state.Link, err error) {
+	if err := key.Validate(); err != nil {
+		return nil, last, err
+	}
+	for _, record := range records {
+		if err := state.Verify(key, last, record); err != nil {
+			return nil, last, err
+		}
+		line, err := state.Line(record)
+		if err != nil {
+			return nil, last, err
+		}
+		lines = append(lines, line)
+		last = state.Link{Version: record.Version, Hash: record.Hash}
+	}
+	if len(records) == 0 {
+		return nil, last, fault.New(fault.InvalidParams, "a run has at least one record")
+	}
+	return lines, last, nil
+}
+
+// MarkImported implements state.Upkeep.
+func (s *Store) MarkImported(ctx context.Context, key state.Key, last state.Link) error {
+	if err := key.Validate(); err != nil {
+		return err
+	}
+	data, err := jsonvalue.Encode(last)
+	if err != nil {
+		return fault.New(fault.Internal, "encoding the note of an import: %w", err)
+	}
+	return s.notSaved(ctx, "the note of the import of "+key.String()+" was not saved",
+		s.imported.Replace(ctx, mongo.Document{Key: key.String(), Body: data}))
+}
+
+// Imported implements state.Upkeep.
+func (s *Store) Imported(ctx context.Context, key state.Key) (version int, err error) {
+	if err := key.Validate(); err != nil {
+		return 0, err
+	}
+	document, there, err := s.imported.Find(ctx, key.String())
+	if err != nil || !there {
+		return 0, s.notRead(ctx, "the note of the import of "+key.String(), err)
+	}
+	var last state.Link
+	if json.Unmarshal(document.Body, &last) != nil || last.Version < 1 {
+		return 0, fault.New(fault.StateCorrupt, "state_imported %s: is not a note of an import", key)
+	}
+	records, err := s.Records(ctx, key, last.Version-1, 1)
+	if err != nil && !errors.Is(err, fault.UnknownRun) {
+		return 0, err
+	}
+	if len(records) == 0 || records[0].Hash != last.Hash {
+		return 0, nil // of an earlier run of the name
+	}
+	return last.Version, nil
+}

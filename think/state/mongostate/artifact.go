@@ -1,0 +1,92 @@
+package mongostate
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"strconv"
+	"time"
+
+	"savant/fault"
+	"savant/internal/mongo"
+	"savant/internal/pattern"
+)
+
+var digestPattern = pattern.Lazy(`^[0-9a-f]{64}$`)
+
+func digestOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// renewal is how old an artifact may be that is put again without being written anew.
+// Its age keeps it from being collected before a record names it.
+const renewal = time.Hour
+
+// PutArtifact implements state.Artifacts.
+func (s *Store) PutArtifact(ctx context.Context, data []byte) (string, error) {
+	digest := digestOf(data)
+	document := mongo.Document{Key: digest, Body: data, Meta: strconv.Itoa(len(data))}
+	won, err := s.artifacts.Insert(ctx, document)
+	if err == nil && !won {
+		err = s.renew(ctx, document)
+	}
+	return digest, s.notSaved(ctx, "artifact "+digest+" was not saved", err)
+}
+
+// renew writes an artifact again that was changed, or is not new any more.
+func (s *Store) renew(ctx context.Context, document mongo.Document) error {
+	present, there, err := s.artifacts.Find(ctx, document.Key)
+	switch {
+	case err != nil && !lost(err):
+		return err
+	case there && bytes.Equal(present.Body, document.Body) && s.now().Sub(present.Time) < renewal:
+		return nil
+	}
+	return s.artifacts.Replace(ctx, document)
+}
+
+// Artifact implements state.Artifacts.
+func (s *Store) Artifact(ctx context.Context, digest string) ([]byte, error) {
+	if !digestPattern().MatchString(digest) {
+		return nil, fault.New(fault.InvalidParams, "%q is not a SHA-256 in hexadecimal", fault.Cut(digest, 100))
+	}
+	document, there, err := s.artifacts.Find(ctx, digest)
+	if err != nil {
+		return nil, s.notRead(ctx, "artifact "+digest, err)
+	}
+	if !there {
+		return nil, fault.New(fault.StateCorrupt, "artifact %s: it is missing", digest)
+	}
+	if digestOf(document.Body) != digest {
+		return nil, fault.New(fault.StateCorrupt, "artifact %s: it was changed", digest)
+	}
+	if document.Body == nil {
+		return []byte{}, nil
+	}
+	return document.Body, nil
+}
+
+// Quarantine implements state.Upkeep.
+func (s *Store) Quarantine(ctx context.Context, digest string) (kept string, err error) {
+	if !digestPattern().MatchString(digest) {
+		return "", fault.New(fault.InvalidParams, "%q is not a SHA-256 in hexadecimal", fault.Cut(digest, 100))
+	}
+	document, there, err := s.artifacts.Find(ctx, digest)
+	if err == nil && (!there || digestOf(document.Body) == digest) {
+		return "", nil
+	}
+	if err == nil {
+		document.Key, document.Nonce = digest+"/"+document.Nonce, ""
+		_, err = s.damaged.Insert(ctx, document)
+	}
+	if err == nil || lost(err) {
+		err = s.artifacts.Delete(ctx, digest)
+	}
+	return "artifacts_damaged/" + document.Key, s.notSaved(ctx, "artifact "+digest+" was not set aside", err)
+}
+
+// lost says that a document lacks a part.
+func lost(err error) bool { return errors.Is(err, mongo.ErrPartMissing) }

@@ -1,0 +1,90 @@
+package mongostate
+
+import (
+	"context"
+	"errors"
+
+	"savant/fault"
+	"savant/think/state"
+)
+
+// Check implements state.Upkeep. A problem's file is the key of a document.
+func (s *Store) Check(ctx context.Context, key state.Key) ([]state.Problem, error) {
+	problems := []state.Problem{}
+	at, err := s.live(ctx, key)
+	if err == nil {
+		_, err = s.chain(ctx, key, at.spans, 0, at.version())
+	}
+	if errors.Is(err, fault.StateCorrupt) {
+		return append(problems, state.Problem{File: key.String(), Message: fault.From(err).Message(), Blocking: true}), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	documents, err := s.allCheckpoints(ctx, key, at)
+	if err != nil {
+		return nil, err
+	}
+	if projection, there, err := s.projections.Find(ctx, at.life(key)); err != nil {
+		return nil, s.notRead(ctx, "the snapshot of "+key.String(), err)
+	} else if there {
+		documents[""] = projection
+	}
+	for _, document := range documents {
+		_, err := s.verified(ctx, key, at, document)
+		if errors.Is(err, fault.StateCorrupt) {
+			problems = append(problems, state.Problem{File: document.Key, Message: fault.From(err).Message()})
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return problems, nil
+}
+
+// Repair implements state.Upkeep. Nothing is taken away: the entry that it writes says
+// how far the run goes, and the records after that stay in the log.
+func (s *Store) Repair(ctx context.Context, key state.Key, upTo int) (state.Repaired, error) {
+	var result state.Repaired
+	intact := errors.New("nothing is damaged")
+	err := s.change(ctx, key, func(at place) (view, error) {
+		version := at.version()
+		if version == 0 {
+			return view{}, unknownRun(key)
+		}
+		whole, err := s.chain(ctx, key, at.spans, 0, version)
+		if errors.Is(err, state.ErrNewerFormat) || err != nil && !errors.Is(err, fault.StateCorrupt) {
+			return view{}, err
+		}
+		good := len(whole)
+		if upTo > 0 {
+			good = min(good, upTo)
+		}
+		if result.Version = good; good == version {
+			return view{}, intact
+		}
+		result.Lost, err = s.beyond(ctx, key, at, good)
+		return view{Run: at.spans.upTo(good), Trash: at.trash}, err
+	})
+	if errors.Is(err, intact) {
+		return result, nil
+	}
+	if err == nil {
+		result.Kept = "state_records/" + key.String()
+	}
+	return result, err
+}
+
+// beyond returns the records after a version, as far as they can be read.
+func (s *Store) beyond(ctx context.Context, key state.Key, at place, version int) ([]state.Record, error) {
+	var lost []state.Record
+	for version++; version <= at.version(); version++ {
+		found, _, err := s.find(ctx, key, at.spans.seq(version))
+		if err != nil && !errors.Is(err, fault.StateCorrupt) {
+			return nil, err
+		}
+		record := state.ReadHead(found.body)
+		record.Version = version
+		lost = append(lost, record)
+	}
+	return lost, nil
+}

@@ -1,0 +1,171 @@
+package mongostate
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"savant/internal/mongo"
+	"savant/think/state"
+)
+
+// removal is how long ago the last entry of a log must have been written before its
+// documents are removed: far longer than a writer can be late, and than a place is
+// remembered.
+const removal = 24 * time.Hour
+
+// receiptAge is how long a receipt is kept.
+const receiptAge = 7 * 24 * time.Hour
+
+// erasedKey is the document that says which entries of a log were removed.
+func erasedKey(key state.Key, number int) string {
+	return key.String() + "!" + strconv.Itoa(number)
+}
+
+// beyondErased returns the first entry of a log that is left after some were removed.
+func (s *Store) beyondErased(ctx context.Context, key state.Key) (first entry, there bool, err error) {
+	seq, _, err := s.erased(ctx, key)
+	if err != nil || seq == 0 {
+		return entry{}, false, err
+	}
+	return s.find(ctx, key, seq)
+}
+
+// erased returns up to which entry, this one not included, a log was removed last, and
+// how often it was; 0 where it never was.
+func (s *Store) erased(ctx context.Context, key state.Key) (seq, times int, err error) {
+	for {
+		document, there, err := s.runs.Find(ctx, erasedKey(key, times+1))
+		if err != nil || !there {
+			return seq, times, s.notRead(ctx, key.String(), err)
+		}
+		times++
+		if seq, err = strconv.Atoi(document.Meta); err != nil {
+			return 0, times, err
+		}
+	}
+}
+
+// FinishMoves implements state.Upkeep: it removes the logs of runs that were erased
+// from the trash long ago, and old receipts. Of a removed log its last entry stays, so
+// that nobody who is late writes in the place of another.
+func (s *Store) FinishMoves(ctx context.Context) ([]state.Key, error) {
+	hints, err := s.hints(ctx, state.Filter{})
+	if err != nil {
+		return nil, err
+	}
+	var mu sync.Mutex
+	var removed []state.Key
+	err = s.each(ctx, hints, func(ctx context.Context, key state.Key, hint hinted) error {
+		if hint.Version > 0 || hint.Deleted > 0 || hint.Seq == 0 {
+			return nil
+		}
+		done, err := s.remove(ctx, key)
+		mu.Lock()
+		defer mu.Unlock()
+		if done {
+			removed = append(removed, key)
+		}
+		return err
+	})
+	if err == nil {
+		err = s.gcReceipts(ctx)
+	}
+	return removed, s.notSaved(ctx, "what is left of erased runs was not removed", err)
+}
+
+// remove removes the entries of a log that holds nothing any more, but for the last.
+func (s *Store) remove(ctx context.Context, key state.Key) (done bool, err error) {
+	at, err := s.locate(ctx, key)
+	if err != nil || at.version() > 0 || len(at.trash) > 0 {
+		return false, err
+	}
+	last, there, err := s.records.Find(ctx, entryKey(key, at.seq))
+	if err != nil || !there || s.now().Sub(last.Time) < removal {
+		return false, err
+	}
+	from, times, err := s.erased(ctx, key)
+	if err != nil {
+		return false, err
+	}
+	if from < at.seq {
+		note := mongo.Document{Key: erasedKey(key, times+1), Meta: strconv.Itoa(at.seq)}
+		if won, err := s.runs.Insert(ctx, note); err != nil || !won {
+			return false, err
+		}
+		times++
+	}
+	for seq := max(1, from); seq < at.seq; seq++ {
+		if err := s.records.Delete(ctx, entryKey(key, seq)); err != nil {
+			return false, err
+		}
+		if err := s.removeLife(ctx, entryKey(key, seq)); err != nil {
+			return false, err
+		}
+	}
+	return true, s.runs.Delete(ctx, key.String())
+}
+
+// removeLife removes the snapshots of a run that began with an entry.
+func (s *Store) removeLife(ctx context.Context, life string) error {
+	return s.projections.Delete(ctx, life)
+}
+
+// gcReceipts removes the receipts, and the last calls, that are too old.
+func (s *Store) gcReceipts(ctx context.Context) error {
+	var old []string
+	err := s.receipts.Heads(ctx, " ", "~", func(document mongo.Document) error {
+		if s.now().Sub(document.Time) > receiptAge {
+			old = append(old, document.Key)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.receipts.Delete(ctx, old...)
+}
+
+// GCArtifacts implements state.Upkeep. A digest counts as named wherever it stands in
+// a document. An artifact that is put again meanwhile has another nonce, and stays.
+func (s *Store) GCArtifacts(ctx context.Context, grace time.Duration, dry bool) (state.Collected, error) {
+	var old []mongo.Document
+	var removed state.Collected
+	err := s.artifacts.Heads(ctx, " ", "~", func(document mongo.Document) error {
+		if s.now().Sub(document.Time) >= max(grace, 2*renewal) {
+			old = append(old, document)
+		}
+		return nil
+	})
+	if err != nil || len(old) == 0 {
+		return removed, s.notRead(ctx, "the artifacts", err)
+	}
+	named := map[string]bool{}
+	for _, each := range []*mongo.Collection{s.records, s.projections, s.checkpoints, s.receipts} {
+		err := each.Range(ctx, " ", "~", func(document mongo.Document) error {
+			state.DigestsIn(document.Body, named)
+			return nil
+		})
+		if err != nil {
+			return removed, s.notRead(ctx, "what names artifacts", err)
+		}
+	}
+	for _, document := range old {
+		if named[document.Key] {
+			continue
+		}
+		if !dry {
+			if gone, err := s.artifacts.DeleteThis(ctx, document); err != nil || !gone {
+				if err != nil {
+					return removed, s.notSaved(ctx, "artifact "+document.Key+" was not removed", err)
+				}
+				continue
+			}
+		}
+		size, _ := strconv.ParseInt(strings.TrimSpace(document.Meta), 10, 64)
+		removed.Artifacts, removed.Bytes = removed.Artifacts+1, removed.Bytes+size
+	}
+	return removed, nil
+}

@@ -1,0 +1,179 @@
+package mongostate
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/internal/mongo"
+	"savant/think/state"
+)
+
+// maxAge is how long a place may be remembered without a look. It is far below the
+// age at which a log is removed, so that nobody writes after what is gone.
+const maxAge = time.Hour
+
+// remembered returns the place of a run as this process saw it last.
+func (s *Store) remembered(key state.Key) (place, bool) {
+	at, known := s.places.Get(key)
+	return at, known && time.Since(at.read) < maxAge
+}
+
+// remember keeps a place, unless a later one is known.
+func (s *Store) remember(key state.Key, at place) {
+	if known, ok := s.remembered(key); ok && known.seq > at.seq {
+		return
+	}
+	at.read = time.Now()
+	s.places.Add(key, at)
+}
+
+// live returns the place of a run that there is. UNKNOWN_RUN.
+func (s *Store) live(ctx context.Context, key state.Key) (place, error) {
+	if err := key.Validate(); err != nil {
+		return place{}, err
+	}
+	at, err := s.locate(ctx, key)
+	if err == nil && at.version() == 0 {
+		return place{}, unknownRun(key)
+	}
+	return at, err
+}
+
+// locate looks up where a run stands. What was seen before makes it one look.
+func (s *Store) locate(ctx context.Context, key state.Key) (place, error) {
+	at, known := s.remembered(key)
+	if !known {
+		at = place{}
+	}
+	next, there, err := s.find(ctx, key, at.seq+1)
+	if err != nil {
+		return place{}, err
+	}
+	if !there && at.seq == 0 {
+		next, there, err = s.beyondErased(ctx, key)
+	}
+	if err != nil {
+		return place{}, err
+	}
+	if there {
+		if next, err = s.end(ctx, key, next); err != nil {
+			return place{}, err
+		}
+		if at, err = s.placeOf(ctx, key, next); err != nil {
+			return place{}, err
+		}
+	}
+	s.remember(key, at)
+	return at, nil
+}
+
+// hinted is what the document of a run says of it: where its log stood some time ago.
+// Nothing is decided by it; it makes a listing short.
+type hinted struct {
+	Seq     int    `json:"seq"`
+	From    int    `json:"from,omitempty"`
+	Version int    `json:"version"`
+	Status  string `json:"status,omitempty"`
+	Created string `json:"created,omitempty"`
+	Updated string `json:"updated,omitempty"`
+	Deleted int    `json:"deleted,omitempty"` // how many are in the trash
+}
+
+// hintEvery is after how many records the hint is written anew.
+const hintEvery = 32
+
+// announce makes a run and its workflow known, before its first record.
+func (s *Store) announce(ctx context.Context, key state.Key) error {
+	err := s.writeHint(ctx, key, hinted{})
+	if err == nil && !s.known.Contains(key.Workflow) {
+		if _, err = s.workflows.Insert(ctx, mongo.Document{Key: key.Workflow}); err == nil {
+			s.known.Add(key.Workflow, true)
+		}
+	}
+	return s.notSaved(ctx, "run "+key.String()+" was not saved", err)
+}
+
+// hint notes where a run stands, where a listing would have far to go otherwise. If it
+// fails the listing is slower.
+func (s *Store) hint(ctx context.Context, key state.Key, before, at place) {
+	if at.version() == 1 || at.status != before.status || at.seq%hintEvery == 0 {
+		_ = s.writeHint(ctx, key, at.hinted())
+	}
+}
+
+func (p place) hinted() hinted {
+	return hinted{Seq: p.seq, From: p.from, Version: p.version(), Status: p.status, Created: p.created, Updated: p.updated, Deleted: len(p.trash)}
+}
+
+func (s *Store) writeHint(ctx context.Context, key state.Key, at hinted) error {
+	text, err := jsonvalue.Encode(at)
+	if err != nil {
+		return err
+	}
+	return s.runs.Replace(ctx, mongo.Document{Key: key.String(), Body: text})
+}
+
+// readHint reads the document of a run.
+func readHint(document mongo.Document) (at hinted) {
+	if json.Unmarshal(document.Body, &at) != nil {
+		return hinted{}
+	}
+	return at
+}
+
+// change writes an entry that says what of a log is the run from there on. change
+// returns that, or an error, from where the run stands; it is asked again when
+// somebody else was first.
+func (s *Store) change(ctx context.Context, key state.Key, change func(place) (view, error)) error {
+	if err := key.Validate(); err != nil {
+		return err
+	}
+	for {
+		at, err := s.locate(ctx, key)
+		if err != nil {
+			return err
+		}
+		wanted, err := change(at)
+		if err != nil {
+			return err
+		}
+		text, err := jsonvalue.Encode(wanted)
+		if err != nil {
+			return fault.New(fault.Internal, "encoding what is the run %s: %w", key, err)
+		}
+		next := entry{seq: at.seq + 1, meta: meta{Op: isView}, body: text}
+		won, err := s.insert(ctx, key, next)
+		if err != nil {
+			s.places.Remove(key)
+			return err
+		}
+		if !won {
+			continue
+		}
+		now, err := s.placeOf(ctx, key, next)
+		if err != nil {
+			return err
+		}
+		s.remember(key, now)
+		if now, err = s.withCreated(ctx, key, now); err == nil {
+			_ = s.writeHint(ctx, key, now.hinted())
+		}
+		return nil
+	}
+}
+
+// withCreated completes a place with the time of the first record.
+func (s *Store) withCreated(ctx context.Context, key state.Key, at place) (place, error) {
+	if at.created != "" || at.version() == 0 {
+		return at, nil
+	}
+	first, there, err := s.find(ctx, key, at.spans.seq(1))
+	if err != nil || !there {
+		return at, missing(entryKey(key, at.spans.seq(1)), err)
+	}
+	at.created = state.ReadHead(first.body).Time
+	return at, nil
+}
