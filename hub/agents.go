@@ -46,7 +46,7 @@ type agentView struct {
 	agentRow
 	Final, Because, Warning string
 	Cost                    string
-	Ends, Resume            bool // it can be ended, or gone on with
+	Ends, Resume, Continue  bool // it can be ended, or gone on with, also with a new goal
 	timeline
 	Timeline, ByStep url.Values // addresses with the same filter
 	Refresh          url.Values // the address of the page
@@ -60,7 +60,8 @@ func (h *Hub) showAgent(w http.ResponseWriter, r *http.Request) {
 	}
 	view := agentView{agentRow: agentRowOf(report), Final: report.Final, Warning: report.Warning, Timeline: with(r, "view", "timeline"),
 		ByStep: with(r, "view", "grouped"), Refresh: r.URL.Query()}
-	view.Ends = report.Status == agent.StatusRunning
+	view.Ends = report.Status == agent.StatusRunning && !h.options.ReadOnly
+	view.Continue = report.Status != agent.StatusRunning && !h.options.ReadOnly
 	view.Resume = report.Status == agent.StatusInterrupted || report.Status == agent.StatusCanceled || report.Status == agent.StatusMaxSteps
 	if report.Error != nil {
 		view.Because = report.Error.Error()
@@ -117,5 +118,5 @@ func (h *Hub) cancelAgent(w http.ResponseWriter, r *http.Request) {
 		h.problem(w, r, statusOf(err), fault.From(err))
 		return
 	}
-	http.Redirect(w, r, "/diagnostics/agents/"+run, http.StatusSeeOther)
+	h.done(w, r, "/diagnostics/agents/"+url.PathEscape(run), "canceled")
 }

@@ -9,14 +9,17 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"savant/agent"
 	"savant/engines"
+	"savant/engines/workflow"
 	"savant/hub/events"
 	"savant/internal/redact"
 	"savant/telemetry"
 	"savant/think"
+	"savant/think/audit"
 	"savant/think/maintenance"
 	"savant/think/state"
 )
@@ -31,8 +34,11 @@ type Options struct {
 	// Key signs sessions. A program that is started with the same one knows the sessions
 	// of the one before it; nil makes one that nobody else has.
 	Key []byte
+	// ReadOnly: the pages change nothing. NoAnswers: no person's answer is taken in them.
+	ReadOnly, NoAnswers bool
 
 	Think     *think.Engine
+	Driver    *workflow.Driver
 	Keeper    *maintenance.Keeper
 	Agent     *agent.Runtime
 	Tools     *engines.Registry
@@ -48,6 +54,8 @@ type Options struct {
 type Standings interface {
 	// Standing is where a run of a workflow is.
 	Standing(ctx context.Context, run state.Info) Standing
+	// Driven reports whether a process drives a run of a workflow now.
+	Driven(run state.Key) bool
 	// Decider is who decides for the agent.
 	Decider(ctx context.Context) string
 }
@@ -65,6 +73,13 @@ type Hub struct {
 	pages   *template.Template
 	index   *events.Index
 	changes *changes
+	audit   *audit.Auditor
+
+	ctx  context.Context // ends with the hub
+	work sync.WaitGroup  // the runs that it drives
+	mu   sync.Mutex
+	// started are the runs that were started here, and driving those that are driven now.
+	started, driving map[state.Key]bool
 }
 
 //go:embed templates/*.html
@@ -84,8 +99,12 @@ func New(ctx context.Context, options Options) (*Hub, error) {
 		return nil, err
 	}
 	index := events.New(options.Recorder, nil)
-	return &Hub{options: options, gate: gate, pages: pages, index: index, changes: watch(ctx, index, options.Logs, options.Logger)}, nil
+	return &Hub{options: options, gate: gate, pages: pages, index: index, changes: watch(ctx, index, options.Logs, options.Logger),
+		audit: audit.New(options.Think), ctx: ctx, started: map[state.Key]bool{}, driving: map[state.Key]bool{}}, nil
 }
+
+// Wait returns once the hub does nothing more with runs, after the end of its context.
+func (h *Hub) Wait() { h.work.Wait() }
 
 // Link returns an address that opens the hub once: whoever follows it first has a
 // session.
@@ -108,7 +127,13 @@ func (h *Hub) Handler() http.Handler {
 	inside.HandleFunc("GET /live", h.live)
 	inside.HandleFunc("GET /diagnostics/agents/{run}/trace.ndjson", h.downloadTrace)
 	inside.HandleFunc("GET /diagnostics/agents/{run}/session.json", h.downloadSession)
-	inside.HandleFunc("POST /diagnostics/agents/{run}/cancel", h.cancelAgent)
+	for path, change := range map[string]http.HandlerFunc{
+		"/runs/{workflow}/{run}/answer": h.answerRun, "/runs/{workflow}/{run}/go-on": h.driveRun, "/runs/{workflow}/{run}/fork": h.forkRun,
+		"/runs/{workflow}/{run}/reset": h.resetRun, "/workflows/{name}/start": h.startRun,
+		"/diagnostics/agents/{run}/cancel": h.cancelAgent, "/diagnostics/agents/{run}/resume": h.resumeAgent,
+	} {
+		inside.HandleFunc("POST "+path, h.changing(change))
+	}
 	inside.HandleFunc("/", h.noPage)
 
 	all := http.NewServeMux()
@@ -117,6 +142,17 @@ func (h *Hub) Handler() http.Handler {
 	all.Handle("GET /static/", http.FileServerFS(static))
 	all.Handle("/", h.gate.withSession(inside, h.closed, h.refuse))
 	return h.gate.guarded(all, h.refuse)
+}
+
+// changing is the way to what changes something.
+func (h *Hub) changing(change http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if h.options.ReadOnly {
+			h.refuse(w, r, errReadOnly())
+			return
+		}
+		change(w, r)
+	}
 }
 
 // health answers without a session, and says nothing but how it is.

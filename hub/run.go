@@ -43,6 +43,9 @@ type runView struct {
 	Changes     *changesView
 	History     []think.Event
 	Pager       pager
+	Questions   []questionView
+	NoAnswers   string // why questions are not answered here
+	Acts        actsView
 }
 
 // moment is a run as it was at one of its versions.
@@ -83,7 +86,12 @@ func (h *Hub) showRun(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, err)
 		return
 	}
-	h.show(w, r, http.StatusOK, "run.html", page{Title: view.Run, At: "runs", View: view})
+	key := keyOf(r)
+	view.Questions, view.Acts = h.shownQuestions(r, key), h.acts(r.Context(), view.Info, view.Standing, view.Drift)
+	if err := h.answerable(r.Context(), key); err != nil {
+		view.NoAnswers = fault.From(err).Details
+	}
+	h.show(w, r, shownStatus(r), "run.html", page{Title: view.Run, At: "runs", View: view})
 }
 
 // runPage reads what the page of a run shows. What is damaged is told in the page:

@@ -26,6 +26,7 @@ type page struct {
 	Version   string
 	CSRF      string
 	Problem   string
+	Said      string // what was done just now
 	View      any
 }
 
@@ -36,7 +37,7 @@ type source string
 // show answers with a page. Its secrets are gone before it is rendered, and what cannot
 // be seen is written out.
 func (h *Hub) show(w http.ResponseWriter, r *http.Request, status int, name string, shown page) {
-	shown.Folder, shown.Version = h.options.Folder, h.options.Version
+	shown.Folder, shown.Version, shown.Said = h.options.Folder, h.options.Version, said[r.URL.Query().Get("said")]
 	shown = clean(h.options.Redactor, shown)
 	if session := h.gate.session(r, time.Now()); session != "" {
 		shown.CSRF = h.gate.token(session)
@@ -50,6 +51,14 @@ func (h *Hub) show(w http.ResponseWriter, r *http.Request, status int, name stri
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = w.Write(text.Bytes()) // whoever asked may be gone
+}
+
+// shownStatus is that of a page, which may be shown again for a form that does not fit.
+func shownStatus(r *http.Request) int {
+	if r.Context().Value(refusedKey{}) != nil {
+		return http.StatusUnprocessableEntity
+	}
+	return http.StatusOK
 }
 
 // fail answers with what went wrong, and what to do.
@@ -97,8 +106,11 @@ func statusOf(err error) int {
 		return http.StatusNotFound
 	case errors.Is(err, fault.InvalidParams):
 		return http.StatusBadRequest
-	case errors.Is(err, fault.StateConflict), errors.Is(err, fault.InvalidTransition), errors.Is(err, fault.RunCancelled):
+	case errors.Is(err, fault.StateConflict), errors.Is(err, fault.InvalidTransition), errors.Is(err, fault.ApprovalRequired),
+		errors.Is(err, fault.ResetNotAllowed), errors.Is(err, fault.IDCollision), errors.Is(err, fault.CheckpointNotFound), errors.Is(err, fault.RunCancelled):
 		return http.StatusConflict
+	case errors.Is(err, fault.ToolDenied):
+		return http.StatusForbidden
 	}
 	return http.StatusInternalServerError
 }

@@ -32,6 +32,7 @@ type workflowView struct {
 	Name, Version, Desc, Origin, File, Digest string
 	Problem                                   string // why it is not valid
 	Params                                    []parameter
+	Start                                     startView
 	Lines                                     []codeLine
 	Loose                                     []fault.Diagnostic // those of no line that is shown
 	Errors, Warnings, Notes                   int
@@ -65,6 +66,10 @@ func (h *Hub) showWorkflow(w http.ResponseWriter, r *http.Request) {
 	} else {
 		view.Version, view.Desc, view.Origin, view.File, view.Digest = read.Version, read.Desc, read.Origin, read.File, read.Digest
 		view.Params = parametersOf(read.Params)
+		view.Start = h.startOf(read.Params).startView
+		if refused, is := r.Context().Value(refusedKey{}).(startView); is {
+			view.Start = refused
+		}
 		for i, text := range strings.Split(strings.TrimSuffix(read.YAML, "\n"), "\n") {
 			view.Lines = append(view.Lines, codeLine{Number: i + 1, Text: source(text)})
 		}
@@ -85,7 +90,7 @@ func (h *Hub) showWorkflow(w http.ResponseWriter, r *http.Request) {
 			view.Runs = append(view.Runs, h.runRow(r.Context(), each))
 		}
 	}
-	h.show(w, r, http.StatusOK, "workflow.html", page{Title: name, At: "workflows", View: view})
+	h.show(w, r, shownStatus(r), "workflow.html", page{Title: name, At: "workflows", View: view})
 }
 
 // place puts diagnostics at their lines.

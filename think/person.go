@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -117,13 +118,21 @@ func (e *Engine) askPerson(ctx context.Context, replied settled) (*Reply, error)
 		if replied.Fault != nil || asked == nil || ask == nil {
 			break
 		}
-		answer, ok := e.elicit(ctx, ask, *asked)
-		if !ok {
+		answer, given, elsewhere := e.elicitUntilAnswered(ctx, ask, *asked)
+		if elsewhere {
+			next, err := e.whereabouts(ctx, *asked)
+			if err != nil {
+				return nil, err
+			}
+			replied = next
+			continue
+		}
+		if !given {
 			break
 		}
 		next, err := e.approve(ctx, *asked, answer, during)
 		if errors.Is(err, fault.StateConflict) || errors.Is(err, fault.InvalidTransition) {
-			return e.whereabouts(ctx, *asked) // somebody else answered meanwhile
+			return restored(e.whereabouts(ctx, *asked)) // somebody else answered meanwhile
 		}
 		if errors.Is(err, fault.ValidationFailed) { // the client's form took what does not fit: the question stands
 			e.Logger.Info("an answer of a person does not fit the question", "run", asked.RunID, "step", asked.StepID, "error", err)
@@ -138,20 +147,21 @@ func (e *Engine) askPerson(ctx context.Context, replied settled) (*Reply, error)
 }
 
 // whereabouts replies where the run of a question is now.
-func (e *Engine) whereabouts(ctx context.Context, asked Pending) (*Reply, error) {
+func (e *Engine) whereabouts(ctx context.Context, asked Pending) (settled, error) {
 	l, err := e.open(ctx, asked.Workflow, asked.RunID)
 	if err != nil {
-		return nil, err
+		return settled{}, err
 	}
 	defer l.mu.Unlock()
-	return restored(e.standing(ctx, l))
+	return e.standing(ctx, l)
 }
 
 // elicit puts one question to the person behind the client.
 func (e *Engine) elicit(ctx context.Context, ask Ask, p Pending) (any, bool) {
 	message, whole := question(p)
-	if !whole {
-		e.Logger.Info("a question is too long for a form and waits for savant approve", "run", p.RunID, "step", p.StepID)
+	if !whole { // the form says where it is shown whole, and what is filled in here answers nothing
+		_, err := ask(ctx, Form{Message: tooLong(p, len(message)), Schema: json.RawMessage(`{"type":"object","properties":{}}`)})
+		e.Logger.Info("a question is too long for a form and waits for the hub or savant approve", "run", p.RunID, "step", p.StepID, "error", err)
 		return nil, false
 	}
 	answer, err := ask(ctx, Form{Message: message, Schema: form(p)})
@@ -186,7 +196,7 @@ func unwrapped(answer, schema any) any {
 }
 
 // maxForm is how much a form shows, in bytes. What is longer would be cut by clients
-// out of sight; it is answered at a terminal, which shows all of it.
+// out of sight; it is answered in the hub or at a terminal, which show all of it.
 const maxForm = 8000
 
 // question is what a person reads: the message, and everything it is about, with
@@ -205,6 +215,13 @@ func question(p Pending) (text string, whole bool) {
 		text += "\n" + visible.Line(key) + ": " + quoted(value)
 	}
 	return text + "\n(" + p.Workflow + " " + p.RunID + ", step " + p.StepID + ")", len(text) <= maxForm
+}
+
+// tooLong says where a question is answered that a form cannot show whole.
+func tooLong(p Pending, size int) string {
+	return fmt.Sprintf("Step %s of run %s asks a person. The question has %d bytes, too many for this form, so it cannot be answered here. "+
+		"Read and answer it in the hub (savant hub) at /runs/%s/%s, or with savant approve %s %s. Once it is answered there, this call goes on.",
+		p.StepID, p.RunID, size, p.Workflow, p.RunID, p.RunID, p.StepID)
 }
 
 // quoted returns a text of one line as it is and marks the lines of a longer one,

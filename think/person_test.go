@@ -202,7 +202,10 @@ func TestAPersonIsAskedOnlyWhatTheySee(t *testing.T) {
 			reply, err := engine.Next(willing.context(), think.NextInput{Workflow: "asking", RunID: "r1", StepID: "prepare", ResultSnapshot: json.RawMessage(wire(t, each.plan))})
 			require.NoError(t, err)
 			if each.shown == "" {
-				require.Empty(t, willing.asked)
+				require.Len(t, willing.asked, 1, "it is said where the question is shown whole")
+				require.Contains(t, willing.asked[0].Message, "in the hub (savant hub) at /runs/asking/r1, or with savant approve r1 sure")
+				require.NotContains(t, willing.asked[0].Message, "Go on with")
+				require.JSONEq(t, `{"type":"object","properties":{}}`, string(willing.asked[0].Schema))
 				require.Equal(t, "sure", reply.Instruction.StepID)
 				require.Equal(t, flow.Waiting, reply.State.Status)
 				require.Contains(t, reply.Note, "savant approve r1 sure", "the terminal shows all of it")
@@ -212,6 +215,42 @@ func TestAPersonIsAskedOnlyWhatTheySee(t *testing.T) {
 			require.Equal(t, "colour", reply.Instruction.StepID)
 		})
 	}
+}
+
+// A form that waits for its person is taken back once somebody answered in another
+// place, and the call goes on with the next question.
+func TestAnAnswerGivenElsewhereEndsTheForm(t *testing.T) {
+	engine := askingEngine(t)
+	forms, taken := make(chan engines.Elicitation), 0
+	ctx := engines.WithCaller(context.Background(), engines.Caller{Elicit: func(ctx context.Context, form engines.Elicitation) (engines.Answer, error) {
+		forms <- form
+		<-ctx.Done()
+		taken++
+		return engines.Answer{}, context.Cause(ctx)
+	}})
+	_, err := engine.Plan(ctx, think.PlanInput{Workflow: "asking", RunID: "r1", Params: map[string]any{"who": "Ada"}})
+	require.NoError(t, err)
+	type answered struct {
+		reply *think.Reply
+		err   error
+	}
+	replied := make(chan answered, 1)
+	go func() {
+		reply, err := engine.Next(ctx, think.NextInput{Workflow: "asking", RunID: "r1", StepID: "prepare", ResultSnapshot: json.RawMessage(`"` + strings.Repeat("x", 8100) + `"`)})
+		replied <- answered{reply, err}
+	}()
+	for _, step := range []string{"sure", "colour"} {
+		<-forms
+		pending, err := engine.Pending(t.Context(), "asking", "r1")
+		require.NoError(t, err)
+		answer := map[string]any{"sure": map[string]any{"approved": true}, "colour": map[string]any{"colour": "red"}}[step]
+		_, err = engine.Approve(t.Context(), "asking", "r1", step, pending[0].Digest, answer)
+		require.NoError(t, err)
+	}
+	got := <-replied
+	require.NoError(t, got.err)
+	require.Equal(t, "last", got.reply.Instruction.StepID)
+	require.Equal(t, 2, taken)
 }
 
 // A form's fields hide nothing either: one that would is asked for as text, with the

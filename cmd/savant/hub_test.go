@@ -315,7 +315,7 @@ func TestTheHubShowsWhatTheCommandsSay(t *testing.T) {
 	folder := t.TempDir()
 	empty := serveHub(t, folder)
 	for path, says := range map[string]string{"/": "savant workflows run NAME", "/runs": "savant workflows run NAME", "/diagnostics/agents": "savant run &#34;what you want&#34;"} {
-		require.Contains(t, html(empty.page(path)), html(says), path)
+		require.Contains(t, quotesOf(empty.page(path)), quotesOf(says), path)
 	}
 	require.Contains(t, empty.page("/"), "No run of a workflow waits for anybody.")
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
@@ -368,8 +368,8 @@ func TestTheHubShowsWhatTheCommandsSay(t *testing.T) {
 	}
 }
 
-// html is a text without the quotes that templates write in their own way.
-func html(text string) string { return strings.ReplaceAll(text, "&#34;", `"`) }
+// quotesOf is a text without the quotes that templates write in their own way.
+func quotesOf(text string) string { return strings.ReplaceAll(text, "&#34;", `"`) }
 
 // TestTheHubListensHereAlone refuses addresses that others can reach.
 func TestTheHubListensHereAlone(t *testing.T) {

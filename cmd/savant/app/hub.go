@@ -16,7 +16,7 @@ func (a *App) Hub(ctx context.Context, address string) (*hub.Hub, error) {
 		return nil, err
 	}
 	late, _ := client.Transport().(*lateService)
-	return hub.New(ctx, hub.Options{Address: address, Folder: a.Path, Version: a.options.Version, Think: a.Think, Keeper: a.Keeper(),
+	return hub.New(ctx, hub.Options{Address: address, Folder: a.Path, Version: a.options.Version, Think: a.Think, Driver: a.Driver, Keeper: a.Keeper(),
 		Agent: a.Agent, Tools: a.Tools, Recorder: a.Recorder, Redactor: a.redactor, Standings: standings{a, decider, late}, Logs: filepath.Join(a.Path, filepath.FromSlash(a.logs)), Logger: a.Logger})
 }
 
@@ -32,6 +32,9 @@ func (s standings) Standing(ctx context.Context, run state.Info) hub.Standing {
 	at := s.app.StandingOf(ctx, run)
 	return hub.Standing{Status: at.Status, WaitsFor: at.WaitsFor, Steps: at.Steps}
 }
+
+// Driven reports whether a process drives a run of a workflow now.
+func (s standings) Driven(run state.Key) bool { return s.app.Driven(run) }
 
 // Decider is who decides for the agent: of models that nobody set, those that are
 // found when it is first asked.

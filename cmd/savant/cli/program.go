@@ -36,6 +36,7 @@ type World struct {
 type Program struct {
 	World    World
 	Stdin    io.Reader
+	Typed    *terminal.Lines // what a person types on Stdin
 	Stdout   *terminal.Output
 	Stderr   io.Writer
 	Settings settings.Settings

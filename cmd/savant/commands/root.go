@@ -25,7 +25,7 @@ import (
 // Run is the whole program. It returns the exit code.
 func Run(ctx context.Context, args []string, world cli.World) int {
 	world.Version = app.VersionOf(world.Version)
-	p := &program{&cli.Program{World: world, Stdin: world.Stdin, Stdout: &terminal.Output{Writer: world.Stdout}, Stderr: world.Stderr}}
+	p := &program{&cli.Program{World: world, Stdin: world.Stdin, Typed: new(terminal.Lines), Stdout: &terminal.Output{Writer: world.Stdout}, Stderr: world.Stderr}}
 	return p.run(ctx, args)
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 
 	"golang.org/x/term"
 )
@@ -29,24 +30,38 @@ func Coloured(stream any, variable func(string) (string, bool)) bool {
 	return Is(stream) && (!set || plain == "") && kind != "dumb"
 }
 
-// ErrNoAnswer is what Ask returns where nothing was typed.
+// ErrNoAnswer is what Lines.Ask returns where nothing was typed.
 var ErrNoAnswer = errors.New("nothing was answered")
+
+// Lines are those that a person types. A question that was taken back leaves its line
+// to the next one.
+type Lines struct {
+	mu      sync.Mutex
+	pending chan line // being read; nil: none is
+}
+
+// line is what was typed.
+type line struct {
+	text string
+	err  error
+}
 
 // Ask prints a question and returns the line that is typed, without the spaces
 // around it. The error is ErrNoAnswer or that of ctx.
-func Ask(ctx context.Context, in io.Reader, out io.Writer, question string) (string, error) {
+func (l *Lines) Ask(ctx context.Context, in io.Reader, out io.Writer, question string) (string, error) {
 	fmt.Fprint(out, question)
-	type line struct {
-		text string
-		err  error
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.pending == nil {
+		l.pending = make(chan line, 1)
+		go func(read chan<- line) {
+			text, err := bufio.NewReader(in).ReadString('\n')
+			read <- line{text, err}
+		}(l.pending)
 	}
-	read := make(chan line, 1)
-	go func() {
-		text, err := bufio.NewReader(in).ReadString('\n')
-		read <- line{text, err}
-	}()
 	select {
-	case got := <-read:
+	case got := <-l.pending:
+		l.pending = nil
 		if got.err != nil && !errors.Is(got.err, io.EOF) || got.text == "" {
 			return "", ErrNoAnswer
 		}
@@ -57,8 +72,13 @@ func Ask(ctx context.Context, in io.Reader, out io.Writer, question string) (str
 }
 
 // Confirm asks a question and reports whether the answer is yes. The error is
-// that of Ask.
+// that of Lines.Ask.
 func Confirm(ctx context.Context, in io.Reader, out io.Writer, question string) (bool, error) {
-	said, err := Ask(ctx, in, out, question+" [y/N] ")
+	return new(Lines).Confirm(ctx, in, out, question)
+}
+
+// Confirm is Confirm with the lines that a person types.
+func (l *Lines) Confirm(ctx context.Context, in io.Reader, out io.Writer, question string) (bool, error) {
+	said, err := l.Ask(ctx, in, out, question+" [y/N] ")
 	return strings.EqualFold(said, "y") || strings.EqualFold(said, "yes"), err
 }

@@ -67,7 +67,7 @@ func (p *program) approveOnce(ctx context.Context, a *app.App, said approval) er
 	if err := p.show(asked); err != nil {
 		return err
 	}
-	answer, err := p.decide(ctx, asked, said)
+	answer, err := p.decideHere(ctx, a, asked, said)
 	if err != nil {
 		return err
 	}
@@ -77,6 +77,23 @@ func (p *program) approveOnce(ctx context.Context, a *app.App, said approval) er
 	}
 	p.printStanding(asked, reply)
 	return nil
+}
+
+// decideHere is decide, which ends with STATE_CONFLICT once the question is answered in
+// another place.
+func (p *program) decideHere(ctx context.Context, a *app.App, asked think.Pending, said approval) (any, error) {
+	asking, stop := context.WithCancel(ctx)
+	elsewhere := make(chan bool, 1)
+	go func() {
+		elsewhere <- a.Think.AwaitAnswer(asking, asked) == nil
+		stop()
+	}()
+	answer, err := p.decide(asking, asked, said)
+	stop()
+	if <-elsewhere {
+		return nil, fault.New(fault.StateConflict, "step %s of run %s was answered elsewhere meanwhile", asked.StepID, asked.RunID)
+	}
+	return answer, err
 }
 
 // chosen returns the step that is meant: the one named, or the only one.
@@ -156,7 +173,7 @@ func typed(text string, schema any) any {
 // confirm returns nil when the person says yes. Anything else leaves the step
 // as it is.
 func (p *program) confirm(ctx context.Context, question string) error {
-	agreed, err := terminal.Confirm(ctx, p.Stdin, p.Stdout, question)
+	agreed, err := p.Typed.Confirm(ctx, p.Stdin, p.Stdout, question)
 	if err == nil && !agreed {
 		err = terminal.ErrNoAnswer
 	}

@@ -18,7 +18,7 @@ import (
 // waiting and is ErrNoAnswer.
 func (p *program) approves(ctx context.Context) (approved bool, err error) {
 	for {
-		said, err := terminal.Ask(ctx, p.Stdin, p.Stdout, "Approve? [y]es / [d]ecline / [l]ater ")
+		said, err := p.Typed.Ask(ctx, p.Stdin, p.Stdout, "Approve? [y]es / [d]ecline / [l]ater ")
 		if err != nil {
 			return false, err
 		}
@@ -92,7 +92,7 @@ func (p *program) askValue(ctx context.Context, name string, schema map[string]a
 		label += " (optional)"
 	}
 	for {
-		line, err := terminal.Ask(ctx, p.Stdin, p.Stdout, label+": ")
+		line, err := p.Typed.Ask(ctx, p.Stdin, p.Stdout, label+": ")
 		if err != nil {
 			return nil, false, err
 		}

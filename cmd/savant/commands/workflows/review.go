@@ -67,7 +67,7 @@ func ReviewCommand(shared *cli.Program) *cobra.Command {
 }
 
 func (p *program) review(ctx context.Context, a *app.App, want reviewWanted, target string) error {
-	outcome, err := p.drive(ctx, a, workflow.Request{Workflow: reviewWorkflow, Params: want.params(target), RunID: want.run})
+	outcome, err := p.drive(ctx, a, workflow.Request{Workflow: reviewWorkflow, Params: want.params(target), RunID: want.run}, false)
 	if err != nil || outcome.Status != workflow.Done {
 		if outcome != nil {
 			outcome.Outputs = nil // of a run that made no report

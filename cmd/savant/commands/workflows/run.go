@@ -27,6 +27,7 @@ type wanted struct {
 	name, run string
 	pairs     []string // name=value
 	params    string   // JSON, @file or -
+	wait      bool     // for what a person answers in another place
 }
 
 func (p *program) workflowsRunCommand() *cobra.Command {
@@ -45,6 +46,7 @@ func (p *program) workflowsRunCommand() *cobra.Command {
 	flags.StringArrayVar(&want.pairs, "param", nil, "a parameter, name=value: text, or JSON where the parameter is not text; may be repeated")
 	flags.StringVar(&want.params, "params", "", "the parameters as JSON, @FILE to read them from a file, - from stdin")
 	flags.StringVar(&want.run, "run-id", "", "continue this run, or name a new one")
+	flags.BoolVar(&want.wait, "wait", false, "wait for what a person answers in another place: the hub, or savant approve")
 	return p.JSONFlag(command)
 }
 
@@ -53,7 +55,7 @@ func (p *program) runWorkflow(ctx context.Context, a *app.App, want wanted) erro
 	if err != nil {
 		return err
 	}
-	outcome, err := p.drive(ctx, a, workflow.Request{Workflow: want.name, Params: params, RunID: want.run})
+	outcome, err := p.drive(ctx, a, workflow.Request{Workflow: want.name, Params: params, RunID: want.run}, want.wait)
 	if err != nil {
 		return err
 	}
@@ -62,7 +64,7 @@ func (p *program) runWorkflow(ctx context.Context, a *app.App, want wanted) erro
 
 // drive runs a workflow until it is done or waits for somebody who is not here. Steps
 // are shown on stderr, and questions to a person are put to the one at the terminal.
-func (p *program) drive(ctx context.Context, a *app.App, request workflow.Request) (*workflow.Outcome, error) {
+func (p *program) drive(ctx context.Context, a *app.App, request workflow.Request, wait bool) (*workflow.Outcome, error) {
 	first := request
 	shown := &stepLines{out: p.Stderr, onTerminal: terminal.Is(p.Stderr), coloured: terminal.Coloured(p.Stderr, p.Variable), now: time.Now}
 	for {
@@ -74,7 +76,7 @@ func (p *program) drive(ctx context.Context, a *app.App, request workflow.Reques
 		if outcome == nil || err != nil && ctx.Err() == nil {
 			return nil, p.withParameters(err, first.Workflow)
 		}
-		if p.answerHere(ctx, a, outcome) {
+		if p.answerHere(ctx, a, outcome) || wait && p.awaitAnswer(ctx, a, outcome) {
 			request = workflow.Request{Workflow: outcome.Workflow, RunID: outcome.RunID}
 			continue
 		}
@@ -145,12 +147,27 @@ func (p *program) answerHere(ctx context.Context, a *app.App, outcome *workflow.
 		if err == nil {
 			return true
 		}
+		if errors.Is(err, fault.StateConflict) { // there was an answer, of somebody else
+			fmt.Fprintf(p.Stderr, "\n%s\n", terminal.Visible(fault.From(err).Details))
+			return true
+		}
 		fmt.Fprintf(p.Stderr, "%s\n", terminal.Visible(fault.From(err).Error()))
 		if !errors.Is(err, fault.ValidationFailed) {
 			return false
 		}
 	}
 	return false
+}
+
+// awaitAnswer waits until a person has answered in another place, and reports whether
+// they did.
+func (p *program) awaitAnswer(ctx context.Context, a *app.App, outcome *workflow.Outcome) bool {
+	if outcome.Pending == nil || outcome.Pending.For != workflow.ForPerson {
+		return false
+	}
+	fmt.Fprintf(p.Stderr, "step %s of run %s waits for a person: answer it in the hub, or with savant approve %s %s\n",
+		terminal.Visible(outcome.Pending.StepID), outcome.RunID, outcome.RunID, terminal.Visible(outcome.Pending.StepID))
+	return a.Think.AwaitStep(ctx, outcome.Workflow, outcome.RunID, outcome.Pending.StepID) == nil
 }
 
 // conclude prints where the run was left, and returns how the program ends.

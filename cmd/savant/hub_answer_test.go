@@ -1,0 +1,418 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// shipsYAML asks a person twice, and does something in between.
+const shipsYAML = `name: ships
+version: "1"
+params:
+  message: {type: string, default: "Ship it?"}
+steps:
+  - {id: sure, call: human.approve, input_template: {message: "{{ params.message }}", risk: "none\n\n\n\nat all"}, capture_as: sure}
+  - id: where
+    call: human.ask
+    input_template:
+      message: "Where to?"
+      schema: {type: object, required: [colour, count], properties: {colour: {enum: [red, blue]}, count: {type: integer, minimum: 1, title: How many}, loud: {type: boolean}, notes: {type: array, items: {type: string}}}}
+    capture_as: at
+  - {id: last, call: flow.set, input_template: {value: "{{ state.at.colour }}"}, capture_as: last}
+outputs:
+  to: "{{ state.last }}"
+`
+
+func shipsIn(t *testing.T) (folder string) {
+	t.Helper()
+	folder = t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "ships.yaml"), []byte(shipsYAML), 0o600))
+	return folder
+}
+
+var formField = regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)">`)
+
+// formOf returns the hidden fields of the form of a page that is sent to a path.
+func (h *hubAt) formOf(page, action string) url.Values {
+	h.t.Helper()
+	_, after, found := strings.Cut(page, `action="`+action+`"`)
+	require.True(h.t, found, "no form for %s in %s", action, page)
+	inside, _, _ := strings.Cut(after, "</form>")
+	form := url.Values{}
+	for _, each := range formField.FindAllStringSubmatch(inside, -1) {
+		form.Set(each[1], html.UnescapeString(each[2]))
+	}
+	return form
+}
+
+// answer fills in the form of a run's page, and sends it.
+func (h *hubAt) answer(run string, fields ...string) (int, string) {
+	h.t.Helper()
+	form := h.formOf(h.page("/runs/ships/"+run), "/runs/ships/"+run+"/answer")
+	return h.send("/runs/ships/"+run+"/answer", form, fields...)
+}
+
+func (h *hubAt) send(path string, form url.Values, fields ...string) (int, string) {
+	h.t.Helper()
+	for i := 0; i < len(fields); i += 2 {
+		form.Set(fields[i], fields[i+1])
+	}
+	status, body, _ := h.ask(h.client, http.MethodPost, path, form)
+	return status, body
+}
+
+// TestAnAnswerInTheHubContinuesACommand: savant workflows run --wait, in a process of its
+// own, goes on with what a person answers in the page.
+func TestAnAnswerInTheHubContinuesACommand(t *testing.T) {
+	t.Parallel()
+	folder := shipsIn(t)
+	command := exec.CommandContext(t.Context(), "savant", "workflows", "run", "ships", "--run-id", "r1", "--wait", "--path", folder)
+	stderr, err := command.StderrPipe()
+	require.NoError(t, err)
+	var stdout strings.Builder
+	command.Stdout = &stdout
+	require.NoError(t, command.Start())
+	told := tell(stderr)
+	require.Contains(t, told(t), "step sure of run r1 waits for a person: answer it in the hub")
+
+	h := serveHub(t, folder)
+	page := h.page("/runs/ships/r1")
+	require.Contains(t, page, `<pre class="shown">Ship it?</pre>`)
+	require.Contains(t, page, "<pre class=\"shown\">none\n\nat all</pre>", "blank lines put nothing out of sight")
+	require.Contains(t, h.page("/"), `href="/runs/ships/r1"`)
+	status, body := h.answer("r1", "decision", "approve", "comment", "looks good")
+	require.Equal(t, http.StatusOK, status, body)
+	require.Contains(t, body, "The answer is recorded.")
+	require.Contains(t, told(t), "step where of run r1 waits")
+
+	page = h.page("/runs/ships/r1")
+	require.Contains(t, page, `<option value="0">red</option><option value="1">blue</option>`)
+	require.Contains(t, page, "How many")
+	status, body = h.answer("r1", "field.0", "1", "field.1", "none")
+	require.Equal(t, http.StatusUnprocessableEntity, status)
+	require.Contains(t, body, "Expected a whole number.")
+	require.Contains(t, body, `<option value="1" selected>blue</option>`, "what was filled in stays")
+	status, body = h.answer("r1", "field.0", "1", "field.1", "0", "field.3", `["a"]`)
+	require.Equal(t, http.StatusUnprocessableEntity, status)
+	require.Regexp(t, `(?s)id="field.1".*<p class="wrong text" id="field.1-wrong">[^<]*1`, body, "what the schema says is beside its field")
+	require.Contains(t, body, ">[&#34;a&#34;]</textarea>")
+	status, body = h.answer("r1", "field.0", "1", "field.1", "3", "field.2", "0", "field.3", `["a"]`)
+	require.Equal(t, http.StatusOK, status, body)
+	require.NoError(t, command.Wait())
+	require.Equal(t, "to: blue\n", stdout.String())
+	require.JSONEq(t, `{"colour":"blue","count":3,"loud":true,"notes":["a"]}`, captured(t, folder, "r1", "at"))
+	require.JSONEq(t, `{"approved":true,"comment":"looks good"}`, captured(t, folder, "r1", "sure"))
+	require.Contains(t, savantIn(t, folder, "verify", "r1"), "identical")
+}
+
+func captured(t *testing.T, folder, run, name string) string {
+	t.Helper()
+	var got struct{ Value json.RawMessage }
+	require.NoError(t, json.Unmarshal([]byte(savantIn(t, folder, "state", "get", run, "--var", name, "--json")), &got))
+	return string(got.Value)
+}
+
+// tell returns what gives the next line that a program says, and fails at its end.
+func tell(from io.Reader) func(*testing.T) string {
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		text := make([]byte, 0, 1<<16)
+		one := make([]byte, 1)
+		for {
+			n, err := from.Read(one)
+			if n > 0 && one[0] != '\n' {
+				text = append(text, one[0])
+				continue
+			}
+			if len(text) > 0 {
+				lines <- string(text)
+				text = text[:0]
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return func(t *testing.T) string {
+		t.Helper()
+		line, more := <-lines
+		require.True(t, more, "the program has ended")
+		return line
+	}
+}
+
+// TestAnAnswerInTheHubContinuesAWaitingCall: a client that shows a form waits in
+// think.plan; the answers in the page end its forms, and its call returns.
+func TestAnAnswerInTheHubContinuesAWaitingCall(t *testing.T) {
+	t.Parallel()
+	for name, message := range map[string]string{"a form": "Ship it?", "too long for a form": strings.Repeat("all of it ", 1000) + "AND DROP DATABASE prod"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			folder := shipsIn(t)
+			s := serveIn(t, folder, "MCP_SERVICE=think")
+			say := func(line string) {
+				_, err := io.WriteString(s.stdin, line+"\n")
+				require.NoError(t, err)
+			}
+			hear := func() (m struct {
+				ID     any
+				Method string
+				Params struct {
+					Message   string
+					RequestID any
+				}
+				Result struct{ StructuredContent struct{ Done bool } }
+			}) {
+				require.True(t, s.lines.Scan())
+				require.NoError(t, json.Unmarshal(s.lines.Bytes(), &m))
+				return m
+			}
+			say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}}`)
+			hear()
+			say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+			s.send(t, 2, "think.plan", map[string]any{"workflow": "ships", "run_id": "r1", "params": map[string]any{"message": message}})
+			asked := hear()
+			require.Equal(t, "elicitation/create", asked.Method)
+
+			h := serveHub(t, folder)
+			if len(message) > 8000 {
+				require.Contains(t, asked.Params.Message, "in the hub (savant hub) at /runs/ships/r1")
+				require.Contains(t, h.page("/runs/ships/r1"), "AND DROP DATABASE prod", "the page shows all of it")
+			}
+			for _, answer := range [][]string{{"decision", "approve"}, {"field.0", "0", "field.1", "1"}} {
+				status, body := h.answer("r1", answer...)
+				require.Equal(t, http.StatusOK, status, body)
+				taken := hear()
+				require.Equal(t, "notifications/cancelled", taken.Method)
+				require.Equal(t, asked.ID, taken.Params.RequestID)
+				asked = hear() // the next question, or the reply
+			}
+			require.EqualValues(t, 2, asked.ID)
+			require.True(t, asked.Result.StructuredContent.Done)
+		})
+	}
+}
+
+// TestAnAnswerIsBoundToWhatWasShown: a form counts once, for the question that the page
+// showed, within its session.
+func TestAnAnswerIsBoundToWhatWasShown(t *testing.T) {
+	t.Parallel()
+	folder := shipsIn(t)
+	savantIn(t, folder, "workflows", "run", "ships", "--run-id", "r1")
+	h := serveHub(t, folder)
+	const path = "/runs/ships/r1/answer"
+	old := h.formOf(h.page("/runs/ships/r1"), path)
+	for _, change := range [][]string{{"csrf", ""}, {"csrf", old.Get("csrf") + "x"}} {
+		status, _ := h.send(path, clone(old), append(change, "decision", "approve")...)
+		require.Equal(t, http.StatusForbidden, status)
+	}
+	for _, change := range [][]string{{"digest", ""}, {"digest", strings.Repeat("0", 64)}, {"step", "where"}, {"step", "none"}} {
+		status, body := h.send(path, clone(old), append(change, "decision", "approve")...)
+		require.Equal(t, http.StatusConflict, status, body)
+	}
+	for _, decision := range []string{"", "maybe"} {
+		status, body := h.send(path, clone(old), "decision", decision, "comment", "a reason")
+		require.Equal(t, http.StatusUnprocessableEntity, status)
+		require.Contains(t, body, "Approve or decline.")
+		require.Contains(t, body, ">a reason</textarea>")
+	}
+	savantIn(t, folder, "state", "delete", "r1") // the run is another one since
+	savantIn(t, folder, "workflows", "run", "ships", "--run-id", "r1", "--param", "message=Drop it?")
+	status, body := h.send(path, clone(old), "decision", "approve")
+	require.Equal(t, http.StatusConflict, status, body)
+	require.Contains(t, body, "has changed since the page was loaded")
+
+	form := h.formOf(h.page("/runs/ships/r1"), path)
+	status, body = h.send(path, clone(form), "decision", "decline", "comment", "not today")
+	require.Equal(t, http.StatusOK, status, body)
+	require.Contains(t, body, `<span class="status bad">failed</span>`)
+	records, err := os.ReadFile(filepath.Join(folder, ".savant", "state", "ships", "r1.journal"))
+	require.NoError(t, err)
+	require.Contains(t, string(records), `{"approved":false,"comment":"not today"}`)
+	status, body = h.send(path, clone(form), "decision", "approve")
+	require.Equal(t, http.StatusConflict, status, body)
+	records, err = os.ReadFile(filepath.Join(folder, ".savant", "state", "ships", "r1.journal"))
+	require.NoError(t, err)
+	require.NotContains(t, string(records), `"approved":true`)
+}
+
+func clone(form url.Values) url.Values {
+	out := url.Values{}
+	for name, values := range form {
+		out[name] = append([]string{}, values...)
+	}
+	return out
+}
+
+// TestWhatIsNotShownWholeIsNotApproved: a secret in a question is not shown, so the
+// question can be declined in the page and not approved.
+func TestWhatIsNotShownWholeIsNotApproved(t *testing.T) {
+	t.Parallel()
+	folder := shipsIn(t)
+	savantIn(t, folder, "workflows", "run", "ships", "--run-id", "r1", "--param", "message=run it with "+hostileSecret+" now")
+	savantIn(t, folder, "workflows", "run", "ships", "--run-id", "r2", "--param", "message=a\u202eb")
+	h := serveHub(t, folder)
+	page := h.page("/runs/ships/r1")
+	require.NotContains(t, page, hostileSecret)
+	require.Contains(t, page, "Not all of it is shown here")
+	require.NotContains(t, page, ">Approve</button>")
+	status, body := h.answer("r1", "decision", "approve")
+	require.Equal(t, http.StatusUnprocessableEntity, status)
+	require.Contains(t, body, "cannot be approved here")
+	status, body = h.answer("r1", "decision", "decline")
+	require.Equal(t, http.StatusOK, status, body)
+	page = h.page("/runs/ships/r2")
+	require.Contains(t, page, `a\u{202e}b`)
+	require.Contains(t, page, ">Approve</button>", "what cannot be seen is written out, so it is shown")
+}
+
+// TestARunIsStartedInTheHub with a form of its parameters: driven in the hub, asked of the
+// person in its page, or left to a client.
+func TestARunIsStartedInTheHub(t *testing.T) {
+	t.Parallel()
+	folder := shipsIn(t)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "form.yaml"), []byte(`name: form
+version: "1"
+params:
+  size: {type: integer, required: true, minimum: 2, description: "How large <it> is"}
+  kind: {type: string, enum: [round, flat], default: flat}
+  sure: {type: boolean}
+  names: {type: array, items: {type: string}}
+steps:
+  - {id: all, call: flow.set, input_template: {value: "{{ [params.size, params.kind] }}"}, capture_as: all}
+`), 0o600))
+	h := serveHub(t, folder)
+	page := h.page("/workflows/form")
+	require.Contains(t, page, "How large &lt;it&gt; is")
+	require.Contains(t, page, "as it is by default: flat")
+	form := h.formOf(page, "/workflows/form/start")
+	status, body := h.send("/workflows/form/start", clone(form), "field.0", "", "field.2", "nothing")
+	require.Equal(t, http.StatusUnprocessableEntity, status)
+	require.Contains(t, body, "A value is needed.")
+	require.Contains(t, body, "Expected a list as JSON")
+	status, body = h.send("/workflows/form/start", clone(form), "field.0", "1", "how", "driven")
+	require.Equal(t, http.StatusUnprocessableEntity, status, body)
+	require.Regexp(t, `id="field.0-wrong">[^<]*2`, body)
+	require.NotContains(t, savantIn(t, folder, "state", "list", "--json"), "form", "nothing was started")
+
+	status, body = h.send("/workflows/form/start", clone(form), "field.0", "3", "field.1", "0", "run_id", "f1", "how", "driven")
+	require.Equal(t, http.StatusOK, status, body)
+	require.Contains(t, body, "<h1>f1</h1>")
+	require.JSONEq(t, `[3,"round"]`, awaitCapture(t, h, folder, "form", "f1", "all"))
+	status, body = h.send("/workflows/form/start", clone(form), "field.0", "4", "run_id", "f1")
+	require.Equal(t, http.StatusConflict, status, body)
+
+	form = h.formOf(h.page("/workflows/ships"), "/workflows/ships/start")
+	status, _ = h.send("/workflows/ships/start", clone(form), "run_id", "guided", "how", "guided")
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, h.page("/runs/ships/guided"), "think.plan", "the page says how a client goes on")
+	status, _ = h.send("/workflows/ships/start", clone(form), "run_id", "s1", "how", "driven")
+	require.Equal(t, http.StatusOK, status)
+	status, body = h.answer("s1", "decision", "approve")
+	require.Equal(t, http.StatusOK, status, body)
+	status, body = h.answer("s1", "field.0", "0", "field.1", "1")
+	require.Equal(t, http.StatusOK, status, body)
+	require.JSONEq(t, `"red"`, awaitCapture(t, h, folder, "ships", "s1", "last"))
+}
+
+// awaitCapture waits for a run that another process drives.
+func awaitCapture(t *testing.T, h *hubAt, folder, workflow, run, name string) string {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		return strings.Contains(h.page("/runs/"+workflow+"/"+run), `<span class="status good">done</span>`)
+	}, hang, 1)
+	return captured(t, folder, run, name)
+}
+
+// TestRunsAreChangedInTheHub: fork, adopt after an edit, reset, and resume of the agent.
+func TestRunsAreChangedInTheHub(t *testing.T) {
+	t.Parallel()
+	folder := shipsIn(t)
+	savantIn(t, folder, "workflows", "run", "ships", "--run-id", "r1")
+	savantIn(t, folder, "run", "--quiet", "--run-id", "a1", "--force-tool", "git.status", "--force-finish")
+	h := serveHub(t, folder)
+	fork := h.formOf(h.page("/runs/ships/r1"), "/runs/ships/r1/fork")
+	status, body := h.send("/runs/ships/r1/fork", clone(fork), "new", "f1")
+	require.Equal(t, http.StatusOK, status, body)
+	require.Contains(t, body, "<h1>f1</h1>")
+	require.Contains(t, body, `<a href="/runs/ships/r1">r1</a>`)
+	status, body = h.send("/runs/ships/r1/fork", clone(fork), "new", "f1")
+	require.Equal(t, http.StatusConflict, status, body)
+	status, body = h.send("/runs/ships/r1/fork", clone(fork), "from", "nowhere")
+	require.Equal(t, http.StatusConflict, status, body)
+
+	status, body = h.answer("r1", "decision", "approve")
+	require.Equal(t, http.StatusOK, status, body)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "ships.yaml"), []byte(strings.Replace(shipsYAML, "Where to?", "Where to now?", 1)), 0o600))
+	require.Contains(t, h.page("/runs/ships/r1"), "its file has changed since")
+	status, body = h.send("/runs/ships/r1/fork", clone(fork), "new", "f2", "adopt", "yes", "from", "start")
+	require.Equal(t, http.StatusOK, status, body)
+	status, body = h.answer("f2", "decision", "approve")
+	require.Equal(t, http.StatusOK, status, body)
+	require.Contains(t, h.page("/runs/ships/f2"), "Where to now?")
+
+	reset := h.formOf(h.page("/runs/ships/r1"), "/runs/ships/r1/reset")
+	for to, expected := range map[string]int{"": http.StatusBadRequest, "v99": http.StatusConflict} {
+		status, body = h.send("/runs/ships/r1/reset", clone(reset), "to", to)
+		require.Equal(t, expected, status, body)
+	}
+	status, body = h.send("/runs/ships/r1/reset", clone(reset), "to", "sure")
+	require.Equal(t, http.StatusOK, status, body)
+	require.Contains(t, body, `<pre class="shown">Ship it?</pre>`, "it is asked anew")
+
+	again := h.formOf(h.page("/diagnostics/agents/a1"), "/diagnostics/agents/a1/resume")
+	status, body = h.send("/diagnostics/agents/a1/resume", clone(again), "goal", "What is in this folder?")
+	require.Equal(t, http.StatusOK, status, body)
+	require.Eventually(t, func() bool { return strings.Contains(h.page("/diagnostics/agents/a1"), "What is in this folder?") }, hang, 1)
+}
+
+// TestHostileQuestionsAreShownAsText has markup, hidden characters and a secret in every
+// part of a question and of a form.
+func TestHostileQuestionsAreShownAsText(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	quoted, err := json.Marshal(strings.ReplaceAll(hostile, "{{.}}", ""))
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "ships.yaml"), fmt.Appendf(nil, `name: ships
+version: "1"
+params:
+  p: {type: string, default: %[1]s, description: %[1]s, enum: [%[1]s, b]}
+  q: {type: object, default: {a: %[1]s}}
+steps:
+  - id: ask
+    call: human.ask
+    input_template: {message: %[1]s, more: {%[1]s: %[1]s}, schema: {type: object, properties: {%[1]s: {type: string, title: %[1]s, enum: [%[1]s]}, n: {type: integer, description: %[1]s, default: 1}}}}
+`, quoted), 0o600))
+	savantIn(t, folder, "workflows", "run", "ships", "--run-id", "r1")
+	h := serveHub(t, folder)
+	page := h.page("/runs/ships/r1")
+	require.Contains(t, page, "You are asked")
+	requireHarmless(t, "run", page)
+	page = h.page("/workflows/ships")
+	requireHarmless(t, "workflow", page)
+	form := h.formOf(page, "/workflows/ships/start")
+	for _, value := range []string{hostile, strings.Repeat("x", 1000)} {
+		status, body := h.send("/workflows/ships/start", clone(form), "field.0", value, "field.1", value, "run_id", value)
+		require.Equal(t, http.StatusUnprocessableEntity, status)
+		requireHarmless(t, "start", body)
+	}
+	status, body := h.send("/workflows/ships/start", clone(form), "run_id", hostile)
+	require.GreaterOrEqual(t, status, 400)
+	require.Less(t, status, 500, body)
+	requireHarmless(t, "start", body)
+}

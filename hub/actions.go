@@ -1,0 +1,241 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"savant/engines"
+	"savant/engines/workflow"
+	"savant/fault"
+	"savant/think"
+	"savant/think/audit"
+	"savant/think/state"
+)
+
+// What a page says after a change. The address has the name, so that it cannot be made to
+// say anything else.
+var said = map[string]string{
+	"answered": "The answer is recorded.",
+	"started":  "The run has begun.",
+	"goes-on":  "The run goes on here.",
+	"forked":   "This run begins with the answers of the one it was forked from.",
+	"reset":    "The run is back at the version you chose. Nothing was erased.",
+	"resumed":  "The run goes on here.",
+	"canceled": "The run is told to end.",
+	"imported": "The run was taken in. All that it says of witnesses and approvals is claimed.",
+	"existed":  "This very run is here already.",
+}
+
+func runPath(key state.Key) string {
+	return "/runs/" + url.PathEscape(key.Workflow) + "/" + url.PathEscape(key.Run)
+}
+
+// done leads to a page that says what was done.
+func (h *Hub) done(w http.ResponseWriter, r *http.Request, path, what string) {
+	http.Redirect(w, r, path+"?said="+what, http.StatusSeeOther)
+}
+
+// actsView is what can be done with a run from its page.
+type actsView struct {
+	GoOn, Fork, Reset bool
+	Ended             bool
+	Waits             bool // for somebody who goes on with it elsewhere
+	Drift             bool
+	// Why says why nothing can be done.
+	Why string
+}
+
+// errReadOnly refuses changes of a hub that only shows.
+func errReadOnly() error {
+	return fault.New(fault.ToolDenied, "this hub only shows: it was started with --read-only")
+}
+
+// changeable says why a run is not to be changed here: STATE_CONFLICT where another process
+// drives it, TOOL_DENIED for what was made elsewhere.
+func (h *Hub) changeable(ctx context.Context, key state.Key) (state.Info, error) {
+	info, err := h.infoOf(ctx, key)
+	if err != nil {
+		return info, err
+	}
+	imported, err := h.options.Think.Imports.Imported(ctx, key)
+	if err == nil && imported == info.Version {
+		err = fault.New(fault.ToolDenied, "run %s was imported and is only shown here: savant state fork %s begins a run of yours with its answers", key.Run, key.Run)
+	}
+	return info, err
+}
+
+// acts says what can be done with a run.
+func (h *Hub) acts(ctx context.Context, info state.Info, standing Standing, drift bool) actsView {
+	if h.options.ReadOnly {
+		return actsView{Why: errReadOnly().Error()}
+	}
+	if _, err := h.changeable(ctx, info.Key()); err != nil {
+		return actsView{Why: fault.From(err).Details}
+	}
+	driven := h.options.Standings.Driven(info.Key())
+	ended := standing.Status == "done" || standing.Status == "failed" || standing.Status == "cancelled"
+	return actsView{Fork: true, Reset: !driven, GoOn: !driven && !ended && standing.Status != "blocked" && standing.WaitsFor != "person", Ended: ended,
+		Waits: !driven && !ended && standing.Status != "blocked", Drift: drift}
+}
+
+// goOn drives a run on that was started here, once a person has answered it.
+func (h *Hub) goOn(key state.Key) {
+	h.mu.Lock()
+	started := h.started[key]
+	h.mu.Unlock()
+	if started {
+		h.drive(key)
+	}
+}
+
+// drive has a run driven here until it ends, waits for a model or a tool, or the hub ends.
+// Where a person is asked, it goes on as soon as they have answered, wherever they do.
+func (h *Hub) drive(key state.Key) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.started[key] = true
+	if h.driving[key] {
+		return
+	}
+	h.driving[key] = true
+	h.work.Go(func() {
+		err := h.driven(key)
+		h.mu.Lock()
+		delete(h.driving, key)
+		h.mu.Unlock()
+		if err != nil && h.ctx.Err() == nil {
+			h.options.Logger.WarnContext(h.ctx, "the hub drives a run no further", "workflow", key.Workflow, "run", key.Run, "error", err)
+		}
+	})
+}
+
+func (h *Hub) driven(key state.Key) error {
+	for {
+		outcome, err := h.options.Driver.Run(h.ctx, workflow.Request{Workflow: key.Workflow, RunID: key.Run}, nil)
+		if err != nil || outcome.Pending == nil || outcome.Pending.For != workflow.ForPerson {
+			return err
+		}
+		if err := h.options.Think.AwaitStep(h.ctx, key.Workflow, key.Run, outcome.Pending.StepID); err != nil {
+			return err
+		}
+	}
+}
+
+// driveRun goes on with a run that nobody drives.
+func (h *Hub) driveRun(w http.ResponseWriter, r *http.Request) {
+	key := keyOf(r)
+	_, err := h.changeable(r.Context(), key)
+	if err == nil && h.options.Standings.Driven(key) {
+		err = fault.New(fault.StateConflict, "run %s goes on already", key.Run)
+	}
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	h.drive(key)
+	h.done(w, r, runPath(key), "goes-on")
+}
+
+func keyOf(r *http.Request) state.Key {
+	return state.Key{Workflow: r.PathValue("workflow"), Run: r.PathValue("run")}
+}
+
+// forkRun starts a run with the answers of another one, as savant state fork.
+func (h *Hub) forkRun(w http.ResponseWriter, r *http.Request) {
+	key := keyOf(r)
+	if _, err := h.changeable(r.Context(), key); err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	out, err := h.audit.Debug(r.Context(), audit.DebugInput{Action: "fork", Workflow: key.Workflow, RunID: key.Run,
+		FromStep: r.PostFormValue("from"), NewRunID: r.PostFormValue("new"), Adopt: r.PostFormValue("adopt") != ""})
+	if err == nil && out.Difference != nil {
+		err = fault.New(fault.StateConflict, "nothing was started: at v%d the answers lead elsewhere under the file as it is now. Recorded: %s. Now: %s. Fork from v%d or earlier to leave these answers behind",
+			out.Difference.Version, fault.Cut(out.Difference.Recorded, 400), fault.Cut(out.Difference.Replayed, 400), max(1, out.Difference.Version-1))
+	}
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	h.done(w, r, runPath(state.Key{Workflow: key.Workflow, Run: out.Reply.State.RunID}), "forked")
+}
+
+// resetRun takes a run back, as savant state reset.
+func (h *Hub) resetRun(w http.ResponseWriter, r *http.Request) {
+	key := keyOf(r)
+	_, err := h.changeable(r.Context(), key)
+	if err == nil && h.options.Standings.Driven(key) {
+		err = fault.New(fault.StateConflict, "run %s is being driven: end that first", key.Run)
+	}
+	to := r.PostFormValue("to")
+	if err == nil && to == "" { // without a checkpoint a reset is a deletion
+		err = fault.New(fault.InvalidParams, "to is missing: a version such as v3, a step (before its answer), a named checkpoint, or start")
+	}
+	if err == nil {
+		_, err = h.options.Think.Reset(r.Context(), think.ResetInput{Workflow: key.Workflow, RunID: key.Run, Checkpoint: to, Force: r.PostFormValue("force") != ""})
+		if errors.Is(err, fault.ResetNotAllowed) {
+			err = fault.New(fault.ResetNotAllowed, "run %s has ended: tick \"also though it has ended\" to take it back", key.Run)
+		}
+	}
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	h.done(w, r, runPath(key), "reset")
+}
+
+// resumeAgent goes on with a run of the agent, with its goal or with a new one.
+func (h *Hub) resumeAgent(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("run")
+	var err error
+	if goal := r.PostFormValue("goal"); goal != "" {
+		_, err = h.options.Agent.Continue(id, goal, 0)
+	} else {
+		_, err = h.options.Agent.Resume(id, 0)
+	}
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	h.done(w, r, "/diagnostics/agents/"+url.PathEscape(id), "resumed")
+}
+
+// startRun starts a run of a workflow with what a form has: driven here, or for a client to
+// follow.
+func (h *Hub) startRun(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("name")
+	starting, err := h.startForm(r.Context(), name)
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	starting.Run, starting.Guided = r.PostFormValue("run_id"), r.PostFormValue("how") == "guided"
+	params, ok := starting.form.read(r.PostForm)
+	if ok {
+		reply, err := h.options.Think.Plan(engines.WithCaller(r.Context(), engines.Caller{}),
+			think.PlanInput{Workflow: name, Params: params, RunID: starting.Run, Driven: !starting.Guided})
+		if err == nil {
+			key := state.Key{Workflow: plain(name), Run: reply.State.RunID}
+			if !starting.Guided {
+				h.drive(key)
+			}
+			h.done(w, r, runPath(key), "started")
+			return
+		}
+		if !errors.Is(err, fault.InvalidParams) {
+			h.fail(w, r, err)
+			return
+		}
+		placeProblems(starting.Fields, fault.From(err), paramOf, &starting.Problem)
+	}
+	h.showWorkflow(w, r.WithContext(context.WithValue(r.Context(), refusedKey{}, starting.startView)))
+}
+
+// plain is the name of a workflow without its version.
+func plain(name string) string {
+	name, _, _ = strings.Cut(name, "@")
+	return name
+}

@@ -1,0 +1,257 @@
+package hub
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+	"savant/internal/visible"
+	"savant/think"
+	"savant/think/flow"
+	"savant/think/state"
+)
+
+// questionView is a step that waits for a person, with the form that answers it.
+type questionView struct {
+	Step, Call, Digest string
+	Parts              []part
+	// Hidden: a secret was taken out of what is shown, or the schema has what cannot be
+	// seen, so that it can be declined here and not approved.
+	Hidden   bool
+	Approval bool
+	Comment  string
+	Fields   []field
+	Problem  string
+}
+
+// question is what a person is asked, and how their answer is read.
+type question struct {
+	questionView
+	form   form
+	object bool // the answer is an object of the fields
+}
+
+// part is one thing that a person is asked about. Text shows all of it.
+type part struct{ Name, Text string }
+
+// shownQuestions are those that a page of a run shows. One that an answer did not fit says
+// why.
+func (h *Hub) shownQuestions(r *http.Request, key state.Key) []questionView {
+	var out []questionView
+	refused, _ := r.Context().Value(refusedKey{}).(questionView)
+	for _, each := range h.questionsOf(r.Context(), key) {
+		if each.Step == refused.Step && each.Digest == refused.Digest {
+			each.questionView = refused
+		}
+		out = append(out, each.questionView)
+	}
+	return out
+}
+
+// questionsOf returns what a run asks a person now. A run that is imported, or cannot be
+// read, asks nobody.
+func (h *Hub) questionsOf(ctx context.Context, key state.Key) []question {
+	waiting, err := h.options.Think.Pending(ctx, key.Workflow, key.Run)
+	if err != nil {
+		return nil
+	}
+	var out []question
+	for _, asked := range waiting {
+		out = append(out, h.question(asked))
+	}
+	return out
+}
+
+func (h *Hub) question(asked think.Pending) question {
+	q := question{questionView: questionView{Step: asked.StepID, Call: asked.Call, Digest: asked.Digest, Approval: asked.Call == flow.CallApprove}}
+	whole := partsOf(asked)
+	asked.Input = h.options.Redactor.Value(asked.Input)
+	q.Parts = partsOf(asked)
+	_, seen := visible.Schema(asked.Schema)
+	q.Hidden = !seen || !slices.EqualFunc(whole, q.Parts, func(a, b part) bool {
+		return a == b && h.options.Redactor.Text(a.Text) == a.Text && h.options.Redactor.Text(a.Name) == a.Name
+	})
+	if q.Approval {
+		return q
+	}
+	schema, _ := asked.Schema.(map[string]any)
+	if members := membersOf(schema); len(members) > 0 {
+		q.form, q.object = formOf(members), true
+	} else {
+		if asked.Schema == nil {
+			schema = map[string]any{"type": "string"}
+		}
+		q.form = formOf([]member{{name: "Answer", schema: schema, required: true}})
+	}
+	q.Fields = q.form.fields
+	return q
+}
+
+// partsOf are the message and all else that a question is about.
+func partsOf(asked think.Pending) []part {
+	out := []part{{"", shownWhole(asked.Message)}}
+	input, _ := asked.Input.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(input)) {
+		if name == "message" {
+			continue
+		}
+		text, isText := input[name].(string)
+		if !isText {
+			text = indentedWhole(input[name])
+		}
+		out = append(out, part{name, shownWhole(text)})
+	}
+	if input == nil {
+		out = append(out, part{"input", shownWhole(indentedWhole(asked.Input))})
+	}
+	return out
+}
+
+// answerable says why a person's answer is not taken here.
+func (h *Hub) answerable(ctx context.Context, key state.Key) error {
+	if h.options.NoAnswers {
+		return fault.New(fault.ToolDenied, "answers are not taken in this hub (SAVANT_HUB_ANSWERS): savant approve %s takes them at a terminal", key.Run)
+	}
+	_, err := h.changeable(ctx, key)
+	return err
+}
+
+// shownWhole writes out what cannot be seen in a text, and narrows runs of blank lines and
+// of spaces, which would put a part of it out of sight.
+func shownWhole(text string) string {
+	const marked = "  | "
+	return strings.ReplaceAll(strings.TrimPrefix(visible.Block(text), marked), "\n"+marked, "\n")
+}
+
+// indentedWhole is a value as JSON for people.
+func indentedWhole(value any) string {
+	raw, err := jsonvalue.Encode(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	var out bytes.Buffer
+	if json.Indent(&out, raw, "", "  ") != nil {
+		return string(raw)
+	}
+	return out.String()
+}
+
+// answerRun takes a person's answer to a question of a run.
+func (h *Hub) answerRun(w http.ResponseWriter, r *http.Request) {
+	key := keyOf(r)
+	if err := h.answerable(r.Context(), key); err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	step, digest := r.PostFormValue("step"), r.PostFormValue("digest")
+	asked := h.questionsOf(r.Context(), key)
+	at := slices.IndexFunc(asked, func(q question) bool { return q.Step == step })
+	if at < 0 {
+		h.fail(w, r, fault.New(fault.StateConflict, "step %s of run %s does not wait for an answer any more: it was answered, or the run went on", fault.Cut(step, 100), key.Run))
+		return
+	}
+	q := asked[at]
+	if q.Digest != digest {
+		h.fail(w, r, fault.New(fault.StateConflict, "what step %s asks has changed since the page was loaded: go back to the run, read it again, and answer that", fault.Cut(step, 100)))
+		return
+	}
+	answer, ok := q.read(r.PostForm)
+	if ok {
+		_, err := h.options.Think.Approve(r.Context(), key.Workflow, key.Run, step, digest, answer)
+		if err == nil {
+			h.options.Logger.InfoContext(r.Context(), "a person answered in the hub", "run", key.Run, "step", step)
+			h.goOn(key)
+			h.done(w, r, runPath(key), "answered")
+			return
+		}
+		if !errors.Is(err, fault.ValidationFailed) {
+			h.fail(w, r, err)
+			return
+		}
+		q.refused(fault.From(err))
+	}
+	h.showRun(w, r.WithContext(context.WithValue(r.Context(), refusedKey{}, q.questionView)))
+}
+
+// refusedKey has in a request the question that an answer does not fit: the page shows it
+// with what is wrong.
+type refusedKey struct{}
+
+// read returns the answer that a form has; otherwise the question says what is wrong.
+func (q *question) read(sent url.Values) (answer any, ok bool) {
+	if q.Approval {
+		q.Comment = strings.ReplaceAll(sent.Get("comment"), "\r\n", "\n")
+		decision := sent.Get("decision")
+		switch {
+		case decision == "approve" && q.Hidden:
+			q.Problem = "Not all of it is shown here, so it cannot be approved here."
+		case decision == "approve", decision == "decline":
+			return approval(decision == "approve", q.Comment), true
+		default:
+			q.Problem = "Approve or decline."
+		}
+		return nil, false
+	}
+	if q.Hidden {
+		q.Problem = "Not all of it is shown here, so it cannot be answered here."
+		return nil, false
+	}
+	values, ok := q.form.read(sent)
+	if !q.object {
+		return values["Answer"], ok
+	}
+	return values, ok
+}
+
+func approval(approved bool, comment string) map[string]any {
+	answer := map[string]any{"approved": approved}
+	if comment != "" {
+		answer["comment"] = comment
+	}
+	return answer
+}
+
+// refused puts what is wrong with an answer beside the fields it is about.
+func (q *question) refused(why *fault.Error) {
+	placeProblems(q.Fields, why, func(found fault.Diagnostic) string {
+		if !q.object {
+			return "Answer"
+		}
+		name, _, _ := strings.Cut(strings.TrimPrefix(found.Pointer, "/"), "/")
+		return strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+	}, &q.Problem)
+}
+
+// placeProblems puts diagnostics beside the fields that nameOf names; of the others, and
+// where there are none, the error itself is the problem.
+func placeProblems(fields []field, why *fault.Error, nameOf func(fault.Diagnostic) string, problem *string) {
+	for _, found := range why.Diagnostics {
+		at := slices.IndexFunc(fields, func(f field) bool { return f.Name == nameOf(found) })
+		if at < 0 {
+			*problem = why.Message()
+			continue
+		}
+		fields[at].Error = strings.TrimSpace(fields[at].Error + " " + sentence(found))
+	}
+	if len(why.Diagnostics) == 0 {
+		*problem = why.Message()
+	}
+}
+
+// sentence is a diagnostic beside its field.
+func sentence(found fault.Diagnostic) string {
+	text := found.Message
+	if found.Expected != "" && !strings.Contains(text, found.Expected) {
+		text += ": expected " + found.Expected
+	}
+	return strings.ToUpper(text[:min(1, len(text))]) + text[min(1, len(text)):] + "."
+}
