@@ -12,6 +12,7 @@ import (
 	"savant/fault"
 	"savant/think"
 	"savant/think/audit"
+	"savant/think/flow"
 	"savant/think/state"
 )
 
@@ -25,6 +26,7 @@ var said = map[string]string{
 	"reset":    "The run is back at the version you chose. Nothing was erased.",
 	"resumed":  "The run goes on here.",
 	"canceled": "The run is told to end.",
+	"ended":    "The run is cancelled. A fork begins a new one with its answers.",
 	"imported": "The run was taken in. All that it says of witnesses and approvals is claimed.",
 	"existed":  "This very run is here already.",
 }
@@ -40,10 +42,10 @@ func (h *Hub) done(w http.ResponseWriter, r *http.Request, path, what string) {
 
 // actsView is what can be done with a run from its page.
 type actsView struct {
-	GoOn, Fork, Reset bool
-	Ended             bool
-	Waits             bool // for somebody who goes on with it elsewhere
-	Drift             bool
+	GoOn, Fork, Reset, Cancel bool
+	Ended                     bool
+	Waits                     bool // for somebody who goes on with it elsewhere
+	Drift                     bool
 	// Why says why nothing can be done.
 	Why string
 }
@@ -77,7 +79,8 @@ func (h *Hub) acts(ctx context.Context, info state.Info, standing Standing, drif
 	}
 	driven := h.options.Standings.Driven(info.Key())
 	ended := standing.Status == "done" || standing.Status == "failed" || standing.Status == "cancelled"
-	return actsView{Fork: true, Reset: !driven, GoOn: !driven && !ended && standing.Status != "blocked" && standing.WaitsFor != "person", Ended: ended,
+	cancelled := standing.Status == "cancelled"
+	return actsView{Fork: true, Reset: !driven && !cancelled, Cancel: !ended, GoOn: !driven && !ended && standing.Status != "blocked" && standing.WaitsFor != "person", Ended: ended,
 		Waits: !driven && !ended && standing.Status != "blocked", Drift: drift}
 }
 
@@ -126,7 +129,7 @@ func (h *Hub) driven(key state.Key) error {
 
 // driveRun goes on with a run that nobody drives.
 func (h *Hub) driveRun(w http.ResponseWriter, r *http.Request) {
-	key := keyOf(r)
+	key := runOf(r)
 	_, err := h.changeable(r.Context(), key)
 	if err == nil && h.options.Standings.Driven(key) {
 		err = fault.New(fault.StateConflict, "run %s goes on already", key.Run)
@@ -139,13 +142,13 @@ func (h *Hub) driveRun(w http.ResponseWriter, r *http.Request) {
 	h.done(w, r, runPath(key), "goes-on")
 }
 
-func keyOf(r *http.Request) state.Key {
+func runOf(r *http.Request) state.Key {
 	return state.Key{Workflow: r.PathValue("workflow"), Run: r.PathValue("run")}
 }
 
 // forkRun starts a run with the answers of another one, as savant state fork.
 func (h *Hub) forkRun(w http.ResponseWriter, r *http.Request) {
-	key := keyOf(r)
+	key := runOf(r)
 	if _, err := h.changeable(r.Context(), key); err != nil {
 		h.fail(w, r, err)
 		return
@@ -165,7 +168,7 @@ func (h *Hub) forkRun(w http.ResponseWriter, r *http.Request) {
 
 // resetRun takes a run back, as savant state reset.
 func (h *Hub) resetRun(w http.ResponseWriter, r *http.Request) {
-	key := keyOf(r)
+	key := runOf(r)
 	_, err := h.changeable(r.Context(), key)
 	if err == nil && h.options.Standings.Driven(key) {
 		err = fault.New(fault.StateConflict, "run %s is being driven: end that first", key.Run)
@@ -185,6 +188,21 @@ func (h *Hub) resetRun(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.done(w, r, runPath(key), "reset")
+}
+
+// cancelRun ends a run that is not to go on, as savant state cancel.
+func (h *Hub) cancelRun(w http.ResponseWriter, r *http.Request) {
+	key := runOf(r)
+	_, err := h.changeable(r.Context(), key)
+	if err == nil {
+		_, err = h.options.Think.Cancel(r.Context(), think.CancelInput{Workflow: key.Workflow, RunID: key.Run,
+			Cancellation: flow.Cancellation{By: h.options.Person, Reason: r.PostFormValue("reason")}})
+	}
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	h.done(w, r, runPath(key), "ended")
 }
 
 // resumeAgent goes on with a run of the agent, with its goal or with a new one.

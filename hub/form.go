@@ -20,15 +20,15 @@ type field struct {
 	// Control is text, lines, number, choice or json.
 	Control  string
 	Kind     string // the type that is expected, for people
-	Choices  []choice
+	Choices  []option
 	Value    string // as it was typed
 	Default  string
 	Required bool
 	Error    string
 }
 
-// choice is one value of a field that has several.
-type choice struct {
+// option is one value of a field that has several.
+type option struct {
 	Input, Label string
 	Chosen       bool
 }
@@ -106,7 +106,7 @@ func fieldOf(m member) field {
 		}
 	}
 	for i, each := range choices {
-		f.Choices = append(f.Choices, choice{Input: strconv.Itoa(i), Label: shownChoice(each)})
+		f.Choices = append(f.Choices, option{Input: strconv.Itoa(i), Label: shownChoice(each)})
 	}
 	return f
 }

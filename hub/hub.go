@@ -36,6 +36,8 @@ type Options struct {
 	Key []byte
 	// ReadOnly: the pages change nothing. NoAnswers: no person's answer is taken in them.
 	ReadOnly, NoAnswers bool
+	// Person is who cancels a run in a page, for its record.
+	Person string
 
 	Think     *think.Engine
 	Driver    *workflow.Driver
@@ -129,7 +131,7 @@ func (h *Hub) Handler() http.Handler {
 	inside.HandleFunc("GET /diagnostics/agents/{run}/session.json", h.downloadSession)
 	for path, change := range map[string]http.HandlerFunc{
 		"/runs/{workflow}/{run}/answer": h.answerRun, "/runs/{workflow}/{run}/go-on": h.driveRun, "/runs/{workflow}/{run}/fork": h.forkRun,
-		"/runs/{workflow}/{run}/reset": h.resetRun, "/workflows/{name}/start": h.startRun,
+		"/runs/{workflow}/{run}/reset": h.resetRun, "/runs/{workflow}/{run}/cancel": h.cancelRun, "/workflows/{name}/start": h.startRun,
 		"/diagnostics/agents/{run}/cancel": h.cancelAgent, "/diagnostics/agents/{run}/resume": h.resumeAgent,
 	} {
 		inside.HandleFunc("POST "+path, h.changing(change))

@@ -118,6 +118,9 @@ func partsOf(asked think.Pending) []part {
 
 // answerable says why a person's answer is not taken here.
 func (h *Hub) answerable(ctx context.Context, key state.Key) error {
+	if h.options.ReadOnly {
+		return errReadOnly()
+	}
 	if h.options.NoAnswers {
 		return fault.New(fault.ToolDenied, "answers are not taken in this hub (SAVANT_HUB_ANSWERS): savant approve %s takes them at a terminal", key.Run)
 	}
@@ -147,7 +150,7 @@ func indentedWhole(value any) string {
 
 // answerRun takes a person's answer to a question of a run.
 func (h *Hub) answerRun(w http.ResponseWriter, r *http.Request) {
-	key := keyOf(r)
+	key := runOf(r)
 	if err := h.answerable(r.Context(), key); err != nil {
 		h.fail(w, r, err)
 		return

@@ -86,7 +86,7 @@ func (h *Hub) showRun(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, err)
 		return
 	}
-	key := keyOf(r)
+	key := runOf(r)
 	view.Questions, view.Acts = h.shownQuestions(r, key), h.acts(r.Context(), view.Info, view.Standing, view.Drift)
 	if err := h.answerable(r.Context(), key); err != nil {
 		view.NoAnswers = fault.From(err).Details

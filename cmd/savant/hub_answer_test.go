@@ -374,10 +374,44 @@ func TestRunsAreChangedInTheHub(t *testing.T) {
 	require.Equal(t, http.StatusOK, status, body)
 	require.Contains(t, body, `<pre class="shown">Ship it?</pre>`, "it is asked anew")
 
+	end := h.formOf(h.page("/runs/ships/r1"), "/runs/ships/r1/cancel")
+	status, body = h.send("/runs/ships/r1/cancel", end, "reason", "no more")
+	require.Equal(t, http.StatusOK, status, body)
+	require.Contains(t, body, "cancelled</span>")
+	require.Regexp(t, `cancelled by .* in the hub: no more`, savantIn(t, folder, "state", "history", "r1"))
+	status, body = h.send("/runs/ships/r1/cancel", clone(end))
+	require.Equal(t, http.StatusConflict, status, body)
+
 	again := h.formOf(h.page("/diagnostics/agents/a1"), "/diagnostics/agents/a1/resume")
 	status, body = h.send("/diagnostics/agents/a1/resume", clone(again), "goal", "What is in this folder?")
 	require.Equal(t, http.StatusOK, status, body)
 	require.Eventually(t, func() bool { return strings.Contains(h.page("/diagnostics/agents/a1"), "What is in this folder?") }, hang, 1)
+}
+
+// TestAHubThatOnlyShows changes nothing with --read-only, and takes no answers where the
+// settings say so.
+func TestAHubThatOnlyShows(t *testing.T) {
+	t.Parallel()
+	folder := shipsIn(t)
+	savantIn(t, folder, "workflows", "run", "ships", "--run-id", "r1")
+	shows := serveHub(t, folder, "--read-only")
+	page := shows.page("/runs/ships/r1")
+	require.Contains(t, page, "Ship it?")
+	require.NotContains(t, page, `method="post"`)
+	require.NotContains(t, shows.page("/workflows/ships"), `method="post"`)
+
+	without := serveHub(t, folder, "--hub-answers=false")
+	page = without.page("/runs/ships/r1")
+	require.Contains(t, page, "answers are not taken in this hub")
+	form := without.formOf(page, "/runs/ships/r1/cancel") // the token of the session
+	form.Set("step", "sure")
+	form.Set("decision", "approve")
+	status, _ := without.send("/runs/ships/r1/answer", form)
+	require.Equal(t, http.StatusForbidden, status)
+	for _, path := range []string{"/runs/ships/r1/answer", "/runs/ships/r1/fork", "/runs/ships/r1/reset", "/runs/ships/r1/cancel", "/runs/ships/r1/go-on", "/workflows/ships/start", "/diagnostics/agents/a/resume"} {
+		status, body, _ := shows.ask(shows.client, http.MethodPost, path, url.Values{"csrf": {"x"}})
+		require.Equal(t, http.StatusForbidden, status, body)
+	}
 }
 
 // TestHostileQuestionsAreShownAsText has markup, hidden characters and a secret in every

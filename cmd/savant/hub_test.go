@@ -30,9 +30,9 @@ type hubAt struct {
 }
 
 // serveHub starts a hub, and follows its link.
-func serveHub(t *testing.T, folder string) *hubAt {
+func serveHub(t *testing.T, folder string, flags ...string) *hubAt {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), "savant", "hub", "--address", "127.0.0.1:0", "--path", folder)
+	command := exec.CommandContext(t.Context(), "savant", append([]string{"hub", "--address", "127.0.0.1:0", "--path", folder}, flags...)...)
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	var said bytes.Buffer
 	command.Stderr = &said

@@ -98,7 +98,7 @@ func TestAFileThatIsRefused(t *testing.T) {
 		`{"log_level": "info"}`:                            `1:2: unknown key "log_level", did you mean {"telemetry": {"log_level": …}}?`,
 		`{"agent": {"tool_names": "auto"}}`:                `1:12: unknown key "agent.tool_names", did you mean "tool_names"?`,
 		`{"": 1}`:                                          `1:2: unknown key "": expected one of mcp_service, telemetry, tool_names, enforce, git_roots, repos, reasoning, llm, agent, store, mongo, env`,
-		"{\n \"é\": 1, \"savant_path\": \".\"}":            `2:2: unknown key "é": expected one of mcp_service, telemetry, tool_names, enforce, git_roots, repos, reasoning, llm, agent, store, mongo, env (1 more)`,
+		"{\n \"é\": 1, \"savant_path\": \".\"}":            `2:2: unknown key "é": expected one of mcp_service, telemetry, tool_names, enforce, git_roots, repos, reasoning, llm, agent, store, mongo, env, hub (1 more)`,
 		`{"savant_path": "."}`:                             `1:2: savant_path is where this file is found, so it cannot be set here: use the variable SAVANT_PATH or --path`,
 		`{"telemetry": []}`:                                `1:15: telemetry: expected an object, got a list`,
 		`{"telemetry": null}`:                              `1:15: telemetry: expected an object, got null`,

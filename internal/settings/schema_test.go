@@ -23,6 +23,7 @@ const schemaFile = "../../schemas/settings.json"
 // blocks are the nested objects of the file of settings.
 var blocks = map[string]string{
 	"agent":        "What the agent may do.",
+	"hub":          "What is done in the web page.",
 	"mongo":        "The database that several machines share.",
 	"agent.prompt": "How large the prompts of the reasoning service inside may be.",
 	"llm":          "The models of the reasoning service inside.",

@@ -1,7 +1,9 @@
 package app
 
 import (
+	"cmp"
 	"context"
+	"os/user"
 	"path/filepath"
 
 	"savant/hub"
@@ -10,14 +12,23 @@ import (
 
 // Hub returns the web page of all that there is here, served at address until ctx
 // ends.
-func (a *App) Hub(ctx context.Context, address string) (*hub.Hub, error) {
+func (a *App) Hub(ctx context.Context, address string, readOnly bool) (*hub.Hub, error) {
 	client, decider, err := Reasoner(a.settings.Reasoning, a.options.Version, nil)
 	if err != nil {
 		return nil, err
 	}
 	late, _ := client.Transport().(*lateService)
-	return hub.New(ctx, hub.Options{Address: address, Folder: a.Path, Version: a.options.Version, Think: a.Think, Driver: a.Driver, Keeper: a.Keeper(),
+	return hub.New(ctx, hub.Options{Address: address, ReadOnly: readOnly, NoAnswers: !a.settings.Hub.Answers, Person: UserName() + " in the hub", Folder: a.Path, Version: a.options.Version, Think: a.Think, Driver: a.Driver, Keeper: a.Keeper(),
 		Agent: a.Agent, Tools: a.Tools, Recorder: a.Recorder, Redactor: a.redactor, Standings: standings{a, decider, late}, Logs: filepath.Join(a.Path, filepath.FromSlash(a.logs)), Logger: a.Logger})
+}
+
+// UserName is the name of whoever runs the program.
+func UserName() string {
+	current, err := user.Current()
+	if err != nil {
+		return "a person at this machine"
+	}
+	return cmp.Or(current.Username, current.Name, "user "+current.Uid)
 }
 
 // standings says for the hub how things stand.

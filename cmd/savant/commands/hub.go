@@ -17,18 +17,20 @@ import (
 
 func (p *program) hubCommand() *cobra.Command {
 	var address string
+	var readOnly bool
 	command := &cobra.Command{Use: "hub", Short: "Serve a web page of all runs, workflows and engines",
 		Long: "Serve a web page of all runs, workflows and engines here. It prints a link that opens the page once, for the person at\n" +
 			"this terminal; the browser then has a session of 12 hours. It listens on this machine alone.",
 		Example: "  savant hub\n  savant hub --address 127.0.0.1:0",
 		Args:    cli.Positional(cobra.NoArgs),
-		RunE:    p.OnApp(func(ctx context.Context, a *app.App, _ []string) error { return p.serveHub(ctx, a, address) })}
+		RunE:    p.OnApp(func(ctx context.Context, a *app.App, _ []string) error { return p.serveHub(ctx, a, address, readOnly) })}
 	command.Flags().StringVar(&address, "address", "127.0.0.1:9999", "where to listen, on this machine; port 0 takes a free one")
+	command.Flags().BoolVar(&readOnly, "read-only", false, "show only: no page changes anything")
 	return command
 }
 
 // serveHub serves until ctx ends.
-func (p *program) serveHub(ctx context.Context, a *app.App, address string) error {
+func (p *program) serveHub(ctx context.Context, a *app.App, address string, readOnly bool) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return cli.UsageError("--address: expected HOST:PORT, such as 127.0.0.1:9999")
@@ -40,7 +42,7 @@ func (p *program) serveHub(ctx context.Context, a *app.App, address string) erro
 	if err != nil {
 		return app.Misconfigured(fault.New(fault.InvalidParams, "--address %s: %w; --address 127.0.0.1:0 takes a free port", address, err))
 	}
-	pages, err := a.Hub(ctx, listener.Addr().String())
+	pages, err := a.Hub(ctx, listener.Addr().String(), readOnly)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -49,5 +51,6 @@ func (p *program) serveHub(ctx context.Context, a *app.App, address string) erro
 	// Streams last, so that a bound of writing is theirs alone; what is not streamed is short.
 	server := &http.Server{Handler: pages.Handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 5 * time.Minute,
 		MaxHeaderBytes: 64 << 10, BaseContext: func(net.Listener) context.Context { return ctx }}
+	defer pages.Wait()
 	return serveUntilDone(ctx, server, listener)
 }

@@ -1,10 +1,8 @@
 package states
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"os/user"
 
 	"github.com/spf13/cobra"
 
@@ -27,7 +25,7 @@ func (p *program) stateCancelCommand() *cobra.Command {
 		func(ctx context.Context, a *app.App, key state.Key, _ []string) error {
 			driven := a.Driven(key)
 			out, err := a.Think.Cancel(ctx, think.CancelInput{Workflow: key.Workflow, RunID: key.Run,
-				Cancellation: flow.Cancellation{By: userName(), Reason: reason}})
+				Cancellation: flow.Cancellation{By: app.UserName(), Reason: reason}})
 			if err != nil || p.JSON {
 				return p.Printed(out, err)
 			}
@@ -40,13 +38,4 @@ func (p *program) stateCancelCommand() *cobra.Command {
 		})
 	command.Flags().StringVar(&reason, "reason", "", "why, in a sentence")
 	return command
-}
-
-// userName is the name of whoever runs the program.
-func userName() string {
-	current, err := user.Current()
-	if err != nil {
-		return "a person at this machine"
-	}
-	return cmp.Or(current.Username, current.Name, "user "+current.Uid)
 }
