@@ -353,7 +353,7 @@ func TestRunsAreChangedInTheHub(t *testing.T) {
 	status, body = h.send("/runs/ships/r1/fork", clone(fork), "new", "f1")
 	require.Equal(t, http.StatusConflict, status, body)
 	status, body = h.send("/runs/ships/r1/fork", clone(fork), "from", "nowhere")
-	require.Equal(t, http.StatusConflict, status, body)
+	require.Equal(t, http.StatusNotFound, status, body)
 
 	status, body = h.answer("r1", "decision", "approve")
 	require.Equal(t, http.StatusOK, status, body)
@@ -366,7 +366,7 @@ func TestRunsAreChangedInTheHub(t *testing.T) {
 	require.Contains(t, h.page("/runs/ships/f2"), "Where to now?")
 
 	reset := h.formOf(h.page("/runs/ships/r1"), "/runs/ships/r1/reset")
-	for to, expected := range map[string]int{"": http.StatusBadRequest, "v99": http.StatusConflict} {
+	for to, expected := range map[string]int{"": http.StatusBadRequest, "v99": http.StatusNotFound} {
 		status, body = h.send("/runs/ships/r1/reset", clone(reset), "to", to)
 		require.Equal(t, expected, status, body)
 	}
@@ -397,7 +397,9 @@ func TestAHubThatOnlyShows(t *testing.T) {
 	shows := serveHub(t, folder, "--read-only")
 	page := shows.page("/runs/ships/r1")
 	require.Contains(t, page, "Ship it?")
-	require.NotContains(t, page, `method="post"`)
+	for _, change := range []string{"answer", "fork", "reset", "cancel", "go-on"} {
+		require.NotContains(t, page, `action="/runs/ships/r1/`+change)
+	}
 	require.NotContains(t, shows.page("/workflows/ships"), `method="post"`)
 
 	without := serveHub(t, folder, "--hub-answers=false")
