@@ -92,10 +92,10 @@ func (p *port) remember(failed *fault.Error) {
 	}
 }
 
-// missing returns ENGINE_OFFLINE, or the code of the engine's status, when the name of an unknown tool begins with that
+// Missing returns ENGINE_OFFLINE, or the code of the engine's status, when the name of an unknown tool begins with that
 // of an engine that is offline, disabled, or was never started: such an engine may
 // have no tools yet.
-func (r *Registry) missing(ctx context.Context, name string) error {
+func (r *Registry) Missing(ctx context.Context, name string) error {
 	for _, engine := range r.Engines() {
 		port := r.table.now().engines[engine]
 		if port == nil {

@@ -143,7 +143,7 @@ const maxEcho = 200
 // unknown says that its engine is not there to have the tool, or names the tool
 // that was likely meant.
 func (r *Registry) unknown(ctx context.Context, name string) error {
-	if err := r.missing(ctx, name); err != nil {
+	if err := r.Missing(ctx, name); err != nil {
 		return err
 	}
 	name = fault.Cut(name, maxEcho)

@@ -35,6 +35,9 @@ type Options struct {
 	// Unpublished returns the engine of a tool that is there and not offered to the
 	// client, "" for any other tool; nil: all are offered.
 	Unpublished func(name string) (engine string)
+	// Missing says why the engine of a tool that no registry knows is not there now, nil
+	// where there is no such engine. Nil: none is known.
+	Missing func(ctx context.Context, name string) error
 	// ToolNames lists the names of the registry's tools, for suggestions.
 	ToolNames func() []string
 	// Receipt returns what a call through the registry left, its result whole:

@@ -57,7 +57,7 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 		return nil, err
 	}
 	workflow := graph.Workflow
-	warnings, unseen := e.unknownTools(graph, in.Driven)
+	warnings, unseen := e.unknownTools(ctx, graph, in.Driven)
 	if len(unseen) > 0 {
 		return nil, fault.New(fault.UnknownTool, "%s", unseen[0].Message).With(unseen...)
 	}
@@ -337,8 +337,8 @@ func WayOut(run string, cause *fault.Error) string {
 // unknownTools returns a warning for each tool that the client will not find here:
 // no registry knows it, so that the client must have it, or it is not published. unseen
 // are the errors of steps whose result only a call through Savant can prove, and that
-// call cannot be made.
-func (e *Engine) unknownTools(graph *flow.Graph, driven bool) (found, unseen []fault.Diagnostic) {
+// call cannot be made. A tool of an engine that is configured and not there may come.
+func (e *Engine) unknownTools(ctx context.Context, graph *flow.Graph, driven bool) (found, unseen []fault.Diagnostic) {
 	if e.KnownTool == nil {
 		return nil, nil
 	}
@@ -346,11 +346,11 @@ func (e *Engine) unknownTools(graph *flow.Graph, driven bool) (found, unseen []f
 	for _, reference := range sortedKeys(graph.Workflows()) {
 		workflow := graph.Workflows()[reference]
 		for _, d := range workflow.Tools() {
-			message := e.notFound(d.Actual, driven)
+			message, mayCome := e.notFound(ctx, d.Actual, driven)
 			if message == "" {
 				continue
 			}
-			if e.KnownTool(d.Actual) {
+			if !mayCome {
 				if errors := witnessed(workflow, d.Actual, message); len(errors) > 0 {
 					unseen = append(unseen, errors...)
 					continue
@@ -367,19 +367,25 @@ func (e *Engine) unknownTools(graph *flow.Graph, driven bool) (found, unseen []f
 	return found, unseen
 }
 
-// notFound says why a client finds no tool of a name, "" where it does.
-func (e *Engine) notFound(tool string, driven bool) string {
+// notFound says why a client finds no tool of a name, "" where it does, and whether the
+// tool may come while the server runs.
+func (e *Engine) notFound(ctx context.Context, tool string, driven bool) (message string, mayCome bool) {
 	if e.KnownTool(tool) {
 		if e.Unpublished == nil || driven || e.Unpublished(tool) == "" {
-			return ""
+			return "", true
 		}
-		return "this server does not publish " + tool + ": add " + e.Unpublished(tool) + " to MCP_SERVICE"
+		return "this server does not publish " + tool + ": add " + e.Unpublished(tool) + " to MCP_SERVICE", false
 	}
-	message := "this server has no tool " + tool + "; the client must have it"
+	if e.Missing != nil {
+		if err := e.Missing(ctx, tool); err != nil {
+			return "the tool " + tool + " is not there now: " + fault.From(err).Message(), true
+		}
+	}
+	message = "this server has no tool " + tool + "; the client must have it"
 	if nearest := e.nearestTool(tool); nearest != "" {
 		message += ", or did you mean " + nearest + "?"
 	}
-	return message
+	return message, false
 }
 
 // witnessed returns an error for each step that takes only a receipt of a tool.
@@ -389,7 +395,7 @@ func witnessed(workflow *flow.Workflow, tool, message string) []fault.Diagnostic
 		if step.Tool() != tool || step.Witness != "required" {
 			continue
 		}
-		message := message + "; step " + step.ID + " has witness: required, so nothing else can answer it"
+		message := strings.TrimSuffix(message, "; the client must have it") + "; step " + step.ID + " has witness: required, so nothing else can answer it"
 		if at := workflow.Layout().Value(step.Path() + ".call"); at != nil {
 			found = append(found, at.Diagnostic(fault.UnknownTool, 0, message))
 		}

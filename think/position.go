@@ -2,7 +2,9 @@ package think
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	"savant/fault"
 	"savant/think/flow"
@@ -17,6 +19,9 @@ type Position struct {
 	// Outstanding are the instructions that wait for an answer, in declaration
 	// order.
 	Outstanding []flow.Instruction
+	// Failed are the ids of the steps that failed, and of the one that blocks the run, as
+	// far as it is known.
+	Failed []string
 	// Ran counts the steps that ended done or failed so far.
 	Ran int
 	// Blocked is why the run cannot go on, or nil.
@@ -38,12 +43,29 @@ func (e *Engine) Position(ctx context.Context, workflow, run string) (*Position,
 	at := &Position{Workflow: l.key.Workflow, RunID: l.key.Run, Version: l.now.Version, Status: l.now.Status,
 		Outstanding: slices.Clone(l.now.Instructions), Ran: l.now.Ran, Final: l.now.Final}
 	if l.now.Blocked != nil {
-		at.Blocked = blockedFault(l.now)
+		at.Blocked, at.Failed = blockedFault(l.now), l.blockedAt()
 		return at, nil
 	}
 	if at.Final == nil {
 		return at, nil
 	}
+	for _, each := range at.Final.Failed {
+		at.Failed = append(at.Failed, each.Step)
+	}
 	at.Last, err = restored(e.standing(ctx, l))
 	return at, err
+}
+
+// blockedAt returns the step of the run's own workflow that blocks it; none where
+// something else does.
+func (l *live) blockedAt() []string {
+	workflow := l.run.Graph().Workflow
+	for _, each := range l.now.Blocked.Diagnostics {
+		for i, step := range workflow.Steps {
+			if each.File == workflow.File && strings.HasPrefix(each.Path+".", fmt.Sprintf("steps[%d].", i)) {
+				return []string{step.ID}
+			}
+		}
+	}
+	return nil
 }

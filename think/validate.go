@@ -37,19 +37,19 @@ type ValidateOutput struct {
 
 // Validate checks without a run. What is wrong with the thing checked is an
 // answer, not an error: SCHEMA_NOT_FOUND, UNKNOWN_WORKFLOW, INVALID_PARAMS.
-func (e *Engine) Validate(_ context.Context, in ValidateInput) (*ValidateOutput, error) {
+func (e *Engine) Validate(ctx context.Context, in ValidateInput) (*ValidateOutput, error) {
 	switch {
 	case len(in.Schema) > 0:
 		return e.validateResponse(in)
 	case in.WorkflowYAML != "":
 		workflow, err := e.Library.Parse("", []byte(in.WorkflowYAML))
-		return e.quoting(in.WorkflowYAML)(e.validateWorkflow(workflow, err, in.StrictTools))
+		return e.quoting(in.WorkflowYAML)(e.validateWorkflow(ctx, workflow, err, in.StrictTools))
 	case in.Workflow != "":
 		workflow, err := e.Library.Find(in.Workflow, "")
 		if err != nil && fault.From(err).Code == fault.UnknownWorkflow && len(fault.From(err).Diagnostics) == 0 {
 			return nil, err
 		}
-		return e.quoting("")(e.validateWorkflow(workflow, err, in.StrictTools))
+		return e.quoting("")(e.validateWorkflow(ctx, workflow, err, in.StrictTools))
 	}
 	return nil, fault.New(fault.InvalidParams, "give schema and response, or workflow, or workflow_yaml")
 }
@@ -153,7 +153,7 @@ func judged(err error) *ValidateOutput {
 	return out
 }
 
-func (e *Engine) validateWorkflow(workflow *flow.Workflow, err error, strict bool) (*ValidateOutput, error) {
+func (e *Engine) validateWorkflow(ctx context.Context, workflow *flow.Workflow, err error, strict bool) (*ValidateOutput, error) {
 	if err != nil {
 		return judged(err), nil
 	}
@@ -162,7 +162,7 @@ func (e *Engine) validateWorkflow(workflow *flow.Workflow, err error, strict boo
 		return judged(err), nil
 	}
 	report := e.checked(graph)
-	warnings, unseen := e.unknownTools(graph, false)
+	warnings, unseen := e.unknownTools(ctx, graph, false)
 	report.Errors = append(report.Errors, unseen...)
 	if len(warnings) > 0 && (strict || workflow.StrictTools) {
 		report.Errors = append(report.Errors, errorsOf(warnings)...)

@@ -246,7 +246,7 @@ func (v *drive) tellSettled(event Event, next flow.Instruction, refused *fault.E
 		return err
 	}
 	event.Kind, event.Status, event.Why = Settled, explained.Status, whyFailed(explained)
-	if refused != nil {
+	if refused != nil && explained.Status != flow.Done { // else it blocks the run, which the outcome says
 		event.Why = refused.Error()
 	}
 	if explained.Status == flow.Issued {

@@ -76,7 +76,7 @@ func TestManyTakeTurns(t *testing.T) {
 // and a file that is no claim.
 func TestAbandonedClaimsAreRemoved(t *testing.T) {
 	root := folder(t)
-	removed, err := claim.GC(t.Context(), root, false)
+	removed, err := claim.GC(t.Context(), root, nil, false)
 	require.NoError(t, err)
 	require.Zero(t, removed, "there was never a claim")
 
@@ -89,7 +89,7 @@ func TestAbandonedClaimsAreRemoved(t *testing.T) {
 	}
 	require.NoError(t, root.Symlink("notes.txt", claim.Folder+"/link.lock"))
 	for _, dry := range []bool{true, false} {
-		removed, err = claim.GC(t.Context(), root, dry)
+		removed, err = claim.GC(t.Context(), root, nil, dry)
 		require.NoError(t, err)
 		require.Equal(t, 2, removed)
 	}
@@ -141,7 +141,7 @@ func TestTurnsAreTakenDuringGC(t *testing.T) {
 					had.Add(1)
 					release()
 				}
-				if _, err := claim.GC(t.Context(), root, false); err != nil {
+				if _, err := claim.GC(t.Context(), root, nil, false); err != nil {
 					t.Error(err)
 				}
 			}

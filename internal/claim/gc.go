@@ -13,9 +13,10 @@ import (
 )
 
 // GC removes the files of claims that nobody holds, which killed processes
-// leave, and returns how many there were; dry only counts them. On a system
-// without file locks it removes nothing.
-func GC(ctx context.Context, root *os.Root, dry bool) (removed int, err error) {
+// leave, and returns how many there were; dry only counts them. Those of the names in
+// unfinished stay: they are marks, see State. On a system without file locks it removes
+// nothing.
+func GC(ctx context.Context, root *os.Root, unfinished []string, dry bool) (removed int, err error) {
 	if !filelock.Supported {
 		return 0, nil
 	}
@@ -23,11 +24,15 @@ func GC(ctx context.Context, root *os.Root, dry bool) (removed int, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
+	marks := map[string]bool{}
+	for _, name := range unfinished {
+		marks[path.Base(fileOf(name))] = true
+	}
 	for _, each := range entries {
 		if ctx.Err() != nil {
 			return removed, context.Cause(ctx)
 		}
-		if !each.Type().IsRegular() || !strings.HasSuffix(each.Name(), suffix) {
+		if !each.Type().IsRegular() || !strings.HasSuffix(each.Name(), suffix) || marks[each.Name()] {
 			continue
 		}
 		held, err := attempt(root, path.Join(Folder, each.Name()), os.O_RDWR)

@@ -294,7 +294,39 @@ func (p *parser) schemaProblem(err error, at string, node *yaml.Node) {
 			message = d.Message
 		}
 	}
+	if first := problem.Diagnostics; len(first) > 0 && first[0].File == "" {
+		node = nodeAt(node, first[0].Pointer)
+	}
 	p.add(problem.Code, at, node, "%s", message)
+}
+
+// nodeAt follows a JSON pointer as far as it leads.
+func nodeAt(node *yaml.Node, pointer string) *yaml.Node {
+	unescape := strings.NewReplacer("~1", "/", "~0", "~")
+	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		below := childOf(node, unescape.Replace(token))
+		if below == nil {
+			break
+		}
+		node = below
+	}
+	return node
+}
+
+// childOf returns the value of a key, or an item by its index; nil where there is none.
+func childOf(node *yaml.Node, name string) *yaml.Node {
+	if index, err := strconv.Atoi(name); err == nil && node.Kind == yaml.SequenceNode && index >= 0 && index < len(node.Content) {
+		return node.Content[index]
+	}
+	if node.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		if node.Content[i].Value == name {
+			return node.Content[i+1]
+		}
+	}
+	return nil
 }
 
 func (p *parser) params(node *yaml.Node) {

@@ -184,6 +184,7 @@ func (a *App) engine(layers ...library.Layer) *think.Engine {
 		KnownTool:    func(name string) bool { _, known := a.Tools.Resolve(name); return known },
 		Tool:         a.knownTool,
 		Unpublished:  a.unpublished,
+		Missing:      a.Tools.Missing,
 		ToolsVersion: a.Tools.Version,
 		ToolNames:    a.Tools.Names,
 		Receipt:      a.Store.Receipt,

@@ -16,7 +16,7 @@ type Standing struct {
 	Status string `json:"status"`
 	// WaitsFor is person, model or tool (of a client), where the run waits.
 	WaitsFor string `json:"waits_for,omitempty"`
-	// Steps are those that it stands at.
+	// Steps are those that it stands at, or that failed.
 	Steps []string `json:"steps,omitempty"`
 }
 
@@ -31,17 +31,17 @@ func (s Standing) String() string {
 // Step names the steps that a run stands at, the first with the number of the rest.
 func (s Standing) Step() string { return strings.Join(s.Steps, ", ") }
 
-// StandingOf returns where a run of a listing is. Only a run that has not ended is
+// StandingOf returns where a run of a listing is. Only a run that is not done is
 // opened; one that cannot be is damaged.
 func (a *App) StandingOf(ctx context.Context, run state.Info) Standing {
-	if run.Status != string(flow.Running) && run.Status != string(flow.Waiting) {
+	if run.Status == string(flow.Done) || run.Status == string(flow.Cancelled) {
 		return Standing{Status: run.Status}
 	}
 	at, err := a.Think.Position(ctx, run.Workflow, run.Run)
 	if err != nil {
 		return Standing{Status: run.Status}
 	}
-	out := Standing{Status: "waiting"}
+	out := Standing{Status: "waiting", Steps: at.Failed}
 	for _, next := range at.Outstanding {
 		out.Steps = append(out.Steps, next.StepID)
 	}

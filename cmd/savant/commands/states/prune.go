@@ -15,7 +15,9 @@ import (
 	"savant/cmd/savant/terminal"
 	"savant/fault"
 	"savant/internal/claim"
+	"savant/think/flow"
 	"savant/think/maintenance"
+	"savant/think/state"
 )
 
 func (p *program) statePruneCommand() *cobra.Command {
@@ -39,7 +41,11 @@ func (p *program) statePruneCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				claims, err := claim.GC(command.Context(), a.Root, in.DryRun)
+				unfinished, err := unfinishedRuns(command.Context(), a)
+				if err != nil {
+					return err
+				}
+				claims, err := claim.GC(command.Context(), a.Root, unfinished, in.DryRun)
 				return errors.Join(p.printPruned(&pruned{kept, claims}), err)
 			})
 		}}
@@ -47,6 +53,18 @@ func (p *program) statePruneCommand() *cobra.Command {
 	command.Flags().BoolVar(&in.DryRun, "dry-run", false, "only say what would be removed")
 	command.Flags().BoolVar(&in.Purge, "purge", false, "also erase what is in the trash for so long")
 	return p.JSONFlag(command)
+}
+
+// unfinishedRuns returns the runs that may go on. The claim that a killed process left of
+// one says that it was interrupted.
+func unfinishedRuns(ctx context.Context, a *app.App) (names []string, err error) {
+	infos, err := a.Store.List(ctx, state.Filter{})
+	for _, each := range infos {
+		if each.Status == string(flow.Running) || each.Status == string(flow.Waiting) {
+			names = append(names, each.Key().String())
+		}
+	}
+	return names, err
 }
 
 // parseAge reads a number of days or weeks, or a duration of Go's.
