@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
 
 	"savant/internal/mongotest"
 )
@@ -12,12 +13,14 @@ import (
 // scriptsOverMongo are scripts that say nothing of the files that runs are kept in.
 var scriptsOverMongo = []string{"approve", "call", "past", "run_workflow", "runs", "state_change", "state_list"}
 
-// TestScriptsOverMongo runs them, and one of its own, with the runs in a
+// TestScriptsOverMongo runs them, and those of testdata/mongo, with the runs in a
 // database.
 func TestScriptsOverMongo(t *testing.T) {
 	server := mongotest.Start(t)
 	params := scripts()
-	params.Dir, params.Files = "", []string{filepath.Join("testdata", "mongo", "store.txtar")}
+	own, err := filepath.Glob(filepath.Join("testdata", "mongo", "*.txtar"))
+	require.NoError(t, err)
+	params.Dir, params.Files = "", own
 	for _, name := range scriptsOverMongo {
 		params.Files = append(params.Files, filepath.Join("testdata", "scripts", name+".txtar"))
 	}

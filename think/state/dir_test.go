@@ -36,7 +36,7 @@ func fewerChecks(t *testing.T) {
 
 func TestDir(t *testing.T) {
 	fewerChecks(t)
-	statetest.Run(t, func(t *testing.T) state.Storage { return openDir(t, t.TempDir()) })
+	statetest.RunBackend(t, func(t *testing.T) state.Backend { return openDir(t, t.TempDir()) })
 }
 
 // TestDirWithFewHandles keeps so few journals open that every call opens one.

@@ -42,5 +42,5 @@ func fewerChecks(t *testing.T) {
 func TestStore(t *testing.T) {
 	server := mongotest.Start(t)
 	fewerChecks(t)
-	statetest.Run(t, func(t *testing.T) state.Storage { return open(t, server.URI(mongotest.NewDatabase())) })
+	statetest.RunBackend(t, func(t *testing.T) state.Backend { return open(t, server.URI(mongotest.NewDatabase())) })
 }

@@ -22,7 +22,7 @@ type program struct{ *cli.Program }
 func Command(shared *cli.Program) *cobra.Command {
 	p := &program{shared}
 	return cli.Group("state", "Look at runs, and look after them", p.stateListCommand(), p.stateGetCommand(), p.stateShowCommand(),
-		p.stateHistoryCommand(), p.stateForkCommand(), p.stateResetCommand(), p.stateCancelCommand(), p.stateDeleteCommand(), p.stateCheckCommand(), p.statePruneCommand(), p.stateRestoreCommand(), p.stateExportCommand(),
+		p.stateHistoryCommand(), p.stateForkCommand(), p.stateResetCommand(), p.stateCancelCommand(), p.stateDeleteCommand(), p.stateCheckCommand(), p.statePruneCommand(), p.stateRestoreCommand(), p.stateCopyCommand(), p.stateExportCommand(),
 		p.stateImportCommand())
 }
 
