@@ -102,11 +102,23 @@ func runIn(value any, depth int) string {
 		if from < 0 || to < from {
 			return ""
 		}
-		if inner, err := jsonvalue.DecodeStored([]byte(value[from : to+1])); err == nil {
+		inner, err := jsonvalue.DecodeStored([]byte(value[from : to+1]))
+		if err == nil {
 			return runIn(inner, depth-1)
 		}
+		return cutRun(value) // a client may cut a long reply
 	}
 	return ""
+}
+
+// cutRun finds the run in a reply that a client has cut.
+func cutRun(text string) string {
+	_, rest, _ := strings.Cut(text, `"state":{"run_id":"`)
+	id, _, whole := strings.Cut(rest, `"`)
+	if !whole {
+		return ""
+	}
+	return id
 }
 
 // maxRecorded is how many refusals since the run's last progress are recorded one by

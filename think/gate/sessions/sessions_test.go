@@ -1,0 +1,330 @@
+package sessions_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/fault"
+	"savant/think/gate"
+	"savant/think/gate/sessions"
+	"savant/think/state"
+)
+
+// project is a folder with runs, whose records are made as Think makes them, and a gate.
+type project struct {
+	t    require.TestingT
+	path string
+	now  time.Time
+	gate *sessions.Gate
+}
+
+func newProject(t require.TestingT, path string) *project {
+	p := &project{t: t, path: path, now: time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)}
+	p.restart()
+	return p
+}
+
+// restart is what every event of a client does: another process opens the gate.
+func (p *project) restart() {
+	p.close()
+	var err error
+	p.gate, err = sessions.Open(p.path, func() time.Time { return p.now })
+	require.NoError(p.t, err)
+}
+
+func (p *project) close() {
+	if p.gate != nil {
+		require.NoError(p.t, p.gate.Close())
+	}
+}
+
+// record appends a record to a run: what it hands out, and how the run stands then.
+func (p *project) record(run, kind, status string, issued ...gate.Issued) {
+	store, err := state.Open(p.path, state.Options{})
+	require.NoError(p.t, err)
+	defer func() { require.NoError(p.t, store.Close()) }()
+	key := state.Key{Workflow: "tour", Run: run}
+	version, _, err := store.Head(context.Background(), key)
+	if err != nil {
+		require.ErrorIs(p.t, err, fault.UnknownRun)
+	}
+	data, err := json.Marshal(map[string]any{"to": 1, "reply": map[string]any{"reply": map[string]any{"instructions": issued}}})
+	require.NoError(p.t, err)
+	_, err = store.Append(context.Background(), key, state.Record{Version: version + 1, Kind: kind, Status: status, Data: data, State: fmt.Sprintf("s%d", version+1)})
+	require.NoError(p.t, err)
+}
+
+func (p *project) records(run string) []state.Record {
+	store, err := state.Open(p.path, state.Options{})
+	require.NoError(p.t, err)
+	defer func() { require.NoError(p.t, store.Close()) }()
+	records, err := store.Records(context.Background(), state.Key{Workflow: "tour", Run: run}, 0, 0)
+	require.NoError(p.t, err)
+	return records
+}
+
+func (p *project) refused(run string) (total int) {
+	for _, each := range p.records(run) {
+		var refusal gate.Refusal
+		if each.Kind == gate.KindRefused {
+			require.NoError(p.t, json.Unmarshal(each.Data, &refusal))
+			total += refusal.Count()
+		}
+	}
+	return total
+}
+
+func step(n int) gate.Issued {
+	return gate.Issued{Step: fmt.Sprintf("s%d", n), Call: "git.show", Input: json.RawMessage(fmt.Sprintf(`{"n":%d}`, n))}
+}
+
+func event(session string, kind gate.Kind, tool, input string) gate.Event {
+	return gate.Event{Client: "claude-code", Session: session, Kind: kind, Tool: tool, Input: json.RawMessage(input)}
+}
+
+func (p *project) ask(e gate.Event) gate.Decision { return p.gate.Ask(context.Background(), e) }
+
+// planned reports a call of think.plan that started a run.
+func (p *project) planned(session, run string) {
+	after := event(session, gate.AfterTool, "mcp__savant__think_plan", `{"workflow":"tour@1"}`)
+	reply := fmt.Sprintf(`{"instruction":{},"state":{"run_id":%q}}`, run)
+	output, err := json.Marshal(map[string]any{"content": []any{map[string]any{"type": "text", "text": reply}}})
+	require.NoError(p.t, err)
+	after.Output = output
+	p.ask(after)
+}
+
+func (p *project) tries(session, tool, input string) gate.Verdict {
+	return p.ask(event(session, gate.BeforeTool, tool, input)).Verdict
+}
+
+func TestASessionIsHeldToItsRun(t *testing.T) {
+	p := newProject(t, t.TempDir())
+	defer p.close()
+	p.record("r1", "plan", "running", step(1))
+	require.Equal(t, gate.Pass, p.tries("one", "Bash", `{}`), "before the run is known")
+	p.planned("one", "r1")
+	require.Equal(t, gate.Refuse, p.tries("one", "Bash", `{}`))
+	require.Equal(t, gate.Pass, p.tries("two", "Bash", `{}`), "another session")
+	require.Equal(t, gate.Pass, p.tries("one", "mcp__savant__git_show", `{"n":1}`))
+	require.Equal(t, gate.Pass, p.tries("one", "mcp__savant__think_next", `{"run_id":"r1"}`))
+	sub := event("one", gate.BeforeTool, "Write", `{}`)
+	sub.Agent = "a1"
+	require.Equal(t, gate.Refuse, p.ask(sub).Verdict, "a subagent")
+	p.record("r1", "result", "running", step(2))
+	require.Equal(t, gate.Refuse, p.tries("one", "mcp__savant__git_show", `{"n":1}`), "the step before")
+	require.Equal(t, gate.Pass, p.tries("one", "mcp__savant__git_show", `{"n":2}`))
+	p.record("r1", "reset", "running", step(1))
+	require.Equal(t, gate.Pass, p.tries("one", "mcp__savant__git_show", `{"n":1}`), "after a reset")
+	p.record("r1", "result", "done")
+	require.Equal(t, gate.Pass, p.tries("one", "Bash", `{}`))
+	require.Equal(t, 3, p.refused("r1"))
+	require.Empty(t, filesOf(t, p.path), "a session without runs leaves no file")
+}
+
+// TestRepliesAsClientsWrapThem: each client hands the reply of think.plan on in its own way.
+func TestRepliesAsClientsWrapThem(t *testing.T) {
+	const reply = `{"instruction":{"step_id":"a"},"ready":[],"state":{"run_id":"r1","version":1},"done":false}`
+	quoted := fmt.Sprintf("%q", reply)
+	for client, output := range map[string]string{
+		"claude-code":                quoted,
+		"without structured content": `[{"type":"text","text":` + quoted + `}]`,
+		"codex":                      `{"content":[{"type":"text","text":` + quoted + `}]}`,
+		"structured":                 `{"content":[],"structuredContent":` + reply + `}`,
+		"gemini-cli":                 `{"llmContent":[{"text":` + fmt.Sprintf("%q", "<untrusted_context>\n"+reply+"\n</untrusted_context>") + `}],"returnDisplay":"x"}`,
+		"cline":                      `{"output":{"content":[{"type":"text","text":` + quoted + `}]}}`,
+		"cut":                        `{"output":` + fmt.Sprintf("%q", reply[:len(reply)-20]+" … (truncated)") + `}`,
+	} {
+		t.Run(client, func(t *testing.T) {
+			p := newProject(t, t.TempDir())
+			defer p.close()
+			p.record("r1", "plan", "running", step(1))
+			after := event("one", gate.AfterTool, "mcp__savant__think_plan", `{"workflow":"tour"}`)
+			after.Output = json.RawMessage(output)
+			p.ask(after)
+			require.Equal(t, gate.Refuse, p.tries("one", "Bash", `{}`))
+		})
+	}
+}
+
+func TestASessionThatGoesOnWithARun(t *testing.T) {
+	p := newProject(t, t.TempDir())
+	defer p.close()
+	p.record("r1", "plan", "running", step(1))
+	require.Equal(t, gate.Pass, p.tries("one", "mcp__savant__think_next", `{"run_id":"r1","workflow":"tour"}`))
+	require.Equal(t, gate.Refuse, p.tries("one", "Bash", `{}`))
+	require.Equal(t, gate.Pass, p.tries("two", "mcp__savant__think_next", `{"run_id":"elsewhere"}`), "a run of another project")
+	require.Equal(t, gate.Pass, p.tries("two", "Bash", `{}`))
+	require.Equal(t, gate.Pass, p.tries("two", "mcp__savant__think_state_get", `{"run_id":"r1"}`), "only looking")
+	require.Equal(t, gate.Pass, p.tries("two", "Bash", `{}`))
+}
+
+func TestAPairEnds(t *testing.T) {
+	p := newProject(t, t.TempDir())
+	defer p.close()
+	p.record("r1", "plan", "running", step(1))
+	p.record("r2", "plan", "running", step(1))
+	p.planned("one", "r1")
+	p.planned("one", "r2")
+	p.now = p.now.Add(11 * time.Hour)
+	p.tries("one", "mcp__savant__think_next", `{"run_id":"r2"}`)
+	p.now = p.now.Add(2 * time.Hour)
+	require.Equal(t, "r2", p.ask(event("one", gate.BeforeTool, "Bash", `{}`)).Run, "r1 is forgotten")
+	released, err := p.gate.Release(t.Context(), "r1")
+	require.NoError(t, err)
+	require.Empty(t, released)
+	released, err = p.gate.Release(t.Context(), "r2")
+	require.NoError(t, err)
+	require.Equal(t, []state.Key{{Workflow: "tour", Run: "r2"}}, released)
+	require.Equal(t, gate.Pass, p.tries("one", "Bash", `{}`))
+}
+
+func TestARunThatIsGone(t *testing.T) {
+	p := newProject(t, t.TempDir())
+	defer p.close()
+	p.record("r1", "plan", "running", step(1))
+	p.planned("one", "r1")
+	require.NoError(t, os.RemoveAll(filepath.Join(p.path, ".savant", "state", "tour")))
+	require.Equal(t, gate.Pass, p.tries("one", "Bash", `{}`))
+}
+
+// TestDamageIsRefused: of the journal, and of the gate's own file.
+func TestDamageIsRefused(t *testing.T) {
+	for name, file := range map[string]string{"journal": ".savant/state/tour/r1.journal", "session": ""} {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t, t.TempDir())
+			defer p.close()
+			p.record("r1", "plan", "running", step(1))
+			p.record("r1", "result", "running", step(2))
+			p.planned("one", "r1")
+			if file == "" {
+				file = filesOf(t, p.path)[0]
+			}
+			damaged := filepath.Join(p.path, file)
+			text, err := os.ReadFile(damaged)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(damaged, []byte(strings.Replace(string(text), `"running"`, `"runnimg`, 1)), 0o600))
+			decided := p.ask(event("one", gate.BeforeTool, "mcp__savant__git_show", `{"n":2}`))
+			require.Equal(t, gate.GateFailed, decided.Why)
+			require.Contains(t, decided.Reason, "savant hook release")
+			require.Equal(t, gate.Pass, p.ask(event("one", gate.TurnEnd, "", "")).Verdict, "nothing would bound holding it")
+			require.Equal(t, gate.Pass, p.tries("two", "Bash", `{}`))
+			_, err = p.gate.Release(t.Context(), "")
+			require.NoError(t, err)
+			require.Equal(t, gate.Pass, p.tries("one", "Bash", `{}`))
+		})
+	}
+}
+
+// TestALockThatIsKeptIsRefused: within the time that the caller gives.
+func TestALockThatIsKeptIsRefused(t *testing.T) {
+	p := newProject(t, t.TempDir())
+	defer p.close()
+	p.record("r1", "plan", "running", step(1))
+	p.planned("one", "r1")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	release := lock(t, filepath.Join(p.path, ".savant", "hooks", ".lock"))
+	defer release()
+	require.Equal(t, gate.GateFailed, p.gate.Ask(ctx, event("one", gate.BeforeTool, "Bash", `{}`)).Why)
+}
+
+// TestRefusalsAreBounded: one by one at first, then one record for many.
+func TestRefusalsAreBounded(t *testing.T) {
+	p := newProject(t, t.TempDir())
+	defer p.close()
+	p.record("r1", "plan", "running", step(1))
+	p.planned("one", "r1")
+	for range 100 {
+		require.Equal(t, gate.Refuse, p.tries("one", "Bash", `{"command":"x"}`))
+	}
+	require.Len(t, p.records("r1"), 1+8+3) // 16, 32 and 64
+	require.Equal(t, 64, p.refused("r1"))
+	p.record("r1", "result", "running", step(2))
+	p.tries("one", "Bash", `{}`)
+	require.Equal(t, 101, p.refused("r1"), "the next record counts the rest")
+	for _, each := range p.records("r1") {
+		require.NotContains(t, string(each.Data), "command", "the input is a digest")
+	}
+}
+
+// TestManyAtOnce: hooks of parallel calls run at the same time.
+func TestManyAtOnce(t *testing.T) {
+	p := newProject(t, t.TempDir())
+	defer p.close()
+	p.record("r1", "plan", "running", step(1))
+	p.planned("one", "r1")
+	var asked sync.WaitGroup
+	for i := range 8 {
+		asked.Go(func() {
+			opened, err := sessions.Open(p.path, func() time.Time { return p.now })
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer func() { _ = opened.Close() }()
+			for range 2 {
+				if decided := opened.Ask(context.Background(), event("one", gate.BeforeTool, fmt.Sprintf("Tool%d", i), `{}`)); decided.Verdict != gate.Refuse || decided.Why != gate.NotIssued {
+					t.Errorf("%+v", decided)
+				}
+			}
+		})
+	}
+	asked.Wait()
+	require.Equal(t, 16, p.refused("r1"))
+}
+
+func TestAProbeCountsOnce(t *testing.T) {
+	p := newProject(t, t.TempDir())
+	defer p.close()
+	probed := func(workflow, run string) bool {
+		found, err := p.gate.Probed(t.Context(), workflow, run)
+		require.NoError(t, err)
+		return found
+	}
+	require.False(t, probed("tour", ""))
+	p.tries("one", "mcp__savant__think_plan", `{"workflow":"tour@1"}`)
+	require.False(t, probed("other", ""))
+	require.False(t, probed("tour", "r1"))
+	require.True(t, probed("tour", ""))
+	require.False(t, probed("tour", ""), "it was used")
+	p.tries("one", "mcp__savant__think_plan", `{"workflow":"tour"}`)
+	p.now = p.now.Add(2 * time.Hour)
+	require.False(t, probed("tour", ""), "it is too old")
+}
+
+// TestLinksLeadOut: a place is where its links lead.
+func TestLinksLeadOut(t *testing.T) {
+	p := newProject(t, t.TempDir())
+	defer p.close()
+	require.NoError(t, os.Symlink("/etc", filepath.Join(p.path, "out")))
+	require.NoError(t, os.Mkdir(filepath.Join(p.path, "in"), 0o700))
+	p.record("r1", "plan", "running", gate.Issued{Step: "s", Call: "llm.generate", Input: json.RawMessage(`{}`)})
+	p.planned("one", "r1")
+	for place, want := range map[string]gate.Verdict{"in/a.go": gate.Pass, filepath.Join(p.path, "in"): gate.Pass, "in/../in/new": gate.Pass,
+		"out/passwd": gate.Refuse, "../x": gate.Refuse, "/etc/passwd": gate.Refuse, "~/.ssh/id": gate.Refuse, filepath.Join(p.path, "out", "x"): gate.Refuse, "file:///etc/passwd": gate.Refuse} {
+		input, err := json.Marshal(map[string]any{"file_path": place})
+		require.NoError(t, err)
+		require.Equal(t, want, p.tries("one", "Read", string(input)), place)
+	}
+}
+
+// filesOf lists the files of sessions, relative to the project.
+func filesOf(t *testing.T, path string) []string {
+	found, err := filepath.Glob(filepath.Join(path, ".savant", "hooks", "*.json"))
+	require.NoError(t, err)
+	for i := range found {
+		found[i], err = filepath.Rel(path, found[i])
+		require.NoError(t, err)
+	}
+	return found
+}
