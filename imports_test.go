@@ -121,7 +121,7 @@ var rules = map[string]rule{
 	"agent":             {height: 5, imports: []string{"engines", "reasoning", "agent/memory", "telemetry"}},
 	"hub/events":        {height: 4, imports: []string{"telemetry"}},
 	"hub/graph":         {height: 1},
-	"hub":               {height: 7, imports: []string{"agent", "engines", "engines/workflow", "hub/events", "hub/graph", "internal/webguard", "telemetry", "think", "think/audit", "think/flow", "think/library", "think/maintenance", "think/state"}},
+	"hub":               {height: 7, imports: []string{"agent", "engines", "engines/workflow", "hub/events", "hub/graph", "internal/access", "internal/atomicfile", "internal/webguard", "telemetry", "think", "think/audit", "think/flow", "think/library", "think/maintenance", "think/state"}},
 	"agent/agenttest":   {height: 6, imports: []string{"agent", "engines", "reasoning", "telemetry"}},
 }
 

@@ -1,18 +1,22 @@
 package hub
 
 import (
+	"cmp"
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"net"
 	"net/http"
-	"strconv"
+	"net/url"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
 	"savant/fault"
+	"savant/internal/access"
 	"savant/internal/webguard"
 )
 
@@ -21,54 +25,70 @@ import (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-// sessionTime is how long a session lasts, and maxForm how long a form may be.
-const (
-	sessionTime = 12 * time.Hour
-	maxForm     = 64 << 10
-)
+// maxForm is how long a form may be.
+const maxForm = 64 << 10
 
-// gate keeps out whoever is not the person at this machine: other sites under a name
-// of their own, forms of other sites, and programs that never saw the link.
+// gate keeps out whoever is not meant: other sites under a name of their own, forms of
+// other sites, and whoever has neither the link nor a token.
 type gate struct {
-	key    []byte
-	guard  webguard.Guard
-	cookie string
+	guard    webguard.Guard
+	public   string // the address in a browser
+	cookie   string
+	secure   bool // cookies go over TLS alone
+	folder   string
+	door     *access.Door // nil: tokens let nobody in
+	token    string       // the digest of one token more; "" is none
+	sessions *sessions
 
 	mu   sync.Mutex
 	keys map[[sha256.Size]byte]bool // digests of the links that nobody followed yet
 }
 
-func newGate(address string, key []byte) (*gate, error) {
-	host, port, err := net.SplitHostPort(address)
+func newGate(options Options) (*gate, error) {
+	host, port, err := net.SplitHostPort(options.Address)
 	if err != nil {
-		return nil, fault.New(fault.InvalidParams, "%q: expected HOST:PORT: %w", fault.Cut(address, 100), err)
-	}
-	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-		return nil, fault.New(fault.InvalidParams, "the hub listens on this machine alone, and %s is reachable from elsewhere: use 127.0.0.1:%s", fault.Cut(host, 100), port)
-	}
-	if len(key) == 0 {
-		key = make([]byte, sha256.Size)
-		_, _ = rand.Read(key) // it never fails
-	}
-	hosts := []string{net.JoinHostPort(host, port), net.JoinHostPort("localhost", port)}
-	if port == "80" {
-		hosts = append(hosts, strings.TrimSuffix(hosts[0], ":80"), "localhost")
+		return nil, fault.New(fault.InvalidParams, "%q: expected HOST:PORT: %w", fault.Cut(options.Address, 100), err)
 	}
 	// Cookies do not know ports: two hubs of one machine need two names.
-	guard := webguard.Guard{Hosts: hosts}
-	for _, each := range hosts {
-		guard.Origins = append(guard.Origins, "http://"+each)
+	g := &gate{public: strings.TrimSuffix(cmp.Or(options.URL, "http://"+options.Address), "/"), cookie: "savant_hub_" + port, folder: options.Folder, door: options.Door, keys: map[[sha256.Size]byte]bool{},
+		sessions: openSessions(options.Sessions, options.Folder+"\x00"+options.Address, options.Logger)}
+	if options.Token != "" {
+		g.token = webguard.Digest(options.Token)
 	}
-	return &gate{key: key, guard: guard, cookie: "savant_hub_" + port, keys: map[[sha256.Size]byte]bool{}}, nil
+	if !webguard.IsLoopback(options.Address) {
+		if !g.takesTokens() {
+			return nil, fault.New(fault.InvalidParams, "%s is reachable from elsewhere, and nobody has a token: savant token add NAME makes one, SAVANT_HUB_TOKEN is one; or listen at 127.0.0.1:%s",
+				fault.Cut(host, 100), port)
+		}
+		g.guard.Addresses = true
+	}
+	g.know(net.JoinHostPort(host, port), "http")
+	g.know(net.JoinHostPort("localhost", port), "http")
+	if options.URL != "" {
+		known, err := url.Parse(options.URL)
+		if err != nil || known.Host == "" || known.Scheme != "http" && known.Scheme != "https" || strings.Trim(known.Path, "/") != "" {
+			return nil, fault.New(fault.InvalidParams, "SAVANT_HUB_URL: expected an address without a path, such as https://savant.example.org")
+		}
+		g.secure = known.Scheme == "https"
+		g.know(strings.ToLower(known.Host), known.Scheme)
+	}
+	return g, nil
 }
 
-// link makes a path that gives a session to whoever asks for it first.
+// know adds a host that the hub is known as.
+func (g *gate) know(host, scheme string) {
+	host = strings.TrimSuffix(host, map[string]string{"http": ":80", "https": ":443"}[scheme]) // as browsers leave it out
+	g.guard.Hosts = append(g.guard.Hosts, host)
+	g.guard.Origins = append(g.guard.Origins, scheme+"://"+host)
+}
+
+// link makes an address that gives a session to whoever asks for it first.
 func (g *gate) link() string {
 	key := rand.Text()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.keys[sha256.Sum256([]byte(key))] = true
-	return "/enter?key=" + key
+	return g.public + "/enter?key=" + key
 }
 
 // redeem takes the key of a link. Looking for its digest tells nothing of other keys.
@@ -81,35 +101,59 @@ func (g *gate) redeem(key string) bool {
 	return known
 }
 
-// newSession returns the cookie of a new session: when it ends and a number of its own,
-// signed.
-func (g *gate) newSession(now time.Time) *http.Cookie {
-	session := strconv.FormatInt(now.Add(sessionTime).Unix(), 10) + "." + rand.Text()
-	return &http.Cookie{Name: g.cookie, Value: session + "." + g.sign("session", session), Path: "/", MaxAge: int(sessionTime / time.Second),
-		HttpOnly: true, SameSite: http.SameSiteStrictMode}
+// bearer returns what a token lets its bearer do; the error is TOOL_DENIED.
+func (g *gate) bearer(ctx context.Context, token string) ([]access.Scope, error) {
+	denied := fault.New(fault.ToolDenied, "the token is not accepted")
+	if g.token != "" && webguard.Equal(g.token, webguard.Digest(token)) {
+		return access.Scopes(), nil
+	}
+	if g.door == nil || token == "" {
+		return nil, denied
+	}
+	caller, err := g.door.Caller(ctx, token)
+	if err != nil || caller.Folder != "" && filepath.Clean(caller.Folder) != filepath.Clean(g.folder) {
+		return nil, denied
+	}
+	return caller.Scopes, nil
 }
 
-// session returns the session that a request belongs to, or "".
-func (g *gate) session(r *http.Request, now time.Time) string {
+// takesTokens says whether somebody can come in with a token.
+func (g *gate) takesTokens() bool { return g.token != "" || g.door != nil && g.door.HasTokens() }
+
+// newSession returns the cookie of a new session.
+func (g *gate) newSession(scopes []access.Scope, token string, now time.Time) *http.Cookie {
+	return &http.Cookie{Name: g.cookie, Value: g.sessions.begin(scopes, token, now), Path: "/", MaxAge: int(sessionTime / time.Second),
+		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: g.secure}
+}
+
+// visitor is who sends a request.
+type visitor struct {
+	session string // what their browser has; "" for a program with a token
+	access.Caller
+}
+
+// visitorOf returns who sends a request, if they may come in.
+func (g *gate) visitorOf(r *http.Request, now time.Time) (visitor, bool) {
 	for _, cookie := range r.CookiesNamed(g.cookie) {
-		at := strings.LastIndexByte(cookie.Value, '.')
-		if at < 0 || !webguard.Equal(cookie.Value[at+1:], g.sign("session", cookie.Value[:at])) {
-			continue
-		}
-		until, _, _ := strings.Cut(cookie.Value, ".")
-		if seconds, err := strconv.ParseInt(until, 10, 64); err == nil && now.Unix() < seconds {
-			return cookie.Value[:at]
+		found, known := g.sessions.find(cookie.Value, now)
+		if known && (found.Token == "" || found.Token == g.token || g.door != nil && g.door.Holds(found.Token)) {
+			return visitor{cookie.Value, access.Caller{Scopes: found.Scopes}}, true
 		}
 	}
-	return ""
+	if token := webguard.Bearer(r); token != "" {
+		scopes, err := g.bearer(r.Context(), token)
+		return visitor{"", access.Caller{Scopes: scopes}}, err == nil
+	}
+	return visitor{}, false
 }
 
-// token is what a form of a session must have.
-func (g *gate) token(session string) string { return g.sign("form", session) }
-
-func (g *gate) sign(purpose, text string) string {
-	sum := hmac.New(sha256.New, g.key)
-	sum.Write([]byte(purpose + "\x00" + text))
+// csrf is what a form of a session must have. Who has no session has no forms.
+func (v visitor) csrf() string {
+	if v.session == "" {
+		return ""
+	}
+	sum := hmac.New(sha256.New, []byte(v.session))
+	sum.Write([]byte("form"))
 	return base64.RawURLEncoding.EncodeToString(sum.Sum(nil))
 }
 
@@ -133,23 +177,44 @@ func (g *gate) guarded(next http.Handler, refuse func(http.ResponseWriter, *http
 			refuse(w, r, err)
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		r.Body = http.MaxBytesReader(w, r.Body, formLimit(r))
 		next.ServeHTTP(w, r)
 	})
 }
 
-// withSession lets through whoever has a session, and changes only from a form of it.
+type visitorKey struct{}
+
+// visitorFrom returns who sends a request that was let through.
+func visitorFrom(r *http.Request) visitor {
+	who, _ := r.Context().Value(visitorKey{}).(visitor)
+	return who
+}
+
+// withSession lets through whoever has a session or a token, and changes only from a form
+// of the session.
 func (g *gate) withSession(next http.Handler, closed, refuse func(http.ResponseWriter, *http.Request, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		session := g.session(r, time.Now())
-		if session == "" {
+		who, known := g.visitorOf(r, time.Now())
+		if !known {
 			closed(w, r, fault.New(fault.ToolDenied, "this page needs the link that savant hub printed"))
 			return
 		}
-		if r.Method != http.MethodGet && r.Method != http.MethodHead && !webguard.Equal(r.PostFormValue("csrf"), g.token(session)) {
+		r = r.WithContext(context.WithValue(r.Context(), visitorKey{}, who))
+		changes := r.Method != http.MethodGet && r.Method != http.MethodHead
+		switch {
+		case changes && who.session != "" && !webguard.Equal(formToken(r), who.csrf()):
 			refuse(w, r, fault.New(fault.ToolDenied, "the form is not one of this session: load the page again"))
-			return
+		case !who.May(access.Read):
+			refuse(w, r, fault.New(fault.ToolDenied, "the token has not the scope read"))
+		default:
+			next.ServeHTTP(w, r)
 		}
-		next.ServeHTTP(w, r)
 	})
 }
+
+// formToken is the token of the form that a request is. It is read from the body alone: an
+// address may be seen by others.
+func formToken(r *http.Request) string { return r.PostFormValue("csrf") }
+
+// formLimit is how long the body of a request may be.
+func formLimit(*http.Request) int64 { return maxForm }

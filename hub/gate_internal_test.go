@@ -1,14 +1,19 @@
 package hub
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"savant/fault"
+	"savant/internal/access"
+	"savant/internal/webguard"
 )
 
 func request(t *testing.T, cookie *http.Cookie) *http.Request {
@@ -17,34 +22,100 @@ func request(t *testing.T, cookie *http.Cookie) *http.Request {
 	return r
 }
 
-// TestASessionEnds, and is known to a hub with the same key alone.
+func optionsAt(address string) Options {
+	return Options{Address: address, Folder: "/folder", Logger: slog.New(slog.DiscardHandler)}
+}
+
+// TestASessionEnds, and is known to the same hub when it is started again, and to no other.
 func TestASessionEnds(t *testing.T) {
 	now := time.Now()
-	one, err := newGate("127.0.0.1:9999", []byte("key"))
+	options := optionsAt("127.0.0.1:9999")
+	options.Sessions = filepath.Join(t.TempDir(), "sessions")
+	one, err := newGate(options)
 	require.NoError(t, err)
-	cookie := one.newSession(now)
+	cookie := one.newSession(access.Scopes(), "", now)
 	require.True(t, cookie.HttpOnly)
 	require.Equal(t, http.SameSiteStrictMode, cookie.SameSite)
-	session := one.session(request(t, cookie), now.Add(sessionTime-2*time.Second))
-	require.NotEmpty(t, session)
-	require.Empty(t, one.session(request(t, cookie), now.Add(sessionTime+time.Second)))
-	require.NotEqual(t, one.token(session), one.token(one.session(request(t, one.newSession(now)), now)), "each session has a token of its own")
+	who, known := one.visitorOf(request(t, cookie), now.Add(sessionTime-2*time.Second))
+	require.True(t, known)
+	_, known = one.visitorOf(request(t, cookie), now.Add(sessionTime+time.Second))
+	require.False(t, known)
+	other, known := one.visitorOf(request(t, one.newSession(access.Scopes(), "", now)), now)
+	require.True(t, known)
+	require.NotEqual(t, who.csrf(), other.csrf(), "each session has a token of its own")
 
-	again, err := newGate("127.0.0.1:9999", []byte("key"))
+	again, err := newGate(options)
 	require.NoError(t, err)
-	require.Equal(t, session, again.session(request(t, cookie), now))
-	for _, key := range [][]byte{[]byte("other"), nil, nil} {
-		other, err := newGate("127.0.0.1:9999", key)
+	same, known := again.visitorOf(request(t, cookie), now)
+	require.True(t, known, "a page goes on with a hub that was started again")
+	require.Equal(t, who, same)
+	for _, change := range []func(*Options){func(o *Options) { o.Folder = "/other" }, func(o *Options) { o.Address = "127.0.0.1:9998" }, func(o *Options) { o.Sessions = "" }} {
+		different := options
+		change(&different)
+		gate, err := newGate(different)
 		require.NoError(t, err)
-		require.Empty(t, other.session(request(t, cookie), now))
+		cookie := *cookie
+		cookie.Name = gate.cookie
+		_, known = gate.visitorOf(request(t, &cookie), now)
+		require.False(t, known)
+	}
+	files, err := os.ReadDir(options.Sessions)
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	info, err := files[0].Info()
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	text, err := os.ReadFile(filepath.Join(options.Sessions, files[0].Name()))
+	require.NoError(t, err)
+	require.NotContains(t, string(text), cookie.Value, "whoever reads the file cannot enter")
+	again.sessions.end(cookie.Value)
+	_, known = again.visitorOf(request(t, cookie), now)
+	require.False(t, known)
+}
+
+// TestAGateStandsOnThisMachine unless there is a token.
+func TestAGateStandsOnThisMachine(t *testing.T) {
+	for _, address := range []string{"0.0.0.0:1", "[::]:1", "192.0.2.1:1", "example.org:1", "127.0.0.1"} {
+		_, err := newGate(optionsAt(address))
+		require.ErrorIs(t, err, fault.InvalidParams, address)
+	}
+	_, err := newGate(optionsAt("[::1]:1"))
+	require.NoError(t, err)
+	options := optionsAt("0.0.0.0:1")
+	options.Token = "secret"
+	_, err = newGate(options)
+	require.NoError(t, err)
+	for _, address := range []string{"nonsense", "ftp://x", "https://host/path", "https://"} {
+		options.URL = address
+		_, err = newGate(options)
+		require.ErrorIs(t, err, fault.InvalidParams, address)
 	}
 }
 
-func TestAGateStandsOnThisMachine(t *testing.T) {
-	for _, address := range []string{"0.0.0.0:1", "[::]:1", "192.0.2.1:1", "example.org:1", "127.0.0.1"} {
-		_, err := newGate(address, nil)
-		require.ErrorIs(t, err, fault.InvalidParams, address)
-	}
-	_, err := newGate("[::1]:1", nil)
+// TestASessionOfATokenEndsWithIt, has its scopes alone, and is of its folder.
+func TestASessionOfATokenEndsWithIt(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "tokens.json")
+	secret, err := access.Add(t.Context(), file, webguard.Token{Name: "phone", Scopes: []string{"read"}})
 	require.NoError(t, err)
+	elsewhere, err := access.Add(t.Context(), file, webguard.Token{Name: "other", Scopes: []string{"run"}, Path: "/elsewhere"})
+	require.NoError(t, err)
+	options := optionsAt("192.0.2.1:1")
+	options.Door, err = access.NewDoor(access.DoorOptions{File: file})
+	require.NoError(t, err)
+	gate, err := newGate(options)
+	require.NoError(t, err)
+	for _, wrong := range []string{"", secret + "x", webguard.Digest(secret), elsewhere} {
+		_, err = gate.bearer(t.Context(), wrong)
+		require.ErrorIs(t, err, fault.ToolDenied)
+	}
+	scopes, err := gate.bearer(t.Context(), secret)
+	require.NoError(t, err)
+	cookie := gate.newSession(scopes, webguard.Digest(secret), time.Now())
+	who, known := gate.visitorOf(request(t, cookie), time.Now())
+	require.True(t, known)
+	require.True(t, who.May(access.Read))
+	require.False(t, who.May(access.Approve))
+	require.NoError(t, access.Revoke(t.Context(), file, "phone"))
+	_, known = gate.visitorOf(request(t, cookie), time.Now())
+	require.False(t, known)
 }

@@ -15,7 +15,9 @@ import (
 	"savant/agent"
 	"savant/engines"
 	"savant/engines/workflow"
+	"savant/fault"
 	"savant/hub/events"
+	"savant/internal/access"
 	"savant/internal/redact"
 	"savant/telemetry"
 	"savant/think"
@@ -31,9 +33,15 @@ type Options struct {
 	Address string
 	// Folder is SAVANT_PATH, Version what the program calls itself.
 	Folder, Version string
-	// Key signs sessions. A program that is started with the same one knows the sessions
-	// of the one before it; nil makes one that nobody else has.
-	Key []byte
+	// URL is the address that browsers use; empty: http:// and Address.
+	URL string
+	// Door has the tokens that let in whoever bears one, and Token is one more. Without
+	// either the hub serves this machine alone.
+	Door  *access.Door
+	Token string
+	// Sessions is a folder outside of Folder, for its owner alone, that keeps the digests of
+	// sessions; empty: they end with the program.
+	Sessions string
 	// ReadOnly: the pages change nothing. NoAnswers: no person's answer is taken in them.
 	ReadOnly, NoAnswers bool
 	// Person is who cancels a run in a page, for its record.
@@ -92,7 +100,7 @@ var static embed.FS
 
 // New returns a hub that works until ctx ends.
 func New(ctx context.Context, options Options) (*Hub, error) {
-	gate, err := newGate(options.Address, options.Key)
+	gate, err := newGate(options)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +118,7 @@ func (h *Hub) Wait() { h.work.Wait() }
 
 // Link returns an address that opens the hub once: whoever follows it first has a
 // session.
-func (h *Hub) Link() string { return "http://" + h.options.Address + h.gate.link() }
+func (h *Hub) Link() string { return h.gate.link() }
 
 // Handler serves the pages. What is not open to everyone needs a session.
 func (h *Hub) Handler() http.Handler {
@@ -129,31 +137,43 @@ func (h *Hub) Handler() http.Handler {
 	inside.HandleFunc("GET /live", h.live)
 	inside.HandleFunc("GET /diagnostics/agents/{run}/trace.ndjson", h.downloadTrace)
 	inside.HandleFunc("GET /diagnostics/agents/{run}/session.json", h.downloadSession)
-	for path, change := range map[string]http.HandlerFunc{
-		"/runs/{workflow}/{run}/answer": h.answerRun, "/runs/{workflow}/{run}/go-on": h.driveRun, "/runs/{workflow}/{run}/fork": h.forkRun,
-		"/runs/{workflow}/{run}/reset": h.resetRun, "/runs/{workflow}/{run}/cancel": h.cancelRun, "/workflows/{name}/start": h.startRun,
-		"/diagnostics/agents/{run}/cancel": h.cancelAgent, "/diagnostics/agents/{run}/resume": h.resumeAgent,
+	for path, change := range map[string]change{
+		"/runs/{workflow}/{run}/answer": {access.Approve, h.answerRun}, "/runs/{workflow}/{run}/go-on": {access.Run, h.driveRun},
+		"/runs/{workflow}/{run}/fork": {access.Guide, h.forkRun}, "/runs/{workflow}/{run}/reset": {access.Guide, h.resetRun},
+		"/runs/{workflow}/{run}/cancel": {access.Guide, h.cancelRun}, "/workflows/{name}/start": {access.Run, h.startRun},
+		"/diagnostics/agents/{run}/cancel": {access.Run, h.cancelAgent}, "/diagnostics/agents/{run}/resume": {access.Run, h.resumeAgent},
 	} {
 		inside.HandleFunc("POST "+path, h.changing(change))
 	}
+	inside.HandleFunc("POST /leave", h.leave)
 	inside.HandleFunc("/", h.noPage)
 
 	all := http.NewServeMux()
 	all.HandleFunc("GET /healthz", h.health)
 	all.HandleFunc("GET /enter", h.enter)
+	all.HandleFunc("POST /enter", h.enterWithToken)
 	all.Handle("GET /static/", http.FileServerFS(static))
 	all.Handle("/", h.gate.withSession(inside, h.closed, h.refuse))
 	return h.gate.guarded(all, h.refuse)
 }
 
+// change is what changes something, and the scope that it needs.
+type change struct {
+	scope access.Scope
+	do    http.HandlerFunc
+}
+
 // changing is the way to what changes something.
-func (h *Hub) changing(change http.HandlerFunc) http.HandlerFunc {
+func (h *Hub) changing(to change) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if h.options.ReadOnly {
+		switch {
+		case h.options.ReadOnly:
 			h.refuse(w, r, errReadOnly())
-			return
+		case !visitorFrom(r).May(to.scope):
+			h.refuse(w, r, fault.New(fault.ToolDenied, "the token has not the scope %s", to.scope))
+		default:
+			to.do(w, r)
 		}
-		change(w, r)
 	}
 }
 

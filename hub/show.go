@@ -14,8 +14,10 @@ import (
 	"time"
 
 	"savant/fault"
+	"savant/internal/access"
 	"savant/internal/redact"
 	"savant/internal/visible"
+	"savant/internal/webguard"
 	"savant/telemetry"
 )
 
@@ -39,9 +41,7 @@ type source string
 func (h *Hub) show(w http.ResponseWriter, r *http.Request, status int, name string, shown page) {
 	shown.Folder, shown.Version, shown.Said = h.options.Folder, h.options.Version, said[r.URL.Query().Get("said")]
 	shown = clean(h.options.Redactor, shown)
-	if session := h.gate.session(r, time.Now()); session != "" {
-		shown.CSRF = h.gate.token(session)
-	}
+	shown.CSRF = visitorFrom(r).csrf()
 	var text bytes.Buffer
 	if err := h.pages.ExecuteTemplate(&text, name, shown); err != nil {
 		h.options.Logger.ErrorContext(r.Context(), "a page of the hub failed", "page", name, "cause", err.Error())
@@ -86,17 +86,38 @@ func (h *Hub) noPage(w http.ResponseWriter, r *http.Request) {
 	h.problem(w, r, http.StatusNotFound, fault.New(fault.InvalidParams, "there is no page %q", fault.Cut(r.URL.Path, 100)))
 }
 
-// enter gives a session to whoever follows the link first.
+// enter gives a session to whoever follows the link first, and asks others for a token.
 func (h *Hub) enter(w http.ResponseWriter, r *http.Request) {
-	if !h.gate.redeem(r.URL.Query().Get("key")) {
-		if h.gate.session(r, time.Now()) != "" { // it was followed twice
-			http.Redirect(w, r, "/", http.StatusSeeOther)
-			return
-		}
+	_, known := h.gate.visitorOf(r, time.Now())
+	switch key := r.URL.Query().Get("key"); {
+	case key != "" && h.gate.redeem(key):
+		http.SetCookie(w, h.gate.newSession(access.Scopes(), "", time.Now()))
+		http.Redirect(w, r, "/", http.StatusSeeOther)
+	case known: // the link was followed twice
+		http.Redirect(w, r, "/", http.StatusSeeOther)
+	case key == "" && h.gate.takesTokens():
+		h.show(w, r, http.StatusOK, "enter.html", page{Title: "Enter"})
+	default:
 		h.closed(w, r, fault.New(fault.ToolDenied, "the link was followed already, or is of another start: savant hub prints a new one"))
+	}
+}
+
+// enterWithToken gives a session to whoever has a token.
+func (h *Hub) enterWithToken(w http.ResponseWriter, r *http.Request) {
+	token := strings.TrimSpace(r.PostFormValue("token"))
+	scopes, err := h.gate.bearer(r.Context(), token)
+	if err != nil {
+		h.options.Logger.WarnContext(r.Context(), "a token was refused", "from", r.RemoteAddr)
+		h.show(w, r, http.StatusUnauthorized, "enter.html", page{Title: "Enter", Problem: fault.From(err).Message()})
 		return
 	}
-	http.SetCookie(w, h.gate.newSession(time.Now()))
+	http.SetCookie(w, h.gate.newSession(scopes, webguard.Digest(token), time.Now()))
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+// leave ends the session of a browser.
+func (h *Hub) leave(w http.ResponseWriter, r *http.Request) {
+	h.gate.sessions.end(visitorFrom(r).session)
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 

@@ -27,6 +27,7 @@ type hubAt struct {
 	t          *testing.T
 	base, link string
 	client     *http.Client // with the session that the link gave
+	end        func()       // ends the program, as Ctrl-C does
 }
 
 // serveHub starts a hub, and follows its link.
@@ -40,6 +41,10 @@ func serveHub(t *testing.T, folder string, flags ...string) *hubAt {
 	require.NoError(t, err)
 	require.NoError(t, command.Start())
 	t.Cleanup(func() { _ = command.Wait() })
+	end := func() {
+		require.NoError(t, command.Process.Signal(os.Interrupt))
+		_ = command.Wait()
+	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		_ = command.Wait() // only then all that it said is there
@@ -48,7 +53,7 @@ func serveHub(t *testing.T, folder string, flags ...string) *hubAt {
 	link := strings.TrimSpace(line)
 	base, _, found := strings.Cut(link, "/enter?key=")
 	require.True(t, found, link)
-	h := &hubAt{t: t, base: base, link: link, client: browser(t)}
+	h := &hubAt{t: t, base: base, link: link, client: browser(t), end: end}
 	status, body, _ := h.ask(h.client, http.MethodGet, strings.TrimPrefix(link, base), nil)
 	require.Equal(t, http.StatusOK, status, body)
 	require.Contains(t, body, "<h1>Overview</h1>")

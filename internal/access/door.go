@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -62,6 +63,11 @@ func (d *Door) Open() bool { return d.open }
 
 // HasTokens says whether somebody can come in with a token.
 func (d *Door) HasTokens() bool { return d.options.Issuer != nil || len(d.held()) > 0 }
+
+// Holds says whether a token of the file has a digest.
+func (d *Door) Holds(digest string) bool {
+	return slices.ContainsFunc(d.held(), func(each webguard.Token) bool { return webguard.Equal(each.Digest, digest) })
+}
 
 // Caller returns who bears a token; the error is TOOL_DENIED with ErrNoToken or
 // ErrWrongToken. It never repeats the token.

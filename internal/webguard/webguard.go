@@ -58,7 +58,7 @@ func (g Guard) CheckOrigin(r *http.Request) error {
 	denied := fault.New(fault.ToolDenied, "the request comes from another site")
 	for _, origin := range r.Header.Values("Origin") {
 		from, err := url.Parse(origin)
-		if err != nil || !slices.Contains(g.Origins, strings.ToLower(from.Scheme+"://"+from.Host)) {
+		if err != nil || !slices.Contains(g.Origins, strings.ToLower(from.Scheme+"://"+from.Host)) && !g.isOwn(r, from) {
 			return denied
 		}
 	}
@@ -73,6 +73,12 @@ func (g Guard) CheckOrigin(r *http.Request) error {
 		return nil
 	}
 	return denied
+}
+
+// isOwn says whether an origin is the server itself, under the address that the request
+// names: whoever serves a page at an address and port has nothing of others there.
+func (g Guard) isOwn(r *http.Request, from *url.URL) bool {
+	return g.Addresses && from.Scheme == "http" && strings.EqualFold(from.Host, r.Host) && isThisMachine(nameOf(strings.ToLower(r.Host)))
 }
 
 // IsLoopback reports whether an address to listen at, HOST:PORT, is of this machine

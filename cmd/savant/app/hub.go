@@ -7,18 +7,35 @@ import (
 	"path/filepath"
 
 	"savant/hub"
+	"savant/internal/access"
 	"savant/think/state"
 )
 
-// Hub returns the web page of all that there is here, served at address until ctx
-// ends.
-func (a *App) Hub(ctx context.Context, address string, readOnly bool) (*hub.Hub, error) {
+// HubAt says where a hub is served, and how.
+type HubAt struct {
+	Address  string
+	ReadOnly bool
+	// Tokens is the file of tokens that open it.
+	Tokens string
+}
+
+// Hub returns the web page of all that there is here, until ctx ends.
+func (a *App) Hub(ctx context.Context, at HubAt) (*hub.Hub, error) {
+	door, err := access.NewDoor(access.DoorOptions{File: at.Tokens, Logger: a.Logger})
+	if err != nil {
+		return nil, err
+	}
+	sessions := Configuration(a.options.Environment)
+	if sessions != "" {
+		sessions = filepath.Join(sessions, "savant", "hub")
+	}
 	client, decider, err := Reasoner(a.settings.Reasoning, a.options.Version, nil)
 	if err != nil {
 		return nil, err
 	}
 	late, _ := client.Transport().(*lateService)
-	return hub.New(ctx, hub.Options{Address: address, ReadOnly: readOnly, NoAnswers: !a.settings.Hub.Answers, Person: UserName() + " in the hub", Folder: a.Path, Version: a.options.Version, Think: a.Think, Driver: a.Driver, Keeper: a.Keeper(),
+	return hub.New(ctx, hub.Options{Address: at.Address, URL: a.settings.Hub.URL, Door: door, Token: a.settings.Hub.Token, Sessions: sessions,
+		ReadOnly: at.ReadOnly, NoAnswers: !a.settings.Hub.Answers, Person: UserName() + " in the hub", Folder: a.Path, Version: a.options.Version, Think: a.Think, Driver: a.Driver, Keeper: a.Keeper(),
 		Agent: a.Agent, Tools: a.Tools, Recorder: a.Recorder, Redactor: a.redactor, Standings: standings{a, decider, late}, Logs: filepath.Join(a.Path, filepath.FromSlash(a.logs)), Logger: a.Logger})
 }
 

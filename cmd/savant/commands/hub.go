@@ -12,7 +12,12 @@ import (
 
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/cli"
+	"savant/cmd/savant/commands/remote"
+	"savant/cmd/savant/terminal"
 	"savant/fault"
+	"savant/hub"
+	"savant/internal/access"
+	"savant/internal/webguard"
 )
 
 func (p *program) hubCommand() *cobra.Command {
@@ -20,11 +25,11 @@ func (p *program) hubCommand() *cobra.Command {
 	var readOnly bool
 	command := &cobra.Command{Use: "hub", Short: "Serve a web page of all runs, workflows and engines",
 		Long: "Serve a web page of all runs, workflows and engines here. It prints a link that opens the page once, for the person at\n" +
-			"this terminal; the browser then has a session of 12 hours. It listens on this machine alone.",
+			"this terminal; the browser then has a session of 12 hours. It listens on this machine alone, unless there are tokens.",
 		Example: "  savant hub\n  savant hub --address 127.0.0.1:0",
 		Args:    cli.Positional(cobra.NoArgs),
 		RunE:    p.OnApp(func(ctx context.Context, a *app.App, _ []string) error { return p.serveHub(ctx, a, address, readOnly) })}
-	command.Flags().StringVar(&address, "address", "127.0.0.1:9999", "where to listen, on this machine; port 0 takes a free one")
+	command.Flags().StringVar(&address, "address", "127.0.0.1:9999", "where to listen; port 0 takes a free one")
 	command.Flags().BoolVar(&readOnly, "read-only", false, "show only: no page changes anything")
 	return command
 }
@@ -35,22 +40,63 @@ func (p *program) serveHub(ctx context.Context, a *app.App, address string, read
 	if err != nil {
 		return cli.UsageError("--address: expected HOST:PORT, such as 127.0.0.1:9999")
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return cli.UsageError("--address: the hub listens on this machine alone: 127.0.0.1, [::1] or localhost")
+	if tokens, err := access.Tokens(remote.TokenFile(p.Program)); !webguard.IsLoopback(net.JoinHostPort(host, "0")) && err == nil && len(tokens) == 0 && p.Settings.Hub.Token == "" {
+		return cli.UsageError("--address: " + terminal.Visible(address) + " is reachable from elsewhere, and nobody has a token: make one with savant token add NAME, or set SAVANT_HUB_TOKEN; 127.0.0.1 needs none")
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	listener, pages, err := p.openHub(ctx, a, address, readOnly)
 	if err != nil {
-		return app.Misconfigured(fault.New(fault.InvalidParams, "--address %s: %w; --address 127.0.0.1:0 takes a free port", address, err))
-	}
-	pages, err := a.Hub(ctx, listener.Addr().String(), readOnly)
-	if err != nil {
-		return errors.Join(err, listener.Close())
+		return err
 	}
 	fmt.Fprintf(p.Stderr, "savant: the hub is at http://%s\nsavant: open it once with\n", listener.Addr())
 	fmt.Fprintln(p.Stdout, pages.Link())
-	// Streams last, so that a bound of writing is theirs alone; what is not streamed is short.
-	server := &http.Server{Handler: pages.Handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 5 * time.Minute,
-		MaxHeaderBytes: 64 << 10, BaseContext: func(net.Listener) context.Context { return ctx }}
 	defer pages.Wait()
-	return serveUntilDone(ctx, server, listener)
+	return serveUntilDone(ctx, hubServer(ctx, pages), listener)
+}
+
+// openHub listens, and returns the pages that are served there.
+func (p *program) openHub(ctx context.Context, a *app.App, address string, readOnly bool) (net.Listener, *hub.Hub, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, nil, app.Misconfigured(fault.New(fault.InvalidParams, "the hub cannot listen at %s: %w; 127.0.0.1:0 takes a free port", address, err))
+	}
+	pages, err := a.Hub(ctx, app.HubAt{Address: listener.Addr().String(), ReadOnly: readOnly, Tokens: remote.TokenFile(p.Program)})
+	if err != nil {
+		return nil, nil, errors.Join(app.Misconfigured(err), listener.Close())
+	}
+	return listener, pages, nil
+}
+
+// hubServer serves pages. Streams last, so that a bound of writing is theirs alone; what is
+// not streamed is short.
+func hubServer(ctx context.Context, pages *hub.Hub) *http.Server {
+	return &http.Server{Handler: pages.Handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 5 * time.Minute,
+		MaxHeaderBytes: 64 << 10, BaseContext: func(net.Listener) context.Context { return ctx }}
+}
+
+// serveHubBeside serves the hub beside a client of MCP until the function that it returns
+// is called. Where it cannot, that is said on stderr and the client is served all the same.
+func (p *program) serveHubBeside(ctx context.Context, a *app.App, address string) (end func()) {
+	if address == "" {
+		return func() {}
+	}
+	ctx, stop := context.WithCancel(ctx)
+	listener, pages, err := p.openHub(ctx, a, address, false)
+	if err != nil {
+		stop()
+		fmt.Fprintf(p.Stderr, "savant: no hub: %s; MCP is served without it\n", terminal.Visible(fault.From(err).Message()))
+		return func() {}
+	}
+	fmt.Fprintf(p.Stderr, "savant: the hub is at http://%s\nsavant: open it once with %s\n", listener.Addr(), pages.Link()) // stdout is the client's
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := serveUntilDone(ctx, hubServer(ctx, pages), listener); err != nil {
+			a.Logger.Error("the hub has ended", "cause", err.Error())
+		}
+		pages.Wait()
+	}()
+	return func() {
+		stop()
+		<-ended
+	}
 }

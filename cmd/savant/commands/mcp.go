@@ -17,13 +17,19 @@ import (
 )
 
 func (p *program) mcpCommand() *cobra.Command {
-	return &cobra.Command{Use: "mcp", Short: "Serve MCP on stdin and stdout, or over HTTP with --http HOST:PORT", Args: cli.Positional(cobra.NoArgs),
-		RunE: func(command *cobra.Command, _ []string) error { return p.serve(command.Context()) }}
+	var beside string
+	command := &cobra.Command{Use: "mcp", Short: "Serve MCP on stdin and stdout, or over HTTP with --http HOST:PORT", Args: cli.Positional(cobra.NoArgs),
+		RunE: func(command *cobra.Command, _ []string) error { return p.serve(command.Context(), beside) }}
+	command.Flags().StringVar(&beside, "hub", "", "serve the hub, too, at HOST:PORT such as 127.0.0.1:9999; its link is on stderr")
+	return command
 }
 
 // serve answers one client until its stream or ctx ends, or those that come over HTTP.
-func (p *program) serve(ctx context.Context) error {
+func (p *program) serve(ctx context.Context, besideHub string) error {
 	if p.Settings.HTTP.Address != "" {
+		if besideHub != "" {
+			return cli.UsageError("--hub is for savant mcp on stdin and stdout: start savant hub beside savant mcp --http")
+		}
 		return remote.Serve(ctx, p.Program)
 	}
 	p.Serving = true
@@ -43,7 +49,9 @@ func (p *program) serve(ctx context.Context) error {
 		a.FollowMounts(closing, published)
 		a.Logger.Info("serving MCP", "engines", p.Settings.Services, "version", p.World.Version)
 		a.LogHealth(closing, published)
+		endHub := p.serveHubBeside(closing, a, besideHub)
 		err = p.serveClient(ctx, server)
+		endHub()
 		a.Logger.Info("stopped", "signal", ctx.Err() != nil)
 		return err
 	})

@@ -132,7 +132,7 @@ func (p *program) withoutCommand(command *cobra.Command, args []string) error {
 		return cli.UnknownCommand(command, args[0])
 	}
 	if p.Settings.Given {
-		return p.serve(command.Context())
+		return p.serve(command.Context(), "")
 	}
 	command.SetOut(p.Stderr)
 	return errors.Join(command.Usage(), cli.UsageError("no command; set MCP_SERVICE to serve MCP"))

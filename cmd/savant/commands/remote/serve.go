@@ -73,7 +73,7 @@ func openDoor(p *cli.Program, a *app.App, host string) (*access.Door, *access.Is
 		}
 	}
 	local := webguard.IsLoopback(net.JoinHostPort(host, "0"))
-	door, err := access.NewDoor(access.DoorOptions{File: tokenFile(p), Issuer: issuer, Open: local, Logger: a.Logger})
+	door, err := access.NewDoor(access.DoorOptions{File: TokenFile(p), Issuer: issuer, Open: local, Logger: a.Logger})
 	if err != nil {
 		return nil, nil, app.Misconfigured(err)
 	}
@@ -84,8 +84,8 @@ func openDoor(p *cli.Program, a *app.App, host string) (*access.Door, *access.Is
 	return door, issuer, nil
 }
 
-// tokenFile is where tokens are kept.
-func tokenFile(p *cli.Program) string {
+// TokenFile is where tokens are kept.
+func TokenFile(p *cli.Program) string {
 	if p.Settings.HTTP.Tokens != "" {
 		return p.Settings.HTTP.Tokens
 	}

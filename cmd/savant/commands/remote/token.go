@@ -86,7 +86,7 @@ func add(ctx context.Context, p *cli.Program, token webguard.Token, scopes []str
 
 // writable is the file of tokens, where there is one.
 func writable(p *cli.Program) (string, error) {
-	if path := tokenFile(p); path != "" {
+	if path := TokenFile(p); path != "" {
 		return filepath.Abs(path)
 	}
 	return "", app.Misconfigured(fault.New(fault.InvalidParams, "there is no folder for tokens: set XDG_CONFIG_HOME or HOME, or name a file with %s", settings.EnvHTTPTokens))
@@ -95,7 +95,7 @@ func writable(p *cli.Program) (string, error) {
 func listCommand(p *cli.Program) *cobra.Command {
 	command := &cobra.Command{Use: "list", Short: "List the tokens, without the tokens themselves", Args: cli.Positional(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			tokens, err := access.Tokens(tokenFile(p))
+			tokens, err := access.Tokens(TokenFile(p))
 			if err != nil {
 				return err
 			}

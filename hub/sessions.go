@@ -1,0 +1,148 @@
+package hub
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"savant/internal/access"
+	"savant/internal/atomicfile"
+	"savant/internal/regular"
+)
+
+// sessionTime is how long a session lasts.
+const sessionTime = 12 * time.Hour
+
+// maxSessions bounds how many sessions there are, and maxSessionFile the file of them.
+const (
+	maxSessions    = 1000
+	maxSessionFile = 1 << 20
+)
+
+// session is one that a link or a token opened.
+type session struct {
+	Until  int64          `json:"until"` // in seconds
+	Scopes []access.Scope `json:"scopes"`
+	// Token is the digest of the token that opened it: it ends with the token.
+	Token string `json:"token,omitempty"`
+}
+
+// sessions are those that a hub knows, by the digest of what the browser has. They are
+// kept in a file, so that a page goes on with a hub that was started again; whoever reads
+// the file cannot enter.
+type sessions struct {
+	folder, name string // of the file; "" keeps none
+	logger       *slog.Logger
+
+	mu   sync.Mutex
+	open map[string]session
+}
+
+// openSessions reads those of a hub, which is told apart by its folder and its address.
+func openSessions(folder, hub string, logger *slog.Logger) *sessions {
+	s := &sessions{logger: logger, open: map[string]session{}}
+	if folder == "" {
+		return s
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		logger.Warn("sessions of the hub are not kept", "cause", err.Error())
+		return s
+	}
+	s.folder, s.name = folder, digestOf(hub)[:32]+".json"
+	s.read()
+	return s
+}
+
+func digestOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// read takes over what the file has, and removes the files of hubs of which no session
+// can last.
+func (s *sessions) read() {
+	root, err := os.OpenRoot(s.folder)
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	entries, _ := os.ReadDir(s.folder)
+	for _, each := range entries {
+		info, err := each.Info()
+		if err == nil && filepath.Ext(each.Name()) == ".json" && time.Since(info.ModTime()) > sessionTime {
+			_ = root.Remove(each.Name()) // the next start tries again
+		}
+	}
+	file, err := regular.Open(root, s.name, os.O_RDONLY, 0)
+	if err != nil {
+		return
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxSessionFile))
+	if err == nil && json.Unmarshal(data, &s.open) != nil || s.open == nil {
+		s.open = map[string]session{}
+	}
+}
+
+// begin opens a session and returns what the browser gets.
+func (s *sessions) begin(scopes []access.Scope, token string, now time.Time) string {
+	secret := rand.Text() + rand.Text()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for digest, each := range s.open {
+		if each.Until <= now.Unix() || len(s.open) >= maxSessions {
+			delete(s.open, digest)
+		}
+	}
+	s.open[digestOf(secret)] = session{Until: now.Add(sessionTime).Unix(), Scopes: scopes, Token: token}
+	s.keep()
+	return secret
+}
+
+// end closes a session.
+func (s *sessions) end(secret string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, digestOf(secret))
+	s.keep()
+}
+
+// find returns the session of what a browser has. Looking for its digest tells nothing of
+// others.
+func (s *sessions) find(secret string, now time.Time) (session, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found, known := s.open[digestOf(secret)]
+	return found, known && now.Unix() < found.Until
+}
+
+// keep writes the file. The caller holds the lock.
+func (s *sessions) keep() {
+	if s.name == "" {
+		return
+	}
+	data, err := json.Marshal(s.open)
+	if err == nil {
+		err = s.write(data)
+	}
+	if err != nil {
+		s.logger.WarnContext(context.Background(), "sessions of the hub are not kept", "cause", err.Error())
+	}
+}
+
+func (s *sessions) write(data []byte) error {
+	root, err := os.OpenRoot(s.folder)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return atomicfile.Write(root, s.name, data, 0o600)
+}
