@@ -5,13 +5,14 @@ VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 SOURCES   = $(shell find . -name '*.go' -not -path '*/node_modules/*')
 CLIENTS  := cmd/savant/testdata/clients
+SUITE    := cmd/savant/testdata/conformance
 
 # Flags for go test, the time for each benchmark and for each fuzz target.
 TESTFLAGS ?=
 BENCHTIME ?= 1s
 FUZZTIME  ?= 10s
 
-.PHONY: help build test browser race lint bench fuzz ask demo clients think-test ferret install dist dist-check platforms clean
+.PHONY: help build test browser race lint bench fuzz ask demo clients conformance think-test ferret install dist dist-check platforms clean
 
 build: ## bin/savant
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/savant ./cmd/savant
@@ -74,8 +75,11 @@ think-test: ## the scenario tests of one workflow: make think-test workflow=hell
 clients: build ## public MCP clients against bin/savant; needs Node 20 and npm
 	cd $(CLIENTS) && npm ci --no-progress && SAVANT_BINARY='$(CURDIR)/bin/savant' node --test --test-reporter=tap
 
+conformance: build ## the official MCP conformance suite against bin/savant over HTTP; needs npm
+	cd $(SUITE) && npm ci --no-progress && SAVANT_BINARY='$(CURDIR)/bin/savant' node run.mjs
+
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 12
 
 clean: ## what was built
-	rm -rf bin dist $(CLIENTS)/node_modules
+	rm -rf bin dist $(CLIENTS)/node_modules $(SUITE)/node_modules

@@ -3,6 +3,7 @@ package mcpio
 import (
 	"context"
 	"encoding/json"
+	"maps"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -147,7 +148,9 @@ func (r *request) readResource(ctx context.Context) (mcp.ResultMetadata, error) 
 		if r.session.modern {
 			code = mcp.INVALID_PARAMS
 		}
-		return nil, r.fail(code, err)
+		unread := *fault.From(err)
+		unread.Extra = maps.Clone(unread.Extra)
+		return nil, r.fail(code, unread.Attach("uri", fault.Cut(uri, maxEcho)))
 	}
 	result := &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{mcp.TextResourceContents{URI: uri, MIMEType: mimeType, Text: content}}}
 	if r.session.modern { // the content may change at any time, and is this client's alone
