@@ -22,7 +22,8 @@ import (
 type changesView struct {
 	From, To, Latest int
 	Kept             []formField
-	Shown            bool // a difference is asked for
+	Shown            bool   // a difference is asked for
+	Before, After    string // what the sides are called
 	Steps            []stepChange
 	StepPager        pager
 	Captures         []valueChange
@@ -69,6 +70,7 @@ func (h *Hub) changesOf(r *http.Request, key state.Key, latest int) (*changesVie
 	if to, err := strconv.Atoi(query.Get("to")); err == nil {
 		out.To = to
 	}
+	out.Before, out.After = "v"+strconv.Itoa(out.From), "v"+strconv.Itoa(out.To)
 	if !out.Shown {
 		return out, nil
 	}
@@ -244,7 +246,7 @@ func (h *Hub) compareRuns(r *http.Request, view *compareView) error {
 	if err != nil {
 		return err
 	}
-	view.Changes = &changesView{Shown: true}
+	view.Changes = &changesView{Shown: true, Before: left.Run, After: right.Run}
 	h.fillChanges(r, view.Changes, changes, view.Only)
 	return h.addFacts(r, view, changes)
 }

@@ -35,16 +35,17 @@ type drawing struct {
 // drawnNode is a step with its place; X and Y are of its upper left corner.
 type drawnNode struct {
 	graph.Box
-	ID, Label, Call, Line, Condition string
-	Status                           string
-	Word                             string // the status and what is to be said beside it
-	Title                            string // all of it, for the pointer
-	Kind                             string // person, model, engine, tool
-	Loop, Selected                   bool
-	Href                             url.Values
-	Toggle                           url.Values // opens or closes the workflow that it runs
-	Open                             bool
-	Inside                           []drawnWorkflow
+	ID, Label, Call, Condition string
+	Target                     string // the line of the workflow's file, where it is of no run
+	Status                     string
+	Word                       string // the status and what is to be said beside it
+	Title                      string // all of it, for the pointer
+	Kind                       string // person, model, engine, tool
+	Loop, Selected             bool
+	Href                       url.Values
+	Toggle                     url.Values // opens or closes the workflow that it runs
+	Open                       bool
+	Inside                     []drawnWorkflow
 }
 
 // drawnWorkflow is a workflow that is opened in a step.
@@ -180,8 +181,14 @@ func (a *artist) node(s *scene, at int) (drawnNode, error) {
 	step := s.Nodes[at]
 	n := drawnNode{ID: step.Now.ID, Label: shortened(step.ID, 28), Call: shortened(callOf(step), 36), Status: string(step.Now.Status), Kind: kindOf(step.Call),
 		Loop: step.Foreach != "", Selected: a.asked == step.Now.ID, Href: with(a.r, "step", step.Now.ID)}
+	if s.NoRun && s.Why[at] != nil {
+		n.Target = "#L" + strconv.Itoa(s.Why[at].Line)
+		if s.Unit != "" {
+			n.Target = "/workflows/" + url.PathEscape(s.Workflow) + n.Target
+		}
+	}
 	n.Word = a.word(step)
-	n.Condition = shortened(conditionOf(step, s.Why[at]), 36)
+	n.Condition = shortened(conditionOf(step), 36)
 	n.Title = a.title(step, s.Why[at])
 	lines := 2
 	for _, each := range []string{n.Word, n.Condition} {
@@ -324,7 +331,7 @@ func callOf(step flow.StepPicture) string {
 }
 
 // conditionOf is the condition of a step, and what it gave.
-func conditionOf(step flow.StepPicture, why *flow.Explanation) string {
+func conditionOf(step flow.StepPicture) string {
 	switch {
 	case step.When != "" && step.Held != nil:
 		return fmt.Sprintf("%t: if %s", *step.Held, step.When)

@@ -109,13 +109,12 @@ func (h *Hub) runPage(r *http.Request) (*runView, error) {
 		h.fillRun(view, found)
 		view.Moment, err = h.momentOf(r, key)
 	}
+	if err == nil {
+		view.Changes, err = h.changesOf(r, key, view.Version)
+	}
 	if errors.Is(err, fault.CheckpointNotFound) {
 		return nil, err
-	}
-	if err == nil {
-		view.Changes, err = h.changesOf(r, key, info.Version)
-	}
-	if err != nil {
+	} else if err != nil {
 		view.Damage = fault.From(err).Message()
 	}
 	// The history needs no replay, so a damaged run may have one.

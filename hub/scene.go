@@ -119,10 +119,11 @@ func sceneOfWorkflow(graph *flow.Graph, open []string) *scene {
 
 func sceneBelow(graph *flow.Graph, prefix string, open []string) *scene {
 	shape := graph.Picture()
-	s := &scene{RunPicture: &flow.RunPicture{Workflow: graph.Workflow.Name, Unit: strings.TrimSuffix(prefix, "/"), Edges: shape.Edges}, Inside: map[int][]*scene{}, NoRun: true}
+	s := &scene{RunPicture: &flow.RunPicture{Workflow: graph.Workflow.Name, Unit: strings.TrimSuffix(prefix, "/"), Edges: shape.Edges}, Inside: map[int][]*scene{}, Why: map[int]*flow.Explanation{}, NoRun: true}
 	for i, info := range shape.Nodes {
 		id := prefix + info.ID
 		s.Nodes = append(s.Nodes, flow.StepPicture{NodeInfo: info, Now: flow.StepStatus{ID: id}})
+		s.Why[i], _ = graph.Explain(info.ID) // a step of its picture is in the graph
 		if child := graph.Child(info.ID); child != nil && slices.Contains(open, id) {
 			inside := sceneBelow(child, id+"/", open)
 			s.Inside[i] = []*scene{inside}

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +21,7 @@ import (
 	"savant/internal/visible"
 	"savant/internal/webguard"
 	"savant/telemetry"
+	"savant/think/flow"
 )
 
 // page is what every page has beside its own view.
@@ -221,10 +224,12 @@ func functions() template.FuncMap {
 		"count":    count,
 		"join":     strings.Join,
 		"mark":     mark,
+		"markStep": markStep,
+		"items":    func(query url.Values, id string) template.URL { return queryWith(query, "q", id+"_") },
 		"curve":    curve,
 		"less":     func(a, b int) int { return a - b },
 		"step":     func(query url.Values, id string) template.URL { return queryWith(query, "step", id) },
-		"unit":     func(query url.Values, id string) template.URL { return queryWith(query, "open", id) },
+		"unit":     func(query url.Values, id string) template.URL { return queryAlso(query, "open", id) },
 		"statuses": statusOrder,
 	}
 }
@@ -255,6 +260,19 @@ func mark(status string) string {
 	case "failed", "error", "damaged", "blocked", "denied", "offline", "stuck", "max_steps":
 		return "bad"
 	case "running", "issued", "started":
+		return "going"
+	}
+	return "still"
+}
+
+// markStep is the class of the status of a step.
+func markStep(status any) string {
+	switch flow.Status(fmt.Sprint(status)) {
+	case flow.Done:
+		return "good"
+	case flow.Failed:
+		return "bad"
+	case flow.Issued:
 		return "going"
 	}
 	return "still"
@@ -310,6 +328,13 @@ func queryWith(query url.Values, name, value string) template.URL {
 			out[key] = values
 		}
 	}
+	return template.URL("?" + out.Encode())
+}
+
+// queryAlso is a query with one more value for a name.
+func queryAlso(query url.Values, name, value string) template.URL {
+	out := maps.Clone(query)
+	out[name] = append(slices.Clone(query[name]), value)
 	return template.URL("?" + out.Encode())
 }
 

@@ -38,6 +38,7 @@ type workflowView struct {
 	Errors, Warnings, Notes                   int
 	Runs                                      []runRow
 	Total                                     int
+	Drawing                                   *drawing // nil where the workflow is not valid
 }
 
 // parameter is one parameter of a workflow; Described is the rest of it, as JSON.
@@ -72,6 +73,12 @@ func (h *Hub) showWorkflow(w http.ResponseWriter, r *http.Request) {
 		}
 		for i, text := range strings.Split(strings.TrimSuffix(read.YAML, "\n"), "\n") {
 			view.Lines = append(view.Lines, codeLine{Number: i + 1, Text: source(text)})
+		}
+	}
+	if graph, err := h.options.Think.Library.Graph(name); err == nil {
+		if view.Drawing, err = h.draw(r, sceneOfWorkflow(graph, r.URL.Query()["open"]), nil); err != nil {
+			h.fail(w, r, err)
+			return
 		}
 	}
 	checked, err := h.options.Think.Validate(r.Context(), think.ValidateInput{Workflow: name})

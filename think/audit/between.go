@@ -23,7 +23,6 @@ type At struct {
 // Changes are what differs between two states: of one run, or of two.
 type Changes struct {
 	From, To Side
-	// Steps are in the order of the later state, those that it has not at the end.
 	Steps    []StepChange
 	Captures []ValueChange
 }
@@ -124,22 +123,27 @@ func collected(values iter.Seq2[string, any]) (names []string, found map[string]
 	return names, found
 }
 
+// stepsBetween pairs the steps of two states, those of the first alone behind the step
+// that they come after there.
 func stepsBetween(before, after []flow.StepStatus) []StepChange {
-	was := map[string]*flow.StepStatus{}
-	for i := range before {
-		was[before[i].ID] = &before[i]
+	left := map[string]bool{}
+	for _, each := range after {
+		left[each.ID] = true
 	}
-	out := make([]StepChange, 0, len(after))
+	was, gone, previous := map[string]*flow.StepStatus{}, map[string][]StepChange{}, ""
+	for i := range before {
+		id := before[i].ID
+		if was[id] = &before[i]; left[id] {
+			previous = id
+			continue
+		}
+		gone[previous] = append(gone[previous], StepChange{ID: id, Before: &before[i]})
+	}
+	out := slices.Clone(gone[""])
 	for i := range after {
 		change := StepChange{ID: after[i].ID, Before: was[after[i].ID], After: &after[i]}
 		change.Same = change.Before != nil && *change.Before == *change.After
-		delete(was, change.ID)
-		out = append(out, change)
-	}
-	for i := range before {
-		if was[before[i].ID] != nil {
-			out = append(out, StepChange{ID: before[i].ID, Before: &before[i]})
-		}
+		out = append(append(out, change), gone[change.ID]...)
 	}
 	return out
 }

@@ -129,7 +129,7 @@ func (n *nodeState) conditions(u *unit) []Condition {
 	if s.Foreach != nil {
 		c := Condition{Kind: "foreach", Expression: s.Foreach.Source(), Operands: n.operands(s.Foreach, -1)}
 		if n.list != nil {
-			c.Value = shortened(n.list.items)
+			c.Value = shortenedList(n.list.items)
 		}
 		list = append(list, c)
 	}
@@ -152,7 +152,7 @@ func (n *nodeState) operands(p *expression.Program, item int) map[string]any {
 			operands["params."+reference.Name] = shortened(n.frame.params[reference.Name])
 		case "state":
 			if at, ok := n.frame.graph.captures[reference.Name]; ok && n.frame.nodes[at].status.settled() {
-				operands["state."+reference.Name] = shortened(env.State(reference.Name))
+				operands["state."+reference.Name] = n.frame.nodes[at].operand(func() any { return env.State(reference.Name) })
 			}
 		case "steps":
 			operands["steps."+reference.Name+".status"] = n.frame.statusOf(reference.Name)
@@ -163,7 +163,37 @@ func (n *nodeState) operands(p *expression.Program, item int) map[string]any {
 	return operands
 }
 
+// operand returns a capture as an explanation has it: of a long one, which is not
+// decoded for that, the beginning.
+func (n *nodeState) operand(whole func() any) any {
+	if !n.has || n.size() <= Inline {
+		return shortened(whole())
+	}
+	if n.loop() {
+		return fault.Cut(string(n.join(maxOperand)), maxOperand)
+	}
+	return fault.Cut(string(n.bytes()), maxOperand)
+}
+
+// shortenedList is shortened, and encodes no more of a list than it shows.
+func shortenedList(items []any) any {
+	text := []byte{'['}
+	for _, item := range items {
+		data, err := jsonvalue.Encode(item)
+		if err != nil {
+			return items
+		}
+		if text = append(append(text, data...), ','); len(text) > maxOperand {
+			return fault.Cut(string(text), maxOperand)
+		}
+	}
+	return items
+}
+
 func shortened(value any) any {
+	if items, is := value.([]any); is {
+		return shortenedList(items)
+	}
 	data, err := jsonvalue.Encode(value)
 	if err != nil || len(data) <= maxOperand {
 		return value

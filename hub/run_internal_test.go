@@ -1,0 +1,345 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/internal/redact"
+	"savant/telemetry"
+	"savant/think"
+	"savant/think/library"
+	"savant/think/maintenance"
+	"savant/think/state"
+)
+
+// site is a hub over a folder, whose pages are asked for with a session.
+type site struct {
+	t       testing.TB
+	hub     *Hub
+	handler http.Handler
+	cookie  *http.Cookie
+}
+
+// noStandings says of every run what the listing says.
+type noStandings struct{}
+
+func (noStandings) Standing(_ context.Context, run state.Info) Standing {
+	return Standing{Status: run.Status}
+}
+func (noStandings) Decider(context.Context) string { return "nobody" }
+
+// newSite returns a hub of a folder with workflows, each a name and its text.
+func newSite(t testing.TB, workflows ...string) *site {
+	t.Helper()
+	folder := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
+	for i := 0; i < len(workflows); i += 2 {
+		text := "name: " + workflows[i] + "\nversion: \"1\"\n" + workflows[i+1]
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", workflows[i]+".yaml"), []byte(text), 0o600))
+	}
+	store, err := state.Open(folder, state.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = store.Close() })
+	engine := think.New(think.Options{Library: library.New(library.Layer{Files: os.DirFS(folder), Folder: folder}), Store: store})
+	t.Cleanup(engine.Close)
+	recorder := telemetry.NewRecorder(telemetry.Options{})
+	h, err := New(t.Context(), Options{Address: "127.0.0.1:9999", Folder: folder, Think: engine, Keeper: maintenance.New(engine, store),
+		Recorder: recorder, Redactor: redact.Shapes(), Standings: noStandings{}, Logs: filepath.Join(folder, "logs"), Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	s := &site{t: t, hub: h, handler: h.Handler()}
+	answer := s.do(http.MethodGet, strings.TrimPrefix(h.Link(), "http://127.0.0.1:9999"), nil)
+	s.cookie = answer.Result().Cookies()[0]
+	return s
+}
+
+func (s *site) do(method, path string, form url.Values) *httptest.ResponseRecorder {
+	request := httptest.NewRequestWithContext(s.t.Context(), method, "http://127.0.0.1:9999"+path, strings.NewReader(form.Encode()))
+	if form != nil {
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	if s.cookie != nil {
+		request.AddCookie(s.cookie)
+	}
+	answer := httptest.NewRecorder()
+	s.handler.ServeHTTP(answer, request)
+	return answer
+}
+
+func (s *site) page(path string) string {
+	s.t.Helper()
+	answer := s.do(http.MethodGet, path, nil)
+	require.Equal(s.t, http.StatusOK, answer.Code, answer.Body.String())
+	return answer.Body.String()
+}
+
+func (s *site) plan(workflow, run string, params map[string]any) {
+	s.t.Helper()
+	_, err := s.hub.options.Think.Plan(s.t.Context(), think.PlanInput{Workflow: workflow, RunID: run, Params: params})
+	require.NoError(s.t, err)
+}
+
+func (s *site) answer(workflow, run, step, result string) {
+	s.t.Helper()
+	_, err := s.hub.options.Think.Next(s.t.Context(), think.NextInput{Workflow: workflow, RunID: run, StepID: step, ResultSnapshot: json.RawMessage(result)})
+	require.NoError(s.t, err)
+}
+
+const release = `
+params:
+  strict: {type: boolean, default: true}
+steps:
+  - {id: plan, call: flow.set, input_template: {value: {files: [a, b], score: 3}}, capture_as: plan}
+  - {id: review, foreach: state.plan.files, as: file, call: llm.generate, input_template: {task: "{{ file }}"}, capture_as: reviews}
+  - {id: strict, call: flow.assert, when: params.strict && plan.score > 5, input_template: {that: false, message: too risky}}
+  - {id: repair, call: flow.run, deps: [review], input_template: {workflow: inner}, repeat: {until: "false", max: 3}, capture_as: repair, on_failure: continue}
+  - {id: ship, call: human.approve, deps: [repair, strict], join: done, input_template: {message: "Ship?"}, capture_as: shipped}
+  - {id: announce, call: llm.generate, when: shipped.approved, input_template: {task: "{{ reviews }}"}}
+`
+
+const repairs = `
+steps:
+  - {id: split, call: flow.set, input_template: {value: 1}, capture_as: parts}
+  - {id: join, call: llm.generate, deps: [split], input_template: {task: "join"}, capture_as: joined}
+outputs: {joined: "{{ state.joined }}"}
+`
+
+var nodePattern = regexp.MustCompile(`<g class="node (\w+) (\w*)(?: selected)?"[^>]*>\s*<a href="([^"]+)" aria-label="([^"]+)"`)
+
+// nodes returns the states of the steps that a page draws.
+func nodes(page string) map[string]string {
+	out := map[string]string{}
+	for _, found := range nodePattern.FindAllStringSubmatch(page, -1) {
+		id, _, _ := strings.Cut(found[4], ":")
+		out[id] = found[2]
+	}
+	return out
+}
+
+// TestARunIsDrawn as it is and as it was, each step with its state in colour, word and
+// shape.
+func TestARunIsDrawn(t *testing.T) {
+	s := newSite(t, "release", release, "inner", repairs)
+	s.plan("release", "r1", nil)
+	s.answer("release", "r1", "review_0", `"fine"`)
+	now := s.page("/runs/release/r1")
+	require.Equal(t, map[string]string{"plan": "done", "review": "issued", "strict": "skipped", "repair": "pending", "ship": "pending", "announce": "conditional"}, nodes(now))
+	require.Contains(t, now, `href="#s-issued"`)
+	require.Contains(t, now, "issued · 1 of 2 · waits for a model")
+	require.Contains(t, now, "false: if params.strict &amp;&amp; plan.sco…")
+	require.Contains(t, now, "params.strict = true\n  state.plan = {&#34;files&#34;", "the title of a condition has its operands")
+	require.NotContains(t, now, "As it was")
+
+	s.answer("release", "r1", "review_1", `"fine"`)
+	s.answer("release", "r1", "repair_0/join", `1`)
+	open := s.page("/runs/release/r1")
+	require.Equal(t, "issued", nodes(open)["repair_1/join"], "a workflow that is under way is opened")
+	require.Contains(t, open, "repair, round 2 of 2")
+	require.Equal(t, "done", nodes(s.page("/runs/release/r1?open=repair_0"))["repair_0/join"])
+	require.NotContains(t, nodes(s.page("/runs/release/r1?open=")), "repair_1/join")
+
+	past := s.page("/runs/release/r1?version=2")
+	require.Equal(t, nodes(now), nodes(past))
+	require.Contains(t, past, "As it was at v2")
+	require.Contains(t, past, `min="1" max="4" value="2"`)
+	require.Contains(t, past, `href="?version=1#graph"`)
+	require.Contains(t, past, `href="?version=3#graph"`)
+	require.NotContains(t, past, "<code>reviews</code>", "its captures are those of the version")
+	require.Contains(t, s.page("/runs/release/r1?version=3"), "<code>reviews</code>")
+	require.Equal(t, "issued", nodes(s.page("/runs/release/r1?version=1"))["review"])
+	for _, version := range []string{"5", "999999999"} {
+		require.Equal(t, http.StatusNotFound, s.do(http.MethodGet, "/runs/release/r1?version="+version, nil).Code)
+	}
+	require.Equal(t, nodes(open), nodes(s.page("/runs/release/r1?version=x")))
+}
+
+// TestThePanelSaysWhy a step stands where it does, with what think.explain says.
+func TestThePanelSaysWhy(t *testing.T) {
+	s := newSite(t, "release", release, "inner", repairs)
+	s.plan("release", "r1", nil)
+	s.answer("release", "r1", "review_0", `{"password": "hunter2", "n": 1}`)
+	skipped := s.page("/runs/release/r1?step=strict")
+	require.Contains(t, skipped, "its condition is false")
+	require.Contains(t, skipped, `<code class="text">params.strict &amp;&amp; plan.score &gt; 5</code> gave <strong class="text">false</strong>`)
+	require.Contains(t, skipped, `<dt><code>params.strict</code></dt><dd><code class="text">true</code></dd>`)
+	require.Contains(t, skipped, `selected"`)
+	explained, err := s.hub.options.Think.Explain(t.Context(), think.ExplainInput{Workflow: "release", RunID: "r1", StepID: "strict"})
+	require.NoError(t, err)
+	require.Equal(t, false, explained.Why[1].Value)
+
+	waits := s.page("/runs/release/r1?step=review_1")
+	require.Contains(t, waits, "waits for a model")
+	require.Contains(t, waits, "&#34;task&#34;: &#34;b&#34;", "the input that it was handed out with")
+	answered := s.page("/runs/release/r1?step=review_0")
+	require.Contains(t, answered, `<a href="?version=2#graph">v2</a>`)
+	require.Contains(t, answered, "seen by self")
+	require.NotContains(t, answered, "hunter2")
+	loop := s.page("/runs/release/r1?step=review")
+	require.Contains(t, loop, `?q=review_`)
+	require.Contains(t, s.page("/runs/release/r1?step=nothing"), "has no step")
+}
+
+// TestWhatChangedBetweenVersions, and between two runs.
+func TestWhatChangedBetweenVersions(t *testing.T) {
+	s := newSite(t, "release", release, "inner", repairs)
+	s.plan("release", "r1", nil)
+	s.plan("release", "r2", map[string]any{"strict": false})
+	s.answer("release", "r1", "review_0", `{"risk": "low"}`)
+	s.answer("release", "r1", "review_1", `{"risk": "high"}`)
+	changed := s.page("/runs/release/r1?from=1&to=3")
+	require.Contains(t, changed, "From v1 to v3")
+	require.Regexp(t, `<code>review</code> <span class="differs">differs</span></th><td><span class="status going s-issued">issued</span></td><td><span class="status good s-done">done`, changed)
+	require.Regexp(t, `<code>reviews</code></th><td><span class="hint">nothing</span>`, changed)
+	require.NotContains(t, changed[strings.Index(changed, "From v1"):], "<code>strict</code>", "a step that stands alike is left out")
+	require.Contains(t, s.page("/runs/release/r1?from=3&to=3"), "No step stands otherwise")
+	require.Equal(t, http.StatusNotFound, s.do(http.MethodGet, "/runs/release/r1?from=1&to=9", nil).Code)
+	require.Equal(t, http.StatusNotFound, s.do(http.MethodGet, "/runs/release/r1?from=-1&to=2", nil).Code)
+
+	s.answer("release", "r2", "review_0", `{"risk": "low"}`)
+	s.answer("release", "r2", "review_1", `{"risk": "low"}`)
+	both := s.page("/compare?left=release%2Fr1&right=release%2Fr2")
+	require.Regexp(t, `<code>reviews</code> <code class="text">/1/risk</code></th><td><pre>&#34;high&#34;</pre></td><td><pre>&#34;low&#34;</pre>`, both)
+	require.Regexp(t, `<tr><th scope="row"><code>review</code></th>`, both, "the same on both sides")
+	require.Regexp(t, `<tr class="has"><th scope="row">Parameters`, both)
+	require.NotContains(t, s.page("/compare?left=release%2Fr1&right=release%2Fr2&only=differences"), `<code>plan</code>`)
+	require.Contains(t, s.page("/compare"), `href="/compare?left=release%2fr1"`)
+	require.Equal(t, http.StatusNotFound, s.do(http.MethodGet, "/compare?left=release%2Fr1&right=release%2Fnone", nil).Code)
+}
+
+// TestAVerdictAtAClick is what savant verify says, and needs a form of the session.
+func TestAVerdictAtAClick(t *testing.T) {
+	s := newSite(t, "release", release, "inner", repairs)
+	s.plan("release", "r1", nil)
+	s.answer("release", "r1", "review_0", `1`)
+	require.Equal(t, http.StatusForbidden, s.do(http.MethodPost, "/runs/release/r1/verify", url.Values{}).Code)
+	token := regexp.MustCompile(`name="csrf" value="([^"]+)"`).FindStringSubmatch(s.page("/runs/release/r1"))[1]
+	verdict := s.do(http.MethodPost, "/runs/release/r1/verify", url.Values{"csrf": {token}})
+	require.Equal(t, http.StatusOK, verdict.Code)
+	require.Contains(t, verdict.Body.String(), "identical</span>: every state, instruction and reply of 2 records")
+	require.Contains(t, verdict.Body.String(), "<dt>Seen by self</dt><dd>1 result</dd>")
+
+	journal := filepath.Join(s.hub.options.Folder, ".savant", "state", "release", "r1.journal")
+	text, err := os.ReadFile(journal)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(journal, []byte(strings.Replace(string(text), `"step":"review_0"`, `"step":"review_1"`, 1)), 0o600))
+	damaged := s.do(http.MethodPost, "/runs/release/r1/verify", url.Values{"csrf": {token}})
+	require.Contains(t, damaged.Body.String(), "cannot be verified")
+	require.Contains(t, damaged.Body.String(), "does not match its hash")
+}
+
+// bad is a text that would break out of a page that does not escape it.
+const bad = "</title></text></svg>\"'><script>alert(1)</script>{{.}}\u202e " + token
+
+// TestHostileTextsInAGraph are shown as text: in captures, conditions, messages, inputs
+// and addresses.
+func TestHostileTextsInAGraph(t *testing.T) {
+	quoted, err := json.Marshal(bad)
+	require.NoError(t, err)
+	text := strings.ReplaceAll(string(quoted), "{{.}}", "")
+	when, err := json.Marshal("params.p != " + strconv.Quote(bad))
+	require.NoError(t, err)
+	s := newSite(t, "mean", "description: "+text+"\nparams:\n  p: {type: string}\nsteps:\n"+
+		"  - {id: set, call: flow.set, input_template: {value: {\"k\": \"{{ params.p }}\"}}, capture_as: c, rationale: "+text+"}\n"+
+		"  - {id: cond, call: flow.assert, when: "+string(when)+", input_template: {that: false, message: "+text+"}}\n"+
+		"  - {id: fails, call: flow.assert, on_failure: continue, input_template: {that: false, message: \"{{ params.p }}\"}}\n"+
+		"  - {id: ask, call: llm.generate, input_template: {task: \"{{ c.k }}\"}}\n")
+	s.plan("mean", "r1", map[string]any{"p": bad})
+	s.plan("mean", "r2", map[string]any{"p": bad + "2"})
+	s.answer("mean", "r1", "ask", string(quoted))
+	in := url.QueryEscape(bad)
+	for _, path := range []string{"/workflows/mean", "/workflows/mean?open=" + in, "/runs/mean/r1", "/runs/mean/r1?step=set", "/runs/mean/r1?step=cond", "/runs/mean/r1?step=fails",
+		"/runs/mean/r2?step=ask", "/runs/mean/r1?step=ask", "/runs/mean/r1?from=1&to=2", "/compare?left=mean/r1&right=mean/r2", "/compare?kind=" + in + "&left=&only=" + in,
+		"/runs/mean/r1?version=" + in, "/runs/mean/r1?step=" + in + "&open=" + in + "&q=" + in + "&status=" + in + "&graph=" + in + "&steps=" + in + "&captures=" + in} {
+		body := s.page(path)
+		for _, each := range []string{"<script>", "</title></text>", "</text></svg>\"", "<no value>", "\u202e", token} {
+			require.NotContains(t, body, each, path)
+		}
+		require.NotContains(t, body, "ZgotmplZ", path)
+	}
+	for _, path := range []string{"/compare?left=" + in, "/compare?left=" + in + "&right=" + in, "/compare?left=mean%2Fr1&right=..%2F..", "/runs/mean/r1?from=1&to=999999999999999999999999999"} {
+		answer := s.do(http.MethodGet, path, nil)
+		require.Less(t, answer.Code, 500, path)
+		require.NotContains(t, answer.Body.String(), "<script>")
+	}
+}
+
+// longRun is a workflow with a loop of so many items of 1 KB, and 40 steps with a
+// condition.
+func longRun(items int, condition string) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "limits: {items: %d, steps: %d}\nparams:\n  list: {type: array}\nsteps:\n", items, 2*items+200)
+	text.WriteString("  - {id: each, foreach: params.list, as: one, call: flow.set, input_template: {value: {text: \"{{ one }} " + strings.Repeat("x", 900) + "\"}}, capture_as: all}\n")
+	text.WriteString("  - {id: few, call: flow.set, input_template: {value: {n: 3}}, capture_as: few}\n")
+	for i := range 40 {
+		fmt.Fprintf(&text, "  - {id: s%d, call: flow.set, when: \"%s > %d\", input_template: {value: %d}, capture_as: c%d}\n", i, condition, i, i, i)
+	}
+	text.WriteString("  - {id: ask, deps: [s1, s39], call: llm.generate, input_template: {task: \"{{ len(all) }}\"}}\n")
+	return text.String()
+}
+
+func (s *site) planLong(items int) {
+	list := make([]any, items)
+	for i := range list {
+		list[i] = i
+	}
+	s.plan("long", "r1", map[string]any{"list": list})
+}
+
+// TestTheFirstViewOfALongRunIsSmall: loops are folded and lists come in pages, so the
+// page of 10,000 steps has less than 300 KB.
+func TestTheFirstViewOfALongRunIsSmall(t *testing.T) {
+	s := newSite(t, "long", longRun(10_000, "few.n"))
+	s.planLong(10_000)
+	page := s.page("/runs/long/r1")
+	require.Less(t, len(page), 300<<10)
+	require.Contains(t, page, "10000 of 10000")
+	require.Contains(t, page, "1–100 of 10043")
+	require.Less(t, len(s.page("/runs/long/r1?step=each&q=each_9")), 300<<10)
+}
+
+// TestAPartOfALargeWorkflowIsDrawn, that around the step asked for; all where that is
+// wanted.
+func TestAPartOfALargeWorkflowIsDrawn(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("steps:\n  - {id: s0, call: llm.generate, input_template: {task: x}}\n")
+	for i := 1; i < 300; i++ {
+		fmt.Fprintf(&text, "  - {id: s%d, deps: [s%d], call: llm.generate, input_template: {task: x}}\n", i, i-1)
+	}
+	s := newSite(t, "large", text.String())
+	s.plan("large", "r1", nil)
+	part := nodes(s.page("/runs/large/r1?step=s200"))
+	require.Len(t, part, drawnPart)
+	require.Contains(t, part, "s200")
+	require.NotContains(t, part, "s0")
+	require.Contains(t, nodes(s.page("/runs/large/r1")), "s0", "where the run stands")
+	require.Len(t, nodes(s.page("/runs/large/r1?graph=whole")), 300)
+}
+
+// BenchmarkFirstView measures the first view of a run: its page without what a process
+// holds in memory of it, the part of that which reads the run, and the page when the
+// run is open.
+func BenchmarkFirstView(b *testing.B) {
+	for _, items := range []int{100, 10_000} {
+		b.Run(fmt.Sprintf("steps=%d", items), func(b *testing.B) {
+			s := newSite(b, "long", longRun(items, "len(all)"))
+			s.planLong(items)
+			b.Run("open", func(b *testing.B) {
+				for b.Loop() {
+					s.page("/runs/long/r1")
+				}
+			})
+		})
+	}
+}
