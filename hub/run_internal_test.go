@@ -39,6 +39,7 @@ type noStandings struct{}
 func (noStandings) Standing(_ context.Context, run state.Info) Standing {
 	return Standing{Status: run.Status}
 }
+func (noStandings) Driven(state.Key) bool          { return false }
 func (noStandings) Decider(context.Context) string { return "nobody" }
 
 // newSite returns a hub of a folder with workflows, each a name and its text.
