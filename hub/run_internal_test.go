@@ -54,7 +54,7 @@ func newSite(t testing.TB, workflows ...string) *site {
 	store, err := state.Open(folder, state.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = store.Close() })
-	engine := think.New(think.Options{Library: library.New(library.Layer{Files: os.DirFS(folder), Folder: folder}), Store: store})
+	engine := think.New(think.Options{Library: library.New(library.Layer{Files: os.DirFS(folder), Folder: folder}), Store: store, Imports: store})
 	t.Cleanup(engine.Close)
 	recorder := telemetry.NewRecorder(telemetry.Options{})
 	h, err := New(t.Context(), Options{Address: "127.0.0.1:9999", Folder: folder, Think: engine, Keeper: maintenance.New(engine, store),

@@ -152,7 +152,11 @@ func (n *nodeState) operands(p *expression.Program, item int) map[string]any {
 			operands["params."+reference.Name] = shortened(n.frame.params[reference.Name])
 		case "state":
 			if at, ok := n.frame.graph.captures[reference.Name]; ok && n.frame.nodes[at].status.settled() {
-				operands["state."+reference.Name] = n.frame.nodes[at].operand(func() any { return env.State(reference.Name) })
+				if beginning, long := n.frame.nodes[at].beginning(); long {
+					operands["state."+reference.Name] = beginning
+				} else {
+					operands["state."+reference.Name] = shortened(env.State(reference.Name))
+				}
 			}
 		case "steps":
 			operands["steps."+reference.Name+".status"] = n.frame.statusOf(reference.Name)
@@ -163,16 +167,15 @@ func (n *nodeState) operands(p *expression.Program, item int) map[string]any {
 	return operands
 }
 
-// operand returns a capture as an explanation has it: of a long one, which is not
-// decoded for that, the beginning.
-func (n *nodeState) operand(whole func() any) any {
+// beginning returns the beginning of a long capture, which is not decoded for that.
+func (n *nodeState) beginning() (text string, long bool) {
 	if !n.has || n.size() <= Inline {
-		return shortened(whole())
+		return "", false
 	}
 	if n.loop() {
-		return fault.Cut(string(n.join(maxOperand)), maxOperand)
+		return fault.Cut(string(n.join(maxOperand)), maxOperand), true
 	}
-	return fault.Cut(string(n.bytes()), maxOperand)
+	return fault.Cut(string(n.bytes()), maxOperand), true
 }
 
 // shortenedList is shortened, and encodes no more of a list than it shows.
