@@ -98,6 +98,9 @@ func runIn(value any, depth int) string {
 			}
 		}
 	case string:
+		if whole, err := jsonvalue.DecodeStored([]byte(value)); err == nil {
+			return runIn(whole, depth-1)
+		}
 		from, to := strings.IndexByte(value, '{'), strings.LastIndexByte(value, '}')
 		if from < 0 || to < from {
 			return ""

@@ -138,6 +138,7 @@ func TestRepliesAsClientsWrapThem(t *testing.T) {
 	for client, output := range map[string]string{
 		"claude-code":                quoted,
 		"without structured content": `[{"type":"text","text":` + quoted + `}]`,
+		"twice":                      fmt.Sprintf("%q", quoted),
 		"codex":                      `{"content":[{"type":"text","text":` + quoted + `}]}`,
 		"structured":                 `{"content":[],"structuredContent":` + reply + `}`,
 		"gemini-cli":                 `{"llmContent":[{"text":` + fmt.Sprintf("%q", "<untrusted_context>\n"+reply+"\n</untrusted_context>") + `}],"returnDisplay":"x"}`,

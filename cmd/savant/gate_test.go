@@ -1,0 +1,222 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/engines"
+	"savant/think/gate"
+)
+
+// gatedClient is a client as its hooks report it: see think/gate/clients.
+type gatedClient struct {
+	name, prefix       string
+	before, after, end string // its names of the events
+	shell, write       string // its own tools
+	wrap               func(reply string) any
+	refused, held      func(answer map[string]any) string // the reason, "" where it passes
+	mcpTool            bool                               // it asks the running server
+	server             *server
+	t                  *testing.T
+	folder, session    string
+	calls              int
+}
+
+func top(member string) func(map[string]any) string {
+	return func(answer map[string]any) string { reason, _ := answer[member].(string); return reason }
+}
+
+func inner(answer map[string]any) string {
+	said, _ := answer["hookSpecificOutput"].(map[string]any)
+	reason, _ := said["permissionDecisionReason"].(string)
+	return reason
+}
+
+func contentOf(reply string) any {
+	return map[string]any{"content": []any{map[string]any{"type": "text", "text": reply}}}
+}
+
+func shownOf(reply string) any {
+	return map[string]any{"llmContent": []any{map[string]any{"text": "<untrusted_context>\n" + reply + "\n</untrusted_context>"}}, "returnDisplay": reply}
+}
+
+func gatedClients() []gatedClient {
+	claude := gatedClient{name: "claude-code", prefix: "mcp__savant__", before: "PreToolUse", after: "PostToolUse", end: "Stop", shell: "Bash", write: "Write",
+		wrap: func(reply string) any { return reply }, refused: inner, held: top("reason")}
+	asking := claude
+	asking.mcpTool = true
+	codex := claude
+	codex.name, codex.write, codex.wrap = "codex", "apply_patch", contentOf
+	qwen := claude
+	qwen.name, qwen.shell, qwen.write, qwen.wrap = "qwen-code", "run_shell_command", "write_file", shownOf
+	gemini := gatedClient{name: "gemini-cli", prefix: "mcp_savant_", before: "BeforeTool", after: "AfterTool", end: "AfterAgent", shell: "run_shell_command", write: "write_file",
+		wrap: shownOf, refused: top("reason"), held: top("reason")}
+	opencode := gatedClient{name: "opencode", prefix: "savant_", before: "PreToolUse", after: "PostToolUse", end: "Stop", shell: "bash", write: "write",
+		wrap: contentOf, refused: top("reason"), held: top("reason")}
+	cline := opencode
+	cline.name, cline.prefix, cline.shell, cline.write, cline.end = "cline", "savant__", "run_commands", "editor", ""
+	cline.wrap = func(reply string) any { return map[string]any{"output": contentOf(reply)} }
+	return []gatedClient{claude, asking, codex, gemini, qwen, opencode, cline}
+}
+
+// ask reports an event as the client does, and returns the answer.
+func (c *gatedClient) ask(event string, more map[string]any) map[string]any {
+	said := map[string]any{"hook_event_name": event, "session_id": c.session, "cwd": c.folder}
+	for name, value := range more {
+		said[name] = value
+	}
+	if c.mcpTool {
+		said["client"] = c.name
+		for _, each := range []string{"tool_input", "tool_response"} { // as Claude Code fills them in
+			if value, there := said[each]; there {
+				text, err := json.Marshal(value)
+				require.NoError(c.t, err)
+				said[each] = string(text)
+			}
+		}
+		return c.call("think.hook", said)
+	}
+	text, err := json.Marshal(said)
+	require.NoError(c.t, err)
+	command := exec.Command("savant", "hook", c.name)
+	command.Dir, command.Stdin, command.Stderr = c.folder, bytes.NewReader(text), os.Stderr
+	command.Env = append(slices.DeleteFunc(os.Environ(), func(each string) bool { return strings.HasPrefix(each, "SAVANT_") }), "XDG_CACHE_HOME="+c.t.TempDir())
+	out, err := command.Output()
+	require.NoError(c.t, err)
+	answer := map[string]any{}
+	if len(out) > 0 {
+		require.NoError(c.t, json.Unmarshal(out, &answer))
+	}
+	return answer
+}
+
+// call makes a call through the server, as the client does once its hooks let it pass.
+func (c *gatedClient) call(tool string, args any) map[string]any {
+	c.calls++
+	c.server.send(c.t, c.calls, tool, args)
+	require.True(c.t, c.server.lines.Scan())
+	var got struct {
+		Result struct {
+			IsError           bool           `json:"isError"`
+			StructuredContent map[string]any `json:"structuredContent"`
+		} `json:"result"`
+	}
+	require.NoError(c.t, json.Unmarshal(c.server.lines.Bytes(), &got))
+	require.False(c.t, got.Result.IsError, "%s", c.server.lines.Bytes())
+	return got.Result.StructuredContent
+}
+
+// tries asks whether a tool may be called: the reason why not.
+func (c *gatedClient) tries(tool string, input any) string {
+	return c.refused(c.ask(c.before, map[string]any{"tool_name": tool, "tool_input": input}))
+}
+
+// does makes a call of the server with the hooks before and after it.
+func (c *gatedClient) does(tool string, input any) map[string]any {
+	named := c.prefix + strings.ReplaceAll(tool, ".", "_")
+	require.Empty(c.t, c.tries(named, input))
+	reply := c.call(tool, input)
+	text, err := json.Marshal(reply)
+	require.NoError(c.t, err)
+	require.Empty(c.t, c.ask(c.after, map[string]any{"tool_name": named, "tool_input": input, "tool_response": c.wrap(string(text))}))
+	return reply
+}
+
+// TestAClientIsHeldToItsRun drives repo_tour beside a real server, with a real process
+// for each event of the client's hooks. At every instruction the model first tries a
+// shell, a file, another server's tool, another input and an early end.
+func TestAClientIsHeldToItsRun(t *testing.T) {
+	for _, client := range gatedClients() {
+		name := client.name
+		if client.mcpTool {
+			name += " through the server"
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := client
+			c.t, c.folder, c.session = t, repository(t, "one\n", "two\n"), "s1"
+			c.server = serveIn(t, c.folder)
+			require.Empty(t, c.tries(c.shell, map[string]any{"command": "ls"}), "no run is open")
+			reply := c.does("think.plan", map[string]any{"workflow": "repo_tour", "run_id": "r1"})
+			refused := 0
+			for reply["done"] != true {
+				next := reply["instruction"].(map[string]any)
+				call, input := next["call"].(string), next["input"].(map[string]any)
+				own := c.prefix + strings.ReplaceAll(call, ".", "_")
+				for tool, args := range map[string]any{c.shell: map[string]any{"command": "touch x"}, c.write: map[string]any{"file_path": "x"},
+					"mcp__other__run": map[string]any{}, own: map[string]any{"repo": "elsewhere"}, c.prefix + "ci_run": map[string]any{"name": "x"}} {
+					reason := c.tries(tool, args)
+					require.Contains(t, reason, "Refused: ", tool)
+					require.Contains(t, reason, "call "+call+" with exactly", tool)
+					refused++
+				}
+				if c.end != "" {
+					require.Contains(t, c.held(c.ask(c.end, nil)), "call "+call)
+				}
+				result := c.does(call, input)
+				reply = c.does("think.next", map[string]any{"run_id": "r1", "step_id": next["step_id"], "result_ref": result["_receipt"]})
+			}
+			require.Equal(t, "done", reply["outcome"])
+			if c.end != "" {
+				require.Empty(t, c.held(c.ask(c.end, nil)))
+			}
+			require.Empty(t, c.tries(c.shell, map[string]any{"command": "ls"}), "the run has ended")
+			require.Positive(t, refused)
+			for command, want := range map[string]string{"verify": fmt.Sprintf("identical; witness %d gateway; refused %d", refused/5, refused), "state show": fmt.Sprintf("%d calls that were not issued", refused)} {
+				out, err := exec.Command("savant", append(strings.Fields(command), "r1", "--path", c.folder)...).Output()
+				require.NoError(t, err)
+				require.Contains(t, string(out), want)
+			}
+		})
+	}
+}
+
+// TestEnforcementThatIsRequired: a plan needs a hook that saw the call.
+func TestEnforcementThatIsRequired(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(folder, "workflows"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "held.yaml"),
+		[]byte("name: held\nversion: \"1\"\nenforce: required\nsteps:\n  - {id: a, call: llm.generate, allow: [Bash], input_template: {task: t}}\n"), 0o600))
+	c := gatedClients()[0]
+	c.t, c.folder, c.session = t, folder, "s1"
+	c.server = serveIn(t, folder)
+	c.server.send(t, 1, "think.plan", map[string]any{"workflow": "held"})
+	require.True(t, c.server.lines.Scan())
+	require.Contains(t, c.server.lines.Text(), "HOOKS_MISSING")
+	require.Contains(t, c.server.lines.Text(), " setup CLIENT")
+	reply := c.does("think.plan", map[string]any{"workflow": "held"})
+	require.Equal(t, []any{"Bash"}, reply["instruction"].(map[string]any)["allow"])
+	require.Empty(t, c.tries("Bash", map[string]any{"command": "make"}))
+	require.Contains(t, c.tries("Read", map[string]any{"file_path": "workflows/held.yaml"}), "these tools are allowed: Bash")
+	c.server.send(t, 2, "think.plan", map[string]any{"workflow": "held"})
+	require.True(t, c.server.lines.Scan())
+	require.Contains(t, c.server.lines.Text(), "HOOKS_MISSING", "a probe counts once")
+}
+
+// TestReadingToolsOnlyRead: what the gate lets pass as reading is annotated so.
+func TestReadingToolsOnlyRead(t *testing.T) {
+	a := openApp(t, t.TempDir())
+	for _, name := range gate.OwnReads() {
+		tool, known := a.Tools.Resolve(name)
+		require.True(t, known, name)
+		require.True(t, tool.ReadOnly, name)
+	}
+	for _, tool := range a.Tools.Tools() {
+		if engines.EngineOf(tool.Name) != "think" {
+			continue
+		}
+		name, _, known := gate.ThinkTool(tool.Name)
+		require.True(t, known && name == tool.Name, tool.Name)
+	}
+	require.NoError(t, a.Close(t.Context()))
+}
