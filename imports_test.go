@@ -119,9 +119,10 @@ var rules = map[string]rule{
 	"telemetry/otel":    {height: 4, imports: []string{"telemetry"}},
 	"agent/memory":      {height: 2, imports: []string{"internal/atomicfile", "internal/filelock", "internal/journal", "internal/ownfolder"}},
 	"agent":             {height: 5, imports: []string{"engines", "reasoning", "agent/memory", "telemetry"}},
+	"hub/metrics":       {height: 5, imports: []string{"hub/events", "telemetry"}},
 	"hub/events":        {height: 4, imports: []string{"telemetry"}},
 	"hub/graph":         {height: 1},
-	"hub":               {height: 7, imports: []string{"agent", "engines", "engines/workflow", "hub/events", "hub/graph", "internal/access", "internal/atomicfile", "internal/webguard", "telemetry", "think", "think/audit", "think/flow", "think/library", "think/maintenance", "think/state"}},
+	"hub":               {height: 7, imports: []string{"agent", "engines", "engines/workflow", "hub/events", "hub/graph", "hub/metrics", "internal/access", "internal/atomicfile", "internal/webguard", "telemetry", "think", "think/audit", "think/flow", "think/library", "think/maintenance", "think/state"}},
 	"agent/agenttest":   {height: 6, imports: []string{"agent", "engines", "reasoning", "telemetry"}},
 }
 

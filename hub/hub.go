@@ -19,6 +19,7 @@ import (
 	"savant/hub/events"
 	"savant/internal/access"
 	"savant/internal/redact"
+	"savant/internal/webguard"
 	"savant/telemetry"
 	"savant/think"
 	"savant/think/audit"
@@ -83,6 +84,7 @@ type Hub struct {
 	pages   *template.Template
 	index   *events.Index
 	changes *changes
+	scrape  *scrape
 	audit   *audit.Auditor
 
 	ctx  context.Context // ends with the hub
@@ -108,8 +110,9 @@ func New(ctx context.Context, options Options) (*Hub, error) {
 	if err != nil {
 		return nil, err
 	}
-	index := events.New(options.Recorder, nil)
-	return &Hub{options: options, gate: gate, pages: pages, index: index, changes: watch(ctx, index, options.Logs, options.Logger),
+	scrape := newScrape()
+	index := events.New(options.Recorder, scrape.counted.Count)
+	return &Hub{options: options, gate: gate, pages: pages, scrape: scrape, index: index, changes: watch(ctx, index, options.Logs, options.Logger),
 		audit: audit.New(options.Think), ctx: ctx, started: map[state.Key]bool{}, driving: map[state.Key]bool{}}, nil
 }
 
@@ -135,6 +138,7 @@ func (h *Hub) Handler() http.Handler {
 	inside.HandleFunc("GET /diagnostics/agents/{run}/rows", h.sendRows)
 	inside.HandleFunc("GET /diagnostics/agents/{run}/event", h.sendEvent)
 	inside.HandleFunc("GET /live", h.live)
+	inside.HandleFunc("GET /metrics", h.metrics)
 	inside.HandleFunc("GET /diagnostics/agents/{run}/trace.ndjson", h.downloadTrace)
 	inside.HandleFunc("GET /diagnostics/agents/{run}/session.json", h.downloadSession)
 	for path, change := range map[string]change{
@@ -150,6 +154,9 @@ func (h *Hub) Handler() http.Handler {
 
 	all := http.NewServeMux()
 	all.HandleFunc("GET /healthz", h.health)
+	if webguard.IsLoopback(h.options.Address) && h.options.URL == "" { // a scraper of this machine has no session
+		all.HandleFunc("GET /metrics", h.metrics)
+	}
 	all.HandleFunc("GET /enter", h.enter)
 	all.HandleFunc("POST /enter", h.enterWithToken)
 	all.Handle("GET /static/", http.FileServerFS(static))
