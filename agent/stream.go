@@ -1,23 +1,11 @@
 package agent
 
 import (
-	"strings"
 	"sync"
 
+	"savant/internal/redact"
 	"savant/reasoning"
 )
-
-// maxHeld is how much of what a model writes is held back while it may be half of a
-// secret, in bytes: a secret has no space in it.
-const maxHeld = 512
-
-// stream passes on what a model writes, word by word and without secrets.
-type stream struct {
-	mu    sync.Mutex
-	held  strings.Builder
-	tell  func(string)
-	clean func(string) string
-}
 
 // wrote returns what is to be called with each part of a model's answer, and a
 // function to call at the end. Both do nothing where nobody listens.
@@ -27,39 +15,11 @@ func (r *Run) wrote(step int) (wrote func(string), flush func()) {
 		return nil, func() {}
 	}
 	first := sync.OnceFunc(r.runtime.options.Recorder.Flush) // what came before is shown before
-	s := &stream{clean: r.runtime.redactor.Text, tell: func(text string) {
+	s := redact.NewStream(r.runtime.redactor, func(text string) {
 		first()
 		tell(r.ID(), step, text)
-	}}
-	return s.add, s.flush
-}
-
-func (s *stream) add(part string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.held.WriteString(part)
-	text := s.held.String()
-	end := strings.LastIndexAny(text, " \n\t") + 1
-	if len(text)-end > maxHeld {
-		end = len(text)
-	}
-	s.pass(text, end)
-}
-
-func (s *stream) flush() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.pass(s.held.String(), s.held.Len())
-}
-
-// pass tells the beginning of a text, and keeps the rest.
-func (s *stream) pass(text string, end int) {
-	if end == 0 {
-		return
-	}
-	s.held.Reset()
-	s.held.WriteString(text[end:])
-	s.tell(s.clean(text[:end]))
+	})
+	return s.Add, s.Flush
 }
 
 // cost is what calls of models cost together; nil where no price is known.

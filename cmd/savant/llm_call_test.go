@@ -82,6 +82,8 @@ steps:
 	var stdout, stderr strings.Builder
 	run(t.Context(), []string{"workflows", "run", "look", "--run-id", "l1"}, []string{"SAVANT_PATH=" + folder, "OLLAMA_HOST=" + o.URL, "SLM_MODEL=small"},
 		strings.NewReader(""), &stdout, &stderr)
+	require.Contains(t, stderr.String(), `writing tell: {"action":"finish","final":"{\"text\":\"Hello!\"}"}`+"\n"+`done    tell llm.generate`)
+	require.True(t, o.asked[0].Stream, "what a model writes is shown as it comes")
 	events := traceOf(t, folder)
 	kinds := map[telemetry.Type]int{}
 	for _, each := range events {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"os"
 	"sync"
 	"time"
 
@@ -32,6 +33,7 @@ type answers struct {
 	pending map[string]*pending
 	kept    *lru.Cache[string, kept]
 	size    int // of kept, in bytes
+	files   *answerFiles
 }
 
 // kept is an answer that was given.
@@ -53,9 +55,20 @@ type pending struct {
 // decide decides a request.
 type decide func(context.Context, reasoning.Request) (reasoning.Intent, error)
 
-func newAnswers() *answers {
+// newAnswers returns a store of answers, with those that a folder keeps; nil for memory
+// alone.
+func newAnswers(folder *os.Root) *answers {
 	a := &answers{pending: map[string]*pending{}}
-	a.kept, _ = lru.NewWithEvict(maxAnswers, func(_ string, old kept) { a.size -= old.size }) // fails only for a size below 1
+	a.kept, _ = lru.NewWithEvict(maxAnswers, func(key string, old kept) { // fails only for a size below 1
+		a.size -= old.size
+		a.files.remove(key)
+	})
+	if folder != nil {
+		a.files = &answerFiles{folder}
+	}
+	for _, each := range a.files.load(time.Now()) {
+		a.keep(each.Key, each.Intent, each.Until)
+	}
 	return a
 }
 
@@ -113,20 +126,22 @@ func (a *answers) begin(ctx context.Context, key string, request reasoning.Reque
 			delete(a.pending, key)
 		}
 		if p.err == nil {
-			a.keep(key, p.intent)
+			until := time.Now().Add(AnswersTTL)
+			a.keep(key, p.intent, until)
+			a.files.save(key, until, p.intent)
 		}
 		close(p.done)
 	}()
 	return p
 }
 
-func (a *answers) keep(key string, intent reasoning.Intent) {
+func (a *answers) keep(key string, intent reasoning.Intent, until time.Time) {
 	raw, err := json.Marshal(intent)
 	if err != nil || len(raw) > maxKeptSize {
 		return
 	}
 	a.kept.Remove(key)
-	a.kept.Add(key, kept{intent: intent, until: time.Now().Add(AnswersTTL), size: len(raw)})
+	a.kept.Add(key, kept{intent: intent, until: until, size: len(raw)})
 	for a.size += len(raw); a.size > maxKeptSize; {
 		a.kept.RemoveOldest()
 	}

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -38,6 +39,8 @@ type HandlerOptions struct {
 	Token string
 	// Base ends decisions that are being made when the server ends; nil: nothing does.
 	Base context.Context
+	// Folder keeps answers beyond the end of the program; nil: memory alone does.
+	Folder *os.Root
 	// Logger gets the causes of INTERNAL; nil discards them.
 	Logger *slog.Logger
 }
@@ -53,7 +56,7 @@ type HandlerOptions struct {
 func NewHandler(options HandlerOptions) http.Handler {
 	options = options.filled()
 	mux := http.NewServeMux()
-	kept := newAnswers()
+	kept := newAnswers(options.Folder)
 	kept.base = options.Base
 	mux.Handle("POST "+reasoning.Endpoint, &handler{options, kept})
 	return mux

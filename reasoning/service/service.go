@@ -41,7 +41,7 @@ type Service struct {
 func New(options Options) *Service {
 	options.SmallBudget = cmp.Or(options.SmallBudget, SmallBudget)
 	options.LargeBudget = cmp.Or(options.LargeBudget, LargeBudget)
-	return &Service{options: options, answers: newAnswers()}
+	return &Service{options: options, answers: newAnswers(nil)}
 }
 
 // Name says who decides, for people.

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"savant/engines/workflow"
 	"savant/fault"
+	"savant/internal/redact"
 	"savant/reasoning"
 	"savant/telemetry"
 )
@@ -27,6 +29,7 @@ func (a *App) answerer() (workflow.Generate, error) {
 	}
 	late, _ := client.Transport().(*lateService)
 	clean := a.redactor.Certain()
+	var floor speaker
 	return func(ctx context.Context, question workflow.Question) (json.RawMessage, error) {
 		name := name
 		if late != nil {
@@ -37,27 +40,72 @@ func (a *App) answerer() (workflow.Generate, error) {
 			name = inside.Name()
 		}
 		question.Input = clean.JSON(question.Input)
-		ctx, recorded := a.observeStep(ctx, question)
+		ctx, recorded := a.observeStep(ctx, question, &floor)
 		defer recorded()
 		return a.answered(ctx, client, name, question)
 	}, nil
 }
 
-// observeStep returns a context for the decision about a step. The function it
-// returns records what was found out about the decision.
-func (a *App) observeStep(ctx context.Context, question workflow.Question) (_ context.Context, recorded func()) {
+// speaker lets one of several steps that are answered at once be heard. Its methods are
+// safe for concurrent use.
+type speaker struct{ held sync.Mutex }
+
+// listen returns a stream that tells its text if no other one does, and a function to
+// call at its end.
+func (s *speaker) listen(clean *redact.Redactor, tell func(text string)) (wrote func(string), end func()) {
+	if tell == nil {
+		return nil, func() {}
+	}
+	speaks := s.held.TryLock()
+	stream := redact.NewStream(clean, func(text string) {
+		if speaks {
+			tell(text)
+		}
+	})
+	return stream.Add, func() {
+		stream.Flush()
+		if speaks {
+			s.held.Unlock()
+		}
+	}
+}
+
+// decision says what a decision is for.
+type decision struct {
+	runID, workflow, stepID string
+	step                    int
+}
+
+// observe returns a context for a decision. The function it returns records what was
+// found out about it.
+func (a *App) observe(ctx context.Context, of decision, wrote func(string)) (_ context.Context, recorded func()) {
 	observed := new(reasoning.Observed)
-	return reasoning.WithObserver(ctx, observed.Observer(nil)), func() {
+	return reasoning.WithObserver(ctx, observed.Observer(wrote)), func() {
 		events := observed.Prompt()
 		for _, each := range observed.Calls() {
 			events = append(events, a.priced(each))
 		}
 		for _, each := range events {
-			each.Source, each.SessionID, each.RunID = a.source(false), a.calls.process, question.RunID
-			each.Workflow, each.StepID = question.Workflow, question.StepID
+			each.Source, each.SessionID, each.RunID, each.Step = a.source(false), a.calls.process, of.runID, of.step
+			each.Workflow, each.StepID = of.workflow, of.stepID
 			each.TraceParent = telemetry.TraceFrom(ctx).Parent
 			a.Recorder.RecordLater(each)
 		}
+	}
+}
+
+// observeStep is observe for a step of a driven run. What its model writes is told if it
+// has the floor.
+func (a *App) observeStep(ctx context.Context, question workflow.Question, floor *speaker) (_ context.Context, recorded func()) {
+	var tell func(string)
+	if told := a.options.WroteStep; told != nil {
+		tell = func(text string) { told(question.RunID, question.StepID, text) }
+	}
+	wrote, end := floor.listen(a.redactor.Certain(), tell)
+	ctx, record := a.observe(ctx, decision{runID: question.RunID, workflow: question.Workflow, stepID: question.StepID}, wrote)
+	return ctx, func() {
+		end()
+		record()
 	}
 }
 

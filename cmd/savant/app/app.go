@@ -57,9 +57,15 @@ type Options struct {
 	// Wrote is called with each part of what a model writes for the agent, as it
 	// comes, without secrets; nil: models answer at once.
 	Wrote func(runID string, step int, text string)
+	// WroteStep is called with each part of what a model writes for a step of a driven
+	// workflow; of steps that are answered at once, with the text of one. nil: models
+	// answer at once.
+	WroteStep func(runID, stepID, text string)
 	// Progress returns what a call that the agent makes reports its progress to; nil:
 	// nobody looks.
 	Progress func(tool string) func(done, total float64, message string)
+	// Alone opens no engine: the command needs only the folder, the log and the trace.
+	Alone bool
 	// Engines fills the registry; nil for Savant's own engines.
 	Engines func(*App) error
 }
@@ -134,6 +140,9 @@ func Open(ctx context.Context, options Options) (*App, error) {
 		return nil, errors.Join(err, a.files.Close())
 	}
 	a.openTelemetry()
+	if a.options.Alone {
+		return a, nil
+	}
 	if err := a.openEngines(); err != nil {
 		return nil, errors.Join(err, a.Close(context.Background()))
 	}

@@ -3,10 +3,13 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"net/http"
+	"os"
 
 	"savant"
+	"savant/internal/ownfolder"
 	"savant/internal/settings"
 	"savant/reasoning"
 	"savant/reasoning/models"
@@ -75,9 +78,13 @@ func reasoningService(s settings.Reasoning) (*service.Service, error) {
 	return service.New(made), nil
 }
 
+// keptAnswers is where `savant reasoning serve` keeps its answers, below SAVANT_PATH.
+const keptAnswers = ownfolder.State + "/answers"
+
 // ReasoningHandler serves the service inside to others, who need the token, until
 // ctx ends.
-func ReasoningHandler(ctx context.Context, s settings.Reasoning) (http.Handler, error) {
+func (a *App) ReasoningHandler(ctx context.Context) (http.Handler, error) {
+	s := a.settings.Reasoning
 	if s.Waiting != nil {
 		return nil, Misconfigured(s.Waiting)
 	}
@@ -97,5 +104,51 @@ func ReasoningHandler(ctx context.Context, s settings.Reasoning) (http.Handler, 
 	if err != nil {
 		return nil, err
 	}
-	return service.NewHandler(service.HandlerOptions{Decider: inside, Schema: schema, Token: s.Token, Base: ctx}), nil
+	return service.NewHandler(service.HandlerOptions{Decider: observedDecider{a, inside}, Schema: schema, Token: s.Token, Base: ctx,
+		Folder: a.answersFolder(), Logger: a.Logger}), nil
+}
+
+// answersFolder opens the folder of kept answers; nil, with a warning, where it cannot be
+// made. It stays open until the program ends.
+func (a *App) answersFolder() *os.Root {
+	var folder *os.Root
+	err := ownfolder.Mkdir(a.Root, ownfolder.State, 0o700)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		err = a.Root.Mkdir(keptAnswers, 0o700)
+	}
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		folder, err = a.Root.OpenRoot(keptAnswers)
+	}
+	if err != nil {
+		a.Logger.Warn("answers are kept in memory alone", "cause", ownfolder.Reason(err).Error())
+		return nil
+	}
+	return folder
+}
+
+// observedDecider records the calls of models behind the decisions of a service.
+type observedDecider struct {
+	app    *App
+	inside *service.Service
+}
+
+// Decide decides, and records how.
+func (d observedDecider) Decide(ctx context.Context, request reasoning.Request) (reasoning.Intent, error) {
+	ctx, recorded := d.app.Observe(ctx, request)
+	defer recorded()
+	intent, err := d.inside.Decide(ctx, request)
+	if observer := reasoning.ObserverFrom(ctx); err == nil && intent.Prompt != nil {
+		observer.Prompted(intent.Model, *intent.Prompt)
+	}
+	return intent, err
+}
+
+// Observe returns a context for the decision of a request. The function it returns
+// records the calls of models behind it.
+func (a *App) Observe(ctx context.Context, request reasoning.Request) (_ context.Context, recorded func()) {
+	of := decision{runID: request.RunID, step: request.Step}
+	if request.Question != nil {
+		of = decision{runID: request.RunID, workflow: request.Question.Workflow, stepID: request.Question.StepID}
+	}
+	return a.observe(ctx, of, nil)
 }

@@ -34,13 +34,14 @@ func (p *program) decideCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.decideOnce(command.Context(), raw)
+			p.Open.Alone = true
+			return p.With(command.Context(), func(a *app.App) error { return p.decideOnce(command.Context(), a, raw) })
 		}}
 	command.Flags().StringVar(&given, "request", "-", "the request: JSON, @FILE to read it from a file, - from stdin")
 	return p.JSONFlag(command)
 }
 
-func (p *program) decideOnce(ctx context.Context, raw json.RawMessage) error {
+func (p *program) decideOnce(ctx context.Context, a *app.App, raw json.RawMessage) error {
 	var request reasoning.Request
 	if err := json.Unmarshal(raw, &request); err != nil {
 		return fault.New(fault.InvalidParams, "the request: %w", err)
@@ -49,6 +50,8 @@ func (p *program) decideOnce(ctx context.Context, raw json.RawMessage) error {
 	if err != nil {
 		return err
 	}
+	ctx, recorded := a.Observe(ctx, request)
+	defer recorded()
 	intent, err := client.Decide(ctx, request)
 	if err != nil {
 		return err
@@ -66,16 +69,19 @@ func (p *program) reasoningServeCommand() *cobra.Command {
 		Long: "Serve POST /agent_intent with the reasoning service inside. REASONING_API_TOKEN, where it is set, is the bearer " +
 			"token that callers must have; without one only an address of this machine is served. At such an address a request has to name an address, localhost or " +
 			"the host of --address, so that no web page can ask under a name of its own.\n\n" +
-			"An answer is kept for an hour. A request with the same Idempotency-Key gets it again, and no model is paid.",
+			"An answer is kept for an hour, in .savant/answers, also if the service is started again. A request with the same Idempotency-Key gets it again, and no model is paid.",
 		Args: cli.Positional(cobra.NoArgs),
-		RunE: func(command *cobra.Command, _ []string) error { return p.serveReasoning(command.Context(), address) }}
+		RunE: func(command *cobra.Command, _ []string) error {
+			p.Open.Alone = true
+			return p.With(command.Context(), func(a *app.App) error { return p.serveReasoning(command.Context(), a, address) })
+		}}
 	command.Flags().StringVar(&address, "address", "127.0.0.1:8732", "where to listen; port 0 takes a free one")
 	return command
 }
 
 // serveReasoning serves until ctx ends, and then lets decisions finish for a moment.
-func (p *program) serveReasoning(ctx context.Context, address string) error {
-	handler, err := app.ReasoningHandler(ctx, p.Settings.Reasoning)
+func (p *program) serveReasoning(ctx context.Context, a *app.App, address string) error {
+	handler, err := a.ReasoningHandler(ctx)
 	if err != nil {
 		return err
 	}

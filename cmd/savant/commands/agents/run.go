@@ -101,8 +101,9 @@ func RunCommand(shared *cli.Program) *cobra.Command {
 				p.Open.Progress = shown.progress
 			}
 			p.Open.Observe, p.Open.Wrote = shown.event, shown.wrote
+			p.Open.WroteStep = func(runID, _, text string) { shown.wrote(runID, 0, text) }
 			if want.quiet && want.outputFormat != outputStream {
-				p.Open.Wrote = nil
+				p.Open.Wrote, p.Open.WroteStep = nil, nil
 			}
 			return p.With(command.Context(), func(a *app.App) error { return p.runAgent(command.Context(), a, want, shown) })
 		}}

@@ -48,8 +48,9 @@ func ReviewCommand(shared *cli.Program) *cobra.Command {
 			if !slices.Contains([]string{"markdown", "json", "sarif"}, want.output) {
 				return cli.UsageError("--output: expected markdown, json or sarif")
 			}
+			shown := p.showSteps()
 			return p.With(command.Context(), func(a *app.App) error {
-				return p.review(command.Context(), a, want, strings.Join(args, ""))
+				return p.review(command.Context(), a, want, strings.Join(args, ""), shown)
 			})
 		}}
 	flags := command.Flags()
@@ -66,8 +67,8 @@ func ReviewCommand(shared *cli.Program) *cobra.Command {
 	return command
 }
 
-func (p *program) review(ctx context.Context, a *app.App, want reviewWanted, target string) error {
-	outcome, err := p.drive(ctx, a, workflow.Request{Workflow: reviewWorkflow, Params: want.params(target), RunID: want.run}, false)
+func (p *program) review(ctx context.Context, a *app.App, want reviewWanted, target string, shown *stepLines) error {
+	outcome, err := p.drive(ctx, a, workflow.Request{Workflow: reviewWorkflow, Params: want.params(target), RunID: want.run}, shown, false)
 	if err != nil || outcome.Status != workflow.Done {
 		if outcome != nil {
 			outcome.Outputs = nil // of a run that made no report

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -40,7 +39,8 @@ func (p *program) workflowsRunCommand() *cobra.Command {
 		Args:    cli.Positional(cobra.ExactArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
 			want.name = args[0]
-			return p.With(command.Context(), func(a *app.App) error { return p.runWorkflow(command.Context(), a, want) })
+			shown := p.showSteps()
+			return p.With(command.Context(), func(a *app.App) error { return p.runWorkflow(command.Context(), a, want, shown) })
 		}}
 	flags := command.Flags()
 	flags.StringArrayVar(&want.pairs, "param", nil, "a parameter, name=value: text, or JSON where the parameter is not text; may be repeated")
@@ -50,12 +50,12 @@ func (p *program) workflowsRunCommand() *cobra.Command {
 	return p.JSONFlag(command)
 }
 
-func (p *program) runWorkflow(ctx context.Context, a *app.App, want wanted) error {
+func (p *program) runWorkflow(ctx context.Context, a *app.App, want wanted, shown *stepLines) error {
 	params, err := p.params(ctx, a, want)
 	if err != nil {
 		return err
 	}
-	outcome, err := p.drive(ctx, a, workflow.Request{Workflow: want.name, Params: params, RunID: want.run}, want.wait)
+	outcome, err := p.drive(ctx, a, workflow.Request{Workflow: want.name, Params: params, RunID: want.run}, shown, want.wait)
 	if err != nil {
 		return err
 	}
@@ -64,9 +64,8 @@ func (p *program) runWorkflow(ctx context.Context, a *app.App, want wanted) erro
 
 // drive runs a workflow until it is done or waits for somebody who is not here. Steps
 // are shown on stderr, and questions to a person are put to the one at the terminal.
-func (p *program) drive(ctx context.Context, a *app.App, request workflow.Request, wait bool) (*workflow.Outcome, error) {
+func (p *program) drive(ctx context.Context, a *app.App, request workflow.Request, shown *stepLines, wait bool) (*workflow.Outcome, error) {
 	first := request
-	shown := &stepLines{out: p.Stderr, onTerminal: terminal.Is(p.Stderr), coloured: terminal.Coloured(p.Stderr, p.Variable), now: time.Now}
 	for {
 		outcome, err := a.Driver.Run(ctx, request, shown.tell)
 		if outcome == nil && ctx.Err() != nil {

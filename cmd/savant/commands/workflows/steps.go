@@ -3,6 +3,8 @@ package workflows
 import (
 	"fmt"
 	"io"
+	"strings"
+	"sync"
 	"time"
 
 	"savant/cmd/savant/terminal"
@@ -20,12 +22,57 @@ type stepLines struct {
 	now                  func() time.Time
 
 	paced map[string]func(done, total float64, message string) // by step under way
+
+	mu sync.Mutex // guards what follows, and out
+	// writing is the step whose model's text is on the last line; "" after the end of a
+	// line.
+	writing string
+}
+
+// showSteps returns what shows the steps of runs that are driven, and what models write
+// for them. It has to be called before the program is opened.
+func (p *program) showSteps() *stepLines {
+	shown := &stepLines{out: p.Stderr, onTerminal: terminal.Is(p.Stderr), coloured: terminal.Coloured(p.Stderr, p.Variable), now: time.Now}
+	p.Open.WroteStep = shown.wrote
+	return shown
+}
+
+// wrote shows a part of what a model writes for a step.
+func (s *stepLines) wrote(_, stepID, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for part := range strings.Lines(text) {
+		line, ended := strings.CutSuffix(part, "\n")
+		if s.writing == "" && line != "" {
+			begin := fmt.Sprintf("%-7s %s: ", "writing", terminal.Visible(stepID))
+			if s.onTerminal {
+				begin = terminal.ClearLine + begin
+			}
+			fmt.Fprint(s.out, begin)
+			s.writing = stepID
+		}
+		fmt.Fprint(s.out, terminal.Content(line))
+		if ended {
+			s.endLine()
+		}
+	}
+}
+
+// endLine ends a line that a model has begun. The caller holds the lock.
+func (s *stepLines) endLine() {
+	if s.writing != "" {
+		fmt.Fprintln(s.out)
+		s.writing = ""
+	}
 }
 
 // maxWhy is how much of a failure a line has, in bytes.
 const maxWhy = 300
 
 func (s *stepLines) tell(event workflow.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.endLine()
 	switch event.Kind {
 	case workflow.Begins:
 		s.begins(event)

@@ -20,7 +20,7 @@ func TestStepsAreShownOneALine(t *testing.T) {
 		{Kind: workflow.Settled, StepID: "b", Call: "ci.run", Status: flow.Failed, Why: strings.Repeat("x", 1000)},
 		{Kind: workflow.Left, StepID: "c", Call: "llm.generate", Why: "nobody"},
 	}
-	show := func(lines stepLines) string {
+	show := func(lines *stepLines) string {
 		var out strings.Builder
 		lines.out = &out
 		for _, event := range events {
@@ -31,8 +31,8 @@ func TestStepsAreShownOneALine(t *testing.T) {
 	require.Equal(t, "refused a git.log (attempt 1): TOOL_FAILED: no\\u{1b}[2J; again in 2s\n"+
 		"done    a git.log\n"+
 		"failed  b ci.run: "+strings.Repeat("x", 297)+"…\n"+
-		"left    c llm.generate: nobody\n", show(stepLines{}))
-	shown := show(stepLines{onTerminal: true, coloured: true, now: time.Now})
+		"left    c llm.generate: nobody\n", show(&stepLines{}))
+	shown := show(&stepLines{onTerminal: true, coloured: true, now: time.Now})
 	require.Contains(t, shown, terminal.ClearLine+"… a git.log"+terminal.ClearLine+"\x1b[31mrefused\x1b[0m a git.log (attempt 1)\x1b[2m 1s\x1b[0m: ")
 	require.Contains(t, shown, "\x1b[32mdone   \x1b[0m a git.log\x1b[2m 20ms\x1b[0m\n")
 	require.NotContains(t, shown, "\x1b[2J")
@@ -64,4 +64,16 @@ func TestAStepThatTakesLongIsSpokenOf(t *testing.T) {
 			require.Equal(t, "done    a ci.run\n", out.String())
 		}
 	}
+}
+
+// What a model writes for a step is shown as it comes, and the lines of steps stay whole.
+func TestWhatAModelWritesIsShown(t *testing.T) {
+	var out strings.Builder
+	lines := stepLines{out: &out}
+	lines.wrote("r", "a", "{\"text\": ")
+	lines.wrote("r", "a", "\"x\x1b[2J\"}\n\nand")
+	lines.tell(workflow.Event{Kind: workflow.Settled, StepID: "b", Call: "git.log", Status: flow.Done})
+	lines.wrote("r", "a", " more")
+	lines.tell(workflow.Event{Kind: workflow.Settled, StepID: "a", Call: "llm.generate", Status: flow.Done})
+	require.Equal(t, "writing a: {\"text\": \"x\\u{1b}[2J\"}\nwriting a: and\ndone    b git.log\nwriting a:  more\ndone    a llm.generate\n", out.String())
 }

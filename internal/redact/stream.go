@@ -1,0 +1,53 @@
+package redact
+
+import (
+	"strings"
+	"sync"
+)
+
+// maxHeld is how much of a stream is held back while it may be half of a secret, in
+// bytes: a secret has no space in it.
+const maxHeld = 512
+
+// Stream passes on a text that comes in parts, word by word and without secrets. It is
+// safe for concurrent use.
+type Stream struct {
+	mu    sync.Mutex
+	held  strings.Builder
+	clean *Redactor
+	tell  func(string)
+}
+
+// NewStream returns a stream that tells what is added to it. Tell is not called by two
+// goroutines at once.
+func NewStream(clean *Redactor, tell func(string)) *Stream { return &Stream{clean: clean, tell: tell} }
+
+// Add takes the next part.
+func (s *Stream) Add(part string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held.WriteString(part)
+	text := s.held.String()
+	end := strings.LastIndexAny(text, " \n\t") + 1
+	if len(text)-end > maxHeld {
+		end = len(text)
+	}
+	s.pass(text, end)
+}
+
+// Flush tells what was held back, at the end.
+func (s *Stream) Flush() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pass(s.held.String(), s.held.Len())
+}
+
+// pass tells the beginning of a text, and keeps the rest.
+func (s *Stream) pass(text string, end int) {
+	if end == 0 {
+		return
+	}
+	s.held.Reset()
+	s.held.WriteString(text[end:])
+	s.tell(s.clean.Text(text[:end]))
+}

@@ -1,0 +1,77 @@
+package service
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"savant/internal/atomicfile"
+	"savant/internal/regular"
+	"savant/reasoning"
+)
+
+// answerFiles keeps answers in a folder, one file each, so that they outlive the
+// program. What cannot be written or read is not kept: it is asked for again. A nil
+// answerFiles keeps nothing.
+type answerFiles struct{ folder *os.Root }
+
+// answerFile is an answer as its file holds it.
+type answerFile struct {
+	Key    string           `json:"key"`
+	Until  time.Time        `json:"until"`
+	Intent reasoning.Intent `json:"intent"`
+}
+
+const answerEnding = ".json"
+
+// answerName is the name of the file of a key, which anything may stand in.
+func answerName(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:]) + answerEnding
+}
+
+// load returns the answers that still count, the oldest first, and removes the others.
+func (f *answerFiles) load(now time.Time) (read []answerFile) {
+	if f == nil {
+		return nil
+	}
+	names, err := fs.ReadDir(f.folder.FS(), ".")
+	if err != nil {
+		return nil
+	}
+	for _, entry := range names {
+		if !strings.HasSuffix(entry.Name(), answerEnding) {
+			continue
+		}
+		var each answerFile
+		data, err := regular.ReadFile(f.folder, entry.Name())
+		if err != nil || json.Unmarshal(data, &each) != nil || answerName(each.Key) != entry.Name() || now.After(each.Until) {
+			_ = f.folder.Remove(entry.Name()) // it counts no more
+			continue
+		}
+		read = append(read, each)
+	}
+	slices.SortFunc(read, func(a, b answerFile) int { return cmp.Or(a.Until.Compare(b.Until), strings.Compare(a.Key, b.Key)) })
+	return read
+}
+
+func (f *answerFiles) save(key string, until time.Time, intent reasoning.Intent) {
+	if f == nil {
+		return
+	}
+	if data, err := json.Marshal(answerFile{key, until, intent}); err == nil {
+		_ = atomicfile.Write(f.folder, answerName(key), data, 0o600)
+	}
+}
+
+func (f *answerFiles) remove(key string) {
+	if f != nil {
+		_ = f.folder.Remove(answerName(key))
+	}
+}
