@@ -2,8 +2,6 @@ package service
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"io/fs"
 	"os"
@@ -23,18 +21,12 @@ type answerFiles struct{ folder *os.Root }
 
 // answerFile is an answer as its file holds it.
 type answerFile struct {
-	Key    string           `json:"key"`
+	key    string           // its name
 	Until  time.Time        `json:"until"`
 	Intent reasoning.Intent `json:"intent"`
 }
 
 const answerEnding = ".json"
-
-// answerName is the name of the file of a key, which anything may stand in.
-func answerName(key string) string {
-	sum := sha256.Sum256([]byte(key))
-	return hex.EncodeToString(sum[:]) + answerEnding
-}
 
 // load returns the answers that still count, the oldest first, and removes the others.
 func (f *answerFiles) load(now time.Time) (read []answerFile) {
@@ -49,15 +41,15 @@ func (f *answerFiles) load(now time.Time) (read []answerFile) {
 		if !strings.HasSuffix(entry.Name(), answerEnding) {
 			continue
 		}
-		var each answerFile
+		each := answerFile{key: strings.TrimSuffix(entry.Name(), answerEnding)}
 		data, err := regular.ReadFile(f.folder, entry.Name())
-		if err != nil || json.Unmarshal(data, &each) != nil || answerName(each.Key) != entry.Name() || now.After(each.Until) {
+		if err != nil || json.Unmarshal(data, &each) != nil || now.After(each.Until) {
 			_ = f.folder.Remove(entry.Name()) // it counts no more
 			continue
 		}
 		read = append(read, each)
 	}
-	slices.SortFunc(read, func(a, b answerFile) int { return cmp.Or(a.Until.Compare(b.Until), strings.Compare(a.Key, b.Key)) })
+	slices.SortFunc(read, func(a, b answerFile) int { return cmp.Or(a.Until.Compare(b.Until), strings.Compare(a.key, b.key)) })
 	return read
 }
 
@@ -65,13 +57,13 @@ func (f *answerFiles) save(key string, until time.Time, intent reasoning.Intent)
 	if f == nil {
 		return
 	}
-	if data, err := json.Marshal(answerFile{key, until, intent}); err == nil {
-		_ = atomicfile.Write(f.folder, answerName(key), data, 0o600)
+	if data, err := json.Marshal(answerFile{Until: until, Intent: intent}); err == nil {
+		_ = atomicfile.Write(f.folder, key+answerEnding, data, 0o600)
 	}
 }
 
 func (f *answerFiles) remove(key string) {
 	if f != nil {
-		_ = f.folder.Remove(answerName(key))
+		_ = f.folder.Remove(key + answerEnding)
 	}
 }

@@ -3,7 +3,9 @@ package service
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -67,7 +69,7 @@ func newAnswers(folder *os.Root) *answers {
 		a.files = &answerFiles{folder}
 	}
 	for _, each := range a.files.load(time.Now()) {
-		a.keep(each.Key, each.Intent, each.Until)
+		a.keep(each.key, each.Intent, each.Until)
 	}
 	return a
 }
@@ -75,7 +77,7 @@ func newAnswers(folder *os.Root) *answers {
 // ask returns the kept answer to a request, or has it decided. It returns when ctx
 // ends, with the error of ctx. Errors are not kept.
 func (a *answers) ask(ctx context.Context, key string, request reasoning.Request, by decide) (reasoning.Intent, error) {
-	key += "\x00" + fingerprint(request)
+	key = digest(key, request)
 	a.mu.Lock()
 	if intent, has := a.answered(key); has {
 		a.mu.Unlock()
@@ -160,15 +162,16 @@ func (a *answers) leave(key string, p *pending) {
 	p.cancel()
 }
 
-// fingerprint is a digest of what is asked. It keeps a key that was used for another
+// digest is over a key and what is asked. It keeps a key that was used for another
 // question, in another folder perhaps, from getting its answer. The tools that are
 // offered, the repository and the limits may change until the question comes again.
-func fingerprint(request reasoning.Request) string {
+func digest(key string, request reasoning.Request) string {
 	request.Tools, request.Repo, request.Limits = nil, nil, reasoning.Limits{}
+	sum := sha256.New()
 	raw, err := request.Encode()
-	if err != nil {
-		return ""
+	if err == nil {
+		sum.Write(raw)
 	}
-	sum := sha256.Sum256(raw)
-	return string(sum[:])
+	fmt.Fprintf(sum, "\x00%s", key)
+	return hex.EncodeToString(sum.Sum(nil))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -201,5 +202,39 @@ func TestTheEndOfTheServerEndsDecisions(t *testing.T) {
 		require.Equal(t, http.StatusAccepted, post(t, handler, body, "Idempotency-Key", "k", "Prefer", "respond-async, wait=0").Code)
 		stop()
 		synctest.Wait() // a goroutine that is left would fail the test
+	})
+}
+
+// Answers in a folder outlive the program, until their time is over. What cannot be read
+// there counts for nothing.
+func TestAnswersOutliveTheProgram(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := t.TempDir()
+		folder, err := os.OpenRoot(path)
+		require.NoError(t, err)
+		defer folder.Close()
+		model := &counting{}
+		schema := requestSchema(t)
+		body, err := whole().Encode()
+		require.NoError(t, err)
+		ask := func(key string) string {
+			handler := service.NewHandler(service.HandlerOptions{Decider: service.New(service.Options{SLM: model}), Schema: schema, Folder: folder})
+			answer := post(t, handler, body, "Idempotency-Key", key)
+			require.Equal(t, http.StatusOK, answer.Code, answer.Body)
+			return answer.Body.String()
+		}
+		require.NoError(t, os.WriteFile(path+"/damaged.json", []byte("{"), 0o600))
+		require.Contains(t, ask("r/1"), "answer 1")
+		require.Contains(t, ask("r/2"), "answer 2")
+		require.Contains(t, ask("r/1"), `"final":"answer 1"`)
+		require.Contains(t, ask("r/1"), `"cached":true`)
+		files, err := os.ReadDir(path)
+		require.NoError(t, err)
+		require.Len(t, files, 2)
+		time.Sleep(service.AnswersTTL + time.Second)
+		require.Contains(t, ask("r/3"), "answer 3")
+		files, err = os.ReadDir(path)
+		require.NoError(t, err)
+		require.Len(t, files, 1)
 	})
 }
