@@ -36,6 +36,9 @@ func (t Target) Name() string {
 	return t.row.tool.Name
 }
 
+// Idempotent says whether the call may be made again with the same arguments.
+func (t Target) Idempotent() bool { return t.row != nil && t.row.tool.Idempotent }
+
 // Output returns what results and errors of the tool may carry beside a
 // result, see OutputSchema.
 func (t Target) Output() OutputSchema {

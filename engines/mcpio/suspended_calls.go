@@ -3,6 +3,10 @@ package mcpio
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,7 +20,9 @@ import (
 // question is answered with it (input_required), and the client sends the call
 // again with the answer. In between the running call is suspended under the
 // token that the client sends back. So a tool asks in the same way in every
-// revision, and never runs twice.
+// revision, and never runs twice. A server that does not have the suspended call,
+// because another one asked, begins a call that is idempotent anew, and gives it the
+// answer if it asks the same.
 
 const (
 	// suspendedLimit is how long a suspended call waits for its client.
@@ -34,9 +40,17 @@ type execution struct {
 	cancel context.CancelFunc
 	// pacer is that of the request that waits now; nil without a token.
 	pacer atomic.Pointer[pacer]
+	// brought is the answer that came with the call; nil once it was given or for none.
+	brought *broughtAnswer
 	// pending is the question that a suspended call wants answered.
 	pending question
 	timer   *time.Timer
+}
+
+// broughtAnswer is an answer to a question that another server asked.
+type broughtAnswer struct {
+	digest string // of the question
+	raw    []byte
 }
 
 // question waits for its answer, which stays raw: who asked reads it.
@@ -49,7 +63,7 @@ type question struct {
 func (c *connection) begin(ctx context.Context, asked *call) outcome {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	e := &execution{tool: asked.target.Name(), key: asked.key, cancel: cancel,
-		asks: make(chan question), done: make(chan outcome, 1)}
+		asks: make(chan question), done: make(chan outcome, 1), brought: asked.broughtAnswer()}
 	e.pacer.Store(asked.pacer)
 	caller := engines.Caller{Elicit: e.ask}
 	if asked.pacer != nil {
@@ -97,6 +111,11 @@ func (c *connection) await(ctx context.Context, e *execution) outcome {
 
 // ask is the Elicit of a call that can be suspended.
 func (e *execution) ask(ctx context.Context, asked engines.Elicitation) (engines.Answer, error) {
+	if brought := e.brought; brought != nil {
+		if e.brought = nil; brought.digest == e.digest(asked) {
+			return readAnswer(brought.raw)
+		}
+	}
 	waiting := question{Elicitation: asked, answer: make(chan []byte, 1)}
 	select {
 	case e.asks <- waiting:
@@ -111,6 +130,27 @@ func (e *execution) ask(ctx context.Context, asked engines.Elicitation) (engines
 	}
 }
 
+// digest is what a token says of a question: whether it is the same one, of the same
+// call.
+func (e *execution) digest(asked engines.Elicitation) string {
+	sum := sha256.New()
+	for _, part := range []string{e.tool, e.key, asked.Message, string(asked.Schema)} {
+		fmt.Fprintf(sum, "%d %s", len(part), part)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// broughtAnswer returns the answer that came with a call which is not suspended here,
+// if the call may be made again.
+func (asked *call) broughtAnswer() *broughtAnswer {
+	_, digest, _ := strings.Cut(asked.params.RequestState, ".")
+	answer, given := asked.params.InputResponses[questionID]
+	if digest == "" || !given || !asked.target.Idempotent() {
+		return nil
+	}
+	return &broughtAnswer{digest, answer}
+}
+
 // suspendedCalls are the calls that wait for their client to come back.
 type suspendedCalls struct {
 	mu      sync.Mutex
@@ -123,7 +163,7 @@ type suspendedCalls struct {
 func (s *suspendedCalls) add(e *execution, asked question) (token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	token = rand.Text()
+	token = rand.Text() + "." + e.digest(asked.Elicitation)
 	e.pending = asked
 	e.pacer.Store(nil)
 	if s.closed {

@@ -41,6 +41,7 @@ type served struct {
 	logged   *lockedBuffer
 	project  *streamable.Project
 	notReady error
+	question string        // what test.ask and test.again ask
 	release  chan struct{} // lets test.wait and test.forever go on
 	begun    chan struct{} // test.wait has begun
 	ended    chan error    // how the context of test.wait ended
@@ -66,7 +67,7 @@ func (b *lockedBuffer) String() string {
 // serve starts a server that needs tokens if it is not open.
 func serve(t *testing.T, open bool, change ...func(*streamable.Options)) *served {
 	t.Helper()
-	s := &served{t: t, logged: &lockedBuffer{}, tokens: filepath.Join(t.TempDir(), "tokens.json"), release: make(chan struct{}), begun: make(chan struct{}, 100), ended: make(chan error, 100)}
+	s := &served{t: t, question: "Ship it?", logged: &lockedBuffer{}, tokens: filepath.Join(t.TempDir(), "tokens.json"), release: make(chan struct{}), begun: make(chan struct{}, 100), ended: make(chan error, 100)}
 	s.registry = engines.NewRegistry(engines.Options{})
 	require.NoError(t, s.registry.Add(s.tools()...))
 	server, err := mcpio.New(mcpio.Options{Registry: s.registry})
@@ -123,18 +124,21 @@ func (s *served) tools() []engines.Tool {
 				return nil, ctx.Err()
 			}
 		}),
-		tool("test.ask", func(t *engines.Tool) { t.ReadOnly = true }, func(ctx context.Context, _ json.RawMessage) (any, error) {
-			elicit := engines.CallerFrom(ctx).Elicit
-			if elicit == nil {
-				return map[string]any{"asked": false}, nil
-			}
-			answer, err := elicit(ctx, engines.Elicitation{Message: "Ship it?"})
-			if err != nil {
-				return nil, err
-			}
-			return map[string]any{"asked": true, "action": answer.Action}, nil
-		}),
+		tool("test.ask", func(t *engines.Tool) { t.ReadOnly = true }, s.askPerson),
+		tool("test.again", func(t *engines.Tool) { t.ReadOnly, t.Idempotent = true, true }, s.askPerson),
 	}
+}
+
+func (s *served) askPerson(ctx context.Context, _ json.RawMessage) (any, error) {
+	elicit := engines.CallerFrom(ctx).Elicit
+	if elicit == nil {
+		return map[string]any{"asked": false}, nil
+	}
+	answer, err := elicit(ctx, engines.Elicitation{Message: s.question})
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"asked": true, "action": answer.Action}, nil
 }
 
 // token makes a token with scopes.
@@ -306,6 +310,25 @@ func TestAQuestionInTheResult(t *testing.T) {
 	require.NoError(t, json.Unmarshal(got.Result, &asked))
 	body, _ = modern("test_ask", `"requestState":"`+asked.RequestState+`","inputResponses":{"question":{"action":"accept","content":{}}},`)
 	require.Contains(t, s.post(body, headers...).body, `{"action":"accept","asked":true}`)
+}
+
+// Another server than the one that asked takes the answer, for a tool that may be
+// called again, and only for the question that was answered.
+func TestAnotherServerTakesTheAnswer(t *testing.T) {
+	first, second := serve(t, true), serve(t, true)
+	for _, c := range []struct{ tool, question, expected string }{
+		{"test_again", "Ship it?", `{"action":"accept","asked":true}`},
+		{"test_again", "Ship something else?", `"resultType":"input_required"`},
+		{"test_ask", "Ship it?", `"resultType":"input_required"`},
+	} {
+		first.question, second.question = "Ship it?", c.question
+		body, headers := modern(c.tool)
+		var asked struct{ RequestState string }
+		require.NoError(t, json.Unmarshal(first.post(body, headers...).Result, &asked))
+		require.NotEmpty(t, asked.RequestState)
+		body, _ = modern(c.tool, `"requestState":"`+asked.RequestState+`","inputResponses":{"question":{"action":"accept","content":{}}},`)
+		require.Contains(t, second.post(body, headers...).body, c.expected, c)
+	}
 }
 
 func TestHeadersHaveToFitTheMessage(t *testing.T) {
