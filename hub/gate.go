@@ -217,4 +217,9 @@ func (g *gate) withSession(next http.Handler, closed, refuse func(http.ResponseW
 func formToken(r *http.Request) string { return r.PostFormValue("csrf") }
 
 // formLimit is how long the body of a request may be.
-func formLimit(*http.Request) int64 { return maxForm }
+func formLimit(r *http.Request) int64 {
+	if r.URL.Path == importPath {
+		return maxUpload
+	}
+	return maxForm
+}

@@ -67,14 +67,20 @@ type Standings interface {
 	Standing(ctx context.Context, run state.Info) Standing
 	// Driven reports whether a process drives a run of a workflow now.
 	Driven(run state.Key) bool
-	// Decider is who decides for the agent.
-	Decider(ctx context.Context) string
+	// Deciders are who decides for the agent.
+	Deciders(ctx context.Context) []Decider
 }
 
 // Standing is where a run is: its status, for whom it waits, and at which steps.
 type Standing struct {
 	Status, WaitsFor string
 	Steps            []string
+}
+
+// Decider is one who decides for the agent. Host is where they are, "" for here; State is
+// reachable, ready (here), offline or denied, and Reason says why.
+type Decider struct {
+	Name, About, Host, State, Reason string
 }
 
 // Hub serves the pages. It may be used by several goroutines at once.
@@ -86,6 +92,8 @@ type Hub struct {
 	changes *changes
 	scrape  *scrape
 	audit   *audit.Auditor
+
+	deciders probed
 
 	ctx  context.Context // ends with the hub
 	work sync.WaitGroup  // the runs that it drives
@@ -149,6 +157,7 @@ func (h *Hub) Handler() http.Handler {
 	} {
 		inside.HandleFunc("POST "+path, h.changing(change))
 	}
+	inside.HandleFunc("POST "+importPath, h.changing(change{access.Run, h.importRun}))
 	inside.HandleFunc("POST /leave", h.leave)
 	inside.HandleFunc("/", h.noPage)
 

@@ -3,6 +3,8 @@ package hub
 import (
 	"context"
 	"net/http"
+	"slices"
+	"sync"
 	"time"
 
 	"savant/agent"
@@ -18,13 +20,15 @@ const (
 )
 
 type overviewView struct {
-	Decider   string
+	Deciders  []Decider
 	Engines   []engines.Health
 	Runs      []runRow
 	Agents    []agentRow
-	Total     int // runs of workflows
-	Waiting   []runRow
-	Looked    int // at how many of the latest runs, for those that wait
+	Total     int      // runs of workflows
+	Open      []runRow // those that a person waits for first
+	Waiting   int      // for a person
+	Going     []agentRow
+	Looked    int // at how many of the latest runs, for those that are open
 	AgentRuns int
 }
 
@@ -40,20 +44,68 @@ func (h *Hub) overview(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, err)
 		return
 	}
-	view := overviewView{Decider: h.options.Standings.Decider(ctx), Looked: len(list.Runs), Engines: h.engines(ctx), Total: list.Total, AgentRuns: len(reports)}
+	view := overviewView{Deciders: h.whoDecides(ctx), Looked: len(list.Runs), Engines: h.engines(ctx), Total: list.Total, AgentRuns: len(reports)}
 	for i, each := range list.Runs {
 		row := h.runRow(ctx, each)
 		if i < latest {
 			view.Runs = append(view.Runs, row)
 		}
-		if row.Standing.WaitsFor != "" {
-			view.Waiting = append(view.Waiting, row)
+		switch row.Standing.Status {
+		case "waiting", "running", "interrupted", "blocked":
+			view.Open = append(view.Open, row)
+		}
+		if row.Standing.WaitsFor == forPerson {
+			view.Waiting++
 		}
 	}
-	for _, each := range reports[:min(len(reports), latest)] {
-		view.Agents = append(view.Agents, agentRowOf(each))
+	slices.SortStableFunc(view.Open, func(a, b runRow) int { return urgency(a) - urgency(b) })
+	for i, each := range reports {
+		if i < latest {
+			view.Agents = append(view.Agents, agentRowOf(each))
+		}
+		if each.Status == agent.StatusRunning || each.Status == agent.StatusWaiting {
+			view.Going = append(view.Going, agentRowOf(each))
+		}
 	}
 	h.show(w, r, http.StatusOK, "overview.html", page{Title: "Overview", At: "overview", View: view})
+}
+
+// forPerson is for whom a run waits that asks a person.
+const forPerson = "person"
+
+// urgency orders runs by what a person has to do.
+func urgency(row runRow) int {
+	switch {
+	case row.Standing.WaitsFor == forPerson:
+		return 0
+	case row.Standing.Status == "blocked":
+		return 1
+	case row.Standing.Status == "running":
+		return 3
+	}
+	return 2
+}
+
+// fresh is how long an answer about who decides is shown again.
+const fresh = 10 * time.Second
+
+// probed is who decides, as it was found out last.
+type probed struct {
+	mu    sync.Mutex
+	found []Decider
+	at    time.Time
+}
+
+// whoDecides asks at most every few seconds whether they can be reached.
+func (h *Hub) whoDecides(ctx context.Context) []Decider {
+	h.deciders.mu.Lock()
+	defer h.deciders.mu.Unlock()
+	if time.Since(h.deciders.at) > fresh {
+		asking, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		h.deciders.found, h.deciders.at = h.options.Standings.Deciders(asking), time.Now()
+	}
+	return h.deciders.found
 }
 
 // engines asks the engines how they are. One that was not started yet is not started.

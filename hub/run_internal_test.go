@@ -39,8 +39,8 @@ type noStandings struct{}
 func (noStandings) Standing(_ context.Context, run state.Info) Standing {
 	return Standing{Status: run.Status}
 }
-func (noStandings) Driven(state.Key) bool          { return false }
-func (noStandings) Decider(context.Context) string { return "nobody" }
+func (noStandings) Driven(state.Key) bool              { return false }
+func (noStandings) Deciders(context.Context) []Decider { return nil }
 
 // newSite returns a hub of a folder with workflows, each a name and its text.
 func newSite(t testing.TB, workflows ...string) *site {

@@ -26,6 +26,7 @@ func (h *Hub) runRow(ctx context.Context, run state.Info) runRow {
 type runsView struct {
 	Workflow  string
 	Workflows []string
+	Imports   bool // an export can be taken in
 	Runs      []runRow
 	Pager     pager
 }
@@ -36,7 +37,7 @@ func (h *Hub) listRuns(w http.ResponseWriter, r *http.Request) {
 	list, err := h.options.Think.StateList(r.Context(), think.StateListInput{Workflow: workflow, Limit: 1})
 	if err == nil {
 		from, to, pager := paged(r, "page", list.Total, runsPage, 0)
-		view := runsView{Workflow: workflow, Workflows: h.options.Think.Library.Names(), Pager: pager}
+		view := runsView{Workflow: workflow, Imports: !h.options.ReadOnly, Workflows: h.options.Think.Library.Names(), Pager: pager}
 		if to > from {
 			list, err = h.options.Think.StateList(r.Context(), think.StateListInput{Workflow: workflow, Offset: from, Limit: to - from})
 		}

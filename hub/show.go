@@ -255,7 +255,7 @@ func count(number int, thing string) string {
 // beside its colour.
 func mark(status string) string {
 	switch word, _, _ := strings.Cut(status, " "); word {
-	case "done", "ok", "ready", "cached":
+	case "done", "ok", "ready", "reachable", "cached":
 		return "good"
 	case "failed", "error", "damaged", "blocked", "denied", "offline", "stuck", "max_steps":
 		return "bad"

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os/exec"
 	"strings"
@@ -138,4 +139,20 @@ func TestTheHubBesideAClient(t *testing.T) {
 		require.NoError(t, stdin.Close())
 		require.NoError(t, command.Wait())
 	}
+}
+
+// TestTheOverviewSaysWhoCanBeReached asks nobody anything.
+func TestTheOverviewSaysWhoCanBeReached(t *testing.T) {
+	t.Parallel()
+	asked := make(chan string, 10)
+	service := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.URL.Path }))
+	t.Cleanup(service.Close)
+	h := serveHub(t, t.TempDir(), "--reasoning-api-url", service.URL+"/agent_intent")
+	require.Contains(t, h.page("/"), `<span class="status good">reachable</span>`)
+	require.Empty(t, asked, "a connection is enough")
+	service.Close()
+	h = serveHub(t, t.TempDir(), "--reasoning-api-url", service.URL+"/agent_intent")
+	require.Contains(t, h.page("/"), `<span class="status bad">offline</span>`)
+	h = serveHub(t, t.TempDir(), "--llm-provider", "offline")
+	require.Contains(t, h.page("/"), "offline-planner</td>")
 }

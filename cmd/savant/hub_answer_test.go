@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"html"
 	"io"
+	"mime/multipart"
 	"net/http"
 	"net/url"
 	"os"
@@ -414,6 +416,59 @@ func TestAHubThatOnlyShows(t *testing.T) {
 		status, body, _ := shows.ask(shows.client, http.MethodPost, path, url.Values{"csrf": {"x"}})
 		require.Equal(t, http.StatusForbidden, status, body)
 	}
+}
+
+// TestAnExportIsTakenIn from another folder, shown as what it claims, and nothing is done
+// with it; what is no export, or was changed, is refused.
+func TestAnExportIsTakenIn(t *testing.T) {
+	t.Parallel()
+	there, here := shipsIn(t), t.TempDir()
+	savantIn(t, there, "workflows", "run", "ships", "--run-id", "r1")
+	file := filepath.Join(there, "r1.export")
+	savantIn(t, there, "state", "export", "r1", "-o", file)
+	whole, err := os.ReadFile(file)
+	require.NoError(t, err)
+	h := serveHub(t, here)
+	token := h.formOf(h.page("/runs"), "/runs/import").Get("csrf")
+	send := func(csrf string, data []byte) (int, string) {
+		var body bytes.Buffer
+		form := multipart.NewWriter(&body)
+		require.NoError(t, form.WriteField("csrf", csrf))
+		part, err := form.CreateFormFile("export", "../../"+hostile)
+		require.NoError(t, err)
+		_, err = part.Write(data)
+		require.NoError(t, err)
+		require.NoError(t, form.Close())
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.base+"/runs/import", &body)
+		require.NoError(t, err)
+		request.Header.Set("Content-Type", form.FormDataContentType())
+		answer, err := h.client.Do(request)
+		require.NoError(t, err)
+		defer answer.Body.Close()
+		text, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		return answer.StatusCode, string(text)
+	}
+	status, _ := send("", whole)
+	require.Equal(t, http.StatusForbidden, status)
+	for _, bad := range [][]byte{nil, []byte("nothing"), whole[:len(whole)/2], bytes.Repeat([]byte("x"), 33<<20)} {
+		status, body := send(token, bad)
+		require.GreaterOrEqual(t, status, 400)
+		require.Less(t, status, 500, body)
+	}
+	require.Contains(t, h.page("/runs"), "There are none yet.")
+	status, body := send(token, whole)
+	require.Equal(t, http.StatusOK, status, body)
+	require.Contains(t, body, "The run was taken in.")
+	require.Contains(t, body, "Ship it?")
+	require.Contains(t, body, "was imported and is only shown here")
+	for _, change := range []string{"answer", "fork", "reset", "cancel", "go-on"} {
+		require.NotContains(t, body, `action="/runs/ships/r1/`+change)
+		status, body := h.send("/runs/ships/r1/"+change, url.Values{"csrf": {token}, "to": {"start"}})
+		require.Equal(t, http.StatusForbidden, status, body)
+	}
+	_, body = send(token, whole)
+	require.Contains(t, body, "This very run is here already.")
 }
 
 // TestHostileQuestionsAreShownAsText has markup, hidden characters and a secret in every

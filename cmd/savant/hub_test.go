@@ -322,7 +322,7 @@ func TestTheHubShowsWhatTheCommandsSay(t *testing.T) {
 	for path, says := range map[string]string{"/": "savant workflows run NAME", "/runs": "savant workflows run NAME", "/diagnostics/agents": "savant run &#34;what you want&#34;"} {
 		require.Contains(t, quotesOf(empty.page(path)), quotesOf(says), path)
 	}
-	require.Contains(t, empty.page("/"), "No run of a workflow waits for anybody.")
+	require.Contains(t, empty.page("/"), "No run of a workflow is open: none waits for anybody.")
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "asks.yaml"),
 		[]byte("name: asks\nversion: \"1\"\nsteps:\n  - {id: sure, call: human.approve, input_template: {message: \"Sure?\"}}\n  - {id: more, call: nobody.has}\n"), 0o600))
@@ -331,8 +331,8 @@ func TestTheHubShowsWhatTheCommandsSay(t *testing.T) {
 
 	h := empty // what other processes did since it was started is there, too
 	require.Contains(t, h.page("/"), `href="/runs/asks/r1"`)
-	require.Contains(t, h.page("/"), "with the offline-planner, which is not a model")
-	require.NotContains(t, h.page("/"), "waits for anybody")
+	require.Contains(t, h.page("/"), "offline-planner</td>")
+	require.NotContains(t, h.page("/"), "none waits for anybody")
 	require.Contains(t, h.page("/diagnostics/agents/a1?type=tool_call_started"), `<span class="line">1 git.status</span>`)
 	run := h.page("/runs/asks/r1")
 	require.Contains(t, run, "waiting</span> for person at <code>sure</code>")

@@ -3,11 +3,17 @@ package app
 import (
 	"cmp"
 	"context"
+	"net"
+	"net/url"
 	"os/user"
 	"path/filepath"
+	"strings"
+	"time"
 
+	"savant/fault"
 	"savant/hub"
 	"savant/internal/access"
+	"savant/internal/settings"
 	"savant/think/state"
 )
 
@@ -29,14 +35,13 @@ func (a *App) Hub(ctx context.Context, at HubAt) (*hub.Hub, error) {
 	if sessions != "" {
 		sessions = filepath.Join(sessions, "savant", "hub")
 	}
-	client, decider, err := Reasoner(a.settings.Reasoning, a.options.Version, nil)
+	_, decider, err := Reasoner(a.settings.Reasoning, a.options.Version, nil)
 	if err != nil {
 		return nil, err
 	}
-	late, _ := client.Transport().(*lateService)
 	return hub.New(ctx, hub.Options{Address: at.Address, URL: a.settings.Hub.URL, Door: door, Token: a.settings.Hub.Token, Sessions: sessions,
 		ReadOnly: at.ReadOnly, NoAnswers: !a.settings.Hub.Answers, Person: UserName() + " in the hub", Folder: a.Path, Version: a.options.Version, Think: a.Think, Driver: a.Driver, Keeper: a.Keeper(),
-		Agent: a.Agent, Tools: a.Tools, Recorder: a.Recorder, Redactor: a.redactor, Standings: standings{a, decider, late}, Logs: filepath.Join(a.Path, filepath.FromSlash(a.logs)), Logger: a.Logger})
+		Agent: a.Agent, Tools: a.Tools, Recorder: a.Recorder, Redactor: a.redactor, Standings: standings{a, decider}, Logs: filepath.Join(a.Path, filepath.FromSlash(a.logs)), Logger: a.Logger})
 }
 
 // UserName is the name of whoever runs the program.
@@ -52,7 +57,6 @@ func UserName() string {
 type standings struct {
 	app     *App
 	decider string
-	late    *lateService // nil where the models are known
 }
 
 // Standing is where a run of a workflow is.
@@ -64,11 +68,58 @@ func (s standings) Standing(ctx context.Context, run state.Info) hub.Standing {
 // Driven reports whether a process drives a run of a workflow now.
 func (s standings) Driven(run state.Key) bool { return s.app.Driven(run) }
 
-// Decider is who decides for the agent: of models that nobody set, those that are
-// found when it is first asked.
-func (s standings) Decider(ctx context.Context) string {
-	if s.late != nil {
-		return s.late.name(ctx)
+// probePatience is how long a decider may take to accept a connection.
+const probePatience = 700 * time.Millisecond
+
+// Deciders are who decides for the agent, and whether they can be reached: a connection is
+// made, and nothing is sent. Nobody is asked whom a person has not accepted.
+func (s standings) Deciders(ctx context.Context) []hub.Decider {
+	given := s.app.settings.Reasoning
+	if given.Waiting != nil {
+		return []hub.Decider{{Name: "nobody", State: "denied", About: fault.From(given.Waiting).Message()}}
 	}
-	return s.decider
+	if given.URL != "" {
+		return []hub.Decider{reached(ctx, hub.Decider{Name: s.decider, About: "a Reasoning API outside"}, given.URL)}
+	}
+	found := withDefaults(ctx, given)
+	var out []hub.Decider
+	for _, each := range []struct{ model, about string }{{found.SLM, "the small model"}, {found.LLM, "the large model"}} {
+		if each.model != "" {
+			out = append(out, reached(ctx, hub.Decider{Name: each.model, About: each.about}, providerURL(found, each.model)))
+		}
+	}
+	if len(out) == 0 {
+		out = []hub.Decider{{Name: "offline-planner", State: "ready", About: "not a model: it searches, reads and quotes. Name a model with SAVANT_SLM or SAVANT_LLM"}}
+	}
+	return out
+}
+
+// providerURL is the address of the provider of a model.
+func providerURL(s settings.Reasoning, model string) string {
+	provider, _, named := strings.Cut(model, ":")
+	known := map[string]string{"ollama": s.OllamaURL, "anthropic": s.AnthropicURL, "openai": s.OpenAIURL}
+	if address := known[provider]; named && address != "" {
+		return address
+	}
+	return cmp.Or(known[s.Provider], s.OllamaURL)
+}
+
+// reached says whether something listens at an address.
+func reached(ctx context.Context, who hub.Decider, address string) hub.Decider {
+	where, err := url.Parse(address)
+	if err != nil || where.Hostname() == "" {
+		who.State, who.Reason = "offline", "its address cannot be read"
+		return who
+	}
+	who.Host = where.Host
+	port := cmp.Or(where.Port(), map[string]string{"https": "443"}[where.Scheme], "80")
+	dialer := net.Dialer{Timeout: probePatience}
+	connection, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(where.Hostname(), port))
+	if err != nil {
+		who.State, who.Reason = "offline", "nothing answers there"
+		return who
+	}
+	_ = connection.Close() // it was only to be seen
+	who.State = "reachable"
+	return who
 }
