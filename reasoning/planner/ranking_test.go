@@ -1,0 +1,89 @@
+package planner_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/engines/repo"
+	"savant/reasoning"
+	"savant/reasoning/planner"
+)
+
+// shop is a project in which common words stand everywhere, and what is asked for once.
+var shop = fstest.MapFS{
+	"README.md": {Data: []byte("# Shop\n\nThe shop takes orders and sends parcels. An order has a customer and a price.\n\n" +
+		"## Getting started\n\nRun `make start` and open the shop.\n")},
+	"docs/settings.md": {Data: []byte("# Settings\n\n| variable | default | meaning |\n| --- | --- | --- |\n" +
+		"| `SHOP_PATH` | `./` | the folder of the shop |\n| `SHOP_TIMEOUT_MS` | `3000` | how long a payment may take |\n\n" +
+		"## Exit codes\n\n| code | meaning |\n| --- | --- |\n| 2 | wrong usage |\n| 7 | the till is closed |\n")},
+	"docs/refunds.md": {Data: []byte("# Refunds\n\nA refund gives the price of an order back. At most three refunds of an order are possible.\n\n" +
+		"## Approving a refund\n\nA clerk approves each refund over 100.\n")},
+	"order/order.go": {Data: []byte("// Package order takes orders of customers.\npackage order\n\n// Order is what a customer buys, at a price.\ntype Order struct{ Price int }\n\n" +
+		"// Take takes an order of a customer and checks its price.\nfunc Take(price int) Order { return Order{price} }\n")},
+	"order/refund.go": {Data: []byte("package order\n\n// refundOrder gives the price of an order back to the customer.\nfunc refundOrder(o Order) int { return o.Price }\n\n" +
+		"// validateRefund says whether an order may be refunded.\nfunc validateRefund(o Order) bool { return o.Price > 0 }\n")},
+	"parcel/parcel.go": {Data: []byte("// Package parcel sends parcels to customers.\npackage parcel\n\n// Send sends the parcel of an order.\nfunc Send(order int) {}\n\n" +
+		"// weigh returns the weight of a parcel in grams.\nfunc weigh() int { return 0 }\n")},
+	"order/order_test.go": {Data: []byte("package order\n\nimport \"testing\"\n\n// TestTake takes an order.\nfunc TestTake(t *testing.T) { Take(1) }\n")},
+}
+
+// TestTheBestPlaceComesFirst asks about a small project with the search that Savant has.
+func TestTheBestPlaceComesFirst(t *testing.T) {
+	folder := t.TempDir()
+	for name, file := range shop {
+		full := filepath.Join(folder, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(full), 0o700))
+		require.NoError(t, os.WriteFile(full, file.Data, 0o600))
+	}
+	search := repo.NewSearch(repo.SearchOptions{Path: folder, CacheFolder: t.TempDir()})
+	defer func() { require.NoError(t, search.Close()) }()
+	w := newWorld(t, shop)
+	w.real = search.Tools()[0].Call
+	tools := append([]reasoning.Tool{{Name: "context.search", Description: "Full-text search of the repository.", ReadOnly: true, InputSchema: json.RawMessage(
+		`{"type":"object","properties":{"query":{},"limit":{},"paths":{},"per_file":{},"counts":{}}}`)}}, offered[1])
+	for goal, first := range map[string]string{
+		"Where is an order refunded?":                          `order/refund.go:\d+, (refundOrder|validateRefund)\n`,
+		"Where is a refund of an order validated?":             `order/refund.go:\d+, validateRefund\n`,
+		"Which function weighs a parcel?":                      `parcel/parcel.go:\d+, weigh\n`,
+		"What does exit code 7 mean?":                          `docs/settings.md:\d+, under "Exit codes"\n(.*\n)* .*\| 7 \| the till is closed \|`,
+		"Which environment variable sets the folder?":          `docs/settings.md:\d+, under "Settings"\n(.*\n)* .*SHOP_PATH`,
+		"What is the default timeout of a payment?":            `docs/settings.md:\d+, under "Settings"\n(.*\n)* .*3000`,
+		"How many refunds of an order are possible?":           `docs/refunds.md:\d+, under "Refunds"\n(.*\n)* .*At most three`,
+		"How do I approve a refund?":                           `docs/refunds.md:\d+, under "Approving a refund"`,
+		"How do I get started with the shop?":                  `README.md:\d+, under "Getting started"`,
+		"What is a refund?":                                    `docs/refunds.md:\d+, under "Refunds"`,
+		"Which tests cover an order?":                          `order/order_test.go:`,
+		"Where are parcels of orders of the customers sent to": `parcel/parcel.go:`,
+	} {
+		_, final := pursue(t, w, reasoning.Request{Goal: goal, Tools: tools})
+		_, answer, _ := strings.Cut(final, "\n1. ")
+		answer, _, _ = strings.Cut(answer, "\n2. ")
+		require.Regexp(t, regexp.MustCompile(`\A`+first), answer, "%s\n%s", goal, final)
+		require.Contains(t, final, "Found for", goal)
+		w.checkQuotes(t, final)
+	}
+	_, final := pursue(t, w, reasoning.Request{Goal: "Where is the unicorn of the shop fed?", Tools: tools})
+	require.Contains(t, final, `Not found: "unicorn", "fed".`)
+	require.Contains(t, final, "Nothing fits")
+}
+
+// A search that counts files decides which words are rare, not its own best hits.
+func TestWordsWeighByTheFilesThatHaveThem(t *testing.T) {
+	result := `{"counts":{"files":1000,"words":{"common":900,"rare":2}},"rows":[
+		{"path":"a.go","line":1,"snippet":"// common","score":2},{"path":"b.go","line":1,"snippet":"// rare","score":2}]}`
+	read := func(path, text string) reasoning.Outcome {
+		return reasoning.Outcome{ToolName: "context.read", Args: json.RawMessage(`{}`), Result: json.RawMessage(`{"path":"` + path + `","start_line":1,"text":"` + text + `"}`)}
+	}
+	intent := planner.Plan(reasoning.Request{Goal: "Where is common rare?", Step: 2, Tools: offered, Limits: reasoning.Limits{StepsLeft: 1},
+		LastOutput: []reasoning.Outcome{{ToolName: "context.search", Args: json.RawMessage(`{"query":"common rare"}`), Result: json.RawMessage(result)},
+			read("a.go", "// common things"), read("b.go", "// rare things")}}, asked)
+	require.Contains(t, intent.Final, "the best first: b.go:1")
+	require.NotContains(t, intent.Final, "Nothing fits")
+}
