@@ -137,6 +137,8 @@ func (h *Hub) Handler() http.Handler {
 	inside.HandleFunc("GET /{$}", h.overview)
 	inside.HandleFunc("GET /runs", h.listRuns)
 	inside.HandleFunc("GET /runs/{workflow}/{run}", h.showRun)
+	inside.HandleFunc("GET /runs/{workflow}/{run}/version", h.sendVersion)
+	inside.HandleFunc("GET /runs/{workflow}/{run}/{act}", backToRun)
 	inside.HandleFunc("POST /runs/{workflow}/{run}/verify", h.verifyRun)
 	inside.HandleFunc("GET /compare", h.compare)
 	inside.HandleFunc("GET /workflows", h.listWorkflows)

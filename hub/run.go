@@ -94,10 +94,28 @@ func (h *Hub) showRun(w http.ResponseWriter, r *http.Request) {
 	h.show(w, r, shownStatus(r), "run.html", page{Title: view.Run, At: "runs", View: view})
 }
 
+// sendVersion says at which version a run is, so that a page knows when it has moved on.
+func (h *Hub) sendVersion(w http.ResponseWriter, r *http.Request) {
+	version, _, err := h.options.Think.Store.Head(r.Context(), runOf(r))
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write([]byte(`{"version":` + strconv.Itoa(version) + "}\n")) // whoever asked may be gone
+}
+
+// backToRun leads from the address of a form to the page of its run: a form that is
+// refused is shown at its own address, and so links of that page lead here.
+func backToRun(w http.ResponseWriter, r *http.Request) {
+	target := url.URL{Path: "/runs/" + url.PathEscape(r.PathValue("workflow")) + "/" + url.PathEscape(r.PathValue("run")), RawQuery: r.URL.RawQuery}
+	http.Redirect(w, r, target.String(), http.StatusSeeOther)
+}
+
 // runPage reads what the page of a run shows. What is damaged is told in the page:
 // UNKNOWN_RUN, CHECKPOINT_NOT_FOUND for a version that the run has not.
 func (h *Hub) runPage(r *http.Request) (*runView, error) {
-	ctx, key := r.Context(), state.Key{Workflow: r.PathValue("workflow"), Run: r.PathValue("run")}
+	ctx, key := r.Context(), runOf(r)
 	info, err := h.infoOf(ctx, key)
 	if err != nil {
 		return nil, err

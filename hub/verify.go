@@ -6,7 +6,6 @@ import (
 	"savant/fault"
 	"savant/think"
 	"savant/think/audit"
-	"savant/think/state"
 )
 
 // verifyView is the verdict on a run, as savant verify says it.
@@ -20,7 +19,7 @@ type verifyView struct {
 
 // verifyRun makes every state of a run again and compares it with its record.
 func (h *Hub) verifyRun(w http.ResponseWriter, r *http.Request) {
-	key := state.Key{Workflow: r.PathValue("workflow"), Run: r.PathValue("run")}
+	key := runOf(r)
 	if _, err := h.infoOf(r.Context(), key); err != nil {
 		h.fail(w, r, err)
 		return

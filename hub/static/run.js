@@ -17,6 +17,7 @@ async function load(address, push) {
     const scrolled = places(shown);
     shown.replaceWith(next);
     restore(next, focused, scrolled);
+    if (!new URL(address, location.href).searchParams.has("version")) follow(parsed);
     if (push) history.pushState(null, "", address);
     else history.replaceState(null, "", address);
   } catch {
@@ -76,3 +77,40 @@ document.addEventListener("click", (event) => {
 });
 
 window.addEventListener("popstate", () => load(new URL(location.href), false));
+
+// The page of a run as it is moves on with it: once a second, while it can be seen, the
+// hub is asked for the version.
+const live = document.getElementById("run-live");
+let known = live?.dataset.version;
+
+// follow takes over what stands beside the graph. A form that is being filled in stays.
+function follow(parsed) {
+  known = parsed.getElementById("run-live")?.dataset.version ?? known;
+  for (const id of ["facts", "asked", "history"]) {
+    const shown = document.getElementById(id), next = parsed.getElementById(id);
+    if (shown && next && !busy(shown)) shown.replaceWith(next);
+    else if (shown && next && shown.innerText !== next.innerText) live.textContent = "The run has moved on: load the page again to see what it asks now.";
+  }
+}
+
+// busy says whether somebody fills in a form, or has opened one.
+function busy(shown) {
+  return shown.contains(document.activeElement) || shown.querySelector("details[open]") !== null ||
+    [...shown.querySelectorAll("input, textarea, select")].some((each) => each.type === "checkbox" || each.type === "radio" ? each.checked !== each.defaultChecked
+      : each.tagName === "SELECT" ? ![...each.options].every((option) => option.selected === option.defaultSelected || !each.querySelector("[selected]")) : each.value !== each.defaultValue);
+}
+
+async function look() {
+  if (document.visibilityState !== "visible" || new URLSearchParams(location.search).has("version")) return;
+  try {
+    const answer = await fetch(`${live.dataset.at}/version`, { credentials: "same-origin" });
+    if (!answer.ok) return;
+    const { version } = await answer.json();
+    if (String(version) !== known) {
+      known = String(version);
+      await load(new URL(location.href), false);
+    }
+  } catch { /* the hub is away: it is asked again */ }
+}
+
+if (live) setInterval(look, 1000);

@@ -1,0 +1,106 @@
+package browsertest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// planned starts a run of a workflow with a loop of three items for a model, and a person
+// after it.
+func planned(t *testing.T, run string) (folder string, answer func(step, result string)) {
+	t.Helper()
+	folder = t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "steps.yaml"), []byte(`name: steps
+version: "1"
+steps:
+  - {id: list, call: flow.set, input_template: {value: [a, b, c]}, capture_as: list}
+  - {id: each, foreach: list, as: one, call: llm.generate, input_template: {task: "{{ one }}"}, capture_as: all}
+  - {id: rare, when: len(all) > 5, call: flow.set, input_template: {value: 1}, capture_as: rare}
+  - {id: sure, deps: [all_done], call: human.approve, input_template: {message: "Sure?"}}
+  - {id: all_done, call: flow.set, input_template: {value: "{{ all }}"}, capture_as: done}
+`), 0o600))
+	savant := func(args ...string) {
+		t.Helper()
+		out, err := exec.CommandContext(t.Context(), "savant", append(args, "--path", folder)...).CombinedOutput()
+		if err != nil {
+			require.ErrorAs(t, err, new(*exec.ExitError), string(out))
+		}
+	}
+	savant("workflows", "run", "steps", "--run-id", run)
+	return folder, func(step, result string) { t.Helper(); savant("workflows", "answer", run, step, "--result", result) }
+}
+
+// draws waits for a step of the graph to say something: it is no HTML, which has a text
+// as it is shown.
+func (p *tab) draws(selector, text string) {
+	p.t.Helper()
+	p.until(`[...document.querySelectorAll($1)].some((each) => each.textContent.includes($2))`, selector, text)
+}
+
+// TestTheSliderMovesThroughARun without loading the page, and back and forward lead
+// through the steps that were chosen.
+func TestTheSliderMovesThroughARun(t *testing.T) {
+	wanted(t)
+	folder, answer := planned(t, "r1")
+	answer("each_0", `"x"`)
+	answer("each_1", `"y"`)
+	answer("each_2", `"z"`)
+	p := newProfile(t)
+	h := serve(t, folder, "127.0.0.1:0")
+	p.open(h.link)
+	p.open(h.base + "/runs/steps/r1")
+	p.says("#version-shown", "v4 of v4")
+	eval[bool](p, `window.stays = true`)
+	const move = `(() => { const slider = document.getElementById("version"); slider.focus(); slider.value = $1; slider.dispatchEvent(new Event("input", {bubbles: true})); return true; })()`
+	eval[bool](p, move, 2)
+	p.says("#graph", "As it was at v2")
+	p.draws(".node.issued", "1 of 3")
+	require.Equal(t, []string{"2"}, p.queryOf("version"))
+	require.Equal(t, "version", eval[string](p, `document.activeElement.id`), "the keyboard stays on the slider")
+	eval[bool](p, move, 3)
+	p.draws(".node.issued", "2 of 3")
+
+	p.click(`.node a[aria-label^="rare:"]`)
+	p.says("#panel", "undecided")
+	p.click(`.node a[aria-label^="list:"]`)
+	p.says("#panel h3", "list")
+	p.do(chromedp.NavigateBack())
+	p.says("#panel h3", "rare")
+	p.do(chromedp.NavigateForward())
+	p.says("#panel h3", "list")
+	p.click(`a[rel="next"]`)
+	p.says("#panel h3", "list")
+	p.draws(".node.skipped", "rare")
+	p.until(`window.stays === true`)
+
+	// A link of the graph is reached and followed with the keyboard.
+	eval[bool](p, `(document.querySelector('.node a[aria-label^="sure:"]').focus(), true)`)
+	p.do(chromedp.KeyEvent("\r"))
+	p.says("#panel", "waits for a person")
+}
+
+// TestARunMovesOnInThePage when another process answers a step.
+func TestARunMovesOnInThePage(t *testing.T) {
+	wanted(t)
+	folder, answer := planned(t, "r1")
+	p := newProfile(t)
+	h := serve(t, folder, "127.0.0.1:0")
+	p.open(h.link)
+	p.open(h.base + "/runs/steps/r1?step=each")
+	p.draws(".node.issued", "0 of 3")
+	eval[bool](p, `window.stays = true`)
+	answer("each_0", `"x"`)
+	p.draws(".node.issued", "1 of 3")
+	p.says("#version-shown", "v2 of v2")
+	p.says("#facts", "v2")
+	p.until(`window.stays === true`)
+	answer("each_1", `"x"`)
+	answer("each_2", `"x"`)
+	p.says("#asked", "Sure?")
+}
