@@ -147,7 +147,7 @@ var users = map[string]string{
 
 // testLibraries are for tests, and for the packages that hold tests for others.
 var (
-	testLibraries = []string{"github.com/stretchr/testify", "github.com/rogpeppe/go-internal/testscript", "github.com/rogpeppe/go-internal/txtar", "pgregory.net/rapid", "go.uber.org/goleak", "testing"}
+	testLibraries = []string{"github.com/stretchr/testify", "github.com/rogpeppe/go-internal/testscript", "github.com/rogpeppe/go-internal/txtar", "pgregory.net/rapid", "go.uber.org/goleak", "github.com/anishathalye/porcupine", "testing"}
 	testPackages  = []string{"think/state/statetest", "agent/agenttest", "internal/mongotest"}
 )
 

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
@@ -57,6 +58,7 @@ func run(ctx context.Context, args []string) error {
 		defer end()
 		_, _ = io.Copy(io.Discard, os.Stdin)
 	}()
+	go (&indexed{folder: folder, databases: map[string]*sql.DB{}, known: map[string]bool{}}).run(ctx)
 	go func() { fmt.Println(server.MongoDBURI()) }() // it waits until the server listens
 	return server.Run(ctx)
 }

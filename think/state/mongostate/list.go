@@ -106,13 +106,16 @@ func (s *Store) each(ctx context.Context, runs []found, look func(context.Contex
 // info describes a run: by its hint where its log has not moved on since.
 func (s *Store) info(ctx context.Context, key state.Key, hint hinted) (info state.Info, there bool, err error) {
 	info = state.Info{Workflow: key.Workflow, Run: key.Run, Status: hint.Status, Version: hint.Version, Created: hint.Created, Updated: hint.Updated}
-	if hint.Seq > 0 {
-		_, moved, err := s.find(ctx, key, hint.Seq+1)
-		if err != nil || !moved {
-			return info, err == nil && hint.Version > 0, err
-		}
+	next, moved, err := s.find(ctx, key, hint.Seq+1)
+	if err != nil || !moved && hint.Seq > 0 {
+		return info, err == nil && hint.Version > 0, err
 	}
-	at, err := s.locate(ctx, key)
+	var at place
+	if moved {
+		at, err = s.locateAfter(ctx, key, next)
+	} else {
+		at, err = s.locate(ctx, key)
+	}
 	if err == nil {
 		at, err = s.withCreated(ctx, key, at)
 	}

@@ -59,15 +59,23 @@ func (s *Store) locate(ctx context.Context, key state.Key) (place, error) {
 		return place{}, err
 	}
 	if there {
-		if next, err = s.end(ctx, key, next); err != nil {
-			return place{}, err
-		}
-		if at, err = s.placeOf(ctx, key, next); err != nil {
-			return place{}, err
-		}
+		return s.locateAfter(ctx, key, next)
 	}
 	s.remember(key, at)
 	return at, nil
+}
+
+// locateAfter is locate from an entry that is known.
+func (s *Store) locateAfter(ctx context.Context, key state.Key, known entry) (place, error) {
+	last, err := s.end(ctx, key, known)
+	if err != nil {
+		return place{}, err
+	}
+	at, err := s.placeOf(ctx, key, last)
+	if err == nil {
+		s.remember(key, at)
+	}
+	return at, err
 }
 
 // hinted is what the document of a run says of it: where its log stood some time ago.

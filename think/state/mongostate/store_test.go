@@ -16,9 +16,13 @@ import (
 )
 
 // open returns the store of a database. It closes with the test.
-func open(t *testing.T, uri string) *mongostate.Store {
+func open(t testing.TB, uri string) *mongostate.Store {
+	return openWith(t, mongo.Options{Address: mongo.Address{URI: uri}})
+}
+
+func openWith(t testing.TB, options mongo.Options) *mongostate.Store {
 	t.Helper()
-	database, err := mongo.Open(mongo.Options{Address: mongo.Address{URI: uri}})
+	database, err := mongo.Open(options)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = database.Close(context.Background()) })
 	store, err := mongostate.Open(database, mongostate.Options{})
@@ -42,5 +46,12 @@ func fewerChecks(t *testing.T) {
 func TestStore(t *testing.T) {
 	server := mongotest.Start(t)
 	fewerChecks(t)
-	statetest.RunBackend(t, func(t *testing.T) state.Backend { return open(t, server.URI(mongotest.NewDatabase())) })
+	commands := &filters{seen: map[string]int{}}
+	statetest.RunBackend(t, func(t *testing.T) state.Backend {
+		return openWith(t, mongo.Options{Address: mongo.Address{URI: server.URI(mongotest.NewDatabase())}, Sent: commands.sent})
+	})
+	require.Empty(t, commands.wrong, "a filter that is no key")
+	for _, each := range []string{"find", "insert", "update"} {
+		require.NotZero(t, commands.seen[each])
+	}
 }
