@@ -103,6 +103,10 @@ steps:
 	require.Equal(t, exitOK, run(t.Context(), []string{"runs", "trace", "l1"}, []string{"SAVANT_PATH=" + folder}, strings.NewReader(""), &stdout, &stderr))
 	require.Contains(t, stdout.String(), "look/tell llm_call(ollama:small) → ")
 	require.Regexp(t, `(?m)^look/tell llm_call\(ollama:small\) → `, runtimeLog(t, folder))
+	stderr.Reset()
+	run(t.Context(), []string{"run", "Follow the workflow look", "--workflow", "look"}, []string{"SAVANT_PATH=" + folder, "OLLAMA_HOST=" + o.URL, "SLM_MODEL=small"},
+		strings.NewReader(""), &stdout, &stderr)
+	require.Regexp(t, `(?m)^\{"action":"finish","final":"\{\\"text\\":\\"Hello!\\"\}"\}$`, stderr.String())
 }
 
 // TestAnOutsideServiceLeavesPromptAndCall: who decides outside of the program is

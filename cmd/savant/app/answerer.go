@@ -56,14 +56,18 @@ func (s *speaker) listen(clean *redact.Redactor, tell func(text string)) (wrote 
 	if tell == nil {
 		return nil, func() {}
 	}
-	speaks := s.held.TryLock()
+	speaks, amid := s.held.TryLock(), false
 	stream := redact.NewStream(clean, func(text string) {
 		if speaks {
 			tell(text)
+			amid = !strings.HasSuffix(text, "\n")
 		}
 	})
 	return stream.Add, func() {
 		stream.Flush()
+		if amid {
+			tell("\n") // what is written next begins a line
+		}
 		if speaks {
 			s.held.Unlock()
 		}
