@@ -1,0 +1,220 @@
+package clients
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"savant/cmd/savant/cli"
+	"savant/cmd/savant/terminal"
+	"savant/engines/mcpclient"
+	"savant/fault"
+	"savant/internal/clientsetup"
+	"savant/internal/redact"
+)
+
+// patience bounds each thing that the doctor starts.
+const patience = 30 * time.Second
+
+// doctor is one call of the command.
+type doctor struct {
+	*cli.Program
+	project bool
+	failed  bool
+}
+
+// DoctorCommand is `savant doctor`.
+func DoctorCommand(p *cli.Program) *cobra.Command {
+	d := &doctor{Program: p}
+	command := &cobra.Command{Use: "doctor [CLIENT]", Short: "Try a client's configuration of Savant: start the server, fire the hook",
+		Long: "Starts the server as the client's configuration says, lists its tools, plans a run in an empty folder, and fires the configured\n" +
+			"hook with a call that the run does not allow: it has to be refused. Without CLIENT it tries every client that is set up here.",
+		Args: cli.Positional(cobra.MaximumNArgs(1)), ValidArgs: clientsetup.Names(),
+		RunE: func(command *cobra.Command, args []string) error { return d.run(command.Context(), args) }}
+	command.Flags().BoolVar(&d.project, "project", false, "try the configuration of this project, not your own")
+	return command
+}
+
+func (d *doctor) run(ctx context.Context, args []string) error {
+	t, err := targetOf(d.Program, d.project, "think,git,context,ci")
+	if err != nil {
+		return err
+	}
+	list := clientsetup.All()
+	if len(args) > 0 {
+		client, err := clientsetup.Find(args[0])
+		if err != nil {
+			return err
+		}
+		list = []clientsetup.Client{client}
+	}
+	tried := 0
+	for _, client := range list {
+		found, err := client.Configured(t)
+		if len(args) == 0 && (err != nil && t.Project != "" || err == nil && len(found.Server.Words) == 0) {
+			continue
+		}
+		tried++
+		fmt.Fprintf(d.Stdout, "%s\n", client.Title)
+		if err != nil {
+			d.wrong(fault.From(err).Message(), "mend the file")
+			continue
+		}
+		d.examine(ctx, client, found)
+	}
+	if tried == 0 {
+		fmt.Fprintln(d.Stdout, "Savant is set up for no client here. savant setup lists the clients.")
+	}
+	if d.failed {
+		return cli.StatusError(cli.ExitFailed)
+	}
+	return nil
+}
+
+func (d *doctor) right(format string, args ...any) {
+	fmt.Fprintf(d.Stdout, "  ok     %s\n", terminal.Visible(redact.Shapes().Text(fmt.Sprintf(format, args...))))
+}
+
+func (d *doctor) wrong(what, remedy string) {
+	d.failed = true
+	fmt.Fprintf(d.Stdout, "  wrong  %s\n         do: %s\n", terminal.Visible(redact.Shapes().Text(what)), terminal.Visible(remedy))
+}
+
+func (d *doctor) examine(ctx context.Context, client clientsetup.Client, found clientsetup.Configured) {
+	remedy := "savant setup " + client.Name
+	if d.project {
+		remedy += " --project"
+	}
+	for _, path := range found.Missing {
+		d.wrong(path+" lacks an entry of Savant, or has another one than setup writes", remedy)
+	}
+	if len(found.Server.Words) == 0 {
+		d.wrong("no server is configured", remedy)
+		return
+	}
+	folder, err := os.MkdirTemp("", "savant-doctor-")
+	if err != nil {
+		d.wrong("a folder for the trial cannot be made: "+err.Error(), "make room in "+os.TempDir())
+		return
+	}
+	defer os.RemoveAll(folder)
+	if err := d.plan(ctx, found.Server, folder); err != nil {
+		d.wrong("the server does not work: "+fault.From(err).Message(), remedy)
+		return
+	}
+	switch {
+	case !client.Hooks:
+		d.right("%s has no hooks, so nothing is enforced there", client.Title)
+	case len(found.Hook.Words) == 0 && found.Hook.Line == "":
+		d.wrong("no hook is configured", remedy)
+	default:
+		d.fire(ctx, client, found.Hook, folder, remedy)
+	}
+}
+
+// plan starts the server as the client would, but in an empty folder, and plans a run of
+// the bundled workflow hello.
+func (d *doctor) plan(ctx context.Context, configured clientsetup.Command, folder string) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	command := exec.CommandContext(ctx, configured.Words[0], configured.Words[1:]...)
+	command.Dir = folder
+	command.Env = os.Environ()
+	for name, value := range maps.All(configured.Env) {
+		command.Env = append(command.Env, name+"="+value)
+	}
+	command.Env = append(command.Env, "SAVANT_PATH="+folder)
+	stdin, err := command.StdinPipe()
+	if err != nil {
+		return fault.New(fault.EngineOffline, "%w", err)
+	}
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		return fault.New(fault.EngineOffline, "%w", err)
+	}
+	if err := command.Start(); err != nil {
+		return fault.New(fault.EngineOffline, "%s does not start: %w", configured.Words[0], err)
+	}
+	defer func() {
+		_ = stdin.Close()
+		_, _ = io.Copy(io.Discard, stdout)
+		_ = command.Wait()
+	}()
+	server, err := mcpclient.Connect(ctx, stdin, stdout, mcpclient.Options{Version: d.World.Version})
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	tools, err := server.Definitions(ctx)
+	if err != nil {
+		return err
+	}
+	_, version, _ := server.ServerInfo()
+	d.right("%s answers: version %s, %s", configured.Words[0], version, terminal.Count(len(tools), "tool"))
+	_, err = server.Call(ctx, "think.plan", map[string]any{"workflow": "hello", "run_id": trialRun})
+	return err
+}
+
+// trialRun is the run that the doctor plans.
+const trialRun = "doctor"
+
+// fire binds a session to the run by a call of think.next, and then asks the hook about a
+// call that is not issued.
+func (d *doctor) fire(ctx context.Context, client clientsetup.Client, hook clientsetup.Command, folder, remedy string) {
+	event := clientsetup.Event{Session: "savant-doctor", Folder: folder, Next: true,
+		Input: map[string]any{"workflow": "hello", "run_id": trialRun, "step_id": "greet", "result_snapshot": map[string]any{}}}
+	answer, err := d.ask(ctx, client, hook, event)
+	if err == nil {
+		event.Next, event.Input = false, map[string]any{"command": "touch forbidden"}
+		answer, err = d.ask(ctx, client, hook, event)
+	}
+	switch {
+	case err != nil:
+		d.wrong("the hook does not work: "+fault.From(err).Message(), remedy)
+	case !strings.Contains(answer, "Refused"):
+		d.wrong("the hook lets a call pass that the run does not allow", remedy)
+	default:
+		d.right("the hook refuses a call that the run does not allow")
+	}
+}
+
+// ask runs the hook as the client would, and returns what it wrote.
+func (d *doctor) ask(ctx context.Context, client clientsetup.Client, hook clientsetup.Command, event clientsetup.Event) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	words := hook.Words
+	if len(words) == 0 && runtime.GOOS == "windows" {
+		words = []string{"cmd", "/c", hook.Line}
+	} else if len(words) == 0 {
+		words = []string{"sh", "-c", hook.Line}
+	}
+	payload, err := client.Payload(event)
+	if err != nil {
+		return "", err
+	}
+	command := exec.CommandContext(ctx, words[0], words[1:]...)
+	command.Dir = event.Folder
+	command.Env = slices.DeleteFunc(os.Environ(), func(pair string) bool { return strings.HasPrefix(pair, "SAVANT_PATH=") })
+	command.Stdin = bytes.NewReader(payload)
+	var said bytes.Buffer
+	command.Stdout, command.Stderr = &said, &said
+	err = command.Run()
+	if status := new(exec.ExitError); errors.As(err, &status) && status.ExitCode() == 2 {
+		err = nil // Windsurf and Kiro read a refusal so
+	}
+	if err != nil {
+		return "", fault.New(fault.EngineOffline, "%s: %w: %s", strings.Join(words, " "), err, fault.Cut(said.String(), 300))
+	}
+	return said.String(), nil
+}

@@ -1,0 +1,199 @@
+// Package clients holds the commands that write Savant into the configuration of MCP
+// clients, and that try what is written there.
+package clients
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	linediff "github.com/rogpeppe/go-internal/diff"
+	"github.com/spf13/cobra"
+
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
+	"savant/cmd/savant/terminal"
+	"savant/fault"
+	"savant/internal/clientsetup"
+	"savant/internal/redact"
+)
+
+// setup is one call of the command.
+type setup struct {
+	*cli.Program
+	project, dryRun, undo, yes bool
+	service                    string
+}
+
+// SetupCommand is `savant setup`.
+func SetupCommand(p *cli.Program) *cobra.Command {
+	s := &setup{Program: p}
+	command := &cobra.Command{Use: "setup [CLIENT]", Short: "Write Savant into a client's configuration: the server and its hooks",
+		Long: "Writes the MCP server and the hooks into the client's configuration, shows the change and asks first. What others wrote there stays;\n" +
+			"what stood in a file is kept beside it, with a time stamp. Without CLIENT it shows which clients are here.\n\nClients: " +
+			strings.Join(clientsetup.Names(), ", ") + ".",
+		Example: "  savant setup claude-code --dry-run\n  savant setup codex --project\n  savant setup claude-code --undo",
+		Args:    cli.Positional(cobra.MaximumNArgs(1)), ValidArgs: clientsetup.Names(),
+		RunE: func(command *cobra.Command, args []string) error { return s.run(command.Context(), args) }}
+	command.Flags().BoolVar(&s.project, "project", false, "write the configuration of this project, not your own")
+	command.Flags().BoolVar(&s.dryRun, "dry-run", false, "show the change and write nothing")
+	command.Flags().BoolVar(&s.undo, "undo", false, "take Savant's entries out again")
+	command.Flags().BoolVar(&s.yes, "yes", false, "write without asking")
+	command.Flags().StringVar(&s.service, "service", "think,git,context,ci", "the services that the server publishes")
+	return command
+}
+
+// targetOf says what is set up and where.
+func targetOf(p *cli.Program, project bool, service string) (clientsetup.Target, error) {
+	t := clientsetup.Target{Service: service, OS: runtime.GOOS, Variable: p.Variable}
+	program, err := os.Executable()
+	if err == nil {
+		program, err = filepath.EvalSymlinks(program)
+	}
+	if err != nil {
+		return t, fault.New(fault.Internal, "this program's path is not known: %w", err)
+	}
+	t.Program = program
+	if home, ok := p.Variable("HOME"); ok && home != "" {
+		t.Home = home
+	} else if t.Home, err = os.UserHomeDir(); err != nil {
+		return t, app.Misconfigured(fault.New(fault.InvalidParams, "your home folder is not known; set HOME"))
+	}
+	folder, err := app.AbsolutePath(p.Settings)
+	if err != nil {
+		return t, err
+	}
+	if t.Folder = folder; project {
+		t.Project = folder
+	}
+	return t, nil
+}
+
+func (s *setup) run(ctx context.Context, args []string) error {
+	t, err := targetOf(s.Program, s.project, s.service)
+	if err != nil {
+		return err
+	}
+	if len(args) == 0 {
+		return s.list(t)
+	}
+	client, err := clientsetup.Find(args[0])
+	if err != nil {
+		return err
+	}
+	plan := client.Setup
+	if s.undo {
+		plan = client.Undo
+	}
+	changes, err := plan(t)
+	if err != nil {
+		return app.Misconfigured(err)
+	}
+	changed := 0
+	for _, change := range changes {
+		if change.Changed() {
+			changed++
+			s.show(change)
+		}
+	}
+	if changed == 0 {
+		fmt.Fprintf(s.Stdout, "Nothing to change: %s.\n", map[bool]string{false: client.Title + " is set up", true: "Savant has no entry there"}[s.undo])
+		return nil
+	}
+	if s.dryRun {
+		fmt.Fprintln(s.Stdout, "Nothing was written.")
+		return nil
+	}
+	if err := s.agreed(ctx, changed); err != nil {
+		return err
+	}
+	if err := clientsetup.Apply(changes, time.Now()); err != nil {
+		return err
+	}
+	s.done(client, changed)
+	return s.trustCodex(ctx, client, t)
+}
+
+// show prints what becomes of a file. Keys of other servers may stand near the change,
+// so what looks like a secret is left out.
+func (s *setup) show(c clientsetup.Change) {
+	before, after := c.Path, c.Path
+	if !c.Existed {
+		before = os.DevNull
+	}
+	if c.Gone {
+		after = os.DevNull
+		c.After = nil
+	}
+	text := string(linediff.Diff(before, c.Before, after, c.After))
+	_, text, _ = strings.Cut(text, "\n") // "diff OLD NEW"
+	fmt.Fprintln(s.Stdout, terminal.Content(redact.Shapes().Text(text)))
+}
+
+// agreed asks the person, unless --yes did.
+func (s *setup) agreed(ctx context.Context, files int) error {
+	if s.yes {
+		return nil
+	}
+	if !terminal.Is(s.Stdin) {
+		return cli.UsageError("nobody can be asked here, so nothing was written; --yes writes without asking, --dry-run only shows")
+	}
+	yes, err := terminal.Confirm(ctx, s.Stdin, s.Stdout, fmt.Sprintf("Write %s?", terminal.Count(files, "file")))
+	if err != nil && !errors.Is(err, terminal.ErrNoAnswer) {
+		return err
+	}
+	if !yes {
+		fmt.Fprintln(s.Stderr, "savant: nothing was written")
+		return cli.StatusError(cli.ExitFailed)
+	}
+	return nil
+}
+
+func (s *setup) done(client clientsetup.Client, files int) {
+	if s.undo {
+		fmt.Fprintf(s.Stdout, "Taken out of %s.\n", terminal.Count(files, "file"))
+		return
+	}
+	fmt.Fprintf(s.Stdout, "%s is set up. Try it: savant doctor %s\n", client.Title, client.Name)
+	for _, note := range client.Notes {
+		fmt.Fprintln(s.Stdout, "Note:", note)
+	}
+}
+
+// list shows the clients and what is known of each here.
+func (s *setup) list(t clientsetup.Target) error {
+	exists := func(path string) bool { _, err := os.Lstat(path); return err == nil }
+	err := terminal.Table(s.Stdout, []string{"CLIENT", "HERE", "SAVANT", "HOOKS"}, clientsetup.All(), func(c clientsetup.Client) []string {
+		here, state, hooks := "no", "-", "yes"
+		if len(c.Found(t, exists)) > 0 {
+			here, state = "yes", stateOf(c, t)
+		}
+		if !c.Hooks {
+			hooks = "none"
+		}
+		return []string{c.Name, here, state, hooks}
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(s.Stdout, "\nsavant setup CLIENT --dry-run shows what it would write; --project writes the project's files.")
+	return err
+}
+
+func stateOf(c clientsetup.Client, t clientsetup.Target) string {
+	found, err := c.Configured(t)
+	switch {
+	case err != nil:
+		return "unreadable"
+	case len(found.Missing) == 0:
+		return "set up"
+	case len(found.Server.Words) > 0:
+		return "in part"
+	}
+	return "not set up"
+}

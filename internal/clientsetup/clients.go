@@ -1,0 +1,168 @@
+package clientsetup
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"savant/fault"
+	"savant/internal/configedit"
+)
+
+// Client is a program that Savant can be set up for.
+type Client struct {
+	Name, Title string
+	// Hooks says whether the client has hooks that Savant can use.
+	Hooks bool
+	// Notes tell what a person should know after the set-up.
+	Notes []string
+	// home are folders or files below the home folder that show that it is installed.
+	home []string
+	// own and project are its files for a person and for a project; nil for none.
+	own, project func(Target) []wanted
+}
+
+// wanted is a file and what belongs into it: entries, or the whole text.
+type wanted struct {
+	path    string
+	format  configedit.Format
+	entries []configedit.Entry
+	whole   string
+	client  string // of a whole file
+}
+
+// isOwn says whether a whole file is one that Savant wrote.
+func (w wanted) isOwn(t Target, text []byte) bool {
+	return t.isOwn(strings.ReplaceAll(string(text), `","`, " "), w.client)
+}
+
+// All are the clients, in the order of the table in docs/enforcement.md.
+func All() []Client { return table() }
+
+// Find returns the client of a name. INVALID_PARAMS with the nearest for an unknown one.
+func Find(name string) (Client, error) {
+	list := table()
+	if i := slices.IndexFunc(list, func(c Client) bool { return c.Name == name }); i >= 0 {
+		return list[i], nil
+	}
+	unknown := fault.New(fault.InvalidParams, "there is no client %q; the clients are %s", fault.Cut(name, 50), strings.Join(Names(), ", "))
+	if near := fault.Nearest(name, Names()); near != "" {
+		return Client{}, unknown.Hinted(fault.DidYouMean(near))
+	}
+	return Client{}, unknown
+}
+
+// Names are the names of all clients.
+func Names() []string {
+	var names []string
+	for _, c := range table() {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+func (c Client) files(t Target) ([]wanted, error) {
+	if t.Project == "" {
+		return c.own(t), nil
+	}
+	if c.project == nil {
+		return nil, fault.New(fault.InvalidParams, "%s has no configuration of projects; leave out --project", c.Title)
+	}
+	return c.project(t), nil
+}
+
+// Found are those of the client's traces that are in the home folder.
+func (c Client) Found(t Target, exists func(string) bool) []string {
+	var found []string
+	for _, name := range c.home {
+		if path := filepath.Join(t.Home, filepath.FromSlash(name)); exists(path) {
+			found = append(found, path)
+		}
+	}
+	return found
+}
+
+// server is an MCP server as most clients write it. The order of the fields is the order
+// in the file.
+type server struct {
+	Type    string            `json:"type,omitempty"`
+	Command string            `json:"command"`
+	Args    []string          `json:"args"`
+	Env     map[string]string `json:"env"`
+	Tools   []string          `json:"tools,omitempty"`
+	Timeout int               `json:"timeout,omitempty"`
+}
+
+// environment is what the server gets: MCP_SERVICE, and SAVANT_PATH where it is named.
+func (t Target) environment(path string) map[string]string {
+	env := map[string]string{"MCP_SERVICE": t.Service}
+	if path != "" {
+		env["SAVANT_PATH"] = path
+	}
+	return env
+}
+
+func (t Target) server(kind, path string) server {
+	return server{Type: kind, Command: t.Program, Args: []string{"mcp"}, Env: t.environment(path)}
+}
+
+// entry is the server's place in a file.
+func entry(value any, path ...string) []configedit.Entry {
+	return []configedit.Entry{{Path: path, Value: value}}
+}
+
+// hook is a hook as a shell's line.
+func (t Target) hook(client string) string { return quoted(t.Program, t.OS) + " hook " + client }
+
+// quoted is a program's path for a shell.
+func quoted(path, system string) string {
+	if !strings.ContainsAny(path, " '\"$`\\&;()<>|*?[]#~=%!{}") || system == "windows" && !strings.ContainsAny(path, " &()^") {
+		return path
+	}
+	if system == "windows" {
+		return `"` + path + `"`
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}
+
+// hookEntries are hooks by event, each an element of the event's array.
+func (t Target) hookEntries(client string, byEvent map[string]any, path ...string) []configedit.Entry {
+	var list []configedit.Entry
+	for _, event := range slices.Sorted(maps.Keys(byEvent)) {
+		list = append(list, configedit.Entry{Path: append(slices.Clone(path), event), Value: byEvent[event],
+			Own: func(element any) bool { return t.isHook(element, client) }})
+	}
+	return list
+}
+
+// isHook says whether a value starts `savant hook CLIENT`, as a line or as words.
+func (t Target) isHook(value any, client string) bool {
+	return t.isOwn(strings.Join(texts(value), " ")+" ", client+" ")
+}
+
+// isOwn says whether a text names this program, or one called savant, and its hook.
+func (t Target) isOwn(text, client string) bool {
+	return (strings.Contains(text, "savant") || strings.Contains(text, t.Program)) && strings.Contains(text, "hook "+client)
+}
+
+// texts are the strings in a value, in the order of arrays and of keys.
+func texts(value any) []string {
+	switch v := value.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		var list []string
+		for _, each := range v {
+			list = append(list, texts(each)...)
+		}
+		return list
+	case map[string]any:
+		var list []string
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			list = append(list, texts(v[key])...)
+		}
+		return list
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package clientsetup
+
+import (
+	"encoding/json"
+	"strings"
+
+	"savant/fault"
+	"savant/internal/configedit"
+)
+
+// Command is a program as a client's configuration starts it.
+type Command struct {
+	Words []string
+	// Line is given instead of Words where the client has a shell read it.
+	Line string
+	Env  map[string]string
+}
+
+// Configured is what a client's configuration says of Savant.
+type Configured struct {
+	Server, Hook Command
+	// Missing are the files that lack an entry, or hold another one than Setup would write.
+	Missing []string
+}
+
+// Configured reads the client's files. Codes as Setup.
+func (c Client) Configured(t Target) (Configured, error) {
+	var found Configured
+	changes, err := c.Setup(t)
+	if err != nil {
+		return found, err
+	}
+	files, err := c.files(t)
+	if err != nil {
+		return found, err
+	}
+	for i, change := range changes {
+		if change.Changed() {
+			found.Missing = append(found.Missing, change.Path)
+		}
+		if !change.Existed {
+			continue
+		}
+		if err := found.read(files[i], change.Before); err != nil {
+			return found, refused(change.Path, err)
+		}
+	}
+	return found, nil
+}
+
+func (f *Configured) read(w wanted, text []byte) error {
+	if w.whole != "" {
+		f.Hook = hookOfFile(string(text))
+		return nil
+	}
+	for _, entry := range w.entries {
+		value, ok, err := configedit.Get(text, w.format, entry.Path)
+		if err != nil {
+			return err
+		}
+		switch {
+		case !ok || entry.Keep:
+		case entry.Own == nil:
+			if f.Server, err = serverOf(value); err != nil {
+				return err
+			}
+		default:
+			for _, element := range listOf(value) {
+				if entry.Own(element) && len(f.Hook.Words) == 0 && f.Hook.Line == "" {
+					f.Hook = hookOf(element)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func listOf(value any) []any {
+	list, _ := value.([]any)
+	return list
+}
+
+// serverOf reads the forms of a server that the clients have.
+func serverOf(value any) (Command, error) {
+	object, _ := value.(map[string]any)
+	if below, ok := object["transport"].(map[string]any); ok {
+		object = below
+	}
+	var made Command
+	switch command := object["command"].(type) {
+	case string:
+		made.Words = append([]string{command}, texts(object["args"])...)
+	case []any:
+		made.Words = texts(command)
+	default:
+		return made, fault.New(fault.InvalidParams, "the entry of the server has no command")
+	}
+	made.Env = map[string]string{}
+	for _, name := range []string{"env", "environment"} {
+		env, _ := object[name].(map[string]any)
+		for key, value := range env {
+			if text, ok := value.(string); ok {
+				made.Env[key] = text
+			}
+		}
+	}
+	return made, nil
+}
+
+// hookOf is the command somewhere in a hook's entry.
+func hookOf(value any) Command {
+	switch v := value.(type) {
+	case []any:
+		for _, each := range v {
+			if found := hookOf(each); len(found.Words) > 0 || found.Line != "" {
+				return found
+			}
+		}
+	case map[string]any:
+		for _, key := range []string{"command", "bash"} {
+			line, ok := v[key].(string)
+			if args := texts(v["args"]); ok && len(args) > 0 {
+				return Command{Words: append([]string{line}, args...)}
+			}
+			if ok {
+				return Command{Line: line}
+			}
+		}
+		for _, key := range []string{"hooks", "action", "preToolUse", "PreToolUse"} {
+			if found := hookOf(v[key]); len(found.Words) > 0 || found.Line != "" {
+				return found
+			}
+		}
+	}
+	return Command{}
+}
+
+// hookOfFile is the command in a file that is Savant's: a plugin, or hooks as JSON.
+func hookOfFile(text string) Command {
+	if _, rest, ok := strings.Cut(text, "const COMMAND = "); ok {
+		line, _, _ := strings.Cut(rest, "\n")
+		var words []string
+		if json.Unmarshal([]byte(strings.TrimRight(line, "; \r")), &words) == nil {
+			return Command{Words: words}
+		}
+		return Command{}
+	}
+	var value any
+	if json.Unmarshal([]byte(text), &value) != nil {
+		return Command{}
+	}
+	return hookOf(value)
+}

@@ -1,0 +1,228 @@
+// Package clientsetup writes Savant into the configuration of MCP clients: the server,
+// and the hooks that hold the client's model to its run. What others wrote stays.
+package clientsetup
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"savant/fault"
+	"savant/internal/atomicfile"
+	"savant/internal/configedit"
+)
+
+// Target says what is set up and where.
+type Target struct {
+	// Program is the absolute path of Savant: a client started from the desktop often
+	// has another PATH than a shell.
+	Program string
+	// Service is MCP_SERVICE of the server.
+	Service string
+	// Home is the person's home folder.
+	Home string
+	// Project is the folder whose configuration is written; empty for the person's own.
+	Project string
+	// Folder is SAVANT_PATH of the server for a client that has no notion of a project;
+	// empty for none.
+	Folder string
+	// OS is the operating system, in Go's names.
+	OS string
+	// Variable reads the environment.
+	Variable func(string) (string, bool)
+}
+
+// Change is what becomes of one file.
+type Change struct {
+	Path          string
+	Before, After []byte
+	// Existed is false for a file that is made; Gone is true for one that is removed.
+	Existed, Gone bool
+	mode          fs.FileMode
+	target        string // the file that a link leads to
+}
+
+// Changed says whether the file changes.
+func (c Change) Changed() bool { return c.Gone || !bytes.Equal(c.Before, c.After) }
+
+// maxFile bounds a configuration file, in bytes. Claude Code keeps much in its own.
+const maxFile = 64 << 20
+
+// Setup returns what would become of the client's files. INVALID_PARAMS for a file that
+// cannot be read or written, and for a client that has no configuration of projects;
+// nothing is written.
+func (c Client) Setup(t Target) ([]Change, error) {
+	return c.changes(t, func(w wanted, now Change) (Change, error) {
+		if w.whole != "" {
+			if now.Existed && !w.isOwn(t, now.Before) {
+				return now, refused(now.Path, fault.New(fault.InvalidParams, "a file of somebody else stands there; move it away"))
+			}
+			now.After = []byte(w.whole)
+			return now, nil
+		}
+		made, err := configedit.Set(now.Before, w.format, w.entries)
+		if err != nil {
+			return now, refused(now.Path, err)
+		}
+		now.After = made
+		return now, nil
+	})
+}
+
+// Undo returns what would become of the client's files without Savant's entries. A file
+// that Setup made, and that nobody has changed since, goes; one that it changed gets its
+// bytes back. Codes as Setup.
+func (c Client) Undo(t Target) ([]Change, error) {
+	return c.changes(t, func(w wanted, now Change) (Change, error) {
+		if !now.Existed {
+			return now, nil
+		}
+		if w.whole != "" {
+			now.Gone = w.isOwn(t, now.Before)
+			return now, nil
+		}
+		if made, err := configedit.Set(nil, w.format, w.entries); err == nil && bytes.Equal(made, now.Before) && len(backups(now.target)) == 0 {
+			now.Gone = true
+			return now, nil
+		}
+		without, err := configedit.Remove(now.Before, w.format, w.entries)
+		if err != nil {
+			return now, refused(now.Path, err)
+		}
+		now.After = without
+		for _, name := range slices.Backward(backups(now.target)) {
+			saved, err := os.ReadFile(name)
+			if err != nil {
+				continue
+			}
+			if made, err := configedit.Set(saved, w.format, w.entries); err == nil && bytes.Equal(made, now.Before) && !bytes.Equal(saved, now.Before) {
+				now.After = saved
+				break
+			}
+		}
+		return now, nil
+	})
+}
+
+func (c Client) changes(t Target, become func(wanted, Change) (Change, error)) ([]Change, error) {
+	files, err := c.files(t)
+	if err != nil {
+		return nil, err
+	}
+	var list []Change
+	for _, w := range files {
+		now, err := read(w.path)
+		if err != nil {
+			return nil, err
+		}
+		if now, err = become(w, now); err != nil {
+			return nil, err
+		}
+		if now.Changed() && now.Existed && now.mode&0o200 == 0 {
+			return nil, refused(now.Path, fault.New(fault.InvalidParams, "the file is read-only"))
+		}
+		list = append(list, now)
+	}
+	return list, nil
+}
+
+func refused(path string, err error) error {
+	said := fault.From(err)
+	return fault.New(said.Code, "%s: %s; nothing is changed", path, said.Details)
+}
+
+// read reads a file, through links.
+func read(path string) (Change, error) {
+	now := Change{Path: path, target: path, mode: 0o600}
+	target, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(path); err == nil {
+			return now, refused(path, fault.New(fault.InvalidParams, "the link leads nowhere"))
+		}
+		return now, nil
+	}
+	if err != nil {
+		return now, refused(path, fault.New(fault.InvalidParams, "%w", err))
+	}
+	info, err := os.Stat(target)
+	if err != nil {
+		return now, refused(path, fault.New(fault.InvalidParams, "%w", err))
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxFile {
+		return now, refused(path, fault.New(fault.InvalidParams, "a regular file of at most %d bytes was expected", maxFile))
+	}
+	now.Existed, now.mode, now.target = true, info.Mode().Perm(), target
+	if now.Before, err = os.ReadFile(target); err != nil {
+		return now, refused(path, fault.New(fault.InvalidParams, "%w", err))
+	}
+	now.After = now.Before
+	return now, nil
+}
+
+// stamp is the time in the name of a backup.
+const stamp = "20060102T150405.000Z"
+
+// backups are the saved contents of a file, the oldest first.
+func backups(path string) []string {
+	list, _ := filepath.Glob(escaped(path) + ".savant-*.bak")
+	slices.Sort(list)
+	return list
+}
+
+func escaped(path string) string {
+	return strings.NewReplacer(`[`, `\[`, `*`, `\*`, `?`, `\?`).Replace(path)
+}
+
+// Apply writes the changes: each file whole or not at all, with its mode, through links.
+// What stood there is kept beside it. It stops with STATE_CONFLICT where a file changed
+// since it was read.
+func Apply(changes []Change, now time.Time) error {
+	for _, change := range changes {
+		if !change.Changed() {
+			continue
+		}
+		if err := change.apply(now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c Change) apply(now time.Time) error {
+	latest, err := read(c.Path)
+	if err != nil {
+		return err
+	}
+	if latest.Existed != c.Existed || !bytes.Equal(latest.Before, c.Before) {
+		return fault.New(fault.StateConflict, "%s has changed meanwhile; run it again", c.Path)
+	}
+	folder := filepath.Dir(c.target)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return fault.New(fault.StateNotSaved, "make the folder of %s: %w", c.Path, err)
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return fault.New(fault.StateNotSaved, "open the folder of %s: %w", c.Path, err)
+	}
+	defer root.Close()
+	name := filepath.Base(c.target)
+	if c.Existed && !c.Gone {
+		if err := atomicfile.Write(root, name+".savant-"+now.UTC().Format(stamp)+".bak", c.Before, c.mode); err != nil {
+			return fault.New(fault.StateNotSaved, "save %s before it is changed: %w", c.Path, err)
+		}
+	}
+	if c.Gone {
+		err = root.Remove(name)
+	} else {
+		err = atomicfile.Write(root, name, c.After, c.mode)
+	}
+	if err != nil {
+		return fault.New(fault.StateNotSaved, "write %s: %w", c.Path, err)
+	}
+	return nil
+}

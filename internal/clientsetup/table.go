@@ -1,0 +1,284 @@
+package clientsetup
+
+import (
+	"encoding/json"
+	"path/filepath"
+
+	"savant/internal/configedit"
+	"savant/think/gate/clients"
+)
+
+// table returns the rows. The places and forms are those of the clients' documentation;
+// the first six were tried with the real programs.
+func table() []Client {
+	return []Client{
+		{Name: "claude-code", Title: "Claude Code", Hooks: true, home: []string{".claude", ".claude.json"}, own: claudeOwn, project: claudeProject,
+			Notes: []string{"VS Code and Cursor read the hooks of Claude Code, too: do not set up both for the same project.",
+				"Hooks are read when Claude Code starts: restart it."}},
+		{Name: "codex", Title: "Codex", Hooks: true, home: []string{".codex"}, own: codexOwn, project: codexProject,
+			Notes: []string{"Codex runs no hook that nobody has trusted: say yes to its question at the start, or use /hooks."}},
+		{Name: "gemini-cli", Title: "Gemini CLI", Hooks: true, home: []string{".gemini"}, own: geminiOwn, project: geminiProject},
+		{Name: "qwen-code", Title: "Qwen Code", Hooks: true, home: []string{".qwen"}, own: qwenOwn, project: qwenProject},
+		{Name: "opencode", Title: "opencode", Hooks: true, home: []string{".config/opencode", ".local/share/opencode"}, own: opencodeOwn, project: opencodeProject},
+		{Name: "cline", Title: "Cline", Hooks: true, home: []string{".cline"}, own: clineOwn,
+			Notes: []string{"Cline has no hook at the end of a turn, so a turn that ends early is not held."}},
+		{Name: "claude-desktop", Title: "Claude Desktop", own: desktopOwn, home: []string{".config/Claude", "Library/Application Support/Claude", "AppData/Roaming/Claude"},
+			Notes: []string{"Claude Desktop has no hooks: nothing is enforced there."}},
+		{Name: "cursor", Title: "Cursor", Hooks: true, home: []string{".cursor"}, own: cursorOwn, project: cursorProject,
+			Notes: []string{"Cursor reads the hooks of Claude Code, too: with both set up each call is asked about twice."}},
+		{Name: "vscode", Title: "VS Code", Hooks: true, home: []string{".config/Code", "Library/Application Support/Code", "AppData/Roaming/Code"}, own: vscodeOwn, project: vscodeProject,
+			Notes: []string{"VS Code reads the hooks of Claude Code, too: with both set up each call is asked about twice."}},
+		{Name: "copilot-cli", Title: "Copilot CLI", Hooks: true, home: []string{".copilot"}, own: copilotOwn},
+		{Name: "windsurf", Title: "Windsurf", Hooks: true, home: []string{".codeium/windsurf"}, own: windsurfOwn,
+			Notes: []string{"Windsurf has no hook at the end of a turn, so a turn that ends early is not held."}},
+		{Name: "kiro", Title: "Kiro", Hooks: true, home: []string{".kiro"}, own: kiroOwn, project: kiroProject,
+			Notes: []string{"Kiro cannot hold the end of a turn, and tells no session: all its conversations of a folder count as one."}},
+	}
+}
+
+// below is a file of a folder that a variable may name.
+func (t Target) below(variable, folder string, name ...string) string {
+	base := filepath.Join(t.Home, folder)
+	if named, ok := t.Variable(variable); ok && named != "" {
+		base = named
+	}
+	return filepath.Join(append([]string{base}, name...)...)
+}
+
+func (t Target) in(name ...string) string {
+	if t.Project != "" {
+		return filepath.Join(append([]string{t.Project}, name...)...)
+	}
+	return filepath.Join(append([]string{t.Home}, name...)...)
+}
+
+type object = map[string]any
+
+// matched is a hook with a matcher, in the form of Claude Code.
+func matched(matcher string, hook object) object {
+	group := object{"hooks": []any{hook}}
+	if matcher != "" {
+		group["matcher"] = matcher
+	}
+	return group
+}
+
+const (
+	everyTool = "*"
+	thinkTool = "mcp__.*think.*"
+	seconds   = 10 // the hook answers within two
+)
+
+// claudeHooks start the program without a shell. onFailure refuses the call where the
+// hook cannot be started.
+func claudeHooks(t Target) []configedit.Entry {
+	hook := func(more object) object {
+		made := object{"type": "command", "command": t.Program, "args": []string{"hook", "claude-code"}, "timeout": seconds}
+		for key, value := range more {
+			made[key] = value
+		}
+		return made
+	}
+	return t.hookEntries("claude-code", object{
+		"PreToolUse":  matched(everyTool, hook(object{"onFailure": "block"})),
+		"PostToolUse": matched(thinkTool, hook(nil)),
+		"Stop":        matched("", hook(nil))}, "hooks")
+}
+
+func claudeOwn(t Target) []wanted {
+	servers, settings := t.in(".claude.json"), t.in(".claude", "settings.json")
+	if folder, ok := t.Variable("CLAUDE_CONFIG_DIR"); ok && folder != "" {
+		servers, settings = filepath.Join(folder, ".claude.json"), filepath.Join(folder, "settings.json")
+	}
+	return []wanted{{path: servers, entries: entry(t.server("stdio", ""), "mcpServers", "savant")}, {path: settings, entries: claudeHooks(t)}}
+}
+
+func claudeProject(t Target) []wanted {
+	return []wanted{{path: t.in(".mcp.json"), entries: entry(t.server("stdio", "."), "mcpServers", "savant")},
+		{path: t.in(".claude", "settings.json"), entries: claudeHooks(t)}}
+}
+
+// lineHooks are hooks in the form of Claude Code whose command is a shell's line.
+func lineHooks(t Target, client string, limit int, events map[string]string) []configedit.Entry {
+	made := object{}
+	for event, matcher := range events {
+		made[event] = matched(matcher, object{"name": "savant", "type": "command", "command": t.hook(client), "timeout": limit})
+	}
+	return t.hookEntries(client, made, "hooks")
+}
+
+var claudeEvents = map[string]string{"PreToolUse": everyTool, "PostToolUse": thinkTool, "Stop": ""}
+
+// codexTable is the server for Codex, which passes few variables on.
+func codexTable(t Target) []configedit.Entry {
+	return entry(configedit.Table{{Key: "command", Value: t.Program}, {Key: "args", Value: []string{"mcp"}}, {Key: "env", Value: t.environment("")}}, "mcp_servers", "savant")
+}
+
+// codexHooks have no name: Codex does not know that key.
+func codexHooks(t Target) []configedit.Entry {
+	made := object{}
+	for event, matcher := range claudeEvents {
+		made[event] = matched(matcher, object{"type": "command", "command": t.hook("codex"), "timeout": seconds})
+	}
+	return t.hookEntries("codex", made, "hooks")
+}
+
+func codexOwn(t Target) []wanted {
+	return []wanted{{path: t.below("CODEX_HOME", ".codex", "config.toml"), format: configedit.TOML, entries: codexTable(t)},
+		{path: t.below("CODEX_HOME", ".codex", "hooks.json"), entries: codexHooks(t)}}
+}
+
+func codexProject(t Target) []wanted {
+	return []wanted{{path: t.in(".codex", "config.toml"), format: configedit.TOML, entries: codexTable(t)}, {path: t.in(".codex", "hooks.json"), entries: codexHooks(t)}}
+}
+
+func geminiOwn(t Target) []wanted { return gemini(t, "") }
+
+func geminiProject(t Target) []wanted { return gemini(t, ".") }
+
+// gemini counts in milliseconds.
+func gemini(t Target, path string) []wanted {
+	entries := append(entry(t.server("", path), "mcpServers", "savant"),
+		lineHooks(t, "gemini-cli", seconds*1000, map[string]string{"BeforeTool": ".*", "AfterTool": ".*think.*", "AfterAgent": ""})...)
+	return []wanted{{path: t.in(".gemini", "settings.json"), entries: entries}}
+}
+
+func qwenOwn(t Target) []wanted { return qwen(t, "") }
+
+func qwenProject(t Target) []wanted { return qwen(t, ".") }
+
+func qwen(t Target, path string) []wanted {
+	entries := append(entry(t.server("", path), "mcpServers", "savant"), lineHooks(t, "qwen-code", seconds*1000, claudeEvents)...)
+	return []wanted{{path: t.in(".qwen", "settings.json"), entries: entries}}
+}
+
+// plugin is the file that a client loads in the place of hooks.
+func plugin(t Target, client, path string) wanted {
+	text, err := clients.Plugin(client, []string{t.Program, "hook", client})
+	if err != nil { // the clients of this table that call it have one: a test reads each
+		panic(err)
+	}
+	return wanted{path: path, whole: text, client: client}
+}
+
+type opencodeServer struct {
+	Type        string            `json:"type"`
+	Command     []string          `json:"command"`
+	Environment map[string]string `json:"environment"`
+	Enabled     bool              `json:"enabled"`
+}
+
+func opencode(t Target, file, pluginFile string) []wanted {
+	made := opencodeServer{"local", []string{t.Program, "mcp"}, t.environment(""), true}
+	return []wanted{{path: file, entries: entry(made, "mcp", "savant")}, plugin(t, "opencode", pluginFile)}
+}
+
+func opencodeOwn(t Target) []wanted {
+	folder := filepath.Join(t.below("XDG_CONFIG_HOME", ".config"), "opencode")
+	return opencode(t, existing(filepath.Join(folder, "opencode.json"), filepath.Join(folder, "opencode.jsonc")), filepath.Join(folder, "plugin", "savant.js"))
+}
+
+func opencodeProject(t Target) []wanted {
+	return opencode(t, existing(t.in("opencode.json"), t.in("opencode.jsonc")), t.in(".opencode", "plugin", "savant.js"))
+}
+
+type clineServer struct {
+	Transport server `json:"transport"`
+}
+
+func clineOwn(t Target) []wanted {
+	return []wanted{{path: t.in(".cline", "data", "settings", "cline_mcp_settings.json"), entries: entry(clineServer{t.server("stdio", "")}, "mcpServers", "savant")},
+		plugin(t, "cline", t.in(".cline", "plugins", "savant.js"))}
+}
+
+// application is where the operating system keeps an application's files.
+func (t Target) application(name ...string) string {
+	switch t.OS {
+	case "darwin":
+		return t.in(append([]string{"Library", "Application Support"}, name...)...)
+	case "windows":
+		return t.below("APPDATA", filepath.Join("AppData", "Roaming"), name...)
+	}
+	return t.below("XDG_CONFIG_HOME", ".config", name...)
+}
+
+func desktopOwn(t Target) []wanted {
+	return []wanted{{path: t.application("Claude", "claude_desktop_config.json"), entries: entry(t.server("", t.Folder), "mcpServers", "savant")}}
+}
+
+func cursor(t Target) []wanted {
+	hook := object{"command": t.hook("cursor"), "timeout": seconds}
+	closed := object{"command": t.hook("cursor"), "timeout": seconds, "failClosed": true}
+	hooks := append([]configedit.Entry{{Path: []string{"version"}, Value: 1, Keep: true}}, t.hookEntries("cursor", object{"preToolUse": closed, "postToolUse": hook, "stop": object{"command": t.hook("cursor"), "timeout": seconds, "loop_limit": 20}}, "hooks")...)
+	return []wanted{{path: t.in(".cursor", "mcp.json"), entries: entry(t.server("", "${workspaceFolder}"), "mcpServers", "savant")},
+		{path: t.in(".cursor", "hooks.json"), entries: hooks}}
+}
+
+func cursorOwn(t Target) []wanted { return cursor(t) }
+
+func cursorProject(t Target) []wanted { return cursor(t) }
+
+// hookFile is a file of hooks that is Savant's as a whole.
+func hookFile(client, path string, content any) wanted {
+	text, err := json.MarshalIndent(content, "", "  ")
+	if err != nil { // maps and strings can always be encoded
+		panic(err)
+	}
+	return wanted{path: path, whole: string(text) + "\n", client: client}
+}
+
+func flatHooks(t Target, client string, events []string) object {
+	byEvent := object{}
+	for _, event := range events {
+		byEvent[event] = []any{object{"type": "command", "command": t.hook(client), "timeout": seconds}}
+	}
+	return object{"hooks": byEvent}
+}
+
+func vscodeOwn(t Target) []wanted {
+	return vscode(t, t.application("Code", "User", "mcp.json"), t.in(".copilot", "hooks", "savant.json"))
+}
+
+func vscodeProject(t Target) []wanted {
+	return vscode(t, t.in(".vscode", "mcp.json"), t.in(".github", "hooks", "savant.json"))
+}
+
+func vscode(t Target, file, hooks string) []wanted {
+	return []wanted{{path: file, entries: entry(t.server("stdio", "${workspaceFolder}"), "servers", "savant")},
+		hookFile("vscode", hooks, flatHooks(t, "vscode", []string{"PreToolUse", "PostToolUse", "Stop"}))}
+}
+
+// copilotOwn names the event in the command, because Copilot's events do not say it.
+func copilotOwn(t Target) []wanted {
+	byEvent := object{}
+	for _, event := range []string{"preToolUse", "postToolUse", "agentStop"} {
+		byEvent[event] = []any{object{"type": "command", "bash": t.hook("copilot-cli") + " --event " + event, "timeoutSec": seconds}}
+	}
+	made := t.server("local", "")
+	made.Tools = []string{"*"}
+	return []wanted{{path: t.in(".copilot", "mcp-config.json"), entries: entry(made, "mcpServers", "savant")},
+		hookFile("copilot-cli", t.in(".copilot", "hooks", "savant-copilot-cli.json"), object{"version": 1, "hooks": byEvent})}
+}
+
+func windsurfOwn(t Target) []wanted {
+	byEvent := object{}
+	for _, event := range []string{"pre_run_command", "pre_write_code", "pre_read_code", "pre_mcp_tool_use", "post_mcp_tool_use"} {
+		byEvent[event] = object{"command": t.hook("windsurf"), "show_output": true}
+	}
+	return []wanted{{path: t.in(".codeium", "windsurf", "mcp_config.json"), entries: entry(t.server("", t.Folder), "mcpServers", "savant")},
+		{path: t.in(".codeium", "windsurf", "hooks.json"), entries: t.hookEntries("windsurf", byEvent, "hooks")}}
+}
+
+func kiroOwn(t Target) []wanted { return kiro(t) }
+
+func kiroProject(t Target) []wanted { return kiro(t) }
+
+func kiro(t Target) []wanted {
+	var hooks []any
+	for _, event := range []string{"PreToolUse", "PostToolUse"} {
+		hooks = append(hooks, object{"name": "savant " + event, "trigger": event, "matcher": ".*",
+			"action": object{"type": "command", "command": t.hook("kiro")}, "timeout": seconds, "enabled": true})
+	}
+	return []wanted{{path: t.in(".kiro", "settings", "mcp.json"), entries: entry(t.server("", ""), "mcpServers", "savant")},
+		hookFile("kiro", t.in(".kiro", "hooks", "savant.json"), object{"version": "v1", "hooks": hooks})}
+}

@@ -1,0 +1,215 @@
+package configedit_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"savant/fault"
+	"savant/internal/configedit"
+)
+
+type server struct {
+	Command string            `json:"command"`
+	Args    []string          `json:"args"`
+	Env     map[string]string `json:"env,omitempty"`
+}
+
+var entries = []configedit.Entry{
+	{Path: []string{"mcpServers", "savant"}, Value: server{"/usr/bin/savant", []string{"mcp"}, map[string]string{"A": "<b>"}}},
+	{Path: []string{"hooks", "PreToolUse"}, Own: isOwn, Value: map[string]any{"matcher": "*", "command": "/usr/bin/savant hook x"}},
+}
+
+func isOwn(element any) bool {
+	object, _ := element.(map[string]any)
+	command, _ := object["command"].(string)
+	return strings.Contains(command, "savant hook")
+}
+
+// texts are files as people have them.
+var texts = map[string]string{
+	"empty object":         "{}",
+	"empty object, line":   "{}\n",
+	"other server":         "{\n  \"mcpServers\": {\n    \"other\": {\"command\": \"x\"}\n  }\n}\n",
+	"comments":             "// mine\n{\n  // servers\n  \"mcpServers\": {\n    \"other\": {\"command\": \"x\"} // keep\n    // the last word\n  },\n  /* block */ \"theme\": \"dark\" // end\n}\n// after\n",
+	"trailing commas":      "{\n\t\"mcpServers\": {\n\t\t\"other\": {\"command\": \"x\",},\n\t},\n\t\"hooks\": {\"PreToolUse\": [{\"command\": \"mine\"},],},\n}\n",
+	"one line":             `{"mcpServers":{"other":{"command":"x"}},"theme":"dark"}`,
+	"one line with commas": `{"mcpServers":{"other":{"command":"x"},},}`,
+	"CRLF":                 "{\r\n    \"theme\": \"dark\",\r\n    \"hooks\": {\r\n        \"PreToolUse\": [\r\n            {\"command\": \"mine\"}\r\n        ]\r\n    }\r\n}\r\n",
+	"byte order mark":      "\xef\xbb\xbf{\n  \"theme\": \"dark\"\n}\n",
+	"four spaces":          "{\n    \"theme\": \"dark\",\n    \"list\": [\n        1,\n        2\n    ]\n}",
+	"hooks of others":      "{\n  \"hooks\": {\n    \"PreToolUse\": [\n      {\"matcher\": \"Bash\", \"command\": \"guard\"}\n    ],\n    \"Stop\": []\n  }\n}\n",
+	"numbers and escapes":  "{\n  \"n\": 1.50, \"big\": 12345678901234567890, \"s\": \"\\u00e9\\/\", \"é\": null\n}\n",
+	"comment at the brace": "{ // open\n  \"theme\": \"dark\" /* a */ , \"x\": 1 // b\n  /* c */ }",
+	"comma on its line":    "{\n  \"a\": 1\n  , \"b\": 2\n}\n",
+}
+
+func TestAnEntryComesAndGoesWithoutATrace(t *testing.T) {
+	for name, text := range texts {
+		t.Run(name, func(t *testing.T) {
+			made, err := configedit.Set([]byte(text), configedit.JSON, entries)
+			require.NoError(t, err)
+			require.Contains(t, string(made), `"/usr/bin/savant hook x"`)
+			require.Contains(t, string(made), `"<b>"`)
+			require.Equal(t, strings.Count(text, "//"), strings.Count(string(made), "//"), "comments stay")
+			if strings.Contains(text, "\r\n") {
+				require.Equal(t, strings.Count(string(made), "\n"), strings.Count(string(made), "\r\n"))
+			}
+			again, err := configedit.Set(made, configedit.JSON, entries)
+			require.NoError(t, err)
+			require.Equal(t, string(made), string(again), "the same twice changes nothing")
+			back, err := configedit.Remove(made, configedit.JSON, entries)
+			require.NoError(t, err)
+			require.Equal(t, text, string(back))
+		})
+	}
+}
+
+func TestAChangedEntryIsReplacedInItsPlace(t *testing.T) {
+	made, err := configedit.Set([]byte(texts["comments"]), configedit.JSON, entries)
+	require.NoError(t, err)
+	moved := entries[0]
+	moved.Value = server{Command: "/opt/savant", Args: []string{"mcp"}}
+	made, err = configedit.Set(made, configedit.JSON, []configedit.Entry{moved})
+	require.NoError(t, err)
+	require.Contains(t, string(made), `"command": "/opt/savant"`)
+	require.NotContains(t, string(made), `"command": "/usr/bin/savant",`)
+	back, err := configedit.Remove(made, configedit.JSON, entries)
+	require.NoError(t, err)
+	require.Equal(t, texts["comments"], string(back))
+}
+
+func TestWhatCannotBeReadIsRefused(t *testing.T) {
+	for name, text := range map[string]string{
+		"broken":           `{"mcpServers": `,
+		"not an object":    `[1, 2]`,
+		"a wrong kind":     `{"mcpServers": []}`,
+		"a key twice":      `{"mcpServers": {}, "mcpServers": {}}`,
+		"not an array":     `{"hooks": {"PreToolUse": {}}}`,
+		"invalid UTF-8":    "{\"a\": \"\xff\"}",
+		"two values":       `{} {}`,
+		"single quotes":    `{'a': 1}`,
+		"a comment's open": `{"a": 1 /* }`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := configedit.Set([]byte(text), configedit.JSON, entries)
+			require.ErrorIs(t, err, fault.InvalidParams)
+		})
+	}
+	_, err := configedit.Set([]byte("{\n  \"mcpServers\": []\n}"), configedit.JSON, entries)
+	require.ErrorContains(t, err, "2:17")
+	_, err = configedit.Set([]byte("a = 1\nb = \n"), configedit.TOML, []configedit.Entry{table})
+	require.ErrorIs(t, err, fault.InvalidParams)
+}
+
+func TestWhatIsKeptIsSetOnceAndStays(t *testing.T) {
+	version := []configedit.Entry{{Path: []string{"version"}, Value: 1, Keep: true}}
+	for text, wanted := range map[string]string{"{}": "{\n  \"version\": 1\n}", `{"version": 2}`: `{"version": 2}`} {
+		made, err := configedit.Set([]byte(text), configedit.JSON, version)
+		require.NoError(t, err)
+		require.Equal(t, wanted, string(made))
+		back, err := configedit.Remove(made, configedit.JSON, version)
+		require.NoError(t, err)
+		require.Equal(t, wanted, string(back))
+	}
+}
+
+func TestNothingIsRemovedWhereNothingIs(t *testing.T) {
+	for _, text := range append([]string{"", `{"mcpServers": [], "hooks": {"PreToolUse": [{"command": "mine"}]}}`}, texts["comments"]) {
+		back, err := configedit.Remove([]byte(text), configedit.JSON, entries)
+		require.NoError(t, err)
+		require.Equal(t, text, string(back))
+	}
+}
+
+var table = configedit.Entry{Path: []string{"mcp_servers", "savant"}, Value: configedit.Table{
+	{Key: "command", Value: `C:\bin\"savant".exe`}, {Key: "args", Value: []string{"mcp"}}, {Key: "env", Value: map[string]string{"B": "2", "A": "é\t"}}}}
+
+func TestATableComesAndGoes(t *testing.T) {
+	list := []configedit.Entry{table}
+	for name, text := range map[string]string{
+		"empty":         "",
+		"comments":      "# mine\nmodel = \"x\" # keep\n\n[mcp_servers.other]\ncommand = \"y\"\n# end\n",
+		"CRLF":          "model = \"x\"\r\n[profiles.a]\r\nb = 1\r\n",
+		"a long string": "text = '''\n[mcp_servers.savant]\n'''\n",
+		"array tables":  "[[hooks.PreToolUse]]\nmatcher = \"*\"\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			made, err := configedit.Set([]byte(text), configedit.TOML, list)
+			require.NoError(t, err)
+			again, err := configedit.Set(made, configedit.TOML, list)
+			require.NoError(t, err)
+			require.Equal(t, string(made), string(again))
+			back, err := configedit.Remove(made, configedit.TOML, list)
+			if name == "a long string" { // the header is in the string, too: it is told, not guessed
+				require.Error(t, err)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, text, string(back))
+		})
+	}
+	changed := "[mcp_servers.savant] # mine\ncommand = \"old\"\n\n[other]\na = 1\n"
+	made, err := configedit.Set([]byte(changed), configedit.TOML, list)
+	require.NoError(t, err)
+	require.Contains(t, string(made), "[other]\na = 1\n")
+	require.NotContains(t, string(made), "old")
+	_, err = configedit.Set([]byte("mcp_servers.savant = {command = \"x\"}\n"), configedit.TOML, list)
+	require.ErrorContains(t, err, "remove it by hand")
+}
+
+// TestAnyFileIsLeftAsItWas makes files of any shape.
+func TestAnyFileIsLeftAsItWas(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := object(t, 3)
+		made, err := configedit.Set([]byte(text), configedit.JSON, entries)
+		require.NoError(t, err, text)
+		again, err := configedit.Set(made, configedit.JSON, entries)
+		require.NoError(t, err)
+		require.Equal(t, string(made), string(again))
+		back, err := configedit.Remove(made, configedit.JSON, entries)
+		require.NoError(t, err, string(made))
+		require.Equal(t, text, string(back))
+	})
+}
+
+// object draws an object with white space and comments of any kind between its parts.
+func object(t *rapid.T, depth int) string {
+	extra := func() string {
+		return rapid.SampledFrom([]string{"", " ", "\n", "\n\t", " // c\n", "/* c */", "\r\n  "}).Draw(t, "extra")
+	}
+	n := rapid.IntRange(1, 4).Draw(t, "members")
+	var text strings.Builder
+	text.WriteString("{" + extra())
+	for i := range n {
+		value := rapid.SampledFrom([]string{"1", `"a//b"`, "[1, 2]", "[\n  {}\n]", "null"}).Draw(t, "value")
+		if depth > 0 && rapid.Bool().Draw(t, "deeper") {
+			value = object(t, depth-1)
+		}
+		fmt.Fprintf(&text, "%q%s:%s%s%s", fmt.Sprint("k", i), extra(), extra(), value, extra())
+		if i < n-1 || rapid.Bool().Draw(t, "comma") {
+			text.WriteString("," + extra())
+		}
+	}
+	return text.String() + "}"
+}
+
+func FuzzSet(f *testing.F) {
+	for _, text := range texts {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		made, err := configedit.Set(text, configedit.JSON, entries)
+		if err != nil {
+			return
+		}
+		again, err := configedit.Set(made, configedit.JSON, entries)
+		require.NoError(t, err)
+		require.Equal(t, string(made), string(again))
+		_, err = configedit.Remove(made, configedit.JSON, entries)
+		require.NoError(t, err)
+	})
+}

@@ -1,0 +1,235 @@
+package configedit
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+
+	"github.com/tailscale/hujson"
+
+	"savant/fault"
+	"savant/internal/jsonvalue"
+)
+
+// item is a member of an object or an element of an array, with its place in the text.
+type item struct {
+	name       string
+	start, end int // from the name, or the value, to the end of the value
+	value      hujson.Value
+}
+
+// items are those of an object or an array; ok is false for anything else.
+func items(v hujson.Value) (list []item, ok bool) {
+	switch c := v.Value.(type) {
+	case *hujson.Object:
+		for _, m := range c.Members {
+			name := m.Name.Value.(hujson.Literal).String()
+			list = append(list, item{name, m.Name.StartOffset, m.Value.EndOffset, m.Value})
+		}
+		return list, true
+	case *hujson.Array:
+		for _, e := range c.Elements {
+			list = append(list, item{"", e.StartOffset, e.EndOffset, e})
+		}
+		return list, true
+	}
+	return nil, false
+}
+
+// ended is a copy of the text that ends its last line: hujson wants a comment to end.
+func ended(text []byte) []byte { return append(bytes.Clone(text), '\n') }
+
+func parseJSON(text []byte) (hujson.Value, error) {
+	root, err := hujson.Parse(ended(text))
+	if err != nil {
+		return root, fault.New(fault.InvalidParams, "the file cannot be read as JSON with comments: %w", err)
+	}
+	return root, nil
+}
+
+// plainJSON is the value of a text as Go knows it.
+func plainJSON(text []byte) (value any, err error) {
+	standard, err := hujson.Standardize(ended(text))
+	if err != nil {
+		return nil, fault.New(fault.InvalidParams, "the file cannot be read as JSON with comments: %w", err)
+	}
+	if err := json.Unmarshal(standard, &value); err != nil {
+		return nil, fault.New(fault.InvalidParams, "the file cannot be read as JSON with comments: %w", err)
+	}
+	return value, nil
+}
+
+// find walks down the path as far as it goes: the deepest value, and what of the path
+// is missing below it.
+func find(text []byte, root hujson.Value, path []string) (at hujson.Value, missing []string, err error) {
+	at = root
+	for i, name := range path {
+		object, ok := at.Value.(*hujson.Object)
+		if !ok {
+			return at, nil, misplaced(text, at, path[:i], "an object")
+		}
+		list, _ := items(at)
+		found := -1
+		for k := range object.Members {
+			if list[k].name != name {
+				continue
+			}
+			if found >= 0 {
+				line, column := jsonvalue.Place(text, list[k].start)
+				return at, nil, fault.New(fault.InvalidParams, "%d:%d: the key %q is there twice; remove one of them", line, column, name)
+			}
+			found = k
+		}
+		if found < 0 {
+			return at, path[i:], nil
+		}
+		at = list[found].value
+	}
+	return at, nil, nil
+}
+
+// has says whether something stands at the path.
+func has(text []byte, path []string) bool {
+	root, err := hujson.Parse(ended(text))
+	if err != nil {
+		return false
+	}
+	_, missing, err := find(text, root, path)
+	return err == nil && len(missing) == 0
+}
+
+func misplaced(text []byte, at hujson.Value, path []string, wanted string) error {
+	line, column := jsonvalue.Place(text, at.StartOffset)
+	return fault.New(fault.InvalidParams, "%d:%d: %q must be %s", line, column, strings.Join(path, "."), wanted)
+}
+
+func setJSON(text []byte, entry Entry) ([]byte, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		text = []byte("{}\n")
+	}
+	before, err := plainJSON(text)
+	if err != nil {
+		return nil, err
+	}
+	value, err := plainOf(entry.Value)
+	if err != nil {
+		return nil, err
+	}
+	made, err := setMember(text, entry, value)
+	if err != nil {
+		return nil, err
+	}
+	after, err := plainJSON(made)
+	if err != nil {
+		return nil, err
+	}
+	return made, unchangedElsewhere(after, withEntry(before, entry, value))
+}
+
+// plainOf is a value as it reads when it has been written.
+func plainOf(value any) (plain any, err error) {
+	data, err := json.Marshal(value)
+	if err == nil {
+		err = json.Unmarshal(data, &plain)
+	}
+	if err != nil {
+		return nil, fault.New(fault.Internal, "encode an entry: %w", err)
+	}
+	return plain, nil
+}
+
+func setMember(text []byte, entry Entry, plain any) ([]byte, error) {
+	root, err := parseJSON(text)
+	if err != nil {
+		return nil, err
+	}
+	at, missing, err := find(text, root, entry.Path)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case len(missing) > 0:
+		return insert(text, at, &missing[0], nested(missing[1:], entry))
+	case entry.Own == nil:
+		return replaceJSON(text, at, entry.Value, plain)
+	}
+	if _, ok := at.Value.(*hujson.Array); !ok {
+		return nil, misplaced(text, at, entry.Path, "an array")
+	}
+	own, err := ownItem(text, at, entry.Own)
+	if err != nil {
+		return nil, err
+	}
+	if own == nil {
+		return insert(text, at, nil, entry.Value)
+	}
+	return replaceJSON(text, own.value, entry.Value, plain)
+}
+
+// nested wraps an entry in the objects that are missing on its way.
+func nested(names []string, entry Entry) any {
+	value := entry.Value
+	if entry.Own != nil {
+		value = []any{value}
+	}
+	for i := len(names) - 1; i >= 0; i-- {
+		value = map[string]any{names[i]: value}
+	}
+	return value
+}
+
+// ownItem is the element of an array that is the entry; nil if there is none.
+func ownItem(text []byte, array hujson.Value, own func(any) bool) (*item, error) {
+	list, _ := items(array)
+	for i := range list {
+		value, err := plainJSON(text[list[i].value.StartOffset:list[i].value.EndOffset])
+		if err != nil {
+			return nil, err
+		}
+		if own(value) {
+			return &list[i], nil
+		}
+	}
+	return nil, nil
+}
+
+func replaceJSON(text []byte, at hujson.Value, value, plain any) ([]byte, error) {
+	now, err := plainJSON(text[at.StartOffset:at.EndOffset])
+	if err != nil {
+		return nil, err
+	}
+	if reflect.DeepEqual(now, plain) {
+		return text, nil
+	}
+	written, err := render(text, value, lineIndent(text, at.StartOffset), bytes.IndexByte(text, '\n') >= 0)
+	if err != nil {
+		return nil, err
+	}
+	return splice(text, at.StartOffset, at.EndOffset, written), nil
+}
+
+// withEntry is the plain value of a text once the entry is in it.
+func withEntry(at any, entry Entry, value any) any {
+	if len(entry.Path) == 0 {
+		if entry.Own == nil {
+			return value
+		}
+		array, _ := at.([]any)
+		for i, element := range array {
+			if entry.Own(element) {
+				array[i] = value
+				return array
+			}
+		}
+		return append(array, value)
+	}
+	object, ok := at.(map[string]any)
+	if !ok {
+		object = map[string]any{}
+	}
+	below := entry
+	below.Path = entry.Path[1:]
+	object[entry.Path[0]] = withEntry(object[entry.Path[0]], below, value)
+	return object
+}

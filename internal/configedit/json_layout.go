@@ -1,0 +1,128 @@
+package configedit
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/tailscale/hujson"
+
+	"savant/fault"
+)
+
+// insert puts an item behind the last one of an object or an array, on a line of its
+// own where the others have that. name is nil for an element.
+func insert(text []byte, in hujson.Value, name *string, value any) ([]byte, error) {
+	list, ok := items(in)
+	if !ok {
+		return nil, misplaced(text, in, nil, "an object")
+	}
+	open, closing, nl := in.StartOffset, in.EndOffset-1, newline(text)
+	outer := lineIndent(text, open)
+	inner, lines := outer+indentUnit(text), true
+	if len(list) > 0 {
+		lines = bytes.IndexByte(text[open:list[0].start], '\n') >= 0
+		if lines {
+			inner = lineIndent(text, list[0].start)
+		}
+	}
+	written, err := render(text, value, inner, lines)
+	if err != nil {
+		return nil, err
+	}
+	if name != nil {
+		key, err := render(text, *name, "", false)
+		if err != nil {
+			return nil, err
+		}
+		written = key + ": " + written
+	}
+	end := len(bytes.TrimRight(text[:closing], " \t\r\n"))
+	if len(list) == 0 {
+		return splice(text, end, closing, nl+inner+written+nl+outer), nil
+	}
+	last := list[len(list)-1].end
+	if comma := skipExtra(text, last); text[comma] == ',' { // a trailing comma
+		if lines {
+			return splice(text, end, end, nl+inner+written+","), nil
+		}
+		return splice(text, comma+1, comma+1, " "+written+","), nil
+	}
+	if !lines {
+		return splice(text, last, last, ", "+written), nil
+	}
+	return splice(splice(text, end, end, nl+inner+written), last, last, ","), nil
+}
+
+// cut takes an item out, with the comma and the line end that go with it.
+func cut(text []byte, in hujson.Value, i int) []byte {
+	list, _ := items(in)
+	it := list[i]
+	start := len(bytes.TrimRight(text[:it.start], " \t\r\n"))
+	after := skipExtra(text, it.end)
+	switch {
+	case len(list) == 1 && onlySpace(text[in.StartOffset+1:it.start]) && onlySpace(bytes.Replace(text[it.end:in.EndOffset-1], []byte(","), nil, 1)):
+		return splice(text, in.StartOffset+1, in.EndOffset-1, "")
+	case text[after] == ',':
+		return splice(text, start, after+1, "")
+	case i > 0: // the last one: the comma before it goes, too
+		comma := skipExtra(text, list[i-1].end)
+		return splice(splice(text, max(start, comma+1), it.end, ""), comma, comma+1, "")
+	}
+	return splice(text, start, it.end, "")
+}
+
+func onlySpace(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
+
+// skipExtra is the offset behind white space and comments.
+func skipExtra(text []byte, at int) int {
+	for at < len(text) {
+		rest := text[at:]
+		switch {
+		case rest[0] == ' ' || rest[0] == '\t' || rest[0] == '\r' || rest[0] == '\n':
+			at++
+		case bytes.HasPrefix(rest, []byte("//")):
+			line := bytes.IndexByte(rest, '\n')
+			if line < 0 {
+				return len(text)
+			}
+			at += line
+		case bytes.HasPrefix(rest, []byte("/*")):
+			at += bytes.Index(rest, []byte("*/")) + 2
+		default:
+			return at
+		}
+	}
+	return at
+}
+
+// lineIndent is the white space at the begin of the line that holds the offset.
+func lineIndent(text []byte, at int) string {
+	line := text[bytes.LastIndexByte(text[:at], '\n')+1 : at]
+	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
+}
+
+// indentUnit is the first indentation of the text, else two spaces.
+func indentUnit(text []byte) string {
+	for line := range bytes.Lines(text) {
+		indent := line[:len(line)-len(bytes.TrimLeft(line, " \t"))]
+		if len(indent) > 0 && !onlySpace(line) {
+			return string(indent)
+		}
+	}
+	return "  "
+}
+
+// render writes a value: on one line, or on several behind an indentation.
+func render(text []byte, value any, indent string, lines bool) (string, error) {
+	var written bytes.Buffer
+	encoder := json.NewEncoder(&written)
+	encoder.SetEscapeHTML(false)
+	if lines {
+		encoder.SetIndent(indent, indentUnit(text))
+	}
+	if err := encoder.Encode(value); err != nil {
+		return "", fault.New(fault.Internal, "encode an entry: %w", err)
+	}
+	return strings.ReplaceAll(strings.TrimSuffix(written.String(), "\n"), "\n", newline(text)), nil
+}

@@ -1,0 +1,204 @@
+package configedit
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"savant/fault"
+)
+
+// Table is a table of TOML, key by key in the order they are written. A value is a
+// string, a list of strings or an inline table of strings.
+type Table []Pair
+
+// Pair is a key of a Table.
+type Pair struct {
+	Key   string
+	Value any
+}
+
+func parseTOML(text []byte) (map[string]any, error) {
+	value := map[string]any{}
+	if err := toml.Unmarshal(text, &value); err != nil {
+		return nil, fault.New(fault.InvalidParams, "the file cannot be read as TOML: %w", err)
+	}
+	return value, nil
+}
+
+// setTOML writes a table with a header of its own at the end of the text, or in the
+// place where a table of that header stands.
+func setTOML(text []byte, entry Entry) ([]byte, error) {
+	before, err := parseTOML(text)
+	if err != nil {
+		return nil, err
+	}
+	header := "[" + strings.Join(entry.Path, ".") + "]"
+	block := writeTable(header, entry.Value.(Table))
+	alone, err := parseTOML([]byte(block))
+	if err != nil {
+		return nil, fault.New(fault.Internal, "encode an entry: %w", err)
+	}
+	value := tableAt(alone, entry.Path)
+	now := tableAt(before, entry.Path)
+	if reflect.DeepEqual(now, value) {
+		return text, nil
+	}
+	nl := newline(text)
+	block = strings.ReplaceAll(block, "\n", nl)
+	var made []byte
+	if now != nil {
+		from, to, err := blockOf(text, header)
+		if err != nil {
+			return nil, err
+		}
+		made = splice(text, from, to, block)
+	} else {
+		made = bytes.Clone(text)
+		if len(made) > 0 && !bytes.HasSuffix(made, []byte("\n")) {
+			made = append(made, nl...)
+		}
+		if len(made) > 0 {
+			made = append(made, nl...)
+		}
+		made = append(made, block...)
+	}
+	after, err := parseTOML(made)
+	if err != nil {
+		return nil, err
+	}
+	setTable(before, entry.Path, value)
+	return made, unchangedElsewhere(after, before)
+}
+
+func removeTOML(text []byte, entry Entry) ([]byte, error) {
+	before, err := parseTOML(text)
+	if err != nil {
+		return nil, err
+	}
+	if tableAt(before, entry.Path) == nil {
+		return text, nil
+	}
+	from, to, err := blockOf(text, "["+strings.Join(entry.Path, ".")+"]")
+	if err != nil {
+		return nil, err
+	}
+	if to == len(text) { // the empty line that Set wrote before it
+		from = len(bytes.TrimSuffix(text[:from], []byte(newline(text))))
+	}
+	made := splice(text, from, to, "")
+	after, err := parseTOML(made)
+	if err != nil {
+		return nil, err
+	}
+	setTable(before, entry.Path, nil)
+	return made, unchangedElsewhere(after, before)
+}
+
+// blockOf is where a table stands: from its header to the line before the next one.
+// Whether a line that looks like a header is one is shown afterwards, when the whole
+// text is read again.
+func blockOf(text []byte, header string) (from, to int, err error) {
+	from, to = -1, len(text)
+	at := 0
+	for line := range bytes.Lines(text) {
+		trimmed, _, _ := bytes.Cut(bytes.TrimSpace(line), []byte("#"))
+		switch {
+		case from < 0 && strings.ReplaceAll(string(bytes.TrimSpace(trimmed)), " ", "") == header:
+			from = at
+		case from >= 0 && bytes.HasPrefix(trimmed, []byte("[")):
+			to = at
+		}
+		if at += len(line); to < len(text) {
+			break
+		}
+	}
+	if from < 0 {
+		return 0, 0, fault.New(fault.InvalidParams, "%s is there, but not under a header of its own; remove it by hand", header)
+	}
+	return from, to, nil
+}
+
+func writeTable(header string, table Table) string {
+	var text strings.Builder
+	text.WriteString(header + "\n")
+	for _, pair := range table {
+		fmt.Fprintf(&text, "%s = %s\n", pair.Key, writeValue(pair.Value))
+	}
+	return text.String()
+}
+
+func writeValue(value any) string {
+	switch v := value.(type) {
+	case []string:
+		quoted := make([]string, len(v))
+		for i, each := range v {
+			quoted[i] = quote(each)
+		}
+		return "[" + strings.Join(quoted, ", ") + "]"
+	case map[string]string:
+		var pairs []string
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			pairs = append(pairs, key+" = "+quote(v[key]))
+		}
+		return "{ " + strings.Join(pairs, ", ") + " }"
+	}
+	return quote(fmt.Sprint(value))
+}
+
+// quote writes a basic string of TOML 1.0.
+func quote(text string) string {
+	var quoted strings.Builder
+	quoted.WriteByte('"')
+	for _, r := range text {
+		switch {
+		case r == '"' || r == '\\':
+			quoted.WriteByte('\\')
+			quoted.WriteRune(r)
+		case r < ' ' || r == 0x7f:
+			fmt.Fprintf(&quoted, `\u%04X`, r)
+		default:
+			quoted.WriteRune(r)
+		}
+	}
+	quoted.WriteByte('"')
+	return quoted.String()
+}
+
+// tableAt is the table that a path leads to; nil if there is none.
+func tableAt(at map[string]any, path []string) map[string]any {
+	for _, name := range path {
+		below, ok := at[name].(map[string]any)
+		if !ok {
+			return nil
+		}
+		at = below
+	}
+	return at
+}
+
+// setTable puts a table where the path leads; nil takes it out, and tables that are
+// empty then.
+func setTable(at map[string]any, path []string, table map[string]any) {
+	if len(path) == 1 {
+		if table == nil {
+			delete(at, path[0])
+		} else {
+			at[path[0]] = table
+		}
+		return
+	}
+	below, ok := at[path[0]].(map[string]any)
+	if !ok {
+		below = map[string]any{}
+		at[path[0]] = below
+	}
+	if setTable(below, path[1:], table); table == nil && len(below) == 0 {
+		delete(at, path[0])
+	}
+}
