@@ -51,6 +51,12 @@ func newSite(t testing.TB, workflows ...string) *site {
 		text := "name: " + workflows[i] + "\nversion: \"1\"\n" + workflows[i+1]
 		require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", workflows[i]+".yaml"), []byte(text), 0o600))
 	}
+	return openSite(t, folder)
+}
+
+// openSite returns a hub of a folder, as a program that was just started has it.
+func openSite(t testing.TB, folder string) *site {
+	t.Helper()
 	store, err := state.Open(folder, state.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = store.Close() })
@@ -328,19 +334,47 @@ func TestAPartOfALargeWorkflowIsDrawn(t *testing.T) {
 	require.Len(t, nodes(s.page("/runs/large/r1?graph=whole")), 300)
 }
 
-// BenchmarkFirstView measures the first view of a run: its page without what a process
-// holds in memory of it, the part of that which reads the run, and the page when the
-// run is open.
+// BenchmarkFirstView measures the first view of a run. The run of 10,000 steps may take
+// as long as the one of 100, once the program has opened it; "cold" has it opened anew,
+// from a journal with a record for each step, and "records" is what reading that journal
+// takes alone.
 func BenchmarkFirstView(b *testing.B) {
 	for _, items := range []int{100, 10_000} {
-		b.Run(fmt.Sprintf("steps=%d", items), func(b *testing.B) {
-			s := newSite(b, "long", longRun(items, "len(all)"))
-			s.planLong(items)
-			b.Run("open", func(b *testing.B) {
-				for b.Loop() {
-					s.page("/runs/long/r1")
-				}
-			})
+		s := newSite(b, "long", longRun(items, "len(all)"))
+		s.planLong(items)
+		b.Run(fmt.Sprintf("open/steps=%d", items), func(b *testing.B) {
+			for b.Loop() {
+				s.page("/runs/long/r1")
+			}
 		})
 	}
+	s := newSite(b, "long", strings.ReplaceAll(longRun(10_000, "few.n"), "as: one, call: flow.set, input_template: {value", "as: one, call: llm.generate, input_template: {task"))
+	s.planLong(10_000)
+	result := `"` + strings.Repeat("x", 1000) + `"`
+	for i := range 10_000 {
+		s.answer("long", "r1", "each_"+strconv.Itoa(i), result)
+	}
+	b.Run("cold/steps=10000", func(b *testing.B) {
+		for b.Loop() {
+			b.StopTimer()
+			anew := openSite(b, s.hub.options.Folder)
+			b.StartTimer()
+			anew.page("/runs/long/r1")
+		}
+	})
+	b.Run("records/steps=10000", func(b *testing.B) {
+		for b.Loop() {
+			b.StopTimer()
+			anew := openSite(b, s.hub.options.Folder)
+			b.StartTimer()
+			if _, err := anew.hub.options.Think.Position(b.Context(), "long", "r1"); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("past/steps=10000", func(b *testing.B) {
+		for b.Loop() {
+			s.page("/runs/long/r1?version=9000")
+		}
+	})
 }

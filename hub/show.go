@@ -21,6 +21,7 @@ import (
 	"savant/internal/visible"
 	"savant/internal/webguard"
 	"savant/telemetry"
+	"savant/think"
 	"savant/think/flow"
 )
 
@@ -226,6 +227,7 @@ func functions() template.FuncMap {
 		"mark":     mark,
 		"markStep": markStep,
 		"items":    func(query url.Values, id string) template.URL { return queryWith(query, "q", id+"_") },
+		"cause":    think.Cause,
 		"curve":    curve,
 		"less":     func(a, b int) int { return a - b },
 		"step":     func(query url.Values, id string) template.URL { return queryWith(query, "step", id) },
