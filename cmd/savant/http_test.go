@@ -107,7 +107,7 @@ func (s *overHTTP) callHTTP(t testing.TB, token, tool string, args any) (int, st
 }
 
 // balanced is the address of a load balancer that gives each request to the next server.
-func balanced(t *testing.T, servers ...*overHTTP) string {
+func balanced(t testing.TB, servers ...*overHTTP) string {
 	var turn atomic.Int64
 	proxy := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
 		target, err := url.Parse(servers[int(turn.Add(1))%len(servers)].address)

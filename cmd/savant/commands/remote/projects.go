@@ -117,6 +117,9 @@ func (p *projects) openFolder(folder string) (*app.App, error) {
 	if err != nil {
 		return nil, err
 	}
+	if own := p.program.Settings; loaded.Store == settings.StoreMongo && own.Store == settings.StoreMongo && loaded.Mongo == own.Mongo {
+		return nil, fault.New(fault.InvalidParams, "the runs of this folder would be in the database of the server, where its bearer would meet those of others: start a server of its own for it, with another database")
+	}
 	options := p.program.Open
 	options.Version, options.Environment, options.Engines = p.program.World.Version, p.program.World.Environment, p.program.World.Engines
 	options.Settings, options.Stderr, options.Serving = loaded, p.program.Stderr, true
