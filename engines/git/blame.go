@@ -65,6 +65,9 @@ func (e *engine) blame(ctx context.Context, in blameIn) (blamed, error) {
 		return blamed{Lines: []blamedLine{}}, beyondEnd(err, start)
 	}
 	made := blamed{Lines: parseBlame(string(out.Data))}
+	if e.kept.Holds(paths[0], out.Data) {
+		return blamed{}, withheld.Denied(in.Path)
+	}
 	if len(made.Lines) > count || out.Cut {
 		made.Lines = made.Lines[:min(count, len(made.Lines))]
 		made.Truncated, made.Note = true, fmt.Sprintf("%d lines from line %d; start at a later line for the rest", len(made.Lines), start)

@@ -176,7 +176,7 @@ func (c *changes) withhold(kept withheld.Files) {
 	count := 0
 	for i := range c.Files {
 		f := &c.Files[i]
-		if kept.Has(f.Path) || f.RenamedFrom != "" && kept.Has(f.RenamedFrom) {
+		if kept.Has(f.Path) || kept.Holds(f.Path, []byte(f.Patch)) || f.RenamedFrom != "" && kept.Has(f.RenamedFrom) {
 			f.Patch, f.Withheld = "", true
 			count++
 		}

@@ -22,6 +22,9 @@ type Options struct {
 	// Roots are the folders repositories must be in, after symbolic links;
 	// a relative repo is looked up in the first. Empty is the working folder.
 	Roots []string
+	// Untrusted are folders that would be roots if a person had accepted them, with the
+	// TRUST_REQUIRED of each.
+	Untrusted map[string]error
 	// Withheld are the files whose content is not shown, in no version.
 	Withheld withheld.Files
 	// MaxBytes bounds what is read from git in one call; 256 KB when zero.
@@ -31,7 +34,7 @@ type Options struct {
 }
 
 // Tools returns the engine's tools. All of them only read. Their errors are
-// INVALID_PARAMS (no such folder, commit or path), TOOL_DENIED (a repository
+// INVALID_PARAMS (no such folder, commit or path), TRUST_REQUIRED, TOOL_DENIED (a repository
 // that is, or keeps its data, outside the roots, or a file that may hold secrets), ENGINE_OFFLINE (git is not
 // installed), TOOL_TIMEOUT and TOOL_FAILED (what git said, a folder that was moved
 // or cannot be entered).
@@ -61,13 +64,14 @@ func Tools(options Options) []engines.Tool {
 
 type engine struct {
 	roots    []string
+	waiting  map[string]error
 	kept     withheld.Files
 	maxBytes int
 	timeout  time.Duration
 }
 
 func newEngine(options Options) *engine {
-	e := &engine{roots: options.Roots, kept: options.Withheld, maxBytes: options.MaxBytes, timeout: options.Timeout}
+	e := &engine{roots: options.Roots, waiting: options.Untrusted, kept: options.Withheld, maxBytes: options.MaxBytes, timeout: options.Timeout}
 	if len(e.roots) == 0 {
 		e.roots = []string{"."}
 	}

@@ -36,7 +36,7 @@ func (e *engine) open(ctx context.Context, folder string) (*repository, error) {
 	}
 	start, root, err := locate(roots, folder)
 	if err != nil {
-		return nil, err
+		return nil, e.untrusted(roots, folder, err)
 	}
 	if _, err := os.Stat(start + string(filepath.Separator) + "."); err != nil { // which needs the right to enter it
 		return nil, ownfolder.NotOpened(displayName(folder), err)
@@ -60,6 +60,20 @@ func (e *engine) open(ctx context.Context, folder string) (*repository, error) {
 		}
 	}
 	return r, errors.Join(r.checkObjects(ctx, roots), r.checkConfiguration(ctx, roots))
+}
+
+// untrusted returns why a folder is refused: TRUST_REQUIRED where it would be allowed
+// once a person accepted what the settings say.
+func (e *engine) untrusted(roots []string, folder string, refused error) error {
+	if !errors.Is(refused, fault.ToolDenied) {
+		return refused
+	}
+	for root, why := range e.waiting {
+		if contains(root, absolute(roots[0], folder)) {
+			return why
+		}
+	}
+	return refused
 }
 
 // resolvedRoots returns the roots that exist. The first root must exist, unless the

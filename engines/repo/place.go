@@ -117,6 +117,9 @@ func (e *reader) text(in repository, named string) (string, error) {
 		return "", fault.New(fault.InvalidParams, "path: %q is binary (%d bytes), not text", fault.Cut(named, 200), len(data)).
 			With(fault.Diagnostic{Path: "path", Expected: "a text file", Actual: fault.Cut(named, 200), Message: "the file is binary"})
 	}
+	if e.kept.Holds(named, data) {
+		return "", withheld.Denied(named)
+	}
 	return strings.ToValidUTF8(string(data), "\uFFFD"), nil
 }
 

@@ -176,10 +176,12 @@ func literal(r *reading, at, end int) span {
 	case v.defines || r.has(to, called) || number().MatchString(found):
 		return span{}
 	case !v.spaced && !v.colon && name == strings.ToUpper(name) && !r.has(r.nameStart(at)-1, inExpression):
-		if len(found) > shortest && !exampleWord(found) {
+		if len(found) > shortest && !exampleWord(found) && !fileName().MatchString(found) {
 			return span{v.from, to}
 		}
 		return span{}
+	case (v.spaced || v.colon) && !isPassword(name) && variable().MatchString(found) && changes(found) > 0:
+		return span{} // xsrfToken: defaultToConfig2
 	case len(found) >= 6 && mixed(found) && !selector().MatchString(found) && !secretNamed().MatchString(found) && !strings.ContainsAny(found, "*"):
 		return span{v.from, to}
 	}
@@ -206,7 +208,7 @@ func headerName(name string) bool {
 
 // inHeaderValue reports whether a part of the value of a header is a secret.
 func inHeaderValue(text string) bool {
-	if strings.Contains(text, "${") {
+	if strings.Contains(text, "${") || strings.Contains(text, "#{") {
 		return false
 	}
 	return slices.ContainsFunc(strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" \t;,=\\", c) }), func(part string) bool {
@@ -266,6 +268,12 @@ var secretNamed = pattern.Lazy(`(?i)^[a-z][\w-]*(token|key|secret|password|passw
 
 // selector matches a member access: process.env.API_KEY_1.
 var selector = pattern.Lazy(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$`)
+
+// variable matches the name of a variable that is one of several: CancelToken$1.
+var variable = pattern.Lazy(`^[A-Za-z_]+(\$\d|\d)$`)
+
+// fileName matches the path of a file or a key in a store: /foo/bar.
+var fileName = pattern.Lazy(`^\.{0,2}(/[A-Za-z_.-]+)+$`)
 
 // placeholder begins a text that stands for another.
 var placeholder = bytesOf("$<%{")

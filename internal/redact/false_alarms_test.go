@@ -47,7 +47,10 @@ func TestNamesAndWordsAreNoSecrets(t *testing.T) {
 	for _, text := range []string{"sk_stream_wait_memory(sk, &timeo)", "struct sk_max_ack_backlog_2", ".sk-fading-circle .sk-circle12", "sk-estimator-doc-link",
 		"pk_user_organization_id", "re_compile_pattern_internal_2", "secret_manager_client_for_the_tests", "the basic ReadAt method", "// Basic bit-manipulation",
 		"Invalid Basic Self-Issued", "git clone ssh://git@github.com/a/b", "http://user:password@example.com/", "http://user:***@host", "postgres://%s:%s@%s/db",
-		"postgres://${USER}:${PASSWORD}@db", "PrivateKey = testRSA2048PrivateKey", "SO_USER_COOKIE = 0x1015", "type Dircookie = uint64", `com.Token = "// indirect"`,
+		"postgres://${USER}:${PASSWORD}@db", "PrivateKey = testRSA2048PrivateKey", "withXSRFToken: defaultToConfig2,", "const CancelToken = CancelToken$1;",
+		"curl -u user:passwd https://example.com", "postgres://postgres:postgres@db/test", "mysql2://myuser:mypass@localhost/db",
+		"ETCDCTL_KEY=/foo/bar", "MYSQL_ALLOW_EMPTY_PASSWORD=true", `"Authorization" => "Basic #{Base64.strict_encode64(username + password2)}"`,
+		"R7V/oy2y9XufNFnO2FU050DHMeq0dQllSPaM/xq8n", "SO_USER_COOKIE = 0x1015", "type Dircookie = uint64", `com.Token = "// indirect"`,
 		`"forgot_password": "Passwort vergessen?"`, `"password": "Password"`, `"secret": "\u3299\ufe0f"`, "arn:aws:secretsmanager:us-east-1:1:secret:Name-6RandomCharacters",
 		`unrecognized token: "x'48695'"`, "EARTH GLOBE ASIA-AUSTRALIA", "Cookie: string // of the request", "authorization: `Basic ${btoa('user:pass12345678')}`",
 		"mDx+EAAAAAABIhckPhtUAAABIiRQkSMdEAAAAAAABIhckPhtUAAABIiRQkSMdE1", "export MCP_CLIENT_SECRET=your_client_secret", "refresh_token=ghr_original_refresh_token"} {

@@ -19,6 +19,7 @@ var rulesFile string
 // rule finds the keys of one service. It is tried only near its keywords. Its
 // pattern is compiled on first use.
 type rule struct {
+	name     string
 	keywords []string
 	pattern  func() *regexp.Regexp
 	// group of the pattern that is the secret; 0: the first that is not empty.
@@ -44,7 +45,7 @@ var rules = sync.OnceValue(func() []*rule {
 		if strings.HasPrefix(line, "#") || len(fields) != 5 {
 			continue
 		}
-		made := &rule{keywords: strings.Fields(fields[3]), pattern: pattern.Lazy(ends.Replace(fields[4]))}
+		made := &rule{name: fields[0], keywords: strings.Fields(fields[3]), pattern: pattern.Lazy(ends.Replace(fields[4]))}
 		made.entropy, _ = strconv.ParseFloat(fields[1], 64) // a test reads all of them
 		made.group, _ = strconv.Atoi(fields[2])
 		list = append(list, made)
@@ -94,7 +95,7 @@ func (k *rule) search(r *reading, at int) {
 			continue
 		}
 		found := k.secret(match)
-		if key := r.text[from+found.from : from+found.to]; entropy(key) > min(k.entropy, mostEntropy) {
+		if key := r.text[from+found.from : from+found.to]; entropy(key) > min(k.entropy, mostEntropy) && !(k.name == userRule && exampleUser(key)) {
 			end := from + found.to
 			if end == to { // the part may have cut it
 				end = r.run(end, tokenBytes)
@@ -115,6 +116,15 @@ func (k *rule) secret(match []int) span {
 		}
 	}
 	return span{match[0], match[1]}
+}
+
+// userRule finds the user and password of curl -u.
+const userRule = "curl-auth-user"
+
+// exampleUser reports whether they are those of an example, or give none.
+func exampleUser(text string) bool {
+	user, password, has := strings.Cut(strings.Trim(text, quoteBytes), ":")
+	return has && examplePair(user, password)
 }
 
 // entropy is the Shannon entropy in bits a byte.

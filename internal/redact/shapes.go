@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"strings"
 	"unicode/utf8"
+
+	"savant/internal/pattern"
 )
 
 // keys are the prefixes of keys of well-known services, and how many bytes of
@@ -31,10 +33,11 @@ var keys = []struct {
 	// Flutterwave, Shopify; New Relic, Contentful, CircleCI, Tailscale, Atlassian
 	{"GOCSPX- gsk_ xai- nvapi- tvly- csk- pcsk_ lsv2_pt_ lsv2_sk_ pplx- dckr_pat_ dckr_oat_ sb_secret_ sntrys_ sntryu_ figd_ figo_", keyBytes, 20, 20, 0},
 	{"sq0atp- sq0csp- FLWSECK- FLWSECK_TEST- shpat_ shpss_ shpca_ shppa_ NRAK- NRII- NRJS- CFPAT- CCIPAT_ tskey- ATBB ATCTT3 ATATT3", keyBytes, 20, 20, 0},
-	{"rzp_live_ rzp_test_", alphanumeric, 14, 14, 0}, // Razorpay
-	// Google; Replicate, Fireworks, Voyage, Resend, Render, crates.io, NuGet; Netlify, Supabase, Neon, Notion, PostHog, Buildkite,
+	{"rzp_live_ rzp_test_", alphanumeric, 14, 14, 0},                          // Razorpay
+	{"oy2", bytesOf("abcdefghijklmnopqrstuvwxyz" + digits), 43, 43, longWord}, // NuGet
+	// Google; Replicate, Fireworks, Voyage, Resend, Render, crates.io; Netlify, Supabase, Neon, Notion, PostHog, Buildkite,
 	// SonarQube, Adafruit, Honeycomb
-	{"ya29. 1//0 r8_ fw_ pa- re_ rnd_ cio oy2 nfp_ sbp_ napi_ ntn_ phx_ phs_ bkua_ sqp_ squ_ sqa_ aio_ hcaik_ secret_", keyBytes, 22, 22, longWord},
+	{"ya29. 1//0 r8_ fw_ pa- re_ rnd_ cio nfp_ sbp_ napi_ ntn_ phx_ phs_ bkua_ sqp_ squ_ sqa_ aio_ hcaik_ secret_", keyBytes, 22, 22, longWord},
 }
 
 // shapes are the words of texts that look like a secret by themselves. What follows
@@ -240,17 +243,32 @@ func likelyUserInfo(r *reading, at, end int) span {
 	switch {
 	case found.from == found.to, !has && !(len(user) >= longWord && dense(user, longWord)):
 		return span{}
-	case has && (len(password) <= shortest || placeholder[password[0]] || exampleWord(password)):
+	case has && (len(password) <= shortest || placeholder[password[0]] || examplePair(user, password)):
 		return span{}
 	}
 	return found
 }
 
+// examplePair reports whether a user and a password are those of an example: one word for
+// both, or what exampleWord knows.
+func examplePair(user, password string) bool {
+	user, password = strings.Trim(user, quoteBytes), strings.Trim(password, quoteBytes)
+	return exampleWord(password) || strings.EqualFold(user, password) || strings.HasPrefix(password, "$(")
+}
+
+const quoteBytes = "\"'"
+
+// examplePassword matches mypass, fakepwd and the like.
+var examplePassword = pattern.Lazy(`^[a-z]{0,8}[-_]?(pass|passwd|pwd|password)$`)
+
 // exampleWord reports whether a text is what examples have in place of a secret.
 func exampleWord(text string) bool {
 	text = strings.ToLower(text)
 	switch text {
-	case "password", "passwd", "pass", "secret", "token", "value", "string", "redacted":
+	case "password", "passwd", "pass", "secret", "token", "value", "string", "redacted", "true", "false":
+		return true
+	}
+	if examplePassword().MatchString(text) {
 		return true
 	}
 	return strings.HasPrefix(text, "your") || strings.HasPrefix(text, "[redacted") || strings.Trim(text, "*x.-") == ""

@@ -22,6 +22,10 @@ func agentRows() []Setting {
 	row := func(flag, env, key, doc string, field func(*Settings) any) Setting {
 		return Setting{Flag: flag, Env: env, Key: key, Kind: Switch, Default: "false", Doc: doc, field: field}
 	}
+	guarded := func(row Setting) Setting {
+		row.Guarded = true
+		return row
+	}
 	number := func(flag, env, key, standard, doc string, least, most int, field func(*Settings) any) Setting {
 		return Setting{Flag: flag, Env: env, Key: key, Kind: Number, Min: least, Max: most, Default: standard, Doc: doc, field: field}
 	}
@@ -41,8 +45,8 @@ func agentRows() []Setting {
 			func(s *Settings) any { return &s.Agent.DisableContext }),
 		row("agent-disable-search-tools", "AGENT_DISABLE_SEARCH_TOOLS", "agent.disable_search_tools", "the agent may not call tools that search",
 			func(s *Settings) any { return &s.Agent.DisableSearch }),
-		row("agent-allow-think-tools", "AGENT_ALLOW_THINK_TOOLS", "agent.allow_think_tools", "the agent may call think.*",
-			func(s *Settings) any { return &s.Agent.AllowThink }),
+		guarded(row("agent-allow-think-tools", "AGENT_ALLOW_THINK_TOOLS", "agent.allow_think_tools", "the agent may call think.*",
+			func(s *Settings) any { return &s.Agent.AllowThink })),
 		row("agent-disable-workflow-autodetect", "AGENT_DISABLE_WORKFLOW_AUTODETECT", "agent.disable_workflow_autodetect",
 			"a goal never leads to a workflow by itself", func(s *Settings) any { return &s.Agent.DisableDetect }),
 	}

@@ -219,10 +219,15 @@ func TestAGuardedValueOfTheFileIsNotUsed(t *testing.T) {
 			value = filepath.Dir(t.TempDir())
 		case len(row.Allowed) > 0:
 			value = row.Allowed[0]
+		case row.Kind == settings.Switch:
+			value = "true"
 		case row.Kind != settings.Address:
 			value = "openai:m"
 		}
 		text := `{"` + strings.ReplaceAll(row.Key, ".", `": {"`) + `": "` + value + `"` + strings.Repeat("}", 1+strings.Count(row.Key, "."))
+		if row.Kind == settings.Switch {
+			text = strings.Replace(text, `"true"`, "true", 1)
+		}
 		folder := project(t, text)
 		nobody := trust.Open(t.TempDir(), folder)
 		read := func(variables map[string]string) *settings.Loaded {
@@ -238,7 +243,11 @@ func TestAGuardedValueOfTheFileIsNotUsed(t *testing.T) {
 		require.Equal(t, row.Default, held(loaded).Text, row.Key)
 		require.Len(t, loaded.Parts, 1, row.Key)
 		require.Equal(t, "setting:"+row.Key, loaded.Parts[0].ID())
-		require.Contains(t, strings.Join(loaded.Parts[0].Shown, "\n"), value)
+		if shown := strings.Join(loaded.Parts[0].Shown, "\n"); row.Secret {
+			require.NotContains(t, shown, value)
+		} else {
+			require.Contains(t, shown, value)
+		}
 		require.ErrorIs(t, nobody.Require(loaded.Parts[0]), fault.TrustRequired)
 		require.Equal(t, value, held(read(map[string]string{row.Env: value})).Text, "a variable is the person's own")
 
@@ -247,7 +256,7 @@ func TestAGuardedValueOfTheFileIsNotUsed(t *testing.T) {
 		require.Equal(t, value, held(loaded).Text, row.Key)
 		require.NoError(t, loaded.Reasoning.Waiting)
 		require.NoError(t, os.WriteFile(filepath.Join(folder, settings.FileName), []byte(strings.Replace(text, value, value+"x", 1)), 0o600))
-		if len(row.Allowed) == 0 {
+		if len(row.Allowed) == 0 && row.Kind != settings.Switch {
 			require.Equal(t, row.Default, held(read(map[string]string{})).Text, "another value is not accepted")
 		}
 	}

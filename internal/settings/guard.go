@@ -17,6 +17,8 @@ type guard struct {
 	hosts   []string
 	folder  *trust.Folder
 	waiting map[string]error // by Key: why a value of the file does not hold
+	// untrusted are the folders outside that git.* does not read for now.
+	untrusted map[string]error
 }
 
 // parts returns what the file brings that has to be accepted.
@@ -56,6 +58,10 @@ func (g *guard) part(value Value) (part trust.Part, guarded bool, err error) {
 		if secret := sentTo(row.Key); secret != "" {
 			part.Shown = append(part.Shown, "and "+secret+", if it is set")
 		}
+	case row.Secret:
+		part, err = trust.Of(trust.Setting, row.Key, FileName, value.Text, "what is sent goes by a key of this folder, not by yours", "is the key for "+row.SentTo)
+	case row.Kind == Switch:
+		part, err = trust.Of(trust.Setting, row.Key, FileName, value.Text, "is "+value.Text+": "+about(row))
 	default:
 		part, err = trust.Of(trust.Setting, row.Key, FileName, value.Text, "asks "+value.Text, "is the "+about(row))
 	}
@@ -109,6 +115,11 @@ func (g *guard) pass(all []Value) (Value, error) {
 	case refused == nil:
 		return value, nil
 	case value.Setting.Kind == Folders:
+		for _, folder := range value.Setting.list(value.Text) {
+			if target, inside := trust.Inside(g.path, folder); !inside && value.Setting.Env == EnvGitRoots {
+				g.untrusted[target] = refused
+			}
+		}
 		value.Text = g.insideOnly(value)
 		return value, nil
 	}
@@ -134,6 +145,9 @@ func (g *guard) decides(by Reasoning) error {
 			provider = cmp.Or(by.Provider, providers[0])
 		}
 		keys = append(keys, "llm."+provider+"_url")
+		if own := map[string]string{"anthropic": by.AnthropicKey, "openai": by.OpenAIKey}; own[provider] == "" {
+			keys = append(keys, "llm."+provider+"_key")
+		}
 	}
 	if by.URL != "" {
 		keys = nil

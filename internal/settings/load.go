@@ -74,7 +74,7 @@ func Load(flag, env Lookup, trusting Trust) (*Loaded, error) {
 		return nil, err
 	}
 	loaded := &Loaded{Exposed: given.file.exposed, Found: given.found}
-	guard := guard{path: early.Path, hosts: early.TrustedHosts, waiting: map[string]error{}}
+	guard := guard{path: early.Path, hosts: early.TrustedHosts, waiting: map[string]error{}, untrusted: map[string]error{}}
 	if loaded.Parts, err = guard.parts(given, table); err != nil {
 		return nil, err
 	}
@@ -102,6 +102,9 @@ func Load(flag, env Lookup, trusting Trust) (*Loaded, error) {
 		if row.Env == EnvServices {
 			loaded.Given = value.Origin.Source == FromFlag || value.Origin.Source == FromEnvironment
 		}
+	}
+	if len(guard.untrusted) > 0 {
+		loaded.Untrusted = guard.untrusted
 	}
 	loaded.Reasoning.Waiting = guard.decides(loaded.Reasoning)
 	return loaded, nil

@@ -90,6 +90,9 @@ type Settings struct {
 	Enforce string
 	// GitRoots are folders that git.* may read beside Path.
 	GitRoots []string
+	// Untrusted are further GitRoots outside Path that the file names and nobody accepted,
+	// with the reason.
+	Untrusted map[string]error
 	// Repos are folders that context.* reads beside Path.
 	Repos []string
 	// ShownFiles are patterns of files that models may see, though their names say

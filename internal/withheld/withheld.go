@@ -5,11 +5,13 @@
 package withheld
 
 import (
+	"bytes"
 	"fmt"
 	"path"
 	"strings"
 
 	"savant/fault"
+	"savant/internal/pattern"
 )
 
 // Setting is the variable with the patterns of what is to be shown. The project
@@ -49,6 +51,23 @@ func (f Files) Has(name string) bool {
 	return secret(segments) && !f.shows(name)
 }
 
+// Holds reports whether a file is withheld for its content: the key of a service
+// account, which services give out under names of their own, such as project-1a2b.json.
+func (f Files) Holds(name string, content []byte) bool {
+	return strings.EqualFold(path.Ext(name), ".json") && len(content) <= maxAccount && accountKey(content) && !example(strings.ToLower(path.Base(name))) && !f.shows(strings.ToLower(path.Clean(name)))
+}
+
+// maxAccount is longer than such a key.
+const maxAccount = 64 << 10
+
+// accountKey reports whether a text, or the patch that adds or removes it, has the
+// fields of a service account's key.
+func accountKey(content []byte) bool {
+	return bytes.Contains(content, []byte(`"private_key"`)) && accountType().Match(content)
+}
+
+var accountType = pattern.Lazy(`"type"\s*:\s*"(service_account|authorized_user|external_account)"`)
+
 // Denied is TOOL_DENIED of a file that is withheld.
 func Denied(name string) *fault.Error {
 	return fault.New(fault.ToolDenied, "path: %q is kept from models: it may hold secrets, or is Savant's or git's own", fault.Cut(name, 200)).
@@ -71,7 +90,7 @@ func (f Files) shows(name string) bool {
 // names are files that hold credentials by convention.
 var names = setOf(".netrc _netrc .git-credentials .npmrc .pypirc .pgpass pgpass.conf .htpasswd .my.cnf .mylogin.cnf .envrc .dockercfg .dockerconfigjson .s3cfg .boto " +
 	".vault-token .vault_pass .terraformrc terraform.rc credentials.tfrc.json .databrickscfg rclone.conf kaggle.json kubeconfig .kubeconfig credentials " +
-	"credentials.json application_default_credentials.json access_tokens.db credentials.db .pulumi-credentials.json .secrets master.key")
+	"credentials.json application_default_credentials.json access_tokens.db credentials.db .pulumi-credentials.json .secrets secrets.yaml secrets.yml secrets.json secrets.toml master.key")
 
 // folders are those whose files all count: ssh, cloud services, clusters, key rings.
 var folders = setOf(".ssh .aws .azure .gcloud .kube .gnupg .password-store .oci .aliyun .chef .gem")

@@ -36,7 +36,7 @@ func (a *App) AddEngines() error {
 	if err != nil {
 		return Misconfigured(&settings.Error{Setting: withheld.Setting, Value: strings.Join(a.settings.ShownFiles, ","), Expected: "patterns such as *.pem or deploy/prod.env"})
 	}
-	reading := git.Options{Roots: a.gitRoots(), Withheld: kept}
+	reading := git.Options{Roots: a.gitRoots(), Untrusted: a.settings.Untrusted, Withheld: kept}
 	commands, commandTools := ci.Engine(a.ciOptions())
 	a.search = repo.NewSearch(repo.SearchOptions{Path: a.Path, Repos: a.settings.Repos, Withheld: kept, Logger: a.Logger})
 	files, fileTools := repo.Engine(repo.Options{Path: a.Path, Repos: a.settings.Repos, Withheld: kept, Past: a.finishedRuns, Redactor: a.Recorder.Redactor()}, a.search)

@@ -69,7 +69,7 @@ func (p *program) trust(ctx context.Context, given trustFlags, ids []string) err
 	if len(asked) == 0 {
 		return p.nothingToTrust(folder, brought.Parts)
 	}
-	p.showParts(folder, asked, brought.Parts)
+	p.showParts(folder, asked, brought.Parts, given.yes)
 	return p.settle(ctx, path, given.yes, asked)
 }
 
@@ -130,22 +130,27 @@ var notes = map[trust.Answer]string{
 }
 
 // showParts prints what the answer will be bound to, and the digest of all.
-func (p *program) showParts(folder *trust.Folder, asked, all []trust.Part) {
+// whole leaves nothing out: it is what --yes accepts.
+func (p *program) showParts(folder *trust.Folder, asked, all []trust.Part, whole bool) {
 	fmt.Fprintf(p.Stdout, "What is in %s is not used until you trust it:\n\n", visible.Line(folder.Path))
 	for _, each := range asked {
-		p.showPart(each, notes[folder.Said(each)])
+		p.showPart(each, notes[folder.Said(each)], whole)
 	}
 	fmt.Fprintf(p.Stdout, "The digest of all that the folder brings, for CI: %s=%s\n", settings.EnvTrust, trust.Digest(all))
 }
 
 // showPart prints one part: its name, its lines and its text.
-func (p *program) showPart(part trust.Part, note string) {
+func (p *program) showPart(part trust.Part, note string, whole bool) {
+	show := p.ownEyes
+	if whole {
+		show = func(text string) string { return text }
+	}
 	fmt.Fprintf(p.Stdout, "%s %s, of %s%s\n", part.Kind, visible.Line(part.Name), visible.Line(part.File), note)
 	for _, line := range part.Shown {
-		fmt.Fprintf(p.Stdout, "    %s\n", visible.Line(p.ownEyes(line)))
+		fmt.Fprintf(p.Stdout, "    %s\n", visible.Line(show(line)))
 	}
 	if part.Text != "" {
-		fmt.Fprintln(p.Stdout, visible.Block(p.ownEyes(part.Text)))
+		fmt.Fprintln(p.Stdout, visible.Block(show(part.Text)))
 	}
 	fmt.Fprintln(p.Stdout)
 }

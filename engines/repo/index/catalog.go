@@ -16,12 +16,13 @@ const (
 	skippedBinary     = "binary"
 	skippedLarge      = "too_large"
 	skippedUnreadable = "unreadable"
+	skippedWithheld   = "withheld" // for what it holds
 
 	unreadableFolders = "unreadable_folders" // whose files nobody knows
 )
 
 // causes has each cause at the number that the database holds for it.
-var causes = []string{"", skippedBinary, skippedLarge, skippedUnreadable}
+var causes = []string{"", skippedBinary, skippedLarge, skippedUnreadable, skippedWithheld}
 
 // file is a row of the catalog.
 type file struct {

@@ -42,6 +42,7 @@ type Index struct {
 	// saved and current.
 	refreshing chan struct{}
 	tree       *files.Tree
+	kept       withheld.Files
 	saved      time.Time // when the listing that the database holds was made
 	current    bool      // the index has what the tree has
 
@@ -69,7 +70,7 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 		return nil, files.NotRead(err)
 	}
 	ix := &Index{folder: folder, file: file, root: root, refreshing: make(chan struct{}, 1),
-		tree: files.NewTree(folder, options.Withheld)}
+		tree: files.NewTree(folder, options.Withheld), kept: options.Withheld}
 	err = ix.load(ctx)
 	if isStale(err) {
 		err = ix.renew(ctx)

@@ -58,6 +58,8 @@ func (ix *Index) read(name string) (text []byte, skipped string) {
 		return nil, skippedLarge
 	case bytes.IndexByte(text[:min(len(text), binaryProbe)], 0) >= 0:
 		return nil, skippedBinary
+	case ix.kept.Holds(filepath.ToSlash(name), text):
+		return nil, skippedWithheld
 	}
 	return text, ""
 }

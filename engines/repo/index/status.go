@@ -13,7 +13,7 @@ type Unread struct{ Files, Folders int }
 type Status struct {
 	Files   int            `json:"files"`
 	Bytes   int64          `json:"bytes"`
-	Skipped map[string]int `json:"skipped"` // by cause: binary, too_large, unreadable; unreadable_folders, which are no files
+	Skipped map[string]int `json:"skipped"` // by cause: binary, too_large, unreadable, withheld; unreadable_folders, which are no files
 	// IndexBytes is the size of the index on disk, with what is kept beside it.
 	IndexBytes int64 `json:"index_bytes"`
 	// Updated is when the index last changed; zero where it never did.
