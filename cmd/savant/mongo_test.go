@@ -1,13 +1,23 @@
 package main
 
 import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
+	"savant/internal/mongo"
 	"savant/internal/mongotest"
+	"savant/think/state"
+	"savant/think/state/mongostate"
 )
 
 // scriptsOverMongo are scripts that say nothing of the files that runs are kept in.
@@ -32,4 +42,100 @@ func TestScriptsOverMongo(t *testing.T) {
 		return within(env)
 	}
 	testscript.Run(t, params)
+}
+
+// Runs move at once through servers of several machines that share a database. Each
+// server is killed, and the next, in another folder, goes on. In between the database
+// is killed, too.
+func TestRunsInADatabaseOutliveTheirServers(t *testing.T) {
+	const together, steps = 6, 20
+	kills := 3
+	if os.Getenv("CI") != "" {
+		kills = 10
+	}
+	database := mongotest.Start(t)
+	proxy := mongotest.NewProxy(t, database, 1)
+	uri, random := proxy.URI(mongotest.NewDatabase()), rand.New(rand.NewPCG(3, 4))
+	told := make([]int, together)
+	serve := func() *server {
+		folder := t.TempDir()
+		longWorkflow(t, folder, steps)
+		return serveIn(t, folder, "SAVANT_STORE=mongo", "MONGO_URI="+uri)
+	}
+	for range kills {
+		goOnTogether(t, serve(), told, steps, 1+random.IntN(together*steps/kills))
+		if !database.Foreign() {
+			database.Restart()
+			proxy.Follow(database)
+		}
+	}
+	goOnTogether(t, serve(), told, steps, together*(steps+1))
+	store := storeOf(t, uri)
+	for r := range told {
+		require.Equal(t, steps, told[r])
+		records, err := store.Records(t.Context(), state.Key{Workflow: "long", Run: fmt.Sprint("r", r)}, 0, 0)
+		require.NoError(t, err)
+		require.Len(t, records, steps+1, "each step is recorded once")
+	}
+	verify := exec.Command("savant", "verify", "r0")
+	verify.Env = append(os.Environ(), "SAVANT_PATH="+t.TempDir(), "SAVANT_STORE=mongo", "MONGO_URI="+uri)
+	out, err := verify.CombinedOutput()
+	require.NoError(t, err, string(out))
+}
+
+// Of several processes that answer one step at the same moment, one is accepted. The
+// others are told so, and one of them is killed on the way.
+func TestProcessesAnswerOneStep(t *testing.T) {
+	const processes, steps = 4, 5
+	database := mongotest.Start(t)
+	uri, folder := database.URI(mongotest.NewDatabase()), t.TempDir()
+	longWorkflow(t, folder, steps)
+	call := func(tool, args string) *exec.Cmd {
+		command := exec.Command("savant", "call", tool, "--args", args)
+		command.Env = append(os.Environ(), "SAVANT_PATH="+folder, "SAVANT_STORE=mongo", "MONGO_URI="+uri)
+		return command
+	}
+	out, err := call("think.plan", `{"workflow": "long", "run_id": "r"}`).CombinedOutput()
+	require.NoError(t, err, string(out))
+	store, key := storeOf(t, uri), state.Key{Workflow: "long", Run: "r"}
+	for step := range steps {
+		said := make([]string, processes)
+		var group sync.WaitGroup
+		for process := range processes {
+			answer := call("think.next", fmt.Sprintf(`{"run_id": "r", "step_id": "s%d", "result_snapshot": "of %d"}`, step, process))
+			group.Go(func() {
+				if process == 0 && step%2 == 1 {
+					_ = answer.Start()
+					_ = answer.Process.Kill()
+					_ = answer.Wait()
+					return
+				}
+				out, _ := answer.CombinedOutput()
+				said[process] = string(out)
+			})
+		}
+		group.Wait()
+		records, err := store.Records(t.Context(), key, 0, 0)
+		require.NoError(t, err)
+		require.Len(t, records, step+2, strings.Join(said, "\n"))
+		accepted := string(records[step+1].Data)
+		for process, each := range said {
+			if each == "" { // killed: it may have been the one
+				continue
+			}
+			won := strings.Contains(accepted, fmt.Sprintf(`"of %d"`, process))
+			refused := strings.Contains(each, "STATE_CONFLICT") || strings.Contains(each, "INVALID_TRANSITION")
+			require.NotEqual(t, won, refused, "process %d of step %d: %s", process, step, each)
+		}
+	}
+}
+
+func storeOf(t *testing.T, uri string) *mongostate.Store {
+	t.Helper()
+	database, err := mongo.Open(mongo.Options{Address: mongo.Address{URI: uri}})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = database.Close(context.Background()) })
+	store, err := mongostate.Open(database, mongostate.Options{})
+	require.NoError(t, err)
+	return store
 }

@@ -187,7 +187,7 @@ func testLargeRecords(t *testing.T, store state.Backend) {
 	ctx := context.Background()
 	begin(t, store, sample, 1)
 	large := record(2)
-	large.Data = json.RawMessage(`"` + strings.Repeat("ü", 9<<20) + `"`)
+	large.Data = json.RawMessage(`"` + strings.Repeat("ü", 5<<20) + `"`)
 	made, err := store.Append(ctx, sample, large)
 	require.NoError(t, err)
 	found, err := store.Records(ctx, sample, 1, 0)
