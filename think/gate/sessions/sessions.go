@@ -196,8 +196,8 @@ func (g *Gate) resolve(e gate.Event) []string {
 	var found []string
 	for _, place := range gate.Places(e) {
 		switch {
-		case strings.HasPrefix(place, "~"):
-			place = string(filepath.Separator) // the home folder holds more than the project
+		case strings.HasPrefix(place, "~"), strings.Contains(place, "{") && (strings.Contains(place, "..") || strings.Contains(place, "{/") || strings.Contains(place, ",/")):
+			place = string(filepath.Separator) // the home folder, and alternatives that may lead out
 		case !filepath.IsAbs(place):
 			place = filepath.Join(from, place)
 		}

@@ -312,7 +312,8 @@ func TestLinksLeadOut(t *testing.T) {
 	p.record("r1", "plan", "running", gate.Issued{Step: "s", Call: "llm.generate", Input: json.RawMessage(`{}`)})
 	p.planned("one", "r1")
 	for place, want := range map[string]gate.Verdict{"in/a.go": gate.Pass, filepath.Join(p.path, "in"): gate.Pass, "in/../in/new": gate.Pass,
-		"out/passwd": gate.Refuse, "../x": gate.Refuse, "/etc/passwd": gate.Refuse, "~/.ssh/id": gate.Refuse, filepath.Join(p.path, "out", "x"): gate.Refuse, "file:///etc/passwd": gate.Refuse} {
+		"out/passwd": gate.Refuse, "../x": gate.Refuse, "/etc/passwd": gate.Refuse, "~/.ssh/id": gate.Refuse, filepath.Join(p.path, "out", "x"): gate.Refuse, "file:///etc/passwd": gate.Refuse,
+		"{a,b}/*.go": gate.Pass, "{/etc/passwd,a}": gate.Refuse, "{a,/etc}/x": gate.Refuse, "{..,a}/x": gate.Refuse} {
 		input, err := json.Marshal(map[string]any{"file_path": place})
 		require.NoError(t, err)
 		require.Equal(t, want, p.tries("one", "Read", string(input)), place)
@@ -328,4 +329,24 @@ func filesOf(t *testing.T, path string) []string {
 		require.NoError(t, err)
 	}
 	return found
+}
+
+// TestAJournalThatWasRepaired: what was known of its end does not count any more.
+func TestAJournalThatWasRepaired(t *testing.T) {
+	p := newProject(t, t.TempDir())
+	defer p.close()
+	p.record("r1", "plan", "running", step(1))
+	p.record("r1", "result", "running", step(2))
+	p.planned("one", "r1")
+	require.Equal(t, gate.Pass, p.tries("one", "mcp__savant__git_show", `{"n":2}`))
+	file := filepath.Join(p.path, ".savant", "state", "tour", "r1.journal")
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	first, _, _ := strings.Cut(string(text), "\n")
+	require.NoError(t, os.WriteFile(file, []byte(first+"\n"), 0o600))
+	require.Equal(t, gate.Pass, p.tries("one", "mcp__savant__git_show", `{"n":1}`))
+	p.record("r1", "result", "running", step(3))
+	require.Equal(t, gate.Pass, p.tries("one", "mcp__savant__git_show", `{"n":3}`))
+	require.NoError(t, os.WriteFile(file, append([]byte(first+"\n"), `{"version":2,"torn`...), 0o600))
+	require.Equal(t, gate.Pass, p.tries("one", "mcp__savant__git_show", `{"n":1}`), "a torn record is not there")
 }
