@@ -12,7 +12,7 @@ TESTFLAGS ?=
 BENCHTIME ?= 1s
 FUZZTIME  ?= 10s
 
-.PHONY: help build test browser race lint bench fuzz ask demo clients conformance think-test ferret install dist dist-check platforms clean
+.PHONY: help build test browser pictures hub race lint bench fuzz ask demo clients conformance think-test ferret install dist dist-check platforms clean
 
 build: ## bin/savant
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/savant ./cmd/savant
@@ -35,8 +35,15 @@ test: ## all tests
 ferret: ## bin/ferret, a database server for tests; with it, make test tests the MongoDB store too
 	cd internal/ferret && go build -trimpath -tags ferretdb_no_postgresql -o ../../bin/ferret .
 
-browser: ## the pages of the hub in a real browser; needs chromium
-	SAVANT_BROWSER_TESTS=1 go test -count=1 $(TESTFLAGS) ./cmd/savant/browsertest
+# axe-core is installed into a scratch folder, where there is npm.
+browser: ## the pages of the hub in a real browser; needs chromium, and npm for axe-core
+	@scratch=$$(mktemp -d) && trap 'rm -rf "$$scratch"' EXIT && if command -v npm >/dev/null; then \
+		npm install --no-progress --silent --prefix "$$scratch" axe-core@4.14.1 && export SAVANT_AXE="$$scratch/node_modules/axe-core/axe.min.js"; fi && \
+		SAVANT_BROWSER_TESTS=1 go test -count=1 $(TESTFLAGS) ./cmd/savant/browsertest
+
+pictures: ## pictures of the pages of the hub, in bin/pictures; those of docs/ are made anew
+	SAVANT_BROWSER_TESTS=1 SAVANT_PICTURES='$(CURDIR)/bin/pictures' go test -count=1 -run TestPictures ./cmd/savant/browsertest
+	@mkdir -p docs/pictures && for each in docs/pictures/*.png; do cp "bin/pictures/$$(basename "$$each")" "$$each"; done
 
 race: ## all tests with the race detector; needs a C compiler
 	CGO_ENABLED=1 go test -race $(TESTFLAGS) ./...
@@ -56,6 +63,9 @@ platforms: ## vet for Windows and macOS, where nothing is run
 fuzz: ## each fuzz target for a while
 	.ci/fuzz $(FUZZTIME)
 
+# Where make hub listens.
+address ?= 127.0.0.1:9999
+
 question ?= Where is the stdio loop and how does it end?
 # Neither make nor the shell may read the question: it goes by the environment, as
 # it was given.
@@ -71,6 +81,11 @@ think-test: ## the scenario tests of one workflow: make think-test workflow=hell
 	@test -n '$(workflow)' || { echo 'usage: make think-test workflow=NAME'; exit 2; }
 	@test -f 'workflows/$(workflow).yaml' || { echo 'there is no workflows/$(workflow).yaml'; exit 2; }
 	go test ./think -count=1 -v -run '^TestScenarios$$/^$(workflow)(\.|$$)'
+
+hub: build ## the hub with a demo run in each state, in a scratch folder; Ctrl-C ends it
+	@scratch=$$(mktemp -d) && trap 'kill $$(cat $$scratch/demo/.savant/demo.pid) 2>/dev/null; rm -rf $$scratch' EXIT && \
+	export XDG_CONFIG_HOME=$$scratch/configuration PATH='$(CURDIR)/bin':$$PATH && .ci/demo-runs $$scratch/demo . && \
+	savant hub --path $$scratch/demo --address '$(address)'
 
 clients: build ## public MCP clients against bin/savant; needs Node 20 and npm
 	cd $(CLIENTS) && npm ci --no-progress && SAVANT_BINARY='$(CURDIR)/bin/savant' node --test --test-reporter=tap

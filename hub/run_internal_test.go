@@ -123,7 +123,7 @@ steps:
 outputs: {joined: "{{ state.joined }}"}
 `
 
-var nodePattern = regexp.MustCompile(`<g class="node (\w+) (\w*)(?: selected)?"[^>]*>\s*<a href="([^"]+)" aria-label="([^"]+)"`)
+var nodePattern = regexp.MustCompile(`<g class="node (\w+) (\w*)(?: selected)?"[^>]*>\s*<a href="([^"]+)"[^>]*><title>([^<]+)</title>`)
 
 // nodes returns the states of the steps that a page draws.
 func nodes(page string) map[string]string {

@@ -6,6 +6,7 @@ const listeners = new Set();
 let state = "connecting"; // or open, retrying, closed
 let holds = false; // whether this tab has the stream
 let source = null;
+let again = 0; // the timer of the next try
 let last = ""; // the place of the last message: a stream that is made anew begins there
 
 function hear(message) {
@@ -30,26 +31,48 @@ function open() {
   source.addEventListener("error", () => {
     if (source.readyState !== EventSource.CLOSED) return tell({ kind: "state", state: "retrying" });
     tell({ kind: "state", state: "closed" }); // the session has ended; a new one may come from another tab
-    setTimeout(open, 2000);
+    again = setTimeout(open, 2000);
   });
 }
 
-let started = false;
+let release = null; // gives the lock to another tab
+function hold() {
+  holds = true;
+  open();
+  return new Promise((resolve) => { release = resolve; });
+}
+
+// The lock is held until the tab is closed or shows another page, which a browser may keep
+// for the way back. Without locks, as over plain HTTP from another machine, each tab has
+// its own stream.
 function start() {
+  channel.postMessage({ kind: "hello" });
+  if (navigator.locks) navigator.locks.request("savant-live", hold);
+  else open();
+}
+
+function stop() {
+  clearTimeout(again);
+  source?.close();
+  source = null;
+  holds = false;
+  release?.();
+}
+
+let started = false;
+function startOnce() {
   if (started) return;
   started = true;
   channel.addEventListener("message", (event) => hear(event.data));
-  channel.postMessage({ kind: "hello" });
-  // The lock is held until the tab is closed. Without locks, as over plain HTTP from
-  // another machine, each tab has its own stream.
-  if (navigator.locks) navigator.locks.request("savant-live", () => new Promise(() => { holds = true; open(); }));
-  else open();
+  addEventListener("pagehide", stop);
+  addEventListener("pageshow", (event) => { if (event.persisted) start(); });
+  start();
 }
 
 // listen calls a function with each message: {kind: "changed", runs: names, or null for
 // any} and {kind: "state", state}.
 export function listen(listener) {
   listeners.add(listener);
-  start();
+  startOnce();
   listener({ kind: "state", state });
 }

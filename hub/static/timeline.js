@@ -23,6 +23,8 @@ class Rows {
     this.shown = new Map(); // elements by the number of their row
     this.atEnd = true;
     this.changed = () => {};
+    const there = [...list.children]; // the rows of the page that was loaded are those of a chunk
+    if (there.length > 0) this.chunks.set(Math.floor((there[0].value - 1) / chunkSize), there.map((each) => each.outerHTML));
     list.replaceChildren();
     scroller.classList.add("scrolls");
     scroller.addEventListener("scroll", () => {

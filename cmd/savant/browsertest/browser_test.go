@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 )
@@ -178,4 +179,10 @@ func (p *tab) downloaded(file string) []byte {
 		return err == nil
 	}, patience, 10*time.Millisecond, file)
 	return data
+}
+
+// call sends a command of the protocol to a tab.
+func call[P, R any](p *tab, command cdp.Command[P, R], params P) error {
+	_, err := chromedp.Call(p.ctx, command, params)
+	return err
 }
