@@ -20,7 +20,7 @@ import (
 
 // liveEvents are what a browser is told.
 type liveEvents struct {
-	t     *testing.T
+	t     testing.TB
 	body  io.Closer
 	lines *bufio.Scanner
 }

@@ -24,14 +24,14 @@ import (
 
 // hubAt is a program that serves the hub of a folder.
 type hubAt struct {
-	t          *testing.T
+	t          testing.TB
 	base, link string
 	client     *http.Client // with the session that the link gave
 	end        func()       // ends the program, as Ctrl-C does
 }
 
 // serveHub starts a hub, and follows its link.
-func serveHub(t *testing.T, folder string, flags ...string) *hubAt {
+func serveHub(t testing.TB, folder string, flags ...string) *hubAt {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "savant", append([]string{"hub", "--address", "127.0.0.1:0", "--path", folder}, flags...)...)
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
@@ -60,7 +60,7 @@ func serveHub(t *testing.T, folder string, flags ...string) *hubAt {
 	return h
 }
 
-func browser(t *testing.T) *http.Client {
+func browser(t testing.TB) *http.Client {
 	jar, err := cookiejar.New(nil)
 	require.NoError(t, err)
 	return &http.Client{Jar: jar}
@@ -102,7 +102,7 @@ func (h *hubAt) page(path string) string {
 }
 
 // savantIn runs a command in a folder, whatever its exit code, and returns its stdout.
-func savantIn(t *testing.T, folder string, args ...string) string {
+func savantIn(t testing.TB, folder string, args ...string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "savant", append(args, "--path", folder)...).Output()
 	if err != nil {
