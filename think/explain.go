@@ -238,6 +238,8 @@ func Cause(cause string) string {
 		return "no step before it is done"
 	case "run_failed":
 		return "the run had failed"
+	case "cancelled":
+		return "the run was cancelled"
 	case "skip_rest":
 		return "a step failed that skips the rest"
 	}
