@@ -28,7 +28,7 @@ const renewal = time.Hour
 // PutArtifact implements state.Artifacts.
 func (s *Store) PutArtifact(ctx context.Context, data []byte) (string, error) {
 	digest := digestOf(data)
-	document := mongo.Document{Key: digest, Body: data, Meta: strconv.Itoa(len(data))}
+	document := mongo.Document{Key: digest, Time: s.now(), Body: data, Meta: strconv.Itoa(len(data))}
 	won, err := s.artifacts.Insert(ctx, document)
 	if err == nil && !won {
 		err = s.renew(ctx, document)

@@ -101,16 +101,29 @@ func (s *Store) remove(ctx context.Context, key state.Key) (done bool, err error
 		if err := s.records.Delete(ctx, entryKey(key, seq)); err != nil {
 			return false, err
 		}
-		if err := s.removeLife(ctx, entryKey(key, seq)); err != nil {
-			return false, err
-		}
+	}
+	if err := s.removeSnapshots(ctx, key); err != nil {
+		return false, err
 	}
 	return true, s.runs.Delete(ctx, key.String())
 }
 
-// removeLife removes the snapshots of a run that began with an entry.
-func (s *Store) removeLife(ctx context.Context, life string) error {
-	return s.projections.Delete(ctx, life)
+// removeSnapshots removes what was saved of the runs of a log.
+func (s *Store) removeSnapshots(ctx context.Context, key state.Key) error {
+	for _, each := range []*mongo.Collection{s.projections, s.checkpoints} {
+		var old []string
+		err := each.Heads(ctx, key.String()+"@", key.String()+"A", func(document mongo.Document) error {
+			old = append(old, document.Key)
+			return nil
+		})
+		if err == nil {
+			err = each.Delete(ctx, old...)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // gcReceipts removes the receipts, and the last calls, that are too old.

@@ -139,6 +139,7 @@ func (s *Store) insert(ctx context.Context, key state.Key, e entry) (won bool, e
 	if err != nil {
 		return false, err
 	}
+	document.Time = s.now()
 	won, err = s.records.Insert(ctx, document)
 	return won, s.notSaved(ctx, "run "+key.String()+" was not saved", err)
 }
