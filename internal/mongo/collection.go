@@ -144,7 +144,11 @@ func (c *Collection) Heads(ctx context.Context, from, to string, visit func(Docu
 
 func (c *Collection) each(ctx context.Context, from, to string, how *options.FindOptionsBuilder, visit func(stored) error) error {
 	within := bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: from}, {Key: "$lt", Value: to}}}}
-	cursor, err := c.documents.Find(ctx, within, how.SetSort(bson.D{{Key: "_id", Value: 1}}))
+	var cursor *driver.Cursor
+	err := c.retry(func() (err error) {
+		cursor, err = c.documents.Find(ctx, within, how.SetSort(bson.D{{Key: "_id", Value: 1}}))
+		return err
+	})
 	if err != nil {
 		return c.database.failed(err)
 	}
