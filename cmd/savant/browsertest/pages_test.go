@@ -24,7 +24,9 @@ import (
 // demoRuns makes the runs of make hub: one in each state there is.
 func demoRuns(t testing.TB) (folder string) {
 	t.Helper()
-	folder = filepath.Join(t.TempDir(), "demo")
+	scratch, err := os.MkdirTemp("", "demo-") // it goes with the home of the tests: what still runs may write to it
+	require.NoError(t, err)
+	folder = filepath.Join(scratch, "demo")
 	out, err := exec.CommandContext(t.Context(), "../../../.ci/demo-runs", folder, "../../..").CombinedOutput()
 	require.NoError(t, err, string(out))
 	id, err := os.ReadFile(filepath.Join(folder, ".savant", "demo.pid"))
