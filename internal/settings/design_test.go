@@ -5,7 +5,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"savant/fault"
 	"savant/internal/settings"
 )
 
@@ -85,18 +84,4 @@ func TestPrices(t *testing.T) {
 	require.InDelta(t, 0.5, cost, 1e-9)
 	_, known = loaded.Reasoning.Prices.Of("openai:other", 1, 1)
 	require.False(t, known)
-}
-
-// A variable that asks for what there is not yet is refused: nobody is to believe
-// that runs are in a database, or decided over a queue.
-func TestAVariableOfAVersionToComeIsRefused(t *testing.T) {
-	for name, value := range map[string]string{"REASONING_TRANSPORT": "mongo"} {
-		_, err := settings.Load(from(nil), environment(map[string]string{name: value}), everybody)
-		require.ErrorIs(t, err, fault.InvalidParams)
-		require.ErrorContains(t, err, name)
-	}
-	for name, value := range map[string]string{"REASONING_TRANSPORT": "http", "SAVANT_STORE": "dir", "MONGO_URI": "", "MONGO_HOST": "h", "SAVANT_ENV": "test"} {
-		_, err := settings.Load(from(nil), environment(map[string]string{name: value}), everybody)
-		require.NoError(t, err)
-	}
 }

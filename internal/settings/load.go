@@ -3,7 +3,6 @@ package settings
 import (
 	"slices"
 
-	"savant/fault"
 	"savant/internal/trust"
 )
 
@@ -65,9 +64,6 @@ func Load(flag, env Lookup, trusting Trust) (*Loaded, error) {
 		if err := row.check(early, given.all(row)[0].Text); err != nil {
 			return nil, err
 		}
-	}
-	if err := given.checkSupported(); err != nil {
-		return nil, err
 	}
 	var err error
 	if given.file, err = readFile(early.Path, table); err != nil {
@@ -150,25 +146,4 @@ func (s *sources) variable(name string) (string, bool) {
 	}
 	text, ok := s.env(Setting{Env: name})
 	return text, ok && text != ""
-}
-
-// unsupported are variables of a version to come. They are refused where they ask
-// for what this version does not do: to ignore them would do something else.
-var unsupported = []struct {
-	env    string
-	served []string // values that ask for nothing more
-	asks   string
-}{
-	{"REASONING_TRANSPORT", []string{"http"}, "decisions over a queue"},
-}
-
-// checkSupported refuses a variable that this version does not heed.
-func (s *sources) checkSupported() error {
-	for _, each := range unsupported {
-		if text, set := s.variable(each.env); set && !slices.Contains(each.served, text) {
-			return fault.New(fault.InvalidParams, "%s is set and asks for %s, which this version of Savant has not: unset it for Savant, as in env -u %s savant …",
-				each.env, each.asks, each.env)
-		}
-	}
-	return nil
 }

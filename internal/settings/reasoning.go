@@ -11,6 +11,8 @@ type Reasoning struct {
 	// URL is the address of a Reasoning API, empty for the service inside the
 	// program; Token is its bearer token.
 	URL, Token string
+	// Transport is how it is asked: TransportHTTP, or TransportMongo for a queue.
+	Transport string
 	// Timeout bounds one attempt to reach it, Retries those after the first.
 	Timeout time.Duration
 	Retries int
@@ -32,6 +34,12 @@ type Reasoning struct {
 	// file says, which nobody has accepted; nil without one.
 	Waiting error
 }
+
+// How a reasoning service outside is asked.
+const (
+	TransportHTTP  = "http"
+	TransportMongo = "mongo"
+)
 
 // Variables of the Reasoning API and of the models that messages name.
 const (
@@ -57,6 +65,8 @@ func reasoningRows() []Setting {
 	return []Setting{
 		{Flag: "reasoning-api-url", Env: EnvReasoningURL, Key: "reasoning.api_url", Kind: Address, Guarded: true,
 			Doc: "address of a Reasoning API; without one the service inside decides", field: func(s *Settings) any { return &s.Reasoning.URL }},
+		{Flag: "reasoning-transport", Env: "REASONING_TRANSPORT", Key: "reasoning.transport", Default: TransportHTTP, Allowed: []string{TransportHTTP, TransportMongo}, Guarded: true,
+			Doc: "how decisions are asked for: http, or mongo, a queue in MongoDB", field: func(s *Settings) any { return &s.Reasoning.Transport }},
 		{Flag: "reasoning-api-token", Env: "REASONING_API_TOKEN", Key: "reasoning.api_token", Secret: true, SentTo: "reasoning.api_url",
 			Doc: "bearer token for it", field: func(s *Settings) any { return &s.Reasoning.Token }},
 		{Flag: "reasoning-api-timeout-ms", Env: "REASONING_API_TIMEOUT_MS", Key: "reasoning.api_timeout_ms", Kind: Number, Min: 1, Max: maxWait, Default: "120000",

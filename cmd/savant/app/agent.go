@@ -16,7 +16,7 @@ import (
 
 // openAgent makes the agent and its tools.
 func (a *App) openAgent() error {
-	client, decider, err := Reasoner(a.settings.Reasoning, a.options.Version, a.recordAttempt)
+	client, decider, err := a.Reasoner(a.settings.Reasoning, a.recordAttempt)
 	if err != nil {
 		return err
 	}

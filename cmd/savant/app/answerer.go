@@ -23,7 +23,7 @@ func (a *App) answerer() (workflow.Generate, error) {
 	if s.URL == "" && s.SLM == "" && s.LLM == "" && !undecided(s) && s.Waiting == nil {
 		return nil, nil
 	}
-	client, name, err := Reasoner(s, a.options.Version, nil)
+	client, name, err := a.Reasoner(s, nil)
 	if err != nil {
 		return nil, err
 	}

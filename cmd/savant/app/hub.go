@@ -35,7 +35,7 @@ func (a *App) Hub(ctx context.Context, at HubAt) (*hub.Hub, error) {
 	if sessions != "" {
 		sessions = filepath.Join(sessions, "savant", "hub")
 	}
-	_, decider, err := Reasoner(a.settings.Reasoning, a.options.Version, nil)
+	_, decider, err := a.Reasoner(a.settings.Reasoning, nil)
 	if err != nil {
 		return nil, err
 	}

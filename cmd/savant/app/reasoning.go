@@ -13,21 +13,32 @@ import (
 	"savant/internal/settings"
 	"savant/reasoning"
 	"savant/reasoning/models"
+	"savant/reasoning/mongoqueue"
 	"savant/reasoning/service"
 	"savant/schemas"
 )
 
 // Reasoner returns the client of the service that decides, and the service's name.
-// With REASONING_API_URL it is that service alone: Savant never falls back to its
-// own. observe is called with each failed attempt and may be nil.
-func Reasoner(s settings.Reasoning, version string, observe func(context.Context, reasoning.Attempt)) (client *reasoning.Client, name string, err error) {
+// With REASONING_API_URL it is that service alone, with REASONING_TRANSPORT=mongo the
+// queue alone: Savant never falls back to its own. observe is called with each failed
+// attempt and may be nil.
+func (a *App) Reasoner(s settings.Reasoning, observe func(context.Context, reasoning.Attempt)) (client *reasoning.Client, name string, err error) {
 	options := reasoning.Options{Timeout: s.Timeout, Retries: s.Retries, Observe: observe}
 	if s.Waiting != nil {
 		options.Transport = refused{s.Waiting}
 		return reasoning.New(options), "nobody", nil
 	}
+	if s.Transport == settings.TransportMongo {
+		database, err := a.openDatabase()
+		if err != nil {
+			return nil, "", err
+		}
+		queue := mongoqueue.New(database)
+		options.Transport, options.Name, options.Remote = queue, queue.Name(), true
+		return reasoning.New(options), options.Name, nil
+	}
 	if s.URL != "" {
-		transport, err := reasoning.NewHTTP(reasoning.HTTPOptions{URL: s.URL, Token: s.Token, UserAgent: "savant/" + version})
+		transport, err := reasoning.NewHTTP(reasoning.HTTPOptions{URL: s.URL, Token: s.Token, UserAgent: "savant/" + a.options.Version})
 		if err != nil {
 			return nil, "", Misconfigured(err)
 		}
@@ -124,6 +135,32 @@ func (a *App) answersFolder() *os.Root {
 		return nil
 	}
 	return folder
+}
+
+// AnswerQueue answers questions of the queue with the service inside, until ctx ends. It
+// returns at once where the database cannot be named.
+func (a *App) AnswerQueue(ctx context.Context, work mongoqueue.Work, begun func(decider, queue string)) error {
+	s := a.settings.Reasoning
+	if s.Waiting != nil {
+		return Misconfigured(s.Waiting)
+	}
+	database, err := a.openDatabase()
+	if err != nil {
+		return err
+	}
+	inside, err := reasoningService(withDefaults(ctx, s))
+	if err != nil {
+		return Misconfigured(err)
+	}
+	begun(inside.Name(), mongoqueue.New(database).Name())
+	work.Log = a.Logger
+	return mongoqueue.Serve(ctx, database, work, func(ctx context.Context, request reasoning.Request) (json.RawMessage, error) {
+		intent, err := observedDecider{a, inside}.Decide(ctx, request)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(intent)
+	})
 }
 
 // observedDecider records the calls of models behind the decisions of a service.

@@ -20,7 +20,7 @@ import (
 )
 
 func (p *program) reasoningCommand() *cobra.Command {
-	return cli.Group("reasoning", "Ask for one decision, or serve decisions to others", p.decideCommand(), p.reasoningServeCommand())
+	return cli.Group("reasoning", "Ask for one decision, serve decisions to others, or answer those of a queue", p.decideCommand(), p.reasoningServeCommand(), p.reasoningWorkCommand())
 }
 
 func (p *program) decideCommand() *cobra.Command {
@@ -46,7 +46,7 @@ func (p *program) decideOnce(ctx context.Context, a *app.App, raw json.RawMessag
 	if err := json.Unmarshal(raw, &request); err != nil {
 		return fault.New(fault.InvalidParams, "the request: %w", err)
 	}
-	client, _, err := app.Reasoner(p.Settings.Reasoning, p.World.Version, nil)
+	client, _, err := a.Reasoner(p.Settings.Reasoning, nil)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,334 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"savant/fault"
+	"savant/internal/mongo"
+)
+
+// Job is one that a worker has claimed.
+type Job struct {
+	ID   string
+	Body []byte
+	// Claim is the number of the claim. Whoever has a higher one has taken the job over.
+	Claim int
+}
+
+// Worker takes jobs from a queue.
+type Worker struct {
+	Queue *Queue
+	// Owner names the worker for people, such as host and process.
+	Owner string
+	// Concurrency is how many jobs are done at once.
+	Concurrency int
+	// Lease is how long a claim holds without a sign of life of its owner.
+	Lease time.Duration
+	// MaxClaims sets a job aside that was claimed so often in vain.
+	MaxClaims int
+	// Do computes the answer of a job. Its context ends when the job was taken over or
+	// cancelled, with ErrLost. A *Returned gives the job back; any other error is its
+	// result.
+	Do func(ctx context.Context, job Job) ([]byte, error)
+	// Log may be nil.
+	Log *slog.Logger
+
+	mu    sync.Mutex
+	seen  map[string]sighting // by claim, what was last seen of its owner
+	taken map[string]bool     // jobs in this process
+}
+
+// Returned is an error of Do that gives the job back for another attempt, which may be
+// another worker's.
+type Returned struct {
+	Err error
+	// Ending says that the worker ends: the claim does not count as one in vain.
+	Ending bool
+}
+
+func (r *Returned) Error() string { return r.Err.Error() }
+
+// Unwrap returns the cause.
+func (r *Returned) Unwrap() error { return r.Err }
+
+// ErrLost is the cause when the job of a context was taken over, or has ended.
+var ErrLost = errors.New("the job was taken over, cancelled or ended by somebody else")
+
+// sighting is the beat of a claim and when it was first seen, by this process's clock.
+type sighting struct {
+	nonce string
+	at    time.Time
+}
+
+// idle are the pauses of a worker that found nothing.
+const (
+	firstIdle = 20 * time.Millisecond
+	lastIdle  = time.Second
+)
+
+// Run takes jobs until ctx ends, then waits for those in hand. The database may be gone
+// for a while: the worker says so once, and goes on when it is back.
+func (w *Worker) Run(ctx context.Context) error {
+	w.seen, w.taken = map[string]sighting{}, map[string]bool{}
+	log := cmp.Or(w.Log, slog.New(slog.DiscardHandler))
+	free := make(chan struct{}, max(w.Concurrency, 1))
+	var running sync.WaitGroup
+	defer running.Wait()
+	idle, down := firstIdle, false
+	for ctx.Err() == nil {
+		found, err := w.take(ctx, func(job Job) bool {
+			select {
+			case free <- struct{}{}:
+			case <-ctx.Done():
+				return false
+			}
+			running.Go(func() {
+				defer func() { <-free }()
+				w.do(ctx, job, log)
+			})
+			return true
+		})
+		switch {
+		case err != nil && ctx.Err() == nil && !down:
+			log.Warn("the queue cannot be reached; trying again", "error", err)
+			down = true
+		case err == nil && down:
+			log.Info("the queue is back")
+			down = false
+		}
+		if idle = min(idle*3/2, lastIdle); found && err == nil {
+			idle = firstIdle
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(idle):
+		}
+	}
+	return nil
+}
+
+// take claims what waits, and hands it to begin, until begin says no.
+func (w *Worker) take(ctx context.Context, begin func(Job) bool) (found bool, err error) {
+	var entries []mongo.Document
+	err = w.Queue.documents.Heads(ctx, key(todo, ""), key(todo, "~"), func(d mongo.Document) error {
+		entries = append(entries, d)
+		return nil
+	})
+	for _, entry := range entries {
+		if err != nil || ctx.Err() != nil {
+			return found, err
+		}
+		id := listed(entry.Key)
+		if w.holds(id) {
+			continue
+		}
+		var job Job
+		var mine bool
+		if job, mine, err = w.claim(ctx, id, entry.Key); err != nil || !mine {
+			continue
+		}
+		found = true
+		w.hold(id, true)
+		if !begin(job) {
+			w.hold(id, false)
+			w.giveBack(ctx, job, &Returned{Err: errors.New("the worker ended"), Ending: true})
+			return found, nil
+		}
+	}
+	return found, err
+}
+
+func (w *Worker) holds(id string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.taken[id]
+}
+
+func (w *Worker) hold(id string, holds bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.taken[id] = holds; !holds {
+		delete(w.taken, id)
+	}
+}
+
+// claim takes a job unless it has ended or somebody else has it.
+func (w *Worker) claim(ctx context.Context, id, entry string) (Job, bool, error) {
+	_, ended, err := w.Queue.Result(ctx, id)
+	if err != nil {
+		return Job{}, false, err
+	}
+	if ended {
+		return Job{}, false, w.Queue.documents.Delete(ctx, entry)
+	}
+	claims, err := w.Queue.claims(ctx, id)
+	if err != nil {
+		return Job{}, false, err
+	}
+	vain, open, why, err := w.vain(ctx, id, claims)
+	if err != nil || open {
+		return Job{}, false, err
+	}
+	if vain >= w.MaxClaims {
+		_, err := w.Queue.settle(ctx, id, Result{Error: fault.New(fault.ReasoningUnavailable,
+			"it was set aside after %d attempts; the last one: %s", vain, why)})
+		return Job{}, false, err
+	}
+	found, there, err := w.Queue.documents.Find(ctx, id)
+	if err != nil || !there {
+		return Job{}, false, err
+	}
+	n := len(claims) + 1
+	won, err := w.Queue.documents.Insert(ctx, mongo.Document{Key: key(id, "claim", numbered(n)), Meta: w.Owner})
+	return Job{ID: id, Body: found.Body, Claim: n}, won && err == nil, err
+}
+
+// vain counts the claims that came to nothing. open says that the last one still holds;
+// why is the reason of the last that was given back.
+func (w *Worker) vain(ctx context.Context, id string, claims []mongo.Document) (n int, open bool, why string, err error) {
+	why = "the worker was lost"
+	for i, claim := range claims {
+		end, ended, err := w.Queue.documents.Find(ctx, key(id, "end", numbered(i+1)))
+		if err != nil {
+			return 0, false, "", err
+		}
+		switch reason, ending := strings.CutPrefix(end.Meta, endingMark); {
+		case ended && ending:
+		case ended:
+			n, why = n+1, reason
+		case i == len(claims)-1 && w.lives(ctx, id, i+1, claim):
+			return n, true, why, nil
+		default:
+			n++
+		}
+	}
+	return n, false, why, nil
+}
+
+// endingMark begins the reason of a claim that was given back because its worker ended.
+const endingMark = "ending: "
+
+// lives says whether the owner of a claim showed a sign of life within the lease, as
+// seen from here.
+func (w *Worker) lives(ctx context.Context, id string, n int, claim mongo.Document) bool {
+	nonce := claim.Nonce
+	if beat, there, err := w.Queue.documents.Find(ctx, key(id, "beat", numbered(n))); err != nil {
+		return true // nothing is known
+	} else if there {
+		nonce = beat.Nonce
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last := w.seen[claim.Key]
+	if last.nonce != nonce {
+		w.seen[claim.Key] = sighting{nonce, time.Now()}
+		return true
+	}
+	if time.Since(last.at) < w.Lease {
+		return true
+	}
+	delete(w.seen, claim.Key)
+	return false
+}
+
+// do computes a job while its beat is written, and ends it.
+func (w *Worker) do(ctx context.Context, job Job, log *slog.Logger) {
+	defer w.hold(job.ID, false)
+	worker := ctx
+	ctx, lose := context.WithCancelCause(ctx)
+	defer lose(nil)
+	var beating sync.WaitGroup
+	beating.Go(func() { w.beat(ctx, job, lose) })
+	answer, err := w.Do(ctx, job)
+	lost := context.Cause(ctx)
+	lose(nil)
+	beating.Wait()
+	if errors.Is(lost, ErrLost) {
+		return
+	}
+	var returned *Returned
+	if err != nil && worker.Err() != nil {
+		returned = &Returned{Err: errors.New("the worker ended"), Ending: true}
+	}
+	if returned != nil || errors.As(err, &returned) {
+		w.giveBack(ctx, job, returned)
+		return
+	}
+	result := Result{Answer: answer, Owner: w.Owner, Claim: job.Claim}
+	if err != nil {
+		result.Answer, result.Error = nil, fault.From(err)
+	}
+	w.insist(ctx, log, "the result of a job", func(ctx context.Context) error {
+		_, err := w.Queue.settle(ctx, job.ID, result)
+		return err
+	})
+}
+
+// insist tries until the database took something, or the worker has ended and a moment
+// is over: an answer that was paid for should not be lost.
+func (w *Worker) insist(ctx context.Context, log *slog.Logger, what string, try func(context.Context) error) {
+	patient, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(lastMoment, cancel) })
+	defer stop()
+	for pause := firstPause; ; pause = min(pause*2, lastPause) {
+		err := try(patient)
+		if err == nil {
+			return
+		}
+		if patient.Err() != nil {
+			log.Warn(what+" could not be written", "error", err)
+			return
+		}
+		select {
+		case <-patient.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+// lastMoment is what a worker that ends takes to write what it has.
+const lastMoment = time.Second
+
+// beat shows a sign of life until ctx ends, and loses the job where it has ended or is
+// somebody else's.
+func (w *Worker) beat(ctx context.Context, job Job, lose context.CancelCauseFunc) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(w.Lease / 4):
+		}
+		_, ended, err := w.Queue.Result(ctx, job.ID)
+		if err != nil {
+			continue
+		}
+		_, over, err := w.Queue.documents.Find(ctx, key(job.ID, "claim", numbered(job.Claim+1)))
+		if err != nil {
+			continue
+		}
+		if ended || over {
+			lose(ErrLost)
+			return
+		}
+		_ = w.Queue.documents.Replace(ctx, mongo.Document{Key: key(job.ID, "beat", numbered(job.Claim))}) // the next one may come through
+	}
+}
+
+// giveBack lets others have the job at once.
+func (w *Worker) giveBack(ctx context.Context, job Job, why *Returned) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastMoment)
+	defer cancel()
+	reason := fault.Cut(why.Error(), 1000)
+	if why.Ending {
+		reason = endingMark + reason
+	}
+	// Without it the lease runs out.
+	_, _ = w.Queue.documents.Insert(ctx, mongo.Document{Key: key(job.ID, "end", numbered(job.Claim)), Meta: reason})
+}

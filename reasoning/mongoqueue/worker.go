@@ -1,0 +1,46 @@
+package mongoqueue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"time"
+
+	"savant/fault"
+	"savant/internal/jobs"
+	"savant/internal/mongo"
+	"savant/reasoning"
+)
+
+// Work says how a worker works.
+type Work struct {
+	// Owner names it for people.
+	Owner string
+	// Concurrency is how many questions are answered at once.
+	Concurrency int
+	// Lease is how long a question stays with a worker that gives no sign of life;
+	// MaxClaims sets one aside that came to nothing so often.
+	Lease     time.Duration
+	MaxClaims int
+	Log       *slog.Logger
+}
+
+// Serve answers questions of the queue until ctx ends. decide answers one: a *Temporary
+// error gives the question back, any other is its answer.
+func Serve(ctx context.Context, database *mongo.Database, work Work, decide func(context.Context, reasoning.Request) (json.RawMessage, error)) error {
+	worker := &jobs.Worker{Queue: jobs.New(database.Collection(Collection)), Owner: work.Owner, Concurrency: work.Concurrency,
+		Lease: work.Lease, MaxClaims: work.MaxClaims, Log: work.Log, Do: func(ctx context.Context, job jobs.Job) ([]byte, error) {
+			var request reasoning.Request
+			if err := json.Unmarshal(job.Body, &request); err != nil {
+				return nil, fault.New(fault.InvalidParams, "the question %s cannot be read: %w", job.ID, err)
+			}
+			answer, err := decide(ctx, request)
+			var temporary *reasoning.Temporary
+			if errors.As(err, &temporary) {
+				return nil, &jobs.Returned{Err: err}
+			}
+			return answer, err
+		}}
+	return worker.Run(ctx)
+}
