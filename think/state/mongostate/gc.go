@@ -95,7 +95,6 @@ func (s *Store) remove(ctx context.Context, key state.Key) (done bool, err error
 		if won, err := s.runs.Insert(ctx, note); err != nil || !won {
 			return false, err
 		}
-		times++
 	}
 	for seq := max(1, from); seq < at.seq; seq++ {
 		if err := s.records.Delete(ctx, entryKey(key, seq)); err != nil {
