@@ -57,7 +57,8 @@ type found struct {
 func (s *Store) hints(ctx context.Context, filter state.Filter) ([]found, error) {
 	var all []found
 	collect := func(document mongo.Document) error {
-		if workflow, run, ok := strings.Cut(document.Key, "/"); ok {
+		workflow, run, ok := strings.Cut(document.Key, "/")
+		if ok && !strings.Contains(run, "!") { // that is what erased left
 			all = append(all, found{state.Key{Workflow: workflow, Run: run}, readHint(document)})
 		}
 		return nil
