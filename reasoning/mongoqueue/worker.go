@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"savant/fault"
@@ -23,13 +24,20 @@ type Work struct {
 	// MaxClaims sets one aside that came to nothing so often.
 	Lease     time.Duration
 	MaxClaims int
-	Log       *slog.Logger
+	// Keep is how long questions that were answered are kept. It has to be long past any
+	// timeout of an asker.
+	Keep time.Duration
+	Log  *slog.Logger
 }
 
 // Serve answers questions of the queue until ctx ends. decide answers one: a *Temporary
 // error gives the question back, any other is its answer.
 func Serve(ctx context.Context, database *mongo.Database, work Work, decide func(context.Context, reasoning.Request) (json.RawMessage, error)) error {
-	worker := &jobs.Worker{Queue: jobs.New(database.Collection(Collection)), Owner: work.Owner, Concurrency: work.Concurrency,
+	queue := jobs.New(database.Collection(Collection))
+	var pruning sync.WaitGroup
+	pruning.Go(func() { prune(ctx, queue, work) })
+	defer pruning.Wait()
+	worker := &jobs.Worker{Queue: queue, Owner: work.Owner, Concurrency: work.Concurrency,
 		Lease: work.Lease, MaxClaims: work.MaxClaims, Log: work.Log, Do: func(ctx context.Context, job jobs.Job) ([]byte, error) {
 			var request reasoning.Request
 			if err := json.Unmarshal(job.Body, &request); err != nil {
@@ -43,4 +51,21 @@ func Serve(ctx context.Context, database *mongo.Database, work Work, decide func
 			return answer, err
 		}}
 	return worker.Run(ctx)
+}
+
+// prune removes what was answered long ago, at once and then every hour.
+func prune(ctx context.Context, queue *jobs.Queue, work Work) {
+	for ctx.Err() == nil {
+		n, err := queue.Prune(ctx, time.Now().Add(-work.Keep))
+		switch {
+		case err != nil && ctx.Err() == nil:
+			work.Log.Warn("old answers could not be removed from the queue", "error", err)
+		case n > 0:
+			work.Log.Info("old answers were removed from the queue", "count", n)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Hour):
+		}
+	}
 }

@@ -20,6 +20,7 @@ const (
 	maxConcurrency = 1000
 	maxAttempts    = 100
 	shortestLease  = time.Second
+	shortestKeep   = 24 * time.Hour
 )
 
 func (p *program) reasoningWorkCommand() *cobra.Command {
@@ -31,8 +32,8 @@ func (p *program) reasoningWorkCommand() *cobra.Command {
 		Example: "  MONGO_URI=mongodb://db:27017/ savant reasoning work --concurrency 4",
 		Args:    cli.Positional(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error {
-			if work.Concurrency < 1 || work.Concurrency > maxConcurrency || work.MaxClaims < 1 || work.MaxClaims > maxAttempts || work.Lease < shortestLease {
-				return cli.UsageError(fmt.Sprintf("expected --concurrency from 1 to %d, --attempts from 1 to %d and --lease of at least %s", maxConcurrency, maxAttempts, shortestLease))
+			if work.Concurrency < 1 || work.Concurrency > maxConcurrency || work.MaxClaims < 1 || work.MaxClaims > maxAttempts || work.Lease < shortestLease || work.Keep < shortestKeep {
+				return cli.UsageError(fmt.Sprintf("expected --concurrency from 1 to %d, --attempts from 1 to %d, --lease of at least %s and --keep of at least %s", maxConcurrency, maxAttempts, shortestLease, shortestKeep))
 			}
 			p.Open.Alone = true
 			return p.With(command.Context(), func(a *app.App) error { return p.workOnQueue(command.Context(), a, work) })
@@ -40,6 +41,7 @@ func (p *program) reasoningWorkCommand() *cobra.Command {
 	command.Flags().IntVar(&work.Concurrency, "concurrency", 1, "how many questions are answered at once")
 	command.Flags().IntVar(&work.MaxClaims, "attempts", 3, "attempts in vain after which a question is set aside with an error")
 	command.Flags().DurationVar(&work.Lease, "lease", 30*time.Second, "how long a question stays with a worker that gives no sign of life")
+	command.Flags().DurationVar(&work.Keep, "keep", 30*24*time.Hour, "how long answered questions are kept")
 	return command
 }
 
