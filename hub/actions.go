@@ -10,6 +10,7 @@ import (
 	"savant/engines"
 	"savant/engines/workflow"
 	"savant/fault"
+	"savant/internal/access"
 	"savant/think"
 	"savant/think/audit"
 	"savant/think/flow"
@@ -46,8 +47,9 @@ type actsView struct {
 	Ended                     bool
 	Waits                     bool // for somebody who goes on with it elsewhere
 	Drift                     bool
-	// Why says why nothing can be done.
-	Why string
+	// Why says why nothing can be done, and Lacks what the scopes of a token leave out.
+	Why   string
+	Lacks []string
 }
 
 // errReadOnly refuses changes of a hub that only shows.
@@ -70,18 +72,27 @@ func (h *Hub) changeable(ctx context.Context, key state.Key) (state.Info, error)
 }
 
 // acts says what can be done with a run.
-func (h *Hub) acts(ctx context.Context, info state.Info, standing Standing, drift bool) actsView {
+func (h *Hub) acts(r *http.Request, info state.Info, standing Standing, drift bool) actsView {
 	if h.options.ReadOnly {
 		return actsView{Why: errReadOnly().Error()}
 	}
-	if _, err := h.changeable(ctx, info.Key()); err != nil {
+	if _, err := h.changeable(r.Context(), info.Key()); err != nil {
 		return actsView{Why: fault.From(err).Details}
 	}
 	driven := h.options.Standings.Driven(info.Key())
 	ended := standing.Status == "done" || standing.Status == "failed" || standing.Status == "cancelled"
 	cancelled := standing.Status == "cancelled"
-	return actsView{Fork: true, Reset: !driven && !cancelled, Cancel: !ended, GoOn: !driven && !ended && standing.Status != "blocked" && standing.WaitsFor != "person", Ended: ended,
+	view := actsView{Fork: true, Reset: !driven && !cancelled, Cancel: !ended, GoOn: !driven && !ended && standing.Status != "blocked" && standing.WaitsFor != "person", Ended: ended,
 		Waits: !driven && !ended && standing.Status != "blocked", Drift: drift}
+	if err := h.allowed(r, access.Guide); err != nil {
+		view.Fork, view.Reset, view.Cancel = false, false, false
+		view.Lacks = append(view.Lacks, fault.From(err).Details+", so it cannot fork, reset or cancel this run")
+	}
+	if err := h.allowed(r, access.Run); err != nil && view.GoOn {
+		view.GoOn = false
+		view.Lacks = append(view.Lacks, fault.From(err).Details+", so it cannot go on with this run here")
+	}
+	return view
 }
 
 // goOn drives a run on that was started here, once a person has answered it.

@@ -10,6 +10,7 @@ import (
 
 	"savant/agent"
 	"savant/fault"
+	"savant/internal/access"
 	"savant/telemetry"
 )
 
@@ -46,7 +47,8 @@ type agentView struct {
 	agentRow
 	Final, Because, Warning string
 	Cost                    string
-	Ends, Resume, Continue  bool // it can be ended, or gone on with, also with a new goal
+	Ends, Resume, Continue  bool   // it can be ended, or gone on with, also with a new goal
+	Lacks                   string // why whoever looks cannot do so
 	timeline
 	Timeline, ByStep url.Values // addresses with the same filter
 	Refresh          url.Values // the address of the page
@@ -60,9 +62,13 @@ func (h *Hub) showAgent(w http.ResponseWriter, r *http.Request) {
 	}
 	view := agentView{agentRow: agentRowOf(report), Final: report.Final, Warning: report.Warning, Timeline: with(r, "view", "timeline"),
 		ByStep: with(r, "view", "grouped"), Refresh: r.URL.Query()}
-	view.Ends = report.Status == agent.StatusRunning && !h.options.ReadOnly
-	view.Continue = report.Status != agent.StatusRunning && !h.options.ReadOnly
-	view.Resume = report.Status == agent.StatusInterrupted || report.Status == agent.StatusCanceled || report.Status == agent.StatusMaxSteps
+	allowed := h.allowed(r, access.Run)
+	if allowed != nil {
+		view.Lacks = fault.From(allowed).Details + ", so it cannot cancel this run or go on with it"
+	}
+	view.Ends = report.Status == agent.StatusRunning && allowed == nil
+	view.Continue = report.Status != agent.StatusRunning && allowed == nil
+	view.Resume = view.Continue && (report.Status == agent.StatusInterrupted || report.Status == agent.StatusCanceled || report.Status == agent.StatusMaxSteps)
 	if report.Error != nil {
 		view.Because = report.Error.Error()
 	}

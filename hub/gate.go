@@ -39,6 +39,7 @@ type gate struct {
 	door     *access.Door // nil: tokens let nobody in
 	token    string       // the digest of one token more; "" is none
 	sessions *sessions
+	guesses  guesses
 
 	mu   sync.Mutex
 	keys map[[sha256.Size]byte]bool // digests of the links that nobody followed yet
@@ -141,7 +142,7 @@ func (g *gate) visitorOf(r *http.Request, now time.Time) (visitor, bool) {
 		}
 	}
 	if token := webguard.Bearer(r); token != "" {
-		scopes, err := g.bearer(r.Context(), token)
+		scopes, err := g.try(r, token, now)
 		return visitor{"", access.Caller{Scopes: scopes}}, err == nil
 	}
 	return visitor{}, false

@@ -172,7 +172,7 @@ func (h *Hub) Handler() http.Handler {
 	all.HandleFunc("POST /enter", h.enterWithToken)
 	all.Handle("GET /static/", http.FileServerFS(static))
 	all.Handle("/", h.gate.withSession(inside, h.closed, h.refuse))
-	return h.gate.guarded(all, h.refuse)
+	return h.gate.guarded(h.withoutPanic(all), h.refuse)
 }
 
 // change is what changes something, and the scope that it needs.
@@ -184,15 +184,23 @@ type change struct {
 // changing is the way to what changes something.
 func (h *Hub) changing(to change) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case h.options.ReadOnly:
-			h.refuse(w, r, errReadOnly())
-		case !visitorFrom(r).May(to.scope):
-			h.refuse(w, r, fault.New(fault.ToolDenied, "the token has not the scope %s", to.scope))
-		default:
-			to.do(w, r)
+		if err := h.allowed(r, to.scope); err != nil {
+			h.refuse(w, r, err)
+			return
 		}
+		to.do(w, r)
 	}
+}
+
+// allowed says why whoever sends a request may not change here what needs a scope: TOOL_DENIED.
+func (h *Hub) allowed(r *http.Request, scope access.Scope) error {
+	switch {
+	case h.options.ReadOnly:
+		return errReadOnly()
+	case !visitorFrom(r).May(scope):
+		return fault.New(fault.ToolDenied, "the token has not the scope %s", scope)
+	}
+	return nil
 }
 
 // health answers without a session, and says nothing but how it is.

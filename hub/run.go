@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"savant/fault"
+	"savant/internal/access"
 	"savant/think"
 	"savant/think/flow"
 	"savant/think/state"
@@ -87,8 +88,12 @@ func (h *Hub) showRun(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	key := runOf(r)
-	view.Questions, view.Acts = h.shownQuestions(r, key), h.acts(r.Context(), view.Info, view.Standing, view.Drift)
-	if err := h.answerable(r.Context(), key); err != nil {
+	view.Questions, view.Acts = h.shownQuestions(r, key), h.acts(r, view.Info, view.Standing, view.Drift)
+	err = h.allowed(r, access.Approve)
+	if err == nil {
+		err = h.answerable(r.Context(), key)
+	}
+	if err != nil {
 		view.NoAnswers = fault.From(err).Details
 	}
 	h.show(w, r, shownStatus(r), "run.html", page{Title: view.Run, At: "runs", View: view})

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"savant/fault"
+	"savant/internal/access"
 	"savant/think"
 	"savant/think/state"
 )
@@ -17,10 +18,12 @@ const runsPage = 50
 type runRow struct {
 	state.Info
 	Standing Standing
+	Imported bool // records of it were made elsewhere
 }
 
 func (h *Hub) runRow(ctx context.Context, run state.Info) runRow {
-	return runRow{run, h.options.Standings.Standing(ctx, run)}
+	imported, err := h.options.Think.Imports.Imported(ctx, run.Key())
+	return runRow{run, h.options.Standings.Standing(ctx, run), err == nil && imported > 0}
 }
 
 type runsView struct {
@@ -37,7 +40,7 @@ func (h *Hub) listRuns(w http.ResponseWriter, r *http.Request) {
 	list, err := h.options.Think.StateList(r.Context(), think.StateListInput{Workflow: workflow, Limit: 1})
 	if err == nil {
 		from, to, pager := paged(r, "page", list.Total, runsPage, 0)
-		view := runsView{Workflow: workflow, Imports: !h.options.ReadOnly, Workflows: h.options.Think.Library.Names(), Pager: pager}
+		view := runsView{Workflow: workflow, Imports: h.allowed(r, access.Run) == nil, Workflows: h.options.Think.Library.Names(), Pager: pager}
 		if to > from {
 			list, err = h.options.Think.StateList(r.Context(), think.StateListInput{Workflow: workflow, Offset: from, Limit: to - from})
 		}

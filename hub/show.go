@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,7 +33,8 @@ type page struct {
 	Version   string
 	CSRF      string
 	Problem   string
-	Said      string // what was done just now
+	Code      fault.Code // of the problem
+	Said      string     // what was done just now
 	View      any
 }
 
@@ -74,7 +76,7 @@ func (h *Hub) fail(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 func (h *Hub) problem(w http.ResponseWriter, r *http.Request, status int, err error) {
-	h.show(w, r, status, "problem.html", page{Title: http.StatusText(status), Problem: fault.From(err).Message()})
+	h.show(w, r, status, "problem.html", page{Title: http.StatusText(status), Problem: fault.From(err).Message(), Code: fault.From(err).Code})
 }
 
 // refuse and closed answer whoever may not have the page.
@@ -84,6 +86,23 @@ func (h *Hub) refuse(w http.ResponseWriter, r *http.Request, err error) {
 
 func (h *Hub) closed(w http.ResponseWriter, r *http.Request, err error) {
 	h.problem(w, r, http.StatusUnauthorized, err)
+}
+
+// withoutPanic answers with INTERNAL where a page panics. The log has the cause.
+func (h *Hub) withoutPanic(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			switch cause := recover(); cause {
+			case nil:
+			case http.ErrAbortHandler: // ends the connection
+				panic(cause)
+			default:
+				h.options.Logger.ErrorContext(r.Context(), "a page of the hub panicked", "method", r.Method, "path", r.URL.Path, "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
+				h.problem(w, r, http.StatusInternalServerError, fault.New(fault.Internal, "the page failed; the log of the hub has the cause"))
+			}
+		}()
+		next.ServeHTTP(w, r)
+	})
 }
 
 func (h *Hub) noPage(w http.ResponseWriter, r *http.Request) {
@@ -109,10 +128,14 @@ func (h *Hub) enter(w http.ResponseWriter, r *http.Request) {
 // enterWithToken gives a session to whoever has a token.
 func (h *Hub) enterWithToken(w http.ResponseWriter, r *http.Request) {
 	token := strings.TrimSpace(r.PostFormValue("token"))
-	scopes, err := h.gate.bearer(r.Context(), token)
+	scopes, err := h.gate.try(r, token, time.Now())
 	if err != nil {
 		h.options.Logger.WarnContext(r.Context(), "a token was refused", "from", r.RemoteAddr)
-		h.show(w, r, http.StatusUnauthorized, "enter.html", page{Title: "Enter", Problem: fault.From(err).Message()})
+		status := http.StatusUnauthorized
+		if errors.Is(err, fault.LimitExceeded) {
+			status = http.StatusTooManyRequests
+		}
+		h.show(w, r, status, "enter.html", page{Title: "Enter", Problem: fault.From(err).Message(), Code: fault.From(err).Code})
 		return
 	}
 	http.SetCookie(w, h.gate.newSession(scopes, webguard.Digest(token), time.Now()))

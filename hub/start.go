@@ -12,7 +12,8 @@ import (
 
 // startView is the form that starts a run of a workflow.
 type startView struct {
-	Shown   bool // a run can be started here
+	Shown   bool   // a run can be started here
+	Lacks   string // why whoever looks cannot start one
 	Run     string
 	Guided  bool
 	Fields  []field

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"savant/fault"
+	"savant/internal/access"
 	"savant/think"
 	"savant/think/library"
 )
@@ -68,6 +69,9 @@ func (h *Hub) showWorkflow(w http.ResponseWriter, r *http.Request) {
 		view.Version, view.Desc, view.Origin, view.File, view.Digest = read.Version, read.Desc, read.Origin, read.File, read.Digest
 		view.Params = parametersOf(read.Params)
 		view.Start = h.startOf(read.Params).startView
+		if err := h.allowed(r, access.Run); err != nil && view.Start.Shown {
+			view.Start = startView{Lacks: fault.From(err).Details + ", so it cannot start one"}
+		}
 		if refused, is := r.Context().Value(refusedKey{}).(startView); is {
 			view.Start = refused
 		}

@@ -467,6 +467,8 @@ func TestAnExportIsTakenIn(t *testing.T) {
 		status, body := h.send("/runs/ships/r1/"+change, url.Values{"csrf": {token}, "to": {"start"}})
 		require.Equal(t, http.StatusForbidden, status, body)
 	}
+	require.Contains(t, h.page("/runs"), `<span class="kind">imported</span>`)
+	require.Contains(t, h.page("/"), `<span class="kind">imported</span>`)
 	_, body = send(token, whole)
 	require.Contains(t, body, "This very run is here already.")
 }

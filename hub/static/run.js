@@ -17,12 +17,25 @@ async function load(address, push) {
     const scrolled = places(shown);
     shown.replaceWith(next);
     restore(next, focused, scrolled);
+    reveal(next);
     if (!new URL(address, location.href).searchParams.has("version")) follow(parsed);
     if (push) history.pushState(null, "", address);
     else history.replaceState(null, "", address);
   } catch {
     if (!own.signal.aborted) location.assign(address); // the browser says what is wrong
   }
+}
+
+// reveal scrolls the graph to the chosen step, else to where the run stands or has failed,
+// unless it can be seen.
+function reveal(shown) {
+  const frame = shown.querySelector(".scroll");
+  const inner = (kind) => [...shown.querySelectorAll(`.node.${kind}`)].find((node) => !node.querySelector(`.node.${kind}`));
+  const box = (inner("selected") ?? inner("issued") ?? inner("failed"))?.querySelector(".box").getBoundingClientRect();
+  if (!box) return;
+  const edge = frame.getBoundingClientRect();
+  if (box.left < edge.left || box.right > edge.right) frame.scrollLeft += (box.left + box.right - edge.left - edge.right) / 2;
+  if (box.top < edge.top || box.bottom > edge.bottom) frame.scrollTop += (box.top + box.bottom - edge.top - edge.bottom) / 2;
 }
 
 // identity is what finds a control again in the page that takes the place of this one.
@@ -50,6 +63,9 @@ function addressOf(form) {
   address.search = new URLSearchParams(new FormData(form)).toString();
   return address;
 }
+
+const first = document.getElementById("moment");
+if (first) reveal(first);
 
 let waiting = 0;
 document.addEventListener("input", (event) => {

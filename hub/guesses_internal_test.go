@@ -1,0 +1,60 @@
+package hub
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/fault"
+)
+
+// TestWrongTokensAreLimited for the address they come from, and for nobody else.
+func TestWrongTokensAreLimited(t *testing.T) {
+	options := optionsAt("127.0.0.1:9999")
+	options.Token = "the right one"
+	gate, err := newGate(options)
+	require.NoError(t, err)
+	from := func(address string) *http.Request {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/enter", nil)
+		r.RemoteAddr = address
+		return r
+	}
+	now := time.Now()
+	for range guessesAtOnce {
+		_, err := gate.try(from("192.0.2.1:1000"), "wrong", now)
+		require.ErrorIs(t, err, fault.ToolDenied)
+	}
+	for _, token := range []string{"wrong", "the right one"} {
+		_, err = gate.try(from("192.0.2.1:1001"), token, now)
+		require.ErrorIs(t, err, fault.LimitExceeded, "another port is the same address")
+	}
+	for range 2 * guessesAtOnce {
+		_, err = gate.try(from("192.0.2.2:1000"), "the right one", now)
+		require.NoError(t, err, "right ones are not counted")
+	}
+	_, err = gate.try(from("192.0.2.1:1001"), "the right one", now.Add(guessesPause))
+	require.NoError(t, err)
+	for i := range guessesAtPlace + 1 {
+		r := from("192.0.2.1:1")
+		r.RemoteAddr = string(rune('a'+i%26)) + strings.Repeat("x", i/26) + ":1"
+		gate.guesses.limiter(r)
+	}
+	require.LessOrEqual(t, len(gate.guesses.of), guessesAtPlace)
+}
+
+// TestAPageOfWrongTokens says so, and a session goes on.
+func TestAPageOfWrongTokens(t *testing.T) {
+	s := newSite(t)
+	for range guessesAtOnce {
+		require.Equal(t, http.StatusUnauthorized, s.do(http.MethodPost, "/enter", url.Values{"token": {"wrong"}}).Code)
+	}
+	answer := s.do(http.MethodPost, "/enter", url.Values{"token": {"wrong"}})
+	require.Equal(t, http.StatusTooManyRequests, answer.Code)
+	require.Contains(t, answer.Body.String(), "LIMIT_EXCEEDED")
+	s.page("/runs")
+}
