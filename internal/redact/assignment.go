@@ -176,12 +176,14 @@ func literal(r *reading, at, end int) span {
 	case v.defines || r.has(to, called) || number().MatchString(found):
 		return span{}
 	case !v.spaced && !v.colon && name == strings.ToUpper(name) && !r.has(r.nameStart(at)-1, inExpression):
-		if len(found) > shortest && !exampleWord(found) && !fileName().MatchString(found) {
+		if len(found) > shortest && !exampleWord(found) && !fileName().MatchString(found) && (isSecret(name) || r.isSecretKey(at) || !severalWordsOrOne(found)) {
 			return span{v.from, to}
 		}
 		return span{}
 	case (v.spaced || v.colon) && !isPassword(name) && variable().MatchString(found) && changes(found) > 0:
 		return span{} // xsrfToken: defaultToConfig2
+	case strings.HasSuffix(found, ":") && r.has(to, spaces) || exampleWord(found) || !isSecret(name) && areWords(found):
+		return span{}
 	case len(found) >= 6 && mixed(found) && !selector().MatchString(found) && !secretNamed().MatchString(found) && !strings.ContainsAny(found, "*"):
 		return span{v.from, to}
 	}
@@ -208,12 +210,27 @@ func headerName(name string) bool {
 
 // inHeaderValue reports whether a part of the value of a header is a secret.
 func inHeaderValue(text string) bool {
-	if strings.Contains(text, "${") || strings.Contains(text, "#{") {
+	if strings.Contains(text, "${") || strings.Contains(text, "#{") || isProse(text) {
 		return false
 	}
 	return slices.ContainsFunc(strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" \t;,=\\", c) }), func(part string) bool {
-		return len(part) >= 12 && mixed(part) && !selector().MatchString(part)
+		return len(part) >= 12 && mixed(part) && !selector().MatchString(part) && !shortened(part) && !areWords(part) && !inTemplate(part) && !exampleBasic(part)
 	})
+}
+
+// isProse reports whether the value of a header is a sentence: it has many words, and
+// none of the signs that separate the parts of a header.
+func isProse(text string) bool {
+	return strings.Count(text, " ") >= 6 && !strings.ContainsAny(text, "=;")
+}
+
+// inTemplate reports whether a part of a header is what a template computes:
+// %b64[user:password]b64%.
+func inTemplate(part string) bool { return part[0] == '%' && strings.Contains(part, "[") }
+
+func exampleBasic(part string) bool {
+	user, password, is := basicPair(part)
+	return is && (len(password) < shortest || examplePair(user, password))
 }
 
 // scheme matches how the value of a header begins: a scheme of authorization, or
@@ -230,6 +247,8 @@ func inQuotes(name, text string, colon bool) bool {
 	switch {
 	case text == "" || strings.Contains(text, "${") || number().MatchString(text) || secretNamed().MatchString(text) || exampleWord(text):
 		return false
+	case !isSecret(name) && areWords(text):
+		return false
 	case strings.ContainsAny(text, digits) && strings.ContainsAny(text, letters):
 		return len(text) >= 6 && !strings.Contains(text, `\u`) && !strings.Contains(text, `\U`)
 	case strings.ContainsAny(text, " \t"):
@@ -237,7 +256,17 @@ func inQuotes(name, text string, colon bool) bool {
 	case password && !colon:
 		return len(text) >= 6 && !strings.ContainsAny(text, "-_.:/%{}[]()")
 	}
-	return password && strings.ContainsAny(text, "!@#$^&*?+=\"\\") || len(text) >= longWord && changes(text)*4 > len(text)
+	return password && len(text) > shortest && strings.ContainsAny(text, "!@#$^&*?+=\"\\") || len(text) >= longWord && changes(text)*4 > len(text)
+}
+
+// isSecret reports whether a name is one of a password or a secret, which people choose
+// from words; tokens and keys are made by programs.
+func isSecret(name string) bool { return isPassword(name) || strings.EqualFold(name, "secret") }
+
+// isSecretKey reports whether the name in capitals that has a place is that of a secret
+// which people choose, too: SECRET_KEY.
+func (r *reading) isSecretKey(at int) bool {
+	return strings.Contains(r.text[r.nameStart(at):at], "SECRET")
 }
 
 func isPassword(name string) bool { return strings.HasPrefix(strings.ToLower(name), "pass") }
@@ -264,7 +293,7 @@ var number = pattern.Lazy(`^([-+]?0[xXoObB][0-9a-fA-F_]{1,16}[uUlL]*|(u?int|floa
 
 // secretNamed matches the name of another variable with a secret, or of its test:
 // testRSA2048PrivateKey, X-Fake-Token-2.
-var secretNamed = pattern.Lazy(`(?i)^[a-z][\w-]*(token|key|secret|password|passwd|passphrase|cookie|credentials?)[-_]?\d{0,4}$`)
+var secretNamed = pattern.Lazy(`(?i)^@?[a-z][\w-]*(token|key|secret|password|passwd|passphrase|cookie|credentials?)[-_]?\d{0,4}$`)
 
 // selector matches a member access: process.env.API_KEY_1.
 var selector = pattern.Lazy(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$`)

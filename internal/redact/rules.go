@@ -91,11 +91,11 @@ func (k *rule) search(r *reading, at int) {
 		r.searched[k] = math.MaxInt
 	}
 	for _, match := range k.pattern().FindAllStringSubmatchIndex(r.text[from:to], -1) {
-		if at := from + match[0]; r.follows(at, '+') { // it stands within base64
+		if r.inBase64(from + match[0]) {
 			continue
 		}
 		found := k.secret(match)
-		if key := r.text[from+found.from : from+found.to]; entropy(key) > min(k.entropy, mostEntropy) && !(k.name == userRule && exampleUser(key)) {
+		if key := r.text[from+found.from : from+found.to]; entropy(key) > min(k.entropy, mostEntropy) && !areWords(key) && !(k.name == userRule && exampleUser(key)) {
 			end := from + found.to
 			if end == to { // the part may have cut it
 				end = r.run(end, tokenBytes)
@@ -104,6 +104,14 @@ func (k *rule) search(r *reading, at int) {
 		}
 	}
 }
+
+// inBase64 reports whether a place is within data in base64, in which a key would be
+// found by chance.
+func (r *reading) inBase64(at int) bool {
+	return r.follows(at, '+') || at >= longestKey && strings.IndexFunc(r.text[at-longestKey:at], func(c rune) bool { return c > 127 || !base64Bytes[byte(c)] }) < 0
+}
+
+var base64Bytes = bytesOf(letters + digits + "+/")
 
 // secret returns the part of a match that is the key.
 func (k *rule) secret(match []int) span {

@@ -1,12 +1,7 @@
 package redact
 
 import (
-	"bytes"
-	"encoding/base64"
 	"strings"
-	"unicode/utf8"
-
-	"savant/internal/pattern"
 )
 
 // keys are the prefixes of keys of well-known services, and how many bytes of
@@ -59,6 +54,9 @@ func shapes(credentials, userInfo func(r *reading, at, end int) span) []word {
 		for prefix := range strings.FieldsSeq(each.prefixes) {
 			list = append(list, word{text: prefix, likely: beginsKey, secret: func(r *reading, at, end int) span {
 				to := r.run(end, each.of)
+				if strings.Trim(r.text[end:min(to, end+maxJudged)], "xX-") == "" { // glpat-xxxxxxxx
+					return span{}
+				}
 				if each.word > 0 && !dense(r.text[end:min(to, end+maxJudged)], each.word) {
 					return span{}
 				}
@@ -188,8 +186,14 @@ func credentials(r *reading, at, end int) span {
 func likelyCredentials(r *reading, at, end int) span {
 	found := credentials(r, at, end)
 	text := r.text[found.from:min(found.to, found.from+maxJudged)]
+	if shortened(text) {
+		return span{}
+	}
 	if strings.EqualFold(r.text[at:end], "basic") {
-		if raw, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "=")); err == nil && bytes.ContainsRune(raw, ':') && utf8.Valid(raw) {
+		if user, password, is := basicPair(text); is {
+			if len(password) < shortest || examplePair(user, password) {
+				return span{}
+			}
 			return found
 		}
 		if len(text) >= longWord && mixed(text) && dense(text, longWord) {
@@ -241,35 +245,10 @@ func likelyUserInfo(r *reading, at, end int) span {
 	found := userInfo(r, at, end)
 	user, password, has := strings.Cut(r.text[found.from:min(found.to, found.from+maxJudged)], ":")
 	switch {
-	case found.from == found.to, !has && !(len(user) >= longWord && dense(user, longWord)):
+	case found.from == found.to, placeholder[r.text[found.from]], !has && !(len(user) >= longWord && dense(user, longWord)):
 		return span{}
-	case has && (len(password) <= shortest || placeholder[password[0]] || examplePair(user, password)):
+	case has && (len(password) <= shortest || examplePair(user, password)):
 		return span{}
 	}
 	return found
-}
-
-// examplePair reports whether a user and a password are those of an example: one word for
-// both, or what exampleWord knows.
-func examplePair(user, password string) bool {
-	user, password = strings.Trim(user, quoteBytes), strings.Trim(password, quoteBytes)
-	return exampleWord(password) || strings.EqualFold(user, password) || strings.HasPrefix(password, "$(")
-}
-
-const quoteBytes = "\"'"
-
-// examplePassword matches mypass, fakepwd and the like.
-var examplePassword = pattern.Lazy(`^[a-z]{0,8}[-_]?(pass|passwd|pwd|password)$`)
-
-// exampleWord reports whether a text is what examples have in place of a secret.
-func exampleWord(text string) bool {
-	text = strings.ToLower(text)
-	switch text {
-	case "password", "passwd", "pass", "secret", "token", "value", "string", "redacted", "true", "false":
-		return true
-	}
-	if examplePassword().MatchString(text) {
-		return true
-	}
-	return strings.HasPrefix(text, "your") || strings.HasPrefix(text, "[redacted") || strings.Trim(text, "*x.-") == ""
 }

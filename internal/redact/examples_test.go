@@ -1,0 +1,62 @@
+package redact
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What stands in sources and documents in place of a secret is shown, and so are names
+// and sentences that look like one. They are from public repositories.
+func TestExamplesAreLeftAlone(t *testing.T) {
+	r := New().Certain()
+	for _, text := range []string{
+		`RUBY2_KEYWORDS_KEY = "_aj_ruby2_keywords"`,
+		`const STORAGE_KEY = 'todos-vuejs-3.x'`,
+		"ANSIBLE_DUPLICATE_YAML_DICT_KEY=error",
+		"GORELEASER_FORCE_TOKEN=gitea",
+		`- API_TOKEN=secret-token`,
+		`token: "token12",`,
+		`"progressToken": "abc123"`,
+		"- KC_BOOTSTRAP_ADMIN_PASSWORD=admin",
+		`"POSTGRES_PASSWORD" => "postgres"`,
+		`password: '!'`,
+		"password: debug2: channel 2: written 67 to efd 11",
+		"esxi1_password: @ESXI1_PASSWORD",
+		`"access_token": "eyJhbGciOiJSUzI1NiIs...",`,
+		"Authorization: Bearer eyJhbGciOiJSUzI1NiIs...",
+		"SESSION_SECRET=99ae8af...snip...ec0f262ac",
+		"API_TOKEN: glpat-xxxxxxxxxxxx",
+		`curl --fail -u "${git_user}:${GITHUB_TOKEN}" "${url}"`,
+		`curl -k -u "{{ .Env.NEXUS_USERNAME }}:{{ .Env.NEXUS_PASSWORD }}"`,
+		`f'ssh://{scenario.user_scenario.remote.name}@localhost:22'`,
+		`expect("Basic dXNlcjpwYXNz", "Basic dXNlcjo=")`,
+		"Authorization: Basic %b64[testuser:testpass1]b64%",
+		"2. External authorization: MCP servers often need to access third-party APIs, say OAuth2andmore, on behalf of users",
+		"src: url(data:font/woff2;base64," + strings.Repeat("d09GMgABAAAAAGJ4", 20) + "/EAAA" + strings.Repeat("AABC", 15) + ")",
+		"find /var/lib/mysql -print -path x", "mysql -u root -p", "mysql -h db -port 3306", `mysql -uroot -p"$PASSWORD"`, "mysql -u root -p${PASSWORD}",
+		"the prefix $2a$ says bcrypt, $argon2id$ says Argon2",
+	} {
+		require.Equal(t, text, r.Text(text))
+	}
+}
+
+// What only resembles an example is removed.
+func TestResemblingAnExampleIsNotEnough(t *testing.T) {
+	random := made(letters+digits, 40)
+	for _, r := range []*Redactor{New(), New().Certain()} {
+		for _, text := range []string{
+			"API_TOKEN=" + random + "...", // a sentence ends so, too
+			"SECRET_KEY=correct-horse-battery", "APP_SECRET=swordfish-and-more", "DB_PASSWORD=swordfish",
+			`api_key = "` + random + `"`, `token: "` + strings.ToLower(random) + `"`,
+			"glpat-x" + random[:20], "Authorization: Basic YWRhOmh1bnRlcjIyMzQ1Ng==",
+			"https://images.example/" + random + "/sq0atp-" + random[:22],
+			"mysql -uroot -p" + random[:12] + " app", "mysqldump --all -h db -u ada -pswordfish", `mariadb -p'` + random[:12] + `1' app`,
+			"ada:$2b$12$" + made(letters+digits, 53), "$argon2id$v=19$m=65536,t=3,p=4$" + random[:22] + "$" + made(letters+digits, 43),
+			"root:$6$" + random[:16] + "$" + made(letters+digits, 86) + ":19000:0", "$y$j9T$" + random[:22] + "$" + made(letters+digits, 43),
+		} {
+			require.Contains(t, r.Text(text), Mark, text)
+		}
+	}
+}
