@@ -34,6 +34,7 @@ const table = [
   ["think.next", { ...run, step_id: "greet", result_snapshot: { text: "Good day!" } }, (is) => is.instruction.step_id === "reply"],
   ["think.state.get", run, (is) => is.snapshot.steps.greet.status === "done"],
   ["think.state.list", {}, (is) => is.runs.length === 1],
+  ["think.hook", { client: "claude-code", hook_event_name: "PreToolUse", session_id: "s1", tool_name: "Read", tool_input: {} }, (is) => Object.keys(is).length === 0],
   ["think.validate", { workflow: "hello" }, (is) => is.valid],
   ["think.debug", { ...run, action: "replay" }, (is) => is.verdict === "identical"],
   ["think.reset", { ...run, save: "here" }, (is) => is.ok],

@@ -31,7 +31,7 @@ async function inspect(...args) {
 
 test("tools/list", async () => {
   const { tools } = await inspect("--method", "tools/list");
-  assert.equal(tools.length, 11);
+  assert.equal(tools.length, 12);
   assert.ok(tools.some((tool) => tool.name === "think_plan"));
 });
 

@@ -50,7 +50,7 @@ test("the server says who it is and how to be driven", () => {
 
 test("the tools are listed under names every client takes", async () => {
   ({ tools } = await client.listTools());
-  assert.equal(tools.length, 11);
+  assert.equal(tools.length, 12);
   for (const tool of tools) {
     assert.match(tool.name, /^[A-Za-z0-9_-]{1,64}$/);
     assert.equal(tool.inputSchema.type, "object");
@@ -60,7 +60,7 @@ test("the tools are listed under names every client takes", async () => {
 
 test("a run of hello is guided to its end", async () => {
   const driver = await answer("think_driver_prompt", {});
-  assert.match(driver.hash, /^[0-9a-f]{64}$/);
+  assert.match(driver.hash, /^sha256:[0-9a-f]{64}$/);
   const { workflows } = await answer("think_workflows_list", {});
   assert.ok(workflows.some((each) => each.id === "hello"));
   assert.match((await answer("think_workflows_read", { workflow: "hello" })).mermaid, /greet/);
@@ -88,6 +88,8 @@ test("a run of hello is guided to its end", async () => {
   assert.equal((await answer("think_debug", { ...run, action: "replay" })).verdict, "identical");
   assert.equal((await answer("think_validate", { workflow: "hello" })).valid, true);
   assert.equal((await answer("think_reset", { ...run, save: "finished" })).ok, true);
+  const event = { hook_event_name: "PreToolUse", session_id: "s1", cwd: folder, tool_name: "Bash", tool_input: { command: "true" } };
+  assert.deepEqual(await answer("think_hook", { client: "claude-code", ...event }), {});
 });
 
 test("every tool was called", () => {
