@@ -12,12 +12,23 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// longWork is a project whose command writes lines until the file "enough" is there.
+// longWork is a project whose command writes lines until the file "enough" is there,
+// and silentWork one whose command writes none.
 func longWork(t *testing.T) *stage {
+	t.Helper()
+	return work(t, "echo still digging; ")
+}
+
+func silentWork(t *testing.T) *stage {
+	t.Helper()
+	return work(t, "")
+}
+
+func work(t *testing.T, says string) *stage {
 	t.Helper()
 	s := setStage(t, "../../agent/testdata/scenarios/finish.txtar")
 	for name, text := range map[string]string{
-		".savant/ci.yaml":     "commands: {dig: {command: [sh, -c, 'while [ ! -e enough ]; do echo still digging; sleep 0.05; done']}}\n",
+		".savant/ci.yaml":     "commands: {dig: {command: [sh, -c, 'while [ ! -e enough ]; do " + says + "sleep 0.05; done']}}\n",
 		"workflows/dig.yaml":  "name: dig\nversion: \"1\"\nsteps:\n  - {id: go, call: ci.run, input_template: {name: dig}}\n",
 		"workflows/deep.yaml": "name: deep\nversion: \"1\"\nsteps:\n  - {id: down, call: workflow.workflow_run, input_template: {workflow: dig}}\n",
 	} {
@@ -70,6 +81,32 @@ func TestATerminalShowsHowFarLongWorkIs(t *testing.T) {
 			require.NoError(t, command.Wait())
 			require.NotContains(t, stdout.String(), "working")
 			require.NotContains(t, stdout.String(), ": still digging\n")
+		})
+	}
+}
+
+// Work that says nothing shows that it goes on, and for how long.
+func TestATerminalShowsSecondsOfSilentWork(t *testing.T) {
+	for name, c := range map[string]struct {
+		args  []string
+		shows string
+	}{
+		"a workflow":         {[]string{"workflows", "run", "dig"}, "… go ci.run 1s"},
+		"a call":             {[]string{"call", "ci.run", "--args", `{"name":"dig"}`}, "… ci.run 1s"},
+		"a call of an agent": {[]string{"run", "--force-tool", "ci.run", "--force-args", `{"name":"dig"}`, "--force-finish", "--allow", "*", "go"}, "… ci.run 1s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := silentWork(t)
+			person, program := atTerminal(t)
+			command := exec.Command("savant", c.args...)
+			command.Env, command.Stderr = append(s.environment, "NO_COLOR=1", "MCP_SERVICE=agent,ci"), program
+			require.NoError(t, command.Start())
+			t.Cleanup(func() { _ = command.Process.Kill() }) // where the test failed
+			t.Cleanup(func() { s.enough(t) })
+			readUntil(t, person, c.shows)
+			s.enough(t)
+			require.NoError(t, command.Wait())
 		})
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -79,7 +78,9 @@ func (p *program) call(ctx context.Context, a *app.App, tool string, args json.R
 				hidden.Name, engines.EngineOf(hidden.Name), cli.ErrNotPublished, settings.EnvServices, strings.Join(p.Settings.Services, ", "))
 		}
 	}
-	result, err := published.Invoke(engines.WithCaller(ctx, engines.Caller{Progress: terminal.Progress(p.Stderr, time.Now)}), tool, args)
+	tell, end := terminal.ProgressOf(p.Stderr, tool)
+	result, err := published.Invoke(engines.WithCaller(ctx, engines.Caller{Progress: tell}), tool, args)
+	end()
 	if err != nil && result.Receipt != "" {
 		return fault.From(err).Attach(engines.ReceiptKey, result.Receipt)
 	}

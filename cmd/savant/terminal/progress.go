@@ -39,3 +39,54 @@ func Paced(now func() time.Time, show func(line string)) func(done, total float6
 		show(line)
 	}
 }
+
+// EverySecond calls show once a second until stop is called, and not after it.
+func EverySecond(show func()) (stop func()) {
+	ticker, done := time.NewTicker(time.Second), make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			select {
+			case <-ticker.C:
+				show()
+			case <-done:
+				return
+			}
+		}
+	})
+	return func() {
+		ticker.Stop()
+		close(done)
+		running.Wait()
+	}
+}
+
+// Elapsed is a last line that says what goes on and for how long; the next line
+// replaces it.
+func Elapsed(doing string, took time.Duration) string {
+	return fmt.Sprintf("%s… %s %v", ClearLine, Visible(doing), took.Truncate(time.Second))
+}
+
+// ProgressOf is Progress for a call that may say nothing: at a terminal the last line
+// says for how long it has gone on, until end is called.
+func ProgressOf(out io.Writer, call string) (tell func(done, total float64, message string), end func()) {
+	if !Is(out) {
+		return Progress(out, time.Now), func() {}
+	}
+	var mu sync.Mutex // guards out
+	begun := time.Now()
+	stop := EverySecond(func() {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprint(out, Elapsed(call, time.Since(begun)))
+	})
+	tell = Paced(time.Now, func(line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintln(out, ClearLine+line)
+	})
+	return tell, func() {
+		stop()
+		fmt.Fprint(out, ClearLine)
+	}
+}

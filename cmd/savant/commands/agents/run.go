@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -136,6 +137,9 @@ func (p *program) runAgent(ctx context.Context, a *app.App, want runFlags, shown
 	}
 	stop := context.AfterFunc(ctx, run.Cancel)
 	defer stop()
+	if terminal.Is(p.Stderr) && !want.quiet && want.outputFormat != outputStream {
+		defer terminal.EverySecond(func() { shown.tick(time.Now()) })()
+	}
 	report := run.Wait(context.Background(), nil) // canceled, it ends soon, and what it did is kept
 	shown.end()
 	return p.finishRun(report, want)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -23,6 +24,43 @@ type shownRun struct {
 	amid bool
 	// silent: a question is open, or the run is over: no progress is shown.
 	silent bool
+	// calls are the tools that are being called, and since is when anything happened last.
+	calls []string
+	since time.Time
+	// ticked: the last line says what goes on, and for how long.
+	ticked bool
+}
+
+// deciding is what goes on while no tool is called.
+const deciding = "deciding"
+
+// tick says on the last line what goes on, and how long ago the last event of it was.
+// What a model writes stays.
+func (s *shownRun) tick(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.silent || s.amid || s.since.IsZero() {
+		return
+	}
+	doing := deciding
+	if count := len(s.calls); count > 0 {
+		doing = s.calls[count-1]
+	}
+	fmt.Fprint(s.program.Stderr, terminal.Elapsed(doing, now.Sub(s.since)))
+	s.ticked = true
+}
+
+// follow keeps what goes on.
+func (s *shownRun) follow(e telemetry.Event) {
+	s.since = time.Now()
+	switch e.Type {
+	case telemetry.ToolCallStarted:
+		s.calls = append(s.calls, e.ToolName)
+	case telemetry.ToolCallCompleted:
+		if i := slices.Index(s.calls, e.ToolName); i >= 0 {
+			s.calls = slices.Delete(s.calls, i, i+1)
+		}
+	}
 }
 
 // progress shows how far a call is that takes long.
@@ -50,7 +88,8 @@ func (s *shownRun) confirmCall(ctx context.Context, tool string, args json.RawMe
 func (s *shownRun) silence(silent bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.silent = silent
+	s.endLine()
+	s.silent, s.since = silent, time.Now()
 }
 
 // event shows an event of the run.
@@ -60,6 +99,7 @@ func (s *shownRun) event(e telemetry.Event) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.follow(e)
 	if s.want.outputFormat == outputStream {
 		_ = s.program.Line(e) // without a reader the run goes on
 	}
@@ -69,6 +109,7 @@ func (s *shownRun) event(e telemetry.Event) {
 	text := telemetry.Line(e)
 	if e.Type == telemetry.RunStarted {
 		if begins, _ := e.Metadata["begins"].(string); begins != "" {
+			s.endLine()
 			fmt.Fprintln(s.program.Stderr, terminal.Visible(begins))
 		}
 		text = fmt.Sprintf("run %s: %v tools, decided by %v", e.RunID, e.Metadata["tools"], e.Metadata["decider"])
@@ -97,6 +138,9 @@ func (s *shownRun) wrote(runID string, step int, text string) {
 	if s.want.quiet || s.want.outputFormat == outputStream {
 		return
 	}
+	if s.ticked {
+		s.endLine()
+	}
 	for part := range strings.Lines(text) {
 		line, ended := strings.CutSuffix(part, "\n")
 		fmt.Fprint(s.program.Stderr, terminal.Content(line))
@@ -106,8 +150,13 @@ func (s *shownRun) wrote(runID string, step int, text string) {
 	}
 }
 
-// endLine ends a line that a model has begun. The caller holds the lock.
+// endLine ends a line that a model has begun, and clears one that says what goes on.
+// The caller holds the lock.
 func (s *shownRun) endLine() {
+	if s.ticked {
+		fmt.Fprint(s.program.Stderr, terminal.ClearLine)
+		s.ticked = false
+	}
 	if s.amid {
 		fmt.Fprintln(s.program.Stderr)
 		s.amid = false

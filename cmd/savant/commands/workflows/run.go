@@ -67,7 +67,7 @@ func (p *program) runWorkflow(ctx context.Context, a *app.App, want wanted, show
 func (p *program) drive(ctx context.Context, a *app.App, request workflow.Request, shown *stepLines, wait bool) (*workflow.Outcome, error) {
 	first := request
 	for {
-		outcome, err := a.Driver.Run(ctx, request, shown.tell)
+		outcome, err := shown.during(func() (*workflow.Outcome, error) { return a.Driver.Run(ctx, request, shown.tell) })
 		if outcome == nil && ctx.Err() != nil {
 			return &workflow.Outcome{Status: workflow.Interrupted, RunID: first.RunID, Workflow: first.Workflow,
 				Note: "It was interrupted before anything was done: give the same command again."}, nil

@@ -3,6 +3,7 @@ package workflows
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,19 +15,27 @@ import (
 )
 
 // stepLines shows the steps of a driven run, one line for each that ended. At a
-// terminal a last line says what is being done, and each line how long it took; of a
-// step that takes long, lines before say how far its tool is.
+// terminal a last line says what is being done and for how many seconds, and each line
+// how long it took; of a step that takes long, lines before say how far its tool is.
 type stepLines struct {
 	out                  io.Writer
 	onTerminal, coloured bool
 	now                  func() time.Time
 
-	paced map[string]func(done, total float64, message string) // by step under way
-
 	mu sync.Mutex // guards what follows, and out
+	// underway are the steps that have begun and not ended, at a terminal; the last is on
+	// the last line.
+	underway []underway
 	// writing is the step whose model's text is on the last line; "" after the end of a
 	// line.
 	writing string
+}
+
+// underway is a step that is being done.
+type underway struct {
+	step, doing string
+	begun       time.Time
+	paced       func(done, total float64, message string)
 }
 
 // showSteps returns what shows the steps of runs that are driven, and what models write
@@ -78,12 +87,14 @@ func (s *stepLines) tell(event workflow.Event) {
 		s.begins(event)
 		return
 	case workflow.Working:
-		if tell := s.paced[event.StepID]; tell != nil {
-			tell(0, 0, event.Doing)
+		if i := s.find(event.StepID); i >= 0 {
+			s.underway[i].paced(0, 0, event.Doing)
 		}
 		return
 	}
-	delete(s.paced, event.StepID)
+	if i := s.find(event.StepID); i >= 0 {
+		s.underway = slices.Delete(s.underway, i, i+1)
+	}
 	colour, mark := terminal.Faint, string(event.Kind)
 	switch {
 	case event.Kind == workflow.Settled && event.Status == flow.Done:
@@ -109,18 +120,50 @@ func (s *stepLines) tell(event workflow.Event) {
 	fmt.Fprintln(s.out, line)
 }
 
+func (s *stepLines) find(step string) int {
+	return slices.IndexFunc(s.underway, func(u underway) bool { return u.step == step })
+}
+
 // begins shows at a terminal what is being done, and from when its progress counts.
 func (s *stepLines) begins(event workflow.Event) {
 	if !s.onTerminal {
 		return
 	}
-	doing := fmt.Sprintf("… %s %s", terminal.Visible(event.StepID), terminal.Visible(event.Call))
-	fmt.Fprint(s.out, terminal.ClearLine+doing)
-	if s.paced == nil {
-		s.paced = map[string]func(done, total float64, message string){}
-	}
-	s.paced[event.StepID] = terminal.Paced(s.now, func(line string) {
+	doing := event.StepID + " " + event.Call
+	last := fmt.Sprintf("… %s", terminal.Visible(doing))
+	fmt.Fprint(s.out, terminal.ClearLine+last)
+	s.underway = append(s.underway, underway{event.StepID, doing, s.now(), terminal.Paced(s.now, func(line string) {
 		fmt.Fprintf(s.out, "%s%s %s: %s\n%s", terminal.ClearLine, terminal.Paint(s.coloured, terminal.Faint, fmt.Sprintf("%-7s", workflow.Working)),
-			terminal.Visible(event.StepID), fault.Cut(line, maxWhy), doing)
-	})
+			terminal.Visible(event.StepID), fault.Cut(line, maxWhy), last)
+	})})
+}
+
+// tick says on the last line for how long the step has gone on that began last. What a
+// model writes stays.
+func (s *stepLines) tick() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.underway) == 0 || s.writing != "" {
+		return
+	}
+	last := s.underway[len(s.underway)-1]
+	fmt.Fprint(s.out, terminal.Elapsed(last.doing, s.now().Sub(last.begun)))
+}
+
+// during drives a run, and shows each second for how long its step has gone on.
+func (s *stepLines) during(drive func() (*workflow.Outcome, error)) (*workflow.Outcome, error) {
+	stop := terminal.EverySecond(s.tick)
+	defer s.ended()
+	defer stop()
+	return drive()
+}
+
+// ended forgets the steps that were cut off.
+func (s *stepLines) ended() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.underway) > 0 && s.writing == "" {
+		fmt.Fprint(s.out, terminal.ClearLine)
+	}
+	s.underway = nil
 }

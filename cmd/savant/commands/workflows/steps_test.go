@@ -66,6 +66,29 @@ func TestAStepThatTakesLongIsSpokenOf(t *testing.T) {
 	}
 }
 
+// The last line says for how long a step has gone on that says nothing, whatever else
+// ends meanwhile; a step that was cut off leaves no such line.
+func TestASilentStepShowsItsSeconds(t *testing.T) {
+	clock := time.Unix(0, 0)
+	var out strings.Builder
+	lines := stepLines{out: &out, onTerminal: true, now: func() time.Time { return clock }}
+	lines.tick()
+	for _, step := range []string{"a", "b"} {
+		lines.tell(workflow.Event{Kind: workflow.Begins, StepID: step, Call: "ci.run", Attempt: 1})
+		clock = clock.Add(3100 * time.Millisecond)
+		lines.tick()
+	}
+	lines.tell(workflow.Event{Kind: workflow.Settled, StepID: "b", Call: "ci.run", Status: flow.Done})
+	lines.tick()
+	lines.wrote("r", "a", "I think")
+	lines.tick()
+	lines.wrote("r", "a", "\n")
+	lines.ended()
+	lines.tick()
+	require.Equal(t, terminal.ClearLine+"… a ci.run"+terminal.ClearLine+"… a ci.run 3s"+terminal.ClearLine+"… b ci.run"+terminal.ClearLine+"… b ci.run 3s"+
+		terminal.ClearLine+"done    b ci.run 0s\n"+terminal.ClearLine+"… a ci.run 6s"+terminal.ClearLine+"writing a: I think\n"+terminal.ClearLine, out.String())
+}
+
 // What a model writes for a step is shown as it comes, and the lines of steps stay whole.
 func TestWhatAModelWritesIsShown(t *testing.T) {
 	var out strings.Builder
