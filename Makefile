@@ -6,13 +6,14 @@ LDFLAGS  := -s -w -X main.version=$(VERSION)
 SOURCES   = $(shell find . -name '*.go' -not -path '*/node_modules/*')
 CLIENTS  := cmd/savant/testdata/clients
 SUITE    := cmd/savant/testdata/conformance
+GATED    := cmd/savant/testdata/gated
 
 # Flags for go test, the time for each benchmark and for each fuzz target.
 TESTFLAGS ?=
 BENCHTIME ?= 1s
 FUZZTIME  ?= 10s
 
-.PHONY: help build test browser pictures hub race lint bench fuzz ask demo clients conformance think-test ferret install dist dist-check platforms clean
+.PHONY: help build test browser pictures hub race lint bench fuzz ask demo clients gated conformance think-test ferret install dist dist-check platforms clean
 
 build: ## bin/savant
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/savant ./cmd/savant
@@ -90,6 +91,9 @@ hub: build ## the hub with a demo run in each state, in a scratch folder; Ctrl-C
 clients: build ## public MCP clients against bin/savant; needs Node 20 and npm
 	cd $(CLIENTS) && npm ci --no-progress && SAVANT_BINARY='$(CURDIR)/bin/savant' node --test --test-reporter=tap
 
+gated: build ## real clients, each with a model that tries to leave its run; needs npm and 2 GB
+	cd $(GATED) && npm install --no-save --no-progress --no-audit --no-fund && SAVANT_BINARY='$(CURDIR)/bin/savant' node --test --test-reporter=tap
+
 conformance: build ## the official MCP conformance suite against bin/savant over HTTP; needs npm
 	cd $(SUITE) && npm ci --no-progress && SAVANT_BINARY='$(CURDIR)/bin/savant' node run.mjs
 
@@ -97,4 +101,4 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 12
 
 clean: ## what was built
-	rm -rf bin dist $(CLIENTS)/node_modules $(SUITE)/node_modules
+	rm -rf bin dist $(CLIENTS)/node_modules $(SUITE)/node_modules $(GATED)/node_modules

@@ -4,16 +4,16 @@
 import { spawn } from "node:child_process"
 
 const COMMAND = ["savant"]
-const LIMIT_MS = 10000
+const LIMIT_MS = 2500 // Cline waits for three seconds, and then lets the tool pass
 
 // gated are the sessions that called Think: where Savant cannot be asked, no tool of
 // theirs passes.
 const gated = new Set()
 
 // ask sends an event to Savant and returns its decision.
-function ask(event) {
+function ask(event, until = Date.now() + LIMIT_MS) {
   if (/think[._](plan|next)(_[0-9a-z]+)?$/.test(event.tool_name ?? "")) gated.add(event.session_id)
-  const failed = (why) => event.hook_event_name === "PreToolUse" && gated.has(event.session_id) ? { decision: "deny", reason: `Refused: Savant's gate could not be asked (${why}). Tell the person.` } : {}
+  const failed = (why) => ({ unasked: true, ...(event.hook_event_name === "PreToolUse" && gated.has(event.session_id) && refusal(why)) })
   return new Promise((resolve) => {
     let child
     try {
@@ -21,7 +21,7 @@ function ask(event) {
     } catch (error) {
       return resolve(failed(error.message))
     }
-    const timer = setTimeout(() => { child.kill("SIGKILL"); resolve(failed("no answer in time")) }, LIMIT_MS)
+    const timer = setTimeout(() => { child.kill("SIGKILL"); resolve(failed("no answer in time")) }, Math.max(until - Date.now(), 0))
     let out = ""
     child.stdout.on("data", (part) => { out += part })
     child.stdin.on("error", () => {})
@@ -36,6 +36,28 @@ function ask(event) {
     })
     child.stdin.end(JSON.stringify(event))
   })
+}
+
+function refusal(why) {
+  return { decision: "deny", reason: `Refused: Savant's gate could not be asked (${why}). Tell the person.` }
+}
+
+// untold are, by session, the results of Think's calls that Savant could not be told of.
+// It is told before the next call, because it learns from them which run is open.
+const untold = new Map()
+
+async function tell(result, until) {
+  untold.set(result.session_id, result)
+  const said = await ask(result, until)
+  if (!said.unasked) untold.delete(result.session_id)
+  return said
+}
+
+async function decide(call) {
+  const until = Date.now() + LIMIT_MS
+  const late = untold.get(call.session_id)
+  if (late && (await tell(late, until)).unasked) return refusal("it did not take the last result")
+  return ask(call, until)
 }
 
 let folder // of the workspace
@@ -61,7 +83,7 @@ export default {
   },
   hooks: {
     async beforeTool(context) {
-      const said = await ask(event("PreToolUse", context, {}))
+      const said = await decide(event("PreToolUse", context, {}))
       if (!said.decision) return undefined
       refused.set(context.toolCall.toolCallId, said.reason)
       return { skip: true, reason: said.reason }
@@ -74,7 +96,7 @@ export default {
         return { result: { output: { refused: reason }, isError: false } }
       }
       if (/think[._](plan|next|reset)(_[0-9a-z]+)?$/.test(context.toolCall.toolName)) {
-        await ask(event("PostToolUse", context, { tool_response: context.result }))
+        await tell(event("PostToolUse", context, { tool_response: context.result }))
       }
       return undefined
     },
