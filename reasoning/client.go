@@ -94,10 +94,15 @@ func (c *Client) Decide(ctx context.Context, request Request) (Intent, error) {
 // ask makes attempts until one is answered, and counts them.
 func (c *Client) ask(ctx context.Context, request Request) (answer []byte, attempts int, err error) {
 	attempt := Attempt{SessionID: request.SessionID, RunID: request.RunID, Step: request.Step}
+	asking, heard := ctx, (*heard)(nil)
+	if c.options.Remote {
+		asking, heard = hearing(ctx)
+	}
 	answer, err = backoff.Retry(ctx, func() ([]byte, error) {
 		attempt.Number++
 		started := time.Now()
-		answer, err := c.attempt(ctx, request)
+		heard.attempt()
+		answer, err := c.attempt(asking, request, heard)
 		attempt.Err, attempt.Elapsed = err, time.Since(started)
 		return answer, retryable(err)
 	}, backoff.WithMaxTries(uint(c.options.Retries)+1), backoff.WithMaxElapsedTime(0), backoff.WithBackOff(&backoff.ExponentialBackOff{
@@ -140,9 +145,10 @@ const (
 
 // attempt is one round trip, and those that follow while the service is still
 // deciding.
-func (c *Client) attempt(ctx context.Context, request Request) ([]byte, error) {
+func (c *Client) attempt(ctx context.Context, request Request, heard *heard) ([]byte, error) {
 	began := time.Now()
 	for {
+		heard.again()
 		answer, err := c.roundTrip(ctx, request)
 		var pending *Pending
 		if !errors.As(err, &pending) {

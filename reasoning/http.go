@@ -76,7 +76,8 @@ const patience = 0.75
 // RoundTrip posts the request. Its Idempotency-Key is the key of the request, so
 // that a question that is asked again because the answer was lost has the same key.
 // The trace of ctx goes with it. Network errors and HTTP 429, 500, 502, 503, 504 and
-// 529 are Temporary; HTTP 202 is Pending.
+// 529 are Temporary; HTTP 202 is Pending. If the observer of ctx wants to hear what is
+// written, the service may answer in lines of StreamType.
 func (t *HTTP) RoundTrip(ctx context.Context, request Request) (json.RawMessage, error) {
 	body, err := request.Encode()
 	if err != nil {
@@ -86,6 +87,9 @@ func (t *HTTP) RoundTrip(ctx context.Context, request Request) (json.RawMessage,
 	header.Set("Idempotency-Key", request.Key())
 	if until, bounded := ctx.Deadline(); bounded {
 		header.Set("Prefer", fmt.Sprintf("respond-async, wait=%d", max(1, int(time.Until(until).Seconds()*patience))))
+	}
+	if wrote := ObserverFrom(ctx).Wrote; wrote != nil {
+		return postForStream(ctx, t.client, t.address.String(), header, body, wrote)
 	}
 	return Post(ctx, t.client, t.address.String(), header, body)
 }

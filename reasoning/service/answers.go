@@ -49,6 +49,7 @@ type kept struct {
 type pending struct {
 	cancel  context.CancelFunc
 	waiting int
+	written transcript
 	done    chan struct{} // closed when intent and err are set
 	intent  reasoning.Intent
 	err     error
@@ -75,7 +76,8 @@ func newAnswers(folder *os.Root) *answers {
 }
 
 // ask returns the kept answer to a request, or has it decided. It returns when ctx
-// ends, with the error of ctx. Errors are not kept.
+// ends, with the error of ctx. Errors are not kept. What is written meanwhile is told
+// the observer of ctx, from the beginning.
 func (a *answers) ask(ctx context.Context, key string, request reasoning.Request, by decide) (reasoning.Intent, error) {
 	key = digest(key, request)
 	a.mu.Lock()
@@ -89,12 +91,18 @@ func (a *answers) ask(ctx context.Context, key string, request reasoning.Request
 	}
 	p.waiting++
 	a.mu.Unlock()
-	select {
-	case <-p.done:
-		return p.intent, p.err
-	case <-ctx.Done():
-		a.leave(key, p)
-		return reasoning.Intent{}, ctx.Err()
+	tell := p.written.listener(reasoning.ObserverFrom(ctx).Wrote)
+	for {
+		more := tell()
+		select {
+		case <-p.done:
+			tell()
+			return p.intent, p.err
+		case <-more:
+		case <-ctx.Done():
+			a.leave(key, p)
+			return reasoning.Intent{}, ctx.Err()
+		}
 	}
 }
 
@@ -118,6 +126,10 @@ func (a *answers) begin(ctx context.Context, key string, request reasoning.Reque
 	}
 	p := &pending{cancel: cancel, done: make(chan struct{})}
 	a.pending[key] = p
+	if observer := reasoning.ObserverFrom(ctx); observer.Wrote != nil {
+		observer.Wrote = p.written.add
+		bounded = reasoning.WithObserver(bounded, observer)
+	}
 	go func() {
 		defer cancel()
 		defer forget()

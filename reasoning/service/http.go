@@ -53,6 +53,8 @@ type HandlerOptions struct {
 // AnswersTTL, and also if whoever asked waits no more. If it has "Prefer:
 // respond-async, wait=SECONDS", too, it is answered with 202 when that time is over:
 // whoever asks again gets the decision.
+//
+// If the request accepts reasoning.StreamType, what the model writes is sent as it comes.
 func NewHandler(options HandlerOptions) http.Handler {
 	options = options.filled()
 	mux := http.NewServeMux()
@@ -93,12 +95,17 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, r, err, statusOf(err))
 		return
 	}
+	lines := &lines{w: w}
+	if lines.wanted(r) {
+		r = r.WithContext(reasoning.WithObserver(r.Context(), reasoning.Observer{Wrote: lines.text}))
+	}
 	intent, err := h.decide(r, request)
-	switch {
+	switch begun := lines.end(intent, err); {
+	case begun:
 	case errors.Is(err, errStill):
 		w.Header().Set("Retry-After", "0")
 		w.Header().Set("Preference-Applied", "respond-async")
-		h.write(w, r, http.StatusAccepted, map[string]string{"status": "deciding"})
+		h.write(w, r, http.StatusAccepted, reasoning.StreamLine{Status: reasoning.StatusDeciding})
 	case err != nil:
 		h.refuse(w, r, err, statusOf(err))
 	default:

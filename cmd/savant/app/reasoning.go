@@ -187,5 +187,5 @@ func (a *App) Observe(ctx context.Context, request reasoning.Request) (_ context
 	if request.Question != nil {
 		of = decision{runID: request.RunID, workflow: request.Question.Workflow, stepID: request.Question.StepID}
 	}
-	return a.observe(ctx, of, nil)
+	return a.observe(ctx, of, reasoning.ObserverFrom(ctx).Wrote)
 }

@@ -1,0 +1,119 @@
+package service
+
+import (
+	"encoding/json"
+	"errors"
+	"mime"
+	"net/http"
+	"strings"
+	"sync"
+
+	"savant/fault"
+	"savant/reasoning"
+)
+
+// transcript is what a model has written for a question that is being decided. Its zero
+// value is ready for use, also by several goroutines.
+type transcript struct {
+	mu    sync.Mutex
+	parts []string
+	more  chan struct{} // closed when there is more; nil while nobody waits
+}
+
+func (t *transcript) add(text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.parts = append(t.parts, text)
+	if t.more != nil {
+		close(t.more)
+		t.more = nil
+	}
+}
+
+// listener returns a function that tells what was not told yet and returns a channel
+// that is closed when there is more.
+func (t *transcript) listener(tell func(string)) func() (more <-chan struct{}) {
+	if tell == nil {
+		return func() <-chan struct{} { return nil }
+	}
+	told := 0
+	return func() <-chan struct{} {
+		t.mu.Lock()
+		if t.more == nil {
+			t.more = make(chan struct{})
+		}
+		more, parts := t.more, t.parts[told:]
+		t.mu.Unlock()
+		told += len(parts)
+		for _, each := range parts {
+			tell(each)
+		}
+		return more
+	}
+}
+
+// lines writes an answer in lines of JSON. The first text begins it. Its methods are safe
+// for concurrent use.
+type lines struct {
+	w http.ResponseWriter
+
+	mu          sync.Mutex
+	begun, over bool
+}
+
+// wanted says whether a request accepts an answer in lines.
+func (*lines) wanted(r *http.Request) bool {
+	for each := range strings.SplitSeq(strings.Join(r.Header.Values("Accept"), ","), ",") {
+		if kind, params, err := mime.ParseMediaType(each); err == nil && kind == reasoning.StreamType && params["q"] != "0" {
+			return true
+		}
+	}
+	return false
+}
+
+// text writes a text. One that comes after the end is left out.
+func (l *lines) text(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over {
+		return
+	}
+	if !l.begun {
+		l.begun = true
+		l.w.Header().Set("Content-Type", reasoning.StreamType)
+		l.w.Header().Set("X-Content-Type-Options", "nosniff")
+		l.w.WriteHeader(http.StatusOK)
+	}
+	l.write(reasoning.StreamLine{Text: &text})
+}
+
+// end ends the answer, and says whether it had begun. Its last line is the intent, or why
+// there is none.
+func (l *lines) end(intent reasoning.Intent, err error) (begun bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.over = true
+	temporary := (*reasoning.Temporary)(nil)
+	switch {
+	case !l.begun:
+	case errors.Is(err, errStill):
+		l.write(reasoning.StreamLine{Status: reasoning.StatusDeciding})
+	case err != nil:
+		coded := fault.From(err)
+		line := reasoning.StreamLine{Error: string(coded.Code), Details: coded.Details}
+		if errors.As(err, &temporary) {
+			line.RetryAfter = temporary.After.Seconds()
+		}
+		l.write(line)
+	default:
+		l.write(intent)
+	}
+	return l.begun
+}
+
+// write sends a line at once. A client that is gone is noticed by its context.
+func (l *lines) write(line any) {
+	if json.NewEncoder(l.w).Encode(line) == nil {
+		_ = http.NewResponseController(l.w).Flush()
+	}
+}

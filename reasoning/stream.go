@@ -1,0 +1,131 @@
+package reasoning
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"time"
+
+	"savant/fault"
+)
+
+// StreamType is the media type of an answer that comes in lines: each is a JSON object,
+// {"text": …} with what the model wrote, and the last one is the intent, an error, or
+// Deciding.
+const StreamType = "application/x-ndjson"
+
+// StatusDeciding is the status of a service that is still at work.
+const StatusDeciding = "deciding"
+
+// StreamLine is a line of such an answer, but for an intent. RetryAfter, in seconds, may
+// stand beside an error or a status.
+type StreamLine struct {
+	Text       *string `json:"text,omitempty"`
+	Status     string  `json:"status,omitempty"`
+	Error      string  `json:"error,omitempty"`
+	Details    string  `json:"details,omitempty"`
+	RetryAfter float64 `json:"retry_after,omitempty"`
+}
+
+// postForStream is Post for a service that may answer in lines. It tells wrote each text.
+func postForStream(ctx context.Context, client *http.Client, address string, header http.Header, body []byte, wrote func(string)) (json.RawMessage, error) {
+	header.Set("Accept", StreamType+", application/json;q=0.9")
+	response, err := send(ctx, client, http.MethodPost, address, header, body)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	if response.StatusCode != http.StatusOK || kind != StreamType {
+		return readAnswer(ctx, response, header)
+	}
+	lines := &watched{Reader: io.LimitReader(response.Body, maxStream)}
+	answer, err := readLines(lines, header, wrote)
+	if lines.broken != nil {
+		return nil, networkError(ctx, lines.broken)
+	}
+	return answer, err
+}
+
+// readLines returns the line that is the intent.
+func readLines(from io.Reader, sent http.Header, wrote func(string)) (json.RawMessage, error) {
+	for decoder := json.NewDecoder(from); ; {
+		var raw json.RawMessage
+		switch err := decoder.Decode(&raw); {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return nil, &Temporary{Err: fault.New(fault.ReasoningUnavailable, "it broke off in the middle of its answer")}
+		case err != nil:
+			return nil, fault.New(fault.InvalidIntent, "a line of its answer is not JSON")
+		}
+		var line struct {
+			StreamLine
+			Action json.RawMessage `json:"action"`
+		}
+		if json.Unmarshal(raw, &line) != nil || line.Action != nil {
+			return raw, nil
+		}
+		after := time.Duration(line.RetryAfter * float64(time.Second))
+		switch {
+		case line.Text != nil:
+			wrote(*line.Text)
+		case line.Status == StatusDeciding:
+			return nil, &Pending{After: after}
+		case line.Error != "":
+			return nil, lineError(hide(string(raw), sent), after)
+		default:
+			return raw, nil
+		}
+	}
+}
+
+// lineError is the error of a decision that failed after its answer had begun.
+func lineError(line string, after time.Duration) error {
+	if coded := refusal(http.StatusUnprocessableEntity, line); coded != nil {
+		return coded
+	}
+	return &Temporary{Err: fault.New(fault.ReasoningUnavailable, "it answered %s", fault.Cut(line, maxReceived)), After: after}
+}
+
+// heard passes on what a service writes. A service that was still deciding and is asked
+// again writes from the beginning: then only what is new is passed on.
+type heard struct {
+	tell     func(string)
+	told, at int
+}
+
+// hearing returns a context whose observer hears through h; nil where nobody listens.
+func hearing(ctx context.Context) (context.Context, *heard) {
+	observer := ObserverFrom(ctx)
+	if observer.Wrote == nil {
+		return ctx, nil
+	}
+	h := &heard{tell: observer.Wrote}
+	observer.Wrote = h.wrote
+	return WithObserver(ctx, observer), h
+}
+
+func (h *heard) wrote(text string) {
+	h.at += len(text)
+	if fresh := min(h.at-h.told, len(text)); fresh > 0 {
+		h.told = h.at
+		h.tell(text[len(text)-fresh:])
+	}
+}
+
+// attempt begins another attempt, which has a text of its own.
+func (h *heard) attempt() {
+	if h != nil && h.told > 0 {
+		h.tell("\n")
+		h.told = 0
+	}
+}
+
+// again begins another round trip of the same attempt.
+func (h *heard) again() {
+	if h != nil {
+		h.at = 0
+	}
+}

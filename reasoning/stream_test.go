@@ -1,0 +1,63 @@
+package reasoning_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/fault"
+	"savant/reasoning"
+)
+
+// lines is a service that plays its answers in lines, one a question.
+func lines(answers ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !strings.Contains(r.Header.Get("Accept"), reasoning.StreamType) {
+			http.Error(w, "nobody listens", http.StatusNotAcceptable)
+			return
+		}
+		w.Header().Set("Content-Type", reasoning.StreamType+"; charset=utf-8")
+		fmt.Fprint(w, answers[0])
+		answers = answers[1:]
+	}
+}
+
+// TestAnAnswerInLines: a service that goes on writes from the beginning, and nothing is
+// heard twice; another attempt has a text of its own.
+func TestAnAnswerInLines(t *testing.T) {
+	const text, done = `{"text":"%s"}` + "\n", `{"action":"finish","final":"done"}` + "\n"
+	line := func(of string) string { return fmt.Sprintf(text, of) }
+	for name, c := range map[string]struct {
+		answers []string
+		heard   string
+		code    fault.Code
+	}{
+		"whole":             {[]string{line("Hel") + line("lo") + done}, "Hello", ""},
+		"still deciding":    {[]string{line("Hel") + `{"status":"deciding"}`, line("Hello") + line("!") + done}, "Hello!", ""},
+		"broken off":        {[]string{line("Hel"), line("Hello") + done}, "Hel\nHello", ""},
+		"broken in a line":  {[]string{line("Hel") + `{"te`, done}, "Hel\n", ""},
+		"failed":            {[]string{line("Hel") + `{"error":"REASONING_UNAVAILABLE","details":"down"}`, line("Oh") + done}, "Hel\nOh", ""},
+		"a text of intents": {[]string{line(`{\"action\":`) + `{"action":"finish","final":"done","text":"no line"}`}, `{"action":`, ""},
+		"no usable answer":  {[]string{line("Hel") + `{"error":"INVALID_INTENT","details":"no JSON"}`}, "Hel", fault.InvalidIntent},
+		"no JSON":           {[]string{line("Hel") + `<html>`}, "Hel", fault.InvalidIntent},
+		"never whole":       {[]string{"", "", ""}, "", fault.ReasoningUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			heard := ""
+			ctx := reasoning.WithObserver(t.Context(), reasoning.Observer{Wrote: func(part string) { heard += part }})
+			transport := overHTTP(t, lines(c.answers...), 0).Transport()
+			client := reasoning.New(reasoning.Options{Transport: transport, Remote: true, Retries: 2})
+			intent, err := client.Decide(ctx, question)
+			require.Equal(t, c.heard, heard)
+			if c.code != "" {
+				require.ErrorIs(t, err, c.code)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, "done", intent.Final)
+		})
+	}
+}
