@@ -113,9 +113,6 @@ func (r *Run) update(change func(*Report)) {
 	r.changed = make(chan struct{})
 }
 
-// pollCancel is how often a run looks for a cancel request of another process.
-const pollCancel = 25 * time.Millisecond
-
 // drive takes a run through its states to an end.
 func (r *Run) drive(t turn) {
 	ctx := telemetry.WithTrace(r.ctx, telemetry.Trace{Parent: r.options.TraceParent, State: r.options.TraceState})
@@ -183,7 +180,7 @@ func (r *Run) current() State {
 
 // watchCancel ends the run when another process asks for it.
 func (r *Run) watchCancel() {
-	ticker := time.NewTicker(pollCancel)
+	ticker := time.NewTicker(r.runtime.options.Memory.CancelPause())
 	defer ticker.Stop()
 	for {
 		select {

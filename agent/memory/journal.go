@@ -29,14 +29,15 @@ const (
 	sumSize  = len(sumStart) + 8 + len(`"}`)
 )
 
-func (r Record) line() ([]byte, error) {
+// Line returns the line of a record, without its newline.
+func (r Record) Line() ([]byte, error) {
 	data, err := jsonvalue.Encode(r)
 	if err != nil {
 		return nil, err
 	}
 	body := data[:len(data)-1] // without the closing brace
 	sum := crc32.ChecksumIEEE(body)
-	return fmt.Appendf(body, `%s%08x"}`+"\n", sumStart, sum), nil
+	return fmt.Appendf(body, `%s%08x"}`, sumStart, sum), nil
 }
 
 // isWhole reports whether a line matches its checksum.
@@ -45,8 +46,8 @@ func isWhole(line []byte) bool {
 	return string(line[len(body):]) == fmt.Sprintf(`%s%08x"}`, sumStart, crc32.ChecksumIEEE(body))
 }
 
-// readLine returns the record of a line without its newline.
-func readLine(line []byte, number int) (Record, error) {
+// ReadLine returns the record of a line without its newline, which has a number.
+func ReadLine(line []byte, number int) (Record, error) {
 	if !isWhole(line) {
 		return Record{}, fmt.Errorf("record %d is damaged", number)
 	}
@@ -73,7 +74,7 @@ func Damaged(id string, cause error) *fault.Error {
 func readJournal(id string, file io.ReaderAt, size int64) (records []Record, last, end int64, err error) {
 	var failed error
 	err = journal.Read(file, 0, size, isWhole, func(line []byte) error {
-		record, err := readLine(line, len(records)+1)
+		record, err := ReadLine(line, len(records)+1)
 		if err != nil {
 			failed = err
 			return err

@@ -4,17 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"sync"
 	"time"
 
 	"savant/fault"
-	"savant/internal/atomicfile"
-	"savant/internal/journal"
-	"savant/internal/ownfolder"
 )
 
 // Session is the memory of one run while it goes on. It may be used by several
@@ -24,13 +18,13 @@ type Session struct {
 	id    string
 
 	mu       sync.Mutex
-	journal  *os.File
-	end      int64 // where the records end in it, in bytes
+	journal  Journal
 	numbers  int   // records written
 	head     Head
 	steps    []remembered
 	failures []Failure
 	failed   error // of Append
+	closed   bool
 }
 
 // Durability says what Append waits for.
@@ -46,30 +40,6 @@ const (
 // ID returns the id of the session.
 func (s *Session) ID() string { return s.id }
 
-// recover reads the journal and drops a torn end.
-func (s *Session) recover() ([]Record, error) {
-	info, err := s.journal.Stat()
-	if err != nil {
-		return nil, ownfolder.NotRead(journalName(s.id), err)
-	}
-	records, last, end, err := readJournal(s.id, s.journal, info.Size())
-	if err != nil {
-		return nil, err
-	}
-	if end < info.Size() {
-		if err := journal.Recover(s.journal, last, end, info.Size()); err != nil {
-			return nil, ownfolder.NotSaved(journalName(s.id), err)
-		}
-	}
-	s.end = end
-	s.numbers = len(records)
-	err = s.store.root.Remove(cancelName(s.id))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, ownfolder.NotSaved(cancelName(s.id), err)
-	}
-	return records, nil
-}
-
 // Append writes one record. After a failure, STATE_NOT_SAVED, the session accepts no
 // further records, since they would follow a gap.
 func (s *Session) Append(kind string, data any, durability Durability) error {
@@ -83,34 +53,21 @@ func (s *Session) Append(kind string, data any, durability Durability) error {
 		return s.failed
 	}
 	record := Record{Number: s.numbers + 1, Kind: kind, Time: s.store.now().UTC().Format(time.RFC3339Nano), Data: raw}
-	line, err := record.line()
-	if err == nil {
-		err = journal.Append(s.journal, s.end, line, durability == Durable)
-	}
-	if err != nil {
-		s.failed = ownfolder.NotSaved(journalName(s.id), err)
+	if err := s.journal.Append(record, durability); err != nil {
+		s.failed = err
 		return s.failed
 	}
 	s.numbers++
-	s.end += int64(len(line))
 	return nil
 }
 
-// saveOutput writes an output to a file of its own, named by its digest, and
-// returns the name.
-func (s *Session) saveOutput(output json.RawMessage, durability atomicfile.Durability) (string, error) {
+// Shared says that another machine may go on with the session by itself.
+func (s *Session) Shared() bool { return s.store.Shared() }
+
+// saveOutput keeps an output under its digest, and returns where it is.
+func (s *Session) saveOutput(output json.RawMessage, durability Durability) (string, error) {
 	sum := sha256.Sum256(output)
-	name := outputFolder(s.id) + "/" + hex.EncodeToString(sum[:])
-	if _, err := s.store.root.Stat(name); err == nil {
-		return name, nil
-	}
-	if err := s.store.root.Mkdir(outputFolder(s.id), folderPermission); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", ownfolder.NotSaved(name, err)
-	}
-	if err := atomicfile.Replace(atomicfile.Root(s.store.root), name, output, filePermission, durability); err != nil {
-		return "", ownfolder.NotSaved(name, err)
-	}
-	return name, nil
+	return s.journal.SaveOutput(hex.EncodeToString(sum[:]), output, durability)
 }
 
 // Remember adds a step that is over.
@@ -154,15 +111,11 @@ func (s *Session) Summary() string {
 func (s *Session) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.journal == nil {
+	if s.closed {
 		return nil
 	}
-	err := s.store.root.Remove(cancelName(s.id))
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	err = errors.Join(err, s.journal.Close())
-	s.journal = nil
+	err := s.journal.Close()
+	s.closed = true
 	s.failed = fault.New(fault.StateNotSaved, "run %s is closed", s.id)
 	if err != nil {
 		return fmt.Errorf("closing run %s: %w", s.id, err)

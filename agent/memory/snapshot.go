@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"savant/fault"
-	"savant/internal/atomicfile"
 	"savant/internal/jsonvalue"
 )
 
@@ -58,16 +57,16 @@ func (s *Session) View() View {
 // journal. Only one Save may run at once. The error, STATE_NOT_SAVED, is no reason
 // to end the run.
 func (s *Session) Save() (Saved, error) {
-	data, saved, err := s.document()
+	document, data, saved, err := s.document()
 	if err != nil {
 		return Saved{}, err
 	}
-	return saved, s.store.writeSnapshot(s.id, data)
+	return saved, s.journal.WriteSnapshot(document, data)
 }
 
 // document returns the snapshot as it is written. Outputs that it cuts are
 // written to files.
-func (s *Session) document() ([]byte, Saved, error) {
+func (s *Session) document() (Snapshot, []byte, Saved, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var v View
@@ -76,7 +75,7 @@ func (s *Session) document() ([]byte, Saved, error) {
 	for more := true; more; { // the names of files take room, so that more outputs may be cut
 		v, document = s.fit()
 		if more, err = s.saveCutOutputs(v); err != nil {
-			return nil, Saved{}, err
+			return Snapshot{}, nil, Saved{}, err
 		}
 	}
 	if v.Omitted > 0 {
@@ -88,10 +87,10 @@ func (s *Session) document() ([]byte, Saved, error) {
 	}
 	data, err := jsonvalue.Encode(document)
 	if err != nil {
-		return nil, Saved{}, fault.New(fault.Internal, "the snapshot of run %s: %w", s.id, err)
+		return Snapshot{}, nil, Saved{}, fault.New(fault.Internal, "the snapshot of run %s: %w", s.id, err)
 	}
 	data = append(data, '\n')
-	return data, Saved{Steps: len(s.steps), Summarized: v.Omitted, Errors: len(s.failures), Bytes: len(data)}, nil
+	return document, data, Saved{Steps: len(s.steps), Summarized: v.Omitted, Errors: len(s.failures), Bytes: len(data)}, nil
 }
 
 // stubRoom is room for the stub and the quotes of the summary, in characters.
@@ -117,7 +116,7 @@ func (s *Session) saveCutOutputs(v View) (more bool, err error) {
 			if !step.Calls[c].Cut || calls[c].Artifact != "" {
 				continue
 			}
-			if calls[c].Artifact, err = s.saveOutput(calls[c].Output, atomicfile.Lazy); err != nil { // the journal has it, too
+			if calls[c].Artifact, err = s.saveOutput(calls[c].Output, Lazy); err != nil { // the journal has it, too
 				return false, err
 			}
 			more = true

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"savant/internal/atomicfile"
 )
 
 // maxOutput bounds the output of a call in the journal, and the outputs (and the
@@ -18,7 +17,7 @@ func (s *Session) Keep(call Call) (Call, error) {
 	if len(call.Output) <= maxOutput {
 		return call, nil
 	}
-	artifact, err := s.saveOutput(call.Output, atomicfile.Durable)
+	artifact, err := s.saveOutput(call.Output, Durable)
 	if err != nil {
 		return call, err
 	}
@@ -43,7 +42,7 @@ func (s *Session) Fit(calls []Call) ([]Call, error) {
 			continue
 		}
 		if each.Artifact == "" {
-			artifact, err := s.saveOutput(each.Output, atomicfile.Lazy) // the journal has it, too
+			artifact, err := s.saveOutput(each.Output, Lazy) // the journal has it, too
 			if err != nil {
 				return fitted, err
 			}

@@ -1,0 +1,60 @@
+package memory
+
+import (
+	"context"
+	"time"
+)
+
+// Place is where sessions are kept: a folder, or a database that several machines
+// share. Its methods may be called at once.
+type Place interface {
+	// Create begins a journal: ID_COLLISION, STATE_NOT_SAVED.
+	Create(id string) (Journal, error)
+	// Resume opens a journal to go on with it, and returns its records: UNKNOWN_RUN,
+	// STATE_CONFLICT if somebody else has it, STATE_CORRUPT.
+	Resume(id string) (Journal, []Record, error)
+	// Records returns the records of a journal, whoever writes it. Its errors are those of
+	// Resume, without STATE_CONFLICT.
+	Records(id string) ([]Record, error)
+	// Snapshot returns the last snapshot of a session: UNKNOWN_RUN before the first.
+	Snapshot(id string) ([]byte, error)
+	// Snapshots returns the snapshots of all sessions, in any order. Their steps may be
+	// left out.
+	Snapshots(ctx context.Context) ([]Snapshot, error)
+	// Standing says who drives a session.
+	Standing(id string) (Standing, error)
+	// Cancel asks whoever drives a session to end it: UNKNOWN_RUN.
+	Cancel(id string) error
+	// Canceled says whether a session has been asked to end.
+	Canceled(id string) bool
+	// CancelPause is how long to wait between two calls of Canceled.
+	CancelPause() time.Duration
+	// Shared says that another machine may go on with a session by itself.
+	Shared() bool
+}
+
+// Standing says who drives a session.
+type Standing struct {
+	// Open: somebody drives it, or is to.
+	Open bool
+	// Waiting: nobody has taken it yet. Note says why, where that is known.
+	Waiting bool
+	Note    string
+	// Canceled: it was asked to end, and nobody goes on with it.
+	Canceled bool
+	// Owner names who drives it, where that is known.
+	Owner string
+}
+
+// Journal is the place of one session that goes on. Its methods are called one after
+// the other.
+type Journal interface {
+	// Append adds a record: STATE_NOT_SAVED, or STATE_CONFLICT when somebody else has
+	// taken the session over.
+	Append(record Record, durability Durability) error
+	// WriteSnapshot replaces the snapshot; data is its JSON.
+	WriteSnapshot(snapshot Snapshot, data []byte) error
+	// SaveOutput keeps an output under its digest, and returns where it is.
+	SaveOutput(digest string, output []byte, durability Durability) (string, error)
+	Close() error
+}
