@@ -49,6 +49,9 @@ func (r *Run) call(a asked) (memory.Call, error) {
 		tool, a.absent = r.seek(a)
 		known = tool.Name != ""
 	}
+	if err := r.recordBegun(a, tool); err != nil {
+		return memory.Call{}, err
+	}
 	began := r.runtime.options.Now()
 	made := r.result(a, tool)
 	if r.ctx.Err() != nil && made.Error != nil {
@@ -62,6 +65,16 @@ func (r *Run) call(a asked) (memory.Call, error) {
 	return made, r.session.Append(recordCall, callRecord{Step: a.step, Number: a.number, Call: made}, durability)
 }
 
+// recordBegun records that a call is about to be made which is not to be made twice,
+// where another machine may go on with the run by itself.
+func (r *Run) recordBegun(a asked, tool engines.Tool) error {
+	repeatable := tool.Name == "" || tool.ReadOnly || tool.Idempotent
+	if !r.session.Shared() || repeatable || a.uncertain || a.incomplete || r.options.DryRun || r.guard.denies(tool, r.orderOf(a)) != "" {
+		return nil
+	}
+	return r.session.Append(recordBegun, begunRecord{a.step, a.number}, memory.Durable)
+}
+
 // result answers a call: from the cache if it only reads, or by the tool. A tool
 // that may be called twice is called again after a failure, RetryLimit times.
 func (r *Run) result(a asked, tool engines.Tool) memory.Call {
@@ -71,6 +84,10 @@ func (r *Run) result(a asked, tool engines.Tool) memory.Call {
 	if a.incomplete {
 		made.Error = fault.New(fault.ToolFailed, "%s was not called again when the run went on: its arguments held what looks like a secret, "+
 			"which is not kept; whether the call before had an effect is not known", a.ToolName)
+		return made
+	}
+	if a.uncertain {
+		made.Error = fault.New(fault.ToolFailed, "%s was begun by a worker that was lost, and was not called again: whether it had an effect is not known; find out before it is called once more", a.ToolName)
 		return made
 	}
 	if allowed && r.options.DryRun && changes(tool) {

@@ -18,6 +18,7 @@ import (
 const (
 	recordStarted  = "started"
 	recordDecision = "decision"
+	recordBegun    = "begun" // a call that is not to be made twice is about to be made
 	recordCall     = "call"
 	recordFinished = "finished"
 	recordGoal     = "goal" // a new goal, which the run goes on with
@@ -49,6 +50,12 @@ type callRecord struct {
 	Call   memory.Call `json:"call"`
 }
 
+// begunRecord says which call is about to be made.
+type begunRecord struct {
+	Step   int `json:"step"`
+	Number int `json:"number"`
+}
+
 // appendDecision writes a decision, without the secrets in its arguments.
 func (r *Run) appendDecision(t turn) error {
 	written := decision{Step: t.index, Intent: t.intent, Cost: t.cost}
@@ -76,14 +83,15 @@ type history struct {
 	started   started
 	decisions []decision
 	calls     map[int]map[int]memory.Call // by step and number
-	ended     *outcome                    // the last end, if nothing followed it
-	goals     []newGoal                   // those after the first
-	earlier   []exchange                  // the goals before the last, with their answers
-	turnedAt  int                         // how many decisions there were before the last goal
+	begun     map[begunRecord]bool
+	ended     *outcome   // the last end, if nothing followed it
+	goals     []newGoal  // those after the first
+	earlier   []exchange // the goals before the last, with their answers
+	turnedAt  int        // how many decisions there were before the last goal
 }
 
 func readHistory(id string, records []memory.Record) (history, error) {
-	h := history{calls: map[int]map[int]memory.Call{}}
+	h := history{calls: map[int]map[int]memory.Call{}, begun: map[begunRecord]bool{}}
 	for i, record := range records {
 		if err := h.add(record); err != nil {
 			return h, memory.Damaged(id, fmt.Errorf("record %d: %w", i+1, err))
@@ -104,6 +112,11 @@ func (h *history) add(record memory.Record) error {
 		h.ended = nil
 		err := json.Unmarshal(record.Data, &each)
 		h.decisions = append(h.decisions, each)
+		return err
+	case recordBegun:
+		var each begunRecord
+		err := json.Unmarshal(record.Data, &each)
+		h.begun[each] = true
 		return err
 	case recordCall:
 		var each callRecord
@@ -142,6 +155,9 @@ func (h *history) turn(d decision) turn {
 		_, made := h.calls[d.Step][a.number]
 		return made
 	})
+	for i, each := range t.asked {
+		t.asked[i].uncertain = h.begun[begunRecord{d.Step, each.number}]
+	}
 	return t
 }
 

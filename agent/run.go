@@ -34,6 +34,8 @@ type Run struct {
 	snapshots snapshots
 	cache     *lru.Cache[string, memory.Call]
 
+	unwritten error // why the journal does not say how the run ended; set before it has
+
 	mu      sync.Mutex
 	state   State
 	report  Report
@@ -72,6 +74,13 @@ func (r *Run) Done() <-chan struct{} { return r.ended }
 
 // Cancel ends the run and keeps what it did.
 func (r *Run) Cancel() { r.cancel(errCanceled) }
+
+// Leave interrupts the run, so that somebody else can go on with it.
+func (r *Run) Leave() { r.cancel(errClosed) }
+
+// Unwritten says why the journal of a run that is Done does not say how it ended; nil
+// where it does.
+func (r *Run) Unwritten() error { return r.unwritten }
 
 // Report returns how the run stands, with its transcript.
 func (r *Run) Report() Report {

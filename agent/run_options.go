@@ -49,6 +49,8 @@ type RunOptions struct {
 	Model string `json:"model,omitempty"`
 	// SkipGit leaves the repository out of the questions.
 	SkipGit bool `json:"skip_git,omitempty"`
+	// Needs are labels that the machine must have which drives the run: folder=NAME.
+	Needs []string `json:"needs,omitempty"`
 	// TraceParent and TraceState are the trace that the run belongs to, in the
 	// form of W3C Trace Context. A resumed run stays in it.
 	TraceParent string `json:"traceparent,omitempty"`
@@ -87,6 +89,11 @@ func (o *RunOptions) check() error {
 			return invalid("allow and deny", "a pattern is the name of a tool, where * stands for any part: git.*; got "+fault.Cut(pattern, 60))
 		}
 	}
+	for _, label := range o.Needs {
+		if err := CheckLabel(label); err != nil {
+			return err
+		}
+	}
 	if o.MaxSteps == 0 {
 		o.MaxSteps = DefaultMaxSteps
 	}
@@ -105,10 +112,11 @@ func isObject(raw json.RawMessage) bool {
 // Status says how a run stands.
 type Status string
 
-// The statuses of a run. Waiting: the workflow that it began with waits for somebody
+// The statuses of a run. Queued: it waits for a worker. Waiting: the workflow that it began with waits for somebody
 // else. Interrupted: the program that drove it ended, and it can be
 // resumed.
 const (
+	StatusQueued      Status = "queued"
 	StatusRunning     Status = "running"
 	StatusOK          Status = "ok"
 	StatusError       Status = "error"

@@ -43,6 +43,10 @@ type Options struct {
 	Prompts   func(context.Context) (Prompts, error)
 	Repo      func(context.Context) (*reasoning.Repo, error)
 	Workflows func(context.Context) ([]string, error)
+	// Dispatch has another process drive a run; nil: this runtime drives those that its
+	// tools start. Needs are the labels of runs whose options have none.
+	Dispatch func(context.Context, Order) error
+	Needs    []string
 	// DisableDetect keeps a goal from leading to a workflow by itself.
 	DisableDetect bool
 	// MaxSteps bounds the decisions of a run whose options do not; 0 is
@@ -103,36 +107,54 @@ func New(options Options) *Runtime {
 // becomes of the caller. The errors are INVALID_PARAMS, ENGINE_BUSY when too many
 // runs go on, ID_COLLISION and STATE_NOT_SAVED.
 func (r *Runtime) Start(options RunOptions) (*Run, error) {
+	options, err := r.complete(options)
+	if err != nil {
+		return nil, err
+	}
+	return r.launch(options.RunID, func() (*Run, turn, error) {
+		began := r.options.Now()
+		session, err := r.create(options, began)
+		if err != nil {
+			return nil, turn{}, err
+		}
+		return r.newRun(options, session, began), turn{}, nil
+	})
+}
+
+// complete fills in what a new run does not say, and checks the rest.
+func (r *Runtime) complete(options RunOptions) (RunOptions, error) {
 	if options.MaxSteps == 0 {
 		options.MaxSteps = r.options.MaxSteps
 	}
 	if err := options.check(); err != nil {
-		return nil, err
+		return options, err
 	}
 	var err error
 	if options.Allow, err = understood("allow", options.Allow, r.options.Toolbox); err != nil {
-		return nil, err
+		return options, err
 	}
 	if options.Deny, err = understood("deny", options.Deny, r.options.Toolbox); err != nil {
-		return nil, err
+		return options, err
 	}
 	options.Goal = r.redactor.Text(options.Goal)
 	if options.RunID == "" {
 		options.RunID = r.options.NewID()
 	}
-	return r.launch(options.RunID, func() (*Run, turn, error) {
-		session, err := r.options.Memory.Create(options.RunID)
-		if err != nil {
-			return nil, turn{}, err
-		}
-		began := r.options.Now()
-		first := started{Options: options, Time: stamp(began)}
-		first.Options.ForceArgs, first.Withheld = r.withoutSecrets(options.ForceArgs)
-		if err := session.Append(recordStarted, first, memory.Durable); err != nil {
-			return nil, turn{}, errors.Join(err, session.Close())
-		}
-		return r.newRun(options, session, began), turn{}, nil
-	})
+	return options, nil
+}
+
+// create begins the session of a run.
+func (r *Runtime) create(options RunOptions, began time.Time) (*memory.Session, error) {
+	session, err := r.options.Memory.Create(options.RunID)
+	if err != nil {
+		return nil, err
+	}
+	first := started{Options: options, Time: stamp(began)}
+	first.Options.ForceArgs, first.Withheld = r.withoutSecrets(options.ForceArgs)
+	if err := session.Append(recordStarted, first, memory.Durable); err != nil {
+		return nil, errors.Join(err, session.Close())
+	}
+	return session, nil
 }
 
 // Resume goes on with a run that was interrupted, cancelled or ended at its
@@ -225,7 +247,7 @@ func (r *Runtime) Cancel(id string) error {
 	switch {
 	case err != nil:
 		return err
-	case report.Status == StatusRunning:
+	case report.open():
 		return r.options.Memory.Cancel(id)
 	case report.Status == StatusCanceled:
 		return nil
@@ -245,8 +267,8 @@ func (r *Runtime) Report(id string) (Report, error) {
 		return Report{}, err
 	}
 	report, err := reportOf(id, records)
-	if err == nil && report.Status == StatusInterrupted && r.options.Memory.Running(id) {
-		report.Status = StatusRunning
+	if err == nil {
+		err = r.stand(&report)
 	}
 	return report, err
 }
@@ -260,8 +282,11 @@ func (r *Runtime) List(ctx context.Context) ([]Report, error) {
 	list := make([]Report, 0, len(snapshots))
 	for _, each := range snapshots {
 		report := Report{RunID: each.SessionID, Status: Status(each.Status).current(), Goal: each.Goal, Steps: each.Count, Final: each.Final, Updated: each.Updated}
-		if report.Status == StatusRunning && !r.options.Memory.Running(each.SessionID) {
+		if report.Status == StatusRunning && r.running(report.RunID) == nil {
 			report.Status = StatusInterrupted
+			if err := r.stand(&report); err != nil && !errors.Is(err, fault.UnknownRun) {
+				return nil, err
+			}
 		}
 		list = append(list, report)
 	}

@@ -105,6 +105,7 @@ func (r *Run) conclude(state State, t turn) telemetry.Event {
 		}
 	}
 	unwritten := r.session.Append(recordFinished, t.outcome, memory.Durable)
+	r.unwritten = unwritten
 	r.save(t.index, t.outcome)
 	if unwritten != nil {
 		t.outcome.Warning = "how the run ended is not written: " + fault.From(unwritten).Message()

@@ -35,6 +35,7 @@ type RunInput struct {
 	ReadOnly    bool           `json:"read_only,omitempty" doc:"Only tools that change nothing."`
 	Allow       []string       `json:"allow,omitempty" doc:"Patterns of tools that may be called: git.*"`
 	Deny        []string       `json:"deny,omitempty" doc:"Patterns of tools that may not."`
+	Labels      []string       `json:"labels,omitempty" doc:"What the worker must have, with runs in a database: folder=NAME"`
 	WaitMS      *int           `json:"wait_ms,omitempty" min:"0" max:"50000" doc:"How long to wait for the end; 20000 by default."`
 }
 
@@ -76,6 +77,12 @@ func (r *Runtime) Tools() []engines.Tool {
 }
 
 func (r *Runtime) runTool(ctx context.Context, in RunInput) (Report, error) {
+	if r.options.Dispatch != nil {
+		return r.dispatched(ctx, in)
+	}
+	if len(in.Labels) > 0 {
+		return Report{}, invalid("labels", "runs of this folder are carried out here; workers take those of a database: SAVANT_STORE=mongo")
+	}
 	run, err := r.startOrResume(ctx, in)
 	if err != nil {
 		return Report{}, err
@@ -85,29 +92,44 @@ func (r *Runtime) runTool(ctx context.Context, in RunInput) (Report, error) {
 
 func (r *Runtime) startOrResume(ctx context.Context, in RunInput) (*Run, error) {
 	if in.RunID == "" {
-		arguments, err := in.forceArgs()
+		options, err := in.options(ctx)
 		if err != nil {
 			return nil, err
 		}
-		within := telemetry.TraceFrom(ctx)
-		return r.Start(RunOptions{Goal: in.Goal, MaxSteps: in.MaxSteps, Workflow: in.Workflow, ForceTool: in.ForceTool, ForceArgs: arguments,
-			ForceFinish: in.ForceFinish, DryRun: in.DryRun, ReadOnly: in.ReadOnly, Allow: in.Allow, Deny: in.Deny,
-			TraceParent: within.Parent, TraceState: within.State, asking: newAsking(ctx)})
+		options.asking = newAsking(ctx)
+		return r.Start(options)
 	}
-	if _, err := r.Report(in.RunID); err != nil {
+	if err := r.mayGoOn(in); err != nil {
 		return nil, err
 	}
-	if name := in.ofNewRun(); name != "" {
-		return nil, invalid(name, fmt.Sprintf("run %s has that from its beginning; leave it out, or leave out run_id for a new run", in.RunID))
-	}
 	return r.resume(in.RunID, more{goal: in.Goal, maxSteps: in.MaxSteps, asking: newAsking(ctx)})
+}
+
+// options are those of a new run.
+func (in RunInput) options(ctx context.Context) (RunOptions, error) {
+	arguments, err := in.forceArgs()
+	within := telemetry.TraceFrom(ctx)
+	return RunOptions{Goal: in.Goal, MaxSteps: in.MaxSteps, Workflow: in.Workflow, ForceTool: in.ForceTool, ForceArgs: arguments,
+		ForceFinish: in.ForceFinish, DryRun: in.DryRun, ReadOnly: in.ReadOnly, Allow: in.Allow, Deny: in.Deny, Needs: in.Labels,
+		TraceParent: within.Parent, TraceState: within.State}, err
+}
+
+// mayGoOn refuses what a run that goes on does not take.
+func (r *Runtime) mayGoOn(in RunInput) error {
+	if _, err := r.Report(in.RunID); err != nil {
+		return err
+	}
+	if name := in.ofNewRun(); name != "" {
+		return invalid(name, fmt.Sprintf("run %s has that from its beginning; leave it out, or leave out run_id for a new run", in.RunID))
+	}
+	return nil
 }
 
 // ofNewRun returns the name of an argument that only a new run takes, if one is
 // given: it would have no effect on a run that goes on.
 func (in RunInput) ofNewRun() string {
 	given := map[string]bool{"workflow": in.Workflow != "", "force_tool": in.ForceTool != "", "force_args": len(in.ForceArgs) > 0,
-		"force_finish": in.ForceFinish, "dry_run": in.DryRun, "read_only": in.ReadOnly, "allow": len(in.Allow) > 0, "deny": len(in.Deny) > 0}
+		"force_finish": in.ForceFinish, "dry_run": in.DryRun, "read_only": in.ReadOnly, "allow": len(in.Allow) > 0, "labels": len(in.Labels) > 0, "deny": len(in.Deny) > 0}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if given[name] {
 			return name
@@ -131,14 +153,19 @@ func (in RunInput) forceArgs() (json.RawMessage, error) {
 	return encoded, nil
 }
 
-// wait returns the report when the run or the time to wait has ended. The client
-// gets each step as progress, and the questions about destructive calls.
-func wait(ctx context.Context, run *Run, given *int, usual int) Report {
+// patience is how long to wait.
+func patience(given *int, usual int) time.Duration {
 	milliseconds := usual
 	if given != nil {
 		milliseconds = min(*given, maxWait)
 	}
-	bounded, cancel := context.WithTimeout(ctx, time.Duration(milliseconds)*time.Millisecond)
+	return time.Duration(milliseconds) * time.Millisecond
+}
+
+// wait returns the report when the run or the time to wait has ended. The client
+// gets each step as progress, and the questions about destructive calls.
+func wait(ctx context.Context, run *Run, given *int, usual int) Report {
+	bounded, cancel := context.WithTimeout(ctx, patience(given, usual))
 	defer cancel()
 	defer run.options.asking.attach(ctx)()
 	progress := engines.CallerFrom(ctx).Progress
@@ -152,6 +179,9 @@ func wait(ctx context.Context, run *Run, given *int, usual int) Report {
 func (r *Runtime) statusTool(ctx context.Context, in StatusInput) (Report, error) {
 	if run := r.running(in.RunID); run != nil {
 		return wait(ctx, run, in.WaitMS, 0), nil
+	}
+	if r.options.Memory.Shared() {
+		return r.follow(ctx, in.RunID, in.WaitMS, 0)
 	}
 	return r.Report(in.RunID)
 }

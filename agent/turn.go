@@ -31,6 +31,9 @@ type asked struct {
 	// incomplete: the run was resumed, and the journal does not hold all
 	// arguments of the call.
 	incomplete bool
+	// uncertain: the call was begun by a process that was lost, and nobody knows what
+	// came of it.
+	uncertain bool
 	// absent is why nobody has the tool; nil where somebody has it, or where that
 	// was not asked.
 	absent error

@@ -219,13 +219,7 @@ func (h *Hub) cancelRun(w http.ResponseWriter, r *http.Request) {
 // resumeAgent goes on with a run of the agent, with its goal or with a new one.
 func (h *Hub) resumeAgent(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("run")
-	var err error
-	if goal := r.PostFormValue("goal"); goal != "" {
-		_, err = h.options.Agent.Continue(id, goal, 0)
-	} else {
-		_, err = h.options.Agent.Resume(id, 0)
-	}
-	if err != nil {
+	if err := h.options.Agent.GoOn(r.Context(), id, r.PostFormValue("goal")); err != nil {
 		h.fail(w, r, err)
 		return
 	}

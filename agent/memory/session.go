@@ -19,7 +19,7 @@ type Session struct {
 
 	mu       sync.Mutex
 	journal  Journal
-	numbers  int   // records written
+	numbers  int // records written
 	head     Head
 	steps    []remembered
 	failures []Failure

@@ -3,7 +3,6 @@ package memory
 import (
 	"math"
 	"slices"
-
 )
 
 // maxOutput bounds the output of a call in the journal, and the outputs (and the

@@ -55,10 +55,15 @@ func numbered(n int) string { return fmt.Sprintf("%04d", n) }
 // Enqueue adds a job unless there is one of its id. A job that has ended is not begun
 // again. INVALID_PARAMS for an id that cannot be a key; else the database's failure.
 func (q *Queue) Enqueue(ctx context.Context, id string, body []byte) error {
+	return q.EnqueueFor(ctx, id, "", body)
+}
+
+// EnqueueFor is Enqueue for workers that accept what the job needs, a short text.
+func (q *Queue) EnqueueFor(ctx context.Context, id, needs string, body []byte) error {
 	if id == "" || len(id) > 900 || strings.ContainsAny(id, separator+"\x00") {
 		return fault.New(fault.InvalidParams, "%q cannot be the id of a job: expected 1 to 900 bytes", fault.Cut(id, 100))
 	}
-	won, err := q.documents.Insert(ctx, mongo.Document{Key: id, Body: body})
+	won, err := q.documents.Insert(ctx, mongo.Document{Key: id, Meta: needs, Body: body})
 	if err != nil {
 		return err
 	}
@@ -68,12 +73,12 @@ func (q *Queue) Enqueue(ctx context.Context, id string, body []byte) error {
 			return err
 		}
 	}
-	return q.list(ctx, id, time.Now())
+	return q.list(ctx, id, needs, time.Now())
 }
 
 // list says that a job waits. A second entry does no harm: it is removed like the first.
-func (q *Queue) list(ctx context.Context, id string, since time.Time) error {
-	_, err := q.documents.Insert(ctx, mongo.Document{Key: listKey(id, since)})
+func (q *Queue) list(ctx context.Context, id, needs string, since time.Time) error {
+	_, err := q.documents.Insert(ctx, mongo.Document{Key: listKey(id, since), Meta: needs})
 	return err
 }
 
@@ -110,7 +115,11 @@ func (q *Queue) settle(ctx context.Context, id string, result Result) (bool, err
 	if err != nil {
 		return false, fault.New(fault.Internal, "encode the result of a job: %w", err)
 	}
-	return q.documents.Insert(ctx, mongo.Document{Key: key(id, "result"), Body: body})
+	document := mongo.Document{Key: key(id, "result"), Body: body}
+	if result.Cancelled {
+		document.Meta = cancelledMark
+	}
+	return q.documents.Insert(ctx, document)
 }
 
 // Cancel ends a job that nobody waits for, unless it has ended. Who computes it learns

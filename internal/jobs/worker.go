@@ -36,6 +36,8 @@ type Worker struct {
 	// cancelled, with ErrLost. A *Returned gives the job back; any other error is its
 	// result.
 	Do func(ctx context.Context, job Job) ([]byte, error)
+	// Accepts says whether the worker has what a job needs; nil: it has whatever is asked for.
+	Accepts func(needs string) bool
 	// Log may be nil.
 	Log *slog.Logger
 
@@ -82,17 +84,11 @@ func (w *Worker) Run(ctx context.Context) error {
 	defer running.Wait()
 	idle, down := firstIdle, false
 	for ctx.Err() == nil {
-		found, err := w.take(ctx, func(job Job) bool {
-			select {
-			case free <- struct{}{}:
-			case <-ctx.Done():
-				return false
-			}
+		found, err := w.take(ctx, free, func(job Job) {
 			running.Go(func() {
 				defer func() { <-free }()
 				w.do(ctx, job, log)
 			})
-			return true
 		})
 		switch {
 		case err != nil && ctx.Err() == nil && !down:
@@ -113,33 +109,37 @@ func (w *Worker) Run(ctx context.Context) error {
 	return nil
 }
 
-// take claims what waits, and hands it to begin, until begin says no.
-func (w *Worker) take(ctx context.Context, begin func(Job) bool) (found bool, err error) {
+// take claims what waits, and hands it to begin, which gives the place in free back.
+// Nothing is claimed before there is a place for it: its beat could not be written.
+func (w *Worker) take(ctx context.Context, free chan struct{}, begin func(Job)) (found bool, err error) {
 	var entries []mongo.Document
 	err = w.Queue.documents.Heads(ctx, key(todo, ""), key(todo, "~"), func(d mongo.Document) error {
-		entries = append(entries, d)
+		if w.Accepts == nil || w.Accepts(d.Meta) {
+			entries = append(entries, d)
+		}
 		return nil
 	})
 	for _, entry := range entries {
-		if err != nil || ctx.Err() != nil {
-			return found, err
-		}
 		id := listed(entry.Key)
 		if w.holds(id) {
 			continue
 		}
-		var job Job
-		var mine bool
-		if job, mine, err = w.claim(ctx, id, entry.Key); err != nil || !mine {
+		select {
+		case free <- struct{}{}:
+		case <-ctx.Done():
+			return found, err
+		}
+		job, mine, failed := w.claim(ctx, id, entry.Key)
+		if failed != nil || !mine {
+			<-free
+			if err = failed; err != nil {
+				return found, err
+			}
 			continue
 		}
 		found = true
 		w.hold(id, true)
-		if !begin(job) {
-			w.hold(id, false)
-			w.giveBack(ctx, job, &Returned{Err: errors.New("the worker ended"), Ending: true})
-			return found, nil
-		}
+		begin(job)
 	}
 	return found, err
 }

@@ -10,6 +10,9 @@ type Agent struct {
 	// MaxSteps bounds the decisions of a run, RetryLimit how often a call that
 	// failed and may be repeated is made again.
 	MaxSteps, RetryLimit int
+	// Labels are what a run that is begun here needs of the machine that drives it, and
+	// what a worker here has.
+	Labels []string
 }
 
 // maxAgentSteps and maxRepeats keep a run from going on for ever.
@@ -39,6 +42,9 @@ func agentRows() []Setting {
 			"size of a prompt for the small model at most, in estimated tokens", minBudget, maxBudget, func(s *Settings) any { return &s.Reasoning.SLMBudget }),
 		number("agent-llm-budget-tokens", "AGENT_LLM_BUDGET_TOKENS", "agent.prompt.llm_budget_tokens", "32000",
 			"size of a prompt for the large model at most, in estimated tokens", minBudget, maxBudget, func(s *Settings) any { return &s.Reasoning.LLMBudget }),
+		{Flag: "agent-labels", Env: "AGENT_LABELS", Key: "agent.labels", Kind: List,
+			Doc:   "labels such as folder=shop: what a run that is begun here needs of the worker that carries it out, and what a worker here has",
+			field: func(s *Settings) any { return &s.Agent.Labels }},
 		row("agent-disable-tools", "AGENT_DISABLE_TOOLS", "agent.disable_tools", "the agent may call no tool",
 			func(s *Settings) any { return &s.Agent.DisableTools }),
 		row("agent-disable-context-tools", "AGENT_DISABLE_CONTEXT_TOOLS", "agent.disable_context_tools", "the agent may not call context.*",

@@ -3,13 +3,18 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"os"
 	"sync"
 	"time"
 
 	"savant/agent"
+	"savant/agent/fleet"
 	"savant/agent/memory"
+	"savant/agent/memory/mongosessions"
 	"savant/engines"
 	"savant/fault"
+	"savant/internal/settings"
 	"savant/reasoning"
 	"savant/telemetry"
 )
@@ -25,8 +30,17 @@ func (a *App) openAgent() error {
 		whoDecides = late.name
 	}
 	given := a.settings.Agent
+	sessions := memory.Open(a.Root, time.Now)
+	var dispatch func(context.Context, agent.Order) error
+	if a.settings.Store == settings.StoreMongo {
+		if sessions, err = a.openFleet(); err != nil {
+			return err
+		}
+		dispatch = a.Fleet.Dispatch
+		defer func() { a.Fleet.Use(a.Agent) }()
+	}
 	a.Agent = agent.New(agent.Options{
-		Toolbox: a.Tools, Client: client, Decider: decider, WhoDecides: whoDecides, Wrote: a.options.Wrote, Progress: a.options.Progress, Price: a.settings.Reasoning.Prices.Of, Memory: memory.Open(a.Root, time.Now), Recorder: a.Recorder,
+		Toolbox: a.Tools, Client: client, Decider: decider, WhoDecides: whoDecides, Wrote: a.options.Wrote, Progress: a.options.Progress, Price: a.settings.Reasoning.Prices.Of, Memory: sessions, Dispatch: dispatch, Needs: given.Labels, Recorder: a.Recorder,
 		Policy: agent.Policy{DisableTools: given.DisableTools, DisableContext: given.DisableContext, DisableSearch: given.DisableSearch,
 			AllowThink: given.AllowThink, Confirm: oneAtATime(a.options.Confirm)},
 		Prepare: a.awaitMounts, Prompts: a.prompts, Repo: a.repository,
@@ -34,6 +48,21 @@ func (a *App) openAgent() error {
 		DisableDetect: given.DisableDetect, SnapshotPause: agent.DefaultPause, TimeoutMS: int(a.settings.Reasoning.Timeout / time.Millisecond),
 		MaxSteps: given.MaxSteps, RetryLimit: given.RetryLimit, Now: time.Now, NewID: newID, Logger: a.Logger})
 	return a.Tools.AddEngine(engines.Engine{Name: "agent", Description: "works on a goal by itself"}, a.Agent.Tools()...)
+}
+
+// openFleet opens the runs of the agent in the database, and what gives them to workers.
+func (a *App) openFleet() (*memory.Store, error) {
+	database, err := a.openDatabase()
+	if err != nil {
+		return nil, err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, Misconfigured(fault.New(fault.InvalidParams, "this machine has no name: %w", err))
+	}
+	place := mongosessions.Open(context.Background(), database, fmt.Sprintf("%s/%d", host, os.Getpid())) // its calls are bounded
+	a.Fleet = fleet.New(fleet.Options{Place: place, Database: database, Logger: a.Logger})
+	return memory.Over(place, time.Now), nil
 }
 
 // awaitMounts waits until the mounted servers that were never seen are known, so that

@@ -18,6 +18,7 @@ import (
 
 	"savant"
 	"savant/agent"
+	"savant/agent/fleet"
 	"savant/engines"
 	"savant/engines/guide"
 	"savant/engines/mcpio/mount"
@@ -84,7 +85,9 @@ type App struct {
 	// Mounts are the engines of other MCP servers.
 	Mounts *mount.Mounts
 	// Agent works on goals.
-	Agent    *agent.Runtime
+	Agent *agent.Runtime
+	// Fleet gives runs of the agent to workers; nil where runs are kept in the folder.
+	Fleet    *fleet.Fleet
 	Recorder *telemetry.Recorder
 	// FlushTime is how long closing may take to send the last spans.
 	FlushTime time.Duration
@@ -241,6 +244,9 @@ func (a *App) Close(ctx context.Context) error {
 func (a *App) stopCalls() {
 	if a.Agent != nil {
 		a.Agent.Close() // its runs can be resumed
+	}
+	if a.Fleet != nil {
+		a.Fleet.Close()
 	}
 	if a.Driver != nil {
 		a.Driver.Interrupt()

@@ -131,7 +131,7 @@ func RunCommand(shared *cli.Program) *cobra.Command {
 }
 
 func (p *program) runAgent(ctx context.Context, a *app.App, want runFlags, shown *shownRun) error {
-	run, err := start(a, want)
+	run, err := start(ctx, a, want)
 	if err != nil {
 		return refused(err)
 	}
@@ -145,7 +145,13 @@ func (p *program) runAgent(ctx context.Context, a *app.App, want runFlags, shown
 	return p.finishRun(report, want)
 }
 
-func start(a *app.App, want runFlags) (*agent.Run, error) {
+func start(ctx context.Context, a *app.App, want runFlags) (*agent.Run, error) {
+	if a.Fleet != nil && want.resume != "" {
+		return a.Fleet.Here(ctx, nil, agent.Order{RunID: want.resume, Goal: want.order.Goal, MaxSteps: want.limit})
+	}
+	if a.Fleet != nil {
+		return a.Fleet.Here(ctx, &want.order, agent.Order{})
+	}
 	if want.resume != "" && want.order.Goal != "" {
 		return a.Agent.Continue(want.resume, want.order.Goal, want.limit)
 	}

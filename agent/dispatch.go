@@ -1,0 +1,182 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"savant/agent/memory"
+	"savant/engines"
+	"savant/fault"
+	"savant/internal/pattern"
+)
+
+// Order is a run that another process is to drive, or to go on with.
+type Order struct {
+	RunID string `json:"run_id"`
+	// Needs are labels that the machine must have.
+	Needs []string `json:"needs,omitempty"`
+	// Goal and MaxSteps are what a run goes on with; as they were where empty.
+	Goal     string `json:"goal,omitempty"`
+	MaxSteps int    `json:"max_steps,omitempty"`
+}
+
+var labelPattern = pattern.Lazy(`^[a-z][a-z0-9_.-]{0,30}=[A-Za-z0-9][A-Za-z0-9_./@:-]{0,99}$`)
+
+// CheckLabel says what is wrong with a label: INVALID_PARAMS.
+func CheckLabel(label string) error {
+	if !labelPattern().MatchString(label) {
+		return invalid("labels", fmt.Sprintf("expected NAME=VALUE such as folder=shop, got %q", fault.Cut(label, 60)))
+	}
+	return nil
+}
+
+// Submit begins a run that dispatch gives to another process. The errors are those of
+// Start, and of dispatch; the run can then be gone on with.
+func (r *Runtime) Submit(ctx context.Context, options RunOptions, dispatch func(context.Context, Order) error) (id string, err error) {
+	if len(options.Needs) == 0 {
+		options.Needs = r.options.Needs
+	}
+	if options, err = r.complete(options); err != nil {
+		return "", err
+	}
+	if _, withheld := r.withoutSecrets(options.ForceArgs); withheld {
+		return "", invalid("force_args", "they hold what looks like a secret, which is not kept, so that no other process could use them")
+	}
+	began := r.options.Now()
+	session, err := r.create(options, began)
+	if err != nil {
+		return "", err
+	}
+	session.Describe(memory.Head{Goal: options.Goal, Status: string(StatusRunning), Started: stamp(began), State: map[string]any{"max_steps": options.MaxSteps}})
+	if _, err := session.Save(); err != nil {
+		r.options.Logger.WarnContext(ctx, "the snapshot of a run is not written", "run", options.RunID, "cause", err.Error())
+	}
+	if err := session.Close(); err != nil {
+		return "", err
+	}
+	return options.RunID, dispatch(ctx, Order{RunID: options.RunID, Needs: options.Needs})
+}
+
+// Reopen has another process go on with a run, with its goal or a new one. A run that
+// ended well and gets no new goal is left as it is. INVALID_TRANSITION: the run is still
+// at its goal.
+func (r *Runtime) Reopen(ctx context.Context, id, goal string, maxSteps int, dispatch func(context.Context, Order) error) error {
+	records, err := r.options.Memory.Records(id)
+	if err != nil {
+		return err
+	}
+	h, err := readHistory(id, records)
+	if err != nil {
+		return err
+	}
+	report, err := r.Report(id)
+	switch {
+	case err != nil:
+		return err
+	case report.open() && goal != "" && goal != report.Goal:
+		return fault.New(fault.InvalidTransition, "run %s is still at its goal: wait for its end, or cancel it, before it gets another one", id)
+	case report.Status == StatusOK && (goal == "" || goal == report.Goal), report.Status == StatusRunning:
+		return nil
+	}
+	return dispatch(ctx, Order{RunID: id, Needs: h.options().Needs, Goal: goal, MaxSteps: maxSteps})
+}
+
+// TakeOver drives a run that was dispatched, in this process. The errors are those of
+// Resume.
+func (r *Runtime) TakeOver(order Order) (*Run, error) {
+	return r.resume(order.RunID, more{goal: order.Goal, maxSteps: order.MaxSteps})
+}
+
+// GoOn goes on with a run, here or where runs are dispatched to.
+func (r *Runtime) GoOn(ctx context.Context, id, goal string) error {
+	if r.options.Dispatch != nil {
+		return r.Reopen(ctx, id, goal, 0, r.options.Dispatch)
+	}
+	_, err := r.resume(id, more{goal: goal})
+	return err
+}
+
+// dispatched is agent.run where other processes drive runs.
+func (r *Runtime) dispatched(ctx context.Context, in RunInput) (Report, error) {
+	id := in.RunID
+	if id == "" {
+		options, err := in.options(ctx)
+		if err != nil {
+			return Report{}, err
+		}
+		if id, err = r.Submit(ctx, options, r.options.Dispatch); err != nil {
+			return Report{}, err
+		}
+		return r.follow(ctx, id, in.WaitMS, defaultWait)
+	}
+	if err := r.mayGoOn(in); err != nil {
+		return Report{}, err
+	}
+	if err := r.Reopen(ctx, id, in.Goal, in.MaxSteps, r.options.Dispatch); err != nil {
+		return Report{}, err
+	}
+	return r.follow(ctx, id, in.WaitMS, defaultWait)
+}
+
+// The pauses between two looks at a run that another process drives.
+const (
+	firstLook = 20 * time.Millisecond
+	lastLook  = 500 * time.Millisecond
+)
+
+// follow waits for the end of a run that another process drives.
+func (r *Runtime) follow(ctx context.Context, id string, given *int, usual int) (Report, error) {
+	over := time.After(patience(given, usual))
+	progress, seen := engines.CallerFrom(ctx).Progress, -1
+	for pause := firstLook; ; pause = min(pause*3/2, lastLook) {
+		report, err := r.Report(id)
+		if err != nil || !report.open() {
+			return report, err
+		}
+		if progress != nil && report.Steps != seen {
+			progress(float64(report.Steps), 0, fmt.Sprintf("run %s, step %d", id, report.Steps))
+			seen = report.Steps
+		}
+		select {
+		case <-over:
+			return report, nil
+		case <-ctx.Done():
+			return report, nil
+		case <-time.After(pause):
+		}
+	}
+}
+
+// open says that somebody drives a run, or is to.
+func (r Report) open() bool { return r.Status == StatusRunning || r.Status == StatusQueued }
+
+// stand says in the report of a run that this runtime does not drive who does.
+func (r *Runtime) stand(report *Report) error {
+	if !r.options.Memory.Shared() && report.Status != StatusInterrupted {
+		return nil
+	}
+	standing, err := r.options.Memory.Standing(report.RunID)
+	switch {
+	case err != nil:
+		return err
+	case standing.Open:
+		report.Status, report.Final, report.Warning, report.Error = StatusRunning, "", standing.Note, nil
+		if standing.Waiting {
+			report.Status = StatusQueued
+		}
+	case standing.Canceled && report.Status == StatusInterrupted:
+		report.Status, report.Final = StatusCanceled, canceledByUser
+	case report.Status == StatusInterrupted:
+		report.Warning = standing.Note
+	}
+	return nil
+}
+
+// EndsRun says whether a record of a session says how the run ended, so that nobody has
+// to go on with it.
+func EndsRun(record memory.Record) bool {
+	var end outcome
+	return record.Kind == recordFinished && json.Unmarshal(record.Data, &end) == nil && end.Status != StatusInterrupted
+}

@@ -1,0 +1,263 @@
+// Package fleet gives runs of the agent to workers on any machine. A run is a session
+// in the database, and that somebody is to drive it is a job: a worker claims it, shows
+// signs of life, and loses it to another when they stop.
+package fleet
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"savant/agent"
+	"savant/agent/memory"
+	"savant/agent/memory/mongosessions"
+	"savant/fault"
+	"savant/internal/jobs"
+	"savant/internal/mongo"
+)
+
+// Options of New.
+type Options struct {
+	Place    *mongosessions.Place
+	Database *mongo.Database
+	Logger   *slog.Logger
+}
+
+// Lease is how long a run stays with a worker that shows no sign of life, where the
+// worker does not say.
+const Lease = 15 * time.Second
+
+// Fleet is the runs and the workers of a database. Its methods may be called at once.
+type Fleet struct {
+	options Options
+	roster  *roster
+	runtime *agent.Runtime
+	driving sync.WaitGroup // of Here
+}
+
+// New returns the fleet of a database. Use is to be called before it drives runs.
+func New(options Options) *Fleet {
+	f := &Fleet{options: options, roster: newRoster(options.Database.Collection(workersCollection))}
+	options.Place.Note = f.roster.note
+	return f
+}
+
+// Close waits until the runs that Here began have ended, and the database knows.
+func (f *Fleet) Close() { f.driving.Wait() }
+
+// Use sets what drives the runs that this process takes.
+func (f *Fleet) Use(runtime *agent.Runtime) { f.runtime = runtime }
+
+// order is the body of a job.
+type order struct {
+	agent.Order
+	// After is how many records the session had: an end that is written later is the end
+	// of this job.
+	After int `json:"after"`
+}
+
+// Dispatch gives a run to the workers that have what it needs. The error is
+// STATE_NOT_SAVED; a call that is repeated gives it to them once.
+func (f *Fleet) Dispatch(ctx context.Context, given agent.Order) error {
+	_, err := f.dispatch(ctx, given, needs(given.Needs))
+	return err
+}
+
+func (f *Fleet) dispatch(ctx context.Context, given agent.Order, needs string) (job string, err error) {
+	place := f.options.Place
+	records, err := place.Records(given.RunID)
+	if err != nil {
+		return "", err
+	}
+	last, number, err := place.LastJob(ctx, given.RunID)
+	if err != nil {
+		return "", err
+	}
+	if number == 0 || last.Ended {
+		number++
+	}
+	body, err := json.Marshal(order{given, len(records)})
+	if err != nil {
+		return "", fault.New(fault.Internal, "encode the order of run %s: %w", given.RunID, err)
+	}
+	job = mongosessions.JobID(given.RunID, number)
+	err = place.Jobs.EnqueueFor(ctx, job, needs, body)
+	return job, mongo.Coded(fault.StateNotSaved, "run "+given.RunID+" was not given to a worker", err)
+}
+
+// Work says how a worker works.
+type Work struct {
+	// Labels are what it has: folder=NAME.
+	Labels []string
+	// Concurrency is how many runs it drives at once, at most MaxConcurrency.
+	Concurrency int
+	// Lease is how long a run stays with the worker when it shows no sign of life.
+	Lease time.Duration
+	// MaxClaims sets a run aside that was taken so often in vain.
+	MaxClaims int
+	// Took is called when a run was taken, and ended when it was let go of; they may be nil.
+	Took  func(run string, claim int)
+	Ended func(agent.Report)
+}
+
+// MaxConcurrency is how many runs a process drives at once.
+const MaxConcurrency = 8
+
+// Serve takes runs until ctx ends, and gives back those in hand. The database may be
+// away for a while.
+func (f *Fleet) Serve(ctx context.Context, work Work) error {
+	present, leave := context.WithCancel(ctx)
+	defer leave()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f.roster.stay(present, f.options.Place.Owner(), needs(work.Labels), min(work.Lease, Lease)/4)
+	}()
+	worker := f.worker(work, func(ctx context.Context, job jobs.Job) ([]byte, error) {
+		return f.drive(ctx, job, work)
+	})
+	worker.Accepts = func(needs string) bool { return has(work.Labels, needs) }
+	err := worker.Run(ctx)
+	leave()
+	<-done
+	return err
+}
+
+func (f *Fleet) worker(work Work, do func(context.Context, jobs.Job) ([]byte, error)) *jobs.Worker {
+	return &jobs.Worker{Queue: f.options.Place.Jobs, Owner: f.options.Place.Owner(), Concurrency: work.Concurrency, Lease: work.Lease,
+		MaxClaims: work.MaxClaims, Log: f.options.Logger, Do: do}
+}
+
+// drive takes a run over and drives it to its end.
+func (f *Fleet) drive(ctx context.Context, job jobs.Job, work Work) ([]byte, error) {
+	id, number := mongosessions.OfJob(job.ID)
+	var given order
+	if err := json.Unmarshal(job.Body, &given); err != nil || given.RunID != id {
+		return nil, fault.New(fault.StateCorrupt, "the order of run %s cannot be read: %w", id, err)
+	}
+	if ended, err := f.ended(id, given.After); err != nil || ended {
+		return answer(id), giveBack(err)
+	}
+	f.options.Place.Hold(id, mongosessions.Claim{Job: number, Number: job.Claim})
+	run, err := f.runtime.TakeOver(given.Order)
+	if err != nil {
+		return nil, giveBack(err)
+	}
+	if work.Took != nil {
+		work.Took(id, job.Claim)
+	}
+	stop := context.AfterFunc(ctx, func() { f.let(run) })
+	defer stop()
+	report := run.Wait(context.Background(), nil)
+	if work.Ended != nil {
+		work.Ended(report)
+	}
+	switch {
+	case run.Unwritten() != nil:
+		return nil, &jobs.Returned{Err: run.Unwritten()}
+	case report.Status == agent.StatusInterrupted:
+		return nil, &jobs.Returned{Err: fmt.Errorf("run %s was interrupted", id), Ending: true}
+	}
+	return answer(id), nil
+}
+
+// let ends a run whose job was lost, or whose worker ends.
+func (f *Fleet) let(run *agent.Run) {
+	if f.options.Place.Canceled(run.ID()) {
+		run.Cancel()
+		return
+	}
+	run.Leave()
+}
+
+// ended says whether the journal of a run has an end after so many records: a worker
+// that wrote it was lost before it could say so.
+func (f *Fleet) ended(id string, after int) (bool, error) {
+	records, err := f.options.Place.Records(id)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(records[min(after, len(records)):], agent.EndsRun), nil
+}
+
+// giveBack lets another attempt be made where the store or another owner is in the way.
+func giveBack(err error) error {
+	if errors.Is(err, fault.StateNotSaved) || errors.Is(err, fault.StateConflict) || errors.Is(err, fault.EngineBusy) || errors.Is(err, fault.EngineOffline) {
+		return &jobs.Returned{Err: err}
+	}
+	return err
+}
+
+// answer says where the result of a job is: in the session.
+func answer(id string) []byte {
+	text, err := json.Marshal(map[string]string{"run_id": id})
+	if err != nil {
+		panic("fleet: a string does not encode: " + err.Error())
+	}
+	return text
+}
+
+// Here begins a run, or goes on with one where options is nil, and drives it in this
+// process: others see it and can cancel it, and none of them takes it.
+func (f *Fleet) Here(ctx context.Context, options *agent.RunOptions, more agent.Order) (*agent.Run, error) {
+	label := "process=" + rand.Text()
+	var job string
+	given := func(ctx context.Context, order agent.Order) (err error) {
+		job, err = f.dispatch(ctx, order, label)
+		return err
+	}
+	if err := f.submit(ctx, options, more, given); err != nil {
+		return nil, err
+	}
+	if job == "" {
+		return nil, memory.Conflict(more.RunID)
+	}
+	type taken struct {
+		run *agent.Run
+		err error
+	}
+	started := make(chan taken, 1)
+	working, stop := context.WithCancel(context.WithoutCancel(ctx))
+	worker := f.worker(Work{Concurrency: 1, MaxClaims: 1, Lease: Lease}, func(ctx context.Context, job jobs.Job) ([]byte, error) {
+		id, number := mongosessions.OfJob(job.ID)
+		var given order
+		err := json.Unmarshal(job.Body, &given)
+		f.options.Place.Hold(id, mongosessions.Claim{Job: number, Number: job.Claim})
+		var run *agent.Run
+		if err == nil {
+			run, err = f.runtime.TakeOver(given.Order)
+		}
+		started <- taken{run, err}
+		defer stop()
+		if err != nil {
+			return nil, err
+		}
+		defer context.AfterFunc(ctx, func() { f.let(run) })()
+		<-run.Done()
+		return answer(id), run.Unwritten()
+	})
+	worker.Accepts = func(needs string) bool { return needs == label }
+	f.driving.Go(func() { _ = worker.Run(working) })
+	select {
+	case got := <-started:
+		return got.run, got.err
+	case <-ctx.Done():
+		stop()
+		return nil, context.Cause(ctx)
+	}
+}
+
+// submit begins a run, or goes on with one.
+func (f *Fleet) submit(ctx context.Context, options *agent.RunOptions, more agent.Order, dispatch func(context.Context, agent.Order) error) error {
+	if options != nil {
+		_, err := f.runtime.Submit(ctx, *options, dispatch)
+		return err
+	}
+	return f.runtime.Reopen(ctx, more.RunID, more.Goal, more.MaxSteps, dispatch)
+}

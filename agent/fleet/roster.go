@@ -1,0 +1,94 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"savant/internal/mongo"
+)
+
+// workersCollection has a document for each worker, which it replaces as a sign of life.
+// Nothing is decided by it.
+const workersCollection = "agent_workers"
+
+// roster says which workers there are. One has gone when its document did not change for
+// a lease, by the clock of whoever looks.
+type roster struct {
+	workers *mongo.Collection
+
+	mu   sync.Mutex
+	seen map[string]sighting // by worker
+}
+
+type sighting struct {
+	nonce string
+	at    time.Time
+}
+
+func newRoster(workers *mongo.Collection) *roster {
+	return &roster{workers: workers, seen: map[string]sighting{}}
+}
+
+// stay keeps a worker in the roster until ctx ends, and removes those that have gone.
+func (r *roster) stay(ctx context.Context, owner, labels string, pause time.Duration) {
+	for ctx.Err() == nil {
+		_ = r.workers.Replace(ctx, mongo.Document{Key: owner, Meta: labels}) // the next one may come through
+		_, _ = r.present(ctx, true)
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_ = r.workers.Delete(leaving, owner) // or others see that it has gone
+}
+
+// present returns the labels of the workers that are there.
+func (r *roster) present(ctx context.Context, remove bool) (labels [][]string, err error) {
+	var gone []mongo.Document
+	err = r.workers.Heads(ctx, "", "\U0010ffff", func(d mongo.Document) error {
+		if r.lives(d) {
+			labels = append(labels, split(d.Meta))
+		} else {
+			gone = append(gone, d)
+		}
+		return nil
+	})
+	for _, each := range gone {
+		if err == nil && remove {
+			_, err = r.workers.DeleteThis(ctx, each)
+		}
+	}
+	return labels, err
+}
+
+func (r *roster) lives(d mongo.Document) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last := r.seen[d.Key]
+	if last.nonce != d.Nonce {
+		r.seen[d.Key] = sighting{d.Nonce, time.Now()}
+		return true
+	}
+	return time.Since(last.at) < Lease
+}
+
+// note says why nobody takes a run that needs labels, "" where somebody can.
+func (r *roster) note(ctx context.Context, needs string) string {
+	present, err := r.present(ctx, false)
+	if err != nil {
+		return ""
+	}
+	for _, labels := range present {
+		if has(labels, needs) {
+			return ""
+		}
+	}
+	if needs == "" {
+		return "no worker is there to take the run; start one: savant work"
+	}
+	return fmt.Sprintf("none of the workers that are there (%d) has what the run needs, %s; start one that does: savant work%s", len(present), needs, flags(needs))
+}

@@ -1,0 +1,56 @@
+package mongosessions
+
+import (
+	"encoding/json"
+
+	"savant/agent/memory"
+	"savant/fault"
+	"savant/internal/mongo"
+)
+
+// journal is a session that this process drives.
+type journal struct {
+	place *Place
+	id    string
+	// first is the number of the record that this process began with. It is part of the
+	// key of its snapshots, so that a former owner cannot replace those of a later one.
+	first int
+}
+
+// Append inserts the next record. Every record is durable: a majority has it.
+func (j *journal) Append(record memory.Record, _ memory.Durability) error {
+	line, err := record.Line()
+	if err != nil {
+		return fault.New(fault.Internal, "a record of run %s: %w", j.id, err)
+	}
+	won, err := j.place.records.Insert(j.place.ctx, mongo.Document{Key: recordKey(j.id, record.Number), Meta: j.place.owner, Body: line})
+	switch {
+	case err != nil:
+		return notSaved(j.id, err)
+	case !won && record.Number == 1:
+		return memory.Collision(j.id)
+	case !won:
+		return fault.New(fault.StateConflict, "run %s was taken over by somebody else: what happened here after that is not recorded", j.id)
+	}
+	return nil
+}
+
+// WriteSnapshot keeps beside a snapshot what a list needs of it.
+func (j *journal) WriteSnapshot(snapshot memory.Snapshot, data []byte) error {
+	snapshot.Steps, snapshot.Errors, snapshot.Summaries = nil, nil, nil
+	meta, err := json.Marshal(snapshot)
+	if err != nil {
+		return fault.New(fault.Internal, "the snapshot of run %s: %w", j.id, err)
+	}
+	return notSaved(j.id, j.place.snapshots.Replace(j.place.ctx, mongo.Document{Key: recordKey(j.id, j.first), Meta: string(meta), Body: data}))
+}
+
+// SaveOutput keeps an output in the database.
+func (j *journal) SaveOutput(digest string, output []byte, _ memory.Durability) (string, error) {
+	name := j.id + "/" + digest
+	_, err := j.place.outputs.Insert(j.place.ctx, mongo.Document{Key: name, Body: output})
+	return outputsCollection + "/" + name, notSaved(j.id, err)
+}
+
+// Close lets go of nothing: the job says whether the session is open.
+func (j *journal) Close() error { return nil }

@@ -1,0 +1,271 @@
+// Package mongosessions keeps sessions of the agent in MongoDB, for several machines.
+//
+// A session is a log of documents that are never changed, RUN@000001 and on; to go on is
+// to insert the next number, which only the first one wins. Whoever takes a session over
+// inserts a record that says so, with the number of its claim. A former owner that is
+// still there expects to write that very number, and cannot: it is fenced off before it
+// can do anything that has to be recorded first.
+//
+// That somebody is to drive a session is a job, RUN@0001 in the queue; each time that
+// the session is gone on with is the next one.
+package mongosessions
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"savant/agent/memory"
+	"savant/fault"
+	"savant/internal/jobs"
+	"savant/internal/mongo"
+)
+
+// Collections of the database.
+const (
+	recordsCollection   = "agent_sessions"
+	snapshotsCollection = "agent_snapshots"
+	outputsCollection   = "agent_outputs"
+	jobsCollection      = "agent_jobs"
+)
+
+// KindTaken is the kind of a record that says who drives the session from there on.
+const KindTaken = "taken"
+
+// Taken is the data of such a record.
+type Taken struct {
+	Owner string `json:"owner"`
+	Claim Claim  `json:"claim"`
+}
+
+// Claim is a claim of a job of a session. Higher ones came later.
+type Claim struct {
+	Job    int `json:"job"`
+	Number int `json:"number"`
+}
+
+// before says whether a claim was made before another.
+func (c Claim) before(other Claim) bool {
+	return c.Job < other.Job || c.Job == other.Job && c.Number < other.Number
+}
+
+// Place is memory.Place in a database.
+type Place struct {
+	// Jobs has a job for each time that somebody is to drive a session.
+	Jobs *jobs.Queue
+	// Note says why nobody takes a session that needs labels; it may be nil.
+	Note func(ctx context.Context, needs string) string
+
+	ctx                         context.Context
+	owner                       string
+	records, snapshots, outputs *mongo.Collection
+
+	mu     sync.Mutex
+	claims map[string]Claim // of this process, by session
+}
+
+// Open returns the sessions in a database, whose calls end with ctx. owner names this
+// process for people.
+func Open(ctx context.Context, database *mongo.Database, owner string) *Place {
+	return &Place{Jobs: jobs.New(database.Collection(jobsCollection)), ctx: ctx, owner: owner, claims: map[string]Claim{},
+		records: database.Collection(recordsCollection), snapshots: database.Collection(snapshotsCollection), outputs: database.Collection(outputsCollection)}
+}
+
+// Owner names this process.
+func (p *Place) Owner() string { return p.owner }
+
+// Hold says under which claim this process takes a session over next.
+func (p *Place) Hold(id string, claim Claim) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.claims[id] = claim
+}
+
+func (p *Place) held(id string) Claim {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.claims[id]
+}
+
+func recordKey(id string, number int) string { return fmt.Sprintf("%s@%06d", id, number) }
+
+// prefix begins the keys of a session; no id has its last character.
+func prefix(id string) string { return id + "@" }
+
+const last = "\U0010ffff"
+
+func notSaved(id string, err error) error {
+	return mongo.Coded(fault.StateNotSaved, "run "+id+" was not saved", err)
+}
+
+func notRead(id string, err error) error {
+	return mongo.Coded(fault.StateNotSaved, "run "+id+" was not read", err)
+}
+
+// Create begins a journal. Its first record is the one that decides who began it.
+func (p *Place) Create(id string) (memory.Journal, error) {
+	_, there, err := p.records.Find(p.ctx, recordKey(id, 1))
+	if err != nil {
+		return nil, notRead(id, err)
+	}
+	if there {
+		return nil, memory.Collision(id)
+	}
+	return &journal{place: p, id: id, first: 1}, nil
+}
+
+// Resume takes a session over. STATE_CONFLICT: a later claim has taken it already.
+func (p *Place) Resume(id string) (memory.Journal, []memory.Record, error) {
+	claim := p.held(id)
+	data, err := json.Marshal(Taken{Owner: p.owner, Claim: claim})
+	if err != nil {
+		return nil, nil, fault.New(fault.Internal, "encode the owner of run %s: %w", id, err)
+	}
+	for {
+		records, err := p.Records(id)
+		if err != nil {
+			return nil, nil, err
+		}
+		if latest := LatestClaim(records); claim.before(latest) {
+			return nil, nil, memory.Conflict(id)
+		}
+		taken := memory.Record{Number: len(records) + 1, Kind: KindTaken, Time: time.Now().UTC().Format(time.RFC3339Nano), Data: data}
+		opened := &journal{place: p, id: id, first: taken.Number}
+		switch err := opened.Append(taken, memory.Durable); {
+		case err == nil:
+			return opened, append(records, taken), nil
+		case !errors.Is(err, fault.StateConflict):
+			return nil, nil, err
+		} // the former owner wrote one more record
+	}
+}
+
+// LatestClaim is the last claim under which a session was taken over.
+func LatestClaim(records []memory.Record) (latest Claim) {
+	for _, each := range records {
+		var taken Taken
+		if each.Kind == KindTaken && json.Unmarshal(each.Data, &taken) == nil && latest.before(taken.Claim) {
+			latest = taken.Claim
+		}
+	}
+	return latest
+}
+
+// Records reads the journal of a session.
+func (p *Place) Records(id string) (records []memory.Record, err error) {
+	err = p.records.Range(p.ctx, prefix(id), prefix(id)+last, func(d mongo.Document) error {
+		number := len(records) + 1
+		if d.Key != recordKey(id, number) {
+			return fault.New(fault.StateCorrupt, "run %s: the document %s stands where %s is expected; the run cannot go on", id, d.Key, recordKey(id, number))
+		}
+		record, err := memory.ReadLine(d.Body, number)
+		if err != nil {
+			return fault.New(fault.StateCorrupt, "run %s: %w; the run cannot go on", id, err)
+		}
+		records = append(records, record)
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, notRead(id, err)
+	case len(records) == 0:
+		return nil, memory.Unknown(id)
+	}
+	return records, nil
+}
+
+// Snapshot returns the snapshot of the last owner that wrote one.
+func (p *Place) Snapshot(id string) (body []byte, err error) {
+	var key string
+	err = p.snapshots.Heads(p.ctx, prefix(id), prefix(id)+last, func(d mongo.Document) error {
+		key = d.Key
+		return nil
+	})
+	if err != nil || key == "" {
+		if err == nil {
+			err = memory.Unknown(id)
+		}
+		return nil, notRead(id, err)
+	}
+	found, _, err := p.snapshots.Find(p.ctx, key)
+	return found.Body, notRead(id, err)
+}
+
+// Snapshots has of each session what a list shows.
+func (p *Place) Snapshots(ctx context.Context) (list []memory.Snapshot, err error) {
+	err = p.snapshots.Heads(ctx, "", last, func(d mongo.Document) error {
+		var each memory.Snapshot
+		if json.Unmarshal([]byte(d.Meta), &each) != nil {
+			return nil
+		}
+		if n := len(list); n > 0 && list[n-1].SessionID == each.SessionID { // of a former owner
+			list = list[:n-1]
+		}
+		list = append(list, each)
+		return nil
+	})
+	return list, mongo.Coded(fault.StateNotSaved, "the runs of the agent were not listed", err)
+}
+
+// Standing says how the last job of a session stands.
+func (p *Place) Standing(id string) (memory.Standing, error) {
+	job, _, err := p.LastJob(p.ctx, id)
+	if err != nil {
+		return memory.Standing{}, err
+	}
+	standing := memory.Standing{Open: job.ID != "" && !job.Ended, Canceled: job.Cancelled, Owner: job.Owner}
+	if standing.Waiting = standing.Open && job.Waiting(); standing.Waiting && p.Note != nil {
+		standing.Note = p.Note(p.ctx, job.Needs)
+	}
+	return standing, nil
+}
+
+// LastJob returns how the last job of a session stands, and its number; 0 where there
+// is no job.
+func (p *Place) LastJob(ctx context.Context, id string) (jobs.Standing, int, error) {
+	all, err := p.Jobs.Look(ctx, prefix(id))
+	if err != nil || len(all) == 0 {
+		return jobs.Standing{}, 0, notRead(id, err)
+	}
+	return all[len(all)-1], len(all), nil
+}
+
+// JobID is the id of a job of a session.
+func JobID(id string, number int) string { return fmt.Sprintf("%s%04d", prefix(id), number) }
+
+// OfJob returns the session and the number of a job.
+func OfJob(job string) (id string, number int) {
+	id, digits, _ := strings.Cut(job, "@")
+	_, _ = fmt.Sscanf(digits, "%d", &number)
+	return id, number
+}
+
+// Cancel ends the job of a session: who drives it finds that within CancelPause, and
+// nobody takes it any more.
+func (p *Place) Cancel(id string) error {
+	job, _, err := p.LastJob(p.ctx, id)
+	if err != nil {
+		return err
+	}
+	if job.ID == "" {
+		_, err := p.Records(id)
+		return err
+	}
+	return notSaved(id, p.Jobs.Cancel(p.ctx, job.ID))
+}
+
+// Canceled asks for the job that this process holds.
+func (p *Place) Canceled(id string) bool {
+	result, ended, err := p.Jobs.Result(p.ctx, JobID(id, p.held(id).Job))
+	return err == nil && ended && result.Cancelled
+}
+
+// CancelPause is a fraction of the time that a cancellation may take, two seconds.
+func (p *Place) CancelPause() time.Duration { return 500 * time.Millisecond }
+
+// Shared is true.
+func (p *Place) Shared() bool { return true }

@@ -1,0 +1,69 @@
+package agents
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"savant/agent"
+	"savant/agent/fleet"
+	"savant/cmd/savant/app"
+	"savant/cmd/savant/cli"
+	"savant/fault"
+)
+
+// Bounds of a worker.
+const (
+	shortestLease = time.Second
+	maxAttempts   = 100
+)
+
+// WorkCommand is `savant work`.
+func WorkCommand(shared *cli.Program) *cobra.Command {
+	p := &program{shared}
+	work := fleet.Work{}
+	command := &cobra.Command{Use: "work", Short: "Carry out runs of the agent that wait in MongoDB",
+		Long: "Carry out runs of the agent that were begun on any machine with SAVANT_STORE=mongo. Any number of workers may do so. A worker\n" +
+			"that ends gives back what it has in hand; a run whose worker is lost is taken by another when the lease is over, and goes on from\n" +
+			"its last step. A worker takes the runs whose labels it has: those of --label and of agent.labels.",
+		Example: "  SAVANT_STORE=mongo MONGO_URI=mongodb://db:27017/ savant work --concurrency 4 --label folder=shop",
+		Args:    cli.Positional(cobra.NoArgs),
+		RunE: func(command *cobra.Command, _ []string) error {
+			if work.Concurrency < 1 || work.Concurrency > fleet.MaxConcurrency || work.MaxClaims < 1 || work.MaxClaims > maxAttempts || work.Lease < shortestLease {
+				return cli.UsageError(fmt.Sprintf("expected --concurrency from 1 to %d, --attempts from 1 to %d and --lease of at least %s", fleet.MaxConcurrency, maxAttempts, shortestLease))
+			}
+			return p.With(command.Context(), func(a *app.App) error { return p.work(command.Context(), a, work) })
+		}}
+	command.Flags().IntVar(&work.Concurrency, "concurrency", 1, "how many runs are carried out at once")
+	command.Flags().StringSliceVar(&work.Labels, "label", nil, "what this machine has: folder=NAME; may be repeated")
+	command.Flags().DurationVar(&work.Lease, "lease", fleet.Lease, "how long a run stays with a worker that gives no sign of life")
+	command.Flags().IntVar(&work.MaxClaims, "attempts", 10, "attempts in vain after which a run is set aside")
+	return command
+}
+
+func (p *program) work(ctx context.Context, a *app.App, work fleet.Work) error {
+	if a.Fleet == nil {
+		return app.Misconfigured(fault.New(fault.InvalidParams, "workers take runs of a database: set SAVANT_STORE=mongo and MONGO_URI"))
+	}
+	work.Labels = append(slices.Clone(p.Settings.Agent.Labels), work.Labels...)
+	for _, each := range work.Labels {
+		if err := agent.CheckLabel(each); err != nil {
+			return cli.UsageError(fault.From(err).Message())
+		}
+	}
+	work.Took = func(run string, claim int) { fmt.Fprintf(p.Stderr, "savant: took run %s (claim %d)\n", run, claim) }
+	work.Ended = func(report agent.Report) {
+		fmt.Fprintf(p.Stderr, "savant: run %s: %s, steps %d\n", report.RunID, report.Status, report.Steps)
+	}
+	p.Serving = true
+	has := ""
+	if len(work.Labels) > 0 {
+		has = " with " + strings.Join(work.Labels, ", ")
+	}
+	fmt.Fprintf(p.Stderr, "savant: working on runs%s\n", has)
+	return a.Fleet.Serve(ctx, work)
+}
