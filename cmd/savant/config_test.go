@@ -60,6 +60,10 @@ func lookForSecret(t *testing.T, source settings.Source, address string) {
 		require.NoError(t, os.Mkdir(filepath.Join(folder, "config"), 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(folder, settings.FileName),
 			fmt.Appendf(nil, `{"reasoning": {"api_token": %[1]q}, "llm": {"openai_key": %[1]q, "anthropic_key": %[1]q}}`, planted), 0o644))
+		environment = append(environment, "XDG_CONFIG_HOME="+t.TempDir())
+		var said bytes.Buffer
+		require.Equal(t, exitOK, run(t.Context(), []string{"trust", "--yes"}, environment, strings.NewReader(""), &said, &said), said.String())
+		require.NotContains(t, said.String(), planted)
 	case settings.FromEnvironment:
 		environment = append(environment, "REASONING_API_TOKEN="+planted, "OPENAI_API_KEY="+planted)
 	case settings.FromFlag:

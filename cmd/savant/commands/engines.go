@@ -98,7 +98,7 @@ func (p *program) approveServer(ctx context.Context, a *app.App, name string, ye
 		return err
 	}
 	if refused != nil {
-		p.showPart(part, notes[p.Loaded.Folder.Said(part)], yes)
+		p.showPart(part, notes[p.Loaded.Folder.Said(part)])
 		if err := p.accepted(ctx, "Trust it, and start it to see its tools?", yes, part); err != nil {
 			return err
 		}

@@ -69,7 +69,7 @@ func (p *program) trust(ctx context.Context, given trustFlags, ids []string) err
 	if len(asked) == 0 {
 		return p.nothingToTrust(folder, brought.Parts)
 	}
-	p.showParts(folder, asked, brought.Parts, given.yes)
+	p.showParts(folder, asked, brought.Parts)
 	return p.settle(ctx, path, given.yes, asked)
 }
 
@@ -130,34 +130,29 @@ var notes = map[trust.Answer]string{
 }
 
 // showParts prints what the answer will be bound to, and the digest of all.
-// whole leaves nothing out: it is what --yes accepts.
-func (p *program) showParts(folder *trust.Folder, asked, all []trust.Part, whole bool) {
+func (p *program) showParts(folder *trust.Folder, asked, all []trust.Part) {
 	fmt.Fprintf(p.Stdout, "What is in %s is not used until you trust it:\n\n", visible.Line(folder.Path))
 	for _, each := range asked {
-		p.showPart(each, notes[folder.Said(each)], whole)
+		p.showPart(each, notes[folder.Said(each)])
 	}
 	fmt.Fprintf(p.Stdout, "The digest of all that the folder brings, for CI: %s=%s\n", settings.EnvTrust, trust.Digest(all))
 }
 
 // showPart prints one part: its name, its lines and its text.
-func (p *program) showPart(part trust.Part, note string, whole bool) {
-	show := p.ownEyes
-	if whole {
-		show = func(text string) string { return text }
-	}
+func (p *program) showPart(part trust.Part, note string) {
 	fmt.Fprintf(p.Stdout, "%s %s, of %s%s\n", part.Kind, visible.Line(part.Name), visible.Line(part.File), note)
 	for _, line := range part.Shown {
-		fmt.Fprintf(p.Stdout, "    %s\n", visible.Line(show(line)))
+		fmt.Fprintf(p.Stdout, "    %s\n", visible.Line(p.ownEyes(line)))
 	}
 	if part.Text != "" {
-		fmt.Fprintln(p.Stdout, visible.Block(show(part.Text)))
+		fmt.Fprintln(p.Stdout, visible.Block(p.ownEyes(part.Text)))
 	}
 	fmt.Fprintln(p.Stdout)
 }
 
 // ownEyes removes what looks like a secret unless a person is at a terminal. They
 // have to see all that they are asked about, since a command may be made to look
-// like a secret.
+// like a secret. Elsewhere the output may be a log; the digest covers what is left out.
 func (p *program) ownEyes(text string) string {
 	if terminal.Is(p.Stdin) || terminal.Is(p.Stdout) {
 		return text
