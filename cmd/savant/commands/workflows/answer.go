@@ -50,6 +50,10 @@ func (p *program) answerByHand(ctx context.Context, a *app.App, given byHand) er
 	if err != nil {
 		return err
 	}
+	if at.Status == flow.Cancelled {
+		_, err := a.Think.Pending(ctx, at.Workflow, at.RunID) // it says by whom
+		return err
+	}
 	if given.editor && (given.result != "" || given.receipt != "") {
 		return cli.UsageError("--editor, --result and --receipt: one of them")
 	}
