@@ -154,6 +154,8 @@ func (h *Hub) fillRun(view *runView, found *think.StateGet) {
 	view.Checkpoints = found.Checkpoints
 	if whole.Error != nil {
 		view.Because = whole.Error.Error()
+	} else if whole.Cancelled != nil {
+		view.Because = whole.Cancelled.String()
 	}
 	if found.Lineage != nil {
 		view.ForkRun, view.ForkVersion = found.Lineage.Run, found.Lineage.Version

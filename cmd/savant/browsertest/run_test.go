@@ -66,9 +66,9 @@ func TestTheSliderMovesThroughARun(t *testing.T) {
 	eval[bool](p, move, 3)
 	p.draws(".node.issued", "2 of 3")
 
-	p.click(`.node a[aria-label^="rare:"]`)
+	p.click(`.node a[href*="step=rare"]`)
 	p.says("#panel", "undecided")
-	p.click(`.node a[aria-label^="list:"]`)
+	p.click(`.node a[href*="step=list"]`)
 	p.says("#panel h3", "list")
 	p.do(chromedp.NavigateBack())
 	p.says("#panel h3", "rare")
@@ -80,7 +80,7 @@ func TestTheSliderMovesThroughARun(t *testing.T) {
 	p.until(`window.stays === true`)
 
 	// A link of the graph is reached and followed with the keyboard.
-	eval[bool](p, `(document.querySelector('.node a[aria-label^="sure:"]').focus(), true)`)
+	eval[bool](p, `(document.querySelector('.node a[href*="step=sure"]').focus(), true)`)
 	p.do(chromedp.KeyEvent("\r"))
 	p.says("#panel", "waits for a person")
 }
