@@ -135,7 +135,18 @@ func (r *remote) call(w http.ResponseWriter, asked *http.Request, said request) 
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	if strings.Contains(string(said.Params.Arguments), "huge") {
+	switch arguments := string(said.Params.Arguments); {
+	case strings.Contains(arguments, "silent"): // a stream that is opened, and has nothing
+		w.(http.Flusher).Flush()
+		<-asked.Context().Done()
+		return
+	case strings.Contains(arguments, "comments"):
+		for {
+			if _, err := io.WriteString(w, strings.Repeat(": ping\n\n", 1000)); err != nil {
+				return
+			}
+		}
+	case strings.Contains(arguments, "huge"):
 		fmt.Fprintf(w, "data: %s\n\n", strings.Repeat("x", 17<<20))
 		return
 	}
@@ -209,9 +220,20 @@ func TestACallByHTTPThatTakesTooLong(t *testing.T) {
 	t.Parallel()
 	r := &remote{}
 	w := serveRemote(t, r, `, "timeout": "2s"`)
-	_, err := w.call("far.echo", "hang")
-	require.ErrorIs(t, err, fault.ToolTimeout)
-	require.Eventually(t, r.cancelled.Load, time.Minute, 10*time.Millisecond)
+	for _, how := range []string{"hang", "silent"} {
+		_, err := w.call("far.echo", how)
+		require.ErrorIs(t, err, fault.ToolTimeout, how)
+		require.Eventually(t, func() bool { return r.cancelled.Swap(false) }, time.Minute, 10*time.Millisecond)
+	}
+	require.JSONEq(t, `{"text":"2025-06-18"}`, w.called("far.echo", ""))
+}
+
+// A stream of comments is no answer: it is ended long before the call's time is over.
+func TestAnAnswerByHTTPThatHasNoEvents(t *testing.T) {
+	t.Parallel()
+	w := serveRemote(t, &remote{}, `, "timeout": "10m"`)
+	_, err := w.call("far.echo", "comments")
+	require.ErrorIs(t, err, fault.EngineOffline)
 	require.JSONEq(t, `{"text":"2025-06-18"}`, w.called("far.echo", ""))
 }
 
