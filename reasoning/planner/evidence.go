@@ -172,7 +172,9 @@ func (p *planner) takeRead(outcome reasoning.Outcome) {
 	}
 	if json.Unmarshal(wholePart(outcome, `\n`, `"}`), &result) != nil || result.Path == "" {
 		p.found.readFailed = true
-		p.found.failures = append(p.found.failures, "what "+outcome.ToolName+" answered cannot be read")
+		if !outcome.Cut { // of a cut answer the first line may be too long to be there whole
+			p.found.failures = append(p.found.failures, "what "+outcome.ToolName+" answered cannot be read")
+		}
 		return
 	}
 	if outcome.Cut && result.StartLine == 0 && p.tools.read.argument(outcome, 1, &result.StartLine) != nil {
