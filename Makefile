@@ -38,7 +38,7 @@ ferret: ## bin/ferret, a database server for tests; with it, make test tests the
 
 # axe-core is installed into a scratch folder, where there is npm.
 browser: ## the pages of the hub in a real browser; needs chromium, and npm for axe-core
-	@scratch=$$(mktemp -d) && trap 'rm -rf "$$scratch"' EXIT && if command -v npm >/dev/null; then \
+	@scratch=$$(mktemp -d) && trap 'exit 130' INT TERM HUP && trap 'rm -rf "$$scratch"' EXIT && if command -v npm >/dev/null; then \
 		npm install --no-progress --silent --prefix "$$scratch" axe-core@4.14.1 && export SAVANT_AXE="$$scratch/node_modules/axe-core/axe.min.js"; fi && \
 		SAVANT_BROWSER_TESTS=1 go test -count=1 $(TESTFLAGS) ./cmd/savant/browsertest
 
@@ -84,7 +84,8 @@ think-test: ## the scenario tests of one workflow: make think-test workflow=hell
 	go test ./think -count=1 -v -run '^TestScenarios$$/^$(workflow)(\.|$$)'
 
 hub: build ## the hub with a demo run in each state, in a scratch folder; Ctrl-C ends it
-	@scratch=$$(mktemp -d) && trap 'kill $$(cat $$scratch/demo/.savant/demo.pid) 2>/dev/null; rm -rf $$scratch' EXIT && \
+	@scratch=$$(mktemp -d) && trap 'exit 130' INT TERM HUP && \
+	trap 'running=$$(cat $$scratch/demo/.savant/demo.pid 2>/dev/null); while kill $$running 2>/dev/null; do sleep 0.1; done; rm -rf $$scratch' EXIT && \
 	export XDG_CONFIG_HOME=$$scratch/configuration PATH='$(CURDIR)/bin':$$PATH && .ci/demo-runs $$scratch/demo . && \
 	savant hub --path $$scratch/demo --address '$(address)'
 
