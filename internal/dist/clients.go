@@ -35,7 +35,7 @@ func (r release) geminiExtension(t target, program file, documents []file) error
 func (r release) plugin() error {
 	files, err := filled(r.values(target{}), [2]string{".claude-plugin/marketplace.json", "marketplace.json.tmpl"},
 		[2]string{"savant/.claude-plugin/plugin.json", "plugin.json.tmpl"}, [2]string{"savant/.mcp.json", "plugin-mcp.json.tmpl"},
-		[2]string{"savant/hooks/hooks.json", "plugin-hooks.json.tmpl"})
+		[2]string{"savant/hooks/hooks.json", "plugin-hooks.json.tmpl"}, [2]string{"savant/README.md", "plugin-README.md.tmpl"})
 	if err != nil {
 		return err
 	}

@@ -90,6 +90,27 @@ func TestARelease(t *testing.T) {
 	})
 }
 
+// TestThePluginIsForClaudeCodeAndCodex: Codex drops the args of a hook, and the directory
+// of Claude Code's plugins wants to read at least 40 words.
+func TestThePluginIsForClaudeCodeAndCodex(t *testing.T) {
+	r, folder := releaseOf(t), t.TempDir()
+	require.NoError(t, os.MkdirAll(r.Out, 0o755))
+	require.NoError(t, r.plugin())
+	unpackZip(t, filepath.Join(r.Out, "savant-plugin_1.2.3.zip"), folder)
+	var hooks struct {
+		Hooks map[string][]struct{ Hooks []map[string]any }
+	}
+	read(t, filepath.Join(folder, "savant", "hooks", "hooks.json"), &hooks)
+	require.Len(t, hooks.Hooks, 3)
+	for event, groups := range hooks.Hooks {
+		require.Equal(t, "savant hook claude-code", groups[0].Hooks[0]["command"], event)
+		require.NotContains(t, groups[0].Hooks[0], "args", event)
+	}
+	about, err := os.ReadFile(filepath.Join(folder, "savant", "README.md"))
+	require.NoError(t, err)
+	require.Greater(t, len(strings.Fields(string(about))), 40)
+}
+
 // TestTheCaskNamesEachArchive fills the cask without building six programs.
 func TestTheCaskNamesEachArchive(t *testing.T) {
 	r := releaseOf(t, targets...)
