@@ -157,10 +157,14 @@ func (s *session) learn(prefix string) {
 	}
 }
 
-// pair binds a run to the session, or notes that the session goes on with it.
+// pair binds a run to the session, or notes that the session goes on with it. After the
+// expiry that begins anew: the ends of turns that were held before do not count.
 func (s *session) pair(key state.Key, at time.Time) {
 	for _, each := range s.Pairs {
 		if each.key() == key {
+			if at.Sub(each.Seen) > expiry {
+				each.Stops = gate.Stops{}
+			}
 			each.Seen = at
 			return
 		}
