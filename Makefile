@@ -93,7 +93,7 @@ clients: build ## public MCP clients against bin/savant; needs Node 20 and npm
 	cd $(CLIENTS) && npm ci --no-progress && SAVANT_BINARY='$(CURDIR)/bin/savant' node --test --test-reporter=tap
 
 gated: build ## real clients, each with a model that tries to leave its run; needs npm and 2 GB
-	cd $(GATED) && npm install --no-save --no-progress --no-audit --no-fund && SAVANT_BINARY='$(CURDIR)/bin/savant' node --test --test-reporter=tap
+	cd $(GATED) && npm install --no-save --no-progress --no-audit --no-fund --loglevel=error && SAVANT_BINARY='$(CURDIR)/bin/savant' node --test --test-reporter=tap
 
 conformance: build ## the official MCP conformance suite against bin/savant over HTTP; needs npm
 	cd $(SUITE) && npm ci --no-progress && SAVANT_BINARY='$(CURDIR)/bin/savant' node run.mjs

@@ -85,7 +85,7 @@ func (s *setup) trustCodex(ctx context.Context, client clientsetup.Client, t cli
 	if err != nil {
 		return nil // the note says what to do at its next start
 	}
-	hooks, err := s.untrusted(ctx, path, t)
+	hooks, err := untrusted(ctx, path, t)
 	if err != nil || len(hooks) == 0 {
 		if err != nil {
 			fmt.Fprintf(s.Stderr, "savant: Codex could not be asked about its trust in the hooks: %s\n", terminal.Visible(err.Error()))
@@ -124,7 +124,7 @@ type codexHook struct {
 }
 
 // untrusted are Savant's hooks that Codex would not run.
-func (s *setup) untrusted(ctx context.Context, path string, t clientsetup.Target) ([]codexHook, error) {
+func untrusted(ctx context.Context, path string, t clientsetup.Target) ([]codexHook, error) {
 	answer, err := appServer(ctx, path, t.Folder, "hooks/list", map[string]any{"cwds": []string{t.Folder}})
 	if err != nil {
 		return nil, err

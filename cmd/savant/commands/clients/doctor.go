@@ -72,6 +72,7 @@ func (d *doctor) run(ctx context.Context, args []string) error {
 			continue
 		}
 		d.examine(ctx, client, found)
+		d.trust(ctx, client, t)
 	}
 	if tried == 0 {
 		fmt.Fprintln(d.Stdout, "Savant is set up for no client here. savant setup lists the clients.")
@@ -120,6 +121,27 @@ func (d *doctor) examine(ctx context.Context, client clientsetup.Client, found c
 		d.wrong("no hook is configured", remedy)
 	default:
 		d.fire(ctx, client, found.Hook, folder, remedy)
+	}
+}
+
+// trust asks Codex whether it runs the hooks: it skips those that nobody has trusted, and
+// says nothing about it.
+func (d *doctor) trust(ctx context.Context, client clientsetup.Client, t clientsetup.Target) {
+	if client.Name != "codex" {
+		return
+	}
+	path, err := exec.LookPath("codex")
+	if err != nil {
+		d.right("codex is not on the PATH, so its trust in the hooks was not asked for")
+		return
+	}
+	switch hooks, err := untrusted(ctx, path, t); {
+	case err != nil:
+		d.wrong("Codex could not be asked about its trust in the hooks: "+fault.From(err).Message(), "codex app-server")
+	case len(hooks) > 0:
+		d.wrong("Codex does not trust "+terminal.Count(len(hooks), "hook")+", and runs none that it does not trust", "savant setup codex")
+	default:
+		d.right("Codex trusts the hooks")
 	}
 }
 

@@ -103,7 +103,10 @@ func (s *setup) run(ctx context.Context, args []string) error {
 	}
 	if changed == 0 {
 		fmt.Fprintf(s.Stdout, "Nothing to change: %s.\n", map[bool]string{false: client.Title + " is set up", true: "Savant has no entry there"}[s.undo])
-		return nil
+		if s.dryRun {
+			return nil
+		}
+		return s.trustCodex(ctx, client, t) // it may have been installed since
 	}
 	if s.dryRun {
 		fmt.Fprintln(s.Stdout, "Nothing was written.")

@@ -1,5 +1,9 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
-import { program, trial } from "./trial.mjs";
+import { program, savant, trial } from "./trial.mjs";
 
 test("Codex is held to its run", () => trial({
   setup: "codex",
@@ -12,3 +16,17 @@ test("Codex is held to its run", () => trial({
   write: (path) => ({ tool: "apply_patch", input: { text: `*** Begin Patch\n*** Add File: ${path}\n+no\n*** End Patch\n` } }),
   holds: true,
 }));
+
+test("Codex is asked for its trust when it is installed later", () => {
+  const home = mkdtempSync(join(tmpdir(), "savant-gated-trust-"));
+  const without = { project: home, env: { PATH: "/usr/bin:/bin", HOME: home } };
+  const later = { project: home, env: { PATH: `${program(".bin")}:${process.env.PATH}`, HOME: home } };
+  try {
+    assert.doesNotMatch(savant(without, "setup", "codex", "--yes"), /Codex trusts/);
+    assert.throws(() => savant(later, "doctor", "codex"), (error) => error.stdout.includes("Codex does not trust 3 hooks"));
+    assert.match(savant(later, "setup", "codex", "--yes"), /Codex trusts 3 hooks/);
+    assert.match(savant(later, "doctor", "codex"), /Codex trusts the hooks/);
+  } finally {
+    rmSync(home, { recursive: true, force: true, maxRetries: 100 });
+  }
+});

@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { serve } from "./model.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const limit = 180_000; // of one client, in milliseconds
+const limit = 600_000; // of one client, in milliseconds
 
 // program is the file that a package gives as the command of that name.
 export const program = (...path) => join(here, "node_modules", ...path);
@@ -34,6 +34,7 @@ export async function trial(client) {
     t.env = { PATH: process.env.PATH, HOME: t.home, TMPDIR: process.env.TMPDIR ?? tmpdir(), LANG: "C.UTF-8", NO_COLOR: "1", CI: "1", ...client.env?.(t) };
     await history(t.project);
     savant(t, "setup", client.setup, "--yes");
+    savant(t, "doctor", client.setup);
     await client.before?.(t);
     const output = await run(t, client);
     const told = () => `${output}\n\nmoves:\n${model.moves.map((each) => JSON.stringify(each)).join("\n")}\n\nlast heard:\n${model.requests.at(-1)?.text.slice(-3000)}\ntools: ${model.requests.at(-1)?.tools}`;
