@@ -21,7 +21,7 @@ func TestTheGraphShowsWhereTheRunStands(t *testing.T) {
 	for _, name := range strings.Split("abcdefgh", "") {
 		steps += "  - {id: " + name + ", call: flow.set, input_template: {value: 1}, capture_as: " + name + "}\n"
 	}
-	steps += "  - {id: waits, call: human.approve, input_template: {message: Sure?}}\n"
+	steps += "  - {id: waits, call: human.approve, input_template: {message: \"Sure?\"}}\n"
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "wide.yaml"), []byte(steps), 0o600))
 	out, err := exec.CommandContext(t.Context(), "savant", "workflows", "run", "wide", "--run-id", "r1", "--path", folder).CombinedOutput()
 	require.ErrorAs(t, err, new(*exec.ExitError), string(out))
