@@ -13,7 +13,7 @@ TESTFLAGS ?=
 BENCHTIME ?= 1s
 FUZZTIME  ?= 10s
 
-.PHONY: help build test browser pictures hub race lint bench fuzz ask demo clients gated conformance think-test ferret install dist dist-check platforms clean
+.PHONY: help demo-fleet build test browser pictures hub race lint bench fuzz ask demo clients gated conformance think-test ferret install dist dist-check platforms clean
 
 build: ## bin/savant
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/savant ./cmd/savant
@@ -82,6 +82,9 @@ think-test: ## the scenario tests of one workflow: make think-test workflow=hell
 	@test -n '$(workflow)' || { echo 'usage: make think-test workflow=NAME'; exit 2; }
 	@test -f 'workflows/$(workflow).yaml' || { echo 'there is no workflows/$(workflow).yaml'; exit 2; }
 	go test ./think -count=1 -v -run '^TestScenarios$$/^$(workflow)(\.|$$)'
+
+demo-fleet: ferret ## 20 agent runs and 20 guided runs by two servers and three workers, one of each killed on the way
+	SAVANT_DEMO_FLEET=1 go test ./cmd/savant -run '^TestFleet$$' -count=1 -v
 
 hub: build ## the hub with a demo run in each state, in a scratch folder; Ctrl-C ends it
 	@scratch=$$(mktemp -d) && trap 'exit 130' INT TERM HUP && \

@@ -20,8 +20,9 @@ import (
 	"savant/think/state/mongostate"
 )
 
-// scriptsOverMongo are scripts that say nothing of the files that runs are kept in.
-var scriptsOverMongo = []string{"approve", "call", "past", "run_workflow", "runs", "state_change", "state_list"}
+// scriptsOverMongo are scripts that say nothing of the files that runs are kept in, and
+// have no worker carry out a run of the agent.
+var scriptsOverMongo = []string{"approve", "call", "past", "state_change", "state_list"}
 
 // TestScriptsOverMongo runs them, and those of testdata/mongo, with the runs in a
 // database.
