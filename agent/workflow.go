@@ -19,7 +19,9 @@ type workflowEnd struct {
 	RunID    string `json:"run_id"`
 	Workflow string `json:"workflow"`
 	Summary  string `json:"summary"`
-	Failed   []struct {
+	// Outputs may have "markdown", a report for people.
+	Outputs json.RawMessage `json:"outputs"`
+	Failed  []struct {
 		Step    string `json:"step"`
 		Code    string `json:"code"`
 		Details string `json:"details"`
@@ -44,7 +46,7 @@ func (r *Run) outcomeOfWorkflow(call memory.Call) outcome {
 	case end.Status == "cancelled" || end.Outcome == "cancelled":
 		return outcome{Status: StatusError, Final: end.Summary, Error: fault.New(fault.RunCancelled, "run %s: %s", end.RunID, end.Summary)}
 	case end.Done || end.Outcome == "done" || end.Status == "done" || end.Status == "ok":
-		return outcome{Status: StatusOK, Final: readable(call.Output)}
+		return outcome{Status: StatusOK, Final: end.told(readable(call.Output))}
 	case end.Status == "failed" || end.Outcome == "failed":
 		return outcome{Status: StatusError, Final: end.failure(), Error: fault.New(fault.ToolFailed, "workflow %s failed: %s", end.Workflow, end.Summary)}
 	case end.Status == "blocked":
@@ -63,12 +65,29 @@ func (e workflowEnd) cause() error {
 	return fault.New(fault.ToolFailed, "workflow %s is blocked", e.Workflow)
 }
 
-// failure says what failed, a line for each step.
+// failure says what failed.
 func (e workflowEnd) failure() string {
-	lines := []string{e.Summary}
 	if e.Summary == "" {
-		lines[0] = e.cause().Error()
+		return e.withFailed(e.cause().Error())
 	}
+	return e.withFailed(e.Summary)
+}
+
+// told is what a workflow that is done came to: its report, else the text given, and
+// what failed on the way.
+func (e workflowEnd) told(otherwise string) string {
+	var outputs struct {
+		Markdown string `json:"markdown"`
+	}
+	if json.Unmarshal(e.Outputs, &outputs) == nil && outputs.Markdown != "" {
+		otherwise = strings.TrimRight(outputs.Markdown, "\n") + "\n"
+	}
+	return e.withFailed(otherwise)
+}
+
+// withFailed adds a line for each step that failed.
+func (e workflowEnd) withFailed(text string) string {
+	lines := []string{text}
 	for _, each := range e.Failed {
 		lines = append(lines, fmt.Sprintf("Step %s failed: %s: %s", each.Step, each.Code, each.Details))
 	}

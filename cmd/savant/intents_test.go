@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 
@@ -42,5 +43,31 @@ func TestGoalsThatMeanAReview(t *testing.T) {
 		require.Equal(t, rule, met, goal)
 		require.NotContains(t, asked.Driver.Text, "think.")
 		require.Equal(t, "1.0", asked.Driver.Version)
+	}
+}
+
+// TestAPromptsFileOverlaysTheBundledOne: a prompts.yml that sets one persona keeps the
+// driver prompt, the rules and the other personas that are bundled.
+func TestAPromptsFileOverlaysTheBundledOne(t *testing.T) {
+	var asked reasoning.Request
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = reasoning.Request{}
+		_ = json.NewDecoder(r.Body).Decode(&asked)
+		_ = json.NewEncoder(w).Encode(reasoning.Intent{Action: reasoning.ActionFinish, Final: "so"})
+	}))
+	defer api.Close()
+	folder := t.TempDir()
+	places(t, folder, "prompts.yml", "personas:\n  - {name: pirate, text: You speak as a pirate.}\n")
+	trusts(t, folder)
+	for goal, persona := range map[string]string{"What is it?": "pirate", "Review my code": "reviewer"} {
+		var stdout, stderr strings.Builder
+		code := run(t.Context(), []string{"run", "--skip-git", goal}, []string{"SAVANT_PATH=" + folder, "REASONING_API_URL=" + api.URL,
+			"AGENT_DISABLE_WORKFLOW_AUTODETECT=1", "HOME=" + os.Getenv("HOME"), "XDG_CONFIG_HOME=" + os.Getenv("XDG_CONFIG_HOME")}, strings.NewReader(""), &stdout, &stderr)
+		require.Equal(t, exitOK, code, stderr.String())
+		require.NotContains(t, stderr.String(), "prompts.yml", "it is read")
+		require.Equal(t, "1.0", asked.Driver.Version)
+		require.NotEmpty(t, asked.Driver.Text)
+		require.Equal(t, persona, asked.Persona.Name, goal)
+		require.Equal(t, persona == "reviewer", len(asked.Rules) > 0, goal)
 	}
 }
