@@ -31,6 +31,7 @@ func TestExamplesAreLeftAlone(t *testing.T) {
 		`curl --fail -u "${git_user}:${GITHUB_TOKEN}" "${url}"`,
 		`curl -k -u "{{ .Env.NEXUS_USERNAME }}:{{ .Env.NEXUS_PASSWORD }}"`,
 		`f'ssh://{scenario.user_scenario.remote.name}@localhost:22'`,
+		"imap://user;AUTH=EXTERNAL@server/box", // how to log in, no token
 		`expect("Basic dXNlcjpwYXNz", "Basic dXNlcjo=")`,
 		"Authorization: Basic %b64[testuser:testpass1]b64%",
 		"2. External authorization: MCP servers often need to access third-party APIs, say OAuth2andmore, on behalf of users",

@@ -245,7 +245,7 @@ func likelyUserInfo(r *reading, at, end int) span {
 	found := userInfo(r, at, end)
 	user, password, has := strings.Cut(r.text[found.from:min(found.to, found.from+maxJudged)], ":")
 	switch {
-	case found.from == found.to, placeholder[r.text[found.from]], !has && !(len(user) >= longWord && dense(user, longWord)):
+	case found.from == found.to, placeholder[r.text[found.from]], !has && !(len(user) >= longWord && dense(user, longWord) && !strings.Contains(user, ";")):
 		return span{}
 	case has && (len(password) <= shortest || examplePair(user, password)):
 		return span{}
