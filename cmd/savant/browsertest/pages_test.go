@@ -33,7 +33,11 @@ func demoRuns(t testing.TB) (folder string) {
 	require.NoError(t, err)
 	running, err := strconv.Atoi(strings.TrimSpace(string(id)))
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = syscall.Kill(running, syscall.SIGTERM) }) // it may have ended
+	t.Cleanup(func() {
+		if process, err := os.FindProcess(running); err == nil {
+			_ = process.Signal(syscall.SIGTERM) // it may have ended
+		}
+	})
 	return folder
 }
 
