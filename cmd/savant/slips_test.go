@@ -179,7 +179,7 @@ func (m *slipping) finish() {
 		case "ok":
 			// The note is a command that a person can run, wherever they are. Here is
 			// no person at a terminal.
-			note := regexp.MustCompile(`Ask them to run: (.*?) — then`).FindStringSubmatch(stands)
+			note := regexp.MustCompile(`or to run: (.*?) — then`).FindStringSubmatch(stands)
 			require.NotNil(m.t, note, stands)
 			command := exec.Command("sh", "-c", note[1])
 			command.Dir = m.t.TempDir()

@@ -41,7 +41,7 @@ func TestWhatAServiceOutsideWritesIsShownAsItComes(t *testing.T) {
 	}{
 		"run":       {`{"action": "finish",|| "final": "it is ` + plantedSecret + `"}`, []string{"run", "--skip-git", "What is it?"}, false},
 		"stream":    {`{"action": "finish",|| "final": "it is ` + plantedSecret + `"}`, []string{"run", "--skip-git", "--output", "stream-json", "What is it?"}, true},
-		"workflows": {`{"text": "Hello,|| Ada!"}`, []string{"workflows", "run", "hello"}, false},
+		"workflows": {`{"text": "Hello,|| ` + plantedSecret + `!"}`, []string{"workflows", "run", "hello"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			first, second, _ := strings.Cut(c.answer, "||")

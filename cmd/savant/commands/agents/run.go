@@ -218,7 +218,7 @@ func (p *program) printRunEnd(report agent.Report, want runFlags) {
 		return
 	}
 	if ended != nil {
-		workflows.PrintEnd(p.Stderr, ended)
+		workflows.PrintEnd(p.Program, ended)
 	} else {
 		p.printWaiting(report)
 	}
@@ -305,7 +305,7 @@ func (p *program) printWaiting(report agent.Report) {
 	}
 	for _, run := range order {
 		if outcome := left[run]; outcome.Status == workflow.Waiting && outcome.Pending != nil {
-			workflows.PrintEnd(p.Stderr, outcome)
+			workflows.PrintEnd(p.Program, outcome)
 		}
 	}
 }

@@ -96,7 +96,7 @@ func (p *program) review(ctx context.Context, a *app.App, want reviewWanted, tar
 	if err := p.writeReport(want, text); err != nil {
 		return err
 	}
-	PrintEnd(p.Stderr, outcome)
+	PrintEnd(p.Program, outcome)
 	if outputs.Report.Decision == "request_changes" {
 		return cli.StatusError(cli.ExitFailed)
 	}

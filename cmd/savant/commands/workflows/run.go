@@ -178,7 +178,7 @@ func (p *program) conclude(outcome *workflow.Outcome) error {
 	} else if err := p.printOutputs(outcome.Outputs); err != nil {
 		return err
 	}
-	PrintEnd(p.Stderr, outcome)
+	PrintEnd(p.Program, outcome)
 	if code := ExitCode(outcome); code != cli.ExitOK {
 		return cli.StatusError(code)
 	}
@@ -234,8 +234,10 @@ func printPending(out io.Writer, outcome *workflow.Outcome) {
 	}
 }
 
-// PrintEnd tells how the run ended and how to go on.
-func PrintEnd(out io.Writer, outcome *workflow.Outcome) {
+// PrintEnd tells on stderr how the run ended and how to go on. A model may have written
+// the summary, so it has no secrets.
+func PrintEnd(p *cli.Program, outcome *workflow.Outcome) {
+	out := p.Stderr
 	if terminal.Is(out) {
 		fmt.Fprint(out, terminal.ClearLine)
 	}
@@ -245,7 +247,7 @@ func PrintEnd(out io.Writer, outcome *workflow.Outcome) {
 	}
 	fmt.Fprintf(out, "run %s of %s: %s", outcome.RunID, outcome.Workflow, outcome.Status)
 	if outcome.Summary != "" {
-		fmt.Fprintf(out, ": %s", terminal.Visible(outcome.Summary))
+		fmt.Fprintf(out, ": %s", terminal.Visible(app.Redactor(p.World.Environment, p.Loaded).Certain().Text(outcome.Summary)))
 	}
 	fmt.Fprintln(out)
 	for _, each := range outcome.Failures {
