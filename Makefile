@@ -47,7 +47,7 @@ pictures: ## pictures of the pages of the hub, in bin/pictures; those of docs/ a
 	@mkdir -p docs/pictures && for each in docs/pictures/*.png; do cp "bin/pictures/$$(basename "$$each")" "$$each"; done
 
 race: ## all tests with the race detector; needs a C compiler
-	CGO_ENABLED=1 go test -race $(TESTFLAGS) ./...
+	CGO_ENABLED=1 go test -race -timeout 30m $(TESTFLAGS) ./...
 
 lint: ## formatting, vet and staticcheck
 	@unformatted=$$(gofmt -l $(SOURCES)); test -z "$$unformatted" || { echo "gofmt -w $$unformatted"; exit 1; }
