@@ -144,11 +144,15 @@ func callOnce(ctx context.Context, address, tool string, args map[string]any) (j
 	return client.Call(ctx, tool, args)
 }
 
+// underWay are the states of a run that goes on: an interrupted one is between the worker
+// that died and the one that takes it over.
+var underWay = []agent.Status{agent.StatusQueued, agent.StatusRunning, agent.StatusInterrupted}
+
 // ordered begins a run of the agent and follows it to its end, wherever that is asked.
 func (f *oneFleet) ordered(n int) (report agent.Report, err error) {
 	result, at, err := f.call(n, "agent.run", map[string]any{"goal": fmt.Sprintf("what does the fleet do? (%d)", n), "wait_ms": 0}, "")
 	for err == nil {
-		if err = json.Unmarshal(result, &report); err != nil || report.Status != agent.StatusQueued && report.Status != agent.StatusRunning {
+		if err = json.Unmarshal(result, &report); err != nil || !slices.Contains(underWay, report.Status) {
 			return report, err
 		}
 		result, at, err = f.call(at+1, "agent.status", map[string]any{"run_id": report.RunID, "wait_ms": 2000}, "")
