@@ -25,7 +25,7 @@ func (e *Engine) refresh(ctx context.Context, l *live) error {
 		if l.version == version && l.hash == hash {
 			return nil
 		}
-		if passed, err := e.passRefusals(ctx, l, version); passed || err != nil {
+		if followed, err := e.follow(ctx, l, version); followed || err != nil {
 			return err
 		}
 	}
@@ -42,9 +42,10 @@ func (e *Engine) refresh(ctx context.Context, l *live) error {
 	return nil
 }
 
-// passRefusals brings a held run up to a version where nothing but refusals were
-// recorded since. They change nothing, so the run need not be replayed.
-func (e *Engine) passRefusals(ctx context.Context, l *live, version int) (passed bool, err error) {
+// follow brings a held run up to a version by the records that it has not seen, which
+// another process wrote. followed is false where they do not follow from what is held, as
+// after a reset: then the run is to be made again from all its records.
+func (e *Engine) follow(ctx context.Context, l *live, version int) (followed bool, err error) {
 	if version <= l.version {
 		return false, nil
 	}
@@ -53,18 +54,30 @@ func (e *Engine) passRefusals(ctx context.Context, l *live, version int) (passed
 		l.forget()
 		return false, err
 	}
-	follows := len(records) > 0 && records[0].Prev == l.hash
-	if !follows || slices.ContainsFunc(records, func(record state.Record) bool {
-		return record.Kind != KindRefused || record.State != l.now.Hash
-	}) {
+	if len(records) == 0 || records[0].Prev != l.hash || slices.ContainsFunc(records, isReset) {
 		return false, nil
 	}
+	line := slices.DeleteFunc(slices.Clone(records), isRefusal)
+	now, err := e.applyAll(ctx, l.past(), l.run, l.now, line)
 	last := records[len(records)-1]
+	if err != nil || now.Hash != last.State {
+		return false, nil // if the records are damaged, making the run again from all of them says so
+	}
 	l.run.SkipTo(last.Version)
-	l.now.Version, l.version, l.hash = last.Version, last.Version, last.Hash
+	now.Version = last.Version
+	for _, record := range line {
+		if at, err := time.Parse(time.RFC3339Nano, record.Time); err == nil {
+			l.times[record.Version] = at
+		}
+	}
 	l.refused += refusalsIn(records)
+	l.stands(now, last)
 	return true, nil
 }
+
+func isReset(record state.Record) bool { return record.Kind == KindReset }
+
+func isRefusal(record state.Record) bool { return record.Kind == KindRefused }
 
 // refusalsIn counts the calls that the gate refused.
 func refusalsIn(records []state.Record) (count int) {
@@ -90,8 +103,7 @@ func (l *live) takeOver(replayed *replayed, records []state.Record) {
 	last := records[len(records)-1]
 	l.run, l.pins, l.times = replayed.run, replayed.plan.Pins, handedOut(records, replayed.now)
 	l.commands, l.refused = replayed.plan.Commands, refusalsIn(records)
-	l.now, l.version, l.hash = replayed.now, last.Version, last.Hash
-	l.now.Change, l.now.Rejected = flow.Change{}, nil
+	l.stands(replayed.now, last)
 }
 
 // past is where the recorded answers of a run are read from: the records in
@@ -242,15 +254,8 @@ func (e *Engine) replayRecords(ctx context.Context, p past) (*replayed, error) {
 		return nil, err
 	}
 	run, now := graph.StartWithin(p.key.Run, plan.Params, plan.Window)
-	for i, record := range line[1:] {
-		if i < len(line)-2 {
-			err = e.resume(ctx, p, run, record)
-		} else {
-			now, err = e.apply(ctx, p, run, record)
-		}
-		if err != nil {
-			return nil, err
-		}
+	if now, err = e.applyAll(ctx, p, run, now, line[1:]); err != nil {
+		return nil, err
 	}
 	last := p.records[len(p.records)-1]
 	if last.Kind == KindReset || last.Kind == KindRefused {
@@ -264,6 +269,22 @@ func (e *Engine) replayRecords(ctx context.Context, p past) (*replayed, error) {
 		return nil, fault.New(fault.StateCorrupt, "run %s: record %d does not follow from the records before it (state %.12s, recorded %.12s)", p.key, last.Version, now.Hash, last.State)
 	}
 	return &replayed{run, now, plan}, nil
+}
+
+// applyAll applies records that follow each other to a run that stands at now.
+func (e *Engine) applyAll(ctx context.Context, p past, run *flow.Run, now flow.Outcome, line []state.Record) (flow.Outcome, error) {
+	for i, record := range line {
+		var err error
+		if i < len(line)-1 {
+			err = e.resume(ctx, p, run, record)
+		} else {
+			now, err = e.apply(ctx, p, run, record)
+		}
+		if err != nil {
+			return now, err
+		}
+	}
+	return now, nil
 }
 
 // handedOut returns when the outstanding steps were handed out, by version. A

@@ -68,10 +68,10 @@ func BenchmarkNextHTTP(b *testing.B) {
 	b.ReportMetric(onStdio.median(), "stdio-ms")
 }
 
-// BenchmarkClientsHTTP counts the steps that one server, and two on the same folder
+// BenchmarkClientsHTTP counts the steps that one server, and three on the same folder
 // behind a balancer, take in a second from clients that each go through a run of their own.
 func BenchmarkClientsHTTP(b *testing.B) {
-	for _, servers := range []int{1, 2} {
+	for _, servers := range []int{1, 3} {
 		for _, clients := range []int{1, 4, 16} {
 			b.Run(fmt.Sprintf("servers=%d/clients=%d", servers, clients), func(b *testing.B) {
 				folder := b.TempDir()

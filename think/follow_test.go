@@ -1,0 +1,60 @@
+package think_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/think"
+	"savant/think/library"
+	"savant/think/state"
+	"savant/think/state/statetest"
+)
+
+// reads counts the records that engines read.
+type reads struct {
+	state.Storage
+	records int
+}
+
+func (r *reads) Records(ctx context.Context, key state.Key, after, limit int) ([]state.Record, error) {
+	found, err := r.Storage.Records(ctx, key, after, limit)
+	r.records += len(found)
+	return found, err
+}
+
+// Two servers that take the steps of a run in turns read of it only what they have not
+// seen: a step costs the same at the end of a long run as at its beginning.
+func TestAnEngineReadsOnlyWhatItHasNotSeen(t *testing.T) {
+	const steps, longest = 60, 3
+	var text strings.Builder
+	text.WriteString("name: turns\nversion: '1.0'\nsteps:\n")
+	for i := range steps {
+		fmt.Fprintf(&text, "  - {id: s%d, call: llm.generate, input_template: {task: x}, capture_as: s%d}\n", i, i)
+	}
+	shared := statetest.NewMemory()
+	engines, stores := make([]*think.Engine, 2), make([]*reads, 2)
+	for i := range engines {
+		stores[i] = &reads{Storage: shared}
+		engines[i] = think.New(think.Options{Store: stores[i], Library: library.New(library.Layer{Files: fstest.MapFS{"workflows/turns.yaml": {Data: []byte(text.String())}}})})
+		t.Cleanup(engines[i].Close)
+	}
+	_, err := engines[0].Plan(t.Context(), think.PlanInput{Workflow: "turns", RunID: "r"})
+	require.NoError(t, err)
+	turn, left := 0, 1
+	var reply *think.Reply
+	for i := range steps {
+		if left--; left == 0 {
+			turn, left = 1-turn, i%longest+1
+		}
+		reply, err = engines[turn].Next(t.Context(), think.NextInput{Workflow: "turns", RunID: "r", StepID: fmt.Sprint("s", i), ResultSnapshot: json.RawMessage(`"x"`)})
+		require.NoError(t, err)
+	}
+	require.True(t, reply.Done)
+	require.LessOrEqual(t, stores[0].records+stores[1].records, steps+1, "each record was written by one of them, and read by the other at most once")
+}
