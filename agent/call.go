@@ -142,9 +142,11 @@ func (r *Run) invoke(a asked, tool engines.Tool) (engines.Result, error) {
 		err := r.permit(ctx, a, tool)
 		var result engines.Result
 		if err == nil {
+			caller := engines.Caller{Patient: true}
 			if looks := r.runtime.options.Progress; looks != nil {
-				ctx = engines.WithCaller(ctx, engines.Caller{Progress: looks(tool.Name)})
+				caller.Progress = looks(tool.Name)
 			}
+			ctx = engines.WithCaller(ctx, caller)
 			result, err = r.runtime.options.Toolbox.Invoke(engines.GuardWithin(ctx, r.guard), tool.Name, a.Args)
 		}
 		answers <- answer{result, err}

@@ -58,9 +58,9 @@ type guard struct {
 }
 
 func newGuard(policy Policy, options RunOptions) guard {
-	g := guard{dryRun: options.DryRun, cues: cuesOf(options.Goal), unasked: policy.Allow}
+	g := guard{dryRun: options.DryRun, cues: cuesOf(options.Goal), unasked: slices.Concat(policy.Allow, options.Approve)}
 	if options.Typed {
-		g.unasked = slices.Concat(policy.Allow, options.Allow)
+		g.unasked = append(g.unasked, options.Allow...)
 	}
 	policy.ReadOnly = policy.ReadOnly || options.ReadOnly
 	policy.Allow = slices.Concat(policy.Allow, options.Allow)
@@ -106,8 +106,11 @@ func (g guard) Permit(ctx context.Context, t engines.Tool, args json.RawMessage)
 		return g.confirm(ctx, t, args, none)
 	}
 	refused := denied(t.Name, rule)
-	if rule == RuleDestructive {
-		refused = refused.Hinted(fault.Hint{Text: "nobody can be asked here; a person allows it by name (--allow) or at a terminal"})
+	switch rule {
+	case RuleAllow:
+		refused = refused.Hinted(fault.Hint{Text: "--allow leaves only what it names; --approve " + t.Name + " forbids nothing"})
+	case RuleDestructive:
+		refused = refused.Hinted(fault.Hint{Text: "nobody can be asked here; a person approves it by name (--approve " + t.Name + ") or at a terminal"})
 	}
 	return refused
 }

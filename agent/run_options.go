@@ -39,6 +39,9 @@ type RunOptions struct {
 	// Allow and Deny are patterns of tool names: git.*, context.fts_search.
 	Allow []string `json:"allow,omitempty"`
 	Deny  []string `json:"deny,omitempty"`
+	// Approve are patterns of tools that a person approved on a command line: their
+	// destructive calls are not asked about. Unlike Allow it denies nothing.
+	Approve []string `json:"approve,omitempty"`
 	// Typed says that a person gave ForceTool, Workflow and Allow on a command
 	// line. The forced call and what Allow names are then not asked about; ordered
 	// by a client, they are.
@@ -84,9 +87,9 @@ func (o *RunOptions) check() error {
 	case len(o.ForceArgs) > 0 && !isObject(o.ForceArgs):
 		return invalid("force_args", "expected a JSON object")
 	}
-	for _, pattern := range slices.Concat(o.Allow, o.Deny) {
+	for _, pattern := range slices.Concat(o.Allow, o.Deny, o.Approve) {
 		if !validPattern(pattern) {
-			return invalid("allow and deny", "a pattern is the name of a tool, where * stands for any part: git.*; got "+fault.Cut(pattern, 60))
+			return invalid("allow, approve and deny", "a pattern is the name of a tool, where * stands for any part: git.*; got "+fault.Cut(pattern, 60))
 		}
 	}
 	for _, label := range o.Needs {

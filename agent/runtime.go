@@ -133,6 +133,9 @@ func (r *Runtime) complete(options RunOptions) (RunOptions, error) {
 	if options.Allow, err = understood("allow", options.Allow, r.options.Toolbox); err != nil {
 		return options, err
 	}
+	if options.Approve, err = understood("approve", options.Approve, r.options.Toolbox); err != nil {
+		return RunOptions{}, err
+	}
 	if options.Deny, err = understood("deny", options.Deny, r.options.Toolbox); err != nil {
 		return options, err
 	}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -38,15 +39,17 @@ type workflowEnd struct {
 // that, in words. While the workflow goes on, or where the agent may answer what it
 // waits for, the outcome is empty.
 func (r *Run) outcomeOfWorkflow(call memory.Call) outcome {
+	output, err := r.session.Whole(call) // a long report is cut in the call
 	var end workflowEnd
-	if json.Unmarshal(call.Output, &end) != nil {
+	if err := errors.Join(err, json.Unmarshal(output, &end)); err != nil {
+		r.warn("what became of a workflow cannot be read", err)
 		return outcome{}
 	}
 	switch {
 	case end.Status == "cancelled" || end.Outcome == "cancelled":
 		return outcome{Status: StatusError, Final: end.Summary, Error: fault.New(fault.RunCancelled, "run %s: %s", end.RunID, end.Summary)}
 	case end.Done || end.Outcome == "done" || end.Status == "done" || end.Status == "ok":
-		return outcome{Status: StatusOK, Final: end.told(readable(call.Output))}
+		return outcome{Status: StatusOK, Final: end.told(readable(output))}
 	case end.Status == "failed" || end.Outcome == "failed":
 		return outcome{Status: StatusError, Final: end.failure(), Error: fault.New(fault.ToolFailed, "workflow %s failed: %s", end.Workflow, end.Summary)}
 	case end.Status == "blocked":

@@ -98,6 +98,8 @@ type Answer struct {
 type Caller struct {
 	Elicit   func(context.Context, Elicitation) (Answer, error)
 	Progress func(done, total float64, message string)
+	// Patient: the client waits as long as a call takes, and takes a result of any size.
+	Patient bool
 	// Spell writes a text of ours as the client can use it: tools have the names
 	// that its list has, and commands can be run as they stand.
 	Spell func(text string) string

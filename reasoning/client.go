@@ -194,6 +194,10 @@ func (c *Client) unavailable(last Attempt) error {
 		}
 		details = coded.Details
 	}
+	var temporary *Temporary
+	if errors.As(last.Err, &temporary) && temporary.After > maxRetryAfter {
+		details += fmt.Sprintf("; it asks to wait %s, and Savant waits %s at most", temporary.After.Round(time.Second), maxRetryAfter)
+	}
 	tried := ""
 	if last.Number > 1 {
 		tried = fmt.Sprintf(" after %d attempts", last.Number)

@@ -113,8 +113,12 @@ func (c ModelCall) Event() telemetry.Event {
 
 // Event is the event of a prompt that a model was shown.
 func (p Prompt) Event(model string) telemetry.Event {
+	left := 0
+	for _, each := range p.Sections {
+		left += each.Trimmed
+	}
 	return telemetry.Event{Type: telemetry.PromptSnapshot, Model: model, PromptTokens: p.Tokens,
-		Metadata: map[string]any{"hash": p.Hash, "sections": p.Sections}}
+		Metadata: map[string]any{"hash": p.Hash, "sections": p.Sections, "left_out": left}}
 }
 
 // Observed gathers what an Observer is told of one decision.

@@ -2,6 +2,7 @@ package reasoning
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -215,21 +216,54 @@ func Patience(header http.Header, now time.Time) time.Duration {
 	if header.Get("Retry-After") != "" {
 		return RetryAfter(header.Get("Retry-After"), now)
 	}
-	var longest time.Duration
-	for _, limit := range []string{"Requests", "Tokens", "Input-Tokens", "Output-Tokens"} {
-		if header.Get("X-Ratelimit-Remaining-"+limit) == "0" {
-			longest = max(longest, until(header.Get("X-Ratelimit-Reset-"+limit), now))
-		}
-		if header.Get("Anthropic-Ratelimit-"+limit+"-Remaining") == "0" {
-			longest = max(longest, until(header.Get("Anthropic-Ratelimit-"+limit+"-Reset"), now))
+	var usedUp, untold time.Duration // until limits are filled again that are used up, and that do not say what is left of them
+	for _, limit := range limits() {
+		left, wait := header.Get(limit.remaining), until(header.Get(limit.reset), now)
+		switch left {
+		case "0":
+			usedUp = max(usedUp, wait)
+		case "":
+			untold = max(untold, wait)
 		}
 	}
-	return longest
+	return cmp.Or(usedUp, untold)
 }
 
-// until reads when a limit is filled again: a duration ("6m0s"), seconds, or a time
-// of RFC 3339.
+// limit is a limit by the names of two headers: what is left of it, and when it is
+// filled again.
+type limit struct{ remaining, reset string }
+
+// limits are those of OpenAI, Anthropic and services like them, and the general ones.
+func limits() []limit {
+	all := []limit{{"X-Ratelimit-Remaining", "X-Ratelimit-Reset"}, {"Ratelimit-Remaining", "Ratelimit-Reset"}}
+	for _, of := range []string{"Requests", "Tokens", "Input-Tokens", "Output-Tokens"} {
+		all = append(all, limit{"X-Ratelimit-Remaining-" + of, "X-Ratelimit-Reset-" + of},
+			limit{"Anthropic-Ratelimit-" + of + "-Remaining", "Anthropic-Ratelimit-" + of + "-Reset"})
+	}
+	return all
+}
+
+// Above these a number of seconds, or of milliseconds, is a time and not a duration.
+const (
+	secondsOfTime      = 1e9
+	millisecondsOfTime = 1e12
+)
+
+// until reads when a limit is filled again: a duration ("6m0s"), seconds, perhaps with
+// a fraction, a time in seconds or milliseconds since 1970, or one of RFC 3339.
 func until(value string, now time.Time) time.Duration {
+	if number, err := strconv.ParseFloat(value, 64); err == nil {
+		switch {
+		case number >= millisecondsOfTime:
+			return max(time.UnixMilli(int64(min(number, 1e15))).Sub(now), 0)
+		case number >= secondsOfTime:
+			return max(time.Unix(int64(number), 0).Sub(now), 0)
+		}
+		if number > 0 {
+			return time.Duration(number * float64(time.Second))
+		}
+		return 0
+	}
 	if duration, err := time.ParseDuration(value); err == nil {
 		return max(duration, 0)
 	}

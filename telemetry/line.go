@@ -28,7 +28,7 @@ func Line(e Event) string {
 			text = callLine(e)
 		}
 	case LLMCall:
-		if metadata(e, "switch") != "" || e.Error != nil {
+		if metadata(e, "switch") != "" { // a failure has its line as a retry or as the end
 			text = at(e) + callOfModel(e)
 		}
 	case ReasoningStep:
@@ -36,7 +36,7 @@ func Line(e Event) string {
 	case PolicyDenied:
 		text = fmt.Sprintf("%d denied %s by %s", e.Step, e.ToolName, metadata(e, "rule"))
 	case Retry:
-		text = strings.TrimSpace(fmt.Sprintf("%d retry %s", e.Step, e.ToolName)) + failure(e)
+		text = strings.TrimSpace(fmt.Sprintf("%d retry %s", e.Step, e.ToolName)) + pause(e) + failure(e)
 	case Error:
 		text = fmt.Sprintf("%d error%s", e.Step, failure(e))
 	case RunFinished:
@@ -93,6 +93,27 @@ func failure(e Event) string {
 		return ""
 	}
 	return " " + e.Error.Code + ": " + fault.Cut(e.Error.Details, maxArgs)
+}
+
+// pause is how long a retry waits for, if that is long enough to wonder about.
+func pause(e Event) string {
+	if wait := number(e, "wait_ms"); wait >= 1000 {
+		return " in " + Elapsed(wait)
+	}
+	return ""
+}
+
+// number is a number of an event that was just made, or that was read from the trace.
+func number(e Event, name string) float64 {
+	switch value := e.Metadata[name].(type) {
+	case int:
+		return float64(value)
+	case int64:
+		return float64(value)
+	case float64:
+		return value
+	}
+	return 0
 }
 
 func metadata(e Event, name string) string {

@@ -193,4 +193,10 @@ func TestOneLineForOneFailure(t *testing.T) {
 	require.Contains(t, telemetry.Line(call), "1 tool git.log")
 	require.Equal(t, "1 retry REASONING_UNAVAILABLE: gone", telemetry.Line(telemetry.Event{Type: telemetry.Retry, Step: 1,
 		Error: &telemetry.Failure{Code: "REASONING_UNAVAILABLE", Details: "gone"}}))
+	require.Equal(t, "1 retry in 2s REASONING_UNAVAILABLE: gone", telemetry.Line(telemetry.Event{Type: telemetry.Retry, Step: 1,
+		Error: &telemetry.Failure{Code: "REASONING_UNAVAILABLE", Details: "gone"}, Metadata: map[string]any{"wait_ms": int64(2000)}}))
+	require.Empty(t, telemetry.Line(telemetry.Event{Type: telemetry.LLMCall, Step: 1, Error: &telemetry.Failure{Code: "REASONING_UNAVAILABLE"}}),
+		"a failure has one line, that of the retry or of the end")
+	require.Equal(t, "2 build_prompt → 900 tokens, 70 left out", telemetry.RuntimeLine(telemetry.Event{Type: telemetry.PromptSnapshot, Step: 2,
+		PromptTokens: 900, Metadata: map[string]any{"left_out": 70.0}}))
 }

@@ -16,6 +16,9 @@ func RuntimeLine(e Event) string {
 		text = fmt.Sprintf("Session started: %q, decided by %s, %v tools", metadata(e, "goal"), metadata(e, "decider"), e.Metadata["tools"])
 	case PromptSnapshot:
 		text = at(e) + fmt.Sprintf("build_prompt → %d tokens", e.PromptTokens)
+		if cut := number(e, "left_out"); cut > 0 {
+			text += fmt.Sprintf(", %.0f left out", cut)
+		}
 	case LLMCall:
 		text = at(e) + callOfModel(e)
 	case ReasoningStep:
@@ -69,8 +72,8 @@ func callOfModel(e Event) string {
 	if e.Metadata["cache"] == true {
 		text += ", from the cache"
 	}
-	if again, _ := e.Metadata["retry"].(int); again > 0 {
-		text += fmt.Sprintf(", retry %d", again)
+	if again := number(e, "retry"); again > 0 {
+		text += fmt.Sprintf(", retry %.0f", again)
 	}
 	if why := metadata(e, "switch"); why != "" {
 		text += ", switched to it: " + why

@@ -276,5 +276,7 @@ func (j *journalFile) SaveOutput(digest string, output []byte, durability Durabi
 	return name, nil
 }
 
+func (j *journalFile) Output(where string) ([]byte, error) { return j.folder.read(j.id, where) }
+
 // Close releases the session and removes a request to cancel it.
 func (j *journalFile) Close() error { return errors.Join(j.folder.uncancel(j.id), j.file.Close()) }

@@ -56,5 +56,7 @@ type Journal interface {
 	WriteSnapshot(snapshot Snapshot, data []byte) error
 	// SaveOutput keeps an output under its digest, and returns where it is.
 	SaveOutput(digest string, output []byte, durability Durability) (string, error)
+	// Output returns an output that was kept, by where it is.
+	Output(where string) ([]byte, error)
 	Close() error
 }

@@ -70,6 +70,14 @@ func (s *Session) saveOutput(output json.RawMessage, durability Durability) (str
 	return s.journal.SaveOutput(hex.EncodeToString(sum[:]), output, durability)
 }
 
+// Whole returns the whole output of a call, also if it was cut.
+func (s *Session) Whole(call Call) (json.RawMessage, error) {
+	if !call.Cut {
+		return call.Output, nil
+	}
+	return s.journal.Output(call.Artifact)
+}
+
 // Remember adds a step that is over.
 func (s *Session) Remember(step Step) {
 	s.mu.Lock()

@@ -38,7 +38,8 @@ func TestAGoalThatMeansAReview(t *testing.T) {
 		args  []string
 		holds []string
 	}{
-		"nobody can be asked": {nil, []string{"Tests: not run.", "Step tests failed: TOOL_FAILED: TOOL_DENIED: ci.run_tests may not be called: destructive; nobody can be asked here; a person allows it by name (--allow)"}},
+		"nobody can be asked": {nil, []string{"Tests: not run.", "Step tests failed: TOOL_FAILED: TOOL_DENIED: ci.run_tests may not be called: destructive; nobody can be asked here; a person approves it by name (--approve ci.run_tests)"}},
+		"approved":            {[]string{"--approve", "ci.run_tests"}, []string{"Tests: passed."}},
 		"allowed":             {[]string{"--allow", "workflow.*,review.*,git.*,ci.run_tests"}, []string{"Tests: passed."}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -49,8 +49,8 @@ func (d *Driver) Tools() []engines.Tool {
 
 func (d *Driver) call(ctx context.Context, in Input) (*Outcome, error) {
 	wait := time.Duration(in.WaitMS) * time.Millisecond
-	nested := len(callStackOf(ctx)) > 0
-	if wait == 0 && !nested { // a step waits for its whole result, as long as its timeout allows
+	nested, caller := len(callStackOf(ctx)) > 0, engines.CallerFrom(ctx)
+	if wait == 0 && !nested && !caller.Patient { // a step waits for its whole result, as long as its timeout allows
 		wait = defaultWait
 	}
 	outcome, err := d.Run(ctx, Request{Workflow: in.Workflow, Params: in.Params, RunID: in.RunID, Wait: wait}, progress(ctx))
@@ -60,7 +60,10 @@ func (d *Driver) call(ctx context.Context, in Input) (*Outcome, error) {
 	if nested {
 		return outcome, unfinished(outcome)
 	}
-	short, caller := outcome.short(), engines.CallerFrom(ctx)
+	if caller.Patient {
+		return outcome, nil
+	}
+	short := outcome.short()
 	short.Note = caller.Spelled(short.Note)
 	if short.Pending != nil {
 		pending := *short.Pending

@@ -339,6 +339,9 @@ func TestLimitsOfRateAreHeeded(t *testing.T) {
 		"seconds":            {header: map[string]string{"Retry-After": "3"}, wait: 3 * time.Second},
 		"milliseconds":       {header: map[string]string{"Retry-After-Ms": "250", "Retry-After": "1"}, wait: 250 * time.Millisecond},
 		"openai's tokens":    {header: map[string]string{"X-Ratelimit-Remaining-Requests": "59", "X-Ratelimit-Reset-Requests": "1s", "X-Ratelimit-Remaining-Tokens": "0", "X-Ratelimit-Reset-Tokens": "6m0s"}, wait: 6 * time.Minute},
+		"not what is left":   {header: map[string]string{"X-Ratelimit-Reset-Requests": "2s", "X-Ratelimit-Remaining-Tokens": "7", "X-Ratelimit-Reset-Tokens": "9s"}, wait: 2 * time.Second},
+		"for all":            {header: map[string]string{"X-Ratelimit-Reset": "1.5"}, wait: 1500 * time.Millisecond},
+		"no number":          {header: map[string]string{"X-Ratelimit-Reset": "NaN"}},
 		"nothing is used up": {header: map[string]string{"X-Ratelimit-Remaining-Requests": "59", "X-Ratelimit-Reset-Requests": "1s"}},
 		"no more money":      {body: `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`, final: true},
 	} {
@@ -363,4 +366,7 @@ func TestLimitsOfRateAreHeeded(t *testing.T) {
 	header.Set("Anthropic-Ratelimit-Tokens-Remaining", "0")
 	header.Set("Anthropic-Ratelimit-Tokens-Reset", "2026-11-22T12:00:09Z")
 	require.Equal(t, 9*time.Second, reasoning.Patience(header, now))
+	for _, since1970 := range []string{"1795348812", "1795348812000"} { // GitHub's and OpenRouter's
+		require.Equal(t, 12*time.Second, reasoning.Patience(http.Header{"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset": {since1970}}, now))
+	}
 }

@@ -2,6 +2,7 @@ package mongosessions
 
 import (
 	"encoding/json"
+	"strings"
 
 	"savant/agent/memory"
 	"savant/fault"
@@ -50,6 +51,15 @@ func (j *journal) SaveOutput(digest string, output []byte, _ memory.Durability) 
 	name := j.id + "/" + digest
 	_, err := j.place.outputs.Insert(j.place.ctx, mongo.Document{Key: name, Body: output})
 	return outputsCollection + "/" + name, notSaved(j.id, err)
+}
+
+// Output returns an output of the database.
+func (j *journal) Output(where string) ([]byte, error) {
+	kept, there, err := j.place.outputs.Find(j.place.ctx, strings.TrimPrefix(where, outputsCollection+"/"))
+	if err == nil && !there {
+		err = fault.New(fault.StateCorrupt, "%s is gone", where)
+	}
+	return kept.Body, notRead(j.id, err)
 }
 
 // Close lets go of nothing: the job says whether the session is open.

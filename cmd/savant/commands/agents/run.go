@@ -117,6 +117,7 @@ func RunCommand(shared *cli.Program) *cobra.Command {
 	flags.StringVar(&want.args, "force-args", "", "its arguments: JSON, @FILE to read them from a file, - from stdin")
 	flags.BoolVar(&want.order.ForceFinish, "force-finish", false, "end after the forced tool")
 	flags.StringSliceVar(&want.allow, "allow", nil, "only tools of these patterns: git.*; may be repeated")
+	flags.StringSliceVar(&want.order.Approve, "approve", nil, "do not ask about destructive calls of these patterns; forbids nothing; may be repeated")
 	flags.StringSliceVar(&want.deny, "deny", nil, "no tools of these patterns; may be repeated")
 	flags.BoolVar(&want.order.ReadOnly, "read-only", false, "only tools that change nothing")
 	flags.StringVar(&want.order.Workflow, "workflow", "", "a workflow to run first")

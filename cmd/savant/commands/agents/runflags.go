@@ -32,7 +32,7 @@ func (p *program) readRunFlags(command *cobra.Command, want *runFlags, args []st
 // readPatterns refuses an empty list of patterns: --allow "$TOOLS", where the
 // variable is not set, is not meant to allow all.
 func readPatterns(command *cobra.Command, want *runFlags) error {
-	for name, patterns := range map[string][]string{"allow": want.allow, "deny": want.deny} {
+	for name, patterns := range map[string][]string{"allow": want.allow, "approve": want.order.Approve, "deny": want.deny} {
 		if command.Flags().Changed(name) && len(patterns) == 0 {
 			return cli.UsageError("--" + name + ": expected a pattern such as git.*, got nothing")
 		}
@@ -74,7 +74,7 @@ const maxGoalFile = 1 << 20
 
 // ofNewRuns are the flags that a run has from its beginning: one that goes on
 // keeps its own.
-var ofNewRuns = [...]string{"dry-run", "force-tool", "force-args", "force-finish", "allow", "deny", "read-only", "workflow",
+var ofNewRuns = [...]string{"dry-run", "force-tool", "force-args", "force-finish", "allow", "approve", "deny", "read-only", "workflow",
 	"persona", "run-id", "skip-git"}
 
 // readResume refuses with --resume what would be of no effect, and takes the

@@ -174,7 +174,7 @@ func (p *program) traceLine(e telemetry.Event, line []byte) {
 		return
 	}
 	text := telemetry.Line(e)
-	if e.Type == telemetry.LLMCall {
+	if e.Type == telemetry.LLMCall || e.Type == telemetry.PromptSnapshot {
 		text = telemetry.RuntimeLine(e)
 	}
 	if text == "" {
