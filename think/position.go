@@ -16,6 +16,8 @@ type Position struct {
 	Workflow, RunID string
 	Version         int
 	Status          flow.Status
+	// Enforced says that a workflow of the run has enforce: required.
+	Enforced bool
 	// Outstanding are the instructions that wait for an answer, in declaration
 	// order.
 	Outstanding []flow.Instruction
@@ -33,14 +35,21 @@ type Position struct {
 }
 
 // Position returns where a run stands: UNKNOWN_RUN, STATE_CORRUPT. The
-// workflow may be left out where the run's id is unique.
+// workflow may be left out where the run's id is unique, and the run where one is open.
 func (e *Engine) Position(ctx context.Context, workflow, run string) (*Position, error) {
+	if run == "" {
+		key, err := e.implied(ctx, workflow)
+		if err != nil {
+			return nil, err
+		}
+		workflow, run = key.Workflow, key.Run
+	}
 	l, err := e.open(ctx, workflow, run)
 	if err != nil {
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	at := &Position{Workflow: l.key.Workflow, RunID: l.key.Run, Version: l.now.Version, Status: l.now.Status,
+	at := &Position{Workflow: l.key.Workflow, RunID: l.key.Run, Version: l.now.Version, Status: l.now.Status, Enforced: l.run.Graph().Enforced(),
 		Outstanding: slices.Clone(l.now.Instructions), Ran: l.now.Ran, Final: l.now.Final}
 	if l.now.Blocked != nil {
 		at.Blocked, at.Failed = blockedFault(l.now), l.blockedAt()

@@ -186,7 +186,7 @@ func TestEnforcementThatIsRequired(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "workflows"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "held.yaml"),
-		[]byte("name: held\nversion: \"1\"\nenforce: required\nsteps:\n  - {id: a, call: llm.generate, allow: [Bash], input_template: {task: t}}\n"), 0o600))
+		[]byte("name: held\nversion: \"1\"\nenforce: required\nsteps:\n  - {id: a, call: llm.generate, allow: [Bash], input_template: {task: t}}\n  - {id: b, call: llm.generate, input_template: {task: t}}\n"), 0o600))
 	c := gatedClients()[0]
 	c.t, c.folder, c.session = t, folder, "s1"
 	c.server = serveIn(t, folder)
@@ -201,6 +201,19 @@ func TestEnforcementThatIsRequired(t *testing.T) {
 	c.server.send(t, 2, "think.plan", map[string]any{"workflow": "held"})
 	require.True(t, c.server.lines.Scan())
 	require.Contains(t, c.server.lines.Text(), "HOOKS_MISSING", "a probe counts once")
+	run := reply["state"].(map[string]any)["run_id"]
+	answer := func(step string) map[string]any {
+		return map[string]any{"run_id": run, "step_id": step, "result_snapshot": map[string]any{"text": "x"}}
+	}
+	for _, unasked := range []map[string]any{answer("a"), {"step_id": "a", "result_snapshot": map[string]any{}}} {
+		c.server.send(t, 3, "think.next", unasked)
+		require.True(t, c.server.lines.Scan())
+		require.Contains(t, c.server.lines.Text(), "HOOKS_MISSING", "a session without hooks goes on with the run")
+	}
+	c.session = "s2"
+	require.Equal(t, "b", c.does("think.next", answer("a"))["instruction"].(map[string]any)["step_id"], "a session with hooks goes on with it")
+	require.Equal(t, true, c.does("think.next", answer("b"))["done"])
+	require.Equal(t, true, c.call("think.next", answer("b"))["done"], "a run that has ended needs no hooks")
 }
 
 // TestReadingToolsOnlyRead: what the gate lets pass as reading is annotated so.

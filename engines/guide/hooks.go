@@ -5,7 +5,6 @@ import (
 
 	"savant/fault"
 	"savant/think"
-	"savant/think/flow"
 )
 
 // Hooks are how clients are held to the runs that they plan; the zero value is a server
@@ -17,7 +16,10 @@ type Hooks struct {
 	// Probed reports whether a hook was asked about a call of think.plan just before it.
 	// It is required where Required is set, or a workflow may be planned that asks for it.
 	Probed func(ctx context.Context, workflow, run string) (bool, error)
-	// Required: every plan needs hooks, not only that of a workflow with enforce: required.
+	// Continued reports whether a hook was asked about a call of think.next for a step of a
+	// run just before it; nil where no run has to be enforced after its plan.
+	Continued func(ctx context.Context, workflow, run, step string) (bool, error)
+	// Required: every run needs hooks, not only that of a workflow with enforce: required.
 	Required bool
 }
 
@@ -58,12 +60,29 @@ func asksForHooks(ctx context.Context, e *think.Engine, name string) bool {
 	if err != nil {
 		return false
 	}
-	for _, each := range graph.Workflows() {
-		if each.Enforce == flow.EnforceRequired {
-			return true
+	return graph.Enforced()
+}
+
+// continues is think.next for clients: HOOKS_MISSING where hooks have to hold the session
+// to the run and none was asked, as in a session that goes on with another one's run.
+func (h Hooks) continues(e *think.Engine) func(context.Context, think.NextInput) (*think.Reply, error) {
+	return func(ctx context.Context, in think.NextInput) (*think.Reply, error) {
+		if h.Continued == nil {
+			return e.Next(ctx, in)
 		}
+		at, err := e.Position(ctx, in.Workflow, in.RunID)
+		if err != nil || at.Final != nil || at.Blocked != nil || !at.Enforced && !h.Required {
+			return e.Next(ctx, in) // which says what is wrong
+		}
+		continued, err := h.Continued(ctx, at.Workflow, at.RunID, in.StepID)
+		if err != nil {
+			return nil, err
+		}
+		if !continued {
+			return nil, hooksMissing()
+		}
+		return e.Next(ctx, in)
 	}
-	return false
 }
 
 func hooksMissing() error {

@@ -160,7 +160,7 @@ func generalRows() []Setting {
 			Doc:     "how names of tools are listed", field: func(s *Settings) any { return &s.ToolNames }},
 		{Flag: "enforce", Env: EnvEnforce, Key: "enforce", Default: "off",
 			Allowed: []string{"off", "required"},
-			Doc:     "required: think.plan is refused unless the client's hooks hold the session to the run", field: func(s *Settings) any { return &s.Enforce }},
+			Doc:     "required: think.plan and think.next are refused unless the client's hooks hold the session to the run", field: func(s *Settings) any { return &s.Enforce }},
 		{Flag: "git-roots", Env: EnvGitRoots, Key: "git_roots", Kind: Folders, Guarded: true,
 			Doc: "folders git.* may read beside SAVANT_PATH, separated as in PATH", field: func(s *Settings) any { return &s.GitRoots }},
 		{Flag: "repos", Env: EnvRepos, Key: "repos", Kind: Folders, Guarded: true,

@@ -368,6 +368,16 @@ func (g *Graph) Child(step string) *Graph {
 	return g.nodes[at].child
 }
 
+// Enforced reports whether the workflow, or one that it runs, has enforce: required.
+func (g *Graph) Enforced() bool {
+	for _, each := range g.Workflows() {
+		if each.Enforce == EnforceRequired {
+			return true
+		}
+	}
+	return false
+}
+
 // Workflows returns every workflow of the graph by the reference that names
 // it, the root by its name.
 func (g *Graph) Workflows() map[string]*Workflow {

@@ -58,13 +58,14 @@ func (a *App) AddEngines() error {
 
 // hooks is what the hooks of clients have to do with Think's tools.
 func (a *App) hooks(opened *sessions.Gate) guide.Hooks {
-	probed := opened.Probed
+	probed, continued := opened.Probed, opened.Continued
 	if a.settings.Store == settings.StoreMongo { // the gate reads the journals of the folder
 		probed = func(context.Context, string, string) (bool, error) {
 			return false, fault.New(fault.HooksMissing, "the workflow has to be enforced, and runs in MongoDB are not: keep runs in the folder, SAVANT_STORE=%s", settings.StoreFile)
 		}
+		continued = nil
 	}
-	return guide.Hooks{Required: a.settings.Enforce == flow.EnforceRequired, Probed: probed,
+	return guide.Hooks{Required: a.settings.Enforce == flow.EnforceRequired, Probed: probed, Continued: continued,
 		Ask: func(ctx context.Context, in guide.HookInput) (any, error) {
 			client, err := clients.Find(in.Client)
 			if err != nil {

@@ -99,6 +99,9 @@ func (c Client) Read(text []byte, event string) (Report, error) {
 	if c.amend != nil {
 		c.amend(said, &e)
 	}
+	if e.Kind == gate.Other && asksForTool(named, e) {
+		named, e.Kind = c.BeforeTool(), gate.BeforeTool
+	}
 	if e.Kind == gate.TurnEnd && e.Agent != "" {
 		e.Kind = gate.Other // a subagent ends, not the session's turn
 	}
@@ -107,6 +110,16 @@ func (c Client) Read(text []byte, event string) (Report, error) {
 		project = e.Folder
 	}
 	return Report{Event: e, Named: named, Project: project}, nil
+}
+
+// asksForTool reports whether an event of no known name is about a call that is to be
+// made: it names a tool, or arguments where it has no name at all, and no result.
+func asksForTool(named string, e gate.Event) bool {
+	named = strings.ToLower(named)
+	if len(e.Output) > 0 || strings.HasPrefix(named, "post") || strings.HasPrefix(named, "after") {
+		return false
+	}
+	return e.Tool != "" || named == "" && len(e.Input) > 0
 }
 
 func (c Client) kind(named string) gate.Kind {

@@ -156,3 +156,26 @@ func TestWhatIsNoEvent(t *testing.T) {
 		require.Equal(t, gate.BeforeTool, report.Kind)
 	}
 }
+
+// TestEventsOfNoKnownName: an event that is about a call counts as the one before it.
+func TestEventsOfNoKnownName(t *testing.T) {
+	client, err := clients.Find("claude-code")
+	require.NoError(t, err)
+	for event, want := range map[string]gate.Kind{
+		`"tool_name":"Bash"`:                                         gate.BeforeTool,
+		`"tool_input":{"a":1}`:                                       gate.BeforeTool,
+		`"hook_event_name":"New"`:                                    gate.Other,
+		`"hook_event_name":"pretooluse","tool_name":"Bash"`:          gate.BeforeTool,
+		`"hook_event_name":"New","tool_name":"Bash"`:                 gate.BeforeTool,
+		`"hook_event_name":"New","tool_name":"A","tool_response":{}`: gate.Other,
+		`"hook_event_name":"PostToolBatch","tool_name":"A"`:          gate.Other,
+		`"hook_event_name":"UserPromptSubmit","prompt":"x"`:          gate.Other,
+	} {
+		report, err := client.Read([]byte(`{"session_id":"s",`+event+`}`), "")
+		require.NoError(t, err)
+		require.Equal(t, want, report.Kind, event)
+		if want == gate.BeforeTool {
+			require.Equal(t, "PreToolUse", report.Named, event)
+		}
+	}
+}

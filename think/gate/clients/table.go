@@ -150,8 +150,9 @@ func windsurf() Client {
 		session: []string{"trajectory_id"}, event: []string{"agent_action_name"}, folder: []string{"tool_info.cwd"},
 		input: []string{"tool_info.mcp_tool_arguments", "tool_info"}, output: []string{"tool_info.mcp_result"},
 		amend: func(said payload, e *gate.Event) {
-			if e.Tool = tools[said.text([]string{"agent_action_name"})]; e.Tool == "" {
-				e.Tool = "mcp__" + said.text([]string{"tool_info.mcp_server_name"}) + "__" + said.text([]string{"tool_info.mcp_tool_name"})
+			e.Tool = tools[said.text([]string{"agent_action_name"})]
+			if name := said.text([]string{"tool_info.mcp_tool_name"}); e.Tool == "" && name != "" {
+				e.Tool = "mcp__" + said.text([]string{"tool_info.mcp_server_name"}) + "__" + name
 			}
 		}}
 }

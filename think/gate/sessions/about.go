@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"savant/fault"
@@ -17,8 +18,9 @@ type about struct {
 	prefix string
 	// runs are those of this project that the session plans or goes on with.
 	runs []state.Key
-	// probe is the digest of a call that is about to start a run.
-	probe string
+	// probe is the digest of a call that is about to start a run, and step the one that
+	// a call is about to answer.
+	probe, step string
 }
 
 func (a about) nothing() bool { return len(a.runs) == 0 && a.probe == "" }
@@ -35,6 +37,9 @@ func (g *Gate) about(e gate.Event) (about, error) {
 	}
 	if !gate.Steps(name) {
 		return said, nil
+	}
+	if e.Kind == gate.BeforeTool {
+		said.step = text(e.Input, "step_id")
 	}
 	ids := []string{}
 	if id := text(e.Input, "run_id"); id != "" && !gate.Plans(name) {
@@ -60,6 +65,19 @@ func (g *Gate) about(e gate.Event) (about, error) {
 		}
 	}
 	return said, nil
+}
+
+// asked notes that the hook was asked about a call that answers a step, in the runs that
+// it names, or in all of the session where it names none.
+func (s *session) asked(about about) {
+	for _, each := range s.Pairs {
+		if len(about.runs) > 0 && !slices.Contains(about.runs, each.key()) || slices.Contains(each.Asked, about.step) {
+			continue
+		}
+		if each.Asked = append(each.Asked, about.step); len(each.Asked) > maxAsked {
+			each.Asked = each.Asked[1:]
+		}
+	}
 }
 
 // maxDepth bounds how deep a reply is looked for in what a client wraps around it.

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
+	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/internal/ownfolder"
 	"savant/internal/regular"
@@ -71,6 +73,38 @@ func (g *Gate) Probed(ctx context.Context, workflow, run string) (bool, error) {
 		}
 		if err := g.root.Remove(name); err != nil {
 			return ownfolder.NotSaved(name, err)
+		}
+		return nil
+	})
+	return found && err == nil, err
+}
+
+// Continued reports whether the hook of a session was asked about a call of think.next
+// that is being made now, and forgets that it was: another session's call of the same
+// step needs a hook of its own.
+func (g *Gate) Continued(ctx context.Context, workflow, run, step string) (bool, error) {
+	names, err := g.sessionFiles()
+	if err != nil || len(names) == 0 {
+		return false, err
+	}
+	found := false
+	err = g.locked(ctx, func() error {
+		for _, name := range names {
+			s, err := g.load(name)
+			if errors.Is(err, fault.StateCorrupt) || err == nil && s == nil {
+				continue // another session's, or gone meanwhile
+			}
+			if err != nil {
+				return err
+			}
+			for _, each := range s.Pairs {
+				at := slices.Index(each.Asked, step)
+				if at < 0 || each.Run.Workflow != workflow || each.Run.ID != run || g.now().Sub(each.Seen) > probeExpiry {
+					continue
+				}
+				each.Asked, found = slices.Delete(each.Asked, at, at+1), true
+				return g.save(name, s)
+			}
 		}
 		return nil
 	})

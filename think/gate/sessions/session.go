@@ -54,6 +54,9 @@ type pair struct {
 	// forgotten.
 	Seen  time.Time  `json:"seen"`
 	Stops gate.Stops `json:"stops"`
+	// Asked are the steps whose calls of think.next the hook was asked about last, and
+	// which nobody has taken since: see Continued.
+	Asked []string `json:"asked,omitempty"`
 	// Refused counts the refusals since the run's last progress, and Unrecorded those
 	// that no record counts yet.
 	Refused    int `json:"refused,omitempty"`
@@ -70,6 +73,7 @@ const expiry = 12 * time.Hour
 const (
 	maxPairs    = 32
 	maxPrefixes = 4
+	maxAsked    = 16
 )
 
 func fileOf(e gate.Event) string {

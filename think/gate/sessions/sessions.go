@@ -59,7 +59,13 @@ func (g *Gate) Close() error { return errors.Join(g.reader.Close(), g.root.Close
 // Ask decides on an event. It never fails: where it cannot decide and the session may
 // have an open run, no tool passes.
 func (g *Gate) Ask(ctx context.Context, e gate.Event) gate.Decision {
-	if e.Session == "" || e.Kind == gate.Other {
+	if e.Kind == gate.Other {
+		return gate.Decision{}
+	}
+	if e.Session == "" {
+		if e.Kind == gate.BeforeTool && g.Gated(ctx, e.Client) {
+			return gate.Failed(e.Kind, fault.New(fault.InvalidParams, "the client does not say which session the call is of"))
+		}
 		return gate.Decision{}
 	}
 	name := fileOf(e)
@@ -81,13 +87,23 @@ func (g *Gate) Ask(ctx context.Context, e gate.Event) gate.Decision {
 	return decided
 }
 
-// Gated reports whether a client has a session with a run here, for a caller that
-// could not read which session an event is of.
-func (g *Gate) Gated(client string) bool {
+// Gated reports whether a session of a client may have an open run here, for events
+// that do not say which session they are of. It reports true where it cannot tell, or
+// where ctx has ended.
+func (g *Gate) Gated(ctx context.Context, client string) bool {
 	names, err := g.sessionFiles()
 	return err != nil || slices.ContainsFunc(names, func(name string) bool {
-		return client == "" || strings.HasPrefix(name, folder+"/"+client+"-")
+		return strings.HasPrefix(name, folder+"/"+client+"-") && (ctx.Err() != nil || g.holds(name))
 	})
+}
+
+// holds reports whether a session's file may have an open run.
+func (g *Gate) holds(name string) bool {
+	s, err := g.load(name)
+	if err != nil || s == nil {
+		return err != nil
+	}
+	return g.catchUp(s, g.now()) != nil || len(s.Pairs) > 0
 }
 
 // decide decides on an event while the files are locked.
@@ -108,6 +124,9 @@ func (g *Gate) decide(ctx context.Context, name string, e gate.Event, about abou
 	for _, key := range about.runs {
 		s.learn(about.prefix)
 		s.pair(key, now)
+	}
+	if about.step != "" {
+		s.asked(about)
 	}
 	if err := g.catchUp(s, now); err != nil {
 		return gate.Decision{}, err

@@ -303,6 +303,53 @@ func TestAProbeCountsOnce(t *testing.T) {
 	require.False(t, probed("tour", ""), "it is too old")
 }
 
+// TestAContinuationCountsOnce: each call of think.next for a step needs a hook of its own.
+func TestAContinuationCountsOnce(t *testing.T) {
+	p := newProject(t, t.TempDir())
+	defer p.close()
+	p.record("r1", "plan", "running", step(1))
+	p.record("r2", "plan", "running", step(1))
+	continued := func(run, step string) bool {
+		found, err := p.gate.Continued(t.Context(), "tour", run, step)
+		require.NoError(t, err)
+		return found
+	}
+	require.False(t, continued("r1", "s1"))
+	p.tries("one", "mcp__savant__think_next", `{"run_id":"r1","step_id":"s1"}`)
+	p.tries("two", "mcp__savant__think_next", `{"run_id":"r2","step_id":"s1"}`)
+	require.False(t, continued("r1", "s2"), "another step")
+	require.True(t, continued("r1", "s1"))
+	require.False(t, continued("r1", "s1"), "it was used")
+	require.True(t, continued("r2", "s1"), "another run")
+	p.tries("one", "mcp__savant__think_next", `{"step_id":"s2"}`)
+	require.True(t, continued("r1", "s2"), "the session's own run")
+	require.False(t, continued("r2", "s2"))
+	p.tries("one", "mcp__savant__think_next", `{"run_id":"r1","step_id":"s1"}`)
+	p.now = p.now.Add(2 * time.Hour)
+	require.False(t, continued("r1", "s1"), "it is too old")
+	for n := range 40 {
+		p.tries("one", "mcp__savant__think_next", fmt.Sprintf(`{"run_id":"r1","step_id":"n%d"}`, n))
+	}
+	require.False(t, continued("r1", "n0"), "a client that never calls does not fill the file")
+	require.True(t, continued("r1", "n39"))
+}
+
+// TestCallsOfNoSession: they are refused while a session of the client has an open run.
+func TestCallsOfNoSession(t *testing.T) {
+	p := newProject(t, t.TempDir())
+	defer p.close()
+	p.record("r1", "plan", "running", step(1))
+	require.Equal(t, gate.Pass, p.tries("", "Bash", `{}`))
+	p.tries("one", "mcp__savant__think_next", `{"run_id":"r1"}`)
+	require.Equal(t, gate.Refuse, p.tries("", "Bash", `{}`))
+	other := event("", gate.BeforeTool, "Bash", `{}`)
+	other.Client = "codex"
+	require.Equal(t, gate.Pass, p.ask(other).Verdict, "another client")
+	require.Equal(t, gate.Pass, p.ask(event("", gate.TurnEnd, "", "")).Verdict)
+	p.record("r1", "result", "done")
+	require.Equal(t, gate.Pass, p.tries("", "Bash", `{}`), "the run has ended")
+}
+
 // TestLinksLeadOut: a place is where its links lead.
 func TestLinksLeadOut(t *testing.T) {
 	p := newProject(t, t.TempDir())

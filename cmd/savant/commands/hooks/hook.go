@@ -119,7 +119,7 @@ func (h *hook) answer(ctx context.Context, client clients.Client, path string) c
 		defer func() {
 			if panicked := recover(); panicked != nil {
 				fmt.Fprintf(h.Stderr, "savant hook: %v\n%s", panicked, debug.Stack())
-				decided <- asked.failed(fault.New(fault.Internal, "the gate failed"))
+				decided <- asked.failed(ctx, fault.New(fault.Internal, "the gate failed"))
 			}
 		}()
 		decided <- asked.decide(ctx, h)
@@ -128,7 +128,7 @@ func (h *hook) answer(ctx context.Context, client clients.Client, path string) c
 	case answer := <-decided:
 		return answer
 	case <-ctx.Done():
-		return asked.failed(fault.New(fault.Internal, "the gate did not decide within %s", limit))
+		return asked.failed(ctx, fault.New(fault.Internal, "the gate did not decide within %s", limit))
 	}
 }
 
@@ -148,12 +148,12 @@ type known struct {
 func (a *asking) decide(ctx context.Context, h *hook) clients.Answer {
 	text, err := io.ReadAll(io.LimitReader(h.Stdin, maxEvent))
 	if err != nil {
-		return a.failed(fault.New(fault.Internal, "the client's event could not be read: %w", err))
+		return a.failed(ctx, fault.New(fault.Internal, "the client's event could not be read: %w", err))
 	}
 	report, err := a.client.Read(text, a.event)
 	a.known.Store(&known{report, projectOf(a.path, h.Variable, report.Project)})
 	if err != nil {
-		return a.failed(err)
+		return a.failed(ctx, err)
 	}
 	opened, err := sessions.Open(a.known.Load().path, nil)
 	if err != nil { // a folder that cannot be opened has no run of this session
@@ -165,7 +165,7 @@ func (a *asking) decide(ctx context.Context, h *hook) clients.Answer {
 
 // failed is the answer where nothing could be decided: no tool passes if a session of
 // the client has a run here.
-func (a *asking) failed(cause error) clients.Answer {
+func (a *asking) failed(ctx context.Context, cause error) clients.Answer {
 	event := a.known.Load()
 	if event == nil {
 		event = &known{path: projectOf(a.path, func(string) (string, bool) { return "", false }, "")}
@@ -178,7 +178,7 @@ func (a *asking) failed(cause error) clients.Answer {
 		return a.client.Answer(event.Named, gate.Decision{})
 	}
 	defer func() { _ = opened.Close() }() // only files that were read
-	if !opened.Gated(a.client.Name) {
+	if !opened.Gated(ctx, a.client.Name) {
 		return a.client.Answer(event.Named, gate.Decision{})
 	}
 	return a.client.Answer(event.Named, gate.Failed(event.Kind, cause))

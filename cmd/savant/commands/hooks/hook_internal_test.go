@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
 	"savant/think/gate/clients"
+	"savant/think/state"
 )
 
 // breaking is a stream that a hook cannot read.
@@ -54,6 +56,60 @@ func TestWhatGoesWrongIsRefused(t *testing.T) {
 			require.Contains(t, refused.Stdout, `"permissionDecision":"deny"`)
 			require.Contains(t, refused.Stdout, c.says)
 		})
+	}
+}
+
+// TestHostileEvents: whatever is wrong with an event, it is refused while a run of its
+// session is open, and passes otherwise.
+func TestHostileEvents(t *testing.T) {
+	folder := t.TempDir()
+	store, err := state.Open(folder, state.Options{})
+	require.NoError(t, err)
+	_, err = store.Append(t.Context(), state.Key{Workflow: "tour", Run: "r1"}, state.Record{Version: 1, Kind: "plan", Status: "running", State: "s1",
+		Data: json.RawMessage(`{"reply":{"reply":{"instruction":{"step_id":"a","call":"git.status","input":{}}}}}`)})
+	require.NoError(t, err)
+	require.NoError(t, store.Close())
+	event := func(tool, input string) string {
+		quoted := fmt.Sprintf("%q", input)
+		return `{"hook_event_name":"PreToolUse","hookEventName":"PreToolUse","session_id":"s1","sessionId":"s1","conversation_id":"s1","trajectory_id":"s1",` +
+			`"agent_action_name":"pre_mcp_tool_use","tool_name":"` + tool + `","toolName":"` + tool + `","tool_input":` + input + `,"toolArgs":` + quoted +
+			`,"tool_info":{"mcp_server_name":"savant","mcp_tool_name":"` + strings.TrimPrefix(tool, "mcp__savant__") + `","mcp_tool_arguments":` + input + `}}`
+	}
+	plain := event("Bash", `{"command":"touch x"}`)
+	hostile := map[string]string{
+		"ordinary": plain, "empty": "", "no JSON": "touch", "a list": "[]", "twice": plain + plain, "cut": plain[:len(plain)-3],
+		"UTF-16":         "\xff\xfe" + strings.Join(strings.Split(plain, ""), "\x00"),
+		"a mark":         "\ufeff" + plain,
+		"large":          event("Bash", `{"command":"`+strings.Repeat("x", 2<<20)+`"}`),
+		"deep":           event("Bash", strings.Repeat("[", 100_000)+strings.Repeat("]", 100_000)),
+		"a NUL":          strings.ReplaceAll(plain, "touch", "a\x00b"),
+		"an escaped NUL": strings.ReplaceAll(plain, "touch", `a\u0000b`),
+		"no UTF-8":       strings.ReplaceAll(plain, "touch", "a\xffb"),
+		"a large number": event("Bash", `{"n":1e999999999}`),
+		"no session":     strings.ReplaceAll(plain, `"s1"`, `""`),
+		"a wrong type":   strings.ReplaceAll(plain, `"s1"`, `1`),
+		"another event":  strings.ReplaceAll(plain, "PreToolUse", "New"),
+		"no event":       strings.NewReplacer(`"PreToolUse"`, "null", `"pre_mcp_tool_use"`, "null").Replace(plain),
+		"no input":       event("Bash", "null"),
+	}
+	for _, name := range clients.Names() {
+		client, err := clients.Find(name)
+		require.NoError(t, err)
+		said := func(text string) string {
+			h := &hook{Program: &cli.Program{Stdin: strings.NewReader(text), Stdout: &terminal.Output{Writer: io.Discard}, Stderr: io.Discard}}
+			answer := h.answer(t.Context(), client, folder)
+			return answer.Stdout + answer.Stderr
+		}
+		for why, text := range hostile {
+			require.NotContains(t, said(text), "Refused", "%s: %s", name, why)
+		}
+		require.NotContains(t, said(event("mcp__savant__think_next", `{"run_id":"r1"}`)), "Refused", name)
+		for why, text := range hostile {
+			if name == "kiro" && (why == "no session" || why == "a wrong type") {
+				continue // Kiro tells no session: the folder stands for it, and this event has none
+			}
+			require.Contains(t, said(text), "Refused", "%s: %s", name, why)
+		}
 	}
 }
 
