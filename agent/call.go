@@ -62,7 +62,7 @@ func (r *Run) call(a asked) (memory.Call, error) {
 		r.event(a.step, e)
 	}
 	durability := memory.Durability(!tool.ReadOnly && made.Rule == "" && known)
-	return made, r.session.Append(recordCall, callRecord{Step: a.step, Number: a.number, Call: made}, durability)
+	return made, r.append(recordCall, callRecord{Step: a.step, Number: a.number, Call: made}, durability)
 }
 
 // recordBegun records that a call is about to be made which is not to be made twice,
@@ -72,7 +72,7 @@ func (r *Run) recordBegun(a asked, tool engines.Tool) error {
 	if !r.session.Shared() || repeatable || a.uncertain || a.incomplete || r.options.DryRun || r.guard.denies(tool, r.orderOf(a)) != "" {
 		return nil
 	}
-	return r.session.Append(recordBegun, begunRecord{a.step, a.number}, memory.Durable)
+	return r.append(recordBegun, begunRecord{a.step, a.number}, memory.Durable)
 }
 
 // result answers a call: from the cache if it only reads, or by the tool. A tool

@@ -69,7 +69,15 @@ func (r *Run) appendDecision(t turn) error {
 			written.Withheld = append(written.Withheld, i)
 		}
 	}
-	return r.session.Append(recordDecision, written, memory.Durable)
+	return r.append(recordDecision, written, memory.Durable)
+}
+
+// append writes a record of the run. While the store cannot be reached it tries again,
+// until the run is left or cancelled: a decision that was paid for is not asked for again.
+func (r *Run) append(kind string, data any, durability memory.Durability) error {
+	return r.session.AppendWithin(r.ctx, kind, data, durability, func(err error) {
+		r.runtime.options.Logger.Warn("a step is not saved yet; trying again", "run", r.ID(), "error", err)
+	})
 }
 
 // withoutSecrets returns arguments without secrets, and whether there were any.

@@ -290,10 +290,24 @@ func (r *Runtime) List(ctx context.Context) ([]Report, error) {
 			if err := r.stand(&report); err != nil && !errors.Is(err, fault.UnknownRun) {
 				return nil, err
 			}
+			r.readEnd(&report)
 		}
 		list = append(list, report)
 	}
 	return list, nil
+}
+
+// readEnd reads from the journal how a run ended that its snapshot says goes on: whoever
+// drove it on another machine was lost, or cut off, before the last snapshot was written.
+func (r *Runtime) readEnd(report *Report) {
+	if report.Status != StatusInterrupted || !r.options.Memory.Shared() {
+		return
+	}
+	if records, err := r.options.Memory.Records(report.RunID); err == nil {
+		if read, err := reportOf(report.RunID, records); err == nil {
+			report.Status, report.Steps, report.Final = read.Status, read.Steps, read.Final
+		}
+	}
 }
 
 // Close interrupts every run; they can be resumed. It returns when the goroutines

@@ -104,7 +104,7 @@ func (r *Run) conclude(state State, t turn) telemetry.Event {
 			t.outcome = outcome{Status: StatusInterrupted}
 		}
 	}
-	unwritten := r.session.Append(recordFinished, t.outcome, memory.Durable)
+	unwritten := r.append(recordFinished, t.outcome, memory.Durable)
 	r.unwritten = unwritten
 	r.save(t.index, t.outcome)
 	if unwritten != nil {

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -114,19 +115,34 @@ const MaxConcurrency = 8
 func (f *Fleet) Serve(ctx context.Context, work Work) error {
 	present, leave := context.WithCancel(ctx)
 	defer leave()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	var beside sync.WaitGroup
+	beside.Go(func() {
 		f.roster.stay(present, f.options.Place.Owner(), needs(work.Labels), min(work.Lease, Lease)/4)
-	}()
+	})
+	beside.Go(func() { f.unlist(present) })
 	worker := f.worker(work, func(ctx context.Context, job jobs.Job) ([]byte, error) {
 		return f.drive(ctx, job, work)
 	})
 	worker.Accepts = func(needs string) bool { return has(work.Labels, needs) }
+	worker.Bound = bound
 	err := worker.Run(ctx)
 	leave()
-	<-done
+	beside.Wait()
 	return err
+}
+
+// unlist takes runs off the list that were cancelled before anybody could take them, at
+// once and then every hour.
+func (f *Fleet) unlist(ctx context.Context) {
+	for ctx.Err() == nil {
+		if err := f.options.Place.Jobs.Unlist(ctx); err != nil && ctx.Err() == nil && f.options.Logger != nil {
+			f.options.Logger.Debug("the list of waiting runs was not tidied", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Hour):
+		}
+	}
 }
 
 func (f *Fleet) worker(work Work, do func(context.Context, jobs.Job) ([]byte, error)) *jobs.Worker {
@@ -160,9 +176,9 @@ func (f *Fleet) drive(ctx context.Context, job jobs.Job, work Work) ([]byte, err
 	}
 	switch {
 	case run.Unwritten() != nil:
-		return nil, &jobs.Returned{Err: run.Unwritten()}
+		return nil, giveBack(run.Unwritten())
 	case report.Status == agent.StatusInterrupted:
-		return nil, &jobs.Returned{Err: fmt.Errorf("run %s was interrupted", id), Ending: true}
+		return nil, &jobs.Returned{Err: fmt.Errorf("run %s was interrupted", id), Blameless: true}
 	}
 	return answer(id), nil
 }
@@ -186,10 +202,12 @@ func (f *Fleet) ended(id string, after int) (bool, error) {
 	return slices.ContainsFunc(records[min(after, len(records)):], agent.EndsRun), nil
 }
 
-// giveBack lets another attempt be made where the store or another owner is in the way.
+// giveBack lets another attempt be made where another owner is in the way, or the store.
+// A store that cannot be reached is not the fault of the run.
 func giveBack(err error) error {
-	if errors.Is(err, fault.StateNotSaved) || errors.Is(err, fault.StateConflict) || errors.Is(err, fault.EngineBusy) || errors.Is(err, fault.EngineOffline) {
-		return &jobs.Returned{Err: err}
+	inTheWay := errors.Is(err, fault.StateConflict) || errors.Is(err, fault.EngineBusy) || errors.Is(err, fault.EngineOffline) || mongo.Away(err)
+	if inTheWay || errors.Is(err, fault.StateNotSaved) {
+		return &jobs.Returned{Err: err, Blameless: inTheWay}
 	}
 	return err
 }
@@ -203,10 +221,34 @@ func answer(id string) []byte {
 	return text
 }
 
+// processLabel begins the label of a job that only the process that enqueued it does.
+const processLabel = "process="
+
+func bound(needs string) bool { return strings.HasPrefix(needs, processLabel) }
+
+// endIfLost ends the job of a run that a process was to drive that is lost.
+func (f *Fleet) endIfLost(ctx context.Context, id string) error {
+	place := f.options.Place
+	job, _, err := place.LastJob(ctx, id)
+	if err != nil || job.Ended || !bound(job.Needs) {
+		return err
+	}
+	lost, err := place.Jobs.Lost(ctx, job.ID, Lease)
+	if err == nil && lost {
+		err = place.Jobs.EndLost(ctx, job.ID)
+	}
+	return mongo.Coded(fault.StateNotSaved, "run "+id+" was not gone on with", err)
+}
+
 // Here begins a run, or goes on with one where options is nil, and drives it in this
 // process: others see it and can cancel it, and none of them takes it.
 func (f *Fleet) Here(ctx context.Context, options *agent.RunOptions, more agent.Order) (*agent.Run, error) {
-	label := "process=" + rand.Text()
+	label := processLabel + rand.Text()
+	if options == nil {
+		if err := f.endIfLost(ctx, more.RunID); err != nil {
+			return nil, err
+		}
+	}
 	var job string
 	given := func(ctx context.Context, order agent.Order) (err error) {
 		job, err = f.dispatch(ctx, order, label)

@@ -198,6 +198,9 @@ func TestCancelFromAnotherMachine(t *testing.T) {
 	report, err := asking.call(t, "agent.cancel", `{"run_id":"`+waiting.RunID+`"}`)
 	require.NoError(t, err)
 	require.Equal(t, agent.StatusCanceled, report.Status)
+	elsewhere := asking.run(t, `{"goal":"post it","labels":["folder=none"],"wait_ms":0}`) // no worker would take it
+	_, err = asking.call(t, "agent.cancel", `{"run_id":"`+elsewhere.RunID+`"}`)
+	require.NoError(t, err)
 
 	working := newMachine(t, uri, "working", func(ctx context.Context) error {
 		begun <- struct{}{}
@@ -219,7 +222,11 @@ func TestCancelFromAnotherMachine(t *testing.T) {
 	}
 	list, err := asking.runtime.List(t.Context())
 	require.NoError(t, err)
-	require.Len(t, list, 2)
+	require.Len(t, list, 3)
+	for listed := 1; listed > 0; {
+		listed, err = asking.place.Jobs.Waiting(t.Context())
+		require.NoError(t, err)
+	}
 	for _, each := range list {
 		require.Equal(t, agent.StatusCanceled, each.Status, each.RunID)
 	}

@@ -247,6 +247,9 @@ func (j *journalFile) Append(record Record, durability Durability) error {
 	return nil
 }
 
+// Away is false: what a folder refuses is not mended by waiting.
+func (j *journalFile) Away(error) bool { return false }
+
 // WriteSnapshot replaces the session's snapshot, and that of the latest session.
 func (j *journalFile) WriteSnapshot(_ Snapshot, data []byte) error {
 	target := atomicfile.Root(j.folder.root)

@@ -50,8 +50,11 @@ type Standing struct {
 // the other.
 type Journal interface {
 	// Append adds a record: STATE_NOT_SAVED, or STATE_CONFLICT when somebody else has
-	// taken the session over.
+	// taken the session over. A record may be appended again after an error for which
+	// Away is true; it is there once.
 	Append(record Record, durability Durability) error
+	// Away says that an error means that the place cannot be reached at present.
+	Away(err error) bool
 	// WriteSnapshot replaces the snapshot; data is its JSON.
 	WriteSnapshot(snapshot Snapshot, data []byte) error
 	// SaveOutput keeps an output under its digest, and returns where it is.

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -14,17 +15,19 @@ import (
 // Session is the memory of one run while it goes on. It may be used by several
 // goroutines at once.
 type Session struct {
-	store *Store
-	id    string
+	store   *Store
+	id      string
+	journal Journal
 
-	mu       sync.Mutex
-	journal  Journal
-	numbers  int // records written
+	writing sync.Mutex // held while a record is written, in its order
+	numbers int        // records written
+	failed  error      // of Append
+	closed  bool
+
+	mu       sync.Mutex // guards what follows
 	head     Head
 	steps    []remembered
 	failures []Failure
-	failed   error // of Append
-	closed   bool
 }
 
 // Durability says what Append waits for.
@@ -43,23 +46,50 @@ func (s *Session) ID() string { return s.id }
 // Append writes one record. After a failure, STATE_NOT_SAVED, the session accepts no
 // further records, since they would follow a gap.
 func (s *Session) Append(kind string, data any, durability Durability) error {
+	ended, end := context.WithCancel(context.Background())
+	end()
+	return s.AppendWithin(ended, kind, data, durability, nil)
+}
+
+// AppendWithin is Append that tries again until ctx ends where the place is away: what
+// was paid for, or done, is not lost with it. It calls waits once, at the first failure.
+func (s *Session) AppendWithin(ctx context.Context, kind string, data any, durability Durability, waits func(error)) error {
 	raw, err := json.Marshal(data)
 	if err != nil {
 		return fault.New(fault.Internal, "a record of run %s: %w", s.id, err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.writing.Lock()
+	defer s.writing.Unlock()
 	if s.failed != nil {
 		return s.failed
 	}
 	record := Record{Number: s.numbers + 1, Kind: kind, Time: s.store.now().UTC().Format(time.RFC3339Nano), Data: raw}
-	if err := s.journal.Append(record, durability); err != nil {
-		s.failed = err
-		return s.failed
+	for pause := firstPause; ; pause = min(pause*2, lastPause) {
+		err := s.journal.Append(record, durability)
+		if err == nil {
+			s.numbers++
+			return nil
+		}
+		if ctx.Err() != nil || !s.journal.Away(err) {
+			s.failed = err
+			return s.failed
+		}
+		if waits != nil {
+			waits(err)
+			waits = nil
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
 	}
-	s.numbers++
-	return nil
 }
+
+// The pauses between two attempts to write a record.
+const (
+	firstPause = 20 * time.Millisecond
+	lastPause  = time.Second
+)
 
 // Shared says that another machine may go on with the session by itself.
 func (s *Session) Shared() bool { return s.store.Shared() }
@@ -117,8 +147,8 @@ func (s *Session) Summary() string {
 
 // Close releases the session and removes a request to cancel it.
 func (s *Session) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.writing.Lock()
+	defer s.writing.Unlock()
 	if s.closed {
 		return nil
 	}

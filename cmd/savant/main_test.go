@@ -38,6 +38,7 @@ func TestMain(m *testing.M) {
 		"savant":              func() { os.Exit(start(nil)) },
 		"savant-with-nothing": func() { os.Exit(serveWithNothing()) },
 		"savant-in-scenario":  func() { os.Exit(inScenario()) },
+		"savant-ledger":       func() { os.Exit(ledger()) },
 	})
 }
 

@@ -10,6 +10,7 @@
 //	j beat 0001    that the owner of the claim lives; it is replaced, and decides nothing
 //	j end 0001     why the owner gave it back
 //	j result       how it ended; the first one stands
+//	done TIME j    that it has ended; the list that Prune reads
 //
 // A lease is measured by the clock of whoever waits for its end: it has run out when
 // the claim's beat did not change for that long. No two clocks are compared.
@@ -85,9 +86,13 @@ func (q *Queue) list(ctx context.Context, id, needs string, since time.Time) err
 // The list is read in the order of time, so that a job is not passed over for ever.
 const todo = "todo"
 
-func listKey(id string, since time.Time) string {
-	return key(todo, fmt.Sprintf("%015d", since.UnixMilli()), id)
-}
+// The list of jobs that have ended and are to be pruned some day is in the same order.
+const done = "done"
+
+func listKey(id string, since time.Time) string { return key(todo, moment(since), id) }
+
+// moment is a time in a key.
+func moment(at time.Time) string { return fmt.Sprintf("%015d", at.UnixMilli()) }
 
 // listed is the id in a key of the list.
 func listed(listKey string) string {
@@ -127,6 +132,40 @@ func (q *Queue) settle(ctx context.Context, id string, result Result) (bool, err
 func (q *Queue) Cancel(ctx context.Context, id string) error {
 	_, err := q.settle(ctx, id, Result{Cancelled: true})
 	return err
+}
+
+// EndLost ends a job whose process is lost, and which nobody else does.
+func (q *Queue) EndLost(ctx context.Context, id string) error {
+	_, err := q.settle(ctx, id, Result{Error: fault.New(fault.EngineOffline, "the process that had it was lost")})
+	return err
+}
+
+// Lost waits for a sign of life of whoever has a job, for a lease at most, and says
+// whether there was none.
+func (q *Queue) Lost(ctx context.Context, id string, lease time.Duration) (bool, error) {
+	first := ""
+	for began := time.Now(); ; {
+		claims, err := q.claims(ctx, id)
+		if err != nil {
+			return false, err
+		}
+		beat, _, err := q.documents.Find(ctx, key(id, "beat", numbered(len(claims))))
+		if err != nil {
+			return false, err
+		}
+		seen := fmt.Sprint(len(claims), beat.Nonce)
+		if first == "" {
+			first = seen
+		}
+		if seen != first || time.Since(began) > lease {
+			return seen == first, nil
+		}
+		select {
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		case <-time.After(lease / 16):
+		}
+	}
 }
 
 // Claimed says who computes a job; owner is empty if nobody has taken it yet.
@@ -174,26 +213,53 @@ func (q *Queue) Waiting(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// Prune removes jobs that ended before a time, whole. It has to be long past any
-// timeout: a client that asks again for a removed job has it computed again.
-func (q *Queue) Prune(ctx context.Context, before time.Time) (n int, err error) {
-	var ended []string
-	err = q.documents.Heads(ctx, "", "\U0010ffff", func(d mongo.Document) error {
-		if id, isResult := strings.CutSuffix(d.Key, separator+"result"); isResult && d.Time.Before(before) {
-			ended = append(ended, id)
+// unlist takes a job that has ended off the list of those that wait. A job that is to be
+// pruned some day is put on the list of those that have ended before: whatever happens in
+// between, it is on one of the two.
+func (q *Queue) unlist(ctx context.Context, id, entry string, prunes bool) error {
+	if prunes {
+		if _, err := q.documents.Insert(ctx, mongo.Document{Key: key(done, moment(time.Now()), id)}); err != nil {
+			return err
 		}
+	}
+	return q.documents.Delete(ctx, entry)
+}
+
+// Unlist takes the jobs off the list of those that wait that have ended, though no worker
+// would have taken them.
+func (q *Queue) Unlist(ctx context.Context) error {
+	var entries []string
+	err := q.documents.Heads(ctx, key(todo, ""), key(todo, "~"), func(d mongo.Document) error {
+		entries = append(entries, d.Key)
 		return nil
 	})
-	for _, id := range ended {
-		var keys []string
-		if err == nil {
-			err = q.documents.Heads(ctx, id+separator, id+separator+"~", func(d mongo.Document) error {
-				keys = append(keys, d.Key)
-				return nil
-			})
+	for _, each := range entries {
+		if err != nil {
+			return err
 		}
-		if err == nil { // the job last: without it the rest would never be found
-			err = q.documents.Delete(ctx, append(keys, id)...)
+		var ended bool
+		if _, ended, err = q.Result(ctx, listed(each)); ended {
+			err = q.unlist(ctx, listed(each), each, false)
+		}
+	}
+	return err
+}
+
+// Prune removes jobs that ended before a time, whole. It has to be long past any
+// timeout: a client that asks again for a removed job has it computed again. It reads no
+// more than what it removes.
+func (q *Queue) Prune(ctx context.Context, before time.Time) (n int, err error) {
+	var ended []string
+	err = q.documents.Heads(ctx, key(done, ""), key(done, moment(before)), func(d mongo.Document) error {
+		ended = append(ended, d.Key)
+		return nil
+	})
+	for _, entry := range ended {
+		if err == nil {
+			err = q.Remove(ctx, listed(entry))
+		}
+		if err == nil { // last: without it the rest would never be found
+			err = q.documents.Delete(ctx, entry)
 		}
 		if err != nil {
 			return n, err
@@ -201,4 +267,17 @@ func (q *Queue) Prune(ctx context.Context, before time.Time) (n int, err error) 
 		n++
 	}
 	return n, err
+}
+
+// Remove removes a job, whole. Its last document is the job itself.
+func (q *Queue) Remove(ctx context.Context, id string) error {
+	var keys []string
+	err := q.documents.Heads(ctx, id+separator, id+separator+"~", func(d mongo.Document) error {
+		keys = append(keys, d.Key)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return q.documents.Delete(ctx, append(keys, id)...)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -35,7 +36,7 @@ func work(t *testing.T, queue *jobs.Queue, owner string, do func(context.Context
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
-	worker := &jobs.Worker{Queue: queue, Owner: owner, Concurrency: 2, Lease: lease, MaxClaims: 3, Do: do}
+	worker := &jobs.Worker{Queue: queue, Owner: owner, Concurrency: 2, Lease: lease, MaxClaims: 3, Prunes: true, Do: do}
 	done.Go(func() { _ = worker.Run(ctx) })
 	stop = func() { cancel(); done.Wait() }
 	t.Cleanup(stop)
@@ -143,6 +144,11 @@ func TestQueue(t *testing.T) {
 			_, err := queue.Wait(ctx, fmt.Sprint(i))
 			require.NoError(t, err)
 		}
+		for listed := 1; listed > 0; { // the worker looks at its list once more
+			var err error
+			listed, err = queue.Waiting(ctx)
+			require.NoError(t, err)
+		}
 		n, err := queue.Prune(ctx, time.Now().Add(-time.Hour))
 		require.NoError(t, err)
 		require.Zero(t, n)
@@ -152,6 +158,54 @@ func TestQueue(t *testing.T) {
 		_, ended, err := queue.Result(ctx, "1")
 		require.NoError(t, err)
 		require.False(t, ended)
+	})
+	t.Run("pruning reads no more than what is removed", func(t *testing.T) {
+		var pruning atomic.Bool
+		var mu sync.Mutex
+		var ranges []string
+		t.Parallel()
+		ctx, uri := t.Context(), server.URI(mongotest.NewDatabase())
+		work(t, open(t, uri), "w", echo)
+		database, err := mongo.Open(mongo.Options{Address: mongo.Address{URI: uri}, Sent: func(name, command string) {
+			if pruning.Load() && name == "find" && strings.Contains(command, "$gte") {
+				mu.Lock()
+				defer mu.Unlock()
+				ranges = append(ranges, command)
+			}
+		}})
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = database.Close(context.Background()) })
+		queue := jobs.New(database.Collection("jobs"))
+		require.NoError(t, queue.EnqueueFor(ctx, "old", "", []byte("{}")))
+		for listed := 1; listed > 0; {
+			listed, err = queue.Waiting(ctx)
+			require.NoError(t, err)
+		}
+		pruning.Store(true)
+		n, err := queue.Prune(ctx, time.Now().Add(time.Hour))
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+		require.Len(t, ranges, 2, "the list of what has ended, and the documents of one job")
+		require.Contains(t, ranges[0], `{"$gte": "done\u001f"`)
+		require.Contains(t, ranges[1], `{"$gte": "old\u001f"`)
+	})
+	t.Run("a job of a process ends with it", func(t *testing.T) {
+		queue, ctx := fresh(t)
+		require.NoError(t, queue.EnqueueFor(ctx, "j", "process=1", []byte("{}")))
+		worker := &jobs.Worker{Queue: queue, Owner: "other", Lease: lease, MaxClaims: 3, Accepts: func(string) bool { return false },
+			Bound: func(needs string) bool { return needs == "process=1" }}
+		working, stop := context.WithCancel(ctx)
+		var done sync.WaitGroup
+		done.Go(func() { _ = worker.Run(working) })
+		defer done.Wait()
+		defer stop()
+		result, err := queue.Wait(ctx, "j")
+		require.NoError(t, err)
+		require.ErrorIs(t, result.Error, fault.EngineOffline)
+		for listed := 1; listed > 0; { // it does not stay in the list
+			listed, err = queue.Waiting(ctx)
+			require.NoError(t, err)
+		}
 	})
 	t.Run("an id that cannot be a key is refused", func(t *testing.T) {
 		queue, ctx := fresh(t)

@@ -38,6 +38,11 @@ type Worker struct {
 	Do func(ctx context.Context, job Job) ([]byte, error)
 	// Accepts says whether the worker has what a job needs; nil: it has whatever is asked for.
 	Accepts func(needs string) bool
+	// Bound says that only the process that enqueued a job does it, by what it needs; nil:
+	// none is. Such a job ends when that process is lost.
+	Bound func(needs string) bool
+	// Prunes says that jobs that have ended are removed by Prune some day.
+	Prunes bool
 	// Log may be nil.
 	Log *slog.Logger
 
@@ -50,8 +55,9 @@ type Worker struct {
 // another worker's.
 type Returned struct {
 	Err error
-	// Ending says that the worker ends: the claim does not count as one in vain.
-	Ending bool
+	// Blameless says that the job is not the reason, as when the worker ends or the
+	// database is away: the claim does not count as one in vain.
+	Blameless bool
 }
 
 func (r *Returned) Error() string { return r.Err.Error() }
@@ -91,9 +97,13 @@ func (w *Worker) Run(ctx context.Context) error {
 			})
 		})
 		switch {
-		case err != nil && ctx.Err() == nil && !down:
-			log.Warn("the queue cannot be reached; trying again", "error", err)
-			down = true
+		case err != nil && ctx.Err() == nil:
+			// Nobody could show a sign of life meanwhile: each lease begins anew.
+			w.forget()
+			if !down {
+				log.Warn("the queue cannot be reached; trying again", "error", err)
+				down = true
+			}
 		case err == nil && down:
 			log.Info("the queue is back")
 			down = false
@@ -112,13 +122,24 @@ func (w *Worker) Run(ctx context.Context) error {
 // take claims what waits, and hands it to begin, which gives the place in free back.
 // Nothing is claimed before there is a place for it: its beat could not be written.
 func (w *Worker) take(ctx context.Context, free chan struct{}, begin func(Job)) (found bool, err error) {
-	var entries []mongo.Document
+	var entries, bound []mongo.Document
 	err = w.Queue.documents.Heads(ctx, key(todo, ""), key(todo, "~"), func(d mongo.Document) error {
-		if w.Accepts == nil || w.Accepts(d.Meta) {
+		switch {
+		case w.Accepts == nil || w.Accepts(d.Meta):
 			entries = append(entries, d)
+		case w.Bound != nil && w.Bound(d.Meta):
+			bound = append(bound, d)
 		}
 		return nil
 	})
+	for _, entry := range bound {
+		if err == nil {
+			err = w.endIfLost(ctx, entry)
+		}
+	}
+	if err != nil {
+		return false, err
+	}
 	for _, entry := range entries {
 		id := listed(entry.Key)
 		if w.holds(id) {
@@ -144,6 +165,13 @@ func (w *Worker) take(ctx context.Context, free chan struct{}, begin func(Job)) 
 	return found, err
 }
 
+// forget drops what was seen of the owners of claims.
+func (w *Worker) forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	clear(w.seen)
+}
+
 func (w *Worker) holds(id string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -165,7 +193,7 @@ func (w *Worker) claim(ctx context.Context, id, entry string) (Job, bool, error)
 		return Job{}, false, err
 	}
 	if ended {
-		return Job{}, false, w.Queue.documents.Delete(ctx, entry)
+		return Job{}, false, w.Queue.unlist(ctx, id, entry, w.Prunes)
 	}
 	claims, err := w.Queue.claims(ctx, id)
 	if err != nil {
@@ -189,6 +217,30 @@ func (w *Worker) claim(ctx context.Context, id, entry string) (Job, bool, error)
 	return Job{ID: id, Body: found.Body, Claim: n}, won && err == nil, err
 }
 
+// endIfLost ends a job that nobody else does when whoever enqueued it is lost.
+func (w *Worker) endIfLost(ctx context.Context, entry mongo.Document) error {
+	id := listed(entry.Key)
+	_, ended, err := w.Queue.Result(ctx, id)
+	if err != nil {
+		return err
+	}
+	if ended {
+		return w.Queue.unlist(ctx, id, entry.Key, w.Prunes)
+	}
+	claims, err := w.Queue.claims(ctx, id)
+	if err != nil {
+		return err
+	}
+	last := entry // before the first claim
+	if len(claims) > 0 {
+		last = claims[len(claims)-1]
+	}
+	if w.lives(ctx, id, len(claims), last) {
+		return nil
+	}
+	return w.Queue.EndLost(ctx, id)
+}
+
 // vain counts the claims that came to nothing. open says that the last one still holds;
 // why is the reason of the last that was given back.
 func (w *Worker) vain(ctx context.Context, id string, claims []mongo.Document) (n int, open bool, why string, err error) {
@@ -198,8 +250,8 @@ func (w *Worker) vain(ctx context.Context, id string, claims []mongo.Document) (
 		if err != nil {
 			return 0, false, "", err
 		}
-		switch reason, ending := strings.CutPrefix(end.Meta, endingMark); {
-		case ended && ending:
+		switch reason, blameless := strings.CutPrefix(end.Meta, blamelessMark); {
+		case ended && blameless:
 		case ended:
 			n, why = n+1, reason
 		case i == len(claims)-1 && w.lives(ctx, id, i+1, claim):
@@ -211,14 +263,15 @@ func (w *Worker) vain(ctx context.Context, id string, claims []mongo.Document) (
 	return n, false, why, nil
 }
 
-// endingMark begins the reason of a claim that was given back because its worker ended.
-const endingMark = "ending: "
+// blamelessMark begins the reason of a claim that was given back and does not count.
+const blamelessMark = "ending: "
 
 // lives says whether the owner of a claim showed a sign of life within the lease, as
 // seen from here.
 func (w *Worker) lives(ctx context.Context, id string, n int, claim mongo.Document) bool {
 	nonce := claim.Nonce
 	if beat, there, err := w.Queue.documents.Find(ctx, key(id, "beat", numbered(n))); err != nil {
+		w.forget()
 		return true // nothing is known
 	} else if there {
 		nonce = beat.Nonce
@@ -254,7 +307,7 @@ func (w *Worker) do(ctx context.Context, job Job, log *slog.Logger) {
 	}
 	var returned *Returned
 	if err != nil && worker.Err() != nil {
-		returned = &Returned{Err: errors.New("the worker ended"), Ending: true}
+		returned = &Returned{Err: errors.New("the worker ended"), Blameless: true}
 	}
 	if returned != nil || errors.As(err, &returned) {
 		w.giveBack(ctx, job, returned)
@@ -326,8 +379,8 @@ func (w *Worker) giveBack(ctx context.Context, job Job, why *Returned) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastMoment)
 	defer cancel()
 	reason := fault.Cut(why.Error(), 1000)
-	if why.Ending {
-		reason = endingMark + reason
+	if why.Blameless {
+		reason = blamelessMark + reason
 	}
 	// Without it the lease runs out.
 	_, _ = w.Queue.documents.Insert(ctx, mongo.Document{Key: key(job.ID, "end", numbered(job.Claim)), Meta: reason})

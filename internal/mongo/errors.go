@@ -60,6 +60,18 @@ func away(err error) bool {
 	return errors.As(err, &selection)
 }
 
+// Away reports that a call came to nothing, or nobody knows to what, because no server
+// could be reached, it did not answer, or a majority did not confirm: the same call may
+// succeed later.
+func Away(err error) bool {
+	var failed *Failure
+	if !errors.As(err, &failed) {
+		return false
+	}
+	var exception driver.WriteException
+	return away(err) || driver.IsTimeout(err) || repeatable(failed.Cause) || errors.As(err, &exception) && exception.WriteConcernError != nil
+}
+
 // repeatable reports that a call may be sent again at once: its connection broke,
 // or the servers elected another primary meanwhile.
 func repeatable(err error) bool {

@@ -37,7 +37,7 @@ func Serve(ctx context.Context, database *mongo.Database, work Work, decide func
 	var pruning sync.WaitGroup
 	pruning.Go(func() { prune(ctx, queue, work) })
 	defer pruning.Wait()
-	worker := &jobs.Worker{Queue: queue, Owner: work.Owner, Concurrency: work.Concurrency,
+	worker := &jobs.Worker{Queue: queue, Owner: work.Owner, Prunes: true, Concurrency: work.Concurrency,
 		Lease: work.Lease, MaxClaims: work.MaxClaims, Log: work.Log, Do: func(ctx context.Context, job jobs.Job) ([]byte, error) {
 			var request reasoning.Request
 			if err := json.Unmarshal(job.Body, &request); err != nil {

@@ -2,6 +2,7 @@ package mongosessions
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"savant/agent/memory"
@@ -16,6 +17,8 @@ type journal struct {
 	// first is the number of the record that this process began with. It is part of the
 	// key of its snapshots, so that a former owner cannot replace those of a later one.
 	first int
+	// nonce begins those of its records: one that is written again is known as its own.
+	nonce string
 }
 
 // Append inserts the next record. Every record is durable: a majority has it.
@@ -24,7 +27,8 @@ func (j *journal) Append(record memory.Record, _ memory.Durability) error {
 	if err != nil {
 		return fault.New(fault.Internal, "a record of run %s: %w", j.id, err)
 	}
-	won, err := j.place.records.Insert(j.place.ctx, mongo.Document{Key: recordKey(j.id, record.Number), Meta: j.place.owner, Body: line})
+	won, err := j.place.records.Insert(j.place.ctx, mongo.Document{Key: recordKey(j.id, record.Number),
+		Nonce: j.nonce + strconv.Itoa(record.Number), Meta: j.place.owner, Body: line})
 	switch {
 	case err != nil:
 		return notSaved(j.id, err)
@@ -35,6 +39,9 @@ func (j *journal) Append(record memory.Record, _ memory.Durability) error {
 	}
 	return nil
 }
+
+// Away says that the database could not be reached.
+func (j *journal) Away(err error) bool { return mongo.Away(err) }
 
 // WriteSnapshot keeps beside a snapshot what a list needs of it.
 func (j *journal) WriteSnapshot(snapshot memory.Snapshot, data []byte) error {

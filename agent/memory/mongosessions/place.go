@@ -12,6 +12,7 @@ package mongosessions
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -115,7 +116,12 @@ func (p *Place) Create(id string) (memory.Journal, error) {
 	if there {
 		return nil, memory.Collision(id)
 	}
-	return &journal{place: p, id: id, first: 1}, nil
+	return p.journal(id, 1), nil
+}
+
+// journal is a session that this process writes to from a record on.
+func (p *Place) journal(id string, first int) *journal {
+	return &journal{place: p, id: id, first: first, nonce: rand.Text() + "/"}
 }
 
 // Resume takes a session over. STATE_CONFLICT: a later claim has taken it already.
@@ -134,7 +140,7 @@ func (p *Place) Resume(id string) (memory.Journal, []memory.Record, error) {
 			return nil, nil, memory.Conflict(id)
 		}
 		taken := memory.Record{Number: len(records) + 1, Kind: KindTaken, Time: time.Now().UTC().Format(time.RFC3339Nano), Data: data}
-		opened := &journal{place: p, id: id, first: taken.Number}
+		opened := p.journal(id, taken.Number)
 		switch err := opened.Append(taken, memory.Durable); {
 		case err == nil:
 			return opened, append(records, taken), nil
@@ -220,6 +226,15 @@ func (p *Place) Standing(id string) (memory.Standing, error) {
 	standing := memory.Standing{Open: job.ID != "" && !job.Ended, Canceled: job.Cancelled, Owner: job.Owner}
 	if standing.Waiting = standing.Open && job.Waiting(); standing.Waiting && p.Note != nil {
 		standing.Note = p.Note(p.ctx, job.Needs)
+	}
+	if job.Ended && !job.Cancelled {
+		result, _, err := p.Jobs.Result(p.ctx, job.ID)
+		if err != nil {
+			return memory.Standing{}, notRead(id, err)
+		}
+		if result.Error != nil { // it was set aside, say
+			standing.Note = result.Error.Message()
+		}
 	}
 	return standing, nil
 }
