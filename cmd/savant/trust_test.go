@@ -136,7 +136,7 @@ func TestNothingLeavesBeforeAPersonAcceptedIt(t *testing.T) {
 		do("", "engines", "approve", "thief")
 		do("", "call", "git.status")
 		do("", "call", "thief.any")
-		require.Contains(t, do("", "run", "what is here"), "the setting reasoning.api_url of config/settings.json is not used")
+		require.Contains(t, do("", "run", "what is here"), "setting:reasoning.api_url", "it is named, and whoever else would decide does")
 		do("", "workflows", "run", "hello")
 		do(`{"session_id":"s","run_id":"r","step":1,"goal":"g"}`, "reasoning", "decide")
 		require.Contains(t, do(initialize, "mcp"), "TRUST_REQUIRED")

@@ -263,12 +263,13 @@ func TestAGuardedValueOfTheFileIsNotUsed(t *testing.T) {
 	require.Greater(t, checked, 8)
 }
 
-// Who would decide is not asked while the file says who that is and nobody has
-// accepted it; what the file says of others is no matter.
+// A model that the person names is not asked while the file says at which address, by which
+// provider or with which key, and nobody has accepted that. Whom the file alone names is
+// left out, and what it says of others is no matter.
 func TestWhoDecidesHasToBeAccepted(t *testing.T) {
 	for text, waits := range map[string]bool{
-		`{"reasoning": {"api_url": "http://a.example"}}`:                                                                           true,
-		`{"llm": {"slm_model": "openai:m"}}`:                                                                                       true,
+		`{"reasoning": {"api_url": "http://a.example"}}`:                                                                           false,
+		`{"llm": {"slm_model": "openai:m"}}`:                                                                                       false,
 		`{"llm": {"ollama_url": "http://a.example"}}`:                                                                              false,
 		`{"telemetry": {"otlp_endpoint": "http://a.example"}, "git_roots": ["/"], "repos": ["/"]}`:                                 false,
 		`{"reasoning": {"api_token": "sekrit-sekrit"}, "agent": {"disable_tools": true}, "git_roots": ["."], "repos": ["config"]}`: false,
@@ -348,7 +349,7 @@ func TestAHostCanBeTrusted(t *testing.T) {
 		loaded, err := settings.Load(from(map[string]string{settings.EnvTrustedHosts: c.trusted}), from(secret), nobody(t))
 		require.NoError(t, err)
 		require.Equal(t, c.ok, loaded.Reasoning.URL == c.address, "%s, trusted %s", c.address, c.trusted)
-		require.Equal(t, c.ok, loaded.Reasoning.Waiting == nil)
+		require.NoError(t, loaded.Reasoning.Waiting)
 	}
 	_, err := load(t, `{"trusted_hosts": ["evil.example"], "reasoning": {"api_url": "https://evil.example"}}`, nil, nil)
 	require.ErrorContains(t, err, "trusted_hosts says which hosts this file may name, so it cannot be set here: use the variable "+settings.EnvTrustedHosts)

@@ -131,10 +131,12 @@ func (g *guard) pass(all []Value) (Value, error) {
 // that is named without one.
 var providers = []string{"ollama", "anthropic", "openai"}
 
-// decides returns why whoever decides may not be asked: what the file says of it
-// would hold, and nobody accepted that. Nil: it may.
+// decides returns why the models may not be asked that the person's own settings name: the
+// file says by which provider, address or key, and nobody accepted that. Without it they
+// would be asked at another host than the one that was meant. Nil: they may. A service or
+// a model that only the file names is left out like every other setting of it.
 func (g *guard) decides(by Reasoning) error {
-	keys := []string{"reasoning.api_url", "llm.slm_model", "llm.llm_model"}
+	var keys []string
 	for _, model := range []string{by.SLM, by.LLM} {
 		provider, _, _ := strings.Cut(model, ":")
 		if model == "" {

@@ -30,8 +30,8 @@ type Reasoning struct {
 	OllamaURL                  string
 	AnthropicURL, AnthropicKey string
 	OpenAIURL, OpenAIKey       string
-	// Waiting is the error of a call that would have gone where a value of the
-	// file says, which nobody has accepted; nil without one.
+	// Waiting is the error of asking a model that the person's settings name at an address
+	// that the file names, which nobody has accepted; nil without one.
 	Waiting error
 }
 

@@ -184,6 +184,10 @@ func TestExpressions(t *testing.T) {
 		`(free ?? answer).txt`:                     ``,
 		`max(answer.parts)`:                        ``,
 		`params.maybe == null`:                     ``,
+		`answer.text == null`:                      `warning: answer.text is never null, and without it the step is in error: to ask whether it is there write answer?.text`,
+		`null != answer.size`:                      `write answer?.size`,
+		`answer.parts == "x"`:                      `error: this comparison is never true: a list is never equal to a string`,
+		`each != 2`:                                `warning: this comparison is always true: a list is never equal to an integer`,
 		`answer.risk == "low" ? "x" : answer.text`: ``,
 	} {
 		found := lines(report(t, rendering(expression)))
@@ -204,7 +208,7 @@ func TestNothingIsSaidOfWhatMayBeRight(t *testing.T) {
 		`answer.risk in ["low", "high"]`, `answer.risk in params.open`, `params.open.x.y`, `params.maybe != null and params.maybe contains "a"`,
 		`type(free) == "string" ? free : free.text`, `type(answer.text) == "map" ? answer.text.x : answer.text`, `type(free) == "array" and free[0] == 1`,
 		`"x" in answer and answer.x == 1`, `answer.text == params.name`, `params.mode == "fast" or params.mode == "slow"`, `steps.answer.status == "done"`,
-		`each[0].twice > 1`, `each == []`, `each != 2`, `approved.comment ?? ""`, `asked.why`, `len(answer) + len(answer.text) + len(answer.parts)`,
+		`each[0].twice > 1`, `each == []`, `answer != {}`, `state.answer != null`, `answer?.size != null and answer.size > 1`, `free.x != null`, `approved.comment ?? ""`, `asked.why`, `len(answer) + len(answer.text) + len(answer.parts)`,
 		`find(answer.parts, .n == 1)?.path ?? ""`, `answer.parts == [] ? 1 : answer.parts[0].n`, `params[answer.text]`, `answer[params.name]`,
 		`sum(map(answer.parts, .n)) / 2 > 1.5`, `flatten(map(answer.parts, [.path, [.n]]))`, `let x = answer.parts; x[0].path + "a"`, `answer.size ?? "none"`,
 		`(answer.ok ? 1 : "a") == "a"`, `max(concat([0], map(answer.parts, .n))) + 1`, `reduce(answer.parts, #acc + .n, 0)`, `int(answer.text) == 3`,

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -109,17 +110,36 @@ func (i *inference) ordered(n *ast.BinaryNode) {
 // compare reports an == that can never hold, and a != that always does.
 func (i *inference) compare(n *ast.BinaryNode) {
 	left, right := i.node(n.Left), i.node(n.Right)
-	if isNull(n.Left) || isNull(n.Right) || left.kinds == 0 || right.kinds == 0 || canEqual(left, right) {
+	if left.kinds == 0 || right.kinds == 0 || canEqual(left, right) {
 		return
 	}
-	if (left.kinds|right.kinds)&(list|object) != 0 && (left.values == nil || right.values == nil) {
-		return // of lists and maps, of which little is known
+	if isNull(n.Left) || isNull(n.Right) {
+		i.compareNull(n)
+		return
+	}
+	if left.kinds&right.kinds&(list|object) != 0 {
+		return // lists or maps, of which little is known
 	}
 	if n.Operator == "!=" {
 		i.report(n, warning, "this comparison is always true: %s", differ(n, left, right))
 		return
 	}
 	i.report(n, "", "this comparison is never true: %s", differ(n, left, right))
+}
+
+// compareNull warns where a value that is never null is compared with null: as a rule to
+// ask whether a field is there, which only ?. can do.
+func (i *inference) compareNull(n *ast.BinaryNode) {
+	value := n.Left
+	if isNull(value) {
+		value = n.Right
+	}
+	read := plainly(value)
+	dot := strings.LastIndexByte(read, '.')
+	if isNull(value) || dot < 0 || slices.Contains([]string{"state", "params", "run", "loop"}, read[:dot]) {
+		return
+	}
+	i.report(n, warning, "%s is never null, and without it the step is in error: to ask whether it is there write %s?%s", subject(read), read[:dot], read[dot:])
 }
 
 func isNull(node ast.Node) bool {

@@ -390,7 +390,7 @@ func (p *parser) param(key, node *yaml.Node) {
 	case string:
 		_, value := entry(node, "required")
 		p.add(fault.YAMLSchemaViolation, at+".required", value, "required must be true or false, not text%s", boolean(required))
-		return
+		delete(schema, "required") // its readers are not at fault
 	}
 	param.Default, param.HasDefault = schema["default"]
 	param.Description, _ = schema["description"].(string)
@@ -398,12 +398,15 @@ func (p *parser) param(key, node *yaml.Node) {
 	check, err := p.w.set.Inline(schema)
 	if err != nil {
 		p.schemaProblem(err, at, node)
+		param.Schema = map[string]any{} // its readers are not at fault
+		p.w.Params = append(p.w.Params, param)
 		return
 	}
 	param.check = check
 	if param.HasDefault && param.Default != nil {
 		if err := check.Check(param.Default); err != nil {
-			p.add(fault.InvalidParams, at+".default", node, "the default does not fit the parameter's schema: %s", firstMessage(err))
+			_, value := entry(node, "default")
+			p.add(fault.InvalidParams, at+".default", value, "the default does not fit the parameter's schema: %s", firstMessage(err))
 		}
 	}
 	p.w.Params = append(p.w.Params, param)

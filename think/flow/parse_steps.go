@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -427,7 +428,11 @@ func (p *parser) inputOf(r raw) {
 		return
 	}
 	if s.input.field(rule.needed) == nil {
-		p.add(fault.YAMLSchemaViolation, s.path+".input_template", node, "%s needs input_template.%s", s.Call, rule.needed)
+		instead := ""
+		if s.input != nil && len(s.input.fields) == 1 {
+			instead = fmt.Sprintf(", and it has only %q", fault.Cut(s.input.fields[0].key, 80))
+		}
+		p.add(fault.YAMLSchemaViolation, s.path+".input_template", node, "%s needs input_template.%s%s", s.Call, rule.needed, instead)
 		return
 	}
 	for _, f := range s.input.fields {

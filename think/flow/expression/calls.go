@@ -172,7 +172,7 @@ const noClock = "expressions have no clock and no randomness; pass the value as 
 var similar = map[string]string{
 	"default": "??, as in x ?? 0", "d": "??, as in x ?? 0", "length": "len", "size": "len", "toString": "string", "str": "string", "toUpperCase": "upper",
 	"toLowerCase": "lower", "forEach": "map", "select": "filter", "unique": "uniq", "some": "any",
-	"every": "all", "includes": "contains", "tojson": "toJSON", "entries": "toPairs", "items": "toPairs",
+	"every": "all", "includes": "contains", "tojson": "toJSON", "json": "toJSON", "fromjson": "fromJSON", "parseJSON": "fromJSON", "entries": "toPairs", "items": "toPairs",
 	"number": "float", "substring": "a slice, text[from:to]", "format": "a template, or + and string(…)",
 	"random": "nothing: " + noClock, "rand": "nothing: " + noClock, "uuid": "nothing: " + noClock,
 }

@@ -11,6 +11,7 @@ import (
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
 	"savant/fault"
+	"savant/internal/jsonvalue"
 	"savant/think"
 	"savant/think/flow"
 )
@@ -21,6 +22,7 @@ type byHand struct {
 	result              string // JSON, @file or -
 	receipt             string // of a call, in place of its result
 	editor              bool   // the result is written in an editor
+	written             string // there
 }
 
 func (p *program) workflowsAnswerCommand() *cobra.Command {
@@ -66,11 +68,15 @@ func (p *program) answerByHand(ctx context.Context, a *app.App, given byHand) er
 		if err != nil {
 			return err
 		}
-		written, err := p.edited(ctx, asked)
+		written, err := p.edited(ctx, question(asked))
 		if err != nil {
 			return err
 		}
-		given.step, given.result = asked.StepID, string(written)
+		result, err := jsonvalue.Encode(jsonvalue.TextOrValue(written))
+		if err != nil {
+			return fault.New(fault.InvalidParams, "--editor: %w", err)
+		}
+		given.step, given.result, given.written = asked.StepID, string(result), written
 	}
 	step := given.step
 	if step == "" {
@@ -81,6 +87,9 @@ func (p *program) answerByHand(ctx context.Context, a *app.App, given byHand) er
 		step = asked.StepID
 	}
 	reply, err := p.handIn(ctx, a, think.NextInput{Workflow: at.Workflow, RunID: at.RunID, StepID: step}, given)
+	if err != nil && given.editor {
+		err = kept(err, given.written)
+	}
 	if err != nil || p.JSON {
 		return p.Printed(reply, err)
 	}

@@ -24,6 +24,7 @@ type approval struct {
 	comment             string
 	answer              string
 	answered            bool
+	editor              bool // the answer is written in an editor
 }
 
 // ApproveCommand is `savant approve`.
@@ -43,6 +44,8 @@ func ApproveCommand(shared *cli.Program) *cobra.Command {
 	flags.BoolVar(&said.decline, "decline", false, "decline instead of approving")
 	flags.StringVar(&said.comment, "comment", "", "a comment, kept with the answer")
 	flags.StringVar(&said.answer, "answer", "", "the answer to a question: JSON, or text")
+	flags.BoolVar(&said.editor, "editor", false, "write the answer to a question in $EDITOR, with what is asked above it")
+	command.MarkFlagsMutuallyExclusive("answer", "editor")
 	return command
 }
 
@@ -73,6 +76,12 @@ func (p *program) approveOnce(ctx context.Context, a *app.App, said approval) er
 	}
 	reply, err := a.Think.Approve(ctx, asked.Workflow, asked.RunID, asked.StepID, asked.Digest, answer)
 	if err != nil {
+		if text, isText := answer.(string); said.editor {
+			if !isText {
+				text = encodedShort(answer)
+			}
+			return kept(err, text)
+		}
 		return err
 	}
 	p.printStanding(asked, reply)
@@ -88,7 +97,7 @@ func (p *program) decideHere(ctx context.Context, a *app.App, asked think.Pendin
 		elsewhere <- a.Think.AwaitAnswer(asking, asked) == nil
 		stop()
 	}()
-	answer, err := p.decide(asking, asked, said)
+	answer, err := p.decide(asking, a, asked, said)
 	stop()
 	if <-elsewhere {
 		return nil, fault.New(fault.StateConflict, "step %s of run %s was answered elsewhere meanwhile", asked.StepID, asked.RunID)
@@ -126,12 +135,12 @@ func (p *program) show(asked think.Pending) error {
 }
 
 // decide asks the person and returns the answer to record.
-func (p *program) decide(ctx context.Context, asked think.Pending, said approval) (any, error) {
+func (p *program) decide(ctx context.Context, a *app.App, asked think.Pending, said approval) (any, error) {
 	if asked.Call == flow.CallAsk {
-		return p.answer(ctx, asked, said)
+		return p.answer(ctx, a, asked, said)
 	}
-	if said.answered {
-		return nil, cli.UsageError("step " + asked.StepID + " asks for approval: --answer is for questions")
+	if said.answered || said.editor {
+		return nil, cli.UsageError("step " + asked.StepID + " asks for approval: --answer and --editor are for questions")
 	}
 	approved := false
 	var err error
@@ -150,14 +159,18 @@ func (p *program) decide(ctx context.Context, asked think.Pending, said approval
 	return answer, nil
 }
 
-func (p *program) answer(ctx context.Context, asked think.Pending, said approval) (any, error) {
+func (p *program) answer(ctx context.Context, a *app.App, asked think.Pending, said approval) (any, error) {
 	if said.decline || said.comment != "" {
 		return nil, cli.UsageError("step " + asked.StepID + " asks a question: --decline and --comment are for approvals")
 	}
 	if said.answered {
 		return typed(said.answer, asked.Schema), p.confirm(ctx, "Send the answer "+terminal.Visible(said.answer)+"?")
 	}
-	value, err := p.ask(ctx, asked.Schema)
+	if said.editor {
+		written, err := p.edited(ctx, asked)
+		return typed(written, asked.Schema), err
+	}
+	value, err := p.ask(ctx, a, asked.Schema)
 	return value, stillWaits(err)
 }
 

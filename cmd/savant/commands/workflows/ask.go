@@ -1,17 +1,19 @@
 package workflows
 
 import (
-	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
+	"savant/cmd/savant/app"
 	"savant/cmd/savant/terminal"
+	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/schemas"
 )
 
 // approves asks for a person's decision: yes, decline, or later, which leaves the step
@@ -27,139 +29,249 @@ func (p *program) approves(ctx context.Context) (approved bool, err error) {
 			return true, nil
 		case "d", "decline":
 			return false, nil
-		case "l", "later", "n", "no", "":
+		case "l", "later", "":
 			return false, terminal.ErrNoAnswer
 		}
-		fmt.Fprintln(p.Stdout, "Answer y, d or l.")
+		fmt.Fprintln(p.Stdout, "Answer y, d or l: d declines, l leaves the step as it is.")
 	}
 }
 
-// ask asks for a value of a schema: choices for an enum, fields for an object.
-func (p *program) ask(ctx context.Context, schema any) (any, error) {
-	described, _ := schema.(map[string]any)
-	fields, isForm := described["properties"].(map[string]any)
-	if !isForm || len(fields) == 0 {
-		value, _, err := p.askValue(ctx, "Answer", described, true)
-		return value, err
+// questions asks a person at the terminal for a value, field by field.
+type questions struct {
+	*program
+	// schema is what the whole answer must fit; nil where it cannot be compiled here, and
+	// the whole answer is checked when it is given.
+	schema *schemas.Schema
+	whole  any // the answer as far as it is given
+}
+
+// ask asks for a value of a schema: choices for an enum, fields for an object. What does
+// not fit is told at once, and asked again.
+func (p *program) ask(ctx context.Context, a *app.App, schema any) (any, error) {
+	q := &questions{program: p}
+	if set, err := a.Think.Library.Schemas(); err == nil && schema != nil {
+		q.schema, _ = set.Inline(schema)
 	}
-	required, _ := described["required"].([]any)
+	described, _ := schema.(map[string]any)
+	if schema == nil {
+		described = map[string]any{"type": "string"}
+	}
+	if len(members(described)) > 0 {
+		answer := map[string]any{}
+		q.whole = answer
+		return answer, q.askFields(ctx, described, answer, "", "")
+	}
+	one := field{name: "Answer", schema: described, needed: true, put: func(value any) { q.whole = value }}
+	_, err := q.askValue(ctx, one)
+	return q.whole, err
+}
+
+// members are the fields of an object's schema.
+func members(schema map[string]any) map[string]any {
+	fields, _ := schema["properties"].(map[string]any)
+	return fields
+}
+
+// askFields asks for the fields of an object, those first that are needed.
+func (q *questions) askFields(ctx context.Context, schema, answer map[string]any, at, label string) error {
+	required, _ := schema["required"].([]any)
 	needed := func(name string) bool { return slices.Contains(required, any(name)) }
-	names := slices.SortedFunc(maps.Keys(fields), func(a, b string) int {
+	names := slices.SortedFunc(maps.Keys(members(schema)), func(a, b string) int {
 		if needed(a) != needed(b) {
 			return map[bool]int{true: -1, false: 1}[needed(a)]
 		}
 		return cmp.Compare(a, b)
 	})
-	answer := map[string]any{}
 	for _, name := range names {
-		field, _ := fields[name].(map[string]any)
-		value, given, err := p.askValue(ctx, name, field, needed(name))
+		described, _ := members(schema)[name].(map[string]any)
+		one := field{name: label + name, at: at + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name), schema: described, needed: needed(name),
+			put: func(value any) { answer[name] = value }}
+		given, err := q.askField(ctx, one)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if given {
-			answer[name] = value
+		if !given {
+			delete(answer, name)
 		}
 	}
-	return answer, nil
+	return nil
 }
 
-// askValue asks for one value until what is typed can be one. A value that may be left
-// out is by an empty line.
-func (p *program) askValue(ctx context.Context, name string, schema map[string]any, needed bool) (value any, given bool, err error) {
-	choices, _ := schema["enum"].([]any)
-	label := terminal.Visible(name)
-	for _, member := range []string{"title", "description"} {
-		if text, _ := schema[member].(string); text != "" {
-			label += " (" + terminal.Visible(text) + ")"
-			break
+// askField asks for a field: for its own fields, if it is an object that has some.
+func (q *questions) askField(ctx context.Context, one field) (given bool, err error) {
+	if one.schema["type"] == "null" {
+		if one.needed {
+			one.put(nil)
+		}
+		return one.needed, nil
+	}
+	if len(members(one.schema)) == 0 || len(one.choices()) > 0 {
+		return q.askValue(ctx, one)
+	}
+	if !one.needed {
+		fill, err := q.Typed.Confirm(ctx, q.Stdin, q.Stdout, one.label()+": fill in its fields?")
+		if err != nil || !fill {
+			return false, err
 		}
 	}
+	inner := map[string]any{}
+	one.put(inner)
+	return true, q.askFields(ctx, one.schema, inner, one.at, one.name+".")
+}
+
+// askValue asks for one value until what is typed fits. An empty line leaves out what may be
+// left out, and takes a default.
+func (q *questions) askValue(ctx context.Context, one field) (given bool, err error) {
+	choices := one.choices()
 	for i, each := range choices {
-		fmt.Fprintf(p.Stdout, "  %d  %s\n", i+1, terminal.Visible(shownChoice(each)))
+		mark := fmt.Sprint(i + 1)
+		if !numbered(choices) {
+			mark = "-"
+		}
+		fmt.Fprintf(q.Stdout, "  %s  %s\n", mark, each)
 	}
-	switch {
-	case len(choices) > 0:
-		label += fmt.Sprintf(" [1-%d]", len(choices))
-	case schema["type"] == "boolean":
-		label += " [y/n]"
-	case schema["type"] == "integer" || schema["type"] == "number":
-		label += " [" + fmt.Sprint(schema["type"]) + "]"
-	case schema["type"] == "array" || schema["type"] == "object":
-		label += " [JSON " + fmt.Sprint(schema["type"]) + "]"
-	}
-	if !needed {
-		label += " (optional)"
-	}
+	standard, hasDefault := one.schema["default"]
 	for {
-		line, err := p.Typed.Ask(ctx, p.Stdin, p.Stdout, label+": ")
+		line, err := q.Typed.Ask(ctx, q.Stdin, q.Stdout, one.question(choices)+": ")
 		if err != nil {
-			return nil, false, err
+			return false, err
 		}
-		if line == "" && !needed {
-			return nil, false, nil
+		switch {
+		case line == "" && hasDefault:
+			one.put(standard)
+			return true, nil
+		case line == "" && !one.needed:
+			return false, nil
+		case line == "":
+			fmt.Fprintln(q.Stdout, "An answer is needed."+one.howEmpty())
+			continue
 		}
-		if value, ok := valueOf(line, schema, choices); ok {
-			return value, true, nil
-		}
-		fmt.Fprintln(p.Stdout, "That does not fit.")
-	}
-}
-
-// valueOf reads what was typed for a schema; false where it cannot be meant.
-func valueOf(line string, schema map[string]any, choices []any) (any, bool) {
-	if len(choices) > 0 {
-		for _, each := range choices { // a value before a number: a choice may be a number
-			if strings.EqualFold(line, shownChoice(each)) {
-				return each, true
+		why := "choose from the list"
+		for i, meant := range one.read(line, choices) {
+			one.put(meant)
+			misfit := q.misfit(one.at)
+			if misfit == "" {
+				return true, nil
+			}
+			if i == 0 {
+				why = misfit
 			}
 		}
-		number, err := strconv.Atoi(line)
-		if err != nil || number < 1 || number > len(choices) {
-			return nil, false
-		}
-		return choices[number-1], true
+		fmt.Fprintf(q.Stdout, "That does not fit: %s.\n", terminal.Visible(why))
 	}
-	switch schema["type"] {
-	case "boolean":
-		switch strings.ToLower(line) {
-		case "y", "yes", "true":
-			return true, true
-		case "n", "no", "false":
-			return false, true
-		}
-		return nil, false
-	case "integer", "number", "array", "object":
-		value, err := jsonvalue.Decode([]byte(line))
-		return value, err == nil && ofType(value, schema["type"])
-	}
-	if schema == nil {
-		return line, true
-	}
-	return typed(line, schema), true
 }
 
-// ofType reports whether a value is of a JSON type, roughly: the schema decides.
-func ofType(value, kind any) bool {
-	switch value.(type) {
-	case map[string]any:
-		return kind == "object"
+// misfit says why the part of the answer at a pointer does not fit, or "".
+func (q *questions) misfit(at string) string {
+	if q.schema == nil {
+		return ""
+	}
+	err := q.schema.Check(q.whole)
+	if !errors.Is(err, fault.ValidationFailed) {
+		return ""
+	}
+	for _, each := range fault.From(err).Diagnostics {
+		if inner, ok := strings.CutPrefix(each.Pointer, at); ok && (inner == "" || inner[0] == '/') {
+			return strings.TrimSuffix(strings.TrimPrefix(inner+": ", ": ")+each.Message, ".")
+		}
+	}
+	return ""
+}
+
+// field is one value that a person is asked for.
+type field struct {
+	name, at string // as it is shown, and its JSON pointer in the answer
+	schema   map[string]any
+	needed   bool
+	put      func(value any) // into the answer
+}
+
+// label is the value's name with what it is about.
+func (f field) label() string {
+	for _, member := range []string{"title", "description"} {
+		if text, _ := f.schema[member].(string); text != "" {
+			return terminal.Visible(f.name) + " (" + terminal.Visible(text) + ")"
+		}
+	}
+	return terminal.Visible(f.name)
+}
+
+// question is the label with what may be typed.
+func (f field) question(choices []choice) string {
+	kinds, hint := f.kinds(), ""
+	switch {
+	case len(choices) > 0 && f.several():
+		hint = "some of the list, with commas between"
+	case len(choices) > 0 && numbered(choices):
+		hint = fmt.Sprintf("1-%d", len(choices))
+	case len(choices) > 0:
+		hint = "one of the list"
+	case slices.Equal(kinds, []string{"boolean"}):
+		hint = "y/n"
+	case slices.Equal(kinds, []string{"array"}):
+		hint = `list as JSON, such as ["one", "two"]`
+	case slices.Equal(kinds, []string{"object"}):
+		hint = "object as JSON"
+	case len(kinds) > 0 && !slices.Equal(kinds, []string{"string"}):
+		hint = strings.Join(kinds, " or ")
+	}
+	label := f.label()
+	if hint != "" {
+		label += " [" + terminal.Visible(hint) + "]"
+	}
+	if standard, has := f.schema["default"]; has {
+		return label + " (empty: " + terminal.Visible(encodedShort(standard)) + ")"
+	}
+	if !f.needed {
+		return label + " (optional)"
+	}
+	return label
+}
+
+// howEmpty says how to answer with an empty text, where that may fit.
+func (f field) howEmpty() string {
+	if len(f.choices()) == 0 && slices.Contains(f.kinds(), "string") {
+		return ` An empty text is "", and Ctrl-D leaves the step as it is.`
+	}
+	return " Ctrl-D leaves the step as it is."
+}
+
+// kinds are the types that the schema names.
+func (f field) kinds() []string {
+	switch kind := f.schema["type"].(type) {
+	case string:
+		return []string{kind}
 	case []any:
-		return kind == "array"
-	case string, bool, nil:
-		return false
+		var kinds []string
+		for _, each := range kind {
+			kinds = append(kinds, fmt.Sprint(each))
+		}
+		return kinds
 	}
-	return kind == "integer" || kind == "number"
+	return nil
 }
 
-// shownChoice is a choice as a person reads and types it.
-func shownChoice(value any) string {
-	if text, ok := value.(string); ok {
-		return text
+// read returns what a line can mean, the likeliest first; nothing where it is none of the
+// choices.
+func (f field) read(line string, choices []choice) []any {
+	kinds := f.kinds()
+	value, err := jsonvalue.Decode([]byte(line))
+	switch {
+	case len(choices) > 0 && f.several():
+		return severalOf(line, choices)
+	case len(choices) > 0:
+		return chosenOf(line, choices)
+	case err != nil && slices.Contains(kinds, "boolean"):
+		if meant, ok := map[string]bool{"y": true, "yes": true, "n": false, "no": false}[strings.ToLower(line)]; ok {
+			return []any{meant, line}
+		}
+		return []any{line}
+	case err != nil:
+		return []any{line}
+	case line == `""`:
+		return []any{value, line}
+	case slices.Equal(kinds, []string{"string"}):
+		return []any{line, value}
 	}
-	encoded, err := jsonvalue.Encode(value)
-	if err != nil {
-		return fmt.Sprint(value)
-	}
-	return string(bytes.TrimSpace(encoded))
+	return []any{value, line}
 }

@@ -2,7 +2,6 @@ package workflows
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"os/exec"
 	"strings"
@@ -10,54 +9,88 @@ import (
 	"savant/cmd/savant/terminal"
 	"savant/fault"
 	"savant/internal/jsonvalue"
-	"savant/think/flow"
 )
 
-// edited has a person write the result of a step in the editor of VISUAL or EDITOR. The
-// file begins with what is asked, in lines with a #, which are left out of the result.
+// edited has a person write an answer in the editor of VISUAL or EDITOR. The file begins
+// with what is asked, in lines with a #; those are left out of the answer, and no others.
 // Nothing else in the file is no answer: APPROVAL_REQUIRED.
-func (p *program) edited(ctx context.Context, asked flow.Instruction) (json.RawMessage, error) {
+func (p *program) edited(ctx context.Context, shown any) (string, error) {
 	command := p.editor()
 	if len(command) == 0 {
-		return nil, fault.New(fault.InvalidParams, "--editor: set EDITOR to the editor to use")
+		return "", fault.New(fault.InvalidParams, "--editor: set EDITOR to the editor to use")
 	}
-	text, err := terminal.Indented(question(asked))
+	text, err := terminal.Indented(shown)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
+	above := "# Write the answer below these lines: JSON, or text. These lines are left out.\n# " +
+		strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n# ") + "\n"
+	file, err := temporary(above)
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(file)
+	run := exec.CommandContext(ctx, command[0], append(command[1:], file)...)
+	run.Stdin, run.Stdout, run.Stderr, run.Env = p.Stdin, p.Stdout.Writer, p.Stderr, p.World.Environment
+	if err := run.Run(); err != nil {
+		return "", fault.New(fault.InvalidParams, "--editor: %s: %w; the step still waits", command[0], err)
+	}
+	written, err := os.ReadFile(file)
+	if err != nil {
+		return "", fault.New(fault.Internal, "the file that was edited: %w", err)
+	}
+	answer := below(above, string(written))
+	if answer == "" {
+		return "", stillWaits(terminal.ErrNoAnswer)
+	}
+	return answer, nil
+}
+
+// below returns what was written beside the lines above it. Editors may change the ends
+// of lines.
+func below(above, written string) string {
+	asked := map[string]bool{}
+	for line := range strings.Lines(above) {
+		asked[strings.TrimSpace(line)] = true
+	}
+	var lines []string
+	for line := range strings.Lines(written) {
+		if !asked[strings.TrimSpace(line)] {
+			lines = append(lines, line)
+		}
+	}
+	return strings.TrimSpace(strings.Join(lines, ""))
+}
+
+// kept is the error of an answer that was refused, with the file that keeps what a person
+// wrote.
+func kept(err error, written string) error {
+	file, failed := temporary(written)
+	if failed != nil {
+		return err
+	}
+	coded, syntax := fault.From(err), ""
+	if _, invalid := jsonvalue.Decode([]byte(written)); invalid != nil && strings.ContainsAny(written[:1], "{[") {
+		syntax = " (as JSON: " + invalid.Error() + ")"
+	}
+	return fault.New(coded.Code, "%s; what you wrote%s is kept in %s", coded.Message(), syntax, file).With(coded.Diagnostics...)
+}
+
+// temporary writes a text into a new file that only its owner can read.
+func temporary(text string) (string, error) {
 	file, err := os.CreateTemp("", "savant-answer-*.json")
 	if err != nil {
-		return nil, fault.New(fault.Internal, "the file to edit: %w", err)
+		return "", fault.New(fault.Internal, "the file to edit: %w", err)
 	}
-	defer os.Remove(file.Name())
-	_, err = file.WriteString("# The result of this step, as JSON. Lines with a # are left out.\n# " +
-		strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n# ") + "\n")
+	_, err = file.WriteString(text)
 	if closed := file.Close(); err == nil {
 		err = closed
 	}
 	if err != nil {
-		return nil, fault.New(fault.Internal, "the file to edit: %w", err)
+		_ = os.Remove(file.Name())
+		return "", fault.New(fault.Internal, "the file to edit: %w", err)
 	}
-	run := exec.CommandContext(ctx, command[0], append(command[1:], file.Name())...)
-	run.Stdin, run.Stdout, run.Stderr, run.Env = p.Stdin, p.Stdout.Writer, p.Stderr, p.World.Environment
-	if err := run.Run(); err != nil {
-		return nil, fault.New(fault.InvalidParams, "--editor: %s: %w", command[0], err)
-	}
-	written, err := os.ReadFile(file.Name())
-	if err != nil {
-		return nil, fault.New(fault.Internal, "the file that was edited: %w", err)
-	}
-	var lines []string
-	for line := range strings.Lines(string(written)) {
-		if !strings.HasPrefix(line, "#") {
-			lines = append(lines, line)
-		}
-	}
-	result := strings.TrimSpace(strings.Join(lines, ""))
-	if result == "" {
-		return nil, stillWaits(terminal.ErrNoAnswer)
-	}
-	return jsonvalue.Encode(jsonvalue.TextOrValue(result))
+	return file.Name(), nil
 }
 
 // editor is the command of VISUAL or EDITOR, with its arguments.
