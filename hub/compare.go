@@ -226,18 +226,20 @@ func (h *Hub) compareRuns(r *http.Request, view *compareView) error {
 		return err
 	}
 	for _, each := range list.Runs {
-		view.Choices = append(view.Choices, choice{each.Workflow + "/" + each.Run, each.Status + ", " + when(each.Updated)})
+		view.Choices = append(view.Choices, choice{each.Workflow + "/" + each.Run, h.options.Standings.Standing(ctx, each).String() + ", " + when(each.Updated)})
 	}
 	if view.Left == "" || view.Right == "" {
 		return nil
 	}
-	infos := [2]state.Info{}
+	var stands [2]Standing
 	for i, key := range []state.Key{left, right} {
-		if infos[i], err = h.infoOf(ctx, key); err != nil {
+		info, err := h.infoOf(ctx, key)
+		if err != nil {
 			return err
 		}
+		stands[i] = h.options.Standings.Standing(ctx, info)
 		view.Both = append(view.Both, comparedRun{Name: key.Run, Href: "/runs/" + url.PathEscape(key.Workflow) + "/" + url.PathEscape(key.Run),
-			Status: h.options.Standings.Standing(ctx, infos[i]).Status})
+			Status: stands[i].Status})
 	}
 	if left.Workflow != right.Workflow {
 		view.Problem = "these are runs of two workflows: steps are paired by their names"
@@ -248,6 +250,7 @@ func (h *Hub) compareRuns(r *http.Request, view *compareView) error {
 	}
 	view.Changes = &changesView{Shown: true, Before: left.Run, After: right.Run}
 	h.fillChanges(r, view.Changes, changes, view.Only)
+	view.fact("Stands", stands[0].String(), stands[1].String())
 	return h.addFacts(r, view, changes)
 }
 
@@ -281,9 +284,8 @@ func (h *Hub) addFacts(r *http.Request, view *compareView, changes *audit.Change
 			return err
 		}
 	}
-	view.fact("Status", string(sides[0].Status), string(sides[1].Status))
 	view.fact("Version", "v"+strconv.Itoa(sides[0].Version), "v"+strconv.Itoa(sides[1].Version))
-	view.fact("Workflow", sides[0].Digest[:min(12, len(sides[0].Digest))], sides[1].Digest[:min(12, len(sides[1].Digest))])
+	view.fact("Digest of the workflow", sides[0].Digest[:min(12, len(sides[0].Digest))], sides[1].Digest[:min(12, len(sides[1].Digest))])
 	view.fact("State hash", sides[0].Hash[:min(12, len(sides[0].Hash))], sides[1].Hash[:min(12, len(sides[1].Hash))])
 	view.fact("Began", began[0], began[1])
 	view.fact("Took", took[0], took[1])

@@ -1,7 +1,9 @@
 package hub
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"strconv"
 
@@ -52,12 +54,17 @@ type eventView struct {
 	DurationMS                 float64
 	PromptTokens, OutputTokens int
 	Cost                       string
-	Args, Output, Reasoning    string
+	Args, Reasoning            string
+	Output                     []outputPart
 	Error                      string
 	Sections                   []section
 	Metadata                   string
 	CallID                     string
 }
+
+// outputPart is a member of what a tool gave, or all of it where it has none: texts as
+// they are, the rest as JSON.
+type outputPart struct{ Name, Text string }
 
 // section is a part of a prompt with its size.
 type section struct {
@@ -68,7 +75,7 @@ type section struct {
 
 func (h *Hub) eventView(e events.Event) eventView {
 	view := eventView{eventRow: rowOf(e), Step: e.Step, Action: e.Action, Tool: e.ToolName, Model: e.Model, DurationMS: e.DurationMS,
-		PromptTokens: e.PromptTokens, OutputTokens: e.OutputTokens, CallID: e.CallID, Output: e.Output}
+		PromptTokens: e.PromptTokens, OutputTokens: e.OutputTokens, CallID: e.CallID, Output: h.outputOf(e.Output)}
 	view.Text = textOf(e.Event)
 	if len(e.Args) > 0 {
 		view.Args = h.indented(e.Args)
@@ -87,4 +94,44 @@ func (h *Hub) eventView(e events.Event) eventView {
 		view.Metadata = h.indented(e.Metadata)
 	}
 	return view
+}
+
+// outputOf takes apart what a tool gave. What is cut is no JSON, and stays as it is.
+func (h *Hub) outputOf(text string) []outputPart {
+	if text == "" {
+		return nil
+	}
+	if !json.Valid([]byte(text)) {
+		return []outputPart{{Text: text}}
+	}
+	raw := h.options.Redactor.JSON(json.RawMessage(text))
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	if first, err := decoder.Token(); err != nil || first != json.Delim('{') {
+		return []outputPart{{Text: h.textOf(raw)}}
+	}
+	var out []outputPart
+	for decoder.More() {
+		name, err := decoder.Token()
+		var value json.RawMessage
+		if err == nil {
+			err = decoder.Decode(&value)
+		}
+		if err != nil {
+			return []outputPart{{Text: h.textOf(raw)}}
+		}
+		out = append(out, outputPart{fmt.Sprint(name), h.textOf(value)})
+	}
+	if out == nil {
+		return []outputPart{{Text: "{}"}}
+	}
+	return out
+}
+
+// textOf is a text as it is, and any other value as JSON.
+func (h *Hub) textOf(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil && len(raw) > 0 && raw[0] == '"' {
+		return text
+	}
+	return h.indented(raw)
 }

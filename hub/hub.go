@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -75,6 +76,18 @@ type Standings interface {
 type Standing struct {
 	Status, WaitsFor string
 	Steps            []string
+}
+
+// String is a standing in a few words: "waiting for a person at publish".
+func (s Standing) String() string {
+	text := s.Status
+	if s.WaitsFor != "" {
+		text += " for a " + s.WaitsFor
+	}
+	if len(s.Steps) > 0 {
+		text += " at " + strings.Join(s.Steps, ", ")
+	}
+	return text
 }
 
 // Decider is one who decides for the agent. Host is where they are, "" for here; State is

@@ -59,11 +59,10 @@ type statusCount struct {
 	Count  int
 }
 
-// panelOf reads the step that the query names; nil where it names none.
-func (h *Hub) panelOf(r *http.Request, v *think.View) (*panel, error) {
-	id := r.URL.Query().Get("step")
+// panelOf reads a step; nil where none is named.
+func (h *Hub) panelOf(r *http.Request, v *think.View, id string) (*panel, error) {
 	if id == "" {
-		return nil, nil //nolint:nilnil // no step is asked for
+		return nil, nil //nolint:nilnil // no step is named
 	}
 	explained, err := v.Explain(r.Context(), id)
 	if errors.Is(err, fault.UnknownStep) {

@@ -34,6 +34,8 @@ type runView struct {
 	Because     string
 	Release     string
 	Drift       bool
+	Missing     bool // there is no workflow of its name here
+	Ended       *endedView
 	Imported    int
 	Began       string
 	Params      string
@@ -49,6 +51,15 @@ type runView struct {
 	Acts        actsView
 }
 
+// endedView is the report of a run that has ended.
+type endedView struct {
+	Outcome, Summary, Outputs string
+	Short                     bool // the outputs are shown at once
+}
+
+// shortOutputs is how long outputs may be that are shown at once, in bytes.
+const shortOutputs = 1 << 10
+
 // moment is a run as it was at one of its versions.
 type moment struct {
 	Version, Latest          int
@@ -59,6 +70,7 @@ type moment struct {
 	Kept                     []formField // what the slider's form keeps of the address
 	Drawing                  *drawing
 	Panel                    *panel
+	Unasked                  string // why the panel shows a step that nobody asked for
 	Filter                   stepFilter
 	Steps                    []flow.StepStatus
 	StepPager                pager
@@ -130,7 +142,7 @@ func (h *Hub) runPage(r *http.Request) (*runView, error) {
 	found, err := h.options.Think.StateGet(ctx, think.StateGetInput{Workflow: key.Workflow, RunID: key.Run, Section: "history", After: strconv.Itoa(info.Version)})
 	if err == nil {
 		h.fillRun(view, found)
-		view.Moment, err = h.momentOf(r, key)
+		view.Moment, err = h.momentOf(r, key, view)
 	}
 	if err == nil {
 		view.Changes, err = h.changesOf(r, key, view.Version)
@@ -161,6 +173,7 @@ func (h *Hub) fillRun(view *runView, found *think.StateGet) {
 		view.ForkRun, view.ForkVersion = found.Lineage.Run, found.Lineage.Version
 	}
 	view.Params = h.indented(whole.Params)
+	view.Missing = !slices.Contains(h.options.Think.Library.Names(), view.Workflow)
 }
 
 // fillHistory reads a page of the records of a run.
@@ -188,8 +201,9 @@ func (h *Hub) events(ctx context.Context, key state.Key, after, count int) ([]th
 	return events, err
 }
 
-// momentOf reads a run as it was at the version that is asked for.
-func (h *Hub) momentOf(r *http.Request, key state.Key) (*moment, error) {
+// momentOf reads a run as it was at the version that is asked for. Of the latest one, the
+// view is told how the run ended.
+func (h *Hub) momentOf(r *http.Request, key state.Key, view *runView) (*moment, error) {
 	ctx, query := r.Context(), r.URL.Query()
 	version, _ := strconv.Atoi(query.Get("version"))
 	out := &moment{Filter: stepFilter{query.Get("q"), query.Get("status")}, StepHref: without(r, "step")}
@@ -203,7 +217,10 @@ func (h *Hub) momentOf(r *http.Request, key state.Key) (*moment, error) {
 			scene, err = sceneOf(r, v)
 		}
 		if err == nil {
-			out.Panel, err = h.panelOf(r, v)
+			out.Panel, err = h.panelOf(r, v, out.stepToShow(r, now, view.Standing.Steps))
+		}
+		if now.Final != nil {
+			view.Ended = h.endedOf(now.Final)
 		}
 		return err
 	})
@@ -223,6 +240,40 @@ func (h *Hub) momentOf(r *http.Request, key state.Key) (*moment, error) {
 	out.Panel.fillTimes(events)
 	out.Drawing, err = h.draw(r, scene, events)
 	return out, err
+}
+
+// stepToShow is the step whose panel is shown: the one that is asked for, else the one at
+// which the run stands or has failed, "" where it does nowhere. at are the steps at which
+// the latest version stands.
+func (m *moment) stepToShow(r *http.Request, now flow.Outcome, at []string) string {
+	if asked := r.URL.Query().Get("step"); asked != "" {
+		return asked
+	}
+	switch {
+	case now.Blocked != nil && len(at) > 0:
+		m.Unasked = "The run is blocked at this step."
+		return at[0]
+	case m.FirstFailed != "":
+		m.Unasked = "This step failed."
+		return m.FirstFailed
+	case m.FirstIssued != "":
+		m.Unasked = "The run is at this step."
+		return m.FirstIssued
+	}
+	return ""
+}
+
+// endedOf is the report of a run for its page.
+func (h *Hub) endedOf(final *flow.Final) *endedView {
+	out := &endedView{Outcome: final.Outcome, Summary: final.Summary}
+	if len(final.Outputs) > 0 {
+		var cut bool
+		if out.Outputs, cut = h.value(h.encoded(final.Outputs), panelShown); out.Outputs == "" && cut {
+			out.Outputs = "too long to be shown; the captures have its parts"
+		}
+		out.Short = len(out.Outputs) <= shortOutputs
+	}
+	return out
 }
 
 // place says where the version is among those of the run.

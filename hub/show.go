@@ -2,6 +2,7 @@ package hub
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"reflect"
 	"runtime/debug"
 	"slices"
@@ -245,6 +247,9 @@ func functions() template.FuncMap {
 		"query":    func(values url.Values) template.URL { return template.URL("?" + values.Encode()) },
 		"elapsed":  telemetry.Elapsed,
 		"when":     when,
+		"clock":    clock,
+		"base":     filepath.Base,
+		"short":    short,
 		"count":    count,
 		"join":     strings.Join,
 		"mark":     mark,
@@ -268,6 +273,22 @@ func when(text string) string {
 	return at.UTC().Format("2006-01-02 15:04:05")
 }
 
+// clock writes the time of day of a time of RFC 3339, in UTC to the millisecond.
+func clock(text string) string {
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return text
+	}
+	return at.UTC().Format("15:04:05.000")
+}
+
+// short is the beginning of a hash, by which people tell it from others.
+func short(hash string) string {
+	_, digits, _ := strings.Cut(hash, ":")
+	digits = cmp.Or(digits, hash)
+	return digits[:min(12, len(digits))]
+}
+
 // count writes a number of things: "1 run", "2 runs".
 func count(number int, thing string) string {
 	if number == 1 {
@@ -276,7 +297,7 @@ func count(number int, thing string) string {
 	return strconv.Itoa(number) + " " + thing + "s"
 }
 
-// mark is the class of a status: one of the four states, each of which has a shape
+// mark is the class of a status: one of the states, each of which has a shape
 // beside its colour.
 func mark(status string) string {
 	switch word, _, _ := strings.Cut(status, " "); word {
@@ -286,6 +307,8 @@ func mark(status string) string {
 		return "bad"
 	case "running", "issued", "started":
 		return "going"
+	case "waiting": // for a person
+		return "asks"
 	}
 	return "still"
 }

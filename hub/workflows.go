@@ -42,10 +42,10 @@ type workflowView struct {
 	Drawing                                   *drawing // nil where the workflow is not valid
 }
 
-// parameter is one parameter of a workflow; Described is the rest of it, as JSON.
+// parameter is one parameter of a workflow; Rest is what its schema says beside, as JSON.
 type parameter struct {
-	Name, Described string
-	Required        bool
+	Name, Type, Default, About, Rest string
+	Required                         bool
 }
 
 // codeLine is a line of the YAML with what was found in it.
@@ -120,7 +120,22 @@ func parametersOf(params map[string]any) []parameter {
 	var out []parameter
 	for _, name := range slices.Sorted(maps.Keys(params)) {
 		described, _ := params[name].(map[string]any)
-		out = append(out, parameter{Name: name, Described: compact(params[name]), Required: described["required"] == true})
+		made := parameter{Name: name, Required: described["required"] == true}
+		made.Type, _ = described["type"].(string)
+		made.About, _ = described["description"].(string)
+		if standard, has := described["default"]; has {
+			made.Default = shownValue(standard)
+		}
+		rest := maps.Clone(described)
+		for _, each := range []string{"type", "description", "default", "required"} {
+			if value := rest[each]; each != "type" || made.Type != "" || value == nil {
+				delete(rest, each)
+			}
+		}
+		if len(rest) > 0 {
+			made.Rest = compact(rest)
+		}
+		out = append(out, made)
 	}
 	return out
 }

@@ -335,7 +335,7 @@ steps:
 func awaitCapture(t *testing.T, h *hubAt, folder, workflow, run, name string) string {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		return strings.Contains(h.page("/runs/"+workflow+"/"+run), `<span class="status good">done</span>`)
+		return strings.Contains(h.page("/runs/"+workflow+"/"+run), `<span class="status good s-done">done</span>`)
 	}, hang, 1)
 	return captured(t, folder, run, name)
 }

@@ -335,7 +335,7 @@ func TestTheHubShowsWhatTheCommandsSay(t *testing.T) {
 	require.NotContains(t, h.page("/"), "none waits for anybody")
 	require.Contains(t, h.page("/diagnostics/agents/a1?type=tool_call_started"), `<span class="line">1 git.status</span>`)
 	run := h.page("/runs/asks/r1")
-	require.Contains(t, run, "waiting</span> for person at <code>sure</code>")
+	require.Contains(t, run, "waiting</span> for a person at <code>sure</code>")
 	var history struct {
 		History []struct{ Hash, Kind string }
 	}

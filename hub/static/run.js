@@ -102,7 +102,7 @@ let known = live?.dataset.version;
 // follow takes over what stands beside the graph. A form that is being filled in stays.
 function follow(parsed) {
   known = parsed.getElementById("run-live")?.dataset.version ?? known;
-  for (const id of ["facts", "asked", "history"]) {
+  for (const id of ["facts", "outcome", "asked", "history"]) {
     const shown = document.getElementById(id), next = parsed.getElementById(id);
     if (shown && next && !busy(shown)) shown.replaceWith(next);
     else if (shown && next && shown.innerText !== next.innerText) live.textContent = "The run has moved on: load the page again to see what it asks now.";
@@ -111,7 +111,7 @@ function follow(parsed) {
 
 // busy says whether somebody fills in a form, or has opened one.
 function busy(shown) {
-  return shown.contains(document.activeElement) || shown.querySelector("details[open]") !== null ||
+  return shown.contains(document.activeElement) || shown.querySelector(".act[open], .ask details[open]") !== null ||
     [...shown.querySelectorAll("input, textarea, select")].some((each) => each.type === "checkbox" || each.type === "radio" ? each.checked !== each.defaultChecked
       : each.tagName === "SELECT" ? ![...each.options].every((option) => option.selected === option.defaultSelected || !each.querySelector("[selected]")) : each.value !== each.defaultValue);
 }

@@ -130,7 +130,7 @@ class Rows {
 }
 
 // Live.
-const says = { connecting: "Connecting…", open: "Live.", retrying: "The hub does not answer. Trying again…",
+const says = { connecting: "Connecting…", open: "Connected.", retrying: "The hub does not answer. Trying again…",
   closed: "Not live: the session has ended. Open the link that savant hub prints." };
 
 function follow(rows) {

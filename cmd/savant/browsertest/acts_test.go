@@ -84,7 +84,7 @@ func TestForkResetAndCancelInThePage(t *testing.T) {
 	p.types("#cancel-why", "enough of it")
 	p.follow(`form[action$="/cancel"] button`)
 	p.says(".said", "The run is cancelled.")
-	p.says("#facts", "enough of it")
+	p.says("#outcome", "enough of it")
 	require.Contains(t, savantIn(t, folder, "state", "get", "r2", "--json"), `"cancelled"`)
 }
 

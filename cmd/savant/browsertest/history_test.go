@@ -33,7 +33,7 @@ func TestTheSliderWorksWithoutJavaScript(t *testing.T) {
 	p.says("#panel", "undecided")
 	require.Equal(t, []string{"2"}, p.queryOf("version"))
 	p.do(chromedp.NavigateBack())
-	p.says("#panel", "Choose a step")
+	p.says("#panel", "The run is at this step.")
 	p.follow(".slider a[rel=prev]")
 	p.says("#version-shown", "v1 of v3")
 }

@@ -28,7 +28,7 @@ func TestLive(t *testing.T) {
 	h := serve(t, folder, "127.0.0.1:0")
 	p := h.enter()
 	p.open(h.base + runPage + "going")
-	p.says("#live-state", "Live.")
+	p.says("#live-state", "Connected.")
 	decide <- `{"action":"tool","tool_name":"git.status","args":{},"reasoning":"look first"}`
 	p.until(`(` + lastRow + `).includes("memory_snapshot") && document.querySelector("#events").innerText.includes("tool_call_completed")`)
 
@@ -49,7 +49,7 @@ func TestLive(t *testing.T) {
 	ended()
 	again := h.again(folder)
 	other.open(again.link) // where the session of the first hub has ended
-	p.says("#live-state", "Live.")
+	p.says("#live-state", "Connected.")
 	p.until(`(` + lastRow + `).includes("run_finished")`)
 	require.Equal(t, 1, eval[int](p, `[...document.querySelectorAll("#events .kind")].filter((each) => each.innerText === "run_finished").length`))
 }
