@@ -151,6 +151,7 @@ func (l *live) moved(out flow.Outcome, record state.Record, at time.Time) {
 func (l *live) stands(out flow.Outcome, record state.Record) {
 	l.now, l.version, l.hash = out, record.Version, record.Hash
 	l.now.Change, l.now.Rejected = flow.Change{}, nil
+	l.run.Shed()
 	maps.DeleteFunc(l.times, func(version int, _ time.Time) bool {
 		return !slices.ContainsFunc(out.Instructions, func(next flow.Instruction) bool { return next.Version == version })
 	})

@@ -137,11 +137,15 @@ func (e *Engine) provide(ctx context.Context, p past, run *flow.Run, refs []flow
 		if err != nil {
 			return err
 		}
-		answer, err := e.answerOf(ctx, record)
+		var data answerData
+		if err := decodeData(record, &data); err != nil {
+			return err
+		}
+		result, err := e.resultOf(ctx, data)
 		if err != nil {
 			return err
 		}
-		if err := run.Provide(ref, answer); err != nil {
+		if err := run.Provide(ref, result); err != nil {
 			return err
 		}
 	}
@@ -405,11 +409,9 @@ func (e *Engine) recorded(ctx context.Context, record state.Record) (given submi
 	if err := decodeData(record, &data); err != nil {
 		return given, err
 	}
-	raw := data.Result
-	if data.ResultRef != "" {
-		if raw, err = e.Store.Artifact(ctx, data.ResultRef); err != nil {
-			return given, err
-		}
+	raw, err := e.resultOf(ctx, data)
+	if err != nil {
+		return given, err
 	}
 	value, err := jsonvalue.DecodeStored(raw)
 	if err != nil {
@@ -417,4 +419,12 @@ func (e *Engine) recorded(ctx context.Context, record state.Record) (given submi
 	}
 	return submission{raw: raw, carried: data.Receipt, Answer: flow.Answer{Step: data.Step, Attempt: data.Attempt, Result: value,
 		Digest: data.Digest, Person: data.Person, Shown: data.Shown, Witness: data.Witness, Late: data.Late}}, nil
+}
+
+// resultOf returns the result of an answer as it came.
+func (e *Engine) resultOf(ctx context.Context, data answerData) (json.RawMessage, error) {
+	if data.ResultRef != "" {
+		return e.Store.Artifact(ctx, data.ResultRef)
+	}
+	return data.Result, nil
 }

@@ -3,6 +3,7 @@ package jsonvalue
 import (
 	"bytes"
 	"iter"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -20,8 +21,9 @@ func Member(object []byte, name string) []byte {
 }
 
 // Members yields the name and the JSON of each top-level member of an object, in
-// order. It stops at the first syntax error.
-func Members(object []byte) iter.Seq2[string, []byte] {
+// order. It stops at the first syntax error, and at a member with one of the names of
+// before, whose value it does not read.
+func Members(object []byte, before ...string) iter.Seq2[string, []byte] {
 	return func(yield func(name string, value []byte) bool) {
 		decoder := jsontext.NewDecoder(bytes.NewBuffer(object), tolerant)
 		if opened, err := decoder.ReadToken(); err != nil || opened.Kind() != '{' {
@@ -33,6 +35,9 @@ func Members(object []byte) iter.Seq2[string, []byte] {
 				return
 			}
 			key := name.String()
+			if slices.Contains(before, key) {
+				return
+			}
 			value, err := decoder.ReadValue()
 			if err != nil {
 				return

@@ -32,3 +32,12 @@ func FuzzMember(f *testing.F) {
 		require.Equal(t, decoded, text)
 	})
 }
+
+// The value of a member that the caller does not want need not be there.
+func TestMembersBefore(t *testing.T) {
+	var names []string
+	for name := range jsonvalue.Members([]byte(`{"a":1,"b":"x","data":{"cut":"of`), "data") {
+		names = append(names, name)
+	}
+	require.Equal(t, []string{"a", "b"}, names)
+}

@@ -73,21 +73,17 @@ func (m *missing) end(f *frame) {
 // from its answer.
 func (u *unit) readsToAccept() bool { return u.step().Extract != nil || u.step().Person() }
 
-// Provide gives the run the recorded answer of a Ref, so that its capture is in
-// memory again. STATE_CORRUPT where the answer gives another value than it did.
-func (r *Run) Provide(ref Ref, answer Answer) error {
+// Provide gives the run the recorded answer of a Ref, the JSON as it came, so that
+// its capture is in memory again. STATE_CORRUPT where the answer gives another value
+// than it did.
+func (r *Run) Provide(ref Ref, result []byte) error {
 	_, u := r.find(ref.Step)
 	if u == nil || !u.away {
 		return nil
 	}
-	rare := u.extra
-	value, problem := u.accept(answer)
-	u.extra = rare
-	if problem != nil {
-		return fault.New(fault.StateCorrupt, "the recorded result of step %q is not accepted any more: %s", u.id, problem.Message())
-	}
-	if hexSum(value) != u.sum {
-		return fault.New(fault.StateCorrupt, "the recorded result of step %q gives another value than it did", u.id)
+	value, err := u.recapture(result)
+	if err != nil {
+		return err
 	}
 	u.value, u.size, u.away = value, len(value), false
 	u.node.away--
@@ -95,20 +91,50 @@ func (r *Run) Provide(ref Ref, answer Answer) error {
 	return nil
 }
 
-// hold notes a long capture, which leaves the memory at the next event.
+// recapture makes a capture again from its recorded answer. What the step reads for
+// that must be in memory. STATE_CORRUPT where it is not what it was.
+func (u *unit) recapture(result []byte) ([]byte, error) {
+	if hexSum(result) == u.sum { // the answer as it came
+		return result, nil
+	}
+	decoded, err := jsonvalue.DecodeStored(result)
+	if err != nil {
+		return nil, fault.New(fault.StateCorrupt, "the recorded result of step %q is not JSON", u.id)
+	}
+	rare := u.extra
+	value, problem := u.accept(Answer{Result: decoded})
+	u.extra = rare
+	if problem != nil {
+		return nil, fault.New(fault.StateCorrupt, "the recorded result of step %q is not accepted any more: %s", u.id, problem.Message())
+	}
+	if hexSum(value) != u.sum {
+		return nil, fault.New(fault.StateCorrupt, "the recorded result of step %q gives another value than it did", u.id)
+	}
+	return value, nil
+}
+
+// maxHeld bounds what is kept of long captures from one event for the next, in bytes of
+// JSON: a capture counts as it was given, and again once it is decoded.
+const maxHeld = 32 << 20
+
+// hold notes a long capture that is in memory.
 func (u *unit) hold() {
 	if len(u.value) > Inline {
 		u.run().held = append(u.run().held, u)
+		u.run().heldSize += len(u.value)
 	}
 }
 
-// shed lets long captures go from memory. Their answers must be durable.
-func (r *Run) shed() {
+// Shed lets long captures go from memory. Their answers must be durable. Call it when
+// no event follows for a while: until then what one event has read is at hand for the
+// next one.
+func (r *Run) Shed() {
 	for _, u := range r.held {
 		u.value, u.away = nil, true
 		u.node.away++
 	}
-	r.held = nil
+	clear(r.values)
+	r.held, r.heldSize = nil, 0
 }
 
 // bytes returns the canonical JSON of the unit's capture, nil for none.
@@ -149,6 +175,7 @@ func (n *nodeState) size() int {
 // null stands for an item that was skipped or failed.
 func (n *nodeState) join(enough int) []byte {
 	var list bytes.Buffer
+	list.Grow(min(n.size(), enough))
 	list.WriteByte('[')
 	for i := range n.units {
 		if list.Len() > enough {
@@ -226,12 +253,24 @@ func (r *Run) frames() []*frame {
 	return all
 }
 
+// capture returns the value of a capture for expressions, which do not change it. A
+// long one is decoded once, and kept until Shed.
 func (f *frame) capture(name string) any {
 	at, ok := f.graph.captures[name]
 	if !ok {
 		return nil
 	}
-	return decoded(f.nodes[at].bytes())
+	n, r := &f.nodes[at], f.run
+	if value, known := r.values[n]; known {
+		return value
+	}
+	data := n.bytes()
+	value := decoded(data)
+	if len(data) > Inline {
+		r.values[n] = value
+		r.heldSize += len(data)
+	}
+	return value
 }
 
 // decoded reads a stored value; what is stored was encoded by this package.

@@ -119,7 +119,9 @@ func (r *Run) Proceed() Outcome {
 func (r *Run) begin(u *unit, digest string) {
 	r.forgetEvent()
 	r.answered = u
-	r.shed()
+	if r.heldSize > maxHeld {
+		r.Shed()
+	}
 	r.version++
 	u.attempts = append(u.attempts, attempt{digest, r.version})
 }

@@ -44,7 +44,11 @@ type Run struct {
 	units     int // created so far, against limits.steps
 	ran       int
 	params    map[string]any
-	held      []*unit // whose long capture is in memory
+	// held are the units whose long capture is in memory, values the long captures that
+	// expressions have read, decoded; heldSize is that of both in bytes of JSON.
+	held     []*unit
+	values   map[*nodeState]any
+	heldSize int
 	// What the event under way did: touched holds each unit once, in the order
 	// met, answered is the unit that it answers.
 	touched  []*unit
@@ -113,7 +117,7 @@ func (g *Graph) Start(id string, params map[string]any) (*Run, Outcome) {
 // StartWithin is Start of a run that hands out, in one event, no more
 // instructions than have about so many bytes, and one in any case.
 func (g *Graph) StartWithin(id string, params map[string]any, window int) (*Run, Outcome) {
-	r := &Run{graph: g, id: id, version: 1, params: params, window: window}
+	r := &Run{graph: g, id: id, version: 1, params: params, window: window, values: map[*nodeState]any{}}
 	r.root = r.open(g, "", params, nil)
 	return r, r.Proceed()
 }

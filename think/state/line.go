@@ -104,10 +104,7 @@ const headLength = 1024
 // Nothing is verified.
 func headOf(text []byte) Record {
 	var head Record
-	for name, value := range jsonvalue.Members(text[:min(len(text), headLength)]) {
-		if name == "data" || name == "state" {
-			break
-		}
+	for name, value := range jsonvalue.Members(text[:min(len(text), headLength)], "data", "state") {
 		head.set(name, value)
 	}
 	return head
