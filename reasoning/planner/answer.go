@@ -87,7 +87,7 @@ func (p *planner) writePassages(out *strings.Builder, passages []passage) bool {
 	}
 	for i, s := range passages {
 		fmt.Fprintf(out, "%d. %s\n", i+1, s.where())
-		for _, q := range s.lines[:min(len(s.lines), maxComment+maxSection)] {
+		for _, q := range s.lines[:min(len(s.lines), maxExample)] {
 			fmt.Fprintf(out, "   > %s:%d: %s\n", s.path, q.number, fault.Cut(strings.TrimRight(q.text, " \t\r"), maxQuote))
 		}
 	}
@@ -111,7 +111,7 @@ func (p *planner) writeNothing(out *strings.Builder) {
 	case p.request.Policy.NoTools:
 		out.WriteString("No tool may be called, so I did not look.\n\n")
 	case len(p.found.searches) > 0:
-		fmt.Fprintf(out, "Nothing was found for %s.\n\n", quoteAll(p.found.searches))
+		fmt.Fprintf(out, "Nothing fits %q: nothing was found for %s.\n\n", fault.Cut(p.request.Goal, maxQuote), quoteAll(distinctTexts(p.found.searches)))
 	case p.tools.search == nil && len(p.tools.others) == 0:
 		out.WriteString("I have no tool to look: none of those offered searches text, and the goal names none that can be called as it is.\n\n")
 	default:
@@ -155,6 +155,16 @@ func (p *planner) writeFailures(out *strings.Builder) {
 	for _, failure := range failures[:min(len(failures), 3)] {
 		fmt.Fprintf(out, "%s.\n", failure)
 	}
+}
+
+// distinctTexts returns texts in their order, each once.
+func distinctTexts(texts []string) (once []string) {
+	for _, each := range texts {
+		if !slices.Contains(once, each) {
+			once = append(once, each)
+		}
+	}
+	return once
 }
 
 func quoteAll(texts []string) string {

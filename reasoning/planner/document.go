@@ -33,14 +33,27 @@ func (p *planner) documentPassages(r reading) []passage {
 	return d.found
 }
 
-// beginsFenced says whether lines begin inside of fenced code: the first fence that
-// they have names no language, and one of all has no other.
+// beginsFenced says whether lines begin inside of fenced code: as the languages tell that
+// their fences name, which only one that opens has; else, if the first one names none and
+// one of all has no other.
 func beginsFenced(lines []string) bool {
 	var fences []string
 	for _, line := range lines {
 		if text := strings.TrimSpace(line); strings.HasPrefix(text, "```") {
 			fences = append(fences, text)
 		}
+	}
+	wrong := func(inside bool) (count int) {
+		for _, fence := range fences {
+			if inside && fence != "```" {
+				count++
+			}
+			inside = !inside
+		}
+		return count
+	}
+	if within, without := wrong(true), wrong(false); within != without {
+		return within < without
 	}
 	return len(fences)%2 == 1 && fences[0] == "```"
 }
@@ -77,14 +90,20 @@ func (d *documentReader) line(i int, q quoted) {
 	}
 }
 
-// section adds a heading with the lines that follow it. The words of the heading count
-// most.
+// section adds a heading with the lines that follow it, an example to its end. The words
+// of the heading count most.
 func (d *documentReader) section(i int, heading quoted) {
 	s := passage{path: d.reading.path, heading: d.heading, nameLine: heading.number, lines: []quoted{heading}}
-	for j := i + 1; j < len(d.reading.lines) && j <= i+maxSection; j++ {
-		if line := d.reading.lines[j]; documentHeading().MatchString(line) {
+	fenced := false
+	for j := i + 1; j < len(d.reading.lines) && (j <= i+maxSection || fenced && len(s.lines) < maxExample); j++ {
+		line := d.reading.lines[j]
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			fenced = !fenced
+		}
+		if !fenced && documentHeading().MatchString(line) {
 			break
-		} else if strings.TrimSpace(line) != "" {
+		}
+		if strings.TrimSpace(line) != "" {
 			s.lines = append(s.lines, quoted{d.reading.start + j, line})
 		}
 	}
@@ -112,10 +131,18 @@ func (d *documentReader) end() {
 		if strings.HasPrefix(d.block[0].text, "```") {
 			factor = inExample
 		}
-		d.add(passage{path: d.reading.path, heading: d.heading, nameLine: d.block[0].number, lines: d.block[:min(len(d.block), maxSection)]}, "",
+		d.add(passage{path: d.reading.path, heading: d.heading, nameLine: d.block[0].number, lines: d.block[:min(len(d.block), d.longest())]}, "",
 			field{textOf(d.block), factor}, field{d.heading, inHeading})
 	}
 	d.block = nil
+}
+
+// longest is how many lines of a paragraph, or of an example, are quoted.
+func (d *documentReader) longest() int {
+	if strings.HasPrefix(strings.TrimSpace(d.block[0].text), "```") {
+		return maxExample
+	}
+	return maxSection
 }
 
 func (d *documentReader) add(s passage, title string, fields ...field) {

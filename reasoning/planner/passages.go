@@ -35,6 +35,7 @@ const (
 	maxBody    = 25
 	maxTelling = 3
 	maxSection = 14
+	maxExample = 24
 )
 
 // Weights of a passage: its title, a value, a word that only the body of a
@@ -42,6 +43,7 @@ const (
 const (
 	titled    = 0.8  // a title that says what the goal says, and no more
 	hasValue  = 1.25 // it has a value of the kind that is asked for
+	hasCount  = 1.4  // it has a number of what is counted
 	inBody    = 0.5
 	inHeading = 0.8
 	inPath    = 0.5
@@ -149,6 +151,9 @@ func (p *planner) value(s *passage, title string, fields ...field) {
 	if expected := p.question.value; expected != nil && slices.ContainsFunc(fields, func(f field) bool { return expected().MatchString(f.text) }) {
 		s.score *= hasValue
 	}
+	if counted := p.question.counted; counted != nil && slices.ContainsFunc(fields, func(f field) bool { return counted.MatchString(f.text) }) {
+		s.score *= hasCount
+	}
 	texts := []string{s.path}
 	for _, f := range fields {
 		texts = append(texts, f.text)
@@ -174,7 +179,7 @@ func (p *planner) textAt(r reading, i int) (passage, bool) {
 			near = append(near, quoted{r.start + j, r.lines[j]})
 		}
 	}
-	p.value(&s, "", field{line, 1}, field{textOf(near), inBody})
+	p.value(&s, assigned(line), field{line, 1}, field{textOf(near), inBody})
 	return s, true
 }
 

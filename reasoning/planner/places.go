@@ -69,6 +69,9 @@ func (p *planner) places() []place {
 		if p.followed(declared(hit.Snippet)) || hit.heading && p.weigh(hit.Snippet) > 0 {
 			score += definition
 		}
+		if expected := p.question.value; expected != nil && p.weigh(assigned(hit.Snippet)) > 0 && expected().MatchString(hit.Snippet) {
+			score += valued
+		}
 		all = append(all, place{hit.Path, max(1, hit.Line), hit.Snippet, score * p.standing(hit.Path)})
 	}
 	slices.SortStableFunc(all, func(a, b place) int {
@@ -119,12 +122,23 @@ func (p *planner) rank(hit row) float64 {
 const (
 	otherWords = 0.7
 	definition = 0.25
+	valued     = 0.5 // it gives a name of the goal the value that is asked for
 )
 
 // declared is the name that a text declares in one of its lines, or "".
 func declared(text string) string {
 	for line := range strings.Lines(text) {
 		if match := declaration().FindStringSubmatch(line); match != nil {
+			return match[1]
+		}
+	}
+	return ""
+}
+
+// assigned is the name that a text gives a value in one of its lines, or "".
+func assigned(text string) string {
+	for line := range strings.Lines(text) {
+		if match := assignment().FindStringSubmatch(line); match != nil {
 			return match[1]
 		}
 	}
@@ -195,6 +209,10 @@ var identifier = pattern.Lazy(`\b[A-Za-z][A-Za-z0-9]*(?:[._][A-Za-z][A-Za-z0-9]*
 
 // declaration matches a line that declares a name with a keyword.
 var declaration = pattern.Lazy(`^\s*(?:export |public |private |static |async |pub )*(?:func(?: \([^)]*\))?|package|module|type|class|def|fn|interface|struct|enum|const|var|function)\s+([A-Za-z_][A-Za-z0-9_]*)`)
+
+// assignment matches a line that gives a name its value, such as one of a block of
+// constants.
+var assignment = pattern.Lazy(`^\s*([A-Za-z_][\w.]*)(?:\s+[\w.\[\]*]+)?\s*:?=\s*(?:-?\d|["'\x60])`)
 
 // names returns the identifiers near the goal's words in what was read, the best
 // first, without those that were searched for.

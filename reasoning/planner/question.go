@@ -31,6 +31,8 @@ type question struct {
 	period  period
 	// value is what the answer should have, for a question about a number or a variable.
 	value func() *regexp.Regexp
+	// counted is what the answer has a number of; nil for another question.
+	counted *regexp.Regexp
 	// authors: the answer counts who made the commits. when: it is their dates.
 	authors, when bool
 }
@@ -62,7 +64,8 @@ var (
 
 // What asks for a value, and what one looks like.
 var (
-	asksNumber   = pattern.Lazy(`(?i)\bhow (?:many|much|long|often|big|large)\b|\b(?:default|maximum|minimum|limit|number|timeout|version)s?\b`)
+	asksNumber   = pattern.Lazy(`(?i)\bhow (?:many|much|long|often|big|large)\b|\b(?:default|maximum|minimum|limit|number|timeout|version|value|code|port|size)s?\b`)
+	countOf      = pattern.Lazy(`(?i)\bhow (?:many|much)\s+(?:\w+ of )?([\pL][\pL\pN]*)`)
 	number       = pattern.Lazy(`\d|(?i:\b(?:one|two|three|four|five|six|seven|eight|nine|ten|none|unlimited)\b)`)
 	asksVariable = pattern.Lazy(`(?i)\b(?:environment )?variables?\b`)
 	variable     = pattern.Lazy(`\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b`)
@@ -92,6 +95,9 @@ func ask(goal string, now time.Time) question {
 		asked.value = variable
 	case is(asksNumber):
 		asked.value = number
+	}
+	if match := countOf().FindStringSubmatch(text); match != nil {
+		asked.counted = regexp.MustCompile(`(?i)` + number().String() + `\S*\s+(?:[\pL-]+\s+){0,2}` + regexp.QuoteMeta(stem(strings.ToLower(match[1]))))
 	}
 	return asked
 }

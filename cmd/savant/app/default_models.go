@@ -20,10 +20,11 @@ const (
 	defaultLLM = "llama3"
 )
 
-// ollamaPatience is how long an Ollama may take to say which models it has, and
+// ollamaPatience is how long an Ollama may take to say which models it has (where nothing
+// listens, the answer comes at once), and
 // maxTags how much of its answer is read, in bytes.
 const (
-	ollamaPatience = 300 * time.Millisecond
+	ollamaPatience = 2 * time.Second
 	maxTags        = 1 << 20
 )
 

@@ -15,7 +15,7 @@ var languages = map[string]string{
 	".cxx": "cpp", ".hpp": "cpp", ".hh": "cpp", ".cs": "csharp", ".rb": "ruby", ".php": "php", ".pl": "perl", ".pm": "perl",
 	".sh": "shell", ".bash": "shell", ".zsh": "shell", ".lua": "lua", ".r": "r", ".ex": "elixir", ".exs": "elixir", ".erl": "erlang",
 	".hs": "haskell", ".ml": "ocaml", ".clj": "clojure", ".dart": "dart", ".zig": "zig", ".s": "assembly", ".asm": "assembly",
-	".sql": "sql", ".proto": "protobuf", ".graphql": "graphql", ".md": "markdown", ".markdown": "markdown", ".rst": "rst",
+	".sql": "sql", ".proto": "protobuf", ".graphql": "graphql", ".md": "markdown", ".markdown": "markdown", ".mdx": "markdown", ".rst": "rst",
 	".txt": "text", ".html": "html", ".css": "css", ".scss": "css", ".json": "json", ".yaml": "yaml", ".yml": "yaml",
 	".toml": "toml", ".xml": "xml", ".ini": "ini", ".tf": "terraform", ".vue": "vue", ".svelte": "svelte",
 }
