@@ -310,6 +310,37 @@ func (r *Runtime) readEnd(report *Report) {
 	}
 }
 
+// Pruned is a run that Prune removed.
+type Pruned struct {
+	RunID   string `json:"run_id"`
+	Status  Status `json:"status"`
+	Updated string `json:"updated"`
+}
+
+// Prune removes for good the runs that have ended and changed last before a time; with
+// dry it only returns them. One that was interrupted can go on, and stays.
+func (r *Runtime) Prune(ctx context.Context, before time.Time, dry bool) ([]Pruned, error) {
+	removed := []Pruned{}
+	list, err := r.List(ctx)
+	for _, each := range list {
+		at, unreadable := time.Parse(time.RFC3339Nano, each.Updated)
+		if each.open() || each.Status == StatusInterrupted || unreadable != nil || !at.Before(before) {
+			continue
+		}
+		if !dry {
+			err := r.options.Memory.Remove(ctx, each.RunID)
+			if errors.Is(err, fault.StateConflict) {
+				continue // it goes on again
+			}
+			if err != nil {
+				return removed, err
+			}
+		}
+		removed = append(removed, Pruned{each.RunID, each.Status, each.Updated})
+	}
+	return removed, err
+}
+
 // Close interrupts every run; they can be resumed. It returns when the goroutines
 // that drive them have ended. A tool that ignores its context is abandoned: it
 // ends with the program.

@@ -50,13 +50,20 @@ type nothing struct{}
 // newMachine is a machine whose tool box.post, which is not to be called twice, is post.
 func newMachine(t *testing.T, uri, owner string, post func(context.Context) error) *machine {
 	t.Helper()
-	database, err := mongo.Open(mongo.Options{Address: mongo.Address{URI: uri}})
+	return newMachineAt(t, uri, owner, 0, post)
+}
+
+// newMachineAt is a machine whose clock is wrong.
+func newMachineAt(t *testing.T, uri, owner string, wrong time.Duration, post func(context.Context) error) *machine {
+	t.Helper()
+	now := func() time.Time { return time.Now().Add(wrong) }
+	database, err := mongo.Open(mongo.Options{Address: mongo.Address{URI: uri}, Now: now})
 	require.NoError(t, err)
 	m := &machine{place: mongosessions.Open(context.Background(), database, owner), tools: engines.NewRegistry(engines.Options{})}
 	require.NoError(t, m.tools.Add(engines.Bind("box.post", "Posts.", func(ctx context.Context, _ nothing) (nothing, error) { return nothing{}, post(ctx) })))
 	m.fleet = fleet.New(fleet.Options{Place: m.place, Database: database})
-	m.runtime = agent.New(agent.Options{Toolbox: m.tools, Client: reasoning.New(reasoning.Options{Transport: asks{}}), Memory: memory.Over(m.place, time.Now),
-		Dispatch: m.fleet.Dispatch, Now: time.Now, NewID: func() string { return strings.ToLower(ulid.Make().String()) }})
+	m.runtime = agent.New(agent.Options{Toolbox: m.tools, Client: reasoning.New(reasoning.Options{Transport: asks{}}), Memory: memory.Over(m.place, now),
+		Dispatch: m.fleet.Dispatch, Now: now, NewID: func() string { return strings.ToLower(ulid.Make().String()) }})
 	m.fleet.Use(m.runtime)
 	t.Cleanup(func() {
 		m.runtime.Close()
@@ -274,4 +281,51 @@ func TestWithoutTheDatabase(t *testing.T) {
 	require.Equal(t, agent.StatusOK, m.ended(t, id).Status)
 	once(t, m.place, id)
 	require.Equal(t, agent.StatusOK, m.run(t, `{"goal":"another one","wait_ms":50000}`).Status)
+}
+
+// Machines whose clocks are apart by minutes share runs as others do: nobody loses a run
+// that shows signs of life, whoever is lost loses it after a lease, and no step is there
+// twice.
+func TestClocksThatAreApart(t *testing.T) {
+	t.Parallel()
+	server := mongotest.Start(t)
+	name := mongotest.NewDatabase()
+	var posted atomic.Int32
+	post := func(context.Context) error { posted.Add(1); return nil }
+	begun, let := make(chan struct{}), make(chan struct{})
+	proxy := mongotest.NewProxy(t, server, 1)
+	behind := newMachineAt(t, proxy.URI(name), "behind", -20*time.Minute, func(context.Context) error {
+		posted.Add(1)
+		close(begun)
+		<-let
+		return nil
+	})
+	behind.work(t)
+	asking := newMachineAt(t, server.URI(name), "asking", 3*time.Minute, never)
+	id := asking.run(t, `{"goal":"post it","wait_ms":0}`).RunID
+	<-begun
+	ahead := newMachineAt(t, server.URI(name), "ahead", 20*time.Minute, post)
+	ahead.work(t)
+	others := 0
+	for began, n := time.Now(), 0; n < 4 || time.Since(began) < 3*time.Second; n++ { // three leases: it takes others, and not this one
+		others++
+		other := asking.run(t, `{"goal":"another one","wait_ms":50000}`)
+		require.Equal(t, agent.StatusOK, other.Status, n)
+		once(t, asking.place, other.RunID)
+		standing, err := asking.place.Standing(id)
+		require.NoError(t, err)
+		require.Equal(t, "behind", standing.Owner)
+	}
+	proxy.Refuse(true) // now it is lost
+	report := asking.ended(t, id)
+	require.Equal(t, agent.StatusOK, report.Status)
+	require.Contains(t, report.Final, "whether it had an effect is not known")
+	proxy.Refuse(false)
+	close(let)
+	require.NoError(t, waitUntilGone(t, behind, id))
+	once(t, asking.place, id)
+	require.EqualValues(t, others+1, posted.Load())
+	pruned, err := asking.runtime.Prune(t.Context(), time.Now().Add(-time.Hour), false)
+	require.NoError(t, err)
+	require.Empty(t, pruned, "what is minutes old is not an hour old")
 }

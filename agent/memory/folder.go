@@ -11,10 +11,12 @@ import (
 	"strings"
 	"time"
 
+	"savant/fault"
 	"savant/internal/atomicfile"
 	"savant/internal/filelock"
 	"savant/internal/journal"
 	"savant/internal/ownfolder"
+	"savant/internal/pattern"
 	"savant/internal/regular"
 )
 
@@ -72,6 +74,66 @@ func (f inFolder) Resume(id string) (Journal, []Record, error) {
 		return nil, nil, errors.Join(err, opened.Close())
 	}
 	return opened, records, nil
+}
+
+// Adopt leaves the file of the latest session as it is.
+func (f inFolder) Adopt(id string) (Journal, []Record, error) {
+	if _, err := f.root.Stat(journalName(id)); errors.Is(err, fs.ErrNotExist) {
+		created, err := f.Create(id)
+		if err != nil {
+			return nil, nil, err
+		}
+		created.(*journalFile).adopted = true
+		return created, nil, nil
+	}
+	opened, records, err := f.Resume(id)
+	if err == nil {
+		opened.(*journalFile).adopted = true
+	}
+	return opened, records, err
+}
+
+// Remove removes the snapshot last: what is listed can be removed again.
+func (f inFolder) Remove(_ context.Context, id string) error {
+	file, err := f.openJournal(id, os.O_RDWR)
+	if err == nil {
+		defer func() { _ = file.Close() }() // it holds the lock
+		if !locked(file) {
+			return Conflict(id)
+		}
+	} else if !errors.Is(err, fault.UnknownRun) {
+		return err
+	}
+	if err := f.root.RemoveAll(outputFolder(id)); err != nil {
+		return ownfolder.NotSaved(outputFolder(id), err)
+	}
+	for _, name := range []string{cancelName(id), journalName(id), snapshotName(id)} {
+		if err := f.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return ownfolder.NotSaved(name, err)
+		}
+	}
+	return nil
+}
+
+// Outputs returns the names of the files in the session's folder of outputs.
+func (f inFolder) Outputs(_ context.Context, id string) (digests []string, err error) {
+	entries, err := regular.ReadDir(f.root, outputFolder(id))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, ownfolder.NotRead(outputFolder(id), err)
+	}
+	for _, each := range entries {
+		if each.Type().IsRegular() && digestPattern().MatchString(each.Name()) {
+			digests = append(digests, each.Name())
+		}
+	}
+	return digests, nil
+}
+
+var digestPattern = pattern.Lazy(`^[0-9a-f]{64}$`)
+
+// Output reads an output from its file.
+func (f inFolder) Output(id, digest string) ([]byte, error) {
+	return f.read(id, outputFolder(id)+"/"+digest)
 }
 
 // own takes the lock of a journal; on failure the file is closed.
@@ -213,6 +275,8 @@ type journalFile struct {
 	id     string
 	file   *os.File
 	end    int64 // where the records end, in bytes
+	// adopted: the session is copied here, and is not the latest by that.
+	adopted bool
 }
 
 // recover reads the journal and drops a torn end.
@@ -252,8 +316,11 @@ func (j *journalFile) Away(error) bool { return false }
 
 // WriteSnapshot replaces the session's snapshot, and that of the latest session.
 func (j *journalFile) WriteSnapshot(_ Snapshot, data []byte) error {
-	target := atomicfile.Root(j.folder.root)
-	for _, name := range []string{snapshotName(j.id), latestFile} {
+	target, names := atomicfile.Root(j.folder.root), []string{snapshotName(j.id), latestFile}
+	if j.adopted {
+		names = names[:1]
+	}
+	for _, name := range names {
 		if err := atomicfile.Replace(target, name, data, filePermission, atomicfile.Lazy); err != nil {
 			return ownfolder.NotSaved(name, err)
 		}
@@ -279,7 +346,9 @@ func (j *journalFile) SaveOutput(digest string, output []byte, durability Durabi
 	return name, nil
 }
 
-func (j *journalFile) Output(where string) ([]byte, error) { return j.folder.read(j.id, where) }
+func (j *journalFile) Output(where string) ([]byte, error) {
+	return j.folder.Output(j.id, path.Base(where))
+}
 
 // Close releases the session and removes a request to cancel it.
 func (j *journalFile) Close() error { return errors.Join(j.folder.uncancel(j.id), j.file.Close()) }

@@ -13,6 +13,16 @@ type Place interface {
 	// Resume opens a journal to go on with it, and returns its records: UNKNOWN_RUN,
 	// STATE_CONFLICT if somebody else has it, STATE_CORRUPT.
 	Resume(id string) (Journal, []Record, error)
+	// Adopt opens a journal to copy records into it, and begins it where there is none. It
+	// writes nothing by itself: ID_COLLISION for one that was removed, STATE_CONFLICT,
+	// STATE_CORRUPT.
+	Adopt(id string) (Journal, []Record, error)
+	// Remove removes a session for good: STATE_CONFLICT if it goes on, or went on meanwhile.
+	// One that is gone is removed.
+	Remove(ctx context.Context, id string) error
+	// Outputs returns the digests of the outputs of a session, and Output one of them.
+	Outputs(ctx context.Context, id string) ([]string, error)
+	Output(id, digest string) ([]byte, error)
 	// Records returns the records of a journal, whoever writes it. Its errors are those of
 	// Resume, without STATE_CONFLICT.
 	Records(id string) ([]Record, error)

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -110,4 +111,82 @@ func try(ctx context.Context, queue *Queue, in asked) (out said, known bool) {
 	}
 	result, _, err := queue.Result(ctx, in.job)
 	return said{by: result.Owner}, err == nil
+}
+
+// held is a job that one worker after the other has: who takes it is the only one until
+// it is given back.
+var held = porcupine.Model{
+	Partition: once.Partition,
+	Init:      func() any { return "" },
+	Step: func(was, input, output any) (bool, any) {
+		at, in, out := was.(string), input.(asked), output.(said)
+		switch {
+		case out.by == "gave" && at == in.by:
+			return true, ""
+		case out.by == "gave":
+			return out.unsure, at // it did not come through
+		case at == "" && (out.won || out.unsure):
+			return true, in.by
+		}
+		return !out.won, at
+	},
+}
+
+// TestAJobIsHeldByOneAfterTheOther: several workers claim the same jobs and give them back
+// at once, through a network that loses, delays and repeats.
+func TestAJobIsHeldByOneAfterTheOther(t *testing.T) {
+	const seed, clients, rounds, count = 13, 6, 20, 15
+	server := mongotest.Start(t)
+	proxy := mongotest.NewProxy(t, server, seed)
+	uri := proxy.URI(mongotest.NewDatabase())
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	var mu sync.Mutex
+	var history []porcupine.Operation
+	begun, taken := time.Now(), 0
+	var group, ready sync.WaitGroup
+	ready.Add(clients)
+	for client := range clients {
+		database, err := mongo.Open(mongo.Options{Address: mongo.Address{URI: uri}})
+		require.NoError(t, err)
+		defer database.Close(context.Background())
+		queue := New(database.Collection("jobs"))
+		for i := range count {
+			require.NoError(t, queue.Enqueue(ctx, fmt.Sprint("j", i), nil))
+		}
+		worker := &Worker{Queue: queue, Owner: fmt.Sprint("w", client), Lease: time.Hour, MaxClaims: math.MaxInt, seen: map[string]sighting{}}
+		group.Go(func() {
+			ready.Done()
+			ready.Wait()
+			proxy.Use(mongotest.Faults{Delay: 0.1, MaxDelay: 20 * time.Millisecond, Lose: 0.01, LoseReply: 0.01, Repeat: 0.05})
+			random := rand.New(rand.NewPCG(seed, uint64(client)))
+			note := func(in asked, out said, call time.Duration) {
+				mu.Lock()
+				defer mu.Unlock()
+				end := int64(time.Since(begun))
+				if out.unsure {
+					end = math.MaxInt64
+				}
+				if out.won {
+					taken++
+				}
+				history = append(history, porcupine.Operation{ClientId: client, Input: in, Output: out, Call: int64(call), Return: end})
+			}
+			for round := range rounds {
+				in := asked{job: fmt.Sprint("j", random.IntN(count)), by: fmt.Sprintf("%d.%d", client, round)}
+				call := time.Since(begun)
+				job, mine, err := worker.claim(ctx, in.job, "no entry")
+				note(in, said{won: mine, unsure: err != nil}, call)
+				if mine {
+					call = time.Since(begun)
+					worker.giveBack(ctx, job, &Returned{Err: errors.New("its turn is over"), Blameless: true})
+					note(in, said{by: "gave", unsure: true}, call) // nobody says whether it came through
+				}
+			}
+		})
+	}
+	group.Wait()
+	require.NoError(t, ctx.Err())
+	require.Greater(t, taken, count, "most claims failed")
+	require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(held, history, time.Minute))
 }

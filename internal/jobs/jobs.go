@@ -74,7 +74,7 @@ func (q *Queue) EnqueueFor(ctx context.Context, id, needs string, body []byte) e
 			return err
 		}
 	}
-	return q.list(ctx, id, needs, time.Now())
+	return q.list(ctx, id, needs, q.documents.Now())
 }
 
 // list says that a job waits. A second entry does no harm: it is removed like the first.
@@ -218,7 +218,7 @@ func (q *Queue) Waiting(ctx context.Context) (n int, err error) {
 // between, it is on one of the two.
 func (q *Queue) unlist(ctx context.Context, id, entry string, prunes bool) error {
 	if prunes {
-		if _, err := q.documents.Insert(ctx, mongo.Document{Key: key(done, moment(time.Now()), id)}); err != nil {
+		if _, err := q.documents.Insert(ctx, mongo.Document{Key: key(done, moment(q.documents.Now()), id)}); err != nil {
 			return err
 		}
 	}

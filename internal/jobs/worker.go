@@ -209,6 +209,9 @@ func (w *Worker) claim(ctx context.Context, id, entry string) (Job, bool, error)
 		return Job{}, false, err
 	}
 	found, there, err := w.Queue.documents.Find(ctx, id)
+	if err == nil && !there { // it was removed
+		err = w.Queue.documents.Delete(ctx, entry)
+	}
 	if err != nil || !there {
 		return Job{}, false, err
 	}

@@ -44,6 +44,9 @@ type Collection struct {
 	documents, parts *driver.Collection
 }
 
+// Now is the time by the clock of this process.
+func (c *Collection) Now() time.Time { return c.database.now() }
+
 // attempts is how often a call is sent whose connection breaks.
 const attempts = 4
 
@@ -53,7 +56,7 @@ const attempts = 4
 func (c *Collection) Insert(ctx context.Context, document Document) (won bool, err error) {
 	document.Nonce = cmp.Or(document.Nonce, rand.Text())
 	if document.Time.IsZero() {
-		document.Time = time.Now()
+		document.Time = c.database.now()
 	}
 	row, err := c.split(ctx, document)
 	if err != nil {
@@ -170,7 +173,7 @@ func (c *Collection) each(ctx context.Context, from, to string, how *options.Fin
 func (c *Collection) Replace(ctx context.Context, document Document) error {
 	document.Nonce = cmp.Or(document.Nonce, rand.Text())
 	if document.Time.IsZero() {
-		document.Time = time.Now()
+		document.Time = c.database.now()
 	}
 	row := document.row()
 	var before stored

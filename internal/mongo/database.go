@@ -30,6 +30,9 @@ const (
 // Options of Open.
 type Options struct {
 	Address
+	// Now is the clock of this process, for the times of documents; nil: that of the
+	// machine.
+	Now func() time.Time
 	// Sent is called with each command before it is sent, as extended JSON; for
 	// tests. It may be nil.
 	Sent func(name, command string)
@@ -40,6 +43,7 @@ type Database struct {
 	client *driver.Client
 	at     *driver.Database
 	host   string
+	now    func() time.Time
 }
 
 // Open prepares a connection; the first call makes it. The error says what is wrong
@@ -65,7 +69,11 @@ func Open(with Options) (*Database, error) {
 	if err != nil {
 		return nil, errors.Join(errURI, errors.New(withoutSecrets(err.Error(), uri)))
 	}
-	return &Database{client: client, at: client.Database(with.database(parsed.Database)), host: hosts(set)}, nil
+	now := with.Now
+	if now == nil {
+		now = time.Now
+	}
+	return &Database{client: client, at: client.Database(with.database(parsed.Database)), host: hosts(set), now: now}, nil
 }
 
 // Close ends the connections.

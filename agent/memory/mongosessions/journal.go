@@ -2,8 +2,8 @@ package mongosessions
 
 import (
 	"encoding/json"
+	"path"
 	"strconv"
-	"strings"
 
 	"savant/agent/memory"
 	"savant/fault"
@@ -62,11 +62,7 @@ func (j *journal) SaveOutput(digest string, output []byte, _ memory.Durability) 
 
 // Output returns an output of the database.
 func (j *journal) Output(where string) ([]byte, error) {
-	kept, there, err := j.place.outputs.Find(j.place.ctx, strings.TrimPrefix(where, outputsCollection+"/"))
-	if err == nil && !there {
-		err = fault.New(fault.StateCorrupt, "%s is gone", where)
-	}
-	return kept.Body, notRead(j.id, err)
+	return j.place.Output(j.id, path.Base(where))
 }
 
 // Close lets go of nothing: the job says whether the session is open.

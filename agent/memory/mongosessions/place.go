@@ -109,7 +109,11 @@ func notRead(id string, err error) error {
 
 // Create begins a journal. Its first record is the one that decides who began it.
 func (p *Place) Create(id string) (memory.Journal, error) {
-	_, there, err := p.records.Find(p.ctx, recordKey(id, 1))
+	there := false
+	err := p.records.Heads(p.ctx, prefix(id), prefix(id)+last, func(mongo.Document) error {
+		there = true
+		return nil
+	})
 	if err != nil {
 		return nil, notRead(id, err)
 	}
@@ -139,7 +143,7 @@ func (p *Place) Resume(id string) (memory.Journal, []memory.Record, error) {
 		if latest := LatestClaim(records); claim.before(latest) {
 			return nil, nil, memory.Conflict(id)
 		}
-		taken := memory.Record{Number: len(records) + 1, Kind: KindTaken, Time: time.Now().UTC().Format(time.RFC3339Nano), Data: data}
+		taken := memory.Record{Number: len(records) + 1, Kind: KindTaken, Time: p.records.Now().UTC().Format(time.RFC3339Nano), Data: data}
 		opened := p.journal(id, taken.Number)
 		switch err := opened.Append(taken, memory.Durable); {
 		case err == nil:
@@ -163,23 +167,27 @@ func LatestClaim(records []memory.Record) (latest Claim) {
 
 // Records reads the journal of a session.
 func (p *Place) Records(id string) (records []memory.Record, err error) {
+	var documents []mongo.Document
 	err = p.records.Range(p.ctx, prefix(id), prefix(id)+last, func(d mongo.Document) error {
-		number := len(records) + 1
-		if d.Key != recordKey(id, number) {
-			return fault.New(fault.StateCorrupt, "run %s: the document %s stands where %s is expected; the run cannot go on", id, d.Key, recordKey(id, number))
-		}
-		record, err := memory.ReadLine(d.Body, number)
-		if err != nil {
-			return fault.New(fault.StateCorrupt, "run %s: %w; the run cannot go on", id, err)
-		}
-		records = append(records, record)
+		documents = append(documents, d)
 		return nil
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, notRead(id, err)
-	case len(records) == 0:
+	}
+	if len(documents) == 0 || documents[len(documents)-1].Meta == removedMark {
 		return nil, memory.Unknown(id)
+	}
+	for i, each := range documents {
+		number := i + 1
+		if each.Key != recordKey(id, number) {
+			return nil, fault.New(fault.StateCorrupt, "run %s: the document %s stands where %s is expected; the run cannot go on", id, each.Key, recordKey(id, number))
+		}
+		record, err := memory.ReadLine(each.Body, number)
+		if err != nil {
+			return nil, fault.New(fault.StateCorrupt, "run %s: %w; the run cannot go on", id, err)
+		}
+		records = append(records, record)
 	}
 	return records, nil
 }

@@ -50,8 +50,21 @@ func (a *App) openAgent() error {
 	return a.Tools.AddEngine(engines.Engine{Name: "agent", Description: "works on a goal by itself"}, a.Agent.Tools()...)
 }
 
-// openFleet opens the runs of the agent in the database, and what gives them to workers.
-func (a *App) openFleet() (*memory.Store, error) {
+// OpenSessions opens the runs of the agent in the folder or in the database, whatever the
+// settings say.
+func (a *App) OpenSessions(where string) (*memory.Store, error) {
+	if where != settings.StoreMongo {
+		return memory.Open(a.Root, time.Now), nil
+	}
+	place, err := a.openPlace()
+	if err != nil {
+		return nil, err
+	}
+	return memory.Over(place, time.Now), nil
+}
+
+// openPlace opens the runs of the agent in the database.
+func (a *App) openPlace() (*mongosessions.Place, error) {
 	database, err := a.openDatabase()
 	if err != nil {
 		return nil, err
@@ -60,8 +73,16 @@ func (a *App) openFleet() (*memory.Store, error) {
 	if err != nil {
 		return nil, Misconfigured(fault.New(fault.InvalidParams, "this machine has no name: %w", err))
 	}
-	place := mongosessions.Open(context.Background(), database, fmt.Sprintf("%s/%d", host, os.Getpid())) // its calls are bounded
-	a.Fleet = fleet.New(fleet.Options{Place: place, Database: database, Logger: a.Logger})
+	return mongosessions.Open(context.Background(), database, fmt.Sprintf("%s/%d", host, os.Getpid())), nil // its calls are bounded
+}
+
+// openFleet opens the runs of the agent in the database, and what gives them to workers.
+func (a *App) openFleet() (*memory.Store, error) {
+	place, err := a.openPlace()
+	if err != nil {
+		return nil, err
+	}
+	a.Fleet = fleet.New(fleet.Options{Place: place, Database: a.database, Logger: a.Logger})
 	return memory.Over(place, time.Now), nil
 }
 

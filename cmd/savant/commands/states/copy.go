@@ -1,12 +1,14 @@
 package states
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"savant/agent/memory"
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
@@ -18,7 +20,7 @@ func (p *program) stateCopyCommand() *cobra.Command {
 	var from, to string
 	var in maintenance.CopyInput
 	command := &cobra.Command{Use: "copy [RUN] --from STORE --to STORE", Short: "Copy runs between the folder and the database",
-		Long: "Copy records, artifacts and checkpoints of runs from one store to the other (file is the folder of\n" +
+		Long: "Copy records, artifacts and checkpoints of runs, and the runs of the agent, from one store to the other (file is the folder of\n" +
 			"SAVANT_PATH, mongo the database of MONGO_URI), and verify them. What is there already stays, so a copy that was\n" +
 			"interrupted can be repeated. A run that went on differently in the two is left alone. What was deleted, and\n" +
 			"receipts, are not copied.",
@@ -56,28 +58,59 @@ func (p *program) copyRuns(command *cobra.Command, a *app.App, from, to string, 
 	if terminal.Is(p.Stderr) {
 		in.Progress = terminal.Progress(p.Stderr, time.Now)
 	}
-	done, err := maintenance.Copy(command.Context(), source, target, in)
-	if err = errors.Join(err, target.Close()); done == nil {
+	runs, err := maintenance.Copy(command.Context(), source, target, in)
+	if err = errors.Join(err, target.Close()); runs == nil {
 		return err
+	}
+	done := &copied{Copied: runs, Agent: memory.Copied{Failed: []memory.CopyFailure{}}}
+	if err == nil && in.Workflow == "" {
+		done.Agent, err = copySessions(command.Context(), a, from, to, in.Run)
 	}
 	if err := errors.Join(p.printCopied(done, to), err); err != nil {
 		return err
 	}
-	if len(done.Failed) > 0 {
+	if len(done.Failed)+len(done.Agent.Failed) > 0 {
 		return cli.StatusError(cli.ExitInvalid)
 	}
 	return nil
 }
 
-func (p *program) printCopied(done *maintenance.Copied, to string) error {
+// copied is what a copy did.
+type copied struct {
+	*maintenance.Copied
+	// Agent is of the runs of the agent.
+	Agent memory.Copied `json:"agent"`
+}
+
+func copySessions(ctx context.Context, a *app.App, from, to, run string) (memory.Copied, error) {
+	source, err := a.OpenSessions(from)
+	if err != nil {
+		return memory.Copied{}, err
+	}
+	target, err := a.OpenSessions(to)
+	if err != nil {
+		return memory.Copied{}, err
+	}
+	return memory.Copy(ctx, source, target, run)
+}
+
+func (p *program) printCopied(done *copied, to string) error {
 	if p.JSON {
 		return p.Print(done)
 	}
 	for _, each := range done.Failed {
 		fmt.Fprintf(p.Stderr, "%s/%s: %s\n", each.Workflow, each.Run, terminal.Visible(each.Error.Error()))
 	}
+	for _, each := range done.Agent.Failed {
+		fmt.Fprintf(p.Stderr, "%s: %s\n", each.Run, terminal.Visible(each.Error.Error()))
+	}
 	_, err := fmt.Fprintf(p.Stdout, "%s: %d new in %s, %d the same before, %d not copied; %s, %s, %s written and verified\n",
 		terminal.Count(done.Runs, "run"), done.New, to, done.Same, len(done.Failed),
 		terminal.Count(done.Records, "record"), terminal.Count(done.Artifacts, "artifact"), terminal.Count(done.Checkpoints, "checkpoint"))
+	if sessions := done.Agent; err == nil && sessions.Runs > 0 {
+		_, err = fmt.Fprintf(p.Stdout, "%s of the agent: %d new in %s, %d the same before, %d not copied; %s, %s written and verified\n",
+			terminal.Count(sessions.Runs, "run"), sessions.New, to, sessions.Same, len(sessions.Failed),
+			terminal.Count(sessions.Records, "record"), terminal.Count(sessions.Outputs, "output"))
+	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"savant/agent"
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
@@ -26,7 +27,8 @@ func (p *program) statePruneCommand() *cobra.Command {
 	command := &cobra.Command{Use: "prune --older-than AGE", Short: "Move old finished runs to the trash",
 		Long: "Move the runs to the trash that finished and changed last longer than AGE ago (30d, 2w, 12h), and remove\n" +
 			"artifacts that no run names any more, and claims that nobody holds. A run in progress and a damaged one stay.\n\n" +
-			"With --purge also erase, for good, what has been in the trash for so long.",
+			"With --purge also erase, for good, what has been in the trash for so long, and runs of the agent that ended and changed\n" +
+			"last longer than AGE ago.",
 		Args: cli.Positional(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) (err error) {
 			if in.OlderThan, err = parseAge(age); err != nil {
@@ -46,7 +48,11 @@ func (p *program) statePruneCommand() *cobra.Command {
 					return err
 				}
 				claims, err := claim.GC(command.Context(), a.Root, unfinished, in.DryRun)
-				return errors.Join(p.printPruned(&pruned{kept, claims}), err)
+				done := &pruned{Pruned: kept, Claims: claims, Agent: []agent.Pruned{}}
+				if err == nil && in.Purge {
+					done.Agent, err = a.Agent.Prune(command.Context(), time.Now().Add(-in.OlderThan), in.DryRun)
+				}
+				return errors.Join(p.printPruned(done), err)
 			})
 		}}
 	command.Flags().StringVar(&age, "older-than", "", "how long ago: a number of d, w, or a duration such as 12h")
@@ -87,6 +93,8 @@ type pruned struct {
 	*maintenance.Pruned
 	// Claims are those of processes that ended without letting go of them.
 	Claims int `json:"claims"`
+	// Agent are runs of the agent, which have no trash.
+	Agent []agent.Pruned `json:"agent"`
 }
 
 func (p *program) printPruned(pruned *pruned) error {
@@ -103,6 +111,9 @@ func (p *program) printPruned(pruned *pruned) error {
 	}
 	for _, each := range pruned.Purged {
 		fmt.Fprintf(p.Stdout, "%s: %s\n", terminal.Visible(each.Folder), erased)
+	}
+	for _, each := range pruned.Agent {
+		fmt.Fprintf(p.Stdout, "run %s of the agent, %s, last changed %s: %s\n", each.RunID, each.Status, terminal.When(each.Updated, now), erased)
 	}
 	if pruned.Claims > 0 {
 		fmt.Fprintf(p.Stdout, "%s of processes that were killed: %s\n", terminal.Count(pruned.Claims, "claim"), removed)

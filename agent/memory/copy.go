@@ -1,0 +1,175 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+
+	"savant/fault"
+)
+
+// Copied says what Copy did.
+type Copied struct {
+	// Runs were looked at, and are in both stores now but for the Failed ones. Of them New
+	// were not there before, and Same were there just so.
+	Runs int `json:"runs"`
+	New  int `json:"new"`
+	Same int `json:"same"`
+	// Records and Outputs were written.
+	Records int `json:"records"`
+	Outputs int `json:"outputs"`
+	// Failed are the sessions that were not copied, or not whole.
+	Failed []CopyFailure `json:"failed"`
+}
+
+// CopyFailure is a session and why it was not copied.
+type CopyFailure struct {
+	Run   string       `json:"run"`
+	Error *fault.Error `json:"error"`
+}
+
+// Copy copies the sessions that a list shows, or the one of an id, from one store to
+// another, and reads each back. A record is the same in both, byte for byte. What is there
+// already is not written again. A session that goes on, and one that went on differently
+// in the other store, are among the failures: STATE_CONFLICT. The error is that of a store
+// that cannot be read or written at all.
+func Copy(ctx context.Context, from, to *Store, id string) (Copied, error) {
+	out := Copied{Failed: []CopyFailure{}}
+	list, err := from.List(ctx)
+	for _, each := range list {
+		if id != "" && each.SessionID != id {
+			continue
+		}
+		if ctx.Err() != nil {
+			return out, context.Cause(ctx)
+		}
+		out.Runs++
+		err := out.session(ctx, from, to, each.SessionID)
+		if errors.Is(err, fault.StateNotSaved) {
+			return out, err
+		}
+		if err != nil {
+			out.Failed = append(out.Failed, CopyFailure{each.SessionID, fault.From(err)})
+		}
+	}
+	return out, err
+}
+
+// session copies one session.
+func (c *Copied) session(ctx context.Context, from, to *Store, id string) error {
+	if from.Running(id) || to.Running(id) {
+		return fault.New(fault.StateConflict, "run %s goes on: copy it when it has ended", id)
+	}
+	records, err := from.Records(id)
+	if err != nil {
+		return err
+	}
+	journal, present, err := to.Adopt(id)
+	if err != nil {
+		return err
+	}
+	outputs := c.Outputs
+	err = c.add(ctx, from, to, journal, id, records, present)
+	if err := errors.Join(err, journal.Close()); err != nil {
+		return err
+	}
+	switch {
+	case len(present) == 0:
+		c.New++
+	case len(present) == len(records) && c.Outputs == outputs:
+		c.Same++
+	}
+	return verify(ctx, from, to, id, records)
+}
+
+// add writes what is not there yet: outputs before the records that name them.
+func (c *Copied) add(ctx context.Context, from, to *Store, journal Journal, id string, records, present []Record) error {
+	for i := range min(len(present), len(records)) {
+		if !same(present[i], records[i]) {
+			return fault.New(fault.StateConflict, "run %s went on differently in the two stores after record %d: nothing of it was copied", id, i)
+		}
+	}
+	if len(present) > len(records) {
+		return fault.New(fault.StateConflict, "run %s has %d records there and %d here: copy it the other way", id, len(present), len(records))
+	}
+	if err := c.addOutputs(ctx, from, to, journal, id); err != nil {
+		return err
+	}
+	for _, each := range records[len(present):] {
+		if err := journal.Append(each, Durable); err != nil {
+			return err
+		}
+		c.Records++
+	}
+	data, err := from.Snapshot(id)
+	if err != nil {
+		return err
+	}
+	var snapshot Snapshot
+	if err := json.Unmarshal(data, &snapshot); err != nil {
+		return fault.New(fault.StateCorrupt, "the snapshot of run %s: %w", id, err)
+	}
+	if there, err := to.Snapshot(id); err == nil && bytes.Equal(there, data) {
+		return nil
+	}
+	return journal.WriteSnapshot(snapshot, data)
+}
+
+func (c *Copied) addOutputs(ctx context.Context, from, to *Store, journal Journal, id string) error {
+	digests, err := from.Outputs(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, digest := range digests {
+		if has(to, id, digest) {
+			continue
+		}
+		output, err := from.Output(id, digest)
+		if err != nil {
+			return err
+		}
+		if _, err := journal.SaveOutput(digest, output, Durable); err != nil {
+			return err
+		}
+		c.Outputs++
+	}
+	return nil
+}
+
+// has says whether a store has an output, whole.
+func has(store *Store, id, digest string) bool {
+	output, err := store.Output(id, digest)
+	sum := sha256.Sum256(output)
+	return err == nil && hex.EncodeToString(sum[:]) == digest
+}
+
+// verify reads a session back.
+func verify(ctx context.Context, from, to *Store, id string, records []Record) error {
+	there, err := to.Records(id)
+	if err != nil {
+		return err
+	}
+	if len(there) < len(records) || !same(there[len(records)-1], records[len(records)-1]) {
+		return fault.New(fault.StateCorrupt, "run %s is not the same after it was copied: %d records, expected %d", id, len(there), len(records))
+	}
+	digests, err := from.Outputs(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, digest := range digests {
+		if !has(to, id, digest) {
+			return fault.New(fault.StateCorrupt, "the output %s of run %s is not the same after it was copied", digest, id)
+		}
+	}
+	return nil
+}
+
+// same says whether two records have the same line.
+func same(a, b Record) bool {
+	one, err := a.Line()
+	other, failed := b.Line()
+	return err == nil && failed == nil && bytes.Equal(one, other)
+}
