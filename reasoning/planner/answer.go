@@ -79,7 +79,7 @@ func (p *planner) writeFound(out *strings.Builder) bool {
 }
 
 func (p *planner) writePassages(out *strings.Builder, passages []passage) bool {
-	good := slices.ContainsFunc(passages, func(s passage) bool { return s.score >= near*passages[0].score && s.coverage >= p.enough() })
+	good := !(p.question.whether && len(p.missing()) > 0) && slices.ContainsFunc(passages, func(s passage) bool { return s.score >= near*passages[0].score && s.coverage >= p.enough() })
 	if goal := fault.Cut(p.request.Goal, maxQuote); good {
 		fmt.Fprintf(out, "Found for %q, the best first: %s.\n\n", goal, passages[0].where())
 	} else {

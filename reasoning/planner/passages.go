@@ -44,6 +44,7 @@ const (
 	titled    = 0.8  // a title that says what the goal says, and no more
 	hasValue  = 1.25 // it has a value of the kind that is asked for
 	hasCount  = 1.4  // it has a number of what is counted
+	named     = 1.6  // it declares a name of code that the goal has: as much as a document counts for
 	inBody    = 0.5
 	inHeading = 0.8
 	inPath    = 0.5
@@ -114,11 +115,14 @@ func (p *planner) codePassages(r reading) (found []passage) {
 // passageAt returns the passage of a line that declares something, or of a line of
 // text that holds words of the goal.
 func (p *planner) passageAt(r reading, i int) (passage, bool) {
-	match := declaration().FindStringSubmatch(r.lines[i])
-	if match == nil {
+	name := documented(r.lines, i)
+	if match := declaration().FindStringSubmatch(r.lines[i]); match != nil {
+		name = match[1]
+	}
+	if name == "" {
 		return p.textAt(r, i)
 	}
-	s := passage{path: r.path, name: match[1], nameLine: r.start + i}
+	s := passage{path: r.path, name: name, nameLine: r.start + i}
 	for j := commentAbove(r.lines, i); j <= i; j++ {
 		s.lines = append(s.lines, quoted{r.start + j, r.lines[j]})
 	}
@@ -135,8 +139,26 @@ func (p *planner) passageAt(r reading, i int) (passage, bool) {
 	if p.followed(s.name) {
 		s.score += definition
 	}
+	if telling(s.name) > 1 && slices.ContainsFunc(p.words, func(w word) bool { return w.text == s.name }) {
+		s.score *= named
+	}
 	s.lines = append(s.lines, body...)
 	return s, true
+}
+
+// documented is the name that a line declares without a keyword, such as a field or one
+// of a block of constants: its first word, which the comment above begins with. "" if
+// there is none.
+func documented(lines []string, i int) string {
+	match := firstWord().FindStringSubmatch(lines[i])
+	first := commentAbove(lines, i)
+	if match == nil || first == i {
+		return ""
+	}
+	if said := strings.Fields(strings.TrimLeft(lines[first], " \t/#*-")); len(said) < 2 || said[0] != match[1] {
+		return ""
+	}
+	return match[1]
 }
 
 // value sets the score and the coverage of a passage with a title: what it declares, its

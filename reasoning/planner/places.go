@@ -210,6 +210,9 @@ var identifier = pattern.Lazy(`\b[A-Za-z][A-Za-z0-9]*(?:[._][A-Za-z][A-Za-z0-9]*
 // declaration matches a line that declares a name with a keyword.
 var declaration = pattern.Lazy(`^\s*(?:export |public |private |static |async |pub )*(?:func(?: \([^)]*\))?|package|module|type|class|def|fn|interface|struct|enum|const|var|function)\s+([A-Za-z_][A-Za-z0-9_]*)`)
 
+// firstWord is the word that a line begins with.
+var firstWord = pattern.Lazy(`^\s*([A-Za-z_]\w*)`)
+
 // assignment matches a line that gives a name its value, such as one of a block of
 // constants.
 var assignment = pattern.Lazy(`^\s*([A-Za-z_][\w.]*)(?:\s+[\w.\[\]*]+)?\s*:?=\s*(?:-?\d|["'\x60])`)

@@ -35,6 +35,8 @@ type question struct {
 	counted *regexp.Regexp
 	// authors: the answer counts who made the commits. when: it is their dates.
 	authors, when bool
+	// whether: it asks whether there is something, so that a word that no file has says no.
+	whether bool
 }
 
 // period selects commits; a zero field does not restrict.
@@ -46,20 +48,21 @@ type period struct {
 }
 
 var (
-	leading    = pattern.Lazy(`^(?i:(?:please|kindly|now|and|ok|hey|could you|can you|would you|will you|i want you to|i would like you to|let us|let's)[\s,]+)+`)
-	asksChange = pattern.Lazy(`^(?i:fix|add|implement|refactor|rename|remove|delete|update|replace|move|bump|change|rewrite|correct|upgrade|install|commit|push|merge|revert|migrate|convert|reformat|format|create|edit|append|insert|write|mend|repair|improve|clean)\b`)
-	asksWhere  = pattern.Lazy(`^(?i:where|in which (?:file|package|function|folder))\b`)
-	asksTests  = pattern.Lazy(`^(?i:(?:which|what|where are(?: the)?|list(?: the)?|show(?: me)?(?: the)?|find(?: the)?)\s+(?:\w+\s+)?tests?)\b`)
-	testWords  = pattern.Lazy(`(?i)\b(?:tests?|cover(?:s|ed|ing)?)\b`)
-	asksWho    = pattern.Lazy(`^(?i:who(?:se|'s| is| has| have| are)?\s+(?:\w+\s+)?(?:wrote|written|changed?|authors?|authored|committed|commits?|created|added|made|touched|contributed|contributors?|introduced|removed|deleted|edited|modified|fixed|worked))\b`)
-	asksWhen   = pattern.Lazy(`^(?i:when (?:was|were|did|has|have))\b`)
-	asksPast   = pattern.Lazy(`(?i)^(?:what|which files?)(?:'s| has| have| was| were| is)?\s+(?:been\s+)?(?:changed|new|happened|modified)\b|^(?:which|what|show|list|summari[sz]e|tell)\b.*\b(?:commits|changelog|contributors|authors)\b|\b(?:last|latest|recent|newest) (?:\w+ )?(?:commits?|changes)\b|\b(?:commit|git) (?:history|log)\b|^how many (?:commits|authors|contributors)\b`)
-	lastUnits  = pattern.Lazy(`(?i)\b(?:in |during |over |within )?(?:the )?(?:last|past|this|previous)\s+(?:(\d+|one|two|three|four|five|six|seven|eight|nine|ten|few|couple of)\s+)?(commit|day|week|month|year|hour)s?\b`)
-	daysAgo    = pattern.Lazy(`(?i)\b(?:since )?(today|yesterday|recently)\b`)
-	sinceDate  = pattern.Lazy(`(?i)\bsince\s+(\d{4}-\d{2}-\d{2})\b`)
-	sinceTag   = pattern.Lazy(`(?i)\bsince\s+(?:the\s+)?(?:tag |release |version )?(v?\d+\.\d[\w.+-]*\w)`)
-	namedPath  = pattern.Lazy("[\\w.~-]*/[\\w./~-]*\\w|\\b[\\w-]+\\.[a-z]{1,5}\\b|\\b[A-Z]{3,}[A-Z_]*\\.[a-z]+\\b")
-	pastWords  = pattern.Lazy(`(?i)\b(?:who|when|what|which|whose|show|list|tell|me|most|commits?|committed|changed?|changes|wrote|written|write|authors?|authored|made|create[ds]?|add(?:ed)?|touched|contributed|contributors?|introduced|removed|deleted|edited|modified|fixed|worked|new|latest|recent|newest|happened|history|log|git|last|first|how many|there|files?|lines?|by|been|since|time|ever|on)\b`)
+	leading     = pattern.Lazy(`^(?i:(?:please|kindly|now|and|ok|hey|could you|can you|would you|will you|i want you to|i would like you to|let us|let's)[\s,]+)+`)
+	asksChange  = pattern.Lazy(`^(?i:fix|add|implement|refactor|rename|remove|delete|update|replace|move|bump|change|rewrite|correct|upgrade|install|commit|push|merge|revert|migrate|convert|reformat|format|create|edit|append|insert|write|mend|repair|improve|clean)\b`)
+	asksWhere   = pattern.Lazy(`^(?i:where|in which (?:file|package|function|folder))\b`)
+	asksTests   = pattern.Lazy(`^(?i:(?:which|what|where are(?: the)?|list(?: the)?|show(?: me)?(?: the)?|find(?: the)?)\s+(?:\w+\s+)?tests?)\b`)
+	testWords   = pattern.Lazy(`(?i)\b(?:tests?|cover(?:s|ed|ing)?)\b`)
+	asksWhether = pattern.Lazy(`^(?i:is there|are there|does|do|has|have|can|could)\b`)
+	asksWho     = pattern.Lazy(`^(?i:who(?:se|'s| is| has| have| are)?\s+(?:\w+\s+)?(?:wrote|written|changed?|authors?|authored|committed|commits?|created|added|made|touched|contributed|contributors?|introduced|removed|deleted|edited|modified|fixed|worked))\b`)
+	asksWhen    = pattern.Lazy(`^(?i:when (?:was|were|did|has|have))\b`)
+	asksPast    = pattern.Lazy(`(?i)^(?:what|which files?)(?:'s| has| have| was| were| is)?\s+(?:been\s+)?(?:changed|new|happened|modified)\b|^(?:which|what|show|list|summari[sz]e|tell)\b.*\b(?:commits|changelog|contributors|authors)\b|\b(?:last|latest|recent|newest) (?:\w+ )?(?:commits?|changes)\b|\b(?:commit|git) (?:history|log)\b|^how many (?:commits|authors|contributors)\b`)
+	lastUnits   = pattern.Lazy(`(?i)\b(?:in |during |over |within )?(?:the )?(?:last|past|this|previous)\s+(?:(\d+|one|two|three|four|five|six|seven|eight|nine|ten|few|couple of)\s+)?(commit|day|week|month|year|hour)s?\b`)
+	daysAgo     = pattern.Lazy(`(?i)\b(?:since )?(today|yesterday|recently)\b`)
+	sinceDate   = pattern.Lazy(`(?i)\bsince\s+(\d{4}-\d{2}-\d{2})\b`)
+	sinceTag    = pattern.Lazy(`(?i)\bsince\s+(?:the\s+)?(?:tag |release |version )?(v?\d+\.\d[\w.+-]*\w)`)
+	namedPath   = pattern.Lazy("[\\w.~-]*/[\\w./~-]*\\w|\\b[\\w-]+\\.[a-z]{1,5}\\b|\\b[A-Z]{3,}[A-Z_]*\\.[a-z]+\\b")
+	pastWords   = pattern.Lazy(`(?i)\b(?:who|when|what|which|whose|show|list|tell|me|most|commits?|committed|changed?|changes|wrote|written|write|authors?|authored|made|create[ds]?|add(?:ed)?|touched|contributed|contributors?|introduced|removed|deleted|edited|modified|fixed|worked|new|latest|recent|newest|happened|history|log|git|last|first|how many|there|files?|lines?|by|been|since|time|ever|on)\b`)
 )
 
 // What asks for a value, and what one looks like.
@@ -76,7 +79,7 @@ var numbers = []string{"", "one", "two", "three", "four", "five", "six", "seven"
 // ask understands a goal. now is when it is asked.
 func ask(goal string, now time.Time) question {
 	text := strings.TrimSpace(leading().ReplaceAllString(strings.TrimSpace(goal), ""))
-	asked := question{subject: goal}
+	asked := question{subject: goal, whether: asksWhether().MatchString(text)}
 	is := func(expression func() *regexp.Regexp) bool { return expression().MatchString(text) }
 	switch {
 	case is(asksChange):
