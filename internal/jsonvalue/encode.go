@@ -41,3 +41,16 @@ func encodeStandard(value any) ([]byte, error) {
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
+
+// asWritten are the options of Compact.
+var asWritten = json.JoinOptions(tolerant, jsontext.PreserveRawStrings(true))
+
+// Compact returns a copy of a JSON value without the white space between its tokens.
+// Strings and numbers stay as they are written.
+func Compact(data []byte) ([]byte, error) {
+	compact, err := jsontext.AppendFormat(nil, data, asWritten)
+	if err != nil {
+		return nil, located(err, 0, data)
+	}
+	return compact, nil
+}

@@ -82,3 +82,23 @@ func TestEncodeOfOtherKinds(t *testing.T) {
 		require.Error(t, err)
 	}
 }
+
+// FuzzCompact: what is compacted is what encoding/json makes of it, byte for byte, since
+// digests cover it.
+func FuzzCompact(f *testing.F) {
+	for _, text := range []string{"", " ", `{}`, " [ 1.0 , -0,1e5, 10000000000000000000000 ] ", `{"b" : "\u0061\ud800\/", "a":"\u2028 <&>", "a":null}`,
+		"\"\xff\"", "{\"\xff\": true\n}", `1 2`, `[1,]`, "\ufeff1", `"\x"`, `01`, "[\"\t\"]"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		before := string(data)
+		var want bytes.Buffer
+		wanted := json.Compact(&want, data)
+		got, err := jsonvalue.Compact(data)
+		require.Equal(t, wanted == nil, err == nil, "%v, %v", wanted, err)
+		require.Equal(t, before, string(data))
+		if err == nil {
+			require.Equal(t, want.String(), string(got))
+		}
+	})
+}

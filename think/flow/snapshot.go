@@ -79,7 +79,7 @@ func (r *Run) Snapshot(longest int) (Snapshot, []Ref) {
 	s := r.Head()
 	maps.Insert(s.Vars, r.Vars(longest))
 	maps.Insert(s.Lists, r.Lists())
-	s.Steps = slices.AppendSeq(s.Steps, r.Steps())
+	s.Steps = slices.AppendSeq(slices.Grow(s.Steps, len(r.root.nodes)+r.units), r.Steps())
 	return s, nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
@@ -25,14 +24,14 @@ const hashLength = 2 * sha256.Size // in hexadecimal digits
 // encode returns a record as its line has it, and the line. The hash covers
 // every byte, so one record must always encode the same.
 func encode(record Record) (Record, []byte, error) {
-	var compact bytes.Buffer
 	if len(record.Data) == 0 {
 		record.Data = []byte("null")
 	}
-	if err := json.Compact(&compact, record.Data); err != nil {
+	compact, err := jsonvalue.Compact(record.Data)
+	if err != nil {
 		return Record{}, nil, err
 	}
-	record.Data, record.Hash = compact.Bytes(), ""
+	record.Data, record.Hash = compact, ""
 	text, err := jsonvalue.Encode(record)
 	if err != nil {
 		return Record{}, nil, err

@@ -159,13 +159,24 @@ func lastRecord(source file, key Key, size int64) (last Record, err error) {
 	return last, err
 }
 
-// SortInfos orders a listing as List does.
-func SortInfos(infos []Info) { slices.SortFunc(infos, newestFirst) }
-
-// newestFirst orders a listing by the time of the last change, then by name. The
-// times are RFC 3339 but not all of one width, so they are parsed.
-func newestFirst(a, b Info) int {
-	return cmp.Or(updated(b).Compare(updated(a)), cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Run, b.Run))
+// SortInfos orders a listing as List does: by the time of the last change, the latest
+// first, then by name. The times are RFC 3339 but not all of one width, so they are
+// parsed, each once.
+func SortInfos(infos []Info) {
+	type dated struct {
+		info Info
+		at   time.Time
+	}
+	list := make([]dated, len(infos))
+	for i, info := range infos {
+		list[i] = dated{info, updated(info)}
+	}
+	slices.SortFunc(list, func(a, b dated) int {
+		return cmp.Or(b.at.Compare(a.at), cmp.Compare(a.info.Workflow, b.info.Workflow), cmp.Compare(a.info.Run, b.info.Run))
+	})
+	for i, each := range list {
+		infos[i] = each.info
+	}
 }
 
 // updated returns when a run changed last; the zero time, which sorts last, for a

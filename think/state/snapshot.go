@@ -191,11 +191,11 @@ func DecodeSnapshot(name string, key Key, data []byte) (Snapshot, error) {
 	if of := (Key{found.Workflow, found.Run}); of != key {
 		return Snapshot{}, corrupt(name, "is of the run %s", of)
 	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, found.State); err != nil {
+	compact, err := jsonvalue.Compact(found.State)
+	if err != nil {
 		return Snapshot{}, corrupt(name, "has no state")
 	}
-	found.State = compact.Bytes()
+	found.State = compact
 	if digestOf(found.State, "") != found.Digest {
 		return Snapshot{}, corrupt(name, "its state does not match its digest")
 	}
@@ -211,15 +211,17 @@ func DecodeSnapshot(name string, key Key, data []byte) (Snapshot, error) {
 // EncodeSnapshot returns the text of a snapshot, for people to read, with what
 // a store sets. INVALID_PARAMS.
 func EncodeSnapshot(key Key, snapshot Snapshot, now time.Time) ([]byte, error) {
-	var compact, text bytes.Buffer
-	if err := json.Compact(&compact, snapshot.State); err != nil {
+	compact, err := jsonvalue.Compact(snapshot.State)
+	if err != nil {
 		return nil, fault.New(fault.InvalidParams, "the state of a snapshot is not JSON: %w", err)
 	}
-	snapshot.State, snapshot.Digest = compact.Bytes(), digestOf(compact.Bytes(), "")
+	snapshot.State, snapshot.Digest = compact, digestOf(compact, "")
 	snapshot.Format, snapshot.Workflow, snapshot.Run = Format, key.Workflow, key.Run
 	snapshot.Time = cmp.Or(snapshot.Time, now.UTC().Format(time.RFC3339Nano))
 	whole, err := jsonvalue.Encode(snapshot)
+	var text bytes.Buffer
 	if err == nil {
+		text.Grow(2 * len(whole))
 		err = json.Indent(&text, whole, "", "  ")
 	}
 	if err != nil {
