@@ -144,10 +144,6 @@ func TestATableComesAndGoes(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, string(made), string(again))
 			back, err := configedit.Remove(made, configedit.TOML, list)
-			if name == "a long string" { // the header is in the string, too: it is told, not guessed
-				require.Error(t, err)
-				return
-			}
 			require.NoError(t, err)
 			require.Equal(t, text, string(back))
 		})

@@ -51,28 +51,22 @@ func setTOML(text []byte, entry Entry) ([]byte, error) {
 	}
 	nl := newline(text)
 	block = strings.ReplaceAll(block, "\n", nl)
-	var made []byte
+	setTable(before, entry.Path, value)
 	if now != nil {
-		from, to, err := blockOf(text, header)
-		if err != nil {
-			return nil, err
-		}
-		made = splice(text, from, to, block)
-	} else {
-		made = bytes.Clone(text)
-		if len(made) > 0 && !bytes.HasSuffix(made, []byte("\n")) {
-			made = append(made, nl...)
-		}
-		if len(made) > 0 {
-			made = append(made, nl...)
-		}
-		made = append(made, block...)
+		return replaceBlock(text, header, before, func(from, to int) []byte { return splice(text, from, to, block) })
 	}
+	made := bytes.Clone(text)
+	if len(made) > 0 && !bytes.HasSuffix(made, []byte("\n")) {
+		made = append(made, nl...)
+	}
+	if len(made) > 0 {
+		made = append(made, nl...)
+	}
+	made = append(made, block...)
 	after, err := parseTOML(made)
 	if err != nil {
 		return nil, err
 	}
-	setTable(before, entry.Path, value)
 	return made, unchangedElsewhere(after, before)
 }
 
@@ -84,29 +78,42 @@ func removeTOML(text []byte, entry Entry) ([]byte, error) {
 	if tableAt(before, entry.Path) == nil {
 		return text, nil
 	}
-	from, to, err := blockOf(text, "["+strings.Join(entry.Path, ".")+"]")
-	if err != nil {
-		return nil, err
-	}
-	if to == len(text) { // the empty line that Set wrote before it
-		from = len(bytes.TrimSuffix(text[:from], []byte(newline(text))))
-	}
-	made := splice(text, from, to, "")
-	after, err := parseTOML(made)
-	if err != nil {
-		return nil, err
-	}
 	setTable(before, entry.Path, nil)
-	return made, unchangedElsewhere(after, before)
+	return replaceBlock(text, "["+strings.Join(entry.Path, ".")+"]", before, func(from, to int) []byte {
+		if to == len(text) { // the empty line that Set wrote before it
+			from = len(bytes.TrimSuffix(text[:from], []byte(newline(text))))
+		}
+		return splice(text, from, to, "")
+	})
 }
 
-// blockOf is where a table stands: from its header to the line before the next one.
-// Whether a line that looks like a header is one is shown afterwards, when the whole
-// text is read again.
-func blockOf(text []byte, header string) (from, to int, err error) {
+// replaceBlock changes the text where a table stands: from its header to the line before
+// the next one. A line within a text may look like its header: the first counts after
+// whose change the file reads as wanted.
+func replaceBlock(text []byte, header string, wanted map[string]any, change func(from, to int) []byte) ([]byte, error) {
+	failed := error(fault.New(fault.InvalidParams, "%s is there, but not under a header of its own; remove it by hand", header))
+	for at := 0; at < len(text); {
+		from, to, ok := blockOf(text, at, header)
+		if !ok {
+			break
+		}
+		made := change(from, to)
+		after, err := parseTOML(made)
+		if err == nil {
+			err = unchangedElsewhere(after, wanted)
+		}
+		if err == nil {
+			return made, nil
+		}
+		failed, at = err, to
+	}
+	return nil, failed
+}
+
+// blockOf finds the next lines that look like a table, at or after a place.
+func blockOf(text []byte, at int, header string) (from, to int, ok bool) {
 	from, to = -1, len(text)
-	at := 0
-	for line := range bytes.Lines(text) {
+	for line := range bytes.Lines(text[at:]) {
 		trimmed, _, _ := bytes.Cut(bytes.TrimSpace(line), []byte("#"))
 		switch {
 		case from < 0 && strings.ReplaceAll(string(bytes.TrimSpace(trimmed)), " ", "") == header:
@@ -118,10 +125,7 @@ func blockOf(text []byte, header string) (from, to int, err error) {
 			break
 		}
 	}
-	if from < 0 {
-		return 0, 0, fault.New(fault.InvalidParams, "%s is there, but not under a header of its own; remove it by hand", header)
-	}
-	return from, to, nil
+	return from, to, from >= 0
 }
 
 func writeTable(header string, table Table) string {
