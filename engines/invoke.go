@@ -161,6 +161,9 @@ func (r *Registry) unknown(ctx context.Context, name string) error {
 	if near == "" { // an underscore spelling, misspelt
 		near = fault.Nearest(strings.ReplaceAll(name, "_", "."), names)
 	}
+	if near == "" {
+		near = endingAlike(name, names)
+	}
 	if hidden, there := r.table.now().spelt[name]; there {
 		engine := EngineOf(hidden.tool.Name)
 		return fault.New(fault.UnknownTool, "%s is a tool of the engine %s, which this server does not publish", name, engine).
@@ -171,6 +174,28 @@ func (r *Registry) unknown(ctx context.Context, name string) error {
 		return unknown
 	}
 	return unknown.Hinted(fault.DidYouMean(strconv.Quote(near)))
+}
+
+// endingAlike returns the tool whose name another one ends with, as clients write it that
+// put their own before it (mcp__savant__think_next), or else the only tool that ends with
+// the name; "" for none.
+func endingAlike(name string, names []string) string {
+	plain := strings.NewReplacer(".", "_", "-", "_", "/", "_", ":", "_")
+	said, longest := "_"+plain.Replace(name), ""
+	var ending []string
+	for _, each := range names {
+		tool := "_" + plain.Replace(each)
+		if strings.HasSuffix(said, tool) && len(each) > len(longest) {
+			longest = each
+		}
+		if strings.HasSuffix(tool, said) {
+			ending = append(ending, each)
+		}
+	}
+	if longest == "" && len(ending) == 1 {
+		return ending[0]
+	}
+	return longest
 }
 
 // coded gives an error its code, and logs the cause of one that had none.

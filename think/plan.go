@@ -44,6 +44,9 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 		return nil, fault.New(fault.InvalidParams, "workflow is missing").Hinted(fault.Hint{Call: "think.workflows.list", Text: "shows what there is"})
 	}
 	if err := key.Validate(); err != nil {
+		if meant := e.Library.Meant(in.Workflow); meant != "" && meant != name {
+			return nil, fault.New(fault.UnknownWorkflow, "no workflow %q", fault.Cut(in.Workflow, 80)).Hinted(fault.DidYouMean(strconv.Quote(meant)))
+		}
 		return nil, err
 	}
 	if in.RunID != "" {

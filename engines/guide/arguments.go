@@ -4,13 +4,14 @@ import (
 	"encoding/json"
 
 	"savant/engines"
+	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/think"
 )
 
 // aliases are what models call the arguments of Think's tools.
 var aliases = engines.Aliases{
-	"workflow":        {"workflowname", "workflowid"},
+	"workflow":        {"workflowname", "workflowid", "name", "flow", "file"},
 	"params":          {"param", "parameters", "args", "arguments", "inputs", "input", "variables"},
 	"run_id":          {"run", "id", "runname", "workflowrunid"},
 	"step_id":         {"step", "id", "stepname", "currentstep"},
@@ -38,8 +39,23 @@ func withAliases(t *engines.Tool) {
 		for name := range jsonvalue.Members(member(input, "properties")) {
 			own[name] = aliases[name]
 		}
-		return own.Stray(declared, stray)
+		if err := own.Stray(declared, stray); err != nil || own["result_snapshot"] == nil {
+			return err
+		}
+		return strayFailure(stray)
 	}
+}
+
+// strayFailure refuses isError beside the result that it is about: the result would count
+// as one of a call that went well.
+func strayFailure(stray map[string]json.RawMessage) error {
+	for _, name := range []string{"isError", "is_error", "iserror"} {
+		if string(stray[name]) == "true" {
+			return fault.New(fault.InvalidParams, `%s belongs into the result: send result_snapshot as {"isError": true, "content": [{"type": "text", "text": …}]}`, name).
+				With(fault.Diagnostic{Path: name, Message: "it is no argument", Expected: "result_snapshot.isError"})
+		}
+	}
+	return nil
 }
 
 func member(object json.RawMessage, wanted string) json.RawMessage {

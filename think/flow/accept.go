@@ -1,7 +1,9 @@
 package flow
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -31,7 +33,69 @@ func (u *unit) accept(answer Answer) ([]byte, *fault.Error) {
 			first = problem
 		}
 	}
-	return nil, first
+	return nil, u.advised(first, answer.Result)
+}
+
+// maxMembers is how many parts of a refused result are tried.
+const maxMembers = 20
+
+// advised adds to the refusal of a result what was likely meant: a value that stands in
+// another one, or JSON in a text that is not JSON.
+func (u *unit) advised(refused *fault.Error, result any) *fault.Error {
+	whole := func(d fault.Diagnostic) bool { return d.Pointer == "" }
+	if refused.Code != fault.ValidationFailed || u.step().Schema == nil || !slices.ContainsFunc(refused.Diagnostics, whole) {
+		return refused
+	}
+	advice := ""
+	switch value := result.(type) {
+	case string:
+		advice = adviceOnText(refused, value)
+	case []any:
+		if len(value) == 1 && u.fits(value[0]) {
+			advice = "its only item fits: send that alone"
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(value))[:min(len(value), maxMembers)] {
+			if composed(value[name]) && u.fits(value[name]) {
+				advice = fmt.Sprintf("what it has under %q fits: send that alone", fault.Cut(name, 80))
+				break
+			}
+		}
+	}
+	if advice == "" {
+		return refused
+	}
+	return fault.New(refused.Code, "%s; %s", refused.Details, advice).With(refused.Diagnostics...)
+}
+
+// composed says whether a value is an object or a list.
+func composed(value any) bool {
+	switch value.(type) {
+	case map[string]any, []any:
+		return true
+	}
+	return false
+}
+
+func (u *unit) fits(value any) bool {
+	_, problem := u.fit(value)
+	return problem == nil
+}
+
+// adviceOnText says how a text was likely meant where an object or a list is expected.
+func adviceOnText(refused *fault.Error, text string) string {
+	wanted := func(d fault.Diagnostic) bool {
+		return d.Pointer == "" && (d.Expected == "object" || d.Expected == "array")
+	}
+	if !slices.ContainsFunc(refused.Diagnostics, wanted) || !strings.ContainsAny(text, "{[") {
+		return ""
+	}
+	if inner := schemas.JSONText(text); inner != "" {
+		if _, err := jsonvalue.DecodeStored([]byte(inner)); err != nil {
+			return "the text is not JSON (" + err.Error() + "): send the value itself, not a text"
+		}
+	}
+	return "send the JSON value itself, with nothing around it"
 }
 
 // readings returns what a result may mean, the likeliest first: text may be
@@ -159,7 +223,7 @@ func normalise(value any) (any, *fault.Error) {
 	_, structured := object["structuredContent"]
 	failed, _ := object["isError"].(bool)
 	for key := range object {
-		if !slices.Contains(resultKeys, key) {
+		if !slices.Contains(resultKeys, key) && !(failed && slices.Contains(failureKeys, key)) {
 			return value, nil
 		}
 	}
@@ -174,7 +238,7 @@ func normalise(value any) (any, *fault.Error) {
 	}
 	text := contentText(content)
 	if failed {
-		return nil, toolFailed(object, text)
+		return nil, toolFailed(object, cmp.Or(text, failureText(object)))
 	}
 	if structured && object["structuredContent"] != nil {
 		return withoutReceipt(object["structuredContent"]), nil
@@ -185,6 +249,25 @@ func normalise(value any) (any, *fault.Error) {
 		}
 	}
 	return map[string]any{"text": text}, nil
+}
+
+// failureKeys are members under which models say why a call failed, beside isError.
+var failureKeys = []string{"text", "error", "message", "details", "reason"}
+
+// failureText is why a call failed, where that is said in another form than MCP's.
+func failureText(object map[string]any) string {
+	for _, key := range append([]string{"content"}, failureKeys...) {
+		switch said := object[key].(type) {
+		case string:
+			return said
+		case map[string]any:
+			data, err := jsonvalue.Encode(said)
+			if err == nil {
+				return string(data)
+			}
+		}
+	}
+	return ""
 }
 
 // receiptKey is the member under which the reply of a tool that was called

@@ -99,7 +99,11 @@ func (u *unit) reopening() fault.Hint {
 }
 
 func (r *Run) unknown(step string) error {
-	return r.graph.unknown("the run", step).Attach("expected", r.issuedIDs())
+	what := "the run"
+	if r.final != nil {
+		what = "the run, which is over,"
+	}
+	return r.graph.unknown(what, step).Attach("expected", r.issuedIDs())
 }
 
 func (g *Graph) unknown(what, step string) *fault.Error {

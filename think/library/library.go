@@ -3,6 +3,7 @@
 package library
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -174,7 +175,7 @@ func (l *Library) inLayer(at int, name string) (*flow.Workflow, error) {
 func (l *Library) unknown(name string) error {
 	unknown := fault.New(fault.UnknownWorkflow, "no workflow %q", fault.Cut(name, 80))
 	hint := fault.Hint{Call: "think.workflows.list", Text: "shows what there is"}
-	if nearest := fault.Nearest(name, l.Names()); nearest != "" {
+	if nearest := cmp.Or(l.Meant(name), fault.Nearest(name, l.Names())); nearest != "" {
 		hint = fault.DidYouMean(strconv.Quote(nearest))
 	} else if folder := l.folderNamed(name); folder != "" {
 		unknown.Details += ": " + folder + " is a folder"
@@ -183,6 +184,18 @@ func (l *Library) unknown(name string) error {
 		hint.Text += "; " + fault.From(unlisted).Message()
 	}
 	return unknown.Hinted(hint)
+}
+
+// Meant returns the workflow whose file or address a text is, or "".
+func (l *Library) Meant(text string) string {
+	name := path.Base(strings.ReplaceAll(strings.TrimSpace(text), "\\", "/"))
+	for _, extension := range extensions {
+		name = strings.TrimSuffix(name, extension)
+	}
+	if slices.Contains(l.Names(), name) {
+		return name
+	}
+	return ""
 }
 
 // folderNamed returns the folder that stands where the file of a workflow would,
