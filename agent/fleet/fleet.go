@@ -258,7 +258,7 @@ func (f *Fleet) Here(ctx context.Context, options *agent.RunOptions, more agent.
 		return nil, err
 	}
 	if job == "" {
-		return nil, memory.Conflict(more.RunID)
+		return f.asItEnded(more)
 	}
 	type taken struct {
 		run *agent.Run
@@ -293,6 +293,24 @@ func (f *Fleet) Here(ctx context.Context, options *agent.RunOptions, more agent.
 		stop()
 		return nil, context.Cause(ctx)
 	}
+}
+
+// asItEnded opens a run for which nothing is left to do: one that ended well ends again
+// as it did. STATE_CONFLICT: it goes on elsewhere.
+func (f *Fleet) asItEnded(given agent.Order) (*agent.Run, error) {
+	report, err := f.runtime.Report(given.RunID)
+	if err != nil {
+		return nil, err
+	}
+	if report.Status != agent.StatusOK {
+		return nil, memory.Conflict(given.RunID)
+	}
+	records, err := f.options.Place.Records(given.RunID)
+	if err != nil {
+		return nil, err
+	}
+	f.options.Place.Hold(given.RunID, mongosessions.LatestClaim(records))
+	return f.runtime.TakeOver(given)
 }
 
 // submit begins a run, or goes on with one.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -78,6 +79,12 @@ func scripts() testscript.Params {
 				env.Setenv("GIT_"+who+"_DATE", "2026-01-02T03:04:05Z")
 			}
 			return nil
+		},
+		Condition: func(condition string) (bool, error) {
+			if condition == "mongo" {
+				return false, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", condition)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":    exits,

@@ -20,12 +20,12 @@ import (
 	"savant/think/state/mongostate"
 )
 
-// scriptsOverMongo are scripts that say nothing of the files that runs are kept in, and
-// have no worker carry out a run of the agent.
-var scriptsOverMongo = []string{"approve", "call", "past", "state_change", "state_list"}
+// scriptsOverMongo are scripts that say nothing of the files that runs are kept in.
+var scriptsOverMongo = []string{"approve", "call", "past", "run_workflow", "runs", "state_change", "state_list"}
 
 // TestScriptsOverMongo runs them, and those of testdata/mongo, with the runs in a
-// database.
+// database. The condition mongo holds in them: there a script starts the worker that
+// agent.run needs.
 func TestScriptsOverMongo(t *testing.T) {
 	server := mongotest.Start(t)
 	params := scripts()
@@ -35,6 +35,7 @@ func TestScriptsOverMongo(t *testing.T) {
 	for _, name := range scriptsOverMongo {
 		params.Files = append(params.Files, filepath.Join("testdata", "scripts", name+".txtar"))
 	}
+	params.Condition = func(condition string) (bool, error) { return condition == "mongo", nil }
 	within := params.Setup
 	params.Setup = func(env *testscript.Env) error {
 		env.Setenv("SAVANT_STORE", "mongo")
