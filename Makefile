@@ -46,16 +46,17 @@ pictures: ## pictures of the pages of the hub, in bin/pictures; those of docs/ a
 	SAVANT_BROWSER_TESTS=1 SAVANT_PICTURES='$(CURDIR)/bin/pictures' go test -count=1 -run TestPictures ./cmd/savant/browsertest
 	@mkdir -p docs/pictures && for each in docs/pictures/*.png; do cp "bin/pictures/$$(basename "$$each")" "$$each"; done
 
-race: ## all tests with the race detector; needs a C compiler
-	CGO_ENABLED=1 go test -race -timeout 30m $(TESTFLAGS) ./...
+race: ## all tests in short with the race detector; needs a C compiler
+	CGO_ENABLED=1 go test -race -short -timeout 30m $(TESTFLAGS) ./...
 
 lint: ## formatting, vet and staticcheck
 	@unformatted=$$(gofmt -l $(SOURCES)); test -z "$$unformatted" || { echo "gofmt -w $$unformatted"; exit 1; }
 	go vet ./...
 	go tool staticcheck ./...
 
+# Only the packages that have some: linking the tests of all takes a minute.
 bench: ## ratios of what steps, plans and starts cost
-	go test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...
+	go test -run '^$$' -bench . -benchtime $(BENCHTIME) $(TESTFLAGS) $(sort $(dir $(shell grep -rl --include='*_test.go' --exclude-dir=node_modules '^func Benchmark' .)))
 
 platforms: ## vet for Windows and macOS, where nothing is run
 	CGO_ENABLED=0 GOOS=windows go vet ./...

@@ -135,6 +135,7 @@ func (c *gatedClient) does(tool string, input any) map[string]any {
 // for each event of the client's hooks. At every instruction the model first tries a
 // shell, a file, another server's tool, another input and an early end.
 func TestAClientIsHeldToItsRun(t *testing.T) {
+	skipInShort(t)
 	for _, client := range gatedClients() {
 		name := client.name
 		if client.mcpTool {

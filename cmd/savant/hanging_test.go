@@ -33,6 +33,7 @@ func unhung(t *testing.T, folder string, args ...string) {
 // TestNoPipeHangsTheProgram puts a pipe, which nobody writes or reads, in the place
 // of each file that a folder can bring.
 func TestNoPipeHangsTheProgram(t *testing.T) {
+	skipInShort(t)
 	look, list, run := []string{"tools"}, []string{"workflows", "list"}, []string{"workflows", "run", "hello", "--run-id", "r1"}
 	check, prune, sessions := []string{"state", "check", "--all"}, []string{"state", "prune", "--older-than", "1h"}, []string{"runs", "list"}
 	status, tree := []string{"call", "git.status"}, []string{"call", "context.search", "--args", `{"query":"swordfish"}`}

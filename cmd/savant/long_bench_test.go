@@ -48,8 +48,14 @@ func usedBy(b *testing.B, process int) used {
 //     two windows
 //   - disk-MB: the whole folder; peak-MB: the most memory the server ever had
 //   - reopen-ms: the first think.next of a new server, with 5,000 steps done
+//
+// In short mode it takes 2,000 steps.
 func BenchmarkLongRun(b *testing.B) {
-	const steps, window = 10_000, 500
+	const window = 500
+	steps := 10_000
+	if testing.Short() {
+		steps = 2_000
+	}
 	binary, result := build(b), strings.Repeat("x", payload)
 	for i := 0; b.Loop(); i++ {
 		folder := b.TempDir()
@@ -85,7 +91,7 @@ func BenchmarkLongRun(b *testing.B) {
 		for step := steps/2 + 1; step < steps-window; step++ {
 			answer(step)
 		}
-		late := measure("10000", steps-window)
+		late := measure(fmt.Sprint(steps), steps-window)
 		b.ReportMetric(late/early, "growth")
 		b.ReportMetric(max(peak, peakOf(int64(s.command.Process.Pid))), "peak-MB")
 		b.ReportMetric(reopened.median(), "reopen-ms")

@@ -62,10 +62,31 @@ func (m ownConfiguration) Run() int {
 
 func TestScripts(t *testing.T) { testscript.Run(t, scripts()) }
 
+// inShort are the scripts that run in short mode, as with the race detector: those of
+// processes in which much goes on at once. The others are commands that end soon.
+var inShort = []string{"call", "mount", "run", "serve", "state_cancel", "witness", "workflows_run"}
+
+// skipInShort skips a test that only drives processes which do one thing after the
+// other: the race detector would find nothing in them, and starts each ten times slower.
+func skipInShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it only drives processes that do one thing after the other")
+	}
+}
+
 // scripts are those of testdata, which may be changed before they run.
 func scripts() testscript.Params {
+	folder, files := "testdata/scripts", []string(nil)
+	if testing.Short() {
+		for _, name := range inShort {
+			files = append(files, filepath.Join(folder, name+".txtar"))
+		}
+		folder = ""
+	}
 	return testscript.Params{
-		Dir:                 "testdata/scripts",
+		Dir:                 folder,
+		Files:               files,
 		RequireExplicitExec: true,
 		UpdateScripts:       *update,
 		Setup: func(env *testscript.Env) error {

@@ -33,7 +33,9 @@ func TestScriptsOverMongo(t *testing.T) {
 	require.NoError(t, err)
 	params.Dir, params.Files = "", own
 	for _, name := range scriptsOverMongo {
-		params.Files = append(params.Files, filepath.Join("testdata", "scripts", name+".txtar"))
+		if !testing.Short() {
+			params.Files = append(params.Files, filepath.Join("testdata", "scripts", name+".txtar"))
+		}
 	}
 	params.Condition = func(condition string) (bool, error) { return condition == "mongo", nil }
 	within := params.Setup
