@@ -105,14 +105,19 @@ func (g guard) Permit(ctx context.Context, t engines.Tool, args json.RawMessage)
 	if rule == "" {
 		return g.confirm(ctx, t, args, none)
 	}
-	refused := denied(t.Name, rule)
+	return refused(t.Name, rule)
+}
+
+// refused is TOOL_DENIED by a rule, before anybody was asked.
+func refused(tool, rule string) error {
+	err := denied(tool, rule)
 	switch rule {
 	case RuleAllow:
-		refused = refused.Hinted(fault.Hint{Text: "--allow leaves only what it names; --approve " + t.Name + " forbids nothing"})
+		err = err.Hinted(fault.Hint{Text: "--allow leaves only what it names; --approve " + tool + " forbids nothing"})
 	case RuleDestructive:
-		refused = refused.Hinted(fault.Hint{Text: "nobody can be asked here; a person approves it by name (--approve " + t.Name + ") or at a terminal"})
+		err = err.Hinted(fault.Hint{Text: "nobody can be asked here; a person approves it by name (--approve " + tool + ") or at a terminal"})
 	}
-	return refused
+	return err
 }
 
 // changes says whether a dry run leaves a call out.
