@@ -30,7 +30,7 @@ func (h *Hub) listAgents(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, err)
 		return
 	}
-	view := agentsView{Query: r.URL.Query().Get("q"), Status: r.URL.Query().Get("status"), Statuses: []agent.Status{agent.StatusRunning, agent.StatusOK,
+	view := agentsView{Query: r.URL.Query().Get("q"), Status: r.URL.Query().Get("status"), Statuses: []agent.Status{agent.StatusRunning, agent.StatusQueued, agent.StatusOK,
 		agent.StatusError, agent.StatusCanceled, agent.StatusMaxSteps, agent.StatusStuck, agent.StatusWaiting, agent.StatusInterrupted}}
 	reports = slices.DeleteFunc(reports, func(each agent.Report) bool {
 		return view.Status != "" && string(each.Status) != view.Status || !contains(view.Query, each.Goal, each.RunID, each.Final)

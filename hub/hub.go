@@ -70,6 +70,9 @@ type Standings interface {
 	Driven(run state.Key) bool
 	// Deciders are who decides for the agent.
 	Deciders(ctx context.Context) []Decider
+	// Unanswered is how many questions to them have no answer yet; queued is false where no
+	// queue carries them, or it cannot be reached.
+	Unanswered(ctx context.Context) (count int, queued bool)
 }
 
 // Standing is where a run is: its status, for whom it waits, and at which steps.

@@ -63,7 +63,7 @@ func (h *Hub) overview(w http.ResponseWriter, r *http.Request) {
 		if i < latest {
 			view.Agents = append(view.Agents, agentRowOf(each))
 		}
-		if each.Status == agent.StatusRunning || each.Status == agent.StatusWaiting {
+		if each.Status == agent.StatusRunning || each.Status == agent.StatusQueued || each.Status == agent.StatusWaiting {
 			view.Going = append(view.Going, agentRowOf(each))
 		}
 	}

@@ -39,8 +39,9 @@ type noStandings struct{}
 func (noStandings) Standing(_ context.Context, run state.Info) Standing {
 	return Standing{Status: run.Status}
 }
-func (noStandings) Driven(state.Key) bool              { return false }
-func (noStandings) Deciders(context.Context) []Decider { return nil }
+func (noStandings) Driven(state.Key) bool                  { return false }
+func (noStandings) Deciders(context.Context) []Decider     { return nil }
+func (noStandings) Unanswered(context.Context) (int, bool) { return 0, false }
 
 // newSite returns a hub of a folder with workflows, each a name and its text.
 func newSite(t testing.TB, workflows ...string) *site {

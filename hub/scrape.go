@@ -61,13 +61,16 @@ func (h *Hub) standNow(ctx context.Context) (metrics.Now, error) {
 	if err := h.workflowsNow(ctx, &now); err != nil {
 		return now, err
 	}
+	if count, queued := h.options.Standings.Unanswered(ctx); queued {
+		now.Unanswered = &count
+	}
 	reports, err := h.options.Agent.List(ctx)
 	if err != nil {
 		return now, err
 	}
 	for _, each := range reports {
 		switch each.Status {
-		case agent.StatusRunning, agent.StatusWaiting, agent.StatusInterrupted:
+		case agent.StatusRunning, agent.StatusQueued, agent.StatusWaiting, agent.StatusInterrupted:
 			now.Open[metrics.Standing{Kind: "agent", Status: string(each.Status)}]++
 		}
 	}

@@ -227,15 +227,17 @@ func cleanCopy(r *redact.Redactor, value reflect.Value) reflect.Value {
 }
 
 // indented writes a value as JSON for people, without its secrets: those of members
-// that are named like one, too.
+// that are named like one, too. What is markup elsewhere stays: pages escape it.
 func (h *Hub) indented(value any) string {
-	raw, err := json.Marshal(value)
-	if err != nil {
+	var raw, out bytes.Buffer
+	encoder := json.NewEncoder(&raw)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
 		return err.Error()
 	}
-	var out bytes.Buffer
-	if json.Indent(&out, h.options.Redactor.JSON(raw), "", "  ") != nil {
-		return string(h.options.Redactor.JSON(raw))
+	clean := h.options.Redactor.JSON(bytes.TrimSuffix(raw.Bytes(), []byte("\n")))
+	if json.Indent(&out, clean, "", "  ") != nil {
+		return string(clean)
 	}
 	return out.String()
 }

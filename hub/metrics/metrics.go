@@ -27,6 +27,7 @@ const (
 	runSeconds      = "savant_agent_run_duration_seconds"
 	open            = "savant_open_runs"
 	queue           = "savant_queue_depth"
+	unanswered      = "savant_decision_queue_depth"
 	lost            = "savant_trace_lost_total"
 )
 
@@ -50,6 +51,7 @@ func Families() []Family {
 		{runSeconds, Histogram, "Time for a run of the agent.", []string{"status"}},
 		{open, Gauge, "Runs that have not ended.", []string{"kind", "status"}},
 		{queue, Gauge, "Open runs of workflows that wait, by whom they wait for.", []string{"for"}},
+		{unanswered, Gauge, "Questions to who decides that are in the queue in MongoDB and have no answer yet.", nil},
 		{lost, Counter, "How often events may have gone unseen, since the trace was moved aside twice between two looks.", nil},
 	}
 }
@@ -68,7 +70,7 @@ func New() *Metrics {
 	for _, each := range Families() {
 		made := &table{Family: each, series: map[string]*series{}}
 		m.tables, m.named[each.Name] = append(m.tables, made), made
-		if len(each.Labels) == 0 {
+		if len(each.Labels) == 0 && each.Name != unanswered {
 			made.of(nil) // 0 is known from the start
 		}
 	}
@@ -81,6 +83,9 @@ type Now struct {
 	// workflows that wait, by whom they wait for.
 	Open    map[Standing]int
 	Waiting map[string]int
+	// Unanswered is how many questions to who decides have no answer yet, nil where no queue
+	// carries them, or it cannot be reached.
+	Unanswered *int
 	// Records is how many records of workflows were written, Lost how often events may
 	// have gone unseen.
 	Records, Lost uint64
@@ -95,6 +100,10 @@ func (m *Metrics) gauge(now Now) {
 	clear(m.named[queue].series)
 	for standing, count := range now.Open {
 		m.named[open].of([]string{standing.Kind, standing.Status}).value = float64(count)
+	}
+	clear(m.named[unanswered].series)
+	if now.Unanswered != nil {
+		m.named[unanswered].of(nil).value = float64(*now.Unanswered)
 	}
 	for whom, count := range now.Waiting {
 		m.named[queue].of([]string{whom}).value = float64(count)

@@ -3,7 +3,8 @@
 let loading = null;
 
 // load shows the part of another address of this page in the place of the present one.
-async function load(address, push) {
+// Where it cannot, it loads that address, unless nobody asked for it.
+async function load(address, push, unasked) {
   if (loading) loading.abort();
   const own = loading = new AbortController();
   let answer;
@@ -21,8 +22,10 @@ async function load(address, push) {
     if (!new URL(address, location.href).searchParams.has("version")) follow(parsed);
     if (push) history.pushState(null, "", address);
     else history.replaceState(null, "", address);
-  } catch {
-    if (!own.signal.aborted) location.assign(address); // the browser says what is wrong
+  } catch (failed) {
+    if (own.signal.aborted) return;
+    if (unasked) throw failed;
+    location.assign(address); // the browser says what is wrong
   }
 }
 
@@ -116,17 +119,33 @@ function busy(shown) {
       : each.tagName === "SELECT" ? ![...each.options].every((option) => option.selected === option.defaultSelected || !each.querySelector("[selected]")) : each.value !== each.defaultValue);
 }
 
+// away says whether the hub could not be asked the last time, so that it was said.
+let away = false;
+
+function tell(text) {
+  if (text === "" && !away) return; // what the page says of the run stays
+  away = text !== "";
+  live.textContent = text;
+}
+
+// look asks for the version, once at a time. A page that could not be loaded stays, and is
+// asked for again.
+let looking = false;
 async function look() {
-  if (document.visibilityState !== "visible" || new URLSearchParams(location.search).has("version")) return;
+  if (looking || document.visibilityState !== "visible" || new URLSearchParams(location.search).has("version")) return;
+  looking = true;
   try {
     const answer = await fetch(`${live.dataset.at}/version`, { credentials: "same-origin" });
+    if (answer.status === 401) return tell("The session has ended. Open the link that savant hub prints.");
     if (!answer.ok) return;
     const { version } = await answer.json();
-    if (String(version) !== known) {
-      known = String(version);
-      await load(new URL(location.href), false);
-    }
-  } catch { /* the hub is away: it is asked again */ }
+    if (String(version) !== known) await load(new URL(location.href), false, true);
+    tell("");
+  } catch {
+    tell("The hub does not answer. Trying again…");
+  } finally {
+    looking = false;
+  }
 }
 
 if (live) setInterval(look, 1000);

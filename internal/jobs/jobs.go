@@ -207,10 +207,15 @@ func (q *Queue) Wait(ctx context.Context, id string) (Result, error) {
 	}
 }
 
-// Waiting is how many jobs are in the list, of which the database knows.
-func (q *Queue) Waiting(ctx context.Context) (n int, err error) {
-	err = q.documents.Heads(ctx, key(todo, ""), key(todo, "~"), func(mongo.Document) error { n++; return nil })
-	return n, err
+// Waiting is how many jobs are in the list: those without a result, and those of which no
+// worker has seen yet that they have one.
+func (q *Queue) Waiting(ctx context.Context) (int, error) {
+	ids := map[string]bool{} // a job may be in the list more than once
+	err := q.documents.Heads(ctx, key(todo, ""), key(todo, "~"), func(d mongo.Document) error {
+		ids[listed(d.Key)] = true
+		return nil
+	})
+	return len(ids), err
 }
 
 // unlist takes a job that has ended off the list of those that wait. A job that is to be

@@ -33,6 +33,10 @@ func New(database *mongo.Database) *Transport {
 // Name says where the queue is.
 func (t *Transport) Name() string { return "the queue at " + t.host }
 
+// Unanswered is how many questions are in the queue and have no answer yet, those that a
+// worker is at included.
+func (t *Transport) Unanswered(ctx context.Context) (int, error) { return t.queue.Waiting(ctx) }
+
 // lookFor is how long a round trip waits before it says that a worker is at it.
 const lookFor = 2 * time.Second
 

@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net"
 	"net/url"
 	"os/user"
@@ -14,6 +15,7 @@ import (
 	"savant/hub"
 	"savant/internal/access"
 	"savant/internal/settings"
+	"savant/reasoning/mongoqueue"
 	"savant/think/state"
 )
 
@@ -35,13 +37,14 @@ func (a *App) Hub(ctx context.Context, at HubAt) (*hub.Hub, error) {
 	if sessions != "" {
 		sessions = filepath.Join(sessions, "savant", "hub")
 	}
-	_, decider, err := a.Reasoner(a.settings.Reasoning, nil)
+	client, decider, err := a.Reasoner(a.settings.Reasoning, nil)
 	if err != nil {
 		return nil, err
 	}
+	queue, _ := client.Transport().(*mongoqueue.Transport)
 	return hub.New(ctx, hub.Options{Address: at.Address, URL: a.settings.Hub.URL, Door: door, Token: a.settings.Hub.Token, Sessions: sessions,
 		ReadOnly: at.ReadOnly, NoAnswers: !a.settings.Hub.Answers, Person: UserName() + " in the hub", Folder: a.Path, Version: a.options.Version, Think: a.Think, Driver: a.Driver, Keeper: a.Keeper(),
-		Agent: a.Agent, Tools: a.Tools, Recorder: a.Recorder, Redactor: a.redactor, Standings: standings{a, decider}, Logs: filepath.Join(a.Path, filepath.FromSlash(a.logs)), Logger: a.Logger})
+		Agent: a.Agent, Tools: a.Tools, Recorder: a.Recorder, Redactor: a.redactor, Standings: standings{a, decider, queue}, Logs: filepath.Join(a.Path, filepath.FromSlash(a.logs)), Logger: a.Logger})
 }
 
 // UserName is the name of whoever runs the program.
@@ -57,6 +60,7 @@ func UserName() string {
 type standings struct {
 	app     *App
 	decider string
+	queue   *mongoqueue.Transport // nil where no queue carries the questions
 }
 
 // Standing is where a run of a workflow is.
@@ -71,12 +75,31 @@ func (s standings) Driven(run state.Key) bool { return s.app.Driven(run) }
 // probePatience is how long a decider may take to accept a connection.
 const probePatience = 700 * time.Millisecond
 
+// Unanswered is how many questions to deciders are in the queue.
+func (s standings) Unanswered(ctx context.Context) (count int, queued bool) {
+	if s.queue == nil {
+		return 0, false
+	}
+	asking, cancel := context.WithTimeout(ctx, probePatience)
+	defer cancel()
+	count, err := s.queue.Unanswered(asking)
+	return count, err == nil
+}
+
 // Deciders are who decides for the agent, and whether they can be reached: a connection is
 // made, and nothing is sent. Nobody is asked whom a person has not accepted.
 func (s standings) Deciders(ctx context.Context) []hub.Decider {
 	given := s.app.settings.Reasoning
 	if given.Waiting != nil {
 		return []hub.Decider{{Name: "nobody", State: "denied", About: fault.From(given.Waiting).Message()}}
+	}
+	if s.queue != nil {
+		who := hub.Decider{Name: s.decider, State: "offline", Reason: "the database does not answer"}
+		if count, reached := s.Unanswered(ctx); reached {
+			who.State, who.Reason = "reachable", ""
+			who.About = fmt.Sprintf("questions without an answer: %d; savant reasoning work answers them", count)
+		}
+		return []hub.Decider{who}
 	}
 	if given.URL != "" {
 		return []hub.Decider{reached(ctx, hub.Decider{Name: s.decider, About: "a Reasoning API outside"}, given.URL)}

@@ -115,6 +115,7 @@ func TestImportInThePage(t *testing.T) {
 	p.says("h1", "r1")
 	p.says(".said", "The run was taken in.")
 	p.says("#facts", "Imported")
+	p.says("#facts", "there is no such workflow here")
 	require.Zero(t, eval[int](p, `document.querySelectorAll("details.act, .ask form").length`), "it is only shown")
 	p.open(h.base + "/runs")
 	send(file)

@@ -1,0 +1,126 @@
+package browsertest
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/telemetry"
+)
+
+// watchRows has a page note when the row of a step was painted: the frame after the one in
+// which it came into the list.
+const watchRows = `(() => {
+  window.painted = new Map();
+  const seen = () => {
+    const now = [...document.querySelectorAll("#events .line")].map((each) => parseInt(each.textContent));
+    requestAnimationFrame(() => requestAnimationFrame(() => { for (const step of now) if (!painted.has(step)) painted.set(step, Date.now()); }));
+  };
+  new MutationObserver(seen).observe(document.getElementById("events"), { childList: true });
+  return true;
+})()`
+
+// paintedAt waits until the row of a step was painted, and returns when.
+const paintedAt = `new Promise((resolve) => { const look = () => painted.has($1) ? resolve(painted.get($1)) : setTimeout(look, 5); look(); })`
+
+// BenchmarkPainted takes the time from an event's write, by another process than the hub,
+// to its painted row in the browser.
+func BenchmarkPainted(b *testing.B) {
+	folder := b.TempDir()
+	savantIn(b, folder, "run", "--quiet", "--run-id", "one", "a goal")
+	h := serve(b, folder, "127.0.0.1:0")
+	p := h.enter()
+	p.open(h.base + runPage + "one?type=retry")
+	p.says("#live-state", "Connected.")
+	eval[bool](p, watchRows)
+	var took []float64
+	for b.Loop() {
+		for range 50 {
+			step := len(took) + 1
+			began := time.Now()
+			trace(b, folder, telemetry.Event{Type: telemetry.Retry, RunID: "one", Step: step, Timestamp: "2026-01-02T03:04:05Z"})
+			took = append(took, eval[float64](p, paintedAt, step)-float64(began.UnixMicro())/1000)
+		}
+	}
+	slices.Sort(took)
+	b.ReportMetric(took[len(took)/2], "p50-ms")
+	b.ReportMetric(took[len(took)*95/100], "p95-ms")
+	b.ReportMetric(0, "ns/op") // left out
+}
+
+// BenchmarkOpenPage takes steps of a run of the agent, which each read some lines of a file,
+// while its page is open in the browser and live, beside steps while it is not. The two
+// alternate in short blocks; of the ratios of neighbours it reports the median, and
+// between what it lies by their scatter (95 %).
+func BenchmarkOpenPage(b *testing.B) {
+	const pairs, steps = 40, 12 // a run has 1,000 steps at most
+	asked, decisions := make(chan struct{}), make(chan string)
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		asked <- struct{}{}
+		_, _ = io.WriteString(w, <-decisions)
+	}))
+	defer api.Close()
+	folder := b.TempDir()
+	require.NoError(b, os.WriteFile(filepath.Join(folder, "file.txt"), []byte(strings.Repeat("a line of some words\n", 50_000)), 0o600))
+	h := serve(b, folder, "127.0.0.1:0")
+	p := h.enter()
+	var ratios, closed []float64
+	for round := 0; b.Loop(); round++ {
+		run, line := fmt.Sprint("going", round), 0
+		command := exec.Command("savant", "run", "--quiet", "--run-id", run, "--skip-git", "--max-steps", fmt.Sprint(2*pairs*steps+10), "a goal", "--path", folder)
+		command.Env = append(os.Environ(), "REASONING_API_URL="+api.URL, "LOG_LEVEL=error")
+		command.Stderr = os.Stderr
+		require.NoError(b, command.Start())
+		<-asked
+		block := func() float64 {
+			var took []float64
+			for range steps {
+				line++
+				began := time.Now()
+				decisions <- fmt.Sprintf(`{"action":"tool","tool_name":"context.read","args":{"path":"file.txt","start_line":%d,"end_line":%d}}`, line, line+20)
+				<-asked
+				took = append(took, float64(time.Since(began))/float64(time.Millisecond))
+			}
+			slices.Sort(took)
+			return took[len(took)/2]
+		}
+		watched := func() float64 {
+			p.open(h.base + runPage + run)
+			p.says("#live-state", "Connected.")
+			return block()
+		}
+		alone := func() float64 { p.open("about:blank"); return block() }
+		for i := range pairs {
+			var with, without float64
+			if i%2 == 0 {
+				with, without = watched(), alone()
+			} else {
+				without, with = alone(), watched()
+			}
+			ratios, closed = append(ratios, with/without), append(closed, without)
+		}
+		decisions <- `{"action":"finish","final":"done"}`
+		require.NoError(b, command.Wait())
+	}
+	slices.Sort(ratios)
+	slices.Sort(closed)
+	n := float64(len(ratios))
+	far := 0.98 * math.Sqrt(n) // the ranks around the median that hold it 19 times of 20
+	b.ReportMetric(closed[len(closed)/2], "step-ms")
+	b.ReportMetric(ratios[len(ratios)/2], "open/closed")
+	b.ReportMetric(ratios[max(0, int(n/2-far))], "at-least")
+	b.ReportMetric(ratios[min(len(ratios)-1, int(n/2+far))], "at-most")
+	b.ReportMetric(0, "ns/op") // left out
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/internal/mongotest"
+)
+
+// TestTheHubTellsOfTheQueue: how many questions wait in the database for somebody who
+// decides, until a worker answers them.
+func TestTheHubTellsOfTheQueue(t *testing.T) {
+	database := mongotest.Start(t)
+	t.Setenv("REASONING_TRANSPORT", "mongo")
+	t.Setenv("MONGO_URI", database.URI(mongotest.NewDatabase()))
+	t.Setenv("LOG_LEVEL", "error")
+	folder := t.TempDir()
+	start := func(args ...string) {
+		command := exec.CommandContext(t.Context(), "savant", append(args, "--path", folder)...)
+		command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+		require.NoError(t, command.Start())
+		t.Cleanup(func() { _ = command.Process.Signal(os.Interrupt); _ = command.Wait() }) // it may have ended
+	}
+	h := serveHub(t, folder)
+	says := func(count string) {
+		t.Helper()
+		require.Eventually(t, func() bool { // how things stand is looked at once in some seconds
+			_, text, _ := h.ask(&http.Client{}, http.MethodGet, "/metrics", nil)
+			return strings.Contains(text, "\nsavant_decision_queue_depth "+count+"\n")
+		}, hang, 100*time.Millisecond)
+		require.Eventually(t, func() bool {
+			return strings.Contains(h.page("/"), "questions without an answer: "+count+";")
+		}, hang, 100*time.Millisecond)
+	}
+	says("0")
+	for _, run := range []string{"one", "two"} {
+		start("run", "--quiet", "--run-id", run, "--skip-git", "where is it")
+	}
+	says("2")
+	start("reasoning", "work")
+	says("0")
+}
