@@ -62,7 +62,8 @@ func BenchmarkPainted(b *testing.B) {
 // BenchmarkOpenPage takes steps of a run of the agent, which each read some lines of a file,
 // while its page is open in the browser and live, beside steps while it is not. The two
 // alternate in short blocks; of the ratios of neighbours it reports the median, and
-// between what it lies by their scatter (95 %).
+// between what it lies by their scatter (95 %). cpu is the same for the processor time of
+// the run's process, which other load moves less.
 func BenchmarkOpenPage(b *testing.B) {
 	const pairs, steps = 40, 12 // a run has 1,000 steps at most
 	asked, decisions := make(chan struct{}), make(chan string)
@@ -77,6 +78,7 @@ func BenchmarkOpenPage(b *testing.B) {
 	h := serve(b, folder, "127.0.0.1:0")
 	p := h.enter()
 	var ratios, closed []float64
+	var used [2]float64 // with the page closed, and open
 	for round := 0; b.Loop(); round++ {
 		run, line := fmt.Sprint("going", round), 0
 		command := exec.Command("savant", "run", "--quiet", "--run-id", run, "--skip-git", "--max-steps", fmt.Sprint(2*pairs*steps+10), "a goal", "--path", folder)
@@ -84,7 +86,9 @@ func BenchmarkOpenPage(b *testing.B) {
 		command.Stderr = os.Stderr
 		require.NoError(b, command.Start())
 		<-asked
-		block := func() float64 {
+		block := func(open int) float64 {
+			before := processorTime(command.Process.Pid)
+			defer func() { used[open] += processorTime(command.Process.Pid) - before }()
 			var took []float64
 			for range steps {
 				line++
@@ -99,9 +103,9 @@ func BenchmarkOpenPage(b *testing.B) {
 		watched := func() float64 {
 			p.open(h.base + runPage + run)
 			p.says("#live-state", "Connected.")
-			return block()
+			return block(1)
 		}
-		alone := func() float64 { p.open("about:blank"); return block() }
+		alone := func() float64 { p.open("about:blank"); return block(0) }
 		for i := range pairs {
 			var with, without float64
 			if i%2 == 0 {
@@ -122,5 +126,23 @@ func BenchmarkOpenPage(b *testing.B) {
 	b.ReportMetric(ratios[len(ratios)/2], "open/closed")
 	b.ReportMetric(ratios[max(0, int(n/2-far))], "at-least")
 	b.ReportMetric(ratios[min(len(ratios)-1, int(n/2+far))], "at-most")
+	if used[0] > 0 {
+		b.ReportMetric(used[1]/used[0], "cpu-open/closed")
+	}
 	b.ReportMetric(0, "ns/op") // left out
+}
+
+// processorTime is what a process has used, in ticks; 0 where the system does not tell.
+func processorTime(process int) float64 {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", process))
+	if err != nil {
+		return 0
+	}
+	_, after, _ := strings.Cut(string(raw), ") ") // the name of the program may have spaces
+	var user, system float64
+	if fields := strings.Fields(after); len(fields) > 12 {
+		_, _ = fmt.Sscan(fields[11], &user) // numbers
+		_, _ = fmt.Sscan(fields[12], &system)
+	}
+	return user + system
 }

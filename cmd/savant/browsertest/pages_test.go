@@ -108,7 +108,7 @@ func TestPictures(t *testing.T) {
 	p := h.enter()
 	for name, path := range pages() {
 		for _, theme := range []string{"light", "dark"} {
-			for _, width := range []int{1280, 360} {
+			for _, width := range []int{1280, 768, 360} {
 				p.look(width, theme)
 				p.open(h.base + path)
 				if name == "agent" {
