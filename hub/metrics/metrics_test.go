@@ -84,7 +84,9 @@ func TestTheTextIsOneOfPrometheus(t *testing.T) {
 		m.Count(line)
 		m.Count(events.Line{Type: each, Model: hostile, Tool: hostile, Action: hostile, Status: "ok", DurationMS: float64(i), PromptTokens: 7, Error: &telemetry.Failure{Code: hostile}})
 	}
-	found := written(t, m, metrics.Now{Open: map[metrics.Standing]int{{Kind: "agent", Status: "running"}: 2}, Waiting: map[string]int{"person": 3}, Records: 9})
+	require.Empty(t, written(t, m, metrics.Now{})["savant_decision_queue_depth"], "no queue is no empty queue")
+	questions := 4
+	found := written(t, m, metrics.Now{Unanswered: &questions, Open: map[metrics.Standing]int{{Kind: "agent", Status: "running"}: 2}, Waiting: map[string]int{"person": 3}, Records: 9})
 	for _, each := range metrics.Families() {
 		require.NotEmpty(t, found[each.Name], each.Name)
 		for _, made := range found[each.Name] {

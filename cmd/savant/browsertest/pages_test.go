@@ -114,6 +114,7 @@ func TestPictures(t *testing.T) {
 				if name == "agent" {
 					p.click("#events li:nth-child(3) a")
 					p.until(`!document.getElementById("details").hidden`)
+					eval[bool](p, `document.querySelector(".views").parentElement.scrollIntoView() === undefined`)
 				}
 				picture, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
 				require.NoError(t, err)
