@@ -241,7 +241,7 @@ func TestAnAnswerIsBoundToWhatWasShown(t *testing.T) {
 	form := h.formOf(h.page("/runs/ships/r1"), path)
 	status, body = h.send(path, clone(form), "decision", "decline", "comment", "not today")
 	require.Equal(t, http.StatusOK, status, body)
-	require.Contains(t, body, `<span class="status bad">failed</span>`)
+	require.Contains(t, body, `<span class="status bad s-failed">failed</span>`)
 	records, err := os.ReadFile(filepath.Join(folder, ".savant", "state", "ships", "r1.journal"))
 	require.NoError(t, err)
 	require.Contains(t, string(records), `{"approved":false,"comment":"not today"}`)
