@@ -163,11 +163,11 @@ func TestTheOverviewSaysWhoCanBeReached(t *testing.T) {
 	service := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.URL.Path }))
 	t.Cleanup(service.Close)
 	h := serveHub(t, t.TempDir(), "--reasoning-api-url", service.URL+"/agent_intent")
-	require.Contains(t, h.page("/"), `<span class="status good">reachable</span>`)
+	require.Contains(t, h.page("/"), `<span class="status good s-reachable">reachable</span>`)
 	require.Empty(t, asked, "a connection is enough")
 	service.Close()
 	h = serveHub(t, t.TempDir(), "--reasoning-api-url", service.URL+"/agent_intent")
-	require.Contains(t, h.page("/"), `<span class="status bad">offline</span>`)
+	require.Contains(t, h.page("/"), `<span class="status bad s-offline">offline</span>`)
 	h = serveHub(t, t.TempDir(), "--llm-provider", "offline")
 	require.Contains(t, h.page("/"), "offline-planner</td>")
 }

@@ -192,7 +192,7 @@ func TestAChangeNeedsAFormOfTheSession(t *testing.T) {
 	running := runningAgent(t, folder, "going")
 	h := serveHub(t, folder)
 	page := h.page("/diagnostics/agents/going")
-	require.Contains(t, page, `<span class="status going">running</span>`)
+	require.Contains(t, page, `<span class="status going s-running">running</span>`)
 	token := regexp.MustCompile(`name="csrf" value="([^"]+)"`).FindStringSubmatch(page)
 	require.NotNil(t, token, page)
 	for _, form := range []url.Values{{}, {"csrf": {""}}, {"csrf": {token[1] + "x"}}, {"csrf": {strings.ToLower(token[1])}}} {
@@ -213,7 +213,7 @@ func TestAChangeNeedsAFormOfTheSession(t *testing.T) {
 	var ended *exec.ExitError
 	require.ErrorAs(t, running.Wait(), &ended)
 	require.Equal(t, exitInterrupted, ended.ExitCode())
-	require.Contains(t, h.page("/diagnostics/agents/going"), `<span class="status still">canceled</span>`)
+	require.Contains(t, h.page("/diagnostics/agents/going"), `<span class="status still s-canceled">canceled</span>`)
 	status, _, _ = h.ask(h.client, http.MethodPost, "/diagnostics/agents/nobody/cancel", form)
 	require.Equal(t, http.StatusNotFound, status)
 }
