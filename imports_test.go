@@ -146,7 +146,7 @@ var users = map[string]string{
 	"github.com/spf13/cobra":                "cmd/savant/cli cmd/savant/commands cmd/savant/commands/agents cmd/savant/commands/clients cmd/savant/commands/hooks cmd/savant/commands/remote cmd/savant/commands/states cmd/savant/commands/workflows",
 	"github.com/lmittmann/tint":             "cmd/savant/app",
 	"modernc.org/sqlite":                    "engines/repo/index",
-	"go.mongodb.org":                        "internal/mongo",
+	"go.mongodb.org":                        "internal/mongo internal/mongotest",
 	"go.opentelemetry.io":                   "telemetry/otel",
 	"github.com/golang-jwt/jwt":             "internal/access",
 	"github.com/MicahParks":                 "internal/access",

@@ -175,7 +175,7 @@ func TestAJobIsHeldByOneAfterTheOther(t *testing.T) {
 			for round := range rounds {
 				in := asked{job: fmt.Sprint("j", random.IntN(count)), by: fmt.Sprintf("%d.%d", client, round)}
 				call := time.Since(begun)
-				job, mine, err := worker.claim(ctx, in.job, "no entry")
+				job, mine, err := worker.claim(ctx, mongo.Document{Key: listKey(in.job, begun)})
 				note(in, said{won: mine, unsure: err != nil}, call)
 				if mine {
 					call = time.Since(begun)

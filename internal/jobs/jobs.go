@@ -186,7 +186,7 @@ func (q *Queue) claims(ctx context.Context, id string) (list []mongo.Document, e
 	return list, err
 }
 
-// The pauses between two looks at a result.
+// The pauses between two looks at a result, where the database does not tell of it.
 const (
 	firstPause = 20 * time.Millisecond
 	lastPause  = time.Second
@@ -194,15 +194,22 @@ const (
 
 // Wait returns how a job ends. It returns the cause of ctx when that ends first.
 func (q *Queue) Wait(ctx context.Context, id string) (Result, error) {
+	result, ended, err := q.Result(ctx, id)
+	if err != nil || ended {
+		return result, err
+	}
+	changes, stop := q.documents.Watch(ctx, key(id, "result"), key(id, "result")+"\x00")
+	defer stop()
 	for pause := firstPause; ; pause = min(pause*3/2, lastPause) {
-		result, ended, err := q.Result(ctx, id)
-		if err != nil || ended {
-			return result, err
-		}
 		select {
 		case <-ctx.Done():
 			return Result{}, context.Cause(ctx)
+		case <-changes.Seen():
 		case <-time.After(pause):
+		}
+		result, ended, err := q.Result(ctx, id)
+		if err != nil || ended {
+			return result, err
 		}
 	}
 }
@@ -259,19 +266,22 @@ func (q *Queue) Prune(ctx context.Context, before time.Time) (n int, err error) 
 		ended = append(ended, d.Key)
 		return nil
 	})
+	removed := map[string]bool{} // two workers may have put a job on the list
 	for _, entry := range ended {
-		if err == nil {
-			err = q.Remove(ctx, listed(entry))
+		if id := listed(entry); err == nil && !removed[id] {
+			err = q.Remove(ctx, id)
+			if err == nil {
+				removed[id] = true
+			}
 		}
 		if err == nil { // last: without it the rest would never be found
 			err = q.documents.Delete(ctx, entry)
 		}
 		if err != nil {
-			return n, err
+			break
 		}
-		n++
 	}
-	return n, err
+	return len(removed), err
 }
 
 // Remove removes a job, whole. Its last document is the job itself.

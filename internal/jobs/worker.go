@@ -19,6 +19,7 @@ type Job struct {
 	Body []byte
 	// Claim is the number of the claim. Whoever has a higher one has taken the job over.
 	Claim int
+	entry mongo.Document // of the list
 }
 
 // Worker takes jobs from a queue.
@@ -46,9 +47,10 @@ type Worker struct {
 	// Log may be nil.
 	Log *slog.Logger
 
+	seen map[string]sighting // by entry of the list, what was last seen of the job's owner
+
 	mu    sync.Mutex
-	seen  map[string]sighting // by claim, what was last seen of its owner
-	taken map[string]bool     // jobs in this process
+	taken map[string]bool // jobs in this process
 }
 
 // Returned is an error of Do that gives the job back for another attempt, which may be
@@ -68,29 +70,44 @@ func (r *Returned) Unwrap() error { return r.Err }
 // ErrLost is the cause when the job of a context was taken over, or has ended.
 var ErrLost = errors.New("the job was taken over, cancelled or ended by somebody else")
 
-// sighting is the beat of a claim and when it was first seen, by this process's clock.
+// sighting is a claim, its beat and when that was first seen, by this process's clock.
+// Before next the claim holds in any case, so nobody looks.
 type sighting struct {
-	nonce string
-	at    time.Time
+	claim, beat string
+	at, next    time.Time
 }
 
-// idle are the pauses of a worker that found nothing.
+// The pauses of a worker that found nothing, where the database does not tell of what
+// comes. A long list is read less often; where so much is under way there are others who
+// read it.
 const (
-	firstIdle = 20 * time.Millisecond
-	lastIdle  = time.Second
+	firstIdle    = 20 * time.Millisecond
+	lastIdle     = 100 * time.Millisecond
+	idleForEntry = 10 * time.Millisecond
+	longestIdle  = time.Second
 )
+
+// rest returns how long the pause may be with so many entries in the list.
+func rest(entries int, told bool) time.Duration {
+	if told {
+		return longestIdle
+	}
+	return min(lastIdle+time.Duration(entries)*idleForEntry, longestIdle)
+}
 
 // Run takes jobs until ctx ends, then waits for those in hand. The database may be gone
 // for a while: the worker says so once, and goes on when it is back.
 func (w *Worker) Run(ctx context.Context) error {
-	w.seen, w.taken = map[string]sighting{}, map[string]bool{}
+	w.taken = map[string]bool{}
 	log := cmp.Or(w.Log, slog.New(slog.DiscardHandler))
 	free := make(chan struct{}, max(w.Concurrency, 1))
 	var running sync.WaitGroup
 	defer running.Wait()
+	changes, stop := w.Queue.documents.Watch(ctx, key(todo, ""), key(todo, "~"))
+	defer stop()
 	idle, down := firstIdle, false
 	for ctx.Err() == nil {
-		found, err := w.take(ctx, free, func(job Job) {
+		found, entries, err := w.take(ctx, free, func(job Job) {
 			running.Go(func() {
 				defer func() { <-free }()
 				w.do(ctx, job, log)
@@ -99,7 +116,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		switch {
 		case err != nil && ctx.Err() == nil:
 			// Nobody could show a sign of life meanwhile: each lease begins anew.
-			w.forget()
+			clear(w.seen)
 			if !down {
 				log.Warn("the queue cannot be reached; trying again", "error", err)
 				down = true
@@ -108,11 +125,12 @@ func (w *Worker) Run(ctx context.Context) error {
 			log.Info("the queue is back")
 			down = false
 		}
-		if idle = min(idle*3/2, lastIdle); found && err == nil {
+		if idle = min(idle*3/2, rest(entries, changes.Live())); found && err == nil {
 			idle = firstIdle
 		}
 		select {
 		case <-ctx.Done():
+		case <-changes.Seen():
 		case <-time.After(idle):
 		}
 	}
@@ -121,10 +139,18 @@ func (w *Worker) Run(ctx context.Context) error {
 
 // take claims what waits, and hands it to begin, which gives the place in free back.
 // Nothing is claimed before there is a place for it: its beat could not be written.
-func (w *Worker) take(ctx context.Context, free chan struct{}, begin func(Job)) (found bool, err error) {
+// length is how many entries the list has.
+func (w *Worker) take(ctx context.Context, free chan struct{}, begin func(Job)) (found bool, length int, err error) {
 	var entries, bound []mongo.Document
+	seen := map[string]sighting{}
 	err = w.Queue.documents.Heads(ctx, key(todo, ""), key(todo, "~"), func(d mongo.Document) error {
+		length++
+		known, looked := w.seen[d.Key]
+		if looked {
+			seen[d.Key] = known
+		}
 		switch {
+		case looked && time.Now().Before(known.next):
 		case w.Accepts == nil || w.Accepts(d.Meta):
 			entries = append(entries, d)
 		case w.Bound != nil && w.Bound(d.Meta):
@@ -132,44 +158,37 @@ func (w *Worker) take(ctx context.Context, free chan struct{}, begin func(Job)) 
 		}
 		return nil
 	})
+	if err != nil {
+		return false, length, err
+	}
+	w.seen = seen // what left the list is forgotten
 	for _, entry := range bound {
-		if err == nil {
-			err = w.endIfLost(ctx, entry)
+		if err := w.endIfLost(ctx, entry); err != nil {
+			return false, length, err
 		}
 	}
-	if err != nil {
-		return false, err
-	}
 	for _, entry := range entries {
-		id := listed(entry.Key)
-		if w.holds(id) {
+		if w.holds(listed(entry.Key)) {
 			continue
 		}
 		select {
 		case free <- struct{}{}:
 		case <-ctx.Done():
-			return found, err
+			return found, length, nil
 		}
-		job, mine, failed := w.claim(ctx, id, entry.Key)
-		if failed != nil || !mine {
+		job, mine, err := w.claim(ctx, entry)
+		if err != nil || !mine {
 			<-free
-			if err = failed; err != nil {
-				return found, err
+			if err != nil {
+				return found, length, err
 			}
 			continue
 		}
 		found = true
-		w.hold(id, true)
+		w.hold(job.ID, true)
 		begin(job)
 	}
-	return found, err
-}
-
-// forget drops what was seen of the owners of claims.
-func (w *Worker) forget() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	clear(w.seen)
+	return found, length, nil
 }
 
 func (w *Worker) holds(id string) bool {
@@ -186,20 +205,21 @@ func (w *Worker) hold(id string, holds bool) {
 	}
 }
 
-// claim takes a job unless it has ended or somebody else has it.
-func (w *Worker) claim(ctx context.Context, id, entry string) (Job, bool, error) {
+// claim takes a job of the list unless it has ended or somebody else has it.
+func (w *Worker) claim(ctx context.Context, entry mongo.Document) (Job, bool, error) {
+	id := listed(entry.Key)
 	_, ended, err := w.Queue.Result(ctx, id)
 	if err != nil {
 		return Job{}, false, err
 	}
 	if ended {
-		return Job{}, false, w.Queue.unlist(ctx, id, entry, w.Prunes)
+		return Job{}, false, w.Queue.unlist(ctx, id, entry.Key, w.Prunes)
 	}
 	claims, err := w.Queue.claims(ctx, id)
 	if err != nil {
 		return Job{}, false, err
 	}
-	vain, open, why, err := w.vain(ctx, id, claims)
+	vain, open, why, err := w.vain(ctx, id, entry.Key, claims)
 	if err != nil || open {
 		return Job{}, false, err
 	}
@@ -210,14 +230,14 @@ func (w *Worker) claim(ctx context.Context, id, entry string) (Job, bool, error)
 	}
 	found, there, err := w.Queue.documents.Find(ctx, id)
 	if err == nil && !there { // it was removed
-		err = w.Queue.documents.Delete(ctx, entry)
+		err = w.Queue.documents.Delete(ctx, entry.Key)
 	}
 	if err != nil || !there {
 		return Job{}, false, err
 	}
 	n := len(claims) + 1
 	won, err := w.Queue.documents.Insert(ctx, mongo.Document{Key: key(id, "claim", numbered(n)), Meta: w.Owner})
-	return Job{ID: id, Body: found.Body, Claim: n}, won && err == nil, err
+	return Job{ID: id, Body: found.Body, Claim: n, entry: entry}, won && err == nil, err
 }
 
 // endIfLost ends a job that nobody else does when whoever enqueued it is lost.
@@ -238,7 +258,7 @@ func (w *Worker) endIfLost(ctx context.Context, entry mongo.Document) error {
 	if len(claims) > 0 {
 		last = claims[len(claims)-1]
 	}
-	if w.lives(ctx, id, len(claims), last) {
+	if w.lives(ctx, id, entry.Key, len(claims), last) {
 		return nil
 	}
 	return w.Queue.EndLost(ctx, id)
@@ -246,7 +266,7 @@ func (w *Worker) endIfLost(ctx context.Context, entry mongo.Document) error {
 
 // vain counts the claims that came to nothing. open says that the last one still holds;
 // why is the reason of the last that was given back.
-func (w *Worker) vain(ctx context.Context, id string, claims []mongo.Document) (n int, open bool, why string, err error) {
+func (w *Worker) vain(ctx context.Context, id, entry string, claims []mongo.Document) (n int, open bool, why string, err error) {
 	why = "the worker was lost"
 	for i, claim := range claims {
 		end, ended, err := w.Queue.documents.Find(ctx, key(id, "end", numbered(i+1)))
@@ -257,7 +277,7 @@ func (w *Worker) vain(ctx context.Context, id string, claims []mongo.Document) (
 		case ended && blameless:
 		case ended:
 			n, why = n+1, reason
-		case i == len(claims)-1 && w.lives(ctx, id, i+1, claim):
+		case i == len(claims)-1 && w.lives(ctx, id, entry, i+1, claim):
 			return n, true, why, nil
 		default:
 			n++
@@ -270,27 +290,22 @@ func (w *Worker) vain(ctx context.Context, id string, claims []mongo.Document) (
 const blamelessMark = "ending: "
 
 // lives says whether the owner of a claim showed a sign of life within the lease, as
-// seen from here.
-func (w *Worker) lives(ctx context.Context, id string, n int, claim mongo.Document) bool {
+// seen from here. It is looked at four times in a lease.
+func (w *Worker) lives(ctx context.Context, id, entry string, n int, claim mongo.Document) bool {
 	nonce := claim.Nonce
 	if beat, there, err := w.Queue.documents.Find(ctx, key(id, "beat", numbered(n))); err != nil {
-		w.forget()
+		clear(w.seen)
 		return true // nothing is known
 	} else if there {
 		nonce = beat.Nonce
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	last := w.seen[claim.Key]
-	if last.nonce != nonce {
-		w.seen[claim.Key] = sighting{nonce, time.Now()}
-		return true
+	now, last := time.Now(), w.seen[entry]
+	if last.claim != claim.Key || last.beat != nonce {
+		last = sighting{claim: claim.Key, beat: nonce, at: now}
 	}
-	if time.Since(last.at) < w.Lease {
-		return true
-	}
-	delete(w.seen, claim.Key)
-	return false
+	last.next = now.Add(min(w.Lease/4, last.at.Add(w.Lease).Sub(now)))
+	w.seen[entry] = last
+	return now.Sub(last.at) < w.Lease
 }
 
 // do computes a job while its beat is written, and ends it.
@@ -321,8 +336,10 @@ func (w *Worker) do(ctx context.Context, job Job, log *slog.Logger) {
 		result.Answer, result.Error = nil, fault.From(err)
 	}
 	w.insist(ctx, log, "the result of a job", func(ctx context.Context) error {
-		_, err := w.Queue.settle(ctx, job.ID, result)
-		return err
+		if _, err := w.Queue.settle(ctx, job.ID, result); err != nil {
+			return err
+		}
+		return w.Queue.unlist(ctx, job.ID, job.entry.Key, w.Prunes)
 	})
 }
 
@@ -386,5 +403,14 @@ func (w *Worker) giveBack(ctx context.Context, job Job, why *Returned) {
 		reason = blamelessMark + reason
 	}
 	// Without it the lease runs out.
-	_, _ = w.Queue.documents.Insert(ctx, mongo.Document{Key: key(job.ID, "end", numbered(job.Claim)), Meta: reason})
+	_, err := w.Queue.documents.Insert(ctx, mongo.Document{Key: key(job.ID, "end", numbered(job.Claim)), Meta: reason})
+	now := time.Now()
+	if err != nil || listKey(job.ID, now) == job.entry.Key {
+		return
+	}
+	// Others look at a new entry at once, and at the one that they know when they next look
+	// at the owner.
+	if err := w.Queue.list(ctx, job.ID, job.entry.Meta, now); err == nil {
+		_ = w.Queue.documents.Delete(ctx, job.entry.Key) // whoever finds that the job has ended removes it
+	}
 }

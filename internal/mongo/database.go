@@ -1,7 +1,8 @@
 // Package mongo keeps documents under unique keys in MongoDB, and in what speaks its
 // protocol. One thing decides whatever is shared: an insert under a key, which only
 // the first one wins. Nothing else is asked of the server: no update under a
-// condition, no transaction, and no filter but the key.
+// condition, no transaction, and no filter but the key. Where the server tells of changes,
+// waiting is shorter: see Watch.
 //
 // The driver is named here and nowhere else.
 package mongo
@@ -9,6 +10,7 @@ package mongo
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/event"
@@ -44,6 +46,8 @@ type Database struct {
 	at     *driver.Database
 	host   string
 	now    func() time.Time
+	// hasStreams says whether the server has streams of changes; nil: it was not asked yet.
+	hasStreams atomic.Pointer[bool]
 }
 
 // Open prepares a connection; the first call makes it. The error says what is wrong

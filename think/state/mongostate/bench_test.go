@@ -1,6 +1,7 @@
 package mongostate_test
 
 import (
+	"crypto/rand"
 	"fmt"
 	"os"
 	"strconv"
@@ -8,7 +9,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sync/errgroup"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	driver "go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"savant/internal/mongo"
 	"savant/internal/mongotest"
@@ -27,29 +30,60 @@ func size() int {
 
 const recordsOfARun = 100
 
-// filled returns a store with runs, and a client that has seen none of them.
+// filled returns a store with runs, and a client that has seen none of them. Their
+// documents are what the store writes, in as few commands as the server takes.
 func filled(b *testing.B) (*mongostate.Store, []state.Key, *filters) {
 	server := mongotest.Start(b)
-	uri := server.URI(mongotest.NewDatabase())
-	writing := open(b, uri)
+	name := mongotest.NewDatabase()
+	client, err := driver.Connect(options.Client().ApplyURI(server.URI(name)))
+	require.NoError(b, err)
+	defer func() { _ = client.Disconnect(b.Context()) }()
+	database := client.Database(name)
 	var keys []state.Key
-	group, ctx := errgroup.WithContext(b.Context())
-	group.SetLimit(16)
+	var records, runs []any
+	flush := func() {
+		for collection, documents := range map[string][]any{"state_records": records, "state_runs": runs} {
+			if len(documents) > 0 {
+				_, err := database.Collection(collection).InsertMany(b.Context(), documents)
+				require.NoError(b, err)
+			}
+		}
+		records, runs = nil, nil
+	}
 	for i := range size() {
 		key := state.Key{Workflow: fmt.Sprintf("w%d", i%20), Run: fmt.Sprintf("r%06d", i)}
 		keys = append(keys, key)
-		group.Go(func() error {
-			for version := 1; version <= recordsOfARun; version++ {
-				if _, err := writing.Append(ctx, key, step(version, i, version)); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		var last state.Link
+		for version := 1; version <= recordsOfARun; version++ {
+			sealed, err := state.Seal(key, last, step(version, i, version), time.Now())
+			require.NoError(b, err)
+			line, err := state.Line(sealed)
+			require.NoError(b, err)
+			last = state.Link{Version: version, Hash: sealed.Hash}
+			records = append(records, document(fmt.Sprintf("%s@%06d", key, version), line))
+		}
+		hint := fmt.Sprintf(`{"seq":96,"version":96,"status":"running","created":%q,"updated":%q}`, fixedTime, fixedTime)
+		runs = append(runs, document(key.String(), []byte(hint)))
+		if len(runs) == 10 {
+			flush()
+		}
 	}
-	require.NoError(b, group.Wait())
+	flush()
+	for i := range min(size(), 20) {
+		_, err := database.Collection("state_workflows").InsertOne(b.Context(), document(fmt.Sprintf("w%d", i), nil))
+		require.NoError(b, err)
+	}
 	commands := &filters{seen: map[string]int{}}
-	return openWith(b, mongo.Options{Address: mongo.Address{URI: uri}, Sent: commands.sent}), keys, commands
+	return openWith(b, mongo.Options{Address: mongo.Address{URI: server.URI(name)}, Sent: commands.sent}), keys, commands
+}
+
+// document is one as the store writes it.
+func document(key string, body []byte) bson.D {
+	found := bson.D{{Key: "_id", Value: key}, {Key: "nonce", Value: rand.Text()}, {Key: "at", Value: time.Now()}}
+	if len(body) > 0 {
+		found = append(found, bson.E{Key: "body", Value: string(body)})
+	}
+	return found
 }
 
 // BenchmarkStore: what a step, a look, opening a run and a listing cost, beside one
