@@ -20,6 +20,8 @@ type workflowEnd struct {
 	RunID    string `json:"run_id"`
 	Workflow string `json:"workflow"`
 	Summary  string `json:"summary"`
+	// Warnings say what a model did not see.
+	Warnings []string `json:"warnings"`
 	// Outputs may have "markdown", a report for people.
 	Outputs json.RawMessage `json:"outputs"`
 	Failed  []struct {
@@ -88,9 +90,12 @@ func (e workflowEnd) told(otherwise string) string {
 	return e.withFailed(otherwise)
 }
 
-// withFailed adds a line for each step that failed.
+// withFailed adds a line for each warning, and for each step that failed.
 func (e workflowEnd) withFailed(text string) string {
 	lines := []string{text}
+	for _, each := range e.Warnings {
+		lines = append(lines, "Warning: "+each)
+	}
 	for _, each := range e.Failed {
 		lines = append(lines, fmt.Sprintf("Step %s failed: %s: %s", each.Step, each.Code, each.Details))
 	}

@@ -15,6 +15,8 @@ type Report struct {
 	Dropped  []Dropped `json:"dropped,omitempty"`
 	// Tests is the outcome of the tests, or why there is none.
 	Tests string `json:"tests,omitempty"`
+	// Warnings say what a model did not see of its parts.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Manifest says what a change is and what of it is reviewed, without its patches.
@@ -58,6 +60,9 @@ func (r Report) Markdown() string {
 	}
 	if r.Tests != "" {
 		fmt.Fprintf(&out, "\nTests: %s.\n", oneParagraph(r.Tests))
+	}
+	for _, warning := range r.Warnings {
+		fmt.Fprintf(&out, "\nWarning: %s.\n", oneParagraph(warning))
 	}
 	fmt.Fprintf(&out, "\n## Findings (%d)\n", len(r.Findings))
 	if len(r.Findings) == 0 {
