@@ -37,6 +37,7 @@ var answeredPlace = regexp.MustCompile(`(?m)^\d\. ([^:\n]+):\d+`)
 // TestTheAgentAnswersQuestionsAboutThisRepository asks the whole program, with
 // the offline planner, about a copy of the sources.
 func TestTheAgentAnswersQuestionsAboutThisRepository(t *testing.T) {
+	skipInShort(t)
 	folder := copyOfSources(t)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	for i, each := range questions {

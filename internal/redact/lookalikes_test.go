@@ -260,6 +260,9 @@ func lookalikes(seed uint64) (list []lookalike) {
 var frames = []string{"please use %s for the deploy", "%s", "x\n%s\ny", "(%s)", "`%s`", `{\"k\": \"%s\"}`, "<b>%s</b>", "key=%s&x=1", "%s, and", "use %s."}
 
 func TestLookalikes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine tries thousands of texts")
+	}
 	for seed := range uint64(2) {
 		for _, key := range lookalikes(seed) {
 			for _, frame := range frames {

@@ -192,6 +192,9 @@ func pursue(t *testing.T, w *world, request reasoning.Request) (steps []reasonin
 }
 
 func TestPlannerFindsTheStdioLoopOfThisRepository(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one search of this repository after the other")
+	}
 	w := newWorld(t, os.DirFS("../.."))
 	search := repo.NewSearch(repo.SearchOptions{Path: "../..", CacheFolder: t.TempDir()})
 	defer func() { require.NoError(t, search.Close()) }()
