@@ -10,13 +10,12 @@ import (
 	"savant/fault"
 )
 
-// Aliases are the names that models give to arguments of a tool, by the
-// argument's own name.
+// Aliases maps an argument's name to the other names that models use for it.
 type Aliases map[string][]string
 
-// Stray refuses a stray argument that was meant as one of the tool's: one that
-// is called by an alias, or spelt in another way ("runId"), while that one is
-// absent. INVALID_PARAMS says which was meant.
+// Stray returns INVALID_PARAMS if an undeclared argument was probably meant as a
+// declared one that is missing: it has an alias or another spelling ("runId") of its
+// name. The error names the declared argument.
 func (a Aliases) Stray(declared, stray map[string]json.RawMessage) error {
 	for _, sent := range slices.Sorted(maps.Keys(stray)) {
 		var meant []string
@@ -34,7 +33,7 @@ func (a Aliases) Stray(declared, stray map[string]json.RawMessage) error {
 	return nil
 }
 
-// plainSpelling is a name in small letters, without what joins its words.
+// plainSpelling returns a name in lower case without separators, for comparison.
 func plainSpelling(name string) string {
 	return strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(strings.ToLower(name))
 }

@@ -17,10 +17,11 @@ import (
 	"savant/schemas"
 )
 
-// inputs checks the arguments of one tool.
+// inputs validates the arguments of one tool.
 type inputs struct {
 	schema func() (*schemas.Schema, error)
-	// properties are the declared arguments; open says that others are accepted.
+	// properties are the declared arguments; open means that undeclared ones are
+	// accepted.
 	properties map[string]any
 	required   []any
 	open       bool
@@ -46,11 +47,11 @@ func (t Tool) inputs() (*inputs, error) {
 	return made, nil
 }
 
-// accept checks the arguments of a call and returns those to call with, or
-// INVALID_PARAMS. It forgives what models and clients do: nothing or null for
-// no arguments, the whole or an object or list sent as JSON in a string, null
-// for an optional argument, and arguments nobody declared, which are dropped.
-// What was sent as it should be is passed on byte for byte.
+// accept validates the arguments of a call and returns those to pass to the tool, or
+// INVALID_PARAMS. It tolerates common mistakes of models and clients: nothing or null
+// for no arguments; all arguments, an object or a list sent as a JSON string; null for
+// an optional argument; and undeclared arguments, which are dropped. Correct arguments
+// are passed on byte for byte.
 func (r *row) accept(ctx context.Context, args json.RawMessage, logger *slog.Logger) (json.RawMessage, error) {
 	sent, args, err := readArguments(args)
 	if err != nil {
@@ -80,14 +81,14 @@ func (r *row) accept(ctx context.Context, args json.RawMessage, logger *slog.Log
 	return args, nil
 }
 
-// refused says which tool refused its arguments.
+// refused adds the tool's name to the error.
 func (r *row) refused(err error) error {
 	coded := fault.From(err)
 	return fault.New(coded.Code, "%s: %s", r.tool.Name, coded.Message()).With(coded.Diagnostics...)
 }
 
-// forgive takes out of sent, or changes in it, what is forgiven, and returns the
-// values to check. stray are the arguments that nobody declared.
+// forgive corrects in sent what accept tolerates and returns the values to validate.
+// stray are the undeclared arguments.
 func (in *inputs) forgive(sent map[string]json.RawMessage) (stray map[string]json.RawMessage, values map[string]any, changed bool, err error) {
 	stray, values = map[string]json.RawMessage{}, make(map[string]any, len(sent))
 	for _, name := range slices.Sorted(maps.Keys(sent)) {
@@ -112,9 +113,9 @@ func (in *inputs) forgive(sent map[string]json.RawMessage) (stray map[string]jso
 	return stray, values, changed, nil
 }
 
-// readArguments returns the members of the JSON object that arguments are, and
-// the object. A name given twice is refused at any depth: what is checked must
-// be what is called.
+// readArguments returns the members of the arguments, which must be a JSON object, and
+// the object itself. A duplicate name is refused at any depth: otherwise the value that
+// is validated may not be the one that the tool reads.
 func readArguments(args json.RawMessage) (map[string]json.RawMessage, json.RawMessage, error) {
 	args = bytes.TrimSpace(args)
 	var text string
@@ -134,15 +135,15 @@ func readArguments(args json.RawMessage) (map[string]json.RawMessage, json.RawMe
 	return sent, args, nil
 }
 
-// absent says whether null was sent for an optional argument that cannot be null:
-// several clients leave an argument out that way.
+// absent reports whether null was sent for an optional argument that cannot be null.
+// Several clients omit an argument in this way.
 func (in *inputs) absent(name string, sent json.RawMessage) bool {
 	declared, _ := in.properties[name].(map[string]any)
 	return string(sent) == "null" && declared["type"] != nil && !allows(declared["type"], "null") &&
 		!slices.Contains(in.required, any(name))
 }
 
-// allows says whether a schema's type includes one of the names.
+// allows reports whether a schema's type includes one of the names.
 func allows(types any, names ...string) bool {
 	list, isList := types.([]any)
 	if !isList {
@@ -151,8 +152,8 @@ func allows(types any, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(list, any(name)) })
 }
 
-// read decodes one argument for the check. If an object or list came as text,
-// again is what to pass on instead. An argument that accepts anything is not
+// read decodes one argument for validation. If an object or list came as a JSON string,
+// again is what to pass to the tool instead. An argument that accepts anything is not
 // decoded: it can be large, and its tool decodes it anyway.
 func read(declared any, sent json.RawMessage) (value any, again json.RawMessage, err error) {
 	schema, _ := declared.(map[string]any)
@@ -185,8 +186,8 @@ func invalid(name string, err error) *fault.Error {
 	return fault.New(fault.InvalidParams, "argument %s: %w", name, err).With(fault.Diagnostic{Path: name, Message: err.Error()})
 }
 
-// explain turns VALIDATION_FAILED into INVALID_PARAMS with the argument as a path.
-// For a missing argument it names the dropped one that was likely meant.
+// explain converts VALIDATION_FAILED to INVALID_PARAMS, with the argument as a path.
+// For a missing argument it names the dropped one that was probably meant.
 func (in *inputs) explain(err error, dropped []string) error {
 	coded := fault.From(err)
 	if coded.Code != fault.ValidationFailed {
@@ -212,7 +213,7 @@ func (in *inputs) explain(err error, dropped []string) error {
 	return fault.New(fault.InvalidParams, "%s", details).With(found...)
 }
 
-// pathOf writes a JSON pointer the way people name an argument: "paths[0].x".
+// pathOf converts a JSON pointer to the usual notation: "paths[0].x".
 func pathOf(pointer string) string {
 	var out strings.Builder
 	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {

@@ -9,11 +9,10 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// Bind makes a Tool of a Go function. Its input schema is SchemaOf[In]; the
-// caller sets what else is true of the tool (Title, ReadOnly, Output, …).
-// Values of type any in In hold JSON as package jsonvalue has it, so integers
-// are exact. Names of members are compared letter by letter at every depth, and
-// those that In does not have are ignored.
+// Bind makes a Tool from a Go function. Its input schema is SchemaOf[In]; the caller
+// sets the remaining fields (Title, ReadOnly, Output, …). Fields of type any in In are
+// decoded by package jsonvalue, so integers are exact. Member names are case-sensitive
+// at every depth, and members that In does not have are ignored.
 func Bind[In, Out any](name, description string, f func(context.Context, In) (Out, error)) Tool {
 	input := SchemaOf[In]()
 	return Tool{
@@ -33,8 +32,8 @@ func Bind[In, Out any](name, description string, f func(context.Context, In) (Ou
 	}
 }
 
-// BindReading is Bind for a tool that only reads, with its title and with an output
-// schema: SchemaOf[Out].
+// BindReading is Bind for a read-only tool with a title and the output schema
+// SchemaOf[Out].
 func BindReading[In, Out any](name, title string, f func(context.Context, In) (Out, error), description string) Tool {
 	made := Bind(name, description, f)
 	made.Title = title
@@ -43,13 +42,14 @@ func BindReading[In, Out any](name, title string, f func(context.Context, In) (O
 	return made
 }
 
-// decode reads arguments into a struct; INVALID_PARAMS where a value fits the
-// schema but not the Go type, such as a number beyond 64 bits.
+// decode reads arguments into a struct. A value that fits the schema but not the Go
+// type, such as a number over 64 bits, is INVALID_PARAMS.
 func decode[In any](args json.RawMessage, in *In) error {
 	if jsonvalue.Unmarshal(args, in) == nil {
 		return nil
 	}
-	// 1.0 is an integer to JSON Schema, not to Go: the one encoding has it as 1.
+	// JSON Schema accepts 1.0 as an integer, Go does not: the canonical encoding writes
+	// 1.
 	value, err := jsonvalue.Decode(args)
 	if err == nil {
 		args, err = jsonvalue.Encode(value)

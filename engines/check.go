@@ -10,20 +10,19 @@ import (
 	"savant/schemas"
 )
 
-// maxName is the length in bytes that many clients allow for a tool's name.
+// maxName is the maximum length of a tool's name, in bytes, that many clients accept.
 const maxName = 64
 
 var dottedName = pattern.Lazy(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
 
-// Underscored returns the spelling of a name for clients that allow no dots:
-// "think.workflows.list" is "think_workflows_list".
+// Underscored returns the name for clients that allow no dots: "think_workflows_list"
+// for "think.workflows.list".
 func Underscored(name string) string { return strings.ReplaceAll(name, ".", "_") }
 
-// Check returns why clients could not use a tool: INVALID_PARAMS for a name that
-// is not dotted, is over 64 bytes or has two underscores in a row in either
-// spelling, and for a missing description or function; YAML_SCHEMA_VIOLATION for a
-// schema that does not compile or whose root is not of type object, and for an
-// input schema whose root is not plain.
+// Check returns why clients could not use a tool. INVALID_PARAMS: the name has no dot,
+// is over 64 bytes or has two consecutive underscores in either spelling, or the
+// description or function is missing. YAML_SCHEMA_VIOLATION: a schema does not compile
+// or its root is not of type object, or the root of the input schema has combinators.
 func (t Tool) Check() error {
 	t.derived = nil
 	if _, err := t.examine(); err != nil || len(t.Output) == 0 {
@@ -33,7 +32,7 @@ func (t Tool) Check() error {
 	return err
 }
 
-// examine is Check without compiling output schemas and those that Bind made.
+// examine is Check, but compiles neither output schemas nor those that Bind made.
 func (t Tool) examine() (*inputs, error) {
 	if !dottedName().MatchString(t.Name) || len(t.Name) > maxName || strings.Contains(Underscored(t.Name), "__") {
 		return nil, fault.New(fault.InvalidParams, "%q is not a tool name: expected engine.tool of letters, digits, - and single _, at most %d bytes", t.Name, maxName)
@@ -49,8 +48,8 @@ func (t Tool) examine() (*inputs, error) {
 	return t.inputs()
 }
 
-// rootCombinators at the root of an input schema make several clients refuse the
-// tool, or the whole list.
+// rootCombinators are keywords that, at the root of an input schema, make several
+// clients refuse the tool or the whole list.
 var rootCombinators = []string{"$ref", "allOf", "anyOf", "oneOf", "not", "if"}
 
 // rootOf reads a schema whose root must be a plain object.

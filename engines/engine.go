@@ -10,54 +10,54 @@ import (
 	"savant/internal/pattern"
 )
 
-// Engine is what the tools whose names begin with one engine's have in common.
+// Engine describes a group of tools whose names share a prefix.
 type Engine struct {
-	// Name is what stands before the first dot of its tools' names.
+	// Name is the prefix of its tools' names, without the dot.
 	Name string
-	// Description is one line for a person.
+	// Description is one line for people.
 	Description string
-	// Concurrency is how many of its calls run at once; 0 is 16, and no bound
-	// for think, agent and workflow. A call that waits for a person is not
-	// counted.
+	// Concurrency is the maximum number of concurrent calls; 0 means 16, and no limit
+	// for think, agent and workflow. A call that waits for a person does not count.
 	Concurrency int
-	// OrderBy names a string argument: calls of one client in which it has the
-	// same value run one after the other, in the order they came. "": any order.
+	// OrderBy names a string argument. Calls of one client with the same value of it
+	// run sequentially, in the order of arrival. Empty: calls are not ordered.
 	OrderBy string
-	// Timeout is how long a call may take if its tool sets no time, including the
-	// wait for a place; 0: as long as its caller waits.
+	// Timeout bounds a call whose tool sets no timeout, including the wait for a place;
+	// 0: no bound.
 	Timeout time.Duration
-	// Status returns the state of the engine without starting anything; nil: it
-	// is ready. It may be called by several goroutines at once.
+	// Status returns the engine's state without starting anything; nil means always
+	// ready. It may be called concurrently.
 	Status func(context.Context) Status
 }
 
 // The states of an engine.
 const (
-	Ready    = "ready"    // calls are answered
+	Ready    = "ready"    // calls are served
 	Idle     = "idle"     // it starts with the first call
-	Offline  = "offline"  // calls are ENGINE_OFFLINE until the cause is gone
-	Disabled = "disabled" // somebody switched it off
+	Offline  = "offline"  // calls fail with ENGINE_OFFLINE until the cause is gone
+	Disabled = "disabled" // switched off by configuration
 )
 
 // Status is the state of an engine.
 type Status struct {
 	// State is Ready, Idle, Offline or Disabled.
 	State string `json:"state"`
-	// Reason says why, and what to do; empty when ready.
+	// Reason says why, and what to do; empty if ready.
 	Reason string `json:"reason,omitempty"`
-	// Code is that of calls while it is offline; empty is ENGINE_OFFLINE.
+	// Code is the code of calls while the engine is offline; empty means
+	// ENGINE_OFFLINE.
 	Code fault.Code `json:"code,omitempty"`
 }
 
-// drivers are the engines whose calls only drive the calls of other engines.
-// Their results prove nothing about the world, so they leave no receipts. They
-// bound their results themselves. Unless they say otherwise, the number of their
-// calls is not limited, so that calls that wait for calls cannot deadlock.
+// drivers are the engines whose calls only make calls of other engines. They leave no
+// receipts, since their results prove nothing about the world, and they bound their
+// results themselves. By default their concurrency is unlimited, so that calls waiting
+// for calls cannot deadlock.
 var drivers = []string{"think", "agent", "workflow"}
 
 func isDriver(engine string) bool { return slices.Contains(drivers, engine) }
 
-// EngineOf returns the engine of a tool's name: what stands before its first dot.
+// EngineOf returns the engine's name in a tool's name: the part before the first dot.
 func EngineOf(name string) string {
 	engine, _, _ := strings.Cut(name, ".")
 	return engine
@@ -65,7 +65,7 @@ func EngineOf(name string) string {
 
 var engineName = pattern.Lazy(`^[A-Za-z0-9_-]+$`)
 
-// check refuses a name that cannot be an engine's, and tools of other engines.
+// check refuses an invalid engine name and tools of other engines.
 func (e Engine) check(tools []Tool) error {
 	if !engineName().MatchString(e.Name) || len(e.Name) > maxName || strings.Contains(e.Name, "__") {
 		return fault.New(fault.InvalidParams, "%q is not a name of an engine: expected letters, digits, - and single _", fault.Cut(e.Name, maxName))

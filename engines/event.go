@@ -6,16 +6,16 @@ import (
 	"savant/fault"
 )
 
-// Event is one call, for telemetry. It never holds arguments or results.
+// Event describes one call, for telemetry. It never holds arguments or results.
 type Event struct {
-	// Tool is the canonical name. If no tool has the name that was called, it is
-	// that name, cut, and Engine is empty.
+	// Tool is the canonical name. For an unknown tool it is the name as called,
+	// truncated, and Engine is empty.
 	Tool, Engine string
 	Started      time.Time
 	// Duration is how long the caller waited.
 	Duration time.Duration
-	// InputBytes is the size of the arguments as they came, OutputBytes that of
-	// the result's JSON; 0 if the call failed.
+	// InputBytes is the size of the arguments as received, OutputBytes that of the
+	// result's JSON; 0 if the call failed.
 	InputBytes, OutputBytes int
 	// Outcome is "ok" or the code of the fault.
 	Outcome string
@@ -23,7 +23,7 @@ type Event struct {
 	Receipt string
 }
 
-// OutcomeOK is the outcome of a call that went well.
+// OutcomeOK is the outcome of a call that succeeded.
 const OutcomeOK = "ok"
 
 func outcomeOf(err error) string {

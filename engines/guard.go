@@ -6,18 +6,18 @@ import (
 	"slices"
 )
 
-// Guard says whether a call may be made: nil, or the error that refuses it,
-// usually TOOL_DENIED. The arguments are as the tool would get them. It may ask a
-// person. It is used by several goroutines at once.
+// Guard decides whether a call may be made: nil, or the error that refuses it, usually
+// TOOL_DENIED. It gets the arguments as the tool would. It may ask a person. It is
+// called concurrently.
 type Guard interface {
 	Permit(ctx context.Context, tool Tool, args json.RawMessage) error
 }
 
-// guards are those of a context. All of them must permit a call, so that what a
-// call starts can only be bound more strictly than itself.
+// guards are the guards of a context. All of them must permit a call, so that nested
+// calls can only be restricted further.
 type guards struct {
-	here  []Guard // permit a call that is made with the context
-	below []Guard // join the others within that call
+	here  []Guard // decide about a call made with the context
+	below []Guard // also decide about the calls nested in that call
 }
 
 type guardsKey struct{}
@@ -27,22 +27,21 @@ func guardsOf(ctx context.Context) guards {
 	return held
 }
 
-// GuardWithin returns a context for one call whose own permission is settled:
-// every call that the tool makes in turn, at any depth, must pass the guard.
+// GuardWithin returns a context for a call that is already permitted: the guard decides
+// about every call that its tool makes, at any depth.
 func GuardWithin(ctx context.Context, guard Guard) context.Context {
 	held := guardsOf(ctx)
 	held.below = append(slices.Clone(held.below), guard)
 	return context.WithValue(ctx, guardsKey{}, held)
 }
 
-// InheritGuards returns ctx with the guards of the call that from belongs to, for
-// work that goes on when the call is over.
+// InheritGuards returns ctx with the guards of from, for work that outlives the call of
+// from.
 func InheritGuards(ctx, from context.Context) context.Context {
 	return context.WithValue(ctx, guardsKey{}, guardsOf(from))
 }
 
-// guarded asks the guards about a call and returns the context of what the tool
-// does.
+// guarded asks the guards about a call and returns the context for its tool.
 func guarded(ctx context.Context, tool Tool, args json.RawMessage) (context.Context, error) {
 	held := guardsOf(ctx)
 	for _, each := range held.here {

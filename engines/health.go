@@ -10,27 +10,27 @@ import (
 	"savant/fault"
 )
 
-// Health is one engine and its state.
+// Health is the state of one engine.
 type Health struct {
 	Engine      string `json:"engine"`
 	Description string `json:"description,omitempty"`
 	Status
 	// Tools are the canonical names of its tools.
 	Tools []string `json:"tools"`
-	// Running and Waiting are its calls at this moment.
+	// Running and Waiting count its current calls.
 	Running int `json:"running"`
 	Waiting int `json:"waiting"`
-	// Left counts the calls that go on although their caller was answered,
-	// because their time was over or the caller left. Each keeps its place.
+	// Left counts the calls that still run although their caller got an answer, because
+	// of a timeout or because the caller left. Each keeps its place.
 	Left int `json:"left"`
 }
 
-// statusTime is how long an engine may take to return its status.
+// statusTime bounds how long an engine may take to return its status.
 const statusTime = 5 * time.Second
 
-// Health asks all engines for their status at once and returns them sorted by
-// name. An engine that does not answer in time is offline; so is one without a
-// Status of its own whose last call was ENGINE_OFFLINE.
+// Health asks all engines for their status concurrently and returns them sorted by
+// name. An engine that does not answer in time is offline. So is an engine without a
+// Status function whose last call failed with ENGINE_OFFLINE.
 func (r *Registry) Health(ctx context.Context) []Health {
 	names := r.Engines()
 	all := make([]Health, len(names))
@@ -44,7 +44,7 @@ func (r *Registry) Health(ctx context.Context) []Health {
 
 func (r *Registry) healthOf(ctx context.Context, name string) Health {
 	port := r.table.now().engines[name]
-	if port == nil { // it was removed meanwhile
+	if port == nil { // removed meanwhile
 		return Health{Engine: name, Tools: []string{}, Status: Status{State: Offline, Reason: "it is gone"}}
 	}
 	health := Health{Engine: name, Description: port.engine.Description, Tools: []string{},
@@ -55,7 +55,7 @@ func (r *Registry) healthOf(ctx context.Context, name string) Health {
 	return health
 }
 
-// status returns the status of an engine. A panic is the status offline.
+// status returns the status of an engine. A panic counts as offline.
 func (t *table) status(ctx context.Context, of *port) Status {
 	if of.engine.Status == nil {
 		if down := of.down.Load(); down != nil {
@@ -85,16 +85,16 @@ func (t *table) status(ctx context.Context, of *port) Status {
 	return Status{State: Offline, Reason: "it did not say how it is"}
 }
 
-// remember keeps why the engine was offline.
+// remember stores why the engine was offline.
 func (p *port) remember(failed *fault.Error) {
 	if failed.Code == fault.EngineOffline {
 		p.down.Store(&failed.Details)
 	}
 }
 
-// Missing returns ENGINE_OFFLINE, or the code of the engine's status, when the name of an unknown tool begins with that
-// of an engine that is offline, disabled, or was never started: such an engine may
-// have no tools yet.
+// Missing returns ENGINE_OFFLINE, or the code of the engine's status, if the prefix of
+// an unknown tool's name is an engine that is offline, disabled or not started yet: its
+// tools may not be known.
 func (r *Registry) Missing(ctx context.Context, name string) error {
 	for _, engine := range r.Engines() {
 		port := r.table.now().engines[engine]

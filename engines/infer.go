@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// SchemaOf returns the JSON Schema of a Go struct, as short as possible, since a
-// model reads it with every request.
+// SchemaOf returns the JSON Schema of a Go struct. It is as short as possible, because
+// a model reads it with every request.
 //
 //	type In struct {
 //		Workflow string         `json:"workflow" doc:"Name of the workflow."`
@@ -22,9 +22,9 @@ import (
 //		Result   json.RawMessage `json:"result,omitempty"`
 //	}
 //
-// A field is required unless it has omitempty or omitzero. json.RawMessage and
-// any accept any value. A type that JSON Schema cannot describe, or that contains
-// itself, is a mistake in the program and panics.
+// A field is required unless it has omitempty or omitzero. json.RawMessage and any
+// accept any value. SchemaOf panics for a recursive type and for one that JSON Schema
+// cannot describe: both are programming errors.
 func SchemaOf[T any]() json.RawMessage {
 	shape := shapeOf(reflect.TypeFor[T](), nil)
 	if shape.Type != "object" {
@@ -37,7 +37,7 @@ func SchemaOf[T any]() json.RawMessage {
 	return data
 }
 
-// shape is a JSON Schema with its members in an order that is easy to read.
+// shape is a JSON Schema whose members are written in a readable order.
 type shape struct {
 	Type        string          `json:"type,omitempty"`
 	Description string          `json:"description,omitempty"`
@@ -58,7 +58,7 @@ type member struct {
 	shape *shape
 }
 
-// MarshalJSON writes the members in their own order.
+// MarshalJSON writes the members in their order.
 func (m members) MarshalJSON() ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteByte('{')
@@ -76,7 +76,7 @@ func (m members) MarshalJSON() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// shapeOf describes a type; within holds the structs it is part of.
+// shapeOf describes a type; within holds the enclosing structs, to detect recursion.
 func shapeOf(t reflect.Type, within []reflect.Type) *shape {
 	if t.Kind() == reflect.Pointer {
 		return shapeOf(t.Elem(), within)
@@ -120,7 +120,7 @@ func shapeOfKind(t reflect.Type, within []reflect.Type) *shape {
 	panic(fmt.Sprintf("engines: no JSON Schema describes %v", t))
 }
 
-// unlessEmpty leaves out a schema that accepts anything.
+// unlessEmpty omits a schema that accepts anything.
 func unlessEmpty(s *shape) *shape {
 	if s.Type == "" {
 		return nil

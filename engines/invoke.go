@@ -12,23 +12,22 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// Target is the tool that a name leads to. A name is looked up once; what the
-// call needs afterwards is here.
+// Target is the result of looking up a tool's name, so that a call looks it up only
+// once.
 type Target struct {
 	registry *Registry
 	name     string
-	row      *row // nil: no tool has the name
+	row      *row // nil: unknown tool
 }
 
-// Target looks a name up, in either spelling. It always returns a Target: the
-// call of a name that no tool has is refused by Invoke.
+// Target looks up a name in either spelling. It never fails: Invoke refuses an unknown
+// name.
 func (r *Registry) Target(name string) Target {
 	found, _ := r.find(name)
 	return Target{registry: r, name: name, row: found}
 }
 
-// Name returns the canonical name, or the beginning of the name as it was given
-// when no tool has it.
+// Name returns the canonical name; for an unknown tool the name as given, truncated.
 func (t Target) Name() string {
 	if t.row == nil {
 		return fault.Cut(t.name, maxEcho)
@@ -36,11 +35,10 @@ func (t Target) Name() string {
 	return t.row.tool.Name
 }
 
-// Idempotent says whether the call may be made again with the same arguments.
+// Idempotent reports whether the call may be repeated with the same arguments.
 func (t Target) Idempotent() bool { return t.row != nil && t.row.tool.Idempotent }
 
-// Output returns what results and errors of the tool may carry beside a
-// result, see OutputSchema.
+// Output returns the published output schema of the tool, see OutputSchema.
 func (t Target) Output() OutputSchema {
 	if t.row == nil {
 		return OutputSchema{Receipts: true, Faults: true}
@@ -48,8 +46,8 @@ func (t Target) Output() OutputSchema {
 	return t.row.output()
 }
 
-// OrderKey returns the value of the argument that orders the calls of the
-// tool's engine (Engine.OrderBy), "" where the order is free.
+// OrderKey returns the argument that orders the calls of the tool's engine
+// (Engine.OrderBy); "" if they are not ordered.
 func (t Target) OrderKey(args json.RawMessage) string {
 	if t.row == nil || t.row.port.engine.OrderBy == "" {
 		return ""
@@ -57,8 +55,7 @@ func (t Target) OrderKey(args json.RawMessage) string {
 	return jsonvalue.TextMember(args, t.row.port.engine.OrderBy)
 }
 
-// Call is Invoke for callers in this program that want the value as the tool
-// returned it.
+// Call is Invoke for callers in this program that need the Go value.
 func (r *Registry) Call(ctx context.Context, name string, args json.RawMessage) (any, error) {
 	result, err := r.Invoke(ctx, name, args)
 	if err != nil {
@@ -67,24 +64,21 @@ func (r *Registry) Call(ctx context.Context, name string, args json.RawMessage) 
 	return result.Value, nil
 }
 
-// Invoke runs a tool by its name in either spelling, see Target.Invoke.
+// Invoke calls a tool by its name in either spelling, see Target.Invoke.
 func (r *Registry) Invoke(ctx context.Context, name string, args json.RawMessage) (Result, error) {
 	return r.Target(name).Invoke(ctx, args)
 }
 
-// Invoke runs the tool. Arguments are checked here, once, for every caller:
-// INVALID_PARAMS says the argument, what was expected and what came. Arguments
-// that the tool does not declare are dropped, with a note in the log, since
-// clients add their own.
+// Invoke calls the tool. It validates the arguments, for all callers: INVALID_PARAMS
+// names the argument, what was expected and what came. Undeclared arguments are dropped
+// and logged, since clients add their own. Then the guards of the context decide, see
+// GuardWithin.
 //
-// The guards of the context are asked next, see GuardWithin.
-//
-// A name that no tool has is UNKNOWN_TOOL with the nearest name, or
-// ENGINE_OFFLINE where its engine is not there to have it. ENGINE_BUSY means
-// that the call was not begun. A call over its time is TOOL_TIMEOUT. A tool that
-// does not end with its context keeps its place until it does, but its caller
-// is answered. Every error is a *fault.Error, a panic is INTERNAL, and of the
-// result of a failed call only Receipt is set.
+// An unknown tool is UNKNOWN_TOOL with the nearest name, or ENGINE_OFFLINE if its
+// engine is not available. ENGINE_BUSY means that the call was not started. A call that
+// exceeds its timeout is TOOL_TIMEOUT; a tool that ignores the end of its context keeps
+// its place until it returns. A panic is INTERNAL. Every error is a *fault.Error, and
+// the result of a failed call has only Receipt set.
 func (t Target) Invoke(ctx context.Context, args json.RawMessage) (result Result, err error) {
 	table := t.registry.table
 	event := Event{Tool: fault.Cut(t.name, maxName), Started: time.Now(), InputBytes: len(args)}
@@ -117,8 +111,8 @@ func (t Target) Invoke(ctx context.Context, args json.RawMessage) (result Result
 	return table.conclude(ctx, t.row, accepted, table.perform(within, t.row, accepted))
 }
 
-// Seek returns the tool of a name in either spelling. Where nobody has it yet, it is
-// looked for as for a call. The errors are UNKNOWN_TOOL and ENGINE_OFFLINE.
+// Seek returns the tool of a name in either spelling. An unknown tool is searched for
+// as by a call. The errors are UNKNOWN_TOOL and ENGINE_OFFLINE.
 func (r *Registry) Seek(ctx context.Context, name string) (Tool, error) {
 	found, ok := r.find(name)
 	if !ok {
@@ -130,7 +124,7 @@ func (r *Registry) Seek(ctx context.Context, name string) (Tool, error) {
 	return found.tool, nil
 }
 
-// findMissing gives Options.Missing the chance to put a tool into the table.
+// findMissing lets Options.Missing add the tool to the table.
 func (r *Registry) findMissing(ctx context.Context, name string) *row {
 	if r.table.options.Missing == nil {
 		return nil
@@ -140,11 +134,11 @@ func (r *Registry) findMissing(ctx context.Context, name string) *row {
 	return found
 }
 
-// maxEcho is how much of an unknown name an error repeats, in bytes.
+// maxEcho bounds how much of an unknown name an error repeats, in bytes.
 const maxEcho = 200
 
-// unknown says that its engine is not there to have the tool, or names the tool
-// that was likely meant.
+// unknown returns that the engine is not available, or names the tool that was probably
+// meant.
 func (r *Registry) unknown(ctx context.Context, name string) error {
 	if err := r.Missing(ctx, name); err != nil {
 		return err
@@ -158,7 +152,7 @@ func (r *Registry) unknown(ctx context.Context, name string) error {
 	}
 	names := r.Names()
 	near := fault.Nearest(name, names)
-	if near == "" { // an underscore spelling, misspelt
+	if near == "" { // a misspelt underscored name
 		near = fault.Nearest(strings.ReplaceAll(name, "_", "."), names)
 	}
 	if near == "" {
@@ -176,9 +170,9 @@ func (r *Registry) unknown(ctx context.Context, name string) error {
 	return unknown.Hinted(fault.DidYouMean(strconv.Quote(near)))
 }
 
-// endingAlike returns the tool whose name another one ends with, as clients write it that
-// put their own before it (mcp__savant__think_next), or else the only tool that ends with
-// the name; "" for none.
+// endingAlike returns the tool whose name is a suffix of the given one, since clients
+// add prefixes (mcp__savant__think_next), or else the only tool whose name ends with
+// the given one; "" if there is no such tool.
 func endingAlike(name string, names []string) string {
 	plain := strings.NewReplacer(".", "_", "-", "_", "/", "_", ":", "_")
 	said, longest := "_"+plain.Replace(name), ""
@@ -198,7 +192,7 @@ func endingAlike(name string, names []string) string {
 	return longest
 }
 
-// coded gives an error its code, and logs the cause of one that had none.
+// coded returns an error with a code, and logs the cause of one that had no code.
 func (t *table) coded(ctx context.Context, tool string, err error) *fault.Error {
 	var known *fault.Error
 	switch {

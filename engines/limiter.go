@@ -10,20 +10,20 @@ import (
 
 const (
 	defaultConcurrency = 16
-	// queuePerPlace is how many calls may wait for each that runs.
+	// queuePerPlace is how many calls may wait per running call.
 	queuePerPlace = 16
 )
 
-// port is where the calls of one engine pass: the limiter of all callers. It
-// bounds how many calls run at once and how many wait.
+// port is the limiter of one engine, shared by all callers: it bounds the running and
+// the waiting calls.
 type port struct {
 	engine Engine
-	// places is a semaphore of the calls that run; nil: there is no bound.
+	// places is a semaphore for running calls; nil: no limit.
 	places  chan struct{}
 	waiting atomic.Int64
-	// left counts the calls that go on although nobody waits for them any more.
+	// left counts the calls that still run although their caller no longer waits.
 	left atomic.Int64
-	// down is the details of the last call when it was ENGINE_OFFLINE.
+	// down holds the details of the last call if it failed with ENGINE_OFFLINE.
 	down atomic.Pointer[string]
 }
 
@@ -38,8 +38,8 @@ func newPort(engine Engine) *port {
 	return made
 }
 
-// enter takes a place, or waits for one until ctx ends. A queue that is full,
-// and a wait that is over, is ENGINE_BUSY: the call was not begun.
+// enter takes a place, waiting until ctx ends. A full queue and an ended wait are
+// ENGINE_BUSY: the call was not started.
 func (p *port) enter(ctx context.Context) (*place, error) {
 	taken := &place{port: p}
 	select {
@@ -62,18 +62,16 @@ func (p *port) enter(ctx context.Context) (*place, error) {
 	}
 }
 
-// place is the place of one call. The call gives it up while it waits for a
-// person.
+// place is the place of one call. The call releases it while it waits for a person.
 type place struct {
 	port *port
 
 	mutex     sync.Mutex
-	questions int // that are not answered
+	questions int // that are unanswered
 	left      bool
 }
 
-// asking returns the context of a call whose questions to a person give the
-// place up.
+// asking returns the context of a call that releases its place while a person is asked.
 func (p *place) asking(ctx context.Context) context.Context {
 	caller := CallerFrom(ctx)
 	ask := caller.Elicit
@@ -88,8 +86,8 @@ func (p *place) asking(ctx context.Context) context.Context {
 	return WithCaller(ctx, caller)
 }
 
-// count gives the place up with the first open question, and takes one again
-// after the last.
+// count releases the place at the first open question and takes one again after the
+// last.
 func (p *place) count(questions int) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -102,7 +100,7 @@ func (p *place) count(questions int) {
 	}
 }
 
-// leave gives the place back for good.
+// leave releases the place; count cannot take it again.
 func (p *place) leave() {
 	if p.port.places == nil {
 		return

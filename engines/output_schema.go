@@ -12,23 +12,22 @@ import (
 	"savant/schemas"
 )
 
-// OutputSchema is the schema of a tool's results as it is published. Clients
-// validate structured content against the schema they were shown; the public
-// TypeScript client validates errors too, and then shows no more of an error
-// than that it does not fit. So the published schema accepts errors as well as
-// results, and either with a receipt, as far as that can be expressed.
+// OutputSchema is a tool's output schema as published. Clients validate structured
+// content against it. The public TypeScript client also validates errors, and hides an
+// error that does not fit the schema. So the published schema accepts errors and
+// results, both with a receipt, as far as JSON Schema can express that.
 type OutputSchema struct {
-	// Published is the schema, or empty where the tool has none.
+	// Published is the schema; empty if the tool has no output schema.
 	Published json.RawMessage
-	// Receipts says that results may have a receipt among their members, Faults
-	// that a fault object fits in place of a result.
+	// Receipts: a result may have a receipt as a member. Faults: a fault object is
+	// accepted instead of a result.
 	Receipts, Faults bool
 }
 
-// PublishedOutput returns the published form of a tool's output schema. Where
-// its root can be merged with what errors and receipts need, it is; else the
-// schema becomes one of two alternatives, a fault object being the other; else
-// it stays as it is.
+// PublishedOutput returns the published form of a tool's output schema. It merges the
+// root with what errors and receipts need; if it cannot, it offers the schema and a
+// fault object as alternatives; if that is impossible too, it returns the schema
+// unchanged.
 func PublishedOutput(output json.RawMessage) OutputSchema {
 	if len(output) == 0 {
 		return OutputSchema{Receipts: true, Faults: true}
@@ -42,10 +41,9 @@ func PublishedOutput(output json.RawMessage) OutputSchema {
 	return OutputSchema{Published: output}
 }
 
-// OutputCheck returns the function that validates results against the tool's
-// output schema: VALIDATION_FAILED says what does not fit. It is nil where there
-// is no schema. The schema is compiled once, when it is first needed. A result
-// that would take too long to validate is accepted.
+// OutputCheck returns the function that validates results against the tool's output
+// schema with VALIDATION_FAILED; nil without a schema. The schema is compiled once, on
+// first use. A result that would take too long to validate is accepted.
 func (t Tool) OutputCheck() func(result json.RawMessage) error {
 	if len(t.Output) == 0 {
 		return nil
@@ -67,9 +65,9 @@ func (t Tool) OutputCheck() func(result json.RawMessage) error {
 	}
 }
 
-// Fits holds a value against the output schema of a tool of Savant's own:
-// VALIDATION_FAILED. It is nil for a name that no such tool has, and for a tool
-// without one. Mounted tools describe themselves, so theirs is only a claim.
+// Fits validates a value against the output schema of one of Savant's tools:
+// VALIDATION_FAILED. It returns nil for an unknown name, for a tool without an output
+// schema, and for mounted tools, whose schemas are unverified claims.
 func (r *Registry) Fits(name string, value any) error {
 	found, ok := r.find(name)
 	if !ok || found.tool.derived == nil {
@@ -85,7 +83,7 @@ func (r *Registry) Fits(name string, value any) error {
 	return err
 }
 
-// compileOutput returns the schema of the tool's results; nil without one.
+// compileOutput returns the compiled output schema; nil without one.
 func (t Tool) compileOutput() (*schemas.Schema, error) {
 	if len(t.Output) == 0 {
 		return nil, nil
@@ -98,12 +96,12 @@ func (t Tool) compileOutput() (*schemas.Schema, error) {
 	return compile(what, root)
 }
 
-// ReceiptKey is the member under which the reply of a witnessed call carries
-// the id of its receipt: what think.next takes as result_ref.
+// ReceiptKey is the member of a reply that holds the receipt's id, which think.next
+// accepts as result_ref.
 const ReceiptKey = "_receipt"
 
-// extraMembers are the members that published results may have beside their
-// own: a receipt, and the fault object in place of a result.
+// extraMembers are the members that a published schema accepts beside the tool's own: a
+// receipt, and those of a fault object.
 var extraMembers = map[string]json.RawMessage{
 	ReceiptKey:    json.RawMessage(`{"type":"string"}`),
 	"error":       json.RawMessage(`{"type":"string"}`),
@@ -111,17 +109,17 @@ var extraMembers = map[string]json.RawMessage{
 	"diagnostics": json.RawMessage(`{"type":"array"}`),
 }
 
-// faultRequires is the alternative to what a result requires.
+// faultRequires is the alternative to the required members of a result.
 const faultRequires = `{"required":["error","details"]}`
 
-// restrictingKeywords are the keywords of JSON Schema by which the root of a
-// schema may refuse a member that its properties allow, or demand one.
+// restrictingKeywords are the JSON Schema keywords that can make a root refuse or
+// demand members whatever its properties say.
 var restrictingKeywords = []string{"patternProperties", "propertyNames", "maxProperties", "minProperties", "unevaluatedProperties",
 	"dependentSchemas", "dependentRequired", "dependencies", "enum", "const", "$ref", "$dynamicRef", "allOf", "oneOf", "not", "if"}
 
-// mergedOutput returns a schema whose properties stay where clients look for
-// them: what it requires becomes one of two alternatives, and further members
-// are allowed. false where its root restricts more than that.
+// mergedOutput returns a schema whose properties stay at the root, where clients look
+// for them: the required members become one of two alternatives, and additional members
+// are allowed. It returns false if the root has further restrictions.
 func mergedOutput(output json.RawMessage) (json.RawMessage, bool) {
 	var root, properties map[string]json.RawMessage
 	if json.Unmarshal(output, &root) != nil {
@@ -145,9 +143,9 @@ func mergedOutput(output json.RawMessage) (json.RawMessage, bool) {
 	return merged, err == nil
 }
 
-// withExtraMembers returns properties with the extra ones, nil where one of
-// that name is something else. Those of a Savant mounted in this one are the
-// same.
+// withExtraMembers returns properties with the extra ones; nil if one of these names is
+// used for something else. An identical member is accepted: the tool may belong to a
+// mounted Savant.
 func withExtraMembers(properties map[string]json.RawMessage) map[string]json.RawMessage {
 	all := make(map[string]json.RawMessage, len(properties)+len(extraMembers))
 	for name, schema := range properties {
@@ -162,8 +160,8 @@ func withExtraMembers(properties map[string]json.RawMessage) map[string]json.Raw
 	return all
 }
 
-// addFaultAlternative makes what a root requires one of two alternatives.
-// false where the root has other alternatives.
+// addFaultAlternative makes the required members of a root one of two alternatives. It
+// returns false if the root already has alternatives.
 func addFaultAlternative(root map[string]json.RawMessage) bool {
 	if given := root["anyOf"]; given != nil {
 		var alternatives []json.RawMessage

@@ -7,17 +7,17 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// faultObject is the alternative to a schema that stays as it is: a fault
-// object in place of a result.
+// faultObject is the alternative to a schema that cannot be merged: a fault object
+// instead of a result.
 const faultObject = `{"properties":{"error":{"type":"string"},"details":{"type":"string"},"diagnostics":{"type":"array"}},"required":["error","details"]}`
 
-// documentKeywords are the keywords of a root that concern the whole document
-// and stay there, since references name the definitions by their place.
+// documentKeywords are keywords that must stay at the root, because references to
+// definitions contain their path.
 var documentKeywords = []string{"$schema", "$id", "$defs", "definitions"}
 
-// eitherOutput returns a schema that accepts what the one given accepts, or a
-// fault. false where the schema holds references that would mean something else
-// below the root.
+// eitherOutput returns a schema that accepts a fault or what the given one accepts. It
+// returns false if moving the schema below the root would change the meaning of its
+// references.
 func eitherOutput(output json.RawMessage) (json.RawMessage, bool) {
 	var root map[string]json.RawMessage
 	value, err := jsonvalue.Decode(output)
@@ -26,7 +26,7 @@ func eitherOutput(output json.RawMessage) (json.RawMessage, bool) {
 	}
 	var alternatives []json.RawMessage
 	if json.Unmarshal(root["anyOf"], &alternatives) == nil && len(alternatives) == 2 && SameJSON(alternatives[1], []byte(faultObject)) {
-		return output, true // of a Savant mounted in this one
+		return output, true // of a mounted Savant
 	}
 	if !movable(value) {
 		return output, false
@@ -47,9 +47,8 @@ func eitherOutput(output json.RawMessage) (json.RawMessage, bool) {
 	return either, err == nil
 }
 
-// movable says whether every reference of a schema names a definition by its
-// place in the document. Other references name the root, a place below it, or
-// an anchor.
+// movable reports whether every reference in a schema is a path to a definition. Other
+// references name the root, a place below it, or an anchor.
 func movable(value any) bool {
 	switch value := value.(type) {
 	case []any:

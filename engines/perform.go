@@ -12,23 +12,21 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// grace is how long a tool may take to return once the context of its call has
-// ended, to stop what it started and to say how far it came. Its caller waits
-// no longer.
+// grace is how long the caller waits for a tool after its context has ended, so that
+// the tool can stop what it started and report its progress.
 const grace = 2 * time.Second
 
-// errTimeout is the cause of a context whose call took too long.
+// errTimeout is the cause of the context of a call that exceeded its timeout.
 var errTimeout = errors.New("the time of the call is over")
 
-// returned is how a tool returned: its value, the one encoding of it, or an
-// error.
+// returned is what a tool returned: its value with its JSON encoding, or an error.
 type returned struct {
 	value   any
 	encoded json.RawMessage
 	err     error
 }
 
-// timeout is how long a call of the tool may take; 0: no bound.
+// timeout returns the maximum duration of a call; 0: no limit.
 func (r *row) timeout() time.Duration {
 	if r.tool.Timeout > 0 {
 		return r.tool.Timeout
@@ -36,10 +34,10 @@ func (r *row) timeout() time.Duration {
 	return r.port.engine.Timeout
 }
 
-// perform runs a tool in a place of its engine and within its time. The tool
-// runs on a goroutine of its own, which holds the place until the tool returns.
-// The caller waits for the end of ctx and the grace, no longer; a tool that
-// goes on then is counted until it ends.
+// perform runs a tool within its engine's limit and its timeout. The tool runs on its
+// own goroutine, which holds the place until the tool returns. The caller waits until
+// ctx ends plus the grace period; a tool that still runs then is counted until it
+// returns.
 func (t *table) perform(ctx context.Context, row *row, args json.RawMessage) returned {
 	limit := row.timeout()
 	if limit > 0 {
@@ -58,31 +56,31 @@ func (t *table) perform(ctx context.Context, row *row, args json.RawMessage) ret
 			if cause := recover(); cause != nil {
 				got = returned{err: t.panicked(ctx, row.tool.Name, cause)}
 			}
-			place.leave() // before the caller hears of it
+			place.leave() // before the caller gets the result
 			done <- got
 		}()
 		if got.value, got.err = row.tool.Call(place.asking(ctx), args); got.err != nil {
 			return
 		}
 		if got.encoded, got.err = jsonvalue.Encode(got.value); got.err != nil {
-			got.err = fmt.Errorf("the result does not marshal: %w", got.err) // a cause for the log
+			got.err = fmt.Errorf("the result does not marshal: %w", got.err) // this cause is logged
 		}
 	}()
 	got := t.wait(ctx, row, done)
-	if got.err != nil && errors.Is(context.Cause(ctx), errTimeout) && !errors.Is(got.err, fault.ToolTimeout) { // a tool may know better
+	if got.err != nil && errors.Is(context.Cause(ctx), errTimeout) && !errors.Is(got.err, fault.ToolTimeout) { // keep the error of a tool that reported it itself
 		got.err = fault.New(fault.ToolTimeout, "%s took longer than %v and was cancelled", row.tool.Name, limit)
 	}
 	return got
 }
 
-// panicked logs a panic of a tool, or of the encoding of its result, and
-// returns the error to report.
+// panicked logs a panic of a tool, or of the encoding of its result, and returns the
+// error to report.
 func (t *table) panicked(ctx context.Context, tool string, cause any) error {
 	t.options.Logger.ErrorContext(ctx, "a tool panicked", "tool", tool, "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
 	return fault.New(fault.Internal, "%s failed inside; the log has the cause", tool)
 }
 
-// wait waits for a tool, no longer than the grace beyond the end of ctx.
+// wait waits for a tool until the grace period after the end of ctx.
 func (t *table) wait(ctx context.Context, row *row, done <-chan returned) returned {
 	select {
 	case got := <-done:

@@ -12,72 +12,71 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// Receipt proves that a call went through the registry. The result that a model
-// gives for a step is compared with it. Calls of think, agent and workflow leave
-// none.
+// Receipt proves that a call went through the registry: think.next compares it with the
+// result that a model gives for a step. Calls of think, agent and workflow leave none.
 type Receipt struct {
-	// ID is 8 characters of a-z and 2-7, drawn at random.
+	// ID is 8 random characters of a-z and 2-7.
 	ID string `json:"id"`
 	// Tool is the canonical name.
 	Tool string `json:"tool"`
-	// Input and Output are digests as jsonvalue.Digest makes them: of the
-	// arguments as the tool got them (InputDigest), and of the result.
+	// Input and Output are digests (jsonvalue.Digest) of the arguments as the tool got
+	// them, see InputDigest, and of the result.
 	Input  string `json:"input"`
 	Output string `json:"output"`
-	// Arguments are what Input is the digest of, unless they are long.
+	// Arguments are the arguments that Input covers, unless they are long.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	// Failed: Result is the fault of a call that failed.
+	// Failed: the call failed, and Result is the fault object.
 	Failed bool `json:"failed,omitempty"`
-	// Artifact is the reference of the whole result when it was too large to
-	// return; Result holds the whole here too.
+	// Artifact is the reference of the whole result if it was too large to return;
+	// Result still holds the whole.
 	Artifact string          `json:"artifact,omitempty"`
 	Result   json.RawMessage `json:"result,omitempty"`
-	// Run is the run that made the call by itself; empty where a client made it.
+	// Run is the run that made the call itself; empty if a client made it.
 	Run string `json:"run,omitempty"`
-	// Command, CommandDigest and CommandFile name what a tool such as ci.run
-	// carried out: its name in the file of commands, its digest there, and that of
-	// the file. Empty for other tools.
+	// Command, CommandDigest and CommandFile identify the command that a tool such as
+	// ci.run executed: its name in the file of commands, its digest, and the file's
+	// digest. Empty for other tools.
 	Command       string `json:"command,omitempty"`
 	CommandDigest string `json:"command_digest,omitempty"`
 	CommandFile   string `json:"command_file,omitempty"`
-	// Time is when the call was over.
+	// Time is when the call ended.
 	Time time.Time `json:"time"`
 }
 
-// Commanded is a result of a tool that carries out commands which a file names: it
-// says which one. The receipt repeats it.
+// Commanded is implemented by results of tools that execute commands from a file. It
+// identifies the command for the receipt.
 type Commanded interface {
 	Commanded() (name, digest, file string)
 }
 
 type runKey struct{}
 
-// ForRun returns the context of a call that a run makes by itself. Its receipt is
-// good for that run alone.
+// ForRun returns the context of a call that a run makes itself. Only that run can use
+// its receipt.
 func ForRun(ctx context.Context, run string) context.Context {
 	return context.WithValue(ctx, runKey{}, run)
 }
 
-// receiptID is the length of an id, with five bits a character: short enough for
-// a model to copy without a mistake.
+// receiptID is the length of an id, at five bits per character: short enough for a
+// model to copy correctly.
 const receiptID = 8
 
-// maxArguments is the length up to which a receipt keeps the arguments of its
-// call, to show what differs from an instruction.
+// maxArguments is the maximum size of arguments kept in a receipt, to show how they
+// differ from an instruction.
 const maxArguments = 8 << 10
 
-// draws is how many ids are tried for one receipt: several collisions in a row
-// are not chance.
+// draws is how many ids are tried for one receipt. More collisions in a row indicate a
+// defect.
 const draws = 4
 
-// InputDigest returns the digest of arguments as the tool would get them, with
-// undeclared ones dropped and objects that came as text decoded. It is the Input
-// of the receipt that a call with them leaves. The errors are UNKNOWN_TOOL and
+// InputDigest returns the digest of arguments as the tool would get them: without
+// undeclared arguments, and with objects decoded that came as JSON strings. It equals
+// Receipt.Input of a call with these arguments. The errors are UNKNOWN_TOOL and
 // INVALID_PARAMS.
 func (r *Registry) InputDigest(name string, args json.RawMessage) (string, error) {
 	found, ok := r.find(name)
 	if !ok {
-		return "", r.unknown(context.Background(), name) // nothing waits
+		return "", r.unknown(context.Background(), name) // does not block
 	}
 	accepted, err := found.accept(context.Background(), args, r.table.options.Logger)
 	if err != nil {
@@ -98,12 +97,12 @@ func digestOf(encoded json.RawMessage) (string, error) {
 	return jsonvalue.Digest(value)
 }
 
-// receiptGrace bounds how long keeping a receipt may take. A receipt is kept of a
-// cancelled call too, since it may have had an effect.
+// receiptGrace bounds how long storing a receipt may take. A cancelled call also leaves
+// a receipt, since it may have had an effect.
 const receiptGrace = 2 * time.Second
 
-// leaveReceipt completes a receipt, keeps it and returns its id. If it cannot be
-// kept, the call is not affected: the log says so, and the id is empty.
+// leaveReceipt completes and stores a receipt and returns its id. If storing fails, the
+// call still succeeds: the failure is logged, and the id is empty.
 func (t *table) leaveReceipt(ctx context.Context, tool string, args json.RawMessage, receipt Receipt) string {
 	receipt.Tool = tool
 	if len(args) <= maxArguments {
@@ -124,7 +123,7 @@ func (t *table) leaveReceipt(ctx context.Context, tool string, args json.RawMess
 	return receipt.ID
 }
 
-// keep draws ids until one is free.
+// keep draws ids until one is unused.
 func (t *table) keep(ctx context.Context, receipt *Receipt) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), receiptGrace)
 	defer cancel()
@@ -137,7 +136,7 @@ func (t *table) keep(ctx context.Context, receipt *Receipt) error {
 	}
 }
 
-// leaveFailure leaves the receipt of a call that was begun and failed.
+// leaveFailure leaves the receipt of a call that was started and failed.
 func (t *table) leaveFailure(ctx context.Context, found *row, args json.RawMessage, coded *fault.Error) Result {
 	if t.options.Receipts == nil || coded.Code == fault.EngineBusy || isDriver(found.port.engine.Name) {
 		return Result{}
@@ -150,10 +149,10 @@ func (t *table) leaveFailure(ctx context.Context, found *row, args json.RawMessa
 	return Result{Receipt: t.leaveReceipt(ctx, found.tool.Name, args, Receipt{Failed: true, Result: encoded, Time: time.Now()})}
 }
 
-// WithReceipt returns the JSON of a result with the id of a receipt as its first
-// member, so that a client that cuts long results keeps it. It replaces one that
-// is there: that of a Savant mounted in this one. A result that is no object is
-// returned as it is, and so is any without an id.
+// WithReceipt returns a result's JSON with the receipt's id as its first member, so
+// that it survives clients that truncate results. It replaces an existing one, which a
+// mounted Savant added. It returns the result unchanged if it is not an object or the
+// id is empty.
 func WithReceipt(encoded json.RawMessage, receipt string) json.RawMessage {
 	if receipt == "" || len(encoded) == 0 || encoded[0] != '{' {
 		return encoded

@@ -10,39 +10,39 @@ import (
 	"savant/fault"
 )
 
-// Options is what a Registry works with. Everything may be left out.
+// Options configure a Registry. All fields are optional.
 type Options struct {
-	// Logger gets what a client must not see, such as the stack of a panic and
-	// the cause of INTERNAL. Nil discards it.
+	// Logger gets what clients must not see, such as the stack of a panic and the cause
+	// of INTERNAL. Nil discards it.
 	Logger *slog.Logger
-	// Begin is told of every call before it is examined: the tool, the
-	// arguments as they came and the time. It returns the context of the call,
-	// and a function that is told when the call is over, also one that was
-	// refused. The arguments must not be changed.
+	// Begin is called at the start of every call, before the lookup and validation,
+	// with the tool, the arguments as received and the time. It returns the context of
+	// the call and a function that is called when the call has ended or was refused.
+	// The arguments must not be modified.
 	Begin func(ctx context.Context, begun Event, args json.RawMessage) (context.Context, func(Event))
-	// Receipts keeps a receipt; without it calls leave none. It returns
-	// ID_COLLISION for an id that is taken, and is called again with another.
+	// Receipts stores a receipt; without it calls leave none. It returns ID_COLLISION
+	// for an id in use, and is then called with another id.
 	Receipts func(context.Context, Receipt) error
-	// Hint says what to do about an error of a tool, by its canonical name, that
-	// has no hint, or about UNKNOWN_TOOL of a name as it came; the zero Hint where
-	// there is nothing to say.
+	// Hint returns what to do about an error without a hint. tool is the canonical
+	// name, or for UNKNOWN_TOOL the name as given. The zero Hint means that there is no
+	// advice.
 	Hint func(tool string, err *fault.Error) fault.Hint
-	// Artifacts keeps a result over ResultLimit and returns its reference.
-	// Without it such a result is LIMIT_EXCEEDED.
+	// Artifacts stores a result over ResultLimit and returns its reference. Without it
+	// such a result is LIMIT_EXCEEDED.
 	Artifacts func(context.Context, json.RawMessage) (ref string, err error)
-	// Missing is called with a name that no tool has before the call is refused,
-	// and may add the tool. shown says which engines the caller may reach.
+	// Missing is called with an unknown tool's name before the call is refused, and may
+	// add the tool. shown reports whether the caller may reach an engine.
 	Missing func(ctx context.Context, name string, shown func(engine string) bool)
-	// ResultLimit is the largest result returned whole, in bytes of its JSON; 0 is
-	// 1 MB.
+	// ResultLimit is the size of the largest result that is returned whole, in bytes of
+	// JSON; 0 means 1 MB.
 	ResultLimit int
 }
 
-// Registry is the table of tools, and the one way to call them. It may be used
-// by several goroutines at once.
+// Registry is the table of all tools; every call goes through it. It is safe for
+// concurrent use.
 type Registry struct {
 	table *table
-	// only are the engines that this view of the table shows; nil: all.
+	// only are the engines that this view shows; nil: all.
 	only []string
 }
 
@@ -57,8 +57,8 @@ func NewRegistry(options Options) *Registry {
 	return &Registry{table: newTable(options)}
 }
 
-// Only returns a view of the same table that shows only these engines. Tools of
-// others cannot be called through it. Limits, receipts and changes are shared.
+// Only returns a view of the same table with only these engines. Tools of others cannot
+// be called through it. Limits, receipts and changes are shared.
 func (r *Registry) Only(engines ...string) *Registry {
 	shown := []string{}
 	for _, engine := range engines {
@@ -69,21 +69,20 @@ func (r *Registry) Only(engines ...string) *Registry {
 	return &Registry{table: r.table, only: shown}
 }
 
-// Shows says whether this view shows an engine, whether it is there or not.
+// Shows reports whether this view includes an engine, even one that does not exist.
 func (r *Registry) Shows(engine string) bool {
 	return r.only == nil || slices.Contains(r.only, engine)
 }
 
-// Add adds tools, all of them or none, and makes their engines with defaults if
-// they are new. A name that is taken in either spelling is ID_COLLISION; for other
-// errors see Tool.Check.
+// Add adds all tools or none, creating new engines with defaults. A name in use in
+// either spelling is ID_COLLISION; for other errors see Tool.Check.
 func (r *Registry) Add(tools ...Tool) error {
 	return r.table.change(tools, func(*contents) error { return nil })
 }
 
-// AddEngine adds an engine and its tools, or nothing. An engine that is there
-// already is ID_COLLISION; a wrong name or a tool of another engine is
-// INVALID_PARAMS; for other errors see Add.
+// AddEngine adds an engine with its tools, or nothing. An existing engine is
+// ID_COLLISION; an invalid name or a tool of another engine is INVALID_PARAMS; for
+// other errors see Add.
 func (r *Registry) AddEngine(engine Engine, tools ...Tool) error {
 	if err := engine.check(tools); err != nil {
 		return err
@@ -97,9 +96,9 @@ func (r *Registry) AddEngine(engine Engine, tools ...Tool) error {
 	})
 }
 
-// ReplaceTools replaces all tools of an engine, or changes nothing. Running calls
-// go on with the tool they began with. An unknown engine is INVALID_PARAMS; for
-// other errors see AddEngine.
+// ReplaceTools replaces all tools of an engine, or changes nothing. Running calls keep
+// the tool they started with. An unknown engine is INVALID_PARAMS; for other errors see
+// AddEngine.
 func (r *Registry) ReplaceTools(engine string, tools ...Tool) error {
 	if err := (Engine{Name: engine}).check(tools); err != nil {
 		return err
@@ -107,7 +106,7 @@ func (r *Registry) ReplaceTools(engine string, tools ...Tool) error {
 	return r.table.change(tools, func(next *contents) error { return next.removeTools(engine) })
 }
 
-// RemoveEngine removes an engine and its tools. Running calls go on. An unknown
+// RemoveEngine removes an engine and its tools. Running calls continue. An unknown
 // engine is INVALID_PARAMS.
 func (r *Registry) RemoveEngine(engine string) error {
 	return r.table.change(nil, func(next *contents) error {
@@ -117,8 +116,8 @@ func (r *Registry) RemoveEngine(engine string) error {
 	})
 }
 
-// Watch calls changed after each change since a version, once for several changes
-// in a row, and returns nil when ctx ends.
+// Watch calls changed after the table has changed since the given version; several
+// changes may be reported by one call. It returns nil when ctx ends.
 func (r *Registry) Watch(ctx context.Context, since uint64, changed func()) error {
 	for {
 		now := r.table.now()
@@ -134,7 +133,7 @@ func (r *Registry) Watch(ctx context.Context, since uint64, changed func()) erro
 	}
 }
 
-// Version counts the changes of the table. While it is the same, so are the lists.
+// Version counts the changes of the table: an equal version means equal lists.
 func (r *Registry) Version() uint64 { return r.table.now().version }
 
 // Tools returns the tools, sorted by name.
@@ -155,13 +154,13 @@ func (r *Registry) Names() []string {
 	return names
 }
 
-// Engines returns the names of the engines, sorted, with those that have no tools.
+// Engines returns the names of all engines, sorted, including those without tools.
 func (r *Registry) Engines() []string {
 	engines := slices.Sorted(maps.Keys(r.table.now().engines))
 	return slices.DeleteFunc(engines, func(name string) bool { return !r.Shows(name) })
 }
 
-// About returns the description of an engine, or "".
+// About returns an engine's description, or "".
 func (r *Registry) About(engine string) string {
 	if port := r.table.now().engines[engine]; port != nil && r.Shows(engine) {
 		return port.engine.Description
@@ -174,7 +173,7 @@ func (r *Registry) Engine(name string) []Tool {
 	return slices.DeleteFunc(r.Tools(), func(t Tool) bool { return EngineOf(t.Name) != name })
 }
 
-// Resolve returns the tool of a name in either spelling.
+// Resolve returns the tool with a name, in either spelling.
 func (r *Registry) Resolve(name string) (Tool, bool) {
 	found, ok := r.find(name)
 	if !ok {

@@ -14,29 +14,26 @@ import (
 
 // Result is the result of a call that succeeded.
 type Result struct {
-	// Value is what the tool returned, or the Excerpt of it.
+	// Value is what the tool returned, or its Excerpt.
 	Value any
-	// JSON is Value as jsonvalue encodes it, once. It must not be changed.
+	// JSON is the encoding of Value by jsonvalue. It must not be modified.
 	JSON json.RawMessage
-	// Receipt is the id of the receipt that the call left, or empty.
+	// Receipt is the id of the call's receipt, or empty.
 	Receipt string
-	// Artifact is the reference of the whole result if Value is an Excerpt, else
-	// empty.
+	// Artifact is the reference of the whole result if Value is an Excerpt, else empty.
 	Artifact string
 }
 
-// Content is the result of a tool that answers with MCP content, such as one of a
-// mounted server. Inside the program its JSON is Structured, or {"content":
-// Blocks} without it.
+// Content is the result of a tool that returns MCP content, such as a mounted server's.
+// Inside the program its JSON is Structured, or without it {"content": Blocks}.
 type Content struct {
 	// Structured is the structuredContent, a JSON object, or empty.
 	Structured json.RawMessage
-	// Blocks is the content, a JSON array of MCP content blocks, for models that
-	// can see images and hear sound.
+	// Blocks is a JSON array of MCP content blocks, which can hold images and sound.
 	Blocks json.RawMessage
 }
 
-// MarshalJSON writes the JSON that the program works with.
+// MarshalJSON returns the JSON that the program uses.
 func (c Content) MarshalJSON() ([]byte, error) {
 	if len(c.Structured) > 0 {
 		return c.Structured, nil
@@ -54,11 +51,11 @@ type Excerpt struct {
 	// Bytes and SHA256 describe the JSON of the whole result.
 	Bytes  int    `json:"bytes"`
 	SHA256 string `json:"sha256"`
-	// Artifact is the reference under which the whole is kept.
+	// Artifact is the reference of the stored whole.
 	Artifact string `json:"artifact"`
-	// Preview is the beginning of that JSON, as text.
+	// Preview is the beginning of the JSON, as text.
 	Preview string `json:"preview"`
-	// Note says how to get the whole.
+	// Note says how to read the whole.
 	Note string `json:"note"`
 }
 
@@ -67,8 +64,8 @@ const (
 	maxPreview         = 2000
 )
 
-// conclude makes the Result of what a tool returned, within the limit and with a
-// receipt, or codes its error.
+// conclude converts what a tool returned to a Result, within the size limit and with a
+// receipt, or to a coded error.
 func (t *table) conclude(ctx context.Context, found *row, args json.RawMessage, got returned) (Result, error) {
 	if got.err != nil {
 		coded := t.coded(ctx, found.tool.Name, got.err)
@@ -96,7 +93,7 @@ func (t *table) conclude(ctx context.Context, found *row, args json.RawMessage, 
 	return result, nil
 }
 
-// excerpt keeps a large result as an artifact and returns its Excerpt.
+// excerpt stores a large result as an artifact and returns its Excerpt.
 func (t *table) excerpt(ctx context.Context, tool string, encoded json.RawMessage) (Result, error) {
 	if t.options.Artifacts == nil {
 		return Result{}, fault.New(fault.LimitExceeded, "the result of %s has %d bytes, %d are allowed; ask for less", tool, len(encoded), t.options.ResultLimit)

@@ -11,8 +11,8 @@ import (
 	"savant/schemas"
 )
 
-// table is what all views of a registry share. A change replaces its contents as
-// a whole, so that calls read them without a lock.
+// table is shared by all views of a registry. A change replaces its contents
+// atomically, so that calls read them without a lock.
 type table struct {
 	options  Options
 	contents atomic.Pointer[contents]
@@ -20,14 +20,14 @@ type table struct {
 	mutex sync.Mutex // held while the contents change
 }
 
-// contents are the rows at one moment. They do not change once published.
+// contents are an immutable snapshot of the table.
 type contents struct {
-	// version counts the changes that led here.
+	// version counts the changes so far.
 	version uint64
-	spelt   map[string]*row // by either spelling
+	spelt   map[string]*row // in both spellings
 	engines map[string]*port
 	tools   []Tool // sorted by name
-	// replaced is closed when other contents are published.
+	// replaced is closed when newer contents are published.
 	replaced chan struct{}
 }
 
@@ -35,9 +35,9 @@ type contents struct {
 type row struct {
 	tool   Tool
 	inputs *inputs
-	// output returns the published output schema, made at the first call.
+	// output returns the published output schema, computed on first use.
 	output func() OutputSchema
-	// result compiles the output schema, once; it gives nil without one.
+	// result compiles the output schema once; nil without a schema.
 	result func() (*schemas.Schema, error)
 	port   *port
 }
@@ -63,8 +63,8 @@ func (t *table) publish(next *contents) {
 
 func (t *table) now() *contents { return t.contents.Load() }
 
-// change publishes the contents that edit made, with more tools, unless one of
-// them is wrong or edit fails.
+// change publishes the contents that edit produces, with additional tools, or nothing
+// if a tool is invalid or edit fails.
 func (t *table) change(tools []Tool, edit func(next *contents) error) error {
 	var rows []*row
 	for _, tool := range tools {
@@ -91,7 +91,7 @@ func (t *table) change(tools []Tool, edit func(next *contents) error) error {
 	return nil
 }
 
-// put adds a row to its engine, which is made if it is not there.
+// put adds a row to its engine, creating the engine if needed.
 func (c *contents) put(added *row) error {
 	name := added.tool.Name
 	for _, spelling := range []string{name, Underscored(name)} {

@@ -1,5 +1,5 @@
-// Package engines holds the one table of tools: what the MCP server publishes
-// is what the runtime calls.
+// Package engines holds the registry of tools, which the MCP server publishes and the
+// runtime calls.
 package engines
 
 import (
@@ -8,36 +8,36 @@ import (
 	"time"
 )
 
-// Tool is one tool of the registry. Name is canonical and dotted ("think.next").
-// Input and Output are JSON Schemas; Output is empty unless it is exact. The
+// Tool is one tool of the registry. Name is canonical and dotted ("think.next"). Input
+// and Output are JSON Schemas; Output is empty if results have no exact schema. The
 // annotations must be true: a client may skip a confirmation because of them.
 type Tool struct {
 	Name, Title, Description                     string
 	Input, Output                                json.RawMessage
 	ReadOnly, Destructive, Idempotent, OpenWorld bool
-	// Eager tools are loaded at the start by clients that load others later.
+	// Eager asks clients that load tools lazily to load this one at the start.
 	Eager bool
-	// Timeout is how long a call may take; 0: what its engine says.
+	// Timeout bounds a call; 0: the engine's timeout holds.
 	Timeout time.Duration
-	// Call runs the tool. Arguments were checked against Input. The result is
-	// any value that marshals to a JSON object, or a Content. Errors carry a
-	// fault.Code. It has to end when its context does.
+	// Call runs the tool with arguments that Input has accepted. The result is any
+	// value that marshals to a JSON object, or a Content. Errors carry a fault.Code.
+	// Call must return when its context ends.
 	Call func(context.Context, json.RawMessage) (any, error)
-	// Stray is told of arguments that the tool does not declare, and of those
-	// that it does, before the first are dropped. An error refuses the call: it is
-	// for what was meant as another argument, and says which. nil drops them all.
+	// Stray is called with the declared and the undeclared arguments before the latter
+	// are dropped. It refuses the call with an error if an undeclared argument was
+	// probably meant as a declared one. Nil drops all of them.
 	Stray func(declared, stray map[string]json.RawMessage) error
-	// derived is the input schema that Bind made of a Go type. It is valid by
-	// construction, so it is compiled at the first call: compiling all of them
-	// would be half of the time a server takes to start.
+	// derived is the input schema that Bind generated. It is valid by construction and
+	// compiled on the first call: compiling all of them would take half of a server's
+	// start.
 	derived json.RawMessage
 }
 
-// MetaAlwaysLoad is the _meta key of a tool by which Claude Code loads it at
-// once instead of deferring it.
+// MetaAlwaysLoad is the _meta key that makes Claude Code load a tool at once instead of
+// deferring it.
 const MetaAlwaysLoad = "anthropic/alwaysLoad"
 
-// Prompt is a text a client can offer its user by name.
+// Prompt is a text that a client can offer its user by name.
 type Prompt struct {
 	Name, Title, Description string
 	Arguments                []PromptArgument
@@ -60,9 +60,8 @@ type ResourceTemplate struct {
 	URITemplate, Name, Title, Description, MIMEType string
 }
 
-// Offer is what a server offers beside its tools. Every function may be nil, and
-// may be called by several goroutines at once. Lists are read at each call, since
-// files change.
+// Offer is what a server publishes beside its tools. Every function may be nil, and may
+// be called concurrently. Lists are read at each request, since files change.
 type Offer struct {
 	Instructions      string
 	Prompts           func(context.Context) ([]Prompt, error)
@@ -70,42 +69,43 @@ type Offer struct {
 	ResourceTemplates []ResourceTemplate
 	// ReadResource returns the text and MIME type of a URI, or a coded error.
 	ReadResource func(ctx context.Context, uri string) (text, mimeType string, err error)
-	// Complete returns values for an argument of a prompt (ref is its name)
-	// or a variable of a resource template (ref is the template) that start
-	// with prefix. chosen holds the arguments already decided.
+	// Complete returns values with a prefix for an argument of a prompt (ref is its
+	// name) or a variable of a resource template (ref is the template). chosen holds
+	// the other arguments so far.
 	Complete func(ctx context.Context, ref, argument, prefix string, chosen map[string]string) ([]string, error)
-	// Watch calls changed with "prompts" or "resources" when a list changes,
-	// and returns when ctx ends.
+	// Watch calls changed with "prompts" or "resources" when a list changes, until ctx
+	// ends.
 	Watch func(ctx context.Context, changed func(list string)) error
 }
 
-// Elicitation is a question to the person behind a client.
+// Elicitation is a question to the client's user.
 type Elicitation struct {
 	Message string
-	// Schema is a flat JSON Schema object, as MCP asks.
+	// Schema is a flat JSON Schema object, as MCP requires.
 	Schema json.RawMessage
 }
 
-// Answer is what the person did: Action is "accept", "decline" or "cancel";
-// Content is the filled form when accepted.
+// Answer is the person's reaction: Action is "accept", "decline" or "cancel"; Content
+// is the filled form if accepted.
 type Answer struct {
 	Action  string
 	Content json.RawMessage
 }
 
-// Caller is the client behind a call, as far as it can do more than wait.
-// A function is nil where the client cannot.
+// Caller describes the client that made a call: what it can do beside waiting. A nil
+// function means that the client cannot.
 type Caller struct {
 	Elicit   func(context.Context, Elicitation) (Answer, error)
 	Progress func(done, total float64, message string)
-	// Patient: the client waits as long as a call takes, and takes a result of any size.
+	// Patient: the client waits for a call of any duration and accepts a result of any
+	// size.
 	Patient bool
-	// Spell writes a text of ours as the client can use it: tools have the names
-	// that its list has, and commands can be run as they stand.
+	// Spell adapts a text to the client: its tools have the names that the client
+	// lists, and its commands can be run as printed.
 	Spell func(text string) string
 }
 
-// Spelled returns a text of ours as the client can use it.
+// Spelled applies Spell, if it is set.
 func (c Caller) Spelled(text string) string {
 	if c.Spell == nil {
 		return text
@@ -115,12 +115,12 @@ func (c Caller) Spelled(text string) string {
 
 type callerKey struct{}
 
-// WithCaller returns a context that carries the client behind a call.
+// WithCaller returns a context that carries the client that made a call.
 func WithCaller(ctx context.Context, caller Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, caller)
 }
 
-// CallerFrom returns the client behind a call, or the zero Caller.
+// CallerFrom returns the client that made a call, or the zero Caller.
 func CallerFrom(ctx context.Context) Caller {
 	caller, _ := ctx.Value(callerKey{}).(Caller)
 	return caller

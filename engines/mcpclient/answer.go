@@ -10,12 +10,12 @@ import (
 	"savant/internal/jsonrpc"
 )
 
-// maxEcho is how much of what a server sent an error repeats, in bytes.
+// maxEcho bounds how much of a server's text an error repeats, in bytes.
 const maxEcho = 200
 
-// answer answers a request of the server: a question to the user, or a ping.
-// Everything else is refused: sampling, and roots, which a file server would use
-// in place of the folders that its configuration allows.
+// answer answers a request of the server: a question to the user or a ping. It refuses
+// everything else, for example sampling and roots: a file server would use roots
+// instead of the folders in its configuration.
 func (c *Client) answer(m *jsonrpc.Message) *jsonrpc.Reply {
 	switch {
 	case m.Method == string(mcp.MethodPing):
@@ -57,8 +57,8 @@ type progressReport struct {
 	Message string  `json:"message"`
 }
 
-// notified routes a notification of the server. It is called on the reading
-// goroutine, so that reports keep their order and come before the reply.
+// notified routes a notification of the server. It runs on the reading goroutine, so
+// that progress reports keep their order and precede the reply.
 func (c *Client) notified(method string, params json.RawMessage) {
 	switch method {
 	case string(mcp.MethodNotificationProgress):

@@ -13,14 +13,14 @@ import (
 	"savant/fault"
 )
 
-// Definition is a tool exactly as its server lists it. Name is empty where it has
-// none.
+// Definition is a tool exactly as its server lists it. Name is empty if the definition
+// has no name.
 type Definition struct {
 	Name string
 	Raw  json.RawMessage
 }
 
-// maxPages bounds a list that never ends.
+// maxPages bounds a list whose pages never end.
 const maxPages = 100
 
 // Definitions returns the tools of the server, in its order.
@@ -39,7 +39,7 @@ func (c *Client) Definitions(ctx context.Context) ([]Definition, error) {
 			var named struct {
 				Name string `json:"name"`
 			}
-			_ = decode(raw, &named) // what is no definition has no name
+			_ = decode(raw, &named) // an invalid definition has no name
 			all = append(all, Definition{Name: named.Name, Raw: raw})
 		}
 		if page.NextCursor == "" || page.NextCursor == params["cursor"] {
@@ -50,7 +50,7 @@ func (c *Client) Definitions(ctx context.Context) ([]Definition, error) {
 	return nil, fault.New(fault.LimitExceeded, "the server's list of tools has more than %d pages", maxPages)
 }
 
-// Tools returns the server's tools, under the names it lists, without Call.
+// Tools returns the server's tools under their own names, without Call.
 func (c *Client) Tools(ctx context.Context) ([]engines.Tool, error) {
 	definitions, err := c.Definitions(ctx)
 	if err != nil {
@@ -65,8 +65,8 @@ func (c *Client) Tools(ctx context.Context) ([]engines.Tool, error) {
 	return tools, nil
 }
 
-// Tool returns the definition as a Tool without Call. Hints that are not given
-// have the defaults of the protocol: destructive, and open to the world.
+// Tool returns the definition as a Tool without Call. Missing hints get the protocol's
+// defaults: destructive and open-world.
 func (d Definition) Tool() (engines.Tool, error) {
 	var listed struct {
 		Name         string          `json:"name"`
@@ -104,17 +104,17 @@ func (d Definition) Tool() (engines.Tool, error) {
 	}, nil
 }
 
-// CallResult is the result of a tool exactly as it came.
+// CallResult is the result of a tool as received.
 type CallResult struct {
 	Content    []json.RawMessage `json:"content"`
 	Structured json.RawMessage   `json:"structuredContent"`
 	IsError    bool              `json:"isError"`
-	// Type is empty or "complete"; anything else asks for input that this client
+	// Type is empty or "complete"; any other value asks for input that this client
 	// cannot give.
 	Type string `json:"resultType"`
 }
 
-// Text returns the text blocks, one after the other.
+// Text returns the joined text blocks.
 func (r CallResult) Text() string {
 	var texts strings.Builder
 	for _, raw := range r.Content {
@@ -128,10 +128,9 @@ func (r CallResult) Text() string {
 	return texts.String()
 }
 
-// Invoke calls a tool; args is any value that marshals to a JSON object.
-// progress, unless nil, is told what the server reports meanwhile. The trace of
-// ctx goes with the call. A tool that failed is no error but a CallResult with
-// IsError.
+// Invoke calls a tool; args is any value that marshals to a JSON object. progress,
+// unless nil, receives the server's progress reports. The trace of ctx goes with the
+// call. The failure of a tool is not an error but a CallResult with IsError.
 func (c *Client) Invoke(ctx context.Context, name string, args any, progress func(done, total float64, message string)) (CallResult, error) {
 	var result CallResult
 	params := map[string]any{"name": name, "arguments": args}
@@ -154,9 +153,9 @@ func (c *Client) Invoke(ctx context.Context, name string, args any, progress fun
 	return result, nil
 }
 
-// Call calls a tool and returns its structured content, or the JSON of its
-// text where it has none. args is any value that marshals to a JSON object.
-// A tool that failed returns the *fault.Error it reported.
+// Call calls a tool and returns its structured content, or else the JSON of its text.
+// args is any value that marshals to a JSON object. The failure of a tool is returned
+// as its *fault.Error.
 func (c *Client) Call(ctx context.Context, name string, args any) (json.RawMessage, error) {
 	result, err := c.Invoke(ctx, name, args, nil)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package mcpclient is a client of MCP servers, on a pair of streams or by
-// Streamable HTTP: for Savant's own commands and for the servers that are
-// mounted. Protocol revisions 2024-11-05 to 2026-07-28 are spoken.
+// Package mcpclient is a client for MCP servers over a pair of streams or Streamable
+// HTTP, protocol revisions 2024-11-05 to 2026-07-28. Savant's commands and the mounted
+// servers use it.
 package mcpclient
 
 import (
@@ -25,27 +25,27 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// DefaultMaxLine is the length in bytes up to which a message is read: 32 MiB.
+// DefaultMaxLine is the default maximum length of a message: 32 MiB.
 const DefaultMaxLine = 32 << 20
 
-// Options say who the client is and what it can do.
+// Options describe the client and its capabilities.
 type Options struct {
-	// Name defaults to "savant", to which Savant's server lists dotted names.
+	// Name defaults to "savant", for which Savant's server lists dotted names.
 	Name, Version string
-	// Elicit puts a server's question to the user. Nil means that the client
-	// cannot, and it says so. It may be called by several goroutines at once;
-	// its context ends with the connection.
+	// Elicit puts a server's question to the user; its context ends with the
+	// connection. Nil: the client does not offer the capability. It may be called
+	// concurrently.
 	Elicit func(context.Context, engines.Elicitation) (engines.Answer, error)
-	// ToolsChanged is called when the server says that its tools changed. It
-	// must return at once.
+	// ToolsChanged is called when the server announces that its tools changed. It must
+	// not block.
 	ToolsChanged func()
-	// MaxLine is the longest message read, in bytes; zero means DefaultMaxLine.
+	// MaxLine is the maximum length of a message in bytes; 0 means DefaultMaxLine.
 	MaxLine int
 }
 
-// Client is connected to one MCP server. It is safe for concurrent use. Its
-// errors are coded: ENGINE_OFFLINE when the server is gone or the context ended,
-// else what the server said.
+// Client is a connection to one MCP server. It is safe for concurrent use. Its errors
+// are coded: ENGINE_OFFLINE if the server is gone or the context ended, else the
+// server's error.
 type Client struct {
 	options Options
 	link    link
@@ -53,32 +53,31 @@ type Client struct {
 	life context.Context
 	end  context.CancelFunc
 
-	// greeting is what the server said of itself; nil before it was greeted.
+	// greeting describes the server; nil before greet has succeeded.
 	greeting *greeting
 
-	// tokens counts progress tokens; reports holds the callbacks, by token.
+	// tokens numbers the progress tokens; reports holds their callbacks.
 	tokens  atomic.Int64
 	reports sync.Map
 }
 
-// link carries messages to one server and its replies back. ask and tell may be
-// called by several goroutines at once; their errors are ENGINE_OFFLINE when the
-// server is gone or ctx ended first.
+// link carries messages to one server and back. ask and tell may be called
+// concurrently; their errors are ENGINE_OFFLINE if the server is gone or ctx ended.
 type link interface {
-	// ask sends a request and returns the reply. When ctx ends first, the server
-	// is told that the request is cancelled.
+	// ask sends a request and returns the reply. If ctx ends first, it cancels the
+	// request at the server.
 	ask(ctx context.Context, method string, params map[string]any) (*jsonrpc.Message, error)
 	tell(ctx context.Context, method string, params map[string]any) error
-	// agree sets the revision that is spoken from now on.
+	// agree sets the protocol revision for all further messages.
 	agree(version string)
-	// close ends the link; ended is closed once nothing more can come.
+	// close ends the link; ended is closed when no more messages can come.
 	close() error
 	ended() <-chan struct{}
 }
 
-// ErrSessionOver is the cause of an ENGINE_OFFLINE of a server over HTTP that does
-// not know the session any more. It did nothing of what was asked, and has to be
-// connected to again. Its tools may have changed.
+// ErrSessionOver is the cause of ENGINE_OFFLINE if a server over HTTP no longer knows
+// the session. The request had no effect. The client must connect again, and the tools
+// may have changed.
 var ErrSessionOver = errors.New("the server has forgotten the session")
 
 // newClient returns a client without its link.
@@ -90,10 +89,10 @@ func newClient(ctx context.Context, options Options) *Client {
 	return c
 }
 
-// Connect greets the server whose standard input and output are given. ctx
-// bounds the greeting alone; the connection lasts until stdout ends, which
-// Close brings about. A server that does not greet back has its input closed;
-// ending its process is the caller's.
+// Connect initializes a connection to the server with the given standard input and
+// output. ctx bounds the initialization only; the connection lasts until stdout ends or
+// Close. If the initialization fails, Connect closes stdin; the caller ends the
+// process.
 func Connect(ctx context.Context, stdin io.WriteCloser, stdout io.Reader, options Options) (*Client, error) {
 	c := newClient(ctx, options)
 	c.link = openStream(c, stdin, stdout)
@@ -103,8 +102,8 @@ func Connect(ctx context.Context, stdin io.WriteCloser, stdout io.Reader, option
 	return c, nil
 }
 
-// ServerInfo returns the name and version of the server, and the protocol
-// revision that was agreed on.
+// ServerInfo returns the server's name and version, and the negotiated protocol
+// revision.
 func (c *Client) ServerInfo() (name, version, protocol string) {
 	told := c.greeting
 	return told.ServerInfo.Name, told.ServerInfo.Version, told.ProtocolVersion
@@ -113,8 +112,8 @@ func (c *Client) ServerInfo() (name, version, protocol string) {
 // Done is closed when the connection has ended.
 func (c *Client) Done() <-chan struct{} { return c.link.ended() }
 
-// Close ends the connection: a stream's server has its input closed and five
-// seconds to end its output, else the error is ENGINE_OFFLINE.
+// Close ends the connection. It closes a stream server's input and waits five seconds
+// for the end of its output, else the error is ENGINE_OFFLINE.
 func (c *Client) Close() error { return c.link.close() }
 
 // Ping asks the server whether it still answers.
@@ -131,8 +130,8 @@ func (c *Client) request(ctx context.Context, method string, params map[string]a
 	return decodeReply(answer, result)
 }
 
-// enveloped adds to params what a revision without initialize wants in every
-// request: who sends it and what it can do.
+// enveloped adds the _meta that revisions without initialize require in every request:
+// the client's name and capabilities.
 func (c *Client) enveloped(told *greeting, params map[string]any) map[string]any {
 	if told == nil || !mcp.IsModernProtocol(told.ProtocolVersion) {
 		return params
@@ -153,7 +152,7 @@ func (c *Client) enveloped(told *greeting, params map[string]any) map[string]any
 	return full
 }
 
-// decodeReply reads a reply: its result, or the coded error within its error.
+// decodeReply decodes the result of a reply, or returns its error as a coded one.
 func decodeReply(m *jsonrpc.Message, result any) error {
 	if m.Error == nil {
 		if len(m.Result) == 0 || bytes.Equal(m.Result, []byte("null")) {
@@ -174,7 +173,7 @@ func decodeReply(m *jsonrpc.Message, result any) error {
 	return fault.New(fault.ToolFailed, "%w", failure)
 }
 
-// rpcError is a JSON-RPC error as it came.
+// rpcError is a JSON-RPC error as received.
 type rpcError struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`
@@ -185,9 +184,8 @@ func (e *rpcError) Error() string {
 	return fmt.Sprintf("%s (JSON-RPC error %d)", e.Message, e.Code)
 }
 
-// decode reads what a server said into a Go value. Names are compared letter
-// by letter. Each byte that is not UTF-8 becomes U+FFFD: some servers write
-// another encoding.
+// decode decodes a server's JSON into a Go value. Names are case-sensitive. Each byte
+// that is not UTF-8 becomes U+FFFD, since some servers use another encoding.
 func decode(data []byte, into any) error {
 	if !utf8.Valid(data) {
 		data = []byte(string(bytes.Runes(data)))
@@ -195,7 +193,7 @@ func decode(data []byte, into any) error {
 	return jsonvalue.Unmarshal(data, into)
 }
 
-// misfit says in the protocol's terms what an answer has in the wrong place.
+// misfit returns, in the protocol's terms, which part of an answer has the wrong type.
 func misfit(err error) string {
 	var wrong *jsonvalue.Misfit
 	switch {

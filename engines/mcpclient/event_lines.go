@@ -11,29 +11,29 @@ import (
 	"savant/internal/jsonrpc"
 )
 
-// eventLines reads an event stream and ends its lines in LF. A server may end
-// them in CR, LF or CRLF and begin with a byte order mark (HTML, 9.2.5 "Parsing
-// an event stream"); mcp-go reads LF and CRLF only. A CR ends a line at once, so
-// that no event waits for the byte that follows.
+// eventLines reads an event stream and normalizes its line ends to LF. A server may end
+// lines in CR, LF or CRLF and begin with a byte order mark (HTML, 9.2.5 "Parsing an
+// event stream"), but mcp-go accepts only LF and CRLF. A CR ends a line at once, so
+// that no event waits for the next byte.
 type eventLines struct {
 	in      *bufio.Reader
 	body    io.Closer
 	begun   bool
 	afterCR bool // the last byte was CR: an LF that follows ends the same line
-	// quiet counts the bytes since the last line of data. matched is how much of the
-	// word data the current line begins with; -1: it begins otherwise.
+	// quiet counts the bytes since the last data line. matched counts how many letters
+	// of the field name "data" the current line begins with; -1: it is another field.
 	quiet, matched int
-	silent         func() // told when the stream is ended for that; may be nil
+	silent         func() // called when the stream is ended because of errQuiet; may be nil
 }
 
-// maxQuiet is how many bytes without an event a stream may have. Comments that keep
-// a connection open have that many in years.
+// maxQuiet is how many bytes without an event a stream may send. Keep-alive comments
+// take years to reach it.
 const maxQuiet = 1 << 20
 
-// errQuiet ends a stream that sends and has no events.
+// errQuiet ends a stream that sends bytes but no events.
 var errQuiet = errors.New("the event stream has no events")
 
-// withEventLines replaces the body of an event stream by one that mcp-go can read.
+// withEventLines replaces the body of an event stream with one that mcp-go can read.
 func withEventLines(response *http.Response, silent func()) {
 	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if err == nil && kind == "text/event-stream" {
@@ -60,15 +60,15 @@ func (e *eventLines) Read(into []byte) (int, error) {
 	}
 }
 
-// listen counts what was read outside of lines of data, and reports whether it is too
-// much.
+// listen counts the bytes outside of data lines and reports whether they exceed
+// maxQuiet.
 func (e *eventLines) listen(read []byte) bool {
 	const field = "data"
 	for _, each := range read {
 		switch {
 		case each == '\n':
 			e.matched = 0
-		case e.matched == len(field): // within a line of data
+		case e.matched == len(field): // within a data line
 			e.quiet = 0
 			continue
 		case e.matched >= 0 && each == field[e.matched]:
@@ -83,16 +83,15 @@ func (e *eventLines) listen(read []byte) bool {
 
 func (e *eventLines) Close() error { return e.body.Close() }
 
-// skipMark passes over the byte order mark. No event is shorter than it, so none
-// waits; an error of the stream comes again with the next read.
+// skipMark skips the byte order mark. Peeking delays no event, since none is shorter
+// than the mark; an error of the stream comes again with the next read.
 func (e *eventLines) skipMark() {
 	if start, _ := e.in.Peek(len(jsonrpc.ByteOrderMark)); bytes.Equal(start, jsonrpc.ByteOrderMark) {
 		_, _ = e.in.Discard(len(jsonrpc.ByteOrderMark)) // it is in the buffer
 	}
 }
 
-// normalize writes LF for each end of a line, in place, and returns how many
-// bytes are left.
+// normalize replaces each line end by LF, in place, and returns the new length.
 func (e *eventLines) normalize(data []byte) int {
 	if !e.afterCR && bytes.IndexByte(data, '\r') < 0 {
 		return len(data)

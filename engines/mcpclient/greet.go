@@ -9,8 +9,8 @@ import (
 	"savant/fault"
 )
 
-// greeting is what a server says of itself: the result of initialize, or of
-// server/discover in revisions without initialize.
+// greeting describes the server: the result of initialize, or of server/discover in
+// revisions without initialize.
 type greeting struct {
 	ProtocolVersion string `json:"protocolVersion"`
 	ServerInfo      struct {
@@ -19,7 +19,7 @@ type greeting struct {
 	} `json:"serverInfo"`
 }
 
-// greet initializes the connection, or discovers a server that has no initialize.
+// greet initializes the connection, or discovers a server without initialize.
 func (c *Client) greet(ctx context.Context) error {
 	told := new(greeting)
 	err := c.initialize(ctx, told)
@@ -50,17 +50,18 @@ func (c *Client) initialize(ctx context.Context, told *greeting) error {
 	return c.link.tell(ctx, string(mcp.MethodNotificationInitialized), nil)
 }
 
-// lacksInitialize says whether initialize failed as servers of 2026-07-28 or
-// later make it fail.
+// lacksInitialize reports whether initialize failed in the way of servers of revision
+// 2026-07-28 and later.
 func lacksInitialize(err error) bool {
 	var failure *rpcError
 	return errors.As(err, &failure) || errors.Is(err, errNotLegacy)
 }
 
-// errNotLegacy is the cause of an initialize that was refused outright.
+// errNotLegacy is the cause if the server does not support initialize.
 var errNotLegacy = errors.New("the server does not take initialize")
 
-// discover agrees on 2026-07-28, where every request says who sends it.
+// discover negotiates revision 2026-07-28, where every request carries the client's
+// information.
 func (c *Client) discover(ctx context.Context, told *greeting) error {
 	assumed := &greeting{ProtocolVersion: mcp.LATEST_PROTOCOL_VERSION}
 	c.link.agree(assumed.ProtocolVersion)
@@ -86,7 +87,7 @@ func (c *Client) discover(ctx context.Context, told *greeting) error {
 	return nil
 }
 
-// capabilities are what the client says it can do.
+// capabilities are the capabilities that the client declares.
 func (c *Client) capabilities() map[string]any {
 	able := map[string]any{}
 	if c.options.Elicit != nil {

@@ -23,14 +23,14 @@ func (s statusError) Error() string {
 	return fmt.Sprintf("HTTP %d %s", int(s), http.StatusText(int(s)))
 }
 
-// guard adds the headers to every request, bounds what is read of each answer,
-// and keeps what a server writes beside the protocol out of errors.
+// guard adds the headers to every request, bounds the size of each response, and keeps
+// the server's text outside of the protocol out of errors.
 type guard struct {
 	base    *http.Transport
 	headers map[string]string
 	limit   int64
-	// mute: the stream for messages between answers sent much and no event, so it is
-	// not asked for again.
+	// mute: the stream for server messages sent much data but no event, so it is not
+	// opened again.
 	mute atomic.Bool
 }
 
@@ -65,27 +65,27 @@ func (g *guard) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	switch why, explained := explanation(response); {
 	case !explained:
-		_ = response.Body.Close() // nothing of it is used
+		_ = response.Body.Close() // the body is not used
 		return nil, statusError(response.StatusCode)
 	case forgotten(request, response, why):
-		response.StatusCode = http.StatusNotFound // as the protocol has it
+		response.StatusCode = http.StatusNotFound // the protocol's status for this
 	}
 	return response, nil
 }
 
-// forgotten says whether a restarted server refuses a session that it does not
-// know with 400, as the example servers of several SDKs do.
+// forgotten reports whether a restarted server refuses an unknown session with 400, as
+// the example servers of several SDKs do.
 func forgotten(request *http.Request, response *http.Response, why rpcError) bool {
 	return response.StatusCode == http.StatusBadRequest && request.Header.Get(transport.HeaderKeySessionID) != "" &&
 		strings.Contains(strings.ToLower(why.Message), "session")
 }
 
-// overKey is the context key of the flag that is set when an answer was too
-// large: mcp-go does not return the error of an event stream.
+// overKey is the context key of a flag that is set when a response was too large:
+// mcp-go does not return the read error of an event stream.
 type overKey struct{}
 
-// refused says whether the status is a failure without a meaning in the
-// protocol: 401, 404 and 405 have one.
+// refused reports whether the status is a failure that the protocol gives no meaning
+// (it does for 401, 404 and 405).
 func refused(response *http.Response) bool {
 	switch code := response.StatusCode; code {
 	case http.StatusUnauthorized, http.StatusNotFound, http.StatusMethodNotAllowed:
@@ -95,8 +95,8 @@ func refused(response *http.Response) bool {
 	}
 }
 
-// explanation returns the JSON-RPC error in the body of a failure. mcp-go takes
-// any JSON for an answer, and JSON without an error for a success.
+// explanation returns the JSON-RPC error in the body of a failure. mcp-go accepts any
+// JSON as an answer, and JSON without an error as a success.
 func explanation(response *http.Response) (why rpcError, is bool) {
 	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if err != nil || kind != "application/json" {
@@ -113,9 +113,9 @@ func explanation(response *http.Response) (why rpcError, is bool) {
 	return why, is
 }
 
-// refusesToSpeak says whether a server has no stream for messages between
-// answers. The protocol has 405 for that. After any other answer but the stream,
-// and 404 for a session that is over, mcp-go would ask again every second.
+// refusesToSpeak reports whether a server has no stream for its own messages. The
+// protocol uses 405 for that. After any other response except a stream, or 404 for an
+// ended session, mcp-go would retry every second.
 func refusesToSpeak(request *http.Request, response *http.Response) bool {
 	if request.Method != http.MethodGet || request.Header.Get("Last-Event-ID") != "" || response.StatusCode == http.StatusNotFound {
 		return false
@@ -124,7 +124,8 @@ func refusesToSpeak(request *http.Request, response *http.Response) bool {
 	return response.StatusCode >= 400 || response.StatusCode < 300 && (err != nil || kind != "text/event-stream")
 }
 
-// bounded is a body of http.MaxBytesReader that notes when there was more.
+// bounded is the body of an http.MaxBytesReader that records whether the limit was
+// exceeded.
 type bounded struct {
 	io.ReadCloser
 	over *atomic.Bool // may be nil

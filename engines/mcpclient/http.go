@@ -19,14 +19,14 @@ import (
 	"savant/internal/jsonrpc"
 )
 
-// cancelGrace is how long telling a server of a cancelled request may take.
+// cancelGrace bounds how long sending a cancellation to the server may take.
 const cancelGrace = 2 * time.Second
 
-// ConnectHTTP greets a server over Streamable HTTP (revision 2025-03-26 and
-// later). It also listens to what the server sends between answers, if the
-// server offers that. headers go with every request to this origin: a redirect to
-// another origin is refused, and errors hold neither the address nor what the
-// server wrote. ctx bounds the greeting alone.
+// ConnectHTTP connects to a server over Streamable HTTP (revision 2025-03-26 and
+// later). If the server offers a stream for its own messages, the client listens to it.
+// headers are sent with every request, and only to this origin: a redirect to another
+// origin is refused. Errors contain neither the address nor text of the server. ctx
+// bounds the initialization only.
 func ConnectHTTP(ctx context.Context, address string, headers map[string]string, options Options) (*Client, error) {
 	c := newClient(ctx, options)
 	guarded := &guard{base: http.DefaultTransport.(*http.Transport).Clone(), headers: headers, limit: int64(c.options.MaxLine)}
@@ -43,7 +43,7 @@ func ConnectHTTP(ctx context.Context, address string, headers map[string]string,
 	c.link = h
 	requests.SetNotificationHandler(h.notified)
 	requests.SetRequestHandler(h.requested)
-	err = requests.Start(c.life) // it listens from the greeting on, to servers before 2026-07-28
+	err = requests.Start(c.life) // from then on it listens, to servers before 2026-07-28
 	if err == nil {
 		err = c.greet(ctx)
 	}
@@ -53,15 +53,15 @@ func ConnectHTTP(ctx context.Context, address string, headers map[string]string,
 	return c, nil
 }
 
-// httpLink is a server that is reached by requests over HTTP. mcp-go carries
-// them: sessions, event streams and their resumption are its own.
+// httpLink is a server reached over HTTP. mcp-go is the transport: it handles sessions,
+// event streams and their resumption.
 type httpLink struct {
 	client   *Client
 	requests *transport.StreamableHTTP
 	guard    *guard
 	asked    atomic.Int64
 	version  atomic.Pointer[string]
-	// cancels counts the cancellations that are being sent.
+	// cancels counts the cancellations being sent.
 	cancels sync.WaitGroup
 }
 
@@ -72,7 +72,7 @@ func (h *httpLink) agree(version string) {
 	h.requests.SetProtocolVersion(version)
 }
 
-// close ends the session. What still runs is cut off.
+// close ends the session and aborts running requests.
 func (h *httpLink) close() error {
 	h.client.end()
 	h.cancels.Wait()
@@ -109,9 +109,9 @@ func (h *httpLink) ask(ctx context.Context, method string, params map[string]any
 	return answered(method, asked.ID, answer)
 }
 
-// answered returns the answer to a request as a message. mcp-go takes the first
-// answer of an event stream, whatever its id; an error may have no id, if the
-// server could not read the request.
+// answered converts the answer to a request to a message. mcp-go takes the first answer
+// of an event stream, whatever its id. An error may have no id if the server could not
+// parse the request.
 func answered(method string, id mcp.RequestId, answer *transport.JSONRPCResponse) (*jsonrpc.Message, error) {
 	if answer.ID.String() != id.String() && (answer.Error == nil || !answer.ID.IsNil()) {
 		return nil, fault.New(fault.ToolFailed, "the server was asked %s, and it answered another request", method)
@@ -126,7 +126,7 @@ func answered(method string, id mcp.RequestId, answer *transport.JSONRPCResponse
 	return &jsonrpc.Message{Error: failure}, nil
 }
 
-// header returns the headers by which revision 2026-07-28 routes requests.
+// header returns the headers that revision 2026-07-28 uses to route requests.
 func (h *httpLink) header(method string, params map[string]any) (http.Header, error) {
 	version := h.version.Load()
 	if version == nil || !mcp.IsModernProtocol(*version) {
@@ -143,8 +143,8 @@ func (h *httpLink) header(method string, params map[string]any) (http.Header, er
 	return header, nil
 }
 
-// tellCancelled tells the server that a request is cancelled, if the revision
-// has that. The caller does not wait for it.
+// tellCancelled sends the cancellation of a request to the server in the background, if
+// the revision has cancellations.
 func (h *httpLink) tellCancelled(id mcp.RequestId) {
 	if version := h.version.Load(); version != nil && mcp.IsModernProtocol(*version) || h.client.life.Err() != nil {
 		return
@@ -165,8 +165,8 @@ func (h *httpLink) tell(ctx context.Context, method string, params map[string]an
 	return nil
 }
 
-// failure gives a code to what went wrong. The error holds neither the address
-// nor what the server wrote, since both may hold secrets.
+// failure returns a coded error. It contains neither the address nor text of the
+// server, since both may hold secrets.
 func (h *httpLink) failure(method string, err error) error {
 	var status statusError
 	switch {
@@ -178,7 +178,7 @@ func (h *httpLink) failure(method string, err error) error {
 		return fault.New(fault.EngineOffline, "the server asks for authorization (HTTP 401): give it a header Authorization")
 	case errors.Is(err, transport.ErrLegacySSEServer):
 		return fault.New(fault.EngineOffline, "nothing at this address speaks Streamable HTTP: %w", errNotLegacy)
-	case errors.As(err, &status) && status < 500: // it refused this, and others may go on
+	case errors.As(err, &status) && status < 500: // the server refused this request only
 		return fault.New(fault.ToolFailed, "the server answered %s with %w", method, status)
 	case errors.As(err, &status):
 		return fault.New(fault.EngineOffline, "the server answered %s with %w", method, status)

@@ -16,23 +16,23 @@ import (
 // closeGrace is how long Close waits for the server to end its output.
 const closeGrace = 5 * time.Second
 
-// maxReplies is how many answers a server may leave unread.
+// maxReplies is how many answers to its requests a server may leave unread.
 const maxReplies = 1000
 
-// streamLink is a server behind a pair of streams, one message a line.
+// streamLink is a server behind a pair of streams, with one message per line.
 type streamLink struct {
 	client  *Client
 	lines   *jsonrpc.Writer
 	input   io.Closer
 	waiting jsonrpc.Pending
-	// replies counts the answers that are being made or written.
+	// replies counts the answers being computed or written.
 	replies atomic.Int64
-	// overlong is closed when a line was too long to be read: one of the calls
-	// that wait has lost its reply.
+	// overlong is closed when a line exceeded the maximum length: one of the waiting
+	// calls has lost its reply.
 	overlong atomic.Pointer[chan struct{}]
 }
 
-// openStream starts to read the server's output.
+// openStream starts reading the server's output.
 func openStream(c *Client, stdin io.WriteCloser, stdout io.Reader) *streamLink {
 	s := &streamLink{client: c, lines: jsonrpc.NewWriter(stdin, nil), input: stdin}
 	s.overlong.Store(new(make(chan struct{})))
@@ -57,8 +57,8 @@ func (s *streamLink) close() error {
 	}
 }
 
-// receive routes what the server sends until its output ends. Lines that are not
-// messages are ignored: servers print to their output by mistake.
+// receive routes the server's messages until its output ends. Other lines are ignored:
+// servers print to their output by mistake.
 func (s *streamLink) receive(in *jsonrpc.Reader) {
 	defer s.client.end()
 	for {
@@ -87,7 +87,7 @@ func (s *streamLink) route(m *jsonrpc.Message) {
 	}
 }
 
-// reply answers a request of the server, unless too many answers wait to be read.
+// reply answers a request of the server, unless too many answers are unread.
 func (s *streamLink) reply(asked *jsonrpc.Message) {
 	if s.replies.Add(1) > maxReplies {
 		s.replies.Add(-1)
@@ -95,7 +95,8 @@ func (s *streamLink) reply(asked *jsonrpc.Message) {
 	}
 	go func() {
 		defer s.replies.Add(-1)
-		// A server that is gone needs no answer; who waits for it learns from life.
+		// If the server is gone, the calls fail through life, so this error is not
+		// needed.
 		_ = s.write(s.client.answer(asked))
 	}()
 }
@@ -111,8 +112,8 @@ func (s *streamLink) write(value any) error {
 	return nil
 }
 
-// send writes a message on a goroutine of its own: a server that does not read
-// must not hold its caller beyond the time of the call.
+// send writes a message on its own goroutine, so that a server that does not read
+// cannot block the caller beyond the call's timeout.
 func (s *streamLink) send(value any) <-chan error {
 	sent := make(chan error, 1)
 	go func() { sent <- s.write(value) }()
