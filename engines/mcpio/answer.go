@@ -14,16 +14,16 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// maxProtocolBytes bounds what mcp-go is given: it decodes a message four times
-// into maps, which takes seconds for 10 MB of small objects (measured on
-// v1.2.1). The arguments of tools and prompts never reach it.
+// maxProtocolBytes bounds the messages given to mcp-go: it decodes a message four times
+// into maps, which takes seconds for 10 MB of small objects (measured on v1.2.1). The
+// arguments of tools and prompts never reach it.
 const maxProtocolBytes = 1 << 20
 
-// errUnanswered marks a request that no part of the server answered.
+// errUnanswered marks a request that no part of the server has answered.
 var errUnanswered = errors.New("the request was not answered")
 
-// answer answers a request other than tools/call. A panic is INTERNAL; its
-// text goes to the log alone.
+// answer answers a request other than tools/call. A panic is INTERNAL; its text is only
+// logged.
 func (c *connection) answer(ctx context.Context, r *request) (answer *jsonrpc.Reply) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
@@ -43,7 +43,7 @@ func (c *connection) answer(ctx context.Context, r *request) (answer *jsonrpc.Re
 	return c.handle(ctx, r)
 }
 
-// served answers a request by a method of this package.
+// served answers a request with a method of this package.
 func (c *connection) served(ctx context.Context, r *request, serve func(context.Context) (mcp.ResultMetadata, error)) *jsonrpc.Reply {
 	if refused := r.readEra(ctx); refused != nil {
 		return refused
@@ -84,8 +84,8 @@ func (c *connection) handle(ctx context.Context, r *request) *jsonrpc.Reply {
 
 type requestKey struct{}
 
-// requestFrom returns the request that mcp-go is handling. Every context given
-// to HandleMessage carries one.
+// requestFrom returns the request that mcp-go handles. Every context given to
+// HandleMessage carries one.
 func requestFrom(ctx context.Context) *request {
 	r, _ := ctx.Value(requestKey{}).(*request)
 	return r
@@ -107,7 +107,7 @@ func tooLarge(r *request) *jsonrpc.Reply {
 	return jsonrpc.Fail(r.ID, jsonrpc.InvalidParams, fmt.Sprintf("%s takes at most %d bytes beside its arguments", fault.Cut(r.Method, maxEcho), maxProtocolBytes), nil)
 }
 
-// internalReply is the answer when there is no other: the log has the cause.
+// internalReply is the fallback reply; the cause is logged.
 func internalReply(id json.RawMessage) *jsonrpc.Reply {
 	coded := fault.From(errUnanswered)
 	return jsonrpc.Fail(id, jsonrpc.InternalError, coded.Error(), coded)
@@ -117,8 +117,8 @@ func internalReply(id json.RawMessage) *jsonrpc.Reply {
 var protocolNames = []string{"_meta", "protocolVersion", "capabilities", "clientInfo", "cursor", "ref", "argument", "context", "level", "uri", "name",
 	"arguments", "notifications"}
 
-// forProtocol returns the message as mcp-go gets it: with the parameters that it
-// reads and no others, since it ignores the case of names.
+// forProtocol returns the message for mcp-go, with only the parameters that it reads:
+// mcp-go matches names without regard to case.
 func (r *request) forProtocol() (json.RawMessage, error) {
 	message := map[string]any{"jsonrpc": jsonrpc.Version, "id": r.ID, "method": r.Method}
 	if jsonrpc.Kind(r.Params) == "object" {

@@ -12,8 +12,9 @@ import (
 	"savant/internal/jsonrpc"
 )
 
-// maxBatch messages are taken in one batch: as many calls as may wait. Without
-// it a line of 64 MiB is 33 million messages, whose replies fill any memory.
+// maxBatch is the maximum number of messages in a batch: as many as calls may be
+// queued. Without it a line of 64 MiB could hold 33 million messages, whose replies
+// exhaust any memory.
 const maxBatch = maxCalls
 
 // batch gathers the replies to the messages of one JSON-RPC batch.
@@ -24,8 +25,8 @@ type batch struct {
 	send    deliver
 }
 
-// receiveBatch serves an array of messages. Only revision 2025-03-26 has them;
-// under any other the array is refused as a whole.
+// receiveBatch serves an array of messages. Only revision 2025-03-26 has batches; under
+// any other the whole array is refused.
 func (c *connection) receiveBatch(ctx context.Context, data []byte, from source, to deliver) {
 	messages, refused := splitBatch(data, from.peer.version)
 	if refused != nil {
@@ -38,8 +39,8 @@ func (c *connection) receiveBatch(ctx context.Context, data []byte, from source,
 	}
 }
 
-// splitBatch returns the messages of a batch, or the reply that refuses it. A
-// batch that is refused is not taken apart.
+// splitBatch returns the messages of a batch, or the reply that refuses it. A refused
+// batch is not parsed.
 func splitBatch(data []byte, version string) ([]json.RawMessage, *jsonrpc.Reply) {
 	var whole json.RawMessage
 	if err := json.Unmarshal(data, &whole); err != nil {
@@ -64,8 +65,7 @@ func refusedBatch(why string) *jsonrpc.Reply {
 	return jsonrpc.Fail(jsonrpc.NoID, jsonrpc.InvalidRequest, why, nil)
 }
 
-// firstElements returns the first elements of a JSON array that is known to be
-// one, at most so many.
+// firstElements returns at most so many elements of a valid JSON array.
 func firstElements(array json.RawMessage, most int) []json.RawMessage {
 	decoder := json.NewDecoder(bytes.NewReader(array))
 	if _, err := decoder.Token(); err != nil {
@@ -82,8 +82,8 @@ func firstElements(array json.RawMessage, most int) []json.RawMessage {
 	return elements
 }
 
-// deliver takes one reply, nil for a message that has none. The last one sends
-// the batch; a batch of notifications is not answered.
+// deliver takes one reply; nil for a message without a reply. The last one sends the
+// batch; a batch of notifications gets no reply.
 func (b *batch) deliver(answer any) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -98,6 +98,6 @@ func (b *batch) deliver(answer any) error {
 	if len(b.replies) > 0 {
 		replies = b.replies
 	}
-	_ = b.send(replies) // who writes has stopped the connection
+	_ = b.send(replies) // a write error has stopped the connection
 	return nil
 }

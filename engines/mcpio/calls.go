@@ -11,7 +11,7 @@ import (
 	"savant/internal/jsonrpc"
 )
 
-// call is what a tools/call asks for, and how it went.
+// call is a tools/call request and its timing.
 type call struct {
 	*request
 	target engines.Target
@@ -19,13 +19,13 @@ type call struct {
 	key    string // see engines.Target.OrderKey
 	turn   *turn
 	pacer  *pacer
-	// started is when the call got its turn.
+	// started is when the call left the queue.
 	started time.Time
 	code    fault.Code
 }
 
-// startCall puts a call into the queue and runs it on a goroutine. It is called
-// on the reading goroutine.
+// startCall queues a call and runs it on a goroutine. It is called on the reading
+// goroutine.
 func (c *connection) startCall(ctx context.Context, r *request, to deliver) {
 	name, isText := textOf(r.params.Name)
 	if !isText {
@@ -49,9 +49,9 @@ func (c *connection) startCall(ctx context.Context, r *request, to deliver) {
 	})
 }
 
-// runCall runs a call when its turn has come, and delivers the reply before
-// the next call of the same key begins. Its client is asked in the way that it
-// can be: not at all, by a request of ours, or, from revision 2026-07-28 on, by
+// runCall waits for a call's turn, runs it, and delivers the reply before the next call
+// of the same key begins. A question to the client's user goes the way that the client
+// supports: not at all, by a request of the server, or, from revision 2026-07-28 on, by
 // suspending the call.
 func (c *connection) runCall(ctx context.Context, asked *call, to deliver) {
 	defer asked.turn.leave()
@@ -92,20 +92,20 @@ func (c *connection) runCall(ctx context.Context, asked *call, to deliver) {
 	c.server.logCall(ctx, asked, called)
 }
 
-// refusal answers a request that is not begun.
+// refusal answers a request that is not started.
 func refusal(r *request, coded *fault.Error) *jsonrpc.Reply {
 	return jsonrpc.Fail(r.ID, jsonrpc.NotBegun, coded.Error(), coded)
 }
 
-// outcome is how a call went: code is empty when it went well.
+// outcome is the result of a call; code is empty on success.
 type outcome struct {
 	result *callResult
 	code   fault.Code
 }
 
-// perform calls the tool. Every failure becomes a result, also that of an
-// unknown tool, for which the protocol suggests a JSON-RPC error: clients show
-// models the results, not the errors, and the nearest name helps them.
+// perform calls the tool. Every failure becomes a result, including an unknown tool,
+// for which the protocol suggests a JSON-RPC error: clients show models results but not
+// errors, and the nearest name helps a model.
 func (c *connection) perform(ctx context.Context, asked *call, caller engines.Caller) (done outcome) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
@@ -121,8 +121,8 @@ func (c *connection) perform(ctx context.Context, asked *call, caller engines.Ca
 	return newOutcome(asked.target, result, spelled(err, caller.Spell))
 }
 
-// logCall records a call: at debug level, or as a warning with its parts timed
-// when it was slow. Arguments and results are never logged.
+// logCall logs a call: at debug level, or as a warning with a timing breakdown if it
+// was slow. Arguments and results are never logged.
 func (s *Server) logCall(ctx context.Context, asked *call, called time.Time) {
 	tool, now := asked.target.Name(), time.Now()
 	outcome := "ok"

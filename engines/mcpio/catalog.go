@@ -12,11 +12,11 @@ import (
 	"savant/internal/visible"
 )
 
-// maxCompletions is the most values a completion may hold, by the protocol.
+// maxCompletions is the protocol's maximum number of completion values.
 const maxCompletions = 100
 
-// listPrompts returns the prompts as they are now. Its failure is reported by
-// the request: the hook that calls it cannot.
+// listPrompts returns the current prompts. It reports a failure through the request,
+// since the hook that calls it cannot return an error.
 func (s *Server) listPrompts(ctx context.Context) []mcp.Prompt {
 	prompts, err := s.options.Offer.Prompts(ctx)
 	if err != nil {
@@ -34,8 +34,8 @@ func (s *Server) listPrompts(ctx context.Context) []mcp.Prompt {
 	return list
 }
 
-// getPrompt answers prompts/get. A prompt that does not exist, or does not get
-// what it needs, is -32602; the fault object is the error's data.
+// getPrompt answers prompts/get. An unknown prompt or a missing argument is -32602; the
+// error's data is the fault object.
 func (r *request) getPrompt(ctx context.Context) (mcp.ResultMetadata, error) {
 	prompt, err := r.connection.server.findPrompt(ctx, r)
 	if err != nil {
@@ -73,8 +73,8 @@ func (s *Server) findPrompt(ctx context.Context, r *request) (engines.Prompt, er
 	return engines.Prompt{}, unknown
 }
 
-// promptArguments returns the arguments as text; the protocol has only strings
-// here, other values are taken as their JSON. A required one has to be there.
+// promptArguments returns the arguments as text. The protocol has only strings here;
+// other values become their JSON. A missing required argument is an error.
 func promptArguments(prompt engines.Prompt, raw json.RawMessage) (map[string]string, error) {
 	args := map[string]string{}
 	if raw != nil {
@@ -118,7 +118,7 @@ func (s *Server) listResources(ctx context.Context) []mcp.Resource {
 func (s *Server) listTemplates() []mcp.ResourceTemplate {
 	list := []mcp.ResourceTemplate{}
 	for _, template := range s.options.Offer.ResourceTemplates {
-		if entry, err := publishTemplate(template); err == nil { // New has checked
+		if entry, err := publishTemplate(template); err == nil { // New has validated it
 			list = append(list, entry)
 		}
 	}
@@ -135,8 +135,8 @@ func publishTemplate(template engines.ResourceTemplate) (mcp.ResourceTemplate, e
 		Description: template.Description, MIMEType: template.MIMEType}, err
 }
 
-// readResource answers resources/read. An unknown resource is -32002, and
-// -32602 from revision 2026-07-28 on; the fault object is the error's data.
+// readResource answers resources/read. An unknown resource is -32002, and -32602 from
+// revision 2026-07-28 on; the error's data is the fault object.
 func (r *request) readResource(ctx context.Context) (mcp.ResultMetadata, error) {
 	uri, isText := textOf(r.params.URI)
 	if !isText {
@@ -153,7 +153,7 @@ func (r *request) readResource(ctx context.Context) (mcp.ResultMetadata, error) 
 		return nil, r.fail(code, unread.Attach("uri", fault.Cut(uri, maxEcho)))
 	}
 	result := &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{mcp.TextResourceContents{URI: uri, MIMEType: mimeType, Text: content}}}
-	if r.session.modern { // the content may change at any time, and is this client's alone
+	if r.session.modern { // the content may change at any time and is for this client only
 		result.SetCacheHints(0, mcp.CacheScopePrivate)
 	}
 	return result, nil

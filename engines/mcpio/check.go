@@ -10,18 +10,17 @@ import (
 	"savant/fault"
 )
 
-// Limits of a published tool, beyond what engines.Tool.Check asks, which the registry did. Clients
-// prefix names ("mcp__savant__") before they hand them to APIs that allow 64
-// characters; Claude Code cuts descriptions at 2 KB; a tool of more than 16 KB
-// would fill a small model's window.
+// Limits of a published tool beyond engines.Tool.Check, which the registry has applied.
+// Clients prefix names ("mcp__savant__") before they pass them to APIs that allow 64
+// characters; Claude Code truncates descriptions at 2 KB; a tool of more than 16 KB
+// would fill a small model's context window.
 const (
 	maxToolName        = 48
 	maxToolDescription = 2000
 	maxToolBytes       = 16 << 10
 )
 
-// Publishable reports what would keep a tool out of the registry, or out of
-// every list: one that clients choke on is better left out than published. The
+// Publishable returns why a tool cannot be in the registry or in a published list. The
 // code is VALIDATION_FAILED, or that of engines.Tool.Check.
 func Publishable(tool engines.Tool) error {
 	if err := tool.Check(); err != nil {
@@ -31,8 +30,8 @@ func Publishable(tool engines.Tool) error {
 	return err
 }
 
-// checkTool refuses what a client would choke on: one bad tool can make a
-// client drop the whole list.
+// checkTool refuses a tool that a client cannot read: one bad tool can make a client
+// drop the whole list.
 func checkTool(tool engines.Tool, entry mcp.Tool) error {
 	switch {
 	case len(tool.Name) > maxToolName:
@@ -52,12 +51,12 @@ func checkTool(tool engines.Tool, entry mcp.Tool) error {
 	return nil
 }
 
-// unpublishable returns the error New reports for a tool.
+// unpublishable returns New's error for a tool.
 func unpublishable(tool, format string, args ...any) error {
 	return fault.New(fault.ValidationFailed, "tool "+tool+" "+format, args...)
 }
 
-// checkTemplates refuses resource templates that are not RFC 6570.
+// checkTemplates refuses resource templates that are not valid by RFC 6570.
 func checkTemplates(templates []engines.ResourceTemplate) error {
 	for _, template := range templates {
 		if _, err := publishTemplate(template); err != nil {

@@ -11,17 +11,17 @@ import (
 	"savant/internal/jsonrpc"
 )
 
-// connection is one client that is served.
+// connection is the connection to one client.
 type connection struct {
 	server *Server
 	lines  *jsonrpc.Writer
-	// stop ends the connection with the error to report.
+	// stop ends the connection with the error for Serve to return.
 	stop context.CancelCauseFunc
-	// work counts the requests that were read and are not answered.
+	// work counts the requests that are read but not answered.
 	work    sync.WaitGroup
 	queue   queue
 	control chan struct{}
-	// reading is held while a line is handled.
+	// reading is held while a message is handled.
 	reading sync.Mutex
 	// gone is closed when nothing more is read from the client.
 	gone chan struct{}
@@ -30,8 +30,8 @@ type connection struct {
 	questions     jsonrpc.Pending
 	suspended     suspendedCalls
 	subscriptions subscriptions
-	// peer is what initialize told of the client, and subscribed says that it
-	// was told of changes since. Only the reading goroutine touches them.
+	// peer is what initialize said about the client; subscribed says that the client
+	// has a subscription to changes. Only the reading goroutine uses them.
 	peer       session
 	subscribed bool
 }
@@ -48,7 +48,7 @@ func (s *Server) newConnection(out io.Writer, stop context.CancelCauseFunc) *con
 	return c
 }
 
-// request is one request and what is known of who sent it.
+// request is one request and what is known about its sender.
 type request struct {
 	*jsonrpc.Message
 	source
@@ -56,29 +56,28 @@ type request struct {
 	connection *connection
 	session    *session // a copy for this request
 	received   time.Time
-	// failure, when set, replaces the error that mcp-go would report, which has
-	// no code of package fault.
+	// failure, if set, replaces mcp-go's error, which has no code of package fault.
 	failure *jsonrpc.Error
 }
 
-// source is the client that a message came from.
+// source is the client that sent a message.
 type source struct {
-	// peer is what initialize told of the client.
+	// peer is what initialize said about the client.
 	peer session
-	// scope tells the ids of its requests from those of other clients.
+	// scope distinguishes this client's request ids from those of other clients.
 	scope string
-	// send takes what is sent to the client before the reply.
+	// send sends a message to the client before the reply.
 	send deliver
-	// mute says that the client's user must not be asked.
+	// mute: the client's user must not be asked.
 	mute bool
-	// gone is closed when the client cannot answer a question any more.
+	// gone is closed when the client can no longer answer a question.
 	gone <-chan struct{}
-	// initialized, when set, is told of a client that initialized, which the
-	// connection then does not remember.
+	// initialized, if set, is called with the session that initialize created. The
+	// connection then does not store it.
 	initialized func(*session)
 }
 
-// stream is the one client of stdio.
+// stream is the single client of stdio.
 func (c *connection) stream() source {
 	return source{peer: c.peer, send: c.lines.Write, gone: c.gone}
 }
@@ -88,11 +87,11 @@ func (c *connection) newRequest(m *jsonrpc.Message, given params, from source) *
 	return &request{Message: m, source: from, params: given, connection: c, session: &peer, received: time.Now()}
 }
 
-// canAsk says whether the client's user may be asked, and the client can do it.
+// canAsk reports whether the client's user may be asked and the client can do so.
 func (r *request) canAsk() bool { return !r.mute && r.session.canElicit() }
 
-// soon runs work on a goroutine. The reading goroutine waits only when far too
-// many replies are not yet written, and never beyond the end of ctx.
+// soon runs work on a goroutine. The reading goroutine blocks only if far too many
+// replies are unwritten, and at most until ctx ends.
 func (c *connection) soon(ctx context.Context, work func()) {
 	select {
 	case c.control <- struct{}{}:
@@ -110,20 +109,20 @@ func (c *connection) answerSoon(ctx context.Context, to deliver, answer any) {
 	c.soon(ctx, func() { _ = to(answer) })
 }
 
-// replyTo delivers the reply to a request; one that the client cancelled gets
-// none, and one that does not marshal is INTERNAL.
+// replyTo delivers the reply to a request. A request that the client cancelled gets no
+// reply; a reply that does not marshal becomes INTERNAL.
 func replyTo(ctx context.Context, to deliver, answer *jsonrpc.Reply) {
 	if errors.Is(context.Cause(ctx), ErrCancelledByClient) {
 		_ = to(nil)
 		return
 	}
 	if errors.Is(to(answer), jsonrpc.ErrEncoding) {
-		_ = to(internalReply(answer.ID)) // any other failure has stopped the connection
+		_ = to(internalReply(answer.ID)) // a write error has stopped the connection
 	}
 }
 
-// unwritten is told of each message that could not be written. A client that
-// cannot be written to is gone: then the connection stops.
+// unwritten is called with the error of each failed write. The connection stops if the
+// client cannot be reached any more.
 func (c *connection) unwritten(err error) {
 	switch {
 	case errors.Is(err, jsonrpc.ErrEncoding):

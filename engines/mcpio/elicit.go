@@ -14,8 +14,8 @@ import (
 	"savant/internal/visible"
 )
 
-// ask puts a question to the person by a request to the client, as revisions
-// up to 2025-11-25 have it.
+// ask puts a question to the user by a request to the client, as in revisions up to
+// 2025-11-25.
 func (r *request) ask(ctx context.Context, question engines.Elicitation) (engines.Answer, error) {
 	questions := &r.connection.questions
 	id, answer := questions.Open()
@@ -36,9 +36,9 @@ func noAnswer(ctx context.Context) error {
 	return fault.New(fault.EngineOffline, "the call ended before the question was answered: %w", context.Cause(ctx))
 }
 
-// elicitationParams returns a question as the protocol has it: a form with an
-// object schema, an empty one when there is nothing to fill in. A person sees every
-// character of it.
+// elicitationParams returns a question in the protocol's form, with an object schema,
+// which is empty if there is nothing to fill in. Invisible characters are made visible
+// to the person.
 func elicitationParams(question engines.Elicitation) mcp.ElicitationParams {
 	schema := question.Schema
 	if len(schema) == 0 {
@@ -48,8 +48,8 @@ func elicitationParams(question engines.Elicitation) mcp.ElicitationParams {
 	return mcp.ElicitationParams{Message: visible.Characters(question.Message), RequestedSchema: shown}
 }
 
-// answerOf reads a client's response: what the person did, or TOOL_FAILED when
-// the client could not ask.
+// answerOf reads a client's response: what the person did, or TOOL_FAILED if the client
+// could not ask.
 func answerOf(m *jsonrpc.Message) (engines.Answer, error) {
 	if m.Error != nil {
 		var failure jsonrpc.Error
@@ -61,15 +61,15 @@ func answerOf(m *jsonrpc.Message) (engines.Answer, error) {
 	return readAnswer(m.Result)
 }
 
-// readAnswer reads what the person did. Names are compared letter by letter and
-// may be there once, so that an answer cannot be read in two ways.
+// readAnswer reads what the person did. Names are case-sensitive and must not occur
+// twice, so that an answer cannot be read in two ways.
 func readAnswer(raw json.RawMessage) (engines.Answer, error) {
 	var action, content json.RawMessage
 	err := jsonrpc.ReadObject(raw, "", map[string]any{"action": &action, "content": &content})
 	if err != nil || jsonrpc.Kind(raw) != "object" {
 		return engines.Answer{}, fault.New(fault.ToolFailed, "the client's answer is not an elicitation result")
 	}
-	if !utf8.Valid(raw) { // as of arguments: others could not read what is kept of it
+	if !utf8.Valid(raw) { // as for arguments: stored records must be readable
 		return engines.Answer{}, fault.New(fault.ToolFailed, "the client's answer is not JSON: text is not UTF-8")
 	}
 	switch given := jsonvalue.Text(action); given {

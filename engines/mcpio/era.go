@@ -12,15 +12,15 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// Revision 2026-07-28 has no initialize: every request says in its _meta which
-// revision it speaks, who sends it and what that client can do. mcp-go reads
-// that for the methods it serves; for the ones served here, this file does.
+// Revision 2026-07-28 has no initialize: the _meta of every request carries the
+// revision, the sender and its capabilities. mcp-go reads it for the methods that it
+// serves; this file does so for the methods of this package.
 
-// maxEcho is how much of what a client sent an error repeats, in bytes.
+// maxEcho bounds how much of a client's text an error repeats, in bytes.
 const maxEcho = 200
 
-// readEra reads the _meta of a request into its session. It returns the reply to
-// a request that is refused, or nil.
+// readEra reads the _meta of a request into its session. It returns the reply that
+// refuses the request, or nil.
 func (r *request) readEra(ctx context.Context) *jsonrpc.Reply {
 	meta := r.params.Meta
 	switch kind := jsonrpc.Kind(meta); {
@@ -51,8 +51,8 @@ func (r *request) readEra(ctx context.Context) *jsonrpc.Reply {
 	return nil
 }
 
-// stamp completes the result of a request from revision 2026-07-28 on: it says that
-// it is complete and which server it is of.
+// stamp completes a result for revision 2026-07-28 and later: it marks it as complete
+// and adds the server's name and version.
 func (r *request) stamp(result mcp.ResultMetadata) {
 	if result.GetResultType() == "" {
 		result.SetResultType(mcp.ResultTypeComplete)

@@ -14,38 +14,36 @@ import (
 	"savant/internal/jsonrpc"
 )
 
-// Peer is what initialize told of a client. A transport without connections keeps it
-// with the client.
+// Peer is what initialize said about the client. A transport without connections
+// encodes it in the session id.
 type Peer struct {
 	Name, Title, Version string
-	// Protocol is the revision that was negotiated; empty for a client that has not
-	// initialized.
+	// Protocol is the negotiated revision; empty before initialize.
 	Protocol string
 	// Forms says that the client can put a form to its user.
 	Forms bool
 }
 
-// Exchange is one message of a client, or a batch of them, and the way back to it.
+// Exchange is one message or batch of a client, with the way to reply.
 type Exchange struct {
 	Data []byte
 	Peer Peer
-	// Scope tells the ids of this client's requests from those of other clients: only a
-	// message of the same scope cancels one. Empty: none can.
+	// Scope distinguishes this client's request ids from those of other clients: a
+	// message can cancel only requests of its own scope. Empty: it can cancel none.
 	Scope string
-	// Send takes what is sent to the client before the reply: progress, questions,
-	// changed lists. It may be called by several goroutines at once, and not after
-	// Handle has returned.
+	// Send sends messages before the reply: progress, questions, changed lists. It may
+	// be called concurrently, but not after Handle has returned.
 	Send func(message any) error
-	// Gone is closed when the client cannot get a question any more.
+	// Gone is closed when the client can no longer receive a question.
 	Gone <-chan struct{}
-	// Mute says that the client's user must not be asked.
+	// Mute: the client's user must not be asked.
 	Mute bool
-	// Initialized is told of a client that initialized; it may be nil.
+	// Initialized is called when the message is a successful initialize; it may be nil.
 	Initialized func(Peer)
 }
 
-// Exchanges serves messages that come one by one from any number of clients, as over
-// HTTP. Calls of one run keep the order in which they came.
+// Exchanges serves single messages from any number of clients, as over HTTP. Calls of
+// one run are processed in the order of arrival.
 type Exchanges struct {
 	connection *connection
 	ctx        context.Context
@@ -53,7 +51,7 @@ type Exchanges struct {
 	closed     sync.Once
 }
 
-// Exchanges begins to serve messages until Close.
+// Exchanges starts serving messages until Close.
 func (s *Server) Exchanges() *Exchanges {
 	ctx, stop := context.WithCancelCause(context.Background())
 	c := s.newConnection(discard{}, stop)
@@ -62,15 +60,15 @@ func (s *Server) Exchanges() *Exchanges {
 	return &Exchanges{connection: c, ctx: ctx, stop: stop}
 }
 
-// discard is the stream of a connection that has none: each exchange has its own.
+// discard is the output of the shared connection: each exchange has its own.
 type discard struct{}
 
 func (discard) Write(data []byte) (int, error) { return len(data), nil }
 
-// Handle serves the message of an exchange and returns the reply as JSON, nil where
-// there is none: for notifications, responses, and a request whose context ended with
-// ErrCancelledByClient. When ctx ends, the request is cancelled; its reply is waited
-// for a moment. The error is ENGINE_OFFLINE where there is no reply because of that.
+// Handle serves the message of an exchange and returns the reply as JSON. It returns
+// nil for notifications, for responses, and for a request whose context ended with
+// ErrCancelledByClient. When ctx ends, Handle cancels the request and waits briefly for
+// its reply; without a reply the error is ENGINE_OFFLINE.
 func (x *Exchanges) Handle(ctx context.Context, from Exchange) (json.RawMessage, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -102,7 +100,7 @@ func (x *Exchanges) Handle(ctx context.Context, from Exchange) (json.RawMessage,
 	}
 }
 
-// encoded returns a reply as JSON; nil is none.
+// encoded returns a reply as JSON; nil for no reply.
 func encoded(reply any) (json.RawMessage, error) {
 	if reply == nil {
 		return nil, nil
@@ -114,11 +112,11 @@ func encoded(reply any) (json.RawMessage, error) {
 	return bytes.TrimSuffix(line.Bytes(), []byte("\n")), nil
 }
 
-// Deliver hands a response of a client to the call that asked, and says whether one
-// waited for it.
+// Deliver passes a client's response to the call that asked, and reports whether one
+// was waiting for it.
 func (x *Exchanges) Deliver(m *jsonrpc.Message) bool { return x.connection.questions.Deliver(m) }
 
-// Listen tells a client that has initialized of changed lists until ctx ends.
+// Listen sends list changes to an initialized client until ctx ends.
 func (x *Exchanges) Listen(ctx context.Context, send func(message any) error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -131,12 +129,12 @@ func (x *Exchanges) Listen(ctx context.Context, send func(message any) error) {
 	}
 }
 
-// EndListening ends every Listen and answers every subscriptions/listen, also those
-// that come later.
+// EndListening ends every Listen and answers every subscriptions/listen, including
+// later ones.
 func (x *Exchanges) EndListening() { x.connection.subscriptions.end() }
 
-// Close ends what still runs. It returns when all has ended, or after the grace of a
-// stopping server. It may be called again.
+// Close ends what still runs. It returns when all has ended or the grace period is
+// over. It may be called more than once.
 func (x *Exchanges) Close() {
 	x.stop(nil)
 	x.closed.Do(func() { x.connection.finish(x.ctx) })

@@ -11,9 +11,8 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// Revision 2026-07-28 repeats parts of a message in headers of HTTP, so that what
-// stands between can route it. A server has to refuse a message that says something
-// else than its headers.
+// Revision 2026-07-28 repeats parts of a message in HTTP headers so that proxies can
+// route it. A server must refuse a message that contradicts its headers.
 
 // Names of headers.
 const (
@@ -21,16 +20,16 @@ const (
 	HeaderSession  = mcp.HeaderSessionID
 )
 
-// OldestHTTP is the first revision with Streamable HTTP; a client that names none
-// speaks it.
+// OldestHTTP is the first revision with Streamable HTTP, and the default for a client
+// that names no revision.
 const OldestHTTP = mcp.ProtocolVersion20250326
 
-// HasSessions says whether a revision, as a header names it, has sessions and a stream
-// of its own for what the server says; those from 2026-07-28 on have neither.
+// HasSessions reports whether a revision, as named in a header, has sessions and a
+// stream for server messages; revisions from 2026-07-28 on have neither.
 func HasSessions(revision string) bool { return !mcp.IsModernProtocol(revision) }
 
-// RevisionOf returns the revision that a message over HTTP is of, as it or its header
-// says; the later one if they differ.
+// RevisionOf returns the revision of a message over HTTP, from its header or its
+// content; the later one if they differ.
 func RevisionOf(header http.Header, m *jsonrpc.Message) string {
 	return max(header.Get(HeaderRevision), statedRevision(m))
 }
@@ -39,8 +38,8 @@ func statedRevision(m *jsonrpc.Message) string {
 	return jsonvalue.TextMember(jsonvalue.Member(m.Params, "_meta"), mcp.MetaKeyProtocolVersion)
 }
 
-// CheckHeaders returns the reply that refuses a message whose headers are missing, of
-// another message, or of a revision that is not spoken; nil for any other.
+// CheckHeaders returns the reply that refuses a message because its headers are
+// missing, contradict it, or name an unsupported revision; else nil.
 func (s *Server) CheckHeaders(header http.Header, m *jsonrpc.Message) *jsonrpc.Reply {
 	named, stated := header.Get(HeaderRevision), statedRevision(m)
 	id := m.ID
@@ -79,7 +78,7 @@ func (s *Server) CheckHeaders(header http.Header, m *jsonrpc.Message) *jsonrpc.R
 	return nil
 }
 
-// checkParamHeaders compares the arguments that a tool's schema wants in headers.
+// checkParamHeaders compares the arguments that a tool's schema requires in headers.
 func (s *Server) checkParamHeaders(header http.Header, m *jsonrpc.Message) error {
 	if m.Method != string(mcp.MethodToolsCall) {
 		return nil
@@ -98,7 +97,7 @@ func (s *Server) checkParamHeaders(header http.Header, m *jsonrpc.Message) error
 }
 
 func isProtocolHeader(name string) bool {
-	const prefix = "Mcp-" // as net/http writes names
+	const prefix = "Mcp-" // in the canonical form of net/http
 	return len(name) > len(prefix) && name[:len(prefix)] == prefix
 }
 

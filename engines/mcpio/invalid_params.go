@@ -13,8 +13,8 @@ import (
 	"savant/internal/jsonrpc"
 )
 
-// reportInvalidParams answers a request whose parameters have a wrong type in
-// the protocol's terms. mcp-go would name its own Go types.
+// reportInvalidParams answers a request whose parameters have a wrong type, in the
+// protocol's terms. mcp-go would name its Go types.
 func reportInvalidParams(ctx context.Context, _ any, method mcp.MCPMethod, _ any, err error) {
 	var unparsable *server.UnparsableMessageError
 	if r := requestFrom(ctx); errors.As(err, &unparsable) && r.failure == nil {
@@ -26,7 +26,7 @@ func invalidParams(method string) string {
 	return "this is not what the protocol has as a request of " + method
 }
 
-// wrongMember names the member that has a wrong type, where one is to blame.
+// wrongMember names the member with the wrong type, if the error identifies it.
 func wrongMember(err error) string {
 	var wrong *json.UnmarshalTypeError
 	if !errors.As(err, &wrong) {
@@ -34,7 +34,7 @@ func wrongMember(err error) string {
 	}
 	var names []string
 	for name := range strings.SplitSeq(wrong.Field, ".") {
-		if name != "" && !unicode.IsUpper(rune(name[0])) { // those of Go types are not sent
+		if name != "" && !unicode.IsUpper(rune(name[0])) { // names of Go types are left out
 			names = append(names, name)
 		}
 	}

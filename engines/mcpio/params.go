@@ -8,7 +8,7 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// params are the parameters that this package reads itself, of any method.
+// params are the parameters that this package reads, of all methods.
 type params struct {
 	Meta         json.RawMessage
 	Name         json.RawMessage

@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	// progressSpacing is the least time between two progress notifications,
-	// and between the last one and the reply: TypeScript clients lose progress
-	// that arrives in one chunk with the reply.
+	// progressSpacing is the minimum time between two progress notifications and before
+	// the reply: TypeScript clients lose progress that arrives in one chunk with the
+	// reply.
 	progressSpacing = 5 * time.Millisecond
-	// maxProgressWaiting bounds how far a reply is delayed by what waits to be
-	// sent before it. Beyond it the oldest report is dropped.
+	// maxProgressWaiting bounds the queue of reports, and so the delay of the reply. If
+	// it is full, the oldest report is dropped.
 	maxProgressWaiting = 8
 )
 
-// pacer sends the progress of one request. A nil pacer sends none.
+// pacer sends the progress of one request. A nil pacer sends nothing.
 type pacer struct {
 	token json.RawMessage
-	// waiting are the reports to send; sent is closed when all are.
+	// waiting are the queued reports; sent is closed when all are sent.
 	waiting chan progress
 	sent    chan struct{}
 
@@ -43,8 +43,8 @@ type progress struct {
 	Message string          `json:"message,omitempty"`
 }
 
-// newPacer returns the pacer of a request, which has to be finished, or nil when
-// its _meta does not ask for progress.
+// newPacer returns the pacer of a request, or nil if its _meta does not ask for
+// progress. The caller must call finish.
 func newPacer(meta json.RawMessage, write func(any) error) *pacer {
 	token := json.RawMessage(jsonvalue.Member(meta, "progressToken"))
 	if !jsonrpc.ValidID(token) {
@@ -61,7 +61,7 @@ func newPacer(meta json.RawMessage, write func(any) error) *pacer {
 	return p
 }
 
-// reporter returns the function tools report with, or nil.
+// reporter returns the function by which tools report progress, or nil.
 func (p *pacer) reporter() func(done, total float64, message string) {
 	if p == nil {
 		return nil
@@ -69,8 +69,8 @@ func (p *pacer) reporter() func(done, total float64, message string) {
 	return p.report
 }
 
-// report queues one report and returns at once. One that does not grow is
-// dropped, as the protocol asks, and so is one that comes after the reply.
+// report queues one report without blocking. It drops a report that does not grow, as
+// the protocol requires, and one after the reply.
 func (p *pacer) report(done, total float64, message string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,7 +84,7 @@ func (p *pacer) report(done, total float64, message string) {
 	p.waiting <- progress{p.token, done, total, visible.Line(message)}
 }
 
-// dropOldest makes room among the reports that wait.
+// dropOldest removes the oldest queued report.
 func (p *pacer) dropOldest() {
 	select {
 	case <-p.waiting:
@@ -92,8 +92,8 @@ func (p *pacer) dropOldest() {
 	}
 }
 
-// finish sends what still waits, nothing if ctx has ended, and returns when
-// the reply may follow.
+// finish sends the queued reports, or none if ctx has ended, and returns when the reply
+// may follow.
 func (p *pacer) finish(ctx context.Context) {
 	if p == nil {
 		return

@@ -12,9 +12,9 @@ import (
 	"savant/fault"
 )
 
-// newProtocol builds the part of the server that is mcp-go's: negotiation,
-// discovery, capabilities, and the metadata of results. Capabilities are what
-// the offer holds, and listChanged only what Watch will tell.
+// newProtocol builds the part of the server that mcp-go implements: negotiation,
+// discovery, capabilities, and the metadata of results. Capabilities follow from the
+// offer; listChanged requires its Watch.
 func (s *Server) newProtocol() *server.MCPServer {
 	offer := s.options.Offer
 	watched := offer.Watch != nil
@@ -38,7 +38,7 @@ func (s *Server) newProtocol() *server.MCPServer {
 	return server.NewMCPServer(s.options.Name, s.options.Version, options...)
 }
 
-// listHooks put our lists in the place of those of mcp-go, which are empty.
+// listHooks replace mcp-go's empty lists by this server's.
 func (s *Server) listHooks() *server.Hooks {
 	hooks := &server.Hooks{}
 	hooks.AddOnError(reportInvalidParams)
@@ -63,15 +63,15 @@ func (s *Server) listHooks() *server.Hooks {
 	return hooks
 }
 
-// logCause records what is behind an INTERNAL error, which its reply does not
-// tell. Errors of other codes are complete as they are.
+// logCause logs the cause of an INTERNAL error, which its reply does not show. Errors
+// of other codes are complete.
 func (s *Server) logCause(text, in string, coded *fault.Error) {
 	if causes := coded.Unwrap(); coded.Code == fault.Internal && len(causes) > 1 {
 		s.logger.Error(text, "in", in, "cause", errors.Join(causes[1:]...).Error())
 	}
 }
 
-// logPanic records what a panic said and where; neither is for the client.
+// logPanic logs the value and place of a panic, which the client must not see.
 func (s *Server) logPanic(where string, panicked any) {
 	s.logger.Error("panic", "in", where, "panic", fmt.Sprint(panicked), "stack", string(debug.Stack()))
 }

@@ -12,17 +12,16 @@ import (
 	"savant/internal/visible"
 )
 
-// dottedClients are the clients, by the name they send, that are shown dotted
-// names when the style is auto, each with the reason. A client that hands tool
-// names to a model's API must not be here: those allow [A-Za-z0-9_-] only.
+// dottedClients are the clients that see dotted names in the auto style, by the name
+// that they send, each with the reason. A client that passes tool names to a model's
+// API must not be listed: those allow [A-Za-z0-9_-] only.
 var dottedClients = map[string]string{
 	"savant": "our own client; names go to a person, never to a model's API",
 }
 
-// tools returns the list for a client, by the name it sends ("" if unknown), as
-// the registry is now, with names that the client can use: one spelling, never
-// both. A tool that came after New and that clients could not use is left out,
-// and the log says so.
+// tools returns the current list of tools for a client, by the name that it sends (""
+// if unknown), in the one spelling that it can use. A tool that was added after New and
+// is unpublishable is omitted and logged.
 func (s *Server) tools(client string) []mcp.Tool {
 	s.options.BeforeList()
 	dotted := s.isDotted(client)
@@ -42,8 +41,9 @@ func (s *Server) tools(client string) []mcp.Tool {
 	return list
 }
 
-// publishTool returns a tool as tools/list shows it, under its canonical name.
-// All four hints are set: mcp-go's and the protocol's defaults say destructive.
+// publishTool returns a tool as tools/list shows it, under its canonical name. All four
+// hints are set explicitly, since the defaults of mcp-go and of the protocol say
+// destructive.
 func publishTool(tool engines.Tool) (mcp.Tool, error) {
 	entry := mcp.Tool{
 		Name:            tool.Name,
@@ -74,15 +74,15 @@ func publishTool(tool engines.Tool) (mcp.Tool, error) {
 	return entry, checkTool(tool, entry)
 }
 
-// visibleSchema is visible.Schema on encoded JSON. A schema of plain characters,
-// which most are, stays byte for byte.
+// visibleSchema is visible.Schema for encoded JSON. A schema without invisible
+// characters, as most are, stays byte for byte.
 func visibleSchema(raw json.RawMessage) (shown json.RawMessage, whole bool) {
 	if !bytes.ContainsFunc(raw, func(r rune) bool { return r >= 0x7f }) && !bytes.Contains(raw, []byte(`\`)) {
 		return raw, true
 	}
 	value, err := jsonvalue.Decode(raw)
 	if err != nil {
-		return raw, true // who checks the tool says so
+		return raw, true // the tool's check reports it
 	}
 	clean, whole := visible.Schema(value)
 	if reflect.DeepEqual(clean, value) {

@@ -2,26 +2,26 @@ package mcpio
 
 import "sync"
 
-// Bounds of what one client may have unanswered. They bound memory: a client
-// that waits for its replies meets none of them.
+// Limits on one client's unanswered requests. They bound memory; a client that waits
+// for its replies never reaches them.
 const (
-	// maxCalls calls are running or waiting; a further one is refused.
+	// maxCalls is the maximum number of running and queued calls; further ones are
+	// refused.
 	maxCalls = 4096
-	// maxControl replies to other requests are being made or written. Beyond
-	// that nothing is read: such a client does not read its replies.
+	// maxControl is the maximum number of unwritten replies to other requests. Beyond
+	// it the server stops reading: such a client does not read its replies.
 	maxControl = 1024
 )
 
-// queue holds the calls of one client that are not answered. It refuses a call
-// when there are too many or they are too large, and it keeps calls of one key
-// in the order they came. How many calls run at once is not its business: that
-// is the limiter of each engine.
+// queue holds one client's unanswered calls. It refuses a call if there are too many or
+// they are too large, and runs calls of one key in the order of arrival. The limiter of
+// each engine bounds how many run at once.
 type queue struct {
 	mu       sync.Mutex
 	calls    int
 	bytes    int
 	maxBytes int
-	last     map[string]chan struct{} // by key: closed when the last call of the key is over
+	last     map[string]chan struct{} // by key: closed when the last call of the key has ended
 }
 
 // turn is one call in the queue.
@@ -29,14 +29,14 @@ type turn struct {
 	queue *queue
 	key   string
 	size  int
-	// before is closed when the call before this one is over; nil without one.
+	// before is closed when the preceding call has ended; nil without one.
 	before <-chan struct{}
 	over   chan struct{}
 }
 
-// join adds a call of a size in bytes, or says that there are too many. One
-// call alone is always taken. It is called on the reading goroutine, which is
-// what makes the order that of arrival.
+// join adds a call of a size in bytes, or reports that there are too many. A single
+// call is always accepted. It is called on the reading goroutine, so that the order is
+// that of arrival.
 func (q *queue) join(key string, size int) (*turn, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -53,15 +53,15 @@ func (q *queue) join(key string, size int) (*turn, bool) {
 	return joined, true
 }
 
-// wait returns when the call before this one is over. A cancelled call waits
-// too: otherwise a later call could overtake one that still runs.
+// wait returns when the preceding call has ended. A cancelled call waits too: otherwise
+// a later call could overtake one that still runs.
 func (t *turn) wait() {
 	if t.before != nil {
 		<-t.before
 	}
 }
 
-// leave ends the call's time in the queue.
+// leave removes the call from the queue.
 func (t *turn) leave() {
 	t.queue.mu.Lock()
 	defer t.queue.mu.Unlock()

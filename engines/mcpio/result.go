@@ -11,8 +11,8 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// callResult is the result of tools/call as it is written. The marshalling of
-// mcp.CallToolResult copies a large result several times and escapes <, > and &.
+// callResult is the result of tools/call as written. Marshalling mcp.CallToolResult
+// would copy a large result several times and escape <, > and &.
 type callResult struct {
 	mcp.Result
 	Content           []any             `json:"content,omitempty"`
@@ -28,14 +28,14 @@ type textBlock struct {
 	Text string `json:"text"`
 }
 
-// newOutcome returns how a call went, as the client gets it: the same JSON
-// twice, structured and as text, since some clients show the model only the one,
-// others only the other. The receipt is a member of that JSON where the output
-// schema allows it, else a text of its own.
+// newOutcome returns a call's result for the client. The same JSON is sent twice, as
+// structured content and as text, since some clients show the model only one of them.
+// The receipt is a member of that JSON if the output schema allows it, else a separate
+// text block.
 func newOutcome(target engines.Target, result engines.Result, err error) outcome {
 	output := target.Output()
 	if err == nil && result.Artifact != "" && len(output.Published) > 0 {
-		// An excerpt is not a result of that schema.
+		// An excerpt does not fit the output schema.
 		err = fault.New(fault.LimitExceeded, "the result is too large to hand on; \"result\" says where it is kept").Attach("result", result.JSON)
 	}
 	done := outcome{result: &callResult{IsError: err != nil}}
@@ -63,10 +63,9 @@ func newOutcome(target engines.Target, result engines.Result, err error) outcome
 	return done
 }
 
-// contentBlocks returns the blocks of a content, the structured content as text
-// where it has none. structured may be the structured content with a receipt:
-// then the first block that repeats it without gets the receipt too. repeated
-// says that structured is among the blocks.
+// contentBlocks returns the blocks of a content, or else the structured content as
+// text. structured may include the receipt: then the block that repeats it without the
+// receipt is replaced. repeated reports whether structured is among the blocks.
 func contentBlocks(content engines.Content, structured json.RawMessage) (blocks []any, repeated bool) {
 	var given []json.RawMessage
 	if json.Unmarshal(content.Blocks, &given) != nil || len(given) == 0 {
@@ -84,14 +83,14 @@ func contentBlocks(content engines.Content, structured json.RawMessage) (blocks 
 	return blocks, repeated
 }
 
-// repeats says whether a content block is the structured content as text.
+// repeats reports whether a content block is the structured content as text.
 func repeats(block, structured json.RawMessage) bool {
 	return len(structured) > 0 && jsonvalue.TextMember(block, "type") == "text" &&
 		engines.SameJSON([]byte(jsonvalue.TextMember(block, "text")), structured)
 }
 
-// asObject returns a value as the JSON object that structuredContent has to
-// be: a value of another kind is wrapped as {"result": value}.
+// asObject returns a value as a JSON object, which structuredContent must be: any other
+// value is wrapped as {"result": value}.
 func asObject(encoded json.RawMessage) json.RawMessage {
 	if encoded[0] == '{' {
 		return encoded

@@ -7,17 +7,17 @@ import (
 	"sync"
 )
 
-// ErrCancelledByClient is the cause of a context that the client has
-// cancelled: the request gets no reply.
+// ErrCancelledByClient is the cause of a context that the client cancelled: the request
+// gets no reply.
 var ErrCancelledByClient = errors.New("cancelled by the client")
 
-// running finds the context of a request by its raw id, so that a client can
-// cancel it.
+// running maps raw request ids to contexts, so that a client can cancel a request.
 type running struct{ requests sync.Map }
 
-// begin returns the context of a request and the function that ends it. scope tells
-// the ids of clients apart. No client may have two requests with one id; if one does,
-// both are answered, and the later can be cancelled until the earlier is over.
+// begin returns the context of a request and the function that ends it. scope
+// distinguishes the ids of clients. The protocol forbids two open requests with one id;
+// if a client sends them, both are answered, but only the later can be cancelled, and
+// only until the earlier has ended.
 func (r *running) begin(ctx context.Context, scope string, id json.RawMessage) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	key := scope + " " + string(id)
@@ -28,7 +28,8 @@ func (r *running) begin(ctx context.Context, scope string, id json.RawMessage) (
 	}
 }
 
-// cancel ends the context of a request. An unknown id is one that was answered.
+// cancel ends the context of a request. An unknown id is ignored: that request was
+// answered.
 func (r *running) cancel(scope string, id json.RawMessage) {
 	if cancel, runs := r.requests.Load(scope + " " + string(id)); runs {
 		cancel.(context.CancelCauseFunc)(ErrCancelledByClient)

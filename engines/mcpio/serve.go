@@ -14,19 +14,19 @@ import (
 	"savant/internal/jsonrpc"
 )
 
-// stopGrace is how long a stopping server waits for the calls it has cancelled
-// to be answered. With it a stop takes less than 200 ms.
+// stopGrace is how long a stopping server waits for the replies of the calls that it
+// cancelled. It keeps a stop under 200 ms.
 const stopGrace = 100 * time.Millisecond
 
 // Serve serves one client until in ends or ctx does.
 //
-// When in ends, every request that was read is answered first, however long
-// that takes. When ctx ends, the contexts of running calls end with it; what
-// is answered within 100 ms is still written, a stuck call is left behind.
-// Both are a nil error. The error of a broken stream has the code
-// ENGINE_OFFLINE.
+// When in ends, every request that was read is answered first, however long that takes.
+// When ctx ends, the contexts of running calls end; replies of the next 100 ms are
+// still written, and calls that run longer are abandoned. Both return nil. The error of
+// a broken stream is ENGINE_OFFLINE.
 //
-// Serve closes neither stream. A Read that is blocked when ctx ends stays so
+// Serve closes neither stream. If a Read is blocked when ctx ends, it stays blocked
+// until in is closed.
 // until in is closed.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, stop := context.WithCancelCause(ctx)
@@ -40,7 +40,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	var err error
 	select {
 	case err = <-ended:
-	case <-ctx.Done(): // a blocked Read is left to whoever closes the stream
+	case <-ctx.Done(): // the owner of the stream ends a blocked Read by closing it
 	}
 	c.finish(ctx)
 	if cause := context.Cause(ctx); err == nil && errors.Is(cause, fault.EngineOffline) {
@@ -49,8 +49,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	return err
 }
 
-// receiveAll is the loop of stdio: it routes every line until the stream or ctx
-// ends.
+// receiveAll is the loop of stdio: it routes every line until the stream or ctx ends.
 func (c *connection) receiveAll(ctx context.Context, in *jsonrpc.Reader) (broken error) {
 	for ended := false; !ended; {
 		data, err := in.Next()
@@ -75,12 +74,11 @@ func (c *connection) receiveAll(ctx context.Context, in *jsonrpc.Reader) (broken
 	return broken
 }
 
-// deliver takes the reply to one message, a *jsonrpc.Reply; nil means that there
-// is none.
+// deliver takes the reply to one message, a *jsonrpc.Reply; nil means no reply.
 type deliver func(reply any) error
 
-// receive routes one message. It must not block, except for a client that does
-// not read its replies: what may take time is done by goroutines.
+// receive routes one message. It must not block, except for a client that does not read
+// its replies: slow work runs on goroutines.
 func (c *connection) receive(ctx context.Context, data []byte, from source, to deliver) {
 	m, refused := jsonrpc.Parse(data)
 	if refused != nil {
@@ -115,8 +113,8 @@ func (c *connection) receive(ctx context.Context, data []byte, from source, to d
 	}
 }
 
-// initialize is handled before the next line is read: what follows depends on it.
-// The client is told of all changes from its reply on.
+// initialize is handled before the next line is read, since later messages depend on
+// it. The client is subscribed to all changes from its reply on.
 func (c *connection) initialize(ctx context.Context, r *request, to deliver) {
 	answer := c.handle(ctx, r)
 	if r.initialized != nil {
@@ -135,8 +133,8 @@ func (c *connection) initialize(ctx context.Context, r *request, to deliver) {
 	})
 }
 
-// finish ends what waits for the client, then waits for the requests that were
-// read to be answered; once ctx has ended, only for the grace.
+// finish cancels what waits for the client and waits until the requests that were read
+// are answered; after the end of ctx only for the grace period.
 func (c *connection) finish(ctx context.Context) {
 	c.reading.Lock() // no line is handled from now on, see receiveAll
 	close(c.gone)

@@ -1,12 +1,10 @@
-// Package mcpio speaks the Model Context Protocol: it publishes a registry of
-// tools, with prompts, resources and completion beside them, to one client on
-// a pair of streams.
+// Package mcpio serves the Model Context Protocol: it publishes a registry of tools,
+// prompts, resources and completion to a client on a pair of streams.
 //
-// Protocol revisions 2024-11-05 to 2026-07-28 are served. Negotiation,
-// discovery, capabilities and lists are left to mcp-go. Tools, prompts and
-// resources are called from here directly, and reading, ordering, cancelling,
-// answering and stopping are done here, because a server must answer every
-// request it has read, whatever the client does next.
+// It supports protocol revisions 2024-11-05 to 2026-07-28. mcp-go handles negotiation,
+// discovery, capabilities and lists. This package calls tools, prompts and resources
+// itself, and handles reading, ordering, cancelling, replying and stopping, because a
+// server must answer every request it has read, whatever the client does next.
 package mcpio
 
 import (
@@ -25,66 +23,63 @@ import (
 	"savant/telemetry"
 )
 
-// Values of Options.ToolNames. Many clients allow only [A-Za-z0-9_-] in tool
-// names, so dots are listed only when asked for, or (auto) to clients known to
-// cope. Calls are accepted in both spellings, always.
+// Values of Options.ToolNames. Many clients allow only [A-Za-z0-9_-] in tool names, so
+// dotted names are listed only on request, or (auto) for clients known to support them.
+// Calls are accepted in both spellings.
 const (
 	NamesAuto       = "auto"
 	NamesUnderscore = "underscore"
 	NamesDotted     = "dotted"
 )
 
-// DefaultMaxLine is the length in bytes up to which a line is read: 32 MiB.
+// DefaultMaxLine is the default maximum length of a line: 32 MiB.
 const DefaultMaxLine = 32 << 20
 
 // DefaultSlowCall is the duration above which a call is logged as slow.
 const DefaultSlowCall = time.Second
 
-// Options say what a Server publishes and how. Registry is required; for the
-// rest the zero value is a sound default.
+// Options say what a Server publishes and how. Only Registry is required.
 type Options struct {
 	// Name, Title and Version identify the server to its clients. Name
 	// defaults to "savant".
 	Name, Title, Version string
-	// Registry holds the tools. What is listed and called is what it holds at
-	// that moment; clients are told when the list changes.
+	// Registry holds the tools. Lists and calls use its current contents, and clients
+	// are notified when they change.
 	Registry *engines.Registry
-	// BeforeList, when set, is called before tools are listed, and may put tools
-	// into the registry or take some out. It must be quick.
+	// BeforeList, if set, is called before tools are listed. It may add tools to the
+	// registry or remove some. It must be fast.
 	BeforeList func()
-	// Offer is what is published beside the tools.
+	// Offer is published beside the tools.
 	Offer engines.Offer
-	// Command is how a person starts this program, with what it needs to find the
-	// same folder. It takes the place of "savant" where a text names a command;
-	// "" leaves that.
+	// Command is the command line that starts this program for the same folder. It
+	// replaces "savant" in texts that name a command; "" leaves them unchanged.
 	Command string
-	// Logger receives one record a call, never with arguments or results.
-	// Nil discards.
+	// Logger gets one record per call, never with arguments or results. Nil discards
+	// them.
 	Logger *slog.Logger
-	// ToolNames is NamesAuto (also when empty), NamesUnderscore or NamesDotted.
+	// ToolNames is NamesAuto (the default), NamesUnderscore or NamesDotted.
 	ToolNames string
-	// SlowCall is the duration above which a call is logged as a warning with
-	// its parts timed; zero means DefaultSlowCall, negative never.
+	// SlowCall is the duration above which a call is logged as a warning with a timing
+	// breakdown; 0 means DefaultSlowCall, a negative value never.
 	SlowCall time.Duration
-	// Trace opens a span for each tools/call, within the trace that its _meta
-	// names; nil opens none. The trace reaches the tool in either case.
+	// Trace opens a span for each tools/call, within the trace in its _meta; nil opens
+	// none. The trace reaches the tool in either case.
 	Trace telemetry.Tracer
-	// MaxLine is the longest line read, in bytes; zero means DefaultMaxLine.
+	// MaxLine is the maximum length of a line in bytes; 0 means DefaultMaxLine.
 	MaxLine int
 }
 
-// Server publishes tools over MCP. It holds nothing about a client, so one
-// Server may serve any number of streams at once.
+// Server publishes tools over MCP. It keeps no state about clients, so one Server may
+// serve any number of streams concurrently.
 type Server struct {
 	options  Options
 	logger   *slog.Logger
 	protocol *server.MCPServer
 }
 
-// New checks every tool of the registry and returns a server for them. The
-// error names the first tool or resource template a client could not use; its
-// code is VALIDATION_FAILED, or that of engines.Tool.Check. An unknown
-// ToolNames is INVALID_PARAMS.
+// New checks every tool of the registry and returns a server. The error names the first
+// tool or resource template that a client could not use; its code is VALIDATION_FAILED,
+// or that of engines.Tool.Check. An unknown ToolNames is INVALID_PARAMS.
 func New(options Options) (*Server, error) {
 	options = options.withDefaults()
 	if options.Registry == nil {
@@ -119,8 +114,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// List returns the published list as a client that is not known to cope with
-// dots sees it: {"tools": [...]}, as in the result of tools/list.
+// List returns the list that a client sees which is not known to support dots:
+// {"tools": [...]}, as in the result of tools/list.
 func (s *Server) List() (json.RawMessage, error) {
 	var list bytes.Buffer
 	if err := jsonrpc.NewWriter(&list, nil).Write(map[string]any{"tools": s.tools("")}); err != nil {

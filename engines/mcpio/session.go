@@ -5,23 +5,23 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// session is what is known of a client during one request. It starts as a
-// copy of what the connection learned at initialize; a 2026-07-28 request
-// replaces that with its own _meta, which must not leak into the next request.
+// session is what is known about a client during one request. It starts as a copy of
+// what initialize said; a 2026-07-28 request overwrites its copy from its own _meta,
+// which must not leak into the next request.
 type session struct {
 	client       mcp.Implementation
 	capabilities mcp.ClientCapabilities
 	version      string
 	initialized  bool
-	// modern says that the request speaks revision 2026-07-28 or later. It is
-	// set for the methods that are served here, see readEra.
+	// modern: the request uses revision 2026-07-28 or later. It is set for the methods
+	// of this package, see readEra.
 	modern bool
-	// notifications takes the acknowledgement of a subscription; nothing else
-	// is sent through mcp-go.
+	// notifications receives the acknowledgement of a subscription, the only message
+	// sent through mcp-go.
 	notifications chan mcp.JSONRPCNotification
 }
 
-// The interfaces of mcp-go a session has to meet.
+// The interfaces that mcp-go requires of a session.
 var (
 	_ server.SessionWithClientInfo      = (*session)(nil)
 	_ server.SessionWithProtocolVersion = (*session)(nil)
@@ -44,8 +44,8 @@ func (s *session) SetClientCapabilities(capabilities mcp.ClientCapabilities) {
 func (s *session) ProtocolVersion() string           { return s.version }
 func (s *session) SetProtocolVersion(version string) { s.version = version }
 
-// canElicit tells whether the client can show a form to its user. An empty
-// capability means forms; one that names only url does not.
+// canElicit reports whether the client can show a form to its user. An empty capability
+// means forms; one that names only url does not.
 func (s *session) canElicit() bool {
 	elicitation := s.capabilities.Elicitation
 	return elicitation != nil && (elicitation.Form != nil || elicitation.URL == nil)

@@ -9,21 +9,21 @@ import (
 )
 
 var (
-	// dottedWord is what may be the canonical name of a tool in a text.
+	// dottedWord matches a word in a text that may be a canonical tool name.
 	dottedWord = pattern.Lazy(`[A-Za-z0-9_/-]+(?:\.[A-Za-z0-9_/-]+)+`)
-	// command is where a text names a command of the program: the name in small
-	// letters, and the first word after it.
+	// command matches a command of the program in a text: the name in lower case and
+	// the first word after it.
 	command = pattern.Lazy(`(^|[^A-Za-z0-9_./-])savant( [a-z]+)`)
 )
 
-// isDotted says whether a client, by the name it sends, is shown names with dots.
+// isDotted reports whether a client, by the name it sends, sees dotted names.
 func (s *Server) isDotted(client string) bool {
 	_, known := dottedClients[strings.ToLower(client)]
 	return s.options.ToolNames == NamesDotted || s.options.ToolNames == NamesAuto && known
 }
 
-// spell writes a text of Savant's own for a client: tools that are listed have
-// the name that its list has, and commands begin with Options.Command.
+// spell adapts one of Savant's texts to a client: listed tools get the name of its
+// list, and commands begin with Options.Command.
 func (s *Server) spell(client, text string) string {
 	if s.options.Command != "" && strings.Contains(text, "savant ") {
 		text = command().ReplaceAllStringFunc(text, func(found string) string {
@@ -47,7 +47,7 @@ func (r *request) speller() func(text string) string {
 	return func(text string) string { return r.connection.server.spell(client, text) }
 }
 
-// spelled returns an error as a client reads it.
+// spelled adapts the texts of an error to the client.
 func spelled(err error, spell func(text string) string) error {
 	if err == nil {
 		return nil

@@ -11,11 +11,11 @@ import (
 	"savant/internal/jsonrpc"
 )
 
-// subscriptions are those to tell when a list changes: a client that has
-// initialized, and, from revision 2026-07-28 on, each subscriptions/listen.
+// subscriptions receive list changes: an initialized client has one, and, from revision
+// 2026-07-28 on, each subscriptions/listen request.
 type subscriptions struct {
-	// announcing is held while a subscription is acknowledged and while a change
-	// is told, so that the client knows of a subscription before its changes.
+	// announcing is held while a subscription is acknowledged and while a change is
+	// sent, so that the acknowledgement precedes the changes.
 	announcing sync.Mutex
 
 	mu    sync.Mutex
@@ -23,17 +23,16 @@ type subscriptions struct {
 	ended bool
 }
 
-// subscription is told of the changes that its filter holds.
+// subscription receives the changes that its filter selects.
 type subscription struct {
-	// id is that of the subscriptions/listen request; nil for a client that
-	// has initialized.
+	// id is the id of the subscriptions/listen request; nil for an initialized client.
 	id     json.RawMessage
 	cancel context.CancelFunc
 	filter mcp.SubscriptionFilter
 	send   deliver
 }
 
-// add opens a subscription once acknowledge has told the client of it.
+// add opens a subscription after acknowledge has sent the acknowledgement.
 func (s *subscriptions) add(one *subscription, acknowledge func()) {
 	s.announcing.Lock()
 	defer s.announcing.Unlock()
@@ -55,7 +54,7 @@ func (s *subscriptions) remove(one *subscription) {
 	delete(s.open, one)
 }
 
-// end lets every subscriptions/listen be answered.
+// end ends every subscriptions/listen request.
 func (s *subscriptions) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +64,7 @@ func (s *subscriptions) end() {
 	}
 }
 
-// of returns those who want to know of a change.
+// of returns the subscriptions to a change.
 func (s *subscriptions) of(method string) []*subscription {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,8 +79,8 @@ func (s *subscriptions) of(method string) []*subscription {
 	return told
 }
 
-// startListening serves subscriptions/listen, which lasts until the client
-// cancels it or leaves. It counts as a call that is not answered.
+// startListening serves subscriptions/listen, which lasts until the client cancels it
+// or leaves. It counts as an unanswered call.
 func (c *connection) startListening(ctx context.Context, r *request, to deliver) {
 	turn, joined := c.queue.join("", len(r.Raw))
 	if !joined {
@@ -96,8 +95,8 @@ func (c *connection) startListening(ctx context.Context, r *request, to deliver)
 	})
 }
 
-// listen keeps one subscription. mcp-go acknowledges it through the session's
-// channel; only then are changes announced to it.
+// listen holds one subscription. mcp-go acknowledges it through the session's channel;
+// changes are sent only after that.
 func (c *connection) listen(ctx context.Context, r *request) *jsonrpc.Reply {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -120,12 +119,12 @@ func (c *connection) listen(ctx context.Context, r *request) *jsonrpc.Reply {
 	return answer
 }
 
-// allChanges is the filter of a client that has initialized.
+// allChanges is the filter of an initialized client.
 func allChanges() mcp.SubscriptionFilter {
 	return mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
 }
 
-// watchLists announces changed lists until ctx ends.
+// watchLists announces list changes until ctx ends.
 func (c *connection) watchLists(ctx context.Context) {
 	go c.watch(ctx, c.server.watchTools())
 	if watch := c.server.options.Offer.Watch; watch != nil {
@@ -133,7 +132,7 @@ func (c *connection) watchLists(ctx context.Context) {
 	}
 }
 
-// watchTools returns what announces that the registry changed from now on.
+// watchTools returns a function that announces changes of the registry from now on.
 func (s *Server) watchTools() func(context.Context, func(list string)) error {
 	registry := s.options.Registry
 	since := registry.Version()
@@ -142,7 +141,7 @@ func (s *Server) watchTools() func(context.Context, func(list string)) error {
 	}
 }
 
-// watch announces changed lists until ctx ends.
+// watch announces list changes until ctx ends.
 func (c *connection) watch(ctx context.Context, watch func(context.Context, func(string)) error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
@@ -154,7 +153,7 @@ func (c *connection) watch(ctx context.Context, watch func(context.Context, func
 	}
 }
 
-// changed tells everyone who wants to know that a list has changed.
+// changed notifies the subscriptions to a list.
 func (c *connection) changed(list string) {
 	var method string
 	switch {

@@ -16,44 +16,45 @@ import (
 	"savant/engines"
 )
 
-// From revision 2026-07-28 on, a server cannot send requests. A call that has a
-// question is answered with it (input_required), and the client sends the call
-// again with the answer. In between the running call is suspended under the
-// token that the client sends back. So a tool asks in the same way in every
-// revision, and never runs twice. A server that does not have the suspended call,
-// because another one asked, begins a call that is idempotent anew, and gives it the
-// answer if it asks the same.
+// From revision 2026-07-28 on, a server cannot send requests. A call with a question
+// gets the question as its reply (input_required), and the client repeats the call with
+// the answer. Meanwhile the running call is suspended under a token that the client
+// sends back. So a tool asks in the same way under every revision and never runs twice.
+// A server that does not hold the suspended call, because another server asked,
+// restarts the call if it is idempotent, and passes it the answer if it asks the same
+// question.
 
 const (
 	// suspendedLimit is how long a suspended call waits for its client.
 	suspendedLimit = 15 * time.Minute
-	// questionID names the one question of an input_required result.
+	// questionID names the single question of an input_required result.
 	questionID = "question"
 )
 
-// execution is a call that may outlive the request that began it.
+// execution is a call that can outlive the request that started it.
 type execution struct {
 	tool, key string
-	// asks takes the next question while a request waits for the outcome.
+	// asks carries the next question while a request waits for the outcome.
 	asks   chan question
 	done   chan outcome
 	cancel context.CancelFunc
-	// pacer is that of the request that waits now; nil without a token.
+	// pacer is the pacer of the waiting request; nil without a progress token.
 	pacer atomic.Pointer[pacer]
-	// brought is the answer that came with the call; nil once it was given or for none.
+	// brought is an answer that came with the call; nil once used, or if there was
+	// none.
 	brought *broughtAnswer
-	// pending is the question that a suspended call wants answered.
+	// pending is the open question of a suspended call.
 	pending question
 	timer   *time.Timer
 }
 
-// broughtAnswer is an answer to a question that another server asked.
+// broughtAnswer is the answer to a question that another server asked.
 type broughtAnswer struct {
 	digest string // of the question
 	raw    []byte
 }
 
-// question waits for its answer, which stays raw: who asked reads it.
+// question waits for its answer, which the asking tool decodes.
 type question struct {
 	engines.Elicitation
 	answer chan []byte
@@ -80,8 +81,8 @@ func (c *connection) begin(ctx context.Context, asked *call) outcome {
 	return c.await(ctx, e)
 }
 
-// resume gives a suspended call its answer and waits for what comes next. A
-// client that comes back without an answer has cancelled the question.
+// resume passes a suspended call its answer and waits for its next question or its end.
+// A client that repeats the call without an answer has cancelled the question.
 func (c *connection) resume(ctx context.Context, e *execution, asked *call) outcome {
 	e.pacer.Store(asked.pacer)
 	answer, given := asked.params.InputResponses[questionID]
@@ -92,8 +93,8 @@ func (c *connection) resume(ctx context.Context, e *execution, asked *call) outc
 	return c.await(ctx, e)
 }
 
-// await waits until a call is over or has a question. A cancelled call is over
-// when its tool returns.
+// await waits until a call has ended or has a question. A cancelled call ends when its
+// tool returns.
 func (c *connection) await(ctx context.Context, e *execution) outcome {
 	select {
 	case done := <-e.done:
@@ -109,7 +110,7 @@ func (c *connection) await(ctx context.Context, e *execution) outcome {
 	}
 }
 
-// ask is the Elicit of a call that can be suspended.
+// ask is the Elicit function of a call that can be suspended.
 func (e *execution) ask(ctx context.Context, asked engines.Elicitation) (engines.Answer, error) {
 	if brought := e.brought; brought != nil {
 		if e.brought = nil; brought.digest == e.digest(asked) {
@@ -130,8 +131,8 @@ func (e *execution) ask(ctx context.Context, asked engines.Elicitation) (engines
 	}
 }
 
-// digest is what a token says of a question: whether it is the same one, of the same
-// call.
+// digest identifies a question of a call in its token, to recognise the same question
+// later.
 func (e *execution) digest(asked engines.Elicitation) string {
 	sum := sha256.New()
 	for _, part := range []string{e.tool, e.key, asked.Message, string(asked.Schema)} {
@@ -140,8 +141,8 @@ func (e *execution) digest(asked engines.Elicitation) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// broughtAnswer returns the answer that came with a call which is not suspended here,
-// if the call may be made again.
+// broughtAnswer returns the answer that came with a call which is not suspended on this
+// server, if the call is idempotent.
 func (asked *call) broughtAnswer() *broughtAnswer {
 	_, digest, _ := strings.Cut(asked.params.RequestState, ".")
 	answer, given := asked.params.InputResponses[questionID]
@@ -151,15 +152,15 @@ func (asked *call) broughtAnswer() *broughtAnswer {
 	return &broughtAnswer{digest, answer}
 }
 
-// suspendedCalls are the calls that wait for their client to come back.
+// suspendedCalls are the calls that wait for their client.
 type suspendedCalls struct {
 	mu      sync.Mutex
 	byToken map[string]*execution
 	closed  bool
 }
 
-// add keeps a call under a new token. Once the client has left, nobody comes
-// back: then the call is cancelled.
+// add stores a call under a new token. If the client has left, it cancels the call
+// instead.
 func (s *suspendedCalls) add(e *execution, asked question) (token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,10 +183,9 @@ func (s *suspendedCalls) add(e *execution, asked question) (token string) {
 	return token
 }
 
-// take returns the call of a tool suspended under a token. Without one, nil,
-// the call begins anew, and asks again: the client has moved on, so the
-// suspended calls of the same key are cancelled, and over when take returns.
-// Calls of one key never overlap.
+// take returns the tool's call that is suspended under a token. Without a token it
+// returns nil: the call starts anew, and the suspended calls of the same key are
+// cancelled and have ended when take returns, so that calls of one key never overlap.
 func (s *suspendedCalls) take(token, tool, key string) *execution {
 	resumed := s.remove(func(each string, e *execution) bool { return each == token && e.tool == tool })
 	if len(resumed) == 1 {
@@ -198,7 +198,7 @@ func (s *suspendedCalls) take(token, tool, key string) *execution {
 	return nil
 }
 
-// end cancels every suspended call, and those that would be suspended later.
+// end cancels every suspended call and all later ones.
 func (s *suspendedCalls) end() {
 	s.mu.Lock()
 	s.closed = true
@@ -208,7 +208,7 @@ func (s *suspendedCalls) end() {
 	}
 }
 
-// remove returns the calls that match, which are no longer suspended.
+// remove removes and returns the calls that match.
 func (s *suspendedCalls) remove(matches func(token string, e *execution) bool) []*execution {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,16 +16,16 @@ const (
 	metaTraceState  = "tracestate"
 )
 
-// traceOf returns the trace that a request belongs to, empty without one.
+// traceOf returns the trace in _meta, or an empty one.
 func traceOf(meta json.RawMessage) telemetry.Trace {
-	if !bytes.Contains(meta, []byte(metaTraceParent)) { // most have none
+	if !bytes.Contains(meta, []byte(metaTraceParent)) { // most requests have no trace
 		return telemetry.Trace{}
 	}
 	return telemetry.Trace{Parent: jsonvalue.TextMember(meta, metaTraceParent), State: jsonvalue.TextMember(meta, metaTraceState)}
 }
 
-// traced returns the context of a call within its trace, and what ends the
-// span of the call.
+// traced returns the context of a call within its trace, and the function that ends the
+// call's span.
 func (c *connection) traced(ctx context.Context, asked *call) (context.Context, func()) {
 	ctx = telemetry.WithTrace(ctx, traceOf(asked.params.Meta))
 	if c.server.options.Trace == nil {

@@ -16,7 +16,7 @@ import (
 	"savant/think/flow"
 )
 
-// result is what an attempt gave.
+// result is the result of an attempt.
 type result struct {
 	// snapshot is the value, or a CallToolResult with isError if the call failed.
 	snapshot json.RawMessage
@@ -28,11 +28,11 @@ type result struct {
 	void bool
 }
 
-// maxPause bounds the doubling of a backoff.
+// maxPause is the maximum of a step's back-off.
 const maxPause = 10 * time.Minute
 
-// pauseBefore returns how long to wait before an attempt: the step's backoff
-// before the second, doubled for each that follows.
+// pauseBefore returns how long to wait before an attempt: the step's backoff before the
+// second, doubled for each further one.
 func pauseBefore(backoff string, attempt int) time.Duration {
 	pause, err := time.ParseDuration(backoff)
 	if err != nil || attempt < 2 {
@@ -46,10 +46,10 @@ func pauseBefore(backoff string, attempt int) time.Duration {
 	return pause
 }
 
-// errLate is the cause of a context whose step took longer than its timeout.
+// errLate is the cause of the context of a step that exceeded its timeout.
 var errLate = errors.New("the step's timeout is over")
 
-// attempt carries out an instruction once, within its timeout.
+// attempt executes an instruction once, within its timeout.
 func (v *drive) attempt(ctx context.Context, next flow.Instruction) finished {
 	if !sleep(ctx, pauseBefore(next.Backoff, next.Attempt)) {
 		return finished{next: next, result: result{void: true}}
@@ -76,8 +76,9 @@ func (v *drive) attempt(ctx context.Context, next flow.Instruction) finished {
 	return finished{next, got, time.Since(began)}
 }
 
-// working returns what tells those who watch the drive of the progress that a step's
-// tool reports, until ctx ends. The calls that began the drive may be over by then.
+// working returns the function that passes the progress of a step's tool on to the
+// watchers, until ctx ends. It does not depend on the call that began the drive, which
+// may have ended.
 func (v *drive) working(ctx context.Context, next flow.Instruction) func(done, total float64, message string) {
 	return func(done, total float64, message string) {
 		if ctx.Err() != nil {
@@ -90,7 +91,7 @@ func (v *drive) working(ctx context.Context, next flow.Instruction) func(done, t
 	}
 }
 
-// sleep waits, and says whether ctx allows to go on.
+// sleep waits, and reports whether ctx still holds.
 func sleep(ctx context.Context, pause time.Duration) bool {
 	if pause > 0 {
 		timer := time.NewTimer(pause)
@@ -107,7 +108,7 @@ func (v *drive) carryOut(ctx context.Context, next flow.Instruction) (result, er
 	if next.Call == flow.CallGenerate {
 		return v.generate(ctx, next)
 	}
-	// A step that starts agents or moves runs would escape what guides it.
+	// A step that starts agents or moves runs would escape its own guards.
 	if engine := engines.EngineOf(next.Call); engine == "think" || engine == "agent" {
 		return result{}, fault.New(fault.ToolDenied, "a step that Savant carries out itself may not call %s", next.Call)
 	}
@@ -123,12 +124,11 @@ func (v *drive) carryOut(ctx context.Context, next flow.Instruction) (result, er
 	return result{snapshot: got.JSON, receipt: got.Receipt}, nil
 }
 
-// busyPause is waited before a call that an engine had no place for is made
-// again.
+// busyPause is the pause before a call is repeated that its engine refused as busy.
 const busyPause = 500 * time.Millisecond
 
-// invoke calls the step's tool. An engine that is busy has not failed: the call is
-// made again until ctx ends.
+// invoke calls the step's tool. ENGINE_BUSY is not a failure: the call is repeated
+// until ctx ends.
 func (v *drive) invoke(ctx context.Context, next flow.Instruction) (engines.Result, error) {
 	return backoff.Retry(ctx, func() (engines.Result, error) {
 		got, err := v.driver.Toolbox.Invoke(engines.ForRun(ctx, v.at.run), next.Call, encoded(next.Input))
@@ -142,7 +142,7 @@ func (v *drive) invoke(ctx context.Context, next flow.Instruction) (engines.Resu
 // noModel is why a step is left to a model.
 const noModel = "No Reasoning API is configured: a model has to answer this step."
 
-// ErrNoModel is returned by a Generate that found no model to ask.
+// ErrNoModel is returned by a Generate that has no model.
 var ErrNoModel = errors.New("no model is configured")
 
 func (v *drive) generate(ctx context.Context, next flow.Instruction) (result, error) {
@@ -169,8 +169,8 @@ func (v *drive) generate(ctx context.Context, next flow.Instruction) (result, er
 	return result{snapshot: answer}, nil
 }
 
-// failure is what a client passes on of a call that failed: a CallToolResult
-// with isError. What was refused for what it is will be refused again.
+// failure converts an error to what a client would report: a CallToolResult with
+// isError. A refusal that repeats for the same call is marked as such.
 func failure(err error) json.RawMessage {
 	said := *fault.From(err)
 	switch said.Code {

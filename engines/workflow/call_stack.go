@@ -8,8 +8,8 @@ import (
 	"savant/think/flow"
 )
 
-// callStack is the runs that wait for a call, the outermost first: a step of a
-// driven run may drive another.
+// callStack is the stack of runs that wait for a call, outermost first: a step of a
+// driven run may drive another run.
 type callStack []place
 
 type callStackKey struct{}
@@ -19,13 +19,12 @@ func callStackOf(ctx context.Context) callStack {
 	return runs
 }
 
-// push returns the context of the calls that a run on top of the stack makes.
+// push returns the context for the calls of a run on top of the stack.
 func (s callStack) push(ctx context.Context, at place) context.Context {
 	return context.WithValue(ctx, callStackKey{}, append(slices.Clone(s), at))
 }
 
-// checkDepth refuses one more run on a stack as deep as workflows may be:
-// LIMIT_EXCEEDED.
+// checkDepth returns LIMIT_EXCEEDED if the stack has the maximum depth.
 func (s callStack) checkDepth() error {
 	if len(s) < flow.MaxWorkflowDepth {
 		return nil

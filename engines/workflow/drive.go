@@ -12,33 +12,32 @@ import (
 	"savant/think/flow"
 )
 
-// drive is one run under way. It belongs to the Driver, not to the call that
-// began it: calls come and go.
+// drive is the execution of one run. It belongs to the Driver and outlives the call
+// that began it.
 type drive struct {
 	driver *Driver
 	at     place
 	top    bool // no other drive waits for this one
-	// release lets other programs drive the run.
+	// release ends the claim that keeps other programs from driving the run.
 	release func()
 
 	ctx       context.Context
 	interrupt context.CancelCauseFunc
-	// over is closed at the end; outcome and err are set then.
+	// over is closed at the end, after outcome and err are set.
 	over    chan struct{}
 	outcome *Outcome
 	err     error
 
-	mu       sync.Mutex // held while watchers are told
+	mu       sync.Mutex // held while watchers are notified
 	watchers map[*watcher]bool
 	last     *think.Position
 	warnings []string
 }
 
-// watcher is a call that waits and is told of events.
+// watcher is a waiting call that receives events.
 type watcher struct{ tell func(Event) }
 
-// newDrive returns a drive that outlives the call of ctx, which begins it, and is
-// bound by the guards of that call.
+// newDrive returns a drive that outlives the call of ctx but keeps that call's guards.
 func newDrive(ctx context.Context, d *Driver, at place) *drive {
 	above := callStackOf(ctx)
 	v := &drive{driver: d, at: at, top: len(above) == 0, release: func() {}, over: make(chan struct{}), watchers: map[*watcher]bool{}}
@@ -59,7 +58,7 @@ func (v *drive) run() {
 	}
 }
 
-// await waits for the end of the drive, or for as long as the caller does.
+// await waits for the end of the drive, at most as long as the caller does.
 func (v *drive) await(ctx context.Context, wait time.Duration, watching *watcher) (*Outcome, error) {
 	defer v.leave(watching)
 	var enough <-chan time.Time
@@ -77,12 +76,12 @@ func (v *drive) await(ctx context.Context, wait time.Duration, watching *watcher
 		<-v.over
 	}
 	if ctx.Err() == nil && v.outcome != nil && v.interrupted() {
-		return v.outcome, nil // by somebody else
+		return v.outcome, nil // somebody else cancelled it
 	}
 	return v.outcome, v.err
 }
 
-// interrupted says whether a drive that is over was told to end.
+// interrupted reports whether the drive ended because it was interrupted.
 func (v *drive) interrupted() bool { return v.err != nil && errors.Is(v.err, context.Cause(v.ctx)) }
 
 func (v *drive) enter(watch func(Event)) *watcher {
@@ -112,14 +111,14 @@ func (v *drive) tell(event Event) {
 	}
 }
 
-// warn keeps a sentence for the outcome.
+// warn adds a warning to the outcome.
 func (v *drive) warn(warning string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.warnings = append(v.warnings, warning)
 }
 
-// running is the outcome for a caller that stops waiting while the drive goes on.
+// running is the outcome for a caller that stops waiting while the drive continues.
 func (v *drive) running() *Outcome {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -131,7 +130,7 @@ func (v *drive) running() *Outcome {
 	return out
 }
 
-// look returns where the run stands.
+// look returns the position of the run.
 func (v *drive) look(ctx context.Context) (*think.Position, error) {
 	at, err := v.driver.Think.Position(ctx, v.at.workflow, v.at.run)
 	if err != nil {
@@ -143,8 +142,8 @@ func (v *drive) look(ctx context.Context) (*think.Position, error) {
 	return at, nil
 }
 
-// work drives the run until it is over or waits for somebody else. When it returns,
-// every call that it began has ended, and results that came late are handed in.
+// work drives the run until it has ended or waits for somebody else. When it returns,
+// all its calls have ended and late results are handed in.
 func (v *drive) work() (*Outcome, error) {
 	defer func() { v.release() }()
 	workers := newWorkers(v)
@@ -153,18 +152,18 @@ func (v *drive) work() (*Outcome, error) {
 	if err == nil {
 		return outcome, nil
 	}
-	if v.ctx.Err() != nil { // which comes before what went wrong because of it
+	if v.ctx.Err() != nil { // has priority over errors that it caused
 		err = context.Cause(v.ctx)
 	}
 	return v.standing(), err
 }
 
-// lookAgain is how often a drive whose calls take long looks whether somebody else moved
-// the run on, or cancelled it.
+// lookAgain is how often a drive with long calls checks whether somebody else moved or
+// cancelled the run.
 const lookAgain = time.Second
 
-// follow has the run's instructions carried out until it is over or all of them
-// wait for somebody else.
+// follow executes the run's instructions until it has ended or all of them wait for
+// somebody else.
 func (v *drive) follow(workers *workers) (*Outcome, error) {
 	others := time.NewTicker(lookAgain)
 	defer others.Stop()
@@ -201,8 +200,7 @@ func (v *drive) follow(workers *workers) (*Outcome, error) {
 	}
 }
 
-// standing is the outcome of a drive that was interrupted; nil where it cannot be
-// read.
+// standing is the outcome of an interrupted drive; nil if it cannot be read.
 func (v *drive) standing() *Outcome {
 	at, err := v.look(context.WithoutCancel(v.ctx))
 	switch {
@@ -214,10 +212,10 @@ func (v *drive) standing() *Outcome {
 	return newOutcome(at, Interrupted, "The run can be continued: call workflow.workflow_run again with this run_id.")
 }
 
-// handIn hands in what came of an instruction, and tells how that was taken.
+// handIn hands in the result of an instruction and reports what the run made of it.
 func (v *drive) handIn(workers *workers, done finished) error {
 	delete(workers.busy, done.next.StepID)
-	if done.void { // it was decided without it
+	if done.void { // the run went on without it
 		return nil
 	}
 	event := Event{Kind: Left, StepID: done.next.StepID, Call: done.next.Call, Attempt: done.next.Attempt, Elapsed: done.elapsed}
@@ -236,7 +234,7 @@ func (v *drive) handIn(workers *workers, done finished) error {
 	return v.tellSettled(event, done.next, refused)
 }
 
-// tellSettled tells what the run made of a result.
+// tellSettled reports what the run made of a result.
 func (v *drive) tellSettled(event Event, next flow.Instruction, refused *fault.Error) error {
 	if _, err := v.look(v.ctx); err != nil {
 		return err
@@ -246,7 +244,7 @@ func (v *drive) tellSettled(event Event, next flow.Instruction, refused *fault.E
 		return err
 	}
 	event.Kind, event.Status, event.Why = Settled, explained.Status, whyFailed(explained)
-	if refused != nil && explained.Status != flow.Done { // else it blocks the run, which the outcome says
+	if refused != nil && explained.Status != flow.Done { // else it blocks the run, which the outcome reports
 		event.Why = refused.Error()
 	}
 	if explained.Status == flow.Issued {

@@ -1,6 +1,6 @@
-// Package workflow drives a workflow without a client: it asks Think what
-// comes next, carries it out with the tools there are, and hands in what came
-// of it, until the run is over or waits for somebody else.
+// Package workflow drives a workflow without a client: it gets instructions from Think,
+// executes them with the available tools, and hands in the results, until the run has
+// ended or waits for somebody else.
 package workflow
 
 import (
@@ -18,72 +18,70 @@ import (
 	"savant/think"
 )
 
-// Toolbox calls tools. *engines.Registry is one.
+// Toolbox calls tools; *engines.Registry implements it.
 type Toolbox interface {
-	// Invoke calls a tool and returns soon after ctx has ended. UNKNOWN_TOOL
-	// and ENGINE_BUSY mean that nothing was done: another client may have the
-	// tool, or it is called again after a while. Any other error fails the
-	// step's attempt. The result's JSON stays the
-	// toolbox's: nobody changes it. Invoke is called by several goroutines at
-	// once.
+	// Invoke calls a tool and returns soon after ctx has ended. UNKNOWN_TOOL and
+	// ENGINE_BUSY mean that the call had no effect: another client may have the tool,
+	// or the call is repeated later. Any other error fails the attempt. The result's
+	// JSON must not be modified. Invoke is called concurrently.
 	Invoke(ctx context.Context, name string, args json.RawMessage) (engines.Result, error)
 }
 
-// Question is an llm.generate step, for the model that answers it.
+// Question is an llm.generate step for a model to answer.
 type Question struct {
 	Workflow, RunID, StepID string
-	// Input is the instruction's input, {task, …}; Schema is what the answer
-	// has to fit, empty where anything does.
+	// Input is the instruction's input, {task, …}; Schema is the schema of the answer,
+	// empty if any answer fits.
 	Input, Schema json.RawMessage
 	Rationale     string
-	// Attempt counts from 1; Diagnostics say what was wrong with the last one. Issued
-	// is the version of the run that handed the step out.
+	// Attempt counts from 1; Diagnostics say what was wrong with the previous answer.
+	// Issued is the version of the run that issued the step.
 	Attempt     int
 	Issued      int
 	Diagnostics []fault.Diagnostic
-	// Warn takes a sentence about the answer that a person should read, for example
-	// that the input was cut. It stands in the Outcome of the drive.
+	// Warn adds a warning for a person to the Outcome, for example that the input was
+	// truncated.
 	Warn func(string)
 }
 
-// Generate answers a Question with JSON, or with text that holds it. It returns
-// soon after ctx has ended, and is called by several goroutines at once.
-// REASONING_UNAVAILABLE and LIMIT_EXCEEDED leave the step to somebody else: another
-// model, or one with more room, can answer it. So does ErrNoModel. Any other error fails its attempt.
+// Generate answers a Question with JSON, or with text that contains JSON. It returns
+// soon after ctx has ended and is called concurrently. REASONING_UNAVAILABLE,
+// LIMIT_EXCEEDED and ErrNoModel leave the step to another model, which may have more
+// room. Any other error fails the attempt.
 type Generate func(context.Context, Question) (json.RawMessage, error)
 
-// Options are what a Driver is made of. Think and Toolbox are required.
+// Options configure a Driver. Think and Toolbox are required.
 type Options struct {
 	Think   *think.Engine
 	Toolbox Toolbox
-	// Generate is nil where no Reasoning API is configured: a run then stops
-	// at llm.generate.
+	// Generate is nil if no Reasoning API is configured: a run then stops at
+	// llm.generate.
 	Generate Generate
 	Logger   *slog.Logger
-	// Claim keeps other programs from driving a run until release is called:
-	// both would make its calls. nil: nothing does. STATE_CONFLICT where another
-	// program drives it already.
+	// Claim takes the claim on a run, so that only one program makes its calls, until
+	// release is called. It returns STATE_CONFLICT if another program has the claim.
+	// Nil: no claims.
 	Claim func(ctx context.Context, workflow, run string) (release func(), err error)
-	// Drives is how many runs are driven at once, those that a driven workflow
-	// runs apart; 0 is 16.
+	// Drives is the maximum number of concurrent drives, without the runs of child
+	// workflows; 0 means 16.
 	Drives int
 }
 
 const defaultDrives = 16
 
-// Driver drives runs, each once at a time. All methods may be called at once.
+// Driver drives runs, each at most once at a time. It is safe for concurrent use.
 type Driver struct {
 	Options
 	mu     sync.Mutex
 	drives map[place]*drive
-	top    int // of drives, those that no drive waits for
+	top    int // drives that no other drive waits for
 	closed bool
 }
 
-// place names a run.
+// place identifies a run.
 type place struct{ workflow, run string }
 
-// New returns a Driver. Close it before its Think.
+// New returns a Driver, which must be closed before its Think.
 func New(options Options) *Driver {
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
@@ -94,19 +92,19 @@ func New(options Options) *Driver {
 	return &Driver{Options: options, drives: map[place]*drive{}}
 }
 
-// errStopping is why drives end when the program does.
+// errStopping is the cause when the program stops its drives.
 var errStopping = errors.New("the program stops")
 
-// Interrupt begins what Close waits for: every drive ends soon, and no other
-// begins. It does not wait.
+// Interrupt makes every drive end soon, and lets no other begin. It does not wait;
+// Close does.
 func (d *Driver) Interrupt() {
 	for _, each := range d.ending() {
 		each.interrupt(errStopping)
 	}
 }
 
-// Close interrupts every drive and returns when they have ended. Their runs
-// can be continued.
+// Close interrupts every drive and returns when all have ended. Their runs can be
+// continued.
 func (d *Driver) Close() {
 	d.Interrupt()
 	for _, each := range d.ending() {
@@ -114,7 +112,7 @@ func (d *Driver) Close() {
 	}
 }
 
-// ending closes the Driver and returns the drives there still are.
+// ending closes the Driver and returns its current drives.
 func (d *Driver) ending() []*drive {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -122,29 +120,27 @@ func (d *Driver) ending() []*drive {
 	return slices.Collect(maps.Values(d.drives))
 }
 
-// Request names a workflow to run, or a run to go on with.
+// Request names a workflow to run, or a run to continue.
 type Request struct {
-	// Workflow is a name or name@version. It may be left out where RunID names
-	// a run that exists.
+	// Workflow is a name or name@version; optional if RunID names an existing run.
 	Workflow string
 	Params   map[string]any
 	// RunID continues a run, or names a new one.
 	RunID string
-	// Wait is how long to wait for the outcome; 0: as long as it takes.
+	// Wait is the maximum time to wait for the outcome; 0: no limit.
 	Wait time.Duration
 }
 
-// Run drives a run until it is over or waits for somebody, or until the wait is
-// over: it then goes on by itself, and Run again joins it. Who watches is told
-// of each step, never by two goroutines at once, nor after Run has returned.
+// Run drives a run until it has ended or waits for somebody, or the wait is over. In
+// the last case the drive continues, and another Run joins it. watch is called for each
+// step, never concurrently and never after Run has returned.
 //
-// When ctx ends the drive is interrupted, with the steps it was at unanswered,
-// and Run returns where the run stands with the cause of the end; another call
-// that waited returns the same without an error. Errors are
-// those of think.plan, and: STATE_CONFLICT when another program drives the run,
-// or answers it otherwise, ENGINE_BUSY when too many are driven, ENGINE_OFFLINE when the
-// Driver is closed, LIMIT_EXCEEDED and CYCLIC_DEPENDENCY for a workflow that
-// runs itself, STATE_NOT_SAVED, STATE_CORRUPT.
+// When ctx ends, the drive is interrupted, current steps stay unanswered, and Run
+// returns the run's position with the cause; other calls that wait for the drive return
+// the same without an error. Errors are those of think.plan, and: STATE_CONFLICT if
+// another program drives or answers the run, ENGINE_BUSY at the limit of drives,
+// ENGINE_OFFLINE if the Driver is closed, LIMIT_EXCEEDED and CYCLIC_DEPENDENCY for a
+// workflow that runs itself, STATE_NOT_SAVED, STATE_CORRUPT.
 func (d *Driver) Run(ctx context.Context, in Request, watch func(Event)) (*Outcome, error) {
 	if err := callStackOf(ctx).checkDepth(); err != nil {
 		return nil, err
@@ -165,7 +161,7 @@ func (d *Driver) Run(ctx context.Context, in Request, watch func(Event)) (*Outco
 	}
 }
 
-// find returns the run that is meant, planned where it is new.
+// find returns the requested run, planning a new one if needed.
 func (d *Driver) find(ctx context.Context, in Request) (place, error) {
 	if in.RunID != "" && in.Params == nil {
 		at, err := d.Think.Position(ctx, in.Workflow, in.RunID)
@@ -180,14 +176,14 @@ func (d *Driver) find(ctx context.Context, in Request) (place, error) {
 	if run == "" {
 		run = d.Think.NewID()
 	}
-	silent := engines.WithCaller(ctx, engines.Caller{}) // it asks nobody: that comes when the run gets no further
+	silent := engines.WithCaller(ctx, engines.Caller{}) // without questions: they are asked when the run can go no further
 	_, refused := d.Think.Plan(silent, think.PlanInput{Workflow: in.Workflow, Params: in.Params, RunID: run, Driven: true})
 	if errors.Is(refused, fault.StateConflict) {
 		return place{}, refused
 	}
-	at, err := d.Think.Position(context.WithoutCancel(ctx), in.Workflow, run) // one that was planned is told of
+	at, err := d.Think.Position(context.WithoutCancel(ctx), in.Workflow, run) // a planned run must be reported
 	if err == nil {
-		return place{at.Workflow, at.RunID}, nil // a run that is blocked is one, too
+		return place{at.Workflow, at.RunID}, nil // also a blocked run
 	}
 	if refused != nil {
 		return place{}, refused
@@ -195,8 +191,8 @@ func (d *Driver) find(ctx context.Context, in Request) (place, error) {
 	return place{}, err
 }
 
-// join returns the drive of a run, begun where there is none, and the place of
-// who watches it: taken before it begins, so that nothing is missed.
+// join returns the drive of a run, starting one if needed, and the caller's watcher,
+// which is added before the start so that it misses no event.
 func (d *Driver) join(ctx context.Context, at place, watch func(Event)) (*drive, *watcher, error) {
 	above := callStackOf(ctx)
 	if err := above.checkCycle(at); err != nil {
@@ -209,7 +205,7 @@ func (d *Driver) join(ctx context.Context, at place, watch func(Event)) (*drive,
 	case d.closed:
 		return nil, nil, fault.New(fault.EngineOffline, "the program stops; run %s can be continued", at.run)
 	case running != nil && len(above) > 0:
-		// Two runs that wait for each other would wait for ever.
+		// Two runs that wait for each other would wait forever.
 		return nil, nil, fault.New(fault.StateConflict, "run %s is being driven already: a workflow cannot wait for it", at.run)
 	case running != nil:
 		return running, running.enter(watch), nil
@@ -226,7 +222,7 @@ func (d *Driver) join(ctx context.Context, at place, watch func(Event)) (*drive,
 	return begun, watching, nil
 }
 
-// forget takes a drive that has ended out of the list.
+// forget removes an ended drive.
 func (d *Driver) forget(ended *drive) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -236,8 +232,8 @@ func (d *Driver) forget(ended *drive) {
 	}
 }
 
-// ask puts a step that waits for a person to the one behind the client, where
-// it can, and says whether that moved the run on.
+// ask asks the client's user about a step that waits for a person, if the client can,
+// and reports whether the run moved on.
 func (d *Driver) ask(ctx context.Context, outcome *Outcome) bool {
 	if engines.CallerFrom(ctx).Elicit == nil || outcome.Pending == nil || outcome.Pending.For != ForPerson {
 		return false

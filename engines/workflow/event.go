@@ -6,11 +6,11 @@ import (
 	"savant/think/flow"
 )
 
-// Kind says what an Event is of.
+// Kind is the kind of an Event.
 type Kind string
 
-// The kinds of events. Each step Begins once an attempt, and may be Working; the
-// attempt then ends in one of the others, unless the drive is interrupted.
+// The kinds of events. Each attempt of a step Begins and may be Working; it ends in one
+// of the others, unless the drive is interrupted.
 const (
 	Begins  Kind = "begins"
 	Working Kind = "working" // its tool reports progress: Doing
@@ -19,20 +19,20 @@ const (
 	Left    Kind = "left"    // the step waits for somebody else
 )
 
-// Event is something that happened to a step of a driven run.
+// Event reports progress of one step of a driven run.
 type Event struct {
 	Kind         Kind
 	StepID, Call string
 	Attempt      int
 	Status       flow.Status
-	// Why says what was wrong with the attempt, or why the step is left.
+	// Why is what was wrong with the attempt, or why the step is left.
 	Why string
-	// Doing is how far the step's tool is, in its own words.
+	// Doing is the progress that the step's tool reports.
 	Doing string
-	// Wait is how long until the attempt after a refused one.
+	// Wait is the back-off before the next attempt after a refused one.
 	Wait time.Duration
-	// Elapsed is how long the attempt took.
+	// Elapsed is the duration of the attempt.
 	Elapsed time.Duration
-	// Ran counts the steps that ended done or failed so far.
+	// Ran counts the steps so far that are done or failed.
 	Ran int
 }

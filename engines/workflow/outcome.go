@@ -10,17 +10,17 @@ import (
 	"savant/think/flow"
 )
 
-// Status says where a drive left its run.
+// Status is how a drive left its run.
 type Status string
 
 // The statuses of an Outcome.
 const (
 	Done        Status = "done"
 	Failed      Status = "failed"
-	Cancelled   Status = "cancelled"   // by a person, who says why in Summary
-	Blocked     Status = "blocked"     // Error says why
-	Waiting     Status = "pending"     // for whom says Pending
-	Running     Status = "running"     // the drive goes on by itself
+	Cancelled   Status = "cancelled"   // by a person; Summary has the reason
+	Blocked     Status = "blocked"     // Error has the reason
+	Waiting     Status = "pending"     // Pending says for whom
+	Running     Status = "running"     // the drive continues in the background
 	Interrupted Status = "interrupted" // the run can be continued
 )
 
@@ -28,15 +28,15 @@ const (
 const (
 	ForPerson = "person"
 	ForModel  = "model" // no Reasoning API could answer
-	ForTool   = "tool"  // of a client that has it
+	ForTool   = "tool"  // a client must call it
 )
 
-// Outcome is where a drive left its run.
+// Outcome is the state in which a drive left its run.
 type Outcome struct {
 	Status   Status `json:"status"`
 	RunID    string `json:"run_id"`
 	Workflow string `json:"workflow"`
-	// Steps counts those that ended done or failed.
+	// Steps counts the steps that are done or failed.
 	Steps     int             `json:"steps"`
 	Summary   string          `json:"summary,omitempty"`
 	Outputs   json.RawMessage `json:"outputs,omitempty"`
@@ -44,15 +44,15 @@ type Outcome struct {
 	Failures  []flow.Failure  `json:"failed,omitempty"`
 	Pending   *Pending        `json:"pending,omitempty"`
 	Error     *fault.Error    `json:"error,omitempty"`
-	// Warnings are sentences about answers of models: that an input was cut.
+	// Warnings are about models' answers: for example, an input was truncated.
 	Warnings []string `json:"warnings,omitempty"`
-	// Note says how to go on.
+	// Note says how to continue.
 	Note string `json:"note,omitempty"`
 
 	version int
 }
 
-// Artifact is a value that the finished run keeps by its content.
+// Artifact is a value of the finished run, kept by its content.
 type Artifact struct {
 	Name   string `json:"name"`
 	Type   string `json:"type"`
@@ -72,16 +72,16 @@ type Pending struct {
 	// For is ForPerson, ForModel or ForTool; Why is a sentence.
 	For string `json:"for"`
 	Why string `json:"why"`
-	// Others are further steps that wait.
+	// Others are further waiting steps.
 	Others []string `json:"others,omitempty"`
 }
 
-// newOutcome returns an outcome of a status for where a run stands.
+// newOutcome returns an outcome for the position of a run.
 func newOutcome(at *think.Position, status Status, note string) *Outcome {
 	return &Outcome{Status: status, RunID: at.RunID, Workflow: at.Workflow, Steps: at.Ran, Error: at.Blocked, Note: note, version: at.Version}
 }
 
-// outcomeOf returns the outcome of a run that is finished or blocked.
+// outcomeOf returns the outcome of a finished or blocked run.
 func outcomeOf(at *think.Position) *Outcome {
 	out := newOutcome(at, Blocked, "")
 	if at.Final == nil {
@@ -94,8 +94,8 @@ func outcomeOf(at *think.Position) *Outcome {
 	return out
 }
 
-// waiting returns the outcome of a run whose outstanding steps all wait for
-// somebody else. A person comes first: they may be at hand.
+// waiting returns the outcome of a run whose outstanding steps all wait for somebody
+// else. A step for a person comes first: they may be present.
 func waiting(at *think.Position, left map[string]left) *Outcome {
 	out := newOutcome(at, Waiting, "Once the step is answered (a model answers with think.next), call workflow.workflow_run again with this run_id to go on.")
 	first := max(0, slices.IndexFunc(at.Outstanding, person))
@@ -111,7 +111,7 @@ func waiting(at *think.Position, left map[string]left) *Outcome {
 	return out
 }
 
-// person says whether only a person may answer an instruction.
+// person reports whether only a person may answer an instruction.
 func person(next flow.Instruction) bool {
 	return next.Call == flow.CallApprove || next.Call == flow.CallAsk
 }
@@ -128,7 +128,8 @@ func pendingOf(run string, next flow.Instruction, left map[string]left) *Pending
 	return pending
 }
 
-// encoded returns a value of a run as JSON: it came from JSON.
+// encoded returns a value of a run as JSON; it cannot fail, since the value came from
+// JSON.
 func encoded(value any) json.RawMessage {
 	data, err := jsonvalue.Encode(value)
 	if err != nil {

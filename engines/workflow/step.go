@@ -2,12 +2,12 @@ package workflow
 
 import "context"
 
-// Step is the step of a driven run that a call is made for.
+// Step identifies the step of a driven run that makes a call.
 type Step struct{ Workflow, RunID, StepID string }
 
 type stepKey struct{}
 
-// StepFrom returns the step that a call is made for, if it is made for one.
+// StepFrom returns the step that makes the call of ctx, if any.
 func StepFrom(ctx context.Context) (Step, bool) {
 	step, ok := ctx.Value(stepKey{}).(Step)
 	return step, ok

@@ -10,21 +10,21 @@ import (
 	"savant/fault"
 )
 
-// Name is that of the one tool of this engine.
+// Name is the engine's only tool.
 const Name = "workflow.workflow_run"
 
 // defaultWait is how long a call waits for its run: clients give up after 60 s.
 const defaultWait = 20 * time.Second
 
-// The bounds of an answer to a client, in bytes and entries. The whole outputs
-// are a resource.
+// The limits of an answer to a client, in bytes and entries. The whole outputs are a
+// resource.
 const (
 	maxOutputs = 4000
 	maxSummary = 800
 	maxListed  = 10
 )
 
-// Input is what the tool takes.
+// Input is the tool's input.
 type Input struct {
 	Workflow string         `json:"workflow,omitempty" doc:"name or name@version; may be left out to go on with a run"`
 	Params   map[string]any `json:"params,omitempty" doc:"the workflow's parameters"`
@@ -32,7 +32,7 @@ type Input struct {
 	WaitMS   int            `json:"wait_ms,omitempty" doc:"answer status running after this long, default 20000; the run goes on" min:"1" max:"3600000"`
 }
 
-// Tools returns the rows of the registry that are this engine's.
+// Tools returns the engine's tools.
 func (d *Driver) Tools() []engines.Tool {
 	tool := engines.Bind(Name, "Run a whole workflow without being guided: Savant calls its tools itself, and stops where a model, a person or another client has to answer. "+
 		"Answers done with outputs, or pending with the instruction; call it again with run_id to go on. Use think.plan to follow a workflow step by step yourself.", d.call)
@@ -50,7 +50,7 @@ func (d *Driver) Tools() []engines.Tool {
 func (d *Driver) call(ctx context.Context, in Input) (*Outcome, error) {
 	wait := time.Duration(in.WaitMS) * time.Millisecond
 	nested, caller := len(callStackOf(ctx)) > 0, engines.CallerFrom(ctx)
-	if wait == 0 && !nested && !caller.Patient { // a step waits for its whole result, as long as its timeout allows
+	if wait == 0 && !nested && !caller.Patient { // a step waits for its whole result, within its timeout
 		wait = defaultWait
 	}
 	outcome, err := d.Run(ctx, Request{Workflow: in.Workflow, Params: in.Params, RunID: in.RunID, Wait: wait}, progress(ctx))
@@ -73,7 +73,7 @@ func (d *Driver) call(ctx context.Context, in Input) (*Outcome, error) {
 	return short, nil
 }
 
-// unfinished makes what is not done a failure of the step that asked for it.
+// unfinished returns the failure of a step whose run is not done.
 func unfinished(outcome *Outcome) error {
 	if outcome.Status == Done {
 		return nil
@@ -88,8 +88,7 @@ func unfinished(outcome *Outcome) error {
 	return fault.New(fault.ToolFailed, "run %s of workflow %s is %s: %s", outcome.RunID, outcome.Workflow, outcome.Status, details)
 }
 
-// progress tells the client behind a call of each step and how far it is; nil where it does not
-// ask.
+// progress reports each step to the client; nil if the client did not ask for progress.
 func progress(ctx context.Context) func(Event) {
 	report := engines.CallerFrom(ctx).Progress
 	if report == nil {
@@ -102,7 +101,7 @@ func progress(ctx context.Context) func(Event) {
 	}
 }
 
-// String is an event in one line.
+// String formats an event in one line.
 func (e Event) String() string {
 	switch e.Kind {
 	case Begins:
@@ -123,7 +122,7 @@ func (e Event) String() string {
 	return e.StepID + ": left: " + e.Why
 }
 
-// short returns the outcome with texts and lists that fit an answer.
+// short returns the outcome with texts and lists truncated for an answer.
 func (o *Outcome) short() *Outcome {
 	cut := *o
 	cut.Summary = fault.Cut(o.Summary, maxSummary)

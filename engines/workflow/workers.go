@@ -10,8 +10,8 @@ import (
 	"savant/think/flow"
 )
 
-// workers carry out the instructions of one drive, each on a goroutine of its
-// own: Think issues no more than the workflow's limits.parallel.
+// workers execute the instructions of one drive, each on its own goroutine: Think
+// issues no more than the workflow's limits.parallel.
 type workers struct {
 	drive *drive
 	busy  map[string]task // by step
@@ -19,7 +19,7 @@ type workers struct {
 	done  chan finished
 }
 
-// task is an instruction being carried out.
+// task is an instruction in execution.
 type task struct {
 	attempt int
 	cancel  context.CancelFunc
@@ -28,7 +28,7 @@ type task struct {
 // left says why a step is for somebody else, and for whom.
 type left struct{ whom, why string }
 
-// finished is what came of an instruction.
+// finished is an instruction with its result.
 type finished struct {
 	next flow.Instruction
 	result
@@ -39,8 +39,8 @@ func newWorkers(v *drive) *workers {
 	return &workers{drive: v, busy: map[string]task{}, left: map[string]left{}, done: make(chan finished)}
 }
 
-// follow begins what is outstanding, and cancels what no longer is: somebody
-// else has answered it, or the run was reset.
+// follow starts outstanding instructions and cancels those that are no longer
+// outstanding, because somebody else answered them or the run was reset.
 func (w *workers) follow(outstanding []flow.Instruction) {
 	wanted := map[string]int{}
 	for _, next := range outstanding {
@@ -67,8 +67,8 @@ func (w *workers) begin(next flow.Instruction) {
 	}()
 }
 
-// stop cancels all calls and waits for them. A result that came in spite of that is
-// handed in, so that the call is not made again.
+// stop cancels all calls and waits for them. Results of completed calls are handed in,
+// so that the calls are not repeated.
 func (w *workers) stop() {
 	for _, each := range w.busy {
 		each.cancel()
@@ -85,11 +85,11 @@ func (w *workers) stop() {
 	clear(w.busy)
 }
 
-// give hands a result to Think. refused says what was wrong with the result;
-// elsewhere is set if only somebody else may answer the step. After an error the
-// drive cannot go on.
+// give hands a result to Think. refused is what was wrong with the result; elsewhere is
+// set if only somebody else may answer the step. After an error the drive cannot
+// continue.
 func (v *drive) give(done finished) (refused *fault.Error, elsewhere *left, err error) {
-	ctx := context.WithoutCancel(v.ctx) // what was done is written down
+	ctx := context.WithoutCancel(v.ctx) // completed work must be recorded
 	in := think.NextInput{Workflow: v.at.workflow, RunID: v.at.run, StepID: done.next.StepID, Attempt: done.next.Attempt}
 	if in.ResultRef = done.receipt; in.ResultRef != "" {
 		_, err = v.driver.Think.Next(ctx, in)
@@ -112,7 +112,7 @@ func (v *drive) give(done finished) (refused *fault.Error, elsewhere *left, err 
 }
 
 // overtaken returns nil if the result was refused because the run has moved on
-// meanwhile, and the error otherwise.
+// meanwhile, else the error.
 func (v *drive) overtaken(ctx context.Context, next flow.Instruction, err error) error {
 	if errors.Is(err, fault.StateConflict) {
 		return fault.New(fault.StateConflict, "run %s is driven by another program, too: %w", v.at.run, err)

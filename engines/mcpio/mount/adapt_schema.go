@@ -14,17 +14,16 @@ import (
 	"savant/internal/visible"
 )
 
-// maxDescription is how much of a tool's description is published, in bytes.
+// maxDescription is the maximum published length of a tool's description, in bytes.
 const maxDescription = 1900
 
-// serverChecks is added to the description of a tool whose published input
-// schema says less than its own.
+// serverChecks is added to the description of a tool whose published input schema is
+// weaker than its own.
 const serverChecks = " (The server has further rules for the arguments and checks them.)"
 
-// adaptSchema returns a tool of a definition as it can be published. The input
-// schema is the server's own if every client can read it; else it is one that
-// says as much as they can read, and the server checks the arguments. The output
-// schema is the server's, if it can be published.
+// adaptSchema returns the publishable tool of a definition. The input schema is the
+// server's if every client can read it; else a simplified one, and the server validates
+// the arguments. The output schema is the server's, if it can be published.
 func adaptSchema(engine, name string, definition mcpclient.Definition) (engines.Tool, error) {
 	tool, err := definition.Tool()
 	if err != nil {
@@ -54,7 +53,7 @@ func adaptSchema(engine, name string, definition mcpclient.Definition) (engines.
 		if !whole {
 			tool.Description += serverChecks
 		}
-		// Check needs a function; the real one is set by who publishes.
+		// Check requires a function; publishing sets the real one.
 		tool.Call = notYet
 		if err = mcpio.Publishable(tool); err != nil && len(tool.Output) > 0 {
 			tool.Output = nil
@@ -68,12 +67,12 @@ func adaptSchema(engine, name string, definition mcpclient.Definition) (engines.
 	return engines.Tool{}, err
 }
 
-// combinators may not be at the root of a published schema: clients refuse such
-// a tool, or the whole list.
+// combinators must not be at the root of a published schema: clients refuse such a
+// tool, or the whole list.
 var combinators = []string{"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "$ref", "$dynamicRef", "unevaluatedProperties", "dependentSchemas"}
 
-// flattened returns a schema whose root is a plain object: it has the properties
-// of the alternatives too. whole says that nothing was changed.
+// flattened returns a schema whose root is a plain object with the properties of all
+// alternatives. whole means that nothing was changed.
 func flattened(raw map[string]any) (flat map[string]any, whole bool) {
 	flat = maps.Clone(raw)
 	if flat == nil {
@@ -100,10 +99,10 @@ func flattened(raw map[string]any) (flat map[string]any, whole bool) {
 	return flat, false
 }
 
-// maxGather bounds how deep alternatives are looked into.
+// maxGather bounds the depth of nested alternatives.
 const maxGather = 4
 
-// gather adds the properties of a schema's alternatives.
+// gather adds the properties of a schema's alternatives to into.
 func gather(root, schema, into map[string]any, depth int) {
 	if depth > maxGather {
 		return
@@ -131,7 +130,7 @@ func gather(root, schema, into map[string]any, depth int) {
 	}
 }
 
-// within follows a reference of the usual kind, "#/$defs/name".
+// within resolves a reference of the usual form, "#/$defs/name".
 func within(root map[string]any, reference string) any {
 	var at any = root
 	pointer, local := strings.CutPrefix(reference, "#/")
@@ -145,8 +144,8 @@ func within(root map[string]any, reference string) any {
 	return at
 }
 
-// outlined returns a schema of names, simple types and short descriptions, for a
-// schema that is too large or that does not compile.
+// outlined returns a schema with only names, simple types and short descriptions, for
+// one that is too large or does not compile.
 func outlined(raw map[string]any) (map[string]any, bool) {
 	const shortest = 200
 	flat, _ := flattened(raw)
@@ -178,10 +177,10 @@ func bare(map[string]any) (map[string]any, bool) {
 	return map[string]any{"type": "object", "additionalProperties": true}, false
 }
 
-// pinnedMembers are the members of a definition that a model or a client acts on.
+// pinnedMembers are the members of a definition that models and clients act on.
 var pinnedMembers = []string{"name", "title", "description", "inputSchema", "outputSchema", "annotations"}
 
-// pinOf returns what is pinned of a definition, in the one encoding.
+// pinOf returns the pin of a definition, in the canonical encoding.
 func pinOf(definition mcpclient.Definition) (pin, error) {
 	whole, err := jsonvalue.Decode(definition.Raw)
 	if err != nil {

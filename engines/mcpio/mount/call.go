@@ -12,24 +12,24 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// maxErrorText is how much of a failed tool's text is passed on, in bytes.
+// maxErrorText is the maximum length of a failed tool's text in an error, in bytes.
 const maxErrorText = 4000
 
-// maxMisfit is how much an error says of what is wrong with a result, in bytes.
+// maxMisfit is the maximum length of a validation error, in bytes.
 const maxMisfit = 500
 
-// notYet is the function of a tool that is only being checked.
+// notYet is the function of a tool that is only validated.
 func notYet(context.Context, json.RawMessage) (any, error) {
 	return nil, fault.New(fault.EngineOffline, "the server is not there yet")
 }
 
-// caller returns the function that calls a tool by the name the server gives it.
-// check validates results against the published output schema, if there is one:
-// clients would refuse what does not fit.
+// caller returns the function that calls a tool by the server's name for it. check, if
+// not nil, validates results against the published output schema: clients refuse
+// results that do not fit.
 func (s *server) caller(tool string, check func(json.RawMessage) error) func(context.Context, json.RawMessage) (any, error) {
 	return func(ctx context.Context, args json.RawMessage) (any, error) {
 		result, err := s.invoke(ctx, tool, args)
-		if errors.Is(err, mcpclient.ErrSessionOver) { // nothing was done: once more, to what it is now
+		if errors.Is(err, mcpclient.ErrSessionOver) { // the call had no effect: repeat it once in a new session
 			result, err = s.invoke(ctx, tool, args)
 		}
 		if err != nil {
@@ -44,8 +44,8 @@ func (s *server) caller(tool string, check func(json.RawMessage) error) func(con
 	}
 }
 
-// checkOutput returns TOOL_FAILED with the reason and the text of a result that
-// does not fit its tool's output schema.
+// checkOutput returns TOOL_FAILED, with the reason and the result's text, if a result
+// does not fit the output schema.
 func (s *server) checkOutput(check func(json.RawMessage) error, tool string, result mcpclient.CallResult) error {
 	said := fault.Cut(s.launch.secrets.Text(result.Text()), maxErrorText)
 	if result.Structured == nil {
@@ -61,7 +61,7 @@ func (s *server) checkOutput(check func(json.RawMessage) error, tool string, res
 // invoke calls a tool of the running server.
 func (s *server) invoke(ctx context.Context, tool string, args json.RawMessage) (mcpclient.CallResult, error) {
 	live, err := s.ready(ctx, tool)
-	if errors.Is(err, fault.ToolChanged) && s.refresh() == nil { // it may have been accepted meanwhile
+	if errors.Is(err, fault.ToolChanged) && s.refresh() == nil { // another process may have accepted it meanwhile
 		live, err = s.ready(ctx, tool)
 	}
 	if err != nil {
@@ -79,9 +79,8 @@ func (s *server) invoke(ctx context.Context, tool string, args json.RawMessage) 
 	return mcpclient.CallResult{}, s.failure(live, tool, err)
 }
 
-// ready returns the session of the server once the tool may be called. Tools
-// that were listed long ago are listed again, since not every server announces
-// that its tools changed.
+// ready returns the session of the server once the tool may be called. It lists the
+// tools again if the list is old, since not every server announces changes.
 func (s *server) ready(ctx context.Context, tool string) (*session, error) {
 	live, err := s.session(ctx)
 	if err != nil {
@@ -95,8 +94,7 @@ func (s *server) ready(ctx context.Context, tool string) (*session, error) {
 	return live, s.refusal(tool)
 }
 
-// notBegun returns why a call was not made whose time ended while the server was
-// starting.
+// notBegun returns the error of a call that timed out while the server was starting.
 func (s *server) notBegun(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return fault.New(fault.ToolTimeout, "%s was still starting when the time of the call was over; it was not called", s.entry.name)
@@ -104,8 +102,8 @@ func (s *server) notBegun(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// failure gives a code to what went wrong between the server and Savant, and
-// decides whether the session goes on.
+// failure codes an error between the server and Savant, and decides whether the session
+// continues.
 func (s *server) failure(live *session, tool string, err error) error {
 	coded := fault.From(err)
 	details := s.launch.hidden.Text(coded.Message())
@@ -124,8 +122,8 @@ func (s *server) failure(live *session, tool string, err error) error {
 	return fault.New(fault.ToolFailed, "%s: %s", tool, fault.Cut(details, maxErrorText))
 }
 
-// content returns the result of a tool: the structured content, else what its
-// text holds. A tool that failed is TOOL_FAILED with the text.
+// content returns the result of a tool: the structured content, else the content of its
+// text. A failed tool is TOOL_FAILED with its text.
 func (s *server) content(tool string, result mcpclient.CallResult) (any, error) {
 	text := result.Text()
 	if result.IsError {
@@ -148,9 +146,9 @@ func (s *server) content(tool string, result mcpclient.CallResult) (any, error) 
 	return made, nil
 }
 
-// structured returns the JSON object that workflows and agents work with: the
-// structured content, the object that the text is, or {"text": …}. It is empty
-// where the content has more than text.
+// structured returns the JSON object for workflows and agents: the structured content,
+// else the JSON object in the text, else {"text": …}. It is empty if the content has
+// more than text.
 func structured(result mcpclient.CallResult, own json.RawMessage, text string) (json.RawMessage, error) {
 	if own != nil {
 		if value, err := jsonvalue.Decode(own); err != nil || jsonvalue.Kind(value) != "object" {

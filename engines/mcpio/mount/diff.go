@@ -12,14 +12,13 @@ import (
 	"savant/internal/visible"
 )
 
-// shown writes out what cannot be seen, line by line, so that two lines that differ
-// look different.
+// shown escapes invisible characters line by line, so that different lines look
+// different.
 func shown(text string) string {
 	return strings.NewReplacer("\t", `\u{9}`, "\n", `\u{a}`).Replace(visible.Characters(text))
 }
 
-// lines writes a definition for people, a member at a time; texts as they
-// read, not as JSON escapes them.
+// lines formats a definition for people, one member at a time, with texts unescaped.
 func lines(definition json.RawMessage) []string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(definition, &members) != nil {
@@ -46,11 +45,10 @@ func lines(definition json.RawMessage) []string {
 	return out
 }
 
-// diff compares lines and shows what changed with a little around it; "" where
-// nothing did.
+// diff returns a diff with a little context; "" if the texts are equal.
 func diff(old, now []string) string {
 	unified := string(linediff.Diff("", quoted(old), "", quoted(now)))
-	_, changes, _ := strings.Cut(unified, "\n@@") // the names of files come first
+	_, changes, _ := strings.Cut(unified, "\n@@") // skips the file names
 	var out strings.Builder
 	for i, line := range strings.Split("@@"+changes, "\n") {
 		switch {
@@ -67,8 +65,8 @@ func diff(old, now []string) string {
 	return out.String()
 }
 
-// quoted joins lines so that each stays one, whatever it holds, and two that
-// differ stay different.
+// quoted joins lines so that each stays one line, whatever it contains, and different
+// lines stay different.
 func quoted(lines []string) []byte {
 	var out []byte
 	for _, each := range lines {

@@ -9,17 +9,17 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// maxConfig is the largest file of servers that is read, in bytes.
+// maxConfig is the maximum size of the file of servers, in bytes.
 const maxConfig = 1 << 20
 
-// document is a JSON text that a person wrote.
+// document is a JSON text written by a person.
 type document struct {
 	file string
 	data []byte
 }
 
-// read parses one JSON text, which may begin with a byte order mark as some
-// editors write it; the error says file, line and column.
+// read parses a JSON text, which may begin with a byte order mark. The error contains
+// file, line and column.
 func read(file string, data []byte) (*document, jsonvalue.Node, error) {
 	d := &document{file: file, data: bytes.TrimPrefix(data, []byte("\ufeff"))}
 	if len(d.data) > maxConfig {
@@ -33,7 +33,7 @@ func read(file string, data []byte) (*document, jsonvalue.Node, error) {
 	return d, root, err
 }
 
-// wrong returns an error at a place of the text.
+// wrong returns an error at a position of the text.
 func (d *document) wrong(offset int, path, message string) *fault.Error {
 	line, column := jsonvalue.Place(d.data, offset)
 	return fault.New(fault.InvalidParams, "%s: %s", d.file, message).With(fault.Diagnostic{
@@ -42,7 +42,7 @@ func (d *document) wrong(offset int, path, message string) *fault.Error {
 
 func isObject(v jsonvalue.Node) bool { return v.Raw[0] == '{' }
 
-// decode reads a value into a Go value. A null, at any depth, is refused.
+// decode decodes a value into a Go value. It refuses null at any depth.
 func decode(v jsonvalue.Node, into any) bool {
 	return !hasNull(v) && jsonvalue.Unmarshal(v.Raw, into) == nil
 }

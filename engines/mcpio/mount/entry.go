@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// defaultTimeout is how long a call may take when nothing is said.
+	// defaultTimeout is the default timeout of a call.
 	defaultTimeout = 60 * time.Second
 	maxTimeout     = 24 * time.Hour
 )
 
-// entry is one server as the file has it.
+// entry is one server as configured in the file.
 type entry struct {
 	name     string
-	kind     string // "type", empty for what the other keys say
+	kind     string // "type"; empty: the other keys decide
 	command  string
 	args     []string
 	env      map[string]string
@@ -28,16 +28,16 @@ type entry struct {
 	url      string
 	headers  map[string]string
 	disabled bool
-	// allow and deny are glob patterns of the server's own names of tools.
+	// allow and deny are glob patterns of the server's own tool names.
 	allow, deny []string
 	timeout     duration
 	// wrong is why the server cannot be mounted, or nil.
 	wrong *fault.Error
 }
 
-// entries reads the servers of a file: {"mcpServers": {name: {…}}}, or
-// "servers" as VS Code writes it. The error is about the file as a whole; the
-// error of one server is in its entry.
+// entries reads the servers of a file: {"mcpServers": {name: {…}}}, or "servers" as in
+// VS Code. The error is about the file as a whole; an error of one server is in its
+// entry.
 func entries(file string, data []byte) ([]entry, error) {
 	d, root, err := read(file, data)
 	if err != nil {
@@ -78,10 +78,10 @@ func unknownKey(key string, known []string) string {
 	return message
 }
 
-// ignored are the keys of other clients that read the same file.
+// ignored are keys of other clients that read the same file.
 var ignored = []string{"autoApprove", "alwaysAllow", "trust", "description", "icon", "gallery", "version"}
 
-// entry reads one server and keeps its first error.
+// entry reads one server and records its first error.
 func (d *document) entry(group string, named jsonvalue.NodeMember) entry {
 	made := entry{name: named.Name, timeout: duration(defaultTimeout)}
 	at := group + "." + named.Name
@@ -116,7 +116,7 @@ func (e *entry) fail(err *fault.Error) {
 	}
 }
 
-// complete says what is missing or does not fit together, or "".
+// complete returns what is missing or contradictory, or "".
 func (e *entry) complete() string {
 	switch {
 	case e.command == "" && e.url == "":
@@ -133,7 +133,7 @@ func (e *entry) complete() string {
 	return ""
 }
 
-// offers says whether allow and deny let a tool through, by the server's name.
+// offers reports whether allow and deny permit a tool, by the server's name.
 func (e *entry) offers(tool string) bool {
 	matches := func(pattern string) bool {
 		matched, err := path.Match(pattern, tool)

@@ -13,8 +13,8 @@ import (
 	"savant/internal/pattern"
 )
 
-// field is one key of a server: what to say when its value is not as expected,
-// where the value goes, and a check of what its type does not say; nil: none.
+// field is one key of a server: the expected value for the error message, where the
+// value is stored, and a further check, or nil.
 type field struct {
 	expected string
 	into     func(*entry) any
@@ -76,10 +76,10 @@ func arePatterns(given []string) bool {
 	})
 }
 
-// duration is written as a number of seconds, or as a text such as "90s".
+// duration is a number of seconds, or a text such as "90s".
 type duration time.Duration
 
-// UnmarshalJSON refuses what is not above 0 and at most 24 hours.
+// UnmarshalJSON requires a duration above 0 and up to 24 hours.
 func (d *duration) UnmarshalJSON(raw []byte) error {
 	var seconds float64
 	given, _ := time.ParseDuration(jsonvalue.Text(raw))

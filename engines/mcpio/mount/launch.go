@@ -16,7 +16,7 @@ import (
 	"savant/internal/redact"
 )
 
-// launch is how a server is reached, with variables replaced. It holds secrets.
+// launch is how a server is reached, with variables expanded. It contains secrets.
 type launch struct {
 	command string
 	args    []string
@@ -24,13 +24,13 @@ type launch struct {
 	dir     string
 	url     string
 	headers map[string]string
-	// hidden removes everything that may be secret from logs, errors and states;
-	// secrets removes only what is certainly secret from results.
+	// hidden redacts everything that may be secret from logs, errors and statuses;
+	// secrets redacts only certain secrets from results.
 	hidden, secrets *redact.Redactor
 }
 
-// passedOn are the variables of Savant's environment that every server gets:
-// what a program needs to find others, the user's folders and the language.
+// passedOn are the variables of Savant's environment that every server gets, for
+// finding programs, the user's folders and the language.
 var passedOn = []string{"PATH", "HOME", "LANG", "TMPDIR", "USER", "SHELL", "TERM"}
 
 // variable is ${NAME}, ${NAME:-default} or ${env:NAME}.
@@ -38,7 +38,7 @@ var variable = pattern.Lazy(`\$\{([^}]*)\}`)
 
 var variableName = pattern.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// expansion replaces variables in texts and collects what may be secret.
+// expansion expands variables in texts and collects possible secrets.
 type expansion struct {
 	lookup  func(name string) (string, bool)
 	hidden  []string
@@ -46,7 +46,7 @@ type expansion struct {
 	err     error
 }
 
-// hold marks the value of a variable or a header as one not to show.
+// hold marks the value of a variable or a header as secret.
 func (x *expansion) hold(name, held string) {
 	if slices.Contains(passedOn, name) {
 		return
@@ -57,8 +57,8 @@ func (x *expansion) hold(name, held string) {
 	}
 }
 
-// text returns a text with variables replaced. The first missing variable is
-// the error, which never holds a value.
+// text expands the variables of a text. A missing variable is an error, which never
+// contains a value.
 func (x *expansion) text(template string) string {
 	return variable().ReplaceAllStringFunc(template, func(found string) string {
 		name, fallback, hasFallback := strings.Cut(found[2:len(found)-1], ":-")
@@ -85,8 +85,8 @@ func (x *expansion) fail(err error) {
 	}
 }
 
-// resolve returns how to reach a server. environment is Savant's own; folder
-// is what a relative cwd starts from.
+// resolve returns how to reach a server. environment is Savant's; a relative cwd is
+// relative to folder.
 func (e *entry) resolve(environment []string, folder string) (launch, error) {
 	lookup := lookupIn(environment)
 	x := &expansion{lookup: lookup}
@@ -125,15 +125,15 @@ func (e *entry) resolve(environment []string, folder string) (launch, error) {
 	return made, x.err
 }
 
-// minSecret is the length in bytes below which a value is not searched for: it
-// would be found everywhere.
+// minSecret is the minimum length of a redacted value in bytes: a shorter one would
+// match everywhere.
 const minSecret = 4
 
-// minLiteral is the length in bytes from which a text written into the file
-// counts as a secret: "true" and "8080" do not.
+// minLiteral is the length in bytes from which a literal in the file counts as a
+// secret: "true" and "8080" do not.
 const minLiteral = 8
 
-// holdHeader marks the value of a header, and what follows its scheme.
+// holdHeader marks a header's value, and its part after the scheme, as secret.
 func (x *expansion) holdHeader(name, held string) {
 	_, token, _ := strings.Cut(held, " ")
 	for _, each := range []string{held, token} {
@@ -143,8 +143,8 @@ func (x *expansion) holdHeader(name, held string) {
 	}
 }
 
-// checkHeader refuses a value that no request can carry: a variable that was
-// read from a file often ends in a line break. The error does not show it.
+// checkHeader refuses a value that no request can carry: a variable read from a file
+// often ends in a line break. The error does not contain the value.
 func (x *expansion) checkHeader(name, held string) {
 	isControl := func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 	if x.err == nil && strings.ContainsFunc(held, isControl) {
@@ -163,8 +163,8 @@ func lookupIn(environment []string) func(string) (string, bool) {
 	}
 }
 
-// checkURL refuses what is not the address of a server, and marks its password
-// and the values of its query as secret.
+// checkURL refuses an invalid server URL, and marks its password and the values of its
+// query as secret.
 func (x *expansion) checkURL(text string) error {
 	address, err := url.Parse(text)
 	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
@@ -181,16 +181,16 @@ func (x *expansion) checkURL(text string) error {
 	return nil
 }
 
-// fingerprint describes how a server is reached, as written in the file. Digest
-// changes with any part of it. Lines are for a person and hold no value of a
-// variable, a header or a query.
+// fingerprint describes how a server is reached, as written in the file. Every part of
+// it affects Digest. Lines are for people and contain no value of a variable, a header
+// or a query.
 type fingerprint struct {
 	Digest string   `json:"digest"`
 	Lines  []string `json:"lines"`
 }
 
 func (e *entry) fingerprint() (fingerprint, error) {
-	// Nothing is an empty list or object in the digest, since files hold it.
+	// Absent values count as empty ones: digests in existing files were made so.
 	args, env, headers := []string{}, map[string]string{}, map[string]string{}
 	args = append(args, e.args...)
 	maps.Copy(env, e.env)
@@ -224,7 +224,7 @@ func (e *entry) fingerprint() (fingerprint, error) {
 	return made, nil
 }
 
-// mark replaces a text that may be secret; it changes when the text does.
+// mark stands in for a text that may be secret; it changes with the text.
 func mark(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return fmt.Sprintf("(%s)", hex.EncodeToString(sum[:4]))

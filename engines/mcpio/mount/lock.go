@@ -24,7 +24,7 @@ const (
 	guardName  = ".savant/mcp.lock"
 )
 
-// maxLock is the largest lock file that is read, in bytes.
+// maxLock is the maximum size of the lock file, in bytes.
 const maxLock = 64 << 20
 
 // lockFile is .savant/mcp.lock.json: what is trusted, by server.
@@ -40,7 +40,7 @@ type pinned struct {
 	Tools map[string]pin `json:"tools"`
 }
 
-// named returns the pin as the definition it was made of.
+// named returns the pin as a definition.
 func (p pin) named(name string) mcpclient.Definition {
 	return mcpclient.Definition{Name: name, Raw: p.Definition}
 }
@@ -51,8 +51,8 @@ type pin struct {
 	Definition json.RawMessage `json:"definition"`
 }
 
-// readLock returns what is trusted. A file that cannot be read is STATE_CORRUPT:
-// trust must not be forgotten silently.
+// readLock returns what is trusted. An unreadable file is STATE_CORRUPT: trust must not
+// be lost silently.
 func readLock(root *os.Root) (*lockFile, error) {
 	held := &lockFile{Version: 1, Servers: map[string]*pinned{}}
 	info, err := root.Stat(lockName)
@@ -72,7 +72,7 @@ func readLock(root *os.Root) (*lockFile, error) {
 	return held, nil
 }
 
-// whole says whether every definition fits its digest.
+// whole reports whether every definition matches its digest.
 func (l *lockFile) whole() bool {
 	if l.Servers == nil {
 		return false
@@ -91,10 +91,9 @@ func (l *lockFile) whole() bool {
 	return true
 }
 
-// pinServer makes edit the trust in one server. Other processes that do the
-// same wait; edit gets what is trusted at that moment, nil for nothing, and
-// returns what shall be, nil to leave it. What cannot be written is
-// STATE_NOT_SAVED, and nothing has changed.
+// pinServer changes the trust in one server, under a lock between processes. edit gets
+// the current trust (nil for none) and returns the new one, or nil to leave it. A write
+// error is STATE_NOT_SAVED, and nothing has changed.
 func pinServer(root *os.Root, name string, edit func(*pinned) *pinned) error {
 	err := editLock(root, name, edit)
 	if err != nil && !errors.As(err, new(*fault.Error)) {

@@ -1,6 +1,6 @@
-// Package mount makes other MCP servers engines of the registry: those that
-// .savant/mcp.json names. A server is started when it is first called. Its tools
-// are listed from the definitions that were trusted before.
+// Package mount makes the MCP servers of .savant/mcp.json engines of the registry. A
+// server is started on its first call; its tools are listed from the definitions that
+// were trusted before.
 package mount
 
 import (
@@ -23,31 +23,32 @@ import (
 	"savant/internal/trust"
 )
 
-// Options say what is mounted, and where. All but Logger are required.
+// Options say which servers are mounted, and how. Logger and the durations are
+// optional.
 type Options struct {
 	// Root is SAVANT_PATH, Path its absolute name.
 	Root *os.Root
 	Path string
-	// Registry gets the engines. Those that are in it before keep their names.
+	// Registry gets the engines. Existing engines keep their names.
 	Registry *engines.Registry
-	// Environment is Savant's own, of which servers get only what is listed.
+	// Environment is Savant's; servers get only the variables that are allowed.
 	Environment []string
-	// Trust says which servers a person accepted. The others are not started,
-	// none of their tools is listed, and no variable is put into their entries.
+	// Trust says which servers a person accepted. Other servers are not started, their
+	// tools are not listed, and variables in their entries are not expanded.
 	Trust *trust.Folder
-	// Version is what servers are told.
+	// Version is sent to servers as the client's version.
 	Version string
-	// Logger gets starts and ends of servers and what they write to stderr;
-	// never arguments, results or secrets. Nil discards.
+	// Logger gets starts and ends of servers and their stderr; never arguments, results
+	// or secrets. Nil discards them.
 	Logger *slog.Logger
-	// FirstPause is the pause after a server's first failure. It doubles with
-	// each further failure, up to a minute; 0 is half a second.
+	// FirstPause is the back-off after a server's first failure. It doubles with each
+	// further failure, up to a minute; 0 means half a second.
 	FirstPause time.Duration
-	// ListFor is how long a list of tools is used before it is asked for again,
-	// unless the server announces a change; 0 is five minutes.
+	// ListFor is how long a list of tools is cached, unless the server announces a
+	// change; 0 means five minutes.
 	ListFor time.Duration
-	// PingTime is how long a server whose call took too long may take to answer
-	// a ping before it is ended; 0 is five seconds.
+	// PingTime is how long a server may take to answer a ping after a call timed out,
+	// before it is ended; 0 means five seconds.
 	PingTime time.Duration
 }
 
@@ -58,12 +59,11 @@ const (
 	maxPause          = time.Minute
 )
 
-// mountedBy is a variable that every mounted server gets. A Savant that has it
-// mounts nothing: if it read the same file, it would mount itself without end.
+// mountedBy is an environment variable of every mounted server. A Savant that has it
+// mounts nothing: with the same file, it would mount itself without end.
 const mountedBy = "SAVANT_MOUNTED"
 
-// Mounts are the servers that are mounted. It may be used by several
-// goroutines at once.
+// Mounts are the mounted servers. It is safe for concurrent use.
 type Mounts struct {
 	options Options
 	mounted bool // this Savant is itself mounted
@@ -74,7 +74,7 @@ type Mounts struct {
 	adopting sync.Mutex
 
 	reloading sync.Mutex // guards seen; held during Reload
-	seen      string     // the text of the file, or why it could not be read, and when trust last changed
+	seen      string     // the text of the file, or why it could not be read, and the stamp of trust
 
 	mutex    sync.Mutex // guards what follows
 	servers  []*server  // in the order of the file
@@ -83,9 +83,9 @@ type Mounts struct {
 
 var errStopping = errors.New("the program is stopping")
 
-// Open reads the file of servers and adds an engine for each to the registry. It
-// starts nothing and never fails: what cannot be mounted is an engine that is
-// offline, or, if its name cannot be that of an engine, one of the Problems.
+// Open reads the file of servers and adds an engine for each to the registry. It starts
+// nothing and never fails: a server that cannot be mounted becomes an offline engine,
+// or one of the Problems if its name cannot be an engine's.
 func Open(options Options) *Mounts {
 	options.Logger = cmp.Or(options.Logger, slog.New(slog.DiscardHandler))
 	options.FirstPause = cmp.Or(options.FirstPause, defaultFirstPause)
@@ -98,7 +98,7 @@ func Open(options Options) *Mounts {
 	return m
 }
 
-// readConfig returns the text of the file of servers; "{}" where there is none.
+// readConfig returns the text of the file of servers; "{}" if there is no file.
 func (m *Mounts) readConfig() ([]byte, error) {
 	info, err := m.options.Root.Stat(configName)
 	switch {
@@ -119,7 +119,7 @@ func (m *Mounts) readConfig() ([]byte, error) {
 	return data, nil
 }
 
-// problem keeps and logs an error that is not of one engine.
+// problem records and logs an error that concerns no engine.
 func (m *Mounts) problem(err error) {
 	coded := fault.From(err)
 	m.mutex.Lock()
@@ -128,15 +128,15 @@ func (m *Mounts) problem(err error) {
 	m.options.Logger.Error("not every server of .savant/mcp.json is mounted", "reason", coded.Message()+place(coded))
 }
 
-// Problems returns what is wrong with the file of servers beyond single
-// engines: it is not JSON, or a name cannot be one of an engine.
+// Problems returns what is wrong with the file of servers apart from its engines: it is
+// not JSON, or a name cannot be an engine's.
 func (m *Mounts) Problems() []*fault.Error {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	return slices.Clone(m.problems)
 }
 
-// add makes a server an engine. lockErr is why the lock file could not be read.
+// add makes a server an engine. lockErr is why the lock file could not be read, or nil.
 func (m *Mounts) add(each entry, trusted *pinned, lockErr error) {
 	if message := checkEngineName(each.name); message != "" {
 		m.problem(fault.New(fault.InvalidParams, "%s: server %q: %s", configName, fault.Cut(each.name, 60), message))
@@ -201,15 +201,15 @@ func (s *server) prepare(environment []string, folder string, lockErr error) {
 	}
 }
 
-// offline gives any reason the code ENGINE_OFFLINE.
+// offline converts an error to ENGINE_OFFLINE.
 func offline(err error) *fault.Error {
 	coded := fault.From(err)
 	return fault.New(fault.EngineOffline, "%s", coded.Message()).With(coded.Diagnostics...)
 }
 
-// Discover starts the named servers of which nothing is trusted yet, all at once,
-// and waits until their tools are published, the start failed, or ctx ends. Errors
-// are in the log and in the status of the engine.
+// Discover starts those of the named servers that have no trusted definitions yet,
+// concurrently, and waits until their tools are published, the start failed, or ctx
+// ends. Errors are in the log and in the engine's status.
 func (m *Mounts) Discover(ctx context.Context, engines ...string) {
 	var all sync.WaitGroup
 	for _, each := range m.all() {
@@ -220,8 +220,8 @@ func (m *Mounts) Discover(ctx context.Context, engines ...string) {
 	all.Wait()
 }
 
-// Close ends every server and returns when none is left. A server that does not
-// end is killed after a second.
+// Close ends every server and returns when all have ended. It kills a server after a
+// second.
 func (m *Mounts) Close() {
 	m.end(errStopping)
 	m.work.Wait()

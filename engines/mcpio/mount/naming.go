@@ -12,20 +12,19 @@ import (
 )
 
 const (
-	// maxToolName is how long a published name may be, its engine included:
-	// clients put a prefix of their own before it and allow 64 in all.
+	// maxToolName is the maximum length of a published name with its engine: clients
+	// add a prefix and allow 64 in all.
 	maxToolName = 48
-	// maxEngineName leaves room for the tools' own names.
+	// maxEngineName leaves room for the tools' names.
 	maxEngineName = 24
 )
 
 var engineName = pattern.Lazy(`^[A-Za-z0-9-]+(_[A-Za-z0-9-]+)*$`)
 
-// reserved are the names of Savant's engines and of the calls of its language,
-// whether they are there or not.
+// reserved are the names of Savant's engines and of the calls of its language.
 var reserved = []string{"agent", "ci", "context", "flow", "git", "human", "llm", "reasoning", "savant", "think", "workflow"}
 
-// checkEngineName says what is wrong with the name of a server, or "".
+// checkEngineName returns what is wrong with a server's name, or "".
 func checkEngineName(name string) string {
 	if len(name) > maxEngineName || !engineName().MatchString(name) {
 		return fmt.Sprintf("the name of a server has letters, digits, - and single _, and at most %d bytes: rename it", maxEngineName)
@@ -41,9 +40,8 @@ var (
 	emptyDot = pattern.Lazy(`_*\._*(\._*)*`)
 )
 
-// canonical returns the published name of a server's tool, NAME.tool. Characters
-// that a name may not hold become "_"; a name that is too long is cut and ends in
-// the beginning of its digest.
+// canonical returns the published name of a server's tool, NAME.tool. Invalid
+// characters become "_"; a long name is truncated and ends in the start of its digest.
 func canonical(engine, tool string) string {
 	plain := foreign().ReplaceAllString(tool, "_")
 	plain = emptyDot().ReplaceAllString(plain, ".")
@@ -56,9 +54,9 @@ func canonical(engine, tool string) string {
 	return engine + "." + plain
 }
 
-// canonicals returns the published names of the tools of one server, by the
-// server's own names. If several become one name, in either spelling, the one
-// that needed no change gets it; the others are refused with the reason.
+// canonicals returns the published names of a server's tools, by the server's names. If
+// several tools map to one name, in either spelling, the one whose name needed no
+// change gets it; the others are refused with the reason.
 func canonicals(engine string, tools []string) (names, refused map[string]string) {
 	names, refused = map[string]string{}, map[string]string{}
 	claims := map[string][]string{}

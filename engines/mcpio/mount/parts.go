@@ -11,8 +11,8 @@ import (
 	"savant/internal/trust"
 )
 
-// Parts returns the servers that the file of a folder names, each as what a person
-// accepts. Those that are wrong or disabled are none. Nothing is started.
+// Parts returns the servers of a folder's file as parts for a person to accept, without
+// those that are wrong or disabled. It starts nothing.
 func Parts(root *os.Root) ([]trust.Part, error) {
 	text, err := (&Mounts{options: Options{Root: root}}).readConfig()
 	if err != nil {
@@ -36,11 +36,11 @@ func Parts(root *os.Root) ([]trust.Part, error) {
 	return parts, nil
 }
 
-// File names the servers, below SAVANT_PATH.
+// File is the file of servers, below SAVANT_PATH.
 const File = configName
 
-// Part returns what a person accepts of a server, and why it may not be started;
-// nil: it may.
+// Part returns a server as a part for a person to accept, and why it may not be
+// started, or nil.
 func (m *Mounts) Part(name string) (part trust.Part, refused error, err error) {
 	s, err := m.server(name)
 	if err != nil {
@@ -55,8 +55,8 @@ func (m *Mounts) Part(name string) (part trust.Part, refused error, err error) {
 	return part, m.options.Trust.Require(part), nil
 }
 
-// AcceptLaunch makes the way to start servers the one that is pinned, where
-// something of them is pinned: a person has accepted it.
+// AcceptLaunch pins the current way to start servers that already have a pin: a person
+// has accepted it.
 func AcceptLaunch(root *os.Root, names ...string) error {
 	text, err := (&Mounts{options: Options{Root: root}}).readConfig()
 	if err != nil {
@@ -92,8 +92,8 @@ func AcceptLaunch(root *os.Root, names ...string) error {
 	return nil
 }
 
-// part is the server as what a person accepts: how it is started or reached, what
-// it gets of the environment, and which of its tools are offered.
+// part describes the server for acceptance: how it is started or reached, its
+// environment, and which of its tools are offered.
 func (e *entry) part() (trust.Part, error) {
 	content := map[string]any{"command": e.command, "args": append([]string{}, e.args...), "cwd": e.dir, "url": e.url,
 		"env": texts(e.env), "headers": texts(e.headers), "allow": append([]string{}, e.allow...), "deny": append([]string{}, e.deny...)}
@@ -106,8 +106,8 @@ func texts(given map[string]string) map[string]string {
 	return made
 }
 
-// shown are the lines about the server for a person, who has to see all that the
-// file says: nothing is redacted, since what looks like a secret may be a command.
+// shown formats the server for a person, who must see all that the file says. Nothing
+// is redacted: what looks like a secret may be a command.
 func (e *entry) shown() []string {
 	var lines []string
 	line := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
@@ -141,7 +141,7 @@ func (e *entry) shown() []string {
 	return lines
 }
 
-// variables are the names that ${NAME} takes from the environment.
+// variables are the names in ${NAME}, which come from the environment.
 func (e *entry) variables() []string {
 	given := slices.Concat([]string{e.command, e.dir, e.url}, e.args, slices.Collect(maps.Values(e.env)), slices.Collect(maps.Values(e.headers)))
 	var names []string

@@ -12,23 +12,23 @@ import (
 )
 
 const (
-	// stopPatience is how long a server may take to end after its input was
-	// closed, and again after it was asked by SIGTERM.
+	// stopPatience is how long a server may take to end after its input was closed, and
+	// again after SIGTERM.
 	stopPatience = 500 * time.Millisecond
-	// drainPatience is how long the output of a server that has ended is read.
+	// drainPatience is how long the output of an ended server is read.
 	drainPatience = time.Second
 )
 
-// process is a server that Savant started. Its three streams are pipes of our
-// own, so that waiting for its end loses nothing of its output.
+// process is a server that Savant started. It uses its own pipes, so that Wait does not
+// discard unread output.
 type process struct {
 	command *exec.Cmd
-	// group is the server and everything it starts: they end together, and a
-	// Ctrl-C does not reach them.
+	// group is the process group of the server: it is ended as a whole, and a Ctrl-C
+	// does not reach it.
 	group          *processgroup.Group
 	stdin          *os.File
 	stdout, stderr *os.File
-	// done is closed when it has ended and nothing of its group is left.
+	// done is closed when the server and its group have ended.
 	done chan struct{}
 }
 
@@ -42,7 +42,7 @@ func startProcess(l launch) (*process, error) {
 		err = p.group.Start(command)
 	}
 	for _, each := range theirs {
-		_ = each.Close() // the child has its own
+		_ = each.Close() // the child has duplicates
 	}
 	if err != nil {
 		p.group.End()
@@ -53,7 +53,7 @@ func startProcess(l launch) (*process, error) {
 	return p, nil
 }
 
-// hideCause says why a program did not start, without its path.
+// hideCause returns why a program did not start, without its path.
 func (l launch) hideCause(err error) error {
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
@@ -81,11 +81,11 @@ func (p *process) pipes() (theirs []*os.File, err error) {
 	return []*os.File{ends[0][0], ends[1][1], ends[2][1]}, err
 }
 
-// wait waits for the end of the server, ends what it left behind, and limits how
-// long its streams are read: a program in another group may still hold them.
+// wait waits for the end of the server, ends the rest of its group, and bounds how long
+// its streams are read: a process in another group may still hold them.
 func (p *process) wait() {
 	defer close(p.done)
-	_ = p.command.Wait() // its exit code does not matter
+	_ = p.command.Wait() // the exit code does not matter
 	p.group.End()
 	_ = p.stdin.Close()
 	deadline := time.Now().Add(drainPatience)
@@ -95,17 +95,17 @@ func (p *process) wait() {
 
 func (p *process) closeStreams() {
 	for _, each := range []*os.File{p.stdin, p.stdout, p.stderr} {
-		_ = each.Close() // of a nil file it is an error, too
+		_ = each.Close() // a nil file gives an error, too
 	}
 }
 
-// stop ends the server: it closes its input, then sends SIGTERM, then kills it.
+// stop closes the server's input, then sends SIGTERM, then kills it.
 func (p *process) stop() {
 	_ = p.stdin.Close()
 	if p.ended(stopPatience) {
 		return
 	}
-	_ = p.group.Ask() // none is left: that is what was asked
+	_ = p.group.Ask() // an error means that the group has ended
 	if p.ended(stopPatience) {
 		return
 	}

@@ -11,13 +11,13 @@ import (
 	"savant/fault"
 )
 
-// errReplaced is why a server ends whose entry in the file changed or went.
+// errReplaced is why a server ends whose entry was changed or removed.
 var errReplaced = errors.New("it was taken out of " + configName + ", or changed there; if it is still there, call again")
 
-// Reload reads the file of servers: new servers are added, those that are gone
-// are removed with their tools, changed ones are replaced. If the file as a whole
-// is wrong, the servers stay as they were, and Problems and the log say so. If it
-// did not change since, nor what a person accepted, nothing happens.
+// Reload reads the file of servers: it adds new servers, removes missing ones with
+// their tools, and replaces changed ones. If the file as a whole is wrong, the servers
+// stay, and Problems and the log say so. If neither the file nor the accepted parts
+// have changed, it does nothing.
 func (m *Mounts) Reload() {
 	m.reloading.Lock()
 	defer m.reloading.Unlock()
@@ -47,13 +47,13 @@ func (m *Mounts) Reload() {
 	}
 	m.take(all)
 	for _, each := range m.all() {
-		if opened && each.untrusted != nil { // at the start whoever opens says it of all that is not used
+		if opened && each.untrusted != nil { // at the start the caller of Open reports all unaccepted parts
 			m.options.Logger.Warn("a server is not used", "server", each.entry.name, "reason", each.untrusted.Message())
 		}
 	}
 }
 
-// take makes the servers those of the file.
+// take replaces the servers by those of the file.
 func (m *Mounts) take(all []entry) {
 	m.forget()
 	held, lockErr := readLock(m.options.Root)
@@ -78,8 +78,8 @@ func (m *Mounts) take(all []entry) {
 	}
 }
 
-// untrusted returns why a server may not be used that nobody accepted, or nil. A
-// disabled one is not asked about.
+// untrusted returns ENGINE_OFFLINE for a server that nobody accepted, else nil. A
+// disabled server needs no acceptance.
 func (m *Mounts) untrusted(each entry) *fault.Error {
 	if each.wrong != nil || each.disabled {
 		return nil
@@ -96,10 +96,10 @@ func (s *server) retire(why error) {
 	s.adopting.Lock()
 	defer s.adopting.Unlock()
 	s.end(why)
-	_ = s.registry.RemoveEngine(s.entry.name) // it is there: the name is this server's
+	_ = s.registry.RemoveEngine(s.entry.name) // it exists: the name is this server's
 }
 
-// all returns the servers in the order of the file, those added last at the end.
+// all returns the servers in the order of the file, later additions last.
 func (m *Mounts) all() []*server {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -112,17 +112,16 @@ func (m *Mounts) set(servers []*server) {
 	m.servers = servers
 }
 
-// forget drops the problems of the file as it was.
+// forget drops the problems of the previous file.
 func (m *Mounts) forget() {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	m.problems = nil
 }
 
-// Seek looks for a tool that the registry does not have: it reloads the file of
-// servers, and starts the servers of which nothing is trusted yet and whose name
-// the tool's begins with. shown says which engines may be started. It waits as
-// Discover does.
+// Seek looks for a tool that the registry does not have. It reloads the file of servers
+// and starts those without trusted definitions whose name is the prefix of the tool's.
+// shown says which engines may be started. It waits as Discover does.
 func (m *Mounts) Seek(ctx context.Context, tool string, shown func(engine string) bool) {
 	m.Reload()
 	var may []string
@@ -135,7 +134,7 @@ func (m *Mounts) Seek(ctx context.Context, tool string, shown func(engine string
 	m.Discover(ctx, may...)
 }
 
-// claims says whether a tool's name begins with that of a server.
+// claims reports whether a tool's name begins with a server's.
 func claims(server, tool string) bool {
 	return strings.HasPrefix(tool, server+".") || strings.HasPrefix(tool, engines.Underscored(server)+"_")
 }

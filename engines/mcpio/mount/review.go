@@ -10,21 +10,20 @@ import (
 	"savant/fault"
 )
 
-// Review is the difference between what is trusted of a server and what it is
-// now. Its texts are safe for a terminal: control characters are escaped.
+// Review is the difference between a server's pin and its current state. Its texts are
+// safe for a terminal: control characters are escaped.
 type Review struct {
 	Server string
-	// First says that nothing is trusted of the server yet.
+	// First means that the server has no pin yet.
 	First bool
-	// Launch is how the way to start the server changed, a diff; empty where
-	// it did not.
+	// Launch is the diff of how the server is started; empty if unchanged.
 	Launch string
 	// Changes are the tools that differ, by name.
 	Changes []Change
-	// Refused are the tools that cannot be trusted at all, with the reason.
+	// Refused are the tools that cannot be trusted, with the reason.
 	Refused map[string]string
 
-	before string // the digest of what was trusted
+	before string // the digest of the pin
 	next   *pinned
 }
 
@@ -33,15 +32,15 @@ type Change struct {
 	Tool string
 	// Kind is "new", "changed" or "gone".
 	Kind string
-	// Diff has the old lines and the new, marked - and +.
+	// Diff has the old and new lines, marked - and +.
 	Diff string
 }
 
-// Same says whether there is nothing to accept.
+// Same reports whether there is nothing to accept.
 func (r Review) Same() bool { return !r.First && r.Launch == "" && len(r.Changes) == 0 }
 
-// ReviewLaunch returns how the way to start a server changed, as a diff; empty
-// where it did not. Nothing is started: a person may want to see this first.
+// ReviewLaunch returns a diff of how a server is started; empty if unchanged. It starts
+// nothing: a person may want to see this first.
 func (m *Mounts) ReviewLaunch(name string) (string, error) {
 	s, err := m.server(name)
 	if err != nil {
@@ -63,8 +62,8 @@ func (s *server) reviewLaunch() (string, error) {
 	return diff(s.trusted.Launch.Lines, s.print.Lines), nil
 }
 
-// Review starts a server, whatever is trusted of it, compares, and ends the
-// server again. Nothing changes.
+// Review starts a server, trusted or not, compares it with its pin, and ends it. It
+// changes nothing.
 func (m *Mounts) Review(ctx context.Context, name string) (Review, error) {
 	s, err := m.server(name)
 	if err != nil {
@@ -100,7 +99,7 @@ func (m *Mounts) Review(ctx context.Context, name string) (Review, error) {
 	return made, nil
 }
 
-// changes lists what differs, by name.
+// changes lists the differing tools, by name.
 func changes(old, now map[string]pin) []Change {
 	names := slices.Sorted(maps.Keys(old))
 	for name := range now {
@@ -127,7 +126,7 @@ func changes(old, now map[string]pin) []Change {
 	return all
 }
 
-// digest returns a text that differs whenever what is trusted differs.
+// digest returns a text that changes with what is trusted.
 func (p *pinned) digest() string {
 	text := p.Launch.Digest
 	for _, name := range slices.Sorted(maps.Keys(p.Tools)) {
@@ -136,8 +135,8 @@ func (p *pinned) digest() string {
 	return text
 }
 
-// Accept trusts what a review showed. If what is trusted changed since, it is
-// STATE_CONFLICT and nothing changes.
+// Accept trusts what a review showed. If the pin has changed since the review, it
+// returns STATE_CONFLICT and changes nothing.
 func (m *Mounts) Accept(review Review) error {
 	if review.next == nil {
 		return fault.New(fault.InvalidParams, "nothing was reviewed")
@@ -161,7 +160,7 @@ func (m *Mounts) Accept(review Review) error {
 	return err
 }
 
-// Refresh reads what another process accepted.
+// Refresh reads what other processes accepted.
 func (m *Mounts) Refresh() {
 	for _, each := range m.all() {
 		if err := each.refresh(); err != nil {
@@ -170,7 +169,7 @@ func (m *Mounts) Refresh() {
 	}
 }
 
-// refresh reads again what is trusted of the server.
+// refresh reads the server's pin again.
 func (s *server) refresh() error {
 	if s.untrusted != nil {
 		return nil
@@ -185,8 +184,8 @@ func (s *server) refresh() error {
 	return nil
 }
 
-// Follow polls the lock file and the file of servers, and takes over what
-// changed, until ctx ends. It starts servers of which nothing is trusted yet.
+// Follow polls the lock file and the file of servers, and applies changes, until ctx
+// ends. It starts servers without trusted definitions.
 func (m *Mounts) Follow(ctx context.Context, shown func(engine string) bool) {
 	if m.mounted {
 		return
@@ -209,17 +208,17 @@ func (m *Mounts) Follow(ctx context.Context, shown func(engine string) bool) {
 	}
 }
 
-// discoverNew starts servers of which nothing is trusted yet, and waits for none.
-// If one does not start, only a call tries again.
+// discoverNew starts servers without trusted definitions in the background. If a start
+// fails, only a call tries again.
 func (m *Mounts) discoverNew(shown func(engine string) bool) {
 	for _, each := range m.all() {
 		if shown(each.entry.name) && each.untried() {
-			m.work.Go(func() { _ = each.discover(each.life) }) // its status says what went wrong
+			m.work.Go(func() { _ = each.discover(each.life) }) // its status has the error
 		}
 	}
 }
 
-// followEvery is how often Follow polls.
+// followEvery is Follow's polling interval.
 const followEvery = 2 * time.Second
 
 func (m *Mounts) lockTime() time.Time {
@@ -230,7 +229,7 @@ func (m *Mounts) lockTime() time.Time {
 	return info.ModTime()
 }
 
-// trust makes the server use what is trusted now.
+// trust makes the server use a pin.
 func (s *server) trust(now *pinned) error {
 	s.mutex.Lock()
 	same := s.trusted != nil && s.trusted.digest() == now.digest()

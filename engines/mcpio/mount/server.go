@@ -16,19 +16,19 @@ import (
 )
 
 const (
-	// maxWait is how long a call waits for the next attempt to start a server
-	// that failed before. If that is further away, the call is ENGINE_OFFLINE.
+	// maxWait is how long a call waits for the next attempt to start a server that
+	// failed. If the attempt is later, the call is ENGINE_OFFLINE.
 	maxWait = 2 * time.Second
 )
 
-// server is one mounted server and the engine that it is.
+// server is one mounted server and its engine.
 type server struct {
 	entry entry
-	// untrusted is why nothing of the server is used, or nil: nobody accepted it.
+	// untrusted is set if nobody accepted the server; it is then not used.
 	untrusted *fault.Error
 	print     fingerprint
 	launch    launch
-	version   string // Savant's, which servers are told
+	version   string // Savant's, sent to servers
 	registry  *engines.Registry
 	root      *os.Root
 	logger    *slog.Logger
@@ -38,9 +38,9 @@ type server struct {
 	end  context.CancelCauseFunc
 	work *sync.WaitGroup
 
-	// adopting, which all servers share, is held while tools are compared and
-	// published. So the tools published last are those listed last, and of two
-	// servers that claim one name exactly one gets it. It is locked before mutex.
+	// adopting, shared by all servers, is held while tools are compared and published.
+	// So the latest list is published last, and of two servers that claim one name
+	// exactly one gets it. It is locked before mutex.
 	adopting *sync.Mutex
 
 	mutex sync.Mutex
@@ -49,20 +49,20 @@ type server struct {
 	fixed   *fault.Error
 	trusted *pinned
 	live    *session
-	// starting is closed when the start that runs is over.
+	// starting is closed when the current start has ended.
 	starting chan struct{}
 	failed   error // why the last start failed, or nil
 	again    time.Time
 	pause    *backoff.ExponentialBackOff
 	listFor  time.Duration
 	pingTime time.Duration
-	// changed holds the tools that differ from what is trusted, refused those
-	// that cannot be published: the reason by the server's name of the tool.
+	// changed holds the tools that differ from their pins, refused those that cannot be
+	// published: the reason by the server's name of the tool.
 	changed, refused map[string]string
 }
 
-// session returns the session of the server, and starts the server where there
-// is none. ctx bounds the wait, not the start: others may wait for it too.
+// session returns the server's session, starting the server if needed. ctx bounds the
+// wait, not the start: other calls may wait for it too.
 func (s *server) session(ctx context.Context) (*session, error) {
 	for {
 		s.mutex.Lock()
@@ -93,7 +93,7 @@ func (s *server) session(ctx context.Context) (*session, error) {
 	}
 }
 
-// await waits for the start that runs, or, without one, for the next attempt.
+// await waits for the current start, or else for the next attempt.
 func (s *server) await(ctx context.Context, starting <-chan struct{}, wait time.Duration) error {
 	if starting == nil {
 		timer := time.NewTimer(wait)
@@ -118,8 +118,7 @@ func (s *server) await(ctx context.Context, starting <-chan struct{}, wait time.
 	return nil
 }
 
-// reason returns why the last start failed, without secrets. It is called with
-// the mutex held.
+// reason returns why the last start failed, without secrets. The mutex is held.
 func (s *server) reason() string {
 	if s.failed == nil {
 		return "it ended unexpectedly"
@@ -127,7 +126,7 @@ func (s *server) reason() string {
 	return fault.Cut(s.launch.hidden.Text(fault.From(s.failed).Message()), 500)
 }
 
-// begin starts the server on a goroutine. It is called with the mutex held.
+// begin starts the server on a goroutine. The mutex is held.
 func (s *server) begin() {
 	over := make(chan struct{})
 	s.starting = over
@@ -188,14 +187,14 @@ func (s *server) relist(began *session) error {
 	return s.adopt(began)
 }
 
-// outdated says whether the tools were listed too long ago.
+// outdated reports whether the list of tools is too old.
 func (s *server) outdated(live *session) bool {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return time.Since(live.listed) > s.listFor
 }
 
-// ended makes the next start wait, unless the session was closed here.
+// ended starts a back-off, unless the session was closed by Savant.
 func (s *server) ended(over *session) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -210,7 +209,7 @@ func (s *server) ended(over *session) {
 	}
 }
 
-// succeeded ends the pauses between starts.
+// succeeded resets the back-off.
 func (s *server) succeeded() {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -218,7 +217,7 @@ func (s *server) succeeded() {
 	s.again = time.Time{}
 }
 
-// drop ends a session, so that the next call starts another.
+// drop ends a session; the next call starts another.
 func (s *server) drop(hung *session) {
 	s.mutex.Lock()
 	if s.live == hung {
@@ -228,7 +227,7 @@ func (s *server) drop(hung *session) {
 	hung.close()
 }
 
-// unreachable ends the session of a server that can no longer be reached.
+// unreachable ends the session of an unreachable server.
 func (s *server) unreachable(live *session, why error) {
 	s.mutex.Lock()
 	if s.live == live {
@@ -239,8 +238,8 @@ func (s *server) unreachable(live *session, why error) {
 	s.work.Go(live.close)
 }
 
-// pingOrEnd pings a server whose call was not answered in time, and ends its
-// session when it does not answer that either.
+// pingOrEnd pings a server whose call timed out, and ends its session if the ping times
+// out too.
 func (s *server) pingOrEnd(suspect *session) {
 	s.work.Go(func() {
 		ctx, cancel := context.WithTimeout(s.life, s.pingTime)
@@ -252,7 +251,7 @@ func (s *server) pingOrEnd(suspect *session) {
 	})
 }
 
-// definition returns what is trusted of a tool.
+// definition returns the trusted definition of a tool.
 func (s *server) definition(tool string) (mcpclient.Definition, bool) {
 	if s.trusted == nil {
 		return mcpclient.Definition{}, false

@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// maxMessage is the largest message read from a server, in bytes.
+	// maxMessage is the maximum size of a server's message, in bytes.
 	maxMessage = 16 << 20
-	// startTimeout is how long a server may take to start and list its tools:
-	// npx first fetches it.
+	// startTimeout bounds the start and the first list of tools: npx may have to
+	// download the server.
 	startTimeout = 60 * time.Second
-	// maxTools bounds what one server lists.
+	// maxTools is the maximum number of tools of one server.
 	maxTools = 500
 )
 
@@ -23,22 +23,22 @@ const (
 type session struct {
 	client  *mcpclient.Client
 	process *process // nil for a server behind a url
-	// definitions are its tools as it listed them last, at the time listed.
+	// definitions are the tools of the latest list, made at the time listed.
 	definitions []mcpclient.Definition
 	listed      time.Time
-	// relist has a value when the server said that its tools changed.
+	// relist has a value if the server announced that its tools changed.
 	relist chan struct{}
 	closed sync.Once
 }
 
-// start reaches the server and lists its tools. ctx bounds all of it.
+// start reaches the server and lists its tools, within ctx.
 func (of *server) start(ctx context.Context) (*session, error) {
 	s := &session{relist: make(chan struct{}, 1), listed: time.Now()}
 	options := mcpclient.Options{Name: "savant-mount", Version: of.version, MaxLine: maxMessage,
 		ToolsChanged: func() {
 			select {
 			case s.relist <- struct{}{}:
-			default: // it is known already
+			default: // a change is pending already
 			}
 		}}
 	var err error
@@ -83,8 +83,7 @@ func (s *session) list(ctx context.Context) ([]mcpclient.Definition, error) {
 	return all, err
 }
 
-// close ends the session and its process. It may take a second: a server gets
-// time to end.
+// close ends the session and its process. It may take a second.
 func (s *session) close() {
 	s.closed.Do(func() {
 		if s.process != nil {
@@ -93,11 +92,11 @@ func (s *session) close() {
 			_ = s.process.stdout.Close()
 			return
 		}
-		_ = s.client.Close() // the server is forgotten either way
+		_ = s.client.Close() // the server is dropped either way
 	})
 }
 
-// alive says whether calls can still be answered.
+// alive reports whether calls can still be answered.
 func (s *session) alive() bool {
 	select {
 	case <-s.client.Done():

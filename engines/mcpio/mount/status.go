@@ -31,7 +31,7 @@ func (s *server) status(context.Context) engines.Status {
 	return engines.Status{State: engines.Ready, Reason: s.notes("")}
 }
 
-// place writes where in a file an error is.
+// place returns the position of an error in a file.
 func place(err *fault.Error) string {
 	if len(err.Diagnostics) == 0 || err.Diagnostics[0].Line == 0 {
 		return ""
@@ -40,7 +40,7 @@ func place(err *fault.Error) string {
 	return fmt.Sprintf(" (%s:%d:%d)", at.File, at.Line, at.Column)
 }
 
-// notes says what is wrong with the tools, after a first remark.
+// notes returns what is wrong with the tools, after a first remark.
 func (s *server) notes(first string) string {
 	var parts []string
 	if first != "" {

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// maxLogLine is how much of a line of a server's stderr is logged, in bytes.
+	// maxLogLine is the maximum length of a logged stderr line, in bytes.
 	maxLogLine = 500
-	// linesPerMinute is how many of its lines are logged; the rest is counted.
+	// linesPerMinute is how many lines are logged per minute; the rest is counted.
 	linesPerMinute = 60
 )
 
-// logStderr logs what a server writes to its stderr until that ends.
+// logStderr logs a server's stderr until it ends.
 func logStderr(in io.Reader, server string, hidden *redact.Redactor, logger *slog.Logger) {
 	lines := bufio.NewReaderSize(in, 4096)
 	minute, logged, dropped := time.Now(), 0, 0
@@ -46,7 +46,7 @@ func logStderr(in io.Reader, server string, hidden *redact.Redactor, logger *slo
 	}
 }
 
-// boundedLine returns a line, cut if it is long.
+// boundedLine returns a line, truncated if it is long.
 func boundedLine(in *bufio.Reader) (string, error) {
 	part, err := in.ReadSlice('\n')
 	text := strings.TrimRight(string(part), "\r\n")

@@ -10,16 +10,15 @@ import (
 	"savant/fault"
 )
 
-// Why a tool differs from what is trusted.
+// Why a tool differs from its pin.
 const (
 	isChanged = "its definition is not the one that was approved"
 	isNew     = "it is new and was not approved"
 )
 
-// adopt compares what a server lists with what is trusted, and publishes the
-// tools that are as trusted. If nothing is trusted of the server yet, what it
-// lists is trusted now (trust on first use); if it lists nothing that could be,
-// the next start tries again.
+// adopt compares a server's list with its pin and publishes the unchanged tools. If
+// there is no pin yet, it pins the list (trust on first use); if the list has no usable
+// tool, the next start tries again.
 func (s *server) adopt(began *session) error {
 	s.adopting.Lock()
 	defer s.adopting.Unlock()
@@ -41,7 +40,7 @@ func (s *server) adopt(began *session) error {
 	if err != nil {
 		return err
 	}
-	if trusted.Launch.Digest != s.print.Digest { // another process approved another
+	if trusted.Launch.Digest != s.print.Digest { // another process approved another launch
 		return fault.New(fault.ToolChanged, "%s", launchChanged(s.entry.name))
 	}
 	changed := compare(trusted.Tools, pins)
@@ -59,8 +58,8 @@ func launchChanged(name string) string {
 	return "how " + name + " is started is not what was approved: see and accept with savant engines approve " + name
 }
 
-// pinAll returns the pins of definitions, by name; refused holds the reasons of
-// those that cannot be kept or are listed twice.
+// pinAll returns the pins of definitions, by name; refused holds the reasons of those
+// that cannot be pinned or are listed twice.
 func pinAll(definitions []mcpclient.Definition) (pins map[string]pin, refused map[string]string) {
 	pins, refused = map[string]pin{}, map[string]string{}
 	for _, each := range definitions {
@@ -83,8 +82,7 @@ func pinAll(definitions []mcpclient.Definition) (pins map[string]pin, refused ma
 	return pins, refused
 }
 
-// compare returns the tools that differ from what is trusted, with the reason. A
-// tool that is no longer listed is not one of them.
+// compare returns the listed tools that differ from their pins, with the reason.
 func compare(trusted, now map[string]pin) map[string]string {
 	changed := map[string]string{}
 	for name, each := range now {
@@ -99,9 +97,8 @@ func compare(trusted, now map[string]pin) map[string]string {
 	return changed
 }
 
-// publish puts the trusted definitions of tools, given by the server's names,
-// into the registry, as far as they can be published. A server that was replaced
-// publishes nothing.
+// publish puts the trusted definitions of tools, given by the server's names, into the
+// registry, except unpublishable ones. A replaced server publishes nothing.
 func (s *server) publish(tools []string) error {
 	if s.life.Err() != nil {
 		return nil
@@ -126,7 +123,7 @@ func (s *server) publish(tools []string) error {
 	return s.registry.ReplaceTools(s.entry.name, published...)
 }
 
-// tool makes a trusted definition a tool of the registry.
+// tool converts a trusted definition to a tool of the registry.
 func (s *server) tool(tool, name string) (engines.Tool, error) {
 	s.mutex.Lock()
 	definition, known := s.definition(tool)
@@ -147,7 +144,7 @@ func (s *server) tool(tool, name string) (engines.Tool, error) {
 	return made, nil
 }
 
-// refusal says why a tool may not be called now, or nil.
+// refusal returns why a tool may not be called now, or nil.
 func (s *server) refusal(tool string) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -158,15 +155,15 @@ func (s *server) refusal(tool string) error {
 	return nil
 }
 
-// untried says that nothing is trusted of the server and that no start was tried.
+// untried reports whether the server has no pin and was never started.
 func (s *server) untried() bool {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return s.trusted == nil && !s.entry.disabled && s.fixed == nil && s.failed == nil && s.starting == nil && s.live == nil
 }
 
-// discover starts a server of which nothing is trusted yet, and waits until its
-// tools are published or ctx ends.
+// discover starts a server without a pin, and waits until its tools are published or
+// ctx ends.
 func (s *server) discover(ctx context.Context) error {
 	s.mutex.Lock()
 	known := s.trusted != nil || s.entry.disabled || s.fixed != nil

@@ -13,20 +13,20 @@ import (
 
 const (
 	eventStream = "text/event-stream"
-	// keepAliveInterval is how long nothing may be written: what stands between closes
-	// connections that are silent.
+	// keepAliveInterval is the time between keep-alive comments: proxies close silent
+	// connections.
 	keepAliveInterval = 15 * time.Second
-	// writeTime is how long a client may take to read what is written at once.
+	// writeTime bounds how long a client may take to read one write.
 	writeTime = 30 * time.Second
 )
 
-// answer is the response to a request: a JSON document, or a stream of events as soon
-// as something is sent before the reply.
+// answer is the response to a request: a JSON document, or an event stream once a
+// message is sent before the reply.
 type answer struct {
 	writer  http.ResponseWriter
 	control *http.ResponseController
-	// stream says that the client takes a stream, modern that its revision has a status
-	// for each kind of error.
+	// stream: the client accepts an event stream. modern: the revision maps errors to
+	// HTTP statuses.
 	stream, modern bool
 
 	mu        sync.Mutex
@@ -56,7 +56,7 @@ func encoded(message any) (json.RawMessage, error) {
 	return bytes.TrimSpace(line.Bytes()), nil
 }
 
-// event writes one event; the mutex is held. JSON has no line ends once it is encoded.
+// event writes one event; the mutex is held. Encoded JSON contains no line breaks.
 func (a *answer) event(data []byte) error {
 	a.begin()
 	return a.write(append(append([]byte("event: message\ndata: "), data...), "\n\n"...))
@@ -70,19 +70,19 @@ func (a *answer) begin() {
 	a.streaming = true
 	header := a.writer.Header()
 	header.Set("Content-Type", eventStream)
-	header.Set("X-Accel-Buffering", "no") // proxies pass events on at once
+	header.Set("X-Accel-Buffering", "no") // tells proxies not to buffer events
 	a.writer.WriteHeader(http.StatusOK)
 }
 
 func (a *answer) write(data []byte) error {
-	_ = a.control.SetWriteDeadline(time.Now().Add(writeTime)) // a writer of tests may not have it
+	_ = a.control.SetWriteDeadline(time.Now().Add(writeTime)) // a test's writer may not support deadlines
 	if _, err := a.writer.Write(data); err != nil {
 		return err
 	}
 	return a.control.Flush()
 }
 
-// comment writes what is no event, so that nobody takes the stream for dead.
+// comment writes a comment, which keeps the connection open.
 func (a *answer) comment() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -93,7 +93,7 @@ func (a *answer) comment() error {
 	return a.write([]byte(":\n\n"))
 }
 
-// keepAlive writes a comment now and then until stop.
+// keepAlive writes comments at an interval until stop is called.
 func (a *answer) keepAlive(interval time.Duration) (stop func()) {
 	if !a.stream {
 		return func() {}
@@ -105,7 +105,7 @@ func (a *answer) keepAlive(interval time.Duration) (stop func()) {
 		for {
 			select {
 			case <-ticker.C:
-				_ = a.comment() // who left is noticed by whoever reads from them
+				_ = a.comment() // the reading side notices a client that has left
 			case <-done:
 				return
 			}
@@ -118,7 +118,7 @@ func (a *answer) keepAlive(interval time.Duration) (stop func()) {
 	}
 }
 
-// close lets nothing more be sent, and says whether something was.
+// close ends sending and reports whether an event stream was begun.
 func (a *answer) close() (streaming bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -144,8 +144,8 @@ func (a *answer) finish(reply json.RawMessage) {
 	}
 }
 
-// status is the status of a reply. Before revision 2026-07-28 an error of JSON-RPC is
-// an answer like any other.
+// status returns the HTTP status of a reply. Before revision 2026-07-28 a JSON-RPC
+// error has the status of a success.
 func (a *answer) status(reply json.RawMessage) int {
 	var said struct {
 		ID    json.RawMessage
@@ -169,7 +169,7 @@ func (a *answer) status(reply json.RawMessage) int {
 	return http.StatusOK
 }
 
-// The codes that the protocol reserves for requests it refuses.
+// The JSON-RPC error codes that the protocol reserves for refused requests.
 const (
 	firstOfProtocol = -32020
 	lastOfProtocol  = -32099

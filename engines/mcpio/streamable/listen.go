@@ -10,9 +10,8 @@ import (
 	"savant/internal/access"
 )
 
-// listen serves the stream of what the server says by itself, in revisions before
-// 2026-07-28: that a list has changed. It lasts until the client leaves or the server
-// ends.
+// listen serves the stream of server messages (list changes) of revisions before
+// 2026-07-28. It lasts until the client leaves or the server ends.
 func (s *Server) listen(w http.ResponseWriter, r *http.Request, _ access.Caller, project *Project) {
 	peer, _, err := peerOf(r.Header)
 	switch {

@@ -11,13 +11,13 @@ import (
 	"savant/internal/access"
 )
 
-// metadataPath is where clients learn whose tokens count (RFC 9728).
+// metadataPath is where clients find the accepted authorisation server (RFC 9728).
 const metadataPath = "/.well-known/oauth-protected-resource"
 
-// readyPatience is how long the store may take to answer.
+// readyPatience bounds how long the store may take to answer.
 const readyPatience = 5 * time.Second
 
-// metadataAddress is metadataPath as clients know it.
+// metadataAddress is the public URL of metadataPath.
 func (s *Server) metadataAddress() string {
 	return strings.TrimSuffix(s.options.Resource, Path) + metadataPath + Path
 }
@@ -31,13 +31,13 @@ func (s *Server) metadata(w http.ResponseWriter, r *http.Request) {
 		"scopes_supported": access.Scopes(), "bearer_methods_supported": []string{"header"}, "resource_name": "Savant"})
 }
 
-// health says that the program answers.
+// health answers that the program runs.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
-// ready says whether requests are served: not while the server ends, nor without its
-// store. The log has the cause.
+// ready reports whether requests are served: not while the server is ending or its
+// store is unavailable. The cause is logged.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	select {
 	case <-s.ending:
@@ -59,5 +59,5 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 func writeJSON(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(value) // whoever asked may be gone
+	_ = json.NewEncoder(w).Encode(value) // the client may be gone
 }

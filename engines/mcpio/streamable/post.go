@@ -18,7 +18,7 @@ import (
 	"savant/internal/jsonrpc"
 )
 
-// post serves a message, or a batch of them.
+// post serves a message or a batch.
 func (s *Server) post(w http.ResponseWriter, r *http.Request, caller access.Caller, project *Project) {
 	stream, ok := acceptable(r)
 	if !ok {
@@ -64,8 +64,8 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, caller access.Call
 	}
 }
 
-// acceptable says whether the client takes a stream, and whether it takes anything
-// that is sent.
+// acceptable reports whether the client accepts an event stream, and whether it accepts
+// any of the response types.
 func acceptable(r *http.Request) (stream, ok bool) {
 	accept := strings.ToLower(strings.Join(r.Header.Values("Accept"), ","))
 	if accept == "" || strings.Contains(accept, "*/*") {
@@ -75,10 +75,10 @@ func acceptable(r *http.Request) (stream, ok bool) {
 	return stream, stream || strings.Contains(accept, "application/json")
 }
 
-// body reads the message, for a bounded time.
+// body reads the message, within BodyTime.
 func (s *Server) body(w http.ResponseWriter, r *http.Request) (data []byte, status int, err error) {
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(s.options.BodyTime)) // a writer of tests may not have it
+	_ = control.SetReadDeadline(time.Now().Add(s.options.BodyTime)) // a test's writer may not support deadlines
 	data, err = io.ReadAll(http.MaxBytesReader(w, r.Body, s.options.MaxBody))
 	var over *http.MaxBytesError
 	switch {
@@ -90,12 +90,11 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) (data []byte, stat
 	case err != nil:
 		return nil, http.StatusBadRequest, fault.New(fault.InvalidParams, "the message was cut: %w", err)
 	}
-	_ = control.SetReadDeadline(time.Time{}) // from now on reading only notices that the client leaves
+	_ = control.SetReadDeadline(time.Time{}) // later reads only detect that the client has left
 	return data, 0, nil
 }
 
-// messagesOf reads a message, or the messages of a batch; refused says why that cannot
-// be done.
+// messagesOf parses a message or a batch; refused is the reply if that fails.
 func messagesOf(data []byte) (messages []*jsonrpc.Message, refused *jsonrpc.Reply) {
 	data = bytes.TrimSpace(bytes.TrimPrefix(data, jsonrpc.ByteOrderMark))
 	parts := []json.RawMessage{data}
@@ -118,8 +117,8 @@ func messagesOf(data []byte) (messages []*jsonrpc.Message, refused *jsonrpc.Repl
 	return messages, nil
 }
 
-// admit says whether a message is served: its headers fit it, and the caller may send
-// it. Otherwise it answers.
+// admit reports whether a message is served: its headers match it and the caller may
+// send it. Otherwise it sends the refusal.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request, caller access.Caller, project *Project, m *jsonrpc.Message) bool {
 	if refused := project.Server.CheckHeaders(r.Header, m); refused != nil {
 		writeReply(w, http.StatusBadRequest, refused)
@@ -141,7 +140,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, caller access.Cal
 	return true
 }
 
-// answerTo hands on what a person answered.
+// answerTo passes on the answer of a client's user.
 func (s *Server) answerTo(w http.ResponseWriter, r *http.Request, project *Project, m *jsonrpc.Message) {
 	if !project.Exchanges.Deliver(m) {
 		s.refuse(w, r, http.StatusBadRequest, m.ID, fault.New(fault.InvalidTransition, "no call of this server waits for the answer any more: make the call again"))
@@ -150,14 +149,14 @@ func (s *Server) answerTo(w http.ResponseWriter, r *http.Request, project *Proje
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// muted is an exchange that nothing is sent to.
+// muted returns an exchange that sends nothing to the client.
 func muted(exchange mcpio.Exchange) mcpio.Exchange {
 	exchange.Mute, exchange.Send = true, func(any) error { return nil }
 	return exchange
 }
 
-// exchange serves requests. From revision 2026-07-28 on a client that leaves cancels
-// its request; before, it may leave, and says so if it does not want the answer.
+// exchange serves requests. From revision 2026-07-28 on, a disconnect cancels the
+// request; before, the client must cancel it explicitly.
 func (s *Server) exchange(w http.ResponseWriter, r *http.Request, project *Project, exchange mcpio.Exchange, stream, modern bool) {
 	answer := &answer{writer: w, control: http.NewResponseController(w), stream: stream, modern: modern}
 	defer answer.keepAlive(keepAliveInterval)()

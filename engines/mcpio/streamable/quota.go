@@ -11,14 +11,14 @@ import (
 	"savant/internal/access"
 )
 
-// Bounds of what is counted: callers that are remembered, and requests of one caller
-// that run at once, streams among them.
+// Limits of the counters: remembered callers, and concurrent requests of one caller,
+// including streams.
 const (
 	maxCallers = 10_000
 	maxRunning = 256
 )
 
-// quotas count what each caller does, on this server alone.
+// quotas count the use of each caller on this server.
 type quotas struct {
 	perMinute int
 	now       func() time.Time
@@ -27,16 +27,16 @@ type quotas struct {
 	callers *lru.Cache[string, *usage]
 }
 
-// usage is what one caller did.
+// usage is the use of one caller.
 type usage struct {
 	limiter *rate.Limiter
-	bound   int // what limiter allows in a minute
+	bound   int // the limiter's requests per minute
 	running int
 	day     string
 	calls   int // on that day
 }
 
-// overError says what a caller has too much of, and how long to wait.
+// overError says which limit a caller has exceeded, and how long to wait.
 type overError struct {
 	what string
 	wait time.Duration
@@ -65,14 +65,15 @@ func (q *quotas) of(caller access.Caller) *usage {
 	}
 	if used.limiter == nil || used.bound != bound {
 		used.bound, used.limiter = bound, rate.NewLimiter(rate.Inf, 0)
-		if bound > 0 { // what comes at once is a tenth of a minute's
+		if bound > 0 { // the burst is a tenth of a minute's requests
 			used.limiter = rate.NewLimiter(rate.Limit(float64(bound)/60), max(1, bound/10))
 		}
 	}
 	return used
 }
 
-// admit counts a request of a caller until release. The error is an *overError.
+// admit counts a request of a caller as running until release. The error is an
+// *overError.
 func (q *quotas) admit(caller access.Caller) (release func(), err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -94,7 +95,7 @@ func (q *quotas) admit(caller access.Caller) (release func(), err error) {
 	}, nil
 }
 
-// call counts a call of a tool. The error is an *overError.
+// call counts a tool call. The error is an *overError.
 func (q *quotas) call(caller access.Caller) error {
 	if caller.PerDay == 0 {
 		return nil

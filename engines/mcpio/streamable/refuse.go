@@ -12,8 +12,8 @@ import (
 	"savant/internal/jsonrpc"
 )
 
-// refuse answers a request that is not begun: a status, and the error as JSON-RPC has
-// it. id is that of the message, nil where it is not known.
+// refuse answers a request that is not started, with a status and a JSON-RPC error. id
+// is the message's id, nil if unknown.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, status int, id json.RawMessage, err error) {
 	coded := fault.From(err)
 	attributes := []any{"status", status, "code", string(coded.Code), "method", r.Method, "path", fault.Cut(r.URL.Path, 100)}
@@ -32,10 +32,10 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, status int, id j
 func writeReply(w http.ResponseWriter, status int, reply *jsonrpc.Reply) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = jsonrpc.NewWriter(w, nil).Write(reply) // whoever asked may be gone
+	_ = jsonrpc.NewWriter(w, nil).Write(reply) // the client may be gone
 }
 
-// challenge refuses a request without a token that counts (RFC 6750).
+// challenge refuses a request without a valid token (RFC 6750).
 func (s *Server) challenge(w http.ResponseWriter, r *http.Request, err error) {
 	parameters := []string{}
 	if errors.Is(err, access.ErrWrongToken) {
@@ -45,7 +45,8 @@ func (s *Server) challenge(w http.ResponseWriter, r *http.Request, err error) {
 	s.refuse(w, r, http.StatusUnauthorized, nil, err)
 }
 
-// forbid refuses what the caller's token does not allow, and says which scope would.
+// forbid refuses a request that the caller's token does not allow, and names the
+// missing scope.
 func (s *Server) forbid(w http.ResponseWriter, r *http.Request, id json.RawMessage, caller access.Caller, needed ...access.Scope) {
 	var names []string
 	for _, each := range needed {
@@ -63,7 +64,7 @@ func (s *Server) bearer(parameters []string) string {
 	return "Bearer " + strings.Join(parameters, ", ")
 }
 
-// overQuota refuses a request of a caller who sends too many.
+// overQuota refuses a request of a caller who exceeds a limit.
 func (s *Server) overQuota(w http.ResponseWriter, r *http.Request, id json.RawMessage, caller access.Caller, err error) {
 	var over *overError
 	if errors.As(err, &over) {

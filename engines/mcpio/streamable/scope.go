@@ -7,15 +7,15 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// needs returns the scopes that a message needs.
+// needs returns the scopes that a message requires.
 func needs(registry *engines.Registry, m *jsonrpc.Message) []access.Scope {
 	switch {
 	case m.IsResponse():
-		return []access.Scope{access.Approve} // it answers what a person was asked
+		return []access.Scope{access.Approve} // it carries a user's answer
 	case m.Method != "tools/call":
 		return []access.Scope{access.Read}
 	}
-	needed := []access.Scope{access.Run} // a tool that nobody knows yet may do anything
+	needed := []access.Scope{access.Run} // an unknown tool may do anything
 	if tool, known := registry.Resolve(jsonvalue.TextMember(m.Params, "name")); known {
 		needed = []access.Scope{scopeOf(tool)}
 	}
@@ -25,8 +25,8 @@ func needs(registry *engines.Registry, m *jsonrpc.Message) []access.Scope {
 	return needed
 }
 
-// scopeOf is what a tool's own annotations say: what only reads may be read, what
-// leads through workflows is for who is guided, and the rest acts.
+// scopeOf derives the scope from the tool: read for a read-only tool, guide for a tool
+// of think, run for any other.
 func scopeOf(tool engines.Tool) access.Scope {
 	switch {
 	case tool.ReadOnly:

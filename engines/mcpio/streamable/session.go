@@ -10,17 +10,17 @@ import (
 	"savant/fault"
 )
 
-// A session id, in revisions that have one, is what initialize told of the client,
-// written down: so every server knows it, and none keeps it. It allows nothing. An id
-// that somebody made up says of them what they like, as initialize does.
+// A session id, in revisions with sessions, is the encoded result of initialize. So
+// every server can read it and none stores it. It grants nothing: a forged id can only
+// misdescribe the client, as initialize can.
 
-// maxSession is how long a session id may be, and maxName each text in it.
+// maxSession is the maximum length of a session id, maxName that of each text in it.
 const (
 	maxSession = 4 << 10
 	maxName    = 200
 )
 
-// session is what an id holds. Nonce makes ids differ.
+// session is the content of an id. Nonce makes ids unique.
 type session struct {
 	Nonce    string `json:"i"`
 	Name     string `json:"n,omitempty"`
@@ -30,7 +30,7 @@ type session struct {
 	Forms    bool   `json:"f,omitempty"`
 }
 
-// newSessionID returns the id of a client that has initialized.
+// newSessionID returns the id of an initialized client.
 func newSessionID(peer mcpio.Peer) (string, error) {
 	data, err := json.Marshal(session{rand.Text(), fault.Cut(peer.Name, maxName), fault.Cut(peer.Title, maxName), fault.Cut(peer.Version, maxName), peer.Protocol, peer.Forms})
 	if err != nil {
@@ -39,9 +39,9 @@ func newSessionID(peer mcpio.Peer) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(data), nil
 }
 
-// peerOf returns the client that a request is from, and the scope of its ids: of one
-// that sends no session id, only what its headers say is known. An id that is none of
-// ours is INVALID_PARAMS: the client initializes again.
+// peerOf returns the client that sent a request and the scope of its request ids.
+// Without a session id only the headers describe the client. An invalid id is
+// INVALID_PARAMS: the client initializes again.
 func peerOf(header http.Header) (peer mcpio.Peer, scope string, err error) {
 	revision := header.Get(mcpio.HeaderRevision)
 	if revision == "" {

@@ -1,7 +1,7 @@
 // Package streamable serves MCP over Streamable HTTP, revisions 2025-03-26 to
-// 2026-07-28: it checks who asks, what for and how often, and hands each message to
-// package mcpio, which also serves stdio. Nothing is kept between two requests, so any
-// server on the same SAVANT_PATH answers any of them.
+// 2026-07-28. It does authentication, authorisation and rate limiting, and passes each
+// message to package mcpio. It stores nothing between requests, so any server with the
+// same SAVANT_PATH can serve any of them.
 package streamable
 
 import (
@@ -18,55 +18,55 @@ import (
 	"savant/internal/webguard"
 )
 
-// Path is where messages are sent to.
+// Path is the endpoint for messages.
 const Path = "/mcp"
 
-// What the zero value of an option stands for.
+// Defaults of the options.
 const (
 	DefaultMaxBody  = 8 << 20
 	DefaultBodyTime = 30 * time.Second
 )
 
-// Project is what is served of one folder.
+// Project is what is served for one folder.
 type Project struct {
 	Server    *mcpio.Server
 	Exchanges *mcpio.Exchanges
 	Registry  *engines.Registry
 }
 
-// Options say who is served, and what. Guard, Door, Project and Ready are needed.
+// Options configure a Server. Guard, Door, Project and Ready are required.
 type Options struct {
 	Guard webguard.Guard
 	Door  *access.Door
-	// Project returns what is served to the callers of a folder; "" is the server's own.
+	// Project returns what callers of a folder are served; "" is the server's own
+	// folder.
 	Project func(ctx context.Context, folder string) (*Project, error)
-	// Ready says why nothing can be served now.
+	// Ready returns why requests cannot be served now, or nil.
 	Ready func(ctx context.Context) error
-	// Resource is the address of Path as clients know it, and Issuer that of the
-	// authorisation server whose tokens count; empty: there is none.
+	// Resource is the public URL of Path. Issuer is the URL of the authorisation server
+	// whose tokens are accepted; empty: none.
 	Resource, Issuer string
-	// MaxBody is how long a message may be, in bytes, and BodyTime how long it may take
-	// to arrive.
+	// MaxBody is the maximum size of a message in bytes, BodyTime the time in which it
+	// must arrive.
 	MaxBody  int64
 	BodyTime time.Duration
-	// PerMinute is how many requests a caller may send in a minute where their token
-	// does not say; 0: any number.
+	// PerMinute is the maximum number of requests per minute of a caller whose token
+	// sets none; 0: no limit.
 	PerMinute int
-	// Logger gets a record of each request that is refused, without tokens; nil
-	// discards them.
+	// Logger gets a record of each refused request, without tokens; nil discards them.
 	Logger *slog.Logger
 }
 
-// Server answers requests. It may be used by several goroutines at once.
+// Server serves requests. It is safe for concurrent use.
 type Server struct {
 	options Options
 	quotas  *quotas
 
 	mu       sync.Mutex
-	ending   chan struct{} // closed when no request is begun any more
+	ending   chan struct{} // closed when the server accepts no more requests
 	ended    bool
 	running  int
-	idle     chan struct{} // closed when the server ends and nothing runs
+	idle     chan struct{} // closed when the server is ending and no request runs
 	projects map[*Project]bool
 }
 
@@ -94,7 +94,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("POST "+Path, s.authorized(s.post))
 	mux.HandleFunc("GET "+Path, s.authorized(s.listen))
 	mux.HandleFunc(Path, func(w http.ResponseWriter, r *http.Request) {
-		// Nothing is kept of a session, so there is none to end: DELETE is not served.
+		// The server stores no sessions, so DELETE, which ends one, is not served.
 		w.Header().Set("Allow", "GET, POST")
 		s.refuse(w, r, http.StatusMethodNotAllowed, nil, fault.New(fault.InvalidParams, "%s is not served here", fault.Cut(r.Method, 20)))
 	})
@@ -116,10 +116,11 @@ func (s *Server) Handler() http.Handler {
 	})
 }
 
-// serve answers one request of a caller.
+// serve handles one request of an authenticated caller.
 type serve func(w http.ResponseWriter, r *http.Request, caller access.Caller, project *Project)
 
-// authorized lets through who may read at least, and not too often.
+// authorized passes on requests of callers with at least the read scope, within their
+// limits.
 func (s *Server) authorized(next serve) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !s.begin() {
@@ -153,7 +154,7 @@ func (s *Server) authorized(next serve) http.HandlerFunc {
 	}
 }
 
-// project returns what is served of a folder, and remembers it.
+// project returns what is served for a folder, and caches it.
 func (s *Server) project(ctx context.Context, folder string) (*Project, error) {
 	project, err := s.options.Project(ctx, folder)
 	if err != nil {
@@ -168,7 +169,7 @@ func (s *Server) project(ctx context.Context, folder string) (*Project, error) {
 	return project, nil
 }
 
-// begin counts a request, unless the server is ending.
+// begin counts a request as running; false if the server is ending.
 func (s *Server) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,15 +187,15 @@ func (s *Server) finish() {
 	s.rest()
 }
 
-// rest tells End that nothing runs; the mutex is held.
+// rest signals End that no request runs; the mutex is held.
 func (s *Server) rest() {
 	if s.ended && s.running == 0 {
 		close(s.idle)
 	}
 }
 
-// End begins no request any more: /readyz and new requests are answered with 503, and
-// streams end. It returns when what runs is answered, or with the cause of ctx. It is
+// End stops accepting requests: /readyz and new requests get 503, and streams end. It
+// returns when the running requests are answered, or with the cause of ctx. It must be
 // called once.
 func (s *Server) End(ctx context.Context) error {
 	s.mu.Lock()
