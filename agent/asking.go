@@ -10,23 +10,23 @@ import (
 	"savant/internal/visible"
 )
 
-// maxQuestion is how much a form of a client shows of a call, in bytes. A person
-// agrees only to what they saw whole.
+// maxQuestion bounds the description of a call in a form, in bytes. A longer call
+// cannot be approved there, because the person would not see all of it.
 const maxQuestion = 8000
 
 // approveCall is the form of a question about a call.
 const approveCall = `{"type":"object","properties":{"approved":{"type":"boolean","title":"Call it"}},"required":["approved"]}`
 
-// asking puts questions about destructive calls to the person behind the client of
-// a run, while one of the client's calls waits for the run.
+// asking asks the person at the client to approve destructive calls of a run. It can
+// ask only while a call of that client waits for the run.
 type asking struct {
 	mu  sync.Mutex // held during a question: one after the other
 	ask func(context.Context, engines.Elicitation) (engines.Answer, error)
 	ctx context.Context // of the call that waits
 }
 
-// newAsking returns the asking of a run that a call starts, and lets the call carry
-// it; nil where its client cannot put a question to a person.
+// newAsking returns the asking of a run, attached to the call that starts it; nil if
+// the client does not support questions.
 func newAsking(ctx context.Context) *asking {
 	ask := engines.CallerFrom(ctx).Elicit
 	if ask == nil {
@@ -35,8 +35,8 @@ func newAsking(ctx context.Context) *asking {
 	return &asking{ask: ask, ctx: ctx}
 }
 
-// attach lets a call carry the questions until leave is called. leave waits for the
-// answer to a question that is open.
+// attach sends the questions through a waiting call until leave is called. leave waits
+// for the answer to an open question.
 func (a *asking) attach(ctx context.Context) (leave func()) {
 	ask := engines.CallerFrom(ctx).Elicit
 	if a == nil || ask == nil {
@@ -54,7 +54,7 @@ func (a *asking) attach(ctx context.Context) (leave func()) {
 	}
 }
 
-// confirm is Policy.Confirm. Who cannot be asked has not agreed.
+// confirm is Policy.Confirm. If nobody can be asked, the call is denied.
 func (a *asking) confirm(ctx context.Context, tool string, args json.RawMessage) (bool, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"savant/telemetry"
 )
 
-// boot reads what goes into every question: persona, driver, rules and repository.
-// What cannot be read is a warning; an unknown persona is INVALID_PARAMS.
+// boot reads the context of every question: persona, driver, rules and repository. A
+// failed read is a warning; an unknown persona is INVALID_PARAMS.
 func (r *Run) boot(t turn) (turn, Signal, error) {
 	options, brief := r.runtime.options, &r.briefing
 	if options.Prepare != nil && !r.options.DryRun {
@@ -53,7 +53,7 @@ func (r *Run) warn(what string, err error) {
 	}
 }
 
-// ready starts with a forced call, where the options or the goal force one.
+// ready starts with a forced call, if the options or the goal demand one.
 func (r *Run) ready(t turn) (turn, Signal, error) {
 	if t.outcome.Status != "" { // the resumed run had decided to end
 		return t, finish, nil
@@ -82,7 +82,7 @@ const workflowTool = "workflow.workflow_run"
 // workflowWait is how long a step waits for a workflow, in milliseconds.
 const workflowWait = 3_600_000
 
-// forcedBy is the model of a decision that nobody was asked for.
+// forcedBy stands for the model in a forced decision.
 const forcedBy = "forced"
 
 // forcedCall returns the call that comes first: a forced tool, a workflow that
@@ -113,8 +113,8 @@ func (r *Run) forcedCall() beginning {
 	return beginning{reasoning.Call{ToolName: workflowTool, Args: args}, name, because}
 }
 
-// detect returns the workflow that the goal leads to, if it may be run. Words that
-// forbid it come first.
+// detect returns the workflow that the goal selects, unless the goal's words or the
+// policy forbid to run it.
 func (r *Run) detect() (workflow, parameter, because string) {
 	tool, exists := find(r.runtime.options.Toolbox.Tools(), workflowTool)
 	if r.runtime.options.DisableDetect || !exists || r.guard.cues.noRun || r.guard.denies(tool, r.options.orderOf(tool.Name)) != "" {
@@ -127,7 +127,7 @@ func (r *Run) detect() (workflow, parameter, because string) {
 	return workflow, parameter, because
 }
 
-// led returns the workflow that a rule or a name in the goal leads to.
+// led returns the workflow that a rule or a name in the goal selects.
 func (r *Run) led() (workflow, parameter, because string) {
 	for _, each := range r.briefing.rules {
 		if each.Workflow != "" {
@@ -142,7 +142,7 @@ func (r *Run) led() (workflow, parameter, because string) {
 	return named(names, r.options.Goal), "", becauseNamed
 }
 
-// recordStart records that the run starts or goes on, and what it knows.
+// recordStart records the start or resumption of the run, with its context.
 func (r *Run) recordStart(t turn) {
 	metadata := map[string]any{"goal": r.options.Goal, "persona": r.briefing.persona.Name, "decider": r.decider(),
 		"max_steps": r.options.MaxSteps, "amr_rules_triggered": ruleNames(r.briefing.rules),
@@ -159,7 +159,7 @@ func (r *Run) recordStart(t turn) {
 	r.event(t.index, telemetry.Event{Type: telemetry.RunStarted, Status: string(StatusRunning), Metadata: metadata})
 }
 
-// decider says who decides.
+// decider describes the Reasoning API that decides, for people.
 func (r *Run) decider() string {
 	if r.runtime.options.WhoDecides == nil || r.options.DryRun {
 		return r.runtime.options.Decider

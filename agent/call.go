@@ -17,7 +17,7 @@ import (
 	"savant/telemetry"
 )
 
-// act makes the calls of a turn that are still to be made, several at once.
+// act makes the remaining calls of a turn concurrently.
 func (r *Run) act(t turn) (turn, Signal, error) {
 	t.done = slices.Clone(t.done)
 	var calling errgroup.Group
@@ -39,9 +39,9 @@ func (r *Run) act(t turn) (turn, Signal, error) {
 	return t, done, nil
 }
 
-// call makes one call, records it and writes it to the journal. A call that the
-// end of the run cut short is not written. The error is STATE_NOT_SAVED; what
-// went wrong with the call is in the call.
+// call makes one call, emits its events and appends it to the journal. A call
+// interrupted by the end of the run is not appended. The only error is STATE_NOT_SAVED;
+// a failure of the tool is in the returned call.
 func (r *Run) call(a asked) (memory.Call, error) {
 	tool, known := find(r.runtime.options.Toolbox.Tools(), a.ToolName)
 	r.event(a.step, callStarted(a))
@@ -65,8 +65,8 @@ func (r *Run) call(a asked) (memory.Call, error) {
 	return made, r.append(recordCall, callRecord{Step: a.step, Number: a.number, Call: made}, durability)
 }
 
-// recordBegun records that a call is about to be made which is not to be made twice,
-// where another machine may go on with the run by itself.
+// recordBegun appends a write-ahead record of a call that must not be repeated, if
+// another machine may take the run over.
 func (r *Run) recordBegun(a asked, tool engines.Tool) error {
 	repeatable := tool.Name == "" || tool.ReadOnly || tool.Idempotent
 	if !r.session.Shared() || repeatable || a.uncertain || a.incomplete || r.options.DryRun || r.guard.denies(tool, r.orderOf(a)) != "" {
@@ -75,8 +75,8 @@ func (r *Run) recordBegun(a asked, tool engines.Tool) error {
 	return r.append(recordBegun, begunRecord{a.step, a.number}, memory.Durable)
 }
 
-// result answers a call: from the cache if it only reads, or by the tool. A tool
-// that may be called twice is called again after a failure, RetryLimit times.
+// result returns the result of a call, from the cache if the tool only reads. An
+// idempotent tool that fails is retried up to RetryLimit times.
 func (r *Run) result(a asked, tool engines.Tool) memory.Call {
 	made := memory.Call{Tool: a.ToolName, Args: r.runtime.redactor.JSON(a.Args)}
 	allowed := tool.Name != "" && r.guard.denies(tool, r.orderOf(a)) == ""
@@ -115,8 +115,8 @@ func (r *Run) result(a asked, tool engines.Tool) memory.Call {
 	return made
 }
 
-// seek looks further for a tool that nobody has yet, if policy would let it be
-// called: to look for it may start a server.
+// seek looks for an unregistered tool on mounted servers. That may start a server, so
+// policy is checked first.
 func (r *Run) seek(a asked) (engines.Tool, error) {
 	reading := engines.Tool{Name: a.ToolName, ReadOnly: true}
 	from, seeks := r.runtime.options.Toolbox.(Seeker)
@@ -126,10 +126,10 @@ func (r *Run) seek(a asked) (engines.Tool, error) {
 	return from.Seek(r.ctx, a.ToolName)
 }
 
-// abandonAfter is how long a call may take to return once the run has ended.
+// abandonAfter is the grace period of a running call once the run has ended.
 const abandonAfter = 25 * time.Millisecond
 
-// invoke calls a tool if policy and the person let it. When the run ends, a tool
+// invoke calls a tool if policy and the person permit it. When the run ends, a tool
 // that does not return is abandoned.
 func (r *Run) invoke(a asked, tool engines.Tool) (engines.Result, error) {
 	type answer struct {
@@ -164,8 +164,8 @@ func (r *Run) invoke(a asked, tool engines.Tool) (engines.Result, error) {
 	}
 }
 
-// permit says whether a call may be made: UNKNOWN_TOOL, TOOL_DENIED with the
-// rule, or the error of asking the person.
+// permit checks whether a call is allowed. The errors are UNKNOWN_TOOL, TOOL_DENIED
+// with the rule, or the failure of the question to the person.
 func (r *Run) permit(ctx context.Context, a asked, tool engines.Tool) error {
 	if errors.Is(a.absent, fault.EngineOffline) {
 		return a.absent
@@ -183,7 +183,7 @@ func (r *Run) permit(ctx context.Context, a asked, tool engines.Tool) error {
 	return r.guard.confirm(ctx, tool, a.Args, r.orderOf(a))
 }
 
-// orderOf says which rules a call escapes.
+// orderOf returns the rules that a call is exempt from.
 func (r *Run) orderOf(a asked) order {
 	if !a.forced {
 		return order{}
@@ -191,16 +191,16 @@ func (r *Run) orderOf(a asked) order {
 	return r.options.orderOf(a.ToolName)
 }
 
-// mayRepeat says whether a failed call may be made once more.
+// mayRepeat reports whether a failed call may be retried.
 func (r *Run) mayRepeat(tool engines.Tool, err error) bool {
 	repeatable := []fault.Code{fault.ToolFailed, fault.ToolTimeout, fault.EngineOffline, fault.EngineBusy, fault.Internal}
 	return r.ctx.Err() == nil && (tool.ReadOnly || tool.Idempotent) && slices.Contains(repeatable, fault.From(err).Code)
 }
 
-// maxCached is how many results a run holds for calls that repeat themselves.
+// maxCached bounds the cached results of a run.
 const maxCached = 64
 
-// cacheKey is the same for calls of one tool with equal arguments.
+// cacheKey is equal for calls of the same tool with equal arguments.
 func cacheKey(call reasoning.Call) string {
 	value, err := jsonvalue.Decode(call.Args)
 	if err != nil {
@@ -213,8 +213,8 @@ func cacheKey(call reasoning.Call) string {
 	return call.ToolName + " " + digest
 }
 
-// remembersResult caches a call that only read, and empties the cache after one
-// that may have changed what others read.
+// remembersResult caches the result of a read-only call. Any other call clears the
+// cache, because it may have changed what was read.
 func (r *Run) remembersResult(key string, made memory.Call, tool engines.Tool) {
 	switch {
 	case !tool.ReadOnly && made.Rule == "":
@@ -224,10 +224,11 @@ func (r *Run) remembersResult(key string, made memory.Call, tool engines.Tool) {
 	}
 }
 
-// outcomeOfForced is the end of a run after a forced call, where that ends it: in
-// a dry run, with ForceFinish, or when a workflow has ended or waits for somebody. What
-// was ordered and cannot be begun ends the run, too: nothing else would do. A workflow
-// that only the goal led to, without what it needs to begin, does not.
+// outcomeOfForced returns how a forced call ends the run; the outcome is empty if the
+// run goes on. A forced call ends the run in a dry run, with ForceFinish, when its
+// workflow has ended or waits for somebody, and when an explicit order cannot be
+// started. A workflow that only the goal selected does not end the run if its
+// parameters are missing.
 func (r *Run) outcomeOfForced(t turn) outcome {
 	if t.intent.Model != forcedBy || len(t.done) == 0 {
 		return outcome{}
@@ -255,7 +256,7 @@ func (r *Run) outcomeOfForced(t turn) outcome {
 	return outcome{}
 }
 
-// readable returns the part of an output that is meant for people, or its JSON.
+// readable returns the human-readable part of an output, else its JSON.
 func readable(output json.RawMessage) string {
 	var members map[string]any
 	if json.Unmarshal(output, &members) == nil {

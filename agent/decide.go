@@ -9,7 +9,7 @@ import (
 	"savant/telemetry"
 )
 
-// loop is where each step begins.
+// loop begins each step.
 func (r *Run) loop(t turn) (turn, Signal, error) {
 	if t.index >= r.options.MaxSteps {
 		t.outcome = outcome{Status: StatusMaxSteps, Final: r.summary(),
@@ -19,8 +19,8 @@ func (r *Run) loop(t turn) (turn, Signal, error) {
 	return t, ask, nil
 }
 
-// decide asks what to do and writes the answer to the journal before anything
-// follows from it.
+// decide asks the Reasoning API for the next intent and appends it to the journal
+// before acting on it.
 func (r *Run) decide(t turn) (turn, Signal, error) {
 	t = turn{index: t.index + 1}
 	began := r.runtime.options.Now()
@@ -48,8 +48,8 @@ func (r *Run) decide(t turn) (turn, Signal, error) {
 	return r.follow(t)
 }
 
-// ask asks the Reasoning API, within a span of the run's trace, and returns the
-// calls of models that it took, too.
+// ask asks the Reasoning API within a span of the run's trace. It also returns the
+// model calls behind the answer.
 func (r *Run) ask(t turn) (reasoning.Intent, []reasoning.ModelCall, error) {
 	observed := new(reasoning.Observed)
 	wrote, flush := r.wrote(t.index)
@@ -65,9 +65,8 @@ func (r *Run) ask(t turn) (reasoning.Intent, []reasoning.ModelCall, error) {
 	return intent, observed.Calls(), err
 }
 
-// cleanIntent returns a decision without secrets, since it is stored, shown and
-// sent back, and with the canonical names of tools. Only the runtime itself
-// speaks for what was forced.
+// cleanIntent redacts a decision, because it is stored, shown and sent back, and makes
+// its tool names canonical. Only the runtime may name the model "forced".
 func (r *Run) cleanIntent(intent reasoning.Intent) reasoning.Intent {
 	intent.Calls = slices.Clone(intent.Calls)
 	intent.ToolName = r.canonical(intent.ToolName)
@@ -91,7 +90,8 @@ func (r *Run) canonical(name string) string {
 	return r.runtime.redactor.Text(name)
 }
 
-// follow says what a decision leads to. One that ends the run is remembered here.
+// follow returns the signal of a decision. It sets the outcome if the decision ends the
+// run.
 func (r *Run) follow(t turn) (turn, Signal, error) {
 	switch t.intent.Action {
 	case reasoning.ActionTool:
@@ -104,9 +104,9 @@ func (r *Run) follow(t turn) (turn, Signal, error) {
 		return t, finish, nil
 	}
 	r.remember(t.step())
-	t.outcome.Final = t.intent.Final // what was found is told, too
+	t.outcome.Final = t.intent.Final // also on an error: the partial result
 	return t, failed, fault.New(fault.GaveUp, "%s", t.intent.Error)
 }
 
-// milliseconds is a duration as events and calls hold it.
+// milliseconds converts a duration for events and calls.
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -12,19 +12,19 @@ import (
 	"savant/internal/pattern"
 )
 
-// Order is a run that another process is to drive, or to go on with.
+// Order asks another process to start or resume a run.
 type Order struct {
 	RunID string `json:"run_id"`
-	// Needs are labels that the machine must have.
+	// Needs are the labels required of the worker.
 	Needs []string `json:"needs,omitempty"`
-	// Goal and MaxSteps are what a run goes on with; as they were where empty.
+	// Goal and MaxSteps are for a resumed run; empty keeps the present ones.
 	Goal     string `json:"goal,omitempty"`
 	MaxSteps int    `json:"max_steps,omitempty"`
 }
 
 var labelPattern = pattern.Lazy(`^[a-z][a-z0-9_.-]{0,30}=[A-Za-z0-9][A-Za-z0-9_./@:-]{0,99}$`)
 
-// CheckLabel says what is wrong with a label: INVALID_PARAMS.
+// CheckLabel validates a label. The error is INVALID_PARAMS.
 func CheckLabel(label string) error {
 	if !labelPattern().MatchString(label) {
 		return invalid("labels", fmt.Sprintf("expected NAME=VALUE such as folder=shop, got %q", fault.Cut(label, 60)))
@@ -32,8 +32,9 @@ func CheckLabel(label string) error {
 	return nil
 }
 
-// Submit begins a run that dispatch gives to another process. The errors are those of
-// Start, and of dispatch; the run can then be gone on with.
+// Submit creates a run and hands it to dispatch, which has another process drive it.
+// The errors are those of Start and of dispatch; after an error of dispatch the run can
+// be resumed.
 func (r *Runtime) Submit(ctx context.Context, options RunOptions, dispatch func(context.Context, Order) error) (id string, err error) {
 	if len(options.Needs) == 0 {
 		options.Needs = r.options.Needs
@@ -59,9 +60,9 @@ func (r *Runtime) Submit(ctx context.Context, options RunOptions, dispatch func(
 	return options.RunID, dispatch(ctx, Order{RunID: options.RunID, Needs: options.Needs})
 }
 
-// Reopen has another process go on with a run, with its goal or a new one. A run that
-// ended well and gets no new goal is left as it is. INVALID_TRANSITION: the run is still
-// at its goal.
+// Reopen has another process resume a run, with its goal or a new one. A completed run
+// without a new goal is unchanged. INVALID_TRANSITION means that the run is still
+// working on its goal.
 func (r *Runtime) Reopen(ctx context.Context, id, goal string, maxSteps int, dispatch func(context.Context, Order) error) error {
 	records, err := r.options.Memory.Records(id)
 	if err != nil {
@@ -83,13 +84,12 @@ func (r *Runtime) Reopen(ctx context.Context, id, goal string, maxSteps int, dis
 	return dispatch(ctx, Order{RunID: id, Needs: h.options().Needs, Goal: goal, MaxSteps: maxSteps})
 }
 
-// TakeOver drives a run that was dispatched, in this process. The errors are those of
-// Resume.
+// TakeOver drives a dispatched run in this process. The errors are those of Resume.
 func (r *Runtime) TakeOver(order Order) (*Run, error) {
 	return r.resume(order.RunID, more{goal: order.Goal, maxSteps: order.MaxSteps})
 }
 
-// GoOn goes on with a run, here or where runs are dispatched to.
+// GoOn resumes a run with a goal, in this process or through Dispatch.
 func (r *Runtime) GoOn(ctx context.Context, id, goal string) error {
 	if r.options.Dispatch != nil {
 		return r.Reopen(ctx, id, goal, 0, r.options.Dispatch)
@@ -98,7 +98,7 @@ func (r *Runtime) GoOn(ctx context.Context, id, goal string) error {
 	return err
 }
 
-// dispatched is agent.run where other processes drive runs.
+// dispatched implements agent.run if other processes drive runs.
 func (r *Runtime) dispatched(ctx context.Context, in RunInput) (Report, error) {
 	id := in.RunID
 	if id == "" {
@@ -120,7 +120,7 @@ func (r *Runtime) dispatched(ctx context.Context, in RunInput) (Report, error) {
 	return r.follow(ctx, id, in.WaitMS, defaultWait)
 }
 
-// The pauses between two looks at a run that another process drives.
+// Polling intervals for a run that another process drives.
 const (
 	firstLook = 20 * time.Millisecond
 	lastLook  = 500 * time.Millisecond
@@ -149,10 +149,10 @@ func (r *Runtime) follow(ctx context.Context, id string, given *int, usual int) 
 	}
 }
 
-// open says that somebody drives a run, or is to.
+// open reports whether a run is being driven or queued.
 func (r Report) open() bool { return r.Status == StatusRunning || r.Status == StatusQueued }
 
-// stand says in the report of a run that this runtime does not drive who does.
+// stand adds to the report of a foreign run which process drives it.
 func (r *Runtime) stand(report *Report) error {
 	if !r.options.Memory.Shared() && report.Status != StatusInterrupted {
 		return nil
@@ -174,8 +174,8 @@ func (r *Runtime) stand(report *Report) error {
 	return nil
 }
 
-// EndsRun says whether a record of a session says how the run ended, so that nobody has
-// to go on with it.
+// EndsRun reports whether a record says how the run ended, so that nobody has to resume
+// it.
 func EndsRun(record memory.Record) bool {
 	var end outcome
 	return record.Kind == recordFinished && json.Unmarshal(record.Data, &end) == nil && end.Status != StatusInterrupted

@@ -22,14 +22,14 @@ func failure(err error) *telemetry.Failure {
 	return &telemetry.Failure{Code: string(coded.Code), Details: coded.Message()}
 }
 
-// recordPrompt records what a model was shown for a decision.
+// recordPrompt records the prompt of a decision.
 func (r *Run) recordPrompt(t turn) {
 	if t.intent.Prompt != nil {
 		r.event(t.index, t.intent.Prompt.Event(t.intent.Model))
 	}
 }
 
-// recordCalls records the calls of models that a decision took.
+// recordCalls records the model calls of a decision.
 func (r *Run) recordCalls(step int, calls []reasoning.ModelCall) {
 	for _, each := range calls {
 		e := each.Event()

@@ -7,11 +7,10 @@ import (
 	"savant/fault"
 )
 
-// newGoal is the record of a goal that a run goes on with, after it had ended or was
-// interrupted.
+// newGoal is the record of a new goal for a run that had ended or was interrupted.
 type newGoal struct {
 	Goal string `json:"goal"`
-	// MaxSteps is the new limit of decisions, those before the goal included.
+	// MaxSteps is the new limit of decisions, including those before the goal.
 	MaxSteps int    `json:"max_steps"`
 	Time     string `json:"time"`
 }
@@ -19,7 +18,7 @@ type newGoal struct {
 // exchange is an earlier goal of a run and what it came to.
 type exchange struct{ goal, final string }
 
-// follow makes history go on with a goal.
+// follow applies a new goal to the history.
 func (h *history) follow(next newGoal) {
 	earlier := exchange{goal: h.options().Goal}
 	if h.ended != nil {
@@ -29,8 +28,8 @@ func (h *history) follow(next newGoal) {
 	h.goals, h.ended, h.turnedAt = append(h.goals, next), nil, len(h.decisions)
 }
 
-// options are those that hold now. What was ordered to come first belonged to the
-// first goal.
+// options are the current ones. Forced tools and workflows applied to the first goal
+// only.
 func (h *history) options() RunOptions {
 	options := h.started.Options
 	if len(h.goals) == 0 {
@@ -50,7 +49,7 @@ func (h *history) lastStep() int {
 	return h.decisions[len(h.decisions)-1].Step
 }
 
-// nextGoal checks a goal that a run is to go on with.
+// nextGoal validates a new goal for a run.
 func (r *Runtime) nextGoal(goal string, h *history, maxSteps int) (newGoal, error) {
 	if maxSteps == 0 {
 		maxSteps = r.options.MaxSteps
@@ -68,15 +67,15 @@ func (r *Runtime) nextGoal(goal string, h *history, maxSteps int) (newGoal, erro
 	return next, nil
 }
 
-// How much of earlier goals and answers a question repeats: exchanges, and bytes of
-// each text.
+// A question repeats at most this many earlier exchanges, with this many bytes of each
+// text.
 const (
 	maxExchanges = 5
 	maxExchanged = 1500
 )
 
-// question is the goal as whoever decides is told it: with what was asked and
-// answered before in the same run.
+// question is the goal as the Reasoning API reads it, with the earlier goals and
+// answers of the run.
 func (r *Run) question() string {
 	if len(r.earlier) == 0 {
 		return r.options.Goal

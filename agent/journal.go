@@ -18,26 +18,25 @@ import (
 const (
 	recordStarted  = "started"
 	recordDecision = "decision"
-	recordBegun    = "begun" // a call that is not to be made twice is about to be made
+	recordBegun    = "begun" // write-ahead: a call that must not be repeated
 	recordCall     = "call"
 	recordFinished = "finished"
-	recordGoal     = "goal" // a new goal, which the run goes on with
+	recordGoal     = "goal" // the run was resumed with a new goal
 )
 
 type started struct {
 	Options RunOptions `json:"order"`
 	Time    string     `json:"time"`
-	// Withheld: the arguments of the forced tool held secrets, which are left out.
+	// Withheld says that secrets were removed from the arguments of the forced tool.
 	Withheld bool `json:"withheld,omitempty"`
 }
 
 type decision struct {
 	Step   int              `json:"step"`
 	Intent reasoning.Intent `json:"intent"`
-	// Withheld are the numbers of the calls whose arguments held secrets, which
-	// are left out.
+	// Withheld has the numbers of the calls whose arguments lost secrets.
 	Withheld []int `json:"withheld,omitempty"`
-	// Cost is what it cost; nil where that is not known.
+	// Cost of the decision; nil if unknown.
 	Cost *float64 `json:"cost,omitempty"`
 
 	time string // when it was written
@@ -72,8 +71,8 @@ func (r *Run) appendDecision(t turn) error {
 	return r.append(recordDecision, written, memory.Durable)
 }
 
-// append writes a record of the run. While the store cannot be reached it tries again,
-// until the run is left or cancelled: a decision that was paid for is not asked for again.
+// append writes a record of the run. If the store is unreachable it retries until the run
+// is interrupted or cancelled, so that a paid decision is not lost.
 func (r *Run) append(kind string, data any, durability memory.Durability) error {
 	return r.session.AppendWithin(r.ctx, kind, data, durability, func(err error) {
 		r.runtime.options.Logger.Warn("a step is not saved yet; trying again", "run", r.ID(), "error", err)
@@ -151,7 +150,7 @@ func (h *history) add(record memory.Record) error {
 	return nil // a kind of a newer version
 }
 
-// turn returns the turn of a decision, as far as its calls were made.
+// turn returns the turn of a decision with the calls made so far.
 func (h *history) turn(d decision) turn {
 	t := newTurn(d.Step, d.Intent, d.Withheld)
 	for number, made := range h.calls[d.Step] {
@@ -169,8 +168,8 @@ func (h *history) turn(d decision) turn {
 	return t
 }
 
-// restore makes a run of its journal, and the turn that it goes on with. The
-// caller closes the session on error.
+// restore rebuilds a run from its journal, and the turn that it resumes at. The caller
+// closes the session on error.
 func (r *Runtime) restore(session *memory.Session, records []memory.Record, more more) (*Run, turn, error) {
 	h, err := readHistory(session.ID(), records)
 	if err != nil {
@@ -235,7 +234,7 @@ func (r *Run) replay(h *history) (t turn) {
 	return t
 }
 
-// reportOf is the report of a run that no runtime drives now.
+// reportOf builds the report of a run from its journal.
 func reportOf(id string, records []memory.Record) (Report, error) {
 	h, err := readHistory(id, records)
 	if err != nil {

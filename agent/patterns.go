@@ -15,8 +15,8 @@ func validPattern(pattern string) bool {
 	return err == nil && pattern != ""
 }
 
-// matches says whether one of the patterns matches a tool: its name in either
-// spelling and any case, or that of its engine.
+// matches reports whether a pattern matches a tool: by its name in either spelling,
+// ignoring case, or by its engine.
 func matches(patterns []string, name string) bool {
 	name = strings.ToLower(name)
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
@@ -28,8 +28,8 @@ func matches(patterns []string, name string) bool {
 	})
 }
 
-// spellings are the ways to read a pattern, as it is and as clients write the names
-// of an MCP server's tools: ci/run, mcp__savant__ci_run, savant:ci.run.
+// spellings returns the readings of a pattern: verbatim, and in the forms in which
+// clients write names of MCP tools: ci/run, mcp__savant__ci_run, savant:ci.run.
 func spellings(pattern string) []string {
 	pattern = strings.TrimSpace(pattern) // --deny "git.*, ci"
 	plain := strings.NewReplacer("/", ".", ":", ".").Replace(pattern)
@@ -53,9 +53,9 @@ func spellings(pattern string) []string {
 	return slices.DeleteFunc(all, func(each string) bool { return !validPattern(each) })
 }
 
-// understood returns patterns as they match names here. One that fits no tool and
-// no engine is INVALID_PARAMS with the nearest: it would be without effect, and a
-// person relies on it.
+// understood normalizes patterns. A pattern that matches no tool and no engine is
+// INVALID_PARAMS with the nearest name, because a rule without effect would mislead the
+// person who wrote it.
 func understood(argument string, patterns []string, tools Toolbox) ([]string, error) {
 	if len(patterns) == 0 {
 		return nil, nil
@@ -78,8 +78,8 @@ func understood(argument string, patterns []string, tools Toolbox) ([]string, er
 	return meant, nil
 }
 
-// fits says whether a pattern matches a tool that there is, or may match one of an
-// engine whose tools are not known yet.
+// fits reports whether a pattern matches a known tool, or may match one of an engine
+// whose tools are not known yet.
 func fits(pattern string, names, empty []string) bool {
 	if slices.ContainsFunc(names, func(name string) bool { return matches([]string{pattern}, name) }) {
 		return true

@@ -11,17 +11,17 @@ import (
 	"savant/internal/pattern"
 )
 
-// Policy says which tools an agent may call. Rules apply to the canonical name of
-// the tool, so no spelling gets around them.
+// Policy says which tools an agent may call. Rules apply to the canonical name of the
+// tool, so that another spelling cannot evade them.
 type Policy struct {
 	// DisableTools denies every tool, DisableContext context.*, DisableSearch
 	// every tool that searches. AllowThink permits think.*.
 	DisableTools, DisableContext, DisableSearch, AllowThink bool
-	// ReadOnly denies what is not annotated as reading only.
+	// ReadOnly denies every tool that is not annotated as read-only.
 	ReadOnly bool
-	// A tool that matches a pattern of Deny is denied. If Allow has patterns, a
-	// tool that matches none of them is denied, too. They are patterns of a person:
-	// a destructive tool that Allow names is called without a question.
+	// Deny denies the tools that match one of its patterns. A non-empty Allow denies the
+	// tools that match none of its patterns. A person wrote Allow, so it also approves the
+	// destructive tools that it matches.
 	Allow, Deny []string
 	// Confirm asks the person whether a destructive call may be made. If it is
 	// nil, nobody can be asked, and only tools that Allow names are called.
@@ -46,12 +46,11 @@ const (
 	RuleDryRun         = "dry run"
 )
 
-// guard is the policy of one run: that of the runtime, that of its options, and
-// what the words of the goal ask for.
+// guard is the policy of one run: the runtime's, the options' and the goal's
+// restrictions together.
 type guard struct {
 	policy Policy
-	// unasked are the patterns of tools that a person named, so that a
-	// destructive one is called without a question.
+	// unasked are patterns of tools that a person approved in advance.
 	unasked []string
 	dryRun  bool
 	cues    cues
@@ -72,20 +71,20 @@ func newGuard(policy Policy, options RunOptions) guard {
 	return g
 }
 
-// order says which rules a call escapes because somebody ordered it. The zero order
-// is a call that the agent decided on, or one that a rule or a name in the goal
-// led to.
+// order lists the rules that a call is exempt from because somebody ordered it. The
+// zero order is a call that the agent decided on, or that a rule or a name in the goal
+// selected.
 type order struct {
-	// words: the words of the goal do not bind the call.
+	// words: the restrictions in the goal's words do not apply.
 	words bool
-	// destructive: nobody is asked.
+	// destructive: no approval is needed.
 	destructive bool
 }
 
-// orderOf is the order of a call that came without a decision.
+// orderOf is the order of a forced call.
 func (o RunOptions) orderOf(tool string) order {
 	given := o.ForceTool != "" || o.Workflow != ""
-	// A workflow destroys nothing by itself: each of its calls meets the guard.
+	// A workflow needs no approval as a whole: the guard checks each of its calls.
 	return order{words: given, destructive: given && o.Typed || tool == workflowTool}
 }
 
@@ -94,8 +93,8 @@ func (g guard) allowed(tools []engines.Tool) []engines.Tool {
 	return slices.DeleteFunc(tools, func(t engines.Tool) bool { return g.denies(t, order{}) != "" })
 }
 
-// Permit is the guard of the calls that a call of the run makes in turn, such as
-// those of a workflow. They meet what a call of its own meets.
+// Permit checks nested calls, such as those of a workflow, by the same rules as the
+// run's direct calls.
 func (g guard) Permit(ctx context.Context, t engines.Tool, args json.RawMessage) error {
 	none := order{destructive: t.Name == workflowTool}
 	rule := g.denies(t, none)
@@ -108,7 +107,7 @@ func (g guard) Permit(ctx context.Context, t engines.Tool, args json.RawMessage)
 	return refused(t.Name, rule)
 }
 
-// refused is TOOL_DENIED by a rule, before anybody was asked.
+// refused is TOOL_DENIED by a rule, without a question to a person.
 func refused(tool, rule string) error {
 	err := denied(tool, rule)
 	switch rule {
@@ -120,7 +119,7 @@ func refused(tool, rule string) error {
 	return err
 }
 
-// changes says whether a dry run leaves a call out.
+// changes reports whether a dry run skips a call.
 func changes(t engines.Tool) bool { return !t.ReadOnly || t.OpenWorld }
 
 // find returns the tool of a name in either spelling.
@@ -133,7 +132,7 @@ func find(tools []engines.Tool, name string) (engines.Tool, bool) {
 	return engines.Tool{}, false
 }
 
-// unknown is UNKNOWN_TOOL with the nearest of what may be called.
+// unknown is UNKNOWN_TOOL with the nearest permitted names.
 func (g guard) unknown(name string, tools []engines.Tool) error {
 	err := fault.New(fault.UnknownTool, "no tool is named %q", fault.Cut(name, 200))
 	if near := nearest(name, g.allowed(tools)); len(near) > 0 {
@@ -145,7 +144,7 @@ func (g guard) unknown(name string, tools []engines.Tool) error {
 // maxNearest is how many names are suggested for an unknown one.
 const maxNearest = 3
 
-// nearest returns the names of tools that are near to one.
+// nearest returns the names of tools similar to one.
 func nearest(name string, tools []engines.Tool) []string {
 	names := make([]string, len(tools))
 	for i, each := range tools {
@@ -206,7 +205,7 @@ func (g guard) denies(t engines.Tool, o order) string {
 	return ""
 }
 
-// asks says whether a person has to agree to a call.
+// asks reports whether a call needs the approval of a person.
 func (g guard) asks(t engines.Tool, o order) bool {
 	return t.Destructive && !t.ReadOnly && !o.destructive && !matches(g.unasked, t.Name)
 }

@@ -11,8 +11,8 @@ import (
 	"savant/reasoning"
 )
 
-// Rule is an AMR rule: a goal that holds one of its phrases is handed to a
-// workflow instead of free steps.
+// Rule is an AMR rule: a goal that contains one of its phrases runs a workflow instead
+// of free steps.
 type Rule struct {
 	Name     string
 	Phrases  []string
@@ -20,7 +20,7 @@ type Rule struct {
 	Persona  string
 	// ParamFromGoal is the parameter of the workflow that takes the goal.
 	ParamFromGoal string
-	// Complex says that the large model is to decide.
+	// Complex selects the large model.
 	Complex bool
 }
 
@@ -45,7 +45,7 @@ func (p Prompts) persona(name string) (reasoning.Persona, bool) {
 	return p.Personas[0], true
 }
 
-// without is the message for an unknown persona, with the names of the others.
+// without is the message for an unknown persona, with the known names.
 func (p Prompts) without(persona string) string {
 	var known []string
 	for _, each := range p.Personas {
@@ -54,12 +54,11 @@ func (p Prompts) without(persona string) string {
 	return fmt.Sprintf("prompts.yml has no %s; known: %s", fault.Cut(persona, 60), fault.Cut(strings.Join(known, ", "), 300))
 }
 
-// question is how a goal begins that asks about something: it orders nothing.
+// question matches the beginning of a goal that asks a question and orders nothing.
 var question = pattern.Lazy(`(?i)^\W*(how|what|where|when|why|which|who|whose)\b`)
 
-// triggered returns the rules with a phrase that the goal has, in their order. A
-// goal that asks about a review does not order one; a phrase may be a question
-// itself.
+// triggered returns the rules with a phrase in the goal, in order. A goal that is a
+// question triggers only phrases that are questions themselves.
 func triggered(rules []Rule, goal string) []Rule {
 	asks := question().MatchString(goal)
 	return slices.DeleteFunc(slices.Clone(rules), func(rule Rule) bool {
@@ -69,16 +68,17 @@ func triggered(rules []Rule, goal string) []Rule {
 	})
 }
 
-// What stands in a phrase for other words: gap for up to three, request for the number of
-// a pull or merge request: #12, !12, or 12 at the end of the text. A phrase that begins with whole is the whole text.
+// Placeholders in a phrase: gap matches up to three words, request the number of a pull or
+// merge request (#12, !12, or 12 at the end of the text). A phrase that begins with whole
+// must match the whole text.
 const (
 	gap     = "…"
 	request = "{request}"
 	whole   = "="
 )
 
-// says reports whether a text holds a phrase as whole words, in any case and with
-// any spaces between them.
+// says reports whether a text contains a phrase as whole words, ignoring case and the
+// width of spaces.
 func says(text, phrase string) bool {
 	words := strings.Fields(phrase)
 	begin, end := `(?i)(?:^|[^\pL\pN_])`, `(?:$|[^\pL\pN_])`

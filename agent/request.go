@@ -37,7 +37,7 @@ func (r *Run) offered() []reasoning.Tool {
 	return offered
 }
 
-// remembered is the memory as the Reasoning API reads it.
+// remembered converts the memory for the Reasoning API.
 func (r *Run) remembered() reasoning.Memory {
 	view := r.session.View()
 	steps := make([]reasoning.Step, len(view.Steps))
@@ -47,12 +47,12 @@ func (r *Run) remembered() reasoning.Memory {
 	return reasoning.Memory{Summary: view.Summary, Omitted: view.Omitted, Steps: steps}
 }
 
-// outcomes are calls as the Reasoning API reads them.
+// outcomes converts calls for the Reasoning API.
 func outcomes(calls []memory.Call) []reasoning.Outcome {
 	made := make([]reasoning.Outcome, len(calls))
 	for i, each := range calls {
 		made[i] = reasoning.Outcome{ToolName: each.Tool, Args: each.Args, Result: each.Output, Cut: each.Cut, Error: each.Error}
-		if !bytes.HasPrefix(each.Args, []byte("{")) { // they were truncated, so they are no object any more
+		if !bytes.HasPrefix(each.Args, []byte("{")) { // truncated arguments are a string, not an object
 			made[i].Args = nil
 		}
 	}

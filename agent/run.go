@@ -23,18 +23,18 @@ type Run struct {
 	cancel  context.CancelCauseFunc
 	ended   chan struct{}
 
-	// Only the goroutine that drives the run uses these.
+	// Owned by the goroutine that drives the run.
 	guard      guard
 	briefing   briefing
 	recent     recent
-	unrecorded *history // of a resumed run: the trace may lack events of it
+	unrecorded *history // of a resumed run, for backfillTrace
 	earlier    []exchange
-	turned     bool // the run goes on with a goal that nothing was decided for yet
+	turned     bool // the run has a new goal and no decision for it yet
 
 	snapshots snapshots
 	cache     *lru.Cache[string, memory.Call]
 
-	unwritten error // why the journal does not say how the run ended; set before it has
+	unwritten error // why the end of the run was not recorded; set before ended is closed
 
 	mu      sync.Mutex
 	state   State
@@ -42,7 +42,7 @@ type Run struct {
 	changed chan struct{} // closed at the next change of the report
 }
 
-// briefing is what Boot learned: it goes into every question.
+// briefing is the context that boot read; it is part of every question.
 type briefing struct {
 	prompts Prompts
 	persona reasoning.Persona
@@ -51,7 +51,8 @@ type briefing struct {
 	begins  beginning // of a new run
 }
 
-// recent is what the next decision and the search for loops need of past steps.
+// recent is the part of past steps that the next decision and the detection of loops
+// need.
 type recent struct {
 	calls  []memory.Call // of the last step
 	notes  []string      // about calls that were not made, of the last step that had calls
@@ -59,7 +60,7 @@ type recent struct {
 }
 
 func (r *Runtime) newRun(options RunOptions, session *memory.Session, began time.Time) *Run {
-	cache, _ := lru.New[string, memory.Call](maxCached) // fails only for a size below 1
+	cache, _ := lru.New[string, memory.Call](maxCached) // an error is only possible for a size below 1
 	ctx, cancel := context.WithCancelCause(r.ctx)
 	return &Run{runtime: r, session: session, options: options, began: began, ctx: ctx, cancel: cancel, ended: make(chan struct{}),
 		guard: newGuard(r.options.Policy, options), cache: cache, state: Boot, changed: make(chan struct{}),
@@ -69,20 +70,20 @@ func (r *Runtime) newRun(options RunOptions, session *memory.Session, began time
 // ID returns the id of the run.
 func (r *Run) ID() string { return r.session.ID() }
 
-// Done is closed when the run has ended and everything of it is written.
+// Done is closed when the run has ended and all its data is written.
 func (r *Run) Done() <-chan struct{} { return r.ended }
 
 // Cancel ends the run and keeps what it did.
 func (r *Run) Cancel() { r.cancel(errCanceled) }
 
-// Leave interrupts the run, so that somebody else can go on with it.
+// Leave interrupts the run so that another process can resume it.
 func (r *Run) Leave() { r.cancel(errClosed) }
 
-// Unwritten says why the journal of a run that is Done does not say how it ended; nil
-// where it does.
+// Unwritten returns why the end of a run that is Done could not be recorded in its
+// journal, or nil.
 func (r *Run) Unwritten() error { return r.unwritten }
 
-// Report returns how the run stands, with its transcript.
+// Report returns the current report of the run, with its transcript.
 func (r *Run) Report() Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()

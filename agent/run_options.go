@@ -1,7 +1,6 @@
-// Package agent works on a goal step by step. At each step it asks the Reasoning
-// API what to do, calls the tools it is told to call, remembers the results, and
-// goes on until the answer is to finish, an error, a cancel request or the limit
-// of steps. It decides nothing itself.
+// Package agent works on a goal step by step. At each step it asks the Reasoning API
+// what to do, calls the chosen tools and remembers the results, until a finish, an
+// error, a cancellation or the limit of steps. It decides nothing itself.
 //
 // A run is a state machine (state.go). Each state takes a turn, the data of one
 // step, and returns the next turn and a signal. Run holds what outlives a step.
@@ -17,15 +16,15 @@ import (
 	"savant/reasoning"
 )
 
-// RunOptions are what a person wants of a run.
+// RunOptions configure a run.
 type RunOptions struct {
 	Goal string `json:"goal"`
 	// RunID is the id of the run; "" makes a new one.
 	RunID string `json:"run_id,omitempty"`
-	// MaxSteps bounds the decisions; 0 is that of the runtime.
+	// MaxSteps bounds the decisions; 0 is the runtime's default.
 	MaxSteps int `json:"max_steps,omitempty"`
-	// DryRun asks no model and calls nothing that reaches outside or changes
-	// anything. A forced tool is called only if it only reads.
+	// DryRun asks no model and makes no call that changes anything or reaches outside. A
+	// forced tool is called only if it is read-only.
 	DryRun bool `json:"dry_run,omitempty"`
 	// ForceTool is called first, with ForceArgs, whatever the goal is. With
 	// ForceFinish the run ends after it, or at once if no tool is forced.
@@ -40,27 +39,27 @@ type RunOptions struct {
 	Allow []string `json:"allow,omitempty"`
 	Deny  []string `json:"deny,omitempty"`
 	// Approve are patterns of tools that a person approved on a command line: their
-	// destructive calls are not asked about. Unlike Allow it denies nothing.
+	// destructive calls need no further approval. Unlike Allow, it denies nothing.
 	Approve []string `json:"approve,omitempty"`
-	// Typed says that a person gave ForceTool, Workflow and Allow on a command
-	// line. The forced call and what Allow names are then not asked about; ordered
-	// by a client, they are.
+	// Typed says that a person gave ForceTool, Workflow and Allow on a command line, which
+	// approves the forced call and the tools of Allow. Given by a client, they still need
+	// approval.
 	Typed bool `json:"typed,omitempty"`
-	// ReadOnly offers only tools that change nothing.
+	// ReadOnly offers only read-only tools.
 	ReadOnly bool `json:"read_only,omitempty"`
 	// Model is "slm" or "llm" to force one, else "".
 	Model string `json:"model,omitempty"`
 	// SkipGit leaves the repository out of the questions.
 	SkipGit bool `json:"skip_git,omitempty"`
-	// Needs are labels that the machine must have which drives the run: folder=NAME.
+	// Needs are the labels required of the machine that drives the run: folder=NAME.
 	Needs []string `json:"needs,omitempty"`
-	// TraceParent and TraceState are the trace that the run belongs to, in the
-	// form of W3C Trace Context. A resumed run stays in it.
+	// TraceParent and TraceState are the W3C Trace Context of the run. A resumed run keeps
+	// it.
 	TraceParent string `json:"traceparent,omitempty"`
 	TraceState  string `json:"tracestate,omitempty"`
 
-	// asking reaches the person behind the client that ordered the run; nil where
-	// the client cannot ask one.
+	// asking asks the person at the client that ordered the run; nil if the client does
+	// not support questions.
 	asking *asking
 }
 
@@ -71,7 +70,7 @@ const (
 	maxGoal         = 20_000
 )
 
-// check fills in defaults, or says what is wrong: INVALID_PARAMS.
+// check fills in defaults and validates the options. The error is INVALID_PARAMS.
 func (o *RunOptions) check() error {
 	switch {
 	case strings.TrimSpace(o.Goal) == "" && o.ForceTool == "" && o.Workflow == "" && !o.ForceFinish:
@@ -112,12 +111,12 @@ func isObject(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &members) == nil && members != nil
 }
 
-// Status says how a run stands.
+// Status is the status of a run.
 type Status string
 
-// The statuses of a run. Queued: it waits for a worker. Waiting: the workflow that it began with waits for somebody
-// else. Interrupted: the program that drove it ended, and it can be
-// resumed.
+// The statuses of a run. Queued: it waits for a worker. Waiting: the workflow that it began
+// with waits for a person or client. Interrupted: the program that drove it ended; it can
+// be resumed.
 const (
 	StatusQueued      Status = "queued"
 	StatusRunning     Status = "running"
@@ -130,10 +129,10 @@ const (
 	StatusInterrupted Status = "interrupted"
 )
 
-// statusFailed is what StatusError was called; old sessions have it.
+// statusFailed is the former name of StatusError in old sessions.
 const statusFailed Status = "failed"
 
-// current returns the status as it is called now.
+// current returns the present name of a status.
 func (s Status) current() Status {
 	if s == statusFailed {
 		return StatusError
@@ -141,16 +140,16 @@ func (s Status) current() Status {
 	return s
 }
 
-// Report says how a run stands or ended.
+// Report describes a run: its progress or its end.
 type Report struct {
 	RunID  string `json:"run_id"`
 	Status Status `json:"status"`
 	// State is the state the machine is in.
 	State State  `json:"state,omitempty"`
 	Goal  string `json:"goal,omitempty"`
-	// Updated is when it changed last, in RFC 3339; lists have it.
+	// Updated is the time of the last change in RFC 3339, set in lists.
 	Updated string `json:"updated,omitempty"`
-	// Steps counts the decisions so far, a forced tool included.
+	// Steps counts the decisions so far, including a forced tool.
 	Steps int `json:"steps"`
 	// Final is the answer.
 	Final string `json:"final,omitempty"`
@@ -161,12 +160,12 @@ type Report struct {
 	Model        string `json:"model,omitempty"`
 	PromptTokens int    `json:"prompt_tokens,omitempty"`
 	OutputTokens int    `json:"output_tokens,omitempty"`
-	// Cost is what the models cost by the prices of the settings; nil where none is known.
+	// Cost of the models by the prices of the settings; nil if no price is known.
 	Cost       *float64      `json:"cost,omitempty"`
 	Transcript []memory.Step `json:"transcript,omitempty"`
 }
 
-// add counts what a decision cost.
+// add adds the tokens and cost of a decision.
 func (r *Report) add(intent reasoning.Intent, cost *float64) {
 	r.pay(cost)
 	r.Model = intent.Model
@@ -174,7 +173,7 @@ func (r *Report) add(intent reasoning.Intent, cost *float64) {
 	r.OutputTokens += intent.OutputTokens
 }
 
-// pay adds a cost that is known.
+// pay adds a cost, if known.
 func (r *Report) pay(cost *float64) {
 	if cost == nil {
 		return
@@ -186,7 +185,7 @@ func (r *Report) pay(cost *float64) {
 	r.Cost = &sum
 }
 
-// The text of a cancel, and the action of its step in a transcript.
+// The texts of a cancellation.
 const (
 	canceledByUser = "Canceled by user"
 	actionCancel   = "cancel"

@@ -19,60 +19,59 @@ import (
 type Options struct {
 	Toolbox Toolbox
 	Client  *reasoning.Client
-	// Decider says who decides, for people; it must not hold a secret.
+	// Decider describes the Reasoning API, for people. It must not contain a secret.
 	Decider string
-	// WhoDecides says it when a run starts, where that is only known then; nil: Decider.
+	// WhoDecides, if set, replaces Decider when a run starts.
 	WhoDecides func(context.Context) string
-	// Wrote is called with each part of what a model writes, as it comes, without
-	// secrets; nil: models answer at once. It may be called by several goroutines.
+	// Wrote receives the redacted output of models as it is streamed; nil turns streaming
+	// off. Calls may be concurrent.
 	Wrote func(runID string, step int, text string)
-	// Progress returns what a call of a tool reports its progress to, anew for each call;
-	// nil: nobody looks. Several goroutines call both.
+	// Progress returns a progress callback for one call of a tool; nil reports no
+	// progress. Both are called concurrently.
 	Progress func(tool string) func(done, total float64, message string)
-	// Price is what tokens of a model cost, where that is known; nil: it is not.
+	// Price returns the cost of a model's tokens, if known; it may be nil.
 	Price  func(model string, promptTokens, outputTokens int) (cost float64, known bool)
 	Memory *memory.Store
 	// Recorder may be nil: then nothing is recorded.
 	Recorder *telemetry.Recorder
 	Policy   Policy
-	// Prepare waits for tools that are not known yet, when a run starts; nil waits
-	// for none.
+	// Prepare waits, when a run starts, for tools that are not listed yet; nil does not
+	// wait.
 	Prepare func(context.Context)
-	// Prompts, Repo and Workflows are called when a run starts. Each may be nil.
-	// Their errors are warnings: a run needs none of them.
+	// Prompts, Repo and Workflows are called when a run starts. Each is optional: it may
+	// be nil, and its error is a warning.
 	Prompts   func(context.Context) (Prompts, error)
 	Repo      func(context.Context) (*reasoning.Repo, error)
 	Workflows func(context.Context) ([]string, error)
-	// Dispatch has another process drive a run; nil: this runtime drives those that its
-	// tools start. Needs are the labels of runs whose options have none.
+	// Dispatch has another process drive the runs that tools start; nil drives them here.
+	// Needs are the default labels of such runs.
 	Dispatch func(context.Context, Order) error
 	Needs    []string
-	// DisableDetect keeps a goal from leading to a workflow by itself.
+	// DisableDetect stops a goal from selecting a workflow.
 	DisableDetect bool
-	// MaxSteps bounds the decisions of a run whose options do not; 0 is
-	// DefaultMaxSteps. RetryLimit is how often a call that failed and may be
-	// repeated is made again.
+	// MaxSteps is the default bound of a run's decisions; 0 is DefaultMaxSteps. RetryLimit
+	// bounds the retries of a failed call that may be repeated.
 	MaxSteps, RetryLimit int
-	// TimeoutMS tells the Reasoning API how long it has, in milliseconds.
+	// TimeoutMS is the deadline sent to the Reasoning API, in milliseconds.
 	TimeoutMS int
-	// SnapshotPause is how long a run makes no step before its snapshot, which is
-	// for readers, is replaced. With 0 it is replaced after each step.
+	// SnapshotPause debounces the snapshot: it is replaced when no step happened for this
+	// long. 0 replaces it after each step.
 	SnapshotPause time.Duration
 	Now           func() time.Time
 	NewID         func() string
 	Logger        *slog.Logger
 }
 
-// DefaultPause is shorter than any model takes to answer, and longer than a script.
+// DefaultPause is shorter than a model's answer takes, and longer than a scripted one.
 const DefaultPause = 5 * time.Millisecond
 
-// How many runs there may be at once, and calls of one step at once.
+// Bounds on concurrent runs, and on concurrent calls of one step.
 const (
 	maxRuns     = 8
 	maxParallel = 8
 )
 
-// Runtime drives runs. It may be used by several goroutines at once.
+// Runtime drives runs. It is safe for concurrent use.
 type Runtime struct {
 	options  Options
 	redactor *redact.Redactor
@@ -103,9 +102,9 @@ func New(options Options) *Runtime {
 	return &Runtime{options: options, redactor: redactor.Certain(), ctx: ctx, stop: stop, runs: map[string]*Run{}}
 }
 
-// Start begins a run. It goes on until it ends, Cancel or Close, whatever
-// becomes of the caller. The errors are INVALID_PARAMS, ENGINE_BUSY when too many
-// runs go on, ID_COLLISION and STATE_NOT_SAVED.
+// Start begins a run. The run is independent of the caller: it lasts until it ends,
+// Cancel or Close. The errors are INVALID_PARAMS, ENGINE_BUSY when too many runs go on,
+// ID_COLLISION and STATE_NOT_SAVED.
 func (r *Runtime) Start(options RunOptions) (*Run, error) {
 	options, err := r.complete(options)
 	if err != nil {
@@ -121,7 +120,7 @@ func (r *Runtime) Start(options RunOptions) (*Run, error) {
 	})
 }
 
-// complete fills in what a new run does not say, and checks the rest.
+// complete fills in the defaults of a new run and validates its options.
 func (r *Runtime) complete(options RunOptions) (RunOptions, error) {
 	if options.MaxSteps == 0 {
 		options.MaxSteps = r.options.MaxSteps
@@ -160,31 +159,32 @@ func (r *Runtime) create(options RunOptions, began time.Time) (*memory.Session, 
 	return session, nil
 }
 
-// Resume goes on with a run that was interrupted, cancelled or ended at its
-// limit, from its last durable step: it asks for no decision again that was
-// received, and makes no call again that returned. maxSteps over 0 is a new
-// limit. A run that goes on in this runtime is returned as it is; one that ended
-// well ends again as it did. The errors are UNKNOWN_RUN, STATE_CONFLICT when
-// another process runs it, STATE_CORRUPT and ENGINE_BUSY.
+// Resume resumes a run that was interrupted, cancelled or ended at its limit, from its
+// last durable step: it repeats no decision that was received and no call that
+// returned. A positive maxSteps is a new limit. A run that this runtime already drives
+// is returned unchanged; a completed run reports its end again. The errors are
+// UNKNOWN_RUN, STATE_CONFLICT when another process runs it, STATE_CORRUPT and
+// ENGINE_BUSY.
 func (r *Runtime) Resume(id string, maxSteps int) (*Run, error) {
 	return r.resume(id, more{maxSteps: maxSteps})
 }
 
-// Continue goes on with a run with a new goal, as Resume does; the steps and answers
-// before are remembered. maxSteps bounds the decisions for the goal; 0 is as for a new
-// run. INVALID_TRANSITION: the run is still at its goal.
+// Continue resumes a run with a new goal; earlier steps and answers are remembered.
+// maxSteps bounds the decisions for the goal; 0 is the default of a new run.
+// INVALID_TRANSITION means that the run is still working on its goal.
 func (r *Runtime) Continue(id, goal string, maxSteps int) (*Run, error) {
 	return r.resume(id, more{goal: goal, maxSteps: maxSteps})
 }
 
-// more is what a run is to go on with.
+// more is the new goal and limit of a resumed run.
 type more struct {
 	goal     string // "" is the goal it has
-	maxSteps int    // 0 is the limit it has
+	maxSteps int    // 0 keeps the present limit
 	asking   *asking
 }
 
-// resume is Resume for a caller who may be asked about destructive calls.
+// resume implements Resume and Continue, for a caller that may be asked about destructive
+// calls.
 func (r *Runtime) resume(id string, more more) (*Run, error) {
 	if run := r.running(id); run != nil {
 		if more.goal != "" && more.goal != run.options.Goal {
@@ -238,9 +238,8 @@ func (r *Runtime) running(id string) *Run {
 	return r.runs[id]
 }
 
-// Cancel ends a run of this process or of another, and keeps what it did. To
-// cancel a run twice is no error. The errors are UNKNOWN_RUN, and
-// INVALID_TRANSITION if the run ended in another way.
+// Cancel ends a run of this or another process and keeps its results. It is idempotent.
+// The errors are UNKNOWN_RUN, and INVALID_TRANSITION if the run ended in another way.
 func (r *Runtime) Cancel(id string) error {
 	if run := r.running(id); run != nil {
 		run.cancel(errCanceled)
@@ -260,7 +259,7 @@ func (r *Runtime) Cancel(id string) error {
 	return fault.New(fault.InvalidTransition, "run %s has ended already (%s): there is nothing to cancel", id, report.Status)
 }
 
-// Report returns how a run stands, whatever process drives it, or UNKNOWN_RUN.
+// Report returns the report of a run, whichever process drives it, or UNKNOWN_RUN.
 func (r *Runtime) Report(id string) (Report, error) {
 	if run := r.running(id); run != nil {
 		return run.Report(), nil
@@ -297,8 +296,9 @@ func (r *Runtime) List(ctx context.Context) ([]Report, error) {
 	return list, nil
 }
 
-// readEnd reads from the journal how a run ended that its snapshot says goes on: whoever
-// drove it on another machine was lost, or cut off, before the last snapshot was written.
+// readEnd completes the report of a run whose snapshot says that it is running, from the
+// end record of its journal. The two differ if the driver was lost between writing the
+// end and the last snapshot.
 func (r *Runtime) readEnd(report *Report) {
 	if report.Status != StatusInterrupted || !r.options.Memory.Shared() {
 		return
@@ -317,8 +317,8 @@ type Pruned struct {
 	Updated string `json:"updated"`
 }
 
-// Prune removes for good the runs that have ended and changed last before a time; with
-// dry it only returns them. One that was interrupted can go on, and stays.
+// Prune permanently removes the ended runs whose last change was before a time; with
+// dry it only lists them. Interrupted runs can be resumed, so they are kept.
 func (r *Runtime) Prune(ctx context.Context, before time.Time, dry bool) ([]Pruned, error) {
 	removed := []Pruned{}
 	list, err := r.List(ctx)
@@ -330,7 +330,7 @@ func (r *Runtime) Prune(ctx context.Context, before time.Time, dry bool) ([]Prun
 		if !dry {
 			err := r.options.Memory.Remove(ctx, each.RunID)
 			if errors.Is(err, fault.StateConflict) {
-				continue // it goes on again
+				continue // it was resumed meanwhile
 			}
 			if err != nil {
 				return removed, err
@@ -341,9 +341,8 @@ func (r *Runtime) Prune(ctx context.Context, before time.Time, dry bool) ([]Prun
 	return removed, err
 }
 
-// Close interrupts every run; they can be resumed. It returns when the goroutines
-// that drive them have ended. A tool that ignores its context is abandoned: it
-// ends with the program.
+// Close interrupts every run, so that they can be resumed, and waits for their
+// goroutines. A tool that ignores its context is abandoned: it ends with the program.
 func (r *Runtime) Close() {
 	r.mu.Lock()
 	r.stop(errClosed)

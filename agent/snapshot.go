@@ -14,7 +14,7 @@ import (
 	"savant/telemetry"
 )
 
-// snapshot remembers the step of a turn, and ends a run that makes no progress.
+// snapshot remembers the step of a turn, and ends a run that is stuck.
 func (r *Run) snapshot(t turn) (turn, Signal, error) {
 	r.remember(t.step())
 	r.saveSoon(t.index)
@@ -60,7 +60,7 @@ type snapshots struct {
 	ended bool        // the last one is written
 }
 
-// saveSoon replaces the snapshot once the run has made no step for the pause.
+// saveSoon debounces save by SnapshotPause.
 func (r *Run) saveSoon(step int) {
 	pause := r.runtime.options.SnapshotPause
 	if pause <= 0 {
@@ -73,8 +73,8 @@ func (r *Run) saveSoon(step int) {
 	r.snapshots.timer = time.AfterFunc(pause, func() { r.save(step, outcome{}) })
 }
 
-// save replaces the snapshot of the run and records it, with the last step that it
-// has. A failure costs a warning, not the run.
+// save replaces the snapshot of the run and emits an event with its last step. A
+// failure is only a warning.
 func (r *Run) save(step int, ended outcome) {
 	r.snapshots.mu.Lock()
 	defer r.snapshots.mu.Unlock()
@@ -87,7 +87,7 @@ func (r *Run) save(step int, ended outcome) {
 	e := telemetry.Event{Type: telemetry.MemorySnapshot, Status: "ok", Metadata: map[string]any{"steps": held.Steps,
 		"summarized": held.Summarized, "errors": held.Errors, "bytes": held.Bytes}}
 	if err == nil {
-		step = held.Steps // the run may have gone on meanwhile
+		step = held.Steps // the run may have made a step meanwhile
 	} else {
 		r.runtime.options.Logger.Warn("the snapshot of a run is not written", "run", r.ID(), "cause", err.Error())
 		e = telemetry.Event{Type: telemetry.Error, Error: failure(err)}
@@ -96,7 +96,7 @@ func (r *Run) save(step int, ended outcome) {
 	r.snapshots.ended = ended.Status != ""
 }
 
-// conclude writes how the run ended, and returns the event that says so.
+// conclude records the end of the run, and returns its event.
 func (r *Run) conclude(state State, t turn) telemetry.Event {
 	if state == Cancel {
 		t.outcome = outcome{Status: StatusCanceled, Final: canceledByUser}
@@ -119,7 +119,7 @@ func (r *Run) conclude(state State, t turn) telemetry.Event {
 	return e
 }
 
-// summary is what a run that ends without an answer says it did.
+// summary lists what a run did that ends without an answer.
 func (r *Run) summary() string {
 	summary := r.session.Summary()
 	if strings.TrimSpace(summary) == "" {

@@ -7,14 +7,14 @@ import (
 	"savant/reasoning"
 )
 
-// wrote returns what is to be called with each part of a model's answer, and a
-// function to call at the end. Both do nothing where nobody listens.
+// wrote returns a callback for each part of a model's answer, and a flush for its end.
+// Both do nothing without Options.Wrote.
 func (r *Run) wrote(step int) (wrote func(string), flush func()) {
 	tell := r.runtime.options.Wrote
 	if tell == nil {
 		return nil, func() {}
 	}
-	first := sync.OnceFunc(r.runtime.options.Recorder.Flush) // what came before is shown before
+	first := sync.OnceFunc(r.runtime.options.Recorder.Flush) // shows earlier events first
 	s := redact.NewStream(r.runtime.redactor, func(text string) {
 		first()
 		tell(r.ID(), step, text)
@@ -22,7 +22,7 @@ func (r *Run) wrote(step int) (wrote func(string), flush func()) {
 	return s.Add, s.Flush
 }
 
-// cost is what calls of models cost together; nil where no price is known.
+// cost is the total cost of model calls; nil if no price is known.
 func (r *Run) cost(calls []reasoning.ModelCall) *float64 {
 	var sum *float64
 	for _, each := range calls {
@@ -36,7 +36,7 @@ func (r *Run) cost(calls []reasoning.ModelCall) *float64 {
 	return sum
 }
 
-// price is what one call cost, where that is known. What was kept is not paid again.
+// price is the cost of one call, if known. A cached answer costs nothing.
 func (r *Run) price(call reasoning.ModelCall) (cost float64, known bool) {
 	if r.runtime.options.Price == nil || call.Cached {
 		return 0, false

@@ -59,8 +59,8 @@ func stuckBecause(traces []trace) string {
 	return ""
 }
 
-// almostStuck says that the run will be stuck if the next step is like the last ones:
-// whoever decides is told, and the large model is asked.
+// almostStuck reports whether one more such step would make the run stuck. The next
+// question then says so and goes to the large model.
 func almostStuck(traces []trace) bool {
 	count := len(traces)
 	return count >= sameSteps-1 && repeats(traces[count-sameSteps+1:], 1) ||
@@ -68,7 +68,7 @@ func almostStuck(traces []trace) bool {
 		count >= fruitlessSteps-2 && !slices.ContainsFunc(traces[count-fruitlessSteps+2:], func(t trace) bool { return !t.fruitless })
 }
 
-// repeats says whether each step is the one made period steps before.
+// repeats reports whether each step equals the one period steps before.
 func repeats(traces []trace, period int) bool {
 	for i := period; i < len(traces); i++ {
 		if traces[i].done != traces[i-period].done {

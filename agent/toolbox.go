@@ -7,8 +7,8 @@ import (
 	"savant/engines"
 )
 
-// Toolbox holds the tools an agent can call; engines.Registry is one. It may be
-// used by several goroutines at once.
+// Toolbox holds the tools that an agent can call; engines.Registry implements it. It is
+// safe for concurrent use.
 type Toolbox interface {
 	// Tools returns all tools, sorted by name. The caller may change the list.
 	Tools() []engines.Tool
@@ -21,11 +21,11 @@ type Toolbox interface {
 	Invoke(ctx context.Context, name string, args json.RawMessage) (engines.Result, error)
 }
 
-// Seeker is a Toolbox that may have tools which nobody knows yet.
+// Seeker is a Toolbox that can discover tools it does not list yet.
 type Seeker interface {
-	// Seek returns the tool of a name in either spelling, and may wait for it: a
-	// server that was never seen may have it. The errors are UNKNOWN_TOOL, and
-	// ENGINE_OFFLINE where the engine is not there to have it.
+	// Seek returns the tool of a name in either spelling. It may start a mounted server
+	// and wait for its list. The errors are UNKNOWN_TOOL, and ENGINE_OFFLINE if the engine
+	// cannot be reached.
 	Seek(ctx context.Context, name string) (engines.Tool, error)
 }
 
@@ -40,7 +40,7 @@ type Caller struct {
 
 type callerKey struct{}
 
-// CallerFrom returns the run that makes a call, if one does.
+// CallerFrom returns the run that makes a call, if any.
 func CallerFrom(ctx context.Context) (Caller, bool) {
 	caller, ok := ctx.Value(callerKey{}).(Caller)
 	return caller, ok

@@ -15,8 +15,8 @@ import (
 	"savant/telemetry"
 )
 
-// How long agent.run and agent.status wait, in milliseconds: some clients give
-// up after 60 s.
+// Waiting times of agent.run and agent.status in milliseconds. Some clients time out
+// after 60 s.
 const (
 	defaultWait = 20_000
 	maxWait     = 50_000
@@ -58,7 +58,7 @@ type ListInput struct {
 // ListOutput is the output of agent.list.
 type ListOutput struct {
 	Runs []Report `json:"runs"`
-	// More is how many runs are not listed.
+	// More counts the runs beyond the list.
 	More int `json:"more,omitempty"`
 }
 
@@ -114,7 +114,7 @@ func (in RunInput) options(ctx context.Context) (RunOptions, error) {
 		TraceParent: within.Parent, TraceState: within.State}, err
 }
 
-// mayGoOn refuses what a run that goes on does not take.
+// mayGoOn refuses arguments that a resumed run does not take.
 func (r *Runtime) mayGoOn(in RunInput) error {
 	if _, err := r.Report(in.RunID); err != nil {
 		return err
@@ -125,8 +125,7 @@ func (r *Runtime) mayGoOn(in RunInput) error {
 	return nil
 }
 
-// ofNewRun returns the name of an argument that only a new run takes, if one is
-// given: it would have no effect on a run that goes on.
+// ofNewRun returns the name of a given argument that only applies to new runs, or "".
 func (in RunInput) ofNewRun() string {
 	given := map[string]bool{"workflow": in.Workflow != "", "force_tool": in.ForceTool != "", "force_args": len(in.ForceArgs) > 0,
 		"force_finish": in.ForceFinish, "dry_run": in.DryRun, "read_only": in.ReadOnly, "allow": len(in.Allow) > 0, "labels": len(in.Labels) > 0, "deny": len(in.Deny) > 0}
@@ -153,7 +152,7 @@ func (in RunInput) forceArgs() (json.RawMessage, error) {
 	return encoded, nil
 }
 
-// patience is how long to wait.
+// patience returns the waiting time, given or usual.
 func patience(given *int, usual int) time.Duration {
 	milliseconds := usual
 	if given != nil {
@@ -162,8 +161,8 @@ func patience(given *int, usual int) time.Duration {
 	return time.Duration(milliseconds) * time.Millisecond
 }
 
-// wait returns the report when the run or the time to wait has ended. The client
-// gets each step as progress, and the questions about destructive calls.
+// wait returns the report when the run or the waiting time ends. Meanwhile the client
+// gets each step as progress, and questions about destructive calls.
 func wait(ctx context.Context, run *Run, given *int, usual int) Report {
 	bounded, cancel := context.WithTimeout(ctx, patience(given, usual))
 	defer cancel()
@@ -186,8 +185,8 @@ func (r *Runtime) statusTool(ctx context.Context, in StatusInput) (Report, error
 	return r.Report(in.RunID)
 }
 
-// cancelWait is how long agent.cancel waits for the end, in milliseconds, so that
-// a repeated call answers the same.
+// cancelWait is how long agent.cancel waits for the end, in milliseconds, so that a
+// repeated call gives the same answer.
 const cancelWait = 1000
 
 func (r *Runtime) cancelTool(ctx context.Context, in CancelInput) (Report, error) {

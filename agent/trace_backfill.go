@@ -2,8 +2,8 @@ package agent
 
 import "savant/telemetry"
 
-// recorded is what the trace holds of a run. Events are written in order, so it
-// can only lack those after its last step.
+// recorded summarizes a run's events in the trace. Events are written in order, so only
+// those after the last recorded step can be missing.
 type recorded struct {
 	decided int // the last step with a decision
 	shown   int // the last step with a prompt
@@ -15,9 +15,8 @@ type callEvent struct {
 	call  string
 }
 
-// backfillTrace adds to the trace what a crash lost and the journal of the resumed
-// run holds: decisions, and the calls that returned. An unreadable trace stays as
-// it is.
+// backfillTrace restores the events that a crash lost from the journal of the resumed
+// run: decisions and completed calls. An unreadable trace is left unchanged.
 func (r *Run) backfillTrace() {
 	if r.unrecorded == nil {
 		return
@@ -62,7 +61,7 @@ func (r *Run) backfillStep(d decision, has recorded) {
 	}
 }
 
-// backfill records an event with the time of its decision in the journal.
+// backfill records an event with its decision's time in the journal.
 func (r *Run) backfill(e telemetry.Event, d decision) {
 	if e.Metadata == nil {
 		e.Metadata = map[string]any{}

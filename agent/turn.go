@@ -9,14 +9,14 @@ import (
 	"savant/reasoning"
 )
 
-// turn is one step on its way through the states: each state takes a turn and
-// returns the next one. What outlives the step is in Run.
+// turn is the data of one step: each state takes a turn and returns the next one. Run
+// holds what outlives the step.
 type turn struct {
 	index  int
 	intent reasoning.Intent
 	asked  []asked       // the calls still to be made
 	done   []memory.Call // the calls by number; those still to be made are empty
-	// cost is what the decision cost; nil where that is not known.
+	// cost of the decision; nil if unknown.
 	cost *float64
 	// outcome is how the run ends; it has no status while the run goes on.
 	outcome outcome
@@ -26,16 +26,15 @@ type turn struct {
 type asked struct {
 	reasoning.Call
 	step, number int
-	// forced: nobody decided on this call; somebody ordered it, or the goal led to it.
+	// forced: the call was ordered or selected by the goal, not decided by the Reasoning
+	// API.
 	forced bool
-	// incomplete: the run was resumed, and the journal does not hold all
-	// arguments of the call.
+	// incomplete: the run was resumed, and its journal lacks arguments of the call.
 	incomplete bool
-	// uncertain: the call was begun by a process that was lost, and nobody knows what
-	// came of it.
+	// uncertain: a process that was lost began the call, so its effect is unknown.
 	uncertain bool
-	// absent is why nobody has the tool; nil where somebody has it, or where that
-	// was not asked.
+	// absent is the error of Seek for an unknown tool; nil if the tool exists or Seek was
+	// not called.
 	absent error
 }
 
@@ -50,8 +49,8 @@ type outcome struct {
 	Error   *fault.Error `json:"error,omitempty"`
 }
 
-// newTurn returns the turn of a decision with all of its calls still to be made.
-// incomplete has the numbers of those whose arguments are not all known.
+// newTurn returns the turn of a decision before its calls. incomplete has the numbers
+// of the calls with missing arguments.
 func newTurn(index int, intent reasoning.Intent, incomplete []int) turn {
 	calls := intent.AllCalls()
 	t := turn{index: index, intent: intent, done: make([]memory.Call, len(calls))}
@@ -62,8 +61,7 @@ func newTurn(index int, intent reasoning.Intent, incomplete []int) turn {
 	return t
 }
 
-// step returns the step that memory holds of a turn. When policy denied every
-// call nothing was done: it is a step that only reasons.
+// step converts a turn for memory. If policy denied every call, it is a reasoning step.
 func (t turn) step() memory.Step {
 	step := memory.Step{Index: t.index, Action: string(t.intent.Action), Reasoning: t.intent.Reasoning, Final: t.intent.Final, Error: t.intent.Error, Calls: t.done}
 	if len(t.done) > 0 && !slices.ContainsFunc(t.done, func(c memory.Call) bool { return c.Rule == "" }) {

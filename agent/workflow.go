@@ -11,8 +11,8 @@ import (
 	"savant/reasoning"
 )
 
-// workflowEnd is the part of a workflow's outcome that decides how a run of the agent
-// ends which began with it.
+// workflowEnd is the part of a workflow's outcome that decides how the agent's run
+// ends.
 type workflowEnd struct {
 	Done     bool   `json:"done"`
 	Outcome  string `json:"outcome"`
@@ -20,7 +20,7 @@ type workflowEnd struct {
 	RunID    string `json:"run_id"`
 	Workflow string `json:"workflow"`
 	Summary  string `json:"summary"`
-	// Warnings say what a model did not see.
+	// Warnings list what a model did not see.
 	Warnings []string `json:"warnings"`
 	// Outputs may have "markdown", a report for people.
 	Outputs json.RawMessage `json:"outputs"`
@@ -37,11 +37,10 @@ type workflowEnd struct {
 	Error *fault.Error `json:"error"`
 }
 
-// outcomeOfWorkflow is the end of a run that began with a workflow: what became of
-// that, in words. While the workflow goes on, or where the agent may answer what it
-// waits for, the outcome is empty.
+// outcomeOfWorkflow returns the end of a run that began with a workflow. It is empty
+// while the workflow is running, or waits for something that the agent may answer.
 func (r *Run) outcomeOfWorkflow(call memory.Call) outcome {
-	output, err := r.session.Whole(call) // a long report is cut in the call
+	output, err := r.session.Whole(call) // the call may hold a truncated report
 	var end workflowEnd
 	if err := errors.Join(err, json.Unmarshal(output, &end)); err != nil {
 		r.warn("what became of a workflow cannot be read", err)
@@ -62,7 +61,7 @@ func (r *Run) outcomeOfWorkflow(call memory.Call) outcome {
 	return outcome{}
 }
 
-// cause is why the workflow cannot go on.
+// cause is the error that stops the workflow.
 func (e workflowEnd) cause() error {
 	if e.Error != nil {
 		return e.Error
@@ -78,8 +77,8 @@ func (e workflowEnd) failure() string {
 	return e.withFailed(e.Summary)
 }
 
-// told is what a workflow that is done came to: its report, else the text given, and
-// what failed on the way.
+// told is the answer of a completed workflow: its report, else the text given, plus its
+// warnings and failed steps.
 func (e workflowEnd) told(otherwise string) string {
 	var outputs struct {
 		Markdown string `json:"markdown"`
@@ -102,7 +101,7 @@ func (e workflowEnd) withFailed(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// waiting says for whom the workflow waits, and how it goes on.
+// waiting says whom the workflow waits for, and how to continue it.
 func (e workflowEnd) waiting() string {
 	text := "The workflow waits for an answer"
 	if e.Pending.StepID != "" {
@@ -114,14 +113,14 @@ func (e workflowEnd) waiting() string {
 	return text
 }
 
-// beginning is the call that a run begins with before anybody is asked, and why.
+// beginning is the call that a run starts with before any decision, and why.
 type beginning struct {
 	call reasoning.Call
-	// workflow is the one that the call runs, "" for another tool.
+	// workflow is the name of the called workflow, "" for another tool.
 	workflow, because string
 }
 
-// text says what a run begins with and why, "" for a tool.
+// text describes the beginning, "" for a tool.
 func (b beginning) text() string {
 	if b.workflow == "" {
 		return ""
@@ -135,5 +134,5 @@ const (
 	becauseNamed   = "the goal names it"
 )
 
-// becauseOfRule says which rule of prompts.yml led from the goal to a workflow.
+// becauseOfRule names the rule of prompts.yml that selected the workflow.
 func becauseOfRule(name string) string { return "the rule " + name + " leads to it" }

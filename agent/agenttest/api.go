@@ -1,6 +1,6 @@
-// Package agenttest is shared by the tests of the agent: a Reasoning API that plays a
-// script, the tools of the scenarios, and the text of a transcript. The scenarios
-// are played within a process, by the command and over MCP.
+// Package agenttest has the fixtures of the agent's tests: a scripted Reasoning API,
+// the tools of the scenarios, and the format of a transcript. Each scenario runs in
+// process, by the command and over MCP.
 package agenttest
 
 import (
@@ -16,10 +16,11 @@ import (
 	"savant/reasoning"
 )
 
-// API is a Reasoning API that plays a script: a real HTTP server.
+// API is a scripted Reasoning API, served over HTTP.
 type API struct {
-	// Answers are given in turn. For each question the API calls Before, unless it
-	// is nil, adds a line to Log, and sends the step to Arrived if there is room.
+	// Answers are the script, one for each question. At each question the API calls Before
+	// (if set), adds a line to Log, and sends the step to Arrived unless that channel is
+	// full.
 	Answers []json.RawMessage
 	Log     *Journal
 	Before  func()
@@ -49,9 +50,8 @@ func (j *Journal) Text() string {
 	return strings.Join(j.lines, "\n") + "\n"
 }
 
-// ServeHTTP gives the next answer of the script. {"http": 503} answers with that
-// status, {"hang": true} waits until the client is gone. After the script it answers
-// finish.
+// ServeHTTP sends the next answer of the script, and finish after the last. An answer
+// {"http": 503} sends that status; {"hang": true} blocks until the client disconnects.
 func (s *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	var request reasoning.Request
@@ -82,7 +82,7 @@ func (s *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Hang bool
 		Text string
 	}
-	_ = json.Unmarshal(answer, &special) // an intent is none of these
+	_ = json.Unmarshal(answer, &special) // an intent sets none of these members
 	switch {
 	case special.Hang:
 		<-r.Context().Done()

@@ -12,8 +12,8 @@ import (
 	"savant/telemetry"
 )
 
-// Shown is the part of an event that a transcript shows: nothing that differs from
-// run to run.
+// Shown is the part of an event that a transcript shows. It omits what differs between
+// two runs of a scenario.
 func Shown(e telemetry.Event) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "  %s %d", e.Type, e.Step)
@@ -39,8 +39,8 @@ type in struct {
 	Size int    `json:"size,omitempty"`
 }
 
-// Tools are the tools of a scenario. Some fail once: a file in the folder says that
-// they did. test.ignore ignores its context.
+// Tools are the tools of a scenario. A tool that fails once marks that with a file in
+// the folder. test.ignore ignores its context.
 func Tools(folder string) []engines.Tool {
 	say := func(name string, f func(context.Context, in) (any, error)) engines.Tool {
 		return engines.Bind(name, "A tool of the tests.", f)

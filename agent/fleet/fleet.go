@@ -1,6 +1,6 @@
-// Package fleet gives runs of the agent to workers on any machine. A run is a session
-// in the database, and that somebody is to drive it is a job: a worker claims it, shows
-// signs of life, and loses it to another when they stop.
+// Package fleet distributes runs of the agent to workers on any machine. A run is a
+// session in the database. Each demand to drive it is a job: a worker claims the job
+// and renews its lease by heartbeats; when they stop, another worker may claim it.
 package fleet
 
 import (
@@ -30,11 +30,11 @@ type Options struct {
 	Logger   *slog.Logger
 }
 
-// Lease is how long a run stays with a worker that shows no sign of life, where the
-// worker does not say.
+// Lease is the default lease: how long a worker keeps a run without a heartbeat.
 const Lease = 15 * time.Second
 
-// Fleet is the runs and the workers of a database. Its methods may be called at once.
+// Fleet is the runs and the workers of a database. Its methods are safe for concurrent
+// use.
 type Fleet struct {
 	options Options
 	roster  *roster
@@ -42,29 +42,29 @@ type Fleet struct {
 	driving sync.WaitGroup // of Here
 }
 
-// New returns the fleet of a database. Use is to be called before it drives runs.
+// New returns the fleet of a database. Call Use before it drives runs.
 func New(options Options) *Fleet {
 	f := &Fleet{options: options, roster: newRoster(options.Database.Collection(workersCollection))}
 	options.Place.Note = f.roster.note
 	return f
 }
 
-// Close waits until the runs that Here began have ended, and the database knows.
+// Close waits until the runs that Here started have ended and their jobs are completed.
 func (f *Fleet) Close() { f.driving.Wait() }
 
-// Use sets what drives the runs that this process takes.
+// Use sets the runtime for the runs that this process claims.
 func (f *Fleet) Use(runtime *agent.Runtime) { f.runtime = runtime }
 
 // order is the body of a job.
 type order struct {
 	agent.Order
-	// After is how many records the session had: an end that is written later is the end
-	// of this job.
+	// After is the number of records that the session had. A later end record completes
+	// this job.
 	After int `json:"after"`
 }
 
-// Dispatch gives a run to the workers that have what it needs. The error is
-// STATE_NOT_SAVED; a call that is repeated gives it to them once.
+// Dispatch enqueues a run for the workers with the labels that it needs. It is
+// idempotent. The error is STATE_NOT_SAVED.
 func (f *Fleet) Dispatch(ctx context.Context, given agent.Order) error {
 	_, err := f.dispatch(ctx, given, needs(given.Needs))
 	return err
@@ -92,17 +92,17 @@ func (f *Fleet) dispatch(ctx context.Context, given agent.Order, needs string) (
 	return job, mongo.Coded(fault.StateNotSaved, "run "+given.RunID+" was not given to a worker", err)
 }
 
-// Work says how a worker works.
+// Work configures a worker.
 type Work struct {
-	// Labels are what it has: folder=NAME.
+	// Labels are what the worker offers: folder=NAME.
 	Labels []string
-	// Concurrency is how many runs it drives at once, at most MaxConcurrency.
+	// Concurrency is how many runs the worker drives at once, at most MaxConcurrency.
 	Concurrency int
-	// Lease is how long a run stays with the worker when it shows no sign of life.
+	// Lease is how long the worker keeps a run without a heartbeat.
 	Lease time.Duration
-	// MaxClaims sets a run aside that was taken so often in vain.
+	// MaxClaims is the number of failed claims after which a run is set aside.
 	MaxClaims int
-	// Took is called when a run was taken, and ended when it was let go of; they may be nil.
+	// Took is called when a run is claimed, Ended when it is released. Either may be nil.
 	Took  func(run string, claim int)
 	Ended func(agent.Report)
 }
@@ -110,8 +110,8 @@ type Work struct {
 // MaxConcurrency is how many runs a process drives at once.
 const MaxConcurrency = 8
 
-// Serve takes runs until ctx ends, and gives back those in hand. The database may be
-// away for a while.
+// Serve claims and drives runs until ctx ends, then gives its open runs back. It
+// outlasts a temporary outage of the database.
 func (f *Fleet) Serve(ctx context.Context, work Work) error {
 	present, leave := context.WithCancel(ctx)
 	defer leave()
@@ -131,8 +131,8 @@ func (f *Fleet) Serve(ctx context.Context, work Work) error {
 	return err
 }
 
-// unlist takes runs off the list that were cancelled before anybody could take them, at
-// once and then every hour.
+// unlist removes jobs that were cancelled before a worker claimed them, at once and
+// then every hour.
 func (f *Fleet) unlist(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := f.options.Place.Jobs.Unlist(ctx); err != nil && ctx.Err() == nil && f.options.Logger != nil {
@@ -150,7 +150,7 @@ func (f *Fleet) worker(work Work, do func(context.Context, jobs.Job) ([]byte, er
 		MaxClaims: work.MaxClaims, Log: f.options.Logger, Do: do}
 }
 
-// drive takes a run over and drives it to its end.
+// drive takes a claimed run over and drives it to its end.
 func (f *Fleet) drive(ctx context.Context, job jobs.Job, work Work) ([]byte, error) {
 	id, number := mongosessions.OfJob(job.ID)
 	var given order
@@ -168,7 +168,7 @@ func (f *Fleet) drive(ctx context.Context, job jobs.Job, work Work) ([]byte, err
 	if work.Took != nil {
 		work.Took(id, job.Claim)
 	}
-	stop := context.AfterFunc(ctx, func() { f.let(run) })
+	stop := context.AfterFunc(ctx, func() { f.interrupt(run) })
 	defer stop()
 	report := run.Wait(context.Background(), nil)
 	if work.Ended != nil {
@@ -183,8 +183,8 @@ func (f *Fleet) drive(ctx context.Context, job jobs.Job, work Work) ([]byte, err
 	return answer(id), nil
 }
 
-// let ends a run whose job was lost, or whose worker ends.
-func (f *Fleet) let(run *agent.Run) {
+// interrupt interrupts a run when its claim is lost or its worker ends.
+func (f *Fleet) interrupt(run *agent.Run) {
 	if f.options.Place.Canceled(run.ID()) {
 		run.Cancel()
 		return
@@ -192,8 +192,9 @@ func (f *Fleet) let(run *agent.Run) {
 	run.Leave()
 }
 
-// ended says whether the journal of a run has an end after so many records: a worker
-// that wrote it was lost before it could say so.
+// ended reports whether a run's journal has an end record after the first `after`
+// records. A worker may have been lost between writing that record and completing its
+// job.
 func (f *Fleet) ended(id string, after int) (bool, error) {
 	records, err := f.options.Place.Records(id)
 	if err != nil {
@@ -202,8 +203,8 @@ func (f *Fleet) ended(id string, after int) (bool, error) {
 	return slices.ContainsFunc(records[min(after, len(records)):], agent.EndsRun), nil
 }
 
-// giveBack lets another attempt be made where another owner is in the way, or the store.
-// A store that cannot be reached is not the fault of the run.
+// giveBack makes the job claimable again if the error comes from another owner or from
+// an unreachable store, not from the run.
 func giveBack(err error) error {
 	inTheWay := errors.Is(err, fault.StateConflict) || errors.Is(err, fault.EngineBusy) || errors.Is(err, fault.EngineOffline) || mongo.Away(err)
 	if inTheWay || errors.Is(err, fault.StateNotSaved) {
@@ -212,7 +213,7 @@ func giveBack(err error) error {
 	return err
 }
 
-// answer says where the result of a job is: in the session.
+// answer is the result of a job: a reference to the session.
 func answer(id string) []byte {
 	text, err := json.Marshal(map[string]string{"run_id": id})
 	if err != nil {
@@ -221,12 +222,12 @@ func answer(id string) []byte {
 	return text
 }
 
-// processLabel begins the label of a job that only the process that enqueued it does.
+// processLabel prefixes the label of a job reserved for the process that enqueued it.
 const processLabel = "process="
 
 func bound(needs string) bool { return strings.HasPrefix(needs, processLabel) }
 
-// endIfLost ends the job of a run that a process was to drive that is lost.
+// endIfLost ends a job reserved for a process that no longer runs.
 func (f *Fleet) endIfLost(ctx context.Context, id string) error {
 	place := f.options.Place
 	job, _, err := place.LastJob(ctx, id)
@@ -240,8 +241,8 @@ func (f *Fleet) endIfLost(ctx context.Context, id string) error {
 	return mongo.Coded(fault.StateNotSaved, "run "+id+" was not gone on with", err)
 }
 
-// Here begins a run, or goes on with one where options is nil, and drives it in this
-// process: others see it and can cancel it, and none of them takes it.
+// Here starts a run, or resumes one if options is nil, and drives it in this process.
+// Other processes can see and cancel the run but not claim it.
 func (f *Fleet) Here(ctx context.Context, options *agent.RunOptions, more agent.Order) (*agent.Run, error) {
 	label := processLabel + rand.Text()
 	if options == nil {
@@ -280,7 +281,7 @@ func (f *Fleet) Here(ctx context.Context, options *agent.RunOptions, more agent.
 		if err != nil {
 			return nil, err
 		}
-		defer context.AfterFunc(ctx, func() { f.let(run) })()
+		defer context.AfterFunc(ctx, func() { f.interrupt(run) })()
 		<-run.Done()
 		return answer(id), run.Unwritten()
 	})
@@ -295,8 +296,8 @@ func (f *Fleet) Here(ctx context.Context, options *agent.RunOptions, more agent.
 	}
 }
 
-// asItEnded opens a run for which nothing is left to do: one that ended well ends again
-// as it did. STATE_CONFLICT: it goes on elsewhere.
+// asItEnded opens a run whose job has no work left; a completed run reports its end
+// again. STATE_CONFLICT means that another process drives it.
 func (f *Fleet) asItEnded(given agent.Order) (*agent.Run, error) {
 	report, err := f.runtime.Report(given.RunID)
 	if err != nil {
@@ -313,7 +314,7 @@ func (f *Fleet) asItEnded(given agent.Order) (*agent.Run, error) {
 	return f.runtime.TakeOver(given)
 }
 
-// submit begins a run, or goes on with one.
+// submit creates a run, or reopens one if options is nil.
 func (f *Fleet) submit(ctx context.Context, options *agent.RunOptions, more agent.Order, dispatch func(context.Context, agent.Order) error) error {
 	if options != nil {
 		_, err := f.runtime.Submit(ctx, *options, dispatch)

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// needs is a list of labels as the queue has it.
+// needs encodes a list of labels for the queue.
 func needs(labels []string) string {
 	sorted := slices.Clone(labels)
 	slices.Sort(sorted)
 	return strings.Join(slices.Compact(sorted), ",")
 }
 
-// split returns the labels of such a list.
+// split decodes the labels of needs.
 func split(needs string) []string {
 	if needs == "" {
 		return nil
@@ -20,12 +20,12 @@ func split(needs string) []string {
 	return strings.Split(needs, ",")
 }
 
-// has says whether labels are all that a job needs.
+// has reports whether labels include all that a job needs.
 func has(labels []string, needs string) bool {
 	return !slices.ContainsFunc(split(needs), func(each string) bool { return !slices.Contains(labels, each) })
 }
 
-// flags are the flags of a worker that has labels.
+// flags are the command-line flags of a worker with these labels.
 func flags(needs string) (text string) {
 	for _, each := range split(needs) {
 		text += " --label " + each

@@ -9,12 +9,12 @@ import (
 	"savant/internal/mongo"
 )
 
-// workersCollection has a document for each worker, which it replaces as a sign of life.
-// Nothing is decided by it.
+// workersCollection has a document for each worker, replaced at each heartbeat. It is
+// informative only: claims decide who drives a run.
 const workersCollection = "agent_workers"
 
-// roster says which workers there are. One has gone when its document did not change for
-// a lease, by the clock of whoever looks.
+// roster tracks the live workers. A worker counts as gone if its document did not change
+// for a lease, measured by the reader's own clock.
 type roster struct {
 	workers *mongo.Collection
 
@@ -31,7 +31,7 @@ func newRoster(workers *mongo.Collection) *roster {
 	return &roster{workers: workers, seen: map[string]sighting{}}
 }
 
-// stay keeps a worker in the roster until ctx ends, and removes those that have gone.
+// stay sends heartbeats of a worker until ctx ends, and removes workers that are gone.
 func (r *roster) stay(ctx context.Context, owner, labels string, pause time.Duration) {
 	for ctx.Err() == nil {
 		_ = r.workers.Replace(ctx, mongo.Document{Key: owner, Meta: labels}) // the next one may come through
@@ -46,7 +46,7 @@ func (r *roster) stay(ctx context.Context, owner, labels string, pause time.Dura
 	_ = r.workers.Delete(leaving, owner) // or others see that it has gone
 }
 
-// present returns the labels of the workers that are there.
+// present returns the labels of the live workers.
 func (r *roster) present(ctx context.Context, remove bool) (labels [][]string, err error) {
 	var gone []mongo.Document
 	err = r.workers.Heads(ctx, "", "\U0010ffff", func(d mongo.Document) error {
@@ -76,7 +76,7 @@ func (r *roster) lives(d mongo.Document) bool {
 	return time.Since(last.at) < Lease
 }
 
-// note says why nobody takes a run that needs labels, "" where somebody can.
+// note explains why no worker can claim a run that needs labels; "" if one can.
 func (r *roster) note(ctx context.Context, needs string) string {
 	present, err := r.present(ctx, false)
 	if err != nil {

@@ -11,9 +11,8 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// Budget is the most that a snapshot has, in characters of JSON: about 4,000
-// tokens. Over it, and with more than wholeSteps steps, only that many steps stay
-// whole.
+// Budget bounds a snapshot, in characters of JSON: about 4,000 tokens. Above it, a run
+// of more than wholeSteps steps keeps only the latest wholeSteps in full.
 const (
 	Budget     = 16_000
 	wholeSteps = 5
@@ -27,7 +26,7 @@ const (
 	maxDetails  = 200
 	maxFailures = 5
 	maxLine     = 160
-	minText     = 20 // of each text; less room than that is not enough
+	minText     = 20 // of each text
 )
 
 // View is the memory within its budget: the latest steps, and a summary of the
@@ -38,14 +37,14 @@ type View struct {
 	Steps   []Step
 }
 
-// remembered is a step with what a view needs of it.
+// remembered is a step with its size and summary line.
 type remembered struct {
 	Step
 	line string // of the summary
 	size int
 }
 
-// view returns the steps that fit into so many characters.
+// view returns the latest steps that fit into budget characters.
 func view(steps []remembered, budget int) View {
 	omitted, summarized := 0, ""
 	if !fits(steps, budget) && len(steps) > wholeSteps {
@@ -69,7 +68,7 @@ func stepsOf(list []remembered) []Step {
 	return steps
 }
 
-// fits says whether steps need at most so many characters.
+// fits reports whether steps need at most budget characters.
 func fits(steps []remembered, budget int) bool {
 	for _, each := range steps {
 		budget -= each.size + 1 // 1 for the comma
@@ -80,8 +79,8 @@ func fits(steps []remembered, budget int) bool {
 // size returns the characters of the JSON of a value.
 func size(value any) int { return utf8.RuneCount(encoded(value)) }
 
-// encoded returns the JSON of a value. What is remembered always has one: it was
-// written to the journal before.
+// encoded returns the JSON of a value. It cannot fail, because the value was written to
+// the journal before.
 func encoded(value any) json.RawMessage {
 	data, err := jsonvalue.Encode(value)
 	if err != nil {
@@ -129,8 +128,8 @@ func oneLine(text string) string {
 	return strings.Join(strings.Fields(fault.Cut(text, 4*maxLine)), " ")
 }
 
-// shortened cuts the texts of steps to a limit that shrinks until they fit, so
-// that only the largest are cut if that is enough.
+// shortened cuts the longest texts of steps first, to a limit that shrinks until the
+// steps fit.
 func shortened(steps []Step, budget int) []Step {
 	for limit := 4000; ; limit -= limit/5 + 1 {
 		made, left := make([]Step, len(steps)), budget
@@ -144,8 +143,8 @@ func shortened(steps []Step, budget int) []Step {
 	}
 }
 
-// cut returns the step with texts of at most limit bytes. With hardly any room
-// it has only the first of its calls.
+// cut returns the step with texts of at most limit bytes. A very small limit also drops
+// all calls but the first.
 func (s Step) cut(limit int) Step {
 	s.Reasoning, s.Final, s.Error = fault.Cut(s.Reasoning, limit), fault.Cut(s.Final, limit), fault.Cut(s.Error, limit)
 	calls := make([]Call, 0, len(s.Calls))

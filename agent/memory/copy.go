@@ -13,15 +13,15 @@ import (
 
 // Copied says what Copy did.
 type Copied struct {
-	// Runs were looked at, and are in both stores now but for the Failed ones. Of them New
-	// were not there before, and Same were there just so.
+	// Runs counts the sessions examined. All but the Failed ones are now in both stores:
+	// New were created, Same were already identical.
 	Runs int `json:"runs"`
 	New  int `json:"new"`
 	Same int `json:"same"`
-	// Records and Outputs were written.
+	// Records and Outputs count what was written.
 	Records int `json:"records"`
 	Outputs int `json:"outputs"`
-	// Failed are the sessions that were not copied, or not whole.
+	// Failed are the sessions that were not copied completely.
 	Failed []CopyFailure `json:"failed"`
 }
 
@@ -31,11 +31,10 @@ type CopyFailure struct {
 	Error *fault.Error `json:"error"`
 }
 
-// Copy copies the sessions that a list shows, or the one of an id, from one store to
-// another, and reads each back. A record is the same in both, byte for byte. What is there
-// already is not written again. A session that goes on, and one that went on differently
-// in the other store, are among the failures: STATE_CONFLICT. The error is that of a store
-// that cannot be read or written at all.
+// Copy copies all listed sessions, or the one of an id, between two stores and verifies
+// each copy. Records are identical byte for byte, and existing ones are not written again.
+// A running session, or one that diverged in the other store, is a failure with
+// STATE_CONFLICT. Copy itself fails only if a store is unusable.
 func Copy(ctx context.Context, from, to *Store, id string) (Copied, error) {
 	out := Copied{Failed: []CopyFailure{}}
 	list, err := from.List(ctx)
@@ -85,7 +84,7 @@ func (c *Copied) session(ctx context.Context, from, to *Store, id string) error 
 	return verify(ctx, from, to, id, records)
 }
 
-// add writes what is not there yet: outputs before the records that name them.
+// add writes what is missing: outputs before the records that name them.
 func (c *Copied) add(ctx context.Context, from, to *Store, journal Journal, id string, records, present []Record) error {
 	for i := range min(len(present), len(records)) {
 		if !same(present[i], records[i]) {
@@ -139,7 +138,7 @@ func (c *Copied) addOutputs(ctx context.Context, from, to *Store, journal Journa
 	return nil
 }
 
-// has says whether a store has an output, whole.
+// has reports whether a store has an output with the right digest.
 func has(store *Store, id, digest string) bool {
 	output, err := store.Output(id, digest)
 	sum := sha256.Sum256(output)

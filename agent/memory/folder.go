@@ -76,7 +76,7 @@ func (f inFolder) Resume(id string) (Journal, []Record, error) {
 	return opened, records, nil
 }
 
-// Adopt leaves the file of the latest session as it is.
+// Adopt does not make the copy the latest session.
 func (f inFolder) Adopt(id string) (Journal, []Record, error) {
 	if _, err := f.root.Stat(journalName(id)); errors.Is(err, fs.ErrNotExist) {
 		created, err := f.Create(id)
@@ -93,7 +93,8 @@ func (f inFolder) Adopt(id string) (Journal, []Record, error) {
 	return opened, records, err
 }
 
-// Remove removes the snapshot last: what is listed can be removed again.
+// Remove removes the snapshot last, so that a failed removal stays listed and can be
+// repeated.
 func (f inFolder) Remove(_ context.Context, id string) error {
 	file, err := f.openJournal(id, os.O_RDWR)
 	if err == nil {
@@ -145,8 +146,8 @@ func (f inFolder) own(id string, file *os.File) (*journalFile, error) {
 	return &journalFile{folder: f, id: id, file: file}, nil
 }
 
-// locked takes the lock of a journal, which lasts until the file is closed. It
-// waits a moment, since Standing holds the lock while it asks.
+// locked takes the lock of a journal until the file is closed. It retries briefly,
+// because Standing takes the lock for a moment.
 func locked(file *os.File) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), lockPatience)
 	defer cancel()
@@ -189,7 +190,7 @@ func (f inFolder) read(id, name string) ([]byte, error) {
 
 func (f inFolder) Snapshot(id string) ([]byte, error) { return f.read(id, snapshotName(id)) }
 
-// Snapshots leaves out a snapshot that cannot be read.
+// Snapshots skips unreadable snapshots.
 func (f inFolder) Snapshots(ctx context.Context) ([]Snapshot, error) {
 	entries, err := regular.ReadDir(f.root, folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -243,7 +244,7 @@ func (f inFolder) Canceled(id string) bool {
 	return err == nil
 }
 
-// CancelPause is short: to look for a file costs little.
+// CancelPause is short, because checking for a file is cheap.
 func (f inFolder) CancelPause() time.Duration { return 25 * time.Millisecond }
 
 func (f inFolder) Shared() bool { return false }
@@ -269,17 +270,17 @@ func (f inFolder) makeFolder(name string) error {
 
 func (f inFolder) syncFolder(name string) error { return atomicfile.Root(f.root).SyncFolder(name) }
 
-// journalFile is the files of a session that goes on.
+// journalFile is the open journal of a session.
 type journalFile struct {
 	folder inFolder
 	id     string
 	file   *os.File
 	end    int64 // where the records end, in bytes
-	// adopted: the session is copied here, and is not the latest by that.
+	// adopted: the session is a copy, so it does not become the latest.
 	adopted bool
 }
 
-// recover reads the journal and drops a torn end.
+// recover reads the journal and truncates a torn write at its end.
 func (j *journalFile) recover() ([]Record, error) {
 	info, err := j.file.Stat()
 	if err != nil {
@@ -311,7 +312,7 @@ func (j *journalFile) Append(record Record, durability Durability) error {
 	return nil
 }
 
-// Away is false: what a folder refuses is not mended by waiting.
+// Away is false: errors of a local folder are not temporary.
 func (j *journalFile) Away(error) bool { return false }
 
 // WriteSnapshot replaces the session's snapshot, and that of the latest session.

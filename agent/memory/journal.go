@@ -13,7 +13,7 @@ import (
 	"savant/internal/ownfolder"
 )
 
-// Record is one line of a journal. What Data holds is decided by its writer.
+// Record is one line of a journal. Its writer defines the content of Data.
 type Record struct {
 	// Number counts from 1 without gaps.
 	Number int             `json:"n"`
@@ -22,8 +22,7 @@ type Record struct {
 	Data   json.RawMessage `json:"data"`
 }
 
-// A line ends in the CRC-32 (IEEE) of what is before it, so that a line torn
-// by a crash is known from one that is whole.
+// A line ends in the CRC-32 (IEEE) of the bytes before it, which detects torn writes.
 const (
 	sumStart = `,"crc":"`
 	sumSize  = len(sumStart) + 8 + len(`"}`)
@@ -46,7 +45,8 @@ func isWhole(line []byte) bool {
 	return string(line[len(body):]) == fmt.Sprintf(`%s%08x"}`, sumStart, crc32.ChecksumIEEE(body))
 }
 
-// ReadLine returns the record of a line without its newline, which has a number.
+// ReadLine decodes a line without its newline, and checks that the record has the given
+// number.
 func ReadLine(line []byte, number int) (Record, error) {
 	if !isWhole(line) {
 		return Record{}, fmt.Errorf("record %d is damaged", number)
@@ -61,16 +61,15 @@ func ReadLine(line []byte, number int) (Record, error) {
 	return r, nil
 }
 
-// Damaged is STATE_CORRUPT of a session's journal: what is wrong with it, where,
-// and what to do. Nothing makes a journal whole again, since what was decided is
-// in no other file.
+// Damaged is STATE_CORRUPT of a session's journal: the damage, its place, and what to
+// do. A journal cannot be repaired, because no other file has its decisions.
 func Damaged(id string, cause error) *fault.Error {
 	return fault.New(fault.StateCorrupt, "%s: %w; the file is kept as it is, and the run cannot go on:", journalName(id), cause).
 		Hinted(fault.Hint{Call: "agent.list", Text: "shows its goal, for a new run, and " + snapshotName(id) + " what it had done"})
 }
 
-// readJournal returns the records of a journal, where the last one begins, and
-// where it ends. A torn last line is left out; other damage is STATE_CORRUPT.
+// readJournal returns the records of a journal and the byte offsets where the last one
+// begins and ends. A torn last line is dropped; other damage is STATE_CORRUPT.
 func readJournal(id string, file io.ReaderAt, size int64) (records []Record, last, end int64, err error) {
 	var failed error
 	err = journal.Read(file, 0, size, isWhole, func(line []byte) error {

@@ -12,8 +12,7 @@ import (
 	"savant/fault"
 )
 
-// Session is the memory of one run while it goes on. It may be used by several
-// goroutines at once.
+// Session is the memory of one open run. It is safe for concurrent use.
 type Session struct {
 	store   *Store
 	id      string
@@ -34,7 +33,7 @@ type Session struct {
 type Durability bool
 
 const (
-	// Lazy survives the end of the process, not of the machine.
+	// Lazy survives a crash of the process, but not of the machine.
 	Lazy Durability = false
 	// Durable is on disk, with everything appended before.
 	Durable Durability = true
@@ -51,8 +50,9 @@ func (s *Session) Append(kind string, data any, durability Durability) error {
 	return s.AppendWithin(ended, kind, data, durability, nil)
 }
 
-// AppendWithin is Append that tries again until ctx ends where the place is away: what
-// was paid for, or done, is not lost with it. It calls waits once, at the first failure.
+// AppendWithin is Append with retries until ctx ends while the place is unreachable, so
+// that a paid decision or a completed call is not lost. It calls waits once, at the
+// first failure.
 func (s *Session) AppendWithin(ctx context.Context, kind string, data any, durability Durability, waits func(error)) error {
 	raw, err := json.Marshal(data)
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *Session) AppendWithin(ctx context.Context, kind string, data any, durab
 	}
 }
 
-// The pauses between two attempts to write a record.
+// Back-off between two attempts to write a record.
 const (
 	firstPause = 20 * time.Millisecond
 	lastPause  = time.Second
@@ -94,13 +94,13 @@ const (
 // Shared says that another machine may go on with the session by itself.
 func (s *Session) Shared() bool { return s.store.Shared() }
 
-// saveOutput keeps an output under its digest, and returns where it is.
+// saveOutput stores an output under its digest, and returns its location.
 func (s *Session) saveOutput(output json.RawMessage, durability Durability) (string, error) {
 	sum := sha256.Sum256(output)
 	return s.journal.SaveOutput(hex.EncodeToString(sum[:]), output, durability)
 }
 
-// Whole returns the whole output of a call, also if it was cut.
+// Whole returns the full output of a call, even if the call holds a truncated one.
 func (s *Session) Whole(call Call) (json.RawMessage, error) {
 	if !call.Cut {
 		return call.Output, nil
@@ -108,7 +108,7 @@ func (s *Session) Whole(call Call) (json.RawMessage, error) {
 	return s.journal.Output(call.Artifact)
 }
 
-// Remember adds a step that is over.
+// Remember adds a completed step.
 func (s *Session) Remember(step Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

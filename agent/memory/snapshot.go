@@ -13,7 +13,7 @@ import (
 // Head is what a snapshot says of a run as a whole.
 type Head struct {
 	Goal string `json:"goal"`
-	// Status says how the run stands, in the words of package agent.
+	// Status is an agent.Status.
 	Status string `json:"status"`
 	// Final is the answer, once there is one.
 	Final string `json:"final,omitempty"`
@@ -53,9 +53,9 @@ func (s *Session) View() View {
 	return v
 }
 
-// Save replaces the snapshot, which is for readers: a run goes on from its
-// journal. Only one Save may run at once. The error, STATE_NOT_SAVED, is no reason
-// to end the run.
+// Save replaces the snapshot. It must not be called concurrently. An error,
+// STATE_NOT_SAVED, need not end the run: runs resume from the journal, and the snapshot
+// only serves readers.
 func (s *Session) Save() (Saved, error) {
 	document, data, saved, err := s.document()
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Session) document() (Snapshot, []byte, Saved, error) {
 	var v View
 	var document Snapshot
 	var err error
-	for more := true; more; { // the names of files take room, so that more outputs may be cut
+	for more := true; more; { // file names take room, so more outputs may need cutting
 		v, document = s.fit()
 		if more, err = s.saveCutOutputs(v); err != nil {
 			return Snapshot{}, nil, Saved{}, err
@@ -116,7 +116,7 @@ func (s *Session) saveCutOutputs(v View) (more bool, err error) {
 			if !step.Calls[c].Cut || calls[c].Artifact != "" {
 				continue
 			}
-			if calls[c].Artifact, err = s.saveOutput(calls[c].Output, Lazy); err != nil { // the journal has it, too
+			if calls[c].Artifact, err = s.saveOutput(calls[c].Output, Lazy); err != nil { // the journal also has it
 				return false, err
 			}
 			more = true

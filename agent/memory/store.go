@@ -12,8 +12,8 @@ import (
 	"savant/internal/pattern"
 )
 
-// Store has sessions in one place. Several goroutines and processes may use it at
-// once; a session is open once.
+// Store has the sessions of one place. Goroutines and processes may use it
+// concurrently; a session is open in one of them at a time.
 type Store struct {
 	Place
 	now func() time.Time
@@ -35,17 +35,17 @@ func checkID(id string) error {
 	return nil
 }
 
-// Unknown is UNKNOWN_RUN of a session that there is not.
+// Unknown is UNKNOWN_RUN for a missing session.
 func Unknown(id string) error {
 	return fault.New(fault.UnknownRun, "there is no run %s", id).Hinted(fault.Hint{Call: "agent.list", Text: "shows the runs there are"})
 }
 
-// Collision is ID_COLLISION of a session that there is already.
+// Collision is ID_COLLISION for an existing session.
 func Collision(id string) error {
 	return fault.New(fault.IDCollision, "there is a run %s already", id)
 }
 
-// Conflict is STATE_CONFLICT of a session that somebody else has open.
+// Conflict is STATE_CONFLICT for a session that is open elsewhere.
 func Conflict(id string) error {
 	return fault.New(fault.StateConflict, "run %s is going on already", id)
 }
@@ -63,9 +63,9 @@ func (s *Store) Create(id string) (*Session, error) {
 	return &Session{store: s, id: id, journal: journal}, nil
 }
 
-// Resume opens an existing session to go on with it, and returns its records. The
-// errors are UNKNOWN_RUN, STATE_CONFLICT if the session is open, in this or another
-// process, and STATE_CORRUPT.
+// Resume opens an existing session for appending, and returns its records. The errors
+// are UNKNOWN_RUN, STATE_CONFLICT if the session is open, in this or another process,
+// and STATE_CORRUPT.
 func (s *Store) Resume(id string) (*Session, []Record, error) {
 	if err := checkID(id); err != nil {
 		return nil, nil, err
@@ -77,8 +77,8 @@ func (s *Store) Resume(id string) (*Session, []Record, error) {
 	return &Session{store: s, id: id, journal: journal, numbers: len(records)}, records, nil
 }
 
-// Records returns the records of a session's journal, whoever writes it. The errors
-// are those of Resume, without STATE_CONFLICT.
+// Records returns the records of a session's journal, even while another process writes
+// it. The errors are those of Resume, without STATE_CONFLICT.
 func (s *Store) Records(id string) ([]Record, error) {
 	if err := checkID(id); err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (s *Store) Load(id string) (Snapshot, error) {
 	return snapshot, nil
 }
 
-// Running says whether a session is open, here or in another process.
+// Running reports whether a session is open, here or in another process.
 func (s *Store) Running(id string) bool {
 	standing, err := s.Standing(id)
 	return err == nil && standing.Open
@@ -116,7 +116,7 @@ func (s *Store) Standing(id string) (Standing, error) {
 	return s.Place.Standing(id)
 }
 
-// Cancel asks whoever drives a session to end it. An unknown session is UNKNOWN_RUN.
+// Cancel asks the driver of a session to end it. An unknown session is UNKNOWN_RUN.
 func (s *Store) Cancel(id string) error {
 	if err := checkID(id); err != nil {
 		return err

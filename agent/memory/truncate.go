@@ -5,13 +5,12 @@ import (
 	"slices"
 )
 
-// maxOutput bounds the output of a call in the journal, and the outputs (and the
-// arguments) of all calls of one step in memory, in bytes.
+// maxOutput bounds, in bytes, the output of one call in the journal, and the outputs
+// (and likewise the arguments) of all calls of one step in memory.
 const maxOutput = 32 << 10
 
-// Keep returns a call as the journal holds it. Of an output over 32 KB it has
-// the beginning, and a file has the whole. On STATE_NOT_SAVED it returns the call
-// as it was.
+// Keep returns a call as the journal holds it: an output over 32 KB is truncated, and
+// its full text saved to a file. On STATE_NOT_SAVED it returns the call unchanged.
 func (s *Session) Keep(call Call) (Call, error) {
 	if len(call.Output) <= maxOutput {
 		return call, nil
@@ -24,14 +23,14 @@ func (s *Session) Keep(call Call) (Call, error) {
 	return call.cutOutput(maxOutput), nil
 }
 
-// Fit returns the calls of a step as memory holds them. If they are over 32 KB
-// together, each call gets a fair share: small ones stay whole, the others are
-// cut, and files have the whole outputs. On STATE_NOT_SAVED the calls that could
-// not be written stay whole.
+// Fit returns the calls of a step as memory holds them. If their outputs exceed 32 KB
+// together, each call gets a fair share: larger outputs are truncated, and their full
+// text saved to files. On STATE_NOT_SAVED the outputs that could not be saved stay
+// whole.
 func (s *Session) Fit(calls []Call) ([]Call, error) {
 	outputs := fairShare(calls, func(c Call) int { return len(c.Output) })
 	args := fairShare(calls, func(c Call) int { return len(c.Args) })
-	fitted := slices.Clone(calls) // the caller keeps the others
+	fitted := slices.Clone(calls) // the caller keeps its slice
 	for i := range fitted {
 		each := &fitted[i]
 		if len(each.Args) > args {
@@ -41,7 +40,7 @@ func (s *Session) Fit(calls []Call) ([]Call, error) {
 			continue
 		}
 		if each.Artifact == "" {
-			artifact, err := s.saveOutput(each.Output, Lazy) // the journal has it, too
+			artifact, err := s.saveOutput(each.Output, Lazy) // the journal also has it
 			if err != nil {
 				return fitted, err
 			}
@@ -52,8 +51,8 @@ func (s *Session) Fit(calls []Call) ([]Call, error) {
 	return fitted, nil
 }
 
-// fairShare returns how many bytes each call may have so that all of them have
-// maxOutput together. What small calls leave is for the larger ones.
+// fairShare returns the byte limit of each call for a total of maxOutput. Room that
+// small calls leave unused goes to the larger ones.
 func fairShare(calls []Call, size func(Call) int) int {
 	sizes := make([]int, len(calls))
 	for i, each := range calls {

@@ -14,14 +14,16 @@ import (
 type journal struct {
 	place *Place
 	id    string
-	// first is the number of the record that this process began with. It is part of the
-	// key of its snapshots, so that a former owner cannot replace those of a later one.
+	// first is the number of this owner's first record. It is part of its snapshots' keys
+	// and works as a fencing token: a former owner cannot replace a later owner's
+	// snapshots.
 	first int
-	// nonce begins those of its records: one that is written again is known as its own.
+	// nonce prefixes the nonces of this owner's records, so that a retried insert recognizes
+	// its own document.
 	nonce string
 }
 
-// Append inserts the next record. Every record is durable: a majority has it.
+// Append inserts the next record with majority write concern, whatever the durability.
 func (j *journal) Append(record memory.Record, _ memory.Durability) error {
 	line, err := record.Line()
 	if err != nil {
@@ -40,10 +42,10 @@ func (j *journal) Append(record memory.Record, _ memory.Durability) error {
 	return nil
 }
 
-// Away says that the database could not be reached.
+// Away reports whether the database could not be reached.
 func (j *journal) Away(err error) bool { return mongo.Away(err) }
 
-// WriteSnapshot keeps beside a snapshot what a list needs of it.
+// WriteSnapshot stores a snapshot, with the fields for lists beside it.
 func (j *journal) WriteSnapshot(snapshot memory.Snapshot, data []byte) error {
 	snapshot.Steps, snapshot.Errors, snapshot.Summaries = nil, nil, nil
 	meta, err := json.Marshal(snapshot)
@@ -65,5 +67,5 @@ func (j *journal) Output(where string) ([]byte, error) {
 	return j.place.Output(j.id, path.Base(where))
 }
 
-// Close lets go of nothing: the job says whether the session is open.
+// Close does nothing: the job, not the journal, says whether the session is open.
 func (j *journal) Close() error { return nil }

@@ -1,13 +1,12 @@
 // Package mongosessions keeps sessions of the agent in MongoDB, for several machines.
 //
-// A session is a log of documents that are never changed, RUN@000001 and on; to go on is
-// to insert the next number, which only the first one wins. Whoever takes a session over
-// inserts a record that says so, with the number of its claim. A former owner that is
-// still there expects to write that very number, and cannot: it is fenced off before it
-// can do anything that has to be recorded first.
+// A session is a log of immutable documents, RUN@000001 and on. An append inserts the
+// next number; of two concurrent inserts one fails. A process that takes a session over
+// inserts a record with the number of its claim, which is the fencing token: a former
+// owner's next append uses the same number, fails, and so precedes no further action.
 //
-// That somebody is to drive a session is a job, RUN@0001 in the queue; each time that
-// the session is gone on with is the next one.
+// Each demand to drive a session is a job in the queue: RUN@0001, then one more at each
+// resumption.
 package mongosessions
 
 import (
@@ -34,16 +33,16 @@ const (
 	jobsCollection      = "agent_jobs"
 )
 
-// KindTaken is the kind of a record that says who drives the session from there on.
+// KindTaken is the kind of the record by which a process takes a session over.
 const KindTaken = "taken"
 
-// Taken is the data of such a record.
+// Taken is the data of a KindTaken record.
 type Taken struct {
 	Owner string `json:"owner"`
 	Claim Claim  `json:"claim"`
 }
 
-// Claim is a claim of a job of a session. Higher ones came later.
+// Claim identifies a claim of a session's job. Claims are ordered in time.
 type Claim struct {
 	Job    int `json:"job"`
 	Number int `json:"number"`
@@ -56,9 +55,9 @@ func (c Claim) before(other Claim) bool {
 
 // Place is memory.Place in a database.
 type Place struct {
-	// Jobs has a job for each time that somebody is to drive a session.
+	// Jobs is the queue of demands to drive sessions.
 	Jobs *jobs.Queue
-	// Note says why nobody takes a session that needs labels; it may be nil.
+	// Note explains why no worker claims a session that needs labels; it may be nil.
 	Note func(ctx context.Context, needs string) string
 
 	ctx                         context.Context
@@ -69,7 +68,7 @@ type Place struct {
 	claims map[string]Claim // of this process, by session
 }
 
-// Open returns the sessions in a database, whose calls end with ctx. owner names this
+// Open returns the sessions of a database. Its calls end with ctx. owner names this
 // process for people.
 func Open(ctx context.Context, database *mongo.Database, owner string) *Place {
 	return &Place{Jobs: jobs.New(database.Collection(jobsCollection)), ctx: ctx, owner: owner, claims: map[string]Claim{},
@@ -79,7 +78,7 @@ func Open(ctx context.Context, database *mongo.Database, owner string) *Place {
 // Owner names this process.
 func (p *Place) Owner() string { return p.owner }
 
-// Hold says under which claim this process takes a session over next.
+// Hold sets the claim under which this process next takes a session over.
 func (p *Place) Hold(id string, claim Claim) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,7 +106,8 @@ func notRead(id string, err error) error {
 	return mongo.Coded(fault.StateNotSaved, "run "+id+" was not read", err)
 }
 
-// Create begins a journal. Its first record is the one that decides who began it.
+// Create begins a journal. If two processes create it at once, the first inserted record
+// decides.
 func (p *Place) Create(id string) (memory.Journal, error) {
 	there := false
 	err := p.records.Heads(p.ctx, prefix(id), prefix(id)+last, func(mongo.Document) error {
@@ -123,12 +123,12 @@ func (p *Place) Create(id string) (memory.Journal, error) {
 	return p.journal(id, 1), nil
 }
 
-// journal is a session that this process writes to from a record on.
+// journal opens a session for writing from record number first.
 func (p *Place) journal(id string, first int) *journal {
 	return &journal{place: p, id: id, first: first, nonce: rand.Text() + "/"}
 }
 
-// Resume takes a session over. STATE_CONFLICT: a later claim has taken it already.
+// Resume takes a session over. STATE_CONFLICT means that a later claim has taken it.
 func (p *Place) Resume(id string) (memory.Journal, []memory.Record, error) {
 	claim := p.held(id)
 	data, err := json.Marshal(Taken{Owner: p.owner, Claim: claim})
@@ -192,7 +192,7 @@ func (p *Place) Records(id string) (records []memory.Record, err error) {
 	return records, nil
 }
 
-// Snapshot returns the snapshot of the last owner that wrote one.
+// Snapshot returns the snapshot of the latest owner that wrote one.
 func (p *Place) Snapshot(id string) (body []byte, err error) {
 	var key string
 	err = p.snapshots.Heads(p.ctx, prefix(id), prefix(id)+last, func(d mongo.Document) error {
@@ -209,7 +209,7 @@ func (p *Place) Snapshot(id string) (body []byte, err error) {
 	return found.Body, notRead(id, err)
 }
 
-// Snapshots has of each session what a list shows.
+// Snapshots returns the fields for lists of each session.
 func (p *Place) Snapshots(ctx context.Context) (list []memory.Snapshot, err error) {
 	err = p.snapshots.Heads(ctx, "", last, func(d mongo.Document) error {
 		var each memory.Snapshot
@@ -225,7 +225,7 @@ func (p *Place) Snapshots(ctx context.Context) (list []memory.Snapshot, err erro
 	return list, mongo.Coded(fault.StateNotSaved, "the runs of the agent were not listed", err)
 }
 
-// Standing says how the last job of a session stands.
+// Standing returns the standing of a session's last job.
 func (p *Place) Standing(id string) (memory.Standing, error) {
 	job, _, err := p.LastJob(p.ctx, id)
 	if err != nil {
@@ -247,8 +247,8 @@ func (p *Place) Standing(id string) (memory.Standing, error) {
 	return standing, nil
 }
 
-// LastJob returns how the last job of a session stands, and its number; 0 where there
-// is no job.
+// LastJob returns the standing and the number of a session's last job; 0 if it has
+// none.
 func (p *Place) LastJob(ctx context.Context, id string) (jobs.Standing, int, error) {
 	all, err := p.Jobs.Look(ctx, prefix(id))
 	if err != nil || len(all) == 0 {
@@ -267,8 +267,8 @@ func OfJob(job string) (id string, number int) {
 	return id, number
 }
 
-// Cancel ends the job of a session: who drives it finds that within CancelPause, and
-// nobody takes it any more.
+// Cancel ends the job of a session, so that nobody claims it. Its driver notices within
+// CancelPause.
 func (p *Place) Cancel(id string) error {
 	job, _, err := p.LastJob(p.ctx, id)
 	if err != nil {
@@ -281,13 +281,13 @@ func (p *Place) Cancel(id string) error {
 	return notSaved(id, p.Jobs.Cancel(p.ctx, job.ID))
 }
 
-// Canceled asks for the job that this process holds.
+// Canceled reports whether the job that this process holds was cancelled.
 func (p *Place) Canceled(id string) bool {
 	result, ended, err := p.Jobs.Result(p.ctx, JobID(id, p.held(id).Job))
 	return err == nil && ended && result.Cancelled
 }
 
-// CancelPause is a fraction of the time that a cancellation may take, two seconds.
+// CancelPause is a quarter of the two seconds that a cancellation may take.
 func (p *Place) CancelPause() time.Duration { return 500 * time.Millisecond }
 
 // Shared is true.

@@ -10,12 +10,12 @@ import (
 	"savant/internal/mongo"
 )
 
-// removedMark is the meta of the document that ends a session that was removed. It stays,
-// so that nobody who is late writes in the place of another.
+// removedMark is the meta of a tombstone, the last document of a removed session. It is
+// kept so that a late writer cannot append to the removed session.
 const removedMark = "removed"
 
-// Adopt opens a session to copy records into it. That they are numbered keeps two copies,
-// and whoever goes on with it, apart.
+// Adopt opens a session to copy records into it. The record numbers detect concurrent
+// writers.
 func (p *Place) Adopt(id string) (memory.Journal, []memory.Record, error) {
 	records, err := p.Records(id)
 	if errors.Is(err, fault.UnknownRun) {
@@ -25,8 +25,9 @@ func (p *Place) Adopt(id string) (memory.Journal, []memory.Record, error) {
 	return p.journal(id, len(records)+1), records, err
 }
 
-// Remove ends a session by one more record, which fences off whoever drives it, and
-// removes what is before it. The snapshots go last: what is listed can be removed again.
+// Remove appends a tombstone, which fences off the session's owner, and deletes the
+// documents before it. It deletes the snapshots last, so that a failed removal stays
+// listed and can be repeated.
 func (p *Place) Remove(ctx context.Context, id string) error {
 	standing, err := p.Standing(id)
 	if err == nil && standing.Open {
@@ -60,7 +61,7 @@ func (p *Place) Remove(ctx context.Context, id string) error {
 	return mongo.Coded(fault.StateNotSaved, "run "+id+" was not removed", err)
 }
 
-// end inserts the document that ends a session, unless it is there.
+// end inserts the tombstone of a session, unless it exists.
 func (p *Place) end(ctx context.Context, id string) error {
 	records, err := p.Records(id)
 	if errors.Is(err, fault.UnknownRun) {
@@ -86,7 +87,7 @@ func (p *Place) removeJobs(ctx context.Context, id string) error {
 	return err
 }
 
-// clean deletes what has a prefix.
+// clean deletes the documents whose keys have a prefix.
 func clean(ctx context.Context, from *mongo.Collection, prefix string) error {
 	var keys []string
 	err := from.Heads(ctx, prefix, prefix+last, func(d mongo.Document) error {
