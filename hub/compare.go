@@ -233,6 +233,9 @@ func (h *Hub) compareRuns(r *http.Request, view *compareView) error {
 	}
 	var stands [2]Standing
 	for i, key := range []state.Key{left, right} {
+		if key.Run == "" {
+			return fault.New(fault.InvalidParams, "%q: name a run as WORKFLOW/RUN", fault.Cut(key.Workflow, 100))
+		}
 		info, err := h.infoOf(ctx, key)
 		if err != nil {
 			return err

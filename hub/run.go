@@ -221,8 +221,8 @@ func (h *Hub) momentOf(r *http.Request, key state.Key, view *runView) (*moment, 
 		}
 		if now.Final != nil {
 			view.Ended = h.endedOf(now.Final)
-			if now.Final.Outcome == string(flow.Cancelled) { // by whom, and why
-				view.Ended.Summary, view.Because = view.Because+"\n"+view.Ended.Summary, ""
+			if now.Final.Outcome == string(flow.Cancelled) {
+				view.Because = "" // the summary says by whom, and why
 			}
 		}
 		return err

@@ -108,7 +108,7 @@ func (h *Hub) withoutPanic(next http.Handler) http.Handler {
 }
 
 func (h *Hub) noPage(w http.ResponseWriter, r *http.Request) {
-	h.problem(w, r, http.StatusNotFound, fault.New(fault.InvalidParams, "there is no page %q", fault.Cut(r.URL.Path, 100)))
+	h.show(w, r, http.StatusNotFound, "problem.html", page{Title: "Not found", Problem: fmt.Sprintf("There is no page %q. The menu leads to the overview, the runs, the agents and the workflows.", fault.Cut(r.URL.Path, 100))})
 }
 
 // enter gives a session to whoever follows the link first, and asks others for a token.

@@ -76,7 +76,7 @@ func (h *Hub) fillTimeline(r *http.Request, run string, view *timeline) error {
 		return err
 	}
 	if view.Grouped {
-		view.Groups, err = h.groups(r, selected, &view.Pager)
+		view.Groups, err = h.groups(r, run, selected, &view.Pager)
 		return err
 	}
 	shown := last(view.Found, eventsPage)
@@ -133,8 +133,17 @@ func (h *Hub) rows(r *http.Request, selected events.Selection, from, to int) ([]
 	return rows, nil
 }
 
-// groups returns a page of steps with their events.
-func (h *Hub) groups(r *http.Request, selected events.Selection, at *pager) ([]group, error) {
+// groups returns a page of steps with their events. What a step decided stands above
+// them, also where the filter leaves that event out.
+func (h *Hub) groups(r *http.Request, run string, selected events.Selection, at *pager) ([]group, error) {
+	decided, err := h.index.Select(run, events.Filter{Types: []string{string(telemetry.ReasoningStep)}})
+	if err != nil {
+		return nil, err
+	}
+	decisions := map[int]telemetry.Place{}
+	for i, step := range decided.Steps {
+		decisions[step] = decided.Places[i]
+	}
 	steps := map[int][]telemetry.Place{}
 	var order []int
 	for i, step := range selected.Steps {
@@ -148,16 +157,22 @@ func (h *Hub) groups(r *http.Request, selected events.Selection, at *pager) ([]g
 	*at = pager
 	var out []group
 	for _, step := range order[from:to] {
-		found, err := h.index.Read(steps[step][:min(len(steps[step]), eventsPage)])
+		shown := steps[step][:min(len(steps[step]), eventsPage)]
+		made := group{Step: step, Count: len(steps[step])}
+		if place, known := decisions[step]; known {
+			shown = append(slices.Clone(shown), place)
+		}
+		found, err := h.index.Read(shown)
 		if err != nil {
 			return nil, err
 		}
-		made := group{Step: step, Count: len(steps[step])}
+		if _, known := decisions[step]; known {
+			decision := found[len(found)-1]
+			found = found[:len(found)-1]
+			made.Action, made.Tool, made.Model = decision.Action, decision.ToolName, decision.Model
+			made.PromptTokens, made.OutputTokens = decision.PromptTokens, decision.OutputTokens
+		}
 		for _, each := range found {
-			if each.Type == telemetry.ReasoningStep {
-				made.Action, made.Tool, made.Model = each.Action, each.ToolName, each.Model
-				made.PromptTokens, made.OutputTokens = each.PromptTokens, each.OutputTokens
-			}
 			row := rowOf(each)
 			row.Link = with(r, "event", row.Place)
 			made.Events = append(made.Events, row)

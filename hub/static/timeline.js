@@ -22,11 +22,14 @@ class Rows {
     this.asked = new Set();
     this.shown = new Map(); // elements by the number of their row
     this.atEnd = true;
+    this.wanted = null; // the number of the row that is to have the focus
     this.changed = () => {};
     const there = [...list.children]; // the rows of the page that was loaded are those of a chunk
     if (there.length > 0) this.chunks.set(Math.floor((there[0].value - 1) / chunkSize), there.map((each) => each.outerHTML));
     list.replaceChildren();
     scroller.classList.add("scrolls");
+    scroller.setAttribute("aria-describedby", "event-keys");
+    scroller.addEventListener("keydown", (event) => this.key(event));
     scroller.addEventListener("scroll", () => {
       this.atEnd = scroller.scrollTop + scroller.clientHeight >= scroller.scrollHeight - rowHeight;
       requestAnimationFrame(() => this.draw());
@@ -46,6 +49,27 @@ class Rows {
     this.draw();
   }
 
+  // key moves the focus among the rows, so that Tab has one stop for all of them.
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || this.found === 0) return;
+    const page = Math.max(1, Math.floor(this.scroller.clientHeight / rowHeight) - 1);
+    const by = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity }[event.key];
+    if (by === undefined) return;
+    event.preventDefault();
+    const on = document.activeElement.closest("#events > .row");
+    const first = Math.ceil(this.scroller.scrollTop / rowHeight); // that can be seen
+    this.focus(on ? on.value - 1 + by : Math.abs(by) === 1 ? first : first + by);
+  }
+
+  // focus gives it to a row, once that is here.
+  focus(number) {
+    this.wanted = Math.min(this.found - 1, Math.max(0, number));
+    const top = this.wanted * rowHeight;
+    if (top < this.scroller.scrollTop) this.scroller.scrollTop = top;
+    else if (top + rowHeight > this.scroller.scrollTop + this.scroller.clientHeight) this.scroller.scrollTop = top + rowHeight - this.scroller.clientHeight;
+    this.draw();
+  }
+
   draw() {
     const first = Math.max(0, Math.floor(this.scroller.scrollTop / rowHeight) - beyond);
     const end = Math.min(this.found, Math.ceil((this.scroller.scrollTop + this.scroller.clientHeight) / rowHeight) + beyond);
@@ -62,6 +86,11 @@ class Rows {
       if (markup === undefined) continue;
       this.shown.set(number, this.place(number, markup));
     }
+    if (this.wanted === null || !this.scroller.contains(document.activeElement)) return;
+    const link = this.shown.get(this.wanted)?.querySelector("a");
+    if (!link) return;
+    this.wanted = null;
+    link.focus({ preventScroll: true });
   }
 
   // place adds a row where it belongs among the shown, so that it is read in order.
@@ -70,6 +99,7 @@ class Rows {
     row.style.top = `${number * rowHeight}px`;
     row.setAttribute("aria-posinset", number + 1);
     row.setAttribute("aria-setsize", this.found);
+    row.querySelector("a").tabIndex = -1;
     mark(row.querySelector("a"));
     let next = null;
     for (const [other, element] of this.shown) {
@@ -211,15 +241,26 @@ async function fill() {
 
 const panelAddress = `${location.pathname}/event`;
 
+// turnTo shows another event, or none. The focus goes back to where the event was opened.
+function turnTo(place) {
+  const before = chosen();
+  const query = new URLSearchParams(location.search);
+  if (place) query.set("event", place);
+  else query.delete("event");
+  history.pushState(null, "", `?${query}`);
+  if (!place) (document.querySelector(`a[data-place="${CSS.escape(before)}"]`) ?? document.getElementById("scroller"))?.focus({ preventScroll: true });
+  fill();
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && !panel.hidden && event.target.closest(".split")) turnTo("");
+});
+
 document.addEventListener("click", (event) => {
   const link = event.target.closest("a[data-place], a[data-close]");
   if (!link || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
   event.preventDefault();
-  const query = new URLSearchParams(location.search);
-  if (link.dataset.place) query.set("event", link.dataset.place);
-  else query.delete("event");
-  history.pushState(null, "", `?${query}`);
-  fill();
+  turnTo(link.dataset.place ?? "");
 });
 addEventListener("popstate", fill);
 
