@@ -13,20 +13,19 @@ import (
 	"strings"
 )
 
-// Cursor is a place in the trace: up to where each of its files was read, the one that
-// it stands in last. As a text it
-// can be kept and read by another process. The zero Cursor is before the first event
-// that is left.
+// Cursor is a position in the trace: how far each of its files was read; the last entry
+// is the current file. Its text form can be stored and read by another process. The
+// zero Cursor is before the first event that is left.
 type Cursor struct{ read []place }
 
-// place is how far a file was read. A file is known by its first line, which it keeps
-// when it is moved; every line has its own time, so no two files begin alike.
+// place is how far a file was read. A file is identified by its first line, which
+// survives a rename; the lines' timestamps make it unique.
 type place struct {
 	file string
 	at   int64
 }
 
-// String writes a cursor: FILE:OFFSET, joined by commas.
+// String formats a cursor: FILE:OFFSET, joined by commas.
 func (c Cursor) String() string {
 	parts := make([]string, len(c.read))
 	for i, each := range c.read {
@@ -35,7 +34,7 @@ func (c Cursor) String() string {
 	return strings.Join(parts, ",")
 }
 
-// ParseCursor reads what String wrote; false for anything else.
+// ParseCursor parses the format of String; false for any other text.
 func ParseCursor(text string) (Cursor, bool) {
 	var c Cursor
 	if text == "" {
@@ -52,8 +51,8 @@ func ParseCursor(text string) (Cursor, bool) {
 	return c, true
 }
 
-// idLength is how many bytes of a digest name a file, maxPlaces how many files there
-// are at once: the current one and the one before it, in two folders.
+// idLength is how many bytes of a digest identify a file; maxPlaces is the maximum
+// number of files: the current one and the rotated one, in two folders.
 const (
 	idLength  = 8
 	maxPlaces = 4
@@ -79,8 +78,7 @@ func (c *Cursor) move(file string, at int64) {
 	c.read[i].at = at
 }
 
-// Files names the files that the cursor has been in and that were there when it was
-// moved last.
+// Files returns the ids of the files that existed at the cursor's last move.
 func (c Cursor) Files() []string {
 	names := make([]string, len(c.read))
 	for i, each := range c.read {
@@ -97,13 +95,12 @@ func (r *Recorder) Since(c *Cursor, run string, each func(e Event, line []byte) 
 	})
 }
 
-// Lines calls each for the lines after a cursor, whatever process wrote them, the oldest
-// file first, and moves the cursor past every one, until each returns false. A line is
-// only valid during the call; the last one, where it is not whole yet, is left for the
-// next time, and one that is too long is passed over. lost says that the file the cursor
-// stood in is gone, so that events may be missing: the trace keeps one moved file beside
-// the current one. Nothing is read then, and the cursor is before the first event that is
-// left.
+// Lines calls each for the lines after a cursor, of all processes, oldest file first,
+// until each returns false. It moves the cursor past each line. A line is only valid
+// during the call. An incomplete last line is left for the next time, and an overlong
+// line is skipped. lost means that the cursor's file no longer exists, so that events
+// may be missing: the trace keeps only one rotated file. Then nothing is read, and the
+// cursor moves before the first event that is left.
 func (r *Recorder) Lines(c *Cursor, each func(at Place, line []byte) bool) (lost bool, err error) {
 	files, err := r.traceFiles()
 	if err != nil {
@@ -131,7 +128,7 @@ func (r *Recorder) Lines(c *Cursor, each func(at Place, line []byte) bool) (lost
 	return false, nil
 }
 
-// knownTrace is an open trace file with what it is known by.
+// knownTrace is an open trace file with its identity.
 type knownTrace struct {
 	traceFile
 	id string
@@ -145,15 +142,16 @@ func (files knownTraces) close() {
 	}
 }
 
-// traceFiles opens the files that have a whole line, the oldest first. A file that is
-// moved meanwhile is opened once.
+// traceFiles opens the files that have a complete line, oldest first. A file that is
+// rotated meanwhile is opened once.
 func (r *Recorder) traceFiles() (files knownTraces, err error) {
 	if r == nil || r.options.Root == nil {
 		return nil, nil
 	}
 	names := []string{TraceFile, r.options.in(TraceFile)}
 	for _, name := range slices.Compact(names) {
-		// The newer one is opened first: moved in between, it is opened twice, not missed.
+		// The newer file is opened first: if it is rotated in between, it is opened
+		// twice rather than missed.
 		pair := knownTraces{}
 		for _, each := range []string{name, name + ".1"} {
 			opened, err := openTrace(r.options.Root, each)
@@ -175,7 +173,8 @@ func (r *Recorder) traceFiles() (files knownTraces, err error) {
 	return files, nil
 }
 
-// identity names a file by its first line; false where it has none yet.
+// identity returns the file's id, from its first line; false if it has no complete
+// line.
 func (f traceFile) identity() (string, bool) {
 	if f.File == nil {
 		return "", false
@@ -190,14 +189,14 @@ func (f traceFile) identity() (string, bool) {
 		return "", false
 	}
 	if end < 0 {
-		end = n // its first part is enough
+		end = n // the first part is enough
 	}
 	sum := sha256.Sum256(first[:end])
 	return hex.EncodeToString(sum[:idLength]), true
 }
 
-// readAfter reads the whole lines after the cursor; more is false once each returned
-// false. Lines that are too long are passed over.
+// readAfter reads the complete lines after the cursor; more is false once each returned
+// false. Overlong lines are skipped.
 func (f knownTrace) readAfter(c *Cursor, each func(Place, []byte) bool) (more bool, err error) {
 	at, _ := c.of(f.id)
 	c.move(f.id, at)
@@ -206,7 +205,7 @@ func (f knownTrace) readAfter(c *Cursor, each func(Place, []byte) bool) (more bo
 		line, err := lines.ReadSlice('\n')
 		switch {
 		case errors.Is(err, io.EOF):
-			return true, nil // what is left is no whole line
+			return true, nil // the rest is not a complete line
 		case errors.Is(err, bufio.ErrBufferFull):
 			at += int64(len(line))
 			long = true

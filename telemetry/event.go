@@ -1,17 +1,15 @@
-// Package telemetry records what Savant does: Think and the agent share one type
-// of event, written to logs/agent_trace.log. Events are redacted here, before
-// anything else sees them.
+// Package telemetry records the events of Think and of the agent in
+// logs/agent_trace.log. It redacts them before anything else sees them.
 package telemetry
 
 import (
 	"encoding/json"
 )
 
-// Type says what happened.
+// Type is the type of an event.
 type Type string
 
-// The types of events. A run has exactly one reasoning_step for each of its
-// steps.
+// The types of events. A run has exactly one reasoning_step per step.
 const (
 	RunStarted        Type = "run_started"
 	PromptSnapshot    Type = "prompt_snapshot"
@@ -26,8 +24,8 @@ const (
 	RunFinished       Type = "run_finished"
 )
 
-// Request is a request from a client of the server. It has a span and no event.
-// Its metadata hold the request id and the protocol version.
+// Request is a client's request to the server. It has a span but no event. Its metadata
+// contain the request id and the protocol version.
 const (
 	Request Type = "request"
 
@@ -35,7 +33,7 @@ const (
 	MetaProtocol  = "protocol_version"
 )
 
-// StatusCanceled is the status of a call that its caller canceled.
+// StatusCanceled is the status of a call cancelled by its caller.
 const StatusCanceled = "canceled"
 
 // Types returns every type of event.
@@ -44,19 +42,19 @@ func Types() []Type {
 		MemorySnapshot, PolicyDenied, Retry, Error, RunFinished}
 }
 
-// Where an event comes from.
+// The sources of an event.
 const (
 	SourceAgent = "agent"
 	SourceMCP   = "mcp" // a client of the server
 	SourceCLI   = "cli" // a command
 )
 
-// Event is one thing that happened. schemas/telemetry_event.json is its schema.
+// Event is one line of the trace. Its schema is schemas/telemetry_event.json.
 type Event struct {
 	// Sequence counts the events of one process from 1. The recorder sets it.
 	Sequence uint64 `json:"seq"`
-	// Timestamp is RFC 3339 in UTC, with fractions of a second. The recorder
-	// sets it where it is empty.
+	// Timestamp is RFC 3339 in UTC, with fractions of a second. The recorder sets it if
+	// it is empty.
 	Timestamp string `json:"timestamp"`
 	Type      Type   `json:"type"`
 	// Source is SourceAgent, SourceMCP or SourceCLI.
@@ -70,21 +68,20 @@ type Event struct {
 	Model        string `json:"model,omitempty"`
 	PromptTokens int    `json:"prompt_tokens,omitempty"`
 	OutputTokens int    `json:"output_tokens,omitempty"`
-	// Action is what was decided: tool, reason, finish or error.
+	// Action is the agent's decision: tool, reason, finish or error.
 	Action   string `json:"action,omitempty"`
 	ToolName string `json:"tool_name,omitempty"`
-	// CallID tells the calls of one step apart, and joins the start of a call
-	// to its end.
+	// CallID identifies a call within a step, and connects its start and end.
 	CallID string          `json:"call_id,omitempty"`
 	Args   json.RawMessage `json:"args,omitempty"`
 	// Output is the beginning of a result.
 	Output string `json:"output,omitempty"`
-	// Status is how something ended: ok, failed, denied, cached, canceled …
+	// Status is the outcome: ok, failed, denied, cached, canceled …
 	Status string   `json:"status,omitempty"`
 	Error  *Failure `json:"error,omitempty"`
 	// DurationMS is in milliseconds.
 	DurationMS float64 `json:"duration_ms,omitempty"`
-	// TraceParent is the W3C trace context a call came with.
+	// TraceParent is the W3C trace context of the call.
 	TraceParent string         `json:"traceparent,omitempty"`
 	Metadata    map[string]any `json:"metadata,omitempty"`
 }
@@ -95,15 +92,15 @@ type Failure struct {
 	Details string `json:"details,omitempty"`
 }
 
-// maxLine is the size limit of a line of the trace file, maxText that of each
-// text of an event, both in bytes.
+// maxLine is the maximum length of a line of the trace file, maxText that of each text
+// of an event, in bytes.
 const (
 	maxLine = 32 << 10
 	maxText = 2000
 )
 
-// line returns the event as one line of JSON. If that is too long, it leaves out
-// the arguments, the output and the metadata, and says so.
+// line returns the event as one line of JSON. If it is too long, the arguments, the
+// output and the metadata are omitted, and the line says so.
 func (e Event) line() ([]byte, error) {
 	data, err := json.Marshal(e)
 	if err != nil {

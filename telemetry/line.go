@@ -9,26 +9,26 @@ import (
 	"savant/fault"
 )
 
-// maxArgs is how many bytes of a call's arguments a readable line shows,
-// maxFinal how many of an answer.
+// maxArgs is how many bytes of a call's arguments a readable line shows, maxFinal how
+// many of an answer.
 const (
 	maxArgs  = 160
 	maxFinal = 200
 )
 
-// Line returns an event as one readable line, or "" for a type that only the
-// trace shows: `1 tool context.fts_search {"query":"indexer"} 89ms`.
+// Line formats an event as one readable line; "" for a type that only the trace shows:
+// `1 tool context.fts_search {"query":"indexer"} 89ms`.
 func Line(e Event) string {
 	var text string
 	switch e.Type {
 	case RunStarted:
 		text = "started " + strconv.Quote(metadata(e, "goal"))
 	case ToolCallCompleted:
-		if e.Status != "denied" { // the denial has its line
+		if e.Status != "denied" { // a denial has its own line
 			text = callLine(e)
 		}
 	case LLMCall:
-		if metadata(e, "switch") != "" { // a failure has its line as a retry or as the end
+		if metadata(e, "switch") != "" { // a failure is shown as a retry or at the end
 			text = at(e) + callOfModel(e)
 		}
 	case ReasoningStep:
@@ -47,8 +47,8 @@ func Line(e Event) string {
 	return strings.Map(printable, strings.TrimSpace(text))
 }
 
-// printable turns line breaks and tabs into spaces and drops what is not
-// printable, so that a line stays one line and cannot control a terminal.
+// printable replaces line breaks and tabs by spaces and drops unprintable characters,
+// so that a line cannot control a terminal.
 func printable(r rune) rune {
 	if r == '\n' || r == '\r' || r == '\t' {
 		return ' '
@@ -74,8 +74,7 @@ func callLine(e Event) string {
 	return text + failure(e)
 }
 
-// decisionLine is empty for the decision to call a tool: the call has its own
-// line.
+// decisionLine returns "" for the decision to call a tool: the call has its own line.
 func decisionLine(e Event) string {
 	if e.Action == "tool" {
 		return ""
@@ -95,7 +94,7 @@ func failure(e Event) string {
 	return " " + e.Error.Code + ": " + fault.Cut(e.Error.Details, maxArgs)
 }
 
-// pause is how long a retry waits for, if that is long enough to wonder about.
+// pause returns the back-off before a retry, if it is long enough to mention.
 func pause(e Event) string {
 	if wait := number(e, "wait_ms"); wait >= 1000 {
 		return " in " + Elapsed(wait)
@@ -103,7 +102,7 @@ func pause(e Event) string {
 	return ""
 }
 
-// number is a number of an event that was just made, or that was read from the trace.
+// number returns a number of a new event or of one read from the trace.
 func number(e Event, name string) float64 {
 	switch value := e.Metadata[name].(type) {
 	case int:

@@ -9,20 +9,20 @@ import (
 	"savant/internal/ownfolder"
 )
 
-// Place is where a line of the trace is: how many bytes are before it in a file, which is
-// known by its first line. It stays the same when the file is moved.
+// Place is the position of a line in the trace: its offset in a file, which is
+// identified by its first line. It survives a rename of the file.
 type Place struct {
 	File   string
 	At     int64
-	Length int // with the line break
+	Length int // including the line break
 }
 
-// String writes a place: FILE:OFFSET:LENGTH.
+// String formats a place: FILE:OFFSET:LENGTH.
 func (p Place) String() string {
 	return p.File + ":" + strconv.FormatInt(p.At, 10) + ":" + strconv.Itoa(p.Length)
 }
 
-// ParsePlace reads what String wrote; false for anything else.
+// ParsePlace parses the format of String; false for any other text.
 func ParsePlace(text string) (Place, bool) {
 	fields := strings.Split(text, ":")
 	if len(fields) != 3 {
@@ -33,13 +33,12 @@ func ParsePlace(text string) (Place, bool) {
 	return Place{fields[0], at, length}, wrong == nil && wrongToo == nil && at >= 0 && length > 0 && length <= 2*maxLine
 }
 
-// window is how much of a file is read at once where places follow one another.
+// window is how much of a file is read at once for consecutive places.
 const window = 256 << 10
 
-// At calls each for the lines at places, with their numbers among these, until it
-// returns false. Lines of a file that is gone are left out, and one that is not at its
-// place. A line is only valid during the call. Places that follow one another in a file
-// are read together.
+// At calls each for the lines at places, with their index in places, until it returns
+// false. It omits lines whose file no longer exists or that are not at their place. A
+// line is only valid during the call. Consecutive places of a file are read together.
 func (r *Recorder) At(places []Place, each func(number int, line []byte) bool) error {
 	files, err := r.traceFiles()
 	if err != nil {
@@ -66,20 +65,20 @@ func (r *Recorder) At(places []Place, each func(number int, line []byte) bool) e
 	return nil
 }
 
-// windowed is a file, of which a part was read.
+// windowed is a file with the part that was read.
 type windowed struct {
 	file knownTrace
 	at   int64
 	part []byte
 }
 
-// line returns the line at a place; nil where there is none.
+// line returns the line at a place; nil if there is no such line.
 func (w *windowed) line(place Place) ([]byte, error) {
 	from := place.At - w.at
 	if from < 0 || from+int64(place.Length) > int64(len(w.part)) {
 		buffer := w.part[:cap(w.part)]
 		wanted := place.Length
-		if w.part != nil { // a second one is wanted: those after it most likely, too
+		if w.part != nil { // a second line is needed, so the next ones probably are, too
 			wanted = max(wanted, window)
 		}
 		if len(buffer) < wanted {

@@ -7,25 +7,25 @@ import (
 	"time"
 )
 
-// maxQueue is how many events wait at most, maxBatch how many are written with
-// one write.
+// maxQueue is the maximum number of queued events, maxBatch that of events in one
+// write.
 const (
 	maxQueue = 4096
 	maxBatch = 256
 )
 
-// queue holds the events that a worker records in the background. The worker
-// starts with the first item and ends when the recorder is closed.
+// queue holds the events that a worker records in the background. The worker starts
+// with the first item and ends when the recorder is closed.
 type queue struct {
 	items   chan item
-	dropped atomic.Int64  // events that found the queue full, not yet reported
+	dropped atomic.Int64  // events dropped because the queue was full, not yet reported
 	done    chan struct{} // closed when the worker has ended
 
 	mu              sync.Mutex
 	started, closed bool
 }
 
-// item is an event, or for Flush a channel to close once the items before it are
+// item is an event, or for Flush a channel to close once the preceding items are
 // recorded.
 type item struct {
 	event    Event
@@ -36,10 +36,10 @@ func newQueue() *queue {
 	return &queue{items: make(chan item, maxQueue), done: make(chan struct{})}
 }
 
-// RecordLater is Record without waiting for the disk: a worker completes,
-// redacts and writes the event, in order. An event that finds the queue full is
-// dropped, and an event of the type error reports how many were. The event and
-// what it points to must not be changed afterwards.
+// RecordLater is Record without waiting for the disk: a worker completes, redacts and
+// writes the event, in order. If the queue is full, the event is dropped, and a later
+// event of type error reports the number of dropped ones. The event and what it points
+// to must not be modified afterwards.
 func (r *Recorder) RecordLater(e Event) {
 	if r == nil {
 		return
@@ -66,7 +66,7 @@ func (r *Recorder) startWorker() {
 	}
 }
 
-// Flush returns when every event handed over before is recorded.
+// Flush returns when all preceding events are recorded.
 func (r *Recorder) Flush() {
 	if r == nil {
 		return
@@ -78,7 +78,7 @@ func (r *Recorder) Flush() {
 	<-recorded
 }
 
-// flushInto puts a channel into the queue; false where the queue is closed.
+// flushInto queues a channel; false if the queue is closed.
 func (r *Recorder) flushInto(recorded chan struct{}) bool {
 	r.queue.mu.Lock()
 	defer r.queue.mu.Unlock()
@@ -103,12 +103,11 @@ func (r *Recorder) closeQueue() {
 	<-q.done
 }
 
-// gathering is how long an event waits for others: what comes within it is written
-// with one write, since a write with its look at the file costs more than a step's
-// own work.
+// gathering is how long an event waits for others to be written with it: a write with
+// its check of the file costs more than a step's own work.
 const gathering = 100 * time.Millisecond
 
-// work records the items of the queue, those that come together as one batch.
+// work records the items of the queue in batches.
 func (r *Recorder) work() {
 	defer close(r.queue.done)
 	var batch []Event
@@ -141,7 +140,7 @@ func (r *Recorder) work() {
 	}
 }
 
-// recordBatch records events, and how many were dropped.
+// recordBatch records events, and the number of dropped ones.
 func (r *Recorder) recordBatch(events []Event) {
 	for i := range events {
 		if r.options.Complete != nil {

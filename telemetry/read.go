@@ -13,14 +13,13 @@ import (
 	"savant/internal/regular"
 )
 
-// Written calls each for the lines of a run in the trace file and the one
-// rotated before it, the oldest line first. A line is only valid during the
-// call.
+// Written calls each for the lines of a run in the trace file and the rotated one,
+// oldest first. A line is only valid during the call.
 func (r *Recorder) Written(run string, each func(e Event, line []byte)) error {
 	if r == nil || r.options.Root == nil {
 		return nil
 	}
-	if current := r.options.in(TraceFile); current != TraceFile { // older programs wrote there in any case
+	if current := r.options.in(TraceFile); current != TraceFile { // older versions always wrote there
 		if err := r.written(TraceFile, run, each); err != nil {
 			return err
 		}
@@ -29,10 +28,10 @@ func (r *Recorder) Written(run string, each func(e Event, line []byte)) error {
 	return r.written(TraceFile, run, each)
 }
 
-// written reads one trace file and the one rotated before it.
+// written reads one trace file and its rotated predecessor.
 func (r *Recorder) written(file, run string, each func(e Event, line []byte)) error {
-	// The newer file is opened first: if it is rotated in between, it is opened
-	// twice rather than missed.
+	// The newer file is opened first: if it is rotated in between, it is opened twice
+	// rather than missed.
 	newer, err := openTrace(r.options.Root, file)
 	if err != nil {
 		return err
@@ -49,7 +48,7 @@ func (r *Recorder) written(file, run string, each func(e Event, line []byte)) er
 	return errors.Join(err, newer.read(run, each))
 }
 
-// traceFile is an open trace file; File is nil where there is none.
+// traceFile is an open trace file; File is nil if it does not exist.
 type traceFile struct {
 	*os.File
 	name string // relative to SAVANT_PATH

@@ -13,41 +13,41 @@ import (
 	"savant/internal/redact"
 )
 
-// Names of the files, under SAVANT_PATH, unless Options.Folder names another folder.
+// Names of the files, below SAVANT_PATH unless Options.Folder is set.
 const (
 	TraceFile   = "logs/agent_trace.log"
 	RuntimeFile = "logs/agent_runtime.log"
 )
 
-// Options are the settings of a Recorder; all may be left out.
+// Options configure a Recorder. All fields are optional.
 type Options struct {
 	// Root is SAVANT_PATH; nil writes no files.
 	Root *os.Root
-	// Folder is where the files are, below Root; empty is that of TraceFile.
+	// Folder is the folder of the files, below Root; empty: the folder of TraceFile.
 	Folder string
-	// ReadOnly: no files are written. Those that there are can be read.
+	// ReadOnly: no files are written. Existing ones can be read.
 	ReadOnly bool
 	// Redactor removes secrets; nil is redact.Shapes.
 	Redactor *redact.Redactor
-	// MaxFile is the size in bytes above which a file is renamed to NAME.1 and
-	// a new one is started; 0 is 10 MB.
+	// MaxFile is the size in bytes above which a file is rotated to NAME.1; 0 means 10
+	// MB.
 	MaxFile int64
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
-	// Logger gets a warning when a file cannot be written (once for each file)
-	// and when the folder of the files had to be created again. nil discards.
+	// Logger gets a warning if a file cannot be written (once per file), and if the
+	// folder of the files had to be created again. Nil discards them.
 	Logger *slog.Logger
-	// Observe is called with every redacted event, in order. It must not block
-	// and not record.
+	// Observe is called with every redacted event, in order. It must neither block nor
+	// record.
 	Observe func(Event)
-	// Complete adds fields to an event of RecordLater, in the background, before
-	// it is recorded. nil adds nothing.
+	// Complete adds fields to an event of RecordLater in the background, before it is
+	// recorded. Nil adds nothing.
 	Complete func(Event) Event
 	// Trace opens the spans of Recorder.Span; nil opens no spans.
 	Trace Tracer
 }
 
-// in names a file in the folder of the files.
+// in returns the path of a file in the folder of the files.
 func (o Options) in(file string) string {
 	if o.Folder == "" {
 		return file
@@ -64,7 +64,7 @@ type output struct {
 // Recorder redacts events and writes them. It is safe for concurrent use.
 type Recorder struct {
 	options        Options
-	trace, runtime *output // nil where no files are written
+	trace, runtime *output // nil if no files are written
 	queue          *queue
 
 	mu     sync.Mutex
@@ -74,8 +74,7 @@ type Recorder struct {
 
 const defaultMaxFile = 10 << 20
 
-// NewRecorder returns a recorder. It creates a file with the first event that is
-// written to it.
+// NewRecorder returns a recorder. It creates each file with its first event.
 func NewRecorder(options Options) *Recorder {
 	if options.MaxFile <= 0 {
 		options.MaxFile = defaultMaxFile
@@ -97,11 +96,11 @@ func NewRecorder(options Options) *Recorder {
 	return r
 }
 
-// Redactor returns the redactor that events go through.
+// Redactor returns the redactor of all events.
 func (r *Recorder) Redactor() *redact.Redactor { return r.options.Redactor }
 
-// Record redacts an event and writes it. It reports no error, since a step must
-// not fail because of telemetry. A nil recorder records nothing.
+// Record redacts and writes an event. It returns no error, since a step must not fail
+// because of telemetry. A nil recorder records nothing.
 func (r *Recorder) Record(e Event) {
 	if r == nil {
 		return
@@ -116,7 +115,7 @@ func (r *Recorder) stamped(e Event) Event {
 	return e
 }
 
-// record redacts, numbers and writes events. It changes the slice.
+// record redacts, numbers and writes events. It modifies the slice.
 func (r *Recorder) record(events []Event) {
 	for i := range events {
 		events[i] = clean(r.options.Redactor, events[i])
@@ -138,7 +137,7 @@ func (r *Recorder) record(events []Event) {
 	}
 }
 
-// write appends the lines of events to each file, with one write for each.
+// write appends the lines of events to each file, with one write per file.
 func (r *Recorder) write(events []Event) {
 	if r.trace == nil {
 		return
@@ -161,8 +160,7 @@ func (r *Recorder) write(events []Event) {
 	r.complain(r.runtime, err)
 }
 
-// complain logs the first failure of a file. It leaves out the absolute path
-// that the error holds.
+// complain logs the first failure of a file, without the absolute path in the error.
 func (r *Recorder) complain(file *output, err error) {
 	if err != nil && !file.failed {
 		file.failed = true
@@ -170,7 +168,7 @@ func (r *Recorder) complain(file *output, err error) {
 	}
 }
 
-// Close records the events that wait, stops recording and closes the files.
+// Close records the queued events, stops recording and closes the files.
 func (r *Recorder) Close() error {
 	r.closeQueue()
 	r.mu.Lock()

@@ -7,8 +7,8 @@ import (
 	"savant/fault"
 )
 
-// RuntimeLine returns an event as a line of logs/agent_runtime.log, which says what
-// was worked on for how long: `2 tool_call(git.log) → 89ms {"limit":3}`.
+// RuntimeLine formats an event as a line of logs/agent_runtime.log, which says what
+// took how long: `2 tool_call(git.log) → 89ms {"limit":3}`.
 func RuntimeLine(e Event) string {
 	var text string
 	switch e.Type {
@@ -36,7 +36,7 @@ func RuntimeLine(e Event) string {
 			text += " " + fault.Cut(string(e.Args), maxArgs)
 		}
 		text += failure(e)
-	case PolicyDenied: // the call has its line
+	case PolicyDenied: // the call has its own line
 	case Error:
 		if e.Metadata["attempt"] == nil && e.Metadata["ends_run"] != true { // the last line says why a run ended
 			text = Line(e)
@@ -51,7 +51,7 @@ func RuntimeLine(e Event) string {
 	return strings.Map(printable, strings.TrimSpace(text))
 }
 
-// at is the step that an event belongs to, or the step of a workflow.
+// at returns the agent's step, or the workflow's, that an event belongs to.
 func at(e Event) string {
 	switch {
 	case e.Step > 0:
@@ -62,10 +62,11 @@ func at(e Event) string {
 	return ""
 }
 
-// callOfModel says which model was called, what it took, and why it was that one.
+// callOfModel returns which model was called, its tokens and time, and why this model
+// was chosen.
 func callOfModel(e Event) string {
 	name := e.Model
-	if name == "" { // a service outside need not say which
+	if name == "" { // an external service need not name it
 		name, _ = e.Metadata["provider"].(string)
 	}
 	text := fmt.Sprintf("llm_call(%s) → %s, %d+%d tokens", name, Elapsed(e.DurationMS), e.PromptTokens, e.OutputTokens)
@@ -94,7 +95,7 @@ func sessionLine(e Event) string {
 	return text + failure(e) + ": " + fault.Cut(metadata(e, "final"), maxFinal)
 }
 
-// count is a number with its noun: 1 step, 2 steps, 0 finishes.
+// count returns a number with its noun: 1 step, 2 steps, 0 finishes.
 func count(number any, noun string) string {
 	n, _ := number.(int)
 	switch {

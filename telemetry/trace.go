@@ -11,8 +11,8 @@ type Trace struct{ Parent, State string }
 
 type traceKey struct{}
 
-// WithTrace returns a context for work that belongs to a trace. An invalid
-// traceparent is ignored: ctx is returned. An invalid tracestate is dropped.
+// WithTrace returns a context for work within a trace. If traceparent is invalid, it
+// returns ctx; it drops an invalid tracestate.
 func WithTrace(ctx context.Context, trace Trace) context.Context {
 	if !isTraceParent(trace.Parent) {
 		return ctx
@@ -38,20 +38,20 @@ func isHex(text string, length int) bool {
 	return len(text) == length && strings.Trim(text, "0123456789abcdef") == ""
 }
 
-// TraceFrom returns the trace of a context, empty where it has none.
+// TraceFrom returns the trace of a context, or an empty one.
 func TraceFrom(ctx context.Context) Trace {
 	trace, _ := ctx.Value(traceKey{}).(Trace)
 	return trace
 }
 
-// Tracer opens a span for the work that an event begins. It returns the context
-// of that work and a function that ends the span with the final event. The types
-// RunStarted, ReasoningStep, ToolCallStarted and Request begin work.
+// Tracer opens a span for the work that an event begins. It returns the context of that
+// work and a function that ends the span with the final event. RunStarted,
+// ReasoningStep, ToolCallStarted and Request begin work.
 type Tracer func(ctx context.Context, begun Event) (context.Context, func(ended Event))
 
-// Span opens a span if Options.Trace is set. It records no event. A span shows no
-// arguments, outputs and error details; the rest is redacted. The returned
-// function must be called once.
+// Span opens a span if Options.Trace is set. It records no event. A span contains no
+// arguments, outputs or error details; the rest is redacted. The returned function must
+// be called once.
 func (r *Recorder) Span(ctx context.Context, begun Event) (context.Context, func(Event)) {
 	if r == nil || r.options.Trace == nil {
 		return ctx, func(Event) {}
@@ -60,7 +60,7 @@ func (r *Recorder) Span(ctx context.Context, begun Event) (context.Context, func
 	return inside, func(ended Event) { end(clean(r.options.Redactor, bare(ended))) }
 }
 
-// bare removes arguments, output and error details, which may quote them.
+// bare removes arguments and output, and error details, which may quote them.
 func bare(e Event) Event {
 	e.Args, e.Output = nil, ""
 	if e.Error != nil {

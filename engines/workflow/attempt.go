@@ -20,9 +20,9 @@ import (
 type result struct {
 	// snapshot is the value, or a CallToolResult with isError if the call failed.
 	snapshot json.RawMessage
-	// receipt is that of the call; empty if there is none.
+	// receipt is the id of the call's receipt, or empty.
 	receipt string
-	// left is set if somebody else has to answer the step. Nothing was done then.
+	// left is set if the step is left to somebody else; the attempt then did nothing.
 	left *left
 	// void: the attempt was interrupted and does not count.
 	void bool
@@ -170,7 +170,7 @@ func (v *drive) generate(ctx context.Context, next flow.Instruction) (result, er
 }
 
 // failure converts an error to what a client would report: a CallToolResult with
-// isError. A refusal that repeats for the same call is marked as such.
+// isError. A refusal that would repeat for the same call has retry: false.
 func failure(err error) json.RawMessage {
 	said := *fault.From(err)
 	switch said.Code {

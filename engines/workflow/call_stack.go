@@ -32,7 +32,8 @@ func (s callStack) checkDepth() error {
 	return fault.New(fault.LimitExceeded, "%d runs wait for this one already: a workflow that runs itself must end sooner", len(s))
 }
 
-// checkCycle refuses a run that would wait for itself: CYCLIC_DEPENDENCY.
+// checkCycle returns CYCLIC_DEPENDENCY if the run is on the stack: it would wait for
+// itself.
 func (s callStack) checkCycle(at place) error {
 	if !slices.Contains(s, at) {
 		return nil

@@ -76,7 +76,7 @@ func (v *drive) await(ctx context.Context, wait time.Duration, watching *watcher
 		<-v.over
 	}
 	if ctx.Err() == nil && v.outcome != nil && v.interrupted() {
-		return v.outcome, nil // somebody else cancelled it
+		return v.outcome, nil // another caller interrupted it
 	}
 	return v.outcome, v.err
 }

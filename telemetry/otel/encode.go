@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// encodeRequest is ExportTraceServiceRequest. The spans of one provider have
+// encodeRequest encodes an ExportTraceServiceRequest. The spans of one provider share
 // one resource and one scope.
 func encodeRequest(spans []sdktrace.ReadOnlySpan) ([]byte, error) {
 	scope := spans[0].InstrumentationScope()
@@ -24,7 +24,7 @@ func encodeRequest(spans []sdktrace.ReadOnlySpan) ([]byte, error) {
 		Resource: &source.Resource{Attributes: encodeAttributes(spans[0].Resource().Attributes())}, ScopeSpans: []*otlp.ScopeSpans{scoped}}}})
 }
 
-// encodeSpan is Span. The kinds of the SDK are numbered like those of OTLP.
+// encodeSpan encodes a Span. SDK and OTLP number the kinds alike.
 func encodeSpan(span sdktrace.ReadOnlySpan) *otlp.Span {
 	own, parent := span.SpanContext(), span.Parent()
 	traceID, spanID, parentID := own.TraceID(), own.SpanID(), parent.SpanID()
@@ -46,8 +46,8 @@ func encodeStatus(status sdktrace.Status) *otlp.Status {
 	return &otlp.Status{Code: map[string]otlp.Status_StatusCode{"Ok": 1, "Error": 2}[status.Code.String()], Message: validText(status.Description)}
 }
 
-// encodeAttributes are KeyValue. The spans have texts and whole numbers; any other
-// value of a resource is written as text.
+// encodeAttributes encodes KeyValues. The spans have only texts and integers; other
+// values of a resource are written as text.
 func encodeAttributes(list []attribute.KeyValue) []*common.KeyValue {
 	made := make([]*common.KeyValue, len(list))
 	for i, each := range list {
@@ -60,11 +60,10 @@ func encodeAttributes(list []attribute.KeyValue) []*common.KeyValue {
 	return made
 }
 
-// validText replaces what is not UTF-8: it would cost the whole request.
+// validText replaces invalid UTF-8: the collector would refuse the whole request.
 func validText(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
-// rejectedSpans reads ExportTraceServiceResponse: how many spans the collector
-// did not want.
+// rejectedSpans returns the number of rejected spans in an ExportTraceServiceResponse.
 func rejectedSpans(answer []byte) int64 {
 	var response collector.ExportTraceServiceResponse
 	if proto.Unmarshal(answer, &response) != nil {

@@ -20,8 +20,8 @@ import (
 	"savant/fault"
 )
 
-// exporter posts spans to a collector. It never fails: spans that cannot be sent
-// are counted, and the log says so once.
+// exporter posts spans to a collector. It never fails: unsent spans are counted, and
+// the first failure is logged.
 type exporter struct {
 	address   string
 	header    http.Header
@@ -31,11 +31,11 @@ type exporter struct {
 	life      context.Context
 	stop      context.CancelFunc
 	delivered atomic.Int64
-	// closing: a collector that cannot be reached is not asked again.
+	// closing: no more attempts if the collector is unreachable.
 	closing atomic.Bool
 }
 
-// maxAnswer bounds what is read of a collector's answer, in bytes.
+// maxAnswer bounds how much of a collector's response is read, in bytes.
 const maxAnswer = 64 << 10
 
 func newExporter(options Options) (*exporter, error) {
@@ -55,12 +55,11 @@ func newExporter(options Options) (*exporter, error) {
 	return e, nil
 }
 
-// refuseRedirect follows none: the headers are for one host, and OTLP has no
+// refuseRedirect refuses redirects: the headers are for one host, and OTLP has no
 // redirects.
 func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// endpoint is the address to post to, by the rules of the OTLP exporter's
-// specification.
+// endpoint returns the URL to post to, by the OTLP exporter specification.
 func endpoint(options Options) (string, error) {
 	given, name := options.TracesEndpoint, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 	if given == "" {
@@ -76,13 +75,13 @@ func endpoint(options Options) (string, error) {
 	return address.String(), nil
 }
 
-// What no header may hold.
+// Characters that a header must not contain.
 const (
 	badInValue = "\r\n\x00"
 	badInName  = badInValue + " \t:"
 )
 
-// headers reads name=value pairs, with commas between them.
+// headers parses comma-separated name=value pairs.
 func headers(given string) (http.Header, error) {
 	header := http.Header{}
 	for pair := range strings.SplitSeq(given, ",") {
@@ -100,7 +99,7 @@ func headers(given string) (http.Header, error) {
 	return header, nil
 }
 
-// ExportSpans sends spans, with further attempts after errors that may pass.
+// ExportSpans sends spans, repeating the attempt after temporary errors.
 func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	if len(spans) == 0 {
 		return nil
@@ -120,13 +119,13 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	return nil
 }
 
-// Shutdown is called when everything was exported.
+// Shutdown is called after the last export.
 func (e *exporter) Shutdown(context.Context) error {
 	e.client.CloseIdleConnections()
 	return nil
 }
 
-// Attempts and the pauses between them; a collector may ask for longer ones.
+// Attempts and the back-off between them; a collector may request a longer one.
 const (
 	attempts   = 3
 	firstPause = 200 * time.Millisecond
@@ -155,8 +154,8 @@ func (e *exporter) send(ctx context.Context, spans []sdktrace.ReadOnlySpan) (rej
 	}
 }
 
-// post makes one attempt. again is how long the collector asks to wait before the
-// next one; negative: another attempt is of no use.
+// post makes one attempt. again is the back-off before the next one; negative: no
+// further attempt.
 func (e *exporter) post(ctx context.Context, body []byte) (answer []byte, again time.Duration, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.address, bytes.NewReader(body))
 	if err != nil {
@@ -176,13 +175,13 @@ func (e *exporter) post(ctx context.Context, body []byte) (answer []byte, again 
 	defer response.Body.Close()
 	answer, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if response.StatusCode/100 == 2 {
-		return answer, 0, nil // taken, whatever became of the rest of the answer
+		return answer, 0, nil // accepted, even if the rest of the response is lost
 	}
 	return nil, retryAfter(response), errors.Join(err, fmt.Errorf("the collector answered HTTP %d", response.StatusCode))
 }
 
-// retryAfter is how long to wait before another attempt, by the OTLP
-// specification; negative: there is none.
+// retryAfter returns the back-off before another attempt, by the OTLP specification;
+// negative: no further attempt.
 func retryAfter(response *http.Response) time.Duration {
 	switch response.StatusCode {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:

@@ -13,8 +13,8 @@ import (
 
 const agentName = "savant"
 
-// nameOf is the name of a span. A tool that does not exist is not part of it:
-// names of spans are few.
+// nameOf returns the name of a span. It omits unknown tool names, to keep the
+// cardinality low.
 func nameOf(work telemetry.Type, e telemetry.Event) string {
 	tool := e.ToolName
 	if e.Error != nil && e.Error.Code == string(fault.UnknownTool) {
@@ -42,7 +42,7 @@ func kindOf(work telemetry.Type) trace.SpanKind {
 	return trace.SpanKindInternal
 }
 
-// attributes is a list of attributes; what has no value is left out.
+// attributes is a list of attributes; empty values are omitted.
 type attributes []attribute.KeyValue
 
 func (a *attributes) text(key, value string) {
@@ -57,8 +57,8 @@ func (a *attributes) number(key string, value int) {
 	}
 }
 
-// attributesOf returns the attributes of the semantic conventions, and under
-// savant. those that only Savant has.
+// attributesOf returns the attributes of the semantic conventions, and Savant's own
+// under savant.
 func attributesOf(work telemetry.Type, e telemetry.Event) []attribute.KeyValue {
 	var list attributes
 	list.text("gen_ai.conversation.id", e.RunID)
@@ -107,11 +107,11 @@ func (a *attributes) tool(e telemetry.Event) {
 	}
 }
 
-// providers are those that Savant names models by, as PROVIDER:NAME.
+// providers are the prefixes of Savant's model names, PROVIDER:NAME.
 var providers = []string{"anthropic", "ollama", "openai"}
 
-// modelOf takes the name of a model apart. What a Reasoning API calls a model
-// is its own affair.
+// modelOf splits the name of a model. Names from an external Reasoning API are left
+// whole.
 func modelOf(given string) (provider, model string) {
 	if before, after, found := strings.Cut(given, ":"); found && slices.Contains(providers, before) {
 		return before, after
@@ -124,8 +124,8 @@ func meta(e telemetry.Event, name string) string {
 	return text
 }
 
-// errorType is empty when the work went well. A request whose result is an
-// error is tool_error, whatever the code, as the conventions for MCP say.
+// errorType returns "" for success. A request whose result is an error is tool_error,
+// whatever its code, by the conventions for MCP.
 func errorType(work telemetry.Type, e telemetry.Event) string {
 	switch {
 	case e.Error == nil:

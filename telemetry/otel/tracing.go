@@ -1,11 +1,10 @@
 // Package otel sends spans to an OpenTelemetry collector, by OTLP over HTTP in
-// protobuf. Spans are named and described by the semantic conventions for
-// generative AI and for the Model Context Protocol (as of semconv 1.41). They
-// show names, codes, counts and times; never arguments, results or prompts.
+// protobuf. Spans follow the semantic conventions for generative AI and for the Model
+// Context Protocol (as of semconv 1.41). They contain names, codes, counts and times;
+// never arguments, results or prompts.
 //
-// The exporter is our own because that of OpenTelemetry (otlptracehttp v1.47.0)
-// links gRPC: with it a program that only knew net/http grew by 11.5 MB, with this
-// one by 4 MB.
+// The exporter is not OpenTelemetry's (otlptracehttp v1.47.0), which links gRPC: it
+// adds 11.5 MB to a program that uses only net/http, this one adds 4 MB.
 package otel
 
 import (
@@ -26,44 +25,44 @@ import (
 	"savant/telemetry"
 )
 
-// Options say where spans go, as the environment variables of OpenTelemetry do.
+// Options say where spans are sent. They correspond to OpenTelemetry's environment
+// variables.
 type Options struct {
-	// Endpoint is the address of a collector, OTEL_EXPORTER_OTLP_ENDPOINT:
-	// /v1/traces is added to it. TracesEndpoint is used as it is, and before
-	// Endpoint: OTEL_EXPORTER_OTLP_TRACES_ENDPOINT.
+	// Endpoint is the base URL of a collector, OTEL_EXPORTER_OTLP_ENDPOINT: /v1/traces
+	// is added to it. TracesEndpoint is used unchanged and takes precedence:
+	// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT.
 	Endpoint, TracesEndpoint string
-	// Headers go with every request: name=value, comma-separated, values
+	// Headers are sent with every request: name=value, comma-separated, values
 	// percent-encoded. OTEL_EXPORTER_OTLP_HEADERS; they are secret.
 	Headers string
-	// Service is OTEL_SERVICE_NAME; empty: that of OTEL_RESOURCE_ATTRIBUTES,
-	// else "savant". Version is the program's.
+	// Service is OTEL_SERVICE_NAME; empty: the name in OTEL_RESOURCE_ATTRIBUTES, else
+	// "savant". Version is the program's.
 	Service, Version string
-	// Logger is told once when the collector cannot be reached, and at the end
-	// how many spans it did not get; nil discards it.
+	// Logger gets one warning when the collector cannot be reached, and at the end the
+	// number of unsent spans; nil discards them.
 	Logger *slog.Logger
 }
 
-// How spans are gathered. Spans that do not fit into the queue are dropped and
-// counted.
+// The queue of spans. Spans that do not fit are dropped and counted.
 const (
 	gatherFor = time.Second
 	exportFor = 10 * time.Second
 	queueSize = 4096
 )
 
-// Tracing makes spans and sends them in the background. It may be used by
-// several goroutines at once.
+// Tracing creates spans and sends them in the background. It is safe for concurrent
+// use.
 type Tracing struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
 	exporter *exporter
 	logger   *slog.Logger
-	// ended counts the spans that were to be sent.
+	// ended counts the sampled spans that have ended.
 	ended atomic.Int64
 }
 
-// Open returns a Tracing. It connects to nothing yet. A bad address or header is
-// INVALID_PARAMS, which repeats neither.
+// Open returns a Tracing. It does not connect yet. An invalid address or header is
+// INVALID_PARAMS; the error contains neither.
 func Open(ctx context.Context, options Options) (*Tracing, error) {
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
@@ -92,8 +91,8 @@ func describe(ctx context.Context, options Options) (*resource.Resource, error) 
 	return resource.New(ctx, given...)
 }
 
-// Span is a telemetry.Tracer. The parent of the span is the span of ctx, else the
-// one that telemetry.WithTrace put into ctx. The context returned has the new span.
+// Span is a telemetry.Tracer. The parent is the span of ctx, else the one set by
+// telemetry.WithTrace. The returned context has the new span.
 func (t *Tracing) Span(ctx context.Context, begun telemetry.Event) (context.Context, func(telemetry.Event)) {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		from := telemetry.TraceFrom(ctx)
@@ -107,7 +106,7 @@ func (t *Tracing) Span(ctx context.Context, begun telemetry.Event) (context.Cont
 	return ctx, func(ended telemetry.Event) { t.end(span, begun, ended) }
 }
 
-// end completes a span with what is known at its end.
+// end completes a span with the final event.
 func (t *Tracing) end(span trace.Span, begun, ended telemetry.Event) {
 	ended.ToolName, ended.Model = cmp.Or(ended.ToolName, begun.ToolName), cmp.Or(ended.Model, begun.Model)
 	span.SetName(nameOf(begun.Type, ended))
@@ -122,12 +121,11 @@ func (t *Tracing) end(span trace.Span, begun, ended telemetry.Event) {
 	span.End()
 }
 
-// Close sends the spans that wait, until ctx ends. The log says how many were not
-// sent.
+// Close sends the queued spans, until ctx ends. It logs how many were not sent.
 func (t *Tracing) Close(ctx context.Context) {
 	t.exporter.closing.Store(true)
-	defer context.AfterFunc(ctx, t.exporter.stop)()     // then what is still being sent fails at once
-	_ = t.provider.Shutdown(context.WithoutCancel(ctx)) // spans that were not sent are counted below
+	defer context.AfterFunc(ctx, t.exporter.stop)()     // then sending fails at once
+	_ = t.provider.Shutdown(context.WithoutCancel(ctx)) // unsent spans are counted below
 	if missing := t.ended.Load() - t.exporter.delivered.Load(); missing > 0 {
 		t.logger.Warn("the collector of traces did not get every span", "missing", missing)
 	}
