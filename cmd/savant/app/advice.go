@@ -10,8 +10,8 @@ import (
 	"savant/think/state"
 )
 
-// hintForTool is the hint that clients get with an error of a tool. They cannot
-// repair a run, but the person who reads the hint can.
+// hintForTool is the hint for clients about an error of a tool. It is meant for the
+// person who reads it: clients cannot repair a run.
 func hintForTool(tool string, said *fault.Error) fault.Hint {
 	if said.Code == fault.UnknownTool {
 		return guide.NoTool(tool)
@@ -22,7 +22,7 @@ func hintForTool(tool string, said *fault.Error) fault.Hint {
 	return hintForRun(said)
 }
 
-// hintForRun is the hint that clients get with an error of a workflow's run.
+// hintForRun is the hint for clients about an error of a workflow's run.
 func hintForRun(said *fault.Error) fault.Hint {
 	if said.Code == fault.UnknownRun {
 		return fault.Hint{Call: "think.state.list", Text: "shows the runs there are"}
@@ -33,7 +33,7 @@ func hintForRun(said *fault.Error) fault.Hint {
 // readResource reads a resource of the server, see engines.Offer.
 type readResource = func(ctx context.Context, uri string) (text, mimeType string, err error)
 
-// withHints has the errors of resources say what to do as those of tools do.
+// withHints adds hints to errors of resources, as tools have them.
 func withHints(read readResource) readResource {
 	return func(ctx context.Context, uri string) (string, string, error) {
 		text, mimeType, err := read(ctx, uri)
@@ -44,8 +44,8 @@ func withHints(read readResource) readResource {
 	}
 }
 
-// OnDamage says what to do about a damaged run of a workflow; the zero Hint
-// where an error is of something else. What a newer Savant wrote is not damaged.
+// OnDamage returns what to do about a damaged run of a workflow, or the zero Hint for
+// other errors. A record of a newer version is not damage.
 func OnDamage(said *fault.Error) fault.Hint {
 	if said.Code != fault.StateCorrupt || errors.Is(said, state.ErrNewerFormat) {
 		return fault.Hint{}

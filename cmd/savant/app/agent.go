@@ -19,7 +19,7 @@ import (
 	"savant/telemetry"
 )
 
-// openAgent makes the agent and its tools.
+// openAgent creates the agent and its tools.
 func (a *App) openAgent() error {
 	client, decider, err := a.Reasoner(a.settings.Reasoning, a.recordAttempt)
 	if err != nil {
@@ -50,8 +50,8 @@ func (a *App) openAgent() error {
 	return a.Tools.AddEngine(engines.Engine{Name: "agent", Description: "works on a goal by itself"}, a.Agent.Tools()...)
 }
 
-// OpenSessions opens the runs of the agent in the folder or in the database, whatever the
-// settings say.
+// OpenSessions opens the runs of the agent in the folder or in the database, regardless
+// of the settings.
 func (a *App) OpenSessions(where string) (*memory.Store, error) {
 	if where != settings.StoreMongo {
 		return memory.Open(a.Root, time.Now), nil
@@ -73,10 +73,11 @@ func (a *App) openPlace() (*mongosessions.Place, error) {
 	if err != nil {
 		return nil, Misconfigured(fault.New(fault.InvalidParams, "this machine has no name: %w", err))
 	}
-	return mongosessions.Open(context.Background(), database, fmt.Sprintf("%s/%d", host, os.Getpid())), nil // its calls are bounded
+	return mongosessions.Open(context.Background(), database, fmt.Sprintf("%s/%d", host, os.Getpid())), nil // its calls have timeouts
 }
 
-// openFleet opens the runs of the agent in the database, and what gives them to workers.
+// openFleet opens the runs of the agent in the database, and the fleet that assigns
+// them to workers.
 func (a *App) openFleet() (*memory.Store, error) {
 	place, err := a.openPlace()
 	if err != nil {
@@ -86,8 +87,8 @@ func (a *App) openFleet() (*memory.Store, error) {
 	return memory.Over(place, time.Now), nil
 }
 
-// awaitMounts waits until the mounted servers that were never seen are known, so that
-// the first run of the agent is offered their tools, too.
+// awaitMounts waits until the tools of mounted servers are known, so that the first run
+// of the agent can use them.
 func (a *App) awaitMounts(ctx context.Context) {
 	if a.Mounts == nil {
 		return
@@ -101,7 +102,7 @@ func (a *App) awaitMounts(ctx context.Context) {
 // confirm asks a person about a call.
 type confirm = func(ctx context.Context, tool string, args json.RawMessage) (bool, error)
 
-// oneAtATime asks one question after the other, for runs with calls side by side.
+// oneAtATime serializes the questions of concurrent calls.
 func oneAtATime(ask confirm) confirm {
 	if ask == nil {
 		return nil

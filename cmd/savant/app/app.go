@@ -1,5 +1,5 @@
-// Package app puts the program together: it opens what the commands work on and
-// closes it again. It holds the wiring and no command.
+// Package app is the composition root: it opens and closes what the commands work on,
+// and contains no command.
 package app
 
 import (
@@ -38,58 +38,58 @@ import (
 	"savant/think/state"
 )
 
-// Options are what a command knows when it opens the program.
+// Options configure the program for a command.
 type Options struct {
-	// Version is what the program calls itself.
+	// Version is the program's version.
 	Version     string
 	Environment []string
 	Settings    *settings.Loaded
-	// Stderr gets the log that people read.
+	// Stderr gets the log for people.
 	Stderr io.Writer
-	// Serving says that clients are served: the log is all they leave to see.
+	// Serving: the command serves clients, whose only trace is the log.
 	Serving bool
-	// Looking says that the command only looks: it makes no folder of logs.
+	// Looking: the command only reads and creates no folder of logs.
 	Looking bool
-	// Confirm asks the person at the terminal about a destructive call of the
-	// agent; nil where nobody can be asked.
+	// Confirm asks the person at the terminal about a destructive call of the agent;
+	// nil without a terminal.
 	Confirm func(ctx context.Context, tool string, args json.RawMessage) (bool, error)
-	// Observe is called with each event of telemetry; it may be nil.
+	// Observe is called with each telemetry event; it may be nil.
 	Observe func(telemetry.Event)
-	// Wrote is called with each part of what a model writes for the agent, as it
-	// comes, without secrets; nil: models answer at once.
+	// Wrote is called with each piece of a model's text for the agent, redacted, as it
+	// arrives; nil disables streaming.
 	Wrote func(runID string, step int, text string)
-	// WroteStep is called with each part of what a model writes for a step of a driven
-	// workflow; of steps that are answered at once, with the text of one. nil: models
-	// answer at once.
+	// WroteStep is called with each piece of a model's text for a step of a driven
+	// workflow; of concurrent steps, for only one. Nil disables streaming.
 	WroteStep func(runID, stepID, text string)
-	// Progress returns what a call that the agent makes reports its progress to; nil:
-	// nobody looks.
+	// Progress returns the function to which a call of the agent reports its progress;
+	// nil discards it.
 	Progress func(tool string) func(done, total float64, message string)
-	// Alone opens no engine: the command needs only the folder, the log and the trace.
+	// Alone: no engine is opened; the command needs only the folder, the log and the
+	// trace.
 	Alone bool
-	// Engines fills the registry; nil for Savant's own engines.
+	// Engines fills the registry; nil means Savant's engines.
 	Engines func(*App) error
 }
 
-// App is the program put together: what every command works on.
+// App is the opened program, on which every command works.
 type App struct {
 	Logger *slog.Logger
-	// Root is the folder of SAVANT_PATH, and Path its absolute path.
+	// Root is the folder SAVANT_PATH, Path its absolute name.
 	Root   *os.Root
 	Path   string
 	Store  state.Backend
 	Think  *think.Engine
 	Driver *workflow.Driver
-	// Tools are those of every engine there is.
+	// Tools are the tools of all engines.
 	Tools *engines.Registry
-	// Mounts are the engines of other MCP servers.
+	// Mounts are the mounted MCP servers.
 	Mounts *mount.Mounts
-	// Agent works on goals.
+	// Agent executes goals.
 	Agent *agent.Runtime
-	// Fleet gives runs of the agent to workers; nil where runs are kept in the folder.
+	// Fleet assigns runs of the agent to workers; nil if runs are kept in the folder.
 	Fleet    *fleet.Fleet
 	Recorder *telemetry.Recorder
-	// FlushTime is how long closing may take to send the last spans.
+	// FlushTime bounds how long Close may take to send the last spans.
 	FlushTime time.Duration
 
 	options  Options
@@ -104,10 +104,10 @@ type App struct {
 	gate     *sessions.Gate
 	own      []string // the engines that are not mounted
 	calls    callTracing
-	database *mongo.Database // nil where runs are kept in the folder
+	database *mongo.Database // nil if runs are kept in the folder
 }
 
-// AbsolutePath is SAVANT_PATH from the root.
+// AbsolutePath returns SAVANT_PATH as an absolute path.
 func AbsolutePath(s settings.Settings) (string, error) {
 	path, err := filepath.Abs(s.Path)
 	if err != nil {
@@ -117,9 +117,8 @@ func AbsolutePath(s settings.Settings) (string, error) {
 	return path, nil
 }
 
-// Open puts the program together. It writes nothing yet, except that it makes the folder of
-// logs where that is not the usual one. The error is a
-// ConfigurationError where a setting or the folder is what is wrong.
+// Open opens the program. It writes nothing, except that it creates an unusual folder
+// of logs. An error of a setting or of the folder is a ConfigurationError.
 func Open(ctx context.Context, options Options) (*App, error) {
 	a := &App{options: options, settings: options.Settings.Settings, redactor: Redactor(options.Environment, options.Settings), FlushTime: flushUsually}
 	var err error
@@ -152,8 +151,8 @@ func Open(ctx context.Context, options Options) (*App, error) {
 	return a, nil
 }
 
-// openEngines opens whatever has tools, Savant's own before mounted ones, which
-// may not take their names.
+// openEngines opens all engines. Savant's come first, since mounted ones must not take
+// their names.
 func (a *App) openEngines() error {
 	a.Tools = engines.NewRegistry(a.toolOptions())
 	a.Think = a.engine(a.layers...)
@@ -174,8 +173,8 @@ func (a *App) openEngines() error {
 	return nil
 }
 
-// checkOwnFolder refuses a project in which Savant can keep nothing. A folder
-// that cannot be read is reported by whoever needs it.
+// checkOwnFolder refuses a project whose Savant folder cannot be used. An unreadable
+// folder is reported when it is used.
 func checkOwnFolder(root *os.Root) error {
 	info, err := root.Stat(ownfolder.State)
 	if err != nil || info.IsDir() {
@@ -185,7 +184,7 @@ func checkOwnFolder(root *os.Root) error {
 		ownfolder.State, settings.EnvPath, settings.EnvPath))
 }
 
-// engine returns Think over layers.
+// engine returns Think with layers of the library.
 func (a *App) engine(layers ...library.Layer) *think.Engine {
 	files := library.New(layers...)
 	files.Logger = a.Logger
@@ -213,15 +212,15 @@ func (a *App) engine(layers ...library.Layer) *think.Engine {
 
 func newID() string { return strings.ToLower(ulid.Make().String()) }
 
-// Keeper looks after the runs that are kept.
+// Keeper maintains the stored runs.
 func (a *App) Keeper() *maintenance.Keeper { return maintenance.New(a.Think, a.Store) }
 
-// CloseGrace is how long closing may take once the program was told to end.
-// What it cuts short is only the readable copy of what the journals hold.
+// CloseGrace bounds closing after a signal. Only the projections can be cut short,
+// which the journals restore.
 const CloseGrace = 50 * time.Millisecond
 
-// Close writes what is still to be projected and lets go of every file. Once
-// ctx has ended it waits no longer than the grace.
+// Close writes the pending projections and closes all files. After the end of ctx it
+// waits only for the grace period.
 func (a *App) Close(ctx context.Context) error {
 	a.stopCalls()
 	closed := make(chan error, 1)
@@ -239,8 +238,8 @@ func (a *App) Close(ctx context.Context) error {
 	}
 }
 
-// stopCalls ends what calls tools before the tools themselves go. Mounted servers
-// are not hurried by the end of the program: no process may be left behind.
+// stopCalls ends the callers of tools before the tools. Mounted servers get their full
+// time: no process may be left behind.
 func (a *App) stopCalls() {
 	if a.Agent != nil {
 		a.Agent.Close() // its runs can be resumed
@@ -264,7 +263,7 @@ func (a *App) closeFiles(ctx context.Context) error {
 		a.Think.Close()
 	}
 	if a.gate != nil {
-		_ = a.gate.Close() // only files that were read
+		_ = a.gate.Close() // its files were only read
 	}
 	err := errors.Join(a.search.Close(), a.closeStore(ctx), a.Recorder.Close())
 	a.flushTraces(ctx)
@@ -274,7 +273,7 @@ func (a *App) closeFiles(ctx context.Context) error {
 // variable returns an environment variable.
 func (a *App) variable(name string) (string, bool) { return Variable(a.options.Environment, name) }
 
-// Variable returns the last value that a list of NAME=VALUE has for a name.
+// Variable returns the last value of a name in a list of NAME=VALUE.
 func Variable(environment []string, name string) (string, bool) {
 	for _, each := range slices.Backward(environment) {
 		if key, value, ok := strings.Cut(each, "="); ok && key == name {

@@ -14,7 +14,7 @@ import (
 	"savant/think/library"
 )
 
-// CheckedFile is what was found in one workflow file.
+// CheckedFile holds the findings in one workflow file.
 type CheckedFile struct {
 	File     string             `json:"file"`
 	Valid    bool               `json:"valid"`
@@ -23,7 +23,7 @@ type CheckedFile struct {
 	Notes    []fault.Diagnostic `json:"notes"`
 }
 
-// CheckWorkflows checks what paths and names stand for, or all that SAVANT_PATH has.
+// CheckWorkflows checks the workflows of paths and names, or all of SAVANT_PATH.
 func (a *App) CheckWorkflows(ctx context.Context, paths []string, strict bool) ([]CheckedFile, error) {
 	var found []CheckedFile
 	files, err := a.workflowFiles(paths)
@@ -45,9 +45,9 @@ func (a *App) CheckWorkflows(ctx context.Context, paths []string, strict bool) (
 	return found, nil
 }
 
-// workflowFiles returns the workflow files that paths and names stand for, in
-// their order, those of a folder by name. A name that there is a workflow of is
-// that, also where a folder happens to have it.
+// workflowFiles returns the workflow files of paths and names, in their order; those of
+// a folder are sorted by name. A workflow's name takes precedence over a folder of that
+// name.
 func (a *App) workflowFiles(paths []string) ([]string, error) {
 	var files []string
 	for _, path := range paths {
@@ -90,7 +90,7 @@ func filesIn(folder string) ([]string, error) {
 	return files, nil
 }
 
-// hasWorkflow says whether there is a file for a name, bundled or of SAVANT_PATH.
+// hasWorkflow reports whether a workflow exists, bundled or in SAVANT_PATH.
 func (a *App) hasWorkflow(name string) bool {
 	return slices.ContainsFunc(a.layers, func(layer library.Layer) bool {
 		_, yaml := fs.Stat(layer.Files, "workflows/"+name+".yaml")
@@ -99,11 +99,11 @@ func (a *App) hasWorkflow(name string) bool {
 	})
 }
 
-// isName says whether an argument that is no path is the name of a workflow.
+// isName reports whether an argument is a workflow's name rather than a path.
 func isName(path string) bool { return !isWorkflow(path) && !strings.ContainsAny(path, `/\`) }
 
-// fileOf is where the workflow of a name would be under SAVANT_PATH. A bundled
-// one, which has no file there, is found by its name all the same.
+// fileOf returns where a workflow's file would be below SAVANT_PATH. A bundled one has
+// no file there, but is found by this path too.
 func (a *App) fileOf(name string) string {
 	for _, ending := range []string{".yaml", ".yml"} {
 		if _, err := a.Root.Stat("workflows/" + name + ending); err == nil {
@@ -121,8 +121,8 @@ func isWorkflow(name string) bool {
 	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 }
 
-// checkFile checks one file among those of its own folder, so that workflows
-// that run each other are found, whatever folder that is.
+// checkFile checks one file together with the others of its folder, so that workflows
+// find each other in any folder.
 func (a *App) checkFile(ctx context.Context, file string, strict bool) (CheckedFile, error) {
 	folder := filepath.Dir(file)
 	engine := a.engine(append(slices.Clone(a.layers), library.Layer{Files: asWorkflows{regularFiles{os.DirFS(folder)}}})...)
@@ -142,8 +142,8 @@ func (a *App) checkFile(ctx context.Context, file string, strict bool) (CheckedF
 	return checked, nil
 }
 
-// placed returns a diagnostic with its file as the person named it, and its
-// own code.
+// placed returns a diagnostic with the file as the person named it, and with its own
+// code.
 func placed(d fault.Diagnostic, folder, file string, code fault.Code) fault.Diagnostic {
 	below, inFolder := strings.CutPrefix(d.File, "workflows/")
 	switch {
@@ -160,15 +160,15 @@ func placed(d fault.Diagnostic, folder, file string, code fault.Code) fault.Diag
 	return d
 }
 
-// asWorkflows shows a folder of workflow files as the workflows/ of a layer.
+// asWorkflows presents a folder of workflow files as the workflows/ of a layer.
 type asWorkflows struct{ files regularFiles }
 
-// Stat tells of what Open opens, without opening it.
+// Stat describes what Open opens, without opening it.
 func (a asWorkflows) Stat(name string) (fs.FileInfo, error) {
 	return a.files.Stat(strings.TrimPrefix(name, "workflows/"))
 }
 
-// Open opens a file below workflows/; there is nothing else.
+// Open opens a file below workflows/; nothing else exists.
 func (a asWorkflows) Open(name string) (fs.File, error) {
 	if name == "workflows" {
 		return a.files.Open(".")

@@ -11,14 +11,14 @@ import (
 	"savant/think/check"
 )
 
-// checkSchemas checks the schema files of SAVANT_PATH, those too that no
-// workflow refers to.
+// checkSchemas checks the schema files of SAVANT_PATH, including those that no workflow
+// refers to.
 func (a *App) checkSchemas() ([]CheckedFile, error) {
 	set, err := a.Think.Library.Schemas()
 	if err != nil {
 		return nil, err
 	}
-	entries, _ := regular.ReadDir(a.Root, "schemas") // which the set was made of
+	entries, _ := regular.ReadDir(a.Root, "schemas") // the set is made of these
 	var files []CheckedFile
 	for _, entry := range entries {
 		name, isSchema := strings.CutSuffix(entry.Name(), ".json")
@@ -43,7 +43,7 @@ func (a *App) checkSchemas() ([]CheckedFile, error) {
 	return files, nil
 }
 
-// misnamedIn reports the keywords of a schema file that mean nothing.
+// misnamedIn reports the unknown keywords of a schema file.
 func misnamedIn(file string, text []byte, schema any) CheckedFile {
 	checked := CheckedFile{File: file}
 	root, err := jsonvalue.Read(text)

@@ -23,16 +23,16 @@ func (a *App) Driven(key state.Key) bool {
 	return held
 }
 
-// unfinished reports whether a run that nobody drives any more stands at a call that
-// Savant would make.
+// unfinished reports whether a run without a driver stands at a call that Savant would
+// make.
 func (a *App) unfinished(workflow, run string) bool {
 	at, err := a.Think.Position(context.Background(), workflow, run)
 	return err == nil && at.Blocked == nil && at.Final == nil && a.waitsFor(at.Outstanding) == forTool && a.knowsOne(at.Outstanding)
 }
 
-// claimRun has a run of a workflow driven by one process at a time. Where that
-// cannot be had, as in a folder that cannot be written, nobody is kept out: who
-// drives it then fails, or not, by what else is written.
+// claimRun takes the claim on a run of a workflow, so that one process drives it at a
+// time. If claims are impossible, as in a read-only folder, it succeeds without one:
+// later writes detect conflicts.
 func (a *App) claimRun(ctx context.Context, workflow, run string) (release func(), err error) {
 	name := state.Key{Workflow: workflow, Run: run}.String()
 	free, err := claim.Take(ctx, a.Root, name)

@@ -14,27 +14,28 @@ import (
 	"savant/reasoning/service"
 )
 
-// The models that decide where none is set and an Ollama on this machine has them.
+// The default models, used if none is configured and an Ollama on this machine has
+// them.
 const (
 	defaultSLM = "phi3.5"
 	defaultLLM = "llama3"
 )
 
-// ollamaPatience is how long an Ollama may take to say which models it has (where nothing
-// listens, the answer comes at once), and
-// maxTags how much of its answer is read, in bytes.
+// ollamaPatience bounds how long an Ollama may take to list its models (without an
+// Ollama the connection fails at once), and maxTags how much of its answer is read, in
+// bytes.
 const (
 	ollamaPatience = 2 * time.Second
 	maxTags        = 1 << 20
 )
 
-// undecided says that nobody was chosen to decide: then an Ollama is looked for.
+// undecided reports whether no decider is configured: then an Ollama is looked for.
 func undecided(s settings.Reasoning) bool {
 	return s.Waiting == nil && s.URL == "" && s.SLM == "" && s.LLM == "" && (s.Provider == "" || s.Provider == "ollama")
 }
 
-// withDefaults returns settings with the models of Ollama, where nobody was chosen
-// and it has them.
+// withDefaults returns settings with Ollama's default models, if no decider is
+// configured and Ollama has them.
 func withDefaults(ctx context.Context, s settings.Reasoning) settings.Reasoning {
 	if !undecided(s) {
 		return s
@@ -51,7 +52,7 @@ func withDefaults(ctx context.Context, s settings.Reasoning) settings.Reasoning 
 	return s
 }
 
-// ollamaModels are those that an Ollama has; none if nobody answers in time.
+// ollamaModels returns the models of an Ollama; none if it does not answer in time.
 func ollamaModels(ctx context.Context, address string) []string {
 	ctx, cancel := context.WithTimeout(ctx, ollamaPatience)
 	defer cancel()
@@ -82,8 +83,8 @@ func ollamaModels(ctx context.Context, address string) []string {
 	return names
 }
 
-// lateService is the service inside, whose models are looked for when they are first
-// needed: no command waits for an Ollama that it does not ask.
+// lateService is the service inside the program. It looks for models on first use, so
+// that no command waits for an Ollama without need.
 type lateService struct {
 	settings settings.Reasoning
 	once     sync.Once
@@ -112,7 +113,7 @@ func (l *lateService) RoundTrip(ctx context.Context, request reasoning.Request) 
 	return inside.RoundTrip(ctx, request)
 }
 
-// name says who decides.
+// name returns the name of the decider.
 func (l *lateService) name(ctx context.Context) string {
 	inside, err := l.open(ctx)
 	if err != nil {

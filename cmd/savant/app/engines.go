@@ -26,11 +26,11 @@ import (
 	"savant/think/state"
 )
 
-// stepsAtOnce is how many calls of Think run at once: each may hold a thread
-// while the disk writes.
+// stepsAtOnce is the maximum number of concurrent calls of Think: each may hold a
+// thread while the disk writes.
 const stepsAtOnce = 256
 
-// AddEngines fills the registry: one line for each engine.
+// AddEngines fills the registry: one line per engine.
 func (a *App) AddEngines() error {
 	kept, err := withheld.Except(a.settings.ShownFiles)
 	if err != nil {
@@ -56,7 +56,7 @@ func (a *App) AddEngines() error {
 	)
 }
 
-// hooks is what the hooks of clients have to do with Think's tools.
+// hooks returns how clients' hooks take part in Think's tools.
 func (a *App) hooks(opened *sessions.Gate) guide.Hooks {
 	probed, continued := opened.Probed, opened.Continued
 	if a.settings.Store == settings.StoreMongo { // the gate reads the journals of the folder
@@ -99,8 +99,8 @@ func (a *App) commandDigests(tools []string) map[string]string {
 
 func (a *App) gitRoots() []string { return append([]string{a.Path}, a.settings.GitRoots...) }
 
-// toolOptions is what the registry works with. Receipts and large results are
-// kept with the runs, where other processes find them.
+// toolOptions returns the options of the registry. Receipts and large results are
+// stored with the runs, where other processes find them.
 func (a *App) toolOptions() engines.Options {
 	return engines.Options{
 		Logger:  a.Logger,
@@ -116,13 +116,13 @@ func (a *App) toolOptions() engines.Options {
 	}
 }
 
-// knownTool returns what the registry says of a tool, for the checks before a run.
+// knownTool returns what the registry knows about a tool, for the checks before a run.
 func (a *App) knownTool(name string) (check.Tool, bool) {
 	tool, known := a.Tools.Resolve(name)
 	return check.Tool{Input: tool.Input, Output: tool.Output, Own: slices.Contains(a.own, engines.EngineOf(tool.Name))}, known
 }
 
-// unpublished returns the engine of a tool that MCP_SERVICE leaves out, or "".
+// unpublished returns a tool's engine if MCP_SERVICE omits it, else "".
 func (a *App) unpublished(name string) string {
 	tool, known := a.Tools.Resolve(name)
 	engine := engines.EngineOf(tool.Name)
@@ -132,7 +132,7 @@ func (a *App) unpublished(name string) string {
 	return engine
 }
 
-// Published returns the tools of the engines that MCP_SERVICE names.
+// Published returns the tools of the engines in MCP_SERVICE.
 func (a *App) Published() (*engines.Registry, error) {
 	known := a.Tools.Engines()
 	for _, service := range a.settings.Services {

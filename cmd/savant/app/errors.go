@@ -6,17 +6,17 @@ import (
 	"savant/fault"
 )
 
-// ConfigurationError is what keeps the program from starting its work: a setting,
-// or the place it runs in.
+// ConfigurationError is an error of a setting or of the environment, before the work
+// starts.
 type ConfigurationError struct{ fault *fault.Error }
 
 func (c *ConfigurationError) Error() string { return c.fault.Error() }
 
-// Unwrap keeps the coded error visible to errors.As.
+// Unwrap returns the coded error, for errors.As.
 func (c *ConfigurationError) Unwrap() error { return c.fault }
 
-// Misconfigured makes any error one of configuration. It keeps the error's
-// code; an error without a code gets INVALID_PARAMS.
+// Misconfigured converts an error to a ConfigurationError. It keeps the code; an error
+// without one gets INVALID_PARAMS.
 func Misconfigured(err error) error {
 	if coded := (*fault.Error)(nil); errors.As(err, &coded) {
 		return &ConfigurationError{coded}

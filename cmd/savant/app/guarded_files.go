@@ -13,17 +13,16 @@ import (
 	"savant/internal/trust"
 )
 
-// guardedFiles are the files of a project as workflows, schemas and prompts are
-// read from them. What would take the place of a bundled file is there only once a
-// person has accepted it; prompts belong together, so all of them have to be.
+// guardedFiles are a project's files for workflows, schemas and prompts. A file that
+// would replace a bundled one is visible only after a person has accepted it; prompts
+// depend on each other, so all of them must be accepted.
 type guardedFiles struct {
 	regularFiles
 	bundled fs.FS
 	folder  *trust.Folder
 }
 
-// maxGuarded is the largest file that can be shown to a person and accepted, in
-// bytes.
+// maxGuarded is the maximum size of a file that a person can accept, in bytes.
 const maxGuarded = 256 << 10
 
 // promptsFolder holds prompts beside promptsName.
@@ -32,7 +31,7 @@ const (
 	promptsFolder = "prompts"
 )
 
-// kind says what a file is that has to be accepted, or "".
+// kind returns the kind of a file that needs acceptance, or "".
 func (g guardedFiles) kind(name string) trust.Kind {
 	folder, file := path.Split(name)
 	stem := strings.TrimSuffix(file, path.Ext(file))
@@ -50,8 +49,8 @@ func (g guardedFiles) kind(name string) trust.Kind {
 	return ""
 }
 
-// part reads a file as what a person accepts. guarded: it has to be accepted. The
-// error is why it cannot be.
+// part reads a file as a part to accept. guarded: it needs acceptance. The error is why
+// it cannot be accepted.
 func (g guardedFiles) part(name string) (part trust.Part, info fs.FileInfo, guarded bool, err error) {
 	kind := g.kind(name)
 	if kind == "" {
@@ -88,7 +87,7 @@ func (g guardedFiles) part(name string) (part trust.Part, info fs.FileInfo, guar
 	return trust.OfFile(kind, id, name, text, fmt.Sprintf("%s, %d bytes:", shown, len(text))), info, true, nil
 }
 
-// accepts says whether a file may be used.
+// accepts reports whether a file may be used.
 func (g guardedFiles) accepts(part trust.Part) bool {
 	if !g.folder.Accepts(part) {
 		return false
@@ -100,14 +99,14 @@ func (g guardedFiles) accepts(part trust.Part) bool {
 	return len(problems) == 0 && !slices.ContainsFunc(parts, func(each trust.Part) bool { return !g.folder.Accepts(each) })
 }
 
-// Held says whether a file is there and not used, since nobody accepted it. What
-// cannot be read is not held: that is an error, as it is for any other file.
+// Held reports whether a file exists but nobody accepted it. An unreadable file is not
+// held: it is an error as elsewhere.
 func (g guardedFiles) Held(name string) bool {
 	part, _, guarded, err := g.part(name)
 	return guarded && (err == nil && !g.accepts(part) || errors.Is(err, fault.LimitExceeded))
 }
 
-// Open opens a file or a folder. What is not accepted does not exist.
+// Open opens a file or a folder. An unaccepted file does not exist.
 func (g guardedFiles) Open(name string) (fs.File, error) {
 	part, info, guarded, err := g.part(name)
 	switch {
@@ -121,7 +120,7 @@ func (g guardedFiles) Open(name string) (fs.File, error) {
 	return nil, err
 }
 
-// Stat tells of what Open opens.
+// Stat describes what Open opens.
 func (g guardedFiles) Stat(name string) (fs.FileInfo, error) {
 	if g.Held(name) {
 		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
@@ -142,8 +141,7 @@ func (g guardedFiles) ReadDir(name string) ([]fs.DirEntry, error) {
 	}), err
 }
 
-// readFile is a file whose content was read already: what was checked is what is
-// used.
+// readFile is a file with its content, so that the content used is the content checked.
 type readFile struct {
 	info fs.FileInfo
 	*strings.Reader
@@ -152,10 +150,10 @@ type readFile struct {
 func (r *readFile) Stat() (fs.FileInfo, error) { return r.info, nil }
 func (r *readFile) Close() error               { return nil }
 
-// maxPrompts bounds the files of prompts.
+// maxPrompts is the maximum number of prompt files.
 const maxPrompts = 200
 
-// prompts are the files of prompts, and why some cannot be accepted.
+// prompts returns the prompt files, and why some cannot be accepted.
 func (g guardedFiles) prompts() (parts []trust.Part, problems []error) {
 	names := []string{promptsName}
 	err := fs.WalkDir(g.regularFiles, promptsFolder, func(name string, entry fs.DirEntry, err error) error {
@@ -177,7 +175,7 @@ func (g guardedFiles) prompts() (parts []trust.Part, problems []error) {
 	return g.read(names, problems)
 }
 
-// parts are all files that have to be accepted, and why some cannot be.
+// parts returns all files that need acceptance, and why some cannot be accepted.
 func (g guardedFiles) parts() (parts []trust.Part, problems []error) {
 	parts, problems = g.prompts()
 	var names []string
@@ -191,7 +189,7 @@ func (g guardedFiles) parts() (parts []trust.Part, problems []error) {
 	return append(parts, more...), problems
 }
 
-// read reads those of the files that have to be accepted.
+// read returns those of the files that need acceptance.
 func (g guardedFiles) read(names []string, problems []error) ([]trust.Part, []error) {
 	var parts []trust.Part
 	for _, name := range names {

@@ -12,12 +12,11 @@ import (
 	"savant/think/state"
 )
 
-// maxFinished is how many finished runs a search of the memory looks at: each has
-// to be opened.
+// maxFinished is how many finished runs a search of the memory opens.
 const maxFinished = 30
 
-// finishedRuns returns the outcomes of the latest finished runs of workflows and of
-// the agent.
+// finishedRuns returns the outcomes of the latest finished runs of workflows and of the
+// agent.
 func (a *App) finishedRuns(ctx context.Context) ([]repo.PastRun, error) {
 	found, err := a.finishedWorkflows(ctx)
 	if err != nil {
@@ -27,7 +26,7 @@ func (a *App) finishedRuns(ctx context.Context) ([]repo.PastRun, error) {
 	return append(found, answers...), err
 }
 
-// finishedAnswers returns the goals that the agent reached, with its answers.
+// finishedAnswers returns the agent's finished goals with its answers.
 func (a *App) finishedAnswers(ctx context.Context) ([]repo.PastRun, error) {
 	listed, err := a.Agent.List(ctx)
 	if err != nil {
@@ -45,7 +44,7 @@ func (a *App) finishedAnswers(ctx context.Context) ([]repo.PastRun, error) {
 	return found, nil
 }
 
-// begun reads when a run began from its id; empty where somebody chose the id.
+// begun returns a run's start time from its id; empty for an id chosen by a user.
 func begun(runID string) string {
 	id, err := ulid.ParseStrict(runID)
 	if err != nil {
@@ -54,8 +53,8 @@ func begun(runID string) string {
 	return ulid.Time(id.Time()).UTC().Format(time.RFC3339)
 }
 
-// finishedWorkflows skips a run that cannot be opened: `savant state check` reports
-// it.
+// finishedWorkflows returns the latest finished runs of workflows. It skips a run that
+// cannot be opened: `savant state check` reports it.
 func (a *App) finishedWorkflows(ctx context.Context) ([]repo.PastRun, error) {
 	listed, err := a.Store.List(ctx, state.Filter{})
 	if err != nil {

@@ -19,15 +19,15 @@ import (
 	"savant/think/state"
 )
 
-// HubAt says where a hub is served, and how.
+// HubAt says where and how a hub is served.
 type HubAt struct {
 	Address  string
 	ReadOnly bool
-	// Tokens is the file of tokens that open it.
+	// Tokens is the file of tokens for the hub.
 	Tokens string
 }
 
-// Hub returns the web page of all that there is here, until ctx ends.
+// Hub returns the web page of the folder's runs, which lives until ctx ends.
 func (a *App) Hub(ctx context.Context, at HubAt) (*hub.Hub, error) {
 	door, err := access.NewDoor(access.DoorOptions{File: at.Tokens, Logger: a.Logger})
 	if err != nil {
@@ -47,7 +47,7 @@ func (a *App) Hub(ctx context.Context, at HubAt) (*hub.Hub, error) {
 		Agent: a.Agent, Tools: a.Tools, Recorder: a.Recorder, Redactor: a.redactor, Standings: standings{a, decider, queue}, Logs: filepath.Join(a.Path, filepath.FromSlash(a.logs)), Logger: a.Logger})
 }
 
-// UserName is the name of whoever runs the program.
+// UserName returns the name of the user who runs the program.
 func UserName() string {
 	current, err := user.Current()
 	if err != nil {
@@ -56,14 +56,14 @@ func UserName() string {
 	return cmp.Or(current.Username, current.Name, "user "+current.Uid)
 }
 
-// standings says for the hub how things stand.
+// standings answers the hub's questions about the state of runs and deciders.
 type standings struct {
 	app     *App
 	decider string
-	queue   *mongoqueue.Transport // nil where no queue carries the questions
+	queue   *mongoqueue.Transport // nil if no queue carries the questions
 }
 
-// Standing is where a run of a workflow is.
+// Standing returns where a run of a workflow stands.
 func (s standings) Standing(ctx context.Context, run state.Info) hub.Standing {
 	at := s.app.StandingOf(ctx, run)
 	return hub.Standing{Status: at.Status, WaitsFor: at.WaitsFor, Steps: at.Steps}
@@ -72,10 +72,10 @@ func (s standings) Standing(ctx context.Context, run state.Info) hub.Standing {
 // Driven reports whether a process drives a run of a workflow now.
 func (s standings) Driven(run state.Key) bool { return s.app.Driven(run) }
 
-// probePatience is how long a decider may take to accept a connection.
+// probePatience bounds how long a decider may take to accept a connection.
 const probePatience = 700 * time.Millisecond
 
-// Unanswered is how many questions to deciders are in the queue.
+// Unanswered counts the questions in the queue.
 func (s standings) Unanswered(ctx context.Context) (count int, queued bool) {
 	if s.queue == nil {
 		return 0, false
@@ -86,8 +86,8 @@ func (s standings) Unanswered(ctx context.Context) (count int, queued bool) {
 	return count, err == nil
 }
 
-// Deciders are who decides for the agent, and whether they can be reached: a connection is
-// made, and nothing is sent. Nobody is asked whom a person has not accepted.
+// Deciders returns who decides for the agent, and whether they are reachable. It
+// connects without sending anything, and only to deciders that a person accepted.
 func (s standings) Deciders(ctx context.Context) []hub.Decider {
 	given := s.app.settings.Reasoning
 	if given.Waiting != nil {
@@ -117,7 +117,7 @@ func (s standings) Deciders(ctx context.Context) []hub.Decider {
 	return out
 }
 
-// providerURL is the address of the provider of a model.
+// providerURL returns the address of a model's provider.
 func providerURL(s settings.Reasoning, model string) string {
 	provider, _, named := strings.Cut(model, ":")
 	known := map[string]string{"ollama": s.OllamaURL, "anthropic": s.AnthropicURL, "openai": s.OpenAIURL}
@@ -127,7 +127,7 @@ func providerURL(s settings.Reasoning, model string) string {
 	return cmp.Or(known[s.Provider], s.OllamaURL)
 }
 
-// reached says whether something listens at an address.
+// reached reports whether something listens at an address.
 func reached(ctx context.Context, who hub.Decider, address string) hub.Decider {
 	where, err := url.Parse(address)
 	if err != nil || where.Hostname() == "" {
@@ -142,7 +142,7 @@ func reached(ctx context.Context, who hub.Decider, address string) hub.Decider {
 		who.State, who.Reason = "offline", "nothing answers there"
 		return who
 	}
-	_ = connection.Close() // it was only to be seen
+	_ = connection.Close() // it only tests reachability
 	who.State = "reachable"
 	return who
 }

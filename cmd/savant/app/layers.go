@@ -10,8 +10,8 @@ import (
 // errNoFile is why a pipe, a socket or a device is not read.
 var errNoFile = errors.New("it is not a regular file")
 
-// regularFiles are the files and folders of a file system, and nothing else: to
-// open a pipe would wait for its other end, for ever.
+// regularFiles are only the regular files and folders of a file system: opening a pipe
+// could block forever.
 type regularFiles struct{ fs.FS }
 
 // Open opens a file or folder.
@@ -26,7 +26,7 @@ func (r regularFiles) Open(name string) (fs.File, error) {
 	return r.FS.Open(name)
 }
 
-// Stat and ReadDir open nothing that could wait.
+// Stat and ReadDir open nothing that could block.
 func (r regularFiles) Stat(name string) (fs.FileInfo, error) { return fs.Stat(r.FS, name) }
 func (r regularFiles) ReadDir(name string) ([]fs.DirEntry, error) {
 	info, err := fs.Stat(r.FS, name) // before it is opened: a pipe would block

@@ -27,14 +27,13 @@ import (
 
 const (
 	logName = "savant.log"
-	// maxLog is the size in bytes above which the log becomes savant.log.1 and
-	// another is begun.
+	// maxLog is the size in bytes above which the log is rotated to savant.log.1.
 	maxLog = 10 << 20
 )
 
-// openLog logs to stderr, for people, and to the file, one JSON object a line.
-// Never to stdout: that is the protocol's. Secrets are in neither, and what is in
-// the folder of SAVANT_PATH is named from there.
+// openLog logs to stderr, for people, and to the file, as JSON lines; never to stdout,
+// which is the protocol's. Secrets are redacted, and paths below SAVANT_PATH are
+// relative.
 func (a *App) openLog() {
 	a.log = &logFile{complain: a.options.Stderr}
 	if a.openLogFolder() {
@@ -49,8 +48,8 @@ func (a *App) openLog() {
 	}
 }
 
-// openLogFolder chooses the folder of logs and reports whether logs are written. Where
-// it is not the usual one, that is said when it is made.
+// openLogFolder chooses the folder of logs and reports whether logs are written. It
+// logs the creation of an unusual one.
 func (a *App) openLogFolder() (written bool) {
 	a.logs = ownfolder.LogFolder(a.Root)
 	_, err := a.Root.Lstat(a.logs)
@@ -70,18 +69,18 @@ const LogsElsewhere = "the logs go to " + ownfolder.StateLogs + "/: " + ownfolde
 // settings.
 const ExposedFile = settings.FileName + " holds a secret and others on this machine may read it: chmod 600 " + settings.FileName
 
-// logOfLibraries has what libraries log by themselves go the same way, at level
-// debug: net/http quotes what a server sends unasked.
+// logOfLibraries redirects the default loggers of libraries to this log, at level
+// debug: net/http, for example, quotes unsolicited responses.
 func logOfLibraries(logger *slog.Logger) {
 	log.SetFlags(0)
 	log.SetOutput(slog.NewLogLogger(logger.Handler(), slog.LevelDebug).Writer())
 }
 
-// attributes changes what is logged.
+// attributes rewrites log attributes.
 type attributes func(groups []string, a slog.Attr) slog.Attr
 
-// cleaning takes secrets out of what is logged, and where the folder is, and writes
-// out what cannot be seen: an error may quote anything.
+// cleaning redacts secrets, makes the folder's paths relative and escapes invisible
+// characters: an error may quote anything.
 func cleaning(redactor *redact.Redactor, folder string) attributes {
 	relative := within(folder)
 	text := func(said string) slog.Value {
@@ -103,9 +102,9 @@ func cleaning(redactor *redact.Redactor, folder string) attributes {
 	}
 }
 
-// screenLevel is the lowest level that stderr shows. A command says by itself
-// what it does, so what is less than a warning is for the file alone, unless a
-// level was asked for; a server has nothing but its log.
+// screenLevel is the lowest level shown on stderr. A command reports its own results,
+// so by default only warnings are shown; a server shows more, since it has only its
+// log.
 func (a *App) screenLevel() slog.Level {
 	if a.options.Serving || a.options.Settings.Chosen(settings.EnvLogLevel) {
 		return a.settings.LogLevel
@@ -121,17 +120,17 @@ func (a *App) screen(clean attributes) slog.Handler {
 	return slog.NewTextHandler(out, &slog.HandlerOptions{Level: level, ReplaceAttr: clean})
 }
 
-// logFile is savant.log in the folder of logs. Where it cannot be written, that is
-// said once and the work goes on.
+// logFile is savant.log in the folder of logs. A write failure is reported once, and
+// the work continues.
 type logFile struct {
 	complain io.Writer
 
 	mu   sync.Mutex
-	file *logfile.File // nil where nothing is written
+	file *logfile.File // nil if nothing is written
 	lost bool
 }
 
-// Write appends one record. It never fails: a log is not worth a step.
+// Write appends one record. It never fails: a step must not fail because of the log.
 func (l *logFile) Write(record []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -145,7 +144,7 @@ func (l *logFile) Write(record []byte) (int, error) {
 	return len(record), nil
 }
 
-// Close lets go of the file.
+// Close closes the file.
 func (l *logFile) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -156,9 +155,9 @@ func (l *logFile) Close() error {
 	return l.file.Close()
 }
 
-// within returns a function that makes absolute paths below a folder relative to
-// it, wherever a text has them: "open /home/ada/project/logs: …" is "open logs: …"
-// in /home/ada/project. A path that only contains the folder's stays.
+// within returns a function that makes absolute paths below a folder relative, anywhere
+// in a text: "open /home/ada/project/logs: …" becomes "open logs: …" in
+// /home/ada/project. Longer names with this prefix are left.
 func within(folder string) func(text string) string {
 	if !filepath.IsAbs(folder) || filepath.Dir(folder) == folder || !utf8.ValidString(folder) {
 		return func(text string) string { return text }

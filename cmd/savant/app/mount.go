@@ -9,8 +9,8 @@ import (
 	"savant/fault"
 )
 
-// mountServers makes the servers of .savant/mcp.json engines, after Savant's
-// own: those keep their names.
+// mountServers mounts the servers of .savant/mcp.json. It runs after Savant's engines
+// are registered, so that those keep their names.
 func (a *App) mountServers() {
 	a.Mounts = mount.Open(mount.Options{
 		Root:        a.Root,
@@ -23,18 +23,18 @@ func (a *App) mountServers() {
 	})
 }
 
-// FollowMounts looks after the mounted servers while MCP is served: those never
-// seen are started in the background, and clients are told of their tools.
+// FollowMounts keeps the mounted servers up to date while MCP is served: new servers
+// are started in the background, and clients are notified of their tools.
 func (a *App) FollowMounts(ctx context.Context, published *engines.Registry) {
 	go a.Mounts.Discover(ctx, published.Engines()...)
 	go a.Mounts.Follow(ctx, published.Shows)
 }
 
-// discoverPatience is how long a command waits for servers never seen before.
+// discoverPatience is how long a command waits for new servers.
 const discoverPatience = 30 * time.Second
 
-// AwaitServers waits until the servers that are published and were never seen
-// are known. The error is that of ctx.
+// AwaitServers waits until the tools of all published servers are known. The error is
+// that of ctx.
 func (a *App) AwaitServers(ctx context.Context, published *engines.Registry) error {
 	bounded, cancel := context.WithTimeout(ctx, discoverPatience)
 	defer cancel()
@@ -46,11 +46,10 @@ func (a *App) AwaitServers(ctx context.Context, published *engines.Registry) err
 	return nil
 }
 
-// unsaidWait is how long a command waits for servers before it says so.
+// unsaidWait is how long a command waits for servers before it reports that.
 const unsaidWait = time.Second
 
-// sayWaiting logs after a second why a command waits. The function it returns
-// stops that.
+// sayWaiting logs after a second why a command waits, unless stop is called first.
 func (a *App) sayWaiting() (stop func()) {
 	timer := time.AfterFunc(unsaidWait, func() {
 		a.Logger.Warn("waiting for mounted servers that have not answered yet", "at_most", discoverPatience)
@@ -58,8 +57,8 @@ func (a *App) sayWaiting() (stop func()) {
 	return func() { timer.Stop() }
 }
 
-// seekTool looks among the mounted servers for a tool that nobody has: the file
-// may have changed, and a server never seen may have it.
+// seekTool looks for an unknown tool among the mounted servers: the file may have
+// changed, and a new server may have it.
 func (a *App) seekTool(ctx context.Context, name string, shown func(engine string) bool) {
 	if a.Mounts == nil {
 		return // nothing is mounted yet

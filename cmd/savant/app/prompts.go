@@ -15,13 +15,13 @@ import (
 	"savant/reasoning"
 )
 
-// agentPrompts is the shape of prompts.yml, as far as the agent reads it.
+// agentPrompts are the parts of prompts.yml that the agent uses.
 type agentPrompts struct {
 	Personas []reasoning.Persona `json:"personas"`
 	Rules    []amrRule           `json:"amr_rules"`
 }
 
-// amrRule is a rule that leads from a goal to a workflow.
+// amrRule is a rule that maps a goal to a workflow.
 type amrRule struct {
 	Name     string   `json:"name"`
 	Phrases  []string `json:"phrases"`
@@ -67,7 +67,7 @@ func gitTools(roots []string) map[string]engines.Tool {
 	return tools
 }
 
-// askTool calls a tool without a receipt: nobody decided it.
+// askTool calls a tool without a receipt, since no decision asked for it.
 func askTool(ctx context.Context, tool engines.Tool, args string, into any) error {
 	result, err := tool.Call(ctx, json.RawMessage(args))
 	if err != nil {
@@ -80,7 +80,7 @@ func askTool(ctx context.Context, tool engines.Tool, args string, into any) erro
 	return json.Unmarshal(raw, into)
 }
 
-// gitKnowledge is what git answers, as far as a repository is described by it.
+// gitKnowledge are git's answers that describe a repository.
 type gitKnowledge struct {
 	status struct {
 		Branch string `json:"branch"`
@@ -97,7 +97,7 @@ type gitKnowledge struct {
 	}
 }
 
-// Bounds of a description: recent files and languages.
+// Limits of a description: recent files and languages.
 const (
 	maxRecent    = 10
 	maxLanguages = 12
@@ -116,7 +116,7 @@ func (k gitKnowledge) repo(folder string) *reasoning.Repo {
 	return repo
 }
 
-// languages counts files by the language their extension stands for, the most
+// languages counts files by language, from their extension, and returns the most
 // frequent ones.
 func languages(paths []string) map[string]int {
 	counts := map[string]int{}

@@ -18,9 +18,9 @@ import (
 	"savant/schemas"
 )
 
-// Reasoner returns the client of the service that decides, and the service's name.
-// With REASONING_API_URL it is that service alone, with REASONING_TRANSPORT=mongo the
-// queue alone: Savant never falls back to its own. observe is called with each failed
+// Reasoner returns the client of the deciding service, and the service's name.
+// REASONING_API_URL selects only that service, REASONING_TRANSPORT=mongo only the
+// queue: there is no fallback to the service inside. observe is called with each failed
 // attempt and may be nil.
 func (a *App) Reasoner(s settings.Reasoning, observe func(context.Context, reasoning.Attempt)) (client *reasoning.Client, name string, err error) {
 	options := reasoning.Options{Timeout: s.Timeout, Retries: s.Retries, Observe: observe}
@@ -53,12 +53,12 @@ func (a *App) Reasoner(s settings.Reasoning, observe func(context.Context, reaso
 	if err != nil {
 		return nil, "", Misconfigured(err)
 	}
-	// The service inside bounds each answer of a model itself.
+	// The service inside sets its own timeouts for models.
 	options.Transport, options.Name, options.Timeout = inside, inside.Name(), 0
 	return reasoning.New(options), options.Name, nil
 }
 
-// refused is the way to whom the file of settings names and nobody accepted.
+// refused is the transport to a decider in the file of settings that nobody accepted.
 type refused struct{ why error }
 
 // RoundTrip sends nothing.
@@ -66,7 +66,7 @@ func (r refused) RoundTrip(context.Context, reasoning.Request) (json.RawMessage,
 	return nil, r.why
 }
 
-// reasoningService is the one inside the program, with the models that are set.
+// reasoningService returns the service inside the program, with the configured models.
 func reasoningService(s settings.Reasoning) (*service.Service, error) {
 	provider := s.Provider
 	if provider == settings.Offline {
@@ -89,10 +89,10 @@ func reasoningService(s settings.Reasoning) (*service.Service, error) {
 	return service.New(made), nil
 }
 
-// keptAnswers is where `savant reasoning serve` keeps its answers, below SAVANT_PATH.
+// keptAnswers is the folder of `savant reasoning serve` for answers, below SAVANT_PATH.
 const keptAnswers = ownfolder.State + "/answers"
 
-// ReasoningHandler serves the service inside to others, who need the token, until
+// ReasoningHandler serves the service inside over HTTP to callers with the token, until
 // ctx ends.
 func (a *App) ReasoningHandler(ctx context.Context) (http.Handler, error) {
 	s := a.settings.Reasoning
@@ -119,8 +119,8 @@ func (a *App) ReasoningHandler(ctx context.Context) (http.Handler, error) {
 		Folder: a.answersFolder(), Logger: a.Logger}), nil
 }
 
-// answersFolder opens the folder of kept answers; nil, with a warning, where it cannot be
-// made. It stays open until the program ends.
+// answersFolder opens the folder of stored answers; nil, with a warning, if it cannot
+// be created. It stays open until the program ends.
 func (a *App) answersFolder() *os.Root {
 	var folder *os.Root
 	err := ownfolder.Mkdir(a.Root, ownfolder.State, 0o700)
@@ -137,8 +137,8 @@ func (a *App) answersFolder() *os.Root {
 	return folder
 }
 
-// AnswerQueue answers questions of the queue with the service inside, until ctx ends. It
-// returns at once where the database cannot be named.
+// AnswerQueue answers questions of the queue with the service inside, until ctx ends.
+// It fails at once if the database is not configured.
 func (a *App) AnswerQueue(ctx context.Context, work mongoqueue.Work, begun func(decider, queue string)) error {
 	s := a.settings.Reasoning
 	if s.Waiting != nil {
@@ -163,13 +163,13 @@ func (a *App) AnswerQueue(ctx context.Context, work mongoqueue.Work, begun func(
 	})
 }
 
-// observedDecider records the calls of models behind the decisions of a service.
+// observedDecider records the model calls behind a service's decisions.
 type observedDecider struct {
 	app    *App
 	inside *service.Service
 }
 
-// Decide decides, and records how.
+// Decide decides, and records the model calls.
 func (d observedDecider) Decide(ctx context.Context, request reasoning.Request) (reasoning.Intent, error) {
 	ctx, recorded := d.app.Observe(ctx, request)
 	defer recorded()
@@ -180,8 +180,8 @@ func (d observedDecider) Decide(ctx context.Context, request reasoning.Request) 
 	return intent, err
 }
 
-// Observe returns a context for the decision of a request. The function it returns
-// records the calls of models behind it.
+// Observe returns a context for the decision of a request, and a function that records
+// the decision's model calls.
 func (a *App) Observe(ctx context.Context, request reasoning.Request) (_ context.Context, recorded func()) {
 	of := decision{runID: request.RunID, step: request.Step}
 	if request.Question != nil {

@@ -9,24 +9,23 @@ import (
 	"savant/reasoning"
 )
 
-// repository describes the repository at SAVANT_PATH to a run.
+// repository describes the repository at SAVANT_PATH for a run.
 func (a *App) repository(ctx context.Context) (*reasoning.Repo, error) {
 	return describe(ctx, a.Path, a.gitRoots())
 }
 
-// describe says what git knows. The questions are asked at once; nil where
-// there is no repository.
+// describe asks git concurrently; nil without a repository.
 func describe(ctx context.Context, path string, roots []string) (*reasoning.Repo, error) {
 	tools := gitTools(roots)
 	var known gitKnowledge
 	var asking sync.WaitGroup
 	var err error
 	asking.Go(func() { err = askTool(ctx, tools["git.files"], `{"limit":10000}`, &known.files) })
-	asking.Go(func() { _ = askTool(ctx, tools["git.log"], `{"limit":10,"files":true}`, &known.log) }) // none before the first commit
+	asking.Go(func() { _ = askTool(ctx, tools["git.log"], `{"limit":10,"files":true}`, &known.log) }) // fails before the first commit
 	asking.Go(func() { _ = askTool(ctx, tools["git.status"], `{"limit":1}`, &known.status) })
 	asking.Wait()
 	if errors.Is(err, fault.InvalidParams) {
-		return nil, nil // there is none
+		return nil, nil // no repository
 	}
 	if err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 	"savant/telemetry"
 )
 
-// Server returns an MCP server of the engines that are published.
+// Server returns an MCP server for the published engines.
 func (a *App) Server(ctx context.Context, published *engines.Registry) (_ *mcpio.Server, err error) {
 	var offer engines.Offer // prompts and resources are Think's
 	if slices.Contains(published.Engines(), "think") {
@@ -39,8 +39,8 @@ func (a *App) Server(ctx context.Context, published *engines.Registry) (_ *mcpio
 	})
 }
 
-// command is how a person starts this program for the same folder, from wherever
-// they are.
+// command is the command line that starts this program for the same folder from any
+// working folder.
 func (a *App) command() string {
 	program, err := os.Executable()
 	if err != nil {
@@ -49,7 +49,7 @@ func (a *App) command() string {
 	return shellWord(program) + " --path " + shellWord(a.Path)
 }
 
-// shellWord quotes a word for a shell where it has to be.
+// shellWord quotes a word for a shell if needed.
 func shellWord(word string) string {
 	plain := strings.IndexFunc(word, func(r rune) bool {
 		return !strings.ContainsRune("/._-+:@%", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
@@ -60,7 +60,7 @@ func shellWord(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// trace opens the spans of requests; nil where no traces are wanted.
+// trace opens the spans of requests; nil without tracing.
 func (a *App) trace() telemetry.Tracer {
 	if a.calls.tracing == nil {
 		return nil
@@ -68,11 +68,11 @@ func (a *App) trace() telemetry.Tracer {
 	return a.Recorder.Span
 }
 
-// healthPatience bounds what asking the engines may add to a start: clients give
-// up on a server that is silent for seconds.
+// healthPatience bounds the delay of a start by the engines' status: clients give up on
+// a server that is silent for seconds.
 const healthPatience = 250 * time.Millisecond
 
-// LogHealth writes one line of how the published engines are.
+// LogHealth logs one line about the state of the published engines.
 func (a *App) LogHealth(ctx context.Context, published *engines.Registry) {
 	asking, cancel := context.WithTimeout(ctx, healthPatience)
 	defer cancel()

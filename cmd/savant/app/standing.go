@@ -9,18 +9,18 @@ import (
 	"savant/think/state"
 )
 
-// Standing is where a run is, for people: what it does or for whom it waits.
+// Standing is where a run stands, for people: what it does or for whom it waits.
 type Standing struct {
 	// Status is running (a process drives it), waiting, interrupted (the process that
 	// drove it has ended), blocked, damaged, or how the run ended.
 	Status string `json:"status"`
-	// WaitsFor is person, model or tool (of a client), where the run waits.
+	// WaitsFor is person, model or tool (of a client) if the run waits.
 	WaitsFor string `json:"waits_for,omitempty"`
-	// Steps are those that it stands at, or that failed.
+	// Steps are the current or the failed steps.
 	Steps []string `json:"steps,omitempty"`
 }
 
-// String is a standing in a word or two: "waiting (person)".
+// String formats a standing: "waiting (person)".
 func (s Standing) String() string {
 	if s.WaitsFor != "" {
 		return s.Status + " (" + s.WaitsFor + ")"
@@ -31,8 +31,8 @@ func (s Standing) String() string {
 // Step names the steps that a run stands at, the first with the number of the rest.
 func (s Standing) Step() string { return strings.Join(s.Steps, ", ") }
 
-// StandingOf returns where a run of a listing is. Only a run that is not done is
-// opened; one that cannot be is damaged.
+// StandingOf returns where a listed run stands. It opens only a run that has not ended;
+// one that cannot be opened is damaged.
 func (a *App) StandingOf(ctx context.Context, run state.Info) Standing {
 	if run.Status == string(flow.Done) || run.Status == string(flow.Cancelled) {
 		return Standing{Status: run.Status}
@@ -58,7 +58,7 @@ func (a *App) StandingOf(ctx context.Context, run state.Info) Standing {
 		}
 	}
 	if out.WaitsFor == forTool && a.knowsOne(at.Outstanding) {
-		out.WaitsFor = forModel // a client that is guided calls it
+		out.WaitsFor = forModel // a guided client calls it
 	}
 	return out
 }
@@ -70,7 +70,7 @@ const (
 	forTool   = "tool"
 )
 
-// waitsFor returns for whom a run waits that nobody drives; a person comes first.
+// waitsFor returns for whom a run without a driver waits; a person comes first.
 func (a *App) waitsFor(outstanding []flow.Instruction) string {
 	whom := forTool
 	for _, next := range outstanding {

@@ -11,11 +11,11 @@ import (
 	"savant/think/state/mongostate"
 )
 
-// openStore opens the runs where the settings say they are.
+// openStore opens the configured store of runs.
 func (a *App) openStore() (state.Backend, error) { return a.OpenStore(a.settings.Store) }
 
-// OpenStore opens the runs of the folder or of the database, whatever the settings say.
-// The database closes with the program.
+// OpenStore opens the runs of the folder or of the database, regardless of the
+// settings. The database is closed with the program.
 func (a *App) OpenStore(where string) (state.Backend, error) {
 	if where != settings.StoreMongo {
 		return state.Open(a.Path, state.Options{})
@@ -27,7 +27,7 @@ func (a *App) OpenStore(where string) (state.Backend, error) {
 	return mongostate.Open(database, mongostate.Options{})
 }
 
-// openDatabase returns the connection to the database, which is made once.
+// openDatabase returns the connection to the database, connecting once.
 func (a *App) openDatabase() (*mongo.Database, error) {
 	if a.database != nil {
 		return a.database, nil
@@ -41,7 +41,7 @@ func (a *App) openDatabase() (*mongo.Database, error) {
 	return database, nil
 }
 
-// closeStore lets go of the runs and of the database.
+// closeStore closes the store and the database.
 func (a *App) closeStore(ctx context.Context) error {
 	err := a.Store.Close()
 	if a.database != nil {

@@ -21,24 +21,25 @@ import (
 	"savant/telemetry/otel"
 )
 
-// maxArgsTraced is how large arguments may be, in bytes, to wait for the trace.
+// maxArgsTraced is the maximum size of arguments held for the trace in the background,
+// in bytes.
 const maxArgsTraced = 16 << 10
 
-// callTracing is what events and spans of calls are made with.
+// callTracing is the state for events and spans of calls.
 type callTracing struct {
-	// tracing is nil where no traces are wanted.
+	// tracing is nil without a collector.
 	tracing *otel.Tracing
-	// process names this process in events of calls; numbers count those.
+	// process identifies this process in events of calls; numbers counts the calls.
 	process string
 	numbers atomic.Uint64
 }
 
-// Redactor knows the secrets of the environment and of the settings.
+// Redactor returns a redactor for the secrets of the environment and of the settings.
 func Redactor(environment []string, loaded *settings.Loaded) *redact.Redactor {
 	return redact.Of(environment, slices.Concat(loaded.Secrets, headerSecrets(loaded.Telemetry.Headers))...)
 }
 
-// openTelemetry makes the recorder of everything that runs here.
+// openTelemetry creates the recorder of all events.
 func (a *App) openTelemetry() {
 	a.calls.process, a.calls.tracing = newID(), a.openTracing()
 	options := telemetry.Options{Root: a.Root, Folder: a.logs, ReadOnly: a.log.file == nil, Logger: a.Logger, Complete: withNames, Redactor: a.redactor, Observe: a.options.Observe}
@@ -48,9 +49,9 @@ func (a *App) openTelemetry() {
 	a.Recorder = telemetry.NewRecorder(options)
 }
 
-// openTracing makes what sends traces, where a collector is named. Variables of
-// OpenTelemetry are often set for a whole machine and other programs: what is
-// wrong with them is a warning.
+// openTracing opens tracing if a collector is configured. OpenTelemetry's variables are
+// often set for a whole machine and other programs, so an error in them is only a
+// warning.
 func (a *App) openTracing() *otel.Tracing {
 	given := a.settings.Telemetry
 	traces, _ := a.variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
@@ -71,7 +72,7 @@ func (a *App) openTracing() *otel.Tracing {
 	return tracing
 }
 
-// headerSecrets are the values of headers: all of them are secrets.
+// headerSecrets returns the values of headers, all of which are secret.
 func headerSecrets(headers string) []string {
 	var secrets []string
 	for pair := range strings.SplitSeq(headers, ",") {
@@ -85,14 +86,14 @@ func headerSecrets(headers string) []string {
 	return secrets
 }
 
-// beginCall records the start of a call of a client, a command or a tool, and
-// returns a function that records its end. The agent records the calls that it
-// decides on; here they only get a span.
+// beginCall records the start of a call by a client, a command or a tool, and returns a
+// function that records its end. Calls decided by the agent only get a span here, since
+// the agent records them.
 func (a *App) beginCall(ctx context.Context, begun engines.Event, args json.RawMessage) (context.Context, func(engines.Event)) {
 	caller, ours := agent.CallerFrom(ctx)
 	event := telemetry.Event{Type: telemetry.ToolCallStarted, Source: a.source(ours), SessionID: a.calls.process, RunID: caller.RunID, Step: caller.Step,
 		ToolName: begun.Tool, CallID: strconv.FormatUint(a.calls.numbers.Add(1), 10), Args: args}
-	record := a.Recorder.RecordLater // a caller does not wait for the trace
+	record := a.Recorder.RecordLater // the caller does not wait for the disk
 	if ours {
 		event.SessionID = caller.RunID
 	}
@@ -120,8 +121,8 @@ func (a *App) beginCall(ctx context.Context, begun engines.Event, args json.RawM
 	}
 }
 
-// stepTool answers a step of a run. The run's journal has the answer and when
-// it came, so the trace has one line without the answer.
+// stepTool answers a step of a run. The trace has one line for it without the answer,
+// which is in the run's journal.
 const stepTool = "think.next"
 
 func (a *App) source(ours bool) string {
@@ -134,7 +135,7 @@ func (a *App) source(ours bool) string {
 	return telemetry.SourceCLI
 }
 
-// completed is the event of the end of a call.
+// completed is the event for the end of a call.
 func completed(begun telemetry.Event, ended engines.Event) telemetry.Event {
 	done := begun
 	done.Type, done.Status, done.Timestamp = telemetry.ToolCallCompleted, "ok", ""
@@ -149,8 +150,8 @@ func completed(begun telemetry.Event, ended engines.Event) telemetry.Event {
 	return done
 }
 
-// withNames adds to the event of a call the run, workflow and step that its
-// arguments name, in the place of the arguments where a journal has them.
+// withNames adds the run, workflow and step in a call's arguments to its event. They
+// replace the arguments if a journal has those.
 func withNames(e telemetry.Event) telemetry.Event {
 	if e.RunID == "" {
 		e.RunID = jsonvalue.TextMember(e.Args, "run_id")
@@ -163,14 +164,13 @@ func withNames(e telemetry.Event) telemetry.Event {
 	return e
 }
 
-// How long closing waits for the last spans: usually, and after a signal.
+// How long closing waits for the last spans: normally, and after a signal.
 const (
 	flushUsually = 500 * time.Millisecond
 	flushHurried = 80 * time.Millisecond
 )
 
-// flushTraces sends the last spans. Once ctx has ended that may take no longer
-// than flushHurried.
+// flushTraces sends the last spans. After the end of ctx it takes at most flushHurried.
 func (a *App) flushTraces(ctx context.Context) {
 	if a.calls.tracing == nil {
 		return

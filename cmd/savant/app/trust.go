@@ -16,20 +16,20 @@ import (
 	"savant/think/flow"
 )
 
-// Brought is what a folder brings that is used only once a person has accepted it.
+// Brought are the parts of a folder that need a person's acceptance.
 type Brought struct {
 	Parts []trust.Part
-	// Problems are why something of it cannot be read, so neither used.
+	// Problems are why some parts cannot be read; those are not used.
 	Problems []error
 }
 
-// WhatIsBrought looks through a folder; file is what its settings bring. Nothing
-// is started.
+// WhatIsBrought reads the parts of a folder; file are those of its settings. It starts
+// nothing.
 func WhatIsBrought(path string, file []trust.Part) Brought {
 	found := Brought{Parts: slices.Clone(file)}
 	root, err := os.OpenRoot(path)
 	if err != nil {
-		return found // who needs the folder says what is wrong with it
+		return found // reported when the folder is used
 	}
 	defer root.Close()
 	add := func(parts []trust.Part, err error) {
@@ -47,8 +47,8 @@ func WhatIsBrought(path string, file []trust.Part) Brought {
 	return found
 }
 
-// Trust returns what was said about a folder, as the settings need it. What
-// SAVANT_TRUST names is accepted for this process.
+// Trust returns the answers about a folder for the settings. Parts named by
+// SAVANT_TRUST are accepted for this process.
 func Trust(environment []string) settings.Trust {
 	return func(path string, digests []string, file []trust.Part) *trust.Folder {
 		folder := trust.Open(Configuration(environment), path)
@@ -70,8 +70,7 @@ func Configuration(environment []string) string {
 // maxNamed is how many parts a warning names.
 const maxNamed = 8
 
-// sayUnused warns of what the folder brings and nobody has said anything about:
-// what was refused is known.
+// sayUnused warns of parts that nobody has accepted or refused.
 func (a *App) sayUnused() {
 	var names []string
 	for _, each := range WhatIsBrought(a.Path, a.options.Settings.Parts).Parts {

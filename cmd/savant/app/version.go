@@ -2,8 +2,8 @@ package app
 
 import "runtime/debug"
 
-// VersionOf is what the linker was told, else what the Go tool knows of the
-// sources: a module version or a commit.
+// VersionOf returns the linker's version, or else the module version or commit that the
+// Go tool recorded.
 func VersionOf(linked string) string {
 	if linked != "" {
 		return linked

@@ -11,7 +11,7 @@ import (
 	"savant/fault"
 )
 
-// OnApp is what a command runs that works on the program put together.
+// OnApp returns the function of a command that works on the opened program.
 func (p *Program) OnApp(work func(ctx context.Context, a *app.App, args []string) error) func(*cobra.Command, []string) error {
 	return func(command *cobra.Command, args []string) error {
 		ctx := command.Context()
@@ -19,7 +19,7 @@ func (p *Program) OnApp(work func(ctx context.Context, a *app.App, args []string
 	}
 }
 
-// OnLook is OnApp for a command that only looks.
+// OnLook is OnApp for a command that only reads.
 func (p *Program) OnLook(work func(ctx context.Context, a *app.App, args []string) error) func(*cobra.Command, []string) error {
 	run := p.OnApp(work)
 	return func(command *cobra.Command, args []string) error {
@@ -28,14 +28,14 @@ func (p *Program) OnLook(work func(ctx context.Context, a *app.App, args []strin
 	}
 }
 
-// JSONFlag lets a command answer in JSON, and returns it.
+// JSONFlag adds the flag --json to a command and returns the command.
 func (p *Program) JSONFlag(command *cobra.Command) *cobra.Command {
 	command.Flags().BoolVar(&p.JSON, "json", false, "print the result, or the error, as JSON on stdout")
 	return command
 }
 
-// Printed writes the result of a call to stdout as JSON. It does nothing but
-// return err where there is one.
+// Printed writes a call's result to stdout as JSON. If err is not nil, it only returns
+// err.
 func (p *Program) Printed(result any, err error) error {
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func (p *Program) Printed(result any, err error) error {
 	return p.Print(result)
 }
 
-// Group is a command that only holds others.
+// Group is a command that only has subcommands.
 func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	command := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, args []string) error {
@@ -56,7 +56,7 @@ func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	return command
 }
 
-// UnknownCommand refuses a name that is no command of a group.
+// UnknownCommand returns the error for an unknown subcommand of a group.
 func UnknownCommand(command *cobra.Command, name string) error {
 	known := names(command)
 	message := "unknown command \"" + terminal.Visible(name) + "\" for " + command.CommandPath()
@@ -76,7 +76,7 @@ func names(command *cobra.Command) []string {
 	return known
 }
 
-// Positional checks the number of arguments and names the way to give them.
+// Positional checks the number of arguments; its error shows the usage.
 func Positional(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(command *cobra.Command, args []string) error {
 		if err := check(command, args); err != nil {
@@ -86,5 +86,5 @@ func Positional(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// ErrLimit refuses a list of nothing.
+// ErrLimit refuses a limit below 1.
 const ErrLimit = UsageError("--limit: expected a number from 1")

@@ -17,7 +17,7 @@ import (
 const (
 	ExitOK            = 0
 	ExitFailed        = 1 // all other errors
-	ExitUsage         = 2 // the command line is not one
+	ExitUsage         = 2 // the command line is wrong
 	ExitInvalid       = 3 // a workflow, a parameter or a result is not valid
 	ExitConfiguration = 4 // a setting, or the place the program runs in
 	ExitUnknown       = 5 // no such workflow, run, step, checkpoint or prompt
@@ -28,7 +28,7 @@ const (
 	ExitInterrupted = 130 // by a signal; the run can be continued
 )
 
-// exitCodes maps what a fault says to an exit code; others are ExitFailed.
+// exitCodes maps fault codes to exit codes; all others are ExitFailed.
 var exitCodes = map[fault.Code]int{
 	fault.InvalidParams:       ExitInvalid,
 	fault.YAMLSchemaViolation: ExitInvalid,
@@ -57,17 +57,17 @@ var exitCodes = map[fault.Code]int{
 	fault.ReasoningUnavailable: ExitConfiguration,
 }
 
-// UsageError is a command line that is not one.
+// UsageError is an error in the command line.
 type UsageError string
 
 func (u UsageError) Error() string { return string(u) }
 
-// StatusError ends the program with a code when everything was said already.
+// StatusError ends the program with an exit code and without a further message.
 type StatusError int
 
 func (s StatusError) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
-// ExitCode says how the program ends after an error.
+// ExitCode returns the exit code for an error.
 func ExitCode(err error) int {
 	var status StatusError
 	switch {
@@ -86,8 +86,8 @@ func ExitCode(err error) int {
 	return ExitFailed
 }
 
-// Report tells what went wrong with a command and returns the exit code: one
-// line, then one for each diagnostic; with --json the fault as JSON on stdout.
+// Report prints a command's error and returns the exit code: one line, and one per
+// diagnostic; with --json the fault as JSON on stdout.
 func (p *Program) Report(err error) int {
 	code := ExitCode(err)
 	var usage UsageError
@@ -95,7 +95,7 @@ func (p *Program) Report(err error) int {
 	case err == nil || errors.As(err, new(StatusError)):
 		return code
 	case p.Stdout.Failed() != nil && errors.Is(err, p.Stdout.Failed()):
-		return ExitOK // of the command; ended reports what was not written
+		return ExitOK // the command's own; ended checks that the output was written
 	case errors.As(err, &usage):
 		p.reportUsage(string(usage))
 		return code
@@ -109,8 +109,8 @@ func (p *Program) Report(err error) int {
 	return code
 }
 
-// reportUsage tells what is wrong with the command line: on stderr in any case,
-// since a flag may be wrong that is before --json.
+// reportUsage prints what is wrong with the command line. It always uses stderr, since
+// the wrong flag may precede --json.
 func (p *Program) reportUsage(wrong string) {
 	command := cmp.Or(p.Command, "savant")
 	if p.JSON {
@@ -119,7 +119,7 @@ func (p *Program) reportUsage(wrong string) {
 	fmt.Fprintf(p.Stderr, "savant: %s\nRun '%s --help' for usage.\n", terminal.Visible(wrong), command)
 }
 
-// printFault prints an error for a program.
+// printFault prints an error as JSON.
 func (p *Program) printFault(coded *fault.Error) {
 	write := p.Print
 	if p.Lines {
@@ -130,8 +130,8 @@ func (p *Program) printFault(coded *fault.Error) {
 	}
 }
 
-// explained is fault.From for the person at the machine, who may see the cause
-// of an error that has no code.
+// explained is fault.From for a local user, who may also see the cause of an error
+// without a code.
 func explained(err error) *fault.Error {
 	coded := fault.From(err)
 	if coded.Code == fault.Internal && !errors.As(err, new(*fault.Error)) {
@@ -140,7 +140,7 @@ func explained(err error) *fault.Error {
 	return coded
 }
 
-// commands are what people type where clients call a tool.
+// commands maps tools to the commands for people.
 var commands = map[string]string{
 	"think.state.list":     "savant state list",
 	"think.workflows.list": "savant workflows list",
@@ -148,8 +148,8 @@ var commands = map[string]string{
 	"agent.list":           "savant runs list",
 }
 
-// forPeople is what an error says, for somebody at a command line: with the
-// commands there are, and what to do.
+// forPeople formats an error for a person at a command line: it names commands instead
+// of tools, and appends the hint.
 func (p *Program) forPeople(said *fault.Error) string {
 	hinted := *said.Hinted(p.hint(said))
 	if command := commands[hinted.Hint.Call]; command != "" {
@@ -158,15 +158,14 @@ func (p *Program) forPeople(said *fault.Error) string {
 	return hinted.Message()
 }
 
-// ErrNotPublished is the cause of an error about a tool that this server does
-// not publish.
+// ErrNotPublished is the cause of an error about a tool that this server does not
+// publish.
 var ErrNotPublished = errors.New("which is not among those of")
 
-// hint says what to do about an error that has no hint where that is not a
-// matter of the one call; the zero Hint for others.
+// hint returns general advice about an error without its own hint, or the zero Hint.
 func (p *Program) hint(said *fault.Error) fault.Hint {
 	switch {
-	case strings.Contains(said.Details, "path escapes from parent"): // what os.Root says
+	case strings.Contains(said.Details, "path escapes from parent"): // the text of os.Root
 		return fault.Hint{Text: fmt.Sprintf("what Savant keeps has to be inside SAVANT_PATH, which is %q: no link may lead out of it", p.Settings.Path)}
 	case (said.Code == fault.StateNotSaved || said.Code == fault.Internal) && (errors.Is(said, fs.ErrPermission) || errors.Is(said, syscall.EROFS)):
 		return fault.Hint{Text: fmt.Sprintf("SAVANT_PATH is %q; --path names another folder", p.Settings.Path)}

@@ -15,11 +15,10 @@ import (
 	"savant/internal/regular"
 )
 
-// maxArguments bounds what is read of a file or stdin: as much as a line of
-// the protocol.
+// maxArguments bounds the size of a file or stdin: the same as a line of the protocol.
 const maxArguments = 32 << 20
 
-// ArgumentsOf reads what a flag names: JSON, @FILE or - for stdin.
+// ArgumentsOf returns the value of a flag: JSON, @FILE or - for stdin.
 func (p *Program) ArgumentsOf(flag, given string) (json.RawMessage, error) {
 	raw := []byte(given)
 	name, isFile := strings.CutPrefix(given, "@")
@@ -42,8 +41,7 @@ func (p *Program) ArgumentsOf(flag, given string) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// Read returns the content of the file that a flag names, or of stdin for -, of
-// at most limit bytes.
+// Read returns the content of a flag's file, or of stdin for -, of at most limit bytes.
 func (p *Program) Read(flag, name string, limit int64) ([]byte, error) {
 	source := p.Stdin
 	if name != "-" {
@@ -79,5 +77,5 @@ func (p *Program) Readable(file string) (from io.Reader, closeFile func(), err e
 	case err != nil:
 		return nil, nil, fault.From(err)
 	}
-	return opened, func() { _ = opened.Close() }, nil // only read
+	return opened, func() { _ = opened.Close() }, nil // it was only read
 }

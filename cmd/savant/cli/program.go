@@ -1,5 +1,5 @@
-// Package cli is what all commands of the program share: its streams and settings,
-// how it reports errors and ends, and how arguments and files are read.
+// Package cli holds what all commands share: streams, settings, error reporting, exit
+// codes, and reading of arguments and files.
 package cli
 
 import (
@@ -16,46 +16,45 @@ import (
 	"savant/internal/settings"
 )
 
-// World is what a start of the program sees.
+// World is the environment of one start of the program.
 type World struct {
-	// Version is what the linker was told; empty for what the Go tool knows.
+	// Version is the linker's; if empty, the Go tool's build information is used.
 	Version     string
 	Environment []string
 	Stdin       io.Reader
 	Stdout      io.Writer
 	Stderr      io.Writer
-	// Engines fills the registry; nil for Savant's own engines.
+	// Engines fills the registry; nil means Savant's engines.
 	Engines func(*app.App) error
-	// EndWithin says how long the program may take to end after a signal, where that
-	// is not the usual time; it may be nil.
+	// EndWithin changes how long the program may take to end after a signal; it may be
+	// nil.
 	EndWithin func(time.Duration)
 }
 
-// Program is one run of the command line: the world it sees, its settings and
-// flags.
+// Program is one run of the command line: its world, settings and flags.
 type Program struct {
 	World    World
 	Stdin    io.Reader
-	Typed    *terminal.Lines // what a person types on Stdin
+	Typed    *terminal.Lines // the lines typed on Stdin
 	Stdout   *terminal.Output
 	Stderr   io.Writer
 	Settings settings.Settings
-	Loaded   *settings.Loaded // the same, with where each value is from
-	// Command is what was run: "savant state list".
+	Loaded   *settings.Loaded // the same, with the source of each value
+	// Command is the full name of the command: "savant state list".
 	Command string
-	// JSON makes results and errors JSON on stdout.
+	// JSON: results and errors are printed as JSON on stdout.
 	JSON bool
-	// Lines: what is JSON on stdout is one line each.
+	// Lines: each JSON value on stdout is one line.
 	Lines bool
-	// Serving: the command answers clients until it is told to end.
+	// Serving: the command serves clients until a signal ends it.
 	Serving bool
-	// Open is what a command opens the program with, beside its world.
+	// Open are a command's options for opening the program.
 	Open app.Options
-	// logger is that of the program once it is put together.
+	// logger is set once the program is open.
 	logger *slog.Logger
 }
 
-// With runs work on the program put together, and takes it apart again.
+// With opens the program, runs work and closes it again.
 func (p *Program) With(ctx context.Context, work func(*app.App) error) error {
 	p.NameFolder()
 	options := p.Open
@@ -69,7 +68,7 @@ func (p *Program) With(ctx context.Context, work func(*app.App) error) error {
 	return errors.Join(work(a), a.Close(ctx))
 }
 
-// TellHeld says that a lock is waited for, which another process holds.
+// TellHeld reports that the command waits for a lock of another process.
 func (p *Program) TellHeld(name string) {
 	if p.logger != nil {
 		p.logger.Warn("waiting for another process, which has locked "+name, "file", name)
@@ -78,8 +77,8 @@ func (p *Program) TellHeld(name string) {
 	fmt.Fprintf(p.Stderr, "savant: waiting for another process, which has locked %s\n", name)
 }
 
-// NameFolder says on stderr which folder a command works in, where that is not the
-// working folder and nobody named it.
+// NameFolder prints on stderr which folder a command works in, if it is neither the
+// working folder nor named by the user.
 func (p *Program) NameFolder() {
 	if found := p.Loaded.Found; found != nil {
 		fmt.Fprintf(p.Stderr, "savant: working in %s, the nearest folder above with %s\n", terminal.Visible(found.Folder), found.Sign)

@@ -29,8 +29,8 @@ func (p *program) configShowCommand() *cobra.Command {
 	return p.JSONFlag(command)
 }
 
-// shownSetting is a setting as `savant config show --json` shows it. A secret
-// has no value, only whether it is set.
+// shownSetting is a setting in `savant config show --json`. A secret has no value, only
+// whether it is set.
 type shownSetting struct {
 	Key    string           `json:"key"`
 	Env    string           `json:"env"`
@@ -71,11 +71,11 @@ func (p *program) showConfig(origin bool) error {
 	return err
 }
 
-// logFolder is where logs go, below SAVANT_PATH.
+// logFolder is the folder of logs, below SAVANT_PATH.
 func (p *program) logFolder() string {
 	root, err := os.OpenRoot(p.Settings.Path)
 	if err != nil {
-		return ownfolder.Logs // who needs the folder says what is wrong with it
+		return ownfolder.Logs // reported when the folder is used
 	}
 	defer root.Close()
 	return ownfolder.LogFolder(root)

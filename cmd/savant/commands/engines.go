@@ -23,7 +23,7 @@ func (p *program) enginesCommand() *cobra.Command {
 	return cli.Group("engines", "List the engines, and say how they are", p.enginesListCommand(), p.enginesStatusCommand(), p.engineApproveCommand())
 }
 
-// listedEngine is an engine as `savant engines list --json` shows it.
+// listedEngine is an engine in `savant engines list --json`.
 type listedEngine struct {
 	Engine      string   `json:"engine"`
 	Description string   `json:"description,omitempty"`
@@ -90,8 +90,8 @@ func (p *program) engineApproveCommand() *cobra.Command {
 	return command
 }
 
-// approveServer shows how the server is started, and then what changed of its
-// tools, and asks after each. A no about a server is kept.
+// approveServer shows how the server is started, and then the changes of its tools, and
+// asks about each. It stores a refusal of the server.
 func (p *program) approveServer(ctx context.Context, a *app.App, name string, yes bool) error {
 	part, refused, err := a.Mounts.Part(name)
 	if err != nil {
@@ -127,7 +127,7 @@ func (p *program) approveServer(ctx context.Context, a *app.App, name string, ye
 	}
 	var unseen []trust.Part
 	if review.First {
-		unseen = append(unseen, part) // a no keeps the whole server out
+		unseen = append(unseen, part) // a refusal concerns the whole server
 	}
 	if err := p.accepted(ctx, "Accept this?", yes, unseen...); err != nil {
 		return err
@@ -155,8 +155,8 @@ func (p *program) printReview(review mount.Review) {
 	}
 }
 
-// accepted returns nil when the person says yes, or said so beforehand. A no is
-// kept about these parts.
+// accepted returns nil if the person says yes, or said so with --yes. It stores a
+// refusal of these parts.
 func (p *program) accepted(ctx context.Context, question string, yes bool, parts ...trust.Part) error {
 	agreed, err := p.agrees(ctx, question, yes)
 	switch {

@@ -12,12 +12,12 @@ import (
 	"savant/fault"
 )
 
-// expectedOf names what a flag of a type takes, where a value does not say that
-// better.
+// expectedOf names the value that a flag of a type takes, if the value's own error does
+// not.
 var expectedOf = map[string]string{"int": "a whole number", "bool": "true or false", agents.OutputType: "text, json or stream-json"}
 
-// wrongFlag says what is wrong with a flag in words of the command line: which
-// was likely meant, and what a value has to be.
+// wrongFlag rewrites a flag's error for people: which flag was probably meant, and what
+// value it takes.
 func wrongFlag(command *cobra.Command, err error) error {
 	said := err.Error()
 	var unknown *pflag.NotExistError
@@ -35,7 +35,7 @@ func wrongFlag(command *cobra.Command, err error) error {
 	return cli.UsageError(said)
 }
 
-// flagNames are the flags that a command knows, its own and the settings.
+// flagNames returns the flags of a command, its own and the settings.
 func flagNames(command *cobra.Command) []string {
 	var known []string
 	command.Flags().VisitAll(func(flag *pflag.Flag) { known = append(known, flag.Name) })

@@ -66,7 +66,7 @@ Try it: go test . ./engines/%[1]s && go run ./cmd/savant call %[1]s.hello --args
 	return err
 }
 
-// sourceTree opens the checkout of Savant around the working folder.
+// sourceTree opens Savant's sources around the working folder.
 func sourceTree() (*os.Root, error) {
 	folder, err := os.Getwd()
 	if err != nil {
@@ -96,11 +96,10 @@ func isSource(folder string) bool {
 	return err == nil
 }
 
-// packageName is narrower than a name of an engine: it is a Go package too.
+// packageName matches an engine's name that is also a Go package's.
 var packageName = pattern.Lazy(`^[a-z][a-z0-9]{0,31}$`)
 
-// notPackages are folders that Go treats in their own way, and what MCP_SERVICE
-// calls every engine.
+// notPackages are names with a meaning for Go or in MCP_SERVICE.
 var notPackages = []string{"internal", "vendor", "testdata", "main", "init", settings.All}
 
 func checkEngineName(tree *os.Root, name string, taken []string) error {
@@ -120,7 +119,7 @@ func checkEngineName(tree *os.Root, name string, taken []string) error {
 	return nil
 }
 
-// writeEngine writes the folder of a new engine, all of it or nothing.
+// writeEngine writes the folder of a new engine, whole or not at all.
 func writeEngine(tree *os.Root, name string) error {
 	folder := path.Join("engines", name)
 	err := tree.Mkdir(folder, 0o755)

@@ -34,7 +34,7 @@ func (p *program) hubCommand() *cobra.Command {
 	return command
 }
 
-// serveHub serves until ctx ends.
+// serveHub serves the hub until ctx ends.
 func (p *program) serveHub(ctx context.Context, a *app.App, address string, readOnly bool) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -53,7 +53,7 @@ func (p *program) serveHub(ctx context.Context, a *app.App, address string, read
 	return serveUntilDone(ctx, hubServer(ctx, pages), listener)
 }
 
-// openHub listens, and returns the pages that are served there.
+// openHub listens, and returns the pages to serve.
 func (p *program) openHub(ctx context.Context, a *app.App, address string, readOnly bool) (net.Listener, *hub.Hub, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
@@ -66,15 +66,15 @@ func (p *program) openHub(ctx context.Context, a *app.App, address string, readO
 	return listener, pages, nil
 }
 
-// hubServer serves pages. Streams last, so that a bound of writing is theirs alone; what is
-// not streamed is short.
+// hubServer serves pages. It has no write timeout, since streams last; they set their
+// own.
 func hubServer(ctx context.Context, pages *hub.Hub) *http.Server {
 	return &http.Server{Handler: pages.Handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 5 * time.Minute,
 		MaxHeaderBytes: 64 << 10, BaseContext: func(net.Listener) context.Context { return ctx }}
 }
 
-// serveHubBeside serves the hub beside a client of MCP until the function that it returns
-// is called. Where it cannot, that is said on stderr and the client is served all the same.
+// serveHubBeside serves the hub beside an MCP client until end is called. If that
+// fails, stderr says so and the client is served without a hub.
 func (p *program) serveHubBeside(ctx context.Context, a *app.App, address string) (end func()) {
 	if address == "" {
 		return func() {}

@@ -35,7 +35,7 @@ func (p *program) initCommand() *cobra.Command {
 	return command
 }
 
-// init shows the proposal, asks, and writes what is not there yet.
+// init shows the proposed files, asks, and writes the missing ones.
 func (p *program) init(ctx context.Context, yes bool) error {
 	p.NameFolder()
 	root, err := os.OpenRoot(p.Settings.Path)
@@ -63,10 +63,11 @@ func (p *program) init(ctx context.Context, yes bool) error {
 	return err
 }
 
-// initBefore says that there are commands already, and which of them do not run yet.
+// initBefore reports that commands exist already, and which of them are not yet
+// trusted.
 func (p *program) initBefore() error {
 	said := ci.File + " is there already and stays as it is."
-	parts, _ := ci.Parts(p.Settings.Path, flow.ReadYAMLPlaces) // what is wrong with it is said where it is used
+	parts, _ := ci.Parts(p.Settings.Path, flow.ReadYAMLPlaces) // errors in the file are reported where it is used
 	if slices.ContainsFunc(parts, func(each trust.Part) bool { return !p.Loaded.Folder.Accepts(each) }) {
 		said += " Not all of it runs yet: savant trust shows what it would run, and asks."
 	}
@@ -74,8 +75,8 @@ func (p *program) initBefore() error {
 	return err
 }
 
-// trustWritten accepts the commands of a file that was written at the user's order.
-// Where that cannot be kept, savant trust will ask.
+// trustWritten accepts the commands of a file that the user just agreed to. If that
+// cannot be stored, savant trust asks later.
 func (p *program) trustWritten(text []byte) {
 	parts, err := ci.PartsOf(text, flow.ReadYAMLPlaces)
 	if err == nil {
@@ -86,7 +87,7 @@ func (p *program) trustWritten(text []byte) {
 	}
 }
 
-// agreeToWrite returns nil when the person agreed to what was shown.
+// agreeToWrite returns nil if the person agrees to the files shown.
 func (p *program) agreeToWrite(ctx context.Context, yes bool) error {
 	if yes {
 		return nil

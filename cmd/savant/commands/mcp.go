@@ -24,7 +24,7 @@ func (p *program) mcpCommand() *cobra.Command {
 	return command
 }
 
-// serve answers one client until its stream or ctx ends, or those that come over HTTP.
+// serve serves one client until its stream or ctx ends, or clients over HTTP.
 func (p *program) serve(ctx context.Context, besideHub string) error {
 	if p.Settings.HTTP.Address != "" {
 		if besideHub != "" {
@@ -57,12 +57,12 @@ func (p *program) serve(ctx context.Context, besideHub string) error {
 	})
 }
 
-// A client that closes its stream may still read the answers, as in
-// `printf … | savant mcp`, and gets them however long they take. Once nobody can
-// read the output any more, calls are canceled.
+// A client that has closed its stream may still read the answers, as in `printf … |
+// savant mcp`, however long they take. When nobody can read the output any more, calls
+// are cancelled.
 
-// pollUnread is how often serving checks for a reader once the client has closed its
-// stream.
+// pollUnread is how often the server checks for a reader after the client has closed
+// its stream.
 const pollUnread = 100 * time.Millisecond
 
 // serveClient serves the client at the standard streams until it has all answers,
@@ -74,7 +74,7 @@ func (p *program) serveClient(ctx context.Context, server *mcpio.Server) error {
 	return server.Serve(ctx, in, p.Stdout)
 }
 
-// watchUnread stops the server once nobody can read what it writes.
+// watchUnread stops the server when its output has lost its reader.
 func (p *program) watchUnread(ctx context.Context, stop func()) {
 	file, isFile := p.Stdout.Writer.(*os.File)
 	if !isFile {
@@ -92,7 +92,7 @@ func (p *program) watchUnread(ctx context.Context, stop func()) {
 	stop()
 }
 
-// ending is a stream that calls ended once when it has ended.
+// ending is a stream that calls ended once, at its end.
 type ending struct {
 	io.Reader
 	ended func()

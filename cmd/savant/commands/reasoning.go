@@ -79,7 +79,7 @@ func (p *program) reasoningServeCommand() *cobra.Command {
 	return command
 }
 
-// serveReasoning serves until ctx ends, and then lets decisions finish for a moment.
+// serveReasoning serves until ctx ends, and then briefly lets decisions finish.
 func (p *program) serveReasoning(ctx context.Context, a *app.App, address string) error {
 	handler, err := a.ReasoningHandler(ctx)
 	if err != nil {
@@ -94,7 +94,7 @@ func (p *program) serveReasoning(ctx context.Context, a *app.App, address string
 		return errors.Join(app.Misconfigured(fault.New(fault.InvalidParams, "--address %s is reachable from elsewhere: set REASONING_API_TOKEN", address)), listener.Close())
 	}
 	if local {
-		name, _, _ := net.SplitHostPort(address) // it was listened to
+		name, _, _ := net.SplitHostPort(address) // listening has validated it
 		handler = service.ForHosts(handler, name)
 	}
 	fmt.Fprintf(p.Stderr, "serving http://%s%s\n", listener.Addr(), reasoning.Endpoint)
@@ -106,7 +106,7 @@ func (p *program) serveReasoning(ctx context.Context, a *app.App, address string
 	return serveUntilDone(ctx, server, listener)
 }
 
-// serveUntilDone serves until ctx ends, and then lets requests finish for a moment.
+// serveUntilDone serves until ctx ends, and then briefly lets requests finish.
 func serveUntilDone(ctx context.Context, server *http.Server, listener net.Listener) error {
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()

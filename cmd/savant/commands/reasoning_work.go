@@ -15,7 +15,7 @@ import (
 	"savant/reasoning/mongoqueue"
 )
 
-// Bounds of a worker.
+// Limits of a worker.
 const (
 	maxConcurrency = 1000
 	maxAttempts    = 100

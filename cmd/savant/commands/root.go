@@ -1,5 +1,5 @@
-// Package commands is the command line: a file or a package below for each command.
-// A command reads its flags, calls what does the work, and shows what came of it.
+// Package commands is the command line, with a file or a package for each command. A
+// command reads its flags, calls the packages that do the work, and prints the result.
 package commands
 
 import (
@@ -23,7 +23,7 @@ import (
 	"savant/internal/settings"
 )
 
-// Run is the whole program. It returns the exit code.
+// Run runs the program and returns its exit code.
 func Run(ctx context.Context, args []string, world cli.World) int {
 	world.Version = app.VersionOf(world.Version)
 	p := &program{&cli.Program{World: world, Stdin: world.Stdin, Typed: new(terminal.Lines), Stdout: &terminal.Output{Writer: world.Stdout}, Stderr: world.Stderr}}
@@ -44,13 +44,13 @@ func (p *program) run(ctx context.Context, args []string) int {
 	return p.ended(ctx, p.Report(err))
 }
 
-// ended returns the exit code of the program. It differs from the command's own
-// where the output could not be written, or a signal ended the command.
+// ended returns the exit code of the program. It differs from the command's if the
+// output could not be written or a signal ended the command.
 func (p *program) ended(ctx context.Context, code int) int {
 	if code == cli.ExitFailed && ctx.Err() != nil {
 		return cli.ExitInterrupted
 	}
-	if code != cli.ExitOK || p.Serving || p.Stdout.Failed() == nil { // a client may leave when it likes
+	if code != cli.ExitOK || p.Serving || p.Stdout.Failed() == nil { // a client may leave at any time
 		return code
 	}
 	if !p.Stdout.Unread() {
@@ -84,7 +84,7 @@ func (p *program) root() *cobra.Command {
 	return root
 }
 
-// helpForKnown makes help of a command that there is not a mistake.
+// helpForKnown makes `help` fail for an unknown command.
 func helpForKnown(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	for _, each := range root.Commands() {
@@ -103,8 +103,8 @@ func helpForKnown(root *cobra.Command) {
 	}
 }
 
-// usageTemplate names the settings in one line where the template would list them
-// all: each is a flag of every command.
+// usageTemplate names the settings in one line instead of listing them all: each is a
+// flag of every command.
 func usageTemplate(whole string) string {
 	const list = "{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}"
 	return strings.Replace(whole, "\n\nGlobal Flags:\n"+list, "\n\nEach setting is a flag, too: savant --help lists them, savant config show says what holds.", 1)
@@ -126,8 +126,8 @@ func (p *program) configure(command *cobra.Command, _ []string) error {
 	return nil
 }
 
-// withoutCommand serves if a client has started the program with MCP_SERVICE, and
-// prints the usage otherwise.
+// withoutCommand serves MCP if a client has started the program with MCP_SERVICE, and
+// else prints the usage.
 func (p *program) withoutCommand(command *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return cli.UnknownCommand(command, args[0])

@@ -22,7 +22,7 @@ import (
 	"savant/internal/visible"
 )
 
-// trustFlags are those of `savant trust`.
+// trustFlags are the flags of `savant trust`.
 type trustFlags struct{ list, revoke, yes bool }
 
 func (p *program) trustCommand() *cobra.Command {
@@ -73,7 +73,7 @@ func (p *program) trust(ctx context.Context, given trustFlags, ids []string) err
 	return p.settle(ctx, path, given.yes, asked)
 }
 
-// knownParts refuses the name of a part that there is not.
+// knownParts refuses an unknown part.
 func knownParts(ids []string, folder *trust.Folder, parts []trust.Part) error {
 	known := folder.Known()
 	for _, each := range parts {
@@ -92,9 +92,8 @@ func knownParts(ids []string, folder *trust.Folder, parts []trust.Part) error {
 	return nil
 }
 
-// unsettled are the parts to ask about: those that are named, or all, unless they
-// are accepted. Without a person to ask, what was refused stays so unless it is
-// named.
+// unsettled returns the parts to ask about: the named ones, or all, except accepted
+// ones. With --yes, a refused part stays refused unless it is named.
 func unsettled(folder *trust.Folder, parts []trust.Part, ids []string, yes bool) []trust.Part {
 	return slices.DeleteFunc(slices.Clone(parts), func(each trust.Part) bool {
 		named, said := slices.Contains(ids, each.ID()), folder.Said(each)
@@ -102,7 +101,7 @@ func unsettled(folder *trust.Folder, parts []trust.Part, ids []string, yes bool)
 	})
 }
 
-// warnOf says what of the folder cannot be read, and so is not used.
+// warnOf reports what cannot be read in the folder, and so is not used.
 func (p *program) warnOf(problems []error) {
 	for _, each := range problems {
 		fmt.Fprintf(p.Stderr, "savant: warning: %s\n", visible.Line(fault.From(each).Message()))
@@ -122,14 +121,14 @@ func (p *program) nothingToTrust(folder *trust.Folder, parts []trust.Part) error
 	return err
 }
 
-// notes say how a part stands that is asked about.
+// notes describe the current answer about a part.
 var notes = map[trust.Answer]string{
 	trust.Unsaid:  "",
 	trust.Changed: " (not as it was trusted)",
 	trust.Refused: " (refused before)",
 }
 
-// showParts prints what the answer will be bound to, and the digest of all.
+// showParts prints what the answer will be bound to, with the digest of all.
 func (p *program) showParts(folder *trust.Folder, asked, all []trust.Part) {
 	fmt.Fprintf(p.Stdout, "What is in %s is not used until you trust it:\n\n", visible.Line(folder.Path))
 	for _, each := range asked {
@@ -150,9 +149,9 @@ func (p *program) showPart(part trust.Part, note string) {
 	fmt.Fprintln(p.Stdout)
 }
 
-// ownEyes removes what looks like a secret unless a person is at a terminal. They
-// have to see all that they are asked about, since a command may be made to look
-// like a secret. Elsewhere the output may be a log; the digest covers what is left out.
+// ownEyes redacts a text unless a person is at a terminal. There nothing may be hidden,
+// since a command can be disguised as a secret. Elsewhere the output may be a log; the
+// digest covers the omitted text.
 func (p *program) ownEyes(text string) string {
 	if terminal.Is(p.Stdin) || terminal.Is(p.Stdout) {
 		return text
@@ -160,7 +159,7 @@ func (p *program) ownEyes(text string) string {
 	return redact.Shapes().Text(text)
 }
 
-// settle asks about the parts that were shown, and keeps the answer.
+// settle asks about the parts that were shown, and stores the answer.
 func (p *program) settle(ctx context.Context, path string, yes bool, asked []trust.Part) error {
 	agreed, err := p.agrees(ctx, "Trust "+these(len(asked))+"?", yes)
 	if errors.Is(err, errNobody) {
@@ -185,8 +184,8 @@ func (p *program) settle(ctx context.Context, path string, yes bool, asked []tru
 	return err
 }
 
-// acceptParts keeps that a person accepted parts, also where the lock file holds
-// how a server was started before.
+// acceptParts stores that a person accepted parts, and updates the lock file if it pins
+// another way to start a server.
 func acceptParts(folder *trust.Folder, path string, parts ...trust.Part) error {
 	if err := folder.Accept(parts...); err != nil {
 		return err
@@ -215,11 +214,11 @@ func these(n int) string {
 	return fmt.Sprintf("these %d parts", n)
 }
 
-// errNobody: there is no terminal to ask at.
+// errNobody is returned without a terminal to ask at.
 var errNobody = errors.New("nobody can be asked")
 
-// agrees asks a person and reports whether the answer is yes: errNobody, or
-// APPROVAL_REQUIRED where nothing was answered.
+// agrees asks a yes-or-no question. The error is errNobody, or APPROVAL_REQUIRED
+// without an answer.
 func (p *program) agrees(ctx context.Context, question string, yes bool) (bool, error) {
 	if yes {
 		return true, nil
@@ -234,7 +233,7 @@ func (p *program) agrees(ctx context.Context, question string, yes bool) (bool, 
 	return agreed, nil
 }
 
-// listedPart is a part as `savant trust --list --json` shows it.
+// listedPart is a part in `savant trust --list --json`.
 type listedPart struct {
 	trust.Part
 	Answer trust.Answer `json:"answer"`

@@ -17,17 +17,17 @@ import (
 	"savant/internal/settings"
 )
 
-// child is a server of this program in a process of its own.
+// child is a Savant server in its own process.
 type child struct {
 	command *exec.Cmd
 	client  *mcpclient.Client
 }
 
-// childGrace is how long a child may take to end after a signal.
+// childGrace bounds how long a child may take to end after a signal.
 const childGrace = 5 * time.Second
 
-// startServer starts `savant mcp` on pipes and greets it. It keeps its state
-// under path and may read the repository at top.
+// startServer starts `savant mcp` on pipes and connects to it. The server keeps its
+// state under path and may read the repository at top.
 func startServer(ctx context.Context, options Options, path, top string) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -56,8 +56,8 @@ func startServer(ctx context.Context, options Options, path, top string) (*child
 	return &child{command, client}, nil
 }
 
-// childSettings are the variables that differ from this process. What a server
-// only informs of would stand between the steps that are shown.
+// childSettings are the variables that differ from this process. The server's
+// informational log would mix with the steps shown, so it is off.
 func childSettings(own settings.Settings, path, top string) []string {
 	level := own.LogLevel
 	if level == slog.LevelInfo {

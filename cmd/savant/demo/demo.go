@@ -1,5 +1,5 @@
 // Package demo is a complete client of Savant: it starts a server, reads the driver
-// prompt and follows instructions until the run is done.
+// prompt and follows instructions until the run has ended.
 package demo
 
 import (
@@ -20,24 +20,24 @@ import (
 	"savant/think/library"
 )
 
-// demoWorkflow is what the demo drives: it needs git alone.
+// demoWorkflow needs only git.
 const demoWorkflow = "repo_tour"
 
-// Options are what the demo is run with.
+// Options configure the demo.
 type Options struct {
-	// Repository is a folder of the git repository that is shown.
+	// Repository is a folder of the git repository to show.
 	Repository  string
 	Version     string
 	Environment []string
 	Settings    settings.Settings
 	Stdout      io.Writer
-	// Stderr gets the log of the server.
+	// Stderr gets the server's log.
 	Stderr   io.Writer
 	Coloured bool
 }
 
-// Run drives a workflow through a server of its own and shows every step. The
-// error is TOOL_FAILED where the run did not end well.
+// Run drives a workflow through its own server and shows every step. It returns
+// TOOL_FAILED if the run did not succeed.
 func Run(ctx context.Context, options Options) error {
 	top, err := topOf(ctx, options.Repository)
 	if err != nil {
@@ -63,7 +63,7 @@ func Run(ctx context.Context, options Options) error {
 	return nil
 }
 
-// topOf returns the top folder of the repository around a folder.
+// topOf returns the top folder of a folder's repository.
 func topOf(ctx context.Context, folder string) (string, error) {
 	out, err := gitrun.Run(ctx, gitrun.Command{Folder: folder, Limit: 64 << 10, Args: []string{"rev-parse", "--show-toplevel"}})
 	switch {
@@ -79,7 +79,7 @@ func topOf(ctx context.Context, folder string) (string, error) {
 	return strings.TrimSuffix(string(out.Data), "\n"), nil
 }
 
-// named is the repository's path for the server: relative to SAVANT_PATH where it is
+// named returns the repository's path for the server, relative to SAVANT_PATH if it is
 // below.
 func named(path, top string) string {
 	if resolved, err := filepath.EvalSymlinks(path); err == nil {
@@ -104,7 +104,7 @@ func tour(ctx context.Context, client *mcpclient.Client, show *display, repo str
 	return reply, err
 }
 
-// greet reads what a client reads first: the tools and the driver prompt.
+// greet shows what a client reads first: the tools and the driver prompt.
 func greet(ctx context.Context, client *mcpclient.Client, show *display) error {
 	tools, err := client.Tools(ctx)
 	if err != nil {
@@ -118,9 +118,8 @@ func greet(ctx context.Context, client *mcpclient.Client, show *display) error {
 	return nil
 }
 
-// follow does what the instruction says and hands over the result. A result
-// that is refused is shown, and the instruction followed again: the server
-// knows when that is enough.
+// follow executes an instruction and sends the result. It repeats a refused one until
+// the server ends the attempts.
 func follow(ctx context.Context, client *mcpclient.Client, show *display, reply think.Reply) (think.Reply, error) {
 	instruction := reply.Instruction
 	show.instruction(reply)
@@ -146,7 +145,7 @@ func follow(ctx context.Context, client *mcpclient.Client, show *display, reply 
 	return next, err
 }
 
-// receiptOf returns the receipt that a tool's reply carries, or "".
+// receiptOf returns the receipt in a tool's reply, or "".
 func receiptOf(result json.RawMessage) string {
 	var members map[string]json.RawMessage
 	var receipt string
@@ -156,9 +155,8 @@ func receiptOf(result json.RawMessage) string {
 	return receipt
 }
 
-// failed is what a client passes on of a tool that failed: the receipt where
-// the server saw it, else a CallToolResult with isError. A server that is gone
-// is the caller's error.
+// failed returns a failed tool's result as a client sends it: the receipt if there is
+// one, else a CallToolResult with isError. If the server is gone, it returns the error.
 func failed(err error) (json.RawMessage, error) {
 	if errors.Is(err, fault.EngineOffline) {
 		return nil, err
@@ -170,7 +168,7 @@ func failed(err error) (json.RawMessage, error) {
 	return json.Marshal(map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": string(text)}}})
 }
 
-// ask calls a tool and reads its result.
+// ask calls a tool and decodes its result.
 func ask(ctx context.Context, client *mcpclient.Client, tool string, args, into any) error {
 	raw, err := client.Call(ctx, tool, args)
 	if err != nil {

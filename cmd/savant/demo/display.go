@@ -15,11 +15,11 @@ import (
 	"savant/think/library"
 )
 
-// display shows a run to a person as it goes.
+// display shows a run to a person.
 type display struct {
 	out      io.Writer
 	coloured bool
-	steps    int // instructions shown
+	steps    int // number of instructions shown
 }
 
 // maxShown is how much of an input or a result is shown, in bytes.
@@ -61,12 +61,12 @@ func (d *display) refusal(err *fault.Error) {
 	d.line(d.paint(terminal.Red, "refused"), terminal.Visible(string(err.Code)+": "+err.Message()))
 }
 
-// shortened is a value on one line, cut where it is long.
+// shortened returns a value on one line, truncated.
 func shortened(value json.RawMessage) string {
 	return terminal.Visible(fault.Cut(string(value), maxShown))
 }
 
-// final tells how the run ended and where its record lies.
+// final shows how the run ended and where its record is.
 func (d *display) final(reply think.Reply, path string) {
 	colour := terminal.Green
 	if reply.Outcome != "done" {

@@ -1,6 +1,6 @@
 package terminal
 
-// Colour is a way to write text, as SGR parameters.
+// Colour is a text style, as SGR parameters.
 type Colour string
 
 // The colours used.
@@ -11,7 +11,7 @@ const (
 	Red   Colour = "31"
 )
 
-// Paint returns text in a colour, where it is to be coloured.
+// Paint returns text in a colour, if coloured is set.
 func Paint(coloured bool, colour Colour, text string) string {
 	if !coloured {
 		return text
@@ -19,5 +19,5 @@ func Paint(coloured bool, colour Colour, text string) string {
 	return "\x1b[" + string(colour) + "m" + text + "\x1b[0m"
 }
 
-// ClearLine takes the cursor to the start of an empty line (ECMA-48: CR, EL).
+// ClearLine moves the cursor to the start of an empty line (ECMA-48: CR, EL).
 const ClearLine = "\r\x1b[K"

@@ -12,8 +12,8 @@ import (
 	"savant/fault"
 )
 
-// SourceLine returns the line that a diagnostic is about with a caret below its column,
-// or "".
+// SourceLine returns the source line of a diagnostic with a caret below its column, or
+// "".
 func SourceLine(d fault.Diagnostic) string {
 	line, caret, ok := strings.Cut(d.Source, "\n")
 	if line = Visible(line); !ok {
@@ -23,8 +23,8 @@ func SourceLine(d fault.Diagnostic) string {
 	return "  " + number + " | " + line + "\n  " + strings.Repeat(" ", len(number)) + " | " + caret
 }
 
-// GitHub writes diagnostics as workflow commands of GitHub Actions, which shows
-// them beside the lines.
+// GitHub writes diagnostics as workflow commands of GitHub Actions, which shows them
+// beside the lines.
 func GitHub(out io.Writer, found []fault.Diagnostic) {
 	kinds := map[string]string{"": "error", "warning": "warning", "note": "notice"}
 	for _, d := range found {
@@ -48,7 +48,7 @@ func escapedProperty(text string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapedData(Visible(text)))
 }
 
-// The parts of a SARIF 2.1.0 log that are written.
+// The parts of a SARIF 2.1.0 log that Savant uses.
 type (
 	sarifLog struct {
 		Schema  string     `json:"$schema"`
@@ -95,7 +95,7 @@ type (
 	}
 )
 
-// SARIF writes diagnostics as a log of SARIF 2.1.0, which code scanning reads.
+// SARIF writes diagnostics as a SARIF 2.1.0 log for code scanning.
 func SARIF(out io.Writer, version string, found []fault.Diagnostic) error {
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{Name: "savant", Version: version, Rules: []sarifRule{}}

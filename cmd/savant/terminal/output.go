@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// Output is a stream that remembers its first error of writing: an answer that
-// nobody got is a failure. Several goroutines may use it at once.
+// Output is a stream that stores its first write error: a command whose output was lost
+// has failed. It is safe for concurrent use.
 type Output struct {
 	io.Writer
 	mu    sync.Mutex
@@ -25,7 +25,7 @@ func (o *Output) Write(data []byte) (int, error) {
 	return n, err
 }
 
-// Failed returns the first error of writing, or nil.
+// Failed returns the first write error, or nil.
 func (o *Output) Failed() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

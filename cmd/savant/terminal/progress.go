@@ -7,21 +7,20 @@ import (
 	"time"
 )
 
-// A command says how a call goes once it has taken firstProgress, and then every
+// A command reports a call's progress after firstProgress, and then every
 // progressEvery.
 const (
 	firstProgress = 300 * time.Millisecond
 	progressEvery = time.Second
 )
 
-// Progress returns what writes lines of progress to out: at most one each second, and
-// none in the first 300 ms.
+// Progress returns a function that writes lines of progress to out: at most one per
+// second, and none in the first 300 ms.
 func Progress(out io.Writer, now func() time.Time) func(done, total float64, message string) {
 	return Paced(now, func(line string) { fmt.Fprintln(out, line) })
 }
 
-// Paced is Progress for a line that is shown otherwise. It is shown by one goroutine
-// at a time.
+// Paced is Progress with another way to show a line. show is not called concurrently.
 func Paced(now func() time.Time, show func(line string)) func(done, total float64, message string) {
 	var mu sync.Mutex
 	due := now().Add(firstProgress)
@@ -40,7 +39,7 @@ func Paced(now func() time.Time, show func(line string)) func(done, total float6
 	}
 }
 
-// EverySecond calls show once a second until stop is called, and not after it.
+// EverySecond calls show once a second until stop returns.
 func EverySecond(show func()) (stop func()) {
 	ticker, done := time.NewTicker(time.Second), make(chan struct{})
 	var running sync.WaitGroup
@@ -61,14 +60,14 @@ func EverySecond(show func()) (stop func()) {
 	}
 }
 
-// Elapsed is a last line that says what goes on and for how long; the next line
-// replaces it.
+// Elapsed formats a temporary last line that says what is running and for how long; the
+// next line replaces it.
 func Elapsed(doing string, took time.Duration) string {
 	return fmt.Sprintf("%s… %s %v", ClearLine, Visible(doing), took.Truncate(time.Second))
 }
 
-// ProgressOf is Progress for a call that may say nothing: at a terminal the last line
-// says for how long it has gone on, until end is called.
+// ProgressOf is Progress for a call that may report nothing: at a terminal a temporary
+// last line shows its duration until end is called.
 func ProgressOf(out io.Writer, call string) (tell func(done, total float64, message string), end func()) {
 	if !Is(out) {
 		return Progress(out, time.Now), func() {}

@@ -12,10 +12,10 @@ import (
 	"savant/internal/visible"
 )
 
-// Table writes a row for each item, in columns under a header. What does not print in
-// a cell is made visible. At a terminal a row is one line: long cells are cut, the
-// longest first, but for the first column, which names the item. Without items nothing
-// is written. Rows without a header tell of one thing, and are whole.
+// Table writes a row per item, in columns below a header. Unprintable characters in
+// cells are made visible. At a terminal a row is one line: the longest cells are
+// truncated first, but never the first column, which names the item. Without items
+// nothing is written. Without a header nothing is truncated.
 func Table[T any](out io.Writer, header []string, items []T, cells func(T) []string) error {
 	if len(items) == 0 {
 		return nil
@@ -36,11 +36,11 @@ func Table[T any](out io.Writer, header []string, items []T, cells func(T) []str
 	return err
 }
 
-// gap is between two columns.
+// gap separates two columns.
 const gap = "  "
 
-// laidOut returns rows in columns, of lines that are no longer than a limit; 0 is
-// none.
+// laidOut returns rows in columns, with lines of at most limit columns; 0 means no
+// limit.
 func laidOut(rows [][]string, limit int) string {
 	var widths []int
 	for _, row := range rows {
@@ -69,10 +69,10 @@ func laidOut(rows [][]string, limit int) string {
 	return out.String()
 }
 
-// narrowest is what shrinking leaves of a column.
+// narrowest is the minimum width of a shrunk column.
 const narrowest = 6
 
-// shrink takes from the widest column after the first until all of them fit a limit.
+// shrink narrows the widest columns except the first until all fit the limit.
 func shrink(widths []int, limit int) {
 	total := 0
 	for _, each := range widths {
@@ -92,7 +92,7 @@ func shrink(widths []int, limit int) {
 	}
 }
 
-// columns is how many columns of a terminal a text takes.
+// columns returns how many terminal columns a text takes.
 func columns(text string) int {
 	n := 0
 	for _, r := range text {
@@ -112,7 +112,7 @@ func columnsOf(r rune) int {
 	return 1
 }
 
-// cutTo cuts a text that takes more columns than a limit, and ends it with …
+// cutTo truncates a text to a number of columns, with a final …
 func cutTo(text string, limit int) string {
 	if columns(text) <= limit {
 		return text
@@ -127,8 +127,7 @@ func cutTo(text string, limit int) string {
 	return text
 }
 
-// widthOf is how many columns the terminal has that a stream goes to, 0 for another
-// stream.
+// widthOf returns the width of a stream's terminal; 0 for any other stream.
 func widthOf(out io.Writer) int {
 	if wrapped, ok := out.(*Output); ok {
 		out = wrapped.Writer

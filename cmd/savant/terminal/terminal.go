@@ -13,7 +13,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Is reports whether a stream is one that a person sits at.
+// Is reports whether a stream is a terminal.
 func Is(stream any) bool {
 	if out, ok := stream.(*Output); ok {
 		stream = out.Writer
@@ -22,32 +22,31 @@ func Is(stream any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// Coloured reports whether to write colours to a stream. variable looks up the
-// environment.
+// Coloured reports whether a stream gets colours. variable looks up the environment.
 func Coloured(stream any, variable func(string) (string, bool)) bool {
 	plain, set := variable("NO_COLOR")
 	kind, _ := variable("TERM")
 	return Is(stream) && (!set || plain == "") && kind != "dumb"
 }
 
-// ErrNoAnswer is what Lines.Ask returns where nothing was typed.
+// ErrNoAnswer is returned by Lines.Ask if nothing was typed.
 var ErrNoAnswer = errors.New("nothing was answered")
 
-// Lines are those that a person types. A question that was taken back leaves its line
+// Lines are the lines that a person types. A line typed for a withdrawn question goes
 // to the next one.
 type Lines struct {
 	mu      sync.Mutex
-	pending chan line // being read; nil: none is
+	pending chan line // a read in progress, or nil
 }
 
-// line is what was typed.
+// line is one typed line.
 type line struct {
 	text string
 	err  error
 }
 
-// Ask prints a question and returns the line that is typed, without the spaces
-// around it. The error is ErrNoAnswer or that of ctx.
+// Ask prints a question and returns the typed line without surrounding spaces. The
+// error is ErrNoAnswer or that of ctx.
 func (l *Lines) Ask(ctx context.Context, in io.Reader, out io.Writer, question string) (string, error) {
 	fmt.Fprint(out, question)
 	l.mu.Lock()
@@ -71,13 +70,12 @@ func (l *Lines) Ask(ctx context.Context, in io.Reader, out io.Writer, question s
 	}
 }
 
-// Confirm asks a question and reports whether the answer is yes. The error is
-// that of Lines.Ask.
+// Confirm asks a yes-or-no question. The error is that of Lines.Ask.
 func Confirm(ctx context.Context, in io.Reader, out io.Writer, question string) (bool, error) {
 	return new(Lines).Confirm(ctx, in, out, question)
 }
 
-// Confirm is Confirm with the lines that a person types.
+// Confirm asks a yes-or-no question.
 func (l *Lines) Confirm(ctx context.Context, in io.Reader, out io.Writer, question string) (bool, error) {
 	said, err := l.Ask(ctx, in, out, question+" [y/N] ")
 	return strings.EqualFold(said, "y") || strings.EqualFold(said, "yes"), err

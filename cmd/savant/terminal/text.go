@@ -1,4 +1,4 @@
-// Package terminal writes for people at a terminal, and reads what they answer.
+// Package terminal formats output for people at a terminal, and reads their answers.
 package terminal
 
 import (
@@ -13,14 +13,14 @@ import (
 	"savant/internal/visible"
 )
 
-// Visible returns text of others for a place within or after our own words: what a
-// model or a file says must not steer the terminal, hide a part of itself or pass
-// for a line of ours. Lines that follow the first are indented.
+// Visible returns untrusted text for use within Savant's own output: text of a model or
+// a file must not control the terminal, hide a part of itself or imitate a line of
+// Savant. Its further lines are indented.
 func Visible(text string) string { return visible.Text(text) }
 
-// Content returns a text that is the output itself, such as an answer, with its lines
-// as they are. Characters that cannot be seen are written out, and a line that begins
-// as ours do is indented.
+// Content returns a text that is itself the output, such as an answer, with its lines
+// unchanged. Invisible characters are escaped, and a line that begins like one of
+// Savant's is indented.
 func Content(text string) string {
 	lines := strings.Split(visible.Characters(text), "\n")
 	for i, line := range lines {
@@ -31,8 +31,8 @@ func Content(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Quoted returns a text of one line as it is. The lines of a longer one are marked,
-// so that none can pass for a line of ours.
+// Quoted returns a text of one line unchanged, and marks the lines of a longer one, so
+// that none can imitate a line of Savant.
 func Quoted(text string) string {
 	if strings.ContainsRune(strings.TrimSpace(text), '\n') {
 		return visible.Block(text)
@@ -40,8 +40,8 @@ func Quoted(text string) string {
 	return visible.Line(text)
 }
 
-// Indented returns a value as indented JSON. Characters that do not print are
-// escaped, as Visible does: it is the same JSON, and safe on a terminal.
+// Indented returns a value as indented JSON. Unprintable characters are escaped in
+// JSON, so the value is the same and safe on a terminal.
 func Indented(value any) (string, error) {
 	var encoded bytes.Buffer
 	encoder := json.NewEncoder(&encoded)
@@ -52,7 +52,7 @@ func Indented(value any) (string, error) {
 	}
 	var out strings.Builder
 	for _, r := range encoded.String() {
-		if visible.Characters(string(r)) == string(r) { // a tab or a new line in a string is escaped already
+		if visible.Characters(string(r)) == string(r) { // JSON has escaped a tab or a line break already
 			out.WriteRune(r)
 			continue
 		}
@@ -63,8 +63,8 @@ func Indented(value any) (string, error) {
 	return out.String(), nil
 }
 
-// DiagnosticLine is one diagnostic as compilers and editors write it:
-// file:line:col: error: message [CODE]. code is that of the whole error.
+// DiagnosticLine formats a diagnostic in the way of compilers: file:line:col: error:
+// message [CODE]. code is the code of the whole error.
 func DiagnosticLine(d fault.Diagnostic, code fault.Code) string {
 	if d.Code != "" {
 		code = d.Code
@@ -76,7 +76,8 @@ func DiagnosticLine(d fault.Diagnostic, code fault.Code) string {
 	return Visible(place(d) + severity + ": " + d.Message + unfitting(d) + " [" + string(code) + "]")
 }
 
-// Diagnostics writes what an error says beside its details: a line each.
+// Diagnostics writes the diagnostics of an error, one per line, unless its details say
+// the same.
 func Diagnostics(out io.Writer, said *fault.Error) {
 	for _, each := range said.Diagnostics {
 		if len(said.Diagnostics) > 1 && each.Line > 0 || !repeats(each, said.Details) {
@@ -85,7 +86,7 @@ func Diagnostics(out io.Writer, said *fault.Error) {
 	}
 }
 
-// repeats says whether the details of an error say all that a diagnostic does.
+// repeats reports whether an error's details say all that a diagnostic does.
 func repeats(d fault.Diagnostic, details string) bool {
 	if d.Line > 0 && !strings.Contains(details, fmt.Sprintf("%d:%d", d.Line, d.Column)) {
 		return false
@@ -109,7 +110,7 @@ func place(d fault.Diagnostic) string {
 	return where + ": "
 }
 
-// unfitting says what was expected and what came, where the message does not.
+// unfitting returns the expected and the actual value, if the message lacks them.
 func unfitting(d fault.Diagnostic) string {
 	if d.Expected == "" || strings.Contains(d.Message, d.Expected) {
 		return ""
@@ -117,7 +118,7 @@ func unfitting(d fault.Diagnostic) string {
 	return fmt.Sprintf(" (expected %s, got %s)", d.Expected, d.Actual)
 }
 
-// Count is a number of things: "1 run", "2 runs".
+// Count formats a number of things: "1 run", "2 runs".
 func Count(n int, what string) string {
 	if n != 1 {
 		what += "s"

@@ -4,6 +4,6 @@ package terminal
 
 import "os"
 
-// HasNoReader reports whether a pipe has nobody at its other end: here that is not told
-// before something is written to it.
+// HasNoReader reports whether a pipe has lost its reader. On this system only a write
+// can tell.
 func HasNoReader(*os.File) bool { return false }

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// HasNoReader reports whether a pipe or a socket has nobody at its other end: POLLERR
-// and POLLHUP of poll(2), which are always reported. A file or a terminal has a reader.
+// HasNoReader reports whether a pipe or a socket has lost its reader: POLLERR and
+// POLLHUP of poll(2), which are always reported. A file or a terminal has a reader.
 func HasNoReader(file *os.File) (gone bool) {
 	raw, err := file.SyscallConn()
 	if err != nil {

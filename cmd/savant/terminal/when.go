@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// When writes a time of RFC 3339 as a person reads it, in the zone of now: "3 min ago"
-// today, "yesterday 14:05", "14 Nov 09:30", "2025-11-14". Other text stays as it is.
+// When formats an RFC 3339 time for a person, in the zone of now: "3 min ago" today,
+// "yesterday 14:05", "14 Nov 09:30", "2025-11-14". Other text is returned unchanged.
 func When(text string, now time.Time) string {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
@@ -16,7 +16,7 @@ func When(text string, now time.Time) string {
 	year, month, day := now.Date()
 	midnight := time.Date(year, month, day, 0, 0, 0, 0, now.Location())
 	switch ago := now.Sub(at); {
-	case ago < -time.Minute: // another clock than this one
+	case ago < -time.Minute: // a clock other than this one
 		return at.Format("2006-01-02 15:04")
 	case ago < 5*time.Second:
 		return "now"

@@ -12,8 +12,8 @@ import (
 	"savant/reasoning"
 )
 
-// modelFlag is --slm or --llm: alone it has that model decide, with a name it says
-// which model that is.
+// modelFlag is --slm or --llm: alone it selects that model to decide, with a value it
+// also names the model.
 type modelFlag struct {
 	forced bool
 	name   string
@@ -26,10 +26,10 @@ func (f *modelFlag) String() string {
 	return f.name
 }
 
-// Type is what the usage calls the value.
+// Type names the value in the usage.
 func (*modelFlag) Type() string { return "model" }
 
-// Set takes the name of a model, or whether it is to decide.
+// Set takes the name of a model, or whether that model decides.
 func (f *modelFlag) Set(text string) error {
 	if forced, err := strconv.ParseBool(text); err == nil {
 		*f = modelFlag{forced: forced}
@@ -52,7 +52,7 @@ func modelFlags(flags *pflag.FlagSet, want *runFlags) {
 	}
 }
 
-// readModels takes the models that a run is to have, and the one that is to decide.
+// readModels reads the models of a run, and which one decides.
 func (p *program) readModels(want *runFlags) error {
 	inside := &p.Loaded.Reasoning
 	if inside.URL != "" && (want.slm.name != "" || want.llm.name != "") {

@@ -1,4 +1,4 @@
-// Package agents has the commands that run the agent and look at its runs.
+// Package agents holds the commands that run the agent and inspect its runs.
 package agents
 
 import (
@@ -22,50 +22,50 @@ import (
 	"savant/telemetry"
 )
 
-// runFlags is what a person asks the agent on the command line.
+// runFlags are the flags of savant run.
 type runFlags struct {
 	order        agent.RunOptions
 	input, file  string
 	args         string
 	resume       string
 	maxSteps     int
-	limit        int // of a run that goes on; 0: as it has it
+	limit        int // of a resumed run; 0: unchanged
 	slm, llm     modelFlag
 	quiet        bool
 	allow, deny  []string
 	outputFormat outputFormat
 }
 
-// outputFormat is what is written to stdout.
+// outputFormat is the format of stdout.
 type outputFormat string
 
 const (
-	outputText   outputFormat = "text"        // the answer alone
+	outputText   outputFormat = "text"        // only the answer
 	outputJSON   outputFormat = "json"        // the report
 	outputStream outputFormat = "stream-json" // every event, then the report
 )
 
-// outputFlag reads a format. From then on errors are JSON, too, where it is:
-// also those of the rest of the command line.
+// outputFlag reads a format. With a JSON format, all later errors are JSON, including
+// errors in the rest of the command line.
 type outputFlag struct {
 	program *program
 	format  *outputFormat
 }
 
 func (f outputFlag) String() string {
-	if f.format == nil { // as package flag asks for the zero value
+	if f.format == nil { // package flag asks for the zero value
 		return ""
 	}
 	return string(*f.format)
 }
 
-// OutputType is what the usage calls a format of output.
+// OutputType names the value of an output format in the usage.
 const OutputType = "format"
 
-// Type is what the usage calls the value.
+// Type names the value in the usage.
 func (outputFlag) Type() string { return OutputType }
 
-// Set takes one of the formats.
+// Set sets one of the formats.
 func (f outputFlag) Set(text string) error {
 	switch given := outputFormat(text); given {
 	case outputText, outputJSON, outputStream:
@@ -76,7 +76,7 @@ func (f outputFlag) Set(text string) error {
 	return errors.New("there is no such format")
 }
 
-// program is one run of the command line, as the commands of this package see it.
+// program is the command line in this package.
 type program struct{ *cli.Program }
 
 // RunCommand is `savant run`.
@@ -141,7 +141,7 @@ func (p *program) runAgent(ctx context.Context, a *app.App, want runFlags, shown
 	if terminal.Is(p.Stderr) && !want.quiet && want.outputFormat != outputStream {
 		defer terminal.EverySecond(func() { shown.tick(time.Now()) })()
 	}
-	report := run.Wait(context.Background(), nil) // canceled, it ends soon, and what it did is kept
+	report := run.Wait(context.Background(), nil) // when cancelled it ends soon and keeps its results
 	shown.end()
 	return p.finishRun(report, want)
 }
@@ -162,7 +162,7 @@ func start(ctx context.Context, a *app.App, want runFlags) (*agent.Run, error) {
 	return a.Agent.Start(want.order)
 }
 
-// refused makes invalid options an error of usage.
+// refused converts invalid options to a usage error.
 func refused(err error) error {
 	if errors.Is(err, fault.InvalidParams) {
 		return cli.UsageError(fault.From(err).Message())
@@ -170,8 +170,8 @@ func refused(err error) error {
 	return err
 }
 
-// shownAtEnd reports whether printRunEnd shows what an event says: how the run
-// ended, and the failure that ended it.
+// shownAtEnd reports whether printRunEnd shows an event: the end of the run, and the
+// failure that caused it.
 func shownAtEnd(e telemetry.Event) bool {
 	switch e.Type {
 	case telemetry.RunFinished:
@@ -184,7 +184,7 @@ func shownAtEnd(e telemetry.Event) bool {
 	return false
 }
 
-// finishRun prints what came of a run, and says how the program ends.
+// finishRun prints the result of a run and returns its exit code.
 func (p *program) finishRun(report agent.Report, want runFlags) error {
 	switch want.outputFormat {
 	case outputJSON:
@@ -205,7 +205,7 @@ func (p *program) finishRun(report agent.Report, want runFlags) error {
 	return nil
 }
 
-// printRunEnd says on stderr how the run ended, beside its answer.
+// printRunEnd prints on stderr how the run ended.
 func (p *program) printRunEnd(report agent.Report, want runFlags) {
 	ended := endOfWorkflow(report)
 	if report.Error != nil && ended == nil {
@@ -238,8 +238,8 @@ func (p *program) printRunEnd(report agent.Report, want runFlags) {
 	}
 }
 
-// endOfWorkflow is the outcome of the workflow that a run began with and ended by:
-// it failed, or waits for somebody. nil for other runs.
+// endOfWorkflow returns the outcome of the workflow that decided the run's end, because
+// it failed or waits for somebody; else nil.
 func endOfWorkflow(report agent.Report) *workflow.Outcome {
 	if report.Status != agent.StatusError && report.Status != agent.StatusWaiting || !onlyAWorkflow(report) {
 		return nil
@@ -251,7 +251,7 @@ func endOfWorkflow(report agent.Report) *workflow.Outcome {
 	return outcome
 }
 
-// onlyAWorkflow reports whether all that a run did was to run a workflow.
+// onlyAWorkflow reports whether a run did nothing but run a workflow.
 func onlyAWorkflow(report agent.Report) bool {
 	calls := callsOf(report)
 	return len(calls) == 1 && calls[0].Tool == workflow.Name
@@ -265,8 +265,8 @@ func callsOf(report agent.Report) []memory.Call {
 	return calls
 }
 
-// exitOfRun is the exit code that a run ends with: that of the workflow, where it
-// ended by one. One that was stuck has failed.
+// exitOfRun returns the exit code of a run: the workflow's, if that decided the end. A
+// stuck run has failed.
 func exitOfRun(report agent.Report) int {
 	if ended := endOfWorkflow(report); ended != nil {
 		return workflows.ExitCode(ended)
@@ -287,8 +287,7 @@ func exitOfRun(report agent.Report) int {
 	return cli.ExitFailed
 }
 
-// printWaiting says on stderr how to continue the workflows that a run of the agent
-// left waiting for somebody.
+// printWaiting prints on stderr how to continue the workflows that a run left waiting.
 func (p *program) printWaiting(report agent.Report) {
 	left := map[string]*workflow.Outcome{} // by run
 	var order []string

@@ -9,7 +9,7 @@ import (
 	"savant/cmd/savant/cli"
 )
 
-// readRunFlags reads what the flags name, and refuses what does not go together.
+// readRunFlags reads the flags' files and refuses contradictory flags.
 func (p *program) readRunFlags(command *cobra.Command, want *runFlags, args []string) error {
 	want.order.Typed = true
 	want.order.Allow, want.order.Deny, want.order.MaxSteps = want.allow, want.deny, want.maxSteps
@@ -29,8 +29,8 @@ func (p *program) readRunFlags(command *cobra.Command, want *runFlags, args []st
 	return p.readGoal(want, args)
 }
 
-// readPatterns refuses an empty list of patterns: --allow "$TOOLS", where the
-// variable is not set, is not meant to allow all.
+// readPatterns refuses an empty list of patterns: --allow "$TOOLS" with an unset
+// variable must not allow everything.
 func readPatterns(command *cobra.Command, want *runFlags) error {
 	for name, patterns := range map[string][]string{"allow": want.allow, "approve": want.order.Approve, "deny": want.deny} {
 		if command.Flags().Changed(name) && len(patterns) == 0 {
@@ -40,7 +40,7 @@ func readPatterns(command *cobra.Command, want *runFlags) error {
 	return nil
 }
 
-// readGoal takes the goal from the one place that has it.
+// readGoal returns the goal from its only source.
 func (p *program) readGoal(want *runFlags, args []string) error {
 	var given []string
 	if len(args) > 0 {
@@ -69,16 +69,14 @@ func (p *program) readGoal(want *runFlags, args []string) error {
 	return nil
 }
 
-// maxGoalFile bounds what is read of a goal, in bytes.
+// maxGoalFile is the maximum size of a goal, in bytes.
 const maxGoalFile = 1 << 20
 
-// ofNewRuns are the flags that a run has from its beginning: one that goes on
-// keeps its own.
+// ofNewRuns are flags for new runs only: a resumed run keeps its own.
 var ofNewRuns = [...]string{"dry-run", "force-tool", "force-args", "force-finish", "allow", "approve", "deny", "read-only", "workflow",
 	"persona", "run-id", "skip-git"}
 
-// readResume refuses with --resume what would be of no effect, and takes the
-// new limit of steps, where one is given.
+// readResume refuses flags that --resume would ignore, and reads a new limit of steps.
 func readResume(command *cobra.Command, want *runFlags) error {
 	if want.resume == "" {
 		return nil

@@ -71,7 +71,7 @@ func (p *program) runsShowCommand() *cobra.Command {
 		})})
 }
 
-// money writes an amount with as many places as it takes to see it.
+// money formats an amount with enough decimals to show it.
 func money(amount float64) string {
 	if amount != 0 && amount < 0.01 {
 		return strconv.FormatFloat(amount, 'g', 3, 64)
@@ -115,7 +115,7 @@ func stepLine(step memory.Step) string {
 	return strings.Join(lines, "\n")
 }
 
-// callOutcome is the outcome of a call in a word.
+// callOutcome returns the outcome of a call in one word.
 func callOutcome(call memory.Call) string {
 	switch {
 	case call.Rule != "":

@@ -13,29 +13,29 @@ import (
 	"savant/telemetry"
 )
 
-// shownRun shows a run while it goes on: steps and what a model writes on stderr, or
-// events on stdout.
+// shownRun shows a run in progress: steps and the model's text on stderr, or events on
+// stdout.
 type shownRun struct {
 	program *program
 	want    runFlags
 
 	mu sync.Mutex
-	// amid: what a model writes does not end with the end of a line.
+	// amid: the model's text has not ended its line.
 	amid bool
-	// silent: a question is open, or the run is over: no progress is shown.
+	// silent: no progress is shown, because a question is open or the run has ended.
 	silent bool
-	// calls are the tools that are being called, and since is when anything happened last.
+	// calls are the running tools; since is the time of the last event.
 	calls []string
 	since time.Time
-	// ticked: the last line says what goes on, and for how long.
+	// ticked: the last line is temporary and shows what is running.
 	ticked bool
 }
 
-// deciding is what goes on while no tool is called.
+// deciding is shown while no tool runs.
 const deciding = "deciding"
 
-// tick says on the last line what goes on, and how long ago the last event of it was.
-// What a model writes stays.
+// tick updates the temporary last line: what is running, and for how long. It leaves a
+// model's text.
 func (s *shownRun) tick(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +50,7 @@ func (s *shownRun) tick(now time.Time) {
 	s.ticked = true
 }
 
-// follow keeps what goes on.
+// follow records what is running.
 func (s *shownRun) follow(e telemetry.Event) {
 	s.since = time.Now()
 	switch e.Type {
@@ -63,7 +63,7 @@ func (s *shownRun) follow(e telemetry.Event) {
 	}
 }
 
-// progress shows how far a call is that takes long.
+// progress shows the progress of a long call.
 func (s *shownRun) progress(tool string) func(done, total float64, message string) {
 	return terminal.Paced(time.Now, func(line string) {
 		s.mu.Lock()
@@ -77,7 +77,7 @@ func (s *shownRun) progress(tool string) func(done, total float64, message strin
 }
 
 // confirmCall asks the person at the terminal about a destructive call, one at a time.
-// It is asked on stderr: stdout is for the answer alone.
+// It asks on stderr: stdout is only for the answer.
 func (s *shownRun) confirmCall(ctx context.Context, tool string, args json.RawMessage) (bool, error) {
 	s.silence(true)
 	defer s.silence(false)
@@ -101,7 +101,7 @@ func (s *shownRun) event(e telemetry.Event) {
 	defer s.mu.Unlock()
 	s.follow(e)
 	if s.want.outputFormat == outputStream {
-		_ = s.program.Line(e) // without a reader the run goes on
+		_ = s.program.Line(e) // without a reader the run continues
 	}
 	if s.want.quiet || shownAtEnd(e) {
 		return
@@ -120,7 +120,7 @@ func (s *shownRun) event(e telemetry.Event) {
 	}
 }
 
-// written is a part of what a model writes, as --output stream-json has it.
+// written is a piece of a model's text in --output stream-json.
 type written struct {
 	Type  string `json:"type"`
 	RunID string `json:"run_id"`
@@ -128,7 +128,7 @@ type written struct {
 	Text  string `json:"text"`
 }
 
-// wrote shows a part of what a model writes.
+// wrote shows a piece of a model's text.
 func (s *shownRun) wrote(runID string, step int, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,8 +150,8 @@ func (s *shownRun) wrote(runID string, step int, text string) {
 	}
 }
 
-// endLine ends a line that a model has begun, and clears one that says what goes on.
-// The caller holds the lock.
+// endLine ends a line that a model has begun, and clears a temporary one. The caller
+// holds the lock.
 func (s *shownRun) endLine() {
 	if s.ticked {
 		fmt.Fprint(s.program.Stderr, terminal.ClearLine)
@@ -163,7 +163,7 @@ func (s *shownRun) endLine() {
 	}
 }
 
-// end is called when the run is over.
+// end is called when the run has ended.
 func (s *shownRun) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

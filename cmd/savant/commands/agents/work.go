@@ -16,7 +16,7 @@ import (
 	"savant/fault"
 )
 
-// Bounds of a worker.
+// Limits of a worker.
 const (
 	shortestLease = time.Second
 	maxAttempts   = 100

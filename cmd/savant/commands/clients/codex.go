@@ -14,11 +14,11 @@ import (
 	"savant/internal/clientsetup"
 )
 
-// maxLine bounds a message of Codex's app-server, in bytes.
+// maxLine is the maximum length of a message of Codex's app-server, in bytes.
 const maxLine = 16 << 20
 
-// appServer sends one request to `codex app-server`, which speaks JSON-RPC in lines, and
-// returns the result.
+// appServer sends one request to `codex app-server`, in JSON-RPC lines, and returns the
+// result.
 func appServer(ctx context.Context, path, folder, method string, params any) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -36,7 +36,7 @@ func appServer(ctx context.Context, path, folder, method string, params any) (js
 		return nil, fault.New(fault.ToolFailed, "codex app-server does not start: %w", err)
 	}
 	defer func() { _ = command.Wait() }()
-	defer cancel() // it goes on serving otherwise
+	defer cancel() // the server does not end by itself
 	defer stdin.Close()
 	type message struct {
 		ID     int             `json:"id,omitempty"`
@@ -76,7 +76,8 @@ func appServer(ctx context.Context, path, folder, method string, params any) (js
 	return exchange(2, method, params)
 }
 
-// trustCodex asks Codex to trust Savant's hooks, with the person's yes: it runs no others.
+// trustCodex asks Codex to trust Savant's hooks, with the person's agreement: Codex
+// runs only trusted hooks.
 func (s *setup) trustCodex(ctx context.Context, client clientsetup.Client, t clientsetup.Target) error {
 	if client.Name != "codex" || s.undo {
 		return nil
@@ -114,7 +115,7 @@ func (s *setup) trustCodex(ctx context.Context, client clientsetup.Client, t cli
 	return nil
 }
 
-// codexHook is a hook as Codex's app-server lists it.
+// codexHook is a hook as listed by Codex's app-server.
 type codexHook struct {
 	Key     string `json:"key"`
 	Event   string `json:"eventName"`
@@ -123,7 +124,7 @@ type codexHook struct {
 	Trust   string `json:"trustStatus"`
 }
 
-// untrusted are Savant's hooks that Codex would not run.
+// untrusted returns those of Savant's hooks that Codex would not run.
 func untrusted(ctx context.Context, path string, t clientsetup.Target) ([]codexHook, error) {
 	answer, err := appServer(ctx, path, t.Folder, "hooks/list", map[string]any{"cwds": []string{t.Folder}})
 	if err != nil {

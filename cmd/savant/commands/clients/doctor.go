@@ -24,10 +24,10 @@ import (
 	"savant/internal/redact"
 )
 
-// patience bounds each thing that the doctor starts.
+// patience bounds each check of the doctor.
 const patience = 30 * time.Second
 
-// doctor is one call of the command.
+// doctor is one run of the command.
 type doctor struct {
 	*cli.Program
 	project bool
@@ -124,8 +124,7 @@ func (d *doctor) examine(ctx context.Context, client clientsetup.Client, found c
 	}
 }
 
-// trust asks Codex whether it runs the hooks: it skips those that nobody has trusted, and
-// says nothing about it.
+// trust asks Codex whether it runs the hooks: it skips untrusted ones silently.
 func (d *doctor) trust(ctx context.Context, client clientsetup.Client, t clientsetup.Target) {
 	if client.Name != "codex" {
 		return
@@ -145,8 +144,8 @@ func (d *doctor) trust(ctx context.Context, client clientsetup.Client, t clients
 	}
 }
 
-// plan starts the server as the client would, but in an empty folder, and plans a run of
-// the bundled workflow hello.
+// plan starts the server as the client would, but in an empty folder, and plans a run
+// of the bundled workflow hello.
 func (d *doctor) plan(ctx context.Context, configured clientsetup.Command, folder string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -191,8 +190,8 @@ func (d *doctor) plan(ctx context.Context, configured clientsetup.Command, folde
 // trialRun is the run that the doctor plans.
 const trialRun = "doctor"
 
-// fire binds a session to the run by a call of think.next, and then asks the hook about a
-// call that is not issued.
+// fire binds a session to the run by a call of think.next, and then asks the hook about
+// a call that was not issued.
 func (d *doctor) fire(ctx context.Context, client clientsetup.Client, hook clientsetup.Command, folder, remedy string) {
 	event := clientsetup.Event{Session: "savant-doctor", Folder: folder, Next: true,
 		Input: map[string]any{"workflow": "hello", "run_id": trialRun, "step_id": "greet", "result_snapshot": map[string]any{}}}
@@ -211,7 +210,7 @@ func (d *doctor) fire(ctx context.Context, client clientsetup.Client, hook clien
 	}
 }
 
-// ask runs the hook as the client would, and returns what it wrote.
+// ask runs the hook as the client would, and returns its output.
 func (d *doctor) ask(ctx context.Context, client clientsetup.Client, hook clientsetup.Command, event clientsetup.Event) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -233,7 +232,7 @@ func (d *doctor) ask(ctx context.Context, client clientsetup.Client, hook client
 	command.Stdout, command.Stderr = &said, &said
 	err = command.Run()
 	if status := new(exec.ExitError); errors.As(err, &status) && status.ExitCode() == 2 {
-		err = nil // Windsurf and Kiro read a refusal so
+		err = nil // Windsurf and Kiro read a refusal from the exit status
 	}
 	if err != nil {
 		return "", fault.New(fault.EngineOffline, "%s: %w: %s", strings.Join(words, " "), err, fault.Cut(said.String(), 300))

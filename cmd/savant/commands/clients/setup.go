@@ -1,5 +1,5 @@
-// Package clients holds the commands that write Savant into the configuration of MCP
-// clients, and that try what is written there.
+// Package clients holds the commands that configure MCP clients for Savant and test the
+// configuration.
 package clients
 
 import (
@@ -23,7 +23,7 @@ import (
 	"savant/internal/redact"
 )
 
-// setup is one call of the command.
+// setup is one run of the command.
 type setup struct {
 	*cli.Program
 	project, dryRun, undo, yes bool
@@ -48,7 +48,7 @@ func SetupCommand(p *cli.Program) *cobra.Command {
 	return command
 }
 
-// targetOf says what is set up and where.
+// targetOf returns what is configured and where.
 func targetOf(p *cli.Program, project bool, service string) (clientsetup.Target, error) {
 	t := clientsetup.Target{Service: service, OS: runtime.GOOS, Variable: p.Variable}
 	program, err := os.Executable()
@@ -122,8 +122,8 @@ func (s *setup) run(ctx context.Context, args []string) error {
 	return s.trustCodex(ctx, client, t)
 }
 
-// show prints what becomes of a file. Keys of other servers may stand near the change,
-// so what looks like a secret is left out.
+// show prints the change of a file. What looks like a secret is redacted, since keys of
+// other servers may be near the change.
 func (s *setup) show(c clientsetup.Change) {
 	before, after := c.Path, c.Path
 	if !c.Existed {
@@ -138,7 +138,7 @@ func (s *setup) show(c clientsetup.Change) {
 	fmt.Fprintln(s.Stdout, terminal.Content(redact.Shapes().Text(text)))
 }
 
-// agreed asks the person, unless --yes did.
+// agreed asks the person, unless --yes was given.
 func (s *setup) agreed(ctx context.Context, files int) error {
 	if s.yes {
 		return nil
@@ -168,7 +168,7 @@ func (s *setup) done(client clientsetup.Client, files int) {
 	}
 }
 
-// list shows the clients and what is known of each here.
+// list shows the clients and their state.
 func (s *setup) list(t clientsetup.Target) error {
 	exists := func(path string) bool { _, err := os.Lstat(path); return err == nil }
 	err := terminal.Table(s.Stdout, []string{"CLIENT", "HERE", "SAVANT", "HOOKS"}, clientsetup.All(), func(c clientsetup.Client) []string {

@@ -1,4 +1,4 @@
-// Package hooks holds the commands that clients' hooks start: they hold a model to the
+// Package hooks holds the commands that clients run as hooks, which hold a model to the
 // run that it planned.
 package hooks
 
@@ -24,8 +24,8 @@ import (
 	"savant/think/gate/sessions"
 )
 
-// limit is how long the hook may take. Clients wait longer, and let a tool pass when
-// they have waited in vain.
+// limit bounds the hook's time. Clients wait longer, but let the tool pass after their
+// own timeout.
 const limit = 2 * time.Second
 
 // flagPath names SAVANT_PATH on the command line.
@@ -34,8 +34,8 @@ const flagPath = "path"
 // maxEvent bounds an event, in bytes.
 const maxEvent = 64 << 20
 
-// Command is `savant hook`. configure reads the settings, which only `release` needs: the
-// hook itself has to answer at once.
+// Command is `savant hook`. configure reads the settings, which only `release` needs:
+// the hook itself must be fast.
 func Command(p *cli.Program, configure func(*cobra.Command, []string) error) *cobra.Command {
 	h := &hook{Program: p}
 	command := &cobra.Command{
@@ -54,7 +54,7 @@ func Command(p *cli.Program, configure func(*cobra.Command, []string) error) *co
 	return command
 }
 
-// hook is one call of the command.
+// hook is one run of the command.
 type hook struct {
 	*cli.Program
 	event  string
@@ -109,7 +109,7 @@ func (h *hook) printPlugin(client, path string) error {
 	return err
 }
 
-// answer decides within the limit, whatever goes wrong.
+// answer decides within the limit, whatever fails.
 func (h *hook) answer(ctx context.Context, client clients.Client, path string) clients.Answer {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -139,7 +139,7 @@ type asking struct {
 	known       atomic.Pointer[known]
 }
 
-// known is an event that was read, and the folder SAVANT_PATH that it concerns.
+// known is an event with its folder SAVANT_PATH.
 type known struct {
 	clients.Report
 	path string
@@ -159,12 +159,12 @@ func (a *asking) decide(ctx context.Context, h *hook) clients.Answer {
 	if err != nil { // a folder that cannot be opened has no run of this session
 		return a.client.Answer(report.Named, gate.Decision{})
 	}
-	defer func() { _ = opened.Close() }() // only files that were read
+	defer func() { _ = opened.Close() }() // files were only read
 	return a.client.Answer(report.Named, opened.Ask(ctx, report.Event))
 }
 
-// failed is the answer where nothing could be decided: no tool passes if a session of
-// the client has a run here.
+// failed is the answer if nothing could be decided: it refuses every tool if a session
+// of the client has a run here.
 func (a *asking) failed(ctx context.Context, cause error) clients.Answer {
 	event := a.known.Load()
 	if event == nil {
@@ -177,18 +177,18 @@ func (a *asking) failed(ctx context.Context, cause error) clients.Answer {
 	if err != nil {
 		return a.client.Answer(event.Named, gate.Decision{})
 	}
-	defer func() { _ = opened.Close() }() // only files that were read
+	defer func() { _ = opened.Close() }() // files were only read
 	if !opened.Gated(ctx, a.client.Name) {
 		return a.client.Answer(event.Named, gate.Decision{})
 	}
 	return a.client.Answer(event.Named, gate.Failed(event.Kind, cause))
 }
 
-// projectVariables are what clients tell their hooks of the project.
+// projectVariables are the variables by which clients name the project to their hooks.
 var projectVariables = []string{"CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "QWEN_PROJECT_DIR"}
 
-// projectOf is SAVANT_PATH as the server of the same project finds it: what was named,
-// else the project that the client works in, or the one above it.
+// projectOf finds SAVANT_PATH as the server of the same project does: the named folder,
+// else the client's project, or the nearest one above it.
 func projectOf(named string, variable func(string) (string, bool), reported string) string {
 	if named != "" {
 		return named
@@ -221,7 +221,7 @@ func (h *hook) release(command *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = opened.Close() }() // only files that were read
+	defer func() { _ = opened.Close() }() // files were only read
 	run := ""
 	if len(args) == 1 {
 		run = args[0]

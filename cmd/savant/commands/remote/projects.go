@@ -13,9 +13,8 @@ import (
 	"savant/internal/settings"
 )
 
-// projects are the folders that are served: the one of the server, and those that
-// tokens are bound to. One is opened when its first caller comes. It may be used by
-// several goroutines at once.
+// projects are the served folders: the server's, and those that tokens are bound to. A
+// folder is opened for its first caller. It is safe for concurrent use.
 type projects struct {
 	program *cli.Program
 	main    *app.App
@@ -26,7 +25,7 @@ type projects struct {
 	open map[string]*project // by folder; "" is the server's own
 }
 
-// project is one folder, opened or being opened.
+// project is one folder, open or being opened.
 type project struct {
 	once   sync.Once
 	served *streamable.Project
@@ -39,8 +38,8 @@ func newProjects(p *cli.Program, a *app.App) *projects {
 	return &projects{program: p, main: a, ctx: ctx, stop: stop, open: map[string]*project{}}
 }
 
-// of returns what is served of a folder. A folder that cannot be opened is tried again
-// by the next caller.
+// of returns what is served for a folder. If a folder cannot be opened, the next caller
+// tries again.
 func (p *projects) of(_ context.Context, folder string) (*streamable.Project, error) {
 	if folder != "" {
 		folder = filepath.Clean(folder)
@@ -126,7 +125,7 @@ func (p *projects) openFolder(folder string) (*app.App, error) {
 	return app.Open(p.ctx, options)
 }
 
-// close ends what runs and closes the folders of tokens. It may be called twice.
+// close ends running work and closes the folders of tokens. It may be called twice.
 func (p *projects) close() {
 	p.mu.Lock()
 	open := p.open
@@ -141,7 +140,7 @@ func (p *projects) close() {
 				one.served.Exchanges.Close()
 			}
 			if one.app != nil {
-				_ = one.app.Close(p.ctx) // what was acknowledged is on disk
+				_ = one.app.Close(p.ctx) // acknowledged records are on disk
 			}
 		})
 	}

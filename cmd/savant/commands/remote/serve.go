@@ -1,5 +1,5 @@
-// Package remote holds the commands for clients elsewhere: `savant mcp --http` and
-// `savant token`.
+// Package remote holds the commands for remote clients: `savant mcp --http` and `savant
+// token`.
 package remote
 
 import (
@@ -24,10 +24,10 @@ import (
 	"savant/think"
 )
 
-// endGrace is what the program may take to end beside the draining.
+// endGrace is the time to end in addition to draining.
 const endGrace = 600 * time.Millisecond
 
-// Serve serves MCP over HTTP until ctx ends, and then answers what was begun.
+// Serve serves MCP over HTTP until ctx ends, and then answers the running requests.
 func Serve(ctx context.Context, p *cli.Program) error {
 	p.Serving = true
 	given := p.Settings.HTTP
@@ -55,7 +55,7 @@ func Serve(ctx context.Context, p *cli.Program) error {
 	})
 }
 
-// openDoor says who is let in. Without tokens only programs of this machine are.
+// openDoor returns the authentication. Without tokens only local programs are admitted.
 func openDoor(p *cli.Program, a *app.App, host string) (*access.Door, *access.Issuer, error) {
 	given := p.Settings.HTTP
 	var issuer *access.Issuer
@@ -84,7 +84,7 @@ func openDoor(p *cli.Program, a *app.App, host string) (*access.Door, *access.Is
 	return door, issuer, nil
 }
 
-// TokenFile is where tokens are kept.
+// TokenFile is the file of tokens.
 func TokenFile(p *cli.Program) string {
 	if p.Settings.HTTP.Tokens != "" {
 		return p.Settings.HTTP.Tokens
@@ -96,7 +96,7 @@ func TokenFile(p *cli.Program) string {
 	return filepath.Join(folder, "savant", "tokens.json")
 }
 
-// resource is the address of MCP at a server.
+// resource returns the URL of MCP at a server.
 func resource(address string) string {
 	address = strings.TrimSuffix(address, "/")
 	if strings.HasSuffix(address, streamable.Path) {
@@ -105,12 +105,12 @@ func resource(address string) string {
 	return address + streamable.Path
 }
 
-// serve answers requests until ctx ends.
+// serve serves requests until ctx ends.
 func serve(ctx context.Context, p *cli.Program, a *app.App, door *access.Door, listener net.Listener) error {
 	given := p.Settings.HTTP
 	projects := newProjects(p, a)
 	defer projects.close()
-	if _, err := projects.of(ctx, ""); err != nil { // a mistake in the settings is told at once
+	if _, err := projects.of(ctx, ""); err != nil { // report an error of the settings at once
 		return errors.Join(err, listener.Close())
 	}
 	public := cmp.Or(given.URL, "http://"+listener.Addr().String())
@@ -148,7 +148,7 @@ func serve(ctx context.Context, p *cli.Program, a *app.App, door *access.Door, l
 	return err
 }
 
-// guardOf is what the server is known as: by its addresses, and by its public name.
+// guardOf returns the names of the server: its addresses and its public name.
 func guardOf(public string, listening net.Addr) (webguard.Guard, error) {
 	parsed, err := url.Parse(public)
 	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
@@ -166,7 +166,7 @@ func guardOf(public string, listening net.Addr) (webguard.Guard, error) {
 	return guard, nil
 }
 
-// ready says whether the store answers.
+// ready checks that the store answers.
 func ready(a *app.App) func(context.Context) error {
 	return func(ctx context.Context) error {
 		_, err := a.Think.StateList(ctx, think.StateListInput{Limit: 1})

@@ -20,7 +20,7 @@ import (
 	"savant/internal/webguard"
 )
 
-// TokenCommand keeps the tokens of savant mcp --http.
+// TokenCommand manages the tokens of savant mcp --http.
 func TokenCommand(p *cli.Program) *cobra.Command {
 	return cli.Group("token", "Make, list and revoke the tokens of savant mcp --http", addCommand(p), listCommand(p), revokeCommand(p))
 }
@@ -84,7 +84,7 @@ func add(ctx context.Context, p *cli.Program, token webguard.Token, scopes []str
 	return err
 }
 
-// writable is the file of tokens, where there is one.
+// writable returns the file of tokens, if there is one.
 func writable(p *cli.Program) (string, error) {
 	if path := TokenFile(p); path != "" {
 		return filepath.Abs(path)

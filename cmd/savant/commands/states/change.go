@@ -15,8 +15,8 @@ import (
 	"savant/think/state"
 )
 
-// changeCommand is a command that changes one run, which may be named without its
-// workflow where its id is unique.
+// changeCommand is a command that changes one run. A run with a unique id can be named
+// without its workflow.
 func (p *program) changeCommand(command *cobra.Command, work func(ctx context.Context, a *app.App, key state.Key, rest []string) error) *cobra.Command {
 	var workflow string
 	command.RunE = p.OnApp(func(ctx context.Context, a *app.App, args []string) error {
@@ -70,7 +70,7 @@ func (p *program) fork(ctx context.Context, a *app.App, key state.Key, in audit.
 	return nil
 }
 
-// standing says where a run stands after a change, as the end of a sentence.
+// standing says where a run stands after a change, for the end of a sentence.
 func standing(reply *think.Reply) string {
 	text := "; it is " + string(reply.State.Status)
 	if reply.Instruction != nil {

@@ -18,21 +18,21 @@ import (
 	"savant/think/state"
 )
 
-// checkedRun is a run that something was wrong with.
+// checkedRun is a run with problems.
 type checkedRun struct {
 	Workflow string                `json:"workflow"`
 	Run      string                `json:"run"`
 	Problems []state.Problem       `json:"problems"`
 	Repaired *maintenance.Repaired `json:"repaired,omitempty"`
-	// Refused says why nothing was repaired.
+	// Refused is why nothing was repaired.
 	Refused *fault.Error `json:"refused,omitempty"`
 }
 
-// checkReport is the answer of savant state check.
+// checkReport is the output of savant state check.
 type checkReport struct {
 	Checked int          `json:"checked"`
 	Damaged []checkedRun `json:"damaged"`
-	// Remaining counts the runs that something is still wrong with.
+	// Remaining counts the runs that still have problems.
 	Remaining int `json:"remaining"`
 }
 
@@ -110,7 +110,7 @@ func checkRun(ctx context.Context, a *app.App, key state.Key, repair bool) (chec
 	problems, err := a.Keeper().Check(ctx, key)
 	out.Problems = problems
 	if coded := fault.From(err); coded != nil && coded.Code == fault.Internal {
-		// This need not be damage: nothing is given up, and other runs are checked.
+		// This need not be damage: nothing is repaired, and other runs are checked.
 		out.Problems = append(out.Problems, state.Problem{File: key.Workflow + "/" + key.Run, Message: coded.Message(), Blocking: true})
 		out.Refused = fault.New(coded.Code, "make the file readable first")
 		return out, nil

@@ -50,7 +50,7 @@ func (p *program) copyRuns(command *cobra.Command, a *app.App, from, to string, 
 	if err != nil {
 		return err
 	}
-	defer func() { _ = source.Close() }() // only read
+	defer func() { _ = source.Close() }() // it was only read
 	target, err := a.OpenStore(to)
 	if err != nil {
 		return err
@@ -75,10 +75,10 @@ func (p *program) copyRuns(command *cobra.Command, a *app.App, from, to string, 
 	return nil
 }
 
-// copied is what a copy did.
+// copied is the result of a copy.
 type copied struct {
 	*maintenance.Copied
-	// Agent is of the runs of the agent.
+	// Agent counts the runs of the agent.
 	Agent memory.Copied `json:"agent"`
 }
 

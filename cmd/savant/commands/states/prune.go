@@ -61,8 +61,8 @@ func (p *program) statePruneCommand() *cobra.Command {
 	return p.JSONFlag(command)
 }
 
-// unfinishedRuns returns the runs that may go on. The claim that a killed process left of
-// one says that it was interrupted.
+// unfinishedRuns returns the runs that can continue. A claim left by a killed process
+// shows that its run was interrupted.
 func unfinishedRuns(ctx context.Context, a *app.App) (names []string, err error) {
 	infos, err := a.Store.List(ctx, state.Filter{})
 	for _, each := range infos {
@@ -73,7 +73,7 @@ func unfinishedRuns(ctx context.Context, a *app.App) (names []string, err error)
 	return names, err
 }
 
-// parseAge reads a number of days or weeks, or a duration of Go's.
+// parseAge parses a number of days or weeks, or a Go duration.
 func parseAge(text string) (time.Duration, error) {
 	units := map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour}
 	for suffix, unit := range units {
@@ -88,10 +88,10 @@ func parseAge(text string) (time.Duration, error) {
 	return 0, cli.UsageError(fmt.Sprintf("--older-than: expected an age such as 30d, 2w or 12h, got %q", fault.Cut(text, 60)))
 }
 
-// pruned is what a prune removed, or would.
+// pruned is what a prune removed, or would remove.
 type pruned struct {
 	*maintenance.Pruned
-	// Claims are those of processes that ended without letting go of them.
+	// Claims are left by processes that were killed.
 	Claims int `json:"claims"`
 	// Agent are runs of the agent, which have no trash.
 	Agent []agent.Pruned `json:"agent"`

@@ -18,8 +18,8 @@ import (
 	"savant/think/state"
 )
 
-// runCommand is a command that looks at one run, which may be named without its
-// workflow where its id is unique.
+// runCommand is a command that reads one run. A run with a unique id can be named
+// without its workflow.
 func (p *program) runCommand(use, short string, work func(context.Context, *app.App, state.Key) error) *cobra.Command {
 	var workflow string
 	command := &cobra.Command{Use: use + " RUN", Short: short, Args: cli.Positional(cobra.ExactArgs(1)),
@@ -98,7 +98,7 @@ func (p *program) showRun(found *think.StateGet, standing app.Standing) error {
 // refusedCalls says how many calls the gate refused.
 func refusedCalls(number int) string { return terminal.Count(number, "call") + " that were not issued" }
 
-// count sums items up by a word of each that is not empty: "3 done, 1 issued".
+// count counts items by a non-empty word of each: "3 done, 1 issued".
 func count[T any](items []T, word func(T) string) string {
 	counts := map[string]int{}
 	for _, each := range items {
@@ -126,7 +126,7 @@ func (p *program) stateHistoryCommand() *cobra.Command {
 	})
 }
 
-// eventText is what a line of a history says beside its kind.
+// eventText is the text of a history line after its kind.
 func eventText(each think.Event) string {
 	text := each.Step
 	if each.Attempt > 1 {

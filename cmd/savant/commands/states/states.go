@@ -1,4 +1,4 @@
-// Package states has the commands that look at runs and look after them.
+// Package states holds the commands that inspect and maintain runs.
 package states
 
 import (
@@ -15,7 +15,7 @@ import (
 	"savant/think/state"
 )
 
-// program is one run of the command line, as the commands of this package see it.
+// program is the command line in this package.
 type program struct{ *cli.Program }
 
 // Command is `savant state`.
@@ -67,7 +67,7 @@ func (p *program) listRuns(ctx context.Context, a *app.App, in think.StateListIn
 	return err
 }
 
-// listedRun is a run as `savant state list --json` shows it.
+// listedRun is a run in `savant state list --json`.
 type listedRun struct {
 	state.Info
 	Standing app.Standing `json:"standing"`

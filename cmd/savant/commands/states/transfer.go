@@ -36,7 +36,7 @@ func (p *program) stateExportCommand() *cobra.Command {
 	return command
 }
 
-// writeFile writes what fill gives to a file, a device or, for -, to stdout.
+// writeFile writes to a file or a device, or to stdout for -.
 func (p *program) writeFile(file string, fill func(io.Writer) error) error {
 	switch file {
 	case "":
@@ -52,7 +52,7 @@ func (p *program) writeFile(file string, fill func(io.Writer) error) error {
 		return writeInto(file, fill)
 	}
 	if target, err := filepath.EvalSymlinks(file); err == nil {
-		file = target // a link stays one
+		file = target // keep the link
 	}
 	return replaceFile(file, fill)
 }
@@ -66,8 +66,8 @@ func writeInto(device string, fill func(io.Writer) error) error {
 	return errors.Join(fill(opened), notWritten(device, opened.Close()))
 }
 
-// replaceFile puts a file in its place once all of it is written, readable for
-// its owner only: a run may hold secrets.
+// replaceFile replaces a file once the content is complete. Only its owner can read it,
+// since a run may hold secrets.
 func replaceFile(file string, fill func(io.Writer) error) error {
 	temporary, err := os.CreateTemp(filepath.Dir(file), ".savant-export-*.tmp")
 	if err != nil {
@@ -86,7 +86,7 @@ func replaceFile(file string, fill func(io.Writer) error) error {
 	return err
 }
 
-// notWritten says that a file was not written because of err; nil without one.
+// notWritten returns the error of a file that was not written; nil if err is nil.
 func notWritten(file string, err error) error {
 	if err == nil {
 		return nil

@@ -16,8 +16,8 @@ import (
 	"savant/think/state"
 )
 
-// maxAgainst bounds the workflow file that verify reads, in bytes; one that
-// long is refused with a reason where it is parsed.
+// maxAgainst bounds how much of the workflow file verify reads, in bytes; the parser
+// refuses such a long file.
 const maxAgainst = 8 << 20
 
 // VerifyCommand is `savant verify`.
@@ -62,7 +62,7 @@ func (p *program) verify(ctx context.Context, a *app.App, key state.Key, verbose
 	return verdict(nil, out.Difference)
 }
 
-// printWitnesses lists who saw the result of each step come about.
+// printWitnesses lists the witness of each step's result.
 func (p *program) printWitnesses(log []think.Event) error {
 	seen := slices.DeleteFunc(slices.Clone(log), func(each think.Event) bool { return each.Witness == "" })
 	return terminal.Table(p.Stdout, []string{"VERSION", "STEP", "SEEN BY"}, seen, func(each think.Event) []string {
@@ -70,8 +70,7 @@ func (p *program) printWitnesses(log []think.Event) error {
 	})
 }
 
-// sumOfWitnesses says how many results each kind of witness saw, and how many one is
-// only claimed for.
+// sumOfWitnesses counts results by witness, and those whose witness is only claimed.
 func sumOfWitnesses(log []think.Event) string {
 	witness := func(each think.Event) string {
 		if each.Claimed && each.Witness != "" {
@@ -85,7 +84,7 @@ func sumOfWitnesses(log []think.Event) string {
 	return ""
 }
 
-// sumOfRefusals says how many calls the gate refused.
+// sumOfRefusals counts the calls that the gate refused.
 func sumOfRefusals(log []think.Event) string {
 	refused := 0
 	for _, each := range log {
@@ -99,8 +98,8 @@ func sumOfRefusals(log []think.Event) string {
 	return fmt.Sprintf("; refused %d", refused)
 }
 
-// imported is a line that says up to which version a run was imported; nothing for
-// others.
+// imported returns a line that says up to which version a run was imported; "" for
+// other runs.
 func imported(version int) string {
 	if version == 0 {
 		return ""
@@ -108,7 +107,7 @@ func imported(version int) string {
 	return fmt.Sprintf("  imported at v%d: witnesses and approvals up to there are claimed, nothing here saw them\n", version)
 }
 
-// witnessed says who saw a result come about: "witness gateway, receipt …".
+// witnessed formats a witness: "witness gateway, receipt …".
 func witnessed(each think.Event) string {
 	text := "witness " + each.Witness
 	if each.Receipt != "" {
@@ -145,8 +144,7 @@ func (p *program) verifyAgainst(ctx context.Context, a *app.App, key state.Key, 
 	return verdict(nil, out.Difference)
 }
 
-// verdict returns exit code 3 where a difference was found, and err where it could
-// not be printed.
+// verdict returns exit code 3 for a difference, or err if it could not be printed.
 func verdict(err error, found *think.Difference) error {
 	if err == nil && found != nil {
 		return cli.StatusError(cli.ExitInvalid)

@@ -1,5 +1,5 @@
-// Package workflows has the commands that list, check and run workflows, and
-// answer their steps.
+// Package workflows holds the commands that list, check and run workflows, and answer
+// their steps.
 package workflows
 
 import (
@@ -16,7 +16,7 @@ import (
 	"savant/think/library"
 )
 
-// program is one run of the command line, as the commands of this package see it.
+// program is the command line in this package.
 type program struct{ *cli.Program }
 
 // Command is `savant workflows`.
@@ -47,13 +47,13 @@ func (p *program) listWorkflows(ctx context.Context, a *app.App, in library.Cata
 			about = "not valid: " + workflow.Error
 		}
 		if workflow.Held != "" {
-			about = "(" + workflow.Held + " is not used before savant trust) " + about // first, since a terminal cuts the end
+			about = "(" + workflow.Held + " is not used before savant trust) " + about // first, since a terminal truncates the end
 		}
 		return []string{workflow.ID, workflow.Version, origin(workflow), parameters(workflow.Params), strings.ReplaceAll(about, "\n", " ")}
 	})
 }
 
-// origin says whose a workflow is.
+// origin says where a workflow comes from.
 func origin(workflow library.CatalogEntry) string {
 	if workflow.Replaces {
 		return workflow.Origin + ", replaces"
@@ -61,8 +61,7 @@ func origin(workflow library.CatalogEntry) string {
 	return workflow.Origin
 }
 
-// parameters names the parameters of a workflow, those that may be left out in
-// brackets.
+// parameters lists a workflow's parameters, optional ones in brackets.
 func parameters(params map[string]any) string {
 	var required, optional []string
 	for name, each := range params {
@@ -87,7 +86,7 @@ func (p *program) workflowsReadCommand() *cobra.Command {
 				return p.Printed(read, err)
 			}
 			text := strings.TrimSuffix(read.YAML, "\n") + "\n"
-			if terminal.Is(p.Stdout) { // a file gets the workflow as it is
+			if terminal.Is(p.Stdout) { // a file gets the workflow unchanged
 				text = terminal.Content(text)
 			}
 			_, err = fmt.Fprint(p.Stdout, text)
