@@ -74,6 +74,7 @@ func (c *Client) Transport() Transport { return c.options.Transport }
 // stays as it was answered.
 func (c *Client) Decide(ctx context.Context, request Request) (Intent, error) {
 	began := time.Now()
+	ctx = WithObserver(ctx, ObserverFrom(ctx).counting())
 	answer, attempts, err := c.ask(ctx, request)
 	if err != nil {
 		return Intent{}, err

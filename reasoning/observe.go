@@ -28,7 +28,8 @@ type ModelCall struct {
 	Duration                   time.Duration
 	// Cached: the answer was kept from an earlier call, and nothing was paid.
 	Cached bool
-	// Retry is how many calls for the same decision came before.
+	// Retry is how many calls for the same decision came before: attempts that failed,
+	// and answers that could not be used.
 	Retry int
 	// Switch is why the large model was called where usually the small one is.
 	Switch string
@@ -87,6 +88,25 @@ func (o Observer) Call(c ModelCall) {
 	if o.Called != nil {
 		o.Called(c)
 	}
+}
+
+// counting is the observer of one decision: each call that it is told of knows how many
+// came before, also those of earlier attempts.
+func (o Observer) counting() Observer {
+	told := o.Called
+	if told == nil {
+		return o
+	}
+	var mu sync.Mutex
+	before := 0
+	o.Called = func(c ModelCall) {
+		mu.Lock()
+		c.Retry = max(c.Retry, before)
+		before++
+		mu.Unlock()
+		told(c)
+	}
+	return o
 }
 
 // prompted tells of the prompt of a decision.

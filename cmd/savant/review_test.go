@@ -179,7 +179,7 @@ func TestAReviewSeesTheWholeChange(t *testing.T) {
 
 	// Without a report nothing is on stdout, and no part of a name is a form.
 	code, stdout, stderr = savant("review", "nosuch")
-	require.Equal(t, 1, code)
+	require.Equal(t, exitInvalid, code)
 	require.Empty(t, stdout)
 	require.Contains(t, stderr, `expected a commit of this repository, got "nosuch"`)
 	code, stdout, stderr = savant("review", "feature", "--output", "mark")

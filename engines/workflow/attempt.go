@@ -140,7 +140,7 @@ func (v *drive) invoke(ctx context.Context, next flow.Instruction) (engines.Resu
 }
 
 // noModel is why a step is left to a model.
-const noModel = "No Reasoning API is configured: a model has to answer this step."
+const noModel = "No model is set: name one with SAVANT_LLM or --llm=PROVIDER:NAME, or a Reasoning API with REASONING_API_URL."
 
 // ErrNoModel is returned by a Generate that has no model.
 var ErrNoModel = errors.New("no model is configured")

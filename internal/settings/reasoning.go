@@ -81,9 +81,9 @@ func modelRows() []Setting {
 	return []Setting{
 		{Flag: "llm-provider", Env: "LLM_PROVIDER", Key: "llm.provider", Guarded: true, Allowed: append(slices.Clone(providers), Offline),
 			Doc: "provider of models that are named without one, ollama by default; offline asks no model", field: func(s *Settings) any { return &s.Reasoning.Provider }},
-		{Flag: "slm-model", Env: EnvSLM, Key: "llm.slm_model", Guarded: true, OtherEnv: "SLM_MODEL",
+		{Flag: "slm-model", Env: EnvSLM, Key: "llm.slm_model", OtherFlag: "slm", Guarded: true, OtherEnv: "SLM_MODEL",
 			Doc: "small model of the service inside, as NAME or PROVIDER:NAME; ollama, anthropic or openai", field: func(s *Settings) any { return &s.Reasoning.SLM }},
-		{Flag: "llm-model", Env: EnvLLM, Key: "llm.llm_model", Guarded: true, OtherEnv: "LLM_MODEL",
+		{Flag: "llm-model", Env: EnvLLM, Key: "llm.llm_model", OtherFlag: "llm", Guarded: true, OtherEnv: "LLM_MODEL",
 			Doc: "large model of the service inside, as NAME or PROVIDER:NAME", field: func(s *Settings) any { return &s.Reasoning.LLM }},
 		{Flag: "model-timeout-ms", Env: "SAVANT_MODEL_TIMEOUT_MS", Key: "llm.model_timeout_ms", Kind: Number, Min: 1, Max: maxWait, Default: "120000",
 			Doc: "milliseconds a model may take to answer", field: func(s *Settings) any { return &s.Reasoning.ModelTimeout }},

@@ -34,6 +34,8 @@ type Setting struct {
 	// OtherEnv and OtherKey are other names of the variable and the key; empty for
 	// none. What has the first name comes before what has the other.
 	OtherEnv, OtherKey string
+	// OtherFlag is another name of the flag; empty for none.
+	OtherFlag string
 	// Guarded: a value of the file holds only once a person accepted it, since
 	// the file may be somebody else's. Of folders only those outside are meant.
 	Guarded bool

@@ -77,6 +77,9 @@ func (p *program) root() *cobra.Command {
 	root.SetFlagErrorFunc(wrongFlag)
 	for _, row := range settings.Table() {
 		root.PersistentFlags().String(row.Flag, row.Default, row.Doc+" ["+row.Env+"]")
+		if row.OtherFlag != "" {
+			root.PersistentFlags().String(row.OtherFlag, "", "the same as --"+row.Flag)
+		}
 	}
 	root.AddCommand(p.mcpCommand(), p.demoCommand(), p.toolsCommand(), p.callCommand(), p.enginesCommand(), p.generateCommand(), workflows.Command(p.Program), workflows.ReviewCommand(p.Program),
 		workflows.ApproveCommand(p.Program), p.initCommand(), p.trustCommand(), remote.TokenCommand(p.Program), states.Command(p.Program), states.VerifyCommand(p.Program), agents.RunCommand(p.Program), agents.RunsCommand(p.Program), agents.WorkCommand(p.Program), p.hubCommand(), hooks.Command(p.Program, p.configure), clients.SetupCommand(p.Program), clients.DoctorCommand(p.Program), p.reasoningCommand(), p.configCommand())
@@ -113,16 +116,32 @@ func usageTemplate(whole string) string {
 // configure reads the settings, before any command runs.
 func (p *program) configure(command *cobra.Command, _ []string) error {
 	loaded, err := settings.Load(func(row settings.Setting) (string, bool) {
-		flag := command.Flags().Lookup(row.Flag)
-		if flag == nil || !flag.Changed {
-			return "", false
+		for _, name := range []string{row.Flag, row.OtherFlag} {
+			if flag := command.Flags().Lookup(name); flag != nil && flag.Changed && flag.Value.Type() == "string" { // savant run has its own --slm and --llm
+				return flag.Value.String(), true
+			}
 		}
-		return flag.Value.String(), true
+		return "", false
 	}, func(row settings.Setting) (string, bool) { return p.Variable(row.Env) }, app.Trust(p.World.Environment))
 	if err != nil {
 		return app.Misconfigured(err)
 	}
 	p.Settings, p.Loaded = loaded.Settings, loaded
+	return p.refuseModels(command)
+}
+
+// refuseModels refuses models that are named where a service outside decides. The commands
+// that answer others ask the models themselves.
+func (p *program) refuseModels(command *cobra.Command) error {
+	serves := strings.HasPrefix(command.CommandPath(), "savant reasoning ") && command.Name() != "decide"
+	if p.Loaded.Reasoning.URL == "" || serves {
+		return nil
+	}
+	for _, row := range settings.Table() {
+		if flag := command.Flags().Lookup(row.OtherFlag); flag != nil && flag.Changed && flag.Value.Type() == "string" {
+			return cli.UsageError("--" + row.OtherFlag + " names a model of the service inside, and " + settings.EnvReasoningURL + " has another decide: leave one out")
+		}
+	}
 	return nil
 }
 

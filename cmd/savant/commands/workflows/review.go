@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,7 +42,8 @@ func ReviewCommand(shared *cli.Program) *cobra.Command {
 			"The whole change is read in parts, each finding has to quote it, and the report says what was and was not seen.\n" +
 			"A model has to be set (SAVANT_SLM, SAVANT_LLM or REASONING_API_URL), else the review waits for one; a client reviews with\n" +
 			"the workflow review_mr.\n\n" +
-			"Exit codes: 0 no changes are asked for, 1 changes are asked for or the review failed, 8 it waits.",
+			"Exit codes: 0 no changes are asked for, 1 changes are asked for. A review that failed never ends with 1, but with the code of its\n" +
+			"error, or 3 if that has none; 8 it waits, 130 it was interrupted.",
 		Example: "  savant review\n  savant review main...feature --output sarif --output-file review.sarif\n  savant review 12 --base origin/main",
 		Args:    cli.Positional(cobra.MaximumNArgs(1)),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -49,9 +51,18 @@ func ReviewCommand(shared *cli.Program) *cobra.Command {
 				return cli.UsageError("--output: expected markdown, json or sarif")
 			}
 			shown := p.showSteps()
-			return p.With(command.Context(), func(a *app.App) error {
-				return p.review(command.Context(), a, want, strings.Join(args, ""), shown)
+			asked := false
+			err := p.With(command.Context(), func(a *app.App) (err error) {
+				asked, err = p.review(command.Context(), a, want, strings.Join(args, ""), shown)
+				return err
 			})
+			if err != nil {
+				return p.failed(command.Context(), err)
+			}
+			if asked {
+				return cli.StatusError(cli.ExitFailed)
+			}
+			return nil
 		}}
 	flags := command.Flags()
 	flags.StringVar(&want.base, "base", "", "what a branch is compared with, from where it branched off (default main or master)")
@@ -67,21 +78,39 @@ func ReviewCommand(shared *cli.Program) *cobra.Command {
 	return command
 }
 
-func (p *program) review(ctx context.Context, a *app.App, want reviewWanted, target string, shown *stepLines) error {
+// failed tells why there is no report, and returns how the program ends: never with the
+// exit code that says that changes are asked for.
+func (p *program) failed(ctx context.Context, err error) error {
+	code := p.Report(err)
+	unwritten := p.Stdout.Failed() != nil
+	if unwritten && !p.Stdout.Unread() {
+		fmt.Fprintf(p.Stderr, "savant: stdout could not be written to: %v\n", p.Stdout.Failed())
+	}
+	switch {
+	case ctx.Err() != nil && (unwritten || code == cli.ExitFailed):
+		code = cli.ExitInterrupted
+	case unwritten || code == cli.ExitFailed:
+		code = cli.ExitInvalid
+	}
+	return cli.StatusError(code)
+}
+
+// review reviews a change and prints the report. It says whether changes are asked for.
+func (p *program) review(ctx context.Context, a *app.App, want reviewWanted, target string, shown *stepLines) (changesAsked bool, err error) {
 	outcome, err := p.drive(ctx, a, workflow.Request{Workflow: reviewWorkflow, Params: want.params(target), RunID: want.run}, shown, false)
 	if err != nil || outcome.Status != workflow.Done {
 		if outcome != nil {
 			outcome.Outputs = nil // of a run that made no report
-			return p.conclude(outcome)
+			return false, p.conclude(outcome)
 		}
-		return err
+		return false, err
 	}
 	var outputs struct {
 		Report   review.Report `json:"report"`
 		Markdown string        `json:"markdown"`
 	}
 	if err := json.Unmarshal(outcome.Outputs, &outputs); err != nil || outputs.Markdown == "" {
-		return fault.New(fault.Internal, "run %s of %s has no report that can be read: %w", outcome.RunID, reviewWorkflow, errors.Join(err))
+		return false, fault.New(fault.Internal, "run %s of %s has no report that can be read: %w", outcome.RunID, reviewWorkflow, errors.Join(err))
 	}
 	text := []byte(outputs.Markdown)
 	if outputs.Report.Warnings = outcome.Warnings; len(outcome.Warnings) > 0 { // the workflow does not know what its models saw
@@ -94,16 +123,13 @@ func (p *program) review(ctx context.Context, a *app.App, want reviewWanted, tar
 		text, err = outputs.Report.SARIF()
 	}
 	if err != nil {
-		return fault.From(err)
+		return false, fault.From(err)
 	}
 	if err := p.writeReport(want, text); err != nil {
-		return err
+		return false, err
 	}
 	PrintEnd(p.Program, outcome)
-	if outputs.Report.Decision == "request_changes" {
-		return cli.StatusError(cli.ExitFailed)
-	}
-	return nil
+	return outputs.Report.Decision == "request_changes", nil
 }
 
 // writeReport writes a report to the file that was asked for, whole or not at all, or
