@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -104,4 +105,27 @@ func TestAWorkerLetsOthersWorkInPeace(t *testing.T) {
 		waiting, err := busy.Waiting(t.Context())
 		return err == nil && waiting == 0
 	}, time.Minute, time.Millisecond)
+}
+
+// A job that is given back rests before it is done again, though the worker is told of it
+// at once.
+func TestAJobThatIsGivenBackRests(t *testing.T) {
+	t.Parallel()
+	told := mongotest.NewChangeStreams(t, mongotest.Start(t))
+	queue := open(t, told.URI(mongotest.NewDatabase()))
+	var mu sync.Mutex
+	var began []time.Time
+	work(t, queue, "w", func(context.Context, jobs.Job) ([]byte, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		began = append(began, time.Now())
+		return nil, &jobs.Returned{Err: errors.New("the model is overloaded"), Blameless: len(began) == 1}
+	})
+	require.NoError(t, queue.Enqueue(t.Context(), "j", []byte("{}")))
+	_, err := queue.Wait(t.Context(), "j")
+	require.NoError(t, err)
+	require.Len(t, began, 4, "one of no one's fault, and three in vain")
+	for i, at := range began[1:] {
+		require.GreaterOrEqual(t, at.Sub(began[i]), lease/4)
+	}
 }

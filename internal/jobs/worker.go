@@ -71,7 +71,7 @@ func (r *Returned) Unwrap() error { return r.Err }
 var ErrLost = errors.New("the job was taken over, cancelled or ended by somebody else")
 
 // sighting is a claim, its beat and when that was first seen, by this process's clock.
-// Before next the claim holds in any case, so nobody looks.
+// Before next the claim holds in any case, or the job rests, so nobody looks.
 type sighting struct {
 	claim, beat string
 	at, next    time.Time
@@ -264,8 +264,8 @@ func (w *Worker) endIfLost(ctx context.Context, entry mongo.Document) error {
 	return w.Queue.EndLost(ctx, id)
 }
 
-// vain counts the claims that came to nothing. open says that the last one still holds;
-// why is the reason of the last that was given back.
+// vain counts the claims that came to nothing. open says that the last one still holds, or
+// was given back a moment ago; why is the reason of the last that was given back.
 func (w *Worker) vain(ctx context.Context, id, entry string, claims []mongo.Document) (n int, open bool, why string, err error) {
 	why = "the worker was lost"
 	for i, claim := range claims {
@@ -273,11 +273,16 @@ func (w *Worker) vain(ctx context.Context, id, entry string, claims []mongo.Docu
 		if err != nil {
 			return 0, false, "", err
 		}
+		last := i == len(claims)-1
 		switch reason, blameless := strings.CutPrefix(end.Meta, blamelessMark); {
-		case ended && blameless:
 		case ended:
-			n, why = n+1, reason
-		case i == len(claims)-1 && w.lives(ctx, id, entry, i+1, claim):
+			if !blameless {
+				n, why = n+1, reason
+			}
+			if last && reason != workerEnded && n < w.MaxClaims && !w.rested(entry, claim.Key) {
+				return n, true, why, nil
+			}
+		case last && w.lives(ctx, id, entry, i+1, claim):
 			return n, true, why, nil
 		default:
 			n++
@@ -288,6 +293,23 @@ func (w *Worker) vain(ctx context.Context, id, entry string, claims []mongo.Docu
 
 // blamelessMark begins the reason of a claim that was given back and does not count.
 const blamelessMark = "ending: "
+
+// workerEnded is the reason of a worker that ends: another one can do the job at once.
+const workerEnded = "the worker ended"
+
+// attemptPause is how long a job rests that was given back for another reason, which may
+// be over then: its attempts would else be used up at once. A short lease shortens it.
+const attemptPause = time.Second
+
+// rested says whether the pause after a claim that was given back is over, as seen from here.
+func (w *Worker) rested(entry, claim string) bool {
+	now, last := time.Now(), w.seen[entry]
+	if seen := (sighting{claim: claim, beat: "given back"}); last.claim != seen.claim || last.beat != seen.beat {
+		seen.at, seen.next = now, now.Add(min(w.Lease/4, attemptPause))
+		last, w.seen[entry] = seen, seen
+	}
+	return !now.Before(last.next)
+}
 
 // lives says whether the owner of a claim showed a sign of life within the lease, as
 // seen from here. It is looked at four times in a lease.
@@ -325,7 +347,7 @@ func (w *Worker) do(ctx context.Context, job Job, log *slog.Logger) {
 	}
 	var returned *Returned
 	if err != nil && worker.Err() != nil {
-		returned = &Returned{Err: errors.New("the worker ended"), Blameless: true}
+		returned = &Returned{Err: errors.New(workerEnded), Blameless: true}
 	}
 	if returned != nil || errors.As(err, &returned) {
 		w.giveBack(ctx, job, returned)
