@@ -65,8 +65,8 @@ func (q *quotas) of(caller access.Caller) *usage {
 	}
 	if used.limiter == nil || used.bound != bound {
 		used.bound, used.limiter = bound, rate.NewLimiter(rate.Inf, 0)
-		if bound > 0 { // the burst is a tenth of a minute's requests
-			used.limiter = rate.NewLimiter(rate.Limit(float64(bound)/60), max(1, bound/10))
+		if bound > 0 { // all of a minute may come at once
+			used.limiter = rate.NewLimiter(rate.Limit(float64(bound)/60), bound)
 		}
 	}
 	return used
