@@ -254,17 +254,17 @@ func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (se
 	}
 	pins, err := e.pin(ctx, graph)
 	if err != nil {
-		return settled{}, err
+		return settled{}, notPlanned(key, err)
 	}
 	if begin.schemas == "" {
 		if begin.schemas, err = e.pinSchemas(ctx, begin.named); err != nil {
-			return settled{}, err
+			return settled{}, notPlanned(key, err)
 		}
 	}
 	run, out := graph.StartWithin(key.Run, params, begin.window)
 	kept, err := e.keepArtifacts(ctx, out.Final)
 	if err != nil {
-		return settled{}, err
+		return settled{}, notPlanned(key, err)
 	}
 	answer := composed(out, changes, false, kept)
 	answer.Reply.Warnings = begin.warnings[:min(3, len(begin.warnings))]
@@ -285,6 +285,18 @@ func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (se
 	l.moved(out, record, now)
 	e.project(ctx, l, true)
 	return settled{answer, 1, l.waiting()}, nil
+}
+
+// notPlanned is the error of a run of which something was not saved before its first
+// record: it says so of the run.
+func notPlanned(key state.Key, err error) error {
+	failed := fault.From(err)
+	if failed.Code != fault.StateNotSaved {
+		return err
+	}
+	told := *failed
+	told.Details = "run " + key.String() + " was not planned: " + failed.Details
+	return &told
 }
 
 // toolsOf lists the tools that a workflow and those it runs call.

@@ -1,16 +1,19 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 )
 
-// TestComposeFile reads compose.yaml, and has the program read each command line in it.
+// TestComposeFile reads compose.yaml, and has the program read each command line and each
+// variable in it.
 func TestComposeFile(t *testing.T) {
 	text, err := os.ReadFile("../../compose.yaml")
 	require.NoError(t, err)
@@ -20,6 +23,8 @@ func TestComposeFile(t *testing.T) {
 			Image   string
 			Command []string
 			Depends any `yaml:"depends_on"`
+
+			Environment map[string]string
 		}
 	}
 	require.NoError(t, yaml.Unmarshal(text, &file))
@@ -28,6 +33,9 @@ func TestComposeFile(t *testing.T) {
 	build.Dir = "../.."
 	said, err := build.CombinedOutput()
 	require.NoError(t, err, string(said))
+	require.NoError(t, known(program, t.TempDir(), map[string]string{"SAVANT_STORE": "mongo"}))
+	require.ErrorContains(t, known(program, t.TempDir(), map[string]string{"SAVANT_STOER": "mongo"}), "reads no variable SAVANT_STOER")
+	require.Error(t, known(program, t.TempDir(), map[string]string{"SAVANT_STORE": "elsewhere"}))
 	ours := 0
 	for name, service := range file.Services {
 		switch depends := service.Depends.(type) {
@@ -42,11 +50,33 @@ func TestComposeFile(t *testing.T) {
 		}
 		if service.Build == "" {
 			require.NotEmpty(t, service.Image, name)
+			require.Empty(t, service.Environment, "nobody says which variables the image %s knows", service.Image)
 			continue
 		}
 		ours++
+		require.NoError(t, known(program, t.TempDir(), service.Environment), name)
 		// --help after the flags: they are read, and nothing is started.
 		command(t, t.TempDir(), program, append(service.Command, "--help")...)
 	}
 	require.Equal(t, 7, ours)
+}
+
+// known says which variable the program does not read, or not with its value.
+func known(program, folder string, environment map[string]string) error {
+	show := exec.Command(program, "config", "show", "--origin", "--path", folder)
+	show.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + folder}
+	for name, value := range environment {
+		show.Env = append(show.Env, name+"="+value)
+	}
+	said, err := show.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, said)
+	}
+	for name := range environment {
+		// The folder of configuration, where tokens are, is no setting.
+		if name != "XDG_CONFIG_HOME" && !strings.Contains(string(said), "environment "+name+"\n") {
+			return fmt.Errorf("the program reads no variable %s", name)
+		}
+	}
+	return nil
 }

@@ -33,7 +33,7 @@ func (s *Store) PutArtifact(ctx context.Context, data []byte) (string, error) {
 	if err == nil && !won {
 		err = s.renew(ctx, document)
 	}
-	return digest, s.notSaved(ctx, "artifact "+digest+" was not saved", err)
+	return digest, s.notSaved(ctx, "a value of a run was not saved", err)
 }
 
 // renew writes an artifact again that was changed, or is not new any more.
