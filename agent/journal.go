@@ -74,9 +74,24 @@ func (r *Run) appendDecision(t turn) error {
 // append writes a record of the run. If the store is unreachable it retries until the run
 // is interrupted or cancelled, so that a paid decision is not lost.
 func (r *Run) append(kind string, data any, durability memory.Durability) error {
-	return r.session.AppendWithin(r.ctx, kind, data, durability, func(err error) {
-		r.runtime.options.Logger.Warn("a step is not saved yet; trying again", "run", r.ID(), "error", err)
+	tell, waited := r.runtime.options.Unsaved, false
+	if tell == nil {
+		tell = func(run string, err error) {
+			if err != nil {
+				r.runtime.options.Logger.Warn("a step is not saved yet; trying again", "run", run, "error", err)
+			} else {
+				r.runtime.options.Logger.Info("the step is saved", "run", run)
+			}
+		}
+	}
+	err := r.session.AppendWithin(r.ctx, kind, data, durability, func(err error) {
+		waited = true
+		tell(r.ID(), err)
 	})
+	if waited && err == nil {
+		tell(r.ID(), nil)
+	}
+	return err
 }
 
 // withoutSecrets returns arguments without secrets, and whether there were any.

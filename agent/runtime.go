@@ -29,6 +29,9 @@ type Options struct {
 	// Progress returns a progress callback for one call of a tool; nil reports no
 	// progress. Both are called concurrently.
 	Progress func(tool string) func(done, total float64, message string)
+	// Unsaved is called when a step cannot be saved yet and is tried again, with the reason,
+	// and with nil once it was saved; nil: it is logged. Several goroutines call it.
+	Unsaved func(runID string, err error)
 	// Price returns the cost of a model's tokens, if known; it may be nil.
 	Price  func(model string, promptTokens, outputTokens int) (cost float64, known bool)
 	Memory *memory.Store

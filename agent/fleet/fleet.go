@@ -147,7 +147,7 @@ func (f *Fleet) unlist(ctx context.Context) {
 
 func (f *Fleet) worker(work Work, do func(context.Context, jobs.Job) ([]byte, error)) *jobs.Worker {
 	return &jobs.Worker{Queue: f.options.Place.Jobs, Owner: f.options.Place.Owner(), Concurrency: work.Concurrency, Lease: work.Lease,
-		MaxClaims: work.MaxClaims, Log: f.options.Logger, Do: do}
+		MaxClaims: work.MaxClaims, Code: fault.StateNotSaved, Log: f.options.Logger, Do: do}
 }
 
 // drive takes a claimed run over and drives it to its end.

@@ -44,6 +44,8 @@ type Worker struct {
 	Bound func(needs string) bool
 	// Prunes says that jobs that have ended are removed by Prune some day.
 	Prunes bool
+	// Code is what a failure of the database is told under.
+	Code fault.Code
 	// Log may be nil.
 	Log *slog.Logger
 
@@ -75,6 +77,21 @@ var ErrLost = errors.New("the job was taken over, cancelled or ended by somebody
 type sighting struct {
 	claim, beat string
 	at, next    time.Time
+	late        bool // a look at it came late
+}
+
+// look is what is known of a claim whose beat was seen at a moment. A look that comes
+// late begins the lease anew, once: what kept this process from looking, such as a database
+// that was away for less than a call waits, may have kept the owner from a sign of life.
+func (s sighting) look(claim, beat string, now time.Time, lease time.Duration) sighting {
+	switch late := now.Sub(s.next) > lease/2; {
+	case s.claim != claim || s.beat != beat:
+		s = sighting{claim: claim, beat: beat, at: now}
+	case late && !s.late:
+		s.at, s.late = now, true
+	}
+	s.next = now.Add(min(lease/4, s.at.Add(lease).Sub(now)))
+	return s
 }
 
 // The pauses of a worker that found nothing, where the database does not tell of what
@@ -118,7 +135,7 @@ func (w *Worker) Run(ctx context.Context) error {
 			// Nobody could show a sign of life meanwhile: each lease begins anew.
 			clear(w.seen)
 			if !down {
-				log.Warn("the queue cannot be reached; trying again", "error", err)
+				log.Warn("the queue cannot be reached; trying again", "error", mongo.Coded(w.Code, "jobs are neither taken nor renewed", err))
 				down = true
 			}
 		case err == nil && down:
@@ -321,13 +338,10 @@ func (w *Worker) lives(ctx context.Context, id, entry string, n int, claim mongo
 	} else if there {
 		nonce = beat.Nonce
 	}
-	now, last := time.Now(), w.seen[entry]
-	if last.claim != claim.Key || last.beat != nonce {
-		last = sighting{claim: claim.Key, beat: nonce, at: now}
-	}
-	last.next = now.Add(min(w.Lease/4, last.at.Add(w.Lease).Sub(now)))
-	w.seen[entry] = last
-	return now.Sub(last.at) < w.Lease
+	now := time.Now()
+	seen := w.seen[entry].look(claim.Key, nonce, now, w.Lease)
+	w.seen[entry] = seen
+	return now.Sub(seen.at) < w.Lease
 }
 
 // do computes a job while its beat is written, and ends it.

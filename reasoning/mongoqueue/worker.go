@@ -38,7 +38,7 @@ func Serve(ctx context.Context, database *mongo.Database, work Work, decide func
 	pruning.Go(func() { prune(ctx, queue, work) })
 	defer pruning.Wait()
 	worker := &jobs.Worker{Queue: queue, Owner: work.Owner, Prunes: true, Concurrency: work.Concurrency,
-		Lease: work.Lease, MaxClaims: work.MaxClaims, Log: work.Log, Do: func(ctx context.Context, job jobs.Job) ([]byte, error) {
+		Lease: work.Lease, MaxClaims: work.MaxClaims, Code: fault.ReasoningUnavailable, Log: work.Log, Do: func(ctx context.Context, job jobs.Job) ([]byte, error) {
 			var request reasoning.Request
 			if err := json.Unmarshal(job.Body, &request); err != nil {
 				return nil, fault.New(fault.InvalidParams, "the question %s cannot be read: %w", job.ID, err)

@@ -40,7 +40,7 @@ func (a *App) openAgent() error {
 		defer func() { a.Fleet.Use(a.Agent) }()
 	}
 	a.Agent = agent.New(agent.Options{
-		Toolbox: a.Tools, Client: client, Decider: decider, WhoDecides: whoDecides, Wrote: a.options.Wrote, Progress: a.options.Progress, Price: a.settings.Reasoning.Prices.Of, Memory: sessions, Dispatch: dispatch, Needs: given.Labels, Recorder: a.Recorder,
+		Toolbox: a.Tools, Client: client, Decider: decider, WhoDecides: whoDecides, Wrote: a.options.Wrote, Progress: a.options.Progress, Unsaved: a.options.Unsaved, Price: a.settings.Reasoning.Prices.Of, Memory: sessions, Dispatch: dispatch, Needs: given.Labels, Recorder: a.Recorder,
 		Policy: agent.Policy{DisableTools: given.DisableTools, DisableContext: given.DisableContext, DisableSearch: given.DisableSearch,
 			AllowThink: given.AllowThink, Confirm: oneAtATime(a.options.Confirm)},
 		Prepare: a.awaitMounts, Prompts: a.prompts, Repo: a.repository,

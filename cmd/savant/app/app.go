@@ -61,6 +61,9 @@ type Options struct {
 	// WroteStep is called with each piece of a model's text for a step of a driven
 	// workflow; of concurrent steps, for only one. Nil disables streaming.
 	WroteStep func(runID, stepID, text string)
+	// Unsaved is called when a step of a run of the agent cannot be saved yet, and with nil
+	// once it was; nil: the log says so.
+	Unsaved func(runID string, err error)
 	// Progress returns the function to which a call of the agent reports its progress;
 	// nil discards it.
 	Progress func(tool string) func(done, total float64, message string)

@@ -101,7 +101,7 @@ func RunCommand(shared *cli.Program) *cobra.Command {
 			if terminal.Is(p.Stderr) && !want.quiet {
 				p.Open.Progress = shown.progress
 			}
-			p.Open.Observe, p.Open.Wrote = shown.event, shown.wrote
+			p.Open.Observe, p.Open.Wrote, p.Open.Unsaved = shown.event, shown.wrote, shown.unsavedStep
 			p.Open.WroteStep = func(runID, _, text string) { shown.wrote(runID, 0, text) }
 			if want.quiet && want.outputFormat != outputStream {
 				p.Open.Wrote, p.Open.WroteStep = nil, nil
@@ -136,7 +136,10 @@ func (p *program) runAgent(ctx context.Context, a *app.App, want runFlags, shown
 	if err != nil {
 		return refused(err)
 	}
-	stop := context.AfterFunc(ctx, run.Cancel)
+	stop := context.AfterFunc(ctx, func() {
+		shown.leave(run.ID())
+		run.Cancel()
+	})
 	defer stop()
 	if terminal.Is(p.Stderr) && !want.quiet && want.outputFormat != outputStream {
 		defer terminal.EverySecond(func() { shown.tick(time.Now()) })()

@@ -27,6 +27,8 @@ type shownRun struct {
 	// calls are the running tools; since is the time of the last event.
 	calls []string
 	since time.Time
+	// unsaved: a step is not saved yet.
+	unsaved bool
 	// ticked: the last line is temporary and shows what is running.
 	ticked bool
 }
@@ -147,6 +149,30 @@ func (s *shownRun) wrote(runID string, step int, text string) {
 		if s.amid = !ended; ended {
 			fmt.Fprintln(s.program.Stderr)
 		}
+	}
+}
+
+// unsavedStep says that a step cannot be saved yet, and how to give up; nil: that it is.
+func (s *shownRun) unsavedStep(runID string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.endLine()
+	if s.unsaved = err != nil; !s.unsaved {
+		fmt.Fprintln(s.program.Stderr, "savant: the step is saved; the run goes on")
+		return
+	}
+	fmt.Fprintf(s.program.Stderr, "savant: %s\n", terminal.Visible(err.Error()))
+	fmt.Fprintf(s.program.Stderr, "savant: the step is kept, and saved when the database is back; to give up, press Ctrl-C, and go on later with: savant run --resume %s\n", runID)
+}
+
+// leave says how to go on with a run that ends while a step is not saved: its end may not
+// be saved before the program has to end.
+func (s *shownRun) leave(runID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.unsaved {
+		s.endLine()
+		fmt.Fprintf(s.program.Stderr, "savant: the last step is not saved; when the database is back, go on with: savant run --resume %s\n", runID)
 	}
 }
 
