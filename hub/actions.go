@@ -17,8 +17,8 @@ import (
 	"savant/think/state"
 )
 
-// What a page says after a change. The address has the name, so that it cannot be made to
-// say anything else.
+// What a page says after a change. The address holds only the key, so that a link
+// cannot make a page show any other text.
 var said = map[string]string{
 	"answered": "The answer is recorded.",
 	"started":  "The run has begun.",
@@ -36,29 +36,29 @@ func runPath(key state.Key) string {
 	return "/runs/" + url.PathEscape(key.Workflow) + "/" + url.PathEscape(key.Run)
 }
 
-// done leads to a page that says what was done.
+// done redirects to a page that says what was done.
 func (h *Hub) done(w http.ResponseWriter, r *http.Request, path, what string) {
 	http.Redirect(w, r, path+"?said="+what, http.StatusSeeOther)
 }
 
-// actsView is what can be done with a run from its page.
+// actsView are the actions that the page of a run offers.
 type actsView struct {
 	GoOn, Fork, Reset, Cancel bool
 	Ended                     bool
-	Waits                     bool // for somebody who goes on with it elsewhere
+	Waits                     bool // for somebody who continues it elsewhere
 	Drift                     bool
-	// Why says why nothing can be done, and Lacks what the scopes of a token leave out.
+	// Why is why no action is possible, Lacks which actions the token's scopes exclude.
 	Why   string
 	Lacks []string
 }
 
-// errReadOnly refuses changes of a hub that only shows.
+// errReadOnly refuses changes in a read-only hub.
 func errReadOnly() error {
 	return fault.New(fault.ToolDenied, "this hub only shows: it was started with --read-only")
 }
 
-// changeable says why a run is not to be changed here: STATE_CONFLICT where another process
-// drives it, TOOL_DENIED for what was made elsewhere.
+// changeable returns why a run must not be changed here: STATE_CONFLICT if another
+// process drives it, TOOL_DENIED if it was imported.
 func (h *Hub) changeable(ctx context.Context, key state.Key) (state.Info, error) {
 	info, err := h.infoOf(ctx, key)
 	if err != nil {
@@ -71,7 +71,7 @@ func (h *Hub) changeable(ctx context.Context, key state.Key) (state.Info, error)
 	return info, err
 }
 
-// acts says what can be done with a run.
+// acts returns the actions that a run allows.
 func (h *Hub) acts(r *http.Request, info state.Info, standing Standing, drift bool) actsView {
 	if h.options.ReadOnly {
 		return actsView{Why: errReadOnly().Error()}
@@ -95,7 +95,7 @@ func (h *Hub) acts(r *http.Request, info state.Info, standing Standing, drift bo
 	return view
 }
 
-// goOn drives a run on that was started here, once a person has answered it.
+// goOn continues a run that was started here, once a person has answered it.
 func (h *Hub) goOn(key state.Key) {
 	h.mu.Lock()
 	started := h.started[key]
@@ -105,8 +105,8 @@ func (h *Hub) goOn(key state.Key) {
 	}
 }
 
-// drive has a run driven here until it ends, waits for a model or a tool, or the hub ends.
-// Where a person is asked, it goes on as soon as they have answered, wherever they do.
+// drive drives a run until it ends, waits for a model or a tool, or the hub ends. After
+// a question to a person it continues with the answer, wherever that was given.
 func (h *Hub) drive(key state.Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -138,7 +138,7 @@ func (h *Hub) driven(key state.Key) error {
 	}
 }
 
-// driveRun goes on with a run that nobody drives.
+// driveRun continues a run without a driver.
 func (h *Hub) driveRun(w http.ResponseWriter, r *http.Request) {
 	key := runOf(r)
 	_, err := h.changeable(r.Context(), key)
@@ -177,7 +177,7 @@ func (h *Hub) forkRun(w http.ResponseWriter, r *http.Request) {
 	h.done(w, r, runPath(state.Key{Workflow: key.Workflow, Run: out.Reply.State.RunID}), "forked")
 }
 
-// resetRun takes a run back, as savant state reset.
+// resetRun resets a run, as savant state reset.
 func (h *Hub) resetRun(w http.ResponseWriter, r *http.Request) {
 	key := runOf(r)
 	_, err := h.changeable(r.Context(), key)
@@ -185,7 +185,7 @@ func (h *Hub) resetRun(w http.ResponseWriter, r *http.Request) {
 		err = fault.New(fault.StateConflict, "run %s is being driven: end that first", key.Run)
 	}
 	to := r.PostFormValue("to")
-	if err == nil && to == "" { // without a checkpoint a reset is a deletion
+	if err == nil && to == "" { // a reset without a checkpoint deletes the run
 		err = fault.New(fault.InvalidParams, "to is missing: a version such as v3, a step (before its answer), a named checkpoint, or start")
 	}
 	if err == nil {
@@ -201,7 +201,7 @@ func (h *Hub) resetRun(w http.ResponseWriter, r *http.Request) {
 	h.done(w, r, runPath(key), "reset")
 }
 
-// cancelRun ends a run that is not to go on, as savant state cancel.
+// cancelRun cancels a run, as savant state cancel.
 func (h *Hub) cancelRun(w http.ResponseWriter, r *http.Request) {
 	key := runOf(r)
 	_, err := h.changeable(r.Context(), key)
@@ -216,7 +216,7 @@ func (h *Hub) cancelRun(w http.ResponseWriter, r *http.Request) {
 	h.done(w, r, runPath(key), "ended")
 }
 
-// resumeAgent goes on with a run of the agent, with its goal or with a new one.
+// resumeAgent continues a run of the agent, with its goal or with a new one.
 func (h *Hub) resumeAgent(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("run")
 	if err := h.options.Agent.GoOn(r.Context(), id, r.PostFormValue("goal")); err != nil {
@@ -226,8 +226,8 @@ func (h *Hub) resumeAgent(w http.ResponseWriter, r *http.Request) {
 	h.done(w, r, "/diagnostics/agents/"+url.PathEscape(id), "resumed")
 }
 
-// startRun starts a run of a workflow with what a form has: driven here, or for a client to
-// follow.
+// startRun starts a run of a workflow with the values of a form: driven here, or for a
+// client to follow.
 func (h *Hub) startRun(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	starting, err := h.startForm(r.Context(), name)

@@ -14,7 +14,7 @@ import (
 	"savant/telemetry"
 )
 
-// agentsPage is how many runs a page has.
+// agentsPage is how many runs a page lists.
 const agentsPage = 50
 
 type agentsView struct {
@@ -47,11 +47,11 @@ type agentView struct {
 	agentRow
 	Final, Because, Warning string
 	Cost                    string
-	Ends, Resume, Continue  bool   // it can be ended, or gone on with, also with a new goal
-	Lacks                   string // why whoever looks cannot do so
+	Ends, Resume, Continue  bool   // which actions the run allows; Continue is with a new goal
+	Lacks                   string // why the visitor may not use them
 	timeline
-	Timeline, ByStep url.Values // addresses with the same filter
-	Refresh          url.Values // the address of the page
+	Timeline, ByStep url.Values // links with the same filter
+	Refresh          url.Values // link to the same page
 }
 
 func (h *Hub) showAgent(w http.ResponseWriter, r *http.Request) {
@@ -82,7 +82,7 @@ func (h *Hub) showAgent(w http.ResponseWriter, r *http.Request) {
 	h.show(w, r, http.StatusOK, "agent.html", page{Title: report.RunID, At: "agents", View: view})
 }
 
-// downloadTrace sends the events of a run as they are in the trace, one a line.
+// downloadTrace sends the events of a run as NDJSON.
 func (h *Hub) downloadTrace(w http.ResponseWriter, r *http.Request) {
 	report, err := h.options.Agent.Report(r.PathValue("run"))
 	if err != nil {
@@ -92,14 +92,14 @@ func (h *Hub) downloadTrace(w http.ResponseWriter, r *http.Request) {
 	download(w, "application/x-ndjson", "trace-"+report.RunID+".ndjson")
 	err = h.options.Recorder.Written(report.RunID, func(_ telemetry.Event, line []byte) {
 		raw := h.options.Redactor.JSON(json.RawMessage(strings.TrimSuffix(string(line), "\n")))
-		_, _ = w.Write(append(raw, '\n')) // whoever asked may be gone
+		_, _ = w.Write(append(raw, '\n')) // the client may be gone
 	})
 	if err != nil {
 		h.options.Logger.WarnContext(r.Context(), "a trace was not sent whole", "run", report.RunID, "cause", err.Error())
 	}
 }
 
-// downloadSession sends what the journal of a run holds, as savant runs show --json.
+// downloadSession sends the journal's content, as savant runs show --json.
 func (h *Hub) downloadSession(w http.ResponseWriter, r *http.Request) {
 	report, err := h.options.Agent.Report(r.PathValue("run"))
 	if err != nil {
@@ -108,16 +108,16 @@ func (h *Hub) downloadSession(w http.ResponseWriter, r *http.Request) {
 	}
 	text := h.indented(report)
 	download(w, "application/json", "session-"+report.RunID+".json")
-	_, _ = w.Write([]byte(text + "\n")) // whoever asked may be gone
+	_, _ = w.Write([]byte(text + "\n")) // the client may be gone
 }
 
-// download has a browser keep what follows, under a name.
+// download makes a browser save the response under a name.
 func download(w http.ResponseWriter, kind, name string) {
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`) // the ids of runs are letters, digits, _ and -
 }
 
-// cancelAgent ends a run, in whatever process it is.
+// cancelAgent cancels a run, in whatever process it is.
 func (h *Hub) cancelAgent(w http.ResponseWriter, r *http.Request) {
 	run := r.PathValue("run")
 	if err := h.options.Agent.Cancel(run); err != nil {

@@ -13,42 +13,42 @@ import (
 	"savant/think/flow"
 )
 
-// How many steps of a workflow are drawn: of a larger one those around a step, unless
-// the whole is asked for, which is bounded too.
+// How many steps of a workflow are drawn: of a larger one only those around a step,
+// unless the user asks for all, which is bounded too.
 const (
 	drawnPart  = 100
 	drawnWhole = 2000
 )
 
-// drawing is the graph of a workflow with places, as the template writes it.
+// drawing is the graph of a workflow with coordinates, for the template.
 type drawing struct {
 	Workflow      string
 	Width, Height int
 	Nodes         []drawnNode
 	Edges         []drawnEdge
 	Drawn, Steps  int    // how many of the steps are drawn
-	Around        string // the step around which they are, where not all are
+	Around        string // the step around which they are, unless all are drawn
 	Whole         url.Values
 	Legend        bool
 }
 
-// drawnNode is a step with its place; X and Y are of its upper left corner.
+// drawnNode is a step with its place; X and Y are its upper left corner.
 type drawnNode struct {
 	graph.Box
 	ID, Label, Call, Condition string
-	Target                     string // the line of the workflow's file, where it is of no run
+	Target                     string // the line of the workflow's file, if there is no run
 	Status                     string
-	Word                       string // the status and what is to be said beside it
-	Title                      string // all of it, for the pointer
+	Word                       string // the status with details
+	Title                      string // the tooltip
 	Kind                       string // person, model, engine, tool
 	Loop, Selected             bool
 	Href                       url.Values
-	Toggle                     url.Values // opens or closes the workflow that it runs
+	Toggle                     url.Values // opens or closes the step's workflow
 	Open                       bool
 	Inside                     []drawnWorkflow
 }
 
-// drawnWorkflow is a workflow that is opened in a step.
+// drawnWorkflow is a workflow drawn inside a step.
 type drawnWorkflow struct {
 	X, Y           int
 	Drawing        *drawing
@@ -56,13 +56,13 @@ type drawnWorkflow struct {
 	Earlier, Later url.Values
 }
 
-// drawnEdge is an edge; Status is that of the step it leads to.
+// drawnEdge is an edge; Status is the status of its target.
 type drawnEdge struct {
 	Points []graph.Point
 	Status string
 }
 
-// Measures of a node in the drawing, in pixels. Letters have one width.
+// Sizes in the drawing, in pixels. Letters have one width.
 const (
 	letter, smallLetter   = 8, 7
 	leastWidth, mostWidth = 150, 300
@@ -75,11 +75,11 @@ type artist struct {
 	r      *http.Request
 	events map[int]think.Event
 	opened []string
-	asked  string // the step that is selected
+	asked  string // the selected step
 	whole  bool
 }
 
-// draw gives a scene places.
+// draw lays out a scene.
 func (h *Hub) draw(r *http.Request, s *scene, events map[int]think.Event) (*drawing, error) {
 	a := &artist{hub: h, r: r, events: events, opened: s.Opened, asked: r.URL.Query().Get("step"), whole: r.URL.Query().Get("graph") == "whole"}
 	return a.drawing(s)
@@ -121,8 +121,8 @@ func (a *artist) drawing(s *scene) (*drawing, error) {
 	return out, nil
 }
 
-// chosen returns the places of the steps that are drawn: all, or those nearest to the
-// step that is selected, or at which the run stands.
+// chosen returns the steps to draw: all, or those nearest to the selected or the
+// current step.
 func (a *artist) chosen(s *scene, out *drawing) []int {
 	most := drawnPart
 	if a.whole {
@@ -143,7 +143,7 @@ func (a *artist) chosen(s *scene, out *drawing) []int {
 	return s.near(around, most)
 }
 
-// focus is the step that a part of a large workflow is drawn around.
+// focus is the step around which a part of a large workflow is drawn.
 func (s *scene) focus(asked string) int {
 	at := slices.IndexFunc(s.Nodes, func(n flow.StepPicture) bool { return asked != "" && isUnitOf(asked, n.Now.ID) })
 	for _, status := range []flow.Status{flow.Failed, flow.Issued, flow.Ready} {
@@ -154,7 +154,7 @@ func (s *scene) focus(asked string) int {
 	return max(at, 0)
 }
 
-// near returns the steps that the fewest edges part from one, in their order.
+// near returns the steps with the shortest distance to one, in their order.
 func (s *scene) near(from, most int) []int {
 	number, beside := map[string]int{}, make([][]int, len(s.Nodes))
 	for i, node := range s.Nodes {
@@ -202,20 +202,20 @@ func (a *artist) node(s *scene, at int) (drawnNode, error) {
 	return n, a.inside(&n, s.Inside[at])
 }
 
-// toggle links to the page with the workflow of a step opened or closed.
+// toggle links to the page with a step's workflow opened or closed.
 func (a *artist) toggle(n *drawnNode, s *scene, step flow.StepPicture) {
 	if step.Workflow == "" || step.Foreach != "" && !s.NoRun {
-		return // the panel of a loop has its items
+		return // the panel of a loop lists its items
 	}
 	if step.Rounds == 0 && !s.NoRun {
-		return // it has not begun
+		return // it has not started
 	}
 	n.Open = slices.ContainsFunc(a.opened, func(id string) bool { return isUnitOf(id, n.ID) })
 	n.Toggle = a.withOpened(n.ID, n.ID, !n.Open)
 }
 
-// withOpened is the address with a unit opened, or closed, in the place of the others of
-// its step.
+// withOpened returns the query with a unit opened or closed, replacing the other units
+// of its step.
 func (a *artist) withOpened(step, unit string, open bool) url.Values {
 	query := a.r.URL.Query()
 	query["open"] = slices.DeleteFunc(slices.Clone(a.opened), func(id string) bool { return isUnitOf(id, step) })
@@ -223,12 +223,12 @@ func (a *artist) withOpened(step, unit string, open bool) url.Values {
 		query.Add("open", unit)
 	}
 	if len(query["open"]) == 0 {
-		query.Set("open", "") // nothing, rather than what a page opens by itself
+		query.Set("open", "") // an explicit nothing overrides the default
 	}
 	return query
 }
 
-// inside puts the workflows that are opened in a step into it, side by side.
+// inside draws the opened workflows of a step in it, side by side.
 func (a *artist) inside(n *drawnNode, opened []*scene) error {
 	x, below := inset, n.Height
 	for _, each := range opened {
@@ -254,8 +254,8 @@ func (a *artist) inside(n *drawnNode, opened []*scene) error {
 	return nil
 }
 
-// word is the status of a step and what belongs beside it: items of a loop, the attempt,
-// who saw the result, how long it took.
+// word is a step's status with the loop's counts, the attempt, the witness and the
+// duration.
 func (a *artist) word(step flow.StepPicture) string {
 	if step.Now.Status == "" {
 		return ""
@@ -289,7 +289,7 @@ func (a *artist) word(step flow.StepPicture) string {
 	return strings.Join(parts, " · ")
 }
 
-// took is how long a step took that has ended.
+// took is the duration of an ended step.
 func (a *artist) took(step flow.StepPicture) string {
 	if step.Now.Status != flow.Done && step.Now.Status != flow.Failed || step.Answered <= step.Issued {
 		return ""
@@ -310,7 +310,7 @@ func flowWaits(call string) string {
 	return ""
 }
 
-// kindOf is what carries a call out.
+// kindOf is who executes a call.
 func kindOf(call string) string {
 	switch call {
 	case flow.CallApprove, flow.CallAsk:
@@ -330,7 +330,7 @@ func callOf(step flow.StepPicture) string {
 	return step.Call
 }
 
-// conditionOf is the condition of a step, and what it gave.
+// conditionOf is the condition of a step, and its value.
 func conditionOf(step flow.StepPicture) string {
 	switch {
 	case step.When != "" && step.Held != nil:
@@ -343,7 +343,7 @@ func conditionOf(step flow.StepPicture) string {
 	return ""
 }
 
-// title says all of a step in lines.
+// title is the tooltip of a step, in lines.
 func (a *artist) title(step flow.StepPicture, why *flow.Explanation) string {
 	lines := []string{step.Now.ID + ": " + callOf(step)}
 	if step.Now.Status != "" {
@@ -374,7 +374,7 @@ func (a *artist) title(step flow.StepPicture, why *flow.Explanation) string {
 	return strings.Join(lines, "\n")
 }
 
-// String says a condition with what it read and gave.
+// String formats a condition with its operands and value.
 func (c reason) String() string {
 	text := c.Kind + " " + c.Expression
 	if c.Value != "" {
@@ -386,7 +386,7 @@ func (c reason) String() string {
 	return text
 }
 
-// shortened cuts a text to a number of letters.
+// shortened truncates a text to a number of letters.
 func shortened(text string, most int) string {
 	letters := []rune(text)
 	if len(letters) <= most {
@@ -395,8 +395,8 @@ func shortened(text string, most int) string {
 	return string(letters[:most-1]) + "…"
 }
 
-// curve writes the points of an edge as a path: straight in the rows that it passes,
-// bent between them.
+// curve converts the points of an edge to an SVG path: straight within rows, bent
+// between them.
 func curve(points []graph.Point) string {
 	if len(points) == 0 {
 		return ""

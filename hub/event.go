@@ -15,15 +15,15 @@ import (
 // maxRowText is how much of an event its row shows, in bytes.
 const maxRowText = 240
 
-// eventRow is an event as a line of a list.
+// eventRow is an event as a row of a list.
 type eventRow struct {
-	Number     int    // among those that the filter lets through, from 1
-	Place      string // where it is in the trace
+	Number     int    // among the events of the filter, from 1
+	Place      string // its place in the trace
 	Type, Time string
 	Status     string
 	Text       string
 	Chosen     bool
-	Link       url.Values // the same page with the details of the event
+	Link       url.Values // the same page with the event's details
 }
 
 func rowOf(e events.Event) eventRow {
@@ -33,14 +33,14 @@ func rowOf(e events.Event) eventRow {
 	return eventRow{Place: e.Place.String(), Type: string(e.Type), Time: e.Timestamp, Status: e.Status, Text: fault.Cut(textOf(e.Event), maxRowText)}
 }
 
-// textOf says what an event is about, as the command line says it.
+// textOf describes an event in the words of the command line.
 func textOf(e telemetry.Event) string {
 	for _, text := range []string{telemetry.Line(e), telemetry.RuntimeLine(e)} {
 		if text != "" {
 			return text
 		}
 	}
-	if e.Step > 0 { // as savant runs trace has it
+	if e.Step > 0 { // as in savant runs trace
 		return strconv.Itoa(e.Step) + " " + e.ToolName
 	}
 	return e.ToolName
@@ -62,8 +62,8 @@ type eventView struct {
 	CallID                     string
 }
 
-// outputPart is a member of what a tool gave, or all of it where it has none: texts as
-// they are, the rest as JSON.
+// outputPart is a member of a tool's output, or the whole if it is no object: strings
+// as they are, other values as JSON.
 type outputPart struct{ Name, Text string }
 
 // section is a part of a prompt with its size.
@@ -88,7 +88,7 @@ func (h *Hub) eventView(e events.Event) eventView {
 		view.Cost = strconv.FormatFloat(cost, 'g', 4, 64)
 	}
 	if raw, err := json.Marshal(e.Metadata["sections"]); err == nil {
-		_ = json.Unmarshal(raw, &view.Sections) // a service outside may say it in another way: the metadata below have it
+		_ = json.Unmarshal(raw, &view.Sections) // an external service may use another format: the metadata below have it
 	}
 	if len(e.Metadata) > 0 {
 		view.Metadata = h.indented(e.Metadata)
@@ -96,7 +96,8 @@ func (h *Hub) eventView(e events.Event) eventView {
 	return view
 }
 
-// outputOf takes apart what a tool gave. What is cut is no JSON, and stays as it is.
+// outputOf splits a tool's output into members. A truncated output is not JSON and
+// stays whole.
 func (h *Hub) outputOf(text string) []outputPart {
 	if text == "" {
 		return nil
@@ -127,7 +128,7 @@ func (h *Hub) outputOf(text string) []outputPart {
 	return out
 }
 
-// textOf is a text as it is, and any other value as JSON.
+// textOf returns a string as it is, and any other value as JSON.
 func (h *Hub) textOf(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil && len(raw) > 0 && raw[0] == '"' {

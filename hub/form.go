@@ -11,15 +11,15 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// field is one input of a form that is made of a schema.
+// field is one input of a form generated from a schema.
 type field struct {
-	// Input is the name of the input: the place of the field in the form, so that no name
-	// of a schema has to pass through a page.
+	// Input is the name of the input: the field's position in the form, so that no name
+	// from a schema is used in HTML.
 	Input       string
 	Name, About string
 	// Control is text, lines, number, choice or json.
 	Control  string
-	Kind     string // the type that is expected, for people
+	Kind     string // the expected type, for people
 	Choices  []option
 	Value    string // as it was typed
 	Default  string
@@ -27,27 +27,26 @@ type field struct {
 	Error    string
 }
 
-// option is one value of a field that has several.
+// option is one choice of a field.
 type option struct {
 	Input, Label string
 	Chosen       bool
 }
 
-// form is what is made of members: a field for each.
+// form is a form with one field per member.
 type form struct {
 	members []member
 	fields  []field
 }
 
-// member is a named schema: what a form has a field for.
+// member is a named schema, for one field.
 type member struct {
 	name     string
 	schema   map[string]any
 	required bool
 }
 
-// membersOf returns the members that the schema of an object describes, those that are
-// needed first.
+// membersOf returns the members of an object's schema, required ones first.
 func membersOf(schema map[string]any) []member {
 	properties, _ := schema["properties"].(map[string]any)
 	required, _ := schema["required"].([]any)
@@ -70,7 +69,7 @@ func neededFirst(a, b member) int {
 	return 1
 }
 
-// formOf returns the form of members.
+// formOf returns the form for members.
 func formOf(members []member) form {
 	out := form{members, make([]field, len(members))}
 	for i, each := range members {
@@ -111,7 +110,7 @@ func fieldOf(m member) field {
 	return f
 }
 
-// choicesOf are the values of a schema that a person chooses from, or none.
+// choicesOf returns the values that a schema lets a person choose from, if any.
 func choicesOf(schema map[string]any) []any {
 	choices, _ := schema["enum"].([]any)
 	if len(choices) == 0 && schema["type"] == "boolean" {
@@ -120,7 +119,7 @@ func choicesOf(schema map[string]any) []any {
 	return choices
 }
 
-// shownChoice is a value to choose, as a person reads it.
+// shownChoice formats a choice for a person.
 func shownChoice(value any) string {
 	switch value {
 	case true:
@@ -138,8 +137,8 @@ func shownValue(value any) string {
 	return compact(value)
 }
 
-// read takes the values that were sent, and reports whether all of them can be meant: the
-// fields say what is wrong. A field that is left empty is not given.
+// read parses the submitted values and reports whether all are valid; the fields hold
+// the errors. An empty field is omitted.
 func (f *form) read(sent url.Values) (values map[string]any, ok bool) {
 	values, ok = map[string]any{}, true
 	for i := range f.fields {
@@ -152,9 +151,9 @@ func (f *form) read(sent url.Values) (values map[string]any, ok bool) {
 	return values, ok
 }
 
-// read takes what was typed for a field; Error says why it cannot be meant.
+// read parses the input of a field; Error is why it is invalid.
 func (f *field) read(typed string, choices []any) (value any, given bool) {
-	f.Value = strings.ReplaceAll(typed, "\r\n", "\n") // as browsers send lines
+	f.Value = strings.ReplaceAll(typed, "\r\n", "\n") // browsers send CRLF
 	switch {
 	case f.Value == "" && f.Required:
 		f.Error = "A value is needed."
@@ -182,7 +181,7 @@ func (f *field) chosen(choices []any) (any, bool) {
 	return nil, false
 }
 
-// decoded reads what has to be JSON.
+// decoded parses a value that must be JSON.
 func (f *field) decoded(text string) (any, bool) {
 	value, err := jsonvalue.Decode([]byte(text))
 	if err != nil {

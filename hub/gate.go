@@ -20,29 +20,29 @@ import (
 	"savant/internal/webguard"
 )
 
-// policy lets a page load its own files alone: nothing inline, nothing from
-// elsewhere, and no frame around it.
+// policy lets a page load only its own files: nothing inline or from elsewhere, and no
+// frame around it.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-// maxForm is how long a form may be.
+// maxForm is the maximum size of a form.
 const maxForm = 64 << 10
 
-// gate keeps out whoever is not meant: other sites under a name of their own, forms of
-// other sites, and whoever has neither the link nor a token.
+// gate protects the hub: against DNS rebinding (Host), CSRF (Origin and form tokens),
+// and visitors without a session or a token.
 type gate struct {
 	guard    webguard.Guard
 	public   string // the address in a browser
 	cookie   string
-	secure   bool // cookies go over TLS alone
+	secure   bool // cookies only over TLS
 	folder   string
-	door     *access.Door // nil: tokens let nobody in
-	token    string       // the digest of one token more; "" is none
+	door     *access.Door // nil: no tokens from a file
+	token    string       // the digest of one more token; "" for none
 	sessions *sessions
 	guesses  guesses
 
 	mu   sync.Mutex
-	keys map[[sha256.Size]byte]bool // digests of the links that nobody followed yet
+	keys map[[sha256.Size]byte]bool // digests of the unused links
 }
 
 func newGate(options Options) (*gate, error) {
@@ -50,7 +50,7 @@ func newGate(options Options) (*gate, error) {
 	if err != nil {
 		return nil, fault.New(fault.InvalidParams, "%q: expected HOST:PORT: %w", fault.Cut(options.Address, 100), err)
 	}
-	// Cookies do not know ports: two hubs of one machine need two names.
+	// Cookies ignore ports: two hubs on one machine need two names.
 	g := &gate{public: strings.TrimSuffix(cmp.Or(options.URL, "http://"+options.Address), "/"), cookie: "savant_hub_" + port, folder: options.Folder, door: options.Door, keys: map[[sha256.Size]byte]bool{},
 		sessions: openSessions(options.Sessions, options.Folder+"\x00"+options.Address, options.Logger)}
 	if options.Token != "" {
@@ -76,14 +76,14 @@ func newGate(options Options) (*gate, error) {
 	return g, nil
 }
 
-// know adds a host that the hub is known as.
+// know adds an accepted host.
 func (g *gate) know(host, scheme string) {
-	host = strings.TrimSuffix(host, map[string]string{"http": ":80", "https": ":443"}[scheme]) // as browsers leave it out
+	host = strings.TrimSuffix(host, map[string]string{"http": ":80", "https": ":443"}[scheme]) // browsers omit the default port
 	g.guard.Hosts = append(g.guard.Hosts, host)
 	g.guard.Origins = append(g.guard.Origins, scheme+"://"+host)
 }
 
-// link makes an address that gives a session to whoever asks for it first.
+// link returns an address that gives a session to its first visitor.
 func (g *gate) link() string {
 	key := rand.Text()
 	g.mu.Lock()
@@ -92,7 +92,8 @@ func (g *gate) link() string {
 	return g.public + "/enter?key=" + key
 }
 
-// redeem takes the key of a link. Looking for its digest tells nothing of other keys.
+// redeem consumes the key of a link. The lookup by digest leaks nothing about other
+// keys.
 func (g *gate) redeem(key string) bool {
 	digest := sha256.Sum256([]byte(key))
 	g.mu.Lock()
@@ -102,7 +103,7 @@ func (g *gate) redeem(key string) bool {
 	return known
 }
 
-// bearer returns what a token lets its bearer do; the error is TOOL_DENIED.
+// bearer returns the scopes of a token; the error is TOOL_DENIED.
 func (g *gate) bearer(ctx context.Context, token string) ([]access.Scope, error) {
 	denied := fault.New(fault.ToolDenied, "the token is not accepted")
 	if g.token != "" && webguard.Equal(g.token, webguard.Digest(token)) {
@@ -118,7 +119,7 @@ func (g *gate) bearer(ctx context.Context, token string) ([]access.Scope, error)
 	return caller.Scopes, nil
 }
 
-// takesTokens says whether somebody can come in with a token.
+// takesTokens reports whether tokens can open the hub.
 func (g *gate) takesTokens() bool { return g.token != "" || g.door != nil && g.door.HasTokens() }
 
 // newSession returns the cookie of a new session.
@@ -127,13 +128,13 @@ func (g *gate) newSession(scopes []access.Scope, token string, now time.Time) *h
 		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: g.secure}
 }
 
-// visitor is who sends a request.
+// visitor is the sender of a request.
 type visitor struct {
-	session string // what their browser has; "" for a program with a token
+	session string // the browser's session; "" for a program with a token
 	access.Caller
 }
 
-// visitorOf returns who sends a request, if they may come in.
+// visitorOf returns the sender of a request, and whether they may enter.
 func (g *gate) visitorOf(r *http.Request, now time.Time) (visitor, bool) {
 	for _, cookie := range r.CookiesNamed(g.cookie) {
 		found, known := g.sessions.find(cookie.Value, now)
@@ -148,7 +149,7 @@ func (g *gate) visitorOf(r *http.Request, now time.Time) (visitor, bool) {
 	return visitor{}, false
 }
 
-// csrf is what a form of a session must have. Who has no session has no forms.
+// csrf is the CSRF token of a session's forms. It is empty without a session.
 func (v visitor) csrf() string {
 	if v.session == "" {
 		return ""
@@ -158,8 +159,8 @@ func (v visitor) csrf() string {
 	return base64.RawURLEncoding.EncodeToString(sum.Sum(nil))
 }
 
-// guarded sets the headers of every answer and refuses requests that name another
-// host, as a rebound name of a site does, or come from another origin.
+// guarded sets the headers of every response and refuses requests for another host (DNS
+// rebinding) or from another origin.
 func (g *gate) guarded(next http.Handler, refuse func(http.ResponseWriter, *http.Request, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -185,14 +186,14 @@ func (g *gate) guarded(next http.Handler, refuse func(http.ResponseWriter, *http
 
 type visitorKey struct{}
 
-// visitorFrom returns who sends a request that was let through.
+// visitorFrom returns the sender of an admitted request.
 func visitorFrom(r *http.Request) visitor {
 	who, _ := r.Context().Value(visitorKey{}).(visitor)
 	return who
 }
 
-// withSession lets through whoever has a session or a token, and changes only from a form
-// of the session.
+// withSession admits visitors with a session or a token, and changes only with the
+// session's CSRF token.
 func (g *gate) withSession(next http.Handler, closed, refuse func(http.ResponseWriter, *http.Request, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, known := g.visitorOf(r, time.Now())
@@ -213,11 +214,11 @@ func (g *gate) withSession(next http.Handler, closed, refuse func(http.ResponseW
 	})
 }
 
-// formToken is the token of the form that a request is. It is read from the body alone: an
-// address may be seen by others.
+// formToken is the CSRF token in a request's form. It is read only from the body:
+// addresses leak.
 func formToken(r *http.Request) string { return r.PostFormValue("csrf") }
 
-// formLimit is how long the body of a request may be.
+// formLimit is the maximum size of a request's body.
 func formLimit(r *http.Request) int64 {
 	if r.URL.Path == importPath {
 		return maxUpload

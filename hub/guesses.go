@@ -12,16 +12,15 @@ import (
 	"savant/internal/access"
 )
 
-// These constants bound guessing: how many wrong tokens an address may send at once, how often one more, and how many
-// addresses are remembered.
+// Rate limit for wrong tokens: how many an address may send at once, how often one
+// more, and how many addresses are remembered.
 const (
 	guessesAtOnce  = 10
 	guessesPause   = 6 * time.Second
 	guessesAtPlace = 10_000
 )
 
-// guesses slows down whoever tries tokens, by the address they come from. Sessions and
-// links are not affected.
+// guesses limits attempts with tokens, by address. Sessions and links are not affected.
 type guesses struct {
 	mu sync.Mutex
 	of map[string]*rate.Limiter
@@ -43,8 +42,8 @@ func (g *guesses) limiter(r *http.Request) *rate.Limiter {
 	return g.of[place]
 }
 
-// try returns what a token that a request bears lets its bearer do: TOOL_DENIED, and
-// LIMIT_EXCEEDED, without a look at the token, after too many wrong ones.
+// try returns the scopes of a request's token: TOOL_DENIED for a wrong one, and
+// LIMIT_EXCEEDED, without checking the token, after too many wrong ones.
 func (g *gate) try(r *http.Request, token string, now time.Time) ([]access.Scope, error) {
 	limiter := g.guesses.limiter(r)
 	if limiter.TokensAt(now) < 1 {

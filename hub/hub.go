@@ -1,6 +1,6 @@
-// Package hub serves the web page of Savant: what there is, how each run stands, and
-// why it went as it did. It reads through the packages that the command line reads
-// through, and keeps nothing of its own.
+// Package hub serves the web page of Savant: its runs, workflows and engines, how each
+// run stands, and why it took its path. It reads through the same packages as the
+// command line and stores nothing but the digests of sessions.
 package hub
 
 import (
@@ -28,25 +28,25 @@ import (
 	"savant/think/state"
 )
 
-// Options are what a hub shows, and where it is served. All but Key are needed.
+// Options say what a hub shows and where it is served. All but Key are required.
 type Options struct {
-	// Address is where it listens, as HOST:PORT: the only name, beside localhost, that a
-	// request may give it.
+	// Address is the address to listen at, HOST:PORT: besides localhost, the only host
+	// that requests may name.
 	Address string
-	// Folder is SAVANT_PATH, Version what the program calls itself.
+	// Folder is SAVANT_PATH, Version the program's version.
 	Folder, Version string
-	// URL is the address that browsers use; empty: http:// and Address.
+	// URL is the address for browsers; empty: http:// and Address.
 	URL string
-	// Door has the tokens that let in whoever bears one, and Token is one more. Without
-	// either the hub serves this machine alone.
+	// Door holds the accepted tokens, and Token is one more. Without either the hub
+	// serves only this machine.
 	Door  *access.Door
 	Token string
-	// Sessions is a folder outside of Folder, for its owner alone, that keeps the digests of
-	// sessions; empty: they end with the program.
+	// Sessions is a private folder outside of Folder for the digests of sessions;
+	// empty: sessions end with the program.
 	Sessions string
-	// ReadOnly: the pages change nothing. NoAnswers: no person's answer is taken in them.
+	// ReadOnly: the pages change nothing. NoAnswers: they take no person's answers.
 	ReadOnly, NoAnswers bool
-	// Person is who cancels a run in a page, for its record.
+	// Person is recorded as who cancelled a run.
 	Person string
 
 	Think     *think.Engine
@@ -57,31 +57,31 @@ type Options struct {
 	Recorder  *telemetry.Recorder
 	Redactor  *redact.Redactor
 	Standings Standings
-	// Logs is the folder of the trace, absolute: changes in it are shown at once.
+	// Logs is the absolute folder of the trace, watched for changes.
 	Logs   string
 	Logger *slog.Logger
 }
 
-// Standings says for people how things stand.
+// Standings says how runs and deciders stand, for people.
 type Standings interface {
-	// Standing is where a run of a workflow is.
+	// Standing returns where a run of a workflow stands.
 	Standing(ctx context.Context, run state.Info) Standing
 	// Driven reports whether a process drives a run of a workflow now.
 	Driven(run state.Key) bool
-	// Deciders are who decides for the agent.
+	// Deciders returns who decides for the agent.
 	Deciders(ctx context.Context) []Decider
-	// Unanswered is how many questions to them have no answer yet; queued is false where no
-	// queue carries them, or it cannot be reached.
+	// Unanswered counts the unanswered questions to deciders; queued is false without a
+	// reachable queue.
 	Unanswered(ctx context.Context) (count int, queued bool)
 }
 
-// Standing is where a run is: its status, for whom it waits, and at which steps.
+// Standing is where a run stands: its status, for whom it waits, and at which steps.
 type Standing struct {
 	Status, WaitsFor string
 	Steps            []string
 }
 
-// String is a standing in a few words: "waiting for a person at publish".
+// String formats a standing: "waiting for a person at publish".
 func (s Standing) String() string {
 	text := s.Status
 	if s.WaitsFor != "" {
@@ -93,13 +93,13 @@ func (s Standing) String() string {
 	return text
 }
 
-// Decider is one who decides for the agent. Host is where they are, "" for here; State is
-// reachable, ready (here), offline or denied, and Reason says why.
+// Decider decides for the agent. Host is empty for this program; State is reachable,
+// ready (this program), offline or denied, with the Reason.
 type Decider struct {
 	Name, About, Host, State, Reason string
 }
 
-// Hub serves the pages. It may be used by several goroutines at once.
+// Hub serves the pages. It is safe for concurrent use.
 type Hub struct {
 	options Options
 	gate    *gate
@@ -114,7 +114,7 @@ type Hub struct {
 	ctx  context.Context // ends with the hub
 	work sync.WaitGroup  // the runs that it drives
 	mu   sync.Mutex
-	// started are the runs that were started here, and driving those that are driven now.
+	// started are the runs that were started here; driving are those being driven now.
 	started, driving map[state.Key]bool
 }
 
@@ -140,14 +140,13 @@ func New(ctx context.Context, options Options) (*Hub, error) {
 		audit: audit.New(options.Think), ctx: ctx, started: map[state.Key]bool{}, driving: map[state.Key]bool{}}, nil
 }
 
-// Wait returns once the hub does nothing more with runs, after the end of its context.
+// Wait returns when the hub drives no more runs, after the end of its context.
 func (h *Hub) Wait() { h.work.Wait() }
 
-// Link returns an address that opens the hub once: whoever follows it first has a
-// session.
+// Link returns an address that opens the hub once: its first visitor gets a session.
 func (h *Hub) Link() string { return h.gate.link() }
 
-// Handler serves the pages. What is not open to everyone needs a session.
+// Handler serves the pages. All but the public ones need a session.
 func (h *Hub) Handler() http.Handler {
 	inside := http.NewServeMux()
 	inside.HandleFunc("GET /{$}", h.overview)
@@ -181,7 +180,7 @@ func (h *Hub) Handler() http.Handler {
 
 	all := http.NewServeMux()
 	all.HandleFunc("GET /healthz", h.health)
-	if webguard.IsLoopback(h.options.Address) && h.options.URL == "" { // a scraper of this machine has no session
+	if webguard.IsLoopback(h.options.Address) && h.options.URL == "" { // a local scraper has no session
 		all.HandleFunc("GET /metrics", h.metrics)
 	}
 	all.HandleFunc("GET /enter", h.enter)
@@ -191,13 +190,13 @@ func (h *Hub) Handler() http.Handler {
 	return h.gate.guarded(h.withoutPanic(all), h.refuse)
 }
 
-// change is what changes something, and the scope that it needs.
+// change is a handler that changes something, with the scope it requires.
 type change struct {
 	scope access.Scope
 	do    http.HandlerFunc
 }
 
-// changing is the way to what changes something.
+// changing wraps a handler of changes with its checks.
 func (h *Hub) changing(to change) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := h.allowed(r, to.scope); err != nil {
@@ -208,7 +207,7 @@ func (h *Hub) changing(to change) http.HandlerFunc {
 	}
 }
 
-// allowed says why whoever sends a request may not change here what needs a scope: TOOL_DENIED.
+// allowed returns TOOL_DENIED if the visitor lacks a scope or the hub is read-only.
 func (h *Hub) allowed(r *http.Request, scope access.Scope) error {
 	switch {
 	case h.options.ReadOnly:
@@ -219,7 +218,7 @@ func (h *Hub) allowed(r *http.Request, scope access.Scope) error {
 	return nil
 }
 
-// health answers without a session, and says nothing but how it is.
+// health answers without a session, with the status only.
 func (h *Hub) health(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 	defer cancel()
@@ -230,5 +229,5 @@ func (h *Hub) health(w http.ResponseWriter, r *http.Request) {
 		answer = `{"status":"failed"}`
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
-	_, _ = w.Write([]byte(answer + "\n")) // whoever asked may be gone
+	_, _ = w.Write([]byte(answer + "\n")) // the client may be gone
 }

@@ -8,15 +8,15 @@ import (
 	"savant/think/state"
 )
 
-// importPath is where an export is sent to, and maxUpload how long it may be: all of it is
+// importPath receives exports; maxUpload is their maximum size, since an export is held
 // in memory until it is verified.
 const (
 	importPath = "/runs/import"
 	maxUpload  = 32 << 20
 )
 
-// importRun takes in a run that an export holds, once all of it is verified. It is marked:
-// what it says of witnesses and approvals is claimed, and its page has no actions.
+// importRun imports a run from an export after verifying all of it. The run is marked:
+// its witnesses and approvals are only claimed, and its page has no actions.
 func (h *Hub) importRun(w http.ResponseWriter, r *http.Request) {
 	file, _, err := r.FormFile("export")
 	if err != nil {

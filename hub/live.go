@@ -16,35 +16,36 @@ import (
 	"savant/hub/events"
 )
 
-// A stream says which runs have new events; a page that shows one of them asks for the
-// rows that it needs. So nothing is kept for a page, a slow or hidden one costs no memory
-// and holds up no writer, and one stream serves all tabs of a browser, which has six
-// connections for them.
+// A stream names the runs with new events; a page that shows one of them fetches the
+// rows that it needs. So the server keeps no state per page, a slow or hidden page
+// costs no memory and blocks no writer, and one stream serves all tabs of a browser,
+// which has only six connections.
 
 const (
-	// lookAgain is how often the trace is looked at where no change of it was told: its
-	// folder may not be there yet, or be on a disk that tells nothing.
+	// lookAgain is the polling interval of the trace, in case its folder does not exist
+	// yet or its file system sends no events.
 	lookAgain = time.Second
-	// settling is how long a change waits for those that follow it.
+	// settling is the debounce of changes.
 	settling = 20 * time.Millisecond
-	// keepAlive is how often a silent stream says that it is there.
+	// keepAlive is the interval of keep-alive messages.
 	keepAlive = 15 * time.Second
-	// sendTime is how long a page may take to accept what is sent.
+	// sendTime bounds how long a page may take to receive a message.
 	sendTime = 30 * time.Second
-	// maxNamed is how many runs a change names; of more it says that any may have changed.
+	// maxNamed is how many runs a message names; if there are more, any run may have
+	// changed.
 	maxNamed = 100
 )
 
-// changes reads the trace when it grows, and tells pages.
+// changes follows the trace and notifies pages.
 type changes struct {
 	index *events.Index
 
 	mu      sync.Mutex
 	next    chan struct{} // closed with the next change
-	waiting int           // streams
+	waiting int           // number of streams
 }
 
-// watch looks at the trace in a folder until ctx ends.
+// watch follows the trace in a folder until ctx ends.
 func watch(ctx context.Context, index *events.Index, folder string, logger *slog.Logger) *changes {
 	c := &changes{index: index, next: make(chan struct{})}
 	go c.follow(ctx, folder, logger)
@@ -64,7 +65,7 @@ func (c *changes) follow(ctx context.Context, folder string, logger *slog.Logger
 	}
 	for failed := false; ; {
 		if watcher != nil {
-			_ = watcher.Add(folder) // it may not be there, or be made again
+			_ = watcher.Add(folder) // it may not exist yet, or be created again
 		}
 		before := c.index.Now()
 		if err := c.index.Refresh(); err != nil && !failed {
@@ -80,8 +81,8 @@ func (c *changes) follow(ctx context.Context, folder string, logger *slog.Logger
 	}
 }
 
-// wait returns when the trace is to be read again; false when ctx ended. Without a
-// stream that is only once a second.
+// wait returns when the trace should be read again; false after the end of ctx. Without
+// a stream that is only once a second.
 func (c *changes) wait(ctx context.Context, told <-chan fsnotify.Event, tick <-chan time.Time) bool {
 	pause := time.After(settling)
 	for grown, rested := false, false; !grown || !rested; {
@@ -119,7 +120,7 @@ func (c *changes) after() <-chan struct{} {
 	return c.next
 }
 
-// listen counts a stream until the function it returns is called.
+// listen counts a stream until end is called.
 func (c *changes) listen() (end func()) {
 	count := func(by int) {
 		c.mu.Lock()
@@ -130,14 +131,14 @@ func (c *changes) listen() (end func()) {
 	return func() { count(-1) }
 }
 
-// live sends which runs have new events, written by whatever process. It begins after
-// Last-Event-ID, so that a browser that comes back is told what it missed; where that is
-// of an earlier hub it is told that anything may have changed.
+// live sends the names of runs with new events, of any process. It starts after
+// Last-Event-ID, so that a browser that reconnects misses nothing; with an id of an
+// earlier hub it reports that any run may have changed.
 func (h *Hub) live(w http.ResponseWriter, r *http.Request) {
 	defer h.changes.listen()()
 	id := r.Header.Get("Last-Event-ID")
 	if id == "" {
-		id = r.URL.Query().Get("after") // of a stream that was made anew
+		id = r.URL.Query().Get("after") // sent by a page that opens a new stream
 	}
 	at := markOf(id)
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -146,7 +147,7 @@ func (h *Hub) live(w http.ResponseWriter, r *http.Request) {
 	silent := time.NewTicker(keepAlive)
 	defer silent.Stop()
 	for s.err == nil {
-		changed := h.changes.after() // before looking: what is written meanwhile is seen next time
+		changed := h.changes.after() // before reading, so that no change is missed
 		at = s.sendChanges(h.index, at)
 		s.flush()
 		select {
@@ -159,7 +160,7 @@ func (h *Hub) live(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// markOf reads the id of an event of a stream; one that is none is before everything.
+// markOf parses the id of a stream's event; an invalid id counts as the start.
 func markOf(id string) events.Mark {
 	epoch, now, _ := strings.Cut(id, ".")
 	number, err := strconv.ParseUint(now, 10, 64)
@@ -169,7 +170,7 @@ func markOf(id string) events.Mark {
 	return events.Mark{Epoch: epoch, Now: number}
 }
 
-// stream is what one browser is sent.
+// stream is one browser's event stream.
 type stream struct {
 	out     http.ResponseWriter
 	control *http.ResponseController
@@ -177,13 +178,13 @@ type stream struct {
 	err     error // the browser is gone
 }
 
-// sendChanges sends what changed since a mark, and returns the next.
+// sendChanges sends what changed since a mark, and returns the next mark.
 func (s *stream) sendChanges(index *events.Index, since events.Mark) events.Mark {
 	runs, all, now := index.Changed(since)
 	kind, data := "changed", []byte("[]")
 	if all || len(runs) > maxNamed {
 		kind = "reset"
-	} else if data, _ = json.Marshal(runs); len(runs) == 0 { // texts can always be written
+	} else if data, _ = json.Marshal(runs); len(runs) == 0 { // encoding strings cannot fail
 		return now
 	}
 	s.write(fmt.Sprintf("id: %s.%d\nevent: %s\ndata: %s\n\n", now.Epoch, now.Now, kind, data))

@@ -12,8 +12,8 @@ import (
 	"savant/think"
 )
 
-// latest is how many runs of each kind the overview shows, and patience how long it
-// waits for engines to say how they are.
+// latest is how many runs of each kind the overview shows, patience how long it waits
+// for the engines' status.
 const (
 	latest   = 10
 	patience = 2 * time.Second
@@ -25,10 +25,10 @@ type overviewView struct {
 	Runs      []runRow
 	Agents    []agentRow
 	Total     int      // runs of workflows
-	Open      []runRow // those that a person waits for first
+	Open      []runRow // those that wait for a person first
 	Waiting   int      // for a person
 	Going     []agentRow
-	Looked    int // at how many of the latest runs, for those that are open
+	Looked    int // how many of the latest runs were searched for open ones
 	AgentRuns int
 }
 
@@ -70,10 +70,10 @@ func (h *Hub) overview(w http.ResponseWriter, r *http.Request) {
 	h.show(w, r, http.StatusOK, "overview.html", page{Title: "Overview", At: "overview", View: view})
 }
 
-// forPerson is for whom a run waits that asks a person.
+// forPerson is the value of WaitsFor for a person.
 const forPerson = "person"
 
-// urgency orders runs by what a person has to do.
+// urgency orders runs by what a person must do.
 func urgency(row runRow) int {
 	switch {
 	case row.Standing.WaitsFor == forPerson:
@@ -86,17 +86,17 @@ func urgency(row runRow) int {
 	return 2
 }
 
-// fresh is how long an answer about who decides is shown again.
+// fresh is how long the status of deciders is cached.
 const fresh = 10 * time.Second
 
-// probed is who decides, as it was found out last.
+// probed is the cached status of deciders.
 type probed struct {
 	mu    sync.Mutex
 	found []Decider
 	at    time.Time
 }
 
-// whoDecides asks at most every few seconds whether they can be reached.
+// whoDecides returns the status of deciders, cached for a few seconds.
 func (h *Hub) whoDecides(ctx context.Context) []Decider {
 	h.deciders.mu.Lock()
 	defer h.deciders.mu.Unlock()
@@ -108,7 +108,7 @@ func (h *Hub) whoDecides(ctx context.Context) []Decider {
 	return h.deciders.found
 }
 
-// engines asks the engines how they are. One that was not started yet is not started.
+// engines returns the engines' status without starting any.
 func (h *Hub) engines(ctx context.Context) []engines.Health {
 	asking, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -15,24 +15,24 @@ import (
 // panelShown is how much of a value the panel shows, in bytes.
 const panelShown = 16 << 10
 
-// panel is a step of a run with all that is known of it: why it runs or not, what it was
-// asked, and what came back.
+// panel shows all about a step of a run: why it runs or not, its input, and its
+// results.
 type panel struct {
 	ID, Call, Status, Cause string
 	Rationale, File         string
 	Line, Attempt           int
 	DependsOn               []string
 	Why                     []reason
-	Issued                  int // the version at which it was handed out
+	Issued                  int // the version at which it was issued
 	IssuedAt                string
 	WaitsFor                string
 	Input                   string
 	Schema                  string
 	Answers                 []answerRow
 	Capture                 *capture
-	Result                  *capture // the last answer, where it is no capture
+	Result                  *capture // the last answer, unless it is a capture
 	Items                   []statusCount
-	Units                   []string // those of a loop that run a workflow, to open
+	Units                   []string // the units of a loop that run a workflow
 	Unknown                 string   // why there is no such step
 }
 
@@ -42,24 +42,24 @@ type reason struct {
 	Operands                                              []operand
 }
 
-// operand is what an expression read.
+// operand is a value that an expression read.
 type operand struct{ Name, Value string }
 
-// answerRow is one answer that a step was given, and how long it took from the version
-// After at which it was asked for.
+// answerRow is one answer to a step. Its duration counts from version After, at which
+// it was asked for.
 type answerRow struct {
 	think.Event
 	After int
 	Took  string
 }
 
-// statusCount is how many items of a loop have a status.
+// statusCount counts the items of a loop with a status.
 type statusCount struct {
 	Status string
 	Count  int
 }
 
-// panelOf reads a step; nil where none is named.
+// panelOf reads the named step; nil if no step is named.
 func (h *Hub) panelOf(r *http.Request, v *think.View, id string) (*panel, error) {
 	if id == "" {
 		return nil, nil //nolint:nilnil // no step is named
@@ -97,7 +97,7 @@ func (h *Hub) reason(c flow.Condition) reason {
 	return out
 }
 
-// addInstruction says what the step was handed out with, where it waits for an answer.
+// addInstruction adds the instruction of an outstanding step.
 func (p *panel) addInstruction(h *Hub, v *think.View) {
 	for _, next := range v.Now().Instructions {
 		if next.StepID != p.ID {
@@ -114,10 +114,10 @@ func (p *panel) addInstruction(h *Hub, v *think.View) {
 	}
 }
 
-// maxUnits bounds the items of a loop that the panel offers to open.
+// maxUnits is how many items of a loop the panel offers to open.
 const maxUnits = 20
 
-// addItems counts the items of a loop, and names those that run a workflow.
+// addItems counts the items of a loop, and lists those that run a workflow.
 func (p *panel) addItems(v *think.View) {
 	counts := map[flow.Status]int{}
 	for step := range v.Steps() {
@@ -134,7 +134,7 @@ func (p *panel) addItems(v *think.View) {
 	p.Items = countsOf(counts)
 }
 
-// statusOrder is how the statuses of steps are listed: what asks for a look first.
+// statusOrder is the order of statuses in lists, most urgent first.
 func statusOrder() []flow.Status {
 	return []flow.Status{flow.Failed, flow.Issued, flow.Ready, flow.Done, flow.Skipped, flow.Conditional, flow.Pending}
 }
@@ -149,13 +149,13 @@ func countsOf(counts map[flow.Status]int) []statusCount {
 	return out
 }
 
-// addAnswers reads the answers that the step was given, and what became of the last.
+// addAnswers reads the answers to the step, and what became of the last.
 func (h *Hub) addAnswers(r *http.Request, v *think.View, p *panel) error {
 	versions := v.Answers(p.ID)
 	after := v.IssuedOf(p.ID)
 	for _, version := range versions {
 		p.Answers = append(p.Answers, answerRow{Event: think.Event{Version: version}, After: after})
-		after = version // another attempt is asked for with the refusal
+		after = version // the refusal asks for the next attempt
 	}
 	p.Answers = p.Answers[max(0, len(versions)-maxUnits):]
 	name := v.CaptureOf(p.ID)
@@ -178,7 +178,7 @@ func (h *Hub) addAnswers(r *http.Request, v *think.View, p *panel) error {
 	return nil
 }
 
-// fillTimes says when the step was handed out and answered.
+// fillTimes adds when the step was issued and answered.
 func (p *panel) fillTimes(events map[int]think.Event) {
 	if p == nil {
 		return
@@ -191,7 +191,7 @@ func (p *panel) fillTimes(events map[int]think.Event) {
 	}
 }
 
-// oneLine is a value as JSON in one line, without its secrets.
+// oneLine returns a value as JSON on one line, redacted.
 func (h *Hub) oneLine(value any) string {
 	return fault.Cut(string(h.options.Redactor.JSON(h.encoded(value))), captureShown)
 }

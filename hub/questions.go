@@ -20,12 +20,12 @@ import (
 	"savant/think/state"
 )
 
-// questionView is a step that waits for a person, with the form that answers it.
+// questionView is a step that waits for a person, with its form.
 type questionView struct {
 	Step, Call, Digest string
 	Parts              []part
-	// Hidden: a secret was taken out of what is shown, or the schema has what cannot be
-	// seen, so that it can be declined here and not approved.
+	// Hidden: a secret was redacted, or the schema contains invisible characters, so
+	// the question can be declined here but not approved.
 	Hidden   bool
 	Approval bool
 	Comment  string
@@ -33,18 +33,18 @@ type questionView struct {
 	Problem  string
 }
 
-// question is what a person is asked, and how their answer is read.
+// question is a question to a person, with the decoding of the answer.
 type question struct {
 	questionView
 	form   form
 	object bool // the answer is an object of the fields
 }
 
-// part is one thing that a person is asked about. Text shows all of it.
+// part is one part of a question. Text shows all of it.
 type part struct{ Name, Text string }
 
-// shownQuestions are those that a page of a run shows. One that an answer did not fit says
-// why.
+// shownQuestions returns the questions of a run's page. A question with a refused
+// answer shows why.
 func (h *Hub) shownQuestions(r *http.Request, key state.Key) []questionView {
 	var out []questionView
 	refused, _ := r.Context().Value(refusedKey{}).(questionView)
@@ -57,8 +57,8 @@ func (h *Hub) shownQuestions(r *http.Request, key state.Key) []questionView {
 	return out
 }
 
-// questionsOf returns what a run asks a person now. A run that is imported, or cannot be
-// read, asks nobody.
+// questionsOf returns a run's current questions; none for an imported or unreadable
+// run.
 func (h *Hub) questionsOf(ctx context.Context, key state.Key) []question {
 	waiting, err := h.options.Think.Pending(ctx, key.Workflow, key.Run)
 	if err != nil {
@@ -96,7 +96,7 @@ func (h *Hub) question(asked think.Pending) question {
 	return q
 }
 
-// partsOf are the message and all else that a question is about.
+// partsOf returns the message and everything else that a question is about.
 func partsOf(asked think.Pending) []part {
 	out := []part{{"", shownWhole(asked.Message)}}
 	input, _ := asked.Input.(map[string]any)
@@ -116,7 +116,7 @@ func partsOf(asked think.Pending) []part {
 	return out
 }
 
-// answerable says why a person's answer is not taken here.
+// answerable returns why answers are not taken here.
 func (h *Hub) answerable(ctx context.Context, key state.Key) error {
 	if h.options.ReadOnly {
 		return errReadOnly()
@@ -128,14 +128,14 @@ func (h *Hub) answerable(ctx context.Context, key state.Key) error {
 	return err
 }
 
-// shownWhole writes out what cannot be seen in a text, and narrows runs of blank lines and
-// of spaces, which would put a part of it out of sight.
+// shownWhole makes a text fully visible: it escapes invisible characters and shortens
+// runs of blank lines and spaces, which could push text out of sight.
 func shownWhole(text string) string {
 	const marked = "  | "
 	return strings.ReplaceAll(strings.TrimPrefix(visible.Block(text), marked), "\n"+marked, "\n")
 }
 
-// indentedWhole is a value as JSON for people.
+// indentedWhole formats a value as JSON for people.
 func indentedWhole(value any) string {
 	raw, err := jsonvalue.Encode(value)
 	if err != nil {
@@ -148,7 +148,7 @@ func indentedWhole(value any) string {
 	return out.String()
 }
 
-// answerRun takes a person's answer to a question of a run.
+// answerRun records a person's answer to a question of a run.
 func (h *Hub) answerRun(w http.ResponseWriter, r *http.Request) {
 	key := runOf(r)
 	if err := h.answerable(r.Context(), key); err != nil {
@@ -185,11 +185,11 @@ func (h *Hub) answerRun(w http.ResponseWriter, r *http.Request) {
 	h.showRun(w, r.WithContext(context.WithValue(r.Context(), refusedKey{}, q.questionView)))
 }
 
-// refusedKey has in a request the question that an answer does not fit: the page shows it
-// with what is wrong.
+// refusedKey is the context key of a question with a refused answer, which the page
+// shows with the reason.
 type refusedKey struct{}
 
-// read returns the answer that a form has; otherwise the question says what is wrong.
+// read decodes the answer of a form; if it is invalid, the question holds the errors.
 func (q *question) read(sent url.Values) (answer any, ok bool) {
 	if q.Approval {
 		q.Comment = strings.ReplaceAll(sent.Get("comment"), "\r\n", "\n")
@@ -223,7 +223,7 @@ func approval(approved bool, comment string) map[string]any {
 	return answer
 }
 
-// refused puts what is wrong with an answer beside the fields it is about.
+// refused puts an answer's errors beside their fields.
 func (q *question) refused(why *fault.Error) {
 	placeProblems(q.Fields, why, func(found fault.Diagnostic) string {
 		if !q.object {
@@ -234,8 +234,8 @@ func (q *question) refused(why *fault.Error) {
 	}, &q.Problem)
 }
 
-// placeProblems puts diagnostics beside the fields that nameOf names; of the others, and
-// where there are none, the error itself is the problem.
+// placeProblems puts diagnostics beside the fields that nameOf returns. If some have no
+// field, or there are none, the error itself goes to problem.
 func placeProblems(fields []field, why *fault.Error, nameOf func(fault.Diagnostic) string, problem *string) {
 	for _, found := range why.Diagnostics {
 		at := slices.IndexFunc(fields, func(f field) bool { return f.Name == nameOf(found) })
@@ -250,7 +250,7 @@ func placeProblems(fields []field, why *fault.Error, nameOf func(fault.Diagnosti
 	}
 }
 
-// sentence is a diagnostic beside its field.
+// sentence formats a diagnostic beside its field.
 func sentence(found fault.Diagnostic) string {
 	text := found.Message
 	if found.Expected != "" && !strings.Contains(text, found.Expected) {

@@ -1,7 +1,6 @@
-// Package ci is the engine ci.*: it runs the commands that .savant/ci.yaml
-// names, and nothing else. No shell is started, what a caller may add to a
-// command is bound by the file's patterns, a command gets a small environment
-// of its own, and all that it started ends with it.
+// Package ci is the engine ci.*: it runs only the commands in .savant/ci.yaml. It
+// starts no shell, allows only arguments that match the file's patterns, gives a
+// command a small environment, and ends all processes of a command with it.
 package ci
 
 import (
@@ -15,39 +14,38 @@ import (
 	"savant/internal/trust"
 )
 
-// File is where the commands are named, relative to SAVANT_PATH.
+// File is the file of commands, relative to SAVANT_PATH.
 const File = ".savant/ci.yaml"
 
 // Name is the engine's name.
 const Name = "ci"
 
-// concurrency is how many commands run at once: two suites of one tree already
-// compete for its files.
+// concurrency is the maximum number of concurrent commands: two test suites already
+// compete for the files of a working tree.
 const concurrency = 2
 
-// ReadYAML reads a file as JSON values and says where the value of a path
-// ("commands.tests.args[0]") stands; zero where it does not know. Its errors carry
-// diagnostics.
+// ReadYAML decodes a file as JSON values. at returns the position of a value by its
+// path ("commands.tests.args[0]"), or zero if unknown. Its errors carry diagnostics.
 type ReadYAML func(file string, src []byte) (value any, at func(path string) (line, column int), err error)
 
-// Options says where commands run and how their file is read.
+// Options say where commands run and how their file is read.
 type Options struct {
 	// Path is SAVANT_PATH: commands run there or below.
 	Path     string
 	ReadYAML ReadYAML
-	// Trust says which commands a person accepted. The others are not run.
+	// Trust says which commands a person accepted. Others are refused.
 	Trust *trust.Folder
-	// Grace is how long a command has to end after it was asked to, before it
-	// is killed; a second when zero.
+	// Grace is the time between asking a command to end and killing it; 0 means a
+	// second.
 	Grace time.Duration
 }
 
-// Engine returns the engine and its tools. Commands can write whatever their
-// user can, so neither tool is read-only. Errors of both are ENGINE_OFFLINE
-// (there is no ci.yaml, or the program is not installed), TRUST_REQUIRED, YAML_SCHEMA_VIOLATION
-// with places in ci.yaml, INVALID_PARAMS (a name or an argument that the file
-// does not allow) and TOOL_FAILED (cancelled, or not to be started). Tests that
-// fail, and a command that takes too long, are a report.
+// Engine returns the engine and its tools. Commands can write whatever their user can,
+// so neither tool is read-only. Errors of both are ENGINE_OFFLINE (no ci.yaml, or the
+// program is not installed), TRUST_REQUIRED, YAML_SCHEMA_VIOLATION with positions in
+// ci.yaml, INVALID_PARAMS (a name or an argument that the file does not allow) and
+// TOOL_FAILED (cancelled, or the start failed). Failed tests and a timeout are reports,
+// not errors.
 func Engine(options Options) (engines.Engine, []engines.Tool) {
 	if options.Grace <= 0 {
 		options.Grace = time.Second
@@ -70,13 +68,13 @@ func tool[In, Out any](name, title string, f func(context.Context, In) (Out, err
 	made := engines.Bind(name, description, f)
 	made.Title = title
 	made.Output = engines.SchemaOf[Out]()
-	made.Destructive, made.OpenWorld = true, true // what a command does is not known here
+	made.Destructive, made.OpenWorld = true, true // the effects of a command are unknown
 	return made
 }
 
 type runner struct{ Options }
 
-// status says whether there are commands to run.
+// status reports whether there are commands.
 func (r *runner) status(context.Context) engines.Status {
 	commands, err := r.load()
 	if err != nil {
@@ -95,16 +93,16 @@ func (r *runner) status(context.Context) engines.Status {
 	return engines.Status{State: state, Reason: strings.Join(refused, "; ")}
 }
 
-// testsInput has no arguments: ci.yaml decides which tests run.
+// testsInput has no fields: ci.yaml decides which tests run.
 type testsInput struct{}
 
-// runInput names a command.
+// runInput selects a command.
 type runInput struct {
 	Name string   `json:"name" doc:"a command of .savant/ci.yaml"`
 	Args []string `json:"args,omitempty" doc:"added to it; each must match one of its patterns"`
 }
 
-// testsCommand is what ci.run_tests runs.
+// testsCommand is the command of ci.run_tests.
 const testsCommand = "tests"
 
 func (r *runner) runTests(ctx context.Context, _ testsInput) (*Report, error) {

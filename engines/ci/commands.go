@@ -19,7 +19,7 @@ import (
 	"savant/internal/trust"
 )
 
-// Bounds of ci.yaml and of what a caller adds.
+// Limits of ci.yaml and of a caller's arguments.
 const (
 	maxFile        = 256 << 10
 	maxArgs        = 64
@@ -28,23 +28,23 @@ const (
 	maxTimeout     = 24 * time.Hour
 )
 
-// command is one row of ci.yaml, checked.
+// command is one validated row of ci.yaml.
 type command struct {
 	name     string
-	argv     []string // the program first
-	dir      string   // relative to SAVANT_PATH, "." when not given
+	argv     []string // with the program first
+	dir      string   // relative to SAVANT_PATH; "." by default
 	env      map[string]string
 	timeout  time.Duration
 	patterns []*regexp.Regexp
 	parser   string
-	report   string // of JUnit: a path or a pattern of paths below dir
-	// part is the row in the form in which a person accepts it.
+	report   string // path or glob of a JUnit report below dir
+	// part is the row as presented to a person for acceptance.
 	part   trust.Part
-	digest string // of the row as it is written
+	digest string // of the row as written
 	file   string // the SHA-256 of ci.yaml
 }
 
-// load reads ci.yaml as it is now: people change it while a server runs.
+// load reads the current ci.yaml, which may change while a server runs.
 func (r *runner) load() (map[string]command, error) {
 	src, err := r.text()
 	if errors.Is(err, errNoFile) {
@@ -56,7 +56,7 @@ func (r *runner) load() (map[string]command, error) {
 	return read(src, r.ReadYAML)
 }
 
-// errNoFile says that the folder has no ci.yaml.
+// errNoFile means that the folder has no ci.yaml.
 var errNoFile = errors.New("there is no " + File)
 
 // text returns the text of ci.yaml, or errNoFile.
@@ -94,9 +94,9 @@ func sumOf(src []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Digests returns what the commands of ci.yaml are now: their digests by name, and
-// that of the file under File, empty where there is none. They are what a Report
-// names. Nothing runs, and a file that is not valid has no commands.
+// Digests returns the current digests of the commands in ci.yaml by name, and that of
+// the file under File; empty without a file. They correspond to those in a Report. An
+// invalid file has no commands. Nothing is run.
 func Digests(options Options) map[string]string {
 	r := &runner{options}
 	digests := map[string]string{File: ""}
@@ -115,12 +115,12 @@ func Digests(options Options) map[string]string {
 	return digests
 }
 
-// root opens SAVANT_PATH, which may have been moved since Savant began.
+// root opens SAVANT_PATH, which may have been moved since the start.
 func (r *runner) root() (*os.Root, error) {
 	root, err := os.OpenRoot(r.Path)
 	var failed *fs.PathError
 	if errors.As(err, &failed) {
-		err = failed.Err // people know the path, and clients need not
+		err = failed.Err // without the path, which clients need not know
 	}
 	if err != nil {
 		return nil, fault.New(fault.EngineOffline, "the folder of SAVANT_PATH cannot be opened: %w; put it back, or start Savant where it is now", err)
@@ -146,7 +146,7 @@ func source(root *os.Root) ([]byte, error) {
 
 func reason(err error) string { return fault.From(err).Message() }
 
-// choose finds a command by name: INVALID_PARAMS with those there are.
+// choose returns a command by name; its INVALID_PARAMS lists the known names.
 func choose(commands map[string]command, name string) (command, error) {
 	if found, ok := commands[name]; ok {
 		return found, nil
@@ -156,8 +156,8 @@ func choose(commands map[string]command, name string) (command, error) {
 		With(fault.Diagnostic{Path: "name", Expected: "one of " + strings.Join(known, ", "), Actual: name, Message: "no such command"})
 }
 
-// allows checks what a caller adds: each argument must match one of the
-// command's patterns wholly.
+// allows validates a caller's arguments: each must match one of the command's patterns
+// as a whole.
 func (c command) allows(args []string) error {
 	if len(args) > maxArgs {
 		return fault.New(fault.LimitExceeded, "args: %d arguments; at most %d are taken", len(args), maxArgs)
@@ -186,7 +186,7 @@ func (c command) allowed() string {
 	return "each must match one of " + strings.Join(written, "  ")
 }
 
-// A pattern has to match the whole argument.
+// A pattern must match the whole argument.
 const (
 	wholeBegin = `\A(?:`
 	wholeEnd   = `)\z`

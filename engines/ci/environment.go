@@ -10,10 +10,9 @@ import (
 	"savant/internal/redact"
 )
 
-// passed lists the variables that every command gets from this process: where programs,
-// home folders and caches are, the language and time zone, and what tool chains need to
-// find their parts. Any other variable, and so any secret, reaches a command only if
-// ci.yaml lists it.
+// passed lists the variables of this process that every command gets: where programs,
+// home folders and caches are, the language and time zone, and what tool chains need. A
+// command gets any other variable, and so any secret, only if ci.yaml names it.
 var passed = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "LANG", "LC_ALL", "LC_CTYPE", "SYSTEMROOT",
 	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR",
@@ -21,19 +20,19 @@ var passed = []string{
 	"CGO_ENABLED", "CC", "CXX", "CARGO_HOME", "RUSTUP_HOME", "JAVA_HOME", "NVM_DIR", "PYENV_ROOT", "VIRTUAL_ENV",
 }
 
-// fixed are variables that every command gets: no person watches it, and it has no
+// fixed are variables that tell every command that it runs unattended and without a
 // terminal.
 var fixed = map[string]string{"CI": "true", "NO_COLOR": "1", "TERM": "dumb"}
 
-// reference is a part of a value of env that is taken from this process:
-// "Bearer ${TOKEN}".
+// reference matches a variable of this process within a value of env: "Bearer
+// ${TOKEN}".
 var reference = pattern.Lazy(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// credentials matches a URL with a user in it, as GOPROXY may hold.
+// credentials matches a URL with user information, as in GOPROXY.
 var credentials = pattern.Lazy(`://[^/\s,|]*@`)
 
-// environment returns the variables of a command, sorted, and the values among
-// them that must not be shown: those that ci.yaml takes from this process.
+// environment returns the sorted variables of a command, and the values among them to
+// redact: those that ci.yaml takes from this process.
 func environment(of command) (variables, secrets []string, err error) {
 	values := maps.Clone(fixed)
 	for _, name := range passed {
@@ -60,12 +59,11 @@ func environment(of command) (variables, secrets []string, err error) {
 	return variables, secrets, nil
 }
 
-// minSecret is the length from which a value is hidden. A shorter value occurs within
-// ordinary words, and hiding it would damage the output.
+// minSecret is the minimum length of a redacted value. A shorter one occurs within
+// ordinary words, and redacting it would damage the output.
 const minSecret = 4
 
-// hiding returns a redactor that replaces the given secrets in a text and leaves the
-// rest as the command wrote it.
+// hiding returns a redactor for exactly the given secrets.
 func hiding(secrets []string) *redact.Redactor {
 	return redact.FromLength(minSecret, secrets...).Known()
 }

@@ -14,45 +14,44 @@ import (
 	"savant/internal/processgroup"
 )
 
-// Report is how a command ended. It fits schemas/TestReport.json.
+// Report is the result of a command, see schemas/TestReport.json.
 type Report struct {
-	// ExitCode is the command's; 128 and the signal's number when it was
-	// killed, as shells say it; ExitTimedOut when it took too long.
+	// ExitCode is the command's exit code; 128 plus the signal's number if it was
+	// killed, as in shells; ExitTimedOut after a timeout.
 	ExitCode int `json:"exit_code"`
-	// Outcome is the result in one word. An exit code of 0 alone is not enough: it may
-	// be that no test ran.
+	// Outcome is the result in one word. An exit code of 0 is not enough for success:
+	// possibly no test ran.
 	Outcome Outcome `json:"outcome" enum:"passed,failed,no_tests,timed_out"`
-	// TimedOut says that the command was ended at its timeout.
+	// TimedOut: the command was ended at its timeout.
 	TimedOut bool `json:"timed_out"`
-	// DurationMS is how long it ran, in milliseconds.
+	// DurationMS is the duration in milliseconds.
 	DurationMS int64 `json:"duration_ms"`
-	// Passed, Failed and Skipped count the tests that the parser found; a test with
-	// subtests counts as one more. They are absent if no parser is set. They are also
-	// absent if no test was found, since 0 failed would look like success; the note
-	// says so.
+	// Passed, Failed and Skipped count the tests that the parser found, each parent of
+	// subtests included. They are absent without a parser, and if no test was found,
+	// since 0 failed would look like success; the note then says so.
 	Passed  *int `json:"passed,omitempty"`
 	Failed  *int `json:"failed,omitempty"`
 	Skipped *int `json:"skipped,omitempty"`
 	// FailedTests and SkippedTests are the first names of each.
 	FailedTests  []string `json:"failed_tests,omitempty"`
 	SkippedTests []string `json:"skipped_tests,omitempty"`
-	// Tail is the end of what the command wrote, both streams as they came.
+	// Tail is the end of the combined output of both streams.
 	Tail string `json:"tail"`
-	// Truncated says that there was more before the tail.
+	// Truncated: output before the tail was dropped.
 	Truncated bool `json:"truncated"`
-	// Note says what else the reader should know, for example that the report was
-	// not written.
+	// Note is further information for the reader, for example that the report was not
+	// written.
 	Note string `json:"note,omitempty"`
-	// Command is what was carried out.
+	// Command is the command that was run.
 	Command *Command `json:"command,omitempty"`
 }
 
-// Command names the command that was run, so that a report shows what it is about.
+// Command identifies the command that was run.
 type Command struct {
-	// Name is that in ci.yaml, and Line the program with its arguments.
+	// Name is its name in ci.yaml, Line the program with its arguments.
 	Name string   `json:"name"`
 	Line []string `json:"line"`
-	// Digest is the digest of the command in ci.yaml, File that of the whole file.
+	// Digest is the digest of the command in ci.yaml, File that of the file.
 	Digest string `json:"digest"`
 	File   string `json:"file"`
 }
@@ -62,13 +61,13 @@ func (r *Report) Commanded() (name, digest, file string) {
 	return r.Command.Name, r.Command.Digest, r.Command.File
 }
 
-// ExitTimedOut is the exit code of timeout(1) for a command over its time.
+// ExitTimedOut is timeout(1)'s exit code for a timeout.
 const ExitTimedOut = 124
 
-// errTimeout is the cause of a context whose command took too long.
+// errTimeout is the cause of the context of a command that timed out.
 var errTimeout = errors.New("the command's time is over")
 
-// execute runs a command to its end. What it started ends with it.
+// execute runs a command to its end, and ends all its processes.
 func (r *runner) execute(ctx context.Context, chosen command, args []string) (*Report, error) {
 	dir, err := r.folder(chosen)
 	if err != nil {
@@ -90,17 +89,17 @@ func (r *runner) execute(ctx context.Context, chosen command, args []string) (*R
 	process.WaitDelay = r.Grace
 	group := processgroup.New()
 	defer group.End()
-	process.Cancel = group.Ask // and WaitDelay later the command is killed
+	process.Cancel = group.Ask // after WaitDelay it is killed
 	started := time.Now()
 	if err := group.Start(process); err != nil {
 		return nil, notStarted(chosen, err)
 	}
-	timer := time.AfterFunc(chosen.timeout, func() { end(errTimeout) }) // its time begins with it
+	timer := time.AfterFunc(chosen.timeout, func() { end(errTimeout) }) // the timeout starts with the command
 	defer timer.Stop()
 	ended := process.Wait()
 	group.End()
 	shown.close()
-	if err := ctx.Err(); err != nil { // the caller went, not the time
+	if err := ctx.Err(); err != nil { // the caller cancelled; it is no timeout
 		return nil, fault.New(fault.ToolFailed, "%s was stopped: %w", chosen.name, context.Cause(ctx))
 	}
 	report := &Report{DurationMS: time.Since(started).Milliseconds(), TimedOut: errors.Is(context.Cause(limited), errTimeout) && ended != nil}
@@ -116,8 +115,8 @@ func (r *runner) execute(ctx context.Context, chosen command, args []string) (*R
 	return report, nil
 }
 
-// folder opens the command's folder, which is below SAVANT_PATH after symbolic
-// links too.
+// folder opens the command's folder, which must be below SAVANT_PATH after resolving
+// symbolic links.
 func (r *runner) folder(of command) (*os.Root, error) {
 	root, err := r.root()
 	if err != nil {
@@ -142,8 +141,8 @@ func notStarted(chosen command, err error) error {
 	return fault.New(fault.ToolFailed, "%s could not be started: %w", program, err)
 }
 
-// exitCode returns how the process ended. It is no error if a child of it kept the
-// output open.
+// exitCode returns the exit code of the process. A child process that keeps the output
+// open is not an error.
 func exitCode(process *exec.Cmd, ended error, timedOut bool) (int, error) {
 	var exit *exec.ExitError
 	switch {

@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// goReading reads what `go test -json` writes: one event a line, as
-// `go doc test2json` describes it. Other lines are shown as they are.
+// goReading parses the output of `go test -json`: one event per line, see `go doc
+// test2json`. Other lines are shown unchanged.
 type goReading struct {
 	tests *tests
-	// failed holds the packages with a failed test. The failure of such a package adds
-	// nothing and is not counted.
+	// failed holds the packages with a failed test. The failure of such a package is
+	// not counted again.
 	failed map[string]bool
-	// running holds the tests of a package that have begun and not ended, with the
-	// number of the event. If a panic or a timeout ended them, go test writes no other
-	// event for them.
+	// running holds the running tests of a package, with the number of their start
+	// event. If a panic or a timeout ends them, go test writes no further event for
+	// them.
 	running map[string]map[string]int
 	events  int
-	partial string // of a line that came in several events
+	partial string // an incomplete line from several events
 }
 
 type goEvent struct {
@@ -46,8 +46,8 @@ func (g *goReading) line(text string) (string, bool) {
 	return "", false
 }
 
-// shown joins the parts of a line. Lines that only say that a test began, or
-// went on, are left out.
+// shown joins the parts of a line and omits lines that only report a start or a
+// continuation.
 func (g *goReading) shown(text string) (string, bool) {
 	g.partial += text
 	if !strings.HasSuffix(g.partial, "\n") && len(g.partial) < maxShownLine {
@@ -70,9 +70,9 @@ func (g *goReading) ended(event goEvent) {
 		delete(g.running[event.Package], event.Test)
 		g.tests.count(event.Package+"."+event.Test, how)
 		g.failed[event.Package] = g.failed[event.Package] || how == failing
-	case how == failing && len(g.running[event.Package]) > 0: // it panicked, or its time was over
+	case how == failing && len(g.running[event.Package]) > 0: // a panic or a timeout
 		g.unended(event.Package)
-	case how == failing && !g.failed[event.Package]: // it did not compile, or ended outside a test
+	case how == failing && !g.failed[event.Package]: // it did not compile, or failed outside a test
 		g.tests.count(event.Package, failing)
 	}
 	if event.Test == "" {
@@ -80,7 +80,7 @@ func (g *goReading) ended(event goEvent) {
 	}
 }
 
-// began notes a running test. Benchmarks are left out, since no event says that one
+// began records a running test. Benchmarks are omitted, since no event reports that one
 // passed.
 func (g *goReading) began(event goEvent) {
 	if strings.HasPrefix(event.Test, "Benchmark") {
@@ -93,8 +93,7 @@ func (g *goReading) began(event goEvent) {
 	g.running[event.Package][event.Test] = g.events
 }
 
-// unended counts the running tests of a package as failed, in the order they
-// began.
+// unended counts the running tests of a package as failed, in the order of their start.
 func (g *goReading) unended(in string) {
 	running := g.running[in]
 	for _, test := range slices.SortedFunc(maps.Keys(running), func(a, b string) int { return running[a] - running[b] }) {
@@ -102,8 +101,8 @@ func (g *goReading) unended(in string) {
 	}
 }
 
-// conclude counts the tests that were running when the output ended: the command
-// was ended, or what it wrote was cut.
+// conclude counts the tests that were running when the output ended: the command was
+// ended, or its output truncated.
 func (g *goReading) conclude(*os.Root, string, time.Time) (*tests, string) {
 	for _, in := range slices.Sorted(maps.Keys(g.running)) {
 		g.unended(in)

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// codeOf returns an exit code as shells do: 128 and the number of the signal
-// that ended the process.
+// codeOf returns an exit code in the way of shells: 128 plus the number of the signal
+// that killed the process.
 func codeOf(state *os.ProcessState) int {
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return 128 + int(status.Signal())

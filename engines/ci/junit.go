@@ -13,23 +13,22 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// Bounds of the reports that are read.
+// Limits of the reports.
 const (
 	maxReports     = 2000
 	maxReportBytes = 64 << 20
 )
 
-// junitReading reads the XML that a command leaves behind in the form that
-// JUnit's Ant task began and most test runners write.
+// junitReading reads reports in the XML format of JUnit's Ant task, which most test
+// runners can write.
 type junitReading struct {
 	tests  *tests
-	suites []string // the names of those around what is read
+	suites []string // the names of the enclosing suites
 }
 
 func (j *junitReading) line(text string) (string, bool) { return text, true }
 
-// conclude reads the reports that this run wrote. Older files are reports of another
-// run.
+// conclude reads the reports written by this run and ignores older files.
 func (j *junitReading) conclude(dir *os.Root, report string, started time.Time) (*tests, string) {
 	names, err := fs.Glob(dir.FS(), report)
 	if err != nil {
@@ -39,7 +38,7 @@ func (j *junitReading) conclude(dir *os.Root, report string, started time.Time) 
 	for _, name := range names[:min(len(names), maxReports)] {
 		info, err := dir.Stat(name)
 		if err != nil || info.ModTime().Before(started.Truncate(time.Second)) {
-			continue // coarse clocks of file systems count whole seconds
+			continue // some file systems store whole seconds
 		}
 		if err := j.file(dir, name); err != nil {
 			return nil, fmt.Sprintf("%s cannot be read: %v", name, err)
@@ -74,7 +73,7 @@ type testCase struct {
 	Skipped *struct{} `xml:"skipped"`
 }
 
-// read counts the test cases of a report, wherever in it they stand.
+// read counts the test cases of a report, at any depth.
 func (j *junitReading) read(source io.Reader) error {
 	j.suites = nil
 	decoder := xml.NewDecoder(source)
@@ -109,7 +108,7 @@ func (j *junitReading) read(source io.Reader) error {
 	}
 }
 
-// latin decodes the encodings of reports other than UTF-8: ISO 8859-1 and ASCII.
+// latin decodes reports in ISO 8859-1 and ASCII.
 func latin(charset string, source io.Reader) (io.Reader, error) {
 	switch strings.ToLower(charset) {
 	case "iso-8859-1", "latin1", "us-ascii", "ascii":
@@ -118,7 +117,7 @@ func latin(charset string, source io.Reader) (io.Reader, error) {
 	return nil, fmt.Errorf("it is written in %q; expected UTF-8", charset)
 }
 
-// enter and leave track the names of the suites around the current element.
+// enter and leave track the names of the enclosing suites.
 func (j *junitReading) enter(start xml.StartElement) {
 	if start.Name.Local != "testsuite" {
 		return
@@ -134,11 +133,11 @@ func (j *junitReading) enter(start xml.StartElement) {
 
 func (j *junitReading) leave(token xml.Token) {
 	if end, ok := token.(xml.EndElement); ok && end.Name.Local == "testsuite" {
-		j.suites = j.suites[:len(j.suites)-1] // the decoder holds ends against beginnings
+		j.suites = j.suites[:len(j.suites)-1] // the decoder checks that tags match
 	}
 }
 
-// path names a test by its class, or, where it has none, by its suite.
+// path names a test by its class, or else by its suite.
 func (j *junitReading) path(t testCase) string {
 	if t.Class != "" {
 		return t.Class + "." + t.Name

@@ -1,23 +1,23 @@
 package ci
 
-// Outcome is how a command ended, in one word. Only passed is a success: where a parser
-// is set, an exit code of 0 may mean that nothing was tested.
+// Outcome is the result of a command in one word. Only passed is a success: with a
+// parser, an exit code of 0 may mean that no test ran.
 type Outcome string
 
 // The outcomes.
 const (
-	// Passed: it ended with 0 and, with a parser, a test passed and none failed.
+	// Passed: exit code 0 and, with a parser, at least one test passed and none failed.
 	Passed Outcome = "passed"
-	// Failed: it ended with another code, or a test failed whatever the code.
+	// Failed: another exit code, or a failed test.
 	Failed Outcome = "failed"
-	// NoTests: it ended with 0 and, with a parser, no test ran: none was found, or
-	// all were skipped.
+	// NoTests: exit code 0 and, with a parser, no test ran: none was found, or all were
+	// skipped.
 	NoTests Outcome = "no_tests"
 	// TimedOut: it was ended at its timeout.
 	TimedOut Outcome = "timed_out"
 )
 
-// outcomeOf returns how a command ended. found are its tests, nil for none; parsed says
+// outcomeOf returns the outcome of a command. found are its tests, or nil; parsed means
 // that a parser looked for tests.
 func outcomeOf(report *Report, found *tests, parsed bool) Outcome {
 	switch {

@@ -12,20 +12,20 @@ import (
 	"savant/internal/redact"
 )
 
-// Bounds of what is kept of a command's output.
+// Limits of a command's stored output.
 const (
 	maxTailLines = 200
 	maxTailBytes = 16 << 10
-	// maxShownLine is how much of one line is kept, in bytes.
+	// maxShownLine is the maximum length of a shown line, in bytes.
 	maxShownLine = 1000
-	// maxLine is how much of one line a parser sees. It is more than maxShownLine,
-	// because a parser may read JSON that holds a line of the program.
+	// maxLine is the maximum length of a parsed line. It exceeds maxShownLine, because
+	// a parser may read JSON that contains a line of the program.
 	maxLine = 1 << 20
-	// progressSpacing is the least time between two reports of progress.
+	// progressSpacing is the minimum time between two progress reports.
 	progressSpacing = 200 * time.Millisecond
 )
 
-// output takes what a command writes, on both streams at once.
+// output collects the output of a command, from both streams concurrently.
 type output struct {
 	mu       sync.Mutex
 	reading  reading
@@ -41,15 +41,15 @@ func newOutput(reading reading, hidden *redact.Redactor, progress func(done, tot
 	return &output{reading: reading, hidden: hidden, progress: progress}
 }
 
-// stream returns a writer for one of the command's streams; only standard
-// output is parsed.
+// stream returns a writer for one of the command's streams; only standard output is
+// parsed.
 func (o *output) stream(parsed bool) *stream {
 	made := &stream{output: o, parsed: parsed}
 	o.streams = append(o.streams, made)
 	return made
 }
 
-// close takes the last lines, which no newline ended.
+// close takes last lines without a line break.
 func (o *output) close() {
 	for _, each := range o.streams {
 		each.end()
@@ -72,7 +72,7 @@ func (o *output) conclude(report *Report, dir *os.Root, pattern string, started 
 	report.Outcome = outcomeOf(report, found, !unparsed)
 }
 
-// take passes a line on to the parser, the tail and the caller.
+// take passes a line to the parser, the tail and the caller.
 func (o *output) take(line []byte, parsed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -92,14 +92,14 @@ func (o *output) take(line []byte, parsed bool) {
 	}
 }
 
-// stream cuts what is written into lines.
+// stream splits its input into lines.
 type stream struct {
 	output *output
 	parsed bool
 	line   []byte
 }
 
-// Write never fails: what is too long is dropped.
+// Write never fails: the excess of a long line is dropped.
 func (s *stream) Write(data []byte) (int, error) {
 	size := len(data)
 	for {
@@ -129,18 +129,18 @@ func (s *stream) end() {
 	}
 }
 
-// escape matches what steers a terminal (ECMA-48 control sequences).
+// escape matches terminal control sequences (ECMA-48).
 var escape = pattern.Lazy("\x1b(\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|[@-Z\\\\^_])")
 
-// plain returns a line as valid UTF-8 without escape sequences. If carriage returns
-// overwrote the line, as in a progress bar, only its last state is left.
+// plain returns a line as valid UTF-8 without escape sequences. Of a line overwritten
+// by carriage returns, as by a progress bar, it keeps the last state.
 func plain(line string) string {
 	line = strings.TrimRight(line, "\r")
 	line = line[strings.LastIndexByte(line, '\r')+1:]
 	return strings.ToValidUTF8(escape().ReplaceAllString(line, ""), "\uFFFD")
 }
 
-// shorten cuts a line that is too long to be read.
+// shorten truncates a long line.
 func shorten(line string) string {
 	if len(line) <= maxShownLine {
 		return line
@@ -148,7 +148,7 @@ func shorten(line string) string {
 	return strings.ToValidUTF8(line[:maxShownLine], "") + " […]"
 }
 
-// tail keeps the last lines of many.
+// tail keeps the last lines of the output.
 type tail struct {
 	lines []string
 	bytes int
@@ -166,7 +166,7 @@ func (t *tail) add(line string) {
 	}
 }
 
-// text returns what was kept, and whether there was more.
+// text returns the kept lines, and whether others were dropped.
 func (t *tail) text() (string, bool) {
 	if len(t.lines) == 0 {
 		return "", t.cut

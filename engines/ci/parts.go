@@ -10,8 +10,8 @@ import (
 	"savant/internal/trust"
 )
 
-// Parts returns the commands that the file of a folder names, each as what a
-// person accepts; none where there is no file.
+// Parts returns the commands in a folder's file as parts for a person to accept; none
+// without a file.
 func Parts(path string, readYAML ReadYAML) ([]trust.Part, error) {
 	r := &runner{Options{Path: path, ReadYAML: readYAML}}
 	src, err := r.text()
@@ -24,7 +24,7 @@ func Parts(path string, readYAML ReadYAML) ([]trust.Part, error) {
 	return PartsOf(src, readYAML)
 }
 
-// PartsOf returns the commands of the text of a ci.yaml.
+// PartsOf returns the parts in the text of a ci.yaml.
 func PartsOf(src []byte, readYAML ReadYAML) ([]trust.Part, error) {
 	commands, err := read(src, readYAML)
 	return partsOf(commands), err
@@ -38,8 +38,8 @@ func partsOf(commands map[string]command) []trust.Part {
 	return parts
 }
 
-// shown are the lines about a command for a person, who has to see all that can
-// run: nothing is redacted, since what looks like a secret may be a command.
+// shown formats a command for a person, who must see all that can run. Nothing is
+// redacted: what looks like a secret may be a command.
 func (c command) shown() []string {
 	var lines []string
 	line := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
@@ -59,7 +59,7 @@ func (c command) shown() []string {
 	return lines
 }
 
-// inserted are the names that ${NAME} takes from Savant's environment.
+// inserted are the names in ${NAME}, which come from Savant's environment.
 func (c command) inserted() []string {
 	var names []string
 	for _, text := range c.env {

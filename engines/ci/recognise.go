@@ -10,9 +10,9 @@ import (
 	"savant/internal/pattern"
 )
 
-// Proposal is the ci.yaml for a project, before anybody agreed to it.
+// Proposal is a proposed ci.yaml.
 type Proposal struct {
-	// Kinds are what was recognised, for a person: "Go (go.mod)".
+	// Kinds are the recognised kinds of project, for a person: "Go (go.mod)".
 	Kinds []string
 	// Commands are the names of the commands, the first of them `tests`.
 	Commands []string
@@ -20,8 +20,7 @@ type Proposal struct {
 	YAML []byte
 }
 
-// proposed is one command of a proposal, as it is written; kind is what was
-// recognised, empty where nothing was.
+// proposed is one proposed command; kind is what was recognised, or empty.
 type proposed struct {
 	kind, name, comment string
 	lines               []string
@@ -34,10 +33,10 @@ const header = `# The commands that ci.run_tests (the one named tests) and ci.ru
 commands:
 `
 
-// Recognise proposes commands for the project in a folder: Go by go.mod, Node
-// by the test script of package.json, Python by pytest or tox, Make by a target
-// test. The first of them becomes `tests`. Nothing recognised is an empty
-// proposal. Only files at the top of the folder are read.
+// Recognise proposes commands for the project in a folder: Go by go.mod, Node by the
+// test script of package.json, Python by pytest or tox, Make by a target test. The
+// first becomes `tests`. It returns an empty proposal for an unknown project. It reads
+// only files at the top of the folder.
 func Recognise(project fs.FS) Proposal {
 	var proposal Proposal
 	var text strings.Builder
@@ -67,11 +66,11 @@ func (p proposed) write(to *strings.Builder) {
 	}
 }
 
-// maxRecognised bounds what is read of a project's file.
+// maxRecognised bounds how much of a project's file is read.
 const maxRecognised = 1 << 20
 
 func contentOf(project fs.FS, name string) (string, bool) {
-	if info, err := fs.Stat(project, name); err != nil || !info.Mode().IsRegular() { // opening a pipe would wait
+	if info, err := fs.Stat(project, name); err != nil || !info.Mode().IsRegular() { // opening a pipe would block
 		return "", false
 	}
 	file, err := project.Open(name)
@@ -107,7 +106,7 @@ func recogniseNode(project fs.FS) proposed {
 		return proposed{}
 	}
 	script := manifest.Scripts["test"]
-	if script == "" || strings.Contains(script, "no test specified") { // what npm init writes
+	if script == "" || strings.Contains(script, "no test specified") { // npm init writes this
 		return proposed{}
 	}
 	program := "npm"

@@ -16,12 +16,11 @@ import (
 	"savant/internal/trust"
 )
 
-// settingsReader checks the values of ci.yaml and collects all that is wrong
-// with them.
+// settingsReader validates the values of ci.yaml and collects all errors.
 type settingsReader struct {
 	at          func(path string) (line, column int)
 	diagnostics []fault.Diagnostic
-	file        string // the SHA-256 of what is read
+	file        string // the SHA-256 of the file
 }
 
 var (
@@ -40,13 +39,13 @@ const (
 	keyReport  = "report"
 )
 
-// commandKeys returns the keys of a command, as a message lists them.
+// commandKeys returns the keys of a command, for messages.
 func commandKeys() []string {
 	return []string{keyCommand, keyDir, keyEnv, keyTimeout, keyArgs, keyParser, keyReport}
 }
 
-// wrong notes an error in the value of a path. An error about a missing value has
-// the position of the value around it.
+// wrong records an error at a path. An error about a missing value has the position of
+// the enclosing value.
 func (s *settingsReader) wrong(where, format string, args ...any) {
 	line, column := s.at(where)
 	for around := where; line == 0 && around != ""; line, column = s.at(around) {
@@ -55,7 +54,7 @@ func (s *settingsReader) wrong(where, format string, args ...any) {
 	s.diagnostics = append(s.diagnostics, fault.Diagnostic{File: File, Path: where, Line: line, Column: column, Message: fmt.Sprintf(format, args...)})
 }
 
-// failure returns what was found wrong, in the order of the file, or nil.
+// failure returns the errors in the order of the file, or nil.
 func (s *settingsReader) failure() error {
 	if len(s.diagnostics) == 0 {
 		return nil
@@ -74,8 +73,8 @@ func (s *settingsReader) failure() error {
 	return fault.New(fault.YAMLSchemaViolation, "%s", details).With(s.diagnostics...)
 }
 
-// object returns the members of a value. It notes an error if the value is no mapping
-// or has an unknown key.
+// object returns the members of a value. It records an error if the value is not a
+// mapping or has an unknown key.
 func (s *settingsReader) object(value any, where string, known []string) map[string]any {
 	members, ok := value.(map[string]any)
 	if !ok {
@@ -91,8 +90,8 @@ func (s *settingsReader) object(value any, where string, known []string) map[str
 	return members
 }
 
-// meant returns the end of a message about an unknown name: what was likely meant, and
-// the known names.
+// meant returns the end of a message about an unknown name: the nearest name, and all
+// known names.
 func meant(name string, known []string) string {
 	if near := fault.Nearest(name, known); near != "" {
 		return fmt.Sprintf("; did you mean %q? Known: %s", near, strings.Join(known, ", "))
@@ -131,7 +130,7 @@ func (s *settingsReader) commands(value any) map[string]command {
 
 func (s *settingsReader) command(name string, row any, where string) command {
 	made := command{name: name, dir: ".", timeout: defaultTimeout, parser: parserNone, file: s.file}
-	made.digest, _ = jsonvalue.Digest(row) // YAML that was read has a digest
+	made.digest, _ = jsonvalue.Digest(row) // YAML that was decoded has a digest
 	members := s.object(row, where, commandKeys())
 	if members == nil {
 		return made
@@ -181,7 +180,7 @@ func (s *settingsReader) parser(members map[string]any, where string, into *comm
 	}
 }
 
-// texts returns a list of texts.
+// texts returns a list of strings.
 func (s *settingsReader) texts(value any, where string) []string {
 	list, ok := value.([]any)
 	if !ok {
@@ -201,7 +200,7 @@ func (s *settingsReader) texts(value any, where string) []string {
 	return texts
 }
 
-// local returns a relative path that does not leave the folder it starts in.
+// local returns a relative path that does not leave its folder.
 func (s *settingsReader) local(value any, where string) string {
 	text, ok := value.(string)
 	clean := path.Clean(text)
@@ -244,7 +243,7 @@ func (s *settingsReader) duration(value any, where string) time.Duration {
 func (s *settingsReader) patterns(value any, where string) []*regexp.Regexp {
 	var patterns []*regexp.Regexp
 	for i, text := range s.texts(value, where) {
-		_, err := regexp.Compile(text) // by itself: what is put around it must not mend it
+		_, err := regexp.Compile(text) // compiled alone: the surrounding pattern must not repair it
 		if err != nil {
 			s.wrong(fmt.Sprintf("%s[%d]", where, i), "not a regular expression (RE2): %v", err)
 			continue

@@ -10,18 +10,17 @@ import (
 	"savant/internal/pattern"
 )
 
-// tapReading reads the Test Anything Protocol, versions 12 to 14: test points
-// at any depth, SKIP and TODO directives, a plan that skips all, and a bail out.
+// tapReading parses the Test Anything Protocol, versions 12 to 14: test points at any
+// depth, SKIP and TODO directives, a plan that skips all, and a bail out.
 type tapReading struct {
 	tests *tests
-	// suites are the names of the subtests around the line that is read.
+	// suites are the names of the enclosing subtests.
 	suites []string
-	// details is the end of the YAML block that is read, or empty.
+	// details is the end marker of the current YAML block, or empty.
 	details string
-	// plans are those of the document and of the subtests that are open in it,
-	// by depth.
+	// plans are the plans of the document and of its open subtests, by depth.
 	plans []tapPlan
-	// bailed says that the rest was not run on purpose, which is one failure.
+	// bailed: a bail out ended the tests, which counts as one failure.
 	bailed bool
 }
 
@@ -34,7 +33,7 @@ var (
 	tapTime      = pattern.Lazy(` # time=[0-9.]+ *m?s$`)
 )
 
-// tapEscapes are those of TAP 14.
+// tapEscapes are the escapes of TAP 14.
 var tapEscapes = strings.NewReplacer(`\\`, `\`, `\#`, `#`)
 
 // tapIndent is the indentation of a subtest, in spaces. Subtests nested deeper than
@@ -70,12 +69,12 @@ func (t *tapReading) line(text string) (string, bool) {
 	return text, true
 }
 
-// inDetails says whether a line belongs to the YAML block after a test point. Such a
+// inDetails reports whether a line belongs to the YAML block after a test point. Such a
 // line may look like a test point.
 func (t *tapReading) inDetails(line string) bool {
 	if t.details != "" {
 		within := strings.TrimSpace(line) == "" || strings.HasPrefix(line, strings.TrimRight(t.details, "."))
-		if line == t.details || !within { // a block that does not end does with its indentation
+		if line == t.details || !within { // an unterminated block ends with its indentation
 			t.details = ""
 		}
 		return within
@@ -86,14 +85,14 @@ func (t *tapReading) inDetails(line string) bool {
 	return t.details != ""
 }
 
-// enter notes the name of the subtest whose points follow, one level deeper.
+// enter records the name of the next, deeper subtest.
 func (t *tapReading) enter(depth int, name string) {
 	t.close(depth + 1)
 	t.suites = append(t.suites[:min(depth, len(t.suites))], name)
 }
 
-// plan notes how many points a document or a subtest announces. A second plan begins
-// the next document.
+// plan records the announced number of points of a document or subtest. A second plan
+// begins the next document.
 func (t *tapReading) plan(depth, length int) {
 	if t.open(depth).planned {
 		t.close(depth)
@@ -102,7 +101,7 @@ func (t *tapReading) plan(depth, length int) {
 	open.planned, open.length = true, length
 }
 
-// open returns the plan of a depth, with those around it.
+// open returns the plan of a depth, opening it and the enclosing ones.
 func (t *tapReading) open(depth int) *tapPlan {
 	t.close(depth + 1)
 	for len(t.plans) <= depth {
@@ -111,8 +110,8 @@ func (t *tapReading) open(depth int) *tapPlan {
 	return &t.plans[depth]
 }
 
-// close ends the documents at a depth and below it. Points that are missing from the
-// plan or beyond it count as failed.
+// close ends the documents at a depth and below. Points missing from the plan or beyond
+// it count as failed.
 func (t *tapReading) close(depth int) {
 	for last := len(t.plans) - 1; last >= depth; last-- {
 		for _, each := range t.plans[last].failures() {
@@ -136,7 +135,7 @@ func (t *tapReading) point(depth int, failed bool, number, description string) {
 	}
 	if at := tapDirective().FindStringIndex(description); at != nil {
 		if word := strings.ToLower(description[at[0]:at[1]]); strings.Contains(word, "skip") || failed {
-			how = skipping // a TODO is not done yet, and no failure
+			how = skipping // a TODO is expected to fail
 		}
 		description = strings.TrimRight(description[:at[0]+strings.Index(description[at[0]:], "#")], " ")
 	}

@@ -10,12 +10,12 @@ import (
 	"savant/internal/pattern"
 )
 
-// tapPlan is the plan of one TAP document, or of one of its subtests, and the points
-// that came. Without a plan any number of points is right.
+// tapPlan compares the plan of a TAP document or subtest with its points. Without a
+// plan any number of points is valid.
 type tapPlan struct {
 	planned bool
 	length  int          // of the plan 1..length
-	results int          // the points that came
+	results int          // number of points so far
 	last    int          // the number of the last point
 	seen    map[int]bool // the numbers of all points
 }
@@ -25,10 +25,10 @@ var (
 	tapVersion  = pattern.Lazy(`(?i)^TAP version \d+\s*$`)
 )
 
-// maxPlan bounds the numbers of points.
+// maxPlan is the maximum number of a point.
 const maxPlan = 1 << 30
 
-// maxNumbers bounds how many numbers a failure names.
+// maxNumbers is how many numbers a failure lists.
 const maxNumbers = 8
 
 func tapNumber(text string) int {
@@ -39,7 +39,7 @@ func tapNumber(text string) int {
 	return number
 }
 
-// result counts a point; its number may be left out.
+// result counts a point; its number is optional.
 func (p *tapPlan) result(number string) {
 	p.results++
 	p.last++
@@ -52,12 +52,11 @@ func (p *tapPlan) result(number string) {
 	p.seen[p.last] = true
 }
 
-// complete says whether all planned points have come. A point with number 1 then begins
-// another document: the outputs of several programs are often written one after the
-// other.
+// complete reports whether all planned points have come. A point with number 1 then
+// begins another document: the outputs of several programs are often concatenated.
 func (p *tapPlan) complete() bool { return p.planned && p.results > 0 && p.results >= p.length }
 
-// failures lists how the points differ from the plan.
+// failures lists the differences between points and plan.
 func (p *tapPlan) failures() []string {
 	if !p.planned {
 		return nil
@@ -82,7 +81,7 @@ func (p *tapPlan) failures() []string {
 	return said
 }
 
-// numbers writes the numbers of tests for a person: "tests 2, 4, 5".
+// numbers formats test numbers: "tests 2, 4, 5".
 func numbers(of []int) string {
 	if len(of) == 1 {
 		return fmt.Sprintf("test %d", of[0])

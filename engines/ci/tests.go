@@ -8,21 +8,21 @@ import (
 	"savant/internal/redact"
 )
 
-// tests is what a parser found in the output of a command. A test with subtests counts
-// as one more.
+// tests is what a parser found in a command's output. A parent of subtests counts as a
+// test.
 type tests struct {
 	passed, failed, skipped int
 	// failedTests and skippedTests are bounded; the counts are not.
 	failedTests, skippedTests []string
 }
 
-// Bounds of the names in a report.
+// Limits of the names in a report.
 const (
 	maxNames = 50
 	maxName  = 200
 )
 
-// ending is how one test ended.
+// ending is the result of one test.
 type ending int
 
 const (
@@ -55,8 +55,7 @@ func named(names []string, name string) []string {
 	return append(names, name)
 }
 
-// report writes what was found into a report, secrets replaced in the names.
-// A nil t writes nothing.
+// report adds the tests to a report, with redacted names. A nil t adds nothing.
 func (t *tests) report(into *Report, hidden *redact.Redactor) {
 	if t == nil {
 		return
@@ -70,32 +69,30 @@ func (t *tests) report(into *Report, hidden *redact.Redactor) {
 	into.FailedTests, into.SkippedTests = t.failedTests, t.skippedTests
 }
 
-// noTest is the note of a command in whose output the parser found no test. Its exit
-// code may be 0.
+// noTest is the note if the parser found no test. The exit code may still be 0.
 const noTest = "no test was found in the output; is the parser right?"
 
-// noneRan is the note where tests were found, and none of them ran.
+// noneRan is the note if all tests were skipped.
 const noneRan = "no test ran: all that were found were skipped"
 
-// allSkipped says whether there are tests of which none ran.
+// allSkipped reports whether there are tests of which none ran.
 func (t *tests) allSkipped() bool { return t != nil && t.passed+t.failed == 0 && t.skipped > 0 }
 
-// none says whether a parser looked for tests and found none.
+// none reports whether a parser looked for tests and found none.
 func (t *tests) none() bool { return t != nil && t.passed+t.failed+t.skipped == 0 }
 
-// reading finds tests in a command's output. Its methods are called one after
-// the other.
+// reading finds tests in a command's output. Its methods are not called concurrently.
 type reading interface {
-	// line takes a line of the standard output and returns what a person would
-	// want to see of it, if anything.
+	// line takes a line of the standard output and returns its readable form, if it
+	// should be shown.
 	line(text string) (shown string, visible bool)
-	// conclude returns what was found, nil where nothing was looked for, and a note
-	// where something is missing. dir is the command's folder, report the
-	// path of what it was to write there, started when it began.
+	// conclude returns the tests, or nil without a parser, and a note if something is
+	// missing. dir is the command's folder, report the path of its report there,
+	// started the time of its start.
 	conclude(dir *os.Root, report string, started time.Time) (*tests, string)
 }
 
-// The parsers, as ci.yaml names them.
+// The parsers in ci.yaml.
 const (
 	parserGo    = "go-test-json"
 	parserJUnit = "junit"
@@ -117,7 +114,7 @@ func newReading(parser string) reading {
 	return noReading{}
 }
 
-// noReading is the parser of commands that run no tests.
+// noReading is the parser of commands without tests.
 type noReading struct{}
 
 func (noReading) line(text string) (string, bool)                       { return text, true }

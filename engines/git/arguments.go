@@ -14,7 +14,7 @@ import (
 	"savant/internal/pattern"
 )
 
-// maxRevision bounds the name of a commit; git's own names are shorter.
+// maxRevision is the maximum length of a commit's name; git's own are shorter.
 const maxRevision = 300
 
 // invalid is INVALID_PARAMS for one argument.
@@ -23,9 +23,8 @@ func invalid(argument, expected, actual string) *fault.Error {
 		With(fault.Diagnostic{Path: argument, Expected: expected, Actual: fault.Cut(actual, 200), Message: "expected " + expected})
 }
 
-// commit returns the full hash of the commit that a caller names. Other git commands
-// get hashes only, so a name cannot be taken for anything else. INVALID_PARAMS: there
-// is no such commit.
+// commit returns the full hash of a commit by name. Other git commands get only hashes,
+// so a name cannot be taken for an option. An unknown commit is INVALID_PARAMS.
 func (r *repository) commit(ctx context.Context, argument, name string) (string, error) {
 	if name == "" || len(name) > maxRevision || name[0] == '-' || strings.ContainsFunc(name, unicode.IsControl) {
 		return "", invalid(argument, "the name of a commit", name)
@@ -51,7 +50,7 @@ func refused(err error) bool {
 	return errors.Is(err, fault.ToolFailed) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// head returns the hash of HEAD, or "" where nothing was committed yet.
+// head returns the hash of HEAD, or "" before the first commit.
 func (r *repository) head(ctx context.Context) (string, error) {
 	hash, err := r.commit(ctx, "ref", "HEAD")
 	if errors.Is(err, fault.InvalidParams) {
@@ -60,7 +59,7 @@ func (r *repository) head(ctx context.Context) (string, error) {
 	return hash, err
 }
 
-// inTree checks paths relative to the top of the working tree and returns them
+// inTree validates paths relative to the top of the working tree and returns them
 // cleaned. Git takes them literally.
 func inTree(argument string, paths ...string) ([]string, error) {
 	cleaned := make([]string, len(paths))
@@ -78,11 +77,11 @@ func inTree(argument string, paths ...string) ([]string, error) {
 	return cleaned, nil
 }
 
-// absolutePath finds absolute paths in a message of git.
+// absolutePath matches absolute paths in git's messages.
 var absolutePath = pattern.Lazy(`(^|[\s'"(=])(/[^\s'":]*)`)
 
-// gitFailed returns TOOL_FAILED with the first lines of git's message. Paths inside
-// the root become relative; others are removed.
+// gitFailed returns TOOL_FAILED with the first lines of git's message. Paths inside the
+// root become relative; others are removed.
 func gitFailed(complaint *gitrun.Complaint, root string) error {
 	text := strings.TrimSpace(complaint.Text)
 	if lines := strings.SplitN(text, "\n", 4); len(lines) == 4 {

@@ -26,8 +26,8 @@ type blamed struct {
 	Note      string       `json:"note,omitempty"`
 }
 
-// blamedLine is a line with who last changed it; the hash is all zeros for a
-// change that is not committed. Date is RFC 3339.
+// blamedLine is a line with its last change; the hash is all zeros for an uncommitted
+// change. Date is RFC 3339.
 type blamedLine struct {
 	Line   int    `json:"line"`
 	Hash   string `json:"hash"`
@@ -75,8 +75,8 @@ func (e *engine) blame(ctx context.Context, in blameIn) (blamed, error) {
 	return made, nil
 }
 
-// beyondEnd returns INVALID_PARAMS if git refused a start after the last line. An
-// empty file has no line 1; asking for it is no error.
+// beyondEnd returns INVALID_PARAMS if git refused a start after the last line. Line 1
+// of an empty file is not an error.
 func beyondEnd(err error, start int) error {
 	if !refused(err) || !strings.Contains(fault.From(err).Message(), " has only ") {
 		return err
@@ -87,15 +87,15 @@ func beyondEnd(err error, start int) error {
 	return invalid("start", "a line of the file", strconv.Itoa(start))
 }
 
-// origin describes a commit. Blame prints it once for each commit.
+// origin describes a commit. Blame prints it once per commit.
 type origin struct {
 	author, zone string
 	seconds      int64
 }
 
-// parseBlame reads `git blame --porcelain`. Each line has a header that names its
-// commit, the description of the commit if it is the commit's first line, and the
-// text after a tab. An incomplete last line is left out.
+// parseBlame parses `git blame --porcelain`. Each line has a header with its commit,
+// the description of the commit if it is the commit's first line, and the text after a
+// tab. An incomplete last line is omitted.
 func parseBlame(text string) []blamedLine {
 	lines, origins := []blamedLine{}, map[string]*origin{}
 	var hash string
@@ -136,7 +136,7 @@ func finalLine(numbers string) int {
 	return number
 }
 
-// date is the author's date in the author's zone, "+0200".
+// date returns the author's date in the author's time zone.
 func (o *origin) date() string {
 	at := time.Unix(o.seconds, 0).UTC()
 	if zone, err := time.Parse("-0700", o.zone); err == nil {

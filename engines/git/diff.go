@@ -30,8 +30,8 @@ type changes struct {
 	Note      string     `json:"note,omitempty"`
 }
 
-// fileDiff is what changed in one file. Additions and Deletions count lines,
-// zero for a binary one.
+// fileDiff is the change of one file. Additions and Deletions count lines; they are 0
+// for a binary file.
 type fileDiff struct {
 	Path        string `json:"path"`
 	Status      string `json:"status"`
@@ -40,9 +40,9 @@ type fileDiff struct {
 	Deletions   int    `json:"deletions"`
 	Binary      bool   `json:"binary"`
 	Patch       string `json:"patch"`
-	// Withheld says that the patch is left out because the file may hold secrets.
+	// Withheld: the patch is omitted because the file may hold secrets.
 	Withheld bool `json:"withheld,omitempty"`
-	// submodule: it is the commit of one.
+	// submodule: the change is a submodule's commit.
 	submodule bool
 }
 
@@ -58,7 +58,7 @@ func (e *engine) diff(ctx context.Context, in diffIn) (changes, error) {
 	return r.compare(ctx, comparison{sides, in.Paths, in.Context, in.Functions, in.NoPatch, in.MaxBytes})
 }
 
-// sides returns the arguments of git diff that say what is compared.
+// sides returns the arguments of git diff for the two sides.
 func (r *repository) sides(ctx context.Context, in diffIn) ([]string, error) {
 	if in.Staged && in.To != "" {
 		return nil, fault.New(fault.InvalidParams, "staged compares the index, so to cannot be given")
@@ -86,8 +86,8 @@ func (r *repository) sides(ctx context.Context, in diffIn) ([]string, error) {
 	return []string{from, to}, nil
 }
 
-// from returns the commit to compare with: the one that was asked for, else the first
-// parent of to, else HEAD. If it does not exist, the empty tree is used.
+// from returns the commit to compare with: the requested one, else the first parent of
+// to, else HEAD. If it does not exist, it is the empty tree.
 func (r *repository) from(ctx context.Context, in diffIn, to string) (string, error) {
 	switch {
 	case in.MergeBase:
@@ -114,7 +114,7 @@ func (r *repository) mergeBase(ctx context.Context, name, to string) (string, er
 	return strings.TrimSpace(string(found.Data)), err
 }
 
-// before is the first parent of a commit, or the empty tree.
+// before returns the first parent of a commit, or the empty tree.
 func (r *repository) before(c commit) string {
 	if len(c.Parents) == 0 {
 		return r.emptyTree()
@@ -122,7 +122,7 @@ func (r *repository) before(c commit) string {
 	return c.Parents[0]
 }
 
-// comparison is what git diff is asked for.
+// comparison describes a call of git diff.
 type comparison struct {
 	sides, paths       []string
 	around             *int // unchanged lines around each change
@@ -130,8 +130,8 @@ type comparison struct {
 	maxBytes           int
 }
 
-// compare runs git diff and takes its list of files, counts and patches from
-// one output, so that they describe the same moment of the working tree.
+// compare runs git diff and takes the list of files, counts and patches from one
+// output, so that they describe the same moment of the working tree.
 func (r *repository) compare(ctx context.Context, c comparison) (changes, error) {
 	paths, err := inTree("paths", c.paths...)
 	if err != nil {
@@ -170,8 +170,8 @@ func (r *repository) compare(ctx context.Context, c comparison) (changes, error)
 	return made, nil
 }
 
-// withhold takes away the patches of files that may hold secrets, also where they
-// have or had another name.
+// withhold removes the patches of files that may hold secrets under their old or new
+// name.
 func (c *changes) withhold(kept withheld.Files) {
 	count := 0
 	for i := range c.Files {

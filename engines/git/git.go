@@ -1,7 +1,7 @@
-// Package git is the engine git.*. It reads repositories through the git program
-// and never changes them. What a caller sends reaches no shell and is never an
-// option. Nothing outside the allowed roots is read. No program that a
-// repository's own configuration names is run. Every answer is bounded.
+// Package git is the engine git.*. It reads repositories through the git program and
+// never changes them. A caller's text never reaches a shell and is never an option.
+// Nothing outside the allowed roots is read, no program in a repository's own
+// configuration is run, and every answer is bounded.
 package git
 
 import (
@@ -17,26 +17,27 @@ const (
 	defaultTimeout  = 60 * time.Second
 )
 
-// Options says where repositories may be and how much one call may cost.
+// Options say where repositories may be, and the limits of a call.
 type Options struct {
-	// Roots are the folders repositories must be in, after symbolic links;
-	// a relative repo is looked up in the first. Empty is the working folder.
+	// Roots are the folders that must contain the repositories, after resolving
+	// symbolic links. A relative repo is looked up in the first. Empty means the
+	// working folder.
 	Roots []string
-	// Untrusted are folders that would be roots if a person had accepted them, with the
-	// TRUST_REQUIRED of each.
+	// Untrusted are folders in the settings that no person has accepted as roots, with
+	// the TRUST_REQUIRED of each.
 	Untrusted map[string]error
-	// Withheld are the files whose content is not shown, in no version.
+	// Withheld are the files whose content is never shown, in any version.
 	Withheld withheld.Files
-	// MaxBytes bounds what is read from git in one call; 256 KB when zero.
+	// MaxBytes bounds the output of git in one call; 0 means 256 KB.
 	MaxBytes int
-	// Timeout bounds one call; a minute when zero.
+	// Timeout bounds one call; 0 means a minute.
 	Timeout time.Duration
 }
 
-// Tools returns the engine's tools. All of them only read. Their errors are
-// INVALID_PARAMS (no such folder, commit or path), TRUST_REQUIRED, TOOL_DENIED (a repository
-// that is, or keeps its data, outside the roots, or a file that may hold secrets), ENGINE_OFFLINE (git is not
-// installed), TOOL_TIMEOUT and TOOL_FAILED (what git said, a folder that was moved
+// Tools returns the engine's tools, all read-only. Their errors are INVALID_PARAMS (no
+// such folder, commit or path), TRUST_REQUIRED, TOOL_DENIED (a repository or its data
+// outside the roots, or a file that may hold secrets), ENGINE_OFFLINE (git is not
+// installed), TOOL_TIMEOUT and TOOL_FAILED (an error of git, or a folder that was moved
 // or cannot be entered).
 func Tools(options Options) []engines.Tool {
 	e := newEngine(options)

@@ -11,17 +11,17 @@ import (
 	"savant/fault"
 )
 
-// links looks through what git keeps for one repository before git reads any of it.
-// A link that leaves the roots would have git read, and quote, what the caller may
-// not see; a pipe would have it wait.
+// links checks the files of a repository's git folder before git reads any. A link that
+// leaves the roots would make git read and quote forbidden files; a pipe would block
+// it.
 type links struct {
 	ctx   context.Context
 	roots []string
 	seen  map[string]bool
 }
 
-// checkLinks checks the repository that git would find for a folder, up to its root.
-// If there is none, git says so.
+// checkLinks checks the repository of a folder, as git would find it, up to its root.
+// Without a repository git reports the error.
 func checkLinks(ctx context.Context, roots []string, start, root string) error {
 	for at := start; ; at = filepath.Dir(at) {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {

@@ -11,8 +11,8 @@ import (
 
 // Standing is where a run stands, for people: what it does or for whom it waits.
 type Standing struct {
-	// Status is running (a process drives it), waiting, interrupted (the process that
-	// drove it has ended), blocked, damaged, or how the run ended.
+	// Status is running (a process drives it), waiting, interrupted (its driver has
+	// ended), blocked, damaged, or the run's final status.
 	Status string `json:"status"`
 	// WaitsFor is person, model or tool (of a client) if the run waits.
 	WaitsFor string `json:"waits_for,omitempty"`

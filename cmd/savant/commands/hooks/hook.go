@@ -31,7 +31,7 @@ const limit = 2 * time.Second
 // flagPath names SAVANT_PATH on the command line.
 const flagPath = "path"
 
-// maxEvent bounds an event, in bytes.
+// maxEvent is the maximum size of an event, in bytes.
 const maxEvent = 64 << 20
 
 // Command is `savant hook`. configure reads the settings, which only `release` needs:

@@ -96,8 +96,8 @@ func (p *projects) begin(one *project, folder string) error {
 	return nil
 }
 
-// openFolder puts the program together for another folder: with the flags and
-// variables of this one, and the folder's own settings.
+// openFolder opens the program for another folder, with the flags and variables of this
+// one and the folder's own settings.
 func (p *projects) openFolder(folder string) (*app.App, error) {
 	if !filepath.IsAbs(folder) {
 		return nil, fault.New(fault.InvalidParams, "%q: a token's folder is named by its whole path", folder)

@@ -16,7 +16,7 @@ import (
 	"savant/think/flow"
 )
 
-// byHand is a person's answer in place of that of a model or of another client.
+// byHand is a person's answer in place of a model's or another client's.
 type byHand struct {
 	workflow, run, step string
 	result              string // JSON, @file or -
@@ -53,7 +53,7 @@ func (p *program) answerByHand(ctx context.Context, a *app.App, given byHand) er
 		return err
 	}
 	if at.Status == flow.Cancelled {
-		_, err := a.Think.Pending(ctx, at.Workflow, at.RunID) // it says by whom
+		_, err := a.Think.Pending(ctx, at.Workflow, at.RunID) // its error names who must answer
 		return err
 	}
 	if given.editor && (given.result != "" || given.receipt != "") {
@@ -97,7 +97,7 @@ func (p *program) answerByHand(ctx context.Context, a *app.App, given byHand) er
 	return nil
 }
 
-// handIn gives the result, or the receipt that stands for it.
+// handIn submits the result, or the receipt that stands for it.
 func (p *program) handIn(ctx context.Context, a *app.App, in think.NextInput, given byHand) (*think.Reply, error) {
 	if given.receipt != "" && given.result != "" {
 		return nil, cli.UsageError("--result and --receipt: one of them")
@@ -113,7 +113,7 @@ func (p *program) handIn(ctx context.Context, a *app.App, in think.NextInput, gi
 	return a.Think.Answer(ctx, in)
 }
 
-// asked is what a person sees of an instruction to answer it by hand.
+// asked is what a person sees of an instruction, to answer it.
 type asked struct {
 	StepID        string             `json:"step_id"`
 	Call          string             `json:"call"`
@@ -128,8 +128,7 @@ func question(of flow.Instruction) asked {
 	return asked{of.StepID, of.Call, of.Rationale, of.Input, of.SuccessSchema, of.Attempt, of.Diagnostics}
 }
 
-// outstanding returns the instruction that is meant: the one of the step named,
-// or the only one.
+// outstanding returns the instruction of the named step, or the only one.
 func outstanding(at *think.Position, step string) (flow.Instruction, error) {
 	ids := make([]string, len(at.Outstanding))
 	for i, next := range at.Outstanding {

@@ -17,7 +17,7 @@ import (
 	"savant/think/flow"
 )
 
-// approval is what a person said on the command line.
+// approval is a decision given on the command line.
 type approval struct {
 	workflow, run, step string
 	decline             bool
@@ -56,8 +56,7 @@ func (p *program) approve(ctx context.Context, a *app.App, said approval) error 
 	return p.approveOnce(ctx, a, said)
 }
 
-// approveOnce shows the person at the terminal what is asked, and records the
-// answer.
+// approveOnce shows the question to the person at the terminal and records the answer.
 func (p *program) approveOnce(ctx context.Context, a *app.App, said approval) error {
 	waiting, err := a.Think.Pending(ctx, said.workflow, said.run)
 	if err != nil {
@@ -88,8 +87,8 @@ func (p *program) approveOnce(ctx context.Context, a *app.App, said approval) er
 	return nil
 }
 
-// decideHere is decide, which ends with STATE_CONFLICT once the question is answered in
-// another place.
+// decideHere is decide, but ends with STATE_CONFLICT when the question is answered
+// elsewhere.
 func (p *program) decideHere(ctx context.Context, a *app.App, asked think.Pending, said approval) (any, error) {
 	asking, stop := context.WithCancel(ctx)
 	elsewhere := make(chan bool, 1)
@@ -105,7 +104,7 @@ func (p *program) decideHere(ctx context.Context, a *app.App, asked think.Pendin
 	return answer, err
 }
 
-// chosen returns the step that is meant: the one named, or the only one.
+// chosen returns the named step, or the only one.
 func chosen(waiting []think.Pending, said approval) (think.Pending, error) {
 	ids := make([]string, len(waiting))
 	for i, each := range waiting {
@@ -174,7 +173,7 @@ func (p *program) answer(ctx context.Context, a *app.App, asked think.Pending, s
 	return value, stillWaits(err)
 }
 
-// typed reads an answer as JSON where its schema asks for more than text.
+// typed parses an answer as JSON if its schema requires more than text.
 func typed(text string, schema any) any {
 	described, _ := schema.(map[string]any)
 	if schema == nil || described["type"] == "string" {
@@ -183,8 +182,7 @@ func typed(text string, schema any) any {
 	return jsonvalue.TextOrValue(text)
 }
 
-// confirm returns nil when the person says yes. Anything else leaves the step
-// as it is.
+// confirm returns nil if the person says yes. Otherwise the step stays unanswered.
 func (p *program) confirm(ctx context.Context, question string) error {
 	agreed, err := p.Typed.Confirm(ctx, p.Stdin, p.Stdout, question)
 	if err == nil && !agreed {
@@ -193,7 +191,7 @@ func (p *program) confirm(ctx context.Context, question string) error {
 	return stillWaits(err)
 }
 
-// stillWaits says why a person's step has no answer; nil without an error.
+// stillWaits returns why a person's step has no answer; nil if err is nil.
 func stillWaits(err error) error {
 	switch {
 	case err == nil:

@@ -16,8 +16,8 @@ import (
 	"savant/schemas"
 )
 
-// approves asks for a person's decision: yes, decline, or later, which leaves the step
-// waiting and is ErrNoAnswer.
+// approves asks for a person's decision: yes, decline, or later, which is ErrNoAnswer
+// and leaves the step waiting.
 func (p *program) approves(ctx context.Context) (approved bool, err error) {
 	for {
 		said, err := p.Typed.Ask(ctx, p.Stdin, p.Stdout, "Approve? [y]es / [d]ecline / [l]ater ")
@@ -39,14 +39,14 @@ func (p *program) approves(ctx context.Context) (approved bool, err error) {
 // questions asks a person at the terminal for a value, field by field.
 type questions struct {
 	*program
-	// schema is what the whole answer must fit; nil where it cannot be compiled here, and
-	// the whole answer is checked when it is given.
+	// schema is the schema of the whole answer; nil if it cannot be compiled here, and
+	// the answer is validated only when it is submitted.
 	schema *schemas.Schema
-	whole  any // the answer as far as it is given
+	whole  any // the answer so far
 }
 
-// ask asks for a value of a schema: choices for an enum, fields for an object. What does
-// not fit is told at once, and asked again.
+// ask asks for a value of a schema: a choice for an enum, fields for an object. A value
+// that does not fit is reported and asked for again.
 func (p *program) ask(ctx context.Context, a *app.App, schema any) (any, error) {
 	q := &questions{program: p}
 	if set, err := a.Think.Library.Schemas(); err == nil && schema != nil {
@@ -66,13 +66,13 @@ func (p *program) ask(ctx context.Context, a *app.App, schema any) (any, error) 
 	return q.whole, err
 }
 
-// members are the fields of an object's schema.
+// members returns the fields of an object's schema.
 func members(schema map[string]any) map[string]any {
 	fields, _ := schema["properties"].(map[string]any)
 	return fields
 }
 
-// askFields asks for the fields of an object, those first that are needed.
+// askFields asks for the fields of an object, required ones first.
 func (q *questions) askFields(ctx context.Context, schema, answer map[string]any, at, label string) error {
 	required, _ := schema["required"].([]any)
 	needed := func(name string) bool { return slices.Contains(required, any(name)) }
@@ -97,7 +97,7 @@ func (q *questions) askFields(ctx context.Context, schema, answer map[string]any
 	return nil
 }
 
-// askField asks for a field: for its own fields, if it is an object that has some.
+// askField asks for a field, or for its own fields if it is an object.
 func (q *questions) askField(ctx context.Context, one field) (given bool, err error) {
 	if one.schema["type"] == "null" {
 		if one.needed {
@@ -119,8 +119,8 @@ func (q *questions) askField(ctx context.Context, one field) (given bool, err er
 	return true, q.askFields(ctx, one.schema, inner, one.at, one.name+".")
 }
 
-// askValue asks for one value until what is typed fits. An empty line leaves out what may be
-// left out, and takes a default.
+// askValue asks for one value until it fits. An empty line takes the default, or omits
+// an optional value.
 func (q *questions) askValue(ctx context.Context, one field) (given bool, err error) {
 	choices := one.choices()
 	for i, each := range choices {
@@ -161,7 +161,7 @@ func (q *questions) askValue(ctx context.Context, one field) (given bool, err er
 	}
 }
 
-// misfit says why the part of the answer at a pointer does not fit, or "".
+// misfit returns why the part of the answer at a pointer is invalid, or "".
 func (q *questions) misfit(at string) string {
 	if q.schema == nil {
 		return ""
@@ -178,15 +178,15 @@ func (q *questions) misfit(at string) string {
 	return ""
 }
 
-// field is one value that a person is asked for.
+// field is one value to ask for.
 type field struct {
-	name, at string // as it is shown, and its JSON pointer in the answer
+	name, at string // as shown, and as a JSON pointer into the answer
 	schema   map[string]any
 	needed   bool
 	put      func(value any) // into the answer
 }
 
-// label is the value's name with what it is about.
+// label is the value's name with its description.
 func (f field) label() string {
 	for _, member := range []string{"title", "description"} {
 		if text, _ := f.schema[member].(string); text != "" {
@@ -228,7 +228,7 @@ func (f field) question(choices []choice) string {
 	return label
 }
 
-// howEmpty says how to answer with an empty text, where that may fit.
+// howEmpty says how to answer with an empty text, if that may fit.
 func (f field) howEmpty() string {
 	if len(f.choices()) == 0 && slices.Contains(f.kinds(), "string") {
 		return ` An empty text is "", and Ctrl-D leaves the step as it is.`
@@ -236,7 +236,7 @@ func (f field) howEmpty() string {
 	return " Ctrl-D leaves the step as it is."
 }
 
-// kinds are the types that the schema names.
+// kinds are the types in the schema.
 func (f field) kinds() []string {
 	switch kind := f.schema["type"].(type) {
 	case string:
@@ -251,8 +251,8 @@ func (f field) kinds() []string {
 	return nil
 }
 
-// read returns what a line can mean, the likeliest first; nothing where it is none of the
-// choices.
+// read returns the possible values of a line, most likely first; none if there are
+// choices and the line is none of them.
 func (f field) read(line string, choices []choice) []any {
 	kinds := f.kinds()
 	value, err := jsonvalue.Decode([]byte(line))

@@ -13,11 +13,11 @@ import (
 // choice is a value that a person can choose.
 type choice struct {
 	value any
-	text  string // as it is shown and typed
-	title string // what it is called beside that, or ""
+	text  string // as shown and typed
+	title string // its title, or ""
 }
 
-// String is the choice in a list.
+// String formats the choice for a list.
 func (c choice) String() string {
 	if c.title == "" {
 		return terminal.Visible(c.text)
@@ -25,11 +25,11 @@ func (c choice) String() string {
 	return terminal.Visible(c.text) + "  " + terminal.Visible(c.title)
 }
 
-// several says whether the value is a list of choices.
+// several reports whether the value is a list of choices.
 func (f field) several() bool { return f.schema["type"] == "array" }
 
-// choices are the values that a schema allows: of an enum, a const, alternatives that
-// are one value each, or of the items of a list. None are where it allows others.
+// choices are the values that a schema allows, if they can be listed: an enum, a const,
+// alternatives with one value each, or those of a list's items.
 func (f field) choices() []choice {
 	schema := f.schema
 	if f.several() {
@@ -63,8 +63,8 @@ func (f field) choices() []choice {
 	return nil
 }
 
-// shown gives choices their texts: a text as it is and all else as JSON, or all as JSON
-// where two of them would look alike, or one like nothing.
+// shown sets the texts of choices: a string as it is and any other value as JSON, or
+// all as JSON if a text would be empty or ambiguous.
 func shown(choices []choice) []choice {
 	seen := map[string]bool{"": true}
 	for i := range choices {
@@ -83,7 +83,7 @@ func shown(choices []choice) []choice {
 	return choices
 }
 
-// numbered says whether a choice can be made by its place in the list: none of them is
+// numbered reports whether a choice can be selected by its number: no choice's text is
 // the number of another.
 func numbered(choices []choice) bool {
 	for i, each := range choices {
@@ -95,7 +95,7 @@ func numbered(choices []choice) bool {
 	return true
 }
 
-// chosenOf returns the choice that a line names, by its text, its title or its place.
+// chosenOf returns the choice selected by text, title or number.
 func chosenOf(line string, choices []choice) []any {
 	for _, same := range []func(c choice) bool{
 		func(c choice) bool { return line == c.text },
@@ -114,7 +114,7 @@ func chosenOf(line string, choices []choice) []any {
 	return []any{choices[number-1].value}
 }
 
-// severalOf returns the list of the choices that a line names, with commas between.
+// severalOf returns the list of the choices in a comma-separated line.
 func severalOf(line string, choices []choice) []any {
 	if value, err := jsonvalue.Decode([]byte(line)); err == nil {
 		if list, ok := value.([]any); ok {
@@ -132,7 +132,7 @@ func severalOf(line string, choices []choice) []any {
 	return []any{list}
 }
 
-// encodedShort is a value as JSON on one line.
+// encodedShort returns a value as JSON on one line.
 func encodedShort(value any) string {
 	encoded, err := jsonvalue.Encode(value)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// edited has a person write an answer in the editor of VISUAL or EDITOR. The file begins
-// with what is asked, in lines with a #; those are left out of the answer, and no others.
-// Nothing else in the file is no answer: APPROVAL_REQUIRED.
+// edited lets a person write an answer in the editor of VISUAL or EDITOR. The file
+// begins with the question in # lines; only those are removed from the answer. An empty
+// answer is APPROVAL_REQUIRED.
 func (p *program) edited(ctx context.Context, shown any) (string, error) {
 	command := p.editor()
 	if len(command) == 0 {
@@ -46,8 +46,8 @@ func (p *program) edited(ctx context.Context, shown any) (string, error) {
 	return answer, nil
 }
 
-// below returns what was written beside the lines above it. Editors may change the ends
-// of lines.
+// below returns the text after the lines above it, which the editor may have saved with
+// other line ends.
 func below(above, written string) string {
 	asked := map[string]bool{}
 	for line := range strings.Lines(above) {
@@ -62,8 +62,8 @@ func below(above, written string) string {
 	return strings.TrimSpace(strings.Join(lines, ""))
 }
 
-// kept is the error of an answer that was refused, with the file that keeps what a person
-// wrote.
+// kept returns the error of a refused answer, with the name of a file that holds the
+// person's text.
 func kept(err error, written string) error {
 	file, failed := temporary(written)
 	if failed != nil {
@@ -93,7 +93,7 @@ func temporary(text string) (string, error) {
 	return file.Name(), nil
 }
 
-// editor is the command of VISUAL or EDITOR, with its arguments.
+// editor returns the command in VISUAL or EDITOR, with its arguments.
 func (p *program) editor() []string {
 	for _, name := range []string{"VISUAL", "EDITOR"} {
 		if text, _ := p.Variable(name); strings.TrimSpace(text) != "" {

@@ -21,10 +21,10 @@ import (
 	"savant/internal/atomicfile"
 )
 
-// reviewWorkflow is the workflow that reviews follow, headless and in clients.
+// reviewWorkflow is the workflow of all reviews, headless and in clients.
 const reviewWorkflow = "review_mr"
 
-// reviewWanted is what a person asks to be reviewed.
+// reviewWanted is the review that a person asks for.
 type reviewWanted struct {
 	wanted
 	base, project, jira, focus string
@@ -78,8 +78,8 @@ func ReviewCommand(shared *cli.Program) *cobra.Command {
 	return command
 }
 
-// failed tells why there is no report, and returns how the program ends: never with the
-// exit code that says that changes are asked for.
+// failed prints why there is no report, and returns the exit code: never the one for
+// requested changes.
 func (p *program) failed(ctx context.Context, err error) error {
 	code := p.Report(err)
 	unwritten := p.Stdout.Failed() != nil
@@ -95,12 +95,13 @@ func (p *program) failed(ctx context.Context, err error) error {
 	return cli.StatusError(code)
 }
 
-// review reviews a change and prints the report. It says whether changes are asked for.
+// review reviews a change and prints the report. It reports whether changes are
+// requested.
 func (p *program) review(ctx context.Context, a *app.App, want reviewWanted, target string, shown *stepLines) (changesAsked bool, err error) {
 	outcome, err := p.drive(ctx, a, workflow.Request{Workflow: reviewWorkflow, Params: want.params(target), RunID: want.run}, shown, false)
 	if err != nil || outcome.Status != workflow.Done {
 		if outcome != nil {
-			outcome.Outputs = nil // of a run that made no report
+			outcome.Outputs = nil // the run made no report
 			return false, p.conclude(outcome)
 		}
 		return false, err
@@ -113,7 +114,7 @@ func (p *program) review(ctx context.Context, a *app.App, want reviewWanted, tar
 		return false, fault.New(fault.Internal, "run %s of %s has no report that can be read: %w", outcome.RunID, reviewWorkflow, errors.Join(err))
 	}
 	text := []byte(outputs.Markdown)
-	if outputs.Report.Warnings = outcome.Warnings; len(outcome.Warnings) > 0 { // the workflow does not know what its models saw
+	if outputs.Report.Warnings = outcome.Warnings; len(outcome.Warnings) > 0 { // the workflow does not know what its models did not see
 		text = []byte(outputs.Report.Markdown())
 	}
 	switch want.output {
@@ -132,8 +133,7 @@ func (p *program) review(ctx context.Context, a *app.App, want reviewWanted, tar
 	return outputs.Report.Decision == "request_changes", nil
 }
 
-// writeReport writes a report to the file that was asked for, whole or not at all, or
-// to stdout.
+// writeReport writes a report to a file, whole or not at all, or to stdout.
 func (p *program) writeReport(want reviewWanted, text []byte) error {
 	text = append([]byte(strings.TrimRight(string(text), "\n")), '\n')
 	if want.file != "" {
@@ -151,7 +151,7 @@ func (p *program) writeReport(want reviewWanted, text []byte) error {
 	return err
 }
 
-// params are the parameters of the workflow; nil goes on with a review as it is.
+// params returns the parameters of the workflow; nil to continue a review.
 func (w reviewWanted) params(target string) map[string]any {
 	params := map[string]any{}
 	for name, value := range map[string]string{"target": target, "base": w.base, "repo": w.repo, "project": w.project, "focus": w.focus} {

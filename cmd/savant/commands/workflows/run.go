@@ -21,12 +21,12 @@ import (
 	"savant/think/library"
 )
 
-// wanted is what a person asks to be run.
+// wanted is the run that a person asks for.
 type wanted struct {
 	name, run string
 	pairs     []string // name=value
 	params    string   // JSON, @file or -
-	wait      bool     // for what a person answers in another place
+	wait      bool     // until a person has answered elsewhere
 }
 
 func (p *program) workflowsRunCommand() *cobra.Command {
@@ -62,8 +62,8 @@ func (p *program) runWorkflow(ctx context.Context, a *app.App, want wanted, show
 	return p.conclude(outcome)
 }
 
-// drive runs a workflow until it is done or waits for somebody who is not here. Steps
-// are shown on stderr, and questions to a person are put to the one at the terminal.
+// drive runs a workflow until it is done or waits for somebody who is not at this
+// terminal. It shows steps on stderr, and asks the person at the terminal.
 func (p *program) drive(ctx context.Context, a *app.App, request workflow.Request, shown *stepLines, wait bool) (*workflow.Outcome, error) {
 	first := request
 	for {
@@ -79,14 +79,14 @@ func (p *program) drive(ctx context.Context, a *app.App, request workflow.Reques
 			request = workflow.Request{Workflow: outcome.Workflow, RunID: outcome.RunID}
 			continue
 		}
-		if ctx.Err() != nil && outcome.Status == workflow.Waiting { // at the question
+		if ctx.Err() != nil && outcome.Status == workflow.Waiting { // interrupted at a question
 			outcome.Status = workflow.Interrupted
 		}
 		return outcome, nil
 	}
 }
 
-// withParameters adds how parameters are given to an error about them.
+// withParameters adds to an error about parameters how they are given.
 func (p *program) withParameters(err error, workflow string) error {
 	coded := fault.From(err)
 	if coded == nil || p.JSON || coded.Code != fault.InvalidParams || !strings.Contains(coded.Message(), "params.") {
@@ -96,7 +96,7 @@ func (p *program) withParameters(err error, workflow string) error {
 		With(coded.Diagnostics...)
 }
 
-// params returns the parameters that were given, nil for none.
+// params returns the given parameters, or nil.
 func (p *program) params(ctx context.Context, a *app.App, want wanted) (map[string]any, error) {
 	var params map[string]any
 	if want.params != "" {
@@ -131,9 +131,8 @@ func (p *program) params(ctx context.Context, a *app.App, want wanted) (map[stri
 	return params, nil
 }
 
-// answerHere puts a step that waits for a person to the one at the terminal,
-// and reports whether that moved the run on. The question goes to stderr: stdout is
-// for the outputs.
+// answerHere asks the person at the terminal about a waiting step, and reports whether
+// the run moved on. It asks on stderr: stdout is for the outputs.
 func (p *program) answerHere(ctx context.Context, a *app.App, outcome *workflow.Outcome) bool {
 	if outcome.Pending == nil || outcome.Pending.For != workflow.ForPerson || !terminal.Is(p.Stdin) {
 		return false
@@ -146,7 +145,7 @@ func (p *program) answerHere(ctx context.Context, a *app.App, outcome *workflow.
 		if err == nil {
 			return true
 		}
-		if errors.Is(err, fault.StateConflict) { // there was an answer, of somebody else
+		if errors.Is(err, fault.StateConflict) { // somebody else has answered
 			fmt.Fprintf(p.Stderr, "\n%s\n", terminal.Visible(fault.From(err).Details))
 			return true
 		}
@@ -158,8 +157,8 @@ func (p *program) answerHere(ctx context.Context, a *app.App, outcome *workflow.
 	return false
 }
 
-// awaitAnswer waits until a person has answered in another place, and reports whether
-// they did.
+// awaitAnswer waits until a person has answered elsewhere, and reports whether they
+// did.
 func (p *program) awaitAnswer(ctx context.Context, a *app.App, outcome *workflow.Outcome) bool {
 	if outcome.Pending == nil || outcome.Pending.For != workflow.ForPerson {
 		return false
@@ -169,7 +168,7 @@ func (p *program) awaitAnswer(ctx context.Context, a *app.App, outcome *workflow
 	return a.Think.AwaitStep(ctx, outcome.Workflow, outcome.RunID, outcome.Pending.StepID) == nil
 }
 
-// conclude prints where the run was left, and returns how the program ends.
+// conclude prints where the run stands, and returns the exit code as an error.
 func (p *program) conclude(outcome *workflow.Outcome) error {
 	if p.JSON {
 		if err := p.Print(outcome); err != nil {
@@ -185,7 +184,7 @@ func (p *program) conclude(outcome *workflow.Outcome) error {
 	return nil
 }
 
-// ExitCode is how the program ends after a run was left like this.
+// ExitCode returns the program's exit code for an outcome.
 func ExitCode(outcome *workflow.Outcome) int {
 	switch outcome.Status {
 	case workflow.Done:
@@ -202,7 +201,7 @@ func ExitCode(outcome *workflow.Outcome) int {
 	return cli.ExitFailed
 }
 
-// printOutputs prints one output a line: text as it is, all else as JSON.
+// printOutputs prints one output per line: a text as it is, any other value as JSON.
 func (p *program) printOutputs(raw json.RawMessage) error {
 	if len(raw) == 0 {
 		return nil
@@ -224,7 +223,7 @@ func (p *program) printOutputs(raw json.RawMessage) error {
 	return nil
 }
 
-// printPending tells what a run waits for, and how it is answered.
+// printPending prints what a run waits for, and how to answer.
 func printPending(out io.Writer, outcome *workflow.Outcome) {
 	pending := outcome.Pending
 	fmt.Fprintf(out, "  step %s waits for a %s. %s\n", terminal.Visible(pending.StepID), pending.For, terminal.Visible(pending.Why))
@@ -234,8 +233,8 @@ func printPending(out io.Writer, outcome *workflow.Outcome) {
 	}
 }
 
-// PrintEnd tells on stderr how the run ended and how to go on. A model may have written
-// the summary, so it has no secrets.
+// PrintEnd prints on stderr how the run ended and how to continue. It redacts the
+// summary, which a model may have written.
 func PrintEnd(p *cli.Program, outcome *workflow.Outcome) {
 	out := p.Stderr
 	if terminal.Is(out) {

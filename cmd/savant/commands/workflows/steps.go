@@ -14,39 +14,38 @@ import (
 	"savant/think/flow"
 )
 
-// stepLines shows the steps of a driven run, one line for each that ended. At a
-// terminal a last line says what is being done and for how many seconds, and each line
-// how long it took; of a step that takes long, lines before say how far its tool is.
+// stepLines shows the steps of a driven run, one line per ended step. At a terminal a
+// temporary last line shows the current step and its time, and each line the duration.
+// A long step also gets lines about its tool's progress.
 type stepLines struct {
 	out                  io.Writer
 	onTerminal, coloured bool
 	now                  func() time.Time
 
-	mu sync.Mutex // guards what follows, and out
-	// underway are the steps that have begun and not ended, at a terminal; the last is on
-	// the last line.
+	mu sync.Mutex // guards the following fields, and out
+	// underway are the running steps, at a terminal; the newest is on the last line.
 	underway []underway
-	// writing is the step whose model's text is on the last line; "" after the end of a
+	// writing is the step whose model's text is on the last line; "" at the start of a
 	// line.
 	writing string
 }
 
-// underway is a step that is being done.
+// underway is a running step.
 type underway struct {
 	step, doing string
 	begun       time.Time
 	paced       func(done, total float64, message string)
 }
 
-// showSteps returns what shows the steps of runs that are driven, and what models write
-// for them. It has to be called before the program is opened.
+// showSteps registers callbacks that show the steps of driven runs and their models'
+// text. It must be called before the program is opened.
 func (p *program) showSteps() *stepLines {
 	shown := &stepLines{out: p.Stderr, onTerminal: terminal.Is(p.Stderr), coloured: terminal.Coloured(p.Stderr, p.Variable), now: time.Now}
 	p.Open.WroteStep = shown.wrote
 	return shown
 }
 
-// wrote shows a part of what a model writes for a step.
+// wrote shows a piece of a model's text for a step.
 func (s *stepLines) wrote(_, stepID, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +74,7 @@ func (s *stepLines) endLine() {
 	}
 }
 
-// maxWhy is how much of a failure a line has, in bytes.
+// maxWhy is how much of a failure a line shows, in bytes.
 const maxWhy = 300
 
 func (s *stepLines) tell(event workflow.Event) {
@@ -124,7 +123,7 @@ func (s *stepLines) find(step string) int {
 	return slices.IndexFunc(s.underway, func(u underway) bool { return u.step == step })
 }
 
-// begins shows at a terminal what is being done, and from when its progress counts.
+// begins shows a started step at a terminal, and starts its progress clock.
 func (s *stepLines) begins(event workflow.Event) {
 	if !s.onTerminal {
 		return
@@ -138,8 +137,7 @@ func (s *stepLines) begins(event workflow.Event) {
 	})})
 }
 
-// tick says on the last line for how long the step has gone on that began last. What a
-// model writes stays.
+// tick shows the time of the newest step on the last line. It leaves a model's text.
 func (s *stepLines) tick() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +148,7 @@ func (s *stepLines) tick() {
 	fmt.Fprint(s.out, terminal.Elapsed(last.doing, s.now().Sub(last.begun)))
 }
 
-// during drives a run, and shows each second for how long its step has gone on.
+// during drives a run, updating the last line each second.
 func (s *stepLines) during(drive func() (*workflow.Outcome, error)) (*workflow.Outcome, error) {
 	stop := terminal.EverySecond(s.tick)
 	defer s.ended()
@@ -158,7 +156,7 @@ func (s *stepLines) during(drive func() (*workflow.Outcome, error)) (*workflow.O
 	return drive()
 }
 
-// ended forgets the steps that were cut off.
+// ended forgets interrupted steps.
 func (s *stepLines) ended() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -31,7 +31,7 @@ func (p *program) validateCommand() *cobra.Command {
 	return p.JSONFlag(command)
 }
 
-// checkedFiles is what validate --json prints.
+// checkedFiles is the output of validate --json.
 type checkedFiles struct {
 	Files    []app.CheckedFile `json:"files"`
 	Errors   int               `json:"errors"`
@@ -76,7 +76,7 @@ func (p *program) validate(ctx context.Context, a *app.App, paths []string, stri
 	return err
 }
 
-// findings returns what was found in the order of the files, with its severity.
+// findings returns the diagnostics in the order of the files, with their severity.
 func (c checkedFiles) findings() []fault.Diagnostic {
 	var all []fault.Diagnostic
 	for _, file := range c.Files {
@@ -92,8 +92,8 @@ func (c checkedFiles) findings() []fault.Diagnostic {
 	return all
 }
 
-// unseen returns the diagnostics that were not seen before: a workflow that others
-// run is checked once for each of them.
+// unseen returns the new diagnostics: a workflow used by several others is checked once
+// for each of them.
 func unseen(found []fault.Diagnostic, seen map[fault.Diagnostic]bool) []fault.Diagnostic {
 	fresh := []fault.Diagnostic{}
 	for _, each := range found {
