@@ -11,14 +11,14 @@ import (
 	"savant/think/state"
 )
 
-// runsPage is how many rows a page of runs has.
+// runsPage is how many runs a page lists.
 const runsPage = 50
 
 // runRow is a run of a workflow in a list.
 type runRow struct {
 	state.Info
 	Standing Standing
-	Imported bool // records of it were made elsewhere
+	Imported bool // it has records of another installation
 }
 
 func (h *Hub) runRow(ctx context.Context, run state.Info) runRow {
@@ -29,14 +29,14 @@ func (h *Hub) runRow(ctx context.Context, run state.Info) runRow {
 type runsView struct {
 	Workflow  string
 	Workflows []string
-	Imports   bool // an export can be taken in
+	Imports   bool // an export can be imported
 	Runs      []runRow
 	Pager     pager
 }
 
 func (h *Hub) listRuns(w http.ResponseWriter, r *http.Request) {
 	workflow := r.URL.Query().Get("workflow")
-	// The listing reads two records of a run; where it stands is asked of the shown alone.
+	// The listing reads two records per run; only the shown runs are opened.
 	list, err := h.options.Think.StateList(r.Context(), think.StateListInput{Workflow: workflow, Limit: 1})
 	if err == nil {
 		from, to, pager := paged(r, "page", list.Total, runsPage, 0)
@@ -55,7 +55,7 @@ func (h *Hub) listRuns(w http.ResponseWriter, r *http.Request) {
 	h.fail(w, r, err)
 }
 
-// infoOf returns the line of a run in the listing: UNKNOWN_RUN.
+// infoOf returns the listing entry of a run: UNKNOWN_RUN.
 func (h *Hub) infoOf(ctx context.Context, key state.Key) (state.Info, error) {
 	if err := key.Validate(); err != nil {
 		return state.Info{}, fault.New(fault.UnknownRun, "there is no run %q of a workflow %q", fault.Cut(key.Run, 100), fault.Cut(key.Workflow, 100))
@@ -70,7 +70,7 @@ func (h *Hub) infoOf(ctx context.Context, key state.Key) (state.Info, error) {
 	return listed[0], nil
 }
 
-// compact is a value as JSON in one line.
+// compact returns a value as JSON on one line.
 func compact(value any) string {
 	raw, err := json.Marshal(value)
 	if err != nil {

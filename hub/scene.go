@@ -15,27 +15,27 @@ import (
 	"savant/think/state"
 )
 
-// A scene is what a drawing shows, before it has a place: the steps of a workflow, those
-// of the workflows that are opened in it, and why each condition held or not.
+// A scene is the content of a drawing, before the layout: the steps of a workflow,
+// those of the workflows opened in it, and why each condition held or not.
 type scene struct {
 	*flow.RunPicture
-	// Inside are the workflows opened in a step, by the place of the step.
+	// Inside are the workflows opened in a step, by the step's index.
 	Inside map[int][]*scene
-	// Why are the explanations of steps with conditions, by the place of the step.
+	// Why are the explanations of steps with conditions, by the step's index.
 	Why    map[int]*flow.Explanation
-	Opened []string // the units that are opened in it and below, in their order
-	NoRun  bool     // it is of a workflow, no run of it
+	Opened []string // the units opened in it and below, in their order
+	NoRun  bool     // it shows a workflow, not a run
 }
 
-// maxOpened bounds the workflows opened in a drawing, and maxExplained the conditions
-// that are explained in it.
+// maxOpened is the maximum number of opened workflows in a drawing, maxExplained that
+// of explained conditions.
 const (
 	maxOpened    = 30
 	maxExplained = 200
 )
 
-// sceneOf reads what the drawing of a run shows. The workflows are opened that the query
-// names; where it says nothing of it, those in which the run stands or has failed.
+// sceneOf reads the scene of a run. It opens the workflows named in the query, or by
+// default those in which the run stands or has failed.
 func sceneOf(r *http.Request, v *think.View) (*scene, error) {
 	b := &sceneBuilder{ctx: r.Context(), view: v}
 	b.open, b.chosen = r.URL.Query()["open"]
@@ -79,7 +79,7 @@ func (b *sceneBuilder) scene(unit string) (*scene, error) {
 	return s, nil
 }
 
-// unitsOf returns the units of a step whose workflow is opened.
+// unitsOf returns the opened units of a step.
 func (b *sceneBuilder) unitsOf(node flow.StepPicture) []string {
 	if node.Workflow == "" {
 		return nil
@@ -93,7 +93,7 @@ func (b *sceneBuilder) unitsOf(node flow.StepPicture) []string {
 	var out []string
 	for _, id := range b.open {
 		if isUnitOf(id, node.Now.ID) && !slices.Contains(out, id) {
-			if _, err := b.view.Picture(id); err == nil { // it may not have begun at this version
+			if _, err := b.view.Picture(id); err == nil { // at this version it may not have started
 				out = append(out, id)
 			}
 		}
@@ -101,7 +101,7 @@ func (b *sceneBuilder) unitsOf(node flow.StepPicture) []string {
 	return out
 }
 
-// isUnitOf says whether an id is that of a step, of an item or a round of it.
+// isUnitOf reports whether an id is that of a step, or of an item or a round of it.
 func isUnitOf(id, step string) bool {
 	rest, is := strings.CutPrefix(id, step)
 	if !is || rest == "" {
@@ -123,7 +123,7 @@ func sceneBelow(graph *flow.Graph, prefix string, open []string) *scene {
 	for i, info := range shape.Nodes {
 		id := prefix + info.ID
 		s.Nodes = append(s.Nodes, flow.StepPicture{NodeInfo: info, Now: flow.StepStatus{ID: id}})
-		s.Why[i], _ = graph.Explain(info.ID) // a step of its picture is in the graph
+		s.Why[i], _ = graph.Explain(info.ID) // a step of the picture is in the graph
 		if child := graph.Child(info.ID); child != nil && slices.Contains(open, id) {
 			inside := sceneBelow(child, id+"/", open)
 			s.Inside[i] = []*scene{inside}
@@ -133,8 +133,8 @@ func sceneBelow(graph *flow.Graph, prefix string, open []string) *scene {
 	return s
 }
 
-// versions are those whose records the page shows: its own, and those of the drawing and
-// the panel.
+// versions returns the versions whose records the page shows: its own, and those of the
+// drawing and the panel.
 func (s *scene) versions(own int, p *panel) []int {
 	wanted := map[int]bool{own: true}
 	s.addVersions(wanted)
@@ -159,10 +159,10 @@ func (s *scene) addVersions(wanted map[int]bool) {
 	}
 }
 
-// maxNear is how far two versions may be from each other that are read at once.
+// maxNear is the maximum distance between versions that are read together.
 const maxNear = 4
 
-// eventsAt describes the records of some versions of a run, which are in their order.
+// eventsAt describes the records of some versions of a run, given in order.
 func (h *Hub) eventsAt(ctx context.Context, key state.Key, versions []int) (map[int]think.Event, error) {
 	found := map[int]think.Event{}
 	for from := 0; from < len(versions); {
@@ -182,7 +182,7 @@ func (h *Hub) eventsAt(ctx context.Context, key state.Key, versions []int) (map[
 	return found, nil
 }
 
-// between is the time from one record to another, "" where one is not there.
+// between returns the time between two records, or "".
 func between(events map[int]think.Event, from, to int) string {
 	began, err := time.Parse(time.RFC3339Nano, events[from].Time)
 	if err != nil {

@@ -12,27 +12,27 @@ import (
 	"savant/think/state"
 )
 
-// How things stand is looked at once in standingsLast, and of so many open runs for whom
-// they wait: the latest.
+// The state of runs is cached for standingsLast. Of open runs only this many, the
+// latest, are asked for whom they wait.
 const (
 	standingsLast = 5 * time.Second
 	standingsOf   = 100
 )
 
-// scrape is what is kept between two answers of /metrics.
+// scrape is the state between two responses of /metrics.
 type scrape struct {
 	counted *metrics.Metrics
 
 	mu       sync.Mutex
 	now      metrics.Now
 	at       time.Time
-	versions map[string]int // of each run of a workflow, when it was seen last
+	versions map[string]int // of each run of a workflow, when last read
 }
 
 func newScrape() *scrape { return &scrape{counted: metrics.New(), versions: map[string]int{}} }
 
-// metrics answers a scraper, which has no session: there are counts and names of tools,
-// models and codes, and no text of a run.
+// metrics answers a scraper without a session. The response contains counts and names
+// of tools, models and codes, but no text of a run.
 func (h *Hub) metrics(w http.ResponseWriter, r *http.Request) {
 	err := h.index.Refresh()
 	var now metrics.Now
@@ -45,10 +45,10 @@ func (h *Hub) metrics(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", metrics.ContentType)
-	_ = h.scrape.counted.Write(w, now) // whoever asked may be gone
+	_ = h.scrape.counted.Write(w, now) // the client may be gone
 }
 
-// standNow returns how things stand.
+// standNow returns the current state of runs and questions.
 func (h *Hub) standNow(ctx context.Context) (metrics.Now, error) {
 	s := h.scrape
 	s.mu.Lock()
@@ -78,8 +78,7 @@ func (h *Hub) standNow(ctx context.Context) (metrics.Now, error) {
 	return now, nil
 }
 
-// workflowsNow counts open runs of workflows, and the records that were added since they
-// were seen last.
+// workflowsNow counts open runs of workflows, and the records since the last read.
 func (h *Hub) workflowsNow(ctx context.Context, now *metrics.Now) error {
 	list, err := h.options.Think.Store.List(ctx, state.Filter{})
 	if err != nil {
@@ -91,7 +90,7 @@ func (h *Hub) workflowsNow(ctx context.Context, now *metrics.Now) error {
 	for _, each := range list {
 		key := each.Key().String()
 		versions[key] = each.Version
-		if before := max(h.scrape.versions[key], 1); each.Version > before { // the first is the plan, not a step
+		if before := max(h.scrape.versions[key], 1); each.Version > before { // the first record is the plan, not a step
 			now.Records += uint64(each.Version - before)
 		}
 		if each.Status != string(flow.Running) && each.Status != string(flow.Waiting) && each.Status != string(flow.Blocked) {

@@ -21,32 +21,32 @@ import (
 // sessionTime is how long a session lasts.
 const sessionTime = 12 * time.Hour
 
-// maxSessions bounds how many sessions there are, and maxSessionFile the file of them.
+// maxSessions is the maximum number of sessions, maxSessionFile the maximum size of
+// their file.
 const (
 	maxSessions    = 1000
 	maxSessionFile = 1 << 20
 )
 
-// session is one that a link or a token opened.
+// session is opened by a link or a token.
 type session struct {
 	Until  int64          `json:"until"` // in seconds
 	Scopes []access.Scope `json:"scopes"`
-	// Token is the digest of the token that opened it: it ends with the token.
+	// Token is the digest of the token that opened it; the session ends with the token.
 	Token string `json:"token,omitempty"`
 }
 
-// sessions are those that a hub knows, by the digest of what the browser has. They are
-// kept in a file, so that a page goes on with a hub that was started again; whoever reads
-// the file cannot enter.
+// sessions are a hub's sessions, by the digest of the browser's cookie. They are kept
+// in a file, so that they survive a restart; the digests in it open no session.
 type sessions struct {
-	folder, name string // of the file; "" keeps none
+	folder, name string // of the file; "" for no file
 	logger       *slog.Logger
 
 	mu   sync.Mutex
 	open map[string]session
 }
 
-// openSessions reads those of a hub, which is told apart by its folder and its address.
+// openSessions reads the sessions of a hub, identified by its folder and address.
 func openSessions(folder, hub string, logger *slog.Logger) *sessions {
 	s := &sessions{logger: logger, open: map[string]session{}}
 	if folder == "" {
@@ -66,8 +66,7 @@ func digestOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// read takes over what the file has, and removes the files of hubs of which no session
-// can last.
+// read loads the file, and removes files of hubs whose sessions have all expired.
 func (s *sessions) read() {
 	root, err := os.OpenRoot(s.folder)
 	if err != nil {
@@ -92,7 +91,7 @@ func (s *sessions) read() {
 	}
 }
 
-// begin opens a session and returns what the browser gets.
+// begin opens a session and returns its secret for the cookie.
 func (s *sessions) begin(scopes []access.Scope, token string, now time.Time) string {
 	secret := rand.Text() + rand.Text()
 	s.mu.Lock()
@@ -115,8 +114,8 @@ func (s *sessions) end(secret string) {
 	s.keep()
 }
 
-// find returns the session of what a browser has. Looking for its digest tells nothing of
-// others.
+// find returns the session of a cookie's secret. The lookup by digest leaks nothing
+// about others.
 func (s *sessions) find(secret string, now time.Time) (session, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

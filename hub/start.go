@@ -13,20 +13,20 @@ import (
 // startView is the form that starts a run of a workflow.
 type startView struct {
 	Shown   bool   // a run can be started here
-	Lacks   string // why whoever looks cannot start one
+	Lacks   string // why the visitor cannot start one
 	Run     string
 	Guided  bool
 	Fields  []field
 	Problem string
 }
 
-// starting is such a form, and how what is sent is read.
+// starting is the form with the decoding of its values.
 type starting struct {
 	startView
 	form form
 }
 
-// startForm returns the form of a workflow: its parameters, those that are needed first.
+// startForm returns the form of a workflow's parameters, required ones first.
 func (h *Hub) startForm(ctx context.Context, name string) (*starting, error) {
 	read, err := h.options.Think.Library.Read(ctx, library.ReadInput{Workflow: name})
 	if err != nil {
@@ -47,7 +47,7 @@ func (h *Hub) startOf(params map[string]any) *starting {
 	return out
 }
 
-// paramOf names the parameter that a diagnostic is about.
+// paramOf returns the parameter that a diagnostic is about.
 func paramOf(found fault.Diagnostic) string {
 	name, _ := strings.CutPrefix(found.Path, "params.")
 	if at := strings.IndexAny(name, ".["); at >= 0 {

@@ -8,7 +8,7 @@ import (
 	"savant/think/audit"
 )
 
-// verifyView is the verdict on a run, as savant verify says it.
+// verifyView is the verdict on a run, as of savant verify.
 type verifyView struct {
 	Workflow, Run, Verdict string
 	Records, Imported      int
@@ -17,7 +17,7 @@ type verifyView struct {
 	Witnesses              []statusCount
 }
 
-// verifyRun makes every state of a run again and compares it with its record.
+// verifyRun recomputes every state of a run and compares it with its record.
 func (h *Hub) verifyRun(w http.ResponseWriter, r *http.Request) {
 	key := runOf(r)
 	if _, err := h.infoOf(r.Context(), key); err != nil {
@@ -35,7 +35,7 @@ func (h *Hub) verifyRun(w http.ResponseWriter, r *http.Request) {
 	h.show(w, r, http.StatusOK, "verify.html", page{Title: "Verify " + key.Run, At: "runs", View: view})
 }
 
-// witnessesOf counts who saw the results of a run come about.
+// witnessesOf counts the results of a run by witness.
 func witnessesOf(log []think.Event) []statusCount {
 	counts := map[string]int{}
 	for _, each := range log {

@@ -31,24 +31,24 @@ func (h *Hub) listWorkflows(w http.ResponseWriter, r *http.Request) {
 
 type workflowView struct {
 	Name, Version, Desc, Origin, File, Digest string
-	Problem                                   string // why it is not valid
+	Problem                                   string // why it is invalid
 	Params                                    []parameter
 	Start                                     startView
 	Lines                                     []codeLine
-	Loose                                     []fault.Diagnostic // those of no line that is shown
+	Loose                                     []fault.Diagnostic // those without a shown line
 	Errors, Warnings, Notes                   int
 	Runs                                      []runRow
 	Total                                     int
-	Drawing                                   *drawing // nil where the workflow is not valid
+	Drawing                                   *drawing // nil for an invalid workflow
 }
 
-// parameter is one parameter of a workflow; Rest is what its schema says beside, as JSON.
+// parameter is one parameter of a workflow; Rest is the rest of its schema, as JSON.
 type parameter struct {
 	Name, Type, Default, About, Rest string
 	Required                         bool
 }
 
-// codeLine is a line of the YAML with what was found in it.
+// codeLine is a line of the YAML with its diagnostics.
 type codeLine struct {
 	Number int
 	Text   source
@@ -95,7 +95,7 @@ func (h *Hub) showWorkflow(w http.ResponseWriter, r *http.Request) {
 	view.place("warning", checked.Warnings)
 	view.place("note", checked.Notes)
 	list, err := h.options.Think.StateList(r.Context(), think.StateListInput{Workflow: name, Limit: latest})
-	if err == nil { // a name that no run can have has none
+	if err == nil { // an invalid name has no runs
 		view.Total = list.Total
 		for _, each := range list.Runs {
 			view.Runs = append(view.Runs, h.runRow(r.Context(), each))

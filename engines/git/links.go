@@ -34,8 +34,8 @@ func checkLinks(ctx context.Context, roots []string, start, root string) error {
 	}
 }
 
-// checkSubmodule refuses a submodule that is kept outside the roots: git has read
-// which commit it is at.
+// checkSubmodule refuses a submodule stored outside the roots: git has read its current
+// commit.
 func (r *repository) checkSubmodule(ctx context.Context, path string) error {
 	if _, err := os.Lstat(filepath.Join(r.top, filepath.FromSlash(path), ".git")); err != nil {
 		return nil // it is not checked out
@@ -47,7 +47,7 @@ func (r *repository) checkSubmodule(ctx context.Context, path string) error {
 	return links{ctx: ctx, roots: roots, seen: map[string]bool{}}.checkNamed(filepath.Join(r.top, filepath.FromSlash(path)), ".git")
 }
 
-// checkTop checks the files of the working tree's top that git reads for itself.
+// checkTop checks the files at the top of the working tree that git itself reads.
 func (l links) checkTop(top string) error {
 	for _, name := range []string{".gitignore", ".gitattributes", ".gitmodules", ".mailmap"} {
 		if info, err := os.Lstat(filepath.Join(top, name)); err == nil {
@@ -59,8 +59,8 @@ func (l links) checkTop(top string) error {
 	return nil
 }
 
-// checkNamed checks a folder of git, or the one that a file names: .git of a linked
-// working tree or a submodule, commondir.
+// checkNamed checks a git folder, or the one named in a file: .git of a linked working
+// tree or a submodule, commondir.
 func (l links) checkNamed(folder, name string) error {
 	path := filepath.Join(folder, name)
 	resolved, err := inside(l.roots, path)
@@ -70,7 +70,7 @@ func (l links) checkNamed(folder, name string) error {
 	info, err := os.Stat(resolved)
 	switch {
 	case err != nil:
-		return nil // git says what is wrong with it
+		return nil // git reports the error
 	case info.IsDir():
 		return l.walk(resolved)
 	case !info.Mode().IsRegular():
@@ -93,11 +93,11 @@ func (l links) checkNamed(folder, name string) error {
 	return l.walk(resolved)
 }
 
-// notRead are folders beside HEAD that git does not read here, or that hold what
-// others keep.
+// notRead are folders beside HEAD that git does not read here, or that hold other
+// programs' data.
 var notRead = map[string]bool{"hooks": true, "lfs": true, "annex": true}
 
-// walk checks a folder and those below it.
+// walk checks a folder and its subfolders.
 func (l links) walk(folder string) error {
 	if l.seen[folder] {
 		return nil
@@ -135,14 +135,14 @@ func (l links) checkEntry(folder string, entry fs.DirEntry) error {
 		return l.walk(path)
 	case kind&fs.ModeSymlink != 0:
 		return l.checkLink(path)
-	case kind.IsRegular(), kind&fs.ModeSocket != 0: // git's own watcher has a socket; opening one fails at once
+	case kind.IsRegular(), kind&fs.ModeSocket != 0: // the socket of git's own watcher; opening one fails at once
 		return nil
 	}
 	return denied(path)
 }
 
-// checkLink checks where a link leads. One that leads to nothing is refused if what
-// is missing would be outside.
+// checkLink checks the target of a link. A broken link is refused if its target would
+// be outside.
 func (l links) checkLink(path string) error {
 	resolved, err := inside(l.roots, path)
 	if errors.Is(err, fault.InvalidParams) {
@@ -167,7 +167,8 @@ func (l links) checkLink(path string) error {
 	return denied(path)
 }
 
-// denied is TOOL_DENIED of a file of git that is no file of the repository.
+// denied returns TOOL_DENIED for a file of the git folder that leads outside the
+// repository.
 func denied(path string) error {
 	folder := filepath.Base(filepath.Dir(path))
 	return fault.New(fault.ToolDenied, "%s of the repository leads outside the allowed roots, or is no regular file", filepath.ToSlash(filepath.Join(folder, filepath.Base(path))))

@@ -28,19 +28,19 @@ type logIn struct {
 	Since  string   `json:"since,omitempty" doc:"Only commits after this date, 2026-07-28 or RFC 3339."`
 	Until  string   `json:"until,omitempty" doc:"Only commits before this date."`
 	Files  bool     `json:"files,omitempty" doc:"Also list the paths each commit changed."`
-	// Authors counts over all that fit, whatever limit and skip are.
+	// Authors counts all matching commits, regardless of limit and skip.
 	Authors bool `json:"authors,omitempty" doc:"Also count the commits of each author, over all that fit."`
 }
 
 type history struct {
 	Commits []commit `json:"commits"`
-	// Authors has the one with most commits first.
+	// Authors is sorted by number of commits, largest first.
 	Authors   []author `json:"authors,omitempty"`
 	Truncated bool     `json:"truncated"`
 	Note      string   `json:"note,omitempty"`
 }
 
-// author is who made commits; .mailmap joins the names of one person.
+// author is an author of commits; .mailmap joins the names of one person.
 type author struct {
 	Name    string `json:"name"`
 	Email   string `json:"email"`
@@ -60,8 +60,8 @@ type commit struct {
 	Files   []string `json:"files,omitempty"`
 }
 
-// commitFormat prints the fields of a commit, each ended by NUL (the last one
-// by -z).
+// commitFormat prints the fields of a commit, each terminated by NUL (the last one by
+// -z).
 const (
 	commitFormat = "--format=%H%x00%h%x00%P%x00%an%x00%ae%x00%aI%x00%s%x00%b"
 	commitFields = 8
@@ -101,7 +101,7 @@ func (e *engine) log(ctx context.Context, in logIn) (history, error) {
 	return made, err
 }
 
-// countAuthors adds who made the commits that are selected.
+// countAuthors counts the authors of the selected commits.
 func (r *repository) countAuthors(ctx context.Context, selected []string, h *history) error {
 	out, err := r.run(ctx, "", slices.Concat([]string{"shortlog", "--summary", "--numbered", "--email"}, selected)...)
 	if err != nil {
@@ -130,8 +130,8 @@ func (h *history) truncate(note string) {
 	h.Truncated, h.Note = true, note
 }
 
-// selectedCommits returns the arguments of git that select commits; nil for a
-// repository without any.
+// selectedCommits returns the git arguments that select commits; nil for a repository
+// without commits.
 func (r *repository) selectedCommits(ctx context.Context, in logIn) ([]string, error) {
 	paths, err := inTree("paths", in.Paths...)
 	if err != nil {
@@ -163,8 +163,8 @@ func (r *repository) selectedCommits(ctx context.Context, in logIn) ([]string, e
 
 var dated = pattern.Lazy(`^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}(Z|[+-]\d{2}:\d{2}))?$`)
 
-// filters are options with what a caller sends behind "=", where it cannot be
-// an option itself. A date git cannot read would mean now, so it is checked.
+// filters returns options with a caller's text after "=", where it cannot be an option.
+// Dates are validated, since git takes an invalid one for now.
 func filters(in logIn) ([]string, error) {
 	var args []string
 	for _, f := range []struct{ argument, option, value string }{
@@ -194,14 +194,14 @@ func parseCommits(fields []string) []commit {
 	return commits
 }
 
-// shallow reports a clone that was made without its older commits.
+// shallow reports a shallow clone.
 func (r *repository) shallow() bool {
 	info, err := os.Lstat(filepath.Join(r.common, "shallow"))
 	return err == nil && info.Size() > 0
 }
 
-// addFiles asks once for the paths of all commits, those of a merge against
-// its first parent.
+// addFiles gets the paths of all commits with one call; those of a merge are relative
+// to its first parent.
 func (r *repository) addFiles(ctx context.Context, h *history) error {
 	var asked strings.Builder
 	for _, c := range h.Commits {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// parseDiff reads `git diff --raw --numstat --patch`: a line for each file, the
-// counts in the same order, an empty line, the patches in the same order. The
-// last line of an output that was cut is left out.
+// parseDiff parses `git diff --raw --numstat --patch`: a line per file, the counts in
+// the same order, an empty line, the patches in the same order. It drops the last line
+// of truncated output.
 func parseDiff(text string, cut bool) changes {
 	made := changes{Files: []fileDiff{}}
 	if cut {
@@ -52,11 +52,11 @@ func (f *fileDiff) count(line string) {
 	f.Deletions, _ = strconv.Atoi(deleted)
 }
 
-// addPatches gives each file its patch. No line of a patch but its first starts
-// with these words, and names in it are quoted, so they cannot be forged.
+// addPatches assigns the patches to their files. Only the first line of a patch starts
+// with these words, and names in it are quoted, so content cannot imitate it.
 func (c *changes) addPatches(text string) {
 	file, begin, at := -1, 0, 0
-	more := 0 // patches the file still has
+	more := 0 // remaining patches of the file
 	finish := func() {
 		if file >= 0 && file < len(c.Files) {
 			c.Files[file].Patch = text[begin:at]
@@ -76,7 +76,7 @@ func (c *changes) addPatches(text string) {
 	finish()
 }
 
-// patchesOf is two for a change of type, written as a deletion and an addition.
+// patchesOf is two for a change of type, which is a deletion and an addition.
 func (c *changes) patchesOf(file int) int {
 	if file < len(c.Files) && c.Files[file].Status == "type_changed" {
 		return 2
@@ -84,8 +84,8 @@ func (c *changes) patchesOf(file int) int {
 	return 1
 }
 
-// unquote reads a path as git prints it: as it is, or in double quotes with the
-// escapes of C, which are Go's too.
+// unquote parses a path as git prints it: plain, or quoted with C escapes, which Go
+// shares.
 func unquote(text string) string {
 	if path, err := strconv.Unquote(text); err == nil && text[0] == '"' {
 		return path

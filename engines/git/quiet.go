@@ -9,8 +9,8 @@ import (
 )
 
 // checkConfiguration reads the repository's own configuration, not the user's. It
-// switches off the filter programs that git would run, and notes whether git blame
-// would quote a file outside the roots.
+// disables the filter programs that git would run, and detects whether git blame would
+// quote a file outside the roots.
 func (r *repository) checkConfiguration(ctx context.Context, roots []string) error {
 	listed, err := r.run(ctx, "", "config", "--list", "--show-scope", "--null")
 	if err != nil {
@@ -38,18 +38,17 @@ func (r *repository) checkConfiguration(ctx context.Context, roots []string) err
 	return nil
 }
 
-// readWhole are settings with the name of a file that git reads. What is outside the
-// roots, or is no file, is not read.
+// readWhole are settings that name a file for git to read. Such a file must be a
+// regular file inside the roots.
 var readWhole = map[string]bool{"core.excludesfile": true, "core.attributesfile": true, "mailmap.file": true}
 
-// regular reports whether a file is one, or is not there.
+// regular reports whether a path is a regular file or does not exist.
 func regular(path string) bool {
 	info, err := os.Stat(path)
 	return err != nil || info.Mode().IsRegular()
 }
 
-// switchOffFilter switches off a program that git would run on some files, as
-// "filter.NAME.clean" configures it.
+// switchOffFilter disables a filter program, configured as "filter.NAME.clean".
 func (r *repository) switchOffFilter(key string) error {
 	name, isFilter := strings.CutPrefix(key, "filter.")
 	last := strings.LastIndexByte(name, '.')

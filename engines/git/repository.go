@@ -14,21 +14,21 @@ import (
 )
 
 // repository is a repository that may be read. Its folders are inside the roots, and
-// git is told their paths, so it does not look for others.
+// git gets them explicitly, so it does not search for others.
 type repository struct {
 	engine *engine
-	root   string // the allowed root it is in
+	root   string // the allowed root around it
 	top    string // the working tree
 	gitDir string
-	common string // gitDir, but of the main one for a linked working tree
+	common string // gitDir, but the main one's for a linked working tree
 	format string // sha1 or sha256
-	// quiet are settings against the repository's own filter programs.
+	// quiet are settings that disable the repository's filter programs.
 	quiet []string
-	// leaks is set where git blame would quote a file outside the roots.
+	// leaks: git blame would quote a file outside the roots.
 	leaks bool
 }
 
-// open finds the repository that holds a folder, without leaving the roots.
+// open finds the repository of a folder, without leaving the roots.
 func (e *engine) open(ctx context.Context, folder string) (*repository, error) {
 	roots, err := e.resolvedRoots(filepath.IsAbs(folder))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"savant/internal/words"
 )
 
-// Finding is one thing that a review noticed. Evidence is quoted from the patch.
+// Finding is one finding of a review. Evidence is quoted from the patch.
 type Finding struct {
 	Path       string `json:"path" doc:"File, relative to the repository."`
 	Line       int    `json:"line,omitempty" min:"0" doc:"Line in the new version."`
@@ -20,7 +20,7 @@ type Finding struct {
 	Evidence   string `json:"evidence" doc:"The line of the patch that shows it, quoted."`
 }
 
-// Dropped is a finding that the change does not bear out.
+// Dropped is a finding whose evidence is not in the change.
 type Dropped struct {
 	Finding
 	Why string `json:"why"`
@@ -28,9 +28,8 @@ type Dropped struct {
 
 var severities = []string{"blocker", "major", "minor", "note"}
 
-// check keeps the findings whose evidence stands in the patch of their file, corrects
-// their lines to where it stands, and merges those that say the same. The kept ones
-// are in the order of severity, then of the files.
+// check keeps the findings whose evidence is in the patch of their file, corrects their
+// lines, and merges duplicates. The kept findings are sorted by severity, then by file.
 func (c *change) check(findings []Finding) (kept []Finding, dropped []Dropped, merged int) {
 	for _, each := range findings {
 		each.Path = strings.TrimPrefix(each.Path, "./")
@@ -55,9 +54,8 @@ func (c *change) check(findings []Finding) (kept []Finding, dropped []Dropped, m
 	return kept, dropped, merged
 }
 
-// locate returns the line of the new version where the evidence of a finding stands,
-// the nearest one to the line that it claims. Of a line that was removed it is the one
-// that follows.
+// locate returns the line of the new version with the evidence of a finding, the
+// nearest to the claimed line. For a removed line it is the following one.
 func (c *change) locate(f Finding) (at int, why string) {
 	file, known := c.files[f.Path]
 	switch {
@@ -72,7 +70,7 @@ func (c *change) locate(f Finding) (at int, why string) {
 	}
 	best := -1
 	for _, hunk := range c.hunks[f.Path] {
-		next := 0 // the line of the new version that stands here or follows
+		next := 0 // the line of the new version that is here or follows
 		for i := len(hunk.lines) - 1; i >= 0; i-- {
 			each := hunk.lines[i]
 			if each.New > 0 {
@@ -91,8 +89,8 @@ func (c *change) locate(f Finding) (at int, why string) {
 
 func distance(a, b int) int { return max(a-b, b-a) }
 
-// quoted returns the lines of a quotation as they are compared: without the numbers
-// and signs that a part shows, without the white space around and the empty ones.
+// quoted returns the lines of a quotation, normalised for comparison: without the
+// numbers and signs of a part, surrounding white space and empty lines.
 func quoted(evidence string) (lines []string) {
 	for text := range strings.Lines(evidence) {
 		text = strings.TrimSpace(shownNumber().ReplaceAllString(text, ""))
@@ -103,14 +101,14 @@ func quoted(evidence string) (lines []string) {
 	return lines
 }
 
-// shownNumber is what a part shows before a line: its number and its sign.
+// shownNumber matches what a part shows before a line: its number and its sign.
 var shownNumber = pattern.Lazy(`^\s*(?:\d+ [ +-]|[+-])`)
 
-// plain joins runs of white space.
+// plain collapses white space.
 func plain(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// holds says whether lines begin with a quotation: each line of it is part of the
-// next line that is not empty. Removed and added lines may stand between them.
+// holds reports whether lines begin with a quotation: each of its lines is part of the
+// next non-empty line. Removed and added lines may be interleaved.
 func holds(lines []line, quote []string) bool {
 	if !strings.Contains(plain(lines[0].Text), quote[0]) {
 		return false
@@ -129,8 +127,8 @@ func holds(lines []line, quote []string) bool {
 	return found == len(quote)
 }
 
-// same says whether two findings speak of the same: the same line, and more than half
-// of the words of the shorter message.
+// same reports whether two findings are duplicates: the same line, and more than half
+// of the words of the shorter message in common.
 func same(a, b Finding) bool {
 	if a.Path != b.Path || a.Line != b.Line {
 		return false
@@ -145,14 +143,14 @@ func same(a, b Finding) bool {
 	return 2*shared > min(len(first), len(second))
 }
 
-// telling returns the words of a text that say something, each once.
+// telling returns the distinct significant words of a text.
 func telling(text string) []string {
 	all := slices.DeleteFunc(words.Of(text), words.IsStop)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// ungrounded says which findings were dropped, for people.
+// ungrounded lists the dropped findings, for people.
 func ungrounded(dropped []Dropped) string {
 	var out strings.Builder
 	for _, each := range dropped {

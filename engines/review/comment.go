@@ -26,9 +26,9 @@ type commentOut struct {
 	Why    string `json:"why,omitempty" doc:"why nothing was posted"`
 }
 
-// comment posts a report. It carries a mark with the head commit, and is not posted
-// where one with the same mark is: a repeated call, or a second review of the same
-// commit, posts nothing.
+// comment posts a report once. The comment carries a mark with the head commit; if a
+// comment with the same mark exists, nothing is posted. So repeated calls are
+// idempotent.
 func (e *engine) comment(ctx context.Context, in commentIn) (commentOut, error) {
 	if in.Source.Number == 0 || in.Source.Project == "" || in.Source.Head == "" {
 		return commentOut{}, fault.New(fault.InvalidParams, "source: only a pull or merge request of a known project has comments").
@@ -44,7 +44,7 @@ func (e *engine) comment(ctx context.Context, in commentIn) (commentOut, error) 
 	if err != nil {
 		return commentOut{}, err
 	}
-	// JSON may escape < and >: the commit is what is looked for.
+	// JSON may escape < and >, so only the text with the commit is compared.
 	if strings.Contains(strings.Join(before, "\n"), "savant review of "+in.Source.Head) {
 		return commentOut{Why: "a review of this commit was posted before"}, nil
 	}

@@ -1,5 +1,5 @@
-// Package review reads a change for a review: it finds what is to be reviewed, cuts it
-// into parts that fit a prompt, holds findings against the patch, and writes the
+// Package review prepares reviews of changes: it resolves what to review, splits it
+// into parts that fit a prompt, verifies findings against the patch, and writes the
 // report. Models judge; everything here is computed.
 package review
 
@@ -17,19 +17,19 @@ import (
 // Name is the engine's name.
 const Name = "review"
 
-// keptChanges is how many changes are kept between the calls of reviews.
+// keptChanges is the number of cached changes.
 const keptChanges = 4
 
-// Bounds of a part, in bytes. The default fits the prompt of a small model (8,000
-// tokens) with the task, the schema and a ticket beside it.
+// Limits of a part, in bytes. The default fits the prompt of a small model (8,000
+// tokens) together with the task, the schema and a ticket.
 const (
 	defaultPartBytes = 16_000
 	minPartBytes     = 2_000
 	maxPartBytes     = 100_000
 )
 
-// Tools is the registry: the engine reads changes with its tools, under the guards of
-// whoever calls.
+// Tools is the registry: the engine reads changes with its tools, under the caller's
+// guards.
 type Tools interface {
 	Tools() []engines.Tool
 	Invoke(ctx context.Context, name string, args json.RawMessage) (engines.Result, error)
@@ -40,10 +40,10 @@ type engine struct {
 	kept  *lru.Cache[string, *change]
 }
 
-// Engine returns the engine and its tools. All but review.comment only read. Their errors are those of
-// git.diff, git.log and git.status, of a mounted server that has the change, and
-// INVALID_PARAMS (a target, base or part that there is none of), STATE_CONFLICT (the
-// working tree changed since review.change), LIMIT_EXCEEDED and TOOL_FAILED.
+// Engine returns the engine and its tools, all read-only but review.comment. Their
+// errors are those of git.diff, git.log and git.status, those of the mounted server
+// with the change, and INVALID_PARAMS (no such target, base or part), STATE_CONFLICT
+// (the working tree changed since review.change), LIMIT_EXCEEDED and TOOL_FAILED.
 func Engine(tools Tools) (engines.Engine, []engines.Tool) {
 	kept, err := lru.New[string, *change](keptChanges)
 	if err != nil {
@@ -75,7 +75,7 @@ type changeIn struct {
 	Bytes   int    `json:"part_bytes,omitempty" min:"2000" max:"100000" doc:"Most bytes of a part; default 16000."`
 }
 
-// placeIn says which change a call is about.
+// placeIn identifies the change of a call.
 type placeIn struct {
 	Repo   string `json:"repo,omitempty" doc:"As review.change got it."`
 	Source source `json:"source" doc:"Of review.change."`
@@ -110,7 +110,7 @@ func room(bytes int) int {
 	return min(max(bytes, minPartBytes), maxPartBytes)
 }
 
-// manifest says what a change is.
+// manifest describes a change.
 func (c *change) manifest() Manifest {
 	m := Manifest{Source: c.source, Digest: c.digest, Files: c.order, Parts: []partInfo{}}
 	if m.Files == nil {
@@ -138,7 +138,7 @@ func (s source) title(target string) string {
 	return s.Head[:min(len(s.Head), 12)]
 }
 
-// checkedOut says whether the files on disk are those of the change.
+// checkedOut reports whether the files on disk are those of the change.
 func (e *engine) checkedOut(ctx context.Context, repo string, from source) (bool, error) {
 	if from.Head == "" {
 		return true, nil
@@ -154,7 +154,7 @@ func (e *engine) checkedOut(ctx context.Context, repo string, from source) (bool
 	return tree.Clean && tree.Head == from.Head, err
 }
 
-// loaded returns the change that a call is about.
+// loaded returns the change of a call.
 func (e *engine) loaded(ctx context.Context, in placeIn) (*change, error) {
 	c, err := e.load(ctx, in.Repo, in.Source, room(in.Bytes))
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// The tools of mounted servers that have pull and merge requests: GitHub's own server,
-// GitLab's own, and the common ones beside it, which differ in the names of arguments.
+// The tools for pull and merge requests of mounted servers: the official servers of
+// GitHub and GitLab, and common others, which differ in the names of arguments.
 const (
 	githubRead  = "pull_request_read"
 	gitlabRead  = "get_merge_request"
@@ -110,16 +110,16 @@ func (e *engine) readForge(ctx context.Context, from source) ([]fileChange, erro
 	return files, nil
 }
 
-// githubArgs are those of pull_request_read.
+// githubArgs are the arguments of pull_request_read.
 func (s source) githubArgs(method string) map[string]any {
 	owner, name, _ := strings.Cut(s.Project, "/")
 	return map[string]any{"method": method, "owner": owner, "repo": name, "pullNumber": s.Number}
 }
 
-// gitlabArgs are those of a tool about one merge request, by the names that it has for
-// them.
+// gitlabArgs are the arguments of a tool about one merge request, by the tool's own
+// names for them.
 func (s source) gitlabArgs(tool engines.Tool) map[string]any {
-	properties := propertiesOf(tool) // without any the usual names are used
+	properties := propertiesOf(tool) // without a schema the usual names are used
 	name := func(names ...string) string {
 		for _, each := range names {
 			if _, has := properties[each]; has {
@@ -136,7 +136,7 @@ func (s source) gitlabArgs(tool engines.Tool) map[string]any {
 	return args
 }
 
-// property is what an argument of a tool may be.
+// property is the schema of a tool's argument.
 type property struct {
 	Type any `json:"type"`
 }
@@ -145,16 +145,16 @@ func propertiesOf(tool engines.Tool) map[string]property {
 	var schema struct {
 		Properties map[string]property `json:"properties"`
 	}
-	_ = json.Unmarshal(tool.Input, &schema) // a tool without a readable schema has none
+	_ = json.Unmarshal(tool.Input, &schema) // an unreadable schema has no properties
 	return schema.Properties
 }
 
 // maxPages bounds how many pages of one list are read.
 const maxPages = 100
 
-// askPages calls a tool of a mounted server that lists something, and returns its
-// answers: one, or where the tool lists in pages, those up to the first that is empty,
-// is no list, or repeats the one before.
+// askPages calls a listing tool of a mounted server and returns its answers: one, or
+// for a paged tool those up to the first that is empty, not a list, or equal to the
+// previous one.
 func (e *engine) askPages(ctx context.Context, tool engines.Tool, args map[string]any) (answers []string, err error) {
 	properties := propertiesOf(tool)
 	for _, size := range []string{"perPage", "per_page"} {
@@ -200,8 +200,7 @@ func (e *engine) has(name string) bool {
 	return slices.ContainsFunc(e.tools.Tools(), func(tool engines.Tool) bool { return tool.Name == name })
 }
 
-// ask calls a tool of a mounted server and reads the JSON, or the text, that it
-// answers.
+// ask calls a tool of a mounted server and decodes its JSON or text.
 func (e *engine) ask(ctx context.Context, tool string, args map[string]any, into any) error {
 	raw, err := jsonvalue.Encode(args)
 	if err != nil {
@@ -231,7 +230,7 @@ func (e *engine) ask(ctx context.Context, tool string, args map[string]any, into
 	return decode(tool, text, into)
 }
 
-// decode reads the JSON that a tool answered.
+// decode decodes the JSON of a tool's answer.
 func decode(tool, text string, into any) error {
 	if err := json.Unmarshal([]byte(text), into); err != nil {
 		return fault.New(fault.ToolFailed, "%s answered what cannot be read as JSON: %w", tool, err)
@@ -239,8 +238,8 @@ func decode(tool, text string, into any) error {
 	return nil
 }
 
-// parseGitDiff reads what `git diff` prints: a part for each file. Paths are taken
-// from its lines ---, +++ and rename, which name them without doubt.
+// parseGitDiff splits the output of `git diff` by file. It takes paths from the lines
+// ---, +++ and rename, which are unambiguous.
 func parseGitDiff(text string) (files []fileChange) {
 	const first = "diff --git "
 	for _, section := range strings.Split("\n"+text, "\n"+first)[1:] {
@@ -275,7 +274,7 @@ func parseGitDiff(text string) (files []fileChange) {
 	return files
 }
 
-// unquote reads a path as git prints it, without the letter of its side.
+// unquote parses a path as git prints it, without the letter of its side.
 func unquote(text, side string) string {
 	text = strings.TrimRight(text, "\t\r")
 	if strings.HasPrefix(text, `"`) {
@@ -286,11 +285,11 @@ func unquote(text, side string) string {
 	return strings.TrimPrefix(text, side)
 }
 
-// count sets how many lines a file adds and removes by its patch.
+// count counts a file's added and removed lines from its patch.
 func (f *fileChange) count() {
 	hunks, err := parsePatch(f.Path, f.patch)
 	if err != nil {
-		return // told when the change is packed
+		return // reported when the change is packed
 	}
 	for _, hunk := range hunks {
 		for _, each := range hunk.lines {

@@ -8,8 +8,8 @@ import (
 	"savant/internal/pattern"
 )
 
-// Folders and files that people do not write. What is in them is named in the report
-// and not read.
+// Folders and files that people do not write. The report names them, and they are not
+// reviewed.
 var (
 	vendored  = []string{"vendor", "node_modules", "third_party", "bower_components", "Pods"}
 	lockFiles = []string{"go.sum", "go.work.sum", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "Cargo.lock",
@@ -18,11 +18,11 @@ var (
 		"*.min.js", "*.min.css", "*.map", "*.snap", "*.designer.cs"}
 )
 
-// generatedMark is what Go (golang.org/s/generatedcode) and most other generators
-// write at the top of a file.
+// generatedMark is what Go (golang.org/s/generatedcode) and most other generators write
+// at the top of a file.
 var generatedMark = pattern.Lazy(`(?m)^\W*(?:Code generated .* DO NOT EDIT|@generated\b|(?i:auto-?generated)\b.*(?i:do not (?:edit|modify)))`)
 
-// leftOut says why nobody reviews a file, as far as its name and kind tell, or "".
+// leftOut returns why a file is not reviewed, by its name and kind, or "".
 func leftOut(file fileChange) string {
 	base := path.Base(file.Path)
 	switch folders := strings.Split(path.Dir(file.Path), "/"); {
@@ -38,8 +38,8 @@ func leftOut(file fileChange) string {
 	return ""
 }
 
-// top is the text of those lines of a passage that belong to the top of the file: in
-// its new version, or in the old one where nothing is left of it.
+// top returns those lines of a passage that belong to the top of the file, in its new
+// version or, for a deleted file, the old one.
 func (p passage) top() string {
 	deleted := !slices.ContainsFunc(p.lines, func(each line) bool { return each.Kind != '-' })
 	var out strings.Builder
@@ -54,5 +54,5 @@ func (p passage) top() string {
 	return out.String()
 }
 
-// topLines is how far down a generator's mark is looked for.
+// topLines is how far down a generator's mark is searched.
 const topLines = 20

@@ -13,18 +13,18 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// change is what is reviewed, read whole.
+// change is a change under review, fully loaded.
 type change struct {
 	source source
 	order  []fileChange
 	files  map[string]fileChange
-	hunks  map[string][]passage // by path, with all that was read around them
+	hunks  map[string][]passage // by path, with the surrounding lines
 	parts  []part
-	// digest is of all patches: a working tree may change while it is reviewed.
+	// digest covers all patches: a working tree may change during a review.
 	digest string
 }
 
-// fileChange is one file of a change. LeftOut says why it is not reviewed.
+// fileChange is one file of a change. LeftOut is why it is not reviewed.
 type fileChange struct {
 	Path        string `json:"path"`
 	Status      string `json:"status"`
@@ -36,7 +36,7 @@ type fileChange struct {
 	patch       string
 }
 
-// told says what became of a file, for the heading of its part.
+// told describes a file's change, for the heading of its part.
 func (f fileChange) told() string {
 	text := fmt.Sprintf("%s, +%d -%d", f.Status, f.Additions, f.Deletions)
 	if f.RenamedFrom != "" {
@@ -45,10 +45,10 @@ func (f fileChange) told() string {
 	return text
 }
 
-// lines is how many lines a file adds and removes.
+// lines is the number of added and removed lines.
 func (f fileChange) lines() int { return f.Additions + f.Deletions }
 
-// diff is what git.diff answers.
+// diff is the result of git.diff.
 type diff struct {
 	Files []struct {
 		fileChange
@@ -57,8 +57,8 @@ type diff struct {
 	Truncated bool `json:"truncated"`
 }
 
-// load reads a change and packs it into parts of at most room bytes. One between two
-// commits, or from a forge, is kept for the calls that follow.
+// load reads a change and packs it into parts of at most room bytes. A change between
+// commits, or from a forge, is cached.
 func (e *engine) load(ctx context.Context, repo string, from source, room int) (*change, error) {
 	key := fmt.Sprint(repo, "\x00", from, "\x00", room)
 	if kept, found := e.kept.Get(key); found {
@@ -102,7 +102,7 @@ func (e *engine) load(ctx context.Context, repo string, from source, room int) (
 	return c, nil
 }
 
-// noLines says why a file without hunks is in a change.
+// noLines says why a change has a file without hunks.
 func noLines(file fileChange) string {
 	if file.RenamedFrom != "" {
 		return "renamed without a change"
@@ -126,7 +126,7 @@ func (e *engine) read(ctx context.Context, repo string, from source) ([]fileChan
 	if err := e.call(ctx, "git.diff", args, &all); err != nil {
 		return nil, err
 	}
-	if all.Truncated { // too long for one answer: each file by itself
+	if all.Truncated { // too long for one answer: read file by file
 		args["no_patch"] = true
 		all = diff{}
 		if err := e.call(ctx, "git.diff", args, &all); err != nil {
@@ -154,9 +154,9 @@ func (e *engine) read(ctx context.Context, repo string, from source) ([]fileChan
 	return files, nil
 }
 
-// top is the beginning of a file in its new version. Where the patch begins further
-// down, the file on disk has the same beginning, unless another branch changed it;
-// without one the file is reviewed.
+// top returns the beginning of a file's new version. If the patch begins further down,
+// it reads the file on disk, which usually has the same beginning; without one the file
+// is reviewed.
 func (e *engine) top(ctx context.Context, repo string, from source, first passage) string {
 	if first.lines[0].New <= 1 || from.Forge != "" {
 		return first.top()
@@ -171,12 +171,12 @@ func (e *engine) top(ctx context.Context, repo string, from source, first passag
 	return read.Text
 }
 
-// maxAnswer bounds what is asked of git.diff at once, in bytes. With the escapes of
-// JSON it is less than what the registry passes on whole (1 MB).
+// maxAnswer bounds one result of git.diff, in bytes. Even with JSON escapes it is below
+// the registry's limit (1 MB).
 const maxAnswer = 500_000
 
-// readFile reads the patch of one file. If it is too long with the functions around
-// it, it is read without them.
+// readFile reads the patch of one file. If it is too long with the surrounding
+// functions, it is read without them.
 func (e *engine) readFile(ctx context.Context, args map[string]any, file *fileChange, patch *string) error {
 	if file.Binary {
 		return nil
@@ -204,7 +204,7 @@ func (e *engine) readFile(ctx context.Context, args map[string]any, file *fileCh
 	return nil
 }
 
-// call runs another tool, under the guards of this one's caller.
+// call calls another tool under the guards of this call.
 func (e *engine) call(ctx context.Context, tool string, args any, into any) error {
 	raw, err := jsonvalue.Encode(args)
 	if err != nil {

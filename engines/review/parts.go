@@ -10,8 +10,8 @@ type part struct {
 	passages []passage
 }
 
-// pack puts passages into parts of at most room bytes, in their order. A passage that
-// is longer is split at its lines; what of it has no change is left out.
+// pack puts passages into parts of at most room bytes, in order. It splits a longer
+// passage at lines and drops pieces without a change.
 func pack(passages []passage, room int) (parts []part) {
 	var current part
 	size := 0
@@ -34,7 +34,7 @@ func pack(passages []passage, room int) (parts []part) {
 	return parts
 }
 
-// headRoom is kept for the heading of a file in a part, in bytes.
+// headRoom is reserved for the heading of a file in a part, in bytes.
 const headRoom = 120
 
 // paths are the files of a part, in order.
@@ -54,8 +54,8 @@ func (p part) changes() (count int) {
 	return count
 }
 
-// text writes a part as the model reads it: a heading for each file, then its
-// passages with numbered lines.
+// text formats a part for a model: a heading per file, then its passages with numbered
+// lines.
 func (p part) text(files map[string]fileChange) string {
 	var out strings.Builder
 	for i, each := range p.passages {

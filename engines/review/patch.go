@@ -9,27 +9,26 @@ import (
 	"savant/internal/pattern"
 )
 
-// line is one line of a patch. Old and New are its numbers in both versions, 0 where
-// it is not part of one.
+// line is one line of a patch. Old and New are its numbers in both versions, 0 if it is
+// not part of that version.
 type line struct {
 	Kind     byte // ' ', '+' or '-'
 	Old, New int
 	Text     string
 }
 
-// passage is a part of a patch that a model reads as one: changed lines with what
-// surrounds them.
+// passage is a coherent part of a patch: changed lines with context.
 type passage struct {
 	path  string
 	lines []line
 }
 
-// hunkHeader is "@@ -old,count +new,count @@ section". Counts of 1 are left out.
+// hunkHeader matches "@@ -old,count +new,count @@ section". Counts of 1 are omitted.
 var hunkHeader = pattern.Lazy(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
 
-// parsePatch reads the hunks of one file. Lines before the first hunk are its header.
-// What a hunk holds is counted by its header, so that no line of a file can be taken
-// for the beginning of another hunk.
+// parsePatch parses the hunks of one file. Lines before the first hunk are its header.
+// The header's counts determine where a hunk ends, so that no line of a file can
+// imitate another hunk.
 func parsePatch(path, patch string) ([]passage, error) {
 	var hunks []passage
 	lines := strings.SplitAfter(patch, "\n")
@@ -78,7 +77,7 @@ func (p passage) longest() (most int) {
 }
 
 func numbers(first, count string) (begin, lines int) {
-	begin, _ = strconv.Atoi(first) // the pattern allows digits only; a number too large is 0
+	begin, _ = strconv.Atoi(first) // the pattern allows digits only; an overflow becomes 0
 	lines = 1
 	if count != "" {
 		lines, _ = strconv.Atoi(count)
@@ -86,16 +85,15 @@ func numbers(first, count string) (begin, lines int) {
 	return begin, lines
 }
 
-// around is how many unchanged lines are kept before and after a change, of those
-// that the function around it has.
+// around is the number of context lines around a change, within the enclosing function.
 const around = 8
 
-// begins matches the line that a function or the like begins with: as git does
-// without a driver for the language, one that is not indented.
+// begins matches the first line of a function or similar: as in git without a driver
+// for the language, one that is not indented.
 var begins = pattern.Lazy(`^[\pL_$]`)
 
-// clip cuts a hunk that shows whole functions down to its changes, the lines around
-// them, and the line that the function of each change begins with.
+// clip reduces a hunk with whole functions to its changes, their context, and the first
+// line of each enclosing function.
 func clip(hunk passage) (passages []passage) {
 	keep := make([]bool, len(hunk.lines))
 	for i, each := range hunk.lines {
@@ -109,8 +107,8 @@ func clip(hunk passage) (passages []passage) {
 			keep[at] = true
 		}
 	}
-	// What stands between two kept parts is left out. A part without a change is the
-	// beginning of a function: it goes with the part that follows it.
+	// The lines between two kept parts are omitted. A part without a change is the
+	// beginning of a function and belongs to the next part.
 	current := passage{path: hunk.path}
 	changed, gap := false, false
 	for i, each := range hunk.lines {
@@ -132,7 +130,7 @@ func clip(hunk passage) (passages []passage) {
 	return passages
 }
 
-// beginOf returns where the function around a line begins, or -1.
+// beginOf returns the first line of the function around a line, or -1.
 func beginOf(lines []line, at int, begin *regexp.Regexp) int {
 	for ; at >= 0; at-- {
 		if lines[at].Kind != '-' && begin.MatchString(lines[at].Text) {
@@ -142,7 +140,7 @@ func beginOf(lines []line, at int, begin *regexp.Regexp) int {
 	return -1
 }
 
-// changes counts the lines that a passage adds and removes.
+// changes counts the added and removed lines of a passage.
 func (p passage) changes() (count int) {
 	for _, each := range p.lines {
 		if each.Kind != ' ' {
@@ -152,8 +150,8 @@ func (p passage) changes() (count int) {
 	return count
 }
 
-// text writes a passage with the numbers of its lines in the new version; a line that
-// is removed has none. Lines left out between two others are an ellipsis.
+// text formats a passage with line numbers of the new version; removed lines have none.
+// An ellipsis stands for omitted lines.
 func (p passage) text() string {
 	var out strings.Builder
 	for i, each := range p.lines {
@@ -169,7 +167,7 @@ func (p passage) text() string {
 	return out.String()
 }
 
-// follows says whether a line stands directly after another one.
+// follows reports whether a line is directly after another one.
 func follows(before, after line) bool {
 	switch {
 	case before.New > 0 && after.New > 0:
@@ -177,11 +175,11 @@ func follows(before, after line) bool {
 	case before.Old > 0 && after.Old > 0:
 		return after.Old == before.Old+1
 	}
-	return true // one is removed, the other added: they stand side by side
+	return true // one is removed, the other added: they are adjacent
 }
 
-// split cuts a passage that is longer than room bytes between two lines. A single line
-// that is longer stays whole: nothing of a change is left out.
+// split splits a passage that is longer than room bytes between lines. A single longer
+// line stays whole: no change is omitted.
 func (p passage) split(room int) (parts []passage) {
 	current, size := passage{path: p.path}, 0
 	for _, each := range p.lines {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Report is what a review came to.
+// Report is the result of a review.
 type Report struct {
 	Change   Manifest  `json:"change"`
 	Decision string    `json:"decision"`
@@ -13,22 +13,23 @@ type Report struct {
 	Reasons  []string  `json:"reasons,omitempty"`
 	Findings []Finding `json:"findings"`
 	Dropped  []Dropped `json:"dropped,omitempty"`
-	// Tests is the outcome of the tests, or why there is none.
+	// Tests is the outcome of the tests, or why they were not run.
 	Tests string `json:"tests,omitempty"`
-	// Warnings say what a model did not see of its parts.
+	// Warnings say which inputs of models were truncated.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// Manifest says what a change is and what of it is reviewed, without its patches.
+// Manifest describes a change and what of it is reviewed, without the patches.
 type Manifest struct {
 	Source source `json:"source"`
-	// Digest is of all patches: review.part refuses a working tree that changed since.
+	// Digest covers all patches: review.part refuses a working tree that has changed.
 	Digest string       `json:"digest"`
 	Files  []fileChange `json:"files"`
 	Parts  []partInfo   `json:"parts"`
-	// Lines are added and removed ones.
+	// Lines counts added and removed lines.
 	Lines Lines `json:"lines"`
-	// CheckedOut: the files on disk are those of the change, so that tests speak of it.
+	// CheckedOut: the files on disk are those of the change, so test results apply to
+	// it.
 	CheckedOut bool   `json:"checked_out"`
 	Title      string `json:"title" doc:"the change in a few words"`
 }
@@ -40,15 +41,15 @@ type Lines struct {
 	LeftOut  int `json:"left_out"`
 }
 
-// partInfo names a part and says what is in it.
+// partInfo describes a part.
 type partInfo struct {
 	Number int      `json:"number"`
 	Paths  []string `json:"paths"`
 	Lines  int      `json:"lines" doc:"changed lines"`
 }
 
-// Markdown writes a report for people: the decision, the findings by severity, and
-// what was seen.
+// Markdown formats a report for people: the decision, the findings by severity, and the
+// coverage.
 func (r Report) Markdown() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "# Review of %s: %s\n\n%s\n", r.Change.Title, strings.ReplaceAll(r.Decision, "_", " "), oneParagraph(r.Summary))
@@ -78,7 +79,7 @@ func (r Report) Markdown() string {
 	return out.String()
 }
 
-// writeSeen says what was reviewed and what was not, by lines.
+// writeSeen writes how many lines were reviewed, and what was not.
 func (r Report) writeSeen(out *strings.Builder) {
 	lines := r.Change.Lines
 	fmt.Fprintf(out, "\n## What was seen\n\n%d of %d changed lines, in %d parts.", lines.Reviewed, lines.All, len(r.Change.Parts))
@@ -108,7 +109,7 @@ func cell(text string) string {
 	return "`" + strings.NewReplacer("|", `\|`, "`", "'", "\n", " ").Replace(text) + "`"
 }
 
-// fenced puts text into a fence that is longer than any in it.
+// fenced puts text into a code fence longer than any in it.
 func fenced(text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {

@@ -7,7 +7,7 @@ import (
 	"net/url"
 )
 
-// The parts of SARIF 2.1.0 (OASIS, 2020) that a review has.
+// The parts of SARIF 2.1.0 (OASIS, 2020) in use.
 type (
 	sarifLog struct {
 		Schema  string     `json:"$schema"`
@@ -53,10 +53,10 @@ type (
 	}
 )
 
-// levels are SARIF's for our severities.
+// levels maps severities to SARIF levels.
 var levels = map[string]string{"blocker": "error", "major": "error", "minor": "warning", "note": "note"}
 
-// SARIF writes the findings for code scanning (GitHub, GitLab, editors).
+// SARIF formats the findings for code scanning (GitHub, GitLab, editors).
 func (r Report) SARIF() ([]byte, error) {
 	run := sarifRun{Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{Name: "Savant review"}

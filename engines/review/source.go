@@ -15,21 +15,21 @@ import (
 	"savant/internal/pattern"
 )
 
-// source names a change, so that the calls of one review speak of the same.
+// source identifies a change for all calls of a review.
 type source struct {
 	// Base and Head are commits; Head is empty for the working tree. MergeBase: the
 	// change begins where Head branched off from Base.
 	Base      string `json:"base,omitempty"`
 	Head      string `json:"head,omitempty"`
 	MergeBase bool   `json:"merge_base,omitempty"`
-	// Forge is the engine of the forge that the change is read from; empty if it is in
-	// the repository. Project and Number name the request there.
+	// Forge is the engine of the forge that has the change; empty if it is in the
+	// repository. Project and Number identify the request there.
 	Forge   string `json:"forge,omitempty"`
 	Project string `json:"project,omitempty"`
 	Number  int    `json:"number,omitempty"`
 }
 
-// fixed says whether the change cannot change.
+// fixed reports whether the change is immutable.
 func (s source) fixed() bool { return s.Head != "" }
 
 // target is what a person asks to review.
@@ -50,10 +50,9 @@ var (
 	oneWord       = pattern.Lazy(`^\s*([\w./@{}~^-]+)\s*$`)
 )
 
-// parseTarget reads what is to be reviewed, a name or a sentence: a range, the address
-// or number of a pull request, a branch, or nothing for the current branch. A range means
-// what its end brought since it left the beginning, as forges show it, with two dots and
-// with three: what the beginning got since is no part of the change.
+// parseTarget parses what to review, a name or a sentence: a range, the address or
+// number of a pull request, a branch, or nothing for the current branch. A range, with
+// two dots or three, means the commits of its end since the merge base, as on forges.
 func parseTarget(text string) (target, error) {
 	if address := requestURL().FindString(text); address != "" {
 		return parseAddress(address)
@@ -77,10 +76,10 @@ func parseTarget(text string) (target, error) {
 	return target{}, nil
 }
 
-// pronouns are words before "branch" that name none: the current one is meant.
+// pronouns before "branch" mean the current branch.
 var pronouns = []string{"this", "my", "the", "our", "current"}
 
-// parseAddress reads https://HOST/OWNER/NAME/pull/12 and
+// parseAddress parses https://HOST/OWNER/NAME/pull/12 and
 // https://HOST/GROUP/…/NAME/-/merge_requests/12.
 func parseAddress(text string) (target, error) {
 	address, err := url.Parse(text)
@@ -100,11 +99,11 @@ func parseAddress(text string) (target, error) {
 	return target{project: project, host: address.Host, number: number}, nil
 }
 
-// What the base of a branch is usually called, the best guess first.
+// The usual names of a branch's base, most likely first.
 var usualBases = []string{"origin/HEAD", "origin/main", "main", "origin/master", "master", "origin/develop", "develop", "trunk"}
 
-// refsOf are the names under which git hosts and people keep the head of a pull or
-// merge request.
+// refsOf are the refs of the head of a pull or merge request, by convention of git
+// hosts.
 func refsOf(number int) []string {
 	var names []string
 	for _, form := range []string{"refs/pull/%d/head", "refs/remotes/origin/pull/%d/head", "refs/remotes/origin/pull/%d", "refs/remotes/origin/pr/%d", "refs/remotes/pr/%d",
@@ -115,8 +114,8 @@ func refsOf(number int) []string {
 	return names
 }
 
-// resolve finds the change that a target names. base is what it is compared with, ""
-// for the usual.
+// resolve finds the change of a target. base is what to compare with, "" for the
+// default.
 func (e *engine) resolve(ctx context.Context, repo string, wanted target, base string) (source, error) {
 	switch {
 	case wanted.from != "":
@@ -151,7 +150,7 @@ func (e *engine) resolve(ctx context.Context, repo string, wanted target, base s
 	return source{Base: head}, nil
 }
 
-// against compares a commit with where it branched off from the base.
+// against compares a commit with its merge base.
 func (e *engine) against(ctx context.Context, repo, head, base string) (source, error) {
 	if base != "" {
 		from, err := e.commit(ctx, repo, "base", base)
@@ -172,8 +171,8 @@ func (e *engine) against(ctx context.Context, repo, head, base string) (source, 
 		Hinted(fault.Hint{Text: "name a base, or a range such as main...HEAD"})
 }
 
-// resolveRequest finds a pull or merge request: its head where it was fetched, else
-// the forge has it.
+// resolveRequest finds a pull or merge request: its head if it was fetched, else on the
+// forge.
 func (e *engine) resolveRequest(ctx context.Context, repo string, wanted target, base string) (source, error) {
 	for _, name := range refsOf(wanted.number) {
 		head, err := e.commit(ctx, repo, "target", name)
@@ -190,7 +189,7 @@ func (e *engine) resolveRequest(ctx context.Context, repo string, wanted target,
 	return e.resolveForge(ctx, wanted)
 }
 
-// commit returns the hash of a commit; INVALID_PARAMS: there is none of that name.
+// commit returns the hash of a commit; INVALID_PARAMS if it does not exist.
 func (e *engine) commit(ctx context.Context, repo, argument, name string) (string, error) {
 	var found struct {
 		Commits []struct {

@@ -10,15 +10,14 @@ import (
 	"savant/fault"
 )
 
-// Bounds of what is read of files that git does not know: whoever has more of them has
-// most likely not said which ones to ignore.
+// Limits for untracked files: a larger number usually means that ignore rules are
+// missing.
 const (
 	maxUntracked      = 500
 	maxUntrackedBytes = 1 << 20
 )
 
-// untracked returns the files that git does not know, which no diff has, each as one
-// that is added whole.
+// untracked returns the untracked files, which no diff contains, each as an added file.
 func (e *engine) untracked(ctx context.Context, repo string) (files []fileChange, err error) {
 	var tree struct {
 		Files []struct {
@@ -51,7 +50,7 @@ func (e *engine) untracked(ctx context.Context, repo string) (files []fileChange
 	return files, nil
 }
 
-// page is what context.read answers.
+// page is the result of context.read.
 type page struct {
 	Text      string `json:"text"`
 	EndLine   int    `json:"end_line"`
@@ -59,8 +58,8 @@ type page struct {
 	Truncated bool   `json:"truncated"`
 }
 
-// readUntracked reads a file page by page and makes the patch that adds it. LeftOut says
-// why it is not read.
+// readUntracked reads a file page by page and makes the patch that adds it. LeftOut
+// says why it was not read.
 func (e *engine) readUntracked(ctx context.Context, repo string, file *fileChange) error {
 	if strings.HasSuffix(file.Path, "/") {
 		file.LeftOut = "untracked, a repository of its own"
@@ -95,7 +94,7 @@ func (e *engine) readUntracked(ctx context.Context, repo string, file *fileChang
 	}
 }
 
-// added is the patch of a file that is new.
+// added returns the patch of a new file.
 func added(text string) string {
 	lines := strings.SplitAfter(text, "\n")
 	if lines[len(lines)-1] == "" {

@@ -1,5 +1,5 @@
-// Package events knows where the events of each run are in the trace. The trace is read
-// once, and what is added to it when it is there; a page then reads the few lines that it
+// Package events indexes the trace: it knows where the events of each run are. It reads
+// the trace once and then only what is appended; a page reads the few lines that it
 // shows.
 package events
 
@@ -12,7 +12,7 @@ import (
 	"savant/telemetry"
 )
 
-// Line is what is read of each line of the trace.
+// Line is the decoded part of each line of the trace.
 type Line struct {
 	Type         telemetry.Type     `json:"type"`
 	Source       string             `json:"source"`
@@ -26,7 +26,7 @@ type Line struct {
 	Status       string             `json:"status"`
 	Error        *telemetry.Failure `json:"error"`
 	DurationMS   float64            `json:"duration_ms"`
-	// Metadata are members of any type: services outside may write them.
+	// Metadata members can have any type: external services may write them.
 	Metadata struct {
 		Provider any `json:"provider"`
 		Purpose  any `json:"purpose"`
@@ -35,8 +35,8 @@ type Line struct {
 	} `json:"metadata"`
 }
 
-// Index is where the events of each run are. What it holds is bounded by the trace, of
-// which old files go. It may be used by several goroutines at once.
+// Index knows where the events of each run are. Its size is bounded by the trace, whose
+// old files are deleted. It is safe for concurrent use.
 type Index struct {
 	recorder *telemetry.Recorder
 	observe  func(Line)
@@ -44,19 +44,19 @@ type Index struct {
 	mu     sync.Mutex
 	cursor telemetry.Cursor
 	epoch  string
-	files  []string // by their numbers in entries
+	files  []string // entries refer to them by number
 	runs   map[string]*run
-	now    uint64 // how many events there were
+	now    uint64 // number of events so far
 	lost   uint64
 }
 
-// run are the events of one run, in the order of the trace.
+// run holds the events of one run, in the order of the trace.
 type run struct {
 	entries []entry
 	changed uint64 // the number of its last event
 }
 
-// entry is an event, as small as it can be: there are hundreds of thousands.
+// entry is an event, as small as possible: there are hundreds of thousands.
 type entry struct {
 	at     int64
 	length int32
@@ -65,13 +65,13 @@ type entry struct {
 	kind   uint16
 }
 
-// New returns an index of what a recorder's trace has. observe is called with each line,
-// once and in order; nil observes nothing.
+// New returns an index of a recorder's trace. observe is called with each line, once
+// and in order; it may be nil.
 func New(recorder *telemetry.Recorder, observe func(Line)) *Index {
 	return &Index{recorder: recorder, observe: observe, epoch: rand.Text(), runs: map[string]*run{}}
 }
 
-// Refresh reads what was written since the last time.
+// Refresh reads what was appended since the last call.
 func (x *Index) Refresh() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -85,7 +85,7 @@ func (x *Index) Refresh() error {
 	return err
 }
 
-// add takes over one line. A line that is no event is passed over.
+// add adds one line. It skips a line that is not an event.
 func (x *Index) add(at telemetry.Place, text []byte) bool {
 	var line Line
 	if json.Unmarshal(text, &line) != nil {
@@ -113,14 +113,14 @@ func (x *Index) add(at telemetry.Place, text []byte) bool {
 	return true
 }
 
-// forget drops the events of files that are gone. Events then have other numbers, so
-// that a new epoch begins.
+// forget drops the events of deleted files. This renumbers the events, so a new epoch
+// begins.
 func (x *Index) forget() {
 	left := x.cursor.Files()
 	if !slices.ContainsFunc(x.files, func(file string) bool { return !slices.Contains(left, file) }) {
 		return
 	}
-	var numbers []uint16 // of a file that is left: its new number, from 1
+	var numbers []uint16 // the new number of each remaining file, from 1
 	var files []string
 	for _, file := range x.files {
 		if !slices.Contains(left, file) {
@@ -142,35 +142,34 @@ func (x *Index) forget() {
 	x.files, x.epoch = files, rand.Text()
 }
 
-// kindOf is the number of a type of event, from 1; 0 is a type that is not known here.
+// kindOf is the number of a type of event, from 1; 0 for an unknown type.
 func kindOf(kind telemetry.Type) uint16 {
 	return uint16(slices.Index(telemetry.Types(), kind) + 1)
 }
 
-// Lost is how often events may have gone unseen, since the trace was moved aside twice
-// between two looks at it.
+// Lost counts how often events may have been missed, because the trace was rotated
+// twice between two reads.
 func (x *Index) Lost() uint64 {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.lost
 }
 
-// Mark is a moment: what has changed since it is told by Changed.
+// Mark is a point in time; Changed returns what changed since.
 type Mark struct {
 	Epoch string
 	Now   uint64
 }
 
-// Now is the mark of what is known now.
+// Now returns the current mark.
 func (x *Index) Now() Mark {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return Mark{x.epoch, x.now}
 }
 
-// Changed returns the runs that have events since a mark, and the mark after them. all
-// says that the mark is of another epoch: any run may have changed, and events have
-// other numbers.
+// Changed returns the runs with events since a mark, and the new mark. all means that
+// the mark is of another epoch: any run may have changed, and events are renumbered.
 func (x *Index) Changed(since Mark) (runs []string, all bool, now Mark) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

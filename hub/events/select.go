@@ -8,25 +8,25 @@ import (
 	"savant/telemetry"
 )
 
-// Filter says which events of a run are wanted.
+// Filter selects events of a run.
 type Filter struct {
-	Types []string // none: all
-	Query string   // a text that the line has, whatever its case
+	Types []string // empty: all
+	Query string   // a text in the line, in any case
 	Step  int      // 0: all
 }
 
-// Selection are the events of a run that a filter lets through, by where they are.
+// Selection are the events of a run that a filter selects, by place.
 type Selection struct {
-	// Epoch changes when events have other numbers, since old ones are gone.
+	// Epoch changes when events are renumbered.
 	Epoch string
-	// Total is how many events the run has, without the filter.
+	// Total is the number of the run's events, without the filter.
 	Total  int
 	Places []telemetry.Place
-	Steps  []int // of each place
+	Steps  []int // the step of each place
 }
 
-// Select returns the events of a run that a filter lets through. Only a query reads the
-// trace for it.
+// Select returns the events of a run that a filter selects. It reads the trace only for
+// a query.
 func (x *Index) Select(name string, f Filter) (Selection, error) {
 	selected := x.inMemory(name, f)
 	if f.Query == "" {
@@ -44,7 +44,7 @@ func (x *Index) Select(name string, f Filter) (Selection, error) {
 	return selected, err
 }
 
-// inMemory selects by what the index holds: types and steps.
+// inMemory selects by types and steps, which the index holds.
 func (x *Index) inMemory(name string, f Filter) Selection {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -75,7 +75,7 @@ type Event struct {
 	Place telemetry.Place
 }
 
-// Read returns the events at places. One that is gone, or is no event, has no type.
+// Read returns the events at places. A missing or invalid one has no type.
 func (x *Index) Read(places []telemetry.Place) ([]Event, error) {
 	found := make([]Event, len(places))
 	for i := range found {

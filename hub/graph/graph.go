@@ -1,5 +1,5 @@
-// Package graph lays out graphs in rows: each node below all that it comes after, few
-// crossings, no overlaps. It is pure: the same graph gives the same drawing.
+// Package graph computes layered layouts: each node is below its predecessors, with few
+// crossings and no overlaps. It is pure: the same graph gives the same drawing.
 package graph
 
 import "savant/fault"
@@ -11,28 +11,29 @@ const (
 	margin    = 8
 )
 
-// Size is how large a node is.
+// Size is the size of a node.
 type Size struct{ Width, Height int }
 
-// Edge says that the node To comes after the node From.
+// Edge means that node To comes after node From.
 type Edge struct{ From, To int }
 
-// Box is where a node is; X and Y are its upper left corner.
+// Box is the place of a node; X and Y are its upper left corner.
 type Box struct{ X, Y, Width, Height int }
 
-// Point is a place of a drawing.
+// Point is a point of a drawing.
 type Point struct{ X, Y int }
 
-// Drawing is a graph with places. Its parts have the order of what they stand for.
+// Drawing is a graph with coordinates. Its parts are in the order of the input.
 type Drawing struct {
 	Width, Height int
 	Nodes         []Box
-	// Edges are the points of each edge: from the bottom of its upper node to the top of
-	// its lower one. The parts between an even point and the next are straight.
+	// Edges are the points of each edge, from the bottom of its upper node to the top
+	// of its lower one. The segment between an even point and the next is straight.
 	Edges [][]Point
 }
 
-// Layout draws a graph: INVALID_PARAMS for an edge of no node, CYCLIC_DEPENDENCY.
+// Layout lays out a graph. An edge to an unknown node is INVALID_PARAMS, a cycle
+// CYCLIC_DEPENDENCY.
 func Layout(nodes []Size, edges []Edge) (Drawing, error) {
 	l := &layout{edges: edges}
 	for _, size := range nodes {
@@ -53,25 +54,25 @@ func Layout(nodes []Size, edges []Edge) (Drawing, error) {
 	return l.drawing(len(nodes)), nil
 }
 
-// layout is a graph on its way to a drawing.
+// layout is a layout in progress.
 type layout struct {
 	nodes []place // those of the graph, then the bends of long edges
 	edges []Edge
-	bends [][]int // of each edge, the places it passes between its nodes
+	bends [][]int // of each edge, the places between its nodes
 	rows  [][]int // the places of each row, from left to right
 }
 
-// place is a node, or the bend of an edge in a row that it passes.
+// place is a node, or the bend of an edge in a row that it crosses.
 type place struct {
 	Size
 	row          int
-	at           int // its number in its row
+	at           int // its index in its row
 	x            float64
 	bend         bool
 	above, below []int
 }
 
-// rank gives each node the row after the last of those it comes after.
+// rank puts each node into the row after its last predecessor.
 func (l *layout) rank() error {
 	waits, below := make([]int, len(l.nodes)), make([][]int, len(l.nodes))
 	for _, edge := range l.edges {
@@ -99,11 +100,11 @@ func (l *layout) rank() error {
 	return nil
 }
 
-// maxPlaces bounds the nodes and bends of a drawing.
+// maxPlaces is the maximum number of nodes and bends in a drawing.
 const maxPlaces = 20_000
 
-// split gives an edge that passes rows a bend in each of them, so that it goes around
-// their nodes. An edge for which there are no bends left goes behind them.
+// split gives long edges a bend in each row between, so that they avoid the nodes
+// there. Beyond maxPlaces an edge runs behind nodes.
 func (l *layout) split() {
 	l.bends = make([][]int, len(l.edges))
 	for i, edge := range l.edges {
@@ -128,8 +129,8 @@ func (l *layout) connect(from, to int) {
 	l.nodes[to].above = append(l.nodes[to].above, from)
 }
 
-// fillRows puts the places into their rows: what hangs together side by side, in the
-// order of the graph.
+// fillRows puts the places into their rows: connected ones side by side, in the order
+// of the graph.
 func (l *layout) fillRows() {
 	rows := 0
 	for _, each := range l.nodes {
@@ -165,7 +166,7 @@ func (l *layout) number() {
 	}
 }
 
-// drawing returns what was laid out, of the first nodes that are those of the graph.
+// drawing returns the result; the first nodes are those of the graph.
 func (l *layout) drawing(nodes int) Drawing {
 	var out Drawing
 	tops, bottoms := make([]int, len(l.rows)), make([]int, len(l.rows))

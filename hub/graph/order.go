@@ -9,8 +9,8 @@ import (
 // sweeps is how often the rows are ordered and moved, down and up.
 const sweeps = 8
 
-// order sorts each row by where the neighbours are in the row before, down and up, and
-// keeps the order with the fewest crossings.
+// order sorts each row by the positions of its neighbours in the previous row, down and
+// up, and keeps the order with the fewest crossings.
 func (l *layout) order() {
 	best, fewest := l.copied(), l.crossings()
 	for sweep := 0; sweep < sweeps && fewest > 0; sweep++ {
@@ -39,8 +39,8 @@ func (l *layout) copied() [][]int {
 	return rows
 }
 
-// sort orders a row by the mean of the neighbours' numbers. What has no neighbour
-// keeps its number.
+// sort orders a row by the mean of the neighbours' positions. A place without
+// neighbours keeps its position.
 func (l *layout) sort(row int, neighbours func(place) []int) {
 	wanted := make(map[int]float64, len(l.rows[row]))
 	for at, i := range l.rows[row] {

@@ -31,7 +31,7 @@ const (
 	lost            = "savant_trace_lost_total"
 )
 
-// Families are all metrics there are, in the order they are written in.
+// Families are all metrics, in the order in which they are written.
 func Families() []Family {
 	return []Family{
 		{steps, Counter, "Steps that were made: of the agent, and records of workflows.", []string{"kind"}},
@@ -56,15 +56,14 @@ func Families() []Family {
 	}
 }
 
-// Metrics are counted from the lines of the trace. It may be used by several goroutines
-// at once.
+// Metrics count the lines of the trace. They are safe for concurrent use.
 type Metrics struct {
 	mu     sync.Mutex
 	tables []*table
 	named  map[string]*table
 }
 
-// New returns metrics of which nothing was counted yet.
+// New returns metrics with zero counts.
 func New() *Metrics {
 	m := &Metrics{named: map[string]*table{}}
 	for _, each := range Families() {
@@ -77,24 +76,24 @@ func New() *Metrics {
 	return m
 }
 
-// Now is how things stand when metrics are written.
+// Now is the current state, for gauges.
 type Now struct {
-	// Open are the runs that have not ended, by kind and status; Waiting those of
-	// workflows that wait, by whom they wait for.
+	// Open counts the runs that have not ended, by kind and status; Waiting counts
+	// waiting runs of workflows, by whom they wait for.
 	Open    map[Standing]int
 	Waiting map[string]int
-	// Unanswered is how many questions to who decides have no answer yet, nil where no queue
-	// carries them, or it cannot be reached.
+	// Unanswered counts the unanswered questions to deciders; nil without a reachable
+	// queue.
 	Unanswered *int
-	// Records is how many records of workflows were written, Lost how often events may
-	// have gone unseen.
+	// Records counts the written records of workflows, Lost how often events may have
+	// been missed.
 	Records, Lost uint64
 }
 
-// Standing is how runs of a kind stand.
+// Standing is the state of runs of a kind.
 type Standing struct{ Kind, Status string }
 
-// gauge takes over how things stand. The caller holds the lock.
+// gauge sets the gauges. The caller holds the lock.
 func (m *Metrics) gauge(now Now) {
 	clear(m.named[open].series)
 	clear(m.named[queue].series)
@@ -160,7 +159,8 @@ func (m *Metrics) countModel(line events.Line) {
 	}
 }
 
-// outcome is the status of a call; one that has none succeeded unless it has an error.
+// outcome is the status of a call; without a status it succeeded unless it has an
+// error.
 func outcome(line events.Line) string {
 	if line.Status == "" && line.Error != nil {
 		return "failed"

@@ -1,5 +1,5 @@
-// Package metrics counts what the trace tells, and writes it in the text format of
-// Prometheus.
+// Package metrics counts events of the trace, and writes the counts in the text format
+// of Prometheus.
 package metrics
 
 import (
@@ -11,17 +11,17 @@ import (
 	"strings"
 )
 
-// Kind is a type of metrics of Prometheus.
+// Kind is a Prometheus type of metrics.
 type Kind string
 
-// The types that are used here.
+// The types in use.
 const (
 	Counter   Kind = "counter"
 	Gauge     Kind = "gauge"
 	Histogram Kind = "histogram"
 )
 
-// Family is a metric with its labels: docs/telemetry.md lists all of them.
+// Family is a metric with its labels; docs/telemetry.md lists all of them.
 type Family struct {
 	Name   string
 	Kind   Kind
@@ -29,8 +29,9 @@ type Family struct {
 	Labels []string
 }
 
-// maxSeries bounds the series of a metric: names of tools and models come from outside.
-// What is beyond it is counted in one series whose labels are "other".
+// maxSeries is the maximum number of series of a metric, since names of tools and
+// models come from outside. Further ones are counted in one series with the labels
+// "other".
 const maxSeries = 200
 
 // buckets are the upper bounds of histograms, in seconds.
@@ -39,7 +40,7 @@ var buckets = [...]float64{0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 
 // series is one set of labels with its value.
 type series struct {
 	labels  []string
-	value   float64 // of a histogram: the sum
+	value   float64 // the sum for a histogram
 	count   uint64
 	buckets [len(buckets)]uint64
 }
@@ -114,10 +115,10 @@ func escaped(text string) string {
 
 func number(value float64) string { return strconv.FormatFloat(value, 'g', -1, 64) }
 
-// ContentType is that of what Write writes.
+// ContentType is the content type of Write's output.
 const ContentType = "text/plain; version=0.0.4; charset=utf-8"
 
-// Write writes all metrics; gauges are those of now.
+// Write writes all metrics, with the gauges of now.
 func (m *Metrics) Write(out io.Writer, now Now) error {
 	m.mu.Lock()
 	var text strings.Builder
