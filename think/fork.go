@@ -29,7 +29,7 @@ func (e *Engine) Fork(ctx context.Context, key state.Key, records []state.Record
 		return nil, err
 	}
 	last := records[len(records)-1]
-	begin := beginning{graph: past.run.Graph(), schemas: past.plan.Schemas, params: past.plan.Params, window: past.plan.Window,
+	begin := beginning{graph: past.run.Graph(), schemas: past.plan.Schemas, params: past.plan.Params, terms: past.plan.Terms,
 		commands: past.plan.Commands, from: &lineage{Run: key.Run, Version: last.Version, Hash: last.Hash}}
 	if adopted != nil {
 		begin.graph, begin.schemas, begin.named = adopted.Graph, "", adopted.Schemas

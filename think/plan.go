@@ -80,7 +80,7 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	planned, err := e.create(ctx, key, beginning{graph: graph, named: named, params: params, warnings: warnings, window: windowOf(workflow)})
+	planned, err := e.create(ctx, key, beginning{graph: graph, named: named, params: params, warnings: warnings, terms: termsOf(workflow)})
 	if errors.Is(err, fault.StateConflict) && in.RunID != "" {
 		return e.existing(ctx, key, given) // another process planned it first
 	}
@@ -230,20 +230,21 @@ type beginning struct {
 	named    library.Named
 	params   map[string]any
 	warnings []fault.Diagnostic
-	// window is that of the run; a fork has its run's.
-	window int
-	from   *lineage
+	// terms are those of the run; a fork has its run's.
+	terms flow.Terms
+	from  *lineage
 	// commands are those that the run is held to; nil: those there are now.
 	commands map[string]string
 }
 
-// windowOf returns what a new run of a workflow may hand out at once, beside the
-// rest of a reply.
-func windowOf(workflow *flow.Workflow) int {
-	if workflow.Limits.Parallel <= 1 {
-		return 0
+// termsOf returns those of a new run of a workflow. What it hands out at once has room
+// beside the rest of a reply.
+func termsOf(workflow *flow.Workflow) flow.Terms {
+	terms := flow.Terms{PlainFailures: true}
+	if workflow.Limits.Parallel > 1 {
+		terms.Window = maxHandedOut - maxReply
 	}
-	return maxHandedOut - maxReply
+	return terms
 }
 
 // create writes the first record of a run and answers it.
@@ -261,14 +262,14 @@ func (e *Engine) create(ctx context.Context, key state.Key, begin beginning) (se
 			return settled{}, notPlanned(key, err)
 		}
 	}
-	run, out := graph.StartWithin(key.Run, params, begin.window)
+	run, out := graph.StartOn(key.Run, params, begin.terms)
 	kept, err := e.keepArtifacts(ctx, out.Final)
 	if err != nil {
 		return settled{}, notPlanned(key, err)
 	}
 	answer := composed(out, changes, false, kept)
 	answer.Reply.Warnings = begin.warnings[:min(3, len(begin.warnings))]
-	data, err := jsonvalue.Encode(planData{Workflow: graph.Workflow.Name, Pins: pins, Commands: begin.commands, Schemas: begin.schemas, Params: params, Window: begin.window, Lineage: begin.from, Reply: answer})
+	data, err := jsonvalue.Encode(planData{Workflow: graph.Workflow.Name, Pins: pins, Commands: begin.commands, Schemas: begin.schemas, Params: params, Terms: begin.terms, Lineage: begin.from, Reply: answer})
 	if err != nil {
 		return settled{}, fault.New(fault.Internal, "encoding the plan: %w", err)
 	}

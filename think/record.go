@@ -38,9 +38,8 @@ type planData struct {
 	// Schemas is the digest of the named schemas the run is held against.
 	Schemas string         `json:"schemas,omitempty"`
 	Params  map[string]any `json:"params"`
-	// Window bounds what the run hands out at once, see flow.StartWithin. Runs of
-	// older programs have none.
-	Window int `json:"window,omitempty"`
+	// Terms hold for the run however much newer the program is that replays it.
+	flow.Terms
 	// Commands are the digests of the commands that the run's tools carry out, as
 	// they were when it was planned.
 	Commands map[string]string `json:"commands,omitempty"`

@@ -257,7 +257,7 @@ func (e *Engine) replayRecords(ctx context.Context, p past) (*replayed, error) {
 	if err != nil {
 		return nil, err
 	}
-	run, now := graph.StartWithin(p.key.Run, plan.Params, plan.Window)
+	run, now := graph.StartOn(p.key.Run, plan.Params, plan.Terms)
 	if now, err = e.applyAll(ctx, p, run, now, line[1:]); err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ func (u *unit) accept(answer Answer) ([]byte, *fault.Error) {
 	}
 	var first *fault.Error
 	for _, reading := range readings(answer.Result) {
-		value, problem := normalise(reading)
+		value, problem := u.run().terms.normalise(reading)
 		if problem == nil {
 			var data []byte
 			if data, problem = u.fit(value); problem == nil {
@@ -213,7 +213,7 @@ var resultKeys = []string{"content", "structuredContent", "isError", "_meta", "r
 
 // normalise unwraps an MCP CallToolResult. One with isError is a failed
 // attempt: TOOL_FAILED.
-func normalise(value any) (any, *fault.Error) {
+func (t Terms) normalise(value any) (any, *fault.Error) {
 	value = withoutReceipt(value)
 	object, ok := value.(map[string]any)
 	if !ok {
@@ -223,7 +223,7 @@ func normalise(value any) (any, *fault.Error) {
 	_, structured := object["structuredContent"]
 	failed, _ := object["isError"].(bool)
 	for key := range object {
-		if !slices.Contains(resultKeys, key) && !(failed && slices.Contains(failureKeys, key)) {
+		if !slices.Contains(resultKeys, key) && !(failed && t.PlainFailures && slices.Contains(failureKeys, key)) {
 			return value, nil
 		}
 	}
@@ -347,10 +347,10 @@ func claimIn(object map[string]any) Claim {
 
 // Values returns what a result may mean once it is unwrapped, the likeliest
 // first; none where it says that the tool failed.
-func Values(result any) []any {
+func (r *Run) Values(result any) []any {
 	var values []any
 	for _, reading := range readings(result) {
-		value, problem := normalise(reading)
+		value, problem := r.terms.normalise(reading)
 		if problem != nil {
 			return nil
 		}
@@ -420,9 +420,9 @@ func toolFailed(result map[string]any, text string) *fault.Error {
 
 // failedCall says whether a result tells nothing but that the call failed. It needs no
 // witness: it can only fail the step.
-func failedCall(result any) bool {
+func (t Terms) failedCall(result any) bool {
 	for _, reading := range readings(result) {
-		if _, problem := normalise(reading); problem == nil || problem.Code != fault.ToolFailed {
+		if _, problem := t.normalise(reading); problem == nil || problem.Code != fault.ToolFailed {
 			return false
 		}
 	}

@@ -46,7 +46,7 @@ type Instruction struct {
 func (r *Run) issue() []Ref {
 	for len(r.issued) < r.graph.Workflow.Limits.Parallel && len(r.ready) > 0 && r.blocked == nil && r.rejected == nil {
 		u := r.ready[0]
-		if bounded := r.window > 0 && len(r.fresh) > 0; bounded || !r.resuming {
+		if bounded := r.terms.Window > 0 && len(r.fresh) > 0; bounded || !r.resuming {
 			refs, ok := r.prepare(u, bounded)
 			if len(refs) > 0 {
 				return refs
@@ -90,7 +90,7 @@ func (r *Run) prepare(u *unit, bounded bool) (refs []Ref, ok bool) {
 			total += each.length()
 		}
 	}
-	return nil, !bounded || total <= r.window
+	return nil, !bounded || total <= r.terms.Window
 }
 
 // length is about how many bytes of JSON the unit takes in a reply.

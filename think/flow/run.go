@@ -26,6 +26,17 @@ const (
 
 func (s Status) settled() bool { return s == Done || s == Skipped || s == Failed }
 
+// Terms are what a run keeps from its plan to its end, whichever program goes on with
+// it. The zero value is that of the first programs.
+type Terms struct {
+	// Window bounds, in bytes, what one event hands out after the first instruction; 0
+	// is no bound.
+	Window int `json:"window,omitempty"`
+	// PlainFailures says that a result with isError is a failure too where it says why in
+	// another form than MCP's. Without it, such a result is a value.
+	PlainFailures bool `json:"plain_failures,omitempty"`
+}
+
 // Run is one run of a graph: a state machine without I/O. Each Start or Settle
 // is one version. A Run is not safe for concurrent use. After an error of the
 // caller's (INVALID_TRANSITION, STATE_CONFLICT, …) it is unchanged.
@@ -57,9 +68,7 @@ type Run struct {
 	rejected *fault.Error
 	// fresh are the units that the event handed out.
 	fresh []*unit
-	// window bounds, in bytes, what one event hands out after the first
-	// instruction; 0 for no bound.
-	window int
+	terms Terms
 	// resuming is set while a recorded answer is applied again: what was
 	// handed out then need not be rendered.
 	resuming bool
@@ -111,13 +120,12 @@ func (t task) do(r *Run) {
 // Start begins a run: params must come from Bind. The run is at version 1, and
 // nothing is missing.
 func (g *Graph) Start(id string, params map[string]any) (*Run, Outcome) {
-	return g.StartWithin(id, params, 0)
+	return g.StartOn(id, params, Terms{PlainFailures: true})
 }
 
-// StartWithin is Start of a run that hands out, in one event, no more
-// instructions than have about so many bytes, and one in any case.
-func (g *Graph) StartWithin(id string, params map[string]any, window int) (*Run, Outcome) {
-	r := &Run{graph: g, id: id, version: 1, params: params, window: window, values: map[*nodeState]any{}}
+// StartOn is Start of a run on given terms.
+func (g *Graph) StartOn(id string, params map[string]any, terms Terms) (*Run, Outcome) {
+	r := &Run{graph: g, id: id, version: 1, params: params, terms: terms, values: map[*nodeState]any{}}
 	r.root = r.open(g, "", params, nil)
 	return r, r.Proceed()
 }

@@ -205,7 +205,7 @@ func (u *unit) admit(answer *Answer) error {
 	if answer.Witness == "" {
 		answer.Witness = WitnessSelf
 	}
-	if u.step().Witness == "required" && answer.Witness != WitnessGateway && !failedCall(answer.Result) {
+	if u.step().Witness == "required" && answer.Witness != WitnessGateway && !u.run().terms.failedCall(answer.Result) {
 		return fault.New(fault.NotWitnessed, "step %q takes only a result that Savant saw: call %s through Savant and send the _receipt of its reply as result_ref, without a result_snapshot; if the call cannot be made or is refused, send its error with \"isError\": true", u.id, u.step().Call)
 	}
 	return nil
