@@ -18,49 +18,49 @@ import (
 	"savant/think/state"
 )
 
-// changesView is the difference of two states: of one run, or of two.
+// changesView is the difference of two states, of one run or of two.
 type changesView struct {
 	From, To, Latest int
 	Kept             []formField
-	Shown            bool   // a difference is asked for
-	Before, After    string // what the sides are called
+	Shown            bool   // a difference was requested
+	Before, After    string // the names of the sides
 	Steps            []stepChange
 	StepPager        pager
 	Captures         []valueChange
 	CapturePager     pager
-	Same             int // steps that stand alike
+	Same             int // number of equal steps
 }
 
 // stepChange is a step on both sides.
 type stepChange struct {
 	ID            string
-	Before, After *stepSide // nil where one side has no such step
+	Before, After *stepSide // nil if the side has no such step
 	Same          bool
 }
 
-// stepSide is a step on one of two sides.
+// stepSide is a step on one side.
 type stepSide struct {
 	flow.StepStatus
 	Took                       string
 	PromptTokens, OutputTokens int
 }
 
-// valueChange is a capture that differs, with the first places in which it does.
+// valueChange is a changed capture, with its first differing places.
 type valueChange struct {
 	Name                  string
 	Places                []placeChange
-	Left                  int // places that are not shown
+	Left                  int // number of places not shown
 	SizeBefore, SizeAfter int
 }
 
 // placeChange is a place of a value before and after.
 type placeChange struct {
 	Path          string
-	Before, After *capture // nil where there is nothing
+	Before, After *capture // nil if absent
 }
 
-// changesOf reads the difference of two versions of a run, which the query names. The
-// last step is offered where it names none.
+// changesOf reads the difference of the two versions in the query. Without any it
+// proposes the last step.
 func (h *Hub) changesOf(r *http.Request, key state.Key, latest int) (*changesView, error) {
 	query := r.URL.Query()
 	out := &changesView{From: max(1, latest-1), To: latest, Latest: latest, Shown: query.Has("from") || query.Has("to")}
@@ -87,8 +87,8 @@ func (h *Hub) changesOf(r *http.Request, key state.Key, latest int) (*changesVie
 	return out, nil
 }
 
-// fillChanges takes over a page of the steps, those that differ alone where only says so,
-// and a page of the captures that differ.
+// fillChanges adds a page of the steps, with only set just the changed ones, and a page
+// of the changed captures.
 func (h *Hub) fillChanges(r *http.Request, out *changesView, changes *audit.Changes, only bool) {
 	var rows []stepChange
 	for _, each := range changes.Steps {
@@ -127,7 +127,7 @@ func (h *Hub) valueChange(each audit.ValueChange) valueChange {
 	return out
 }
 
-// placeValue is a value at a place. Its secrets are found by the name of the place, too.
+// placeValue is a value at a place, redacted also by the place's name.
 func (h *Hub) placeValue(path string, raw []byte) *capture {
 	if raw == nil {
 		return nil
@@ -145,9 +145,9 @@ func (h *Hub) placeValue(path string, raw []byte) *capture {
 	return out
 }
 
-// compareView is the page that compares two runs of one workflow, or of the agent.
+// compareView is the page that compares two runs of one workflow or of the agent.
 type compareView struct {
-	Left, Right     string // as the query has them: WORKFLOW/RUN, or the id of a run of the agent
+	Left, Right     string // from the query: WORKFLOW/RUN, or the id of a run of the agent
 	Kind            string // workflow or agent
 	Problem         string
 	Choices         []choice
@@ -161,7 +161,7 @@ type compareView struct {
 	DifferentParams bool
 }
 
-// choice is a run that may be compared.
+// choice is a run to compare with.
 type choice struct{ Value, Label string }
 
 // comparedRun is one of the two runs.
@@ -185,8 +185,7 @@ type agentStep struct {
 	Action, Tool, Args, Output, Error, Took string
 }
 
-// compare shows two runs side by side; with one of them, those that it may be compared
-// with.
+// compare shows two runs side by side; with only one, a list of runs to compare with.
 func (h *Hub) compare(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	view := &compareView{Left: query.Get("left"), Right: query.Get("right"), Kind: query.Get("kind"), Only: query.Get("only") != ""}
@@ -212,7 +211,7 @@ func (h *Hub) compare(w http.ResponseWriter, r *http.Request) {
 	h.show(w, r, http.StatusOK, "compare.html", page{Title: "Compare", At: "runs", View: view})
 }
 
-// keyOf reads a run as the query names it.
+// keyOf parses a run in the query.
 func keyOf(text string) state.Key {
 	workflow, run, _ := strings.Cut(text, "/")
 	return state.Key{Workflow: workflow, Run: run}
@@ -257,7 +256,7 @@ func (h *Hub) compareRuns(r *http.Request, view *compareView) error {
 	return h.addFacts(r, view, changes)
 }
 
-// addFacts adds what the runs are beside their steps, and what each step shown took.
+// addFacts adds the facts of both runs, and the duration of each shown step.
 func (h *Hub) addFacts(r *http.Request, view *compareView, changes *audit.Changes) error {
 	sides := []audit.Side{changes.From, changes.To}
 	var took, began [2]string
@@ -303,7 +302,7 @@ func (v *compareView) fact(name, left, right string) {
 	v.Facts = append(v.Facts, comparedFact{name, left, right, left == right})
 }
 
-// usage is how many tokens went in and out.
+// usage is the number of input and output tokens.
 type usage struct{ in, out int }
 
 func (u usage) plus(other usage) usage { return usage{u.in + other.in, u.out + other.out} }
@@ -315,7 +314,7 @@ func (u usage) String() string {
 	return strconv.Itoa(u.in) + " → " + strconv.Itoa(u.out)
 }
 
-// tokensOf adds up by step what the trace says of calls of models of a run.
+// tokensOf sums the tokens of a run's model calls by step, from the trace.
 func (h *Hub) tokensOf(run string) (map[string]usage, error) {
 	out := map[string]usage{}
 	_, err := h.options.Recorder.Since(&telemetry.Cursor{}, run, func(e telemetry.Event, _ []byte) bool {
@@ -327,7 +326,7 @@ func (h *Hub) tokensOf(run string) (map[string]usage, error) {
 	return out, err
 }
 
-// fillSide says of the steps shown how long they took in one of the runs, and their tokens.
+// fillSide adds the durations and tokens of the shown steps in one of the runs.
 func (h *Hub) fillSide(r *http.Request, rows []stepChange, side audit.Side, before bool, uses map[string]usage) error {
 	spans := map[string][2]int{}
 	var versions []int
@@ -421,7 +420,7 @@ func (v *compareView) addAgentFacts(sides [2]agent.Report) {
 	v.fact("Answer", fault.Cut(sides[0].Final, panelShown), fault.Cut(sides[1].Final, panelShown))
 }
 
-// addAgentSteps pairs the steps of two runs of the agent by their numbers.
+// addAgentSteps pairs the steps of two runs of the agent by number.
 func (h *Hub) addAgentSteps(r *http.Request, view *compareView, sides [2]agent.Report) {
 	count := max(len(sides[0].Transcript), len(sides[1].Transcript))
 	var rows []comparedStep

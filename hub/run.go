@@ -16,8 +16,8 @@ import (
 	"savant/think/state"
 )
 
-// How many rows a page of steps, of captures and of records has, and how much of a
-// capture it shows.
+// How many steps, captures and records a page lists, and how much of a capture it
+// shows.
 const (
 	stepsPage    = 100
 	capturesPage = 30
@@ -25,8 +25,8 @@ const (
 	captureShown = 400
 )
 
-// runView is the page of a run of a workflow: what holds for the run, and how it stood
-// at the version that is asked for.
+// runView is the page of a run of a workflow: the whole run, and its state at the
+// requested version.
 type runView struct {
 	state.Info
 	Standing    Standing
@@ -34,7 +34,7 @@ type runView struct {
 	Because     string
 	Release     string
 	Drift       bool
-	Missing     bool // there is no workflow of its name here
+	Missing     bool // no workflow of its name exists
 	Ended       *endedView
 	Imported    int
 	Began       string
@@ -42,51 +42,51 @@ type runView struct {
 	Checkpoints []state.CheckpointInfo
 	ForkRun     string
 	ForkVersion int
-	Moment      *moment // nil where the state cannot be shown
+	Moment      *moment // nil if the state cannot be shown
 	Changes     *changesView
 	History     []think.Event
 	Pager       pager
 	Questions   []questionView
-	NoAnswers   string // why questions are not answered here
+	NoAnswers   string // why questions cannot be answered here
 	Acts        actsView
 }
 
-// endedView is the report of a run that has ended.
+// endedView is the report of an ended run.
 type endedView struct {
 	Outcome, Summary, Outputs string
-	Short                     bool // the outputs are shown at once
+	Short                     bool // the outputs are shown without a click
 }
 
-// shortOutputs is how long outputs may be that are shown at once, in bytes.
+// shortOutputs is the maximum size of outputs shown without a click, in bytes.
 const shortOutputs = 1 << 10
 
-// moment is a run as it was at one of its versions.
+// moment is a run at one of its versions.
 type moment struct {
 	Version, Latest          int
 	Past                     bool // it is not the latest
 	Status                   string
-	Record                   think.Event // what made the version
+	Record                   think.Event // the record of the version
 	Earlier, Later, Present  url.Values
-	Kept                     []formField // what the slider's form keeps of the address
+	Kept                     []formField // query parameters that the slider's form keeps
 	Drawing                  *drawing
 	Panel                    *panel
-	Unasked                  string // why the panel shows a step that nobody asked for
+	Unasked                  string // why the panel shows a step by default
 	Filter                   stepFilter
 	Steps                    []flow.StepStatus
 	StepPager                pager
 	Captures                 []capture
 	CapturePager             pager
-	StepHref                 url.Values // the address of a step's panel, without its id
+	StepHref                 url.Values // link to a step's panel, without its id
 	FirstIssued, FirstFailed string
 }
 
 // formField is a hidden field of a form.
 type formField struct{ Name, Value string }
 
-// stepFilter is which steps of a run are listed.
+// stepFilter selects the listed steps.
 type stepFilter struct{ Query, Status string }
 
-// capture is a capture of a run, as far as the page shows it.
+// capture is a capture as shown on the page.
 type capture struct {
 	Name, Text string
 	Size       int // in bytes
@@ -111,7 +111,7 @@ func (h *Hub) showRun(w http.ResponseWriter, r *http.Request) {
 	h.show(w, r, shownStatus(r), "run.html", page{Title: view.Run, At: "runs", View: view})
 }
 
-// sendVersion says at which version a run is, so that a page knows when it has moved on.
+// sendVersion sends a run's version, so that a page can detect a change.
 func (h *Hub) sendVersion(w http.ResponseWriter, r *http.Request) {
 	version, _, err := h.options.Think.Store.Head(r.Context(), runOf(r))
 	if err != nil {
@@ -119,18 +119,18 @@ func (h *Hub) sendVersion(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write([]byte(`{"version":` + strconv.Itoa(version) + "}\n")) // whoever asked may be gone
+	_, _ = w.Write([]byte(`{"version":` + strconv.Itoa(version) + "}\n")) // the client may be gone
 }
 
-// backToRun leads from the address of a form to the page of its run: a form that is
-// refused is shown at its own address, and so links of that page lead here.
+// backToRun redirects from the address of a form to the page of its run: a refused form
+// is shown at its own address, so links of that page lead here.
 func backToRun(w http.ResponseWriter, r *http.Request) {
 	target := url.URL{Path: "/runs/" + url.PathEscape(r.PathValue("workflow")) + "/" + url.PathEscape(r.PathValue("run")), RawQuery: r.URL.RawQuery}
 	http.Redirect(w, r, target.String(), http.StatusSeeOther)
 }
 
-// runPage reads what the page of a run shows. What is damaged is told in the page:
-// UNKNOWN_RUN, CHECKPOINT_NOT_FOUND for a version that the run has not.
+// runPage reads the page of a run, which also reports damage. The errors are
+// UNKNOWN_RUN, and CHECKPOINT_NOT_FOUND for an unknown version.
 func (h *Hub) runPage(r *http.Request) (*runView, error) {
 	ctx, key := r.Context(), runOf(r)
 	info, err := h.infoOf(ctx, key)
@@ -138,7 +138,7 @@ func (h *Hub) runPage(r *http.Request) (*runView, error) {
 		return nil, err
 	}
 	view := &runView{Info: info, Standing: h.options.Standings.Standing(ctx, info)}
-	// A page of the state without its members: what holds for the whole run.
+	// An empty page of the state: it contains only what concerns the whole run.
 	found, err := h.options.Think.StateGet(ctx, think.StateGetInput{Workflow: key.Workflow, RunID: key.Run, Section: "history", After: strconv.Itoa(info.Version)})
 	if err == nil {
 		h.fillRun(view, found)
@@ -152,14 +152,14 @@ func (h *Hub) runPage(r *http.Request) (*runView, error) {
 	} else if err != nil {
 		view.Damage = fault.From(err).Message()
 	}
-	// The history needs no replay, so a damaged run may have one.
+	// The history needs no replay, so even a damaged run can have one.
 	if err := h.fillHistory(r, view, key); err != nil && view.Damage == "" {
 		view.Damage = fault.From(err).Message()
 	}
 	return view, nil
 }
 
-// fillRun takes over what holds for a run.
+// fillRun adds what concerns the whole run.
 func (h *Hub) fillRun(view *runView, found *think.StateGet) {
 	whole := found.Snapshot
 	view.Version, view.Release, view.Drift, view.Imported = whole.Version, whole.Release, found.Drift, found.Imported
@@ -176,7 +176,7 @@ func (h *Hub) fillRun(view *runView, found *think.StateGet) {
 	view.Missing = !slices.Contains(h.options.Think.Library.Names(), view.Workflow)
 }
 
-// fillHistory reads a page of the records of a run.
+// fillHistory adds a page of a run's records.
 func (h *Hub) fillHistory(r *http.Request, view *runView, key state.Key) error {
 	from, to, pager := paged(r, "records", view.Version, recordsPage, last(view.Version, recordsPage))
 	events, err := h.events(r.Context(), key, from, to-from)
@@ -201,8 +201,8 @@ func (h *Hub) events(ctx context.Context, key state.Key, after, count int) ([]th
 	return events, err
 }
 
-// momentOf reads a run as it was at the version that is asked for. Of the latest one, the
-// view is told how the run ended.
+// momentOf reads a run at the requested version. For the latest one it sets the end in
+// view.
 func (h *Hub) momentOf(r *http.Request, key state.Key, view *runView) (*moment, error) {
 	ctx, query := r.Context(), r.URL.Query()
 	version, _ := strconv.Atoi(query.Get("version"))
@@ -245,9 +245,8 @@ func (h *Hub) momentOf(r *http.Request, key state.Key, view *runView) (*moment, 
 	return out, err
 }
 
-// stepToShow is the step whose panel is shown: the one that is asked for, else the one at
-// which the run stands or has failed, "" where it does nowhere. at are the steps at which
-// the latest version stands.
+// stepToShow returns the step for the panel: the requested one, else the step at which
+// the run stands or has failed, or "". at are the current steps of the latest version.
 func (m *moment) stepToShow(r *http.Request, now flow.Outcome, at []string) string {
 	if asked := r.URL.Query().Get("step"); asked != "" {
 		return asked
@@ -279,7 +278,7 @@ func (h *Hub) endedOf(final *flow.Final) *endedView {
 	return out
 }
 
-// place says where the version is among those of the run.
+// place sets the version's position among the run's versions.
 func (m *moment) place(r *http.Request, latest int) {
 	m.Latest, m.Past = latest, m.Version < latest
 	if m.Version > 1 {
@@ -296,7 +295,7 @@ func (m *moment) place(r *http.Request, latest int) {
 	}
 }
 
-// listSteps takes the page of the steps that the filter lists.
+// listSteps adds the page of the filtered steps.
 func (m *moment) listSteps(r *http.Request, v *think.View) {
 	var fit flow.Statuses
 	for step := range v.Steps() {
@@ -314,7 +313,7 @@ func (m *moment) listSteps(r *http.Request, v *think.View) {
 	m.Steps, m.StepPager = slices.Clone(fit[from:to]), pager
 }
 
-// listCaptures takes a page of the captures, of long ones the beginning.
+// listCaptures adds a page of the captures; long ones are truncated.
 func (h *Hub) listCaptures(r *http.Request, v *think.View, m *moment) error {
 	var names []string
 	values := map[string]any{}
@@ -334,8 +333,8 @@ func (h *Hub) listCaptures(r *http.Request, v *think.View, m *moment) error {
 	return nil
 }
 
-// captureOf returns a capture for the page, cut to a length; value is what the run's
-// list of captures has for it.
+// captureOf returns a capture for the page, truncated; value is its entry in the run's
+// list of captures.
 func (h *Hub) captureOf(ctx context.Context, v *think.View, name string, value any, most int) (capture, error) {
 	out := capture{Name: name}
 	if long, is := value.(flow.Long); is && long.Size > tooLarge {
@@ -351,11 +350,11 @@ func (h *Hub) captureOf(ctx context.Context, v *think.View, name string, value a
 	return out, nil
 }
 
-// tooLarge is how long a value may be that a page shows something of, in bytes: its
-// secrets are looked for in the whole of it.
+// tooLarge is the maximum size of a value that is shown in part, in bytes: redaction
+// must read the whole of it.
 const tooLarge = 256 << 10
 
-// value writes JSON for people, without its secrets, and cuts it to a length.
+// value formats JSON for people, redacted and truncated.
 func (h *Hub) value(raw json.RawMessage, most int) (text string, cut bool) {
 	if len(raw) > tooLarge {
 		return "", true

@@ -28,24 +28,24 @@ import (
 	"savant/think/flow"
 )
 
-// page is what every page has beside its own view.
+// page is the part that all pages share.
 type page struct {
-	Title, At string // At is the part of the hub it belongs to
+	Title, At string // At is the section of the hub
 	Folder    string
 	Version   string
 	CSRF      string
 	Problem   string
 	Code      fault.Code // of the problem
-	Said      string     // what was done just now
+	Said      string     // what was just done
 	View      any
 }
 
-// source is the text of a file: what is certainly a secret is taken out of it, and
-// expressions that only name one stay.
+// source is the text of a file. Only certain secrets are redacted, so that expressions
+// which only name one stay.
 type source string
 
-// show answers with a page. Its secrets are gone before it is rendered, and what cannot
-// be seen is written out.
+// show renders a page. Secrets are redacted before rendering, and invisible characters
+// escaped.
 func (h *Hub) show(w http.ResponseWriter, r *http.Request, status int, name string, shown page) {
 	shown.Folder, shown.Version, shown.Said = h.options.Folder, h.options.Version, said[r.URL.Query().Get("said")]
 	shown = clean(h.options.Redactor, shown)
@@ -58,10 +58,10 @@ func (h *Hub) show(w http.ResponseWriter, r *http.Request, status int, name stri
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(text.Bytes()) // whoever asked may be gone
+	_, _ = w.Write(text.Bytes()) // the client may be gone
 }
 
-// shownStatus is that of a page, which may be shown again for a form that does not fit.
+// shownStatus is the HTTP status of a page, which may show a refused form again.
 func shownStatus(r *http.Request) int {
 	if r.Context().Value(refusedKey{}) != nil {
 		return http.StatusUnprocessableEntity
@@ -69,10 +69,10 @@ func shownStatus(r *http.Request) int {
 	return http.StatusOK
 }
 
-// fail answers with what went wrong, and what to do.
+// fail renders an error with its hint.
 func (h *Hub) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil {
-		return // nobody waits
+		return // the client is gone
 	}
 	h.problem(w, r, statusOf(err), err)
 }
@@ -81,7 +81,7 @@ func (h *Hub) problem(w http.ResponseWriter, r *http.Request, status int, err er
 	h.show(w, r, status, "problem.html", page{Title: http.StatusText(status), Problem: fault.From(err).Message(), Code: fault.From(err).Code})
 }
 
-// refuse and closed answer whoever may not have the page.
+// refuse and closed render the refusal of a visitor.
 func (h *Hub) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	h.problem(w, r, http.StatusForbidden, err)
 }
@@ -90,7 +90,7 @@ func (h *Hub) closed(w http.ResponseWriter, r *http.Request, err error) {
 	h.problem(w, r, http.StatusUnauthorized, err)
 }
 
-// withoutPanic answers with INTERNAL where a page panics. The log has the cause.
+// withoutPanic answers INTERNAL if a page panics. The cause is logged.
 func (h *Hub) withoutPanic(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
@@ -111,7 +111,7 @@ func (h *Hub) noPage(w http.ResponseWriter, r *http.Request) {
 	h.show(w, r, http.StatusNotFound, "problem.html", page{Title: "Not found", Problem: fmt.Sprintf("There is no page %q. The menu leads to the overview, the runs, the agents and the workflows.", fault.Cut(r.URL.Path, 100))})
 }
 
-// enter gives a session to whoever follows the link first, and asks others for a token.
+// enter gives a session to the first visitor of a link, and asks others for a token.
 func (h *Hub) enter(w http.ResponseWriter, r *http.Request) {
 	_, known := h.gate.visitorOf(r, time.Now())
 	switch key := r.URL.Query().Get("key"); {
@@ -127,7 +127,7 @@ func (h *Hub) enter(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// enterWithToken gives a session to whoever has a token.
+// enterWithToken gives a session to a visitor with a token.
 func (h *Hub) enterWithToken(w http.ResponseWriter, r *http.Request) {
 	token := strings.TrimSpace(r.PostFormValue("token"))
 	scopes, err := h.gate.try(r, token, time.Now())
@@ -165,15 +165,15 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// clean returns a copy of a value without secrets in its texts, whatever field they
-// are in, and with characters that cannot be seen written out.
+// clean returns a copy of a value with secrets redacted and invisible characters
+// escaped in all texts.
 func clean[T any](r *redact.Redactor, value T) T {
 	cleanIn(r, reflect.ValueOf(&value).Elem())
 	return value
 }
 
-// cleanIn cleans a value in its place, and what it points to in a copy. A field that
-// cannot be set would stay as it is, so a view may have none.
+// cleanIn cleans a value in place, and what it points to in a copy. It cannot change
+// unexported fields, so a view must have none.
 func cleanIn(r *redact.Redactor, value reflect.Value) {
 	switch value.Kind() {
 	case reflect.String:
@@ -226,8 +226,8 @@ func cleanCopy(r *redact.Redactor, value reflect.Value) reflect.Value {
 	return copied
 }
 
-// indented writes a value as JSON for people, without its secrets: those of members
-// that are named like one, too. What is markup elsewhere stays: pages escape it.
+// indented formats a value as redacted JSON for people, by member names too. Markup
+// stays: pages escape it.
 func (h *Hub) indented(value any) string {
 	var raw, out bytes.Buffer
 	encoder := json.NewEncoder(&raw)
@@ -242,10 +242,10 @@ func (h *Hub) indented(value any) string {
 	return out.String()
 }
 
-// functions are those of the templates.
+// functions are the functions of the templates.
 func functions() template.FuncMap {
 	return template.FuncMap{
-		"segment":  url.PathEscape, // one part of a path, whatever characters it has
+		"segment":  url.PathEscape, // one path segment, with any characters
 		"query":    func(values url.Values) template.URL { return template.URL("?" + values.Encode()) },
 		"elapsed":  telemetry.Elapsed,
 		"when":     when,
@@ -266,7 +266,7 @@ func functions() template.FuncMap {
 	}
 }
 
-// when writes a time of RFC 3339 for people, in UTC to the second.
+// when formats an RFC 3339 time for people, in UTC to the second.
 func when(text string) string {
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
@@ -275,7 +275,7 @@ func when(text string) string {
 	return at.UTC().Format("2006-01-02 15:04:05")
 }
 
-// clock writes the time of day of a time of RFC 3339, in UTC to the millisecond.
+// clock formats the time of day of an RFC 3339 time, in UTC to the millisecond.
 func clock(text string) string {
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
@@ -284,14 +284,14 @@ func clock(text string) string {
 	return at.UTC().Format("15:04:05.000")
 }
 
-// short is the beginning of a hash, by which people tell it from others.
+// short returns the beginning of a hash, enough for people to compare.
 func short(hash string) string {
 	_, digits, _ := strings.Cut(hash, ":")
 	digits = cmp.Or(digits, hash)
 	return digits[:min(12, len(digits))]
 }
 
-// count writes a number of things: "1 run", "2 runs".
+// count formats a number of things: "1 run", "2 runs".
 func count(number int, thing string) string {
 	if number == 1 {
 		return "1 " + thing
@@ -299,8 +299,8 @@ func count(number int, thing string) string {
 	return strconv.Itoa(number) + " " + thing + "s"
 }
 
-// mark is the class of a status: one of the states, each of which has a shape
-// beside its colour.
+// mark is the CSS class of a status: one of the states, each with its own shape and
+// colour.
 func mark(status string) string {
 	switch word, _, _ := strings.Cut(status, " "); word {
 	case "done", "ok", "ready", "reachable", "cached":
@@ -315,7 +315,7 @@ func mark(status string) string {
 	return "still"
 }
 
-// markStep is the class of the status of a step.
+// markStep is the CSS class of a step's status.
 func markStep(status any) string {
 	switch flow.Status(fmt.Sprint(status)) {
 	case flow.Done:
@@ -328,14 +328,14 @@ func markStep(status any) string {
 	return "still"
 }
 
-// pager is which part of a list is shown, from 0, and how to come to the others.
+// pager describes the shown part of a list, and links to the others.
 type pager struct {
-	First, Last, Total int // of the shown, from 1
+	First, Last, Total int // of the shown rows, from 1
 	Newer, Older       url.Values
 }
 
-// paged returns the part of a list that a query asks for, and the pager. fallback is
-// the page that is shown where it asks for none.
+// paged returns the requested part of a list, and the pager. fallback is the default
+// page.
 func paged(r *http.Request, name string, total, size, fallback int) (from, to int, out pager) {
 	last := max(0, (total-1)/size)
 	at := min(max(fallback, 0), last)
@@ -353,15 +353,15 @@ func paged(r *http.Request, name string, total, size, fallback int) (from, to in
 	return from, to, out
 }
 
-// with is the query of a request with another value for a name. It is encoded by the
-// template, once it is clean.
+// with returns a request's query with another value for a name. The template encodes it
+// after cleaning.
 func with(r *http.Request, name, value string) url.Values {
 	query := r.URL.Query()
 	query.Set(name, value)
 	return query
 }
 
-// without is the query of a request without some names.
+// without returns a request's query without some names.
 func without(r *http.Request, names ...string) url.Values {
 	query := r.URL.Query()
 	for _, each := range names {
@@ -370,7 +370,7 @@ func without(r *http.Request, names ...string) url.Values {
 	return query
 }
 
-// queryWith is a query with another value for a name.
+// queryWith returns a query with another value for a name.
 func queryWith(query url.Values, name, value string) template.URL {
 	out := url.Values{name: {value}}
 	for key, values := range query {
@@ -381,7 +381,7 @@ func queryWith(query url.Values, name, value string) template.URL {
 	return template.URL("?" + out.Encode())
 }
 
-// queryAlso is a query with one more value for a name.
+// queryAlso returns a query with an additional value for a name.
 func queryAlso(query url.Values, name, value string) template.URL {
 	out := maps.Clone(query)
 	out[name] = append(slices.Clone(query[name]), value)
@@ -391,7 +391,7 @@ func queryAlso(query url.Values, name, value string) template.URL {
 // last is the number of the last page of a list.
 func last(total, size int) int { return (total - 1) / size }
 
-// contains reports whether a text is in one of others, whatever its case.
+// contains reports whether one of the texts contains another, in any case.
 func contains(wanted string, texts ...string) bool {
 	if wanted == "" {
 		return true

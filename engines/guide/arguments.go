@@ -9,7 +9,7 @@ import (
 	"savant/think"
 )
 
-// aliases are what models call the arguments of Think's tools.
+// aliases are names that models use for the arguments of Think's tools.
 var aliases = engines.Aliases{
 	"workflow":        {"workflowname", "workflowid", "name", "flow", "file"},
 	"params":          {"param", "parameters", "args", "arguments", "inputs", "input", "variables"},
@@ -31,7 +31,7 @@ var aliases = engines.Aliases{
 	"new_run_id":      {"newrun", "newid"},
 }
 
-// withAliases refuses arguments that were meant as another one of a tool.
+// withAliases refuses arguments that were probably meant as another one of the tool.
 func withAliases(t *engines.Tool) {
 	input := t.Input
 	t.Stray = func(declared, stray map[string]json.RawMessage) error {
@@ -46,8 +46,8 @@ func withAliases(t *engines.Tool) {
 	}
 }
 
-// strayFailure refuses isError beside the result that it is about: the result would count
-// as one of a call that went well.
+// strayFailure refuses isError beside the result: the result would be taken for a
+// success.
 func strayFailure(stray map[string]json.RawMessage) error {
 	for _, name := range []string{"isError", "is_error", "iserror"} {
 		if string(stray[name]) == "true" {
@@ -67,7 +67,7 @@ func member(object json.RawMessage, wanted string) json.RawMessage {
 	return nil
 }
 
-// withParams refuses parameters of the workflow that were sent beside params.
+// withParams refuses workflow parameters that were sent beside params.
 func withParams(e *think.Engine) func(*engines.Tool) {
 	return func(t *engines.Tool) {
 		others := t.Stray

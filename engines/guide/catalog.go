@@ -19,9 +19,9 @@ const (
 // catalog publishes Think's prompts and resources.
 type catalog struct{ think *think.Engine }
 
-// Catalog returns what the server publishes beside tools: the driver prompt and
-// one prompt for each workflow; workflows, schemas, prompts and runs as
-// resources. PROMPT_NOT_FOUND without a driver prompt.
+// Catalog returns what the server publishes beside tools: the driver prompt and one
+// prompt per workflow; workflows, schemas, prompts and runs as resources. Without a
+// driver prompt it returns PROMPT_NOT_FOUND.
 func Catalog(ctx context.Context, e *think.Engine) (engines.Offer, error) {
 	driver, err := e.Library.DriverPrompt(ctx, library.DriverPromptInput{})
 	if err != nil {
@@ -41,10 +41,10 @@ func Catalog(ctx context.Context, e *think.Engine) (engines.Offer, error) {
 		}}, nil
 }
 
-// lists are the published lists that change with a folder of the library.
+// lists maps a folder of the library to the published lists that depend on it.
 var lists = map[string][]string{"workflows": {"prompts", "resources"}, "schemas": {"resources"}, "prompts": {"prompts", "resources"}}
 
-// watch names each list that changed, once a burst of changes, until ctx ends.
+// watch calls changed with each changed list, debounced, until ctx ends.
 func (c catalog) watch(ctx context.Context, changed func(list string)) error {
 	return c.think.Library.Watch(ctx, func(folders []string) {
 		var names []string

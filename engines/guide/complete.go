@@ -11,7 +11,7 @@ import (
 	"savant/think/flow"
 )
 
-// complete returns the values for an argument that start with prefix.
+// complete returns the values of an argument with a prefix.
 func (c catalog) complete(ctx context.Context, ref, argument, prefix string, chosen map[string]string) ([]string, error) {
 	values, err := c.values(ctx, ref, argument, chosen)
 	if err != nil {

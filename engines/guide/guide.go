@@ -1,5 +1,5 @@
-// Package guide is the engine "think": it binds Think's steps and its library
-// to tools, prompts, resources and completions.
+// Package guide is the engine "think": it publishes Think's steps and library as tools,
+// prompts, resources and completions.
 package guide
 
 import (
@@ -13,12 +13,11 @@ import (
 	"savant/think/audit"
 )
 
-// readFirst is in the descriptions of the two tools that everything goes
-// through: some clients drop the server's instructions.
+// readFirst is in the descriptions of the two main tools, since some clients drop the
+// server's instructions.
 const readFirst = " Read think.driver_prompt once before you start."
 
-// Tools returns the tools of Think. hooks says what the hooks of clients have to do
-// with them.
+// Tools returns the tools of Think. hooks says how clients' hooks take part.
 func Tools(e *think.Engine, hooks Hooks) []engines.Tool {
 	tool := func(t engines.Tool, title string, change ...func(*engines.Tool)) engines.Tool {
 		t.Title, t.ReadOnly, t.Idempotent = title, true, true
@@ -51,7 +50,7 @@ func Tools(e *think.Engine, hooks Hooks) []engines.Tool {
 	return tools
 }
 
-// maxRuns bounds the runs of one reply: about 64 KB.
+// maxRuns is the maximum number of runs in one reply: about 64 KB.
 const maxRuns = 300
 
 func listRuns(e *think.Engine) func(context.Context, think.StateListInput) (*think.StateList, error) {
@@ -61,8 +60,8 @@ func listRuns(e *think.Engine) func(context.Context, think.StateListInput) (*thi
 	}
 }
 
-// NoTool says what to do about a name that was called as a tool and is a step's
-// call that nobody calls; the zero Hint for any other name.
+// NoTool returns advice for a call of the language that was called as a tool
+// (llm.generate, for example); the zero Hint for other names.
 func NoTool(name string) fault.Hint {
 	kind, rest, _ := strings.Cut(strings.ReplaceAll(name, "_", "."), ".")
 	switch {
@@ -76,7 +75,7 @@ func NoTool(name string) fault.Hint {
 	return fault.Hint{}
 }
 
-// Person is think.Options.Person over the client behind a call.
+// Person implements think.Options.Person with the client of a call.
 func Person(ctx context.Context) think.Ask {
 	caller := engines.CallerFrom(ctx)
 	if caller.Elicit == nil {
@@ -88,8 +87,8 @@ func Person(ctx context.Context) think.Ask {
 	}
 }
 
-// Asked is think.Options.Asked over a registry: INVALID_PARAMS where its tool
-// refuses the arguments, UNKNOWN_TOOL and no name where it has none.
+// Asked implements think.Options.Asked with a registry: INVALID_PARAMS if the tool
+// refuses the arguments, UNKNOWN_TOOL and no name for an unknown tool.
 func Asked(registry *engines.Registry) func(call string, input json.RawMessage) (tool, digest string, err error) {
 	return func(call string, input json.RawMessage) (string, string, error) {
 		tool, _ := registry.Resolve(call)

@@ -7,24 +7,25 @@ import (
 	"savant/think"
 )
 
-// Hooks are how clients are held to the runs that they plan; the zero value is a server
-// that knows of no hooks.
+// Hooks say how clients are held to the runs that they plan. The zero value is a server
+// without hooks.
 type Hooks struct {
-	// Ask answers an event of a client's hook in the client's form, as savant hook does;
+	// Ask answers a client's hook event in the client's format, as savant hook does;
 	// nil publishes no tool for it.
 	Ask func(context.Context, HookInput) (any, error)
-	// Probed reports whether a hook was asked about a call of think.plan just before it.
-	// It is required where Required is set, or a workflow may be planned that asks for it.
+	// Probed reports whether a hook has just seen a call of think.plan. It is needed if
+	// Required is set or a workflow requires enforcement.
 	Probed func(ctx context.Context, workflow, run string) (bool, error)
-	// Continued reports whether a hook was asked about a call of think.next for a step of a
-	// run just before it; nil where no run has to be enforced after its plan.
+	// Continued reports whether a hook has just seen a call of think.next for a step of
+	// a run; nil if think.next needs no hook.
 	Continued func(ctx context.Context, workflow, run, step string) (bool, error)
-	// Required: every run needs hooks, not only that of a workflow with enforce: required.
+	// Required: every run needs hooks, not only those of workflows with enforce:
+	// required.
 	Required bool
 }
 
-// HookInput is an event of a client's hook, under Claude Code's names. Clients fill in
-// texts; some keep objects.
+// HookInput is a client's hook event, under Claude Code's names. Most values are texts,
+// but some clients send objects.
 type HookInput struct {
 	Client       string `json:"client"`
 	Event        string `json:"hook_event_name"`
@@ -36,8 +37,8 @@ type HookInput struct {
 	AgentID      string `json:"agent_id,omitempty"`
 }
 
-// required is think.plan for clients: HOOKS_MISSING where hooks have to hold the session
-// to the run and none was asked.
+// required is think.plan for clients: HOOKS_MISSING if the run requires hooks and no
+// hook saw the call.
 func (h Hooks) required(e *think.Engine) func(context.Context, think.PlanInput) (*think.Reply, error) {
 	return func(ctx context.Context, in think.PlanInput) (*think.Reply, error) {
 		if h.Probed != nil && (h.Required || asksForHooks(ctx, e, in.Workflow)) {
@@ -54,7 +55,7 @@ func (h Hooks) required(e *think.Engine) func(context.Context, think.PlanInput) 
 }
 
 // asksForHooks reports whether a workflow, or one that it runs, has enforce: required.
-// What is wrong with it Plan says.
+// Errors in the workflow are left to Plan.
 func asksForHooks(ctx context.Context, e *think.Engine, name string) bool {
 	graph, _, err := e.Library.Snapshot(ctx, name)
 	if err != nil {
@@ -63,8 +64,8 @@ func asksForHooks(ctx context.Context, e *think.Engine, name string) bool {
 	return graph.Enforced()
 }
 
-// continues is think.next for clients: HOOKS_MISSING where hooks have to hold the session
-// to the run and none was asked, as in a session that goes on with another one's run.
+// continues is think.next for clients: HOOKS_MISSING if the run requires hooks and no
+// hook saw the call, for example in a session that did not plan the run.
 func (h Hooks) continues(e *think.Engine) func(context.Context, think.NextInput) (*think.Reply, error) {
 	return func(ctx context.Context, in think.NextInput) (*think.Reply, error) {
 		if h.Continued == nil {
@@ -72,7 +73,7 @@ func (h Hooks) continues(e *think.Engine) func(context.Context, think.NextInput)
 		}
 		at, err := e.Position(ctx, in.Workflow, in.RunID)
 		if err != nil || at.Final != nil || at.Blocked != nil || !at.Enforced && !h.Required {
-			return e.Next(ctx, in) // which says what is wrong
+			return e.Next(ctx, in) // its error is more precise
 		}
 		continued, err := h.Continued(ctx, at.Workflow, at.RunID, in.StepID)
 		if err != nil {

@@ -30,8 +30,7 @@ func (c catalog) prompts(context.Context) ([]engines.Prompt, error) {
 	return list, nil
 }
 
-// driver returns the text of the driver prompt of a version, the latest where
-// that is empty.
+// driver returns the driver prompt of a version; the latest if version is empty.
 func (c catalog) driver(ctx context.Context, version string) (string, error) {
 	prompt, err := c.think.Library.DriverPrompt(ctx, library.DriverPromptInput{Version: version})
 	if err != nil {
@@ -73,8 +72,8 @@ func marked(entry library.Entry) string {
 	return " (of this project)"
 }
 
-// typed reads prompt arguments, which are always text, as the parameters'
-// schemas say, and checks them: INVALID_PARAMS.
+// typed converts prompt arguments, which are always text, by the parameters' schemas,
+// and validates them: INVALID_PARAMS.
 func typed(workflow *flow.Workflow, args map[string]string) (map[string]any, error) {
 	params := map[string]any{}
 	for name, text := range args {

@@ -9,8 +9,7 @@ import (
 	"savant/think"
 )
 
-// maxRunsListed bounds the runs among the listed resources; the template
-// reaches all of them.
+// maxRunsListed is the maximum number of listed runs; the template reaches all of them.
 const maxRunsListed = 50
 
 func (c catalog) resources(ctx context.Context) ([]engines.Resource, error) {
@@ -51,8 +50,8 @@ func (c catalog) resources(ctx context.Context) ([]engines.Resource, error) {
 	return list, nil
 }
 
-// read returns the text and the MIME type of a resource: INVALID_PARAMS for a
-// URI that is none, and the errors of what it names.
+// read returns the text and the MIME type of a resource. An invalid URI is
+// INVALID_PARAMS.
 func (c catalog) read(ctx context.Context, uri string) (text, mimeType string, err error) {
 	for _, kind := range []struct {
 		prefix, mimeType string
@@ -72,8 +71,8 @@ func (c catalog) read(ctx context.Context, uri string) (text, mimeType string, e
 	return "", "", fault.New(fault.InvalidParams, "no resource %q", fault.Cut(uri, 200))
 }
 
-// readWorkflow returns a workflow's text, also one that does not parse: reading
-// it is how a person mends it.
+// readWorkflow returns a workflow's text, even an invalid one's, so that a person can
+// repair it.
 func (c catalog) readWorkflow(_ context.Context, name string) (string, error) {
 	workflow, err := c.think.Library.Find(name, "")
 	if err == nil {

@@ -13,7 +13,7 @@ import (
 	"savant/think/library"
 )
 
-// spelt has the texts of an answer written as its caller can use them.
+// spelt adapts the texts of an answer to the client.
 func spelt[In, Out any](answer func(context.Context, In) (Out, error), texts func(Out, func(string) string) Out) func(context.Context, In) (Out, error) {
 	return func(ctx context.Context, in In) (Out, error) {
 		out, err := answer(ctx, in)
@@ -52,7 +52,7 @@ func speltExplanation(explained any, spell func(string) string) any {
 	return &out
 }
 
-// speltPrompt keeps the hash that of the text.
+// speltPrompt adapts the text and keeps the original's hash.
 func speltPrompt(prompt *library.DriverPrompt, spell func(string) string) *library.DriverPrompt {
 	out := *prompt
 	out.PromptMD = spell(out.PromptMD)
