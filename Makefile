@@ -1,5 +1,5 @@
-# What there is to do with Savant's sources. Go and git are enough; the race
-# detector (make race) needs a C compiler as well.
+# Targets for Savant's sources. They need only Go and git; the race
+# detector (make race) also needs a C compiler.
 
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS  := -s -w -X main.version=$(VERSION)
@@ -55,21 +55,21 @@ lint: ## formatting, vet and staticcheck
 	go tool staticcheck ./...
 
 # Only the packages that have some: linking the tests of all takes a minute.
-bench: ## ratios of what steps, plans and starts cost
+bench: ## cost of steps, plans and starts, as ratios
 	go test -run '^$$' -bench . -benchtime $(BENCHTIME) $(TESTFLAGS) $(sort $(dir $(shell grep -rl --include='*_test.go' --exclude-dir=node_modules '^func Benchmark' .)))
 
-platforms: ## whether the code is right for Windows and macOS, where nothing is run
+platforms: ## type-checks the code for Windows and macOS; nothing is run there
 	CI=true go test -count=1 -run '^TestOtherSystems$$' .
 
-fuzz: ## each fuzz target for a while
+fuzz: ## each fuzz target for FUZZTIME
 	.ci/fuzz $(FUZZTIME)
 
 # Where make hub listens.
 address ?= 127.0.0.1:9999
 
 question ?= Where is the stdio loop and how does it end?
-# Neither make nor the shell may read the question: it goes by the environment, as
-# it was given.
+# The question goes through the environment, so that neither make nor the shell
+# interprets it.
 unexport question
 ask: export SAVANT_QUESTION = $(value question)
 ask: build ## the agent answers a question about this repository, offline: make ask question='…'
@@ -104,5 +104,5 @@ conformance: build ## the official MCP conformance suite against bin/savant over
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 12
 
-clean: ## what was built
+clean: ## removes what was built
 	rm -rf bin dist $(CLIENTS)/node_modules $(SUITE)/node_modules $(GATED)/node_modules

@@ -1,5 +1,5 @@
-// Package savant holds what ships beside the code: workflows, prompts and
-// schemas. A folder given by SAVANT_PATH overlays them file by file.
+// Package savant embeds the bundled workflows, prompts and schemas. Files below
+// SAVANT_PATH overlay them one by one.
 package savant
 
 import "embed"

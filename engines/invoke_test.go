@@ -141,7 +141,7 @@ func TestAnswersInTheGraceAreTaken(t *testing.T) {
 	})
 }
 
-// The tool's own time goes before its engine's, and a caller's end is none.
+// A tool's timeout overrides its engine's, and a cancelled call is not a timeout.
 func TestWhoseTimeItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		own := does("x.own", waits)

@@ -166,7 +166,7 @@ func writeBurst(t testing.TB, folder string, from, count int) {
 	require.NoError(t, err)
 }
 
-// TestAStreamGoesOnWhereItWas: a browser that comes back is told of what changed since,
+// TestAStreamGoesOnWhereItWas: a browser that comes back gets what changed since,
 // and of nothing else; the id of another hub, or a made up one, of everything.
 func TestAStreamGoesOnWhereItWas(t *testing.T) {
 	folder := t.TempDir()

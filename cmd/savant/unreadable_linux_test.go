@@ -38,7 +38,7 @@ func serveMortal(t *testing.T, folder string, environment ...string) *mortal {
 		// unlocked, and so ends with this.
 		runtime.LockOSThread()
 		for _, each := range []uintptr{unix.CAP_DAC_OVERRIDE, unix.CAP_DAC_READ_SEARCH} {
-			_ = unix.Prctl(unix.PR_CAPBSET_DROP, each, 0, 0, 0) // fails for who has not got it
+			_ = unix.Prctl(unix.PR_CAPBSET_DROP, each, 0, 0, 0) // fails without this capability
 		}
 		defer close(started)
 		started <- serveIn(t, folder, environment...)
@@ -123,7 +123,7 @@ func TestAProjectWithoutPermission(t *testing.T) {
 	search := object{"query": "zebra"}
 	m.permit("closed", 0)
 	m.permit("unread.md", 0)
-	for range 3 { // the third is told of changes, and looks at nothing
+	for range 3 { // the third relies on the kernel's events and checks no file
 		answer := m.call("context.search", search)
 		require.Contains(t, answer, `"seen.md"`)
 		require.Contains(t, answer, "not searched, since it cannot be read: 1 file, 1 folder; check the permissions")

@@ -33,7 +33,7 @@ func watched(t *testing.T) (mcpio.Options, chan<- string) {
 
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 
-// A client that has initialized is told of changes, one that has not is not.
+// An initialized client is notified of changes; another client is not.
 func TestListChanged(t *testing.T) {
 	o, changes := watched(t)
 	w := dial(t, o)

@@ -44,7 +44,7 @@ func TestAPersonHearsOfLongBuilds(t *testing.T) {
 	}
 }
 
-// TestAClientHearsAll: whoever asked for progress is told of each step.
+// TestAClientHearsAll: a client that asked for progress gets each step.
 func TestAClientHearsAll(t *testing.T) {
 	var heard []float64
 	b := &building{logger: slog.New(slog.DiscardHandler), client: func(done, _ float64, _ string) { heard = append(heard, done) }}

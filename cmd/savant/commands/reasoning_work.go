@@ -39,7 +39,7 @@ func (p *program) reasoningWorkCommand() *cobra.Command {
 			return p.With(command.Context(), func(a *app.App) error { return p.workOnQueue(command.Context(), a, work) })
 		}}
 	command.Flags().IntVar(&work.Concurrency, "concurrency", 1, "how many questions are answered at once")
-	command.Flags().IntVar(&work.MaxClaims, "attempts", 3, "attempts in vain after which a question is set aside with an error")
+	command.Flags().IntVar(&work.MaxClaims, "attempts", 3, "failed attempts after which a question is set aside with an error")
 	command.Flags().DurationVar(&work.Lease, "lease", 30*time.Second, "how long a question stays with a worker that gives no sign of life")
 	command.Flags().DurationVar(&work.Keep, "keep", 30*24*time.Hour, "how long answered questions are kept")
 	return command

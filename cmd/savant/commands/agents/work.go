@@ -41,7 +41,7 @@ func WorkCommand(shared *cli.Program) *cobra.Command {
 	command.Flags().IntVar(&work.Concurrency, "concurrency", 1, "how many runs are carried out at once")
 	command.Flags().StringSliceVar(&work.Labels, "label", nil, "what this machine has: folder=NAME; may be repeated")
 	command.Flags().DurationVar(&work.Lease, "lease", fleet.Lease, "how long a run stays with a worker that gives no sign of life")
-	command.Flags().IntVar(&work.MaxClaims, "attempts", 10, "attempts in vain after which a run is set aside")
+	command.Flags().IntVar(&work.MaxClaims, "attempts", 10, "failed attempts after which a run is set aside")
 	return command
 }
 

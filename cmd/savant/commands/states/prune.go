@@ -27,7 +27,7 @@ func (p *program) statePruneCommand() *cobra.Command {
 	command := &cobra.Command{Use: "prune --older-than AGE", Short: "Move old finished runs to the trash",
 		Long: "Move the runs to the trash that finished and changed last longer than AGE ago (30d, 2w, 12h), and remove\n" +
 			"artifacts that no run names any more, and claims that nobody holds. A run in progress and a damaged one stay.\n\n" +
-			"With --purge also erase, for good, what has been in the trash for so long, and runs of the agent that ended and changed\n" +
+			"With --purge also permanently erase what has been in the trash for so long, and runs of the agent that ended and changed\n" +
 			"last longer than AGE ago.",
 		Args: cli.Positional(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) (err error) {
