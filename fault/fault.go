@@ -1,5 +1,5 @@
-// Package fault is the wire contract of every error Savant reports: a code
-// that is never renamed, details for a person, and diagnostics that say where.
+// Package fault is the wire contract of every error Savant reports: a stable code,
+// details for a person, and diagnostics with positions.
 package fault
 
 import (
@@ -72,7 +72,7 @@ type Diagnostic struct {
 	Path   string `json:"path,omitempty"`
 	Line   int    `json:"line,omitempty"`
 	Column int    `json:"column,omitempty"`
-	// Code is set where it differs from the code of the whole error.
+	// Code is set only if it differs from the code of the whole error.
 	Code Code `json:"code,omitempty"`
 	// Severity is "warning" or "note", or empty for an error.
 	Severity string `json:"severity,omitempty"`
@@ -114,12 +114,12 @@ func (e *Error) Attach(name string, value any) *Error {
 	return e
 }
 
-// Hint says what to do about an error. It is data, so that each front end words it:
-// the command line names a command where a client reads the name of a tool.
+// Hint says what to do about an error. It is data so that each front end can phrase it:
+// the command line names a command, an MCP client gets the name of a tool.
 type Hint struct {
 	// Call is the tool or command to call, if there is one.
 	Call string
-	// Text follows Call ("shows the runs there are"), or says all of it.
+	// Text follows Call ("shows the runs there are"), or is the whole hint.
 	Text string
 }
 
@@ -141,7 +141,7 @@ func (e *Error) Hinted(hint Hint) *Error {
 	return &hinted
 }
 
-// Message returns the details and the hint, as they are on the wire.
+// Message returns the details followed by the hint, as on the wire.
 func (e *Error) Message() string {
 	switch {
 	case e.Hint == (Hint{}):
@@ -193,8 +193,8 @@ const (
 	maxDiagnostics = 10
 )
 
-// wire has an error's own members. The code is first, since a client that cuts an
-// answer cuts its end.
+// wire has an error's own members. The code is first so that a client that truncates
+// the answer keeps it.
 type wire struct {
 	Error       Code         `json:"error"`
 	Details     string       `json:"details"`
@@ -244,8 +244,8 @@ func (e *Error) shortened(limit int) []Diagnostic {
 	return list
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. A hint stays the end of the details,
-// and further members are in Extra as json.RawMessage.
+// UnmarshalJSON reads what MarshalJSON writes. A hint becomes part of the details, and
+// further members go to Extra as json.RawMessage.
 func (e *Error) UnmarshalJSON(data []byte) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(data, &members); err != nil {

@@ -1,11 +1,11 @@
 package fault
 
-// maxMisspelt is the longest name in bytes that is compared with others. Longer
-// ones are no typing errors, and would take seconds.
+// maxMisspelt bounds the names that are compared, in bytes. Longer ones are unlikely
+// typing errors and would take seconds.
 const maxMisspelt = 500
 
-// Nearest returns the candidate closest to name by edit distance, or "" when
-// none is close enough to be what was meant.
+// Nearest returns the candidate closest to name by edit distance, or "" if none is
+// close enough.
 func Nearest(name string, candidates []string) string {
 	if len(name) > maxMisspelt {
 		return ""

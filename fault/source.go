@@ -9,8 +9,8 @@ import (
 // maxLine is how many characters of a line a diagnostic quotes.
 const maxLine = 120
 
-// Quoting returns the diagnostic with its line of a file's text and a caret under
-// its column. One without a line, or with a source already, stays as it is.
+// Quoting returns the diagnostic with its source: the line of a file's text and a caret
+// under the column. A diagnostic without a line, or with a source, is unchanged.
 func (d Diagnostic) Quoting(text string) Diagnostic {
 	if d.Source != "" || d.Line < 1 || d.Column < 1 {
 		return d

@@ -14,19 +14,19 @@ import (
 
 // Options configure a Client.
 type Options struct {
-	// Transport is required. Name says in errors where it leads ("the
-	// Reasoning API at api.example"); it must not hold a secret.
+	// Transport is required. Name is its destination in errors ("the Reasoning API at
+	// api.example"); it must not contain a secret.
 	Transport Transport
 	Name      string
-	// Remote: the transport leads to a service that calls models unobserved. The
-	// client then describes the prompt and tells of the call.
+	// Remote: the transport leads to a service whose model calls are not observed. The
+	// client then reports the prompt and the call itself.
 	Remote bool
 	// Timeout bounds one attempt; 0 means no limit.
 	Timeout time.Duration
-	// Retries is how many attempts may follow the first.
+	// Retries bounds the attempts after the first.
 	Retries int
-	// Observe is called after each failed attempt. It may be nil, and may be
-	// called by several goroutines at once.
+	// Observe is called after each failed attempt, concurrently for concurrent requests.
+	// It may be nil.
 	Observe func(context.Context, Attempt)
 }
 
@@ -43,9 +43,9 @@ type Attempt struct {
 	Last bool
 }
 
-// Pauses between attempts: the first, their growth and the longest, each with a
-// jitter of 50 %. A Retry-After header is obeyed instead, unless it is longer than
-// maxRetryAfter: then there is no further attempt.
+// Exponential back-off with a jitter of 50 %: the first pause, the factor and the
+// longest pause. A Retry-After header takes precedence; one over maxRetryAfter ends the
+// attempts.
 const (
 	firstPause    = 100 * time.Millisecond
 	pauseGrowth   = 2
@@ -53,7 +53,7 @@ const (
 	maxRetryAfter = 30 * time.Second
 )
 
-// Client asks for decisions. It may be used by several goroutines at once.
+// Client asks for decisions. It is safe for concurrent use.
 type Client struct{ options Options }
 
 // New returns a client over a transport.
@@ -64,14 +64,13 @@ func New(options Options) *Client {
 	return &Client{options: options}
 }
 
-// Transport returns that of the client.
+// Transport returns the transport of the client.
 func (c *Client) Transport() Transport { return c.options.Transport }
 
-// Decide returns what to do at this step, checked and repaired as
-// docs/reasoning-api.md says. The errors are REASONING_UNAVAILABLE when no attempt
-// was answered, INVALID_INTENT when the answer cannot be used, and the cause of
-// ctx when it ended first. A tool that was not offered is no error here: its name
-// stays as it was answered.
+// Decide returns the intent for this step, checked and repaired as
+// docs/reasoning-api.md says. The errors are REASONING_UNAVAILABLE if no attempt was
+// answered, INVALID_INTENT if the answer is unusable, and the cause of ctx if it ended
+// first. An unknown tool is not an error here: its name is returned as answered.
 func (c *Client) Decide(ctx context.Context, request Request) (Intent, error) {
 	began := time.Now()
 	ctx = WithObserver(ctx, ObserverFrom(ctx).counting())
@@ -123,7 +122,7 @@ func (c *Client) ask(ctx context.Context, request Request) (answer []byte, attem
 	return nil, attempt.Number, c.unavailable(attempt)
 }
 
-// retryable tells backoff whether and when to try again after an error.
+// retryable converts an error for backoff: permanent, or with the time to retry after.
 func retryable(err error) error {
 	var temporary *Temporary
 	switch {
@@ -137,15 +136,13 @@ func retryable(err error) error {
 	return err
 }
 
-// How long a service may say that it is still deciding, and the shortest pause
-// between two questions.
+// The longest time that a service may stay Pending, and the shortest polling interval.
 const (
 	maxPending   = time.Hour
 	pendingPause = 100 * time.Millisecond
 )
 
-// attempt is one round trip, and those that follow while the service is still
-// deciding.
+// attempt makes a round trip and polls while the service is Pending.
 func (c *Client) attempt(ctx context.Context, request Request, heard *heard) ([]byte, error) {
 	began := time.Now()
 	for {

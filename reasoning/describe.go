@@ -6,10 +6,9 @@ import (
 	"encoding/json"
 )
 
-// describe says what a service outside was shown, if it does not say so itself:
-// the parts of the request. Sizes are estimated, one token for each four bytes.
-// The hash is that of the request without its ids, so that the same input has
-// the same hash in every run.
+// describe describes the prompt of a remote service that does not describe it itself,
+// by the parts of the request. Sizes are estimated at four bytes a token. The hash
+// excludes the ids, so that the same input has the same hash in every run.
 func (r Request) describe() *Prompt {
 	made := &Prompt{}
 	for _, part := range []struct {
@@ -21,7 +20,7 @@ func (r Request) describe() *Prompt {
 	} {
 		raw, err := json.Marshal(part.value)
 		if err != nil {
-			return nil // then it is not sent either
+			return nil // such a request cannot be sent either
 		}
 		tokens := (len(raw) + 3) / 4
 		made.Tokens += tokens

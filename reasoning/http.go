@@ -16,13 +16,13 @@ import (
 // Endpoint is the path used if the address of a Reasoning API has no path.
 const Endpoint = "/agent_intent"
 
-// HTTPOptions say where a Reasoning API is.
+// HTTPOptions configure HTTP.
 type HTTPOptions struct {
 	// URL is the address. Without a path, Endpoint is used.
 	URL string
-	// Token is sent as a bearer token, unless it is empty.
+	// Token is the bearer token; "" sends none.
 	Token string
-	// UserAgent is sent as the header of that name, unless it is empty.
+	// UserAgent is the header of that name; "" keeps Go's default.
 	UserAgent string
 }
 
@@ -43,7 +43,7 @@ func NewHTTP(options HTTPOptions) (*HTTP, error) {
 	return &HTTP{address: address, options: options, client: NewHTTPClient()}, nil
 }
 
-// endpoint reads an address. Its errors do not repeat the address, which may hold a
+// endpoint parses an address. Its errors do not quote the address, which may contain a
 // secret.
 func endpoint(given string) (*url.URL, error) {
 	address, err := url.Parse(strings.TrimSpace(given))
@@ -62,22 +62,20 @@ func endpoint(given string) (*url.URL, error) {
 	return address, nil
 }
 
-// Name says where the transport leads, without path or credentials.
+// Name names the host, without path or credentials.
 func (t *HTTP) Name() string { return "the Reasoning API at " + t.address.Host }
 
 // Close closes idle connections.
 func (t *HTTP) Close() { t.client.CloseIdleConnections() }
 
-// patience is the part of an attempt's time that a service is told it has before it
-// should say that it is still at work (RFC 7240, respond-async). The rest is for the
-// way there and back.
+// patience is the fraction of an attempt's timeout that is sent as the wait preference
+// (RFC 7240, respond-async). The rest is for the network.
 const patience = 0.75
 
-// RoundTrip posts the request. Its Idempotency-Key is the key of the request, so
-// that a question that is asked again because the answer was lost has the same key.
-// The trace of ctx goes with it. Network errors and HTTP 429, 500, 502, 503, 504 and
-// 529 are Temporary; HTTP 202 is Pending. If the observer of ctx wants to hear what is
-// written, the service may answer in lines of StreamType.
+// RoundTrip posts the request. The Idempotency-Key is Request.Key, so that a retry
+// after a lost answer has the same key. The trace context of ctx is propagated. Network
+// errors and HTTP 429, 500, 502, 503, 504 and 529 are Temporary; HTTP 202 is Pending.
+// If the observer of ctx has Wrote, the request accepts StreamType.
 func (t *HTTP) RoundTrip(ctx context.Context, request Request) (json.RawMessage, error) {
 	body, err := request.Encode()
 	if err != nil {

@@ -5,7 +5,7 @@ import "encoding/json"
 // Action is what an Intent asks for.
 type Action string
 
-// The actions there are.
+// The actions.
 const (
 	// ActionTool calls ToolName with Args, or all of Calls.
 	ActionTool Action = "tool"
@@ -13,38 +13,38 @@ const (
 	ActionReason Action = "reason"
 	// ActionFinish ends the run with Final.
 	ActionFinish Action = "finish"
-	// ActionError ends the run: Error says why nothing can be decided, and Final may
-	// hold what was found all the same.
+	// ActionError ends the run without a decision: Error says why, and Final may have a
+	// partial result.
 	ActionError Action = "error"
 )
 
 // Intent is the decision for one step.
 type Intent struct {
 	Action Action `json:"action"`
-	// ToolName is canonical if it names an offered tool, else as it was answered.
-	// Args is a JSON object.
+	// ToolName is canonical if it names an offered tool, else as answered. Args is a JSON
+	// object.
 	ToolName string          `json:"tool_name,omitempty"`
 	Args     json.RawMessage `json:"args,omitempty"`
-	// Calls are independent of each other and may run at once. An intent has
-	// either ToolName or Calls; AllCalls returns both forms as one.
+	// Calls are independent of each other and may run concurrently. An intent has either
+	// ToolName or Calls; AllCalls unifies both forms.
 	Calls []Call `json:"calls,omitempty"`
 	Final string `json:"final,omitempty"`
-	// Reasoning is why, in a sentence or two.
+	// Reasoning is the rationale, in a sentence or two.
 	Reasoning string `json:"reasoning,omitempty"`
-	// Error says why an ActionError can decide nothing.
+	// Error is the reason of an ActionError.
 	Error string `json:"error,omitempty"`
-	// Model is who decided; "offline-planner" is not a model.
+	// Model names the decider: a model or "offline-planner".
 	Model        string `json:"model,omitempty"`
 	PromptTokens int    `json:"prompt_tokens,omitempty"`
 	OutputTokens int    `json:"output_tokens,omitempty"`
 	// Prompt describes what the model was shown; nil if there was no prompt.
 	Prompt *Prompt `json:"prompt,omitempty"`
-	// Warnings says what a person should know of the decision, one sentence each: that
-	// its input was cut.
+	// Warnings are for the person, one sentence each; for example that the input was
+	// truncated.
 	Warnings []string `json:"warnings,omitempty"`
-	// Cached says that the same question was answered before: nothing was paid.
+	// Cached says that a stored answer was used, at no cost.
 	Cached bool `json:"cached,omitempty"`
-	// Repairs says what was repaired in the answer, one sentence each.
+	// Repairs lists the repairs of the answer, one sentence each.
 	Repairs []string `json:"repairs,omitempty"`
 }
 
@@ -76,7 +76,7 @@ type Prompt struct {
 	Sections []Section `json:"sections"`
 }
 
-// Section is one part of a prompt. Trimmed is how many tokens were left out of it.
+// Section is one part of a prompt. Trimmed counts the tokens left out.
 type Section struct {
 	Name    string `json:"name"`
 	Tokens  int    `json:"tokens"`

@@ -6,11 +6,10 @@ import (
 	"savant/internal/pattern"
 )
 
-// Canonical returns the name of the tool that a name in another spelling means:
-// with other separators or case ("think_plan", "Think/Plan"), with a prefix
-// ("mcp__savant__think_plan", "functions.think.plan"), or with a suffix after two
-// underscores. If it means no tool of the list, or more than one, Canonical returns
-// the name as given, and false.
+// Canonical resolves a variant spelling of a tool's name: with other separators or case
+// ("think_plan", "Think/Plan"), with a prefix ("mcp__savant__think_plan",
+// "functions.think.plan"), or with a suffix after two underscores. If the name matches
+// no tool, or several, Canonical returns it unchanged, and false.
 func Canonical(name string, tools []Tool) (canonical string, known bool) {
 	for i := range tools {
 		if tools[i].Name == name {
@@ -45,8 +44,8 @@ func fold(name string) string {
 
 var separators = pattern.Lazy(`[._\-/: ]+`)
 
-// meant says whether a folded name is that of a tool, perhaps between a prefix and
-// a suffix.
+// meant reports whether a folded name is a tool's name, perhaps with a prefix or
+// suffix.
 func meant(spelt, tool string) bool {
 	if spelt == tool || strings.HasSuffix(spelt, "_"+tool) {
 		return true

@@ -11,7 +11,7 @@ import (
 	"savant/telemetry"
 )
 
-// What a model is called for.
+// Purposes of a model call.
 const (
 	PurposeDecide = "decide" // what an agent does next
 	PurposeAnswer = "answer" // a step of a workflow
@@ -20,28 +20,28 @@ const (
 // ModelCall is one call of a model, or one question to a service that asks models
 // of its own.
 type ModelCall struct {
-	// Model is PROVIDER:NAME, or what the service calls it.
+	// Model is PROVIDER:NAME, or the service's own name for it.
 	Model   string
 	Purpose string
 	// Tokens are as the provider counted them, or 0.
 	PromptTokens, OutputTokens int
 	Duration                   time.Duration
-	// Cached: the answer was kept from an earlier call, and nothing was paid.
+	// Cached: a stored answer was used, at no cost.
 	Cached bool
-	// Retry is how many calls for the same decision came before: attempts that failed,
-	// and answers that could not be used.
+	// Retry counts the earlier calls for the same decision: failed attempts and unusable
+	// answers.
 	Retry int
-	// Switch is why the large model was called where usually the small one is.
+	// Switch is why the large model was called instead of the small one.
 	Switch string
-	// Remote: a service outside of the program called the model.
+	// Remote: an external service called the model.
 	Remote bool
 	Err    error
 }
 
-// ProviderRemote is the provider of models that a service outside calls.
+// ProviderRemote is the provider of models that an external service calls.
 const ProviderRemote = "reasoning_api"
 
-// Provider is whose the model is.
+// Provider returns the provider of the model.
 func (c ModelCall) Provider() string {
 	provider, _, named := strings.Cut(c.Model, ":")
 	if c.Remote || !named {
@@ -50,19 +50,18 @@ func (c ModelCall) Provider() string {
 	return provider
 }
 
-// Observer learns how a decision comes about. Its functions may be nil. Several
-// goroutines may call them, also after the decision was given up.
+// Observer observes how a decision is made. Its functions may be nil. They may be
+// called concurrently, even after the decision was abandoned.
 type Observer struct {
 	// Called is called after each call of a model.
 	Called func(ModelCall)
-	// Prompted is called after a decision with what its model was shown.
+	// Prompted is called after a decision with a description of its prompt.
 	Prompted func(model string, shown Prompt)
-	// Wrote is called with each part of a model's answer as it comes. Models answer
-	// in parts only if it is set.
+	// Wrote receives a model's answer as it is streamed. Models stream only if it is set.
 	Wrote func(part string)
 }
 
-// Purpose is what a model is called for to answer the request.
+// Purpose returns the purpose of a model call for the request.
 func (r Request) Purpose() string {
 	if r.Question != nil {
 		return PurposeAnswer
@@ -72,26 +71,26 @@ func (r Request) Purpose() string {
 
 type observerKey struct{}
 
-// WithObserver returns a context for decisions that somebody observes.
+// WithObserver returns a context with an observer.
 func WithObserver(ctx context.Context, observer Observer) context.Context {
 	return context.WithValue(ctx, observerKey{}, observer)
 }
 
-// ObserverFrom returns the observer of a context, an empty one where it has none.
+// ObserverFrom returns the observer of a context, or an empty one.
 func ObserverFrom(ctx context.Context) Observer {
 	observer, _ := ctx.Value(observerKey{}).(Observer)
 	return observer
 }
 
-// Call tells of a call of a model.
+// Call reports a model call to Called, if set.
 func (o Observer) Call(c ModelCall) {
 	if o.Called != nil {
 		o.Called(c)
 	}
 }
 
-// counting is the observer of one decision: each call that it is told of knows how many
-// came before, also those of earlier attempts.
+// counting returns an observer of one decision that sets ModelCall.Retry, across all
+// attempts.
 func (o Observer) counting() Observer {
 	told := o.Called
 	if told == nil {
@@ -109,14 +108,14 @@ func (o Observer) counting() Observer {
 	return o
 }
 
-// prompted tells of the prompt of a decision.
+// prompted reports the prompt of a decision to Prompted, if set.
 func (o Observer) prompted(intent Intent) {
 	if o.Prompted != nil && intent.Prompt != nil {
 		o.Prompted(intent.Model, *intent.Prompt)
 	}
 }
 
-// Event is the event of a call of a model.
+// Event converts the call to a telemetry event.
 func (c ModelCall) Event() telemetry.Event {
 	e := telemetry.Event{Type: telemetry.LLMCall, Model: c.Model, PromptTokens: c.PromptTokens, OutputTokens: c.OutputTokens, Status: "ok",
 		DurationMS: float64(c.Duration) / float64(time.Millisecond),
@@ -131,7 +130,7 @@ func (c ModelCall) Event() telemetry.Event {
 	return e
 }
 
-// Event is the event of a prompt that a model was shown.
+// Event converts the prompt to a telemetry event.
 func (p Prompt) Event(model string) telemetry.Event {
 	left := 0
 	for _, each := range p.Sections {
@@ -141,14 +140,15 @@ func (p Prompt) Event(model string) telemetry.Event {
 		Metadata: map[string]any{"hash": p.Hash, "sections": p.Sections, "left_out": left}}
 }
 
-// Observed gathers what an Observer is told of one decision.
+// Observed collects the model calls and the prompt of one decision.
 type Observed struct {
 	mu     sync.Mutex
 	calls  []ModelCall
 	prompt []telemetry.Event
 }
 
-// Observer returns an observer that tells o, and wrote, which may be nil.
+// Observer returns an observer that collects into o and passes text to wrote, which may
+// be nil.
 func (o *Observed) Observer(wrote func(string)) Observer {
 	return Observer{
 		Called: func(c ModelCall) {
@@ -172,7 +172,7 @@ func (o *Observed) Calls() []ModelCall {
 	return slices.Clone(o.calls)
 }
 
-// Prompt returns the event of the prompt, or nothing.
+// Prompt returns the event of the prompt, if any.
 func (o *Observed) Prompt() []telemetry.Event {
 	o.mu.Lock()
 	defer o.mu.Unlock()

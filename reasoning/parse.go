@@ -11,20 +11,18 @@ import (
 	"savant/internal/redact"
 )
 
-// MaxAnswer is the most bytes an answer may have, MaxCalls the most calls an
-// intent may have.
+// MaxAnswer bounds an answer in bytes, MaxCalls the calls of an intent.
 const (
 	MaxAnswer = 4 << 20
 	MaxCalls  = 64
 )
 
-// maxReceived is how much of a refused answer an error repeats, in bytes.
+// maxReceived bounds the quoted part of a refused answer, in bytes.
 const maxReceived = 500
 
-// ParseIntent reads an answer and repairs what docs/reasoning-api.md lists;
-// Repairs says what was repaired. Any other answer is INVALID_INTENT, with the
-// redacted beginning of what was received. Tool names become canonical if they
-// name one of tools.
+// ParseIntent parses an answer, with the repairs that docs/reasoning-api.md lists;
+// Intent.Repairs has those made. Any other answer is INVALID_INTENT with its redacted
+// beginning. Names of tools become canonical.
 func ParseIntent(answer []byte, tools []Tool) (Intent, error) {
 	members, err := object(answer)
 	if err != nil {
@@ -66,8 +64,7 @@ func object(answer []byte) (map[string]json.RawMessage, error) {
 	return members, nil
 }
 
-// repairer reads the members of an intent. It notes what it repairs, and the first
-// thing that it cannot.
+// repairer reads the members of an intent. It collects its repairs and the first error.
 type repairer struct {
 	members map[string]json.RawMessage
 	tools   []Tool
@@ -142,7 +139,7 @@ func (r *repairer) action() Action {
 	return action
 }
 
-// failure uses the reasoning as the error if there is no other.
+// failure reads the error, or uses the reasoning instead.
 func (r *repairer) failure(intent *Intent) {
 	if intent.Error = r.text("error"); intent.Error != "" {
 		return
@@ -153,8 +150,8 @@ func (r *repairer) failure(intent *Intent) {
 	}
 }
 
-// finish reads the answer. It may stand under the name of the action, and the
-// reasoning is the answer if there is no other.
+// finish reads the final answer. It accepts it under the name of the action, and falls
+// back to the reasoning.
 func (r *repairer) finish(intent *Intent) {
 	if intent.Final = r.text("final"); intent.Final != "" {
 		return
@@ -203,7 +200,7 @@ func (r *repairer) prompt() *Prompt {
 	return prompt
 }
 
-// warnings reads sentences, as many and as long as a person would read.
+// warnings reads the warnings, limited in number and length.
 func (r *repairer) warnings() []string {
 	given := read(r, "warnings", "a list of sentences", func([]string) bool { return true })
 	for i := range given {
@@ -212,8 +209,7 @@ func (r *repairer) warnings() []string {
 	return given[:min(len(given), MaxCalls)]
 }
 
-// read returns a member of an intent, or nothing if it is missing or not what is
-// expected.
+// read returns a member of an intent, or the zero value if it is missing or invalid.
 func read[T any](r *repairer, name, expected string, valid func(T) bool) T {
 	var value, nothing T
 	raw := r.members[name]

@@ -30,9 +30,9 @@ func NewHTTPClient() *http.Client {
 }
 
 // Post sends JSON and returns the body of a good answer, at most MaxAnswer bytes.
-// Errors are REASONING_UNAVAILABLE, *Temporary for network errors and HTTP 429,
-// 500, 502, 503, 504 and 529 (overloaded, at some services), *Pending for HTTP 202;
-// INVALID_INTENT and LIMIT_EXCEEDED if a refusal has one of these codes. They hold
+// Errors are REASONING_UNAVAILABLE, *Temporary for network errors and HTTP 429, 500,
+// 502, 503, 504 and 529 (overloaded, at some services), *Pending for HTTP 202;
+// INVALID_INTENT and LIMIT_EXCEEDED if a refusal has one of these codes. They contain
 // neither the address nor credentials of the header.
 func Post(ctx context.Context, client *http.Client, address string, header http.Header, body []byte) (json.RawMessage, error) {
 	response, err := send(ctx, client, http.MethodPost, address, header, body)
@@ -43,8 +43,7 @@ func Post(ctx context.Context, client *http.Client, address string, header http.
 	return readAnswer(ctx, response, header)
 }
 
-// Get returns the body of a good answer to a question about a service, with the
-// errors of Post.
+// Get returns the body of a successful GET, with the errors of Post.
 func Get(ctx context.Context, client *http.Client, address string, header http.Header) (json.RawMessage, error) {
 	response, err := send(ctx, client, http.MethodGet, address, header, nil)
 	if err != nil {
@@ -54,13 +53,13 @@ func Get(ctx context.Context, client *http.Client, address string, header http.H
 	return readAnswer(ctx, response, header)
 }
 
-// maxStream is the most bytes of an answer that comes in parts: each part of a few
-// letters has some hundred bytes around it.
+// maxStream bounds a streamed answer in bytes. Each part of a few letters has an
+// overhead of some hundred bytes.
 const maxStream = 64 << 20
 
-// PostStream sends JSON and hands the body of a good answer, at most maxStream
-// bytes, to read as it comes. The errors are those of Post and of read. A body that
-// breaks off is a network error.
+// PostStream sends JSON and streams the body of a successful answer, at most maxStream
+// bytes, to read. The errors are those of Post and of read. A body that ends early is a
+// network error.
 func PostStream(ctx context.Context, client *http.Client, address string, header http.Header, body []byte, read func(io.Reader) error) error {
 	response, err := send(ctx, client, http.MethodPost, address, header, body)
 	if err != nil {
@@ -78,7 +77,7 @@ func PostStream(ctx context.Context, client *http.Client, address string, header
 	return err
 }
 
-// watched keeps the error that reading broke off with.
+// watched remembers the error that ended reading.
 type watched struct {
 	io.Reader
 	broken error
@@ -112,8 +111,9 @@ func send(ctx context.Context, client *http.Client, method, address string, head
 	return response, nil
 }
 
-// readAnswer returns the body of a good answer, and the error of any other. It
-// reads one byte more than it takes, so that ParseIntent sees that there is more.
+// readAnswer returns the body of a successful answer, or the error of any other. It
+// reads one byte over the limit so that ParseIntent detects an answer that is too
+// large.
 func readAnswer(ctx context.Context, response *http.Response, sent http.Header) (json.RawMessage, error) {
 	if response.ContentLength > MaxAnswer {
 		return nil, invalid(nil, fmt.Sprintf("it is larger than %d bytes", MaxAnswer))
@@ -136,11 +136,10 @@ func readAnswer(ctx context.Context, response *http.Response, sent http.Header) 
 	return nil, statusError(response, hide(string(answer), sent))
 }
 
-// maxRefusal is the most bytes of a refusal that are read: an error of Savant is
-// smaller.
+// maxRefusal bounds the bytes read of a refusal. An error of Savant is smaller.
 const maxRefusal = 20_000
 
-// statusOverloaded is not in any standard.
+// statusOverloaded is a non-standard status for overload.
 const statusOverloaded = 529
 
 // statusError is the error of a refusal, with the beginning of its body.
@@ -163,11 +162,11 @@ func statusError(response *http.Response, body string) error {
 	return &Refused{Status: response.StatusCode, Err: err}
 }
 
-// quotaUsedUp is how services with OpenAI's interface say, with the status of a rate
-// limit, that nothing more is paid for: another attempt meets the same.
+// quotaUsedUp is the code of OpenAI-compatible services for an exhausted budget. It has
+// the status of a rate limit, but a retry cannot succeed.
 const quotaUsedUp = "insufficient_quota"
 
-// Refused is a request that was answered with another status than a good one.
+// Refused is the error of a request answered with an error status.
 type Refused struct {
 	Status int
 	Err    error
@@ -178,8 +177,8 @@ func (r *Refused) Error() string { return r.Err.Error() }
 // Unwrap makes the cause visible to errors.As.
 func (r *Refused) Unwrap() error { return r.Err }
 
-// refusal is the error that a service of Savant refused a question with, if it is
-// about the question or its answer: then asking again brings the same.
+// refusal is the error of a Savant service about the question or its answer, which a
+// retry would repeat; nil for other errors.
 func refusal(status int, body string) error {
 	var said fault.Error
 	if status/100 != 4 || json.Unmarshal([]byte(body), &said) != nil || said.Code != fault.InvalidIntent && said.Code != fault.LimitExceeded {
@@ -188,8 +187,8 @@ func refusal(status int, body string) error {
 	return fault.New(said.Code, "%s", said.Details)
 }
 
-// hide removes from a body the credentials that were sent, however short, and
-// what looks like others.
+// hide redacts the credentials that were sent, however short, and anything that looks
+// like a secret.
 func hide(text string, sent http.Header) string {
 	return redact.FromLength(1, strings.TrimPrefix(sent.Get("Authorization"), "Bearer "), sent.Get("X-Api-Key")).Text(text)
 }
@@ -197,7 +196,7 @@ func hide(text string, sent http.Header) string {
 // RetryAfter reads the header of that name: seconds or a date (RFC 9110, 10.2.3).
 // It is 0 for anything else and for the past.
 func RetryAfter(value string, now time.Time) time.Duration {
-	if seconds, err := strconv.Atoi(value); err == nil || errors.Is(err, strconv.ErrRange) { // then it is the largest
+	if seconds, err := strconv.Atoi(value); err == nil || errors.Is(err, strconv.ErrRange) { // out of range: the largest value
 		return time.Duration(min(max(seconds, 0), 1<<31)) * time.Second
 	}
 	if date, err := http.ParseTime(value); err == nil {
@@ -206,9 +205,9 @@ func RetryAfter(value string, now time.Time) time.Duration {
 	return 0
 }
 
-// Patience is how long a service asks to wait: Retry-After, the same in
-// milliseconds, or the time until a limit of requests or tokens that is used up is
-// filled again, as OpenAI and Anthropic tell it. 0: it does not say.
+// Patience is how long a service asks to wait: Retry-After in seconds or milliseconds,
+// or the time until an exhausted rate limit of OpenAI or Anthropic is reset. It is 0 if
+// the service does not say.
 func Patience(header http.Header, now time.Time) time.Duration {
 	if milliseconds, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil && milliseconds > 0 {
 		return time.Duration(min(milliseconds, 1<<31)) * time.Millisecond
@@ -216,7 +215,7 @@ func Patience(header http.Header, now time.Time) time.Duration {
 	if header.Get("Retry-After") != "" {
 		return RetryAfter(header.Get("Retry-After"), now)
 	}
-	var usedUp, untold time.Duration // until limits are filled again that are used up, and that do not say what is left of them
+	var usedUp, untold time.Duration // times until the reset of exhausted limits, and of limits without a remaining count
 	for _, limit := range limits() {
 		left, wait := header.Get(limit.remaining), until(header.Get(limit.reset), now)
 		switch left {
@@ -229,11 +228,12 @@ func Patience(header http.Header, now time.Time) time.Duration {
 	return cmp.Or(usedUp, untold)
 }
 
-// limit is a limit by the names of two headers: what is left of it, and when it is
-// filled again.
+// limit names the two headers of a rate limit: the remaining count and the time of its
+// reset.
 type limit struct{ remaining, reset string }
 
-// limits are those of OpenAI, Anthropic and services like them, and the general ones.
+// limits are the rate-limit headers of OpenAI, Anthropic and compatible services, and the
+// generic ones.
 func limits() []limit {
 	all := []limit{{"X-Ratelimit-Remaining", "X-Ratelimit-Reset"}, {"Ratelimit-Remaining", "Ratelimit-Reset"}}
 	for _, of := range []string{"Requests", "Tokens", "Input-Tokens", "Output-Tokens"} {
@@ -243,14 +243,14 @@ func limits() []limit {
 	return all
 }
 
-// Above these a number of seconds, or of milliseconds, is a time and not a duration.
+// Larger numbers of seconds, or of milliseconds, are times and not durations.
 const (
 	secondsOfTime      = 1e9
 	millisecondsOfTime = 1e12
 )
 
-// until reads when a limit is filled again: a duration ("6m0s"), seconds, perhaps with
-// a fraction, a time in seconds or milliseconds since 1970, or one of RFC 3339.
+// until parses the time of a reset: a duration ("6m0s"), seconds with an optional
+// fraction, Unix time in seconds or milliseconds, or RFC 3339.
 func until(value string, now time.Time) time.Duration {
 	if number, err := strconv.ParseFloat(value, 64); err == nil {
 		switch {
@@ -285,7 +285,7 @@ func networkError(ctx context.Context, err error) error {
 	coded := fault.New(fault.ReasoningUnavailable, "%w", err)
 	if errors.Is(err, httpclient.ErrRedirected) || errors.As(err, new(*tls.CertificateVerificationError)) ||
 		errors.As(err, new(x509.UnknownAuthorityError)) || errors.As(err, new(tls.RecordHeaderError)) {
-		return coded // another attempt would meet the same
+		return coded // a retry would fail the same way
 	}
 	return &Temporary{Err: coded}
 }

@@ -13,28 +13,26 @@ import (
 // Question is the step of a workflow that a request asks to be answered. Without
 // one a request asks what an agent does next.
 //
-// Goal then holds the Task and, below InputMark, the data of the step as a JSON
-// object: a service that knows nothing of questions still sees all of it.
+// Goal then contains the Task and, after InputMark, the data of the step as a JSON
+// object, so that a service without support for questions still sees everything.
 type Question struct {
 	Workflow string `json:"workflow,omitempty"`
-	// StepID names the unit: the step, or one item of a loop (read_0). Attempt
-	// counts from 1. Issued is the version of the run that handed the unit out: a
-	// reset hands it out anew.
+	// StepID names the unit: the step, or one item of a loop (read_0). Attempt counts from
+	// 1. Issued is the version of the run that issued the unit; a reset issues it anew.
 	StepID  string `json:"step_id"`
 	Attempt int    `json:"attempt"`
 	Issued  int    `json:"issued,omitempty"`
 	// Task is what to do. It is never shortened.
 	Task string `json:"task"`
-	// Schema is the JSON Schema that the answer has to fit; empty: any answer fits.
+	// Schema is the JSON Schema of the answer; empty accepts any answer.
 	Schema json.RawMessage `json:"schema,omitempty"`
 }
 
-// InputMark stands in a goal between the task and the data.
+// InputMark separates the task from the data in a goal.
 const InputMark = "\n\nInput:\n"
 
-// Ask makes a request a question: its goal is the task and the data. An input is
-// {task, …}, and the rest of it is the data. An input of another form is the task as
-// a whole.
+// Ask turns a request into a question. The input is {task, …}, whose other members are
+// the data; any other input is the task as a whole.
 func (r Request) Ask(question Question, input json.RawMessage) Request {
 	var members map[string]json.RawMessage
 	question.Task = "Input:\n" + string(input)
@@ -57,8 +55,7 @@ func (r Request) Ask(question Question, input json.RawMessage) Request {
 	return r
 }
 
-// Data returns what the goal of a question holds beside its task: a JSON object, or
-// nothing.
+// Data returns the data in the goal of a question: a JSON object, or "".
 func (r Request) Data() string {
 	if r.Question == nil {
 		return ""
@@ -67,11 +64,10 @@ func (r Request) Data() string {
 	return strings.TrimPrefix(rest, InputMark)
 }
 
-// Key names what is asked, so that a service that keeps its answers by key is paid
-// once for each. The key of an agent's request has run and step. That of a question
-// has run, unit and attempt, and a digest of the rest, since a run id is only unique
-// within a workflow, and can be used again once its run is deleted: two questions
-// have the same key only if the same is asked.
+// Key is the idempotency key: a service that stores answers by key decides each request
+// once. An agent's key has run and step. A question's key has run, unit, attempt and a
+// digest of the rest, because a run id is only unique within a workflow and may be
+// reused after its run is deleted.
 func (r Request) Key() string {
 	if r.Question == nil {
 		return r.RunID + "/" + strconv.Itoa(r.Step)

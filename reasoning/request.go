@@ -7,26 +7,25 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// Request is the question of one step: POST /agent_intent. It holds all that
-// the answer may depend on: a Reasoning API keeps nothing between two steps.
+// Request asks for the decision of one step: POST /agent_intent. A Reasoning API is
+// stateless, so the request contains all that the answer depends on.
 type Request struct {
-	// SessionID and RunID say who asks; Step counts from 1.
+	// SessionID and RunID identify the run; Step counts from 1.
 	SessionID string `json:"session_id"`
 	RunID     string `json:"run_id"`
 	Step      int    `json:"step"`
 	// Goal is what the person wants, in their words.
 	Goal string `json:"goal"`
-	// Question is set if a step of a workflow is to be answered.
+	// Question is set if the request is for the answer of a workflow's step.
 	Question *Question `json:"question,omitempty"`
-	// Persona is who the agent speaks as, Driver how it works.
+	// Persona is the agent's role, Driver its working method.
 	Persona Persona `json:"persona"`
 	Driver  Driver  `json:"driver"`
 	// Rules are the AMR rules that the goal triggers.
 	Rules []Rule `json:"rules"`
 	// Repo is the repository the agent works in, or nil.
 	Repo *Repo `json:"repo,omitempty"`
-	// Tools are what may be called, by canonical name; what policy denies is
-	// not among them.
+	// Tools are the permitted tools, by canonical name.
 	Tools  []Tool `json:"tools"`
 	Policy Policy `json:"policy"`
 	Memory Memory `json:"memory"`
@@ -47,7 +46,7 @@ type Driver struct {
 	Version string `json:"version,omitempty"`
 	Hash    string `json:"hash,omitempty"`
 	Text    string `json:"text,omitempty"`
-	// Complex says that the work is for the large model.
+	// Complex asks for the large model.
 	Complex bool `json:"complex,omitempty"`
 }
 
@@ -55,7 +54,7 @@ type Driver struct {
 type Rule struct {
 	Name     string `json:"name"`
 	Workflow string `json:"workflow,omitempty"`
-	// Complex says that the work is for the large model.
+	// Complex asks for the large model.
 	Complex bool `json:"complex,omitempty"`
 }
 
@@ -83,13 +82,13 @@ type Tool struct {
 	Idempotent  bool            `json:"idempotent,omitempty"`
 }
 
-// Policy is what the person, the state machine and the goal's own words ask of
-// this decision.
+// Policy is the constraints on this decision from the person, the state machine and the
+// words of the goal.
 type Policy struct {
 	// Model is "slm" or "llm" if the person forced one, else "".
 	Model string `json:"model,omitempty"`
-	// ReadOnly says that only tools that change nothing are offered, NoTools
-	// that none may be called, MustFinish that the answer has to be a finish.
+	// ReadOnly says that only read-only tools are offered, NoTools that no tool may be
+	// called, MustFinish that the action must be finish.
 	ReadOnly   bool `json:"read_only,omitempty"`
 	NoTools    bool `json:"no_tools,omitempty"`
 	MustFinish bool `json:"must_finish,omitempty"`
@@ -106,10 +105,10 @@ const (
 	ModelLLM = "llm"
 )
 
-// Memory is what the agent remembers of the run: the last steps whole, and a summary
-// of those before.
+// Memory is the agent's memory of the run: the last steps in full, and a summary of
+// earlier ones.
 type Memory struct {
-	// Summary is about the Omitted earliest steps, which are not in Steps.
+	// Summary describes the Omitted earliest steps, which Steps lacks.
 	Summary string `json:"summary,omitempty"`
 	Omitted int    `json:"omitted,omitempty"`
 	Steps   []Step `json:"steps"`
@@ -145,8 +144,7 @@ type Limits struct {
 	TimeoutMS int `json:"timeout_ms,omitempty"`
 }
 
-// Encode returns the request as it travels: one JSON object, its lists never
-// null.
+// Encode returns the JSON object for the wire. Its lists are never null.
 func (r Request) Encode() ([]byte, error) {
 	r.Rules = list(r.Rules)
 	r.Tools = list(r.Tools)

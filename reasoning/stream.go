@@ -12,16 +12,16 @@ import (
 	"savant/fault"
 )
 
-// StreamType is the media type of an answer that comes in lines: each is a JSON object,
-// {"text": …} with what the model wrote, and the last one is the intent, an error, or
+// StreamType is the media type of a streamed answer. Each line is a JSON object
+// {"text": …} with output of the model; the last one is the intent, an error, or
 // Deciding.
 const StreamType = "application/x-ndjson"
 
-// StatusDeciding is the status of a service that is still at work.
+// StatusDeciding is the status of a service that is still deciding.
 const StatusDeciding = "deciding"
 
-// StreamLine is a line of such an answer, but for an intent. RetryAfter, in seconds, may
-// stand beside an error or a status.
+// StreamLine is a line of a streamed answer, except the intent. RetryAfter, in seconds,
+// may accompany an error or a status.
 type StreamLine struct {
 	Text       *string `json:"text,omitempty"`
 	Status     string  `json:"status,omitempty"`
@@ -30,7 +30,8 @@ type StreamLine struct {
 	RetryAfter float64 `json:"retry_after,omitempty"`
 }
 
-// postForStream is Post for a service that may answer in lines. It tells wrote each text.
+// postForStream is Post for a service that may stream its answer. It passes each text to
+// wrote.
 func postForStream(ctx context.Context, client *http.Client, address string, header http.Header, body []byte, wrote func(string)) (json.RawMessage, error) {
 	header.Set("Accept", StreamType+", application/json;q=0.9")
 	response, err := send(ctx, client, http.MethodPost, address, header, body)
@@ -50,7 +51,7 @@ func postForStream(ctx context.Context, client *http.Client, address string, hea
 	return answer, err
 }
 
-// readLines returns the line that is the intent.
+// readLines returns the line with the intent.
 func readLines(from io.Reader, sent http.Header, wrote func(string)) (json.RawMessage, error) {
 	for decoder := json.NewDecoder(from); ; {
 		var raw json.RawMessage
@@ -81,7 +82,7 @@ func readLines(from io.Reader, sent http.Header, wrote func(string)) (json.RawMe
 	}
 }
 
-// lineError is the error of a decision that failed after its answer had begun.
+// lineError is the error of a decision that failed after its stream began.
 func lineError(line string, after time.Duration) error {
 	if coded := refusal(http.StatusUnprocessableEntity, line); coded != nil {
 		return coded
@@ -89,14 +90,15 @@ func lineError(line string, after time.Duration) error {
 	return &Temporary{Err: fault.New(fault.ReasoningUnavailable, "it answered %s", fault.Cut(line, maxReceived)), After: after}
 }
 
-// heard passes on what a service writes. A service that was still deciding and is asked
-// again writes from the beginning: then only what is new is passed on.
+// heard forwards the streamed text of a service. A service that is polled again streams
+// from the beginning; heard forwards only the new part.
 type heard struct {
 	tell     func(string)
 	told, at int
 }
 
-// hearing returns a context whose observer hears through h; nil where nobody listens.
+// hearing returns a context whose observer receives text through a heard; nil if the
+// observer has no Wrote.
 func hearing(ctx context.Context) (context.Context, *heard) {
 	observer := ObserverFrom(ctx)
 	if observer.Wrote == nil {
@@ -115,7 +117,7 @@ func (h *heard) wrote(text string) {
 	}
 }
 
-// attempt begins another attempt, which has a text of its own.
+// attempt begins another attempt, whose text starts anew.
 func (h *heard) attempt() {
 	if h != nil && h.told > 0 {
 		h.tell("\n")

@@ -18,13 +18,13 @@ type mismatch struct {
 	schema    map[string]any
 	subschema any
 	value     any
-	// known is false for a schema that does not fit its metaschema: then only the
-	// validator's own message, the fallback, is available.
+	// known is false if the schema violates its metaschema: then only the validator's own
+	// message, the fallback, is available.
 	known    bool
 	fallback string
 }
 
-// sayings say what a keyword expects, as a format of its value.
+// sayings are the formats that describe what a keyword expects.
 var sayings = map[string]string{
 	"minimum":          "at least %s",
 	"maximum":          "at most %s",
@@ -63,13 +63,13 @@ func (m mismatch) describe() []finding {
 	return []finding{m.inOtherWords()}
 }
 
-// expected says what a keyword expects, or "" if the validator's message is good
-// enough.
+// expected describes what a keyword expects, or is "" if the validator's message is
+// good enough.
 func (m mismatch) expected() string {
 	if saying, ok := sayings[m.keyword]; ok {
 		said := m.subschema
 		if m.keyword == "minContains" && said == nil {
-			said = 1 // not written: `contains` alone asks for one
+			said = 1 // the default of `contains`
 		}
 		return fmt.Sprintf(saying, shorten(said))
 	}
@@ -176,7 +176,7 @@ func (m mismatch) choice() finding {
 	return f
 }
 
-// inOtherWords uses the validator's own message.
+// inOtherWords falls back to the validator's own message.
 func (m mismatch) inOtherWords() finding {
 	f := finding{keyword: m.keyword, Diagnostic: fault.Diagnostic{Pointer: m.pointer, Message: m.fallback}}
 	if wanted, ok := strings.CutPrefix(m.fallback, "value must be "); ok {

@@ -47,9 +47,9 @@ func (e explainer) findings(err *jsonschema.ValidationError) []finding {
 	return found
 }
 
-// alternatives keeps the errors of the branches that were likely meant. It drops
-// branches that fail by the type of this value, and then those that fail by a
-// const or enum, which distinguish kinds of objects, unless none would be left.
+// alternatives keeps the errors of the branches that the author likely meant. It drops
+// branches that reject the value's type, then those that reject a const or enum, which
+// distinguish kinds of objects; a filter that would drop all branches is skipped.
 func (e explainer) alternatives(err *jsonschema.ValidationError) []finding {
 	here := pointerOf(err.InstanceLocation)
 	branches := make([][]finding, len(err.Causes))
@@ -66,7 +66,8 @@ func (e explainer) alternatives(err *jsonschema.ValidationError) []finding {
 	return slices.Concat(branches...)
 }
 
-// unless drops the branches with a finding that is off, unless all have one.
+// unless drops the branches with a finding that satisfies off, unless all branches have
+// one.
 func unless(branches [][]finding, off func(finding) bool) [][]finding {
 	kept := slices.DeleteFunc(slices.Clone(branches), func(branch []finding) bool {
 		return slices.ContainsFunc(branch, off)

@@ -13,8 +13,8 @@ import (
 	"savant/fault"
 )
 
-// Bounds of one schema with all it refers to. The validator compares every
-// subschema with every other while it compiles, so their number is what costs.
+// Bounds of one schema and its references. Compilation is quadratic in the number of
+// subschemas.
 const (
 	maxBytes      = 512 << 10
 	maxSubschemas = 4000
@@ -38,8 +38,8 @@ type edge struct {
 	only  bool // just the property or item called name
 }
 
-// graph walks a schema and all it refers to. It reports what is not allowed, makes
-// every reference absolute, and records which subschemas apply where.
+// graph walks a schema and its references. It reports unsupported keywords, makes every
+// reference absolute, and records which subschemas apply where.
 type graph struct {
 	set         *Set
 	documents   map[string]any // by address, references rewritten
@@ -153,9 +153,9 @@ func (g *graph) walkFields(made *node, at place, schema map[string]any) {
 	}
 }
 
-// restrict reports what this package does not support. It removes the "$id" of a
-// document, since others refer to it by its name, and "contentSchema", which the
-// library applies in draft 7 although it is an annotation.
+// restrict reports unsupported keywords. It removes the "$id" of a document, because
+// other documents refer to it by name, and "contentSchema", which the library applies
+// in draft 7 although it is an annotation.
 func (g *graph) restrict(at place, schema map[string]any) {
 	if _, has := schema["$id"]; has && at.pointer != "" {
 		g.wrong(at.child("$id"), "$id inside a schema is not supported; name the schema and use $ref")
@@ -204,8 +204,7 @@ func fields(value any) map[string]any {
 	return object
 }
 
-// sorted yields an object's members by name: the order of Go's maps is random,
-// and what is said about a schema must not be.
+// sorted yields an object's members by name, so that diagnostics have a stable order.
 func sorted(object map[string]any) iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		for _, name := range slices.Sorted(maps.Keys(object)) {

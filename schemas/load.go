@@ -13,18 +13,17 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// errTooLarge is the error of a text of more than maxBytes.
+// errTooLarge is the error of a text over maxBytes.
 var errTooLarge = fmt.Errorf("larger than %d KB", maxBytes>>10)
 
 // Load is LoadFolder of the roots of layers.
 func Load(layers ...fs.FS) (*Set, error) { return LoadFolder(".", layers...) }
 
-// LoadFolder reads every *.json file of a folder in each layer. The name of a
-// schema is the base name without ".json"; a later layer wins. A nil layer and a
-// missing folder are empty. A file that cannot be read or is not JSON is kept
-// under its name, see Broken. Named finds out whether a file is a schema. A
-// folder that cannot be read is YAML_SCHEMA_VIOLATION, since its names are
-// unknown.
+// LoadFolder reads every *.json file of a folder in each layer. The name of a schema is
+// the base name without ".json"; a later layer wins. A nil layer and a missing folder
+// are empty. A file that is unreadable or not JSON keeps its name, see Broken. Named
+// checks whether a file is a valid schema. An unreadable folder is
+// YAML_SCHEMA_VIOLATION, because its names are unknown.
 func LoadFolder(folder string, layers ...fs.FS) (*Set, error) {
 	sources := map[string]source{}
 	for _, layer := range layers {
@@ -88,7 +87,7 @@ func read(layer fs.FS, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, maxBytes+1))
 }
 
-// broken returns the source of a file that holds no schema.
+// broken returns the source of a file without a readable schema.
 func broken(file string, line, column int, format string, because error) source {
 	message := fmt.Errorf(format, because)
 	where := file

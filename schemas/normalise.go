@@ -6,10 +6,10 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// Normalise returns what a model most likely meant by a result that is text: the
-// value of a JSON object or array, also inside a Markdown code fence, and else
-// the trimmed text. A bare number stays text, since only its schema can tell "42"
-// from 42. Any other value, with the text inside it, is returned unchanged.
+// Normalise interprets a textual result of a model: it decodes a JSON object or array,
+// even inside a Markdown code fence, and trims any other text. A bare number stays
+// text, because only its schema distinguishes "42" from 42. A value that is not text is
+// returned unchanged.
 func Normalise(value any) any {
 	text, isText := value.(string)
 	if !isText {
@@ -23,8 +23,8 @@ func Normalise(value any) any {
 	return strings.TrimSpace(text)
 }
 
-// JSONText returns the part of a text that Normalise decodes, which may turn
-// out not to be JSON; "" where it decodes nothing.
+// JSONText returns the part of a text that Normalise tries to decode as JSON; "" if it
+// tries none.
 func JSONText(text string) string {
 	inner := strings.TrimSpace(unfence(strings.TrimSpace(text)))
 	if !strings.HasPrefix(inner, "{") && !strings.HasPrefix(inner, "[") {
@@ -33,7 +33,7 @@ func JSONText(text string) string {
 	return inner
 }
 
-// unfence returns the inside of a text that is one fenced block, else the text.
+// unfence removes the fence of a text that consists of one fenced block.
 func unfence(text string) string {
 	body, opened := strings.CutPrefix(text, "```")
 	body, closed := strings.CutSuffix(body, "```")

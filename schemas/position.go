@@ -11,8 +11,8 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// maxPlaced is how many diagnostics get a line and a column. Each one reads the
-// file, and no more are shown.
+// maxPlaced is how many diagnostics get a line and a column. Each reads the file, and
+// later ones are not shown.
 const maxPlaced = 20
 
 // of adds to a diagnostic the file of a named schema, or its path in the workflow.
@@ -28,8 +28,8 @@ func (s *Set) of(name string, d fault.Diagnostic) fault.Diagnostic {
 	return d
 }
 
-// compileDiagnostics checks a schema and those it refers to against their
-// metaschemas. The validator does not say which of them is invalid.
+// compileDiagnostics checks a schema and its references against their metaschemas,
+// because the validator does not say which of them is invalid.
 func (s *Set) compileDiagnostics(name string, documents map[string]any, err error) []fault.Diagnostic {
 	var found []fault.Diagnostic
 	for address, document := range documents {

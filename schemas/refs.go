@@ -10,7 +10,7 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// Addresses of schemas for the validator. Nothing is loaded from them.
+// Addresses of schemas for the validator. They are names only and never loaded.
 const (
 	namedAddress  = "mem:///named/"
 	inlineAddress = "mem:///inline"
@@ -20,8 +20,8 @@ const (
 // which consists of eight schemas.
 const metaWeight = 10
 
-// drafts are the values "$schema" may have; a trailing "#" is allowed, and
-// http for draft 7, which was published so.
+// drafts are the supported values of "$schema". A trailing "#" is allowed; draft 7 was
+// published with http.
 var drafts = []string{
 	"https://json-schema.org/draft/2020-12/schema",
 	"https://json-schema.org/draft/2019-09/schema",
@@ -118,7 +118,7 @@ func (g *graph) document(at place, name string) (address string, found bool) {
 	}
 	value, err := jsonvalue.DecodeStored(g.set.sources[held].raw) // a copy to rewrite
 	if err != nil {
-		return "", false // never: it is our own encoding
+		return "", false // unreachable: encoded by this package
 	}
 	g.documents[address] = value
 	g.walk(place{address: address}, value)
@@ -145,7 +145,7 @@ func (g *graph) locate(root place, fragment string) (place, any, bool) {
 	if err != nil {
 		return root, nil, false
 	}
-	if fragment == "/" { // widely written for the root
+	if fragment == "/" { // a common spelling of the root
 		fragment = ""
 	}
 	if fragment != "" && fragment[0] != '/' {

@@ -26,9 +26,9 @@ type Schema struct {
 	paths     int
 }
 
-// maxValues is how many values one value may hold, itself included. The validator
-// cannot be interrupted and takes about 1.2 KB for each invalid one (jsonschema
-// v5.3.1); a line of 64 MiB can hold 33 million.
+// maxValues bounds the values inside one value, itself included. The validator cannot
+// be interrupted and allocates about 1.2 KB for each invalid one (jsonschema v5.3.1); a
+// line of 64 MiB can contain 33 million.
 const maxValues = 1_000_000
 
 // Name returns the name of a named schema, or "".
@@ -99,10 +99,10 @@ func build(documents map[string]any, address string) (*jsonschema.Schema, error)
 	return compiler.Compile(address)
 }
 
-// Check returns nil if a value fits, and else VALIDATION_FAILED with a diagnostic
-// {pointer, expected, actual, message} for each error, sorted. A value that would
-// take too long to check, or holds too many others, is LIMIT_EXCEEDED. A value
-// that is not of package jsonvalue is encoded first. The value is not changed.
+// Check returns nil if a value fits, else VALIDATION_FAILED with a sorted diagnostic
+// {pointer, expected, actual, message} for each error. A value that is too large, or
+// would take too long to check, is LIMIT_EXCEEDED. A value of other types than package
+// jsonvalue's is encoded first. Check does not modify the value.
 func (s *Schema) Check(value any) (err error) {
 	defer contain(&err)
 	count, plain := size(value, 0)
@@ -200,8 +200,8 @@ func recode(value any) (any, error) {
 	return jsonvalue.Decode(data)
 }
 
-// contain converts a panic of the validator to INTERNAL. Its text may quote the
-// value, so clients do not see it.
+// contain converts a panic of the validator to INTERNAL, hiding its text, which may
+// quote the value.
 func contain(err *error) {
 	if cause := recover(); cause != nil {
 		*err = fault.From(fmt.Errorf("schemas: the validator panicked: %v", cause))

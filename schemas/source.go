@@ -9,15 +9,15 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// source is one schema as it was given: its text, decoded anew where the value
-// will be changed, and the value for readers.
+// source is one schema as given: its text, decoded anew for each use that modifies the
+// value, and a shared value for readers.
 type source struct {
 	raw   []byte
 	value any
 	// file is where it was read from; empty for a schema of a workflow.
 	file string
-	// broken is the error if there is no value; references to it report the error.
-	// unread is set for a file that exists and could not be read.
+	// broken is the error of a source without a value; references to it report that error.
+	// unread is set for an existing file that could not be read.
 	broken *fault.Error
 	unread bool
 }

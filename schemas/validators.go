@@ -10,12 +10,12 @@ import (
 	"savant/fault"
 )
 
-// Validator checks what JSON Schema cannot say about a text. It depends on nothing but
-// the text.
+// Validator checks a property of texts that JSON Schema cannot express. Its verdict
+// depends on the text alone.
 type Validator interface {
-	// Name is how a step names it, in its key check.
+	// Name is the validator's name in a step's `check:`.
 	Name() string
-	// Check returns what is wrong with a text, "" where nothing is.
+	// Check returns what is wrong with a text, or "".
 	Check(text string) string
 }
 
@@ -23,10 +23,10 @@ type Validator interface {
 // and inside it.
 type RepoPath struct{}
 
-// Name is repo_path.
+// Name returns "repo_path".
 func (RepoPath) Name() string { return "repo_path" }
 
-// Check says why a text is no such path.
+// Check says why a text is not a path in a repository, or returns "".
 func (RepoPath) Check(text string) string {
 	parts := strings.Split(text, "/")
 	switch {
@@ -52,10 +52,10 @@ func (RepoPath) Check(text string) string {
 // git check-ref-format.
 type GitRef struct{}
 
-// Name is git_ref.
+// Name returns "git_ref".
 func (GitRef) Name() string { return "git_ref" }
 
-// Check says why a text is no such name.
+// Check says why a text is not a valid ref name, or returns "".
 func (GitRef) Check(text string) string {
 	switch {
 	case text == "":
@@ -109,8 +109,8 @@ func (s *Set) Validator(name string) (Validator, error) {
 	return nil, unknown
 }
 
-// CheckText holds a text, or each text of a list, against a validator:
-// VALIDATION_FAILED with a pointer below at for each that does not pass.
+// CheckText applies a validator to a text, or to each text of a list. The error is
+// VALIDATION_FAILED with a diagnostic, whose pointer begins with at, for each failure.
 func CheckText(by Validator, value any, at string) error {
 	found := checkText(by, value, at, nil)
 	if len(found) == 0 {

@@ -9,11 +9,11 @@ import (
 	"savant/fault"
 )
 
-// anthropic speaks POST /v1/messages. The model must use one tool whose input has
-// the prompt's schema: all models of that service can be made to.
+// anthropic is a client of POST /v1/messages. It forces the use of one tool whose input
+// has the prompt's schema, which all models of the service support.
 type anthropic struct{ *service }
 
-// anthropicVersion is the version of the interface, as its header wants it.
+// anthropicVersion is the value of the anthropic-version header.
 const anthropicVersion = "2023-06-01"
 
 // answerTool is the tool that the model answers with.
@@ -48,7 +48,7 @@ func (a *anthropic) Generate(ctx context.Context, prompt Prompt) (Reply, error) 
 	})
 }
 
-// anthropicAnswer takes a message of Anthropic, or the events of one.
+// anthropicAnswer reads a message of Anthropic, whole or as a stream of events.
 type anthropicAnswer struct {
 	collected
 	blocks []*anthropicBlock
@@ -60,7 +60,7 @@ type anthropicBlock struct {
 	text       strings.Builder
 }
 
-// anthropicContent is a block as it travels, whole or at its beginning.
+// anthropicContent is a block on the wire, whole or at its start.
 type anthropicContent struct {
 	Type  string          `json:"type"`
 	Text  string          `json:"text"`
@@ -77,14 +77,14 @@ type anthropicUsage struct {
 
 type anthropicEvent struct {
 	Type string `json:"type"`
-	// Of a whole message, and of the message that message_start begins.
+	// Fields of a whole message, and of the message in message_start.
 	Content    []anthropicContent `json:"content"`
 	StopReason string             `json:"stop_reason"`
 	Usage      anthropicUsage     `json:"usage"`
 	Message    struct {
 		Usage anthropicUsage `json:"usage"`
 	} `json:"message"`
-	// Of the events of a block, and of message_delta.
+	// Fields of the events of a block, and of message_delta.
 	Block anthropicContent `json:"content_block"`
 	Delta struct {
 		Text        string `json:"text"`
@@ -125,8 +125,8 @@ func (a *anthropicAnswer) take(part []byte) error {
 	return a.refused()
 }
 
-// begin begins a block. The beginning of a tool's use in a stream has an empty
-// input, which is not it.
+// begin begins a block. A streamed tool use starts with an empty placeholder input,
+// which is ignored.
 func (a *anthropicAnswer) begin(block anthropicContent) {
 	a.blocks = append(a.blocks, &anthropicBlock{kind: block.Type, name: block.Name})
 	if block.Type == "text" {
@@ -163,8 +163,8 @@ func (a *anthropicAnswer) stop(reason string) {
 	}
 }
 
-// end makes the answer of the blocks: the input of the tool to answer with, else
-// other calls, else what was written.
+// end builds the answer: the input of the answer tool, else other tool calls, else the
+// text.
 func (a *anthropicAnswer) end() {
 	a.ended = true
 	var written strings.Builder
@@ -186,7 +186,7 @@ func (a *anthropicAnswer) end() {
 	a.text.WriteString(written.String())
 }
 
-// refused is the error of a refusal, whatever was written before it.
+// refused is the error of a refusal, even after some text.
 func (a *anthropicAnswer) refused() error {
 	if a.ended && a.refusal.Len() > 0 {
 		return fault.New(fault.ReasoningUnavailable, "the model refused: %s", a.refusal.String())

@@ -14,14 +14,14 @@ import (
 	"savant/reasoning"
 )
 
-// taker reads the answer of a service: a whole one, or its parts one by one.
+// taker reads the answer of a service, whole or as a stream of parts.
 type taker interface {
 	take(part []byte) error
-	// taken is what was taken.
+	// taken returns the answer read so far.
 	taken() *collected
 }
 
-// collected is an answer in the making.
+// collected accumulates an answer.
 type collected struct {
 	stream func(string)
 	text   strings.Builder
@@ -29,20 +29,20 @@ type collected struct {
 	reply  Reply
 	// ended: the service said that the answer is complete.
 	ended bool
-	// refusal is what a model said instead of an answer.
+	// refusal is the text of a model's refusal.
 	refusal strings.Builder
 }
 
 func (c *collected) taken() *collected { return c }
 
-// call is a call of a tool that a model made in the way of its service. No tools
-// are offered so; some models do it all the same.
+// call is a native tool call of the service. No tools are offered that way, but some
+// models make such calls anyway.
 type call struct {
 	name string
 	args strings.Builder
 }
 
-// wrote takes a piece of text.
+// wrote adds a piece of text.
 func (c *collected) wrote(text string) {
 	c.text.WriteString(text)
 	if c.stream != nil && text != "" {
@@ -50,7 +50,7 @@ func (c *collected) wrote(text string) {
 	}
 }
 
-// callAt returns the call of a number.
+// callAt returns the call with an index, adding it if needed.
 func (c *collected) callAt(number int) *call {
 	number = min(max(number, 0), reasoning.MaxCalls-1)
 	for len(c.calls) <= number {
@@ -59,7 +59,7 @@ func (c *collected) callAt(number int) *call {
 	return c.calls[number]
 }
 
-// answer is the reply: the text, or the calls as an intent.
+// answer returns the reply: the text, or the calls as an intent.
 func (c *collected) answer() Reply {
 	reply := c.reply
 	reply.Text = c.text.String()
@@ -80,8 +80,7 @@ func (c *collected) answer() Reply {
 	return reply
 }
 
-// exchange sends a request and has the answer taken, in parts if the taker wants to
-// stream.
+// exchange sends a request and feeds the answer to into, in parts if it streams.
 func (s *service) exchange(ctx context.Context, path string, header http.Header, request map[string]any, into taker) (Reply, error) {
 	made := into.taken()
 	if made.stream != nil {
@@ -111,7 +110,7 @@ func (s *service) exchange(ctx context.Context, path string, header http.Header,
 	return made.answer(), nil
 }
 
-// part takes one part, or a whole answer.
+// part feeds one part, or a whole answer.
 func (s *service) part(answer []byte, into taker) error {
 	if said := refusal(answer); said != "" {
 		err := s.failed("answered an error: " + said)
@@ -129,8 +128,8 @@ func (s *service) part(answer []byte, into taker) error {
 	return nil
 }
 
-// parts takes an answer that comes in parts: server-sent events, or JSON objects one
-// after the other. A service that does not stream sends one.
+// parts feeds a streamed answer: server-sent events, or a sequence of JSON objects. A
+// service that does not stream sends one object.
 func (s *service) parts(answer io.Reader, into taker) error {
 	buffered := bufio.NewReader(answer)
 	first, err := firstByte(buffered)
@@ -148,7 +147,7 @@ func (s *service) parts(answer io.Reader, into taker) error {
 	return s.brokeOff(into)
 }
 
-// brokeOff is the error of an answer without an end.
+// brokeOff is the error of an answer that ended early.
 func (s *service) brokeOff(into taker) error {
 	if into.taken().ended {
 		return nil
@@ -168,7 +167,7 @@ func firstByte(from *bufio.Reader) (byte, error) {
 	}
 }
 
-// objects takes JSON objects, one after the other.
+// objects feeds a sequence of JSON objects.
 func (s *service) objects(from io.Reader, into taker) error {
 	for decoder := json.NewDecoder(from); ; {
 		var object json.RawMessage
@@ -186,10 +185,10 @@ func (s *service) objects(from io.Reader, into taker) error {
 	}
 }
 
-// endOfEvents is what OpenAI's interface sends last.
+// endOfEvents ends a stream of OpenAI's interface.
 const endOfEvents = "[DONE]"
 
-// events takes server-sent events, whose data are JSON objects.
+// events feeds server-sent events, whose data are JSON objects.
 func (s *service) events(from *bufio.Reader, into taker) error {
 	var data []byte
 	for {
@@ -209,13 +208,13 @@ func (s *service) events(from *bufio.Reader, into taker) error {
 			data = nil
 		}
 		if err != nil {
-			return nil // parts says whether it was the end
+			return nil // parts checks whether the answer is complete
 		}
 	}
 }
 
-// formRefused says whether a service refused the form in which an answer was wanted:
-// many know only some of the forms of the interface they offer.
+// formRefused reports whether a service rejected the requested response format: many
+// compatible services support only some.
 func formRefused(err error) bool {
 	var refused *reasoning.Refused
 	if !errors.As(err, &refused) {
@@ -233,7 +232,7 @@ func formRefused(err error) bool {
 	return false
 }
 
-// inForms asks in one form after the other until one is not refused.
+// inForms tries the response formats in order until the service accepts one.
 func inForms[F any](forms []F, ask func(F) (Reply, error)) (reply Reply, err error) {
 	for _, form := range forms {
 		if reply, err = ask(form); !formRefused(err) {

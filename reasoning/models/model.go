@@ -15,60 +15,59 @@ import (
 )
 
 // Model answers a prompt with text. Errors are REASONING_UNAVAILABLE, as a
-// *reasoning.Temporary if another attempt may help, and never hold a key. Generate
-// returns at once when ctx ends. Several goroutines may call it at once.
+// *reasoning.Temporary if a retry may help, and never contain a key. Generate returns
+// at once when ctx ends. It is safe for concurrent use.
 type Model interface {
 	// Name is "provider:model".
 	Name() string
 	Generate(ctx context.Context, prompt Prompt) (Reply, error)
 }
 
-// Windowed is a model that can say how large its window is.
+// Windowed is a model that reports the size of its context window.
 type Windowed interface {
-	// Window is the number of tokens of prompt and answer together; 0 if the service
-	// does not say. It asks the service once.
+	// Window returns the tokens of prompt and answer together; 0 if unknown. It queries
+	// the service once.
 	Window(ctx context.Context) int
 }
 
 // Prompt is the question to a model.
 type Prompt struct {
 	System, User string
-	// Schema is the JSON Schema of the answer, for services that can enforce one.
-	// Enforce: nothing else may come back. Without it Schema may be a hint.
+	// Schema is the JSON Schema of the answer, for services that can enforce one. With
+	// Enforce the answer must conform; otherwise Schema may serve as a hint.
 	Schema  json.RawMessage
 	Enforce bool
-	// Stream is told what the model writes as it comes; nil: it comes at once.
+	// Stream receives the text as the model writes it; nil turns streaming off.
 	Stream func(text string)
 }
 
-// messages is the conversation that asks the prompt.
+// messages converts the prompt to a conversation.
 func (p Prompt) messages() []message { return []message{{"system", p.System}, {"user", p.User}} }
 
-// Reply is the answer of a model. Tokens are as the service counted them, or 0. Cut:
-// the answer ended at the limit of tokens, and more was to follow.
+// Reply is the answer of a model. Tokens are counted by the service, or 0. Cut says
+// that the token limit truncated the answer.
 type Reply struct {
 	Text                       string
 	PromptTokens, OutputTokens int
 	Cut                        bool
 }
 
-// Options say where the services are and which keys they want. An address has
-// no trailing path beyond the one its provider documents.
+// Options are the addresses and keys of the services. An address has only the path that
+// its provider documents.
 type Options struct {
-	// Provider is whose a model is that is named without one; "" is Ollama.
+	// Provider is the default provider of a model name; "" is Ollama.
 	Provider                   string
 	OllamaURL                  string
 	AnthropicURL, AnthropicKey string
 	OpenAIURL, OpenAIKey       string
 }
 
-// maxOutput bounds an answer, in tokens: an intent is small.
+// maxOutput bounds an answer, in tokens.
 const maxOutput = 4096
 
-// Open returns the model of a name such as "ollama:qwen3:4b",
-// "anthropic:NAME" or "openai:NAME", the last for every service with that
-// interface; a name without a provider is one of Options.Provider. An unknown
-// provider or a missing key is INVALID_PARAMS.
+// Open returns the model of a name such as "ollama:qwen3:4b", "anthropic:NAME" or
+// "openai:NAME", the last for every compatible service; a name without a provider uses
+// Options.Provider. An unknown provider or a missing key is INVALID_PARAMS.
 func Open(name string, options Options) (Model, error) {
 	provider, model := named(name, options.Provider)
 	if model == "" {
@@ -92,11 +91,11 @@ func Open(name string, options Options) (Model, error) {
 	return nil, fault.New(fault.InvalidParams, "model %q: unknown provider %q; known: %s", name, provider, strings.Join(providers, ", "))
 }
 
-// providers are those there are, the first is that of a name without one.
+// providers are the known providers; the first is the default.
 var providers = []string{"ollama", "anthropic", "openai"}
 
-// named splits the name of a model from its provider. What stands before a colon
-// and is no provider is part of the name: llama3:latest.
+// named splits a model's name into provider and model. A prefix that is not a provider
+// is part of the model's name: llama3:latest.
 func named(name, standard string) (provider, model string) {
 	if before, after, has := strings.Cut(name, ":"); has && slices.Contains(providers, before) {
 		return before, strings.TrimSpace(after)
@@ -112,7 +111,8 @@ type service struct {
 	window          window
 }
 
-// check reads the address. Its error does not repeat it, as it may hold a secret.
+// check validates the address. Its error does not quote the address, which may contain a
+// secret.
 func (s *service) check() error {
 	s.base = strings.TrimRight(s.base, "/")
 	address, err := url.Parse(s.base)
@@ -125,16 +125,16 @@ func (s *service) check() error {
 // Name is "provider:model".
 func (s *service) Name() string { return s.provider + ":" + s.model }
 
-// maxRefusal is the most bytes of an error that are repeated.
+// maxRefusal bounds the quoted part of a service's error, in bytes.
 const maxRefusal = 500
 
-// failed is the error of an answer, without the key.
+// failed is the error of an answer, with the key redacted.
 func (s *service) failed(what string) error {
 	return fault.New(fault.ReasoningUnavailable, "%s %s", s.Name(), fault.Cut(redact.FromLength(1, s.key).Text(what), maxRefusal))
 }
 
-// refusal is the error in the body of an answer, or "": some proxies and compatible
-// services give it with status 200.
+// refusal is the error in the body of an answer, or "". Some proxies and compatible
+// services send errors with status 200.
 func refusal(answer []byte) string {
 	var said struct {
 		Error json.RawMessage `json:"error"`
@@ -154,7 +154,7 @@ func refusal(answer []byte) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
 }
 
-// message is one turn of a conversation, the same in all three services.
+// message is one turn of a conversation; its form is the same in all three services.
 type message struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`

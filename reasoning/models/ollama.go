@@ -6,15 +6,15 @@ import (
 	"net/http"
 )
 
-// ollama speaks POST /api/chat of Ollama, whose "format" enforces a JSON Schema.
+// ollama is a client of POST /api/chat, whose "format" enforces a JSON Schema.
 type ollama struct{ *service }
 
-// ollamaContext is the least window that Ollama is asked to open. With its default
-// it would cut the prompt silently; and each change of the size loads the model anew.
+// ollamaContext is the smallest window requested. Ollama's default would truncate the
+// prompt silently, and each change of the size reloads the model.
 const ollamaContext = 16_384
 
-// room is the window for a prompt and the answer: the least one, or that doubled
-// until both fit. Estimates of tokens may be a quarter too low.
+// room returns the window for a prompt and its answer: ollamaContext, doubled until
+// both fit. Token estimates may be a quarter too low.
 func (o *ollama) room(prompt Prompt) int {
 	needed := (len(prompt.System)+len(prompt.User))/4*5/4 + maxOutput
 	size := ollamaContext
@@ -29,7 +29,7 @@ func (o *ollama) room(prompt Prompt) int {
 	return size
 }
 
-// ollamaAnswer takes a reply of Ollama, or one of its parts: both look the same.
+// ollamaAnswer reads a reply of Ollama or a part of one; both have the same form.
 type ollamaAnswer struct{ collected }
 
 func (a *ollamaAnswer) take(part []byte) error {

@@ -9,9 +9,9 @@ import (
 	"savant/fault"
 )
 
-// openAI speaks POST /chat/completions, which many services and local servers offer.
-// A schema that is to be enforced is sent as json_schema; else json_object is asked
-// for, which nearly all of them have.
+// openAI is a client of POST /chat/completions, which many services and local servers
+// implement. A schema to enforce is sent as json_schema; otherwise it requests
+// json_object, which nearly all of them support.
 type openAI struct{ *service }
 
 func (o *openAI) header() http.Header {
@@ -22,13 +22,13 @@ func (o *openAI) header() http.Header {
 	return header
 }
 
-// openAIForm is a response_format, and the schema in it.
+// openAIForm is a response_format with its schema.
 type openAIForm struct {
 	format any
 	schema form
 }
 
-// forms are what is asked for, in the order of preference.
+// forms are the response formats to try, in order of preference.
 func (o *openAI) forms(prompt Prompt) []openAIForm {
 	if len(prompt.Schema) == 0 {
 		return []openAIForm{{}}
@@ -39,7 +39,7 @@ func (o *openAI) forms(prompt Prompt) []openAIForm {
 		return forms[1:]
 	}
 	if made.around {
-		forms = forms[1:] // json_object would be no answer
+		forms = forms[1:] // json_object does not enforce the schema
 	}
 	if prompt.Enforce {
 		format := map[string]any{"type": "json_schema", "json_schema": map[string]any{"name": answerTool, "schema": made.schema, "strict": strict(made.schema)}}
@@ -64,10 +64,10 @@ func (o *openAI) Generate(ctx context.Context, prompt Prompt) (Reply, error) {
 	})
 }
 
-// openAIAnswer takes a completion, or the chunks of one.
+// openAIAnswer reads a completion, whole or in chunks.
 type openAIAnswer struct{ collected }
 
-// openAIMessage is a whole message, or what a chunk adds to it.
+// openAIMessage is a whole message, or the delta of a chunk.
 type openAIMessage struct {
 	Content   json.RawMessage `json:"content"`
 	Refusal   string          `json:"refusal"`

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// answerMember is the member of an object around an answer that is no object, where
-// a service takes schemas of objects alone.
+// answerMember is the member of a wrapper object. It holds an answer of another type
+// for services that only accept object schemas.
 const answerMember = "answer"
 
-// form is the schema that a service is given, and whether it is around the one asked
-// for.
+// form is the schema sent to a service, and whether it wraps the requested one.
 type form struct {
 	schema json.RawMessage
 	around bool
 }
 
-// objectForm returns a schema whose root is an object: the one asked for, or one
-// around it. ok is false if there is none, since its references are to the root.
+// objectForm returns a schema whose root is an object: the given one, or a wrapper
+// around it. ok is false if the schema cannot be wrapped because its references start
+// at the root.
 func objectForm(schema json.RawMessage) (made form, ok bool) {
 	var root map[string]json.RawMessage
 	if json.Unmarshal(schema, &root) != nil {
@@ -43,7 +43,7 @@ func objectForm(schema json.RawMessage) (made form, ok bool) {
 	return form{schema: raw, around: true}, err == nil
 }
 
-// unwrap returns the answer in a text that may have the object around it.
+// unwrap removes the wrapper object from an answer, if present.
 func (f form) unwrap(text string) string {
 	var members map[string]json.RawMessage
 	if !f.around || json.Unmarshal([]byte(text), &members) != nil || len(members) != 1 || members[answerMember] == nil {
@@ -52,12 +52,12 @@ func (f form) unwrap(text string) string {
 	return string(members[answerMember])
 }
 
-// strictKeywords are those that OpenAI's strict mode knows.
+// strictKeywords are the keywords of OpenAI's strict mode.
 var strictKeywords = strings.Fields("type properties required additionalProperties items enum const anyOf description title $defs $ref " +
 	"pattern format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minItems maxItems")
 
-// strict says whether a schema is of the part of JSON Schema that OpenAI enforces to
-// the letter: every member is required, and there are no others.
+// strict reports whether OpenAI's strict mode supports a schema: only known keywords,
+// all members required, no additional ones.
 func strict(raw json.RawMessage) bool {
 	var schema any
 	return json.Unmarshal(raw, &schema) == nil && strictSchema(schema)

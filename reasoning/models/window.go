@@ -12,18 +12,18 @@ import (
 	"savant/reasoning"
 )
 
-// window is how large the window of a model is, once that was asked for.
+// window caches the size of a model's context window.
 type window struct {
 	mu    sync.Mutex
 	known bool
 	size  int
 }
 
-// windowWait bounds the question for it.
+// windowWait bounds the query for the window.
 const windowWait = 5 * time.Second
 
-// windowFrom returns the size of the window, asked for once. A service that does not
-// answer is as one that does not say.
+// windowFrom returns the size of the window, queried once. It is 0 if the service does
+// not answer.
 func (s *service) windowFrom(ctx context.Context, ask func(context.Context) int) int {
 	s.window.mu.Lock()
 	defer s.window.mu.Unlock()
@@ -76,8 +76,8 @@ func (a *anthropic) Window(ctx context.Context) int {
 	})
 }
 
-// windowNames are what services with OpenAI's interface call a window in their lists
-// of models: vLLM, Groq, OpenRouter, Mistral. OpenAI itself does not say.
+// windowNames are the names of the window in the model lists of OpenAI-compatible
+// services: vLLM, Groq, OpenRouter, Mistral. OpenAI itself does not report it.
 var windowNames = []string{"max_model_len", "context_window", "context_length", "max_context_length"}
 
 // Window reads GET /models.
@@ -105,7 +105,7 @@ func (o *openAI) Window(ctx context.Context) int {
 	})
 }
 
-// number reads a number; 0 if it is none.
+// number decodes a number; 0 for anything else.
 func number(raw json.RawMessage) int {
 	var value float64
 	if json.Unmarshal(raw, &value) != nil || value < 0 || value > 1<<40 {

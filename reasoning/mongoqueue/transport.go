@@ -1,5 +1,5 @@
-// Package mongoqueue carries questions about what to do next over a queue in MongoDB:
-// agents on any machine ask, workers on any machine answer.
+// Package mongoqueue is a reasoning.Transport over a queue in MongoDB: agents on any
+// machine enqueue questions, and workers on any machine answer them.
 package mongoqueue
 
 import (
@@ -15,11 +15,11 @@ import (
 	"savant/reasoning"
 )
 
-// Collection is the collection that the queue is in.
+// Collection is the collection of the queue.
 const Collection = "reasoning_queue"
 
-// Transport asks over the queue. A question has the key of its run, step and attempt, so
-// one that is asked again finds its answer, or the work that is under way.
+// Transport sends questions over the queue. The key of a question comes from its run,
+// step and attempt, so a repeated question finds its answer or the job in progress.
 type Transport struct {
 	queue *jobs.Queue
 	host  string
@@ -30,25 +30,24 @@ func New(database *mongo.Database) *Transport {
 	return &Transport{jobs.New(database.Collection(Collection)), database.Host()}
 }
 
-// Name says where the queue is.
+// Name names the host of the queue.
 func (t *Transport) Name() string { return "the queue at " + t.host }
 
-// Unanswered is how many questions are in the queue and have no answer yet, those that a
-// worker is at included.
+// Unanswered counts the questions without an answer, claimed ones included.
 func (t *Transport) Unanswered(ctx context.Context) (int, error) { return t.queue.Waiting(ctx) }
 
-// lookFor is how long a round trip waits before it says that a worker is at it.
+// lookFor is how long a round trip waits before it returns Pending.
 const lookFor = 2 * time.Second
 
-// margin is the time before a deadline in which a round trip says why there is no answer.
+// margin is the time reserved before a deadline to report why there is no answer.
 const margin = 100 * time.Millisecond
 
-// maxGenerations bounds how often a question is asked anew that ended in an error.
+// maxGenerations bounds how often a question is enqueued again after an error.
 const maxGenerations = 100
 
-// RoundTrip enqueues the question and waits for its answer. It is *Pending while a worker
-// is at it; *Temporary, REASONING_UNAVAILABLE, while none has taken it and where the
-// database cannot be reached; else the error that the worker recorded.
+// RoundTrip enqueues the question and waits for its answer. The error is *Pending while a
+// worker has claimed it; *Temporary with REASONING_UNAVAILABLE if no worker has, or the
+// database is unreachable; else the error that the worker recorded.
 func (t *Transport) RoundTrip(ctx context.Context, request reasoning.Request) (json.RawMessage, error) {
 	id, answer, err := t.enqueue(ctx, request)
 	if err != nil || answer != nil {
@@ -87,8 +86,8 @@ func (t *Transport) patience(ctx context.Context) time.Duration {
 	return max(min(lookFor, time.Until(deadline)-margin), margin/2)
 }
 
-// enqueue asks under the first id of the question that did not end in an error, and
-// returns the answer where there is one.
+// enqueue enqueues the question under its first id that did not end in an error, and
+// returns the answer if there is one.
 func (t *Transport) enqueue(ctx context.Context, request reasoning.Request) (id string, answer json.RawMessage, err error) {
 	for generation := 1; generation <= maxGenerations; generation++ {
 		if id = request.Key(); generation > 1 {
@@ -116,13 +115,13 @@ func (t *Transport) enqueue(ctx context.Context, request reasoning.Request) (id 
 	return "", nil, fault.New(fault.ReasoningUnavailable, "the question %s ended in an error %d times", request.Key(), maxGenerations)
 }
 
-// abandon ends a question that nobody waits for, unless a worker is at it: its answer is
-// kept for a run that is resumed.
+// abandon cancels a question that nobody waits for. A claimed one is left, because a
+// resumed run can use its answer.
 func (t *Transport) abandon(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), margin)
 	defer cancel()
 	if owner, err := t.queue.Claimed(ctx, id); err == nil && owner == "" {
-		_ = t.queue.Cancel(ctx, id) // else a worker answers in vain
+		_ = t.queue.Cancel(ctx, id) // on failure a worker answers needlessly
 	}
 }
 

@@ -14,24 +14,25 @@ import (
 	"savant/reasoning"
 )
 
-// Work says how a worker works.
+// Work configures a worker.
 type Work struct {
-	// Owner names it for people.
+	// Owner names the worker for people.
 	Owner string
-	// Concurrency is how many questions are answered at once.
+	// Concurrency bounds the questions answered at once.
 	Concurrency int
-	// Lease is how long a question stays with a worker that gives no sign of life;
-	// MaxClaims sets one aside that came to nothing so often.
+	// Lease is how long the worker keeps a question without a heartbeat; MaxClaims is the
+	// number of failed claims after which a question is set aside.
 	Lease     time.Duration
 	MaxClaims int
-	// Keep is how long questions that were answered are kept. It has to be long past any
-	// timeout of an asker.
+	// Keep is how long answered questions are kept. It must exceed every client's timeout
+	// by far.
 	Keep time.Duration
 	Log  *slog.Logger
 }
 
-// Serve answers questions of the queue until ctx ends. decide answers one: a *Temporary
-// error gives the question back, any other is its answer.
+// Serve answers questions of the queue with decide until ctx ends. A *Temporary error
+// of decide makes the question claimable again; any other error is recorded as its
+// answer.
 func Serve(ctx context.Context, database *mongo.Database, work Work, decide func(context.Context, reasoning.Request) (json.RawMessage, error)) error {
 	queue := jobs.New(database.Collection(Collection))
 	var pruning sync.WaitGroup
@@ -53,7 +54,7 @@ func Serve(ctx context.Context, database *mongo.Database, work Work, decide func
 	return worker.Run(ctx)
 }
 
-// prune removes what was answered long ago, at once and then every hour.
+// prune removes questions answered longer ago than Keep, at once and then every hour.
 func prune(ctx context.Context, queue *jobs.Queue, work Work) {
 	for ctx.Err() == nil {
 		n, err := queue.Prune(ctx, time.Now().Add(-work.Keep))

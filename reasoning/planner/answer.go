@@ -16,12 +16,12 @@ const (
 	maxHits       = 6
 )
 
-// noModel is the end of every answer.
+// noModel ends every answer.
 const noModel = "No model was asked: this is the offline planner, which searches, reads and quotes. " +
 	"Set REASONING_API_URL, SAVANT_SLM or SAVANT_LLM for an answer that was thought about."
 
-// enough is the part of the goal's words, by weight, that a passage must have to be
-// called an answer: less of a long goal, whose words rarely stand all together.
+// enough is the coverage at which a passage counts as an answer. It is lower for long
+// goals, whose words rarely occur all together.
 func (p *planner) enough() float64 {
 	switch count := len(p.words); {
 	case count <= 3:
@@ -32,11 +32,11 @@ func (p *planner) enough() float64 {
 	return 0.4
 }
 
-// near is the part of the best score that a passage must have to answer.
+// near is the fraction of the best score that a passage needs to be quoted.
 const near = 0.75
 
-// answer writes what was found, and whether that answers the goal. Every statement is
-// a quote with its path and line, or a commit.
+// answer writes the findings, and reports whether they answer the goal. Every statement
+// is a quote with its path and line, or a commit.
 func (p *planner) answer() (text string, found bool) {
 	var out strings.Builder
 	switch {
@@ -95,7 +95,7 @@ func (p *planner) writePassages(out *strings.Builder, passages []passage) bool {
 	return good
 }
 
-// writeHits quotes hits whose files could not be read.
+// writeHits quotes the hits if their files could not be read.
 func (p *planner) writeHits(out *strings.Builder) {
 	fmt.Fprintf(out, "Hits of the search for %q; they were not read further.\n\n", join(p.words))
 	places := p.places()
@@ -119,7 +119,7 @@ func (p *planner) writeNothing(out *strings.Builder) {
 	}
 }
 
-// writeOthers quotes the results of the tools that the goal names, and says whether
+// writeOthers quotes the results of the tools that the goal names, and reports whether
 // there are any.
 func (p *planner) writeOthers(out *strings.Builder) bool {
 	for _, outcome := range p.found.others {
@@ -128,8 +128,8 @@ func (p *planner) writeOthers(out *strings.Builder) bool {
 	return len(p.found.others) > 0
 }
 
-// missing returns the words of the goal that no file has. If the search does not count
-// files, it returns those that no hit and nothing that was read has.
+// missing returns the words of the goal that no file contains. If the search does not
+// count files, it considers the hits and the readings only.
 func (p *planner) missing() (missing []string) {
 	for _, w := range p.words {
 		if with, counted := p.found.counts.Words[w.text]; counted {
@@ -149,7 +149,7 @@ func (p *planner) missing() (missing []string) {
 	return missing
 }
 
-// writeFailures says which calls failed.
+// writeFailures lists the failed calls.
 func (p *planner) writeFailures(out *strings.Builder) {
 	failures := slices.Compact(slices.Sorted(slices.Values(p.found.failures)))
 	for _, failure := range failures[:min(len(failures), 3)] {
@@ -157,7 +157,7 @@ func (p *planner) writeFailures(out *strings.Builder) {
 	}
 }
 
-// distinctTexts returns texts in their order, each once.
+// distinctTexts removes duplicates and keeps the order.
 func distinctTexts(texts []string) (once []string) {
 	for _, each := range texts {
 		if !slices.Contains(once, each) {

@@ -12,13 +12,13 @@ var (
 	tableRule       = pattern.Lazy(`^\|?[\s:|-]+\|?$`)
 )
 
-// documentReader cuts what was read of a document into passages: headings with what
-// follows them, rows of tables, items of lists, paragraphs.
+// documentReader splits a reading of a document into passages: sections, table rows,
+// list items and paragraphs.
 type documentReader struct {
 	planner *planner
 	reading reading
 	heading string
-	header  *quoted // of the table that is read
+	header  *quoted // of the current table
 	block   []quoted
 	fenced  bool
 	found   []passage
@@ -33,9 +33,9 @@ func (p *planner) documentPassages(r reading) []passage {
 	return d.found
 }
 
-// beginsFenced says whether lines begin inside of fenced code: as the languages tell that
-// their fences name, which only one that opens has; else, if the first one names none and
-// one of all has no other.
+// beginsFenced reports whether lines begin inside a fenced block. Only an opening fence
+// names a language, so such fences decide; otherwise the lines begin inside if the first
+// fence is bare and the number of fences is odd.
 func beginsFenced(lines []string) bool {
 	var fences []string
 	for _, line := range lines {
@@ -90,8 +90,8 @@ func (d *documentReader) line(i int, q quoted) {
 	}
 }
 
-// section adds a heading with the lines that follow it, an example to its end. The words
-// of the heading count most.
+// section adds a heading with the lines that follow it, a fenced example completely. The
+// words of the heading count most.
 func (d *documentReader) section(i int, heading quoted) {
 	s := passage{path: d.reading.path, heading: d.heading, nameLine: heading.number, lines: []quoted{heading}}
 	fenced := false
@@ -112,7 +112,7 @@ func (d *documentReader) section(i int, heading quoted) {
 	}
 }
 
-// row adds a row of a table, with the first one, which names the columns.
+// row adds a row of a table, with the header row.
 func (d *documentReader) row(q quoted, text string) {
 	switch {
 	case d.header == nil:
@@ -124,7 +124,7 @@ func (d *documentReader) row(q quoted, text string) {
 	}
 }
 
-// end adds the paragraph or the item that was read.
+// end adds the current paragraph or list item.
 func (d *documentReader) end() {
 	if len(d.block) > 0 {
 		factor := 1.0
@@ -137,7 +137,7 @@ func (d *documentReader) end() {
 	d.block = nil
 }
 
-// longest is how many lines of a paragraph, or of an example, are quoted.
+// longest bounds the quoted lines of a paragraph or an example.
 func (d *documentReader) longest() int {
 	if strings.HasPrefix(strings.TrimSpace(d.block[0].text), "```") {
 		return maxExample

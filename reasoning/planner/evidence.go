@@ -11,7 +11,7 @@ import (
 	"savant/reasoning"
 )
 
-// evidence is what the steps so far brought, read back from the request.
+// evidence is the results of earlier steps, read back from the request.
 type evidence struct {
 	searches []string // the queries
 	counts   counts
@@ -19,8 +19,8 @@ type evidence struct {
 	reads    []reading
 	past     []record
 	others   []reasoning.Outcome
-	// rounds counts the steps that searched and did not read. readAfterFollowUp: a step after the
-	// second of them read.
+	// rounds counts the steps that searched without reading. readAfterFollowUp says that a
+	// step after the second one read.
 	rounds            int
 	readAfterFollowUp bool
 	readFailed        bool
@@ -28,7 +28,7 @@ type evidence struct {
 	failures          []string // sentences for the answer
 }
 
-// counts say how many files were searched, and how many of them have a word.
+// counts has the number of files searched, and of those that contain each word.
 type counts struct {
 	Files int            `json:"files"`
 	Words map[string]int `json:"words"`
@@ -40,10 +40,11 @@ type row struct {
 	Line    int     `json:"line"`
 	Snippet string  `json:"snippet"`
 	Score   float64 `json:"score"`
-	// share is the score as a part of the best one of its search, which was for query.
+	// share is the score relative to the best hit of its search, which was for query.
 	share float64
 	query string
-	// whole: the search was for all words of the goal. heading: it is one of an outline.
+	// whole: the search was for all words of the goal. heading: the hit comes from an
+	// outline.
 	whole, heading bool
 }
 
@@ -54,8 +55,8 @@ type reading struct {
 	lines []string
 }
 
-// gather reads the outcomes of the run. Memory may have cut those of the last
-// step, or not have them yet: they are also in the last output.
+// gather reads the outcomes of the run. Those of the last step come from the last
+// output, because memory may have cut them or lack them.
 func (p *planner) gather() {
 	p.found.counts.Words = map[string]int{}
 	steps, last := p.request.Memory.Steps, p.request.LastOutput
@@ -108,7 +109,7 @@ func (p *planner) takeSearch(outcome reasoning.Outcome) {
 		Rows   []row  `json:"rows"`
 	}
 	if json.Unmarshal(wholePart(outcome, `},{`, `}]}`), &result) != nil {
-		if !outcome.Cut { // of a cut answer the first hit may be too long to be there whole
+		if !outcome.Cut { // in a truncated answer even the first hit may be incomplete
 			p.found.failures = append(p.found.failures, "the hits of "+outcome.ToolName+" cannot be read")
 		}
 		return
@@ -133,8 +134,8 @@ func (p *planner) takeSearch(outcome reasoning.Outcome) {
 	}
 }
 
-// takeOutline adds the headings of a document that have words of the goal as hits, as
-// good as the best one that the document had.
+// takeOutline adds the headings with words of the goal as hits, with the score of the
+// document's best hit.
 func (p *planner) takeOutline(outcome reasoning.Outcome) {
 	var result struct {
 		Path        string `json:"path"`
@@ -144,7 +145,7 @@ func (p *planner) takeOutline(outcome reasoning.Outcome) {
 		} `json:"definitions"`
 	}
 	if json.Unmarshal(outcome.Result, &result) != nil {
-		return // the outline only helps
+		return // the outline is optional
 	}
 	best := row{}
 	for _, hit := range p.found.rows {
@@ -157,8 +158,8 @@ func (p *planner) takeOutline(outcome reasoning.Outcome) {
 	}
 }
 
-// repeatsGoal says whether a text holds the goal itself, as tests and examples do:
-// it does not answer it.
+// repeatsGoal reports whether a text contains the goal itself, as tests and examples
+// do. Such a text does not answer it.
 func (p *planner) repeatsGoal(text string) bool {
 	goal := strings.TrimSpace(p.request.Goal)
 	return len(strings.Fields(goal)) > 2 && strings.Contains(strings.ToLower(text), strings.ToLower(goal))
@@ -172,7 +173,7 @@ func (p *planner) takeRead(outcome reasoning.Outcome) {
 	}
 	if json.Unmarshal(wholePart(outcome, `\n`, `"}`), &result) != nil || result.Path == "" {
 		p.found.readFailed = true
-		if !outcome.Cut { // of a cut answer the first line may be too long to be there whole
+		if !outcome.Cut { // in a truncated answer even the first line may be incomplete
 			p.found.failures = append(p.found.failures, "what "+outcome.ToolName+" answered cannot be read")
 		}
 		return
@@ -184,9 +185,8 @@ func (p *planner) takeRead(outcome reasoning.Outcome) {
 	p.found.reads = append(p.found.reads, reading{path: result.Path, start: max(1, result.StartLine), lines: lines})
 }
 
-// wholePart returns the result of a call. Of a result that memory cut, it returns
-// what comes before the last separator that can be closed to JSON again: whole
-// rows of a search, whole lines of a reading.
+// wholePart returns the result of a call. It truncates a cut result at the last
+// separator and closes the JSON again, so that only whole rows or lines remain.
 func wholePart(outcome reasoning.Outcome, separator, closing string) json.RawMessage {
 	var text string
 	if !outcome.Cut || json.Unmarshal(outcome.Result, &text) != nil {

@@ -13,7 +13,7 @@ import (
 	"savant/reasoning"
 )
 
-// record is what a tool answered that lists commits.
+// record is a list of commits, as returned by a tool.
 type record struct {
 	Commits []struct {
 		Short   string   `json:"short"`
@@ -40,8 +40,8 @@ const (
 	maxFiles     = 8
 )
 
-// searchSubject searches for what the question about the past is about, where it
-// names no path.
+// searchSubject searches for the subject of a question about the past, unless it names
+// a path.
 func (p *planner) searchSubject() ([]reasoning.Call, string) {
 	if p.tools.search == nil || !p.hasSubject() || len(p.question.period.paths) > 0 || len(p.found.searches) > 0 {
 		return nil, ""
@@ -50,13 +50,13 @@ func (p *planner) searchSubject() ([]reasoning.Call, string) {
 	return []reasoning.Call{p.search(query, nil)}, "Look for the files of " + query + "."
 }
 
-// hasSubject says whether the question is about a part of the project.
+// hasSubject reports whether the question is about a part of the project.
 func (p *planner) hasSubject() bool {
 	return strings.TrimSpace(p.question.subject) != "" && len(p.words) > 0
 }
 
-// readHistory lists the commits of the period, of the paths that the question names
-// or that its subject was found in.
+// readHistory lists the commits of the period that changed the paths of the question or
+// of its subject.
 func (p *planner) readHistory() ([]reasoning.Call, string) {
 	if len(p.found.past) > 0 || p.found.failed > 0 {
 		return nil, ""
@@ -91,8 +91,8 @@ func (p *planner) readHistory() ([]reasoning.Call, string) {
 	return []reasoning.Call{p.tools.log.call(values...)}, "The commits answer this: " + p.selected(paths) + "."
 }
 
-// subjectPaths are the folder that has the name of a word of the subject, else the
-// file that holds the most of it.
+// subjectPaths returns the folder named like a word of the subject, else the file that
+// mentions it most.
 func (p *planner) subjectPaths() []string {
 	for _, w := range p.words {
 		for _, hit := range p.found.rows {
@@ -110,7 +110,7 @@ func (p *planner) subjectPaths() []string {
 	return nil
 }
 
-// selected says which commits were asked for.
+// selected describes the commits asked for.
 func (p *planner) selected(paths []string) string {
 	period := p.question.period
 	text := "commits"
@@ -143,7 +143,7 @@ func (p *planner) takeLog(outcome reasoning.Outcome) {
 	}
 }
 
-// writeHistory tells the commits that were listed. It says whether there are any.
+// writeHistory writes the listed commits, and reports whether there are any.
 func (p *planner) writeHistory(out *strings.Builder) bool {
 	past := p.found.past[len(p.found.past)-1]
 	which := p.selected(p.question.period.paths)
@@ -186,8 +186,8 @@ func (r record) writeCommits(out *strings.Builder) {
 	}
 }
 
-// writeAuthors counts who made the commits; by the tool's count, which is of all of
-// them, where it gives one.
+// writeAuthors writes the commits of each author: the tool's totals if it has any, else
+// counts of the listed commits.
 func (r record) writeAuthors(out *strings.Builder, which string) {
 	authors, of := r.Authors, "all "
 	if len(authors) == 0 {

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// passage is quoted as a whole: a declaration with the comment above it and the best
-// lines below, a part of a document, or a line of text.
+// passage is the unit of quoting: a declaration with its comment and the best lines of
+// its body, a part of a document, or a line of text.
 type passage struct {
 	path  string
 	lines []quoted
-	// name is what the passage declares, at nameLine; empty for text. heading is the one
-	// that a part of a document stands under; nameLine is then where the part begins.
+	// name is the declared name, at nameLine; empty for text. heading is the heading above
+	// a part of a document, whose first line is then nameLine.
 	name     string
 	nameLine int
 	heading  string
 	score    float64
-	// coverage is the part of the goal's words that the passage has, from 0 to 1.
+	// coverage is the weighted fraction of the goal's words in the passage, from 0 to 1.
 	coverage float64
 }
 
@@ -38,20 +38,20 @@ const (
 	maxExample = 24
 )
 
-// Weights of a passage: its title, a value, a word that only the body of a
-// declaration has, one that only the heading, the path or an example has.
+// Weights of a passage: for its title, for a value, and for words found only in the
+// body of a declaration, a heading, the path or an example.
 const (
-	titled    = 0.8  // a title that says what the goal says, and no more
-	hasValue  = 1.25 // it has a value of the kind that is asked for
-	hasCount  = 1.4  // it has a number of what is counted
-	named     = 1.6  // it declares a name of code that the goal has: as much as a document counts for
+	titled    = 0.8  // a title with the same words as the goal
+	hasValue  = 1.25 // it has a value of the requested kind
+	hasCount  = 1.4  // it has a number of the counted things
+	named     = 1.6  // it declares an identifier of the goal: weighs as much as a document
 	inBody    = 0.5
 	inHeading = 0.8
 	inPath    = 0.5
 	inExample = 0.7
 )
 
-// passages returns what is worth quoting, the best first, each line once.
+// passages returns the passages to quote, best first, without overlaps.
 func (p *planner) passages() []passage {
 	var all []passage
 	for _, each := range p.found.reads {
@@ -73,7 +73,7 @@ func (p *planner) passages() []passage {
 	return distinct(all)
 }
 
-// share is the best rank of a hit in what was read.
+// share is the best rank of a hit in a reading.
 func (p *planner) share(r reading) (best float64) {
 	for _, hit := range p.found.rows {
 		if hit.Path == r.path && hit.Line >= r.start && hit.Line < r.start+len(r.lines) {
@@ -112,8 +112,8 @@ func (p *planner) codePassages(r reading) (found []passage) {
 	return found
 }
 
-// passageAt returns the passage of a line that declares something, or of a line of
-// text that holds words of the goal.
+// passageAt returns the passage of a declaration, or of a line of text with words of
+// the goal.
 func (p *planner) passageAt(r reading, i int) (passage, bool) {
 	name := documented(r.lines, i)
 	if match := declaration().FindStringSubmatch(r.lines[i]); match != nil {
@@ -146,9 +146,8 @@ func (p *planner) passageAt(r reading, i int) (passage, bool) {
 	return s, true
 }
 
-// documented is the name that a line declares without a keyword, such as a field or one
-// of a block of constants: its first word, which the comment above begins with. "" if
-// there is none.
+// documented is the name declared by a line without a keyword, such as a field or a
+// constant in a block: its first word, if the comment above begins with it; else "".
 func documented(lines []string, i int) string {
 	match := firstWord().FindStringSubmatch(lines[i])
 	first := commentAbove(lines, i)
@@ -161,9 +160,9 @@ func documented(lines []string, i int) string {
 	return match[1]
 }
 
-// value sets the score and the coverage of a passage with a title: what it declares, its
-// heading, or the first cell of its row; "" for none. The path counts for what holds words
-// of the goal without it.
+// value sets the score and the coverage of a passage. title is the declared name, the
+// heading, or the first cell of a row, or "". The path counts only if the passage itself
+// has words of the goal.
 func (p *planner) value(s *passage, title string, fields ...field) {
 	if p.cover(slices.Clone(fields)...) == 0 {
 		return
@@ -183,7 +182,7 @@ func (p *planner) value(s *passage, title string, fields ...field) {
 	s.coverage = p.coverage(texts...)
 }
 
-// isPackage says whether a line names a package: only the comment above it counts.
+// isPackage reports whether a line is a package clause, of which only the comment counts.
 func isPackage(line string) bool {
 	return strings.HasPrefix(line, "package ") || strings.HasPrefix(line, "module ")
 }
@@ -205,7 +204,7 @@ func (p *planner) textAt(r reading, i int) (passage, bool) {
 	return s, true
 }
 
-// commentAbove returns where the comment above a line begins.
+// commentAbove returns the first line of the comment above a line.
 func commentAbove(lines []string, at int) int {
 	first := at
 	for first > 0 && at-first < maxComment && isComment(lines[first-1]) {
@@ -241,7 +240,7 @@ func textOf(lines []quoted) string {
 	return out.String()
 }
 
-// where names a passage.
+// where returns the location of a passage.
 func (s passage) where() string {
 	switch {
 	case s.name != "":

@@ -19,8 +19,8 @@ type place struct {
 	score float64
 }
 
-// weighWords gives each word of the goal its weight: the fewer files have it, the more
-// it weighs. Words that no file has weigh as much as the others on average, which is 1.
+// weighWords sets the inverse document frequency of each word of the goal, normalized
+// to an average of 1. Words that no file contains get the average.
 func (p *planner) weighWords() {
 	sum, found := 0.0, 0
 	for i, w := range p.words {
@@ -39,8 +39,8 @@ func (p *planner) weighWords() {
 	}
 }
 
-// filesWith says how many of all files have a word. A search that does not count files
-// leaves the hits for all words to count.
+// filesWith returns how many of all files contain a word. If the search does not count
+// files, it counts among the hits for all words.
 func (p *planner) filesWith(w word) (with, all int) {
 	if with, counted := p.found.counts.Words[w.text]; counted {
 		return with, p.found.counts.Files
@@ -57,8 +57,8 @@ func (p *planner) filesWith(w word) (with, all int) {
 	return with, all
 }
 
-// places returns the best lines, the best first. They are
-// far enough from each other to be read separately, and at most two of one file.
+// places returns the best lines to read, best first: with enough distance for separate
+// readings, and at most two in a file.
 func (p *planner) places() []place {
 	var all []place
 	for _, hit := range p.found.rows {
@@ -86,7 +86,8 @@ func (p *planner) places() []place {
 	return best
 }
 
-// maxDocuments is how many documents are read or quoted where there are other files.
+// maxDocuments bounds the documents among the files that are read or quoted, if there are
+// other files.
 const maxDocuments = 3
 
 // mixed returns the first count of all, not all of them from documents if there are
@@ -107,8 +108,8 @@ func mixed[T any](all []T, count int, pathOf func(T) string) []T {
 	return chosen[:min(len(chosen), count)]
 }
 
-// rank is the score of a hit as a part of the best one of its search, times what the
-// search was for. What a search for other words found counts less.
+// rank is the share of a hit, weighted by the purpose of its search: a search for other
+// words than the goal's counts less.
 func (p *planner) rank(hit row) float64 {
 	if hit.whole {
 		return hit.share
@@ -116,16 +117,16 @@ func (p *planner) rank(hit row) float64 {
 	return otherWords * hit.share * p.weigh(hit.query) / p.weight()
 }
 
-// otherWords is how much a search for other words than the goal's counts; definition is
-// what it adds to a hit that it declares a name that was searched for, or that it is a
-// heading with words of the goal.
+// otherWords is the weight of a search for other words than the goal's; definition is a
+// bonus for a hit that declares a searched name, or is a heading with words of the
+// goal.
 const (
 	otherWords = 0.7
 	definition = 0.25
-	valued     = 0.5 // it gives a name of the goal the value that is asked for
+	valued     = 0.5 // it assigns a name of the goal the requested value
 )
 
-// declared is the name that a text declares in one of its lines, or "".
+// declared is the first name declared in a text, or "".
 func declared(text string) string {
 	for line := range strings.Lines(text) {
 		if match := declaration().FindStringSubmatch(line); match != nil {
@@ -135,7 +136,7 @@ func declared(text string) string {
 	return ""
 }
 
-// assigned is the name that a text gives a value in one of its lines, or "".
+// assigned is the first name assigned a value in a text, or "".
 func assigned(text string) string {
 	for line := range strings.Lines(text) {
 		if match := assignment().FindStringSubmatch(line); match != nil {
@@ -145,7 +146,7 @@ func assigned(text string) string {
 	return ""
 }
 
-// followed says whether a name, or one that ends in it, was searched for.
+// followed reports whether a name, or one that ends in it, was searched for.
 func (p *planner) followed(name string) bool {
 	return name != "" && telling(name) > 1 && slices.ContainsFunc(p.found.searches, func(query string) bool {
 		return query == name || strings.HasSuffix(query, "."+name)
@@ -165,9 +166,9 @@ func apart(chosen []place, at place) bool {
 	return true
 }
 
-// standing weighs a file by its kind. Sources come before documents for a question
-// that asks where, documents before sources for another one; tests are first if they
-// are asked for. Data and other people's code come last.
+// standing weighs a file by its kind. Sources rank above documents for "where"
+// questions, below them for others; tests rank first if asked for. Data and vendored
+// code rank last.
 func (p *planner) standing(name string) float64 {
 	base := path.Base(name)
 	switch {
@@ -213,12 +214,12 @@ var declaration = pattern.Lazy(`^\s*(?:export |public |private |static |async |p
 // firstWord is the word that a line begins with.
 var firstWord = pattern.Lazy(`^\s*([A-Za-z_]\w*)`)
 
-// assignment matches a line that gives a name its value, such as one of a block of
+// assignment matches a line that assigns a value to a name, such as in a block of
 // constants.
 var assignment = pattern.Lazy(`^\s*([A-Za-z_][\w.]*)(?:\s+[\w.\[\]*]+)?\s*:?=\s*(?:-?\d|["'\x60])`)
 
-// names returns the identifiers near the goal's words in what was read, the best
-// first, without those that were searched for.
+// names returns the identifiers near the goal's words in the readings, best first,
+// without those already searched for.
 func (p *planner) names() []string {
 	scores := map[string]float64{}
 	for _, each := range p.found.reads {
@@ -241,8 +242,8 @@ func (p *planner) names() []string {
 	return names[:min(len(names), maxFollowUps)]
 }
 
-// uninteresting are words of English, members of common packages, fields of
-// one-letter receivers, and files.
+// uninteresting matches English words, members of common packages, fields of one-letter
+// receivers, and file names.
 func uninteresting(name string) bool {
 	first, rest, dotted := strings.Cut(name, ".")
 	switch {
@@ -254,7 +255,7 @@ func uninteresting(name string) bool {
 	return rest == strings.ToLower(rest)
 }
 
-// telling prefers names that cannot be words of English.
+// telling weighs names, those that cannot be English words higher.
 func telling(name string) float64 {
 	if strings.ContainsAny(name[1:], "._ABCDEFGHIJKLMNOPQRSTUVWXYZ") {
 		return 2
@@ -268,8 +269,7 @@ func (p *planner) searched(name string) bool {
 	})
 }
 
-// scarcest returns the word of the goal that the fewest hits have, if a search of it
-// alone may find more.
+// scarcest returns the rarest word of the goal, if a search for it alone may find more.
 func (p *planner) scarcest() (word, bool) {
 	if len(p.words) < 2 {
 		return word{}, false

@@ -1,5 +1,5 @@
 // Package planner decides without a model. It searches, reads and quotes by fixed
-// rules, and says only what it found.
+// rules, and states only what it found.
 package planner
 
 import (
@@ -14,25 +14,24 @@ import (
 // Name is how the planner signs its decisions. It is not a model.
 const Name = "offline-planner"
 
-// How much the planner asks for. An agent shows what the last step read whole, so
-// that the answer comes from there.
+// Limits of the planner's searches and readings. The answer is written from the last
+// step, which a request shows in full.
 const (
 	maxReads     = 5
 	maxOther     = 2
 	searchLimit  = 12
 	perFile      = 3
 	readLines    = 40
-	linesBefore  = 10 // before a hit, where its comment or its heading is
+	linesBefore  = 10 // before a hit, for its comment or heading
 	maxFollowUps = 3
 	maxOutlines  = 3
 )
 
 // Plan decides what to do from the request alone. A question about the past of the
-// repository goes to a tool that lists commits. For any other question it searches
-// for the words of the goal, reads the best places, searches for the names found
-// there, reads again, and answers with quotes. A goal that asks for a change is
-// refused. The same request gets the same intent on the same day; now tells which
-// day "last week" ends on.
+// repository goes to a tool that lists commits. For any other question it searches for
+// the words of the goal, reads the best places, searches for the names found there,
+// reads again, and answers with quotes. A goal that asks for a change is refused. Plan
+// is deterministic within a day; now is the reference for "last week".
 func Plan(request reasoning.Request, now time.Time) reasoning.Intent {
 	p := &planner{request: request, question: ask(request.Goal, now), tools: chooseTools(request)}
 	p.words = wordsOf(p.question.subject, p.question.kind != history)
@@ -84,7 +83,7 @@ func (p *planner) phases() []func() ([]reasoning.Call, string) {
 	return []func() ([]reasoning.Call, string){p.firstSearch, p.firstRead, p.followUp, p.secondRead}
 }
 
-// mayCall leaves the last step for the answer.
+// mayCall reports whether a call is possible; the last step is reserved for the answer.
 func (p *planner) mayCall() bool {
 	policy, limits := p.request.Policy, p.request.Limits
 	return !policy.NoTools && !policy.MustFinish && !policy.Stuck && limits.StepsLeft != 1 && p.question.kind != change
@@ -102,8 +101,8 @@ func (p *planner) firstSearch() (calls []reasoning.Call, why string) {
 	return append(calls, p.tools.others...), "Look for the words of the goal: " + strings.Join(strings.Fields(join(p.words)), ", ") + "."
 }
 
-// wholeQueries are all words of the goal, in all files and in those of the kind that
-// answers such a question.
+// wholeQueries search for all words of the goal, in all files and in files of the kind
+// that suits the question.
 func (p *planner) wholeQueries() []reasoning.Call {
 	if len(p.words) == 0 {
 		return nil
@@ -115,7 +114,7 @@ func (p *planner) wholeQueries() []reasoning.Call {
 	return calls
 }
 
-// search is a call of the search, in the files of some globs; nil for all files.
+// search returns a search call, limited to globs; nil searches all files.
 func (p *planner) search(query string, globs []string) reasoning.Call {
 	var paths any
 	if globs != nil {
@@ -132,8 +131,7 @@ func (p *planner) firstRead() ([]reasoning.Call, string) {
 	return p.readPlaces("Read around the best hits: ")
 }
 
-// followUp searches for the word that the hits have least, and for the names near
-// the goal's words.
+// followUp searches for the scarcest word, and for the names near the goal's words.
 func (p *planner) followUp() (calls []reasoning.Call, why string) {
 	if p.tools.search == nil || len(p.found.reads) == 0 || p.found.rounds >= 2 || p.answered() {
 		return nil, ""
@@ -150,8 +148,8 @@ func (p *planner) followUp() (calls []reasoning.Call, why string) {
 	return calls, "Follow the names that stand beside the goal's words: " + strings.Join(names, ", ") + "."
 }
 
-// outlines asks for the headings of the best documents: a search gives one line of
-// each file, which need not be in the section that answers.
+// outlines requests the headings of the best documents, because a search gives one line
+// of each file, which need not be in the relevant section.
 func (p *planner) outlines() (calls []reasoning.Call) {
 	if p.tools.outline == nil || p.question.kind != explain {
 		return nil
@@ -166,17 +164,17 @@ func (p *planner) outlines() (calls []reasoning.Call) {
 	return calls
 }
 
-// answered says whether a document answers the question already.
+// answered reports whether a document already answers the question.
 func (p *planner) answered() bool {
 	best := p.passages()
 	return p.question.kind == explain && len(best) > 0 && isDocument(best[0].path) && best[0].coverage >= plenty
 }
 
-// plenty is the coverage with which no more is looked for.
+// plenty is the coverage at which the search stops.
 const plenty = 0.9
 
-// secondRead reads the best places again, with what the follow-up found: what was
-// read before may be cut by now.
+// secondRead reads the best places again, including those of the follow-up, because
+// earlier readings may be truncated by now.
 func (p *planner) secondRead() ([]reasoning.Call, string) {
 	if p.found.rounds < 2 || p.found.readAfterFollowUp {
 		return nil, ""
@@ -184,8 +182,8 @@ func (p *planner) secondRead() ([]reasoning.Call, string) {
 	return p.readPlaces("Read around what was found since: ")
 }
 
-// readPlaces reads the best places. It searches again, since memory may cut what an
-// earlier step found.
+// readPlaces reads the best places. It repeats the search, because memory may truncate
+// the earlier results.
 func (p *planner) readPlaces(why string) (calls []reasoning.Call, _ string) {
 	if p.tools.read == nil {
 		return nil, ""

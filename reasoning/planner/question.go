@@ -11,7 +11,7 @@ import (
 	"savant/internal/pattern"
 )
 
-// kind is what a goal asks for, which decides where its answer is looked for.
+// kind is what a goal asks for. It decides which sources are searched first.
 type kind int
 
 const (
@@ -19,23 +19,23 @@ const (
 	locate              // where: code answers first
 	tests               // which tests: tests answer first
 	history             // who, when, what changed: the commits answer
-	change              // something is to be made or mended, which no search does
+	change              // asks for a change, which the planner cannot make
 )
 
-// question is a goal as the planner understands it.
+// question is a parsed goal.
 type question struct {
 	kind kind
-	// subject is what the question is about: the goal without the words that select
-	// commits or tests.
+	// subject is the goal without the words that select commits or tests.
 	subject string
 	period  period
-	// value is what the answer should have, for a question about a number or a variable.
+	// value matches the expected value of a question about a number or a variable.
 	value func() *regexp.Regexp
-	// counted is what the answer has a number of; nil for another question.
+	// counted matches the things that a "how many" question counts; nil for other questions.
 	counted *regexp.Regexp
-	// authors: the answer counts who made the commits. when: it is their dates.
+	// authors: the answer counts commits by author. when: the answer is dates.
 	authors, when bool
-	// whether: it asks whether there is something, so that a word that no file has says no.
+	// whether: the question asks whether something exists, so a word that no file contains
+	// means no.
 	whether bool
 }
 
@@ -65,7 +65,7 @@ var (
 	pastWords   = pattern.Lazy(`(?i)\b(?:who|when|what|which|whose|show|list|tell|me|most|commits?|committed|changed?|changes|wrote|written|write|authors?|authored|made|create[ds]?|add(?:ed)?|touched|contributed|contributors?|introduced|removed|deleted|edited|modified|fixed|worked|new|latest|recent|newest|happened|history|log|git|last|first|how many|there|files?|lines?|by|been|since|time|ever|on)\b`)
 )
 
-// What asks for a value, and what one looks like.
+// Patterns of questions for a value, and of values.
 var (
 	asksNumber   = pattern.Lazy(`(?i)\bhow (?:many|much|long|often|big|large)\b|\b(?:default|maximum|minimum|limit|number|timeout|version|value|code|port|size)s?\b`)
 	countOf      = pattern.Lazy(`(?i)\bhow (?:many|much)\s+(?:\w+ of )?([\pL][\pL\pN]*)`)
@@ -76,7 +76,7 @@ var (
 
 var numbers = []string{"", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
 
-// ask understands a goal. now is when it is asked.
+// ask parses a goal; now is the reference time.
 func ask(goal string, now time.Time) question {
 	text := strings.TrimSpace(leading().ReplaceAllString(strings.TrimSpace(goal), ""))
 	asked := question{subject: goal, whether: asksWhether().MatchString(text)}
@@ -105,7 +105,7 @@ func ask(goal string, now time.Time) question {
 	return asked
 }
 
-// periodOf returns which commits a text selects, and what of it says something else.
+// periodOf returns the period that a text selects, and the rest of the text.
 func periodOf(text string, now time.Time) (chosen period, rest string) {
 	take := func(expression func() *regexp.Regexp, use func(match []string)) {
 		if match := expression().FindStringSubmatch(text); match != nil {
@@ -127,7 +127,7 @@ func periodOf(text string, now time.Time) (chosen period, rest string) {
 	return chosen, pastWords().ReplaceAllString(text, " ")
 }
 
-// count restricts to a number of commits, or of days and the like.
+// count restricts the period to a number of commits, or of days and other units.
 func (c *period) count(amount, unit string, now time.Time) {
 	number, err := strconv.Atoi(amount)
 	if amount = strings.ToLower(amount); err != nil {
@@ -155,7 +155,7 @@ func (c *period) count(amount, unit string, now time.Time) {
 	}
 }
 
-// globs are of the files that answer a question of this kind best; nil for any.
+// globs match the files that suit a kind of question best; nil matches all.
 func globs(k kind) []string {
 	switch k {
 	case explain:

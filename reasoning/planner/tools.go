@@ -11,23 +11,21 @@ import (
 
 // toolkit has the offered tools that the planner can use.
 type toolkit struct {
-	search, read, log, outline *usable // nil: there is none
-	// others are calls of tools that the goal names and that need no arguments.
+	search, read, log, outline *usable // nil if missing
+	// others are calls of tools named in the goal that need no arguments.
 	others []reasoning.Call
 }
 
-// usable is a tool with its names for the arguments that the planner gives; ""
-// for one that it does not take.
+// usable is a tool with its names of the planner's arguments; "" marks an unsupported
+// one.
 type usable struct {
 	name      string
 	arguments []string
 }
 
-// What tools call the arguments that the planner gives: to a search the query, the
-// most hits, the globs of files, the most hits of one file, and that the files with each
-// word are counted; to a reading the path, the first and the last
-// line; to an outline the path; to a list of commits the most commits, the date they come after, the commit
-// they come after, the paths they change, and that their files are wanted.
+// Known names of the planner's arguments. Search: query, limit, globs, limit for each file,
+// count of files with each word. Read: path, first and last line. Outline: path. Log:
+// limit, since a date, after a commit, paths, with files.
 var (
 	searchArguments = [][]string{{"query", "q", "text", "pattern"}, {"limit", "max_results", "top_k"}, {"paths", "globs"}, {"per_file"}, {"counts"}}
 	readArguments   = [][]string{{"path", "file"}, {"start_line", "start", "from_line"}, {"end_line", "end", "to_line"}}
@@ -35,17 +33,17 @@ var (
 	logArguments    = [][]string{{"limit", "max_count"}, {"since"}, {"from"}, {"paths"}, {"files"}, {"authors"}}
 )
 
-// searchPaths is the place of the globs among the arguments of a search.
+// searchPaths is the index of the globs among the arguments of a search.
 const searchPaths = 2
 
-// inputSchema is what the planner reads of an input schema.
+// inputSchema is the part of an input schema that the planner reads.
 type inputSchema struct {
 	Properties map[string]json.RawMessage `json:"properties"`
 	Required   []string                   `json:"required"`
 }
 
-// chooseTools finds a tool that searches text, one that reads lines and one that
-// lists commits by their names and descriptions. Those of Savant come first.
+// chooseTools selects a tool that searches text, one that reads lines and one that
+// lists commits, by name and description. It prefers Savant's own.
 func chooseTools(request reasoning.Request) toolkit {
 	var kit toolkit
 	for _, tool := range request.Tools {
@@ -74,8 +72,8 @@ func chooseTools(request reasoning.Request) toolkit {
 	return kit
 }
 
-// usable returns a tool with its names for arguments: nil if it does not take the
-// first ones, or requires others.
+// usable matches a tool with the planner's arguments: nil if it lacks one of the first
+// `needed`, or requires others.
 func (s inputSchema) usable(tool string, arguments [][]string, needed int) *usable {
 	found := &usable{name: tool}
 	for i, names := range arguments {
@@ -101,10 +99,10 @@ func (s inputSchema) property(names ...string) string {
 	return ""
 }
 
-// takes says whether the tool has an argument.
+// takes reports whether the tool supports an argument.
 func (u *usable) takes(number int) bool { return u.arguments[number] != "" }
 
-// call returns a call with the values of the arguments; nil is left out.
+// call returns a call with the values of the arguments; nil values are omitted.
 func (u *usable) call(values ...any) reasoning.Call {
 	args := map[string]any{}
 	for i, value := range values {
@@ -119,7 +117,7 @@ func (u *usable) call(values ...any) reasoning.Call {
 	return reasoning.Call{ToolName: u.name, Args: raw}
 }
 
-// is says whether an outcome is one of this tool.
+// is reports whether an outcome comes from this tool.
 func (u *usable) is(outcome reasoning.Outcome) bool { return u != nil && outcome.ToolName == u.name }
 
 // argument decodes an argument of an earlier call.
@@ -131,9 +129,9 @@ func (u *usable) argument(outcome reasoning.Outcome, number int, into any) error
 	return json.Unmarshal(args[u.arguments[number]], into)
 }
 
-// otherCalls are of tools that change nothing, need no arguments, and whose own
-// name the goal holds as a word: "status" for git.status. A tool that takes a
-// query is none of them, even if its schema does not require it.
+// otherCalls returns calls of read-only tools without required arguments whose short
+// name is a word of the goal: "status" for git.status. It excludes tools that take a
+// query, even an optional one.
 func otherCalls(request reasoning.Request) []reasoning.Call {
 	var goal []string
 	for field := range strings.FieldsSeq(strings.ToLower(request.Goal)) {

@@ -16,7 +16,7 @@ import (
 type word struct {
 	text   string
 	stem   string  // in lower case
-	weight float64 // how much it tells; set once there are hits
+	weight float64 // set by weighWords, once there are hits
 }
 
 // vocabularyFile is a file of its own, so that a search of this repository ranks
@@ -25,9 +25,8 @@ type word struct {
 //go:embed vocabulary.json
 var vocabularyFile []byte
 
-// vocabulary is what the planner knows of words. Stop words say how a question is
-// asked, not what it is about. Common names are packages and receivers whose members
-// say nothing about a project.
+// vocabulary has the stop words, which do not describe the subject of a question, and
+// common names: packages and receivers whose members say nothing about a project.
 var vocabulary = sync.OnceValue(func() (read struct {
 	Stop   []string `json:"stop"`
 	Common []string `json:"common"`
@@ -38,8 +37,8 @@ var vocabulary = sync.OnceValue(func() (read struct {
 	return read
 })
 
-// wordsOf returns the words of a goal that say what it is about, in order, each
-// once. If there are none, it returns all words.
+// wordsOf returns the distinct words of a goal in order, without stop words. If only
+// stop words remain and orAll is set, it returns all words.
 func wordsOf(goal string, orAll bool) []word {
 	all := strings.FieldsFunc(memberDot().ReplaceAllString(goal, "$1 $2"), func(c rune) bool {
 		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && c != '_' && c != '.' && c != '/'
@@ -61,15 +60,15 @@ func wordsOf(goal string, orAll bool) []word {
 	return words[:min(len(words), 8)]
 }
 
-// memberDot is the dot of a package and its member, as in sync.Pool, which programs
-// declare without the package.
+// memberDot matches a package and its member, as in sync.Pool, whose declaration lacks
+// the package.
 var memberDot = pattern.Lazy(`\b([a-z]\w*)\.([A-Z]\w*)\b`)
 
 func has(words []word, lower string) bool {
 	return slices.ContainsFunc(words, func(w word) bool { return w.stem == stem(lower) })
 }
 
-// stem cuts the commonest endings of English, so that "ends" meets "end".
+// stem removes the most common English endings, so that "ends" matches "end".
 func stem(lower string) string {
 	for _, ending := range []string{"ies", "ing", "ed", "es", "s"} {
 		if base, cut := strings.CutSuffix(lower, ending); cut && len(base) >= 3 && !strings.HasSuffix(base, "s") {
@@ -91,14 +90,14 @@ func join(words []word) string {
 	return strings.Join(texts, " ")
 }
 
-// field is a text that holds words of the goal, and how much they count there.
+// field is a text and the weight of its words.
 type field struct {
 	text   string
 	factor float64
 }
 
-// cover says how much of the goal some texts hold: the sum of the weights of its
-// words, each times the factor of the best text that has it.
+// cover scores texts against the goal: the sum of the weights of its words, each times
+// the factor of the best text that contains it.
 func (p *planner) cover(fields ...field) float64 {
 	for i := range fields {
 		fields[i].text = strings.ToLower(fields[i].text)
@@ -116,16 +115,16 @@ func (p *planner) cover(fields ...field) float64 {
 	return total
 }
 
-// weigh says how much of the goal a text holds.
+// weigh is cover for one text.
 func (p *planner) weigh(text string) float64 { return p.cover(field{text, 1}) }
 
-// coverage is the part of the goal that some texts hold together, from 0 to 1.
+// coverage is the weighted fraction of the goal's words in some texts together, from 0 to
+// 1.
 func (p *planner) coverage(texts ...string) float64 {
 	return p.weigh(strings.Join(texts, " ")) / max(p.weight(), 1)
 }
 
-// likeness says how much a title says what the goal says, and no more: 1 if the words of
-// both are the same.
+// likeness is the similarity of a title and the goal: 1 if both have the same words.
 func (p *planner) likeness(title string) float64 {
 	parts := titlePart().FindAllString(title, -1)
 	fits := 0
@@ -140,7 +139,7 @@ func (p *planner) likeness(title string) float64 {
 // titlePart is a word of a title, or a part of an identifier.
 var titlePart = pattern.Lazy(`[A-Z]?[a-z]+|[A-Z]+|[0-9]+`)
 
-// weight is that of all words of the goal.
+// weight is the sum of the weights of the goal's words.
 func (p *planner) weight() (sum float64) {
 	for _, w := range p.words {
 		sum += w.weight
@@ -148,11 +147,12 @@ func (p *planner) weight() (sum float64) {
 	return sum
 }
 
-// maxShort is the length up to which a word has to stand alone: "os" is not found in "host".
+// maxShort is the length up to which a word must match as a whole: "os" does not match
+// "host".
 const maxShort = 2
 
-// mentions finds a word, or the beginning of one, in lower-case text. A number and a
-// short word are found as a whole.
+// mentions reports whether lower-case text contains a word that begins with stem.
+// Numbers and short words must match as a whole.
 func mentions(lower, stem string) bool {
 	for from := 0; ; {
 		at := strings.Index(lower[from:], stem)

@@ -10,9 +10,9 @@ import (
 	"savant/schemas"
 )
 
-// readAnswer finds the answer of a question in what a model wrote: the JSON that
-// fits the schema, which may stand in a fenced block, amid prose or in an intent.
-// Without a schema the whole text is the answer. INVALID_INTENT says what is wrong.
+// readAnswer extracts the answer of a question from a model's text: the JSON that fits
+// the schema, possibly in a fenced block, amid prose or in an intent. Without a schema
+// the whole text is the answer. The error is INVALID_INTENT.
 func readAnswer(text string, question *reasoning.Question) (reasoning.Intent, error) {
 	if len(text) > maxText {
 		return reasoning.Intent{}, fault.New(fault.InvalidIntent, "the answer is larger than %d bytes", maxText)
@@ -35,13 +35,13 @@ func readAnswer(text string, question *reasoning.Question) (reasoning.Intent, er
 		return reasoning.Intent{}, err
 	}
 	tried := values(text)
-	if isIntent { // a schema that takes any object would take the intent, too
+	if isIntent { // a permissive schema would also accept the intent itself
 		tried = append(values(intent.Final), tried...)
 	}
 	return fitting(tried, schema)
 }
 
-// hasAction says whether a schema has a member of its own that an intent has, too.
+// hasAction reports whether a schema defines the member "action", like an intent.
 func hasAction(raw json.RawMessage) bool {
 	var schema struct {
 		Properties map[string]json.RawMessage `json:"properties"`
@@ -49,12 +49,12 @@ func hasAction(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &schema) == nil && schema.Properties["action"] != nil
 }
 
-// finished is the intent of an answer.
+// finished wraps an answer in an intent.
 func finished(answer string) reasoning.Intent {
 	return reasoning.Intent{Action: reasoning.ActionFinish, Final: answer}
 }
 
-// intentOf reads a text that is an intent to finish or to give up, in so many words.
+// intentOf parses a text that is an explicit intent to finish or to give up.
 func intentOf(text string) (reasoning.Intent, bool) {
 	for _, each := range candidates(text) {
 		var members map[string]json.RawMessage
@@ -69,7 +69,7 @@ func intentOf(text string) (reasoning.Intent, bool) {
 	return reasoning.Intent{}, false
 }
 
-// schemaIn compiles the schema of a question. One that is none is INVALID_PARAMS.
+// schemaIn compiles the schema of a question. An invalid one is INVALID_PARAMS.
 func schemaIn(raw json.RawMessage) (*schemas.Schema, error) {
 	value, err := jsonvalue.DecodeStored(raw)
 	if err != nil {
@@ -86,14 +86,13 @@ func schemaIn(raw json.RawMessage) (*schemas.Schema, error) {
 	return schema, nil
 }
 
-// candidate is a value in what a model wrote, and what was repaired to read it.
+// candidate is a value in a model's text, and the repairs made to parse it.
 type candidate struct {
 	value   any
 	repairs []string
 }
 
-// values returns what may be the answer: the JSON values of a text, and the text
-// itself.
+// values returns the candidates: the JSON values in a text, and the text itself.
 func values(text string) []candidate {
 	var found []candidate
 	for i, each := range candidates(text) {
@@ -113,8 +112,8 @@ func values(text string) []candidate {
 	return append(found, candidate{value: strings.TrimSpace(text)})
 }
 
-// fitting returns the first candidate that fits. The error is about the first one
-// that is more than text.
+// fitting returns the first candidate that fits the schema. The error describes the
+// first one that is not plain text.
 func fitting(tried []candidate, schema *schemas.Schema) (reasoning.Intent, error) {
 	var wrong error
 	for _, each := range tried {

@@ -14,9 +14,8 @@ import (
 	"savant/reasoning"
 )
 
-// answerFiles keeps answers in a folder, one file each, so that they outlive the
-// program. What cannot be written or read is not kept: it is asked for again. A nil
-// answerFiles keeps nothing.
+// answerFiles is a persistent cache of answers, one file each. Errors are ignored: a
+// lost answer is asked for again. A nil answerFiles stores nothing.
 type answerFiles struct{ folder *os.Root }
 
 // answerFile is an answer as its file holds it.
@@ -28,7 +27,7 @@ type answerFile struct {
 
 const answerEnding = ".json"
 
-// load returns the answers that still count, the oldest first, and removes the others.
+// load returns the unexpired answers, oldest first, and removes the others.
 func (f *answerFiles) load(now time.Time) (read []answerFile) {
 	if f == nil {
 		return nil
@@ -44,7 +43,7 @@ func (f *answerFiles) load(now time.Time) (read []answerFile) {
 		each := answerFile{key: strings.TrimSuffix(entry.Name(), answerEnding)}
 		data, err := regular.ReadFile(f.folder, entry.Name())
 		if err != nil || json.Unmarshal(data, &each) != nil || now.After(each.Until) {
-			_ = f.folder.Remove(entry.Name()) // it counts no more
+			_ = f.folder.Remove(entry.Name()) // expired
 			continue
 		}
 		read = append(read, each)

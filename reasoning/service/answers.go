@@ -15,20 +15,18 @@ import (
 	"savant/reasoning"
 )
 
-// How long an answer is kept, how many are, and how large they are together, in
-// bytes. The oldest go first.
+// Bounds of the cache: age, count and total bytes of the answers. The oldest are
+// evicted first.
 const (
 	AnswersTTL  = time.Hour
 	maxAnswers  = 1000
 	maxKeptSize = 32 << 20
 )
 
-// answers keeps the decisions that were made, by the key of what was asked, so that a
-// question that comes again is not paid for again. One that comes while it is being
-// decided waits for that decision.
+// answers caches decisions by idempotency key, so that a repeated question costs
+// nothing. A question that is already being decided waits for that decision.
 type answers struct {
-	// base bounds the decisions that nobody waits for any more; nil ends them: nobody
-	// will ask again.
+	// base is the context of decisions that nobody waits for; nil cancels them.
 	base context.Context
 
 	mu      sync.Mutex
@@ -38,7 +36,7 @@ type answers struct {
 	files   *answerFiles
 }
 
-// kept is an answer that was given.
+// kept is a cached answer.
 type kept struct {
 	intent reasoning.Intent
 	until  time.Time
@@ -58,8 +56,7 @@ type pending struct {
 // decide decides a request.
 type decide func(context.Context, reasoning.Request) (reasoning.Intent, error)
 
-// newAnswers returns a store of answers, with those that a folder keeps; nil for memory
-// alone.
+// newAnswers returns a cache, persistent in a folder; nil keeps it in memory.
 func newAnswers(folder *os.Root) *answers {
 	a := &answers{pending: map[string]*pending{}}
 	a.kept, _ = lru.NewWithEvict(maxAnswers, func(key string, old kept) { // fails only for a size below 1
@@ -75,9 +72,9 @@ func newAnswers(folder *os.Root) *answers {
 	return a
 }
 
-// ask returns the kept answer to a request, or has it decided. It returns when ctx
-// ends, with the error of ctx. Errors are not kept. What is written meanwhile is told
-// the observer of ctx, from the beginning.
+// ask returns the cached answer to a request, or has it decided. It returns the error
+// of ctx when ctx ends. Errors are not cached. The observer of ctx receives the
+// streamed text from the beginning.
 func (a *answers) ask(ctx context.Context, key string, request reasoning.Request, by decide) (reasoning.Intent, error) {
 	key = digest(key, request)
 	a.mu.Lock()
@@ -106,7 +103,7 @@ func (a *answers) ask(ctx context.Context, key string, request reasoning.Request
 	}
 }
 
-// answered returns an answer that is kept.
+// answered returns a cached answer.
 func (a *answers) answered(key string) (reasoning.Intent, bool) {
 	held, has := a.kept.Get(key)
 	if has && time.Now().After(held.until) {
@@ -117,7 +114,7 @@ func (a *answers) answered(key string) (reasoning.Intent, bool) {
 	return held.intent, has
 }
 
-// begin has a request decided, whatever becomes of those who wait for it.
+// begin starts the decision of a request, independently of the callers that wait for it.
 func (a *answers) begin(ctx context.Context, key string, request reasoning.Request, by decide) *pending {
 	bounded, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	forget := func() bool { return true }
@@ -161,7 +158,8 @@ func (a *answers) keep(key string, intent reasoning.Intent, until time.Time) {
 	}
 }
 
-// leave is called by who waits no more.
+// leave removes a caller that stopped waiting; the last one cancels the decision if base
+// is nil.
 func (a *answers) leave(key string, p *pending) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -174,9 +172,9 @@ func (a *answers) leave(key string, p *pending) {
 	p.cancel()
 }
 
-// digest is over a key and what is asked. It keeps a key that was used for another
-// question, in another folder perhaps, from getting its answer. The tools that are
-// offered, the repository and the limits may change until the question comes again.
+// digest hashes a key and its question, so that a key reused for another question does
+// not get the first one's answer. It excludes the tools, the repository and the limits,
+// which may change before a retry.
 func digest(key string, request reasoning.Request) string {
 	request.Tools, request.Repo, request.Limits = nil, nil, reasoning.Limits{}
 	sum := sha256.New()

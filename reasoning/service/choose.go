@@ -17,14 +17,14 @@ const (
 	smallDiff  = 500
 )
 
-// choice is a model that is asked. A choice without a model is the offline planner.
+// choice is the selected model; without a model, the offline planner.
 type choice struct {
 	model models.Model
-	// budget is how large a prompt of it may be, and setting the setting that says so;
-	// "" if the model's own window does.
+	// budget bounds its prompt; setting is the setting behind it, "" if the model's window
+	// decides.
 	budget  int
 	setting string
-	// why says why it is not the small model; "" if it is, or if there is no other.
+	// why explains why it is not the small model; "" if it is, or if there is no choice.
 	why string
 }
 
@@ -58,8 +58,8 @@ func (s *Service) choose(request reasoning.Request) (choice, error) {
 	return s.small(), nil
 }
 
-// demanding returns why the work asks for the large model; "" if it does not. Of a
-// question the task counts: what its data says is not what is asked.
+// demanding returns why the request needs the large model, or "". For a question only
+// the task counts, not its data.
 func demanding(request reasoning.Request) string {
 	switch {
 	case request.Policy.Stuck:

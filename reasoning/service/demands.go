@@ -9,8 +9,8 @@ import (
 	"savant/reasoning"
 )
 
-// What a goal may ask for that the small model is not good at. Words are matched by
-// their stems: refactor, refactors, refactoring.
+// Work that the small model is bad at. Words are matched by their stems: refactor,
+// refactors, refactoring.
 var (
 	reviewOfMR = pattern.Lazy(`(?i)\breview\w*\b[^.?!]{0,80}\b(merge requests?|mrs?|pull requests?|prs?)\b|\b(merge requests?|mrs?|pull requests?|prs?)\b[^.?!]{0,40}\breview`)
 	rework     = pattern.Lazy(`(?i)\b(refactor|restructur|reorgani[sz]|rewrit|renam|split|mov|extract)(s|e|es|ed|ing)?\b`)
@@ -19,11 +19,10 @@ var (
 	demanded   = pattern.Lazy(`(?i)\b(architect\w*|(re)?design(s|ed|ing)?|refactor\w*|migrat\w*|prov(e|es|ed|ing|able|ably)|proofs?|(in)?secur(e|es|ed|ing|ity|ely)|vulnerab\w*|rac(e|es|y)|deadlock\w*|trade-?offs?)\b`)
 )
 
-// severalFiles is how many files are several.
+// severalFiles is the number of files from which a task counts as one of several files.
 const severalFiles = 2
 
-// demandOfWords returns why the words of a task ask for the large model; "" if they
-// do not.
+// demandOfWords returns why the words of a task need the large model, or "".
 func demandOfWords(task string) string {
 	task = strings.Join(strings.Fields(task), " ")
 	switch {
@@ -46,7 +45,7 @@ func distinct(names []string) int {
 	return len(seen)
 }
 
-// largestDiff returns how many lines the largest diff has that a request holds.
+// largestDiff returns the number of lines of the largest diff in a request.
 func largestDiff(request reasoning.Request) int {
 	largest := diffLines(request.Goal)
 	for _, each := range request.LastOutput {
@@ -61,15 +60,14 @@ func largestDiff(request reasoning.Request) int {
 }
 
 var (
-	// lineEnd is the end of a line in a text, or in JSON that holds the text, or
-	// in JSON that holds that JSON.
+	// lineEnd matches a line end in plain text and in text that JSON escapes once or more.
 	lineEnd = pattern.Lazy(`\\+n|\n`)
 	hunk    = pattern.Lazy(`@@ -\d+(,\d+)? \+\d+(,\d+)? @@`)
 	counted = pattern.Lazy(`\\*"(?:additions|deletions)\\*":\s*(\d+)`)
 )
 
-// diffLines returns how many lines a diff in a text has: those of its hunks, or as
-// many as the tool says that were added and deleted, if the text has not all of them.
+// diffLines returns the number of lines of a diff: the lines of its hunks, or the
+// tool's totals of added and deleted lines if the text is incomplete.
 func diffLines(text string) int {
 	said := 0
 	for _, each := range counted().FindAllStringSubmatch(text, -1) {

@@ -7,10 +7,9 @@ import (
 	"savant/internal/webguard"
 )
 
-// ForHosts serves requests that are sent to these hosts, to this machine by its usual
-// names, or to an address, and refuses others with TOOL_DENIED and 403. A web page
-// whose name leads to this machine could otherwise use what is served here: its
-// requests name the page's host.
+// ForHosts guards against DNS rebinding. It serves requests whose Host is one of hosts,
+// a usual name of this machine or an IP address, and refuses others with TOOL_DENIED
+// and 403.
 func ForHosts(next http.Handler, hosts ...string) http.Handler {
 	guard := webguard.Guard{Addresses: true}
 	for _, each := range hosts {

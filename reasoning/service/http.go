@@ -22,10 +22,10 @@ import (
 	"savant/schemas"
 )
 
-// MaxRequest is the most bytes a request may have.
+// MaxRequest bounds a request in bytes.
 const MaxRequest = 8 << 20
 
-// Decider decides; Service is one.
+// Decider decides requests; Service implements it.
 type Decider interface {
 	Decide(ctx context.Context, request reasoning.Request) (reasoning.Intent, error)
 }
@@ -35,11 +35,11 @@ type HandlerOptions struct {
 	Decider Decider
 	// Schema is schemas/reasoning_request.json. Requests must match it.
 	Schema *schemas.Schema
-	// Token is the bearer token that requests must have; "" requires none.
+	// Token is the required bearer token; "" requires none.
 	Token string
-	// Base ends decisions that are being made when the server ends; nil: nothing does.
+	// Base cancels open decisions when the server ends; nil never cancels them.
 	Base context.Context
-	// Folder keeps answers beyond the end of the program; nil: memory alone does.
+	// Folder makes the cache of answers persistent; nil keeps it in memory.
 	Folder *os.Root
 	// Logger gets the causes of INTERNAL; nil discards them.
 	Logger *slog.Logger
@@ -49,12 +49,11 @@ type HandlerOptions struct {
 // INVALID_PARAMS 400, TOOL_DENIED 401 (403 for pages in a browser), LIMIT_EXCEEDED
 // 413, INVALID_INTENT 422, REASONING_UNAVAILABLE 503, any other 500.
 //
-// A request with an Idempotency-Key is decided once, however often it comes within
-// AnswersTTL, and also if whoever asked waits no more. If it has "Prefer:
-// respond-async, wait=SECONDS", too, it is answered with 202 when that time is over:
-// whoever asks again gets the decision.
+// A request with an Idempotency-Key is decided once within AnswersTTL, even if its
+// client disconnects. With "Prefer: respond-async, wait=SECONDS" it is answered with
+// 202 when that time is over; repeating the request returns the decision.
 //
-// If the request accepts reasoning.StreamType, what the model writes is sent as it comes.
+// If the request accepts reasoning.StreamType, the model's output is streamed.
 func NewHandler(options HandlerOptions) http.Handler {
 	options = options.filled()
 	mux := http.NewServeMux()
@@ -64,7 +63,7 @@ func NewHandler(options HandlerOptions) http.Handler {
 	return mux
 }
 
-// filled returns the options with what was left out.
+// filled returns the options with their defaults.
 func (o HandlerOptions) filled() HandlerOptions {
 	if o.Base == nil {
 		o.Base = context.Background()
@@ -81,7 +80,7 @@ type handler struct {
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Header.Get("Origin") != "" { // any web page can post to this machine
+	if r.Header.Get("Origin") != "" { // CSRF: any web page can post to this machine
 		h.refuse(w, r, fault.New(fault.ToolDenied, "pages in a browser are not served"), http.StatusForbidden)
 		return
 	}
@@ -113,7 +112,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// errStill says that a decision takes longer than whoever asked waits.
+// errStill says that a decision takes longer than the client waits.
 var errStill = errors.New("still deciding")
 
 // decide returns the decision, or errStill.
@@ -153,13 +152,13 @@ func patienceOf(prefer []string) (wait time.Duration, async bool) {
 	return wait, async
 }
 
-// How long a request waits that does not say, and the most seconds it may say.
+// The default waiting time of a request, and its limit in seconds.
 const (
 	defaultWait = 10 * time.Second
 	maxWait     = 3600
 )
 
-// authorized compares digests, so that its duration reveals nothing of the token.
+// authorized compares digests in constant time.
 func (h *handler) authorized(r *http.Request) bool {
 	if h.options.Token == "" {
 		return true

@@ -6,8 +6,8 @@ import (
 	"savant/internal/pattern"
 )
 
-// lenientJSON turns what is nearly JSON into JSON: strings in single quotes, commas
-// before a closing bracket, Python's constants.
+// lenientJSON repairs almost-JSON: single-quoted strings, trailing commas, Python's
+// constants.
 func lenientJSON(text string) string {
 	return notQuiteJSON().ReplaceAllStringFunc(text, func(part string) string {
 		switch part[0] {
@@ -20,10 +20,11 @@ func lenientJSON(text string) string {
 	})
 }
 
-// notQuiteJSON matches what lenientJSON rewrites. A string may lack its end.
+// notQuiteJSON matches the tokens that lenientJSON rewrites. A string may be
+// unterminated.
 var notQuiteJSON = pattern.Lazy(`(?s)"(?:\\.|[^"\\])*"?|'(?:\\.|[^'\\])*'?|,\s*[}\]]|True|False|None`)
 
-// requote writes a string in double quotes, its line breaks escaped.
+// requote rewrites a string with double quotes and escaped line breaks.
 func requote(text string) string {
 	if len(text) < 2 {
 		return text

@@ -9,17 +9,17 @@ import (
 	"savant/reasoning"
 )
 
-// maxText is the most bytes a model's answer may have, maxTries the most parts of
-// it that are tried as an intent.
+// maxText bounds a model's answer in bytes, maxTries the candidates in it that are
+// parsed.
 const (
 	maxText  = 1 << 20
 	maxTries = 32
 )
 
-// Parse finds the intent in what a model wrote: the whole text, a fenced block, or
-// an object amid prose. It repairs common mistakes (single quotes, trailing commas,
-// Python's True, other names for the members); Repairs says which. INVALID_INTENT
-// says what is wrong with the best candidate.
+// Parse extracts the intent from a model's text: the whole text, a fenced block, or an
+// object amid prose. It repairs common mistakes (single quotes, trailing commas,
+// Python's True, other names for the members) and lists them in Repairs. INVALID_INTENT
+// describes the best candidate's error.
 func Parse(text string, tools []reasoning.Tool) (reasoning.Intent, error) {
 	if len(text) > maxText {
 		return reasoning.Intent{}, fault.New(fault.InvalidIntent, "the answer is not an intent: it is larger than %d bytes", maxText)
@@ -34,24 +34,24 @@ func Parse(text string, tools []reasoning.Tool) (reasoning.Intent, error) {
 			}
 			return intent, nil
 		}
-		if first == nil || i == 1 { // the error of the first object says more than that of the whole text
+		if first == nil || i == 1 { // the first object's error is more useful than the whole text's
 			first = err
 		}
 	}
 	return reasoning.Intent{}, first
 }
 
-// thoughts is what some models write before they answer. thinking and thought are
-// its beginning and its end: one may be missing if the text was cut off, or if the
-// prompt had the beginning.
+// thoughts matches the reasoning that some models write before their answer. thinking
+// and thought match its tags: the end is missing in a truncated text, the start if the
+// prompt contained it.
 var (
 	thoughts = pattern.Lazy(`(?s)<(think|thinking|reasoning)>.*?</(think|thinking|reasoning)>`)
 	thinking = pattern.Lazy(`<(think|thinking|reasoning)>`)
 	thought  = pattern.Lazy(`(?s)^.*</(think|thinking|reasoning)>`)
 )
 
-// withoutThoughts removes thoughts: what a model only thought of doing is not done.
-// A text that is one object stays as it is.
+// withoutThoughts removes thoughts, so that a merely considered intent is not executed.
+// A text that is one object is unchanged.
 func withoutThoughts(text string) string {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "{") && closing(text, 0) == len(text) {
@@ -93,7 +93,7 @@ func candidates(text string) []string {
 	return list
 }
 
-// closing returns where the object ends that begins at start, or -1.
+// closing returns the end of the object that begins at start, or -1.
 func closing(text string, start int) int {
 	depth, inString := 0, false
 	for i := start; i < len(text); i++ {
@@ -114,8 +114,7 @@ func closing(text string, start int) int {
 	return -1
 }
 
-// read reads one candidate. It repairs JSON that is not quite JSON, and members
-// with other names.
+// read parses one candidate, repairing almost-JSON and misnamed members.
 func read(candidate string, tools []reasoning.Tool) (reasoning.Intent, error) {
 	var repairs []string
 	if !json.Valid([]byte(candidate)) {
@@ -131,7 +130,7 @@ func read(candidate string, tools []reasoning.Tool) (reasoning.Intent, error) {
 	return intent, err
 }
 
-// otherNames are what models call the members of an intent.
+// otherNames are names that models use for the members of an intent.
 var otherNames = map[string][]string{
 	"tool_name": {"tool", "name", "function"},
 	"args":      {"arguments", "parameters", "input", "tool_input", "tool_args"},
@@ -139,15 +138,15 @@ var otherNames = map[string][]string{
 	"reasoning": {"thought", "thoughts", "rationale"},
 }
 
-// otherActions are what models call the actions.
+// otherActions are names that models use for the actions.
 var otherActions = map[string]reasoning.Action{
 	"call": reasoning.ActionTool, "tool_call": reasoning.ActionTool, "call_tool": reasoning.ActionTool, "use_tool": reasoning.ActionTool,
 	"think": reasoning.ActionReason, "thought": reasoning.ActionReason,
 	"final": reasoning.ActionFinish, "final_answer": reasoning.ActionFinish, "answer": reasoning.ActionFinish, "done": reasoning.ActionFinish,
 }
 
-// rename gives the members of an intent, and of its calls, the names they should
-// have. A missing action follows from the other members.
+// rename corrects the names of the members of an intent and its calls, and infers a
+// missing action from the other members.
 func rename(text string) (renamed string, changed bool) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal([]byte(text), &members) != nil || members == nil {
@@ -183,8 +182,7 @@ func renameMembers(members map[string]json.RawMessage) (changed bool) {
 	return changed
 }
 
-// actionOf returns the action of an intent that has none, or one with another
-// name; else "".
+// actionOf returns the action of an intent with a missing or misnamed one; else "".
 func actionOf(members map[string]json.RawMessage) reasoning.Action {
 	var action string
 	if raw, has := members["action"]; has && json.Unmarshal(raw, &action) != nil {
@@ -201,7 +199,7 @@ func actionOf(members map[string]json.RawMessage) reasoning.Action {
 	return ""
 }
 
-// encode writes what was decoded before.
+// encode encodes a value that was decoded from JSON, so it cannot fail.
 func encode(value any) json.RawMessage {
 	raw, err := json.Marshal(value)
 	if err != nil {

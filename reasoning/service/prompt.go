@@ -11,7 +11,7 @@ import (
 	"savant/reasoning"
 )
 
-// Prompt is what a model is shown, and its description.
+// Prompt is a prompt with its description.
 type Prompt struct {
 	System, User string
 	Description  reasoning.Prompt
@@ -27,7 +27,7 @@ const (
 // section is one part of a prompt.
 type section struct {
 	name, title string
-	// budget is how large the section is meant to be, in estimated tokens.
+	// budget is the intended size of the section, in estimated tokens.
 	budget int
 	// fixed: the section is never cut. system: it is in the system message.
 	fixed, system bool
@@ -35,9 +35,9 @@ type section struct {
 	write func(reasoning.Request, int) string
 }
 
-// decision are the sections of a prompt that asks what to do next, in their order.
-// Those that are not fixed are cut to their budgets, and further, as cutFirst says,
-// if the whole is over its budget.
+// decision has the sections of a prompt for an intent, in order. Sections that are not
+// fixed are cut to their budgets, and further in the order of cutFirst if the prompt is
+// over its budget.
 var decision = []section{
 	{"system_schema", "", 500, true, true, writeSystem},
 	{"persona", "Who you are", 800, true, true, func(r reasoning.Request, _ int) string { return r.Persona.Text }},
@@ -51,7 +51,7 @@ var decision = []section{
 	{"extras", "Mind", 300, false, false, writeExtras},
 }
 
-// answer are the sections of a prompt that asks for the answer of a step.
+// answer has the sections of a prompt for the answer of a step.
 var answer = []section{
 	{"system_schema", "", 500, true, true, writeAnswerSystem},
 	{"goal", "Task", 1000, true, false, func(r reasoning.Request, _ int) string { return r.Question.Task }},
@@ -59,15 +59,15 @@ var answer = []section{
 	{"extras", "Mind", 300, false, false, writeNotes},
 }
 
-// cutFirst is the order in which sections make room for others.
+// cutFirst is the order in which sections are cut.
 var cutFirst = []string{"extras", "repo", "memory", "tools", "last_output", "input"}
 
 // Tokens estimates the tokens of a text: one for each four bytes, rounded up.
 func Tokens(text string) int { return (len(text) + 3) / 4 }
 
-// Build writes the prompt of a request within a budget. The same arguments give the
-// same bytes. What is never cut and does not fit is LIMIT_EXCEEDED. A correction
-// follows the rest: what was wrong with the answer before.
+// Build writes the prompt of a request within a budget. It is deterministic. If the
+// fixed sections exceed the budget, the error is LIMIT_EXCEEDED. correction, appended
+// at the end, says what was wrong with the previous answer.
 func Build(request reasoning.Request, budget int, correction string) (Prompt, error) {
 	made := draft{request: request, budget: budget, sections: decision}
 	if request.Question != nil {
@@ -83,10 +83,10 @@ func Build(request reasoning.Request, budget int, correction string) (Prompt, er
 	return made.prompt(), nil
 }
 
-// maxCorrection is the budget of a correction, as those of the sections are.
+// maxCorrection is the budget of a correction, scaled like those of sections.
 const maxCorrection = 500
 
-// draft is a prompt in the making.
+// draft is a prompt under construction.
 type draft struct {
 	request    reasoning.Request
 	budget     int
@@ -97,8 +97,8 @@ type draft struct {
 	correction string
 }
 
-// write fills the sections and cuts them until the whole fits its budget, or
-// nothing is left to cut.
+// write fills the sections and cuts them until the prompt fits its budget or nothing is
+// left to cut.
 func (d *draft) write() {
 	d.texts, d.full, d.dropped = make([]string, len(d.sections)), make([]int, len(d.sections)), make([]int, len(d.sections))
 	for i, each := range d.sections {
@@ -110,7 +110,7 @@ func (d *draft) write() {
 		if i < 0 || d.texts[i] == "" {
 			continue
 		}
-		// A text may come out a little longer than it was meant to be.
+		// A text may exceed its limit slightly, so this may take several rounds.
 		for limit := Tokens(d.texts[i]); d.over() > 0 && limit > 0; {
 			limit = max(0, limit-d.over()-frame)
 			d.fill(i, limit)
@@ -124,7 +124,7 @@ func (d *draft) write() {
 // frame is room for a section's title, in tokens.
 const frame = 10
 
-// unbounded is a limit that no section reaches: the whole section is written.
+// unbounded is a limit that no section reaches.
 const unbounded = 1 << 40
 
 // scaled returns the budget of the section in a prompt of a budget.
@@ -183,7 +183,7 @@ func (d *draft) prompt() Prompt {
 	return made
 }
 
-// tooLarge is the error of a prompt that nothing can be cut from any more.
+// tooLarge is the error of a prompt that cannot be cut further.
 func (d *draft) tooLarge() error {
 	what := fmt.Sprintf("step %d: the goal, the driver prompt and the persona, which are never cut,", d.request.Step)
 	if q := d.request.Question; q != nil {
@@ -193,8 +193,7 @@ func (d *draft) tooLarge() error {
 		Attach("tokens", d.over()+d.budget).Attach("budget", d.budget)
 }
 
-// cut returns the beginning of a text within a number of tokens, and says how much
-// was left out.
+// cut truncates a text to a number of tokens, with a note of how much is missing.
 func cut(text string, limit int) string {
 	if Tokens(text) <= limit {
 		return text

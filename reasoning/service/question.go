@@ -14,8 +14,7 @@ import (
 	"savant/reasoning"
 )
 
-// answerInstructions is the first section of a prompt that asks for the answer of a
-// step.
+// answerInstructions is the first section of a prompt for the answer of a step.
 //
 //go:embed answer.md
 var answerInstructions string
@@ -29,7 +28,7 @@ func writeAnswerSystem(request reasoning.Request, _ int) string {
 	return text + "\n\nAnswer with the answer and nothing else. If the task asks for JSON, that is the JSON value alone."
 }
 
-// writeNotes says what was wrong with the attempt before.
+// writeNotes writes what was wrong with the previous attempt.
 func writeNotes(request reasoning.Request, limit int) string {
 	var out strings.Builder
 	for _, note := range request.Policy.Notes {
@@ -38,9 +37,9 @@ func writeNotes(request reasoning.Request, limit int) string {
 	return cut(out.String(), limit)
 }
 
-// writeInput writes the data of a question: each member under its name, texts as
-// they are. If that is too long, the longest texts are cut to the same length, each
-// with a note in its place; then the longest lists; and in the end the whole.
+// writeInput writes the data of a question: each member under its name, texts verbatim.
+// If it is too long, it cuts the longest texts to the same length, each with a note;
+// then the longest lists; at last the whole.
 func writeInput(request reasoning.Request, limit int) string {
 	data := request.Data()
 	if data == "" {
@@ -66,8 +65,8 @@ func writeInput(request reasoning.Request, limit int) string {
 // shortestText is the length in bytes below which a text is not cut.
 const shortestText = 200
 
-// shortest returns what is written at the largest length, from least to most, that
-// is within the limit of tokens; where none is, what is written at the least.
+// shortest returns the output of write for the largest length between least and most
+// that fits the token limit; if none fits, the output for least.
 func shortest(write func(length int) string, least, most, limit int) string {
 	best := write(least)
 	for least < most-1 {
@@ -81,8 +80,8 @@ func shortest(write func(length int) string, least, most, limit int) string {
 	return best
 }
 
-// shorten returns a value whose texts are cut to a number of bytes, and whose lists
-// to a number of items. A note says in each place how much is missing.
+// shorten cuts the texts of a value to a number of bytes and its lists to a number of
+// items, each with a note of how much is missing.
 func shorten(value any, text, items int) any {
 	switch value := value.(type) {
 	case string:
@@ -121,7 +120,7 @@ func shortenText(text string, length int) string {
 	return text[:keep] + fmt.Sprintf("\n… (%d of %d tokens left out)", Tokens(text[keep:]), Tokens(text))
 }
 
-// written is the data as a model reads it.
+// written formats data for a model.
 func written(value any) string {
 	members := value.(map[string]any)
 	var out strings.Builder
@@ -138,7 +137,7 @@ func written(value any) string {
 	return out.String()
 }
 
-// jsonText writes a value that came from JSON.
+// jsonText encodes a value that was decoded from JSON.
 func jsonText(value any) string {
 	raw, err := jsonvalue.Encode(value)
 	if err != nil {
@@ -147,8 +146,8 @@ func jsonText(value any) string {
 	return string(raw)
 }
 
-// schemaOf is the schema that an answer is asked in, for services that enforce one:
-// that of the question, or that of intents.
+// schemaOf returns the schema of the answer, for services that can enforce one: the
+// question's, or that of intents.
 func schemaOf(request reasoning.Request) (schema json.RawMessage, exact bool) {
 	switch {
 	case request.Question == nil:

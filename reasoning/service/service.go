@@ -28,10 +28,9 @@ type Options struct {
 	SmallBudget, LargeBudget int
 }
 
-// Service decides what an agent does next, and answers steps of workflows. It tells
-// the reasoning.Observer of a context of each call of a model. The
-// answers it gave to RoundTrip are its only state. It may be used by several
-// goroutines at once.
+// Service decides what an agent does next, and answers steps of workflows. It reports
+// each model call to the reasoning.Observer of the context. Its only state is the cache
+// of RoundTrip. It is safe for concurrent use.
 type Service struct {
 	options Options
 	answers *answers
@@ -44,7 +43,7 @@ func New(options Options) *Service {
 	return &Service{options: options, answers: newAnswers(nil)}
 }
 
-// Name says who decides, for people.
+// Name names the models, for people.
 func (s *Service) Name() string {
 	var names []string
 	for _, each := range []models.Model{s.options.SLM, s.options.LLM} {
@@ -58,11 +57,11 @@ func (s *Service) Name() string {
 	return "the reasoning service inside, with " + strings.Join(names, " and ")
 }
 
-// Decide returns the intent for a step. A model whose answer cannot be used is asked
-// once more and told what was wrong; then the large model is asked, unless the user
-// forced the small one; then the error is INVALID_INTENT. LIMIT_EXCEEDED: what is
-// never cut of the request does not fit the prompt of any model that may be asked.
-// Errors of a model are returned as they are.
+// Decide returns the intent for a step. If a model's answer is unusable, it asks the
+// same model again with a correction, then the large model unless the user forced the
+// small one, and then fails with INVALID_INTENT. LIMIT_EXCEEDED means that the fixed
+// part of the request fits no permitted model's prompt. Errors of a model are returned
+// unchanged.
 func (s *Service) Decide(ctx context.Context, request reasoning.Request) (reasoning.Intent, error) {
 	first, err := s.choose(request)
 	switch {
@@ -96,14 +95,14 @@ func (s *Service) Decide(ctx context.Context, request reasoning.Request) (reason
 	return intent, err
 }
 
-// mayEscalate says whether the large model may be asked after another.
+// mayEscalate reports whether the large model may be asked after another one.
 func (s *Service) mayEscalate(asked choice, request reasoning.Request) bool {
 	return s.options.LLM != nil && s.options.LLM != asked.model && request.Policy.Model != reasoning.ModelSLM
 }
 
-// prepare writes the prompt for a model, within the budget of the settings, or less
-// if the model says that its window is smaller. Only what could be too large is worth
-// asking a model for.
+// prepare writes the prompt for a model within the budget of the settings, or within
+// the model's window if that is smaller. It queries the window only for prompts over
+// smallestWindow.
 func (s *Service) prepare(ctx context.Context, chosen choice, request reasoning.Request) (choice, Prompt, error) {
 	prompt, err := Build(request, chosen.budget, "")
 	windowed, says := chosen.model.(models.Windowed)
@@ -111,18 +110,18 @@ func (s *Service) prepare(ctx context.Context, chosen choice, request reasoning.
 		return chosen, prompt, err
 	}
 	if window := windowed.Window(ctx); window > 0 && window*5/8 < chosen.budget {
-		chosen.budget, chosen.setting = window*5/8, "" // it is the model's own
+		chosen.budget, chosen.setting = window*5/8, "" // the model's own window decides
 		prompt, err = Build(request, chosen.budget, "")
 	}
 	return chosen, prompt, err
 }
 
-// smallestWindow is a prompt that fits every model in use, in estimated tokens. Of a
-// model's window a prompt gets five eighths: estimates err, and the answer needs
-// room, too.
+// smallestWindow is a prompt that fits every model in use, in estimated tokens. A
+// prompt gets five eighths of a model's window; the rest is for the answer and for
+// errors of the estimate.
 const smallestWindow = 4000
 
-// cutInput is how many tokens of a question's data a prompt does not show.
+// cutInput counts the tokens of a question's data that a prompt omits.
 func cutInput(prompt Prompt) int {
 	for _, each := range prompt.Description.Sections {
 		if each.Name == "input" {
@@ -132,7 +131,7 @@ func cutInput(prompt Prompt) int {
 	return 0
 }
 
-// refused says what to do about what does not fit.
+// refused adds a hint to the error of a prompt that does not fit.
 func (s *Service) refused(err error, chosen choice) error {
 	coded := fault.From(err)
 	if coded.Code != fault.LimitExceeded {
@@ -148,8 +147,8 @@ func (s *Service) refused(err error, chosen choice) error {
 	return coded.Hinted(fault.Hint{Text: advice})
 }
 
-// RoundTrip makes a Service a reasoning.Transport within the program. A question
-// that was answered before, within AnswersTTL, gets the same answer again.
+// RoundTrip makes a Service an in-process reasoning.Transport. It caches answers for
+// AnswersTTL.
 func (s *Service) RoundTrip(ctx context.Context, request reasoning.Request) (json.RawMessage, error) {
 	intent, err := s.answers.ask(ctx, request.Key(), request, s.Decide)
 	if err != nil {
@@ -161,7 +160,7 @@ func (s *Service) RoundTrip(ctx context.Context, request reasoning.Request) (jso
 	return json.Marshal(intent)
 }
 
-// conversation asks for one decision, and counts the tokens of all attempts.
+// conversation makes one decision, and counts the tokens of all attempts.
 type conversation struct {
 	service                    *Service
 	request                    reasoning.Request
@@ -183,7 +182,7 @@ func (c *conversation) decide(ctx context.Context, chosen choice, prompt Prompt)
 	if errors.Is(wrong, fault.InvalidIntent) {
 		c.note("the model was asked once more: " + fault.From(wrong).Details)
 		corrected, err := Build(c.request, chosen.budget, again(reply.Text, wrong))
-		if err == nil { // else there is no room for it
+		if err == nil { // else the correction does not fit
 			prompt = corrected
 		}
 		if reply, err = c.ask(ctx, chosen, prompt); err != nil {
@@ -197,8 +196,8 @@ func (c *conversation) decide(ctx context.Context, chosen choice, prompt Prompt)
 	return c.signed(intent, chosen), nil
 }
 
-// read returns the intent in what a model wrote. An answer that was cut off may still
-// hold one; a text without a schema that was cut off is none.
+// read returns the intent in a model's text. A truncated answer may still contain one,
+// but a truncated free text is refused.
 func (c *conversation) read(reply models.Reply) (intent reasoning.Intent, wrong error) {
 	question := c.request.Question
 	if question != nil {
@@ -212,7 +211,7 @@ func (c *conversation) read(reply models.Reply) (intent reasoning.Intent, wrong 
 	return intent, wrong
 }
 
-// maxRepeated is how much of a bad answer the model is shown again, in bytes.
+// maxRepeated bounds the part of a bad answer quoted in a correction, in bytes.
 const maxRepeated = 800
 
 func again(text string, wrong error) string {
@@ -220,8 +219,7 @@ func again(text string, wrong error) string {
 		"\nAnswer again, with nothing but the JSON.\nYou wrote:\n" + fault.Cut(text, maxRepeated)
 }
 
-// ask returns one answer of a model, within the timeout. A model that is too slow
-// is not asked again.
+// ask returns one answer of a model within the timeout, without retries after it.
 func (c *conversation) ask(ctx context.Context, chosen choice, prompt Prompt) (models.Reply, error) {
 	c.prompt = prompt
 	began := time.Now()
@@ -246,7 +244,7 @@ func (c *conversation) generate(ctx context.Context, model models.Model, prompt 
 	asked.Schema, asked.Enforce = schemaOf(c.request)
 	asked.Stream = reasoning.ObserverFrom(ctx).Wrote
 	if asked.Stream != nil && c.calls > 0 {
-		asked.Stream("\n") // what this call writes does not go on the last one's line
+		asked.Stream("\n") // separates the output of this call from the last one's
 	}
 	reply, err := model.Generate(bounded, asked)
 	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
@@ -255,7 +253,7 @@ func (c *conversation) generate(ctx context.Context, model models.Model, prompt 
 	return reply, err
 }
 
-// signed adds who decided and what it cost, whatever the model claims.
+// signed sets the model and the tokens of the intent, overriding the model's own claims.
 func (c *conversation) signed(intent reasoning.Intent, chosen choice) reasoning.Intent {
 	intent.Model = chosen.model.Name()
 	intent.PromptTokens, intent.OutputTokens = c.promptTokens, c.outputTokens

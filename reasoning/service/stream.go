@@ -12,12 +12,12 @@ import (
 	"savant/reasoning"
 )
 
-// transcript is what a model has written for a question that is being decided. Its zero
-// value is ready for use, also by several goroutines.
+// transcript accumulates the output of a model for an open question. Its zero value is
+// ready, and safe for concurrent use.
 type transcript struct {
 	mu    sync.Mutex
 	parts []string
-	more  chan struct{} // closed when there is more; nil while nobody waits
+	more  chan struct{} // closed at the next write; nil while nobody waits
 }
 
 func (t *transcript) add(text string) {
@@ -30,8 +30,8 @@ func (t *transcript) add(text string) {
 	}
 }
 
-// listener returns a function that tells what was not told yet and returns a channel
-// that is closed when there is more.
+// listener returns a function that passes new text to tell and returns a channel closed
+// at the next write.
 func (t *transcript) listener(tell func(string)) func() (more <-chan struct{}) {
 	if tell == nil {
 		return func() <-chan struct{} { return nil }
@@ -61,7 +61,7 @@ type lines struct {
 	begun, over bool
 }
 
-// wanted says whether a request accepts an answer in lines.
+// wanted reports whether a request accepts an answer in lines.
 func (*lines) wanted(r *http.Request) bool {
 	for each := range strings.SplitSeq(strings.Join(r.Header.Values("Accept"), ","), ",") {
 		if kind, params, err := mime.ParseMediaType(each); err == nil && kind == reasoning.StreamType && params["q"] != "0" {
@@ -71,7 +71,7 @@ func (*lines) wanted(r *http.Request) bool {
 	return false
 }
 
-// text writes a text. One that comes after the end is left out.
+// text writes a text. Texts after the end are ignored.
 func (l *lines) text(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,8 +87,8 @@ func (l *lines) text(text string) {
 	l.write(reasoning.StreamLine{Text: &text})
 }
 
-// end ends the answer, and says whether it had begun. Its last line is the intent, or why
-// there is none.
+// end writes the last line, the intent or the error, and reports whether the answer had
+// begun.
 func (l *lines) end(intent reasoning.Intent, err error) (begun bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -111,7 +111,8 @@ func (l *lines) end(intent reasoning.Intent, err error) (begun bool) {
 	return l.begun
 }
 
-// write sends a line at once. A client that is gone is noticed by its context.
+// write sends a line at once. It ignores errors, because the request's context signals a
+// disconnect.
 func (l *lines) write(line any) {
 	if json.NewEncoder(l.w).Encode(line) == nil {
 		_ = http.NewResponseController(l.w).Flush()

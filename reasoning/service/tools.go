@@ -10,15 +10,15 @@ import (
 	"savant/reasoning"
 )
 
-// How much of a tool is told, from the least on.
+// Levels of detail of a tool's description, least first.
 var details = []func(reasoning.Tool) string{
 	func(tool reasoning.Tool) string { return tool.Name },
 	named, brief, described,
 }
 
-// writeTools lists the tools with arguments and descriptions. If that is too long,
-// the tools that fit the goal best keep as much of theirs as there is room for; the
-// others have their arguments, or their names alone.
+// writeTools lists the tools with arguments and descriptions. If that is too long, the
+// tools most relevant to the goal keep their descriptions as far as there is room; the
+// others keep their arguments, or only their names.
 func writeTools(request reasoning.Request, limit int) string {
 	if len(request.Tools) == 0 {
 		return "There are none: finish."
@@ -46,10 +46,11 @@ func writeTools(request reasoning.Request, limit int) string {
 	return strings.Join(lines, "")
 }
 
-// within says whether so many bytes are within so many tokens.
+// within reports whether a number of bytes fits a limit of tokens.
 func within(bytes, limit int) bool { return (bytes+3)/4 <= limit }
 
-// toolLines are the lines of all tools in the same detail, and their size in bytes.
+// toolLines returns the lines of all tools at one level of detail, and their size in
+// bytes.
 func toolLines(tools []reasoning.Tool, detail int) (lines []string, used int) {
 	for _, each := range tools {
 		lines = append(lines, toolLine(each, detail))
@@ -60,8 +61,8 @@ func toolLines(tools []reasoning.Tool, detail int) (lines []string, used int) {
 
 func toolLine(tool reasoning.Tool, detail int) string { return "- " + details[detail](tool) + "\n" }
 
-// fittest are the numbers of the tools, those first that share the rarest words with
-// the goal. A tool that the run has called fits, too.
+// fittest ranks the tools by relevance to the goal: by the rarity of shared words, plus
+// whether the run has called them. It returns their indexes.
 func fittest(request reasoning.Request) []int {
 	texts := make([][]string, len(request.Tools))
 	numbers := make([]int, len(request.Tools))
@@ -101,10 +102,10 @@ func fittest(request reasoning.Request) []int {
 	return numbers
 }
 
-// shortStem is how many letters two forms of a word share at least.
+// shortStem is the shortest common prefix of two forms of a word.
 const shortStem = 4
 
-// related says whether two words are the same but for their ending.
+// related reports whether two words differ only in their ending.
 func related(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -112,7 +113,7 @@ func related(a, b string) bool {
 	return a == b || len(a) >= shortStem && strings.HasPrefix(b, a)
 }
 
-// called says whether a run has called a tool.
+// called reports whether the run has called a tool.
 func called(request reasoning.Request, tool string) bool {
 	return slices.ContainsFunc(request.Memory.Steps, func(step reasoning.Step) bool {
 		return slices.ContainsFunc(step.Outcomes, func(o reasoning.Outcome) bool { return o.ToolName == tool })
@@ -128,7 +129,7 @@ func brief(tool reasoning.Tool) string {
 	return named(tool) + ": " + strings.TrimSuffix(first, ".")
 }
 
-// named is a tool with its arguments: "git.log(limit?: integer, path: string)".
+// named is the signature of a tool: "git.log(limit?: integer, path: string)".
 func named(tool reasoning.Tool) string {
 	var schema struct {
 		Properties map[string]struct {

@@ -12,7 +12,7 @@ import (
 	"savant/reasoning"
 )
 
-// instructions is the first section: the form of the answer.
+// instructions is the first section, which defines the form of the answer.
 //
 //go:embed instructions.md
 var instructions string
@@ -43,11 +43,11 @@ func writeLastOutput(request reasoning.Request, limit int) string {
 	return out.String()
 }
 
-// overlap is how much beyond a cut is searched for secrets, in bytes: half a secret
-// would not be recognized.
+// overlap is how many bytes beyond a cut are searched for secrets, because half a
+// secret would not be recognized.
 const overlap = 4096
 
-// writeOutcome writes a call and its result, without what looks like a secret.
+// writeOutcome writes a call and its redacted result.
 func writeOutcome(outcome reasoning.Outcome, limit int) string {
 	result := string(outcome.Result)
 	if outcome.Error != nil {
@@ -61,10 +61,11 @@ func writeOutcome(outcome reasoning.Outcome, limit int) string {
 	return cut(clean(shown, limit)+text[len(shown):], limit)
 }
 
-// maxParts is more than a section has parts that share its limit.
+// maxParts exceeds the number of parts that share a section's limit.
 const maxParts = 1 << 10
 
-// clean removes secrets from what is shown. What has no limit is only measured.
+// clean redacts a text. A text without a limit is only measured, so it is returned
+// unchanged.
 func clean(text string, limit int) string {
 	if limit >= unbounded/maxParts {
 		return text
@@ -72,11 +73,11 @@ func clean(text string, limit int) string {
 	return redact.Shapes().Certain().Text(text)
 }
 
-// maxStep is how much of one earlier step is shown, in tokens.
+// maxStep bounds an earlier step in the prompt, in tokens.
 const maxStep = 500
 
-// writeMemory writes the newest steps, and how many are not shown. The results of
-// the last step have their own section.
+// writeMemory writes the latest steps, and the number omitted. The results of the last
+// step have their own section.
 func writeMemory(request reasoning.Request, limit int) string {
 	var kept []string
 	used := 0
