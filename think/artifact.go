@@ -21,9 +21,8 @@ type Part struct {
 	Next int `json:"next,omitempty"`
 }
 
-// artifactPart reads a part of an artifact: INVALID_PARAMS where the digest is
-// none or the offset is beyond its end, STATE_CORRUPT where it is damaged or
-// not there.
+// artifactPart reads a part of an artifact: INVALID_PARAMS for an invalid digest or an
+// offset beyond the end, STATE_CORRUPT for a damaged or missing artifact.
 func (e *Engine) artifactPart(ctx context.Context, in StateGetInput) (*Part, error) {
 	data, err := e.Store.Artifact(ctx, in.Artifact)
 	if err != nil {

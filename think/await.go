@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// lookAgain is how often a run is looked at while a question of it is open here: an
-// answer that is given in another process is noticed after this long at most.
+// lookAgain is the polling interval of a run with an open question: the longest delay
+// until an answer given in another process is noticed.
 const lookAgain = 250 * time.Millisecond
 
-// errElsewhere ends a question that somebody answered in another place.
+// errElsewhere ends a question that was answered elsewhere.
 var errElsewhere = errors.New("the question was answered elsewhere")
 
 // AwaitAnswer returns nil once a question no longer waits: a person answered it, in
@@ -52,8 +52,8 @@ func (e *Engine) waits(ctx context.Context, asked Pending) bool {
 	return err != nil || slices.ContainsFunc(now, func(p Pending) bool { return p.StepID == asked.StepID && p.Digest == asked.Digest })
 }
 
-// elicitUntilAnswered puts a question to the person behind the client, and takes it back
-// once it is answered elsewhere.
+// elicitUntilAnswered asks the person at the client, and withdraws the question once it
+// is answered elsewhere.
 func (e *Engine) elicitUntilAnswered(ctx context.Context, ask Ask, asked Pending) (answer any, given, elsewhere bool) {
 	asking, stop := context.WithCancelCause(ctx)
 	watched := make(chan struct{})

@@ -27,12 +27,12 @@ type cancelData struct {
 // maxReason is how long the reason of a cancellation may be, in bytes.
 const maxReason = 500
 
-// Cancel ends a run before its end: no step of it is handed out any more, what waits for
-// an answer takes none, and nothing takes the run back; a fork goes on from it. It may
-// be called while another process drives the run. INVALID_TRANSITION for a run that has
-// ended, RUN_CANCELLED for one that was cancelled, UNKNOWN_RUN, STATE_NOT_SAVED.
+// Cancel ends a run early and irrevocably: it issues no more steps and accepts no more
+// answers. A fork can continue from it. Cancel may be called while another process
+// drives the run. INVALID_TRANSITION for a run that has ended, RUN_CANCELLED for one
+// that was cancelled, UNKNOWN_RUN, STATE_NOT_SAVED.
 //
-// Only callers that act for a person may call it: no tool does.
+// Only callers that act for a person may call it; no tool does.
 func (e *Engine) Cancel(ctx context.Context, in CancelInput) (*Reply, error) {
 	in.By, in.Reason = visible.Line(strings.TrimSpace(in.By)), visible.Line(strings.TrimSpace(in.Reason))
 	switch {

@@ -24,10 +24,10 @@ type Difference struct {
 // before it.
 type fact struct{ what, recorded, replayed string }
 
-// compare holds a replayed run against a record: the state's hash, and all that
-// the record says beside it and that follows from the run. Left out is what
-// depends on the day (times, drift, warnings) and what another version of
-// Savant may word otherwise (rationale, notes, details, summaries).
+// compare compares a replayed run with a record: the state hash, and every other
+// recorded fact that follows from the run. It ignores facts that depend on the time
+// (times, drift, warnings) and texts that differ between versions of Savant (rationale,
+// notes, details, summaries).
 func (e *Engine) compare(ctx context.Context, now flow.Outcome, record state.Record) (*Difference, error) {
 	step := EventOf(record).Step
 	if got := now.Hash; got != record.State {
@@ -56,7 +56,7 @@ func (e *Engine) compare(ctx context.Context, now flow.Outcome, record state.Rec
 	return nil, nil
 }
 
-// refusalDifference holds a refusal against the run, of which it changes nothing.
+// refusalDifference compares a refusal with the run. A refusal changes no state.
 func refusalDifference(now flow.Outcome, record state.Record) *Difference {
 	switch {
 	case refusalOf(record) == nil:
@@ -67,8 +67,8 @@ func refusalDifference(now flow.Outcome, record state.Record) *Difference {
 	return nil
 }
 
-// recordFacts are what stands around a record's data. A record of a kind that
-// is not known is applied as an answer, so that must not pass.
+// recordFacts compares the fields around a record's data. Replay applies an unknown
+// kind as an answer, so an unknown kind is a difference.
 func recordFacts(now flow.Outcome, record state.Record) []fact {
 	known := record.Kind
 	if !slices.Contains([]string{kindPlan, kindResult, kindPerson, kindCancelled, KindReset}, known) {
@@ -110,7 +110,7 @@ func (e *Engine) answerFacts(ctx context.Context, now flow.Outcome, record state
 	}, nil
 }
 
-// instructionFacts are what was handed out.
+// instructionFacts compares the issued instructions.
 func instructionFacts(now flow.Outcome, recorded *Reply) []fact {
 	was := recorded.Instructions
 	if first := recorded.Instruction; len(was) == 0 && first != nil {
@@ -118,7 +118,7 @@ func instructionFacts(now flow.Outcome, recorded *Reply) []fact {
 	}
 	facts := []fact{{"done ", strconv.FormatBool(recorded.Done), strconv.FormatBool(now.Final != nil)}}
 	if now.Final == nil {
-		told := min(len(recorded.Ready), len(now.Ready)) // a reply that was too long tells of fewer
+		told := min(len(recorded.Ready), len(now.Ready)) // a long reply was shortened
 		facts = append(facts, fact{"ready ", strings.Join(recorded.Ready, " "), strings.Join(now.Ready[:told], " ")},
 			fact{"steps ready ", strconv.Itoa(len(recorded.Ready) + recorded.ReadyMore), strconv.Itoa(now.ReadyTotal)})
 	}
@@ -138,13 +138,13 @@ func instructionFacts(now flow.Outcome, recorded *Reply) []fact {
 	return append(facts, fact{"outstanding ", strings.Join(told, " "), strings.Join(waits, " ")})
 }
 
-// essence is what an instruction asks for, without what is said about it.
+// essence is the content of an instruction without its explanations.
 func (i Instruction) essence() string {
 	rest := Instruction{CaptureAs: i.CaptureAs, Attempt: i.Attempt, Timeout: i.Timeout, Witness: i.Witness, Allow: i.Allow, Done: i.Done, Call: i.Call}
 	return i.StepID + " " + string(i.Input) + " " + string(encoded(rest))
 }
 
-// stateFacts are the change of state that a reply tells of.
+// stateFacts compares the change of state in a reply.
 func stateFacts(now flow.Outcome, was delta) []fact {
 	facts := []fact{
 		{"run ", was.RunID, now.RunID},
@@ -174,12 +174,12 @@ func stateFacts(now flow.Outcome, was delta) []fact {
 	return facts
 }
 
-// tells reports whether a reply shows a capture, whole or shortened.
+// tells reports whether a reply shows a capture, in full or shortened.
 func tells(now flow.Outcome, told string, is flow.Var) bool {
 	return slices.ContainsFunc([]int{maxVar, maxVarShort, maxVarShortest}, func(size int) bool { return told == string(shorten(now, is, size)) })
 }
 
-// endFacts are what a run came to.
+// endFacts compares the final result of a run.
 func endFacts(now flow.Outcome, was *Reply) []fact {
 	final := now.Final
 	if final == nil {
@@ -196,14 +196,14 @@ func endFacts(now flow.Outcome, was *Reply) []fact {
 		{"outputs ", string(was.Outputs), string(is.Outputs)},
 		{"steps that ran ", ran, strconv.Itoa(final.Ran)},
 	}
-	for i, told := range was.Failed { // as with the artifacts
+	for i, told := range was.Failed { // may be shortened, like the artifacts
 		made := flow.Failure{}
 		if i < len(final.Failed) {
 			made = final.Failed[i]
 		}
 		facts = append(facts, fact{"failed ", told.Step + " " + string(told.Code), made.Step + " " + string(made.Code)})
 	}
-	for i, told := range was.Artifacts { // a reply that was too long tells of fewer
+	for i, told := range was.Artifacts { // a long reply was shortened
 		made := ""
 		if i < len(final.Artifacts) {
 			made = string(encoded(artifactOf(final.Artifacts[i])))

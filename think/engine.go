@@ -1,6 +1,6 @@
-// Package think guides a language model through a workflow: it hands out one
-// instruction at a time, checks each result, keeps a durable record and says
-// what comes next. It decides; the client executes.
+// Package think guides a language model through a workflow: it issues one instruction
+// at a time, checks each result, keeps a durable record and decides what comes next.
+// The client executes.
 package think
 
 import (
@@ -21,11 +21,11 @@ import (
 	"savant/think/state"
 )
 
-// Options are what an Engine is made of. Library and Store are required.
+// Options configure an Engine. Library and Store are required.
 type Options struct {
 	Library *library.Library
 	Store   state.Storage
-	// KnownTool says whether a registry has a tool; nil knows all.
+	// KnownTool reports whether a registry has a tool; nil accepts all.
 	KnownTool func(name string) bool
 	// Tool returns what is known of a tool's arguments and results, so that a
 	// workflow's calls are checked before it runs; nil knows nothing.
@@ -35,8 +35,8 @@ type Options struct {
 	// Unpublished returns the engine of a tool that is there and not offered to the
 	// client, "" for any other tool; nil: all are offered.
 	Unpublished func(name string) (engine string)
-	// Missing says why the engine of a tool that no registry knows is not there now, nil
-	// where there is no such engine. Nil: none is known.
+	// Missing returns why the engine of an unknown tool is unavailable, or nil if there is
+	// no such engine. It may be nil.
 	Missing func(ctx context.Context, name string) error
 	// ToolNames lists the names of the registry's tools, for suggestions.
 	ToolNames func() []string
@@ -55,12 +55,11 @@ type Options struct {
 	// Asked returns a call as a receipt has it: the canonical name of the tool,
 	// and the digest of its arguments. Required with Receipt.
 	Asked func(call string, input json.RawMessage) (tool, digest string, err error)
-	// Fits holds a value against the output schema of a tool:
-	// VALIDATION_FAILED; nil where there is no such tool, or it has none.
-	// Without it no result is held against a tool.
+	// Fits checks a value against the output schema of a tool: VALIDATION_FAILED, or nil
+	// if the tool or its schema is unknown. A nil Fits checks nothing.
 	Fits func(call string, value any) error
-	// Person returns how to ask the person behind a call, nil where the client
-	// cannot; without it nobody is asked.
+	// Person returns a function that asks the person at the client of a call, nil if the
+	// client does not support questions. Without Person nobody is asked.
 	Person func(ctx context.Context) Ask
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
@@ -73,7 +72,7 @@ type Options struct {
 	ProjectEvery time.Duration
 }
 
-// Imports says which records of a run were made elsewhere. *state.Dir is one.
+// Imports says which records of a run were imported. *state.Dir implements it.
 type Imports interface {
 	// Imported returns the version up to which they were, or 0.
 	Imported(ctx context.Context, key state.Key) (version int, err error)
@@ -81,8 +80,7 @@ type Imports interface {
 	MarkImported(ctx context.Context, key state.Key, last state.Link) error
 }
 
-// Engine is Think. All methods may be called at once; those on one run are
-// taken in turn.
+// Engine is Think. It is safe for concurrent use; calls on one run are serialized.
 type Engine struct {
 	Options
 	mu       sync.Mutex
@@ -93,7 +91,7 @@ type Engine struct {
 	checks   map[*flow.Graph]checkedGraph
 }
 
-// checkedGraph is what was found in a workflow, with the tools of a version.
+// checkedGraph caches the findings in a workflow for a version of the tools.
 type checkedGraph struct {
 	tools uint64
 	found check.Report
@@ -136,7 +134,7 @@ type live struct {
 	pins    map[string]pin
 	// commands are the digests of the commands that the run was planned with.
 	commands map[string]string
-	times    map[int]time.Time // when outstanding steps were handed out, by version
+	times    map[int]time.Time // when outstanding steps were issued, by version
 	refused  int               // calls that the gate refused
 	used     int               // the last use, as the engine counts; the engine's to guard
 }
@@ -157,7 +155,7 @@ func (l *live) stands(out flow.Outcome, record state.Record) {
 	})
 }
 
-// instruction returns what a step was handed out with.
+// instruction returns the issued instruction of a step.
 func (l *live) instruction(step string) (next flow.Instruction, outstanding bool) {
 	for _, next := range l.now.Instructions {
 		if next.StepID == step {
@@ -205,8 +203,8 @@ func New(options Options) *Engine {
 	return e
 }
 
-// Close writes the readable state of every run that still lags and ends the
-// background work. The store stays open.
+// Close writes the pending projections and ends the background work. The store stays
+// open.
 func (e *Engine) Close() { e.projects.close() }
 
 // hold returns the live entry of a run, locked; the caller unlocks it.
@@ -225,8 +223,8 @@ func (e *Engine) hold(key state.Key) *live {
 	return l
 }
 
-// evict drops the run that was used longest ago where there are too many; e.mu
-// is held. Whoever holds it goes on: the journal decides.
+// evict drops the least recently used run if there are too many; e.mu is held. A caller
+// that still uses the run is unaffected, because the journal is authoritative.
 func (e *Engine) evict() {
 	if len(e.live) <= maxLive {
 		return

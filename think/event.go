@@ -21,8 +21,8 @@ type Event struct {
 	// Refused is the code that a failed attempt was answered with.
 	Refused fault.Code `json:"refused,omitempty"`
 	To      int        `json:"to,omitempty"`
-	// Witness says who saw the result of a step come about: "self", "gateway"
-	// or "person". Receipt is that of the call, where it was the gateway.
+	// Witness is the witness of a step's result: "self", "gateway" or "person". For the
+	// gateway, Receipt is the receipt of the call.
 	Witness string `json:"witness,omitempty"`
 	Receipt string `json:"receipt,omitempty"`
 	// By and Reason are of who cancelled the run.
@@ -30,8 +30,8 @@ type Event struct {
 	Reason string `json:"reason,omitempty"`
 	// Refusal is the call that the gate refused.
 	Refusal *gate.Refusal `json:"refusal,omitempty"`
-	// Claimed says that the record was imported: its witness or approval is what
-	// somebody else wrote.
+	// Claimed says that the record was imported, so its witness or approval was not
+	// verified here.
 	Claimed bool   `json:"claimed,omitempty"`
 	Hash    string `json:"hash"`
 }
@@ -75,8 +75,8 @@ func (e *Engine) Events(ctx context.Context, key state.Key, records []state.Reco
 	return events, imported, nil
 }
 
-// claims says whether an event vouches for something that was not seen here, in a run
-// whose records up to a version were imported.
+// claims reports whether an event has an unverified witness or approval, in a run whose
+// records up to a version were imported.
 func (e Event) claims(imported int) bool {
 	return e.Version <= imported && (e.Kind == kindPerson || e.Kind == kindCancelled || e.Witness != "" && e.Witness != flow.WitnessSelf)
 }

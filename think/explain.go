@@ -11,22 +11,21 @@ import (
 	"savant/think/flow"
 )
 
-// ExplainInput names a step, of a run or of a workflow; without a step the run
-// is explained.
+// ExplainInput names a step of a run or of a workflow; without a step, think.explain
+// explains the run.
 type ExplainInput struct {
 	Workflow string `json:"workflow,omitempty"`
 	RunID    string `json:"run_id,omitempty"`
 	StepID   string `json:"step_id,omitempty" doc:"default: the whole run"`
 }
 
-// StepExplanation tells of a step, and of which run where the call named none.
+// StepExplanation explains a step, and names the run if the call did not.
 type StepExplanation struct {
 	RunID string `json:"run_id,omitempty"`
 	*flow.Explanation
 }
 
-// Explain tells why a step is where it is: UNKNOWN_STEP, UNKNOWN_RUN,
-// UNKNOWN_WORKFLOW.
+// Explain explains the status of a step: UNKNOWN_STEP, UNKNOWN_RUN, UNKNOWN_WORKFLOW.
 func (e *Engine) Explain(ctx context.Context, in ExplainInput) (*flow.Explanation, error) {
 	if in.RunID == "" {
 		graph, err := e.Library.Graph(in.Workflow)
@@ -43,8 +42,9 @@ func (e *Engine) Explain(ctx context.Context, in ExplainInput) (*flow.Explanatio
 	return e.explain(ctx, l.past(), l.run, in.StepID)
 }
 
-// ExplainAny is think.explain: a StepExplanation or a RunExplanation. A call
-// that names no run means the open one; where there is none, the workflow.
+// ExplainAny implements think.explain: it returns a StepExplanation or a
+// RunExplanation. A call without a run id means the open run; if no run is open, the
+// workflow.
 func (e *Engine) ExplainAny(ctx context.Context, in ExplainInput) (any, error) {
 	meant := ""
 	if in.RunID == "" {
@@ -69,8 +69,8 @@ func (e *Engine) ExplainAny(ctx context.Context, in ExplainInput) (any, error) {
 	return StepExplanation{RunID: meant, Explanation: explained}, nil
 }
 
-// RunExplanation tells where a run stands: Text for a person, the rest for who
-// goes on with it.
+// RunExplanation describes the state of a run: Text for a person, the other fields for
+// the client that continues it.
 type RunExplanation struct {
 	RunID    string      `json:"run_id"`
 	Workflow string      `json:"workflow"`
@@ -88,8 +88,8 @@ type RunExplanation struct {
 	Next    []comingStep  `json:"next"`
 	More    int           `json:"more,omitempty"`
 	Note    string        `json:"note,omitempty"`
-	// Instruction, Instructions and Schemas are what is to be done now, as
-	// think.plan repeats it.
+	// Instruction, Instructions and Schemas repeat the outstanding instructions, like
+	// think.plan.
 	Instruction  *Instruction               `json:"instruction,omitempty"`
 	Instructions []Instruction              `json:"instructions,omitempty"`
 	Schemas      map[string]json.RawMessage `json:"schemas,omitempty"`
@@ -127,8 +127,8 @@ type comingStep struct {
 // maxExplained bounds each list of a RunExplanation.
 const maxExplained = 12
 
-// ExplainRun tells where a run stands: what is done, skipped and failed, what
-// waits for whom, and what comes next under which conditions.
+// ExplainRun describes the state of a run: the steps done, skipped and failed, those
+// that wait and for whom, and the next ones with their conditions.
 func (e *Engine) ExplainRun(ctx context.Context, workflow, run string) (*RunExplanation, error) {
 	l, err := e.open(ctx, workflow, run)
 	if err != nil {
@@ -161,7 +161,7 @@ func (x *RunExplanation) answered() string {
 	return ""
 }
 
-// keep says whether a list has room, and counts what it has none for.
+// keep reports whether a list has room, and counts the omitted entries.
 func (x *RunExplanation) keep(length int) bool {
 	if length < maxExplained {
 		return true
@@ -185,7 +185,7 @@ func (x *RunExplanation) add(line flow.Line) {
 		if line.Failure != nil {
 			failed.Code, failed.Details = line.Failure.Code, fault.Cut(line.Failure.Message(), 300)
 		}
-		if line.Failure == nil && line.Items > 0 { // its items say why
+		if line.Failure == nil && line.Items > 0 { // its items have the reasons
 			failed.Details = "an item of the loop failed"
 		}
 		if x.keep(len(x.Failed)) {

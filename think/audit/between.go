@@ -14,13 +14,13 @@ import (
 	"savant/think/state"
 )
 
-// At is a run at one of its versions, 0 for as it is.
+// At is a run at a version; 0 is the latest.
 type At struct {
 	state.Key
 	Version int
 }
 
-// Changes are what differs between two states: of one run, or of two.
+// Changes are the differences between two states, of one run or of two.
 type Changes struct {
 	From, To Side
 	Steps    []StepChange
@@ -49,7 +49,7 @@ type ValueChange struct {
 	Name       string
 	Places     []PlaceChange
 	Whole      int
-	SizeBefore int // in bytes, 0 where there is none
+	SizeBefore int // in bytes; 0 for an absent value
 	SizeAfter  int
 }
 
@@ -60,8 +60,8 @@ type PlaceChange struct {
 	Before, After json.RawMessage
 }
 
-// maxPlaces bounds the places of a ValueChange, and maxCompared how long a value may be
-// in which they are looked for, in bytes.
+// maxPlaces bounds the places of a ValueChange; maxCompared bounds, in bytes, the
+// values that are searched for places.
 const (
 	maxPlaces   = 50
 	maxCompared = 1 << 20
@@ -123,8 +123,8 @@ func collected(values iter.Seq2[string, any]) (names []string, found map[string]
 	return names, found
 }
 
-// stepsBetween pairs the steps of two states, those of the first alone behind the step
-// that they come after there.
+// stepsBetween pairs the steps of two states. A step only in the first state follows
+// its predecessor there.
 func stepsBetween(before, after []flow.StepStatus) []StepChange {
 	left := map[string]bool{}
 	for _, each := range after {

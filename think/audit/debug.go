@@ -1,5 +1,5 @@
-// Package audit looks at the past of runs: it verifies a run against its record,
-// compares and shows past states, and replays a run under another workflow.
+// Package audit examines the history of runs: it verifies a run against its records,
+// shows and compares past states, and replays a run under another workflow.
 package audit
 
 import (
@@ -16,8 +16,7 @@ import (
 	"savant/think/state"
 )
 
-// Auditor looks at the past of an engine's runs. Its methods may be called at
-// once.
+// Auditor examines the history of an engine's runs. It is safe for concurrent use.
 type Auditor struct{ engine *think.Engine }
 
 // New returns the auditor of an engine's runs.
@@ -42,7 +41,7 @@ type DebugOutput struct {
 	Action string `json:"action"`
 	// Verdict of a replay: "identical" or "differs".
 	Verdict string `json:"verdict,omitempty"`
-	// Log is the run's history up to where it was looked at.
+	// Log is the run's history up to the examined version.
 	Log []think.Event `json:"log,omitempty"`
 	// Imported is the version up to which the run was made elsewhere: the witnesses
 	// and approvals of these records are claimed, not seen here.
@@ -56,7 +55,7 @@ type DebugOutput struct {
 	// Snapshot is the state at a version, for step.
 	Snapshot *flow.Snapshot      `json:"snapshot,omitempty"`
 	Next     []think.Instruction `json:"next,omitempty"`
-	// Reply is what the forked run hands out.
+	// Reply is the first reply of the forked run.
 	Reply *think.Reply `json:"reply,omitempty"`
 }
 
@@ -86,8 +85,7 @@ func (a *Auditor) Debug(ctx context.Context, in DebugInput) (*DebugOutput, error
 		fault.Diagnostic{Path: "action", Message: "unknown action", Expected: "replay, diff, step or fork", Actual: fault.Cut(in.Action, 60)})
 }
 
-// verify makes every state of a run again and holds it against the recorded
-// hashes and replies.
+// verify replays a run and compares every state and reply with its records.
 func (a *Auditor) verify(ctx context.Context, key state.Key, records []state.Record) (*DebugOutput, error) {
 	out := &DebugOutput{Action: "replay", Verdict: verdictIdentical, To: len(records)}
 	var err error
@@ -183,9 +181,9 @@ func (a *Auditor) stepAt(ctx context.Context, key state.Key, records []state.Rec
 	return &DebugOutput{Action: "step", To: version, Snapshot: &snapshot, Log: []think.Event{think.EventOf(records[version-1])}, Next: at.Instructions()}, nil
 }
 
-// fork starts a new run with the answers of an old one up to a version. With
-// adopt it follows the workflow's file as it is now, if the answers so far lead
-// the same way there; else the first difference is the answer.
+// fork starts a new run with the answers of an old one up to a version. With adopt it
+// follows the current workflow file, provided that the answers so far have the same
+// effect there; otherwise it returns the first difference.
 func (a *Auditor) fork(ctx context.Context, key state.Key, records []state.Record, in DebugInput) (*DebugOutput, error) {
 	version, err := a.versionNamed(ctx, key, records, in.FromStep, len(records))
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"savant/think/state"
 )
 
-// Comparison says whether a run's answers lead another workflow the same way.
+// Comparison reports whether a run's answers have the same effect under another workflow.
 type Comparison struct {
 	Workflow string `json:"workflow"`
 	RunID    string `json:"run_id"`
-	// Release and Digest are those of the other workflow.
+	// Release and Digest identify the other workflow.
 	Release string `json:"workflow_version"`
 	Digest  string `json:"workflow_digest"`
 	// Answers counts those that were replayed the same.
@@ -31,10 +31,10 @@ const (
 	verdictDiffers   = "differs"
 )
 
-// WhatIf replays the recorded answers of a run through another version of its
-// workflow, source, and compares every instruction that was answered, what
-// became of each answer, and how both stand in the end. What is wrong with
-// source is reported as for any workflow file; UNKNOWN_RUN, STATE_CORRUPT.
+// WhatIf replays a run's recorded answers under another version of its workflow,
+// source, and compares every answered instruction, the effect of each answer, and the
+// final states. Errors in source are reported as for any workflow file; others are
+// UNKNOWN_RUN and STATE_CORRUPT.
 func (a *Auditor) WhatIf(ctx context.Context, workflow, run string, source []byte) (*Comparison, error) {
 	key, err := a.engine.Locate(ctx, workflow, run)
 	if err != nil {
@@ -139,7 +139,7 @@ func difference(version int, step, recorded, replayed string) *think.Difference 
 	return &think.Difference{Version: version, Step: step, Recorded: recorded, Replayed: replayed}
 }
 
-// compareIssued compares what was handed out for a step that was answered.
+// compareIssued compares the instructions of an answered step.
 func (p *pair) compareIssued(version int, step string) *think.Difference {
 	mine, theirs := issued(p.recorded.Now(), step), issued(p.other.Now(), step)
 	if mine == theirs {
@@ -151,7 +151,7 @@ func (p *pair) compareIssued(version int, step string) *think.Difference {
 	return difference(version, step, fault.Cut(mine, maxDifference), fault.Cut(theirs, maxDifference))
 }
 
-// compareTaken compares what became of an answer.
+// compareTaken compares the effects of an answer.
 func (p *pair) compareTaken(ctx context.Context, version int, step string) (*think.Difference, error) {
 	if recorded, replayed := outcome(p.recorded.Now().Rejected), outcome(p.other.Now().Rejected); recorded != replayed {
 		return difference(version, step, recorded, replayed), nil
@@ -185,8 +185,7 @@ func (p *pair) compareEnds(version int) *think.Difference {
 // maxDifference bounds each side of a difference, in bytes.
 const maxDifference = 400
 
-// issued describes an instruction that waits for its answer, "" when there is
-// none for the step.
+// issued describes the outstanding instruction of a step, or is "".
 func issued(now flow.Outcome, step string) string {
 	for _, next := range now.Instructions {
 		if next.StepID == step {

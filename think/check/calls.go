@@ -2,9 +2,8 @@ package check
 
 import "github.com/expr-lang/expr/ast"
 
-// signature says which kinds the arguments of a function have, the last one's for
-// those after it, and what the function gives. Where nothing is said of an argument
-// it may be anything.
+// signature has the kinds of a function's arguments, and its result. The last kind also
+// applies to further arguments; an argument without a kind accepts anything.
 type signature struct {
 	arguments []kinds
 	gives     *Type
@@ -20,8 +19,8 @@ var (
 	anyObject      = &Type{kinds: object}
 )
 
-// signatures are the functions that give the same type whatever they are given.
-// calls.go of the expressions says the same by what they do.
+// signatures are the functions whose result type does not depend on their arguments.
+// They must agree with calls.go of package expression.
 var signatures = map[string]signature{
 	"len":       {[]kinds{text | list | object}, ofInt},
 	"keys":      {[]kinds{object}, texts},

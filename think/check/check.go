@@ -14,8 +14,7 @@ import (
 	"savant/think/flow/expression"
 )
 
-// Tool is what is known of a tool: JSON Schemas of its arguments and of its result,
-// empty where they are not known.
+// Tool has the JSON Schemas of a tool's arguments and result; an unknown one is empty.
 type Tool struct {
 	Input, Output json.RawMessage
 	// Own says that it is one of Savant's, whose schemas name all that there is.
@@ -25,12 +24,12 @@ type Tool struct {
 // Tools returns what is known of a tool by its name.
 type Tools func(name string) (Tool, bool)
 
-// Report is what was found. Errors are certain to go wrong or to mean nothing,
-// warnings likely; notes are about what has no effect.
+// Report is the findings. An error certainly fails or is meaningless, a warning
+// probably; a note is about something without effect.
 type Report struct{ Errors, Warnings, Notes []fault.Diagnostic }
 
-// Graph checks a workflow and those it runs. Diagnostics are in the order of each
-// file, that of the root first.
+// Graph checks a workflow and its children. Diagnostics are in the order of each file,
+// that of the root first.
 func Graph(graph *flow.Graph, tools Tools) Report {
 	var found Report
 	seen := map[*flow.Graph]bool{}
@@ -152,7 +151,7 @@ func (c *checker) atSite(site *flow.Site, f finding) {
 	c.found = append(c.found, d)
 }
 
-// scopeOf returns what the expressions of a step see; without one, those of the end.
+// scopeOf returns the scope of a step's expressions; for nil, that of the outputs.
 func (c *checker) scopeOf(step *flow.Step) scope {
 	s := scope{params: c.params, captures: c.captures}
 	if step != nil && step.Foreach != nil {

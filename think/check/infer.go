@@ -19,7 +19,7 @@ const (
 	note    = "note"
 )
 
-// finding is what is wrong at a byte of an expression.
+// finding is an error at a byte offset of an expression.
 type finding struct {
 	code     fault.Code
 	severity string
@@ -28,13 +28,13 @@ type finding struct {
 	missing  bool // a field that is not there
 }
 
-// scope says what the names of an expression are.
+// scope has the types of an expression's names.
 type scope struct {
 	params   map[string]*Type
 	captures map[string]*Type
 	item     string // the name of the loop's variable, "" outside loops
 	of       *Type  // its type
-	result   *Type  // nil where there is none
+	result   *Type  // nil if absent
 }
 
 // inference finds the type of one expression.
@@ -134,7 +134,7 @@ func (i *inference) truth(node ast.Node, what string) *Type {
 	return ofBool
 }
 
-// truthHint says how a value is turned into a condition.
+// truthHint suggests how to turn a value into a condition.
 func truthHint(of *Type) string {
 	switch {
 	case of.kinds&^null == list, of.kinds&^null == text, of.kinds&^null == object:
@@ -284,7 +284,7 @@ func spelled(said string, key ast.Node) string {
 	return ""
 }
 
-// name returns the type of what an access begins with, and the links that are left.
+// name returns the type of the first name of an access, and the remaining links.
 func (i *inference) name(name string, links []link) (*Type, string, []link) {
 	if local, ok := i.locals[name]; ok {
 		return local, name, links
@@ -452,7 +452,7 @@ func (a *asking) Visit(node *ast.Node) {
 	}
 }
 
-// written returns a read as it is written, "" for anything else.
+// written returns the source form of a read, "" for other nodes.
 func written(node ast.Node) string {
 	base, links := flatten(node)
 	said := ""

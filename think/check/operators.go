@@ -118,7 +118,7 @@ func (i *inference) compare(n *ast.BinaryNode) {
 		return
 	}
 	if left.kinds&right.kinds&(list|object) != 0 {
-		return // lists or maps, of which little is known
+		return // little is known of lists or maps
 	}
 	if n.Operator == "!=" {
 		i.report(n, warning, "this comparison is always true: %s", differ(n, left, right))
@@ -150,7 +150,7 @@ func isNull(node ast.Node) bool {
 	return literally
 }
 
-// differ says why two values are never equal.
+// differ explains why two values are never equal.
 func differ(n *ast.BinaryNode, left, right *Type) string {
 	values, other, at := left, right, n.Left
 	if values.values == nil || constant(n.Left) && right.values != nil {
@@ -174,10 +174,10 @@ func constant(node ast.Node) bool {
 	return false
 }
 
-// plainly returns a read as it is written, "" for anything else.
+// plainly returns the source form of a read, "" for other nodes.
 func plainly(node ast.Node) string { return strings.TrimPrefix(written(node), "\x00") }
 
-// statuses are what people take for the status of a step.
+// statuses maps words that people mistake for a step's status.
 var statuses = map[string]string{"success": "done", "succeeded": "done", "completed": "done", "complete": "done", "ok": "done", "passed": "done", "finished": "done",
 	"failure": "failed", "error": "failed", "skip": "skipped"}
 
@@ -205,7 +205,7 @@ func meant(wrong string, values []any) string {
 	return "; did you mean " + strconv.Quote(nearest) + "?"
 }
 
-// typeNames are what other languages call the types that type() gives.
+// typeNames maps other languages' names of the types that type() returns.
 var typeNames = map[string]string{"object": "map", "dict": "map", "list": "array", "number": "int", "integer": "int", "boolean": "bool", "str": "string", "null": "nil", "none": "nil"}
 
 func shown(values []any) string {

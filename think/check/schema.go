@@ -17,14 +17,14 @@ const (
 // reader makes a type of a JSON Schema. The type holds every value that fits.
 type reader struct {
 	set *schemas.Set
-	// unnamed is what holds of fields that a schema neither names nor speaks of.
+	// unnamed is the openness for fields that the schema does not mention.
 	unnamed openness
 	origin  string
 	read    int
 }
 
-// typeOf returns the type of a schema's values. root is the document that
-// references without a name lead into.
+// typeOf returns the type of a schema's values. root is the document of local
+// references.
 func (r *reader) typeOf(schema, root any, depth int) *Type {
 	if r.read++; depth > maxDepth || r.read > maxSubschemas {
 		return anything
@@ -54,7 +54,7 @@ func (r *reader) typeOf(schema, root any, depth int) *Type {
 	return found
 }
 
-// own reads the keywords of one schema, without those of the schemas it applies.
+// own reads the keywords of one schema, not of its subschemas.
 func (r *reader) own(schema map[string]any, root any, depth int) *Type {
 	made := &Type{kinds: kindsOf(schema["type"]), origin: r.origin}
 	if constant, said := schema["const"]; said {
@@ -100,7 +100,7 @@ func (r *reader) fields(made *Type, schema map[string]any, root any, depth int) 
 	}
 }
 
-// composed says whether other schemas of the same value may name more fields.
+// composed reports whether subschemas for the same value may name more fields.
 func composed(schema map[string]any) bool {
 	return slices.ContainsFunc([]string{"$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"}, func(keyword string) bool {
 		_, has := schema[keyword]

@@ -69,7 +69,7 @@ func (c *checker) step(step *flow.Step) {
 	c.leftInRationale(step)
 }
 
-// listHint says what of a value may be the list.
+// listHint suggests which part of a value may be the list.
 func listHint(of *Type) string {
 	var lists []string
 	for _, name := range slices.Sorted(maps.Keys(of.fields)) {
@@ -112,7 +112,7 @@ func (c *checker) assertion(step *flow.Step, that *Type, path string) {
 	c.atValue(fault.ExpressionError, "", path, 0, "that has to give true or false, and this gives %s%s", that.kinds, fix)
 }
 
-// callOf checks whether whoever has to answer the step can.
+// callOf checks whether the step's call can be answered.
 func (c *checker) callOf(step *flow.Step) {
 	prefix, _, _ := strings.Cut(step.Call, ".")
 	path := step.Path()
@@ -235,8 +235,8 @@ func (c *checker) arguments(step *flow.Step, tool Tool, in scope) {
 	}
 }
 
-// argument checks one argument, as the registry would: null stands for one that is
-// left out, and a list or map may come as JSON text.
+// argument checks one argument like the registry: null means an omitted argument, and a
+// list or map may be JSON text.
 func (c *checker) argument(call string, given flow.Member, declared any, root map[string]any, path string, in scope) {
 	required := slices.Contains(items(root["required"]), any(given.Key))
 	what := "the argument " + given.Key + " of " + call

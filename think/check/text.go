@@ -14,8 +14,7 @@ var (
 	interpolate = pattern.Lazy(`\$\{\s*(([A-Za-z_][A-Za-z0-9_]*)(?:\.[A-Za-z_][A-Za-z0-9_]*)*)`)
 )
 
-// leftAsText warns of what other languages would replace in a text and this one
-// leaves as it is.
+// leftAsText warns of placeholders of other languages, which are plain text here.
 func (c *checker) leftAsText(value any, parts []expression.Part, path string, in scope) {
 	words, ok := value.(string)
 	if !ok || !strings.ContainsAny(words, "${") {
@@ -46,7 +45,7 @@ func (c *checker) leftAsText(value any, parts []expression.Part, path string, in
 	}
 }
 
-// names says whether a name means something in a scope.
+// names reports whether a name is defined in a scope.
 func (c *checker) names(name string, in scope) bool {
 	return c.params[name] != nil || c.by[name] != nil || name == in.item
 }

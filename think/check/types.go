@@ -68,14 +68,13 @@ func kindOf(value any) kinds {
 	return every
 }
 
-// openness says what is known of the fields that a type does not name.
+// openness says whether a type may have fields that it does not name.
 type openness uint8
 
 const (
 	// open: there may be others.
 	open openness = iota
-	// declared: a tool of another server names what it gives, without saying that
-	// there is no more.
+	// declared: a foreign tool names its fields, but may have more.
 	declared
 	// exact: a tool of Savant names all that it gives.
 	exact
@@ -85,12 +84,12 @@ const (
 
 func ofTool(o openness) bool { return o == declared || o == exact }
 
-// Type is what is known of a value: a set that holds it. Types are never changed.
+// Type is a set of possible values. Types are immutable.
 type Type struct {
 	kinds kinds
 	// values are all that the value can be, nil where they are not known.
 	values []any
-	// fields are those of an object; rest is the type of each other one, nil for any.
+	// fields are the named fields of an object; rest is the type of all others, nil for any.
 	fields   map[string]*Type
 	openness openness
 	rest     *Type
@@ -187,7 +186,7 @@ func joinTwo(a, b *Type) *Type {
 	return joined
 }
 
-// plain says whether nothing is known but the kinds.
+// plain reports whether only the kinds are known.
 func (t *Type) plain() bool {
 	return t.values == nil && t.fields == nil && t.openness == open && t.rest == nil && t.item == nil
 }
@@ -219,8 +218,7 @@ func (t *Type) joinFields(a, b *Type) {
 	}
 }
 
-// field returns the type of an object's field, or nil and how certain it is that
-// there is none.
+// field returns the type of an object's field, or nil and how certain its absence is.
 func (t *Type) field(name string) (*Type, openness) {
 	switch {
 	case t.fields[name] != nil:
@@ -335,7 +333,7 @@ func (t *Type) itemType() *Type {
 	return t.item
 }
 
-// canEqual says whether a value of one type may equal one of another.
+// canEqual reports whether values of two types may be equal.
 func canEqual(a, b *Type) bool {
 	if a.values == nil || b.values == nil {
 		return loose(a.kinds)&loose(b.kinds) != 0 && (a.values == nil || anyOf(a.values, b)) && (b.values == nil || anyOf(b.values, a))

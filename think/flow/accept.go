@@ -14,8 +14,8 @@ import (
 	"savant/schemas"
 )
 
-// accept turns a result into the canonical JSON of the capture, or says why it
-// does not fit.
+// accept converts a result to the canonical JSON of the capture, or returns why it does
+// not fit.
 func (u *unit) accept(answer Answer) ([]byte, *fault.Error) {
 	if u.step().Person() {
 		return u.acceptPerson(answer.Result)
@@ -39,8 +39,8 @@ func (u *unit) accept(answer Answer) ([]byte, *fault.Error) {
 // maxMembers is how many parts of a refused result are tried.
 const maxMembers = 20
 
-// advised adds to the refusal of a result what was likely meant: a value that stands in
-// another one, or JSON in a text that is not JSON.
+// advised adds the likely intention to the refusal of a result: a value nested in
+// another one, or malformed JSON in a text.
 func (u *unit) advised(refused *fault.Error, result any) *fault.Error {
 	whole := func(d fault.Diagnostic) bool { return d.Pointer == "" }
 	if refused.Code != fault.ValidationFailed || u.step().Schema == nil || !slices.ContainsFunc(refused.Diagnostics, whole) {
@@ -68,7 +68,7 @@ func (u *unit) advised(refused *fault.Error, result any) *fault.Error {
 	return fault.New(refused.Code, "%s; %s", refused.Details, advice).With(refused.Diagnostics...)
 }
 
-// composed says whether a value is an object or a list.
+// composed reports whether a value is an object or a list.
 func composed(value any) bool {
 	switch value.(type) {
 	case map[string]any, []any:
@@ -82,7 +82,7 @@ func (u *unit) fits(value any) bool {
 	return problem == nil
 }
 
-// adviceOnText says how a text was likely meant where an object or a list is expected.
+// adviceOnText advises on a text where an object or a list is expected.
 func adviceOnText(refused *fault.Error, text string) string {
 	wanted := func(d fault.Diagnostic) bool {
 		return d.Pointer == "" && (d.Expected == "object" || d.Expected == "array")
@@ -98,8 +98,8 @@ func adviceOnText(refused *fault.Error, text string) string {
 	return "send the JSON value itself, with nothing around it"
 }
 
-// readings returns what a result may mean, the likeliest first: text may be
-// JSON that a client sent as a string, and only the schema can tell.
+// readings returns the interpretations of a result, the likeliest first: a text may be
+// JSON that a client sent as a string, which only the schema can decide.
 func readings(value any) []any {
 	text, ok := value.(string)
 	if !ok {
@@ -112,9 +112,8 @@ func readings(value any) []any {
 	return append(candidates, jsonvalue.TextOrValue(text), text)
 }
 
-// TooManyValues says whether a text of a result holds JSON of more than so many
-// values. It is asked before the text is decoded: a value takes far more memory
-// than its text.
+// TooManyValues reports whether a text in a result contains JSON of more than limit
+// values. It works on the undecoded text, because decoded values take far more memory.
 func TooManyValues(result any, limit int) bool {
 	if text, ok := result.(string); ok {
 		if holdsMore(text, limit) {
@@ -160,8 +159,8 @@ func (u *unit) fit(value any) ([]byte, *fault.Error) {
 	return data, nil
 }
 
-// checked holds a value against the step's checks. A field that is not there is for the
-// schema to require.
+// checked applies the step's checks to a value. An absent field passes, because
+// requiring it is the schema's job.
 func (u *unit) checked(value any) *fault.Error {
 	for _, each := range u.step().Checks {
 		part, at := value, ""
@@ -251,7 +250,8 @@ func (t Terms) normalise(value any) (any, *fault.Error) {
 	return map[string]any{"text": text}, nil
 }
 
-// failureKeys are members under which models say why a call failed, beside isError.
+// failureKeys are the members, next to isError, in which models give the reason of a
+// failed call.
 var failureKeys = []string{"text", "error", "message", "details", "reason"}
 
 // failureText is why a call failed, where that is said in another form than MCP's.
@@ -278,9 +278,9 @@ const receiptKey = "_receipt"
 // with the name under which it came.
 var claimPattern = pattern.Lazy(`(?i)^\W*(?:_?receipt\W+|result_ref\W+)?([a-z2-7]{8})\W*$`)
 
-// Claim is a receipt that stands in a result.
+// Claim is a receipt found in a result.
 type Claim struct {
-	// Receipt is the id as it was given; "" where there is none.
+	// Receipt is the id as given; "" if absent.
 	Receipt string
 	// Alone: the result is nothing but the receipt. Else it may be, or it is a
 	// tool's reply with its receipt.
@@ -385,8 +385,8 @@ func contentText(content []any) string {
 // maxReceiptText is longer than every text that carries a receipt alone.
 const maxReceiptText = 1000
 
-// onlyReceipt tells the text that carries a receipt beside what a tool gave
-// from what it gave.
+// onlyReceipt reports whether a text only carries a receipt and is not part of the
+// tool's result.
 func onlyReceipt(text string) bool {
 	if len(text) > maxReceiptText || !strings.HasPrefix(text, `{"`+receiptKey+`":`) {
 		return false
@@ -418,8 +418,8 @@ func toolFailed(result map[string]any, text string) *fault.Error {
 		fault.Diagnostic{Pointer: "/isError", Message: "the tool reported an error", Expected: "a result", Actual: fault.Cut(text, 400)})
 }
 
-// failedCall says whether a result tells nothing but that the call failed. It needs no
-// witness: it can only fail the step.
+// failedCall reports whether a result only says that the call failed. It needs no
+// witness, because it can only fail the step.
 func (t Terms) failedCall(result any) bool {
 	for _, reading := range readings(result) {
 		if _, problem := t.normalise(reading); problem == nil || problem.Code != fault.ToolFailed {
@@ -443,9 +443,8 @@ func toolFault(result map[string]any, text string) *fault.Error {
 	return nil
 }
 
-// hopeless says whether a result is the failure of a call that would fail again:
-// its error says "retry": false. Who called the tool with exactly what was asked
-// for knows that better than the workflow.
+// hopeless reports whether a result is a permanent failure: its error has "retry":
+// false. The caller of the tool knows that better than the workflow's retry rule.
 func hopeless(value any) bool {
 	object, _ := value.(map[string]any)
 	if failed, _ := object["isError"].(bool); !failed {

@@ -107,8 +107,7 @@ func (n *nodeState) decideList() bool {
 	return false
 }
 
-// decide evaluates an expression that must give true or false; name is that of
-// its key.
+// decide evaluates a boolean expression; name is its key.
 func (s *source) decide(name string, program *expression.Program, env expression.Env) (bool, error) {
 	value, err := program.Eval(env)
 	if err != nil {
@@ -164,8 +163,7 @@ func (n *nodeState) expand(count int) {
 	}
 }
 
-// begin makes a unit ready to be handed out, or settles it where the engine
-// does that.
+// begin makes a unit ready to be issued, or settles it if its call is the engine's.
 func (u *unit) begin() {
 	if u.status.settled() {
 		return

@@ -10,8 +10,8 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// Inline is the size in bytes up to which a capture stays in memory. A longer
-// one is known by its digest; the core asks for it when it has to be read.
+// Inline is the size in bytes up to which a capture stays in memory. A longer one is a
+// reference by digest, which the core requests when it needs the value.
 const Inline = 8 << 10
 
 // Ref names a capture that is not in memory: the step whose answer gave it, and
@@ -69,8 +69,7 @@ func (m *missing) end(f *frame) {
 	}
 }
 
-// readsToAccept says whether other captures are read to make the unit's capture
-// from its answer.
+// readsToAccept reports whether computing the unit's capture reads other captures.
 func (u *unit) readsToAccept() bool { return u.step().Extract != nil || u.step().Person() }
 
 // Provide gives the run the recorded answer of a Ref, the JSON as it came, so that
@@ -91,8 +90,8 @@ func (r *Run) Provide(ref Ref, result []byte) error {
 	return nil
 }
 
-// recapture makes a capture again from its recorded answer. What the step reads for
-// that must be in memory. STATE_CORRUPT where it is not what it was.
+// recapture recomputes a capture from its recorded answer. The captures that it reads
+// must be in memory. STATE_CORRUPT means that the result differs.
 func (u *unit) recapture(result []byte) ([]byte, error) {
 	if hexSum(result) == u.sum { // the answer as it came
 		return result, nil
@@ -125,9 +124,9 @@ func (u *unit) hold() {
 	}
 }
 
-// Shed lets long captures go from memory. Their answers must be durable. Call it when
-// no event follows for a while: until then what one event has read is at hand for the
-// next one.
+// Shed releases long captures from memory. Their answers must be durable. Call it when
+// no event is expected soon, because the captures also serve as a cache for the next
+// event.
 func (r *Run) Shed() {
 	for _, u := range r.held {
 		u.value, u.away = nil, true
@@ -171,8 +170,8 @@ func (n *nodeState) size() int {
 	return size
 }
 
-// join lists the captures of a loop's items, until the list has so many bytes;
-// null stands for an item that was skipped or failed.
+// join lists the captures of a loop's items, up to enough bytes. A skipped or failed
+// item is null.
 func (n *nodeState) join(enough int) []byte {
 	var list bytes.Buffer
 	list.Grow(min(n.size(), enough))
@@ -219,9 +218,9 @@ func (n *nodeState) variable(name string) Var {
 	return Var{name, n.bytes(), size}
 }
 
-// Var returns the canonical JSON of one capture by its name, children's with
-// their prefix ("parent/child_capture"); nil where there is none, or where
-// something is missing.
+// Var returns the canonical JSON of a capture by name, with a prefix for children
+// ("parent/child_capture"); nil if there is no such capture, or if references are
+// missing.
 func (r *Run) Var(name string) ([]byte, []Ref) {
 	for _, f := range r.frames() {
 		own, inside := strings.CutPrefix(name, f.prefix)

@@ -19,7 +19,7 @@ func (u *unit) fail(err *fault.Error) {
 
 // settle ends a unit and, with the last one, its node.
 func (u *unit) settle(status Status, cause string, value []byte, failure *fault.Error) {
-	if u.step().CaptureAs != "" { // nobody else can ask for it
+	if u.step().CaptureAs != "" { // no other reference to it exists
 		if u.value = value; cap(value) > 2*len(value) {
 			u.value = bytes.Clone(value) // a loop has many short ones
 		}
@@ -30,8 +30,8 @@ func (u *unit) settle(status Status, cause string, value []byte, failure *fault.
 	u.end(status, cause, failure)
 }
 
-// shared returns a digest as the one that the unit's last answer holds, where
-// it is the same: most values are what was answered.
+// shared returns the equal string of the unit's last answer, if any, to save memory:
+// most captures are the answer itself.
 func (u *unit) shared(digest string) string {
 	if last := len(u.attempts) - 1; last >= 0 && u.attempts[last].digest == digest {
 		return u.attempts[last].digest
@@ -108,7 +108,7 @@ func (n *nodeState) finish() {
 	}
 }
 
-// captures says whether a settled node has a value to read.
+// captures reports whether a settled node has a value.
 func (n *nodeState) captures(status Status) bool {
 	if n.loop() {
 		return n.bad == ""
@@ -133,8 +133,8 @@ func (n *nodeState) settleNode(status Status, cause string) {
 	}
 }
 
-// halt stops issuing in a frame: what was not handed out is skipped, but for
-// join: done steps, which still run. above says that a frame above ended.
+// halt stops issuing in a frame: it skips the steps not yet issued, except `join: done`
+// steps, which still run. above says that an outer frame ended.
 func (f *frame) halt(cause string, above bool) {
 	if f.haltCause != "" || f.closed {
 		return
@@ -185,9 +185,9 @@ type Cancellation struct {
 // causeCancelled is why a step of a cancelled run is skipped that had not ended.
 const causeCancelled = "cancelled"
 
-// Cancel ends the run as it stands: what was handed out is taken back and nothing is
-// handed out any more. It is an event, so it makes a version. INVALID_TRANSITION for a
-// run that has ended, RUN_CANCELLED for one that was cancelled.
+// Cancel ends the run: it withdraws the outstanding instructions and issues no more. As
+// an event it makes a version. INVALID_TRANSITION for a run that has ended,
+// RUN_CANCELLED for one that was cancelled.
 func (r *Run) Cancel(by Cancellation) (Outcome, error) {
 	switch {
 	case r.cancelled != nil:
@@ -216,7 +216,7 @@ func (r *Run) Cancelled() error {
 		Hinted(fault.Hint{Text: "no step of it waits any more; a new run with its answers: savant state fork " + r.id})
 }
 
-// String says what happened: "cancelled by ada: the branch is gone".
+// String describes the cancellation: "cancelled by ada: the branch is gone".
 func (c Cancellation) String() string {
 	text := "cancelled by " + c.By
 	if c.Reason != "" {

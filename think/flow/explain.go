@@ -8,7 +8,7 @@ import (
 	"savant/think/flow/expression"
 )
 
-// Explanation says why a step is where it is.
+// Explanation explains the status of a step.
 type Explanation struct {
 	StepID        string      `json:"step_id"`
 	Call          string      `json:"call"`
@@ -19,7 +19,7 @@ type Explanation struct {
 	Cause         string      `json:"cause,omitempty"`
 	Attempt       int         `json:"attempt,omitempty"`
 	Why           []Condition `json:"why"`
-	// Line is where the step stands in its file.
+	// File and Line are the position of the step.
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
 }
@@ -30,9 +30,9 @@ type Condition struct {
 	Kind string `json:"kind"`
 	// Expression is the condition as written.
 	Expression string `json:"expression,omitempty"`
-	// Value is what it gave; it is absent while undecided.
+	// Value is its result; it is absent while undecided.
 	Value any `json:"value,omitempty"`
-	// Operands are what the expression reads, as far as it is known.
+	// Operands are the known values that the expression reads.
 	Operands map[string]any `json:"operands,omitempty"`
 	Step     string         `json:"step,omitempty"`
 	Status   Status         `json:"status,omitempty"`
@@ -43,8 +43,8 @@ type Condition struct {
 // maxOperand bounds what an explanation repeats of a value.
 const maxOperand = 200
 
-// Explain tells why a step is where it is: UNKNOWN_STEP where there is none. It
-// returns refs where something is missing that the step reads.
+// Explain explains the status of a step: UNKNOWN_STEP. It returns refs if captures that
+// the step reads are missing.
 func (r *Run) Explain(step string) (*Explanation, []Ref, error) {
 	n, u := r.find(step)
 	if n == nil {
@@ -75,7 +75,7 @@ func (r *Run) Explain(step string) (*Explanation, []Ref, error) {
 	return e, nil, nil
 }
 
-// Explain tells of a step without a run.
+// Explain explains a step without a run.
 func (g *Graph) Explain(step string) (*Explanation, error) {
 	at, ok := g.index[step]
 	if !ok {
@@ -139,7 +139,7 @@ func (n *nodeState) conditions(u *unit) []Condition {
 	return list
 }
 
-// operands returns what an expression reads, as far as it is settled.
+// operands returns the settled values that an expression reads.
 func (n *nodeState) operands(p *expression.Program, item int) map[string]any {
 	operands := map[string]any{}
 	env := n.env(-1)
@@ -178,7 +178,7 @@ func (n *nodeState) beginning() (text string, long bool) {
 	return fault.Cut(string(n.bytes()), maxOperand), true
 }
 
-// shortenedList is shortened, and encodes no more of a list than it shows.
+// shortenedList is shortened for lists; it encodes only the shown items.
 func shortenedList(items []any) any {
 	text := []byte{'['}
 	for _, item := range items {
@@ -211,7 +211,7 @@ type Line struct {
 	Cause    string
 	Attempt  int
 	Failure  *fault.Error
-	// Items counts those of a loop, Settled those of them that have ended.
+	// Items counts the items of a loop, Settled the settled ones.
 	Items, Settled int
 	// After are the steps that this one waits for; When and Foreach are its
 	// conditions, as they are written.
@@ -221,9 +221,8 @@ type Line struct {
 	Declined bool
 }
 
-// Outline returns a line for each step, in their order: a loop once, with the
-// items of it that failed or wait, and the steps of a workflow that goes on
-// below the step that runs it.
+// Outline returns a line for each step in order: one for a loop, plus its failed and
+// waiting items; the steps of a running child follow the step that runs it.
 func (r *Run) Outline() []Line { return r.root.outline(nil) }
 
 func (f *frame) outline(list []Line) []Line {

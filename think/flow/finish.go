@@ -10,7 +10,7 @@ import (
 	"savant/think/flow/expression"
 )
 
-// Final is what a finished run reports.
+// Final is the report of a finished run.
 type Final struct {
 	// Outcome is "done", "failed" or "cancelled".
 	Outcome   string
@@ -102,8 +102,8 @@ func (f *frame) close() {
 	u.succeed(outputs)
 }
 
-// until decides whether a repeat has come to its end; false means another
-// round, or a run that is blocked or a step that failed.
+// until reports whether a repeat has ended; false means another round, a blocked run or
+// a failed step.
 func (u *unit) until(outputs any) bool {
 	env := u.node.env(u.item)
 	env.Result = outputs
@@ -158,7 +158,7 @@ func (f *frame) env() expression.Env {
 	return expression.Env{Params: f.params, State: f.capture, Steps: f.statusOf, Run: f.run.about()}
 }
 
-// lacks says whether something reads the capture of a step that has none.
+// lacks reports whether an expression reads the capture of a step that has none.
 func (f *frame) lacks(references func(func(expression.Reference, *source))) bool {
 	missing := false
 	references(func(reference expression.Reference, _ *source) {
@@ -244,9 +244,9 @@ func (f *frame) artifact(a Artifact) (*FinalArtifact, *fault.Error) {
 	return &FinalArtifact{a.Name, a.Type, data}, nil
 }
 
-// summary renders the workflow's summary, or counts the steps where there is none or
-// it reads what no step produced. Where it cannot be rendered that is said, and the run
-// is done all the same; that no step ran is always said.
+// summary renders the workflow's summary. If it is absent or reads missing captures,
+// the summary counts the steps. A rendering error is reported in the text and does not
+// fail the run. The text always says if no step ran.
 func (r *Run) summary(final *Final) string {
 	w := r.graph.Workflow
 	counted := fmt.Sprintf("%s %s: %s, %d of %d steps ran", w.Name, w.Version, final.Outcome, final.Ran, r.total())

@@ -12,7 +12,7 @@ import (
 	"savant/think/flow/expression"
 )
 
-// Child is a workflow that flow.run names, or why there is none.
+// Child is a workflow named by flow.run, or the error of finding it.
 type Child struct {
 	Workflow *Workflow
 	Err      error
@@ -39,7 +39,7 @@ type node struct {
 	child      *Graph
 	// Decided by think.plan: they name only params and run.
 	staticWhen, staticForeach bool
-	// perItem tells a when that names the loop's variables.
+	// perItem says that `when` uses the loop's variables.
 	perItem bool
 }
 
@@ -50,7 +50,7 @@ type read struct {
 	hard    bool
 }
 
-// conditional says whether a run decides later if or how often the step runs.
+// conditional reports whether the run decides later if or how often the step runs.
 func (n *node) conditional() bool {
 	return (n.step.When != nil && !n.staticWhen) || (n.step.Foreach != nil && !n.staticForeach)
 }
@@ -182,7 +182,7 @@ func (g *Graph) depend(r *report, i int, reference expression.Reference, where *
 	}
 }
 
-// only says whether a program names nothing but some roots.
+// only reports whether a program uses only some roots.
 func only(p *expression.Program, roots ...string) bool {
 	return !slices.ContainsFunc(p.References(), func(reference expression.Reference) bool { return !slices.Contains(roots, reference.Root) })
 }
@@ -400,10 +400,10 @@ func (g *Graph) Workflows() map[string]*Workflow {
 	return found
 }
 
-// Bind checks parameters against the workflow and fills in defaults; a
-// parameter neither given nor defaulted is null. They come back in the form in
-// which a journal gives them back (2.0 becomes 2), so that a run that is read
-// again computes the same. INVALID_PARAMS lists every problem.
+// Bind checks parameters against the workflow and fills in defaults; a parameter
+// neither given nor defaulted is null. They are returned in the form that a journal
+// returns (2.0 becomes 2), so that a replayed run computes the same. INVALID_PARAMS
+// lists every problem.
 func (w *Workflow) Bind(given map[string]any) (map[string]any, error) {
 	bound := make(map[string]any, len(w.Params))
 	var problems []fault.Diagnostic

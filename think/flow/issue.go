@@ -7,7 +7,7 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// Instruction is one thing to do, as it is handed out.
+// Instruction is one issued unit of work.
 type Instruction struct {
 	StepID        string `json:"step_id"`
 	Call          string `json:"call"`
@@ -19,30 +19,29 @@ type Instruction struct {
 	Rationale string `json:"rationale,omitempty"`
 	Attempt   int    `json:"attempt"`
 	Timeout   string `json:"timeout,omitempty"`
-	// Backoff is what a runtime waits before the second attempt, as Retry has
-	// it; no client is told.
+	// Backoff is the runtime's pause before the second attempt, see Retry; it is not sent
+	// to clients.
 	Backoff string `json:"-"`
 	Witness string `json:"witness,omitempty"`
-	// Allow is what the model may call while it answers the step.
+	// Allow lists the tools that the model may call while it answers the step.
 	Allow *[]string `json:"allow,omitempty"`
 	// SchemaName names SuccessSchema: its own name, else the id of its step.
 	SchemaName string `json:"-"`
 	// New says that the last event handed the instruction out, or asks for it
 	// again because the answer was refused.
 	New bool `json:"-"`
-	// Version is that of the event which handed the step out.
+	// Version is the version that issued the step.
 	Version int `json:"-"`
 	// Shown identifies what a person is shown, where the step waits for one: an
 	// answer is good only for exactly that.
 	Shown string `json:"-"`
-	// Diagnostics say what was wrong with the attempt before.
+	// Diagnostics are the errors of the previous attempt.
 	Diagnostics []fault.Diagnostic `json:"diagnostics,omitempty"`
 	Done        bool               `json:"done"`
 }
 
-// issue hands out ready units, in declaration order, up to limits.parallel, and
-// in one event no more than the run's window has room for. It returns the
-// captures that are missing for that.
+// issue issues ready units in declaration order, up to limits.parallel and, in one
+// event, the run's window. It returns the missing captures.
 func (r *Run) issue() []Ref {
 	for len(r.issued) < r.graph.Workflow.Limits.Parallel && len(r.ready) > 0 && r.blocked == nil && r.rejected == nil {
 		u := r.ready[0]
@@ -63,10 +62,9 @@ func (r *Run) issue() []Ref {
 	return nil
 }
 
-// prepare renders a unit that is to be handed out, and where it comes after
-// others of the same event these too. It returns the captures that are missing
-// for that; ok is false where the unit cannot be handed out: there is no room
-// for it, or the run is blocked.
+// prepare renders a unit to issue, and earlier units of the same event that are not
+// rendered yet. It returns the missing captures; ok is false if the unit does not fit
+// the window, or the run is blocked.
 func (r *Run) prepare(u *unit, bounded bool) (refs []Ref, ok bool) {
 	units := []*unit{u}
 	if bounded {
@@ -104,11 +102,11 @@ func (u *unit) length() int {
 	return size
 }
 
-// instructionBytes is what an instruction has beside its texts.
+// instructionBytes estimates the size of an instruction without its texts.
 const instructionBytes = 200
 
-// render computes what the unit is handed out with; false means that it cannot
-// be and the run is blocked.
+// render computes the unit's instruction; false means that it failed and the run is
+// blocked.
 func (u *unit) render() bool {
 	if u.rare().rendered {
 		return true

@@ -8,14 +8,13 @@ import (
 	"savant/fault"
 )
 
-// Outcome is what an event came to, or where a run stands: all that whoever drives
-// the run needs of it.
+// Outcome is the result of an event, or the state of a run: all that the run's driver
+// needs.
 type Outcome struct {
-	// Missing, where it is not empty, are captures to be given to Provide, in
-	// this order, before Proceed goes on with the event. Nothing else is set.
+	// Missing, if not empty, are the captures to pass to Provide, in this order, before
+	// Proceed continues the event. All other fields are then unset.
 	Missing []Ref
-	// Rejected is what was wrong with the answer, where another attempt is
-	// left.
+	// Rejected is the error of the answer, if another attempt is left.
 	Rejected *fault.Error
 	RunID    string
 	Workflow *Workflow
@@ -30,7 +29,7 @@ type Outcome struct {
 	// counts them all.
 	Ready      []string
 	ReadyTotal int
-	// Change is what the last event did.
+	// Change is the effect of the last event.
 	Change Change
 	// Captured is the hex SHA-256 of what the answered step captured, where it
 	// is done, and Size its length in bytes.
@@ -51,7 +50,7 @@ type Outcome struct {
 // maxReady bounds Outcome.Ready.
 const maxReady = 10
 
-// Change is what an event did, in declaration order.
+// Change is the effect of an event, in declaration order.
 type Change struct {
 	Steps []StepStatus
 	Vars  []Var
@@ -77,8 +76,8 @@ type Var struct {
 	Size  int
 }
 
-// Proceed goes on with an event whose missing captures were provided. Without
-// one it returns where the run stands, with the last event's change.
+// Proceed continues an event whose missing captures were provided. Without a pending
+// event it returns the state of the run, with the last event's change.
 func (r *Run) Proceed() Outcome {
 	if refs := r.work(); len(refs) > 0 {
 		return Outcome{Missing: refs}

@@ -45,10 +45,10 @@ func (r *report) outcome(w *Workflow) (*Workflow, error) {
 // ErrNoHead says that the steps of a workflow do not begin within what was read.
 var ErrNoHead = errors.New("the steps do not begin within what was read")
 
-// ParseHead reads the beginning of a large file: what says which workflow it is and
-// what parameters it takes. The workflow has no steps, no source and no digest, so it
-// can be listed and not run; whether the rest is valid is not known. ErrNoHead: src
-// does not reach to the key steps.
+// ParseHead reads the beginning of a large file: the workflow's name, metadata and
+// parameters. The workflow has no steps, no source and no digest, so it can be listed
+// and not run; whether the rest is valid is not known. ErrNoHead: src does not reach to
+// the key steps.
 func ParseHead(file string, src []byte, set *schemas.Set) (*Workflow, error) {
 	end := bytes.Index(src, []byte("\nsteps:"))
 	if end < 0 {
@@ -66,7 +66,7 @@ func ParseHead(file string, src []byte, set *schemas.Set) (*Workflow, error) {
 type parser struct {
 	*report
 	w        *Workflow
-	scope    expression.Scope // without a loop
+	scope    expression.Scope // outside loops
 	programs map[string]*expression.Program
 	texts    map[string]*expression.Text
 	inlined  map[string]*schemas.Schema // by what was written
@@ -77,11 +77,11 @@ var workflowKeys = []string{"name", "version", "description", "desc", "params", 
 var stepKeys = []string{"id", "call", "input_template", "deps", "when", "foreach", "as", "extract", "success_schema", "check", "capture_as",
 	"rationale", "retry", "on_failure", "timeout", "join", "effect", "witness", "allow", "repeat"}
 
-// entries are what a map of the file holds, key and value in turn: of so few
-// keys, looking through them costs less than a Go map.
+// entries are the alternating keys and values of a map in the file. Maps are small, so
+// a linear search is cheaper than a Go map.
 type entries []*yaml.Node
 
-// value returns the value of a key, nil where there is none.
+// value returns the value of a key, or nil.
 func (e entries) value(key string) *yaml.Node {
 	for i := 0; i+1 < len(e); i += 2 {
 		if e[i].Value == key {
@@ -126,7 +126,7 @@ func suggestion(name string, known []string, otherwise string) string {
 	return otherwise
 }
 
-// otherKeys are keys of other languages for workflows, with those of this one.
+// otherKeys maps keys of other workflow languages to Savant's.
 var otherKeys = map[string][]string{
 	"when": {"if", "only_if", "condition", "unless"}, "deps": {"needs", "depends_on", "depends-on", "dependsOn", "depends", "after", "requires"},
 	"call":           {"run", "uses", "tool", "action", "function", "use", "command", "type"},
@@ -209,7 +209,7 @@ func (p *parser) head(w *Workflow, root *yaml.Node) (entries, bool) {
 	return keys, true
 }
 
-// required returns a scalar as it is written, so that 1.10 stays "1.10".
+// required returns the source text of a scalar, so that 1.10 stays "1.10".
 func (p *parser) required(keys entries, key, at string, parent *yaml.Node) string {
 	node := keys.value(key)
 	if node == nil {
@@ -313,7 +313,7 @@ func nodeAt(node *yaml.Node, pointer string) *yaml.Node {
 	return node
 }
 
-// childOf returns the value of a key, or an item by its index; nil where there is none.
+// childOf returns the value of a key, or an item by its index, or nil.
 func childOf(node *yaml.Node, name string) *yaml.Node {
 	if index, err := strconv.Atoi(name); err == nil && node.Kind == yaml.SequenceNode && index >= 0 && index < len(node.Content) {
 		return node.Content[index]
@@ -412,7 +412,8 @@ func (p *parser) param(key, node *yaml.Node) {
 	p.w.Params = append(p.w.Params, param)
 }
 
-// boolean says what is written for a word that YAML does not read as true or false.
+// boolean advises on a word such as yes or off, which YAML 1.2 does not read as a
+// boolean; "" for other words.
 func boolean(word string) string {
 	switch strings.ToLower(word) {
 	case "yes", "on", "y", "1", "true":

@@ -89,8 +89,8 @@ func (p *parser) names(step *Step, keys entries, node *yaml.Node) {
 	}
 }
 
-// saidOtherwise says whether a key was given in the words of another language, which
-// is reported there.
+// saidOtherwise reports whether a key was given under another language's name, which is
+// a separate finding.
 func (p *parser) saidOtherwise(keys entries, key string) bool {
 	return slices.ContainsFunc(otherKeys[key], func(other string) bool { return keys.value(other) != nil })
 }
@@ -191,7 +191,7 @@ func (p *parser) plain(r raw) {
 	}
 }
 
-// maxAllowed bounds the list of tools that a step allows.
+// maxAllowed bounds a step's `allow:`.
 const maxAllowed = 64
 
 // allow reads which tools the model may call while it answers a step.
@@ -466,8 +466,8 @@ func (p *parser) child(s *Step, node *yaml.Node) {
 	}
 }
 
-// entry returns the key and the value of a map's entry, the map itself where
-// there is none.
+// entry returns the key and the value of a map's entry, or the map itself if it is
+// absent.
 func entry(node *yaml.Node, name string) (key, value *yaml.Node) {
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		if node.Content[i].Value == name {

@@ -59,8 +59,8 @@ func (g *Graph) Picture() Picture {
 // RunPicture is a workflow of a run under way: its steps with where they stand.
 type RunPicture struct {
 	Workflow string
-	// Unit is the step that runs the workflow, "" where it is the run's own. Round is
-	// the one shown of so many Rounds, from 1; both are 0 for the run's own.
+	// Unit is the step that runs the workflow, "" for the run's own workflow. Round is the
+	// shown round of Rounds, from 1; both are 0 for the run's own workflow.
 	Unit          string
 	Round, Rounds int
 	Nodes         []StepPicture
@@ -72,19 +72,19 @@ type RunPicture struct {
 type StepPicture struct {
 	NodeInfo
 	Now StepStatus // with its id in the run
-	// Held is what the condition gave, nil where it is undecided or there is none.
+	// Held is the result of the condition; nil if undecided or absent.
 	Held *bool
-	// Items counts those of a loop by status, Rounds those of the workflow that the
-	// step runs.
+	// Items counts a loop's items by status, Rounds the rounds of a repeat.
 	Items  map[Status]int
 	Rounds int
-	// Issued is the version at which the step, or the first of its items, was handed
-	// out, Answered that of the last answer; 0 where there is none.
+	// Issued is the version that first issued the step or one of its items, Answered the
+	// version of the last answer; 0 if none.
 	Issued, Answered int
 }
 
-// Picture returns the workflow of the run, or the last round of the one that a unit runs:
-// "build", "each_3", "poll"; "poll_0" is the first round. UNKNOWN_STEP where there is none.
+// Picture returns the workflow of the run, or the last round of the child that a unit runs:
+// "build", "each_3", "poll"; "poll_0" is the first round. UNKNOWN_STEP if the unit runs no
+// workflow.
 func (r *Run) Picture(unit string) (*RunPicture, error) {
 	f := r.frameOf(unit)
 	if f == nil {
@@ -101,7 +101,7 @@ func (r *Run) Picture(unit string) (*RunPicture, error) {
 	return p, nil
 }
 
-// frameOf returns what Picture shows, nil where there is none.
+// frameOf returns the frame that Picture shows, or nil.
 func (r *Run) frameOf(unit string) *frame {
 	if unit == "" {
 		return r.root
@@ -139,8 +139,8 @@ func (n *nodeState) picture(info NodeInfo) StepPicture {
 	return p
 }
 
-// Answers returns the versions at which a step, or an item of a loop, was answered; nil
-// where there is no such step.
+// Answers returns the versions that answered a step or an item of a loop; nil for an
+// unknown step.
 func (r *Run) Answers(step string) []int {
 	_, u := r.find(step)
 	if u == nil {
@@ -153,8 +153,7 @@ func (r *Run) Answers(step string) []int {
 	return versions
 }
 
-// IssuedOf returns the version at which a step, or an item of a loop, was handed out last;
-// 0 where it was not.
+// IssuedOf returns the version that last issued a step or an item of a loop; 0 if none.
 func (r *Run) IssuedOf(step string) int {
 	_, u := r.find(step)
 	if u == nil {
@@ -173,8 +172,8 @@ func (r *Run) CaptureOf(step string) string {
 	return n.frame.prefix + n.step().CaptureAs
 }
 
-// span returns the version at which a unit, or the first step of the workflow that it
-// runs, was handed out, and that of the last answer; 0 for none.
+// span returns the version that issued a unit, or the first step of its child, and the
+// version of the last answer; 0 if none.
 func (u *unit) span() (issued, answered int) {
 	issued = u.issuedAt
 	if count := len(u.attempts); count > 0 {

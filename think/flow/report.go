@@ -38,8 +38,8 @@ func (r *report) addAt(code fault.Code, path string, at place, format string, ar
 		Column: at.column, Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
-// failure returns the diagnostics as one error, in the order of the file, or
-// nil. Its code is that of the first diagnostic.
+// failure returns the diagnostics as one error, in the order of the file, or nil. It
+// has the code of the first diagnostic.
 func (r *report) failure(name string) error {
 	if len(r.diagnostics) == 0 {
 		return nil

@@ -47,7 +47,7 @@ type Run struct {
 	root    *frame
 	blocked *fault.Error
 	final   *Final
-	// cancelled says who ended the run; final is set, too.
+	// cancelled says who cancelled the run; final is then also set.
 	cancelled *Cancellation
 	ready     []*unit // by position
 	issued    []*unit // by position
@@ -55,8 +55,8 @@ type Run struct {
 	units     int // created so far, against limits.steps
 	ran       int
 	params    map[string]any
-	// held are the units whose long capture is in memory, values the long captures that
-	// expressions have read, decoded; heldSize is that of both in bytes of JSON.
+	// held are the units whose long capture is in memory, values the decoded long captures
+	// that expressions have read; heldSize is their total size in bytes of JSON.
 	held     []*unit
 	values   map[*nodeState]any
 	heldSize int
@@ -66,11 +66,11 @@ type Run struct {
 	settled  []*nodeState
 	answered *unit
 	rejected *fault.Error
-	// fresh are the units that the event handed out.
+	// fresh are the units that the event issued.
 	fresh []*unit
 	terms Terms
-	// resuming is set while a recorded answer is applied again: what was
-	// handed out then need not be rendered.
+	// resuming is set while a recorded answer is replayed; its instructions need not be
+	// rendered.
 	resuming bool
 }
 
@@ -175,9 +175,8 @@ func (n *nodeState) decideStatic() bool {
 	return !n.node().staticForeach || n.decideList()
 }
 
-// work does all that the last event made possible, then hands out what may be
-// handed out. It stops where a capture is read that is not in memory, and
-// returns what is missing.
+// work applies all consequences of the last event, then issues the ready units. If it
+// needs captures that are not in memory, it stops and returns them.
 func (r *Run) work() []Ref {
 	for len(r.queue) > 0 && r.blocked == nil {
 		next := r.queue[0]
@@ -191,7 +190,7 @@ func (r *Run) work() []Ref {
 	return r.issue()
 }
 
-// block stops the run for good: something that must be decided cannot be.
+// block stops the run permanently, because a required expression failed.
 func (r *Run) block(err error) {
 	if r.blocked == nil {
 		r.blocked = fault.From(err)

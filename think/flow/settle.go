@@ -16,7 +16,7 @@ const (
 	WitnessPerson  = "person"
 )
 
-// Answer is what came back for an instruction.
+// Answer is the answer to an instruction.
 type Answer struct {
 	Step string
 	// Attempt is the attempt the answer is for; 0 where the client does not say.
@@ -35,11 +35,10 @@ type Answer struct {
 	Late bool
 }
 
-// Answered says whether an answer repeats one that the run already has: the
-// version that answer made, or 0 for a new one. A different answer to what is
-// settled is STATE_CONFLICT; a step that was not issued is INVALID_TRANSITION
-// or UNKNOWN_STEP. A cancelled run takes no answer, not even a repeated one:
-// RUN_CANCELLED.
+// Answered detects a repeated answer: it returns the version that the first one made,
+// or 0 for a new answer. A different answer to a settled step is STATE_CONFLICT; a step
+// that was not issued is INVALID_TRANSITION or UNKNOWN_STEP. A cancelled run refuses
+// all answers, even repeated ones: RUN_CANCELLED.
 func (r *Run) Answered(step string, attempt int, digest string) (version int, err error) {
 	if r.cancelled != nil {
 		return 0, r.Cancelled()
@@ -114,7 +113,7 @@ func (g *Graph) unknown(what, step string) *fault.Error {
 	return fault.New(fault.UnknownStep, "%s has no step %q%s", what, fault.Cut(step, 120), suggestion(step, names, ""))
 }
 
-// expect refuses an answer to a step that is not handed out.
+// expect refuses an answer to a step that is not issued.
 func (r *Run) expect(n *nodeState, u *unit, step string) error {
 	if r.cancelled != nil {
 		return r.Cancelled()
@@ -168,8 +167,8 @@ func (r *Run) Settle(answer Answer) (Outcome, error) {
 	return r.Proceed(), nil
 }
 
-// take settles the unit with an answer, or hands it out again where that does
-// not fit and another attempt is left.
+// take settles the unit with an answer, or issues it again if the answer does not fit
+// and another attempt is left.
 func (u *unit) take(answer Answer) {
 	u.witness, u.late = answer.Witness, answer.Late
 	value, problem := u.accept(answer)
@@ -187,8 +186,8 @@ func (u *unit) take(answer Answer) {
 	}
 }
 
-// admit refuses answers that nobody may give: a model for a person, or a
-// result without the witness the step asks for.
+// admit refuses unauthorized answers: a model's answer for a person, or a result
+// without the required witness.
 func (u *unit) admit(answer *Answer) error {
 	if u.step().Person() {
 		shown := u.run().shown(u)
@@ -211,17 +210,16 @@ func (u *unit) admit(answer *Answer) error {
 	return nil
 }
 
-// declined says whether a value is a person's no to an approval.
+// declined reports whether a value is a person's refusal of an approval.
 func declined(step *Step, value any) bool {
 	given, _ := value.(map[string]any)
 	approved, ok := given["approved"].(bool)
 	return step.Call == CallApprove && ok && !approved
 }
 
-// Check says whether an answer would fit, without giving it: each attempt
-// counts, and a person's answer is final. An answer that another than the one
-// who gives it may give is left to Settle, and so is a person's no. It returns
-// refs where something is missing that the step reads.
+// Check validates an answer without applying it, so that an error costs no attempt. It
+// leaves authorization, and a person's refusal, to Settle. It returns refs if captures
+// that the step reads are missing.
 func (r *Run) Check(step string, value any, person bool) ([]Ref, error) {
 	_, u := r.find(step)
 	if r.cancelled != nil || u == nil || u.status != Issued || u.step().Person() != person || declined(u.step(), value) {
@@ -251,10 +249,10 @@ func (u *unit) asked() *schemas.Schema {
 	return schema
 }
 
-// Recorded is an answer that settled its step as done, as a journal tells it.
+// Recorded is a journal's record of an answer that settled its step as done.
 type Recorded struct {
 	Step string
-	// Digest is that of the answer, Value the hex SHA-256 of what was captured.
+	// Digest is the digest of the answer, Value the hex SHA-256 of the capture.
 	Digest, Value string
 	// Size is the length of the capture in bytes.
 	Size    int

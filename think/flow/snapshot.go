@@ -32,7 +32,7 @@ type Snapshot struct {
 // Whole is the longest value of a Snapshot that leaves none out.
 const Whole = math.MaxInt
 
-// Long stands for a capture that is longer than a snapshot shows.
+// Long replaces a capture that is too long for a snapshot.
 type Long struct {
 	// Size is the length of the value's JSON in bytes.
 	Size int
@@ -40,7 +40,7 @@ type Long struct {
 	SHA256 string
 }
 
-// Statuses are those of steps in their order; as JSON an object by id.
+// Statuses are the statuses of steps in order; in JSON an object by id.
 type Statuses []StepStatus
 
 // MarshalJSON implements json.Marshaler.
@@ -156,8 +156,7 @@ func (f *frame) members() iter.Seq2[*nodeState, *unit] {
 	}
 }
 
-// List returns the list that a loop goes over by the id of its step; nil where
-// there is none.
+// List returns the list of a loop by its step id, or nil.
 func (r *Run) List(step string) []any {
 	if n, _ := r.find(step); n != nil && n.list != nil && n.id() == step {
 		return n.list.items
@@ -165,7 +164,7 @@ func (r *Run) List(step string) []any {
 	return nil
 }
 
-// kept says whether the node has a capture under a name.
+// kept reports whether the node has a named capture.
 func (n *nodeState) kept() bool { return n.has && n.step().CaptureAs != "" }
 
 // shown returns a node's capture as a snapshot has it.

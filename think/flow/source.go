@@ -35,8 +35,8 @@ func (p *parser) source(node *yaml.Node, at string, shift int) *source {
 	return &source{report: p.report, file: p.file, path: at, start: placeOf(node), style: node.Style, text: node.Value, shift: shift}
 }
 
-// at returns where a byte offset of the expression stands in the file. For
-// folded text it is the start of the scalar.
+// at converts a byte offset of the expression to a position in the file. For folded
+// text it is the start of the scalar.
 func (s *source) at(offset int) place {
 	offset = max(0, min(offset+s.shift, len(s.text)))
 	before := s.text[:offset]

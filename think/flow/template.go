@@ -8,8 +8,8 @@ import (
 	"savant/think/flow/expression"
 )
 
-// template is a value whose texts may hold {{ }}. A workflow may have tens of
-// thousands, so that it holds no more than its form needs.
+// template is a value whose texts may contain {{ }}. It is compact, because a workflow
+// may have tens of thousands.
 type template struct {
 	form form
 	// literal is the value as written, of a literal or a text.
@@ -34,7 +34,7 @@ type field struct {
 	value *template
 }
 
-// Template is a value of a workflow as it is written, for who reads workflows.
+// Template is a value as written in a workflow, for readers of workflows.
 type Template = template
 
 // Member is one value of a map, by its key, or of a list.
@@ -43,7 +43,7 @@ type Member struct {
 	Value *Template
 }
 
-// Literal returns a value that is neither map nor list and holds no expression.
+// Literal returns the value of a scalar without expressions.
 func (t *template) Literal() (value any, ok bool) { return t.literal, t.form == literalForm }
 
 // Text returns a text with expressions in it, and where it stands.

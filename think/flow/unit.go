@@ -17,8 +17,8 @@ type frame struct {
 	round     int   // its place among the owner's rounds
 	nodes     []nodeState
 	open      int // nodes not settled
-	// haltCause is the cause given to steps that will not be issued any more:
-	// "run_failed" or "skip_rest"; haltedAbove says that a frame above decided.
+	// haltCause is the cause of the steps skipped by halt: "run_failed" or "skip_rest";
+	// haltedAbove says that an outer frame halted.
 	haltCause   string
 	haltedAbove bool
 	closed      bool
@@ -44,7 +44,7 @@ type nodeState struct {
 	noted   bool      // in the frame's stale
 }
 
-// loopList is what a loop goes over.
+// loopList is the list of a loop.
 type loopList struct {
 	items []any
 	sum   string // digest of items
@@ -52,7 +52,7 @@ type loopList struct {
 	stale []*unit
 }
 
-// unit is what is handed out and settled: a step, or one item of a loop.
+// unit is issued and settled as a whole: a step, or one item of a loop.
 type unit struct {
 	node     *nodeState
 	item     int // index in the loop, -1 outside
@@ -70,13 +70,13 @@ type unit struct {
 	late     bool
 	seen     bool // in touched
 	stale    bool // in the loop's stale
-	// extra is what few units have, and those only for a time: a run may have
-	// ten thousand.
+	// extra has rarely used fields, apart to save memory: a run may have ten thousand
+	// units.
 	extra *extra
 }
 
-// extra is what a unit has while it is issued, once an attempt of it has
-// failed, and where it runs a workflow.
+// extra has the fields of a unit that is issued, had a failed attempt, or runs a
+// workflow.
 type extra struct {
 	input    any  // rendered, while issued
 	rendered bool // input is
@@ -120,8 +120,8 @@ func (n *nodeState) step() *Step { return n.frame.graph.nodes[n.index].step }
 func (n *nodeState) id() string  { return n.frame.prefix + n.step().ID }
 func (n *nodeState) loop() bool  { return n.step().Foreach != nil }
 
-// env is what an expression of a step sees; u is nil where the step has no
-// unit yet, or item stands for the loop's index.
+// env is the environment of a step's expressions; item is the index in a loop, -1 outside
+// its items.
 func (n *nodeState) env(item int) expression.Env {
 	f := n.frame
 	env := f.env()

@@ -1,8 +1,7 @@
-// Package flow is the pure core of Think: it reads a workflow, and decides
-// what a run does next from nothing but the workflow, its parameters and the
-// results so far. It does no I/O and knows no clock and no chance, so that the
-// same inputs give the same instructions and the same state hash in any
-// process, at any time. docs/language.md says what a workflow means.
+// Package flow is the pure core of Think: it parses workflows, and decides what a run
+// does next from the workflow, its parameters and the results so far alone. It uses no
+// I/O, clock or randomness, so that equal inputs give equal instructions and state
+// hashes in any process. docs/language.md defines the language.
 package flow
 
 import (
@@ -20,8 +19,8 @@ const (
 	DefaultMaxItems  = 100
 	DefaultMaxSteps  = 10_000
 	MaxWorkflowDepth = 8
-	// MaxParallel is how many instructions may be handed out at once: each reply
-	// lists them all, and whoever carries them out has that many hands.
+	// MaxParallel bounds the instructions outstanding at once, because each reply lists
+	// them all.
 	MaxParallel = 1000
 	// maxLimit bounds the other limits a workflow may set.
 	maxLimit = 1_000_000
@@ -49,7 +48,7 @@ var (
 	versionText  = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$`)
 )
 
-// rootNames are what a loop variable or parameter may not be called.
+// rootNames are reserved: no loop variable or parameter may have one.
 var rootNames = []string{"params", "state", "steps", "item", "loop", "run", "result"}
 
 // Workflow is one parsed file. It is immutable.
@@ -89,7 +88,7 @@ type Param struct {
 	Name     string
 	Required bool
 	Default  any
-	// HasDefault tells a default of null from none.
+	// HasDefault distinguishes a default of null from no default.
 	HasDefault  bool
 	Description string
 	// Schema is the parameter's JSON Schema without our keys.
@@ -101,8 +100,8 @@ type Param struct {
 
 // Limits bound one run.
 type Limits struct {
-	// Items bounds the length of a loop's list, Steps the number of steps a
-	// run may have, Parallel how many instructions are handed out at once.
+	// Items bounds the length of a loop's list, Steps the steps of a run, Parallel the
+	// instructions outstanding at once.
 	Items, Parallel, Steps int
 }
 
@@ -121,9 +120,9 @@ type Artifact struct {
 
 // The values of a step's keys.
 type (
-	// OnFailure says what a failed step does to its workflow.
+	// OnFailure is the effect of a failed step on its workflow.
 	OnFailure string
-	// Join says which outcomes of its dependencies let a step run.
+	// Join is the condition on the outcomes of the dependencies.
 	Join string
 )
 
@@ -161,7 +160,7 @@ type Step struct {
 	// As names the loop variable; it is empty outside loops.
 	As     string
 	Schema *schemas.Schema
-	// Checks are held against the result after the schema.
+	// Checks apply to the result after the schema.
 	Checks    []Check
 	Retry     Retry
 	OnFailure OnFailure
@@ -185,10 +184,10 @@ type Step struct {
 	depsAt                                []place
 }
 
-// Person says whether only a person may settle the step.
+// Person reports whether only a person may settle the step.
 func (s *Step) Person() bool { return s.Call == CallApprove || s.Call == CallAsk }
 
-// engine says whether the engine settles the step by itself.
+// engine reports whether the engine itself settles the step.
 func (s *Step) engine() bool {
 	return s.Call == CallAssert || s.Call == CallSet || s.Call == CallRun
 }
@@ -231,7 +230,7 @@ type Sites struct{ When, Foreach, Extract, Until *Site }
 // Sites returns where the step's expressions stand.
 func (s *Step) Sites() Sites { return Sites{s.whenAt, s.foreachAt, s.extractAt, s.untilAt} }
 
-// Check holds a value against the parameter's schema: VALIDATION_FAILED.
+// Check checks a value against the parameter's schema: VALIDATION_FAILED.
 func (p Param) Check(value any) error { return p.check.Check(value) }
 
 // Template returns the output's value as written.
@@ -240,8 +239,8 @@ func (o Output) Template() *Template { return o.value }
 // From returns the expression of the artifact's value, and where it stands.
 func (a Artifact) From() (*expression.Program, *Site) { return a.from, a.where }
 
-// Summary returns the summary as written, nil where there is none.
+// Summary returns the summary as written, or nil.
 func (w *Workflow) Summary() *Template { return w.summary }
 
-// SchemaSet returns the named schemas, those of the file among them.
+// SchemaSet returns the named schemas, including those of the file.
 func (w *Workflow) SchemaSet() *schemas.Set { return w.set }

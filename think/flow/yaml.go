@@ -64,8 +64,8 @@ func (r *report) readSource(src []byte) *yaml.Node {
 	return document.Content[0]
 }
 
-// invalidUTF8 returns the offset of the first byte that is not UTF-8 text, or
-// -1. A NUL and a byte order mark of UTF-16 are none.
+// invalidUTF8 returns the offset of the first byte that is not UTF-8 text, or -1. A NUL
+// and a byte order mark of UTF-16 count as invalid.
 func invalidUTF8(src []byte) int {
 	if bytes.HasPrefix(src, []byte{0xff, 0xfe}) || bytes.HasPrefix(src, []byte{0xfe, 0xff}) {
 		return 0
@@ -162,7 +162,7 @@ func (r *report) checkMapping(node *yaml.Node, at *trail, depth int, count *int)
 	}
 }
 
-// ofStep says whether a path is that of a step, not of a part of one.
+// ofStep reports whether a path denotes a whole step.
 func ofStep(path string) bool {
 	return strings.HasPrefix(path, "steps[") && strings.Count(path, ".") == 0
 }

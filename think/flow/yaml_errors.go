@@ -54,9 +54,8 @@ func (r *report) syntax(err error) {
 // opensQuote matches where a quoted value begins.
 var opensQuote = pattern.Lazy(`(?:^|[:,\-\[{])\s*(["'])`)
 
-// openQuote returns the first line on which a quoted value begins that does not end
-// before another one begins, 0 where there is none. It is asked only where the file
-// cannot be read.
+// openQuote returns the line of the first unterminated quoted value, or 0. It is only
+// used for a file that does not parse.
 func (r *report) openQuote() int {
 	for at := 0; at < len(r.lines); at++ {
 		quote, open := openedOn(string(r.lines[at]))
@@ -112,8 +111,8 @@ func (r *report) lineOf(text string) int {
 	return 1 + max(0, slices.IndexFunc(r.lines, func(line []byte) bool { return bytes.Contains(line, []byte(text)) }))
 }
 
-// parserError says whether a message is of yaml.v3's parser, whose lines count
-// from 0 where those of its scanner count from 1 (measured on v3.0.1).
+// parserError reports whether a message comes from yaml.v3's parser, which counts lines
+// from 0; its scanner counts from 1 (measured on v3.0.1).
 func parserError(text string) bool {
 	for _, expected := range []string{"key", "node content", "'-' indicator", "',' or ']'", "',' or '}'", "<document start>"} {
 		if text == "did not find expected "+expected {

@@ -29,10 +29,10 @@ func ReadYAML(file string, src []byte) (any, error) {
 	return value, err
 }
 
-// ReadYAMLPlaces is ReadYAML for files whose meaning another package checks: it
-// also says where a value stands, by its path as diagnostics write it
-// ("commands.tests.args[0]"). Line and column count from 1; those of a member
-// are its key's, those of a path that is not there are zero.
+// ReadYAMLPlaces is ReadYAML that also returns the positions of values by their
+// diagnostic paths ("commands.tests.args[0]"), for packages with checks of their own.
+// Line and column count from 1. A member has the position of its key; an absent path
+// has zeros.
 func ReadYAMLPlaces(file string, src []byte) (value any, at func(path string) (line, column int), err error) {
 	r := &report{file: file}
 	root := r.readSource(src)
@@ -44,15 +44,15 @@ func ReadYAMLPlaces(file string, src []byte) (value any, at func(path string) (l
 	return valueOf(root), func(path string) (int, int) { return places[path].line, places[path].column }, nil
 }
 
-// Layout says where things stand in a file, by their paths as diagnostics write them.
+// Layout has the positions of a file's values by their diagnostic paths.
 type Layout struct {
 	parser parser
 	keys   map[string]place
 	values map[string]*yaml.Node
 }
 
-// Layout reads the workflow's file again. It takes as long as parsing, and is for
-// who has something to say.
+// Layout reads the workflow's file again. It takes as long as parsing, so call it only
+// to report findings.
 func (w *Workflow) Layout() *Layout {
 	r := &report{file: w.File}
 	l := &Layout{parser{report: r}, map[string]place{}, map[string]*yaml.Node{}}
@@ -77,8 +77,7 @@ func (l *Layout) read(node *yaml.Node, path string) {
 	}
 }
 
-// Key returns a diagnostic at the key of a path; of a path that is not there, at
-// what would hold it.
+// Key returns a diagnostic at the key of a path; for an absent path, at its parent.
 func (l *Layout) Key(code fault.Code, path, message string) fault.Diagnostic {
 	found := fault.Diagnostic{File: l.parser.file, Path: path, Code: code, Message: message}
 	for at := path; ; at = at[:max(0, strings.LastIndexAny(at, ".["))] {
@@ -147,8 +146,8 @@ func floatValue(text string) (float64, error) {
 // decimal matches an integer as JSON writes it.
 var decimal = pattern.Lazy(`^-?[1-9][0-9]{0,300}$`)
 
-// valueOf returns what a checked node says, in the forms of jsonvalue. Text
-// that YAML would read as a date stays text.
+// valueOf converts a checked node to a value of package jsonvalue. Text that YAML would
+// read as a date stays text.
 func valueOf(node *yaml.Node) any {
 	switch node.Kind {
 	case yaml.MappingNode:
@@ -199,8 +198,7 @@ func numberValue(text string) any {
 	return text
 }
 
-// plainInteger says whether text begins as an integer does that YAML and Go
-// read alike.
+// plainInteger reports whether text begins like an integer that YAML and Go read alike.
 func plainInteger(text string) bool {
 	digits := strings.TrimPrefix(text, "-")
 	return text == "0" || digits != "" && digits[0] >= '1' && digits[0] <= '9'

@@ -128,8 +128,8 @@ func (e *evaluation) finite(f float64) any {
 	return canonical(f)
 }
 
-// power is ** and ^: exact for integers, a float where the exponent is
-// negative or a fraction.
+// power is ** and ^: exact for integers, a float if the exponent is negative or
+// fractional.
 func power(e *evaluation) any {
 	a, b := e.numbers()
 	base, baseInt := a.(int)

@@ -160,7 +160,7 @@ func counted(arguments int) string {
 	return fmt.Sprintf("%d arguments", arguments)
 }
 
-// unavailable says why some functions of expr-lang do not exist here.
+// unavailable explains why some functions of expr-lang do not exist here.
 var unavailable = map[string]string{
 	"now": noClock, "date": noClock, "duration": noClock, "timezone": noClock,
 	"get": "read a member that may be missing with a?.b or a?.[key]",

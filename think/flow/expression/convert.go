@@ -50,7 +50,7 @@ func typeName(e *evaluation) any {
 	return typeNames[kind(value)]
 }
 
-// toText is string: a string stays, everything else is written as JSON.
+// toText implements string(): a string is returned unchanged, any other value as JSON.
 func toText(e *evaluation) any {
 	if text, ok := e.args[0].(string); ok {
 		return text
@@ -107,9 +107,9 @@ func (e *evaluation) encode(value any) (string, bool) {
 // weight is how many values and bytes of text a value may still have.
 type weight struct{ values, text int }
 
-// add tells whether a value fits, is of package jsonvalue and not nested too
-// deeply, and takes it from the weight. Whether it fits does not depend on the
-// order in which an object is visited.
+// add subtracts a value from the weight, and reports whether it fits, has types of
+// package jsonvalue and is not nested too deeply. The result does not depend on the
+// order of an object's members.
 func (w *weight) add(value any, depth int) bool {
 	w.values--
 	if w.values < 0 || depth > maxDepth {

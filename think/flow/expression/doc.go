@@ -12,11 +12,10 @@
 //
 // # Names
 //
-// The roots are params, state, steps, run, the loop variable with loop, and
-// result where there is one. They cannot be shadowed. A bare name is the loop
-// variable, a capture or a parameter; one that could be two of these is
-// AMBIGUOUS_NAME, one that is none is UNRESOLVED_VAR. Names that are not
-// identifiers are reached as state["lint-1"] and steps["lint-1"].status.
+// The roots are params, state, steps, run, the loop variable with loop, and result
+// where available. They cannot be shadowed. A bare name is the loop variable, a capture
+// or a parameter; several matches are AMBIGUOUS_NAME, no match is UNRESOLVED_VAR. Names
+// that are not identifiers are reached as state["lint-1"] and steps["lint-1"].status.
 //
 // # Values
 //

@@ -53,7 +53,7 @@ func (e *evaluation) failAt(offset int, format string, args ...any) {
 	}
 }
 
-// spend takes steps from the budget. It reports whether the call may go on.
+// spend takes steps from the budget, and reports whether any budget is left.
 func (e *evaluation) spend(steps int) bool {
 	e.steps += steps
 	if e.steps > maxSteps {
@@ -62,7 +62,7 @@ func (e *evaluation) spend(steps int) bool {
 	return e.err == nil
 }
 
-// scan spends the cost of reading so many bytes of text.
+// scan spends the cost of reading a number of bytes.
 func (e *evaluation) scan(bytes int) bool { return e.spend(bytes / bytesPerStep) }
 
 const itemsExceeded = "the expression makes lists of more than 20000 items in all"
@@ -76,7 +76,7 @@ func (e *evaluation) grow(items int) bool {
 	return e.err == nil
 }
 
-// produce takes a new text of so many bytes from the budget.
+// produce takes the bytes of a new text from the budget.
 func (e *evaluation) produce(bytes int) bool {
 	if bytes > maxText {
 		e.fail("%s makes a text of more than %d bytes", e.said(), maxText)

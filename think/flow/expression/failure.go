@@ -33,9 +33,8 @@ func (e *Error) Error() string {
 // Unwrap makes the code visible to errors.Is.
 func (e *Error) Unwrap() error { return e.Code }
 
-// failure is an error inside the virtual machine. Unless placed is set, it
-// happened at the operation that the machine reports; a member that is not there has
-// a place of its own.
+// failure is an error inside the virtual machine. Unless placed is set, it happened at
+// the operation that the machine reports; a missing member sets its own position.
 type failure struct {
 	message string
 	offset  int
@@ -142,7 +141,7 @@ func numberBefore(source string, offset int) int {
 	})
 }
 
-// hints say how to fix common mistakes, by the message of the parser.
+// hints has fixes of common mistakes by the parser's message.
 var hints = map[string]string{
 	`unexpected "="`:   "use == to compare",
 	`unexpected "}"`:   "a brace is closed that was not opened",

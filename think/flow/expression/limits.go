@@ -5,7 +5,7 @@ package expression
 const (
 	// maxSource is in bytes.
 	maxSource = 1024
-	// maxNodes is what the parser may create.
+	// maxNodes bounds the nodes of a parsed expression.
 	maxNodes = 1000
 	// maxVisits bounds the walk over the parsed tree. It exceeds maxNodes because nodes
 	// can be shared: a < b < c and a ?: b use one node twice, and nesting doubles the

@@ -22,8 +22,8 @@ var foreign = map[string]string{
 // known says where a root is available that is not available everywhere.
 var known = map[string]string{rootResult: "extract", rootLoop: "a step with foreach"}
 
-// origin resolves the name an access starts with, and returns the links that are
-// left. The path is nil if the name is invalid.
+// origin resolves the name an access starts with, and returns the remaining links. The
+// path is nil if the name is invalid.
 func (r *rewriter) origin(name *ast.IdentifierNode, links []link, soft bool) (*path, []link) {
 	if r.scope.isRoot(name.Value) {
 		return r.fromRoot(name, links, soft)

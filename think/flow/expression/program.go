@@ -23,9 +23,8 @@ type Program struct {
 	code       *vm.Program
 }
 
-// Compile compiles an expression; the scope says what its names mean. Errors are
-// *Error: EXPRESSION_ERROR for syntax, UNRESOLVED_VAR and AMBIGUOUS_NAME for
-// names.
+// Compile compiles an expression; the scope defines its names. Errors are *Error:
+// EXPRESSION_ERROR for syntax, UNRESOLVED_VAR and AMBIGUOUS_NAME for names.
 func Compile(source string, scope Scope) (program *Program, err error) {
 	defer func() {
 		if recover() != nil {

@@ -25,8 +25,8 @@ type rewriter struct {
 	err        error
 }
 
-// node rewrites one node. soft tells that a null would be replaced by the
-// right side of a ??.
+// node rewrites one node. soft means that the node is the left side of a ??, so null is
+// allowed.
 func (r *rewriter) node(node ast.Node, soft bool) ast.Node {
 	r.visits++
 	if r.visits > maxVisits {
@@ -84,7 +84,7 @@ func (r *rewriter) nodes(nodes []ast.Node) []ast.Node {
 	return rewritten
 }
 
-// fail records the first error and returns a node to go on with.
+// fail records the first error and returns a placeholder node.
 func (r *rewriter) fail(at ast.Node, code fault.Code, message string) ast.Node {
 	if r.err == nil {
 		r.err = &Error{Code: code, Offset: r.offset(at), Message: message}
@@ -96,8 +96,8 @@ func (r *rewriter) offset(node ast.Node) int {
 	return byteOffset(r.source, node.Location().From)
 }
 
-// call returns a call of a function of this package. $env is what the virtual
-// machine was started with, the evaluation; a source cannot say it.
+// call returns a call of a function of this package. $env is the evaluation that the
+// virtual machine was started with; a source cannot name it.
 func call(name string, at ast.Node, arguments ...ast.Node) ast.Node {
 	node := &ast.CallNode{
 		Callee:    &ast.IdentifierNode{Value: name},
@@ -143,7 +143,7 @@ func (r *rewriter) takenAs(name string) string {
 	return ""
 }
 
-// article says what a root holds, for messages.
+// article describes the content of a root, for messages.
 func article(root string) string {
 	switch root {
 	case rootItem:
@@ -160,8 +160,8 @@ func (r *rewriter) refer(reference Reference) {
 	r.references = append(r.references, reference)
 }
 
-// distinct returns each reference once, by offset: the first hard read of a
-// name, or where there is none the first soft one.
+// distinct returns each reference once, by offset: the first hard read of a name, else
+// its first soft read.
 func distinct(references []Reference) []Reference {
 	if len(references) < 2 {
 		return references

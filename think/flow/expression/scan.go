@@ -46,9 +46,9 @@ func quoted(text string) (length int, closed bool) {
 	return 0, false
 }
 
-// Unwrap returns the expression in a source that is one whole {{ }}, and the byte
-// offset at which it begins. Any other source is returned unchanged, with offset 0.
-// when and foreach accept an expression with and without {{ }}.
+// Unwrap returns the expression of a source that consists of one {{ }}, and its byte
+// offset. Any other source is returned unchanged, with offset 0. when and foreach
+// accept an expression with and without {{ }}.
 func Unwrap(source string) (inner string, offset int) {
 	start := len(source) - len(strings.TrimLeft(source, " \t\r\n"))
 	body, ok := strings.CutPrefix(source[start:], opening)

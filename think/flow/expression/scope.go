@@ -16,8 +16,8 @@ const (
 	rootResult = "result"
 )
 
-// Scope says what the names in a source mean. It is known when the workflow is
-// parsed, before there are values.
+// Scope defines the names of a source. It is known when the workflow is parsed, before
+// there are values.
 type Scope struct {
 	Params Names // names under params
 	// AnyParam says that every name under params is one: the file declares none.
@@ -91,8 +91,7 @@ func (s Scope) isRoot(name string) bool {
 	}
 }
 
-// meanings returns the roots a bare name can stand for, in the order of
-// precedence.
+// meanings returns the possible roots of a bare name, in order of precedence.
 func (s Scope) meanings(name string) []string {
 	var roots []string
 	if s.Item != "" && name == s.Item {
@@ -122,9 +121,9 @@ func (s Scope) bareNames() []string {
 
 // Reference is one read of the Env, found when the expression is compiled.
 type Reference struct {
-	// Root is params, state, steps, item, loop, run or result. Name is what
-	// is read under it; "" for item and result, and where params, loop or run
-	// is read as a whole. A bare name is resolved: the capture a is {state a}.
+	// Root is params, state, steps, item, loop, run or result. Name is the member read; ""
+	// for item and result, and if params, loop or run is read as a whole. A bare name is
+	// resolved: the capture a is {state a}.
 	Root, Name string
 	// Soft reports that null is expected: ?. follows the read, or the read is the
 	// left side of ??.
@@ -133,9 +132,8 @@ type Reference struct {
 	Offset int
 }
 
-// Env holds the values of the names of a Scope for one evaluation. Values are
-// those of package jsonvalue and are never changed; a result may share parts
-// with them.
+// Env holds the values of the names of a Scope for one evaluation. Values have the
+// types of package jsonvalue and are immutable; a result may share parts with them.
 type Env struct {
 	Params map[string]any
 	// State gives nil for the capture of a step that was skipped; Steps gives

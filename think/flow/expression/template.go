@@ -124,11 +124,11 @@ func (t *Text) References() []Reference {
 	return distinct(all)
 }
 
-// Render evaluates the expressions of the text. It does not expand {{ }} inside
-// their values. A text that is one {{ }}, with or without white space around it,
-// returns the value itself; in other texts a string is inserted as it is and any
-// other value as JSON. Errors are *Error: EXPRESSION_ERROR with offsets into the
-// whole text, TEMPLATE_RENDER_ERROR for more than 1 MiB.
+// Render evaluates the expressions of the text. It does not expand {{ }} inside their
+// values. A text that consists of one {{ }}, possibly surrounded by white space,
+// returns the value itself; in other texts a string is inserted verbatim and any other
+// value as JSON. Errors are *Error: EXPRESSION_ERROR with offsets into the whole text,
+// TEMPLATE_RENDER_ERROR for more than 1 MiB.
 func (t *Text) Render(env Env) (any, error) {
 	if t.whole {
 		value, err := t.parts[0].program.Eval(env)
