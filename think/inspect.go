@@ -34,9 +34,8 @@ type openRun struct {
 	Age      string   `json:"age"`
 }
 
-// implied returns the run that a call means which names none: the one open run,
-// of a workflow where that is named. INVALID_PARAMS where none is open, and with
-// the open ones where there are several.
+// implied returns the run of a call without a run id: the only open run, of the named
+// workflow if any. INVALID_PARAMS if no run is open, or several; the error lists them.
 func (e *Engine) implied(ctx context.Context, workflow string) (state.Key, error) {
 	infos, open, err := e.openRuns(ctx, workflow)
 	if err != nil {
@@ -73,8 +72,8 @@ func (e *Engine) implied(ctx context.Context, workflow string) (state.Key, error
 	return state.Key{}, many.Attach("runs", runs)
 }
 
-// openRuns returns the runs there are, the last changed first, and those of them
-// that are not over.
+// openRuns returns all runs, the last changed first, and the unfinished ones among
+// them.
 func (e *Engine) openRuns(ctx context.Context, workflow string) (all, open []state.Info, err error) {
 	if all, err = e.Store.List(ctx, state.Filter{Workflow: plainName(workflow)}); err != nil {
 		return nil, nil, err

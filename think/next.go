@@ -86,8 +86,8 @@ func (e *Engine) next(ctx context.Context, in NextInput) (replied settled, err e
 	return e.settle(ctx, l, given)
 }
 
-// repeatInstruction says in an error about an answer that changed nothing what is
-// to be done: the instruction that the answer was for, or those that wait.
+// repeatInstruction adds to the error of a refused answer the instruction to do: the
+// answered one, or the outstanding ones.
 func (e *Engine) repeatInstruction(l *live, step string, err error) error {
 	if err == nil || l.run == nil || l.now.Final != nil || l.now.Blocked != nil {
 		return err
@@ -124,12 +124,12 @@ func (l *live) about(step string) (next flow.Instruction, found bool) {
 	return l.instruction(fault.Nearest(step, l.outstanding()))
 }
 
-// settled is what an event came to, for the call that made it.
+// settled is the result of an event, for the call that made it.
 type settled struct {
 	reply
-	// version is that of the event's record, 0 where nothing happened.
+	// version is the version of the event's record; 0 if there was no event.
 	version int
-	// waiting is what a person is asked first, where the run waits for one.
+	// waiting is the first question to a person, if the run waits for one.
 	waiting *Pending
 }
 
@@ -138,7 +138,7 @@ type submission struct {
 	flow.Answer
 	// raw is the result as it came.
 	raw json.RawMessage
-	// receipt is of the call that gave the result; nil where there is none.
+	// receipt is the receipt of the call, or nil.
 	receipt *state.Receipt
 	// carried is the id of the receipt that the answer had in the run that a
 	// fork took it from.
@@ -147,8 +147,8 @@ type submission struct {
 	during int
 }
 
-// maxValues is how many JSON values a result may have, also those of JSON inside
-// its texts: each takes a hundred bytes once it is decoded.
+// maxValues bounds the JSON values of a result, including JSON inside its texts. A
+// decoded value takes about a hundred bytes.
 const maxValues = 200_000
 
 // submission reads the result of a step: VALIDATION_FAILED, RESULT_TOO_LARGE.
@@ -196,7 +196,7 @@ func (e *Engine) withoutResult(ctx context.Context, l *live, step string) (settl
 		replied.waiting = nil
 		return replied, err
 	}
-	_, err = l.run.Settle(flow.Answer{Step: step}) // which says why it is not outstanding
+	_, err = l.run.Settle(flow.Answer{Step: step}) // the error says why it is not outstanding
 	return settled{}, err
 }
 
@@ -289,7 +289,7 @@ func (e *Engine) refusal(l *live, err error) error {
 	return err
 }
 
-// late says whether a step's timeout had passed when its answer came.
+// late reports whether a step's timeout had passed when its answer came.
 func (e *Engine) late(l *live, step string) bool {
 	next, _ := l.instruction(step)
 	issued, known := l.times[next.Version]
@@ -302,9 +302,9 @@ func (e *Engine) late(l *live, step string) bool {
 
 func stamp(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) }
 
-// Answer is Next for whoever answers by hand what a run left to a model or to
-// another client: a result that does not fit is VALIDATION_FAILED and is not
-// handed in, so that a slip costs no attempt. Nobody witnesses it.
+// Answer is Next for a result that a person types on behalf of a model or client. An
+// invalid result is VALIDATION_FAILED and is not submitted, so a slip costs no attempt.
+// The result has no witness.
 func (e *Engine) Answer(ctx context.Context, in NextInput) (*Reply, error) {
 	if err := e.wouldFit(ctx, in); err != nil && !errors.Is(err, fault.ToolFailed) { // that the tool failed is an answer
 		return nil, err

@@ -25,8 +25,8 @@ type Pending struct {
 	Input any `json:"input"`
 	// Digest binds an answer to exactly this.
 	Digest string `json:"digest"`
-	// Schema is what an answer to human.ask must fit: the schema of its input, else
-	// the step's success_schema. nil allows any text.
+	// Schema is the schema of an answer to human.ask: that of its input, else the step's
+	// success_schema. nil allows any text.
 	Schema any `json:"schema,omitempty"`
 }
 
@@ -67,12 +67,12 @@ func (l *live) waiting() *Pending {
 	return nil
 }
 
-// Approve gives a person's answer to a step: {approved, comment} for
-// human.approve, any value for human.ask. digest is that of the Pending the
-// person saw. APPROVAL_REQUIRED when what is asked has changed since;
-// VALIDATION_FAILED when an answer does not fit, which records nothing.
+// Approve gives a person's answer to a step: {approved, comment} for human.approve, any
+// value for human.ask. digest is the digest of the Pending that the person saw.
+// APPROVAL_REQUIRED if the question changed since; VALIDATION_FAILED for an invalid
+// answer, which is not recorded.
 //
-// Only callers that have a person before them may call it: no tool does.
+// Only callers that act for a person may call it; no tool does.
 func (e *Engine) Approve(ctx context.Context, workflow, run, step, digest string, answer any) (*Reply, error) {
 	return restored(e.approve(ctx, Pending{Workflow: workflow, RunID: run, StepID: step, Digest: digest}, answer, 0))
 }
@@ -99,7 +99,7 @@ func (e *Engine) approve(ctx context.Context, asked Pending, answer any, during 
 		Answer: flow.Answer{Step: asked.StepID, Result: answer, Digest: hexSum(raw), Person: true, Shown: asked.Digest, Witness: flow.WitnessPerson}})
 }
 
-// check says whether an answer would fit, without giving it.
+// check validates an answer without applying it.
 func (e *Engine) check(ctx context.Context, l *live, step string, value any, person bool) error {
 	return e.query(ctx, l.past(), l.run, func() ([]flow.Ref, error) { return l.run.Check(step, value, person) })
 }
@@ -107,10 +107,10 @@ func (e *Engine) check(ctx context.Context, l *live, step string, value any, per
 // maxForms bounds how many questions one call puts to a person.
 const maxForms = 20
 
-// askPerson turns what was settled into what the client gets: while the run waits
-// for a person and the client can ask one, it does. What was acknowledged is on
-// disk before anybody is asked, and the run is not held meanwhile: a person may
-// take an hour, and another terminal may answer first.
+// askPerson converts the result of an event to the reply, after asking the person if
+// the run waits for one and the client supports it. The event is durable before the
+// question, and the run is not locked during it, because a person may take an hour and
+// another terminal may answer first.
 func (e *Engine) askPerson(ctx context.Context, replied settled) (*Reply, error) {
 	ask, during := e.Person(ctx), replied.version
 	for range maxForms {
@@ -132,7 +132,7 @@ func (e *Engine) askPerson(ctx context.Context, replied settled) (*Reply, error)
 		}
 		next, err := e.approve(ctx, *asked, answer, during)
 		if errors.Is(err, fault.StateConflict) || errors.Is(err, fault.InvalidTransition) {
-			return restored(e.whereabouts(ctx, *asked)) // somebody else answered meanwhile
+			return restored(e.whereabouts(ctx, *asked)) // answered elsewhere
 		}
 		if errors.Is(err, fault.ValidationFailed) { // the client's form took what does not fit: the question stands
 			e.Logger.Info("an answer of a person does not fit the question", "run", asked.RunID, "step", asked.StepID, "error", err)
@@ -199,8 +199,8 @@ func unwrapped(answer, schema any) any {
 // out of sight; it is answered in the hub or at a terminal, which show all of it.
 const maxForm = 8000
 
-// question is what a person reads: the message, and everything it is about, with
-// nothing hidden. whole is false where that is too long for a form.
+// question is the text for the person: the message and everything it concerns, with
+// nothing hidden. whole is false if it is too long for a form.
 func question(p Pending) (text string, whole bool) {
 	text = quoted(p.Message)
 	input, _ := p.Input.(map[string]any)
@@ -224,8 +224,8 @@ func tooLong(p Pending, size int) string {
 		p.StepID, p.RunID, size, p.Workflow, p.RunID, p.RunID, p.StepID)
 }
 
-// quoted returns a text of one line as it is and marks the lines of a longer one,
-// so that none can pass for another part of the question.
+// quoted returns a one-line text unchanged and prefixes the lines of a longer one, so
+// that no line can pass for another part of the question.
 func quoted(text string) string {
 	if strings.ContainsRune(strings.TrimSpace(text), '\n') {
 		return "\n" + visible.Block(text)
@@ -243,8 +243,8 @@ func form(p Pending) json.RawMessage {
 	return json.RawMessage(`{"type":"object","properties":{"answer":{"type":"string","title":"Answer"}},"required":["answer"]}`)
 }
 
-// flat says whether a schema is an object of plain fields, as MCP asks of a form, and
-// a form shows all of it.
+// flat reports whether a schema is an object of plain fields, which MCP requires for a
+// form, and a form shows it completely.
 func flat(schema any) bool {
 	if hides(schema) {
 		return false
@@ -262,20 +262,20 @@ func flat(schema any) bool {
 	return true
 }
 
-// hides says whether a schema has names or values that a person could not see whole.
+// hides reports whether a form would truncate names or values of a schema.
 func hides(schema any) bool {
 	_, whole := visible.Schema(schema)
 	return !whole
 }
 
-// plain says whether a schema is that of one field of a form.
+// plain reports whether a schema is valid for one field of a form.
 func plain(schema any) bool {
 	described, _ := schema.(map[string]any)
 	kind, _ := described["type"].(string)
 	return slices.Contains([]string{"string", "integer", "number", "boolean"}, kind)
 }
 
-// Ask puts a form to the person behind a call and waits for what they do.
+// Ask shows a form to the person at the client and waits for their response.
 type Ask func(ctx context.Context, form Form) (Filled, error)
 
 // Form is a question to a person.
@@ -285,8 +285,8 @@ type Form struct {
 	Schema json.RawMessage
 }
 
-// Filled is what the person did: Action is "accept", "decline" or "cancel";
-// Content is the filled form when accepted.
+// Filled is the person's response: Action is "accept", "decline" or "cancel"; Content
+// is the accepted form.
 type Filled struct {
 	Action  string
 	Content json.RawMessage

@@ -48,7 +48,7 @@ func (e *Engine) pin(ctx context.Context, graph *flow.Graph) (map[string]pin, er
 	return pins, nil
 }
 
-// drifted says whether a workflow's file is not what the run follows any more.
+// drifted reports whether a workflow's file differs from the run's pin.
 func (e *Engine) drifted(pins map[string]pin) bool {
 	for reference, pinned := range pins {
 		if !e.Library.Current(reference, pinned.Digest) {

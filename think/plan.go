@@ -29,10 +29,9 @@ type PlanInput struct {
 	Driven bool `json:"-"`
 }
 
-// Plan starts a run, or returns one that exists where it stands. Errors:
-// UNKNOWN_WORKFLOW, INVALID_PARAMS, UNKNOWN_TOOL (strict), STATE_CONFLICT when
-// the run has other parameters, those of the workflow's file, and those that
-// block a run at once.
+// Plan starts a run, or returns the state of an existing one. Errors: UNKNOWN_WORKFLOW,
+// INVALID_PARAMS, UNKNOWN_TOOL (strict), STATE_CONFLICT when the run has other
+// parameters, those of the workflow's file, and those that block a run at once.
 func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 	given := in.Params
 	name := plainName(in.Workflow)
@@ -90,9 +89,9 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 	return e.askPerson(ctx, planned)
 }
 
-// StrayParams refuses arguments of a call that starts a run where they are
-// parameters of its workflow, sent beside params, or an object of these under
-// another name: the run would begin with defaults. INVALID_PARAMS.
+// StrayParams refuses workflow parameters that a call sends outside params, or as an
+// object under another name, because the run would silently start with defaults:
+// INVALID_PARAMS.
 func (e *Engine) StrayParams(declared, stray map[string]json.RawMessage) error {
 	var name string
 	if json.Unmarshal(declared["workflow"], &name) != nil {
@@ -100,7 +99,7 @@ func (e *Engine) StrayParams(declared, stray map[string]json.RawMessage) error {
 	}
 	workflow, err := e.Library.Find(strings.TrimSpace(name), "")
 	if err != nil {
-		return nil // the call says so
+		return nil // the call itself fails
 	}
 	given := map[string]json.RawMessage{}
 	_ = json.Unmarshal(declared["params"], &given)
@@ -155,7 +154,7 @@ func (e *Engine) existing(ctx context.Context, key state.Key, given map[string]a
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	if given != nil { // without parameters a run is gone on with
+	if given != nil { // a call without parameters continues any run
 		params, err := l.run.Graph().Workflow.Bind(given)
 		if err != nil {
 			return nil, err
@@ -221,7 +220,7 @@ func replyOf(record state.Record) (reply, error) {
 	return data.Reply, nil
 }
 
-// beginning is what a run starts with.
+// beginning is the initial data of a run.
 type beginning struct {
 	graph *flow.Graph
 	// schemas is the digest of the named schemas that the graph was read with.
@@ -230,15 +229,15 @@ type beginning struct {
 	named    library.Named
 	params   map[string]any
 	warnings []fault.Diagnostic
-	// terms are those of the run; a fork has its run's.
+	// terms are the terms of the run; a fork inherits them.
 	terms flow.Terms
 	from  *lineage
 	// commands are those that the run is held to; nil: those there are now.
 	commands map[string]string
 }
 
-// termsOf returns those of a new run of a workflow. What it hands out at once has room
-// beside the rest of a reply.
+// termsOf returns the terms of a new run. Its window leaves room for the rest of a
+// reply.
 func termsOf(workflow *flow.Workflow) flow.Terms {
 	terms := flow.Terms{PlainFailures: true}
 	if workflow.Limits.Parallel > 1 {
@@ -310,8 +309,8 @@ func toolsOf(graph *flow.Graph) (tools []string) {
 	return tools
 }
 
-// keepArtifacts keeps the artifacts of a run that has ended; final is nil while it
-// goes on.
+// keepArtifacts keeps the artifacts of a run that has ended; final is nil for an
+// unfinished run.
 func (e *Engine) keepArtifacts(ctx context.Context, final *flow.Final) (kept []artifact, err error) {
 	if final == nil {
 		return nil, nil
@@ -337,8 +336,8 @@ func blockedFault(out flow.Outcome) *fault.Error {
 		Hint: fault.Hint{Text: WayOut(out.RunID, cause)}}
 }
 
-// WayOut says what leads out of a run that is blocked for a cause: a new run under the
-// mended file.
+// WayOut explains how to recover from a blocked run: a new run under the corrected
+// file.
 func WayOut(run string, cause *fault.Error) string {
 	file := "the workflow"
 	if len(cause.Diagnostics) > 0 && cause.Diagnostics[0].File != "" {
@@ -383,8 +382,8 @@ func (e *Engine) unknownTools(ctx context.Context, graph *flow.Graph, driven boo
 	return found, unseen
 }
 
-// notFound says why a client finds no tool of a name, "" where it does, and whether the
-// tool may come while the server runs.
+// notFound returns why a client cannot call a tool, "" if it can, and whether the tool
+// may appear while the server runs.
 func (e *Engine) notFound(ctx context.Context, tool string, driven bool) (message string, mayCome bool) {
 	if e.KnownTool(tool) {
 		if e.Unpublished == nil || driven || e.Unpublished(tool) == "" {
@@ -450,7 +449,7 @@ func (e *Engine) elicitParams(ctx context.Context, workflow *flow.Workflow, give
 	}
 	answer, err := ask(ctx, Form{Message: "The workflow " + workflow.Name + " needs:", Schema: form})
 	if err != nil || answer.Action != "accept" {
-		return given, nil // Bind says what is missing
+		return given, nil // Bind reports missing parameters
 	}
 	content, err := jsonvalue.Decode(answer.Content)
 	if err != nil {

@@ -21,8 +21,8 @@ type Position struct {
 	// Outstanding are the instructions that wait for an answer, in declaration
 	// order.
 	Outstanding []flow.Instruction
-	// Failed are the ids of the steps that failed, and of the one that blocks the run, as
-	// far as it is known.
+	// Failed are the ids of the failed steps, and of the step that blocks the run, if
+	// known.
 	Failed []string
 	// Ran counts the steps that ended done or failed so far.
 	Ran int

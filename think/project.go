@@ -27,7 +27,7 @@ type projector struct {
 	latest  map[string]string // the run of each workflow that moved last
 }
 
-// due is a run whose file is to be written: when it moved first and last since
+// due is a run with a pending projection: the times of its first and last change since
 // the file was written.
 type due struct {
 	run         *live
@@ -112,7 +112,7 @@ func (p *projector) wait(l *live) {
 	}
 }
 
-// again has a run written later that could not be, such as while a disk is full.
+// again schedules another attempt for a run whose file could not be written.
 func (p *projector) again(l *live, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,7 +121,7 @@ func (p *projector) again(l *live, err error) {
 	}
 }
 
-// passed says whether another run of the workflow has moved since.
+// passed reports whether another run of the workflow has changed since.
 func (p *projector) passed(key state.Key) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -148,7 +148,7 @@ func (p *projector) loop() {
 	}
 }
 
-// write writes the runs that have rested at a time, and says whether others wait.
+// write writes the runs whose debounce has expired, and reports whether others wait.
 func (p *projector) write(at time.Time) bool {
 	for _, l := range p.rested(at) {
 		if err := p.writeRun(l); err != nil {
@@ -162,7 +162,7 @@ func (p *projector) write(at time.Time) bool {
 	return p.running
 }
 
-// rested takes the runs out that are to be written at a time.
+// rested removes and returns the runs whose debounce has expired.
 func (p *projector) rested(at time.Time) []*live {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -176,7 +176,7 @@ func (p *projector) rested(at time.Time) []*live {
 	return rested
 }
 
-// writeRun writes a run that another may hold; steps go on meanwhile.
+// writeRun writes a run without blocking its steps.
 func (p *projector) writeRun(l *live) error {
 	ctx := context.Background()
 	l.mu.Lock()

@@ -23,8 +23,8 @@ const (
 	KindRefused = gate.KindRefused
 )
 
-// pin is one workflow that a run follows, whatever becomes of its file. The
-// source is an artifact under Digest.
+// pin is one workflow of a run, at the version of its plan. The source is an artifact
+// under Digest.
 type pin struct {
 	Version string `json:"version"`
 	Digest  string `json:"digest"`
@@ -35,15 +35,15 @@ type pin struct {
 type planData struct {
 	Workflow string         `json:"workflow"`
 	Pins     map[string]pin `json:"pins"`
-	// Schemas is the digest of the named schemas the run is held against.
+	// Schemas is the digest of the run's named schemas.
 	Schemas string         `json:"schemas,omitempty"`
 	Params  map[string]any `json:"params"`
-	// Terms hold for the run however much newer the program is that replays it.
+	// Terms are fixed at plan time, also for newer versions that replay the run.
 	flow.Terms
 	// Commands are the digests of the commands that the run's tools carry out, as
 	// they were when it was planned.
 	Commands map[string]string `json:"commands,omitempty"`
-	// Lineage says what a fork was made from.
+	// Lineage is the origin of a fork.
 	Lineage *lineage `json:"lineage,omitempty"`
 	Reply   reply    `json:"reply"`
 }
@@ -61,10 +61,10 @@ type resultData struct {
 	Reply reply `json:"reply"`
 }
 
-// answerData is what a run needs of an answer's record to go on.
+// answerData is the part of an answer's record that replay needs.
 type answerData struct {
 	Step string `json:"step"`
-	// Attempt is what the client said, 0 when it said nothing.
+	// Attempt is the client's attempt number, 0 if it gave none.
 	Attempt int    `json:"attempt,omitempty"`
 	Digest  string `json:"digest"`
 	// Value is the digest of the capture where the step is done with this,
@@ -74,8 +74,8 @@ type answerData struct {
 	Person  bool   `json:"person,omitempty"`
 	Shown   string `json:"shown,omitempty"`
 	Witness string `json:"witness,omitempty"`
-	// Receipt is that of the call which gave the result, where the witness is
-	// the gateway. What it stood for is in Result: it may be gone by now.
+	// Receipt is the receipt of the call, if the witness is the gateway. Result has a copy
+	// of its result, because receipts are garbage collected.
 	Receipt string `json:"receipt,omitempty"`
 	Late    bool   `json:"late,omitempty"`
 	// During is the version of the answer whose call asked the person.
@@ -108,8 +108,8 @@ type resetData struct {
 // of in the journal; artifacts are shared by equal results.
 const inlineLimit = 8 << 10
 
-// sameDigest stands for the digest of a capture that is the answer as it came,
-// which most are: two digests would be a twelfth of a record of 1 KB.
+// sameDigest replaces the digest of a capture that equals the answer, as most do. A
+// second digest would take a twelfth of a 1 KB record.
 const sameDigest = "="
 
 // decodeData reads the data of a record, numbers of any size as they were.

@@ -12,7 +12,7 @@ import (
 
 // This file is what the packages that audit and maintain runs build on.
 
-// View is a run as it is, or as it was at a version.
+// View is a read-only run, at its latest or an earlier version.
 type View struct {
 	engine *Engine
 	past   past
@@ -20,9 +20,9 @@ type View struct {
 	now    flow.Outcome
 }
 
-// View hands a run to look, as it is (version 0) or as it was: CHECKPOINT_NOT_FOUND
-// for a version that it has not; UNKNOWN_RUN, STATE_CORRUPT. The run stands still
-// until look returns, and may not be used afterwards.
+// View calls look with a run at a version, 0 for the latest: CHECKPOINT_NOT_FOUND for
+// an unknown version; UNKNOWN_RUN, STATE_CORRUPT. The run is locked until look returns,
+// and must not be used afterwards.
 func (e *Engine) View(ctx context.Context, key state.Key, version int, look func(*View) error) error {
 	l, err := e.open(ctx, key.Workflow, key.Run)
 	if err != nil {
@@ -54,8 +54,8 @@ type Replay struct {
 	plan planData
 }
 
-// Replay makes a run again from its records up to a version (0: all of them)
-// and holds it against the recorded hash: STATE_CORRUPT when it differs.
+// Replay recomputes a run from its records up to a version (0: all) and compares the
+// state hash: STATE_CORRUPT if it differs.
 func (e *Engine) Replay(ctx context.Context, key state.Key, records []state.Record, upTo int) (*Replay, error) {
 	out, err := e.replay(ctx, key, records, upTo)
 	if err != nil {
@@ -107,12 +107,12 @@ func (r *Replay) Give(ctx context.Context, record state.Record) (refused, err er
 	return refused, err
 }
 
-// Compare holds the run against the record it has come to, nil where they agree.
+// Compare compares the run with its current record; nil means that they agree.
 func (r *Replay) Compare(ctx context.Context, record state.Record) (*Difference, error) {
 	return r.engine.compare(ctx, r.now, record)
 }
 
-// Capture returns the JSON of a capture, nil where there is none.
+// Capture returns the JSON of a capture, or nil.
 func (v *View) Capture(ctx context.Context, name string) (json.RawMessage, error) {
 	return v.engine.capture(ctx, v.past, v.run, name)
 }
@@ -122,7 +122,7 @@ func (v *View) Snapshot(ctx context.Context, longest int) (flow.Snapshot, error)
 	return v.engine.snapshot(ctx, v.past, v.run, longest)
 }
 
-// Instructions are what the run waits for, as a reply shows them.
+// Instructions are the outstanding instructions, in the form of a reply.
 func (v *View) Instructions() []Instruction {
 	var out []Instruction
 	for _, next := range v.now.Instructions {
@@ -131,7 +131,7 @@ func (v *View) Instructions() []Instruction {
 	return out
 }
 
-// Explain tells why a step is where it is: UNKNOWN_STEP.
+// Explain explains the status of a step: UNKNOWN_STEP.
 func (v *View) Explain(ctx context.Context, step string) (*flow.Explanation, error) {
 	return v.engine.explain(ctx, v.past, v.run, step)
 }
@@ -148,7 +148,7 @@ func (v *View) Vars(longest int) iter.Seq2[string, any] { return v.run.Vars(min(
 // Answers returns the versions at which a step, or an item of a loop, was answered.
 func (v *View) Answers(step string) []int { return v.run.Answers(step) }
 
-// IssuedOf returns the version at which a step was handed out, 0 where it was not.
+// IssuedOf returns the version that last issued a step; 0 if none.
 func (v *View) IssuedOf(step string) int { return v.run.IssuedOf(step) }
 
 // CaptureOf returns the name of the capture that a step makes, "" where it makes none.

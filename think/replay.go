@@ -42,9 +42,9 @@ func (e *Engine) refresh(ctx context.Context, l *live) error {
 	return nil
 }
 
-// follow brings a held run up to a version by the records that it has not seen, which
-// another process wrote. followed is false where they do not follow from what is held, as
-// after a reset: then the run is to be made again from all its records.
+// follow applies to a cached run the new records of other processes, up to a version.
+// followed is false if they do not continue the cached state, as after a reset: then the
+// run must be replayed from all its records.
 func (e *Engine) follow(ctx context.Context, l *live, version int) (followed bool, err error) {
 	if version <= l.version {
 		return false, nil
@@ -61,7 +61,7 @@ func (e *Engine) follow(ctx context.Context, l *live, version int) (followed boo
 	now, err := e.applyAll(ctx, l.past(), l.run, l.now, line)
 	last := records[len(records)-1]
 	if err != nil || now.Hash != last.State {
-		return false, nil // if the records are damaged, making the run again from all of them says so
+		return false, nil // the full replay reports damaged records
 	}
 	l.run.SkipTo(last.Version)
 	now.Version = last.Version
@@ -152,7 +152,7 @@ func (e *Engine) provide(ctx context.Context, p past, run *flow.Run, refs []flow
 	return nil
 }
 
-// proceed goes on with an event until nothing is missing.
+// proceed continues an event, providing captures until none is missing.
 func (e *Engine) proceed(ctx context.Context, p past, run *flow.Run, out flow.Outcome) (flow.Outcome, error) {
 	for len(out.Missing) > 0 {
 		if err := e.provide(ctx, p, run, out.Missing); err != nil {
@@ -186,7 +186,7 @@ func (e *Engine) snapshot(ctx context.Context, p past, run *flow.Run, longest in
 	return whole, err
 }
 
-// capture returns the JSON of a capture, nil where there is none.
+// capture returns the JSON of a capture, or nil.
 func (e *Engine) capture(ctx context.Context, p past, run *flow.Run, name string) (value json.RawMessage, err error) {
 	err = e.query(ctx, p, run, func() (refs []flow.Ref, err error) {
 		value, refs = run.Var(name)
@@ -195,7 +195,7 @@ func (e *Engine) capture(ctx context.Context, p past, run *flow.Run, name string
 	return value, err
 }
 
-// explain tells why a step of a run is where it is.
+// explain explains the status of a run's step.
 func (e *Engine) explain(ctx context.Context, p past, run *flow.Run, step string) (explained *flow.Explanation, err error) {
 	err = e.query(ctx, p, run, func() (refs []flow.Ref, err error) {
 		explained, refs, err = run.Explain(step)
@@ -219,9 +219,7 @@ func planOf(records []state.Record) (plan planData, err error) {
 	return plan, decodeData(records[0], &plan)
 }
 
-// replay makes a run again from its records up to a version (0: all of them)
-// and holds it against the hash that was recorded: STATE_CORRUPT when it
-// differs.
+// replay implements Replay.
 func (e *Engine) replay(ctx context.Context, key state.Key, records []state.Record, upTo int) (*replayed, error) {
 	if upTo <= 0 || upTo > len(records) {
 		upTo = len(records)
@@ -291,8 +289,8 @@ func (e *Engine) applyAll(ctx context.Context, p past, run *flow.Run, now flow.O
 	return now, nil
 }
 
-// handedOut returns when the outstanding steps were handed out, by version. A
-// reset hands out anew, also where the clock was set back meanwhile.
+// handedOut returns when the outstanding steps were issued, by version. A reset issues
+// them anew, even if the clock was set back meanwhile.
 func handedOut(records []state.Record, now flow.Outcome) map[int]time.Time {
 	reset := 0
 	for _, record := range records {
@@ -310,8 +308,8 @@ func handedOut(records []state.Record, now flow.Outcome) map[int]time.Time {
 }
 
 // Effective returns the records that make the state after the last one: a reset
-// takes the place of all that came after the version it names. What the gate refused
-// changes nothing and is left out. STATE_CORRUPT.
+// replaces all records after the version it names. Refusals of the gate change no state
+// and are omitted. STATE_CORRUPT.
 func Effective(records []state.Record) ([]state.Record, error) {
 	var line []state.Record
 	for at := len(records); at > 0; {
@@ -345,10 +343,10 @@ func (e *Engine) apply(ctx context.Context, p past, run *flow.Run, record state.
 	return out, err
 }
 
-// give gives a recorded answer to a run, which may refuse it. The answer is read
-// anew each time, since a run takes it over.
+// give gives a recorded answer to a run, which may refuse it. The answer is decoded for
+// each call, because the run takes ownership of it.
 func (e *Engine) give(ctx context.Context, p past, run *flow.Run, record state.Record) (out flow.Outcome, refused, err error) {
-	if _, err := e.proceed(ctx, p, run, run.Proceed()); err != nil { // what was resumed is to be rendered
+	if _, err := e.proceed(ctx, p, run, run.Proceed()); err != nil { // renders the instructions after resume
 		return out, nil, err
 	}
 	if record.Kind == kindCancelled {
@@ -371,8 +369,8 @@ func doesNotFollow(record state.Record, err error) error {
 	return fault.New(fault.StateCorrupt, "record %d does not follow from the records before it: %s", record.Version, fault.From(err).Message())
 }
 
-// resume applies a record whose effects are known to be right, since others
-// follow it: a step that it settled as done is neither checked nor rendered.
+// resume applies a record that later records confirm: a step that it settled as done is
+// neither checked nor rendered.
 func (e *Engine) resume(ctx context.Context, p past, run *flow.Run, record state.Record) error {
 	var data answerData
 	if err := decodeData(record, &data); err != nil {

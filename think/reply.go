@@ -11,14 +11,13 @@ import (
 	"savant/think/flow"
 )
 
-// Reply is what think.plan and think.next answer.
+// Reply is the output of think.plan and think.next.
 type Reply struct {
 	Instruction *Instruction `json:"instruction,omitempty"`
-	// Instructions are those to do now where there are several; one alone is
+	// Instructions are the instructions to do now, if several; a single one is in
 	// Instruction.
 	Instructions []Instruction `json:"instructions,omitempty"`
-	// Outstanding are the ids of instructions that were handed out before and
-	// still wait for their answers.
+	// Outstanding are the ids of instructions issued earlier and not answered yet.
 	Outstanding []string `json:"outstanding,omitempty"`
 	// Schemas are success schemas that several instructions name.
 	Schemas map[string]json.RawMessage `json:"schemas,omitempty"`
@@ -30,7 +29,7 @@ type Reply struct {
 	Done      bool     `json:"done"`
 	// Drift says that a workflow's file differs from what the run follows.
 	Drift bool `json:"drift,omitempty"`
-	// Note tells a client what to do where the instruction cannot.
+	// Note tells a client what to do beyond the instruction.
 	Note     string             `json:"note,omitempty"`
 	Warnings []fault.Diagnostic `json:"warnings,omitempty"`
 
@@ -54,13 +53,13 @@ type Instruction struct {
 	Attempt       int             `json:"attempt"`
 	Timeout       string          `json:"timeout,omitempty"`
 	Witness       string          `json:"witness,omitempty"`
-	// Allow is what the model may call while it answers the step.
+	// Allow lists what the model may call while it answers the step.
 	Allow       *[]string          `json:"allow,omitempty"`
 	Diagnostics []fault.Diagnostic `json:"diagnostics,omitempty"`
 	Done        bool               `json:"done"`
 }
 
-// delta is what a call changed of a run's state.
+// delta is the change of a run's state by a call.
 type delta struct {
 	RunID   string      `json:"run_id"`
 	Version int         `json:"version"`
@@ -73,7 +72,7 @@ type delta struct {
 	StepsMore int                        `json:"steps_more,omitempty"`
 }
 
-// preview stands for a value that is too long for a reply.
+// preview replaces a value that is too long for a reply.
 type preview struct {
 	Preview string `json:"preview,omitempty"`
 	// Size is the length of the value's JSON in bytes. The digest of a long
@@ -114,7 +113,7 @@ const (
 	maxOutputs     = 1200
 )
 
-// maxHandedOut bounds the instructions of one reply, in bytes, but for the first.
+// maxHandedOut bounds the instructions of one reply after the first, in bytes.
 const maxHandedOut = 60_000
 
 // restored returns what the client is sent for what an event came to.
@@ -143,18 +142,18 @@ func (r reply) refusal() error {
 	return &refused
 }
 
-// scope says which instructions a reply has whole.
+// scope selects the instructions that a reply has in full.
 type scope bool
 
 const (
-	// changes: those that the event handed out, or asks for again.
+	// changes: those that the event issued, or issued again.
 	changes scope = false
 	// everything: all that wait, as far as they fit.
 	everything scope = true
 )
 
-// composed makes the reply to an event: what the run hands out, and of its
-// state what the event changed. kept are the artifacts of a run that it ended.
+// composed builds the reply to an event: the issued instructions and the change of
+// state. kept are the artifacts of the run if the event ended it.
 func composed(now flow.Outcome, whole scope, drift bool, kept []artifact) reply {
 	out := &Reply{Drift: drift, Ready: []string{}, State: delta{RunID: now.RunID, Version: now.Version, Status: now.Status}}
 	out.State.add(now, maxVars, maxSteps, maxVar)
@@ -229,7 +228,7 @@ func (r *Reply) shareSchemas(names []string) {
 	}
 }
 
-// reopening tells how a step is opened again whose last attempt failed.
+// reopening explains how to reopen a step whose last attempt failed.
 func reopening(now flow.Outcome) string {
 	if now.Exhausted == "" {
 		return ""
@@ -237,7 +236,7 @@ func reopening(now flow.Outcome) string {
 	return "The last attempt of step " + now.Exhausted + " failed. To open it again: " + flow.Reopen(now.RunID, now.Exhausted, now.Final != nil)
 }
 
-// noteWitness tells how to answer an instruction with witness "required".
+// noteWitness explains how to answer an instruction with witness "required".
 const noteWitness = "Where witness is required, Savant must see the call: make it through Savant and answer with result_ref, the _receipt of its reply."
 
 func wire(i flow.Instruction) Instruction {
@@ -260,7 +259,7 @@ func encoded(value any) json.RawMessage {
 	return data
 }
 
-// add puts changes into a delta, at most so many.
+// add adds a limited number of changes to a delta.
 func (d *delta) add(now flow.Outcome, vars, steps, size int) {
 	change := now.Change
 	d.Vars, d.Steps, d.VarsMore, d.StepsMore = map[string]json.RawMessage{}, map[string]flow.StepStatus{}, 0, 0
@@ -339,8 +338,8 @@ func (r *Reply) bound(now flow.Outcome) {
 	}
 }
 
-// cutRationales shortens what is said about the instructions; the items of a loop
-// need it once.
+// cutRationales shortens the explanations of the instructions; items of a loop share
+// one.
 func (r *Reply) cutRationales() {
 	said := map[string]bool{}
 	r.each(func(i *Instruction) {
@@ -352,7 +351,7 @@ func (r *Reply) cutRationales() {
 	})
 }
 
-// SeeExplain stands for a schema that a reply has no room for.
+// SeeExplain replaces a schema that does not fit a reply.
 const SeeExplain = "see think.explain"
 
 // nameSchemas replaces long schemas by where they can be read.
@@ -378,8 +377,8 @@ func (r *Reply) each(change func(*Instruction)) {
 	}
 }
 
-// size returns the length of the reply as it is sent, without inputs that are
-// long by themselves: a client that cuts replies cuts these anyway.
+// size returns the length of the reply on the wire, except long inputs, which a client
+// that truncates replies cuts anyway.
 func (r *Reply) size() int {
 	inputs := 0
 	r.each(func(i *Instruction) { inputs += len(i.Input) })

@@ -22,7 +22,7 @@ type ResetInput struct {
 	Force      bool   `json:"force,omitempty" doc:"also a finished run; without a checkpoint: move the run to the trash"`
 }
 
-// ResetOutput is the state after a reset, and what is handed out now.
+// ResetOutput is the state after a reset, with the issued instructions.
 type ResetOutput struct {
 	OK          bool         `json:"ok"`
 	State       delta        `json:"state"`
@@ -35,9 +35,9 @@ type ResetOutput struct {
 	Checkpoint   string                     `json:"checkpoint,omitempty"`
 }
 
-// Reset goes back to a checkpoint. Nothing is erased: the reset is a record
-// of its own. CHECKPOINT_NOT_FOUND; INVALID_PARAMS; RESET_NOT_ALLOWED for a finished run, or
-// a whole run, without force; RUN_CANCELLED; UNKNOWN_RUN.
+// Reset takes a run back to a checkpoint. It erases nothing: the reset is a new record.
+// CHECKPOINT_NOT_FOUND; INVALID_PARAMS; RESET_NOT_ALLOWED for a finished run, or a whole
+// run, without force; RUN_CANCELLED; UNKNOWN_RUN.
 func (e *Engine) Reset(ctx context.Context, in ResetInput) (*ResetOutput, error) {
 	meant := ""
 	if in.RunID == "" {
@@ -128,8 +128,8 @@ func versionOf(name string) (int, bool) {
 	return version, err == nil && version > 0
 }
 
-// VersionOf returns the version that a checkpoint's name stands for, see
-// ResetInput: CHECKPOINT_NOT_FOUND.
+// VersionOf resolves the name of a checkpoint to a version, see ResetInput:
+// CHECKPOINT_NOT_FOUND.
 func (e *Engine) VersionOf(ctx context.Context, key state.Key, records []state.Record, name string) (int, error) {
 	if name == "start" {
 		return 1, nil

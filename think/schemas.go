@@ -7,11 +7,11 @@ import (
 	"savant/think/library"
 )
 
-// A run is pinned to the named schemas too: a result that was valid stays valid
-// when somebody edits schemas/.
+// A run also pins the named schemas: a valid result stays valid when schemas/ is
+// edited.
 
-// pinSchemas keeps named schemas, the current ones where none are given, and
-// returns their digest, empty where there are none.
+// pinSchemas stores named schemas, by default the current ones, and returns their
+// digest; "" if there are none.
 func (e *Engine) pinSchemas(ctx context.Context, named library.Named) (_ string, err error) {
 	if named.Set == nil {
 		if named, err = e.Library.Named(); err != nil {

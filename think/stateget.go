@@ -29,7 +29,7 @@ type StateGetInput struct {
 
 // StateGet is the state of a run, or a page of it.
 type StateGet struct {
-	// RunID says which run was meant, where the call named none.
+	// RunID names the run, if the call did not.
 	RunID       string                 `json:"run_id,omitempty"`
 	Snapshot    *flow.Snapshot         `json:"snapshot,omitempty"`
 	History     []Event                `json:"history,omitempty"`
@@ -45,7 +45,7 @@ type StateGet struct {
 	// Part is of the JSON of a value that is longer than the limit.
 	Part     *Part `json:"part,omitempty"`
 	Artifact *Part `json:"artifact,omitempty"`
-	// More says what was left out, and how to ask for it.
+	// More lists the omitted parts, and how to request them.
 	More []More `json:"more,omitempty"`
 }
 
@@ -204,8 +204,8 @@ func (e *Engine) previewLong(ctx context.Context, l *live, whole *flow.Snapshot)
 	return nil
 }
 
-// shortParams returns the parameters of a run. Where they have more bytes than
-// most, previews stand for the long ones.
+// shortParams returns the parameters of a run. If they exceed most bytes, previews
+// replace the long ones.
 func shortParams(whole flow.Snapshot, most int) map[string]any {
 	short, total := map[string]any{}, 0
 	for name, value := range whole.Params {

@@ -10,9 +10,9 @@ import (
 	"savant/think/state"
 )
 
-// A page of a run's state is filled with its members in a fixed order: the
-// captures, the lists of loops, the steps, the history. One budget of bytes
-// bounds it, and from the first member that does not fit on all are left out.
+// A page of a run's state has its members in a fixed order: captures, lists of loops,
+// steps, history. One budget of bytes bounds it; the first member that does not fit and
+// all later ones are omitted.
 type statePage struct {
 	in    StateGetInput
 	out   *StateGet
@@ -26,7 +26,7 @@ type statePage struct {
 // is read by its name.
 const maxVarWhole = 4000
 
-// longList stands for the list of a loop that does not fit into a page.
+// longList replaces the list of a loop that does not fit into a page.
 type longList struct {
 	Items int `json:"items"`
 }
@@ -69,7 +69,7 @@ func (p *statePage) fill(run *flow.Run) error {
 
 func (p *statePage) asked(section string) bool { return p.in.Section == "" || p.in.Section == section }
 
-// take says whether the next member of a section belongs to the page.
+// take reports whether the next member of a section belongs to the page.
 func (p *statePage) take(section, name string, size int) bool {
 	switch {
 	case !p.found:
@@ -115,8 +115,7 @@ func sizeOfStep(s flow.StepStatus) int {
 	return len(`{"status":"","cause":"","witness":"gateway"}`) + len(s.Status) + len(s.Cause) + len(s.Code) + len(s.Details)
 }
 
-// sizeOfList also says whether the list has at most so many bytes; else it
-// becomes a longList.
+// sizeOfList also reports whether the list fits most bytes; else it becomes a longList.
 func sizeOfList(items []any, most int) (size int, whole bool) {
 	for _, item := range items {
 		if size += len(encoded(item)) + 1; size >= most {

@@ -22,21 +22,21 @@ type ValidateInput struct {
 	StrictTools  bool            `json:"strict_tools,omitempty"`
 }
 
-// ValidateOutput says whether it is valid, and what is wrong.
+// ValidateOutput is the result of a validation, with its findings.
 type ValidateOutput struct {
 	Valid bool `json:"valid"`
-	// Capture is what a step would keep of a response that is valid.
+	// Capture is the capture of a valid response.
 	Capture any `json:"capture,omitempty"`
-	// Code is that of the first error.
+	// Code is the code of the first error.
 	Code     fault.Code         `json:"code,omitempty"`
 	Errors   []fault.Diagnostic `json:"errors"`
 	Warnings []fault.Diagnostic `json:"warnings,omitempty"`
-	// Notes are about what has no effect, such as a capture that nobody reads.
+	// Notes are about things without effect, such as an unread capture.
 	Notes []fault.Diagnostic `json:"notes,omitempty"`
 }
 
-// Validate checks without a run. What is wrong with the thing checked is an
-// answer, not an error: SCHEMA_NOT_FOUND, UNKNOWN_WORKFLOW, INVALID_PARAMS.
+// Validate checks without a run. Findings are part of the output; the errors are
+// SCHEMA_NOT_FOUND, UNKNOWN_WORKFLOW and INVALID_PARAMS.
 func (e *Engine) Validate(ctx context.Context, in ValidateInput) (*ValidateOutput, error) {
 	switch {
 	case len(in.Schema) > 0:
@@ -54,8 +54,8 @@ func (e *Engine) Validate(ctx context.Context, in ValidateInput) (*ValidateOutpu
 	return nil, fault.New(fault.InvalidParams, "give schema and response, or workflow, or workflow_yaml")
 }
 
-// quoting adds the lines that diagnostics are about; text is the one of a workflow
-// without a file.
+// quoting adds the source lines of diagnostics; text is the text of a workflow without
+// a file.
 func (e *Engine) quoting(text string) func(*ValidateOutput, error) (*ValidateOutput, error) {
 	return func(out *ValidateOutput, err error) (*ValidateOutput, error) {
 		if err != nil {

@@ -53,12 +53,12 @@ func (e *Engine) nextByReceipt(ctx context.Context, l *live, in NextInput) (sett
 	return e.settle(ctx, l, given)
 }
 
-// nextByClaim answers with a receipt that was sent in the place of a result, or
-// together with it. taken is false where the result is to be taken as it came.
+// nextByClaim answers with a receipt that was sent instead of a result, or together
+// with it. taken is false if the result itself is the answer.
 //
-// What is nothing but a receipt is never a result: NOT_WITNESSED where the
-// receipt is not kept here. A reply that carries its receipt is answered by the
-// receipt if that proves the call; else it is a result like any other.
+// A bare receipt is never a result: NOT_WITNESSED if the receipt is unknown. For a
+// reply that carries its receipt, the receipt is the answer if it proves the call;
+// otherwise the reply is an ordinary result.
 func (e *Engine) nextByClaim(ctx context.Context, l *live, in NextInput, claim flow.Claim) (replied settled, taken bool, err error) {
 	next, outstanding := l.instruction(in.StepID)
 	if claim.Receipt == "" || outstanding && next.Shown != "" {
@@ -89,15 +89,14 @@ func (e *Engine) nextByClaim(ctx context.Context, l *live, in NextInput, claim f
 	return replied, true, err
 }
 
-// notAResult refuses a receipt that nobody has, sent as a result.
+// notAResult refuses an unknown receipt sent as a result.
 func notAResult(id string) error {
 	return fault.New(fault.NotWitnessed, "result_snapshot is only a receipt, and %q is none that is kept here: call the tool through Savant and send the _receipt of its reply as result_ref, or send its whole result as result_snapshot", fault.Cut(id, 60)).
 		With(fault.Diagnostic{Path: "result_snapshot", Message: "a receipt is not a result", Expected: "the tool's whole result, or result_ref", Actual: fault.Cut(id, 60)})
 }
 
-// holdAgainstTool holds a result that nobody witnessed against the output
-// schema of the tool that was to be called: VALIDATION_FAILED, and nothing is
-// recorded.
+// holdAgainstTool checks an unwitnessed result against the output schema of the
+// instruction's tool: VALIDATION_FAILED, and nothing is recorded.
 func (e *Engine) holdAgainstTool(l *live, given submission) error {
 	next, outstanding := l.instruction(given.Step)
 	if e.Fits == nil || !outstanding || next.Shown != "" || next.Witness == "required" || given.Attempt > 0 && given.Attempt != next.Attempt {
@@ -121,9 +120,9 @@ func (e *Engine) holdAgainstTool(l *live, given submission) error {
 		given.Step, next.Call, misfit.Message(), next.Call).With(misfit.Diagnostics...)
 }
 
-// resultOfCall returns what a client would have handed in: of a call that
-// failed, a CallToolResult that says so. A receipt is held against the step's
-// own input, so that a tool which refused it will again.
+// resultOfCall returns the result that a client would have sent: for a failed call a
+// CallToolResult with the error. The receipt's input is the step's, so a tool that
+// refused it would refuse it again.
 func resultOfCall(receipt state.Receipt) (json.RawMessage, error) {
 	if !receipt.Failed {
 		return receipt.Result, nil
@@ -166,11 +165,10 @@ func (e *Engine) repeatReceipt(ctx context.Context, l *live, in NextInput, cause
 	return settled{}, cause
 }
 
-// attest holds a receipt against the instruction it is given for: the call must
-// be the one that was asked for, made since it was asked for. A receipt that is
-// older could only repeat what was seen at another step, before the work
-// between. A command that it carried out must be the one that the run was planned
-// with. NOT_WITNESSED says what differs, and nothing changes.
+// attest accepts a receipt if its call used the instruction's tool and input and
+// happened after the step was last issued: an older receipt would repeat an observation
+// from before the work in between. Its command must be the one pinned by the run.
+// NOT_WITNESSED says what differs, and nothing changes.
 func (e *Engine) attest(ctx context.Context, l *live, step string, receipt state.Receipt) error {
 	next, outstanding := l.instruction(step)
 	if !outstanding || next.Shown != "" {
@@ -209,8 +207,8 @@ func (e *Engine) attestChoice(ctx context.Context, l *live, step string, receipt
 	return unwitnessed(step, receipt, "is not of the latest call of "+receipt.Tool+", which had another result: send "+latest.ID, latest.ID, receipt.ID)
 }
 
-// whenToCall says how to get a receipt that is young enough. While the clock
-// shows a time before the step was handed out, no call can give one.
+// whenToCall explains how to get a recent enough receipt. While the clock is before the
+// time the step was issued, no call can produce one.
 func (e *Engine) whenToCall(call string, asked time.Time) string {
 	if behind := asked.Sub(e.Now()); behind > 0 {
 		return fmt.Sprintf("the clock was set back by %s since; set it right, or hand the step out again with think.reset, and call %s again",
@@ -219,7 +217,7 @@ func (e *Engine) whenToCall(call string, asked time.Time) string {
 	return "call " + call + " again now"
 }
 
-// compareCall tells a receipt of another call than the instruction's.
+// compareCall describes how a receipt's call differs from the instruction's.
 func (e *Engine) compareCall(next flow.Instruction, receipt state.Receipt) error {
 	tool, digest, err := e.Asked(next.Call, encoded(next.Input))
 	switch {
@@ -234,8 +232,8 @@ func (e *Engine) compareCall(next flow.Instruction, receipt state.Receipt) error
 	return nil
 }
 
-// otherInput tells a receipt of a call with other arguments: both side by side,
-// and each member that differs.
+// otherInput describes a receipt with other arguments: both inputs, and each member
+// that differs.
 func otherInput(next flow.Instruction, receipt state.Receipt) error {
 	what := "is of a call of " + receipt.Tool + " with other arguments: call it with exactly the instruction's input"
 	input := encoded(next.Input)

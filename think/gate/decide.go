@@ -10,8 +10,8 @@ import (
 	"savant/internal/redact"
 )
 
-// Decide says whether a tool may be called while runs of the session are open.
-// prefixes are what the client puts before the names of this server's tools.
+// Decide decides whether a tool may be called while runs of the session are open.
+// prefixes are the client's prefixes of this server's tool names.
 func Decide(runs []Run, prefixes []string, e Event) Decision {
 	open := slices.DeleteFunc(slices.Clone(runs), func(run Run) bool { return !run.Open() })
 	if e.Kind != BeforeTool || len(open) == 0 || searches(e) {
@@ -49,8 +49,8 @@ func (r Run) passes(prefixes []string, e Event) bool {
 	return false
 }
 
-// AllowRead is the word of `allow:` for reading within the project. It is what a step
-// allows that says nothing.
+// AllowRead is the word of `allow:` for reading within the project, and the default of
+// a step.
 const AllowRead = "read"
 
 // allows reports whether a step that the model answers lets a call through.
@@ -86,7 +86,7 @@ func sameInput(issued, called json.RawMessage) bool {
 	return err == nil && otherErr == nil && one == other
 }
 
-// object reads arguments, nil where they are none. Some clients send them as text.
+// object decodes arguments, which some clients send as text; nil if invalid.
 func object(raw json.RawMessage) map[string]any {
 	if text := strings.TrimSpace(string(raw)); text == "" || text == "null" {
 		return map[string]any{}
@@ -122,7 +122,7 @@ func discards(input map[string]any) bool {
 	return input == nil || text("checkpoint") == "" && text("save") == ""
 }
 
-// refuse says why a call does not pass, and what to do.
+// refuse explains why a call is refused, and what to do.
 func refuse(run Run, prefixes []string, e Event) Decision {
 	d := Decision{Verdict: Refuse, Why: NotIssued, Workflow: run.Workflow, Run: run.ID}
 	what := shortName(e.Tool) + " is not the issued call."
@@ -150,7 +150,7 @@ const (
 	maxNamed = 3
 )
 
-// next says what a run waits for.
+// next describes what a run waits for.
 func (r Run) next() string {
 	at := "Run " + r.ID + " of " + r.Workflow
 	if len(r.Issued) == 0 {
@@ -167,7 +167,7 @@ func (r Run) next() string {
 	return at + " stands at " + strings.Join(steps, "; ") + "."
 }
 
-// does says what an instruction asks for.
+// does describes what an instruction asks for.
 func (i Issued) does(run string) string {
 	switch {
 	case i.person():
@@ -178,7 +178,7 @@ func (i Issued) does(run string) string {
 	return "step " + i.Step + ": call " + i.Call + " with exactly " + shown(i.Input) + ", then think.next with its result"
 }
 
-// allowed says what the model may call while it answers.
+// allowed lists what the model may call while it answers.
 func (i Issued) allowed() string {
 	switch {
 	case i.Allow == nil:
@@ -201,8 +201,7 @@ func (r Run) release() string {
 	return "A person can end this gate: savant hook release " + r.ID + "."
 }
 
-// Stops counts the ends of the model's turn that were held in a row without a new
-// record of the run.
+// Stops counts the consecutive held ends of turn without a new record of the run.
 type Stops struct {
 	Progress int `json:"progress"`
 	Held     int `json:"held"`
@@ -211,9 +210,9 @@ type Stops struct {
 // maxHeld is how many ends are held in a row that brought nothing.
 const maxHeld = 2
 
-// End says whether the model's turn may end: it is held while a run is open and the
-// model can take it on, but not for ever. stops are those of each run, by place; they
-// are returned as they are after this end.
+// End decides whether the model's turn may end. It is held while a run is open that the
+// model can continue, up to a limit. stops are the counts of each run, by index; End
+// returns the updated counts.
 func End(runs []Run, stops []Stops) (Decision, []Stops) {
 	stops = slices.Clone(stops)
 	var held Decision

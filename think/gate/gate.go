@@ -1,12 +1,12 @@
-// Package gate decides what a client may do while a run that it planned is open:
-// only the call that was issued passes, and the model's turn does not end while the
-// run can go on. It decides from its arguments alone: what stands in the run's
-// records, and the event that a client's hook reports. It reads and writes nothing.
+// Package gate decides what a client may do while a run that it planned is open: only
+// the issued call passes, and the model's turn does not end while the run can continue.
+// It is pure: it decides from the run's records and the event of a client's hook, and
+// does no I/O.
 package gate
 
 import "encoding/json"
 
-// Kind is what a client's hook reports.
+// Kind is the kind of a hook's event.
 type Kind string
 
 // The kinds of events. A client has more; those are Other, and nothing is decided.
@@ -17,7 +17,7 @@ const (
 	Other      Kind = "other"
 )
 
-// Event is what a client's hook reports, in one form for all clients.
+// Event is the event of a client's hook, in one form for all clients.
 type Event struct {
 	// Client is the client's name in the table of clients, Session its own id of
 	// the conversation. Agent is set inside a subagent, which is gated with its session.
@@ -26,16 +26,16 @@ type Event struct {
 	// Project is the folder of the project, and Folder the one that relative paths are
 	// of; "" where the client does not say.
 	Project, Folder string
-	// Tool is the tool as the client names it, Input its arguments. Output is what
-	// it answered, after the call.
+	// Tool is the client's name of the tool, Input its arguments, Output its result after
+	// the call.
 	Tool          string
 	Input, Output json.RawMessage
-	// Paths are the places that the arguments of a reading tool name, absolute and
-	// without links; whoever reports the event fills them in.
+	// Paths are the paths in the arguments of a reading tool, absolute and with links
+	// resolved. The caller of Decide fills them in.
 	Paths []string
 }
 
-// Verdict is what is decided about an event.
+// Verdict is the decision on an event.
 type Verdict string
 
 // The verdicts: Pass lets the event happen, Refuse stops a tool, and Hold keeps the
@@ -46,12 +46,12 @@ const (
 	Hold   Verdict = "hold"
 )
 
-// Decision is a verdict, and what the model is told.
+// Decision is a verdict with its message for the model.
 type Decision struct {
 	Verdict Verdict
 	Reason  string
-	// Why is the cause in one word, for the record: see the constants. Workflow, Run and
-	// Step say which instruction stood against it; they are empty where the gate failed.
+	// Why is the cause in one word, see the constants. Workflow, Run and Step name the
+	// instruction that the call violated; they are empty if the gate failed.
 	Why                 string
 	Workflow, Run, Step string
 }
@@ -71,7 +71,7 @@ const (
 type Run struct {
 	Workflow string `json:"workflow"`
 	ID       string `json:"run"`
-	// Status is that of the last record.
+	// Status is the status of the last record.
 	Status string `json:"status"`
 	// Issued are the instructions that wait for an answer.
 	Issued []Issued `json:"issued,omitempty"`
@@ -84,7 +84,7 @@ type Issued struct {
 	Step  string          `json:"step_id"`
 	Call  string          `json:"call"`
 	Input json.RawMessage `json:"input,omitempty"`
-	// Allow is what the model may call while it answers the step; nil: the default.
+	// Allow lists what the model may call while it answers the step; nil is the default.
 	Allow *[]string `json:"allow,omitempty"`
 }
 

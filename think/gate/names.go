@@ -16,9 +16,9 @@ const (
 	asking     = "think.hook"
 )
 
-// ThinkTool recognises a tool of Think under the name that a client gives it, such as
-// mcp__savant__think_plan: its own name, and what the client puts before the names of
-// the same server.
+// ThinkTool recognizes a tool of Think under a client's name, such as
+// mcp__savant__think_plan. It returns the tool's own name and the client's prefix for
+// this server.
 func ThinkTool(tool string) (name, prefix string, ok bool) {
 	for _, each := range thinkTools {
 		for _, spelt := range []string{each, strings.ReplaceAll(each, ".", "_")} {
@@ -47,7 +47,7 @@ func Own(prefixes []string, tool string) (name string, ok bool) {
 	return "", false
 }
 
-// elsewhere are what clients put before the names of all servers.
+// elsewhere are prefixes that clients use for the tools of every server.
 var elsewhere = []string{"mcp__", "mcp_", "MCP:", "@"}
 
 // spellings returns a tool's name as a workflow may write it: without what the client
@@ -70,8 +70,8 @@ func named(prefixes []string, tool, call string) bool {
 	return slices.ContainsFunc(spellings(prefixes, tool), func(each string) bool { return dotted(each) == dotted(call) })
 }
 
-// dotted writes a name in small letters with a dot for each run of other characters:
-// clients replace dots by one or two underscores. Stars stay, for patterns.
+// dotted converts a name to lower case and each run of other characters to a dot,
+// because clients replace dots by one or two underscores. Stars are kept, for patterns.
 func dotted(name string) string {
 	var out strings.Builder
 	gap := false
@@ -97,8 +97,7 @@ func alphanumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
 
-// matches holds a name against a pattern in which a star stands for any characters,
-// both dotted.
+// matches matches a name with a pattern, both dotted. A star matches any characters.
 func matches(pattern, name string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {

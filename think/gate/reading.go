@@ -9,13 +9,13 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// client is what is known of a client's own tools, by the names it gives them.
+// client lists the built-in tools of a client.
 type client struct {
 	// search are its tools that search for tools: without them a model may not find
 	// the issued one.
 	search []string
-	// reads are those that only read, look for files, keep the model's list of things
-	// to do, or ask the person.
+	// reads are tools that read or find files, manage the model's to-do list, or ask the
+	// person.
 	reads []string
 }
 
@@ -64,8 +64,8 @@ func within(folder, place string) bool {
 	return err == nil && relative != ".." && !strings.HasPrefix(relative, ".."+string(filepath.Separator))
 }
 
-// notPlaces are arguments of reading tools that are no paths, whatever they look like.
-// A pattern is one of a tool that looks for files by name.
+// notPlaces are arguments of reading tools that are never paths, whatever they look
+// like. A pattern is a path only for a tool that finds files by name.
 var notPlaces = []string{"query", "regex", "content", "description", "task", "todos", "questions", "question", "task_progress"}
 
 // Places returns the texts of the arguments of a client's own reading tool that may be

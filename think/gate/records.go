@@ -14,7 +14,7 @@ const (
 	kindReset   = "reset"
 )
 
-// Record is what the gate reads of a record of a run.
+// Record is the part of a run's record that the gate reads.
 type Record struct {
 	Version int
 	Kind    string
@@ -32,14 +32,14 @@ type Refusal struct {
 	Input string `json:"input"`
 	Step  string `json:"step,omitempty"`
 	Why   string `json:"why"`
-	// Times is how many refusals the record stands for, where it is more than one.
+	// Times is the number of refusals in the record, if more than one.
 	Times int `json:"times,omitempty"`
 }
 
-// Count returns how many refusals the record stands for.
+// Count returns the number of refusals in the record.
 func (r Refusal) Count() int { return max(1, r.Times) }
 
-// recorded is what a record's data says of the instructions.
+// recorded is the part of a record's data about instructions.
 type recorded struct {
 	To    int `json:"to"`
 	Reply struct {
@@ -109,7 +109,7 @@ func effective(records []Record) (line []Record, err error) {
 	return line, nil
 }
 
-// apply applies one record: what it handed out waits beside what waited before.
+// apply applies one record: the instructions it issued become outstanding.
 func (r *Run) apply(record Record) error {
 	if record.Kind == KindRefused {
 		return nil

@@ -26,16 +26,16 @@ type CatalogEntry struct {
 	Origin string `json:"origin,omitempty"`
 	// Replaces says that it takes the place of a workflow of another origin.
 	Replaces bool `json:"replaces,omitempty"`
-	// Held is a file of the same name that is not used, since nobody accepted it.
+	// Held is a file of the same name that is not used, because nobody has accepted it.
 	Held string `json:"held,omitempty"`
-	// Error tells why the file is not valid.
+	// Error is why the file is invalid.
 	Error string `json:"error,omitempty"`
 }
 
 // Catalog lists workflows by name.
 type Catalog struct {
 	Workflows []CatalogEntry `json:"workflows"`
-	// Note tells why some are missing.
+	// Note says why some are missing.
 	Note string `json:"note,omitempty"`
 }
 
@@ -90,7 +90,7 @@ type WorkflowRead struct {
 	Digest  string         `json:"digest"`
 	Params  map[string]any `json:"params"`
 	YAML    string         `json:"yaml"`
-	// WorkflowYAML is the same text under the name that think.validate takes it by.
+	// WorkflowYAML is the same text, under the name of think.validate's argument.
 	WorkflowYAML string `json:"workflow_yaml"`
 	// Parsed is the file's content as JSON.
 	Parsed  any          `json:"parsed"`

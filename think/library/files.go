@@ -32,8 +32,8 @@ type file struct {
 }
 
 // workflowFile returns the file of a layer that holds a workflow: fs.ErrNotExist;
-// YAML_SCHEMA_VIOLATION or LIMIT_EXCEEDED where it is there and cannot be read,
-// so that the one of a layer below does not take its place.
+// YAML_SCHEMA_VIOLATION or LIMIT_EXCEEDED if it exists and cannot be read, so that it
+// still hides the file of a lower layer.
 func (l *Library) workflowFile(at int, name string) (file, error) {
 	if name == "" || strings.ContainsAny(name, "/\\") || !fs.ValidPath(name) {
 		return file{}, fs.ErrNotExist
@@ -76,7 +76,7 @@ func (l *Library) readFile(key fileKey) (file, error) {
 	return fresh, nil
 }
 
-// Text returns the text of a file as diagnostics name it, "" where there is none.
+// Text returns the text of a file by its name in diagnostics, or "".
 func (l *Library) Text(name string) string {
 	for at := range slices.Backward(l.layers) {
 		if read, err := l.readFile(fileKey{at, name}); err == nil {
@@ -100,8 +100,8 @@ func withoutPath(err error) error {
 	return err
 }
 
-// Current says whether a workflow's file still has the content of a digest. A
-// reference with a version may be met by any layer.
+// Current reports whether a workflow's file still has a digest. A reference with a
+// version may resolve to any layer.
 func (l *Library) Current(reference, digest string) bool {
 	name, _, versioned := strings.Cut(reference, "@")
 	for at := range slices.Backward(l.layers) {

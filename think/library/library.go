@@ -27,7 +27,7 @@ const (
 	promptFolder   = "prompts"
 )
 
-// extensions are those of a workflow's file, the first that exists is read.
+// extensions are the extensions of a workflow's file, in order of precedence.
 var extensions = []string{".yaml", ".yml"}
 
 // Layer is a place that workflows, schemas and prompts are read from. A later
@@ -40,8 +40,8 @@ type Layer struct {
 	// Origin is where the files come from, as lists show it; empty if they show
 	// nothing.
 	Origin string
-	// Held says whether a file is there and not shown by Files, since nobody has
-	// accepted it; nil: there are none.
+	// Held reports whether a file exists that Files hides because nobody has accepted it;
+	// nil hides none.
 	Held func(name string) bool
 }
 
@@ -51,9 +51,8 @@ const (
 	Project = "project"
 )
 
-// Library finds workflows by name. A file is looked at anew at each use, and
-// parsed and linked once for each content. It may be used by several
-// goroutines at once.
+// Library finds workflows by name. It checks a file at each use, and parses and links
+// each content once. It is safe for concurrent use.
 type Library struct {
 	// Logger receives messages that belong to no call; New sets one that discards them.
 	Logger *slog.Logger
@@ -87,7 +86,7 @@ func New(layers ...Layer) *Library {
 	return l
 }
 
-// forget drops what was made of the files; l.mu is held, or nobody else has l.
+// forget clears the caches; the caller holds l.mu or is l's only user.
 func (l *Library) forget() {
 	l.parsed, l.graphs = map[parsedKey]parsed{}, map[*flow.Workflow]*flow.Graph{}
 }
@@ -107,8 +106,8 @@ func (l *Library) parse(file string, src []byte, digest string) (*flow.Workflow,
 	return l.parseWith(set, file, src, digest)
 }
 
-// parseWith parses a file with a set of schemas. It keeps the outcome unless the
-// schemas have changed meanwhile. Concurrent calls share the outcome of the first.
+// parseWith parses a file with a set of schemas. It caches the outcome unless the
+// schemas changed meanwhile. Concurrent calls share one parse.
 func (l *Library) parseWith(set *schemas.Set, file string, src []byte, digest string) (*flow.Workflow, error) {
 	key := parsedKey{file, digest}
 	l.mu.Lock()
@@ -198,8 +197,7 @@ func (l *Library) Meant(text string) string {
 	return ""
 }
 
-// folderNamed returns the folder that stands where the file of a workflow would,
-// or "".
+// folderNamed returns the folder that has the name of a workflow's file, or "".
 func (l *Library) folderNamed(name string) string {
 	for _, layer := range l.layers {
 		for _, extension := range extensions {
@@ -249,7 +247,7 @@ func Link(root *flow.Workflow, find func(reference string) (*flow.Workflow, erro
 	return flow.Compile(root, children)
 }
 
-// linked says whether a graph's references still lead to the same workflows.
+// linked reports whether a graph's references still resolve to the same workflows.
 func (l *Library) linked(graph *flow.Graph) bool {
 	for reference, workflow := range graph.Workflows() {
 		if workflow == graph.Workflow {

@@ -14,12 +14,12 @@ import (
 	"savant/think/flow"
 )
 
-// Entry is one workflow of a listing. Err tells why its file is not valid.
+// Entry is one workflow of a listing. Err is why its file is invalid.
 type Entry struct {
 	Name, File string
 	Workflow   *flow.Workflow
 	Err        error
-	// Origin, Replaces and Held are those of a CatalogEntry.
+	// Origin, Replaces and Held: see CatalogEntry.
 	Origin, Held string
 	Replaces     bool
 }
@@ -61,8 +61,8 @@ const (
 	beginning = 64 << 10
 )
 
-// sizeOf returns the file of a layer that holds a workflow, and its size; -1 where
-// there is none. A file that cannot be looked at has size 0.
+// sizeOf returns the file of a layer that holds a workflow, and its size; -1 if there
+// is no file. The size of an inaccessible file is 0.
 func (l *Library) sizeOf(at int, name string) (file string, size int64) {
 	for _, extension := range extensions {
 		file = path.Join(workflowFolder, name+extension)

@@ -19,7 +19,7 @@ type DriverPromptInput struct {
 	Version string `json:"version,omitempty" doc:"default: the latest"`
 }
 
-// DriverPrompt tells a model how to be guided.
+// DriverPrompt instructs a model how to follow a run.
 type DriverPrompt struct {
 	Version string `json:"version"`
 	// Hash is the hex SHA-256 of PromptMD.
@@ -53,7 +53,7 @@ func (l *Library) DriverPromptVersions() ([]string, error) {
 }
 
 // AgentPrompt returns the driver prompt of the agent, the latest version:
-// PROMPT_NOT_FOUND. complex says whether prompts.yml flags it so.
+// PROMPT_NOT_FOUND. complex is its flag in prompts.yml.
 func (l *Library) AgentPrompt() (prompt *DriverPrompt, complex bool, err error) {
 	file, err := l.Prompts()
 	if err != nil {
@@ -149,8 +149,8 @@ func (l *Library) Prompts() (map[string]any, error) {
 	return merged, nil
 }
 
-// overlay merges the value of an upper layer into that of a lower one. A null above
-// leaves the value below.
+// overlay merges the value of an upper layer into that of a lower one. A null in the
+// upper layer keeps the lower value.
 func overlay(below, above any) any {
 	if above == nil {
 		return below

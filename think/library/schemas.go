@@ -119,7 +119,7 @@ func ReadNamed(text []byte) (*schemas.Set, error) {
 }
 
 // Snapshot returns the graph of a workflow and the named schemas that it was read with.
-// Both are of one moment, even if a file changes meanwhile.
+// Both are consistent, even if a file changes meanwhile.
 func (l *Library) Snapshot(ctx context.Context, workflow string) (*flow.Graph, Named, error) {
 	for {
 		before, err := l.Named()

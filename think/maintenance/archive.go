@@ -116,8 +116,8 @@ func (a *archive) manifest(journal []byte) ([]byte, error) {
 	return append(readable.Bytes(), '\n'), nil
 }
 
-// readArchive reads a file and checks that it is what its manifest says, no
-// more and no less. Nothing in it becomes a path.
+// readArchive reads a file and checks that its content matches its manifest exactly. No
+// name in it is used as a path.
 func readArchive(from io.Reader) (*archive, error) {
 	source := bufio.NewReader(from)
 	zipped, err := gzip.NewReader(source)
@@ -241,8 +241,8 @@ func (a *archive) checkCheckpoints() error {
 	return nil
 }
 
-// end reads what is left, which must be nothing, so that the checksum of the
-// whole is held against it too.
+// end reads to the end of the file, which must be empty from here, so that the checksum
+// of the stream is verified.
 func (r *archiveReader) end(zipped *gzip.Reader, source *bufio.Reader) error {
 	switch _, err := r.files.Next(); {
 	case err == nil:

@@ -15,14 +15,14 @@ import (
 type CopyInput struct {
 	// Workflow and Run select runs; empty matches all.
 	Workflow, Run string
-	// Progress is told how far it is; it may be nil.
+	// Progress receives the progress; it may be nil.
 	Progress func(done, total float64, message string)
 }
 
 // Copied says what Copy did.
 type Copied struct {
-	// Runs were looked at, and are in both stores now but for the Failed ones. Of
-	// them New were not there before, and Same were there just so.
+	// Runs counts the runs examined. All but the Failed ones are now in both stores: New
+	// were created, Same were already identical.
 	Runs int `json:"runs"`
 	New  int `json:"new"`
 	Same int `json:"same"`
@@ -46,11 +46,10 @@ type CopyFailure struct {
 const copiesAtOnce = 8
 
 // Copy copies runs from one store to another: records, artifacts and checkpoints, each
-// verified in both. A record is the same in both, byte for byte, so the hashes are. What
-// is there already is not written again, so a copy that was interrupted goes on where it
-// was, and one that is repeated adds what is new. A run that went on differently in the
-// other store is left alone: STATE_CONFLICT among the failures. The error is that of a
-// store that cannot be read or written at all.
+// verified in both. Records, and so their hashes, are identical byte for byte. Existing
+// data is not written again, so an interrupted copy resumes and a repeated one adds what
+// is new. A run that diverged in the other store is left unchanged: STATE_CONFLICT among
+// the failures. Copy itself fails only if a store is unusable.
 func Copy(ctx context.Context, from, to state.Backend, in CopyInput) (*Copied, error) {
 	infos, err := from.List(ctx, state.Filter{Workflow: in.Workflow, Run: in.Run})
 	if err != nil {

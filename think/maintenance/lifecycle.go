@@ -13,10 +13,9 @@ import (
 	"savant/think/state"
 )
 
-// Keeper looks after the runs of a folder beyond their use: it checks, repairs,
-// prunes and moves them. What the store knows of files it joins with what the
-// engine knows of records. All methods may be called at once, and beside those
-// of the engine.
+// Keeper maintains the runs of a folder: it checks, repairs, prunes and moves them,
+// combining the store's view of files with the engine's view of records. It is safe for
+// concurrent use, also with the engine.
 type Keeper struct {
 	engine *think.Engine
 	dir    state.Backend
@@ -50,8 +49,8 @@ func (k *Keeper) Locate(ctx context.Context, workflow, run string) (state.Key, e
 	return onlyOne(keys, run, "no run %q")
 }
 
-// onlyOne returns the key that a run's id stands for. unknown is what to say
-// where there is none.
+// onlyOne returns the only key with a run's id. unknown is the message if there is
+// none.
 func onlyOne(keys []state.Key, run, unknown string) (state.Key, error) {
 	switch len(keys) {
 	case 0:
@@ -107,7 +106,7 @@ func (k *Keeper) locateDeleted(ctx context.Context, run string) (state.Key, erro
 type PruneInput struct {
 	// OlderThan is how long ago a run changed last, or went to the trash.
 	OlderThan time.Duration
-	// DryRun only says what would be removed.
+	// DryRun only lists what would be removed.
 	DryRun bool
 	// Purge also erases what is in the trash for so long.
 	Purge bool
@@ -127,7 +126,7 @@ type Pruned struct {
 	Runs []state.Info `json:"runs"`
 	// Purged were erased from the trash.
 	Purged []state.Trashed `json:"purged"`
-	// Swept counts the artifacts that no run named any more.
+	// Swept counts the unreferenced artifacts.
 	Swept state.Collected `json:"swept"`
 	// DryRun says that nothing was removed.
 	DryRun bool `json:"dry_run"`
@@ -137,10 +136,9 @@ type Pruned struct {
 // plan or a result takes far less, also where a person is asked in between.
 const artifactGrace = 24 * time.Hour
 
-// Prune moves finished runs to the trash that changed last so long ago, empties
-// the trash where that is asked, and removes artifacts that nothing names any
-// more. A run in progress stays, whatever its age, and so does a damaged one. First it
-// finishes what a killed process was moving.
+// Prune moves finished runs older than a given age to the trash, empties the trash if
+// asked, and removes unreferenced artifacts. It keeps unfinished and damaged runs,
+// whatever their age. First it completes moves that a killed process left unfinished.
 func (k *Keeper) Prune(ctx context.Context, in PruneInput) (*Pruned, error) {
 	before := k.engine.Now().Add(-in.OlderThan)
 	out := &Pruned{Runs: []state.Info{}, Purged: []state.Trashed{}, DryRun: in.DryRun}

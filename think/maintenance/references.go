@@ -11,7 +11,7 @@ import (
 	"savant/think/state"
 )
 
-// referenceKind says what a record needs an artifact for.
+// referenceKind is the purpose of a record's reference to an artifact.
 type referenceKind string
 
 const (
@@ -79,7 +79,7 @@ func references(record state.Record) ([]reference, error) {
 	return found, nil
 }
 
-// allReferences lists those of a run, by version.
+// allReferences lists the references of a run, by version.
 func allReferences(records []state.Record) ([]reference, error) {
 	var all []reference
 	for _, record := range records {
@@ -95,7 +95,7 @@ func allReferences(records []state.Record) ([]reference, error) {
 // lostArtifact is a reference to an artifact that is missing or changed.
 type lostArtifact struct {
 	reference
-	// blocking says that the run cannot go on without it.
+	// blocking says that the run cannot continue without it.
 	blocking bool
 	cause    error
 }
@@ -105,8 +105,8 @@ func (l lostArtifact) problem() state.Problem {
 		Message: fmt.Sprintf("record %d names it as the %s %q: %s", l.Version, l.Kind, l.Name, fault.From(l.cause).Message())}
 }
 
-// lostArtifacts returns those of a run, by version. A result blocks only where
-// no reset took the run back from it.
+// lostArtifacts returns the lost artifacts of a run, by version. A lost result is
+// tolerated if only steps before a reset used it.
 func (k *Keeper) lostArtifacts(ctx context.Context, key state.Key) ([]lostArtifact, error) {
 	records, err := k.dir.Records(ctx, key, 0, 0)
 	if err != nil {

@@ -29,7 +29,7 @@ func (k *Keeper) Check(ctx context.Context, key state.Key) ([]state.Problem, err
 	return problems, err
 }
 
-// Repaired says what a repair restored, and what is lost for good.
+// Repaired lists what a repair restored, and what is permanently lost.
 type Repaired struct {
 	// Version is where the run stands now; 0 when no record of it is whole, and
 	// the run is gone.
@@ -53,10 +53,10 @@ type LostRecord struct {
 	Time    string `json:"time,omitempty"`
 }
 
-// Repair takes a run back to its last good version: what can be made again is,
-// the rest is given up, and every damaged file is kept in the trash. Other runs
-// are not touched. STATE_CORRUPT wrapping state.ErrNewerFormat for files of a
-// newer format, which stay as they are; UNKNOWN_RUN.
+// Repair takes a run back to its last good version: it recomputes what it can, drops
+// the rest, and keeps every damaged file in the trash. Other runs are not touched.
+// Files of a newer format are left unchanged: STATE_CORRUPT wrapping
+// state.ErrNewerFormat. UNKNOWN_RUN.
 func (k *Keeper) Repair(ctx context.Context, key state.Key) (*Repaired, error) {
 	r := &repair{Keeper: k, key: key, out: &Repaired{Lost: []LostRecord{}, Restored: []string{}, Kept: []string{}, Remaining: []state.Problem{}}}
 	if err := k.engine.Alone(key, func() error { return r.run(ctx) }); err != nil {
@@ -65,7 +65,7 @@ func (k *Keeper) Repair(ctx context.Context, key state.Key) (*Repaired, error) {
 	if r.out.Version == 0 {
 		return r.out, nil
 	}
-	_ = k.engine.Project(ctx, key) // what is still wrong is told by the check
+	_ = k.engine.Project(ctx, key) // the check reports remaining problems
 	remaining, err := k.Check(ctx, key)
 	r.out.Remaining = remaining
 	return r.out, err
@@ -168,7 +168,7 @@ func (r *repair) replayArtifact(ctx context.Context, wanted reference) ([]byte, 
 	}
 	past, err := r.engine.Replay(ctx, r.key, records, wanted.Version)
 	if err != nil || past.Now().Final == nil {
-		return nil, nil // what is wrong with it is told where that is checked
+		return nil, nil // the check reports its problems
 	}
 	for _, each := range past.Now().Final.Artifacts {
 		if hexSum(each.Data) == wanted.Digest {

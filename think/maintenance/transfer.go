@@ -12,15 +12,15 @@ import (
 	"savant/think/state"
 )
 
-// Transferred says what an export wrote or an import took in.
+// Transferred is the result of an export or an import.
 type Transferred struct {
 	Workflow string `json:"workflow"`
 	Run      string `json:"run"`
 	Version  int    `json:"version"`
-	// Hash is that of the last record: two exports of one state have the same.
+	// Hash is the hash of the last record; equal states have equal hashes.
 	Hash      string `json:"hash"`
 	Artifacts int    `json:"artifacts"`
-	// Existed says that an import found the very same run there.
+	// Existed says that an import found an identical run.
 	Existed bool `json:"existed,omitempty"`
 }
 
@@ -58,11 +58,10 @@ func (k *Keeper) Export(ctx context.Context, key state.Key, to io.Writer) (*Tran
 	return packed.transferred(), nil
 }
 
-// Import takes in a run that Export wrote. Before anything of it can be seen,
-// its chain, the digest of every file and a replay of the whole run are held
-// against it: INVALID_PARAMS for what is no such file, STATE_CORRUPT for one
-// that was changed. STATE_CONFLICT when there is a run of the name, unless it
-// is the very same.
+// Import imports a run that Export wrote. Before the run becomes visible, Import
+// verifies its hash chain, every file's digest and a full replay: INVALID_PARAMS for a
+// file of another format, STATE_CORRUPT for a modified one, STATE_CONFLICT for a
+// different run of the same name.
 func (k *Keeper) Import(ctx context.Context, from io.Reader) (*Transferred, error) {
 	packed, err := readArchive(from)
 	if err != nil {
@@ -155,8 +154,8 @@ func (s archiveStore) Artifact(_ context.Context, digest string) ([]byte, error)
 	return data, nil
 }
 
-// checkReferences holds the artifacts of a file against those that its records
-// name: none may be missing, and none be there besides.
+// checkReferences checks that the artifacts of a file are exactly those that its
+// records name.
 func (a *archive) checkReferences() error {
 	all, err := allReferences(a.records)
 	if err != nil {
@@ -197,7 +196,7 @@ func (a *archive) transferred() *Transferred {
 	return &Transferred{Workflow: a.key.Workflow, Run: a.key.Run, Version: last.Version, Hash: last.Hash, Artifacts: len(a.artifacts)}
 }
 
-// journal returns the records as lines, those of the store's own journal.
+// journal returns the records as lines of a store's journal.
 func (a *archive) journal() ([]byte, error) {
 	var lines []byte
 	for _, record := range a.records {

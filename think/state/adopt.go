@@ -11,9 +11,8 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// replaceJournal puts a whole new journal in the place of the file that the
-// caller holds: at once and durable, or not at all. Others that have the old
-// file open see by its identity that it is no longer the journal.
+// replaceJournal atomically and durably replaces the journal that the caller holds.
+// Processes with the old file open detect the replacement by the file's identity.
 func (d *Dir) replaceJournal(j *runJournal, data []byte) error {
 	if err := d.replace(j.name, data, atomicfile.Durable); err != nil {
 		return err
@@ -22,10 +21,9 @@ func (d *Dir) replaceJournal(j *runJournal, data []byte) error {
 	return nil
 }
 
-// Adopt makes a run of records that were sealed elsewhere, and marks it as imported:
-// all of them, or none when anything fails. A run that has exactly these records stays as it is.
-// STATE_CONFLICT when it has others; STATE_CORRUPT when the records are not a
-// chain of this run.
+// Adopt atomically creates a run from records that were sealed elsewhere, and marks it as
+// imported. A run with exactly these records is unchanged. STATE_CONFLICT if it has others;
+// STATE_CORRUPT if the records are not a chain of this run.
 func (d *Dir) Adopt(ctx context.Context, key Key, records []Record) error {
 	if err := key.Validate(); err != nil {
 		return err

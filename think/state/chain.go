@@ -22,7 +22,7 @@ type point struct {
 // link returns what the next record has to follow.
 func (c chain) link() Link { return Link{len(c), c.hashOf(len(c))} }
 
-// hashOf returns the hash of the record of a version, "" if there is none.
+// hashOf returns the hash of a version's record, or "".
 func (c chain) hashOf(version int) string {
 	if version < 1 || version > len(c) {
 		return ""
@@ -41,7 +41,7 @@ func (c chain) endOf(version int) int64 {
 	return c[version-1].end
 }
 
-// standsFor reports whether a snapshot stands for a record of the chain.
+// standsFor reports whether a snapshot refers to a record of the chain.
 func (c chain) standsFor(snapshot Snapshot) bool {
 	return snapshot.Record != "" && c.hashOf(snapshot.Version) == snapshot.Record
 }
@@ -57,9 +57,9 @@ type scanner struct {
 	visit func(link Link, line []byte) error
 }
 
-// scan verifies the records that follow a record whose line ends at an offset,
-// and returns them. With an error it returns those before the damage. A torn
-// record at the end is left out.
+// scan verifies the records that follow a record whose line ends at an offset, and
+// returns them. With an error it returns those before the damage. A torn write at the
+// end is dropped.
 func (s scanner) scan(last Link, offset int64) ([]point, error) {
 	if offset == 0 {
 		if err := s.checkFormat(); err != nil {
@@ -106,7 +106,7 @@ func (s scanner) checkFormat() error {
 	return nil
 }
 
-// Mark is a record up to which a journal was read. Reading goes on behind it.
+// Mark is the last record read from a journal; reading continues after it.
 type Mark struct {
 	Version int    `json:"version"`
 	Hash    string `json:"hash"`
@@ -117,9 +117,8 @@ type Mark struct {
 	End   int64 `json:"end"`
 }
 
-// Reader reads journals without a lock and without writing: for who only looks, and
-// must not wait. A record that is being appended may not be seen yet, or may be seen
-// before it is durable.
+// Reader reads journals without locks or writes, for observers that must not wait. It
+// may miss a record that is being appended, or see it before it is durable.
 type Reader struct{ disk disk }
 
 // OpenReader returns a reader of the folder SAVANT_PATH, which must exist.
@@ -156,10 +155,9 @@ func (r *Reader) Find(run string) ([]Key, error) {
 	return found, nil
 }
 
-// After returns the records behind a mark, verified, and the mark of the last one. If
-// the journal does not have the mark any more, it was repaired or the run was made
-// again: then whole is true, and the records are all there are. UNKNOWN_RUN,
-// STATE_CORRUPT.
+// After returns the verified records after a mark, and the mark of the last one. If the
+// journal no longer has the mark, because it was repaired or recreated, whole is true
+// and the records are all of the journal. UNKNOWN_RUN, STATE_CORRUPT.
 func (r *Reader) After(key Key, mark Mark) (records []Record, last Mark, whole bool, err error) {
 	if err := key.Validate(); err != nil {
 		return nil, Mark{}, false, err
@@ -187,7 +185,7 @@ func (r *Reader) After(key Key, mark Mark) (records []Record, last Mark, whole b
 		return nil
 	}}.scan(Link{mark.Version, mark.Hash}, mark.End)
 	if err == nil && last.Version == 0 {
-		err = unknownRun(key) // a journal without a record is no run
+		err = unknownRun(key) // a journal without a record does not count as a run
 	}
 	return records, last, whole, err
 }

@@ -11,7 +11,7 @@ import (
 type Problem struct {
 	// File is relative to SAVANT_PATH.
 	File string `json:"file"`
-	// Message says what is wrong, and of the journal in which record.
+	// Message describes the problem, with the record for a journal.
 	Message string `json:"message"`
 	// Blocking is set for what keeps the run from going on. The rest are
 	// projections that are passed over.
@@ -49,8 +49,8 @@ func (d *Dir) Check(ctx context.Context, key Key) ([]Problem, error) {
 	return problems, nil
 }
 
-// checkSnapshot checks one file while the journal is held, so that no step
-// replaces it meanwhile.
+// checkSnapshot checks one file under the journal's lock, so that no step replaces it
+// meanwhile.
 func (d *Dir) checkSnapshot(ctx context.Context, name string, key Key) error {
 	return d.with(ctx, key, reading, func(j *runJournal) error {
 		found, err := readSnapshot(d.disk, name, key)

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Dir is the Store in a folder: .savant below SAVANT_PATH. Several processes
-// may use one folder at once; a lock on each journal orders them.
+// Dir is the Store in a folder: .savant below SAVANT_PATH. Several processes may use
+// one folder concurrently; a lock on each journal serializes them.
 type Dir struct {
 	disk    disk
 	now     func() time.Time
@@ -25,7 +25,7 @@ type Dir struct {
 	runs   map[Key]*runJournal
 	uses   int             // counts uses of journals
 	synced map[string]bool // folders whose entries are known to be durable
-	// listings is what the last listing of each workflow found, by run.
+	// listings caches the last listing of each workflow, by run.
 	listings map[string]map[string]listed
 }
 
@@ -40,10 +40,9 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Open returns the store of the folder SAVANT_PATH, which must exist. Nothing
-// is written before there is something to save, but for what an older Savant
-// left in its common log: STATE_NOT_SAVED if that cannot be brought into the
-// journals.
+// Open returns the store of the folder SAVANT_PATH, which must exist. It writes
+// nothing, except that it imports the common log of an older Savant into the journals:
+// STATE_NOT_SAVED if that fails.
 func Open(savantPath string, options Options) (*Dir, error) {
 	target, err := openDisk(savantPath)
 	if err != nil {

@@ -77,7 +77,7 @@ func namesIn(target disk, folder string) ([]string, error) {
 	return names, err
 }
 
-// identity is what a file keeps when it is renamed.
+// identity identifies a file across renames.
 type identity struct{ device, inode uint64 }
 
 // openFile opens a file and returns its stat.

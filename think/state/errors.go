@@ -13,8 +13,8 @@ import (
 // wrote: it is not damage, and no repair may touch it.
 var ErrNewerFormat = errors.New("written by a newer Savant; upgrade to use it")
 
-// errIrregular is the error of a folder, a link or a named pipe in the place of
-// a file. It is damage: reported, and kept as it is.
+// errIrregular is the error of a folder, a link or a named pipe in place of a file. It
+// is reported as damage, and the entry is left unchanged.
 var errIrregular = errors.New("is not a regular file")
 
 // notSaved reports that something could not be made durable.

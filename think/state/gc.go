@@ -13,8 +13,8 @@ import (
 // begins: a program that is over by then has no use for it.
 const gcDelay = time.Second
 
-// staleAge is how long a temporary file is left alone: no replacement takes so
-// long.
+// staleAge is the age from which a temporary file counts as abandoned; no replacement
+// takes that long.
 const staleAge = time.Hour
 
 // gcLater removes stale temporary files a moment after the store was opened.
@@ -25,7 +25,7 @@ func (d *Dir) gcLater() {
 		select {
 		case <-ctx.Done():
 		case <-time.After(gcDelay):
-			_, _ = d.GCTemporary(ctx) // what stays is in nobody's way
+			_, _ = d.GCTemporary(ctx) // remaining files do no harm
 		}
 	})
 	d.endGC = func() {
@@ -34,8 +34,8 @@ func (d *Dir) gcLater() {
 	}
 }
 
-// GCTemporary removes the temporary files that interrupted replacements left,
-// and returns how many: those that nobody has written to for an hour.
+// GCTemporary removes the temporary files of interrupted replacements, those unmodified
+// for an hour, and returns their number.
 func (d *Dir) GCTemporary(ctx context.Context) (removed int, err error) {
 	for _, top := range []string{stateFolder, artifactFolder, receiptFolder} {
 		err := d.walk(ctx, top, func(name string, found stat) error {
@@ -85,13 +85,13 @@ const (
 	maxReceiptAge   = 7 * 24 * time.Hour
 )
 
-// gcID begins the ids of the receipts that start a collection, one in 1,024: it
-// looks at 2,000 files, which takes as long as writing 100. Ids are random, so
-// processes need not share a count.
+// gcID prefixes the ids of receipts that trigger a collection, one in 1,024. A
+// collection stats 2,000 files, which costs as much as writing 100. Ids are random, so
+// processes need no shared counter.
 const gcID = "aa"
 
-// gcReceipts removes the oldest receipts beyond the bounds. What cannot be
-// removed stays until the next collection.
+// gcReceipts removes the oldest receipts beyond the bounds. A failed removal is left to
+// the next collection.
 func (d *Dir) gcReceipts() {
 	files, err := d.disk.Entries(receiptFolder)
 	if err != nil {

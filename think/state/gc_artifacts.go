@@ -6,19 +6,18 @@ import (
 	"time"
 )
 
-// Collected says what GCArtifacts removed, or would remove.
+// Collected counts what GCArtifacts removed, or would remove.
 type Collected struct {
 	Artifacts int   `json:"artifacts"`
 	Bytes     int64 `json:"bytes"`
 }
 
-// GCArtifacts removes the artifacts that no file of the state, of the trash or
-// of the receipts names, unless they are newer than grace; with dry it only
-// counts them.
+// GCArtifacts removes the artifacts older than grace that no file of the state, the
+// trash or the receipts names; with dry it only counts them.
 //
-// A digest counts as named wherever it stands in a file, so that a damaged run
-// and one of a newer format keep theirs. grace covers the time between an
-// artifact and the record that names it.
+// Any occurrence of a digest in a file counts, so that damaged runs and runs of a newer
+// format keep their artifacts. grace covers the time between writing an artifact and
+// the record that names it.
 func (d *Dir) GCArtifacts(ctx context.Context, grace time.Duration, dry bool) (Collected, error) {
 	named := map[string]bool{}
 	for _, folder := range []string{stateFolder, trashFolder, receiptFolder} {

@@ -60,8 +60,8 @@ func (d *Dir) trashedRun(folder string) (workflow, run string) {
 	return "", ""
 }
 
-// GCTrash erases a folder of the trash for good. Its journal goes first: after
-// an interruption nothing can bring back a part of the run.
+// GCTrash permanently erases a folder of the trash. It removes the journal first, so
+// that an interrupted call cannot leave a partially restorable run.
 func (d *Dir) GCTrash(_ context.Context, item Trashed) error {
 	if path.Dir(item.Folder) != trashFolder {
 		return fault.New(fault.InvalidParams, "%q is no folder of the trash", fault.Cut(item.Folder, 300))
@@ -123,8 +123,8 @@ func (d *Dir) FinishMoves(ctx context.Context) ([]Key, error) {
 	return finished, d.removeEmptyTrash()
 }
 
-// unfinished returns the runs of a workflow that have files and no record: also those
-// of whose files only the projection of the workflow's latest run is left.
+// unfinished returns the runs of a workflow with files but no record, including runs of
+// which only the workflow's latest projection is left.
 func (d *Dir) unfinished(workflow string) ([]Key, error) {
 	folder := runsFolder(workflow)
 	entries, err := d.disk.Entries(folder)
@@ -156,8 +156,8 @@ func (d *Dir) unfinished(workflow string) ([]Key, error) {
 	return keys, nil
 }
 
-// finishMove moves what is left of a run to where its journal is in the trash. A run
-// whose journal is nowhere is damaged, and left to a check.
+// finishMove moves the remaining files of a run to the trash folder of its journal. A
+// run without any journal is damaged, and left to a check.
 func (d *Dir) finishMove(ctx context.Context, key Key) (done bool, err error) {
 	folder, err := d.findTrash(key)
 	if errors.Is(err, fault.UnknownRun) {
@@ -195,7 +195,7 @@ func (d *Dir) removeEmptyTrash() error {
 		}
 		folder := path.Join(trashFolder, name)
 		if inside, err := d.disk.Entries(folder); err == nil && len(inside) == 0 {
-			_ = d.disk.Remove(folder) // who fills it meanwhile keeps it
+			_ = d.disk.Remove(folder) // fails if the folder was filled meanwhile
 		}
 	}
 	return nil

@@ -11,17 +11,17 @@ import (
 	"savant/internal/journal"
 )
 
-// runJournal is the journal of one run as this process knows it. Between steps
-// the file stays open and its end is known, so a step reads nothing: a stat
-// tells whether another process wrote to it.
+// runJournal is this process's view of one run's journal. Between steps the file stays
+// open and its end is cached, so a step reads nothing: a stat detects writes of other
+// processes.
 type runJournal struct {
 	key  Key
 	name string
 	disk disk
-	// turn holds a token; who takes it out may use what follows.
+	// turn is a semaphore of one token that guards the following fields.
 	turn chan struct{}
-	// users counts who has the journal or waits for it, and used orders journals
-	// by their last use; both are the Dir's to guard.
+	// users counts the holders and waiters of the journal, used orders journals by last
+	// use; the Dir guards both.
 	users, used int
 	file        file // nil while closed
 	opened      identity
@@ -38,8 +38,8 @@ type verified struct {
 	file stat
 	// durable says that this process made the last record durable itself.
 	durable bool
-	// unsynced says that a sync failed and its record could not be cut off. The
-	// journal has to be recovered before anyone is told what it holds.
+	// unsynced says that a sync failed and its record could not be truncated. The journal
+	// must be recovered before it is read again.
 	unsynced bool
 }
 
@@ -54,7 +54,7 @@ func newJournal(target disk, key Key) *runJournal {
 	return j
 }
 
-// mode is what the holder of a journal wants to do.
+// mode is the purpose of holding a journal.
 type mode int
 
 const (
@@ -78,9 +78,8 @@ func (m mode) flags() int {
 	}
 }
 
-// hold opens and locks the file of the run against other processes and, but
-// for moving, verifies what is new. The caller has the turn, and calls
-// release.
+// hold opens the run's file, locks it against other processes and, except for moving,
+// verifies new records. The caller has the turn, and calls release.
 func (j *runJournal) hold(ctx context.Context, wanted mode) (release func(), err error) {
 	if j.verified.unsynced && wanted.reads() {
 		wanted = writing
@@ -168,9 +167,9 @@ func interrupted(ctx context.Context, name string) error {
 	return fault.New(fault.Internal, "gave up waiting for %s: %w", name, context.Cause(ctx))
 }
 
-// refresh verifies what the file has that is not known yet, and makes it
-// durable: another process may have been killed between write and sync, and
-// what is told to anyone from here on has to last. The caller has the lock.
+// refresh verifies the new records of the file and makes them durable: another process
+// may have been killed between write and sync, and every record read must survive a
+// crash. The caller has the lock.
 func (j *runJournal) refresh(wanted mode, now stat) error {
 	if wanted == moving {
 		return nil
@@ -204,7 +203,7 @@ func (j *runJournal) catchUp(now stat, keep bool) error {
 	known := j.verified.file.identity == now.identity
 	from := chain{}
 	if known && now.size > j.verified.file.size {
-		from = j.verified.chain // the file only grew: what was verified stays so
+		from = j.verified.chain // the file only grew: the prefix stays verified
 	}
 	s := scanner{name: j.name, key: j.key, file: j.file, size: now.size}
 	if j.lines = nil; keep {
@@ -227,11 +226,10 @@ func (j *runJournal) catchUp(now stat, keep bool) error {
 	return nil
 }
 
-// shortened returns STATE_CORRUPT if the run's readable file stands for a
-// record that the journal no longer has: a journal that was cut between two
-// records is whole by itself. While the journal is locked no projection can be
-// ahead of it. An empty journal may be what a crash left of a new run over one
-// that was being deleted.
+// shortened detects a journal that was truncated between two records: STATE_CORRUPT if
+// the run's projection refers to a record that the journal lacks. Under the journal's
+// lock no projection can be ahead of it. An empty journal may be the result of a crash
+// while a new run replaced one being deleted.
 func (j *runJournal) shortened(found chain, size int64) error {
 	name := snapshotName(j.key)
 	if head, err := readHead(j.disk, name); err != nil || head.Version <= len(found) || size == 0 {

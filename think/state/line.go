@@ -98,9 +98,9 @@ func recordOf(line []byte) (Record, error) {
 // all are bounded, the two names (128 bytes each) being the longest.
 const headLength = 1024
 
-// headOf returns the fields of a record before its data, or those of a snapshot
-// before its state, as far as they are there: the text may be cut anywhere.
-// Nothing is verified.
+// headOf returns the fields of a record before its data, or of a snapshot before its
+// state. The text may be truncated anywhere; missing fields are zero. Nothing is
+// verified.
 func headOf(text []byte) Record {
 	var head Record
 	for name, value := range jsonvalue.Members(text[:min(len(text), headLength)], "data", "state") {
@@ -182,8 +182,8 @@ func isWhole(line []byte) bool {
 	return ok && digestOf(body, "}") == hash
 }
 
-// split returns what of a line its hash covers, but for the last brace, and the
-// hash.
+// split returns the part of a line that its hash covers, without the last brace, and
+// the hash.
 func split(line []byte) (body []byte, hash string, ok bool) {
 	end := len(line) - len(hashField) - hashLength - len(lineEnd)
 	if end < 1 || !bytes.HasPrefix(line[end:], []byte(hashField)) || !bytes.HasSuffix(line, []byte(lineEnd)) {

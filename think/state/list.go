@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// List implements Store. It reads the first and the last record of each
-// journal, without a lock, whatever its length; a journal that has not changed
-// since the last listing is not read again.
+// List implements Store. It reads only the first and the last record of each journal,
+// without a lock, and skips journals unchanged since the last listing.
 func (d *Dir) List(ctx context.Context, filter Filter) ([]Info, error) {
 	workflows, err := d.workflows(filter.Workflow)
 	if err != nil {
@@ -69,7 +68,7 @@ func (d *Dir) listRun(ctx context.Context, key Key) ([]Info, error) {
 	return nil, nil
 }
 
-// listed is what a listing found of a journal that looked like stat.
+// listed is the cached result for a journal with a stat.
 type listed struct {
 	stat stat
 	info Info
@@ -136,8 +135,8 @@ func (d *Dir) infoOf(key Key) (Info, bool) {
 	return info, err != nil || last.Version > 0
 }
 
-// listBlock is what is read first of the end of a journal, in bytes: with large
-// values in artifacts the last record is within it.
+// listBlock is the size in bytes of the first read from the end of a journal. It
+// usually contains the last record, because large values are artifacts.
 const listBlock = 4 << 10
 
 // lastRecord returns what stands before the data of the last record that is

@@ -39,8 +39,8 @@ func artifactName(digest string) string {
 	return path.Join(artifactFolder, digest[:2], digest)
 }
 
-// withSuffix returns the names that end in suffix, without it and without
-// those of temporary files.
+// withSuffix returns the names that end in suffix, stripped of it, except those of
+// temporary files.
 func withSuffix(names []string, suffix string) []string {
 	found := make([]string, 0, len(names))
 	for _, name := range names {
@@ -51,8 +51,8 @@ func withSuffix(names []string, suffix string) []string {
 	return found
 }
 
-// cutSuffix returns a name without its suffix; false if it has another one or
-// is that of a temporary file.
+// cutSuffix strips a suffix from a name; false if the name lacks it or belongs to a
+// temporary file.
 func cutSuffix(name, suffix string) (string, bool) {
 	base, ok := strings.CutSuffix(name, suffix)
 	return base, ok && namePattern().MatchString(base)

@@ -90,7 +90,7 @@ func (d *Dir) importLocked(ctx context.Context, names []string) error {
 	}
 	for _, name := range imported {
 		if damaged {
-			break // whoever uses the run is told
+			break // reported when the run is used
 		}
 		if err := d.disk.Remove(name); err != nil {
 			return notSaved(name, err)
@@ -99,9 +99,9 @@ func (d *Dir) importLocked(ctx context.Context, names []string) error {
 	return nil
 }
 
-// addOldLog adds the lines of a log to those of each run, up to the first that
-// is not whole: what follows was not acknowledged. A line is the name of a run,
-// a space and a line of its journal.
+// addOldLog adds the lines of a log to each run, up to the first torn one: nothing
+// after it was acknowledged. A line is the name of a run, a space and a line of its
+// journal.
 func addOldLog(records map[Key][][]byte, text []byte) {
 	for each := range bytes.Lines(text) {
 		name, line, _ := bytes.Cut(each, []byte(" "))
@@ -136,7 +136,7 @@ func (d *Dir) addLines(ctx context.Context, key Key, lines [][]byte) error {
 				last, whole = link, append(whole, line...)
 			}
 		}
-		if len(whole) < len(text) { // what comes after is judged by who reads it
+		if len(whole) < len(text) { // the caller judges the rest
 			whole = append(whole, text[len(whole):]...)
 		}
 		return d.replaceJournal(j, whole)

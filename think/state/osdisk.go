@@ -90,7 +90,7 @@ func (f osFile) Stat() (stat, error) {
 	return statOf(info)
 }
 
-// statOf tells files apart by device and inode number.
+// statOf identifies files by device and inode number.
 func statOf(info fs.FileInfo) (stat, error) {
 	system, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

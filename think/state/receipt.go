@@ -15,8 +15,8 @@ import (
 	"savant/internal/pattern"
 )
 
-// Receipt says that a call of a tool went through Savant, and what came of it.
-// It has the fields of engines.Receipt.
+// Receipt proves that a tool call went through Savant, and has its result. Its fields
+// are those of engines.Receipt.
 type Receipt struct {
 	// ID is 8 characters of a-z and 2-7.
 	ID string `json:"id"`
@@ -26,18 +26,18 @@ type Receipt struct {
 	// who keeps the receipt.
 	Input  string `json:"input"`
 	Output string `json:"output"`
-	// Arguments are what Input is the digest of, unless they are long.
+	// Arguments are the input behind the digest Input, unless they are long.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Failed: Result is the fault of a call that failed.
 	Failed bool `json:"failed,omitempty"`
 	// Artifact is the digest under which a large result is kept, or empty.
 	Artifact string          `json:"artifact,omitempty"`
 	Result   json.RawMessage `json:"result,omitempty"`
-	// Run is the run that made the call by itself; empty where a client made it.
+	// Run is the run that made the call; empty if a client made it.
 	Run string `json:"run,omitempty"`
-	// Command, CommandDigest and CommandFile name what a tool such as ci.run
-	// carried out: its name in the file of commands, its digest there, and that of
-	// the file. Empty for other tools.
+	// Command, CommandDigest and CommandFile identify the command that a tool such as
+	// ci.run executed: its name in the file of commands, its digest, and the file's
+	// digest. Empty for other tools.
 	Command       string `json:"command,omitempty"`
 	CommandDigest string `json:"command_digest,omitempty"`
 	CommandFile   string `json:"command_file,omitempty"`
@@ -45,8 +45,8 @@ type Receipt struct {
 	Time time.Time `json:"time"`
 }
 
-// receiptFile is a receipt as it is kept. Its last field, the hash, is that of
-// all the bytes before, as in a record.
+// receiptFile is a stored receipt. Its last field is the hash of all bytes before it,
+// as in a record.
 type receiptFile struct {
 	Format int `json:"format"`
 	Receipt
@@ -57,10 +57,9 @@ var receiptPattern = pattern.Lazy(`^[a-z2-7]{8}$`)
 // PutReceipt keeps a receipt for a while: ID_COLLISION when there is one of
 // its id. The result of one with an Artifact is not kept a second time.
 //
-// The file is whole or absent, but not synced: the step that uses a receipt
-// copies its result into a durable record. If a crash of the machine loses a
-// receipt, its tool has to be called again. Two calls that draw the same one of
-// 2^40 ids at the same moment are not told apart.
+// The file is written atomically but not synced: the step that uses a receipt copies
+// its result into a durable record, and a receipt lost in a crash requires another call
+// of the tool. Two simultaneous calls that draw the same of 2^40 ids are not detected.
 func (d *Dir) PutReceipt(ctx context.Context, receipt Receipt) error {
 	name, err := receiptName(receipt.ID)
 	if err != nil {
@@ -140,8 +139,8 @@ func NoReceipt(id, what string) error {
 	return fault.New(fault.NotWitnessed, "the receipt %s %s: call the tool again through Savant and give the _receipt of its new reply", id, what)
 }
 
-// EncodeReceipt returns the bytes to keep of a receipt. It appends the result to the other fields, so that its bytes stay as
-// they are.
+// EncodeReceipt returns the stored bytes of a receipt. It appends the result to the other
+// fields to preserve its bytes.
 func EncodeReceipt(receipt Receipt) ([]byte, error) {
 	result := receipt.Result
 	receipt.Result = nil
@@ -178,14 +177,14 @@ func DecodeReceipt(id string, data []byte) (Receipt, error) {
 
 // LatestCall is the last call of a tool with some arguments that a client made.
 type LatestCall struct {
-	// ID is that of its receipt, Output the digest of its result.
+	// ID is the id of the call's receipt, Output the digest of its result.
 	ID     string    `json:"id"`
 	Output string    `json:"output"`
 	Time   time.Time `json:"time"`
 }
 
-// latestPrefix begins the names of the files that hold a LatestCall, beside the
-// receipts. They go when they are as old as receipts may be.
+// latestPrefix prefixes the names of LatestCall files in the folder of receipts. They
+// are collected at the same age as receipts.
 const latestPrefix = "latest-"
 
 func latestCallName(tool, input string) string {
@@ -197,7 +196,7 @@ func LatestCallKey(tool, input string) string {
 	return latestPrefix + digestOf([]byte(tool+" "+input), "")[:32]
 }
 
-// isLatestCall says whether a file beside the receipts holds a LatestCall.
+// isLatestCall reports whether a file in the folder of receipts is a LatestCall.
 func isLatestCall(name string) bool { return strings.HasPrefix(name, latestPrefix) }
 
 // putLatest notes a call as the last of its kind. Like the receipt it is not synced.

@@ -10,7 +10,7 @@ import (
 	"savant/internal/atomicfile"
 )
 
-// Repaired says what Repair restored and what is lost.
+// Repaired lists what Repair restored and what is lost.
 type Repaired struct {
 	// Version is the last good one, where the run stands now; 0 when no record
 	// of it is whole, and the run is gone.
@@ -21,8 +21,8 @@ type Repaired struct {
 	// Kept is the folder of the trash that holds the damaged files unchanged;
 	// empty if nothing was damaged.
 	Kept string
-	// Checkpoints are damaged ones, now in Kept, that can be made again from
-	// the record each stands for: Name and Version are set.
+	// Checkpoints are damaged checkpoints, now in Kept, that can be recomputed from their
+	// records: Name and Version are set.
 	Checkpoints []CheckpointInfo
 }
 
@@ -112,8 +112,8 @@ func (r *repair) restore(text []byte, bad []snapshotFile) error {
 	return r.dir.removeJournal(r.journal)
 }
 
-// Names in the trash that are not those of a deleted run, so that Undelete does
-// not take one for the other.
+// Names in the trash that differ from those of deleted runs, so that Undelete cannot
+// confuse them.
 const (
 	damagedLabel = "-damaged"
 	keptJournal  = "journal"
@@ -122,16 +122,15 @@ const (
 	keptNamed    = "checkpoint." // and the name of the checkpoint
 )
 
-// snapshotFile is a file that has to stand for a record.
+// snapshotFile is a file that must refer to a record.
 type snapshotFile struct {
 	name string
-	// keep is its name in the trash, checkpoint that of the checkpoint it is.
+	// keep is its name in the trash, checkpoint the name of the checkpoint.
 	keep, checkpoint string
 }
 
-// snapshotFiles returns the files of a run that have to stand for a record, whether
-// they are there or not: the readable one, that of its workflow if it is of this
-// run or does not say of which, and the checkpoints.
+// snapshotFiles returns the snapshot files of a run, existing or not: its projection,
+// its workflow's latest projection unless that is of another run, and the checkpoints.
 func (d *Dir) snapshotFiles(key Key) ([]snapshotFile, error) {
 	names, err := d.checkpointNames(key)
 	if err != nil {
@@ -154,8 +153,8 @@ func (d *Dir) isLatest(key Key) bool {
 	return err == nil && (head.Run == key.Run || head.Run == "")
 }
 
-// badSnapshots returns those that do not stand for a whole record, and notes
-// the checkpoints among them that can be made again.
+// badSnapshots returns the snapshots that do not refer to a valid record, and notes the
+// checkpoints among them that can be recomputed.
 func (r *repair) badSnapshots() (bad []snapshotFile, err error) {
 	files, err := r.dir.snapshotFiles(r.key)
 	if err != nil {
@@ -178,8 +177,8 @@ func (r *repair) badSnapshots() (bad []snapshotFile, err error) {
 	return bad, nil
 }
 
-// noteCheckpoint keeps the name of a checkpoint whose state was changed but
-// that still says which record it stands for.
+// noteCheckpoint notes a checkpoint whose state is damaged but whose record is still
+// known.
 func (r *repair) noteCheckpoint(file snapshotFile) {
 	data, err := readAll(r.dir.disk, file.name)
 	var snapshot Snapshot
@@ -220,10 +219,9 @@ func (d *Dir) removeJournal(j *runJournal) error {
 	return nil
 }
 
-// Quarantine moves an artifact whose content is not that of its digest into a
-// folder of the trash, so that PutArtifact can write it anew. It returns the
-// folder, or "" when there is no such file. INVALID_PARAMS for what is no
-// digest.
+// Quarantine moves an artifact whose content is not that of its digest into a folder of
+// the trash, so that PutArtifact can rewrite it. It returns the folder, or "" if there
+// is no such file. INVALID_PARAMS for an invalid digest.
 func (d *Dir) Quarantine(ctx context.Context, digest string) (kept string, err error) {
 	if _, err = d.Artifact(ctx, digest); !errors.Is(err, fault.StateCorrupt) {
 		return "", err

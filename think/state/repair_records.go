@@ -6,7 +6,7 @@ import (
 	"errors"
 )
 
-// foundRecords is what a journal still holds that may be damaged.
+// foundRecords is the readable records of a possibly damaged journal.
 type foundRecords struct {
 	// chain is the whole records before the damage.
 	chain
@@ -40,8 +40,8 @@ func findRecords(name string, key Key, text []byte, upTo int) foundRecords {
 // errEnough ends a scan at the version that the caller asked for.
 var errEnough = errors.New("enough")
 
-// readBeyond reads the lines after the chain each by itself: they tell what is
-// lost with them.
+// readBeyond reads the lines after the chain individually, to report what is lost with
+// them.
 func (f *foundRecords) readBeyond(text []byte) {
 	for line := range bytes.Lines(text) {
 		line, ended := bytes.CutSuffix(line, []byte("\n"))

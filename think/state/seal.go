@@ -18,7 +18,7 @@ type Link struct {
 // server reads. Large values belong into artifacts long before.
 const maxRecord = 64 << 20
 
-// word is what a kind or a status looks like.
+// word is the pattern of a kind or a status.
 const word = `[a-z][a-z0-9_.-]{0,63}`
 
 var wordPattern = pattern.Lazy(`^` + word + `$`)

@@ -13,8 +13,8 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// Save implements Store. The files are replaced while the journal is locked, so
-// that nothing of a run that is deleted or repaired meanwhile comes back.
+// Save implements Store. It replaces the files under the journal's lock, so that a
+// concurrent deletion or repair is not undone.
 func (d *Dir) Save(ctx context.Context, key Key, name string, snapshot Snapshot) error {
 	if err := ValidateNames(key, name); err != nil {
 		return err
@@ -147,8 +147,7 @@ func (d *Dir) checkpointNames(key Key) ([]string, error) {
 	return withSuffix(names, jsonSuffix), nil
 }
 
-// ValidateNames accepts the names of a run and of a checkpoint; "" is that of
-// the readable snapshot.
+// ValidateNames checks the names of a run and of a checkpoint; "" is the projection.
 func ValidateNames(key Key, checkpoint string) error {
 	if err := key.Validate(); err != nil || checkpoint == "" {
 		return err
@@ -168,8 +167,8 @@ func unlessIgnorable(err error) error {
 	return err
 }
 
-// readSnapshot reads and verifies a snapshot of a run by itself, without the
-// journal. The error of a missing file satisfies missing.
+// readSnapshot reads and verifies a snapshot of a run without its journal. The error of
+// a missing file satisfies missing.
 func readSnapshot(target disk, name string, key Key) (Snapshot, error) {
 	data, err := readAll(target, name)
 	if err != nil {
@@ -178,7 +177,7 @@ func readSnapshot(target disk, name string, key Key) (Snapshot, error) {
 	return DecodeSnapshot(name, key, data)
 }
 
-// DecodeSnapshot verifies the text of a snapshot of a run by itself. name is for
+// DecodeSnapshot decodes and verifies a snapshot without the journal. name is for
 // messages. STATE_CORRUPT.
 func DecodeSnapshot(name string, key Key, data []byte) (Snapshot, error) {
 	if head := headOf(data); head.Format > Format { // whose other fields may have changed

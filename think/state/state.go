@@ -50,8 +50,8 @@ func validateName(what, name string) error {
 // Record is one line of a journal. Version 1 is the plan; each record names
 // the hash of the one before it, so a chain cannot be changed in the middle.
 type Record struct {
-	// Format, Workflow and Run stand in the first record only, set by the
-	// store: they bind the journal to its run.
+	// Format, Workflow and Run are set by the store in the first record only. They bind
+	// the journal to its run.
 	Format   int    `json:"format,omitempty"`
 	Workflow string `json:"workflow,omitempty"`
 	Run      string `json:"run,omitempty"`
@@ -65,8 +65,8 @@ type Record struct {
 	// Status is the run's status after this record, what List shows:
 	// "running", "done" … in the alphabet of Kind, or empty.
 	Status string `json:"status,omitempty"`
-	// Data is the engine's JSON. The store keeps its bytes but for white
-	// space between tokens.
+	// Data is the engine's JSON. The store preserves its bytes except white space between
+	// tokens.
 	Data json.RawMessage `json:"data"`
 	// State is the engine's hash of the run's state after this record.
 	State string `json:"state"`
@@ -87,7 +87,7 @@ type Snapshot struct {
 	Status   string `json:"status"`
 	// Hash is the engine's hash of State.
 	Hash string `json:"hash"`
-	// Record is the Hash of the journal record the snapshot stands for.
+	// Record is the Hash of the snapshot's journal record.
 	Record string `json:"record"`
 	// Time is RFC 3339 in UTC.
 	Time string `json:"time"`
@@ -107,7 +107,7 @@ type Snapshot struct {
 type Info struct {
 	Workflow string `json:"workflow"`
 	Run      string `json:"run"`
-	// Status is that of the last record, or StatusDamaged.
+	// Status is the status of the last record, or StatusDamaged.
 	Status  string `json:"status"`
 	Version int    `json:"version"`
 	Created string `json:"created"`

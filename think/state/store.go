@@ -5,16 +5,15 @@ import (
 	"time"
 )
 
-// Store keeps runs. All methods may be called at once, by several processes
-// too. Every method returns INVALID_PARAMS for a name that is not allowed,
-// STATE_NOT_SAVED when the disk refuses (what was acknowledged before stays
-// intact, and work goes on when the cause is gone), STATE_CORRUPT naming file
-// and record for damage, and INTERNAL wrapping the context's error when it
-// ended while waiting. Slices passed and returned belong to their receiver.
+// Store stores runs. It is safe for concurrent use, also by several processes. Every
+// method returns INVALID_PARAMS for an invalid name, STATE_NOT_SAVED for a failed write
+// (acknowledged data stays intact, and later calls succeed once the cause is gone),
+// STATE_CORRUPT with file and record for damage, and INTERNAL wrapping the context's
+// error if it ended while waiting. The receiver owns the slices passed and returned.
 //
-// A database can implement it with unique inserts alone: a record under
-// (workflow, run, version), a checkpoint under (workflow, run, name, number). The
-// package statetest holds every Store to this contract.
+// A database can implement it with unique inserts alone: a record under (workflow, run,
+// version), a checkpoint under (workflow, run, name, number). Package statetest tests
+// this contract.
 type Store interface {
 	// Append adds a record and returns it complete, durable. Version 1 begins
 	// a run: STATE_CONFLICT if the run exists. Any other must follow the last
@@ -71,8 +70,8 @@ type Receipts interface {
 	LatestCall(ctx context.Context, tool, input string) (LatestCall, error)
 }
 
-// Upkeep is what looking after runs asks of a store, beyond their use. Dir has the
-// contract of each method; a place is a file there, and a key in a database.
+// Upkeep has the methods of a store for maintenance. Dir documents their contracts; a
+// place is a file there, and a key in a database.
 type Upkeep interface {
 	// Keys returns every run there is something of, by workflow and name.
 	Keys(ctx context.Context) ([]Key, error)

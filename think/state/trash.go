@@ -126,8 +126,8 @@ func (d *Dir) dropLatest(key Key) error {
 	return nil
 }
 
-// trashLeftovers moves to the trash what an interrupted Delete left of an
-// earlier run of this name, so that the new run does not take it for its own.
+// trashLeftovers moves the files that an interrupted Delete left of an earlier run of
+// this name to the trash, so that the new run does not adopt them.
 func (d *Dir) trashLeftovers(key Key) error {
 	_, snapshotErr := d.disk.Stat(snapshotName(key))
 	_, checkpointErr := d.disk.Stat(checkpointFolder(key))

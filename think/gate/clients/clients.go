@@ -22,17 +22,17 @@ type Client struct {
 	kinds map[string]gate.Kind
 	// amend completes an event that a row alone cannot say; it may be nil.
 	amend func(said payload, e *gate.Event)
-	// refuse and hold are what the client reads as a refusal of a tool, and as the
-	// wish that the model goes on. hold is nil where a client cannot be held.
+	// refuse and hold build the client's replies that refuse a tool call and that keep the
+	// model's turn from ending. hold is nil if the client does not support it.
 	refuse, hold func(event, reason string) any
 	// status is the exit status of a refusal, where the client reads no JSON: then
 	// the reason goes to stderr.
 	status int
-	// silent says that nothing is printed where nothing is to be said; otherwise {}.
+	// silent clients get no output for an allowed event; others get {}.
 	silent bool
 }
 
-// Answer is what the program that the client's hook started prints, and its exit status.
+// Answer is the output and exit status of the hook's program.
 type Answer struct {
 	Stdout, Stderr string
 	Exit           int
@@ -112,8 +112,8 @@ func (c Client) Read(text []byte, event string) (Report, error) {
 	return Report{Event: e, Named: named, Project: project}, nil
 }
 
-// asksForTool reports whether an event of no known name is about a call that is to be
-// made: it names a tool, or arguments where it has no name at all, and no result.
+// asksForTool reports whether an event of an unknown name precedes a call: it has a
+// tool, or unnamed arguments, and no result.
 func asksForTool(named string, e gate.Event) bool {
 	named = strings.ToLower(named)
 	if len(e.Output) > 0 || strings.HasPrefix(named, "post") || strings.HasPrefix(named, "after") {

@@ -14,9 +14,8 @@ import (
 //go:embed plugins/*.js
 var plugins embed.FS
 
-// Plugin returns the file that a client loads in the place of hooks: it starts command,
-// a program and its arguments, for each event. INVALID_PARAMS for a client that has
-// hooks of its own.
+// Plugin returns the plugin file of a client without hooks. It runs command, a program
+// and its arguments, for each event. INVALID_PARAMS for a client with hooks.
 func Plugin(client string, command []string) (string, error) {
 	text, err := fs.ReadFile(plugins, "plugins/"+client+".js")
 	if err != nil {

@@ -23,7 +23,7 @@ func table() []Client {
 	}
 }
 
-// claudeKinds are the events of Claude Code, which others have, too.
+// claudeKinds are the events of Claude Code, also used by other clients.
 var claudeKinds = map[string]gate.Kind{
 	"PreToolUse": gate.BeforeTool, "PostToolUse": gate.AfterTool, "PostToolUseFailure": gate.AfterTool, "Stop": gate.TurnEnd,
 }
@@ -116,8 +116,8 @@ func vscode() Client {
 	return c
 }
 
-// copilotCLI does not name its events: what an event has tells them apart, where the
-// command of the hook does not say it.
+// copilotCLI does not name its events: the hook's command does, else the event's
+// members decide.
 func copilotCLI() Client {
 	return Client{Name: "copilot-cli",
 		session: []string{"sessionId", "session_id"}, event: []string{"hookEventName", "hook_event_name"}, folder: []string{"cwd"},
@@ -157,7 +157,7 @@ func windsurf() Client {
 		}}
 }
 
-// kiro tells no session, so all conversations of a folder count as one.
+// kiro sends no session id, so all conversations of a folder count as one.
 func kiro() Client {
 	c := claudeLike("kiro")
 	c.status, c.refuse, c.hold, c.session = 2, nil, nil, append(c.session, "sessionId", "conversation_id", "cwd")

@@ -13,10 +13,10 @@ import (
 	"savant/think/state"
 )
 
-// about is what an event says of runs, where it is a call of Think.
+// about is the runs concerned by an event that is a call of Think.
 type about struct {
 	prefix string
-	// runs are those of this project that the session plans or goes on with.
+	// runs are the runs of this project that the session plans or continues.
 	runs []state.Key
 	// probe is the digest of a call that is about to start a run, and step the one that
 	// a call is about to answer.
@@ -53,7 +53,7 @@ func (g *Gate) about(e gate.Event) (about, error) {
 	for _, id := range ids {
 		found, err := g.reader.Find(id)
 		if errors.Is(err, fault.InvalidParams) {
-			continue // no run has such a name
+			continue // not a valid run id
 		}
 		if err != nil {
 			return said, err
@@ -80,11 +80,11 @@ func (s *session) asked(about about) {
 	}
 }
 
-// maxDepth bounds how deep a reply is looked for in what a client wraps around it.
+// maxDepth bounds the search for a reply inside a client's wrapping.
 const maxDepth = 8
 
-// runOf finds the run that a reply of think.plan or think.next tells of, whatever the
-// client has wrapped it in: lists, objects, and texts that hold JSON.
+// runOf finds the run id in a reply of think.plan or think.next, even if the client
+// wrapped the reply in lists, objects or JSON texts.
 func runOf(output json.RawMessage) string {
 	value, err := jsonvalue.DecodeStored(output)
 	if err != nil {
@@ -142,8 +142,8 @@ func cutRun(text string) string {
 	return id
 }
 
-// maxRecorded is how many refusals since the run's last progress are recorded one by
-// one. Beyond, a record stands for as many as there were before.
+// maxRecorded is how many refusals since the run's last progress get a record each.
+// After that a record stands for as many refusals as came before it.
 const maxRecorded = 8
 
 // record writes a refusal into the journal of its run. A refusal that cannot be

@@ -79,9 +79,8 @@ func (g *Gate) Probed(ctx context.Context, workflow, run string) (bool, error) {
 	return found && err == nil, err
 }
 
-// Continued reports whether the hook of a session was asked about a call of think.next
-// that is being made now, and forgets that it was: another session's call of the same
-// step needs a hook of its own.
+// Continued reports whether a session's hook announced the current call of think.next,
+// and consumes the announcement: another session's call of the same step needs its own.
 func (g *Gate) Continued(ctx context.Context, workflow, run, step string) (bool, error) {
 	names, err := g.sessionFiles()
 	if err != nil || len(names) == 0 {
@@ -92,7 +91,7 @@ func (g *Gate) Continued(ctx context.Context, workflow, run, step string) (bool,
 		for _, name := range names {
 			s, err := g.load(name)
 			if errors.Is(err, fault.StateCorrupt) || err == nil && s == nil {
-				continue // another session's, or gone meanwhile
+				continue // concurrent: another session took it, or it was removed
 			}
 			if err != nil {
 				return err

@@ -34,13 +34,12 @@ const (
 // format is the version of a session's file; a newer one is not read.
 const format = 1
 
-// session is what is known of one conversation of a client: the runs that it planned
-// or went on with.
+// session is one conversation of a client, with the runs that it planned or continued.
 type session struct {
 	Format  int    `json:"format"`
 	Client  string `json:"client"`
 	Session string `json:"session"`
-	// Prefixes are what the client puts before the names of this server's tools.
+	// Prefixes are the client's prefixes of this server's tool names.
 	Prefixes []string `json:"prefixes"`
 	Pairs    []*pair  `json:"runs"`
 }
@@ -54,8 +53,8 @@ type pair struct {
 	// forgotten.
 	Seen  time.Time  `json:"seen"`
 	Stops gate.Stops `json:"stops"`
-	// Asked are the steps whose calls of think.next the hook was asked about last, and
-	// which nobody has taken since: see Continued.
+	// Asked are the steps of announced calls of think.next that Continued has not
+	// consumed.
 	Asked []string `json:"asked,omitempty"`
 	// Refused counts the refusals since the run's last progress, and Unrecorded those
 	// that no record counts yet.
@@ -81,7 +80,7 @@ func fileOf(e gate.Event) string {
 	return path.Join(folder, e.Client+"-"+hex.EncodeToString(sum[:12])+suffix)
 }
 
-// load reads the session of an event, nil where there is none.
+// load reads the session of an event, or nil.
 func (g *Gate) load(name string) (*session, error) {
 	data, err := regular.ReadFile(g.root, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -161,8 +160,8 @@ func (s *session) learn(prefix string) {
 	}
 }
 
-// pair binds a run to the session, or notes that the session goes on with it. After the
-// expiry that begins anew: the ends of turns that were held before do not count.
+// pair binds a run to the session, or renews the binding. After the expiry the binding
+// starts anew, so that earlier held ends of turn do not count.
 func (s *session) pair(key state.Key, at time.Time) {
 	for _, each := range s.Pairs {
 		if each.key() == key {

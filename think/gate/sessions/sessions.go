@@ -1,7 +1,7 @@
-// Package sessions keeps the gate's memory: which run belongs to which conversation of
-// which client, learnt from the calls of Think that the client's hooks report. It
-// reads where those runs stand from their journals, asks package gate what an event
-// comes to, and records refusals. All of it is below .savant of one project.
+// Package sessions stores the state of the gate: which run belongs to which
+// conversation of which client, learned from the calls of Think that hooks report. It
+// reads the runs' journals, asks package gate for decisions, and records refusals. Its
+// files are in .savant of one project.
 package sessions
 
 import (
@@ -20,8 +20,8 @@ import (
 	"savant/think/state"
 )
 
-// Gate decides on the events of the clients of one project. Its methods may be called
-// at once, by several processes too.
+// Gate decides on the events of one project's clients. It is safe for concurrent use,
+// also by several processes.
 type Gate struct {
 	root   *os.Root
 	path   string
@@ -87,9 +87,8 @@ func (g *Gate) Ask(ctx context.Context, e gate.Event) gate.Decision {
 	return decided
 }
 
-// Gated reports whether a session of a client may have an open run here, for events
-// that do not say which session they are of. It reports true where it cannot tell, or
-// where ctx has ended.
+// Gated reports whether any session of a client may have an open run here, for events
+// without a session id. It returns true if that is unknown or ctx has ended.
 func (g *Gate) Gated(ctx context.Context, client string) bool {
 	names, err := g.sessionFiles()
 	return err != nil || slices.ContainsFunc(names, func(name string) bool {
@@ -157,8 +156,8 @@ func (g *Gate) verdict(s *session, e gate.Event) gate.Decision {
 	return gate.Decide(runs, s.Prefixes, e)
 }
 
-// catchUp reads where the runs of a session stand now. Runs that have ended, that are
-// gone, and that the session has not gone on with for long are forgotten.
+// catchUp updates the runs of a session from their journals. It forgets runs that
+// ended, were removed, or were not continued by the session for a long time.
 func (g *Gate) catchUp(s *session, now time.Time) error {
 	for _, each := range s.Pairs {
 		if now.Sub(each.Seen) > expiry {

@@ -11,8 +11,8 @@ import (
 	"savant/think/state"
 )
 
-// Adopt implements state.Upkeep. The records are written as staged ones, which nobody
-// sees; one entry then makes them the run, all at once.
+// Adopt implements state.Upkeep. It writes the records as staged, invisible ones; one
+// further entry then makes all of them the run atomically.
 func (s *Store) Adopt(ctx context.Context, key state.Key, records []state.Record) error {
 	lines, last, err := linesOf(key, records)
 	if err != nil {
@@ -39,8 +39,8 @@ func (s *Store) Adopt(ctx context.Context, key state.Key, records []state.Record
 	}
 }
 
-// stage writes records after a place and makes them the run. It is false where
-// somebody else wrote in between.
+// stage writes records after a place and makes them the run. It returns false if
+// another process wrote in between.
 func (s *Store) stage(ctx context.Context, key state.Key, at place, lines [][]byte, last state.Link) (won bool, err error) {
 	seq := at.seq
 	for _, line := range lines {

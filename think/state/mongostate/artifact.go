@@ -36,7 +36,7 @@ func (s *Store) PutArtifact(ctx context.Context, data []byte) (string, error) {
 	return digest, s.notSaved(ctx, "a value of a run was not saved", err)
 }
 
-// renew writes an artifact again that was changed, or is not new any more.
+// renew rewrites an artifact that was damaged, or whose grace period must restart.
 func (s *Store) renew(ctx context.Context, document mongo.Document) error {
 	present, there, err := s.artifacts.Find(ctx, document.Key)
 	switch {

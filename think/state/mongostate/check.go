@@ -41,8 +41,8 @@ func (s *Store) Check(ctx context.Context, key state.Key) ([]state.Problem, erro
 	return problems, nil
 }
 
-// Repair implements state.Upkeep. Nothing is taken away: the entry that it writes says
-// how far the run goes, and the records after that stay in the log.
+// Repair implements state.Upkeep. It deletes nothing: it writes an entry that says
+// where the run ends, and the later records stay in the log.
 func (s *Store) Repair(ctx context.Context, key state.Key, upTo int) (state.Repaired, error) {
 	var result state.Repaired
 	intact := errors.New("nothing is damaged")

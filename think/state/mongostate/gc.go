@@ -19,12 +19,12 @@ const removal = 24 * time.Hour
 // receiptAge is how long a receipt is kept.
 const receiptAge = 7 * 24 * time.Hour
 
-// erasedKey is the document that says which entries of a log were removed.
+// erasedKey is the key of the document that says which entries of a log were removed.
 func erasedKey(key state.Key, number int) string {
 	return key.String() + "!" + strconv.Itoa(number)
 }
 
-// beyondErased returns the first entry of a log that is left after some were removed.
+// beyondErased returns the first remaining entry of a log.
 func (s *Store) beyondErased(ctx context.Context, key state.Key) (first entry, there bool, err error) {
 	seq, _, err := s.erased(ctx, key)
 	if err != nil || seq == 0 {
@@ -49,8 +49,8 @@ func (s *Store) erased(ctx context.Context, key state.Key) (seq, times int, err 
 }
 
 // FinishMoves implements state.Upkeep: it removes the logs of runs that were erased
-// from the trash long ago, and old receipts. Of a removed log its last entry stays, so
-// that nobody who is late writes in the place of another.
+// from the trash long ago, and old receipts. The last entry of a removed log is kept as
+// a tombstone, so that a late writer's insert fails.
 func (s *Store) FinishMoves(ctx context.Context) ([]state.Key, error) {
 	hints, err := s.hints(ctx, state.Filter{})
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *Store) FinishMoves(ctx context.Context) ([]state.Key, error) {
 	return removed, s.notSaved(ctx, "what is left of erased runs was not removed", err)
 }
 
-// remove removes the entries of a log that holds nothing any more, but for the last.
+// remove removes all entries of an erased log except the last, the tombstone.
 func (s *Store) remove(ctx context.Context, key state.Key) (done bool, err error) {
 	at, err := s.locate(ctx, key)
 	if err != nil || at.version() > 0 || len(at.trash) > 0 {
@@ -140,8 +140,8 @@ func (s *Store) gcReceipts(ctx context.Context) error {
 	return s.receipts.Delete(ctx, old...)
 }
 
-// GCArtifacts implements state.Upkeep. A digest counts as named wherever it stands in
-// a document. An artifact that is put again meanwhile has another nonce, and stays.
+// GCArtifacts implements state.Upkeep. Any occurrence of a digest in a document counts.
+// An artifact that is put again meanwhile has another nonce and is kept.
 func (s *Store) GCArtifacts(ctx context.Context, grace time.Duration, dry bool) (state.Collected, error) {
 	var old []mongo.Document
 	var removed state.Collected

@@ -14,7 +14,7 @@ import (
 	"savant/think/state"
 )
 
-// atOnce is how many runs are looked at at the same time.
+// atOnce bounds the runs read concurrently.
 const atOnce = 16
 
 // List implements state.Store.
@@ -47,7 +47,7 @@ func (s *Store) List(ctx context.Context, filter state.Filter) ([]state.Info, er
 	return infos, nil
 }
 
-// found is a run that a document stands for.
+// found is a run found by a document.
 type found struct {
 	key  state.Key
 	hint hinted
@@ -58,7 +58,7 @@ func (s *Store) hints(ctx context.Context, filter state.Filter) ([]found, error)
 	var all []found
 	collect := func(document mongo.Document) error {
 		workflow, run, ok := strings.Cut(document.Key, "/")
-		if ok && !strings.Contains(run, "!") { // that is what erased left
+		if ok && !strings.Contains(run, "!") { // a mark of erased entries
 			all = append(all, found{state.Key{Workflow: workflow, Run: run}, readHint(document)})
 		}
 		return nil
@@ -94,7 +94,7 @@ func (s *Store) hints(ctx context.Context, filter state.Filter) ([]found, error)
 	return all, nil
 }
 
-// each looks at runs, some at the same time.
+// each visits runs concurrently.
 func (s *Store) each(ctx context.Context, runs []found, look func(context.Context, state.Key, hinted) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)

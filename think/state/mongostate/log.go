@@ -22,7 +22,7 @@ type entry struct {
 	body []byte
 }
 
-// meta says what an entry is. Most records need none of it.
+// meta describes an entry. Most records have none.
 type meta struct {
 	Op op `json:"op,omitempty"`
 	// From is the entry after which the records stand that follow each other up to
@@ -36,11 +36,11 @@ const (
 	isRecord op = ""
 	// isView: the body is a view, which holds from here on.
 	isView op = "view"
-	// isStaged is a record that is no part of the run before a view says so.
+	// isStaged marks a record that joins the run only by a later view.
 	isStaged op = "staged"
 )
 
-// view says what of the log before it is the run.
+// view defines which of the earlier entries form the run.
 type view struct {
 	Run   spans     `json:"run,omitempty"`
 	Trash []deleted `json:"trash,omitempty"`
@@ -166,7 +166,7 @@ type place struct {
 	// hash, status and updated are those of the last record, created is the time
 	// of the first; empty where it was not looked up.
 	hash, status, updated, created string
-	// read is when somebody looked.
+	// read is when the place was read.
 	read time.Time
 }
 
@@ -224,7 +224,7 @@ func (p place) describe(line []byte) place {
 	return p
 }
 
-// viewAt returns what holds after an entry that is not a record of the run.
+// viewAt returns the view after an entry that is not a record of the run.
 func (s *Store) viewAt(ctx context.Context, key state.Key, at entry) (seen view, err error) {
 	name := entryKey(key, at.seq)
 	switch at.meta.Op {

@@ -11,8 +11,8 @@ import (
 	"savant/think/state"
 )
 
-// maxAge is how long a place may be remembered without a look. It is far below the
-// age at which a log is removed, so that nobody writes after what is gone.
+// maxAge is how long a cached place is valid. It is far below the age at which a log is
+// removed, so that nobody appends to a removed log.
 const maxAge = time.Hour
 
 // remembered returns the place of a run as this process saw it last.
@@ -78,8 +78,8 @@ func (s *Store) locateAfter(ctx context.Context, key state.Key, known entry) (pl
 	return at, err
 }
 
-// hinted is what the document of a run says of it: where its log stood some time ago.
-// Nothing is decided by it; it makes a listing short.
+// hinted is the hint document of a run: an earlier place in its log. It only speeds
+// listings up; nothing depends on it.
 type hinted struct {
 	Seq     int    `json:"seq"`
 	From    int    `json:"from,omitempty"`
@@ -104,8 +104,8 @@ func (s *Store) announce(ctx context.Context, key state.Key) error {
 	return s.notSaved(ctx, "run "+key.String()+" was not saved", err)
 }
 
-// hint notes where a run stands, where a listing would have far to go otherwise. If it
-// fails the listing is slower.
+// hint stores the place of a run if a listing would otherwise read many entries. If it
+// fails, listings are slower.
 func (s *Store) hint(ctx context.Context, key state.Key, before, at place) {
 	if at.version() == 1 || at.status != before.status || at.seq%hintEvery == 0 {
 		_ = s.writeHint(ctx, key, at.hinted())
@@ -132,9 +132,8 @@ func readHint(document mongo.Document) (at hinted) {
 	return at
 }
 
-// change writes an entry that says what of a log is the run from there on. change
-// returns that, or an error, from where the run stands; it is asked again when
-// somebody else was first.
+// change writes a view entry. Its callback computes the view, or an error, from the
+// run's place; it is called again if another process wrote first.
 func (s *Store) change(ctx context.Context, key state.Key, change func(place) (view, error)) error {
 	if err := key.Validate(); err != nil {
 		return err

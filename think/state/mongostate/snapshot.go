@@ -60,7 +60,7 @@ func (s *Store) project(ctx context.Context, key state.Key, at place, snapshot s
 		s.projections.Replace(ctx, mongo.Document{Key: at.life(key), Body: text}))
 }
 
-// standsFor says whether a snapshot names a record of the run.
+// standsFor reports whether a snapshot refers to a record of the run.
 func (s *Store) standsFor(ctx context.Context, key state.Key, at place, snapshot state.Snapshot) (bool, error) {
 	switch version := at.version(); {
 	case snapshot.Record == "" || snapshot.Version < 1 || snapshot.Version > version:
@@ -124,8 +124,8 @@ func (s *Store) projection(ctx context.Context, key state.Key, at place) (state.
 	return snapshot, err
 }
 
-// newest returns the checkpoint of a name with the highest number, which is 0 where
-// there is none. Few are saved under one name, so it looks at one after the other.
+// newest returns the checkpoint of a name with the highest number, 0 if there is none.
+// It probes the numbers in order, because few checkpoints share a name.
 func (s *Store) newest(ctx context.Context, life, name string) (newest mongo.Document, number int, err error) {
 	for {
 		document, more, err := s.checkpoints.Find(ctx, checkpointKey(life, name, number+1))
@@ -169,7 +169,7 @@ func (s *Store) allCheckpoints(ctx context.Context, key state.Key, at place) (ma
 	keys := map[string]string{}
 	err := s.checkpoints.Range(ctx, prefix, prefix+"~", func(document mongo.Document) error {
 		name, _, _ := strings.Cut(strings.TrimPrefix(document.Key, prefix), "/")
-		keys[name] = document.Key // in the order of keys, so the highest number stays
+		keys[name] = document.Key // in key order, so the highest number wins
 		return nil
 	})
 	documents := map[string]mongo.Document{}

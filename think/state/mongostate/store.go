@@ -1,11 +1,11 @@
-// Package mongostate keeps runs in MongoDB, where several machines share them. It
-// passes the suite of statetest, as the folder does.
+// Package mongostate stores runs in MongoDB, where several machines share them. It
+// passes the suite of statetest.
 //
-// A run is a log of entries that are never changed: WORKFLOW/RUN@000001, 000002, and
-// so on. Whoever inserts the next number has decided what comes next; nothing else is
-// asked of the database. Most entries are records, with the very line that the journal
-// of a folder has. Some say what of the log is the run from there on, after a deletion
-// for example: see view.
+// A run is a log of immutable entries: WORKFLOW/RUN@000001, 000002, and so on. An
+// append inserts the next number, and of concurrent inserts one wins; no other
+// guarantee of the database is needed. Most entries are records, with the same line as
+// in a folder's journal. Others redefine which entries form the run, for example after
+// a deletion: see view.
 package mongostate
 
 import (
@@ -86,14 +86,14 @@ func (s *Store) Append(ctx context.Context, key state.Key, record state.Record) 
 		}
 		sealed, err := at.seal(key, record, s.now())
 		if err != nil && !fresh {
-			continue // it may follow what somebody else wrote
+			continue // retry after another process's record
 		}
 		if err != nil {
 			return state.Record{}, err
 		}
 		next, won, err := s.write(ctx, key, at, sealed)
 		if err != nil {
-			s.places.Remove(key) // nobody knows whether it was written
+			s.places.Remove(key) // unknown whether it was written
 			return state.Record{}, err
 		}
 		if won {
@@ -119,7 +119,7 @@ func (p place) seal(key state.Key, record state.Record, now time.Time) (state.Re
 	return state.Seal(key, p.link(), record, now)
 }
 
-// write inserts a record after a place, and says whether it was the first to.
+// write inserts a record after a place, and reports whether it won.
 func (s *Store) write(ctx context.Context, key state.Key, at place, sealed state.Record) (next place, won bool, err error) {
 	if sealed.Version == 1 {
 		if err := s.announce(ctx, key); err != nil {
@@ -211,8 +211,8 @@ func (s *Store) notSaved(ctx context.Context, what string, err error) error {
 	return mongo.Coded(fault.StateNotSaved, what, err)
 }
 
-// notRead is the same of what could not be read: the run is as it was, and can go on
-// when the database is back. What lost a part is damaged.
+// notRead is the counterpart for reads: the run is unchanged, and continues when the
+// database is back. A document with a missing part is damaged.
 func (s *Store) notRead(ctx context.Context, what string, err error) error {
 	if errors.Is(err, mongo.ErrPartMissing) {
 		return fault.New(fault.StateCorrupt, "%s: %w", what, err)

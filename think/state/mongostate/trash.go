@@ -13,7 +13,7 @@ import (
 	"savant/think/state"
 )
 
-// Delete implements state.Store. The records stay, and can be brought back.
+// Delete implements state.Store. The records stay and can be restored.
 func (s *Store) Delete(ctx context.Context, key state.Key) error { return s.discard(ctx, key, 0) }
 
 // DeleteAt implements state.Upkeep.

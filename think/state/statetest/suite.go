@@ -12,7 +12,7 @@ import (
 	"savant/think/state"
 )
 
-// Run holds a Store to its contract. open returns an empty one and closes it
+// Run tests a Store against its contract. open returns an empty store and closes it
 // when the test ends.
 func Run(t *testing.T, open func(t *testing.T) state.Storage) {
 	for name, test := range map[string]func(*testing.T, state.Storage){
@@ -63,7 +63,7 @@ func begin(t testing.TB, store state.Storage, key state.Key, count int) []state.
 	return records
 }
 
-// snapshotOf returns the snapshot that stands for a record.
+// snapshotOf returns the snapshot of a record.
 func snapshotOf(of state.Record) state.Snapshot {
 	return state.Snapshot{Version: of.Version, Status: "running", Hash: of.State, Record: of.Hash,
 		State: json.RawMessage(fmt.Sprintf(`{"vars":{"html":"<&>","n":%d},"empty":{},"none":[]}`, of.Version))}

@@ -13,7 +13,7 @@ import (
 	"savant/think/state"
 )
 
-// RunBackend holds a Backend to what Run asks for, and to receipts and upkeep.
+// RunBackend tests a Backend like Run, and its receipts and upkeep.
 func RunBackend(t *testing.T, open func(t *testing.T) state.Backend) {
 	Run(t, func(t *testing.T) state.Storage { return open(t) })
 	for name, test := range map[string]func(*testing.T, state.Backend){
