@@ -1,5 +1,5 @@
-// Package access says who may use a server over HTTP, and what they may do: by the
-// tokens of a file, or by those of an authorisation server outside.
+// Package access authenticates and authorizes HTTP requests, by the tokens of a file or
+// of an external authorization server.
 package access
 
 import (
@@ -9,25 +9,25 @@ import (
 	"savant/fault"
 )
 
-// Scope is what a token lets its bearer do.
+// Scope is a permission of a token.
 type Scope string
 
 // The scopes. Run includes guide, and guide includes read.
 const (
-	// Read looks: lists, resources, and tools that only read.
+	// Read permits lists, resources and read-only tools.
 	Read Scope = "read"
-	// Guide is led through workflows: think.plan, think.next and what belongs to them.
+	// Guide permits workflows: think.plan, think.next and related tools.
 	Guide Scope = "guide"
-	// Run calls every tool.
+	// Run permits every tool.
 	Run Scope = "run"
-	// Approve may answer what a person is asked.
+	// Approve permits answering questions to a person.
 	Approve Scope = "approve"
 )
 
-// Scopes returns all there are.
+// Scopes returns all scopes.
 func Scopes() []Scope { return []Scope{Read, Guide, Run, Approve} }
 
-// includes are the scopes that a scope has beside itself.
+// includes returns the other scopes implied by a scope.
 func (s Scope) includes() []Scope {
 	switch s {
 	case Run:
@@ -38,27 +38,27 @@ func (s Scope) includes() []Scope {
 	return nil
 }
 
-// Caller is who sends a request.
+// Caller is the authenticated sender of a request.
 type Caller struct {
 	// Name is for logs.
 	Name   string
 	Scopes []Scope
-	// Folder is the folder they work in; empty: that of the server.
+	// Folder is the caller's working folder; "" is the server's.
 	Folder string
-	// PerMinute is how many requests they may send in a minute, PerDay how many tools
-	// they may call in a day; 0: what the server says.
+	// PerMinute limits requests in a minute, PerDay tool calls in a day; 0 is the server's
+	// limit.
 	PerMinute, PerDay int
 }
 
-// May says whether the caller has a scope, by itself or within another.
+// May reports whether the caller has a scope, directly or by implication.
 func (c Caller) May(asked Scope) bool {
 	return slices.ContainsFunc(c.Scopes, func(has Scope) bool { return has == asked || slices.Contains(has.includes(), asked) })
 }
 
-// Local is a program of the same machine that needs no token.
+// Local is the caller for a program on the same machine, which needs no token.
 func Local() Caller { return Caller{Name: "local", Scopes: Scopes()} }
 
-// ParseScopes reads names of scopes. A name that there is not is INVALID_PARAMS.
+// ParseScopes parses names of scopes. An unknown name is INVALID_PARAMS.
 func ParseScopes(names []string) ([]Scope, error) {
 	var scopes []Scope
 	for _, name := range names {
@@ -79,7 +79,7 @@ func List() string {
 	return strings.Join(names, ", ")
 }
 
-// known returns the scopes among names; others are for other servers.
+// known returns the known scopes among names; the others are for other servers.
 func known(names []string) (scopes []Scope) {
 	for _, name := range names {
 		if slices.Contains(Scopes(), Scope(name)) {

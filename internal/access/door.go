@@ -14,37 +14,37 @@ import (
 	"savant/internal/webguard"
 )
 
-// ErrNoToken and ErrWrongToken are causes of TOOL_DENIED: a request without a token
-// where one is needed, and one whose token is not accepted.
+// ErrNoToken and ErrWrongToken are causes of TOOL_DENIED: a missing token, and one that
+// is not accepted.
 var (
 	ErrNoToken    = errors.New("a bearer token is needed")
 	ErrWrongToken = errors.New("the token is not accepted")
 )
 
-// DoorOptions say who is let in.
+// DoorOptions configure a Door.
 type DoorOptions struct {
-	// File holds tokens; it need not be there, and is read again when it changes.
+	// File is the file of tokens. It may be absent, and is reloaded when it changes.
 	File string
-	// Issuer is an authorisation server whose tokens count too; nil: none.
+	// Issuer is an authorization server whose tokens are also accepted; it may be nil.
 	Issuer *Issuer
-	// Open lets requests without a token in, as long as nothing says who has one when
-	// the door is made.
+	// Open accepts requests without a token if neither a token nor an issuer exists when
+	// the Door is created.
 	Open bool
-	// Logger gets why a file or an issuer cannot be used; nil discards it.
+	// Logger gets errors of the file and the issuer; nil discards them.
 	Logger *slog.Logger
 }
 
-// Door lets callers in. It may be used by several goroutines at once.
+// Door authenticates callers. It is safe for concurrent use.
 type Door struct {
 	options DoorOptions
 	open    bool
 
 	mu     sync.Mutex
-	info   fs.FileInfo // of the file when it was read; nil for none
+	info   fs.FileInfo // of the file when it was read; nil if absent
 	tokens webguard.Tokens
 }
 
-// NewDoor returns a door. A file that is there and cannot be read is INVALID_PARAMS.
+// NewDoor returns a Door. An existing but unreadable file is INVALID_PARAMS.
 func NewDoor(options DoorOptions) (*Door, error) {
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
@@ -58,19 +58,19 @@ func NewDoor(options DoorOptions) (*Door, error) {
 	return d, nil
 }
 
-// Open says whether requests need no token.
+// Open reports whether requests need no token.
 func (d *Door) Open() bool { return d.open }
 
-// HasTokens says whether somebody can come in with a token.
+// HasTokens reports whether any token can be accepted.
 func (d *Door) HasTokens() bool { return d.options.Issuer != nil || len(d.held()) > 0 }
 
-// Holds says whether a token of the file has a digest.
+// Holds reports whether a token of the file has a digest.
 func (d *Door) Holds(digest string) bool {
 	return slices.ContainsFunc(d.held(), func(each webguard.Token) bool { return webguard.Equal(each.Digest, digest) })
 }
 
-// Caller returns who bears a token; the error is TOOL_DENIED with ErrNoToken or
-// ErrWrongToken. It never repeats the token.
+// Caller returns the bearer of a token. The error is TOOL_DENIED with ErrNoToken or
+// ErrWrongToken, and never contains the token.
 func (d *Door) Caller(ctx context.Context, token string) (Caller, error) {
 	if token == "" {
 		if d.open {
@@ -91,7 +91,7 @@ func (d *Door) Caller(ctx context.Context, token string) (Caller, error) {
 	return Caller{}, fault.New(fault.ToolDenied, "%w", ErrWrongToken)
 }
 
-// held returns the tokens of the file as it is now. What cannot be read lets nobody in.
+// held returns the current tokens of the file; none if it is unreadable.
 func (d *Door) held() webguard.Tokens {
 	d.mu.Lock()
 	defer d.mu.Unlock()

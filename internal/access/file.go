@@ -15,8 +15,7 @@ import (
 	"savant/internal/webguard"
 )
 
-// Tokens reads the tokens of a file: none where there is no file, or an empty list.
-// The error is INVALID_PARAMS.
+// Tokens reads the tokens of a file; none if it is absent. The error is INVALID_PARAMS.
 func Tokens(path string) (webguard.Tokens, error) {
 	if _, err := os.Stat(path); path == "" || errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -28,14 +27,14 @@ func Tokens(path string) (webguard.Tokens, error) {
 	return tokens, err
 }
 
-// document is a file of tokens. What else it has is kept as it is.
+// document is a file of tokens. Unknown members are preserved.
 type document struct {
 	members map[string]json.RawMessage
 	tokens  []json.RawMessage
 }
 
-// Add makes a token, keeps its digest in a file and returns it: it is known to nobody
-// else from then on. A name that is taken is ID_COLLISION.
+// Add creates a token, stores its digest in a file and returns the token, which is
+// stored nowhere. A used name is ID_COLLISION.
 func Add(ctx context.Context, path string, token webguard.Token) (string, error) {
 	secret := webguard.NewToken()
 	token.Digest = webguard.Digest(secret)
@@ -53,7 +52,7 @@ func Add(ctx context.Context, path string, token webguard.Token) (string, error)
 	return secret, nil
 }
 
-// Revoke removes the token of a name; INVALID_PARAMS if there is none.
+// Revoke removes the token of a name; INVALID_PARAMS for an unknown name.
 func Revoke(ctx context.Context, path, name string) error {
 	return edit(ctx, path, func(held *document) error {
 		before := len(held.tokens)
@@ -73,7 +72,7 @@ func named(name string) func(json.RawMessage) bool {
 	}
 }
 
-// edit changes a file of tokens, one process at a time. The file is for its owner alone.
+// edit changes a file of tokens under a lock. Only the owner can read the file.
 func edit(ctx context.Context, path string, change func(*document) error) error {
 	folder, name := filepath.Split(path)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -112,7 +111,7 @@ func edit(ctx context.Context, path string, change func(*document) error) error 
 	return nil
 }
 
-// read returns what a file holds, once it was checked.
+// read reads and validates a file.
 func read(path string) (*document, error) {
 	held := &document{members: map[string]json.RawMessage{}, tokens: []json.RawMessage{}}
 	if _, err := Tokens(path); err != nil {

@@ -22,8 +22,8 @@ import (
 	"savant/internal/httpclient"
 )
 
-// How long the issuer is waited for, how far clocks may be apart, how often its keys
-// are fetched for a token of an unknown key, and how long what it says of itself may be.
+// The issuer's timeout, the tolerated clock skew, the interval of key refreshes for
+// unknown keys, and the largest metadata.
 const (
 	issuerPatience = 10 * time.Second
 	clockLeeway    = 30 * time.Second
@@ -31,9 +31,9 @@ const (
 	maxMetadata    = 1 << 20
 )
 
-// Issuer is an authorisation server whose access tokens (JSON Web Tokens, RFC 9068)
-// are accepted. Its keys are fetched when the first token comes, and kept. It may be
-// used by several goroutines at once.
+// Issuer is an authorization server whose access tokens (JSON Web Tokens, RFC 9068) are
+// accepted. Its keys are fetched at the first token, and cached. It is safe for
+// concurrent use.
 type Issuer struct {
 	address, audience string
 	client            *http.Client
@@ -44,13 +44,12 @@ type Issuer struct {
 	life  context.Context
 	end   context.CancelFunc
 	keys  keyfunc.Keyfunc
-	tried time.Time // when the keys could not be fetched
+	tried time.Time // time of the last failed fetch
 	why   error
 }
 
-// NewIssuer returns an issuer whose tokens have to be for an audience: the address of
-// this server. An address that is not https, other than of this machine, is
-// INVALID_PARAMS.
+// NewIssuer returns an issuer. audience, the address of this server, is the required
+// audience of tokens. An address must be https or of this machine; else INVALID_PARAMS.
 func NewIssuer(address, audience string, logger *slog.Logger) (*Issuer, error) {
 	if err := secure(address); err != nil {
 		return nil, fault.New(fault.InvalidParams, "the address of the authorisation server: %w", err)
@@ -74,7 +73,7 @@ func (i *Issuer) Address() string { return i.address }
 // Close ends the fetching of keys.
 func (i *Issuer) Close() { i.end() }
 
-// claims are what is read of a token.
+// claims are the claims read from a token.
 type claims struct {
 	jwt.RegisteredClaims
 	Scope    string          `json:"scope"`
@@ -82,8 +81,8 @@ type claims struct {
 	ClientID string          `json:"client_id"`
 }
 
-// Caller returns who bears a token that this issuer signed, for this server, and that
-// is valid now. The error says why there is none, without the token.
+// Caller verifies a token's signature, audience and validity, and returns its bearer.
+// The error does not contain the token.
 func (i *Issuer) Caller(ctx context.Context, token string) (Caller, error) {
 	keys, err := i.keySet(ctx)
 	if err != nil {
@@ -107,8 +106,8 @@ func (i *Issuer) Caller(ctx context.Context, token string) (Caller, error) {
 	return Caller{Name: "oauth:" + fault.Cut(name, 100), Scopes: known(append(strings.Fields(said.Scope), scopeList(said.Scp)...))}, nil
 }
 
-// isAccessToken says whether a type may be that of an access token: many servers give
-// theirs the general one.
+// isAccessToken reports whether a token's type permits an access token; many servers
+// use the generic type.
 func isAccessToken(typ string) bool {
 	typ = strings.TrimPrefix(strings.ToLower(typ), "application/")
 	return typ == "at+jwt" || typ == "jwt"
@@ -126,8 +125,8 @@ func scopeList(raw json.RawMessage) []string {
 	return nil
 }
 
-// keySet returns the issuer's keys. A failure is remembered for a moment, so that
-// tokens that somebody makes up cost the issuer nothing.
+// keySet returns the issuer's keys. It caches a failure briefly, so that forged tokens
+// do not cause requests to the issuer.
 func (i *Issuer) keySet(ctx context.Context) (keyfunc.Keyfunc, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -155,7 +154,7 @@ func (i *Issuer) keySet(ctx context.Context) (keyfunc.Keyfunc, error) {
 	return i.keys, nil
 }
 
-// keysAddress finds where the keys are, by RFC 8414 and by OpenID Connect Discovery.
+// keysAddress discovers the address of the keys by RFC 8414 and OpenID Connect Discovery.
 func (i *Issuer) keysAddress(ctx context.Context) (string, error) {
 	var failed error
 	for _, address := range i.wellKnown() {
@@ -179,7 +178,7 @@ func (i *Issuer) wellKnown() []string {
 		base + "/.well-known/openid-configuration"}
 }
 
-// metadata reads what a server says of itself. Metadata of another issuer is refused.
+// metadata reads a server's metadata. Metadata of another issuer is refused.
 func (i *Issuer) metadata(ctx context.Context, address string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -205,7 +204,7 @@ func (i *Issuer) metadata(ctx context.Context, address string) (string, error) {
 	return said.Keys, secure(said.Keys)
 }
 
-// secure refuses an address that others on the way could answer for.
+// secure refuses addresses open to man-in-the-middle attacks.
 func secure(address string) error {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Host == "" {
@@ -218,7 +217,7 @@ func secure(address string) error {
 	return fmt.Errorf("expected https, got %q", fault.Cut(address, 200))
 }
 
-// bounded cuts answers that are too long.
+// bounded limits the size of responses.
 type bounded struct{ http.RoundTripper }
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {

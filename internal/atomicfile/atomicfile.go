@@ -1,5 +1,5 @@
-// Package atomicfile replaces files whole: a reader, another process or the
-// machine after a crash sees the old content or the new, never a mixture.
+// Package atomicfile replaces files atomically: readers, and the machine after a crash,
+// see the old content or the new, never a mixture.
 package atomicfile
 
 import (
@@ -17,8 +17,8 @@ type File interface {
 	Close() error
 }
 
-// FS is what an atomic replacement needs of a file system. Names are relative
-// and slash-separated. Root gives the real one; a test may give one that fails.
+// FS is a file system for atomic replacements. Names are relative and slash-separated.
+// Root returns the real one; a test may use one that fails.
 type FS interface {
 	// Create opens a new file for writing; the name must not exist.
 	Create(name string, perm fs.FileMode) (File, error)
@@ -32,22 +32,21 @@ type FS interface {
 type Durability bool
 
 const (
-	// Lazy leaves the moment of reaching the disk to the operating system.
-	// After a crash of the machine the file may be the old one, the new one
-	// or damaged: only for what can be computed again.
+	// Lazy does not sync. After a crash of the machine the file may be the old one, the
+	// new one or damaged, so use it only for data that can be recomputed.
 	Lazy Durability = false
 	// Durable returns once file and folder entry have reached the disk.
 	Durable Durability = true
 )
 
-// Write replaces the file name under root with data, durably. The folder must
-// exist. On failure the file is as it was and nothing is left beside it.
+// Write replaces the file name under root with data, durably. The folder must exist. On
+// failure the file is unchanged and no temporary file remains.
 func Write(root *os.Root, name string, data []byte, perm fs.FileMode) error {
 	return Replace(Root(root), name, data, perm, Durable)
 }
 
-// Replace is Write on any file system, durable or not. If only the sync of the
-// folder fails, the error is returned with the new content in place.
+// Replace is Write on any FS with a chosen durability. If only the sync of the folder
+// fails, the new content is in place and the error is returned.
 func Replace(target FS, name string, data []byte, perm fs.FileMode, durability Durability) error {
 	temporary := tempName(name)
 	file, err := target.Create(temporary, perm)
@@ -74,8 +73,8 @@ func Replace(target FS, name string, data []byte, perm fs.FileMode, durability D
 	return nil
 }
 
-// tempName returns a name in the same folder, so that the rename stays within
-// one file system. The leading dot keeps it apart from every name of a run.
+// tempName returns a name in the same folder, so that the rename stays within one file
+// system. The leading dot distinguishes it from every name of a run.
 func tempName(name string) string {
 	return path.Join(path.Dir(name), "."+path.Base(name)+"."+rand.Text()[:10]+".tmp")
 }

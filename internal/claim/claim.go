@@ -1,4 +1,4 @@
-// Package claim gives a name to one holder at a time, across processes.
+// Package claim provides named locks across processes.
 package claim
 
 import (
@@ -25,13 +25,12 @@ const Folder = ownfolder.State + "/claims"
 
 const suffix = ".lock"
 
-// patience is how long Take waits for a holder to release.
+// patience is how long Take waits for another holder.
 const patience = 500 * time.Millisecond
 
-// Take claims a name until release is called or the process ends. It returns
-// ErrTaken if another holder keeps the claim for longer than half a second, and
-// the cause of ctx when that ends first. On a system without file locks
-// nobody is kept out.
+// Take claims a name until release is called or the process ends. It returns ErrTaken
+// if another holder keeps the claim for longer than half a second, and the cause of ctx
+// when that ends first. On a system without file locks every claim succeeds.
 func Take(ctx context.Context, root *os.Root, name string) (release func(), err error) {
 	for _, each := range []string{ownfolder.State, Folder} {
 		if err := ownfolder.Mkdir(root, each, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -49,9 +48,9 @@ func Take(ctx context.Context, root *os.Root, name string) (release func(), err 
 	return held.release, err
 }
 
-// State reports whether somebody holds a claim, and whether its last holder left a mark
-// of unfinished work: it was killed, or called Leave. It makes nothing. On a system
-// without file locks nobody is seen to hold one.
+// State reports whether a claim is held, and whether its last holder left unfinished
+// work because it was killed or called Leave. It creates no file. On a system without
+// file locks no claim is reported as held.
 func State(root *os.Root, name string) (held, left bool) {
 	found, err := attempt(root, fileOf(name), os.O_RDWR)
 	if err == nil {
@@ -60,8 +59,8 @@ func State(root *os.Root, name string) (held, left bool) {
 	return errors.Is(err, ErrTaken), err == nil
 }
 
-// Leave marks the work under a claim as unfinished, as the end of a killed process
-// does. The next to take the claim removes the mark.
+// Leave marks the work under a claim as unfinished, like a killed process. The next
+// Take removes the mark.
 func Leave(root *os.Root, name string) {
 	if file, err := root.OpenFile(fileOf(name), os.O_CREATE|os.O_RDWR, 0o600); err == nil {
 		_ = file.Close()
@@ -74,7 +73,7 @@ func fileOf(name string) string {
 	return path.Join(Folder, hex.EncodeToString(sum[:16])+suffix)
 }
 
-// notTaken drops ErrTaken: the attempt is repeated.
+// notTaken maps ErrTaken to nil, so that the attempt is repeated.
 func notTaken(err error) error {
 	if errors.Is(err, ErrTaken) {
 		return nil
@@ -91,12 +90,12 @@ type claimed struct {
 
 // release removes the file before it releases the lock.
 func (c claimed) release() {
-	_ = c.root.Remove(c.name) // a file that stays is taken again
+	_ = c.root.Remove(c.name) // a remaining file is reused
 	_ = c.file.Close()
 }
 
-// attempt takes the lock of a file. A holder removes its file on release, so a
-// lock counts only if the file still has its name; otherwise it is ErrTaken.
+// attempt takes the lock of a file. A holder removes its file on release, so a lock
+// counts only if the file still exists under its name; otherwise it is ErrTaken.
 func attempt(root *os.Root, name string, flags int) (claimed, error) {
 	file, err := regular.Open(root, name, flags, 0o600)
 	if err != nil {

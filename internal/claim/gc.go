@@ -12,10 +12,9 @@ import (
 	"savant/internal/regular"
 )
 
-// GC removes the files of claims that nobody holds, which killed processes
-// leave, and returns how many there were; dry only counts them. Those of the names in
-// unfinished stay: they are marks, see State. On a system without file locks it removes
-// nothing.
+// GC removes the files that killed processes left of their claims, and returns their
+// number; dry only counts them. It keeps those named in unfinished, which are marks,
+// see State. On a system without file locks it removes nothing.
 func GC(ctx context.Context, root *os.Root, unfinished []string, dry bool) (removed int, err error) {
 	if !filelock.Supported {
 		return 0, nil
@@ -37,7 +36,7 @@ func GC(ctx context.Context, root *os.Root, unfinished []string, dry bool) (remo
 		}
 		held, err := attempt(root, path.Join(Folder, each.Name()), os.O_RDWR)
 		if err != nil {
-			continue // somebody holds it
+			continue // held
 		}
 		removed++
 		if dry {

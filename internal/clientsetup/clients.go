@@ -13,17 +13,19 @@ import (
 // Client is a program that Savant can be set up for.
 type Client struct {
 	Name, Title string
-	// Hooks says whether the client has hooks that Savant can use.
+	// Hooks reports whether the client has hooks that Savant can use.
 	Hooks bool
-	// Notes tell what a person should know after the set-up.
+	// Notes are hints for the person after the set-up.
 	Notes []string
-	// home are folders or files below the home folder that show that it is installed.
+	// home are folders or files below the home folder whose existence shows that the client
+	// is installed.
 	home []string
-	// own and project are its files for a person and for a project; nil for none.
+	// own and project return its configuration files for a person and for a project; nil if
+	// it has none.
 	own, project func(Target) []wanted
 }
 
-// wanted is a file and what belongs into it: entries, or the whole text.
+// wanted is a file with its wanted content: entries, or the whole text.
 type wanted struct {
 	path    string
 	format  configedit.Format
@@ -32,7 +34,7 @@ type wanted struct {
 	client  string // of a whole file
 }
 
-// isOwn says whether a whole file is one that Savant wrote.
+// isOwn reports whether Savant wrote a whole file.
 func (w wanted) isOwn(t Target, text []byte) bool {
 	return t.isOwn(strings.ReplaceAll(string(text), `","`, " "), w.client)
 }
@@ -72,7 +74,7 @@ func (c Client) files(t Target) ([]wanted, error) {
 	return c.project(t), nil
 }
 
-// Found are those of the client's traces that are in the home folder.
+// Found returns the existing paths of Client.home.
 func (c Client) Found(t Target, exists func(string) bool) []string {
 	var found []string
 	for _, name := range c.home {
@@ -83,8 +85,8 @@ func (c Client) Found(t Target, exists func(string) bool) []string {
 	return found
 }
 
-// server is an MCP server as most clients write it. The order of the fields is the order
-// in the file.
+// server is an MCP server in the form of most clients. The fields are in the order of
+// the file.
 type server struct {
 	Type    string            `json:"type,omitempty"`
 	Command string            `json:"command"`
@@ -94,7 +96,8 @@ type server struct {
 	Timeout int               `json:"timeout,omitempty"`
 }
 
-// environment is what the server gets: MCP_SERVICE, and SAVANT_PATH where it is named.
+// environment returns the server's variables: MCP_SERVICE, and SAVANT_PATH if path is
+// set.
 func (t Target) environment(path string) map[string]string {
 	env := map[string]string{"MCP_SERVICE": t.Service}
 	if path != "" {
@@ -112,7 +115,7 @@ func entry(value any, path ...string) []configedit.Entry {
 	return []configedit.Entry{{Path: path, Value: value}}
 }
 
-// hook is a hook as a shell's line.
+// hook is the shell command of a hook.
 func (t Target) hook(client string) string { return quoted(t.Program, t.OS) + " hook " + client }
 
 // quoted is a program's path for a shell.
@@ -136,12 +139,13 @@ func (t Target) hookEntries(client string, byEvent map[string]any, path ...strin
 	return list
 }
 
-// isHook says whether a value starts `savant hook CLIENT`, as a line or as words.
+// isHook reports whether a value runs `savant hook CLIENT`, as a line or as words.
 func (t Target) isHook(value any, client string) bool {
 	return t.isOwn(strings.Join(texts(value), " ")+" ", client+" ")
 }
 
-// isOwn says whether a text names this program, or one called savant, and its hook.
+// isOwn reports whether a text contains this program, or one called savant, with its
+// hook.
 func (t Target) isOwn(text, client string) bool {
 	return (strings.Contains(text, "savant") || strings.Contains(text, t.Program)) && strings.Contains(text, "hook "+client)
 }

@@ -8,22 +8,23 @@ import (
 	"savant/internal/configedit"
 )
 
-// Command is a program as a client's configuration starts it.
+// Command is a command in a client's configuration.
 type Command struct {
 	Words []string
-	// Line is given instead of Words where the client has a shell read it.
+	// Line is set instead of Words if the client runs it through a shell.
 	Line string
 	Env  map[string]string
 }
 
-// Configured is what a client's configuration says of Savant.
+// Configured is the state of Savant in a client's configuration.
 type Configured struct {
 	Server, Hook Command
-	// Missing are the files that lack an entry, or hold another one than Setup would write.
+	// Missing are the files that lack an entry, or have a different one than Setup would
+	// write.
 	Missing []string
 }
 
-// Configured reads the client's files. Codes as Setup.
+// Configured reads the client's files, with the errors of Setup.
 func (c Client) Configured(t Target) (Configured, error) {
 	var found Configured
 	changes, err := c.Setup(t)
@@ -80,7 +81,7 @@ func listOf(value any) []any {
 	return list
 }
 
-// serverOf reads the forms of a server that the clients have.
+// serverOf parses the clients' forms of a server.
 func serverOf(value any) (Command, error) {
 	object, _ := value.(map[string]any)
 	if below, ok := object["transport"].(map[string]any); ok {
@@ -107,7 +108,7 @@ func serverOf(value any) (Command, error) {
 	return made, nil
 }
 
-// hookOf is the command somewhere in a hook's entry.
+// hookOf finds the command in a hook's entry.
 func hookOf(value any) Command {
 	switch v := value.(type) {
 	case []any:
@@ -135,7 +136,7 @@ func hookOf(value any) Command {
 	return Command{}
 }
 
-// hookOfFile is the command in a file that is Savant's: a plugin, or hooks as JSON.
+// hookOfFile finds the command in a file owned by Savant: a plugin, or hooks as JSON.
 func hookOfFile(text string) Command {
 	if _, rest, ok := strings.Cut(text, "const COMMAND = "); ok {
 		line, _, _ := strings.Cut(rest, "\n")

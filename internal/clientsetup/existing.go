@@ -2,7 +2,7 @@ package clientsetup
 
 import "os"
 
-// existing is the first of the files that is there, else the first one.
+// existing returns the first existing file, else the first one.
 func existing(paths ...string) string {
 	for _, path := range paths {
 		if _, err := os.Lstat(path); err == nil {

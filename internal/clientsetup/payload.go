@@ -6,7 +6,7 @@ import (
 	"savant/fault"
 )
 
-// Event is a call of a tool that a client is about to make.
+// Event is an upcoming tool call of a client.
 type Event struct {
 	Session, Folder string
 	// Next is true for think.next of Savant's server, false for a line of the shell.
@@ -14,10 +14,10 @@ type Event struct {
 	Input any
 }
 
-// beforeNames are the names of the event before a tool, where it is not Claude Code's.
+// beforeNames are the names of the event before a tool, if different from Claude Code's.
 var beforeNames = map[string]string{"gemini-cli": "BeforeTool", "cursor": "preToolUse", "copilot-cli": "preToolUse"}
 
-// Payload is what the client's hook reads on stdin for an event.
+// Payload is the input of the client's hook for an event.
 func (c Client) Payload(e Event) ([]byte, error) {
 	name, tool := beforeNames[c.Name], "Bash"
 	if name == "" {

@@ -1,5 +1,5 @@
-// Package clientsetup writes Savant into the configuration of MCP clients: the server,
-// and the hooks that hold the client's model to its run. What others wrote stays.
+// Package clientsetup adds Savant to the configuration of MCP clients: the server, and
+// the hooks that enforce a run. It preserves all other content.
 package clientsetup
 
 import (
@@ -17,45 +17,44 @@ import (
 	"savant/internal/configedit"
 )
 
-// Target says what is set up and where.
+// Target configures a set-up.
 type Target struct {
 	// Program is the absolute path of Savant: a client started from the desktop often
 	// has another PATH than a shell.
 	Program string
-	// Service is MCP_SERVICE of the server.
+	// Service is the server's MCP_SERVICE.
 	Service string
 	// Home is the person's home folder.
 	Home string
 	// Project is the folder whose configuration is written; empty for the person's own.
 	Project string
-	// Folder is SAVANT_PATH of the server for a client that has no notion of a project;
-	// empty for none.
+	// Folder is the server's SAVANT_PATH for a client without projects; it may be empty.
 	Folder string
 	// OS is the operating system, in Go's names.
 	OS string
-	// Variable reads the environment.
+	// Variable looks up an environment variable.
 	Variable func(string) (string, bool)
 }
 
-// Change is what becomes of one file.
+// Change is the change of one file.
 type Change struct {
 	Path          string
 	Before, After []byte
-	// Existed is false for a file that is made; Gone is true for one that is removed.
+	// Existed is false for a created file; Gone is true for a removed one.
 	Existed, Gone bool
 	mode          fs.FileMode
-	target        string // the file that a link leads to
+	target        string // the target of a symbolic link
 }
 
-// Changed says whether the file changes.
+// Changed reports whether the file changes.
 func (c Change) Changed() bool { return c.Gone || !bytes.Equal(c.Before, c.After) }
 
-// maxFile bounds a configuration file, in bytes. Claude Code keeps much in its own.
+// maxFile bounds a configuration file, in bytes. Claude Code's is large.
 const maxFile = 64 << 20
 
-// Setup returns what would become of the client's files. INVALID_PARAMS for a file that
-// cannot be read or written, and for a client that has no configuration of projects;
-// nothing is written.
+// Setup returns the changes of the client's files without writing them. INVALID_PARAMS
+// for a file that cannot be read or written, and for a project if the client has no
+// project configuration.
 func (c Client) Setup(t Target) ([]Change, error) {
 	return c.changes(t, func(w wanted, now Change) (Change, error) {
 		if w.whole != "" {
@@ -74,9 +73,9 @@ func (c Client) Setup(t Target) ([]Change, error) {
 	})
 }
 
-// Undo returns what would become of the client's files without Savant's entries. A file
-// that Setup made, and that nobody has changed since, goes; one that it changed gets its
-// bytes back. Codes as Setup.
+// Undo returns the changes that remove Savant's entries. A file that Setup created and
+// nobody changed since is removed; one that Setup changed gets its original bytes back.
+// The errors are those of Setup.
 func (c Client) Undo(t Target) ([]Change, error) {
 	return c.changes(t, func(w wanted, now Change) (Change, error) {
 		if !now.Existed {
@@ -136,7 +135,7 @@ func refused(path string, err error) error {
 	return fault.New(said.Code, "%s: %s; nothing is changed", path, said.Details)
 }
 
-// read reads a file, through links.
+// read reads a file, following links.
 func read(path string) (Change, error) {
 	now := Change{Path: path, target: path, mode: 0o600}
 	target, err := filepath.EvalSymlinks(path)
@@ -178,9 +177,9 @@ func escaped(path string) string {
 	return strings.NewReplacer(`[`, `\[`, `*`, `\*`, `?`, `\?`).Replace(path)
 }
 
-// Apply writes the changes: each file whole or not at all, with its mode, through links.
-// What stood there is kept beside it. It stops with STATE_CONFLICT where a file changed
-// since it was read.
+// Apply writes each change atomically, keeping the file's mode, following links, and
+// saving a backup next to the file. It stops with STATE_CONFLICT if a file changed since
+// it was read.
 func Apply(changes []Change, now time.Time) error {
 	for _, change := range changes {
 		if !change.Changed() {

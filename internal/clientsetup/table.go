@@ -8,8 +8,8 @@ import (
 	"savant/think/gate/clients"
 )
 
-// table returns the rows. The places and forms are those of the clients' documentation;
-// the first six were tried with the real programs.
+// table returns the clients. Paths and formats follow their documentation; the first
+// six were tested with the real programs.
 func table() []Client {
 	return []Client{
 		{Name: "claude-code", Title: "Claude Code", Hooks: true, home: []string{".claude", ".claude.json"}, own: claudeOwn, project: claudeProject,
@@ -36,7 +36,7 @@ func table() []Client {
 	}
 }
 
-// below is a file of a folder that a variable may name.
+// below is a file in a folder that an environment variable may override.
 func (t Target) below(variable, folder string, name ...string) string {
 	base := filepath.Join(t.Home, folder)
 	if named, ok := t.Variable(variable); ok && named != "" {
@@ -69,8 +69,8 @@ const (
 	seconds   = 10 // the hook answers within two
 )
 
-// claudeHooks start the program without a shell. onFailure refuses the call where the
-// hook cannot be started.
+// claudeHooks start the program without a shell. onFailure refuses the call if the hook
+// cannot be started.
 func claudeHooks(t Target) []configedit.Entry {
 	hook := func(more object) object {
 		made := object{"type": "command", "command": t.Program, "args": []string{"hook", "claude-code"}, "timeout": seconds}
@@ -98,7 +98,7 @@ func claudeProject(t Target) []wanted {
 		{path: t.in(".claude", "settings.json"), entries: claudeHooks(t)}}
 }
 
-// lineHooks are hooks in the form of Claude Code whose command is a shell's line.
+// lineHooks are hooks in the form of Claude Code with a shell command.
 func lineHooks(t Target, client string, limit int, events map[string]string) []configedit.Entry {
 	made := object{}
 	for event, matcher := range events {
@@ -109,12 +109,12 @@ func lineHooks(t Target, client string, limit int, events map[string]string) []c
 
 var claudeEvents = map[string]string{"PreToolUse": everyTool, "PostToolUse": thinkTool, "Stop": ""}
 
-// codexTable is the server for Codex, which passes few variables on.
+// codexTable is the server for Codex, which passes few environment variables on.
 func codexTable(t Target) []configedit.Entry {
 	return entry(configedit.Table{{Key: "command", Value: t.Program}, {Key: "args", Value: []string{"mcp"}}, {Key: "env", Value: t.environment("")}}, "mcp_servers", "savant")
 }
 
-// codexHooks have no name: Codex does not know that key.
+// codexHooks have no name, a key that Codex does not support.
 func codexHooks(t Target) []configedit.Entry {
 	made := object{}
 	for event, matcher := range claudeEvents {
@@ -136,7 +136,7 @@ func geminiOwn(t Target) []wanted { return gemini(t, "") }
 
 func geminiProject(t Target) []wanted { return gemini(t, ".") }
 
-// gemini counts in milliseconds.
+// gemini is configured with timeouts in milliseconds.
 func gemini(t Target, path string) []wanted {
 	entries := append(entry(t.server("", path), "mcpServers", "savant"),
 		lineHooks(t, "gemini-cli", seconds*1000, map[string]string{"BeforeTool": ".*", "AfterTool": ".*think.*", "AfterAgent": ""})...)
@@ -152,7 +152,7 @@ func qwen(t Target, path string) []wanted {
 	return []wanted{{path: t.in(".qwen", "settings.json"), entries: entries}}
 }
 
-// plugin is the file that a client loads in the place of hooks.
+// plugin is the file that a client loads instead of hooks.
 func plugin(t Target, client, path string) wanted {
 	text, err := clients.Plugin(client, []string{t.Program, "hook", client})
 	if err != nil { // the clients of this table that call it have one: a test reads each
@@ -191,7 +191,7 @@ func clineOwn(t Target) []wanted {
 		plugin(t, "cline", t.in(".cline", "plugins", "savant.js"))}
 }
 
-// application is where the operating system keeps an application's files.
+// application is the operating system's folder for application data.
 func (t Target) application(name ...string) string {
 	switch t.OS {
 	case "darwin":
@@ -218,7 +218,7 @@ func cursorOwn(t Target) []wanted { return cursor(t) }
 
 func cursorProject(t Target) []wanted { return cursor(t) }
 
-// hookFile is a file of hooks that is Savant's as a whole.
+// hookFile is a file of hooks owned by Savant.
 func hookFile(client, path string, content any) wanted {
 	text, err := json.MarshalIndent(content, "", "  ")
 	if err != nil { // maps and strings can always be encoded

@@ -1,6 +1,6 @@
-// Package configedit adds entries to configuration files that people write by hand,
-// and takes them out again. Only the bytes of the entry change: comments, order,
-// indentation, line ends and a byte order mark stay.
+// Package configedit adds entries to hand-written configuration files, and removes
+// them. It changes only the bytes of the entry, and preserves comments, order,
+// indentation, line ends and a byte order mark.
 package configedit
 
 import (
@@ -11,7 +11,7 @@ import (
 	"savant/fault"
 )
 
-// Format is how a file is written.
+// Format is the format of a file.
 type Format string
 
 // JSON may have comments and trailing commas (JSONC). TOML is version 1.0.
@@ -20,32 +20,31 @@ const (
 	TOML Format = "toml"
 )
 
-// Entry is one thing that belongs into a file.
+// Entry is a wanted entry of a file.
 type Entry struct {
-	// Path leads to the entry by the names of members. Objects that are missing on
-	// the way are made.
+	// Path is the path to the entry by member names. Missing objects on the path are
+	// created.
 	Path []string
-	// Value is what JSON can hold; in TOML, a Table.
+	// Value is a JSON value; in TOML, a Table.
 	Value any
-	// Own is nil where Path names the entry itself. Else Path names an array, and Own
-	// tells the element of it that is the entry from those of others.
+	// Own is nil if Path names the entry itself. Otherwise Path names an array, and Own
+	// identifies the entry among its elements.
 	Own func(element any) bool
-	// Keep is for what the file needs anyway, such as its version: it is set where it is
-	// missing, and never replaced or removed.
+	// Keep is for members that the file needs anyway, such as its version: a missing one
+	// is set, an existing one is never replaced or removed.
 	Keep bool
 }
 
 var bom = []byte("\xef\xbb\xbf")
 
-// Set returns the text with every entry in it. What is there already stays, so the
-// same twice changes nothing. INVALID_PARAMS where the text cannot be read, with the
-// line, or where something else stands in the place of an entry.
+// Set returns the text with every entry. It is idempotent. INVALID_PARAMS for a syntax
+// error, with the line, and for a different value on the path of an entry.
 func Set(text []byte, format Format, entries []Entry) ([]byte, error) {
 	return edited(text, format, entries, false)
 }
 
-// Remove returns the text without the entries, whatever their values are, and without
-// objects and arrays that are empty then. Codes as Set.
+// Remove returns the text without the entries, whatever their values, and without
+// objects and arrays that became empty. The errors are those of Set.
 func Remove(text []byte, format Format, entries []Entry) ([]byte, error) {
 	return edited(text, format, entries, true)
 }
@@ -92,8 +91,8 @@ func splice(text []byte, from, to int, by string) []byte {
 	return append(append(bytes.Clone(text[:from]), by...), text[to:]...)
 }
 
-// unchangedElsewhere holds what an edit made of a text against what it should have
-// made: nothing but the entry may differ. A difference is a defect of this package.
+// unchangedElsewhere verifies an edit: nothing but the entry may differ. A difference
+// is a defect of this package.
 func unchangedElsewhere(made, wanted any) error {
 	if !reflect.DeepEqual(made, wanted) {
 		return fault.New(fault.Internal, "the edit would change more than its entry; the file is left as it is")
@@ -101,8 +100,7 @@ func unchangedElsewhere(made, wanted any) error {
 	return nil
 }
 
-// Get returns the value that a path leads to in a text, and whether there is one.
-// Codes as Set.
+// Get returns the value at a path, and whether it exists. The errors are those of Set.
 func Get(text []byte, format Format, path []string) (any, bool, error) {
 	plain, _ := bytes.CutPrefix(text, bom)
 	if len(bytes.TrimSpace(plain)) == 0 {

@@ -19,7 +19,7 @@ type item struct {
 	value      hujson.Value
 }
 
-// items are those of an object or an array; ok is false for anything else.
+// items returns the items of an object or an array; ok is false for other values.
 func items(v hujson.Value) (list []item, ok bool) {
 	switch c := v.Value.(type) {
 	case *hujson.Object:
@@ -37,7 +37,8 @@ func items(v hujson.Value) (list []item, ok bool) {
 	return nil, false
 }
 
-// ended is a copy of the text that ends its last line: hujson wants a comment to end.
+// ended returns a copy of the text with a final newline, because hujson requires comments
+// to end.
 func ended(text []byte) []byte { return append(bytes.Clone(text), '\n') }
 
 func parseJSON(text []byte) (hujson.Value, error) {
@@ -48,7 +49,7 @@ func parseJSON(text []byte) (hujson.Value, error) {
 	return root, nil
 }
 
-// plainJSON is the value of a text as Go knows it.
+// plainJSON decodes a text to Go values.
 func plainJSON(text []byte) (value any, err error) {
 	standard, err := hujson.Standardize(ended(text))
 	if err != nil {
@@ -60,8 +61,8 @@ func plainJSON(text []byte) (value any, err error) {
 	return value, nil
 }
 
-// find walks down the path as far as it goes: the deepest value, and what of the path
-// is missing below it.
+// find follows the path as far as it exists: it returns the deepest value and the
+// missing rest of the path.
 func find(text []byte, root hujson.Value, path []string) (at hujson.Value, missing []string, err error) {
 	at = root
 	for i, name := range path {
@@ -89,7 +90,7 @@ func find(text []byte, root hujson.Value, path []string) (at hujson.Value, missi
 	return at, nil, nil
 }
 
-// has says whether something stands at the path.
+// has reports whether a value exists at the path.
 func has(text []byte, path []string) bool {
 	root, err := hujson.Parse(ended(text))
 	if err != nil {
@@ -127,7 +128,7 @@ func setJSON(text []byte, entry Entry) ([]byte, error) {
 	return made, unchangedElsewhere(after, withEntry(before, entry, value))
 }
 
-// plainOf is a value as it reads when it has been written.
+// plainOf returns a value as decoded after encoding.
 func plainOf(value any) (plain any, err error) {
 	data, err := json.Marshal(value)
 	if err == nil {
@@ -167,7 +168,7 @@ func setMember(text []byte, entry Entry, plain any) ([]byte, error) {
 	return replaceJSON(text, own.value, entry.Value, plain)
 }
 
-// nested wraps an entry in the objects that are missing on its way.
+// nested wraps an entry in the missing objects of its path.
 func nested(names []string, entry Entry) any {
 	value := entry.Value
 	if entry.Own != nil {
@@ -179,7 +180,7 @@ func nested(names []string, entry Entry) any {
 	return value
 }
 
-// ownItem is the element of an array that is the entry; nil if there is none.
+// ownItem returns the array's element for which own is true, or nil.
 func ownItem(text []byte, array hujson.Value, own func(any) bool) (*item, error) {
 	list, _ := items(array)
 	for i := range list {
@@ -209,7 +210,7 @@ func replaceJSON(text []byte, at hujson.Value, value, plain any) ([]byte, error)
 	return splice(text, at.StartOffset, at.EndOffset, written), nil
 }
 
-// withEntry is the plain value of a text once the entry is in it.
+// withEntry is the expected plain value of a text after adding the entry.
 func withEntry(at any, entry Entry, value any) any {
 	if len(entry.Path) == 0 {
 		if entry.Own == nil {

@@ -10,8 +10,8 @@ import (
 	"savant/fault"
 )
 
-// insert puts an item behind the last one of an object or an array, on a line of its
-// own where the others have that. name is nil for an element.
+// insert appends an item to an object or an array, on a separate line if the other
+// items have one. name is nil for an element.
 func insert(text []byte, in hujson.Value, name *string, value any) ([]byte, error) {
 	list, ok := items(in)
 	if !ok {
@@ -54,7 +54,7 @@ func insert(text []byte, in hujson.Value, name *string, value any) ([]byte, erro
 	return splice(splice(text, end, end, nl+inner+written), last, last, ","), nil
 }
 
-// cut takes an item out, with the comma and the line end that go with it.
+// cut removes an item with its comma and line end.
 func cut(text []byte, in hujson.Value, i int) []byte {
 	list, _ := items(in)
 	it := list[i]
@@ -65,7 +65,7 @@ func cut(text []byte, in hujson.Value, i int) []byte {
 		return splice(text, in.StartOffset+1, in.EndOffset-1, "")
 	case text[after] == ',':
 		return splice(text, start, after+1, "")
-	case i > 0: // the last one: the comma before it goes, too
+	case i > 0: // the last one: also remove the comma before it
 		comma := skipExtra(text, list[i-1].end)
 		return splice(splice(text, max(start, comma+1), it.end, ""), comma, comma+1, "")
 	}
@@ -74,7 +74,7 @@ func cut(text []byte, in hujson.Value, i int) []byte {
 
 func onlySpace(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
 
-// skipExtra is the offset behind white space and comments.
+// skipExtra returns the offset after white space and comments.
 func skipExtra(text []byte, at int) int {
 	for at < len(text) {
 		rest := text[at:]
@@ -96,7 +96,7 @@ func skipExtra(text []byte, at int) int {
 	return at
 }
 
-// lineIndent is the white space at the begin of the line that holds the offset.
+// lineIndent is the indentation of the line at an offset.
 func lineIndent(text []byte, at int) string {
 	line := text[bytes.LastIndexByte(text[:at], '\n')+1 : at]
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
@@ -113,7 +113,7 @@ func indentUnit(text []byte) string {
 	return "  "
 }
 
-// render writes a value: on one line, or on several behind an indentation.
+// render encodes a value on one line, or on several with an indentation.
 func render(text []byte, value any, indent string, lines bool) (string, error) {
 	var written bytes.Buffer
 	encoder := json.NewEncoder(&written)

@@ -64,7 +64,7 @@ func removeItem(text []byte, entry Entry) (made []byte, removed bool, err error)
 	return cut(text, at, i), true, nil
 }
 
-// prune takes out what is empty on the path, from its end, without the root.
+// prune removes empty values on the path, from its end, except the root.
 func prune(text []byte, path []string) ([]byte, error) {
 	for n := len(path); n > 0; n-- {
 		root, err := parseJSON(text)
@@ -91,8 +91,8 @@ func prune(text []byte, path []string) ([]byte, error) {
 	return text, nil
 }
 
-// withoutEntry is the plain value of a text once the entry is out of it. What is empty
-// on the path counts as absent: a comment in it may have kept it.
+// withoutEntry is the expected plain value of a text after removing the entry. Empty
+// values on the path count as absent, because a comment may have preserved them.
 func withoutEntry(at any, entry Entry) any {
 	switch v := at.(type) {
 	case []any:

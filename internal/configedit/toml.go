@@ -31,8 +31,7 @@ func parseTOML(text []byte) (map[string]any, error) {
 	return value, nil
 }
 
-// setTOML writes a table with a header of its own at the end of the text, or in the
-// place where a table of that header stands.
+// setTOML replaces the table with the entry's header, or appends it to the text.
 func setTOML(text []byte, entry Entry) ([]byte, error) {
 	before, err := parseTOML(text)
 	if err != nil {
@@ -80,16 +79,16 @@ func removeTOML(text []byte, entry Entry) ([]byte, error) {
 	}
 	setTable(before, entry.Path, nil)
 	return replaceBlock(text, "["+strings.Join(entry.Path, ".")+"]", before, func(from, to int) []byte {
-		if to == len(text) { // the empty line that Set wrote before it
+		if to == len(text) { // the empty line that Set added before it
 			from = len(bytes.TrimSuffix(text[:from], []byte(newline(text))))
 		}
 		return splice(text, from, to, "")
 	})
 }
 
-// replaceBlock changes the text where a table stands: from its header to the line before
-// the next one. A line within a text may look like its header: the first counts after
-// whose change the file reads as wanted.
+// replaceBlock changes the lines of a table, from its header up to the next one. A line
+// inside a multi-line string may look like the header, so it takes the first candidate
+// whose change makes the file decode as wanted.
 func replaceBlock(text []byte, header string, wanted map[string]any, change func(from, to int) []byte) ([]byte, error) {
 	failed := error(fault.New(fault.InvalidParams, "%s is there, but not under a header of its own; remove it by hand", header))
 	for at := 0; at < len(text); {
@@ -110,7 +109,7 @@ func replaceBlock(text []byte, header string, wanted map[string]any, change func
 	return nil, failed
 }
 
-// blockOf finds the next lines that look like a table, at or after a place.
+// blockOf finds the next lines that look like a table with the header, from an offset.
 func blockOf(text []byte, at int, header string) (from, to int, ok bool) {
 	from, to = -1, len(text)
 	for line := range bytes.Lines(text[at:]) {
@@ -174,7 +173,7 @@ func quote(text string) string {
 	return quoted.String()
 }
 
-// tableAt is the table that a path leads to; nil if there is none.
+// tableAt returns the table at a path, or nil.
 func tableAt(at map[string]any, path []string) map[string]any {
 	for _, name := range path {
 		below, ok := at[name].(map[string]any)
@@ -186,8 +185,7 @@ func tableAt(at map[string]any, path []string) map[string]any {
 	return at
 }
 
-// setTable puts a table where the path leads; nil takes it out, and tables that are
-// empty then.
+// setTable sets the table at a path; nil removes it, with tables that became empty.
 func setTable(at map[string]any, path []string, table map[string]any) {
 	if len(path) == 1 {
 		if table == nil {

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 )
 
-// mcpBundle writes a bundle that Claude Desktop installs with a click
-// (MCPB manifest 0.3). Its name contains mcp, which the MCP registry asks for.
+// mcpBundle writes a bundle that Claude Desktop installs with a click (MCPB manifest
+// 0.3). Its name contains mcp, as the MCP registry requires.
 func (r release) mcpBundle(t target, program file, documents []file) error {
 	files, err := filled(r.values(t), [2]string{"manifest.json", "mcpb.json.tmpl"})
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 )
 
-// packageJSON is what npm reads of a package.
+// packageJSON is an npm package.json.
 type packageJSON struct {
 	Name         string            `json:"name"`
 	Version      string            `json:"version"`

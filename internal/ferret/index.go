@@ -11,7 +11,7 @@ import (
 	_ "modernc.org/sqlite" // the driver of FerretDB
 )
 
-// lookEvery is how often new collections are looked for.
+// lookEvery is the polling interval for new collections.
 const lookEvery = 50 * time.Millisecond
 
 // indexed adds to every table the index that MongoDB has on _id. FerretDB makes one,

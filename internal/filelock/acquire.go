@@ -7,15 +7,15 @@ import (
 	"savant/fault"
 )
 
-// A lock that is not free is told after notice, and given up after patience.
+// A wait for a lock is reported after notice, and fails after patience.
 const (
 	notice   = 2 * time.Second
 	patience = 30 * time.Second
 )
 
-// Acquire is Wait for a lock that other processes hold for a moment only. Where one
-// keeps it, whoever Telling names hears of that after two seconds; after thirty the
-// error is STATE_CONFLICT. name is what is locked, as a person knows it.
+// Acquire is Wait for a lock that processes hold only briefly. After two seconds it
+// calls the function of Telling; after thirty it fails with STATE_CONFLICT. name
+// describes the lock for a person.
 func Acquire(ctx context.Context, name string, try func() (bool, error)) error {
 	if locked, err := try(); locked || err != nil {
 		return err
@@ -33,8 +33,8 @@ func Acquire(ctx context.Context, name string, try func() (bool, error)) error {
 
 type teller struct{}
 
-// Telling returns a context in which tell is called with the name of a lock that is
-// waited for.
+// Telling returns a context for which Acquire calls tell with the name of a lock that
+// it waits for.
 func Telling(ctx context.Context, tell func(name string)) context.Context {
 	return context.WithValue(ctx, teller{}, tell)
 }

@@ -1,7 +1,7 @@
-// Package filelock takes advisory locks on open files. A lock orders processes,
-// and two handles of one process too. It ends when its file is closed, so also
-// when its process is killed. On a system without flock every lock is granted
-// and nobody is kept out: see Supported.
+// Package filelock takes advisory locks on open files. A lock excludes other processes
+// and other handles of the same process. It ends when its file is closed, so also when
+// its process is killed. On a system without flock every lock is granted: see
+// Supported.
 package filelock
 
 import (
@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The pause between two attempts grows from the first to the longest.
+// Back-off between two attempts.
 const (
 	firstPause   = 50 * time.Microsecond
 	longestPause = 2 * time.Millisecond

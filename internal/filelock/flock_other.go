@@ -4,11 +4,11 @@ package filelock
 
 import "os"
 
-// Supported says whether a lock keeps others out on this system.
+// Supported reports whether locks exclude others on this system.
 const Supported = false
 
 // TryLock grants every lock.
 func TryLock(*os.File, bool) (bool, error) { return true, nil }
 
-// Unlock has nothing to release.
+// Unlock does nothing.
 func Unlock(*os.File) error { return nil }

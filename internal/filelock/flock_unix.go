@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Supported says whether a lock keeps others out on this system.
+// Supported reports whether locks exclude others on this system.
 const Supported = true
 
 // TryLock takes the lock of a file, shared or exclusive, and returns false if

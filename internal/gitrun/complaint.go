@@ -10,18 +10,18 @@ import (
 	"savant/fault"
 )
 
-// Complaint is a git that ran and failed, with what it wrote on standard error.
+// Complaint is the error of a failed git command, with its standard error.
 type Complaint struct{ Text string }
 
 func (c *Complaint) Error() string { return c.Text }
 
-// NoRepository says whether git found no repository with a working tree.
+// NoRepository reports whether git found no repository with a working tree.
 func (c *Complaint) NoRepository() bool {
 	return strings.Contains(c.Text, "not a git repository") || strings.Contains(c.Text, "must be run in a work tree")
 }
 
-// notStarted says why git did not start. A folder that is missing gives the same
-// error as a program that is.
+// notStarted explains why git did not start. The system gives the same error for a
+// missing folder and a missing program.
 func (c Command) notStarted(ctx context.Context, err error) error {
 	if _, missing := os.Stat(c.Folder); missing == nil && (errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist)) {
 		return fault.New(fault.EngineOffline, "git is not installed, or not on PATH")

@@ -1,6 +1,6 @@
-// Package gitrun runs the git program on repositories that somebody else may
-// have prepared: no program that a repository's configuration names is run, git
-// writes nothing, fetches nothing and asks nobody, and its output is bounded.
+// Package gitrun runs git safely on untrusted repositories: git runs no program from a
+// repository's configuration, writes nothing, fetches nothing and does not prompt, and
+// its output is bounded.
 package gitrun
 
 import (
@@ -16,8 +16,8 @@ import (
 	"savant/fault"
 )
 
-// settings silence what a repository's own configuration could make git run,
-// read or print. They win over every configuration file.
+// settings disable what a repository's configuration could make git run, read or print.
+// They override every configuration file.
 var settings = []string{
 	"core.fsmonitor=false",
 	"core.hooksPath=/dev/null",
@@ -32,19 +32,19 @@ var settings = []string{
 	"safe.bareRepository=explicit",
 }
 
-// passed are the only variables git gets from this process: GIT_DIR,
-// GIT_EXTERNAL_DIFF and the like must not be among them.
+// passed are the only environment variables git inherits. GIT_DIR, GIT_EXTERNAL_DIFF
+// and similar ones must not be among them.
 var passed = []string{"PATH", "HOME", "XDG_CONFIG_HOME", "USER", "LOGNAME", "TMPDIR", "SYSTEMROOT"}
 
-// fixed variables: no prompt, no lock taken, no object fetched, messages and
-// dates in one language, paths taken literally.
+// fixed variables: no prompts, no locks, no fetching of objects, untranslated messages
+// and dates, literal paths.
 var fixed = []string{
 	"LC_ALL=C", "TZ=UTC", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none",
 	"GIT_LITERAL_PATHSPECS=1", "GIT_PAGER=cat",
 }
 
 const (
-	// maxComplaint bounds what is kept of git's standard error, in bytes.
+	// maxComplaint bounds the stored part of git's standard error, in bytes.
 	maxComplaint = 4 << 10
 	// grace is how long git's output may stay open after git was killed.
 	grace = 2 * time.Second
@@ -56,33 +56,32 @@ type Command struct {
 	Folder string
 	// Variables are added to git's environment, as NAME=value.
 	Variables []string
-	// Settings are added to those that are always made, as name=value.
+	// Settings are further git settings, as name=value.
 	Settings []string
 	// Input is git's standard input.
 	Input string
-	// Limit is how many bytes of output are read at most; git is killed when
-	// there are more.
+	// Limit bounds the output in bytes; git is killed beyond it.
 	Limit int
 	// Args are the arguments, the subcommand first.
 	Args []string
 }
 
-// Output is what git printed: at most Limit bytes. Cut says that there was more.
+// Output is git's output, at most Limit bytes. Cut says that there was more.
 type Output struct {
 	Data []byte
 	Cut  bool
 }
 
-// Records returns the parts of the output that end in NUL. What follows the last
-// NUL is left out: of a cut output it may be incomplete.
+// Records returns the parts of the output that end in NUL. It omits the part after the
+// last NUL, which may be incomplete in a cut output.
 func (o Output) Records() []string {
 	all := strings.Split(string(o.Data), "\x00")
 	return all[:len(all)-1]
 }
 
 // Run runs git to its end. Errors are ENGINE_OFFLINE (git is not installed),
-// TOOL_DENIED (the repository belongs to another user), TOOL_FAILED (ctx
-// ended, or git waits for a pipe), and a Complaint where git itself failed.
+// TOOL_DENIED (the repository belongs to another user), TOOL_FAILED (ctx ended, or git
+// waits for a pipe), and a Complaint if git itself failed.
 func Run(ctx context.Context, c Command) (Output, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

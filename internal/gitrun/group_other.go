@@ -4,5 +4,5 @@ package gitrun
 
 import "os/exec"
 
-// ownGroup leaves the process as it is: only unix has process groups to end.
+// ownGroup does nothing: only unix has process groups.
 func ownGroup(*exec.Cmd) {}

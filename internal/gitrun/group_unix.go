@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// ownGroup makes the end of a call the end of every process it started.
+// ownGroup makes the end of a command kill all its descendants.
 func ownGroup(command *exec.Cmd) {
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }

@@ -11,13 +11,12 @@ import (
 	"savant/fault"
 )
 
-// patience is how long git may run before it is looked at whether it waits for a
-// file that is none.
+// patience is how long git may run before endWaiting checks for pipes and devices.
 const patience = time.Second
 
-// endWaiting ends git, by cancel, where a file of rules in the working tree is a
-// pipe or a device: git would wait for who writes to it. It is looked for only once
-// git takes long, since it costs a walk through the tree.
+// endWaiting cancels git if an ignore or attributes file in the working tree is a pipe
+// or a device, on which git would block. The check walks the tree, so it runs only
+// after patience.
 func endWaiting(ctx context.Context, folder string, cancel context.CancelCauseFunc) {
 	select {
 	case <-ctx.Done():
@@ -25,7 +24,7 @@ func endWaiting(ctx context.Context, folder string, cancel context.CancelCauseFu
 	case <-time.After(patience):
 	}
 	top := topOf(folder)
-	_ = filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error { // what cannot be read, git does not read
+	_ = filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error { // git cannot read unreadable folders either
 		switch name := filepath.Base(path); {
 		case ctx.Err() != nil:
 			return fs.SkipAll
@@ -33,7 +32,7 @@ func endWaiting(ctx context.Context, folder string, cancel context.CancelCauseFu
 			return nil
 		case name == ".git" && entry.IsDir():
 			return fs.SkipDir
-		case name != ".gitignore" && name != ".gitattributes", entry.IsDir(), entry.Type().IsRegular(), entry.Type()&fs.ModeSymlink != 0: // git follows no link here
+		case name != ".gitignore" && name != ".gitattributes", entry.IsDir(), entry.Type().IsRegular(), entry.Type()&fs.ModeSymlink != 0: // git does not follow links here
 			return nil
 		}
 		named, err := filepath.Rel(top, path)
@@ -45,7 +44,7 @@ func endWaiting(ctx context.Context, folder string, cancel context.CancelCauseFu
 	})
 }
 
-// topOf returns the working tree that a folder is in, or the folder.
+// topOf returns the working tree that contains a folder, or the folder itself.
 func topOf(folder string) string {
 	for at := folder; ; at = filepath.Dir(at) {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {

@@ -1,4 +1,4 @@
-// Package httpclient says which redirects Savant's HTTP clients follow.
+// Package httpclient is the redirect policy of Savant's HTTP clients.
 package httpclient
 
 import (
@@ -7,10 +7,10 @@ import (
 	"net/http"
 )
 
-// maxRedirects is how often one request is redirected within its origin.
+// maxRedirects bounds the redirects of one request.
 const maxRedirects = 3
 
-// ErrRedirected is the error of a redirect that is not followed.
+// ErrRedirected is the error of a refused redirect.
 var ErrRedirected = errors.New("its redirect is not followed")
 
 // SameOrigin is a CheckRedirect for requests that carry credentials or a body. It

@@ -1,6 +1,6 @@
-// Package jobs is a queue in a database that several machines share. One thing
-// decides everything: a document is inserted under a unique key, and only the first
-// insert wins. So a job is computed at least once and has one result.
+// Package jobs is a job queue in a database that several machines share. It relies on
+// one guarantee: of concurrent inserts under a unique key, only the first succeeds. A
+// job is computed at least once and has exactly one result.
 //
 // The keys of the job j, whose parts are separated by a character that no id has:
 //
@@ -27,22 +27,22 @@ import (
 	"savant/internal/mongo"
 )
 
-// separator stands between the parts of a key. No id has it.
+// separator separates the parts of a key. No id contains it.
 const separator = "\x1f"
 
-// Queue is jobs in one collection. Its methods may be called at once.
+// Queue is the jobs of one collection. Its methods are safe for concurrent use.
 type Queue struct{ documents *mongo.Collection }
 
 // New returns the queue in a collection.
 func New(documents *mongo.Collection) *Queue { return &Queue{documents} }
 
-// Result is how a job ended: with an answer, or with an error.
+// Result is the result of a job: an answer or an error.
 type Result struct {
 	Answer json.RawMessage `json:"answer,omitempty"`
 	Error  *fault.Error    `json:"error,omitempty"`
-	// Cancelled says that nobody waits for the job any more.
+	// Cancelled says that the job was cancelled.
 	Cancelled bool `json:"cancelled,omitempty"`
-	// Owner is who computed it, and Claim the number of its claim; 0 for nobody.
+	// Owner is the worker that computed it, Claim the number of its claim; 0 if none.
 	Owner string `json:"owner,omitempty"`
 	Claim int    `json:"claim,omitempty"`
 }
@@ -53,13 +53,14 @@ func key(id string, parts ...string) string {
 
 func numbered(n int) string { return fmt.Sprintf("%04d", n) }
 
-// Enqueue adds a job unless there is one of its id. A job that has ended is not begun
-// again. INVALID_PARAMS for an id that cannot be a key; else the database's failure.
+// Enqueue adds a job. It is idempotent by id: an existing job, even an ended one, is
+// unchanged. INVALID_PARAMS for an id that cannot be a key; else the database's
+// failure.
 func (q *Queue) Enqueue(ctx context.Context, id string, body []byte) error {
 	return q.EnqueueFor(ctx, id, "", body)
 }
 
-// EnqueueFor is Enqueue for workers that accept what the job needs, a short text.
+// EnqueueFor is Enqueue for workers that accept needs, a short text.
 func (q *Queue) EnqueueFor(ctx context.Context, id, needs string, body []byte) error {
 	if id == "" || len(id) > 900 || strings.ContainsAny(id, separator+"\x00") {
 		return fault.New(fault.InvalidParams, "%q cannot be the id of a job: expected 1 to 900 bytes", fault.Cut(id, 100))
@@ -69,7 +70,7 @@ func (q *Queue) EnqueueFor(ctx context.Context, id, needs string, body []byte) e
 		return err
 	}
 	if !won {
-		// Whoever inserted it may have died before the list was written.
+		// The process that inserted the job may have died before it wrote the list.
 		if _, ended, err := q.Result(ctx, id); err != nil || ended {
 			return err
 		}
@@ -77,31 +78,32 @@ func (q *Queue) EnqueueFor(ctx context.Context, id, needs string, body []byte) e
 	return q.list(ctx, id, needs, q.documents.Now())
 }
 
-// list says that a job waits. A second entry does no harm: it is removed like the first.
+// list adds a job to the list of waiting jobs. A duplicate entry does no harm: it is
+// removed like the first.
 func (q *Queue) list(ctx context.Context, id, needs string, since time.Time) error {
 	_, err := q.documents.Insert(ctx, mongo.Document{Key: listKey(id, since), Meta: needs})
 	return err
 }
 
-// The list is read in the order of time, so that a job is not passed over for ever.
+// The list is read in the order of time, so that no job starves.
 const todo = "todo"
 
-// The list of jobs that have ended and are to be pruned some day is in the same order.
+// The list of ended jobs to prune has the same order.
 const done = "done"
 
 func listKey(id string, since time.Time) string { return key(todo, moment(since), id) }
 
-// moment is a time in a key.
+// moment encodes a time for a key.
 func moment(at time.Time) string { return fmt.Sprintf("%015d", at.UnixMilli()) }
 
-// listed is the id in a key of the list.
+// listed returns the id in a key of the list.
 func listed(listKey string) string {
 	_, rest, _ := strings.Cut(listKey, separator)
 	_, id, _ := strings.Cut(rest, separator)
 	return id
 }
 
-// Result returns how a job ended, and whether it has.
+// Result returns the result of a job, and whether it has one.
 func (q *Queue) Result(ctx context.Context, id string) (Result, bool, error) {
 	found, ended, err := q.documents.Find(ctx, key(id, "result"))
 	if err != nil || !ended {
@@ -114,7 +116,7 @@ func (q *Queue) Result(ctx context.Context, id string) (Result, bool, error) {
 	return result, true, nil
 }
 
-// settle ends a job and says whether this result is the one that stands.
+// settle ends a job, and reports whether this result was the first.
 func (q *Queue) settle(ctx context.Context, id string, result Result) (bool, error) {
 	body, err := json.Marshal(result)
 	if err != nil {
@@ -127,21 +129,20 @@ func (q *Queue) settle(ctx context.Context, id string, result Result) (bool, err
 	return q.documents.Insert(ctx, document)
 }
 
-// Cancel ends a job that nobody waits for, unless it has ended. Who computes it learns
-// that with its next beat.
+// Cancel ends a job unless it has ended. Its worker notices at the next heartbeat.
 func (q *Queue) Cancel(ctx context.Context, id string) error {
 	_, err := q.settle(ctx, id, Result{Cancelled: true})
 	return err
 }
 
-// EndLost ends a job whose process is lost, and which nobody else does.
+// EndLost ends a job that is bound to a lost process.
 func (q *Queue) EndLost(ctx context.Context, id string) error {
 	_, err := q.settle(ctx, id, Result{Error: fault.New(fault.EngineOffline, "the process that had it was lost")})
 	return err
 }
 
-// Lost waits for a sign of life of whoever has a job, for a lease at most, and says
-// whether there was none.
+// Lost waits up to a lease for a heartbeat of the job's owner, and reports whether
+// there was none.
 func (q *Queue) Lost(ctx context.Context, id string, lease time.Duration) (bool, error) {
 	first := ""
 	for began := time.Now(); ; {
@@ -168,7 +169,7 @@ func (q *Queue) Lost(ctx context.Context, id string, lease time.Duration) (bool,
 	}
 }
 
-// Claimed says who computes a job; owner is empty if nobody has taken it yet.
+// Claimed returns the owner of a job, "" if it is unclaimed.
 func (q *Queue) Claimed(ctx context.Context, id string) (owner string, err error) {
 	claims, err := q.claims(ctx, id)
 	if len(claims) > 0 {
@@ -177,7 +178,7 @@ func (q *Queue) Claimed(ctx context.Context, id string) (owner string, err error
 	return owner, err
 }
 
-// claims are those of a job, by their number.
+// claims returns the claims of a job in order.
 func (q *Queue) claims(ctx context.Context, id string) (list []mongo.Document, err error) {
 	err = q.documents.Heads(ctx, key(id, "claim", ""), key(id, "claim", "~"), func(d mongo.Document) error {
 		list = append(list, d)
@@ -186,13 +187,13 @@ func (q *Queue) claims(ctx context.Context, id string) (list []mongo.Document, e
 	return list, err
 }
 
-// The pauses between two looks at a result, where the database does not tell of it.
+// Polling intervals for a result without change streams.
 const (
 	firstPause = 20 * time.Millisecond
 	lastPause  = time.Second
 )
 
-// Wait returns how a job ends. It returns the cause of ctx when that ends first.
+// Wait waits for the result of a job. It returns the cause of ctx if that ends first.
 func (q *Queue) Wait(ctx context.Context, id string) (Result, error) {
 	result, ended, err := q.Result(ctx, id)
 	if err != nil || ended {
@@ -214,10 +215,10 @@ func (q *Queue) Wait(ctx context.Context, id string) (Result, error) {
 	}
 }
 
-// Waiting is how many jobs are in the list: those without a result, and those of which no
-// worker has seen yet that they have one.
+// Waiting counts the listed jobs: those without a result, and ended ones that no worker
+// has unlisted yet.
 func (q *Queue) Waiting(ctx context.Context) (int, error) {
-	ids := map[string]bool{} // a job may be in the list more than once
+	ids := map[string]bool{} // a job may be listed twice
 	err := q.documents.Heads(ctx, key(todo, ""), key(todo, "~"), func(d mongo.Document) error {
 		ids[listed(d.Key)] = true
 		return nil
@@ -225,9 +226,8 @@ func (q *Queue) Waiting(ctx context.Context) (int, error) {
 	return len(ids), err
 }
 
-// unlist takes a job that has ended off the list of those that wait. A job that is to be
-// pruned some day is put on the list of those that have ended before: whatever happens in
-// between, it is on one of the two.
+// unlist removes an ended job from the list of waiting jobs. A job to prune is first
+// added to the list of ended jobs, so that after a crash it is on at least one of them.
 func (q *Queue) unlist(ctx context.Context, id, entry string, prunes bool) error {
 	if prunes {
 		if _, err := q.documents.Insert(ctx, mongo.Document{Key: key(done, moment(q.documents.Now()), id)}); err != nil {
@@ -237,8 +237,8 @@ func (q *Queue) unlist(ctx context.Context, id, entry string, prunes bool) error
 	return q.documents.Delete(ctx, entry)
 }
 
-// Unlist takes the jobs off the list of those that wait that have ended, though no worker
-// would have taken them.
+// Unlist removes ended jobs from the list of waiting jobs, including those that no worker
+// accepts.
 func (q *Queue) Unlist(ctx context.Context) error {
 	var entries []string
 	err := q.documents.Heads(ctx, key(todo, ""), key(todo, "~"), func(d mongo.Document) error {
@@ -257,16 +257,16 @@ func (q *Queue) Unlist(ctx context.Context) error {
 	return err
 }
 
-// Prune removes jobs that ended before a time, whole. It has to be long past any
-// timeout: a client that asks again for a removed job has it computed again. It reads no
-// more than what it removes.
+// Prune removes all documents of jobs that ended before a time. The age must exceed
+// every timeout by far, because a repeated question for a removed job is computed again.
+// It reads only what it removes.
 func (q *Queue) Prune(ctx context.Context, before time.Time) (n int, err error) {
 	var ended []string
 	err = q.documents.Heads(ctx, key(done, ""), key(done, moment(before)), func(d mongo.Document) error {
 		ended = append(ended, d.Key)
 		return nil
 	})
-	removed := map[string]bool{} // two workers may have put a job on the list
+	removed := map[string]bool{} // two workers may have listed a job
 	for _, entry := range ended {
 		if id := listed(entry); err == nil && !removed[id] {
 			err = q.Remove(ctx, id)
@@ -284,7 +284,7 @@ func (q *Queue) Prune(ctx context.Context, before time.Time) (n int, err error) 
 	return len(removed), err
 }
 
-// Remove removes a job, whole. Its last document is the job itself.
+// Remove removes all documents of a job, the job itself last.
 func (q *Queue) Remove(ctx context.Context, id string) error {
 	var keys []string
 	err := q.documents.Heads(ctx, id+separator, id+separator+"~", func(d mongo.Document) error {

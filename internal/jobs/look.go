@@ -7,28 +7,28 @@ import (
 	"savant/internal/mongo"
 )
 
-// cancelledMark is the meta of a result that says that a job was cancelled.
+// cancelledMark is the meta of the result of a cancelled job.
 const cancelledMark = "cancelled"
 
-// Standing says how a job stands.
+// Standing is the state of a job.
 type Standing struct {
 	ID string
-	// Needs is what a worker has to have for it.
+	// Needs is what the job requires of a worker.
 	Needs string
-	// Claims is how often it was claimed; Owner has the last claim.
+	// Claims is the number of claims; Owner has the last one.
 	Claims int
 	Owner  string
-	// Returned: the last claim was given back, so that the job waits again.
+	// Returned: the last claim was given back, so the job waits again.
 	Returned bool
-	// Ended: it has a result; Cancelled: the result is that it was cancelled.
+	// Ended: the job has a result. Cancelled: it was cancelled.
 	Ended, Cancelled bool
 }
 
-// Waiting says that nobody does the job, and somebody is to.
+// Waiting reports whether the job is unfinished and unclaimed.
 func (s Standing) Waiting() bool { return !s.Ended && (s.Claims == 0 || s.Returned) }
 
-// Look says how the jobs stand whose id begins with a prefix, by their ids. It is one
-// question to the database, and reads no body.
+// Look returns the standing of the jobs with an id prefix, sorted by id. It takes one
+// query and reads no bodies.
 func (q *Queue) Look(ctx context.Context, prefix string) (list []Standing, err error) {
 	err = q.documents.Heads(ctx, prefix, prefix+"\U0010ffff", func(d mongo.Document) error {
 		id, part, within := strings.Cut(d.Key, separator)
@@ -44,8 +44,8 @@ func (q *Queue) Look(ctx context.Context, prefix string) (list []Standing, err e
 	return list, err
 }
 
-// note takes what a document beside the job says. They come by their keys: beats and
-// claims before ends, a result last.
+// note applies a document of the job. Documents come in key order: beats and claims
+// before ends, the result last.
 func (s *Standing) note(part, meta string) {
 	switch kind, number, _ := strings.Cut(part, separator); kind {
 	case "claim":

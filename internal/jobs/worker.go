@@ -13,54 +13,54 @@ import (
 	"savant/internal/mongo"
 )
 
-// Job is one that a worker has claimed.
+// Job is a claimed job.
 type Job struct {
 	ID   string
 	Body []byte
-	// Claim is the number of the claim. Whoever has a higher one has taken the job over.
+	// Claim is the number of the claim, a fencing token: a higher one has taken the job
+	// over.
 	Claim int
 	entry mongo.Document // of the list
 }
 
-// Worker takes jobs from a queue.
+// Worker claims and computes jobs of a queue.
 type Worker struct {
 	Queue *Queue
 	// Owner names the worker for people, such as host and process.
 	Owner string
-	// Concurrency is how many jobs are done at once.
+	// Concurrency bounds the jobs computed at once.
 	Concurrency int
-	// Lease is how long a claim holds without a sign of life of its owner.
+	// Lease is how long a claim lasts without a heartbeat.
 	Lease time.Duration
-	// MaxClaims sets a job aside that was claimed so often in vain.
+	// MaxClaims is the number of failed claims after which a job is set aside.
 	MaxClaims int
-	// Do computes the answer of a job. Its context ends when the job was taken over or
-	// cancelled, with ErrLost. A *Returned gives the job back; any other error is its
+	// Do computes the answer of a job. Its context is cancelled with ErrLost when the job
+	// is taken over or cancelled. A *Returned gives the job back; any other error is its
 	// result.
 	Do func(ctx context.Context, job Job) ([]byte, error)
-	// Accepts says whether the worker has what a job needs; nil: it has whatever is asked for.
+	// Accepts reports whether the worker meets the needs of a job; nil accepts all.
 	Accepts func(needs string) bool
-	// Bound says that only the process that enqueued a job does it, by what it needs; nil:
-	// none is. Such a job ends when that process is lost.
+	// Bound reports, by its needs, whether a job is bound to the process that enqueued it;
+	// nil binds none. A bound job ends when its process is lost.
 	Bound func(needs string) bool
-	// Prunes says that jobs that have ended are removed by Prune some day.
+	// Prunes says that Prune will remove ended jobs.
 	Prunes bool
 	// Code is what a failure of the database is told under.
 	Code fault.Code
 	// Log may be nil.
 	Log *slog.Logger
 
-	seen map[string]sighting // by entry of the list, what was last seen of the job's owner
+	seen map[string]sighting // the last sighting of each job's owner, by entry of the list
 
 	mu    sync.Mutex
 	taken map[string]bool // jobs in this process
 }
 
-// Returned is an error of Do that gives the job back for another attempt, which may be
-// another worker's.
+// Returned is an error of Do that gives the job back for another attempt by any worker.
 type Returned struct {
 	Err error
-	// Blameless says that the job is not the reason, as when the worker ends or the
-	// database is away: the claim does not count as one in vain.
+	// Blameless says that the job is not the cause, for example when the worker ends or
+	// the database is unreachable: the claim does not count as failed.
 	Blameless bool
 }
 
@@ -72,8 +72,9 @@ func (r *Returned) Unwrap() error { return r.Err }
 // ErrLost is the cause when the job of a context was taken over, or has ended.
 var ErrLost = errors.New("the job was taken over, cancelled or ended by somebody else")
 
-// sighting is a claim, its beat and when that was first seen, by this process's clock.
-// Before next the claim holds in any case, or the job rests, so nobody looks.
+// sighting is a claim and its heartbeat, with the time of first observation by this
+// process's clock. The job is not checked before next, because until then its claim
+// certainly holds or the job rests.
 type sighting struct {
 	claim, beat string
 	at, next    time.Time
@@ -94,9 +95,8 @@ func (s sighting) look(claim, beat string, now time.Time, lease time.Duration) s
 	return s
 }
 
-// The pauses of a worker that found nothing, where the database does not tell of what
-// comes. A long list is read less often; where so much is under way there are others who
-// read it.
+// Polling intervals of an idle worker without change streams. A long list is read less
+// often, because other workers read it too.
 const (
 	firstIdle    = 20 * time.Millisecond
 	lastIdle     = 100 * time.Millisecond
@@ -104,7 +104,7 @@ const (
 	longestIdle  = time.Second
 )
 
-// rest returns how long the pause may be with so many entries in the list.
+// rest returns the longest pause for a number of listed entries.
 func rest(entries int, told bool) time.Duration {
 	if told {
 		return longestIdle
@@ -112,8 +112,8 @@ func rest(entries int, told bool) time.Duration {
 	return min(lastIdle+time.Duration(entries)*idleForEntry, longestIdle)
 }
 
-// Run takes jobs until ctx ends, then waits for those in hand. The database may be gone
-// for a while: the worker says so once, and goes on when it is back.
+// Run claims jobs until ctx ends, then waits for the open ones. If the database is
+// unreachable, the worker logs that once and continues when it is back.
 func (w *Worker) Run(ctx context.Context) error {
 	w.taken = map[string]bool{}
 	log := cmp.Or(w.Log, slog.New(slog.DiscardHandler))
@@ -132,7 +132,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		})
 		switch {
 		case err != nil && ctx.Err() == nil:
-			// Nobody could show a sign of life meanwhile: each lease begins anew.
+			// No worker could send a heartbeat meanwhile, so each lease restarts.
 			clear(w.seen)
 			if !down {
 				log.Warn("the queue cannot be reached; trying again", "error", mongo.Coded(w.Code, "jobs are neither taken nor renewed", err))
@@ -154,9 +154,9 @@ func (w *Worker) Run(ctx context.Context) error {
 	return nil
 }
 
-// take claims what waits, and hands it to begin, which gives the place in free back.
-// Nothing is claimed before there is a place for it: its beat could not be written.
-// length is how many entries the list has.
+// take claims waiting jobs and passes them to begin, which releases the semaphore free.
+// It acquires free before each claim, because a claimed job needs heartbeats at once.
+// length is the number of listed entries.
 func (w *Worker) take(ctx context.Context, free chan struct{}, begin func(Job)) (found bool, length int, err error) {
 	var entries, bound []mongo.Document
 	seen := map[string]sighting{}
@@ -178,7 +178,7 @@ func (w *Worker) take(ctx context.Context, free chan struct{}, begin func(Job)) 
 	if err != nil {
 		return false, length, err
 	}
-	w.seen = seen // what left the list is forgotten
+	w.seen = seen // forgets unlisted jobs
 	for _, entry := range bound {
 		if err := w.endIfLost(ctx, entry); err != nil {
 			return false, length, err
@@ -222,7 +222,7 @@ func (w *Worker) hold(id string, holds bool) {
 	}
 }
 
-// claim takes a job of the list unless it has ended or somebody else has it.
+// claim claims a listed job unless it has ended or its claim is held.
 func (w *Worker) claim(ctx context.Context, entry mongo.Document) (Job, bool, error) {
 	id := listed(entry.Key)
 	_, ended, err := w.Queue.Result(ctx, id)
@@ -236,13 +236,13 @@ func (w *Worker) claim(ctx context.Context, entry mongo.Document) (Job, bool, er
 	if err != nil {
 		return Job{}, false, err
 	}
-	vain, open, why, err := w.vain(ctx, id, entry.Key, claims)
+	failed, open, why, err := w.failedClaims(ctx, id, entry.Key, claims)
 	if err != nil || open {
 		return Job{}, false, err
 	}
-	if vain >= w.MaxClaims {
+	if failed >= w.MaxClaims {
 		_, err := w.Queue.settle(ctx, id, Result{Error: fault.New(fault.ReasoningUnavailable,
-			"it was set aside after %d attempts; the last one: %s", vain, why)})
+			"it was set aside after %d attempts; the last one: %s", failed, why)})
 		return Job{}, false, err
 	}
 	found, there, err := w.Queue.documents.Find(ctx, id)
@@ -257,7 +257,7 @@ func (w *Worker) claim(ctx context.Context, entry mongo.Document) (Job, bool, er
 	return Job{ID: id, Body: found.Body, Claim: n, entry: entry}, won && err == nil, err
 }
 
-// endIfLost ends a job that nobody else does when whoever enqueued it is lost.
+// endIfLost ends a bound job if its process is lost.
 func (w *Worker) endIfLost(ctx context.Context, entry mongo.Document) error {
 	id := listed(entry.Key)
 	_, ended, err := w.Queue.Result(ctx, id)
@@ -281,9 +281,9 @@ func (w *Worker) endIfLost(ctx context.Context, entry mongo.Document) error {
 	return w.Queue.EndLost(ctx, id)
 }
 
-// vain counts the claims that came to nothing. open says that the last one still holds, or
-// was given back a moment ago; why is the reason of the last that was given back.
-func (w *Worker) vain(ctx context.Context, id, entry string, claims []mongo.Document) (n int, open bool, why string, err error) {
+// failedClaims counts the failed claims. open says that the last claim still holds, or was
+// given back a moment ago; why is the reason of the last one given back.
+func (w *Worker) failedClaims(ctx context.Context, id, entry string, claims []mongo.Document) (n int, open bool, why string, err error) {
 	why = "the worker was lost"
 	for i, claim := range claims {
 		end, ended, err := w.Queue.documents.Find(ctx, key(id, "end", numbered(i+1)))
@@ -308,7 +308,7 @@ func (w *Worker) vain(ctx context.Context, id, entry string, claims []mongo.Docu
 	return n, false, why, nil
 }
 
-// blamelessMark begins the reason of a claim that was given back and does not count.
+// blamelessMark prefixes the reason of a returned claim that does not count as failed.
 const blamelessMark = "ending: "
 
 // workerEnded is the reason of a worker that ends: another one can do the job at once.
@@ -328,13 +328,13 @@ func (w *Worker) rested(entry, claim string) bool {
 	return !now.Before(last.next)
 }
 
-// lives says whether the owner of a claim showed a sign of life within the lease, as
-// seen from here. It is looked at four times in a lease.
+// lives reports whether the owner of a claim sent a heartbeat within the lease, by this
+// process's clock. It is checked four times in a lease.
 func (w *Worker) lives(ctx context.Context, id, entry string, n int, claim mongo.Document) bool {
 	nonce := claim.Nonce
 	if beat, there, err := w.Queue.documents.Find(ctx, key(id, "beat", numbered(n))); err != nil {
 		clear(w.seen)
-		return true // nothing is known
+		return true // unknown
 	} else if there {
 		nonce = beat.Nonce
 	}
@@ -344,7 +344,7 @@ func (w *Worker) lives(ctx context.Context, id, entry string, n int, claim mongo
 	return now.Sub(seen.at) < w.Lease
 }
 
-// do computes a job while its beat is written, and ends it.
+// do computes a job while sending heartbeats, and ends it.
 func (w *Worker) do(ctx context.Context, job Job, log *slog.Logger) {
 	defer w.hold(job.ID, false)
 	worker := ctx
@@ -379,8 +379,8 @@ func (w *Worker) do(ctx context.Context, job Job, log *slog.Logger) {
 	})
 }
 
-// insist tries until the database took something, or the worker has ended and a moment
-// is over: an answer that was paid for should not be lost.
+// insist retries a write until it succeeds, or until lastMoment after the worker's end,
+// so that a paid answer is not lost.
 func (w *Worker) insist(ctx context.Context, log *slog.Logger, what string, try func(context.Context) error) {
 	patient, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -402,11 +402,11 @@ func (w *Worker) insist(ctx context.Context, log *slog.Logger, what string, try 
 	}
 }
 
-// lastMoment is what a worker that ends takes to write what it has.
+// lastMoment is the time that an ending worker has for its last writes.
 const lastMoment = time.Second
 
-// beat shows a sign of life until ctx ends, and loses the job where it has ended or is
-// somebody else's.
+// beat sends heartbeats until ctx ends, and cancels the job if it has ended or was
+// taken over.
 func (w *Worker) beat(ctx context.Context, job Job, lose context.CancelCauseFunc) {
 	for {
 		select {
@@ -430,7 +430,7 @@ func (w *Worker) beat(ctx context.Context, job Job, lose context.CancelCauseFunc
 	}
 }
 
-// giveBack lets others have the job at once.
+// giveBack makes the job claimable at once.
 func (w *Worker) giveBack(ctx context.Context, job Job, why *Returned) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastMoment)
 	defer cancel()
@@ -438,15 +438,15 @@ func (w *Worker) giveBack(ctx context.Context, job Job, why *Returned) {
 	if why.Blameless {
 		reason = blamelessMark + reason
 	}
-	// Without it the lease runs out.
+	// On failure the lease expires.
 	_, err := w.Queue.documents.Insert(ctx, mongo.Document{Key: key(job.ID, "end", numbered(job.Claim)), Meta: reason})
 	now := time.Now()
 	if err != nil || listKey(job.ID, now) == job.entry.Key {
 		return
 	}
-	// Others look at a new entry at once, and at the one that they know when they next look
-	// at the owner.
+	// Other workers check a new entry at once, but a known entry only at their next check
+	// of its owner.
 	if err := w.Queue.list(ctx, job.ID, job.entry.Meta, now); err == nil {
-		_ = w.Queue.documents.Delete(ctx, job.entry.Key) // whoever finds that the job has ended removes it
+		_ = w.Queue.documents.Delete(ctx, job.entry.Key) // a worker that finds the job ended removes it
 	}
 }

@@ -1,5 +1,5 @@
-// Package journal appends lines to a file and reads them back after a crash.
-// What a line holds, and how it proves that it is whole, is its user's.
+// Package journal appends lines to a file and reads them back after a crash. The caller
+// defines the content of a line and how to detect a torn write.
 package journal
 
 import (
@@ -17,14 +17,13 @@ type File interface {
 	Sync() error
 }
 
-// ErrLineRemains is wrapped by the error of an Append whose line may still be in
-// the file although it was not acknowledged. Call Recover before the journal
-// is read again.
+// ErrLineRemains is wrapped by the error of an Append whose unacknowledged line may
+// still be in the file. Call Recover before reading the journal again.
 var ErrLineRemains = errors.New("the line may be in the file")
 
-// Append writes a line, which ends in a newline, at the end of a journal. If
-// durable is set it returns after one sync; otherwise a crash of the machine
-// may lose the line. A line that failed is cut off again.
+// Append writes a line, which ends in a newline, at the end of a journal. If durable is
+// set it returns after one sync; otherwise a crash of the machine may lose the line. A
+// failed line is truncated.
 func Append(file File, end int64, line []byte, durable bool) error {
 	_, err := file.WriteAt(line, end)
 	if err == nil && durable {
@@ -39,10 +38,10 @@ func Append(file File, end int64, line []byte, durable bool) error {
 	return err
 }
 
-// Recover makes a journal of size bytes end durably with its last whole line,
-// which begins at last and ends at end. It cuts off a torn line, and writes
-// the last line again: if a sync of it failed before, the system may hold the
-// line in memory only and count it as written.
+// Recover makes a journal of size bytes end durably with its last whole line, which
+// begins at last and ends at end. It truncates a torn line, and rewrites the last line:
+// after a failed sync, the system may hold the line only in memory and consider it
+// written.
 func Recover(file File, last, end, size int64) error {
 	line := make([]byte, end-last)
 	if n, err := file.ReadAt(line, last); n < len(line) {
@@ -59,14 +58,13 @@ func Recover(file File, last, end, size int64) error {
 	return file.Sync()
 }
 
-// ErrNoNewline is the error of a last line that is whole but for its newline:
-// no crash leaves that.
+// ErrNoNewline is the error of a valid last line without its newline, which no crash
+// can cause.
 var ErrNoNewline = errors.New("does not end in a newline")
 
-// Read calls visit with each line from an offset up to size, without its
-// newline. It leaves out a torn last line: one that a crash may have left of an
-// append that was not acknowledged. whole reports whether a line proves itself
-// whole, for instance by a checksum. An error of visit ends the reading.
+// Read calls visit with each line from an offset up to size, without its newline. It
+// drops a torn last line, the trace of an unacknowledged append. whole reports whether
+// a line is valid, for instance by a checksum. An error of visit ends the reading.
 func Read(file io.ReaderAt, from, size int64, whole func(line []byte) bool, visit func(line []byte) error) error {
 	reader := bufio.NewReaderSize(io.NewSectionReader(file, from, size-from), int(min(size-from+1, 256<<10)))
 	for at := from; at < size; {
@@ -75,7 +73,7 @@ func Read(file io.ReaderAt, from, size int64, whole func(line []byte) bool, visi
 			return err
 		}
 		if len(line) == 0 {
-			return nil // somebody cut the file meanwhile
+			return nil // the file was truncated meanwhile
 		}
 		last := at+int64(len(line)) >= size
 		content, ended := bytes.CutSuffix(line, []byte("\n"))
@@ -93,8 +91,7 @@ func Read(file io.ReaderAt, from, size int64, whole func(line []byte) bool, visi
 	return nil
 }
 
-// sector is the unit in which a crash may keep or lose what was written, in
-// bytes; disks with larger ones lose multiples of it.
+// sector is the unit of loss in a crash, in bytes; larger sectors are multiples of it.
 const sector = 512
 
 // holed reports whether a line at an offset of its file has zero bytes which

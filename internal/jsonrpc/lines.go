@@ -60,7 +60,7 @@ func (r *Reader) Next() ([]byte, error) {
 	}
 }
 
-// Writer writes whole lines, one Write each, from any goroutine.
+// Writer writes lines, one Write each. It is safe for concurrent use.
 type Writer struct {
 	mu     sync.Mutex
 	out    io.Writer
@@ -68,8 +68,8 @@ type Writer struct {
 	closed atomic.Bool
 }
 
-// NewWriter returns a Writer to out. failed, which may be nil, is told of each
-// message that could not be written.
+// NewWriter returns a Writer to out. failed, which may be nil, is called with the error
+// of each message that could not be written.
 func NewWriter(out io.Writer, failed func(error)) *Writer { return &Writer{out: out, failed: failed} }
 
 // ErrClosed is returned for lines written after Close.
@@ -79,7 +79,7 @@ var ErrClosed = errors.New("the stream has ended")
 // not marshal.
 var ErrEncoding = errors.New("the message does not marshal")
 
-// Write writes a message. Nil is none, and writes nothing.
+// Write writes a message. A nil message writes nothing.
 func (w *Writer) Write(message any) (err error) {
 	if message == nil {
 		return nil
@@ -102,6 +102,6 @@ func (w *Writer) Write(message any) (err error) {
 	return err
 }
 
-// Close drops what is written from now on. It does not wait for a Write that
-// is blocked: a client that no longer reads must not delay the end.
+// Close discards later messages. It does not wait for a blocked Write, so that a client
+// that stopped reading cannot delay shutdown.
 func (w *Writer) Close() { w.closed.Store(true) }

@@ -1,6 +1,6 @@
-// Package jsonrpc reads and writes JSON-RPC 2.0 messages, one a line, for the
-// MCP server and the MCP client. What is only passed on stays raw: numbers keep
-// their digits and nothing is decoded twice.
+// Package jsonrpc reads and writes JSON-RPC 2.0 messages, one a line, for the MCP
+// server and the MCP client. Forwarded parts stay raw, so that numbers keep their
+// digits and nothing is decoded twice.
 package jsonrpc
 
 import (
@@ -9,12 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// Version is the only version of JSON-RPC that is spoken.
+// Version is the supported version of JSON-RPC.
 const Version = "2.0"
 
-// The error codes of JSON-RPC. NotBegun is Savant's own: the request was not
-// begun because the server stops or has too much to do. JSON-RPC leaves -32000
-// to servers.
+// The error codes of JSON-RPC. NotBegun is Savant's own, in the range that JSON-RPC
+// reserves for servers: the request was not started because the server is stopping or
+// overloaded.
 const (
 	ParseError     = -32700
 	InvalidRequest = -32600
@@ -36,13 +36,13 @@ type Message struct {
 	Raw json.RawMessage
 }
 
-// IsResponse says whether the message answers a request of ours.
+// IsResponse reports whether the message is a response.
 func (m *Message) IsResponse() bool { return m.Method == "" }
 
-// IsNotification says whether the message wants no answer.
+// IsNotification reports whether the message is a notification.
 func (m *Message) IsNotification() bool { return m.Method != "" && m.ID == nil }
 
-// Request asks the other side.
+// Request is a request to the peer.
 type Request struct {
 	JSONRPC string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
@@ -50,7 +50,7 @@ type Request struct {
 	Params  any             `json:"params,omitempty"`
 }
 
-// Notification tells the other side and wants no answer.
+// Notification is a notification to the peer.
 type Notification struct {
 	JSONRPC string `json:"jsonrpc"`
 	Method  string `json:"method"`
@@ -70,7 +70,7 @@ type Reply struct {
 	Error   *Error          `json:"error,omitempty"`
 }
 
-// Error is why a request failed.
+// Error is the error of a failed request.
 type Error struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -80,12 +80,12 @@ type Error struct {
 // NoID is the id of a reply to a message whose own id could not be read.
 var NoID = json.RawMessage("null")
 
-// Succeed returns the reply of a request that went well.
+// Succeed returns a successful reply.
 func Succeed(id json.RawMessage, result any) *Reply {
 	return &Reply{JSONRPC: Version, ID: id, Result: result}
 }
 
-// Fail returns the reply of a request that failed; data may be nil.
+// Fail returns an error reply; data may be nil.
 func Fail(id json.RawMessage, code int, message string, data any) *Reply {
 	return &Reply{JSONRPC: Version, ID: id, Error: &Error{code, message, data}}
 }

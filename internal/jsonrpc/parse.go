@@ -10,8 +10,7 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// Parse reads one message. What cannot be served is returned as the reply that
-// says so.
+// Parse parses one message. For an invalid one it returns the error reply.
 func Parse(data []byte) (*Message, *Reply) {
 	if !json.Valid(data) {
 		err := json.Unmarshal(data, new(json.RawMessage))
@@ -25,7 +24,7 @@ func Parse(data []byte) (*Message, *Reply) {
 		return nil, Fail(readableID(data), InvalidRequest, `"jsonrpc" is not "2.0"`+nearMiss(data, "jsonrpc"), nil)
 	case m.Method == "" && m.Result == nil && m.Error == nil:
 		return nil, Fail(readableID(data), InvalidRequest, `"method" is missing`+nearMiss(data, "method"), nil)
-	case !utf8.Valid(m.ID): // a reply with it would not be JSON
+	case !utf8.Valid(m.ID): // a reply with this id would not be valid JSON
 		return nil, Fail(NoID, InvalidRequest, `"id" is not UTF-8`, nil)
 	case m.ID != nil && !ValidID(m.ID):
 		return nil, Fail(NoID, InvalidRequest, `"id" is neither a string nor a number`, nil)
@@ -33,13 +32,13 @@ func Parse(data []byte) (*Message, *Reply) {
 	return m, nil
 }
 
-// Refuse returns the reply to a message that is not as the protocol has it.
+// Refuse returns the error reply to a message that violates the protocol.
 func Refuse(data []byte, err error) *Reply {
 	return Fail(readableID(data), InvalidRequest, "this is not a JSON-RPC message: "+err.Error(), nil)
 }
 
-// Read is Parse for a client, which passes over what is no message: servers
-// print to their output by mistake, and some leave "jsonrpc" out.
+// Read is the lenient Parse of a client: some servers print other text to their output
+// or omit "jsonrpc".
 func Read(data []byte) (*Message, error) {
 	if !json.Valid(data) {
 		return nil, errors.New("it is not JSON")
@@ -130,7 +129,7 @@ func readableID(data []byte) json.RawMessage {
 	return NoID
 }
 
-// ValidID says whether a raw id is a string or a number, as MCP asks, that can
+// ValidID reports whether a raw id is a string or a number, as MCP requires, that can
 // be sent back.
 func ValidID(id json.RawMessage) bool {
 	kind := Kind(id)

@@ -7,11 +7,11 @@ import (
 	"sync"
 )
 
-// Pending holds the requests of ours that are not answered. Its zero value is
-// ready; it may be used by several goroutines at once.
+// Pending holds the unanswered requests to the peer. Its zero value is ready, and safe
+// for concurrent use.
 type Pending struct {
-	// Unguessable gives requests ids that nobody can guess: whoever answers may not be
-	// the one that was asked.
+	// Unguessable uses random ids, for connections where others than the peer could send
+	// an answer.
 	Unguessable bool
 
 	mu      sync.Mutex
@@ -36,15 +36,15 @@ func (p *Pending) Open() (json.RawMessage, <-chan *Message) {
 	return json.RawMessage(id), answer
 }
 
-// Forget gives up waiting for the answer to a request.
+// Forget stops waiting for the answer to a request.
 func (p *Pending) Forget(id json.RawMessage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.waiting, string(id))
 }
 
-// Deliver hands an answer to whoever asked. One that nobody waits for is
-// dropped. It returns whether somebody did.
+// Deliver passes an answer to its request, and reports whether the request was pending.
+// Other answers are dropped.
 func (p *Pending) Deliver(m *Message) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
