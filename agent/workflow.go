@@ -89,11 +89,13 @@ func (e workflowEnd) told(otherwise string) string {
 	return e.withFailed(otherwise)
 }
 
-// withFailed adds a line for each warning, and for each step that failed.
+// withFailed adds a line for each warning that the text does not have, and for each step that failed.
 func (e workflowEnd) withFailed(text string) string {
 	lines := []string{text}
 	for _, each := range e.Warnings {
-		lines = append(lines, "Warning: "+each)
+		if !strings.Contains(text, each) {
+			lines = append(lines, "Warning: "+each)
+		}
 	}
 	for _, each := range e.Failed {
 		lines = append(lines, fmt.Sprintf("Step %s failed: %s: %s", each.Step, each.Code, each.Details))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"strings"
 	"testing"
@@ -23,7 +24,48 @@ func TestAReviewTellsWhatItsModelDidNotSee(t *testing.T) {
 				"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, strings.NewReader(""), &stdout, &stderr)
 			require.Equal(t, exitOK, code, stdout.String()+stderr.String())
 			require.Contains(t, stdout.String(), ": comment\n\nNothing was found in what was seen.")
+			require.Contains(t, stdout.String(), "\n\n0 of 300 changed lines, in 1 parts. 300 lines are in parts that were not seen as a whole.\n")
+			require.Contains(t, stdout.String(), "| not seen as a whole: part 1 |")
+			require.Equal(t, 1, strings.Count(stdout.String(), "Warning: "))
 			require.Regexp(t, `(?m)^Warning: the input of step review_0 was cut: ollama:llama3 did not see \d+ tokens of it`, stdout.String())
 		})
 	}
+}
+
+// TestWhatAModelDidNotSeeIsInEachForm: SARIF and JSON say it as well as the workflow's own
+// outputs.
+func TestWhatAModelDidNotSeeIsInEachForm(t *testing.T) {
+	t.Parallel()
+	folder := repository(t, "package pay\n", "package pay\n"+strings.Repeat("// One more line of a large change.\n", 300))
+	review := func(args ...string) string {
+		o := newOllama(t, map[string][]string{"llama3": {`{"findings": []}`, `{"decision": "comment", "summary": "Nothing was found in what was seen.", "reasons": ["pay.go"]}`}})
+		var stdout, stderr strings.Builder
+		code := run(t.Context(), args, []string{"SAVANT_PATH=" + folder, "OLLAMA_HOST=" + o.URL, "AGENT_SLM_BUDGET_TOKENS=2000", "AGENT_LLM_BUDGET_TOKENS=2000",
+			"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, strings.NewReader(""), &stdout, &stderr)
+		require.Equal(t, exitOK, code, stdout.String()+stderr.String())
+		return stdout.String()
+	}
+	var sarif struct {
+		Runs []struct {
+			Invocations []struct {
+				ExecutionSuccessful        bool
+				ToolExecutionNotifications []struct {
+					Level   string
+					Message struct{ Text string }
+				}
+			}
+			Properties struct{ Lines map[string]int }
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(review("review", "--no-tests", "--output", "sarif")), &sarif))
+	told := sarif.Runs[0].Invocations[0]
+	require.True(t, told.ExecutionSuccessful)
+	require.Len(t, told.ToolExecutionNotifications, 1)
+	require.Equal(t, "warning", told.ToolExecutionNotifications[0].Level)
+	require.Contains(t, told.ToolExecutionNotifications[0].Message.Text, "the input of step review_0 was cut")
+	require.Equal(t, map[string]int{"all": 300, "reviewed": 0, "cut": 300, "left_out": 0}, sarif.Runs[0].Properties.Lines)
+
+	outputs := review("workflows", "run", "review_mr", "--param", "run_tests=false")
+	require.Contains(t, outputs, "Warning: the input of step review_0 was cut")
+	require.Contains(t, outputs, `"cut":300`)
 }

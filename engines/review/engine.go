@@ -220,6 +220,7 @@ type reportOut struct {
 	Report   Report `json:"report"`
 }
 
-func (e *engine) report(_ context.Context, in Report) (reportOut, error) {
+func (e *engine) report(ctx context.Context, in Report) (reportOut, error) {
+	in.warn(engines.WarningsFrom(ctx))
 	return reportOut{in.Markdown(), in}, nil
 }

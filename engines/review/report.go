@@ -2,7 +2,11 @@ package review
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
+
+	"savant/engines"
 )
 
 // Report is the result of a review.
@@ -38,7 +42,9 @@ type Manifest struct {
 type Lines struct {
 	All      int `json:"all"`
 	Reviewed int `json:"reviewed"`
-	LeftOut  int `json:"left_out"`
+	// Cut are in parts that a model did not see as a whole.
+	Cut     int `json:"cut,omitempty"`
+	LeftOut int `json:"left_out"`
 }
 
 // partInfo describes a part.
@@ -46,6 +52,27 @@ type partInfo struct {
 	Number int      `json:"number"`
 	Paths  []string `json:"paths"`
 	Lines  int      `json:"lines" doc:"changed lines"`
+	Cut    bool     `json:"cut,omitempty" doc:"a model did not see it as a whole"`
+}
+
+// warn adds the warnings of the run that makes the report. Item N of a step that reads
+// parts, such as review_0, reads part N+1. The lines of a part that was cut do not count
+// as reviewed, since it is unknown which of them were seen.
+func (r *Report) warn(warnings []engines.Warning) {
+	r.Change.Parts = slices.Clone(r.Change.Parts)
+	for _, each := range warnings {
+		if !slices.Contains(r.Warnings, each.Text) {
+			r.Warnings = append(r.Warnings, each.Text)
+		}
+		item, err := strconv.Atoi(each.StepID[strings.LastIndexByte(each.StepID, '_')+1:])
+		if err != nil || item < 0 || item >= len(r.Change.Parts) || r.Change.Parts[item].Cut {
+			continue
+		}
+		cut := &r.Change.Parts[item]
+		cut.Cut = true
+		r.Change.Lines.Cut += cut.Lines
+		r.Change.Lines.Reviewed -= cut.Lines
+	}
 }
 
 // Markdown formats a report for people: the decision, the findings by severity, and the
@@ -83,6 +110,9 @@ func (r Report) Markdown() string {
 func (r Report) writeSeen(out *strings.Builder) {
 	lines := r.Change.Lines
 	fmt.Fprintf(out, "\n## What was seen\n\n%d of %d changed lines, in %d parts.", lines.Reviewed, lines.All, len(r.Change.Parts))
+	if lines.Cut > 0 {
+		fmt.Fprintf(out, " %d lines are in parts that were not seen as a whole.", lines.Cut)
+	}
 	if lines.LeftOut > 0 {
 		fmt.Fprintf(out, " %d lines were left out.", lines.LeftOut)
 	}
@@ -93,6 +123,9 @@ func (r Report) writeSeen(out *strings.Builder) {
 			change += " from " + cell(file.RenamedFrom)
 		}
 		seen := "reviewed"
+		if cut := r.cutPartsOf(file.Path); cut != "" {
+			seen = "not seen as a whole: " + cut
+		}
 		if file.LeftOut != "" {
 			seen = "left out: " + file.LeftOut
 		}
@@ -101,6 +134,20 @@ func (r Report) writeSeen(out *strings.Builder) {
 	if len(r.Dropped) > 0 {
 		fmt.Fprintf(out, "\nDropped, since the change does not bear them out:\n\n%s", ungrounded(r.Dropped))
 	}
+}
+
+// cutPartsOf names the parts with lines of a file that were not seen as a whole.
+func (r Report) cutPartsOf(path string) string {
+	var cut []string
+	for _, each := range r.Change.Parts {
+		if each.Cut && slices.Contains(each.Paths, path) {
+			cut = append(cut, strconv.Itoa(each.Number))
+		}
+	}
+	if len(cut) == 0 {
+		return ""
+	}
+	return "part " + strings.Join(cut, ", ")
 }
 
 func oneParagraph(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -18,8 +18,17 @@ type (
 		Tool struct {
 			Driver sarifDriver `json:"driver"`
 		} `json:"tool"`
-		Results    []sarifResult  `json:"results"`
-		Properties map[string]any `json:"properties,omitempty"`
+		Invocations []sarifInvocation `json:"invocations"`
+		Results     []sarifResult     `json:"results"`
+		Properties  map[string]any    `json:"properties,omitempty"`
+	}
+	sarifInvocation struct {
+		Successful    bool                `json:"executionSuccessful"`
+		Notifications []sarifNotification `json:"toolExecutionNotifications,omitempty"`
+	}
+	sarifNotification struct {
+		Level   string       `json:"level"`
+		Message sarifMessage `json:"message"`
 	}
 	sarifDriver struct {
 		Name  string      `json:"name"`
@@ -77,6 +86,11 @@ func (r Report) SARIF() ([]byte, error) {
 		at.Artifact.URI, at.Region.Line, at.Region.Snippet.Text = (&url.URL{Path: f.Path}).EscapedPath(), max(f.Line, 1), f.Evidence
 		run.Results = append(run.Results, result)
 	}
+	invocation := sarifInvocation{Successful: true}
+	for _, each := range r.Warnings {
+		invocation.Notifications = append(invocation.Notifications, sarifNotification{"warning", sarifMessage{each}})
+	}
+	run.Invocations = []sarifInvocation{invocation}
 	run.Properties = map[string]any{"decision": r.Decision, "summary": r.Summary, "lines": r.Change.Lines}
 	return json.MarshalIndent(sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}, "", "  ")
 }

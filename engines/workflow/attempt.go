@@ -131,7 +131,7 @@ const busyPause = 500 * time.Millisecond
 // until ctx ends.
 func (v *drive) invoke(ctx context.Context, next flow.Instruction) (engines.Result, error) {
 	return backoff.Retry(ctx, func() (engines.Result, error) {
-		got, err := v.driver.Toolbox.Invoke(engines.ForRun(ctx, v.at.run), next.Call, encoded(next.Input))
+		got, err := v.driver.Toolbox.Invoke(engines.WithWarnings(engines.ForRun(ctx, v.at.run), v.warned()), next.Call, encoded(next.Input))
 		if err != nil && !errors.Is(err, fault.EngineBusy) {
 			err = backoff.Permanent(err)
 		}
@@ -150,7 +150,7 @@ func (v *drive) generate(ctx context.Context, next flow.Instruction) (result, er
 		return result{left: &left{ForModel, noModel}}, nil
 	}
 	question := Question{Workflow: v.at.workflow, RunID: v.at.run, StepID: next.StepID, Input: encoded(next.Input),
-		Rationale: next.Rationale, Attempt: next.Attempt, Issued: next.Version, Diagnostics: next.Diagnostics, Warn: v.warn}
+		Rationale: next.Rationale, Attempt: next.Attempt, Issued: next.Version, Diagnostics: next.Diagnostics, Warn: func(text string) { v.warn(next.StepID, text) }}
 	if next.SuccessSchema != nil {
 		question.Schema = encoded(next.SuccessSchema)
 	}

@@ -3,6 +3,7 @@ package workflow
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,7 +32,7 @@ type drive struct {
 	mu       sync.Mutex // held while watchers are notified
 	watchers map[*watcher]bool
 	last     *think.Position
-	warnings []string
+	warnings []engines.Warning
 }
 
 // watcher is a waiting call that receives events.
@@ -51,7 +52,9 @@ func (v *drive) run() {
 	defer v.interrupt(nil)
 	v.outcome, v.err = v.work()
 	if v.outcome != nil {
-		v.outcome.Warnings = v.warnings
+		for _, each := range v.warned() {
+			v.outcome.Warnings = append(v.outcome.Warnings, each.Text)
+		}
 	}
 	if v.err != nil && !v.interrupted() {
 		v.driver.Logger.WarnContext(v.ctx, "a run is driven no further", "workflow", v.at.workflow, "run", v.at.run, "error", v.err)
@@ -111,11 +114,17 @@ func (v *drive) tell(event Event) {
 	}
 }
 
-// warn adds a warning to the outcome.
-func (v *drive) warn(warning string) {
+// warn adds a warning to the outcome, and to the context of later calls.
+func (v *drive) warn(stepID, text string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.warnings = append(v.warnings, warning)
+	v.warnings = append(v.warnings, engines.Warning{StepID: stepID, Text: text})
+}
+
+func (v *drive) warned() []engines.Warning {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.Clone(v.warnings)
 }
 
 // running is the outcome for a caller that stops waiting while the drive continues.

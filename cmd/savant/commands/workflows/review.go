@@ -114,9 +114,6 @@ func (p *program) review(ctx context.Context, a *app.App, want reviewWanted, tar
 		return false, fault.New(fault.Internal, "run %s of %s has no report that can be read: %w", outcome.RunID, reviewWorkflow, errors.Join(err))
 	}
 	text := []byte(outputs.Markdown)
-	if outputs.Report.Warnings = outcome.Warnings; len(outcome.Warnings) > 0 { // the workflow does not know what its models did not see
-		text = []byte(outputs.Report.Markdown())
-	}
 	switch want.output {
 	case "json":
 		text, err = json.MarshalIndent(outputs.Report, "", "  ")
