@@ -10,12 +10,12 @@ import (
 	"savant/internal/ownfolder"
 )
 
-// ownCache holds the indexes where the user has no cache folder, as under a
-// service that has no HOME; relative to SAVANT_PATH.
+// ownCache holds the indexes if the user has no cache folder, as for a service without
+// HOME; relative to SAVANT_PATH.
 const ownCache = ownfolder.State + "/cache/index"
 
-// cacheFolder returns where indexes are kept, "" for the user's cache folder. One
-// of its own is made in the project.
+// cacheFolder returns the folder of indexes, "" for the user's cache folder. It creates
+// one in the project if needed.
 func cacheFolder(given, project string) (string, error) {
 	if given != "" || !index.NoUsersCache() {
 		return given, nil

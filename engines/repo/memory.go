@@ -21,7 +21,7 @@ import (
 	"savant/internal/regular"
 )
 
-// The folder of the memory, and its bounds.
+// The folder of the memory, and its limits.
 const (
 	memoryFolder   = ".savant/memory"
 	memoryEnding   = ".md"
@@ -35,7 +35,7 @@ func (e *reader) memoryTools() []engines.Tool {
 	write := engines.Bind("context.memory_write", "Keeps something worth remembering for later runs, in a Markdown file of the project's memory. "+
 		"append, the default, adds to the file; replace takes its place.", e.memoryWrite)
 	write.Title, write.Output = "Write to memory", engines.SchemaOf[memoryWriteOut]()
-	write.Destructive = true // replace takes away what was there
+	write.Destructive = true // replace deletes the previous content
 	return []engines.Tool{
 		engines.BindReading("context.memory_search", "Search memory", e.memorySearch,
 			"Searches what was kept by context.memory_write, and what earlier runs came to, best first."),
@@ -103,8 +103,8 @@ func (e *reader) secretIn(text string) int {
 	return 1 + strings.Count(text[:same], "\n")
 }
 
-// lockMemory makes the folder if it does not exist and locks it against other
-// processes until it is closed, so that no update is lost.
+// lockMemory creates the folder if needed and locks it against other processes, so that
+// no update is lost.
 func lockMemory(ctx context.Context, root *os.Root) (*os.File, error) {
 	if err := root.MkdirAll(memoryFolder, 0o755); err != nil {
 		return nil, ownfolder.NotSaved(memoryFolder, err)
@@ -149,7 +149,7 @@ func newContent(root *os.Root, in memoryWriteIn) (string, error) {
 	return content, nil
 }
 
-// memoryNames lists the memory, sorted, without the ending.
+// memoryNames lists the memory, sorted, without extensions.
 func memoryNames(root *os.Root) ([]string, error) {
 	entries, err := regular.ReadDir(root, memoryFolder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -181,7 +181,7 @@ func memoryText(root *os.Root, name string) (string, error) {
 	return strings.ToValidUTF8(string(data), "\uFFFD"), nil
 }
 
-// titleOf is the first heading of a text, else its name.
+// titleOf returns the first heading of a text, else its name.
 func titleOf(name, text string) string {
 	if found := headings(text); len(found) > 0 {
 		return found[0].Name
@@ -231,7 +231,7 @@ func (e *reader) memorySearch(ctx context.Context, in memorySearchIn) (memorySea
 	return out, nil
 }
 
-// sections reads the memory and splits it at its headings.
+// sections reads the memory, split at its headings.
 func (e *reader) sections() ([]section, error) {
 	root, err := os.OpenRoot(e.path)
 	if err != nil {

@@ -28,12 +28,12 @@ type outlineOut struct {
 	// Definitions stand in the order of the file.
 	Definitions []definition `json:"definitions"`
 	Truncated   bool         `json:"truncated"`
-	// Note says where the outline may be wrong.
+	// Note says where the outline may be inaccurate.
 	Note string `json:"note,omitempty"`
 }
 
-// definition is one thing a file defines. Lines count from 1; EndLine is known
-// for Go only.
+// definition is one definition in a file. Lines count from 1; EndLine is known only for
+// Go.
 type definition struct {
 	Name      string `json:"name"`
 	Kind      string `json:"kind"`
@@ -42,8 +42,8 @@ type definition struct {
 	Signature string `json:"signature"`
 }
 
-// shape finds definitions of one kind in the lines of a language. The group
-// "name" of its pattern is what is defined.
+// shape matches definitions of one kind in a line. The group "name" of its pattern is
+// the defined name.
 type shape struct {
 	kind    string
 	pattern func() *regexp.Regexp
@@ -57,9 +57,9 @@ func shaped(pairs ...string) []shape {
 	return shapes
 }
 
-// shapes find definitions line by line in code that is formatted as usual. They
-// miss a definition that begins on an earlier line and find those in comments; an
-// outline need not be exact.
+// shapes find definitions line by line in conventionally formatted code. They miss
+// definitions that begin on an earlier line, and match some in comments; an outline
+// need not be exact.
 var shapes = map[string][]shape{
 	"python": shaped(
 		"class", `^\s*class\s+(?P<name>\w+)`,
@@ -109,7 +109,7 @@ var native = shaped(
 	"enum", `^\s*(typedef\s+)?enum\s+(class\s+|struct\s+)?(?P<name>\w+)\s*(:[^;{]*)?(\{|$)`,
 	"function", `^(?P<name>\w+(::~?\w+)+)\s*\([^;]*$`,
 	"function", `^[A-Za-z_][\w\s*&:<>,]*?[\s*&](?P<name>~?[A-Za-z_][\w:~]*)\s*\([^;]*$`,
-	"function", `^(?P<name>[a-z_]\w*)\s*\([^;"]*$`, // what it returns stands on the line before
+	"function", `^(?P<name>[a-z_]\w*)\s*\([^;"]*$`, // the return type is on the line before
 	"type", `^\}\s*(?P<name>\w+)\s*;`)
 
 func (e *reader) outline(_ context.Context, in outlineIn) (outlineOut, error) {
@@ -139,7 +139,7 @@ func (e *reader) outline(_ context.Context, in outlineIn) (outlineOut, error) {
 	return out, nil
 }
 
-// statements begin lines that look like a function in C but are not one.
+// statements match lines that look like a C function but are not one.
 var statements = pattern.Lazy(`^\s*(if|else|for|while|switch|return|do|case|catch|throw|new|delete|goto|sizeof|assert|yield)\b`)
 
 func matched(source string, patterns []shape) []definition {
@@ -167,7 +167,7 @@ func matched(source string, patterns []shape) []definition {
 	return found
 }
 
-// signature is a line without its indent and the brace that opens a body.
+// signature is a line without indentation and opening brace.
 func signature(line string) string {
 	line = strings.TrimSpace(line)
 	line = strings.TrimSpace(strings.TrimSuffix(line, "{"))

@@ -10,7 +10,7 @@ import (
 	"savant/fault"
 )
 
-// goDefinitions parses Go, as far as it can be parsed.
+// goDefinitions parses Go, tolerating syntax errors.
 func goDefinitions(source string) ([]definition, string) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, "", source, parser.SkipObjectResolution|parser.AllErrors)
@@ -92,7 +92,7 @@ func (g *goOutline) head(of *ast.TypeSpec) string {
 	return firstLine(g.print(&short))
 }
 
-// print writes a node as Go; of one that was parsed with errors what can be.
+// print formats a node as Go; after a syntax error as far as possible.
 func (g *goOutline) print(node any) string {
 	var out strings.Builder
 	if err := printer.Fprint(&out, g.files, node); err != nil {

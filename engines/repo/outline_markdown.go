@@ -8,16 +8,16 @@ import (
 	"savant/internal/pattern"
 )
 
-// The two forms of headings (CommonMark 0.31, 4.2 and 4.3). A text that is
-// underlined is one line here, and no item, quote or row of a table.
+// The two forms of headings (CommonMark 0.31, 4.2 and 4.3). Only a single line of plain
+// text can be underlined.
 var (
 	heading   = pattern.Lazy(`^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$`)
 	underline = pattern.Lazy(`^ {0,3}(=+|-{2,})\s*$`)
 	paragraph = pattern.Lazy(`^ {0,3}[^\s#>|=*+-]`)
 )
 
-// headings lists those of Markdown; the kind is the level. Fenced code and the
-// YAML that some files begin with are left out.
+// headings lists Markdown headings; the kind is the level. It skips fenced code and
+// YAML front matter.
 func headings(source string) []definition {
 	h := headingReader{found: []definition{}, yaml: strings.HasPrefix(source, "---") && strings.Contains(source[3:], "\n---")}
 	for line := range strings.Lines(source) {
@@ -31,9 +31,9 @@ func headings(source string) []definition {
 type headingReader struct {
 	found  []definition
 	number int    // of the line, from 1
-	yaml   bool   // the file begins with some, up to a line of its own
-	fence  string // that ends the code or the YAML that is read, or ""
-	before string // the line before, where it may be underlined
+	yaml   bool   // there is YAML front matter, up to its end line
+	fence  string // the end of the current fence or front matter, or ""
+	before string // the previous line, if it may be underlined
 }
 
 func (h *headingReader) line(line string) {
@@ -59,7 +59,7 @@ func (h *headingReader) line(line string) {
 	}
 }
 
-// fenced says whether a line, without the space around it, is no text.
+// fenced reports whether a trimmed line belongs to a fence or front matter.
 func (h *headingReader) fenced(line string) bool {
 	switch mark := fenceOf(line); {
 	case h.yaml && h.number == 1 && line == "---":
@@ -72,7 +72,7 @@ func (h *headingReader) fenced(line string) bool {
 		return h.fence != ""
 	case h.fence == "":
 		h.fence = mark
-	case line == mark: // an ending fence has nothing behind it
+	case line == mark: // an ending fence has no further text
 		h.fence = ""
 	}
 	return true
@@ -83,7 +83,7 @@ func (h *headingReader) add(name string, level, number int, line string) {
 		Signature: fault.Cut(strings.TrimSpace(line), maxSignature)})
 }
 
-// fenceOf returns the backticks or tildes that begin a line, three at least.
+// fenceOf returns the three or more backticks or tildes at the start of a line.
 func fenceOf(line string) string {
 	for _, mark := range []string{"`", "~"} {
 		if rest := strings.TrimLeft(line, mark); len(line)-len(rest) >= 3 {

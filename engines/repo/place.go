@@ -16,18 +16,18 @@ import (
 	"savant/internal/withheld"
 )
 
-// maxRead bounds the file that is looked at: lines are counted to its end.
+// maxRead is the maximum size of a file that is read: lines are counted to its end.
 const maxRead = 32 << 20
 
-// place is a file or folder that may be read, after symbolic links.
+// place is a readable file or folder, after resolving symbolic links.
 type place struct {
 	root *os.Root
-	name string // below root, as the system writes paths
+	name string // below root, in the system's notation
 	info fs.FileInfo
 }
 
-// locate finds what a caller names in a repository. It opens nothing but its
-// folder, which the caller closes.
+// locate finds a caller's path in a repository. It opens only the folder, which the
+// caller closes.
 func (e *reader) locate(in repository, named string) (place, error) {
 	base, err := filepath.EvalSymlinks(in.folder)
 	if err != nil {
@@ -64,8 +64,8 @@ func (e *reader) locate(in repository, named string) (place, error) {
 	return place{root: root, name: way, info: info}, nil
 }
 
-// notFound returns the error of a path that cannot be resolved: it does not exist,
-// it cannot be read, or the whole repository cannot be read.
+// notFound returns the error of a path that cannot be resolved: it does not exist, it
+// is unreadable, or the whole repository is.
 func notFound(in repository, base, named string, cause error) error {
 	if errors.Is(cause, fs.ErrNotExist) || errors.Is(cause, syscall.ENOTDIR) {
 		return missing(named)
@@ -90,8 +90,7 @@ func missing(named string) error {
 	return invalid("path", "a path that exists, relative to the repository", named)
 }
 
-// text reads a whole text file of a repository. INVALID_PARAMS: it is not a text
-// file.
+// text reads a text file of a repository. Another kind of file is INVALID_PARAMS.
 func (e *reader) text(in repository, named string) (string, error) {
 	found, err := e.locate(in, named)
 	if err != nil {

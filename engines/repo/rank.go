@@ -11,13 +11,13 @@ import (
 	"savant/internal/words"
 )
 
-// section is a piece of the memory that is found as a whole.
+// section is a part of the memory that is found as a unit.
 type section struct {
 	row  memoryRow
 	text string
 }
 
-// maxSnippet bounds what is shown of a section, in bytes.
+// maxSnippet is how much of a section is shown, in bytes.
 const maxSnippet = 600
 
 // splitAtHeadings splits a file of the memory into sections.
@@ -51,8 +51,8 @@ func splitAtHeadings(name, text string) []section {
 	return all
 }
 
-// ranked returns the sections that hold words of the query, best first by BM25;
-// the words of a title count twice.
+// ranked returns the sections that contain words of the query, by BM25 with double
+// weight for titles.
 func ranked(sections []section, query string, limit int) []memoryRow {
 	wanted := words.Of(query)
 	slices.Sort(wanted)

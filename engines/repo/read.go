@@ -20,18 +20,17 @@ type readIn struct {
 	Repo  string `json:"repo,omitempty" doc:"a repository of SAVANT_REPOS, as search names it"`
 }
 
-// readOut is some lines of a file. Text has the file's own line ends, so that
-// what is quoted of it is found again.
+// readOut is a range of a file's lines. Text keeps the file's line ends, so that a
+// quotation matches.
 type readOut struct {
 	Path string `json:"path"`
 	Text string `json:"text"`
-	// StartLine and EndLine are the lines in Text, from 1; EndLine is before
-	// StartLine for an empty file.
+	// StartLine and EndLine are the lines in Text, from 1; for an empty file EndLine is
+	// StartLine - 1.
 	StartLine  int `json:"start_line"`
 	EndLine    int `json:"end_line"`
 	TotalLines int `json:"total_lines"`
-	// Truncated says that lines which were asked for are missing, or that the
-	// one line was cut.
+	// Truncated: requested lines are missing, or a single line was truncated.
 	Truncated bool `json:"truncated"`
 }
 
@@ -45,7 +44,7 @@ func (e *reader) read(_ context.Context, in readIn) (readOut, error) {
 		return readOut{}, err
 	}
 	lines := strings.SplitAfter(whole, "\n")
-	if lines[len(lines)-1] == "" { // what follows the last line's end is no line
+	if lines[len(lines)-1] == "" { // the text after the last line end is not a line
 		lines = lines[:len(lines)-1]
 	}
 	start := max(1, in.Start)
@@ -58,7 +57,7 @@ func (e *reader) read(_ context.Context, in readIn) (readOut, error) {
 	return selected(in, start, lines), nil
 }
 
-// selected takes the lines asked for, as far as they fit.
+// selected returns the requested lines, as far as they fit.
 func selected(in readIn, start int, lines []string) readOut {
 	last := len(lines)
 	if in.End != 0 {

@@ -1,7 +1,6 @@
 // Package repo is the engine context.*: it searches and reads the files of
-// repositories, and keeps a memory of Markdown files. Nothing outside
-// SAVANT_PATH and the folders of SAVANT_REPOS is read, and only the memory is
-// ever written.
+// repositories, and keeps a memory of Markdown files. It reads only SAVANT_PATH and the
+// folders of SAVANT_REPOS, and writes only the memory.
 package repo
 
 import (
@@ -32,9 +31,9 @@ type Options struct {
 	Repos []string
 	// Withheld are the files that are not read.
 	Withheld withheld.Files
-	// Past returns what earlier runs came to, the latest first; nil: nothing.
+	// Past returns the outcomes of earlier runs, latest first; nil: none.
 	Past func(context.Context) ([]PastRun, error)
-	// Redactor says what must not be remembered; nil: what looks like a secret.
+	// Redactor finds what must not be remembered; nil: what looks like a secret.
 	Redactor *redact.Redactor
 }
 
@@ -56,11 +55,10 @@ func Engine(options Options, search *Search) (engines.Engine, []engines.Tool) {
 	return engine, tools
 }
 
-// Tools returns the tools that read files, and those of the memory. Their
-// errors are INVALID_PARAMS (no such file, folder, line or name; a file that is
-// no text), TOOL_DENIED (outside the roots, or a file that holds secrets),
-// TOOL_FAILED (a file or folder that cannot be read), STATE_NOT_SAVED (of the
-// memory) and LIMIT_EXCEEDED.
+// Tools returns the tools for files and for the memory. Their errors are INVALID_PARAMS
+// (no such file, folder, line or name; not a text file), TOOL_DENIED (outside the
+// roots, or a file that holds secrets), TOOL_FAILED (an unreadable file or folder),
+// STATE_NOT_SAVED (of the memory) and LIMIT_EXCEEDED.
 func Tools(options Options) []engines.Tool {
 	e := newReader(options)
 	return slices.Concat([]engines.Tool{
@@ -74,15 +72,15 @@ func Tools(options Options) []engines.Tool {
 	}, e.memoryTools())
 }
 
-// reader holds what the tools of Tools need.
+// reader is the state of the tools of Tools.
 type reader struct {
 	path  string
 	repos []repository
 	kept  withheld.Files
 	past  func(context.Context) ([]PastRun, error)
-	// redactor finds what the memory must not hold.
+	// redactor finds what the memory must not contain.
 	redactor *redact.Redactor
-	// writing is held while the memory is changed.
+	// writing is held while the memory is modified.
 	writing sync.Mutex
 }
 

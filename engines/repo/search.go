@@ -23,14 +23,14 @@ type SearchOptions struct {
 	// CacheFolder holds the indexes; savant/index in the user's cache folder when
 	// empty, and .savant/cache/index below Path where the user has none.
 	CacheFolder string
-	// Withheld are the files that are not found.
+	// Withheld are the files that are never found.
 	Withheld withheld.Files
-	// Logger is told how building goes; nil discards it.
+	// Logger gets the progress of builds; nil discards it.
 	Logger *slog.Logger
 }
 
-// Search is the tools context.search, context.fts_search and context.index. An
-// index is opened when it is first needed and kept until Close.
+// Search holds the tools context.search, context.fts_search and context.index. An index
+// is opened on first use and kept until Close.
 type Search struct {
 	logger *slog.Logger
 	known  []repository
@@ -72,9 +72,9 @@ func (s *Search) Close() error {
 	return failed
 }
 
-// Tools returns the three tools. Their errors are INVALID_PARAMS (a query,
-// pattern or repo that is none), LIMIT_EXCEEDED (a query too long) and
-// TOOL_FAILED (a folder that cannot be read, an index that cannot be written).
+// Tools returns the three tools. Their errors are INVALID_PARAMS (an invalid query or
+// pattern, an unknown repo), LIMIT_EXCEEDED (the query is too long) and TOOL_FAILED (an
+// unreadable folder, an unwritable index).
 func (s *Search) Tools() []engines.Tool {
 	return []engines.Tool{
 		engines.BindReading("context.search", "Search files", s.search,
@@ -104,8 +104,8 @@ type searchOut struct {
 	Note   string        `json:"note,omitempty"`
 }
 
-// searchCounts has how many files were searched, and how many of them have each word
-// of the query.
+// searchCounts counts the searched files, and those that contain each word of the
+// query.
 type searchCounts struct {
 	Files int            `json:"files"`
 	Words map[string]int `json:"words"`
@@ -132,7 +132,7 @@ func (s *Search) find(ctx context.Context, in searchIn, literal bool) (searchOut
 	if in.Language != "" {
 		query.Languages = strings.Split(in.Language, ",")
 	}
-	parsed, err := index.Parse(query) // before an index is built for it
+	parsed, err := index.Parse(query) // refuse a bad query before an index is built
 	if err != nil {
 		return searchOut{}, err
 	}
@@ -162,8 +162,8 @@ func (s *Search) find(ctx context.Context, in searchIn, literal bool) (searchOut
 	return out, nil
 }
 
-// noteOn returns the note of an answer: that there are no rows, and that some files
-// or folders cannot be read.
+// noteOn returns the note of an answer: there are no rows, or some files or folders are
+// unreadable.
 func noteOn(rows int, unread index.Unread) string {
 	var notes []string
 	if rows == 0 {

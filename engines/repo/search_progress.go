@@ -9,7 +9,7 @@ import (
 	"savant/engines/repo/index"
 )
 
-// After quietTime a build is logged every progressEvery.
+// A build is logged after quietTime, and then every progressEvery.
 const (
 	quietTime     = time.Second
 	progressEvery = 2 * time.Second
@@ -19,7 +19,7 @@ const (
 type building struct {
 	logger *slog.Logger
 	repo   string
-	client func(done, total float64, message string) // nil where it did not ask
+	client func(done, total float64, message string) // nil if the client did not ask for progress
 
 	began, logged time.Time // logged is zero until the first line in the log
 }

@@ -8,10 +8,10 @@ import (
 	"savant/internal/gitrun"
 )
 
-// errNotGit says that git cannot list a folder.
+// errNotGit means that git cannot list a folder.
 var errNotGit = errors.New("not a git repository")
 
-// maxGitOutput bounds what one call of git may list, in bytes.
+// maxGitOutput bounds the output of one git call, in bytes.
 const maxGitOutput = 64 << 20
 
 // gitRecords runs git and returns what it prints, split at NUL, at most maxFiles
@@ -25,12 +25,12 @@ func gitRecords(ctx context.Context, folder string, arguments ...string) ([]stri
 	return records[:min(len(records), maxFiles)], ctx.Err()
 }
 
-// listingTime bounds how long git may take to list the files of a folder. A pipe in
-// place of a file of rules, in a folder that is ignored, would have it wait for ever.
+// listingTime bounds git's listing of a folder: it would block forever on a pipe in
+// place of a rules file in an ignored folder.
 const listingTime = 30 * time.Second
 
-// gitListing lists the files git knows or would add. Where core.worktree leads
-// elsewhere git would list that folder; this is errNotGit then.
+// gitListing lists the files that git tracks or would add. errNotGit if core.worktree
+// leads elsewhere: git would list that folder.
 func gitListing(ctx context.Context, folder string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, listingTime)
 	defer cancel()

@@ -8,22 +8,22 @@ import (
 	"savant/fault"
 )
 
-// maxGlob bounds a pattern of paths, and maxStars its "**": each can double
-// the work.
+// maxGlob is the maximum length of a pattern, maxStars that of its "**": each can
+// double the work.
 const (
 	maxGlob  = 512
 	maxStars = 4
 )
 
-// Glob is a pattern of paths: * and ? stay within a name, ** stands for any
-// folders. Without a slash it fits names at any depth; naming a folder it fits
-// all below.
+// Glob is a pattern for paths: * and ? stay within a name, ** matches any folders. A
+// pattern without a slash matches names at any depth; one that matches a folder matches
+// everything below it.
 type Glob struct {
 	segments []string
 	anywhere bool
 }
 
-// ParseGlobs reads patterns. INVALID_PARAMS: one is malformed.
+// ParseGlobs parses patterns; a malformed one is INVALID_PARAMS.
 func ParseGlobs(patterns []string) ([]Glob, error) {
 	var globs []Glob
 	for _, pattern := range patterns {
@@ -47,7 +47,7 @@ func ParseGlobs(patterns []string) ([]Glob, error) {
 	return globs, nil
 }
 
-// Fits says whether a path, or a folder above it, has the pattern.
+// Fits reports whether a path, or a folder above it, matches.
 func (g Glob) Fits(name string) bool {
 	segments := strings.Split(name, "/")
 	if g.anywhere {

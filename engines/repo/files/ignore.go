@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// ignoreFile is where a folder says what of it is not wanted.
+// ignoreFile is the file of a folder's ignore rules.
 const ignoreFile = ".gitignore"
 
 // rule is one line of a .gitignore (gitignore(5)).
@@ -16,7 +16,7 @@ type rule struct {
 	anywhere   bool // the pattern has no slash: it holds at any depth
 }
 
-// ruleset are the rules of one folder, with those of the folders above.
+// ruleset holds the rules of one folder and of the folders above.
 type ruleset struct {
 	above *ruleset
 	base  string // the folder with a slash at its end, "" for the root
@@ -53,8 +53,8 @@ func parseRule(line string) (rule, bool) {
 	return made, true
 }
 
-// ignores says whether a path is unwanted: the last rule that fits decides,
-// those of deeper folders after those above.
+// ignores reports whether a path is ignored: the last matching rule decides, and deeper
+// folders override higher ones.
 func (s *ruleset) ignores(name string, folder bool) bool {
 	for ; s != nil; s = s.above {
 		within := strings.TrimPrefix(name, s.base)
@@ -77,8 +77,8 @@ func (r rule) fits(name string, folder bool) bool {
 	return matchSegments(r.segments, strings.Split(name, "/"))
 }
 
-// matchSegments holds a pattern against a path; ** stands for any number of
-// folders, at the end for anything below.
+// matchSegments matches a path against a pattern; ** stands for any number of folders,
+// at the end for anything below.
 func matchSegments(pattern, segments []string) bool {
 	for len(pattern) > 0 {
 		if pattern[0] == "**" {

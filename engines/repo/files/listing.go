@@ -14,32 +14,32 @@ import (
 	"savant/internal/withheld"
 )
 
-// maxFiles bounds what one folder's listing may hold.
+// maxFiles is the maximum number of files in a listing.
 const maxFiles = 500_000
 
-// neverListed are folders of tools, wherever they are.
+// neverListed are tools' folders, skipped everywhere.
 var neverListed = map[string]bool{".git": true, ".hg": true, ".svn": true, ".jj": true, "node_modules": true, "__pycache__": true, ".venv": true}
 
-// Listing is what a folder holds for a reader: no ignored files, none of
-// Savant's own, none of version control, none that is withheld. Names are
-// relative, with slashes, sorted. A name may be that of a deleted file, a link
-// or a folder (a submodule).
+// Listing is what a folder offers to a reader: without ignored files, Savant's own,
+// those of version control, and withheld ones. Names are relative, with slashes,
+// sorted. A name may belong to a deleted file, a link or a folder (a submodule).
 type Listing struct {
 	Files []string
-	// Folders are those that files may appear in, the folder itself (".") among them.
+	// Folders are the folders in which files may appear, including the folder itself
+	// (".").
 	Folders []string
 	// Rules are the .gitignore files in them, listed or not.
 	Rules []string
-	// Git says whether git listed the files; else .gitignore files were read here.
+	// Git: git listed the files; else .gitignore files were evaluated here.
 	Git bool
-	// Unread counts the folders that cannot be read. Unsure says that the disk of
-	// one failed, so that it may become readable without any change.
+	// Unread counts the unreadable folders. Unsure: reading one failed with a disk
+	// error, so it may become readable without any change.
 	Unread int
 	Unsure bool
 }
 
-// List lists a folder: through the git program in a working tree, else by
-// walking. Symbolic links are not followed. An unreadable folder is TOOL_FAILED.
+// List lists a folder: with git in a working tree, else by walking. It does not follow
+// symbolic links. An unreadable folder is TOOL_FAILED.
 func List(ctx context.Context, folder string, kept withheld.Files) (Listing, error) {
 	w := &walk{ctx: ctx, folder: folder, kept: kept}
 	if found := repositoryOf(folder); found.git != "" && !blocks(found.git) {
@@ -49,7 +49,7 @@ func List(ctx context.Context, folder string, kept withheld.Files) (Listing, err
 		}
 		var listed []string
 		if !w.blocked {
-			listed, _ = gitListing(ctx, folder) // where git fails, files are looked for here
+			listed, _ = gitListing(ctx, folder) // if git fails, the walk lists the files
 		}
 		if err := ctx.Err(); err != nil {
 			return Listing{}, Stopped(err)
@@ -88,18 +88,18 @@ func (w *walk) own(name string) bool {
 	return false
 }
 
-// walk goes through folders. It lists the files only where git has not.
+// walk walks folders. It lists files only if git has not.
 type walk struct {
 	ctx    context.Context
 	folder string
 	kept   withheld.Files
 	found  Listing
-	// blocked: a file of rules is a pipe or a device, for which git would wait.
+	// blocked: a rules file is a pipe or a device, on which git would block.
 	blocked bool
 }
 
-// enter lists one folder and those below; one that cannot be read, other than
-// the first, is passed over and counted.
+// enter lists a folder recursively. It skips and counts unreadable folders, except the
+// first.
 func (w *walk) enter(name string, rules *ruleset) error {
 	if err := w.ctx.Err(); err != nil {
 		return Stopped(err)
@@ -136,7 +136,7 @@ func (w *walk) visit(name string, entry fs.DirEntry, rules *ruleset) error {
 	return nil
 }
 
-// rulesOf notes a folder's .gitignore and returns the rules that apply in it.
+// rulesOf records a folder's .gitignore and returns the effective rules.
 func (w *walk) rulesOf(name string, entries []fs.DirEntry, above *ruleset) *ruleset {
 	for _, entry := range entries {
 		switch {
@@ -155,20 +155,20 @@ func (w *walk) rulesOf(name string, entries []fs.DirEntry, above *ruleset) *rule
 	return above
 }
 
-// FolderError is wrapped by the TOOL_FAILED of a folder that cannot be read at
-// all. Its cause holds no path.
+// FolderError is the cause of TOOL_FAILED for an unreadable folder. Its own cause
+// contains no path.
 type FolderError struct{ Cause error }
 
 func (e *FolderError) Error() string { return "the folder cannot be read: " + e.Cause.Error() }
 
 func (e *FolderError) Unwrap() error { return e.Cause }
 
-// NotRead is TOOL_FAILED of a folder that cannot be read at all.
+// NotRead returns TOOL_FAILED for an unreadable folder.
 func NotRead(err error) error {
 	return fault.New(fault.ToolFailed, "%w", &FolderError{Plain(err)})
 }
 
-// Plain takes the absolute path out of an error.
+// Plain removes the absolute path from an error.
 func Plain(err error) error {
 	var named *fs.PathError
 	if errors.As(err, &named) {
@@ -177,5 +177,5 @@ func Plain(err error) error {
 	return err
 }
 
-// Stopped is TOOL_FAILED of a call whose context ended.
+// Stopped returns TOOL_FAILED for a call whose context ended.
 func Stopped(err error) error { return fault.New(fault.ToolFailed, "stopped: %w", err) }

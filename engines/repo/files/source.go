@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// source is something that decides which files a listing has: a folder, a file
-// of rules, a file of git. The stamp is zero if it does not exist.
+// source is a file or folder that determines a listing: a folder, a rules file, a file
+// of git. The stamp of a missing one is zero.
 type source struct {
 	Name  string // relative to the listing's folder, with slashes, or absolute
 	Stamp Stamp
 }
 
-// sourcesOf returns the names of all sources of a listing. This program is one:
-// another version may have other rules of what is secret.
+// sourcesOf returns the names of all sources of a listing. This program is one: another
+// version may have other rules about secrets.
 func sourcesOf(ctx context.Context, folder string, listing Listing) []string {
 	found := repositoryOf(folder)
 	names := slices.Concat(listing.Folders, listing.Rules, found.sources)
@@ -35,11 +35,11 @@ func sourcesOf(ctx context.Context, folder string, listing Listing) []string {
 	return names
 }
 
-// repository is where a folder's version control is.
+// repository locates a folder's version control.
 type repository struct {
 	git string // the folder that git keeps, or ""
-	// sources are the rules above the folder, and where a repository would be
-	// that holds it.
+	// sources are the rules above the folder, and the places where an enclosing
+	// repository could appear.
 	sources []string
 }
 
@@ -66,8 +66,8 @@ func repositoryOf(folder string) repository {
 	}
 }
 
-// blocks reports whether a file that git reads when it lists files is no file: git
-// would wait for who writes to a pipe.
+// blocks reports whether git would block while listing, on a pipe in place of one of
+// its files.
 func blocks(git string) bool {
 	if !regular(filepath.Join(git, "commondir")) {
 		return true
@@ -81,13 +81,13 @@ func blocks(git string) bool {
 	return false
 }
 
-// regular reports whether a file is one, or is not there.
+// regular reports whether a path is a regular file or does not exist.
 func regular(name string) bool {
 	info, err := os.Stat(name)
 	return err != nil || info.Mode().IsRegular()
 }
 
-// linkedFolder reads a file that names a folder; "" if it names none.
+// linkedFolder returns the folder named in a file, or "".
 func linkedFolder(folder, named, prefix string) string {
 	if !regular(named) {
 		return ""
@@ -103,7 +103,7 @@ func linkedFolder(folder, named, prefix string) string {
 	return filepath.Join(folder, target)
 }
 
-// sharedFolder returns where git keeps what linked working trees share.
+// sharedFolder returns where linked working trees share their git data.
 func sharedFolder(git string) string {
 	return cmp.Or(linkedFolder(git, filepath.Join(git, "commondir"), ""), git)
 }

@@ -2,19 +2,19 @@ package files
 
 import "time"
 
-// Stamp tells two contents of a file apart without reading it. The zero Stamp
-// is that of a file that does not exist.
+// Stamp detects a change of a file without reading it. The zero Stamp means that the
+// file does not exist.
 type Stamp struct {
 	Size, Modified, Changed int64 // bytes, and nanoseconds since 1970
 	Inode                   uint64
 }
 
-// status is what the file system says of one path.
+// status is the file system's information about one path.
 type status struct {
 	stamp   Stamp
 	regular bool
-	unread  bool // something is there, but its status cannot be read
-	linked  bool // the file has other names, through which it may change without an event here
+	unread  bool // something exists, but its status is unreadable
+	linked  bool // a hard link: it may change through another name without an event here
 }
 
 // A file that changes twice within one tick of its file system's clock has the
@@ -25,8 +25,8 @@ const (
 	coarseTick = 2 * time.Second
 )
 
-// Racy says whether the file may have changed again without its stamp
-// changing, since the stamp was taken too soon after the last change.
+// Racy reports whether the file may have changed again with the same stamp, since the
+// stamp was taken too soon after the last change.
 func (s Stamp) Racy(taken time.Time) bool {
 	tick := fineTick
 	if s.Modified%int64(time.Second) == 0 {

@@ -11,46 +11,45 @@ import (
 	"savant/internal/withheld"
 )
 
-// Tree is a folder's listing with the stamp of each file, as last seen. Files
-// are listed again only after one of the listing's sources has changed, since
-// nothing else makes a file appear. Where the kernel tells which files change,
-// only those are looked at; else all are, each time. A Tree is used by one
-// goroutine at a time.
+// Tree is a folder's listing with a stamp of each file. Files are listed again only
+// after one of the listing's sources has changed, since only that makes a file appear.
+// With kernel events only changed files are checked; else all are, each time. A Tree is
+// not safe for concurrent use.
 type Tree struct {
 	folder  string
 	kept    withheld.Files
 	listing Listing
-	stamps  []Stamp   // of the listing's files; zero for what is no regular file
-	unread  int       // files whose status cannot be read
-	linked  []int     // files that have other names
+	stamps  []Stamp   // of the listing's files; zero unless it is a regular file
+	unread  int       // number of files with unreadable status
+	linked  []int     // files with several hard links
 	sources []source  // nil before the first listing
 	listed  time.Time // when the listing and the stamps of its sources were taken
 	taken   time.Time // when the stamps of the files were taken
 	watched watched
 }
 
-// NewTree returns the Tree of a folder, without the files that are withheld. Nothing
-// is looked at before Look.
+// NewTree returns the Tree of a folder, without withheld files. It reads nothing before
+// Look.
 func NewTree(folder string, kept withheld.Files) *Tree { return &Tree{folder: folder, kept: kept} }
 
-// Names returns the files, sorted; Stamps has a stamp for each, zero for what is
-// no regular file; Taken is when the stamps were taken. Nobody may change them.
+// Names returns the sorted files, Stamps a stamp for each (zero unless it is a regular
+// file), Taken the time of the stamps. The results must not be modified.
 func (t *Tree) Names() []string { return t.listing.Files }
 
 func (t *Tree) Stamps() []Stamp { return t.stamps }
 
 func (t *Tree) Taken() time.Time { return t.taken }
 
-// Unread counts the files and folders that are there and cannot be read.
+// Unread counts the unreadable files and folders.
 func (t *Tree) Unread() (files, folders int) { return t.unread, t.listing.Unread }
 
-// Listed is when the files were last listed.
+// Listed returns when the files were last listed.
 func (t *Tree) Listed() time.Time { return t.listed }
 
-// Watching says whether the next Look needs only the kernel's events.
+// Watching reports whether the next Look needs only the kernel's events.
 func (t *Tree) Watching() bool { return t.watched.watch != nil && !t.watched.trustedFrom.IsZero() }
 
-// StopWatching ends the watch: from now on each Look looks at all files.
+// StopWatching ends the watch: each further Look checks all files.
 func (t *Tree) StopWatching() error {
 	t.watched.failed = true
 	return t.watched.stop()
@@ -59,15 +58,15 @@ func (t *Tree) StopWatching() error {
 // Close ends the watch.
 func (t *Tree) Close() error { return t.watched.stop() }
 
-// Look brings the tree up to date with the disk. changed is false if it is
-// certain that nothing did. Errors are those of List.
+// Look updates the tree from the disk. changed is false only if certainly nothing has
+// changed. Errors are those of List.
 func (t *Tree) Look(ctx context.Context) (changed bool, err error) {
 	now := time.Now()
 	result := t.readEvents(now)
 	if result == nothingChanged || result == filesChanged {
 		return result == filesChanged, ctx.Err()
 	}
-	t.watched.trustedFrom = time.Time{} // the events are gone, also if this look fails
+	t.watched.trustedFrom = time.Time{} // the events are consumed, even if this look fails
 	if t.sources != nil {
 		t.watched.begin(t.folder, t.listing.Folders)
 	}
@@ -81,8 +80,8 @@ func (t *Tree) Look(ctx context.Context) (changed bool, err error) {
 	return true, t.list(ctx, now)
 }
 
-// list lists and stamps all files. What changes after now and before its stamp
-// is taken has a stamp that is racy.
+// list lists and stamps all files. A file that changes between now and its stamp gets a
+// racy stamp.
 func (t *Tree) list(ctx context.Context, now time.Time) error {
 	listing, err := List(ctx, t.folder, t.kept)
 	if err != nil {
@@ -107,7 +106,7 @@ func (t *Tree) list(ctx context.Context, now time.Time) error {
 	return ctx.Err()
 }
 
-// same says whether the listing still holds; if so it stamps the files.
+// same reports whether the listing is still valid; if so it stamps the files.
 func (t *Tree) same(now time.Time) (bool, error) {
 	names := make([]string, len(t.sources))
 	for i := range t.sources {
@@ -115,7 +114,7 @@ func (t *Tree) same(now time.Time) (bool, error) {
 	}
 	sources, err := t.stampSources(names)
 	if err != nil || !slices.Equal(sources, t.sources) {
-		return false, nil // where the folder is gone, listing it says why
+		return false, nil // listing reports a missing folder
 	}
 	if err := t.stampFiles(now); err != nil {
 		return false, err
@@ -124,8 +123,8 @@ func (t *Tree) same(now time.Time) (bool, error) {
 	return true, nil
 }
 
-// unsure says whether files may appear without any source changing: something
-// cannot be read, or a source changed too recently for its stamp to tell.
+// unsure reports whether files may appear without a change of a source: something is
+// unreadable, or a source's stamp is racy.
 func (t *Tree) unsure() bool {
 	return t.listing.Unsure || t.unread > 0 || slices.ContainsFunc(t.sources, func(s source) bool { return s.Stamp.Racy(t.listed) })
 }
@@ -141,7 +140,7 @@ func (t *Tree) stampSources(names []string) ([]source, error) {
 	return sources, nil
 }
 
-// stampFiles looks at every file.
+// stampFiles stamps every file.
 func (t *Tree) stampFiles(now time.Time) error {
 	from, err := newStatter(t.folder)
 	if err != nil {
@@ -157,7 +156,7 @@ func (t *Tree) stampFiles(now time.Time) error {
 	return nil
 }
 
-// keep notes the status of a file.
+// keep stores the status of a file.
 func (t *Tree) keep(i int, found status) {
 	t.stamps[i] = Stamp{}
 	if found.unread {
@@ -172,10 +171,10 @@ func (t *Tree) keep(i int, found status) {
 	}
 }
 
-// maxWorkers bounds how many goroutines look at files.
+// maxWorkers is the maximum number of goroutines that stamp files.
 const maxWorkers = 4
 
-// inParallel calls do with each number below length, on several processors.
+// inParallel calls do with each number below length, concurrently.
 func inParallel(length int, do func(i int)) {
 	var group sync.WaitGroup
 	for worker := range maxWorkers {
@@ -188,8 +187,8 @@ func inParallel(length int, do func(i int)) {
 	group.Wait()
 }
 
-// state is what a process leaves to the next one: the listing without its
-// files, and the stamps of its sources.
+// state is stored for the next process: the listing without its files, and the stamps
+// of its sources.
 type state struct {
 	Listing Listing
 	Sources []source
@@ -197,8 +196,8 @@ type state struct {
 	Shown   []string // of what would be withheld
 }
 
-// State returns the listing without its files, for Restore in another process;
-// nil while files may appear without that showing.
+// State returns the listing without its files, for Restore in another process; nil
+// while files may appear undetected.
 func (t *Tree) State() []byte {
 	if t.sources == nil || t.unsure() {
 		return nil
@@ -212,9 +211,9 @@ func (t *Tree) State() []byte {
 	return data.Bytes()
 }
 
-// Restore begins with a State of another process and the regular files it had
-// listed. A damaged State is ignored, and one that withheld other files. The next Look trusts the listing only if
-// none of its sources has changed.
+// Restore initializes the tree with a State of another process and its regular files.
+// It ignores a damaged State, and one with other withheld files. The next Look trusts
+// the listing only if none of its sources has changed.
 func (t *Tree) Restore(data []byte, names []string) {
 	var kept state
 	if t.sources != nil || gob.NewDecoder(bytes.NewReader(data)).Decode(&kept) != nil || !slices.Equal(kept.Shown, t.kept.Shown()) {

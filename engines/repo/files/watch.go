@@ -7,19 +7,18 @@ import (
 	"time"
 )
 
-// trustedFor is how long the kernel's events are trusted without a look at all
-// files: it tells of a write through memory only when the file is closed, and
-// not of what is mounted over a folder.
+// trustedFor is how long the kernel's events are trusted between full checks: a write
+// through mmap is reported only at close, and a mount over a folder never.
 const trustedFor = time.Minute
 
 // event is a change of one path.
 type event struct {
 	path string
-	// appears: a file was made or moved here; folder: a folder itself changed.
+	// appears: a file was created or moved here; folder: a folder itself changed.
 	appears, folder bool
 }
 
-// verdict is what the events since the last look show.
+// verdict is what the events since the last look mean.
 type verdict int
 
 const (
@@ -29,18 +28,18 @@ const (
 	listingChanged
 )
 
-// watched is the watch of a tree, where there is one.
+// watched is the watch of a tree, if there is one.
 type watched struct {
 	watch *watch
-	// failed says that the folders cannot be watched.
+	// failed: the folders cannot be watched.
 	failed bool
-	// trustedFrom is when all files were last looked at; zero if the events since
-	// then may be incomplete.
+	// trustedFrom is the time of the last full check; zero if later events may be
+	// incomplete.
 	trustedFrom time.Time
 }
 
-// begin watches folders, if that is possible. All files have to be looked at
-// after that: the watch has not heard of earlier changes.
+// begin watches folders, if possible. The caller must check all files afterwards, since
+// earlier changes have no events.
 func (w *watched) begin(folder string, folders []string) {
 	if w.failed || w.watch != nil {
 		return
@@ -60,8 +59,8 @@ func (w *watched) stop() error {
 	return stopped.close()
 }
 
-// readEvents brings the tree up to date by the events since the last look. unknown:
-// the events are not enough.
+// readEvents updates the tree from the events since the last look. unknown: the events
+// are not sufficient.
 func (t *Tree) readEvents(now time.Time) verdict {
 	w := &t.watched
 	if w.watch == nil {
@@ -70,7 +69,7 @@ func (t *Tree) readEvents(now time.Time) verdict {
 	events, complete := w.watch.events()
 	moved := slices.ContainsFunc(events, func(e event) bool { return e.folder })
 	if moved || !complete {
-		_ = w.stop() // its folders may have other names now
+		_ = w.stop() // its folders may have been renamed
 	}
 	if moved {
 		return listingChanged
@@ -85,8 +84,7 @@ func (t *Tree) readEvents(now time.Time) verdict {
 	return t.restamp(append(touched, t.linked...), now)
 }
 
-// touched returns which files of the listing the events are about; relist says
-// that there may be others now.
+// touched returns the files that the events concern; relist: other files may exist now.
 func (t *Tree) touched(events []event) (touched []int, relist bool) {
 	for _, each := range events {
 		i, listed := slices.BinarySearch(t.listing.Files, each.path)
@@ -100,8 +98,8 @@ func (t *Tree) touched(events []event) (touched []int, relist bool) {
 	return touched, false
 }
 
-// restamp looks at some files, and at the sources that are not in the watched
-// folders: git's files, and which folder the path leads to.
+// restamp checks some files, and the sources outside the watched folders: git's files,
+// and the target of the path.
 func (t *Tree) restamp(touched []int, now time.Time) verdict {
 	from, err := newStatter(t.folder)
 	if err != nil {

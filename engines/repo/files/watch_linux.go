@@ -11,17 +11,17 @@ import (
 	"syscall"
 )
 
-// maxWatched bounds how many folders are watched for one tree: the kernel keeps
-// about a kilobyte for each, and has a limit for each user.
+// maxWatched is the maximum number of watched folders per tree: the kernel uses about a
+// kilobyte for each and has a limit per user.
 const maxWatched = 10_000
 
-// watchedEvents are those that may change a file's stamp, or which files there
-// are. A close tells of a file that was written through memory.
+// watchedEvents can change a file's stamp or the set of files. A close reveals a write
+// through mmap.
 const watchedEvents = syscall.IN_MODIFY | syscall.IN_CLOSE_WRITE | syscall.IN_ATTRIB | syscall.IN_CREATE | syscall.IN_DELETE |
 	syscall.IN_MOVED_FROM | syscall.IN_MOVED_TO | syscall.IN_DELETE_SELF | syscall.IN_MOVE_SELF
 
 // localSystems are file systems whose every change goes through this kernel
-// (statfs(2)). Over a network other machines make changes without an event here.
+// (statfs(2)). Network file systems change without events.
 var localSystems = []int64{
 	0xef53,     // ext2, ext3, ext4
 	0x58465342, // xfs
@@ -34,9 +34,8 @@ var localSystems = []int64{
 
 var errUnwatched = errors.New("the folder cannot be watched")
 
-// watch reports what changes in folders (inotify(7)). Each look reads its events: the
-// kernel queues an event before the call that makes a change returns, so a read sees
-// all earlier changes.
+// watch reports changes in folders (inotify(7)). The kernel queues an event before the
+// modifying call returns, so reading the events reveals all earlier changes.
 type watch struct {
 	descriptor int
 	folders    map[int32]string
@@ -65,7 +64,7 @@ func (w *watch) add(full, name string) error {
 	var system syscall.Statfs_t
 	number, err := syscall.InotifyAddWatch(w.descriptor, full, watchedEvents|syscall.IN_ONLYDIR|syscall.IN_DONT_FOLLOW)
 	if errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ENOTDIR) {
-		return nil // it went since it was listed: the folder above has changed
+		return nil // deleted since it was listed: the folder above has changed
 	}
 	if err == nil {
 		err = syscall.Statfs(full, &system)
@@ -83,8 +82,7 @@ func (w *watch) add(full, name string) error {
 
 func (w *watch) close() error { return syscall.Close(w.descriptor) }
 
-// events returns what changed since the last call. ok is false if events were
-// lost.
+// events returns the changes since the last call. ok is false if events were lost.
 func (w *watch) events() (events []event, ok bool) {
 	buffer := make([]byte, 64<<10)
 	for ok = true; ; {

@@ -4,8 +4,8 @@ package files
 
 import "errors"
 
-// watch exists only on Linux: other systems may tell of a change only after a
-// search that has to know of it.
+// watch exists only on Linux: other systems may report a change too late for the next
+// search.
 type watch struct{}
 
 func newWatch(string, []string) (*watch, error) {
