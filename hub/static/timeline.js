@@ -174,7 +174,10 @@ function follow(rows) {
   let asking = false;
 
   const say = (text) => { if (said.textContent !== text) said.textContent = text; };
-  rows.changed = (sent) => { counted.textContent = `${sent.found.toLocaleString("en")} of ${sent.total.toLocaleString("en")} events`; };
+  rows.changed = (sent) => {
+    if (sent.found > 0) document.getElementById("no-event")?.remove();
+    counted.textContent = `${sent.found.toLocaleString("en")} of ${sent.total.toLocaleString("en")} events`;
+  };
 
   // One request at a time, and none while nobody looks: however many events there are,
   // a page asks for the rows that it shows.
@@ -209,7 +212,14 @@ function follow(rows) {
     }
     catchUp();
   });
-  document.addEventListener("visibilitychange", catchUp);
+  // A tab that was hidden, frozen or left may not have heard everything.
+  function back() {
+    behind = true;
+    catchUp();
+  }
+  document.addEventListener("visibilitychange", back);
+  document.addEventListener("resume", back);
+  addEventListener("pageshow", (event) => { if (event.persisted) back(); });
   button.addEventListener("click", () => turn(!wanted));
   bar.hidden = false;
   turn(true);
