@@ -161,6 +161,9 @@ func (r *Runtime) stand(report *Report) error {
 	switch {
 	case err != nil:
 		return err
+	case standing.Quiet:
+		report.Status, report.Final, report.Error = StatusInterrupted, "", nil
+		report.Warning = "the process that drives the run, " + standing.Owner + ", has shown no sign of life for long"
 	case standing.Open:
 		report.Status, report.Final, report.Warning, report.Error = StatusRunning, "", standing.Note, nil
 		if standing.Waiting {

@@ -329,3 +329,32 @@ func TestClocksThatAreApart(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, pruned, "what is minutes old is not an hour old")
 }
+
+// A run whose process was killed is interrupted once it has shown no sign of life for long,
+// though no worker is there to notice.
+func TestARunThatWasLeftIsInterrupted(t *testing.T) {
+	t.Parallel()
+	server := mongotest.Start(t)
+	name := mongotest.NewDatabase()
+	begun, let := make(chan struct{}), make(chan struct{})
+	here := newMachine(t, server.URI(name), "here", func(context.Context) error {
+		close(begun)
+		<-let
+		return nil
+	})
+	run, err := here.fleet.Here(t.Context(), &agent.RunOptions{Goal: "post it"}, agent.Order{})
+	require.NoError(t, err)
+	<-begun
+	status := func(wrong time.Duration, owner string) agent.Report {
+		list, err := newMachineAt(t, server.URI(name), owner, wrong, never).runtime.List(t.Context())
+		require.NoError(t, err)
+		require.Len(t, list, 1)
+		return list[0]
+	}
+	require.Equal(t, agent.StatusRunning, status(20*time.Minute, "minutes").Status, "clocks may be apart by minutes")
+	left := status(2*time.Hour, "hours")
+	require.Equal(t, agent.StatusInterrupted, left.Status)
+	require.Contains(t, left.Warning, "the process that drives the run, here, has shown no sign of life for long")
+	close(let)
+	<-run.Done()
+}

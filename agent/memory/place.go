@@ -49,6 +49,8 @@ type Standing struct {
 	// Waiting: no process has claimed it yet. Note says why, if known.
 	Waiting bool
 	Note    string
+	// Quiet: the driving process has shown no sign of life for long.
+	Quiet bool
 	// Canceled: it was cancelled and not resumed since.
 	Canceled bool
 	// Owner names the driving process, if known.

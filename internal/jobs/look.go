@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"strings"
+	"time"
 
 	"savant/internal/mongo"
 )
@@ -20,12 +21,17 @@ type Standing struct {
 	Owner  string
 	// Returned: the last claim was given back, so the job waits again.
 	Returned bool
+	// Seen is the last sign of life of the owner, by the owner's clock.
+	Seen time.Time
 	// Ended: the job has a result. Cancelled: it was cancelled.
 	Ended, Cancelled bool
 }
 
 // Waiting reports whether the job is unfinished and unclaimed.
 func (s Standing) Waiting() bool { return !s.Ended && (s.Claims == 0 || s.Returned) }
+
+// Quiet says that the owner of a job has shown no sign of life for long. It is for lists.
+func (q *Queue) Quiet(job Standing) bool { return q.documents.Now().Sub(job.Seen) > Quiet }
 
 // Look returns the standing of the jobs with an id prefix, sorted by id. It takes one
 // query and reads no bodies.
@@ -37,7 +43,7 @@ func (q *Queue) Look(ctx context.Context, prefix string) (list []Standing, err e
 			return nil
 		}
 		if len(list) > 0 && list[len(list)-1].ID == id {
-			list[len(list)-1].note(part, d.Meta)
+			list[len(list)-1].note(part, d)
 		}
 		return nil
 	})
@@ -46,13 +52,18 @@ func (q *Queue) Look(ctx context.Context, prefix string) (list []Standing, err e
 
 // note applies a document of the job. Documents come in key order: beats and claims
 // before ends, the result last.
-func (s *Standing) note(part, meta string) {
+func (s *Standing) note(part string, d mongo.Document) {
 	switch kind, number, _ := strings.Cut(part, separator); kind {
+	case "beat":
+		s.Seen = d.Time
 	case "claim":
-		s.Claims, s.Owner = s.Claims+1, meta
+		s.Claims, s.Owner = s.Claims+1, d.Meta
+		if d.Time.After(s.Seen) {
+			s.Seen = d.Time
+		}
 	case "end":
 		s.Returned = number == numbered(s.Claims)
 	case "result":
-		s.Ended, s.Cancelled = true, meta == cancelledMark
+		s.Ended, s.Cancelled = true, d.Meta == cancelledMark
 	}
 }

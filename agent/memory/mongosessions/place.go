@@ -232,6 +232,7 @@ func (p *Place) Standing(id string) (memory.Standing, error) {
 		return memory.Standing{}, err
 	}
 	standing := memory.Standing{Open: job.ID != "" && !job.Ended, Canceled: job.Cancelled, Owner: job.Owner}
+	standing.Quiet = standing.Open && !job.Waiting() && p.Jobs.Quiet(job)
 	if standing.Waiting = standing.Open && job.Waiting(); standing.Waiting && p.Note != nil {
 		standing.Note = p.Note(p.ctx, job.Needs)
 	}

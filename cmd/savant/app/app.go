@@ -25,6 +25,7 @@ import (
 	"savant/engines/repo"
 	"savant/engines/workflow"
 	"savant/fault"
+	"savant/internal/jobs"
 	"savant/internal/mongo"
 	"savant/internal/ownfolder"
 	"savant/internal/redact"
@@ -108,6 +109,7 @@ type App struct {
 	own      []string // the engines that are not mounted
 	calls    callTracing
 	database *mongo.Database // nil if runs are kept in the folder
+	drivers  *jobs.Queue     // of runs in the database; nil if runs are kept in the folder
 }
 
 // AbsolutePath returns SAVANT_PATH as an absolute path.

@@ -3,9 +3,15 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
 
 	"savant/fault"
 	"savant/internal/claim"
+	"savant/internal/jobs"
+	"savant/internal/mongo"
 	"savant/think/state"
 )
 
@@ -19,8 +25,76 @@ func (a *App) Undriven(key state.Key) error {
 
 // Driven reports whether a process drives a run now.
 func (a *App) Driven(key state.Key) bool {
-	held, _ := claim.State(a.Root, key.String())
+	held, _ := a.driver(context.Background(), key)
 	return held
+}
+
+// driver reports whether a process drives a run, and whether the last one left it
+// unfinished.
+func (a *App) driver(ctx context.Context, key state.Key) (held, left bool) {
+	held, left = claim.State(a.Root, key.String())
+	if a.drivers == nil || held {
+		return held, left
+	}
+	holder, err := a.drivers.Holder(ctx, key.String())
+	switch {
+	case err != nil: // whoever asks reads the run, too, and is told
+		return held, left
+	case !holder.Holds:
+		return false, left || holder.Left
+	case holder.Quiet || left && strings.HasPrefix(holder.Owner, hostname()+"/"):
+		return false, true
+	}
+	return true, false
+}
+
+// ForgetDrivers removes from the database who drove runs that were erased.
+func (a *App) ForgetDrivers(ctx context.Context, erased []state.Trashed) error {
+	if a.drivers == nil {
+		return nil
+	}
+	for _, each := range erased {
+		if each.Run == "" {
+			continue
+		}
+		if err := a.drivers.Remove(ctx, state.Key{Workflow: each.Workflow, Run: each.Run}.String()); err != nil {
+			return mongo.Coded(fault.StateNotSaved, "who drove run "+each.Run+" was not removed", err)
+		}
+	}
+	return nil
+}
+
+// driversCollection has the claims by which one process of all machines drives a run.
+const driversCollection = "state_drivers"
+
+// driverLease is how long a run stays with a driver that shows no sign of life.
+const driverLease = 15 * time.Second
+
+// claimShared is claimHere for runs in the database, among all machines.
+func (a *App) claimShared(ctx context.Context, workflow, run string) (release func(), err error) {
+	held, err := a.drivers.Hold(ctx, state.Key{Workflow: workflow, Run: run}.String(), fmt.Sprintf("%s/%d", hostname(), os.Getpid()), driverLease,
+		func(holder jobs.Holder) {
+			a.Logger.InfoContext(ctx, "the run has a driver; waiting for a sign of life of it, and driving the run if there is none", "run", run, "driver", holder.Owner, "lease", driverLease)
+		})
+	switch {
+	case errors.Is(err, jobs.ErrHeld):
+		return nil, drivenElsewhere(run)
+	case err != nil && ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return nil, mongo.Coded(fault.StateNotSaved, "run "+run+" was not taken to be driven", err)
+	}
+	return func() { held(a.unfinished(workflow, run)) }, nil
+}
+
+// hostname is the name of this machine, for people; empty if it has none.
+func hostname() string {
+	name, _ := os.Hostname() // nothing is decided by it
+	return name
+}
+
+func drivenElsewhere(run string) error {
+	return fault.New(fault.StateConflict, "run %s is being driven by another process; it can be continued when that has ended", run)
 }
 
 // unfinished reports whether a run without a driver stands at a call that Savant would
@@ -30,10 +104,25 @@ func (a *App) unfinished(workflow, run string) bool {
 	return err == nil && at.Blocked == nil && at.Final == nil && a.waitsFor(at.Outstanding) == forTool && a.knowsOne(at.Outstanding)
 }
 
-// claimRun takes the claim on a run of a workflow, so that one process drives it at a
+// claimRun has a run driven by one process at a time: of those of this folder, and of all
+// machines where runs are kept in the database.
+func (a *App) claimRun(ctx context.Context, workflow, run string) (release func(), err error) {
+	free, err := a.claimHere(ctx, workflow, run)
+	if err != nil || a.drivers == nil {
+		return free, err
+	}
+	release, err = a.claimShared(ctx, workflow, run)
+	if err != nil {
+		free()
+		return nil, err
+	}
+	return func() { release(); free() }, nil
+}
+
+// claimHere takes the claim on a run of a workflow, so that one process drives it at a
 // time. If claims are impossible, as in a read-only folder, it succeeds without one:
 // later writes detect conflicts.
-func (a *App) claimRun(ctx context.Context, workflow, run string) (release func(), err error) {
+func (a *App) claimHere(ctx context.Context, workflow, run string) (release func(), err error) {
 	name := state.Key{Workflow: workflow, Run: run}.String()
 	free, err := claim.Take(ctx, a.Root, name)
 	switch {
@@ -46,7 +135,7 @@ func (a *App) claimRun(ctx context.Context, workflow, run string) (release func(
 			}
 		}, nil
 	case errors.Is(err, claim.ErrTaken):
-		return nil, fault.New(fault.StateConflict, "run %s is being driven by another process; it can be continued when that has ended", run)
+		return nil, drivenElsewhere(run)
 	case ctx.Err() != nil:
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"savant/internal/claim"
 	"savant/think/flow"
 	"savant/think/state"
 )
@@ -45,7 +44,7 @@ func (a *App) StandingOf(ctx context.Context, run state.Info) Standing {
 	for _, next := range at.Outstanding {
 		out.Steps = append(out.Steps, next.StepID)
 	}
-	driven, left := claim.State(a.Root, run.Key().String())
+	driven, left := a.driver(ctx, run.Key())
 	switch {
 	case at.Blocked != nil || at.Final != nil || len(at.Outstanding) == 0:
 		out.Status = string(at.Status)

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"savant/fault"
+	"savant/internal/jobs"
 	"savant/internal/mongo"
 	"savant/internal/settings"
 	"savant/think/state"
@@ -12,7 +13,13 @@ import (
 )
 
 // openStore opens the configured store of runs.
-func (a *App) openStore() (state.Backend, error) { return a.OpenStore(a.settings.Store) }
+func (a *App) openStore() (state.Backend, error) {
+	store, err := a.OpenStore(a.settings.Store)
+	if err == nil && a.settings.Store == settings.StoreMongo {
+		a.drivers = jobs.New(a.database.Collection(driversCollection))
+	}
+	return store, err
+}
 
 // OpenStore opens the runs of the folder or of the database, regardless of the
 // settings. The database is closed with the program.

@@ -118,9 +118,7 @@ func stepLine(step memory.Step) string {
 // callOutcome returns the outcome of a call in one word.
 func callOutcome(call memory.Call) string {
 	switch {
-	case call.Rule != "":
-		return "denied by " + call.Rule
-	case call.Error != nil:
+	case call.Error != nil: // a denied call says by what rule, and what to do
 		return call.Error.Error()
 	case call.Cached:
 		return "cached"

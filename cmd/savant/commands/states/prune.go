@@ -43,6 +43,11 @@ func (p *program) statePruneCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				if !in.DryRun {
+					if err := a.ForgetDrivers(command.Context(), kept.Purged); err != nil {
+						return err
+					}
+				}
 				unfinished, err := unfinishedRuns(command.Context(), a)
 				if err != nil {
 					return err
