@@ -111,12 +111,12 @@ func (a *App) claimRun(ctx context.Context, workflow, run string) (release func(
 	if err != nil || a.drivers == nil {
 		return free, err
 	}
-	release, err = a.claimShared(ctx, workflow, run)
+	shared, err := a.claimShared(ctx, workflow, run)
 	if err != nil {
 		free()
 		return nil, err
 	}
-	return func() { release(); free() }, nil
+	return func() { shared(); free() }, nil
 }
 
 // claimHere takes the claim on a run of a workflow, so that one process drives it at a
