@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"savant/fault"
@@ -42,7 +41,7 @@ func (a *App) driver(ctx context.Context, key state.Key) (held, left bool) {
 		return held, left
 	case !holder.Holds:
 		return false, left || holder.Left
-	case holder.Quiet || left && strings.HasPrefix(holder.Owner, hostname()+"/"):
+	case holder.Quiet:
 		return false, true
 	}
 	return true, false
