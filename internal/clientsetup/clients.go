@@ -23,6 +23,8 @@ type Client struct {
 	// own and project return its configuration files for a person and for a project; nil if
 	// it has none.
 	own, project func(Target) []wanted
+	// off are the settings that switch Savant off.
+	off []off
 }
 
 // wanted is a file with its wanted content: entries, or the whole text.

@@ -12,13 +12,13 @@ import (
 // six were tested with the real programs.
 func table() []Client {
 	return []Client{
-		{Name: "claude-code", Title: "Claude Code", Hooks: true, home: []string{".claude", ".claude.json"}, own: claudeOwn, project: claudeProject,
+		{Name: "claude-code", Title: "Claude Code", Hooks: true, home: []string{".claude", ".claude.json"}, own: claudeOwn, project: claudeProject, off: claudeOff,
 			Notes: []string{"VS Code and Cursor read the hooks of Claude Code, too: do not set up both for the same project.",
 				"Hooks are read when Claude Code starts: restart it."}},
-		{Name: "codex", Title: "Codex", Hooks: true, home: []string{".codex"}, own: codexOwn, project: codexProject,
+		{Name: "codex", Title: "Codex", Hooks: true, home: []string{".codex"}, own: codexOwn, project: codexProject, off: codexOff,
 			Notes: []string{"Codex runs no hook that nobody has trusted: say yes to its question at the start, or use /hooks."}},
-		{Name: "gemini-cli", Title: "Gemini CLI", Hooks: true, home: []string{".gemini"}, own: geminiOwn, project: geminiProject},
-		{Name: "qwen-code", Title: "Qwen Code", Hooks: true, home: []string{".qwen"}, own: qwenOwn, project: qwenProject},
+		{Name: "gemini-cli", Title: "Gemini CLI", Hooks: true, home: []string{".gemini"}, own: geminiOwn, project: geminiProject, off: geminiOff},
+		{Name: "qwen-code", Title: "Qwen Code", Hooks: true, home: []string{".qwen"}, own: qwenOwn, project: qwenProject, off: claudeOff},
 		{Name: "opencode", Title: "opencode", Hooks: true, home: []string{".config/opencode", ".local/share/opencode"}, own: opencodeOwn, project: opencodeProject},
 		{Name: "cline", Title: "Cline", Hooks: true, home: []string{".cline"}, own: clineOwn,
 			Notes: []string{"Cline has no hook at the end of a turn, so a turn that ends early is not held."}},

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -68,9 +69,10 @@ func (d *doctor) run(ctx context.Context, args []string) error {
 		tried++
 		fmt.Fprintf(d.Stdout, "%s\n", client.Title)
 		if err != nil {
-			d.wrong(fault.From(err).Message(), "mend the file")
+			d.wrong(fault.From(err).Message(), "mend the file, then savant setup "+client.Name)
 			continue
 		}
+		d.switches(client, t)
 		d.examine(ctx, client, found)
 		d.trust(ctx, client, t)
 	}
@@ -92,6 +94,17 @@ func (d *doctor) wrong(what, remedy string) {
 	fmt.Fprintf(d.Stdout, "  wrong  %s\n         do: %s\n", terminal.Visible(redact.Shapes().Text(what)), terminal.Visible(remedy))
 }
 
+// switches tells which settings keep the client from running what is configured.
+func (d *doctor) switches(client clientsetup.Client, t clientsetup.Target) {
+	found, err := client.Off(t)
+	if err != nil {
+		d.wrong(fault.From(err).Message(), "mend the file")
+	}
+	for _, each := range found {
+		d.wrong("the client runs no hook or server of Savant, because of "+each.Setting+" in "+each.Path, "take it out of "+each.Path)
+	}
+}
+
 func (d *doctor) examine(ctx context.Context, client clientsetup.Client, found clientsetup.Configured) {
 	remedy := "savant setup " + client.Name
 	if d.project {
@@ -103,6 +116,11 @@ func (d *doctor) examine(ctx context.Context, client clientsetup.Client, found c
 	if len(found.Server.Words) == 0 {
 		d.wrong("no server is configured", remedy)
 		return
+	}
+	if path := found.Server.Env["SAVANT_PATH"]; filepath.IsAbs(path) {
+		if at, err := os.Stat(path); err != nil || !at.IsDir() {
+			d.wrong("SAVANT_PATH of the server names "+path+", which is no folder", remedy+", or make the folder")
+		}
 	}
 	folder, err := os.MkdirTemp("", "savant-doctor-")
 	if err != nil {
@@ -146,7 +164,7 @@ func (d *doctor) trust(ctx context.Context, client clientsetup.Client, t clients
 
 // plan starts the server as the client would, but in an empty folder, and plans a run
 // of the bundled workflow hello.
-func (d *doctor) plan(ctx context.Context, configured clientsetup.Command, folder string) error {
+func (d *doctor) plan(ctx context.Context, configured clientsetup.Command, folder string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	command := exec.CommandContext(ctx, configured.Words[0], configured.Words[1:]...)
@@ -164,6 +182,8 @@ func (d *doctor) plan(ctx context.Context, configured clientsetup.Command, folde
 	if err != nil {
 		return fault.New(fault.EngineOffline, "%w", err)
 	}
+	var said bytes.Buffer // read after Wait only
+	command.Stderr = &said
 	if err := command.Start(); err != nil {
 		return fault.New(fault.EngineOffline, "%s does not start: %w", configured.Words[0], err)
 	}
@@ -171,6 +191,9 @@ func (d *doctor) plan(ctx context.Context, configured clientsetup.Command, folde
 		_ = stdin.Close()
 		_, _ = io.Copy(io.Discard, stdout)
 		_ = command.Wait()
+		if text := strings.TrimSpace(said.String()); err != nil && text != "" {
+			err = fault.New(fault.From(err).Code, "%s; it said: %s", fault.From(err).Details, fault.Cut(text, 300))
+		}
 	}()
 	server, err := mcpclient.Connect(ctx, stdin, stdout, mcpclient.Options{Version: d.World.Version})
 	if err != nil {
